@@ -1,0 +1,31 @@
+/* Growable bytes. Zero-initialise or PL_BUF_INIT; always NUL-terminated once written to. */
+#pragma once
+
+#include "base/base.h"
+#include "base/slice.h"
+
+struct pl_buf {
+    char *ptr; /* owned */
+    size_t len;
+    size_t cap;
+};
+
+#define PL_BUF_INIT ((struct pl_buf){NULL, 0, 0})
+
+void pl_buf_deinit(struct pl_buf *buf);
+/* Keeps the memory. */
+void pl_buf_clear(struct pl_buf *buf);
+/* Room for at least `more` bytes behind len, plus a NUL. */
+void pl_buf_reserve(struct pl_buf *buf, size_t more);
+void pl_buf_add(struct pl_buf *buf, const void *bytes, size_t len);
+void pl_buf_add_slice(struct pl_buf *buf, struct pl_slice s);
+void pl_buf_add_z(struct pl_buf *buf, const char *text);
+void pl_buf_add_char(struct pl_buf *buf, char c);
+void pl_buf_add_f(struct pl_buf *buf, const char *fmt, ...) PL_PRINTF(2, 3);
+/* Removes the first n bytes. */
+void pl_buf_drop_front(struct pl_buf *buf, size_t n);
+/* The text so far; "" when empty; borrowed until the next change. */
+const char *pl_buf_z(const struct pl_buf *buf);
+struct pl_slice pl_buf_slice(const struct pl_buf *buf);
+/* Hands the memory (never NULL, NUL-terminated) to the caller and empties the buffer. */
+char *pl_buf_take(struct pl_buf *buf);

@@ -1,0 +1,69 @@
+/* Structured log lines on stderr: one write per line, text or JSON.
+ *
+ *     pl_log(PL_LOG_INFO, "watch ended", pl_str("kind", kind), pl_int("events", n));
+ *
+ * Any thread. Never called while a lock is held. Values of Secrets are cut out
+ * before they reach this file. */
+#pragma once
+
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum pl_log_level { PL_LOG_DEBUG, PL_LOG_INFO, PL_LOG_WARN, PL_LOG_ERROR };
+
+/* One key and its value, borrowed for the duration of the call. */
+struct pl_field {
+    const char *key;
+    enum { PL_FIELD_STR, PL_FIELD_INT, PL_FIELD_NUM, PL_FIELD_BOOL, PL_FIELD_JSON } type;
+    struct pl_slice str; /* PL_FIELD_STR; PL_FIELD_JSON: ready-made JSON */
+    int64_t integer;     /* PL_FIELD_INT, PL_FIELD_BOOL */
+    double number;       /* PL_FIELD_NUM */
+};
+
+static inline struct pl_field pl_str(const char *key, const char *value)
+{
+    return (struct pl_field){.key = key, .type = PL_FIELD_STR, .str = pl_slice_z(value)};
+}
+
+static inline struct pl_field pl_strn(const char *key, struct pl_slice value)
+{
+    return (struct pl_field){.key = key, .type = PL_FIELD_STR, .str = value};
+}
+
+static inline struct pl_field pl_json(const char *key, struct pl_slice json)
+{
+    return (struct pl_field){.key = key, .type = PL_FIELD_JSON, .str = json};
+}
+
+static inline struct pl_field pl_int(const char *key, int64_t value)
+{
+    return (struct pl_field){.key = key, .type = PL_FIELD_INT, .integer = value};
+}
+
+static inline struct pl_field pl_num(const char *key, double value)
+{
+    return (struct pl_field){.key = key, .type = PL_FIELD_NUM, .number = value};
+}
+
+static inline struct pl_field pl_bool(const char *key, bool value)
+{
+    return (struct pl_field){.key = key, .type = PL_FIELD_BOOL, .integer = value};
+}
+
+void pl_log_fields(enum pl_log_level level, const char *message, const struct pl_field *fields,
+                   size_t count);
+
+/* At least the message; fields are optional. */
+#define pl_log(level, ...) PL_LOG_CALL(level, __VA_ARGS__, (struct pl_field){.key = NULL})
+#define PL_LOG_CALL(level, message, ...)                                                           \
+    pl_log_fields(level, message, (const struct pl_field[]){__VA_ARGS__},                          \
+                  sizeof((const struct pl_field[]){__VA_ARGS__}) / sizeof(struct pl_field) - 1)
+
+bool pl_log_enabled(enum pl_log_level level);
+
+/* What is below `level` is dropped. Before any other thread starts. */
+void pl_log_configure(enum pl_log_level level, bool json, int fd);
+/* "debug", "info", "warn", "error"; false for anything else. */
+bool pl_log_parse_level(const char *text, enum pl_log_level *level);

@@ -1,0 +1,134 @@
+#include "base/map.h"
+
+#include "base/alloc.h"
+#include "base/hash.h"
+
+/* A slot is free when key is NULL. Removal shifts later entries back instead of
+ * leaving tombstones, so that look-ups never degrade under churn. */
+struct pl_map_slot {
+    char *key; /* owned */
+    void *value;
+    uint32_t len;
+    uint32_t hash;
+};
+
+static uint32_t hash_of(struct pl_slice key)
+{
+    return (uint32_t)pl_hash(key.ptr, key.len, pl_hash_seed());
+}
+
+static struct pl_map_slot *find(const struct pl_map *map, struct pl_slice key, uint32_t hash)
+{
+    if (map->cap == 0)
+        return NULL;
+    for (size_t i = hash & (map->cap - 1);; i = (i + 1) & (map->cap - 1)) {
+        struct pl_map_slot *slot = &map->slots[i];
+        if (slot->key == NULL)
+            return NULL;
+        if (slot->hash == hash && pl_slice_eq(pl_slice(slot->key, slot->len), key))
+            return slot;
+    }
+}
+
+static void place(struct pl_map *map, struct pl_map_slot entry)
+{
+    size_t i = entry.hash & (map->cap - 1);
+    while (map->slots[i].key != NULL)
+        i = (i + 1) & (map->cap - 1);
+    map->slots[i] = entry;
+}
+
+static void resize(struct pl_map *map, size_t cap)
+{
+    struct pl_map_slot *old = map->slots;
+    size_t old_cap = map->cap;
+    map->slots = pl_calloc(cap, sizeof(*map->slots));
+    map->cap = cap;
+    for (size_t i = 0; i < old_cap; i++)
+        if (old[i].key != NULL)
+            place(map, old[i]);
+    pl_free(old);
+}
+
+void pl_map_deinit(struct pl_map *map)
+{
+    for (size_t i = 0; i < map->cap; i++)
+        pl_free(map->slots[i].key);
+    pl_free(map->slots);
+    *map = PL_MAP_INIT;
+}
+
+void *pl_map_get(const struct pl_map *map, struct pl_slice key)
+{
+    struct pl_map_slot *slot = find(map, key, hash_of(key));
+    return slot ? slot->value : NULL;
+}
+
+bool pl_map_has(const struct pl_map *map, struct pl_slice key)
+{
+    return find(map, key, hash_of(key)) != NULL;
+}
+
+struct pl_slice pl_map_key(const struct pl_map *map, struct pl_slice key)
+{
+    struct pl_map_slot *slot = find(map, key, hash_of(key));
+    return slot ? pl_slice(slot->key, slot->len) : pl_slice(NULL, 0);
+}
+
+void *pl_map_put(struct pl_map *map, struct pl_slice key, void *value)
+{
+    uint32_t hash = hash_of(key);
+    struct pl_map_slot *slot = find(map, key, hash);
+    if (slot != NULL) {
+        void *old = slot->value;
+        slot->value = value;
+        return old;
+    }
+    if ((map->count + 1) * 4 > map->cap * 3)
+        resize(map, map->cap ? map->cap * 2 : 8);
+    place(map, (struct pl_map_slot){pl_memdup0(key.ptr, key.len), value, (uint32_t)key.len, hash});
+    map->count++;
+    return NULL;
+}
+
+static void close_gap(struct pl_map *map, size_t gap)
+{
+    size_t mask = map->cap - 1;
+    for (size_t i = (gap + 1) & mask; map->slots[i].key != NULL; i = (i + 1) & mask) {
+        size_t home = map->slots[i].hash & mask;
+        /* An entry may move into the gap unless its home lies behind the gap. */
+        if (((i - home) & mask) >= ((i - gap) & mask)) {
+            map->slots[gap] = map->slots[i];
+            gap = i;
+        }
+    }
+    map->slots[gap] = (struct pl_map_slot){0};
+}
+
+void *pl_map_remove(struct pl_map *map, struct pl_slice key)
+{
+    struct pl_map_slot *slot = find(map, key, hash_of(key));
+    if (slot == NULL)
+        return NULL;
+    void *old = slot->value;
+    pl_free(slot->key);
+    close_gap(map, (size_t)(slot - map->slots));
+    map->count--;
+    if (map->cap > 64 && map->count * 8 < map->cap)
+        resize(map, map->cap / 2);
+    return old;
+}
+
+bool pl_map_next(const struct pl_map *map, size_t *at, struct pl_slice *key, void **value)
+{
+    for (; *at < map->cap; (*at)++) {
+        const struct pl_map_slot *slot = &map->slots[*at];
+        if (slot->key == NULL)
+            continue;
+        *key = pl_slice(slot->key, slot->len);
+        *value = slot->value;
+        (*at)++;
+        return true;
+    }
+    return false;
+}

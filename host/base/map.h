@@ -1,0 +1,36 @@
+/* Hash map from byte strings to pointers. Keys are copied and owned by the map,
+ * values belong to the caller. One thread, or a lock of the owner's. */
+#pragma once
+
+#include "base/slice.h"
+
+#include <stdint.h>
+
+struct pl_map_slot;
+
+struct pl_map {
+    struct pl_map_slot *slots; /* owned; open addressing with linear probing */
+    size_t count;
+    size_t cap; /* a power of two, or 0 */
+};
+
+#define PL_MAP_INIT ((struct pl_map){NULL, 0, 0})
+
+/* Frees the keys; values are the caller's to free first (pl_map_next). */
+void pl_map_deinit(struct pl_map *map);
+/* NULL when absent. */
+void *pl_map_get(const struct pl_map *map, struct pl_slice key);
+bool pl_map_has(const struct pl_map *map, struct pl_slice key);
+/* Returns the value that was replaced, or NULL. */
+void *pl_map_put(struct pl_map *map, struct pl_slice key, void *value);
+/* Returns the value that was removed, or NULL. */
+void *pl_map_remove(struct pl_map *map, struct pl_slice key);
+/* The map's own copy of the key: NUL-terminated, at a fixed address until it is
+ * removed. ptr is NULL when absent. */
+struct pl_slice pl_map_key(const struct pl_map *map, struct pl_slice key);
+
+/* Visits every entry in no promised order:
+ *     size_t at = 0; struct pl_slice key; void *value;
+ *     while (pl_map_next(&map, &at, &key, &value)) ...
+ * The map must not change meanwhile. */
+bool pl_map_next(const struct pl_map *map, size_t *at, struct pl_slice *key, void **value);

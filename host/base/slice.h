@@ -1,0 +1,43 @@
+/* Borrowed bytes: a pointer and a length, not NUL-terminated. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+struct pl_slice {
+    const char *ptr; /* borrowed; the giver says for how long */
+    size_t len;
+};
+
+static inline struct pl_slice pl_slice(const char *ptr, size_t len)
+{
+    return (struct pl_slice){ptr, len};
+}
+
+/* NULL gives the empty slice. */
+static inline struct pl_slice pl_slice_z(const char *text)
+{
+    return (struct pl_slice){text, text ? strlen(text) : 0};
+}
+
+static inline bool pl_slice_eq(struct pl_slice a, struct pl_slice b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+static inline bool pl_slice_eqz(struct pl_slice a, const char *text)
+{
+    return pl_slice_eq(a, pl_slice_z(text));
+}
+
+/* Order by bytes, shorter first on a common prefix. */
+static inline int pl_slice_cmp(struct pl_slice a, struct pl_slice b)
+{
+    size_t n = a.len < b.len ? a.len : b.len;
+    int c = n ? memcmp(a.ptr, b.ptr, n) : 0;
+    return c ? c : (a.len > b.len) - (a.len < b.len);
+}
+
+/* For printf("%.*s", PL_FMT(s)). */
+#define PL_FMT(s) (int)(s).len, (s).ptr ? (s).ptr : ""

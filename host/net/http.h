@@ -1,0 +1,79 @@
+/* HTTP requests: what they are, and who carries them. The client on libcurl
+ * (net/http_client.h) is one transport; tests script another. Loop's thread. */
+#pragma once
+
+#include "base/err.h"
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pl_http_header {
+    const char *name; /* borrowed for the call that takes it */
+    const char *value;
+};
+
+/* How to reach and trust a server. Borrowed by requests: must outlive them. Texts
+ * are PEM; NULL: none. */
+struct pl_tls_options {
+    const char *ca_pem;   /* NULL: the system's */
+    const char *cert_pem; /* client certificate */
+    const char *key_pem;
+    const char *server_name; /* SNI and verification; NULL: the host of the URL */
+    bool insecure;           /* no verification */
+};
+
+struct pl_http_request {
+    const char *method; /* "GET" */
+    const char *url;    /* absolute, escaped */
+    const struct pl_http_header *headers;
+    size_t header_count;
+    struct pl_slice body;             /* copied when the request starts */
+    const struct pl_tls_options *tls; /* NULL for plain http */
+    const char *proxy;                /* URL; NULL: none; no environment is read here */
+    const char *user_password;        /* "user:password" for basic auth; NULL: none */
+    int64_t timeout_ms;               /* of the whole request; 0: none (a watch) */
+    int64_t silence_ms;               /* ETIMEOUT when no byte came for so long; 0: never */
+    size_t max_response;              /* bytes; 0: no limit (streams) */
+    bool fresh_connection;            /* a retry after a failure must not reuse a dead one */
+    int lane; /* connections are shared only among requests of one lane number */
+    /* Asked right before the first byte leaves and before each piece of body, with
+     * fresh time; false: the request ends with EREFUSED and nothing (more) is sent. NULL: yes. */
+    bool (*may_send)(void *arg);
+    void *may_send_arg;
+};
+
+struct pl_http_response {
+    int status;
+    const struct pl_http_header *headers; /* names in lower case; borrowed */
+    size_t header_count;
+};
+
+/* Callbacks come on the loop's thread and never from inside start or cancel. */
+struct pl_http_ops {
+    /* Once, when the final status line and headers are there. May be NULL. */
+    void (*on_response)(void *arg, const struct pl_http_response *response);
+    /* Pieces of the body as they come. A non-zero return ends the request with that code. */
+    int (*on_body)(void *arg, struct pl_slice piece);
+    /* Exactly once, last: err is NULL when the response was read to its end, whatever
+     * its status; else ENETWORK, ETIMEOUT, ECANCELED, EREFUSED or what on_body said. */
+    void (*on_done)(void *arg, const struct pl_err *err);
+};
+
+struct pl_http_call; /* one request under way; ends with on_done */
+
+struct pl_transport_ops {
+    /* Never NULL; failures come through on_done. ops and arg must live until then. */
+    struct pl_http_call *(*start)(void *self, const struct pl_http_request *request,
+                                  const struct pl_http_ops *ops, void *arg);
+    /* on_done comes with ECANCELED, later. */
+    void (*cancel)(void *self, struct pl_http_call *call);
+};
+
+struct pl_transport {
+    const struct pl_transport_ops *ops;
+    void *self;
+};
+
+/* The first header of that (lower-case) name, or NULL. */
+const char *pl_http_header(const struct pl_http_response *response, const char *name);

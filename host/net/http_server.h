@@ -1,0 +1,69 @@
+/* An HTTP/1.1 server on the loop: llhttp on libuv streams, TLS through OpenSSL's
+ * memory BIOs. Limits on header, body, idle time and unread output. */
+#pragma once
+
+#include "base/buf.h"
+#include "net/http.h"
+#include "net/loop.h"
+
+struct pl_server;
+struct pl_exchange; /* one request and its answer */
+
+struct pl_server_options {
+    const char *host;               /* address to bind, e.g. "127.0.0.1"; NULL: all */
+    int port;                       /* 0: any free one */
+    const char *cert_pem, *key_pem; /* both or neither: TLS or plain */
+    size_t max_body;                /* bytes; 0: 4 MiB */
+    int64_t request_deadline_ms;    /* from a request's first byte to its last; 0: 30 s */
+    int64_t idle_ms;                /* keep-alive without a request; 0: 120 s */
+    size_t max_unread;              /* output a client does not read before it is cut; 0: 16 MiB */
+};
+
+struct pl_server_ops {
+    /* A whole request is there. The handler answers now or later, exactly once, with
+     * pl_exchange_reply or begin/write/end. */
+    void (*on_request)(void *arg, struct pl_exchange *exchange);
+};
+
+/* NULL and err when the address can't be bound or the certificate is bad. ops is borrowed. */
+struct pl_server *pl_server_create(struct pl_loop *loop, const struct pl_server_options *options,
+                                   const struct pl_server_ops *ops, void *arg, struct pl_err *err);
+int pl_server_port(const struct pl_server *server);
+/* New certificate for connections from now on. */
+int pl_server_set_certificate(struct pl_server *server, const char *cert_pem, const char *key_pem,
+                              struct pl_err *err);
+/* Stops listening, cuts every connection; exchanges get on_close. Memory goes after
+ * the loop's next turns. */
+void pl_server_destroy(struct pl_server *server);
+
+/* ---- the request; borrowed until the exchange ends ---- */
+const char *pl_exchange_method(const struct pl_exchange *exchange);
+struct pl_slice
+pl_exchange_path(const struct pl_exchange *exchange); /* before "?", still escaped */
+struct pl_slice
+pl_exchange_query(const struct pl_exchange *exchange); /* after "?", still escaped */
+const char *pl_exchange_header(const struct pl_exchange *exchange,
+                               const char *name); /* lower case */
+struct pl_slice pl_exchange_body(const struct pl_exchange *exchange);
+
+/* ---- the answer ---- */
+/* Whole, with Content-Length. The exchange is gone after the call. */
+void pl_exchange_reply(struct pl_exchange *exchange, int status, const char *content_type,
+                       struct pl_slice body);
+/* The same with further headers. */
+void pl_exchange_reply_with(struct pl_exchange *exchange, int status,
+                            const struct pl_http_header *headers, size_t header_count,
+                            struct pl_slice body);
+/* A stream (chunked). on_close is called once if the client or server ends it first;
+ * the exchange is gone after on_close or pl_exchange_end. */
+void pl_exchange_begin(struct pl_exchange *exchange, int status, const char *content_type,
+                       void (*on_close)(void *arg), void *arg);
+void pl_exchange_write(struct pl_exchange *exchange, struct pl_slice piece);
+void pl_exchange_end(struct pl_exchange *exchange);
+/* Cuts the connection without a proper end (fault injection, overload). on_close is not called. */
+void pl_exchange_abort(struct pl_exchange *exchange);
+
+/* Query parameters and %-escapes. True and the decoded value of the first one so named. */
+bool pl_query_get(struct pl_slice query, const char *name, struct pl_buf *value);
+void pl_url_unescape(struct pl_slice text, bool plus_is_space, struct pl_buf *out);
+void pl_url_escape(struct pl_slice text, struct pl_buf *out); /* one path segment or query value */

@@ -1,0 +1,56 @@
+/* The event loop of one thread: libuv behind a small face. Everything that hangs on
+ * a loop belongs to its thread. */
+#pragma once
+
+#include "base/list.h"
+#include "base/timer.h"
+
+#include <stdbool.h>
+
+struct pl_loop;
+struct uv_loop_s; /* for files of net alone */
+
+struct pl_loop *pl_loop_create(const struct pl_clock *clock);
+/* Everything on it must be closed. Accepts NULL. */
+void pl_loop_destroy(struct pl_loop *loop);
+
+/* Runs until pl_loop_stop; the calling thread becomes the loop's. */
+void pl_loop_run(struct pl_loop *loop);
+/* One turn that waits at most timeout_ms (-1: for ever); for tests. */
+void pl_loop_turn(struct pl_loop *loop, int timeout_ms);
+/* From the loop's thread. The current turn is finished. */
+void pl_loop_stop(struct pl_loop *loop);
+
+struct pl_timers *pl_loop_timers(struct pl_loop *loop);
+const struct pl_clock *pl_loop_clock(struct pl_loop *loop);
+int64_t pl_loop_now(struct pl_loop *loop); /* a fresh monotonic reading */
+
+/* Dies unless called on the loop's thread. */
+void pl_loop_require(const struct pl_loop *loop);
+bool pl_loop_is_current(const struct pl_loop *loop);
+
+/* Runs fn(task) later in this turn or the next, once: for "after the current callback". */
+struct pl_task {
+    struct pl_link link;
+    void (*run)(struct pl_task *task);
+};
+void pl_loop_defer(struct pl_loop *loop, struct pl_task *task, void (*run)(struct pl_task *task));
+/* Harmless when it does not wait. */
+void pl_loop_undefer(struct pl_task *task);
+
+/* Called at the end of every turn, e.g. to collect dropped documents. */
+struct pl_idle {
+    struct pl_link link;
+    void (*run)(struct pl_idle *idle);
+};
+void pl_loop_each_turn(struct pl_loop *loop, struct pl_idle *idle,
+                       void (*run)(struct pl_idle *idle));
+void pl_loop_each_turn_stop(struct pl_idle *idle);
+
+/* Calls on_signal on the loop's thread for each delivery, until pl_loop_unwatch_signals. */
+typedef void (*pl_signal_fn)(void *arg, int signum);
+int pl_loop_watch_signals(struct pl_loop *loop, const int *signums, size_t count,
+                          pl_signal_fn on_signal, void *arg);
+void pl_loop_unwatch_signals(struct pl_loop *loop);
+
+struct uv_loop_s *pl_loop_uv(struct pl_loop *loop); /* for files of net alone */

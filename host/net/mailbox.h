@@ -1,0 +1,35 @@
+/* The one way from thread to thread: intrusive messages, many senders, one
+ * receiver. The receiver is woken only when the box was empty, takes all at once
+ * and works without a lock. Senders give their messages away. */
+#pragma once
+
+#include "base/list.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pl_loop;
+struct pl_mailbox;
+
+struct pl_msg {
+    struct pl_link link; /* private */
+    int kind;            /* the receiver's enum */
+};
+
+/* A box whose receiver is a loop: on_messages runs on its thread with all that came.
+ * The receiver owns the messages in the list. */
+typedef void (*pl_messages_fn)(void *arg, struct pl_list *messages);
+struct pl_mailbox *pl_mailbox_create_for_loop(struct pl_loop *loop, pl_messages_fn on_messages,
+                                              void *arg);
+/* A box whose receiver is a thread without a loop (a lane): it calls pl_mailbox_wait. */
+struct pl_mailbox *pl_mailbox_create(void);
+/* Receiver's thread. Messages still inside are handed to on_left (may be NULL). For
+ * a loop's box the memory goes after the next turn. */
+void pl_mailbox_destroy(struct pl_mailbox *box, void (*on_left)(struct pl_msg *msg));
+
+/* Any thread. */
+void pl_mailbox_send(struct pl_mailbox *box, struct pl_msg *msg);
+/* Moves everything to `out` without waiting; false when there was nothing. */
+bool pl_mailbox_take(struct pl_mailbox *box, struct pl_list *out);
+/* Waits until there is something or timeout_ns passed (-1: for ever). False on timeout. */
+bool pl_mailbox_wait(struct pl_mailbox *box, struct pl_list *out, int64_t timeout_ns);

@@ -1,0 +1,73 @@
+/* The queue between a reflector and its store: a list of deltas per key, keys in
+ * first-in order (semantics 1-16, with the later fixes 21, 24, 27). I/O thread. */
+#pragma once
+
+#include "base/err.h"
+#include "value/doc.h"
+
+struct pl_deltafifo;
+
+enum pl_delta_type {
+    PL_DELTA_ADDED,
+    PL_DELTA_UPDATED,
+    PL_DELTA_DELETED,
+    PL_DELTA_REPLACED,
+    PL_DELTA_SYNC,
+};
+
+struct pl_delta {
+    enum pl_delta_type type;
+    bool stale;         /* a deletion that was missed: doc is the last known state, may be NULL */
+    struct pl_doc *doc; /* counted */
+};
+
+struct pl_deltas {
+    struct pl_slice key;    /* borrowed until pl_deltas_release */
+    struct pl_delta *items; /* oldest first */
+    size_t count;
+    bool initial; /* the first list was not yet worked off when this was taken (15) */
+};
+
+/* What is known already (usually the store): Replace finds deletions by it, Resync its objects. */
+struct pl_known_ops {
+    /* A reference; NULL with 0: unknown; non-zero: the look-up failed (5). */
+    int (*get)(void *arg, struct pl_slice key, struct pl_doc **doc);
+    /* NULL-terminated, freed with pl_store_free_names. */
+    char **(*keys)(void *arg);
+};
+
+struct pl_deltafifo_options {
+    const struct pl_known_ops *known; /* borrowed for life; NULL: the queue alone is consulted */
+    void *known_arg;
+    bool emit_replaced; /* Replace emits REPLACED rather than SYNC */
+    /* Appends the key; NULL: metadata namespace/name. */
+    int (*key)(void *arg, struct pl_node object, struct pl_buf *out, struct pl_err *err);
+    /* A new reference to what is queued in place of doc; NULL: no transformation. Not asked
+     * for tombstones and SYNC (6). NULL with err refuses the object. */
+    struct pl_doc *(*transform)(void *arg, struct pl_doc *doc, struct pl_err *err);
+    void *arg; /* of key and transform */
+};
+
+struct pl_deltafifo *pl_deltafifo_create(const struct pl_deltafifo_options *options);
+void pl_deltafifo_destroy(struct pl_deltafifo *fifo);
+
+/* Documents are borrowed; the queue takes references. */
+int pl_deltafifo_add(struct pl_deltafifo *fifo, struct pl_doc *doc, struct pl_err *err);
+int pl_deltafifo_update(struct pl_deltafifo *fifo, struct pl_doc *doc, struct pl_err *err);
+int pl_deltafifo_delete(struct pl_deltafifo *fifo, struct pl_doc *doc, struct pl_err *err);
+/* A deletion whose final state was missed; doc may be NULL. */
+int pl_deltafifo_delete_stale(struct pl_deltafifo *fifo, struct pl_slice key, struct pl_doc *doc);
+int pl_deltafifo_replace(struct pl_deltafifo *fifo, struct pl_doc *const *docs, size_t count,
+                         struct pl_err *err);
+int pl_deltafifo_resync(struct pl_deltafifo *fifo);
+
+/* EAGAIN when nothing is queued, ECLOSED when closed and empty. What is taken must be
+ * given to pl_deltafifo_done once processed (27), which also releases it. */
+int pl_deltafifo_take(struct pl_deltafifo *fifo, struct pl_deltas *deltas);
+void pl_deltafifo_done(struct pl_deltafifo *fifo, struct pl_deltas *deltas);
+
+bool pl_deltafifo_has_synced(const struct pl_deltafifo *fifo);
+size_t pl_deltafifo_len(const struct pl_deltafifo *fifo); /* keys queued */
+/* Queued keys can still be taken (14). */
+void pl_deltafifo_close(struct pl_deltafifo *fifo);
+bool pl_deltafifo_is_closed(const struct pl_deltafifo *fifo);

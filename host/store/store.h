@@ -1,0 +1,77 @@
+/* The cache of one source: key -> document, with named indices (semantics 30-39).
+ *
+ * One thread writes (the I/O thread); any thread reads. One reader/writer lock,
+ * a leaf: nothing is called back or logged while it is held. What a read returns
+ * is a reference of the caller's own, so it outlives any change. */
+#pragma once
+
+#include "base/err.h"
+#include "value/doc.h"
+#include "value/yaml.h"
+
+struct pl_store;
+
+/* The values under which an object is found; called by the writer, outside the
+ * lock. Adds each with pl_values_add. A non-zero return (with err) leaves the object out of
+ * this index and is counted (pl_store_index_errors): a script's mistake must not
+ * end the host, which is where this differs from rule 30. */
+struct pl_values {
+    struct pl_buf text; /* private */
+    size_t count;
+};
+void pl_values_add(struct pl_values *values, struct pl_slice value);
+
+struct pl_index_ops {
+    int (*values)(void *arg, struct pl_node object, struct pl_values *out, struct pl_err *err);
+    void (*destroy)(void *arg); /* of arg, with the store; may be NULL */
+};
+
+struct pl_store *pl_store_create(void);
+void pl_store_destroy(struct pl_store *store);
+
+/* ---- the writer ---- */
+
+/* Adds or replaces; takes a reference of its own. The replaced document is
+ * returned with its reference (NULL when it was absent). */
+struct pl_doc *pl_store_put(struct pl_store *store, struct pl_slice key, struct pl_doc *doc);
+/* The removed document with its reference, or NULL. */
+struct pl_doc *pl_store_remove(struct pl_store *store, struct pl_slice key);
+/* Everything at once, under one lock: readers see the old or the new, never half. */
+struct pl_store_item {
+    struct pl_slice key;
+    struct pl_doc *doc; /* borrowed */
+};
+void pl_store_replace(struct pl_store *store, const struct pl_store_item *items, size_t count);
+/* Indexes what is there already. EEXIST when the name is taken (and then nothing changes). */
+int pl_store_add_index(struct pl_store *store, const char *name, const struct pl_index_ops *ops,
+                       void *arg, struct pl_err *err);
+/* Stores the values of an index that is computed elsewhere (a script's): the index was
+ * added with ops NULL. Values of a key that is gone are ignored. */
+void pl_store_set_values(struct pl_store *store, const char *index, struct pl_slice key,
+                         const struct pl_values *values);
+/* Forgets an index. Harmless when there is none. */
+void pl_store_drop_index(struct pl_store *store, const char *name);
+/* The version the content reflects: of the last object, bookmark or replace (37). */
+void pl_store_set_rv(struct pl_store *store, struct pl_slice rv);
+
+/* ---- readers, any thread ---- */
+
+/* A reference, or NULL. */
+struct pl_doc *pl_store_get(struct pl_store *store, struct pl_slice key);
+size_t pl_store_count(struct pl_store *store);
+/* Appends references to all objects, in no promised order. */
+void pl_store_list(struct pl_store *store, struct pl_docs *out);
+/* Appends references to those under a value of an index. ENOTFOUND when there is
+ * no such index; an unknown value gives nothing. */
+int pl_store_by_index(struct pl_store *store, const char *index, struct pl_slice value,
+                      struct pl_docs *out);
+bool pl_store_has_index(struct pl_store *store, const char *name);
+/* NULL-terminated texts the caller frees with pl_store_free_names: keys (sorted),
+ * keys of an index value (sorted), values of an index that have keys (sorted). */
+char **pl_store_keys(struct pl_store *store);
+char **pl_store_index_keys(struct pl_store *store, const char *index, struct pl_slice value);
+char **pl_store_index_values(struct pl_store *store, const char *index);
+void pl_store_free_names(char **names);
+/* Appends the version. */
+void pl_store_rv(struct pl_store *store, struct pl_buf *out);
+uint64_t pl_store_index_errors(struct pl_store *store);

@@ -1,0 +1,75 @@
+/* The queue of keys to reconcile: each key once, never worked on twice at a time,
+ * with delays, rate limits and priorities (semantics 86-98, 100-106, 108, 109;
+ * shutdown drains: 89-91). I/O thread; time is passed in, never read. */
+#pragma once
+
+#include "base/base.h"
+#include "base/slice.h"
+#include "store/ratelimit.h"
+
+struct pl_workqueue;
+
+#define PL_PRIORITY_LOW (-100)
+
+struct pl_workqueue_options {
+    struct pl_ratelimit *limit; /* the queue takes it; NULL: exponential 5 ms to 1000 s */
+    /* Something may be ready, or the next due time moved. May be NULL. */
+    void (*changed)(void *arg);
+    void *arg;
+};
+
+struct pl_add {
+    int priority;
+    int64_t after_ns;  /* 0: at once */
+    bool rate_limited; /* wait what the limiter says; with after_ns the smaller (102) */
+};
+
+struct pl_workqueue *pl_workqueue_create(const struct pl_workqueue_options *options);
+void pl_workqueue_destroy(struct pl_workqueue *q);
+
+/* Ignored after shutdown (90), except that a key dirty before is queued by done. */
+void pl_workqueue_add(struct pl_workqueue *q, struct pl_slice key, const struct pl_add *how,
+                      int64_t now_ns);
+
+/* The next key, to be handed back with pl_workqueue_done whatever the outcome; until
+ * then it is not taken again. EAGAIN when nothing is ready; ECLOSED when shut
+ * down and empty. The key is borrowed until done. */
+struct pl_item {
+    struct pl_slice key;
+    int priority;
+    int64_t added_ns; /* when it became ready */
+};
+int pl_workqueue_take(struct pl_workqueue *q, struct pl_item *item, int64_t now_ns);
+void pl_workqueue_done(struct pl_workqueue *q, struct pl_slice key, int64_t now_ns);
+void pl_workqueue_forget(struct pl_workqueue *q, struct pl_slice key);
+/* Removes a key wherever it waits; one being worked on is not run again for earlier
+ * adds. False when it was not there. */
+bool pl_workqueue_drop(struct pl_workqueue *q, struct pl_slice key);
+
+/* The instant the next waiting key becomes ready; false when none waits. */
+bool pl_workqueue_next_due(struct pl_workqueue *q, int64_t *due_ns);
+size_t pl_workqueue_len(struct pl_workqueue *q, int64_t now_ns); /* ready keys (106) */
+size_t pl_workqueue_waiting(struct pl_workqueue *q);
+size_t pl_workqueue_processing(struct pl_workqueue *q);
+int pl_workqueue_requeues(struct pl_workqueue *q, struct pl_slice key);
+
+/* No new keys; what is ready is still handed out; delays are lost (94). */
+void pl_workqueue_shutdown(struct pl_workqueue *q);
+bool pl_workqueue_is_shutting_down(const struct pl_workqueue *q);
+/* Shut down and nothing left ready or being worked on. */
+bool pl_workqueue_is_drained(struct pl_workqueue *q, int64_t now_ns);
+
+struct pl_workqueue_metrics {
+    uint64_t adds, retries;
+    size_t depth;
+    int64_t unfinished_ns; /* sum over keys being worked on */
+    int64_t longest_ns;
+};
+void pl_workqueue_metrics(struct pl_workqueue *q, int64_t now_ns, struct pl_workqueue_metrics *out);
+/* Called once per key when it is taken (latency: ready to taken) and when it is done (work). */
+struct pl_workqueue_observer {
+    void (*latency)(void *arg, int64_t ns);
+    void (*work)(void *arg, int64_t ns);
+    void *arg;
+};
+void pl_workqueue_observe(struct pl_workqueue *q, const struct pl_workqueue_observer *observer);

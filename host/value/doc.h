@@ -1,0 +1,119 @@
+/* An immutable JSON document, counted, readable from any thread.
+ *
+ * A document is one byte tape; strings and subtrees that other documents hold
+ * too may live in a shared pool (value/pool.h). Readers do not see the
+ * difference: a node is a position, in the tape or in the pool, and two equal
+ * subtrees that were pooled are the same position.
+ *
+ * Documents survive unchanged in meaning: null, [] and {}, the order of
+ * arrays and of object members, and every digit of a number as it was written. */
+#pragma once
+
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct pl_doc;
+
+enum pl_type {
+    PL_MISSING, /* there is no such value; every accessor accepts it and gives "nothing" */
+    PL_NULL,
+    PL_BOOL,
+    PL_NUMBER,
+    PL_STRING,
+    PL_ARRAY,
+    PL_OBJECT,
+};
+
+/* A position in a document. A plain value, borrowed: valid while the document lives. */
+struct pl_node {
+    const struct pl_doc *doc;
+    const uint8_t *at; /* private; NULL is PL_MISSING */
+};
+
+#define PL_NODE_MISSING ((struct pl_node){NULL, NULL})
+
+/* Room for a string or number that is stored packed and has to be spelled out. */
+struct pl_scratch {
+    char bytes[80];
+};
+
+/* ---- lifetime: any thread ---- */
+
+/* Returns doc, for chaining. Accepts NULL. */
+struct pl_doc *pl_doc_ref(struct pl_doc *doc);
+/* The last reference frees it. A pooled document whose last reference is dropped
+ * on another thread than its pool's is handed back to that thread
+ * (pl_pool_collect). Accepts NULL. */
+void pl_doc_unref(struct pl_doc *doc);
+/* Bytes of its own memory, without what it shares in the pool. */
+size_t pl_doc_bytes(const struct pl_doc *doc);
+
+/* ---- reading ---- */
+
+/* PL_NODE_MISSING for NULL. */
+struct pl_node pl_doc_root(const struct pl_doc *doc);
+enum pl_type pl_node_type(struct pl_node node);
+/* "null", "boolean", "number", "string", "array", "object", "nothing" */
+const char *pl_type_name(enum pl_type type);
+
+bool pl_node_bool(struct pl_node node); /* false for anything but true */
+/* The decoded text of a string; the empty slice with ptr NULL for anything else.
+ * Points into the document, the pool, or scratch. */
+struct pl_slice pl_node_str(struct pl_node node, struct pl_scratch *scratch);
+/* Compares without decoding where it can; false for anything but a string. */
+bool pl_node_str_eq(struct pl_node node, struct pl_slice text);
+/* A number's text as it was written; ptr NULL for anything else. */
+struct pl_slice pl_node_number(struct pl_node node, struct pl_scratch *scratch);
+/* True and the value when the number is an integer that fits: 3, -0, also 3.0 and 3e0. */
+bool pl_node_int(struct pl_node node, int64_t *value);
+/* The nearest double; 0 for anything but a number. */
+double pl_node_double(struct pl_node node);
+
+/* Elements of an array, members of an object, else 0. */
+size_t pl_node_len(struct pl_node node);
+/* An object's member; PL_MISSING when absent or not an object. Of duplicates the last. */
+struct pl_node pl_node_get(struct pl_node node, struct pl_slice key);
+struct pl_node pl_node_getz(struct pl_node node, const char *key);
+/* An array's element; PL_MISSING beyond the end or not an array. */
+struct pl_node pl_node_at(struct pl_node node, size_t index);
+/* pl_node_getz along a path: pl_node_dig(root, "metadata", "name"). */
+struct pl_node pl_node_dig_n(struct pl_node node, const char *const *keys, size_t count);
+#define pl_node_dig(node, ...)                                                                     \
+    pl_node_dig_n((node), (const char *const[]){__VA_ARGS__},                                      \
+                  sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+
+static inline bool pl_node_is_missing(struct pl_node node)
+{
+    return node.at == NULL;
+}
+
+/* The same position, hence equal. Two equal values may still be two positions. */
+static inline bool pl_node_is_same(struct pl_node a, struct pl_node b)
+{
+    return a.at == b.at;
+}
+
+/* Deep equality by meaning: members in any order, numbers by value (1, 1.0 and
+ * 1e0 are equal; digits that neither int64 nor double hold are compared as
+ * text). Missing equals only missing. Costs what differs, not what is shared. */
+bool pl_node_equal(struct pl_node a, struct pl_node b);
+
+/* Visits elements or members in document order:
+ *     struct pl_iter it = pl_iter(node);
+ *     while (pl_iter_next(&it)) use(it.key, it.value);
+ * Nothing for a node that is neither array nor object. */
+struct pl_iter {
+    struct pl_slice key; /* the member's name, valid while the document lives; ptr NULL in arrays */
+    struct pl_node value;
+    size_t index;      /* of the current element or member, from 0 */
+    struct pl_node of; /* private from here on */
+    const uint8_t *next;
+    const void *keys;
+    size_t left;
+};
+
+struct pl_iter pl_iter(struct pl_node node);
+bool pl_iter_next(struct pl_iter *it);

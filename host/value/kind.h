@@ -1,0 +1,31 @@
+/* Kinds and resources: "apps/v1/Deployment" and where the API server keeps it. */
+#pragma once
+
+#include "base/err.h"
+#include "base/slice.h"
+#include "value/doc.h"
+
+#include <stdbool.h>
+
+/* Group and kind are matched by owners in any version. A plain value. */
+struct pl_kind {
+    char group[254]; /* "" for the core group */
+    char version[64];
+    char kind[64];
+};
+
+#define PL_KIND_TEXT 384 /* room for pl_kind_text */
+
+/* "v1/Pod", "apps/v1/Deployment". EINVAL and a message with an example otherwise. */
+int pl_kind_parse(struct pl_slice text, struct pl_kind *kind, struct pl_err *err);
+/* From a document's apiVersion ("apps/v1") and kind. */
+int pl_kind_from(struct pl_slice api_version, struct pl_slice kind_name, struct pl_kind *kind,
+                 struct pl_err *err);
+/* Of an object by its apiVersion and kind. */
+int pl_kind_of(struct pl_node object, struct pl_kind *kind, struct pl_err *err);
+bool pl_kind_eq(const struct pl_kind *a, const struct pl_kind *b);
+bool pl_kind_eq_group(const struct pl_kind *a, const struct pl_kind *b); /* any version */
+/* "apps/v1/Deployment" */
+const char *pl_kind_text(const struct pl_kind *kind, char out[PL_KIND_TEXT]);
+/* "apps/v1", "v1" */
+const char *pl_kind_api_version(const struct pl_kind *kind, char out[PL_KIND_TEXT]);

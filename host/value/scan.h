@@ -1,0 +1,61 @@
+/* From JSON text to documents, in one pass, from chunks of any size.
+ *
+ * Strict RFC 8259 grammar and UTF-8 (RFC 3629: no surrogates, no overlong
+ * forms); depth and size limits; of duplicate members the last wins unless
+ * they are to be refused. metadata.managedFields of each object is skipped
+ * unless asked for. Errors carry the byte offset counted over all chunks. */
+#pragma once
+
+#include "base/err.h"
+#include "value/doc.h"
+
+struct pl_pool;
+struct pl_scan;
+
+#define PL_SCAN_DEPTH 512
+#define PL_SCAN_BYTES (16u << 20)
+
+struct pl_scan_options {
+    struct pl_pool *pool;     /* documents share through it; NULL: documents of their own */
+    unsigned max_depth;       /* 0: PL_SCAN_DEPTH */
+    size_t max_bytes;         /* of one document's text; 0: PL_SCAN_BYTES */
+    bool keep_managed_fields; /* else metadata.managedFields is dropped */
+    bool refuse_duplicates;   /* a member named twice is an error */
+};
+
+/* One document that is all of `text` (white space around it allowed).
+ * NULL and err (ESYNTAX or ELIMIT, with offset) otherwise. */
+struct pl_doc *pl_scan_text(struct pl_slice text, const struct pl_scan_options *options,
+                            struct pl_err *err);
+
+/* What a stream consists of, and so where its documents begin. */
+enum pl_scan_form {
+    PL_SCAN_VALUES, /* any number of values, one after the other: each is a document */
+    PL_SCAN_LIST,   /* one Kubernetes list: each element of .items is a document; at the
+                     * end the list itself without items */
+    PL_SCAN_WATCH,  /* watch events {"type":T,"object":O}: each O is a document */
+};
+
+struct pl_scan_sink {
+    /* A document is complete. The sink takes it. type: the event's "type" with
+     * PL_SCAN_WATCH (borrowed, also when "type" followed "object"), else empty.
+     * A non-zero return stops the scan with that code. */
+    int (*on_doc)(void *arg, struct pl_slice type, struct pl_doc *doc);
+    /* PL_SCAN_LIST: the list without its items ("items" itself is left out). The
+     * sink takes it. Called once, when the list has ended. */
+    int (*on_list)(void *arg, struct pl_doc *list);
+    void *arg;
+};
+
+/* options and sink are copied. */
+struct pl_scan *pl_scan_create(enum pl_scan_form form, const struct pl_scan_options *options,
+                               const struct pl_scan_sink *sink);
+/* Accepts NULL; whatever was half read is dropped. */
+void pl_scan_destroy(struct pl_scan *scan);
+/* Scans what it can and keeps the rest of an unfinished document. After an error
+ * every further call returns the same error. */
+int pl_scan_feed(struct pl_scan *scan, struct pl_slice chunk, struct pl_err *err);
+/* No more chunks come: an error when something is unfinished. */
+int pl_scan_end(struct pl_scan *scan, struct pl_err *err);
+/* True when nothing is half read: a stream may end here. */
+bool pl_scan_is_between(const struct pl_scan *scan);

@@ -1,0 +1,17 @@
+/* From documents to JSON text. */
+#pragma once
+
+#include "base/buf.h"
+#include "value/doc.h"
+
+enum {
+    PL_WRITE_COMPACT = 0,
+    PL_WRITE_SORTED = 1, /* members in byte order of their names */
+    PL_WRITE_PRETTY = 2, /* two spaces a level */
+};
+
+/* Appends the node's JSON; "null" for PL_MISSING. Numbers as they were written,
+ * strings with the fewest escapes. */
+void pl_write(struct pl_buf *out, struct pl_node node, unsigned flags);
+/* Appends a JSON string with quotes and escapes. */
+void pl_write_str(struct pl_buf *out, struct pl_slice text);

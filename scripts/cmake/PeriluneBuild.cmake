@@ -1,0 +1,57 @@
+# How Perilune's own targets are compiled, and the two functions that declare them.
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_EXTENSIONS ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+
+add_library(pl_flags INTERFACE)
+target_include_directories(pl_flags INTERFACE ${CMAKE_SOURCE_DIR}/host)
+target_compile_definitions(pl_flags INTERFACE _GNU_SOURCE)
+target_compile_options(pl_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition
+  -Wformat=2 -Wvla -Wpointer-arith -Wwrite-strings -Wundef -Wimplicit-fallthrough
+  -Wdouble-promotion -fno-common -fno-strict-aliasing -fno-omit-frame-pointer)
+if(PL_WERROR)
+  target_compile_options(pl_flags INTERFACE -Werror)
+endif()
+if(PL_ASAN AND PL_TSAN)
+  message(FATAL_ERROR "PL_ASAN and PL_TSAN exclude each other")
+endif()
+if(PL_ASAN)
+  target_compile_options(pl_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all)
+  target_link_options(pl_flags INTERFACE -fsanitize=address,undefined)
+endif()
+if(PL_TSAN)
+  target_compile_options(pl_flags INTERFACE -fsanitize=thread)
+  target_link_options(pl_flags INTERFACE -fsanitize=thread)
+endif()
+if(PL_FUZZ)
+  target_compile_options(pl_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+if(PL_COVERAGE)
+  target_compile_options(pl_flags INTERFACE --coverage)
+  target_link_options(pl_flags INTERFACE --coverage)
+endif()
+
+# pl_layer(NAME SOURCES ... LAYERS ... LIBS ...): one folder of host/ as a static library.
+# LAYERS are the layers below that it may use; LIBS the third-party targets only it sees.
+function(pl_layer name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LAYERS;LIBS")
+  add_library(pl_${name} STATIC ${arg_SOURCES})
+  list(TRANSFORM arg_LAYERS PREPEND pl_)
+  target_link_libraries(pl_${name} PUBLIC pl_flags ${arg_LAYERS} PRIVATE ${arg_LIBS})
+endfunction()
+
+# pl_unit_test(LAYER NAME [EXTRA SOURCES...]): spec/unit/LAYER/NAME_test.c, linked with its
+# layer and those below, so that an upward call does not link.
+function(pl_unit_test layer name)
+  set(target unit_${layer}_${name})
+  add_executable(${target} ${CMAKE_SOURCE_DIR}/spec/unit/${layer}/${name}_test.c ${ARGN})
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/spec)
+  target_link_libraries(${target} PRIVATE pl_${layer})
+  add_test(NAME unit/${layer}/${name} COMMAND ${target} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(unit/${layer}/${name} PROPERTIES LABELS unit TIMEOUT 120)
+endfunction()
