@@ -1,0 +1,31 @@
+/* The embedded API server: enough of Kubernetes' API, in memory, to develop and
+ * test controllers against. It hangs on a loop and belongs to its thread; in
+ * `perilune dev` that is a thread of its own. Knows nothing of control or lane. */
+#pragma once
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "net/loop.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pl_apiserver;
+
+struct pl_apiserver_options {
+    const char *host;  /* to bind; NULL: 127.0.0.1 */
+    int port;          /* 0: any free one */
+    const char *token; /* bearer token that every request must carry; NULL: none is asked for */
+    const char *cert_pem, *key_pem; /* both or neither: TLS or plain http */
+    size_t history;      /* events kept for watches to resume from; 0: 100,000; older answer 410 */
+    int64_t bookmark_ns; /* between bookmarks; 0: one minute */
+    uint64_t rand_seed;  /* of uids and generated names; 0: from the system */
+};
+
+/* NULL and err when the address can't be bound. Starts serving with the loop. */
+struct pl_apiserver *pl_apiserver_create(struct pl_loop *loop,
+                                         const struct pl_apiserver_options *options,
+                                         struct pl_err *err);
+/* Ends every watch and connection. Memory goes after the loop's next turns. */
+void pl_apiserver_destroy(struct pl_apiserver *server);
+int pl_apiserver_port(const struct pl_apiserver *server);

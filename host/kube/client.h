@@ -1,0 +1,135 @@
+/* The verbs of the API server, as asynchronous operations on the loop's thread.
+ *
+ * An operation completes exactly once, also when cancelled, and never from
+ * inside the call that started it. Answers 429 and 503 with Retry-After are
+ * retried (at most 10 times, within the deadline), as is 401 once with fresh
+ * credentials; GETs also after a connection was lost, on a fresh connection. */
+#pragma once
+
+#include "base/rand.h"
+#include "base/timer.h"
+#include "base/wait.h"
+#include "kube/kubeconfig.h"
+#include "kube/resource.h"
+#include "net/http.h"
+#include "net/loop.h"
+#include "value/scan.h"
+#include "value/yaml.h"
+
+struct pl_client;
+struct pl_op;
+
+struct pl_client_options {
+    struct pl_transport transport;      /* borrowed for life */
+    struct pl_timers *timers;           /* borrowed for life */
+    struct pl_rand *rand;               /* borrowed for life */
+    struct pl_waits *waits;             /* borrowed for life; NULL: none */
+    struct pl_loop *loop;               /* for exec plugins; NULL where there are none (tests) */
+    const struct pl_kubeconfig *config; /* borrowed for life */
+    struct pl_pool *pool; /* documents that lists and watches bring share through it; may be NULL */
+    const char *user_agent;
+    int64_t request_timeout_ns; /* 0: 30 s; watches have their own */
+    double qps;                 /* client-side limit, 0: off; watches are not limited (74) */
+    int burst;
+};
+
+struct pl_client *pl_client_create(const struct pl_client_options *options, struct pl_err *err);
+/* Cancels what is under way; completions come before it returns. */
+void pl_client_destroy(struct pl_client *client);
+
+enum pl_verb {
+    PL_VERB_GET,
+    PL_VERB_LIST,
+    PL_VERB_CREATE,
+    PL_VERB_UPDATE,
+    PL_VERB_PATCH,
+    PL_VERB_DELETE,
+    PL_VERB_DELETE_COLLECTION,
+};
+const char *pl_verb_name(enum pl_verb verb); /* "get", "deletecollection" */
+static inline bool pl_verb_writes(enum pl_verb verb)
+{
+    return verb >= PL_VERB_CREATE;
+}
+
+enum pl_patch_type { PL_PATCH_MERGE, PL_PATCH_JSON, PL_PATCH_STRATEGIC, PL_PATCH_APPLY };
+
+/* What is asked. Slices are borrowed for the call that takes it, and copied; empty means "not
+ * given". */
+struct pl_call {
+    enum pl_verb verb;
+    const struct pl_resource
+        *resource;            /* borrowed until the operation completes; NULL with raw_path */
+    struct pl_slice raw_path; /* GET of "/version", "/apis", ... */
+    struct pl_slice ns, name, subresource;
+    struct pl_doc *body; /* a reference is taken; NULL: none */
+    enum pl_patch_type patch_type;
+    struct pl_slice labels, fields; /* selectors in text form */
+    int64_t limit;                  /* 0: none */
+    struct pl_slice continue_token;
+    struct pl_slice rv, rv_match;
+    struct pl_slice field_manager, field_validation, propagation;
+    bool force;
+    bool dry_run;
+    bool metadata_only; /* PartialObjectMetadata(List) */
+    bool keep_managed_fields;
+    int64_t grace_period;                 /* seconds; -1: not given. Careful: 0 is a value. */
+    struct pl_slice uid, precondition_rv; /* of deletes */
+    int64_t timeout_ns;                   /* 0: the client's */
+    int connection_lane;                  /* see pl_http_request.lane */
+    bool (*may_send)(void *arg);          /* see pl_http_request; asked for every attempt */
+    void *may_send_arg;
+};
+
+struct pl_answer {
+    const struct pl_err *err; /* NULL: success */
+    int status;               /* HTTP status, 0: none */
+    struct pl_doc *
+        doc; /* the decoded answer (a Status with failures that carry one); borrowed; may be NULL */
+    struct pl_docs
+        *items; /* LIST: its objects, to be moved out or left; doc is the list without them */
+};
+
+typedef void (*pl_answer_fn)(void *arg, const struct pl_answer *answer);
+
+/* Never NULL. */
+struct pl_op *pl_client_start(struct pl_client *client, const struct pl_call *call,
+                              pl_answer_fn on_answer, void *arg);
+/* on_answer still comes, with PL_ECANCELED. */
+void pl_op_cancel(struct pl_op *op);
+
+/* ---- watches ---- */
+
+enum pl_watch_type {
+    PL_WATCH_ADDED,
+    PL_WATCH_MODIFIED,
+    PL_WATCH_DELETED,
+    PL_WATCH_BOOKMARK,
+    PL_WATCH_ERROR,   /* object is a Status */
+    PL_WATCH_UNKNOWN, /* some other type (70) */
+};
+
+struct pl_watch_call {
+    const struct pl_resource *resource;
+    struct pl_slice ns, labels, fields, rv;
+    bool metadata_only, keep_managed_fields;
+    bool initial_events;     /* WatchList: sendInitialEvents + resourceVersionMatch=NotOlderThan */
+    int64_t timeout_seconds; /* timeoutSeconds parameter */
+    int64_t silence_ns;      /* the stream is dead after so long without a byte; 0: never */
+};
+
+struct pl_watch_ops {
+    /* The server answered 200: the stream is open. */
+    void (*on_open)(void *arg);
+    /* object is the sink's (takes the reference). */
+    void (*on_event)(void *arg, enum pl_watch_type type, struct pl_doc *object);
+    /* Exactly once, last. err NULL: the stream ended in the normal way. An HTTP error
+     * when opening is EAPI with its Status; ESYNTAX when an event could not be decoded. */
+    void (*on_end)(void *arg, const struct pl_err *err);
+};
+
+struct pl_watch;
+struct pl_watch *pl_client_watch(struct pl_client *client, const struct pl_watch_call *call,
+                                 const struct pl_watch_ops *ops, void *arg);
+/* on_end still comes, with PL_ECANCELED. */
+void pl_watch_cancel(struct pl_watch *watch);

@@ -1,0 +1,25 @@
+/* Kinds to resources, asked of the server and remembered; asked again when a kind is unknown. */
+#pragma once
+
+#include "kube/client.h"
+#include "kube/resource.h"
+
+struct pl_discovery;
+
+struct pl_discovery *pl_discovery_create(struct pl_client *client);
+void pl_discovery_destroy(struct pl_discovery *discovery);
+
+/* resource is NULL with err: EAPI/ENETWORK, or ENOTFOUND when the server does not serve the
+ * kind (the message names kinds of that name in other groups or versions). */
+typedef void (*pl_resource_fn)(void *arg, const struct pl_resource *resource,
+                               const struct pl_err *err);
+
+/* Answers later, also from memory. The groups are asked at most once a 2 s for kinds
+ * that stay unknown; one group's failure does not hide others. */
+void pl_discovery_find(struct pl_discovery *discovery, const struct pl_kind *kind,
+                       pl_resource_fn on_resource, void *arg);
+/* Forgets answers that are still to come for arg. */
+void pl_discovery_forget(struct pl_discovery *discovery, void *arg);
+/* What is known already; NULL otherwise. */
+const struct pl_resource *pl_discovery_known(struct pl_discovery *discovery,
+                                             const struct pl_kind *kind);

@@ -1,0 +1,48 @@
+/* Where the API server is and how to prove who we are: kubeconfig files (merged),
+ * contexts, in-cluster. Reading is synchronous and happens at start; what changes later
+ * (token files, exec plugins) is kube/credentials.h. */
+#pragma once
+
+#include "base/err.h"
+#include "net/http.h"
+
+#include <stdbool.h>
+
+struct pl_exec_plugin {
+    char *command; /* owned */
+    char **args;   /* owned, NULL-terminated */
+    char **env;    /* owned "NAME=value", NULL-terminated */
+    char *api_version;
+    char *install_hint; /* NULL: none */
+    bool provide_cluster_info;
+};
+
+struct pl_kubeconfig {
+    char *source;  /* for messages: the file(s), "in-cluster" or "--server"; all texts are owned */
+    char *context; /* NULL: none */
+    char *server;  /* "https://host:port/prefix" without a trailing slash */
+    char *ns;      /* the context's namespace, NULL: none */
+    char *ca_pem, *cert_pem, *key_pem;    /* inline data or the files' content; NULL: none */
+    char *ca_file, *cert_file, *key_file; /* where they came from, for re-reading; NULL: inline */
+    char *server_name;
+    bool insecure;
+    char *proxy; /* proxy-url, else from HTTPS_PROXY/HTTP_PROXY and NO_PROXY; NULL: none */
+    char *token;
+    char *token_file; /* wins over token, re-read when it changes */
+    char *username, *password;
+    char *impersonate_user;
+    struct pl_exec_plugin *exec; /* NULL: none */
+};
+
+struct pl_kubeconfig_options {
+    const char *files;          /* --kubeconfig; NULL: $KUBECONFIG, in-cluster, ~/.kube/config */
+    const char *context;        /* --context; NULL: current-context */
+    const char *server;         /* --server; NULL: the cluster's */
+    const char *const *environ; /* NAME=value, NULL-terminated: injected for tests */
+    const char *root;           /* put in front of /var/run/secrets/...; NULL: "" (tests) */
+};
+
+/* 0, or an error that names the file, the context and what to do. The caller deinits. */
+int pl_kubeconfig_load(const struct pl_kubeconfig_options *options, struct pl_kubeconfig *config,
+                       struct pl_err *err);
+void pl_kubeconfig_deinit(struct pl_kubeconfig *config);

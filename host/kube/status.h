@@ -1,0 +1,26 @@
+/* What the API server's failures mean: Status documents and HTTP codes to errors, and
+ * the tests that decisions are made by (never by text). */
+#pragma once
+
+#include "base/err.h"
+#include "value/doc.h"
+
+#include <stdbool.h>
+
+/* Fills err (EAPI) from an HTTP status and its body: a Status document, or whatever text a
+ * proxy sent (HTML is named as such, and cut). */
+void pl_status_to_err(int status, struct pl_node body, struct pl_slice raw, struct pl_err *err);
+/* From the Status object of a watch's ERROR event. */
+void pl_status_event_to_err(struct pl_node status, struct pl_err *err);
+
+bool pl_err_is_not_found(const struct pl_err *err);
+bool pl_err_is_conflict(const struct pl_err *err);       /* 409 Conflict */
+bool pl_err_is_already_exists(const struct pl_err *err); /* 409 AlreadyExists */
+bool pl_err_is_forbidden(const struct pl_err *err);
+bool pl_err_is_unauthorized(const struct pl_err *err);
+bool pl_err_is_invalid(const struct pl_err *err);
+bool pl_err_is_too_many_requests(const struct pl_err *err);
+bool pl_err_is_expired(const struct pl_err *err);      /* 410 Expired or Gone (58) */
+bool pl_err_is_too_large_rv(const struct pl_err *err); /* 57 */
+bool pl_err_is_internal(const struct pl_err *err);
+bool pl_err_is_connection_refused(const struct pl_err *err);
