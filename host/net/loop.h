@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/list.h"
+#include "base/task.h"
 #include "base/timer.h"
 
 #include <stdbool.h>
@@ -29,11 +30,7 @@ int64_t pl_loop_now(struct pl_loop *loop); /* a fresh monotonic reading */
 void pl_loop_require(const struct pl_loop *loop);
 bool pl_loop_is_current(const struct pl_loop *loop);
 
-/* Runs fn(task) later in this turn or the next, once: for "after the current callback". */
-struct pl_task {
-    struct pl_link link;
-    void (*run)(struct pl_task *task);
-};
+/* Runs task->run later in this turn or the next, once: for "after the current callback". */
 void pl_loop_defer(struct pl_loop *loop, struct pl_task *task, void (*run)(struct pl_task *task));
 /* Harmless when it does not wait. */
 void pl_loop_undefer(struct pl_task *task);

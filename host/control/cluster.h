@@ -1,0 +1,72 @@
+/* Everything that hangs on one API server: connection, discovery, informers, gate. Never on
+ * the process, so that a second cluster can be added. I/O thread. */
+#pragma once
+
+#include "base/metrics.h"
+#include "base/rand.h"
+#include "base/task.h"
+#include "base/timer.h"
+#include "base/wait.h"
+#include "control/gate.h"
+#include "control/informer.h"
+#include "kube/client.h"
+#include "kube/discovery.h"
+#include "value/pool.h"
+
+struct pl_cluster;
+
+struct pl_cluster_options {
+    struct pl_client *client; /* borrowed for life, as is everything below */
+    struct pl_timers *timers;
+    struct pl_rand *rand;
+    struct pl_waits *waits;
+    struct pl_pool *pool;
+    struct pl_metrics *metrics; /* NULL: none */
+    /* Runs task->run later in this turn (pl_loop_defer behind it; tests have their own). */
+    void (*defer)(void *arg, struct pl_task *task, void (*run)(struct pl_task *task));
+    void *defer_arg;
+    char **namespaces; /* --namespace; NULL: all. Copied. */
+    bool dry_run;
+};
+
+struct pl_cluster *pl_cluster_create(const struct pl_cluster_options *options);
+/* Every informer must have been released. */
+void pl_cluster_destroy(struct pl_cluster *cluster);
+
+struct pl_client *pl_cluster_client(struct pl_cluster *cluster);
+struct pl_discovery *pl_cluster_discovery(struct pl_cluster *cluster);
+struct pl_gate *pl_cluster_gate(struct pl_cluster *cluster);
+struct pl_timers *pl_cluster_timers(struct pl_cluster *cluster);
+struct pl_rand *pl_cluster_rand(struct pl_cluster *cluster);
+struct pl_waits *pl_cluster_waits(struct pl_cluster *cluster);
+struct pl_pool *pl_cluster_pool(struct pl_cluster *cluster);
+struct pl_metrics *pl_cluster_metrics(struct pl_cluster *cluster);
+void pl_cluster_defer(struct pl_cluster *cluster, struct pl_task *task,
+                      void (*run)(struct pl_task *task));
+
+/* The informer for these options (those of the host's --namespace applied), with a reference for
+ * the caller; a new one starts with pl_informer_start by the manager or at once when started. */
+struct pl_informer *pl_cluster_informer(struct pl_cluster *cluster, const struct pl_kind *kind,
+                                        const struct pl_source_options *options);
+/* Calls visit for each informer of the kind (gate: write through; metrics). */
+void pl_cluster_each_informer(struct pl_cluster *cluster, const struct pl_kind *kind,
+                              void (*visit)(void *arg, struct pl_informer *informer), void *arg);
+
+/* ---- live reads: discovery, scope check, request ---- */
+
+struct pl_read {
+    enum pl_verb verb; /* GET or LIST */
+    struct pl_kind kind;
+    struct pl_slice ns, name, subresource, labels, fields, continue_token;
+    int64_t limit;
+    bool metadata_only, keep_managed_fields;
+    int64_t deadline_ns; /* monotonic; 0: the client's own limit */
+};
+struct pl_read_op;
+struct pl_read_op *pl_cluster_read(struct pl_cluster *cluster, const struct pl_read *read,
+                                   pl_answer_fn on_answer, void *arg);
+void pl_read_op_cancel(struct pl_read_op *op);
+
+/* EINVAL "v1/Pod is namespaced: ..." when ns and scope do not fit. */
+int pl_scope_check(const struct pl_resource *resource, struct pl_slice ns, struct pl_slice name,
+                   struct pl_err *err);

@@ -1,0 +1,76 @@
+/* A controller: sources that queue keys, and runs that reconcile them. I/O thread. */
+#pragma once
+
+#include "control/reconciler.h"
+#include "store/workqueue.h"
+
+struct pl_cluster;
+struct pl_informer;
+
+/* What a script declares. All texts and arrays are the spec's own. */
+struct pl_controller_spec {
+    char *name;                   /* DNS-1123 label, unique in the process */
+    int max_concurrent;           /* at least 1 */
+    int64_t reconcile_timeout_ns; /* 0: none */
+    struct {
+        int64_t base_ns, max_ns;  /* exponential; 0: 5 ms, 1000 s */
+        int64_t fast_ns, slow_ns; /* instead, when fast_attempts > 0 */
+        int fast_attempts;
+        double qps; /* shared bucket on top, when > 0 */
+        int burst;
+        int64_t max_wait_ns; /* 0: none */
+    } rate;
+    int max_retries;          /* -1: for ever */
+    int64_t resync_period_ns; /* 0: none */
+    bool leader_election;     /* runs only while leading */
+    bool on_reload_enqueue;
+    int64_t cache_sync_timeout_ns; /* 0: 2 minutes */
+    struct pl_source_spec *sources;
+    size_t source_count;
+    struct pl_write_right {
+        struct pl_kind kind;
+        char **verbs; /* NULL-terminated */
+    } * writes;       /* :Writes declarations */
+    size_t write_count;
+    const char *declared_at; /* "file:line", for messages; owned */
+};
+
+void pl_controller_spec_deinit(struct pl_controller_spec *spec);
+
+/* Mistakes that any builder must refuse (semantics 142): two For, Owns without For, nothing that
+ * wakes it, a bad name, wrong numbers. EINVAL with a message that says what to do. */
+int pl_controller_spec_check(const struct pl_controller_spec *spec, struct pl_err *err);
+
+struct pl_controller_options {
+    struct pl_cluster *cluster;          /* borrowed for life */
+    const struct pl_reconciler_ops *ops; /* borrowed for life */
+    void *self;                          /* of ops */
+};
+
+/* Takes the spec's content. Starts nothing. */
+struct pl_controller *pl_controller_create(const struct pl_controller_options *options,
+                                           struct pl_controller_spec *spec);
+/* After it has stopped. */
+void pl_controller_destroy(struct pl_controller *controller);
+
+/* Subscribes to its informers; workers start when all have synced (132) and may_run is set. */
+void pl_controller_start(struct pl_controller *controller);
+/* Leader-only controllers: gained or lost the lead. Losing cancels runs. */
+void pl_controller_set_may_run(struct pl_controller *controller, bool may_run);
+/* No new runs; stopped is called once running ones have ended. Idempotent. */
+void pl_controller_stop(struct pl_controller *controller, void (*stopped)(void *arg), void *arg);
+/* Cancels every run (the grace period is over). */
+void pl_controller_cancel_runs(struct pl_controller *controller);
+
+const struct pl_controller_spec *pl_controller_spec(const struct pl_controller *controller);
+/* The informer behind source i; NULL before start. */
+struct pl_informer *pl_controller_informer(const struct pl_controller *controller, size_t source);
+bool pl_controller_has_synced(const struct pl_controller *controller);
+bool pl_controller_is_running(const struct pl_controller *controller); /* workers started */
+size_t pl_controller_in_flight(const struct pl_controller *controller);
+/* How long it has been waiting for its sources, for "could not start within cache_sync_timeout". */
+bool pl_controller_sync_timed_out(const struct pl_controller *controller);
+struct pl_workqueue *pl_controller_queue(struct pl_controller *controller);
+/* Queues a key from outside (enqueue, reload). */
+void pl_controller_enqueue(struct pl_controller *controller, struct pl_slice key,
+                           const struct pl_add *how, enum pl_cause_type cause);

@@ -1,0 +1,66 @@
+/* The write gate: the one way by which writes of scripts leave the host. Each step of
+ * architecture.md's list in order; a refusal is EREFUSED with the rule's name
+ * ("leader", "stopping", "partial", "scope", "adopt", "finalizer") as its reason. I/O thread. */
+#pragma once
+
+#include "control/controller.h"
+#include "kube/client.h"
+
+struct pl_gate;
+struct pl_cluster;
+
+/* Documents are borrowed for the call; references are taken. Slices are copied. */
+struct pl_write {
+    enum pl_verb verb; /* CREATE, UPDATE, PATCH, DELETE, DELETE_COLLECTION */
+    enum pl_patch_type patch_type;
+    struct pl_kind kind;
+    struct pl_slice ns, name, subresource;
+    struct pl_doc
+        *body; /* the object (create, update, apply), the patch, or the subresource's body */
+    struct pl_doc *base;  /* the object as it was read, where the write names one; NULL: unknown */
+    bool partial;         /* the object came from `select` or a metadata-only source */
+    struct pl_doc *owner; /* sets the controller reference; NULL: none */
+    bool adopt;
+    bool force_write; /* send it also when it would change nothing */
+    bool live;        /* from perilune.live: never skipped */
+    bool dry_run;
+    bool force; /* of applies */
+    struct pl_slice field_manager, field_validation, propagation, labels, fields;
+    struct pl_slice uid, rv;          /* preconditions given by the script */
+    int64_t grace_period;             /* -1: not given */
+    int64_t deadline_ns;              /* monotonic, of the run; 0: none */
+    struct pl_controller *controller; /* who writes; NULL: a task */
+};
+
+struct pl_written {
+    const struct pl_err *err; /* NULL: success */
+    struct pl_doc
+        *object;  /* as stored (or the cached one when skipped), or the decoded answer; borrowed */
+    bool skipped; /* it would have changed nothing and was not sent */
+    bool gone;    /* a delete that found nothing */
+};
+typedef void (*pl_written_fn)(void *arg, const struct pl_written *written);
+
+struct pl_gate_options {
+    struct pl_cluster *cluster; /* borrowed for life */
+    bool dry_run;               /* --dry-run: every write is sent with dryRun=All and logged */
+};
+
+struct pl_gate *pl_gate_create(const struct pl_gate_options *options);
+void pl_gate_destroy(struct pl_gate *gate);
+
+/* A write under way; on_written comes exactly once, later. */
+struct pl_gate_op;
+struct pl_gate_op *pl_gate_write(struct pl_gate *gate, const struct pl_write *write,
+                                 pl_written_fn on_written, void *arg);
+void pl_gate_op_cancel(struct pl_gate_op *op);
+
+/* From now on every write is refused with this rule, and those in flight are cancelled
+ * (stopping past the grace; the Lease, with leader election). */
+void pl_gate_close(struct pl_gate *gate, const char *rule, const char *message);
+bool pl_gate_is_open(const struct pl_gate *gate);
+
+struct pl_gate_stats {
+    uint64_t sent, skipped, refused;
+};
+void pl_gate_stats(const struct pl_gate *gate, struct pl_gate_stats *stats);

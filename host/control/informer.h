@@ -1,0 +1,59 @@
+/* One cache of one kind, kept equal to the server by reflectors and shared by all
+ * sources with the same options. Counted; made by the cluster. I/O thread, but for
+ * the store, which any thread reads. */
+#pragma once
+
+#include "base/err.h"
+#include "control/source.h"
+#include "kube/resource.h"
+#include "store/store.h"
+
+struct pl_informer;
+
+/* A reference; the last one stops it. */
+struct pl_informer *pl_informer_ref(struct pl_informer *informer);
+void pl_informer_unref(struct pl_informer *informer);
+
+const struct pl_kind *pl_informer_kind(const struct pl_informer *informer);
+const struct pl_source_options *pl_informer_options(const struct pl_informer *informer);
+/* NULL until discovery answered. */
+const struct pl_resource *pl_informer_resource(const struct pl_informer *informer);
+/* Thread-safe to read; lives as long as the informer. */
+struct pl_store *pl_informer_store(struct pl_informer *informer);
+/* The first list was stored and every script's answers for it are back. */
+bool pl_informer_has_synced(const struct pl_informer *informer);
+/* Why it has not synced (last failure); NULL when nothing is wrong. */
+const struct pl_err *pl_informer_trouble(const struct pl_informer *informer);
+
+/* Calls back once when it has synced (later, also when it has already). */
+struct pl_sync_wait {
+    struct pl_link link;
+    void (*synced)(struct pl_sync_wait *wait);
+};
+void pl_informer_on_sync(struct pl_informer *informer, struct pl_sync_wait *wait);
+void pl_informer_forget_sync(struct pl_sync_wait *wait);
+
+/* Calls back at every change of one key, after the store has it, until forgotten. */
+struct pl_key_watch {
+    struct pl_link link;
+    char *key; /* the caller's */
+    void (*changed)(struct pl_key_watch *watch);
+};
+void pl_informer_watch_key(struct pl_informer *informer, struct pl_key_watch *watch);
+void pl_informer_unwatch_key(struct pl_key_watch *watch);
+
+/* A write's answer: the store has it when this returns, listeners hear of it, and what
+ * the watch or a list brings of that uid at an older or equal version is ignored until it
+ * has caught up. deleted: the object is gone. */
+void pl_informer_write_through(struct pl_informer *informer, struct pl_doc *object, bool deleted);
+
+/* An index by a path, evaluated in the core, or (path NULL) by asking `ask`. Adding one
+ * that exists with the same path does nothing. */
+struct pl_question;
+int pl_informer_add_index(struct pl_informer *informer, const char *name, const char *path,
+                          void (*ask)(void *self, struct pl_question *question), void *self,
+                          struct pl_err *err);
+
+/* The index of controllers by the uid of their controller reference, present in every store. */
+#define PL_INDEX_CONTROLLER_UID "controller-uid"
+#define PL_INDEX_NAMESPACE      "namespace"

@@ -1,0 +1,32 @@
+/* Starts and stops what the scripts declared, in the order of architecture.md. I/O thread. */
+#pragma once
+
+#include "control/cluster.h"
+#include "control/controller.h"
+
+struct pl_manager;
+
+struct pl_manager_options {
+    struct pl_cluster *cluster; /* borrowed for life */
+    int64_t grace_ns;           /* --graceful-shutdown-timeout */
+    /* Everything has stopped: 0, or the exit code of cli.md that says why (1: the grace ran out;
+     * 4: no controller could start within its cache_sync_timeout). Called once. */
+    void (*stopped)(void *arg, int exit_code);
+    void *arg;
+};
+
+struct pl_manager *pl_manager_create(const struct pl_manager_options *options);
+void pl_manager_destroy(struct pl_manager *manager);
+
+/* Before or after start. Takes the controller. */
+void pl_manager_add(struct pl_manager *manager, struct pl_controller *controller);
+void pl_manager_start(struct pl_manager *manager);
+/* Graceful: no new work, running reconciles finish, calls still pending 5 s before the
+ * grace ends are cancelled, informers stop, then `stopped`. Idempotent. */
+void pl_manager_stop(struct pl_manager *manager);
+/* A name used by a controller already? */
+struct pl_controller *pl_manager_find(struct pl_manager *manager, struct pl_slice name);
+size_t pl_manager_count(const struct pl_manager *manager);
+struct pl_controller *pl_manager_at(const struct pl_manager *manager, size_t i);
+/* One line per wait, informer and controller, for SIGUSR1 and readiness. */
+void pl_manager_dump(struct pl_manager *manager, struct pl_buf *out);

@@ -1,0 +1,113 @@
+/* The table of functions behind a controller: who reconciles, and who answers for
+ * functions that are not built in. The core never sees Lua; `lane` implements
+ * this, and so do the unit tests. Everything here happens on the I/O thread. */
+#pragma once
+
+#include "base/err.h"
+#include "base/list.h"
+#include "control/event.h"
+#include "control/source.h"
+#include "value/doc.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pl_controller;
+
+/* ---- runs ---- */
+
+#define PL_CAUSES_MAX 16
+
+enum pl_cause_type {
+    PL_CAUSE_ADDED,
+    PL_CAUSE_MODIFIED,
+    PL_CAUSE_DELETED,
+    PL_CAUSE_RESYNC,
+    PL_CAUSE_REQUEUE,
+    PL_CAUSE_RETRY,
+    PL_CAUSE_RELOAD,
+};
+
+/* Why a key was queued. Evidence for logs, not input for decisions. */
+struct pl_cause {
+    enum pl_cause_type type;
+    const char *kind; /* borrowed from the controller's source; NULL for requeue, retry, reload */
+    char *key;        /* owned; NULL as above */
+    char **changed;   /* owned, NULL-terminated paths; NULL: none */
+};
+
+/* One reconcile of one key. Made by the controller, handed to the reconciler, which
+ * finishes it exactly once. Fields are read-only to the reconciler but `self_data`. */
+struct pl_run {
+    struct pl_controller *controller; /* back-pointer */
+    struct pl_slice key, ns, name;    /* owned by the run */
+    char id[17];                      /* reconcile id, hexadecimal */
+    int attempt;                      /* failed runs of this key since the last success */
+    int64_t deadline_ns;              /* monotonic; 0: none */
+    const struct pl_cause *causes;    /* oldest first; owned by the run */
+    size_t cause_count;
+    size_t causes_dropped; /* beyond PL_CAUSES_MAX */
+    void *self_data;       /* the reconciler's */
+};
+
+enum pl_outcome {
+    PL_OUTCOME_DONE,          /* the failure count is forgotten */
+    PL_OUTCOME_REQUEUE_AFTER, /* forgotten, then again after after_ns */
+    PL_OUTCOME_REQUEUE,       /* again with backoff; no failure */
+    PL_OUTCOME_ERROR,         /* logged, counted, again with backoff */
+    PL_OUTCOME_TERMINAL,      /* logged and counted as terminal, not retried */
+    PL_OUTCOME_CONFLICT,      /* an API conflict left uncaught: with backoff, logged at info */
+    PL_OUTCOME_TIMEOUT,       /* over reconcile_timeout: an error, counted */
+    PL_OUTCOME_CANCELED,      /* the host is stopping; not an error */
+};
+
+struct pl_outcome_of_run {
+    enum pl_outcome outcome;
+    int64_t after_ns;
+    const char *message;   /* errors: one line; borrowed for the call */
+    const char *traceback; /* errors: file, line, source line, frames; NULL: none */
+};
+
+/* Ends the run: the queue is told, metrics and log are written, run is gone. */
+void pl_run_finish(struct pl_run *run, const struct pl_outcome_of_run *outcome);
+
+/* ---- questions about events, for predicates, map and index functions that are scripts' ---- */
+
+struct pl_request {
+    struct pl_slice ns, name; /* ns empty: cluster-scoped */
+};
+
+/* One event of one source. The asker owns it; it is answered exactly once and later
+ * (never from inside ask). Answer arrays are filled by pl_question_*. */
+struct pl_question {
+    struct pl_link link;                 /* for the answerer's queues */
+    const struct pl_source_spec *source; /* NULL: only indexes are asked for */
+    void *external;                      /* source->external, or the index owner's handle */
+    struct pl_event event;               /* counted documents */
+    bool
+        ask_predicates; /* evaluate the external leaves of source->predicate: pl_question_verdict */
+    bool ask_map;       /* map old (if any) and new: pl_question_request */
+    bool ask_indexes;   /* pl_question_value for each external index of the kind */
+    const char *kind;   /* text of the source's kind */
+    void *self_data;    /* the answerer's */
+};
+
+/* The answerer's side. A leaf without a verdict passes: no wake-up is lost to a script error. */
+void pl_question_verdict(struct pl_question *question, int leaf, bool pass);
+void pl_question_request(struct pl_question *question, struct pl_slice ns, struct pl_slice name);
+void pl_question_value(struct pl_question *question, const char *index, struct pl_slice value);
+/* The map function raised: it is logged, counted and asked again with backoff. */
+void pl_question_map_failed(struct pl_question *question, const char *message,
+                            const char *traceback);
+/* Gives it back to the asker. */
+void pl_question_done(struct pl_question *question);
+
+struct pl_reconciler_ops {
+    /* Begins a run; must return quickly. Ends, later, with pl_run_finish. */
+    void (*start)(void *self, struct pl_run *run);
+    /* The run should end: its deadline passed or the host is stopping. It still ends
+     * with pl_run_finish. */
+    void (*cancel)(void *self, struct pl_run *run, const struct pl_err *why);
+    /* NULL when no source or index of the controller is external. */
+    void (*ask)(void *self, struct pl_question *question);
+};
