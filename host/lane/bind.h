@@ -1,0 +1,86 @@
+/* perilune.host: the C functions under Perilune's own Lua (lua/perilune/). Scripts never see it.
+ *
+ * The Lua half checks arguments, words errors for people and is pleasant to
+ * use; the C half does what must be right. Calls marked (waits) yield the running
+ * coroutine and raise "cannot wait here" with the reason where that is impossible.
+ * Failures of the API raise an error table {type=, code=, ...} (lua-api.md
+ * section 4) whose metatable is host.error_mt, which lua/perilune/errors.lua fills.
+ *
+ * Values
+ *   host.null                         lightuserdata, the same as cjson.null
+ *   host.array(t) -> t                marks a table as an array
+ *   host.is_array(t) -> bool          marked, or a non-empty sequence
+ *   host.equal(a, b), host.deepcopy(v), host.merge(a, b)
+ *   host.json_encode(v [, pretty])    members sorted; host.json_decode(text) -> v | nil, message
+ *   host.yaml_encode(v), host.yaml_decode(text) -> array of values | nil, message
+ *                                     (a second array: the line each document starts at)
+ *   host.sha256(text) -> hex, host.base64_encode(s), host.base64_decode(s) -> s | nil
+ *   host.random(n) -> n bytes
+ *   host.quantity(text) -> number | nil, host.duration(text) -> seconds | nil
+ *   host.time_parse(text) -> seconds | nil, host.time_format(seconds) -> text, host.now() ->
+ * seconds host.selector(v) -> canonical text | nil, message      v: text or table (map or
+ * LabelSelector) host.fields(text) -> canonical text | nil, message host.path(text) -> {"spec", 0,
+ * ...} | nil, message     numbers are elements, counted from 0 host.kind(text) -> {group=,
+ * version=, kind=} | nil, message host.nearest(word, array) -> closest word | nil        for "did
+ * you mean" host.is_name(text, form) -> bool    form: "dns-label", "dns-subdomain", "qualified"
+ *   host.read_file(relative_path) -> text | nil, message   beside the calling script only; noted
+ * for reloads host.number_metatable, host.int64 constructors are internal to lval.
+ *
+ * Where am I
+ *   host.where(level) -> "file.lua", line   of the script's frame that called into Perilune
+ *   host.phase() -> "load" | "run" | "map"  run: a reconcile or task; map: predicates, maps,
+ * indexes host.controller_name() -> name of the running controller | nil host.config -> decoded
+ * --config; host.version; host.generation
+ *
+ * Declarations (phase "load"; raise elsewhere)
+ *   host.controller(spec)   spec = {name=, max_concurrent_reconciles=, reconcile_timeout=, (seconds
+ * throughout) rate_limiter={base=, max=, fast=, slow=, fast_attempts=, qps=, burst=, max_wait=},
+ *       max_retries=, resync_period=, leader_election=, on_reload=, cache_sync_timeout=, file=,
+ * line=, sources={{role="for"|"owns"|"watches"|"reads", kind=, namespaces=, labels=, fields=,
+ *                 metadata_only=, managed_fields=, match_every_owner=, writes=, finalizers=,
+ *                 map="self"|function(object, event) -> {ns|false, name, ns|false, name, ...},
+ *                 predicate=P}},
+ *       writes={{kind=, verbs=}},
+ *       reconcile=function(request, context) -> outcome [, seconds]}
+ *     P =
+ * {type="generation_changed"|"resource_version_changed"|"label_changed"|"annotation_changed"|
+ *          "finalizers_changed"} | {type="label_selector", selector=text} | {type="fields_changed",
+ * paths={...}} | {type="all"|"any", of={P...}} | {type="none", of=P} | {type="funcs", create=f,
+ * update=f, delete=f, generic=f} | {type="script", f=function(event) -> bool} outcome = "done" |
+ * "requeue" | "requeue_after". The context handed to reconcile is a plain table {reconcile_id=,
+ * attempt=, causes=, causes_dropped=, deadline=}. Raises a message without position for what
+ * pl_controller_spec_check refuses. host.index(kind, name, path_text | function(object) -> value |
+ * {values})
+ *
+ * Reading (waits when a source has not synced or the server must be asked)
+ *   host.get(kind, ns|nil, name, {live=, metadata_only=}) -> object | nil
+ *   host.list(kind, o) -> array, {resource_version=, continue=, remaining=}
+ *       o = {live=, namespace=, labels=text, fields=text, owner_uid=, index={name=, value=text},
+ *            select={paths}, limit=, continue=, metadata_only=}
+ *   host.each(kind, o) -> iterator
+ *   host.key_changed(kind, ns|nil, name, seconds) -> bool (waits) false when the time passed
+ *
+ * Writing (waits): the write gate
+ *   host.write{verb="create"|"update"|"patch"|"apply"|"delete"|"deletecollection"|"get",
+ *              patch_type="merge"|"json"|"strategic", kind=, namespace=, name=, subresource=,
+ * body=, object=, owner=, adopt=, live=, force_write=, dry_run=, force=, field_manager=,
+ *              field_validation=, propagation=, grace_period=, uid=, resource_version=, labels=,
+ * fields=}
+ *       -> object | nil, {skipped=, gone=, count=}
+ *       body: what is sent. object: the table that the script read and names as target (its UID
+ *       and version are carried; partial ones are recognised). "get" reads a subresource.
+ *
+ * Tasks (waits)
+ *   host.sleep(seconds), host.spawn(f, ...) -> task, host.join(task) -> results | raises
+ *   host.http{url=, method=, headers=, body=, timeout=, ...} -> {status=, headers=, body=}
+ *   host.enqueue(controller, ns|nil, name, seconds, priority)
+ *
+ * Saying
+ *   host.log(level, message, fields | nil)   bound to the running controller, key and reconcile id
+ */
+#pragma once
+
+struct lua_State;
+
+/* Pushes the host table. The state's lane is found through its registry. */
+int pl_bind_open(struct lua_State *L);
