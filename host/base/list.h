@@ -70,12 +70,17 @@ static inline struct pl_link *pl_list_pop(struct pl_list *list)
     return link;
 }
 
-/* Moves everything from `from` to the end of `to`. */
+/* Moves everything from `from` to the end of `to`, at a fixed cost. */
 static inline void pl_list_splice(struct pl_list *to, struct pl_list *from)
 {
-    struct pl_link *link;
-    while ((link = pl_list_pop(from)) != NULL)
-        pl_list_push(to, link);
+    if (pl_list_empty(from))
+        return;
+    struct pl_link *first = from->head.next, *last = from->head.prev;
+    first->prev = to->head.prev;
+    to->head.prev->next = first;
+    last->next = &to->head;
+    to->head.prev = last;
+    pl_list_init(from);
 }
 
 /* The current node may be unlinked inside the body; others may not. */

@@ -23,8 +23,9 @@ struct pl_mailbox *pl_mailbox_create_for_loop(struct pl_loop *loop, pl_messages_
                                               void *arg);
 /* A box whose receiver is a thread without a loop (a lane): it calls pl_mailbox_wait. */
 struct pl_mailbox *pl_mailbox_create(void);
-/* Receiver's thread. Messages still inside are handed to on_left (may be NULL). For
- * a loop's box the memory goes after the next turn. */
+/* Receiver's thread, when every sender has returned from its last send. Messages still
+ * inside are handed to on_left (may be NULL). For a loop's box the memory goes after
+ * the next turn. Accepts NULL. */
 void pl_mailbox_destroy(struct pl_mailbox *box, void (*on_left)(struct pl_msg *msg));
 
 /* Any thread. */

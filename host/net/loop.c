@@ -1,0 +1,286 @@
+#include "net/loop.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/err.h"
+#include "base/log.h"
+
+#include <uv.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+/* A turn of libuv is: callbacks of the poll, then our check handle, which fires
+ * timers, runs deferred tasks and calls the hooks. The uv timer only ends the
+ * poll in time; what is due is decided by the injected clock. */
+
+struct signal_watch {
+    struct pl_loop *loop;
+    pl_signal_fn on_signal;
+    void *arg;
+    size_t open; /* handles not closed yet; the last one frees this */
+    uv_signal_t handles[];
+};
+
+struct pl_loop {
+    uv_loop_t uv;
+    uv_prepare_t prepare; /* arms the timer; referenced, so that an empty loop waits */
+    uv_check_t check;
+    uv_idle_t idle; /* active while something is deferred: the poll must not wait */
+    uv_timer_t timer;
+    uv_timer_t turn_limit; /* pl_loop_turn's time-out */
+    struct pl_timers timers;
+    const struct pl_clock *clock; /* borrowed for life */
+    struct pl_list deferred;      /* struct pl_task */
+    struct pl_list each_turn;     /* struct pl_idle */
+    struct signal_watch *signals; /* owned; NULL when none are watched */
+    _Atomic pthread_t thread;
+};
+
+static void claim(struct pl_loop *loop)
+{
+    atomic_store_explicit(&loop->thread, pthread_self(), memory_order_relaxed);
+}
+
+static void on_timer_cb(uv_timer_t *timer)
+{
+    PL_UNUSED(timer); /* the poll has ended: the check handle does the work */
+}
+
+static void on_idle_cb(uv_idle_t *idle)
+{
+    PL_UNUSED(idle); /* being active makes the poll return at once */
+}
+
+static void on_prepare_cb(uv_prepare_t *prepare)
+{
+    struct pl_loop *loop = prepare->data;
+    int64_t due;
+    if (!pl_timers_next(&loop->timers, &due)) {
+        uv_timer_stop(&loop->timer);
+        return;
+    }
+    int64_t wait = due - pl_loop_now(loop);
+    uint64_t ms = wait <= 0 ? 0 : (uint64_t)(wait - 1) / PL_MS + 1;
+    uv_update_time(&loop->uv);
+    uv_timer_start(&loop->timer, on_timer_cb, ms, 0);
+}
+
+static void run_deferred(struct pl_loop *loop)
+{
+    struct pl_list due; /* what these tasks defer in turn comes in the next turn */
+    pl_list_init(&due);
+    pl_list_splice(&due, &loop->deferred);
+    struct pl_link *link;
+    while ((link = pl_list_pop(&due)) != NULL) {
+        struct pl_task *task = PL_CONTAINER_OF(link, struct pl_task, link);
+        task->run(task);
+    }
+    if (pl_list_empty(&loop->deferred))
+        uv_idle_stop(&loop->idle);
+}
+
+static void run_each_turn(struct pl_loop *loop)
+{
+    struct pl_list due; /* hooks may remove themselves and others */
+    pl_list_init(&due);
+    pl_list_splice(&due, &loop->each_turn);
+    struct pl_link *link;
+    while ((link = pl_list_pop(&due)) != NULL) {
+        pl_list_push(&loop->each_turn, link);
+        struct pl_idle *idle = PL_CONTAINER_OF(link, struct pl_idle, link);
+        idle->run(idle);
+    }
+}
+
+static void on_check_cb(uv_check_t *check)
+{
+    struct pl_loop *loop = check->data;
+    pl_timers_run(&loop->timers);
+    run_deferred(loop);
+    run_each_turn(loop);
+}
+
+struct pl_loop *pl_loop_create(const struct pl_clock *clock)
+{
+    struct pl_loop *loop = PL_NEW(struct pl_loop);
+    loop->clock = clock;
+    pl_timers_init(&loop->timers, clock);
+    pl_list_init(&loop->deferred);
+    pl_list_init(&loop->each_turn);
+    /* A peer that went away is an error of the write, not the end of the process;
+     * libuv writes with plain write(). */
+    signal(SIGPIPE, SIG_IGN);
+    PL_REQUIRE(uv_loop_init(&loop->uv) == 0);
+    uv_prepare_init(&loop->uv, &loop->prepare);
+    uv_check_init(&loop->uv, &loop->check);
+    uv_idle_init(&loop->uv, &loop->idle);
+    uv_timer_init(&loop->uv, &loop->timer);
+    uv_timer_init(&loop->uv, &loop->turn_limit);
+    loop->prepare.data = loop->check.data = loop;
+    uv_prepare_start(&loop->prepare, on_prepare_cb);
+    uv_check_start(&loop->check, on_check_cb);
+    claim(loop);
+    return loop;
+}
+
+static void report_open_handle_cb(uv_handle_t *handle, void *arg)
+{
+    PL_UNUSED(arg);
+    pl_log(PL_LOG_ERROR, "the event loop is destroyed while a handle is open",
+           pl_str("type", uv_handle_type_name(uv_handle_get_type(handle))));
+}
+
+void pl_loop_destroy(struct pl_loop *loop)
+{
+    if (loop == NULL)
+        return;
+    claim(loop);
+    pl_loop_unwatch_signals(loop);
+    while (!pl_list_empty(&loop->deferred))
+        run_deferred(loop);
+    uv_close((uv_handle_t *)&loop->prepare, NULL);
+    uv_close((uv_handle_t *)&loop->check, NULL);
+    uv_close((uv_handle_t *)&loop->idle, NULL);
+    uv_close((uv_handle_t *)&loop->timer, NULL);
+    uv_close((uv_handle_t *)&loop->turn_limit, NULL);
+    /* Close callbacks may close more; nothing that was closed needs many turns. */
+    for (int i = 0; i < 16 && uv_run(&loop->uv, UV_RUN_NOWAIT) != 0; i++)
+        continue;
+    if (uv_loop_close(&loop->uv) != 0) {
+        uv_walk(&loop->uv, report_open_handle_cb, NULL);
+        PL_UNREACHABLE();
+    }
+    pl_timers_deinit(&loop->timers);
+    pl_free(loop);
+}
+
+void pl_loop_run(struct pl_loop *loop)
+{
+    claim(loop);
+    uv_run(&loop->uv, UV_RUN_DEFAULT);
+}
+
+void pl_loop_turn(struct pl_loop *loop, int timeout_ms)
+{
+    claim(loop);
+    if (timeout_ms > 0) {
+        uv_update_time(&loop->uv);
+        uv_timer_start(&loop->turn_limit, on_timer_cb, (uint64_t)timeout_ms, 0);
+    }
+    uv_run(&loop->uv, timeout_ms == 0 ? UV_RUN_NOWAIT : UV_RUN_ONCE);
+    uv_timer_stop(&loop->turn_limit);
+}
+
+void pl_loop_stop(struct pl_loop *loop)
+{
+    pl_loop_require(loop);
+    uv_stop(&loop->uv);
+}
+
+struct pl_timers *pl_loop_timers(struct pl_loop *loop)
+{
+    return &loop->timers;
+}
+
+const struct pl_clock *pl_loop_clock(struct pl_loop *loop)
+{
+    return loop->clock;
+}
+
+int64_t pl_loop_now(struct pl_loop *loop)
+{
+    return pl_clock_mono(loop->clock);
+}
+
+bool pl_loop_is_current(const struct pl_loop *loop)
+{
+    return pthread_equal(atomic_load_explicit(&loop->thread, memory_order_relaxed), pthread_self());
+}
+
+void pl_loop_require(const struct pl_loop *loop)
+{
+    PL_REQUIRE(pl_loop_is_current(loop));
+}
+
+void pl_loop_defer(struct pl_loop *loop, struct pl_task *task, void (*run)(struct pl_task *task))
+{
+    task->run = run;
+    if (pl_link_is_linked(&task->link))
+        return;
+    pl_list_push(&loop->deferred, &task->link);
+    uv_idle_start(&loop->idle, on_idle_cb);
+}
+
+void pl_loop_undefer(struct pl_task *task)
+{
+    pl_link_unlink(&task->link);
+}
+
+void pl_loop_each_turn(struct pl_loop *loop, struct pl_idle *idle,
+                       void (*run)(struct pl_idle *idle))
+{
+    idle->run = run;
+    if (!pl_link_is_linked(&idle->link))
+        pl_list_push(&loop->each_turn, &idle->link);
+}
+
+void pl_loop_each_turn_stop(struct pl_idle *idle)
+{
+    pl_link_unlink(&idle->link);
+}
+
+static void on_signal_cb(uv_signal_t *handle, int signum)
+{
+    struct signal_watch *watch = handle->data;
+    if (watch->loop != NULL)
+        watch->on_signal(watch->arg, signum);
+}
+
+static void on_signal_closed_cb(uv_handle_t *handle)
+{
+    struct signal_watch *watch = handle->data;
+    if (--watch->open == 0)
+        pl_free(watch);
+}
+
+int pl_loop_watch_signals(struct pl_loop *loop, const int *signums, size_t count,
+                          pl_signal_fn on_signal, void *arg)
+{
+    PL_REQUIRE(loop->signals == NULL && count > 0);
+    struct signal_watch *watch =
+        pl_calloc(1, sizeof(struct signal_watch) + count * sizeof(uv_signal_t));
+    watch->loop = loop;
+    watch->on_signal = on_signal;
+    watch->arg = arg;
+    loop->signals = watch;
+    int failed = 0;
+    for (size_t i = 0; i < count; i++) {
+        uv_signal_t *handle = &watch->handles[i];
+        PL_REQUIRE(uv_signal_init(&loop->uv, handle) == 0);
+        handle->data = watch;
+        watch->open++;
+        failed = failed || uv_signal_start(handle, on_signal_cb, signums[i]) != 0;
+    }
+    if (!failed)
+        return 0;
+    pl_loop_unwatch_signals(loop);
+    return PL_EINVAL;
+}
+
+void pl_loop_unwatch_signals(struct pl_loop *loop)
+{
+    struct signal_watch *watch = loop->signals;
+    if (watch == NULL)
+        return;
+    loop->signals = NULL;
+    watch->loop = NULL;
+    for (size_t i = 0, count = watch->open; i < count; i++)
+        uv_close((uv_handle_t *)&watch->handles[i], on_signal_closed_cb);
+}
+
+struct uv_loop_s *pl_loop_uv(struct pl_loop *loop)
+{
+    return &loop->uv;
+}

@@ -1,0 +1,153 @@
+#include "net/mailbox.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "net/loop.h"
+
+#include <uv.h>
+
+#include <pthread.h>
+#include <time.h>
+
+struct pl_mailbox {
+    pthread_mutex_t lock; /* a leaf: nothing is called while it is held */
+    struct pl_list messages;
+    /* A receiver with a loop. */
+    struct pl_loop *loop; /* borrowed; NULL for a thread's box */
+    uv_async_t async;
+    pl_messages_fn on_messages;
+    void *arg;
+    /* A receiver that waits. */
+    pthread_cond_t arrived;
+    bool waiting; /* a sender needs the system call of a wake-up only then */
+};
+
+static struct pl_mailbox *create(void)
+{
+    struct pl_mailbox *box = PL_NEW(struct pl_mailbox);
+    PL_REQUIRE(pthread_mutex_init(&box->lock, NULL) == 0);
+    pl_list_init(&box->messages);
+    return box;
+}
+
+static void on_async_cb(uv_async_t *async)
+{
+    struct pl_mailbox *box = async->data;
+    struct pl_list taken;
+    pl_list_init(&taken);
+    if (pl_mailbox_take(box, &taken))
+        box->on_messages(box->arg, &taken);
+}
+
+struct pl_mailbox *pl_mailbox_create_for_loop(struct pl_loop *loop, pl_messages_fn on_messages,
+                                              void *arg)
+{
+    struct pl_mailbox *box = create();
+    box->loop = loop;
+    box->on_messages = on_messages;
+    box->arg = arg;
+    box->async.data = box;
+    PL_REQUIRE(uv_async_init(pl_loop_uv(loop), &box->async, on_async_cb) == 0);
+    return box;
+}
+
+struct pl_mailbox *pl_mailbox_create(void)
+{
+    struct pl_mailbox *box = create();
+    pthread_condattr_t attr;
+    PL_REQUIRE(pthread_condattr_init(&attr) == 0);
+    /* A wait must not get longer or shorter when somebody sets the wall clock. */
+    PL_REQUIRE(pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) == 0);
+    PL_REQUIRE(pthread_cond_init(&box->arrived, &attr) == 0);
+    pthread_condattr_destroy(&attr);
+    return box;
+}
+
+static void release(struct pl_mailbox *box)
+{
+    pthread_mutex_destroy(&box->lock);
+    if (box->loop == NULL)
+        pthread_cond_destroy(&box->arrived);
+    pl_free(box);
+}
+
+static void on_closed_cb(uv_handle_t *handle)
+{
+    release(handle->data);
+}
+
+void pl_mailbox_destroy(struct pl_mailbox *box, void (*on_left)(struct pl_msg *msg))
+{
+    if (box == NULL)
+        return;
+    struct pl_list left;
+    pl_list_init(&left);
+    pl_mailbox_take(box, &left);
+    struct pl_link *link;
+    while ((link = pl_list_pop(&left)) != NULL) {
+        if (on_left != NULL)
+            on_left(PL_CONTAINER_OF(link, struct pl_msg, link));
+    }
+    if (box->loop != NULL)
+        uv_close((uv_handle_t *)&box->async, on_closed_cb);
+    else
+        release(box);
+}
+
+void pl_mailbox_send(struct pl_mailbox *box, struct pl_msg *msg)
+{
+    pthread_mutex_lock(&box->lock);
+    bool was_empty = pl_list_empty(&box->messages);
+    pl_list_push(&box->messages, &msg->link);
+    bool wake = was_empty && (box->loop != NULL || box->waiting);
+    pthread_mutex_unlock(&box->lock);
+    /* Outside the lock, so that the one who wakes up does not run into it. */
+    if (wake && box->loop != NULL)
+        uv_async_send(&box->async);
+    else if (wake)
+        pthread_cond_signal(&box->arrived);
+}
+
+bool pl_mailbox_take(struct pl_mailbox *box, struct pl_list *out)
+{
+    pthread_mutex_lock(&box->lock);
+    bool any = !pl_list_empty(&box->messages);
+    pl_list_splice(out, &box->messages);
+    pthread_mutex_unlock(&box->lock);
+    return any;
+}
+
+static struct timespec deadline_in(int64_t timeout_ns)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    at.tv_sec += (time_t)(timeout_ns / PL_SECOND);
+    at.tv_nsec += (long)(timeout_ns % PL_SECOND);
+    if (at.tv_nsec >= PL_SECOND) {
+        at.tv_sec++;
+        at.tv_nsec -= (long)PL_SECOND;
+    }
+    return at;
+}
+
+bool pl_mailbox_wait(struct pl_mailbox *box, struct pl_list *out, int64_t timeout_ns)
+{
+    PL_REQUIRE(box->loop == NULL);
+    struct timespec deadline = {0};
+    if (timeout_ns > 0)
+        deadline = deadline_in(timeout_ns);
+    pthread_mutex_lock(&box->lock);
+    bool late = timeout_ns == 0;
+    while (pl_list_empty(&box->messages) && !late) {
+        box->waiting = true;
+        if (timeout_ns < 0)
+            pthread_cond_wait(&box->arrived, &box->lock);
+        else
+            late = pthread_cond_timedwait(&box->arrived, &box->lock, &deadline) != 0;
+        box->waiting = false;
+    }
+    bool any = !pl_list_empty(&box->messages);
+    pl_list_splice(out, &box->messages);
+    pthread_mutex_unlock(&box->lock);
+    return any;
+}

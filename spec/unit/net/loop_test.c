@@ -1,0 +1,210 @@
+#include "net/loop.h"
+
+#include "base/base.h"
+#include "base/buf.h"
+#include "support/test.h"
+#include "support/virtual_clock.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+struct tick {
+    struct pl_timer timer;
+    int *count;
+};
+
+static void on_tick(struct pl_timer *timer)
+{
+    (*PL_CONTAINER_OF(timer, struct tick, timer)->count)++;
+}
+
+TEST(timers_fire_when_the_injected_clock_says_so)
+{
+    struct virtual_clock time;
+    virtual_clock_init(&time, 5 * PL_SECOND);
+    struct pl_loop *loop = pl_loop_create(&time.clock);
+    int count = 0;
+    struct tick tick = {.count = &count};
+    pl_timer_start(pl_loop_timers(loop), &tick.timer, 10 * PL_SECOND, on_tick);
+    pl_loop_turn(loop, 0);
+    CHECK_INT(count, 0);
+    time.now_ns += 10 * PL_SECOND - 1;
+    pl_loop_turn(loop, 0);
+    CHECK_INT(count, 0);
+    time.now_ns += 1;
+    pl_loop_turn(loop, 0);
+    CHECK_INT(count, 1);
+    pl_loop_turn(loop, 0);
+    CHECK_INT(count, 1);
+    pl_loop_destroy(loop);
+}
+
+TEST(a_waiting_turn_ends_when_a_timer_is_due)
+{
+    struct pl_loop *loop = pl_loop_create(pl_clock_system());
+    int count = 0;
+    struct tick late = {.count = &count}, early = {.count = &count};
+    pl_timer_start(pl_loop_timers(loop), &late.timer, 3600 * PL_SECOND, on_tick);
+    pl_timer_start(pl_loop_timers(loop), &early.timer, 3 * PL_MS, on_tick);
+    int64_t start = pl_loop_now(loop);
+    while (count == 0)
+        pl_loop_turn(loop, -1);
+    CHECK(pl_loop_now(loop) - start >= 3 * PL_MS);
+    CHECK(pl_timer_is_active(&late.timer));
+    pl_timer_stop(pl_loop_timers(loop), &late.timer);
+    pl_loop_destroy(loop);
+}
+
+TEST(a_turn_waits_no_longer_than_it_was_told)
+{
+    struct pl_loop *loop = pl_loop_create(pl_clock_system());
+    int64_t start = pl_loop_now(loop);
+    pl_loop_turn(loop, 5);
+    int64_t took = pl_loop_now(loop) - start;
+    CHECK(took >= 4 * PL_MS);
+    CHECK(took < 60 * PL_SECOND);
+    pl_loop_destroy(loop);
+}
+
+struct step {
+    struct pl_task task;
+    struct pl_loop *loop;
+    struct pl_buf *trace;
+    char name;
+    struct step *then, *not_then;
+};
+
+static void take_step(struct pl_task *task)
+{
+    struct step *step = PL_CONTAINER_OF(task, struct step, task);
+    pl_buf_add_char(step->trace, step->name);
+    if (step->then != NULL)
+        pl_loop_defer(step->loop, &step->then->task, take_step);
+    if (step->not_then != NULL)
+        pl_loop_undefer(&step->not_then->task);
+}
+
+TEST(deferred_tasks_run_once_in_order_and_never_inside_defer)
+{
+    struct pl_loop *loop = pl_loop_create(pl_clock_system());
+    struct pl_buf trace = PL_BUF_INIT;
+    struct step c = {.loop = loop, .trace = &trace, .name = 'c'};
+    struct step x = {.loop = loop, .trace = &trace, .name = 'x'};
+    struct step b = {.loop = loop, .trace = &trace, .name = 'b', .not_then = &x};
+    struct step a = {.loop = loop, .trace = &trace, .name = 'a', .then = &c};
+    pl_loop_defer(loop, &a.task, take_step);
+    pl_loop_defer(loop, &a.task, take_step);
+    pl_loop_defer(loop, &b.task, take_step);
+    pl_loop_defer(loop, &x.task, take_step);
+    CHECK_STR(pl_buf_z(&trace), "");
+    pl_loop_turn(loop, -1); /* does not wait although nothing else is there */
+    CHECK_STR(pl_buf_z(&trace), "ab");
+    pl_loop_turn(loop, -1);
+    CHECK_STR(pl_buf_z(&trace), "abc");
+    pl_loop_turn(loop, 0);
+    CHECK_STR(pl_buf_z(&trace), "abc");
+    pl_buf_deinit(&trace);
+    pl_loop_destroy(loop);
+}
+
+TEST(what_is_deferred_still_runs_when_the_loop_is_destroyed)
+{
+    struct pl_loop *loop = pl_loop_create(pl_clock_system());
+    struct pl_buf trace = PL_BUF_INIT;
+    struct step b = {.loop = loop, .trace = &trace, .name = 'b'};
+    struct step a = {.loop = loop, .trace = &trace, .name = 'a', .then = &b};
+    pl_loop_defer(loop, &a.task, take_step);
+    pl_loop_destroy(loop);
+    CHECK_STR(pl_buf_z(&trace), "ab");
+    pl_buf_deinit(&trace);
+}
+
+struct hook {
+    struct pl_idle idle;
+    int turns, stop_at;
+    struct hook *other;
+};
+
+static void on_turn(struct pl_idle *idle)
+{
+    struct hook *hook = PL_CONTAINER_OF(idle, struct hook, idle);
+    hook->turns++;
+    if (hook->turns == hook->stop_at) {
+        pl_loop_each_turn_stop(&hook->other->idle);
+        pl_loop_each_turn_stop(idle);
+    }
+}
+
+TEST(hooks_run_each_turn_until_one_stops_itself_and_its_neighbour)
+{
+    struct pl_loop *loop = pl_loop_create(pl_clock_system());
+    struct hook b = {.stop_at = -1};
+    struct hook a = {.stop_at = 2, .other = &b};
+    pl_loop_each_turn(loop, &a.idle, on_turn);
+    pl_loop_each_turn(loop, &b.idle, on_turn);
+    for (int i = 0; i < 4; i++)
+        pl_loop_turn(loop, 0);
+    CHECK_INT(a.turns, 2);
+    CHECK_INT(b.turns, 1);
+    pl_loop_destroy(loop);
+}
+
+static void stop_run(struct pl_timer *timer)
+{
+    struct tick *tick = PL_CONTAINER_OF(timer, struct tick, timer);
+    (*tick->count)++;
+}
+
+static void stop_loop(struct pl_task *task)
+{
+    pl_loop_stop(PL_CONTAINER_OF(task, struct step, task)->loop);
+}
+
+TEST(run_ends_with_stop_although_timers_wait)
+{
+    struct pl_loop *loop = pl_loop_create(pl_clock_system());
+    int count = 0;
+    struct tick tick = {.count = &count};
+    struct step stop = {.loop = loop};
+    pl_timer_start(pl_loop_timers(loop), &tick.timer, 3600 * PL_SECOND, stop_run);
+    pl_loop_defer(loop, &stop.task, stop_loop);
+    pl_loop_run(loop);
+    CHECK_INT(count, 0);
+    CHECK(pl_loop_is_current(loop));
+    pl_timer_stop(pl_loop_timers(loop), &tick.timer);
+    pl_loop_destroy(loop);
+}
+
+static void on_signal(void *arg, int signum)
+{
+    ((int *)arg)[signum == SIGUSR2]++;
+}
+
+TEST(signals_arrive_on_the_loop_until_unwatched)
+{
+    struct pl_loop *loop = pl_loop_create(pl_clock_system());
+    int seen[2] = {0, 0};
+    const int signums[] = {SIGUSR1, SIGUSR2};
+    CHECK_INT(pl_loop_watch_signals(loop, signums, 2, on_signal, seen), 0);
+    kill(getpid(), SIGUSR1);
+    kill(getpid(), SIGUSR2);
+    while (seen[0] == 0 || seen[1] == 0)
+        pl_loop_turn(loop, -1);
+    CHECK_INT(seen[0], 1);
+    CHECK_INT(seen[1], 1);
+    pl_loop_unwatch_signals(loop);
+    pl_loop_unwatch_signals(loop);
+    pl_loop_destroy(loop);
+}
+
+TEST(a_signal_that_cannot_be_watched_is_an_error)
+{
+    struct pl_loop *loop = pl_loop_create(pl_clock_system());
+    int seen[2] = {0, 0};
+    const int signums[] = {SIGUSR1, SIGKILL};
+    CHECK(pl_loop_watch_signals(loop, signums, 2, on_signal, seen) < 0);
+    CHECK_INT(pl_loop_watch_signals(loop, signums, 1, on_signal, seen), 0);
+    pl_loop_destroy(loop);
+}
+
+TEST_MAIN()
