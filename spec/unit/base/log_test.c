@@ -1,0 +1,79 @@
+#include "base/log.h"
+
+#include "support/test.h"
+
+#include <math.h>
+#include <unistd.h>
+
+static char line[4096];
+
+/* Runs one call with the log going into a pipe; the time stamp (24 characters) is cut off. */
+#define LOGGED(json, ...)                                                                          \
+    (open_log(PL_LOG_DEBUG, json), pl_log(__VA_ARGS__), read_log((json) ? 7 + 24 + 1 : 25))
+
+static int fds[2];
+
+static void open_log(enum pl_log_level level, bool json)
+{
+    REQUIRE(pipe(fds) == 0);
+    pl_log_configure(level, json, fds[1]);
+}
+
+static const char *read_log(size_t skip)
+{
+    close(fds[1]);
+    ssize_t got = read(fds[0], line, sizeof(line) - 1);
+    close(fds[0]);
+    pl_log_configure(PL_LOG_INFO, false, STDERR_FILENO);
+    if (got <= 0)
+        return "";
+    line[got] = '\0';
+    return (size_t)got > skip ? line + skip : line;
+}
+
+TEST(text_lines_name_level_message_and_fields)
+{
+    CHECK_STR(LOGGED(false, PL_LOG_INFO, "watch ended", pl_str("kind", "v1/Pod"), pl_int("n", -3),
+                     pl_bool("ok", true), pl_num("s", 0.5)),
+              "info  watch ended kind=v1/Pod n=-3 ok=true s=0.5\n");
+}
+
+TEST(values_that_would_confuse_are_quoted)
+{
+    CHECK_STR(LOGGED(false, PL_LOG_WARN, "m", pl_str("a", "two words"), pl_str("b", ""),
+                     pl_str("c", "x=\"y\"")),
+              "warn  m a=\"two words\" b=\"\" c=\"x=\\\"y\\\"\"\n");
+}
+
+TEST(long_texts_go_below_their_line)
+{
+    CHECK_STR(LOGGED(false, PL_LOG_ERROR, "failed", pl_str("trace", "one\n  two"), pl_int("n", 1)),
+              "error failed n=1\n    one\n      two\n");
+}
+
+TEST(json_lines_are_json)
+{
+    CHECK_STR(LOGGED(true, PL_LOG_DEBUG, "a \"b\"\n", pl_str("k", "v\x01"), pl_num("inf", INFINITY),
+                     pl_json("o", pl_slice_z("{\"x\":[1]}"))),
+              "\",\"level\":\"debug\",\"msg\":\"a \\\"b\\\"\\n\",\"k\":\"v\\u0001\",\"inf\":null,"
+              "\"o\":{\"x\":[1]}}\n" +
+                  1);
+}
+
+TEST(what_is_below_the_level_is_dropped)
+{
+    open_log(PL_LOG_WARN, false);
+    CHECK(!pl_log_enabled(PL_LOG_INFO) && pl_log_enabled(PL_LOG_WARN));
+    pl_log(PL_LOG_INFO, "no");
+    CHECK_STR(read_log(0), "");
+}
+
+TEST(levels_have_names)
+{
+    enum pl_log_level level = PL_LOG_DEBUG;
+    CHECK(pl_log_parse_level("error", &level) && level == PL_LOG_ERROR);
+    CHECK(pl_log_parse_level("debug", &level) && level == PL_LOG_DEBUG);
+    CHECK(!pl_log_parse_level("verbose", &level));
+}
+
+TEST_MAIN()
