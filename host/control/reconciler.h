@@ -73,10 +73,6 @@ void pl_run_finish(struct pl_run *run, const struct pl_outcome_of_run *outcome);
 
 /* ---- questions about events, for predicates, map and index functions that are scripts' ---- */
 
-struct pl_request {
-    struct pl_slice ns, name; /* ns empty: cluster-scoped */
-};
-
 /* One event of one source. The asker owns it; it is answered exactly once and later
  * (never from inside ask). Answer arrays are filled by pl_question_*. */
 struct pl_question {
