@@ -1,0 +1,211 @@
+-- Checks of what scripts pass in. Nothing is ignored in silence: an unknown name, a wrong type
+-- or a value that makes no sense is an error at the script's own line, with the nearest match.
+--
+-- A checker is a function(what, value) that returns the value in the form the core takes or
+-- raises through fail(); `what` is the text that names the value in messages.
+
+local host = require("perilune.host")
+
+local format, type, tostring, pairs, ipairs = string.format, type, tostring, pairs, ipairs
+local M = {}
+
+-- Raises "file:line: message" for the script's line that called into Perilune.
+function M.fail(message, ...)
+  local text = select("#", ...) > 0 and format(message, ...) or message
+  local file, line = host.where()
+  if file then
+    text = format("%s:%d: %s", file, line, text)
+  end
+  error(text, 0)
+end
+
+local fail = M.fail
+
+-- A value as a person would recognise it in a message.
+function M.describe(value)
+  local kind = type(value)
+  if kind == "string" then
+    return format("the string %q", #value > 60 and value:sub(1, 57) .. "..." or value)
+  elseif kind == "number" or kind == "boolean" then
+    return format("the %s %s", kind, tostring(value))
+  elseif value == host.null then
+    return "perilune.null"
+  end
+  return kind == "nil" and "nil" or "a " .. kind
+end
+
+local describe = M.describe
+
+local function of_type(want, article)
+  return function(what, value)
+    if type(value) ~= want then
+      fail("%s must be %s %s, not %s", what, article, want, describe(value))
+    end
+    return value
+  end
+end
+
+M.boolean = of_type("boolean", "a")
+M.table = of_type("table", "a")
+M.func = of_type("function", "a")
+
+function M.string(what, value)
+  if type(value) ~= "string" then
+    fail("%s must be a string, not %s", what, describe(value))
+  elseif value == "" then
+    fail("%s must not be empty", what)
+  end
+  return value
+end
+
+-- A finite number of at least `least`.
+function M.number(least)
+  return function(what, value)
+    if type(value) ~= "number" or value ~= value or value < least or value == math.huge then
+      fail("%s must be a number of at least %s, not %s", what, least, describe(value))
+    end
+    return value
+  end
+end
+
+-- A whole number of at least `least`.
+function M.integer(least)
+  return function(what, value)
+    if type(value) ~= "number" or value % 1 ~= 0 or value < least then
+      fail("%s must be a whole number of at least %d, not %s", what, least, describe(value))
+    end
+    return value
+  end
+end
+
+-- A number of seconds or Go-style text; seconds.
+function M.duration(what, value)
+  local seconds = value
+  if type(value) == "string" then
+    seconds = host.duration(value)
+  end
+  if type(seconds) ~= "number" or seconds ~= seconds or seconds == math.huge then
+    fail('%s must be seconds or text such as "1m30s", not %s', what, describe(value))
+  end
+  return seconds
+end
+
+function M.positive_duration(what, value)
+  local seconds = M.duration(what, value)
+  if seconds <= 0 then
+    fail("%s must be longer than zero, not %s", what, describe(value))
+  end
+  return seconds
+end
+
+function M.one_of(...)
+  local allowed = { ... }
+  return function(what, value)
+    for _, one in ipairs(allowed) do
+      if one == value then
+        return value
+      end
+    end
+    local names = {}
+    for i, one in ipairs(allowed) do
+      names[i] = format("%q", one)
+    end
+    fail("%s must be one of %s, not %s", what, table.concat(names, ", "), describe(value))
+  end
+end
+
+function M.array_of(checker)
+  return function(what, value)
+    if type(value) ~= "table" or (next(value) ~= nil and not host.is_array(value)) then
+      fail("%s must be an array, not %s", what, describe(value))
+    end
+    local out = {}
+    for i, item in ipairs(value) do
+      out[i] = checker(format("%s[%d]", what, i), item)
+    end
+    return out
+  end
+end
+
+-- "apps/v1/Deployment"
+function M.kind(what, value)
+  if type(value) ~= "string" then
+    fail('%s must be a kind such as "apps/v1/Deployment", not %s', what, describe(value))
+  end
+  local kind, message = host.kind(value)
+  if not kind then
+    fail("%s: %s", what, message)
+  end
+  return value
+end
+
+-- Canonical text of a label selector.
+function M.selector(what, value)
+  local text, message = host.selector(value)
+  if not text then
+    fail("%s: %s", what, message)
+  elseif text == "" then
+    fail("%s is empty; leave it out to mean everything", what)
+  end
+  return text
+end
+
+-- Canonical text of a field selector.
+function M.fields(what, value)
+  local text, message = host.fields(M.string(what, value))
+  if not text then
+    fail("%s: %s", what, message)
+  elseif text == "" then
+    fail("%s is empty; leave it out to mean everything", what)
+  end
+  return text
+end
+
+function M.path(what, value)
+  local steps, message = host.path(M.string(what, value))
+  if not steps then
+    fail("%s: %s", what, message)
+  end
+  return value
+end
+
+-- "did you mean" with what there is, for an unknown name in a table with known ones.
+function M.nearest(word, known)
+  local names = {}
+  for name in pairs(known) do
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  local best = type(word) == "string" and host.nearest(word, names)
+  if best then
+    return format("did you mean %q?", best)
+  end
+  return "there are: " .. table.concat(names, ", ")
+end
+
+-- A table of options against {name = checker}: checked values by name, {} for nil.
+function M.options(what, options, checkers)
+  local out = {}
+  if options == nil then
+    return out
+  end
+  M.table(what, options)
+  for name, value in pairs(options) do
+    local checker = checkers[name]
+    if not checker then
+      fail("%s: unknown option %s; %s", what, type(name) == "string" and format("%q", name)
+        or describe(name), M.nearest(name, checkers))
+    end
+    out[name] = checker(format("%s: %s", what, tostring(name)), value)
+  end
+  return out
+end
+
+-- Extra arguments are mistakes too: a dot for a colon, or an option that was not put in a table.
+function M.no_more(what, ...)
+  if select("#", ...) > 0 then
+    fail("%s got more arguments than it takes", what)
+  end
+end
+
+return M

@@ -1,0 +1,393 @@
+-- perilune.client (cached reads) and perilune.live (reads from the server): one table of methods,
+-- made twice. Arguments are checked here; reading and the write gate are the core's.
+
+local host = require("perilune.host")
+local check = require("perilune.check")
+local errors = require("perilune.errors")
+local ref = require("perilune.ref")
+
+local format, fail = string.format, check.fail
+local tests = errors.tests
+local M = {}
+
+-- ---- options ----
+
+local function index_option(what, value)
+  local out = check.options(what, value, {
+    name = check.string,
+    value = function(where, v)
+      local kind = type(v)
+      if kind ~= "string" and kind ~= "number" and kind ~= "boolean" then
+        fail("%s must be a string, number or boolean, not %s", where, check.describe(v))
+      end
+      return tostring(v)
+    end,
+  })
+  if not out.name or out.value == nil then
+    fail("%s needs name and value", what)
+  end
+  return out
+end
+
+local function object_option(what, value)
+  check.table(what, value)
+  ref.kind_of(what, value)
+  ref.parse(what, value)
+  return value
+end
+
+local get_options = { metadata_only = check.boolean }
+
+local list_options = {
+  namespace = check.string,
+  labels = check.selector,
+  fields = check.fields,
+  owner = function(what, value)
+    object_option(what, value)
+    return check.string(what .. ": metadata.uid", value.metadata.uid)
+  end,
+  index = index_option,
+  select = check.array_of(check.path),
+  limit = check.integer(1),
+  continue = check.string,
+  metadata_only = check.boolean,
+}
+
+local function with(base, extra)
+  local out = {}
+  for name, checker in pairs(base) do
+    out[name] = checker
+  end
+  for name, checker in pairs(extra) do
+    out[name] = checker
+  end
+  return out
+end
+
+local write_options = {
+  owner = object_option,
+  adopt = check.boolean,
+  force_write = check.boolean,
+  dry_run = check.boolean,
+  field_manager = check.string,
+  field_validation = check.one_of("Strict", "Warn", "Ignore"),
+}
+
+local patch_options = with(write_options, { type = check.one_of("merge", "json", "strategic") })
+local apply_options = with(write_options, { force = check.boolean })
+local delete_options = with(write_options, {
+  propagation = check.one_of("Background", "Foreground", "Orphan"),
+  grace_period = check.integer(0),
+  uid = check.string,
+  resource_version = check.string,
+})
+local delete_all_options = {
+  namespace = check.string,
+  labels = check.selector,
+  fields = check.fields,
+  all = check.boolean,
+  dry_run = check.boolean,
+}
+local subresource_options = with(patch_options, {})
+
+-- ---- the methods ----
+
+local methods = {}
+
+local function require_self(self, method)
+  if type(self) ~= "table" or getmetatable(self) ~= "perilune.client" then
+    fail("call it with a colon: client:%s(...)", method)
+  end
+end
+
+-- An object that is about to be written, its kind, namespace and name.
+local function target(what, object, generated)
+  local kind = ref.kind_of(what, object)
+  local metadata = check.table(what .. ": metadata", object.metadata)
+  if generated and metadata.name == nil and type(metadata.generateName) == "string" then
+    return kind, metadata.namespace, nil
+  end
+  return kind, ref.parse(what, object)
+end
+
+local function write(self, options, fields)
+  for name, value in pairs(options) do
+    fields[name] = value
+  end
+  fields.live = self.live
+  return host.write(fields)
+end
+
+function methods.get(self, kind, object_ref, options, ...)
+  require_self(self, "get")
+  check.no_more("get", ...)
+  check.kind("get", kind)
+  local ns, name = ref.parse("get " .. kind, object_ref)
+  local o = check.options("get " .. kind, options, get_options)
+  o.live = self.live
+  return host.get(kind, ns, name, o)
+end
+
+local function list_arguments(self, method, kind, options)
+  check.kind(method, kind)
+  local what = method .. " " .. kind
+  local o = check.options(what, options, list_options)
+  if o.index and self.live then
+    fail("%s: index works on the cache; perilune.live has none", what)
+  end
+  o.owner_uid, o.owner = o.owner, nil
+  o.live = self.live
+  return kind, o
+end
+
+function methods.list(self, kind, options, ...)
+  require_self(self, "list")
+  check.no_more("list", ...)
+  return host.list(list_arguments(self, "list", kind, options))
+end
+
+function methods.each(self, kind, options, ...)
+  require_self(self, "each")
+  check.no_more("each", ...)
+  return host.each(list_arguments(self, "each", kind, options))
+end
+
+function methods.create(self, object, options, ...)
+  require_self(self, "create")
+  check.no_more("create", ...)
+  local kind, ns, name = target("create", object, true)
+  local o = check.options("create " .. kind, options, write_options)
+  return (write(self, o, { verb = "create", kind = kind, namespace = ns, name = name,
+    body = object, object = object }))
+end
+
+local function update(self, what, subresource, object, options)
+  local kind, ns, name = target(what, object)
+  local o = check.options(what .. " " .. kind, options, write_options)
+  return write(self, o, { verb = "update", kind = kind, namespace = ns, name = name,
+    subresource = subresource, body = object, object = object })
+end
+
+function methods.update(self, object, options, ...)
+  require_self(self, "update")
+  check.no_more("update", ...)
+  return (update(self, "update", nil, object, options))
+end
+
+function methods.update_status(self, object, options, ...)
+  require_self(self, "update_status")
+  check.no_more("update_status", ...)
+  return (update(self, "update_status", "status", object, options))
+end
+
+-- (kind, ref, rest...) or (object, rest...): kind, namespace, name, the object or nil, rest...
+local function kind_ref_or_object(what, first, second, ...)
+  if type(first) == "string" then
+    check.kind(what, first)
+    local ns, name = ref.parse(what .. " " .. first, second)
+    return first, ns, name, type(second) == "table" and second.metadata and second or nil, ...
+  end
+  local kind, ns, name = target(what, first)
+  return kind, ns, name, first, second, ...
+end
+
+local function patch(self, what, subresource, ...)
+  local kind, ns, name, object, body, options = kind_ref_or_object(what, ...)
+  check.table(what .. " " .. kind .. ": the patch", body)
+  local o = check.options(what .. " " .. kind, options, patch_options)
+  o.patch_type, o.type = o.type or "merge", nil
+  return (write(self, o, { verb = "patch", kind = kind, namespace = ns, name = name,
+    subresource = subresource, body = body, object = object }))
+end
+
+function methods.patch(self, ...)
+  require_self(self, "patch")
+  return patch(self, "patch", nil, ...)
+end
+
+function methods.patch_status(self, ...)
+  require_self(self, "patch_status")
+  return patch(self, "patch_status", "status", ...)
+end
+
+local function apply(self, what, subresource, object, options)
+  local kind, ns, name = target(what, object)
+  local o = check.options(what .. " " .. kind, options, apply_options)
+  if o.force == nil then
+    o.force = true -- a controller owns what it applies
+  end
+  return (write(self, o, { verb = "apply", kind = kind, namespace = ns, name = name,
+    subresource = subresource, body = object, object = object }))
+end
+
+function methods.apply(self, object, options, ...)
+  require_self(self, "apply")
+  check.no_more("apply", ...)
+  return apply(self, "apply", nil, object, options)
+end
+
+function methods.apply_status(self, object, options, ...)
+  require_self(self, "apply_status")
+  check.no_more("apply_status", ...)
+  return apply(self, "apply_status", "status", object, options)
+end
+
+function methods.delete(self, ...)
+  require_self(self, "delete")
+  local kind, ns, name, object, options = kind_ref_or_object("delete", ...)
+  local o = check.options("delete " .. kind, options, delete_options)
+  local _, info = write(self, o, { verb = "delete", kind = kind, namespace = ns, name = name,
+    object = object })
+  return not info.gone
+end
+
+function methods.delete_all_of(self, kind, options, ...)
+  require_self(self, "delete_all_of")
+  check.no_more("delete_all_of", ...)
+  check.kind("delete_all_of", kind)
+  local o = check.options("delete_all_of " .. kind, options, delete_all_options)
+  if not o.labels and not o.fields and not o.all then
+    fail("delete_all_of %s needs labels, fields, or all = true", kind)
+  end
+  o.all = nil
+  local _, info = write(self, o, { verb = "deletecollection", kind = kind })
+  return info.count
+end
+
+local body_verbs = { update = true, patch = true, create = true }
+
+function methods.subresource(self, kind, object_ref, name_of, verb, body, options, ...)
+  require_self(self, "subresource")
+  check.no_more("subresource", ...)
+  check.kind("subresource", kind)
+  local what = format("subresource %s of %s", check.string("subresource", name_of), kind)
+  local ns, name = ref.parse(what, object_ref)
+  check.one_of("get", "update", "patch", "create")(what .. ": verb", verb)
+  if body_verbs[verb] then
+    check.table(what .. ": body", body)
+  elseif body ~= nil then
+    fail("%s: get takes no body", what)
+  end
+  local o = check.options(what, options, subresource_options)
+  o.patch_type, o.type = o.type or "merge", nil
+  return (write(self, o, { verb = verb, kind = kind, namespace = ns, name = name,
+    subresource = name_of, body = body }))
+end
+
+-- ---- create_or_update ----
+
+-- The function changes the object in place; its name and namespace are not its to change.
+local function mutate(what, object, change, ns, name)
+  local returned = change(object)
+  if returned ~= nil and returned ~= object then
+    fail("%s: the function must change its argument in place and return nothing", what)
+  end
+  local now_ns, now_name = ref.parse(what, object)
+  if now_ns ~= ns or now_name ~= name then
+    fail("%s: the function changed the name to %s", what, ref.key(now_ns, now_name))
+  end
+end
+
+local function create_from(self, what, object, change, options, ns, name)
+  local fresh = host.deepcopy(object)
+  mutate(what, fresh, change, ns, name)
+  local kind = ref.kind_of(what, fresh)
+  return (write(self, options, { verb = "create", kind = kind,
+    namespace = ns, name = name, body = fresh, object = fresh }))
+end
+
+local function update_from(self, what, current, change, options, ns, name)
+  mutate(what, current, change, ns, name)
+  if host.is_unchanged(current) and not options.owner and not options.force_write then
+    return current, "unchanged"
+  end
+  local kind = ref.kind_of(what, current)
+  local stored, info = write(self, options, { verb = "update", kind = kind,
+    namespace = ns, name = name, body = current, object = current })
+  return stored, info.skipped and "unchanged" or "updated"
+end
+
+local attempts = 5
+
+function methods.create_or_update(self, object, change, options, ...)
+  require_self(self, "create_or_update")
+  check.no_more("create_or_update", ...)
+  local kind, ns, name = target("create_or_update", object)
+  local what = "create_or_update " .. kind
+  check.func(what .. ": the second argument", change)
+  local o = check.options(what, options, write_options)
+  if not ns and o.owner then
+    ns = o.owner.metadata.namespace
+    object = host.deepcopy(object)
+    object.metadata.namespace = ns
+  end
+  local current = host.get(kind, ns, name, { live = self.live })
+  for attempt = 1, attempts do
+    local ok, stored, how
+    if current then
+      ok, stored, how = pcall(update_from, self, what, current, change, o, ns, name)
+    else
+      ok, stored = pcall(create_from, self, what, object, change, o, ns, name)
+      how = "created"
+    end
+    if ok then
+      return stored, how
+    end
+    local lost_race = tests.is_conflict(stored) or tests.is_already_exists(stored)
+      or (current and tests.is_not_found(stored))
+    if not lost_race or attempt == attempts then
+      error(stored, 0)
+    end
+    -- The function runs again, on what is there now; never the old bytes.
+    current = host.get(kind, ns, name, { live = true })
+  end
+end
+
+-- ---- wait ----
+
+function methods.wait(self, kind, object_ref, is_met, timeout, ...)
+  require_self(self, "wait")
+  check.no_more("wait", ...)
+  check.kind("wait", kind)
+  local what = "wait " .. kind
+  local ns, name = ref.parse(what, object_ref)
+  check.func(what .. ": the predicate", is_met)
+  if timeout == nil then
+    fail("%s needs a timeout as fourth argument", what)
+  end
+  local ends = host.now() + check.positive_duration(what .. ": timeout", timeout)
+  while true do
+    local object = host.get(kind, ns, name, { live = self.live })
+    if is_met(object) then
+      return object
+    end
+    local left = ends - host.now()
+    if left <= 0 or not host.key_changed(kind, ns, name, left) then
+      error(errors.new({ type = "timeout", verb = "wait", kind = kind, key = ref.key(ns, name),
+        message = format("not met within %s", tostring(timeout)) }), 0)
+    end
+  end
+end
+
+-- ---- the two clients ----
+
+local function new(live)
+  return setmetatable({ live = live }, {
+    __metatable = "perilune.client",
+    __index = function(_, name)
+      local method = methods[name]
+      if method == nil then
+        fail("the client has no method %q; %s", tostring(name), check.nearest(name, methods))
+      end
+      return method
+    end,
+    __newindex = function()
+      fail("the client can't be changed")
+    end,
+  })
+end
+
+M.client = new(false)
+M.live = new(true)
+
+return M

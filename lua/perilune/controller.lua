@@ -1,0 +1,291 @@
+-- The builder: perilune.controller("name", {...}):For(...):Owns(...):Reconcile(f).
+-- It records what the script declares and hands one complete description to the core.
+
+local host = require("perilune.host")
+local check = require("perilune.check")
+local log = require("perilune.log")
+local predicate = require("perilune.predicate")
+local ref = require("perilune.ref")
+local result = require("perilune.result")
+
+local format = string.format
+local fail = check.fail
+local M = {}
+
+-- Controllers begun in this load, in order; a fresh state is made for every load.
+local begun, by_name = {}, {}
+
+local rate_limiter = {
+  base = check.positive_duration,
+  max = check.positive_duration,
+  fast = check.positive_duration,
+  slow = check.positive_duration,
+  fast_attempts = check.integer(1),
+  qps = check.number(1e-9),
+  burst = check.integer(1),
+  max_wait = check.positive_duration,
+}
+
+local controller_options = {
+  max_concurrent_reconciles = check.integer(1),
+  reconcile_timeout = check.positive_duration,
+  rate_limiter = function(what, value)
+    return check.options(what, value, rate_limiter)
+  end,
+  max_retries = check.integer(0),
+  resync_period = check.positive_duration,
+  leader_election = check.boolean,
+  on_reload = check.one_of("enqueue", "none"),
+  cache_sync_timeout = check.positive_duration,
+}
+
+local verbs = check.array_of(check.one_of("get", "list", "watch", "create", "update", "patch",
+  "delete", "deletecollection"))
+
+local function namespaces(what, value)
+  local out = check.array_of(check.string)(what, value)
+  if #out == 0 then
+    fail("%s is empty; leave it out to mean all namespaces", what)
+  end
+  return out
+end
+
+local function finalizers(what, value)
+  local out = check.array_of(check.string)(what, value)
+  for _, name in ipairs(out) do
+    if not host.is_name(name, "qualified") then
+      fail('%s: %q is no finalizer name such as "example.com/cleanup"', what, name)
+    end
+  end
+  return out
+end
+
+-- The options of every source; each role adds its own.
+local function source_options(extra)
+  local out = {
+    namespaces = namespaces,
+    labels = check.selector,
+    fields = check.fields,
+    metadata_only = check.boolean,
+    managed_fields = check.boolean,
+  }
+  for name, checker in pairs(extra) do
+    out[name] = checker
+  end
+  return out
+end
+
+local predicates = check.array_of(predicate.of)
+
+local role_options = {
+  ["for"] = source_options({ predicates = predicates, writes = verbs, finalizers = finalizers }),
+  owns = source_options({ predicates = predicates, writes = verbs,
+    match_every_owner = check.boolean }),
+  watches = source_options({ predicates = predicates, writes = verbs }),
+  reads = source_options({}),
+}
+
+local Controller = {}
+Controller.__index = function(self, name)
+  local method = Controller[name]
+  if method == nil then
+    fail("controller %q has no method %q; %s", self.name, tostring(name),
+      check.nearest(name, Controller.methods))
+  end
+  return method
+end
+Controller.__metatable = "perilune.controller"
+
+local function require_open(self, method)
+  if getmetatable(self) ~= "perilune.controller" then
+    fail("call it with a colon: controller:%s(...)", method)
+  elseif self.complete then
+    fail("controller %q: %s after Reconcile, which completes a controller", self.name, method)
+  end
+end
+
+local function add_source(self, role, method, kind, options)
+  local what = format("controller %q: %s", self.name, method)
+  check.kind(what, kind)
+  local source = check.options(format("%s(%q)", what, kind), options, role_options[role])
+  source.role = role
+  source.kind = kind
+  self.sources[#self.sources + 1] = source
+  return source
+end
+
+function Controller.For(self, kind, options, ...)
+  require_open(self, "For")
+  check.no_more("For", ...)
+  for _, source in ipairs(self.sources) do
+    if source.role == "for" then
+      fail("controller %q: For is called twice (%q, then %q); use Owns or Watches for the second",
+        self.name, source.kind, tostring(kind))
+    end
+  end
+  add_source(self, "for", "For", kind, options).map = "self"
+  return self
+end
+
+function Controller.Owns(self, kind, options, ...)
+  require_open(self, "Owns")
+  check.no_more("Owns", ...)
+  add_source(self, "owns", "Owns", kind, options)
+  return self
+end
+
+-- Results of a script's map function as a flat array: namespace or false, name, ...
+local function flatten(kind, mapped)
+  local out = {}
+  if mapped == nil then
+    return out
+  end
+  if type(mapped) == "table" and (host.is_array(mapped) or next(mapped) == nil) then
+    for i = 1, #mapped do
+      local ns, name = ref.parse(format("map of %s: result[%d]", kind, i), mapped[i])
+      out[#out + 1], out[#out + 2] = ns or false, name
+    end
+    return out
+  end
+  local ns, name = ref.parse(format("map of %s: result", kind), mapped)
+  out[1], out[2] = ns or false, name
+  return out
+end
+
+function Controller.Watches(self, kind, map, options, ...)
+  require_open(self, "Watches")
+  check.no_more("Watches", ...)
+  if map ~= "self" and type(map) ~= "function" then
+    fail('controller %q: Watches(%q) needs a function(object, event) or "self" as second '
+      .. "argument, not %s", self.name, tostring(kind), check.describe(map))
+  end
+  local source = add_source(self, "watches", "Watches", kind, options)
+  if map == "self" then
+    source.map = "self"
+  else
+    source.map = function(object, event)
+      return flatten(kind, (map(object, event)))
+    end
+  end
+  return self
+end
+
+function Controller.Reads(self, kind, options, ...)
+  require_open(self, "Reads")
+  check.no_more("Reads", ...)
+  add_source(self, "reads", "Reads", kind, options)
+  return self
+end
+
+function Controller.Writes(self, kind, list, ...)
+  require_open(self, "Writes")
+  check.no_more("Writes", ...)
+  local what = format("controller %q: Writes", self.name)
+  self.writes[#self.writes + 1] = {
+    kind = check.kind(what, kind),
+    verbs = verbs(format("%s(%q)", what, tostring(kind)), list),
+  }
+  return self
+end
+
+function Controller.WatchesChannel(self)
+  require_open(self, "WatchesChannel")
+  fail("controller %q: WatchesChannel is not available yet", self.name)
+end
+
+function Controller.WithEventFilter(self, ...)
+  require_open(self, "WithEventFilter")
+  for i = 1, select("#", ...) do
+    self.filters[#self.filters + 1] =
+      predicate.of(format("controller %q: WithEventFilter", self.name), (select(i, ...)))
+  end
+  return self
+end
+
+-- Filters come first, then the source's own predicates, as one predicate or nil.
+local function combined_predicate(self, source)
+  local all = {}
+  for _, filter in ipairs(self.filters) do
+    all[#all + 1] = filter
+  end
+  for _, own in ipairs(source.predicates or {}) do
+    all[#all + 1] = own
+  end
+  return predicate.all_of(all)
+end
+
+local function describe(self, reconcile)
+  local spec = self.options
+  spec.name, spec.file, spec.line = self.name, self.file, self.line
+  spec.sources, spec.writes = self.sources, self.writes
+  for _, source in ipairs(self.sources) do
+    if source.role ~= "reads" then
+      source.predicate = combined_predicate(self, source)
+    end
+    source.predicates = nil
+  end
+  spec.reconcile = function(request, context)
+    context.log = log
+    return result.of(reconcile(request, context))
+  end
+  return spec
+end
+
+function Controller.Reconcile(self, reconcile, ...)
+  require_open(self, "Reconcile")
+  check.no_more("Reconcile", ...)
+  check.func(format("controller %q: the argument of Reconcile", self.name), reconcile)
+  local ok, message = pcall(host.controller, describe(self, reconcile))
+  if not ok then
+    fail("controller %q: %s", self.name, tostring(message))
+  end
+  self.complete = true
+  return self
+end
+
+Controller.methods = {}
+for _, name in ipairs({ "For", "Owns", "Watches", "Reads", "Writes", "WatchesChannel",
+  "WithEventFilter", "Reconcile" }) do
+  Controller.methods[name] = true
+end
+
+function M.new(name, options, ...)
+  check.no_more("perilune.controller", ...)
+  if host.phase() ~= "load" then
+    fail("perilune.controller can only be called while the script is loaded")
+  end
+  check.string("the name of a controller", name)
+  if not host.is_name(name, "dns-label") then
+    fail("controller name %q must be a DNS-1123 label: lower-case letters, digits and '-', "
+      .. "at most 63, starting and ending with a letter or digit", name)
+  end
+  local other = by_name[name]
+  if other then
+    fail("controller name %q is used twice; first at %s:%d", name, other.file, other.line)
+  end
+  local file, line = host.where()
+  local self = setmetatable({
+    name = name,
+    options = check.options(format("controller %q", name), options, controller_options),
+    sources = {},
+    writes = {},
+    filters = {},
+    complete = false,
+    file = file or "?",
+    line = line or 0,
+  }, Controller)
+  by_name[name] = self
+  begun[#begun + 1] = self
+  return self
+end
+
+-- Called when all main chunks have run.
+function M.finish()
+  for _, self in ipairs(begun) do
+    if not self.complete then
+      error(format("%s:%d: controller %q has no Reconcile", self.file, self.line, self.name), 0)
+    end
+  end
+end
+
+return M

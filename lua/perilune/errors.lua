@@ -1,0 +1,95 @@
+-- The error objects that client calls raise, and the tests for them.
+
+local host = require("perilune.host")
+local check = require("perilune.check")
+
+local format = string.format
+local M = {}
+
+-- The C half makes its errors with this metatable.
+local mt = host.error_mt
+
+function mt.__tostring(e)
+  local where = ""
+  if e.verb and e.kind then
+    where = format("%s %s%s: ", e.verb, e.kind, e.key and " " .. e.key or "")
+  end
+  if e.type == "api" then
+    return format("%s%s (%s %s)", where, e.message or "", e.code or "?", e.reason or "Unknown")
+  elseif e.type == "refused" then
+    return format("%srefused (%s): %s", where, e.rule or "?", e.message or "")
+  elseif e.type == "terminal" then
+    return tostring(e.message)
+  end
+  return format("%s%s: %s", where, e.type or "error", e.message or "")
+end
+
+local function is_error(e)
+  return type(e) == "table" and getmetatable(e) == "perilune.error"
+end
+
+-- Scripts can tell an error object by getmetatable(e) == "perilune.error" and cannot change it.
+mt.__metatable = "perilune.error"
+
+-- Error objects with these types are what the outside world did; `try` catches them.
+local catchable = { api = true, network = true, timeout = true }
+
+local function has_reason(code, reason)
+  return function(e)
+    return is_error(e) and e.type == "api" and e.code == code
+      and (reason == nil or e.reason == reason)
+  end
+end
+
+local function has_type(kind)
+  return function(e)
+    return is_error(e) and e.type == kind
+  end
+end
+
+M.tests = {
+  is_not_found = has_reason(404),
+  is_conflict = has_reason(409, "Conflict"),
+  is_already_exists = has_reason(409, "AlreadyExists"),
+  is_forbidden = has_reason(403),
+  is_invalid = has_reason(422),
+  is_too_many_requests = has_reason(429),
+  is_network = has_type("network"),
+  is_refused = has_type("refused"),
+}
+
+function M.tests.is_timeout(e)
+  return is_error(e) and (e.type == "timeout" or (e.type == "api" and e.code == 504))
+end
+
+function M.new(fields)
+  return setmetatable(fields, mt)
+end
+
+-- An error that a reconcile raises to say: retrying does not help.
+function M.terminal(why)
+  if is_error(why) and why.type == "terminal" then
+    return why
+  end
+  return M.new({ type = "terminal", message = tostring(why), cause = why })
+end
+
+local function finish(ok, first, ...)
+  if ok then
+    return first, ...
+  elseif is_error(first) and catchable[first.type] then
+    return nil, first
+  end
+  error(first, 0)
+end
+
+-- f's results, or nil and the error object when f raised one of the API, network or timeout.
+function M.try(f, ...)
+  if type(f) ~= "function" then
+    check.fail("try needs a function, not %s", check.describe(f))
+  end
+  -- xpcall with a handler that leaves other errors' tracebacks to the outermost one.
+  return finish(pcall(f, ...))
+end
+
+return M

@@ -1,0 +1,168 @@
+-- Finalizers: editing the list in a table, and the whole protocol with the API.
+
+local check = require("perilune.check")
+local client = require("perilune.client").client
+local errors = require("perilune.errors").tests
+local host = require("perilune.host")
+local ref = require("perilune.ref")
+
+local fail = check.fail
+local M = {}
+
+local function arguments(what, object, name)
+  check.table(what .. ": the object", object)
+  check.table(what .. ": metadata", object.metadata)
+  check.string(what .. ": the name", name)
+  if not host.is_name(name, "qualified") then
+    fail('%s: %q is no finalizer name such as "example.com/cleanup"', what, name)
+  end
+end
+
+local function list_of(object)
+  local list = object.metadata.finalizers
+  return (list == nil or list == host.null) and {} or list
+end
+
+local function position(object, name)
+  for i, one in ipairs(list_of(object)) do
+    if one == name then
+      return i
+    end
+  end
+  return nil
+end
+
+function M.has(object, name, ...)
+  check.no_more("finalizer.has", ...)
+  arguments("finalizer.has", object, name)
+  return position(object, name) ~= nil
+end
+
+-- True when it was not there.
+function M.add(object, name, ...)
+  check.no_more("finalizer.add", ...)
+  arguments("finalizer.add", object, name)
+  if position(object, name) then
+    return false
+  end
+  local list = list_of(object)
+  list[#list + 1] = name
+  object.metadata.finalizers = list
+  return true
+end
+
+-- True when it was there.
+function M.remove(object, name, ...)
+  check.no_more("finalizer.remove", ...)
+  arguments("finalizer.remove", object, name)
+  local at = position(object, name)
+  if not at then
+    return false
+  end
+  table.remove(object.metadata.finalizers, at)
+  return true
+end
+
+-- The object as it is now, or nil when it (this uid) is gone.
+local function again(object)
+  local live = host.get(ref.kind_of("finalizer.handle", object), object.metadata.namespace,
+    object.metadata.name, { live = true })
+  if live and live.metadata.uid == object.metadata.uid then
+    return live
+  end
+  return nil
+end
+
+local attempts = 5
+
+-- One patch that carries the version it was computed from; the stored object, or nil when it is
+-- gone or being deleted by now.
+local function add_stored(object, name)
+  for attempt = 1, attempts do
+    if position(object, name) then
+      return object
+    end
+    local list = host.array({})
+    for i, one in ipairs(list_of(object)) do
+      list[i] = one
+    end
+    list[#list + 1] = name
+    local ok, stored = pcall(client.patch, client, object,
+      { metadata = { resourceVersion = object.metadata.resourceVersion, finalizers = list } })
+    if ok then
+      return stored
+    elseif errors.is_not_found(stored) then
+      return nil
+    elseif not errors.is_conflict(stored) or attempt == attempts then
+      error(stored, 0)
+    end
+    object = again(object)
+    if not object or object.metadata.deletionTimestamp then
+      return object
+    end
+  end
+end
+
+-- A patch that tests for the name at its place; gone counts as done.
+local function remove_stored(object, name)
+  for attempt = 1, attempts do
+    local at = object and position(object, name)
+    if not at then
+      return
+    end
+    local path = "/metadata/finalizers/" .. (at - 1)
+    local ok, e = pcall(client.patch, client, object, {
+      { op = "test", path = path, value = name },
+      { op = "remove", path = path },
+    }, { type = "json" })
+    if ok or errors.is_not_found(e) then
+      return
+    elseif not (errors.is_conflict(e) or errors.is_invalid(e)) or attempt == attempts then
+      error(e, 0)
+    end
+    object = again(object)
+  end
+end
+
+local handlers = { apply = check.func, cleanup = check.func }
+
+local function is_done(first, second)
+  return second == nil and (first == nil or (type(first) == "table" and next(first) == nil))
+end
+
+local function clean_up(object, name, cleanup)
+  if not position(object, name) then
+    return nil
+  end
+  local first, second = cleanup(object)
+  if is_done(first, second) then
+    remove_stored(object, name)
+  end
+  return first, second
+end
+
+function M.handle(object, name, functions, ...)
+  check.no_more("finalizer.handle", ...)
+  if object == nil then
+    return nil
+  end
+  arguments("finalizer.handle", object, name)
+  local f = check.options("finalizer.handle", functions, handlers)
+  if not f.cleanup then
+    fail("finalizer.handle needs cleanup, a function(object)")
+  end
+  if not object.metadata.deletionTimestamp then
+    object = add_stored(object, name)
+    if not object then
+      return nil
+    elseif not object.metadata.deletionTimestamp then
+      if f.apply then
+        return f.apply(object)
+      end
+      return nil
+    end
+  end
+  return clean_up(object, name, f.cleanup)
+end
+
+return M

@@ -1,0 +1,286 @@
+-- The module that scripts see: local perilune = require("perilune").
+
+local host = require("perilune.host")
+local check = require("perilune.check")
+local clients = require("perilune.client")
+local conditions = require("perilune.conditions")
+local controller = require("perilune.controller")
+local errors = require("perilune.errors")
+local finalizer = require("perilune.finalizer")
+local manifest = require("perilune.manifest")
+local owner = require("perilune.owner")
+local predicate = require("perilune.predicate")
+local ref = require("perilune.ref")
+
+local fail = check.fail
+
+-- A table whose unknown names are errors and that scripts cannot change.
+local function frozen(name, content)
+  return setmetatable({}, {
+    __index = function(_, key)
+      local value = content[key]
+      if value == nil then
+        fail("%s has no %q; %s", name, tostring(key), check.nearest(key, content))
+      end
+      return value
+    end,
+    __newindex = function(_, key)
+      fail("%s.%s can't be assigned: the module is shared by all scripts", name, tostring(key))
+    end,
+    __metatable = name,
+  })
+end
+
+-- What the contract names and a later release brings.
+local function later(name)
+  return function()
+    fail("%s is not available yet", name)
+  end
+end
+
+local function later_table(name, ...)
+  local content = {}
+  for _, key in ipairs({ ... }) do
+    content[key] = later(name .. "." .. key)
+  end
+  return frozen(name, content)
+end
+
+local perilune = {
+  controller = controller.new,
+  client = clients.client,
+  live = clients.live,
+  predicate = frozen("perilune.predicate", predicate.api),
+  log = require("perilune.log"),
+
+  null = host.null,
+  array = host.array,
+  number = host.number,
+  version = host.version,
+  config = host.config,
+  generation = host.generation,
+
+  try = errors.try,
+  terminal = errors.terminal,
+  errors = frozen("perilune.errors", errors.tests),
+
+  finalizer = frozen("perilune.finalizer", finalizer),
+  conditions = frozen("perilune.conditions", conditions),
+  rolled_out = require("perilune.rollout"),
+  set_controller_reference = owner.set_controller_reference,
+  set_owner_reference = owner.set_owner_reference,
+  is_controlled_by = owner.is_controlled_by,
+  controller_of = owner.controller_of,
+
+  deepcopy = host.deepcopy,
+  equal = host.equal,
+  merge = host.merge,
+  manifest = manifest.manifest,
+  manifests = manifest.manifests,
+
+  sleep = function(duration)
+    return host.sleep(check.duration("sleep", duration))
+  end,
+  spawn = function(f, ...)
+    return host.spawn(check.func("spawn", f), ...)
+  end,
+  join = host.join,
+
+  event = later("perilune.event"),
+  every = later("perilune.every"),
+  run = later("perilune.run"),
+  channel = later("perilune.channel"),
+  memo = later("perilune.memo"),
+  webhook = later_table("perilune.webhook", "validate", "mutate", "convert"),
+  metrics = later_table("perilune.metrics", "counter", "gauge", "histogram"),
+}
+
+-- ---- documents ----
+
+function perilune.key(object)
+  return ref.key(ref.parse("key", object))
+end
+
+-- The value along the steps, or nil when one is absent or null.
+function perilune.dig(object, ...)
+  for i = 1, select("#", ...) do
+    if type(object) ~= "table" then
+      return nil
+    end
+    object = object[(select(i, ...))]
+  end
+  if object == host.null then
+    return nil
+  end
+  return object
+end
+
+-- ---- bytes ----
+
+-- Hex SHA-256 of a string, or of any other value's JSON with sorted keys.
+function perilune.hash(value)
+  return host.sha256(type(value) == "string" and value or host.json_encode(value))
+end
+
+function perilune.random(count)
+  return host.random(check.integer(0)("random", count))
+end
+
+perilune.base64 = frozen("perilune.base64", {
+  encode = function(text)
+    if type(text) ~= "string" then
+      fail("base64.encode needs a string, not %s", check.describe(text))
+    end
+    return host.base64_encode(text)
+  end,
+  decode = function(text)
+    local bytes = type(text) == "string" and host.base64_decode(text)
+    if not bytes then
+      fail("base64.decode: this is no base64: %s", check.describe(text))
+    end
+    return bytes
+  end,
+})
+
+-- ---- units ----
+
+local function parser(what, parse)
+  return function(text)
+    local value = type(text) == "string" and parse(text)
+    if not value then
+      fail("%s: %s is none", what, check.describe(text))
+    end
+    return value
+  end
+end
+
+function perilune.quantity(value)
+  if type(value) == "number" then
+    return value -- quantities such as cpu: 2 arrive as numbers
+  end
+  return parser("quantity", host.quantity)(value)
+end
+
+function perilune.duration(value)
+  return check.duration("duration", value)
+end
+
+perilune.time = frozen("perilune.time", {
+  parse = parser("time.parse: an RFC 3339 time", host.time_parse),
+  now = host.now,
+  format = function(seconds)
+    return host.time_format(check.number(-62135596800)("time.format", seconds))
+  end,
+})
+
+-- A selector, or nil and a message, for selectors that users supply.
+function perilune.selector(value)
+  return host.selector(value)
+end
+
+-- ---- encodings ----
+
+local function decoder(what, decode)
+  return function(text)
+    if type(text) ~= "string" then
+      fail("%s needs a string, not %s", what, check.describe(text))
+    end
+    local value, message = decode(text)
+    if value == nil then
+      fail("%s: %s", what, message)
+    end
+    return value
+  end
+end
+
+perilune.json = frozen("perilune.json", {
+  decode = decoder("json.decode", host.json_decode),
+  encode = host.json_encode,
+})
+
+local decode_all = decoder("yaml.decode_all", host.yaml_decode)
+
+perilune.yaml = frozen("perilune.yaml", {
+  decode_all = function(text)
+    return (decode_all(text))
+  end,
+  decode = function(text)
+    local documents = decoder("yaml.decode", host.yaml_decode)(text)
+    if #documents ~= 1 then
+      fail("yaml.decode: the text has %d documents, not one; decode_all takes any number",
+        #documents)
+    end
+    return documents[1]
+  end,
+  encode = host.yaml_encode,
+})
+
+-- ---- indexes and queues ----
+
+function perilune.index(kind, name, values, ...)
+  check.no_more("perilune.index", ...)
+  if host.phase() ~= "load" then
+    fail("perilune.index can only be called while the script is loaded")
+  end
+  check.kind("perilune.index", kind)
+  check.string("perilune.index: the name", name)
+  if type(values) == "string" then
+    check.path("perilune.index: the path", values)
+  elseif type(values) ~= "function" then
+    fail("perilune.index needs a path or a function(object), not %s", check.describe(values))
+  end
+  host.index(kind, name, values)
+end
+
+local enqueue_options = { after = check.duration, priority = check.integer(-1000000) }
+
+function perilune.enqueue(name, request, options, ...)
+  check.no_more("enqueue", ...)
+  check.string("enqueue: the controller's name", name)
+  local ns, object_name = ref.parse("enqueue: the request", request)
+  local o = check.options("enqueue", options, enqueue_options)
+  host.enqueue(name, ns, object_name, o.after or 0, o.priority or 0)
+end
+
+-- ---- other people's servers ----
+
+local http_options = {
+  url = check.string,
+  method = check.string,
+  headers = check.table,
+  body = check.string,
+  json = function(_, value)
+    return value
+  end,
+  timeout = check.positive_duration,
+  max_response = check.integer(1),
+  tls = function(what, value)
+    return check.options(what, value, { ca = check.string, cert = check.string,
+      key = check.string, server_name = check.string, insecure = check.boolean })
+  end,
+}
+
+local function http_request(request, ...)
+  check.no_more("http.request", ...)
+  local o = check.options("http.request", check.table("http.request", request), http_options)
+  check.string("http.request: url", o.url)
+  o.headers = o.headers or {}
+  if o.json ~= nil then
+    if o.body then
+      fail("http.request takes body or json, not both")
+    end
+    o.body, o.json = host.json_encode(o.json), nil
+    o.headers["content-type"] = o.headers["content-type"] or "application/json"
+  end
+  local answer = host.http(o)
+  answer.ok = answer.status >= 200 and answer.status < 300
+  local content_type = answer.headers["content-type"] or ""
+  if content_type:find("json", 1, true) then
+    answer.json = host.json_decode(answer.body)
+  end
+  return answer
+end
+
+perilune.http = frozen("perilune.http", { request = http_request })
+
+return frozen("perilune", perilune)

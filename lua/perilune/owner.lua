@@ -1,0 +1,115 @@
+-- Owner references (the rules of controller-runtime's controllerutil).
+
+local check = require("perilune.check")
+local host = require("perilune.host")
+local ref = require("perilune.ref")
+
+local format, fail = string.format, check.fail
+local M = {}
+
+local function group_of(api_version)
+  return api_version:match("^(.+)/") or ""
+end
+
+-- A reference to owner, after checking that owner may own object at all.
+local function reference(what, owner, object, controller)
+  ref.kind_of(what .. ": the owner", owner)
+  ref.kind_of(what .. ": the object", object)
+  local owner_ns, owner_name = ref.parse(what .. ": the owner", owner)
+  local metadata = check.table(what .. ": the object's metadata", object.metadata)
+  if type(owner.metadata.uid) ~= "string" then
+    fail("%s: the owner has no metadata.uid; use an object that was read", what)
+  elseif owner_ns and not metadata.namespace then
+    fail("%s: %s/%s is namespaced and cannot own a cluster-scoped object", what, owner_ns,
+      owner_name)
+  elseif owner_ns and owner_ns ~= metadata.namespace then
+    fail("%s: an owner in namespace %s cannot own an object in %s", what, owner_ns,
+      metadata.namespace)
+  end
+  return {
+    apiVersion = owner.apiVersion,
+    kind = owner.kind,
+    name = owner_name,
+    uid = owner.metadata.uid,
+    controller = controller or nil,
+    blockOwnerDeletion = controller or nil,
+  }
+end
+
+local function references(object)
+  local list = object.metadata.ownerReferences
+  if list == nil or list == host.null then
+    return {}
+  end
+  return list
+end
+
+local function same_owner(a, b)
+  return a.name == b.name and a.kind == b.kind and group_of(a.apiVersion) == group_of(b.apiVersion)
+end
+
+-- Replaces the reference to the same owner, or adds one.
+local function put(object, new)
+  local list = references(object)
+  for i, old in ipairs(list) do
+    if same_owner(old, new) then
+      if new.controller == nil then
+        new.controller, new.blockOwnerDeletion = old.controller, old.blockOwnerDeletion
+      end
+      list[i] = new
+      object.metadata.ownerReferences = list
+      return
+    end
+  end
+  list[#list + 1] = new
+  object.metadata.ownerReferences = list
+end
+
+function M.set_controller_reference(owner, object, ...)
+  local what = "set_controller_reference"
+  check.no_more(what, ...)
+  local new = reference(what, owner, object, true)
+  for _, old in ipairs(references(object)) do
+    if old.controller == true and not same_owner(old, new) then
+      fail("%s: %s is already controlled by %s %s", what, object.metadata.name
+        or object.metadata.generateName or "the object", old.kind, old.name)
+    end
+  end
+  put(object, new)
+end
+
+function M.set_owner_reference(owner, object, ...)
+  check.no_more("set_owner_reference", ...)
+  put(object, reference("set_owner_reference", owner, object, false))
+end
+
+function M.is_controlled_by(object, owner, ...)
+  check.no_more("is_controlled_by", ...)
+  check.table("is_controlled_by: the object", object)
+  check.table("is_controlled_by: the owner", owner)
+  local uid = owner.metadata and owner.metadata.uid
+  for _, one in ipairs(references(object)) do
+    if one.controller == true then
+      return uid ~= nil and one.uid == uid
+    end
+  end
+  return false
+end
+
+function M.controller_of(object, ...)
+  check.no_more("controller_of", ...)
+  check.table("controller_of", object)
+  for _, one in ipairs(references(object)) do
+    if one.controller == true then
+      return {
+        kind = format("%s/%s", one.apiVersion, one.kind),
+        namespace = object.metadata.namespace,
+        name = one.name,
+        uid = one.uid,
+      }
+    end
+  end
+  return nil
+end
+
+return M

@@ -1,0 +1,55 @@
+-- References to objects, in every form that scripts use: a key, a request, a table with a name,
+-- an object.
+
+local check = require("perilune.check")
+
+local fail = check.fail
+local M = {}
+
+local function parse_key(what, key)
+  local ns, name = key:match("^([^/]+)/([^/]+)$")
+  if ns then
+    return ns, name
+  elseif key ~= "" and not key:find("/", 1, true) then
+    return nil, key
+  end
+  fail('%s: %q is no key; it is "namespace/name", or "name" when cluster-scoped', what, key)
+end
+
+-- namespace or nil, and name.
+function M.parse(what, value)
+  if type(value) == "string" then
+    return parse_key(what, value)
+  elseif type(value) ~= "table" then
+    fail("%s must be a key, a request or an object, not %s", what, check.describe(value))
+  end
+  local holder = value
+  if value.metadata ~= nil then
+    holder = check.table(what .. ": metadata", value.metadata)
+  end
+  local ns, name = holder.namespace, holder.name
+  if type(name) ~= "string" or name == "" then
+    fail("%s has no name", what)
+  elseif ns ~= nil and type(ns) ~= "string" then
+    fail("%s: namespace must be a string, not %s", what, check.describe(ns))
+  end
+  return ns ~= "" and ns or nil, name
+end
+
+-- The kind of an object: "apps/v1/Deployment".
+function M.kind_of(what, object)
+  if type(object) ~= "table" then
+    fail("%s must be an object, not %s", what, check.describe(object))
+  end
+  local version, kind = object.apiVersion, object.kind
+  if type(version) ~= "string" or type(kind) ~= "string" then
+    fail("%s must have apiVersion and kind", what)
+  end
+  return check.kind(what, version .. "/" .. kind)
+end
+
+function M.key(ns, name)
+  return ns and ns .. "/" .. name or name
+end
+
+return M
