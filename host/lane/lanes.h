@@ -58,3 +58,5 @@ void pl_lanes_destroy(struct pl_lanes *lanes);
 /* Lua heap in use over all states; lanes whose run could not be ended. */
 size_t pl_lanes_memory(struct pl_lanes *lanes);
 int pl_lanes_stuck(struct pl_lanes *lanes);
+/* "LuaJIT 2.1.0-beta3" */
+const char *pl_lanes_lua_version(void);

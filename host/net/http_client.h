@@ -14,3 +14,5 @@ void pl_http_client_destroy(struct pl_http_client *client);
 struct pl_transport pl_http_client_transport(struct pl_http_client *client);
 /* Drops idle connections, e.g. after certificates changed. */
 void pl_http_client_forget_connections(struct pl_http_client *client);
+/* "libcurl/7.88.1 OpenSSL/3.0.15 ..." */
+const char *pl_http_client_version(void);

@@ -1,0 +1,10 @@
+/* Applies manifests in order (CRDs and namespaces first), as `kubectl apply --server-side` does. */
+#pragma once
+
+#include "control/cluster.h"
+#include "net/loop.h"
+
+/* Paths: YAML or JSON files, or folders of them (not recursive, in name order). Runs the loop
+ * until every object is applied; on the first failure returns it with file and object named. */
+int pl_apply_paths(char *const *paths, struct pl_cluster *cluster, struct pl_loop *loop,
+                   struct pl_err *err);

@@ -1,0 +1,74 @@
+/* perilune check PATH...: what the scripts declare, without a cluster. */
+#include "cli/host.h"
+
+#include <stdio.h>
+
+static const char *const roles[] = {[PL_SOURCE_FOR] = "for",
+                                    [PL_SOURCE_OWNS] = "owns",
+                                    [PL_SOURCE_WATCHES] = "watches",
+                                    [PL_SOURCE_READS] = "reads"};
+
+static void print_options(const struct pl_source_options *options)
+{
+    for (size_t i = 0; options->namespaces != NULL && options->namespaces[i] != NULL; i++)
+        printf(" namespace=%s", options->namespaces[i]);
+    if (options->labels != NULL)
+        printf(" labels=%s", options->labels);
+    if (options->fields != NULL)
+        printf(" fields=%s", options->fields);
+    if (options->metadata_only)
+        printf(" metadata_only");
+    if (options->managed_fields)
+        printf(" managed_fields");
+}
+
+static void print_controller(const struct pl_controller_spec *spec)
+{
+    printf("controller %s (%s)\n", spec->name, spec->declared_at);
+    for (size_t i = 0; i < spec->source_count; i++) {
+        const struct pl_source_spec *source = &spec->sources[i];
+        char kind[PL_KIND_TEXT];
+        printf("  %-8s %s", roles[source->role], pl_kind_text(&source->kind, kind));
+        print_options(&source->options);
+        printf("\n");
+    }
+    for (size_t i = 0; i < spec->write_count; i++) {
+        char kind[PL_KIND_TEXT];
+        printf("  %-8s %s", "writes", pl_kind_text(&spec->writes[i].kind, kind));
+        for (char **verb = spec->writes[i].verbs; *verb != NULL; verb++)
+            printf(" %s", *verb);
+        printf("\n");
+    }
+}
+
+static void print_declarations(const struct pl_declarations *declarations)
+{
+    for (size_t i = 0; i < declarations->controller_count; i++)
+        print_controller(&declarations->controllers[i]);
+    for (size_t i = 0; i < declarations->index_count; i++) {
+        const struct pl_index_spec *index = &declarations->indexes[i];
+        char kind[PL_KIND_TEXT];
+        printf("index %s of %s: %s (%s)\n", index->name, pl_kind_text(&index->kind, kind),
+               index->path != NULL ? index->path : "a function", index->declared_at);
+    }
+}
+
+int pl_command_check(const struct pl_command *self, int argc, char *const *argv)
+{
+    struct pl_options options;
+    int exit_code = PL_EXIT_OK;
+    if (pl_options_read(&options, self, argc, argv, &exit_code)) {
+        options.lanes.count = 1;
+        struct pl_declarations declarations = {0};
+        struct pl_lanes *lanes = pl_host_load(&options, &declarations);
+        if (lanes != NULL) {
+            print_declarations(&declarations);
+            pl_lanes_destroy(lanes);
+        } else {
+            exit_code = PL_EXIT_FAILURE;
+        }
+        pl_declarations_deinit(&declarations);
+    }
+    pl_options_deinit(&options);
+    return exit_code;
+}

@@ -1,0 +1,33 @@
+#include "cli/command.h"
+
+#include "base/buf.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+bool pl_command_flags(const struct pl_command *self, struct pl_flags *flags,
+                      const struct pl_flag *table, size_t count, int argc, char *const *argv,
+                      int *exit_code)
+{
+    struct pl_err err;
+    pl_err_clear(&err);
+    int rc = pl_flags_parse(flags, table, count, argc, argv, (const char *const *)environ, &err);
+    if (rc != 0) {
+        fprintf(stderr, "perilune %s: %s\n", self->name, err.message);
+        *exit_code = PL_EXIT_USAGE;
+        return false;
+    }
+    if (!flags->help)
+        return true;
+    struct pl_buf text = PL_BUF_INIT;
+    pl_buf_add_f(&text, "usage: perilune %s [FLAGS] %s\n\n%s\n", self->name, self->arguments,
+                 self->summary);
+    if (count > 0) {
+        pl_buf_add_z(&text, "\nflags (also as PERILUNE_NAME in the environment):\n");
+        pl_flags_help(&text, table, count);
+    }
+    fputs(pl_buf_z(&text), stdout);
+    pl_buf_deinit(&text);
+    *exit_code = PL_EXIT_OK;
+    return false;
+}

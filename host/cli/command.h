@@ -1,0 +1,36 @@
+/* The commands of the binary. Each takes its arguments without its own name and returns the
+ * exit code of cli.md: 0 clean, 1 a mistake or failure, 2 usage, 3 leadership lost, 4 not synced.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "cli/flags.h"
+
+enum pl_exit {
+    PL_EXIT_OK = 0,
+    PL_EXIT_FAILURE = 1,
+    PL_EXIT_USAGE = 2,
+    PL_EXIT_LEADERSHIP_LOST = 3,
+    PL_EXIT_NOT_SYNCED = 4,
+};
+
+struct pl_command {
+    const char *name;
+    const char *arguments; /* "PATH..." */
+    const char *summary;   /* one line */
+    int (*run)(const struct pl_command *self, int argc, char *const *argv);
+};
+
+int pl_command_run(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_dev(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_check(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_apiserver(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_version(const struct pl_command *self, int argc, char *const *argv);
+
+/* Parses flags; on --help or a usage error prints and stores the exit code. True: go on. */
+bool pl_command_flags(const struct pl_command *self, struct pl_flags *flags,
+                      const struct pl_flag *table, size_t count, int argc, char *const *argv,
+                      int *exit_code);
+
+/* The version text, "0.1.0 (abc1234)". */
+const char *pl_version(void);

@@ -1,0 +1,130 @@
+#include "cli/dev_server.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/rand.h"
+#include "net/mailbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+enum message { READY, STOP };
+
+struct pl_dev_server {
+    const struct pl_apiserver_options *options; /* borrowed */
+    pthread_t thread;
+    struct pl_mailbox *to_starter; /* owned by the starter: READY */
+    struct pl_mailbox *to_thread;  /* owned by the thread: STOP */
+    struct pl_msg ready, stop;
+    struct pl_loop *loop;           /* the thread's */
+    struct pl_apiserver *apiserver; /* the thread's; NULL when it failed */
+    int port;                       /* written before READY */
+    struct pl_err err;              /* written before READY */
+};
+
+static void on_messages(void *arg, struct pl_list *messages)
+{
+    struct pl_dev_server *server = arg;
+    while (pl_list_pop(messages) != NULL)
+        ; /* STOP is the only message */
+    pl_apiserver_destroy(server->apiserver);
+    pl_loop_stop(server->loop);
+}
+
+static void *serve(void *arg)
+{
+    struct pl_dev_server *server = arg;
+    server->loop = pl_loop_create(pl_clock_system());
+    server->to_thread = pl_mailbox_create_for_loop(server->loop, on_messages, server);
+    server->apiserver = pl_apiserver_create(server->loop, server->options, &server->err);
+    bool serving = server->apiserver != NULL;
+    if (serving)
+        server->port = pl_apiserver_port(server->apiserver);
+    pl_mailbox_send(server->to_starter, &server->ready);
+    if (serving)
+        pl_loop_run(server->loop);
+    pl_mailbox_destroy(server->to_thread, NULL);
+    pl_loop_destroy(server->loop);
+    return NULL;
+}
+
+static void release(struct pl_dev_server *server)
+{
+    pthread_join(server->thread, NULL);
+    pl_mailbox_destroy(server->to_starter, NULL);
+    pl_free(server);
+}
+
+struct pl_dev_server *pl_dev_server_start(const struct pl_apiserver_options *options,
+                                          struct pl_err *err)
+{
+    struct pl_dev_server *server = PL_NEW(struct pl_dev_server);
+    server->options = options;
+    server->ready.kind = READY;
+    server->stop.kind = STOP;
+    server->to_starter = pl_mailbox_create();
+    if (pthread_create(&server->thread, NULL, serve, server) != 0) {
+        pl_err_set(err, PL_EIO, "the server's thread can't be started");
+        pl_mailbox_destroy(server->to_starter, NULL);
+        pl_free(server);
+        return NULL;
+    }
+    struct pl_list messages;
+    pl_list_init(&messages);
+    pl_mailbox_wait(server->to_starter, &messages, -1);
+    if (server->apiserver != NULL)
+        return server;
+    if (err != NULL)
+        *err = server->err;
+    release(server);
+    return NULL;
+}
+
+int pl_dev_server_port(const struct pl_dev_server *server)
+{
+    return server->port;
+}
+
+void pl_dev_server_stop(struct pl_dev_server *server)
+{
+    if (server == NULL)
+        return;
+    pl_mailbox_send(server->to_thread, &server->stop);
+    release(server);
+}
+
+int pl_dev_token(char out[33], struct pl_err *err)
+{
+    unsigned char bytes[16];
+    if (pl_rand_bytes(bytes, sizeof(bytes)) != 0)
+        return pl_err_set(err, PL_EIO, "the system has no random bytes");
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+    return 0;
+}
+
+int pl_dev_kubeconfig(const char *path, int port, const char *token, struct pl_err *err)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    pl_buf_add_f(&text,
+                 "apiVersion: v1\nkind: Config\ncurrent-context: perilune\n"
+                 "contexts:\n- name: perilune\n  context: {cluster: perilune, user: perilune}\n"
+                 "clusters:\n- name: perilune\n  cluster: {server: \"http://127.0.0.1:%d\"}\n"
+                 "users:\n- name: perilune\n",
+                 port);
+    if (token != NULL)
+        pl_buf_add_f(&text, "  user: {token: \"%s\"}\n", token);
+    else
+        pl_buf_add_z(&text, "  user: {}\n");
+    int rc = 0;
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, text.ptr, text.len) != (ssize_t)text.len)
+        rc = pl_err_set(err, PL_EIO, "%s: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    pl_buf_deinit(&text);
+    return rc;
+}

@@ -1,0 +1,68 @@
+/* Flags of a command: declared in a table, read from the command line, from PERILUNE_*
+ * variables and from the `flags:` of a --config file, in that order of precedence. */
+#pragma once
+
+#include "base/err.h"
+#include "value/doc.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum pl_flag_type {
+    PL_FLAG_TEXT,
+    PL_FLAG_SWITCH,   /* --name, --no-name, --name=true|false */
+    PL_FLAG_INTEGER,  /* at least `least` */
+    PL_FLAG_NUMBER,   /* at least `least` */
+    PL_FLAG_DURATION, /* "30s"; at least zero */
+    PL_FLAG_SIZE,     /* "512MiB" */
+    PL_FLAG_CHOICE,   /* one of `choices` */
+    PL_FLAG_LATER,    /* of a later release: only the value `off` is taken */
+};
+
+struct pl_flag {
+    const char *name;
+    enum pl_flag_type type;
+    const char *fallback; /* the default as text; NULL: not set */
+    const char *metavar;  /* "FILE"; NULL for switches */
+    const char *help;     /* one line */
+    const char *choices;  /* "text|json" */
+    const char *off;      /* PL_FLAG_LATER: the value that asks for nothing */
+    int64_t least;
+    char letter;     /* -f; 0: none */
+    bool repeatable; /* texts only */
+};
+
+struct pl_flags {
+    const struct pl_flag *table; /* borrowed, count entries */
+    size_t count;
+    struct pl_flag_value {
+        char **texts; /* owned */
+        size_t count;
+    } * values;   /* owned, one a flag */
+    char **paths; /* owned: what is no flag */
+    size_t path_count;
+    bool help; /* --help was given */
+};
+
+/* Reads argv[0..argc) (without the command's name) and environ. Values are checked against
+ * their types; EINVAL with a message that names the flag and where it came from. */
+int pl_flags_parse(struct pl_flags *flags, const struct pl_flag *table, size_t count, int argc,
+                   char *const *argv, const char *const *environ, struct pl_err *err);
+/* Takes the values of a mapping for flags that neither command line nor environment set. */
+int pl_flags_merge(struct pl_flags *flags, struct pl_node mapping, const char *source,
+                   struct pl_err *err);
+void pl_flags_deinit(struct pl_flags *flags);
+
+/* Values, or their defaults. The name must be in the table. */
+const char *pl_flags_text(const struct pl_flags *flags, const char *name); /* NULL: not set */
+bool pl_flags_switch(const struct pl_flags *flags, const char *name);
+int64_t pl_flags_integer(const struct pl_flags *flags, const char *name);
+double pl_flags_number(const struct pl_flags *flags, const char *name);
+int64_t pl_flags_duration(const struct pl_flags *flags, const char *name); /* nanoseconds */
+uint64_t pl_flags_size(const struct pl_flags *flags, const char *name);
+/* Every value of a repeatable flag, NULL-terminated; NULL when it was not given. */
+char *const *pl_flags_all(const struct pl_flags *flags, const char *name);
+
+/* Appends the flags as --help shows them. */
+struct pl_buf;
+void pl_flags_help(struct pl_buf *out, const struct pl_flag *table, size_t count);

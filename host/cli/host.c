@@ -1,0 +1,221 @@
+#include "cli/host.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "control/manager.h"
+#include "net/http_client.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+struct host {
+    const struct pl_options *options; /* borrowed */
+    struct pl_loop *loop;             /* owned from here on, in order of creation */
+    struct pl_rand rand;
+    struct pl_waits waits;
+    struct pl_pool *pool;
+    struct pl_metrics *metrics;
+    struct pl_http_client *http;
+    struct pl_client *client;
+    struct pl_cluster *cluster;
+    struct pl_lanes *lanes;
+    struct pl_declarations declarations;
+    struct pl_manager *manager;
+    struct pl_idle collect;
+    bool stopping;
+    int exit_code;
+};
+
+struct pl_lanes *pl_host_load(const struct pl_options *options,
+                              struct pl_declarations *declarations)
+{
+    struct pl_err err;
+    pl_err_clear(&err);
+    struct pl_lanes *lanes = pl_lanes_create(&options->lanes);
+    int rc = pl_lanes_load(lanes, (const char *const *)options->flags.paths,
+                           options->flags.path_count, declarations, &err);
+    if (rc == 0 && declarations->controller_count == 0)
+        rc =
+            pl_err_set(&err, PL_EINVAL, "%s: the scripts declare nothing; call perilune.controller",
+                       options->flags.paths[0]);
+    if (rc == 0)
+        return lanes;
+    fprintf(stderr, "%s\n", err.message);
+    pl_lanes_destroy(lanes);
+    return NULL;
+}
+
+static void collect_documents(struct pl_idle *idle)
+{
+    pl_pool_collect(PL_CONTAINER_OF(idle, struct host, collect)->pool);
+}
+
+static void defer(void *arg, struct pl_task *task, void (*run)(struct pl_task *task))
+{
+    pl_loop_defer(arg, task, run);
+}
+
+static void on_stopped(void *arg, int exit_code)
+{
+    struct host *host = arg;
+    host->exit_code = exit_code;
+    pl_loop_stop(host->loop);
+}
+
+static void dump(struct host *host)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    pl_manager_dump(host->manager, &text);
+    pl_log(PL_LOG_INFO, "state of the host", pl_strn("state", pl_buf_slice(&text)));
+    pl_buf_deinit(&text);
+}
+
+static void on_signal(void *arg, int signum)
+{
+    struct host *host = arg;
+    if (signum == SIGUSR1) {
+        dump(host);
+    } else if (signum == SIGHUP) {
+        pl_log(PL_LOG_WARN, "SIGHUP: reloading scripts is not available yet");
+    } else if (host->stopping) {
+        pl_log(PL_LOG_WARN, "a second signal: ending at once");
+        _exit(PL_EXIT_FAILURE);
+    } else {
+        host->stopping = true;
+        pl_log(PL_LOG_INFO, "stopping", pl_str("signal", signum == SIGINT ? "SIGINT" : "SIGTERM"),
+               pl_num("grace_seconds", (double)host->options->grace_ns / 1e9));
+        pl_manager_stop(host->manager);
+    }
+}
+
+static int connect_cluster(struct host *host, const struct pl_kubeconfig *config,
+                           struct pl_err *err)
+{
+    const struct pl_options *options = host->options;
+    host->pool = pl_pool_create();
+    host->metrics = pl_metrics_create();
+    pl_waits_init(&host->waits);
+    pl_rand_init(&host->rand);
+    pl_loop_each_turn(host->loop, &host->collect, collect_documents);
+    host->http = pl_http_client_create(host->loop);
+    char user_agent[96];
+    snprintf(user_agent, sizeof(user_agent), "perilune/%s", pl_version());
+    struct pl_client_options client = {
+        .transport = pl_http_client_transport(host->http),
+        .timers = pl_loop_timers(host->loop),
+        .rand = &host->rand,
+        .waits = &host->waits,
+        .loop = host->loop,
+        .config = config,
+        .pool = host->pool,
+        .user_agent = user_agent,
+        .request_timeout_ns = options->request_timeout_ns,
+        .qps = options->qps,
+        .burst = options->burst,
+    };
+    host->client = pl_client_create(&client, err);
+    if (host->client == NULL)
+        return err->code;
+    struct pl_cluster_options cluster = {
+        .client = host->client,
+        .timers = pl_loop_timers(host->loop),
+        .rand = &host->rand,
+        .waits = &host->waits,
+        .pool = host->pool,
+        .metrics = host->metrics,
+        .defer = defer,
+        .defer_arg = host->loop,
+        .namespaces = (char **)options->namespaces,
+        .dry_run = options->dry_run,
+    };
+    host->cluster = pl_cluster_create(&cluster);
+    return 0;
+}
+
+static int start_controllers(struct host *host, struct pl_err *err)
+{
+    struct pl_manager_options options = {
+        .cluster = host->cluster,
+        .grace_ns = host->options->grace_ns,
+        .stopped = on_stopped,
+        .arg = host,
+    };
+    host->manager = pl_manager_create(&options);
+    pl_lanes_attach(host->lanes, host->cluster, host->loop);
+    struct pl_controller_options by_lanes = {host->cluster, pl_lanes_ops(), host->lanes};
+    for (size_t i = 0; i < host->declarations.controller_count; i++) {
+        struct pl_controller *controller =
+            pl_controller_create(&by_lanes, &host->declarations.controllers[i]);
+        pl_lanes_add_controller(host->lanes, controller);
+        pl_manager_add(host->manager, controller);
+    }
+    pl_manager_start(host->manager);
+    return pl_lanes_add_indexes(host->lanes, err);
+}
+
+/* In reverse; tolerates a host that was built halfway. */
+static void tear_down(struct host *host)
+{
+    if (host->lanes != NULL)
+        pl_lanes_destroy(host->lanes);
+    if (host->manager != NULL)
+        pl_manager_destroy(host->manager);
+    if (host->cluster != NULL)
+        pl_cluster_destroy(host->cluster);
+    if (host->client != NULL)
+        pl_client_destroy(host->client);
+    if (host->http != NULL)
+        pl_http_client_destroy(host->http);
+    pl_loop_unwatch_signals(host->loop);
+    if (host->pool != NULL) {
+        pl_loop_each_turn_stop(&host->collect);
+        pl_pool_collect(host->pool);
+    }
+    pl_declarations_deinit(&host->declarations);
+    pl_loop_destroy(host->loop);
+    if (host->metrics != NULL)
+        pl_metrics_destroy(host->metrics);
+    if (host->pool != NULL)
+        pl_pool_destroy(host->pool);
+}
+
+static int run_host(struct host *host, const struct pl_kubeconfig *config,
+                    const struct pl_host_hooks *hooks, struct pl_err *err)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+    int rc = connect_cluster(host, config, err);
+    if (rc == 0 && hooks != NULL && hooks->before != NULL)
+        rc = hooks->before(hooks->arg, host->cluster, host->loop, err);
+    if (rc == 0)
+        rc = start_controllers(host, err);
+    if (rc == 0 &&
+        pl_loop_watch_signals(host->loop, signals, PL_ARRAY_LEN(signals), on_signal, host) != 0)
+        rc = pl_err_set(err, PL_EIO, "signals can't be watched");
+    if (rc != 0)
+        return rc;
+    pl_log(PL_LOG_INFO, "started", pl_str("server", config->server),
+           pl_int("controllers", (int64_t)pl_manager_count(host->manager)),
+           pl_int("lanes", host->options->lanes.count));
+    pl_loop_run(host->loop);
+    return 0;
+}
+
+int pl_host_run(const struct pl_options *options, const struct pl_kubeconfig *config,
+                const struct pl_host_hooks *hooks)
+{
+    struct pl_err err;
+    pl_err_clear(&err);
+    struct host host = {.options = options};
+    host.lanes = pl_host_load(options, &host.declarations);
+    if (host.lanes == NULL)
+        return PL_EXIT_FAILURE;
+    host.loop = pl_loop_create(pl_clock_system());
+    if (run_host(&host, config, hooks, &err) != 0) {
+        fprintf(stderr, "perilune: %s\n", err.message);
+        host.exit_code = PL_EXIT_FAILURE;
+    }
+    tear_down(&host);
+    pl_log(PL_LOG_INFO, "stopped", pl_int("exit_code", host.exit_code));
+    return host.exit_code;
+}

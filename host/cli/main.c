@@ -1,0 +1,67 @@
+/* The binary: finds the command and hands over. */
+#include "base/base.h"
+#include "base/nearest.h"
+#include "cli/command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct pl_command commands[] = {
+    {"run", "PATH...", "run the scripts' controllers against a cluster", pl_command_run},
+    {"dev", "PATH...", "the same on the embedded API server", pl_command_dev},
+    {"check", "PATH...", "load the scripts without a cluster and print what they declare",
+     pl_command_check},
+    {"apiserver", "", "the embedded API server alone", pl_command_apiserver},
+    {"version", "", "versions of perilune and its libraries", pl_command_version},
+};
+
+/* Commands of the contract that a later release brings. */
+static const char *const later[] = {"rbac", "test",   "new",   "status", "why",      "queue",
+                                    "repl", "reload", "pause", "resume", "uninstall"};
+
+static void print_usage(FILE *to)
+{
+    fputs("usage: perilune COMMAND [FLAGS] [PATH...]\n\ncommands:\n", to);
+    for (size_t i = 0; i < PL_ARRAY_LEN(commands); i++)
+        fprintf(to, "  %-10s %-8s %s\n", commands[i].name, commands[i].arguments,
+                commands[i].summary);
+    fputs("\nperilune COMMAND --help lists the command's flags.\n", to);
+}
+
+static int unknown_command(const char *name)
+{
+    const char *names[PL_ARRAY_LEN(commands)];
+    for (size_t i = 0; i < PL_ARRAY_LEN(commands); i++)
+        names[i] = commands[i].name;
+    for (size_t i = 0; i < PL_ARRAY_LEN(later); i++) {
+        if (strcmp(name, later[i]) == 0) {
+            fprintf(stderr, "perilune: the command \"%s\" is not available yet\n", name);
+            return PL_EXIT_USAGE;
+        }
+    }
+    const char *best = pl_nearest(pl_slice_z(name), names, PL_ARRAY_LEN(names));
+    if (best != NULL)
+        fprintf(stderr, "perilune: unknown command \"%s\"; did you mean \"%s\"?\n", name, best);
+    else
+        fprintf(stderr, "perilune: unknown command \"%s\"; --help lists them\n", name);
+    return PL_EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : NULL;
+    if (name == NULL) {
+        print_usage(stderr);
+        return PL_EXIT_USAGE;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+        print_usage(stdout);
+        return PL_EXIT_OK;
+    }
+    if (strcmp(name, "--version") == 0)
+        name = "version";
+    for (size_t i = 0; i < PL_ARRAY_LEN(commands); i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return commands[i].run(&commands[i], argc - 2, argv + 2);
+    return unknown_command(name);
+}

@@ -1,0 +1,208 @@
+#include "cli/options.h"
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "value/yaml.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CONFIG_LIMIT (8u << 20)
+
+static const struct pl_flag table[] = {
+    {.name = "kubeconfig",
+     .metavar = "FILE",
+     .help = "kubeconfig file; else $KUBECONFIG, in-cluster, ~/.kube/config"},
+    {.name = "context", .metavar = "NAME", .help = "context of the kubeconfig"},
+    {.name = "server", .metavar = "URL", .help = "address of the API server"},
+    {.name = "namespace", .metavar = "NS", .help = "watch only this namespace", .repeatable = true},
+    {.name = "filename",
+     .letter = 'f',
+     .metavar = "PATH",
+     .repeatable = true,
+     .help = "dev: apply this YAML file or folder first"},
+    {.name = "lanes",
+     .type = PL_FLAG_INTEGER,
+     .fallback = "1",
+     .metavar = "N",
+     .least = 1,
+     .help = "Lua threads"},
+    {.name = "lua-memory",
+     .type = PL_FLAG_SIZE,
+     .fallback = "512MiB",
+     .metavar = "SIZE",
+     .help = "memory limit of each Lua state"},
+    {.name = "reconcile-cpu-limit",
+     .type = PL_FLAG_DURATION,
+     .fallback = "10s",
+     .metavar = "DURATION",
+     .help = "longest computing without waiting; then the run fails"},
+    {.name = "jit",
+     .type = PL_FLAG_SWITCH,
+     .help = "compile scripts; endless loops then cost a lane"},
+    {.name = "unsafe-stdlib",
+     .type = PL_FLAG_SWITCH,
+     .help = "open io, os, debug and ffi to scripts"},
+    {.name = "graceful-shutdown-timeout",
+     .type = PL_FLAG_DURATION,
+     .fallback = "25s",
+     .metavar = "DURATION",
+     .help = "how long runs may finish after SIGTERM"},
+    {.name = "request-timeout",
+     .type = PL_FLAG_DURATION,
+     .fallback = "30s",
+     .metavar = "DURATION",
+     .help = "of every request but watches"},
+    {.name = "kube-api-qps",
+     .type = PL_FLAG_NUMBER,
+     .fallback = "0",
+     .metavar = "N",
+     .help = "client-side limit of requests a second; 0 is off"},
+    {.name = "kube-api-burst",
+     .type = PL_FLAG_INTEGER,
+     .fallback = "0",
+     .metavar = "N",
+     .help = "requests at once under that limit"},
+    {.name = "log-format",
+     .type = PL_FLAG_CHOICE,
+     .choices = "text|json",
+     .help = "of the log on stderr; text on a terminal, else json"},
+    {.name = "log-level",
+     .type = PL_FLAG_CHOICE,
+     .choices = "debug|info|warn|error",
+     .fallback = "info",
+     .help = "what is logged"},
+    {.name = "config",
+     .metavar = "FILE",
+     .help = "YAML for scripts (perilune.config); flags: in it sets any flag"},
+    {.name = "dry-run",
+     .type = PL_FLAG_SWITCH,
+     .help = "send every write with dryRun=All and log it"},
+    /* The contract's flags that a later release brings: saying "off" is fine. */
+    {.name = "leader-elect", .type = PL_FLAG_LATER, .off = "false"},
+    {.name = "leader-elect-resource-name", .type = PL_FLAG_LATER, .metavar = "NAME"},
+    {.name = "leader-elect-resource-namespace", .type = PL_FLAG_LATER, .metavar = "NAME"},
+    {.name = "leader-elect-lease-duration", .type = PL_FLAG_LATER, .metavar = "DURATION"},
+    {.name = "leader-elect-renew-deadline", .type = PL_FLAG_LATER, .metavar = "DURATION"},
+    {.name = "leader-elect-retry-period", .type = PL_FLAG_LATER, .metavar = "DURATION"},
+    {.name = "leader-elect-release-on-exit", .type = PL_FLAG_LATER, .off = "false"},
+    {.name = "on-lost-lease", .type = PL_FLAG_LATER, .metavar = "exit|standby", .off = "exit"},
+    {.name = "metrics-bind-address", .type = PL_FLAG_LATER, .metavar = "ADDRESS", .off = "0"},
+    {.name = "health-probe-bind-address", .type = PL_FLAG_LATER, .metavar = "ADDRESS", .off = "0"},
+    {.name = "webhook-bind-address", .type = PL_FLAG_LATER, .metavar = "ADDRESS", .off = "0"},
+    {.name = "webhook-cert-dir", .type = PL_FLAG_LATER, .metavar = "DIR"},
+    {.name = "reload", .type = PL_FLAG_LATER, .off = "false"},
+    {.name = "reload-guard", .type = PL_FLAG_LATER, .off = "false"},
+    {.name = "admin-socket", .type = PL_FLAG_LATER, .metavar = "PATH"},
+};
+
+int pl_read_file(const char *path, size_t limit, struct pl_buf *out, struct pl_err *err)
+{
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return pl_err_set(err, PL_EIO, "%s: %s", path, strerror(errno));
+    char chunk[16384];
+    size_t got;
+    while ((got = fread(chunk, 1, sizeof(chunk), file)) > 0 && out->len + got <= limit)
+        pl_buf_add(out, chunk, got);
+    int failed = ferror(file), reason = errno;
+    fclose(file);
+    if (failed)
+        return pl_err_set(err, PL_EIO, "%s: %s", path, strerror(reason));
+    if (got > 0)
+        return pl_err_set(err, PL_ELIMIT, "%s is larger than %zu bytes", path, limit);
+    return 0;
+}
+
+/* The file's one YAML document; its `flags` go to the flags that are not set yet. */
+static int read_config(struct pl_options *options, const char *path, struct pl_err *err)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    struct pl_docs docs = {NULL, 0};
+    int rc = pl_read_file(path, CONFIG_LIMIT, &text, err);
+    if (rc == 0) {
+        rc = pl_yaml_decode(pl_buf_slice(&text), &docs, err);
+        if (rc != 0)
+            pl_err_prefix(err, "%s", path);
+    }
+    if (rc == 0 && (docs.count > 1 ||
+                    (docs.count == 1 && pl_node_type(pl_doc_root(docs.items[0])) != PL_OBJECT)))
+        rc = pl_err_set(err, PL_EINVAL, "%s must be one YAML mapping", path);
+    if (rc == 0 && docs.count == 1) {
+        options->config = pl_doc_ref(docs.items[0]);
+        rc = pl_flags_merge(&options->flags, pl_node_getz(pl_doc_root(options->config), "flags"),
+                            path, err);
+    }
+    pl_docs_deinit(&docs);
+    pl_buf_deinit(&text);
+    return rc;
+}
+
+static void configure_log(const struct pl_flags *flags)
+{
+    const char *format = pl_flags_text(flags, "log-format");
+    bool json = format != NULL ? strcmp(format, "json") == 0 : !isatty(STDERR_FILENO);
+    enum pl_log_level level = PL_LOG_INFO;
+    pl_log_parse_level(pl_flags_text(flags, "log-level"), &level);
+    pl_log_configure(level, json, STDERR_FILENO);
+}
+
+static void fill(struct pl_options *options)
+{
+    const struct pl_flags *flags = &options->flags;
+    options->kubeconfig = (struct pl_kubeconfig_options){
+        .files = pl_flags_text(flags, "kubeconfig"),
+        .context = pl_flags_text(flags, "context"),
+        .server = pl_flags_text(flags, "server"),
+        .environ = (const char *const *)environ,
+    };
+    options->lanes = (struct pl_lanes_options){
+        .count = (int)pl_flags_integer(flags, "lanes"),
+        .memory_limit = pl_flags_size(flags, "lua-memory"),
+        .cpu_limit_ns = pl_flags_duration(flags, "reconcile-cpu-limit"),
+        .jit = pl_flags_switch(flags, "jit"),
+        .unsafe_stdlib = pl_flags_switch(flags, "unsafe-stdlib"),
+        .config = options->config,
+        .version = pl_version(),
+    };
+    options->namespaces = pl_flags_all(flags, "namespace");
+    options->manifests = pl_flags_all(flags, "filename");
+    options->grace_ns = pl_flags_duration(flags, "graceful-shutdown-timeout");
+    options->request_timeout_ns = pl_flags_duration(flags, "request-timeout");
+    options->qps = pl_flags_number(flags, "kube-api-qps");
+    options->burst = (int)pl_flags_integer(flags, "kube-api-burst");
+    options->dry_run = pl_flags_switch(flags, "dry-run");
+}
+
+bool pl_options_read(struct pl_options *options, const struct pl_command *self, int argc,
+                     char *const *argv, int *exit_code)
+{
+    *options = (struct pl_options){0};
+    if (!pl_command_flags(self, &options->flags, table, PL_ARRAY_LEN(table), argc, argv, exit_code))
+        return false;
+    if (options->flags.path_count == 0) {
+        fprintf(stderr, "perilune %s: which script? usage: perilune %s [FLAGS] %s\n", self->name,
+                self->name, self->arguments);
+        *exit_code = PL_EXIT_USAGE;
+        return false;
+    }
+    struct pl_err err;
+    pl_err_clear(&err);
+    const char *config = pl_flags_text(&options->flags, "config");
+    if (config != NULL && read_config(options, config, &err) != 0) {
+        fprintf(stderr, "perilune %s: %s\n", self->name, err.message);
+        *exit_code = PL_EXIT_FAILURE;
+        return false;
+    }
+    configure_log(&options->flags);
+    fill(options);
+    return true;
+}
+
+void pl_options_deinit(struct pl_options *options)
+{
+    pl_doc_unref(options->config);
+    pl_flags_deinit(&options->flags);
+}

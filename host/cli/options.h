@@ -1,0 +1,28 @@
+/* What `run` and `dev` are told: flags, environment and --config, checked. */
+#pragma once
+
+#include "cli/command.h"
+#include "kube/kubeconfig.h"
+#include "lane/lanes.h"
+
+struct pl_options {
+    struct pl_flags flags;
+    struct pl_doc *config;                   /* --config, decoded; owned; NULL: none */
+    struct pl_kubeconfig_options kubeconfig; /* borrows from flags */
+    struct pl_lanes_options lanes;           /* borrows from flags and config */
+    char *const *namespaces;                 /* NULL: all */
+    char *const *manifests;                  /* dev: -f; NULL: none */
+    int64_t grace_ns, request_timeout_ns;
+    double qps;
+    int burst;
+    bool dry_run;
+};
+
+/* Reads everything, configures the log. False: stop with *exit_code. The caller deinits in both
+ * cases. */
+bool pl_options_read(struct pl_options *options, const struct pl_command *self, int argc,
+                     char *const *argv, int *exit_code);
+void pl_options_deinit(struct pl_options *options);
+
+/* The file's content, at most `limit` bytes. 0 or EIO/ELIMIT with the reason. */
+int pl_read_file(const char *path, size_t limit, struct pl_buf *out, struct pl_err *err);
