@@ -1,0 +1,76 @@
+-- The layer rule: an include of host/ goes down the list of layers, never up, and never sideways
+-- between store and net; and each third-party header belongs to one folder.
+--
+--   luajit scripts/layers.lua < list-of-files
+
+local may_include = {
+  base = {},
+  value = { "base" },
+  store = { "base", "value" },
+  net = { "base" },
+  kube = { "base", "value", "net" },
+  control = { "base", "value", "store", "net", "kube" },
+  lane = { "base", "value", "store", "net", "kube", "control" },
+  apiserver = { "base", "value", "store", "net" },
+  cli = { "base", "value", "store", "net", "kube", "control", "lane", "apiserver" },
+}
+
+-- Third-party headers by pattern, and the folder or file that owns them.
+local owned = {
+  { "^lua%.h$", "lane/" }, { "^lauxlib%.h$", "lane/" }, { "^lualib%.h$", "lane/" },
+  { "^luajit%.h$", "lane/" }, { "^uv%.h$", "net/" }, { "^curl/", "net/" },
+  { "^openssl/", "net/" }, { "^llhttp", "net/" }, { "^yaml%.h$", "value/yaml.c" },
+}
+
+local broken = 0
+
+local function complain(file, line, text)
+  broken = broken + 1
+  io.stderr:write(("%s:%d: %s\n"):format(file, line, text))
+end
+
+local function is_allowed(layer, target)
+  if layer == target then
+    return true
+  end
+  for _, one in ipairs(may_include[layer]) do
+    if one == target then
+      return true
+    end
+  end
+  return false
+end
+
+local function check_ours(file, line, layer, include)
+  local target = include:match("^([%w_]+)/")
+  if not target or not may_include[target] then
+    complain(file, line, ('"%s" is no path from host/'):format(include))
+  elseif not is_allowed(layer, target) then
+    complain(file, line, ("%s must not include %s (%s)"):format(layer, target, include))
+  end
+end
+
+local function check_third_party(file, line, include)
+  local inside = file:match("^host/(.+)")
+  for _, rule in ipairs(owned) do
+    if include:match(rule[1]) and inside:sub(1, #rule[2]) ~= rule[2] then
+      complain(file, line, ("<%s> belongs to host/%s"):format(include, rule[2]))
+    end
+  end
+end
+
+for file in io.lines() do
+  local layer = file:match("^host/([%w_]+)/")
+  local number = 0
+  for text in io.lines(file) do
+    number = number + 1
+    local mark, include = text:match('^%s*#%s*include%s*([<"])([^>"]+)[>"]')
+    if layer and mark == '"' then
+      check_ours(file, number, layer, include)
+    elseif layer and mark == "<" then
+      check_third_party(file, number, include)
+    end
+  end
+end
+
+os.exit(broken == 0 and 0 or 1)
