@@ -18,23 +18,38 @@ static inline uint64_t load64(const unsigned char *p)
     return v;
 }
 
-static inline uint64_t load_tail(const unsigned char *p, size_t len)
+static inline uint64_t load32(const unsigned char *p)
 {
-    uint64_t v = 0;
-    memcpy(&v, p, len);
+    uint32_t v;
+    memcpy(&v, p, sizeof(v));
     return v;
+}
+
+/* The last 16 bytes at most, as two words that may overlap: no byte is left out, and
+ * together with the length no two texts look alike. */
+static inline void load_tail(const unsigned char *p, size_t len, uint64_t *a, uint64_t *b)
+{
+    if (len >= 8) {
+        *a = load64(p);
+        *b = load64(p + len - 8);
+    } else if (len >= 4) {
+        *a = load32(p);
+        *b = load32(p + len - 4);
+    } else {
+        *a = len ? (uint64_t)p[0] << 16 | (uint64_t)p[len / 2] << 8 | p[len - 1] : 0;
+        *b = 0;
+    }
 }
 
 uint64_t pl_hash(const void *bytes, size_t len, uint64_t seed)
 {
     const uint64_t k0 = 0xa0761d6478bd642fULL, k1 = 0xe7037ed1a0b428dbULL;
     const unsigned char *p = bytes;
-    uint64_t h = seed ^ k0;
+    uint64_t h = seed ^ k0, a, b;
     size_t left = len;
     for (; left > 16; left -= 16, p += 16)
         h = fold(load64(p) ^ k1, load64(p + 8) ^ h);
-    uint64_t a = left >= 8 ? load64(p) : load_tail(p, left);
-    uint64_t b = left > 8 ? load_tail(p + 8, left - 8) : 0;
+    load_tail(p, left, &a, &b);
     return fold(k1 ^ len, fold(a ^ k1, b ^ h));
 }
 

@@ -8,7 +8,7 @@
 
 void pl_table_init(struct pl_table *table, size_t key_offset)
 {
-    *table = (struct pl_table){.key_offset = key_offset};
+    *table = (struct pl_table){.key_offset = key_offset, .seed = pl_hash_seed()};
 }
 
 void pl_table_deinit(struct pl_table *table)
@@ -18,9 +18,9 @@ void pl_table_deinit(struct pl_table *table)
     pl_table_init(table, table->key_offset);
 }
 
-uint32_t pl_table_hash(struct pl_slice key)
+uint32_t pl_table_hash(const struct pl_table *table, struct pl_slice key)
 {
-    return (uint32_t)pl_hash(key.ptr, key.len, pl_hash_seed());
+    return (uint32_t)pl_hash(key.ptr, key.len, table->seed);
 }
 
 struct pl_keyed *pl_table_find(const struct pl_table *table, struct pl_slice key, uint32_t hash)

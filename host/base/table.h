@@ -21,6 +21,7 @@ struct pl_table {
     size_t count;
     size_t cap; /* a power of two, or 0 */
     size_t key_offset;
+    uint64_t seed;
 };
 
 /* key_offset: where in an entry its key's bytes begin. */
@@ -28,8 +29,8 @@ void pl_table_init(struct pl_table *table, size_t key_offset);
 /* Nodes are the caller's to free first (pl_table_next). */
 void pl_table_deinit(struct pl_table *table);
 
-uint32_t pl_table_hash(struct pl_slice key);
-/* NULL when absent. hash: pl_table_hash(key). */
+uint32_t pl_table_hash(const struct pl_table *table, struct pl_slice key);
+/* NULL when absent. hash: pl_table_hash(table, key). */
 struct pl_keyed *pl_table_find(const struct pl_table *table, struct pl_slice key, uint32_t hash);
 /* The node's key must not be in the table; its bytes are in place already. */
 void pl_table_insert(struct pl_table *table, struct pl_keyed *node, size_t len, uint32_t hash);

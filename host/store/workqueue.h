@@ -13,6 +13,9 @@ struct pl_workqueue;
 
 struct pl_workqueue_options {
     struct pl_ratelimit *limit; /* the queue takes it; NULL: exponential 5 ms to 1000 s */
+    /* client-go's queue without priorities, to the letter: a delay and an add without one run a
+     * key twice (92), a key added while it is worked on queues at the end when it is done (88). */
+    bool plain;
     /* Something may be ready, or the next due time moved. May be NULL. */
     void (*changed)(void *arg);
     void *arg;
@@ -20,20 +23,22 @@ struct pl_workqueue_options {
 
 struct pl_add {
     int priority;
-    int64_t after_ns;  /* 0: at once */
+    int64_t after_ns;  /* 0: at once; below 0: at once, but counted as a retry (93) */
     bool rate_limited; /* wait what the limiter says; with after_ns the smaller (102) */
 };
 
 struct pl_workqueue *pl_workqueue_create(const struct pl_workqueue_options *options);
 void pl_workqueue_destroy(struct pl_workqueue *q);
 
-/* Ignored after shutdown (90), except that a key dirty before is queued by done. */
+/* A key that is there already is merged: the higher priority, the earlier time; one that is
+ * ready stays ready, one whose priority rises goes to the end of its new level (101-104).
+ * Ignored after shutdown (90), except that a key dirty before is queued by done. */
 void pl_workqueue_add(struct pl_workqueue *q, struct pl_slice key, const struct pl_add *how,
                       int64_t now_ns);
 
 /* The next key, to be handed back with pl_workqueue_done whatever the outcome; until
- * then it is not taken again. EAGAIN when nothing is ready; ECLOSED when shut
- * down and empty. The key is borrowed until done. */
+ * then it is not taken again. EAGAIN when nothing can be taken; ECLOSED then, when shut
+ * down (a key that is worked on may still come back). The key is borrowed until done. */
 struct pl_item {
     struct pl_slice key;
     int priority;
@@ -60,12 +65,21 @@ bool pl_workqueue_is_shutting_down(const struct pl_workqueue *q);
 bool pl_workqueue_is_drained(struct pl_workqueue *q, int64_t now_ns);
 
 struct pl_workqueue_metrics {
-    uint64_t adds, retries;
-    size_t depth;
+    uint64_t adds;         /* keys that became ready */
+    uint64_t retries;      /* rate limited and delayed adds, also those that changed nothing (93) */
+    size_t depth;          /* keys ready, those worked on that were added again included */
     int64_t unfinished_ns; /* sum over keys being worked on */
     int64_t longest_ns;
 };
 void pl_workqueue_metrics(struct pl_workqueue *q, int64_t now_ns, struct pl_workqueue_metrics *out);
+/* Ready keys by priority, highest first; levels without keys are left out. Fills at most cap
+ * and returns how many there are. */
+struct pl_depth {
+    int priority;
+    size_t count;
+};
+size_t pl_workqueue_depths(struct pl_workqueue *q, int64_t now_ns, struct pl_depth *out,
+                           size_t cap);
 /* Called once per key when it is taken (latency: ready to taken) and when it is done (work). */
 struct pl_workqueue_observer {
     void (*latency)(void *arg, int64_t ns);

@@ -1,0 +1,518 @@
+#include "store/workqueue.h"
+
+#include "base/alloc.h"
+#include "base/base.h"
+#include "base/err.h"
+#include "base/heap.h"
+#include "base/list.h"
+#include "base/table.h"
+
+#include <stdlib.h>
+
+/* One key, from its first add until it is neither queued nor worked on. */
+struct entry {
+    struct pl_keyed node;
+    bool ready; /* is to be taken; counted in its level, also while it is worked on */
+    bool processing;
+    bool small; /* has SPARE_ROOM for its key */
+    int priority;
+    struct level *level;         /* while ready; borrowed from the queue */
+    struct pl_link link;         /* in its level while ready, but see `park` */
+    struct pl_link running;      /* in the queue's list while processing */
+    struct pl_heap_node waiting; /* while delayed */
+    uint64_t turn;               /* order among its equals (100) */
+    int64_t due_ns;              /* while delayed */
+    int64_t ready_ns;            /* when it became ready */
+    int64_t started_ns;          /* while processing */
+    char key[];
+};
+
+/* The ready keys of one priority in the order of their turns. */
+struct level {
+    int priority;
+    size_t count; /* keys that are ready at this level, linked or parked */
+    struct pl_list keys;
+};
+
+struct pl_workqueue {
+    struct pl_workqueue_options options;
+    struct pl_workqueue_observer observer;
+    struct pl_table entries;
+    struct pl_heap waiting;
+    struct pl_list running; /* in the order of taking */
+    struct level **levels;  /* owned, highest priority first */
+    size_t level_count;
+    size_t ready_count, processing_count;
+    uint64_t next_turn;
+    int64_t started_sum; /* modulo 2^64: of started_ns over what is being worked on */
+    uint64_t adds, retries;
+    bool shutting_down;
+    struct pl_list spares; /* idle entries with SPARE_ROOM, so that most adds allocate nothing */
+    size_t spare_count;
+};
+
+enum { SPARE_ROOM = 64, SPARES_MAX = 16384 };
+
+static struct entry *entry_of(struct pl_keyed *node)
+{
+    return PL_CONTAINER_OF(node, struct entry, node);
+}
+
+static struct entry *waiting_entry(const struct pl_heap_node *node)
+{
+    return PL_CONTAINER_OF(node, struct entry, waiting);
+}
+
+static bool is_due_before(const struct pl_heap_node *a, const struct pl_heap_node *b)
+{
+    const struct entry *x = waiting_entry(a), *y = waiting_entry(b);
+    return x->due_ns != y->due_ns ? x->due_ns < y->due_ns : x->turn < y->turn;
+}
+
+struct pl_workqueue *pl_workqueue_create(const struct pl_workqueue_options *options)
+{
+    struct pl_workqueue *q = PL_NEW(struct pl_workqueue);
+    q->options = *options;
+    if (q->options.limit == NULL)
+        q->options.limit = pl_ratelimit_exponential(5 * PL_MS, 1000 * PL_SECOND);
+    pl_table_init(&q->entries, offsetof(struct entry, key));
+    pl_heap_init(&q->waiting, is_due_before);
+    pl_list_init(&q->running);
+    pl_list_init(&q->spares);
+    return q;
+}
+
+void pl_workqueue_destroy(struct pl_workqueue *q)
+{
+    if (q == NULL)
+        return;
+    size_t at = 0;
+    struct pl_keyed *node;
+    while ((node = pl_table_next(&q->entries, &at)) != NULL)
+        pl_free(entry_of(node));
+    struct pl_link *link;
+    while ((link = pl_list_pop(&q->spares)) != NULL)
+        pl_free(PL_CONTAINER_OF(link, struct entry, link));
+    pl_table_deinit(&q->entries);
+    pl_heap_deinit(&q->waiting);
+    for (size_t i = 0; i < q->level_count; i++)
+        pl_free(q->levels[i]);
+    pl_free(q->levels);
+    pl_ratelimit_destroy(q->options.limit);
+    pl_free(q);
+}
+
+static void tell_changed(struct pl_workqueue *q)
+{
+    if (q->options.changed != NULL)
+        q->options.changed(q->options.arg);
+}
+
+/* ---- levels ---- */
+
+static void drop_empty_levels(struct pl_workqueue *q)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < q->level_count; i++) {
+        if (q->levels[i]->count == 0)
+            pl_free(q->levels[i]);
+        else
+            q->levels[kept++] = q->levels[i];
+    }
+    q->level_count = kept;
+}
+
+/* The first level that is not above the priority. There are few: mostly one. */
+static size_t level_place(const struct pl_workqueue *q, int priority)
+{
+    size_t at = 0;
+    while (at < q->level_count && q->levels[at]->priority > priority)
+        at++;
+    return at;
+}
+
+static struct level *add_level(struct pl_workqueue *q, int priority)
+{
+    drop_empty_levels(q); /* so that passing priorities leave nothing behind */
+    size_t at = level_place(q, priority);
+    q->levels = pl_reallocarray(q->levels, q->level_count + 1, sizeof(struct level *));
+    memmove(q->levels + at + 1, q->levels + at, (q->level_count - at) * sizeof(struct level *));
+    struct level *level = PL_NEW(struct level);
+    level->priority = priority;
+    pl_list_init(&level->keys);
+    q->levels[at] = level;
+    q->level_count++;
+    return level;
+}
+
+static struct level *level_for(struct pl_workqueue *q, int priority)
+{
+    size_t at = level_place(q, priority);
+    if (at < q->level_count && q->levels[at]->priority == priority)
+        return q->levels[at];
+    return add_level(q, priority);
+}
+
+static void enter_level(struct pl_workqueue *q, struct entry *entry)
+{
+    entry->level = level_for(q, entry->priority);
+    entry->level->count++;
+    entry->turn = q->next_turn++;
+    pl_list_push(&entry->level->keys, &entry->link);
+}
+
+static void leave_level(struct entry *entry)
+{
+    pl_link_unlink(&entry->link);
+    entry->level->count--;
+    entry->level = NULL;
+}
+
+/* ---- entries ---- */
+
+static struct entry *find(const struct pl_workqueue *q, struct pl_slice key)
+{
+    struct pl_keyed *node = pl_table_find(&q->entries, key, pl_table_hash(&q->entries, key));
+    return node ? entry_of(node) : NULL;
+}
+
+static struct entry *make_entry(struct pl_workqueue *q, size_t key_len)
+{
+    bool small = key_len < SPARE_ROOM;
+    struct pl_link *spare = small ? pl_list_pop(&q->spares) : NULL;
+    if (spare != NULL) {
+        q->spare_count--;
+        return PL_CONTAINER_OF(spare, struct entry, link); /* idle, so all its marks are clear */
+    }
+    struct entry *entry = pl_malloc(sizeof(*entry) + (small ? SPARE_ROOM : key_len + 1));
+    memset(entry, 0, sizeof(*entry));
+    entry->small = small;
+    return entry;
+}
+
+static void free_entry(struct pl_workqueue *q, struct entry *entry)
+{
+    if (!entry->small || q->spare_count >= SPARES_MAX) {
+        pl_free(entry);
+        return;
+    }
+    pl_list_push_front(&q->spares, &entry->link); /* the last one used is still in the cache */
+    q->spare_count++;
+}
+
+static struct entry *find_or_make(struct pl_workqueue *q, struct pl_slice key)
+{
+    uint32_t hash = pl_table_hash(&q->entries, key);
+    struct pl_keyed *node = pl_table_find(&q->entries, key, hash);
+    if (node != NULL)
+        return entry_of(node);
+    struct entry *entry = make_entry(q, key.len);
+    memcpy(entry->key, key.ptr ? key.ptr : "", key.len);
+    entry->key[key.len] = '\0';
+    pl_table_insert(&q->entries, &entry->node, key.len, hash);
+    return entry;
+}
+
+static void free_if_idle(struct pl_workqueue *q, struct entry *entry)
+{
+    if (entry->ready || entry->processing || pl_heap_holds(&entry->waiting))
+        return;
+    pl_table_remove(&q->entries, &entry->node);
+    free_entry(q, entry);
+}
+
+static void make_ready(struct pl_workqueue *q, struct entry *entry, int64_t at_ns)
+{
+    entry->ready = true;
+    entry->ready_ns = at_ns;
+    q->ready_count++;
+    q->adds++;
+    enter_level(q, entry);
+    if (q->options.plain && entry->processing)
+        pl_link_unlink(&entry->link); /* only its mark stays; done gives it its turn (88) */
+}
+
+static void unmake_ready(struct pl_workqueue *q, struct entry *entry)
+{
+    leave_level(entry);
+    entry->ready = false;
+    q->ready_count--;
+}
+
+/* A higher priority moves a ready key to the end of its new level (101). */
+static void raise_priority(struct pl_workqueue *q, struct entry *entry, int priority)
+{
+    if (priority <= entry->priority)
+        return;
+    if (entry->ready)
+        leave_level(entry);
+    entry->priority = priority;
+    if (entry->ready)
+        enter_level(q, entry);
+}
+
+static void delay_until(struct pl_workqueue *q, struct entry *entry, int64_t due_ns)
+{
+    bool waits = pl_heap_holds(&entry->waiting);
+    if (waits && entry->due_ns <= due_ns)
+        return;
+    entry->due_ns = due_ns;
+    if (waits) {
+        pl_heap_fix(&q->waiting, &entry->waiting);
+    } else {
+        entry->turn = q->next_turn++;
+        pl_heap_push(&q->waiting, &entry->waiting);
+    }
+}
+
+/* Moves what is due into the ready set, in the order of the due times (104). */
+static void promote_due(struct pl_workqueue *q, int64_t now_ns)
+{
+    while (q->waiting.count > 0) {
+        struct entry *entry = waiting_entry(pl_heap_peek(&q->waiting));
+        if (entry->due_ns > now_ns)
+            return;
+        pl_heap_remove(&q->waiting, &entry->waiting);
+        if (!entry->ready)
+            make_ready(q, entry, entry->due_ns);
+    }
+}
+
+/* ---- adding ---- */
+
+static int64_t delay_of(struct pl_workqueue *q, struct pl_slice key, const struct pl_add *how,
+                        int64_t now_ns)
+{
+    if (!how->rate_limited)
+        return how->after_ns;
+    int64_t limited = pl_ratelimit_when(q->options.limit, key, now_ns);
+    return how->after_ns > 0 && how->after_ns < limited ? how->after_ns : limited;
+}
+
+static void add_plain(struct pl_workqueue *q, struct entry *entry, int64_t due_ns, int64_t now_ns)
+{
+    if (due_ns > now_ns)
+        delay_until(q, entry, due_ns);
+    else if (!entry->ready)
+        make_ready(q, entry, now_ns);
+}
+
+static void add_merged(struct pl_workqueue *q, struct entry *entry, int64_t due_ns, int64_t now_ns)
+{
+    if (entry->ready)
+        return; /* and stays so, whatever the delay (103) */
+    if (due_ns > now_ns) {
+        delay_until(q, entry, due_ns);
+    } else {
+        pl_heap_remove(&q->waiting, &entry->waiting);
+        make_ready(q, entry, now_ns);
+    }
+}
+
+void pl_workqueue_add(struct pl_workqueue *q, struct pl_slice key, const struct pl_add *how,
+                      int64_t now_ns)
+{
+    if (q->shutting_down)
+        return;
+    promote_due(q, now_ns);
+    int64_t delay = delay_of(q, key, how, now_ns);
+    int64_t due_ns = delay <= 0 ? now_ns : delay > INT64_MAX - now_ns ? INT64_MAX : now_ns + delay;
+    q->retries += how->rate_limited || how->after_ns != 0;
+    struct entry *entry = find_or_make(q, key);
+    /* A key that was taken is new to the queue: its old priority is gone. */
+    if (!entry->ready && !pl_heap_holds(&entry->waiting))
+        entry->priority = how->priority;
+    else
+        raise_priority(q, entry, how->priority);
+    if (q->options.plain)
+        add_plain(q, entry, due_ns, now_ns);
+    else
+        add_merged(q, entry, due_ns, now_ns);
+    tell_changed(q);
+}
+
+/* ---- working ---- */
+
+/* A ready key that is being worked on keeps its turn (105) but must not be met again by
+ * every take, so it leaves the list; done puts it back among its equals. */
+static void park(struct entry *entry)
+{
+    pl_link_unlink(&entry->link);
+}
+
+/* What stands before a parked key has been taken or parked since, so that its
+ * place is found near the front. */
+static void unpark(struct pl_workqueue *q, struct entry *entry)
+{
+    struct pl_list *keys = &entry->level->keys;
+    if (q->options.plain) {
+        entry->turn = q->next_turn++;
+        pl_list_push(keys, &entry->link);
+        return;
+    }
+    struct pl_link *at = keys->head.next;
+    while (at != &keys->head && PL_CONTAINER_OF(at, struct entry, link)->turn < entry->turn)
+        at = at->next;
+    pl_link_insert(&entry->link, at->prev, at);
+}
+
+static struct entry *next_takeable(struct pl_workqueue *q)
+{
+    for (size_t i = 0; i < q->level_count; i++) {
+        PL_LIST_FOR (link, &q->levels[i]->keys) {
+            struct entry *entry = PL_CONTAINER_OF(link, struct entry, link);
+            if (!entry->processing)
+                return entry;
+            park(entry);
+        }
+    }
+    return NULL;
+}
+
+int pl_workqueue_take(struct pl_workqueue *q, struct pl_item *item, int64_t now_ns)
+{
+    promote_due(q, now_ns);
+    struct entry *entry = next_takeable(q);
+    if (entry == NULL)
+        return q->shutting_down ? PL_ECLOSED : PL_EAGAIN;
+    unmake_ready(q, entry);
+    entry->processing = true;
+    entry->started_ns = now_ns;
+    pl_list_push(&q->running, &entry->running);
+    q->processing_count++;
+    q->started_sum = (int64_t)((uint64_t)q->started_sum + (uint64_t)now_ns);
+    if (q->observer.latency != NULL)
+        q->observer.latency(q->observer.arg, now_ns - entry->ready_ns);
+    *item = (struct pl_item){
+        .key = pl_slice(entry->key, entry->node.len),
+        .priority = entry->priority,
+        .added_ns = entry->ready_ns,
+    };
+    return 0;
+}
+
+void pl_workqueue_done(struct pl_workqueue *q, struct pl_slice key, int64_t now_ns)
+{
+    struct entry *entry = find(q, key);
+    if (entry == NULL || !entry->processing)
+        return;
+    entry->processing = false;
+    pl_link_unlink(&entry->running);
+    q->processing_count--;
+    q->started_sum = (int64_t)((uint64_t)q->started_sum - (uint64_t)entry->started_ns);
+    if (q->observer.work != NULL)
+        q->observer.work(q->observer.arg, now_ns - entry->started_ns);
+    if (entry->ready && !pl_link_is_linked(&entry->link))
+        unpark(q, entry);
+    bool again = entry->ready;
+    free_if_idle(q, entry);
+    if (again)
+        tell_changed(q);
+}
+
+void pl_workqueue_forget(struct pl_workqueue *q, struct pl_slice key)
+{
+    pl_ratelimit_forget(q->options.limit, key);
+}
+
+bool pl_workqueue_drop(struct pl_workqueue *q, struct pl_slice key)
+{
+    struct entry *entry = find(q, key);
+    if (entry == NULL || (!entry->ready && !pl_heap_holds(&entry->waiting)))
+        return false;
+    if (entry->ready)
+        unmake_ready(q, entry);
+    pl_heap_remove(&q->waiting, &entry->waiting);
+    free_if_idle(q, entry);
+    return true;
+}
+
+/* ---- queries ---- */
+
+bool pl_workqueue_next_due(struct pl_workqueue *q, int64_t *due_ns)
+{
+    struct pl_heap_node *node = pl_heap_peek(&q->waiting);
+    if (node == NULL)
+        return false;
+    *due_ns = waiting_entry(node)->due_ns;
+    return true;
+}
+
+size_t pl_workqueue_len(struct pl_workqueue *q, int64_t now_ns)
+{
+    promote_due(q, now_ns);
+    if (!q->options.plain)
+        return q->ready_count;
+    size_t marked = 0; /* those that done will queue do not count yet */
+    PL_LIST_FOR (link, &q->running) {
+        marked += PL_CONTAINER_OF(link, struct entry, running)->ready;
+    }
+    return q->ready_count - marked;
+}
+
+size_t pl_workqueue_waiting(struct pl_workqueue *q)
+{
+    return q->waiting.count;
+}
+
+size_t pl_workqueue_processing(struct pl_workqueue *q)
+{
+    return q->processing_count;
+}
+
+int pl_workqueue_requeues(struct pl_workqueue *q, struct pl_slice key)
+{
+    return pl_ratelimit_requeues(q->options.limit, key);
+}
+
+void pl_workqueue_shutdown(struct pl_workqueue *q)
+{
+    q->shutting_down = true;
+    struct pl_heap_node *node;
+    while ((node = pl_heap_pop(&q->waiting)) != NULL)
+        free_if_idle(q, waiting_entry(node));
+    tell_changed(q);
+}
+
+bool pl_workqueue_is_shutting_down(const struct pl_workqueue *q)
+{
+    return q->shutting_down;
+}
+
+bool pl_workqueue_is_drained(struct pl_workqueue *q, int64_t now_ns)
+{
+    promote_due(q, now_ns);
+    return q->shutting_down && q->ready_count == 0 && q->processing_count == 0;
+}
+
+void pl_workqueue_metrics(struct pl_workqueue *q, int64_t now_ns, struct pl_workqueue_metrics *out)
+{
+    promote_due(q, now_ns);
+    *out = (struct pl_workqueue_metrics){
+        .adds = q->adds, .retries = q->retries, .depth = q->ready_count};
+    struct pl_link *oldest = pl_list_first(&q->running);
+    if (oldest == NULL)
+        return;
+    out->unfinished_ns =
+        (int64_t)(q->processing_count * (uint64_t)now_ns - (uint64_t)q->started_sum);
+    out->longest_ns = now_ns - PL_CONTAINER_OF(oldest, struct entry, running)->started_ns;
+}
+
+size_t pl_workqueue_depths(struct pl_workqueue *q, int64_t now_ns, struct pl_depth *out, size_t cap)
+{
+    promote_due(q, now_ns);
+    size_t count = 0;
+    for (size_t i = 0; i < q->level_count; i++) {
+        if (q->levels[i]->count == 0)
+            continue;
+        if (count < cap)
+            out[count] = (struct pl_depth){q->levels[i]->priority, q->levels[i]->count};
+        count++;
+    }
+    return count;
+}
+
+void pl_workqueue_observe(struct pl_workqueue *q, const struct pl_workqueue_observer *observer)
+{
+    q->observer = *observer;
+}
