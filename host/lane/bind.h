@@ -52,8 +52,8 @@
  * pl_controller_spec_check refuses. host.index(kind, name, path_text | function(object) -> value |
  * {values})
  *
- *   After the last main chunk the lane calls require("perilune.controller").finish(), which raises for
- *   a controller that was begun and never completed.
+ *   After the last main chunk the lane calls require("perilune.controller").finish(), which raises
+ * for a controller that was begun and never completed.
  *
  * Reading (waits when a source has not synced or the server must be asked)
  *   host.get(kind, ns|nil, name, {live=, metadata_only=}) -> object | nil
@@ -61,8 +61,8 @@
  *       o = {live=, namespace=, labels=text, fields=text, owner_uid=, index={name=, value=text},
  *            select={paths}, limit=, continue=, metadata_only=}
  *   host.each(kind, o) -> iterator
- *   host.key_changed(kind, ns|nil, name, seconds) -> bool (waits) false when the time passed; for a kind
- *       that is not cached true after a second, so that the caller looks again
+ *   host.key_changed(kind, ns|nil, name, seconds) -> bool (waits) false when the time passed; for a
+ * kind that is not cached true after a second, so that the caller looks again
  *   host.is_unchanged(object) -> bool   an object that was read and still says what was read
  *
  * Writing (waits): the write gate

@@ -50,7 +50,8 @@ M.api = {
 
 function M.api.label_selector(selector, ...)
   check.no_more("label_selector", ...)
-  return describe({ type = "label_selector", selector = check.selector("label_selector", selector) })
+  local text = check.selector("label_selector", selector)
+  return describe({ type = "label_selector", selector = text })
 end
 
 function M.api.fields_changed(...)

@@ -3,7 +3,7 @@
 #include "base/base.h"
 #include "base/nearest.h"
 
-static const char *const flags[] = {"kubeconfig", "context",  "server", "namespace",
+static const char *const flags[] = {"kubeconfig", "context",   "server",    "namespace",
                                     "lanes",      "log-level", "log-format"};
 
 static const char *near(const char *word)
