@@ -1,0 +1,148 @@
+#include "value/build.h"
+#include "value/encode.h"
+#include "value/number.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct pl_build {
+    struct enc enc;
+    struct pl_pool *pool; /* borrowed for life, or NULL */
+    bool has_key;         /* the next value is this member's */
+};
+
+struct pl_build *pl_build_create(struct pl_pool *pool)
+{
+    struct pl_build *b = PL_NEW(struct pl_build);
+    b->pool = pool;
+    pl_enc_init(&b->enc, false);
+    return b;
+}
+
+void pl_build_destroy(struct pl_build *b)
+{
+    if (b == NULL)
+        return;
+    pl_enc_deinit(&b->enc);
+    pl_free(b);
+}
+
+/* A value may come here: one at the root, behind a key in objects. */
+static void expect_value(struct pl_build *b)
+{
+    const struct enc_frame *frame = &b->enc.frames[b->enc.depth];
+    PL_REQUIRE(b->enc.depth > 0 || frame->count == 0);
+    PL_REQUIRE(frame->is_object == b->has_key);
+    b->has_key = false;
+}
+
+void pl_build_object(struct pl_build *b)
+{
+    expect_value(b);
+    PL_REQUIRE(b->enc.depth < PL_BUILD_DEPTH);
+    pl_enc_begin(&b->enc, true);
+}
+
+void pl_build_array(struct pl_build *b)
+{
+    expect_value(b);
+    PL_REQUIRE(b->enc.depth < PL_BUILD_DEPTH);
+    pl_enc_begin(&b->enc, false);
+}
+
+void pl_build_end(struct pl_build *b)
+{
+    PL_REQUIRE(b->enc.depth > 0 && !b->has_key);
+    pl_enc_end(&b->enc);
+}
+
+void pl_build_key(struct pl_build *b, struct pl_slice key)
+{
+    PL_REQUIRE(b->enc.frames[b->enc.depth].is_object && !b->has_key);
+    pl_enc_key(&b->enc, key);
+    b->has_key = true;
+}
+
+void pl_build_keyz(struct pl_build *b, const char *key)
+{
+    pl_build_key(b, pl_slice_z(key));
+}
+
+void pl_build_null(struct pl_build *b)
+{
+    expect_value(b);
+    pl_enc_tag(&b->enc, TAG_NULL);
+}
+
+void pl_build_bool(struct pl_build *b, bool value)
+{
+    expect_value(b);
+    pl_enc_tag(&b->enc, value ? TAG_TRUE : TAG_FALSE);
+}
+
+void pl_build_int(struct pl_build *b, int64_t value)
+{
+    expect_value(b);
+    pl_enc_int(&b->enc, value);
+}
+
+void pl_build_double(struct pl_build *b, double value)
+{
+    PL_REQUIRE(isfinite(value));
+    if (value == floor(value) && fabs(value) <= 9007199254740992.0) {
+        pl_build_int(b, (int64_t)value);
+        return;
+    }
+    char text[40];
+    int digits = 15;
+    do
+        snprintf(text, sizeof(text), "%.*g", digits++, value);
+    while (digits <= 17 && strtod(text, NULL) != value);
+    pl_build_number(b, pl_slice_z(text));
+}
+
+void pl_build_number(struct pl_build *b, struct pl_slice text)
+{
+    expect_value(b);
+    pl_enc_number(&b->enc, text);
+}
+
+void pl_build_str(struct pl_build *b, struct pl_slice text)
+{
+    expect_value(b);
+    pl_enc_str(&b->enc, text);
+}
+
+void pl_build_strz(struct pl_build *b, const char *text)
+{
+    pl_build_str(b, pl_slice_z(text));
+}
+
+void pl_build_node(struct pl_build *b, struct pl_node node)
+{
+    expect_value(b);
+    pl_enc_node(&b->enc, node);
+}
+
+struct pl_doc *pl_build_finish(struct pl_build *b)
+{
+    PL_REQUIRE(!b->has_key);
+    return pl_enc_finish(&b->enc);
+}
+
+struct pl_doc *pl_doc_from_node(struct pl_node node, struct pl_pool *pool)
+{
+    if (pl_node_is_missing(node))
+        return NULL;
+    (void)pool;
+    struct enc enc;
+    pl_enc_init(&enc, false);
+    pl_enc_node(&enc, node);
+    struct pl_doc *doc = pl_enc_finish(&enc);
+    pl_enc_deinit(&enc);
+    return doc;
+}

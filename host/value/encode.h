@@ -1,0 +1,46 @@
+/* From a sequence of values to a tape. Only host/value includes this.
+ *
+ * Values arrive in document order and are encoded at once into one growing buffer,
+ * children before what contains them: when a container ends, its header is put in
+ * front of its children, or all of it becomes a handle. Calls come in a legal
+ * order; scan.c and build.c see to that. */
+#pragma once
+
+#include "base/buf.h"
+#include "value/tape.h"
+
+#include <sys/types.h>
+
+struct enc_frame {
+    uint32_t values; /* where its children begin in enc->values */
+    uint32_t keys;   /* where its names begin in enc->keys */
+    uint32_t count;
+    bool is_object;
+};
+
+struct enc {
+    struct pl_buf values, keys;
+    struct enc_frame *frames; /* owned; frames[0] holds the root value */
+    size_t depth, cap;
+    bool refuse_duplicates;
+};
+
+void pl_enc_init(struct enc *enc, bool refuse_duplicates);
+void pl_enc_deinit(struct enc *enc);
+/* Drops what was encoded so far. */
+void pl_enc_reset(struct enc *enc);
+
+void pl_enc_tag(struct enc *enc, uint8_t tag); /* null, true, false */
+void pl_enc_int(struct enc *enc, int64_t value);
+void pl_enc_number(struct enc *enc, struct pl_slice text);
+void pl_enc_str(struct enc *enc, struct pl_slice text);
+void pl_enc_node(struct enc *enc, struct pl_node node);
+
+void pl_enc_begin(struct enc *enc, bool is_object);
+void pl_enc_key(struct enc *enc, struct pl_slice key);
+/* Of a name that is there twice the last stays; or, with refuse_duplicates, the
+ * ordinal of the second is returned and the document is to be dropped. Else -1. */
+ssize_t pl_enc_end(struct enc *enc);
+
+/* The one complete value, as a document; the encoder is empty again. */
+struct pl_doc *pl_enc_finish(struct enc *enc);

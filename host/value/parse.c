@@ -1,0 +1,419 @@
+#include "value/parse.h"
+#include "value/number.h"
+#include "value/string_scan.h"
+#include "value/utf8.h"
+
+#include "base/alloc.h"
+#include "base/err.h"
+
+#include <limits.h>
+
+enum {
+    AT_VALUE,         /* a value must come */
+    AT_FIRST_ELEMENT, /* a value or ']' */
+    AT_FIRST_KEY,     /* a name or '}' */
+    AT_KEY,           /* a name */
+    AT_COLON,
+    AT_NEXT, /* ',' or the end of the container */
+    AT_END,  /* the value is complete */
+};
+
+void pl_parse_init(struct parse *ps, unsigned max_depth, bool drop_managed_fields)
+{
+    memset(ps, 0, sizeof(*ps));
+    ps->max_depth = max_depth;
+    ps->drop_managed_fields = drop_managed_fields;
+    ps->is_object = pl_calloc(max_depth + 1, 1);
+}
+
+void pl_parse_deinit(struct parse *ps)
+{
+    pl_free(ps->is_object);
+    pl_buf_deinit(&ps->text);
+    pl_buf_deinit(&ps->key_at);
+    ps->is_object = NULL;
+}
+
+void pl_parse_start(struct parse *ps, struct enc *enc)
+{
+    ps->enc = enc;
+    ps->state = AT_VALUE;
+    ps->depth = 0;
+    ps->skip_depth = UINT_MAX;
+    ps->in_metadata = false;
+    ps->string_seen = 0;
+    ps->key_at.len = 0;
+}
+
+/* ---- errors; each returns NULL, which stops the scan ---- */
+
+static PL_COLD const uint8_t *fail(struct parse *ps, const uint8_t *at, int code, const char *fault)
+{
+    ps->code = code;
+    ps->fault = fault;
+    ps->fault_at = ps->bytes_at + (uint64_t)(at - ps->bytes);
+    return NULL;
+}
+
+/* A byte that does not fit, unless it is only the padding behind the end. */
+static PL_COLD const uint8_t *unexpected(struct parse *ps, const uint8_t *at, const uint8_t *end,
+                                         const char *fault)
+{
+    return at < end ? fail(ps, at, PL_ESYNTAX, fault) : NULL;
+}
+
+/* ---- strings ---- */
+
+static int hex4(const uint8_t *p)
+{
+    int v = 0;
+    for (int i = 0; i < 4; i++) {
+        uint8_t c = p[i], lower = c | 0x20;
+        if (c >= '0' && c <= '9')
+            v = v * 16 + (c - '0');
+        else if (lower >= 'a' && lower <= 'f')
+            v = v * 16 + (lower - 'a' + 10);
+        else
+            return -1;
+    }
+    return v;
+}
+
+/* Behind a \u escape whose hex digits begin at p; NULL with a fault, or without one
+ * when the bytes end inside it. */
+static const uint8_t *check_unicode(struct parse *ps, const uint8_t *p, const uint8_t *end)
+{
+    for (int i = 0; i < 4; i++) {
+        uint8_t c = p[i], lower = c | 0x20;
+        if (!((c >= '0' && c <= '9') || (lower >= 'a' && lower <= 'f')))
+            return unexpected(ps, p + i, end, "\\u needs four hex digits");
+    }
+    int unit = hex4(p);
+    if (unit < 0xd800 || unit > 0xdfff)
+        return p + 4;
+    if (unit >= 0xdc00)
+        return fail(ps, p - 2, PL_ESYNTAX, "half a surrogate pair");
+    if (p[4] != '\\' || p[5] != 'u') {
+        const uint8_t *odd = p[4] != '\\' ? p + 4 : p + 5;
+        return odd < end ? fail(ps, p - 2, PL_ESYNTAX, "half a surrogate pair") : NULL;
+    }
+    for (int i = 6; i < 10; i++) {
+        uint8_t c = p[i], lower = c | 0x20;
+        if (!((c >= '0' && c <= '9') || (lower >= 'a' && lower <= 'f')))
+            return unexpected(ps, p + i, end, "\\u needs four hex digits");
+    }
+    int low = hex4(p + 6);
+    if (low < 0xdc00 || low > 0xdfff)
+        return fail(ps, p - 2, PL_ESYNTAX, "half a surrogate pair");
+    return p + 10;
+}
+
+/* Behind the escape, or NULL as above. */
+static const uint8_t *check_escape(struct parse *ps, const uint8_t *p, const uint8_t *end)
+{
+    switch (p[1]) {
+    case '"':
+    case '\\':
+    case '/':
+    case 'b':
+    case 'f':
+    case 'n':
+    case 'r':
+    case 't':
+        return p + 2;
+    case 'u':
+        return check_unicode(ps, p + 2, end);
+    default:
+        return unexpected(ps, p + 1, end, "an escape that JSON does not have");
+    }
+}
+
+/* The closing quote of the string whose first byte is at `start`; NULL with a fault,
+ * or without one when the bytes end first: then string_seen says from where to go
+ * on, so that a long string in many chunks is not read over and over. */
+static const uint8_t *find_quote(struct parse *ps, const uint8_t *start, const uint8_t *end)
+{
+    const uint8_t *p = start + ps->string_seen;
+    for (;;) {
+        p = string_run(p);
+        if (*p == '"')
+            return p;
+        const uint8_t *next = NULL;
+        if (p >= end) {
+            p = end;
+        } else if (*p == '\\') {
+            ps->string_escaped = true;
+            next = check_escape(ps, p, end);
+            if (next != NULL && next > end)
+                next = NULL;
+        } else if (*p >= 0x80) {
+            unsigned bad;
+            int len = pl_utf8_sequence(p, (size_t)(end - p), &bad);
+            if (len == 0)
+                return fail(ps, p + bad, PL_ESYNTAX, "malformed UTF-8");
+            next = len > 0 ? p + len : NULL;
+        } else {
+            return fail(ps, p, PL_ESYNTAX, "a control character in a string");
+        }
+        if (next == NULL) {
+            ps->string_seen = (size_t)(p - start);
+            return NULL;
+        }
+        p = next;
+    }
+}
+
+static struct pl_slice unescape(struct parse *ps, const uint8_t *p, const uint8_t *quote)
+{
+    static const char plain[] = "\"\"\\\\//b\bf\fn\nr\rt\t";
+    ps->text.len = 0;
+    pl_buf_reserve(&ps->text, (size_t)(quote - p));
+    char *out = ps->text.ptr;
+    while (p < quote) {
+        if (*p != '\\') {
+            *out++ = (char)*p++;
+        } else if (p[1] == 'u') {
+            uint32_t code = (uint32_t)hex4(p + 2);
+            p += 6;
+            if (code >= 0xd800 && code <= 0xdbff) {
+                code = 0x10000 + ((code - 0xd800) << 10) + ((uint32_t)hex4(p + 2) - 0xdc00);
+                p += 6;
+            }
+            out += pl_utf8_put(out, code);
+        } else {
+            const char *form = plain;
+            while (form[0] != (char)p[1])
+                form += 2;
+            *out++ = form[1];
+            p += 2;
+        }
+    }
+    ps->text.len = (size_t)(out - ps->text.ptr);
+    return pl_buf_slice(&ps->text);
+}
+
+/* Behind the closing quote, or NULL. */
+static inline const uint8_t *take_string(struct parse *ps, const uint8_t *p, const uint8_t *end,
+                                         struct pl_slice *text)
+{
+    if (ps->string_seen == 0)
+        ps->string_escaped = false;
+    const uint8_t *quote = find_quote(ps, p + 1, end);
+    if (quote == NULL)
+        return NULL;
+    ps->string_seen = 0;
+    *text = ps->string_escaped ? unescape(ps, p + 1, quote)
+                               : pl_slice((const char *)p + 1, (size_t)(quote - p - 1));
+    return quote + 1;
+}
+
+enum parse_result pl_parse_string(struct parse *ps, const uint8_t **at, const uint8_t *end,
+                                  struct pl_slice *text)
+{
+    const uint8_t *p = take_string(ps, *at, end, text);
+    if (p == NULL)
+        return ps->fault != NULL ? PARSE_ERROR : PARSE_MORE;
+    *at = p;
+    return PARSE_DONE;
+}
+
+/* ---- values ---- */
+
+static inline struct enc *encoder(struct parse *ps)
+{
+    return ps->skip_depth == UINT_MAX ? ps->enc : NULL;
+}
+
+/* A value has ended; what may follow depends on where it stands. */
+static inline void value_done(struct parse *ps)
+{
+    if (ps->depth == ps->skip_depth)
+        ps->skip_depth = UINT_MAX;
+    ps->state = ps->depth == 0 ? AT_END : AT_NEXT;
+}
+
+static const uint8_t *take_word(struct parse *ps, const uint8_t *p, const uint8_t *end,
+                                const char *word, uint8_t tag)
+{
+    for (; *word != '\0'; word++, p++) {
+        if (*p != (uint8_t)*word)
+            return unexpected(ps, p, end, "expected null, true or false");
+    }
+    if (encoder(ps) != NULL)
+        pl_enc_tag(ps->enc, tag);
+    value_done(ps);
+    return p;
+}
+
+static const uint8_t *take_number(struct parse *ps, const uint8_t *p, const uint8_t *end,
+                                  bool final)
+{
+    bool plain;
+    const uint8_t *bad, *stop = pl_number_end(p, &plain, &bad);
+    if (end - p > PARSE_NUMBER_MAX && (stop == NULL ? bad : stop) - p > PARSE_NUMBER_MAX)
+        return fail(ps, p, PL_ELIMIT, "a number of more than 4096 characters");
+    if (stop == NULL)
+        return unexpected(ps, bad, end, "malformed number");
+    if (stop == end && !final)
+        return NULL;
+    if (encoder(ps) != NULL)
+        pl_enc_number(ps->enc, pl_slice((const char *)p, (size_t)(stop - p)));
+    value_done(ps);
+    return stop;
+}
+
+static const uint8_t *open_box(struct parse *ps, const uint8_t *p, bool is_object)
+{
+    if (ps->depth == ps->max_depth)
+        return fail(ps, p, PL_ELIMIT, "nested too deeply");
+    ps->is_object[++ps->depth] = is_object;
+    if (encoder(ps) != NULL)
+        pl_enc_begin(ps->enc, is_object);
+    ps->state = is_object ? AT_FIRST_KEY : AT_FIRST_ELEMENT;
+    return p + 1;
+}
+
+/* Where the `ordinal`-th name of the container that ends stood in the input. */
+static uint64_t key_position(const struct parse *ps, ssize_t ordinal)
+{
+    uint64_t at;
+    size_t open = ps->key_at.len / sizeof(at);
+    size_t count = ps->enc->frames[ps->enc->depth + 1].count;
+    memcpy(&at, ps->key_at.ptr + (open - count + (size_t)ordinal) * sizeof(at), sizeof(at));
+    return at;
+}
+
+static const uint8_t *close_box(struct parse *ps, const uint8_t *p)
+{
+    ps->depth--;
+    if (encoder(ps) != NULL) {
+        const struct enc_frame *frame = &ps->enc->frames[ps->enc->depth];
+        size_t names = ps->enc->refuse_duplicates && frame->is_object ? frame->count : 0;
+        ssize_t repeated = pl_enc_end(ps->enc);
+        if (repeated >= 0) {
+            fail(ps, p, PL_ESYNTAX, "a name that is there twice");
+            ps->fault_at = key_position(ps, repeated);
+            return NULL;
+        }
+        ps->key_at.len -= names * sizeof(uint64_t);
+    }
+    value_done(ps);
+    return p + 1;
+}
+
+static const uint8_t *take_value(struct parse *ps, const uint8_t *p, const uint8_t *end, bool final)
+{
+    struct pl_slice text;
+    const uint8_t *next;
+    switch (*p) {
+    case '"':
+        next = take_string(ps, p, end, &text);
+        if (next == NULL)
+            return NULL;
+        if (encoder(ps) != NULL)
+            pl_enc_str(ps->enc, text);
+        value_done(ps);
+        return next;
+    case '{':
+        return open_box(ps, p, true);
+    case '[':
+        return open_box(ps, p, false);
+    case 't':
+        return take_word(ps, p, end, "true", TAG_TRUE);
+    case 'f':
+        return take_word(ps, p, end, "false", TAG_FALSE);
+    case 'n':
+        return take_word(ps, p, end, "null", TAG_NULL);
+    default:
+        if (*p == '-' || (*p >= '0' && *p <= '9'))
+            return take_number(ps, p, end, final);
+        return fail(ps, p, PL_ESYNTAX, "expected a value");
+    }
+}
+
+/* managedFields stand at one place only: in the member "metadata" of the document. */
+static bool is_dropped(struct parse *ps, struct pl_slice key)
+{
+    if (!ps->drop_managed_fields || ps->depth > 2)
+        return false;
+    if (ps->depth == 1)
+        ps->in_metadata = pl_slice_eqz(key, "metadata");
+    return ps->depth == 2 && ps->in_metadata && pl_slice_eqz(key, "managedFields");
+}
+
+static const uint8_t *take_key(struct parse *ps, const uint8_t *p, const uint8_t *end)
+{
+    struct pl_slice key;
+    const uint8_t *next = take_string(ps, p, end, &key);
+    if (next == NULL)
+        return NULL;
+    ps->state = AT_COLON;
+    if (encoder(ps) == NULL)
+        return next;
+    if (is_dropped(ps, key)) {
+        ps->skip_depth = ps->depth;
+        return next;
+    }
+    pl_enc_key(ps->enc, key);
+    if (ps->enc->refuse_duplicates) {
+        uint64_t at = ps->bytes_at + (uint64_t)(p - ps->bytes);
+        pl_buf_add(&ps->key_at, &at, sizeof(at));
+    }
+    return next;
+}
+
+static const uint8_t *take_next(struct parse *ps, const uint8_t *p)
+{
+    bool in_object = ps->is_object[ps->depth];
+    if (*p == ',') {
+        ps->state = in_object ? AT_KEY : AT_VALUE;
+        return p + 1;
+    }
+    if (*p == (in_object ? '}' : ']'))
+        return close_box(ps, p);
+    return fail(ps, p, PL_ESYNTAX, in_object ? "expected ',' or '}'" : "expected ',' or ']'");
+}
+
+static const uint8_t *step(struct parse *ps, const uint8_t *p, const uint8_t *end, bool final)
+{
+    switch (ps->state) {
+    case AT_NEXT:
+        return take_next(ps, p);
+    case AT_FIRST_KEY:
+        if (*p == '}')
+            return close_box(ps, p);
+        /* fall through */
+    case AT_KEY:
+        if (*p != '"')
+            return fail(ps, p, PL_ESYNTAX, "expected a name in quotes");
+        return take_key(ps, p, end);
+    case AT_COLON:
+        if (*p != ':')
+            return fail(ps, p, PL_ESYNTAX, "expected ':'");
+        ps->state = AT_VALUE;
+        return p + 1;
+    case AT_FIRST_ELEMENT:
+        if (*p == ']')
+            return close_box(ps, p);
+        /* fall through */
+    default:
+        return take_value(ps, p, end, final);
+    }
+}
+
+enum parse_result pl_parse_run(struct parse *ps, const uint8_t **at, const uint8_t *end, bool final)
+{
+    const uint8_t *p = *at;
+    while (ps->state != AT_END) {
+        while (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r')
+            p++;
+        *at = p;
+        if (p >= end)
+            return PARSE_MORE;
+        p = step(ps, p, end, final);
+        if (p == NULL)
+            return ps->fault != NULL ? PARSE_ERROR : PARSE_MORE;
+    }
+    *at = p;
+    return PARSE_DONE;
+}
