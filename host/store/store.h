@@ -5,9 +5,9 @@
  * is a reference of the caller's own, so it outlives any change. */
 #pragma once
 
+#include "base/buf.h"
 #include "base/err.h"
-#include "value/doc.h"
-#include "value/yaml.h"
+#include "value/docs.h"
 
 struct pl_store;
 

@@ -3,15 +3,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "value/doc.h"
-
-struct pl_docs {
-    struct pl_doc **items; /* owned */
-    size_t count;
-};
-
-void pl_docs_deinit(struct pl_docs *docs);
-void pl_docs_add(struct pl_docs *docs, struct pl_doc *doc); /* takes doc */
+#include "value/docs.h"
 
 /* All documents of a stream; empty ones are left out. ESYNTAX with the line; also
  * for duplicate keys, keys that are no scalars, and aliases that inflate beyond
