@@ -23,6 +23,8 @@ struct pl_tls_options {
     bool insecure;           /* no verification */
 };
 
+#define PL_HTTP_LANES 8
+
 struct pl_http_request {
     const char *method; /* "GET" */
     const char *url;    /* absolute, escaped */
@@ -30,13 +32,17 @@ struct pl_http_request {
     size_t header_count;
     struct pl_slice body;             /* copied when the request starts */
     const struct pl_tls_options *tls; /* NULL for plain http */
-    const char *proxy;                /* URL; NULL: none; no environment is read here */
-    const char *user_password;        /* "user:password" for basic auth; NULL: none */
-    int64_t timeout_ms;               /* of the whole request; 0: none (a watch) */
-    int64_t silence_ms;               /* ETIMEOUT when no byte came for so long; 0: never */
-    size_t max_response;              /* bytes; 0: no limit (streams) */
-    bool fresh_connection;            /* a retry after a failure must not reuse a dead one */
-    int lane; /* connections are shared only among requests of one lane number */
+    /* URL (http, https, socks5), may hold user and password; NULL: none. No environment
+     * is read here. */
+    const char *proxy;
+    const char *unix_socket;    /* path to connect to instead of the URL's host; NULL: none */
+    const char *user_password;  /* "user:password" for basic auth; NULL: none */
+    int64_t timeout_ms;         /* of the whole request; 0: none (a watch) */
+    int64_t connect_timeout_ms; /* until the connection is ready; 0: 10 s */
+    int64_t silence_ms;         /* ETIMEOUT when no byte came for so long; 0: never */
+    size_t max_response;        /* bytes; 0: no limit (streams) */
+    bool fresh_connection;      /* a retry after a failure must not reuse a dead one */
+    int lane; /* 0 to PL_HTTP_LANES - 1: connections are shared only within one number */
     /* Asked right before the first byte leaves and before each piece of body, with
      * fresh time; false: the request ends with EREFUSED and nothing (more) is sent. NULL: yes. */
     bool (*may_send)(void *arg);
@@ -56,7 +62,10 @@ struct pl_http_ops {
     /* Pieces of the body as they come. A non-zero return ends the request with that code. */
     int (*on_body)(void *arg, struct pl_slice piece);
     /* Exactly once, last: err is NULL when the response was read to its end, whatever
-     * its status; else ENETWORK, ETIMEOUT, ECANCELED, EREFUSED or what on_body said. */
+     * its status; else ENETWORK, ETIMEOUT, ECANCELED, EREFUSED, ELIMIT (max_response),
+     * EINVAL (a request that cannot be sent) or what on_body said. err->reason is for
+     * ENETWORK one of "ConnectionRefused", "ConnectionReset", "Unreachable", "DNS", "TLS",
+     * "Proxy", "Protocol"; for ETIMEOUT "ConnectTimeout", "Silence" or "Timeout". */
     void (*on_done)(void *arg, const struct pl_err *err);
 };
 

@@ -10,13 +10,17 @@ struct pl_server;
 struct pl_exchange; /* one request and its answer */
 
 struct pl_server_options {
+    const char *unix_path;          /* a Unix socket (mode 0600) instead of host and port */
     const char *host;               /* address to bind, e.g. "127.0.0.1"; NULL: all */
     int port;                       /* 0: any free one */
     const char *cert_pem, *key_pem; /* both or neither: TLS or plain */
     size_t max_body;                /* bytes; 0: 4 MiB */
     int64_t request_deadline_ms;    /* from a request's first byte to its last; 0: 30 s */
     int64_t idle_ms;                /* keep-alive without a request; 0: 120 s */
-    size_t max_unread;              /* output a client does not read before it is cut; 0: 16 MiB */
+    /* Bytes of a stream that a client leaves unread before it is cut; 0: 16 MiB. A whole
+     * reply may be larger. Whatever waits: a client that reads nothing for idle_ms is cut. */
+    size_t max_unread;
+    size_t max_connections; /* more get 503; 0: 4096 */
 };
 
 struct pl_server_ops {
@@ -32,8 +36,9 @@ int pl_server_port(const struct pl_server *server);
 /* New certificate for connections from now on. */
 int pl_server_set_certificate(struct pl_server *server, const char *cert_pem, const char *key_pem,
                               struct pl_err *err);
-/* Stops listening, cuts every connection; exchanges get on_close. Memory goes after
- * the loop's next turns. */
+/* Stops listening, cuts every connection; streams get on_close before it returns, exchanges
+ * without an answer stay valid until they are answered in vain. Memory goes after the
+ * loop's next turns. Accepts NULL. */
 void pl_server_destroy(struct pl_server *server);
 
 /* ---- the request; borrowed until the exchange ends ---- */
@@ -46,7 +51,10 @@ const char *pl_exchange_header(const struct pl_exchange *exchange,
                                const char *name); /* lower case */
 struct pl_slice pl_exchange_body(const struct pl_exchange *exchange);
 
-/* ---- the answer ---- */
+/* ---- the answer ----
+ * All of it may be called whether or not the client is still there, but never again
+ * once the exchange is gone. No callback comes from inside these calls. A HEAD
+ * request's answer is given as GET's; the body is left out. */
 /* Whole, with Content-Length. The exchange is gone after the call. */
 void pl_exchange_reply(struct pl_exchange *exchange, int status, const char *content_type,
                        struct pl_slice body);
@@ -60,8 +68,15 @@ void pl_exchange_begin(struct pl_exchange *exchange, int status, const char *con
                        void (*on_close)(void *arg), void *arg);
 void pl_exchange_write(struct pl_exchange *exchange, struct pl_slice piece);
 void pl_exchange_end(struct pl_exchange *exchange);
-/* Cuts the connection without a proper end (fault injection, overload). on_close is not called. */
+/* Cuts the connection without a proper end (fault injection, overload). on_close is not
+ * called; the exchange is gone after the call. */
 void pl_exchange_abort(struct pl_exchange *exchange);
+/* What was written and the client has not taken yet, in bytes on the wire. 0 when the
+ * client is gone. For pacing long streams; see pl_exchange_on_drained. */
+size_t pl_exchange_unread(const struct pl_exchange *exchange);
+/* After begin: calls on_drained(arg of begin) once, later, when nothing is unread any more (at
+ * once means in the next turn). Not called after on_close or end. */
+void pl_exchange_on_drained(struct pl_exchange *exchange, void (*on_drained)(void *arg));
 
 /* Query parameters and %-escapes. True and the decoded value of the first one so named. */
 bool pl_query_get(struct pl_slice query, const char *name, struct pl_buf *value);

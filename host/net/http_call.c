@@ -1,0 +1,510 @@
+#include "net/http_call.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+#define MAX_RESPONSE_HEAD  (256 * 1024)
+#define CONNECT_TIMEOUT_MS 10000
+/* A peer whose packets vanish is given up after this long, whether we wait for an
+ * acknowledgement (user time-out) or for data (keepalive: 15 + 3 x 10 s). */
+#define DEAD_PEER_MS      45000
+#define KEEPALIVE_IDLE_S  15
+#define KEEPALIVE_PROBE_S 10
+#define KEEPALIVE_PROBES  3
+
+void pl_http_call_fail(struct pl_http_call *call, int code, const char *reason, const char *message)
+{
+    if (call->err.code != 0)
+        return;
+    pl_err_set(&call->err, code, "%s %s: %s", call->method, call->where ? call->where : "?",
+               message);
+    snprintf(call->err.reason, sizeof call->err.reason, "%s", reason);
+    if (call->ending != NULL)
+        call->ending(call);
+}
+
+void pl_http_call_finish(struct pl_http_call *call, CURLcode result)
+{
+    if (call->err.code == 0 && result != CURLE_OK)
+        pl_http_error(&call->err, call, result);
+}
+
+/* ---- guards ---- */
+
+static void on_connect_timeout(struct pl_timer *timer)
+{
+    struct pl_http_call *call = PL_CONTAINER_OF(timer, struct pl_http_call, connecting);
+    char message[80];
+    snprintf(message, sizeof message, "no connection within %.3g s",
+             (double)call->connect_ns / (double)PL_SECOND);
+    pl_http_call_fail(call, PL_ETIMEOUT, "ConnectTimeout", message);
+}
+
+static void on_silence(struct pl_timer *timer)
+{
+    struct pl_http_call *call = PL_CONTAINER_OF(timer, struct pl_http_call, silence);
+    int64_t rest = call->heard_ns + call->silence_ns - pl_clock_mono(call->timers->clock);
+    /* Restarting the timer for each byte would cost more than looking back here. */
+    if (rest > 0) {
+        pl_timer_start(call->timers, timer, rest, on_silence);
+        return;
+    }
+    char message[64];
+    snprintf(message, sizeof message, "nothing was received for %.3g s",
+             (double)call->silence_ns / (double)PL_SECOND);
+    pl_http_call_fail(call, PL_ETIMEOUT, "Silence", message);
+}
+
+static void heard(struct pl_http_call *call)
+{
+    if (call->silence_ns > 0)
+        call->heard_ns = pl_clock_mono(call->timers->clock);
+}
+
+void pl_http_call_begin(struct pl_http_call *call)
+{
+    pl_timer_start(call->timers, &call->connecting, call->connect_ns, on_connect_timeout);
+    if (call->silence_ns <= 0)
+        return;
+    heard(call);
+    pl_timer_start(call->timers, &call->silence, call->silence_ns, on_silence);
+}
+
+/* ---- curl's callbacks ---- */
+
+static bool may_send(struct pl_http_call *call)
+{
+    if (call->err.code != 0)
+        return false;
+    if (call->may_send == NULL || call->may_send(call->may_send_arg))
+        return true;
+    pl_http_call_fail(call, PL_EREFUSED, "", "sending is not allowed any more");
+    return false;
+}
+
+static int on_ready_to_send(void *arg, char *peer, char *local, int peer_port, int local_port)
+{
+    PL_UNUSED(peer), PL_UNUSED(local), PL_UNUSED(peer_port), PL_UNUSED(local_port);
+    struct pl_http_call *call = arg;
+    pl_timer_stop(call->timers, &call->connecting);
+    return may_send(call) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
+}
+
+static size_t on_read(char *out, size_t size, size_t count, void *arg)
+{
+    struct pl_http_call *call = arg;
+    if (!may_send(call))
+        return CURL_READFUNC_ABORT;
+    size_t n = call->body.len - call->sent;
+    if (n > size * count)
+        n = size * count;
+    if (n > 0)
+        memcpy(out, call->body.ptr + call->sent, n);
+    call->sent += n;
+    return n;
+}
+
+/* curl wants to send the body again, because a reused connection died before an
+ * answer came. Only what may be done twice is sent twice. */
+static int on_seek(void *arg, curl_off_t offset, int origin)
+{
+    struct pl_http_call *call = arg;
+    bool repeatable = strcmp(call->method, "PUT") == 0 || strcmp(call->method, "DELETE") == 0 ||
+                      strcmp(call->method, "GET") == 0;
+    if (origin != SEEK_SET || offset < 0 || (size_t)offset > call->body.len)
+        return CURL_SEEKFUNC_FAIL;
+    if (call->sent > 0 && !repeatable)
+        return CURL_SEEKFUNC_FAIL;
+    call->sent = (size_t)offset;
+    return CURL_SEEKFUNC_OK;
+}
+
+static int on_socket_made(void *arg, curl_socket_t fd, curlsocktype purpose)
+{
+    PL_UNUSED(arg), PL_UNUSED(purpose);
+    int on = 1, idle = KEEPALIVE_IDLE_S, interval = KEEPALIVE_PROBE_S, probes = KEEPALIVE_PROBES;
+    unsigned dead_ms = DEAD_PEER_MS;
+    /* Fails on Unix sockets, where there is nothing to guard against. */
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &dead_ms, sizeof dead_ms);
+    return CURL_SOCKOPT_OK;
+}
+
+static struct pl_slice trim(const char *text, size_t len)
+{
+    while (len > 0 && (*text == ' ' || *text == '\t'))
+        text++, len--;
+    while (len > 0 && strchr(" \t\r\n", text[len - 1]) != NULL)
+        len--;
+    return pl_slice(text, len);
+}
+
+static void add_header(struct pl_http_call *call, struct pl_slice line)
+{
+    const char *colon = memchr(line.ptr, ':', line.len);
+    if (colon == NULL)
+        return;
+    if (call->head_count == call->head_cap) {
+        call->head_cap = call->head_cap ? call->head_cap * 2 : 16;
+        call->head_offsets =
+            pl_reallocarray(call->head_offsets, call->head_cap, 2 * sizeof(size_t));
+    }
+    size_t *offsets = &call->head_offsets[2 * call->head_count++];
+    struct pl_slice name = trim(line.ptr, (size_t)(colon - line.ptr));
+    offsets[0] = call->head.len;
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+        pl_buf_add_char(&call->head, c >= 'A' && c <= 'Z' ? (char)(c + 32) : c);
+    }
+    pl_buf_add_char(&call->head, '\0');
+    offsets[1] = call->head.len;
+    pl_buf_add_slice(&call->head, trim(colon + 1, line.len - name.len - 1));
+    pl_buf_add_char(&call->head, '\0');
+}
+
+static void respond(struct pl_http_call *call)
+{
+    struct pl_http_header *headers = pl_calloc(call->head_count + 1, sizeof *headers);
+    for (size_t i = 0; i < call->head_count; i++) {
+        headers[i].name = call->head.ptr + call->head_offsets[2 * i];
+        headers[i].value = call->head.ptr + call->head_offsets[2 * i + 1];
+    }
+    struct pl_http_response response = {call->status, headers, call->head_count};
+    call->responded = true;
+    if (call->ops->on_response != NULL)
+        call->ops->on_response(call->arg, &response);
+    pl_free(headers);
+    pl_buf_deinit(&call->head);
+    pl_free(call->head_offsets);
+    call->head_offsets = NULL;
+    call->head_count = call->head_cap = 0;
+}
+
+static void begin_head(struct pl_http_call *call, struct pl_slice line)
+{
+    const char *space = memchr(line.ptr, ' ', line.len);
+    call->status = 0;
+    for (const char *p = space ? space + 1 : NULL;
+         p != NULL && p < line.ptr + line.len && *p >= '0' && *p <= '9' && call->status < 1000; p++)
+        call->status = call->status * 10 + (*p - '0');
+    pl_buf_clear(&call->head);
+    call->head_count = 0;
+}
+
+/* Called for each header line, also of interim responses and for trailers. */
+static size_t on_header(char *bytes, size_t size, size_t count, void *arg)
+{
+    struct pl_http_call *call = arg;
+    size_t len = size * count;
+    if (call->err.code != 0)
+        return 0;
+    heard(call);
+    if (call->responded)
+        return len;
+    struct pl_slice line = trim(bytes, len);
+    if (line.len >= 5 && memcmp(line.ptr, "HTTP/", 5) == 0) {
+        begin_head(call, line);
+    } else if (line.len > 0) {
+        if (call->head.len + line.len > MAX_RESPONSE_HEAD) {
+            pl_http_call_fail(call, PL_ELIMIT, "", "the response's headers are over 256 KiB");
+            return 0;
+        }
+        add_header(call, line);
+    } else if (call->status >= 200) {
+        respond(call);
+    }
+    return call->err.code != 0 ? 0 : len;
+}
+
+static size_t on_write(char *bytes, size_t size, size_t count, void *arg)
+{
+    struct pl_http_call *call = arg;
+    size_t len = size * count;
+    if (call->err.code != 0)
+        return len == 0 ? 1 : 0;
+    heard(call);
+    if (call->max_response > 0 && len > call->max_response - call->received) {
+        char message[80];
+        snprintf(message, sizeof message, "the response is over the limit of %zu bytes",
+                 call->max_response);
+        pl_http_call_fail(call, PL_ELIMIT, "", message);
+        return 0;
+    }
+    call->received += len;
+    if (len == 0)
+        return 0;
+    int code = call->ops->on_body(call->arg, pl_slice(bytes, len));
+    if (code != 0)
+        pl_http_call_fail(call, code, "", "the response's reader ended it");
+    return call->err.code != 0 ? 0 : len;
+}
+
+/* ---- setting up ---- */
+
+#define SET(option, value) PL_REQUIRE(curl_easy_setopt(call->easy, (option), (value)) == CURLE_OK)
+
+static bool is_token(const char *text)
+{
+    size_t len = strspn(text, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
+                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    return len > 0 && text[len] == '\0';
+}
+
+static bool is_one_line(const char *text)
+{
+    return strpbrk(text, "\r\n") == NULL;
+}
+
+static bool has_header(const struct pl_http_request *request, const char *name)
+{
+    for (size_t i = 0; i < request->header_count; i++) {
+        if (strcasecmp(request->headers[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void add_line(struct pl_http_call *call, const char *line)
+{
+    struct curl_slist *list = curl_slist_append(call->header_list, line);
+    PL_REQUIRE(list != NULL);
+    call->header_list = list;
+}
+
+static bool set_headers(struct pl_http_call *call, const struct pl_http_request *request)
+{
+    struct pl_buf line = PL_BUF_INIT;
+    for (size_t i = 0; i < request->header_count; i++) {
+        const struct pl_http_header *header = &request->headers[i];
+        if (!is_token(header->name) || !is_one_line(header->value)) {
+            pl_http_call_fail(call, PL_EINVAL, "", "a header is malformed");
+            pl_buf_deinit(&line);
+            return false;
+        }
+        pl_buf_clear(&line);
+        /* curl removes the header for "name:" and sends an empty one for "name;". */
+        if (header->value[0] == '\0')
+            pl_buf_add_f(&line, "%s;", header->name);
+        else
+            pl_buf_add_f(&line, "%s: %s", header->name, header->value);
+        add_line(call, pl_buf_z(&line));
+    }
+    pl_buf_deinit(&line);
+    add_line(call, "Expect:"); /* waiting for "100 Continue" costs a round trip */
+    if (!has_header(request, "content-type"))
+        add_line(call, "Content-Type:"); /* not curl's guess that a body is a form */
+    return true;
+}
+
+static void set_method(struct pl_http_call *call, const struct pl_http_request *request)
+{
+    bool has_body = request->body.len > 0 || strcmp(request->method, "POST") == 0 ||
+                    strcmp(request->method, "PUT") == 0 || strcmp(request->method, "PATCH") == 0;
+    if (strcmp(request->method, "HEAD") == 0 && !has_body) {
+        SET(CURLOPT_NOBODY, 1L);
+        return;
+    }
+    if (has_body) {
+        SET(CURLOPT_POST, 1L);
+        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.len);
+        SET(CURLOPT_READFUNCTION, on_read);
+        SET(CURLOPT_READDATA, call);
+        SET(CURLOPT_SEEKFUNCTION, on_seek);
+        SET(CURLOPT_SEEKDATA, call);
+    }
+    SET(CURLOPT_CUSTOMREQUEST, request->method);
+}
+
+static void set_blob(struct pl_http_call *call, CURLoption option, const char *text)
+{
+    if (text == NULL)
+        return;
+    struct curl_blob blob = {(void *)text, strlen(text), CURL_BLOB_COPY};
+    SET(option, &blob);
+}
+
+static void set_tls(struct pl_http_call *call, const struct pl_tls_options *tls)
+{
+    if (tls == NULL)
+        return;
+    /* As blobs: for files curl keeps a cache of its own, and rotation would come late. */
+    set_blob(call, CURLOPT_CAINFO_BLOB, tls->ca_pem);
+    if (tls->ca_pem != NULL)
+        SET(CURLOPT_CAPATH, NULL); /* that CA, not that CA and all of the system's */
+    set_blob(call, CURLOPT_SSLCERT_BLOB, tls->cert_pem);
+    set_blob(call, CURLOPT_SSLKEY_BLOB, tls->key_pem);
+    if (tls->insecure) {
+        SET(CURLOPT_SSL_VERIFYPEER, 0L);
+        SET(CURLOPT_SSL_VERIFYHOST, 0L);
+    }
+}
+
+/* curl takes the name for SNI and verification from the URL. So the URL gets
+ * that name, the connection is led to the real host, and Host names that. */
+static bool set_server_name(struct pl_http_call *call, CURLU *url, const char *host,
+                            const char *port, const char *server_name)
+{
+    char *changed = NULL;
+    if (curl_url_set(url, CURLUPART_HOST, server_name, 0) != CURLUE_OK ||
+        curl_url_get(url, CURLUPART_URL, &changed, 0) != CURLUE_OK) {
+        pl_http_call_fail(call, PL_EINVAL, "", "the TLS server name is malformed");
+        return false;
+    }
+    SET(CURLOPT_URL, changed);
+    curl_free(changed);
+    char *lead = pl_format("%s:%s:%s:%s", server_name, port, host, port);
+    call->connect_to = curl_slist_append(NULL, lead);
+    pl_free(lead);
+    SET(CURLOPT_CONNECT_TO, call->connect_to);
+    char *line = pl_format("Host: %s:%s", host, port);
+    add_line(call, line);
+    pl_free(line);
+    return true;
+}
+
+static bool set_url(struct pl_http_call *call, const struct pl_http_request *request)
+{
+    CURLU *url = curl_url();
+    char *host = NULL, *port = NULL;
+    bool ok = curl_url_set(url, CURLUPART_URL, request->url, CURLU_PATH_AS_IS) == CURLUE_OK &&
+              curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+              curl_url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK;
+    if (ok)
+        call->where = pl_format("%s:%s", host, port);
+    else
+        pl_http_call_fail(call, PL_EINVAL, "", "the URL is malformed");
+    if (ok && request->tls != NULL && request->tls->server_name != NULL)
+        ok = set_server_name(call, url, host, port, request->tls->server_name);
+    else if (ok)
+        SET(CURLOPT_URL, request->url);
+    curl_free(host);
+    curl_free(port);
+    curl_url_cleanup(url);
+    return ok;
+}
+
+static void set_route(struct pl_http_call *call, const struct pl_http_request *request)
+{
+    SET(CURLOPT_NOPROXY, ""); /* neither this nor the next line's value from the environment */
+    call->via_proxy = request->proxy != NULL && request->proxy[0] != '\0';
+    if (!call->via_proxy) {
+        SET(CURLOPT_PROXY, "");
+    } else if (strncasecmp(request->proxy, "socks5://", 9) == 0) {
+        /* As kubectl does: the proxy resolves the name, which may not exist here. */
+        char *remote = pl_format("socks5h://%s", request->proxy + 9);
+        SET(CURLOPT_PROXY, remote);
+        pl_free(remote);
+    } else {
+        SET(CURLOPT_PROXY, request->proxy);
+    }
+    SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    if (request->unix_socket != NULL)
+        SET(CURLOPT_UNIX_SOCKET_PATH, request->unix_socket);
+    if (request->user_password != NULL) {
+        SET(CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+        SET(CURLOPT_USERPWD, request->user_password);
+    }
+    if (strncasecmp(request->url, "https:", 6) == 0) {
+        SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+        SET(CURLOPT_PIPEWAIT, 1L); /* many watches over one connection */
+    } else {
+        SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    }
+    if (request->fresh_connection) {
+        SET(CURLOPT_FRESH_CONNECT, 1L);
+        SET(CURLOPT_DNS_CACHE_TIMEOUT, 0L);
+    }
+}
+
+static void set_basics(struct pl_http_call *call, const struct pl_http_request *request)
+{
+    SET(CURLOPT_PRIVATE, call);
+    SET(CURLOPT_ERRORBUFFER, call->error);
+    SET(CURLOPT_NOSIGNAL, 1L);
+    SET(CURLOPT_PROTOCOLS_STR, "http,https");
+    SET(CURLOPT_PATH_AS_IS, 1L);
+    /* A name that is being looked up must not hold up the loop when its request ends. */
+    SET(CURLOPT_QUICK_EXIT, 1L);
+    SET(CURLOPT_CA_CACHE_TIMEOUT, 60L);
+    SET(CURLOPT_TIMEOUT_MS, (long)(request->timeout_ms > 0 ? request->timeout_ms : 0));
+    SET(CURLOPT_CONNECTTIMEOUT_MS, (long)(call->connect_ns / PL_MS));
+    SET(CURLOPT_SOCKOPTFUNCTION, on_socket_made);
+    SET(CURLOPT_PREREQFUNCTION, on_ready_to_send);
+    SET(CURLOPT_PREREQDATA, call);
+    SET(CURLOPT_HEADERFUNCTION, on_header);
+    SET(CURLOPT_HEADERDATA, call);
+    SET(CURLOPT_WRITEFUNCTION, on_write);
+    SET(CURLOPT_WRITEDATA, call);
+}
+
+static bool set_up(struct pl_http_call *call, const struct pl_http_request *request)
+{
+    call->easy = curl_easy_init();
+    PL_REQUIRE(call->easy != NULL);
+    if (!is_token(request->method)) {
+        pl_http_call_fail(call, PL_EINVAL, "", "the method is malformed");
+        return false;
+    }
+    if (request->lane < 0 || request->lane >= PL_HTTP_LANES) {
+        pl_http_call_fail(call, PL_EINVAL, "", "there is no such connection lane");
+        return false;
+    }
+    set_basics(call, request);
+    if (!set_url(call, request) || !set_headers(call, request))
+        return false;
+    set_method(call, request);
+    set_tls(call, request->tls);
+    set_route(call, request);
+    SET(CURLOPT_HTTPHEADER, call->header_list);
+    return true;
+}
+
+struct pl_http_call *pl_http_call_create(const struct pl_http_request *request,
+                                         const struct pl_http_ops *ops, void *arg,
+                                         struct pl_timers *timers)
+{
+    struct pl_http_call *call = PL_NEW(struct pl_http_call);
+    call->ops = ops;
+    call->arg = arg;
+    call->timers = timers;
+    call->lane = request->lane;
+    call->method = pl_strdup(request->method);
+    call->may_send = request->may_send;
+    call->may_send_arg = request->may_send_arg;
+    call->max_response = request->max_response;
+    call->silence_ns = request->silence_ms * PL_MS;
+    call->connect_ns =
+        (request->connect_timeout_ms > 0 ? request->connect_timeout_ms : CONNECT_TIMEOUT_MS) *
+        PL_MS;
+    pl_buf_add_slice(&call->body, request->body);
+    if (!set_up(call, request)) {
+        curl_easy_cleanup(call->easy);
+        call->easy = NULL;
+    }
+    return call;
+}
+
+void pl_http_call_destroy(struct pl_http_call *call)
+{
+    pl_timer_stop(call->timers, &call->connecting);
+    pl_timer_stop(call->timers, &call->silence);
+    curl_easy_cleanup(call->easy);
+    curl_slist_free_all(call->header_list);
+    curl_slist_free_all(call->connect_to);
+    pl_buf_deinit(&call->body);
+    pl_buf_deinit(&call->head);
+    pl_free(call->head_offsets);
+    pl_free(call->method);
+    pl_free(call->where);
+    pl_free(call);
+}

@@ -1,0 +1,337 @@
+#include "net/http_client.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "net/http_call.h"
+
+#include <uv.h>
+
+/* Each lane has a pool: one multi handle with connections of its own. curl asks for
+ * sockets to be watched and for one timer; libuv calls back; curl works inside
+ * curl_multi_socket_action and calls the request's callbacks from there. As curl does
+ * not allow adding or removing handles in its callbacks, start and cancel only put the
+ * call in a list, and a deferred task does the rest. */
+
+#define MAX_STREAMS 1000 /* on one HTTP/2 connection, if the server allows as many */
+
+struct pl_http_pool {
+    struct pl_http_client *client; /* back-pointer */
+    CURLM *multi;                  /* owned */
+    uv_timer_t timer;              /* curl's; real time, whatever the loop's clock is */
+    struct pl_list watches;        /* struct watch */
+    struct pl_link link;           /* in client->retired, once no new request comes here */
+    size_t calls;                  /* handles in the multi */
+};
+
+/* A socket that curl wants watched. */
+struct watch {
+    struct pl_link link;
+    uv_poll_t poll;
+    struct pl_http_pool *pool; /* back-pointer */
+    curl_socket_t fd;
+};
+
+struct pl_http_client {
+    struct pl_loop *loop;                      /* borrowed */
+    struct pl_http_pool *pools[PL_HTTP_LANES]; /* owned; made when needed */
+    struct pl_list retired;                    /* pools that end with their last call */
+    struct pl_list queued, active, ended;      /* struct pl_http_call */
+    struct pl_task task;
+    int inside; /* > 0 while curl or a callback of ours runs */
+};
+
+static void finish_ended(struct pl_http_client *client);
+static void on_task(struct pl_task *task);
+
+static void schedule(struct pl_http_client *client)
+{
+    pl_loop_defer(client->loop, &client->task, on_task);
+}
+
+/* ---- pools ---- */
+
+static void on_watch_closed_cb(uv_handle_t *handle)
+{
+    pl_free(PL_CONTAINER_OF(handle, struct watch, poll));
+}
+
+static void stop_watching(struct watch *watch)
+{
+    pl_link_unlink(&watch->link);
+    uv_poll_stop(&watch->poll);
+    uv_close((uv_handle_t *)&watch->poll, on_watch_closed_cb);
+}
+
+static void on_pool_closed_cb(uv_handle_t *handle)
+{
+    pl_free(PL_CONTAINER_OF(handle, struct pl_http_pool, timer));
+}
+
+static void destroy_pool(struct pl_http_pool *pool)
+{
+    PL_REQUIRE(pool->calls == 0);
+    struct pl_link *link;
+    pl_link_unlink(&pool->link);
+    curl_multi_setopt(pool->multi, CURLMOPT_SOCKETFUNCTION, NULL);
+    curl_multi_setopt(pool->multi, CURLMOPT_TIMERFUNCTION, NULL);
+    while ((link = pl_list_first(&pool->watches)) != NULL)
+        stop_watching(PL_CONTAINER_OF(link, struct watch, link));
+    curl_multi_cleanup(pool->multi);
+    uv_close((uv_handle_t *)&pool->timer, on_pool_closed_cb);
+}
+
+static void destroy_idle_retired(struct pl_http_client *client)
+{
+    PL_LIST_FOR (link, &client->retired) {
+        struct pl_http_pool *pool = PL_CONTAINER_OF(link, struct pl_http_pool, link);
+        if (pool->calls == 0)
+            destroy_pool(pool);
+    }
+}
+
+static void collect_done(struct pl_http_pool *pool)
+{
+    int left;
+    CURLMsg *msg;
+    while ((msg = curl_multi_info_read(pool->multi, &left)) != NULL) {
+        struct pl_http_call *call;
+        curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, (char **)&call);
+        pl_http_call_finish(call, msg->data.result);
+        pl_link_unlink(&call->link);
+        pl_list_push(&pool->client->ended, &call->link);
+    }
+}
+
+static void act(struct pl_http_pool *pool, curl_socket_t fd, int events)
+{
+    struct pl_http_client *client = pool->client;
+    int running;
+    client->inside++;
+    curl_multi_socket_action(pool->multi, fd, events, &running);
+    client->inside--;
+    collect_done(pool);
+    finish_ended(client);
+}
+
+static void on_poll_cb(uv_poll_t *poll, int status, int events)
+{
+    struct watch *watch = PL_CONTAINER_OF(poll, struct watch, poll);
+    int flags = 0;
+    if (status < 0)
+        flags = CURL_CSELECT_ERR;
+    if (events & UV_READABLE)
+        flags |= CURL_CSELECT_IN;
+    if (events & UV_WRITABLE)
+        flags |= CURL_CSELECT_OUT;
+    act(watch->pool, watch->fd, flags);
+}
+
+static void on_timer_cb(uv_timer_t *timer)
+{
+    act(PL_CONTAINER_OF(timer, struct pl_http_pool, timer), CURL_SOCKET_TIMEOUT, 0);
+}
+
+static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *socket_arg)
+{
+    PL_UNUSED(easy);
+    struct pl_http_pool *pool = arg;
+    struct watch *watch = socket_arg;
+    if (what == CURL_POLL_REMOVE) {
+        if (watch != NULL) {
+            curl_multi_assign(pool->multi, fd, NULL);
+            stop_watching(watch);
+        }
+        return 0;
+    }
+    if (watch == NULL) {
+        watch = PL_NEW(struct watch);
+        watch->pool = pool;
+        watch->fd = fd;
+        PL_REQUIRE(uv_poll_init_socket(pl_loop_uv(pool->client->loop), &watch->poll, fd) == 0);
+        pl_list_push(&pool->watches, &watch->link);
+        curl_multi_assign(pool->multi, fd, watch);
+    }
+    int events = 0;
+    if (what & CURL_POLL_IN)
+        events |= UV_READABLE;
+    if (what & CURL_POLL_OUT)
+        events |= UV_WRITABLE;
+    uv_poll_start(&watch->poll, events, on_poll_cb);
+    return 0;
+}
+
+static int on_timeout_wish(CURLM *multi, long timeout_ms, void *arg)
+{
+    PL_UNUSED(multi);
+    struct pl_http_pool *pool = arg;
+    if (timeout_ms < 0) {
+        uv_timer_stop(&pool->timer);
+        return 0;
+    }
+    uv_update_time(pl_loop_uv(pool->client->loop));
+    uv_timer_start(&pool->timer, on_timer_cb, (uint64_t)timeout_ms, 0);
+    return 0;
+}
+
+static struct pl_http_pool *create_pool(struct pl_http_client *client)
+{
+    struct pl_http_pool *pool = PL_NEW(struct pl_http_pool);
+    pool->client = client;
+    pl_list_init(&pool->watches);
+    uv_timer_init(pl_loop_uv(client->loop), &pool->timer);
+    pool->multi = curl_multi_init();
+    PL_REQUIRE(pool->multi != NULL);
+    curl_multi_setopt(pool->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+    curl_multi_setopt(pool->multi, CURLMOPT_SOCKETDATA, pool);
+    curl_multi_setopt(pool->multi, CURLMOPT_TIMERFUNCTION, on_timeout_wish);
+    curl_multi_setopt(pool->multi, CURLMOPT_TIMERDATA, pool);
+    curl_multi_setopt(pool->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
+    curl_multi_setopt(pool->multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)MAX_STREAMS);
+    return pool;
+}
+
+/* ---- calls ---- */
+
+static void leave_multi(struct pl_http_call *call)
+{
+    struct pl_http_pool *pool = call->pool;
+    if (pool == NULL)
+        return;
+    call->pool = NULL;
+    pool->calls--;
+    pool->client->inside++;
+    curl_multi_remove_handle(pool->multi, call->easy);
+    pool->client->inside--;
+}
+
+/* Outside curl's callbacks: takes ended calls out of curl and tells their owners. */
+static void finish_ended(struct pl_http_client *client)
+{
+    if (client->inside > 0) {
+        schedule(client);
+        return;
+    }
+    struct pl_link *link;
+    while ((link = pl_list_pop(&client->ended)) != NULL) {
+        struct pl_http_call *call = PL_CONTAINER_OF(link, struct pl_http_call, link);
+        leave_multi(call);
+        client->inside++;
+        call->ops->on_done(call->arg, call->err.code != 0 ? &call->err : NULL);
+        client->inside--;
+        pl_http_call_destroy(call);
+    }
+    destroy_idle_retired(client);
+}
+
+static void on_ending(struct pl_http_call *call)
+{
+    pl_link_unlink(&call->link);
+    pl_list_push(&call->client->ended, &call->link);
+    schedule(call->client);
+}
+
+static struct pl_http_pool *enter_multi(struct pl_http_client *client, struct pl_http_call *call)
+{
+    struct pl_http_pool **pool = &client->pools[call->lane];
+    if (*pool == NULL)
+        *pool = create_pool(client);
+    pl_list_push(&client->active, &call->link);
+    pl_http_call_begin(call);
+    PL_REQUIRE(curl_multi_add_handle((*pool)->multi, call->easy) == CURLM_OK);
+    call->pool = *pool;
+    call->pool->calls++;
+    return *pool;
+}
+
+static void on_task(struct pl_task *task)
+{
+    struct pl_http_client *client = PL_CONTAINER_OF(task, struct pl_http_client, task);
+    bool kick[PL_HTTP_LANES] = {false};
+    struct pl_link *link;
+    finish_ended(client);
+    while ((link = pl_list_pop(&client->queued)) != NULL) {
+        struct pl_http_call *call = PL_CONTAINER_OF(link, struct pl_http_call, link);
+        kick[call->lane] = enter_multi(client, call) != NULL;
+    }
+    /* Now instead of by a timer of 0 ms in the next turn. */
+    for (int lane = 0; lane < PL_HTTP_LANES; lane++) {
+        if (kick[lane] && client->pools[lane] != NULL)
+            act(client->pools[lane], CURL_SOCKET_TIMEOUT, 0);
+    }
+}
+
+static struct pl_http_call *start(void *self, const struct pl_http_request *request,
+                                  const struct pl_http_ops *ops, void *arg)
+{
+    struct pl_http_client *client = self;
+    pl_loop_require(client->loop);
+    struct pl_http_call *call =
+        pl_http_call_create(request, ops, arg, pl_loop_timers(client->loop));
+    call->client = client;
+    call->ending = on_ending;
+    pl_list_push(call->err.code != 0 ? &client->ended : &client->queued, &call->link);
+    schedule(client);
+    return call;
+}
+
+static void cancel(void *self, struct pl_http_call *call)
+{
+    struct pl_http_client *client = self;
+    pl_loop_require(client->loop);
+    call->err.code = 0; /* over whatever else ended it but was not told yet */
+    pl_http_call_fail(call, PL_ECANCELED, "", "canceled");
+}
+
+struct pl_http_client *pl_http_client_create(struct pl_loop *loop)
+{
+    PL_REQUIRE(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK); /* counts; any thread */
+    struct pl_http_client *client = PL_NEW(struct pl_http_client);
+    client->loop = loop;
+    pl_list_init(&client->retired);
+    pl_list_init(&client->queued);
+    pl_list_init(&client->active);
+    pl_list_init(&client->ended);
+    return client;
+}
+
+void pl_http_client_forget_connections(struct pl_http_client *client)
+{
+    for (int lane = 0; lane < PL_HTTP_LANES; lane++) {
+        if (client->pools[lane] == NULL)
+            continue;
+        pl_list_push(&client->retired, &client->pools[lane]->link);
+        client->pools[lane] = NULL;
+    }
+    schedule(client);
+}
+
+static void cancel_all(struct pl_http_client *client, struct pl_list *list)
+{
+    struct pl_link *link;
+    while ((link = pl_list_first(list)) != NULL)
+        cancel(client, PL_CONTAINER_OF(link, struct pl_http_call, link));
+}
+
+void pl_http_client_destroy(struct pl_http_client *client)
+{
+    if (client == NULL)
+        return;
+    PL_REQUIRE(client->inside == 0);
+    pl_http_client_forget_connections(client);
+    /* Who is told may start again; that ends here too. */
+    do {
+        cancel_all(client, &client->queued);
+        cancel_all(client, &client->active);
+        finish_ended(client);
+    } while (!pl_list_empty(&client->queued) || !pl_list_empty(&client->ended));
+    destroy_idle_retired(client);
+    pl_loop_undefer(&client->task);
+    pl_free(client);
+    curl_global_cleanup();
+}
+
+struct pl_transport pl_http_client_transport(struct pl_http_client *client)
+{
+    static const struct pl_transport_ops ops = {start, cancel};
+    return (struct pl_transport){&ops, client};
+}

@@ -1,0 +1,120 @@
+/* Private to net: one connection of the server. http_conn.c moves bytes (uv, TLS, time
+ * limits, the end), http_parse.c finds requests in them, http_exchange.c answers. */
+#pragma once
+
+#include "net/http_server.h"
+#include "net/tls.h"
+
+#include <llhttp.h>
+#include <uv.h>
+
+#define PL_SERVER_READ_SIZE 65536
+
+struct pl_server {
+    struct pl_loop *loop;             /* borrowed */
+    struct pl_server_options options; /* texts are not kept */
+    const struct pl_server_ops *ops;  /* borrowed */
+    void *arg;
+    struct pl_tls_context *tls; /* owned; NULL for a plain server */
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe;
+    } listener;
+    struct pl_list conns; /* struct pl_conn that are not closing */
+    size_t conn_count;    /* their number */
+    size_t open_handles;  /* uv handles not closed yet, the listener's included */
+    int port;
+    bool closing;
+    struct pl_buf scratch;               /* heads and small TLS records are put together here */
+    char read_buf[PL_SERVER_READ_SIZE];  /* bytes are used up before the next read */
+    char plain_buf[PL_SERVER_READ_SIZE]; /* the same behind TLS */
+};
+
+enum pl_conn_state {
+    PL_CONN_READING,   /* between requests or inside one */
+    PL_CONN_HANDLING,  /* the handler has a request */
+    PL_CONN_STREAMING, /* the handler sends a stream; what the client sends is dropped */
+    PL_CONN_LINGERING, /* all is said; waiting for the client to hang up */
+};
+
+struct pl_conn {
+    struct pl_link link;      /* in server->conns */
+    struct pl_server *server; /* back-pointer */
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe;
+    } uv;
+    uv_shutdown_t shutdown;
+    struct pl_tls *tls; /* owned; NULL for plain */
+    llhttp_t parser;
+    enum pl_conn_state state;
+    struct pl_exchange *exchange; /* owned while READING, shared with the handler after */
+    struct pl_buf pending;        /* what came behind the request in hand */
+    struct pl_timer limit;        /* idle, request deadline or lingering */
+    struct pl_timer stall;        /* guards against a client that does not read */
+    uint64_t queued, stall_mark;  /* bytes ever queued; bytes drained at the last look */
+    struct pl_task task;          /* goes on parsing, tells on_drained, or reaps */
+    int reject;                   /* status found while parsing that ends the connection */
+    bool in_request;              /* a first byte of the request came */
+    bool head_done;               /* what looks like headers now is a trailer */
+    bool parsing, paused, eof, shutting, dead;
+};
+
+struct pl_exchange_header {
+    uint32_t name, value; /* offsets in text */
+};
+
+struct pl_exchange {
+    struct pl_conn *conn; /* NULL once the connection is gone */
+    struct pl_loop *loop; /* borrowed; outlives the connection and the server */
+    struct pl_task task;  /* tells on_close when the client was gone before the stream began */
+    const char *method;   /* static */
+    struct pl_buf text;   /* URL, then names and values, each with a NUL */
+    struct pl_exchange_header *headers; /* owned */
+    size_t header_count, header_cap;
+    size_t path, path_len, query, query_len; /* inside text */
+    struct pl_buf body;
+    bool is_head, keep_alive, chunked, begun;
+    bool closing; /* on_close is being told */
+    void (*on_close)(void *arg);
+    void (*on_drained)(void *arg);
+    void *arg;
+};
+
+/* ---- http_conn.c ---- */
+void pl_conn_accept(struct pl_server *server);
+/* Sends the pieces; copies what the socket does not take at once. */
+void pl_conn_write(struct pl_conn *conn, const struct pl_slice *pieces, size_t count);
+size_t pl_conn_unread(const struct pl_conn *conn);
+/* The current request was answered: on to the next, or to the end. */
+void pl_conn_next(struct pl_conn *conn, bool keep_alive);
+/* Ends in order: what is queued goes out, then the client hangs up or is cut. */
+void pl_conn_linger(struct pl_conn *conn);
+/* Ends at once; the handler's on_close comes in a later callback. */
+void pl_conn_kill(struct pl_conn *conn);
+/* The same with on_close before it returns. */
+void pl_conn_reap(struct pl_conn *conn);
+/* Runs what is waiting (parsing, on_drained) in a callback of its own. */
+void pl_conn_schedule(struct pl_conn *conn);
+/* Restarts the limit on idle time, on the request in hand, or stops it. */
+void pl_conn_limit(struct pl_conn *conn);
+void pl_server_release_handle(struct pl_server *server);
+
+/* ---- http_parse.c ---- */
+void pl_conn_parser_init(struct pl_conn *conn);
+/* Plain bytes from the client. */
+void pl_conn_feed(struct pl_conn *conn, struct pl_slice bytes);
+/* Goes on with what is pending. */
+void pl_conn_resume(struct pl_conn *conn);
+/* Answers with an error of the server's own and lingers. */
+void pl_conn_reject(struct pl_conn *conn, int status);
+
+/* ---- http_exchange.c ---- */
+void pl_exchange_destroy(struct pl_exchange *exchange);
+/* The connection is gone: tells on_close, or leaves the exchange to its handler. */
+void pl_exchange_detach(struct pl_exchange *exchange);
+const char *pl_http_status_text(int status);

@@ -1,0 +1,84 @@
+#include "net/http_call.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What a curl code means for whoever decides about retries, and how to begin telling it. */
+struct meaning {
+    CURLcode result;
+    int code;
+    const char *reason, *words;
+};
+
+#define NETWORK PL_ENETWORK
+static const struct meaning meanings[] = {
+    {CURLE_COULDNT_RESOLVE_HOST, NETWORK, "DNS", "the host's address was not found"},
+    {CURLE_COULDNT_RESOLVE_PROXY, NETWORK, "DNS", "the proxy's address was not found"},
+    {CURLE_COULDNT_CONNECT, NETWORK, "Unreachable", "cannot connect"},
+    {CURLE_PROXY, NETWORK, "Proxy", "the proxy failed"},
+    {CURLE_SSL_CONNECT_ERROR, NETWORK, "TLS", "TLS failed"},
+    {CURLE_PEER_FAILED_VERIFICATION, NETWORK, "TLS", "the server's certificate is not trusted"},
+    {CURLE_SSL_CERTPROBLEM, NETWORK, "TLS", "the client certificate can't be used"},
+    {CURLE_SSL_CIPHER, NETWORK, "TLS", "TLS failed"},
+    {CURLE_SSL_CACERT_BADFILE, NETWORK, "TLS", "the CA certificates can't be used"},
+    {CURLE_SSL_ISSUER_ERROR, NETWORK, "TLS", "the server's certificate is not trusted"},
+    {CURLE_SSL_ENGINE_NOTFOUND, NETWORK, "TLS", "TLS failed"},
+    {CURLE_SSL_PINNEDPUBKEYNOTMATCH, NETWORK, "TLS", "the server's certificate is not trusted"},
+    {CURLE_SSL_CLIENTCERT, NETWORK, "TLS", "the server wants a client certificate"},
+    {CURLE_SEND_ERROR, NETWORK, "ConnectionReset", "the connection was lost while sending"},
+    {CURLE_SEND_FAIL_REWIND, NETWORK, "ConnectionReset",
+     "the connection was lost, and what was sent may have been done"},
+    {CURLE_RECV_ERROR, NETWORK, "ConnectionReset", "the connection was lost"},
+    {CURLE_GOT_NOTHING, NETWORK, "ConnectionReset", "the connection was closed without an answer"},
+    {CURLE_PARTIAL_FILE, NETWORK, "ConnectionReset", "the connection was closed in mid-answer"},
+    {CURLE_HTTP2, NETWORK, "ConnectionReset", "the HTTP/2 connection failed"},
+    {CURLE_HTTP2_STREAM, NETWORK, "ConnectionReset", "the HTTP/2 stream was reset"},
+    {CURLE_WEIRD_SERVER_REPLY, NETWORK, "Protocol", "the answer is not HTTP"},
+    {CURLE_UNSUPPORTED_PROTOCOL, NETWORK, "Protocol", "the answer is not HTTP"},
+    {CURLE_BAD_CONTENT_ENCODING, NETWORK, "Protocol", "the answer's encoding is malformed"},
+    {CURLE_URL_MALFORMAT, PL_EINVAL, "", "the URL is malformed"},
+};
+
+static struct meaning meaning_of(const struct pl_http_call *call, CURLcode result)
+{
+    for (size_t i = 0; i < PL_ARRAY_LEN(meanings); i++) {
+        if (meanings[i].result != result)
+            continue;
+        struct meaning meaning = meanings[i];
+        long os_errno = 0, connect_code = 0;
+        curl_easy_getinfo(call->easy, CURLINFO_OS_ERRNO, &os_errno);
+        curl_easy_getinfo(call->easy, CURLINFO_HTTP_CONNECTCODE, &connect_code);
+        if (result == CURLE_COULDNT_CONNECT && os_errno == ECONNREFUSED) {
+            meaning.reason = "ConnectionRefused";
+            meaning.words = "connection refused";
+        } else if (call->via_proxy && connect_code != 0 && connect_code / 100 != 2) {
+            meaning.reason = "Proxy";
+            meaning.words = "the proxy refused";
+        }
+        return meaning;
+    }
+    return (struct meaning){result, NETWORK, "Protocol", "the request failed"};
+}
+
+static struct meaning meaning_of_timeout(const struct pl_http_call *call)
+{
+    curl_off_t ready_us = 0;
+    long connected = 0;
+    curl_easy_getinfo(call->easy, CURLINFO_PRETRANSFER_TIME_T, &ready_us);
+    curl_easy_getinfo(call->easy, CURLINFO_NUM_CONNECTS, &connected);
+    if (ready_us == 0 && !call->responded)
+        return (struct meaning){CURLE_OPERATION_TIMEDOUT, PL_ETIMEOUT, "ConnectTimeout",
+                                "no connection in time"};
+    return (struct meaning){CURLE_OPERATION_TIMEDOUT, PL_ETIMEOUT, "Timeout", "no answer in time"};
+}
+
+void pl_http_error(struct pl_err *err, const struct pl_http_call *call, CURLcode result)
+{
+    struct meaning meaning =
+        result == CURLE_OPERATION_TIMEDOUT ? meaning_of_timeout(call) : meaning_of(call, result);
+    const char *detail = call->error[0] != '\0' ? call->error : curl_easy_strerror(result);
+    pl_err_set(err, meaning.code, "%s %s%s: %s (%s)", call->method, call->where,
+               call->via_proxy ? " through a proxy" : "", meaning.words, detail);
+    snprintf(err->reason, sizeof err->reason, "%s", meaning.reason);
+}

@@ -1,0 +1,251 @@
+#include "net/http_conn.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define MAX_HEAD    ((size_t)64 * 1024)
+#define MAX_HEADERS 512
+#define MAX_PENDING ((size_t)64 * 1024) /* of pipelined requests; then reading pauses */
+
+static int refuse(struct pl_conn *conn, int status)
+{
+    conn->reject = status;
+    return -1;
+}
+
+static int add_text(struct pl_conn *conn, const char *bytes, size_t len)
+{
+    if (conn->head_done)
+        return 0; /* trailers are not used */
+    struct pl_buf *text = &conn->exchange->text;
+    if (len > MAX_HEAD - text->len)
+        return refuse(conn, 431);
+    pl_buf_add(text, bytes, len);
+    return 0;
+}
+
+static int on_message_begin(llhttp_t *parser)
+{
+    struct pl_conn *conn = parser->data;
+    conn->exchange = PL_NEW(struct pl_exchange);
+    conn->exchange->conn = conn;
+    conn->exchange->loop = conn->server->loop;
+    conn->head_done = false;
+    return 0;
+}
+
+static int on_url(llhttp_t *parser, const char *bytes, size_t len)
+{
+    return add_text(parser->data, bytes, len);
+}
+
+static int end_text(struct pl_conn *conn)
+{
+    return add_text(conn, "", 1);
+}
+
+static int on_url_complete(llhttp_t *parser)
+{
+    return end_text(parser->data);
+}
+
+/* Starts a header with its first piece: a name is complete before its value begins. */
+static int on_header_field(llhttp_t *parser, const char *bytes, size_t len)
+{
+    struct pl_conn *conn = parser->data;
+    struct pl_exchange *exchange = conn->exchange;
+    if (conn->head_done)
+        return 0;
+    struct pl_exchange_header *last =
+        exchange->header_count ? &exchange->headers[exchange->header_count - 1] : NULL;
+    if (last == NULL || last->value != 0) {
+        if (exchange->header_count == MAX_HEADERS)
+            return refuse(conn, 431);
+        if (exchange->header_count == exchange->header_cap) {
+            exchange->header_cap = exchange->header_cap ? exchange->header_cap * 2 : 16;
+            exchange->headers =
+                pl_reallocarray(exchange->headers, exchange->header_cap, sizeof *exchange->headers);
+        }
+        exchange->headers[exchange->header_count++] =
+            (struct pl_exchange_header){.name = (uint32_t)exchange->text.len, .value = 0};
+    }
+    size_t at = exchange->text.len;
+    int rc = add_text(conn, bytes, len);
+    for (; at < exchange->text.len; at++) {
+        char *c = &exchange->text.ptr[at];
+        if (*c >= 'A' && *c <= 'Z')
+            *c = (char)(*c + 32);
+    }
+    return rc;
+}
+
+static int on_header_field_complete(llhttp_t *parser)
+{
+    struct pl_conn *conn = parser->data;
+    if (conn->head_done)
+        return 0;
+    if (end_text(conn) != 0)
+        return -1;
+    struct pl_exchange *exchange = conn->exchange;
+    exchange->headers[exchange->header_count - 1].value = (uint32_t)exchange->text.len;
+    return 0;
+}
+
+static int on_header_value(llhttp_t *parser, const char *bytes, size_t len)
+{
+    return add_text(parser->data, bytes, len);
+}
+
+static int on_header_value_complete(llhttp_t *parser)
+{
+    return end_text(parser->data);
+}
+
+/* "/a/b?c=d", or "http://host/a/b?c=d" as sent to proxies. */
+static void split_url(struct pl_exchange *exchange)
+{
+    const char *text = exchange->text.ptr;
+    size_t start = 0, len = strlen(text);
+    const char *scheme = text[0] == '/' ? NULL : strstr(text, "://");
+    if (scheme != NULL) {
+        start = (size_t)(scheme - text) + 3;
+        start += strcspn(text + start, "/?");
+    }
+    size_t end = start + strcspn(text + start, "#");
+    size_t mark = start + strcspn(text + start, "?#");
+    PL_REQUIRE(end <= len);
+    exchange->path = start;
+    exchange->path_len = mark - start;
+    exchange->query = mark < end ? mark + 1 : end;
+    exchange->query_len = end - exchange->query;
+}
+
+static int on_headers_complete(llhttp_t *parser)
+{
+    struct pl_conn *conn = parser->data;
+    struct pl_exchange *exchange = conn->exchange;
+    conn->head_done = true;
+    parser->upgrade = 0; /* nothing is upgraded here: a request like any other */
+    exchange->method = llhttp_method_name((llhttp_method_t)parser->method);
+    exchange->is_head = parser->method == HTTP_HEAD;
+    exchange->chunked = parser->http_major > 1 || parser->http_minor >= 1;
+    split_url(exchange);
+    if ((parser->flags & F_CONTENT_LENGTH) &&
+        parser->content_length > conn->server->options.max_body)
+        return refuse(conn, 413);
+    const char *expect = pl_exchange_header(exchange, "expect");
+    if (expect != NULL && strcasecmp(expect, "100-continue") == 0 && exchange->chunked) {
+        struct pl_slice go_on = pl_slice_z("HTTP/1.1 100 Continue\r\n\r\n");
+        pl_conn_write(conn, &go_on, 1);
+    }
+    return 0;
+}
+
+static int on_body(llhttp_t *parser, const char *bytes, size_t len)
+{
+    struct pl_conn *conn = parser->data;
+    struct pl_buf *body = &conn->exchange->body;
+    if (len > conn->server->options.max_body - body->len)
+        return refuse(conn, 413);
+    pl_buf_add(body, bytes, len);
+    return 0;
+}
+
+static int on_message_complete(llhttp_t *parser)
+{
+    struct pl_conn *conn = parser->data;
+    conn->exchange->keep_alive = llhttp_should_keep_alive(parser) != 0;
+    return HPE_PAUSED; /* the next request waits for this one's answer */
+}
+
+void pl_conn_parser_init(struct pl_conn *conn)
+{
+    static const llhttp_settings_t settings = {
+        .on_message_begin = on_message_begin,
+        .on_url = on_url,
+        .on_url_complete = on_url_complete,
+        .on_header_field = on_header_field,
+        .on_header_field_complete = on_header_field_complete,
+        .on_header_value = on_header_value,
+        .on_header_value_complete = on_header_value_complete,
+        .on_headers_complete = on_headers_complete,
+        .on_body = on_body,
+        .on_message_complete = on_message_complete,
+    };
+    llhttp_init(&conn->parser, HTTP_REQUEST, &settings);
+    conn->parser.data = conn;
+}
+
+void pl_conn_reject(struct pl_conn *conn, int status)
+{
+    char head[160];
+    int len = snprintf(head, sizeof head,
+                       "HTTP/1.1 %d %s\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", status,
+                       pl_http_status_text(status));
+    struct pl_slice answer = pl_slice(head, (size_t)len);
+    pl_exchange_destroy(conn->exchange);
+    conn->exchange = NULL;
+    pl_conn_write(conn, &answer, 1);
+    pl_conn_linger(conn);
+}
+
+/* Parses up to the end of one request and hands it over; returns what was used. */
+static size_t parse_one(struct pl_conn *conn, struct pl_slice bytes)
+{
+    if (!conn->in_request) {
+        conn->in_request = true;
+        pl_conn_limit(conn); /* from the first byte: slow senders gain nothing by going on */
+    }
+    llhttp_errno_t rc = llhttp_execute(&conn->parser, bytes.ptr, bytes.len);
+    if (rc == HPE_OK)
+        return bytes.len;
+    if (rc != HPE_PAUSED) {
+        pl_conn_reject(conn, conn->reject != 0 ? conn->reject : 400);
+        return bytes.len;
+    }
+    size_t used = (size_t)(llhttp_get_error_pos(&conn->parser) - bytes.ptr);
+    llhttp_resume(&conn->parser);
+    conn->state = PL_CONN_HANDLING;
+    pl_conn_limit(conn);
+    conn->server->ops->on_request(conn->server->arg, conn->exchange);
+    return used;
+}
+
+static void keep(struct pl_conn *conn, struct pl_slice bytes)
+{
+    pl_buf_add_slice(&conn->pending, bytes);
+    conn->paused = conn->pending.len > MAX_PENDING;
+}
+
+void pl_conn_feed(struct pl_conn *conn, struct pl_slice bytes)
+{
+    if (conn->state == PL_CONN_STREAMING || conn->state == PL_CONN_LINGERING)
+        return;
+    if (conn->state == PL_CONN_HANDLING || conn->pending.len > 0) {
+        keep(conn, bytes);
+        return;
+    }
+    /* A loop and not recursion, however many pipelined requests are answered at once. */
+    conn->parsing = true;
+    while (bytes.len > 0 && !conn->dead && conn->state == PL_CONN_READING) {
+        size_t used = parse_one(conn, bytes);
+        bytes = pl_slice(bytes.ptr + used, bytes.len - used);
+    }
+    conn->parsing = false;
+    if (!conn->dead && conn->state == PL_CONN_HANDLING && bytes.len > 0)
+        keep(conn, bytes);
+    if (!conn->dead && conn->state == PL_CONN_READING && conn->eof)
+        pl_conn_linger(conn);
+}
+
+void pl_conn_resume(struct pl_conn *conn)
+{
+    struct pl_buf pending = conn->pending;
+    conn->pending = PL_BUF_INIT;
+    pl_conn_feed(conn, pl_buf_slice(&pending));
+    pl_buf_deinit(&pending);
+}

@@ -1,0 +1,648 @@
+#include "net/http_client.h"
+
+#include "base/alloc.h"
+#include "base/base.h"
+#include "net/http_server.h"
+#include "support/http_answer.h"
+#include "support/test.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* The client against the server of this layer, on one loop. */
+struct world {
+    struct pl_loop *loop;
+    struct pl_server *server;
+    struct pl_http_client *client;
+    struct pl_transport transport;
+    char url[128]; /* "http://127.0.0.1:port/" */
+    int requests, closed;
+    struct pl_exchange *held; /* by /hold, or the stream of /watch */
+};
+
+static void on_stream_closed(void *arg)
+{
+    struct world *world = arg;
+    world->closed++;
+    world->held = NULL;
+}
+
+static void echo(struct pl_exchange *exchange)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    const char *names[] = {"host",          "x-one",           "x-empty",
+                           "authorization", "content-type",    "expect",
+                           "user-agent",    "accept-encoding", "content-length"};
+    pl_buf_add_f(&text, "%s %.*s?%.*s\n", pl_exchange_method(exchange),
+                 PL_FMT(pl_exchange_path(exchange)), PL_FMT(pl_exchange_query(exchange)));
+    for (size_t i = 0; i < PL_ARRAY_LEN(names); i++) {
+        const char *value = pl_exchange_header(exchange, names[i]);
+        if (value != NULL)
+            pl_buf_add_f(&text, "%s: %s\n", names[i], value);
+    }
+    pl_buf_add_z(&text, "\n");
+    pl_buf_add_slice(&text, pl_exchange_body(exchange));
+    pl_exchange_reply(exchange, 200, "text/plain", pl_buf_slice(&text));
+    pl_buf_deinit(&text);
+}
+
+static void on_request(void *arg, struct pl_exchange *exchange)
+{
+    struct world *world = arg;
+    struct pl_slice path = pl_exchange_path(exchange);
+    world->requests++;
+    if (pl_slice_eqz(path, "/hold")) {
+        world->held = exchange;
+    } else if (pl_slice_eqz(path, "/watch")) {
+        world->held = exchange;
+        pl_exchange_begin(exchange, 200, "application/json", on_stream_closed, world);
+    } else if (pl_slice_eqz(path, "/big")) {
+        char *big = pl_calloc(1, 1 << 20);
+        pl_exchange_reply(exchange, 200, "application/json", pl_slice(big, 1 << 20));
+        pl_free(big);
+    } else if (pl_slice_eqz(path, "/redirect")) {
+        struct pl_http_header headers[] = {{"Location", "/elsewhere"}, {"X-Two", " a  b "}};
+        pl_exchange_reply_with(exchange, 302, headers, 2, pl_slice_z(""));
+    } else {
+        echo(exchange);
+    }
+}
+
+static const struct pl_server_ops server_ops = {on_request};
+
+static void set_up(struct world *world)
+{
+    struct pl_err err;
+    memset(world, 0, sizeof *world);
+    world->loop = pl_loop_create(pl_clock_system());
+    struct pl_server_options options = {.host = "127.0.0.1"};
+    world->server = pl_server_create(world->loop, &options, &server_ops, world, &err);
+    REQUIRE(world->server != NULL);
+    world->client = pl_http_client_create(world->loop);
+    world->transport = pl_http_client_transport(world->client);
+    snprintf(world->url, sizeof world->url, "http://127.0.0.1:%d/", pl_server_port(world->server));
+}
+
+static void tear_down(struct world *world)
+{
+    pl_http_client_destroy(world->client);
+    pl_server_destroy(world->server);
+    pl_loop_destroy(world->loop);
+}
+
+/* Turns of the loop until cond, at most a minute. */
+#define TURN_UNTIL(loop, cond)                                                                     \
+    do {                                                                                           \
+        int64_t turn_deadline = pl_loop_now(loop) + 60 * PL_SECOND;                                \
+        while (!(cond) && pl_loop_now(loop) < turn_deadline)                                       \
+            pl_loop_turn(loop, 100);                                                               \
+        if (!(cond))                                                                               \
+            TEST_FAIL("never became true: %s", #cond);                                             \
+    } while (0)
+
+static struct pl_http_call *start(struct world *world, struct pl_http_request request,
+                                  const char *path, struct http_answer *answer)
+{
+    char *url = strstr(path, "://") ? pl_strdup(path) : pl_format("%s%s", world->url, path + 1);
+    request.url = url;
+    if (request.method == NULL)
+        request.method = "GET";
+    struct pl_http_call *call =
+        world->transport.ops->start(world->transport.self, &request, &http_answer_ops, answer);
+    CHECK_INT(answer->done, 0);
+    pl_free(url);
+    return call;
+}
+
+static void cancel(struct world *world, struct pl_http_call *call)
+{
+    world->transport.ops->cancel(world->transport.self, call);
+}
+
+TEST(a_get_is_sent_plainly_and_answered)
+{
+    struct world world;
+    struct http_answer answer = {0};
+    set_up(&world);
+    const struct pl_http_header headers[] = {{"X-One", "1"}, {"X-Empty", ""}};
+    start(&world, (struct pl_http_request){.headers = headers, .header_count = 2}, "/a%20b?c=d%2F",
+          &answer);
+    TURN_UNTIL(world.loop, answer.done);
+    CHECK_INT(answer.code, 0);
+    CHECK_INT(answer.status, 200);
+    char *want = pl_format("GET /a%%20b?c=d%%2F\nhost: %.*s\nx-one: 1\nx-empty: \n\n",
+                           (int)strlen(world.url) - 8, world.url + 7);
+    CHECK_STR(pl_buf_z(&answer.body), want);
+    CHECK(strstr(pl_buf_z(&answer.headers), "content-type: text/plain\ncontent-length: ") != NULL);
+    pl_free(want);
+    http_answer_deinit(&answer);
+    tear_down(&world);
+}
+
+TEST(a_body_of_any_size_arrives_whole)
+{
+    struct world world;
+    set_up(&world);
+    const char *methods[] = {"POST", "PUT", "PATCH", "DELETE"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(methods); i++) {
+        struct http_answer answer = {0};
+        size_t size = (size_t)1 << (i * 7);
+        char *body = pl_malloc(size);
+        memset(body, 'x', size);
+        const struct pl_http_header type = {"Content-Type", "application/json"};
+        start(&world,
+              (struct pl_http_request){.method = methods[i],
+                                       .headers = &type,
+                                       .header_count = 1,
+                                       .body = pl_slice(body, size)},
+              "/", &answer);
+        pl_free(body); /* it was copied */
+        TURN_UNTIL(world.loop, answer.done);
+        CHECK_INT(answer.code, 0);
+        const char *text = pl_buf_z(&answer.body), *echoed = strstr(text, "\n\n");
+        REQUIRE(echoed != NULL);
+        CHECK_INT(strlen(echoed + 2), size);
+        CHECK(strstr(text, "content-type: application/json\n") != NULL);
+        CHECK(strstr(text, "expect:") == NULL);
+        CHECK(strncmp(text, methods[i], strlen(methods[i])) == 0);
+        http_answer_deinit(&answer);
+    }
+    tear_down(&world);
+}
+
+TEST(an_empty_post_says_so_and_has_no_content_type)
+{
+    struct world world;
+    struct http_answer answer = {0};
+    set_up(&world);
+    start(&world, (struct pl_http_request){.method = "POST"}, "/", &answer);
+    TURN_UNTIL(world.loop, answer.done);
+    CHECK(strstr(pl_buf_z(&answer.body), "content-length: 0\n") != NULL);
+    CHECK(strstr(pl_buf_z(&answer.body), "content-type:") == NULL);
+    http_answer_deinit(&answer);
+    tear_down(&world);
+}
+
+TEST(head_has_headers_and_no_body)
+{
+    struct world world;
+    struct http_answer answer = {0};
+    set_up(&world);
+    start(&world, (struct pl_http_request){.method = "HEAD"}, "/big", &answer);
+    TURN_UNTIL(world.loop, answer.done);
+    CHECK_INT(answer.code, 0);
+    CHECK_INT(answer.responses, 1);
+    CHECK(strstr(pl_buf_z(&answer.headers), "content-length: 1048576\n") != NULL);
+    CHECK_INT(answer.body.len, 0);
+    http_answer_deinit(&answer);
+    tear_down(&world);
+}
+
+TEST(redirects_are_not_followed_and_header_values_are_trimmed)
+{
+    struct world world;
+    struct http_answer answer = {0};
+    set_up(&world);
+    start(&world, (struct pl_http_request){0}, "/redirect", &answer);
+    TURN_UNTIL(world.loop, answer.done);
+    CHECK_INT(answer.status, 302);
+    CHECK(strstr(pl_buf_z(&answer.headers), "location: /elsewhere\nx-two: a  b\n") != NULL);
+    CHECK_INT(world.requests, 1);
+    http_answer_deinit(&answer);
+    tear_down(&world);
+}
+
+TEST(basic_auth_is_sent_at_once)
+{
+    struct world world;
+    struct http_answer answer = {0};
+    set_up(&world);
+    start(&world, (struct pl_http_request){.user_password = "joe:s3c:ret"}, "/", &answer);
+    TURN_UNTIL(world.loop, answer.done);
+    CHECK(strstr(pl_buf_z(&answer.body), "authorization: Basic am9lOnMzYzpyZXQ=\n") != NULL);
+    http_answer_deinit(&answer);
+    tear_down(&world);
+}
+
+TEST(the_proxy_of_the_environment_is_not_used)
+{
+    struct world world;
+    struct http_answer answer = {0};
+    set_up(&world);
+    setenv("http_proxy", "http://127.0.0.1:1", 1);
+    setenv("all_proxy", "http://127.0.0.1:1", 1);
+    start(&world, (struct pl_http_request){0}, "/", &answer);
+    TURN_UNTIL(world.loop, answer.done);
+    unsetenv("http_proxy");
+    unsetenv("all_proxy");
+    CHECK_INT(answer.code, 0);
+    http_answer_deinit(&answer);
+    tear_down(&world);
+}
+
+TEST(a_stream_arrives_piece_by_piece_and_ends)
+{
+    struct world world;
+    struct http_answer answer = {0};
+    set_up(&world);
+    start(&world, (struct pl_http_request){0}, "/watch", &answer);
+    TURN_UNTIL(world.loop, answer.responses);
+    CHECK_INT(answer.pieces, 0);
+    pl_exchange_write(world.held, pl_slice_z("one\n"));
+    TURN_UNTIL(world.loop, answer.pieces == 1);
+    pl_exchange_write(world.held, pl_slice_z("two\n"));
+    TURN_UNTIL(world.loop, answer.pieces == 2);
+    CHECK_STR(pl_buf_z(&answer.body), "one\ntwo\n");
+    CHECK_INT(answer.done, 0);
+    pl_exchange_end(world.held);
+    TURN_UNTIL(world.loop, answer.done);
+    CHECK_INT(answer.code, 0);
+    CHECK_INT(world.closed, 0);
+    http_answer_deinit(&answer);
+    tear_down(&world);
+}
+
+TEST(a_stream_cut_in_the_middle_is_a_connection_reset)
+{
+    struct world world;
+    struct http_answer answer = {0};
+    set_up(&world);
+    start(&world, (struct pl_http_request){0}, "/watch", &answer);
+    TURN_UNTIL(world.loop, answer.responses);
+    pl_exchange_write(world.held, pl_slice_z("half"));
+    TURN_UNTIL(world.loop, answer.pieces == 1);
+    pl_exchange_abort(world.held);
+    TURN_UNTIL(world.loop, answer.done);
+    CHECK_INT(answer.code, PL_ENETWORK);
+    CHECK_STR(answer.err.reason, "ConnectionReset");
+    CHECK_INT(world.closed, 0);
+    http_answer_deinit(&answer);
+    tear_down(&world);
+}
+
+TEST(an_aborted_request_is_a_connection_reset)
+{
+    struct world world;
+    struct http_answer answer = {0};
+    set_up(&world);
+    start(&world, (struct pl_http_request){.fresh_connection = true}, "/hold", &answer);
+    TURN_UNTIL(world.loop, world.held);
+    pl_exchange_abort(world.held);
+    TURN_UNTIL(world.loop, answer.done);
+    CHECK_INT(answer.code, PL_ENETWORK);
+    CHECK_STR(answer.err.reason, "ConnectionReset");
+    CHECK(strstr(answer.err.message, "127.0.0.1:") != NULL);
+    http_answer_deinit(&answer);
+    tear_down(&world);
+}
+
+TEST(a_cancel_is_told_later_once_and_reaches_the_server)
+{
+    struct world world;
+    struct http_answer answer = {0};
+    set_up(&world);
+    struct pl_http_call *call = start(&world, (struct pl_http_request){0}, "/watch", &answer);
+    TURN_UNTIL(world.loop, answer.responses);
+    cancel(&world, call);
+    cancel(&world, call);
+    CHECK_INT(answer.done, 0);
+    pl_exchange_write(world.held, pl_slice_z("unheard"));
+    TURN_UNTIL(world.loop, answer.done);
+    CHECK_INT(answer.code, PL_ECANCELED);
+    CHECK_INT(answer.pieces, 0);
+    TURN_UNTIL(world.loop, world.closed == 1);
+    http_answer_deinit(&answer);
+    tear_down(&world);
+}
+
+TEST(a_request_canceled_at_once_is_never_sent)
+{
+    struct world world;
+    struct http_answer answer = {0}, other = {0};
+    set_up(&world);
+    cancel(&world, start(&world, (struct pl_http_request){0}, "/", &answer));
+    start(&world, (struct pl_http_request){0}, "/", &other);
+    TURN_UNTIL(world.loop, answer.done && other.done);
+    CHECK_INT(answer.code, PL_ECANCELED);
+    CHECK_INT(world.requests, 1);
+    http_answer_deinit(&answer);
+    http_answer_deinit(&other);
+    tear_down(&world);
+}
+
+struct crossing {
+    struct world *world;
+    struct pl_http_call *other, *self;
+    struct http_answer *third;
+};
+
+static void cancel_other_and_start_third(struct http_answer *answer)
+{
+    struct crossing *crossing = answer->arg;
+    if (answer->pieces != 1)
+        return;
+    cancel(crossing->world, crossing->other);
+    cancel(crossing->world, crossing->self);
+    start(crossing->world, (struct pl_http_request){0}, "/", crossing->third);
+}
+
+TEST(a_body_callback_may_cancel_itself_and_others_and_start_more)
+{
+    struct world world;
+    struct http_answer a = {0}, b = {0}, c = {0};
+    set_up(&world);
+    struct crossing crossing = {.world = &world, .third = &c};
+    a.on_piece = cancel_other_and_start_third;
+    a.arg = &crossing;
+    crossing.other = start(&world, (struct pl_http_request){0}, "/watch", &b);
+    TURN_UNTIL(world.loop, b.responses);
+    crossing.self = start(&world, (struct pl_http_request){0}, "/big", &a);
+    TURN_UNTIL(world.loop, a.done && b.done && c.done);
+    CHECK_INT(a.code, PL_ECANCELED);
+    CHECK_INT(a.pieces, 1);
+    CHECK_INT(b.code, PL_ECANCELED);
+    CHECK_INT(c.code, 0);
+    TURN_UNTIL(world.loop, world.closed == 1);
+    http_answer_deinit(&a);
+    http_answer_deinit(&b);
+    http_answer_deinit(&c);
+    tear_down(&world);
+}
+
+TEST(what_on_body_says_ends_the_request_with_that_code)
+{
+    struct world world;
+    struct http_answer answer = {.body_verdict = PL_ESYNTAX};
+    set_up(&world);
+    start(&world, (struct pl_http_request){0}, "/big", &answer);
+    TURN_UNTIL(world.loop, answer.done);
+    CHECK_INT(answer.code, PL_ESYNTAX);
+    CHECK_INT(answer.pieces, 1);
+    http_answer_deinit(&answer);
+    tear_down(&world);
+}
+
+TEST(a_response_over_its_limit_is_cut)
+{
+    struct world world;
+    struct http_answer answer = {0}, exact = {0};
+    set_up(&world);
+    start(&world, (struct pl_http_request){.max_response = (1 << 20) - 1}, "/big", &answer);
+    start(&world, (struct pl_http_request){.max_response = 1 << 20}, "/big", &exact);
+    TURN_UNTIL(world.loop, answer.done && exact.done);
+    CHECK_INT(answer.code, PL_ELIMIT);
+    CHECK(answer.body.len < 1 << 20);
+    CHECK_INT(exact.code, 0);
+    CHECK_INT(exact.body.len, 1 << 20);
+    http_answer_deinit(&answer);
+    http_answer_deinit(&exact);
+    tear_down(&world);
+}
+
+TEST(the_whole_request_has_a_deadline)
+{
+    struct world world;
+    struct http_answer answer = {0};
+    set_up(&world);
+    start(&world, (struct pl_http_request){.timeout_ms = 30}, "/hold", &answer);
+    TURN_UNTIL(world.loop, answer.done);
+    CHECK_INT(answer.code, PL_ETIMEOUT);
+    CHECK_STR(answer.err.reason, "Timeout");
+    pl_exchange_reply(world.held, 200, "text/plain", pl_slice_z("too late"));
+    http_answer_deinit(&answer);
+    tear_down(&world);
+}
+
+TEST(silence_ends_a_stream_but_pieces_keep_it_going)
+{
+    struct world world;
+    struct http_answer answer = {0};
+    set_up(&world);
+    int64_t begin = pl_loop_now(world.loop);
+    start(&world, (struct pl_http_request){.silence_ms = 60}, "/watch", &answer);
+    TURN_UNTIL(world.loop, world.held);
+    for (int i = 0; i < 10; i++) {
+        int64_t piece = pl_loop_now(world.loop);
+        while (pl_loop_now(world.loop) < piece + 15 * PL_MS)
+            pl_loop_turn(world.loop, 1);
+        if (world.held != NULL)
+            pl_exchange_write(world.held, pl_slice_z("."));
+    }
+    CHECK(answer.body.len >= 5);
+    TURN_UNTIL(world.loop, answer.done);
+    CHECK(pl_loop_now(world.loop) - begin >= 120 * PL_MS);
+    CHECK_INT(answer.code, PL_ETIMEOUT);
+    CHECK_STR(answer.err.reason, "Silence");
+    http_answer_deinit(&answer);
+    tear_down(&world);
+}
+
+struct permission {
+    int asked, allowed;
+};
+
+static bool ask(void *arg)
+{
+    struct permission *permission = arg;
+    return permission->asked++ < permission->allowed;
+}
+
+TEST(a_request_that_may_not_be_sent_never_reaches_the_server)
+{
+    struct world world;
+    struct http_answer answer = {0};
+    struct permission never = {0};
+    set_up(&world);
+    start(&world,
+          (struct pl_http_request){
+              .method = "POST", .body = pl_slice_z("{}"), .may_send = ask, .may_send_arg = &never},
+          "/", &answer);
+    TURN_UNTIL(world.loop, answer.done);
+    CHECK_INT(answer.code, PL_EREFUSED);
+    CHECK_INT(never.asked, 1);
+    pl_loop_turn(world.loop, 0);
+    CHECK_INT(world.requests, 0);
+    http_answer_deinit(&answer);
+    tear_down(&world);
+}
+
+TEST(permission_is_asked_again_before_each_piece_of_the_body)
+{
+    struct world world;
+    struct http_answer answer = {0}, second = {0};
+    struct permission twice = {.allowed = 3}, always = {.allowed = 1000};
+    set_up(&world);
+    char *body = pl_calloc(1, 1 << 20);
+    struct pl_http_request request = {
+        .method = "POST", .body = pl_slice(body, 1 << 20), .may_send = ask, .may_send_arg = &twice};
+    start(&world, request, "/", &answer);
+    request.may_send_arg = &always;
+    start(&world, request, "/", &second);
+    TURN_UNTIL(world.loop, answer.done && second.done);
+    CHECK_INT(answer.code, PL_EREFUSED);
+    CHECK_INT(twice.asked, 4);
+    CHECK_INT(second.code, 0);
+    CHECK(always.asked >= 16);
+    CHECK_INT(world.requests, 1);
+    pl_free(body);
+    http_answer_deinit(&answer);
+    http_answer_deinit(&second);
+    tear_down(&world);
+}
+
+/* A listening socket of the test's own; accepts nothing by itself. */
+static int listen_socket(int backlog, int *port)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof name;
+    REQUIRE(bind(fd, (struct sockaddr *)&name, sizeof name) == 0);
+    REQUIRE(listen(fd, backlog) == 0);
+    REQUIRE(getsockname(fd, (struct sockaddr *)&name, &len) == 0);
+    *port = ntohs(name.sin_port);
+    return fd;
+}
+
+TEST(a_refused_connection_says_so)
+{
+    struct world world;
+    struct http_answer answer = {0};
+    set_up(&world);
+    int port;
+    close(listen_socket(1, &port));
+    char *url = pl_format("http://127.0.0.1:%d/", port);
+    start(&world, (struct pl_http_request){0}, url, &answer);
+    TURN_UNTIL(world.loop, answer.done);
+    CHECK_INT(answer.code, PL_ENETWORK);
+    CHECK_STR(answer.err.reason, "ConnectionRefused");
+    CHECK(strstr(answer.err.message, url + 7 + 10) != NULL ||
+          strstr(answer.err.message, "127.0.0.1"));
+    pl_free(url);
+    http_answer_deinit(&answer);
+    tear_down(&world);
+}
+
+TEST(a_name_without_an_address_is_a_dns_failure)
+{
+    struct world world;
+    struct http_answer answer = {0};
+    set_up(&world);
+    start(&world, (struct pl_http_request){0}, "http://nowhere.invalid/", &answer);
+    TURN_UNTIL(world.loop, answer.done);
+    CHECK_INT(answer.code, PL_ENETWORK);
+    CHECK_STR(answer.err.reason, "DNS");
+    CHECK(strstr(answer.err.message, "nowhere.invalid") != NULL);
+    http_answer_deinit(&answer);
+    tear_down(&world);
+}
+
+TEST(many_tls_requests_to_a_peer_that_says_nothing_all_give_up_in_time)
+{
+    struct world world;
+    struct http_answer answers[5] = {0};
+    set_up(&world);
+    int port, fd = listen_socket(16, &port);
+    char *url = pl_format("https://127.0.0.1:%d/", port);
+    int64_t begin = pl_loop_now(world.loop);
+    for (int i = 0; i < 5; i++)
+        start(&world, (struct pl_http_request){.connect_timeout_ms = 200}, url, &answers[i]);
+    for (int i = 0; i < 5; i++) {
+        TURN_UNTIL(world.loop, answers[i].done);
+        CHECK_INT(answers[i].code, PL_ETIMEOUT);
+        CHECK_STR(answers[i].err.reason, "ConnectTimeout");
+        http_answer_deinit(&answers[i]);
+    }
+    /* They wait for one connection together, not one after the other. */
+    CHECK(pl_loop_now(world.loop) - begin < 500 * PL_MS);
+    close(fd);
+    pl_free(url);
+    tear_down(&world);
+}
+
+TEST(a_peer_that_does_not_speak_http_is_an_error)
+{
+    struct world world;
+    struct http_answer answer = {0};
+    set_up(&world);
+    int port, fd = listen_socket(16, &port);
+    char *url = pl_format("http://127.0.0.1:%d/", port);
+    start(&world, (struct pl_http_request){0}, url, &answer);
+    for (int i = 0; i < 5; i++)
+        pl_loop_turn(world.loop, 1);
+    int peer = accept(fd, NULL, NULL);
+    REQUIRE(write(peer, "SSH-2.0-x\r\n", 11) == 11);
+    close(peer);
+    TURN_UNTIL(world.loop, answer.done);
+    CHECK_INT(answer.code, PL_ENETWORK);
+    CHECK_INT(answer.responses, 0);
+    close(fd);
+    pl_free(url);
+    http_answer_deinit(&answer);
+    tear_down(&world);
+}
+
+TEST(malformed_requests_fail_without_being_sent)
+{
+    struct world world;
+    set_up(&world);
+    const struct pl_http_header split = {"X-A", "b\r\nX-C: d"}, name = {"X A", "b"};
+    const struct {
+        struct pl_http_request request;
+        const char *url;
+    } cases[] = {
+        {{.method = "GET"}, "ht!tp://x/"},
+        {{.method = "G ET"}, "/"},
+        {{.headers = &split, .header_count = 1}, "/"},
+        {{.headers = &name, .header_count = 1}, "/"},
+        {{.lane = PL_HTTP_LANES}, "/"},
+        {{.method = "GET"}, "ftp://127.0.0.1/"},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
+        struct http_answer answer = {0};
+        start(&world, cases[i].request, cases[i].url, &answer);
+        TURN_UNTIL(world.loop, answer.done);
+        CHECK(answer.code != 0);
+        CHECK(answer.err.message[0] != '\0');
+        http_answer_deinit(&answer);
+    }
+    CHECK_INT(world.requests, 0);
+    tear_down(&world);
+}
+
+TEST(many_requests_at_once_are_all_answered)
+{
+    struct world world;
+    struct http_answer *answers = pl_calloc(200, sizeof *answers);
+    set_up(&world);
+    for (int i = 0; i < 200; i++)
+        start(&world, (struct pl_http_request){.lane = i % PL_HTTP_LANES}, "/", &answers[i]);
+    for (int i = 0; i < 200; i++) {
+        TURN_UNTIL(world.loop, answers[i].done);
+        CHECK_INT(answers[i].code, 0);
+        http_answer_deinit(&answers[i]);
+    }
+    CHECK_INT(world.requests, 200);
+    pl_free(answers);
+    tear_down(&world);
+}
+
+TEST(destroying_the_client_ends_everything_before_it_returns)
+{
+    struct world world;
+    struct http_answer queued = {0}, active = {0};
+    set_up(&world);
+    start(&world, (struct pl_http_request){0}, "/watch", &active);
+    TURN_UNTIL(world.loop, active.responses);
+    start(&world, (struct pl_http_request){0}, "/", &queued);
+    pl_http_client_destroy(world.client);
+    world.client = NULL;
+    CHECK_INT(queued.code, PL_ECANCELED);
+    CHECK_INT(active.code, PL_ECANCELED);
+    http_answer_deinit(&queued);
+    http_answer_deinit(&active);
+    tear_down(&world);
+}
+
+TEST_MAIN()
