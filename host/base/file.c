@@ -1,0 +1,60 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int read_all(int fd, const char *path, size_t max, struct pl_buf *out, struct pl_err *err)
+{
+    size_t start = out->len;
+    for (;;) {
+        pl_buf_reserve(out, 4096);
+        ssize_t n = read(fd, out->ptr + out->len, 4096);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return pl_err_set(err, PL_EIO, "cannot read %s: %s", path, strerror(errno));
+        if (n == 0)
+            return 0;
+        out->len += (size_t)n;
+        out->ptr[out->len] = '\0';
+        if (out->len - start > max)
+            return pl_err_set(err, PL_ELIMIT, "%s is larger than %zu bytes", path, max);
+    }
+}
+
+int pl_file_read(const char *path, size_t max, struct pl_buf *out, struct pl_err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return pl_err_set(err, PL_EIO, "cannot read %s: %s", path, strerror(errno));
+    size_t start = out->len;
+    int code = read_all(fd, path, max, out, err);
+    close(fd);
+    if (code == 0)
+        return 0;
+    out->len = start;
+    if (out->ptr != NULL)
+        out->ptr[start] = '\0';
+    return code;
+}
+
+struct pl_file_stamp pl_file_stamp(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return (struct pl_file_stamp){0};
+    return (struct pl_file_stamp){
+        .device = st.st_dev,
+        .inode = st.st_ino,
+        .size = (uint64_t)st.st_size,
+        .mtime_ns = (int64_t)st.st_mtim.tv_sec * PL_SECOND + st.st_mtim.tv_nsec,
+    };
+}
+
+bool pl_file_stamp_eq(const struct pl_file_stamp *a, const struct pl_file_stamp *b)
+{
+    return a->device == b->device && a->inode == b->inode && a->size == b->size &&
+           a->mtime_ns == b->mtime_ns;
+}

@@ -1,0 +1,18 @@
+/* Small files: configuration, certificates, tokens. Synchronous; any thread. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Appends the whole content. ELIMIT when it is over max bytes, EIO otherwise, with a
+ * message that names the file; nothing is appended then. */
+int pl_file_read(const char *path, size_t max, struct pl_buf *out, struct pl_err *err);
+
+/* What changes when a file is written or replaced (also through a symbolic link). */
+struct pl_file_stamp {
+    uint64_t device, inode, size; /* all 0: there is no such file */
+    int64_t mtime_ns;
+};
+
+struct pl_file_stamp pl_file_stamp(const char *path);
+bool pl_file_stamp_eq(const struct pl_file_stamp *a, const struct pl_file_stamp *b);
