@@ -11,10 +11,11 @@
 struct pl_exec_plugin {
     char *command; /* owned */
     char **args;   /* owned, NULL-terminated */
-    char **env;    /* owned "NAME=value", NULL-terminated */
+    char **env;    /* owned "NAME=value", NULL-terminated: the host's, with the entry's on top */
     char *api_version;
     char *install_hint; /* NULL: none */
     bool provide_cluster_info;
+    char *cluster_config; /* JSON of the cluster's extension for plugins; NULL: none */
 };
 
 struct pl_kubeconfig {
@@ -26,11 +27,12 @@ struct pl_kubeconfig {
     char *ca_file, *cert_file, *key_file; /* where they came from, for re-reading; NULL: inline */
     char *server_name;
     bool insecure;
-    char *proxy; /* proxy-url, else from HTTPS_PROXY/HTTP_PROXY and NO_PROXY; NULL: none */
-    char *token;
+    char *proxy;      /* proxy-url, else from HTTPS_PROXY/HTTP_PROXY and NO_PROXY; NULL: none */
+    char *token;      /* with a token_file: what it held at load */
     char *token_file; /* wins over token, re-read when it changes */
     char *username, *password;
-    char *impersonate_user;
+    char *impersonate_user, *impersonate_uid;
+    char **impersonate_groups;   /* NULL-terminated; NULL: none */
     struct pl_exec_plugin *exec; /* NULL: none */
 };
 

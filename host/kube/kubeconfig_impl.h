@@ -1,0 +1,41 @@
+/* Private to kube: what the files that read kubeconfigs share. */
+#pragma once
+
+#include "kube/kubeconfig.h"
+#include "value/doc.h"
+
+#define PL_KUBECONFIG_BYTES ((size_t)4 << 20) /* of one file, also of a certificate or token */
+
+/* One entry (a cluster, a user, ...) and where it stands, for messages. */
+struct pl_config_entry {
+    const char *file; /* borrowed: the path as it was given */
+    const char *list; /* "users" */
+    char name[256];   /* cut */
+    const char *part; /* "user" */
+    struct pl_node node;
+};
+
+/* EINVAL "FILE: users["x"].user.FIELD: MESSAGE". */
+int pl_config_bad(const struct pl_config_entry *entry, const char *field, struct pl_err *err,
+                  const char *message);
+/* A copy of a string member; NULL when absent, null or empty. */
+int pl_config_str(const struct pl_config_entry *entry, const char *field, char **out,
+                  struct pl_err *err);
+int pl_config_bool(const struct pl_config_entry *entry, const char *field, bool *out,
+                   struct pl_err *err);
+/* A copy of an array of strings, NULL-terminated; NULL when absent. */
+int pl_config_strs(const struct pl_config_entry *entry, const char *field, char ***out,
+                   struct pl_err *err);
+/* path relative to the entry's file. */
+char *pl_config_path(const struct pl_config_entry *entry, const char *path);
+/* FIELD-data (base64) or the file that FIELD names. *file stays NULL with data. */
+int pl_config_pem(const struct pl_config_entry *entry, const char *field, char **pem, char **file,
+                  struct pl_err *err);
+
+/* Everything below `user:`. */
+int pl_config_user(const struct pl_config_entry *entry, const char *const *environ,
+                   struct pl_kubeconfig *config, struct pl_err *err);
+
+/* The value of NAME, or NULL when absent or empty. */
+const char *pl_env_get(const char *const *environ, const char *name);
+void pl_strs_free(char **strs);
