@@ -1,0 +1,426 @@
+-- End-to-end specs: the built binary against an API server, embedded or real.
+--
+-- PL_BUILD names the build folder (default build), PL_SERVER "embedded" (default) or "kube",
+-- PL_KUBECONFIG the kubeconfig of a running kube-apiserver for the latter.
+
+local cjson = require("cjson")
+local process = require("spec.support.process")
+
+cjson.decode_array_with_array_mt(true)
+cjson.encode_sparse_array(true)
+
+local M = { null = cjson.null, now = process.now, process = process }
+
+local build = os.getenv("PL_BUILD") or "build"
+M.binary = build .. "/perilune"
+M.server_kind = os.getenv("PL_SERVER") or "embedded"
+M.is_kube = M.server_kind == "kube"
+
+-- Sanitizer builds and busy machines are slow; conditions are waited for, times never asserted.
+M.patience = tonumber(os.getenv("PL_PATIENCE") or "30")
+
+local folder -- of this spec file's files; removed when everything passed
+
+local function run(command)
+  local pipe = assert(io.popen(command, "r"))
+  local text = pipe:read("*a")
+  pipe:close()
+  return text
+end
+
+function M.folder()
+  folder = folder or run("mktemp -d"):gsub("%s+$", "")
+  return folder
+end
+
+local counter = 0
+function M.unique(prefix)
+  counter = counter + 1
+  return string.format("%s-%d-%x%x", prefix or "spec", counter, os.time() % 65536, math.random(65535))
+end
+math.randomseed(os.time() + math.floor(process.now() * 1e6) % 1000003)
+
+function M.write_file(path, text)
+  local file = assert(io.open(path, "w"))
+  file:write(text)
+  file:close()
+  return path
+end
+
+function M.read_file(path)
+  local file = io.open(path)
+  if not file then
+    return ""
+  end
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+
+-- Returns the first true result of f, asked again and again; fails after M.patience seconds with
+-- what was waited for and f's second result.
+function M.eventually(what, f, seconds)
+  local ends = process.now() + (seconds or M.patience)
+  local step = 0.005
+  while true do
+    local value, detail = f()
+    if value then
+      return value
+    elseif process.now() > ends then
+      error(string.format("not within %g s: %s%s", seconds or M.patience, what,
+        detail and " (" .. tostring(detail) .. ")" or ""), 2)
+    end
+    process.pause(step)
+    step = math.min(step * 1.5, 0.2)
+  end
+end
+
+-- ---- the API server, as the specs reach it ----
+
+local Server = {}
+Server.__index = Server
+
+local function shell_quote(text)
+  return "'" .. tostring(text):gsub("'", "'\\''") .. "'"
+end
+
+-- The few lines that our own servers write; no YAML parser is needed for them.
+local function read_kubeconfig(path)
+  local text = M.read_file(path)
+  local server = setmetatable({ kubeconfig = path }, Server)
+  server.url = text:match('server: "([^"]+)"')
+  local ca, token = text:match('certificate%-authority: "([^"]+)"'), text:match('token: "([^"]+)"')
+  server.curl = "curl -sS --max-time 60"
+  if ca then
+    server.curl = server.curl .. " --cacert " .. shell_quote(ca)
+  end
+  if token then
+    server.curl = server.curl .. " -H " .. shell_quote("Authorization: Bearer " .. token)
+  end
+  assert(server.url, "no server in " .. path)
+  return server
+end
+M.read_kubeconfig = read_kubeconfig
+
+-- The embedded API server as a process of its own.
+function M.start_embedded(flags)
+  local base = M.folder() .. "/" .. M.unique("server")
+  local argv = { M.binary, "apiserver", "--kubeconfig-out", base .. ".kubeconfig" }
+  for _, flag in ipairs(flags or {}) do
+    argv[#argv + 1] = flag
+  end
+  local child = process.start(argv, { stdout = base .. ".out", stderr = base .. ".err" })
+  M.eventually("the embedded API server listens", function()
+    if not child:is_running() then
+      error("perilune apiserver ended: " .. M.read_file(base .. ".err"))
+    end
+    return M.read_file(base .. ".out"):find("serving on", 1, true)
+  end)
+  local server = read_kubeconfig(base .. ".kubeconfig")
+  server.child = child
+  return server
+end
+
+-- A kube-apiserver of the spec's own, for those that kill it; see spec/support/kube-apiserver.
+function M.start_kube(flags)
+  local state = M.folder() .. "/" .. M.unique("kube")
+  local command = "spec/support/kube-apiserver start --controllers " .. state .. " " .. (flags or "")
+  local path = run(command .. " 2>" .. state .. ".err"):gsub("%s+$", "")
+  assert(path ~= "", "kube-apiserver did not start: " .. M.read_file(state .. ".err"))
+  local server = read_kubeconfig(path)
+  server.state = state
+  return server
+end
+
+-- The server this run is about: shared for kube, one a spec file for embedded.
+function M.server()
+  if not M.current then
+    M.current = M.is_kube and read_kubeconfig(assert(os.getenv("PL_KUBECONFIG"),
+      "PL_SERVER=kube needs PL_KUBECONFIG")) or M.start_embedded()
+  end
+  return M.current
+end
+
+function Server:stop()
+  if self.child then
+    self.child:signal("TERM")
+    local code = self.child:wait(M.patience)
+    assert(code == 0, "perilune apiserver ended with " .. tostring(code))
+  elseif self.state then
+    run("spec/support/kube-apiserver stop " .. self.state .. " 2>&1")
+  end
+end
+
+function Server:kill()
+  run("spec/support/kube-apiserver kill " .. self.state .. " 2>&1")
+end
+
+function Server:again(flags)
+  run("spec/support/kube-apiserver again " .. self.state .. " " .. (flags or "") .. " 2>&1")
+end
+
+local function encode(body)
+  return type(body) == "string" and body or cjson.encode(body)
+end
+
+-- Status and decoded answer of one request. body: table or JSON text.
+function Server:request(method, path, body, content_type)
+  local command = self.curl .. " -X " .. method .. " -w '\\n%{http_code}'"
+  if body ~= nil then
+    local file = M.write_file(os.tmpname(), encode(body))
+    command = command .. " -H 'Content-Type: " .. (content_type or "application/json")
+      .. "' --data-binary @" .. file
+    command = "{ " .. command .. " " .. shell_quote(self.url .. path) .. "; }; rm -f " .. file
+  else
+    command = command .. " " .. shell_quote(self.url .. path)
+  end
+  local text = run(command .. " 2>&1")
+  local answer, status = text:match("^(.*)\n(%d+)%s*$")
+  local ok, decoded = pcall(cjson.decode, answer or "")
+  return tonumber(status) or 0, ok and decoded or answer or text, answer
+end
+
+local function must(method, path, status, answer)
+  if status < 200 or status > 299 then
+    error(string.format("%s %s: %d %s", method, path, status,
+      type(answer) == "table" and answer.message or tostring(answer)), 3)
+  end
+  return answer
+end
+
+function Server:get(path)
+  local status, answer = self:request("GET", path)
+  if status == 404 then
+    return nil
+  end
+  return must("GET", path, status, answer)
+end
+
+function Server:create(path, body)
+  return must("POST", path, self:request("POST", path, body))
+end
+
+function Server:update(path, body)
+  return must("PUT", path, self:request("PUT", path, body))
+end
+
+function Server:patch(path, body, content_type)
+  return must("PATCH", path,
+    self:request("PATCH", path, body, content_type or "application/merge-patch+json"))
+end
+
+function Server:delete(path)
+  local status, answer = self:request("DELETE", path)
+  return status == 404 or must("DELETE", path, status, answer)
+end
+
+-- Many requests over a few connections: an array of {method, path, body}. Returns statuses by count.
+function Server:bulk(requests)
+  local config = { "silent\n" }
+  for i, one in ipairs(requests) do
+    if i > 1 then
+      config[#config + 1] = "next\nsilent\n"
+    end
+    local function add(name, value)
+      config[#config + 1] = name .. ' = "' .. value:gsub("\\", "\\\\"):gsub('"', '\\"') .. '"\n'
+    end
+    add("url", self.url .. one[2])
+    add("request", one[1])
+    add("output", "/dev/null")
+    add("write-out", "%{http_code}\\n")
+    for header in self.curl:gmatch("%-H '([^']+)'") do
+      add("header", header)
+    end
+    local ca = self.curl:match("%-%-cacert '([^']+)'")
+    if ca then
+      add("cacert", ca)
+    end
+    if one[3] then
+      add("header", "Content-Type: " .. (one[4] or "application/json"))
+      add("data-binary", encode(one[3]))
+    end
+  end
+  local file = M.write_file(os.tmpname(), table.concat(config))
+  local text = run("curl --parallel --parallel-max 8 --config " .. file .. " 2>&1; rm -f " .. file)
+  local counts = {}
+  for status in text:gmatch("(%d%d%d)") do
+    counts[tonumber(status)] = (counts[tonumber(status)] or 0) + 1
+  end
+  return counts
+end
+
+-- A namespace of the spec's own; it is deleted with the server or left behind.
+function Server:new_namespace()
+  local name = M.unique("spec")
+  self:create("/api/v1/namespaces", {
+    apiVersion = "v1", kind = "Namespace", metadata = { name = name },
+  })
+  return name
+end
+
+-- Applies a YAML file with the binary's own embedded tools: through server-side apply, by document.
+function Server:apply_yaml(text, namespace)
+  for document in (text .. "\n---\n"):gmatch("(.-)\n%-%-%-\n") do
+    if document:find("%S") then
+      M.apply_document(self, document, namespace)
+    end
+  end
+end
+
+local plurals = { Namespace = "namespaces", CustomResourceDefinition = "customresourcedefinitions",
+  ConfigMap = "configmaps", Secret = "secrets", Deployment = "deployments", Service = "services",
+  Website = "websites", ResourceQuota = "resourcequotas" }
+local cluster_scoped = { Namespace = true, CustomResourceDefinition = true }
+
+function M.apply_document(server, yaml, namespace)
+  local api_version = yaml:match("apiVersion:%s*(%S+)")
+  local kind = yaml:match("\nkind:%s*(%S+)") or yaml:match("^kind:%s*(%S+)")
+  local name = yaml:match("metadata:%s*\n%s+name:%s*(%S+)")
+  local plural = assert(plurals[kind], "the spec helper does not know " .. tostring(kind))
+  local path = (api_version:find("/", 1, true) and "/apis/" or "/api/") .. api_version
+  if not cluster_scoped[kind] then
+    namespace = namespace or yaml:match("\n%s+namespace:%s*(%S+)") or "default"
+    yaml = yaml:gsub("(\n%s+namespace:%s*)%S+", "%1" .. namespace)
+    path = path .. "/namespaces/" .. namespace
+  end
+  path = path .. "/" .. plural .. "/" .. name .. "?fieldManager=spec&force=true"
+  M.eventually("apply of " .. kind .. " " .. name, function()
+    local status, answer = server:request("PATCH", path, yaml, "application/apply-patch+yaml")
+    -- A CRD that was applied a moment ago may not be served yet.
+    if status == 404 then
+      return false, answer.message
+    end
+    return must("PATCH", path, status, answer)
+  end)
+end
+
+-- Applies a CRD and waits until its kind is served.
+function Server:apply_crd(text)
+  self:apply_yaml(text)
+  local group, plural = text:match("\n  group:%s*(%S+)"), text:match("\n    plural:%s*(%S+)")
+  local version = text:match("\n    %- name:%s*(%S+)")
+  M.eventually("the kind of the CRD is served", function()
+    return self:get("/apis/" .. group .. "/" .. version .. "/" .. plural .. "?limit=1")
+  end)
+end
+
+-- ---- the host ----
+
+local Host = {}
+Host.__index = Host
+
+local running = {}
+
+-- Starts `perilune run` on script text or a path. flags: array of words; options: env.
+function M.start_host(server, script, flags, options)
+  options = options or {}
+  local base = M.folder() .. "/" .. M.unique("host")
+  local path = script
+  if script:find("\n", 1, true) then
+    path = M.write_file(base .. ".lua", script)
+  end
+  local argv = { M.binary, options.command or "run", path }
+  if not options.command then
+    argv[#argv + 1] = "--kubeconfig"
+    argv[#argv + 1] = server.kubeconfig
+  end
+  argv[#argv + 1] = "--log-format"
+  argv[#argv + 1] = "json"
+  for _, flag in ipairs(flags or {}) do
+    argv[#argv + 1] = flag
+  end
+  local host = setmetatable({ log_file = base .. ".log", out_file = base .. ".out" }, Host)
+  host.child = process.start(argv, {
+    stdout = host.out_file, stderr = host.log_file, env = options.env,
+  })
+  running[#running + 1] = host
+  return host
+end
+
+-- All decoded log lines so far; lines that are no JSON come as {raw=}.
+function Host:log()
+  local out = {}
+  for line in M.read_file(self.log_file):gmatch("([^\n]+)\n") do
+    local ok, decoded = pcall(cjson.decode, line)
+    out[#out + 1] = ok and type(decoded) == "table" and decoded or { raw = line, msg = line }
+  end
+  return out
+end
+
+-- Waits for a log line that `matches`: a pattern for msg, or a function of the line.
+function Host:logged(matches, seconds)
+  return M.eventually("a log line " .. tostring(matches), function()
+    for _, line in ipairs(self:log()) do
+      if type(matches) == "function" and matches(line) then
+        return line
+      elseif type(matches) == "string" and tostring(line.msg):find(matches) then
+        return line
+      end
+    end
+    if not self.child:is_running() then
+      error("the host ended with " .. tostring(self.child.code or self.child.died_of) .. ":\n"
+        .. M.read_file(self.log_file), 0)
+    end
+    return false, "last: " .. (M.read_file(self.log_file):match("([^\n]*)\n$") or "")
+  end, seconds)
+end
+
+function Host:count_logged(matches)
+  local count = 0
+  for _, line in ipairs(self:log()) do
+    if tostring(line.msg):find(matches) then
+      count = count + 1
+    end
+  end
+  return count
+end
+
+-- SIGTERM and a clean end.
+function Host:stop(expected_code)
+  self.child:signal("TERM")
+  local code, signal = self.child:wait(M.patience)
+  if code ~= (expected_code or 0) then
+    error(string.format("the host ended with code %s signal %s:\n%s", tostring(code),
+      tostring(signal), M.read_file(self.log_file)), 2)
+  end
+end
+
+function Host:text()
+  return M.read_file(self.log_file)
+end
+
+-- For after_each: ends what a failed spec left running and shows its log.
+function M.clean_up()
+  for i, host in ipairs(running) do
+    if host.child:is_running() then
+      host.child:signal("KILL")
+      host.child:wait(10)
+      io.stderr:write("---- log of a host that was still running ----\n",
+        host:text():sub(-6000), "\n")
+    end
+    running[i] = nil
+  end
+end
+
+-- For teardown of the spec file.
+function M.finish()
+  M.clean_up()
+  if M.current and not M.is_kube then
+    M.current:stop()
+    M.current = nil
+  end
+  if folder then
+    run("rm -rf " .. shell_quote(folder))
+    folder = nil
+  end
+end
+
+-- Runs the binary to its end: exit code, stdout, stderr.
+function M.run(...)
+  local base = M.folder() .. "/" .. M.unique("run")
+  local child = process.start({ M.binary, ... }, { stdout = base .. ".out", stderr = base .. ".err" })
+  local code, signal = child:wait(M.patience)
+  return code or -signal, M.read_file(base .. ".out"), M.read_file(base .. ".err")
+end
+
+return M
