@@ -17,7 +17,8 @@ enum pl_list_type {
 /* A built-in kind's schema; NULL for kinds without one (then every list is atomic). Static. */
 const struct pl_schema *pl_schema_builtin(const struct pl_kind *kind);
 /* From a CRD version's openAPIV3Schema (x-kubernetes-list-type, -list-map-keys,
- * -map-type). The caller destroys it. */
+ * -map-type, -embedded-resource). Metadata is the built-in kinds' at the root and in
+ * embedded resources. EINVAL with the path of what is wrong. The caller destroys it. */
 struct pl_schema *pl_schema_from_openapi(struct pl_node openapi, struct pl_err *err);
 void pl_schema_destroy(struct pl_schema *schema);
 
@@ -30,5 +31,10 @@ const char *const *pl_schema_list_keys(const struct pl_schema *schema);
 /* The strategic patch's merge key (one name), NULL when the list is replaced. It
  * can differ from the list keys: containers[].ports merge by containerPort. */
 const char *pl_schema_merge_key(const struct pl_schema *schema);
+/* True for lists of scalars that a strategic patch adds to, like finalizers. */
+bool pl_schema_merges_set(const struct pl_schema *schema);
 /* True for objects that server-side apply treats as one value. */
 bool pl_schema_is_atomic(const struct pl_schema *schema);
+/* The JSON text of a member's default, where elements are told apart by that member
+ * (a port's protocol: "\"TCP\""); NULL when there is none. */
+const char *pl_schema_default(const struct pl_schema *schema);

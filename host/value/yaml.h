@@ -1,4 +1,10 @@
-/* YAML in and out, with JSON's data model (the YAML 1.2 core schema, as kubectl reads it). */
+/* YAML in and out, with JSON's data model.
+ *
+ * Unquoted scalars mean what they mean to kubectl (sigs.k8s.io/yaml), which is more than
+ * YAML 1.2's core schema: yes, no, on, off, y and n are booleans too, 0777 and 0o777 are
+ * octal, 0x1F and 0b11 integers, '_' may group digits. Dates stay strings, digits beyond
+ * 64 bits stay as written. Where kubectl and YAML differ on "<<", members that are written
+ * out win, wherever they stand. */
 #pragma once
 
 #include "base/buf.h"

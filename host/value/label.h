@@ -1,0 +1,10 @@
+/* What may be a label's key or value, as the API server checks it. */
+#pragma once
+
+#include "base/err.h"
+#include "base/slice.h"
+
+/* "name" or "prefix/name"; annotations have the same keys. EINVAL and the rule that is broken. */
+int pl_label_check_key(struct pl_slice key, struct pl_err *err);
+/* Empty, or at most 63 characters. EINVAL and the rule that is broken. */
+int pl_label_check_value(struct pl_slice value, struct pl_err *err);

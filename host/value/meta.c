@@ -1,0 +1,136 @@
+#include "value/meta.h"
+
+#include <string.h>
+
+int pl_meta_key(struct pl_node object, struct pl_buf *out, struct pl_err *err)
+{
+    struct pl_scratch scratch[2];
+    struct pl_slice name = pl_meta_name(object, &scratch[0]);
+    if (name.len == 0)
+        return pl_err_set(err, PL_EINVAL, "the object has no metadata.name");
+    pl_key_add(out, pl_meta_namespace(object, &scratch[1]), name);
+    return 0;
+}
+
+int pl_key_split(struct pl_slice key, struct pl_slice *ns, struct pl_slice *name)
+{
+    const char *slash = key.len ? memchr(key.ptr, '/', key.len) : NULL;
+    if (slash == NULL) {
+        *ns = pl_slice(NULL, 0);
+        *name = key;
+        return key.len == 0 ? PL_EINVAL : 0;
+    }
+    *ns = pl_slice(key.ptr, (size_t)(slash - key.ptr));
+    *name = pl_slice(slash + 1, key.len - ns->len - 1);
+    if (ns->len == 0 || name->len == 0 || memchr(name->ptr, '/', name->len) != NULL)
+        return PL_EINVAL;
+    return 0;
+}
+
+void pl_key_add(struct pl_buf *out, struct pl_slice ns, struct pl_slice name)
+{
+    if (ns.len != 0) {
+        pl_buf_add_slice(out, ns);
+        pl_buf_add_char(out, '/');
+    }
+    pl_buf_add_slice(out, name);
+}
+
+static struct pl_node field(struct pl_node object, const char *name)
+{
+    return pl_node_getz(pl_node_getz(object, "metadata"), name);
+}
+
+struct pl_slice pl_meta_name(struct pl_node object, struct pl_scratch *scratch)
+{
+    return pl_node_str(field(object, "name"), scratch);
+}
+
+struct pl_slice pl_meta_namespace(struct pl_node object, struct pl_scratch *scratch)
+{
+    return pl_node_str(field(object, "namespace"), scratch);
+}
+
+struct pl_slice pl_meta_uid(struct pl_node object, struct pl_scratch *scratch)
+{
+    return pl_node_str(field(object, "uid"), scratch);
+}
+
+struct pl_slice pl_meta_rv(struct pl_node object, struct pl_scratch *scratch)
+{
+    return pl_node_str(field(object, "resourceVersion"), scratch);
+}
+
+int64_t pl_meta_generation(struct pl_node object)
+{
+    int64_t generation;
+    return pl_node_int(field(object, "generation"), &generation) ? generation : 0;
+}
+
+bool pl_meta_is_deleting(struct pl_node object)
+{
+    return pl_node_type(field(object, "deletionTimestamp")) == PL_STRING;
+}
+
+struct pl_node pl_meta_labels(struct pl_node object)
+{
+    return field(object, "labels");
+}
+
+struct pl_node pl_meta_annotations(struct pl_node object)
+{
+    return field(object, "annotations");
+}
+
+size_t pl_meta_owner_count(struct pl_node object)
+{
+    struct pl_node owners = field(object, "ownerReferences");
+    return pl_node_type(owners) == PL_ARRAY ? pl_node_len(owners) : 0;
+}
+
+static void fill_owner(struct pl_node reference, struct pl_owner *owner)
+{
+    owner->api_version = pl_node_str(pl_node_getz(reference, "apiVersion"), &owner->scratch[0]);
+    owner->kind = pl_node_str(pl_node_getz(reference, "kind"), &owner->scratch[1]);
+    owner->name = pl_node_str(pl_node_getz(reference, "name"), &owner->scratch[2]);
+    owner->uid = pl_node_str(pl_node_getz(reference, "uid"), &owner->scratch[3]);
+    owner->controller = pl_node_bool(pl_node_getz(reference, "controller"));
+}
+
+bool pl_meta_owner(struct pl_node object, size_t index, struct pl_owner *owner)
+{
+    struct pl_node reference = pl_node_at(field(object, "ownerReferences"), index);
+    if (pl_node_is_missing(reference))
+        return false;
+    fill_owner(reference, owner);
+    return true;
+}
+
+bool pl_meta_controller(struct pl_node object, struct pl_owner *owner)
+{
+    struct pl_iter it = pl_iter(field(object, "ownerReferences"));
+    while (pl_iter_next(&it)) {
+        if (!pl_node_bool(pl_node_getz(it.value, "controller")))
+            continue;
+        fill_owner(it.value, owner);
+        return true;
+    }
+    return false;
+}
+
+bool pl_rv_is_valid(struct pl_slice rv)
+{
+    if (rv.len == 0 || rv.ptr[0] == '0')
+        return false;
+    for (size_t i = 0; i < rv.len; i++)
+        if (rv.ptr[i] < '0' || rv.ptr[i] > '9')
+            return false;
+    return true;
+}
+
+int pl_rv_compare(struct pl_slice a, struct pl_slice b)
+{
+    if (a.len != b.len)
+        return a.len < b.len ? -1 : 1;
+    return pl_slice_cmp(a, b);
+}
