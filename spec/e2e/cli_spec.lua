@@ -1,0 +1,108 @@
+-- The command line's contract: help, versions, unknown words, exit codes.
+
+local e2e = require("spec.support.e2e")
+
+describe("the command line", function()
+  teardown(e2e.finish)
+
+  it("lists the commands", function()
+    local code, out = e2e.run("--help")
+    assert.equal(0, code)
+    for _, name in ipairs({ "run", "dev", "check", "apiserver", "version" }) do
+      assert(out:find(name, 1, true), out)
+    end
+  end)
+
+  it("has help for every command", function()
+    for _, name in ipairs({ "run", "dev", "check", "apiserver", "version" }) do
+      local code, out = e2e.run(name, "--help")
+      assert.equal(0, code)
+      assert(out:find("usage: perilune " .. name, 1, true), out)
+    end
+  end)
+
+  it("prints versions", function()
+    local code, out = e2e.run("version")
+    assert.equal(0, code)
+    assert(out:find("perilune %d+%.%d+%.%d+"), out)
+    assert(out:find("LuaJIT 2.1", 1, true), out)
+    assert(out:find("libcurl/", 1, true), out)
+    assert(out:find("OpenSSL/", 1, true), out)
+  end)
+
+  local usage = {
+    { { "rnu" }, 'did you mean "run"' },
+    { { "run", "--kubeconfg", "x", "a.lua" }, "did you mean --kubeconfig" },
+    { { "run" }, "which script" },
+    { { "run", "--lanes", "zero", "a.lua" }, "--lanes" },
+    { { "run", "--lanes" }, "needs a value" },
+    { { "run", "--dry-run=maybe", "a.lua" }, "true or false" },
+    { { "run", "--log-format=xml", "a.lua" }, "text|json" },
+    { { "run", "--leader-elect", "a.lua" }, "not available yet" },
+    { { "apiserver", "--listen", "nonsense" }, "HOST:PORT" },
+    {}, -- no command at all
+  }
+  for _, case in ipairs(usage) do
+    it("exits with 2 for: perilune " .. table.concat(case[1] or {}, " "), function()
+      local code, _, err = e2e.run(unpack(case[1] or {}))
+      assert.equal(2, code)
+      assert(err:find(case[2] or "usage", 1, true), err)
+    end)
+  end
+
+  it("exits with 1 when there is no cluster to talk to", function()
+    local script = e2e.write_file(e2e.folder() .. "/a.lua", [[
+require("perilune").controller("a"):For("v1/Pod"):Reconcile(function() end)
+]])
+    local code, _, err = e2e.run("run", script, "--kubeconfig", "/nowhere/kubeconfig")
+    assert.equal(1, code)
+    assert(err:find("/nowhere/kubeconfig", 1, true), err)
+  end)
+
+  it("exits with 1 for a script that is not there", function()
+    local code, _, err = e2e.run("run", "/nowhere/script.lua")
+    assert.equal(1, code)
+    assert(err:find("/nowhere/script.lua", 1, true), err)
+  end)
+
+  it("takes flags before and after paths, from the environment and from --config", function()
+    local script = e2e.write_file(e2e.folder() .. "/b.lua", [[
+local perilune = require("perilune")
+perilune.controller("from-" .. perilune.config.name):For("v1/Pod"):Reconcile(function() end)
+]])
+    local config = e2e.write_file(e2e.folder() .. "/config.yaml", "name: file\nflags:\n  lanes: 2\n")
+    local code, out, err = e2e.run("check", script, "--config=" .. config, "--log-level", "warn")
+    assert.equal(0, code, err)
+    assert(out:find("from-file", 1, true), out)
+    local bad = e2e.write_file(e2e.folder() .. "/bad.yaml", "flags:\n  lane: 2\n")
+    code, _, err = e2e.run("check", "--config", bad, script)
+    assert.equal(1, code)
+    assert(err:find("did you mean --lanes", 1, true), err)
+  end)
+
+  it("loads a folder's main.lua alone, else its files in name order without specs", function()
+    local folder = e2e.folder() .. "/many"
+    os.execute("mkdir -p " .. folder .. "/lib")
+    local text = [[require("perilune").controller(require("lib.names").%s):For("v1/Pod"):Reconcile(function() end)]]
+    e2e.write_file(folder .. "/lib/names.lua", 'return { a = "from-a", b = "from-b", main = "from-main" }')
+    e2e.write_file(folder .. "/b.lua", text:format("b"))
+    e2e.write_file(folder .. "/a.lua", text:format("a"))
+    e2e.write_file(folder .. "/a_spec.lua", "error('specs are not loaded')")
+    local code, out, err = e2e.run("check", folder)
+    assert.equal(0, code, err)
+    assert(out:find("from%-a.*from%-b"), out)
+    e2e.write_file(folder .. "/main.lua", text:format("main"))
+    code, out = e2e.run("check", folder)
+    assert.equal(0, code)
+    assert(out:find("from-main", 1, true) and not out:find("from-a", 1, true), out)
+  end)
+
+  it("exits with 4 when nothing could start in time", function()
+    local script = e2e.write_file(e2e.folder() .. "/c.lua", [[
+require("perilune").controller("c", { cache_sync_timeout = "200ms" })
+  :For("nowhere.example.com/v1/Nothing"):Reconcile(function() end)
+]])
+    local code, _, err = e2e.run("run", script, "--kubeconfig", e2e.server().kubeconfig)
+    assert.equal(4, code, err)
+  end)
+end)

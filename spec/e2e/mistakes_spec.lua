@@ -1,0 +1,139 @@
+-- What a person sees who got something wrong: the message, the file and the line.
+
+local e2e = require("spec.support.e2e")
+
+local function check(text)
+  local path = e2e.write_file(e2e.folder() .. "/script.lua", text)
+  local code, out, err = e2e.run("check", path)
+  return code, out, err, path
+end
+
+local head = 'local perilune = require("perilune")\n'
+
+describe("perilune check", function()
+  teardown(e2e.finish)
+
+  it("prints controllers, sources and indexes of a good script", function()
+    local code, out = check(head .. [[
+perilune.index("v1/Pod", "node", "spec.nodeName")
+perilune.controller("good", { max_concurrent_reconciles = 2 })
+  :For("example.com/v1/Website", { labels = { app = "web" } })
+  :Owns("apps/v1/Deployment")
+  :Watches("v1/ConfigMap", function() end)
+  :Reads("v1/Pod", { metadata_only = true })
+  :Writes("v1/Service", { "create" })
+  :Reconcile(function() end)
+]])
+    assert.equal(0, code)
+    for _, part in ipairs({ "good", "example.com/v1/Website", "app=web", "apps/v1/Deployment",
+      "v1/ConfigMap", "v1/Pod", "metadata_only", "v1/Service", "node" }) do
+      assert(out:find(part, 1, true), part .. " is not in\n" .. out)
+    end
+  end)
+
+  local cases = {
+    { "a syntax error", "local x = = 1\n", ":2: ", "unexpected symbol" },
+    { "an unknown option", 'perilune.controller("a", { max_concurent_reconciles = 2 })\n', ":2: ",
+      'did you mean "max_concurrent_reconciles"' },
+    { "an unknown source option", 'perilune.controller("a")\n  :For("v1/Pod", { label = "a=b" })\n',
+      ":3: ", 'did you mean "labels"' },
+    { "a bad kind", 'perilune.controller("a"):For("Pod")\n', ":2: ", "Pod" },
+    { "an empty selector", 'perilune.controller("a"):For("v1/Pod", { labels = "" })\n', ":2: ",
+      "empty" },
+    { "a bad selector", 'perilune.controller("a"):For("v1/Pod", { labels = "a in (" })\n', ":2: ",
+      "labels" },
+    { "a wrong type", 'perilune.controller("a", { max_retries = "many" })\n', ":2: ",
+      "max_retries must be a whole number" },
+    { "For twice", 'perilune.controller("a"):For("v1/Pod"):For("v1/Node")\n', ":2: ",
+      "For is called twice" },
+    { "Owns without For",
+      'perilune.controller("a"):Owns("v1/Pod"):Reconcile(function() end)\n', ":2: ", "For" },
+    { "nothing to wake it", 'perilune.controller("a"):Reads("v1/Pod"):Reconcile(function() end)\n',
+      ":2: ", "a" },
+    { "no Reconcile", 'perilune.controller("a"):For("v1/Pod")\n', ":2: ", "has no Reconcile" },
+    { "a name used twice", 'perilune.controller("a"):For("v1/Pod"):Reconcile(function() end)\n'
+      .. 'perilune.controller("a")\n', ":3: ", "used twice" },
+    { "a bad name", 'perilune.controller("Not A Label")\n', ":2: ", "DNS%-1123" },
+    { "an undeclared global", "answer = 42\n", ":2: ", "answer" },
+    { "a misspelt function", 'perilune.contoller("a")\n', ":2: ", 'did you mean "controller"' },
+    { "an error three calls deep", "local function c() error('deep') end\nlocal function b() c() end\n"
+      .. "local function a() b() end\na()\n", ":2: ", "deep" },
+    { "a wait while loading", 'perilune.sleep(1)\n', ":2: ", "wait" },
+    { "an endless main chunk", "while true do end\n", ":2", "" },
+    { "a call that is not there yet", 'perilune.memo("a")\n', ":2: ", "not available yet" },
+    { "a dot for a colon", 'perilune.client.get("v1/Pod", "a/b")\n', ":2: ", "colon" },
+    { "nothing at all", "", "", "declare" },
+  }
+  for _, case in ipairs(cases) do
+    it("names file and line of " .. case[1], function()
+      local code, _, err, path = check(head .. case[2])
+      assert.equal(1, code)
+      local where = case[3] ~= "" and path:match("[^/]+$") .. case[3] or ""
+      assert(err:find(where, 1, true), ("%q is not in: %s"):format(where, err))
+      assert(err:find(case[4]), ("%q is not in: %s"):format(case[4], err))
+    end)
+  end
+
+  it("says so when the path is not there", function()
+    local code, _, err = e2e.run("check", "/nowhere/at-all.lua")
+    assert.equal(1, code)
+    assert(err:find("/nowhere/at-all.lua", 1, true), err)
+  end)
+end)
+
+describe("a runtime error", function()
+  local server, host
+
+  setup(function()
+    server = e2e.server()
+  end)
+  after_each(e2e.clean_up)
+  teardown(e2e.finish)
+
+  it("is logged with message, file, line, source line and traceback", function()
+    local namespace = server:new_namespace()
+    host = e2e.start_host(server, head .. [[
+local function third(config)
+  return config.data.missing.field
+end
+local function second(config) return (third(config)) end
+local function first(config) return (second(config)) end
+perilune.controller("failing")
+  :For("v1/ConfigMap", { labels = "fail=yes" })
+  :Reconcile(function(request)
+    first(perilune.client:get("v1/ConfigMap", request))
+  end)
+]])
+    server:create("/api/v1/namespaces/" .. namespace .. "/configmaps", {
+      apiVersion = "v1", kind = "ConfigMap", data = { a = "b" },
+      metadata = { name = "x", labels = { fail = "yes" } },
+    })
+    local line = host:logged(function(line)
+      return line.level == "error" and line.key == namespace .. "/x"
+    end)
+    local text = require("cjson").encode(line)
+    assert(text:find("missing", 1, true), text)
+    assert(text:find("%.lua:3:"), text)
+    assert(text:find("return config.data.missing.field", 1, true), text)
+    assert(text:find("third", 1, true), text)
+    assert(not text:find("[C]", 1, true) and not text:find("perilune/", 1, true), text)
+    host:stop()
+  end)
+
+  it("of a kind that the server does not know is visible, and other controllers run", function()
+    local namespace = server:new_namespace()
+    host = e2e.start_host(server, head .. [[
+perilune.controller("lost"):For("nowhere.example.com/v1/Nothing"):Reconcile(function() end)
+perilune.controller("fine"):For("v1/ConfigMap"):Reconcile(function(request, context)
+  context.log:info("fine runs")
+end)
+]])
+    server:create("/api/v1/namespaces/" .. namespace .. "/configmaps",
+      { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "x" } })
+    host:logged("fine runs")
+    host:logged(function(line)
+      return require("cjson").encode(line):find("nowhere.example.com", 1, true)
+    end)
+    host:stop()
+  end)
+end)
