@@ -62,17 +62,46 @@ struct pl_slice pl_exchange_body(const struct pl_exchange *exchange)
 
 /* ---- the answer ---- */
 
+static const struct {
+    int status;
+    const char *text;
+} status_texts[] = {
+    {200, "OK"},
+    {201, "Created"},
+    {202, "Accepted"},
+    {204, "No Content"},
+    {301, "Moved Permanently"},
+    {302, "Found"},
+    {304, "Not Modified"},
+    {307, "Temporary Redirect"},
+    {400, "Bad Request"},
+    {401, "Unauthorized"},
+    {403, "Forbidden"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {406, "Not Acceptable"},
+    {408, "Request Timeout"},
+    {409, "Conflict"},
+    {410, "Gone"},
+    {413, "Payload Too Large"},
+    {415, "Unsupported Media Type"},
+    {422, "Unprocessable Entity"},
+    {429, "Too Many Requests"},
+    {431, "Request Header Fields Too Large"},
+    {500, "Internal Server Error"},
+    {501, "Not Implemented"},
+    {502, "Bad Gateway"},
+    {503, "Service Unavailable"},
+    {504, "Gateway Timeout"},
+};
+
 const char *pl_http_status_text(int status)
 {
-    switch (status) {
-#define STATUS_TEXT(number, name, text)                                                            \
-    case number:                                                                                   \
-        return #text;
-        HTTP_STATUS_MAP(STATUS_TEXT)
-#undef STATUS_TEXT
-    default:
-        return "Status";
+    for (size_t i = 0; i < PL_ARRAY_LEN(status_texts); i++) {
+        if (status_texts[i].status == status)
+            return status_texts[i].text;
     }
+    return "Other";
 }
 
 /* A line break in a value would start a header of somebody else's choice. */

@@ -91,8 +91,12 @@ static int on_header_field_complete(llhttp_t *parser)
     if (end_text(conn) != 0)
         return -1;
     struct pl_exchange *exchange = conn->exchange;
-    exchange->headers[exchange->header_count - 1].value = (uint32_t)exchange->text.len;
-    return 0;
+    struct pl_exchange_header *header = &exchange->headers[exchange->header_count - 1];
+    header->value = (uint32_t)exchange->text.len;
+    /* llhttp may be built to let spaces pass. */
+    const char *name = exchange->text.ptr + header->name;
+    size_t good = strspn(name, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz");
+    return good + 1 == header->value - header->name ? 0 : refuse(conn, 400);
 }
 
 static int on_header_value(llhttp_t *parser, const char *bytes, size_t len)
@@ -102,6 +106,13 @@ static int on_header_value(llhttp_t *parser, const char *bytes, size_t len)
 
 static int on_header_value_complete(llhttp_t *parser)
 {
+    struct pl_conn *conn = parser->data;
+    struct pl_buf *text = &conn->exchange->text;
+    if (!conn->head_done) {
+        uint32_t start = conn->exchange->headers[conn->exchange->header_count - 1].value;
+        while (text->len > start && strchr(" \t", text->ptr[text->len - 1]) != NULL)
+            text->len--;
+    }
     return end_text(parser->data);
 }
 

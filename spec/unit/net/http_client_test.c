@@ -5,11 +5,7 @@
 #include "net/http_server.h"
 #include "support/http_answer.h"
 #include "support/test.h"
-
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include "support/turn.h"
 
 /* The client against the server of this layer, on one loop. */
 struct world {
@@ -91,16 +87,6 @@ static void tear_down(struct world *world)
     pl_server_destroy(world->server);
     pl_loop_destroy(world->loop);
 }
-
-/* Turns of the loop until cond, at most a minute. */
-#define TURN_UNTIL(loop, cond)                                                                     \
-    do {                                                                                           \
-        int64_t turn_deadline = pl_loop_now(loop) + 60 * PL_SECOND;                                \
-        while (!(cond) && pl_loop_now(loop) < turn_deadline)                                       \
-            pl_loop_turn(loop, 100);                                                               \
-        if (!(cond))                                                                               \
-            TEST_FAIL("never became true: %s", #cond);                                             \
-    } while (0)
 
 static struct pl_http_call *start(struct world *world, struct pl_http_request request,
                                   const char *path, struct http_answer *answer)
@@ -492,26 +478,13 @@ TEST(permission_is_asked_again_before_each_piece_of_the_body)
     tear_down(&world);
 }
 
-/* A listening socket of the test's own; accepts nothing by itself. */
-static int listen_socket(int backlog, int *port)
-{
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof name;
-    REQUIRE(bind(fd, (struct sockaddr *)&name, sizeof name) == 0);
-    REQUIRE(listen(fd, backlog) == 0);
-    REQUIRE(getsockname(fd, (struct sockaddr *)&name, &len) == 0);
-    *port = ntohs(name.sin_port);
-    return fd;
-}
-
 TEST(a_refused_connection_says_so)
 {
     struct world world;
     struct http_answer answer = {0};
     set_up(&world);
     int port;
-    close(listen_socket(1, &port));
+    close(raw_listen(1, &port));
     char *url = pl_format("http://127.0.0.1:%d/", port);
     start(&world, (struct pl_http_request){0}, url, &answer);
     TURN_UNTIL(world.loop, answer.done);
@@ -543,7 +516,7 @@ TEST(many_tls_requests_to_a_peer_that_says_nothing_all_give_up_in_time)
     struct world world;
     struct http_answer answers[5] = {0};
     set_up(&world);
-    int port, fd = listen_socket(16, &port);
+    int port, fd = raw_listen(16, &port);
     char *url = pl_format("https://127.0.0.1:%d/", port);
     int64_t begin = pl_loop_now(world.loop);
     for (int i = 0; i < 5; i++)
@@ -566,7 +539,7 @@ TEST(a_peer_that_does_not_speak_http_is_an_error)
     struct world world;
     struct http_answer answer = {0};
     set_up(&world);
-    int port, fd = listen_socket(16, &port);
+    int port, fd = raw_listen(16, &port);
     char *url = pl_format("http://127.0.0.1:%d/", port);
     start(&world, (struct pl_http_request){0}, url, &answer);
     for (int i = 0; i < 5; i++)
