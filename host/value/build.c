@@ -19,7 +19,8 @@ struct pl_build *pl_build_create(struct pl_pool *pool)
 {
     struct pl_build *b = PL_NEW(struct pl_build);
     b->pool = pool;
-    pl_enc_init(&b->enc, false);
+    /* Never pooled while it grows: documents come and go meanwhile. */
+    pl_enc_init(&b->enc, NULL, false);
     return b;
 }
 
@@ -131,16 +132,26 @@ void pl_build_node(struct pl_build *b, struct pl_node node)
 struct pl_doc *pl_build_finish(struct pl_build *b)
 {
     PL_REQUIRE(!b->has_key);
-    return pl_enc_finish(&b->enc);
+    struct pl_doc *doc = pl_enc_finish(&b->enc);
+    if (b->pool == NULL)
+        return doc;
+    struct pl_doc *shared = pl_doc_from_node(pl_doc_root(doc), b->pool);
+    pl_doc_unref(doc);
+    return shared;
 }
 
 struct pl_doc *pl_doc_from_node(struct pl_node node, struct pl_pool *pool)
 {
     if (pl_node_is_missing(node))
         return NULL;
-    (void)pool;
     struct enc enc;
-    pl_enc_init(&enc, false);
+    struct pl_scratch scratch;
+    pl_enc_init(&enc, pool, false);
+    struct pl_slice uid = pl_node_str(pl_node_dig(node, "metadata", "uid"), &scratch);
+    if (uid.ptr != NULL)
+        pl_enc_uid(&enc, uid);
+    else
+        pl_enc_no_uid(&enc);
     pl_enc_node(&enc, node);
     struct pl_doc *doc = pl_enc_finish(&enc);
     pl_enc_deinit(&enc);

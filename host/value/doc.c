@@ -70,7 +70,8 @@ bool pl_tape_open(const uint8_t *base, const uint8_t *at, struct tape_box *box)
         box->key = tape_shape(box->shape, &box->count, &keys_len);
     }
     if (box->count >= TAPE_BIG)
-        box->index = end - (size_t)4 * ((box->count - 1) / TAPE_STRIDE);
+        end = box->index = end - (size_t)4 * ((box->count - 1) / TAPE_STRIDE);
+    box->values_len = (uint32_t)(end - box->first);
     return true;
 }
 

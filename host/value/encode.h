@@ -16,6 +16,8 @@ struct enc_frame {
     uint32_t keys;   /* where its names begin in enc->keys */
     uint32_t count;
     bool is_object;
+    bool is_new;   /* holds something that no other object is known to have shown */
+    uint64_t hash; /* of the children so far */
 };
 
 struct enc {
@@ -23,9 +25,16 @@ struct enc {
     struct enc_frame *frames; /* owned; frames[0] holds the root value */
     size_t depth, cap;
     bool refuse_duplicates;
+    struct pl_pool *pool;  /* borrowed for life, or NULL: then nothing below is used */
+    uint32_t owner;        /* the object, in the filter; FILTER_OWNER_UNKNOWN until its uid comes */
+    struct pl_buf early;   /* uint64_t hashes of new values that came before the uid */
+    struct pl_buf created; /* uint32_t handles of nodes made here, perhaps unused so far */
+    struct pl_buf pins;    /* uint32_t handles counted while a document waits half read */
+    size_t pinned;         /* values before this offset have their handles in pins */
 };
 
-void pl_enc_init(struct enc *enc, bool refuse_duplicates);
+/* pool: share through it, on its thread; NULL: a tape of its own. */
+void pl_enc_init(struct enc *enc, struct pl_pool *pool, bool refuse_duplicates);
 void pl_enc_deinit(struct enc *enc);
 /* Drops what was encoded so far. */
 void pl_enc_reset(struct enc *enc);
@@ -41,6 +50,14 @@ void pl_enc_key(struct enc *enc, struct pl_slice key);
 /* Of a name that is there twice the last stays; or, with refuse_duplicates, the
  * ordinal of the second is returned and the document is to be dropped. Else -1. */
 ssize_t pl_enc_end(struct enc *enc);
+
+/* The object's identity: metadata.uid. */
+void pl_enc_uid(struct enc *enc, struct pl_slice uid);
+/* No uid will come: each such document counts as an object of its own. */
+void pl_enc_no_uid(struct enc *enc);
+/* Other code will run on this thread before the next call: whatever it frees, the
+ * handles used so far stay good. */
+void pl_enc_pause(struct enc *enc);
 
 /* The one complete value, as a document; the encoder is empty again. */
 struct pl_doc *pl_enc_finish(struct enc *enc);

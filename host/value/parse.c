@@ -41,6 +41,7 @@ void pl_parse_start(struct parse *ps, struct enc *enc)
     ps->depth = 0;
     ps->skip_depth = UINT_MAX;
     ps->in_metadata = false;
+    ps->at_uid = false;
     ps->string_seen = 0;
     ps->key_at.len = 0;
 }
@@ -301,6 +302,15 @@ static const uint8_t *close_box(struct parse *ps, const uint8_t *p)
     return p + 1;
 }
 
+static inline void add_string(struct parse *ps, struct pl_slice text)
+{
+    if (ps->at_uid) {
+        ps->at_uid = false;
+        pl_enc_uid(ps->enc, text);
+    }
+    pl_enc_str(ps->enc, text);
+}
+
 static const uint8_t *take_value(struct parse *ps, const uint8_t *p, const uint8_t *end, bool final)
 {
     struct pl_slice text;
@@ -311,7 +321,7 @@ static const uint8_t *take_value(struct parse *ps, const uint8_t *p, const uint8
         if (next == NULL)
             return NULL;
         if (encoder(ps) != NULL)
-            pl_enc_str(ps->enc, text);
+            add_string(ps, text);
         value_done(ps);
         return next;
     case '{':
@@ -331,14 +341,17 @@ static const uint8_t *take_value(struct parse *ps, const uint8_t *p, const uint8
     }
 }
 
-/* managedFields stand at one place only: in the member "metadata" of the document. */
-static bool is_dropped(struct parse *ps, struct pl_slice key)
+/* Looks out for metadata.uid and metadata.managedFields of the document. True when
+ * what this name stands for is to be left out. */
+static bool note_key(struct parse *ps, struct pl_slice key)
 {
-    if (!ps->drop_managed_fields || ps->depth > 2)
-        return false;
+    ps->at_uid = false;
     if (ps->depth == 1)
         ps->in_metadata = pl_slice_eqz(key, "metadata");
-    return ps->depth == 2 && ps->in_metadata && pl_slice_eqz(key, "managedFields");
+    if (ps->depth != 2 || !ps->in_metadata)
+        return false;
+    ps->at_uid = pl_slice_eqz(key, "uid");
+    return ps->drop_managed_fields && pl_slice_eqz(key, "managedFields");
 }
 
 static const uint8_t *take_key(struct parse *ps, const uint8_t *p, const uint8_t *end)
@@ -350,7 +363,7 @@ static const uint8_t *take_key(struct parse *ps, const uint8_t *p, const uint8_t
     ps->state = AT_COLON;
     if (encoder(ps) == NULL)
         return next;
-    if (is_dropped(ps, key)) {
+    if (ps->depth <= 2 && note_key(ps, key)) {
         ps->skip_depth = ps->depth;
         return next;
     }

@@ -22,6 +22,7 @@ struct parse {
     bool drop_managed_fields;
     /* Where it is in the value. */
     uint8_t state;
+    bool at_uid;      /* the value of metadata.uid comes next */
     bool in_metadata; /* inside the member "metadata" of the value */
     unsigned depth;
     unsigned skip_depth; /* the value begun at this depth is only checked; UINT_MAX: none */

@@ -3,18 +3,34 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/hash.h"
 
-#include <pthread.h>
-
-struct pl_pool {
-    pthread_t owner;
-    struct pl_pool_stats stats;
+enum {
+    TIDY_SLOTS = 2048, /* of the hash table, in one pl_pool_collect */
 };
+
+/* A handle has 31 bits and counts 16 bytes. */
+#define NODE_SPACE     ((size_t)32 << 30)
+#define DOCUMENT_SPACE ((size_t)64 << 30)
+
+static inline void require_owner(const struct pl_pool *pool)
+{
+    PL_REQUIRE(pthread_equal(pool->owner, pthread_self()));
+}
 
 struct pl_pool *pl_pool_create(void)
 {
     struct pl_pool *pool = PL_NEW(struct pl_pool);
     pl_pool_adopt(pool);
+    pl_slab_init(&pool->nodes, NODE_SPACE);
+    pl_slab_init(&pool->docs, DOCUMENT_SPACE);
+    pl_table_init(&pool->table);
+    pl_filter_init(&pool->filter);
+    pool->seed = pl_hash_seed();
+    /* The first granule leads from a document's base to its pool, and makes 0 no handle. */
+    struct pl_pool **first = pl_slab_alloc(&pool->nodes, sizeof(*first));
+    PL_REQUIRE((uint8_t *)first == pool->nodes.base);
+    *first = pool;
     return pool;
 }
 
@@ -22,7 +38,13 @@ void pl_pool_destroy(struct pl_pool *pool)
 {
     if (pool == NULL)
         return;
-    PL_REQUIRE(pool->stats.documents == 0);
+    pl_pool_collect(pool);
+    PL_REQUIRE(pool->documents == 0 && pool->table.count == 0);
+    pl_slab_deinit(&pool->nodes);
+    pl_slab_deinit(&pool->docs);
+    pl_table_deinit(&pool->table);
+    pl_filter_deinit(&pool->filter);
+    pl_buf_deinit(&pool->dead);
     pl_free(pool);
 }
 
@@ -31,17 +53,97 @@ void pl_pool_adopt(struct pl_pool *pool)
     pool->owner = pthread_self();
 }
 
-void pl_pool_collect(struct pl_pool *pool)
+/* ---- documents ---- */
+
+static struct pl_doc *alloc_doc(struct pl_pool *pool, size_t len)
 {
-    PL_REQUIRE(pthread_equal(pool->owner, pthread_self()));
+    struct pl_doc *doc = pl_slab_alloc(&pool->docs, sizeof(*doc) + len);
+    if (doc == NULL)
+        doc = pl_malloc(sizeof(*doc) + len);
+    atomic_init(&doc->refs, 1);
+    doc->length = (uint32_t)len;
+    doc->base = pool->nodes.base;
+    pool->documents++;
+    pool->document_bytes += sizeof(*doc) + len;
+    return doc;
 }
 
-void pl_pool_stats(const struct pl_pool *pool, struct pl_pool_stats *stats)
+struct pl_doc *pl_pool_make_doc(struct pl_pool *pool, const uint8_t *tape, size_t len)
 {
-    *stats = pool->stats;
+    require_owner(pool);
+    struct pl_doc *doc = alloc_doc(pool, len);
+    memcpy(doc->tape, tape, len);
+    pl_pool_ref_values(pool, doc->tape, doc->tape + len, NULL);
+    pl_filter_fit(&pool->filter, pool->documents);
+    return doc;
+}
+
+static void free_doc(struct pl_pool *pool, struct pl_doc *doc)
+{
+    pl_pool_unref_values(pool, doc->tape, doc->tape + doc->length);
+    pool->documents--;
+    pool->document_bytes -= sizeof(*doc) + doc->length;
+    if (slab_holds(&pool->docs, doc))
+        pl_slab_free(&pool->docs, doc, sizeof(*doc) + doc->length);
+    else
+        pl_free(doc);
 }
 
 void pl_pool_drop(struct pl_doc *doc)
 {
-    pl_free(doc);
+    struct pl_pool *pool;
+    memcpy(&pool, doc->base, sizeof(pool));
+    if (pthread_equal(pool->owner, pthread_self())) {
+        free_doc(pool, doc);
+        return;
+    }
+    struct pl_doc *head = atomic_load_explicit(&pool->dropped, memory_order_relaxed);
+    do
+        doc->dropped = head;
+    while (!atomic_compare_exchange_weak_explicit(&pool->dropped, &head, doc, memory_order_release,
+                                                  memory_order_relaxed));
+}
+
+uint32_t pl_pool_new_owner(struct pl_pool *pool)
+{
+    return 1 + pool->next_owner++ % FILTER_OWNERS;
+}
+
+struct pl_doc *pl_pool_compact(struct pl_pool *pool, const struct pl_doc *doc)
+{
+    require_owner(pool);
+    size_t size = sizeof(*doc) + doc->length;
+    if (doc->base != pool->nodes.base || !slab_holds(&pool->docs, doc) ||
+        !pl_slab_drain(&pool->docs, doc, size))
+        return NULL;
+    return pl_pool_make_doc(pool, doc->tape, doc->length);
+}
+
+void pl_pool_collect(struct pl_pool *pool)
+{
+    require_owner(pool);
+    struct pl_doc *doc = NULL;
+    if (atomic_load_explicit(&pool->dropped, memory_order_relaxed) != NULL)
+        doc = atomic_exchange_explicit(&pool->dropped, NULL, memory_order_acquire);
+    while (doc != NULL) {
+        struct pl_doc *next = doc->dropped;
+        doc->base = pool->nodes.base;
+        free_doc(pool, doc);
+        doc = next;
+    }
+    pl_slab_release(&pool->docs);
+    pl_slab_release(&pool->nodes);
+    pl_table_tidy(&pool->table, TIDY_SLOTS);
+    pl_filter_fit(&pool->filter, pool->documents);
+}
+
+void pl_pool_stats(const struct pl_pool *pool, struct pl_pool_stats *stats)
+{
+    *stats = (struct pl_pool_stats){
+        .documents = pool->documents,
+        .document_bytes = pool->document_bytes,
+        .nodes = pool->table.count,
+        .node_bytes = pool->nodes.live_bytes - POOL_GRANULE,
+        .table_bytes = table_bytes(&pool->table) + filter_bytes(&pool->filter),
+    };
 }

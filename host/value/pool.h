@@ -2,12 +2,22 @@
  *
  * Owned by one thread, which alone adds and frees; other threads read nodes
  * through documents they hold a reference to, without a lock: nodes never move
- * and are published before the document that uses them. */
+ * and are published before the document that uses them.
+ *
+ * A value enters the pool when a second object shows it; objects are told apart by
+ * metadata.uid, so updates of one object do not count. Scans and builders that use
+ * the pool must be gone before it.
+ *
+ * Memory: pages of 4 KiB in which nothing is left go back to the system, soon after
+ * a mass deletion (pl_pool_collect). Documents do not move either, so deleting a random
+ * nine of ten leaves most pages with something on them; whoever holds the only
+ * lasting reference can move such documents with pl_pool_compact. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
+struct pl_doc;
 struct pl_pool;
 
 struct pl_pool_stats {
@@ -29,4 +39,10 @@ void pl_pool_adopt(struct pl_pool *pool);
  * gives memory back after mass deletion. Cheap when there is nothing to do; the
  * loop calls it each turn. */
 void pl_pool_collect(struct pl_pool *pool);
+/* Owner. NULL when the document lies well; after mass deletion, for one that keeps a
+ * nearly empty stretch of memory alive, a dense copy of it with a reference of its own:
+ * the same values at the same shared positions. The caller puts it in the old
+ * document's place and drops its reference to that; the memory is freed when the
+ * last reader is done with it. */
+struct pl_doc *pl_pool_compact(struct pl_pool *pool, const struct pl_doc *doc);
 void pl_pool_stats(const struct pl_pool *pool, struct pl_pool_stats *stats);

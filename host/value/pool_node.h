@@ -1,9 +1,74 @@
-/* What the pool offers to documents and encoders. Only host/value includes this. */
+/* What the pool offers to documents and encoders. Only host/value includes this.
+ *
+ * A node is a value (or shape) in the arena with a count: how many documents and
+ * other nodes use its handle. Nodes are found by a hash of their content, which does
+ * not depend on which parts of it are handles and which are not. A node whose count is
+ * 0 exists only between pl_pool_add and the moment its creator uses it or gives
+ * up (pl_pool_settle). Owner's thread only. */
 #pragma once
 
+#include "value/filter.h"
 #include "value/pool.h"
+#include "value/slab.h"
+#include "value/table.h"
 #include "value/tape.h"
 
+#include "base/buf.h"
+
+#include <pthread.h>
+
+struct pool_node {
+    uint64_t hash;
+    uint32_t refs;
+    uint32_t length : 31;
+    uint32_t is_shape : 1; /* its value is the bytes of a shape */
+    uint8_t value[];
+};
+
+_Static_assert(offsetof(struct pool_node, value) == POOL_HEADER, "as pool_value() has it");
+_Static_assert((int)POOL_GRANULE == (int)SLAB_GRANULE, "handles count the arena's granules");
+
+struct pl_pool {
+    pthread_t owner;
+    struct slab nodes, docs;
+    struct table table;
+    struct filter filter;
+    struct pl_buf dead;               /* uint32_t handles: nodes to free, while that goes on */
+    _Atomic(struct pl_doc *) dropped; /* by other threads; linked through pl_doc.dropped */
+    size_t documents, document_bytes;
+    uint32_t next_owner; /* for documents without a uid */
+    uint64_t seed;       /* of content hashes; everything that is interned uses it */
+};
+
+static inline struct pool_node *pool_node(const struct pl_pool *pool, uint32_t handle)
+{
+    return (struct pool_node *)(pool->nodes.base + (size_t)handle * POOL_GRANULE);
+}
+
+/* ---- nodes; 0 is no handle ---- */
+
+uint32_t pl_pool_find_str(const struct pl_pool *pool, uint64_t hash, struct pl_slice text);
+uint32_t pl_pool_find_shape(const struct pl_pool *pool, uint64_t hash, struct pl_slice keys);
+uint32_t pl_pool_find_box(const struct pl_pool *pool, uint64_t hash, const struct tape_box *box);
+/* Copies the bytes, which must be one value or one shape. 0 when there is no more room. */
+uint32_t pl_pool_add(struct pl_pool *pool, uint64_t hash, const uint8_t *bytes, size_t len,
+                     bool is_shape);
+void pl_pool_ref(struct pl_pool *pool, uint32_t handle);
+void pl_pool_unref(struct pl_pool *pool, uint32_t handle);
+/* Frees the node if nobody uses it. */
+void pl_pool_settle(struct pl_pool *pool, uint32_t handle);
+/* Counts every handle in a sequence of values; the handles themselves are appended to `list`
+ * (uint32_t) if given. */
+void pl_pool_ref_values(struct pl_pool *pool, const uint8_t *at, const uint8_t *end,
+                        struct pl_buf *list);
+void pl_pool_unref_values(struct pl_pool *pool, const uint8_t *at, const uint8_t *end);
+
+/* ---- documents ---- */
+
+/* A document of these bytes; counts its handles. */
+struct pl_doc *pl_pool_make_doc(struct pl_pool *pool, const uint8_t *tape, size_t len);
 /* Frees a pooled document without references: at once on the owner's thread, else at
  * its next pl_pool_collect. */
 void pl_pool_drop(struct pl_doc *doc);
+/* Stands for the object in the filter when it has no uid. */
+uint32_t pl_pool_new_owner(struct pl_pool *pool);

@@ -62,8 +62,8 @@ static struct pl_scan *scan_create(int form, const struct pl_scan_options *optio
     scan->max_bytes = options->max_bytes != 0 ? options->max_bytes : PL_SCAN_BYTES;
     pl_parse_init(&scan->parse, options->max_depth != 0 ? options->max_depth : PL_SCAN_DEPTH,
                   !options->keep_managed_fields);
-    pl_enc_init(&scan->doc, options->refuse_duplicates);
-    pl_enc_init(&scan->list, options->refuse_duplicates);
+    pl_enc_init(&scan->doc, options->pool, options->refuse_duplicates);
+    pl_enc_init(&scan->list, NULL, options->refuse_duplicates);
     pl_err_clear(&scan->err);
     return scan;
 }
@@ -400,6 +400,8 @@ int pl_scan_feed(struct pl_scan *scan, struct pl_slice chunk, struct pl_err *err
         scan_slice(scan, pl_slice(chunk.ptr, len), false);
         chunk = pl_slice(chunk.ptr + len, chunk.len - len);
     }
+    if (scan->in_value && scan->value_is_doc)
+        pl_enc_pause(&scan->doc);
     if (scan->bytes.len == 0 && scan->bytes.cap > KEEP_BUFFER)
         pl_buf_deinit(&scan->bytes);
     return result(scan, err);

@@ -170,6 +170,7 @@ static inline const uint8_t *tape_skip(const uint8_t *at)
 /* A container, taken apart. */
 struct tape_box {
     const uint8_t *first; /* child */
+    uint32_t values_len;  /* of all children */
     const uint8_t *index; /* NULL below TAPE_BIG */
     const uint8_t *shape; /* objects */
     const uint8_t *key;   /* objects: the first */

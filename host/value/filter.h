@@ -1,0 +1,37 @@
+/* Which values were seen before, by which object: the pool shares a value when a second,
+ * different object holds it, so what is unique to one never enters the pool, however
+ * often that object is updated. Lossy by design: forgetting costs a little
+ * sharing, a false sight a little memory. Only host/value includes this. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct filter {
+    uint32_t *entries; /* reserved for the largest size; 20 bits of hash, 12 of owner; 0: none */
+    unsigned bits;     /* 2^bits entries are in use */
+    uint32_t moved;    /* growing to 2^(bits + 1): entries before this one have moved */
+    bool is_growing;
+};
+
+enum {
+    FILTER_OWNER_UNKNOWN = 0,
+    FILTER_OWNERS = 4094, /* owners are 1 to FILTER_OWNERS */
+};
+
+void pl_filter_init(struct filter *filter);
+void pl_filter_deinit(struct filter *filter);
+/* True when a different owner has shown this value; remembers this one otherwise. */
+bool pl_filter_saw(struct filter *filter, uint64_t hash, uint32_t owner);
+/* True when two owners are known to have shown it; for whoever has no owner yet. */
+bool pl_filter_is_shared(struct filter *filter, uint64_t hash);
+/* As pl_filter_saw, for a value that was already stored unshared: its next sight shares. */
+void pl_filter_note(struct filter *filter, uint64_t hash, uint32_t owner);
+/* Fits the size to the number of documents. */
+void pl_filter_fit(struct filter *filter, size_t documents);
+
+static inline size_t filter_bytes(const struct filter *filter)
+{
+    return sizeof(uint32_t) << (filter->bits + filter->is_growing);
+}

@@ -1,0 +1,58 @@
+/* Memory in size classes inside one reserved stretch of addresses, for very many small
+ * blocks that never move. Only host/value includes this. One thread.
+ *
+ * Blocks of a class share spans of 64 KiB. Pages in which no block is left are given
+ * back to the system by pl_slab_release; nothing else gives memory back. Blocks
+ * larger than SLAB_SMALL have spans of their own. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    SLAB_GRANULE = 16, /* every block starts at a multiple of it */
+    SLAB_SPAN = 64 << 10,
+    SLAB_SMALL = 16 << 10,
+    SLAB_CLASSES = 104,
+    SLAB_NONE = -1,
+};
+
+struct slab_span;
+struct slab_run;
+
+struct slab_class {
+    int32_t open;         /* first of the spans with room, or SLAB_NONE */
+    uint32_t spans, live; /* spans and blocks of this class */
+};
+
+struct slab {
+    uint8_t *base;
+    size_t reserved;
+    struct slab_span *spans; /* one a span of the stretch; reserved like it */
+    int32_t used;            /* spans from here on were never used */
+    struct slab_class classes[SLAB_CLASSES];
+    struct slab_run *runs; /* owned: free spans, by address, no two adjacent */
+    size_t run_count, run_cap;
+    size_t live_bytes;  /* of blocks, rounded up to their class */
+    size_t freed_bytes; /* since the last sweep began */
+    int32_t sweep;      /* next span to look at, SLAB_NONE between sweeps */
+};
+
+/* Reserves up to `bytes` of addresses: less where the system refuses so many. */
+void pl_slab_init(struct slab *slab, size_t bytes);
+void pl_slab_deinit(struct slab *slab);
+/* NULL when the stretch is used up. The first block ever is at base. */
+void *pl_slab_alloc(struct slab *slab, size_t size);
+void pl_slab_free(struct slab *slab, void *block, size_t size);
+
+/* Gives back free pages, a bounded number a call. Does nothing while little was freed. */
+void pl_slab_release(struct slab *slab);
+/* True when copying this block and freeing it would help to empty its span: its class
+ * has far more spans than its blocks need. New blocks no longer go there. */
+bool pl_slab_drain(struct slab *slab, const void *block, size_t size);
+
+static inline bool slab_holds(const struct slab *slab, const void *block)
+{
+    return (size_t)((const uint8_t *)block - slab->base) < slab->reserved;
+}
