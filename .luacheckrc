@@ -1,3 +1,3 @@
 std = "luajit"
 max_line_length = 100
-files["spec"] = { std = "+busted" }
+files["spec"] = { std = "luajit+busted", max_line_length = 120 }

@@ -75,7 +75,7 @@ perilune.controller("from-" .. perilune.config.name):For("v1/Pod"):Reconcile(fun
     assert.equal(0, code, err)
     assert(out:find("from-file", 1, true), out)
     local bad = e2e.write_file(e2e.folder() .. "/bad.yaml", "flags:\n  lane: 2\n")
-    code, _, err = e2e.run("check", "--config", bad, script)
+    code, out, err = e2e.run("check", "--config", bad, script)
     assert.equal(1, code)
     assert(err:find("did you mean --lanes", 1, true), err)
   end)
