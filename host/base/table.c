@@ -43,22 +43,41 @@ static void place(struct pl_table *table, struct pl_keyed *node, uint32_t hash)
     table->hashes[i] = hash;
 }
 
+static struct pl_table with_cap(const struct pl_table *table, size_t cap)
+{
+    struct pl_table copy = *table;
+    copy.nodes = pl_calloc(cap, sizeof(*copy.nodes));
+    copy.hashes = pl_reallocarray(NULL, cap, sizeof(*copy.hashes));
+    copy.cap = cap;
+    for (size_t i = 0; i < table->cap; i++)
+        if (table->nodes[i] != NULL)
+            place(&copy, table->nodes[i], table->hashes[i]);
+    return copy;
+}
+
 static void resize(struct pl_table *table, size_t cap)
 {
     struct pl_table old = *table;
-    table->nodes = pl_calloc(cap, sizeof(*table->nodes));
-    table->hashes = pl_reallocarray(NULL, cap, sizeof(*table->hashes));
-    table->cap = cap;
-    for (size_t i = 0; i < old.cap; i++)
-        if (old.nodes[i] != NULL)
-            place(table, old.nodes[i], old.hashes[i]);
-    pl_free(old.nodes);
-    pl_free(old.hashes);
+    *table = with_cap(&old, cap);
+    pl_table_deinit(&old);
+}
+
+bool pl_table_wants_room(const struct pl_table *table, size_t more)
+{
+    return (table->count + more) * 4 > table->cap * 3;
+}
+
+struct pl_table pl_table_bigger(const struct pl_table *table, size_t more)
+{
+    size_t cap = table->cap ? table->cap : 8;
+    while ((table->count + more) * 4 > cap * 3)
+        cap *= 2;
+    return with_cap(table, cap);
 }
 
 void pl_table_insert(struct pl_table *table, struct pl_keyed *node, size_t len, uint32_t hash)
 {
-    if ((table->count + 1) * 4 > table->cap * 3)
+    if (pl_table_wants_room(table, 1))
         resize(table, table->cap ? table->cap * 2 : 8);
     node->hash = hash;
     node->len = (uint32_t)len;

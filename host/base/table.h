@@ -37,6 +37,11 @@ void pl_table_insert(struct pl_table *table, struct pl_keyed *node, size_t len, 
 /* The node must be in the table. */
 void pl_table_remove(struct pl_table *table, struct pl_keyed *node);
 
+/* For an owner whose readers hold a lock: whether `more` insertions would move the arrays, and
+ * the same nodes in arrays with room for them, to be made before the lock is taken. */
+bool pl_table_wants_room(const struct pl_table *table, size_t more);
+struct pl_table pl_table_bigger(const struct pl_table *table, size_t more);
+
 static inline struct pl_slice pl_table_key(const struct pl_table *table,
                                            const struct pl_keyed *node)
 {

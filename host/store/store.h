@@ -12,14 +12,21 @@
 struct pl_store;
 
 /* The values under which an object is found; called by the writer, outside the
- * lock. Adds each with pl_values_add. A non-zero return (with err) leaves the object out of
- * this index and is counted (pl_store_index_errors): a script's mistake must not
- * end the host, which is where this differs from rule 30. */
+ * lock. Adds each with pl_values_add. A non-zero return (with err) or more than
+ * PL_VALUES_MAX values leave the object out of this index and are counted
+ * (pl_store_index_errors): a script's mistake must not end the host, which is where
+ * this differs from rule 30. */
 struct pl_values {
     struct pl_buf text; /* private */
-    size_t count;
+    size_t count;       /* each value once */
+    bool over;          /* there were more than PL_VALUES_MAX */
 };
+#define PL_VALUES_MAX 1024
 void pl_values_add(struct pl_values *values, struct pl_slice value);
+void pl_values_clear(struct pl_values *values);
+void pl_values_deinit(struct pl_values *values);
+/* Visits them in order; start with *at = 0. False at the end. */
+bool pl_values_next(const struct pl_values *values, size_t *at, struct pl_slice *value);
 
 struct pl_index_ops {
     int (*values)(void *arg, struct pl_node object, struct pl_values *out, struct pl_err *err);
@@ -36,7 +43,8 @@ void pl_store_destroy(struct pl_store *store);
 struct pl_doc *pl_store_put(struct pl_store *store, struct pl_slice key, struct pl_doc *doc);
 /* The removed document with its reference, or NULL. */
 struct pl_doc *pl_store_remove(struct pl_store *store, struct pl_slice key);
-/* Everything at once, under one lock: readers see the old or the new, never half. */
+/* Everything at once, under one lock: readers see the old or the new, never half. Of two items
+ * with one key the later counts. Values of indices computed elsewhere stay with keys that stay. */
 struct pl_store_item {
     struct pl_slice key;
     struct pl_doc *doc; /* borrowed */
@@ -67,7 +75,8 @@ int pl_store_by_index(struct pl_store *store, const char *index, struct pl_slice
                       struct pl_docs *out);
 bool pl_store_has_index(struct pl_store *store, const char *name);
 /* NULL-terminated texts the caller frees with pl_store_free_names: keys (sorted),
- * keys of an index value (sorted), values of an index that have keys (sorted). */
+ * keys of an index value (sorted), values of an index that have keys (sorted).
+ * NULL when there is no such index (34). */
 char **pl_store_keys(struct pl_store *store);
 char **pl_store_index_keys(struct pl_store *store, const char *index, struct pl_slice value);
 char **pl_store_index_values(struct pl_store *store, const char *index);

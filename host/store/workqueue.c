@@ -88,13 +88,13 @@ void pl_workqueue_destroy(struct pl_workqueue *q)
         return;
     size_t at = 0;
     struct pl_keyed *node;
+    pl_heap_deinit(&q->waiting);
     while ((node = pl_table_next(&q->entries, &at)) != NULL)
         pl_free(entry_of(node));
     struct pl_link *link;
     while ((link = pl_list_pop(&q->spares)) != NULL)
         pl_free(PL_CONTAINER_OF(link, struct entry, link));
     pl_table_deinit(&q->entries);
-    pl_heap_deinit(&q->waiting);
     for (size_t i = 0; i < q->level_count; i++)
         pl_free(q->levels[i]);
     pl_free(q->levels);

@@ -1,0 +1,95 @@
+/* The store's inner parts, for the files of this folder alone.
+ *
+ * Readers look at buckets; postings (the way back from an entry to its buckets) are the
+ * writer's alone, so that it may change them without the lock. */
+#pragma once
+
+#include "base/table.h"
+#include "store/store.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct pl_bucket;
+
+struct pl_posting {
+    struct pl_bucket *bucket;
+    uint32_t at; /* place in the bucket */
+};
+
+/* One stored object. */
+struct pl_entry {
+    struct pl_keyed node; /* in the store's table, by key */
+    uint32_t posting_count;
+    struct pl_posting *postings; /* owned; grouped by slot */
+    struct pl_doc *doc;          /* counted */
+    char key[];
+};
+
+/* The entries under one value of one index; never empty (32). */
+struct pl_bucket {
+    struct pl_keyed node; /* in its index's table, by value */
+    uint32_t slot;        /* of the index, in the store */
+    uint32_t count, cap;
+    union {
+        struct pl_entry *one;   /* cap 1: most values of most indices have a single entry */
+        struct pl_entry **many; /* owned array of borrowed entries */
+    } of;
+    char value[];
+};
+
+static inline struct pl_entry *const *pl_bucket_entries(const struct pl_bucket *bucket)
+{
+    return bucket->cap == 1 ? &bucket->of.one : bucket->of.many;
+}
+
+/* What an index is; its buckets are part of the content. */
+struct pl_index_def {
+    char *name; /* owned; NULL: the slot is free */
+    bool external;
+    struct pl_index_ops ops;
+    void *arg;
+};
+
+/* What readers see. */
+struct pl_content {
+    struct pl_table entries;
+    struct pl_table *buckets; /* owned, by slot */
+};
+
+/* The writer's notes on one slot during one change. */
+struct pl_plan {
+    bool changes;
+    struct pl_values values;
+};
+
+struct pl_store {
+    pthread_rwlock_t lock; /* of live, defs' names, slots and rv */
+    struct pl_content live;
+    struct pl_index_def *defs; /* owned, by slot */
+    size_t slots;
+    struct pl_buf rv;
+    struct pl_plan *plans; /* owned, by slot; the writer's alone */
+    _Atomic uint64_t index_errors;
+};
+
+/* ---- buckets: index.c ---- */
+
+void pl_buckets_init(struct pl_table *buckets);
+/* Frees the buckets; postings that point to them are the caller's to forget. */
+void pl_buckets_deinit(struct pl_table *buckets);
+struct pl_bucket *pl_buckets_find(const struct pl_table *buckets, struct pl_slice value);
+/* Puts the entry under a value it is not under yet. The posting is returned, for the entry to keep.
+ */
+struct pl_posting pl_buckets_add(struct pl_table *buckets, uint32_t slot, struct pl_slice value,
+                                 struct pl_entry *entry);
+/* Takes out the entry the posting belongs to; the posting is dead then. */
+void pl_buckets_remove(struct pl_table *buckets, struct pl_posting posting);
+
+/* ---- look-ups, under the lock or by the writer: store.c ---- */
+
+struct pl_entry *pl_content_find(const struct pl_content *content, struct pl_slice key);
+/* NULL at the end. */
+struct pl_entry *pl_content_next(const struct pl_content *content, size_t *at);
+/* The slot, or store->slots when there is no such index. */
+size_t pl_store_slot(const struct pl_store *store, const char *index);

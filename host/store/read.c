@@ -1,0 +1,216 @@
+/* What any thread may ask of a store. Memory that grows with the content is got before
+ * the lock is taken, and again when the content grew meanwhile. */
+#include "base/alloc.h"
+#include "store/impl.h"
+
+#include <stdlib.h>
+
+struct pl_doc *pl_store_get(struct pl_store *store, struct pl_slice key)
+{
+    pthread_rwlock_rdlock(&store->lock);
+    struct pl_entry *entry = pl_content_find(&store->live, key);
+    struct pl_doc *doc = entry ? pl_doc_ref(entry->doc) : NULL;
+    pthread_rwlock_unlock(&store->lock);
+    return doc;
+}
+
+size_t pl_store_count(struct pl_store *store)
+{
+    pthread_rwlock_rdlock(&store->lock);
+    size_t count = store->live.entries.count;
+    pthread_rwlock_unlock(&store->lock);
+    return count;
+}
+
+static bool has_room(const struct pl_docs *docs, size_t more)
+{
+    return docs->cap - docs->count >= more;
+}
+
+void pl_store_list(struct pl_store *store, struct pl_docs *out)
+{
+    pthread_rwlock_rdlock(&store->lock);
+    while (!has_room(out, store->live.entries.count)) {
+        size_t count = store->live.entries.count;
+        pthread_rwlock_unlock(&store->lock);
+        pl_docs_reserve(out, count);
+        pthread_rwlock_rdlock(&store->lock);
+    }
+    size_t at = 0;
+    struct pl_entry *entry;
+    while ((entry = pl_content_next(&store->live, &at)) != NULL)
+        pl_docs_add(out, pl_doc_ref(entry->doc));
+    pthread_rwlock_unlock(&store->lock);
+}
+
+/* 0 and the bucket, NULL when no entry has the value; ENOTFOUND without such an index. */
+static int find_bucket_locked(struct pl_store *store, const char *index, struct pl_slice value,
+                              struct pl_bucket **bucket)
+{
+    size_t slot = pl_store_slot(store, index);
+    if (slot == store->slots)
+        return PL_ENOTFOUND;
+    *bucket = pl_buckets_find(&store->live.buckets[slot], value);
+    return 0;
+}
+
+int pl_store_by_index(struct pl_store *store, const char *index, struct pl_slice value,
+                      struct pl_docs *out)
+{
+    struct pl_bucket *bucket = NULL;
+    pthread_rwlock_rdlock(&store->lock);
+    int rc = find_bucket_locked(store, index, value, &bucket);
+    while (bucket != NULL && !has_room(out, bucket->count)) {
+        size_t count = bucket->count;
+        pthread_rwlock_unlock(&store->lock);
+        pl_docs_reserve(out, count);
+        pthread_rwlock_rdlock(&store->lock);
+        bucket = NULL;
+        rc = find_bucket_locked(store, index, value, &bucket);
+    }
+    for (uint32_t i = 0; bucket != NULL && i < bucket->count; i++)
+        pl_docs_add(out, pl_doc_ref(pl_bucket_entries(bucket)[i]->doc));
+    pthread_rwlock_unlock(&store->lock);
+    return rc;
+}
+
+bool pl_store_has_index(struct pl_store *store, const char *name)
+{
+    pthread_rwlock_rdlock(&store->lock);
+    bool has = pl_store_slot(store, name) != store->slots;
+    pthread_rwlock_unlock(&store->lock);
+    return has;
+}
+
+/* ---- names ---- */
+
+/* Texts being collected: the pointers and behind them the bytes, in one piece of memory. */
+struct names {
+    char **pointers; /* owned */
+    size_t count, max_count;
+    size_t bytes, max_bytes;
+};
+
+static void add_name(struct names *names, struct pl_slice name)
+{
+    if (names->count < names->max_count && names->bytes + name.len + 1 <= names->max_bytes) {
+        char *text = (char *)(names->pointers + names->max_count + 1) + names->bytes;
+        memcpy(text, name.ptr, name.len);
+        text[name.len] = '\0';
+        names->pointers[names->count] = text;
+    }
+    names->count++;
+    names->bytes += name.len + 1;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Whose names, and the visit under the lock; false when there is no such index. */
+struct question {
+    bool (*visit_locked)(struct pl_store *store, const struct question *question,
+                         struct names *names);
+    const char *index;
+    struct pl_slice value;
+};
+
+/* Visits once to measure and once to copy; more often when the content grew in between. */
+static char **collect_names(struct pl_store *store, const struct question *question)
+{
+    struct names names = {0};
+    for (;;) {
+        names.count = names.bytes = 0;
+        pthread_rwlock_rdlock(&store->lock);
+        bool known = question->visit_locked(store, question, &names);
+        pthread_rwlock_unlock(&store->lock);
+        if (!known) {
+            pl_free(names.pointers);
+            return NULL;
+        }
+        if (names.pointers != NULL && names.count <= names.max_count &&
+            names.bytes <= names.max_bytes)
+            break;
+        pl_free(names.pointers);
+        names.max_count = names.count;
+        names.max_bytes = names.bytes;
+        names.pointers = pl_malloc((names.count + 1) * sizeof(char *) + names.bytes);
+    }
+    names.pointers[names.count] = NULL;
+    qsort(names.pointers, names.count, sizeof(char *), compare_names);
+    return names.pointers;
+}
+
+static struct pl_slice key_of(const struct pl_entry *entry)
+{
+    return pl_slice(entry->key, entry->node.len);
+}
+
+static bool visit_keys(struct pl_store *store, const struct question *question, struct names *names)
+{
+    PL_UNUSED(question);
+    size_t at = 0;
+    struct pl_entry *entry;
+    while ((entry = pl_content_next(&store->live, &at)) != NULL)
+        add_name(names, key_of(entry));
+    return true;
+}
+
+static bool visit_index_keys(struct pl_store *store, const struct question *question,
+                             struct names *names)
+{
+    struct pl_bucket *bucket = NULL;
+    if (find_bucket_locked(store, question->index, question->value, &bucket) != 0)
+        return false;
+    for (uint32_t i = 0; bucket != NULL && i < bucket->count; i++)
+        add_name(names, key_of(pl_bucket_entries(bucket)[i]));
+    return true;
+}
+
+static bool visit_values(struct pl_store *store, const struct question *question,
+                         struct names *names)
+{
+    size_t slot = pl_store_slot(store, question->index), at = 0;
+    if (slot == store->slots)
+        return false;
+    struct pl_table *buckets = &store->live.buckets[slot];
+    struct pl_keyed *node;
+    while ((node = pl_table_next(buckets, &at)) != NULL)
+        add_name(names, pl_table_key(buckets, node));
+    return true;
+}
+
+char **pl_store_keys(struct pl_store *store)
+{
+    return collect_names(store, &(struct question){.visit_locked = visit_keys});
+}
+
+char **pl_store_index_keys(struct pl_store *store, const char *index, struct pl_slice value)
+{
+    return collect_names(
+        store,
+        &(struct question){.visit_locked = visit_index_keys, .index = index, .value = value});
+}
+
+char **pl_store_index_values(struct pl_store *store, const char *index)
+{
+    return collect_names(store, &(struct question){.visit_locked = visit_values, .index = index});
+}
+
+void pl_store_free_names(char **names)
+{
+    pl_free(names);
+}
+
+void pl_store_rv(struct pl_store *store, struct pl_buf *out)
+{
+    pthread_rwlock_rdlock(&store->lock);
+    pl_buf_add_slice(out, pl_buf_slice(&store->rv));
+    pthread_rwlock_unlock(&store->lock);
+}
+
+uint64_t pl_store_index_errors(struct pl_store *store)
+{
+    return atomic_load_explicit(&store->index_errors, memory_order_relaxed);
+}

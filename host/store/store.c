@@ -1,0 +1,457 @@
+#include "store/store.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "store/impl.h"
+
+/* ---- the lock: taken by the writer only for what readers see ---- */
+
+static void lock_for_writing(struct pl_store *store, const struct pl_content *content)
+{
+    if (content == &store->live)
+        pthread_rwlock_wrlock(&store->lock);
+}
+
+static void unlock_for_writing(struct pl_store *store, const struct pl_content *content)
+{
+    if (content == &store->live)
+        pthread_rwlock_unlock(&store->lock);
+}
+
+/* Grows a table outside the lock, so that no reader waits while many nodes are placed anew. */
+static void make_room(struct pl_store *store, const struct pl_content *content,
+                      struct pl_table *table, size_t more)
+{
+    if (!pl_table_wants_room(table, more))
+        return;
+    struct pl_table bigger = pl_table_bigger(table, more);
+    lock_for_writing(store, content);
+    struct pl_table old = *table;
+    *table = bigger;
+    unlock_for_writing(store, content);
+    pl_table_deinit(&old);
+}
+
+/* ---- content ---- */
+
+static struct pl_entry *entry_of(struct pl_keyed *node)
+{
+    return PL_CONTAINER_OF(node, struct pl_entry, node);
+}
+
+struct pl_entry *pl_content_find(const struct pl_content *content, struct pl_slice key)
+{
+    struct pl_keyed *node =
+        pl_table_find(&content->entries, key, pl_table_hash(&content->entries, key));
+    return node ? entry_of(node) : NULL;
+}
+
+struct pl_entry *pl_content_next(const struct pl_content *content, size_t *at)
+{
+    struct pl_keyed *node = pl_table_next(&content->entries, at);
+    return node ? entry_of(node) : NULL;
+}
+
+static void init_content(struct pl_content *content, size_t slots)
+{
+    pl_table_init(&content->entries, offsetof(struct pl_entry, key));
+    content->buckets = pl_calloc(slots, sizeof(struct pl_table));
+    for (size_t i = 0; i < slots; i++)
+        pl_buckets_init(&content->buckets[i]);
+}
+
+static void free_entry(struct pl_entry *entry)
+{
+    pl_free(entry->postings);
+    pl_free(entry);
+}
+
+static void deinit_content(struct pl_content *content, size_t slots)
+{
+    size_t at = 0;
+    struct pl_entry *entry;
+    while ((entry = pl_content_next(content, &at)) != NULL) {
+        pl_doc_unref(entry->doc);
+        free_entry(entry);
+    }
+    pl_table_deinit(&content->entries);
+    for (size_t i = 0; i < slots; i++)
+        pl_buckets_deinit(&content->buckets[i]);
+    pl_free(content->buckets);
+}
+
+struct pl_store *pl_store_create(void)
+{
+    struct pl_store *store = PL_NEW(struct pl_store);
+    /* Readers come all the time; the one writer must not wait for a gap between them. */
+    pthread_rwlockattr_t attr;
+    pthread_rwlockattr_init(&attr);
+    pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(&store->lock, &attr);
+    pthread_rwlockattr_destroy(&attr);
+    init_content(&store->live, 0);
+    return store;
+}
+
+static void free_def(struct pl_index_def *def)
+{
+    if (def->name != NULL && !def->external && def->ops.destroy != NULL)
+        def->ops.destroy(def->arg);
+    pl_free(def->name);
+    *def = (struct pl_index_def){0};
+}
+
+void pl_store_destroy(struct pl_store *store)
+{
+    if (store == NULL)
+        return;
+    deinit_content(&store->live, store->slots);
+    for (size_t i = 0; i < store->slots; i++) {
+        free_def(&store->defs[i]);
+        pl_values_deinit(&store->plans[i].values);
+    }
+    pl_free(store->defs);
+    pl_free(store->plans);
+    pl_buf_deinit(&store->rv);
+    pthread_rwlock_destroy(&store->lock);
+    pl_free(store);
+}
+
+/* ---- planning a change: the writer, outside the lock ---- */
+
+static void compute(struct pl_store *store, size_t slot, struct pl_doc *doc,
+                    struct pl_values *values)
+{
+    const struct pl_index_def *def = &store->defs[slot];
+    pl_values_clear(values);
+    if (def->ops.values(def->arg, pl_doc_root(doc), values, NULL) == 0 && !values->over)
+        return;
+    pl_values_clear(values);
+    atomic_fetch_add_explicit(&store->index_errors, 1, memory_order_relaxed);
+}
+
+/* Does the entry stand under exactly these values already? (31) */
+static bool has_values(const struct pl_entry *entry, size_t slot, const struct pl_values *values)
+{
+    size_t at = 0;
+    struct pl_slice value;
+    for (uint32_t i = 0; i < entry->posting_count; i++) {
+        const struct pl_bucket *bucket = entry->postings[i].bucket;
+        if (bucket->slot != slot)
+            continue;
+        if (!pl_values_next(values, &at, &value) ||
+            !pl_slice_eq(value, pl_slice(bucket->value, bucket->node.len)))
+            return false;
+    }
+    return !pl_values_next(values, &at, &value);
+}
+
+/* entry: what is stored now, NULL for a new one. */
+static bool plan_put(struct pl_store *store, const struct pl_entry *entry, struct pl_doc *doc)
+{
+    bool any = false;
+    for (size_t i = 0; i < store->slots; i++) {
+        struct pl_plan *plan = &store->plans[i];
+        plan->changes = false;
+        if (store->defs[i].name == NULL || store->defs[i].external)
+            continue;
+        compute(store, i, doc, &plan->values);
+        plan->changes =
+            entry == NULL ? plan->values.count > 0 : !has_values(entry, i, &plan->values);
+        any = any || plan->changes;
+    }
+    return any;
+}
+
+static size_t planned_postings(const struct pl_store *store, const struct pl_entry *entry)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < store->slots; i++)
+        if (store->plans[i].changes)
+            count += store->plans[i].values.count;
+    for (uint32_t i = 0; i < entry->posting_count; i++)
+        count += !store->plans[entry->postings[i].bucket->slot].changes;
+    return count;
+}
+
+static void make_room_for_plan(struct pl_store *store, struct pl_content *content)
+{
+    for (size_t i = 0; i < store->slots; i++)
+        if (store->plans[i].changes)
+            make_room(store, content, &content->buckets[i], store->plans[i].values.count);
+}
+
+/* ---- carrying it out: under the lock ---- */
+
+/* Moves the entry to its planned values; fills `postings`, which has room for them, and
+ * returns how many there are. */
+static uint32_t repost_locked(struct pl_store *store, struct pl_content *content,
+                              struct pl_entry *entry, struct pl_posting *postings)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < entry->posting_count; i++)
+        if (store->plans[entry->postings[i].bucket->slot].changes)
+            pl_buckets_remove(&content->buckets[entry->postings[i].bucket->slot],
+                              entry->postings[i]);
+        else
+            postings[count++] = entry->postings[i];
+    for (size_t i = 0; i < store->slots; i++) {
+        if (!store->plans[i].changes)
+            continue;
+        size_t at = 0;
+        struct pl_slice value;
+        while (pl_values_next(&store->plans[i].values, &at, &value))
+            postings[count++] = pl_buckets_add(&content->buckets[i], (uint32_t)i, value, entry);
+    }
+    return count;
+}
+
+/* doc NULL: the stored one stays. Returns the document that was replaced. */
+static struct pl_doc *carry_out(struct pl_store *store, struct pl_content *content,
+                                struct pl_entry *entry, struct pl_doc *doc)
+{
+    size_t room = planned_postings(store, entry);
+    struct pl_posting *fresh = room ? pl_reallocarray(NULL, room, sizeof(struct pl_posting)) : NULL;
+    make_room_for_plan(store, content);
+    lock_for_writing(store, content);
+    uint32_t count = repost_locked(store, content, entry, fresh);
+    struct pl_doc *old = entry->doc;
+    if (doc != NULL)
+        entry->doc = doc;
+    unlock_for_writing(store, content);
+    PL_REQUIRE(count == room);
+    pl_free(entry->postings);
+    entry->postings = fresh;
+    entry->posting_count = count;
+    return doc != NULL ? old : NULL;
+}
+
+static struct pl_doc *replace_doc(struct pl_store *store, struct pl_content *content,
+                                  struct pl_entry *entry, struct pl_doc *doc)
+{
+    lock_for_writing(store, content);
+    struct pl_doc *old = entry->doc;
+    entry->doc = doc;
+    unlock_for_writing(store, content);
+    return old;
+}
+
+/* doc: a reference that the entry keeps. Returns the new entry, not yet under any value. */
+static struct pl_entry *insert(struct pl_store *store, struct pl_content *content,
+                               struct pl_slice key, struct pl_doc *doc)
+{
+    struct pl_entry *entry = pl_malloc(sizeof(*entry) + key.len + 1);
+    *entry = (struct pl_entry){.doc = doc};
+    memcpy(entry->key, key.ptr ? key.ptr : "", key.len);
+    entry->key[key.len] = '\0';
+    make_room(store, content, &content->entries, 1);
+    lock_for_writing(store, content);
+    pl_table_insert(&content->entries, &entry->node, key.len,
+                    pl_table_hash(&content->entries, key));
+    unlock_for_writing(store, content);
+    return entry;
+}
+
+static struct pl_doc *put(struct pl_store *store, struct pl_content *content, struct pl_slice key,
+                          struct pl_doc *doc)
+{
+    struct pl_entry *entry = pl_content_find(content, key);
+    bool changes = plan_put(store, entry, doc);
+    pl_doc_ref(doc);
+    if (entry != NULL && !changes)
+        return replace_doc(store, content, entry, doc);
+    if (entry != NULL)
+        return carry_out(store, content, entry, doc);
+    entry = insert(store, content, key, doc);
+    if (changes)
+        carry_out(store, content, entry, NULL);
+    return NULL;
+}
+
+/* ---- the writer's calls ---- */
+
+struct pl_doc *pl_store_put(struct pl_store *store, struct pl_slice key, struct pl_doc *doc)
+{
+    return put(store, &store->live, key, doc);
+}
+
+struct pl_doc *pl_store_remove(struct pl_store *store, struct pl_slice key)
+{
+    struct pl_entry *entry = pl_content_find(&store->live, key);
+    if (entry == NULL)
+        return NULL;
+    pthread_rwlock_wrlock(&store->lock);
+    for (uint32_t i = 0; i < entry->posting_count; i++)
+        pl_buckets_remove(&store->live.buckets[entry->postings[i].bucket->slot],
+                          entry->postings[i]);
+    pl_table_remove(&store->live.entries, &entry->node);
+    pthread_rwlock_unlock(&store->lock);
+    struct pl_doc *doc = entry->doc;
+    free_entry(entry);
+    return doc;
+}
+
+/* Plans that the values of external indices stay as they are in `old`. */
+static void plan_to_keep(struct pl_store *store, const struct pl_entry *old)
+{
+    for (size_t i = 0; i < store->slots; i++) {
+        store->plans[i].changes = store->defs[i].name != NULL && store->defs[i].external;
+        pl_values_clear(&store->plans[i].values);
+    }
+    for (uint32_t i = 0; i < old->posting_count; i++) {
+        const struct pl_bucket *bucket = old->postings[i].bucket;
+        if (store->plans[bucket->slot].changes)
+            pl_values_add(&store->plans[bucket->slot].values,
+                          pl_slice(bucket->value, bucket->node.len));
+    }
+}
+
+void pl_store_replace(struct pl_store *store, const struct pl_store_item *items, size_t count)
+{
+    struct pl_content next;
+    init_content(&next, store->slots);
+    for (size_t i = 0; i < count; i++) {
+        pl_doc_unref(put(store, &next, items[i].key, items[i].doc));
+        const struct pl_entry *old = pl_content_find(&store->live, items[i].key);
+        if (old == NULL || old->posting_count == 0)
+            continue;
+        plan_to_keep(store, old);
+        carry_out(store, &next, pl_content_find(&next, items[i].key), NULL);
+    }
+    pthread_rwlock_wrlock(&store->lock);
+    struct pl_content gone = store->live;
+    store->live = next;
+    pthread_rwlock_unlock(&store->lock);
+    deinit_content(&gone, store->slots);
+}
+
+void pl_store_set_rv(struct pl_store *store, struct pl_slice rv)
+{
+    pthread_rwlock_wrlock(&store->lock);
+    pl_buf_clear(&store->rv);
+    pl_buf_add_slice(&store->rv, rv);
+    pthread_rwlock_unlock(&store->lock);
+}
+
+/* ---- indices ---- */
+
+size_t pl_store_slot(const struct pl_store *store, const char *name)
+{
+    size_t i = 0;
+    while (i < store->slots &&
+           (store->defs[i].name == NULL || strcmp(store->defs[i].name, name) != 0))
+        i++;
+    return i;
+}
+
+static size_t free_slot(struct pl_store *store)
+{
+    for (size_t i = 0; i < store->slots; i++)
+        if (store->defs[i].name == NULL)
+            return i;
+    size_t slots = store->slots + 1;
+    struct pl_table *buckets = pl_calloc(slots, sizeof(*buckets));
+    struct pl_index_def *defs = pl_calloc(slots, sizeof(*defs));
+    store->plans = pl_reallocarray(store->plans, slots, sizeof(*store->plans));
+    store->plans[slots - 1] = (struct pl_plan){0};
+    memcpy(buckets, store->live.buckets, store->slots * sizeof(*buckets));
+    if (store->slots > 0)
+        memcpy(defs, store->defs, store->slots * sizeof(*defs));
+    pl_buckets_init(&buckets[slots - 1]);
+    pthread_rwlock_wrlock(&store->lock);
+    struct pl_table *old_buckets = store->live.buckets;
+    struct pl_index_def *old_defs = store->defs;
+    store->live.buckets = buckets;
+    store->defs = defs;
+    store->slots = slots;
+    pthread_rwlock_unlock(&store->lock);
+    pl_free(old_buckets);
+    pl_free(old_defs);
+    return slots - 1;
+}
+
+/* Indexes what is stored, in a table that no reader sees yet. */
+static void index_entry(struct pl_store *store, size_t slot, struct pl_entry *entry,
+                        struct pl_table *buckets)
+{
+    struct pl_values *values = &store->plans[slot].values;
+    compute(store, slot, entry->doc, values);
+    if (values->count == 0)
+        return;
+    entry->postings = pl_reallocarray(entry->postings, entry->posting_count + values->count,
+                                      sizeof(struct pl_posting));
+    size_t at = 0;
+    struct pl_slice value;
+    while (pl_values_next(values, &at, &value)) {
+        struct pl_posting posting = pl_buckets_add(buckets, (uint32_t)slot, value, entry);
+        entry->postings[entry->posting_count++] = posting;
+    }
+}
+
+int pl_store_add_index(struct pl_store *store, const char *name, const struct pl_index_ops *ops,
+                       void *arg, struct pl_err *err)
+{
+    if (pl_store_has_index(store, name))
+        return pl_err_set(err, PL_EEXIST, "there is an index named \"%s\" already", name);
+    size_t slot = free_slot(store);
+    struct pl_table buckets;
+    pl_buckets_init(&buckets);
+    struct pl_index_def *def = &store->defs[slot];
+    def->external = ops == NULL;
+    def->ops = ops ? *ops : (struct pl_index_ops){0};
+    def->arg = arg;
+    size_t at = 0;
+    struct pl_entry *entry;
+    while (ops != NULL && (entry = pl_content_next(&store->live, &at)) != NULL)
+        index_entry(store, slot, entry, &buckets);
+    char *own_name = pl_strdup(name);
+    pthread_rwlock_wrlock(&store->lock);
+    store->live.buckets[slot] = buckets;
+    def->name = own_name;
+    pthread_rwlock_unlock(&store->lock);
+    return 0;
+}
+
+static void forget_postings(struct pl_entry *entry, size_t slot)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < entry->posting_count; i++)
+        if (entry->postings[i].bucket->slot != slot)
+            entry->postings[kept++] = entry->postings[i];
+    entry->posting_count = kept;
+}
+
+void pl_store_drop_index(struct pl_store *store, const char *name)
+{
+    size_t slot = pl_store_slot(store, name), at = 0;
+    if (slot == store->slots)
+        return;
+    pthread_rwlock_wrlock(&store->lock);
+    struct pl_index_def gone = store->defs[slot];
+    struct pl_table buckets = store->live.buckets[slot];
+    store->defs[slot] = (struct pl_index_def){0};
+    pl_buckets_init(&store->live.buckets[slot]);
+    pthread_rwlock_unlock(&store->lock);
+    struct pl_entry *entry;
+    while ((entry = pl_content_next(&store->live, &at)) != NULL)
+        forget_postings(entry, slot);
+    pl_buckets_deinit(&buckets);
+    free_def(&gone);
+}
+
+void pl_store_set_values(struct pl_store *store, const char *index, struct pl_slice key,
+                         const struct pl_values *values)
+{
+    size_t slot = pl_store_slot(store, index), at = 0;
+    struct pl_entry *entry = pl_content_find(&store->live, key);
+    if (slot == store->slots || !store->defs[slot].external || entry == NULL ||
+        has_values(entry, slot, values))
+        return;
+    for (size_t i = 0; i < store->slots; i++)
+        store->plans[i].changes = i == slot;
+    struct pl_slice value;
+    pl_values_clear(&store->plans[slot].values);
+    while (pl_values_next(values, &at, &value))
+        pl_values_add(&store->plans[slot].values, value);
+    carry_out(store, &store->live, entry, NULL);
+}

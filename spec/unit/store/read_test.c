@@ -1,0 +1,145 @@
+#include "store/store.h"
+
+#include "docs.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+TEST(list_appends_every_object_once)
+{
+    struct pl_store *store = pl_store_create();
+    struct pl_docs docs = {0};
+    for (int i = 0; i < 100; i++) {
+        char key[16];
+        snprintf(key, sizeof(key), "k%d", i);
+        put(store, key, i, "");
+    }
+    pl_store_list(store, &docs);
+    pl_store_list(store, &docs);
+    REQUIRE(docs.count == 200);
+    int sum = 0;
+    for (size_t i = 0; i < docs.count; i++)
+        sum += version_of(docs.items[i]);
+    CHECK_INT(sum, 2 * 4950);
+    pl_docs_deinit(&docs);
+    pl_store_destroy(store);
+}
+
+/* 33 */
+TEST(names_come_sorted_by_their_bytes)
+{
+    struct pl_store *store = pl_store_create();
+    pl_store_add_index(store, "tags", &tag_ops, NULL, NULL);
+    put(store, "b", 1, "z");
+    put(store, "B", 1, "a");
+    put(store, "a/b", 1, "z");
+    put(store, "a", 1, "z");
+    CHECK_STR(joined(pl_store_keys(store)), "B a a/b b");
+    CHECK_STR(keys_under(store, "tags", "z"), "a a/b b");
+    CHECK_STR(joined(pl_store_index_values(store, "tags")), "a z");
+    pl_store_destroy(store);
+}
+
+/* 34 */
+TEST(an_unknown_index_is_an_error_and_an_unknown_value_is_not)
+{
+    struct pl_store *store = pl_store_create();
+    struct pl_docs docs = {0};
+    pl_store_add_index(store, "tags", &tag_ops, NULL, NULL);
+    CHECK_INT(pl_store_by_index(store, "tags", pl_slice_z("x"), &docs), 0);
+    CHECK_INT(pl_store_by_index(store, "none", pl_slice_z("x"), &docs), PL_ENOTFOUND);
+    CHECK_INT(docs.count, 0);
+    CHECK(pl_store_index_keys(store, "none", pl_slice_z("x")) == NULL);
+    CHECK(pl_store_index_values(store, "none") == NULL);
+    CHECK_STR(keys_under(store, "tags", "x"), "");
+    pl_docs_deinit(&docs);
+    pl_store_destroy(store);
+}
+
+/* ---- readers on other threads ---- */
+
+enum { SHARED_KEYS = 64, WRITES = 3000, READERS = 3 };
+
+struct shared {
+    struct pl_store *store;
+    atomic_bool stop;
+    atomic_long reads;
+};
+
+/* Every object of one generation carries the same v; a reader must never see a mixture
+ * of generations in one list, because each generation is put by one replace. */
+static void check_list(struct pl_store *store)
+{
+    struct pl_docs docs = {0};
+    pl_store_list(store, &docs);
+    for (size_t i = 1; i < docs.count; i++)
+        if (version_of(docs.items[i]) != version_of(docs.items[0])) {
+            CHECK_INT(version_of(docs.items[i]), version_of(docs.items[0]));
+            break;
+        }
+    pl_docs_deinit(&docs);
+}
+
+static void *read_all_the_time(void *arg)
+{
+    struct shared *shared = arg;
+    for (int i = 0; !atomic_load(&shared->stop); i++) {
+        char key[16];
+        snprintf(key, sizeof(key), "k%d", i % SHARED_KEYS);
+        struct pl_doc *doc = pl_store_get(shared->store, pl_slice_z(key));
+        CHECK(doc == NULL || version_of(doc) >= 0);
+        pl_doc_unref(doc);
+        check_list(shared->store);
+        struct pl_docs docs = {0};
+        pl_store_by_index(shared->store, "tags", pl_slice_z("x"), &docs);
+        pl_docs_deinit(&docs);
+        pl_store_free_names(pl_store_keys(shared->store));
+        pl_store_free_names(pl_store_index_values(shared->store, "late"));
+        struct pl_buf rv = PL_BUF_INIT;
+        pl_store_rv(shared->store, &rv);
+        pl_buf_deinit(&rv);
+        atomic_fetch_add(&shared->reads, 1);
+    }
+    return NULL;
+}
+
+static void replace_all(struct pl_store *store, int generation)
+{
+    static char keys[SHARED_KEYS][16];
+    struct pl_store_item items[SHARED_KEYS];
+    size_t count = (size_t)(generation % SHARED_KEYS) + 1;
+    for (size_t i = 0; i < count; i++) {
+        snprintf(keys[i], sizeof(keys[i]), "k%d", (int)i);
+        items[i] =
+            (struct pl_store_item){pl_slice_z(keys[i]), tagged(generation, i % 2 ? "xy" : "xz")};
+    }
+    pl_store_replace(store, items, count);
+    for (size_t i = 0; i < count; i++)
+        pl_doc_unref(items[i].doc);
+}
+
+TEST(readers_on_other_threads_see_whole_states)
+{
+    struct shared shared = {.store = pl_store_create()};
+    pl_store_add_index(shared.store, "tags", &tag_ops, NULL, NULL);
+    pthread_t threads[READERS];
+    for (int i = 0; i < READERS; i++)
+        REQUIRE(pthread_create(&threads[i], NULL, read_all_the_time, &shared) == 0);
+    for (int i = 0; i < WRITES || atomic_load(&shared.reads) < READERS; i++) {
+        replace_all(shared.store, i);
+        /* Single changes that keep the generation, and indices that come and go. */
+        put(shared.store, "k0", i, i % 2 ? "xq" : "");
+        pl_doc_unref(pl_store_remove(shared.store, pl_slice_z("k1")));
+        pl_store_set_rv(shared.store, pl_slice_z(i % 2 ? "1" : "22"));
+        if (i % 8 == 0)
+            pl_store_add_index(shared.store, "late", &tag_ops, NULL, NULL);
+        if (i % 8 == 4)
+            pl_store_drop_index(shared.store, "late");
+    }
+    atomic_store(&shared.stop, true);
+    for (int i = 0; i < READERS; i++)
+        pthread_join(threads[i], NULL);
+    pl_store_destroy(shared.store);
+}
+
+TEST_MAIN()

@@ -1,0 +1,266 @@
+#include "store/store.h"
+
+#include "base/rand.h"
+#include "docs.h"
+
+TEST(an_empty_store_finds_nothing)
+{
+    struct pl_store *store = pl_store_create();
+    CHECK(pl_store_get(store, pl_slice_z("a")) == NULL);
+    CHECK(pl_store_remove(store, pl_slice_z("a")) == NULL);
+    CHECK_INT(pl_store_count(store), 0);
+    CHECK_STR(joined(pl_store_keys(store)), "");
+    pl_store_destroy(store);
+    pl_store_destroy(NULL);
+}
+
+TEST(put_and_remove_hand_back_what_was_there)
+{
+    struct pl_store *store = pl_store_create();
+    struct pl_doc *one = tagged(1, ""), *two = tagged(2, "");
+    CHECK(pl_store_put(store, pl_slice_z("ns/a"), one) == NULL);
+    struct pl_doc *old = pl_store_put(store, pl_slice_z("ns/a"), two);
+    CHECK(old == one);
+    pl_doc_unref(old);
+    CHECK_INT(pl_store_count(store), 1);
+    CHECK_INT(stored(store, "ns/a"), 2);
+    old = pl_store_remove(store, pl_slice_z("ns/a"));
+    CHECK(old == two);
+    pl_doc_unref(old);
+    CHECK_INT(pl_store_count(store), 0);
+    pl_doc_unref(one);
+    pl_doc_unref(two);
+    pl_store_destroy(store);
+}
+
+/* 39 */
+TEST(what_was_read_outlives_the_store)
+{
+    struct pl_store *store = pl_store_create();
+    put(store, "a", 5, "");
+    struct pl_doc *doc = pl_store_get(store, pl_slice_z("a"));
+    pl_store_destroy(store);
+    CHECK_INT(version_of(doc), 5);
+    pl_doc_unref(doc);
+}
+
+/* 31, 32 */
+TEST(index_sets_follow_overlapping_values)
+{
+    struct pl_store *store = pl_store_create();
+    CHECK_INT(pl_store_add_index(store, "tags", &tag_ops, NULL, NULL), 0);
+    put(store, "a", 1, "xy");
+    put(store, "b", 1, "yz");
+    CHECK_STR(keys_under(store, "tags", "y"), "a b");
+    put(store, "a", 2, "yw");
+    CHECK_STR(keys_under(store, "tags", "x"), "");
+    CHECK_STR(keys_under(store, "tags", "y"), "a b");
+    CHECK_STR(keys_under(store, "tags", "w"), "a");
+    CHECK_STR(joined(pl_store_index_values(store, "tags")), "w y z");
+    put(store, "a", 3, "");
+    pl_doc_unref(pl_store_remove(store, pl_slice_z("b")));
+    CHECK_STR(joined(pl_store_index_values(store, "tags")), "");
+    pl_store_destroy(store);
+}
+
+TEST(an_unchanged_value_leads_to_the_newest_object)
+{
+    struct pl_store *store = pl_store_create();
+    pl_store_add_index(store, "tags", &tag_ops, NULL, NULL);
+    put(store, "a", 1, "x");
+    put(store, "a", 2, "x");
+    struct pl_docs docs = {0};
+    CHECK_INT(pl_store_by_index(store, "tags", pl_slice_z("x"), &docs), 0);
+    REQUIRE(docs.count == 1);
+    CHECK_INT(version_of(docs.items[0]), 2);
+    pl_docs_deinit(&docs);
+    pl_store_destroy(store);
+}
+
+/* 35 */
+TEST(a_late_index_covers_what_is_there_and_what_comes)
+{
+    struct pl_store *store = pl_store_create();
+    int calls = 0;
+    put(store, "a", 1, "x");
+    put(store, "b", 1, "xy");
+    CHECK_INT(pl_store_add_index(store, "tags", &tag_ops, &calls, NULL), 0);
+    CHECK_INT(calls, 2);
+    CHECK_STR(keys_under(store, "tags", "x"), "a b");
+    put(store, "c", 1, "y");
+    CHECK_STR(keys_under(store, "tags", "y"), "b c");
+    struct pl_err err;
+    CHECK_INT(pl_store_add_index(store, "tags", &tag_ops, NULL, &err), PL_EEXIST);
+    CHECK(strstr(err.message, "tags") != NULL);
+    CHECK_STR(keys_under(store, "tags", "y"), "b c");
+    pl_store_destroy(store);
+}
+
+TEST(a_dropped_index_is_gone_and_its_name_free_again)
+{
+    struct pl_store *store = pl_store_create();
+    pl_store_add_index(store, "one", &tag_ops, NULL, NULL);
+    pl_store_add_index(store, "two", &tag_ops, NULL, NULL);
+    put(store, "a", 1, "x");
+    pl_store_drop_index(store, "one");
+    pl_store_drop_index(store, "one");
+    CHECK(!pl_store_has_index(store, "one") && pl_store_has_index(store, "two"));
+    CHECK_STR(keys_under(store, "two", "x"), "a");
+    put(store, "a", 2, "y");
+    CHECK_STR(keys_under(store, "two", "x"), "");
+    CHECK_INT(pl_store_add_index(store, "one", &tag_ops, NULL, NULL), 0);
+    CHECK_STR(keys_under(store, "one", "y"), "a");
+    pl_store_destroy(store);
+}
+
+static void count_destroy(void *arg)
+{
+    ++*(int *)arg;
+}
+
+TEST(an_index_owns_its_argument)
+{
+    const struct pl_index_ops ops = {tag_values, count_destroy};
+    struct pl_store *store = pl_store_create();
+    int one = 0, two = 0;
+    pl_store_add_index(store, "one", &ops, &one, NULL);
+    pl_store_add_index(store, "two", &ops, &two, NULL);
+    pl_store_drop_index(store, "one");
+    CHECK_INT(one, 1);
+    pl_store_destroy(store);
+    CHECK_INT(one, 1);
+    CHECK_INT(two, 1);
+}
+
+/* 30, choice: a failing function leaves the object out instead of ending the host. */
+TEST(a_refused_object_is_left_out_of_that_index_and_counted)
+{
+    struct pl_store *store = pl_store_create();
+    pl_store_add_index(store, "tags", &tag_ops, NULL, NULL);
+    put(store, "a", 1, "x");
+    put(store, "a", 2, "y!");
+    CHECK_INT(pl_store_index_errors(store), 1);
+    CHECK_INT(stored(store, "a"), 2);
+    CHECK_STR(joined(pl_store_index_values(store, "tags")), "");
+    put(store, "a", 3, "z");
+    CHECK_STR(keys_under(store, "tags", "z"), "a");
+    CHECK_INT(pl_store_index_errors(store), 1);
+    pl_store_destroy(store);
+}
+
+static void set_values(struct pl_store *store, const char *key, const char *text)
+{
+    struct pl_values values = {0};
+    for (; *text != '\0'; text++)
+        pl_values_add(&values, pl_slice(text, 1));
+    pl_store_set_values(store, "script", pl_slice_z(key), &values);
+    pl_values_deinit(&values);
+}
+
+TEST(values_computed_elsewhere_stay_until_the_next_ones)
+{
+    struct pl_store *store = pl_store_create();
+    pl_store_add_index(store, "script", NULL, NULL, NULL);
+    pl_store_add_index(store, "tags", &tag_ops, NULL, NULL);
+    put(store, "a", 1, "x");
+    set_values(store, "a", "pq");
+    set_values(store, "gone", "p");
+    put(store, "a", 2, "y");
+    CHECK_STR(keys_under(store, "script", "p"), "a");
+    set_values(store, "a", "q");
+    CHECK_STR(joined(pl_store_index_values(store, "script")), "q");
+    CHECK_STR(joined(pl_store_index_values(store, "tags")), "y");
+    pl_doc_unref(pl_store_remove(store, pl_slice_z("a")));
+    CHECK_STR(joined(pl_store_index_values(store, "script")), "");
+    pl_store_destroy(store);
+}
+
+TEST(only_an_index_computed_elsewhere_takes_values)
+{
+    struct pl_store *store = pl_store_create();
+    pl_store_add_index(store, "script", &tag_ops, NULL, NULL);
+    put(store, "a", 1, "x");
+    set_values(store, "a", "p");
+    CHECK_STR(joined(pl_store_index_values(store, "script")), "x");
+    pl_store_destroy(store);
+}
+
+/* 36 */
+TEST(replace_swaps_content_and_rebuilds_every_index)
+{
+    struct pl_store *store = pl_store_create();
+    pl_store_add_index(store, "script", NULL, NULL, NULL);
+    pl_store_add_index(store, "tags", &tag_ops, NULL, NULL);
+    put(store, "a", 1, "x");
+    put(store, "b", 1, "y");
+    set_values(store, "a", "p");
+    set_values(store, "b", "p");
+    struct pl_doc *b = tagged(2, "z"), *c = tagged(2, "z"), *c3 = tagged(3, "w");
+    pl_store_replace(
+        store,
+        (struct pl_store_item[]){{pl_slice_z("b"), b}, {pl_slice_z("c"), c}, {pl_slice_z("c"), c3}},
+        3);
+    pl_doc_unref(b);
+    pl_doc_unref(c);
+    pl_doc_unref(c3);
+    CHECK_STR(joined(pl_store_keys(store)), "b c");
+    CHECK_INT(stored(store, "c"), 3);
+    CHECK_STR(joined(pl_store_index_values(store, "tags")), "w z");
+    CHECK_STR(keys_under(store, "tags", "z"), "b");
+    CHECK_STR(keys_under(store, "script", "p"), "b");
+    put(store, "b", 4, "w");
+    CHECK_STR(keys_under(store, "tags", "w"), "b c");
+    pl_store_replace(store, NULL, 0);
+    CHECK_INT(pl_store_count(store), 0);
+    CHECK_STR(joined(pl_store_index_values(store, "tags")), "");
+    pl_store_destroy(store);
+}
+
+/* 37 */
+TEST(the_version_is_what_was_set_last)
+{
+    struct pl_store *store = pl_store_create();
+    struct pl_buf rv = PL_BUF_INIT;
+    pl_store_rv(store, &rv);
+    CHECK_STR(pl_buf_z(&rv), "");
+    pl_store_set_rv(store, pl_slice_z("120"));
+    pl_store_set_rv(store, pl_slice_z("99"));
+    pl_store_rv(store, &rv);
+    CHECK_STR(pl_buf_z(&rv), "99");
+    pl_buf_deinit(&rv);
+    pl_store_destroy(store);
+}
+
+/* Each index set must be exactly what a scan over the model says. */
+TEST(agrees_with_a_model_over_random_changes)
+{
+    enum { KEYS = 40, ROUNDS = 8000 };
+    static const char *const choices[] = {"", "a", "b", "ab", "ba", "abc", "cde", "e", "aab"};
+    const char *model[KEYS] = {0};
+    struct pl_rand rand;
+    pl_rand_seed(&rand, 30);
+    struct pl_store *store = pl_store_create();
+    pl_store_add_index(store, "tags", &tag_ops, NULL, NULL);
+    for (int round = 0; round < ROUNDS; round++) {
+        uint64_t draw = pl_rand_u64(&rand);
+        int i = (int)(draw % KEYS);
+        char key[16];
+        snprintf(key, sizeof(key), "k%02d", i);
+        if ((draw >> 32) % 3 == 0) {
+            pl_doc_unref(pl_store_remove(store, pl_slice_z(key)));
+            model[i] = NULL;
+        } else {
+            model[i] = choices[(draw >> 40) % PL_ARRAY_LEN(choices)];
+            put(store, key, round, model[i]);
+        }
+        char tag[2] = {(char)('a' + (draw >> 48) % 5), '\0'}, want[1024] = "";
+        for (int k = 0; k < KEYS; k++)
+            if (model[k] != NULL && strchr(model[k], tag[0]) != NULL)
+                snprintf(want + strlen(want), sizeof(want) - strlen(want), "%sk%02d",
+                         want[0] ? " " : "", k);
+        CHECK_STR(keys_under(store, "tags", tag), want);
+    }
+    pl_store_destroy(store);
+}
+
+TEST_MAIN()
