@@ -2,6 +2,7 @@
  * first-in order (semantics 1-16, with the later fixes 21, 24, 27). I/O thread. */
 #pragma once
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "value/doc.h"
 
@@ -22,17 +23,18 @@ struct pl_delta {
 };
 
 struct pl_deltas {
-    struct pl_slice key;    /* borrowed until pl_deltas_release */
+    struct pl_slice key;    /* borrowed until pl_deltafifo_done */
     struct pl_delta *items; /* oldest first */
     size_t count;
     bool initial; /* the first list was not yet worked off when this was taken (15) */
+    void *item;   /* private */
 };
 
 /* What is known already (usually the store): Replace finds deletions by it, Resync its objects. */
 struct pl_known_ops {
     /* A reference; NULL with 0: unknown; non-zero: the look-up failed (5). */
     int (*get)(void *arg, struct pl_slice key, struct pl_doc **doc);
-    /* NULL-terminated, freed with pl_store_free_names. */
+    /* NULL-terminated, as pl_store_keys gives them; freed with pl_store_free_names. */
     char **(*keys)(void *arg);
 };
 
@@ -51,7 +53,8 @@ struct pl_deltafifo_options {
 struct pl_deltafifo *pl_deltafifo_create(const struct pl_deltafifo_options *options);
 void pl_deltafifo_destroy(struct pl_deltafifo *fifo);
 
-/* Documents are borrowed; the queue takes references. */
+/* Documents are borrowed; the queue takes references. When an object has no key or is refused
+ * by the transformation nothing changes (16); a list is taken as a whole or not at all. */
 int pl_deltafifo_add(struct pl_deltafifo *fifo, struct pl_doc *doc, struct pl_err *err);
 int pl_deltafifo_update(struct pl_deltafifo *fifo, struct pl_doc *doc, struct pl_err *err);
 int pl_deltafifo_delete(struct pl_deltafifo *fifo, struct pl_doc *doc, struct pl_err *err);

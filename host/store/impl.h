@@ -4,7 +4,7 @@
  * writer's alone, so that it may change them without the lock. */
 #pragma once
 
-#include "base/table.h"
+#include "base/keyset.h"
 #include "store/store.h"
 
 #include <pthread.h>
@@ -53,8 +53,8 @@ struct pl_index_def {
 
 /* What readers see. */
 struct pl_content {
-    struct pl_table entries;
-    struct pl_table *buckets; /* owned, by slot */
+    struct pl_keyset entries;
+    struct pl_keyset *buckets; /* owned, by slot */
 };
 
 /* The writer's notes on one slot during one change. */
@@ -75,16 +75,16 @@ struct pl_store {
 
 /* ---- buckets: index.c ---- */
 
-void pl_buckets_init(struct pl_table *buckets);
+void pl_buckets_init(struct pl_keyset *buckets);
 /* Frees the buckets; postings that point to them are the caller's to forget. */
-void pl_buckets_deinit(struct pl_table *buckets);
-struct pl_bucket *pl_buckets_find(const struct pl_table *buckets, struct pl_slice value);
+void pl_buckets_deinit(struct pl_keyset *buckets);
+struct pl_bucket *pl_buckets_find(const struct pl_keyset *buckets, struct pl_slice value);
 /* Puts the entry under a value it is not under yet. The posting is returned, for the entry to keep.
  */
-struct pl_posting pl_buckets_add(struct pl_table *buckets, uint32_t slot, struct pl_slice value,
+struct pl_posting pl_buckets_add(struct pl_keyset *buckets, uint32_t slot, struct pl_slice value,
                                  struct pl_entry *entry);
 /* Takes out the entry the posting belongs to; the posting is dead then. */
-void pl_buckets_remove(struct pl_table *buckets, struct pl_posting posting);
+void pl_buckets_remove(struct pl_keyset *buckets, struct pl_posting posting);
 
 /* ---- look-ups, under the lock or by the writer: store.c ---- */
 

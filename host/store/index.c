@@ -8,9 +8,9 @@ static struct pl_bucket *bucket_of(struct pl_keyed *node)
     return PL_CONTAINER_OF(node, struct pl_bucket, node);
 }
 
-void pl_buckets_init(struct pl_table *buckets)
+void pl_buckets_init(struct pl_keyset *buckets)
 {
-    pl_table_init(buckets, offsetof(struct pl_bucket, value));
+    pl_keyset_init(buckets, offsetof(struct pl_bucket, value));
 }
 
 static void free_bucket(struct pl_bucket *bucket)
@@ -20,33 +20,33 @@ static void free_bucket(struct pl_bucket *bucket)
     pl_free(bucket);
 }
 
-void pl_buckets_deinit(struct pl_table *buckets)
+void pl_buckets_deinit(struct pl_keyset *buckets)
 {
     size_t at = 0;
     struct pl_keyed *node;
-    while ((node = pl_table_next(buckets, &at)) != NULL)
+    while ((node = pl_keyset_next(buckets, &at)) != NULL)
         free_bucket(bucket_of(node));
-    pl_table_deinit(buckets);
+    pl_keyset_deinit(buckets);
 }
 
-struct pl_bucket *pl_buckets_find(const struct pl_table *buckets, struct pl_slice value)
+struct pl_bucket *pl_buckets_find(const struct pl_keyset *buckets, struct pl_slice value)
 {
-    struct pl_keyed *node = pl_table_find(buckets, value, pl_table_hash(buckets, value));
+    struct pl_keyed *node = pl_keyset_find(buckets, value, pl_keyset_hash(buckets, value));
     return node ? bucket_of(node) : NULL;
 }
 
-static struct pl_bucket *find_or_make(struct pl_table *buckets, uint32_t slot,
+static struct pl_bucket *find_or_make(struct pl_keyset *buckets, uint32_t slot,
                                       struct pl_slice value)
 {
-    uint32_t hash = pl_table_hash(buckets, value);
-    struct pl_keyed *node = pl_table_find(buckets, value, hash);
+    uint32_t hash = pl_keyset_hash(buckets, value);
+    struct pl_keyed *node = pl_keyset_find(buckets, value, hash);
     if (node != NULL)
         return bucket_of(node);
     struct pl_bucket *bucket = pl_malloc(sizeof(*bucket) + value.len + 1);
     *bucket = (struct pl_bucket){.slot = slot, .cap = 1};
     memcpy(bucket->value, value.ptr ? value.ptr : "", value.len);
     bucket->value[value.len] = '\0';
-    pl_table_insert(buckets, &bucket->node, value.len, hash);
+    pl_keyset_insert(buckets, &bucket->node, value.len, hash);
     return bucket;
 }
 
@@ -67,7 +67,7 @@ static struct pl_entry **places(struct pl_bucket *bucket)
     return bucket->cap == 1 ? &bucket->of.one : bucket->of.many;
 }
 
-struct pl_posting pl_buckets_add(struct pl_table *buckets, uint32_t slot, struct pl_slice value,
+struct pl_posting pl_buckets_add(struct pl_keyset *buckets, uint32_t slot, struct pl_slice value,
                                  struct pl_entry *entry)
 {
     struct pl_bucket *bucket = find_or_make(buckets, slot, value);
@@ -89,13 +89,13 @@ static void tell_moved(struct pl_entry *entry, const struct pl_bucket *bucket, u
     PL_UNREACHABLE();
 }
 
-void pl_buckets_remove(struct pl_table *buckets, struct pl_posting posting)
+void pl_buckets_remove(struct pl_keyset *buckets, struct pl_posting posting)
 {
     struct pl_bucket *bucket = posting.bucket;
     struct pl_entry **entries = places(bucket);
     uint32_t last = --bucket->count;
     if (last == 0) {
-        pl_table_remove(buckets, &bucket->node);
+        pl_keyset_remove(buckets, &bucket->node);
         free_bucket(bucket);
         return;
     }

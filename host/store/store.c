@@ -20,16 +20,16 @@ static void unlock_for_writing(struct pl_store *store, const struct pl_content *
 
 /* Grows a table outside the lock, so that no reader waits while many nodes are placed anew. */
 static void make_room(struct pl_store *store, const struct pl_content *content,
-                      struct pl_table *table, size_t more)
+                      struct pl_keyset *table, size_t more)
 {
-    if (!pl_table_wants_room(table, more))
+    if (!pl_keyset_wants_room(table, more))
         return;
-    struct pl_table bigger = pl_table_bigger(table, more);
+    struct pl_keyset bigger = pl_keyset_bigger(table, more);
     lock_for_writing(store, content);
-    struct pl_table old = *table;
+    struct pl_keyset old = *table;
     *table = bigger;
     unlock_for_writing(store, content);
-    pl_table_deinit(&old);
+    pl_keyset_deinit(&old);
 }
 
 /* ---- content ---- */
@@ -42,20 +42,20 @@ static struct pl_entry *entry_of(struct pl_keyed *node)
 struct pl_entry *pl_content_find(const struct pl_content *content, struct pl_slice key)
 {
     struct pl_keyed *node =
-        pl_table_find(&content->entries, key, pl_table_hash(&content->entries, key));
+        pl_keyset_find(&content->entries, key, pl_keyset_hash(&content->entries, key));
     return node ? entry_of(node) : NULL;
 }
 
 struct pl_entry *pl_content_next(const struct pl_content *content, size_t *at)
 {
-    struct pl_keyed *node = pl_table_next(&content->entries, at);
+    struct pl_keyed *node = pl_keyset_next(&content->entries, at);
     return node ? entry_of(node) : NULL;
 }
 
 static void init_content(struct pl_content *content, size_t slots)
 {
-    pl_table_init(&content->entries, offsetof(struct pl_entry, key));
-    content->buckets = pl_calloc(slots, sizeof(struct pl_table));
+    pl_keyset_init(&content->entries, offsetof(struct pl_entry, key));
+    content->buckets = pl_calloc(slots, sizeof(struct pl_keyset));
     for (size_t i = 0; i < slots; i++)
         pl_buckets_init(&content->buckets[i]);
 }
@@ -74,7 +74,7 @@ static void deinit_content(struct pl_content *content, size_t slots)
         pl_doc_unref(entry->doc);
         free_entry(entry);
     }
-    pl_table_deinit(&content->entries);
+    pl_keyset_deinit(&content->entries);
     for (size_t i = 0; i < slots; i++)
         pl_buckets_deinit(&content->buckets[i]);
     pl_free(content->buckets);
@@ -246,8 +246,8 @@ static struct pl_entry *insert(struct pl_store *store, struct pl_content *conten
     entry->key[key.len] = '\0';
     make_room(store, content, &content->entries, 1);
     lock_for_writing(store, content);
-    pl_table_insert(&content->entries, &entry->node, key.len,
-                    pl_table_hash(&content->entries, key));
+    pl_keyset_insert(&content->entries, &entry->node, key.len,
+                     pl_keyset_hash(&content->entries, key));
     unlock_for_writing(store, content);
     return entry;
 }
@@ -284,7 +284,7 @@ struct pl_doc *pl_store_remove(struct pl_store *store, struct pl_slice key)
     for (uint32_t i = 0; i < entry->posting_count; i++)
         pl_buckets_remove(&store->live.buckets[entry->postings[i].bucket->slot],
                           entry->postings[i]);
-    pl_table_remove(&store->live.entries, &entry->node);
+    pl_keyset_remove(&store->live.entries, &entry->node);
     pthread_rwlock_unlock(&store->lock);
     struct pl_doc *doc = entry->doc;
     free_entry(entry);
@@ -350,7 +350,7 @@ static size_t free_slot(struct pl_store *store)
         if (store->defs[i].name == NULL)
             return i;
     size_t slots = store->slots + 1;
-    struct pl_table *buckets = pl_calloc(slots, sizeof(*buckets));
+    struct pl_keyset *buckets = pl_calloc(slots, sizeof(*buckets));
     struct pl_index_def *defs = pl_calloc(slots, sizeof(*defs));
     store->plans = pl_reallocarray(store->plans, slots, sizeof(*store->plans));
     store->plans[slots - 1] = (struct pl_plan){0};
@@ -359,7 +359,7 @@ static size_t free_slot(struct pl_store *store)
         memcpy(defs, store->defs, store->slots * sizeof(*defs));
     pl_buckets_init(&buckets[slots - 1]);
     pthread_rwlock_wrlock(&store->lock);
-    struct pl_table *old_buckets = store->live.buckets;
+    struct pl_keyset *old_buckets = store->live.buckets;
     struct pl_index_def *old_defs = store->defs;
     store->live.buckets = buckets;
     store->defs = defs;
@@ -372,7 +372,7 @@ static size_t free_slot(struct pl_store *store)
 
 /* Indexes what is stored, in a table that no reader sees yet. */
 static void index_entry(struct pl_store *store, size_t slot, struct pl_entry *entry,
-                        struct pl_table *buckets)
+                        struct pl_keyset *buckets)
 {
     struct pl_values *values = &store->plans[slot].values;
     compute(store, slot, entry->doc, values);
@@ -394,7 +394,7 @@ int pl_store_add_index(struct pl_store *store, const char *name, const struct pl
     if (pl_store_has_index(store, name))
         return pl_err_set(err, PL_EEXIST, "there is an index named \"%s\" already", name);
     size_t slot = free_slot(store);
-    struct pl_table buckets;
+    struct pl_keyset buckets;
     pl_buckets_init(&buckets);
     struct pl_index_def *def = &store->defs[slot];
     def->external = ops == NULL;
@@ -428,7 +428,7 @@ void pl_store_drop_index(struct pl_store *store, const char *name)
         return;
     pthread_rwlock_wrlock(&store->lock);
     struct pl_index_def gone = store->defs[slot];
-    struct pl_table buckets = store->live.buckets[slot];
+    struct pl_keyset buckets = store->live.buckets[slot];
     store->defs[slot] = (struct pl_index_def){0};
     pl_buckets_init(&store->live.buckets[slot]);
     pthread_rwlock_unlock(&store->lock);

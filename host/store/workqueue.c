@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/heap.h"
 #include "base/list.h"
-#include "base/table.h"
+#include "base/keyset.h"
 
 #include <stdlib.h>
 
@@ -37,7 +37,7 @@ struct level {
 struct pl_workqueue {
     struct pl_workqueue_options options;
     struct pl_workqueue_observer observer;
-    struct pl_table entries;
+    struct pl_keyset entries;
     struct pl_heap waiting;
     struct pl_list running; /* in the order of taking */
     struct level **levels;  /* owned, highest priority first */
@@ -75,7 +75,7 @@ struct pl_workqueue *pl_workqueue_create(const struct pl_workqueue_options *opti
     q->options = *options;
     if (q->options.limit == NULL)
         q->options.limit = pl_ratelimit_exponential(5 * PL_MS, 1000 * PL_SECOND);
-    pl_table_init(&q->entries, offsetof(struct entry, key));
+    pl_keyset_init(&q->entries, offsetof(struct entry, key));
     pl_heap_init(&q->waiting, is_due_before);
     pl_list_init(&q->running);
     pl_list_init(&q->spares);
@@ -89,12 +89,12 @@ void pl_workqueue_destroy(struct pl_workqueue *q)
     size_t at = 0;
     struct pl_keyed *node;
     pl_heap_deinit(&q->waiting);
-    while ((node = pl_table_next(&q->entries, &at)) != NULL)
+    while ((node = pl_keyset_next(&q->entries, &at)) != NULL)
         pl_free(entry_of(node));
     struct pl_link *link;
     while ((link = pl_list_pop(&q->spares)) != NULL)
         pl_free(PL_CONTAINER_OF(link, struct entry, link));
-    pl_table_deinit(&q->entries);
+    pl_keyset_deinit(&q->entries);
     for (size_t i = 0; i < q->level_count; i++)
         pl_free(q->levels[i]);
     pl_free(q->levels);
@@ -172,7 +172,7 @@ static void leave_level(struct entry *entry)
 
 static struct entry *find(const struct pl_workqueue *q, struct pl_slice key)
 {
-    struct pl_keyed *node = pl_table_find(&q->entries, key, pl_table_hash(&q->entries, key));
+    struct pl_keyed *node = pl_keyset_find(&q->entries, key, pl_keyset_hash(&q->entries, key));
     return node ? entry_of(node) : NULL;
 }
 
@@ -202,14 +202,14 @@ static void free_entry(struct pl_workqueue *q, struct entry *entry)
 
 static struct entry *find_or_make(struct pl_workqueue *q, struct pl_slice key)
 {
-    uint32_t hash = pl_table_hash(&q->entries, key);
-    struct pl_keyed *node = pl_table_find(&q->entries, key, hash);
+    uint32_t hash = pl_keyset_hash(&q->entries, key);
+    struct pl_keyed *node = pl_keyset_find(&q->entries, key, hash);
     if (node != NULL)
         return entry_of(node);
     struct entry *entry = make_entry(q, key.len);
     memcpy(entry->key, key.ptr ? key.ptr : "", key.len);
     entry->key[key.len] = '\0';
-    pl_table_insert(&q->entries, &entry->node, key.len, hash);
+    pl_keyset_insert(&q->entries, &entry->node, key.len, hash);
     return entry;
 }
 
@@ -217,7 +217,7 @@ static void free_if_idle(struct pl_workqueue *q, struct entry *entry)
 {
     if (entry->ready || entry->processing || pl_heap_holds(&entry->waiting))
         return;
-    pl_table_remove(&q->entries, &entry->node);
+    pl_keyset_remove(&q->entries, &entry->node);
     free_entry(q, entry);
 }
 

@@ -17,7 +17,7 @@ static void drop(struct pl_entry *entry)
     pl_free(entry);
 }
 
-static void post(struct pl_table *buckets, const char *value, struct pl_entry *entry)
+static void post(struct pl_keyset *buckets, const char *value, struct pl_entry *entry)
 {
     entry->postings[entry->posting_count] = pl_buckets_add(buckets, 7, pl_slice_z(value), entry);
     entry->posting_count++;
@@ -26,7 +26,7 @@ static void post(struct pl_table *buckets, const char *value, struct pl_entry *e
 /* 32 */
 TEST(a_bucket_goes_with_its_last_entry)
 {
-    struct pl_table buckets;
+    struct pl_keyset buckets;
     pl_buckets_init(&buckets);
     struct pl_entry *a = make("a");
     post(&buckets, "v", a);
@@ -44,7 +44,7 @@ TEST(a_bucket_goes_with_its_last_entry)
 TEST(the_entry_that_fills_a_gap_is_told_its_new_place)
 {
     enum { N = 20 };
-    struct pl_table buckets;
+    struct pl_keyset buckets;
     struct pl_entry *entries[N];
     pl_buckets_init(&buckets);
     for (int i = 0; i < N; i++) {

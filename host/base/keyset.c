@@ -1,4 +1,4 @@
-#include "base/table.h"
+#include "base/keyset.h"
 
 #include "base/alloc.h"
 #include "base/hash.h"
@@ -6,35 +6,35 @@
 /* Linear probing. Removal shifts later nodes back instead of leaving tombstones, so
  * that look-ups never degrade under churn. */
 
-void pl_table_init(struct pl_table *table, size_t key_offset)
+void pl_keyset_init(struct pl_keyset *table, size_t key_offset)
 {
-    *table = (struct pl_table){.key_offset = key_offset, .seed = pl_hash_seed()};
+    *table = (struct pl_keyset){.key_offset = key_offset, .seed = pl_hash_seed()};
 }
 
-void pl_table_deinit(struct pl_table *table)
+void pl_keyset_deinit(struct pl_keyset *table)
 {
     pl_free(table->nodes);
     pl_free(table->hashes);
-    pl_table_init(table, table->key_offset);
+    pl_keyset_init(table, table->key_offset);
 }
 
-uint32_t pl_table_hash(const struct pl_table *table, struct pl_slice key)
+uint32_t pl_keyset_hash(const struct pl_keyset *table, struct pl_slice key)
 {
     return (uint32_t)pl_hash(key.ptr, key.len, table->seed);
 }
 
-struct pl_keyed *pl_table_find(const struct pl_table *table, struct pl_slice key, uint32_t hash)
+struct pl_keyed *pl_keyset_find(const struct pl_keyset *table, struct pl_slice key, uint32_t hash)
 {
     if (table->cap == 0)
         return NULL;
     size_t mask = table->cap - 1;
     for (size_t i = hash & mask; table->nodes[i] != NULL; i = (i + 1) & mask)
-        if (table->hashes[i] == hash && pl_slice_eq(pl_table_key(table, table->nodes[i]), key))
+        if (table->hashes[i] == hash && pl_slice_eq(pl_keyset_key(table, table->nodes[i]), key))
             return table->nodes[i];
     return NULL;
 }
 
-static void place(struct pl_table *table, struct pl_keyed *node, uint32_t hash)
+static void place(struct pl_keyset *table, struct pl_keyed *node, uint32_t hash)
 {
     size_t mask = table->cap - 1, i = hash & mask;
     while (table->nodes[i] != NULL)
@@ -43,9 +43,9 @@ static void place(struct pl_table *table, struct pl_keyed *node, uint32_t hash)
     table->hashes[i] = hash;
 }
 
-static struct pl_table with_cap(const struct pl_table *table, size_t cap)
+static struct pl_keyset with_cap(const struct pl_keyset *table, size_t cap)
 {
-    struct pl_table copy = *table;
+    struct pl_keyset copy = *table;
     copy.nodes = pl_calloc(cap, sizeof(*copy.nodes));
     copy.hashes = pl_reallocarray(NULL, cap, sizeof(*copy.hashes));
     copy.cap = cap;
@@ -55,19 +55,19 @@ static struct pl_table with_cap(const struct pl_table *table, size_t cap)
     return copy;
 }
 
-static void resize(struct pl_table *table, size_t cap)
+static void resize(struct pl_keyset *table, size_t cap)
 {
-    struct pl_table old = *table;
+    struct pl_keyset old = *table;
     *table = with_cap(&old, cap);
-    pl_table_deinit(&old);
+    pl_keyset_deinit(&old);
 }
 
-bool pl_table_wants_room(const struct pl_table *table, size_t more)
+bool pl_keyset_wants_room(const struct pl_keyset *table, size_t more)
 {
     return (table->count + more) * 4 > table->cap * 3;
 }
 
-struct pl_table pl_table_bigger(const struct pl_table *table, size_t more)
+struct pl_keyset pl_keyset_bigger(const struct pl_keyset *table, size_t more)
 {
     size_t cap = table->cap ? table->cap : 8;
     while ((table->count + more) * 4 > cap * 3)
@@ -75,9 +75,9 @@ struct pl_table pl_table_bigger(const struct pl_table *table, size_t more)
     return with_cap(table, cap);
 }
 
-void pl_table_insert(struct pl_table *table, struct pl_keyed *node, size_t len, uint32_t hash)
+void pl_keyset_insert(struct pl_keyset *table, struct pl_keyed *node, size_t len, uint32_t hash)
 {
-    if (pl_table_wants_room(table, 1))
+    if (pl_keyset_wants_room(table, 1))
         resize(table, table->cap ? table->cap * 2 : 8);
     node->hash = hash;
     node->len = (uint32_t)len;
@@ -85,7 +85,7 @@ void pl_table_insert(struct pl_table *table, struct pl_keyed *node, size_t len, 
     table->count++;
 }
 
-static void close_gap(struct pl_table *table, size_t gap)
+static void close_gap(struct pl_keyset *table, size_t gap)
 {
     size_t mask = table->cap - 1;
     for (size_t i = (gap + 1) & mask; table->nodes[i] != NULL; i = (i + 1) & mask) {
@@ -100,7 +100,7 @@ static void close_gap(struct pl_table *table, size_t gap)
     table->nodes[gap] = NULL;
 }
 
-void pl_table_remove(struct pl_table *table, struct pl_keyed *node)
+void pl_keyset_remove(struct pl_keyset *table, struct pl_keyed *node)
 {
     size_t mask = table->cap - 1, i = node->hash & mask;
     while (table->nodes[i] != node)
@@ -111,7 +111,7 @@ void pl_table_remove(struct pl_table *table, struct pl_keyed *node)
         resize(table, table->cap / 2);
 }
 
-struct pl_keyed *pl_table_next(const struct pl_table *table, size_t *at)
+struct pl_keyed *pl_keyset_next(const struct pl_keyset *table, size_t *at)
 {
     while (*at < table->cap) {
         struct pl_keyed *node = table->nodes[(*at)++];

@@ -1,0 +1,74 @@
+#include "base/keyset.h"
+
+#include "base/rand.h"
+#include "support/test.h"
+
+struct entry {
+    struct pl_keyed node;
+    bool there;
+    char key[24];
+};
+
+TEST(an_empty_table_finds_nothing)
+{
+    struct pl_keyset table;
+    size_t at = 0;
+    pl_keyset_init(&table, offsetof(struct entry, key));
+    CHECK(pl_keyset_find(&table, pl_slice_z("a"), pl_keyset_hash(&table, pl_slice_z("a"))) == NULL);
+    CHECK(pl_keyset_next(&table, &at) == NULL);
+    pl_keyset_deinit(&table);
+}
+
+TEST(keys_of_one_hash_are_told_apart)
+{
+    struct entry a = {.key = "a"}, b = {.key = "b"}, c = {.key = "c"};
+    struct pl_keyset table;
+    pl_keyset_init(&table, offsetof(struct entry, key));
+    pl_keyset_insert(&table, &a.node, 1, 7);
+    pl_keyset_insert(&table, &b.node, 1, 7);
+    pl_keyset_insert(&table, &c.node, 1, 8); /* shifted behind the other two */
+    CHECK(pl_keyset_find(&table, pl_slice_z("b"), 7) == &b.node);
+    pl_keyset_remove(&table, &a.node);
+    CHECK(pl_keyset_find(&table, pl_slice_z("a"), 7) == NULL);
+    CHECK(pl_keyset_find(&table, pl_slice_z("b"), 7) == &b.node);
+    CHECK(pl_keyset_find(&table, pl_slice_z("c"), 8) == &c.node);
+    pl_keyset_deinit(&table);
+}
+
+TEST(agrees_with_an_array_over_random_changes)
+{
+    enum { KEYS = 700, ROUNDS = 60000 };
+    static struct entry entries[KEYS];
+    struct pl_keyset table;
+    struct pl_rand rand;
+    pl_rand_seed(&rand, 8);
+    pl_keyset_init(&table, offsetof(struct entry, key));
+    size_t count = 0;
+    for (int i = 0; i < KEYS; i++)
+        snprintf(entries[i].key, sizeof(entries[i].key), "ns/%d", i);
+    for (int round = 0; round < ROUNDS; round++) {
+        uint64_t draw = pl_rand_u64(&rand);
+        struct entry *entry = &entries[draw % KEYS];
+        bool want = (draw >> 32) % 10 < (round < ROUNDS / 2 ? 7 : 1);
+        struct pl_slice key = pl_slice_z(entry->key);
+        uint32_t hash = pl_keyset_hash(&table, key);
+        CHECK(pl_keyset_find(&table, key, hash) == (entry->there ? &entry->node : NULL));
+        if (want && !entry->there)
+            pl_keyset_insert(&table, &entry->node, key.len, hash);
+        else if (!want && entry->there)
+            pl_keyset_remove(&table, &entry->node);
+        count += (size_t)want - (size_t)entry->there;
+        entry->there = want;
+        CHECK_INT(table.count, count);
+    }
+    size_t at = 0, seen = 0;
+    struct pl_keyed *node;
+    while ((node = pl_keyset_next(&table, &at)) != NULL) {
+        CHECK(((struct entry *)node)->there);
+        seen++;
+    }
+    CHECK_INT(seen, count);
+    pl_keyset_deinit(&table);
+}
+
+TEST_MAIN()
