@@ -75,9 +75,9 @@ perilune.controller("from-" .. perilune.config.name):For("v1/Pod"):Reconcile(fun
     assert.equal(0, code, err)
     assert(out:find("from-file", 1, true), out)
     local bad = e2e.write_file(e2e.folder() .. "/bad.yaml", "flags:\n  lane: 2\n")
-    code, out, err = e2e.run("check", "--config", bad, script)
-    assert.equal(1, code)
-    assert(err:find("did you mean --lanes", 1, true), err)
+    local refused, _, why = e2e.run("check", "--config", bad, script)
+    assert.equal(1, refused)
+    assert(why:find("did you mean --lanes", 1, true), why)
   end)
 
   it("loads a folder's main.lua alone, else its files in name order without specs", function()

@@ -66,7 +66,8 @@ describe("a document that a script reads, changes and writes", function()
 
   it("keeps {}, [], null and integers beyond 2^53", function()
     local text = round_trip("plain", [[{"affinity":{},"list":[],"nothing":null,"big":9007199254740993,
-      "low":-9223372036854775808,"deep":{"more":[{},[],null,9007199254740993,{"a":[]}]},"text":"\u00e9\n\"\\","n":1.5}]])
+      "low":-9223372036854775808,"deep":{"more":[{},[],null,9007199254740993,{"a":[]}]},
+      "text":"\u00e9\n\"\\","n":1.5}]])
     assert_contains(text, '"affinity":{}')
     assert_contains(text, '"list":[]')
     assert_contains(text, '"nothing":null')
