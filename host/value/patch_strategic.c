@@ -65,39 +65,36 @@ void pl_smp_clean(struct pl_smp *s, struct pl_node patch)
     }
 }
 
-/* ---- the names that stay ---- */
+/* ---- members ---- */
 
-static bool lists_name(struct pl_node names, struct pl_slice name)
-{
-    struct pl_iter it = pl_iter(names);
-    while (pl_iter_next(&it))
-        if (pl_node_str_eq(it.value, name))
-            return true;
-    return false;
-}
+struct object {
+    struct pl_members patch;
+    bool has_reserved, retains;
+    struct pl_map retained; /* the names of $retainKeys, where the patch has it */
+    const struct pl_schema *schema;
+};
 
-static int check_retained(struct pl_smp *s, struct pl_node patch, struct pl_node names)
+static int read_retained(struct pl_smp *s, struct object *object, struct pl_node patch)
 {
+    struct pl_node names = pl_node_getz(patch, RETAIN_KEYS);
+    struct pl_scratch scratch;
     if (pl_node_is_missing(names))
         return 0;
     if (pl_node_type(names) != PL_ARRAY)
         return pl_err_set(s->err, PL_ESYNTAX, RETAIN_KEYS " must be an array of names");
-    struct pl_iter it = pl_iter(patch);
+    object->retains = true;
+    struct pl_iter it = pl_iter(names);
     while (pl_iter_next(&it))
-        if (!is_reserved(it.key) && pl_node_type(it.value) != PL_NULL && !lists_name(names, it.key))
+        pl_map_put(&object->retained, pl_node_str(it.value, &scratch), object);
+    it = pl_iter(patch);
+    while (pl_iter_next(&it))
+        if (!is_reserved(it.key) && pl_node_type(it.value) != PL_NULL &&
+            !pl_map_has(&object->retained, it.key))
             return pl_err_set(s->err, PL_ESYNTAX,
                               "\"%.*s\" is in the patch but not in its " RETAIN_KEYS,
                               PL_FMT(it.key));
     return 0;
 }
-
-/* ---- members ---- */
-
-struct object {
-    struct pl_members patch;
-    bool has_reserved;
-    const struct pl_schema *schema;
-};
 
 static struct pl_node beside(struct object *object, const char *prefix, struct pl_slice name)
 {
@@ -159,12 +156,11 @@ static int change_member(struct pl_smp *s, struct object *object, struct pl_slic
     return 0;
 }
 
-static int change_members(struct pl_smp *s, struct object *object, struct pl_node target,
-                          struct pl_node retained)
+static int change_members(struct pl_smp *s, struct object *object, struct pl_node target)
 {
     struct pl_iter it = pl_iter(target);
     while (pl_iter_next(&it)) {
-        if (!pl_node_is_missing(retained) && !lists_name(retained, it.key))
+        if (object->retains && !pl_map_has(&object->retained, it.key))
             continue;
         int rc = change_member(s, object, it.key, it.value);
         if (rc != 0) {
@@ -205,18 +201,18 @@ static int merge_object(struct pl_smp *s, struct pl_node target, struct pl_node 
                         const struct pl_schema *schema)
 {
     struct object object = {.has_reserved = has_reserved(patch), .schema = schema};
-    struct pl_node retained = pl_node_getz(patch, RETAIN_KEYS);
-    int rc = check_retained(s, patch, retained);
-    if (rc != 0)
-        return rc;
     pl_members_init(&object.patch, patch);
-    pl_build_object(s->b);
-    rc = change_members(s, &object, target, retained);
+    int rc = read_retained(s, &object, patch);
+    if (rc == 0)
+        pl_build_object(s->b);
+    if (rc == 0)
+        rc = change_members(s, &object, target);
     if (rc == 0)
         rc = add_members(s, &object, target);
     if (rc == 0)
         pl_build_end(s->b);
     pl_members_deinit(&object.patch);
+    pl_map_deinit(&object.retained);
     return rc;
 }
 

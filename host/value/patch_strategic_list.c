@@ -71,7 +71,7 @@ static struct pl_slice name_of(const struct item *item)
 static int bad_element(struct pl_smp *s, const struct items *items, size_t index)
 {
     if (items->merge_key == NULL)
-        return pl_err_set(s->err, PL_EINVAL, "element %zu of a list of scalars is none", index);
+        return pl_err_set(s->err, PL_EINVAL, "element %zu must be a scalar", index);
     return pl_err_set(s->err, PL_EINVAL, "element %zu must be an object with \"%s\"", index,
                       items->merge_key);
 }
