@@ -16,6 +16,7 @@ struct pl_server {
     const struct pl_server_ops *ops;  /* borrowed */
     void *arg;
     struct pl_tls_context *tls; /* owned; NULL for a plain server */
+    char *client_ca_pem;        /* owned; for the next certificate */
     union {
         uv_handle_t handle;
         uv_stream_t stream;

@@ -49,7 +49,12 @@ static struct meaning meaning_of(const struct pl_http_call *call, CURLcode resul
         long os_errno = 0, connect_code = 0;
         curl_easy_getinfo(call->easy, CURLINFO_OS_ERRNO, &os_errno);
         curl_easy_getinfo(call->easy, CURLINFO_HTTP_CONNECTCODE, &connect_code);
-        if (result == CURLE_COULDNT_CONNECT && os_errno == ECONNREFUSED) {
+        /* With TLS 1.3 a server refuses a client's certificate after its handshake. */
+        bool in_tls = strstr(call->error, "SSL routines") != NULL;
+        if (in_tls && strcmp(meaning.reason, "ConnectionReset") == 0) {
+            meaning.reason = "TLS";
+            meaning.words = "the server ended TLS";
+        } else if (result == CURLE_COULDNT_CONNECT && os_errno == ECONNREFUSED) {
             meaning.reason = "ConnectionRefused";
             meaning.words = "connection refused";
         } else if (call->via_proxy && connect_code != 0 && connect_code / 100 != 2) {

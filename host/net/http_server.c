@@ -91,6 +91,14 @@ static void apply_defaults(struct pl_server_options *options)
         options->max_connections = 4096;
 }
 
+static void release(struct pl_server *server)
+{
+    pl_tls_context_destroy(server->tls);
+    pl_buf_deinit(&server->scratch);
+    pl_free(server->client_ca_pem);
+    pl_free(server);
+}
+
 struct pl_server *pl_server_create(struct pl_loop *loop, const struct pl_server_options *options,
                                    const struct pl_server_ops *ops, void *arg, struct pl_err *err)
 {
@@ -101,16 +109,17 @@ struct pl_server *pl_server_create(struct pl_loop *loop, const struct pl_server_
     server->arg = arg;
     pl_list_init(&server->conns);
     apply_defaults(&server->options);
+    server->client_ca_pem = options->client_ca_pem ? pl_strdup(options->client_ca_pem) : NULL;
     if (options->cert_pem != NULL &&
         pl_server_set_certificate(server, options->cert_pem, options->key_pem, err) != 0) {
-        pl_free(server);
+        release(server);
         return NULL;
     }
     int rc = options->unix_path != NULL ? listen_unix(server, err) : listen_tcp(server, err);
     server->listener.handle.data = server;
     server->open_handles = 1;
     server->options.host = server->options.unix_path = NULL;
-    server->options.cert_pem = server->options.key_pem = NULL;
+    server->options.cert_pem = server->options.key_pem = server->options.client_ca_pem = NULL;
     if (rc != 0) {
         pl_server_destroy(server);
         return NULL;
@@ -128,7 +137,8 @@ int pl_server_set_certificate(struct pl_server *server, const char *cert_pem, co
 {
     if (key_pem == NULL)
         return pl_err_set(err, PL_EINVAL, "the TLS certificate has no key");
-    struct pl_tls_context *context = pl_tls_context_create(cert_pem, key_pem, err);
+    struct pl_tls_context *context =
+        pl_tls_context_create(cert_pem, key_pem, server->client_ca_pem, err);
     if (context == NULL)
         return PL_EINVAL;
     pl_tls_context_destroy(server->tls);
@@ -138,11 +148,8 @@ int pl_server_set_certificate(struct pl_server *server, const char *cert_pem, co
 
 void pl_server_release_handle(struct pl_server *server)
 {
-    if (--server->open_handles > 0)
-        return;
-    pl_tls_context_destroy(server->tls);
-    pl_buf_deinit(&server->scratch);
-    pl_free(server);
+    if (--server->open_handles == 0)
+        release(server);
 }
 
 static void on_listener_closed_cb(uv_handle_t *handle)

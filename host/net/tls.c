@@ -60,6 +60,27 @@ static int use_key(SSL_CTX *ctx, const char *pem, struct pl_err *err)
     return rc;
 }
 
+static int use_client_ca(SSL_CTX *ctx, const char *pem, struct pl_err *err)
+{
+    BIO *bio = BIO_new_mem_buf(pem, -1);
+    X509_STORE *store = SSL_CTX_get_cert_store(ctx);
+    X509 *cert;
+    int count = 0;
+    while ((cert = PEM_read_bio_X509(bio, NULL, NULL, NULL)) != NULL) {
+        count += X509_STORE_add_cert(store, cert) == 1;
+        X509_free(cert);
+    }
+    BIO_free(bio);
+    if (count == 0)
+        return bad(err, "the clients' CA can't be used");
+    ERR_clear_error();
+    SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+    /* A session that is resumed must not be another server's. */
+    static const unsigned char id[] = "perilune";
+    SSL_CTX_set_session_id_context(ctx, id, sizeof id - 1);
+    return 0;
+}
+
 static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_len,
                            const unsigned char *offered, unsigned offered_len, void *arg)
 {
@@ -74,7 +95,7 @@ static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *o
 }
 
 struct pl_tls_context *pl_tls_context_create(const char *cert_pem, const char *key_pem,
-                                             struct pl_err *err)
+                                             const char *client_ca_pem, struct pl_err *err)
 {
     SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
     PL_REQUIRE(ctx != NULL);
@@ -83,7 +104,8 @@ struct pl_tls_context *pl_tls_context_create(const char *cert_pem, const char *k
     /* A thousand idle watches should not hold a thousand record buffers. */
     SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_alpn_select_cb(ctx, choose_protocol, NULL);
-    if (use_certificate(ctx, cert_pem, err) != 0 || use_key(ctx, key_pem, err) != 0) {
+    if (use_certificate(ctx, cert_pem, err) != 0 || use_key(ctx, key_pem, err) != 0 ||
+        (client_ca_pem != NULL && use_client_ca(ctx, client_ca_pem, err) != 0)) {
         SSL_CTX_free(ctx);
         return NULL;
     }

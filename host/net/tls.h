@@ -9,10 +9,11 @@
 struct pl_tls_context; /* a certificate and its key; sessions keep it alive by themselves */
 struct pl_tls;         /* one connection */
 
-/* PEM texts; the certificate may be followed by its chain. NULL and err (EINVAL) when
- * they are malformed or do not belong together. */
+/* PEM texts; the certificate may be followed by its chain. With client_ca_pem (may be
+ * NULL) clients must show a certificate that one of those signed. NULL and err (EINVAL)
+ * when something is malformed or certificate and key do not belong together. */
 struct pl_tls_context *pl_tls_context_create(const char *cert_pem, const char *key_pem,
-                                             struct pl_err *err);
+                                             const char *client_ca_pem, struct pl_err *err);
 /* Accepts NULL. */
 void pl_tls_context_destroy(struct pl_tls_context *context);
 
