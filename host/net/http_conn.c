@@ -3,7 +3,9 @@
 #include "base/alloc.h"
 #include "base/check.h"
 
+#include <linux/sockios.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #define LINGER_NS   (1 * PL_SECOND)
 #define TLS_SLICE   ((size_t)64 * 1024) /* encrypted and sent before the next is encrypted */
@@ -91,8 +93,11 @@ void pl_conn_schedule(struct pl_conn *conn)
 static void on_limit(struct pl_timer *timer)
 {
     struct pl_conn *conn = PL_CONTAINER_OF(timer, struct pl_conn, limit);
+    bool between = conn->state == PL_CONN_READING && !conn->in_request;
     if (conn->state == PL_CONN_READING && conn->in_request)
         pl_conn_reject(conn, 408);
+    else if (between && pl_conn_unread(conn) > 0)
+        pl_conn_limit(conn); /* still taking the last answer, which has a guard of its own */
     else
         pl_conn_kill(conn);
 }
@@ -110,13 +115,23 @@ void pl_conn_limit(struct pl_conn *conn)
         pl_timer_stop(timers_of(conn), &conn->limit);
 }
 
+/* How much of what was queued the client's side has acknowledged. The kernel takes
+ * megabytes at a time, so that our own queue alone says too little about slow readers. */
+static uint64_t drained_bytes(struct pl_conn *conn)
+{
+    uv_os_fd_t fd;
+    int in_kernel = 0;
+    if (uv_fileno(&conn->uv.handle, &fd) == 0)
+        (void)ioctl(fd, SIOCOUTQ, &in_kernel);
+    return conn->queued - pl_conn_unread(conn) - (uint64_t)in_kernel;
+}
+
 static void on_stall(struct pl_timer *timer)
 {
     struct pl_conn *conn = PL_CONTAINER_OF(timer, struct pl_conn, stall);
-    size_t unread = pl_conn_unread(conn);
-    uint64_t drained = conn->queued - unread;
-    if (conn->dead || unread == 0)
+    if (conn->dead || pl_conn_unread(conn) == 0)
         return;
+    uint64_t drained = drained_bytes(conn);
     if (drained == conn->stall_mark) {
         pl_conn_kill(conn);
         return;
@@ -129,7 +144,7 @@ static void guard_against_stall(struct pl_conn *conn)
 {
     if (pl_timer_is_active(&conn->stall))
         return;
-    conn->stall_mark = conn->queued - pl_conn_unread(conn);
+    conn->stall_mark = drained_bytes(conn);
     pl_timer_start(timers_of(conn), &conn->stall, conn->server->options.idle_ms * PL_MS, on_stall);
 }
 
