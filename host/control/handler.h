@@ -13,7 +13,7 @@
 /* Zero-initialised. */
 struct pl_requests {
     struct pl_buf text; /* private: the keys, each ended by NUL */
-    size_t *starts;     /* private: where each begins */
+    size_t *starts;     /* private: where each begins, and where the last one ends */
     size_t count;
     size_t cap;         /* private */
     struct pl_map seen; /* private: used beyond a handful */
@@ -41,6 +41,6 @@ struct pl_handler {
 bool pl_handler_requests(const struct pl_handler *handler, const struct pl_event *event,
                          struct pl_requests *out);
 
-/* PL_PRIORITY_LOW for creates of the first list and updates that left the resourceVersion as
- * it was, else 0 (108). */
+/* PL_PRIORITY_LOW (store/workqueue.h) for creates of the first list and updates that left the
+ * resourceVersion as it was, else 0 (108). */
 int pl_event_priority(const struct pl_event *event);
