@@ -6,6 +6,7 @@
  * credentials; GETs also after a connection was lost, on a fresh connection. */
 #pragma once
 
+#include "base/metrics.h"
 #include "base/rand.h"
 #include "base/timer.h"
 #include "base/wait.h"
@@ -24,12 +25,15 @@ struct pl_client_options {
     struct pl_timers *timers;           /* borrowed for life */
     struct pl_rand *rand;               /* borrowed for life */
     struct pl_waits *waits;             /* borrowed for life; NULL: none */
+    struct pl_metrics *metrics;         /* borrowed for life; NULL: none */
     struct pl_loop *loop;               /* for exec plugins; NULL where there are none (tests) */
     const struct pl_kubeconfig *config; /* borrowed for life */
     struct pl_pool *pool; /* documents that lists and watches bring share through it; may be NULL */
     const char *user_agent;
     int64_t request_timeout_ns; /* 0: 30 s; watches have their own */
-    double qps;                 /* client-side limit, 0: off; watches are not limited (74) */
+    /* Client-side limit, 0: off. Watches are not limited (74), nor is what has a connection
+     * lane of its own: a flood of other requests must not cost the Lease. */
+    double qps;
     int burst;
 };
 
@@ -86,8 +90,10 @@ struct pl_answer {
     int status;               /* HTTP status, 0: none */
     struct pl_doc *
         doc; /* the decoded answer (a Status with failures that carry one); borrowed; may be NULL */
-    struct pl_docs
-        *items; /* LIST: its objects, to be moved out or left; doc is the list without them */
+    /* LIST: its objects, to be moved out or left; doc is the list without them. Each
+     * has apiVersion and kind, also where the server leaves them out; with metadata_only (also
+     * in watches and single answers) those of the kind that was asked for. */
+    struct pl_docs *items;
 };
 
 typedef void (*pl_answer_fn)(void *arg, const struct pl_answer *answer);

@@ -23,3 +23,6 @@ void pl_discovery_forget(struct pl_discovery *discovery, void *arg);
 /* What is known already; NULL otherwise. */
 const struct pl_resource *pl_discovery_known(struct pl_discovery *discovery,
                                              const struct pl_kind *kind);
+/* A request for this known kind was answered with 404: its group is asked again before the next
+ * find is answered. Until then it stays known. */
+void pl_discovery_doubt(struct pl_discovery *discovery, const struct pl_kind *kind);

@@ -304,7 +304,7 @@ static int load_in_cluster(const struct pl_kubeconfig_options *options,
         config->ca_pem = pl_buf_take(&ca);
         config->ca_file = pl_strdup(ca_file);
         config->token = pl_buf_take(&token);
-        config->token[strcspn(config->token, "\r\n")] = '\0';
+        config->token[strcspn(config->token, " \t\r\n")] = '\0';
         config->token_file = pl_strdup(token_file);
         if (pl_file_read(ns_file, 1024, &ns, NULL) == 0 && ns.len > 0) {
             config->ns = pl_buf_take(&ns);

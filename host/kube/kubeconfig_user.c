@@ -158,7 +158,7 @@ static int read_token(const struct pl_config_entry *entry, struct pl_kubeconfig 
         return config->token != NULL ? 0 : code;
     pl_free(config->token);
     config->token = content;
-    content[strcspn(content, "\r\n")] = '\0';
+    content[strcspn(content, " \t\r\n")] = '\0';
     return 0;
 }
 

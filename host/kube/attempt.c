@@ -1,0 +1,243 @@
+#include "kube/client_impl.h"
+
+#include "base/alloc.h"
+#include "kube/kubeconfig_impl.h"
+
+#include <stdio.h>
+
+#define MAX_HEADERS 64
+
+/* Three lives: waiting for a plugin's credentials, under way in the transport, and cancelled:
+ * then owner is NULL and the transport's last call frees it, perhaps after the client. */
+struct pl_attempt {
+    struct pl_client *client; /* NULL once cancelled */
+    struct pl_attempt_spec spec;
+    const struct pl_attempt_ops *ops;
+    void *owner;
+    struct pl_transport transport;
+    struct pl_http_call *call; /* NULL: not under way */
+    struct pl_identity *identity;
+    struct pl_credentials_wait wait;
+    struct pl_timer timer; /* tells a failure later, or ends the wait for credentials */
+    struct pl_err err;
+    int status;
+    bool renewed;
+};
+
+static void destroy(struct pl_attempt *attempt)
+{
+    pl_identity_unref(attempt->identity);
+    pl_free(attempt);
+}
+
+static void count(struct pl_client *client, const struct pl_attempt *attempt)
+{
+    char code[16] = "<error>";
+    if (client->requests == NULL)
+        return;
+    if (attempt->status != 0)
+        snprintf(code, sizeof code, "%d", attempt->status);
+    const char *const labels[] = {code, attempt->spec.wire->method, client->host};
+    pl_series_add(pl_metric_series(client->requests, labels), 1);
+}
+
+/* A connection on which nothing came in time may be dead without knowing it. */
+static void judge_connection(struct pl_client *client, const struct pl_attempt *attempt,
+                             const struct pl_err *err)
+{
+    unsigned bit = 1u << attempt->spec.lane;
+    if (err != NULL && (err->code == PL_ETIMEOUT || err->code == PL_ENETWORK))
+        client->distrusted_lanes |= bit;
+}
+
+static void finish(struct pl_attempt *attempt, const struct pl_err *err)
+{
+    if (attempt->owner == NULL) {
+        destroy(attempt);
+        return;
+    }
+    count(attempt->client, attempt);
+    judge_connection(attempt->client, attempt, err);
+    struct pl_err copy;
+    if (err != NULL)
+        copy = *err;
+    const struct pl_attempt_ops *ops = attempt->ops;
+    void *owner = attempt->owner;
+    bool renewed = attempt->renewed;
+    destroy(attempt);
+    ops->on_done(owner, err != NULL ? &copy : NULL, renewed);
+}
+
+/* ---- the transport's callbacks ---- */
+
+static void on_response(void *arg, const struct pl_http_response *response)
+{
+    struct pl_attempt *attempt = arg;
+    attempt->status = response->status;
+    if (attempt->owner == NULL)
+        return;
+    if (response->status == 401)
+        attempt->renewed = pl_credentials_reject(attempt->client->credentials, attempt->identity);
+    attempt->ops->on_response(attempt->owner, response);
+}
+
+static int on_body(void *arg, struct pl_slice piece)
+{
+    struct pl_attempt *attempt = arg;
+    if (attempt->owner == NULL)
+        return PL_ECANCELED;
+    return attempt->ops->on_body(attempt->owner, piece);
+}
+
+static void on_done(void *arg, const struct pl_err *err)
+{
+    struct pl_attempt *attempt = arg;
+    attempt->call = NULL;
+    finish(attempt, err);
+}
+
+static const struct pl_http_ops http_ops = {on_response, on_body, on_done};
+
+static bool may_send(void *arg)
+{
+    struct pl_attempt *attempt = arg;
+    return attempt->owner != NULL &&
+           (attempt->spec.may_send == NULL || attempt->spec.may_send(attempt->spec.may_send_arg));
+}
+
+/* ---- sending ---- */
+
+static void on_failed(struct pl_timer *timer)
+{
+    struct pl_attempt *attempt = PL_CONTAINER_OF(timer, struct pl_attempt, timer);
+    finish(attempt, &attempt->err);
+}
+
+static void fail_later(struct pl_attempt *attempt)
+{
+    pl_timer_start(attempt->client->timers, &attempt->timer, 0, on_failed);
+}
+
+struct headers {
+    struct pl_http_header at[MAX_HEADERS];
+    size_t count;
+};
+
+static void add_header(struct headers *headers, const char *name, const char *value)
+{
+    if (value != NULL && headers->count < MAX_HEADERS)
+        headers->at[headers->count++] = (struct pl_http_header){name, value};
+}
+
+static void add_headers(struct headers *headers, const struct pl_attempt *attempt)
+{
+    const struct pl_kubeconfig *config = attempt->client->config;
+    add_header(headers, "Accept", attempt->spec.wire->accept);
+    add_header(headers, "User-Agent", attempt->client->user_agent);
+    add_header(headers, "Content-Type", attempt->spec.wire->content_type);
+    add_header(headers, "Authorization", attempt->identity->authorization);
+    add_header(headers, "Impersonate-User", config->impersonate_user);
+    add_header(headers, "Impersonate-Uid", config->impersonate_uid);
+    for (size_t i = 0; config->impersonate_groups && config->impersonate_groups[i]; i++)
+        add_header(headers, "Impersonate-Group", config->impersonate_groups[i]);
+}
+
+/* Rounded up: a request of 0 ms would have no end. */
+static int64_t left_ms(const struct pl_attempt *attempt)
+{
+    if (attempt->spec.deadline_ns == 0)
+        return 0;
+    int64_t left = attempt->spec.deadline_ns - pl_client_now(attempt->client);
+    return left <= 0 ? 1 : (left + PL_MS - 1) / PL_MS;
+}
+
+static void send_request(struct pl_attempt *attempt)
+{
+    const struct pl_attempt_spec *spec = &attempt->spec;
+    struct pl_client *client = attempt->client;
+    unsigned bit = 1u << spec->lane;
+    struct headers headers = {.count = 0};
+    add_headers(&headers, attempt);
+    struct pl_http_request request = {
+        .method = spec->wire->method,
+        .url = pl_buf_z(&spec->wire->url),
+        .headers = headers.at,
+        .header_count = headers.count,
+        .body = pl_buf_slice(&spec->wire->body),
+        .tls = attempt->identity->tls,
+        .proxy = client->config->proxy,
+        .user_password = attempt->identity->user_password,
+        .timeout_ms = left_ms(attempt),
+        .silence_ms = spec->silence_ns / PL_MS,
+        .max_response = spec->max_response,
+        .fresh_connection = spec->fresh_connection || (client->distrusted_lanes & bit) != 0,
+        .lane = spec->lane,
+        .may_send = may_send,
+        .may_send_arg = attempt,
+    };
+    client->distrusted_lanes &= ~bit;
+    attempt->call =
+        attempt->transport.ops->start(attempt->transport.self, &request, &http_ops, attempt);
+}
+
+/* ---- credentials ---- */
+
+static void on_credentials(struct pl_credentials_wait *wait, struct pl_identity *identity,
+                           const struct pl_err *err)
+{
+    struct pl_attempt *attempt = PL_CONTAINER_OF(wait, struct pl_attempt, wait);
+    pl_timer_stop(attempt->client->timers, &attempt->timer);
+    attempt->identity = identity;
+    if (identity != NULL) {
+        send_request(attempt);
+        return;
+    }
+    attempt->err = *err;
+    fail_later(attempt);
+}
+
+static void on_no_credentials(struct pl_timer *timer)
+{
+    struct pl_attempt *attempt = PL_CONTAINER_OF(timer, struct pl_attempt, timer);
+    pl_credentials_unwait(&attempt->wait);
+    pl_err_set(&attempt->err, PL_ETIMEOUT, "the exec plugin gave no credentials in time");
+    finish(attempt, &attempt->err);
+}
+
+struct pl_attempt *pl_attempt_start(struct pl_client *client, const struct pl_attempt_spec *spec,
+                                    const struct pl_attempt_ops *ops, void *owner)
+{
+    struct pl_attempt *attempt = PL_NEW(struct pl_attempt);
+    attempt->client = client;
+    attempt->spec = *spec;
+    attempt->ops = ops;
+    attempt->owner = owner;
+    attempt->transport = client->transport;
+    attempt->wait.ready = on_credentials;
+    int code =
+        pl_credentials_get(client->credentials, &attempt->identity, &attempt->wait, &attempt->err);
+    if (code == 0) {
+        send_request(attempt);
+    } else if (code == PL_EAGAIN) {
+        if (spec->deadline_ns != 0)
+            pl_timer_start(client->timers, &attempt->timer,
+                           spec->deadline_ns - pl_client_now(client), on_no_credentials);
+    } else {
+        fail_later(attempt);
+    }
+    return attempt;
+}
+
+void pl_attempt_cancel(struct pl_attempt *attempt)
+{
+    if (attempt == NULL || attempt->owner == NULL)
+        return;
+    pl_timer_stop(attempt->client->timers, &attempt->timer);
+    pl_credentials_unwait(&attempt->wait);
+    attempt->owner = NULL;
+    attempt->client = NULL;
+    if (attempt->call != NULL)
+        attempt->transport.ops->cancel(attempt->transport.self, attempt->call);
+    else
+        destroy(attempt);
+}

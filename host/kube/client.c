@@ -1,0 +1,103 @@
+#include "kube/client_impl.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "kube/proxy.h"
+
+#define DEFAULT_TIMEOUT (30 * PL_SECOND)
+
+const char *pl_verb_name(enum pl_verb verb)
+{
+    switch (verb) {
+    case PL_VERB_GET:
+        return "get";
+    case PL_VERB_LIST:
+        return "list";
+    case PL_VERB_CREATE:
+        return "create";
+    case PL_VERB_UPDATE:
+        return "update";
+    case PL_VERB_PATCH:
+        return "patch";
+    case PL_VERB_DELETE:
+        return "delete";
+    case PL_VERB_DELETE_COLLECTION:
+        return "deletecollection";
+    }
+    PL_UNREACHABLE();
+}
+
+static struct pl_metric *add_metric(struct pl_metrics *metrics)
+{
+    if (metrics == NULL)
+        return NULL;
+    return pl_metrics_add(metrics, &(struct pl_metric_spec){
+                                       .name = "rest_client_requests_total",
+                                       .help = "HTTP requests by code, method and host",
+                                       .type = PL_METRIC_COUNTER,
+                                       .labels = {"code", "method", "host"},
+                                   });
+}
+
+/* "host:port" of the server, as the metric's label has it elsewhere. */
+static char *host_of(const char *server)
+{
+    const char *host = strstr(server, "://");
+    host = host != NULL ? host + 3 : server;
+    return pl_memdup0(host, strcspn(host, "/"));
+}
+
+struct pl_client *pl_client_create(const struct pl_client_options *options, struct pl_err *err)
+{
+    struct pl_credentials *credentials = pl_credentials_create(
+        &(struct pl_credentials_options){
+            .config = options->config,
+            .clock = options->timers->clock,
+            .loop = options->loop,
+            .waits = options->waits,
+        },
+        err);
+    if (credentials == NULL)
+        return NULL;
+    struct pl_client *client = PL_NEW(struct pl_client);
+    client->transport = options->transport;
+    client->timers = options->timers;
+    client->rand = options->rand;
+    client->waits = options->waits;
+    client->config = options->config;
+    client->pool = options->pool;
+    client->credentials = credentials;
+    client->user_agent = pl_strdup(options->user_agent ? options->user_agent : "perilune");
+    client->host = host_of(options->config->server);
+    client->request_timeout_ns =
+        options->request_timeout_ns > 0 ? options->request_timeout_ns : DEFAULT_TIMEOUT;
+    client->requests = add_metric(options->metrics);
+    if (options->qps > 0)
+        client->limit = pl_ratelimit_bucket(options->qps, options->burst > 0 ? options->burst : 1);
+    pl_list_init(&client->ops);
+    pl_list_init(&client->watches);
+    return client;
+}
+
+void pl_client_destroy(struct pl_client *client)
+{
+    struct pl_link *link;
+    if (client == NULL)
+        return;
+    while ((link = pl_list_first(&client->watches)) != NULL)
+        pl_watch_abort((struct pl_watch *)link);
+    while ((link = pl_list_first(&client->ops)) != NULL)
+        pl_op_abort((struct pl_op *)link);
+    pl_credentials_destroy(client->credentials);
+    pl_ratelimit_destroy(client->limit);
+    pl_free(client->user_agent);
+    pl_free(client->host);
+    pl_free(client);
+}
+
+void pl_client_wait(struct pl_client *client, struct pl_wait *wait, const char *name,
+                    const char *owner, int64_t timeout_ns)
+{
+    if (client->waits != NULL)
+        pl_wait_begin(client->waits, wait, name, owner, timeout_ns);
+}

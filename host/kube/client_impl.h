@@ -1,0 +1,69 @@
+/* Private to kube: a client's inside, for operations and watches; and the attempt, one HTTP
+ * request with credentials, that both are made of. */
+#pragma once
+
+#include "base/list.h"
+#include "kube/client.h"
+#include "kube/credentials.h"
+#include "kube/request.h"
+#include "store/ratelimit.h"
+
+struct pl_client {
+    struct pl_transport transport;
+    struct pl_timers *timers;
+    struct pl_rand *rand;
+    struct pl_waits *waits; /* NULL: none */
+    const struct pl_kubeconfig *config;
+    struct pl_pool *pool;
+    char *user_agent, *host; /* owned; host is the label of metrics */
+    int64_t request_timeout_ns;
+    struct pl_credentials *credentials; /* owned */
+    struct pl_ratelimit *limit;         /* owned; NULL: off */
+    struct pl_metric *requests;         /* NULL: not counted */
+    struct pl_list ops;                 /* struct pl_op */
+    struct pl_list watches;             /* struct pl_watch */
+    /* Bit by lane: a request timed out there, so its connections may be dead. */
+    unsigned distrusted_lanes;
+};
+
+static inline int64_t pl_client_now(const struct pl_client *client)
+{
+    return pl_clock_mono(client->timers->clock);
+}
+
+void pl_client_wait(struct pl_client *client, struct pl_wait *wait, const char *name,
+                    const char *owner, int64_t timeout_ns);
+
+/* In op.c and watch.c: ends it with ECANCELED, now. */
+void pl_op_abort(struct pl_op *op);
+void pl_watch_abort(struct pl_watch *watch);
+
+/* ---- attempts ---- */
+
+struct pl_attempt;
+
+/* Everything is borrowed until the attempt is done or cancelled. */
+struct pl_attempt_spec {
+    const struct pl_wire *wire;
+    int64_t deadline_ns; /* monotonic; 0: none */
+    int64_t silence_ns;
+    size_t max_response;
+    bool fresh_connection;
+    int lane;
+    bool (*may_send)(void *arg);
+    void *may_send_arg;
+};
+
+struct pl_attempt_ops {
+    void (*on_response)(void *owner, const struct pl_http_response *response);
+    int (*on_body)(void *owner, struct pl_slice piece);
+    /* Exactly once, last, never from inside start. renewed: the answer was 401, and another
+     * try would carry other credentials. */
+    void (*on_done)(void *owner, const struct pl_err *err, bool renewed);
+};
+
+struct pl_attempt *pl_attempt_start(struct pl_client *client, const struct pl_attempt_spec *spec,
+                                    const struct pl_attempt_ops *ops, void *owner);
+/* The owner is not called again, also when this is called from one of its callbacks (but
+ * on_done, after which there is no attempt). Accepts NULL. */
+void pl_attempt_cancel(struct pl_attempt *attempt);

@@ -1,0 +1,412 @@
+#include "kube/credentials.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "kube/exec_plugin.h"
+#include "kube/kubeconfig_impl.h"
+#include "kube/proxy.h"
+#include "net/process.h"
+
+#include <stdio.h>
+
+#define TOKEN_AGE_NS     (60 * PL_SECOND) /* rule 153 */
+#define PLUGIN_TIMEOUT_S 60
+/* A plugin that fails is not run for each request that comes in meanwhile. */
+#define PLUGIN_REST_NS (1 * PL_SECOND)
+/* A credential is renewed this long before it expires: the request has to arrive, too. */
+#define EXPIRY_LEEWAY_NS (5 * PL_SECOND)
+
+/* A file that may be replaced at any time, and what was last read from it. */
+struct watched {
+    const char *path; /* borrowed from the config; NULL: there is none */
+    struct pl_file_stamp stamp;
+    char *content; /* owned; NULL: none */
+};
+
+struct pl_credentials {
+    const struct pl_kubeconfig *config;
+    const struct pl_clock *clock;
+    struct pl_loop *loop;
+    struct pl_waits *waits_registry;
+    struct pl_identity *current; /* a reference; NULL before the plugin answered */
+    bool https, warned;
+
+    struct watched ca, cert, key, token;
+    int64_t token_read_ns;
+
+    struct pl_exec_answer answer; /* of the plugin's last good run */
+    bool answer_rejected;
+    struct pl_process *process; /* NULL: the plugin does not run */
+    struct pl_wait plugin_wait;
+    struct pl_list waits; /* struct pl_credentials_wait */
+    struct pl_err plugin_err;
+    int64_t plugin_failed_ns;
+};
+
+/* ---- identities ---- */
+
+struct pl_identity *pl_identity_ref(struct pl_identity *identity)
+{
+    identity->refs++;
+    return identity;
+}
+
+static void wipe(char *text)
+{
+    if (text != NULL)
+        explicit_bzero(text, strlen(text));
+    pl_free(text);
+}
+
+void pl_identity_unref(struct pl_identity *identity)
+{
+    if (identity == NULL || --identity->refs > 0)
+        return;
+    wipe(identity->key);
+    wipe(identity->authorization);
+    wipe(identity->user_password);
+    pl_free(identity->ca);
+    pl_free(identity->cert);
+    pl_free(identity);
+}
+
+static char *dup_or_null(const char *text)
+{
+    return text != NULL ? pl_strdup(text) : NULL;
+}
+
+/* A header's value: a token with a line break would end the header. */
+static bool is_token(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text <= ' ' || *text > '~')
+            return false;
+    }
+    return true;
+}
+
+static const char *token_of(const struct pl_credentials *c)
+{
+    if (c->config->exec != NULL)
+        return c->answer.token;
+    return c->token.content != NULL ? c->token.content : c->config->token;
+}
+
+static void warn_about_plain_http(struct pl_credentials *c)
+{
+    if (c->https || c->warned)
+        return;
+    c->warned = true;
+    pl_log(PL_LOG_WARN, "credentials are sent without encryption",
+           pl_str("server", c->config->server));
+}
+
+static void set_identity(struct pl_credentials *c)
+{
+    struct pl_identity *identity = PL_NEW(struct pl_identity);
+    bool plugin_cert = c->answer.cert_pem != NULL;
+    const char *token = token_of(c);
+    identity->refs = 1;
+    identity->ca = dup_or_null(c->ca.content);
+    identity->cert = dup_or_null(plugin_cert ? c->answer.cert_pem : c->cert.content);
+    identity->key = dup_or_null(plugin_cert ? c->answer.key_pem : c->key.content);
+    identity->options = (struct pl_tls_options){
+        .ca_pem = identity->ca,
+        .cert_pem = identity->cert,
+        .key_pem = identity->key,
+        .server_name = c->config->server_name,
+        .insecure = c->config->insecure,
+    };
+    identity->tls = c->https ? &identity->options : NULL;
+    if (token != NULL)
+        identity->authorization = pl_format("Bearer %s", token);
+    else if (c->config->username != NULL)
+        identity->user_password =
+            pl_format("%s:%s", c->config->username, c->config->password ? c->config->password : "");
+    if (identity->authorization != NULL || identity->user_password != NULL)
+        warn_about_plain_http(c);
+    pl_identity_unref(c->current);
+    c->current = identity;
+}
+
+/* ---- files ---- */
+
+/* True when the content is another one now. What cannot be read, or is not whole yet, leaves
+ * the old content in use; it is looked at again for the next request. */
+static bool reread(struct watched *file, bool (*is_whole)(const char *content))
+{
+    struct pl_buf content = PL_BUF_INIT;
+    struct pl_file_stamp stamp = pl_file_stamp(file->path);
+    struct pl_err err;
+    if (pl_file_read(file->path, PL_KUBECONFIG_BYTES, &content, &err) != 0 || content.len == 0 ||
+        !is_whole(content.ptr)) {
+        pl_buf_deinit(&content);
+        return false;
+    }
+    bool changed = file->content == NULL || strcmp(file->content, content.ptr) != 0;
+    file->stamp = stamp;
+    wipe(file->content);
+    file->content = pl_buf_take(&content);
+    return changed;
+}
+
+static bool has_changed(const struct watched *file)
+{
+    struct pl_file_stamp stamp;
+    if (file->path == NULL)
+        return false;
+    stamp = pl_file_stamp(file->path);
+    return stamp.inode != 0 && !pl_file_stamp_eq(&stamp, &file->stamp);
+}
+
+static bool is_pem(const char *content)
+{
+    return strstr(content, "-----BEGIN") != NULL && strstr(content, "-----END") != NULL;
+}
+
+static bool is_token_file(const char *content)
+{
+    size_t len = strcspn(content, " \t\r\n");
+    for (size_t i = 0; i < len; i++) {
+        if (content[i] < '!' || content[i] > '~')
+            return false;
+    }
+    return len > 0;
+}
+
+static bool refresh_token(struct pl_credentials *c)
+{
+    if (c->token.path == NULL)
+        return false;
+    char *old = dup_or_null(c->token.content);
+    c->token_read_ns = pl_clock_mono(c->clock);
+    bool changed = reread(&c->token, is_token_file);
+    if (changed) {
+        c->token.content[strcspn(c->token.content, " \t\r\n")] = '\0';
+        changed = old == NULL || strcmp(old, c->token.content) != 0;
+    }
+    wipe(old);
+    return changed;
+}
+
+static void refresh_files(struct pl_credentials *c)
+{
+    bool changed = false;
+    bool token_is_old = pl_clock_mono(c->clock) - c->token_read_ns >= TOKEN_AGE_NS;
+    if (has_changed(&c->ca))
+        changed = reread(&c->ca, is_pem) || changed;
+    if (has_changed(&c->cert))
+        changed = reread(&c->cert, is_pem) || changed;
+    if (has_changed(&c->key))
+        changed = reread(&c->key, is_pem) || changed;
+    if (c->token.path != NULL && (token_is_old || has_changed(&c->token)))
+        changed = refresh_token(c) || changed;
+    if (changed && c->current != NULL) {
+        pl_log(PL_LOG_INFO, "credentials were read again", pl_str("from", c->config->source));
+        set_identity(c);
+    }
+}
+
+/* ---- the plugin ---- */
+
+static void tell_all(struct pl_credentials *c, const struct pl_err *err)
+{
+    struct pl_list waiting; /* who is told may ask again */
+    struct pl_link *link;
+    pl_list_init(&waiting);
+    pl_list_splice(&waiting, &c->waits);
+    struct pl_identity *identity = err == NULL ? pl_identity_ref(c->current) : NULL;
+    struct pl_err copy;
+    if (err != NULL)
+        copy = *err;
+    while ((link = pl_list_pop(&waiting)) != NULL) {
+        struct pl_credentials_wait *wait = PL_CONTAINER_OF(link, struct pl_credentials_wait, link);
+        wait->ready(wait, identity != NULL ? pl_identity_ref(identity) : NULL,
+                    err != NULL ? &copy : NULL);
+    }
+    pl_identity_unref(identity);
+}
+
+static int take_answer(struct pl_credentials *c, struct pl_slice output, struct pl_err *err)
+{
+    struct pl_exec_answer answer;
+    int code = pl_exec_answer_parse(output, c->config->exec->api_version, &answer, err);
+    if (code == 0 && answer.token != NULL && !is_token(answer.token))
+        code = pl_err_set(err, PL_EINVAL, "the plugin's token holds characters no token has");
+    if (code != 0) {
+        pl_exec_answer_deinit(&answer);
+        return code;
+    }
+    pl_exec_answer_deinit(&c->answer);
+    c->answer = answer;
+    c->answer_rejected = false;
+    set_identity(c);
+    return 0;
+}
+
+static void on_plugin_done(void *arg, struct pl_slice output, const struct pl_err *err)
+{
+    struct pl_credentials *c = arg;
+    const struct pl_exec_plugin *plugin = c->config->exec;
+    struct pl_err failure;
+    c->process = NULL;
+    pl_wait_end(&c->plugin_wait);
+    if (err != NULL)
+        failure = *err;
+    if (err == NULL && take_answer(c, output, &failure) == 0) {
+        c->plugin_err.code = 0;
+        tell_all(c, NULL);
+        return;
+    }
+    bool missing = err != NULL && strncmp(err->message, "cannot run", 10) == 0;
+    pl_err_set(&c->plugin_err, PL_ENETWORK, "credentials by exec plugin %s: %s%s%s",
+               plugin->command, failure.message, missing && plugin->install_hint ? "; " : "",
+               missing && plugin->install_hint ? plugin->install_hint : "");
+    snprintf(c->plugin_err.reason, sizeof c->plugin_err.reason, "Credentials");
+    c->plugin_failed_ns = pl_clock_mono(c->clock);
+    failure = c->plugin_err;
+    tell_all(c, &failure);
+}
+
+static void run_plugin(struct pl_credentials *c)
+{
+    const struct pl_exec_plugin *plugin = c->config->exec;
+    struct pl_buf info = PL_BUF_INIT;
+    size_t count = 0;
+    pl_buf_add_z(&info, "KUBERNETES_EXEC_INFO=");
+    pl_exec_info(c->config, &info);
+    while (plugin->env != NULL && plugin->env[count] != NULL)
+        count++;
+    const char **env = pl_calloc(count + 2, sizeof *env);
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(plugin->env[i], "KUBERNETES_EXEC_INFO=", 21) != 0)
+            env[used++] = plugin->env[i];
+    }
+    env[used] = info.ptr;
+    if (c->waits_registry != NULL)
+        pl_wait_begin(c->waits_registry, &c->plugin_wait, "exec plugin", plugin->command,
+                      PLUGIN_TIMEOUT_S * PL_SECOND);
+    c->process = pl_process_start(c->loop,
+                                  &(struct pl_process_options){
+                                      .file = plugin->command,
+                                      .args = (const char *const *)plugin->args,
+                                      .env = env,
+                                      .timeout_ms = PLUGIN_TIMEOUT_S * 1000,
+                                  },
+                                  on_plugin_done, c);
+    pl_free(env);
+    pl_buf_deinit(&info);
+}
+
+static bool answer_is_good(const struct pl_credentials *c)
+{
+    return c->current != NULL && !c->answer_rejected &&
+           (c->answer.expires_ns == INT64_MAX ||
+            pl_clock_wall(c->clock) < c->answer.expires_ns - EXPIRY_LEEWAY_NS);
+}
+
+/* ---- life ---- */
+
+static int check(const struct pl_credentials_options *options, struct pl_err *err)
+{
+    const struct pl_kubeconfig *config = options->config;
+    if (config->exec != NULL && options->loop == NULL)
+        return pl_err_set(err, PL_EINVAL, "%s: an exec plugin needs an event loop", config->source);
+    if (config->token != NULL && !is_token(config->token))
+        return pl_err_set(err, PL_EINVAL, "%s: the token holds characters no token has",
+                          config->source);
+    return 0;
+}
+
+/* Without a stamp: the file may have changed since the configuration was loaded. */
+static struct watched watch_file(const char *path, const char *content)
+{
+    return (struct watched){.path = path, .content = dup_or_null(content)};
+}
+
+struct pl_credentials *pl_credentials_create(const struct pl_credentials_options *options,
+                                             struct pl_err *err)
+{
+    const struct pl_kubeconfig *config = options->config;
+    struct pl_server_name server;
+    if (check(options, err) != 0)
+        return NULL;
+    struct pl_credentials *c = PL_NEW(struct pl_credentials);
+    c->config = config;
+    c->clock = options->clock;
+    c->loop = options->loop;
+    c->waits_registry = options->waits;
+    c->https = pl_server_name_parse(config->server, &server) && server.https;
+    pl_list_init(&c->waits);
+    c->ca = watch_file(config->ca_file, config->ca_pem);
+    c->cert = watch_file(config->cert_file, config->cert_pem);
+    c->key = watch_file(config->key_file, config->key_pem);
+    c->token = watch_file(config->token_file, config->token_file ? config->token : NULL);
+    c->token_read_ns = pl_clock_mono(c->clock);
+    if (config->exec == NULL)
+        set_identity(c);
+    return c;
+}
+
+void pl_credentials_destroy(struct pl_credentials *c)
+{
+    if (c == NULL)
+        return;
+    struct pl_err err;
+    pl_err_set(&err, PL_ECANCELED, "canceled");
+    tell_all(c, &err);
+    PL_REQUIRE(pl_list_empty(&c->waits));
+    if (c->process != NULL)
+        pl_process_cancel(c->process);
+    pl_wait_end(&c->plugin_wait);
+    pl_identity_unref(c->current);
+    pl_exec_answer_deinit(&c->answer);
+    pl_free(c->ca.content);
+    pl_free(c->cert.content);
+    wipe(c->key.content);
+    wipe(c->token.content);
+    pl_free(c);
+}
+
+int pl_credentials_get(struct pl_credentials *c, struct pl_identity **identity,
+                       struct pl_credentials_wait *wait, struct pl_err *err)
+{
+    *identity = NULL;
+    refresh_files(c);
+    if (c->config->exec == NULL || answer_is_good(c)) {
+        *identity = pl_identity_ref(c->current);
+        return 0;
+    }
+    if (c->process == NULL && c->plugin_err.code != 0 &&
+        pl_clock_mono(c->clock) - c->plugin_failed_ns < PLUGIN_REST_NS) {
+        if (err != NULL)
+            *err = c->plugin_err;
+        return c->plugin_err.code;
+    }
+    pl_list_push(&c->waits, &wait->link);
+    if (c->process == NULL)
+        run_plugin(c);
+    return PL_EAGAIN;
+}
+
+void pl_credentials_unwait(struct pl_credentials_wait *wait)
+{
+    pl_link_unlink(&wait->link);
+}
+
+bool pl_credentials_reject(struct pl_credentials *c, const struct pl_identity *identity)
+{
+    if (identity != c->current)
+        return true; /* somebody else was told before, and there is a newer one */
+    if (c->config->exec != NULL) {
+        c->answer_rejected = true;
+        return true;
+    }
+    if (!refresh_token(c))
+        return false;
+    set_identity(c);
+    return true;
+}

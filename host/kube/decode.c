@@ -1,0 +1,204 @@
+#include "kube/decode.h"
+
+#include "kube/status.h"
+#include "value/build.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+#define MAX_ERROR_TEXT ((size_t)64 << 10)
+
+int64_t pl_retry_after_ms(const struct pl_http_response *response)
+{
+    const char *text = pl_http_header(response, "retry-after");
+    int64_t seconds = 0;
+    if (text == NULL || *text == '\0' || strlen(text) > 9)
+        return -1;
+    for (; *text != '\0'; text++) {
+        if (*text < '0' || *text > '9')
+            return -1;
+        seconds = seconds * 10 + (*text - '0');
+    }
+    return seconds * 1000;
+}
+
+void pl_not_json(struct pl_err *err, const char *content_type, struct pl_slice text)
+{
+    struct pl_err quoted;
+    pl_status_to_err(200, PL_NODE_MISSING, text, &quoted);
+    pl_err_set(err, PL_ESYNTAX,
+               "the answer is not JSON%s%s; is there a proxy or a login page in between? %s",
+               content_type[0] ? " but " : "", content_type, quoted.message);
+}
+
+/* ---- kinds ---- */
+
+static bool names_its_kind(struct pl_node root)
+{
+    return pl_node_type(pl_node_getz(root, "kind")) == PL_STRING &&
+           pl_node_type(pl_node_getz(root, "apiVersion")) == PL_STRING;
+}
+
+struct pl_doc *pl_doc_with_kind(struct pl_doc *doc, const struct pl_kind *kind, bool replace,
+                                struct pl_pool *pool)
+{
+    struct pl_node root = pl_doc_root(doc);
+    char api_version[PL_KIND_TEXT];
+    if (pl_node_type(root) != PL_OBJECT || (names_its_kind(root) && !replace))
+        return doc;
+    struct pl_build *b = pl_build_create(pool);
+    pl_build_object(b);
+    pl_build_keyz(b, "apiVersion");
+    pl_build_strz(b, pl_kind_api_version(kind, api_version));
+    pl_build_keyz(b, "kind");
+    pl_build_strz(b, kind->kind);
+    struct pl_iter it = pl_iter(root);
+    while (pl_iter_next(&it)) {
+        if (pl_slice_eqz(it.key, "apiVersion") || pl_slice_eqz(it.key, "kind"))
+            continue;
+        pl_build_key(b, it.key);
+        pl_build_node(b, it.value);
+    }
+    pl_build_end(b);
+    struct pl_doc *named = pl_build_finish(b);
+    pl_build_destroy(b);
+    pl_doc_unref(doc);
+    return named;
+}
+
+/* ---- decoding ---- */
+
+static int on_doc(void *arg, struct pl_slice type, struct pl_doc *doc)
+{
+    PL_UNUSED(type);
+    struct pl_decoder *d = arg;
+    if (d->list) {
+        if (d->resource != NULL)
+            doc = pl_doc_with_kind(doc, &d->resource->kind, d->metadata_only, d->scan_options.pool);
+        pl_docs_add(&d->items, doc);
+        return 0;
+    }
+    if (d->doc != NULL) {
+        pl_doc_unref(doc);
+        return pl_err_set(&d->err, PL_ESYNTAX, "the answer holds more than one document");
+    }
+    if (d->resource != NULL && d->metadata_only)
+        doc = pl_doc_with_kind(doc, &d->resource->kind, true, d->scan_options.pool);
+    d->doc = doc;
+    return 0;
+}
+
+static int on_list(void *arg, struct pl_doc *list)
+{
+    struct pl_decoder *d = arg;
+    d->doc = list;
+    return 0;
+}
+
+static bool is_success(const struct pl_decoder *d)
+{
+    return d->status >= 200 && d->status < 300;
+}
+
+static bool is_json_type(const char *content_type)
+{
+    return content_type == NULL || strstr(content_type, "json") != NULL;
+}
+
+void pl_decoder_begin(struct pl_decoder *d, const struct pl_http_response *response)
+{
+    const char *content_type = pl_http_header(response, "content-type");
+    pl_err_clear(&d->err);
+    d->status = response->status;
+    d->is_json = is_json_type(content_type);
+    snprintf(d->content_type, sizeof d->content_type, "%s", content_type ? content_type : "");
+    if (is_success(d) && d->is_json)
+        d->scan = pl_scan_create(d->list ? PL_SCAN_LIST : PL_SCAN_VALUES, &d->scan_options,
+                                 &(struct pl_scan_sink){on_doc, on_list, d});
+}
+
+int pl_decoder_feed(struct pl_decoder *d, struct pl_slice piece)
+{
+    if (d->scan == NULL || d->text.len < 256) { /* the beginning is quoted in errors */
+        size_t max = d->scan == NULL ? MAX_ERROR_TEXT : 256;
+        size_t room = d->text.len < max ? max - d->text.len : 0;
+        pl_buf_add(&d->text, piece.ptr, piece.len < room ? piece.len : room);
+    }
+    if (d->scan == NULL)
+        return 0;
+    struct pl_err err;
+    int code = pl_scan_feed(d->scan, piece, &err);
+    if (code != 0 && d->err.code == 0)
+        d->err = err;
+    return code;
+}
+
+static int fail_with_status(struct pl_decoder *d, struct pl_err *err)
+{
+    if (d->status >= 300 && d->status < 400) {
+        pl_err_set(err, PL_EAPI, "HTTP %d: the server redirects, which is not followed", d->status);
+        err->status = d->status;
+        return PL_EAPI;
+    }
+    struct pl_doc *doc = pl_scan_text(pl_buf_slice(&d->text), &(struct pl_scan_options){0}, NULL);
+    pl_status_to_err(d->status, pl_doc_root(doc), pl_buf_slice(&d->text), err);
+    if (pl_node_type(pl_doc_root(doc)) == PL_OBJECT)
+        d->doc = doc;
+    else
+        pl_doc_unref(doc);
+    return PL_EAPI;
+}
+
+static bool is_kind(const struct pl_doc *doc, const char *kind)
+{
+    return pl_node_str_eq(pl_node_getz(pl_doc_root(doc), "kind"), pl_slice_z(kind));
+}
+
+/* What came is JSON; is it what was asked for? */
+static int check_document(struct pl_decoder *d, struct pl_err *err)
+{
+    if (is_kind(d->doc, "Status") &&
+        pl_node_str_eq(pl_node_getz(pl_doc_root(d->doc), "status"), pl_slice_z("Failure"))) {
+        pl_status_event_to_err(pl_doc_root(d->doc), err);
+        return PL_EAPI;
+    }
+    if (is_kind(d->doc, "Table")) /* rule 56 */
+        return pl_err_set(err, PL_ESYNTAX, "the server answered with a Table, not with objects");
+    if (d->list && is_kind(d->doc, "Status"))
+        return pl_err_set(err, PL_ESYNTAX, "the server answered with a Status, not with a list");
+    return 0;
+}
+
+int pl_decoder_end(struct pl_decoder *d, struct pl_err *err)
+{
+    if (d->err.code != 0) {
+        if (err != NULL)
+            *err = d->err;
+        return d->err.code;
+    }
+    if (!is_success(d))
+        return fail_with_status(d, err);
+    if (!d->is_json) {
+        if (d->text.len == 0 && !d->list)
+            return 0;
+        pl_not_json(err, d->content_type, pl_buf_slice(&d->text));
+        return PL_ESYNTAX;
+    }
+    if (d->text.len == 0 && !d->list)
+        return 0; /* no content is an answer, too */
+    int code = pl_scan_end(d->scan, err);
+    return code != 0 ? code : check_document(d, err);
+}
+
+void pl_decoder_reset(struct pl_decoder *d)
+{
+    pl_scan_destroy(d->scan);
+    d->scan = NULL;
+    pl_buf_deinit(&d->text);
+    pl_doc_unref(d->doc);
+    d->doc = NULL;
+    pl_docs_deinit(&d->items);
+    d->items = (struct pl_docs){0};
+    d->status = 0;
+    pl_err_clear(&d->err);
+}

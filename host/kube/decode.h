@@ -1,0 +1,40 @@
+/* Private to kube: from the bytes of an answer to documents, while they arrive. A list
+ * is never held as text, and what is no answer of an API server is named. */
+#pragma once
+
+#include "base/buf.h"
+#include "kube/client.h"
+#include "net/http.h"
+
+struct pl_decoder {
+    bool list; /* expects a list */
+    bool metadata_only;
+    const struct pl_resource *resource; /* borrowed; NULL: items keep the kind they came with */
+    struct pl_scan_options scan_options;
+    /* What came. */
+    int status; /* 0: no answer yet */
+    bool is_json;
+    char content_type[64];
+    struct pl_scan *scan; /* of a 2xx answer */
+    struct pl_buf text;   /* of any other answer, cut */
+    struct pl_doc *doc;
+    struct pl_docs items;
+    struct pl_err err; /* the first failure of decoding */
+};
+
+void pl_decoder_begin(struct pl_decoder *decoder, const struct pl_http_response *response);
+/* 0, or the code with which the request is to be ended. */
+int pl_decoder_feed(struct pl_decoder *decoder, struct pl_slice piece);
+/* The answer is complete: 0, or what is wrong with it. An HTTP error is EAPI. */
+int pl_decoder_end(struct pl_decoder *decoder, struct pl_err *err);
+/* Forgets what came; what it expects stays. */
+void pl_decoder_reset(struct pl_decoder *decoder);
+
+/* An object that says which kind it is: what lists leave out is added, and what was asked
+ * for as partial metadata carries the kind it is the metadata of. Takes doc. */
+struct pl_doc *pl_doc_with_kind(struct pl_doc *doc, const struct pl_kind *kind, bool replace,
+                                struct pl_pool *pool);
+/* "Retry-After: 3" in milliseconds; -1 when there is none. Dates are not understood. */
+int64_t pl_retry_after_ms(const struct pl_http_response *response);
+/* A 200 that is no JSON: says what it is instead. */
+void pl_not_json(struct pl_err *err, const char *content_type, struct pl_slice text);

@@ -1,0 +1,21 @@
+/* The protocol of exec plugins, client.authentication.k8s.io/v1 and v1beta1: what they are
+ * told in KUBERNETES_EXEC_INFO and what they answer. Pure. */
+#pragma once
+
+#include "base/buf.h"
+#include "kube/kubeconfig.h"
+
+#include <stdint.h>
+
+struct pl_exec_answer {
+    char *token;              /* owned; NULL: none */
+    char *cert_pem, *key_pem; /* owned; both or neither */
+    int64_t expires_ns;       /* wall clock; INT64_MAX: never */
+};
+
+/* Appends the ExecCredential that the plugin is run with. */
+void pl_exec_info(const struct pl_kubeconfig *config, struct pl_buf *out);
+/* EINVAL with what is wrong. The caller deinits in any case. */
+int pl_exec_answer_parse(struct pl_slice output, const char *api_version,
+                         struct pl_exec_answer *answer, struct pl_err *err);
+void pl_exec_answer_deinit(struct pl_exec_answer *answer);

@@ -1,0 +1,271 @@
+#include "kube/request.h"
+
+#include "net/http_server.h"
+#include "value/write.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define ACCEPT_JSON "application/json"
+/* Servers that cannot make partial objects answer with whole ones, which is right too. */
+#define ACCEPT_PARTIAL                                                                             \
+    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+#define ACCEPT_PARTIAL_LIST                                                                        \
+    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+
+void pl_wire_deinit(struct pl_wire *wire)
+{
+    pl_buf_deinit(&wire->url);
+    pl_buf_deinit(&wire->body);
+}
+
+static void add_segment(struct pl_buf *out, struct pl_slice segment)
+{
+    if (segment.len == 0)
+        return;
+    pl_buf_add_char(out, '/');
+    pl_url_escape(segment, out);
+}
+
+void pl_resource_path(struct pl_buf *out, const struct pl_resource *resource, struct pl_slice ns,
+                      struct pl_slice name, struct pl_slice subresource)
+{
+    struct pl_slice group = pl_slice_z(resource->kind.group);
+    pl_buf_add_z(out, group.len > 0 ? "/apis" : "/api");
+    add_segment(out, group);
+    add_segment(out, pl_slice_z(resource->kind.version));
+    if (resource->namespaced && ns.len > 0) {
+        pl_buf_add_z(out, "/namespaces");
+        add_segment(out, ns);
+    }
+    add_segment(out, pl_slice_z(resource->plural));
+    add_segment(out, name);
+    add_segment(out, subresource);
+}
+
+/* Appends "?name=value" or "&name=value"; nothing for an empty value. */
+static void add_query(struct pl_buf *url, const char *name, struct pl_slice value)
+{
+    if (value.len == 0)
+        return;
+    pl_buf_add_char(url, memchr(url->ptr, '?', url->len) != NULL ? '&' : '?');
+    pl_buf_add_z(url, name);
+    pl_buf_add_char(url, '=');
+    pl_url_escape(value, url);
+}
+
+static void add_query_z(struct pl_buf *url, const char *name, const char *value)
+{
+    add_query(url, name, pl_slice_z(value));
+}
+
+static void add_query_int(struct pl_buf *url, const char *name, int64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRId64, value);
+    add_query_z(url, name, text);
+}
+
+/* The server would refuse such a name too, but after the path was made shorter by it. */
+static int check_segment(struct pl_slice text, const char *what, struct pl_err *err)
+{
+    if (pl_slice_eqz(text, ".") || pl_slice_eqz(text, "..") ||
+        (text.len > 0 && (memchr(text.ptr, '/', text.len) || memchr(text.ptr, '%', text.len))))
+        return pl_err_set(err, PL_EINVAL, "\"%.*s\" cannot be %s", PL_FMT(text), what);
+    return 0;
+}
+
+static int check_path(const struct pl_resource *resource, struct pl_slice ns, struct pl_slice name,
+                      struct pl_err *err)
+{
+    char text[PL_KIND_TEXT];
+    if (!resource->namespaced && ns.len > 0)
+        return pl_err_set(err, PL_EINVAL, "%s is cluster-scoped: it takes no namespace (\"%.*s\")",
+                          pl_kind_text(&resource->kind, text), PL_FMT(ns));
+    int code = check_segment(ns, "a namespace", err);
+    return code != 0 ? code : check_segment(name, "a name", err);
+}
+
+static int check_call(const struct pl_call *call, struct pl_err *err)
+{
+    const struct pl_resource *resource = call->resource;
+    char text[PL_KIND_TEXT];
+    pl_kind_text(&resource->kind, text);
+    bool needs_name = call->verb == PL_VERB_GET || call->verb == PL_VERB_UPDATE ||
+                      call->verb == PL_VERB_PATCH || call->verb == PL_VERB_DELETE;
+    if (needs_name && call->name.len == 0)
+        return pl_err_set(err, PL_EINVAL, "%s of %s needs a name", pl_verb_name(call->verb), text);
+    if (resource->namespaced && call->ns.len == 0 && call->verb != PL_VERB_LIST)
+        return pl_err_set(err, PL_EINVAL, "%s is namespaced: %s needs a namespace", text,
+                          pl_verb_name(call->verb));
+    bool needs_body =
+        call->verb == PL_VERB_CREATE || call->verb == PL_VERB_UPDATE || call->verb == PL_VERB_PATCH;
+    if (needs_body && call->body == NULL)
+        return pl_err_set(err, PL_EINVAL, "%s of %s needs a document", pl_verb_name(call->verb),
+                          text);
+    int code = check_path(resource, call->ns, call->name, err);
+    return code != 0 ? code : check_segment(call->subresource, "a subresource", err);
+}
+
+static const char *method_of(enum pl_verb verb)
+{
+    switch (verb) {
+    case PL_VERB_CREATE:
+        return "POST";
+    case PL_VERB_UPDATE:
+        return "PUT";
+    case PL_VERB_PATCH:
+        return "PATCH";
+    case PL_VERB_DELETE:
+    case PL_VERB_DELETE_COLLECTION:
+        return "DELETE";
+    case PL_VERB_GET:
+    case PL_VERB_LIST:
+        break;
+    }
+    return "GET";
+}
+
+static const char *content_type_of(const struct pl_call *call)
+{
+    if (call->verb != PL_VERB_PATCH)
+        return "application/json";
+    switch (call->patch_type) {
+    case PL_PATCH_JSON:
+        return "application/json-patch+json";
+    case PL_PATCH_STRATEGIC:
+        return "application/strategic-merge-patch+json";
+    case PL_PATCH_APPLY: /* JSON is YAML */
+        return "application/apply-patch+yaml";
+    case PL_PATCH_MERGE:
+        break;
+    }
+    return "application/merge-patch+json";
+}
+
+static void add_member(struct pl_buf *body, const char *name, struct pl_slice value)
+{
+    if (value.len == 0)
+        return;
+    if (body->ptr[body->len - 1] != '{')
+        pl_buf_add_char(body, ',');
+    pl_write_str(body, pl_slice_z(name));
+    pl_buf_add_char(body, ':');
+    pl_write_str(body, value);
+}
+
+/* DeleteOptions go in the body alone: a server that finds one does not read the query. */
+static void write_delete_options(struct pl_buf *body, const struct pl_call *call)
+{
+    pl_buf_add_z(body, "{");
+    add_member(body, "apiVersion", pl_slice_z("v1"));
+    add_member(body, "kind", pl_slice_z("DeleteOptions"));
+    if (call->grace_period >= 0)
+        pl_buf_add_f(body, ",\"gracePeriodSeconds\":%" PRId64, call->grace_period);
+    add_member(body, "propagationPolicy", call->propagation);
+    if (call->uid.len > 0 || call->precondition_rv.len > 0) {
+        pl_buf_add_z(body, ",\"preconditions\":{");
+        add_member(body, "uid", call->uid);
+        add_member(body, "resourceVersion", call->precondition_rv);
+        pl_buf_add_char(body, '}');
+    }
+    if (call->dry_run)
+        pl_buf_add_z(body, ",\"dryRun\":[\"All\"]");
+    pl_buf_add_char(body, '}');
+}
+
+static void write_body(struct pl_wire *wire, const struct pl_call *call)
+{
+    bool deletes = call->verb == PL_VERB_DELETE || call->verb == PL_VERB_DELETE_COLLECTION;
+    if (call->body != NULL)
+        pl_write(&wire->body, pl_doc_root(call->body), PL_WRITE_COMPACT);
+    else if (deletes)
+        write_delete_options(&wire->body, call);
+    if (wire->body.len > 0)
+        wire->content_type = content_type_of(call);
+}
+
+static void add_read_query(struct pl_buf *url, const struct pl_call *call)
+{
+    add_query(url, "labelSelector", call->labels);
+    add_query(url, "fieldSelector", call->fields);
+    if (call->limit > 0)
+        add_query_int(url, "limit", call->limit);
+    add_query(url, "continue", call->continue_token);
+    add_query(url, "resourceVersion", call->rv);
+    add_query(url, "resourceVersionMatch", call->rv_match);
+}
+
+static void add_write_query(struct pl_buf *url, const struct pl_call *call)
+{
+    add_query(url, "fieldManager", call->field_manager);
+    add_query(url, "fieldValidation", call->field_validation);
+    if (call->dry_run)
+        add_query_z(url, "dryRun", "All");
+    if (call->force && call->verb == PL_VERB_PATCH && call->patch_type == PL_PATCH_APPLY)
+        add_query_z(url, "force", "true");
+}
+
+static const char *accept_of(const struct pl_call *call)
+{
+    if (!call->metadata_only)
+        return ACCEPT_JSON;
+    return call->verb == PL_VERB_LIST ? ACCEPT_PARTIAL_LIST : ACCEPT_PARTIAL;
+}
+
+int pl_wire_of_call(struct pl_wire *wire, const char *server, const struct pl_call *call,
+                    struct pl_err *err)
+{
+    *wire = (struct pl_wire){.method = method_of(call->verb), .accept = accept_of(call)};
+    pl_buf_add_z(&wire->url, server);
+    if (call->resource == NULL) {
+        pl_buf_add_slice(&wire->url, call->raw_path);
+        write_body(wire, call);
+        return 0;
+    }
+    int code = check_call(call, err);
+    if (code != 0)
+        return code;
+    pl_resource_path(&wire->url, call->resource, call->ns, call->name, call->subresource);
+    switch (call->verb) {
+    case PL_VERB_GET:
+    case PL_VERB_LIST:
+    case PL_VERB_DELETE_COLLECTION:
+        add_read_query(&wire->url, call);
+        break;
+    case PL_VERB_CREATE:
+    case PL_VERB_UPDATE:
+    case PL_VERB_PATCH:
+        add_write_query(&wire->url, call);
+        break;
+    case PL_VERB_DELETE:
+        break;
+    }
+    write_body(wire, call);
+    return 0;
+}
+
+int pl_wire_of_watch(struct pl_wire *wire, const char *server, const struct pl_watch_call *call,
+                     struct pl_err *err)
+{
+    *wire = (struct pl_wire){.method = "GET",
+                             .accept = call->metadata_only ? ACCEPT_PARTIAL : ACCEPT_JSON};
+    int code = check_path(call->resource, call->ns, pl_slice(NULL, 0), err);
+    if (code != 0)
+        return code;
+    struct pl_buf *url = &wire->url;
+    pl_buf_add_z(url, server);
+    pl_resource_path(url, call->resource, call->ns, pl_slice(NULL, 0), pl_slice(NULL, 0));
+    add_query_z(url, "watch", "true");
+    add_query_z(url, "allowWatchBookmarks", "true");
+    add_query(url, "labelSelector", call->labels);
+    add_query(url, "fieldSelector", call->fields);
+    add_query(url, "resourceVersion", call->rv);
+    if (call->initial_events) {
+        add_query_z(url, "sendInitialEvents", "true");
+        add_query_z(url, "resourceVersionMatch", "NotOlderThan");
+    }
+    if (call->timeout_seconds > 0)
+        add_query_int(url, "timeoutSeconds", call->timeout_seconds);
+    return 0;
+}

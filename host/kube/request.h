@@ -1,0 +1,25 @@
+/* What goes over the wire for a call: method, URL, content types, body. Pure. */
+#pragma once
+
+#include "base/buf.h"
+#include "kube/client.h"
+
+struct pl_wire {
+    const char *method;
+    const char *content_type; /* NULL: no body */
+    const char *accept;
+    struct pl_buf url;  /* absolute, escaped */
+    struct pl_buf body; /* JSON */
+};
+
+/* EINVAL when the call makes no request: no name where one is needed, a namespace for a
+ * cluster-scoped kind, a name that is no path segment. The caller deinits in any case. */
+int pl_wire_of_call(struct pl_wire *wire, const char *server, const struct pl_call *call,
+                    struct pl_err *err);
+int pl_wire_of_watch(struct pl_wire *wire, const char *server, const struct pl_watch_call *call,
+                     struct pl_err *err);
+void pl_wire_deinit(struct pl_wire *wire);
+
+/* Appends "/apis/apps/v1/namespaces/default/deployments/web/status"; empty parts are left out. */
+void pl_resource_path(struct pl_buf *out, const struct pl_resource *resource, struct pl_slice ns,
+                      struct pl_slice name, struct pl_slice subresource);
