@@ -1,0 +1,379 @@
+#include "kube/client.h"
+
+#include "harness.h"
+#include "kube/status.h"
+
+/* Writes down what a watch says: "open", "ADDED default/a@5", "end ...". */
+struct diary {
+    struct pl_buf text;
+    int ends;
+    struct pl_err err;
+    struct pl_watch *watch;
+    struct bench *bench;
+    int cancel_at, destroy_at; /* the n-th event does it; 0: never */
+    int events;
+};
+
+static void on_open(void *arg)
+{
+    struct diary *diary = arg;
+    pl_buf_add_z(&diary->text, "open;");
+}
+
+static void on_event(void *arg, enum pl_watch_type type, struct pl_doc *object)
+{
+    static const char *const names[] = {"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR", "?"};
+    struct diary *diary = arg;
+    struct pl_node root = pl_doc_root(object);
+    struct pl_scratch scratch;
+    diary->events++;
+    pl_buf_add_f(&diary->text, "%s ", names[type]);
+    if (type == PL_WATCH_ERROR)
+        pl_buf_add_f(&diary->text, "%.*s",
+                     PL_FMT(pl_node_str(pl_node_getz(root, "message"), &scratch)));
+    else
+        pl_meta_key(root, &diary->text, NULL);
+    pl_buf_add_f(&diary->text, "@%.*s;", PL_FMT(pl_meta_rv(root, &scratch)));
+    if (type == PL_WATCH_ADDED) {
+        CHECK(pl_node_str_eq(pl_node_getz(root, "kind"), pl_slice_z("Pod")));
+        CHECK(pl_node_str_eq(pl_node_getz(root, "apiVersion"), pl_slice_z("v1")));
+    }
+    pl_doc_unref(object);
+    if (diary->events == diary->cancel_at)
+        pl_watch_cancel(diary->watch);
+    if (diary->events == diary->destroy_at) {
+        pl_client_destroy(diary->bench->client);
+        diary->bench->client = NULL;
+    }
+}
+
+static void on_end(void *arg, const struct pl_err *err)
+{
+    struct diary *diary = arg;
+    diary->ends++;
+    pl_err_clear(&diary->err);
+    if (err != NULL)
+        diary->err = *err;
+    pl_buf_add_f(&diary->text, "end %s", err != NULL ? pl_code_name(err->code) : "ok");
+}
+
+static const struct pl_watch_ops ops = {on_open, on_event, on_end};
+
+static struct fake_request *start(struct bench *b, struct diary *diary)
+{
+    struct pl_watch_call call = {
+        .resource = &pods,
+        .rv = pl_slice_z("4"),
+        .timeout_seconds = 300,
+        .silence_ns = 150 * PL_SECOND,
+    };
+    diary->bench = b;
+    diary->watch = pl_client_watch(b->client, &call, &ops, diary);
+    struct fake_request *request = fake_next(&b->net);
+    REQUIRE(request != NULL);
+    return request;
+}
+
+#define EVENT(type, name, rv)                                                                      \
+    "{\"type\":\"" type "\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"     \
+    "\"namespace\":\"d\",\"name\":\"" name "\",\"resourceVersion\":\"" rv "\"}}}\n"
+
+static const char stream[] = EVENT("ADDED", "p\xc3\xa9", "5") EVENT("MODIFIED", "p\\u00e9", "6")
+    EVENT("DELETED", "b", "7") "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":"
+                               "\"v1\",\"metadata\":{"
+                               "\"name\":\"x\",\"resourceVersion\":\"8\"}}}\n" EVENT("SOMETHING",
+                                                                                     "c", "9");
+static const char stream_diary[] =
+    "open;ADDED d/p\xc3\xa9@5;MODIFIED d/p\xc3\xa9@6;DELETED d/b@7;BOOKMARK x@8;? d/c@9;end ok";
+
+TEST(the_request_asks_for_bookmarks_from_a_version_and_for_a_time)
+{
+    struct bench b;
+    struct diary diary = {0};
+    bench_init(&b);
+    struct fake_request *request = start(&b, &diary);
+    CHECK_STR(request->path, "/prefix/api/v1/pods?watch=true&allowWatchBookmarks=true"
+                             "&resourceVersion=4&timeoutSeconds=300");
+    CHECK_INT(request->request.silence_ms, 150000);
+    CHECK_INT(request->request.timeout_ms, 330000);
+    bench_deinit(&b);
+    CHECK_STR(pl_buf_z(&diary.text), "end ECANCELED");
+    pl_buf_deinit(&diary.text);
+}
+
+TEST(a_watch_list_asks_for_the_initial_events)
+{
+    struct bench b;
+    struct diary diary = {0};
+    bench_init(&b);
+    struct pl_watch_call call = {.resource = &deployments,
+                                 .ns = pl_slice_z("ns"),
+                                 .fields = pl_slice_z("metadata.name=a"),
+                                 .initial_events = true,
+                                 .metadata_only = true};
+    pl_client_watch(b.client, &call, &ops, &diary);
+    struct fake_request *request = fake_next(&b.net);
+    CHECK_STR(request->path, "/prefix/apis/apps/v1/namespaces/ns/deployments?watch=true"
+                             "&allowWatchBookmarks=true&fieldSelector=metadata.name%3Da"
+                             "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan");
+    CHECK(strstr(fake_header(request, "accept"), "as=PartialObjectMetadata;") != NULL);
+    bench_deinit(&b);
+    pl_buf_deinit(&diary.text);
+}
+
+/* Fault test F23. */
+TEST(events_are_whole_wherever_the_stream_is_cut)
+{
+    for (size_t cut = 0; cut <= strlen(stream); cut++) {
+        struct bench b;
+        struct diary diary = {0};
+        bench_init(&b);
+        struct fake_request *request = start(&b, &diary);
+        fake_begin(request, 200);
+        fake_stream_bytes(request, pl_slice(stream, cut));
+        fake_stream_bytes(request, pl_slice(stream + cut, strlen(stream) - cut));
+        fake_end(request);
+        if (strcmp(pl_buf_z(&diary.text), stream_diary) != 0)
+            TEST_FAIL("cut at %zu: %s", cut, pl_buf_z(&diary.text));
+        pl_buf_deinit(&diary.text);
+        bench_deinit(&b);
+    }
+}
+
+TEST(events_come_byte_by_byte_as_soon_as_each_is_complete)
+{
+    struct bench b;
+    struct diary diary = {0};
+    bench_init(&b);
+    struct fake_request *request = start(&b, &diary);
+    const char *first = EVENT("ADDED", "a", "5");
+    fake_begin(request, 200);
+    for (size_t i = 0; i + 2 < strlen(first); i++)
+        fake_stream_bytes(request, pl_slice(first + i, 1));
+    CHECK_STR(pl_buf_z(&diary.text), "open;");
+    fake_stream(request, "}");
+    CHECK_STR(pl_buf_z(&diary.text), "open;ADDED d/a@5;");
+    bench_deinit(&b);
+    pl_buf_deinit(&diary.text);
+}
+
+/* Rule 73: the end of the stream, also inside an event, is no failure. */
+TEST(an_event_cut_off_by_the_end_is_dropped_in_silence)
+{
+    struct bench b;
+    struct diary diary = {0};
+    bench_init(&b);
+    struct fake_request *request = start(&b, &diary);
+    fake_stream(request, EVENT("ADDED", "a", "5") "{\"type\":\"ADD");
+    fake_end(request);
+    CHECK_STR(pl_buf_z(&diary.text), "open;ADDED d/a@5;end ok");
+    bench_deinit(&b);
+    pl_buf_deinit(&diary.text);
+}
+
+TEST(a_lost_connection_and_silence_are_told_apart_from_a_normal_end)
+{
+    struct bench b;
+    struct diary lost = {0}, silent = {0};
+    bench_init(&b);
+    struct fake_request *request = start(&b, &lost);
+    fake_stream(request, EVENT("ADDED", "a", "5"));
+    fake_fail(request, PL_ENETWORK, "ConnectionReset");
+    CHECK_STR(pl_buf_z(&lost.text), "open;ADDED d/a@5;end ENETWORK");
+    request = start(&b, &silent);
+    CHECK(request->request.fresh_connection);
+    fake_begin(request, 200);
+    bench_run(&b, 100 * PL_SECOND);
+    fake_stream(request, EVENT("ADDED", "a", "5"));
+    bench_run(&b, 149 * PL_SECOND);
+    CHECK_INT(silent.ends, 0);
+    bench_run(&b, 1 * PL_SECOND);
+    CHECK_STR(pl_buf_z(&silent.text), "open;ADDED d/a@5;end ETIMEOUT");
+    CHECK_STR(silent.err.reason, "Silence");
+    bench_deinit(&b);
+    pl_buf_deinit(&lost.text);
+    pl_buf_deinit(&silent.text);
+}
+
+TEST(a_server_that_does_not_open_is_given_up)
+{
+    struct bench b;
+    struct diary diary = {0};
+    bench_init(&b);
+    struct fake_request *request = start(&b, &diary);
+    bench_run(&b, 30 * PL_SECOND);
+    CHECK_STR(pl_buf_z(&diary.text), "end ETIMEOUT");
+    CHECK(request->canceled);
+    pl_buf_deinit(&diary.text);
+    diary = (struct diary){0};
+    CHECK(start(&b, &diary)->request.fresh_connection);
+    bench_deinit(&b);
+    pl_buf_deinit(&diary.text);
+}
+
+/* Fault test F9, all three ways. */
+TEST(gone_comes_as_http_status_or_as_an_event)
+{
+    struct bench b;
+    struct diary http = {0}, event = {0};
+    bench_init(&b);
+    fake_reply(start(&b, &http), 410,
+               "{\"kind\":\"Status\",\"reason\":\"Expired\",\"code\":410,"
+               "\"message\":\"too old resource version: 4 (9)\"}");
+    CHECK_STR(pl_buf_z(&http.text), "end EAPI");
+    CHECK(pl_err_is_expired(&http.err));
+    struct fake_request *request = start(&b, &event);
+    fake_stream(request,
+                "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\","
+                "\"metadata\":{},\"code\":410,\"reason\":\"Gone\",\"message\":\"old\"}}\n");
+    fake_end(request);
+    CHECK_STR(pl_buf_z(&event.text), "open;ERROR old@;end ok");
+    bench_deinit(&b);
+    pl_buf_deinit(&http.text);
+    pl_buf_deinit(&event.text);
+}
+
+TEST(too_many_requests_when_opening_says_when_to_come_back)
+{
+    struct bench b;
+    struct diary diary = {0};
+    bench_init(&b);
+    fake_reply_after(start(&b, &diary), 429, "7", "{\"kind\":\"Status\",\"code\":429}");
+    CHECK(pl_err_is_too_many_requests(&diary.err));
+    CHECK_INT(diary.err.retry_after_ms, 7000);
+    CHECK_INT(b.net.start_count, 1);
+    bench_deinit(&b);
+    pl_buf_deinit(&diary.text);
+}
+
+TEST(a_200_that_is_no_watch_stream_is_named)
+{
+    static const struct {
+        const char *content_type, *body, *says;
+    } cases[] = {
+        {"text/html", "<html>log in</html>", "HTML"},
+        {"application/json", "<html>log in</html>", "<html>"},
+        {"application/json", "{\"kind\":\"PodList\",\"items\":[]}", "PodList"},
+        {"application/json", "[1]", "watch of /api/v1/pods"},
+        {"application/json", "hello", "hello"},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
+        struct bench b;
+        struct diary diary = {0};
+        bench_init(&b);
+        const struct pl_http_header header = {"content-type", cases[i].content_type};
+        fake_reply_with(start(&b, &diary), 200, &header, 1, pl_slice_z(cases[i].body));
+        bench_run(&b, 0);
+        CHECK_INT(diary.ends, 1);
+        CHECK_INT(diary.err.code, PL_ESYNTAX);
+        if (strstr(diary.err.message, cases[i].says) == NULL)
+            TEST_FAIL("%s: not in \"%s\"", cases[i].says, diary.err.message);
+        bench_deinit(&b);
+        pl_buf_deinit(&diary.text);
+    }
+}
+
+TEST(a_bad_event_ends_the_watch_after_those_before_it)
+{
+    struct bench b;
+    struct diary diary = {0};
+    bench_init(&b);
+    struct fake_request *request = start(&b, &diary);
+    fake_stream(request, EVENT("ADDED", "a", "5") "{\"type\":\"ADDED\",\"object\":{,}}\n");
+    bench_run(&b, 0);
+    CHECK_STR(pl_buf_z(&diary.text), "open;ADDED d/a@5;end ESYNTAX");
+    bench_deinit(&b);
+    pl_buf_deinit(&diary.text);
+}
+
+/* Fault test F24: refused loudly. */
+TEST(an_event_over_the_limit_ends_the_watch_and_names_the_limit)
+{
+    struct bench b;
+    struct diary diary = {0};
+    bench_init(&b);
+    struct fake_request *request = start(&b, &diary);
+    static char piece[1 << 20];
+    memset(piece, 'x', sizeof piece);
+    fake_stream(request, "{\"type\":\"ADDED\",\"object\":{\"data\":\"");
+    for (int i = 0; i < 20 && diary.ends == 0; i++) {
+        fake_stream_bytes(request, pl_slice(piece, sizeof piece));
+        bench_run(&b, 0);
+    }
+    CHECK_INT(diary.err.code, PL_ELIMIT);
+    CHECK(strstr(diary.err.message, "16777216") != NULL);
+    bench_deinit(&b);
+    pl_buf_deinit(&diary.text);
+}
+
+TEST(a_3_mib_object_is_delivered)
+{
+    struct bench b;
+    struct diary diary = {0};
+    bench_init(&b);
+    struct fake_request *request = start(&b, &diary);
+    static char piece[3 << 20];
+    memset(piece, 'x', sizeof piece);
+    fake_stream(request,
+                "{\"type\":\"MODIFIED\",\"object\":{\"metadata\":{\"name\":\"big\"},\"data\":\"");
+    fake_stream_bytes(request, pl_slice(piece, sizeof piece));
+    fake_stream(request, "\"}}\n");
+    CHECK_STR(pl_buf_z(&diary.text), "open;MODIFIED big@;");
+    bench_deinit(&b);
+    pl_buf_deinit(&diary.text);
+}
+
+TEST(cancelled_before_it_opened_while_open_and_from_inside_an_event)
+{
+    struct bench b;
+    struct diary opening = {0}, open = {0}, inside = {.cancel_at = 2};
+    bench_init(&b);
+    start(&b, &opening);
+    pl_watch_cancel(opening.watch);
+    CHECK_INT(opening.ends, 0);
+    struct fake_request *request = start(&b, &open);
+    fake_stream(request, EVENT("ADDED", "a", "5"));
+    pl_watch_cancel(open.watch);
+    fake_stream(request, EVENT("ADDED", "b", "6"));
+    request = start(&b, &inside);
+    fake_stream(request,
+                EVENT("ADDED", "a", "5") EVENT("ADDED", "b", "6") EVENT("ADDED", "c", "7"));
+    CHECK_INT(inside.ends, 0);
+    bench_run(&b, 0);
+    CHECK_STR(pl_buf_z(&opening.text), "end ECANCELED");
+    CHECK_STR(pl_buf_z(&open.text), "open;ADDED d/a@5;end ECANCELED");
+    CHECK_STR(pl_buf_z(&inside.text), "open;ADDED d/a@5;ADDED d/b@6;end ECANCELED");
+    bench_deinit(&b);
+    pl_buf_deinit(&opening.text);
+    pl_buf_deinit(&open.text);
+    pl_buf_deinit(&inside.text);
+}
+
+TEST(the_client_may_be_destroyed_from_inside_an_event)
+{
+    struct bench b;
+    struct diary diary = {.destroy_at = 1};
+    bench_init(&b);
+    struct fake_request *request = start(&b, &diary);
+    fake_stream(request, EVENT("ADDED", "a", "5") EVENT("ADDED", "b", "6"));
+    CHECK_STR(pl_buf_z(&diary.text), "open;ADDED d/a@5;end ECANCELED");
+    bench_deinit(&b);
+    CHECK_INT(diary.ends, 1);
+    pl_buf_deinit(&diary.text);
+}
+
+TEST(a_namespace_for_a_cluster_scoped_kind_is_an_error_told_later)
+{
+    struct bench b;
+    struct diary diary = {0};
+    bench_init(&b);
+    struct pl_watch_call call = {.resource = &nodes, .ns = pl_slice_z("ns")};
+    pl_client_watch(b.client, &call, &ops, &diary);
+    CHECK_INT(diary.ends, 0);
+    bench_run(&b, 0);
+    CHECK_INT(diary.err.code, PL_EINVAL);
+    bench_deinit(&b);
+    pl_buf_deinit(&diary.text);
+}
+
+TEST_MAIN()
