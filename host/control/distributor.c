@@ -1,0 +1,330 @@
+#include "control/distributor.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "value/meta.h"
+
+/* Shorter periods would keep a large store busy with itself (43). */
+#define RESYNC_MIN PL_SECOND
+
+struct pl_distributor {
+    struct pl_distributor_options options;
+    struct pl_list listeners;
+    struct pl_link *next;   /* the listener to be told next; moves when that one is removed */
+    uint64_t distributions; /* how many there were */
+    int64_t check_period_ns;
+    struct pl_buf rv; /* to be the store's once nothing is queued; empty: none */
+    bool started, stopped;
+};
+
+static struct pl_listener *listener_of(struct pl_link *link)
+{
+    return PL_CONTAINER_OF(link, struct pl_listener, link);
+}
+
+static int store_get(void *arg, struct pl_slice key, struct pl_doc **doc)
+{
+    *doc = pl_store_get(arg, key);
+    return 0;
+}
+
+static char **store_keys(void *arg)
+{
+    return pl_store_keys(arg);
+}
+
+const struct pl_known_ops pl_distributor_known_ops = {store_get, store_keys};
+
+struct pl_distributor *pl_distributor_create(const struct pl_distributor_options *options)
+{
+    struct pl_distributor *d = PL_NEW(struct pl_distributor);
+    d->options = *options;
+    d->check_period_ns = options->resync_ns;
+    pl_list_init(&d->listeners);
+    return d;
+}
+
+static void forget_all(struct pl_distributor *d)
+{
+    struct pl_link *link;
+    while ((link = pl_list_first(&d->listeners)) != NULL)
+        pl_distributor_remove(listener_of(link));
+}
+
+void pl_distributor_destroy(struct pl_distributor *d)
+{
+    if (d == NULL)
+        return;
+    forget_all(d);
+    pl_buf_deinit(&d->rv);
+    pl_free(d);
+}
+
+void pl_distributor_start(struct pl_distributor *d)
+{
+    d->started = true;
+}
+
+void pl_distributor_stop(struct pl_distributor *d)
+{
+    d->stopped = true;
+    forget_all(d);
+}
+
+bool pl_distributor_is_stopped(const struct pl_distributor *d)
+{
+    return d->stopped;
+}
+
+/* ---- telling ---- */
+
+struct notice {
+    enum { ADDED, UPDATED, DELETED } type;
+    struct pl_slice key;
+    struct pl_doc *object, *old;
+    bool initial, stale;
+    bool unchanged; /* for listeners that are due alone (42) */
+};
+
+static void tell(struct pl_listener *listener, const struct notice *notice)
+{
+    switch (notice->type) {
+    case ADDED:
+        listener->ops->on_add(listener, notice->object, notice->initial);
+        break;
+    case UPDATED:
+        listener->ops->on_update(listener, notice->old, notice->object);
+        break;
+    case DELETED:
+        listener->ops->on_delete(listener, notice->key, notice->object, notice->stale);
+        break;
+    }
+}
+
+/* A listener that comes during a distribution has just seen the store as it is now, so
+ * that it must not hear of this change again. */
+static void distribute(struct pl_distributor *d, const struct notice *notice)
+{
+    d->distributions++;
+    d->next = d->listeners.head.next;
+    while (d->next != &d->listeners.head) {
+        struct pl_listener *listener = listener_of(d->next);
+        d->next = d->next->next;
+        if (listener->joined == d->distributions || (notice->unchanged && !listener->due))
+            continue;
+        tell(listener, notice);
+    }
+    d->next = NULL;
+}
+
+/* ---- working off ---- */
+
+/* The version of what was just applied (37). A later one than that of a list or bookmark
+ * that still waits came after it. */
+static void note_rv(struct pl_distributor *d, struct pl_doc *doc)
+{
+    struct pl_scratch room;
+    struct pl_slice rv = pl_meta_rv(pl_doc_root(doc), &room), waits = pl_buf_slice(&d->rv);
+    if (rv.len == 0)
+        return;
+    pl_store_set_rv(d->options.store, rv);
+    if (pl_rv_is_valid(rv) && pl_rv_is_valid(waits) && pl_rv_compare(rv, waits) > 0)
+        pl_buf_clear(&d->rv);
+}
+
+static bool same_rv(struct pl_doc *a, struct pl_doc *b)
+{
+    struct pl_scratch room_a, room_b;
+    return pl_slice_eq(pl_meta_rv(pl_doc_root(a), &room_a), pl_meta_rv(pl_doc_root(b), &room_b));
+}
+
+/* The store decides what a change is, not the delta's name (29). */
+static void store_object(struct pl_distributor *d, const struct pl_deltas *deltas,
+                         struct pl_slice key, struct pl_doc *doc)
+{
+    struct notice notice = {.type = ADDED, .key = key, .object = doc, .initial = deltas->initial};
+    notice.old = pl_store_put(d->options.store, key, doc);
+    note_rv(d, doc);
+    if (notice.old != NULL) {
+        notice.type = UPDATED;
+        notice.unchanged = same_rv(notice.old, doc);
+    }
+    distribute(d, &notice);
+    pl_doc_unref(notice.old);
+}
+
+static void remove_object(struct pl_distributor *d, struct pl_slice key,
+                          const struct pl_delta *delta)
+{
+    struct pl_doc *last = pl_store_remove(d->options.store, key);
+    if (!delta->stale)
+        note_rv(d, delta->doc);
+    struct notice notice = {.type = DELETED, .key = key, .stale = delta->stale};
+    notice.object = delta->doc != NULL ? delta->doc : last;
+    distribute(d, &notice);
+    pl_doc_unref(last);
+}
+
+/* An object is stored under its own key, which a transformation may have changed since it was
+ * queued; a tombstone under the key that was missed. */
+static void apply(struct pl_distributor *d, const struct pl_deltas *deltas,
+                  const struct pl_delta *delta)
+{
+    struct pl_buf own_key = PL_BUF_INIT;
+    struct pl_slice key = deltas->key;
+    struct pl_err err;
+    if (!delta->stale) {
+        if (pl_meta_key(pl_doc_root(delta->doc), &own_key, &err) != 0) {
+            pl_log(PL_LOG_WARN, "skipped an object that cannot be stored",
+                   pl_strn("queued as", deltas->key), pl_str("error", err.message));
+            pl_buf_deinit(&own_key);
+            return;
+        }
+        key = pl_buf_slice(&own_key);
+    }
+    if (delta->type == PL_DELTA_DELETED)
+        remove_object(d, key, delta);
+    else
+        store_object(d, deltas, key, delta->doc);
+    pl_buf_deinit(&own_key);
+}
+
+static void settle_rv(struct pl_distributor *d)
+{
+    if (d->rv.len == 0 || pl_deltafifo_len(d->options.fifo) > 0)
+        return;
+    pl_store_set_rv(d->options.store, pl_buf_slice(&d->rv));
+    pl_buf_clear(&d->rv);
+}
+
+int pl_distributor_process(struct pl_distributor *d)
+{
+    struct pl_deltas deltas;
+    int rc = pl_deltafifo_take(d->options.fifo, &deltas);
+    if (rc != 0)
+        return rc;
+    for (size_t i = 0; i < deltas.count; i++)
+        apply(d, &deltas, &deltas.items[i]);
+    pl_deltafifo_done(d->options.fifo, &deltas);
+    settle_rv(d);
+    return 0;
+}
+
+void pl_distributor_set_rv(struct pl_distributor *d, struct pl_slice rv)
+{
+    pl_buf_clear(&d->rv);
+    pl_buf_add_slice(&d->rv, rv);
+    settle_rv(d);
+}
+
+/* ---- listeners ---- */
+
+/* What a listener gets of what it asked for: nothing when nobody checks, and no more
+ * often than is checked. */
+static int64_t granted_resync(int64_t asked_ns, int64_t check_ns)
+{
+    if (asked_ns == 0 || check_ns == 0)
+        return 0;
+    return asked_ns < check_ns ? check_ns : asked_ns;
+}
+
+static void lower_check_period(struct pl_distributor *d, int64_t period_ns)
+{
+    d->check_period_ns = period_ns;
+    PL_LIST_FOR (link, &d->listeners) {
+        struct pl_listener *listener = listener_of(link);
+        listener->resync_ns = granted_resync(listener->asked_resync_ns, period_ns);
+    }
+}
+
+/* Everything stored, as initial adds (40). */
+static void tell_stored(struct pl_distributor *d, struct pl_listener *listener)
+{
+    struct pl_docs docs = {0};
+    pl_store_list(d->options.store, &docs);
+    /* It may remove itself on the way. */
+    for (size_t i = 0; i < docs.count && listener->of == d; i++)
+        listener->ops->on_add(listener, docs.items[i], true);
+    pl_docs_deinit(&docs);
+}
+
+int pl_distributor_add(struct pl_distributor *d, struct pl_listener *listener,
+                       const struct pl_listener_ops *ops, int64_t resync_ns, int64_t now_ns)
+{
+    if (d->stopped)
+        return PL_ECLOSED;
+    if (resync_ns > 0 && resync_ns < RESYNC_MIN)
+        resync_ns = RESYNC_MIN;
+    if (resync_ns > 0 && resync_ns < d->check_period_ns) {
+        if (d->started)
+            resync_ns = d->check_period_ns;
+        else
+            lower_check_period(d, resync_ns);
+    }
+    *listener = (struct pl_listener){.ops = ops, .of = d, .due = true};
+    listener->asked_resync_ns = resync_ns;
+    listener->resync_ns = granted_resync(resync_ns, d->check_period_ns);
+    listener->next_resync_ns = now_ns + listener->resync_ns;
+    listener->joined = d->next != NULL ? d->distributions : 0;
+    pl_list_push(&d->listeners, &listener->link);
+    if (d->started)
+        tell_stored(d, listener);
+    return 0;
+}
+
+void pl_distributor_remove(struct pl_listener *listener)
+{
+    struct pl_distributor *d = listener->of;
+    if (d == NULL)
+        return;
+    if (d->next == &listener->link)
+        d->next = listener->link.next;
+    pl_link_unlink(&listener->link);
+    listener->of = NULL;
+}
+
+bool pl_distributor_has(const struct pl_listener *listener)
+{
+    return listener->of != NULL;
+}
+
+void pl_listener_hold(struct pl_listener *listener)
+{
+    listener->holds++;
+}
+
+void pl_listener_release(struct pl_listener *listener)
+{
+    PL_REQUIRE(listener->holds > 0);
+    listener->holds--;
+}
+
+bool pl_listener_has_synced(const struct pl_listener *listener)
+{
+    return listener->of != NULL && listener->holds == 0 &&
+           pl_deltafifo_has_synced(listener->of->options.fifo);
+}
+
+/* ---- resync ---- */
+
+int64_t pl_distributor_check_period(const struct pl_distributor *d)
+{
+    return d->check_period_ns;
+}
+
+bool pl_distributor_resync(struct pl_distributor *d, int64_t now_ns)
+{
+    bool any = false;
+    PL_LIST_FOR (link, &d->listeners) {
+        struct pl_listener *listener = listener_of(link);
+        listener->due = listener->resync_ns > 0 && now_ns >= listener->next_resync_ns;
+        if (!listener->due)
+            continue;
+        listener->next_resync_ns = now_ns + listener->resync_ns;
+        any = true;
+    }
+    if (any)
+        pl_deltafifo_resync(d->options.fifo);
+    return any;
+}
