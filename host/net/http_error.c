@@ -40,38 +40,50 @@ static const struct meaning meanings[] = {
     {CURLE_URL_MALFORMAT, PL_EINVAL, "", "the URL is malformed"},
 };
 
+static bool was_cut(const char *detail)
+{
+    return strstr(detail, "SSL_ERROR_SYSCALL") != NULL || strstr(detail, "reset by peer") != NULL ||
+           strstr(detail, "Broken pipe") != NULL;
+}
+
+/* Makes the table's meaning more exact by what else curl knows. */
+static void refine(struct meaning *meaning, const struct pl_http_call *call)
+{
+    long os_errno = 0, connect_code = 0;
+    curl_easy_getinfo(call->easy, CURLINFO_OS_ERRNO, &os_errno);
+    curl_easy_getinfo(call->easy, CURLINFO_HTTP_CONNECTCODE, &connect_code);
+    bool lost = strcmp(meaning->reason, "ConnectionReset") == 0;
+    if (lost && strstr(call->error, "SSL routines") != NULL) {
+        /* With TLS 1.3 a server refuses a client's certificate after its handshake. */
+        meaning->reason = "TLS";
+        meaning->words = "the server ended TLS";
+    } else if (meaning->result == CURLE_SSL_CONNECT_ERROR && was_cut(call->error)) {
+        meaning->reason = "ConnectionReset"; /* the network's fault and not TLS's */
+        meaning->words = "the connection was lost while TLS was set up";
+    } else if (meaning->result == CURLE_COULDNT_CONNECT && os_errno == ECONNREFUSED) {
+        meaning->reason = "ConnectionRefused";
+        meaning->words = "connection refused";
+    } else if (call->via_proxy && connect_code != 0 && connect_code / 100 != 2) {
+        meaning->reason = "Proxy";
+        meaning->words = "the proxy refused";
+    }
+}
+
 static struct meaning meaning_of(const struct pl_http_call *call, CURLcode result)
 {
+    struct meaning meaning = {result, NETWORK, "Protocol", "the request failed"};
     for (size_t i = 0; i < PL_ARRAY_LEN(meanings); i++) {
-        if (meanings[i].result != result)
-            continue;
-        struct meaning meaning = meanings[i];
-        long os_errno = 0, connect_code = 0;
-        curl_easy_getinfo(call->easy, CURLINFO_OS_ERRNO, &os_errno);
-        curl_easy_getinfo(call->easy, CURLINFO_HTTP_CONNECTCODE, &connect_code);
-        /* With TLS 1.3 a server refuses a client's certificate after its handshake. */
-        bool in_tls = strstr(call->error, "SSL routines") != NULL;
-        if (in_tls && strcmp(meaning.reason, "ConnectionReset") == 0) {
-            meaning.reason = "TLS";
-            meaning.words = "the server ended TLS";
-        } else if (result == CURLE_COULDNT_CONNECT && os_errno == ECONNREFUSED) {
-            meaning.reason = "ConnectionRefused";
-            meaning.words = "connection refused";
-        } else if (call->via_proxy && connect_code != 0 && connect_code / 100 != 2) {
-            meaning.reason = "Proxy";
-            meaning.words = "the proxy refused";
-        }
-        return meaning;
+        if (meanings[i].result == result)
+            meaning = meanings[i];
     }
-    return (struct meaning){result, NETWORK, "Protocol", "the request failed"};
+    refine(&meaning, call);
+    return meaning;
 }
 
 static struct meaning meaning_of_timeout(const struct pl_http_call *call)
 {
     curl_off_t ready_us = 0;
-    long connected = 0;
     curl_easy_getinfo(call->easy, CURLINFO_PRETRANSFER_TIME_T, &ready_us);
-    curl_easy_getinfo(call->easy, CURLINFO_NUM_CONNECTS, &connected);
     if (ready_us == 0 && !call->responded)
         return (struct meaning){CURLE_OPERATION_TIMEDOUT, PL_ETIMEOUT, "ConnectTimeout",
                                 "no connection in time"};

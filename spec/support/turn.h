@@ -81,7 +81,8 @@ static inline bool raw_ended(struct raw_peer *peer)
 
 static inline void raw_close(struct raw_peer *peer)
 {
-    close(peer->fd);
+    if (peer->fd >= 0)
+        close(peer->fd);
     pl_buf_deinit(&peer->got);
 }
 

@@ -8,6 +8,9 @@
 #include "support/turn.h"
 #include "support/virtual_clock.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
+
 /* The client against the server of this layer, on one loop. */
 struct world {
     struct pl_loop *loop;
@@ -538,6 +541,253 @@ TEST(many_tls_requests_to_a_peer_that_says_nothing_all_give_up_in_time)
     CHECK(pl_loop_now(world.loop) - begin < 500 * PL_MS);
     close(fd);
     pl_free(url);
+    tear_down(&world);
+}
+
+/* ---- a server of the test's own, byte by byte ---- */
+
+struct stage {
+    struct world world;
+    int listener, port, accepted;
+    struct raw_peer peer; /* the last connection */
+    struct http_answer answer;
+    char url[64];
+};
+
+static void stage_up(struct stage *stage)
+{
+    memset(stage, 0, sizeof *stage);
+    set_up(&stage->world);
+    stage->listener = raw_listen(16, &stage->port);
+    stage->peer.fd = -1;
+    snprintf(stage->url, sizeof stage->url, "http://127.0.0.1:%d/", stage->port);
+}
+
+static void stage_down(struct stage *stage)
+{
+    http_answer_deinit(&stage->answer);
+    raw_close(&stage->peer);
+    close(stage->listener);
+    tear_down(&stage->world);
+}
+
+/* Starts a request, forgetting the answer to the last one. */
+static void ask_stage(struct stage *stage, struct pl_http_request request)
+{
+    http_answer_deinit(&stage->answer);
+    memset(&stage->answer, 0, sizeof stage->answer);
+    start(&stage->world, request, stage->url, &stage->answer);
+}
+
+static bool has_request(struct stage *stage, const char *end)
+{
+    int fd = accept4(stage->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0) {
+        raw_close(&stage->peer);
+        stage->peer = (struct raw_peer){.fd = fd};
+        stage->accepted++;
+    }
+    return stage->peer.fd >= 0 && raw_got(&stage->peer, end);
+}
+
+/* Waits for a request that ends so, answers with these bytes. */
+static void play(struct stage *stage, const char *end, const char *answer)
+{
+    fcntl(stage->listener, F_SETFL, O_NONBLOCK);
+    TURN_UNTIL(stage->world.loop, has_request(stage, end));
+    pl_buf_clear(&stage->peer.got);
+    raw_send(&stage->peer, answer);
+}
+
+static void hang_up(struct stage *stage)
+{
+    shutdown(stage->peer.fd, SHUT_RDWR);
+    pl_buf_clear(&stage->peer.got);
+}
+
+#define OK_EMPTY "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+
+TEST(connections_are_reused_within_a_lane_only)
+{
+    struct stage stage;
+    const struct {
+        struct pl_http_request request;
+        bool forget;
+        int connections;
+    } steps[] = {
+        {{.lane = 0}, false, 1}, {{.lane = 0}, false, 1},
+        {{.lane = 1}, false, 2}, {{.fresh_connection = true}, false, 3},
+        {{.lane = 0}, false, 3}, {{.lane = 0}, true, 4},
+    };
+    stage_up(&stage);
+    for (size_t i = 0; i < PL_ARRAY_LEN(steps); i++) {
+        if (steps[i].forget)
+            pl_http_client_forget_connections(stage.world.client);
+        ask_stage(&stage, steps[i].request);
+        play(&stage, "\r\n\r\n", OK_EMPTY);
+        TURN_UNTIL(stage.world.loop, stage.answer.done);
+        CHECK_INT(stage.answer.code, 0);
+        CHECK_INT(stage.accepted, steps[i].connections);
+    }
+    stage_down(&stage);
+}
+
+TEST(a_get_on_a_connection_that_died_is_sent_again_a_post_is_not)
+{
+    struct stage stage;
+    stage_up(&stage);
+    ask_stage(&stage, (struct pl_http_request){0});
+    play(&stage, "\r\n\r\n", OK_EMPTY);
+    TURN_UNTIL(stage.world.loop, stage.answer.done);
+    ask_stage(&stage, (struct pl_http_request){0});
+    TURN_UNTIL(stage.world.loop, has_request(&stage, "\r\n\r\n"));
+    hang_up(&stage); /* no answer: the server may have died before it read */
+    play(&stage, "\r\n\r\n", OK_EMPTY);
+    TURN_UNTIL(stage.world.loop, stage.answer.done);
+    CHECK_INT(stage.answer.code, 0);
+    CHECK_INT(stage.accepted, 2);
+    ask_stage(&stage, (struct pl_http_request){.method = "POST", .body = pl_slice_z("{}")});
+    TURN_UNTIL(stage.world.loop, has_request(&stage, "{}"));
+    hang_up(&stage); /* it may have done it, too */
+    TURN_UNTIL(stage.world.loop, stage.answer.done);
+    CHECK_INT(stage.answer.code, PL_ENETWORK);
+    CHECK_STR(stage.answer.err.reason, "ConnectionReset");
+    CHECK_INT(stage.accepted, 2);
+    stage_down(&stage);
+}
+
+TEST(permission_is_asked_again_when_a_request_is_sent_again)
+{
+    struct stage stage;
+    struct permission once = {.allowed = 1};
+    stage_up(&stage);
+    ask_stage(&stage, (struct pl_http_request){0});
+    play(&stage, "\r\n\r\n", OK_EMPTY);
+    TURN_UNTIL(stage.world.loop, stage.answer.done);
+    ask_stage(&stage,
+              (struct pl_http_request){.method = "DELETE", .may_send = ask, .may_send_arg = &once});
+    TURN_UNTIL(stage.world.loop, has_request(&stage, "\r\n\r\n"));
+    hang_up(&stage);
+    TURN_UNTIL(stage.world.loop, stage.answer.done);
+    CHECK_INT(stage.answer.code, PL_EREFUSED);
+    CHECK_INT(once.asked, 2);
+    stage_down(&stage);
+}
+
+TEST(interim_answers_and_trailers_are_not_the_answer)
+{
+    struct stage stage;
+    stage_up(&stage);
+    ask_stage(&stage, (struct pl_http_request){0});
+    play(&stage, "\r\n\r\n",
+         "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nA-B:  c \r\nEMPTY:\r\n"
+         "Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nTrailer: t\r\n\r\n");
+    TURN_UNTIL(stage.world.loop, stage.answer.done);
+    CHECK_INT(stage.answer.code, 0);
+    CHECK_INT(stage.answer.responses, 1);
+    CHECK_INT(stage.answer.status, 200);
+    CHECK_STR(pl_buf_z(&stage.answer.headers), "a-b: c\nempty: \ntransfer-encoding: chunked\n");
+    CHECK_STR(pl_buf_z(&stage.answer.body), "hi");
+    stage_down(&stage);
+}
+
+TEST(a_chunk_cut_short_gives_what_came_and_then_a_reset)
+{
+    struct stage stage;
+    stage_up(&stage);
+    ask_stage(&stage, (struct pl_http_request){0});
+    play(&stage, "\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab");
+    TURN_UNTIL(stage.world.loop, stage.answer.body.len == 2);
+    hang_up(&stage);
+    TURN_UNTIL(stage.world.loop, stage.answer.done);
+    CHECK_INT(stage.answer.code, PL_ENETWORK);
+    CHECK_STR(stage.answer.err.reason, "ConnectionReset");
+    stage_down(&stage);
+}
+
+TEST(an_answer_may_come_byte_by_byte)
+{
+    struct stage stage;
+    stage_up(&stage);
+    ask_stage(&stage, (struct pl_http_request){0});
+    play(&stage, "\r\n\r\n", "");
+    const char *text =
+        "HTTP/1.1 200 OK\r\nX: y\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+    for (const char *p = text; *p != '\0'; p++) {
+        raw_send_bytes(&stage.peer, p, 1);
+        pl_loop_turn(stage.world.loop, 0);
+    }
+    TURN_UNTIL(stage.world.loop, stage.answer.done);
+    CHECK_INT(stage.answer.code, 0);
+    CHECK_STR(pl_buf_z(&stage.answer.body), "abc");
+    stage_down(&stage);
+}
+
+TEST(headers_without_end_are_over_a_limit)
+{
+    struct stage stage;
+    struct pl_buf head = PL_BUF_INIT;
+    stage_up(&stage);
+    ask_stage(&stage, (struct pl_http_request){0});
+    play(&stage, "\r\n\r\n", "HTTP/1.1 200 OK\r\n");
+    for (int i = 0; i < 1000; i++)
+        pl_buf_add_z(&head,
+                     "X-Filler: "
+                     "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\r\n");
+    for (int i = 0; i < 10 && !stage.answer.done; i++) {
+        (void)!send(stage.peer.fd, head.ptr, head.len, MSG_NOSIGNAL);
+        for (int turn = 0; turn < 5; turn++)
+            pl_loop_turn(stage.world.loop, 1);
+    }
+    TURN_UNTIL(stage.world.loop, stage.answer.done);
+    CHECK_INT(stage.answer.code, PL_ELIMIT);
+    CHECK_INT(stage.answer.responses, 0);
+    pl_buf_deinit(&head);
+    stage_down(&stage);
+}
+
+TEST(an_answer_before_the_body_is_sent_ends_the_sending)
+{
+    struct stage stage;
+    size_t size = 64 << 20;
+    char *body = pl_calloc(1, size);
+    stage_up(&stage);
+    ask_stage(&stage, (struct pl_http_request){.method = "POST", .body = pl_slice(body, size)});
+    pl_free(body);
+    fcntl(stage.listener, F_SETFL, O_NONBLOCK);
+    struct pl_buf *got = &stage.peer.got;
+    while (!has_request(&stage, "\r\n\r\n"))
+        pl_loop_turn(stage.world.loop, 1);
+    raw_send(&stage.peer, "HTTP/1.1 413 Payload Too Large\r\nContent-Length: 3\r\n\r\nbig");
+    TURN_UNTIL(stage.world.loop, stage.answer.done);
+    CHECK_INT(stage.answer.code, 0);
+    CHECK_INT(stage.answer.status, 413);
+    CHECK_STR(pl_buf_z(&stage.answer.body), "big");
+    CHECK(got->len < size);
+    stage_down(&stage);
+}
+
+TEST(a_unix_socket_is_connected_to_when_named)
+{
+    char dir[] = "/tmp/perilune-test-XXXXXX";
+    struct world world;
+    struct http_answer answer = {0};
+    struct pl_err err;
+    set_up(&world);
+    REQUIRE(mkdtemp(dir) != NULL);
+    char *path = pl_format("%s/admin.sock", dir);
+    struct pl_server_options options = {.unix_path = path};
+    struct pl_server *admin = pl_server_create(world.loop, &options, &server_ops, &world, &err);
+    REQUIRE(admin != NULL);
+    start(&world, (struct pl_http_request){.unix_socket = path}, "http://perilune/x", &answer);
+    TURN_UNTIL(world.loop, answer.done);
+    CHECK_INT(answer.code, 0);
+    CHECK(strstr(pl_buf_z(&answer.body), "GET /x?\nhost: perilune\n") != NULL);
+    pl_server_destroy(admin);
+    pl_loop_turn(world.loop, 0);
+    rmdir(dir);
+    pl_free(path);
+    http_answer_deinit(&answer);
     tear_down(&world);
 }
 
