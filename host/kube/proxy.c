@@ -125,6 +125,8 @@ static bool entry_matches(struct pl_slice entry, const struct pl_server_name *se
         return false;
     if (parse_ip(host, &other))
         return is_ip && memcmp(&ip, &other, sizeof ip) == 0;
+    if (is_ip) /* an address has no domains: "3" does not mean 10.1.2.3 */
+        return false;
     if (host.len > 1 && host.ptr[0] == '*' && host.ptr[1] == '.')
         host = pl_slice(host.ptr + 1, host.len - 1);
     if (host.ptr[0] == '.')

@@ -1,0 +1,547 @@
+#include "kube/credentials.h"
+
+#include "harness.h"
+#include "kube/status.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char dir[64], path[128];
+
+static void write_file(const char *name, const char *text)
+{
+    /* Written beside and renamed, as kubelet and cert-manager do it. */
+    char file_path[192], temporary[192];
+    snprintf(file_path, sizeof file_path, "%s/%s", dir, name);
+    snprintf(temporary, sizeof temporary, "%s/new", dir);
+    FILE *file = fopen(temporary, "w");
+    REQUIRE(file != NULL);
+    fputs(text, file);
+    fchmod(fileno(file), 0700);
+    fclose(file);
+    REQUIRE(rename(temporary, file_path) == 0);
+}
+
+static const char *path_of(const char *name)
+{
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return path;
+}
+
+static void setup(void)
+{
+    snprintf(dir, sizeof dir, "/tmp/perilune-credentials-XXXXXX");
+    REQUIRE(mkdtemp(dir) != NULL);
+}
+
+static void teardown(void)
+{
+    static const char *const names[] = {"token", "ca", "cert", "key", "plugin", "runs", "info"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(names); i++)
+        unlink(path_of(names[i]));
+    REQUIRE(rmdir(dir) == 0);
+}
+
+#define PEM(x) "-----BEGIN " x "-----\nMA==\n-----END " x "-----\n"
+
+/* Starts a GET and gives the request that it makes. */
+static struct fake_request *get(struct bench *b, struct got *got)
+{
+    struct pl_call call = get_call("a");
+    pl_client_start(b->client, &call, got_answer, got);
+    struct fake_request *request = fake_next(&b->net);
+    REQUIRE(request != NULL);
+    return request;
+}
+
+static void expect_token(struct bench *b, const char *want)
+{
+    struct got got = {0};
+    struct fake_request *request = get(b, &got);
+    CHECK_STR(fake_header(request, "authorization"), want);
+    fake_reply(request, 200, "{}");
+    CHECK_INT(got.err.code, 0);
+}
+
+static void use_token_file(struct bench *b)
+{
+    setup();
+    write_file("token", "one\n");
+    bench_prepare(b);
+    b->config.token_file = pl_strdup(path_of("token"));
+    b->config.token = pl_strdup("one");
+    bench_start(b);
+}
+
+TEST(a_token_file_is_read_again_when_it_was_replaced)
+{
+    struct bench b;
+    use_token_file(&b);
+    expect_token(&b, "Bearer one");
+    write_file("token", "  two words are no token");
+    expect_token(&b, "Bearer one");
+    write_file("token", "two\n");
+    expect_token(&b, "Bearer two");
+    bench_deinit(&b);
+    teardown();
+}
+
+/* Rule 153. */
+TEST(a_token_that_cannot_be_read_stays_in_use)
+{
+    struct bench b;
+    use_token_file(&b);
+    expect_token(&b, "Bearer one");
+    unlink(path_of("token"));
+    expect_token(&b, "Bearer one");
+    bench_run(&b, 120 * PL_SECOND);
+    expect_token(&b, "Bearer one");
+    write_file("token", "");
+    expect_token(&b, "Bearer one");
+    write_file("token", "three");
+    expect_token(&b, "Bearer three");
+    bench_deinit(&b);
+    teardown();
+}
+
+static void set_times(const char *file, const struct stat *to)
+{
+    const struct timespec times[2] = {to->st_atim, to->st_mtim};
+    REQUIRE(utimensat(AT_FDCWD, file, times, 0) == 0);
+}
+
+TEST(a_token_older_than_a_minute_is_read_whatever_the_file_s_time_says)
+{
+    struct bench b;
+    struct stat before;
+    use_token_file(&b);
+    expect_token(&b, "Bearer one");
+    REQUIRE(stat(path_of("token"), &before) == 0);
+    FILE *file = fopen(path_of("token"), "r+"); /* same inode, same size, same time */
+    fputs("six", file);
+    fclose(file);
+    set_times(path_of("token"), &before);
+    bench_run(&b, 59 * PL_SECOND);
+    expect_token(&b, "Bearer one");
+    bench_run(&b, 1 * PL_SECOND);
+    expect_token(&b, "Bearer six");
+    bench_deinit(&b);
+    teardown();
+}
+
+TEST(a_401_is_retried_once_with_the_token_that_is_in_the_file_now)
+{
+    struct bench b;
+    struct got got = {0};
+    use_token_file(&b);
+    struct fake_request *request = get(&b, &got);
+    write_file("token", "two");
+    fake_reply(request, 401, "{\"kind\":\"Status\",\"code\":401,\"reason\":\"Unauthorized\"}");
+    bench_run(&b, 0);
+    request = fake_next(&b.net);
+    REQUIRE(request != NULL);
+    CHECK_STR(fake_header(request, "authorization"), "Bearer two");
+    write_file("token", "three");
+    fake_reply(request, 401, "{\"kind\":\"Status\",\"code\":401,\"reason\":\"Unauthorized\"}");
+    bench_run(&b, 0);
+    CHECK_INT(got.count, 1);
+    CHECK(pl_err_is_unauthorized(&got.err));
+    bench_deinit(&b);
+    teardown();
+}
+
+TEST(a_401_to_the_only_token_there_is_surfaces)
+{
+    struct bench b;
+    struct got got = {0};
+    use_token_file(&b);
+    fake_reply(get(&b, &got), 401, "no");
+    bench_run(&b, 0);
+    CHECK_INT(got.count, 1);
+    CHECK(pl_err_is_unauthorized(&got.err));
+    CHECK_INT(b.net.start_count, 1);
+    bench_deinit(&b);
+    teardown();
+}
+
+static void on_watch_end(void *arg, const struct pl_err *err)
+{
+    struct got *got = arg;
+    got->count++;
+    got->err = *err;
+}
+
+static void on_watch_open(void *arg)
+{
+    ((struct got *)arg)->items++;
+}
+
+TEST(a_watch_is_opened_again_with_a_fresh_token_once)
+{
+    struct bench b;
+    struct got got = {0};
+    static const struct pl_watch_ops ops = {.on_open = on_watch_open, .on_end = on_watch_end};
+    struct pl_watch_call call = {.resource = &pods};
+    use_token_file(&b);
+    pl_client_watch(b.client, &call, &ops, &got);
+    struct fake_request *request = fake_next(&b.net);
+    write_file("token", "two");
+    fake_reply(request, 401, "old");
+    CHECK_INT(got.count, 0);
+    request = fake_next(&b.net);
+    REQUIRE(request != NULL);
+    CHECK_STR(fake_header(request, "authorization"), "Bearer two");
+    fake_begin(request, 200);
+    CHECK_INT(got.items, 1);
+    pl_client_watch(b.client, &call, &ops, &got);
+    fake_reply(fake_next(&b.net), 401, "no");
+    CHECK_INT(got.count, 1);
+    CHECK(pl_err_is_unauthorized(&got.err));
+    bench_deinit(&b);
+    teardown();
+}
+
+TEST(certificates_are_read_again_as_a_request_starts_and_half_written_ones_are_not_taken)
+{
+    struct bench b;
+    struct got got[3] = {0};
+    setup();
+    write_file("ca", PEM("CA1"));
+    write_file("cert", PEM("C1"));
+    write_file("key", PEM("K1"));
+    bench_prepare(&b);
+    b.config.ca_file = pl_strdup(path_of("ca"));
+    b.config.cert_file = pl_strdup(path_of("cert"));
+    b.config.key_file = pl_strdup(path_of("key"));
+    b.config.ca_pem = pl_strdup(PEM("CA1"));
+    b.config.cert_pem = pl_strdup(PEM("C1"));
+    b.config.key_pem = pl_strdup(PEM("K1"));
+    b.config.server_name = pl_strdup("sni");
+    bench_start(&b);
+    struct fake_request *first = get(&b, &got[0]);
+    CHECK_STR(first->request.tls->ca_pem, PEM("CA1"));
+    CHECK_STR(first->request.tls->server_name, "sni");
+    write_file("ca", PEM("CA2"));
+    write_file("cert", "-----BEGIN");
+    write_file("key", PEM("K2"));
+    struct fake_request *second = get(&b, &got[1]);
+    CHECK_STR(second->request.tls->ca_pem, PEM("CA2"));
+    CHECK_STR(second->request.tls->cert_pem, PEM("C1"));
+    CHECK_STR(second->request.tls->key_pem, PEM("K2"));
+    write_file("cert", PEM("C2"));
+    CHECK_STR(get(&b, &got[2])->request.tls->cert_pem, PEM("C2"));
+    /* What is under way keeps what it started with. */
+    CHECK_STR(first->request.tls->ca_pem, PEM("CA1"));
+    CHECK_STR(first->request.tls->cert_pem, PEM("C1"));
+    bench_deinit(&b);
+    teardown();
+}
+
+TEST(basic_auth_impersonation_proxy_and_plain_http_reach_the_request)
+{
+    struct bench b;
+    struct got got = {0};
+    bench_prepare(&b);
+    pl_free(b.config.server);
+    b.config.server = pl_strdup("http://api");
+    b.config.username = pl_strdup("u");
+    b.config.password = pl_strdup("p:w");
+    b.config.proxy = pl_strdup("http://proxy:1");
+    b.config.impersonate_user = pl_strdup("jane");
+    b.config.impersonate_uid = pl_strdup("7");
+    b.config.impersonate_groups = pl_calloc(3, sizeof(char *));
+    b.config.impersonate_groups[0] = pl_strdup("g1");
+    b.config.impersonate_groups[1] = pl_strdup("g2");
+    bench_start(&b);
+    struct fake_request *request = get(&b, &got);
+    CHECK(request->request.tls == NULL);
+    CHECK(fake_header(request, "authorization") == NULL);
+    CHECK_STR(request->request.user_password, "u:p:w");
+    CHECK_STR(request->request.proxy, "http://proxy:1");
+    CHECK_STR(fake_header(request, "impersonate-user"), "jane");
+    CHECK_STR(fake_header(request, "impersonate-uid"), "7");
+    int groups = 0;
+    for (size_t i = 0; i < request->header_count; i++)
+        groups += strcmp(request->headers[i].name, "Impersonate-Group") == 0;
+    CHECK_INT(groups, 2);
+    bench_deinit(&b);
+}
+
+TEST(a_token_that_would_break_the_header_is_refused_at_the_start)
+{
+    struct bench b;
+    struct pl_err err;
+    bench_prepare(&b);
+    b.config.token = pl_strdup("a\r\nX-Admin: yes");
+    CHECK(pl_client_create(&b.options, &err) == NULL);
+    CHECK_INT(err.code, PL_EINVAL);
+    CHECK_STR(err.message, "test: the token holds characters no token has");
+    bench_deinit(&b);
+}
+
+/* ---- exec plugins: real processes on a real loop, waited for with a limit ---- */
+
+struct stage {
+    struct pl_clock clock; /* the system's, with a wall clock that can be moved */
+    int64_t wall_offset_ns;
+    struct pl_loop *loop;
+    struct fake_transport net;
+    struct pl_kubeconfig config;
+    struct pl_rand rand;
+    struct pl_waits waits;
+    struct pl_client *client;
+};
+
+static int64_t mono(void *arg)
+{
+    (void)arg;
+    return pl_clock_mono(pl_clock_system());
+}
+
+static int64_t wall(void *arg)
+{
+    return pl_clock_wall(pl_clock_system()) + ((struct stage *)arg)->wall_offset_ns;
+}
+
+static void stage_init(struct stage *s, const char *script, bool cluster_info)
+{
+    char text[2048];
+    setup();
+    memset(s, 0, sizeof *s);
+    s->clock = (struct pl_clock){mono, mono, wall, s};
+    s->loop = pl_loop_create(&s->clock);
+    fake_transport_init(&s->net, pl_loop_timers(s->loop));
+    pl_waits_init(&s->waits, &s->clock);
+    s->config.source = pl_strdup("test");
+    s->config.server = pl_strdup("https://api:6443");
+    s->config.ca_pem = pl_strdup("CA");
+    struct pl_exec_plugin *plugin = s->config.exec = PL_NEW(struct pl_exec_plugin);
+    plugin->api_version = pl_strdup("client.authentication.k8s.io/v1");
+    plugin->provide_cluster_info = cluster_info;
+    plugin->cluster_config = pl_strdup("{\"region\":\"eu\"}");
+    plugin->install_hint = pl_strdup("try apt install login");
+    plugin->args = pl_calloc(2, sizeof(char *));
+    plugin->args[0] = pl_strdup(dir);
+    plugin->env = pl_calloc(3, sizeof(char *));
+    plugin->env[0] = pl_strdup("PATH=/usr/bin:/bin");
+    plugin->env[1] = pl_strdup("KUBERNETES_EXEC_INFO=old");
+    if (script != NULL) {
+        snprintf(text, sizeof text, "#!/bin/sh\necho run >> $1/runs\n%s\n", script);
+        write_file("plugin", text);
+    }
+    plugin->command = pl_strdup(path_of("plugin"));
+    struct pl_err err;
+    s->client = pl_client_create(&(struct pl_client_options){.transport = fake_transport(&s->net),
+                                                             .timers = pl_loop_timers(s->loop),
+                                                             .rand = &s->rand,
+                                                             .waits = &s->waits,
+                                                             .loop = s->loop,
+                                                             .config = &s->config},
+                                 &err);
+    REQUIRE(s->client != NULL);
+}
+
+static void stage_deinit(struct stage *s)
+{
+    pl_client_destroy(s->client);
+    pl_loop_turn(s->loop, 0);
+    CHECK_INT(s->net.open_count, 0);
+    CHECK_INT(s->waits.count, 0);
+    fake_transport_deinit(&s->net);
+    pl_kubeconfig_deinit(&s->config);
+    pl_loop_destroy(s->loop);
+    teardown();
+}
+
+static void start_get(struct stage *s, struct got *got)
+{
+    struct pl_call call = get_call("a");
+    pl_client_start(s->client, &call, got_answer, got);
+}
+
+/* Turns until a request was started or got has its answer; NULL then. */
+static struct fake_request *wait_request(struct stage *s, const struct got *got)
+{
+    struct fake_request *request = fake_next(&s->net);
+    for (int i = 0; i < 1000 && request == NULL && got->count == 0; i++) {
+        pl_loop_turn(s->loop, 10);
+        request = fake_next(&s->net);
+    }
+    return request;
+}
+
+static int runs(void)
+{
+    struct stat st;
+    return stat(path_of("runs"), &st) == 0 ? (int)(st.st_size / 4) : 0;
+}
+
+#define ANSWER(status)                                                                             \
+    "echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\","       \
+    "\"status\":{" status "}}'"
+
+TEST(a_plugin_is_run_once_for_all_who_wait_and_its_token_is_kept)
+{
+    struct stage s;
+    struct got got[3] = {0};
+    stage_init(&s, "printf %s \"$KUBERNETES_EXEC_INFO\" > $1/info\n" ANSWER("\"token\":\"tok\""),
+               true);
+    start_get(&s, &got[0]);
+    start_get(&s, &got[1]);
+    CHECK_INT(s.net.start_count, 0);
+    CHECK_INT(s.waits.count, 3);
+    for (int i = 0; i < 2; i++) {
+        struct fake_request *request = wait_request(&s, &got[i]);
+        REQUIRE(request != NULL);
+        CHECK_STR(fake_header(request, "authorization"), "Bearer tok");
+        fake_reply(request, 200, "{}");
+    }
+    start_get(&s, &got[2]);
+    fake_reply(wait_request(&s, &got[2]), 200, "{}");
+    CHECK_INT(got[2].count, 1);
+    CHECK_INT(runs(), 1);
+    char info[1024] = "";
+    FILE *file = fopen(path_of("info"), "r");
+    REQUIRE(file != NULL);
+    REQUIRE(fgets(info, sizeof info, file) != NULL);
+    fclose(file);
+    CHECK_STR(info,
+              "{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\","
+              "\"spec\":{\"interactive\":false,\"cluster\":{\"server\":\"https://api:6443\","
+              "\"certificate-authority-data\":\"Q0E=\",\"config\":{\"region\":\"eu\"}}}}");
+    stage_deinit(&s);
+}
+
+TEST(a_plugin_is_run_again_when_its_credential_expires)
+{
+    struct stage s;
+    struct got got[3] = {0};
+    stage_init(&s,
+               ANSWER("\"token\":\"t'$(wc -l < $1/runs)'\",\"expirationTimestamp\":"
+                      "\"2100-01-01T00:00:00Z\""),
+               false);
+    start_get(&s, &got[0]);
+    CHECK_STR(fake_header(wait_request(&s, &got[0]), "authorization"), "Bearer t1");
+    start_get(&s, &got[1]);
+    CHECK_STR(fake_header(wait_request(&s, &got[1]), "authorization"), "Bearer t1");
+    s.wall_offset_ns = 80 * INT64_C(366) * 86400 * PL_SECOND;
+    start_get(&s, &got[2]);
+    CHECK_STR(fake_header(wait_request(&s, &got[2]), "authorization"), "Bearer t2");
+    stage_deinit(&s);
+}
+
+TEST(a_401_runs_the_plugin_again_once)
+{
+    struct stage s;
+    struct got got = {0};
+    stage_init(&s, ANSWER("\"token\":\"t'$(wc -l < $1/runs)'\""), false);
+    start_get(&s, &got);
+    fake_reply(wait_request(&s, &got), 401, "expired");
+    struct fake_request *request = wait_request(&s, &got);
+    REQUIRE(request != NULL);
+    CHECK_STR(fake_header(request, "authorization"), "Bearer t2");
+    fake_reply(request, 401, "still");
+    CHECK_INT(got.count, 1);
+    CHECK(pl_err_is_unauthorized(&got.err));
+    CHECK_INT(runs(), 2);
+    stage_deinit(&s);
+}
+
+TEST(a_plugin_may_give_a_client_certificate)
+{
+    struct stage s;
+    struct got got = {0};
+    stage_init(&s, ANSWER("\"clientCertificateData\":\"CERT\",\"clientKeyData\":\"KEY\""), false);
+    start_get(&s, &got);
+    struct fake_request *request = wait_request(&s, &got);
+    REQUIRE(request != NULL);
+    CHECK_STR(request->request.tls->cert_pem, "CERT");
+    CHECK_STR(request->request.tls->key_pem, "KEY");
+    CHECK_STR(request->request.tls->ca_pem, "CA");
+    CHECK(fake_header(request, "authorization") == NULL);
+    stage_deinit(&s);
+}
+
+TEST(what_is_wrong_with_a_plugin_is_said)
+{
+    static const struct {
+        const char *script, *says;
+    } cases[] = {
+        {NULL, "; try apt install login"},
+        {"echo please log in >&2; exit 1", "failed with exit status 1: please log in"},
+        {"echo hello", "is not JSON"},
+        {"echo '{}'", "is no ExecCredential"},
+        {"echo "
+         "'{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1beta1\"}'",
+         "version \"client.authentication.k8s.io/v1beta1\""},
+        {ANSWER(""), "neither a token nor a certificate"},
+        {ANSWER("\"clientKeyData\":\"x\""), "only one of"},
+        {ANSWER("\"token\":\"a b\""), "characters no token has"},
+        {ANSWER("\"token\":\"a\",\"expirationTimestamp\":\"soon\""), "expirationTimestamp"},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
+        struct stage s;
+        struct got got = {0};
+        stage_init(&s, cases[i].script, false);
+        start_get(&s, &got);
+        CHECK(wait_request(&s, &got) == NULL);
+        CHECK_INT(got.count, 1);
+        CHECK_INT(got.err.code, PL_ENETWORK);
+        CHECK_STR(got.err.reason, "Credentials");
+        CHECK(strstr(got.err.message, "exec plugin") != NULL);
+        if (strstr(got.err.message, cases[i].says) == NULL)
+            TEST_FAIL("%s: not in \"%s\"", cases[i].says, got.err.message);
+        stage_deinit(&s);
+    }
+}
+
+TEST(a_plugin_that_failed_rests_a_second)
+{
+    struct stage s;
+    struct got got[2] = {0};
+    stage_init(&s, "exit 1", false);
+    start_get(&s, &got[0]);
+    wait_request(&s, &got[0]);
+    start_get(&s, &got[1]);
+    CHECK_INT(got[1].count, 0);
+    wait_request(&s, &got[1]);
+    CHECK_INT(got[1].count, 1);
+    CHECK_STR(got[1].err.message, got[0].err.message);
+    CHECK_INT(runs(), 1);
+    stage_deinit(&s);
+}
+
+TEST(an_operation_does_not_wait_longer_for_a_plugin_than_its_deadline)
+{
+    struct stage s;
+    struct got got = {0};
+    stage_init(&s, "sleep 1000", false);
+    struct pl_call call = get_call("a");
+    call.timeout_ns = 50 * PL_MS;
+    pl_client_start(s.client, &call, got_answer, &got);
+    CHECK(wait_request(&s, &got) == NULL);
+    CHECK_INT(got.count, 1);
+    CHECK_INT(got.err.code, PL_ETIMEOUT);
+    stage_deinit(&s);
+}
+
+TEST(cancelling_and_destroying_while_a_plugin_runs)
+{
+    struct stage s;
+    struct got got[2] = {0};
+    stage_init(&s, "sleep 1000", false);
+    struct pl_call call = get_call("a");
+    struct pl_op *op = pl_client_start(s.client, &call, got_answer, &got[0]);
+    start_get(&s, &got[1]);
+    pl_op_cancel(op);
+    wait_request(&s, &got[0]);
+    CHECK_INT(got[0].err.code, PL_ECANCELED);
+    CHECK_INT(got[1].count, 0);
+    pl_client_destroy(s.client);
+    s.client = NULL;
+    CHECK_INT(got[1].err.code, PL_ECANCELED);
+    stage_deinit(&s);
+}
+
+TEST_MAIN()
