@@ -359,6 +359,39 @@ static int write_items(struct pl_smp *s, const struct items *items, const struct
     return 0;
 }
 
+/* A list that was not there is taken as it is: elements of one name are not merged. */
+static void add_new_list(struct items *items, struct pl_node patch)
+{
+    struct pl_iter it = pl_iter(patch);
+    while (pl_iter_next(&it)) {
+        struct pl_buf name = PL_BUF_INIT;
+        struct item item = {.target = PL_NODE_MISSING, .patch = it.value};
+        if (pl_smp_is_directive(it.value))
+            continue;
+        if (add_name(&name, it.value, items->merge_key)) {
+            item.name_len = name.len;
+            item.name = pl_buf_take(&name);
+        }
+        add_item(items, item);
+    }
+}
+
+/* Fills items with what the list comes to. */
+static int merge_list(struct pl_smp *s, struct items *items, const struct pl_smp_list *list)
+{
+    struct pl_map gone = PL_MAP_INIT;
+    struct items scalars = {.merge_key = NULL};
+    int rc = name_places(s, &scalars, list->removed, &gone);
+    if (rc == 0 && pl_node_is_missing(list->target))
+        add_new_list(items, list->patch);
+    else if (rc == 0)
+        rc = merge_elements(s, items, list, &gone);
+    if (rc == 0 && !pl_node_is_missing(list->order))
+        rc = set_order(s, items, list);
+    pl_map_deinit(&gone);
+    return rc;
+}
+
 int pl_smp_list(struct pl_smp *s, const struct pl_smp_list *list)
 {
     struct items items = {.merge_key = pl_schema_merge_key(list->schema)};
@@ -372,16 +405,9 @@ int pl_smp_list(struct pl_smp *s, const struct pl_smp_list *list)
         pl_build_node(s->b, list->target);
         return 0;
     }
-    struct pl_map gone = PL_MAP_INIT;
-    struct items scalars = {.merge_key = NULL};
-    int rc = name_places(s, &scalars, list->removed, &gone);
-    if (rc == 0)
-        rc = merge_elements(s, &items, list, &gone);
-    if (rc == 0 && !pl_node_is_missing(list->order))
-        rc = set_order(s, &items, list);
+    int rc = merge_list(s, &items, list);
     if (rc == 0)
         rc = write_items(s, &items, pl_schema_items(list->schema));
-    pl_map_deinit(&gone);
     items_deinit(&items);
     return rc;
 }

@@ -140,11 +140,20 @@ enum pl_yaml_type pl_yaml_resolve(struct pl_slice text, struct pl_buf *out)
             return words[i].type;
     if (!is_digit(text.ptr[0]) && strchr("+-.", text.ptr[0]) == NULL)
         return PL_YAML_STR;
-    if (text.ptr[0] == '.' || memchr(text.ptr, '_', text.len) == NULL)
+    if (memchr(text.ptr, '_', text.len) == NULL)
         return number(text, out) ? PL_YAML_NUMBER : PL_YAML_STR;
-    for (size_t i = 0; i < text.len; i++)
-        if (text.ptr[i] != '_')
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] != '_') {
             pl_buf_add_char(&plain, text.ptr[i]);
+            continue;
+        }
+        /* Behind a leading point a group needs digits around it, elsewhere it does not. */
+        bool between = is_digit(text.ptr[i - 1]) && i + 1 < text.len && is_digit(text.ptr[i + 1]);
+        if (text.ptr[0] == '.' && !between) {
+            pl_buf_deinit(&plain);
+            return PL_YAML_STR;
+        }
+    }
     bool is_number = number(pl_buf_slice(&plain), out);
     pl_buf_deinit(&plain);
     return is_number ? PL_YAML_NUMBER : PL_YAML_STR;

@@ -65,6 +65,12 @@ TEST(lists_with_a_merge_key_merge_by_it)
           "{'containerPort':80.0,'name':'w','hostPort':1},{'containerPort':443}]}]}}");
     check("{}", "{'spec':{'containers':[{'name':'a','image':null}]}}",
           "{'spec':{'containers':[{'name':'a'}]}}");
+    /* A new list is taken as it is, also where two elements share the merge key. */
+    check("{'spec':{'containers':[{'name':'a'}]}}",
+          "{'spec':{'containers':[{'name':'a','ports':[{'containerPort':53,'protocol':'TCP'},"
+          "{'containerPort':53,'protocol':'UDP'}]}]}}",
+          "{'spec':{'containers':[{'name':'a','ports':[{'containerPort':53,'protocol':'TCP'},"
+          "{'containerPort':53,'protocol':'UDP'}]}]}}");
     /* Named twice in one patch: one after the other. */
     check("{'spec':{'containers':[{'name':'a','x':0}]}}",
           "{'spec':{'containers':[{'name':'a','x':1,'y':1},{'name':'a','x':2}]}}",
