@@ -29,6 +29,7 @@ struct pl_loop {
     uv_check_t check;
     uv_idle_t idle; /* active while something is deferred: the poll must not wait */
     uv_timer_t timer;
+    int64_t armed_ns;      /* what it was started for */
     uv_timer_t turn_limit; /* pl_loop_turn's time-out */
     struct pl_timers timers;
     const struct pl_clock *clock; /* borrowed for life */
@@ -61,10 +62,13 @@ static void on_prepare_cb(uv_prepare_t *prepare)
         uv_timer_stop(&loop->timer);
         return;
     }
+    if (due == loop->armed_ns && uv_is_active((uv_handle_t *)&loop->timer))
+        return;
     int64_t wait = due - pl_loop_now(loop);
     uint64_t ms = wait <= 0 ? 0 : (uint64_t)(wait - 1) / PL_MS + 1;
     uv_update_time(&loop->uv);
     uv_timer_start(&loop->timer, on_timer_cb, ms, 0);
+    loop->armed_ns = due;
 }
 
 static void run_deferred(struct pl_loop *loop)
