@@ -149,7 +149,7 @@ struct pl_doc *pl_doc_from_node(struct pl_node node, struct pl_pool *pool)
     pl_enc_init(&enc, pool, false);
     struct pl_slice uid = pl_node_str(pl_node_dig(node, "metadata", "uid"), &scratch);
     if (uid.ptr != NULL)
-        pl_enc_uid(&enc, uid);
+        pl_enc_owner(&enc, uid);
     else
         pl_enc_no_uid(&enc);
     pl_enc_node(&enc, node);

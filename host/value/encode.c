@@ -46,6 +46,23 @@ static inline void commit(struct pl_buf *buf, const uint8_t *end)
     buf->len = (size_t)((const char *)end - buf->ptr);
 }
 
+/* memcpy of mostly short texts, without a call for those. */
+static inline void copy_text(uint8_t *to, const char *from, size_t len)
+{
+    if (len > 16) {
+        memcpy(to, from, len);
+    } else if (len >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + len - 8, from + len - 8, 8);
+    } else if (len >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + len - 4, from + len - 4, 4);
+    } else {
+        for (size_t i = 0; i < len; i++)
+            to[i] = (uint8_t)from[i];
+    }
+}
+
 static inline struct enc_frame *top(struct enc *enc)
 {
     return &enc->frames[enc->depth];
@@ -136,10 +153,15 @@ static void set_owner(struct enc *enc, uint32_t owner)
     enc->early.len = 0;
 }
 
-void pl_enc_uid(struct enc *enc, struct pl_slice uid)
+static uint32_t owner_of(uint64_t uid_hash)
+{
+    return 1 + (uint32_t)(uid_hash % FILTER_OWNERS);
+}
+
+void pl_enc_owner(struct enc *enc, struct pl_slice uid)
 {
     if (enc->pool != NULL && enc->owner == FILTER_OWNER_UNKNOWN)
-        set_owner(enc, 1 + (uint32_t)(pl_hash(uid.ptr, uid.len, enc->pool->seed) % FILTER_OWNERS));
+        set_owner(enc, owner_of(pl_hash(uid.ptr, uid.len, enc->pool->seed)));
 }
 
 void pl_enc_no_uid(struct enc *enc)
@@ -221,31 +243,23 @@ void pl_enc_number(struct enc *enc, struct pl_slice text)
     add_child(enc, enc->pool ? pl_hash(text.ptr, text.len, enc->pool->seed ^ SALT_DIGITS) : 0);
 }
 
-/* A string in the tape: packed, short or long. */
-static void put_str(struct enc *enc, struct pl_slice text, bool may_pack)
+/* A string in the tape as it is. */
+static void put_plain(struct enc *enc, struct pl_slice text)
 {
-    if (text.len > PACK_MAX) {
+    if (text.len > TAPE_STR_MAX) {
         put_text(enc, TAG_STR_LONG, text);
         return;
     }
-    uint8_t *p = room(&enc->values, PACK_MAX);
-    uint8_t *end = may_pack ? pl_pack(text, p) : NULL;
-    if (end == NULL && text.len > TAPE_STR_MAX) {
-        put_text(enc, TAG_STR_LONG, text);
-        return;
-    }
-    if (end == NULL) {
-        *p++ = (uint8_t)(TAG_STR + text.len);
-        if (text.len != 0)
-            memcpy(p, text.ptr, text.len);
-        end = p + text.len;
-    }
-    commit(&enc->values, end);
+    uint8_t *p = room(&enc->values, text.len + 1);
+    *p++ = (uint8_t)(TAG_STR + text.len);
+    copy_text(p, text.ptr, text.len);
+    commit(&enc->values, p + text.len);
 }
 
 /* The handle of a pooled string, 0 when it is not to be pooled. */
 static uint32_t share_str(struct enc *enc, uint64_t hash, struct pl_slice text)
 {
+    filter_prefetch(&enc->pool->filter, hash);
     uint32_t handle = pl_pool_find_str(enc->pool, hash, text);
     if (handle != 0)
         return handle;
@@ -255,26 +269,69 @@ static uint32_t share_str(struct enc *enc, uint64_t hash, struct pl_slice text)
     }
     /* Not packed: what many share is read more often than it costs memory. */
     size_t start = enc->values.len;
-    put_str(enc, text, false);
+    put_plain(enc, text);
     handle = create_node(enc, hash, (const uint8_t *)enc->values.ptr + start,
                          enc->values.len - start, false);
     enc->values.len = start;
     return handle;
 }
 
+/* False when the string has no packed form. */
+static bool put_packed(struct enc *enc, struct pl_slice text)
+{
+    if (text.len > PACK_MAX)
+        return false;
+    uint8_t *end = pl_pack(text, room(&enc->values, PACK_MAX));
+    if (end != NULL)
+        commit(&enc->values, end);
+    return end != NULL;
+}
+
+static void put_str(struct enc *enc, struct pl_slice text)
+{
+    if (!put_packed(enc, text))
+        put_plain(enc, text);
+}
+
+/* Some packed strings are as small as a handle. */
+static bool put_short(struct enc *enc, struct pl_slice text)
+{
+    uint8_t *end = pl_pack_short(text, room(&enc->values, PACK_MAX));
+    if (end != NULL)
+        commit(&enc->values, end);
+    return end != NULL;
+}
+
 void pl_enc_str(struct enc *enc, struct pl_slice text)
 {
-    uint64_t hash = 0;
-    uint32_t handle = 0;
-    if (enc->pool != NULL) {
-        hash = pl_hash(text.ptr, text.len, enc->pool->seed);
-        if (text.len >= POOL_STR_MIN)
-            handle = share_str(enc, hash, text);
+    if (enc->pool == NULL) {
+        put_str(enc, text);
+        add_child(enc, 0);
+        return;
     }
-    if (handle != 0)
-        put_handle(enc, handle);
-    else
-        put_str(enc, text, true);
+    uint64_t hash = pl_hash(text.ptr, text.len, enc->pool->seed);
+    if (text.len < POOL_STR_MIN) {
+        put_plain(enc, text);
+    } else if (!put_short(enc, text)) {
+        uint32_t handle = share_str(enc, hash, text);
+        if (handle != 0)
+            put_handle(enc, handle);
+        else
+            put_str(enc, text);
+    }
+    add_child(enc, hash);
+}
+
+void pl_enc_uid(struct enc *enc, struct pl_slice uid)
+{
+    uint64_t hash = 0;
+    put_str(enc, uid);
+    if (enc->pool != NULL) {
+        hash = pl_hash(uid.ptr, uid.len, enc->pool->seed);
+        if (enc->owner == FILTER_OWNER_UNKNOWN)
+            set_owner(enc, owner_of(hash));
+        top(enc)->is_new = true; /* no other object has it */
+    }
     add_child(enc, hash);
 }
 
@@ -297,8 +354,7 @@ void pl_enc_key(struct enc *enc, struct pl_slice key)
 {
     uint8_t *p = room(&enc->keys, key.len + 5);
     p = tape_put_varint(p, (uint32_t)key.len);
-    if (key.len != 0)
-        memcpy(p, key.ptr, key.len);
+    copy_text(p, key.ptr, key.len);
     commit(&enc->keys, p + key.len);
 }
 
@@ -341,6 +397,47 @@ static struct pl_slice frame_keys(const struct enc *enc, const struct enc_frame 
     return pl_slice(enc->keys.ptr + frame->keys, enc->keys.len - frame->keys);
 }
 
+/* Leaves out the members whose name comes again later. */
+static void drop_repeated(struct enc *enc, struct enc_frame *frame, const bool *repeated)
+{
+    uint8_t *to = (uint8_t *)enc->values.ptr + frame->values;
+    uint8_t *key_to = (uint8_t *)enc->keys.ptr + frame->keys;
+    const uint8_t *at = to, *key_at = key_to;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < frame->count; i++) {
+        struct pl_slice key;
+        const uint8_t *next = tape_skip(at), *key_next = tape_key(key_at, &key);
+        if (!repeated[i]) {
+            memmove(to, at, (size_t)(next - at));
+            memmove(key_to, key_at, (size_t)(key_next - key_at));
+            to += next - at;
+            key_to += key_next - key_at;
+            kept++;
+        }
+        at = next;
+        key_at = key_next;
+    }
+    frame->count = kept;
+    commit(&enc->values, to);
+    commit(&enc->keys, key_to);
+}
+
+/* -1, or the ordinal of a repeated name when those are refused. */
+static ssize_t settle_duplicates(struct enc *enc, struct enc_frame *frame)
+{
+    struct pl_slice keys = frame_keys(enc, frame);
+    if (frame->count < 2 || !pl_shape_repeats(frame->count, keys, NULL, NULL))
+        return -1;
+    bool *repeated = pl_calloc(frame->count, sizeof(*repeated));
+    uint32_t second = 0;
+    pl_shape_repeats(frame->count, keys, repeated, &second);
+    if (!enc->refuse_duplicates)
+        drop_repeated(enc, frame, repeated);
+    frame->is_new = true; /* its hash is not that of what is left */
+    pl_free(repeated);
+    return enc->refuse_duplicates ? (ssize_t)second : -1;
+}
+
 /* Completes the container in the tape; shape: its handle, 0 for one of its own. */
 static void put_box(struct enc *enc, const struct enc_frame *frame, uint32_t shape)
 {
@@ -364,17 +461,30 @@ static void put_box(struct enc *enc, const struct enc_frame *frame, uint32_t sha
     }
 }
 
-/* The handle of an object's shape, 0 when it is not to be pooled. */
-static uint32_t share_shape(struct enc *enc, struct enc_frame *frame, uint64_t hash)
+static uint64_t hash_keys(const struct enc *enc, const struct enc_frame *frame)
 {
     struct pl_slice keys = frame_keys(enc, frame);
-    uint32_t handle = pl_pool_find_shape(enc->pool, hash, keys);
+    return pl_hash(keys.ptr, keys.len, enc->pool->seed ^ SALT_SHAPE);
+}
+
+/* The handle of an object's shape, 0 when it is not to be pooled. Only for shapes that
+ * the pool does not have need the names be looked at for duplicates. */
+static uint32_t share_shape(struct enc *enc, struct enc_frame *frame, uint64_t *shape_hash,
+                            ssize_t *repeated)
+{
+    uint64_t hash = *shape_hash = hash_keys(enc, frame);
+    uint32_t handle = pl_pool_find_shape(enc->pool, hash, frame_keys(enc, frame));
     if (handle != 0)
         return handle;
+    *repeated = settle_duplicates(enc, frame);
+    if (*repeated >= 0)
+        return 0; /* the document is about to be dropped */
+    hash = *shape_hash = hash_keys(enc, frame);
     if (!is_second_sight(enc, hash)) {
         frame->is_new = true;
         return 0;
     }
+    struct pl_slice keys = frame_keys(enc, frame);
     size_t start = enc->values.len;
     uint8_t *p = room(&enc->values, pl_shape_room(frame->count, keys.len));
     commit(&enc->values, pl_shape_put(p, frame->count, keys));
@@ -409,19 +519,18 @@ static void collapse(struct enc *enc, const struct enc_frame *frame, uint32_t ha
 }
 
 /* Ends a container that may be shared; its content hash. */
-static uint64_t end_shared(struct enc *enc, struct enc_frame *frame)
+static uint64_t end_shared(struct enc *enc, struct enc_frame *frame, ssize_t *repeated)
 {
     uint32_t shape = 0, handle = 0;
     uint64_t hash;
     if (frame->is_object) {
-        struct pl_slice keys = frame_keys(enc, frame);
-        hash = pl_hash(keys.ptr, keys.len, enc->pool->seed ^ SALT_SHAPE);
-        shape = share_shape(enc, frame, hash);
+        shape = share_shape(enc, frame, &hash, repeated);
         hash = mix(frame->hash, hash);
     } else {
         hash = mix(frame->hash, SALT_ARRAY + frame->count);
     }
     /* With a new part, the whole is new too, and need not be looked for. */
+    filter_prefetch(&enc->pool->filter, hash);
     if (!frame->is_new)
         handle = find_box(enc, frame, hash, shape);
     if (handle != 0) {
@@ -429,8 +538,9 @@ static uint64_t end_shared(struct enc *enc, struct enc_frame *frame)
         return hash;
     }
     put_box(enc, frame, shape);
-    bool is_second = is_second_sight(enc, hash);
-    if (is_second && !frame->is_new) {
+    if (frame->is_new && enc->owner != FILTER_OWNER_UNKNOWN) {
+        pl_filter_mark(&enc->pool->filter, hash, enc->owner);
+    } else if (is_second_sight(enc, hash) && !frame->is_new) {
         const uint8_t *start = (const uint8_t *)enc->values.ptr + frame->values;
         handle = create_node(enc, hash, start, enc->values.len - frame->values, false);
     }
@@ -439,47 +549,6 @@ static uint64_t end_shared(struct enc *enc, struct enc_frame *frame)
     else
         enc->frames[enc->depth - 1].is_new = true;
     return hash;
-}
-
-/* Leaves out the members whose name comes again later. */
-static void drop_repeated(struct enc *enc, struct enc_frame *frame, const bool *repeated)
-{
-    uint8_t *to = (uint8_t *)enc->values.ptr + frame->values;
-    uint8_t *key_to = (uint8_t *)enc->keys.ptr + frame->keys;
-    const uint8_t *at = to, *key_at = key_to;
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < frame->count; i++) {
-        struct pl_slice key;
-        const uint8_t *next = tape_skip(at), *key_next = tape_key(key_at, &key);
-        if (!repeated[i]) {
-            memmove(to, at, (size_t)(next - at));
-            memmove(key_to, key_at, (size_t)(key_next - key_at));
-            to += next - at;
-            key_to += key_next - key_at;
-            kept++;
-        }
-        at = next;
-        key_at = key_next;
-    }
-    frame->count = kept;
-    commit(&enc->values, to);
-    commit(&enc->keys, key_to);
-}
-
-/* -1, or the ordinal of a repeated name when those are refused. */
-static ssize_t settle_duplicates(struct enc *enc, struct enc_frame *frame)
-{
-    struct pl_slice keys = pl_slice(enc->keys.ptr + frame->keys, enc->keys.len - frame->keys);
-    if (frame->count < 2 || !pl_shape_repeats(frame->count, keys, NULL, NULL))
-        return -1;
-    bool *repeated = pl_calloc(frame->count, sizeof(*repeated));
-    uint32_t second = 0;
-    pl_shape_repeats(frame->count, keys, repeated, &second);
-    if (!enc->refuse_duplicates)
-        drop_repeated(enc, frame, repeated);
-    frame->is_new = true; /* its hash is not that of what is left */
-    pl_free(repeated);
-    return enc->refuse_duplicates ? (ssize_t)second : -1;
 }
 
 ssize_t pl_enc_end(struct enc *enc)
@@ -491,13 +560,14 @@ ssize_t pl_enc_end(struct enc *enc)
         pl_enc_tag(enc, frame->is_object ? TAG_EMPTY_OBJECT : TAG_EMPTY_ARRAY);
         return -1;
     }
-    if (frame->is_object)
-        repeated = settle_duplicates(enc, frame);
     uint64_t hash = 0;
-    if (enc->pool != NULL)
-        hash = end_shared(enc, frame);
-    else
+    if (enc->pool != NULL) {
+        hash = end_shared(enc, frame, &repeated);
+    } else {
+        if (frame->is_object)
+            repeated = settle_duplicates(enc, frame);
         put_box(enc, frame, 0);
+    }
     if (enc->pinned > frame->values)
         enc->pinned = frame->values; /* what is there now was not looked at */
     enc->keys.len = frame->keys;

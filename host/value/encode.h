@@ -51,8 +51,10 @@ void pl_enc_key(struct enc *enc, struct pl_slice key);
  * ordinal of the second is returned and the document is to be dropped. Else -1. */
 ssize_t pl_enc_end(struct enc *enc);
 
-/* The object's identity: metadata.uid. */
+/* The value of metadata.uid, which says what object this is. */
 void pl_enc_uid(struct enc *enc, struct pl_slice uid);
+/* The uid is known before it comes as a value. */
+void pl_enc_owner(struct enc *enc, struct pl_slice uid);
 /* No uid will come: each such document counts as an object of its own. */
 void pl_enc_no_uid(struct enc *enc);
 /* Other code will run on this thread before the next call: whatever it frees, the

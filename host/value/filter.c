@@ -85,6 +85,11 @@ bool pl_filter_saw(struct filter *filter, uint64_t hash, uint32_t owner)
     return false;
 }
 
+void pl_filter_mark(struct filter *filter, uint64_t hash, uint32_t owner)
+{
+    *entry_of(filter, hash) = tag_of(hash) | owner;
+}
+
 bool pl_filter_is_shared(struct filter *filter, uint64_t hash)
 {
     uint32_t entry = *entry_of(filter, hash);

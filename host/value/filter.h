@@ -24,12 +24,20 @@ void pl_filter_init(struct filter *filter);
 void pl_filter_deinit(struct filter *filter);
 /* True when a different owner has shown this value; remembers this one otherwise. */
 bool pl_filter_saw(struct filter *filter, uint64_t hash, uint32_t owner);
+/* Remembers a value that no other owner can have shown. */
+void pl_filter_mark(struct filter *filter, uint64_t hash, uint32_t owner);
 /* True when two owners are known to have shown it; for whoever has no owner yet. */
 bool pl_filter_is_shared(struct filter *filter, uint64_t hash);
 /* As pl_filter_saw, for a value that was already stored unshared: its next sight shares. */
 void pl_filter_note(struct filter *filter, uint64_t hash, uint32_t owner);
 /* Fits the size to the number of documents. */
 void pl_filter_fit(struct filter *filter, size_t documents);
+
+/* The entry is most likely not in the processor's cache. */
+static inline void filter_prefetch(const struct filter *filter, uint64_t hash)
+{
+    __builtin_prefetch(&filter->entries[hash & ((UINT32_C(1) << filter->bits) - 1)], 1);
+}
 
 static inline size_t filter_bytes(const struct filter *filter)
 {

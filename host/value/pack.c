@@ -111,7 +111,7 @@ static bool days_in_month_hold(int year, int month, int day)
  * spelled the same way again (leap seconds, the 30th of February). */
 static int64_t pack_seconds(const char *t)
 {
-    if (t[4] != '-' || t[7] != '-' || t[10] != 'T' || t[13] != ':' || t[16] != ':')
+    if (t[4] != '-' || t[7] != '-' || t[13] != ':' || t[16] != ':')
         return -1;
     int year = digits_value(t, 4), month = digits_value(t + 5, 2), day = digits_value(t + 8, 2);
     int hour = digits_value(t + 11, 2), min = digits_value(t + 14, 2);
@@ -144,7 +144,7 @@ static void unpack_seconds(uint32_t seconds, char *out)
 
 static uint8_t *pack_time(struct pl_slice text, uint8_t *out)
 {
-    int64_t seconds = pack_seconds(text.ptr);
+    int64_t seconds = text.ptr[10] == 'T' ? pack_seconds(text.ptr) : -1;
     if (seconds < 0 || text.ptr[text.len - 1] != 'Z')
         return NULL;
     uint32_t v = (uint32_t)seconds;
@@ -256,24 +256,24 @@ static size_t unpack_ipv4(const uint8_t *at, char *out)
     return n;
 }
 
+uint8_t *pl_pack_short(struct pl_slice text, uint8_t *out)
+{
+    if (text.len < 6 || text.len > 27 || text.ptr[0] < '0' || text.ptr[0] > '9')
+        return NULL;
+    if (text.len >= 16)
+        return text.len == 20 || text.len == 27 ? pack_time(text, out) : NULL;
+    uint8_t *end = text.len <= 10 ? pack_decimal(text, out) : NULL;
+    return end != NULL ? end : pack_ipv4(text, out);
+}
+
 uint8_t *pl_pack(struct pl_slice text, uint8_t *out)
 {
-    if (text.len < 6 || text.len > PACK_MAX)
-        return NULL;
-    char first = text.ptr[0];
-    uint8_t *end = NULL;
+    if (text.len < HEX_MIN || text.len > PACK_MAX)
+        return pl_pack_short(text, out);
     if (text.len == 36 && text.ptr[8] == '-')
         return pack_uuid(text.ptr, out);
-    if ((text.len == 20 || text.len == 27) && text.ptr[10] == 'T')
-        return pack_time(text, out);
-    if (text.len >= HEX_MIN)
-        return pack_hex(text, out);
-    if (first >= '0' && first <= '9') {
-        if (text.len <= 10)
-            end = pack_decimal(text, out);
-        return end != NULL ? end : pack_ipv4(text, out);
-    }
-    return NULL;
+    uint8_t *end = pl_pack_short(text, out);
+    return end != NULL ? end : pack_hex(text, out);
 }
 
 size_t pl_unpack(const uint8_t *at, char out[PACK_MAX])

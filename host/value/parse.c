@@ -29,6 +29,7 @@ void pl_parse_init(struct parse *ps, unsigned max_depth, bool drop_managed_field
 void pl_parse_deinit(struct parse *ps)
 {
     pl_free(ps->is_object);
+    pl_skim_deinit(&ps->skim);
     pl_buf_deinit(&ps->text);
     pl_buf_deinit(&ps->key_at);
     ps->is_object = NULL;
@@ -197,8 +198,14 @@ static struct pl_slice unescape(struct parse *ps, const uint8_t *p, const uint8_
 static inline const uint8_t *take_string(struct parse *ps, const uint8_t *p, const uint8_t *end,
                                          struct pl_slice *text)
 {
-    if (ps->string_seen == 0)
+    if (ps->string_seen == 0) {
+        const uint8_t *stop = string_run(p + 1);
+        if (*stop == '"') { /* nearly every string */
+            *text = pl_slice((const char *)p + 1, (size_t)(stop - p - 1));
+            return stop + 1;
+        }
         ps->string_escaped = false;
+    }
     const uint8_t *quote = find_quote(ps, p + 1, end);
     if (quote == NULL)
         return NULL;
@@ -263,8 +270,41 @@ static const uint8_t *take_number(struct parse *ps, const uint8_t *p, const uint
     return stop;
 }
 
-static const uint8_t *open_box(struct parse *ps, const uint8_t *p, bool is_object)
+/* At the start of a container that is only checked. Behind it, when it is like the last
+ * one; else from where on it has to be parsed. */
+static const uint8_t *skim(struct parse *ps, const uint8_t *p, const uint8_t *end)
 {
+    const struct skim_mark *mark;
+    size_t len = pl_skim_match(&ps->skim, p, end, &mark);
+    if (len != 0) {
+        value_done(ps);
+        return p + len;
+    }
+    ps->skip_at = ps->bytes_at + (uint64_t)(p - ps->bytes);
+    if (mark == NULL || ps->depth + mark->depth > ps->max_depth)
+        return NULL;
+    for (uint32_t i = 0; i < mark->depth; i++)
+        ps->is_object[++ps->depth] = mark->is_object >> i & 1;
+    ps->state = ps->is_object[ps->depth] ? AT_KEY : AT_VALUE;
+    return p + mark->offset;
+}
+
+static void end_skim(struct parse *ps, const uint8_t *end)
+{
+    if (ps->skip_at < ps->bytes_at || !pl_skim_wants(&ps->skim))
+        return; /* not all of it is here any more, or not worth it */
+    const uint8_t *start = ps->bytes + (ps->skip_at - ps->bytes_at);
+    pl_skim_learn(&ps->skim, start, (size_t)(end - start));
+}
+
+static const uint8_t *open_box(struct parse *ps, const uint8_t *p, const uint8_t *end,
+                               bool is_object)
+{
+    if (ps->depth == ps->skip_depth) {
+        const uint8_t *next = skim(ps, p, end);
+        if (next != NULL)
+            return next;
+    }
     if (ps->depth == ps->max_depth)
         return fail(ps, p, PL_ELIMIT, "nested too deeply");
     ps->is_object[++ps->depth] = is_object;
@@ -297,6 +337,8 @@ static const uint8_t *close_box(struct parse *ps, const uint8_t *p)
             return NULL;
         }
         ps->key_at.len -= names * sizeof(uint64_t);
+    } else if (ps->depth == ps->skip_depth) {
+        end_skim(ps, p + 1);
     }
     value_done(ps);
     return p + 1;
@@ -307,6 +349,7 @@ static inline void add_string(struct parse *ps, struct pl_slice text)
     if (ps->at_uid) {
         ps->at_uid = false;
         pl_enc_uid(ps->enc, text);
+        return;
     }
     pl_enc_str(ps->enc, text);
 }
@@ -325,9 +368,9 @@ static const uint8_t *take_value(struct parse *ps, const uint8_t *p, const uint8
         value_done(ps);
         return next;
     case '{':
-        return open_box(ps, p, true);
+        return open_box(ps, p, end, true);
     case '[':
-        return open_box(ps, p, false);
+        return open_box(ps, p, end, false);
     case 't':
         return take_word(ps, p, end, "true", TAG_TRUE);
     case 'f':
@@ -337,7 +380,7 @@ static const uint8_t *take_value(struct parse *ps, const uint8_t *p, const uint8
     default:
         if (*p == '-' || (*p >= '0' && *p <= '9'))
             return take_number(ps, p, end, final);
-        return fail(ps, p, PL_ESYNTAX, "expected a value");
+        return unexpected(ps, p, end, "expected a value");
     }
 }
 
@@ -354,9 +397,19 @@ static bool note_key(struct parse *ps, struct pl_slice key)
     return ps->drop_managed_fields && pl_slice_eqz(key, "managedFields");
 }
 
-static const uint8_t *take_key(struct parse *ps, const uint8_t *p, const uint8_t *end)
+static inline const uint8_t *take_colon(struct parse *ps, const uint8_t *p, const uint8_t *end)
+{
+    if (*p != ':')
+        return unexpected(ps, p, end, "expected ':'");
+    ps->state = AT_VALUE;
+    return p + 1;
+}
+
+static inline const uint8_t *take_key(struct parse *ps, const uint8_t *p, const uint8_t *end)
 {
     struct pl_slice key;
+    if (*p != '"')
+        return unexpected(ps, p, end, "expected a name in quotes");
     const uint8_t *next = take_string(ps, p, end, &key);
     if (next == NULL)
         return NULL;
@@ -375,7 +428,8 @@ static const uint8_t *take_key(struct parse *ps, const uint8_t *p, const uint8_t
     return next;
 }
 
-static const uint8_t *take_next(struct parse *ps, const uint8_t *p)
+/* Behind ',' or the end of the container, which is where the value before it ended. */
+static inline const uint8_t *take_next(struct parse *ps, const uint8_t *p, const uint8_t *end)
 {
     bool in_object = ps->is_object[ps->depth];
     if (*p == ',') {
@@ -384,49 +438,67 @@ static const uint8_t *take_next(struct parse *ps, const uint8_t *p)
     }
     if (*p == (in_object ? '}' : ']'))
         return close_box(ps, p);
-    return fail(ps, p, PL_ESYNTAX, in_object ? "expected ',' or '}'" : "expected ',' or ']'");
+    return unexpected(ps, p, end, in_object ? "expected ',' or '}'" : "expected ',' or ']'");
 }
 
-static const uint8_t *step(struct parse *ps, const uint8_t *p, const uint8_t *end, bool final)
+static inline const uint8_t *skip_space(const uint8_t *p)
 {
-    switch (ps->state) {
-    case AT_NEXT:
-        return take_next(ps, p);
-    case AT_FIRST_KEY:
-        if (*p == '}')
-            return close_box(ps, p);
-        /* fall through */
-    case AT_KEY:
-        if (*p != '"')
-            return fail(ps, p, PL_ESYNTAX, "expected a name in quotes");
-        return take_key(ps, p, end);
-    case AT_COLON:
-        if (*p != ':')
-            return fail(ps, p, PL_ESYNTAX, "expected ':'");
-        ps->state = AT_VALUE;
-        return p + 1;
-    case AT_FIRST_ELEMENT:
-        if (*p == ']')
-            return close_box(ps, p);
-        /* fall through */
-    default:
-        return take_value(ps, p, end, final);
-    }
+    while (*p <= ' ' && (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r'))
+        p++;
+    return p;
 }
 
+/* Each token leaves ps->state at the next one, so that scanning can stop before any of
+ * them: p is then where it begins. The bytes behind the end are zero, which is in no
+ * token; so the end shows as a byte that does not fit. */
 enum parse_result pl_parse_run(struct parse *ps, const uint8_t **at, const uint8_t *end, bool final)
 {
-    const uint8_t *p = *at;
-    while (ps->state != AT_END) {
-        while (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r')
-            p++;
-        *at = p;
-        if (p >= end)
-            return PARSE_MORE;
-        p = step(ps, p, end, final);
-        if (p == NULL)
+    const uint8_t *p = *at, *next;
+    for (;;) {
+        p = skip_space(p);
+        switch (ps->state) {
+        case AT_FIRST_KEY:
+            if (*p == '}') {
+                next = close_box(ps, p);
+                break;
+            }
+            /* fall through */
+        case AT_KEY:
+            next = take_key(ps, p, end);
+            if (next == NULL)
+                break;
+            p = skip_space(next);
+            /* fall through */
+        case AT_COLON:
+            next = take_colon(ps, p, end);
+            if (next == NULL)
+                break;
+            p = skip_space(next);
+            /* fall through */
+        case AT_VALUE:
+            next = take_value(ps, p, end, final);
+            if (next == NULL || ps->state != AT_NEXT)
+                break;
+            p = skip_space(next);
+            /* fall through */
+        case AT_NEXT:
+            next = take_next(ps, p, end);
+            break;
+        case AT_FIRST_ELEMENT:
+            next = *p == ']' ? close_box(ps, p) : take_value(ps, p, end, final);
+            break;
+        default:
+            *at = p;
+            return PARSE_DONE;
+        }
+        if (next == NULL) {
+            *at = p;
             return ps->fault != NULL ? PARSE_ERROR : PARSE_MORE;
+        }
+        p = next;
+        if (ps->state == AT_END) {
+            *at = p;
+            return PARSE_DONE;
+        }
     }
-    *at = p;
-    return PARSE_DONE;
 }

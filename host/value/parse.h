@@ -6,6 +6,7 @@
 #pragma once
 
 #include "value/encode.h"
+#include "value/skim.h"
 
 enum { PARSE_PADDING = 32, PARSE_NUMBER_MAX = 4096 };
 
@@ -27,6 +28,8 @@ struct parse {
     unsigned depth;
     unsigned skip_depth; /* the value begun at this depth is only checked; UINT_MAX: none */
     uint8_t *is_object;  /* owned; one flag a level */
+    struct skim skim;
+    uint64_t skip_at; /* in the input: where the value that is skipped began */
     /* Progress in a string that the bytes ended in, from its first byte. */
     size_t string_seen;
     bool string_escaped;

@@ -1,4 +1,4 @@
-/* Finding the end of a JSON string. Only host/value includes this. */
+/* Finding the end of a JSON string, sixteen bytes at a time. Only host/value includes this. */
 #pragma once
 
 #include <stdint.h>
@@ -6,29 +6,49 @@
 #if defined(__SSE2__)
 #include <emmintrin.h>
 
-/* The first byte at or after p that is a quote, a backslash, a control character or
- * not ASCII. Reads up to 16 bytes past it. */
-static inline const uint8_t *string_run(const uint8_t *p)
+/* A bit for each of 16 bytes that is a quote, a backslash, a control character or not ASCII. */
+static inline unsigned string_odd16(const uint8_t *p)
 {
-    const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\');
-    const __m128i control = _mm_set1_epi8(0x20);
-    for (;; p += 16) {
-        __m128i v = _mm_loadu_si128((const __m128i *)p);
-        /* Compared as signed numbers, bytes from 0x80 on are negative, so one comparison
-         * finds them and the control characters. */
-        __m128i odd =
-            _mm_or_si128(_mm_cmplt_epi8(v, control),
-                         _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, slash)));
-        unsigned mask = (unsigned)_mm_movemask_epi8(odd);
-        if (mask != 0)
-            return p + __builtin_ctz(mask);
-    }
+    __m128i v = _mm_loadu_si128((const __m128i *)p);
+    /* Compared as signed numbers, bytes from 0x80 on are negative, so one comparison
+     * finds them and the control characters. */
+    __m128i low = _mm_cmplt_epi8(v, _mm_set1_epi8(0x20));
+    __m128i quote = _mm_cmpeq_epi8(v, _mm_set1_epi8('"'));
+    __m128i slash = _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'));
+    return (unsigned)_mm_movemask_epi8(_mm_or_si128(low, _mm_or_si128(quote, slash)));
+}
+
+/* A bit for each of 16 bytes that differs. */
+static inline unsigned string_differ16(const uint8_t *a, const uint8_t *b)
+{
+    __m128i equal =
+        _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)a), _mm_loadu_si128((const __m128i *)b));
+    return (unsigned)_mm_movemask_epi8(equal) ^ 0xffff;
 }
 #else
-static inline const uint8_t *string_run(const uint8_t *p)
+static inline unsigned string_odd16(const uint8_t *p)
 {
-    while (*p >= 0x20 && *p < 0x80 && *p != '"' && *p != '\\')
-        p++;
-    return p;
+    unsigned odd = 0;
+    for (unsigned i = 0; i < 16; i++)
+        odd |= (unsigned)(p[i] < 0x20 || p[i] >= 0x80 || p[i] == '"' || p[i] == '\\') << i;
+    return odd;
+}
+
+static inline unsigned string_differ16(const uint8_t *a, const uint8_t *b)
+{
+    unsigned differ = 0;
+    for (unsigned i = 0; i < 16; i++)
+        differ |= (unsigned)(a[i] != b[i]) << i;
+    return differ;
 }
 #endif
+
+/* The first byte at or after p that string_odd16 finds. Reads up to 16 bytes past it. */
+static inline const uint8_t *string_run(const uint8_t *p)
+{
+    for (;; p += 16) {
+        unsigned odd = string_odd16(p);
+        if (odd != 0)
+            return p + __builtin_ctz(odd);
+    }
+}
