@@ -183,9 +183,11 @@ void pl_enc_pause(struct enc *enc)
 {
     if (enc->pool == NULL)
         return;
-    const uint8_t *values = (const uint8_t *)enc->values.ptr;
-    pl_pool_ref_values(enc->pool, values + enc->pinned, values + enc->values.len, &enc->pins);
-    enc->pinned = enc->values.len;
+    if (enc->values.len > enc->pinned) {
+        const uint8_t *values = (const uint8_t *)enc->values.ptr;
+        pl_pool_ref_values(enc->pool, values + enc->pinned, values + enc->values.len, &enc->pins);
+        enc->pinned = enc->values.len;
+    }
     for_handles(enc, &enc->created, pl_pool_settle);
 }
 

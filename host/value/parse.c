@@ -462,25 +462,25 @@ enum parse_result pl_parse_run(struct parse *ps, const uint8_t **at, const uint8
                 next = close_box(ps, p);
                 break;
             }
-            /* fall through */
+            __attribute__((fallthrough));
         case AT_KEY:
             next = take_key(ps, p, end);
             if (next == NULL)
                 break;
             p = skip_space(next);
-            /* fall through */
+            __attribute__((fallthrough));
         case AT_COLON:
             next = take_colon(ps, p, end);
             if (next == NULL)
                 break;
             p = skip_space(next);
-            /* fall through */
+            __attribute__((fallthrough));
         case AT_VALUE:
             next = take_value(ps, p, end, final);
             if (next == NULL || ps->state != AT_NEXT)
                 break;
             p = skip_space(next);
-            /* fall through */
+            __attribute__((fallthrough));
         case AT_NEXT:
             next = take_next(ps, p, end);
             break;

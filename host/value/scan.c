@@ -317,7 +317,7 @@ static const uint8_t *step(struct pl_scan *scan, const uint8_t *p, const uint8_t
     case AT_FIRST_KEY:
         if (*p == '}')
             return end_envelope(scan, p);
-        /* fall through */
+        __attribute__((fallthrough));
     case AT_KEY:
         return envelope_key(scan, p, end);
     case AT_COLON:
@@ -332,7 +332,7 @@ static const uint8_t *step(struct pl_scan *scan, const uint8_t *p, const uint8_t
             scan->at = AT_NEXT;
             return p + 1;
         }
-        /* fall through */
+        __attribute__((fallthrough));
     case AT_ITEM:
         return start_value(scan, p, &scan->doc);
     case AT_NEXT:
