@@ -130,6 +130,22 @@ TEST(other_codes_are_not_retried_whatever_they_say)
     bench_deinit(&b);
 }
 
+/* Fault test F12: the reflector asks otherwise; asking the same again brings the same. */
+TEST(a_version_that_is_too_large_surfaces_at_once)
+{
+    struct bench b;
+    struct got got = {0};
+    bench_init(&b);
+    struct pl_call call = list_call();
+    pl_client_start(b.client, &call, got_answer, &got);
+    fake_reply_after(fake_next(&b.net), 504, "1",
+                     "{\"kind\":\"Status\",\"reason\":\"Timeout\",\"code\":504,\"details\":{"
+                     "\"causes\":[{\"reason\":\"ResourceVersionTooLarge\"}]}}");
+    CHECK_INT(got.count, 1);
+    CHECK(pl_err_is_too_large_rv(&got.err));
+    bench_deinit(&b);
+}
+
 TEST(at_most_ten_retries)
 {
     struct bench b;
