@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -131,6 +132,7 @@ static int on_socket_made(void *arg, curl_socket_t fd, curlsocktype purpose)
     PL_UNUSED(arg), PL_UNUSED(purpose);
     int on = 1, idle = KEEPALIVE_IDLE_S, interval = KEEPALIVE_PROBE_S, probes = KEEPALIVE_PROBES;
     unsigned dead_ms = DEAD_PEER_MS;
+    fcntl(fd, F_SETFD, FD_CLOEXEC); /* not for the programs that the host runs */
     /* Fails on Unix sockets, where there is nothing to guard against. */
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
