@@ -81,7 +81,8 @@ int64_t pl_wait_age_ns(const struct pl_wait *wait)
 
 static double seconds(int64_t ns)
 {
-    return (double)(ns / (100 * PL_MS)) / 10;
+    int64_t tenths = ns / (100 * PL_MS);
+    return (double)tenths / 10;
 }
 
 void pl_wait_describe(const struct pl_wait *wait, struct pl_buf *out)

@@ -53,6 +53,11 @@ static int on_url_complete(llhttp_t *parser)
     return end_text(parser->data);
 }
 
+static struct pl_exchange_header *last_header(struct pl_exchange *exchange)
+{
+    return exchange->header_count > 0 ? &exchange->headers[exchange->header_count - 1] : NULL;
+}
+
 /* Starts a header with its first piece: a name is complete before its value begins. */
 static int on_header_field(llhttp_t *parser, const char *bytes, size_t len)
 {
@@ -60,8 +65,7 @@ static int on_header_field(llhttp_t *parser, const char *bytes, size_t len)
     struct pl_exchange *exchange = conn->exchange;
     if (conn->head_done)
         return 0;
-    struct pl_exchange_header *last =
-        exchange->header_count ? &exchange->headers[exchange->header_count - 1] : NULL;
+    struct pl_exchange_header *last = last_header(exchange);
     if (last == NULL || last->value != 0) {
         if (exchange->header_count == MAX_HEADERS)
             return refuse(conn, 431);
@@ -88,15 +92,18 @@ static int on_header_field_complete(llhttp_t *parser)
     struct pl_conn *conn = parser->data;
     if (conn->head_done)
         return 0;
+    struct pl_exchange_header *header = last_header(conn->exchange);
+    if (header == NULL || header->value != 0)
+        return refuse(conn, 400); /* an empty name */
     if (end_text(conn) != 0)
         return -1;
     struct pl_exchange *exchange = conn->exchange;
-    struct pl_exchange_header *header = &exchange->headers[exchange->header_count - 1];
     header->value = (uint32_t)exchange->text.len;
     /* llhttp may be built to let spaces pass. */
     const char *name = exchange->text.ptr + header->name;
     size_t good = strspn(name, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz");
-    return good + 1 == header->value - header->name ? 0 : refuse(conn, 400);
+    bool is_token = good > 0 && good + 1 == header->value - header->name;
+    return is_token ? 0 : refuse(conn, 400);
 }
 
 static int on_header_value(llhttp_t *parser, const char *bytes, size_t len)
@@ -108,9 +115,9 @@ static int on_header_value_complete(llhttp_t *parser)
 {
     struct pl_conn *conn = parser->data;
     struct pl_buf *text = &conn->exchange->text;
-    if (!conn->head_done) {
-        uint32_t start = conn->exchange->headers[conn->exchange->header_count - 1].value;
-        while (text->len > start && strchr(" \t", text->ptr[text->len - 1]) != NULL)
+    struct pl_exchange_header *header = last_header(conn->exchange);
+    if (!conn->head_done && header != NULL) {
+        while (text->len > header->value && strchr(" \t", text->ptr[text->len - 1]) != NULL)
             text->len--;
     }
     return end_text(parser->data);

@@ -380,6 +380,9 @@ TEST(what_is_not_http_is_400)
         pl_slice_z("POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n"
                    "\r\n"),
         400);
+    check_refused((struct pl_server_options){0}, pl_slice_z("GET / HTTP/1.1\r\n: c\r\n\r\n"), 400);
+    check_refused((struct pl_server_options){0},
+                  pl_slice_z("GET / HTTP/1.1\r\nA: b\r\n: c\r\n\r\n"), 400);
     check_refused((struct pl_server_options){0}, pl_slice_z("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
                   400);
 }
