@@ -30,8 +30,12 @@ struct pl_cluster_options {
 };
 
 struct pl_cluster *pl_cluster_create(const struct pl_cluster_options *options);
-/* Every informer must have been released. */
+/* Every informer must have been released, and the cluster be idle. */
 void pl_cluster_destroy(struct pl_cluster *cluster);
+/* Released informers have ended, and no read or write is under way. */
+bool pl_cluster_is_idle(const struct pl_cluster *cluster);
+/* Calls back once, later, when it is idle; one caller at a time; NULL forgets it. */
+void pl_cluster_on_idle(struct pl_cluster *cluster, void (*on_idle)(void *arg), void *arg);
 
 struct pl_client *pl_cluster_client(struct pl_cluster *cluster);
 struct pl_discovery *pl_cluster_discovery(struct pl_cluster *cluster);
@@ -45,18 +49,27 @@ void pl_cluster_defer(struct pl_cluster *cluster, struct pl_task *task,
                       void (*run)(struct pl_task *task));
 
 /* The informer for these options (those of the host's --namespace applied), with a reference for
- * the caller; a new one starts with pl_informer_start by the manager or at once when started. */
+ * the caller; a new one starts by itself. */
 struct pl_informer *pl_cluster_informer(struct pl_cluster *cluster, const struct pl_kind *kind,
                                         const struct pl_source_options *options);
 /* Calls visit for each informer of the kind (gate: write through; metrics). */
 void pl_cluster_each_informer(struct pl_cluster *cluster, const struct pl_kind *kind,
                               void (*visit)(void *arg, struct pl_informer *informer), void *arg);
 
+/* For the parts of a cluster: something began or ended that keeps it from being idle; an
+ * informer came or went. */
+void pl_cluster_hold(struct pl_cluster *cluster);
+void pl_cluster_release(struct pl_cluster *cluster);
+void pl_cluster_forget_informer(struct pl_cluster *cluster, const struct pl_informer *informer);
+size_t pl_cluster_informer_count(const struct pl_cluster *cluster);
+struct pl_informer *pl_cluster_informer_at(const struct pl_cluster *cluster, size_t i);
+
 /* ---- live reads: discovery, scope check, request ---- */
 
 struct pl_read {
     enum pl_verb verb; /* GET or LIST */
     struct pl_kind kind;
+    /* Copied. */
     struct pl_slice ns, name, subresource, labels, fields, continue_token;
     int64_t limit;
     bool metadata_only, keep_managed_fields;

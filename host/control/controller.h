@@ -1,6 +1,7 @@
 /* A controller: sources that queue keys, and runs that reconcile them. I/O thread. */
 #pragma once
 
+#include "base/buf.h"
 #include "control/reconciler.h"
 #include "store/workqueue.h"
 
@@ -59,6 +60,8 @@ void pl_controller_start(struct pl_controller *controller);
 void pl_controller_set_may_run(struct pl_controller *controller, bool may_run);
 /* No new runs; stopped is called once running ones have ended. Idempotent. */
 void pl_controller_stop(struct pl_controller *controller, void (*stopped)(void *arg), void *arg);
+/* Of a controller that has stopped: gives its informers back. */
+void pl_controller_release_sources(struct pl_controller *controller);
 /* Cancels every run (the grace period is over). */
 void pl_controller_cancel_runs(struct pl_controller *controller);
 
@@ -74,3 +77,10 @@ struct pl_workqueue *pl_controller_queue(struct pl_controller *controller);
 /* Queues a key from outside (enqueue, reload). */
 void pl_controller_enqueue(struct pl_controller *controller, struct pl_slice key,
                            const struct pl_add *how, enum pl_cause_type cause);
+
+/* Calls changed whenever it began to run or its time to sync ran out: for the manager. */
+void pl_controller_on_change(struct pl_controller *controller,
+                             void (*changed)(void *arg, struct pl_controller *controller),
+                             void *arg);
+/* Appends one line: state, numbers, and what it waits for. */
+void pl_controller_describe(const struct pl_controller *controller, struct pl_buf *out);

@@ -4,11 +4,19 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/list.h"
 #include "control/source.h"
 #include "kube/resource.h"
 #include "store/store.h"
 
 struct pl_informer;
+struct pl_cluster;
+
+/* For the cluster alone. host_namespaces: those of --namespace, borrowed for life; NULL: all. */
+struct pl_informer *pl_informer_create(struct pl_cluster *cluster, const struct pl_kind *kind,
+                                       const struct pl_source_options *options,
+                                       char *const *host_namespaces);
+void pl_informer_start(struct pl_informer *informer);
 
 /* A reference; the last one stops it. */
 struct pl_informer *pl_informer_ref(struct pl_informer *informer);
@@ -16,6 +24,8 @@ void pl_informer_unref(struct pl_informer *informer);
 
 const struct pl_kind *pl_informer_kind(const struct pl_informer *informer);
 const struct pl_source_options *pl_informer_options(const struct pl_informer *informer);
+/* Its name in logs and waits: the kind, with namespaces and selectors where it has them. */
+const char *pl_informer_owner(const struct pl_informer *informer);
 /* NULL until discovery answered. */
 const struct pl_resource *pl_informer_resource(const struct pl_informer *informer);
 /* Thread-safe to read; lives as long as the informer. */
@@ -36,16 +46,30 @@ void pl_informer_forget_sync(struct pl_sync_wait *wait);
 /* Calls back at every change of one key, after the store has it, until forgotten. */
 struct pl_key_watch {
     struct pl_link link;
-    char *key; /* the caller's */
+    struct pl_informer *informer; /* private */
+    char *key;                    /* the caller's */
     void (*changed)(struct pl_key_watch *watch);
 };
 void pl_informer_watch_key(struct pl_informer *informer, struct pl_key_watch *watch);
 void pl_informer_unwatch_key(struct pl_key_watch *watch);
 
-/* A write's answer: the store has it when this returns, listeners hear of it, and what
+/* A write's answer: the store has it when this returns, followers hear of it, and what
  * the watch or a list brings of that uid at an older or equal version is ignored until it
  * has caught up. deleted: the object is gone. */
 void pl_informer_write_through(struct pl_informer *informer, struct pl_doc *object, bool deleted);
+
+/* Hears of every event from now on, and first of what is there already. pl_backlog_unfollow
+ * ends it; a follower that was full and is not any more says so with pl_informer_flush. */
+struct pl_follower; /* control/backlog.h */
+void pl_informer_follow(struct pl_informer *informer, struct pl_follower *follower);
+void pl_informer_flush(struct pl_informer *informer);
+
+/* True when its namespaces (with those of the host) include ns; false until discovery answered. */
+bool pl_informer_covers(const struct pl_informer *informer, struct pl_slice ns);
+
+/* Brings the gauges of its kind to 0, and adds its own to them. */
+void pl_informer_clear_gauges(struct pl_informer *informer);
+void pl_informer_add_gauges(struct pl_informer *informer);
 
 /* An index by a path, evaluated in the core, or (path NULL) by asking `ask`. Adding one
  * that exists with the same path does nothing. */

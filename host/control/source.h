@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/slice.h"
 #include "value/doc.h"
 #include "value/kind.h"
 
@@ -19,7 +20,15 @@ struct pl_source_options {
 
 void pl_source_options_copy(struct pl_source_options *to, const struct pl_source_options *from);
 void pl_source_options_deinit(struct pl_source_options *options);
+/* Namespaces are compared in their order: sorted, as pl_source_options_copy leaves them. */
 bool pl_source_options_eq(const struct pl_source_options *a, const struct pl_source_options *b);
+
+/* NULL-terminated arrays of owned texts; NULL is accepted, as "none". */
+size_t pl_texts_count(char *const *texts);
+bool pl_texts_has(char *const *texts, struct pl_slice text);
+char **pl_texts_copy(char *const *texts);
+char **pl_texts_sorted(char *const *texts); /* a copy, each text once */
+void pl_texts_free(char **texts);
 
 enum pl_source_role {
     PL_SOURCE_FOR,

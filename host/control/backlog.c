@@ -1,0 +1,390 @@
+#include "control/backlog.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "value/meta.h"
+
+#include <string.h>
+
+/* What waits of one key: at most a few events, oldest first. */
+struct entry {
+    struct pl_link link;     /* in order */
+    char *key;               /* owned */
+    struct pl_event *events; /* owned; their documents are counted */
+    size_t count;
+    struct pl_link unasked; /* in unasked, until its newest object was asked about */
+    bool initial;           /* counted in unindexed until its answers are here */
+    size_t open;            /* answers of this round that are outstanding */
+    uint64_t round;         /* of questions; answers of earlier ones are too late */
+};
+
+struct asker {
+    void (*ask)(void *self, struct pl_question *question);
+    void *self;
+};
+
+struct index {
+    char *name; /* owned */
+    size_t asker;
+};
+
+struct question {
+    struct pl_asked asked;
+    struct pl_backlog *backlog;
+    char *key; /* owned */
+    size_t asker;
+    uint64_t round;
+};
+
+struct pl_backlog {
+    struct pl_backlog_options o;
+    struct pl_map by_key;
+    struct pl_list order;
+    struct pl_list unasked;
+    struct pl_list followers;
+    uint64_t last_round;
+    struct asker *askers; /* owned */
+    size_t asker_count;
+    struct index *indexes; /* owned */
+    size_t index_count;
+    size_t outstanding, unindexed;
+    bool flushing;
+};
+
+struct pl_backlog *pl_backlog_create(const struct pl_backlog_options *options)
+{
+    struct pl_backlog *backlog = PL_NEW(struct pl_backlog);
+    backlog->o = *options;
+    pl_list_init(&backlog->order);
+    pl_list_init(&backlog->unasked);
+    pl_list_init(&backlog->followers);
+    return backlog;
+}
+
+/* ---- entries ---- */
+
+static void ref_event(struct pl_event *event)
+{
+    pl_doc_ref(event->object);
+    pl_doc_ref(event->old);
+}
+
+static void unref_event(struct pl_event *event)
+{
+    pl_doc_unref(event->object);
+    pl_doc_unref(event->old);
+}
+
+static void is_indexed_now(struct pl_backlog *backlog, struct entry *entry)
+{
+    if (entry->initial)
+        backlog->unindexed--;
+    entry->initial = false;
+}
+
+static void drop_entry(struct pl_backlog *backlog, struct entry *entry)
+{
+    pl_map_remove(&backlog->by_key, pl_slice_z(entry->key));
+    pl_link_unlink(&entry->link);
+    pl_link_unlink(&entry->unasked);
+    is_indexed_now(backlog, entry);
+    for (size_t i = 0; i < entry->count; i++)
+        unref_event(&entry->events[i]);
+    pl_free(entry->events);
+    pl_free(entry->key);
+    pl_free(entry);
+}
+
+static void append(struct entry *entry, const struct pl_event *event)
+{
+    entry->events = pl_reallocarray(entry->events, entry->count + 1, sizeof(struct pl_event));
+    entry->events[entry->count] = *event;
+    ref_event(&entry->events[entry->count++]);
+}
+
+/* A later state of the same object: nobody has heard of the one between. */
+static void fold_update(struct pl_event *last, const struct pl_event *event)
+{
+    pl_doc_ref(event->object);
+    pl_doc_unref(last->object);
+    last->object = event->object;
+}
+
+static void add_event(struct entry *entry, const struct pl_event *event)
+{
+    struct pl_event *last = entry->count > 0 ? &entry->events[entry->count - 1] : NULL;
+    bool was_there =
+        last != NULL && (last->type == PL_EVENT_CREATE || last->type == PL_EVENT_UPDATE);
+    if (was_there && event->type == PL_EVENT_UPDATE) {
+        fold_update(last, event);
+        return;
+    }
+    /* Came and went while nobody listened. */
+    if (was_there && event->type == PL_EVENT_DELETE && last->type == PL_EVENT_CREATE &&
+        entry->count > 1) {
+        unref_event(last);
+        entry->count--;
+        return;
+    }
+    append(entry, event);
+}
+
+/* The object that its indexes are wanted of; NULL when it is gone. */
+static struct pl_doc *newest(const struct entry *entry)
+{
+    const struct pl_event *last = &entry->events[entry->count - 1];
+    return last->type == PL_EVENT_DELETE ? NULL : last->object;
+}
+
+static void must_ask(struct pl_backlog *backlog, struct entry *entry)
+{
+    if (!pl_link_is_linked(&entry->unasked))
+        pl_list_push(&backlog->unasked, &entry->unasked);
+}
+
+void pl_backlog_push(struct pl_backlog *backlog, struct pl_slice key, const struct pl_event *event)
+{
+    struct entry *entry = pl_map_get(&backlog->by_key, key);
+    if (entry == NULL) {
+        entry = PL_NEW(struct entry);
+        entry->key = pl_memdup0(key.ptr, key.len);
+        pl_map_put(&backlog->by_key, key, entry);
+        pl_list_push(&backlog->order, &entry->link);
+    }
+    add_event(entry, event);
+    if (backlog->asker_count == 0)
+        return;
+    must_ask(backlog, entry);
+    if (event->initial && !entry->initial) {
+        entry->initial = true;
+        backlog->unindexed++;
+    }
+}
+
+/* ---- indexes ---- */
+
+static void store_values(struct pl_backlog *backlog, const struct question *question)
+{
+    for (size_t i = 0; i < backlog->index_count; i++) {
+        if (backlog->indexes[i].asker != question->asker)
+            continue;
+        const struct pl_values *values = NULL;
+        static const struct pl_values none;
+        for (size_t v = 0; v < question->asked.value_count; v++)
+            if (strcmp(question->asked.values[v].index, backlog->indexes[i].name) == 0)
+                values = &question->asked.values[v].values;
+        pl_store_set_values(backlog->o.store, backlog->indexes[i].name, pl_slice_z(question->key),
+                            values != NULL ? values : &none);
+    }
+}
+
+static void on_answer(struct pl_asked *asked)
+{
+    struct question *question = PL_CONTAINER_OF(asked, struct question, asked);
+    struct pl_backlog *backlog = question->backlog;
+    struct entry *entry = pl_map_get(&backlog->by_key, pl_slice_z(question->key));
+    backlog->outstanding--;
+    /* What was asked about an older object is asked again. */
+    if (entry != NULL && entry->round == question->round && !pl_link_is_linked(&entry->unasked)) {
+        store_values(backlog, question);
+        if (--entry->open == 0)
+            is_indexed_now(backlog, entry);
+    }
+    pl_asked_deinit(&question->asked);
+    pl_free(question->key);
+    pl_free(question);
+    pl_backlog_flush(backlog);
+    backlog->o.changed(backlog->o.arg);
+}
+
+static void ask(struct pl_backlog *backlog, struct entry *entry)
+{
+    entry->round = ++backlog->last_round;
+    entry->open = 0;
+    if (newest(entry) == NULL) {
+        is_indexed_now(backlog, entry);
+        return;
+    }
+    entry->open = backlog->asker_count;
+    for (size_t i = 0; i < backlog->asker_count; i++) {
+        struct question *question = PL_NEW(struct question);
+        pl_asked_init(&question->asked, &entry->events[entry->count - 1], on_answer);
+        question->asked.q.ask_indexes = true;
+        question->asked.q.kind = backlog->o.kind;
+        question->asked.q.external = backlog->askers[i].self;
+        question->backlog = backlog;
+        question->key = pl_strdup(entry->key);
+        question->asker = i;
+        question->round = entry->round;
+        backlog->outstanding++;
+        backlog->askers[i].ask(backlog->askers[i].self, &question->asked.q);
+    }
+}
+
+static void ask_for_indexes(struct pl_backlog *backlog)
+{
+    struct pl_link *link;
+    while (backlog->outstanding < PL_QUESTIONS_MAX &&
+           (link = pl_list_pop(&backlog->unasked)) != NULL)
+        ask(backlog, PL_CONTAINER_OF(link, struct entry, unasked));
+}
+
+static void push_everything(struct pl_backlog *backlog)
+{
+    char **keys = pl_store_keys(backlog->o.store);
+    for (char **key = keys; *key != NULL; key++) {
+        struct pl_doc *doc = pl_store_get(backlog->o.store, pl_slice_z(*key));
+        struct pl_event event = {.type = PL_EVENT_GENERIC, .object = doc, .initial = true};
+        if (doc != NULL && !pl_map_has(&backlog->by_key, pl_slice_z(*key)))
+            pl_backlog_push(backlog, pl_slice_z(*key), &event);
+        pl_doc_unref(doc);
+    }
+    pl_store_free_names(keys);
+}
+
+void pl_backlog_add_index(struct pl_backlog *backlog, const char *name,
+                          void (*ask_fn)(void *self, struct pl_question *question), void *self)
+{
+    size_t asker = 0;
+    while (asker < backlog->asker_count &&
+           (backlog->askers[asker].ask != ask_fn || backlog->askers[asker].self != self))
+        asker++;
+    if (asker == backlog->asker_count) {
+        backlog->askers =
+            pl_reallocarray(backlog->askers, ++backlog->asker_count, sizeof(struct asker));
+        backlog->askers[asker] = (struct asker){ask_fn, self};
+    }
+    backlog->indexes =
+        pl_reallocarray(backlog->indexes, backlog->index_count + 1, sizeof(struct index));
+    backlog->indexes[backlog->index_count++] = (struct index){pl_strdup(name), asker};
+    PL_LIST_FOR (link, &backlog->order)
+        must_ask(backlog, PL_CONTAINER_OF(link, struct entry, link));
+    push_everything(backlog);
+    pl_backlog_flush(backlog);
+}
+
+/* ---- followers ---- */
+
+static bool is_full(struct pl_follower *follower)
+{
+    return follower->is_full != NULL && follower->is_full(follower);
+}
+
+static bool anybody_is_full(struct pl_backlog *backlog)
+{
+    PL_LIST_FOR (link, &backlog->followers)
+        if (is_full(PL_CONTAINER_OF(link, struct pl_follower, link)))
+            return true;
+    return false;
+}
+
+static void deliver(struct pl_backlog *backlog, const struct pl_event *event)
+{
+    if (event->type == PL_EVENT_GENERIC)
+        return; /* indexes alone */
+    PL_LIST_FOR (link, &backlog->followers) {
+        struct pl_follower *follower = PL_CONTAINER_OF(link, struct pl_follower, link);
+        follower->on_event(follower, event);
+    }
+}
+
+static void free_keys(struct pl_follower *follower)
+{
+    if (follower->keys != NULL)
+        pl_store_free_names(follower->keys);
+    follower->keys = NULL;
+}
+
+/* What was there before the follower came. */
+static void deliver_earlier(struct pl_backlog *backlog, struct pl_follower *follower)
+{
+    while (follower->keys != NULL && !is_full(follower)) {
+        const char *key = follower->keys[follower->next_key];
+        if (key == NULL) {
+            free_keys(follower);
+            return;
+        }
+        follower->next_key++;
+        struct pl_doc *doc = pl_store_get(backlog->o.store, pl_slice_z(key));
+        struct pl_event event = {.type = PL_EVENT_CREATE, .object = doc, .initial = true};
+        if (doc != NULL)
+            follower->on_event(follower, &event);
+        pl_doc_unref(doc);
+    }
+}
+
+static bool is_indexed(const struct pl_backlog *backlog, const struct entry *entry)
+{
+    return backlog->asker_count == 0 || (!pl_link_is_linked(&entry->unasked) && entry->open == 0);
+}
+
+void pl_backlog_flush(struct pl_backlog *backlog)
+{
+    if (backlog->flushing)
+        return;
+    backlog->flushing = true;
+    ask_for_indexes(backlog);
+    PL_LIST_FOR (link, &backlog->followers)
+        deliver_earlier(backlog, PL_CONTAINER_OF(link, struct pl_follower, link));
+    struct pl_link *first;
+    while ((first = pl_list_first(&backlog->order)) != NULL && !anybody_is_full(backlog)) {
+        struct entry *entry = PL_CONTAINER_OF(first, struct entry, link);
+        if (!is_indexed(backlog, entry))
+            break;
+        struct pl_event event = entry->events[0];
+        memmove(entry->events, entry->events + 1, --entry->count * sizeof event);
+        if (entry->count == 0)
+            drop_entry(backlog, entry);
+        deliver(backlog, &event);
+        unref_event(&event);
+    }
+    ask_for_indexes(backlog);
+    backlog->flushing = false;
+}
+
+void pl_backlog_follow(struct pl_backlog *backlog, struct pl_follower *follower)
+{
+    PL_REQUIRE(!pl_link_is_linked(&follower->link));
+    pl_list_push(&backlog->followers, &follower->link);
+    follower->keys = pl_store_count(backlog->o.store) > 0 ? pl_store_keys(backlog->o.store) : NULL;
+    follower->next_key = 0;
+    pl_backlog_flush(backlog);
+}
+
+void pl_backlog_unfollow(struct pl_follower *follower)
+{
+    pl_link_unlink(&follower->link);
+    free_keys(follower);
+}
+
+/* ---- the rest ---- */
+
+void pl_backlog_destroy(struct pl_backlog *backlog)
+{
+    if (backlog == NULL)
+        return;
+    PL_REQUIRE(backlog->outstanding == 0 && pl_list_empty(&backlog->followers));
+    PL_LIST_FOR (link, &backlog->order)
+        drop_entry(backlog, PL_CONTAINER_OF(link, struct entry, link));
+    pl_map_deinit(&backlog->by_key);
+    for (size_t i = 0; i < backlog->index_count; i++)
+        pl_free(backlog->indexes[i].name);
+    pl_free(backlog->indexes);
+    pl_free(backlog->askers);
+    pl_free(backlog);
+}
+
+size_t pl_backlog_unindexed(const struct pl_backlog *backlog)
+{
+    return backlog->unindexed;
+}
+
+size_t pl_backlog_outstanding(const struct pl_backlog *backlog)
+{
+    return backlog->outstanding;
+}
+
+size_t pl_backlog_count(const struct pl_backlog *backlog)
+{
+    return backlog->by_key.count;
+}

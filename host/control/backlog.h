@@ -1,0 +1,53 @@
+/* Events of one informer between its store and its followers: first the script's indexes are
+ * asked for, then every follower hears of it, in order. While somebody is full, later
+ * events of a key are folded into its earlier ones, so that it never holds more than a few
+ * events a key (F7). I/O thread. */
+#pragma once
+
+#include "base/heap.h"
+#include "base/map.h"
+#include "control/question.h"
+#include "store/store.h"
+
+struct pl_backlog;
+
+/* Who hears of events. Embedded in its owner. */
+struct pl_follower {
+    struct pl_link link;
+    /* The store has it, and so have the indexes. Documents are borrowed. */
+    void (*on_event)(struct pl_follower *follower, const struct pl_event *event);
+    /* True: the next event has to wait, until pl_backlog_flush. NULL: never. */
+    bool (*is_full)(struct pl_follower *follower);
+    /* Private: keys of objects that were there before the follower. */
+    char **keys;
+    size_t next_key;
+};
+
+struct pl_backlog_options {
+    struct pl_store *store;     /* borrowed for life */
+    const char *kind;           /* borrowed for life; of questions */
+    void (*changed)(void *arg); /* `unindexed` may have become 0 */
+    void *arg;
+};
+
+struct pl_backlog *pl_backlog_create(const struct pl_backlog_options *options);
+/* Nothing may be outstanding. What waits is dropped. */
+void pl_backlog_destroy(struct pl_backlog *backlog);
+
+/* The documents are borrowed; references are taken. */
+void pl_backlog_push(struct pl_backlog *backlog, struct pl_slice key, const struct pl_event *event);
+/* Delivers what can be delivered. */
+void pl_backlog_flush(struct pl_backlog *backlog);
+
+/* From now on; objects that are in the store already come as CREATE of a first list (40). */
+void pl_backlog_follow(struct pl_backlog *backlog, struct pl_follower *follower);
+/* Harmless for one that does not listen. */
+void pl_backlog_unfollow(struct pl_follower *follower);
+
+/* An index whose values `ask` knows: every object is asked for, those in the store too. */
+void pl_backlog_add_index(struct pl_backlog *backlog, const char *name,
+                          void (*ask)(void *self, struct pl_question *question), void *self);
+
+size_t pl_backlog_unindexed(const struct pl_backlog *backlog);   /* initial events unanswered */
+size_t pl_backlog_outstanding(const struct pl_backlog *backlog); /* questions */
+size_t pl_backlog_count(const struct pl_backlog *backlog);       /* events that wait */

@@ -1,0 +1,109 @@
+#include "control/causes.h"
+
+#include "base/alloc.h"
+#include "control/source.h"
+#include "value/diff.h"
+#include "value/meta.h"
+
+#include <string.h>
+
+#define CHANGED_MAX 16
+
+static void free_cause(struct pl_cause *cause)
+{
+    pl_free(cause->key);
+    pl_texts_free(cause->changed);
+}
+
+void pl_cause_list_deinit(struct pl_cause_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free_cause(&list->items[i]);
+    pl_free(list->items);
+    *list = (struct pl_cause_list){0};
+}
+
+void pl_causes_deinit(struct pl_causes *causes)
+{
+    size_t at = 0;
+    struct pl_slice key;
+    void *value;
+    while (pl_map_next(&causes->by_key, &at, &key, &value)) {
+        pl_cause_list_deinit(value);
+        pl_free(value);
+    }
+    pl_map_deinit(&causes->by_key);
+}
+
+/* NULL when the key has enough of them. */
+static struct pl_cause *new_cause(struct pl_causes *causes, struct pl_slice key)
+{
+    struct pl_cause_list *list = pl_map_get(&causes->by_key, key);
+    if (list == NULL) {
+        list = PL_NEW(struct pl_cause_list);
+        pl_map_put(&causes->by_key, key, list);
+    }
+    if (list->count == PL_CAUSES_MAX) {
+        list->dropped++;
+        return NULL;
+    }
+    list->items = pl_reallocarray(list->items, list->count + 1, sizeof(struct pl_cause));
+    struct pl_cause *cause = &list->items[list->count++];
+    *cause = (struct pl_cause){0};
+    return cause;
+}
+
+void pl_causes_add(struct pl_causes *causes, struct pl_slice key, enum pl_cause_type type)
+{
+    struct pl_cause *cause = new_cause(causes, key);
+    if (cause != NULL)
+        cause->type = type;
+}
+
+/* Changes of every write, which say nothing. */
+static bool is_noise(const char *path)
+{
+    static const char *const prefixes[] = {"metadata.resourceVersion", "metadata.generation",
+                                           "metadata.managedFields"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(prefixes); i++)
+        if (strncmp(path, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    return false;
+}
+
+static char **changed_paths(const struct pl_event *event)
+{
+    struct pl_paths paths = {0};
+    pl_diff(pl_doc_root(event->old), pl_doc_root(event->object), CHANGED_MAX + 3, &paths);
+    char **changed = pl_calloc(paths.count + 1, sizeof *changed);
+    size_t kept = 0;
+    for (size_t i = 0; i < paths.count && kept < CHANGED_MAX; i++)
+        if (!is_noise(paths.items[i]))
+            changed[kept++] = pl_strdup(paths.items[i]);
+    pl_paths_deinit(&paths);
+    return changed;
+}
+
+void pl_causes_add_event(struct pl_causes *causes, struct pl_slice key,
+                         const struct pl_event *event, const char *kind)
+{
+    struct pl_cause *cause = new_cause(causes, key);
+    if (cause == NULL)
+        return;
+    cause->type = event->type == PL_EVENT_DELETE   ? PL_CAUSE_DELETED
+                  : event->type == PL_EVENT_UPDATE ? PL_CAUSE_MODIFIED
+                                                   : PL_CAUSE_ADDED;
+    cause->kind = kind;
+    struct pl_buf text = PL_BUF_INIT;
+    pl_meta_key(pl_doc_root(event->object), &text, NULL);
+    cause->key = pl_buf_take(&text);
+    if (event->type == PL_EVENT_UPDATE && event->old != NULL)
+        cause->changed = changed_paths(event);
+}
+
+void pl_causes_take(struct pl_causes *causes, struct pl_slice key, struct pl_cause_list *out)
+{
+    struct pl_cause_list *list = pl_map_remove(&causes->by_key, key);
+    *out = list != NULL ? *list : (struct pl_cause_list){0};
+    pl_free(list);
+}

@@ -1,0 +1,26 @@
+/* Why each waiting key was queued: at most PL_CAUSES_MAX a key, the rest is counted. I/O thread. */
+#pragma once
+
+#include "base/map.h"
+#include "control/reconciler.h"
+
+/* Zero-initialised. */
+struct pl_causes {
+    struct pl_map by_key; /* key -> struct pl_cause_list, owned */
+};
+
+struct pl_cause_list {
+    struct pl_cause *items; /* owned */
+    size_t count;
+    size_t dropped;
+};
+
+/* One more for key. The event, where it comes from one; kind is borrowed for as long as the
+ * cause lives. */
+void pl_causes_add(struct pl_causes *causes, struct pl_slice key, enum pl_cause_type type);
+void pl_causes_add_event(struct pl_causes *causes, struct pl_slice key,
+                         const struct pl_event *event, const char *kind);
+/* Moves a key's causes out; empty when it has none. */
+void pl_causes_take(struct pl_causes *causes, struct pl_slice key, struct pl_cause_list *out);
+void pl_cause_list_deinit(struct pl_cause_list *list);
+void pl_causes_deinit(struct pl_causes *causes);

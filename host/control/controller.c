@@ -1,0 +1,317 @@
+#include "control/controller_impl.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/log.h"
+
+#include <stdio.h>
+
+#define SYNC_TIMEOUT (120 * PL_SECOND)
+
+static int64_t sync_timeout_of(const struct pl_controller_spec *spec)
+{
+    return spec->cache_sync_timeout_ns > 0 ? spec->cache_sync_timeout_ns : SYNC_TIMEOUT;
+}
+
+/* ---- lifetime ---- */
+
+static struct pl_ratelimit *make_limit(const struct pl_controller_spec *spec)
+{
+    int64_t base = spec->rate.base_ns > 0 ? spec->rate.base_ns : 5 * PL_MS;
+    int64_t max = spec->rate.max_ns > 0 ? spec->rate.max_ns : 1000 * PL_SECOND;
+    struct pl_ratelimit *limit =
+        spec->rate.fast_attempts > 0
+            ? pl_ratelimit_fast_slow(spec->rate.fast_ns, spec->rate.slow_ns,
+                                     spec->rate.fast_attempts)
+            : pl_ratelimit_exponential(base, max > base ? max : base);
+    if (spec->rate.qps > 0) {
+        struct pl_ratelimit *both[] = {limit,
+                                       pl_ratelimit_bucket(spec->rate.qps, spec->rate.burst)};
+        limit = pl_ratelimit_max_of(both, 2);
+    }
+    if (spec->rate.max_wait_ns > 0)
+        limit = pl_ratelimit_max_wait(limit, spec->rate.max_wait_ns);
+    return limit;
+}
+
+static void on_queue_changed(void *arg)
+{
+    pl_controller_drive(arg);
+}
+
+struct pl_controller *pl_controller_create(const struct pl_controller_options *options,
+                                           struct pl_controller_spec *spec)
+{
+    struct pl_controller *c = PL_NEW(struct pl_controller);
+    c->o = *options;
+    c->spec = *spec;
+    *spec = (struct pl_controller_spec){0};
+    c->timers = pl_cluster_timers(options->cluster);
+    c->may_run = true;
+    pl_list_init(&c->runs);
+    pl_subscriptions_init_retries(c);
+    struct pl_workqueue_options queue = {
+        .limit = make_limit(&c->spec), .changed = on_queue_changed, .arg = c};
+    c->queue = pl_workqueue_create(&queue);
+    c->subscriptions = pl_calloc(c->spec.source_count, sizeof(struct pl_subscription));
+    for (size_t i = 0; i < c->spec.source_count; i++)
+        pl_subscription_init(&c->subscriptions[i], c, i);
+    pl_controller_metrics_init(c);
+    return c;
+}
+
+void pl_controller_destroy(struct pl_controller *c)
+{
+    if (c == NULL)
+        return;
+    PL_REQUIRE(c->in_flight == 0 && c->asked == 0 && !c->drive_deferred);
+    pl_controller_metrics_deinit(c);
+    for (size_t i = 0; i < c->spec.source_count; i++)
+        pl_subscription_stop(&c->subscriptions[i]);
+    pl_subscriptions_drop(c);
+    pl_timer_stop(c->timers, &c->sync_limit);
+    pl_timer_stop(c->timers, &c->due);
+    pl_timer_stop(c->timers, &c->resync);
+    pl_wait_end(&c->sync_wait);
+    pl_heap_deinit(&c->retries);
+    pl_map_deinit(&c->retry_keys);
+    pl_controller_free_keys(c);
+    pl_causes_deinit(&c->causes);
+    pl_requests_deinit(&c->requests);
+    pl_workqueue_destroy(c->queue);
+    pl_free(c->subscriptions);
+    pl_controller_spec_deinit(&c->spec);
+    pl_free(c);
+}
+
+/* ---- starting ---- */
+
+bool pl_controller_has_synced(const struct pl_controller *c)
+{
+    for (size_t i = 0; i < c->spec.source_count; i++)
+        if (!pl_subscription_is_ready(&c->subscriptions[i]))
+            return false;
+    return c->listening;
+}
+
+static bool informers_have_synced(const struct pl_controller *c)
+{
+    for (size_t i = 0; i < c->spec.source_count; i++)
+        if (!c->subscriptions[i].is_synced)
+            return false;
+    return c->started;
+}
+
+static void add_unsynced(const struct pl_controller *c, struct pl_buf *out)
+{
+    for (size_t i = 0; i < c->spec.source_count; i++) {
+        const struct pl_subscription *subscription = &c->subscriptions[i];
+        if (pl_subscription_is_ready(subscription))
+            continue;
+        const struct pl_err *trouble = pl_informer_trouble(subscription->informer);
+        pl_buf_add_f(out, "%s%s%s%s", out->len > 0 ? "; " : "", subscription->kind,
+                     trouble != NULL ? ": " : "", trouble != NULL ? trouble->message : "");
+    }
+}
+
+static void on_sync_limit(struct pl_timer *timer)
+{
+    struct pl_controller *c = PL_CONTAINER_OF(timer, struct pl_controller, sync_limit);
+    struct pl_buf text = PL_BUF_INIT;
+    add_unsynced(c, &text);
+    c->sync_timed_out = true;
+    pl_log(PL_LOG_ERROR, "controller could not start within cache_sync_timeout; it keeps trying",
+           pl_str("controller", c->spec.name), pl_strn("unsynced", pl_buf_slice(&text)));
+    pl_buf_deinit(&text);
+    if (c->changed != NULL)
+        c->changed(c->changed_arg, c);
+}
+
+static void enqueue_for_objects(struct pl_controller *c, enum pl_cause_type cause)
+{
+    for (size_t i = 0; i < c->spec.source_count; i++) {
+        struct pl_subscription *subscription = &c->subscriptions[i];
+        if (subscription->source->role != PL_SOURCE_FOR || subscription->informer == NULL)
+            continue;
+        struct pl_add how = {.priority = PL_PRIORITY_LOW};
+        char **keys = pl_store_keys(pl_informer_store(subscription->informer));
+        for (char **key = keys; *key != NULL; key++)
+            pl_controller_enqueue(c, pl_slice_z(*key), &how, cause);
+        pl_store_free_names(keys);
+    }
+}
+
+static void on_resync(struct pl_timer *timer)
+{
+    struct pl_controller *c = PL_CONTAINER_OF(timer, struct pl_controller, resync);
+    enqueue_for_objects(c, PL_CAUSE_RESYNC);
+    pl_timer_start(c->timers, timer, c->spec.resync_period_ns, on_resync);
+}
+
+static void begin_running(struct pl_controller *c)
+{
+    c->running = true;
+    c->sync_timed_out = false;
+    pl_timer_stop(c->timers, &c->sync_limit);
+    pl_wait_end(&c->sync_wait);
+    if (c->spec.resync_period_ns > 0)
+        pl_timer_start(c->timers, &c->resync, c->spec.resync_period_ns, on_resync);
+    pl_log(PL_LOG_INFO, "controller started", pl_str("controller", c->spec.name),
+           pl_int("workers", c->spec.max_concurrent));
+    if (c->changed != NULL)
+        c->changed(c->changed_arg, c);
+    pl_controller_drive(c);
+}
+
+static void check_stopped(struct pl_controller *c)
+{
+    if (c->in_flight > 0 || c->asked > 0 || c->told_stopped || c->drive_deferred)
+        return;
+    c->told_stopped = true;
+    if (c->stopped != NULL)
+        c->stopped(c->stopped_arg);
+}
+
+void pl_controller_check(struct pl_controller *c)
+{
+    if (c->stopping) {
+        check_stopped(c);
+        return;
+    }
+    if (!c->listening && informers_have_synced(c)) {
+        c->listening = true;
+        pl_subscriptions_listen(c);
+    }
+    if (!c->running && c->may_run && pl_controller_has_synced(c))
+        begin_running(c);
+}
+
+void pl_controller_start(struct pl_controller *c)
+{
+    PL_REQUIRE(!c->started);
+    c->started = true;
+    for (size_t i = 0; i < c->spec.source_count; i++)
+        pl_subscription_start(&c->subscriptions[i]);
+    int64_t limit = sync_timeout_of(&c->spec);
+    pl_timer_start(c->timers, &c->sync_limit, limit, on_sync_limit);
+    if (pl_cluster_waits(c->o.cluster) != NULL)
+        pl_wait_begin_open(pl_cluster_waits(c->o.cluster), &c->sync_wait, "first sync",
+                           c->spec.name, "sources keep trying");
+}
+
+void pl_controller_set_may_run(struct pl_controller *c, bool may_run)
+{
+    if (c->may_run == may_run)
+        return;
+    c->may_run = may_run;
+    if (!may_run) {
+        struct pl_err why = {0};
+        pl_err_set(&why, PL_ECANCELED, "the lead was lost");
+        c->running = false;
+        pl_timer_stop(c->timers, &c->resync);
+        pl_controller_cancel_all(c, &why);
+    }
+    pl_controller_drive(c);
+}
+
+/* ---- stopping ---- */
+
+void pl_controller_stop(struct pl_controller *c, void (*stopped)(void *arg), void *arg)
+{
+    if (c->stopping)
+        return;
+    c->stopping = true;
+    c->running = false;
+    c->stopped = stopped;
+    c->stopped_arg = arg;
+    pl_timer_stop(c->timers, &c->sync_limit);
+    pl_timer_stop(c->timers, &c->due);
+    pl_timer_stop(c->timers, &c->resync);
+    pl_wait_end(&c->sync_wait);
+    pl_workqueue_shutdown(c->queue);
+    pl_subscriptions_drop(c);
+    pl_controller_drive(c);
+}
+
+void pl_controller_release_sources(struct pl_controller *c)
+{
+    PL_REQUIRE(c->told_stopped);
+    for (size_t i = 0; i < c->spec.source_count; i++)
+        pl_subscription_stop(&c->subscriptions[i]);
+}
+
+void pl_controller_cancel_runs(struct pl_controller *c)
+{
+    struct pl_err why = {0};
+    pl_err_set(&why, PL_ECANCELED, "the host is stopping");
+    pl_controller_cancel_all(c, &why);
+}
+
+/* ---- questions about it ---- */
+
+const struct pl_controller_spec *pl_controller_spec(const struct pl_controller *c)
+{
+    return &c->spec;
+}
+
+struct pl_informer *pl_controller_informer(const struct pl_controller *c, size_t source)
+{
+    return c->subscriptions[source].informer;
+}
+
+bool pl_controller_is_running(const struct pl_controller *c)
+{
+    return c->running;
+}
+
+size_t pl_controller_in_flight(const struct pl_controller *c)
+{
+    return c->in_flight;
+}
+
+bool pl_controller_sync_timed_out(const struct pl_controller *c)
+{
+    return c->sync_timed_out;
+}
+
+struct pl_workqueue *pl_controller_queue(struct pl_controller *c)
+{
+    return c->queue;
+}
+
+void pl_controller_on_change(struct pl_controller *c,
+                             void (*changed)(void *arg, struct pl_controller *controller),
+                             void *arg)
+{
+    c->changed = changed;
+    c->changed_arg = arg;
+}
+
+void pl_controller_enqueue(struct pl_controller *c, struct pl_slice key, const struct pl_add *how,
+                           enum pl_cause_type cause)
+{
+    if (c->stopping)
+        return;
+    pl_causes_add(&c->causes, key, cause);
+    pl_workqueue_add(c->queue, key, how, pl_controller_now(c));
+    pl_controller_drive(c);
+}
+
+void pl_controller_describe(const struct pl_controller *c, struct pl_buf *out)
+{
+    pl_buf_add_f(out, "controller %s: %s, %zu running, %zu ready, %zu waiting, %zu paused",
+                 c->spec.name,
+                 c->stopping   ? "stopping"
+                 : c->running  ? "running"
+                 : !c->may_run ? "standing by"
+                               : "waiting for its sources",
+                 c->in_flight, pl_workqueue_len(c->queue, pl_controller_now(c)),
+                 pl_workqueue_waiting(c->queue), c->parked.count);
+    if (c->started && !c->running && !c->stopping) {
+        struct pl_buf text = PL_BUF_INIT;
+        add_unsynced(c, &text);
+        pl_buf_add_f(out, " (%s)", pl_buf_z(&text));
+        pl_buf_deinit(&text);
+    }
+    pl_buf_add_char(out, '\n');
+}

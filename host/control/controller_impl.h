@@ -1,0 +1,130 @@
+/* The inside of a controller, shared by controller.c, subscription.c, run.c and
+ * controller_metrics.c, and by nobody else. I/O thread. */
+#pragma once
+
+#include "base/heap.h"
+#include "base/map.h"
+#include "base/timer.h"
+#include "base/wait.h"
+#include "control/backlog.h"
+#include "control/causes.h"
+#include "control/cluster.h"
+#include "control/controller.h"
+#include "control/question.h"
+
+/* What is remembered of a key, or of a map function, while it fails. */
+struct pl_failing {
+    int failures;
+    char *message; /* owned; of the last error that was logged in full */
+    int64_t logged_ns;
+    int repeated; /* the same again since then */
+};
+
+/* One source of one controller. */
+struct pl_subscription {
+    struct pl_controller *controller;    /* back-pointer */
+    const struct pl_source_spec *source; /* of the controller's spec */
+    struct pl_informer *informer;        /* counted; NULL before start */
+    struct pl_handler handler;
+    struct pl_follower follower; /* at the informer; unused for Reads */
+    struct pl_sync_wait synced;
+    bool is_synced;
+    char kind[PL_KIND_TEXT];
+    size_t initial;            /* questions about the first list that are not answered */
+    struct pl_failing failing; /* its map function */
+};
+
+/* A paused For object's key. */
+struct pl_parked {
+    struct pl_wait wait;
+    char *key; /* owned */
+    int priority;
+};
+
+struct pl_controller_metrics {
+    bool on;
+    struct pl_series *success, *error, *requeue, *requeue_after;
+    struct pl_series *errors, *terminal, *timeouts, *seconds;
+    struct pl_series *active, *max_concurrent;
+    struct pl_series *depth, *adds, *retries, *unfinished, *longest, *latency, *work;
+    uint64_t adds_seen, retries_seen;
+};
+
+struct pl_controller {
+    struct pl_controller_spec spec; /* owned */
+    struct pl_controller_options o;
+    struct pl_timers *timers; /* the cluster's */
+    struct pl_subscription *subscriptions;
+    struct pl_workqueue *queue;
+    struct pl_causes causes;
+    struct pl_map failing;       /* key -> struct pl_failing, owned */
+    struct pl_map parked;        /* key -> struct pl_parked, owned */
+    struct pl_requests requests; /* scratch of subscription.c */
+
+    /* Questions to the implementer. */
+    struct pl_heap retries;   /* maps that failed, by due time */
+    struct pl_map retry_keys; /* "source key" -> the same */
+    struct pl_timer retry;
+    size_t asked; /* not answered yet */
+    bool listening;
+
+    /* Life. */
+    bool started, may_run, running, stopping, told_stopped;
+    bool sync_timed_out;
+    struct pl_timer sync_limit, due, resync;
+    struct pl_wait sync_wait;
+    struct pl_task drive;
+    bool drive_deferred;
+    struct pl_list runs;
+    size_t in_flight;
+    void (*stopped)(void *arg);
+    void *stopped_arg;
+    void (*changed)(void *arg, struct pl_controller *controller);
+    void *changed_arg;
+    struct pl_controller_metrics metrics;
+};
+
+static inline int64_t pl_controller_now(const struct pl_controller *controller)
+{
+    return pl_clock_mono(controller->timers->clock);
+}
+
+/* ---- subscription.c ---- */
+
+void pl_subscription_init(struct pl_subscription *subscription, struct pl_controller *controller,
+                          size_t source);
+void pl_subscription_start(struct pl_subscription *subscription);
+/* Hears nothing more; the informer is released. */
+void pl_subscription_stop(struct pl_subscription *subscription);
+/* Its informer has synced, and what the implementer was asked about the first list is answered. */
+bool pl_subscription_is_ready(const struct pl_subscription *subscription);
+/* Every informer has synced: from now on events are heard, first those of what is there. So a
+ * map function may read every source of its controller. */
+void pl_subscriptions_listen(struct pl_controller *controller);
+/* Drops what is to be retried. */
+void pl_subscriptions_drop(struct pl_controller *controller);
+void pl_subscriptions_init_retries(struct pl_controller *controller);
+
+/* ---- run.c ---- */
+
+/* Starts what may start, a little later. */
+void pl_controller_drive(struct pl_controller *controller);
+/* A key's For object as cached (a reference), or NULL. */
+struct pl_doc *pl_controller_for_object(struct pl_controller *controller, struct pl_slice key);
+bool pl_controller_is_paused(struct pl_node object);
+/* A parked key goes back to the queue. */
+void pl_controller_unpark(struct pl_controller *controller, struct pl_slice key);
+void pl_controller_cancel_all(struct pl_controller *controller, const struct pl_err *why);
+void pl_controller_free_keys(struct pl_controller *controller);
+
+/* ---- controller.c ---- */
+
+/* Something that readiness depends on has changed. */
+void pl_controller_check(struct pl_controller *controller);
+
+/* ---- controller_metrics.c ---- */
+
+void pl_controller_metrics_init(struct pl_controller *controller);
+void pl_controller_metrics_deinit(struct pl_controller *controller);
+void pl_controller_metrics_run(struct pl_controller *controller, enum pl_outcome outcome,
+                               bool timed_out, int64_t took_ns);

@@ -1,0 +1,143 @@
+/* The names that dashboards of controllers know already (cli.md). */
+#include "control/controller_impl.h"
+
+static const double run_bounds[] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
+                                    1,     2.5,  5,     10,   30,  60,   120};
+static const double queue_bounds[] = {1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10, 100, 1000};
+
+static struct pl_series *series(struct pl_metrics *metrics, const struct pl_metric_spec *spec,
+                                const char *first, const char *second)
+{
+    const char *const values[] = {first, second};
+    return pl_metric_series(pl_metrics_add(metrics, spec), values);
+}
+
+#define COUNTER(var, metric, text, ...)                                                            \
+    static const struct pl_metric_spec var = {                                                     \
+        .name = metric, .help = text, .type = PL_METRIC_COUNTER, .labels = {__VA_ARGS__}}
+#define GAUGE(var, metric, text, ...)                                                              \
+    static const struct pl_metric_spec var = {                                                     \
+        .name = metric, .help = text, .type = PL_METRIC_GAUGE, .labels = {__VA_ARGS__}}
+#define HISTOGRAM(var, metric, text, edges, ...)                                                   \
+    static const struct pl_metric_spec var = {.name = metric,                                      \
+                                              .help = text,                                        \
+                                              .type = PL_METRIC_HISTOGRAM,                         \
+                                              .labels = {__VA_ARGS__},                             \
+                                              .bounds = edges,                                     \
+                                              .bound_count = PL_ARRAY_LEN(edges)}
+
+COUNTER(reconcile_total, "controller_runtime_reconcile_total", "Reconciles by result.",
+        "controller", "result");
+COUNTER(errors_total, "controller_runtime_reconcile_errors_total", "Reconciles that failed.",
+        "controller");
+COUNTER(terminal_total, "controller_runtime_terminal_reconcile_errors_total",
+        "Reconciles that failed and are not retried.", "controller");
+COUNTER(timeouts_total, "controller_runtime_reconcile_timeouts_total",
+        "Reconciles that ran over reconcile_timeout.", "controller");
+HISTOGRAM(time_seconds, "controller_runtime_reconcile_time_seconds", "How long reconciles took.",
+          run_bounds, "controller");
+GAUGE(active_workers, "controller_runtime_active_workers", "Reconciles that are running.",
+      "controller");
+GAUGE(max_concurrent, "controller_runtime_max_concurrent_reconciles",
+      "Reconciles that may run at once.", "controller");
+GAUGE(depth, "workqueue_depth", "Keys that are ready.", "name");
+COUNTER(adds, "workqueue_adds_total", "Keys that were added.", "name");
+COUNTER(retries, "workqueue_retries_total", "Keys that were added with a delay.", "name");
+GAUGE(unfinished, "workqueue_unfinished_work_seconds",
+      "Seconds that the keys being worked on have taken so far.", "name");
+GAUGE(longest, "workqueue_longest_running_processor_seconds",
+      "Seconds that the key worked on for longest has taken so far.", "name");
+HISTOGRAM(latency, "workqueue_queue_duration_seconds", "How long keys were ready and waited.",
+          queue_bounds, "name");
+HISTOGRAM(work, "workqueue_work_duration_seconds", "How long keys were worked on.", queue_bounds,
+          "name");
+
+static void on_latency(void *arg, int64_t ns)
+{
+    struct pl_controller *c = arg;
+    pl_series_observe(c->metrics.latency, (double)ns / (double)PL_SECOND);
+}
+
+static void on_work(void *arg, int64_t ns)
+{
+    struct pl_controller *c = arg;
+    pl_series_observe(c->metrics.work, (double)ns / (double)PL_SECOND);
+}
+
+static void collect(void *arg)
+{
+    struct pl_controller *c = arg;
+    struct pl_controller_metrics *m = &c->metrics;
+    struct pl_workqueue_metrics queue;
+    pl_workqueue_metrics(c->queue, pl_controller_now(c), &queue);
+    pl_series_set(m->active, (double)c->in_flight);
+    pl_series_set(m->depth, (double)queue.depth);
+    pl_series_set(m->unfinished, (double)queue.unfinished_ns / (double)PL_SECOND);
+    pl_series_set(m->longest, (double)queue.longest_ns / (double)PL_SECOND);
+    pl_series_add(m->adds, (double)(queue.adds - m->adds_seen));
+    pl_series_add(m->retries, (double)(queue.retries - m->retries_seen));
+    m->adds_seen = queue.adds;
+    m->retries_seen = queue.retries;
+}
+
+void pl_controller_metrics_init(struct pl_controller *c)
+{
+    struct pl_metrics *metrics = pl_cluster_metrics(c->o.cluster);
+    struct pl_controller_metrics *m = &c->metrics;
+    const char *name = c->spec.name;
+    if (metrics == NULL)
+        return;
+    m->on = true;
+    m->success = series(metrics, &reconcile_total, name, "success");
+    m->error = series(metrics, &reconcile_total, name, "error");
+    m->requeue = series(metrics, &reconcile_total, name, "requeue");
+    m->requeue_after = series(metrics, &reconcile_total, name, "requeue_after");
+    m->errors = series(metrics, &errors_total, name, NULL);
+    m->terminal = series(metrics, &terminal_total, name, NULL);
+    m->timeouts = series(metrics, &timeouts_total, name, NULL);
+    m->seconds = series(metrics, &time_seconds, name, NULL);
+    m->active = series(metrics, &active_workers, name, NULL);
+    m->max_concurrent = series(metrics, &max_concurrent, name, NULL);
+    pl_series_set(m->max_concurrent, c->spec.max_concurrent);
+    m->depth = series(metrics, &depth, name, NULL);
+    m->adds = series(metrics, &adds, name, NULL);
+    m->retries = series(metrics, &retries, name, NULL);
+    m->unfinished = series(metrics, &unfinished, name, NULL);
+    m->longest = series(metrics, &longest, name, NULL);
+    m->latency = series(metrics, &latency, name, NULL);
+    m->work = series(metrics, &work, name, NULL);
+    struct pl_workqueue_observer observer = {on_latency, on_work, c};
+    pl_workqueue_observe(c->queue, &observer);
+    pl_metrics_collect(metrics, collect, c);
+}
+
+void pl_controller_metrics_deinit(struct pl_controller *c)
+{
+    if (!c->metrics.on)
+        return;
+    collect(c);
+    pl_metrics_uncollect(pl_cluster_metrics(c->o.cluster), collect, c);
+}
+
+void pl_controller_metrics_run(struct pl_controller *c, enum pl_outcome outcome, bool timed_out,
+                               int64_t took_ns)
+{
+    struct pl_controller_metrics *m = &c->metrics;
+    if (!m->on || outcome == PL_OUTCOME_CANCELED)
+        return;
+    bool failed = outcome == PL_OUTCOME_ERROR || outcome == PL_OUTCOME_TIMEOUT ||
+                  outcome == PL_OUTCOME_TERMINAL;
+    bool requeue = outcome == PL_OUTCOME_REQUEUE || outcome == PL_OUTCOME_CONFLICT;
+    pl_series_add(failed                                ? m->error
+                  : requeue                             ? m->requeue
+                  : outcome == PL_OUTCOME_REQUEUE_AFTER ? m->requeue_after
+                                                        : m->success,
+                  1);
+    if (failed)
+        pl_series_add(m->errors, 1);
+    if (outcome == PL_OUTCOME_TERMINAL)
+        pl_series_add(m->terminal, 1);
+    if (timed_out)
+        pl_series_add(m->timeouts, 1);
+    pl_series_observe(m->seconds, (double)took_ns / (double)PL_SECOND);
+}

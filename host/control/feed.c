@@ -1,0 +1,402 @@
+#include "control/feed.h"
+
+#include "base/alloc.h"
+#include "control/distributor.h"
+#include "control/informer_impl.h"
+#include "value/meta.h"
+
+struct pl_feed {
+    struct pl_informer *informer; /* back-pointer */
+    char *ns;                     /* owned; NULL: all */
+    char *owner;                  /* owned; its name in logs and waits */
+    struct pl_reflector *reflector;
+    struct pl_deltafifo *fifo;
+    struct pl_distributor *distributor;
+    struct pl_listener listener; /* its only one: the informer tells the rest */
+    struct pl_buf rv;
+    bool listed;
+    bool draining;
+};
+
+/* ---- the queue's view of the store: only this feed's namespace ---- */
+
+static int known_get(void *arg, struct pl_slice key, struct pl_doc **doc)
+{
+    struct pl_feed *feed = arg;
+    *doc = pl_store_get(feed->informer->store, key);
+    return 0;
+}
+
+static char **known_keys(void *arg)
+{
+    struct pl_feed *feed = arg;
+    struct pl_store *store = feed->informer->store;
+    return feed->ns != NULL ? pl_store_index_keys(store, PL_INDEX_NAMESPACE, pl_slice_z(feed->ns))
+                            : pl_store_keys(store);
+}
+
+static const struct pl_known_ops known_ops = {known_get, known_keys};
+
+static void on_add_stored(struct pl_listener *listener, struct pl_doc *object, bool initial)
+{
+    struct pl_feed *feed = PL_CONTAINER_OF(listener, struct pl_feed, listener);
+    PL_UNUSED(initial); /* the queue takes a write's answer for the first list */
+    pl_informer_added(feed->informer, object, !feed->listed);
+}
+
+static void on_update_stored(struct pl_listener *listener, struct pl_doc *old,
+                             struct pl_doc *object)
+{
+    pl_informer_updated(PL_CONTAINER_OF(listener, struct pl_feed, listener)->informer, old, object);
+}
+
+static void on_delete_stored(struct pl_listener *listener, struct pl_slice key,
+                             struct pl_doc *object, bool stale)
+{
+    PL_UNUSED(key);
+    pl_informer_deleted(PL_CONTAINER_OF(listener, struct pl_feed, listener)->informer, object,
+                        stale);
+}
+
+static const struct pl_listener_ops listener_ops = {on_add_stored, on_update_stored,
+                                                    on_delete_stored};
+
+static void drain(struct pl_feed *feed)
+{
+    if (feed->draining)
+        return;
+    feed->draining = true;
+    while (pl_distributor_process(feed->distributor) == 0)
+        ;
+    feed->draining = false;
+    pl_backlog_flush(feed->informer->backlog);
+}
+
+static void set_rv(struct pl_feed *feed, struct pl_slice rv)
+{
+    pl_buf_clear(&feed->rv);
+    pl_buf_add_slice(&feed->rv, rv);
+    pl_informer_update_rv(feed->informer);
+}
+
+static void count(struct pl_feed *feed, int type)
+{
+    if (feed->informer->events[type] != NULL)
+        pl_series_add(feed->informer->events[type], 1);
+}
+
+/* ---- what is news? ---- */
+
+struct version {
+    struct pl_buf key;
+    struct pl_slice uid, rv;
+    struct pl_scratch scratch[2];
+};
+
+static int version_of(struct pl_doc *object, struct version *version, struct pl_err *err)
+{
+    struct pl_node root = pl_doc_root(object);
+    version->key = PL_BUF_INIT;
+    version->uid = pl_meta_uid(root, &version->scratch[0]);
+    version->rv = pl_meta_rv(root, &version->scratch[1]);
+    return pl_meta_key(root, &version->key, err);
+}
+
+/* Is `stored` at least as new as the version? Then an event or list of it is late. */
+static bool is_late(struct pl_doc *stored, const struct version *version)
+{
+    struct pl_scratch scratch;
+    return stored != NULL &&
+           pl_rv_is_at_most(version->rv, pl_meta_rv(pl_doc_root(stored), &scratch));
+}
+
+static bool is_same_object(struct pl_doc *stored, const struct version *version)
+{
+    struct pl_scratch scratch;
+    return stored != NULL && pl_slice_eq(version->uid, pl_meta_uid(pl_doc_root(stored), &scratch));
+}
+
+/* Another object of that name was there: its end was missed (F4). */
+static void bury_namesake(struct pl_feed *feed, struct pl_doc *stored,
+                          const struct version *version)
+{
+    if (stored != NULL && !is_same_object(stored, version))
+        pl_deltafifo_delete_stale(feed->fifo, pl_buf_slice(&version->key), stored);
+}
+
+static int take_event(struct pl_feed *feed, struct pl_doc *object, enum pl_delta_type type,
+                      struct pl_err *err)
+{
+    struct pl_informer *informer = feed->informer;
+    struct version version;
+    int code = version_of(object, &version, err);
+    if (code == 0 && pl_own_writes_is_news(&informer->own, pl_buf_slice(&version.key), version.uid,
+                                           version.rv, type == PL_DELTA_DELETED)) {
+        struct pl_doc *stored = pl_store_get(informer->store, pl_buf_slice(&version.key));
+        if (type == PL_DELTA_DELETED) {
+            if (is_same_object(stored, &version))
+                code = pl_deltafifo_delete(feed->fifo, object, err);
+        } else if (!is_late(stored, &version)) {
+            bury_namesake(feed, stored, &version);
+            code = type == PL_DELTA_ADDED ? pl_deltafifo_add(feed->fifo, object, err)
+                                          : pl_deltafifo_update(feed->fifo, object, err);
+        }
+        pl_doc_unref(stored);
+    }
+    pl_buf_deinit(&version.key);
+    drain(feed);
+    if (version.rv.len > 0)
+        set_rv(feed, version.rv);
+    pl_informer_arm_confirm(informer);
+    return code;
+}
+
+static int on_add(void *arg, struct pl_doc *object, struct pl_err *err)
+{
+    count(arg, 0);
+    return take_event(arg, object, PL_DELTA_ADDED, err);
+}
+
+static int on_update(void *arg, struct pl_doc *object, struct pl_err *err)
+{
+    count(arg, 1);
+    return take_event(arg, object, PL_DELTA_UPDATED, err);
+}
+
+static int on_remove(void *arg, struct pl_doc *object, struct pl_err *err)
+{
+    count(arg, 2);
+    return take_event(arg, object, PL_DELTA_DELETED, err);
+}
+
+static void on_bookmark(void *arg, struct pl_slice rv)
+{
+    struct pl_feed *feed = arg;
+    count(feed, 3);
+    set_rv(feed, rv);
+    pl_own_writes_confirm(&feed->informer->own, feed->ns, rv);
+    pl_informer_arm_confirm(feed->informer);
+}
+
+/* ---- lists ---- */
+
+/* What the store shall hold for a listed object: a new reference, or NULL for nothing, when what
+ * was listed is older than what we know. */
+static struct pl_doc *listed_or_newer(struct pl_feed *feed, struct pl_doc *listed,
+                                      const struct version *version, bool anew)
+{
+    struct pl_informer *informer = feed->informer;
+    struct pl_slice key = pl_buf_slice(&version->key);
+    struct pl_doc *stored = pl_store_get(informer->store, key);
+    const struct pl_own_write *write = pl_own_writes_find(&informer->own, key);
+    if (write != NULL) {
+        bool gone = write->doc == NULL;
+        struct pl_doc *ours = pl_doc_ref(write->doc);
+        if (!pl_own_writes_is_news(&informer->own, key, version->uid, version->rv, false)) {
+            pl_doc_unref(stored);
+            return gone ? NULL : ours;
+        }
+        pl_doc_unref(ours);
+    } else if (stored != NULL && !anew && is_late(stored, version)) {
+        return stored;
+    }
+    bury_namesake(feed, stored, version);
+    pl_doc_unref(stored);
+    return pl_doc_ref(listed);
+}
+
+static bool is_mine(const struct pl_feed *feed, struct pl_slice key)
+{
+    struct pl_slice ns, name;
+    return feed->ns == NULL || (pl_key_split(key, &ns, &name) == 0 && pl_slice_eqz(ns, feed->ns));
+}
+
+/* What we wrote after the list was made is missing from it. */
+static void add_own(struct pl_feed *feed, const struct pl_map *keys, struct pl_slice rv,
+                    struct pl_docs *out)
+{
+    PL_LIST_FOR (link, &feed->informer->own.by_age) {
+        const struct pl_own_write *write = PL_CONTAINER_OF(link, struct pl_own_write, link);
+        struct pl_slice key = pl_slice_z(write->key);
+        if (write->doc != NULL && is_mine(feed, key) && !pl_map_has(keys, key) &&
+            !pl_rv_is_at_most(pl_slice_z(write->rv), rv))
+            pl_docs_add(out, pl_doc_ref(write->doc));
+    }
+}
+
+static int merge(struct pl_feed *feed, const struct pl_docs *items, struct pl_slice rv, bool anew,
+                 struct pl_docs *out, struct pl_err *err)
+{
+    bool wrote = feed->informer->own.by_key.count > 0;
+    struct pl_map keys = PL_MAP_INIT;
+    int code = 0;
+    for (size_t i = 0; i < items->count && code == 0; i++) {
+        struct version version;
+        code = version_of(items->items[i], &version, err);
+        if (code == 0) {
+            struct pl_doc *doc = listed_or_newer(feed, items->items[i], &version, anew);
+            if (doc != NULL)
+                pl_docs_add(out, doc);
+            if (wrote)
+                pl_map_put(&keys, pl_buf_slice(&version.key), feed);
+        }
+        pl_buf_deinit(&version.key);
+    }
+    if (code == 0 && wrote)
+        add_own(feed, &keys, rv, out);
+    pl_map_deinit(&keys);
+    return code;
+}
+
+static int on_replace(void *arg, struct pl_docs *items, struct pl_slice rv, bool anew,
+                      struct pl_err *err)
+{
+    struct pl_feed *feed = arg;
+    struct pl_docs docs = {0};
+    int code = merge(feed, items, rv, anew, &docs, err);
+    if (code == 0)
+        code = pl_deltafifo_replace(feed->fifo, docs.items, docs.count, err);
+    pl_docs_deinit(&docs);
+    drain(feed);
+    if (code != 0)
+        return code;
+    feed->listed = true;
+    set_rv(feed, rv);
+    pl_own_writes_confirm(&feed->informer->own, feed->ns, rv);
+    pl_informer_arm_confirm(feed->informer);
+    pl_informer_check(feed->informer);
+    return 0;
+}
+
+static const struct pl_reflector_sink sink = {on_replace, on_add, on_update, on_remove,
+                                              on_bookmark};
+
+/* The kind went away under us: so did its objects (F43). */
+static void on_gone(void *arg)
+{
+    struct pl_feed *feed = arg;
+    struct pl_docs none = {0};
+    if (feed->listed && pl_deltafifo_replace(feed->fifo, none.items, 0, NULL) == 0)
+        drain(feed);
+}
+
+static void on_changed(void *arg)
+{
+    struct pl_feed *feed = arg;
+    pl_informer_check(feed->informer);
+}
+
+/* ---- lifetime ---- */
+
+static struct pl_reflector *create_reflector(struct pl_feed *feed)
+{
+    struct pl_informer *informer = feed->informer;
+    struct pl_cluster *cluster = informer->cluster;
+    struct pl_reflector_options options = {
+        .client = pl_cluster_client(cluster),
+        .timers = pl_cluster_timers(cluster),
+        .rand = pl_cluster_rand(cluster),
+        .waits = pl_cluster_waits(cluster),
+        .resource = informer->resource,
+        .owner = feed->owner,
+        .ns = feed->ns,
+        .labels = informer->options.labels,
+        .fields = informer->options.fields,
+        .metadata_only = informer->options.metadata_only,
+        .keep_managed_fields = informer->options.managed_fields,
+        .sink = &sink,
+        .changed = on_changed,
+        .gone = on_gone,
+        .arg = feed,
+        .lists = informer->lists,
+        .watches = informer->watches,
+    };
+    return pl_reflector_create(&options);
+}
+
+struct pl_feed *pl_feed_create(struct pl_informer *informer, const char *ns)
+{
+    struct pl_feed *feed = PL_NEW(struct pl_feed);
+    feed->informer = informer;
+    feed->ns = ns != NULL ? pl_strdup(ns) : NULL;
+    feed->owner =
+        ns != NULL ? pl_format("%s in %s", informer->owner, ns) : pl_strdup(informer->owner);
+    struct pl_deltafifo_options options = {
+        .known = &known_ops, .known_arg = feed, .emit_replaced = true};
+    feed->fifo = pl_deltafifo_create(&options);
+    struct pl_distributor_options distributor = {.store = informer->store, .fifo = feed->fifo};
+    feed->distributor = pl_distributor_create(&distributor);
+    pl_distributor_add(feed->distributor, &feed->listener, &listener_ops, 0,
+                       pl_informer_now(informer));
+    pl_distributor_start(feed->distributor);
+    feed->reflector = create_reflector(feed);
+    return feed;
+}
+
+void pl_feed_start(struct pl_feed *feed)
+{
+    pl_reflector_start(feed->reflector);
+}
+
+static void on_reflector_ended(void *arg)
+{
+    struct pl_feed *feed = arg;
+    struct pl_informer *informer = feed->informer;
+    pl_distributor_destroy(feed->distributor);
+    pl_deltafifo_destroy(feed->fifo);
+    pl_buf_deinit(&feed->rv);
+    pl_free(feed->ns);
+    pl_free(feed->owner);
+    pl_informer_feed_ended(informer, feed);
+    pl_free(feed);
+}
+
+void pl_feed_stop(struct pl_feed *feed)
+{
+    pl_deltafifo_close(feed->fifo);
+    pl_reflector_stop(feed->reflector, on_reflector_ended, feed);
+}
+
+/* ---- the rest ---- */
+
+const char *pl_feed_ns(const struct pl_feed *feed)
+{
+    return feed->ns;
+}
+
+bool pl_feed_has_listed(const struct pl_feed *feed)
+{
+    return feed->listed;
+}
+
+const struct pl_trouble *pl_feed_trouble(const struct pl_feed *feed)
+{
+    return pl_reflector_trouble(feed->reflector);
+}
+
+struct pl_slice pl_feed_rv(const struct pl_feed *feed)
+{
+    return pl_buf_slice(&feed->rv);
+}
+
+void pl_feed_put(struct pl_feed *feed, struct pl_doc *object)
+{
+    struct version version;
+    if (version_of(object, &version, NULL) == 0) {
+        struct pl_doc *stored = pl_store_get(feed->informer->store, pl_buf_slice(&version.key));
+        bury_namesake(feed, stored, &version);
+        pl_doc_unref(stored);
+        pl_deltafifo_update(feed->fifo, object, NULL);
+    }
+    pl_buf_deinit(&version.key);
+    drain(feed);
+}
+
+void pl_feed_remove(struct pl_feed *feed, struct pl_slice key, struct pl_doc *object, bool stale)
+{
+    if (stale)
+        pl_deltafifo_delete_stale(feed->fifo, key, object);
+    else
+        pl_deltafifo_delete(feed->fifo, object, NULL);
+    drain(feed);
+}

@@ -1,0 +1,394 @@
+#include "control/gate_op.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "kube/status.h"
+#include "value/meta.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int pl_gate_refuse(struct pl_err *err, const char *rule, const char *fmt, ...)
+{
+    char message[512];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof message, fmt, args);
+    va_end(args);
+    pl_err_set(err, PL_EREFUSED, "%s", message);
+    snprintf(err->reason, sizeof err->reason, "%s", rule);
+    return PL_EREFUSED;
+}
+
+/* ---- the gate ---- */
+
+struct pl_gate *pl_gate_create(const struct pl_gate_options *options)
+{
+    struct pl_gate *gate = PL_NEW(struct pl_gate);
+    gate->cluster = options->cluster;
+    gate->dry_run = options->dry_run;
+    pl_list_init(&gate->ops);
+    gate->applied = pl_applied_create(PL_APPLIED_MAX);
+    struct pl_metrics *metrics = pl_cluster_metrics(options->cluster);
+    if (metrics != NULL) {
+        struct pl_metric_spec spec = {
+            .name = "perilune_writes_skipped_total",
+            .help = "Writes that would have changed nothing and were not sent.",
+            .type = PL_METRIC_COUNTER};
+        gate->skipped = pl_metric_series(pl_metrics_add(metrics, &spec), NULL);
+    }
+    return gate;
+}
+
+void pl_gate_destroy(struct pl_gate *gate)
+{
+    if (gate == NULL)
+        return;
+    PL_REQUIRE(pl_list_empty(&gate->ops));
+    pl_applied_destroy(gate->applied);
+    pl_map_deinit(&gate->said);
+    pl_free(gate->rule);
+    pl_free(gate->message);
+    pl_free(gate);
+}
+
+bool pl_gate_is_open(const struct pl_gate *gate)
+{
+    return !gate->closed;
+}
+
+void pl_gate_stats(const struct pl_gate *gate, struct pl_gate_stats *stats)
+{
+    *stats = gate->stats;
+}
+
+void pl_gate_close(struct pl_gate *gate, const char *rule, const char *message)
+{
+    if (gate->closed)
+        return;
+    gate->closed = true;
+    gate->rule = pl_strdup(rule);
+    gate->message = pl_strdup(message);
+    PL_LIST_FOR (link, &gate->ops)
+        pl_gate_op_cancel(PL_CONTAINER_OF(link, struct pl_gate_op, link));
+}
+
+/* ---- the end of a write ---- */
+
+static void finish(struct pl_gate_op *op)
+{
+    struct pl_gate *gate = op->gate;
+    struct pl_cluster *cluster = gate->cluster;
+    if (op->failed && gate->closed && op->err.code == PL_ECANCELED)
+        pl_gate_refuse(&op->err, gate->rule, "%s", gate->message);
+    else if (op->failed && op->err.code == PL_EREFUSED && op->err.reason[0] == '\0')
+        pl_gate_refuse(&op->err, gate->closed ? gate->rule : "stopping", "%s",
+                       gate->closed ? gate->message : "the host may not write now");
+    if (op->failed)
+        gate->stats.refused += op->err.code == PL_EREFUSED;
+    struct pl_written written = {.err = op->failed ? &op->err : NULL,
+                                 .object = op->result,
+                                 .skipped = op->skipped,
+                                 .gone = op->gone};
+    pl_link_unlink(&op->link);
+    op->on_written(op->arg, &written);
+    pl_doc_unref(op->w.body);
+    pl_doc_unref(op->w.base);
+    pl_doc_unref(op->w.owner);
+    pl_doc_unref(op->existing);
+    pl_doc_unref(op->result);
+    for (size_t i = 0; i < PL_ARRAY_LEN(op->texts); i++)
+        pl_free(op->texts[i]);
+    pl_free(op->key);
+    pl_free(op);
+    pl_cluster_release(cluster);
+}
+
+static void finish_task(struct pl_task *task)
+{
+    finish(PL_CONTAINER_OF(task, struct pl_gate_op, task));
+}
+
+static void finish_later(struct pl_gate_op *op)
+{
+    op->stage = PL_GATE_FINISHING;
+    pl_cluster_defer(op->gate->cluster, &op->task, finish_task);
+}
+
+static void fail(struct pl_gate_op *op, const struct pl_err *err)
+{
+    if (err != &op->err)
+        op->err = *err;
+    op->failed = true;
+    finish(op);
+}
+
+void pl_gate_op_cancel(struct pl_gate_op *op)
+{
+    if (op->canceled || op->stage == PL_GATE_FINISHING)
+        return;
+    op->canceled = true;
+    if (op->op != NULL) {
+        pl_op_cancel(op->op);
+        return;
+    }
+    if (op->stage == PL_GATE_RESOLVING)
+        pl_discovery_forget(pl_cluster_discovery(op->gate->cluster), op);
+    op->failed = true;
+    pl_err_set(&op->err, PL_ECANCELED, "the write was cancelled");
+    finish_later(op);
+}
+
+/* ---- sending ---- */
+
+static bool may_send(void *arg)
+{
+    const struct pl_gate_op *op = arg;
+    return !op->gate->closed;
+}
+
+static void on_refreshed(void *arg, const struct pl_answer *answer)
+{
+    struct pl_gate_op *op = arg;
+    op->op = NULL;
+    if (answer->err == NULL && answer->doc != NULL)
+        pl_gate_through(op, answer->doc);
+    else if (answer->err != NULL && pl_err_is_not_found(answer->err))
+        pl_gate_through_gone(op, pl_slice_z(""));
+    finish(op);
+}
+
+static void get(struct pl_gate_op *op, enum pl_gate_stage stage, pl_answer_fn on_answer)
+{
+    struct pl_call call = {
+        .verb = PL_VERB_GET,
+        .resource = op->resource,
+        .ns = op->w.ns,
+        .name = op->w.name,
+        .keep_managed_fields = pl_gate_wants_managed_fields(op),
+        .grace_period = -1,
+    };
+    op->stage = stage;
+    op->op = pl_client_start(pl_cluster_client(op->gate->cluster), &call, on_answer, op);
+}
+
+static void on_success(struct pl_gate_op *op, struct pl_doc *doc)
+{
+    op->gate->stats.sent++;
+    op->result = pl_doc_ref(doc);
+    if (op->gate->dry_run || op->w.dry_run) {
+        finish(op);
+        return;
+    }
+    if (pl_gate_op_is_apply(op)) {
+        struct pl_buf name = PL_BUF_INIT;
+        pl_gate_applied_name(op, &name);
+        pl_applied_remember(op->gate->applied, pl_buf_slice(&name), pl_doc_root(op->w.body));
+        pl_buf_deinit(&name);
+    }
+    if (!pl_gate_op_is_object(op)) {
+        /* The answer is a Scale or the like: what it did to the object is asked, where a
+         * cached read could ask for it. */
+        if (op->w.name.len > 0 && pl_gate_is_known(op) && !op->canceled)
+            get(op, PL_GATE_REFRESHING, on_refreshed);
+        else
+            finish(op);
+        return;
+    }
+    if (doc != NULL)
+        pl_gate_through(op, doc);
+    finish(op);
+}
+
+static void on_sent(void *arg, const struct pl_answer *answer)
+{
+    struct pl_gate_op *op = arg;
+    op->op = NULL;
+    if (answer->err == NULL) {
+        on_success(op, answer->doc);
+        return;
+    }
+    if (pl_gate_op_is_apply(op)) {
+        struct pl_buf name = PL_BUF_INIT;
+        pl_gate_applied_name(op, &name);
+        pl_applied_forget(op->gate->applied, pl_buf_slice(&name));
+        pl_buf_deinit(&name);
+    }
+    if (op->w.verb == PL_VERB_DELETE && op->w.subresource.len == 0 &&
+        pl_err_is_not_found(answer->err)) {
+        op->gate->stats.sent++;
+        op->gone = true;
+        pl_gate_through_gone(op, op->w.uid);
+        finish(op);
+        return;
+    }
+    fail(op, answer->err);
+}
+
+static int timeout_of(const struct pl_gate_op *op, int64_t *timeout_ns, struct pl_err *err)
+{
+    *timeout_ns = 0;
+    if (op->w.deadline_ns == 0)
+        return 0;
+    *timeout_ns = op->w.deadline_ns - pl_clock_mono(pl_cluster_timers(op->gate->cluster)->clock);
+    if (*timeout_ns <= 0)
+        return pl_err_set(err, PL_ETIMEOUT, "the deadline has passed");
+    return 0;
+}
+
+static void send(struct pl_gate_op *op)
+{
+    struct pl_gate *gate = op->gate;
+    const struct pl_write *w = &op->w;
+    int64_t timeout_ns;
+    if (timeout_of(op, &timeout_ns, &op->err) != 0) {
+        fail(op, &op->err);
+        return;
+    }
+    struct pl_call call = {
+        .verb = w->verb,
+        .resource = op->resource,
+        .ns = w->ns,
+        .name = w->name,
+        .subresource = w->subresource,
+        .body = w->body,
+        .patch_type = w->patch_type,
+        .labels = w->labels,
+        .fields = w->fields,
+        .field_manager = w->field_manager,
+        .field_validation = w->field_validation,
+        .propagation = w->propagation,
+        .force = w->force,
+        .dry_run = gate->dry_run || w->dry_run,
+        .keep_managed_fields = pl_gate_wants_managed_fields(op),
+        .grace_period = w->grace_period,
+        .timeout_ns = timeout_ns,
+        .may_send = may_send,
+        .may_send_arg = op,
+    };
+    if (w->verb == PL_VERB_DELETE) {
+        call.uid = w->uid;
+        call.precondition_rv = w->rv;
+    }
+    if (call.dry_run) {
+        char kind[PL_KIND_TEXT];
+        pl_log(PL_LOG_INFO, "dry run",
+               pl_str("controller", w->controller ? pl_controller_spec(w->controller)->name : ""),
+               pl_str("verb", pl_verb_name(w->verb)), pl_str("kind", pl_kind_text(&w->kind, kind)),
+               pl_str("key", op->key));
+    }
+    op->stage = PL_GATE_SENDING;
+    op->op = pl_client_start(pl_cluster_client(gate->cluster), &call, on_sent, op);
+}
+
+/* ---- the steps before ---- */
+
+/* What existed is known, as far as it has to be. */
+static void work(struct pl_gate_op *op)
+{
+    struct pl_gate *gate = op->gate;
+    if (pl_gate_set_owner(op, &op->err) != 0 || pl_gate_check_finalizers(op, &op->err) != 0 ||
+        (op->w.verb == PL_VERB_CREATE && op->w.subresource.len == 0 &&
+         pl_scope_check(op->resource, op->w.ns, pl_slice_z("the new object"), &op->err) != 0)) {
+        fail(op, &op->err);
+        return;
+    }
+    pl_gate_check_rights(op);
+    pl_gate_carry(op);
+    op->result = pl_gate_unchanged(op);
+    if (op->result != NULL) {
+        op->skipped = true;
+        gate->stats.skipped++;
+        if (gate->skipped != NULL)
+            pl_series_add(gate->skipped, 1);
+        finish(op);
+        return;
+    }
+    send(op);
+}
+
+static void on_looked(void *arg, const struct pl_answer *answer)
+{
+    struct pl_gate_op *op = arg;
+    op->op = NULL;
+    if (answer->err != NULL && !pl_err_is_not_found(answer->err)) {
+        fail(op, answer->err);
+        return;
+    }
+    if (answer->err == NULL)
+        op->existing = pl_doc_ref(answer->doc);
+    work(op);
+}
+
+static void on_resource(void *arg, const struct pl_resource *resource, const struct pl_err *err)
+{
+    struct pl_gate_op *op = arg;
+    if (resource == NULL) {
+        fail(op, err);
+        return;
+    }
+    op->resource = resource;
+    if (pl_gate_check(op, &op->err) != 0) {
+        fail(op, &op->err);
+        return;
+    }
+    op->existing = op->w.base != NULL ? pl_doc_ref(op->w.base) : pl_gate_cached(op);
+    bool must_look = op->w.owner != NULL && pl_gate_op_is_apply(op) && op->existing == NULL &&
+                     !pl_gate_is_covered(op);
+    if (must_look)
+        get(op, PL_GATE_LOOKING, on_looked);
+    else
+        work(op);
+}
+
+static void copy_texts(struct pl_gate_op *op)
+{
+    struct pl_slice *texts[] = {&op->w.ns,
+                                &op->w.name,
+                                &op->w.subresource,
+                                &op->w.field_manager,
+                                &op->w.field_validation,
+                                &op->w.propagation,
+                                &op->w.labels,
+                                &op->w.fields,
+                                &op->w.uid,
+                                &op->w.rv};
+    _Static_assert(PL_ARRAY_LEN(texts) == PL_ARRAY_LEN(op->texts), "one place each");
+    for (size_t i = 0; i < PL_ARRAY_LEN(texts); i++) {
+        op->texts[i] = pl_memdup0(texts[i]->len > 0 ? texts[i]->ptr : "", texts[i]->len);
+        texts[i]->ptr = op->texts[i];
+    }
+}
+
+struct pl_gate_op *pl_gate_write(struct pl_gate *gate, const struct pl_write *write,
+                                 pl_written_fn on_written, void *arg)
+{
+    struct pl_gate_op *op = PL_NEW(struct pl_gate_op);
+    op->gate = gate;
+    op->w = *write;
+    pl_doc_ref(op->w.body);
+    pl_doc_ref(op->w.base);
+    pl_doc_ref(op->w.owner);
+    if (op->w.field_manager.len == 0)
+        op->w.field_manager = pl_slice_z(
+            write->controller != NULL ? pl_controller_spec(write->controller)->name : "perilune");
+    copy_texts(op);
+    struct pl_buf key = PL_BUF_INIT;
+    pl_key_add(&key, op->w.ns, op->w.name);
+    op->key = pl_buf_take(&key);
+    op->on_written = on_written;
+    op->arg = arg;
+    pl_list_push(&gate->ops, &op->link);
+    pl_cluster_hold(gate->cluster);
+    if (gate->closed) {
+        op->failed = true;
+        pl_gate_refuse(&op->err, gate->rule, "%s", gate->message);
+        finish_later(op);
+        return op;
+    }
+    op->stage = PL_GATE_RESOLVING;
+    pl_discovery_find(pl_cluster_discovery(gate->cluster), &op->w.kind, on_resource, op);
+    return op;
+}

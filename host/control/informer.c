@@ -1,0 +1,511 @@
+#include "control/informer_impl.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "value/build.h"
+#include "value/meta.h"
+#include "value/patch.h"
+#include "value/path.h"
+
+#include <string.h>
+
+#define DISCOVERY_BASE  (800 * PL_MS)
+#define DISCOVERY_CAP   (5 * PL_SECOND)
+#define DISCOVERY_RESET (120 * PL_SECOND)
+
+static void find_resource(struct pl_informer *informer);
+
+static struct pl_timers *timers_of(const struct pl_informer *informer)
+{
+    return pl_cluster_timers(informer->cluster);
+}
+
+/* ---- indices of every store ---- */
+
+static int controller_uid(void *arg, struct pl_node object, struct pl_values *out,
+                          struct pl_err *err)
+{
+    PL_UNUSED(arg);
+    PL_UNUSED(err);
+    struct pl_owner owner;
+    if (pl_meta_controller(object, &owner))
+        pl_values_add(out, owner.uid);
+    return 0;
+}
+
+static int namespace_of(void *arg, struct pl_node object, struct pl_values *out, struct pl_err *err)
+{
+    PL_UNUSED(arg);
+    PL_UNUSED(err);
+    struct pl_scratch scratch;
+    struct pl_slice ns = pl_meta_namespace(object, &scratch);
+    if (ns.len > 0)
+        pl_values_add(out, ns);
+    return 0;
+}
+
+static const struct pl_index_ops controller_uid_ops = {controller_uid, NULL};
+static const struct pl_index_ops namespace_ops = {namespace_of, NULL};
+
+/* ---- lifetime ---- */
+
+static char *name_of(const struct pl_informer *informer)
+{
+    const struct pl_source_options *o = &informer->options;
+    struct pl_buf text = PL_BUF_INIT;
+    pl_buf_add_z(&text, informer->kind_text);
+    for (char **ns = o->namespaces; ns != NULL && *ns != NULL; ns++)
+        pl_buf_add_f(&text, "%s%s", ns == o->namespaces ? " in " : ",", *ns);
+    if (o->labels != NULL)
+        pl_buf_add_f(&text, " labels %s", o->labels);
+    if (o->fields != NULL)
+        pl_buf_add_f(&text, " fields %s", o->fields);
+    if (o->metadata_only)
+        pl_buf_add_z(&text, " (metadata)");
+    return pl_buf_take(&text);
+}
+
+static struct pl_series *series(struct pl_metrics *metrics, enum pl_metric_type type,
+                                const char *name, const char *help, const char *kind,
+                                const char *event)
+{
+    struct pl_metric_spec spec = {.name = name, .help = help, .type = type, .labels = {"kind"}};
+    if (event != NULL)
+        spec.labels[1] = "type";
+    const char *values[] = {kind, event};
+    return pl_metric_series(pl_metrics_add(metrics, &spec), values);
+}
+
+static void add_metrics(struct pl_informer *informer)
+{
+    struct pl_metrics *metrics = pl_cluster_metrics(informer->cluster);
+    if (metrics == NULL)
+        return;
+    static const char *const types[] = {"ADDED", "MODIFIED", "DELETED", "BOOKMARK"};
+    const char *kind = informer->kind_text;
+    informer->objects = series(metrics, PL_METRIC_GAUGE, "perilune_informer_objects",
+                               "Objects in caches.", kind, NULL);
+    informer->bytes = series(metrics, PL_METRIC_GAUGE, "perilune_informer_bytes",
+                             "Bytes of documents in caches, without what they share.", kind, NULL);
+    informer->lists = series(metrics, PL_METRIC_COUNTER, "perilune_informer_lists_total",
+                             "List requests, each page counted.", kind, NULL);
+    informer->watches = series(metrics, PL_METRIC_COUNTER, "perilune_informer_watches_total",
+                               "Watch requests.", kind, NULL);
+    for (size_t i = 0; i < PL_ARRAY_LEN(types); i++)
+        informer->events[i] =
+            series(metrics, PL_METRIC_COUNTER, "perilune_informer_watch_events_total",
+                   "Events that watches brought.", kind, types[i]);
+}
+
+static void on_backlog_changed(void *arg)
+{
+    pl_informer_check(arg);
+}
+
+struct pl_informer *pl_informer_create(struct pl_cluster *cluster, const struct pl_kind *kind,
+                                       const struct pl_source_options *options,
+                                       char *const *host_namespaces)
+{
+    struct pl_informer *informer = PL_NEW(struct pl_informer);
+    informer->refs = 1;
+    informer->cluster = cluster;
+    informer->kind = *kind;
+    informer->host_namespaces = host_namespaces;
+    pl_source_options_copy(&informer->options, options);
+    pl_kind_text(kind, informer->kind_text);
+    informer->owner = name_of(informer);
+    if (options->labels != NULL)
+        informer->labels = pl_selector_parse(pl_slice_z(options->labels), NULL);
+    if (options->fields != NULL)
+        informer->fields = pl_fields_parse(pl_slice_z(options->fields), NULL);
+    informer->store = pl_store_create();
+    pl_store_add_index(informer->store, PL_INDEX_CONTROLLER_UID, &controller_uid_ops, NULL, NULL);
+    pl_store_add_index(informer->store, PL_INDEX_NAMESPACE, &namespace_ops, NULL, NULL);
+    struct pl_backlog_options backlog = {.store = informer->store,
+                                         .kind = informer->kind_text,
+                                         .changed = on_backlog_changed,
+                                         .arg = informer};
+    informer->backlog = pl_backlog_create(&backlog);
+    pl_list_init(&informer->sync_waits);
+    pl_own_writes_init(&informer->own);
+    add_metrics(informer);
+    pl_backoff_init_with(&informer->backoff, DISCOVERY_BASE, DISCOVERY_CAP, DISCOVERY_RESET,
+                         pl_informer_now(informer));
+    pl_cluster_hold(cluster);
+    return informer;
+}
+
+void pl_informer_clear_gauges(struct pl_informer *informer)
+{
+    if (informer->objects == NULL)
+        return;
+    pl_series_set(informer->objects, 0);
+    pl_series_set(informer->bytes, 0);
+}
+
+void pl_informer_add_gauges(struct pl_informer *informer)
+{
+    if (informer->objects == NULL)
+        return;
+    struct pl_docs docs = {0};
+    pl_store_list(informer->store, &docs);
+    pl_series_add(informer->objects, (double)docs.count);
+    for (size_t i = 0; i < docs.count; i++)
+        pl_series_add(informer->bytes, (double)pl_doc_bytes(docs.items[i]));
+    pl_docs_deinit(&docs);
+}
+
+static void free_informer(struct pl_timer *timer)
+{
+    struct pl_informer *informer = PL_CONTAINER_OF(timer, struct pl_informer, tick);
+    struct pl_cluster *cluster = informer->cluster;
+    pl_informer_clear_gauges(informer);
+    pl_wait_end(&informer->wait);
+    PL_REQUIRE(informer->key_watches.count == 0);
+    pl_map_deinit(&informer->key_watches);
+    pl_own_writes_deinit(&informer->own);
+    pl_backlog_destroy(informer->backlog);
+    pl_store_destroy(informer->store);
+    pl_selector_destroy(informer->labels);
+    pl_fields_destroy(informer->fields);
+    pl_source_options_deinit(&informer->options);
+    pl_free(informer->feeds);
+    pl_free(informer->owner);
+    pl_free(informer);
+    pl_cluster_release(cluster);
+}
+
+struct pl_informer *pl_informer_ref(struct pl_informer *informer)
+{
+    informer->refs++;
+    return informer;
+}
+
+void pl_informer_unref(struct pl_informer *informer)
+{
+    if (informer == NULL || --informer->refs > 0)
+        return;
+    informer->stopping = true;
+    pl_cluster_forget_informer(informer->cluster, informer);
+    pl_discovery_forget(pl_cluster_discovery(informer->cluster), informer);
+    pl_timer_stop(timers_of(informer), &informer->retry);
+    pl_timer_stop(timers_of(informer), &informer->tick);
+    pl_informer_stop_confirm(informer);
+    for (size_t i = 0; i < informer->feed_count; i++)
+        pl_feed_stop(informer->feeds[i]);
+    pl_informer_check(informer);
+}
+
+void pl_informer_feed_ended(struct pl_informer *informer, struct pl_feed *feed)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < informer->feed_count; i++)
+        if (informer->feeds[i] != feed)
+            informer->feeds[kept++] = informer->feeds[i];
+    informer->feed_count = kept;
+    pl_informer_check(informer);
+}
+
+/* ---- discovery ---- */
+
+static void on_retry(struct pl_timer *timer)
+{
+    find_resource(PL_CONTAINER_OF(timer, struct pl_informer, retry));
+}
+
+static void retry_later(struct pl_informer *informer, const struct pl_err *err)
+{
+    struct pl_field source = pl_str("source", informer->owner);
+    int64_t now = pl_informer_now(informer);
+    pl_trouble_note(&informer->trouble, err, now, "cannot watch source", &source, 1);
+    int64_t delay = pl_backoff_next(&informer->backoff, now, pl_cluster_rand(informer->cluster));
+    pl_timer_start(timers_of(informer), &informer->retry, delay, on_retry);
+    if (pl_cluster_waits(informer->cluster) != NULL)
+        pl_wait_begin(pl_cluster_waits(informer->cluster), &informer->wait,
+                      "next look for the kind", informer->owner, delay);
+}
+
+static void add_feed(struct pl_informer *informer, const char *ns)
+{
+    informer->feeds =
+        pl_reallocarray(informer->feeds, informer->feed_count + 1, sizeof(struct pl_feed *));
+    informer->feeds[informer->feed_count++] = pl_feed_create(informer, ns);
+}
+
+/* One for each namespace that both the source and the host ask for. */
+static int add_feeds(struct pl_informer *informer, struct pl_err *err)
+{
+    char **own = informer->options.namespaces;
+    char *const *host = informer->host_namespaces;
+    if (!informer->resource->namespaced && own != NULL)
+        return pl_err_set(err, PL_EINVAL, "%s is cluster-scoped: it takes no namespaces",
+                          informer->kind_text);
+    if (!informer->resource->namespaced || (own == NULL && host == NULL)) {
+        add_feed(informer, NULL);
+        return 0;
+    }
+    char *const *wanted = own != NULL ? own : host;
+    for (; *wanted != NULL; wanted++)
+        if (own == NULL || host == NULL || pl_texts_has(host, pl_slice_z(*wanted)))
+            add_feed(informer, *wanted);
+    if (informer->feed_count == 0)
+        return pl_err_set(err, PL_EINVAL,
+                          "none of the namespaces of %s is among those of --namespace",
+                          informer->kind_text);
+    return 0;
+}
+
+static int use_resource(struct pl_informer *informer, const struct pl_resource *resource,
+                        struct pl_err *err)
+{
+    if (!resource->can_watch)
+        return pl_err_set(err, PL_EUNSUPPORTED,
+                          "the server does not let anybody watch %s: read it with perilune.live",
+                          informer->kind_text);
+    informer->resource = resource;
+    return add_feeds(informer, err);
+}
+
+static void on_resource(void *arg, const struct pl_resource *resource, const struct pl_err *why)
+{
+    struct pl_informer *informer = arg;
+    struct pl_err err = {0};
+    informer->resolving = false;
+    pl_wait_end(&informer->wait);
+    if (resource == NULL || use_resource(informer, resource, &err) != 0) {
+        retry_later(informer, resource == NULL ? why : &err);
+        return;
+    }
+    struct pl_field source = pl_str("source", informer->owner);
+    pl_trouble_end(&informer->trouble, pl_informer_now(informer), "source was found", &source, 1);
+    for (size_t i = 0; i < informer->feed_count; i++)
+        pl_feed_start(informer->feeds[i]);
+}
+
+static void find_resource(struct pl_informer *informer)
+{
+    informer->resolving = true;
+    if (pl_cluster_waits(informer->cluster) != NULL)
+        pl_wait_begin_open(pl_cluster_waits(informer->cluster), &informer->wait, "discovery",
+                           informer->owner, "the client limits each request");
+    pl_discovery_find(pl_cluster_discovery(informer->cluster), &informer->kind, on_resource,
+                      informer);
+}
+
+void pl_informer_start(struct pl_informer *informer)
+{
+    find_resource(informer);
+}
+
+/* ---- sync ---- */
+
+static bool is_filled(const struct pl_informer *informer)
+{
+    for (size_t i = 0; i < informer->feed_count; i++)
+        if (!pl_feed_has_listed(informer->feeds[i]))
+            return false;
+    return informer->feed_count > 0 && pl_backlog_unindexed(informer->backlog) == 0;
+}
+
+static void tell_synced(struct pl_timer *timer)
+{
+    struct pl_informer *informer = PL_CONTAINER_OF(timer, struct pl_informer, tick);
+    struct pl_list due;
+    pl_list_init(&due);
+    pl_list_splice(&due, &informer->sync_waits);
+    struct pl_link *link;
+    pl_informer_ref(informer);
+    while ((link = pl_list_pop(&due)) != NULL) {
+        struct pl_sync_wait *wait = PL_CONTAINER_OF(link, struct pl_sync_wait, link);
+        wait->synced(wait);
+    }
+    pl_informer_unref(informer);
+}
+
+void pl_informer_check(struct pl_informer *informer)
+{
+    if (informer->stopping) {
+        if (informer->feed_count == 0 && informer->asking == NULL &&
+            pl_backlog_outstanding(informer->backlog) == 0)
+            pl_timer_start(timers_of(informer), &informer->tick, 0, free_informer);
+        return;
+    }
+    if (!informer->synced && is_filled(informer)) {
+        informer->synced = true;
+        pl_log(PL_LOG_INFO, "source synced", pl_str("source", informer->owner),
+               pl_int("objects", (int64_t)pl_store_count(informer->store)));
+    }
+    if (informer->synced && !pl_list_empty(&informer->sync_waits))
+        pl_timer_start(timers_of(informer), &informer->tick, 0, tell_synced);
+}
+
+void pl_informer_on_sync(struct pl_informer *informer, struct pl_sync_wait *wait)
+{
+    pl_list_push(&informer->sync_waits, &wait->link);
+    pl_informer_check(informer);
+}
+
+void pl_informer_forget_sync(struct pl_sync_wait *wait)
+{
+    pl_link_unlink(&wait->link);
+}
+
+bool pl_informer_has_synced(const struct pl_informer *informer)
+{
+    return informer->synced;
+}
+
+const struct pl_err *pl_informer_trouble(const struct pl_informer *informer)
+{
+    if (pl_trouble_is_on(&informer->trouble))
+        return &informer->trouble.err;
+    for (size_t i = 0; i < informer->feed_count; i++) {
+        const struct pl_trouble *trouble = pl_feed_trouble(informer->feeds[i]);
+        if (trouble != NULL)
+            return &trouble->err;
+    }
+    return NULL;
+}
+
+/* ---- what belongs here, and in which form ---- */
+
+bool pl_informer_covers(const struct pl_informer *informer, struct pl_slice ns)
+{
+    for (size_t i = 0; i < informer->feed_count; i++) {
+        const char *of = pl_feed_ns(informer->feeds[i]);
+        if (of == NULL || pl_slice_eqz(ns, of))
+            return true;
+    }
+    return false;
+}
+
+bool pl_informer_wants(const struct pl_informer *informer, struct pl_node object)
+{
+    if (informer->labels != NULL && !pl_selector_matches(informer->labels, pl_meta_labels(object)))
+        return false;
+    if (informer->fields != NULL && !pl_fields_match(informer->fields, object))
+        return false;
+    struct pl_scratch scratch;
+    return informer->feed_count == 0 ||
+           pl_informer_covers(informer, pl_meta_namespace(object, &scratch));
+}
+
+static struct pl_doc *metadata_alone(const struct pl_informer *informer, struct pl_node object)
+{
+    struct pl_build *b = pl_build_create(pl_cluster_pool(informer->cluster));
+    char text[PL_KIND_TEXT];
+    pl_build_object(b);
+    pl_build_keyz(b, "apiVersion");
+    pl_build_strz(b, pl_kind_api_version(&informer->kind, text));
+    pl_build_keyz(b, "kind");
+    pl_build_strz(b, informer->kind.kind);
+    pl_build_keyz(b, "metadata");
+    pl_build_node(b, pl_node_getz(object, "metadata"));
+    pl_build_end(b);
+    struct pl_doc *doc = pl_build_finish(b);
+    pl_build_destroy(b);
+    return doc;
+}
+
+struct pl_doc *pl_informer_shape(const struct pl_informer *informer, struct pl_doc *object)
+{
+    struct pl_doc *doc = informer->options.metadata_only
+                             ? metadata_alone(informer, pl_doc_root(object))
+                             : pl_doc_ref(object);
+    static const char *const managed[] = {"metadata", "managedFields"};
+    if (informer->options.managed_fields ||
+        pl_node_is_missing(pl_node_dig_n(pl_doc_root(doc), managed, 2)))
+        return doc;
+    struct pl_doc *stripped = pl_doc_with(pl_doc_root(doc), managed, 2, PL_NODE_MISSING);
+    pl_doc_unref(doc);
+    return stripped;
+}
+
+/* ---- the rest ---- */
+
+const struct pl_kind *pl_informer_kind(const struct pl_informer *informer)
+{
+    return &informer->kind;
+}
+
+const struct pl_source_options *pl_informer_options(const struct pl_informer *informer)
+{
+    return &informer->options;
+}
+
+const char *pl_informer_owner(const struct pl_informer *informer)
+{
+    return informer->owner;
+}
+
+const struct pl_resource *pl_informer_resource(const struct pl_informer *informer)
+{
+    return informer->resource;
+}
+
+struct pl_store *pl_informer_store(struct pl_informer *informer)
+{
+    return informer->store;
+}
+
+void pl_informer_follow(struct pl_informer *informer, struct pl_follower *follower)
+{
+    pl_backlog_follow(informer->backlog, follower);
+}
+
+void pl_informer_flush(struct pl_informer *informer)
+{
+    pl_backlog_flush(informer->backlog);
+}
+
+/* ---- declared indexes ---- */
+
+static int path_values(void *arg, struct pl_node object, struct pl_values *out, struct pl_err *err)
+{
+    PL_UNUSED(err);
+    struct pl_node found = pl_path_find(arg, object);
+    struct pl_iter it = pl_iter(found);
+    bool array = pl_node_type(found) == PL_ARRAY;
+    do {
+        struct pl_scratch scratch;
+        if (array && !pl_iter_next(&it))
+            return 0;
+        struct pl_node value = array ? it.value : found;
+        if (pl_node_type(value) == PL_STRING)
+            pl_values_add(out, pl_node_str(value, &scratch));
+        else if (pl_node_type(value) == PL_NUMBER)
+            pl_values_add(out, pl_node_number(value, &scratch));
+        else if (pl_node_type(value) == PL_BOOL)
+            pl_values_add(out, pl_slice_z(pl_node_bool(value) ? "true" : "false"));
+    } while (array);
+    return 0;
+}
+
+static void path_destroy(void *arg)
+{
+    pl_path_destroy(arg);
+}
+
+static const struct pl_index_ops path_ops = {path_values, path_destroy};
+
+int pl_informer_add_index(struct pl_informer *informer, const char *name, const char *path,
+                          void (*ask)(void *self, struct pl_question *question), void *self,
+                          struct pl_err *err)
+{
+    if (pl_store_has_index(informer->store, name))
+        return 0;
+    if (path == NULL) {
+        int code = pl_store_add_index(informer->store, name, NULL, NULL, err);
+        if (code == 0)
+            pl_backlog_add_index(informer->backlog, name, ask, self);
+        return code;
+    }
+    struct pl_path *parsed = pl_path_parse(pl_slice_z(path), err);
+    if (parsed == NULL)
+        return PL_EINVAL;
+    int code = pl_store_add_index(informer->store, name, &path_ops, parsed, err);
+    if (code != 0)
+        pl_path_destroy(parsed);
+    return code;
+}

@@ -1,0 +1,115 @@
+/* What the store has just taken is told to the backlog and to key watches (21). */
+#include "control/informer_impl.h"
+
+#include "base/alloc.h"
+#include "value/meta.h"
+
+static void drop_if_empty(struct pl_informer *informer, struct pl_slice key,
+                          struct pl_list *watches)
+{
+    if (watches == NULL || !pl_list_empty(watches) || informer->telling > 0)
+        return;
+    pl_map_remove(&informer->key_watches, key);
+    pl_free(watches);
+}
+
+static void tell_key_watches(struct pl_informer *informer, struct pl_slice key)
+{
+    struct pl_list *watches = pl_map_get(&informer->key_watches, key);
+    if (watches == NULL)
+        return;
+    /* A callback may forget any of them, and come back here. */
+    struct pl_list due;
+    struct pl_link *link;
+    pl_list_init(&due);
+    pl_list_splice(&due, watches);
+    informer->telling++;
+    while ((link = pl_list_pop(&due)) != NULL) {
+        struct pl_key_watch *watch = PL_CONTAINER_OF(link, struct pl_key_watch, link);
+        pl_list_push(watches, &watch->link);
+        watch->changed(watch);
+    }
+    informer->telling--;
+    drop_if_empty(informer, key, watches);
+}
+
+static bool is_same_version(struct pl_doc *a, struct pl_doc *b)
+{
+    struct pl_scratch scratch[2];
+    struct pl_slice rv = pl_meta_rv(pl_doc_root(a), &scratch[0]);
+    if (rv.len == 0 || !pl_slice_eq(rv, pl_meta_rv(pl_doc_root(b), &scratch[1])))
+        return false;
+    return pl_slice_eq(pl_meta_uid(pl_doc_root(a), &scratch[0]),
+                       pl_meta_uid(pl_doc_root(b), &scratch[1]));
+}
+
+static void tell(struct pl_informer *informer, const struct pl_event *event)
+{
+    struct pl_buf key = PL_BUF_INIT;
+    if (pl_meta_key(pl_doc_root(event->object), &key, NULL) == 0) {
+        pl_backlog_push(informer->backlog, pl_buf_slice(&key), event);
+        tell_key_watches(informer, pl_buf_slice(&key));
+    }
+    pl_buf_deinit(&key);
+}
+
+void pl_informer_added(struct pl_informer *informer, struct pl_doc *object, bool initial)
+{
+    struct pl_event event = {.type = PL_EVENT_CREATE, .object = object, .initial = initial};
+    tell(informer, &event);
+}
+
+void pl_informer_updated(struct pl_informer *informer, struct pl_doc *old, struct pl_doc *object)
+{
+    struct pl_event event = {.type = PL_EVENT_UPDATE, .object = object, .old = old};
+    /* A relist that finds what is known wakes nobody. */
+    if (!is_same_version(old, object))
+        tell(informer, &event);
+}
+
+void pl_informer_deleted(struct pl_informer *informer, struct pl_doc *object, bool stale)
+{
+    struct pl_event event = {.type = PL_EVENT_DELETE, .object = object, .stale = stale};
+    if (object != NULL)
+        tell(informer, &event);
+}
+
+/* With a feed for each namespace: what all of them have reached. */
+void pl_informer_update_rv(struct pl_informer *informer)
+{
+    struct pl_slice least = {0};
+    for (size_t i = 0; i < informer->feed_count; i++) {
+        struct pl_slice rv = pl_feed_rv(informer->feeds[i]);
+        if (i == 0 || rv.len == 0 || pl_rv_is_at_most(rv, least))
+            least = rv;
+        if (rv.len == 0)
+            break;
+    }
+    pl_store_set_rv(informer->store, least);
+}
+
+/* ---- key watches ---- */
+
+void pl_informer_watch_key(struct pl_informer *informer, struct pl_key_watch *watch)
+{
+    struct pl_slice key = pl_slice_z(watch->key);
+    struct pl_list *watches = pl_map_get(&informer->key_watches, key);
+    if (watches == NULL) {
+        watches = PL_NEW(struct pl_list);
+        pl_list_init(watches);
+        pl_map_put(&informer->key_watches, key, watches);
+    }
+    watch->informer = informer;
+    pl_list_push(watches, &watch->link);
+}
+
+void pl_informer_unwatch_key(struct pl_key_watch *watch)
+{
+    struct pl_informer *informer = watch->informer;
+    if (informer == NULL)
+        return;
+    watch->informer = NULL;
+    pl_link_unlink(&watch->link);
+    struct pl_slice key = pl_slice_z(watch->key);
+    drop_if_empty(informer, key, pl_map_get(&informer->key_watches, key));
+}

@@ -1,0 +1,191 @@
+#include "control/manager.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/log.h"
+
+#include <string.h>
+
+#define CANCEL_BEFORE_END (5 * PL_SECOND)
+#define EXIT_MISTAKE      1
+#define EXIT_NOT_SYNCED   4
+
+struct pl_manager {
+    struct pl_manager_options o;
+    struct pl_timers *timers;
+    struct pl_controller **controllers; /* owned array of owned controllers */
+    size_t count;
+    size_t to_stop; /* controllers that have not stopped yet */
+    bool started, stopping, ended;
+    int exit_code;
+    struct pl_timer cancel, grace;
+};
+
+struct pl_manager *pl_manager_create(const struct pl_manager_options *options)
+{
+    struct pl_manager *manager = PL_NEW(struct pl_manager);
+    manager->o = *options;
+    manager->timers = pl_cluster_timers(options->cluster);
+    return manager;
+}
+
+void pl_manager_destroy(struct pl_manager *manager)
+{
+    if (manager == NULL)
+        return;
+    pl_timer_stop(manager->timers, &manager->cancel);
+    pl_timer_stop(manager->timers, &manager->grace);
+    pl_cluster_on_idle(manager->o.cluster, NULL, NULL);
+    for (size_t i = 0; i < manager->count; i++)
+        pl_controller_destroy(manager->controllers[i]);
+    pl_free(manager->controllers);
+    pl_free(manager);
+}
+
+size_t pl_manager_count(const struct pl_manager *manager)
+{
+    return manager->count;
+}
+
+struct pl_controller *pl_manager_at(const struct pl_manager *manager, size_t i)
+{
+    return manager->controllers[i];
+}
+
+struct pl_controller *pl_manager_find(struct pl_manager *manager, struct pl_slice name)
+{
+    for (size_t i = 0; i < manager->count; i++)
+        if (pl_slice_eqz(name, pl_controller_spec(manager->controllers[i])->name))
+            return manager->controllers[i];
+    return NULL;
+}
+
+/* ---- starting ---- */
+
+/* No controller could start within its cache_sync_timeout: exit code 4. */
+static void on_controller_change(void *arg, struct pl_controller *controller)
+{
+    struct pl_manager *manager = arg;
+    PL_UNUSED(controller);
+    for (size_t i = 0; i < manager->count; i++)
+        if (!pl_controller_sync_timed_out(manager->controllers[i]))
+            return;
+    if (manager->stopping)
+        return;
+    pl_log(PL_LOG_ERROR, "no controller could start within its cache_sync_timeout");
+    manager->exit_code = EXIT_NOT_SYNCED;
+    pl_manager_stop(manager);
+}
+
+void pl_manager_add(struct pl_manager *manager, struct pl_controller *controller)
+{
+    PL_REQUIRE(!manager->stopping);
+    manager->controllers =
+        pl_reallocarray(manager->controllers, manager->count + 1, sizeof(struct pl_controller *));
+    manager->controllers[manager->count++] = controller;
+    pl_controller_on_change(controller, on_controller_change, manager);
+    if (manager->started)
+        pl_controller_start(controller);
+}
+
+void pl_manager_start(struct pl_manager *manager)
+{
+    PL_REQUIRE(!manager->started);
+    manager->started = true;
+    for (size_t i = 0; i < manager->count; i++)
+        pl_controller_start(manager->controllers[i]);
+}
+
+/* ---- stopping: controllers drain, informers end, then we are done ---- */
+
+static void end(struct pl_manager *manager)
+{
+    if (manager->ended)
+        return;
+    manager->ended = true;
+    pl_timer_stop(manager->timers, &manager->cancel);
+    pl_timer_stop(manager->timers, &manager->grace);
+    manager->o.stopped(manager->o.arg, manager->exit_code);
+}
+
+static void on_idle(void *arg)
+{
+    end(arg);
+}
+
+static void on_controller_stopped(void *arg)
+{
+    struct pl_manager *manager = arg;
+    if (--manager->to_stop > 0 || manager->ended)
+        return;
+    for (size_t i = 0; i < manager->count; i++)
+        pl_controller_release_sources(manager->controllers[i]);
+    pl_cluster_on_idle(manager->o.cluster, on_idle, manager);
+}
+
+static void on_cancel(struct pl_timer *timer)
+{
+    struct pl_manager *manager = PL_CONTAINER_OF(timer, struct pl_manager, cancel);
+    for (size_t i = 0; i < manager->count; i++)
+        pl_controller_cancel_runs(manager->controllers[i]);
+}
+
+static void on_grace_over(struct pl_timer *timer)
+{
+    struct pl_manager *manager = PL_CONTAINER_OF(timer, struct pl_manager, grace);
+    size_t running = 0;
+    for (size_t i = 0; i < manager->count; i++)
+        running += pl_controller_in_flight(manager->controllers[i]);
+    pl_gate_close(pl_cluster_gate(manager->o.cluster), "stopping",
+                  "the host is stopping and its grace period is over");
+    pl_log(PL_LOG_ERROR, "the grace period ran out", pl_int("running", (int64_t)running));
+    manager->exit_code = manager->exit_code != 0 ? manager->exit_code : EXIT_MISTAKE;
+    end(manager);
+}
+
+void pl_manager_stop(struct pl_manager *manager)
+{
+    if (manager->stopping)
+        return;
+    manager->stopping = true;
+    int64_t grace = manager->o.grace_ns;
+    pl_timer_start(manager->timers, &manager->cancel,
+                   grace > CANCEL_BEFORE_END ? grace - CANCEL_BEFORE_END : 0, on_cancel);
+    pl_timer_start(manager->timers, &manager->grace, grace, on_grace_over);
+    manager->to_stop = manager->count + 1;
+    for (size_t i = 0; i < manager->count; i++)
+        pl_controller_stop(manager->controllers[i], on_controller_stopped, manager);
+    on_controller_stopped(manager);
+}
+
+/* ---- what is going on ---- */
+
+static const char *informer_state(const struct pl_informer *informer)
+{
+    if (pl_informer_trouble(informer) != NULL)
+        return pl_informer_has_synced(informer) ? "synced, in trouble" : "in trouble";
+    return pl_informer_has_synced(informer) ? "synced" : "syncing";
+}
+
+void pl_manager_dump(struct pl_manager *manager, struct pl_buf *out)
+{
+    struct pl_cluster *cluster = manager->o.cluster;
+    for (size_t i = 0; i < manager->count; i++)
+        pl_controller_describe(manager->controllers[i], out);
+    for (size_t i = 0; i < pl_cluster_informer_count(cluster); i++) {
+        struct pl_informer *informer = pl_cluster_informer_at(cluster, i);
+        const struct pl_err *trouble = pl_informer_trouble(informer);
+        pl_buf_add_f(out, "source %s: %s, %zu objects%s%s\n", pl_informer_owner(informer),
+                     informer_state(informer), pl_store_count(pl_informer_store(informer)),
+                     trouble != NULL ? ": " : "", trouble != NULL ? trouble->message : "");
+    }
+    struct pl_waits *waits = pl_cluster_waits(cluster);
+    if (waits == NULL)
+        return;
+    for (const struct pl_wait *wait = pl_waits_next(waits, NULL); wait != NULL;
+         wait = pl_waits_next(waits, wait)) {
+        pl_buf_add_z(out, "wait ");
+        pl_wait_describe(wait, out);
+        pl_buf_add_char(out, '\n');
+    }
+}

@@ -1,0 +1,76 @@
+/* Keeps a sink equal to what the server has of one kind (in one namespace or in all):
+ * LIST, then WATCH from where the list ended, for ever (semantics 50-74, 83-85). Knows
+ * no store and no queue. I/O thread.
+ *
+ * What it decides itself:
+ * - An answer without an HTTP status when a watch is opened (refused, reset, timed out)
+ *   says nothing about our resourceVersion, so the watch is opened again after a pause; rule 64 is
+ *   kept for answers. The same holds for a watch that ends within a second without progress
+ *   (68).
+ * - A page limit beside a resourceVersion other than "0" goes with
+ *   resourceVersionMatch=NotOlderThan, as the server would read it as an exact version else.
+ * - resourceVersions that go back (a restored etcd) lead to a list without a version. */
+#pragma once
+
+#include "base/metrics.h"
+#include "control/trouble.h"
+#include "kube/client.h"
+
+struct pl_reflector;
+
+/* Documents are borrowed for the call. */
+struct pl_reflector_sink {
+    /* Everything there is, as of rv. `anew`: the server was asked without a version, because
+     * ours was of no use; its answer counts even where it is older. A failure leads to
+     * another list. The items may be taken out of the array. */
+    int (*replace)(void *arg, struct pl_docs *items, struct pl_slice rv, bool anew,
+                   struct pl_err *err);
+    /* A failure is logged; the next event comes nevertheless (69). */
+    int (*add)(void *arg, struct pl_doc *object, struct pl_err *err);
+    int (*update)(void *arg, struct pl_doc *object, struct pl_err *err);
+    int (*remove)(void *arg, struct pl_doc *object, struct pl_err *err);
+    /* Nothing else happened up to rv. */
+    void (*bookmark)(void *arg, struct pl_slice rv);
+};
+
+struct pl_reflector_options {
+    struct pl_client *client; /* borrowed for life, as is what follows */
+    struct pl_timers *timers;
+    struct pl_rand *rand;
+    struct pl_waits *waits;             /* NULL: none */
+    const struct pl_resource *resource; /* until `ended` */
+    const char *owner;                  /* for logs and waits: the kind, with the namespace */
+    const char *ns, *labels, *fields;   /* NULL: none */
+    bool metadata_only, keep_managed_fields;
+    const struct pl_reflector_sink *sink;
+    /* The trouble or the state is another one. May be NULL. */
+    void (*changed)(void *arg);
+    /* The server does not know the resource (404): it keeps asking, until it is stopped. */
+    void (*gone)(void *arg);
+    void *arg;
+    struct pl_series *lists, *watches; /* requests made; NULL: not counted */
+};
+
+enum pl_reflector_state {
+    PL_REFLECTOR_IDLE,
+    PL_REFLECTOR_LISTING,
+    PL_REFLECTOR_OPENING, /* a watch was asked for */
+    PL_REFLECTOR_WATCHING,
+    PL_REFLECTOR_PAUSING, /* until the next try */
+    PL_REFLECTOR_STOPPED,
+};
+
+struct pl_reflector *pl_reflector_create(const struct pl_reflector_options *options);
+void pl_reflector_start(struct pl_reflector *reflector);
+/* Cancels what is under way. From now on nothing is called but `ended`: later, once, when the
+ * reflector is no more. At any moment, also from its own callbacks. */
+void pl_reflector_stop(struct pl_reflector *reflector, void (*ended)(void *arg), void *arg);
+/* Tries now what it would try after the pause. Harmless at other times. */
+void pl_reflector_hurry(struct pl_reflector *reflector);
+
+enum pl_reflector_state pl_reflector_state(const struct pl_reflector *reflector);
+const char *pl_reflector_state_name(enum pl_reflector_state state);
+/* NULL when nothing is wrong. */
+const struct pl_trouble *pl_reflector_trouble(const struct pl_reflector *reflector);
+/* The version the next watch would begin at; empty before the first list. */
+struct pl_slice pl_reflector_rv(const struct pl_reflector *reflector);

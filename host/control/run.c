@@ -1,0 +1,337 @@
+/* Runs: from the queue to the reconciler and back, and what each result leads to. */
+#include "control/controller_impl.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "value/meta.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PAUSED_ANNOTATION "perilune.dev/paused"
+#define SAY_AGAIN         (60 * PL_SECOND)
+
+struct run {
+    struct pl_run run;
+    struct pl_link link; /* in the controller's runs */
+    struct pl_cause_list causes;
+    struct pl_timer timeout;
+    char *key; /* owned; run.key, run.ns and run.name point into it */
+    int priority;
+    int64_t started_ns;
+    bool canceled, timed_out;
+};
+
+/* ---- paused objects ---- */
+
+bool pl_controller_is_paused(struct pl_node object)
+{
+    struct pl_node value = pl_node_getz(pl_meta_annotations(object), PAUSED_ANNOTATION);
+    return pl_node_str_eq(value, pl_slice_z("true")) && !pl_meta_is_deleting(object);
+}
+
+struct pl_doc *pl_controller_for_object(struct pl_controller *c, struct pl_slice key)
+{
+    for (size_t i = 0; i < c->spec.source_count; i++) {
+        struct pl_subscription *subscription = &c->subscriptions[i];
+        if (subscription->source->role == PL_SOURCE_FOR && subscription->informer != NULL)
+            return pl_store_get(pl_informer_store(subscription->informer), key);
+    }
+    return NULL;
+}
+
+static void free_parked(struct pl_parked *parked)
+{
+    pl_wait_end(&parked->wait);
+    pl_free(parked->key);
+    pl_free(parked);
+}
+
+static void park(struct pl_controller *c, struct pl_slice key, int priority)
+{
+    struct pl_parked *parked = pl_map_get(&c->parked, key);
+    if (parked == NULL) {
+        parked = PL_NEW(struct pl_parked);
+        parked->key = pl_format("%s %.*s", c->spec.name, PL_FMT(key));
+        parked->priority = priority;
+        pl_map_put(&c->parked, key, parked);
+        if (pl_cluster_waits(c->o.cluster) != NULL)
+            pl_wait_begin_open(pl_cluster_waits(c->o.cluster), &parked->wait, "paused", parked->key,
+                               "until it is resumed or deleted");
+        pl_log(PL_LOG_INFO, "paused: not reconciled", pl_str("controller", c->spec.name),
+               pl_strn("key", key));
+    }
+    if (parked->priority < priority)
+        parked->priority = priority;
+}
+
+void pl_controller_unpark(struct pl_controller *c, struct pl_slice key)
+{
+    struct pl_parked *parked = pl_map_remove(&c->parked, key);
+    if (parked == NULL)
+        return;
+    struct pl_add how = {.priority = parked->priority};
+    free_parked(parked);
+    pl_workqueue_add(c->queue, key, &how, pl_controller_now(c));
+    pl_controller_drive(c);
+}
+
+static bool park_if_paused(struct pl_controller *c, const struct pl_item *item)
+{
+    struct pl_doc *object = pl_controller_for_object(c, item->key);
+    bool paused = object != NULL && pl_controller_is_paused(pl_doc_root(object));
+    pl_doc_unref(object);
+    if (!paused)
+        return false;
+    park(c, item->key, item->priority);
+    pl_workqueue_done(c->queue, item->key, pl_controller_now(c));
+    return true;
+}
+
+/* ---- failures of a key ---- */
+
+static struct pl_failing *failing_of(struct pl_controller *c, struct pl_slice key)
+{
+    struct pl_failing *failing = pl_map_get(&c->failing, key);
+    if (failing == NULL) {
+        failing = PL_NEW(struct pl_failing);
+        pl_map_put(&c->failing, key, failing);
+    }
+    return failing;
+}
+
+static void forget_failures(struct pl_controller *c, struct pl_slice key)
+{
+    struct pl_failing *failing = pl_map_remove(&c->failing, key);
+    if (failing == NULL)
+        return;
+    pl_free(failing->message);
+    pl_free(failing);
+}
+
+void pl_controller_free_keys(struct pl_controller *c)
+{
+    size_t at = 0;
+    struct pl_slice key;
+    void *value;
+    while (pl_map_next(&c->failing, &at, &key, &value)) {
+        pl_free(((struct pl_failing *)value)->message);
+        pl_free(value);
+    }
+    pl_map_deinit(&c->failing);
+    at = 0;
+    while (pl_map_next(&c->parked, &at, &key, &value))
+        free_parked(value);
+    pl_map_deinit(&c->parked);
+}
+
+/* The same error of one key: in full once a minute, counted between. */
+static void log_failure(struct pl_controller *c, const struct run *run,
+                        const struct pl_outcome_of_run *outcome, const char *what)
+{
+    struct pl_failing *failing = failing_of(c, run->run.key);
+    const char *message = outcome->message != NULL ? outcome->message : "no message";
+    int64_t now = pl_controller_now(c);
+    if (failing->message != NULL && strcmp(failing->message, message) == 0 &&
+        now - failing->logged_ns < SAY_AGAIN) {
+        failing->repeated++;
+        return;
+    }
+    struct pl_field fields[] = {
+        pl_str("controller", c->spec.name),
+        pl_strn("key", run->run.key),
+        pl_str("reconcile_id", run->run.id),
+        pl_int("attempt", run->run.attempt),
+        pl_str("error", message),
+        pl_int("repeated", failing->repeated),
+        pl_str("traceback", outcome->traceback),
+    };
+    pl_log_fields(PL_LOG_ERROR, what, fields, PL_ARRAY_LEN(fields) - (outcome->traceback == NULL));
+    pl_free(failing->message);
+    failing->message = pl_strdup(message);
+    failing->logged_ns = now;
+    failing->repeated = 0;
+}
+
+/* ---- what a result leads to (127-129, lua-api.md 2) ---- */
+
+static void again(struct pl_controller *c, const struct run *run, enum pl_cause_type cause,
+                  int64_t after_ns, bool rate_limited)
+{
+    struct pl_add how = {
+        .priority = run->priority, .after_ns = after_ns, .rate_limited = rate_limited};
+    if (c->stopping)
+        return;
+    pl_causes_add(&c->causes, run->run.key, cause);
+    pl_workqueue_add(c->queue, run->run.key, &how, pl_controller_now(c));
+}
+
+static void forget(struct pl_controller *c, const struct run *run)
+{
+    pl_workqueue_forget(c->queue, run->run.key);
+    forget_failures(c, run->run.key);
+}
+
+static void failed(struct pl_controller *c, const struct run *run,
+                   const struct pl_outcome_of_run *outcome)
+{
+    log_failure(c, run, outcome, "reconcile failed");
+    struct pl_failing *failing = failing_of(c, run->run.key);
+    failing->failures++;
+    if (c->spec.max_retries < 0 || failing->failures <= c->spec.max_retries) {
+        again(c, run, PL_CAUSE_RETRY, 0, true);
+        return;
+    }
+    pl_log(PL_LOG_ERROR, "gave up after max_retries: the next event starts anew",
+           pl_str("controller", c->spec.name), pl_strn("key", run->run.key),
+           pl_int("failures", failing->failures));
+    forget(c, run);
+}
+
+static void apply_outcome(struct pl_controller *c, const struct run *run,
+                          const struct pl_outcome_of_run *outcome)
+{
+    switch (outcome->outcome) {
+    case PL_OUTCOME_DONE:
+        forget(c, run);
+        break;
+    case PL_OUTCOME_REQUEUE_AFTER:
+        if (outcome->after_ns > 0) {
+            forget(c, run);
+            again(c, run, PL_CAUSE_REQUEUE, outcome->after_ns, false);
+            break;
+        }
+        again(c, run, PL_CAUSE_REQUEUE, 0, true);
+        break;
+    case PL_OUTCOME_REQUEUE:
+        again(c, run, PL_CAUSE_REQUEUE, 0, true);
+        break;
+    case PL_OUTCOME_ERROR:
+    case PL_OUTCOME_TIMEOUT:
+        failed(c, run, outcome);
+        break;
+    case PL_OUTCOME_TERMINAL:
+        log_failure(c, run, outcome, "reconcile failed for good: the next event starts anew");
+        break;
+    case PL_OUTCOME_CONFLICT:
+        pl_log(PL_LOG_INFO, "conflict: trying again", pl_str("controller", c->spec.name),
+               pl_strn("key", run->run.key), pl_str("error", outcome->message));
+        again(c, run, PL_CAUSE_RETRY, 0, true);
+        break;
+    case PL_OUTCOME_CANCELED:
+        /* Only for a while, when the lead was lost: the key is done by whoever runs next. */
+        again(c, run, PL_CAUSE_RETRY, 0, false);
+        break;
+    }
+}
+
+void pl_run_finish(struct pl_run *finished, const struct pl_outcome_of_run *outcome)
+{
+    struct run *run = PL_CONTAINER_OF(finished, struct run, run);
+    struct pl_controller *c = run->run.controller;
+    struct pl_outcome_of_run result = *outcome;
+    /* An error after the deadline is the deadline's doing (131). */
+    if (run->timed_out && result.outcome == PL_OUTCOME_ERROR)
+        result.outcome = PL_OUTCOME_TIMEOUT;
+    pl_timer_stop(c->timers, &run->timeout);
+    pl_link_unlink(&run->link);
+    c->in_flight--;
+    pl_controller_metrics_run(c, result.outcome, result.outcome == PL_OUTCOME_TIMEOUT,
+                              pl_controller_now(c) - run->started_ns);
+    apply_outcome(c, run, &result);
+    pl_workqueue_done(c->queue, run->run.key, pl_controller_now(c));
+    pl_cause_list_deinit(&run->causes);
+    pl_free(run->key);
+    pl_free(run);
+    pl_controller_drive(c);
+}
+
+/* ---- starting runs ---- */
+
+static void cancel(struct pl_controller *c, struct run *run, const struct pl_err *why)
+{
+    if (run->canceled)
+        return;
+    run->canceled = true;
+    c->o.ops->cancel(c->o.self, &run->run, why);
+}
+
+static void on_timeout(struct pl_timer *timer)
+{
+    struct run *run = PL_CONTAINER_OF(timer, struct run, timeout);
+    struct pl_controller *c = run->run.controller;
+    struct pl_err why = {0};
+    pl_err_set(&why, PL_ETIMEOUT, "reconcile_timeout of %g s has passed",
+               (double)c->spec.reconcile_timeout_ns / (double)PL_SECOND);
+    run->timed_out = !run->canceled;
+    cancel(c, run, &why);
+}
+
+void pl_controller_cancel_all(struct pl_controller *c, const struct pl_err *why)
+{
+    PL_LIST_FOR (link, &c->runs)
+        cancel(c, PL_CONTAINER_OF(link, struct run, link), why);
+}
+
+static void start_run(struct pl_controller *c, const struct pl_item *item)
+{
+    struct run *run = PL_NEW(struct run);
+    run->key = pl_memdup0(item->key.ptr, item->key.len);
+    run->priority = item->priority;
+    run->started_ns = pl_controller_now(c);
+    run->run.controller = c;
+    run->run.key = pl_slice(run->key, item->key.len);
+    pl_key_split(run->run.key, &run->run.ns, &run->run.name);
+    snprintf(run->run.id, sizeof run->run.id, "%016llx",
+             (unsigned long long)pl_rand_u64(pl_cluster_rand(c->o.cluster)));
+    const struct pl_failing *failing = pl_map_get(&c->failing, run->run.key);
+    run->run.attempt = failing != NULL ? failing->failures : 0;
+    pl_causes_take(&c->causes, run->run.key, &run->causes);
+    run->run.causes = run->causes.items;
+    run->run.cause_count = run->causes.count;
+    run->run.causes_dropped = run->causes.dropped;
+    if (c->spec.reconcile_timeout_ns > 0) {
+        run->run.deadline_ns = run->started_ns + c->spec.reconcile_timeout_ns;
+        pl_timer_start(c->timers, &run->timeout, c->spec.reconcile_timeout_ns, on_timeout);
+    }
+    pl_list_push(&c->runs, &run->link);
+    c->in_flight++;
+    c->o.ops->start(c->o.self, &run->run);
+}
+
+static void on_due(struct pl_timer *timer)
+{
+    pl_controller_drive(PL_CONTAINER_OF(timer, struct pl_controller, due));
+}
+
+/* One timer for whatever is due next, however many keys wait (F48). */
+static void arm_due(struct pl_controller *c)
+{
+    int64_t due_ns;
+    if (!c->running || !pl_workqueue_next_due(c->queue, &due_ns))
+        pl_timer_stop(c->timers, &c->due);
+    else if (!pl_timer_is_active(&c->due) || c->due.due_ns != due_ns)
+        pl_timer_start(c->timers, &c->due, due_ns - pl_controller_now(c), on_due);
+}
+
+static void drive(struct pl_task *task)
+{
+    struct pl_controller *c = PL_CONTAINER_OF(task, struct pl_controller, drive);
+    c->drive_deferred = false;
+    struct pl_item item;
+    while (c->running && !c->stopping && c->in_flight < (size_t)c->spec.max_concurrent &&
+           pl_workqueue_take(c->queue, &item, pl_controller_now(c)) == 0)
+        if (!park_if_paused(c, &item))
+            start_run(c, &item);
+    arm_due(c);
+    pl_controller_check(c);
+}
+
+void pl_controller_drive(struct pl_controller *c)
+{
+    if (c->drive_deferred)
+        return;
+    c->drive_deferred = true;
+    pl_cluster_defer(c->o.cluster, &c->drive, drive);
+}

@@ -1,0 +1,358 @@
+/* From a source's events to keys in the queue: predicates, handlers, and what the implementer
+ * has to be asked for. */
+#include "control/controller_impl.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "control/predicate.h"
+#include "value/meta.h"
+
+#include <string.h>
+
+#define MAP_RETRY_BASE  PL_SECOND
+#define MAP_RETRY_CAP   (300 * PL_SECOND)
+#define MAP_RETRIES_MAX 100000
+#define SAY_AGAIN       (60 * PL_SECOND)
+
+/* A question about one event; asked again when the map function failed. */
+struct ask {
+    struct pl_asked asked;
+    struct pl_subscription *subscription; /* back-pointer */
+    bool initial;                         /* counted in the subscription's initial */
+    int failures;
+    struct pl_heap_node node; /* in the controller's retries */
+    int64_t due_ns;
+    char *retry_key; /* owned; in retry_keys; NULL: not waiting */
+};
+
+static struct ask *ask_of_node(const struct pl_heap_node *node)
+{
+    return PL_CONTAINER_OF(node, struct ask, node);
+}
+
+/* ---- keys ---- */
+
+static void enqueue(struct pl_subscription *subscription, const struct pl_event *event,
+                    const struct pl_requests *requests)
+{
+    struct pl_controller *c = subscription->controller;
+    struct pl_add how = {.priority = pl_event_priority(event)};
+    for (size_t i = 0; i < requests->count; i++) {
+        struct pl_slice key = pl_requests_key(requests, i);
+        pl_causes_add_event(&c->causes, key, event, subscription->kind);
+        pl_workqueue_add(c->queue, key, &how, pl_controller_now(c));
+    }
+    if (requests->count > 0)
+        pl_controller_drive(c);
+}
+
+/* A paused For object was resumed, is being deleted, or is gone: no predicate may hide that. */
+static void check_parked(struct pl_subscription *subscription, const struct pl_event *event)
+{
+    struct pl_controller *c = subscription->controller;
+    if (subscription->source->role != PL_SOURCE_FOR || c->parked.count == 0)
+        return;
+    struct pl_buf key = PL_BUF_INIT;
+    pl_meta_key(pl_doc_root(event->object), &key, NULL);
+    bool paused =
+        event->type != PL_EVENT_DELETE && pl_controller_is_paused(pl_doc_root(event->object));
+    if (!paused && pl_map_has(&c->parked, pl_buf_slice(&key))) {
+        pl_causes_add_event(&c->causes, pl_buf_slice(&key), event, subscription->kind);
+        pl_controller_unpark(c, pl_buf_slice(&key));
+    }
+    pl_buf_deinit(&key);
+}
+
+/* ---- questions ---- */
+
+static void free_ask(struct ask *ask)
+{
+    PL_REQUIRE(ask->retry_key == NULL);
+    pl_asked_deinit(&ask->asked);
+    pl_free(ask);
+}
+
+static void flush_sources(struct pl_controller *c)
+{
+    for (size_t i = 0; i < c->spec.source_count; i++)
+        if (c->subscriptions[i].informer != NULL)
+            pl_informer_flush(c->subscriptions[i].informer);
+}
+
+static void log_map_failure(struct pl_subscription *subscription, const struct pl_asked *asked)
+{
+    struct pl_failing *failing = &subscription->failing;
+    int64_t now = pl_controller_now(subscription->controller);
+    failing->failures++;
+    if (failing->message != NULL && strcmp(failing->message, asked->map_failure) == 0 &&
+        now - failing->logged_ns < SAY_AGAIN) {
+        failing->repeated++;
+        return;
+    }
+    pl_log(PL_LOG_ERROR, "map function failed: the object is mapped again later",
+           pl_str("controller", subscription->controller->spec.name),
+           pl_str("kind", subscription->kind), pl_str("error", asked->map_failure),
+           pl_str("traceback", asked->traceback), pl_int("repeated", failing->repeated));
+    pl_free(failing->message);
+    failing->message = pl_strdup(asked->map_failure);
+    failing->logged_ns = now;
+    failing->repeated = 0;
+}
+
+static void send(struct ask *ask)
+{
+    struct pl_controller *c = ask->subscription->controller;
+    c->asked++;
+    c->o.ops->ask(c->o.self, &ask->asked.q);
+}
+
+static void arm_retry(struct pl_controller *c);
+
+static void stop_waiting(struct pl_controller *c, struct ask *ask)
+{
+    pl_heap_remove(&c->retries, &ask->node);
+    pl_map_remove(&c->retry_keys, pl_slice_z(ask->retry_key));
+    pl_free(ask->retry_key);
+    ask->retry_key = NULL;
+}
+
+static void on_retry(struct pl_timer *timer)
+{
+    struct pl_controller *c = PL_CONTAINER_OF(timer, struct pl_controller, retry);
+    struct pl_heap_node *node;
+    while ((node = pl_heap_peek(&c->retries)) != NULL &&
+           ask_of_node(node)->due_ns <= pl_controller_now(c) && c->asked < PL_QUESTIONS_MAX) {
+        struct ask *ask = ask_of_node(node);
+        stop_waiting(c, ask);
+        pl_asked_reset(&ask->asked);
+        send(ask);
+    }
+    arm_retry(c);
+}
+
+static void arm_retry(struct pl_controller *c)
+{
+    struct pl_heap_node *node = pl_heap_peek(&c->retries);
+    if (node == NULL || c->stopping) {
+        pl_timer_stop(c->timers, &c->retry);
+        return;
+    }
+    int64_t delay = ask_of_node(node)->due_ns - pl_controller_now(c);
+    pl_timer_start(c->timers, &c->retry, delay > 0 ? delay : 100 * PL_MS, on_retry);
+}
+
+/* What waits for its next try also stands for what happens to the object meanwhile. */
+static void fold(struct ask *waiting, const struct ask *newer)
+{
+    struct pl_event *event = &waiting->asked.q.event;
+    const struct pl_event *later = &newer->asked.q.event;
+    if (event->old == NULL && event->type != PL_EVENT_CREATE)
+        event->old = pl_doc_ref(event->object);
+    pl_doc_ref(later->object);
+    pl_doc_unref(event->object);
+    event->object = later->object;
+    event->type =
+        later->type == PL_EVENT_CREATE && event->old != NULL ? PL_EVENT_UPDATE : later->type;
+}
+
+static void retry_later(struct pl_controller *c, struct ask *ask)
+{
+    struct pl_buf key = PL_BUF_INIT;
+    pl_buf_add_f(&key, "%zu ", (size_t)(ask->subscription - c->subscriptions));
+    pl_meta_key(pl_doc_root(ask->asked.q.event.object), &key, NULL);
+    struct ask *waiting = pl_map_get(&c->retry_keys, pl_buf_slice(&key));
+    if (waiting != NULL || c->retry_keys.count >= MAP_RETRIES_MAX) {
+        if (waiting != NULL)
+            fold(waiting, ask);
+        free_ask(ask);
+        pl_buf_deinit(&key);
+        return;
+    }
+    int shift = ask->failures < 16 ? ask->failures : 16;
+    int64_t delay = MAP_RETRY_BASE << shift;
+    ask->failures++;
+    ask->due_ns = pl_controller_now(c) + (delay < MAP_RETRY_CAP ? delay : MAP_RETRY_CAP);
+    ask->retry_key = pl_buf_take(&key);
+    pl_map_put(&c->retry_keys, pl_slice_z(ask->retry_key), ask);
+    pl_heap_push(&c->retries, &ask->node);
+    arm_retry(c);
+}
+
+static void use_answer(struct pl_subscription *subscription, struct pl_asked *asked)
+{
+    const struct pl_event *event = &asked->q.event;
+    if (pl_predicate_test(subscription->source->predicate, event, pl_asked_verdict, asked) ==
+        PL_VERDICT_DROP)
+        return;
+    if (!asked->q.ask_map)
+        pl_handler_requests(&subscription->handler, event, &asked->requests);
+    enqueue(subscription, event, &asked->requests);
+}
+
+static void on_answer(struct pl_asked *asked)
+{
+    struct ask *ask = PL_CONTAINER_OF(asked, struct ask, asked);
+    struct pl_subscription *subscription = ask->subscription;
+    struct pl_controller *c = subscription->controller;
+    bool was_full = c->asked >= PL_QUESTIONS_MAX;
+    c->asked--;
+    if (ask->initial)
+        subscription->initial--;
+    ask->initial = false;
+    if (c->stopping) {
+        free_ask(ask);
+        pl_controller_drive(c);
+        return;
+    }
+    if (asked->map_failure != NULL) {
+        log_map_failure(subscription, asked);
+        retry_later(c, ask);
+    } else {
+        use_answer(subscription, asked);
+        free_ask(ask);
+    }
+    if (was_full)
+        flush_sources(c);
+    pl_controller_drive(c);
+}
+
+static void ask_about(struct pl_subscription *subscription, const struct pl_event *event,
+                      bool predicates)
+{
+    struct ask *ask = PL_NEW(struct ask);
+    pl_asked_init(&ask->asked, event, on_answer);
+    ask->asked.q.source = subscription->source;
+    ask->asked.q.external = subscription->source->external;
+    ask->asked.q.kind = subscription->kind;
+    ask->asked.q.ask_predicates = predicates;
+    ask->asked.q.ask_map = subscription->source->map_by == PL_MAP_EXTERNAL;
+    ask->subscription = subscription;
+    ask->initial = event->initial;
+    subscription->initial += event->initial;
+    send(ask);
+}
+
+/* ---- events ---- */
+
+static struct pl_subscription *subscription_of(struct pl_follower *follower)
+{
+    return PL_CONTAINER_OF(follower, struct pl_subscription, follower);
+}
+
+static void on_event(struct pl_follower *follower, const struct pl_event *event)
+{
+    struct pl_subscription *subscription = subscription_of(follower);
+    struct pl_controller *c = subscription->controller;
+    if (c->stopping)
+        return;
+    check_parked(subscription, event);
+    enum pl_verdict verdict = pl_predicate_test(subscription->source->predicate, event, NULL, NULL);
+    if (verdict == PL_VERDICT_DROP)
+        return;
+    pl_requests_clear(&c->requests);
+    if (verdict == PL_VERDICT_ASK)
+        ask_about(subscription, event, true);
+    else if (pl_handler_requests(&subscription->handler, event, &c->requests))
+        enqueue(subscription, event, &c->requests);
+    else
+        ask_about(subscription, event, false);
+}
+
+static bool is_full(struct pl_follower *follower)
+{
+    return subscription_of(follower)->controller->asked >= PL_QUESTIONS_MAX;
+}
+
+/* ---- life ---- */
+
+static const struct pl_source_spec *for_source(const struct pl_controller *c, size_t *index)
+{
+    for (size_t i = 0; i < c->spec.source_count; i++)
+        if (c->spec.sources[i].role == PL_SOURCE_FOR) {
+            *index = i;
+            return &c->spec.sources[i];
+        }
+    return NULL;
+}
+
+void pl_subscription_init(struct pl_subscription *subscription, struct pl_controller *c,
+                          size_t source)
+{
+    subscription->controller = c;
+    subscription->source = &c->spec.sources[source];
+    pl_kind_text(&subscription->source->kind, subscription->kind);
+    subscription->handler.by = subscription->source->map_by;
+    subscription->handler.every_owner = subscription->source->match_every_owner;
+    subscription->follower.on_event = on_event;
+    subscription->follower.is_full = is_full;
+}
+
+static void on_synced(struct pl_sync_wait *wait)
+{
+    struct pl_subscription *subscription = PL_CONTAINER_OF(wait, struct pl_subscription, synced);
+    subscription->is_synced = true;
+    pl_controller_check(subscription->controller);
+}
+
+void pl_subscription_start(struct pl_subscription *subscription)
+{
+    subscription->informer =
+        pl_cluster_informer(subscription->controller->o.cluster, &subscription->source->kind,
+                            &subscription->source->options);
+    subscription->synced.synced = on_synced;
+    pl_informer_on_sync(subscription->informer, &subscription->synced);
+}
+
+void pl_subscriptions_listen(struct pl_controller *c)
+{
+    size_t of_for = 0;
+    const struct pl_source_spec *owner = for_source(c, &of_for);
+    for (size_t i = 0; i < c->spec.source_count; i++) {
+        struct pl_subscription *subscription = &c->subscriptions[i];
+        if (owner != NULL) {
+            subscription->handler.owner = owner->kind;
+            subscription->handler.owner_cluster_scoped =
+                !pl_informer_resource(c->subscriptions[of_for].informer)->namespaced;
+        }
+        if (subscription->source->role != PL_SOURCE_READS)
+            pl_informer_follow(subscription->informer, &subscription->follower);
+    }
+}
+
+void pl_subscription_stop(struct pl_subscription *subscription)
+{
+    pl_backlog_unfollow(&subscription->follower);
+    pl_informer_forget_sync(&subscription->synced);
+    pl_informer_unref(subscription->informer);
+    subscription->informer = NULL;
+    pl_free(subscription->failing.message);
+    subscription->failing.message = NULL;
+}
+
+bool pl_subscription_is_ready(const struct pl_subscription *subscription)
+{
+    return subscription->is_synced && subscription->follower.keys == NULL &&
+           subscription->initial == 0;
+}
+
+static bool is_sooner(const struct pl_heap_node *a, const struct pl_heap_node *b)
+{
+    return ask_of_node(a)->due_ns < ask_of_node(b)->due_ns;
+}
+
+void pl_subscriptions_init_retries(struct pl_controller *c)
+{
+    pl_heap_init(&c->retries, is_sooner);
+}
+
+void pl_subscriptions_drop(struct pl_controller *c)
+{
+    struct pl_heap_node *node;
+    pl_timer_stop(c->timers, &c->retry);
+    while ((node = pl_heap_peek(&c->retries)) != NULL) {
+        struct ask *ask = ask_of_node(node);
+        stop_waiting(c, ask);
+        free_ask(ask);
+    }
+}

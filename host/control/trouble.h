@@ -1,0 +1,26 @@
+/* What is wrong with something that keeps trying, and when that is worth a log line:
+ * when it begins, when it becomes another one, at most once a minute while only its
+ * words change, and when it is over. I/O thread. */
+#pragma once
+
+#include "base/err.h"
+#include "base/log.h"
+
+struct pl_trouble {
+    struct pl_err err; /* the last failure; code 0: nothing is wrong */
+    int64_t since_ns;  /* of the first failure in a row */
+    int64_t logged_ns;
+    unsigned failures;
+};
+
+/* One more failure. True when a line was logged: `message` and the fields (at most 4). */
+bool pl_trouble_note(struct pl_trouble *trouble, const struct pl_err *err, int64_t now_ns,
+                     const char *message, const struct pl_field *fields, size_t count);
+/* It works again: one line that says how often and how long it did not. */
+void pl_trouble_end(struct pl_trouble *trouble, int64_t now_ns, const char *message,
+                    const struct pl_field *fields, size_t count);
+
+static inline bool pl_trouble_is_on(const struct pl_trouble *trouble)
+{
+    return trouble->err.code != 0;
+}
