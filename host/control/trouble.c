@@ -1,35 +1,53 @@
 #include "control/trouble.h"
 
 #include "base/check.h"
+#include "base/hash.h"
 
 #include <string.h>
 
 #define FIELDS_MAX 4
 #define SAY_AGAIN  (60 * PL_SECOND)
 
-static bool is_another(const struct pl_err *a, const struct pl_err *b)
+static uint64_t kind_of(const struct pl_err *err)
 {
-    return a->code != b->code || a->status != b->status || strcmp(a->reason, b->reason) != 0;
+    uint64_t kind = pl_hash(err->reason, strlen(err->reason), 0);
+    return kind ^ ((uint64_t)(uint32_t)err->code << 32) ^ (uint64_t)err->status;
+}
+
+/* Messages carry ports and durations that differ each time, so that other words alone must
+ * not make a line a retry. */
+static bool is_worth_saying(struct pl_trouble *trouble, const struct pl_err *err, int64_t now_ns)
+{
+    uint64_t kind = kind_of(err), words = pl_hash(err->message, strlen(err->message), 0);
+    unsigned place = trouble->next_said % PL_TROUBLE_KINDS;
+    bool said = false;
+    for (unsigned i = 0; i < PL_TROUBLE_KINDS && i < trouble->next_said; i++) {
+        if (trouble->said[i].kind != kind)
+            continue;
+        if (trouble->said[i].words == words || now_ns - trouble->said[i].at_ns < SAY_AGAIN)
+            return false;
+        said = true;
+        place = i;
+    }
+    trouble->next_said += !said;
+    trouble->said[place].kind = kind;
+    trouble->said[place].words = words;
+    trouble->said[place].at_ns = now_ns;
+    return true;
 }
 
 bool pl_trouble_note(struct pl_trouble *trouble, const struct pl_err *err, int64_t now_ns,
                      const char *message, const struct pl_field *fields, size_t count)
 {
     bool first = !pl_trouble_is_on(trouble);
-    /* Messages carry ports and durations that differ each time, so that other words alone
-     * must not make a line a retry. */
-    bool say = first || is_another(&trouble->err, err) ||
-               (strcmp(trouble->err.message, err->message) != 0 &&
-                now_ns - trouble->logged_ns >= SAY_AGAIN);
     if (first) {
         trouble->since_ns = now_ns;
         trouble->failures = 0;
     }
     trouble->err = *err;
     trouble->failures++;
-    if (!say)
+    if (!is_worth_saying(trouble, err, now_ns))
         return false;
-    trouble->logged_ns = now_ns;
     PL_REQUIRE(count <= FIELDS_MAX);
     struct pl_field all[FIELDS_MAX + 1];
     for (size_t i = 0; i < count; i++)

@@ -1,16 +1,23 @@
 /* What is wrong with something that keeps trying, and when that is worth a log line:
- * when it begins, when it becomes another one, at most once a minute while only its
- * words change, and when it is over. I/O thread. */
+ * when it begins, when it becomes another one (each at most once a minute, for those that
+ * alternate), and when it is over. I/O thread. */
 #pragma once
 
 #include "base/err.h"
 #include "base/log.h"
 
+#define PL_TROUBLE_KINDS 4
+
 struct pl_trouble {
     struct pl_err err; /* the last failure; code 0: nothing is wrong */
     int64_t since_ns;  /* of the first failure in a row */
-    int64_t logged_ns;
     unsigned failures;
+    struct {
+        uint64_t kind;
+        uint64_t words;
+        int64_t at_ns;
+    } said[PL_TROUBLE_KINDS]; /* private: what was logged last */
+    unsigned next_said;
 };
 
 /* One more failure. True when a line was logged: `message` and the fields (at most 4). */

@@ -1,0 +1,571 @@
+#include "control/reflector.h"
+
+#include "bed.h"
+
+#include "value/write.h"
+
+/* A sink that writes everything down: "replace 10 a@1 b@2;add c@3;bookmark 9". */
+struct diary {
+    struct bed bed;
+    struct pl_buf text;
+    struct pl_reflector *reflector;
+    struct pl_resource resource;
+    int gone, ended;
+    bool refuse; /* the next replace fails */
+    bool stop_in_event;
+};
+
+static void on_ended(void *arg)
+{
+    ((struct diary *)arg)->ended++;
+}
+
+static void add_object(struct diary *diary, struct pl_doc *doc)
+{
+    struct pl_scratch scratch;
+    struct pl_node root = pl_doc_root(doc);
+    pl_buf_add_f(&diary->text, " %.*s", PL_FMT(pl_meta_name(root, &scratch)));
+    pl_buf_add_f(&diary->text, "@%.*s", PL_FMT(pl_meta_rv(root, &scratch)));
+}
+
+static int on_replace(void *arg, struct pl_docs *items, struct pl_slice rv, bool anew,
+                      struct pl_err *err)
+{
+    struct diary *diary = arg;
+    if (diary->refuse) {
+        diary->refuse = false;
+        return pl_err_set(err, PL_EINVAL, "no");
+    }
+    pl_buf_add_f(&diary->text, "%s %.*s", anew ? "anew" : "replace", PL_FMT(rv));
+    for (size_t i = 0; i < items->count; i++)
+        add_object(diary, items->items[i]);
+    pl_buf_add_char(&diary->text, ';');
+    return 0;
+}
+
+static int write_event(struct diary *diary, const char *type, struct pl_doc *doc)
+{
+    pl_buf_add_z(&diary->text, type);
+    add_object(diary, doc);
+    pl_buf_add_char(&diary->text, ';');
+    if (diary->stop_in_event) {
+        diary->stop_in_event = false;
+        pl_reflector_stop(diary->reflector, on_ended, diary);
+        diary->reflector = NULL;
+    }
+    return 0;
+}
+
+static int on_add(void *arg, struct pl_doc *doc, struct pl_err *err)
+{
+    PL_UNUSED(err);
+    return write_event(arg, "add", doc);
+}
+
+static int on_update(void *arg, struct pl_doc *doc, struct pl_err *err)
+{
+    PL_UNUSED(err);
+    return write_event(arg, "update", doc);
+}
+
+static int on_remove(void *arg, struct pl_doc *doc, struct pl_err *err)
+{
+    PL_UNUSED(err);
+    return write_event(arg, "remove", doc);
+}
+
+static void on_bookmark(void *arg, struct pl_slice rv)
+{
+    pl_buf_add_f(&((struct diary *)arg)->text, "bookmark %.*s;", PL_FMT(rv));
+}
+
+static void on_gone(void *arg)
+{
+    ((struct diary *)arg)->gone++;
+}
+
+static const struct pl_reflector_sink sink = {on_replace, on_add, on_update, on_remove,
+                                              on_bookmark};
+
+static void begin(struct diary *diary)
+{
+    *diary = (struct diary){0};
+    bed_init(&diary->bed);
+    diary->resource = (struct pl_resource){.kind = {"", "v1", "ConfigMap"},
+                                           .plural = "configmaps",
+                                           .namespaced = true,
+                                           .can_watch = true};
+    struct pl_reflector_options options = {
+        .client = diary->bed.client,
+        .timers = &diary->bed.timers,
+        .rand = &diary->bed.rand,
+        .waits = &diary->bed.waits,
+        .resource = &diary->resource,
+        .owner = "v1/ConfigMap",
+        .sink = &sink,
+        .gone = on_gone,
+        .arg = diary,
+    };
+    diary->reflector = pl_reflector_create(&options);
+    pl_reflector_start(diary->reflector);
+}
+
+static void finish(struct diary *diary)
+{
+    if (diary->reflector != NULL)
+        pl_reflector_stop(diary->reflector, on_ended, diary);
+    bed_run(&diary->bed);
+    CHECK_INT(diary->ended, 1);
+    CHECK_INT(diary->bed.net.open_count, 0);
+    bed_deinit(&diary->bed);
+    pl_buf_deinit(&diary->text);
+}
+
+static struct fake_request *take_list(struct diary *diary, const char *query)
+{
+    struct fake_request *list = bed_expect(&diary->bed, "GET", "/api/v1/configmaps");
+    const char *got = strchr(list->path, '?');
+    CHECK_STR(got != NULL ? got + 1 : "", query);
+    return list;
+}
+
+static bool is_watch(const struct fake_request *request)
+{
+    struct pl_buf value = PL_BUF_INIT;
+    bool watch = fake_query(request, "watch", &value);
+    pl_buf_deinit(&value);
+    return watch;
+}
+
+static struct fake_request *take_watch(struct diary *diary, const char *rv)
+{
+    struct fake_request *watch = bed_expect(&diary->bed, "GET", "/api/v1/configmaps");
+    struct pl_buf value = PL_BUF_INIT;
+    CHECK(is_watch(watch));
+    fake_query(watch, "resourceVersion", &value);
+    CHECK_SLICE(pl_buf_slice(&value), rv);
+    pl_buf_clear(&value);
+    CHECK(fake_query(watch, "allowWatchBookmarks", &value));
+    pl_buf_deinit(&value);
+    return watch;
+}
+
+static void check_diary(struct diary *diary, const char *want)
+{
+    CHECK_SLICE(pl_buf_slice(&diary->text), want);
+    pl_buf_clear(&diary->text);
+}
+
+/* Lists one object at version 10 and opens a watch from there that has settled. */
+static struct fake_request *get_going(struct diary *diary)
+{
+    begin(diary);
+    bed_reply(&diary->bed, take_list(diary, "limit=500&resourceVersion=0"), 200,
+              BED_MAPS("10", BED_MAP("a", "1", "5", "")));
+    struct fake_request *watch = take_watch(diary, "10");
+    fake_begin(watch, 200);
+    bed_pass(&diary->bed, 2 * PL_SECOND);
+    check_diary(diary, "replace 10 a@5;");
+    return watch;
+}
+
+TEST(lists_from_zero_by_pages_then_watches_from_the_lists_version)
+{
+    struct diary diary;
+    struct fake_request *watch = get_going(&diary);
+    bed_stream(&diary.bed, watch, BED_EVENT("ADDED", BED_MAP("b", "2", "11", "")));
+    bed_stream(&diary.bed, watch, BED_EVENT("MODIFIED", BED_MAP("b", "2", "12", "")));
+    bed_stream(&diary.bed, watch, BED_EVENT("DELETED", BED_MAP("b", "2", "13", "")));
+    bed_stream(&diary.bed, watch, BED_BOOKMARK("ConfigMap", "14"));
+    check_diary(&diary, "add b@11;update b@12;remove b@13;bookmark 14;");
+    CHECK_SLICE(pl_reflector_rv(diary.reflector), "14");
+    CHECK(pl_reflector_trouble(diary.reflector) == NULL);
+    finish(&diary);
+}
+
+TEST(a_watch_asks_for_five_to_ten_minutes) /* 61 */
+{
+    struct diary diary;
+    struct fake_request *watch = get_going(&diary);
+    struct pl_buf value = PL_BUF_INIT;
+    REQUIRE(fake_query(watch, "timeoutSeconds", &value));
+    long seconds = strtol(pl_buf_z(&value), NULL, 10);
+    CHECK(seconds >= 300 && seconds <= 600);
+    pl_buf_deinit(&value);
+    finish(&diary);
+}
+
+TEST(pages_are_followed_without_a_version_and_stored_as_one) /* 55, 60 */
+{
+    struct diary diary;
+    begin(&diary);
+    bed_reply(&diary.bed, take_list(&diary, "limit=500&resourceVersion=0"), 200,
+              BED_LIST("ConfigMap", "10", ",\"continue\":\"t1\"", BED_MAP("a", "1", "5", "")));
+    check_diary(&diary, "");
+    bed_reply(&diary.bed, take_list(&diary, "limit=500&continue=t1"), 200,
+              BED_LIST("ConfigMap", "10", ",\"continue\":\"t2\"", BED_MAP("b", "2", "6", "")));
+    /* F25: a last page that is empty, with an empty token. */
+    bed_reply(&diary.bed, take_list(&diary, "limit=500&continue=t2"), 200,
+              BED_LIST("ConfigMap", "10", ",\"continue\":\"\"", ));
+    check_diary(&diary, "replace 10 a@5 b@6;");
+    take_watch(&diary, "10");
+    finish(&diary);
+}
+
+TEST(a_server_without_a_watch_cache_is_paged_later_too) /* 53, and the trap of 4.E */
+{
+    struct diary diary;
+    begin(&diary);
+    bed_reply(&diary.bed, take_list(&diary, "limit=500&resourceVersion=0"), 200,
+              BED_LIST("ConfigMap", "10", ",\"continue\":\"t1\"", ));
+    bed_reply(&diary.bed, take_list(&diary, "limit=500&continue=t1"), 200, BED_MAPS("10", ));
+    bed_reply(&diary.bed, take_watch(&diary, "10"), 410, BED_STATUS(410, "Expired"));
+    bed_pass(&diary.bed, 2 * PL_SECOND);
+    take_list(&diary, "limit=500&resourceVersion=10&resourceVersionMatch=NotOlderThan");
+    finish(&diary);
+}
+
+TEST(later_lists_are_not_limited_so_that_the_watch_cache_answers) /* 50, 52, 65 */
+{
+    struct diary diary;
+    struct fake_request *watch = get_going(&diary);
+    bed_stream(&diary.bed, watch, BED_BOOKMARK("ConfigMap", "20"));
+    bed_stream(&diary.bed, watch, BED_EVENT("ERROR", BED_STATUS(410, "Expired")));
+    bed_pass(&diary.bed, 2 * PL_SECOND);
+    bed_reply(&diary.bed, take_list(&diary, "resourceVersion=20"), 200, BED_MAPS("21", ));
+    check_diary(&diary, "bookmark 20;replace 21;");
+    take_watch(&diary, "21");
+    finish(&diary);
+}
+
+TEST(an_expired_page_leads_to_one_unlimited_list) /* 55, F25 */
+{
+    struct diary diary;
+    begin(&diary);
+    bed_reply(&diary.bed, take_list(&diary, "limit=500&resourceVersion=0"), 200,
+              BED_LIST("ConfigMap", "10", ",\"continue\":\"t1\"", BED_MAP("a", "1", "5", "")));
+    bed_reply(&diary.bed, take_list(&diary, "limit=500&continue=t1"), 410,
+              BED_STATUS(410, "Expired"));
+    bed_reply(&diary.bed, take_list(&diary, "resourceVersion=0"), 200,
+              BED_MAPS("12", BED_MAP("a", "1", "5", "")));
+    check_diary(&diary, "replace 12 a@5;");
+    finish(&diary);
+}
+
+TEST(a_repeated_continue_token_is_an_error_and_no_endless_loop) /* F25 */
+{
+    struct diary diary;
+    begin(&diary);
+    for (int i = 0; i < 2; i++)
+        bed_reply(&diary.bed, bed_expect(&diary.bed, "GET", "/api/v1/configmaps"), 200,
+                  BED_LIST("ConfigMap", "10", ",\"continue\":\"t1\"", ));
+    CHECK(bed_is_quiet(&diary.bed));
+    REQUIRE(pl_reflector_trouble(diary.reflector) != NULL);
+    CHECK(strstr(pl_reflector_trouble(diary.reflector)->err.message, "token") != NULL);
+    finish(&diary);
+}
+
+TEST(a_version_that_cannot_be_listed_is_dropped_at_once_and_once) /* 51, 57, F12 */
+{
+    static const char *const answers[] = {
+        BED_STATUS(410, "Gone"),
+        BED_STATUS(410, "Expired"),
+        "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Timeout\",\"message\":\"Too "
+        "large resource version: 30, current: 2\",\"code\":504,\"details\":{\"causes\":[{"
+        "\"reason\":\"ResourceVersionTooLarge\"}]}}",
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(answers); i++) {
+        struct diary diary;
+        struct fake_request *watch = get_going(&diary);
+        bed_stream(&diary.bed, watch, BED_EVENT("ERROR", BED_STATUS(410, "Expired")));
+        bed_pass(&diary.bed, 2 * PL_SECOND);
+        bed_reply(&diary.bed, take_list(&diary, "resourceVersion=10"), i < 2 ? 410 : 504,
+                  answers[i]);
+        /* Without a pause, and when that fails too, with one. */
+        bed_reply(&diary.bed, take_list(&diary, "limit=500"), 410, BED_STATUS(410, "Gone"));
+        CHECK(bed_is_quiet(&diary.bed));
+        bed_pass(&diary.bed, 4 * PL_SECOND);
+        bed_reply(&diary.bed, take_list(&diary, "limit=500"), 200, BED_MAPS("2", ));
+        check_diary(&diary, "anew 2;");
+        take_watch(&diary, "2");
+        finish(&diary);
+    }
+}
+
+TEST(watches_that_always_expire_lead_to_a_list_without_a_version) /* F10 */
+{
+    struct diary diary;
+    begin(&diary);
+    bed_reply(&diary.bed, take_list(&diary, "limit=500&resourceVersion=0"), 200, BED_MAPS("10", ));
+    bed_reply(&diary.bed, take_watch(&diary, "10"), 410, BED_STATUS(410, "Expired"));
+    bed_pass(&diary.bed, 2 * PL_SECOND);
+    CHECK(pl_reflector_trouble(diary.reflector) == NULL);
+    bed_reply(&diary.bed, take_list(&diary, "resourceVersion=10"), 200, BED_MAPS("10", ));
+    bed_reply(&diary.bed, take_watch(&diary, "10"), 410, BED_STATUS(410, "Expired"));
+    CHECK(pl_reflector_trouble(diary.reflector) != NULL);
+    bed_pass(&diary.bed, 4 * PL_SECOND);
+    take_list(&diary, "limit=500");
+    finish(&diary);
+}
+
+TEST(the_end_of_a_watch_leads_to_the_next_one_and_to_no_list) /* 63, 67, 73, F20 */
+{
+    struct diary diary;
+    struct fake_request *watch = get_going(&diary);
+    fake_end(watch);
+    watch = take_watch(&diary, "10"); /* at once */
+    fake_begin(watch, 200);
+    bed_pass(&diary.bed, 2 * PL_SECOND);
+    fake_fail(watch, PL_ENETWORK, "ConnectionReset");
+    watch = take_watch(&diary, "10");
+    fake_fail(watch, PL_ENETWORK, "ConnectionRefused");
+    CHECK(bed_is_quiet(&diary.bed)); /* after a pause */
+    bed_pass(&diary.bed, 2 * PL_SECOND);
+    watch = take_watch(&diary, "10");
+    bed_reply(&diary.bed, watch, 429, BED_STATUS(429, "TooManyRequests"));
+    CHECK(bed_is_quiet(&diary.bed));
+    bed_pass(&diary.bed, 4 * PL_SECOND);
+    watch = take_watch(&diary, "10");
+    CHECK(pl_reflector_trouble(diary.reflector) != NULL);
+    fake_begin(watch, 200);
+    bed_pass(&diary.bed, 2 * PL_SECOND);
+    CHECK(pl_reflector_trouble(diary.reflector) == NULL);
+    check_diary(&diary, "");
+    finish(&diary);
+}
+
+TEST(a_watch_that_ends_within_a_second_is_opened_again_after_a_pause) /* 68 */
+{
+    struct diary diary;
+    begin(&diary);
+    bed_reply(&diary.bed, take_list(&diary, "limit=500&resourceVersion=0"), 200, BED_MAPS("10", ));
+    int64_t began = diary.bed.clock.now_ns;
+    for (int i = 0; i < 4; i++) {
+        struct fake_request *watch = take_watch(&diary, "10");
+        fake_begin(watch, 200);
+        fake_end(watch);
+        CHECK(bed_is_quiet(&diary.bed));
+        while (bed_is_quiet(&diary.bed))
+            bed_pass(&diary.bed, 100 * PL_MS);
+    }
+    /* 0.8 + 1.6 + 3.2 + 6.4 s at least (83). */
+    CHECK(diary.bed.clock.now_ns - began >= 12 * PL_SECOND);
+    CHECK(pl_reflector_trouble(diary.reflector) != NULL);
+    finish(&diary);
+}
+
+TEST(other_answers_to_a_watch_lead_to_a_list_after_a_pause) /* 64 */
+{
+    struct diary diary;
+    struct fake_request *watch = get_going(&diary);
+    fake_end(watch);
+    bed_reply(&diary.bed, take_watch(&diary, "10"), 500, BED_STATUS(500, "InternalError"));
+    CHECK(bed_is_quiet(&diary.bed));
+    bed_pass(&diary.bed, 2 * PL_SECOND);
+    take_list(&diary, "resourceVersion=10");
+    finish(&diary);
+}
+
+TEST(an_error_event_keeps_the_version_and_is_never_stored) /* 66, F9, F13 */
+{
+    static const struct {
+        const char *event;
+        bool lists;
+    } cases[] = {
+        {BED_EVENT("ERROR", BED_STATUS(410, "Gone")), true},
+        {BED_EVENT("ERROR", "{\"kind\":\"Status\",\"code\":410,\"message\":\"too old\"}"), true},
+        {BED_EVENT("ERROR", BED_STATUS(500, "InternalError")), true},
+        {BED_EVENT("ERROR", BED_STATUS(429, "TooManyRequests")), false},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
+        struct diary diary;
+        struct fake_request *watch = get_going(&diary);
+        bed_stream(&diary.bed, watch, BED_EVENT("ADDED", BED_MAP("b", "2", "11", "")));
+        bed_stream(&diary.bed, watch, cases[i].event);
+        check_diary(&diary, "add b@11;");
+        bed_pass(&diary.bed, 2 * PL_SECOND);
+        if (cases[i].lists)
+            take_list(&diary, "resourceVersion=11");
+        else
+            take_watch(&diary, "11");
+        finish(&diary);
+    }
+}
+
+TEST(a_broken_line_leads_to_a_list_after_a_pause) /* 73, F19 */
+{
+    struct diary diary;
+    struct fake_request *watch = get_going(&diary);
+    bed_stream(&diary.bed, watch, "{\"type\":\"ADDED\",\"object\":{{}\n");
+    bed_pass(&diary.bed, 2 * PL_SECOND);
+    take_list(&diary, "resourceVersion=10");
+    CHECK(pl_reflector_trouble(diary.reflector) != NULL);
+    finish(&diary);
+}
+
+TEST(events_of_another_kind_are_skipped_and_their_version_does_not_count) /* 69, 70 */
+{
+    struct diary diary;
+    struct fake_request *watch = get_going(&diary);
+    bed_stream(&diary.bed, watch,
+               "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\","
+               "\"metadata\":{\"name\":\"p\",\"resourceVersion\":\"40\"}}}\n");
+    CHECK_SLICE(pl_reflector_rv(diary.reflector), "10");
+    bed_stream(&diary.bed, watch, BED_EVENT("SHINY", BED_MAP("b", "2", "11", "")));
+    CHECK_SLICE(pl_reflector_rv(diary.reflector), "11");
+    check_diary(&diary, "");
+    finish(&diary);
+}
+
+TEST(a_watch_from_nowhere_counts_versions_from_the_first_change) /* 62 */
+{
+    struct diary diary;
+    begin(&diary);
+    bed_reply(&diary.bed, take_list(&diary, "limit=500&resourceVersion=0"), 200, BED_MAPS("0", ));
+    struct fake_request *watch = take_watch(&diary, "0");
+    bed_stream(&diary.bed, watch, BED_EVENT("ADDED", BED_MAP("b", "2", "20", "")));
+    bed_stream(&diary.bed, watch, BED_EVENT("ADDED", BED_MAP("c", "3", "12", "")));
+    CHECK_SLICE(pl_reflector_rv(diary.reflector), "0");
+    bed_stream(&diary.bed, watch, BED_EVENT("MODIFIED", BED_MAP("c", "3", "21", "")));
+    CHECK_SLICE(pl_reflector_rv(diary.reflector), "21");
+    check_diary(&diary, "replace 0;add b@20;add c@12;update c@21;");
+    finish(&diary);
+}
+
+TEST(a_silent_watch_is_replaced_after_150_seconds) /* F29 */
+{
+    struct diary diary;
+    struct fake_request *watch = get_going(&diary);
+    bed_pass(&diary.bed, 100 * PL_SECOND);
+    bed_stream(&diary.bed, watch, BED_BOOKMARK("ConfigMap", "15"));
+    bed_pass(&diary.bed, 149 * PL_SECOND);
+    CHECK(!watch->canceled);
+    bed_pass(&diary.bed, 2 * PL_SECOND);
+    CHECK(watch->canceled);
+    take_watch(&diary, "15");
+    finish(&diary);
+}
+
+TEST(a_watch_that_does_not_open_is_tried_again)
+{
+    struct diary diary;
+    struct fake_request *watch = get_going(&diary);
+    fake_end(watch);
+    watch = take_watch(&diary, "10");
+    bed_pass(&diary.bed, 31 * PL_SECOND);
+    CHECK(watch->canceled);
+    bed_pass(&diary.bed, 2 * PL_SECOND);
+    take_watch(&diary, "10");
+    finish(&diary);
+}
+
+TEST(a_watch_that_the_server_does_not_end_is_ended_by_us)
+{
+    struct diary diary;
+    struct fake_request *watch = get_going(&diary);
+    for (int i = 0; i < 12 && !watch->canceled; i++) {
+        bed_stream(&diary.bed, watch, BED_BOOKMARK("ConfigMap", "15"));
+        bed_pass(&diary.bed, 60 * PL_SECOND);
+    }
+    CHECK(watch->canceled);
+    take_watch(&diary, "15");
+    finish(&diary);
+}
+
+TEST(versions_that_go_back_lead_to_a_list_without_a_version) /* F27 */
+{
+    struct diary diary;
+    struct fake_request *watch = get_going(&diary);
+    bed_stream(&diary.bed, watch, BED_BOOKMARK("ConfigMap", "3"));
+    check_diary(&diary, "");
+    bed_pass(&diary.bed, 2 * PL_SECOND);
+    bed_reply(&diary.bed, take_list(&diary, "limit=500"), 200, BED_MAPS("4", ));
+    check_diary(&diary, "anew 4;");
+    finish(&diary);
+}
+
+TEST(tables_and_other_documents_are_refused) /* 56 */
+{
+    struct diary diary;
+    begin(&diary);
+    bed_reply(&diary.bed, take_list(&diary, "limit=500&resourceVersion=0"), 200,
+              "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\",\"rows\":[]}");
+    CHECK(pl_reflector_trouble(diary.reflector) != NULL);
+    check_diary(&diary, "");
+    finish(&diary);
+}
+
+TEST(a_list_that_cannot_be_stored_is_made_again) /* 60 */
+{
+    struct diary diary;
+    begin(&diary);
+    diary.refuse = true;
+    bed_reply(&diary.bed, take_list(&diary, "limit=500&resourceVersion=0"), 200, BED_MAPS("10", ));
+    CHECK_SLICE(pl_reflector_rv(diary.reflector), "");
+    bed_pass(&diary.bed, 2 * PL_SECOND);
+    bed_reply(&diary.bed, take_list(&diary, "limit=500&resourceVersion=0"), 200, BED_MAPS("10", ));
+    check_diary(&diary, "replace 10;");
+    finish(&diary);
+}
+
+TEST(a_kind_that_is_gone_is_reported_and_asked_for_again) /* F43 */
+{
+    struct diary diary;
+    struct fake_request *watch = get_going(&diary);
+    fake_end(watch);
+    bed_reply(&diary.bed, take_watch(&diary, "10"), 404, "404 page not found\n");
+    CHECK_INT(diary.gone, 1);
+    bed_pass(&diary.bed, 2 * PL_SECOND);
+    bed_reply(&diary.bed, take_list(&diary, "resourceVersion=10"), 404, "404 page not found\n");
+    CHECK_INT(diary.gone, 2);
+    bed_pass(&diary.bed, 4 * PL_SECOND);
+    bed_reply(&diary.bed, take_list(&diary, "resourceVersion=10"), 200, BED_MAPS("30", ));
+    check_diary(&diary, "replace 30;");
+    finish(&diary);
+}
+
+TEST(it_stops_at_any_moment)
+{
+    for (int moment = 0; moment < 6; moment++) {
+        struct diary diary;
+        if (moment < 2)
+            begin(&diary);
+        if (moment == 1)
+            take_list(&diary, "limit=500&resourceVersion=0");
+        struct fake_request *watch = moment >= 2 ? get_going(&diary) : NULL;
+        if (moment == 3)
+            fake_end(watch);
+        if (moment == 4) {
+            fake_end(watch);
+            fake_fail(take_watch(&diary, "10"), PL_ENETWORK, "ConnectionRefused");
+            bed_run(&diary.bed);
+        }
+        if (moment == 5) {
+            diary.stop_in_event = true;
+            bed_stream(&diary.bed, watch,
+                       BED_EVENT("ADDED", BED_MAP("b", "2", "11", ""))
+                           BED_EVENT("ADDED", BED_MAP("c", "3", "12", "")));
+            check_diary(&diary, "add b@11;");
+        }
+        finish(&diary);
+    }
+}
+
+TEST(ten_thousand_failures_leave_nothing_behind) /* F8 */
+{
+    struct diary diary;
+    get_going(&diary);
+    struct fake_request *watch =
+        PL_CONTAINER_OF(diary.bed.net.taken.head.prev, struct fake_request, link);
+    fake_end(watch);
+    for (int i = 0; i < 10000; i++) {
+        fake_fail(take_watch(&diary, "10"), PL_ENETWORK, "ConnectionRefused");
+        while (bed_is_quiet(&diary.bed))
+            bed_pass(&diary.bed, 10 * PL_SECOND);
+    }
+    CHECK(diary.bed.timers.heap.count <= 4);
+    CHECK_INT(diary.bed.waits.count, 1);
+    finish(&diary);
+}
+
+TEST_MAIN()
