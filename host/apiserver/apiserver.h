@@ -1,6 +1,15 @@
 /* The embedded API server: enough of Kubernetes' API, in memory, to develop and
  * test controllers against. It hangs on a loop and belongs to its thread; in
- * `perilune dev` that is a thread of its own. Knows nothing of control or lane. */
+ * `perilune dev` that is a thread of its own. Knows nothing of control or lane.
+ *
+ * For tests, besides the API:
+ *   POST /debug/compact   forgets the history: watches and exact lists from an older
+ *                         version get 410. Answers {"resourceVersion":"N"}.
+ *   GET  /debug/requests  counts since start: {"list pods":3,"patch pods/status":1,...};
+ *                         verbs are get list watch create update patch delete
+ *                         deletecollection.
+ *   GET  /debug/audit     the last 10,000 writes, oldest first:
+ *                         [{"method","path","userAgent","fieldManager","code"},...] */
 #pragma once
 
 #include "base/clock.h"

@@ -1,0 +1,269 @@
+#include "apiserver/api.h"
+
+#include "apiserver/core.h"
+#include "apiserver/debug.h"
+#include "apiserver/discovery.h"
+#include "apiserver/gc.h"
+#include "apiserver/watch.h"
+#include "apiserver/write.h"
+#include "base/alloc.h"
+
+#include <stdio.h>
+
+#define DEFAULT_HISTORY  100000
+#define DEFAULT_BOOKMARK (60 * PL_SECOND)
+#define MAX_BODY         ((size_t)3 << 20)
+
+/* ---- life ---- */
+
+static void on_event(void *arg, const struct pl_api_event *event)
+{
+    struct pl_api *api = arg;
+    pl_api_gc_note(api->gc, event);
+    pl_api_watch_deliver(api, event);
+}
+
+static const struct pl_api_storage_ops storage_ops = {.on_event = on_event};
+
+static void ignore_reply(void *self, int status, const struct pl_http_header *headers, size_t count,
+                         struct pl_slice body)
+{
+    PL_UNUSED(self);
+    PL_UNUSED(status);
+    PL_UNUSED(headers);
+    PL_UNUSED(count);
+    PL_UNUSED(body);
+}
+
+/* The namespaces that every cluster has. */
+static void make_namespaces(struct pl_api *api)
+{
+    static const char *const names[] = {"default", "kube-node-lease", "kube-public", "kube-system"};
+    static const struct pl_api_responder_ops quiet = {.reply = ignore_reply};
+    struct pl_api_type *type =
+        pl_api_registry_find_group(api->registry, pl_slice_z(""), pl_slice_z("namespaces"));
+    for (size_t i = 0; i < PL_ARRAY_LEN(names); i++) {
+        struct pl_api_ctx ctx;
+        pl_api_ctx_init(&ctx, api, type);
+        ctx.responder.ops = &quiet;
+        ctx.request.call.user_agent = "perilune-apiserver";
+        struct pl_tree *object =
+            pl_tree_literal(&ctx.arena, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\"}");
+        struct pl_tree *meta = pl_tree_child(&ctx.arena, object, "metadata");
+        pl_tree_set_strz(&ctx.arena, meta, "name", names[i]);
+        pl_api_store_new(&ctx, object, false);
+        pl_api_ctx_deinit(&ctx);
+    }
+}
+
+struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_options *options)
+{
+    struct pl_api *api = PL_NEW(struct pl_api);
+    size_t history = options->history > 0 ? options->history : DEFAULT_HISTORY;
+    api->timers = timers;
+    api->token = options->token != NULL ? pl_strdup(options->token) : NULL;
+    api->bookmark_ns = options->bookmark_ns > 0 ? options->bookmark_ns : DEFAULT_BOOKMARK;
+    if (options->rand_seed != 0)
+        pl_rand_seed(&api->rand, options->rand_seed);
+    else
+        pl_rand_init(&api->rand);
+    api->pool = pl_pool_create();
+    api->registry = pl_api_registry_create();
+    api->storage = pl_api_storage_create(api->pool, history, &storage_ops, api);
+    api->gc = pl_api_gc_create(api);
+    api->debug = pl_api_debug_create();
+    make_namespaces(api);
+    return api;
+}
+
+void pl_api_destroy(struct pl_api *api)
+{
+    if (api == NULL)
+        return;
+    for (struct pl_api_type *type = pl_api_registry_first(api->registry); type != NULL;
+         type = type->next)
+        pl_api_watch_end_all(type);
+    pl_api_debug_destroy(api->debug);
+    pl_api_gc_destroy(api->gc);
+    pl_api_storage_destroy(api->storage);
+    pl_api_registry_destroy(api->registry);
+    pl_pool_collect(api->pool);
+    pl_pool_destroy(api->pool);
+    pl_free(api->token);
+    pl_free(api);
+}
+
+void pl_api_collect(struct pl_api *api)
+{
+    pl_pool_collect(api->pool);
+}
+
+/* ---- routing ---- */
+
+static bool is_method(const struct pl_api_ctx *ctx, const char *method)
+{
+    return strcmp(ctx->request.call.method, method) == 0;
+}
+
+static const char *verb_of(const struct pl_api_ctx *ctx)
+{
+    const struct pl_api_request *request = &ctx->request;
+    bool one = request->name.len > 0;
+    if (is_method(ctx, "GET"))
+        return request->watch ? "watch" : one ? "get" : "list";
+    if (is_method(ctx, "POST"))
+        return one && request->subresource.len == 0 ? "" : "create";
+    if (is_method(ctx, "PUT"))
+        return one ? "update" : "";
+    if (is_method(ctx, "PATCH"))
+        return one ? "patch" : "";
+    if (is_method(ctx, "DELETE"))
+        return one ? "delete" : "deletecollection";
+    return "";
+}
+
+static int run_main(struct pl_api_ctx *ctx, const char *verb)
+{
+    if (strcmp(verb, "get") == 0)
+        return pl_api_get(ctx);
+    if (strcmp(verb, "list") == 0)
+        return pl_api_list(ctx);
+    if (strcmp(verb, "watch") == 0)
+        return pl_api_watch(ctx);
+    if (strcmp(verb, "create") == 0)
+        return pl_api_create_object(ctx);
+    if (strcmp(verb, "update") == 0)
+        return pl_api_update(ctx);
+    if (strcmp(verb, "patch") == 0)
+        return pl_api_patch(ctx);
+    if (strcmp(verb, "delete") == 0)
+        return pl_api_delete(ctx);
+    return pl_api_delete_collection(ctx);
+}
+
+static int run_sub(struct pl_api_ctx *ctx, const char *verb)
+{
+    const struct pl_api_version *v = pl_api_ctx_version(ctx);
+    struct pl_slice sub = ctx->request.subresource;
+    bool status = pl_slice_eqz(sub, "status") && v->has_status;
+    bool scale = pl_slice_eqz(sub, "scale") && v->has_scale;
+    if (!status && !scale)
+        return ctx->type->is_custom ? pl_api_fail_not_found(ctx, ctx->request.name)
+                                    : pl_api_no_resource(&ctx->status);
+    if (strcmp(verb, "get") == 0)
+        return status ? pl_api_get(ctx) : pl_api_get_scale(ctx);
+    if (strcmp(verb, "update") == 0)
+        return status ? pl_api_update(ctx) : pl_api_write_scale(ctx);
+    if (strcmp(verb, "patch") == 0)
+        return status ? pl_api_patch(ctx) : pl_api_write_scale(ctx);
+    return pl_api_no_method(&ctx->status);
+}
+
+/* Collections of a namespaced kind over all namespaces can only be read. */
+static bool is_allowed(const struct pl_api_ctx *ctx, const char *verb)
+{
+    bool namespaced = ctx->type->flags & PL_API_NAMESPACED;
+    bool read = strcmp(verb, "list") == 0 || strcmp(verb, "watch") == 0;
+    if (*verb == '\0')
+        return false;
+    if (strcmp(verb, "deletecollection") == 0 && (ctx->type->flags & PL_API_NO_COLLECTION))
+        return false;
+    return !namespaced || ctx->request.ns.len > 0 || read;
+}
+
+static int run_resource(struct pl_api_ctx *ctx, const char *verb)
+{
+    struct pl_api_request *request = &ctx->request;
+    ctx->type = pl_api_registry_find(ctx->api->registry, request->group, request->version,
+                                     request->resource, &ctx->version);
+    if (ctx->type == NULL)
+        return pl_api_registry_is_builtin(ctx->api->registry, request->group)
+                   ? pl_api_no_resource(&ctx->status)
+                   : pl_api_no_page(&ctx->status);
+    bool namespaced = ctx->type->flags & PL_API_NAMESPACED;
+    if (!namespaced && request->ns.len > 0)
+        return pl_api_no_resource(&ctx->status);
+    if (namespaced && request->ns.len == 0 && request->name.len > 0)
+        return pl_api_no_resource(&ctx->status);
+    if (!is_allowed(ctx, verb))
+        return pl_api_no_method(&ctx->status);
+    if (request->call.body.len > MAX_BODY)
+        return pl_api_fail(&ctx->status, 413, "RequestEntityTooLarge",
+                           "Request entity too large: limit is %zu", MAX_BODY);
+    return request->subresource.len > 0 ? run_sub(ctx, verb) : run_main(ctx, verb);
+}
+
+static bool is_authorized(const struct pl_api *api, const struct pl_api_call *call)
+{
+    static const char scheme[] = "Bearer ";
+    const char *given = call->authorization;
+    if (api->token == NULL)
+        return true;
+    if (given == NULL || strncmp(given, scheme, strlen(scheme)) != 0)
+        return false;
+    given += strlen(scheme);
+    size_t len = strlen(api->token);
+    unsigned char differ = strlen(given) != len;
+    for (size_t i = 0; i < len && differ == 0; i++)
+        differ |= (unsigned char)(given[i] ^ api->token[i]);
+    return differ == 0;
+}
+
+/* ---- auditing: the code is known when the answer passes by ---- */
+
+struct tap {
+    struct pl_api_responder inner;
+    int code;
+};
+
+static void tap_reply(void *self, int status, const struct pl_http_header *headers, size_t count,
+                      struct pl_slice body)
+{
+    struct tap *tap = self;
+    tap->code = status;
+    tap->inner.ops->reply(tap->inner.self, status, headers, count, body);
+}
+
+static const struct pl_api_responder_ops tap_ops = {.reply = tap_reply};
+
+static bool is_write(const char *verb)
+{
+    return *verb != '\0' && strcmp(verb, "get") != 0 && strcmp(verb, "list") != 0 &&
+           strcmp(verb, "watch") != 0;
+}
+
+static int dispatch(struct pl_api_ctx *ctx)
+{
+    if (!is_authorized(ctx->api, &ctx->request.call))
+        return pl_api_fail(&ctx->status, 401, "Unauthorized", "Unauthorized");
+    if (pl_api_debug_handle(ctx))
+        return 0;
+    if (!ctx->request.is_resource)
+        return pl_api_discover(ctx);
+    const char *verb = verb_of(ctx);
+    struct pl_slice resource = ctx->request.resource;
+    if (ctx->request.subresource.len > 0)
+        resource = pl_arena_f(&ctx->arena, "%.*s/%.*s", PL_FMT(resource),
+                              PL_FMT(ctx->request.subresource));
+    pl_api_debug_count(ctx->api->debug, verb, resource);
+    if (!is_write(verb))
+        return run_resource(ctx, verb);
+    struct tap tap = {.inner = ctx->responder};
+    ctx->responder = (struct pl_api_responder){&tap_ops, &tap};
+    int code = run_resource(ctx, verb);
+    ctx->responder = tap.inner;
+    pl_api_debug_audit(ctx->api->debug, &ctx->request, code == 0 ? tap.code : ctx->status.code);
+    return code;
+}
+
+void pl_api_handle(struct pl_api *api, const struct pl_api_call *call,
+                   struct pl_api_responder responder)
+{
+    struct pl_api_ctx ctx;
+    pl_api_ctx_init(&ctx, api, NULL);
+    ctx.responder = responder;
+    ctx.request.call = *call;
+    if (pl_api_request_parse(&ctx.request, call, &ctx.status) != 0 || dispatch(&ctx) != 0)
+        pl_api_answer_failure(&ctx);
+    pl_api_ctx_deinit(&ctx);
+}

@@ -1,0 +1,42 @@
+/* The API itself, without sockets: a call comes in, an answer goes out through a small
+ * table of functions. One thread; time comes from the timers' clock. */
+#pragma once
+
+#include "apiserver/request.h"
+#include "base/timer.h"
+#include "net/http.h"
+
+struct pl_api;
+
+struct pl_api_options {
+    const char *token;   /* bearer token to ask for; NULL: none */
+    size_t history;      /* events kept; 0: 100,000 */
+    int64_t bookmark_ns; /* 0: one minute */
+    uint64_t rand_seed;  /* 0: from the system */
+};
+
+/* Where an answer goes: reply once, or begin, write any number of times, end. */
+struct pl_api_responder_ops {
+    void (*reply)(void *self, int status, const struct pl_http_header *headers, size_t count,
+                  struct pl_slice body);
+    /* on_close(arg): the client left; nothing may be written after it. */
+    void (*begin)(void *self, int status, const char *content_type, void (*on_close)(void *arg),
+                  void *arg);
+    void (*write)(void *self, struct pl_slice piece);
+    void (*end)(void *self);
+};
+
+struct pl_api_responder {
+    const struct pl_api_responder_ops *ops;
+    void *self;
+};
+
+/* timers are borrowed for life. options are copied. */
+struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_options *options);
+/* Ends every watch first. Accepts NULL. */
+void pl_api_destroy(struct pl_api *api);
+/* Answers before it returns, except for watches. */
+void pl_api_handle(struct pl_api *api, const struct pl_api_call *call,
+                   struct pl_api_responder responder);
+/* Drops what other threads gave back; once a turn. */
+void pl_api_collect(struct pl_api *api);

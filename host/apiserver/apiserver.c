@@ -1,0 +1,105 @@
+#include "apiserver/apiserver.h"
+
+#include "apiserver/api.h"
+#include "base/alloc.h"
+#include "net/http_server.h"
+
+#define MAX_BODY ((size_t)4 << 20) /* the API refuses above 3 MiB in its own words */
+
+struct pl_apiserver {
+    struct pl_loop *loop;     /* borrowed */
+    struct pl_api *api;       /* owned */
+    struct pl_server *server; /* owned */
+    struct pl_idle idle;
+};
+
+static void reply(void *self, int status, const struct pl_http_header *headers, size_t count,
+                  struct pl_slice body)
+{
+    pl_exchange_reply_with(self, status, headers, count, body);
+}
+
+static void begin(void *self, int status, const char *content_type, void (*on_close)(void *arg),
+                  void *arg)
+{
+    pl_exchange_begin(self, status, content_type, on_close, arg);
+}
+
+static void write_piece(void *self, struct pl_slice piece)
+{
+    pl_exchange_write(self, piece);
+}
+
+static void end(void *self)
+{
+    pl_exchange_end(self);
+}
+
+static const struct pl_api_responder_ops responder_ops = {reply, begin, write_piece, end};
+
+static void on_request(void *arg, struct pl_exchange *exchange)
+{
+    struct pl_apiserver *server = arg;
+    struct pl_api_call call = {
+        .method = pl_exchange_method(exchange),
+        .path = pl_exchange_path(exchange),
+        .query = pl_exchange_query(exchange),
+        .accept = pl_exchange_header(exchange, "accept"),
+        .content_type = pl_exchange_header(exchange, "content-type"),
+        .user_agent = pl_exchange_header(exchange, "user-agent"),
+        .authorization = pl_exchange_header(exchange, "authorization"),
+        .body = pl_exchange_body(exchange),
+    };
+    pl_api_handle(server->api, &call, (struct pl_api_responder){&responder_ops, exchange});
+}
+
+static const struct pl_server_ops server_ops = {.on_request = on_request};
+
+static void on_turn(struct pl_idle *idle)
+{
+    pl_api_collect(PL_CONTAINER_OF(idle, struct pl_apiserver, idle)->api);
+}
+
+struct pl_apiserver *pl_apiserver_create(struct pl_loop *loop,
+                                         const struct pl_apiserver_options *options,
+                                         struct pl_err *err)
+{
+    struct pl_server_options http = {
+        .host = options->host != NULL ? options->host : "127.0.0.1",
+        .port = options->port,
+        .cert_pem = options->cert_pem,
+        .key_pem = options->key_pem,
+        .max_body = MAX_BODY,
+    };
+    struct pl_apiserver *server = PL_NEW(struct pl_apiserver);
+    server->loop = loop;
+    server->server = pl_server_create(loop, &http, &server_ops, server, err);
+    if (server->server == NULL) {
+        pl_free(server);
+        return NULL;
+    }
+    struct pl_api_options api = {
+        .token = options->token,
+        .history = options->history,
+        .bookmark_ns = options->bookmark_ns,
+        .rand_seed = options->rand_seed,
+    };
+    server->api = pl_api_create(pl_loop_timers(loop), &api);
+    pl_loop_each_turn(loop, &server->idle, on_turn);
+    return server;
+}
+
+void pl_apiserver_destroy(struct pl_apiserver *server)
+{
+    if (server == NULL)
+        return;
+    pl_loop_each_turn_stop(&server->idle);
+    pl_api_destroy(server->api);
+    pl_server_destroy(server->server);
+    pl_free(server);
+}
+
+int pl_apiserver_port(const struct pl_apiserver *server)
+{
+    return pl_server_port(server->server);
+}

@@ -1,0 +1,119 @@
+#include "apiserver/builtin.h"
+
+#include "apiserver/registry.h"
+
+#include <stddef.h>
+
+/* Names, scopes, subresources, selectable fields and which kinds count generations were
+ * checked against kube-apiserver 1.37. */
+
+#define NS    PL_API_NAMESPACED
+#define ST    PL_API_STATUS
+#define SC    PL_API_SCALE
+#define GEN   PL_API_GENERATION
+#define VER   PL_API_NEEDS_VERSION
+#define MAKE  PL_API_CREATE_ON_UPDATE
+#define OBJ   PL_API_RETURNS_DELETED
+#define LAX   PL_API_LAX_NAME
+#define LABEL PL_API_LABEL_NAME
+
+static const char *const pod_fields[] = {"spec.nodeName",
+                                         "spec.restartPolicy",
+                                         "spec.schedulerName",
+                                         "spec.serviceAccountName",
+                                         "spec.hostNetwork",
+                                         "status.phase",
+                                         "status.podIP",
+                                         "status.podIPs",
+                                         "status.nominatedNodeName",
+                                         NULL};
+static const char *const secret_fields[] = {"type", NULL};
+static const char *const namespace_fields[] = {"status.phase", "name", NULL};
+static const char *const node_fields[] = {"spec.unschedulable", NULL};
+static const char *const service_fields[] = {"spec.clusterIP", "spec.type", NULL};
+static const char *const job_fields[] = {"status.successful", NULL};
+static const char *const replica_fields[] = {"status.replicas", NULL};
+static const char *const event_fields[] = {"involvedObject.kind",
+                                           "involvedObject.namespace",
+                                           "involvedObject.name",
+                                           "involvedObject.uid",
+                                           "involvedObject.apiVersion",
+                                           "involvedObject.resourceVersion",
+                                           "involvedObject.fieldPath",
+                                           "reason",
+                                           "reportingComponent",
+                                           "source",
+                                           "type",
+                                           NULL};
+static const char *const event_renames[] = {"involvedObject",
+                                            "regarding",
+                                            "message",
+                                            "note",
+                                            "reportingComponent",
+                                            "reportingController",
+                                            "source",
+                                            "deprecatedSource",
+                                            "firstTimestamp",
+                                            "deprecatedFirstTimestamp",
+                                            "lastTimestamp",
+                                            "deprecatedLastTimestamp",
+                                            "count",
+                                            "deprecatedCount",
+                                            NULL};
+
+/* clang-format off */
+#define ROW(g, v, p, s, k, ...) {.group = g, .version = v, .plural = p, .singular = s, .kind = k, .short_names = "", .categories = "", __VA_ARGS__}
+#define SHORT .short_names
+#define CAT   .categories
+#define F     .flags
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverride-init"
+const struct pl_api_builtin pl_api_builtins[] = {
+    ROW("", "v1", "configmaps", "configmap", "ConfigMap", SHORT = "cm", F = NS),
+    ROW("", "v1", "endpoints", "endpoints", "Endpoints", SHORT = "ep", F = NS | MAKE),
+    ROW("", "v1", "events", "event", "Event", SHORT = "ev", F = NS | MAKE, .selectable = event_fields,
+        .also_group = "events.k8s.io", .also_version = "v1", .renames = event_renames),
+    ROW("", "v1", "limitranges", "limitrange", "LimitRange", SHORT = "limits", F = NS | MAKE),
+    ROW("", "v1", "namespaces", "namespace", "Namespace", SHORT = "ns", F = ST | LABEL | PL_API_NO_COLLECTION, .selectable = namespace_fields),
+    ROW("", "v1", "nodes", "node", "Node", SHORT = "no", F = ST, .selectable = node_fields),
+    ROW("", "v1", "persistentvolumeclaims", "persistentvolumeclaim", "PersistentVolumeClaim", SHORT = "pvc", F = NS | ST | OBJ),
+    ROW("", "v1", "persistentvolumes", "persistentvolume", "PersistentVolume", SHORT = "pv", F = ST | OBJ),
+    ROW("", "v1", "pods", "pod", "Pod", SHORT = "po", CAT = "all", F = NS | ST | GEN | OBJ, .selectable = pod_fields),
+    ROW("", "v1", "podtemplates", "podtemplate", "PodTemplate", F = NS | GEN | OBJ),
+    ROW("", "v1", "replicationcontrollers", "replicationcontroller", "ReplicationController", SHORT = "rc", CAT = "all", F = NS | ST | SC | GEN, .selectable = replica_fields),
+    ROW("", "v1", "resourcequotas", "resourcequota", "ResourceQuota", SHORT = "quota", F = NS | ST | OBJ),
+    ROW("", "v1", "secrets", "secret", "Secret", F = NS, .selectable = secret_fields),
+    ROW("", "v1", "serviceaccounts", "serviceaccount", "ServiceAccount", SHORT = "sa", F = NS | OBJ),
+    ROW("", "v1", "services", "service", "Service", SHORT = "svc", CAT = "all", F = NS | ST | OBJ | LABEL | MAKE, .selectable = service_fields),
+    ROW("apps", "v1", "controllerrevisions", "controllerrevision", "ControllerRevision", F = NS),
+    ROW("apps", "v1", "daemonsets", "daemonset", "DaemonSet", SHORT = "ds", CAT = "all", F = NS | ST | GEN),
+    ROW("apps", "v1", "deployments", "deployment", "Deployment", SHORT = "deploy", CAT = "all", F = NS | ST | SC | GEN),
+    ROW("apps", "v1", "replicasets", "replicaset", "ReplicaSet", SHORT = "rs", CAT = "all", F = NS | ST | SC | GEN, .selectable = replica_fields),
+    ROW("apps", "v1", "statefulsets", "statefulset", "StatefulSet", SHORT = "sts", CAT = "all", F = NS | ST | SC | GEN),
+    ROW("autoscaling", "v2", "horizontalpodautoscalers", "horizontalpodautoscaler", "HorizontalPodAutoscaler", SHORT = "hpa", CAT = "all", F = NS | ST | GEN),
+    ROW("batch", "v1", "cronjobs", "cronjob", "CronJob", SHORT = "cj", CAT = "all", F = NS | ST | GEN),
+    ROW("batch", "v1", "jobs", "job", "Job", CAT = "all", F = NS | ST | GEN, .selectable = job_fields),
+    ROW("certificates.k8s.io", "v1", "certificatesigningrequests", "certificatesigningrequest", "CertificateSigningRequest", SHORT = "csr", F = ST),
+    ROW("networking.k8s.io", "v1", "ingressclasses", "ingressclass", "IngressClass", F = GEN),
+    ROW("networking.k8s.io", "v1", "ingresses", "ingress", "Ingress", SHORT = "ing", F = NS | ST | GEN),
+    ROW("networking.k8s.io", "v1", "networkpolicies", "networkpolicy", "NetworkPolicy", SHORT = "netpol", F = NS | GEN),
+    ROW("policy", "v1", "poddisruptionbudgets", "poddisruptionbudget", "PodDisruptionBudget", SHORT = "pdb", F = NS | ST | GEN | VER),
+    ROW("rbac.authorization.k8s.io", "v1", "clusterrolebindings", "clusterrolebinding", "ClusterRoleBinding", F = LAX | MAKE),
+    ROW("rbac.authorization.k8s.io", "v1", "clusterroles", "clusterrole", "ClusterRole", F = LAX | MAKE),
+    ROW("rbac.authorization.k8s.io", "v1", "rolebindings", "rolebinding", "RoleBinding", F = NS | LAX | MAKE),
+    ROW("rbac.authorization.k8s.io", "v1", "roles", "role", "Role", F = NS | LAX | MAKE),
+    ROW("storage.k8s.io", "v1", "csidrivers", "csidriver", "CSIDriver", F = OBJ | VER),
+    ROW("storage.k8s.io", "v1", "storageclasses", "storageclass", "StorageClass", SHORT = "sc", F = OBJ),
+    ROW("storage.k8s.io", "v1", "volumeattachments", "volumeattachment", "VolumeAttachment", F = ST | OBJ),
+    ROW("admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", "mutatingwebhookconfiguration", "MutatingWebhookConfiguration", CAT = "api-extensions", F = GEN),
+    ROW("admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", "validatingwebhookconfiguration", "ValidatingWebhookConfiguration", CAT = "api-extensions", F = GEN),
+    ROW("apiextensions.k8s.io", "v1", "customresourcedefinitions", "customresourcedefinition", "CustomResourceDefinition", SHORT = "crd,crds", CAT = "api-extensions", F = ST | GEN | VER),
+    ROW("scheduling.k8s.io", "v1", "priorityclasses", "priorityclass", "PriorityClass", SHORT = "pc", F = GEN),
+    ROW("coordination.k8s.io", "v1", "leases", "lease", "Lease", F = NS | MAKE | VER),
+    ROW("node.k8s.io", "v1", "runtimeclasses", "runtimeclass", "RuntimeClass", F = MAKE | VER),
+    ROW("discovery.k8s.io", "v1", "endpointslices", "endpointslice", "EndpointSlice", F = NS | GEN),
+    {.plural = NULL},
+};
+#pragma GCC diagnostic pop
+/* clang-format on */

@@ -1,0 +1,291 @@
+#include "apiserver/crd.h"
+#include "apiserver/defaults.h"
+#include "apiserver/jsonpath.h"
+#include "apiserver/steps.h"
+#include "value/meta.h"
+#include "value/scan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char modified[] =
+    "the object has been modified; please apply your changes to the latest version and try again";
+
+struct change {
+    struct pl_api_ctx *ctx;
+    struct pl_api_entry *entry;
+    struct pl_tree *old, *object; /* in the request's version */
+    struct pl_tree *sent_managed;
+    const struct pl_api_change_options *options;
+};
+
+/* ---- preconditions ---- */
+
+static int check_version(struct change *c)
+{
+    struct pl_api_ctx *ctx = c->ctx;
+    struct pl_slice rv = pl_tree_text_at(c->object, "metadata.resourceVersion");
+    char *end;
+    if (rv.len == 0 || pl_slice_eqz(rv, "0")) {
+        if (!(ctx->type->flags & PL_API_NEEDS_VERSION) || c->options->by_apply ||
+            c->options->is_patch)
+            return 0;
+        struct pl_api_faults faults = {.arena = &ctx->arena};
+        pl_api_fault(&faults, "FieldValueInvalid", pl_slice_z("metadata.resourceVersion"),
+                     "Invalid value: 0: must be specified for an update");
+        return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z(pl_api_ctx_version(ctx)->group),
+                                  pl_slice_z(ctx->type->plural), pl_api_name_of(c->object));
+    }
+    uint64_t want = strtoull(rv.ptr, &end, 10);
+    if (*end != '\0' || rv.ptr[0] == '-')
+        return pl_api_fail(&ctx->status, 500, "",
+                           "strconv.ParseUint: parsing \"%.*s\": invalid syntax", PL_FMT(rv));
+    return want == c->entry->rv ? 0
+                                : pl_api_fail_conflict(ctx, pl_api_name_of(c->object), modified);
+}
+
+static int check_uid(struct change *c)
+{
+    struct pl_api_ctx *ctx = c->ctx;
+    struct pl_slice uid = pl_tree_text_at(c->object, "metadata.uid");
+    if (uid.len == 0 || pl_slice_eqz(uid, c->entry->uid) || c->options->is_patch ||
+        c->options->by_apply)
+        return 0;
+    struct pl_slice why = pl_arena_f(
+        &ctx->arena,
+        "StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, "
+        "AdditionalErrorMsg: Precondition failed: UID in precondition: %.*s, UID in object meta: "
+        "%s",
+        ctx->type->plural, c->entry->key, PL_FMT(uid), c->entry->uid);
+    return pl_api_fail_conflict(ctx, pl_api_name_of(c->object), why.ptr);
+}
+
+static int check_place(struct change *c)
+{
+    struct pl_api_ctx *ctx = c->ctx;
+    struct pl_slice name = pl_api_name_of(c->object);
+    struct pl_slice ns = pl_tree_text_at(c->object, "metadata.namespace");
+    if (!pl_slice_eq(name, ctx->request.name))
+        return pl_api_bad_request(
+            &ctx->status, "the name of the object (%.*s) does not match the name on the URL (%.*s)",
+            PL_FMT(name), PL_FMT(ctx->request.name));
+    if (ns.len > 0 && !pl_slice_eq(ns, ctx->request.ns))
+        return pl_api_bad_request(
+            &ctx->status,
+            "the namespace of the object (%.*s) does not match the namespace on the request (%.*s)",
+            PL_FMT(ns), PL_FMT(ctx->request.ns));
+    return 0;
+}
+
+/* ---- metadata and subresources ---- */
+
+static void keep(struct change *c, const char *field)
+{
+    struct pl_tree *old = pl_tree_getz(pl_tree_getz(c->old, "metadata"), field);
+    struct pl_tree *meta = pl_api_meta_of(c->ctx, c->object);
+    if (old != NULL)
+        pl_tree_setz(&c->ctx->arena, meta, field, pl_tree_copy(&c->ctx->arena, old));
+    else
+        pl_tree_removez(meta, field);
+}
+
+static void keep_if_absent(struct change *c, const char *field)
+{
+    if (pl_tree_getz(pl_tree_getz(c->object, "metadata"), field) == NULL)
+        keep(c, field);
+}
+
+static void keep_metadata(struct change *c)
+{
+    keep(c, "creationTimestamp");
+    keep(c, "generation");
+    keep(c, "namespace");
+    keep_if_absent(c, "uid");
+    keep_if_absent(c, "generateName");
+    if (pl_tree_text_at(c->old, "metadata.deletionTimestamp").len > 0)
+        keep(c, "deletionTimestamp");
+    keep_if_absent(c, "deletionGracePeriodSeconds");
+}
+
+/* The main resource leaves status alone, the status subresource everything else. */
+static void keep_other_half(struct change *c)
+{
+    struct pl_api_ctx *ctx = c->ctx;
+    struct pl_tree *status = pl_tree_getz(c->object, "status");
+    if (pl_slice_eqz(ctx->request.subresource, "status")) {
+        struct pl_tree *annotations = pl_tree_dig(c->object, "metadata.annotations");
+        struct pl_tree *managed = pl_tree_dig(c->object, "metadata.managedFields");
+        c->object = pl_tree_copy(&ctx->arena, c->old);
+        struct pl_tree *meta = pl_api_meta_of(ctx, c->object);
+        if (status != NULL)
+            pl_tree_setz(&ctx->arena, c->object, "status", status);
+        else
+            pl_tree_removez(c->object, "status");
+        if (!ctx->type->is_custom && annotations != NULL)
+            pl_tree_setz(&ctx->arena, meta, "annotations", annotations);
+        if (managed != NULL)
+            pl_tree_setz(&ctx->arena, meta, "managedFields", managed);
+        return;
+    }
+    if (!pl_api_ctx_version(ctx)->has_status)
+        return;
+    struct pl_tree *old = pl_tree_getz(c->old, "status");
+    if (old != NULL)
+        pl_tree_setz(&ctx->arena, c->object, "status", pl_tree_copy(&ctx->arena, old));
+    else
+        pl_tree_removez(c->object, "status");
+}
+
+/* Did anything change that a controller has to act on? */
+static bool needs_generation(const struct change *c)
+{
+    const struct pl_api_ctx *ctx = c->ctx;
+    bool deployment = !ctx->type->is_custom && strcmp(ctx->type->kind, "Deployment") == 0;
+    if (deployment && !pl_tree_equal(pl_tree_dig(c->old, "metadata.annotations"),
+                                     pl_tree_dig(c->object, "metadata.annotations")))
+        return true;
+    PL_TREE_FOR(item, c->object)
+    {
+        bool skip = pl_slice_eqz(item->key, "metadata") || pl_slice_eqz(item->key, "apiVersion") ||
+                    (pl_slice_eqz(item->key, "status") && pl_api_ctx_version(ctx)->has_status);
+        if (!skip && !pl_tree_equal(item->value, pl_tree_get(c->old, item->key)))
+            return true;
+    }
+    PL_TREE_FOR(item, c->old)
+    if (!pl_slice_eqz(item->key, "status") && pl_tree_get(c->object, item->key) == NULL)
+        return true;
+    return false;
+}
+
+static void count_generation(struct change *c)
+{
+    int64_t generation = 0;
+    if (!(c->ctx->type->flags & PL_API_GENERATION) || !needs_generation(c))
+        return;
+    pl_tree_integer(pl_tree_dig(c->old, "metadata.generation"), &generation);
+    pl_tree_setz(&c->ctx->arena, pl_api_meta_of(c->ctx, c->object), "generation",
+                 pl_tree_int(&c->ctx->arena, generation + 1));
+}
+
+/* ---- storing ---- */
+
+/* Equal but for the version and when fields were written. */
+static bool is_unchanged(struct change *c)
+{
+    struct pl_arena *arena = &c->ctx->arena;
+    struct pl_tree *a = pl_tree_copy(arena, c->old), *b = pl_tree_copy(arena, c->object);
+    struct pl_tree *am = pl_tree_getz(a, "metadata"), *bm = pl_tree_getz(b, "metadata");
+    bool managed =
+        pl_api_managed_same(pl_tree_getz(am, "managedFields"), pl_tree_getz(bm, "managedFields"));
+    pl_tree_removez(am, "managedFields");
+    pl_tree_removez(bm, "managedFields");
+    pl_tree_removez(am, "resourceVersion");
+    pl_tree_removez(bm, "resourceVersion");
+    return managed && pl_tree_equal(a, b);
+}
+
+static int store(struct change *c)
+{
+    struct pl_api_ctx *ctx = c->ctx;
+    struct pl_tree *object = c->object;
+    if (is_unchanged(c)) {
+        pl_api_answer_object(ctx, 200, c->entry->doc);
+        return 0;
+    }
+    if (ctx->request.dry_run) {
+        keep(c, "resourceVersion");
+        return pl_api_answer_dry(ctx, 200, object);
+    }
+    pl_api_to_storage(ctx, object);
+    if (pl_api_is_finished(object)) { /* the last finalizer went, and the object with it */
+        keep(c, "resourceVersion");
+        struct pl_doc *last = pl_tree_doc(object, ctx->api->pool);
+        pl_doc_unref(c->entry->doc);
+        c->entry->doc = pl_doc_ref(last);
+        pl_api_storage_remove(ctx->api->storage, c->entry);
+        pl_api_answer_object(ctx, 200, last);
+        pl_doc_unref(last);
+        return 0;
+    }
+    struct pl_api_entry *entry = pl_api_storage_put(ctx->api->storage, &ctx->arena, ctx->type,
+                                                    pl_slice_z(c->entry->key), object);
+    struct pl_doc *doc = pl_doc_ref(entry->doc);
+    int code = pl_api_crd_changed(ctx, doc);
+    if (code == 0)
+        pl_api_answer_object(ctx, 200, doc);
+    pl_doc_unref(doc);
+    return code;
+}
+
+static void record_writer(struct change *c)
+{
+    struct pl_api_ctx *ctx = c->ctx;
+    struct pl_api_writer writer = pl_api_writer_of(ctx);
+    struct pl_tree *entries = pl_api_managed_base(&ctx->arena, c->old, c->sent_managed);
+    /* Nobody's fields are counted before somebody's were. */
+    if (entries->count == 0) {
+        pl_api_set_managed(ctx, c->object, NULL);
+        return;
+    }
+    pl_api_set_managed(ctx, c->object, pl_api_managed_update(&writer, entries, c->old, c->object));
+}
+
+int pl_api_store_change(struct pl_api_ctx *ctx, struct pl_api_entry *entry, struct pl_tree *object,
+                        const struct pl_api_change_options *options)
+{
+    struct change c = {.ctx = ctx, .entry = entry, .object = object, .options = options};
+    c.old = pl_api_load(ctx, entry->doc);
+    c.sent_managed = options->is_patch || options->by_apply
+                         ? NULL
+                         : pl_tree_dig(object, "metadata.managedFields");
+    if (check_place(&c) != 0 || check_uid(&c) != 0 || check_version(&c) != 0 ||
+        pl_api_shape(ctx, object) != 0)
+        return -1;
+    keep_metadata(&c);
+    keep_other_half(&c);
+    pl_api_default_builtin(ctx, c.object);
+    if (!options->by_apply)
+        record_writer(&c);
+    if (pl_api_prepare_builtin(ctx, c.object, c.old) != 0)
+        return -1;
+    count_generation(&c);
+    if (pl_api_validate(ctx, c.object, c.old) != 0 || pl_api_check_size(ctx, c.object) != 0)
+        return -1;
+    return store(&c);
+}
+
+void pl_api_store_raw(struct pl_api *api, struct pl_arena *arena, struct pl_api_entry *entry,
+                      struct pl_tree *object)
+{
+    if (pl_api_is_finished(object)) {
+        struct pl_doc *last = pl_tree_doc(object, api->pool);
+        pl_doc_unref(entry->doc);
+        entry->doc = last;
+        pl_api_storage_remove(api->storage, entry);
+        return;
+    }
+    pl_api_storage_put(api->storage, arena, entry->type, pl_slice_z(entry->key), object);
+}
+
+int pl_api_update(struct pl_api_ctx *ctx)
+{
+    struct pl_tree *object = pl_api_decode(ctx);
+    if (object == NULL)
+        return -1;
+    struct pl_slice key = pl_api_key(&ctx->arena, ctx->request.ns, ctx->request.name);
+    struct pl_api_entry *entry = pl_api_table_find(&ctx->type->table, key);
+    struct pl_slice name = pl_api_name_of(object);
+    if (name.len > 0 && !pl_slice_eq(name, ctx->request.name))
+        return pl_api_bad_request(
+            &ctx->status, "the name of the object (%.*s) does not match the name on the URL (%.*s)",
+            PL_FMT(name), PL_FMT(ctx->request.name));
+    if (entry == NULL && (ctx->type->flags & PL_API_CREATE_ON_UPDATE) &&
+        ctx->request.subresource.len == 0) {
+        pl_tree_removez(pl_tree_getz(object, "metadata"), "resourceVersion");
+        return pl_api_store_new(ctx, object, false);
+    }
+    if (entry == NULL)
+        return pl_api_fail_not_found(ctx, ctx->request.name);
+    return pl_api_store_change(ctx, entry, object, &(struct pl_api_change_options){0});
+}

@@ -1,0 +1,92 @@
+/* What the files of the API share: the server's state and the context of one request. */
+#pragma once
+
+#include "apiserver/api.h"
+#include "apiserver/registry.h"
+#include "apiserver/request.h"
+#include "apiserver/status.h"
+#include "apiserver/storage.h"
+#include "base/rand.h"
+#include "value/pool.h"
+
+#define PL_API_MAX_OBJECT ((size_t)3 << 19) /* 1.5 MiB, etcd's limit */
+
+struct pl_api_gc;
+struct pl_api_debug;
+
+struct pl_api {
+    struct pl_timers *timers; /* borrowed */
+    struct pl_rand rand;
+    struct pl_pool *pool;             /* owned */
+    struct pl_api_registry *registry; /* owned */
+    struct pl_api_storage *storage;   /* owned */
+    struct pl_api_gc *gc;             /* owned */
+    struct pl_api_debug *debug;       /* owned */
+    char *token;                      /* owned; NULL: no authentication */
+    int64_t bookmark_ns;
+    unsigned next_ip, next_port; /* what Services were given last */
+};
+
+struct pl_api_ctx {
+    struct pl_api *api;
+    struct pl_api_request request;
+    struct pl_api_status status;
+    struct pl_arena arena;
+    struct pl_api_responder responder;
+    struct pl_api_type *type; /* of the request's resource */
+    size_t version;           /* index of the served version */
+    struct pl_tree *warnings; /* texts for Warning headers; NULL: none */
+};
+
+/* A context for the server's own writes: no request, no responder. */
+void pl_api_ctx_init(struct pl_api_ctx *ctx, struct pl_api *api, struct pl_api_type *type);
+void pl_api_ctx_deinit(struct pl_api_ctx *ctx);
+
+static inline struct pl_api_version *pl_api_ctx_version(const struct pl_api_ctx *ctx)
+{
+    return &ctx->type->versions[ctx->version];
+}
+
+/* ---- answering (answer.c) ---- */
+
+void pl_api_answer(struct pl_api_ctx *ctx, int code, struct pl_slice json);
+void pl_api_answer_tree(struct pl_api_ctx *ctx, int code, const struct pl_tree *tree);
+/* The object in the version and form that were asked for. */
+void pl_api_answer_object(struct pl_api_ctx *ctx, int code, const struct pl_doc *doc);
+void pl_api_answer_failure(struct pl_api_ctx *ctx);
+
+/* An object as that version serves it. in_list: built-in kinds leave apiVersion and
+ * kind out there. */
+void pl_api_object_write(struct pl_buf *out, const struct pl_api_type *type, size_t version,
+                         struct pl_node object, bool in_list);
+/* The object's metadata alone, as PartialObjectMetadata. */
+void pl_api_partial_write(struct pl_buf *out, struct pl_node object);
+
+/* ---- common steps ---- */
+
+/* "ns/name" in the arena. */
+struct pl_slice pl_api_key(struct pl_arena *arena, struct pl_slice ns, struct pl_slice name);
+/* The clock's time as objects carry it. */
+struct pl_tree *pl_api_now(struct pl_api *api, struct pl_arena *arena);
+/* 404 about the request's type. */
+int pl_api_fail_not_found(struct pl_api_ctx *ctx, struct pl_slice name);
+/* 409 with kube-apiserver's words around `why`. */
+int pl_api_fail_conflict(struct pl_api_ctx *ctx, struct pl_slice name, const char *why);
+/* The stored object in the request's version. */
+struct pl_tree *pl_api_load(struct pl_api_ctx *ctx, const struct pl_doc *doc);
+/* Turns an object of the request's version into the stored one, in place. */
+void pl_api_to_storage(struct pl_api_ctx *ctx, struct pl_tree *object);
+
+/* ---- verbs: 0 when answered, -1 with the status filled ---- */
+
+int pl_api_get(struct pl_api_ctx *ctx);
+int pl_api_list(struct pl_api_ctx *ctx);
+int pl_api_watch(struct pl_api_ctx *ctx);
+int pl_api_create_object(struct pl_api_ctx *ctx);
+int pl_api_update(struct pl_api_ctx *ctx);
+int pl_api_patch(struct pl_api_ctx *ctx);
+int pl_api_delete(struct pl_api_ctx *ctx);
+int pl_api_delete_collection(struct pl_api_ctx *ctx);
+int pl_api_get_scale(struct pl_api_ctx *ctx);
+/* PUT and PATCH of the scale subresource. */
+int pl_api_write_scale(struct pl_api_ctx *ctx);

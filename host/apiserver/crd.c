@@ -1,0 +1,249 @@
+#include "apiserver/crd.h"
+
+#include "apiserver/watch.h"
+#include "apiserver/write.h"
+#include "base/alloc.h"
+#include "value/meta.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+#define CLEANUP "customresourcecleanup.apiextensions.k8s.io"
+
+/* ---- defaults and conditions ---- */
+
+static struct pl_slice lower(struct pl_arena *arena, struct pl_slice text)
+{
+    char *out = pl_arena_alloc(arena, text.len + 1);
+    for (size_t i = 0; i < text.len; i++)
+        out[i] = (char)tolower((unsigned char)text.ptr[i]);
+    return pl_slice(out, text.len);
+}
+
+static void set_condition(struct pl_arena *arena, struct pl_tree *list, struct pl_tree *now,
+                          const char *const texts[4])
+{
+    static const char *const keys[] = {"type", "status", "reason", "message"};
+    struct pl_tree *condition = NULL;
+    PL_TREE_FOR(item, list)
+    if (pl_slice_eqz(pl_tree_text_at(item->value, "type"), texts[0]))
+        condition = item->value;
+    if (condition == NULL) {
+        condition = pl_tree_object(arena);
+        pl_tree_push(arena, list, condition);
+    }
+    if (!pl_slice_eqz(pl_tree_text_at(condition, "status"), texts[1]))
+        pl_tree_setz(arena, condition, "lastTransitionTime", now);
+    for (size_t i = 0; i < PL_ARRAY_LEN(keys); i++)
+        pl_tree_set_strz(arena, condition, keys[i], texts[i]);
+}
+
+static struct pl_tree *conditions_of(struct pl_arena *arena, struct pl_tree *crd)
+{
+    struct pl_tree *status = pl_tree_child(arena, crd, "status");
+    return pl_tree_default(arena, status, "conditions", pl_tree_array(arena));
+}
+
+void pl_api_crd_default_spec(struct pl_arena *arena, struct pl_tree *crd)
+{
+    struct pl_tree *spec = pl_tree_child(arena, crd, "spec");
+    struct pl_tree *names = pl_tree_child(arena, spec, "names");
+    struct pl_slice kind = pl_tree_text_at(names, "kind");
+    pl_tree_default(arena, names, "singular", pl_tree_str(arena, lower(arena, kind)));
+    pl_tree_default(arena, names, "listKind",
+                    pl_tree_str(arena, pl_arena_f(arena, "%.*sList", PL_FMT(kind))));
+    struct pl_tree *conversion = pl_tree_child(arena, spec, "conversion");
+    pl_tree_default(arena, conversion, "strategy", pl_tree_strz(arena, "None"));
+}
+
+static void add_stored_version(struct pl_arena *arena, struct pl_tree *crd)
+{
+    struct pl_tree *status = pl_tree_child(arena, crd, "status");
+    struct pl_tree *stored = pl_tree_default(arena, status, "storedVersions", pl_tree_array(arena));
+    PL_TREE_FOR(item, pl_tree_dig(crd, "spec.versions"))
+    {
+        const struct pl_tree *is = pl_tree_getz(item->value, "storage");
+        struct pl_slice name = pl_tree_text_at(item->value, "name");
+        bool known = !(is != NULL && is->boolean);
+        PL_TREE_FOR(have, stored)
+        known = known || pl_slice_eq(pl_tree_text(have->value), name);
+        if (!known)
+            pl_tree_push(arena, stored, pl_tree_str(arena, name));
+    }
+}
+
+void pl_api_crd_accept(struct pl_api *api, struct pl_arena *arena, struct pl_tree *crd)
+{
+    static const char *const accepted[] = {"NamesAccepted", "True", "NoConflicts",
+                                           "no conflicts found"};
+    static const char *const established[] = {"Established", "True", "InitialNamesAccepted",
+                                              "the initial names have been accepted"};
+    struct pl_tree *spec = pl_tree_child(arena, crd, "spec");
+    struct pl_tree *now = pl_api_now(api, arena);
+    struct pl_tree *status = pl_tree_child(arena, crd, "status");
+    struct pl_tree *conditions = conditions_of(arena, crd);
+    set_condition(arena, conditions, now, accepted);
+    set_condition(arena, conditions, now, established);
+    pl_tree_setz(arena, status, "acceptedNames", pl_tree_copy(arena, pl_tree_getz(spec, "names")));
+    add_stored_version(arena, crd);
+}
+
+/* ---- validation ---- */
+
+static void require(struct pl_api_faults *faults, const struct pl_tree *crd, const char *path)
+{
+    if (pl_tree_text_at(crd, path).len == 0)
+        pl_api_fault(faults, "FieldValueRequired", pl_slice_z(path), "Required value");
+}
+
+static void validate_versions(struct pl_api_faults *faults, const struct pl_tree *versions)
+{
+    size_t i = 0, storage = 0;
+    PL_TREE_FOR(item, versions)
+    {
+        const struct pl_tree *is = pl_tree_getz(item->value, "storage");
+        struct pl_slice path = pl_arena_f(faults->arena, "spec.versions[%zu]", i++);
+        storage += is != NULL && is->boolean;
+        if (pl_tree_text_at(item->value, "name").len == 0)
+            pl_api_fault(faults, "FieldValueRequired",
+                         pl_arena_f(faults->arena, "%.*s.name", PL_FMT(path)), "Required value");
+        if (!pl_tree_is(pl_tree_dig(item->value, "schema.openAPIV3Schema"), PL_OBJECT))
+            pl_api_fault(faults, "FieldValueRequired",
+                         pl_arena_f(faults->arena, "%.*s.schema.openAPIV3Schema", PL_FMT(path)),
+                         "Required value: schemas are required");
+    }
+    if (storage != 1)
+        pl_api_fault(faults, "FieldValueInvalid", pl_slice_z("spec.versions"),
+                     "Invalid value: %zu: must have exactly one version marked as storage version",
+                     storage);
+    if (versions != NULL && versions->count > PL_API_MAX_VERSIONS)
+        pl_api_fault(faults, "FieldValueTooMany", pl_slice_z("spec.versions"),
+                     "Too many: %zu: must have at most %d items", versions->count,
+                     PL_API_MAX_VERSIONS);
+}
+
+static void validate_immutable(struct pl_api_faults *faults, const struct pl_tree *crd,
+                               const struct pl_tree *old)
+{
+    static const char *const paths[] = {"spec.group", "spec.scope", "spec.names.plural",
+                                        "spec.names.kind"};
+    for (size_t i = 0; old != NULL && i < PL_ARRAY_LEN(paths); i++) {
+        struct pl_slice text = pl_tree_text_at(crd, paths[i]);
+        if (!pl_slice_eq(text, pl_tree_text_at(old, paths[i])))
+            pl_api_fault(faults, "FieldValueInvalid", pl_slice_z(paths[i]),
+                         "Invalid value: \"%.*s\": field is immutable", PL_FMT(text));
+    }
+}
+
+void pl_api_crd_validate(struct pl_api_faults *faults, const struct pl_tree *crd,
+                         const struct pl_tree *old)
+{
+    struct pl_slice group = pl_tree_text_at(crd, "spec.group");
+    struct pl_slice plural = pl_tree_text_at(crd, "spec.names.plural");
+    struct pl_slice scope = pl_tree_text_at(crd, "spec.scope");
+    struct pl_slice name = pl_tree_text_at(crd, "metadata.name");
+    require(faults, crd, "spec.group");
+    require(faults, crd, "spec.names.plural");
+    require(faults, crd, "spec.names.kind");
+    if (!pl_slice_eqz(scope, "Namespaced") && !pl_slice_eqz(scope, "Cluster"))
+        pl_api_fault(faults, "FieldValueNotSupported", pl_slice_z("spec.scope"),
+                     "Unsupported value: \"%.*s\": supported values: \"Cluster\", \"Namespaced\"",
+                     PL_FMT(scope));
+    struct pl_slice want = pl_arena_f(faults->arena, "%.*s.%.*s", PL_FMT(plural), PL_FMT(group));
+    if (plural.len > 0 && group.len > 0 && !pl_slice_eq(name, want))
+        pl_api_fault(faults, "FieldValueInvalid", pl_slice_z("metadata.name"),
+                     "Invalid value: \"%.*s\": must be spec.names.plural+\".\"+spec.group",
+                     PL_FMT(name));
+    validate_versions(faults, pl_tree_dig(crd, "spec.versions"));
+    validate_immutable(faults, crd, old);
+}
+
+/* ---- serving it ---- */
+
+static struct pl_api_type *type_of_crd(const struct pl_api *api, struct pl_node crd)
+{
+    struct pl_scratch group, plural;
+    return pl_api_registry_find_group(
+        api->registry, pl_node_str(pl_node_dig(crd, "spec", "group"), &group),
+        pl_node_str(pl_node_dig(crd, "spec", "names", "plural"), &plural));
+}
+
+static bool is_crd(const struct pl_api_type *type)
+{
+    return !type->is_custom && strcmp(type->kind, "CustomResourceDefinition") == 0;
+}
+
+int pl_api_crd_changed(struct pl_api_ctx *ctx, struct pl_doc *crd)
+{
+    struct pl_err err = {0};
+    if (!is_crd(ctx->type) || ctx->request.dry_run || pl_meta_is_deleting(pl_doc_root(crd)))
+        return 0;
+    struct pl_api_type *type = type_of_crd(ctx->api, pl_doc_root(crd));
+    if (type != NULL && type->version_count > 0) {
+        struct pl_node old = pl_doc_root(type->versions[0].definition);
+        if (pl_node_equal(pl_node_getz(old, "spec"), pl_node_getz(pl_doc_root(crd), "spec")))
+            return 0;
+        pl_api_watch_end_all(type); /* what they serve is defined anew */
+    }
+    if (pl_api_registry_apply(ctx->api->registry, crd, &err) != 0)
+        return pl_api_bad_request(&ctx->status, "%s", err.message);
+    return 0;
+}
+
+void pl_api_crd_mark(struct pl_api *api, struct pl_arena *arena, struct pl_tree *crd)
+{
+    static const char *const terminating[] = {
+        "Terminating", "True", "InstanceDeletionPending",
+        "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"};
+    struct pl_tree *meta = pl_tree_child(arena, crd, "metadata");
+    struct pl_tree *finalizers = pl_tree_default(arena, meta, "finalizers", pl_tree_array(arena));
+    pl_tree_push(arena, finalizers, pl_tree_strz(arena, CLEANUP));
+    set_condition(arena, conditions_of(arena, crd), pl_api_now(api, arena), terminating);
+}
+
+/* ---- going ---- */
+
+static void delete_objects(struct pl_api *api, struct pl_api_type *type)
+{
+    for (size_t i = type->table.count; i > 0; i--) {
+        struct pl_api_entry *entry = type->table.entries[i - 1];
+        struct pl_api_delete_options options = {0};
+        struct pl_api_ctx ctx;
+        struct pl_doc *left;
+        bool gone;
+        if (pl_meta_is_deleting(pl_doc_root(entry->doc)))
+            continue;
+        pl_api_ctx_init(&ctx, api, type);
+        if (pl_api_delete_entry(&ctx, entry, &options, &left, &gone) == 0)
+            pl_doc_unref(left);
+        pl_api_ctx_deinit(&ctx);
+    }
+}
+
+void pl_api_crd_finish(struct pl_api *api, struct pl_api_entry *crd)
+{
+    struct pl_api_type *type = type_of_crd(api, pl_doc_root(crd->doc));
+    if (type != NULL && type->is_custom) {
+        type->is_going = true;
+        delete_objects(api, type);
+        if (type->table.count > 0)
+            return; /* finalizers hold some of them */
+        pl_api_watch_end_all(type);
+        pl_api_storage_forget_type(api->storage, type);
+        pl_api_registry_remove(api->registry, type);
+    }
+    struct pl_arena arena = {0};
+    struct pl_tree *object = pl_tree_from_node(&arena, pl_doc_root(crd->doc));
+    struct pl_tree *finalizers = pl_tree_dig(object, "metadata.finalizers");
+    bool changed = false;
+    PL_TREE_FOR(item, finalizers)
+    {
+        if (!pl_slice_eqz(pl_tree_text(item->value), CLEANUP))
+            continue;
+        pl_tree_unlink(finalizers, item);
+        changed = true;
+    }
+    if (changed)
+        pl_api_store_raw(api, &arena, crd, object);
+    pl_arena_deinit(&arena);
+}

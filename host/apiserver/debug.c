@@ -1,0 +1,151 @@
+#include "apiserver/debug.h"
+
+#include "base/alloc.h"
+#include "value/write.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define AUDIT_MAX 10000
+#define KINDS_MAX 10000 /* different verb and resource pairs */
+
+struct audit {
+    char *method, *path, *agent, *manager; /* owned */
+    int code;
+};
+
+struct pl_api_debug {
+    struct pl_map counts; /* "verb resource" -> owned uint64_t */
+    struct audit *ring;   /* owned array of AUDIT_MAX, made on the first write */
+    size_t total;
+};
+
+struct pl_api_debug *pl_api_debug_create(void)
+{
+    return PL_NEW(struct pl_api_debug);
+}
+
+static void audit_deinit(struct audit *audit)
+{
+    pl_free(audit->method);
+    pl_free(audit->path);
+    pl_free(audit->agent);
+    pl_free(audit->manager);
+}
+
+void pl_api_debug_destroy(struct pl_api_debug *debug)
+{
+    size_t at = 0;
+    struct pl_slice key;
+    void *value;
+    while (pl_map_next(&debug->counts, &at, &key, &value))
+        pl_free(value);
+    pl_map_deinit(&debug->counts);
+    for (size_t i = 0; debug->ring != NULL && i < AUDIT_MAX; i++)
+        audit_deinit(&debug->ring[i]);
+    pl_free(debug->ring);
+    pl_free(debug);
+}
+
+void pl_api_debug_count(struct pl_api_debug *debug, const char *verb, struct pl_slice resource)
+{
+    struct pl_buf key = PL_BUF_INIT;
+    pl_buf_add_f(&key, "%s %.*s", verb, PL_FMT(resource));
+    uint64_t *count = pl_map_get(&debug->counts, pl_buf_slice(&key));
+    if (count == NULL && debug->counts.count < KINDS_MAX) {
+        count = PL_NEW(uint64_t);
+        pl_map_put(&debug->counts, pl_buf_slice(&key), count);
+    }
+    if (count != NULL)
+        (*count)++;
+    pl_buf_deinit(&key);
+}
+
+void pl_api_debug_audit(struct pl_api_debug *debug, const struct pl_api_request *request, int code)
+{
+    const char *agent = request->call.user_agent;
+    if (debug->ring == NULL)
+        debug->ring = pl_calloc(AUDIT_MAX, sizeof(*debug->ring));
+    struct audit *audit = &debug->ring[debug->total++ % AUDIT_MAX];
+    audit_deinit(audit);
+    struct pl_slice path = request->call.path, manager = request->field_manager;
+    *audit = (struct audit){
+        .method = pl_strdup(request->call.method),
+        .path = pl_memdup0(path.ptr, path.len),
+        .agent = pl_strdup(agent != NULL ? agent : ""),
+        .manager = pl_memdup0(manager.ptr != NULL ? manager.ptr : "", manager.len),
+        .code = code,
+    };
+}
+
+/* ---- answers ---- */
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void write_counts(const struct pl_api_debug *debug, struct pl_buf *out)
+{
+    const char **keys = pl_reallocarray(NULL, debug->counts.count + 1, sizeof(*keys));
+    size_t at = 0, count = 0;
+    struct pl_slice key;
+    void *value;
+    while (pl_map_next(&debug->counts, &at, &key, &value))
+        keys[count++] = key.ptr;
+    qsort(keys, count, sizeof(*keys), by_text);
+    pl_buf_add_char(out, '{');
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t *n = pl_map_get(&debug->counts, pl_slice_z(keys[i]));
+        pl_buf_add_z(out, i > 0 ? "," : "");
+        pl_write_str(out, pl_slice_z(keys[i]));
+        pl_buf_add_f(out, ":%" PRIu64, *n);
+    }
+    pl_buf_add_z(out, "}\n");
+    pl_free(keys);
+}
+
+static void write_member(struct pl_buf *out, const char *name, const char *value)
+{
+    pl_buf_add_f(out, "\"%s\":", name);
+    pl_write_str(out, pl_slice_z(value));
+    pl_buf_add_char(out, ',');
+}
+
+static void write_audit(const struct pl_api_debug *debug, struct pl_buf *out)
+{
+    size_t count = debug->total < AUDIT_MAX ? debug->total : AUDIT_MAX;
+    pl_buf_add_char(out, '[');
+    for (size_t i = debug->total - count; i < debug->total; i++) {
+        const struct audit *audit = &debug->ring[i % AUDIT_MAX];
+        pl_buf_add_z(out, out->len > 1 ? ",{" : "{");
+        write_member(out, "method", audit->method);
+        write_member(out, "path", audit->path);
+        write_member(out, "userAgent", audit->agent);
+        write_member(out, "fieldManager", audit->manager);
+        pl_buf_add_f(out, "\"code\":%d}", audit->code);
+    }
+    pl_buf_add_z(out, "]\n");
+}
+
+bool pl_api_debug_handle(struct pl_api_ctx *ctx)
+{
+    struct pl_slice path = ctx->request.call.path;
+    bool post = strcmp(ctx->request.call.method, "POST") == 0;
+    struct pl_buf out = PL_BUF_INIT;
+    if (pl_slice_eqz(path, "/debug/compact") && post) {
+        pl_api_storage_compact(ctx->api->storage);
+        pl_buf_add_f(&out, "{\"resourceVersion\":\"%" PRIu64 "\"}\n",
+                     pl_api_storage_rv(ctx->api->storage));
+    } else if (pl_slice_eqz(path, "/debug/requests") && !post) {
+        write_counts(ctx->api->debug, &out);
+    } else if (pl_slice_eqz(path, "/debug/audit") && !post) {
+        write_audit(ctx->api->debug, &out);
+    } else {
+        return false;
+    }
+    pl_api_answer(ctx, 200, pl_buf_slice(&out));
+    pl_buf_deinit(&out);
+    return true;
+}

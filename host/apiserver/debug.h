@@ -1,0 +1,14 @@
+/* What tests want to know about the requests that came: /debug/requests, /debug/audit,
+ * and to do to the history: /debug/compact (apiserver.h). */
+#pragma once
+
+#include "apiserver/core.h"
+
+struct pl_api_debug *pl_api_debug_create(void);
+void pl_api_debug_destroy(struct pl_api_debug *debug);
+/* Counts a request; verb "" for paths outside the resources. */
+void pl_api_debug_count(struct pl_api_debug *debug, const char *verb, struct pl_slice resource);
+/* Remembers a write once its code is known. */
+void pl_api_debug_audit(struct pl_api_debug *debug, const struct pl_api_request *request, int code);
+/* Answers paths below /debug/; false for others. */
+bool pl_api_debug_handle(struct pl_api_ctx *ctx);

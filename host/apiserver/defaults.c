@@ -1,0 +1,353 @@
+#include "apiserver/defaults.h"
+
+#include "apiserver/crd.h"
+#include "apiserver/quantity.h"
+#include "base/base64.h"
+
+#include <stdio.h>
+
+/* Checked against kube-apiserver 1.37. */
+
+/* Where `path` (steps with "[]" for every element, "*" for every member) leads to an
+ * object, its absent member gets the JSON value. */
+struct rule {
+    const char *path, *member, *json;
+};
+
+#define PROBE(p)                                                                                   \
+    {p, "timeoutSeconds", "1"}, {p, "periodSeconds", "10"}, {p, "successThreshold", "1"},          \
+        {p, "failureThreshold", "3"}, {p ".httpGet", "path", "\"/\""},                             \
+    {                                                                                              \
+        p ".httpGet", "scheme", "\"HTTP\""                                                         \
+    }
+#define CONTAINER(p)                                                                               \
+    {p, "resources", "{}"}, {p, "terminationMessagePath", "\"/dev/termination-log\""},             \
+        {p, "terminationMessagePolicy", "\"File\""}, {p ".ports[]", "protocol", "\"TCP\""},        \
+        {p ".env[].valueFrom.fieldRef", "apiVersion", "\"v1\""}, PROBE(p ".livenessProbe"),        \
+        PROBE(p ".readinessProbe"), PROBE(p ".startupProbe"),                                      \
+        {p ".lifecycle.preStop.httpGet", "path", "\"/\""},                                         \
+        {p ".lifecycle.preStop.httpGet", "scheme", "\"HTTP\""},                                    \
+        {p ".lifecycle.postStart.httpGet", "path", "\"/\""},                                       \
+    {                                                                                              \
+        p ".lifecycle.postStart.httpGet", "scheme", "\"HTTP\""                                     \
+    }
+
+/* Of a pod's spec. */
+static const struct rule pod_rules[] = {
+    {"", "restartPolicy", "\"Always\""},
+    {"", "terminationGracePeriodSeconds", "30"},
+    {"", "dnsPolicy", "\"ClusterFirst\""},
+    {"", "securityContext", "{}"},
+    {"", "schedulerName", "\"default-scheduler\""},
+    CONTAINER("containers[]"),
+    CONTAINER("initContainers[]"),
+    {"volumes[].secret", "defaultMode", "420"},
+    {"volumes[].configMap", "defaultMode", "420"},
+    {"volumes[].downwardAPI", "defaultMode", "420"},
+    {"volumes[].downwardAPI.items[].fieldRef", "apiVersion", "\"v1\""},
+    {"volumes[].projected", "defaultMode", "420"},
+    {"volumes[].projected.sources[].serviceAccountToken", "expirationSeconds", "3600"},
+    {"volumes[].projected.sources[].downwardAPI.items[].fieldRef", "apiVersion", "\"v1\""},
+    {"volumes[].hostPath", "type", "\"\""},
+    {NULL, NULL, NULL},
+};
+
+struct kind_rules {
+    const char *kind;
+    const char *pod_spec; /* where a pod's spec is; NULL: nowhere */
+    const struct rule *rules;
+};
+
+#define RULES(...)                                                                                 \
+    (const struct rule[])                                                                          \
+    {                                                                                              \
+        __VA_ARGS__,                                                                               \
+        {                                                                                          \
+            NULL, NULL, NULL                                                                       \
+        }                                                                                          \
+    }
+
+static const struct kind_rules kinds[] = {
+    {"Pod", "spec", RULES({"spec", "enableServiceLinks", "true"})},
+    {"Deployment", "spec.template.spec",
+     RULES({"spec", "replicas", "1"}, {"spec", "strategy", "{}"},
+           {"spec.strategy", "type", "\"RollingUpdate\""}, {"spec", "revisionHistoryLimit", "10"},
+           {"spec", "progressDeadlineSeconds", "600"})},
+    {"ReplicaSet", "spec.template.spec", RULES({"spec", "replicas", "1"})},
+    {"ReplicationController", "spec.template.spec", RULES({"spec", "replicas", "1"})},
+    {"StatefulSet", "spec.template.spec",
+     RULES({"spec", "replicas", "1"}, {"spec", "podManagementPolicy", "\"OrderedReady\""},
+           {"spec", "updateStrategy", "{}"}, {"spec.updateStrategy", "type", "\"RollingUpdate\""},
+           {"spec", "revisionHistoryLimit", "10"},
+           {"spec", "persistentVolumeClaimRetentionPolicy", "{}"},
+           {"spec.persistentVolumeClaimRetentionPolicy", "whenDeleted", "\"Retain\""},
+           {"spec.persistentVolumeClaimRetentionPolicy", "whenScaled", "\"Retain\""},
+           {"spec.volumeClaimTemplates[]", "kind", "\"PersistentVolumeClaim\""},
+           {"spec.volumeClaimTemplates[]", "apiVersion", "\"v1\""},
+           {"spec.volumeClaimTemplates[].spec", "volumeMode", "\"Filesystem\""},
+           {"spec.volumeClaimTemplates[]", "status", "{\"phase\":\"Pending\"}"})},
+    {"DaemonSet", "spec.template.spec",
+     RULES({"spec", "updateStrategy", "{}"}, {"spec.updateStrategy", "type", "\"RollingUpdate\""},
+           {"spec", "revisionHistoryLimit", "10"})},
+    {"Job", "spec.template.spec",
+     RULES({"spec", "backoffLimit", "6"}, {"spec", "completionMode", "\"NonIndexed\""},
+           {"spec", "suspend", "false"}, {"spec", "manualSelector", "false"},
+           {"spec", "podReplacementPolicy", "\"TerminatingOrFailed\""})},
+    {"CronJob", "spec.jobTemplate.spec.template.spec",
+     RULES({"spec", "concurrencyPolicy", "\"Allow\""}, {"spec", "suspend", "false"},
+           {"spec", "successfulJobsHistoryLimit", "3"}, {"spec", "failedJobsHistoryLimit", "1"},
+           {"spec.jobTemplate", "metadata", "{}"})},
+    {"PodTemplate", "template.spec", NULL},
+    {"Service", NULL,
+     RULES({"spec", "type", "\"ClusterIP\""}, {"spec", "sessionAffinity", "\"None\""},
+           {"spec.ports[]", "protocol", "\"TCP\""})},
+    {"Secret", NULL, RULES({"", "type", "\"Opaque\""})},
+    {"PersistentVolumeClaim", NULL, RULES({"spec", "volumeMode", "\"Filesystem\""})},
+    {"Endpoints", NULL, RULES({"subsets[].ports[]", "protocol", "\"TCP\""})},
+    {"EndpointSlice", NULL, RULES({"ports[]", "protocol", "\"TCP\""}, {"ports[]", "name", "\"\""})},
+    {"NetworkPolicy", NULL,
+     RULES({"spec.ingress[].ports[]", "protocol", "\"TCP\""},
+           {"spec.egress[].ports[]", "protocol", "\"TCP\""})},
+    {"HorizontalPodAutoscaler", NULL,
+     RULES({"spec", "minReplicas", "1"},
+           {"spec", "metrics",
+            "[{\"type\":\"Resource\",\"resource\":{\"name\":\"cpu\",\"target\":{\"type\":"
+            "\"Utilization\",\"averageUtilization\":80}}}]"})},
+    {"RoleBinding", NULL, RULES({"roleRef", "apiGroup", "\"rbac.authorization.k8s.io\""})},
+    {"ClusterRoleBinding", NULL, RULES({"roleRef", "apiGroup", "\"rbac.authorization.k8s.io\""})},
+    {"StorageClass", NULL,
+     RULES({"", "reclaimPolicy", "\"Delete\""}, {"", "volumeBindingMode", "\"Immediate\""})},
+    {"PriorityClass", NULL, RULES({"", "preemptionPolicy", "\"PreemptLowerPriority\""})},
+};
+
+static const struct kind_rules *rules_of(const char *kind)
+{
+    for (size_t i = 0; i < PL_ARRAY_LEN(kinds); i++)
+        if (strcmp(kinds[i].kind, kind) == 0)
+            return &kinds[i];
+    return NULL;
+}
+
+/* ---- walking ---- */
+
+static void fill(struct pl_arena *arena, struct pl_tree *at, const char *path,
+                 const struct rule *rule)
+{
+    size_t len = strcspn(path, ".");
+    if (*path == '\0') {
+        if (pl_tree_is(at, PL_OBJECT))
+            pl_tree_default(arena, at, rule->member, pl_tree_literal(arena, rule->json));
+        return;
+    }
+    bool each = len > 2 && path[len - 1] == ']';
+    const char *rest = path[len] == '.' ? path + len + 1 : path + len;
+    struct pl_tree *next = pl_tree_get(at, pl_slice(path, each ? len - 2 : len));
+    if (!each) {
+        if (next != NULL)
+            fill(arena, next, rest, rule);
+        return;
+    }
+    if (pl_tree_is(next, PL_ARRAY))
+        PL_TREE_FOR(item, next)
+    fill(arena, item->value, rest, rule);
+}
+
+static void fill_all(struct pl_arena *arena, struct pl_tree *root, const struct rule *rules)
+{
+    for (; rules != NULL && rules->path != NULL; rules++)
+        fill(arena, root, rules->path, rules);
+}
+
+/* ---- what no table can say ---- */
+
+/* Always for :latest and no tag, else IfNotPresent. */
+static void pull_policies(struct pl_arena *arena, struct pl_tree *containers)
+{
+    if (!pl_tree_is(containers, PL_ARRAY))
+        return;
+    PL_TREE_FOR(item, containers)
+    {
+        struct pl_slice image = pl_tree_text_at(item->value, "image");
+        size_t i = image.len;
+        while (i > 0 && image.ptr[i - 1] != ':' && image.ptr[i - 1] != '/' &&
+               image.ptr[i - 1] != '@')
+            i--;
+        bool tagged = i > 0 && image.ptr[i - 1] == ':';
+        bool digest = memchr(image.ptr ? image.ptr : "", '@', image.len) != NULL;
+        bool latest =
+            !digest && (!tagged || pl_slice_eqz(pl_slice(image.ptr + i, image.len - i), "latest"));
+        if (pl_tree_is(item->value, PL_OBJECT))
+            pl_tree_default(arena, item->value, "imagePullPolicy",
+                            pl_tree_strz(arena, latest ? "Always" : "IfNotPresent"));
+    }
+}
+
+/* Requests follow limits. */
+static void resource_requests(struct pl_arena *arena, struct pl_tree *containers)
+{
+    if (!pl_tree_is(containers, PL_ARRAY))
+        return;
+    PL_TREE_FOR(item, containers)
+    {
+        struct pl_tree *resources = pl_tree_getz(item->value, "resources");
+        struct pl_tree *limits = pl_tree_getz(resources, "limits");
+        if (limits == NULL || limits->count == 0)
+            continue;
+        struct pl_tree *requests = pl_tree_child(arena, resources, "requests");
+        PL_TREE_FOR(limit, limits)
+        if (pl_tree_get(requests, limit->key) == NULL)
+            pl_tree_set(arena, requests, limit->key, pl_tree_copy(arena, limit->value));
+    }
+}
+
+static void default_pod_spec(struct pl_arena *arena, struct pl_tree *spec, bool is_pod)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    if (!pl_tree_is(spec, PL_OBJECT))
+        return;
+    fill_all(arena, spec, pod_rules);
+    for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++) {
+        struct pl_tree *list = pl_tree_getz(spec, lists[i]);
+        pull_policies(arena, list);
+        if (is_pod)
+            resource_requests(arena, list);
+    }
+    struct pl_tree *account = pl_tree_getz(spec, "serviceAccountName");
+    if (pl_tree_text(account).len > 0)
+        pl_tree_default(arena, spec, "serviceAccount", account);
+}
+
+static void default_rollout(struct pl_arena *arena, struct pl_tree *spec, const char *member,
+                            const char *json)
+{
+    struct pl_tree *strategy = pl_tree_getz(spec, member);
+    if (!pl_slice_eqz(pl_tree_text_at(strategy, "type"), "RollingUpdate"))
+        return;
+    struct pl_tree *defaults = pl_tree_literal(arena, json);
+    struct pl_tree *rolling = pl_tree_child(arena, strategy, "rollingUpdate");
+    PL_TREE_FOR(item, defaults)
+    if (pl_tree_get(rolling, item->key) == NULL)
+        pl_tree_set(arena, rolling, item->key, item->value);
+}
+
+static void default_daemon_set(struct pl_arena *arena, struct pl_tree *object, struct pl_tree *spec)
+{
+    struct pl_tree *meta = pl_tree_child(arena, object, "metadata");
+    default_rollout(arena, spec, "updateStrategy", "{\"maxUnavailable\":1,\"maxSurge\":0}");
+    pl_tree_default(arena, pl_tree_child(arena, meta, "annotations"),
+                    "deprecated.daemonset.template.generation", pl_tree_strz(arena, "1"));
+}
+
+static void default_job(struct pl_arena *arena, struct pl_tree *object, struct pl_tree *spec)
+{
+    struct pl_tree *meta = pl_tree_child(arena, object, "metadata");
+    const struct pl_tree *labels = pl_tree_dig(spec, "template.metadata.labels");
+    if (labels != NULL && pl_tree_getz(meta, "labels") == NULL)
+        pl_tree_setz(arena, meta, "labels", pl_tree_copy(arena, labels));
+    bool any =
+        pl_tree_getz(spec, "completions") != NULL || pl_tree_getz(spec, "parallelism") != NULL;
+    if (!pl_tree_is(spec, PL_OBJECT))
+        return;
+    if (!any)
+        pl_tree_default(arena, spec, "completions", pl_tree_int(arena, 1));
+    pl_tree_default(arena, spec, "parallelism", pl_tree_int(arena, 1));
+}
+
+static void default_service(struct pl_arena *arena, struct pl_tree *spec)
+{
+    struct pl_slice type = pl_tree_text_at(spec, "type");
+    bool external = pl_slice_eqz(type, "ExternalName");
+    PL_TREE_FOR(item, pl_tree_getz(spec, "ports"))
+    if (pl_tree_getz(item->value, "port") != NULL)
+        pl_tree_default(arena, item->value, "targetPort", pl_tree_getz(item->value, "port"));
+    if (!external && pl_tree_is(spec, PL_OBJECT))
+        pl_tree_default(arena, spec, "internalTrafficPolicy", pl_tree_strz(arena, "Cluster"));
+    if (pl_slice_eqz(type, "NodePort") || pl_slice_eqz(type, "LoadBalancer"))
+        pl_tree_default(arena, spec, "externalTrafficPolicy", pl_tree_strz(arena, "Cluster"));
+    if (pl_slice_eqz(type, "LoadBalancer"))
+        pl_tree_default(arena, spec, "allocateLoadBalancerNodePorts", pl_tree_bool(arena, true));
+}
+
+static void default_policy_types(struct pl_arena *arena, struct pl_tree *spec)
+{
+    struct pl_tree *types = pl_tree_array(arena);
+    const struct pl_tree *egress = pl_tree_getz(spec, "egress");
+    if (!pl_tree_is(spec, PL_OBJECT) || pl_tree_getz(spec, "policyTypes") != NULL)
+        return;
+    pl_tree_push(arena, types, pl_tree_strz(arena, "Ingress"));
+    if (egress != NULL && egress->count > 0)
+        pl_tree_push(arena, types, pl_tree_strz(arena, "Egress"));
+    pl_tree_setz(arena, spec, "policyTypes", types);
+}
+
+static void default_subjects(struct pl_arena *arena, struct pl_tree *subjects)
+{
+    PL_TREE_FOR(item, subjects)
+    if (!pl_slice_eqz(pl_tree_text_at(item->value, "kind"), "ServiceAccount"))
+        pl_tree_default(arena, item->value, "apiGroup",
+                        pl_tree_strz(arena, "rbac.authorization.k8s.io"));
+}
+
+/* stringData is a way to write data, and is never read back. */
+static void fold_string_data(struct pl_arena *arena, struct pl_tree *object)
+{
+    struct pl_tree *strings = pl_tree_getz(object, "stringData");
+    PL_TREE_FOR(item, strings)
+    {
+        struct pl_buf text = PL_BUF_INIT;
+        pl_base64_encode(pl_tree_text(item->value), &text);
+        pl_tree_set(arena, pl_tree_child(arena, object, "data"), item->key,
+                    pl_tree_str(arena, pl_buf_slice(&text)));
+        pl_buf_deinit(&text);
+    }
+    pl_tree_removez(object, "stringData");
+}
+
+static void name_label(struct pl_arena *arena, struct pl_tree *object)
+{
+    struct pl_tree *meta = pl_tree_child(arena, object, "metadata");
+    pl_tree_setz(arena, pl_tree_child(arena, meta, "labels"), "kubernetes.io/metadata.name",
+                 pl_tree_str(arena, pl_tree_text_at(meta, "name")));
+}
+
+static void default_kind(struct pl_arena *arena, const char *kind, struct pl_tree *object)
+{
+    struct pl_tree *spec = pl_tree_getz(object, "spec");
+    if (strcmp(kind, "Deployment") == 0)
+        default_rollout(arena, spec, "strategy",
+                        "{\"maxUnavailable\":\"25%\",\"maxSurge\":\"25%\"}");
+    else if (strcmp(kind, "StatefulSet") == 0)
+        default_rollout(arena, spec, "updateStrategy", "{\"partition\":0,\"maxUnavailable\":1}");
+    else if (strcmp(kind, "DaemonSet") == 0)
+        default_daemon_set(arena, object, spec);
+    else if (strcmp(kind, "Job") == 0)
+        default_job(arena, object, spec);
+    else if (strcmp(kind, "Service") == 0)
+        default_service(arena, spec);
+    else if (strcmp(kind, "NetworkPolicy") == 0)
+        default_policy_types(arena, spec);
+    else if (strcmp(kind, "RoleBinding") == 0 || strcmp(kind, "ClusterRoleBinding") == 0)
+        default_subjects(arena, pl_tree_getz(object, "subjects"));
+    else if (strcmp(kind, "Secret") == 0)
+        fold_string_data(arena, object);
+    else if (strcmp(kind, "Namespace") == 0)
+        name_label(arena, object);
+    else if (strcmp(kind, "CustomResourceDefinition") == 0)
+        pl_api_crd_default_spec(arena, object);
+}
+
+void pl_api_default_builtin(struct pl_api_ctx *ctx, struct pl_tree *object)
+{
+    const char *kind = ctx->type->kind;
+    const struct kind_rules *rules = ctx->type->is_custom ? NULL : rules_of(kind);
+    if (ctx->type->is_custom)
+        return;
+    if (rules != NULL)
+        fill_all(&ctx->arena, object, rules->rules);
+    default_kind(&ctx->arena, kind, object);
+    if (rules != NULL && rules->pod_spec != NULL)
+        default_pod_spec(&ctx->arena, pl_tree_dig(object, rules->pod_spec),
+                         strcmp(kind, "Pod") == 0);
+    if (strcmp(kind, "CustomResourceDefinition") != 0) /* whose schemas are no quantities */
+        pl_api_canonical_quantities(&ctx->arena, object);
+}

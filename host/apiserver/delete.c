@@ -1,0 +1,307 @@
+#include "apiserver/crd.h"
+#include "apiserver/select.h"
+#include "apiserver/steps.h"
+#include "base/alloc.h"
+#include "value/meta.h"
+#include "value/scan.h"
+#include "value/yaml.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define FOREGROUND "foregroundDeletion"
+#define ORPHAN     "orphan"
+
+/* ---- options ---- */
+
+static int check_policy(struct pl_api_ctx *ctx, struct pl_slice policy)
+{
+    static const char *const known[] = {"", "Background", "Foreground", "Orphan"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(known); i++)
+        if (pl_slice_eqz(policy, known[i]))
+            return 0;
+    struct pl_api_faults faults = {.arena = &ctx->arena};
+    pl_api_fault(&faults, "FieldValueNotSupported", pl_slice_z("propagationPolicy"),
+                 "Unsupported value: \"%.*s\": supported values: \"Foreground\", \"Background\", "
+                 "\"Orphan\", \"nil\"",
+                 PL_FMT(policy));
+    return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z("meta.k8s.io"),
+                              pl_slice_z("DeleteOptions"), pl_slice_z(""));
+}
+
+static struct pl_doc *scan_options(struct pl_api_ctx *ctx, struct pl_err *err)
+{
+    if (ctx->request.body_form != PL_API_YAML)
+        return pl_scan_text(ctx->request.call.body, NULL, err);
+    struct pl_docs docs = {0};
+    struct pl_doc *doc = NULL;
+    if (pl_yaml_decode(ctx->request.call.body, &docs, err) == 0 && docs.count > 0)
+        doc = pl_doc_ref(docs.items[0]);
+    pl_docs_deinit(&docs);
+    return doc;
+}
+
+static int read_options(struct pl_api_ctx *ctx, struct pl_api_delete_options *options)
+{
+    struct pl_err err = {0};
+    *options = (struct pl_api_delete_options){.policy = ctx->request.propagation,
+                                              .dry_run = ctx->request.dry_run};
+    if (ctx->request.call.body.len > 0) {
+        struct pl_doc *doc = scan_options(ctx, &err);
+        if (doc == NULL)
+            return pl_api_bad_request(&ctx->status,
+                                      "couldn't get version/kind; json parse error: "
+                                      "%s",
+                                      err.message);
+        struct pl_tree *tree = pl_tree_from_node(&ctx->arena, pl_doc_root(doc));
+        pl_doc_unref(doc);
+        struct pl_tree *orphan = pl_tree_getz(tree, "orphanDependents");
+        struct pl_slice policy = pl_tree_text_at(tree, "propagationPolicy");
+        options->uid = pl_tree_text_at(tree, "preconditions.uid");
+        options->rv = pl_tree_text_at(tree, "preconditions.resourceVersion");
+        if (policy.len > 0)
+            options->policy = policy;
+        else if (pl_tree_is(orphan, PL_BOOL))
+            options->policy = pl_slice_z(orphan->boolean ? "Orphan" : "Background");
+        const struct pl_tree *dry = pl_tree_getz(tree, "dryRun");
+        options->dry_run = options->dry_run || (pl_tree_is(dry, PL_ARRAY) && dry->count > 0);
+    }
+    return check_policy(ctx, options->policy);
+}
+
+/* ---- preconditions ---- */
+
+static int fail_precondition(struct pl_api_ctx *ctx, const struct pl_api_entry *entry,
+                             struct pl_slice why)
+{
+    struct pl_scratch scratch;
+    struct pl_slice name = pl_meta_name(pl_doc_root(entry->doc), &scratch);
+    struct pl_slice group = pl_slice_z(pl_api_ctx_version(ctx)->group);
+    pl_api_fail(&ctx->status, 409, "Conflict",
+                "Operation cannot be fulfilled on %s%s%.*s \"%.*s\": %.*s", ctx->type->kind,
+                group.len > 0 ? "." : "", PL_FMT(group), PL_FMT(name), PL_FMT(why));
+    pl_api_fail_about(&ctx->status, group, pl_slice_z(ctx->type->kind), name);
+    return -1;
+}
+
+static int check_preconditions(struct pl_api_ctx *ctx, const struct pl_api_entry *entry,
+                               const struct pl_api_delete_options *options)
+{
+    struct pl_arena *arena = &ctx->arena;
+    if (options->uid.len > 0 && !pl_slice_eqz(options->uid, entry->uid))
+        return fail_precondition(
+            ctx, entry,
+            pl_arena_f(arena,
+                       "the UID in the precondition (%.*s) does not match the UID in record (%s). "
+                       "The object might have been deleted and then recreated",
+                       PL_FMT(options->uid), entry->uid));
+    struct pl_slice rv = pl_arena_f(arena, "%" PRIu64, entry->rv);
+    if (options->rv.len > 0 && !pl_slice_eq(options->rv, rv))
+        return fail_precondition(
+            ctx, entry,
+            pl_arena_f(arena,
+                       "the ResourceVersion in the precondition (%.*s) does not match the "
+                       "ResourceVersion in record (%.*s). The object might have been modified",
+                       PL_FMT(options->rv), PL_FMT(rv)));
+    return 0;
+}
+
+static bool is_builtin(const struct pl_api_type *type, const char *kind)
+{
+    return !type->is_custom && strcmp(type->kind, kind) == 0;
+}
+
+static int check_immortal(struct pl_api_ctx *ctx, const struct pl_api_entry *entry)
+{
+    static const char *const immortal[] = {"default", "kube-system", "kube-public"};
+    if (!is_builtin(ctx->type, "Namespace"))
+        return 0;
+    for (size_t i = 0; i < PL_ARRAY_LEN(immortal); i++) {
+        if (strcmp(entry->key, immortal[i]) != 0)
+            continue;
+        pl_api_fail(&ctx->status, 403, "Forbidden",
+                    "namespaces \"%s\" is forbidden: this namespace may not be deleted",
+                    entry->key);
+        pl_api_fail_about(&ctx->status, pl_slice_z(""), pl_slice_z("namespaces"),
+                          pl_slice_z(entry->key));
+        return -1;
+    }
+    return 0;
+}
+
+/* ---- deleting one ---- */
+
+static void set_finalizer(struct pl_arena *arena, struct pl_tree *meta, const char *name, bool on)
+{
+    struct pl_tree *list = pl_tree_getz(meta, "finalizers");
+    bool has = false;
+    PL_TREE_FOR(item, list)
+    {
+        if (!pl_slice_eqz(pl_tree_text(item->value), name))
+            continue;
+        has = true;
+        if (!on)
+            pl_tree_unlink(list, item);
+    }
+    if (on && !has) {
+        if (list == NULL) {
+            list = pl_tree_array(arena);
+            pl_tree_setz(arena, meta, "finalizers", list);
+        }
+        pl_tree_push(arena, list, pl_tree_strz(arena, name));
+    }
+    if (list != NULL && list->count == 0)
+        pl_tree_removez(meta, "finalizers");
+}
+
+static void mark(struct pl_api_ctx *ctx, struct pl_tree *object)
+{
+    struct pl_arena *arena = &ctx->arena;
+    struct pl_tree *meta = pl_tree_child(arena, object, "metadata");
+    int64_t generation = 0;
+    bool ns = is_builtin(ctx->type, "Namespace");
+    pl_tree_setz(arena, meta, "deletionTimestamp", pl_api_now(ctx->api, arena));
+    if (!ns)
+        pl_tree_setz(arena, meta, "deletionGracePeriodSeconds", pl_tree_int(arena, 0));
+    if (pl_tree_integer(pl_tree_getz(meta, "generation"), &generation) && generation > 0)
+        pl_tree_setz(arena, meta, "generation", pl_tree_int(arena, generation + 1));
+    if (ns)
+        pl_tree_set_strz(arena, pl_tree_child(arena, object, "status"), "phase", "Terminating");
+}
+
+/* What nothing holds goes as it is, without a mark; only Pods had a grace period. */
+static struct pl_doc *remove_now(struct pl_api_ctx *ctx, struct pl_api_entry *entry,
+                                 struct pl_tree *marked)
+{
+    struct pl_api_storage *storage = ctx->api->storage;
+    struct pl_tree *last = is_builtin(ctx->type, "Pod")
+                               ? marked
+                               : pl_tree_from_node(&ctx->arena, pl_doc_root(entry->doc));
+    struct pl_slice rv = pl_arena_f(&ctx->arena, "%" PRIu64, pl_api_storage_rv(storage) + 1);
+    pl_api_storage_remove(storage, entry);
+    pl_tree_setz(&ctx->arena, pl_tree_child(&ctx->arena, last, "metadata"), "resourceVersion",
+                 pl_tree_str(&ctx->arena, rv));
+    return pl_tree_doc(last, NULL);
+}
+
+int pl_api_delete_entry(struct pl_api_ctx *ctx, struct pl_api_entry *entry,
+                        const struct pl_api_delete_options *options, struct pl_doc **left,
+                        bool *gone)
+{
+    if (check_immortal(ctx, entry) != 0 || check_preconditions(ctx, entry, options) != 0)
+        return -1;
+    struct pl_arena *arena = &ctx->arena;
+    struct pl_tree *object = pl_tree_from_node(arena, pl_doc_root(entry->doc));
+    struct pl_tree *meta = pl_tree_child(arena, object, "metadata");
+    bool deleting = pl_tree_text_at(meta, "deletionTimestamp").len > 0;
+    struct pl_tree *before = pl_tree_copy(arena, pl_tree_getz(meta, "finalizers"));
+    if (options->policy.len > 0) {
+        set_finalizer(arena, meta, FOREGROUND, pl_slice_eqz(options->policy, "Foreground"));
+        set_finalizer(arena, meta, ORPHAN, pl_slice_eqz(options->policy, "Orphan"));
+    }
+    if (is_builtin(ctx->type, "CustomResourceDefinition") && !deleting)
+        pl_api_crd_mark(ctx->api, arena, object);
+    if (!deleting)
+        mark(ctx, object);
+    *gone = pl_api_is_finished(object);
+    if (options->dry_run) {
+        *left = pl_tree_doc(object, NULL);
+    } else if (*gone) {
+        *left = remove_now(ctx, entry, object);
+    } else if (deleting && pl_tree_equal(before, pl_tree_getz(meta, "finalizers"))) {
+        *left = pl_doc_ref(entry->doc);
+    } else {
+        entry =
+            pl_api_storage_put(ctx->api->storage, arena, ctx->type, pl_slice_z(entry->key), object);
+        *left = pl_doc_ref(entry->doc);
+    }
+    return 0;
+}
+
+static void answer_gone(struct pl_api_ctx *ctx, struct pl_slice name, struct pl_slice uid)
+{
+    struct pl_arena *arena = &ctx->arena;
+    struct pl_tree *root = pl_tree_literal(
+        arena,
+        "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Success\"}");
+    struct pl_tree *details = pl_tree_child(arena, root, "details");
+    const char *group = pl_api_ctx_version(ctx)->group;
+    pl_tree_setz(arena, details, "name", pl_tree_str(arena, name));
+    if (*group != '\0')
+        pl_tree_set_strz(arena, details, "group", group);
+    pl_tree_set_strz(arena, details, "kind", ctx->type->plural);
+    pl_tree_setz(arena, details, "uid", pl_tree_str(arena, uid));
+    pl_api_answer_tree(ctx, 200, root);
+}
+
+int pl_api_delete(struct pl_api_ctx *ctx)
+{
+    struct pl_api_delete_options options;
+    struct pl_slice key = pl_api_key(&ctx->arena, ctx->request.ns, ctx->request.name);
+    struct pl_api_entry *entry = pl_api_table_find(&ctx->type->table, key);
+    struct pl_doc *left;
+    bool gone;
+    if (read_options(ctx, &options) != 0)
+        return -1;
+    if (entry == NULL)
+        return pl_api_fail_not_found(ctx, ctx->request.name);
+    struct pl_slice uid = pl_arena_copy(&ctx->arena, pl_slice_z(entry->uid));
+    if (pl_api_delete_entry(ctx, entry, &options, &left, &gone) != 0)
+        return -1;
+    if (gone && !(ctx->type->flags & PL_API_RETURNS_DELETED))
+        answer_gone(ctx, ctx->request.name, uid);
+    else
+        pl_api_answer_object(ctx, 200, left);
+    pl_doc_unref(left);
+    return 0;
+}
+
+/* ---- deleting many ---- */
+
+static void answer_list(struct pl_api_ctx *ctx, struct pl_doc **docs, size_t count)
+{
+    struct pl_buf out = PL_BUF_INIT;
+    char text[PL_KIND_TEXT];
+    pl_buf_add_f(&out,
+                 "{\"kind\":\"%s\",\"apiVersion\":\"%.*s\",\"metadata\":{\"resourceVersion\":"
+                 "\"%" PRIu64 "\"},\"items\":[",
+                 ctx->type->list_kind, PL_FMT(pl_api_version_text(pl_api_ctx_version(ctx), text)),
+                 pl_api_storage_rv(ctx->api->storage));
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            pl_buf_add_char(&out, ',');
+        pl_api_object_write(&out, ctx->type, ctx->version, pl_doc_root(docs[i]), true);
+    }
+    pl_buf_add_z(&out, "]}\n");
+    pl_api_answer(ctx, 200, pl_buf_slice(&out));
+    pl_buf_deinit(&out);
+}
+
+int pl_api_delete_collection(struct pl_api_ctx *ctx)
+{
+    struct pl_api_delete_options options;
+    struct pl_api_select select;
+    struct pl_api_table *table = &ctx->type->table;
+    if (read_options(ctx, &options) != 0 || pl_api_select_init(&select, ctx) != 0)
+        return -1;
+    struct pl_doc **docs = pl_reallocarray(NULL, table->count + 1, sizeof(struct pl_doc *));
+    struct pl_api_entry **chosen = pl_reallocarray(NULL, table->count + 1, sizeof(*chosen));
+    size_t count = 0, done = 0;
+    int code = 0;
+    for (size_t i = 0; i < table->count; i++)
+        if (pl_api_select_matches(&select, pl_doc_root(table->entries[i]->doc)))
+            chosen[count++] = table->entries[i];
+    for (size_t i = 0; i < count && code == 0; i++) {
+        bool gone;
+        code = pl_api_delete_entry(ctx, chosen[i], &options, &docs[done], &gone);
+        done += code == 0;
+    }
+    if (code == 0)
+        answer_list(ctx, docs, done);
+    for (size_t i = 0; i < done; i++)
+        pl_doc_unref(docs[i]);
+    pl_free(docs);
+    pl_free(chosen);
+    pl_api_select_deinit(&select);
+    return code;
+}

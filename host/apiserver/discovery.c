@@ -1,0 +1,239 @@
+#include "apiserver/discovery.h"
+
+#include "apiserver/openapi.h"
+#include <stdio.h>
+
+#define VERSION_JSON                                                                               \
+    "{\"major\":\"1\",\"minor\":\"37\",\"gitVersion\":\"v1.37.0+perilune\",\"gitCommit\":\"\","    \
+    "\"gitTreeState\":\"clean\",\"buildDate\":\"1970-01-01T00:00:00Z\",\"goVersion\":\"none\","    \
+    "\"compiler\":\"c\",\"platform\":\"linux/amd64\"}"
+
+static struct pl_tree *texts(struct pl_arena *arena, const char *list)
+{
+    struct pl_tree *array = pl_tree_array(arena);
+    while (*list != '\0') {
+        size_t len = strcspn(list, ",");
+        pl_tree_push(arena, array, pl_tree_str(arena, pl_slice(list, len)));
+        list += len + (list[len] == ',');
+    }
+    return array;
+}
+
+/* ---- one group ---- */
+
+static bool lists_group(const struct pl_tree *versions, struct pl_slice name)
+{
+    PL_TREE_FOR(item, versions)
+    if (pl_slice_eq(pl_tree_text_at(item->value, "version"), name))
+        return true;
+    return false;
+}
+
+static void add_version(struct pl_arena *arena, struct pl_tree *versions,
+                        const struct pl_api_version *v)
+{
+    char text[PL_KIND_TEXT];
+    if (!v->served || lists_group(versions, pl_slice_z(v->name)))
+        return;
+    struct pl_tree *entry = pl_tree_object(arena);
+    pl_tree_setz(arena, entry, "groupVersion", pl_tree_str(arena, pl_api_version_text(v, text)));
+    pl_tree_set_strz(arena, entry, "version", v->name);
+    pl_tree_push(arena, versions, entry);
+}
+
+/* NULL when nobody serves it. */
+static struct pl_tree *group_of(struct pl_api_ctx *ctx, struct pl_slice group)
+{
+    struct pl_arena *arena = &ctx->arena;
+    struct pl_tree *versions = pl_tree_array(arena);
+    for (const struct pl_api_type *type = pl_api_registry_first(ctx->api->registry); type != NULL;
+         type = type->next)
+        for (size_t i = 0; i < type->version_count; i++)
+            if (pl_slice_eqz(group, type->versions[i].group))
+                add_version(arena, versions, &type->versions[i]);
+    if (versions->count == 0)
+        return NULL;
+    struct pl_tree *entry = pl_tree_object(arena);
+    pl_tree_setz(arena, entry, "name", pl_tree_str(arena, group));
+    pl_tree_setz(arena, entry, "versions", versions);
+    pl_tree_setz(arena, entry, "preferredVersion", pl_tree_at(versions, 0));
+    return entry;
+}
+
+static void add_group(struct pl_api_ctx *ctx, struct pl_tree *groups, const char *name)
+{
+    if (*name == '\0')
+        return;
+    PL_TREE_FOR(item, groups)
+    if (pl_slice_eqz(pl_tree_text_at(item->value, "name"), name))
+        return;
+    struct pl_tree *group = group_of(ctx, pl_slice_z(name));
+    if (group != NULL)
+        pl_tree_push(&ctx->arena, groups, group);
+}
+
+static void answer_groups(struct pl_api_ctx *ctx)
+{
+    struct pl_tree *root =
+        pl_tree_literal(&ctx->arena, "{\"kind\":\"APIGroupList\",\"apiVersion\":\"v1\"}");
+    struct pl_tree *groups = pl_tree_array(&ctx->arena);
+    for (const struct pl_api_type *type = pl_api_registry_first(ctx->api->registry); type != NULL;
+         type = type->next)
+        for (size_t i = 0; i < type->version_count; i++)
+            add_group(ctx, groups, type->versions[i].group);
+    pl_tree_setz(&ctx->arena, root, "groups", groups);
+    pl_api_answer_tree(ctx, 200, root);
+}
+
+static int answer_group(struct pl_api_ctx *ctx, struct pl_slice name)
+{
+    struct pl_tree *root =
+        pl_tree_literal(&ctx->arena, "{\"kind\":\"APIGroup\",\"apiVersion\":\"v1\"}");
+    const struct pl_tree *group = name.len > 0 ? group_of(ctx, name) : NULL;
+    if (group == NULL)
+        return pl_api_no_page(&ctx->status);
+    PL_TREE_FOR(item, group)
+    pl_tree_set(&ctx->arena, root, item->key, item->value);
+    pl_api_answer_tree(ctx, 200, root);
+    return 0;
+}
+
+/* ---- the resources of one version ---- */
+
+static void add_resource(struct pl_arena *arena, struct pl_tree *list,
+                         const struct pl_api_type *type, const char *sub, const char *verbs)
+{
+    struct pl_tree *entry = pl_tree_object(arena);
+    bool scale = strcmp(sub, "/scale") == 0;
+    pl_tree_setz(arena, entry, "name",
+                 pl_tree_str(arena, pl_arena_f(arena, "%s%s", type->plural, sub)));
+    pl_tree_set_strz(arena, entry, "singularName", *sub == '\0' ? type->singular : "");
+    pl_tree_setz(arena, entry, "namespaced", pl_tree_bool(arena, type->flags & PL_API_NAMESPACED));
+    if (scale) {
+        pl_tree_set_strz(arena, entry, "group", "autoscaling");
+        pl_tree_set_strz(arena, entry, "version", "v1");
+    }
+    pl_tree_set_strz(arena, entry, "kind", scale ? "Scale" : type->kind);
+    pl_tree_setz(arena, entry, "verbs", texts(arena, verbs));
+    if (*sub == '\0' && *type->short_names != '\0')
+        pl_tree_setz(arena, entry, "shortNames", texts(arena, type->short_names));
+    if (*sub == '\0' && *type->categories != '\0')
+        pl_tree_setz(arena, entry, "categories", texts(arena, type->categories));
+    pl_tree_push(arena, list, entry);
+}
+
+static void add_type(struct pl_arena *arena, struct pl_tree *list, const struct pl_api_type *type,
+                     const struct pl_api_version *v)
+{
+    add_resource(arena, list, type, "",
+                 type->flags & PL_API_NO_COLLECTION
+                     ? "create,delete,get,list,patch,update,watch"
+                     : "create,delete,deletecollection,get,list,patch,update,watch");
+    if (v->has_status)
+        add_resource(arena, list, type, "/status", "get,patch,update");
+    if (v->has_scale)
+        add_resource(arena, list, type, "/scale", "get,patch,update");
+}
+
+static int answer_resources(struct pl_api_ctx *ctx, struct pl_slice group, struct pl_slice version)
+{
+    struct pl_arena *arena = &ctx->arena;
+    struct pl_tree *root =
+        pl_tree_literal(arena, "{\"kind\":\"APIResourceList\",\"apiVersion\":\"v1\"}");
+    struct pl_tree *list = pl_tree_array(arena);
+    for (const struct pl_api_type *type = pl_api_registry_first(ctx->api->registry); type != NULL;
+         type = type->next)
+        for (size_t i = 0; i < type->version_count; i++) {
+            const struct pl_api_version *v = &type->versions[i];
+            if (v->served && pl_slice_eqz(group, v->group) && pl_slice_eqz(version, v->name))
+                add_type(arena, list, type, v);
+        }
+    if (list->count == 0)
+        return pl_api_no_page(&ctx->status);
+    pl_tree_setz(arena, root, "groupVersion",
+                 pl_tree_str(arena, pl_arena_f(arena, "%.*s%s%.*s", PL_FMT(group),
+                                               group.len > 0 ? "/" : "", PL_FMT(version))));
+    pl_tree_setz(arena, root, "resources", list);
+    pl_api_answer_tree(ctx, 200, root);
+    return 0;
+}
+
+/* ---- fixed answers ---- */
+
+struct fixed {
+    const char *path, *type, *body;
+};
+
+static const struct fixed fixed_answers[] = {
+    {"/api", "json",
+     "{\"kind\":\"APIVersions\",\"versions\":[\"v1\"],\"serverAddressByClientCIDRs\":[]}\n"},
+    {"/version", "json", VERSION_JSON "\n"},
+    {"/healthz", "text", "ok"},
+    {"/livez", "text", "ok"},
+    {"/readyz", "text", "ok"},
+    {"/", "json",
+     "{\"paths\":[\"/api\",\"/api/v1\",\"/apis\",\"/healthz\",\"/livez\",\"/openapi/v2\","
+     "\"/openapi/v3\",\"/readyz\",\"/version\"]}\n"},
+};
+
+static bool answer_fixed(struct pl_api_ctx *ctx, struct pl_slice path)
+{
+    for (size_t i = 0; i < PL_ARRAY_LEN(fixed_answers); i++) {
+        const struct fixed *fixed = &fixed_answers[i];
+        if (!pl_slice_eqz(path, fixed->path))
+            continue;
+        if (strcmp(fixed->type, "json") == 0) {
+            pl_api_answer(ctx, 200, pl_slice_z(fixed->body));
+        } else {
+            struct pl_http_header header = {"Content-Type", "text/plain; charset=utf-8"};
+            ctx->responder.ops->reply(ctx->responder.self, 200, &header, 1,
+                                      pl_slice_z(fixed->body));
+        }
+        return true;
+    }
+    return false;
+}
+
+/* "/apis/G/V" -> G and V. */
+static size_t split(struct pl_slice path, struct pl_slice parts[3])
+{
+    size_t count = 0, i = 0;
+    while (i < path.len) {
+        size_t start = i;
+        while (i < path.len && path.ptr[i] != '/')
+            i++;
+        if (i > start) {
+            if (count == 3)
+                return 4;
+            parts[count++] = pl_slice(path.ptr + start, i - start);
+        }
+        i++;
+    }
+    return count;
+}
+
+int pl_api_discover(struct pl_api_ctx *ctx)
+{
+    struct pl_slice path = ctx->request.call.path, parts[3];
+    while (path.len > 1 && path.ptr[path.len - 1] == '/')
+        path.len--;
+    if (strcmp(ctx->request.call.method, "GET") != 0)
+        return pl_api_no_method(&ctx->status);
+    if (answer_fixed(ctx, path))
+        return 0;
+    if (path.len > 8 && memcmp(path.ptr, "/openapi", 8) == 0)
+        return pl_api_openapi(ctx, path);
+    size_t count = split(path, parts);
+    bool apis = count > 0 && pl_slice_eqz(parts[0], "apis");
+    if (apis && count == 1) {
+        answer_groups(ctx);
+        return 0;
+    }
+    if (apis && count == 2)
+        return answer_group(ctx, parts[1]);
+    if (apis && count == 3)
+        return answer_resources(ctx, parts[1], parts[2]);
+    if (count == 2 && pl_slice_eqz(parts[0], "api"))
+        return answer_resources(ctx, pl_slice_z(""), parts[1]);
+    return pl_api_no_page(&ctx->status);
+}

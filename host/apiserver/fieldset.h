@@ -1,0 +1,50 @@
+/* Sets of fields, as managedFields carries them (FieldsV1): a tree in which "f:name" is a
+ * member, "k:{...}" an element told apart by keys and "v:..." an element of a set; {} is
+ * a field that belongs to the set, "." says so where fields below it do too.
+ *
+ * All functions make new trees in the arena and leave their arguments alone. NULL is
+ * the empty set. */
+#pragma once
+
+#include "apiserver/tree.h"
+#include "value/schema.h"
+
+/* Every field that the object states. */
+struct pl_tree *pl_api_fields_of(struct pl_arena *arena, const struct pl_tree *object,
+                                 const struct pl_schema *schema);
+
+struct pl_api_difference {
+    struct pl_tree *added, *modified, *removed;
+};
+/* Whether there is any. */
+bool pl_api_fields_compare(struct pl_arena *arena, const struct pl_tree *before,
+                           const struct pl_tree *after, const struct pl_schema *schema,
+                           struct pl_api_difference *out);
+
+struct pl_tree *pl_api_fields_union(struct pl_arena *arena, const struct pl_tree *a,
+                                    const struct pl_tree *b);
+struct pl_tree *pl_api_fields_intersection(struct pl_arena *arena, const struct pl_tree *a,
+                                           const struct pl_tree *b);
+struct pl_tree *pl_api_fields_difference(struct pl_arena *arena, const struct pl_tree *a,
+                                         const struct pl_tree *b);
+/* a without the fields of b and everything below them. */
+struct pl_tree *pl_api_fields_without(struct pl_arena *arena, const struct pl_tree *a,
+                                      const struct pl_tree *b);
+bool pl_api_fields_empty(const struct pl_tree *set);
+bool pl_api_fields_equal(const struct pl_tree *a, const struct pl_tree *b);
+
+/* Calls visit for each field of the set with its path: .spec.list[name="a"].image */
+void pl_api_fields_visit(struct pl_arena *arena, const struct pl_tree *set,
+                         void (*visit)(void *arg, struct pl_slice path), void *arg);
+
+/* "k:{...}" or "v:..." of a list's element; empty when it has not the keys it needs. */
+struct pl_slice pl_api_fields_element(struct pl_arena *arena, const struct pl_tree *element,
+                                      const struct pl_schema *list);
+/* Is this list taken apart, by schema and because all its elements have their keys? */
+bool pl_api_fields_is_granular(struct pl_arena *arena, const struct pl_tree *list,
+                               const struct pl_schema *schema);
+/* The set's part below "f:name". */
+struct pl_tree *pl_api_fields_below(struct pl_arena *arena, const struct pl_tree *set,
+                                    struct pl_slice name);
+/* Does the field of this node belong to the set it is in? */
+bool pl_api_fields_is_member(const struct pl_tree *node);

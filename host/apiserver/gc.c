@@ -1,0 +1,335 @@
+#include "apiserver/gc.h"
+
+#include "apiserver/crd.h"
+#include "apiserver/write.h"
+#include "base/alloc.h"
+#include "value/meta.h"
+
+#include <stdio.h>
+
+#define FOREGROUND "foregroundDeletion"
+#define ORPHAN     "orphan"
+#define BATCH      1000 /* objects looked at in one go; the rest waits for the next turn */
+
+/* An object to look at: its uid, also when it is gone. */
+struct work {
+    struct pl_link link;
+    char uid[48];
+    bool is_gone;
+};
+
+struct pl_api_gc {
+    struct pl_api *api; /* back-pointer */
+    struct pl_timer timer;
+    struct pl_list queue; /* of struct work */
+    struct pl_map queued; /* uid -> work */
+};
+
+static void run(struct pl_timer *timer);
+
+struct pl_api_gc *pl_api_gc_create(struct pl_api *api)
+{
+    struct pl_api_gc *gc = PL_NEW(struct pl_api_gc);
+    gc->api = api;
+    pl_list_init(&gc->queue);
+    return gc;
+}
+
+void pl_api_gc_destroy(struct pl_api_gc *gc)
+{
+    struct pl_link *link;
+    pl_timer_stop(gc->api->timers, &gc->timer);
+    while ((link = pl_list_pop(&gc->queue)) != NULL)
+        pl_free(PL_CONTAINER_OF(link, struct work, link));
+    pl_map_deinit(&gc->queued);
+    pl_free(gc);
+}
+
+static void enqueue(struct pl_api_gc *gc, struct pl_slice uid, bool is_gone)
+{
+    struct work *work = pl_map_get(&gc->queued, uid);
+    if (work == NULL) {
+        work = PL_NEW(struct work);
+        snprintf(work->uid, sizeof(work->uid), "%.*s", PL_FMT(uid));
+        pl_map_put(&gc->queued, uid, work);
+        pl_list_push(&gc->queue, &work->link);
+    }
+    work->is_gone = work->is_gone || is_gone;
+    if (!pl_timer_is_active(&gc->timer))
+        pl_timer_start(gc->api->timers, &gc->timer, 0, run);
+}
+
+static bool is_builtin(const struct pl_api_type *type, const char *kind)
+{
+    return !type->is_custom && strcmp(type->kind, kind) == 0;
+}
+
+/* What holds others up may be able to go on: owners, the namespace, the CRD. */
+static void enqueue_waiting(struct pl_api_gc *gc, const struct pl_api_type *type,
+                            struct pl_node object)
+{
+    struct pl_owner owner;
+    struct pl_scratch scratch;
+    struct pl_api_registry *registry = gc->api->registry;
+    for (size_t i = 0; pl_meta_owner(object, i, &owner); i++)
+        if (pl_api_storage_by_uid(gc->api->storage, owner.uid) != NULL)
+            enqueue(gc, owner.uid, false);
+    struct pl_slice ns = pl_meta_namespace(object, &scratch);
+    const struct pl_api_type *holder =
+        pl_api_registry_find_group(registry, pl_slice_z(""), pl_slice_z("namespaces"));
+    const struct pl_api_entry *entry = ns.len > 0 ? pl_api_table_find(&holder->table, ns) : NULL;
+    if (entry != NULL && pl_meta_is_deleting(pl_doc_root(entry->doc)))
+        enqueue(gc, pl_slice_z(entry->uid), false);
+    if (!type->is_custom || !type->is_going)
+        return;
+    holder = pl_api_registry_find_group(registry, pl_slice_z("apiextensions.k8s.io"),
+                                        pl_slice_z("customresourcedefinitions"));
+    struct pl_buf name = PL_BUF_INIT;
+    pl_buf_add_f(&name, "%s.%s", type->plural, pl_api_type_group(type));
+    entry = pl_api_table_find(&holder->table, pl_buf_slice(&name));
+    if (entry != NULL)
+        enqueue(gc, pl_slice_z(entry->uid), false);
+    pl_buf_deinit(&name);
+}
+
+void pl_api_gc_note(struct pl_api_gc *gc, const struct pl_api_event *event)
+{
+    struct pl_scratch scratch;
+    struct pl_node object = pl_doc_root(event->doc);
+    struct pl_slice uid = pl_meta_uid(object, &scratch);
+    if (event->change == PL_API_DELETED) {
+        enqueue(gc, uid, true);
+        enqueue_waiting(gc, event->type, object);
+        return;
+    }
+    if (pl_meta_is_deleting(object) || pl_meta_owner_count(object) > 0)
+        enqueue(gc, uid, false);
+    if (pl_meta_owner_count(object) > 0)
+        enqueue_waiting(gc, event->type, object);
+}
+
+/* ---- deleting ---- */
+
+static bool has_finalizer(struct pl_node object, const char *name)
+{
+    struct pl_iter it = pl_iter(pl_node_dig(object, "metadata", "finalizers"));
+    while (pl_iter_next(&it))
+        if (pl_node_str_eq(it.value, pl_slice_z(name)))
+            return true;
+    return false;
+}
+
+static void delete_entry(struct pl_api_gc *gc, struct pl_api_entry *entry, const char *policy)
+{
+    struct pl_api_ctx ctx;
+    struct pl_doc *left;
+    bool gone;
+    struct pl_api_delete_options options = {.policy = pl_slice_z(policy)};
+    pl_api_ctx_init(&ctx, gc->api, entry->type);
+    if (pl_api_delete_entry(&ctx, entry, &options, &left, &gone) == 0)
+        pl_doc_unref(left);
+    pl_api_ctx_deinit(&ctx);
+}
+
+/* Takes a finalizer, and owner references to a uid, out of an object. */
+static void edit(struct pl_api_gc *gc, struct pl_api_entry *entry, const char *finalizer,
+                 const char *owner_uid)
+{
+    struct pl_arena arena = {0};
+    bool changed = false;
+    struct pl_tree *object = pl_tree_from_node(&arena, pl_doc_root(entry->doc));
+    struct pl_tree *meta = pl_tree_getz(object, "metadata");
+    struct pl_tree *finalizers = pl_tree_getz(meta, "finalizers");
+    struct pl_tree *owners = pl_tree_getz(meta, "ownerReferences");
+    if (finalizer != NULL)
+        PL_TREE_FOR(item, finalizers)
+    if (pl_slice_eqz(pl_tree_text(item->value), finalizer)) {
+        pl_tree_unlink(finalizers, item);
+        changed = true;
+    }
+    if (owner_uid != NULL)
+        PL_TREE_FOR(item, owners)
+    if (pl_slice_eqz(pl_tree_text_at(item->value, "uid"), owner_uid)) {
+        pl_tree_unlink(owners, item);
+        changed = true;
+    }
+    if (finalizers != NULL && finalizers->count == 0)
+        pl_tree_removez(meta, "finalizers");
+    if (owners != NULL && owners->count == 0)
+        pl_tree_removez(meta, "ownerReferences");
+    if (changed)
+        pl_api_store_raw(gc->api, &arena, entry, object);
+    pl_arena_deinit(&arena);
+}
+
+/* ---- dependents ---- */
+
+/* What its owners say about an object. */
+struct verdict {
+    size_t solid;    /* there, and not waiting for dependents */
+    size_t waiting;  /* being deleted in the foreground */
+    char absent[48]; /* uid of one that is gone; "" for none */
+};
+
+static bool is_owner(const struct pl_api_entry *owner, const struct pl_owner *ref,
+                     struct pl_slice ns)
+{
+    struct pl_scratch scratch;
+    if (owner == NULL || !pl_slice_eqz(ref->kind, owner->type->kind))
+        return false;
+    struct pl_slice of = pl_meta_namespace(pl_doc_root(owner->doc), &scratch);
+    return of.len == 0 || pl_slice_eq(of, ns);
+}
+
+static struct verdict judge(struct pl_api_gc *gc, struct pl_node object)
+{
+    struct verdict verdict = {0};
+    struct pl_scratch scratch;
+    struct pl_owner ref;
+    struct pl_slice ns = pl_meta_namespace(object, &scratch);
+    for (size_t i = 0; pl_meta_owner(object, i, &ref); i++) {
+        const struct pl_api_entry *owner = pl_api_storage_by_uid(gc->api->storage, ref.uid);
+        if (!is_owner(owner, &ref, ns))
+            snprintf(verdict.absent, sizeof(verdict.absent), "%.*s", PL_FMT(ref.uid));
+        else if (pl_meta_is_deleting(pl_doc_root(owner->doc)) &&
+                 has_finalizer(pl_doc_root(owner->doc), FOREGROUND))
+            verdict.waiting++;
+        else
+            verdict.solid++;
+    }
+    return verdict;
+}
+
+static void follow_owners(struct pl_api_gc *gc, struct pl_api_entry *entry)
+{
+    struct pl_node object = pl_doc_root(entry->doc);
+    if (pl_meta_owner_count(object) == 0 || pl_meta_is_deleting(object))
+        return;
+    struct verdict verdict = judge(gc, object);
+    size_t below;
+    if (verdict.solid > 0) {
+        if (verdict.absent[0] != '\0')
+            edit(gc, entry, NULL, verdict.absent);
+        return;
+    }
+    pl_free(pl_api_storage_dependents(gc->api->storage, pl_slice_z(entry->uid), &below));
+    const char *policy = "Background";
+    if (verdict.waiting > 0 && below > 0)
+        policy = "Foreground";
+    else if (has_finalizer(object, ORPHAN))
+        policy = "Orphan";
+    else if (has_finalizer(object, FOREGROUND))
+        policy = "Foreground";
+    delete_entry(gc, entry, policy);
+}
+
+/* ---- owners that are being deleted ---- */
+
+static bool blocks(struct pl_node dependent, const char *uid)
+{
+    struct pl_iter it = pl_iter(pl_node_dig(dependent, "metadata", "ownerReferences"));
+    while (pl_iter_next(&it))
+        if (pl_node_str_eq(pl_node_getz(it.value, "uid"), pl_slice_z(uid)) &&
+            pl_node_bool(pl_node_getz(it.value, "blockOwnerDeletion")))
+            return true;
+    return false;
+}
+
+static void wait_for_dependents(struct pl_api_gc *gc, struct pl_api_entry *entry)
+{
+    size_t count, blocking = 0;
+    struct pl_api_entry **list =
+        pl_api_storage_dependents(gc->api->storage, pl_slice_z(entry->uid), &count);
+    for (size_t i = 0; i < count; i++) {
+        blocking += blocks(pl_doc_root(list[i]->doc), entry->uid);
+        if (!pl_meta_is_deleting(pl_doc_root(list[i]->doc)))
+            enqueue(gc, pl_slice_z(list[i]->uid), false);
+    }
+    pl_free(list);
+    if (blocking == 0)
+        edit(gc, entry, FOREGROUND, NULL);
+}
+
+static void orphan_dependents(struct pl_api_gc *gc, struct pl_api_entry *entry)
+{
+    size_t count;
+    struct pl_api_entry **list =
+        pl_api_storage_dependents(gc->api->storage, pl_slice_z(entry->uid), &count);
+    for (size_t i = 0; i < count; i++)
+        edit(gc, list[i], NULL, entry->uid);
+    pl_free(list);
+    edit(gc, entry, ORPHAN, NULL);
+}
+
+/* Everything in it goes first; what finalizers hold keeps the namespace too. */
+static void finish_namespace(struct pl_api_gc *gc, struct pl_api_entry *ns)
+{
+    size_t left = 0, prefix = strlen(ns->key);
+    for (struct pl_api_type *type = pl_api_registry_first(gc->api->registry); type != NULL;
+         type = type->next) {
+        struct pl_api_table *table = &type->table;
+        if (!(type->flags & PL_API_NAMESPACED))
+            continue;
+        for (size_t i = table->count; i > 0; i--) {
+            struct pl_api_entry *entry = table->entries[i - 1];
+            if (strncmp(entry->key, ns->key, prefix) != 0 || entry->key[prefix] != '/')
+                continue;
+            size_t before = table->count;
+            if (!pl_meta_is_deleting(pl_doc_root(entry->doc)))
+                delete_entry(gc, entry, "Background");
+            left += table->count == before;
+        }
+    }
+    if (left > 0)
+        return;
+    struct pl_arena arena = {0};
+    struct pl_tree *object = pl_tree_from_node(&arena, pl_doc_root(ns->doc));
+    struct pl_tree *finalizers = pl_tree_dig(object, "spec.finalizers");
+    if (finalizers != NULL && finalizers->count > 0) {
+        pl_tree_removez(pl_tree_getz(object, "spec"), "finalizers");
+        pl_api_store_raw(gc->api, &arena, ns, object);
+    }
+    pl_arena_deinit(&arena);
+}
+
+/* ---- the loop ---- */
+
+static void look_at(struct pl_api_gc *gc, const struct work *work)
+{
+    struct pl_api_storage *storage = gc->api->storage;
+    struct pl_api_entry *entry = pl_api_storage_by_uid(storage, pl_slice_z(work->uid));
+    if (entry == NULL) {
+        size_t count;
+        struct pl_api_entry **list =
+            pl_api_storage_dependents(storage, pl_slice_z(work->uid), &count);
+        for (size_t i = 0; i < count; i++)
+            enqueue(gc, pl_slice_z(list[i]->uid), false);
+        pl_free(list);
+        return;
+    }
+    struct pl_node object = pl_doc_root(entry->doc);
+    if (!pl_meta_is_deleting(object))
+        follow_owners(gc, entry);
+    else if (is_builtin(entry->type, "Namespace"))
+        finish_namespace(gc, entry);
+    else if (is_builtin(entry->type, "CustomResourceDefinition"))
+        pl_api_crd_finish(gc->api, entry);
+    else if (has_finalizer(object, ORPHAN))
+        orphan_dependents(gc, entry);
+    else if (has_finalizer(object, FOREGROUND))
+        wait_for_dependents(gc, entry);
+}
+
+static void run(struct pl_timer *timer)
+{
+    struct pl_api_gc *gc = PL_CONTAINER_OF(timer, struct pl_api_gc, timer);
+    struct pl_link *link;
+    for (size_t i = 0; i < BATCH && (link = pl_list_pop(&gc->queue)) != NULL; i++) {
+        struct work *work = PL_CONTAINER_OF(link, struct work, link);
+        pl_map_remove(&gc->queued, pl_slice_z(work->uid));
+        look_at(gc, work);
+        pl_free(work);
+    }
+    if (!pl_list_empty(&gc->queue) && !pl_timer_is_active(&gc->timer))
+        pl_timer_start(gc->api->timers, &gc->timer, 0, run);
+}

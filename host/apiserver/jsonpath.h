@@ -1,0 +1,13 @@
+/* The simple JSON paths that CRDs use: ".spec.replicas", ".spec['a.b']", ".status.list[0]". */
+#pragma once
+
+#include "apiserver/tree.h"
+#include "value/doc.h"
+
+/* PL_MISSING when a step is absent or the path says more than steps. Also accepts
+ * [?(@.type=="Ready")], whose first match it takes. */
+struct pl_node pl_api_jsonpath(struct pl_node root, struct pl_slice path);
+/* The value at a path of plain names; NULL when a step is absent. */
+struct pl_tree *pl_api_jsonpath_tree(struct pl_tree *root, const char *path);
+void pl_api_jsonpath_set(struct pl_arena *arena, struct pl_tree *root, const char *path,
+                         struct pl_tree *value);

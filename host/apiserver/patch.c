@@ -1,0 +1,217 @@
+#include "value/patch.h"
+
+#include "apiserver/steps.h"
+#include "value/scan.h"
+#include "value/yaml.h"
+
+#include <stdio.h>
+
+/* 415 in the words that each kind's patches get. */
+static int fail_unsupported(struct pl_api_ctx *ctx)
+{
+    if (ctx->request.body_form != PL_API_STRATEGIC) {
+        pl_api_fail(&ctx->status, 415, "UnsupportedMediaType", "415: Unsupported Media Type");
+        ctx->status.has_details = true;
+        return -1;
+    }
+    return pl_api_fail(&ctx->status, 415, "UnsupportedMediaType",
+                       "the body of the request was in an unknown format - accepted media types "
+                       "include: application/json-patch+json, application/merge-patch+json, "
+                       "application/apply-patch+yaml");
+}
+
+static int fail_option(struct pl_api_ctx *ctx, const char *reason, const char *field,
+                       const char *message)
+{
+    struct pl_api_faults faults = {.arena = &ctx->arena};
+    pl_api_fault(&faults, reason, pl_slice_z(field), "%s", message);
+    return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z("meta.k8s.io"),
+                              pl_slice_z("PatchOptions"), pl_slice_z(""));
+}
+
+static int check_options(struct pl_api_ctx *ctx)
+{
+    const struct pl_api_request *request = &ctx->request;
+    switch (request->body_form) {
+    case PL_API_APPLY:
+        return request->field_manager.len > 0
+                   ? 0
+                   : fail_option(ctx, "FieldValueRequired", "fieldManager",
+                                 "Required value: is required for apply patch");
+    case PL_API_STRATEGIC:
+        if (ctx->type->is_custom)
+            return fail_unsupported(ctx);
+        break;
+    case PL_API_MERGE:
+    case PL_API_JSON_PATCH:
+        break;
+    default:
+        return fail_unsupported(ctx);
+    }
+    return request->has_force ? fail_option(ctx, "FieldValueForbidden", "force",
+                                            "Forbidden: may not be specified for non-apply patch")
+                              : 0;
+}
+
+static struct pl_doc *scan_patch(struct pl_api_ctx *ctx)
+{
+    struct pl_err err = {0};
+    struct pl_scan_options options = {.keep_managed_fields = true};
+    struct pl_doc *doc = pl_scan_text(ctx->request.call.body, &options, &err);
+    bool array = ctx->request.body_form == PL_API_JSON_PATCH;
+    if (doc == NULL) {
+        pl_api_bad_request(&ctx->status, "error decoding patch: %s", err.message);
+    } else if (pl_node_type(pl_doc_root(doc)) != (array ? PL_ARRAY : PL_OBJECT)) {
+        pl_api_bad_request(&ctx->status,
+                           "error decoding patch: json: cannot unmarshal %s into Go "
+                           "value of type %s",
+                           pl_type_name(pl_node_type(pl_doc_root(doc))),
+                           array ? "[]handlers.jsonPatchOp" : "map[string]interface {}");
+        pl_doc_unref(doc);
+        return NULL;
+    }
+    return doc;
+}
+
+struct pl_doc *pl_api_patched(struct pl_api_ctx *ctx, struct pl_node target)
+{
+    struct pl_err err = {0};
+    struct pl_doc *patch = scan_patch(ctx), *result = NULL;
+    if (patch == NULL)
+        return NULL;
+    struct pl_node root = pl_doc_root(patch);
+    if (ctx->request.body_form == PL_API_JSON_PATCH)
+        result = pl_patch_json(target, root, &err);
+    else if (ctx->request.body_form == PL_API_STRATEGIC)
+        result = pl_patch_strategic(target, root, pl_api_type_lists(ctx->type, ctx->version), &err);
+    else
+        result = pl_patch_merge(target, root, &err);
+    pl_doc_unref(patch);
+    if (result == NULL && ctx->request.body_form == PL_API_JSON_PATCH) {
+        pl_api_fail(&ctx->status, 422, "Invalid",
+                    "the server rejected our request due to an error in our request");
+        ctx->status.has_details = true;
+    } else if (result == NULL) {
+        pl_api_bad_request(&ctx->status, "%s", err.message);
+    }
+    return result;
+}
+
+static int patch_existing(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
+{
+    struct pl_doc *target = pl_tree_doc(pl_api_load(ctx, entry->doc), NULL);
+    struct pl_doc *result = pl_api_patched(ctx, pl_doc_root(target));
+    int code = -1;
+    if (result != NULL && pl_node_type(pl_doc_root(result)) != PL_OBJECT) {
+        pl_api_bad_request(&ctx->status, "the patch does not leave an object");
+    } else if (result != NULL) {
+        struct pl_tree *object = pl_tree_from_node(&ctx->arena, pl_doc_root(result));
+        code = pl_api_store_change(ctx, entry, object,
+                                   &(struct pl_api_change_options){.is_patch = true});
+    }
+    pl_doc_unref(result);
+    pl_doc_unref(target);
+    return code;
+}
+
+/* ---- server-side apply ---- */
+
+static struct pl_tree *read_config(struct pl_api_ctx *ctx)
+{
+    struct pl_docs docs = {0};
+    struct pl_err err = {0};
+    struct pl_tree *config = NULL;
+    if (pl_yaml_decode(ctx->request.call.body, &docs, &err) != 0)
+        pl_api_bad_request(&ctx->status, "error encoding patch: %s", err.message);
+    else if (docs.count != 1 || pl_node_type(pl_doc_root(docs.items[0])) != PL_OBJECT)
+        pl_api_bad_request(&ctx->status, "error decoding YAML: not one object");
+    else
+        config = pl_tree_from_node(&ctx->arena, pl_doc_root(docs.items[0]));
+    pl_docs_deinit(&docs);
+    return config;
+}
+
+static int check_config(struct pl_api_ctx *ctx, const struct pl_tree *config)
+{
+    char text[PL_KIND_TEXT];
+    struct pl_slice want = pl_api_version_text(pl_api_ctx_version(ctx), text);
+    struct pl_slice api_version = pl_tree_text_at(config, "apiVersion");
+    struct pl_slice kind = pl_tree_text_at(config, "kind");
+    struct pl_slice name = pl_api_name_of(config);
+    if (!pl_slice_eq(api_version, want) || !pl_slice_eqz(kind, ctx->type->kind))
+        return pl_api_bad_request(
+            &ctx->status, "invalid object type: %s%.*s, Kind=%.*s",
+            memchr(api_version.ptr ? api_version.ptr : "", '/', api_version.len) != NULL ? "" : "/",
+            PL_FMT(api_version), PL_FMT(kind));
+    if (pl_tree_dig(config, "metadata.managedFields") != NULL)
+        return pl_api_bad_request(&ctx->status, "metadata.managedFields must be nil");
+    if (name.len > 0 && !pl_slice_eq(name, ctx->request.name))
+        return pl_api_bad_request(
+            &ctx->status, "the name of the object (%.*s) does not match the name on the URL (%.*s)",
+            PL_FMT(name), PL_FMT(ctx->request.name));
+    return 0;
+}
+
+/* What is stated about the object's identity must fit the one that is there. */
+static void carry_identity(struct pl_api_ctx *ctx, const struct pl_tree *config,
+                           struct pl_tree *object)
+{
+    static const char *const fields[] = {"uid", "resourceVersion", "namespace", "name"};
+    struct pl_tree *from = pl_tree_getz(config, "metadata");
+    struct pl_tree *to = pl_api_meta_of(ctx, object);
+    for (size_t i = 0; i < PL_ARRAY_LEN(fields); i++) {
+        struct pl_tree *value = pl_tree_getz(from, fields[i]);
+        if (pl_tree_text(value).len > 0)
+            pl_tree_setz(&ctx->arena, to, fields[i], value);
+    }
+}
+
+static int apply(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
+{
+    struct pl_tree *config = read_config(ctx);
+    if (config == NULL || check_config(ctx, config) != 0)
+        return -1;
+    struct pl_slice uid = pl_tree_text_at(config, "metadata.uid");
+    if (entry == NULL && uid.len > 0)
+        return pl_api_fail_conflict(ctx, ctx->request.name,
+                                    pl_arena_f(&ctx->arena,
+                                               "uid mismatch: the provided object specified uid "
+                                               "%.*s, and no existing object was found",
+                                               PL_FMT(uid))
+                                        .ptr);
+    if (entry == NULL && ctx->request.subresource.len > 0)
+        return pl_api_fail_not_found(ctx, ctx->request.name);
+    struct pl_api_writer writer = pl_api_writer_of(ctx);
+    struct pl_tree *live = entry != NULL ? pl_api_load(ctx, entry->doc) : NULL;
+    struct pl_tree *stated = pl_tree_copy(&ctx->arena, config);
+    if (pl_api_shape_config(ctx, stated) != 0)
+        return -1;
+    struct pl_tree *object =
+        pl_api_managed_apply(&writer, live, stated, ctx->request.force, &ctx->status);
+    if (object == NULL)
+        return -1;
+    carry_identity(ctx, config, object);
+    pl_tree_setz(&ctx->arena, object, "apiVersion", pl_tree_getz(config, "apiVersion"));
+    pl_tree_setz(&ctx->arena, object, "kind", pl_tree_getz(config, "kind"));
+    pl_tree_setz(&ctx->arena, pl_api_meta_of(ctx, object), "name",
+                 pl_tree_str(&ctx->arena, ctx->request.name));
+    if (entry == NULL) {
+        pl_tree_removez(pl_api_meta_of(ctx, object), "resourceVersion");
+        return pl_api_store_new(ctx, object, true);
+    }
+    return pl_api_store_change(ctx, entry, object,
+                               &(struct pl_api_change_options){.by_apply = true});
+}
+
+int pl_api_patch(struct pl_api_ctx *ctx)
+{
+    if (check_options(ctx) != 0)
+        return -1;
+    struct pl_slice key = pl_api_key(&ctx->arena, ctx->request.ns, ctx->request.name);
+    struct pl_api_entry *entry = pl_api_table_find(&ctx->type->table, key);
+    if (ctx->request.body_form == PL_API_APPLY)
+        return apply(ctx, entry);
+    if (entry == NULL)
+        return pl_api_fail_not_found(ctx, ctx->request.name);
+    return patch_existing(ctx, entry);
+}

@@ -1,0 +1,10 @@
+/* Quantities in the one form in which kube-apiserver gives them back: "0.5" -> "500m". */
+#pragma once
+
+#include "apiserver/tree.h"
+
+/* Rewrites the members of every "limits", "requests", "hard", "capacity", "allocatable",
+ * "used", "default", "defaultRequest", "min" and "max" below the object. */
+void pl_api_canonical_quantities(struct pl_arena *arena, struct pl_tree *object);
+/* False when the text is no quantity or needs no change. */
+bool pl_api_quantity_text(struct pl_slice text, char out[64]);

@@ -1,0 +1,352 @@
+#include "apiserver/core.h"
+
+#include "apiserver/jsonpath.h"
+#include "apiserver/select.h"
+#include "apiserver/table.h"
+#include "base/alloc.h"
+#include "base/base64.h"
+#include "value/meta.h"
+#include "value/scan.h"
+#include "value/write.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What a list is asked for. */
+struct plan {
+    uint64_t rv;          /* the version that is listed */
+    struct pl_slice from; /* the first key */
+    int64_t limit;        /* 0: none */
+};
+
+static int fail_option(struct pl_api_ctx *ctx, const char *reason, const char *field,
+                       struct pl_slice text)
+{
+    struct pl_api_faults faults = {.arena = &ctx->arena};
+    pl_api_fault(&faults, reason, pl_slice_z(field), "%.*s", PL_FMT(text));
+    return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z("meta.k8s.io"),
+                              pl_slice_z("ListOptions"), pl_slice_z(""));
+}
+
+static int forbid(struct pl_api_ctx *ctx, const char *field, const char *why)
+{
+    return fail_option(ctx, "FieldValueForbidden", field,
+                       pl_arena_f(&ctx->arena, "Forbidden: %s", why));
+}
+
+static bool parse_rv(struct pl_slice text, uint64_t *rv)
+{
+    *rv = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] < '0' || text.ptr[i] > '9' || i > 18)
+            return false;
+        *rv = *rv * 10 + (uint64_t)(text.ptr[i] - '0');
+    }
+    return true;
+}
+
+static int fail_too_large(struct pl_api_ctx *ctx, uint64_t rv)
+{
+    pl_api_fail(&ctx->status, 504, "Timeout",
+                "Timeout: Too large resource version: %" PRIu64 ", current: %" PRIu64, rv,
+                pl_api_storage_rv(ctx->api->storage));
+    ctx->status.retry_after = 1;
+    pl_api_fail_cause(&ctx->status, "ResourceVersionTooLarge", pl_slice_z(""),
+                      pl_slice_z("Too large resource version"));
+    return -1;
+}
+
+/* ---- get ---- */
+
+int pl_api_get(struct pl_api_ctx *ctx)
+{
+    const struct pl_api_request *request = &ctx->request;
+    uint64_t rv;
+    if (!parse_rv(request->resource_version, &rv))
+        return pl_api_bad_request(&ctx->status,
+                                  "invalid resource version: resourceVersion: Invalid value: "
+                                  "\"%.*s\": strconv.ParseUint: parsing \"%.*s\": invalid syntax",
+                                  PL_FMT(request->resource_version),
+                                  PL_FMT(request->resource_version));
+    if (rv > pl_api_storage_rv(ctx->api->storage))
+        return fail_too_large(ctx, rv);
+    struct pl_slice key = pl_api_key(&ctx->arena, request->ns, request->name);
+    struct pl_api_entry *entry = pl_api_table_find(&ctx->type->table, key);
+    if (entry == NULL)
+        return pl_api_fail_not_found(ctx, request->name);
+    pl_api_answer_object(ctx, 200, entry->doc);
+    return 0;
+}
+
+/* ---- continue tokens: base64 of {"v","rv","start"}, as kube-apiserver makes them ---- */
+
+static struct pl_slice token_make(struct pl_arena *arena, int64_t rv, const char *after)
+{
+    struct pl_buf json = PL_BUF_INIT, text = PL_BUF_INIT;
+    pl_buf_add_f(&json, "{\"v\":\"meta.k8s.io/v1\",\"rv\":%" PRId64 ",\"start\":", rv);
+    struct pl_slice start = pl_arena_f(arena, "%s%c", after, '\1');
+    pl_write_str(&json, start);
+    pl_buf_add_char(&json, '}');
+    pl_base64_encode(pl_buf_slice(&json), &text);
+    for (size_t i = 0; i < text.len; i++) /* the alphabet of URLs, without padding */
+        text.ptr[i] = text.ptr[i] == '+' ? '-' : text.ptr[i] == '/' ? '_' : text.ptr[i];
+    while (text.len > 0 && text.ptr[text.len - 1] == '=')
+        text.len--;
+    struct pl_slice token = pl_arena_copy(arena, pl_buf_slice(&text));
+    pl_buf_deinit(&json);
+    pl_buf_deinit(&text);
+    return token;
+}
+
+static int token_parse(struct pl_api_ctx *ctx, int64_t *rv, struct pl_slice *start)
+{
+    struct pl_buf json = PL_BUF_INIT, text = PL_BUF_INIT;
+    struct pl_scratch scratch;
+    struct pl_doc *doc = NULL;
+    pl_buf_add_slice(&text, ctx->request.next);
+    for (size_t i = 0; i < text.len; i++)
+        text.ptr[i] = text.ptr[i] == '-' ? '+' : text.ptr[i] == '_' ? '/' : text.ptr[i];
+    while (text.len % 4 != 0)
+        pl_buf_add_char(&text, '=');
+    if (pl_base64_decode(pl_buf_slice(&text), &json))
+        doc = pl_scan_text(pl_buf_slice(&json), NULL, NULL);
+    struct pl_node root = pl_doc_root(doc);
+    bool good = pl_node_int(pl_node_getz(root, "rv"), rv) &&
+                pl_node_type(pl_node_getz(root, "start")) == PL_STRING;
+    if (good)
+        *start = pl_arena_copy(&ctx->arena, pl_node_str(pl_node_getz(root, "start"), &scratch));
+    pl_doc_unref(doc);
+    pl_buf_deinit(&json);
+    pl_buf_deinit(&text);
+    return good ? 0
+                : pl_api_bad_request(&ctx->status,
+                                     "invalid continue token: continue key is not valid");
+}
+
+/* ---- which version ---- */
+
+static int check_options(struct pl_api_ctx *ctx)
+{
+    const struct pl_api_request *request = &ctx->request;
+    struct pl_slice match = request->version_match, rv = request->resource_version;
+    if (request->has_send_initial)
+        return forbid(ctx, "sendInitialEvents", "sendInitialEvents is forbidden for list");
+    if (match.len == 0)
+        return 0;
+    if (request->next.len > 0)
+        return forbid(ctx, "resourceVersionMatch",
+                      "resourceVersionMatch is forbidden for continue");
+    if (rv.len == 0)
+        return forbid(ctx, "resourceVersionMatch",
+                      "resourceVersionMatch is forbidden unless resourceVersion is provided");
+    bool exact = pl_slice_eqz(match, "Exact");
+    if (!exact && !pl_slice_eqz(match, "NotOlderThan"))
+        return fail_option(ctx, "FieldValueNotSupported", "resourceVersionMatch",
+                           pl_arena_f(&ctx->arena,
+                                      "Unsupported value: \"%.*s\": supported values: \"Exact\", "
+                                      "\"NotOlderThan\", \"\"",
+                                      PL_FMT(match)));
+    if (exact && pl_slice_eqz(rv, "0"))
+        return forbid(ctx, "resourceVersionMatch",
+                      "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
+    return 0;
+}
+
+static int plan_continue(struct pl_api_ctx *ctx, struct plan *plan)
+{
+    struct pl_api_storage *storage = ctx->api->storage;
+    int64_t rv;
+    if (ctx->request.resource_version.len > 0 && !pl_slice_eqz(ctx->request.resource_version, "0"))
+        return pl_api_bad_request(&ctx->status,
+                                  "specifying resource version is not allowed when using continue");
+    if (token_parse(ctx, &rv, &plan->from) != 0)
+        return -1;
+    plan->rv = rv < 0 ? pl_api_storage_rv(storage) : (uint64_t)rv;
+    if (plan->rv <= pl_api_storage_rv(storage) && plan->rv >= pl_api_storage_floor(storage))
+        return 0;
+    pl_api_fail(&ctx->status, 410, "Expired",
+                "The provided continue parameter is too old to display a consistent list result. "
+                "You can start a new list without the continue parameter, or use the continue "
+                "token in this response to retrieve the remainder of the results. Continuing with "
+                "the provided token results in an inconsistent list - objects that were created, "
+                "modified, or deleted between the time the first chunk was returned and now may "
+                "show up in the list.");
+    struct pl_slice last = pl_slice(plan->from.ptr, plan->from.len > 0 ? plan->from.len - 1 : 0);
+    ctx->status.continue_token = token_make(&ctx->arena, -1, pl_arena_copy(&ctx->arena, last).ptr);
+    return -1;
+}
+
+static int make_plan(struct pl_api_ctx *ctx, struct plan *plan)
+{
+    const struct pl_api_request *request = &ctx->request;
+    struct pl_api_storage *storage = ctx->api->storage;
+    uint64_t now = pl_api_storage_rv(storage), rv;
+    *plan = (struct plan){.rv = now, .limit = request->limit > 0 ? request->limit : 0};
+    if (check_options(ctx) != 0)
+        return -1;
+    if (request->next.len > 0)
+        return plan_continue(ctx, plan);
+    if (!parse_rv(request->resource_version, &rv))
+        return pl_api_bad_request(&ctx->status,
+                                  "invalid resource version: resourceVersion: Invalid value: "
+                                  "\"%.*s\": strconv.ParseUint: parsing \"%.*s\": invalid syntax",
+                                  PL_FMT(request->resource_version),
+                                  PL_FMT(request->resource_version));
+    if (rv > now)
+        return fail_too_large(ctx, rv);
+    if (pl_slice_eqz(request->resource_version, "0"))
+        plan->limit = 0; /* served whole from the watch cache there */
+    bool exact = pl_slice_eqz(request->version_match, "Exact") ||
+                 (rv > 0 && request->version_match.len == 0 && request->limit > 0);
+    if (!exact)
+        return 0;
+    if (rv < pl_api_storage_floor(storage))
+        return pl_api_fail(&ctx->status, 410, "Expired",
+                           "The resourceVersion for the provided list is too old.");
+    plan->rv = rv;
+    return 0;
+}
+
+/* ---- list ---- */
+
+/* The page's objects; borrowed until the next write. */
+struct page {
+    struct pl_node *objects; /* owned array */
+    size_t count, cap;
+    struct pl_slice next; /* continue token; empty: the end */
+    size_t remaining;     /* after this page; only without selectors */
+};
+
+/* False when the page is full and this one belongs to the next. */
+static bool page_add(struct page *page, const struct plan *plan, const struct pl_api_select *select,
+                     struct pl_doc *doc)
+{
+    struct pl_node object = pl_doc_root(doc);
+    if (!pl_api_select_matches(select, object))
+        return true;
+    if (plan->limit > 0 && (int64_t)page->count == plan->limit)
+        return false;
+    if (page->count == page->cap) {
+        page->cap = page->cap ? page->cap * 2 : 64;
+        page->objects = pl_reallocarray(page->objects, page->cap, sizeof(*page->objects));
+    }
+    page->objects[page->count++] = object;
+    return true;
+}
+
+static struct pl_slice token_after(struct pl_api_ctx *ctx, const struct plan *plan,
+                                   struct pl_node last)
+{
+    struct pl_buf key = PL_BUF_INIT;
+    pl_meta_key(last, &key, NULL);
+    struct pl_slice token = token_make(&ctx->arena, (int64_t)plan->rv, pl_buf_z(&key));
+    pl_buf_deinit(&key);
+    return token;
+}
+
+static void fill_page(struct pl_api_ctx *ctx, const struct plan *plan,
+                      const struct pl_api_select *select, struct pl_api_view *view,
+                      struct page *page)
+{
+    const struct pl_api_table *table = &ctx->type->table;
+    size_t count = view != NULL ? view->count : table->count, i = 0;
+    struct pl_slice from = plan->from;
+    if (from.len == 0 && select->ns != NULL)
+        from = pl_arena_f(&ctx->arena, "%s/", select->ns);
+    if (view == NULL && from.len > 0)
+        i = pl_api_table_seek(table, from);
+    size_t ns_len = select->ns != NULL ? strlen(select->ns) : 0;
+    for (; i < count; i++) {
+        const char *key = view != NULL ? view->keys[i] : table->entries[i]->key;
+        if (view != NULL && pl_slice_cmp(pl_slice_z(key), from) < 0)
+            continue;
+        if (ns_len > 0 && (strncmp(key, select->ns, ns_len) != 0 || key[ns_len] != '/'))
+            break;
+        if (!page_add(page, plan, select, view != NULL ? view->docs[i] : table->entries[i]->doc))
+            break;
+    }
+    if (plan->limit == 0 || (int64_t)page->count < plan->limit || i == count)
+        return;
+    const char *key = view != NULL ? view->keys[i] : table->entries[i]->key;
+    if (ns_len > 0 && (strncmp(key, select->ns, ns_len) != 0 || key[ns_len] != '/'))
+        return;
+    page->next = token_after(ctx, plan, page->objects[page->count - 1]);
+    for (; i < count; i++) {
+        key = view != NULL ? view->keys[i] : table->entries[i]->key;
+        if (ns_len > 0 && (strncmp(key, select->ns, ns_len) != 0 || key[ns_len] != '/'))
+            break;
+        page->remaining++;
+    }
+}
+
+static void write_list(struct pl_api_ctx *ctx, const struct plan *plan, const struct page *page,
+                       bool has_selector, struct pl_buf *out)
+{
+    const struct pl_api_version *v = pl_api_ctx_version(ctx);
+    bool partial = ctx->request.form == PL_API_PARTIAL;
+    char text[PL_KIND_TEXT];
+    if (partial)
+        pl_buf_add_z(out, "{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":"
+                          "\"meta.k8s.io/v1\"");
+    else
+        pl_buf_add_f(out, "{\"kind\":\"%s\",\"apiVersion\":\"%.*s\"", ctx->type->list_kind,
+                     PL_FMT(pl_api_version_text(v, text)));
+    pl_buf_add_f(out, ",\"metadata\":{\"resourceVersion\":\"%" PRIu64 "\"", plan->rv);
+    if (page->next.len > 0)
+        pl_buf_add_f(out, ",\"continue\":\"%.*s\"", PL_FMT(page->next));
+    if (page->next.len > 0 && !has_selector)
+        pl_buf_add_f(out, ",\"remainingItemCount\":%zu", page->remaining);
+    pl_buf_add_z(out, "},\"items\":[");
+    for (size_t i = 0; i < page->count; i++) {
+        if (i > 0)
+            pl_buf_add_char(out, ',');
+        if (partial)
+            pl_api_partial_write(out, page->objects[i]);
+        else
+            pl_api_object_write(out, ctx->type, ctx->version, page->objects[i], true);
+    }
+    pl_buf_add_z(out, "]}\n");
+}
+
+static void answer_page(struct pl_api_ctx *ctx, const struct plan *plan, const struct page *page,
+                        bool has_selector)
+{
+    struct pl_buf out = PL_BUF_INIT;
+    if (ctx->request.form == PL_API_TABLE) {
+        struct pl_api_table_options options = {
+            .now_ns = pl_clock_wall(ctx->api->timers->clock),
+            .with_columns = true,
+            .list_rv = pl_arena_f(&ctx->arena, "%" PRIu64, plan->rv),
+            .next = page->next,
+        };
+        pl_api_table_write(&out, ctx->type, ctx->version, page->objects, page->count, &options);
+    } else {
+        write_list(ctx, plan, page, has_selector, &out);
+    }
+    pl_api_answer(ctx, 200, pl_buf_slice(&out));
+    pl_buf_deinit(&out);
+}
+
+int pl_api_list(struct pl_api_ctx *ctx)
+{
+    struct plan plan;
+    struct pl_api_select select;
+    if (pl_api_select_init(&select, ctx) != 0)
+        return -1;
+    int code = make_plan(ctx, &plan);
+    if (code == 0) {
+        struct pl_api_view view;
+        struct page page = {0};
+        bool past = plan.rv < ctx->type->table.last_rv;
+        if (past)
+            pl_api_storage_view(ctx->api->storage, ctx->type, plan.rv, &view);
+        fill_page(ctx, &plan, &select, past ? &view : NULL, &page);
+        answer_page(ctx, &plan, &page, select.labels != NULL || select.fields != NULL);
+        pl_free(page.objects);
+        if (past)
+            pl_api_view_deinit(&view);
+    }
+    pl_api_select_deinit(&select);
+    return code;
+}

@@ -1,0 +1,54 @@
+/* One request as the API understands it: path, parameters, wishes of the Accept header. */
+#pragma once
+
+#include "apiserver/status.h"
+#include "apiserver/tree.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What came in; borrowed for the call. NULL headers are absent. */
+struct pl_api_call {
+    const char *method;
+    struct pl_slice path, query; /* still escaped */
+    const char *accept, *content_type, *user_agent, *authorization;
+    struct pl_slice body;
+};
+
+enum pl_api_form { PL_API_PLAIN, PL_API_TABLE, PL_API_PARTIAL };
+
+enum pl_api_body {
+    PL_API_JSON,
+    PL_API_YAML,
+    PL_API_MERGE,
+    PL_API_JSON_PATCH,
+    PL_API_STRATEGIC,
+    PL_API_APPLY,
+    PL_API_UNKNOWN_BODY
+};
+
+struct pl_api_request {
+    struct pl_api_call call;
+    bool is_resource; /* the path is /api/v1/... or /apis/G/V/... with a resource */
+    struct pl_slice group, version, resource, ns, name, subresource; /* unescaped */
+    size_t depth; /* of path segments after /api/v1 or /apis/G/V */
+    enum pl_api_form form;
+    bool is_yaml_answer;
+    bool is_pretty;
+    enum pl_api_body body_form;
+
+    /* parameters; empty when absent */
+    struct pl_slice label_selector, field_selector, resource_version, version_match, next;
+    struct pl_slice field_manager, field_validation, propagation;
+    bool watch, bookmarks, dry_run, force, has_force;
+    bool has_send_initial, send_initial;
+    int64_t limit, timeout_s; /* 0: none */
+    bool has_grace;
+    int64_t grace_s;
+};
+
+/* Fills out; texts live in the status' arena. 0, or -1 with the status filled. */
+int pl_api_request_parse(struct pl_api_request *request, const struct pl_api_call *call,
+                         struct pl_api_status *status);
+/* The manager that writes are recorded for: the parameter, or the user agent up to "/". */
+struct pl_slice pl_api_request_manager(const struct pl_api_request *request);

@@ -1,0 +1,151 @@
+#include "apiserver/jsonpath.h"
+#include "apiserver/steps.h"
+#include "value/meta.h"
+#include "value/selector.h"
+
+#include <stdio.h>
+
+static int fail_no_replicas(struct pl_api_ctx *ctx)
+{
+    struct pl_slice what = pl_arena_f(&ctx->arena, "the spec replicas field \"%s\" does not exist",
+                                      pl_api_ctx_version(ctx)->scale_spec);
+    pl_api_fail(&ctx->status, 500, "InternalError", "Internal error occurred: %.*s", PL_FMT(what));
+    pl_api_fail_cause(&ctx->status, "", pl_slice_z(""), what);
+    return -1;
+}
+
+/* Built-in kinds have a selector object, custom kinds name a text. */
+static struct pl_slice selector_of(struct pl_api_ctx *ctx, struct pl_node object)
+{
+    const struct pl_api_version *v = pl_api_ctx_version(ctx);
+    struct pl_scratch scratch;
+    if (v->scale_selector != NULL)
+        return pl_arena_copy(
+            &ctx->arena,
+            pl_node_str(pl_api_jsonpath(object, pl_slice_z(v->scale_selector)), &scratch));
+    struct pl_slice text = {NULL, 0};
+    struct pl_selector *selector =
+        ctx->type->is_custom ? NULL
+                             : pl_selector_from_node(pl_node_dig(object, "spec", "selector"), NULL);
+    if (selector != NULL) {
+        struct pl_buf buf = PL_BUF_INIT;
+        pl_selector_text(selector, &buf);
+        text = pl_arena_copy(&ctx->arena, pl_buf_slice(&buf));
+        pl_buf_deinit(&buf);
+    }
+    pl_selector_destroy(selector);
+    return text;
+}
+
+static struct pl_tree *scale_of(struct pl_api_ctx *ctx, struct pl_node object)
+{
+    static const char *const copied[] = {"name", "namespace", "uid", "resourceVersion",
+                                         "creationTimestamp"};
+    const struct pl_api_version *v = pl_api_ctx_version(ctx);
+    struct pl_arena *arena = &ctx->arena;
+    struct pl_tree *scale =
+        pl_tree_literal(arena, "{\"kind\":\"Scale\",\"apiVersion\":\"autoscaling/v1\","
+                               "\"metadata\":{},\"spec\":{},\"status\":{\"replicas\":0}}");
+    for (size_t i = 0; i < PL_ARRAY_LEN(copied); i++) {
+        struct pl_node value = pl_node_dig(object, "metadata", copied[i]);
+        if (!pl_node_is_missing(value))
+            pl_tree_setz(arena, pl_tree_getz(scale, "metadata"), copied[i],
+                         pl_tree_from_node(arena, value));
+    }
+    struct pl_node spec = pl_api_jsonpath(object, pl_slice_z(v->scale_spec));
+    struct pl_node status = pl_api_jsonpath(object, pl_slice_z(v->scale_status));
+    if (!pl_node_is_missing(spec))
+        pl_tree_setz(arena, pl_tree_getz(scale, "spec"), "replicas",
+                     pl_tree_from_node(arena, spec));
+    if (!pl_node_is_missing(status))
+        pl_tree_setz(arena, pl_tree_getz(scale, "status"), "replicas",
+                     pl_tree_from_node(arena, status));
+    struct pl_slice selector = selector_of(ctx, object);
+    if (selector.len > 0)
+        pl_tree_setz(arena, pl_tree_getz(scale, "status"), "selector",
+                     pl_tree_str(arena, selector));
+    return scale;
+}
+
+static struct pl_api_entry *find(struct pl_api_ctx *ctx)
+{
+    struct pl_slice key = pl_api_key(&ctx->arena, ctx->request.ns, ctx->request.name);
+    struct pl_api_entry *entry = pl_api_table_find(&ctx->type->table, key);
+    if (entry == NULL)
+        pl_api_fail_not_found(ctx, ctx->request.name);
+    return entry;
+}
+
+int pl_api_get_scale(struct pl_api_ctx *ctx)
+{
+    const struct pl_api_entry *entry = find(ctx);
+    if (entry == NULL)
+        return -1;
+    struct pl_tree *scale = scale_of(ctx, pl_doc_root(entry->doc));
+    if (pl_tree_dig(scale, "spec.replicas") == NULL)
+        return fail_no_replicas(ctx);
+    pl_api_answer_tree(ctx, 200, scale);
+    return 0;
+}
+
+/* The wanted scale from the body: whole, or a patch of the present one. */
+static struct pl_tree *wanted(struct pl_api_ctx *ctx, const struct pl_api_entry *entry)
+{
+    struct pl_tree *scale = scale_of(ctx, pl_doc_root(entry->doc));
+    bool patch = ctx->request.body_form == PL_API_MERGE ||
+                 ctx->request.body_form == PL_API_JSON_PATCH ||
+                 ctx->request.body_form == PL_API_STRATEGIC;
+    struct pl_doc *target = pl_tree_doc(patch ? scale : pl_tree_object(&ctx->arena), NULL);
+    if (!patch)
+        ctx->request.body_form = PL_API_MERGE; /* of nothing: the body as it is */
+    struct pl_doc *result = pl_api_patched(ctx, pl_doc_root(target));
+    pl_doc_unref(target);
+    struct pl_tree *tree =
+        result != NULL ? pl_tree_from_node(&ctx->arena, pl_doc_root(result)) : NULL;
+    pl_doc_unref(result);
+    return tree;
+}
+
+/* Answers with a Scale where the change would answer with the object. */
+struct capture {
+    int status;
+};
+
+static void drop_reply(void *self, int status, const struct pl_http_header *headers, size_t count,
+                       struct pl_slice body)
+{
+    struct capture *capture = self;
+    capture->status = status;
+    PL_UNUSED(headers);
+    PL_UNUSED(count);
+    PL_UNUSED(body);
+}
+
+int pl_api_write_scale(struct pl_api_ctx *ctx)
+{
+    static const struct pl_api_responder_ops quiet = {.reply = drop_reply};
+    struct pl_api_entry *entry = find(ctx);
+    struct pl_tree *scale = entry != NULL ? wanted(ctx, entry) : NULL;
+    int64_t replicas = 0;
+    if (scale == NULL)
+        return -1;
+    pl_tree_integer(pl_tree_dig(scale, "spec.replicas"), &replicas);
+    struct pl_slice rv = pl_tree_text_at(scale, "metadata.resourceVersion");
+    struct pl_tree *object = pl_api_load(ctx, entry->doc);
+    struct pl_tree *meta = pl_api_meta_of(ctx, object);
+    pl_api_jsonpath_set(&ctx->arena, object, pl_api_ctx_version(ctx)->scale_spec,
+                        pl_tree_int(&ctx->arena, replicas));
+    if (rv.len > 0)
+        pl_tree_setz(&ctx->arena, meta, "resourceVersion", pl_tree_str(&ctx->arena, rv));
+    struct capture capture = {0};
+    struct pl_api_responder out = ctx->responder;
+    ctx->responder = (struct pl_api_responder){&quiet, &capture};
+    struct pl_api_change_options options = {.is_patch = true};
+    int code = pl_api_store_change(ctx, entry, object, &options);
+    ctx->responder = out;
+    entry = code == 0 ? find(ctx) : NULL;
+    if (entry == NULL)
+        return -1;
+    pl_api_answer_tree(ctx, 200, scale_of(ctx, pl_doc_root(entry->doc)));
+    return 0;
+}

@@ -1,0 +1,405 @@
+#include "apiserver/structural.h"
+
+#include "base/map.h"
+#include "value/units.h"
+#include "value/write.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Messages were checked against kube-apiserver 1.37. */
+
+#define MAX_PATTERN 4096
+
+struct check {
+    struct pl_api_faults *faults;
+    struct pl_node schema;
+    struct pl_slice path;
+};
+
+static struct pl_arena *arena_of(const struct check *c)
+{
+    return c->faults->arena;
+}
+
+/* The value as JSON, for "Invalid value: ...". */
+static struct pl_slice shown(const struct check *c, const struct pl_tree *value)
+{
+    struct pl_buf buf = PL_BUF_INIT;
+    pl_tree_write(&buf, value);
+    struct pl_slice text = pl_arena_copy(arena_of(c), pl_buf_slice(&buf));
+    pl_buf_deinit(&buf);
+    return text;
+}
+
+static struct pl_slice shown_node(const struct check *c, struct pl_node node)
+{
+    struct pl_buf buf = PL_BUF_INIT;
+    pl_write(&buf, node, PL_WRITE_COMPACT);
+    struct pl_slice text = pl_arena_copy(arena_of(c), pl_buf_slice(&buf));
+    pl_buf_deinit(&buf);
+    return text;
+}
+
+static void invalid(const struct check *c, struct pl_slice value, const char *what)
+{
+    pl_api_fault(c->faults, "FieldValueInvalid", c->path, "Invalid value: %.*s: %.*s in body %s",
+                 PL_FMT(value), PL_FMT(c->path), what);
+}
+
+static double number_of(const struct pl_tree *value)
+{
+    char text[80];
+    snprintf(text, sizeof(text), "%.*s", PL_FMT(value->text));
+    return strtod(text, NULL);
+}
+
+/* ---- types ---- */
+
+static const char *type_of(const struct pl_tree *value)
+{
+    int64_t integer;
+    switch (pl_tree_type(value)) {
+    case PL_NUMBER:
+        return pl_tree_integer(value, &integer) ? "integer" : "number";
+    case PL_BOOL:
+        return "boolean";
+    case PL_STRING:
+        return "string";
+    case PL_ARRAY:
+        return "array";
+    case PL_OBJECT:
+        return "object";
+    default:
+        return "null";
+    }
+}
+
+static bool check_type(const struct check *c, const struct pl_tree *value)
+{
+    struct pl_scratch scratch;
+    const char *is = type_of(value);
+    struct pl_slice want = pl_node_str(pl_node_getz(c->schema, "type"), &scratch);
+    if (value->type == PL_NULL && pl_node_bool(pl_node_getz(c->schema, "nullable")))
+        return true;
+    if (pl_node_bool(pl_node_getz(c->schema, "x-kubernetes-int-or-string"))) {
+        want = pl_slice_z("integer,string");
+        if (strcmp(is, "integer") == 0 || strcmp(is, "string") == 0)
+            return true;
+    }
+    if (want.len == 0 || pl_slice_eqz(want, is) ||
+        (pl_slice_eqz(want, "number") && strcmp(is, "integer") == 0))
+        return true;
+    pl_api_fault(c->faults, "FieldValueTypeInvalid", c->path,
+                 "Invalid value: \"%s\": %.*s in body must be of type %.*s: \"%s\"", is,
+                 PL_FMT(c->path), PL_FMT(want), is);
+    return false;
+}
+
+static void check_enum(const struct check *c, const struct pl_tree *value)
+{
+    struct pl_node list = pl_node_getz(c->schema, "enum");
+    struct pl_buf known = PL_BUF_INIT;
+    struct pl_iter it = pl_iter(list);
+    bool found = pl_node_is_missing(list);
+    while (!found && pl_iter_next(&it)) {
+        found = pl_tree_equal(pl_tree_from_node(arena_of(c), it.value), value);
+        if (known.len > 0)
+            pl_buf_add_z(&known, ", ");
+        pl_write(&known, it.value, PL_WRITE_COMPACT);
+    }
+    if (!found)
+        pl_api_fault(c->faults, "FieldValueNotSupported", c->path,
+                     "Unsupported value: %.*s: supported values: %s", PL_FMT(shown(c, value)),
+                     pl_buf_z(&known));
+    pl_buf_deinit(&known);
+}
+
+/* ---- numbers ---- */
+
+static void check_bound(const struct check *c, const struct pl_tree *value, bool is_min)
+{
+    struct pl_node bound = pl_node_getz(c->schema, is_min ? "minimum" : "maximum");
+    if (pl_node_type(bound) != PL_NUMBER)
+        return;
+    bool open =
+        pl_node_bool(pl_node_getz(c->schema, is_min ? "exclusiveMinimum" : "exclusiveMaximum"));
+    double x = number_of(value), limit = pl_node_double(bound);
+    bool good = is_min ? (open ? x > limit : x >= limit) : (open ? x < limit : x <= limit);
+    if (good)
+        return;
+    struct pl_slice text =
+        pl_arena_f(arena_of(c), "should be %s than %s%.*s", is_min ? "greater" : "less",
+                   open ? "" : "or equal to ", PL_FMT(shown_node(c, bound)));
+    invalid(c, shown(c, value), text.ptr);
+}
+
+static void check_number(const struct check *c, const struct pl_tree *value)
+{
+    int64_t integer;
+    check_bound(c, value, true);
+    check_bound(c, value, false);
+    struct pl_node multiple = pl_node_getz(c->schema, "multipleOf");
+    if (pl_node_type(multiple) == PL_NUMBER && pl_node_double(multiple) > 0) {
+        double ratio = number_of(value) / pl_node_double(multiple);
+        if (fabs(ratio - round(ratio)) > 1e-9)
+            invalid(c, shown(c, value),
+                    pl_arena_f(arena_of(c), "should be a multiple of %.*s",
+                               PL_FMT(shown_node(c, multiple)))
+                        .ptr);
+    }
+    if (pl_node_str_eq(pl_node_getz(c->schema, "format"), pl_slice_z("int32")) &&
+        (!pl_tree_integer(value, &integer) || integer > INT32_MAX || integer < INT32_MIN))
+        pl_api_fault(c->faults, "FieldValueInvalid", pl_slice_z("<nil>"),
+                     "Invalid value: \"\": Checked value must be of type integer with format int32 "
+                     "in %.*s",
+                     PL_FMT(c->path));
+}
+
+/* ---- strings ---- */
+
+/* RE2's shorthands that POSIX expressions lack. */
+static bool translate(struct pl_slice pattern, char out[2 * MAX_PATTERN])
+{
+    size_t n = 0;
+    bool in_set = false;
+    if (pattern.len >= MAX_PATTERN / 4)
+        return false;
+    for (size_t i = 0; i < pattern.len; i++) {
+        const char *put = NULL;
+        char escaped[2] = {0}, c = pattern.ptr[i],
+             next = i + 1 < pattern.len ? pattern.ptr[i + 1] : '\0';
+        if (c == '\\' && next == 'd')
+            put = in_set ? "0-9" : "[0-9]";
+        else if (c == '\\' && next == 'w' && in_set)
+            put = "a-zA-Z0-9_";
+        else if (c == '\\' && next == 's' && in_set)
+            put = " \t\n\r";
+        else if (c == '\\' && in_set) {
+            escaped[0] = next;
+            put = escaped;
+        }
+        if (c == '(' && next == '?') {
+            if (i + 2 >= pattern.len || pattern.ptr[i + 2] != ':')
+                return false;
+            out[n++] = '(';
+            i += 2;
+            continue;
+        }
+        if (put != NULL) {
+            n += (size_t)snprintf(out + n, 16, "%s", put);
+            i++;
+            continue;
+        }
+        if (c == '[' && !in_set)
+            in_set = true;
+        else if (c == ']' && in_set && i > 0 && pattern.ptr[i - 1] != '[')
+            in_set = false;
+        out[n++] = c;
+        if (c == '\\' && next != '\0')
+            out[n++] = pattern.ptr[++i];
+    }
+    out[n] = '\0';
+    return true;
+}
+
+/* Expressions that POSIX can't say are taken as matching. */
+static bool matches(struct pl_slice pattern, struct pl_slice text)
+{
+    char posix[2 * MAX_PATTERN];
+    regex_t regex;
+    if (!translate(pattern, posix) || regcomp(&regex, posix, REG_EXTENDED | REG_NOSUB) != 0)
+        return true;
+    regmatch_t range = {.rm_so = 0, .rm_eo = (regoff_t)text.len};
+    bool found = regexec(&regex, text.ptr, 1, &range, REG_STARTEND) == 0;
+    regfree(&regex);
+    return found;
+}
+
+static size_t characters(struct pl_slice text)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < text.len; i++)
+        count += ((unsigned char)text.ptr[i] & 0xc0) != 0x80;
+    return count;
+}
+
+static void check_string(const struct check *c, const struct pl_tree *value)
+{
+    struct pl_scratch scratch;
+    int64_t limit, instant;
+    size_t length = characters(value->text);
+    struct pl_slice pattern = pl_node_str(pl_node_getz(c->schema, "pattern"), &scratch);
+    if (pl_node_int(pl_node_getz(c->schema, "maxLength"), &limit) && (int64_t)length > limit)
+        pl_api_fault(c->faults, "FieldValueTooLong", c->path,
+                     "Too long: may not be more than %" PRId64 " bytes", limit);
+    else if (pl_node_int(pl_node_getz(c->schema, "minLength"), &limit) && (int64_t)length < limit)
+        invalid(c, shown(c, value),
+                pl_arena_f(arena_of(c), "should be at least %" PRId64 " chars long", limit).ptr);
+    else if (pattern.len > 0 && !matches(pattern, value->text))
+        invalid(c, shown(c, value),
+                pl_arena_f(arena_of(c), "should match '%.*s'", PL_FMT(pattern)).ptr);
+    struct pl_slice format = pl_node_str(pl_node_getz(c->schema, "format"), &scratch);
+    if (pl_slice_eqz(format, "date-time") && !pl_time_parse(value->text, &instant))
+        pl_api_fault(c->faults, "FieldValueTypeInvalid", c->path,
+                     "Invalid value: %.*s: %.*s in body must be of type date-time: %.*s",
+                     PL_FMT(shown(c, value)), PL_FMT(c->path), PL_FMT(shown(c, value)));
+}
+
+/* ---- arrays and objects ---- */
+
+static void check_too_many(const struct check *c, const char *keyword, size_t count)
+{
+    int64_t limit;
+    if (pl_node_int(pl_node_getz(c->schema, keyword), &limit) && (int64_t)count > limit)
+        pl_api_fault(c->faults, "FieldValueTooMany", c->path,
+                     "Too many: %zu: must have at most %" PRId64 " item%s", count, limit,
+                     limit == 1 ? "" : "s");
+}
+
+/* What tells an element of a set or map from the others. */
+static const struct pl_tree *identity(const struct check *c, const struct pl_tree *element)
+{
+    struct pl_scratch scratch;
+    struct pl_node keys = pl_node_getz(c->schema, "x-kubernetes-list-map-keys");
+    if (pl_node_is_missing(keys))
+        return element;
+    struct pl_tree *key = pl_tree_object(arena_of(c));
+    struct pl_iter it = pl_iter(keys);
+    while (pl_iter_next(&it)) {
+        struct pl_slice name = pl_node_str(it.value, &scratch);
+        struct pl_tree *value = pl_tree_get(element, name);
+        if (value != NULL)
+            pl_tree_set(arena_of(c), key, name, value);
+    }
+    return key;
+}
+
+static void check_duplicates(const struct check *c, const struct pl_tree *value)
+{
+    struct pl_node type = pl_node_getz(c->schema, "x-kubernetes-list-type");
+    if (!pl_node_str_eq(type, pl_slice_z("set")) && !pl_node_str_eq(type, pl_slice_z("map")))
+        return;
+    struct pl_map seen = PL_MAP_INIT;
+    size_t i = 0;
+    PL_TREE_FOR(item, value)
+    {
+        struct pl_slice text = shown(c, identity(c, item->value));
+        if (pl_map_has(&seen, text))
+            pl_api_fault(c->faults, "FieldValueDuplicate",
+                         pl_arena_f(arena_of(c), "%.*s[%zu]", PL_FMT(c->path), i),
+                         "Duplicate value: %.*s", PL_FMT(text));
+        pl_map_put(&seen, text, &seen);
+        i++;
+    }
+    pl_map_deinit(&seen);
+}
+
+static void check_array(const struct check *c, const struct pl_tree *value)
+{
+    struct pl_node items = pl_node_getz(c->schema, "items");
+    int64_t limit;
+    size_t i = 0;
+    if (!pl_node_is_missing(items))
+        PL_TREE_FOR(item, value)
+    pl_api_structural_validate(c->faults, item->value, items,
+                               pl_arena_f(arena_of(c), "%.*s[%zu]", PL_FMT(c->path), i++));
+    if (pl_node_int(pl_node_getz(c->schema, "minItems"), &limit) && (int64_t)value->count < limit)
+        invalid(c, pl_arena_f(arena_of(c), "%zu", value->count),
+                pl_arena_f(arena_of(c), "should have at least %" PRId64 " items", limit).ptr);
+    check_too_many(c, "maxItems", value->count);
+    check_duplicates(c, value);
+}
+
+static struct pl_slice member_path(const struct check *c, struct pl_slice key)
+{
+    if (c->path.len == 0)
+        return pl_arena_copy(arena_of(c), key);
+    return pl_arena_f(arena_of(c), "%.*s.%.*s", PL_FMT(c->path), PL_FMT(key));
+}
+
+static void check_object(const struct check *c, const struct pl_tree *value)
+{
+    struct pl_node properties = pl_node_getz(c->schema, "properties");
+    struct pl_node additional = pl_node_getz(c->schema, "additionalProperties");
+    struct pl_scratch scratch;
+    int64_t limit;
+    struct pl_iter it = pl_iter(pl_node_getz(c->schema, "required"));
+    while (pl_iter_next(&it)) {
+        struct pl_slice name = pl_node_str(it.value, &scratch);
+        if (pl_tree_get(value, name) == NULL)
+            pl_api_fault(c->faults, "FieldValueRequired", member_path(c, name), "Required value");
+    }
+    PL_TREE_FOR(item, value)
+    {
+        struct pl_node inner = pl_node_get(properties, item->key);
+        if (pl_node_is_missing(inner) && pl_node_type(additional) == PL_OBJECT)
+            inner = additional;
+        if (!pl_node_is_missing(inner))
+            pl_api_structural_validate(c->faults, item->value, inner, member_path(c, item->key));
+    }
+    if (pl_node_int(pl_node_getz(c->schema, "minProperties"), &limit) &&
+        (int64_t)value->count < limit)
+        invalid(c, pl_arena_f(arena_of(c), "%zu", value->count),
+                pl_arena_f(arena_of(c), "should have at least %" PRId64 " properties", limit).ptr);
+    check_too_many(c, "maxProperties", value->count);
+}
+
+/* ---- combinations ---- */
+
+static bool is_valid(const struct check *c, const struct pl_tree *value, struct pl_node schema)
+{
+    struct pl_api_faults inner = {.arena = arena_of(c)};
+    pl_api_structural_validate(&inner, value, schema, c->path);
+    return inner.causes == NULL;
+}
+
+static size_t count_valid(const struct check *c, const struct pl_tree *value, struct pl_node list)
+{
+    size_t count = 0;
+    struct pl_iter it = pl_iter(list);
+    while (pl_iter_next(&it))
+        count += is_valid(c, value, it.value);
+    return count;
+}
+
+static void check_combinations(const struct check *c, const struct pl_tree *value)
+{
+    struct pl_node all = pl_node_getz(c->schema, "allOf"), any = pl_node_getz(c->schema, "anyOf"),
+                   one = pl_node_getz(c->schema, "oneOf"), no = pl_node_getz(c->schema, "not");
+    struct pl_iter it = pl_iter(all);
+    while (pl_iter_next(&it))
+        pl_api_structural_validate(c->faults, value, it.value, c->path);
+    const char *broken = NULL;
+    if (pl_node_len(any) > 0 && count_valid(c, value, any) == 0)
+        broken = "must validate at least one schema (anyOf)";
+    else if (pl_node_len(one) > 0 && count_valid(c, value, one) != 1)
+        broken = "must validate one and only one schema (oneOf)";
+    else if (pl_node_type(no) == PL_OBJECT && is_valid(c, value, no))
+        broken = "must not validate the schema (not)";
+    if (broken != NULL)
+        pl_api_fault(c->faults, "FieldValueInvalid", c->path,
+                     "Invalid value: %.*s: %.*s in body %s", PL_FMT(shown(c, value)),
+                     PL_FMT(c->path), broken);
+}
+
+void pl_api_structural_validate(struct pl_api_faults *faults, const struct pl_tree *value,
+                                struct pl_node schema, struct pl_slice path)
+{
+    struct check c = {faults, schema, path};
+    if (pl_node_type(schema) != PL_OBJECT || !check_type(&c, value) || value->type == PL_NULL)
+        return;
+    check_enum(&c, value);
+    if (value->type == PL_NUMBER)
+        check_number(&c, value);
+    else if (value->type == PL_STRING)
+        check_string(&c, value);
+    else if (value->type == PL_ARRAY)
+        check_array(&c, value);
+    else if (value->type == PL_OBJECT)
+        check_object(&c, value);
+    check_combinations(&c, value);
+}

@@ -1,0 +1,176 @@
+#include "apiserver/status.h"
+
+#include "value/write.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* More causes than this tell nobody anything. */
+#define MAX_CAUSES 200
+
+static struct pl_slice format(struct pl_arena *arena, const char *fmt, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int len = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
+    char *text = pl_arena_alloc(arena, (size_t)len + 1);
+    vsnprintf(text, (size_t)len + 1, fmt, args);
+    return pl_slice(text, (size_t)len);
+}
+
+int pl_api_fail(struct pl_api_status *status, int code, const char *reason, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    struct pl_arena *arena = status->arena;
+    *status = (struct pl_api_status){.arena = arena, .code = code, .reason = reason};
+    status->message = format(arena, fmt, args);
+    va_end(args);
+    return -1;
+}
+
+void pl_api_fail_about(struct pl_api_status *status, struct pl_slice group, struct pl_slice kind,
+                       struct pl_slice name)
+{
+    status->has_details = true;
+    status->group = pl_arena_copy(status->arena, group);
+    status->kind = pl_arena_copy(status->arena, kind);
+    status->name = pl_arena_copy(status->arena, name);
+}
+
+static struct pl_tree *cause_of(struct pl_arena *arena, const char *reason, struct pl_slice field,
+                                struct pl_slice message)
+{
+    struct pl_tree *cause = pl_tree_object(arena);
+    if (*reason != '\0')
+        pl_tree_set_strz(arena, cause, "reason", reason);
+    pl_tree_setz(arena, cause, "message", pl_tree_str(arena, message));
+    if (field.len > 0)
+        pl_tree_setz(arena, cause, "field", pl_tree_str(arena, field));
+    return cause;
+}
+
+void pl_api_fail_cause(struct pl_api_status *status, const char *reason, struct pl_slice field,
+                       struct pl_slice message)
+{
+    status->has_details = true;
+    if (status->causes == NULL)
+        status->causes = pl_tree_array(status->arena);
+    if (status->causes->count < MAX_CAUSES)
+        pl_tree_push(status->arena, status->causes,
+                     cause_of(status->arena, reason, field, message));
+}
+
+int pl_api_bad_request(struct pl_api_status *status, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    struct pl_slice message = format(status->arena, fmt, args);
+    va_end(args);
+    return pl_api_fail(status, 400, "BadRequest", "%.*s", PL_FMT(message));
+}
+
+int pl_api_no_resource(struct pl_api_status *status)
+{
+    pl_api_fail(status, 404, "NotFound", "the server could not find the requested resource");
+    status->has_details = true;
+    return -1;
+}
+
+int pl_api_no_page(struct pl_api_status *status)
+{
+    pl_api_fail(status, 404, "NotFound", "404 page not found\n");
+    status->is_plain = true;
+    return -1;
+}
+
+int pl_api_no_method(struct pl_api_status *status)
+{
+    pl_api_fail(status, 405, "MethodNotAllowed",
+                "the server does not allow this method on the requested resource");
+    status->has_details = true;
+    return -1;
+}
+
+void pl_api_fault(struct pl_api_faults *faults, const char *reason, struct pl_slice field,
+                  const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    struct pl_slice message = format(faults->arena, fmt, args);
+    va_end(args);
+    if (faults->causes == NULL)
+        faults->causes = pl_tree_array(faults->arena);
+    if (faults->causes->count < MAX_CAUSES)
+        pl_tree_push(faults->arena, faults->causes,
+                     cause_of(faults->arena, reason, field, message));
+}
+
+/* One fault stands alone, several in brackets. */
+static struct pl_slice faults_text(const struct pl_api_faults *faults)
+{
+    struct pl_buf buf = PL_BUF_INIT;
+    PL_TREE_FOR(item, faults->causes)
+    {
+        if (item != faults->causes->first)
+            pl_buf_add_z(&buf, ", ");
+        struct pl_slice field = pl_tree_text_at(item->value, "field");
+        if (field.len > 0) {
+            pl_buf_add_slice(&buf, field);
+            pl_buf_add_z(&buf, ": ");
+        }
+        pl_buf_add_slice(&buf, pl_tree_text_at(item->value, "message"));
+    }
+    bool several = faults->causes->count > 1;
+    struct pl_slice text =
+        pl_arena_f(faults->arena, "%s%s%s", several ? "[" : "", pl_buf_z(&buf), several ? "]" : "");
+    pl_buf_deinit(&buf);
+    return text;
+}
+
+int pl_api_fail_faults(struct pl_api_status *status, const struct pl_api_faults *faults,
+                       struct pl_slice group, struct pl_slice kind, struct pl_slice name)
+{
+    if (faults->causes == NULL)
+        return 0;
+    struct pl_slice text = faults_text(faults);
+    pl_api_fail(status, 422, "Invalid", "%.*s%s%.*s \"%.*s\" is invalid: %.*s", PL_FMT(kind),
+                group.len > 0 ? "." : "", PL_FMT(group), PL_FMT(name), PL_FMT(text));
+    pl_api_fail_about(status, group, kind, name);
+    status->causes = faults->causes;
+    return -1;
+}
+
+static void set_text(struct pl_arena *arena, struct pl_tree *object, const char *key,
+                     struct pl_slice text)
+{
+    if (text.len > 0)
+        pl_tree_setz(arena, object, key, pl_tree_str(arena, text));
+}
+
+void pl_api_status_write(const struct pl_api_status *status, struct pl_buf *out)
+{
+    struct pl_arena *arena = status->arena;
+    struct pl_tree *root = pl_tree_object(arena);
+    pl_tree_set_strz(arena, root, "kind", "Status");
+    pl_tree_set_strz(arena, root, "apiVersion", "v1");
+    struct pl_tree *meta = pl_tree_child(arena, root, "metadata");
+    set_text(arena, meta, "continue", status->continue_token);
+    pl_tree_set_strz(arena, root, "status", "Failure");
+    set_text(arena, root, "message", status->message);
+    set_text(arena, root, "reason", pl_slice_z(status->reason));
+    if (status->has_details || status->causes != NULL || status->retry_after > 0) {
+        struct pl_tree *details = pl_tree_child(arena, root, "details");
+        set_text(arena, details, "name", status->name);
+        set_text(arena, details, "group", status->group);
+        set_text(arena, details, "kind", status->kind);
+        if (status->causes != NULL)
+            pl_tree_setz(arena, details, "causes", status->causes);
+        if (status->retry_after > 0)
+            pl_tree_setz(arena, details, "retryAfterSeconds",
+                         pl_tree_int(arena, status->retry_after));
+    }
+    pl_tree_setz(arena, root, "code", pl_tree_int(arena, status->code));
+    pl_tree_write(out, root);
+}

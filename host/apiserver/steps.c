@@ -1,0 +1,145 @@
+#include "apiserver/steps.h"
+
+#include "apiserver/defaults.h"
+#include "apiserver/structural.h"
+#include "apiserver/validate.h"
+
+struct pl_slice pl_api_name_of(const struct pl_tree *object)
+{
+    return pl_tree_text_at(object, "metadata.name");
+}
+
+struct pl_tree *pl_api_meta_of(struct pl_api_ctx *ctx, struct pl_tree *object)
+{
+    return pl_tree_child(&ctx->arena, object, "metadata");
+}
+
+/* Unknown fields are dropped, with a warning or an error if that is wanted. */
+static int report_unknown(struct pl_api_ctx *ctx, const struct pl_tree *unknown)
+{
+    struct pl_slice mode = ctx->request.field_validation;
+    if (unknown->count == 0 || pl_slice_eqz(mode, "Ignore") || mode.len == 0)
+        return 0;
+    struct pl_buf list = PL_BUF_INIT;
+    PL_TREE_FOR(item, unknown)
+    {
+        struct pl_slice text =
+            pl_arena_f(&ctx->arena, "unknown field \"%.*s\"", PL_FMT(item->value->text));
+        if (ctx->warnings == NULL)
+            ctx->warnings = pl_tree_array(&ctx->arena);
+        pl_tree_push(&ctx->arena, ctx->warnings, pl_tree_str(&ctx->arena, text));
+        pl_buf_add_f(&list, "%s%.*s", list.len > 0 ? ", " : "", PL_FMT(text));
+    }
+    int code = 0;
+    if (pl_slice_eqz(mode, "Strict")) {
+        ctx->warnings = NULL;
+        code = pl_api_bad_request(
+            &ctx->status,
+            "%s in version \"%s\" cannot be handled as a %s: strict decoding error: %s",
+            ctx->type->kind, pl_api_ctx_version(ctx)->name, ctx->type->kind, pl_buf_z(&list));
+    }
+    pl_buf_deinit(&list);
+    return code;
+}
+
+int pl_api_shape_config(struct pl_api_ctx *ctx, struct pl_tree *config)
+{
+    struct pl_tree *unknown = pl_tree_array(&ctx->arena);
+    pl_api_prune_metadata(&ctx->arena, config, unknown);
+    if (ctx->type->is_custom)
+        pl_api_structural_prune(&ctx->arena, config, pl_api_ctx_version(ctx)->schema, unknown);
+    if (!ctx->type->is_custom || unknown->count == 0)
+        return report_unknown(ctx, unknown);
+    char text[PL_KIND_TEXT];
+    struct pl_buf list = PL_BUF_INIT;
+    PL_TREE_FOR(item, unknown)
+    pl_buf_add_f(&list, "%s.%.*s: field not declared in schema", unknown->count > 1 ? "\n  " : "",
+                 PL_FMT(item->value->text));
+    pl_api_fail(&ctx->status, 500, "",
+                "failed to create typed patch object (%.*s/%.*s; %.*s, Kind=%s): %s%s",
+                PL_FMT(pl_tree_text_at(config, "metadata.namespace")), PL_FMT(ctx->request.name),
+                PL_FMT(pl_api_version_text(pl_api_ctx_version(ctx), text)), ctx->type->kind,
+                unknown->count > 1 ? "errors:" : "", pl_buf_z(&list));
+    pl_buf_deinit(&list);
+    return -1;
+}
+
+int pl_api_shape(struct pl_api_ctx *ctx, struct pl_tree *object)
+{
+    struct pl_tree *unknown = pl_tree_array(&ctx->arena);
+    pl_api_prune_metadata(&ctx->arena, object, unknown);
+    if (ctx->type->is_custom) {
+        struct pl_node schema = pl_api_ctx_version(ctx)->schema;
+        pl_api_structural_prune(&ctx->arena, object, schema, unknown);
+        pl_api_structural_default(&ctx->arena, object, schema);
+    }
+    return report_unknown(ctx, unknown);
+}
+
+struct pl_api_writer pl_api_writer_of(struct pl_api_ctx *ctx)
+{
+    char text[PL_KIND_TEXT];
+    struct pl_slice sub = ctx->request.subresource;
+    return (struct pl_api_writer){
+        .arena = &ctx->arena,
+        .manager = pl_api_request_manager(&ctx->request),
+        .api_version =
+            pl_arena_copy(&ctx->arena, pl_api_version_text(pl_api_ctx_version(ctx), text)),
+        .subresource = sub,
+        .now = pl_api_now(ctx->api, &ctx->arena),
+        .schema = pl_api_type_lists(ctx->type, ctx->version),
+        .owns_status = !pl_api_ctx_version(ctx)->has_status,
+        .is_silent = ctx->type->is_custom && pl_slice_eqz(sub, "scale"),
+    };
+}
+
+void pl_api_set_managed(struct pl_api_ctx *ctx, struct pl_tree *object, struct pl_tree *entries)
+{
+    if (entries != NULL && entries->count > 0)
+        pl_tree_setz(&ctx->arena, pl_api_meta_of(ctx, object), "managedFields", entries);
+    else
+        pl_tree_removez(pl_api_meta_of(ctx, object), "managedFields");
+}
+
+int pl_api_check_size(struct pl_api_ctx *ctx, const struct pl_tree *object)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    pl_tree_write(&text, object);
+    size_t size = text.len;
+    pl_buf_deinit(&text);
+    return size <= PL_API_MAX_OBJECT
+               ? 0
+               : pl_api_fail(&ctx->status, 500, "", "etcdserver: request is too large");
+}
+
+/* The document that a dry run answers with. */
+int pl_api_answer_dry(struct pl_api_ctx *ctx, int code, const struct pl_tree *object)
+{
+    struct pl_doc *doc = pl_tree_doc(object, NULL);
+    pl_api_answer_object(ctx, code, doc);
+    pl_doc_unref(doc);
+    return 0;
+}
+
+bool pl_api_is_finished(const struct pl_tree *object)
+{
+    const struct pl_tree *finalizers = pl_tree_dig(object, "metadata.finalizers");
+    const struct pl_tree *more = pl_slice_eqz(pl_tree_text_at(object, "kind"), "Namespace")
+                                     ? pl_tree_dig(object, "spec.finalizers")
+                                     : NULL;
+    return pl_tree_text_at(object, "metadata.deletionTimestamp").len > 0 &&
+           (finalizers == NULL || finalizers->count == 0) && (more == NULL || more->count == 0);
+}
+
+int pl_api_validate(struct pl_api_ctx *ctx, struct pl_tree *object, const struct pl_tree *old)
+{
+    struct pl_api_faults faults = {.arena = &ctx->arena};
+    pl_api_validate_meta(&faults, ctx->type, object, old);
+    if (ctx->type->is_custom)
+        pl_api_structural_validate(&faults, object, pl_api_ctx_version(ctx)->schema,
+                                   pl_slice("", 0));
+    else
+        pl_api_validate_builtin(&faults, ctx->type, object, old);
+    return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z(pl_api_ctx_version(ctx)->group),
+                              pl_slice_z(ctx->type->kind), pl_api_name_of(object));
+}

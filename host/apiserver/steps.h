@@ -1,0 +1,24 @@
+/* The steps that creating and changing objects have in common. Objects are in the
+ * request's version. */
+#pragma once
+
+#include "apiserver/managed.h"
+#include "apiserver/write.h"
+
+struct pl_slice pl_api_name_of(const struct pl_tree *object);
+struct pl_tree *pl_api_meta_of(struct pl_api_ctx *ctx, struct pl_tree *object);
+/* Drops unknown fields and fills in a custom kind's defaults; -1 when unknown fields
+ * are to be refused. */
+int pl_api_shape(struct pl_api_ctx *ctx, struct pl_tree *object);
+/* The same for what is applied, without defaults: they are not stated. */
+int pl_api_shape_config(struct pl_api_ctx *ctx, struct pl_tree *config);
+/* What the request's patch makes of the target; NULL and the status when it does not fit. */
+struct pl_doc *pl_api_patched(struct pl_api_ctx *ctx, struct pl_node target);
+/* old: NULL for a new object. */
+int pl_api_validate(struct pl_api_ctx *ctx, struct pl_tree *object, const struct pl_tree *old);
+int pl_api_check_size(struct pl_api_ctx *ctx, const struct pl_tree *object);
+/* The request's author, for managedFields. */
+struct pl_api_writer pl_api_writer_of(struct pl_api_ctx *ctx);
+void pl_api_set_managed(struct pl_api_ctx *ctx, struct pl_tree *object, struct pl_tree *entries);
+/* Answers with an object that is not stored. */
+int pl_api_answer_dry(struct pl_api_ctx *ctx, int code, const struct pl_tree *object);

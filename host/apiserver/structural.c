@@ -1,0 +1,159 @@
+#include "apiserver/structural.h"
+
+static bool flag(struct pl_node schema, const char *name)
+{
+    return pl_node_bool(pl_node_getz(schema, name));
+}
+
+static struct pl_slice join(struct pl_arena *arena, struct pl_slice path, struct pl_slice key)
+{
+    if (path.len == 0)
+        return key;
+    return pl_arena_f(arena, "%.*s.%.*s", PL_FMT(path), PL_FMT(key));
+}
+
+static void report(struct pl_arena *arena, struct pl_tree *unknown, struct pl_slice path,
+                   struct pl_slice key)
+{
+    if (unknown != NULL)
+        pl_tree_push(arena, unknown, pl_tree_str(arena, join(arena, path, key)));
+}
+
+/* ---- metadata ---- */
+
+void pl_api_prune_metadata(struct pl_arena *arena, struct pl_tree *object, struct pl_tree *unknown)
+{
+    static const char *const known[] = {
+        "name",
+        "generateName",
+        "namespace",
+        "selfLink",
+        "uid",
+        "resourceVersion",
+        "generation",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "labels",
+        "annotations",
+        "deletionGracePeriodSeconds",
+        "finalizers",
+        "ownerReferences",
+        "managedFields",
+    };
+    struct pl_tree *meta = pl_tree_getz(object, "metadata");
+    PL_TREE_FOR(item, meta)
+    {
+        bool keep = false;
+        for (size_t i = 0; i < PL_ARRAY_LEN(known) && !keep; i++)
+            keep = pl_slice_eqz(item->key, known[i]);
+        /* An absent field and one that says nothing are the same there. */
+        bool empty = item->value->type == PL_NULL ||
+                     (item->value->count == 0 &&
+                      (item->value->type == PL_OBJECT || item->value->type == PL_ARRAY));
+        if (!keep)
+            report(arena, unknown, pl_slice_z("metadata"), item->key);
+        if (!keep || empty)
+            pl_tree_unlink(meta, item);
+    }
+    if (meta != NULL)
+        pl_tree_removez(meta, "selfLink");
+}
+
+/* ---- pruning ---- */
+
+struct pruning {
+    struct pl_arena *arena;
+    struct pl_tree *unknown;
+};
+
+static void prune(struct pruning *p, struct pl_tree *value, struct pl_node schema,
+                  struct pl_slice path);
+
+static bool is_envelope(struct pl_slice key)
+{
+    return pl_slice_eqz(key, "apiVersion") || pl_slice_eqz(key, "kind") ||
+           pl_slice_eqz(key, "metadata");
+}
+
+static void prune_object(struct pruning *p, struct pl_tree *value, struct pl_node schema,
+                         struct pl_slice path, bool is_resource)
+{
+    bool preserve = flag(schema, "x-kubernetes-preserve-unknown-fields");
+    struct pl_node properties = pl_node_getz(schema, "properties");
+    struct pl_node additional = pl_node_getz(schema, "additionalProperties");
+    bool any = pl_node_type(additional) == PL_OBJECT || pl_node_bool(additional);
+    PL_TREE_FOR(item, value)
+    {
+        if (is_resource && is_envelope(item->key))
+            continue;
+        struct pl_node inner = pl_node_get(properties, item->key);
+        if (pl_node_is_missing(inner) && any) {
+            if (pl_node_type(additional) == PL_OBJECT)
+                prune(p, item->value, additional, join(p->arena, path, item->key));
+        } else if (pl_node_is_missing(inner)) {
+            if (preserve)
+                continue;
+            report(p->arena, p->unknown, path, item->key);
+            pl_tree_unlink(value, item);
+        } else if (item->value->type == PL_NULL && !flag(inner, "nullable")) {
+            pl_tree_unlink(value, item);
+        } else {
+            prune(p, item->value, inner, join(p->arena, path, item->key));
+        }
+    }
+}
+
+static void prune(struct pruning *p, struct pl_tree *value, struct pl_node schema,
+                  struct pl_slice path)
+{
+    if (value->type == PL_OBJECT) {
+        prune_object(p, value, schema, path, flag(schema, "x-kubernetes-embedded-resource"));
+    } else if (value->type == PL_ARRAY) {
+        struct pl_node items = pl_node_getz(schema, "items");
+        size_t i = 0;
+        if (pl_node_is_missing(items))
+            return;
+        PL_TREE_FOR(item, value)
+        prune(p, item->value, items, pl_arena_f(p->arena, "%.*s[%zu]", PL_FMT(path), i++));
+    }
+}
+
+void pl_api_structural_prune(struct pl_arena *arena, struct pl_tree *object, struct pl_node schema,
+                             struct pl_tree *unknown)
+{
+    struct pruning p = {arena, unknown};
+    if (!pl_node_is_missing(schema))
+        prune_object(&p, object, schema, pl_slice("", 0), true);
+}
+
+/* ---- defaults ---- */
+
+void pl_api_structural_default(struct pl_arena *arena, struct pl_tree *object,
+                               struct pl_node schema)
+{
+    struct pl_node additional = pl_node_getz(schema, "additionalProperties");
+    struct pl_node properties = pl_node_getz(schema, "properties");
+    if (pl_tree_is(object, PL_ARRAY)) {
+        PL_TREE_FOR(item, object)
+        pl_api_structural_default(arena, item->value, pl_node_getz(schema, "items"));
+        return;
+    }
+    if (!pl_tree_is(object, PL_OBJECT))
+        return;
+    struct pl_iter it = pl_iter(properties);
+    while (pl_iter_next(&it)) {
+        struct pl_node value = pl_node_getz(it.value, "default");
+        struct pl_tree *old = pl_tree_get(object, it.key);
+        if (!pl_node_is_missing(value) &&
+            (old == NULL || (old->type == PL_NULL && !flag(it.value, "nullable"))))
+            pl_tree_set(arena, object, it.key, pl_tree_from_node(arena, value));
+    }
+    PL_TREE_FOR(item, object)
+    {
+        struct pl_node inner = pl_node_get(properties, item->key);
+        if (pl_node_is_missing(inner) && pl_node_type(additional) == PL_OBJECT)
+            inner = additional;
+        if (!pl_node_is_missing(inner))
+            pl_api_structural_default(arena, item->value, inner);
+    }
+}

@@ -1,0 +1,18 @@
+/* Objects as rows, the form in which kubectl asks for lists. */
+#pragma once
+
+#include "apiserver/registry.h"
+#include "base/buf.h"
+
+struct pl_api_table_options {
+    int64_t now_ns;          /* ages are counted to here */
+    bool with_columns;       /* watches send them with the first event only */
+    struct pl_slice list_rv; /* of the list; empty for a single object */
+    struct pl_slice next;    /* continue token */
+};
+
+void pl_api_table_write(struct pl_buf *out, const struct pl_api_type *type, size_t version,
+                        const struct pl_node *objects, size_t count,
+                        const struct pl_api_table_options *options);
+/* "3d4h", "5m", "12s" as kubectl prints ages. */
+void pl_api_age_text(int64_t age_ns, char out[32]);

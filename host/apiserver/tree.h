@@ -1,0 +1,101 @@
+/* A mutable JSON tree for the span of one request. Documents are immutable; a write
+ * goes document -> tree -> prune, default, stamp -> document. Everything lives in one
+ * arena and goes with it, so nothing here is ever freed alone. One thread. */
+#pragma once
+
+#include "base/buf.h"
+#include "value/doc.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pl_build;
+struct pl_pool;
+
+/* Bump memory, freed whole. Zero-initialise. */
+struct pl_arena {
+    struct pl_arena_block *blocks; /* owned */
+    size_t used, cap;              /* of the first block */
+};
+
+void pl_arena_deinit(struct pl_arena *arena);
+/* Zeroed, aligned for any type. */
+void *pl_arena_alloc(struct pl_arena *arena, size_t size);
+struct pl_slice pl_arena_copy(struct pl_arena *arena, struct pl_slice text);
+/* printf into the arena. */
+struct pl_slice pl_arena_f(struct pl_arena *arena, const char *fmt, ...) PL_PRINTF(2, 3);
+
+struct pl_tree_item {
+    struct pl_slice key; /* empty in arrays */
+    struct pl_tree *value;
+    struct pl_tree_item *next;
+};
+
+/* Fields are read freely; change them through the functions below. */
+struct pl_tree {
+    enum pl_type type;
+    bool boolean;
+    struct pl_slice text; /* of a string (decoded) or a number (as written) */
+    struct pl_tree_item *first, *last;
+    size_t count;
+};
+
+/* Visits members or elements in order; the current one may be removed. */
+#define PL_TREE_FOR(item, tree)                                                                    \
+    for (struct pl_tree_item *item = (tree) ? (tree)->first : NULL,                                \
+                             *item##_next = item ? item->next : NULL;                              \
+         item != NULL; item = item##_next, item##_next = item ? item->next : NULL)
+
+/* ---- making; texts are copied into the arena ---- */
+struct pl_tree *pl_tree_object(struct pl_arena *arena);
+struct pl_tree *pl_tree_array(struct pl_arena *arena);
+struct pl_tree *pl_tree_null(struct pl_arena *arena);
+struct pl_tree *pl_tree_bool(struct pl_arena *arena, bool value);
+struct pl_tree *pl_tree_int(struct pl_arena *arena, int64_t value);
+struct pl_tree *pl_tree_str(struct pl_arena *arena, struct pl_slice text);
+struct pl_tree *pl_tree_strz(struct pl_arena *arena, const char *text);
+struct pl_tree *pl_tree_from_node(struct pl_arena *arena, struct pl_node node);
+struct pl_tree *pl_tree_copy(struct pl_arena *arena, const struct pl_tree *tree);
+/* From JSON that is part of the program; broken JSON is a broken invariant. */
+struct pl_tree *pl_tree_literal(struct pl_arena *arena, const char *json);
+
+/* ---- reading; NULL trees are accepted and are nothing ---- */
+struct pl_tree *pl_tree_get(const struct pl_tree *object, struct pl_slice key);
+struct pl_tree *pl_tree_getz(const struct pl_tree *object, const char *key);
+/* Along dots, for constant paths: "metadata.name". */
+struct pl_tree *pl_tree_dig(const struct pl_tree *object, const char *path);
+struct pl_tree *pl_tree_at(const struct pl_tree *array, size_t index);
+enum pl_type pl_tree_type(const struct pl_tree *tree); /* PL_MISSING for NULL */
+bool pl_tree_is(const struct pl_tree *tree, enum pl_type type);
+/* The empty slice for anything but a string. */
+struct pl_slice pl_tree_text(const struct pl_tree *tree);
+struct pl_slice pl_tree_text_at(const struct pl_tree *object, const char *path);
+bool pl_tree_integer(const struct pl_tree *tree, int64_t *value);
+bool pl_tree_equal(const struct pl_tree *a, const struct pl_tree *b);
+
+/* ---- changing ---- */
+/* Replaces in place, or appends. */
+void pl_tree_set(struct pl_arena *arena, struct pl_tree *object, struct pl_slice key,
+                 struct pl_tree *value);
+void pl_tree_setz(struct pl_arena *arena, struct pl_tree *object, const char *key,
+                  struct pl_tree *value);
+void pl_tree_set_strz(struct pl_arena *arena, struct pl_tree *object, const char *key,
+                      const char *text);
+/* Sets only what is absent or null; returns the member. */
+struct pl_tree *pl_tree_default(struct pl_arena *arena, struct pl_tree *object, const char *key,
+                                struct pl_tree *value);
+/* The object member so named, made when absent (or when it is no object). */
+struct pl_tree *pl_tree_child(struct pl_arena *arena, struct pl_tree *object, const char *key);
+void pl_tree_push(struct pl_arena *arena, struct pl_tree *array, struct pl_tree *value);
+bool pl_tree_remove(struct pl_tree *object, struct pl_slice key);
+void pl_tree_removez(struct pl_tree *object, const char *key);
+/* Unlinks that item of an object or array. */
+void pl_tree_unlink(struct pl_tree *tree, const struct pl_tree_item *item);
+
+/* Orders the members of all objects by name. */
+void pl_tree_sort(struct pl_tree *tree);
+
+/* ---- out ---- */
+void pl_tree_build(struct pl_build *build, const struct pl_tree *tree);
+struct pl_doc *pl_tree_doc(const struct pl_tree *tree, struct pl_pool *pool);
+void pl_tree_write(struct pl_buf *out, const struct pl_tree *tree);

@@ -1,0 +1,359 @@
+#include "apiserver/validate.h"
+
+#include "apiserver/crd.h"
+
+#include <ctype.h>
+
+/* Messages were checked against kube-apiserver 1.37. */
+
+#define SUBDOMAIN                                                                                  \
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "   \
+    "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "  \
+    "for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+#define LABEL                                                                                      \
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "   \
+    "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex "     \
+    "used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+#define NAME_PART                                                                                  \
+    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end "  \
+    "with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for " \
+    "validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+#define LABEL_VALUE                                                                                \
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "    \
+    "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',"  \
+    "  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+
+#define MAX_NAME        253
+#define MAX_LABEL       63
+#define MAX_ANNOTATIONS ((size_t)256 << 10)
+
+/* ---- forms of names ---- */
+
+static bool is_low(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+static bool is_label(struct pl_slice text)
+{
+    if (text.len == 0 || !is_low(text.ptr[0]) || !is_low(text.ptr[text.len - 1]))
+        return false;
+    for (size_t i = 0; i < text.len; i++)
+        if (!is_low(text.ptr[i]) && text.ptr[i] != '-')
+            return false;
+    return true;
+}
+
+static bool is_subdomain(struct pl_slice text)
+{
+    size_t start = 0;
+    for (size_t i = 0; i <= text.len; i++) {
+        if (i < text.len && text.ptr[i] != '.')
+            continue;
+        if (!is_label(pl_slice(text.ptr + start, i - start)))
+            return false;
+        start = i + 1;
+    }
+    return true;
+}
+
+/* Letters, digits, '-', '_', '.', with a letter or digit at both ends. */
+static bool is_word(struct pl_slice text)
+{
+    if (text.len == 0 || !isalnum((unsigned char)text.ptr[0]) ||
+        !isalnum((unsigned char)text.ptr[text.len - 1]))
+        return false;
+    for (size_t i = 0; i < text.len; i++)
+        if (!isalnum((unsigned char)text.ptr[i]) && strchr("-_.", text.ptr[i]) == NULL)
+            return false;
+    return true;
+}
+
+static void invalid(struct pl_api_faults *faults, const char *field, struct pl_slice value,
+                    const char *why)
+{
+    pl_api_fault(faults, "FieldValueInvalid", pl_slice_z(field), "Invalid value: \"%.*s\": %s",
+                 PL_FMT(value), why);
+}
+
+static void check_qualified(struct pl_api_faults *faults, const char *field, struct pl_slice key)
+{
+    const char *slash = memchr(key.ptr ? key.ptr : "", '/', key.len);
+    struct pl_slice name = key;
+    if (slash != NULL) {
+        size_t at = (size_t)(slash - key.ptr);
+        struct pl_slice prefix = pl_slice(key.ptr, at);
+        name = pl_slice(slash + 1, key.len - at - 1);
+        if (prefix.len == 0)
+            invalid(faults, field, key, "prefix part must be non-empty");
+        else if (!is_subdomain(prefix) || prefix.len > MAX_NAME)
+            invalid(faults, field, key, "prefix part " SUBDOMAIN);
+    }
+    if (name.len == 0)
+        invalid(faults, field, key, "name part must be non-empty");
+    else if (name.len > MAX_LABEL)
+        invalid(faults, field, key, "name part must be no more than 63 bytes");
+    if (!is_word(name))
+        invalid(faults, field, key, NAME_PART);
+}
+
+/* ---- metadata ---- */
+
+static void check_name(struct pl_api_faults *faults, const struct pl_api_type *type,
+                       struct pl_slice name)
+{
+    if (name.len == 0) {
+        pl_api_fault(faults, "FieldValueRequired", pl_slice_z("metadata.name"),
+                     "Required value: name or generateName is required");
+        return;
+    }
+    if (type->flags & PL_API_LAX_NAME) {
+        if (memchr(name.ptr, '/', name.len) != NULL)
+            invalid(faults, "metadata.name", name, "may not contain '/'");
+        else if (memchr(name.ptr, '%', name.len) != NULL)
+            invalid(faults, "metadata.name", name, "may not contain '%'");
+        return;
+    }
+    if (type->flags & PL_API_LABEL_NAME) {
+        if (name.len > MAX_LABEL)
+            invalid(faults, "metadata.name", name, "must be no more than 63 bytes");
+        else if (!is_label(name))
+            invalid(faults, "metadata.name", name, LABEL);
+        return;
+    }
+    if (name.len > MAX_NAME)
+        invalid(faults, "metadata.name", name, "must be no more than 253 bytes");
+    if (!is_subdomain(name))
+        invalid(faults, "metadata.name", name, SUBDOMAIN);
+}
+
+static void check_labels(struct pl_api_faults *faults, const struct pl_tree *labels)
+{
+    PL_TREE_FOR(item, labels)
+    {
+        struct pl_slice value = pl_tree_text(item->value);
+        check_qualified(faults, "metadata.labels", item->key);
+        if (!pl_tree_is(item->value, PL_STRING))
+            invalid(faults, "metadata.labels", item->key, "the value must be a string");
+        else if (value.len > MAX_LABEL)
+            invalid(faults, "metadata.labels", value, "must be no more than 63 bytes");
+        else if (value.len > 0 && !is_word(value))
+            invalid(faults, "metadata.labels", value, LABEL_VALUE);
+    }
+}
+
+static void check_annotations(struct pl_api_faults *faults, const struct pl_tree *annotations)
+{
+    size_t size = 0;
+    PL_TREE_FOR(item, annotations)
+    {
+        check_qualified(faults, "metadata.annotations", item->key);
+        if (!pl_tree_is(item->value, PL_STRING))
+            invalid(faults, "metadata.annotations", item->key, "the value must be a string");
+        size += item->key.len + pl_tree_text(item->value).len;
+    }
+    if (size > MAX_ANNOTATIONS)
+        pl_api_fault(faults, "FieldValueTooLong", pl_slice_z("metadata.annotations"),
+                     "Too long: may not be more than %zu bytes", MAX_ANNOTATIONS);
+}
+
+static void check_owners(struct pl_api_faults *faults, const struct pl_tree *owners)
+{
+    static const char *const fields[] = {"apiVersion", "kind", "name", "uid"};
+    const struct pl_tree *controller = NULL;
+    size_t i = 0;
+    PL_TREE_FOR(item, owners)
+    {
+        for (size_t k = 0; k < PL_ARRAY_LEN(fields); k++)
+            if (pl_tree_text_at(item->value, fields[k]).len == 0)
+                pl_api_fault(
+                    faults, "FieldValueRequired",
+                    pl_arena_f(faults->arena, "metadata.ownerReferences[%zu].%s", i, fields[k]),
+                    "Required value: must not be empty");
+        const struct pl_tree *is = pl_tree_getz(item->value, "controller");
+        if (is != NULL && is->boolean && controller != NULL)
+            pl_api_fault(faults, "FieldValueInvalid", pl_slice_z("metadata.ownerReferences"),
+                         "Invalid value: [...]: Only one reference can have Controller set to "
+                         "true. Found \"true\" in references for %.*s and %.*s",
+                         PL_FMT(pl_tree_text_at(controller, "name")),
+                         PL_FMT(pl_tree_text_at(item->value, "name")));
+        if (is != NULL && is->boolean)
+            controller = item->value;
+        i++;
+    }
+}
+
+static void check_finalizers(struct pl_api_faults *faults, const struct pl_tree *object)
+{
+    bool orphan = false, foreground = false;
+    PL_TREE_FOR(item, pl_tree_dig(object, "metadata.finalizers"))
+    {
+        struct pl_slice name = pl_tree_text(item->value);
+        orphan = orphan || pl_slice_eqz(name, "orphan");
+        foreground = foreground || pl_slice_eqz(name, "foregroundDeletion");
+        check_qualified(faults, "metadata.finalizers", name);
+    }
+    if (orphan && foreground)
+        pl_api_fault(faults, "FieldValueInvalid", pl_slice_z("metadata.finalizers"),
+                     "Invalid value: [...]: finalizer orphan and foregroundDeletion cannot be both "
+                     "set");
+}
+
+static void check_new_finalizers(struct pl_api_faults *faults, const struct pl_tree *object,
+                                 const struct pl_tree *old)
+{
+    const struct pl_tree *before = pl_tree_dig(old, "metadata.finalizers");
+    struct pl_buf added = PL_BUF_INIT;
+    PL_TREE_FOR(item, pl_tree_dig(object, "metadata.finalizers"))
+    {
+        bool known = false;
+        PL_TREE_FOR(have, before)
+        known = known || pl_tree_equal(have->value, item->value);
+        if (!known)
+            pl_buf_add_f(&added, "%s\"%.*s\"", added.len > 0 ? ", " : "",
+                         PL_FMT(pl_tree_text(item->value)));
+    }
+    if (added.len > 0)
+        pl_api_fault(faults, "FieldValueForbidden", pl_slice_z("metadata.finalizers"),
+                     "Forbidden: no new finalizers can be added if the object is being deleted, "
+                     "found new finalizers []string{%s}",
+                     pl_buf_z(&added));
+    pl_buf_deinit(&added);
+}
+
+static void check_immutable(struct pl_api_faults *faults, const struct pl_tree *object,
+                            const struct pl_tree *old)
+{
+    static const char *const fields[] = {"metadata.name", "metadata.namespace", "metadata.uid",
+                                         "metadata.deletionTimestamp"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(fields); i++) {
+        struct pl_slice text = pl_tree_text_at(object, fields[i]);
+        if (!pl_slice_eq(text, pl_tree_text_at(old, fields[i])))
+            invalid(faults, fields[i], text, "field is immutable");
+    }
+    if (pl_tree_text_at(old, "metadata.deletionTimestamp").len > 0)
+        check_new_finalizers(faults, object, old);
+}
+
+void pl_api_validate_meta(struct pl_api_faults *faults, const struct pl_api_type *type,
+                          const struct pl_tree *object, const struct pl_tree *old)
+{
+    if (old == NULL)
+        check_name(faults, type, pl_tree_text_at(object, "metadata.name"));
+    else
+        check_immutable(faults, object, old);
+    check_labels(faults, pl_tree_dig(object, "metadata.labels"));
+    check_annotations(faults, pl_tree_dig(object, "metadata.annotations"));
+    check_owners(faults, pl_tree_dig(object, "metadata.ownerReferences"));
+    check_finalizers(faults, object);
+}
+
+/* ---- built-in kinds ---- */
+
+static struct pl_slice shown(struct pl_api_faults *faults, const struct pl_tree *value)
+{
+    struct pl_buf buf = PL_BUF_INIT;
+    pl_tree_write(&buf, value);
+    struct pl_slice text = pl_arena_copy(faults->arena, pl_buf_slice(&buf));
+    pl_buf_deinit(&buf);
+    return text;
+}
+
+static void required(struct pl_api_faults *faults, struct pl_slice field)
+{
+    pl_api_fault(faults, "FieldValueRequired", field, "Required value");
+}
+
+static void check_containers(struct pl_api_faults *faults, const struct pl_tree *spec,
+                             const char *path)
+{
+    struct pl_arena *arena = faults->arena;
+    const struct pl_tree *list = pl_tree_getz(spec, "containers");
+    size_t i = 0;
+    if (list == NULL || list->count == 0)
+        required(faults, pl_arena_f(arena, "%s.containers", path));
+    PL_TREE_FOR(item, list)
+    {
+        if (pl_tree_text_at(item->value, "name").len == 0)
+            required(faults, pl_arena_f(arena, "%s.containers[%zu].name", path, i));
+        if (pl_tree_text_at(item->value, "image").len == 0 && strcmp(path, "spec") == 0)
+            required(faults, pl_arena_f(arena, "%s.containers[%zu].image", path, i));
+        i++;
+    }
+}
+
+/* matchLabels alone decide here; matchExpressions are taken as matching. */
+static bool selects(const struct pl_tree *selector, const struct pl_tree *labels)
+{
+    PL_TREE_FOR(item, pl_tree_getz(selector, "matchLabels"))
+    if (!pl_tree_equal(item->value, pl_tree_get(labels, item->key)))
+        return false;
+    return pl_tree_is(selector, PL_OBJECT);
+}
+
+static void check_workload(struct pl_api_faults *faults, const struct pl_tree *object,
+                           const struct pl_tree *old)
+{
+    const struct pl_tree *selector = pl_tree_dig(object, "spec.selector");
+    const struct pl_tree *labels = pl_tree_dig(object, "spec.template.metadata.labels");
+    struct pl_slice field = pl_slice_z("spec.selector");
+    if (selector == NULL)
+        required(faults, field);
+    if (!selects(selector, labels))
+        pl_api_fault(faults, "FieldValueInvalid", pl_slice_z("spec.template.metadata.labels"),
+                     "Invalid value: %.*s: `selector` does not match template `labels`",
+                     PL_FMT(shown(faults, labels)));
+    if (old != NULL && !pl_tree_equal(selector, pl_tree_dig(old, "spec.selector")))
+        pl_api_fault(faults, "FieldValueInvalid", field, "Invalid value: %.*s: field is immutable",
+                     PL_FMT(shown(faults, selector)));
+    check_containers(faults, pl_tree_dig(object, "spec.template.spec"), "spec.template.spec");
+}
+
+static void check_service(struct pl_api_faults *faults, const struct pl_tree *object)
+{
+    const struct pl_tree *ports = pl_tree_dig(object, "spec.ports");
+    bool headless = pl_slice_eqz(pl_tree_text_at(object, "spec.clusterIP"), "None");
+    bool external = pl_slice_eqz(pl_tree_text_at(object, "spec.type"), "ExternalName");
+    if ((ports == NULL || ports->count == 0) && !headless && !external)
+        required(faults, pl_slice_z("spec.ports"));
+    size_t i = 0;
+    PL_TREE_FOR(item, ports)
+    {
+        if (ports->count > 1 && pl_tree_text_at(item->value, "name").len == 0)
+            required(faults, pl_arena_f(faults->arena, "spec.ports[%zu].name", i));
+        i++;
+    }
+}
+
+static void check_frozen(struct pl_api_faults *faults, const struct pl_tree *object,
+                         const struct pl_tree *old)
+{
+    static const char *const fields[] = {"data", "binaryData", "stringData", "immutable"};
+    const struct pl_tree *is = pl_tree_getz(old, "immutable");
+    if (is == NULL || !is->boolean)
+        return;
+    for (size_t i = 0; i < PL_ARRAY_LEN(fields); i++)
+        if (!pl_tree_equal(pl_tree_getz(object, fields[i]), pl_tree_getz(old, fields[i])))
+            pl_api_fault(faults, "FieldValueForbidden", pl_slice_z(fields[i]),
+                         "Forbidden: field is immutable when `immutable` is set");
+}
+
+void pl_api_validate_builtin(struct pl_api_faults *faults, const struct pl_api_type *type,
+                             const struct pl_tree *object, const struct pl_tree *old)
+{
+    static const char *const workloads[] = {"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"};
+    const char *kind = type->kind;
+    for (size_t i = 0; i < PL_ARRAY_LEN(workloads); i++)
+        if (strcmp(kind, workloads[i]) == 0)
+            check_workload(faults, object, old);
+    if (strcmp(kind, "Pod") == 0)
+        check_containers(faults, pl_tree_getz(object, "spec"), "spec");
+    else if (strcmp(kind, "Job") == 0)
+        check_containers(faults, pl_tree_dig(object, "spec.template.spec"), "spec.template.spec");
+    else if (strcmp(kind, "Service") == 0)
+        check_service(faults, object);
+    else if (strcmp(kind, "ConfigMap") == 0 || strcmp(kind, "Secret") == 0)
+        check_frozen(faults, object, old);
+    else if (strcmp(kind, "CustomResourceDefinition") == 0)
+        pl_api_crd_validate(faults, object, old);
+}
