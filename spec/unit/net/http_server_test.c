@@ -5,6 +5,7 @@
 #include "support/virtual_clock.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
@@ -790,6 +791,10 @@ TEST(a_thousand_watchers_get_each_event_once)
 {
     enum { WATCHERS = 1000, EVENTS = 20 };
     struct world world;
+    struct rlimit files;
+    REQUIRE(getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_max > 2 * WATCHERS + 100);
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
     set_up(&world);
     world.watchers = pl_calloc(WATCHERS, sizeof(struct pl_exchange *));
     struct raw_peer *peers = pl_calloc(WATCHERS, sizeof *peers);
