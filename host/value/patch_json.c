@@ -314,11 +314,11 @@ static struct pl_slice last_word(const struct patcher *p, struct pointer pointer
 
 static int find_entry(struct patcher *p, struct pointer pointer, struct entry **found)
 {
-    size_t at;
+    size_t at = 0;
     *found = &p->root;
     if (pointer.count == 0)
         return 0;
-    struct entry *parent;
+    struct entry *parent = &p->root;
     int rc = find_parent(p, pointer, &parent);
     if (rc == 0)
         rc = find_existing(p, parent, last_word(p, pointer), &at);
@@ -339,8 +339,8 @@ static void replace_entry(struct entry *entry, struct entry value)
 /* Takes value, also when it fails. */
 static int add(struct patcher *p, struct pointer pointer, struct entry value)
 {
-    struct entry *parent;
-    size_t at;
+    struct entry *parent = &p->root;
+    size_t at = 0;
     if (pointer.count == 0) {
         replace_entry(&p->root, value);
         return 0;
@@ -367,8 +367,8 @@ static int add(struct patcher *p, struct pointer pointer, struct entry value)
 
 static int take(struct patcher *p, struct pointer pointer, struct entry *value)
 {
-    struct entry *parent;
-    size_t at;
+    struct entry *parent = &p->root;
+    size_t at = 0;
     if (pointer.count == 0)
         return pl_err_set(p->err, PL_EINVAL, "the whole document cannot be taken away");
     int rc = find_parent(p, pointer, &parent);
@@ -397,7 +397,7 @@ static bool is_inside(const struct patcher *p, struct pointer inner, struct poin
 
 static int apply_move(struct patcher *p, struct pointer from, struct pointer path)
 {
-    struct entry value = untouched(PL_NODE_MISSING), *found;
+    struct entry value = untouched(PL_NODE_MISSING), *found = &p->root;
     if (is_inside(p, path, from))
         return pl_err_set(p->err, PL_EINVAL, "a value cannot be moved into itself");
     if (from.count == 0 && path.count == 0)
@@ -414,7 +414,7 @@ static int apply_move(struct patcher *p, struct pointer from, struct pointer pat
 
 static int apply_copy(struct patcher *p, struct pointer from, struct pointer path)
 {
-    struct entry value = untouched(PL_NODE_MISSING), *found;
+    struct entry value = untouched(PL_NODE_MISSING), *found = &p->root;
     int rc = find_entry(p, from, &found);
     if (rc == 0)
         rc = copy(p, found, &value);
@@ -443,8 +443,8 @@ static int equals(struct patcher *p, const struct entry *entry, struct pl_node v
 
 static int apply_test(struct patcher *p, struct pointer path, struct pl_node value)
 {
-    struct entry *parent, *found;
-    size_t at;
+    struct entry *parent = &p->root, *found = &p->root;
+    size_t at = 0;
     bool equal = false;
     if (path.count != 0 && pl_node_type(value) == PL_NULL) {
         /* As the API server has it: an absent member of an object tests equal to null. */
@@ -462,7 +462,7 @@ static int apply_test(struct patcher *p, struct pointer path, struct pl_node val
 
 static int apply_replace(struct patcher *p, struct pointer path, struct pl_node value)
 {
-    struct entry *found;
+    struct entry *found = &p->root;
     int rc = find_entry(p, path, &found);
     if (rc == 0)
         replace_entry(found, untouched(value));

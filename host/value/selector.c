@@ -106,7 +106,7 @@ static bool parse_integer(struct pl_slice text, int64_t *value)
 static int finish(struct requirement *item, struct pl_err *err)
 {
     bool ordered = item->op == OP_GREATER || item->op == OP_LESS;
-    if (ordered && !parse_integer(pl_slice_z(item->values[0]), &item->number))
+    if (ordered && item->count != 0 && !parse_integer(pl_slice_z(item->values[0]), &item->number))
         return pl_err_set(err, PL_EINVAL, "\"%s\" is no integer: label \"%s\" is compared with %c",
                           item->values[0], item->key, item->op == OP_LESS ? '<' : '>');
     sort_values(item);

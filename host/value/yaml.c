@@ -140,7 +140,7 @@ static int read_children(struct reader *r, uint32_t parent, yaml_event_type_t en
     uint32_t last = NONE;
     for (;;) {
         yaml_event_t event;
-        uint32_t child;
+        uint32_t child = NONE;
         int rc = next_event(r, &event);
         if (rc != 0)
             return rc;
@@ -424,7 +424,7 @@ static bool is_empty(const struct reader *r, uint32_t root)
 static int read_document(struct reader *r, struct pl_docs *out)
 {
     yaml_event_t event;
-    uint32_t root;
+    uint32_t root = 0;
     forget_document(r);
     int rc = next_event(r, &event);
     if (rc != 0)
