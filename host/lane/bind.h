@@ -86,6 +86,14 @@
 #pragma once
 
 struct lua_State;
+struct pl_state;
 
-/* Pushes the host table. The state's lane is found through its registry. */
-int pl_bind_open(struct lua_State *L);
+/* Pushes a new host table. */
+void pl_bind_push(struct lua_State *L, struct pl_state *s);
+/* Pushes name -> C function for those that may wait: they return "failed?" and their results.
+ * The prelude makes the functions of the host table of them. */
+void pl_bind_push_waits(struct lua_State *L, struct pl_state *s);
+/* The same for reads, which may also ask to be called again. */
+void pl_bind_push_reads(struct lua_State *L, struct pl_state *s);
+/* The next object of a batch that host.each reads. */
+int pl_bind_batch_next(struct lua_State *L);

@@ -1,0 +1,96 @@
+#include "lane/bind.h"
+
+#include "lane/bind_list.h"
+#include "lane/declare.h"
+#include "lane/lane.h"
+#include "lane/lazy.h"
+#include "lane/lerr.h"
+#include "lane/lval.h"
+#include "lane/number.h"
+#include "lane/script.h"
+#include "lane/co.h"
+
+/* host.where() -> file, line of the script's frame; nil when no script is running. */
+static int where(lua_State *L)
+{
+    lua_Debug ar;
+    if (!pl_lerr_where(L, pl_state_of(L), (int)luaL_optinteger(L, 1, 0), &ar))
+        return 0;
+    lua_pushstring(L, pl_lerr_chunk(&ar));
+    lua_pushinteger(L, ar.currentline);
+    return 2;
+}
+
+static int phase(lua_State *L)
+{
+    static const char *const names[] = {
+        [PL_PHASE_LOAD] = "load", [PL_PHASE_RUN] = "run", [PL_PHASE_MAP] = "map"};
+    lua_pushstring(L, names[pl_state_of(L)->phase]);
+    return 1;
+}
+
+static int controller_name(lua_State *L)
+{
+    const struct pl_state *s = pl_state_of(L);
+    if (s->task == NULL)
+        return 0;
+    lua_pushstring(L, s->lane->lanes->controllers[s->task->exec->controller].name);
+    return 1;
+}
+
+static const luaL_Reg places[] = {
+    {"where", where},
+    {"phase", phase},
+    {"controller_name", controller_name},
+    {"controller", pl_declare_controller},
+    {"index", pl_declare_index},
+    {"read_file", pl_script_read_file},
+    {"number", pl_number_from_text},
+    {"spawn", pl_co_spawn},
+    {NULL, NULL},
+};
+
+static void push_config(lua_State *L, struct pl_state *s)
+{
+    if (s->config == NULL) {
+        lua_newtable(L);
+        return;
+    }
+    bool eager = s->eager;
+    s->eager = true; /* one table for all of the process: filled, so that reading is all there is */
+    pl_lazy_push(L, s, s->config, 0);
+    s->eager = eager;
+}
+
+void pl_bind_push(lua_State *L, struct pl_state *s)
+{
+    pl_co_open(s);
+    lua_newtable(L);
+    pl_state_register(L, s, places);
+    pl_state_register(L, s, pl_bind_values);
+    pl_state_register(L, s, pl_bind_texts);
+    pl_state_register(L, s, pl_bind_logs);
+    lua_pushlightuserdata(L, NULL);
+    lua_setfield(L, -2, "null");
+    pl_ref_push(L, s->refs.error_meta);
+    lua_setfield(L, -2, "error_mt");
+    push_config(L, s);
+    lua_setfield(L, -2, "config");
+    lua_pushstring(L, s->version ? s->version : "");
+    lua_setfield(L, -2, "version");
+    lua_pushnumber(L, (lua_Number)s->generation);
+    lua_setfield(L, -2, "generation");
+}
+
+void pl_bind_push_waits(lua_State *L, struct pl_state *s)
+{
+    lua_newtable(L);
+    pl_state_register(L, s, pl_bind_writes);
+    pl_state_register(L, s, pl_bind_tasks);
+}
+
+void pl_bind_push_reads(lua_State *L, struct pl_state *s)
+{
+    lua_newtable(L);
+    pl_state_register(L, s, pl_bind_reads);
+}

@@ -1,0 +1,193 @@
+/* host.log: one line, bound to the run that says it. Values of Secrets are cut out. */
+#include "base/alloc.h"
+#include "base/log.h"
+#include "lane/bind_list.h"
+#include "lane/lane.h"
+#include "lane/lazy.h"
+#include "lane/lerr.h"
+#include "lane/lval.h"
+#include "lane/co.h"
+#include "value/write.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define FIELDS_MAX 64
+#define VALUE_MAX  8192 /* bytes of one field */
+
+struct line {
+    struct pl_field fields[FIELDS_MAX];
+    size_t count;
+    char *owned[FIELDS_MAX];
+    size_t owned_count;
+};
+
+static void own(struct line *line, char *text)
+{
+    line->owned[line->owned_count++] = text;
+}
+
+/* Copies what is under a Secret's data with "<n bytes>" for its texts. */
+static void build_masked(struct pl_build *build, struct pl_node node, bool mask);
+
+static bool is_secret(struct pl_node node)
+{
+    return pl_node_str_eq(pl_node_getz(node, "kind"), pl_slice_z("Secret")) &&
+           pl_node_str_eq(pl_node_getz(node, "apiVersion"), pl_slice_z("v1"));
+}
+
+static void build_members(struct pl_build *build, struct pl_node node, bool mask)
+{
+    bool secret = is_secret(node);
+    struct pl_iter it = pl_iter(node);
+    pl_build_object(build);
+    while (pl_iter_next(&it)) {
+        bool values =
+            secret && (pl_slice_eqz(it.key, "data") || pl_slice_eqz(it.key, "stringData"));
+        pl_build_key(build, it.key);
+        build_masked(build, it.value, mask || values);
+    }
+    pl_build_end(build);
+}
+
+static void build_masked(struct pl_build *build, struct pl_node node, bool mask)
+{
+    struct pl_scratch scratch;
+    struct pl_iter it;
+    char size[40];
+    switch (pl_node_type(node)) {
+    case PL_OBJECT:
+        build_members(build, node, mask);
+        break;
+    case PL_ARRAY:
+        pl_build_array(build);
+        for (it = pl_iter(node); pl_iter_next(&it);)
+            build_masked(build, it.value, mask);
+        pl_build_end(build);
+        break;
+    case PL_STRING:
+        snprintf(size, sizeof size, "<%zu bytes>", pl_node_str(node, &scratch).len);
+        if (mask)
+            pl_build_strz(build, size);
+        else
+            pl_build_node(build, node);
+        break;
+    default:
+        pl_build_node(build, node);
+    }
+}
+
+/* The table at index as JSON. */
+static char *table_text(lua_State *L, struct pl_state *s, int index)
+{
+    struct pl_err err;
+    pl_err_clear(&err);
+    struct pl_doc *doc = pl_lval_doc(L, s, index, &err);
+    struct pl_buf out = PL_BUF_INIT;
+    if (doc == NULL) {
+        pl_write_str(&out, pl_slice_z(err.message));
+        return pl_buf_take(&out);
+    }
+    struct pl_build *build = pl_build_create(NULL);
+    build_masked(build, pl_doc_root(doc), pl_lazy_is_secret(L, s, index));
+    struct pl_doc *masked = pl_build_finish(build);
+    pl_write(&out, pl_doc_root(masked), PL_WRITE_SORTED);
+    pl_doc_unref(masked);
+    pl_doc_unref(doc);
+    pl_build_destroy(build);
+    if (out.len > VALUE_MAX) {
+        size_t len = out.len;
+        pl_buf_clear(&out);
+        pl_buf_add_f(&out, "\"(%zu bytes of JSON)\"", len);
+    }
+    return pl_buf_take(&out);
+}
+
+/* The value at the top. */
+static void add_field(lua_State *L, struct pl_state *s, struct line *line, const char *key)
+{
+    struct pl_field *field = &line->fields[line->count++];
+    struct pl_slice text;
+    switch (lua_type(L, -1)) {
+    case LUA_TSTRING:
+        text = pl_lua_slice(L, -1);
+        *field = pl_strn(key, pl_slice(text.ptr, text.len < VALUE_MAX ? text.len : VALUE_MAX));
+        break;
+    case LUA_TNUMBER:
+        *field = pl_num(key, lua_tonumber(L, -1));
+        break;
+    case LUA_TBOOLEAN:
+        *field = pl_bool(key, lua_toboolean(L, -1));
+        break;
+    case LUA_TTABLE:
+        if (luaL_getmetafield(L, -1, "__tostring")) { /* an error object */
+            lua_pushvalue(L, -2);
+            bool fine = lua_pcall(L, 1, 1, 0) == 0 && lua_type(L, -1) == LUA_TSTRING;
+            own(line, pl_strdup(fine ? lua_tostring(L, -1) : "(a table)"));
+            lua_pop(L, 1);
+            *field = pl_str(key, line->owned[line->owned_count - 1]);
+            break;
+        }
+        own(line, table_text(L, s, lua_gettop(L)));
+        *field = pl_json(key, pl_slice_z(line->owned[line->owned_count - 1]));
+        break;
+    default:
+        own(line, table_text(L, s, lua_gettop(L)));
+        *field = pl_json(key, pl_slice_z(line->owned[line->owned_count - 1]));
+    }
+}
+
+static void add_run(struct pl_state *s, struct line *line)
+{
+    if (s->task == NULL)
+        return;
+    const struct pl_exec *exec = s->task->exec;
+    line->fields[line->count++] =
+        pl_str("controller", s->lane->lanes->controllers[exec->controller].name);
+    line->fields[line->count++] = pl_str("key", exec->key);
+    line->fields[line->count++] = pl_str("reconcile_id", exec->id);
+}
+
+static int compare_fields(const void *a, const void *b)
+{
+    return strcmp(((const struct pl_field *)a)->key, ((const struct pl_field *)b)->key);
+}
+
+static void add_fields(lua_State *L, struct pl_state *s, struct line *line)
+{
+    size_t first = line->count;
+    pl_lazy_fill(L, s, 3);
+    lua_pushnil(L);
+    while (lua_next(L, 3) != 0) {
+        if (lua_type(L, -2) == LUA_TSTRING && line->count < FIELDS_MAX)
+            add_field(L, s, line, lua_tostring(L, -2));
+        lua_pop(L, 1);
+    }
+    qsort(line->fields + first, line->count - first, sizeof line->fields[0], compare_fields);
+}
+
+static int write_log(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    enum pl_log_level level;
+    if (!pl_log_parse_level(luaL_checkstring(L, 1), &level))
+        return luaL_error(L, "no such level");
+    const char *message = luaL_checkstring(L, 2);
+    if (!pl_log_enabled(level))
+        return 0;
+    lua_settop(L, 3);
+    luaL_checkstack(L, 10, NULL);
+    struct line line = {.count = 0};
+    add_run(s, &line);
+    if (lua_type(L, 3) == LUA_TTABLE)
+        add_fields(L, s, &line);
+    pl_log_fields(level, message, line.fields, line.count);
+    for (size_t i = 0; i < line.owned_count; i++)
+        pl_free(line.owned[i]);
+    return 0;
+}
+
+const luaL_Reg pl_bind_logs[] = {
+    {"log", write_log},
+    {NULL, NULL},
+};

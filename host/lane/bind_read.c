@@ -1,0 +1,551 @@
+/* host: reading. Each returns "failed?" and its results; WAIT (the state's address) as first
+ * result means: call again, what was missing is there now. */
+#include "base/alloc.h"
+#include "lane/bind.h"
+#include "lane/bind_list.h"
+#include "lane/cache.h"
+#include "lane/lazy.h"
+#include "lane/lerr.h"
+#include "lane/co.h"
+#include "value/meta.h"
+#include "value/path.h"
+
+#include <stdlib.h>
+
+#define SYNC_TIMEOUT_NS (120 * PL_SECOND)
+#define PAGE            500 /* objects of a live each */
+#define SELECT_MAX      64
+
+static const char batch_name[] = "perilune.batch";
+
+/* ---- arguments ---- */
+
+/* A member of the options table at index; borrowed from it. ptr NULL when absent. */
+static struct pl_slice option_text(lua_State *L, int options, const char *name)
+{
+    struct pl_slice text = {NULL, 0};
+    if (lua_type(L, options) != LUA_TTABLE)
+        return text;
+    lua_getfield(L, options, name);
+    if (lua_type(L, -1) == LUA_TSTRING)
+        text = pl_lua_slice(L, -1);
+    lua_pop(L, 1);
+    return text;
+}
+
+static bool option_flag(lua_State *L, int options, const char *name)
+{
+    if (lua_type(L, options) != LUA_TTABLE)
+        return false;
+    lua_getfield(L, options, name);
+    bool flag = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return flag;
+}
+
+static int64_t option_integer(lua_State *L, int options, const char *name)
+{
+    if (lua_type(L, options) != LUA_TTABLE)
+        return 0;
+    lua_getfield(L, options, name);
+    lua_Number value = lua_tonumber(L, -1);
+    lua_pop(L, 1);
+    return value > 0 && value < 1e15 ? (int64_t)value : 0;
+}
+
+static struct pl_slice text_or_nil(lua_State *L, int index)
+{
+    return lua_type(L, index) == LUA_TSTRING ? pl_lua_slice(L, index) : pl_slice(NULL, 0);
+}
+
+static void check_kind(lua_State *L, struct pl_state *s, int index, struct pl_kind *kind)
+{
+    struct pl_err err;
+    pl_err_clear(&err);
+    luaL_checkstring(L, index);
+    if (pl_kind_parse(pl_lua_slice(L, index), kind, &err) != 0)
+        pl_lerr_raise(L, s, "%s", err.message);
+}
+
+static struct pl_lanes *check_lanes(lua_State *L, struct pl_state *s)
+{
+    if (s->lane == NULL || s->lane->lanes->cluster == NULL)
+        pl_lerr_raise(L, s,
+                      "there is no cluster here: only reconciles, tasks and functions called "
+                      "for events can read and write");
+    return s->lane->lanes;
+}
+
+/* The controller that runs, or whose event is being looked at. */
+static int running_controller(const struct pl_state *s)
+{
+    return s->task != NULL ? s->task->exec->controller : s->asking;
+}
+
+static unsigned object_flags(const struct pl_kind *kind, bool partial)
+{
+    unsigned flags = PL_OBJECT_ROOT | (partial ? (unsigned)PL_OBJECT_PARTIAL : 0);
+    bool secret = strcmp(kind->kind, "Secret") == 0 && *kind->group == '\0';
+    return flags | (secret ? (unsigned)PL_OBJECT_SECRET : 0);
+}
+
+/* ---- operations ---- */
+
+static struct pl_lop *new_op(lua_State *L, struct pl_state *s, enum pl_lop_type type,
+                             const char *verb, int kind)
+{
+    pl_co_check_wait(L, s);
+    struct pl_lop *op = pl_lop_create(type);
+    op->verb = verb;
+    op->kind = pl_lop_text(op, pl_lua_slice(L, kind)).ptr;
+    return op;
+}
+
+static void set_key(struct pl_lop *op, struct pl_slice ns, struct pl_slice name)
+{
+    struct pl_buf key = PL_BUF_INIT;
+    pl_key_add(&key, ns, name);
+    op->key = pl_lop_text(op, pl_buf_slice(&key));
+    pl_buf_deinit(&key);
+}
+
+static int push_again(lua_State *L, struct pl_state *s, struct pl_lop *op)
+{
+    PL_UNUSED(op);
+    lua_pushlightuserdata(L, s);
+    return 1;
+}
+
+/* Waits until the cache has synced, and says "again". */
+static int wait_for_sync(lua_State *L, struct pl_state *s, struct pl_cache *cache, int kind)
+{
+    struct pl_lop *op = new_op(L, s, PL_LOP_SYNC, "read", kind);
+    const struct pl_controller_spec *spec = pl_controller_spec(cache->controller);
+    op->cache = cache;
+    op->delay_ns = spec->cache_sync_timeout_ns > 0 ? spec->cache_sync_timeout_ns : SYNC_TIMEOUT_NS;
+    op->push = push_again;
+    return pl_co_wait(L, s, op);
+}
+
+static int raise_outside(lua_State *L, struct pl_state *s, struct pl_slice ns)
+{
+    return pl_lerr_raise(
+        L, s, "%s: the namespace \"%s\" is not one of those that the controller declares",
+        lua_tostring(L, 1), ns.ptr ? ns.ptr : "");
+}
+
+/* ---- get ---- */
+
+static int push_object(lua_State *L, struct pl_state *s, struct pl_lop *op)
+{
+    if (op->out.doc == NULL) {
+        lua_pushnil(L);
+        return 1;
+    }
+    op->out.doc = pl_object_of_kind(op->out.doc, &op->in.read.kind);
+    pl_lazy_push(L, s, op->out.doc, op->push_flags);
+    return 1;
+}
+
+static int get_live(lua_State *L, struct pl_state *s, const struct pl_wanted *wanted,
+                    struct pl_slice name)
+{
+    struct pl_lop *op = new_op(L, s, PL_LOP_READ, "get", 1);
+    set_key(op, wanted->ns, name);
+    op->in.read = (struct pl_read){
+        .verb = PL_VERB_GET,
+        .kind = wanted->kind,
+        .ns = pl_lop_text(op, wanted->ns),
+        .name = pl_lop_text(op, name),
+        .metadata_only = wanted->metadata_only,
+    };
+    op->missing_is_nil = true;
+    op->push_flags = object_flags(&wanted->kind, wanted->metadata_only);
+    op->push = push_object;
+    return pl_co_wait(L, s, op);
+}
+
+static struct pl_doc *only_metadata(struct pl_doc *doc)
+{
+    struct pl_path *metadata = pl_path_parse(pl_slice_z("metadata"), NULL);
+    struct pl_path *version = pl_path_parse(pl_slice_z("apiVersion"), NULL);
+    struct pl_path *kind = pl_path_parse(pl_slice_z("kind"), NULL);
+    struct pl_path *paths[] = {metadata, version, kind};
+    struct pl_doc *result = pl_doc_select(doc, paths, 3);
+    for (size_t i = 0; i < 3; i++)
+        pl_path_destroy(paths[i]);
+    return result;
+}
+
+/* Pushes an object of a cache; false when there is none. */
+static bool push_cached(lua_State *L, struct pl_state *s, struct pl_cache *cache,
+                        const struct pl_wanted *wanted, struct pl_slice name)
+{
+    struct pl_buf key = PL_BUF_INIT;
+    pl_key_add(&key, wanted->ns, name);
+    struct pl_doc *doc = pl_store_get(cache->store, pl_buf_slice(&key));
+    if (s->task != NULL)
+        pl_co_saw(s->task, cache, pl_buf_slice(&key), doc);
+    pl_buf_deinit(&key);
+    if (doc == NULL)
+        return false;
+    bool partial = wanted->metadata_only || cache->options.metadata_only;
+    if (wanted->metadata_only && !cache->options.metadata_only) {
+        struct pl_doc *part = only_metadata(doc);
+        pl_doc_unref(doc);
+        doc = part;
+    }
+    doc = pl_object_of_kind(doc, &wanted->kind);
+    pl_lazy_push(L, s, doc, object_flags(&wanted->kind, partial));
+    pl_doc_unref(doc);
+    return true;
+}
+
+/* get(kind, ns|nil, name, {live=, metadata_only=}) */
+static int get(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    struct pl_lanes *lanes = check_lanes(L, s);
+    struct pl_wanted wanted = {.ns = text_or_nil(L, 2),
+                               .metadata_only = option_flag(L, 4, "metadata_only")};
+    check_kind(L, s, 1, &wanted.kind);
+    luaL_checkstring(L, 3);
+    struct pl_slice name = pl_lua_slice(L, 3);
+    if (option_flag(L, 4, "live"))
+        return get_live(L, s, &wanted, name);
+    struct pl_cache *cache = NULL;
+    switch (pl_cache_choose(lanes, running_controller(s), &wanted, &cache)) {
+    case PL_CHOICE_OUTSIDE:
+        return raise_outside(L, s, wanted.ns);
+    case PL_CHOICE_UNDECLARED:
+        pl_cache_hint(lanes, pl_lua_slice(L, 1));
+        return get_live(L, s, &wanted, name);
+    case PL_CHOICE_LIVE:
+        return get_live(L, s, &wanted, name);
+    case PL_CHOICE_CACHE:
+        break;
+    }
+    if (!pl_cache_is_ready(cache))
+        return wait_for_sync(L, s, cache, 1);
+    lua_pushboolean(L, false);
+    if (push_cached(L, s, cache, &wanted, name))
+        return 2;
+    if (pl_cache_is_selective(cache)) /* it may exist all the same */
+        return get_live(L, s, &wanted, name);
+    lua_pushnil(L);
+    return 2;
+}
+
+/* ---- batches: objects found, which become tables one by one ---- */
+
+struct batch {
+    struct pl_docs docs;
+    size_t at;
+    struct pl_path *paths[SELECT_MAX]; /* owned: of `select` */
+    size_t path_count;
+    struct pl_kind kind;
+    unsigned flags;
+};
+
+static int batch_gc(lua_State *L)
+{
+    struct batch *batch = lua_touserdata(L, 1);
+    pl_docs_deinit(&batch->docs);
+    for (size_t i = 0; i < batch->path_count; i++)
+        pl_path_destroy(batch->paths[i]);
+    batch->path_count = 0;
+    return 0;
+}
+
+static struct batch *push_batch(lua_State *L)
+{
+    struct batch *batch = lua_newuserdata(L, sizeof *batch);
+    memset(batch, 0, sizeof *batch);
+    if (luaL_newmetatable(L, batch_name)) {
+        lua_pushcfunction(L, batch_gc);
+        lua_setfield(L, -2, "__gc");
+    }
+    lua_setmetatable(L, -2);
+    return batch;
+}
+
+static void add_path(lua_State *L, struct pl_state *s, struct batch *batch, struct pl_slice text)
+{
+    struct pl_err err;
+    pl_err_clear(&err);
+    if (batch->path_count == SELECT_MAX)
+        pl_lerr_raise(L, s, "select: at most %d paths", SELECT_MAX - 6);
+    struct pl_path *path = pl_path_parse(text, &err);
+    if (path == NULL)
+        pl_lerr_raise(L, s, "select: %s", err.message);
+    batch->paths[batch->path_count++] = path;
+}
+
+/* The options' `select`, and what an object always keeps. */
+static void read_select(lua_State *L, struct pl_state *s, struct batch *batch, int options)
+{
+    static const char *const identity[] = {"apiVersion",    "kind",
+                                           "metadata.name", "metadata.namespace",
+                                           "metadata.uid",  "metadata.resourceVersion"};
+    lua_getfield(L, options, "select");
+    if (lua_type(L, -1) == LUA_TTABLE) {
+        int count = (int)lua_objlen(L, -1);
+        for (int i = 1; i <= count; i++) {
+            lua_rawgeti(L, -1, i);
+            add_path(L, s, batch, text_or_nil(L, -1));
+            lua_pop(L, 1);
+        }
+        for (size_t i = 0; i < PL_ARRAY_LEN(identity); i++)
+            add_path(L, s, batch, pl_slice_z(identity[i]));
+        batch->flags |= PL_OBJECT_PARTIAL;
+    }
+    lua_pop(L, 1);
+}
+
+static void push_doc_of(lua_State *L, struct pl_state *s, struct batch *batch, size_t i)
+{
+    batch->docs.items[i] = pl_object_of_kind(batch->docs.items[i], &batch->kind);
+    struct pl_doc *doc = batch->docs.items[i];
+    if (batch->path_count > 0) {
+        struct pl_doc *part = pl_doc_select(doc, batch->paths, batch->path_count);
+        pl_lazy_push(L, s, part, batch->flags);
+        pl_doc_unref(part);
+    } else {
+        pl_lazy_push(L, s, doc, batch->flags);
+    }
+}
+
+int pl_bind_batch_next(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    struct batch *batch = luaL_checkudata(L, 1, batch_name);
+    if (batch->at >= batch->docs.count)
+        return 0;
+    push_doc_of(L, s, batch, batch->at);
+    pl_doc_unref(batch->docs.items[batch->at]);
+    batch->docs.items[batch->at++] = NULL;
+    return 1;
+}
+
+static void push_all(lua_State *L, struct pl_state *s, struct batch *batch)
+{
+    lua_createtable(L, (int)batch->docs.count, 0);
+    for (size_t i = 0; i < batch->docs.count; i++) {
+        push_doc_of(L, s, batch, i);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    pl_array_mark(L, s);
+}
+
+/* ---- list ---- */
+
+static struct pl_filter read_filter(lua_State *L, int options)
+{
+    struct pl_filter filter = {
+        .ns = option_text(L, options, "namespace"),
+        .labels = option_text(L, options, "labels"),
+        .fields = option_text(L, options, "fields"),
+        .owner_uid = option_text(L, options, "owner_uid"),
+        .continue_token = option_text(L, options, "continue"),
+        .limit = option_integer(L, options, "limit"),
+    };
+    lua_getfield(L, options, "index");
+    if (lua_type(L, -1) == LUA_TTABLE) {
+        filter.index_name = option_text(L, lua_gettop(L), "name");
+        filter.index_value = option_text(L, lua_gettop(L), "value");
+    }
+    lua_pop(L, 1);
+    return filter;
+}
+
+static void set_text(lua_State *L, const char *name, struct pl_slice text)
+{
+    if (text.len == 0)
+        return;
+    pl_lua_push(L, text);
+    lua_setfield(L, -2, name);
+}
+
+static void push_info(lua_State *L, struct pl_slice rv, struct pl_slice token, int64_t remaining)
+{
+    lua_newtable(L);
+    set_text(L, "resource_version", rv);
+    set_text(L, "continue", token);
+    if (token.len > 0) {
+        lua_pushnumber(L, (lua_Number)remaining);
+        lua_setfield(L, -2, "remaining");
+    }
+}
+
+/* -- batch; pushes what list (all objects, info) or each (batch, token) return */
+static int finish_list(lua_State *L, struct pl_state *s, bool each, struct pl_slice rv,
+                       struct pl_slice token, int64_t remaining)
+{
+    if (each) {
+        if (token.len == 0)
+            return 1;
+        pl_lua_push(L, token);
+        return 2;
+    }
+    push_all(L, s, lua_touserdata(L, -1));
+    push_info(L, rv, token, remaining);
+    return 2;
+}
+
+/* The results of a live list; op->options holds the batch. */
+static int push_live(lua_State *L, struct pl_state *s, struct pl_lop *op)
+{
+    luaL_checkstack(L, 10, NULL);
+    pl_ref_push(L, op->options);
+    luaL_unref(L, LUA_REGISTRYINDEX, op->options);
+    op->options = LUA_NOREF;
+    struct batch *batch = lua_touserdata(L, -1);
+    batch->docs = op->out.items;
+    op->out.items = (struct pl_docs){.items = NULL};
+    if (op->owner_uid.ptr != NULL)
+        pl_docs_keep_owned(&batch->docs, op->owner_uid);
+    struct pl_scratch rv, token;
+    struct pl_node metadata = pl_node_getz(pl_doc_root(op->out.doc), "metadata");
+    int64_t remaining = 0;
+    pl_node_int(pl_node_getz(metadata, "remainingItemCount"), &remaining);
+    int count =
+        finish_list(L, s, op->each, pl_node_str(pl_node_getz(metadata, "resourceVersion"), &rv),
+                    pl_node_str(pl_node_getz(metadata, "continue"), &token), remaining);
+    if (!op->each)
+        lua_remove(L, -3); /* the batch */
+    return count;
+}
+
+/* -- batch */
+static int list_live(lua_State *L, struct pl_state *s, struct pl_wanted *wanted,
+                     const struct pl_filter *filter, bool each)
+{
+    struct pl_lop *op = new_op(L, s, PL_LOP_READ, "list", 1);
+    op->in.read = (struct pl_read){
+        .verb = PL_VERB_LIST,
+        .kind = wanted->kind,
+        .ns = pl_lop_text(op, filter->ns),
+        .labels = pl_lop_text(op, filter->labels),
+        .fields = pl_lop_text(op, filter->fields),
+        .continue_token = pl_lop_text(op, filter->continue_token),
+        .limit = filter->limit > 0 ? filter->limit
+                 : each            ? PAGE
+                                   : 0,
+        .metadata_only = wanted->metadata_only,
+    };
+    op->key = pl_lop_text(op, filter->ns);
+    op->owner_uid = pl_lop_text(op, filter->owner_uid);
+    op->each = each;
+    op->push = push_live;
+    op->options = luaL_ref(L, LUA_REGISTRYINDEX);
+    return pl_co_wait(L, s, op);
+}
+
+/* -- batch */
+static int list_cached(lua_State *L, struct pl_state *s, struct pl_cache *cache,
+                       const struct pl_filter *filter, bool each)
+{
+    struct batch *batch = lua_touserdata(L, -1);
+    struct pl_found found;
+    struct pl_err err;
+    pl_err_clear(&err);
+    int failed = pl_cache_list(cache, filter, &found, &err);
+    batch->docs = found.docs; /* from now on nothing is lost when something raises */
+    found.docs = (struct pl_docs){.items = NULL};
+    if (failed) {
+        pl_found_deinit(&found);
+        return pl_lerr_raise(L, s, "list: %s", err.message);
+    }
+    lua_pushboolean(L, false);
+    lua_insert(L, -2); /* -- failed?, batch */
+    int count = finish_list(L, s, each, pl_buf_slice(&found.rv),
+                            pl_buf_slice(&found.continue_token), (int64_t)found.remaining);
+    if (!each)
+        lua_remove(L, -3); /* the batch */
+    pl_found_deinit(&found);
+    return count + 1;
+}
+
+/* (kind, options): list, or the batch of each */
+static int list_or_batch(lua_State *L, bool each)
+{
+    struct pl_state *s = pl_state_of(L);
+    struct pl_lanes *lanes = check_lanes(L, s);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    lua_settop(L, 2);
+    luaL_checkstack(L, 20, NULL);
+    struct pl_wanted wanted = {.metadata_only = option_flag(L, 2, "metadata_only")};
+    check_kind(L, s, 1, &wanted.kind);
+    struct pl_filter filter = read_filter(L, 2);
+    wanted.ns = filter.ns;
+    struct pl_cache *cache = NULL;
+    enum pl_choice choice = option_flag(L, 2, "live")
+                                ? PL_CHOICE_LIVE
+                                : pl_cache_choose(lanes, running_controller(s), &wanted, &cache);
+    if (choice == PL_CHOICE_OUTSIDE)
+        return raise_outside(L, s, wanted.ns);
+    if (choice == PL_CHOICE_CACHE && !pl_cache_is_ready(cache))
+        return wait_for_sync(L, s, cache, 1);
+    if (choice != PL_CHOICE_CACHE && filter.index_name.ptr != NULL)
+        return pl_lerr_raise(L, s, "list: an index works on a cache; declare %s with :Reads",
+                             lua_tostring(L, 1));
+    bool partial = wanted.metadata_only || (cache != NULL && cache->options.metadata_only);
+    struct batch *batch = push_batch(L);
+    batch->kind = wanted.kind;
+    batch->flags = object_flags(&wanted.kind, partial);
+    read_select(L, s, batch, 2);
+    if (choice == PL_CHOICE_CACHE)
+        return list_cached(L, s, cache, &filter, each);
+    if (choice == PL_CHOICE_UNDECLARED)
+        pl_cache_hint(lanes, pl_lua_slice(L, 1));
+    return list_live(L, s, &wanted, &filter, each);
+}
+
+static int list(lua_State *L)
+{
+    return list_or_batch(L, false);
+}
+
+static int batch_of(lua_State *L)
+{
+    return list_or_batch(L, true);
+}
+
+/* ---- key_changed ---- */
+
+static int push_flag(lua_State *L, struct pl_state *s, struct pl_lop *op)
+{
+    PL_UNUSED(s);
+    lua_pushboolean(L, op->out.flag);
+    return 1;
+}
+
+/* key_changed(kind, ns|nil, name, seconds). Compared with what this task read last: what changed
+ * between that read and this call must not be missed. */
+static int key_changed(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    struct pl_lanes *lanes = check_lanes(L, s);
+    struct pl_wanted wanted = {.ns = text_or_nil(L, 2)};
+    check_kind(L, s, 1, &wanted.kind);
+    struct pl_slice name = text_or_nil(L, 3);
+    double seconds = luaL_checknumber(L, 4);
+    struct pl_cache *cache = NULL;
+    enum pl_choice choice = pl_cache_choose(lanes, running_controller(s), &wanted, &cache);
+    if (choice == PL_CHOICE_CACHE && !pl_cache_is_ready(cache))
+        return wait_for_sync(L, s, cache, 1);
+    struct pl_lop *op = new_op(L, s, PL_LOP_KEY, "wait", 1);
+    set_key(op, wanted.ns, name);
+    op->in.watch_key = op->key;
+    op->delay_ns = seconds > 1e8 ? (int64_t)1e8 * PL_SECOND : (int64_t)(seconds * PL_SECOND);
+    if (choice == PL_CHOICE_CACHE && !pl_cache_is_selective(cache)) {
+        op->cache = cache;
+        op->out.doc = pl_co_seen(s->task, cache, op->key);
+    }
+    op->push = push_flag;
+    return pl_co_wait(L, s, op);
+}
+
+const luaL_Reg pl_bind_reads[] = {
+    {"get", get}, {"list", list}, {"batch", batch_of}, {"key_changed", key_changed}, {NULL, NULL},
+};

@@ -1,0 +1,214 @@
+/* host: sleeping, joining, enqueueing, and other people's HTTP servers. */
+#include "base/alloc.h"
+#include "lane/bind_list.h"
+#include "lane/lane.h"
+#include "lane/lazy.h"
+#include "lane/lerr.h"
+#include "lane/co.h"
+#include "value/meta.h"
+
+#define HTTP_TIMEOUT_MS   30000
+#define HTTP_MAX_RESPONSE ((size_t)10 << 20)
+#define HEADERS_MAX       100
+
+static int push_nothing(lua_State *L, struct pl_state *s, struct pl_lop *op)
+{
+    PL_UNUSED(L);
+    PL_UNUSED(s);
+    PL_UNUSED(op);
+    return 0;
+}
+
+static int64_t to_ns(double seconds)
+{
+    if (!(seconds > 0))
+        return 0;
+    return seconds > 1e9 ? (int64_t)1e9 * PL_SECOND : (int64_t)(seconds * (double)PL_SECOND);
+}
+
+static int sleep_for(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    double seconds = luaL_checknumber(L, 1);
+    pl_co_check_wait(L, s);
+    struct pl_lop *op = pl_lop_create(PL_LOP_SLEEP);
+    op->verb = "sleep";
+    op->delay_ns = to_ns(seconds);
+    op->push = push_nothing;
+    return pl_co_wait(L, s, op);
+}
+
+/* enqueue(controller, ns|nil, name, seconds, priority) */
+static int enqueue(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    luaL_checkstring(L, 1);
+    luaL_checkstring(L, 3);
+    double seconds = luaL_optnumber(L, 4, 0);
+    int priority = (int)luaL_optinteger(L, 5, 0);
+    pl_co_check_wait(L, s);
+    struct pl_lop *op = pl_lop_create(PL_LOP_ENQUEUE);
+    struct pl_slice ns = lua_type(L, 2) == LUA_TSTRING ? pl_lua_slice(L, 2) : pl_slice("", 0);
+    struct pl_buf key = PL_BUF_INIT;
+    pl_key_add(&key, ns, pl_lua_slice(L, 3));
+    op->verb = "enqueue";
+    op->in.enqueue.controller = pl_lop_text(op, pl_lua_slice(L, 1));
+    op->in.enqueue.key = pl_lop_text(op, pl_buf_slice(&key));
+    op->in.enqueue.priority = priority;
+    op->delay_ns = to_ns(seconds);
+    op->push = push_nothing;
+    pl_buf_deinit(&key);
+    return pl_co_wait(L, s, op);
+}
+
+/* ---- http ---- */
+
+static struct pl_slice text(lua_State *L, int table, const char *name)
+{
+    struct pl_slice value = {NULL, 0};
+    if (lua_type(L, table) != LUA_TTABLE)
+        return value;
+    lua_getfield(L, table, name);
+    if (lua_type(L, -1) == LUA_TSTRING)
+        value = pl_lua_slice(L, -1);
+    lua_pop(L, 1); /* the table keeps it */
+    return value;
+}
+
+static double number(lua_State *L, const char *name, double otherwise)
+{
+    lua_getfield(L, 1, name);
+    double value = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : otherwise;
+    lua_pop(L, 1);
+    return value;
+}
+
+static bool is_header(struct pl_slice name, struct pl_slice value)
+{
+    if (name.len == 0 || memchr(value.ptr, '\n', value.len) != NULL ||
+        memchr(value.ptr, '\r', value.len) != NULL || memchr(value.ptr, '\0', value.len) != NULL)
+        return false;
+    for (size_t i = 0; i < name.len; i++) {
+        unsigned char c = (unsigned char)name.ptr[i];
+        if (c <= ' ' || c >= 127 || strchr("()<>@,;:\\\"/[]?={}", c) != NULL)
+            return false;
+    }
+    return true;
+}
+
+/* Raises for headers that would break out of their line. -- counts them */
+static size_t check_headers(lua_State *L, struct pl_state *s)
+{
+    size_t count = 0;
+    lua_getfield(L, 1, "headers");
+    if (lua_type(L, -1) == LUA_TTABLE) {
+        lua_pushnil(L);
+        while (lua_next(L, -2) != 0) {
+            bool fits = lua_type(L, -2) == LUA_TSTRING && lua_type(L, -1) == LUA_TSTRING &&
+                        is_header(pl_lua_slice(L, -2), pl_lua_slice(L, -1));
+            if (!fits || ++count > HEADERS_MAX)
+                pl_lerr_raise(L, s,
+                              "http.request: headers are at most %d names and values, texts "
+                              "without line breaks",
+                              HEADERS_MAX);
+            lua_pop(L, 1);
+        }
+    }
+    lua_pop(L, 1);
+    return count;
+}
+
+static void copy_headers(lua_State *L, struct pl_lop *op, size_t count)
+{
+    if (count == 0)
+        return;
+    struct pl_buf *blob = &op->in.http.blob;
+    lua_getfield(L, 1, "headers");
+    lua_pushnil(L);
+    while (lua_next(L, -2) != 0) {
+        pl_buf_add(blob, lua_tostring(L, -2), lua_objlen(L, -2) + 1);
+        pl_buf_add(blob, lua_tostring(L, -1), lua_objlen(L, -1) + 1);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    op->in.http.headers = pl_calloc(count, sizeof *op->in.http.headers);
+    const char *at = blob->ptr;
+    for (size_t i = 0; i < count; i++) {
+        op->in.http.headers[i].name = at;
+        at += strlen(at) + 1;
+        op->in.http.headers[i].value = at;
+        at += strlen(at) + 1;
+    }
+    op->in.http.header_count = count;
+}
+
+static int push_response(lua_State *L, struct pl_state *s, struct pl_lop *op)
+{
+    PL_UNUSED(s);
+    lua_createtable(L, 0, 3);
+    lua_pushinteger(L, op->out.status);
+    lua_setfield(L, -2, "status");
+    pl_lua_push(L, pl_buf_slice(&op->out.body));
+    lua_setfield(L, -2, "body");
+    lua_newtable(L);
+    for (size_t at = 0; at < op->out.blob.len;) {
+        const char *name = op->out.blob.ptr + at, *value = name + strlen(name) + 1;
+        lua_pushstring(L, value);
+        lua_setfield(L, -2, name);
+        at = (size_t)(value + strlen(value) + 1 - op->out.blob.ptr);
+    }
+    lua_setfield(L, -2, "headers");
+    return 1;
+}
+
+static void set_tls(lua_State *L, struct pl_lop *op)
+{
+    lua_getfield(L, 1, "tls");
+    int tls = lua_gettop(L);
+    op->in.http.ca = pl_lop_text(op, text(L, tls, "ca"));
+    op->in.http.cert = pl_lop_text(op, text(L, tls, "cert"));
+    op->in.http.key = pl_lop_text(op, text(L, tls, "key"));
+    op->in.http.server_name = pl_lop_text(op, text(L, tls, "server_name"));
+    if (lua_type(L, tls) == LUA_TTABLE) {
+        lua_getfield(L, tls, "insecure");
+        op->in.http.insecure = lua_toboolean(L, -1);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+}
+
+static bool has_scheme(struct pl_slice url)
+{
+    return (url.len > 7 && memcmp(url.ptr, "http://", 7) == 0) ||
+           (url.len > 8 && memcmp(url.ptr, "https://", 8) == 0);
+}
+
+static int http(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 1);
+    luaL_checkstack(L, 20, NULL);
+    pl_co_check_wait(L, s);
+    struct pl_slice url = text(L, 1, "url"), method = text(L, 1, "method");
+    if (!has_scheme(url) || memchr(url.ptr, '\0', url.len) != NULL)
+        return pl_lerr_raise(L, s, "http.request: url must begin with http:// or https://");
+    size_t headers = check_headers(L, s);
+    double max = number(L, "max_response", (double)HTTP_MAX_RESPONSE);
+    struct pl_lop *op = pl_lop_create(PL_LOP_HTTP);
+    op->verb = "request";
+    op->key = op->in.http.url = pl_lop_text(op, url);
+    op->in.http.method = pl_lop_text(op, method.ptr ? method : pl_slice_z("GET"));
+    op->in.http.body = pl_lop_text(op, text(L, 1, "body"));
+    op->in.http.timeout_ms = to_ns(number(L, "timeout", HTTP_TIMEOUT_MS / 1000.0)) / PL_MS;
+    op->in.http.max_response = max > 1e9 ? (size_t)1e9 : (size_t)max;
+    copy_headers(L, op, headers);
+    set_tls(L, op);
+    op->push = push_response;
+    return pl_co_wait(L, s, op);
+}
+
+const luaL_Reg pl_bind_tasks[] = {
+    {"sleep", sleep_for}, {"join", pl_co_join}, {"enqueue", enqueue},
+    {"http", http},       {NULL, NULL},
+};

@@ -1,0 +1,353 @@
+#include "lane/cache.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "value/build.h"
+#include "value/meta.h"
+#include "value/path.h"
+#include "value/selector.h"
+
+#include <stdlib.h>
+
+/* ---- choosing ---- */
+
+bool pl_cache_is_ready(struct pl_cache *cache)
+{
+    return atomic_load_explicit(&cache->ready, memory_order_acquire);
+}
+
+static const struct pl_source_options *options_of(struct pl_cache *cache)
+{
+    return pl_cache_is_ready(cache) ? &cache->options : &cache->spec->options;
+}
+
+bool pl_cache_is_selective(const struct pl_cache *cache)
+{
+    return cache->spec->options.labels != NULL || cache->spec->options.fields != NULL;
+}
+
+static bool covers(const struct pl_source_options *options, struct pl_slice ns)
+{
+    if (options->namespaces == NULL || ns.ptr == NULL)
+        return true;
+    for (char **one = options->namespaces; *one != NULL; one++) {
+        if (pl_slice_eqz(ns, *one))
+            return true;
+    }
+    return false;
+}
+
+static int width(const struct pl_source_options *options)
+{
+    return 1 + (options->namespaces == NULL) * 8 + (options->labels == NULL) * 4 +
+           (options->fields == NULL) * 2 + (options->metadata_only ? 0 : 1);
+}
+
+struct best {
+    struct pl_cache *cache;
+    int width;
+    bool declared, usable;
+};
+
+static void consider(struct pl_known_controller *known, const struct pl_wanted *wanted,
+                     struct best *best)
+{
+    for (size_t i = 0; i < known->cache_count; i++) {
+        struct pl_cache *cache = &known->caches[i];
+        const struct pl_source_options *options = options_of(cache);
+        if (!pl_kind_eq(&cache->spec->kind, &wanted->kind))
+            continue;
+        best->declared = true;
+        if (options->metadata_only && !wanted->metadata_only)
+            continue;
+        best->usable = true;
+        if (covers(options, wanted->ns) && width(options) > best->width) {
+            best->width = width(options);
+            best->cache = cache;
+        }
+    }
+}
+
+enum pl_choice pl_cache_choose(struct pl_lanes *lanes, int controller,
+                               const struct pl_wanted *wanted, struct pl_cache **cache)
+{
+    struct best own = {.cache = NULL}, others = {.cache = NULL};
+    if (controller >= 0)
+        consider(&lanes->controllers[controller], wanted, &own);
+    if (own.cache != NULL) {
+        *cache = own.cache;
+        return PL_CHOICE_CACHE;
+    }
+    if (own.usable)
+        return PL_CHOICE_OUTSIDE;
+    if (own.declared)
+        return PL_CHOICE_LIVE;
+    for (size_t i = 0; i < lanes->controller_count; i++)
+        consider(&lanes->controllers[i], wanted, &others);
+    *cache = others.cache;
+    if (others.cache != NULL)
+        return PL_CHOICE_CACHE;
+    return others.declared ? PL_CHOICE_LIVE : PL_CHOICE_UNDECLARED;
+}
+
+void pl_cache_hint(struct pl_lanes *lanes, struct pl_slice kind)
+{
+    pthread_mutex_lock(&lanes->hint_lock);
+    bool first = pl_map_put(&lanes->hinted, kind, lanes) == NULL;
+    pthread_mutex_unlock(&lanes->hint_lock);
+    if (first)
+        pl_log(PL_LOG_INFO,
+               "reads of a kind that no controller declares go to the server each time; "
+               ":Reads(kind) would cache it",
+               pl_strn("kind", kind));
+}
+
+/* ---- listing ---- */
+
+struct entry {
+    size_t key; /* offset, then `text` */
+    const char *text;
+    struct pl_doc *doc;
+};
+
+void pl_found_deinit(struct pl_found *found)
+{
+    pl_docs_deinit(&found->docs);
+    pl_buf_deinit(&found->continue_token);
+    pl_buf_deinit(&found->rv);
+}
+
+static int collect(struct pl_cache *cache, const struct pl_filter *filter, struct pl_docs *out,
+                   struct pl_err *err)
+{
+    struct pl_store *store = cache->store;
+    if (filter->index_name.ptr != NULL) {
+        int failed = pl_store_by_index(store, filter->index_name.ptr, filter->index_value, out);
+        char kind[PL_KIND_TEXT];
+        return failed ? pl_err_set(err, PL_EINVAL,
+                                   "there is no index \"%s\" of %s; declare it with perilune.index",
+                                   filter->index_name.ptr, pl_kind_text(&cache->spec->kind, kind))
+                      : 0;
+    }
+    if (filter->owner_uid.ptr != NULL)
+        return pl_store_by_index(store, PL_INDEX_CONTROLLER_UID, filter->owner_uid, out);
+    if (filter->ns.ptr != NULL)
+        return pl_store_by_index(store, PL_INDEX_NAMESPACE, filter->ns, out);
+    pl_store_list(store, out);
+    return 0;
+}
+
+struct tests {
+    struct pl_selector *labels;
+    struct pl_fields *fields;
+    struct pl_slice ns, owner_uid;
+};
+
+static bool passes(const struct tests *tests, struct pl_node object)
+{
+    struct pl_scratch scratch;
+    struct pl_owner owner;
+    if (tests->ns.ptr != NULL && !pl_slice_eq(pl_meta_namespace(object, &scratch), tests->ns))
+        return false;
+    if (tests->owner_uid.ptr != NULL &&
+        !(pl_meta_controller(object, &owner) && pl_slice_eq(owner.uid, tests->owner_uid)))
+        return false;
+    if (tests->labels != NULL && !pl_selector_matches(tests->labels, pl_meta_labels(object)))
+        return false;
+    return tests->fields == NULL || pl_fields_match(tests->fields, object);
+}
+
+static void keep_passing(struct pl_docs *docs, const struct tests *tests)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < docs->count; i++) {
+        if (passes(tests, pl_doc_root(docs->items[i])))
+            docs->items[kept++] = docs->items[i];
+        else
+            pl_doc_unref(docs->items[i]);
+    }
+    docs->count = kept;
+}
+
+void pl_docs_keep_owned(struct pl_docs *docs, struct pl_slice owner_uid)
+{
+    keep_passing(docs, &(struct tests){.owner_uid = owner_uid});
+}
+
+static int filter_docs(const struct pl_filter *filter, struct pl_docs *docs, struct pl_err *err)
+{
+    struct tests tests = {.ns = filter->ns, .owner_uid = filter->owner_uid};
+    int failed = 0;
+    if (filter->labels.ptr != NULL &&
+        (tests.labels = pl_selector_parse(filter->labels, err)) == NULL)
+        failed = PL_EINVAL;
+    if (failed == 0 && filter->fields.ptr != NULL &&
+        (tests.fields = pl_fields_parse(filter->fields, err)) == NULL)
+        failed = PL_EINVAL;
+    if (failed == 0)
+        keep_passing(docs, &tests);
+    if (tests.labels != NULL)
+        pl_selector_destroy(tests.labels);
+    if (tests.fields != NULL)
+        pl_fields_destroy(tests.fields);
+    return failed;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    return strcmp(((const struct entry *)a)->text, ((const struct entry *)b)->text);
+}
+
+static void sort_docs(struct pl_docs *docs, struct pl_buf *keys, struct entry *entries)
+{
+    for (size_t i = 0; i < docs->count; i++) {
+        entries[i] = (struct entry){.key = keys->len, .doc = docs->items[i]};
+        pl_meta_key(pl_doc_root(docs->items[i]), keys, NULL);
+        pl_buf_add_char(keys, '\0');
+    }
+    for (size_t i = 0; i < docs->count; i++)
+        entries[i].text = keys->ptr + entries[i].key;
+    qsort(entries, docs->count, sizeof *entries, compare_entries);
+}
+
+/* Orders by key; from behind the continue token, at most limit. */
+static void arrange(const struct pl_filter *filter, struct pl_found *found)
+{
+    struct pl_docs *docs = &found->docs;
+    struct entry *entries = pl_calloc(docs->count + 1, sizeof *entries);
+    struct pl_buf keys = PL_BUF_INIT;
+    sort_docs(docs, &keys, entries);
+    size_t first = 0, count = docs->count;
+    if (filter->continue_token.ptr != NULL) {
+        while (first < count && strcmp(entries[first].text, filter->continue_token.ptr) <= 0)
+            first++;
+    }
+    size_t end = filter->limit > 0 && count - first > (size_t)filter->limit
+                     ? first + (size_t)filter->limit
+                     : count;
+    if (end < count) {
+        pl_buf_add_z(&found->continue_token, entries[end - 1].text);
+        found->remaining = count - end;
+    }
+    docs->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i >= first && i < end)
+            docs->items[docs->count++] = entries[i].doc;
+        else
+            pl_doc_unref(entries[i].doc);
+    }
+    pl_buf_deinit(&keys);
+    pl_free(entries);
+}
+
+int pl_cache_list(struct pl_cache *cache, const struct pl_filter *filter, struct pl_found *found,
+                  struct pl_err *err)
+{
+    *found = (struct pl_found){.remaining = 0};
+    pl_store_rv(cache->store, &found->rv);
+    int failed = collect(cache, filter, &found->docs, err);
+    if (failed == 0)
+        failed = filter_docs(filter, &found->docs, err);
+    if (failed == 0)
+        arrange(filter, found);
+    return failed;
+}
+
+/* ---- objects ---- */
+
+static void copy_members(struct pl_build *build, struct pl_node root)
+{
+    struct pl_iter it = pl_iter(root);
+    while (pl_iter_next(&it)) {
+        if (pl_slice_eqz(it.key, "apiVersion") || pl_slice_eqz(it.key, "kind"))
+            continue;
+        pl_build_key(build, it.key);
+        pl_build_node(build, it.value);
+    }
+}
+
+struct pl_doc *pl_object_of_kind(struct pl_doc *doc, const struct pl_kind *kind)
+{
+    struct pl_node root = pl_doc_root(doc);
+    char version[PL_KIND_TEXT];
+    pl_kind_api_version(kind, version);
+    if (pl_node_type(root) != PL_OBJECT ||
+        (pl_node_str_eq(pl_node_getz(root, "kind"), pl_slice_z(kind->kind)) &&
+         pl_node_str_eq(pl_node_getz(root, "apiVersion"), pl_slice_z(version))))
+        return doc;
+    struct pl_build *build = pl_build_create(NULL);
+    pl_build_object(build);
+    pl_build_keyz(build, "apiVersion");
+    pl_build_strz(build, version);
+    pl_build_keyz(build, "kind");
+    pl_build_strz(build, kind->kind);
+    copy_members(build, root);
+    pl_build_end(build);
+    struct pl_doc *result = pl_build_finish(build);
+    pl_build_destroy(build);
+    pl_doc_unref(doc);
+    return result;
+}
+
+/* ---- select ---- */
+
+#define SELECT_MAX 64 /* paths, with those of the identity */
+
+struct selection {
+    struct pl_path *const *paths;
+    uint64_t active; /* bit i: paths[i] leads here */
+    size_t count;
+    size_t depth;
+};
+
+static void select_members(struct pl_build *build, struct pl_node node, const struct selection *at);
+
+static void select_value(struct pl_build *build, struct pl_node value, const struct selection *at)
+{
+    for (size_t i = 0; i < at->count; i++) {
+        if (!(at->active >> i & 1))
+            continue;
+        bool ends = pl_path_len(at->paths[i]) == at->depth ||
+                    pl_path_step(at->paths[i], at->depth).key.ptr == NULL;
+        if (ends || pl_node_type(value) != PL_OBJECT) {
+            pl_build_node(build, value);
+            return;
+        }
+    }
+    select_members(build, value, at);
+}
+
+static void select_members(struct pl_build *build, struct pl_node node, const struct selection *at)
+{
+    struct pl_iter it = pl_iter(node);
+    pl_build_object(build);
+    while (pl_iter_next(&it)) {
+        struct selection below = *at;
+        below.active = 0;
+        below.depth++;
+        for (size_t i = 0; i < at->count; i++) {
+            if ((at->active >> i & 1) && pl_path_len(at->paths[i]) > at->depth &&
+                pl_slice_eq(pl_path_step(at->paths[i], at->depth).key, it.key))
+                below.active |= (uint64_t)1 << i;
+        }
+        if (below.active != 0) {
+            pl_build_key(build, it.key);
+            select_value(build, it.value, &below);
+        }
+    }
+    pl_build_end(build);
+}
+
+struct pl_doc *pl_doc_select(struct pl_doc *doc, struct pl_path *const *paths, size_t count)
+{
+    PL_REQUIRE(count <= SELECT_MAX);
+    struct selection all = {.paths = paths,
+                            .count = count,
+                            .active = count == 64 ? UINT64_MAX : ((uint64_t)1 << count) - 1};
+    struct pl_build *build = pl_build_create(NULL);
+    select_members(build, pl_doc_root(doc), &all);
+    struct pl_doc *result = pl_build_finish(build);
+    pl_build_destroy(build);
+    return result;
+}

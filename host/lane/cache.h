@@ -1,0 +1,56 @@
+/* Which cache answers a script's read, and reading it. The lane's thread. */
+#pragma once
+
+#include "lane/lane.h"
+
+enum pl_choice {
+    PL_CHOICE_CACHE,      /* *cache; it may not have synced yet */
+    PL_CHOICE_LIVE,       /* declared, but not in a form that can answer: ask the server */
+    PL_CHOICE_UNDECLARED, /* ask the server */
+    PL_CHOICE_OUTSIDE,    /* the namespace is not one of the declared ones */
+};
+
+struct pl_wanted {
+    struct pl_kind kind;
+    struct pl_slice ns; /* ptr NULL: none given */
+    bool metadata_only;
+};
+
+/* The widest of the running controller's own declarations, else of others'. */
+enum pl_choice pl_cache_choose(struct pl_lanes *lanes, int controller,
+                               const struct pl_wanted *wanted, struct pl_cache **cache);
+bool pl_cache_is_ready(struct pl_cache *cache);
+/* Has it selectors, so that what it lacks may exist all the same? */
+bool pl_cache_is_selective(const struct pl_cache *cache);
+/* Says once a kind that it would better be declared. */
+void pl_cache_hint(struct pl_lanes *lanes, struct pl_slice kind);
+
+/* ---- listing ---- */
+
+struct pl_filter {
+    struct pl_slice ns, labels, fields, owner_uid, index_name, index_value, continue_token;
+    int64_t limit; /* 0: none */
+};
+
+/* What was found, sorted by key. */
+struct pl_found {
+    struct pl_docs docs;
+    struct pl_buf continue_token; /* the last key, when there is more */
+    size_t remaining;
+    struct pl_buf rv;
+};
+void pl_found_deinit(struct pl_found *found);
+/* EINVAL for selectors that are none, ENOTFOUND for an index that is not declared. */
+int pl_cache_list(struct pl_cache *cache, const struct pl_filter *filter, struct pl_found *found,
+                  struct pl_err *err);
+/* Keeps those whose controller reference has this uid. */
+void pl_docs_keep_owned(struct pl_docs *docs, struct pl_slice owner_uid);
+
+/* ---- objects ---- */
+
+/* The document with this apiVersion and kind, which the items of a list lack. Takes doc. */
+struct pl_doc *pl_object_of_kind(struct pl_doc *doc, const struct pl_kind *kind);
+/* Only what the paths name, and apiVersion, kind, name, namespace, uid and resourceVersion.
+ * paths: steps parsed by value/path.h. A path through an element of an array takes the array. */
+struct pl_path;
+struct pl_doc *pl_doc_select(struct pl_doc *doc, struct pl_path *const *paths, size_t count);

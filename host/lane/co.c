@@ -1,0 +1,410 @@
+#include "lane/co.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "lane/lazy.h"
+
+#include <stdio.h>
+
+#define POOL_MAX 64 /* idle coroutines that are kept */
+
+static const char handle_name[] = "perilune.task";
+
+/* ---- coroutines ---- */
+
+static lua_State *take_thread(struct pl_lane *lane, int *ref)
+{
+    lua_State *L = lane->s->L;
+    if (lane->pool_count > 0) {
+        *ref = lane->pool[--lane->pool_count];
+        pl_ref_push(L, *ref);
+        lua_State *thread = lua_tothread(L, -1);
+        lua_pop(L, 1);
+        return thread;
+    }
+    lua_State *thread = lua_newthread(L);
+    *ref = luaL_ref(L, LUA_REGISTRYINDEX);
+    return thread;
+}
+
+static void give_back_thread(struct pl_lane *lane, struct pl_co *task)
+{
+    lua_State *L = lane->s->L;
+    bool reusable = task->done && !task->failed && lua_status(task->thread) == 0;
+    if (!reusable || lane->pool_count == POOL_MAX) {
+        luaL_unref(L, LUA_REGISTRYINDEX, task->ref);
+        return;
+    }
+    lua_settop(task->thread, 0);
+    if (lane->pool == NULL)
+        lane->pool = pl_calloc(POOL_MAX, sizeof *lane->pool);
+    lane->pool[lane->pool_count++] = task->ref;
+}
+
+/* ---- tasks ---- */
+
+struct pl_co *pl_co_create(struct pl_lane *lane, struct pl_exec *exec, lua_State *L, int args)
+{
+    struct pl_co *task = PL_NEW(struct pl_co);
+    task->exec = exec;
+    task->thread = take_thread(lane, &task->ref);
+    task->handle = LUA_NOREF;
+    task->args = args;
+    lua_checkstack(task->thread, args + 1);
+    lua_xmove(L, task->thread, args + 1);
+    pl_list_push(&exec->tasks, &task->link);
+    pl_list_push(&lane->ready, &task->ready);
+    exec->task_count++;
+    exec->live++;
+    return task;
+}
+
+void pl_co_destroy(struct pl_lane *lane, struct pl_co *task)
+{
+    if (task->handle != LUA_NOREF) {
+        lua_State *L = lane->s->L;
+        pl_ref_push(L, task->handle);
+        *(struct pl_co **)lua_touserdata(L, -1) = NULL;
+        lua_pop(L, 1);
+        luaL_unref(L, LUA_REGISTRYINDEX, task->handle);
+    }
+    pl_link_unlink(&task->link);
+    pl_link_unlink(&task->ready);
+    give_back_thread(lane, task);
+    pl_doc_unref(task->seen);
+    pl_free(task->seen_key);
+    pl_free(task);
+}
+
+static void make_ready(struct pl_lane *lane, struct pl_co *task, int args)
+{
+    task->args = args;
+    pl_list_push(&lane->ready, &task->ready);
+}
+
+/* Moves the results, or the error, of a task that ended to the one that joins it. */
+static int push_ended(lua_State *L, struct pl_co *ended)
+{
+    lua_State *from = ended->thread;
+    int count = ended->failed ? 1 : lua_gettop(from);
+    ended->joined = true;
+    luaL_checkstack(L, count + 2, "too many results of a task");
+    lua_pushboolean(L, ended->failed);
+    for (int i = lua_gettop(from) - count + 1; count > 0 && i <= lua_gettop(from); i++)
+        lua_pushvalue(from, i), lua_xmove(from, L, 1);
+    return count + 1;
+}
+
+static void wake_joiners(struct pl_lane *lane, struct pl_co *ended)
+{
+    PL_LIST_FOR (link, &ended->exec->tasks) {
+        struct pl_co *task = PL_CONTAINER_OF(link, struct pl_co, link);
+        if (task->joins != ended)
+            continue;
+        task->joins = NULL;
+        make_ready(lane, task, push_ended(task->thread, ended));
+    }
+}
+
+static void task_ended(struct pl_lane *lane, struct pl_co *task, struct pl_fault *fault)
+{
+    struct pl_exec *exec = task->exec;
+    task->done = true;
+    task->failed = fault != NULL;
+    exec->live--;
+    wake_joiners(lane, task);
+    if (fault != NULL && (task->is_main || !task->joined) && !exec->failed) {
+        exec->failed = true;
+        exec->fault = *fault;
+    } else if (fault != NULL) {
+        pl_fault_deinit(fault);
+    }
+    pl_exec_task_ended(lane, exec);
+}
+
+/* ---- resuming ---- */
+
+static void drop_options(struct pl_lop *op)
+{
+    if (op->options != LUA_NOREF)
+        luaL_unref(op->lane->s->L, LUA_REGISTRYINDEX, op->options);
+    op->options = LUA_NOREF;
+}
+
+static void drop_op(struct pl_co *task)
+{
+    if (task->op == NULL)
+        return;
+    drop_options(task->op);
+    task->op->task = NULL;
+    pl_lop_unref(task->op);
+    task->op = NULL;
+}
+
+static void fail_yield(struct pl_state *s, struct pl_co *task)
+{
+    lua_settop(task->thread, 0);
+    lua_pushliteral(task->thread, "coroutine.yield outside of a coroutine: Reconcile and tasks can "
+                                  "only wait by calling Perilune");
+    PL_UNUSED(s);
+}
+
+/* The task gave up control: it waits for something, or misused coroutine.yield. */
+static bool park(struct pl_lane *lane, struct pl_co *task)
+{
+    lua_State *co = task->thread;
+    bool wait = lua_gettop(co) > 0 && lua_type(co, -1) == LUA_TLIGHTUSERDATA &&
+                lua_touserdata(co, -1) == lane->s && (task->op != NULL || task->joins != NULL);
+    if (!wait)
+        return false;
+    lua_settop(co, 0);
+    if (task->op != NULL) {
+        task->submitted = true;
+        pl_lane_send_io(lane, &task->op->msg, PL_IO_OP);
+    }
+    return true;
+}
+
+static void limit_fault(enum pl_excess excess, struct pl_fault *fault)
+{
+    if (excess != PL_EXCESS_NONE)
+        fault->type = PL_FAULT_SCRIPT;
+}
+
+static void resume(struct pl_lane *lane, struct pl_co *task)
+{
+    struct pl_state *s = lane->s;
+    struct pl_fault fault = {.message = NULL};
+    s->task = task;
+    s->phase = PL_PHASE_RUN;
+    s->script = pl_declare_where(s, task->exec->controller);
+    pl_limits_enter(&s->limits, lane->lanes->options.cpu_limit_ns);
+    int status = lua_resume(task->thread, task->args);
+    bool ended = status != LUA_YIELD;
+    bool failed = ended && status != 0;
+    if (!ended && !park(lane, task)) {
+        fail_yield(s, task);
+        ended = failed = true;
+    }
+    if (failed) {
+        lua_checkstack(task->thread, 4);
+        lua_pushvalue(task->thread, -1);        /* stays for whoever joins */
+        pl_fault_take(task->thread, s, &fault); /* __tostring may run: inside the slice */
+    }
+    enum pl_excess excess = pl_limits_leave(&s->limits);
+    s->task = NULL;
+    if (!ended)
+        return;
+    drop_op(task); /* prepared, but the wait never came about */
+    limit_fault(excess, &fault);
+    task_ended(lane, task, failed ? &fault : NULL);
+    if (excess == PL_EXCESS_MEMORY)
+        pl_state_collect(s);
+}
+
+void pl_co_run_ready(struct pl_lane *lane)
+{
+    struct pl_list now;
+    pl_list_init(&now);
+    pl_list_splice(&now, &lane->ready);
+    struct pl_link *link;
+    while ((link = pl_list_pop(&now)) != NULL)
+        resume(lane, PL_CONTAINER_OF(link, struct pl_co, ready));
+}
+
+static void push_failure(struct pl_co *task, struct pl_lop *op, struct pl_state *s)
+{
+    lua_State *co = task->thread;
+    const struct pl_err *err = &op->out.err;
+    if (task->exec->canceled && err->code == PL_ECANCELED)
+        err = &task->exec->why;
+    struct pl_about about = {
+        .verb = op->verb, .kind = op->kind, .key = op->key, .status = op->out.doc};
+    lua_pushboolean(co, true);
+    pl_lerr_push(co, s, err, &about);
+}
+
+void pl_co_op_done(struct pl_lane *lane, struct pl_lop *op)
+{
+    struct pl_co *task = op->task;
+    if (task == NULL) {
+        pl_lop_unref(op);
+        return;
+    }
+    PL_REQUIRE(task->op == op);
+    lua_State *co = task->thread;
+    int count = 2;
+    lua_checkstack(co, 16);
+    if (op->out.err.code != 0) {
+        drop_options(op);
+        push_failure(task, op, lane->s);
+    } else {
+        lua_pushboolean(co, false);
+        count = 1 + op->push(co, lane->s, op);
+    }
+    task->op = NULL;
+    task->submitted = false;
+    op->task = NULL;
+    pl_lop_unref(op);
+    make_ready(lane, task, count);
+}
+
+/* ---- may we wait here? ---- */
+
+/* The C function in the way: sort, gsub, ... */
+static const char *blocking_function(lua_State *L, lua_Debug *ar)
+{
+    for (int level = 0; lua_getstack(L, level, ar); level++) {
+        lua_getinfo(L, "nS", ar);
+        bool passes =
+            ar->name != NULL && (strcmp(ar->name, "pcall") == 0 || strcmp(ar->name, "xpcall") == 0);
+        if (*ar->what == 'C' && level > 0 && ar->name != NULL && !passes)
+            return ar->name;
+    }
+    return NULL;
+}
+
+static bool find_obstacle(lua_State *L, struct pl_state *s, char *out, size_t size)
+{
+    lua_Debug ar;
+    if (s->phase == PL_PHASE_LOAD) {
+        snprintf(out, size,
+                 "cannot wait here: the script is being loaded, only reconciles, tasks "
+                 "and webhooks can wait");
+    } else if (s->phase == PL_PHASE_MAP) {
+        snprintf(out, size, "cannot wait here: predicates, map and index functions may not wait");
+    } else if (s->task == NULL) {
+        snprintf(out, size, "cannot wait here: no reconcile is running");
+    } else if (!lua_isyieldable(L)) {
+        const char *name = blocking_function(L, &ar);
+        snprintf(out, size, "cannot wait here: %s%s%s can't be left and entered again",
+                 name ? "a function called by " : "this function", name ? name : "",
+                 name ? " (written in C)" : "");
+    } else {
+        return false;
+    }
+    return true;
+}
+
+void pl_co_check_wait(lua_State *L, struct pl_state *s)
+{
+    char why[256];
+    if (find_obstacle(L, s, why, sizeof why))
+        pl_lerr_raise(L, s, "%s", why);
+}
+
+int pl_co_why_not(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    char why[256];
+    if (!find_obstacle(L, s, why, sizeof why))
+        return 0;
+    if (s->task != NULL) {
+        drop_op(s->task);
+        s->task->joins = NULL;
+    }
+    lua_pushstring(L, why);
+    return 1;
+}
+
+/* The run was cancelled: what would wait fails at once. */
+static int fail_canceled(lua_State *L, struct pl_state *s)
+{
+    lua_pushboolean(L, true);
+    pl_lerr_push(L, s, &s->task->exec->why, NULL);
+    return 2;
+}
+
+int pl_co_wait(lua_State *L, struct pl_state *s, struct pl_lop *op)
+{
+    struct pl_co *task = s->task;
+    drop_op(task); /* of a coroutine that could not pass its wait on */
+    task->joins = NULL;
+    op->lane = s->lane;
+    if (task->exec->canceled) {
+        drop_options(op);
+        pl_lop_unref(op);
+        return fail_canceled(L, s);
+    }
+    task->op = op;
+    op->task = task;
+    op->controller = task->exec->controller;
+    if (op->deadline_ns == 0)
+        op->deadline_ns = task->exec->deadline_ns;
+    lua_pushlightuserdata(L, s);
+    return lua_yield(L, 1);
+}
+
+/* ---- what was read last ---- */
+
+void pl_co_saw(struct pl_co *task, struct pl_cache *cache, struct pl_slice key,
+                 struct pl_doc *doc)
+{
+    pl_doc_unref(task->seen);
+    pl_free(task->seen_key);
+    task->seen = pl_doc_ref(doc);
+    task->seen_key = pl_memdup0(key.ptr, key.len);
+    task->seen_cache = cache;
+}
+
+struct pl_doc *pl_co_seen(struct pl_co *task, struct pl_cache *cache, struct pl_slice key)
+{
+    if (task->seen_cache == cache && pl_slice_eqz(key, task->seen_key))
+        return pl_doc_ref(task->seen);
+    return pl_store_get(cache->store, key);
+}
+
+/* ---- spawn and join ---- */
+
+int pl_co_spawn(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    if (s->task == NULL || s->phase != PL_PHASE_RUN)
+        return pl_lerr_raise(L, s, "spawn works inside a reconcile or task only");
+    struct pl_exec *exec = s->task->exec;
+    if (exec->live >= PL_TASKS_MAX)
+        return pl_lerr_raise(L, s, "this run has %d spawned tasks already", PL_TASKS_MAX);
+    struct pl_co **handle = lua_newuserdata(L, sizeof(struct pl_co *));
+    *handle = NULL;
+    luaL_getmetatable(L, handle_name);
+    lua_setmetatable(L, -2);
+    lua_insert(L, 1); /* -- handle, f, ... */
+    struct pl_co *task = pl_co_create(s->lane, exec, L, lua_gettop(L) - 2);
+    *handle = task;
+    lua_pushvalue(L, 1);
+    task->handle = luaL_ref(L, LUA_REGISTRYINDEX);
+    return 1;
+}
+
+int pl_co_join(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    struct pl_co **handle = luaL_checkudata(L, 1, handle_name);
+    struct pl_co *target = *handle;
+    if (target == NULL || s->task == NULL || target->exec != s->task->exec)
+        return pl_lerr_raise(L, s, "join takes a task that this run has spawned");
+    if (target == s->task)
+        return pl_lerr_raise(L, s, "a task can't join itself");
+    pl_co_check_wait(L, s);
+    if (target->done) {
+        if (target->failed && s->task->exec->failed && !target->joined) {
+            /* its error is about to be handled here: it does not fail the run any more */
+            pl_fault_deinit(&s->task->exec->fault);
+            s->task->exec->failed = false;
+        }
+        return push_ended(L, target);
+    }
+    drop_op(s->task);
+    s->task->joins = target;
+    lua_pushlightuserdata(L, s);
+    return lua_yield(L, 1);
+}
+
+void pl_co_open(struct pl_state *s)
+{
+    luaL_newmetatable(s->L, handle_name);
+    lua_pushliteral(s->L, "perilune.task");
+    lua_setfield(s->L, -2, "__metatable");
+    lua_pop(s->L, 1);
+}

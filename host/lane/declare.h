@@ -1,0 +1,40 @@
+/* What scripts declare while they load: controllers and indexes, as the core's specs, and the
+ * functions behind them, which stay in the state. */
+#pragma once
+
+#include "control/controller.h"
+#include "lane/lanes.h"
+#include "lane/state.h"
+
+/* The handle on a script's functions that the core hands back in questions. The same on all
+ * lanes: an index in the order of declaration. */
+struct pl_external {
+    struct pl_lanes *lanes;
+    int controller; /* -1: the indexes of a kind */
+    int source;
+};
+
+struct pl_declared {
+    struct pl_declarations content;
+    bool sealed;   /* loading is over */
+    char **places; /* owned: "file:line" of each controller, once sealed */
+    size_t place_count;
+};
+
+void pl_declare_open(struct pl_state *s);
+/* Nothing more is declared. */
+void pl_declare_seal(struct pl_state *s);
+void pl_declare_close(struct pl_state *s);
+
+/* ---- for scripts: host.controller, host.index ---- */
+int pl_declare_controller(lua_State *L);
+int pl_declare_index(lua_State *L);
+
+/* ---- functions of what was declared; each pushes one, or nil ---- */
+void pl_declare_push_reconcile(lua_State *L, struct pl_state *s, int controller);
+void pl_declare_push_map(lua_State *L, struct pl_state *s, int controller, int source);
+void pl_declare_push_leaf(lua_State *L, struct pl_state *s, int controller, int source, int leaf);
+/* The table name -> function of a kind's indexes. */
+void pl_declare_push_indexes(lua_State *L, struct pl_state *s, const char *kind);
+/* "file:line" of the declaration. */
+const char *pl_declare_where(struct pl_state *s, int controller);

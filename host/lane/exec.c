@@ -1,0 +1,299 @@
+#include "lane/lane.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "lane/lazy.h"
+#include "lane/co.h"
+
+#include <stdio.h>
+
+/* ---- the I/O thread's side ---- */
+
+static char *dup_slice(struct pl_slice text)
+{
+    return pl_memdup0(text.ptr ? text.ptr : "", text.len);
+}
+
+static char **dup_texts(char *const *texts)
+{
+    size_t count = 0;
+    while (texts != NULL && texts[count] != NULL)
+        count++;
+    if (count == 0)
+        return NULL;
+    char **copy = pl_calloc(count + 1, sizeof *copy);
+    for (size_t i = 0; i < count; i++)
+        copy[i] = pl_strdup(texts[i]);
+    return copy;
+}
+
+static void copy_causes(struct pl_exec *exec, const struct pl_run *run)
+{
+    exec->cause_count = run->cause_count;
+    exec->causes_dropped = run->causes_dropped;
+    exec->causes = pl_calloc(run->cause_count + 1, sizeof *exec->causes);
+    for (size_t i = 0; i < run->cause_count; i++) {
+        const struct pl_cause *from = &run->causes[i];
+        exec->causes[i] = (struct pl_cause){
+            .type = from->type,
+            .kind = from->kind ? pl_strdup(from->kind) : NULL,
+            .key = from->key ? pl_strdup(from->key) : NULL,
+            .changed = dup_texts(from->changed),
+        };
+    }
+}
+
+struct pl_exec *pl_exec_create_io(struct pl_lane *lane, struct pl_run *run, int controller)
+{
+    struct pl_exec *exec = PL_NEW(struct pl_exec);
+    atomic_init(&exec->refs, 1);
+    exec->run = run;
+    exec->lane = lane;
+    exec->controller = controller;
+    exec->key = dup_slice(run->key);
+    exec->ns = dup_slice(run->ns);
+    exec->name = dup_slice(run->name);
+    memcpy(exec->id, run->id, sizeof exec->id);
+    exec->attempt = run->attempt;
+    exec->deadline_ns = run->deadline_ns;
+    copy_causes(exec, run);
+    pl_list_init(&exec->tasks);
+    pl_list_push(&lane->io.execs, &exec->link);
+    run->self_data = exec;
+    return exec;
+}
+
+static void free_causes(struct pl_exec *exec)
+{
+    for (size_t i = 0; i < exec->cause_count; i++) {
+        struct pl_cause *cause = &exec->causes[i];
+        pl_free((char *)cause->kind);
+        pl_free(cause->key);
+        for (char **path = cause->changed; path != NULL && *path != NULL; path++)
+            pl_free(*path);
+        pl_free(cause->changed);
+    }
+    pl_free(exec->causes);
+}
+
+void pl_exec_unref(struct pl_exec *exec)
+{
+    if (atomic_fetch_sub(&exec->refs, 1) != 1)
+        return;
+    free_causes(exec);
+    pl_fault_deinit(&exec->fault);
+    pl_free(exec->key);
+    pl_free(exec->ns);
+    pl_free(exec->name);
+    pl_free(exec);
+}
+
+void pl_exec_cancel_io(struct pl_exec *exec, const struct pl_err *why)
+{
+    struct pl_cancel *cancel = PL_NEW(struct pl_cancel);
+    cancel->exec = exec;
+    cancel->why = *why;
+    cancel->msg.kind = PL_LANE_CANCEL;
+    atomic_fetch_add(&exec->refs, 1);
+    pl_mailbox_send(exec->lane->box, &cancel->msg);
+}
+
+static void finish_run(struct pl_exec *exec, const struct pl_outcome_of_run *outcome)
+{
+    struct pl_run *run = exec->run;
+    exec->run = NULL;
+    pl_link_unlink(&exec->link);
+    if (run == NULL)
+        return;
+    run->self_data = NULL;
+    pl_run_finish(run, outcome);
+}
+
+void pl_exec_done_io(struct pl_exec *exec)
+{
+    finish_run(exec, &exec->result);
+    pl_exec_unref(exec);
+}
+
+void pl_exec_abandon_io(struct pl_exec *exec)
+{
+    /* The lane may still be using the exec: its reference is never given back. */
+    finish_run(exec, &(struct pl_outcome_of_run){
+                         .outcome = PL_OUTCOME_ERROR,
+                         .message = "the script could not be interrupted: the run is abandoned and "
+                                    "its lane replaced",
+                     });
+}
+
+/* ---- the lane's side ---- */
+
+static void set_string(lua_State *L, const char *name, const char *text)
+{
+    lua_pushstring(L, text);
+    lua_setfield(L, -2, name);
+}
+
+static void push_request(lua_State *L, const struct pl_exec *exec)
+{
+    lua_createtable(L, 0, 3);
+    if (*exec->ns != '\0')
+        set_string(L, "namespace", exec->ns);
+    set_string(L, "name", exec->name);
+    set_string(L, "key", exec->key);
+}
+
+static const char *const cause_names[] = {
+    [PL_CAUSE_ADDED] = "ADDED",   [PL_CAUSE_MODIFIED] = "MODIFIED", [PL_CAUSE_DELETED] = "DELETED",
+    [PL_CAUSE_RESYNC] = "RESYNC", [PL_CAUSE_REQUEUE] = "REQUEUE",   [PL_CAUSE_RETRY] = "RETRY",
+    [PL_CAUSE_RELOAD] = "RELOAD",
+};
+
+static void push_cause(lua_State *L, struct pl_state *s, const struct pl_cause *cause)
+{
+    lua_createtable(L, 0, 4);
+    set_string(L, "type", cause_names[cause->type]);
+    if (cause->kind != NULL)
+        set_string(L, "kind", cause->kind);
+    if (cause->key != NULL)
+        set_string(L, "key", cause->key);
+    if (cause->changed == NULL)
+        return;
+    lua_newtable(L);
+    for (int i = 0; cause->changed[i] != NULL; i++) {
+        lua_pushstring(L, cause->changed[i]);
+        lua_rawseti(L, -2, i + 1);
+    }
+    pl_array_mark(L, s);
+    lua_setfield(L, -2, "changed");
+}
+
+/* Seconds since 1970, as perilune.time.now() counts. */
+static double deadline_seconds(int64_t deadline_ns)
+{
+    const struct pl_clock *clock = pl_clock_system();
+    int64_t left = deadline_ns - pl_clock_mono(clock);
+    return (double)(pl_clock_wall(clock) + left) / (double)PL_SECOND;
+}
+
+static void push_context(lua_State *L, struct pl_state *s, const struct pl_exec *exec)
+{
+    lua_createtable(L, 0, 6);
+    set_string(L, "reconcile_id", exec->id);
+    lua_pushinteger(L, exec->attempt);
+    lua_setfield(L, -2, "attempt");
+    lua_createtable(L, (int)exec->cause_count, 0);
+    for (size_t i = 0; i < exec->cause_count; i++) {
+        push_cause(L, s, &exec->causes[i]);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    pl_array_mark(L, s);
+    lua_setfield(L, -2, "causes");
+    lua_pushinteger(L, (lua_Integer)exec->causes_dropped);
+    lua_setfield(L, -2, "causes_dropped");
+    if (exec->deadline_ns != 0) {
+        lua_pushnumber(L, deadline_seconds(exec->deadline_ns));
+        lua_setfield(L, -2, "deadline");
+    }
+}
+
+void pl_exec_begin(struct pl_lane *lane, struct pl_exec *exec)
+{
+    struct pl_state *s = lane->s;
+    lua_State *L = s->L;
+    pl_list_push(&lane->execs, &exec->active);
+    pl_declare_push_reconcile(L, s, exec->controller);
+    push_request(L, exec);
+    push_context(L, s, exec);
+    pl_co_create(lane, exec, L, 2)->is_main = true;
+}
+
+static void cancel_tasks(struct pl_lane *lane, struct pl_exec *exec)
+{
+    PL_LIST_FOR (link, &exec->tasks) {
+        struct pl_co *task = PL_CONTAINER_OF(link, struct pl_co, link);
+        struct pl_lop *op = task->op;
+        if (op == NULL || !task->submitted || op->cancel_sent)
+            continue;
+        op->cancel_sent = true;
+        atomic_fetch_add(&op->refs, 1);
+        pl_lane_send_io(lane, &op->cancel, PL_IO_OP_CANCEL);
+    }
+}
+
+void pl_exec_cancel(struct pl_lane *lane, struct pl_cancel *cancel)
+{
+    struct pl_exec *exec = cancel->exec;
+    if (!exec->ended && !exec->canceled) {
+        exec->canceled = true;
+        exec->why = cancel->why;
+        cancel_tasks(lane, exec);
+    }
+    pl_exec_unref(exec);
+    pl_free(cancel);
+}
+
+static enum pl_outcome outcome_of_fault(const struct pl_exec *exec)
+{
+    bool stopping = exec->canceled && exec->why.code == PL_ECANCELED;
+    switch (exec->fault.type) {
+    case PL_FAULT_TERMINAL:
+        return PL_OUTCOME_TERMINAL;
+    case PL_FAULT_CONFLICT:
+        return PL_OUTCOME_CONFLICT;
+    case PL_FAULT_TIMEOUT:
+        return exec->canceled && !stopping ? PL_OUTCOME_TIMEOUT : PL_OUTCOME_ERROR;
+    case PL_FAULT_CANCELED:
+        return stopping ? PL_OUTCOME_CANCELED : PL_OUTCOME_ERROR;
+    case PL_FAULT_SCRIPT:
+        break;
+    }
+    return stopping ? PL_OUTCOME_CANCELED : PL_OUTCOME_ERROR;
+}
+
+static void fail_result(struct pl_exec *exec, const char *message)
+{
+    exec->failed = true;
+    exec->fault = (struct pl_fault){.type = PL_FAULT_SCRIPT, .message = pl_strdup(message)};
+}
+
+/* The main task's results: "done" | "requeue" | "requeue_after", seconds. */
+static void read_result(struct pl_exec *exec, lua_State *co)
+{
+    struct pl_slice word = lua_type(co, 1) == LUA_TSTRING ? pl_lua_slice(co, 1) : pl_slice("", 0);
+    if (pl_slice_eqz(word, "done")) {
+        exec->result.outcome = PL_OUTCOME_DONE;
+    } else if (pl_slice_eqz(word, "requeue")) {
+        exec->result.outcome = PL_OUTCOME_REQUEUE;
+    } else if (pl_slice_eqz(word, "requeue_after")) {
+        double seconds = lua_tonumber(co, 2);
+        bool sane = seconds >= 0 && seconds < 1e9;
+        exec->result.outcome = PL_OUTCOME_REQUEUE_AFTER;
+        exec->result.after_ns = (int64_t)((sane ? seconds : 1e9) * (double)PL_SECOND);
+    } else {
+        fail_result(exec, "a reconcile ended without an outcome");
+    }
+}
+
+void pl_exec_task_ended(struct pl_lane *lane, struct pl_exec *exec)
+{
+    if (exec->live > 0)
+        return;
+    struct pl_link *link;
+    while ((link = pl_list_first(&exec->tasks)) != NULL) {
+        struct pl_co *task = PL_CONTAINER_OF(link, struct pl_co, link);
+        if (task->is_main && !task->failed && !exec->failed)
+            read_result(exec, task->thread);
+        pl_co_destroy(lane, task);
+    }
+    if (exec->failed) {
+        exec->result.outcome = outcome_of_fault(exec);
+        exec->result.message = exec->fault.message;
+        exec->result.traceback = exec->fault.traceback;
+    }
+    exec->ended = true;
+    pl_link_unlink(&exec->active);
+    lane->worked = true;
+    lua_gc(lane->s->L, LUA_GCSTEP, 20 + (int)(lane->s->pinned >> 18));
+    pl_lane_send_io(lane, &exec->msg, PL_IO_RUN_DONE);
+}

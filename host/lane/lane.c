@@ -1,0 +1,267 @@
+#include "lane/lane.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "lane/script.h"
+#include "lane/co.h"
+
+#include <stdio.h>
+
+#define IDLE_NS (2 * PL_SECOND) /* without work, before a full collection */
+
+void pl_lane_require(const struct pl_lane *lane)
+{
+    PL_REQUIRE(pthread_equal(lane->thread, pthread_self()));
+}
+
+void pl_lane_send_io(struct pl_lane *lane, struct pl_msg *msg, int kind)
+{
+    PL_REQUIRE(lane->lanes->io_box != NULL);
+    msg->kind = kind;
+    pl_mailbox_send(lane->lanes->io_box, msg);
+}
+
+/* ---- loading ---- */
+
+static int run_chunk(struct pl_lane *lane, const char *path, struct pl_fault *fault)
+{
+    struct pl_state *s = lane->s;
+    struct pl_err err;
+    pl_err_clear(&err);
+    s->script = path;
+    if (pl_script_load(s, path, true, &err) != 0) {
+        *fault = (struct pl_fault){.message = pl_strdup(err.message)};
+        return PL_ESCRIPT;
+    }
+    int failed =
+        pl_state_call(s, PL_PHASE_LOAD, (int64_t)lane->lanes->options.load_limit_ns, 0, 0, fault);
+    return failed;
+}
+
+/* require("perilune.controller").finish(): controllers that were begun and never completed. */
+static int finish_declarations(struct pl_lane *lane, struct pl_fault *fault)
+{
+    struct pl_state *s = lane->s;
+    lua_State *L = s->L;
+    pl_ref_push(L, s->refs.loaded);
+    lua_getfield(L, -1, "perilune.controller");
+    lua_remove(L, -2);
+    if (lua_type(L, -1) != LUA_TTABLE) {
+        lua_pop(L, 1); /* no script asked for perilune */
+        return 0;
+    }
+    lua_getfield(L, -1, "finish");
+    lua_remove(L, -2);
+    return pl_state_call(s, PL_PHASE_LOAD, (int64_t)lane->lanes->options.load_limit_ns, 0, 0,
+                         fault);
+}
+
+static int load_path(struct pl_lane *lane, const char *path, struct pl_fault *fault)
+{
+    struct pl_err err;
+    pl_err_clear(&err);
+    char **files = pl_script_find(path, &err);
+    if (files == NULL) {
+        *fault = (struct pl_fault){.message = pl_strdup(err.message)};
+        return PL_ENOTFOUND;
+    }
+    int failed = 0;
+    for (char **file = files; *file != NULL && failed == 0; file++)
+        failed = run_chunk(lane, *file, fault);
+    lane->s->script = path;
+    pl_script_free(files);
+    return failed;
+}
+
+static char *fault_text(const struct pl_fault *fault)
+{
+    if (fault->traceback == NULL)
+        return pl_strdup(fault->message ? fault->message : "unknown error");
+    return pl_format("%s\n%s", fault->message, fault->traceback);
+}
+
+void pl_lane_load(struct pl_lane *lane, struct pl_load *load)
+{
+    struct pl_fault fault = {.message = NULL};
+    int failed = 0;
+    for (char **path = lane->lanes->paths; path != NULL && *path != NULL && failed == 0; path++)
+        failed = load_path(lane, *path, &fault);
+    if (failed == 0)
+        failed = finish_declarations(lane, &fault);
+    pl_declare_seal(lane->s);
+    load->failed = failed;
+    if (failed)
+        load->message = fault_text(&fault);
+    pl_fault_deinit(&fault);
+    pl_state_collect(lane->s);
+}
+
+static void answer_load(struct pl_lane *lane, struct pl_load *load)
+{
+    if (lane->s != NULL)
+        pl_lane_load(lane, load);
+    if (load->reply != NULL) {
+        pl_mailbox_send(load->reply, &load->msg);
+        return;
+    }
+    if (load->failed)
+        pl_log(PL_LOG_ERROR, "a replaced lane could not load the scripts",
+               pl_int("lane", lane->number), pl_str("error", load->message));
+    pl_free(load->message);
+    pl_free(load);
+}
+
+/* ---- messages ---- */
+
+static void handle(struct pl_lane *lane, struct pl_msg *msg)
+{
+    switch ((enum pl_lane_msg)msg->kind) {
+    case PL_LANE_LOAD:
+        answer_load(lane, PL_CONTAINER_OF(msg, struct pl_load, msg));
+        break;
+    case PL_LANE_RUN:
+        pl_exec_begin(lane, PL_CONTAINER_OF(msg, struct pl_exec, msg));
+        break;
+    case PL_LANE_CANCEL:
+        pl_exec_cancel(lane, PL_CONTAINER_OF(msg, struct pl_cancel, msg));
+        break;
+    case PL_LANE_ASK:
+        pl_ask_answer(lane, PL_CONTAINER_OF(msg, struct pl_ask, msg));
+        break;
+    case PL_LANE_OP_DONE:
+        pl_co_op_done(lane, PL_CONTAINER_OF(msg, struct pl_lop, msg));
+        break;
+    case PL_LANE_STOP:
+        lane->stop = true;
+        break;
+    default:
+        PL_UNREACHABLE();
+    }
+}
+
+static void work(struct pl_lane *lane)
+{
+    struct pl_list messages;
+    pl_list_init(&messages);
+    int64_t wait = !pl_list_empty(&lane->ready) ? 0 : lane->worked ? IDLE_NS : -1;
+    bool some = wait == 0 ? pl_mailbox_take(lane->box, &messages)
+                          : pl_mailbox_wait(lane->box, &messages, wait);
+    if (!some && wait == IDLE_NS) {
+        pl_state_collect(lane->s);
+        lane->worked = false;
+        return;
+    }
+    struct pl_link *link;
+    while ((link = pl_list_pop(&messages)) != NULL)
+        handle(lane, PL_CONTAINER_OF(link, struct pl_msg, link));
+    pl_co_run_ready(lane);
+}
+
+static struct pl_state *make_state(struct pl_lane *lane, struct pl_err *err)
+{
+    const struct pl_lanes_options *options = &lane->lanes->options;
+    return pl_state_create(
+        &(struct pl_sandbox_options){
+            .memory = options->memory_limit,
+            .jit = options->jit,
+            .unsafe = options->unsafe_stdlib,
+            .dog = lane->lanes->dog,
+            .lane = lane,
+            .config = options->config,
+            .version = options->version,
+            .generation = 1,
+        },
+        err);
+}
+
+/* Without a state the lane answers its loading with the reason and does nothing else. */
+static void refuse_all(struct pl_lane *lane, const struct pl_err *why)
+{
+    while (!lane->stop) {
+        struct pl_list messages;
+        pl_list_init(&messages);
+        pl_mailbox_wait(lane->box, &messages, -1);
+        struct pl_link *link;
+        while ((link = pl_list_pop(&messages)) != NULL) {
+            struct pl_msg *msg = PL_CONTAINER_OF(link, struct pl_msg, link);
+            if (msg->kind == PL_LANE_LOAD) {
+                struct pl_load *load = PL_CONTAINER_OF(msg, struct pl_load, msg);
+                load->failed = why->code;
+                load->message = pl_strdup(why->message);
+            }
+            if (msg->kind == PL_LANE_LOAD || msg->kind == PL_LANE_STOP)
+                handle(lane, msg);
+        }
+    }
+}
+
+/* Watchdog's thread: the slice can't be ended. The I/O thread, or who waits for the loading,
+ * decides. */
+static void on_stuck(void *arg)
+{
+    struct pl_lane *lane = arg;
+    if (!atomic_exchange(&lane->told_stuck, true) && lane->lanes->io_box != NULL)
+        pl_lane_send_io(lane, &lane->stuck_msg, PL_IO_STUCK);
+}
+
+static void *run(void *arg)
+{
+    struct pl_lane *lane = arg;
+    struct pl_err err;
+    pl_err_clear(&err);
+    char name[16];
+    snprintf(name, sizeof name, "lane-%d", lane->number);
+    pthread_setname_np(pthread_self(), name);
+    lane->s = make_state(lane, &err);
+    if (lane->s == NULL) {
+        refuse_all(lane, &err);
+        return NULL;
+    }
+    lane->s->limits.on_stuck = on_stuck;
+    lane->s->limits.stuck_arg = lane;
+    while (!lane->stop && !atomic_load(&lane->abandoned))
+        work(lane);
+    if (atomic_load(&lane->abandoned))
+        return NULL; /* what it holds has been written off */
+    pl_state_destroy(lane->s);
+    lane->s = NULL;
+    return NULL;
+}
+
+/* ---- from outside ---- */
+
+struct pl_lane *pl_lane_create(struct pl_lanes *lanes, int number)
+{
+    struct pl_lane *lane = PL_NEW(struct pl_lane);
+    lane->lanes = lanes;
+    lane->number = number;
+    lane->box = pl_mailbox_create();
+    pl_list_init(&lane->execs);
+    pl_list_init(&lane->ready);
+    pl_list_init(&lane->io.execs);
+    pl_list_init(&lane->io.ops);
+    pl_list_init(&lane->io.asks);
+    pl_list_init(&lane->io.asks_waiting);
+    return lane;
+}
+
+void pl_lane_start(struct pl_lane *lane)
+{
+    PL_REQUIRE(pthread_create(&lane->thread, NULL, run, lane) == 0);
+    lane->started = true;
+}
+
+void pl_lane_destroy(struct pl_lane *lane)
+{
+    if (lane == NULL)
+        return;
+    if (lane->started) {
+        lane->stop_msg.kind = PL_LANE_STOP;
+        pl_mailbox_send(lane->box, &lane->stop_msg);
+        pthread_join(lane->thread, NULL);
+    }
+    pl_mailbox_destroy(lane->box, NULL);
+    pl_free(lane->pool);
+    pl_free(lane);
+}

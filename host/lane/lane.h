@@ -1,0 +1,201 @@
+/* One lane: a thread with a Lua state that runs reconciles as coroutines. Private to
+ * host/lane; the public face is lane/lanes.h. Fields say whose they are. */
+#pragma once
+
+#include "base/list.h"
+#include "control/reconciler.h"
+#include "lane/declare.h"
+#include "lane/lanes.h"
+#include "lane/op.h"
+#include "lane/sandbox.h"
+#include "net/mailbox.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define PL_ASKS_OUT  1024 /* questions on their way to one lane */
+#define PL_STUCK_MAX 4    /* abandoned lanes that are kept */
+
+enum pl_lane_msg {
+    /* to a lane; the lane owns them from then on */
+    PL_LANE_LOAD,    /* struct pl_load: goes back to its reply box */
+    PL_LANE_RUN,     /* struct pl_exec: comes back as PL_IO_RUN_DONE */
+    PL_LANE_CANCEL,  /* struct pl_cancel */
+    PL_LANE_ASK,     /* struct pl_ask: comes back as PL_IO_ASK_DONE */
+    PL_LANE_OP_DONE, /* struct pl_lop */
+    PL_LANE_STOP,    /* the lane's own */
+    /* to the I/O thread */
+    PL_IO_OP,        /* struct pl_lop: comes back as PL_LANE_OP_DONE */
+    PL_IO_OP_CANCEL, /* struct pl_lop.cancel, with a reference */
+    PL_IO_RUN_DONE,
+    PL_IO_ASK_DONE,
+    PL_IO_STUCK, /* pl_lane.stuck_msg */
+};
+
+/* Loading the scripts in one lane. */
+struct pl_load {
+    struct pl_msg msg;
+    struct pl_mailbox *reply; /* borrowed; NULL: nobody waits (a replaced lane) */
+    int failed;
+    char *message; /* owned: what is wrong */
+};
+
+/* One run of one key. Made by the I/O thread, used by the lane, freed by the I/O thread. */
+struct pl_exec {
+    struct pl_msg msg;
+    atomic_int refs;      /* I/O's, and each cancel message's */
+    struct pl_link link;  /* I/O: lane->io.execs */
+    struct pl_run *run;   /* I/O: NULL once finished */
+    struct pl_lane *lane; /* back-pointer */
+    int controller;       /* index in the declarations */
+    /* copies, so that a lane that was abandoned finds nothing freed */
+    char *key, *ns, *name;
+    char id[17];
+    int attempt;
+    int64_t deadline_ns;
+    struct pl_cause *causes; /* owned copies, kinds too */
+    size_t cause_count, causes_dropped;
+
+    /* the lane's */
+    struct pl_link active; /* lane->execs */
+    struct pl_list tasks;
+    int task_count, live;
+    uint64_t spawned;
+    bool canceled, ended;
+    struct pl_err why;
+    bool failed;           /* a task failed that nobody joined */
+    struct pl_fault fault; /* of the first such task */
+    struct pl_outcome_of_run result;
+    bool has_result;
+};
+
+struct pl_cancel {
+    struct pl_msg msg;
+    struct pl_exec *exec; /* with a reference */
+    struct pl_err why;
+};
+
+/* Questions on their way to a lane and back. */
+struct pl_ask {
+    struct pl_msg msg;
+    struct pl_link link; /* I/O: lane->io.asks or waiting */
+    struct pl_lane *lane;
+    struct pl_question *question; /* I/O: NULL once answered */
+    /* copies and references for the lane */
+    struct pl_external external;
+    struct pl_event event; /* counted */
+    bool ask_predicates, ask_map, ask_indexes;
+    char *kind;
+    const struct pl_predicate *predicate; /* borrowed: lives as long as the controller */
+    /* answers */
+    struct pl_buf verdicts;            /* struct pl_leaf_verdict */
+    struct pl_buf requests;            /* ns\0name\0 */
+    struct pl_buf values;              /* index\0value\0 */
+    char *map_message, *map_traceback; /* owned; the map failed */
+};
+
+struct pl_leaf_verdict {
+    int leaf;
+    bool pass;
+};
+
+struct pl_lane {
+    struct pl_lanes *lanes; /* back-pointer */
+    int number;
+    pthread_t thread;
+    bool started;
+    struct pl_mailbox *box;
+    struct pl_msg stop_msg, stuck_msg;
+    _Atomic bool abandoned; /* set by the I/O thread */
+    _Atomic bool told_stuck;
+
+    /* the lane's own */
+    struct pl_state *s;
+    struct pl_list execs, ready;
+    int *pool; /* references of idle coroutines */
+    size_t pool_count;
+    bool stop;
+    bool worked; /* since the last full collection */
+
+    struct { /* the I/O thread's */
+        struct pl_list execs, ops, asks, asks_waiting;
+        size_t asks_out;
+        struct pl_link link; /* lanes->abandoned */
+    } io;
+};
+
+/* A cache that a declaration brings, as lanes see it. Written by the I/O thread until `ready`. */
+struct pl_cache {
+    struct pl_controller *controller;
+    size_t source;
+    const struct pl_source_spec *spec;
+    struct pl_informer *informer; /* counted */
+    struct pl_store *store;
+    struct pl_source_options options; /* effective: with --namespace applied */
+    _Atomic bool ready;               /* synced: informer, store and options are set */
+};
+
+struct pl_known_controller {
+    char *name;
+    struct pl_controller *controller; /* NULL until pl_lanes_add_controller */
+    const struct pl_controller_spec *spec;
+    struct pl_cache *caches; /* one a source */
+    size_t cache_count;
+};
+
+struct pl_lanes {
+    struct pl_lanes_options options;
+    struct pl_watchdog *dog;
+    struct pl_lane **lanes;
+    char **paths; /* NULL-terminated */
+    struct pl_known_controller *controllers;
+    size_t controller_count;
+    struct pl_external **externals; /* owned handles given to specs and indexes */
+    size_t external_count;
+    struct pl_index_spec *indexes; /* owned copies */
+    size_t index_count;
+    struct pl_cluster *cluster;
+    struct pl_loop *loop;
+    struct pl_mailbox *io_box;
+    struct pl_http_client *http;
+    struct pl_list abandoned;
+    _Atomic int stuck;
+    struct pl_map hinted; /* kinds whose missing :Reads was logged, under hint_lock */
+    pthread_mutex_t hint_lock;
+};
+
+/* ---- lane.c: the thread ---- */
+
+struct pl_lane *pl_lane_create(struct pl_lanes *lanes, int number);
+void pl_lane_start(struct pl_lane *lane);
+/* Asks the thread to end, joins it and frees the lane. */
+void pl_lane_destroy(struct pl_lane *lane);
+/* Dies unless called on the lane's thread. */
+void pl_lane_require(const struct pl_lane *lane);
+/* On the lane's thread. */
+void pl_lane_send_io(struct pl_lane *lane, struct pl_msg *msg, int kind);
+void pl_lane_load(struct pl_lane *lane, struct pl_load *load);
+
+/* ---- lanes.c ---- */
+
+/* I/O thread: shows the cache to lanes once it has synced. */
+void pl_cache_publish(struct pl_cache *cache);
+
+/* ---- question.c ---- */
+
+void pl_ask_answer(struct pl_lane *lane, struct pl_ask *ask); /* lane */
+void pl_ask_io(struct pl_lane *lane, struct pl_question *question);
+void pl_ask_done_io(struct pl_ask *ask);
+void pl_ask_abandon_io(struct pl_lane *lane);
+
+/* ---- exec.c: runs ---- */
+
+struct pl_exec *pl_exec_create_io(struct pl_lane *lane, struct pl_run *run, int controller);
+void pl_exec_unref(struct pl_exec *exec);
+void pl_exec_cancel_io(struct pl_exec *exec, const struct pl_err *why);
+void pl_exec_done_io(struct pl_exec *exec);
+void pl_exec_abandon_io(struct pl_exec *exec);
+void pl_exec_begin(struct pl_lane *lane, struct pl_exec *exec);      /* lane */
+void pl_exec_cancel(struct pl_lane *lane, struct pl_cancel *cancel); /* lane; frees cancel */
+/* A task of it ended; when it was the last one the run goes back. */
+void pl_exec_task_ended(struct pl_lane *lane, struct pl_exec *exec);

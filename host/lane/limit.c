@@ -1,0 +1,333 @@
+#include "lane/limit.h"
+
+#include "base/alloc.h"
+#include "base/base.h"
+#include "base/check.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <lauxlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HARD_FACTOR 4
+
+static void on_hook(lua_State *L, lua_Debug *ar);
+
+/* A signal that comes while the hook is being changed must not change it as well. */
+static void set_hook(struct pl_limits *limits, bool armed)
+{
+    sig_atomic_t before = limits->armable;
+    limits->armable = 0;
+    limits->armed = armed;
+    lua_sethook(limits->L, armed ? on_hook : NULL, armed ? LUA_MASKCOUNT : 0, armed ? 1 : 0);
+    limits->armable = before;
+}
+
+PL_COLD static void end_process(struct pl_limits *limits, size_t wanted)
+{
+    if (limits->on_hard != NULL)
+        limits->on_hard(limits->who_arg);
+    pl_log(PL_LOG_ERROR, "a script needs more than four times its memory limit; giving up",
+           pl_str("script", limits->who ? limits->who(limits->who_arg) : "?"),
+           pl_int("limit_bytes", (int64_t)limits->soft), pl_int("wanted_bytes", (int64_t)wanted));
+    /* LuaJIT crashes when an allocation fails in the wrong place: ending in order is
+     * better, and nothing can be unwound from here. */
+    _exit(1);
+}
+
+static void *limited_alloc(void *data, void *ptr, size_t old_size, size_t new_size)
+{
+    struct pl_limits *limits = data;
+    size_t used = atomic_load_explicit(&limits->used, memory_order_relaxed) - old_size + new_size;
+    if (new_size > old_size && used > limits->hard)
+        end_process(limits, used);
+    void *fresh = limits->alloc(limits->alloc_data, ptr, old_size, new_size);
+    if (fresh == NULL && new_size != 0)
+        end_process(limits, used);
+    atomic_store_explicit(&limits->used, used, memory_order_relaxed);
+    if (used > limits->soft && new_size > old_size && limits->armable && !limits->armed)
+        set_hook(limits, true);
+    return fresh;
+}
+
+static struct pl_limits *limits_of(lua_State *L)
+{
+    void *data;
+    PL_REQUIRE(lua_getallocf(L, &data) == limited_alloc);
+    return data;
+}
+
+static void describe(int64_t cpu_ns, char *out, size_t size)
+{
+    snprintf(out, size, "%g s", (double)cpu_ns / (double)PL_SECOND);
+}
+
+/* Is the state over its memory limit for good? One full collection is tried. */
+static bool is_over_memory(struct pl_limits *limits, lua_State *L)
+{
+    if (limits->excess == PL_EXCESS_MEMORY)
+        return true;
+    if (pl_limits_used(limits) <= limits->soft)
+        return false;
+    lua_gc(L, LUA_GCCOLLECT, 0);
+    /* Without some air a script at the limit would do nothing but collect. */
+    return pl_limits_used(limits) > limits->soft - limits->soft / 4;
+}
+
+static void on_hook(lua_State *L, lua_Debug *ar)
+{
+    PL_UNUSED(ar);
+    struct pl_limits *limits = limits_of(L);
+    if (atomic_load(&limits->kill) == atomic_load(&limits->slice)) {
+        char limit[32];
+        describe(atomic_load(&limits->cpu_ns), limit, sizeof limit);
+        limits->armed = true;
+        limits->excess = PL_EXCESS_CPU;
+        luaL_error(L, "script CPU limit exceeded (%s without waiting)", limit);
+    }
+    if (is_over_memory(limits, L)) {
+        limits->armed = true;
+        limits->excess = PL_EXCESS_MEMORY;
+        luaL_error(L, "script memory limit exceeded (%d MiB)", (int)(limits->soft >> 20));
+    }
+    /* Late: the slice that was meant has ended, or the collection made room. */
+    set_hook(limits, false);
+}
+
+void pl_limits_init(struct pl_limits *limits, lua_State *L, size_t memory)
+{
+    limits->L = L;
+    limits->soft = memory;
+    limits->hard = memory * HARD_FACTOR;
+    limits->alloc = lua_getallocf(L, &limits->alloc_data);
+    atomic_store(&limits->used,
+                 (size_t)lua_gc(L, LUA_GCCOUNT, 0) * 1024 + (size_t)lua_gc(L, LUA_GCCOUNTB, 0));
+    lua_setallocf(L, limited_alloc, limits);
+}
+
+size_t pl_limits_used(const struct pl_limits *limits)
+{
+    return atomic_load_explicit(&((struct pl_limits *)limits)->used, memory_order_relaxed);
+}
+
+/* ---- the watchdog ---- */
+
+#define TICK_NS    (10 * PL_MS)
+#define IDLE_TICKS 50 /* so many ticks without Lua, then it sleeps */
+#define DOG_SIGNAL SIGURG
+
+struct pl_watchdog {
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards what follows, and a state's thread against ending */
+    pthread_cond_t wake;
+    struct pl_list states;
+    bool stop;
+    _Atomic bool asleep;
+};
+
+static void on_signal(int signum, siginfo_t *info, void *context)
+{
+    PL_UNUSED(signum);
+    PL_UNUSED(context);
+    if (info->si_code != SI_QUEUE)
+        return; /* somebody else's; urgent data is ignored by default, too */
+    struct pl_limits *limits = info->si_value.sival_ptr;
+    /* Late signals find another slice, or none. */
+    if (limits == NULL || !limits->armable ||
+        atomic_load(&limits->kill) != atomic_load(&limits->slice))
+        return;
+    lua_sethook(limits->L, on_hook, LUA_MASKCOUNT, 1);
+    limits->armed = true;
+}
+
+#if defined(__SANITIZE_THREAD__)
+#include <sys/syscall.h>
+/* ThreadSanitizer delays handlers installed by sigaction until the thread calls something
+ * it intercepts, which a Lua loop never does. Swap the handler below its back. */
+static void install_raw(void)
+{
+    struct {
+        void (*handler)(int, siginfo_t *, void *);
+        unsigned long flags;
+        void (*restorer)(void);
+        unsigned long mask;
+    } kernel;
+    PL_REQUIRE(syscall(SYS_rt_sigaction, DOG_SIGNAL, NULL, &kernel, sizeof kernel.mask) == 0);
+    kernel.handler = on_signal;
+    PL_REQUIRE(syscall(SYS_rt_sigaction, DOG_SIGNAL, &kernel, NULL, sizeof kernel.mask) == 0);
+}
+#endif
+
+static void install_handler(void)
+{
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    PL_REQUIRE(sigaction(DOG_SIGNAL, &action, NULL) == 0);
+#if defined(__SANITIZE_THREAD__)
+    install_raw();
+#endif
+}
+
+static int64_t cpu_now(const struct pl_limits *limits)
+{
+    struct timespec now;
+    if (clock_gettime(limits->cpu_clock, &now) != 0)
+        return 0;
+    return now.tv_sec * PL_SECOND + now.tv_nsec;
+}
+
+/* True while the state is in Lua. */
+static bool look_at(struct pl_limits *limits)
+{
+    uint64_t slice = atomic_load(&limits->slice);
+    if ((slice & 1) == 0)
+        return false;
+    int64_t cpu = cpu_now(limits);
+    if (slice != limits->seen) {
+        limits->seen = slice;
+        limits->seen_cpu_ns = cpu;
+        limits->told = false;
+        return true;
+    }
+    int64_t limit = atomic_load(&limits->cpu_ns), spent = cpu - limits->seen_cpu_ns;
+    if (limit <= 0 || spent < limit)
+        return true;
+    atomic_store(&limits->kill, slice);
+    pthread_sigqueue(limits->thread, DOG_SIGNAL, (union sigval){.sival_ptr = limits});
+    /* As long again and it has not ended: compiled code, or one long library call. */
+    if (spent > 2 * limit + PL_SECOND && !limits->told) {
+        limits->told = true;
+        if (limits->on_stuck != NULL)
+            limits->on_stuck(limits->stuck_arg);
+    }
+    return true;
+}
+
+static bool look_at_all(struct pl_watchdog *dog)
+{
+    bool busy = false;
+    PL_LIST_FOR (link, &dog->states) {
+        if (look_at(PL_CONTAINER_OF(link, struct pl_limits, link)))
+            busy = true;
+    }
+    return busy;
+}
+
+static void wait_a_tick(struct pl_watchdog *dog)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += TICK_NS;
+    if (until.tv_nsec >= PL_SECOND) {
+        until.tv_nsec -= PL_SECOND;
+        until.tv_sec++;
+    }
+    pthread_cond_timedwait(&dog->wake, &dog->lock, &until);
+}
+
+static void *watch(void *arg)
+{
+    struct pl_watchdog *dog = arg;
+    int idle = 0;
+    pthread_mutex_lock(&dog->lock);
+    while (!dog->stop) {
+        idle = look_at_all(dog) ? 0 : idle + 1;
+        if (idle < IDLE_TICKS) {
+            wait_a_tick(dog);
+            continue;
+        }
+        /* Whoever enters Lua after this store sees it and wakes us; who entered before it
+         * is seen by the look that follows. */
+        atomic_store(&dog->asleep, true);
+        if (!look_at_all(dog) && !dog->stop)
+            pthread_cond_wait(&dog->wake, &dog->lock);
+        atomic_store(&dog->asleep, false);
+        idle = 0;
+    }
+    pthread_mutex_unlock(&dog->lock);
+    return NULL;
+}
+
+static void wake(struct pl_watchdog *dog)
+{
+    pthread_mutex_lock(&dog->lock);
+    pthread_cond_signal(&dog->wake);
+    pthread_mutex_unlock(&dog->lock);
+}
+
+struct pl_watchdog *pl_watchdog_create(void)
+{
+    struct pl_watchdog *dog = PL_NEW(struct pl_watchdog);
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&dog->wake, &attr);
+    pthread_condattr_destroy(&attr);
+    pthread_mutex_init(&dog->lock, NULL);
+    pl_list_init(&dog->states);
+    install_handler();
+    PL_REQUIRE(pthread_create(&dog->thread, NULL, watch, dog) == 0);
+    return dog;
+}
+
+void pl_watchdog_destroy(struct pl_watchdog *dog)
+{
+    if (dog == NULL)
+        return;
+    pthread_mutex_lock(&dog->lock);
+    dog->stop = true;
+    pthread_cond_signal(&dog->wake);
+    pthread_mutex_unlock(&dog->lock);
+    pthread_join(dog->thread, NULL);
+    pthread_cond_destroy(&dog->wake);
+    pthread_mutex_destroy(&dog->lock);
+    pl_free(dog);
+}
+
+void pl_limits_watch(struct pl_limits *limits, struct pl_watchdog *dog)
+{
+    limits->thread = pthread_self();
+    PL_REQUIRE(pthread_getcpuclockid(limits->thread, &limits->cpu_clock) == 0);
+    limits->dog = dog;
+    pthread_mutex_lock(&dog->lock);
+    pl_list_push(&dog->states, &limits->link);
+    pthread_mutex_unlock(&dog->lock);
+}
+
+void pl_limits_unwatch(struct pl_limits *limits)
+{
+    if (limits->dog == NULL)
+        return;
+    pthread_mutex_lock(&limits->dog->lock);
+    pl_link_unlink(&limits->link);
+    pthread_mutex_unlock(&limits->dog->lock);
+    limits->dog = NULL;
+}
+
+/* ---- slices ---- */
+
+void pl_limits_enter(struct pl_limits *limits, int64_t cpu_ns)
+{
+    if (limits->L == NULL)
+        return;
+    limits->excess = PL_EXCESS_NONE;
+    atomic_store_explicit(&limits->cpu_ns, cpu_ns, memory_order_relaxed);
+    atomic_fetch_add(&limits->slice, 1);
+    if (limits->dog != NULL && atomic_load(&limits->dog->asleep))
+        wake(limits->dog);
+    if (pl_limits_used(limits) > limits->soft)
+        set_hook(limits, true);
+    limits->armable = 1;
+}
+
+enum pl_excess pl_limits_leave(struct pl_limits *limits)
+{
+    if (limits->L == NULL)
+        return PL_EXCESS_NONE;
+    limits->armable = 0;
+    atomic_fetch_add(&limits->slice, 1);
+    if (limits->armed)
+        set_hook(limits, false);
+    return limits->excess;
+}

@@ -1,0 +1,400 @@
+#include "lane/lval.h"
+
+#include "lane/lazy.h"
+#include "lane/number.h"
+#include "value/path.h"
+
+#include <math.h>
+
+/* One table being encoded: where it stands in its parent, for messages and against cycles. */
+struct level {
+    const struct level *up;
+    const void *table;
+    struct pl_slice key; /* ptr NULL: element `index` */
+    size_t index;
+    int depth;
+};
+
+struct encoder {
+    lua_State *L;
+    struct pl_state *s;
+    struct pl_build *build;
+    struct pl_err *err;
+};
+
+static void add_path(struct pl_buf *out, const struct level *level)
+{
+    if (level == NULL || level->depth == 0)
+        return;
+    add_path(out, level->up);
+    if (level->key.ptr != NULL)
+        pl_path_add_key(out, level->key);
+    else
+        pl_path_add_index(out, level->index);
+}
+
+/* Puts the path in front of err's message; nothing at the root. */
+static int at_path(const struct encoder *e, const struct level *level, int code)
+{
+    struct pl_buf path = PL_BUF_INIT;
+    add_path(&path, level);
+    if (path.len > 200) {
+        path.len = 200;
+        pl_buf_add_z(&path, "...");
+    }
+    if (path.len > 0)
+        pl_err_prefix(e->err, "%s", pl_buf_z(&path));
+    pl_buf_deinit(&path);
+    return code;
+}
+
+static int fail(const struct encoder *e, const struct level *level, const char *message)
+{
+    return at_path(e, level, pl_err_set(e->err, PL_EINVAL, "%s", message));
+}
+
+static int encode(struct encoder *e, struct level *at);
+
+static int encode_string(struct encoder *e, const struct level *at)
+{
+    struct pl_slice text = pl_lua_slice(e->L, -1);
+    if (!pl_is_utf8(text))
+        return fail(e, at, "a string that is not UTF-8 can't be encoded (use base64)");
+    pl_build_str(e->build, text);
+    return 0;
+}
+
+static bool is_ancestor(const struct level *at, const void *table)
+{
+    for (const struct level *up = at->up; up != NULL; up = up->up) {
+        if (up->table == table)
+            return true;
+    }
+    return false;
+}
+
+/* The table at the top is an array of this length, or -1 with an error that says why not. */
+static int64_t array_length(struct encoder *e, const struct level *at)
+{
+    lua_State *L = e->L;
+    double max = 0;
+    int64_t count = 0;
+    lua_pushnil(L);
+    while (lua_next(L, -2) != 0) {
+        lua_pop(L, 1);
+        double key = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
+        if (key < 1 || key != floor(key)) {
+            lua_pop(L, 1);
+            fail(e, at, "a table with both elements and named members can't be encoded");
+            return -1;
+        }
+        max = key > max ? key : max;
+        count++;
+    }
+    if (max != (double)count) {
+        fail(e, at, "an array with holes can't be encoded (perilune.null is a null)");
+        return -1;
+    }
+    return count;
+}
+
+static int encode_array(struct encoder *e, struct level *at)
+{
+    int64_t count = array_length(e, at);
+    if (count < 0)
+        return PL_EINVAL;
+    pl_build_array(e->build);
+    struct level child = {.up = at, .depth = at->depth + 1};
+    for (int64_t i = 0; i < count; i++) {
+        child.index = (size_t)i;
+        lua_rawgeti(e->L, -1, (int)i + 1);
+        int failed = encode(e, &child);
+        lua_pop(e->L, 1);
+        if (failed)
+            return failed;
+    }
+    pl_build_end(e->build);
+    return 0;
+}
+
+static int encode_object(struct encoder *e, struct level *at)
+{
+    lua_State *L = e->L;
+    pl_build_object(e->build);
+    struct level child = {.up = at, .depth = at->depth + 1};
+    lua_pushnil(L);
+    while (lua_next(L, -2) != 0) {
+        /* lua_tolstring would turn a number into a string and confuse lua_next */
+        int failed = 0;
+        if (lua_type(L, -2) != LUA_TSTRING) {
+            failed = fail(e, at,
+                          lua_type(L, -2) == LUA_TNUMBER
+                              ? "a table with both elements and named members can't be "
+                                "encoded"
+                              : "the names of members must be strings");
+        } else {
+            child.key = pl_lua_slice(L, -2);
+            if (pl_is_utf8(child.key)) {
+                pl_build_key(e->build, child.key);
+                failed = encode(e, &child);
+            } else {
+                failed = fail(e, at, "a member's name that is not UTF-8 can't be encoded");
+            }
+        }
+        lua_pop(L, 1);
+        if (failed) {
+            lua_pop(L, 1);
+            return failed;
+        }
+    }
+    pl_build_end(e->build);
+    return 0;
+}
+
+static bool begins_as_array(lua_State *L)
+{
+    lua_pushnil(L);
+    if (lua_next(L, -2) == 0)
+        return false;
+    bool number = lua_type(L, -2) == LUA_TNUMBER;
+    lua_pop(L, 2);
+    return number;
+}
+
+static int encode_table(struct encoder *e, struct level *at)
+{
+    struct pl_node node;
+    at->table = lua_topointer(e->L, -1);
+    if (is_ancestor(at, at->table))
+        return fail(e, at, "a table that contains itself can't be encoded");
+    if (at->depth >= PL_LVAL_DEPTH || !lua_checkstack(e->L, 8))
+        return fail(e, at, "nested deeper than 512 levels");
+    if (pl_lazy_node(e->L, e->s, -1, &node)) {
+        pl_build_node(e->build, node);
+        return 0;
+    }
+    if (pl_array_is_marked(e->L, e->s, -1) || begins_as_array(e->L))
+        return encode_array(e, at);
+    return encode_object(e, at);
+}
+
+/* The value at the top, which stays there. */
+static int encode(struct encoder *e, struct level *at)
+{
+    lua_State *L = e->L;
+    int failed;
+    switch (lua_type(L, -1)) {
+    case LUA_TNIL:
+        pl_build_null(e->build);
+        return 0;
+    case LUA_TBOOLEAN:
+        pl_build_bool(e->build, lua_toboolean(L, -1));
+        return 0;
+    case LUA_TSTRING:
+        return encode_string(e, at);
+    case LUA_TTABLE:
+        return encode_table(e, at);
+    case LUA_TLIGHTUSERDATA:
+        if (lua_touserdata(L, -1) != NULL)
+            return fail(e, at, "a userdata can't be encoded");
+        pl_build_null(e->build);
+        return 0;
+    default:
+        failed = pl_number_build(L, e->s, lua_gettop(L), e->build, e->err);
+        return failed ? at_path(e, at, failed) : 0;
+    }
+}
+
+int pl_lval_build(lua_State *L, struct pl_state *s, int index, struct pl_build *build,
+                  struct pl_err *err)
+{
+    struct encoder e = {.L = L, .s = s, .build = build, .err = err};
+    struct level root = {.up = NULL};
+    if (!lua_checkstack(L, 8))
+        return pl_err_set(err, PL_ELIMIT, "out of stack");
+    lua_pushvalue(L, index);
+    int failed = encode(&e, &root);
+    lua_pop(L, 1);
+    return failed;
+}
+
+struct pl_doc *pl_lval_doc(lua_State *L, struct pl_state *s, int index, struct pl_err *err)
+{
+    struct pl_build *build = pl_build_create(NULL);
+    struct pl_doc *doc = NULL;
+    if (pl_lval_build(L, s, index, build, err) == 0)
+        doc = pl_build_finish(build);
+    pl_build_destroy(build);
+    return doc;
+}
+
+struct pl_doc *pl_lval_check_doc(lua_State *L, struct pl_state *s, int index, const char *what)
+{
+    struct pl_box *box = pl_box_push(L, s);
+    struct pl_err err;
+    pl_err_clear(&err);
+    box->doc = pl_lval_doc(L, s, index < 0 ? index - 1 : index, &err);
+    if (box->doc == NULL) {
+        if (what != NULL)
+            pl_err_prefix(&err, "%s", what);
+        lua_pushstring(L, err.message);
+        lua_error(L);
+    }
+    return box->doc;
+}
+
+bool pl_lval_is_array(lua_State *L, struct pl_state *s, int index)
+{
+    if (lua_type(L, index) != LUA_TTABLE || pl_lazy_is(L, s, index))
+        return false;
+    if (pl_array_is_marked(L, s, index))
+        return true;
+    struct encoder e = {.L = L, .s = s};
+    struct level root = {.up = NULL};
+    lua_pushvalue(L, index);
+    bool array = begins_as_array(L) && array_length(&e, &root) > 0;
+    lua_pop(L, 1);
+    return array;
+}
+
+/* ---- equality ---- */
+
+static bool equal(lua_State *L, struct pl_state *s, int depth);
+
+static size_t count_members(lua_State *L, int index)
+{
+    size_t count = 0;
+    lua_pushnil(L);
+    while (lua_next(L, index < 0 ? index - 1 : index) != 0) {
+        lua_pop(L, 1);
+        count++;
+    }
+    return count;
+}
+
+/* Both filled tables at the top. */
+static bool equal_members(lua_State *L, struct pl_state *s, int depth)
+{
+    int a = lua_gettop(L) - 1, b = a + 1;
+    if (count_members(L, a) != count_members(L, b))
+        return false;
+    lua_pushnil(L);
+    while (lua_next(L, a) != 0) {
+        lua_pushvalue(L, -2);
+        lua_rawget(L, b);
+        bool same = !lua_isnil(L, -1) && equal(L, s, depth + 1);
+        lua_pop(L, 2);
+        if (!same) {
+            lua_pop(L, 1);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool equal_tables(lua_State *L, struct pl_state *s, int depth)
+{
+    struct pl_node a, b;
+    luaL_checkstack(L, 8, "nested too deeply");
+    if (depth > PL_LVAL_DEPTH)
+        return luaL_error(L, "nested deeper than 512 levels");
+    bool lazy_a = pl_lazy_node(L, s, -2, &a), lazy_b = pl_lazy_node(L, s, -1, &b);
+    if (lazy_a && lazy_b)
+        return pl_node_equal(a, b);
+    pl_lazy_fill(L, s, -2);
+    pl_lazy_fill(L, s, -1);
+    if (pl_lval_is_array(L, s, -2) != pl_lval_is_array(L, s, -1))
+        return false;
+    return equal_members(L, s, depth);
+}
+
+/* Numbers in any of their three forms, by value. */
+static bool equal_numbers(lua_State *L, struct pl_state *s)
+{
+    struct pl_build *build = pl_build_create(NULL);
+    struct pl_doc *docs[2] = {NULL, NULL};
+    for (int i = 0; i < 2; i++) {
+        if (pl_number_build(L, s, lua_gettop(L) - 1 + i, build, NULL) != 0)
+            break;
+        docs[i] = pl_build_finish(build);
+    }
+    bool same = docs[1] != NULL && pl_node_equal(pl_doc_root(docs[0]), pl_doc_root(docs[1]));
+    pl_doc_unref(docs[0]);
+    pl_doc_unref(docs[1]);
+    pl_build_destroy(build);
+    return same;
+}
+
+static bool is_number(lua_State *L, struct pl_state *s, int index)
+{
+    struct pl_slice text;
+    int type = lua_type(L, index);
+    return type == LUA_TNUMBER || type == PL_TCDATA || pl_number_text(L, s, index, &text);
+}
+
+/* The two values at the top, which stay there. */
+static bool equal(lua_State *L, struct pl_state *s, int depth)
+{
+    if (lua_rawequal(L, -2, -1))
+        return true;
+    if (lua_type(L, -2) == LUA_TTABLE && lua_type(L, -1) == LUA_TTABLE)
+        return equal_tables(L, s, depth);
+    if (is_number(L, s, -2) && is_number(L, s, -1))
+        return equal_numbers(L, s);
+    return false;
+}
+
+bool pl_lval_equal(lua_State *L, struct pl_state *s, int a, int b)
+{
+    luaL_checkstack(L, 8, NULL);
+    lua_pushvalue(L, a);
+    lua_pushvalue(L, b < 0 ? b - 1 : b);
+    bool same = equal(L, s, 0);
+    lua_pop(L, 2);
+    return same;
+}
+
+bool pl_lval_is_unchanged(lua_State *L, struct pl_state *s, int index)
+{
+    struct pl_box *box = pl_lazy_base(L, s, index);
+    if (box == NULL)
+        return false;
+    struct pl_doc *doc = pl_lval_doc(L, s, index, NULL);
+    bool same = doc != NULL && pl_node_equal(pl_doc_root(doc), pl_doc_root(box->doc));
+    pl_doc_unref(doc);
+    return same;
+}
+
+/* ---- copies ---- */
+
+static void copy(lua_State *L, struct pl_state *s, int depth)
+{
+    if (lua_type(L, -1) != LUA_TTABLE) {
+        lua_pushvalue(L, -1);
+        return;
+    }
+    luaL_checkstack(L, 10, "nested too deeply");
+    if (depth > PL_LVAL_DEPTH)
+        luaL_error(L, "nested deeper than 512 levels, or a table that contains itself");
+    pl_lazy_fill(L, s, -1);
+    lua_newtable(L); /* -- from, to */
+    lua_pushnil(L);
+    while (lua_next(L, -3) != 0) {
+        lua_pushvalue(L, -2);
+        lua_insert(L, -2); /* -- from, to, key, key, value */
+        copy(L, s, depth + 1);
+        lua_remove(L, -2);
+        lua_rawset(L, -4);
+    }
+    if (pl_array_is_marked(L, s, -2))
+        pl_array_mark(L, s);
+}
+
+void pl_lval_deepcopy(lua_State *L, struct pl_state *s, int index)
+{
+    luaL_checkstack(L, 10, NULL);
+    lua_pushvalue(L, index);
+    copy(L, s, 0);
+    pl_lazy_copy_base(L, s, -2, -1);
+    lua_remove(L, -2);
+}

@@ -1,0 +1,112 @@
+/* One thing that a task of a script waits for and the I/O thread does. Private to host/lane.
+ *
+ * A binding fills an operation on the lane and hands it to pl_co_wait; the I/O thread works
+ * on it (op_io.c) and posts it back; the lane pushes its results and resumes the task. It is
+ * completed exactly once, also when cancelled. */
+#pragma once
+
+#include "base/err.h"
+#include "base/timer.h"
+#include "control/cluster.h"
+#include "control/gate.h"
+#include "control/informer.h"
+#include "lane/state.h"
+#include "net/http.h"
+#include "net/mailbox.h"
+
+#include <stdatomic.h>
+
+struct pl_cache;
+struct pl_exec;
+
+enum pl_lop_type {
+    PL_LOP_READ,  /* get or list from the server */
+    PL_LOP_WRITE, /* through the gate */
+    PL_LOP_SYNC,  /* until a cache has synced */
+    PL_LOP_KEY,   /* until an object of a cache changes */
+    PL_LOP_SLEEP,
+    PL_LOP_ENQUEUE,
+    PL_LOP_HTTP,
+};
+
+#define PL_LOP_TEXTS 16
+
+struct pl_lop {
+    struct pl_msg msg;    /* to the I/O thread and back */
+    struct pl_msg cancel; /* at most once, to the I/O thread */
+    atomic_int refs;      /* the task, and the cancel message while it travels */
+    enum pl_lop_type type;
+    struct pl_lane *lane;      /* back-pointer */
+    struct pl_co *task;      /* the lane's; NULL: nobody waits any more */
+    bool cancel_sent;          /* the lane's */
+    int64_t deadline_ns;       /* monotonic; 0: none */
+    char *texts[PL_LOP_TEXTS]; /* owned: what the slices below point to */
+    size_t text_count;
+    const char *verb, *kind; /* for errors: literal; text below */
+    struct pl_slice key;     /* for errors */
+    struct pl_cache *cache;  /* SYNC and KEY: borrowed */
+    int controller;          /* index of the caller's declaration */
+    union {
+        struct pl_read read;
+        struct pl_write write; /* documents counted */
+        struct {
+            struct pl_slice controller, key;
+            int priority;
+        } enqueue;
+        struct {
+            struct pl_slice method, url, body, ca, cert, server_name, key;
+            struct pl_http_header *headers; /* owned array, texts in `blob` */
+            size_t header_count;
+            struct pl_buf blob; /* name\0value\0... */
+            bool insecure, has_tls;
+            int64_t timeout_ms;
+            size_t max_response;
+        } http;
+        struct pl_slice watch_key; /* KEY */
+    } in;
+    int64_t delay_ns; /* SLEEP, ENQUEUE, KEY, SYNC: how long */
+
+    struct { /* written by the I/O thread before it is posted back */
+        struct pl_err err;
+        struct pl_doc *doc; /* counted; a Status on failure */
+        struct pl_docs items;
+        bool skipped, gone, flag;
+        int status;         /* HTTP */
+        struct pl_buf blob; /* HTTP: headers as name\0value\0 */
+        struct pl_buf body;
+    } out;
+
+    struct {                 /* the I/O thread's alone */
+        struct pl_link link; /* lane->io.ops */
+        bool done, canceled;
+        void *work; /* pl_read_op, pl_gate_op, pl_http_call */
+        struct pl_timer timer;
+        bool timed;
+        struct pl_sync_wait sync;
+        struct pl_key_watch watch;
+        struct pl_tls_options tls;
+        char *url;
+    } io;
+
+    /* Lane: pushes the results of success and says how many; s->task is the waiting one. */
+    int (*push)(lua_State *L, struct pl_state *s, struct pl_lop *op);
+    bool missing_is_nil;       /* a read of what is not there succeeds without a document */
+    unsigned push_flags;       /* PL_OBJECT_* of what is pushed */
+    struct pl_slice owner_uid; /* lists: keep what this one controls; ptr NULL: all */
+    bool each;                 /* lists: the batch itself is wanted */
+    int options;               /* registry reference of push's own; LUA_NOREF: none */
+};
+
+struct pl_lop *pl_lop_create(enum pl_lop_type type);
+void pl_lop_unref(struct pl_lop *op);
+/* A copy that lives as long as the operation. ptr NULL stays NULL. */
+struct pl_slice pl_lop_text(struct pl_lop *op, struct pl_slice text);
+
+/* ---- the I/O thread ---- */
+
+/* Begins. A lane that was abandoned gets nothing done. */
+void pl_lop_start_io(struct pl_lop *op);
+/* Takes the cancel message's reference. */
+void pl_lop_cancel_io(struct pl_lop *op);
+/* Its lane was abandoned: what is under way ends, and nobody hears of it. */
+void pl_lop_abandon_io(struct pl_lop *op);

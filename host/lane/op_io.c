@@ -1,0 +1,410 @@
+/* The I/O thread's half of what scripts wait for. */
+#include "lane/op.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "kube/status.h"
+#include "lane/lane.h"
+#include "net/http_client.h"
+
+#include <stdio.h>
+
+#define POLL_NS          (200 * PL_MS) /* while an informer does not exist yet */
+#define HTTP_BLOB_LIMIT  (256u << 10)  /* bytes of an answer's headers */
+#define HTTP_LANE_NUMBER 1000          /* connections of scripts are not the API server's */
+
+/* ---- operations: any thread ---- */
+
+struct pl_lop *pl_lop_create(enum pl_lop_type type)
+{
+    struct pl_lop *op = PL_NEW(struct pl_lop);
+    atomic_init(&op->refs, 1);
+    op->type = type;
+    op->controller = -1;
+    op->options = LUA_NOREF;
+    pl_err_clear(&op->out.err);
+    return op;
+}
+
+struct pl_slice pl_lop_text(struct pl_lop *op, struct pl_slice text)
+{
+    if (text.ptr == NULL)
+        return text;
+    PL_REQUIRE(op->text_count < PL_LOP_TEXTS);
+    char *copy = pl_memdup0(text.ptr, text.len);
+    op->texts[op->text_count++] = copy;
+    return pl_slice(copy, text.len);
+}
+
+static void free_inputs(struct pl_lop *op)
+{
+    if (op->type == PL_LOP_WRITE) {
+        pl_doc_unref(op->in.write.body);
+        pl_doc_unref(op->in.write.base);
+        pl_doc_unref(op->in.write.owner);
+    } else if (op->type == PL_LOP_HTTP) {
+        pl_free(op->in.http.headers);
+        pl_buf_deinit(&op->in.http.blob);
+    }
+}
+
+void pl_lop_unref(struct pl_lop *op)
+{
+    if (op == NULL || atomic_fetch_sub(&op->refs, 1) != 1)
+        return;
+    free_inputs(op);
+    for (size_t i = 0; i < op->text_count; i++)
+        pl_free(op->texts[i]);
+    pl_doc_unref(op->out.doc);
+    pl_docs_deinit(&op->out.items);
+    pl_buf_deinit(&op->out.blob);
+    pl_buf_deinit(&op->out.body);
+    pl_free(op->io.url);
+    pl_free(op);
+}
+
+/* ---- completion ---- */
+
+static struct pl_timers *timers(struct pl_lop *op)
+{
+    return pl_loop_timers(op->lane->lanes->loop);
+}
+
+static void stop_waiting(struct pl_lop *op)
+{
+    if (op->io.timed)
+        pl_timer_stop(timers(op), &op->io.timer);
+    if (pl_link_is_linked(&op->io.sync.link))
+        pl_informer_forget_sync(&op->io.sync);
+    if (pl_link_is_linked(&op->io.watch.link))
+        pl_informer_unwatch_key(&op->io.watch);
+}
+
+static void complete(struct pl_lop *op)
+{
+    PL_REQUIRE(!op->io.done);
+    op->io.done = true;
+    stop_waiting(op);
+    pl_link_unlink(&op->io.link);
+    op->msg.kind = PL_LANE_OP_DONE;
+    pl_mailbox_send(op->lane->box, &op->msg);
+}
+
+static void fail(struct pl_lop *op, const struct pl_err *err)
+{
+    op->out.err = *err;
+    complete(op);
+}
+
+static void set_timer(struct pl_lop *op, int64_t delay_ns, pl_timer_fn fire)
+{
+    op->io.timed = true;
+    pl_timer_start(timers(op), &op->io.timer, delay_ns, fire);
+}
+
+static struct pl_lop *op_of_timer(struct pl_timer *timer)
+{
+    return PL_CONTAINER_OF(timer, struct pl_lop, io.timer);
+}
+
+/* ---- reads and writes ---- */
+
+static void on_answer(void *arg, const struct pl_answer *answer)
+{
+    struct pl_lop *op = arg;
+    op->io.work = NULL;
+    if (answer->err != NULL && op->missing_is_nil && pl_err_is_not_found(answer->err)) {
+        complete(op);
+        return;
+    }
+    op->out.doc = pl_doc_ref(answer->doc);
+    if (answer->err != NULL) {
+        fail(op, answer->err);
+        return;
+    }
+    if (answer->items != NULL) { /* moved out */
+        op->out.items = *answer->items;
+        *answer->items = (struct pl_docs){.items = NULL};
+    }
+    complete(op);
+}
+
+static void start_read(struct pl_lop *op)
+{
+    op->in.read.deadline_ns = op->deadline_ns;
+    op->io.work = pl_cluster_read(op->lane->lanes->cluster, &op->in.read, on_answer, op);
+}
+
+static void on_written(void *arg, const struct pl_written *written)
+{
+    struct pl_lop *op = arg;
+    op->io.work = NULL;
+    op->out.doc = pl_doc_ref(written->object);
+    op->out.skipped = written->skipped;
+    op->out.gone = written->gone;
+    if (written->err != NULL)
+        fail(op, written->err);
+    else
+        complete(op);
+}
+
+static void start_write(struct pl_lop *op)
+{
+    struct pl_lanes *lanes = op->lane->lanes;
+    op->in.write.deadline_ns = op->deadline_ns;
+    if (op->controller >= 0)
+        op->in.write.controller = lanes->controllers[op->controller].controller;
+    op->io.work = pl_gate_write(pl_cluster_gate(lanes->cluster), &op->in.write, on_written, op);
+}
+
+/* ---- caches ---- */
+
+static void fail_sync(struct pl_lop *op)
+{
+    struct pl_informer *informer = pl_controller_informer(op->cache->controller, op->cache->source);
+    const struct pl_err *trouble = informer ? pl_informer_trouble(informer) : NULL;
+    struct pl_err err;
+    pl_err_clear(&err);
+    pl_err_set(&err, PL_ETIMEOUT, "the cache of %s did not sync in time%s%s",
+               op->kind ? op->kind : "its kind", trouble ? ": " : "",
+               trouble ? trouble->message : "");
+    fail(op, &err);
+}
+
+static void check_sync(struct pl_lop *op);
+
+static void on_sync_timer(struct pl_timer *timer)
+{
+    struct pl_lop *op = op_of_timer(timer);
+    op->delay_ns -= POLL_NS;
+    if (op->delay_ns <= 0)
+        fail_sync(op);
+    else
+        check_sync(op);
+}
+
+static void on_sync_deadline(struct pl_timer *timer)
+{
+    fail_sync(op_of_timer(timer));
+}
+
+static void on_synced(struct pl_sync_wait *wait)
+{
+    struct pl_lop *op = PL_CONTAINER_OF(wait, struct pl_lop, io.sync);
+    pl_cache_publish(op->cache);
+    complete(op);
+}
+
+/* Waits for the informer, which a controller that has not started yet does not have. */
+static void check_sync(struct pl_lop *op)
+{
+    struct pl_informer *informer = pl_controller_informer(op->cache->controller, op->cache->source);
+    if (informer == NULL) {
+        set_timer(op, POLL_NS, on_sync_timer);
+        return;
+    }
+    set_timer(op, op->delay_ns, on_sync_deadline);
+    op->io.sync.synced = on_synced;
+    pl_informer_on_sync(informer, &op->io.sync);
+}
+
+static void on_key_timer(struct pl_timer *timer)
+{
+    struct pl_lop *op = op_of_timer(timer);
+    op->out.flag = op->cache == NULL; /* not cached: look again */
+    complete(op);
+}
+
+static void on_key_changed(struct pl_key_watch *watch)
+{
+    struct pl_lop *op = PL_CONTAINER_OF(watch, struct pl_lop, io.watch);
+    op->out.flag = true;
+    complete(op);
+}
+
+/* The lane read the cache before it asked: what changed since then must not be missed. */
+static bool has_changed(struct pl_lop *op)
+{
+    struct pl_doc *now = pl_store_get(op->cache->store, op->in.watch_key);
+    bool same = now == op->out.doc;
+    pl_doc_unref(now);
+    return !same;
+}
+
+static void start_key(struct pl_lop *op)
+{
+    if (op->cache == NULL) {
+        set_timer(op, op->delay_ns < PL_SECOND ? op->delay_ns : PL_SECOND, on_key_timer);
+        return;
+    }
+    if (has_changed(op)) {
+        op->out.flag = true;
+        complete(op);
+        return;
+    }
+    set_timer(op, op->delay_ns, on_key_timer);
+    op->io.watch.key = (char *)op->in.watch_key.ptr;
+    op->io.watch.changed = on_key_changed;
+    pl_informer_watch_key(op->cache->informer, &op->io.watch);
+}
+
+/* ---- time and queues ---- */
+
+static void on_sleep(struct pl_timer *timer)
+{
+    complete(op_of_timer(timer));
+}
+
+static void start_enqueue(struct pl_lop *op)
+{
+    struct pl_lanes *lanes = op->lane->lanes;
+    struct pl_controller *controller = NULL;
+    for (size_t i = 0; i < lanes->controller_count; i++) {
+        if (pl_slice_eqz(op->in.enqueue.controller, lanes->controllers[i].name))
+            controller = lanes->controllers[i].controller;
+    }
+    if (controller == NULL) {
+        struct pl_err err;
+        pl_err_clear(&err);
+        pl_err_set(&err, PL_EINVAL, "enqueue: there is no controller \"%.*s\"",
+                   PL_FMT(op->in.enqueue.controller));
+        fail(op, &err);
+        return;
+    }
+    struct pl_add how = {.after_ns = op->delay_ns, .priority = op->in.enqueue.priority};
+    pl_controller_enqueue(controller, op->in.enqueue.key, &how, PL_CAUSE_REQUEUE);
+    complete(op);
+}
+
+/* ---- other people's servers ---- */
+
+static void on_http_response(void *arg, const struct pl_http_response *response)
+{
+    struct pl_lop *op = arg;
+    op->out.status = response->status;
+    for (size_t i = 0; i < response->header_count && op->out.blob.len < HTTP_BLOB_LIMIT; i++) {
+        const struct pl_http_header *header = &response->headers[i];
+        pl_buf_add(&op->out.blob, header->name, strlen(header->name) + 1);
+        pl_buf_add(&op->out.blob, header->value, strlen(header->value) + 1);
+    }
+}
+
+static int on_http_body(void *arg, struct pl_slice piece)
+{
+    struct pl_lop *op = arg;
+    pl_buf_add_slice(&op->out.body, piece);
+    return 0;
+}
+
+static void on_http_done(void *arg, const struct pl_err *err)
+{
+    struct pl_lop *op = arg;
+    op->io.work = NULL;
+    if (err != NULL)
+        fail(op, err);
+    else
+        complete(op);
+}
+
+static const char *text_or_null(struct pl_slice text)
+{
+    return text.len > 0 ? text.ptr : NULL; /* copies of the operation end with NUL */
+}
+
+static void start_http(struct pl_lop *op)
+{
+    static const struct pl_http_ops ops = {
+        .on_response = on_http_response, .on_body = on_http_body, .on_done = on_http_done};
+    struct pl_lanes *lanes = op->lane->lanes;
+    if (lanes->http == NULL)
+        lanes->http = pl_http_client_create(lanes->loop);
+    op->io.tls = (struct pl_tls_options){
+        .ca_pem = text_or_null(op->in.http.ca),
+        .cert_pem = text_or_null(op->in.http.cert),
+        .key_pem = text_or_null(op->in.http.key),
+        .server_name = text_or_null(op->in.http.server_name),
+        .insecure = op->in.http.insecure,
+    };
+    struct pl_http_request request = {
+        .method = op->in.http.method.ptr,
+        .url = op->in.http.url.ptr,
+        .headers = op->in.http.headers,
+        .header_count = op->in.http.header_count,
+        .body = op->in.http.body,
+        .tls = strncmp(op->in.http.url.ptr, "https:", 6) == 0 ? &op->io.tls : NULL,
+        .timeout_ms = op->in.http.timeout_ms,
+        .max_response = op->in.http.max_response,
+        .lane = HTTP_LANE_NUMBER,
+    };
+    struct pl_transport transport = pl_http_client_transport(lanes->http);
+    op->io.work = transport.ops->start(transport.self, &request, &ops, op);
+}
+
+/* ---- starting and ending ---- */
+
+void pl_lop_start_io(struct pl_lop *op)
+{
+    struct pl_lane *lane = op->lane;
+    if (atomic_load(&lane->abandoned))
+        return; /* with its lane: nobody could be told */
+    pl_list_push(&lane->io.ops, &op->io.link);
+    switch (op->type) {
+    case PL_LOP_READ:
+        start_read(op);
+        break;
+    case PL_LOP_WRITE:
+        start_write(op);
+        break;
+    case PL_LOP_SYNC:
+        check_sync(op);
+        break;
+    case PL_LOP_KEY:
+        start_key(op);
+        break;
+    case PL_LOP_SLEEP:
+        set_timer(op, op->delay_ns, on_sleep);
+        break;
+    case PL_LOP_ENQUEUE:
+        start_enqueue(op);
+        break;
+    case PL_LOP_HTTP:
+        start_http(op);
+        break;
+    }
+}
+
+static void cancel_http(struct pl_lop *op)
+{
+    struct pl_transport transport = pl_http_client_transport(op->lane->lanes->http);
+    transport.ops->cancel(transport.self, op->io.work);
+}
+
+static void cancel(struct pl_lop *op)
+{
+    if (op->io.done || op->io.canceled)
+        return;
+    op->io.canceled = true;
+    if (op->io.work != NULL && op->type == PL_LOP_READ) {
+        pl_read_op_cancel(op->io.work);
+    } else if (op->io.work != NULL && op->type == PL_LOP_WRITE) {
+        pl_gate_op_cancel(op->io.work);
+    } else if (op->io.work != NULL && op->type == PL_LOP_HTTP) {
+        cancel_http(op);
+    } else if (op->type != PL_LOP_READ && op->type != PL_LOP_WRITE && op->type != PL_LOP_HTTP) {
+        struct pl_err err;
+        pl_err_clear(&err);
+        pl_err_set(&err, PL_ECANCELED, "canceled");
+        fail(op, &err);
+    }
+}
+
+void pl_lop_cancel_io(struct pl_lop *op)
+{
+    cancel(op);
+    pl_lop_unref(op);
+}
+
+void pl_lop_abandon_io(struct pl_lop *op)
+{
+    cancel(op);
+}

@@ -1,0 +1,125 @@
+#include "lane/prelude.h"
+
+#include "base/check.h"
+#include "lane/bind.h"
+#include "lane/lazy.h"
+#include "lane/lerr.h"
+#include "lane/number.h"
+#include "lane/script.h"
+#include "lane/co.h"
+
+static int fill(lua_State *L)
+{
+    if (lua_type(L, 1) == LUA_TTABLE)
+        pl_lazy_fill(L, pl_state_of(L), 1);
+    return 0;
+}
+
+/* The digits of a perilune.number, or nil. */
+static int digits(lua_State *L)
+{
+    struct pl_slice text;
+    if (!pl_number_text(L, pl_state_of(L), 1, &text))
+        return 0;
+    pl_lua_push(L, text);
+    return 1;
+}
+
+static void fill_all(lua_State *L, struct pl_state *s, int depth)
+{
+    if (lua_type(L, -1) != LUA_TTABLE)
+        return;
+    luaL_checkstack(L, 6, "nested too deeply");
+    if (depth > 512)
+        luaL_error(L, "nested deeper than 512 levels, or a table that contains itself");
+    pl_lazy_fill(L, s, -1);
+    lua_pushnil(L);
+    while (lua_next(L, -2) != 0) {
+        fill_all(L, s, depth + 1);
+        lua_pop(L, 1);
+    }
+}
+
+static int fill_deep(lua_State *L)
+{
+    luaL_checkany(L, 1);
+    lua_settop(L, 1);
+    fill_all(L, pl_state_of(L), 0);
+    return 1;
+}
+
+/* note(co, e) */
+static int note(lua_State *L)
+{
+    lua_State *co = lua_tothread(L, 1);
+    lua_settop(L, 2);
+    if (co != NULL)
+        pl_lerr_note(L, pl_state_of(L), co);
+    return 0;
+}
+
+/* A message handler that lets limits pass: the hook that raises is still active while handlers
+ * run, so that one which does not end could not be ended. Upvalue 2: the script's. */
+static int guarded_handler(lua_State *L)
+{
+    if (pl_state_of(L)->limits.excess != PL_EXCESS_NONE)
+        return 1;
+    lua_settop(L, 1);
+    lua_pushvalue(L, lua_upvalueindex(2));
+    lua_insert(L, 1);
+    lua_call(L, 1, LUA_MULTRET);
+    return lua_gettop(L);
+}
+
+static int guard(lua_State *L)
+{
+    lua_settop(L, 1);
+    lua_pushlightuserdata(L, pl_state_of(L));
+    lua_insert(L, 1);
+    lua_pushcclosure(L, guarded_handler, 2);
+    return 1;
+}
+
+static void push_helpers(lua_State *L, struct pl_state *s)
+{
+    static const luaL_Reg helpers[] = {
+        {"fill", fill},
+        {"digits", digits},
+        {"fill_deep", fill_deep},
+        {"note", note},
+        {"guard", guard},
+        {"why_not", pl_co_why_not},
+        {"batch_next", pl_bind_batch_next},
+        {NULL, NULL},
+    };
+    lua_newtable(L);
+    pl_state_register(L, s, helpers);
+    lua_pushlightuserdata(L, s);
+    lua_setfield(L, -2, "wait");
+    lua_pushboolean(L, s->unsafe);
+    lua_setfield(L, -2, "unsafe");
+    lua_pushnumber(L, (lua_Number)s->memory_limit);
+    lua_setfield(L, -2, "memory_limit");
+    pl_bind_push_waits(L, s);
+    lua_setfield(L, -2, "waits");
+    pl_bind_push_reads(L, s);
+    lua_setfield(L, -2, "reads");
+}
+
+void pl_prelude_run(lua_State *L, struct pl_state *s)
+{
+    /* -- cjson */
+    const struct pl_embedded *text = NULL;
+    for (size_t i = 0; i < pl_embedded_count; i++) {
+        if (strcmp(pl_embedded[i].name, "perilune.prelude") == 0)
+            text = &pl_embedded[i];
+    }
+    PL_REQUIRE(text != NULL);
+    if (luaL_loadbufferx(L, text->text, text->len, PL_OWN_CHUNK "prelude", "t") != 0)
+        lua_error(L);
+    lua_insert(L, -2);
+    push_helpers(L, s);
+    lua_insert(L, -2);
+    pl_ref_push(L, s->refs.host);
+    lua_call(L, 3, 0);
+}

@@ -1,0 +1,227 @@
+-- The part of the sandbox that is written in Lua. Wrappers end in tail calls, so that the stock
+-- functions blame the script's line.
+
+local c, cjson, host = ...
+
+local type, error, select = type, error, select
+local fill, digits = c.fill, c.digits
+
+-- ---- waiting ----
+
+-- Functions of the core that may wait return "failed?" and their results, or yield the mark
+-- WAIT and get the same when the host resumes them.
+local function settle(failed, ...)
+  if failed then
+    error((...), 0)
+  end
+  return ...
+end
+
+for name, f in next, c.waits do
+  host[name] = function(...)
+    return settle(f(...))
+  end
+end
+
+-- Reads say WAIT when they must be called again: the cache has synced meanwhile.
+local WAIT = c.wait
+for name, f in next, c.reads do
+  host[name] = function(kind, a, b, d)
+    local failed, first, second = f(kind, a, b, d)
+    while not failed and first == WAIT do
+      failed, first, second = f(kind, a, b, d)
+    end
+    if failed then
+      error(first, 0)
+    end
+    return first, second
+  end
+end
+
+-- Decodes one object at a time; asks the server for the next page when it has to.
+local batch, batch_next = host.batch, c.batch_next
+host.batch = nil
+function host.each(kind, options)
+  local page, continue = batch(kind, options)
+  return function()
+    while true do
+      local object = batch_next(page)
+      if object ~= nil or not continue then
+        return object
+      end
+      options.continue = continue
+      page, continue = batch(kind, options)
+    end
+  end
+end
+
+-- ---- coroutines of scripts ----
+
+-- A wait inside a script's own coroutine must reach the host, not the script: whoever resumes
+-- a coroutine passes the mark on and hands down what comes back.
+local why_not, note = c.why_not, c.note
+local resume, yield = coroutine.resume, coroutine.yield
+local create, status = coroutine.create, coroutine.status
+
+local function forward(co, ok, mark, ...)
+  if ok and mark == WAIT and status(co) == "suspended" then
+    local why = why_not()
+    if why then
+      return forward(co, resume(co, true, why))
+    end
+    return forward(co, resume(co, yield(WAIT)))
+  end
+  return ok, mark, ...
+end
+
+-- Without results there is no mark to return either.
+local function first(co, ok, ...)
+  if select("#", ...) == 0 then
+    return ok
+  end
+  return forward(co, ok, ...)
+end
+
+function coroutine.resume(co, ...)
+  return first(co, resume(co, ...))
+end
+
+local function unwrap(co, ok, ...)
+  if ok then
+    return ...
+  end
+  note(co, (...))
+  error((...), 0)
+end
+
+function coroutine.wrap(f)
+  local co = create(f)
+  return function(...)
+    return unwrap(co, first(co, resume(co, ...)))
+  end
+end
+
+local xpcall, guard = xpcall, c.guard
+function _G.xpcall(f, handler, ...)
+  return xpcall(f, guard(handler), ...)
+end
+
+-- ---- base functions and tables that are not filled yet ----
+
+local rawget, rawset, setmetatable, tonumber = rawget, rawset, setmetatable, tonumber
+
+function _G.rawget(t, k)
+  fill(t)
+  return rawget(t, k)
+end
+
+function _G.rawset(t, k, v)
+  fill(t)
+  return rawset(t, k, v)
+end
+
+function _G.setmetatable(t, meta)
+  fill(t)
+  return setmetatable(t, meta)
+end
+
+function _G.tonumber(value, base)
+  if type(value) == "userdata" then
+    value = digits(value) or value
+  end
+  return tonumber(value, base)
+end
+
+local foreach = table.foreach
+function table.foreach(t, f)
+  fill(t)
+  return foreach(t, f)
+end
+
+local encode, fill_deep = cjson.encode, c.fill_deep
+function cjson.encode(value)
+  return encode(fill_deep(value))
+end
+
+-- ---- text only ----
+
+if not c.unsafe then
+  local load, loadstring, concat, pcall = load, loadstring, table.concat, pcall
+
+  -- LuaJIT's own call of a reader leaves hooks off when one raised inside: a limit could not end
+  -- what follows. So the pieces are collected here.
+  local function read_all(reader)
+    local pieces = {}
+    for piece in reader do
+      if piece == "" then
+        break
+      end
+      pieces[#pieces + 1] = piece
+    end
+    return concat(pieces)
+  end
+
+  function _G.load(chunk, name, _, env)
+    if type(chunk) == "function" then
+      local ok, text = pcall(read_all, chunk)
+      if not ok then
+        return nil, text
+      end
+      chunk, name = text, name or "=(load)"
+    end
+    return load(chunk, name, "t", env)
+  end
+
+  function _G.loadstring(text, name)
+    if type(text) ~= "string" then
+      return loadstring(text, name)
+    end
+    return load(text, name or text, "t")
+  end
+end
+
+-- ---- strings ----
+
+-- One call of a pattern function can't be interrupted: bound what it works on.
+local PATTERN_LIMIT = 1048576
+local find, match, gmatch, gsub = string.find, string.match, string.gmatch, string.gsub
+local rep = string.rep
+
+local function check_size(text, name)
+  if type(text) == "string" and #text > PATTERN_LIMIT then
+    error("string." .. name .. ": patterns work on strings of at most 1 MiB", 3)
+  end
+end
+
+function string.find(text, pattern, init, plain)
+  if not plain then
+    check_size(text, "find")
+  end
+  return find(text, pattern, init, plain)
+end
+
+function string.match(text, pattern, init)
+  check_size(text, "match")
+  return match(text, pattern, init)
+end
+
+function string.gmatch(text, pattern)
+  check_size(text, "gmatch")
+  return gmatch(text, pattern)
+end
+
+function string.gsub(text, pattern, replacement, count)
+  check_size(text, "gsub")
+  return gsub(text, pattern, replacement, count)
+end
+
+local memory_limit = c.memory_limit
+function string.rep(text, count, separator)
+  if type(text) == "string" and type(count) == "number" then
+    local each = #text + (type(separator) == "string" and #separator or 0)
+    if each * count > memory_limit then
+      error("string.rep: the result would exceed the script memory limit", 2)
+    end
+  end
+  return rep(text, count, separator)
+end

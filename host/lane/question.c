@@ -1,0 +1,314 @@
+/* Predicates, map and index functions of scripts: asked by the I/O thread about events,
+ * answered by a lane. */
+#include "lane/lane.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "control/predicate.h"
+#include "lane/lazy.h"
+#include "lane/lval.h"
+
+#include <stdio.h>
+
+#define REQUESTS_LIMIT 100000 /* of one map call */
+
+/* ---- the I/O thread ---- */
+
+static void free_ask(struct pl_ask *ask)
+{
+    pl_doc_unref(ask->event.object);
+    pl_doc_unref(ask->event.old);
+    pl_buf_deinit(&ask->verdicts);
+    pl_buf_deinit(&ask->requests);
+    pl_buf_deinit(&ask->values);
+    pl_free(ask->map_message);
+    pl_free(ask->map_traceback);
+    pl_free(ask->kind);
+    pl_free(ask);
+}
+
+static void send_asks(struct pl_lane *lane)
+{
+    while (lane->io.asks_out < PL_ASKS_OUT && !pl_list_empty(&lane->io.asks_waiting)) {
+        struct pl_ask *ask =
+            PL_CONTAINER_OF(pl_list_pop(&lane->io.asks_waiting), struct pl_ask, link);
+        pl_list_push(&lane->io.asks, &ask->link);
+        lane->io.asks_out++;
+        ask->lane = lane;
+        ask->msg.kind = PL_LANE_ASK;
+        pl_mailbox_send(lane->box, &ask->msg);
+    }
+}
+
+void pl_ask_io(struct pl_lane *lane, struct pl_question *question)
+{
+    struct pl_ask *ask = PL_NEW(struct pl_ask);
+    ask->question = question;
+    ask->external = *(const struct pl_external *)question->external;
+    ask->event = question->event;
+    pl_doc_ref(ask->event.object);
+    pl_doc_ref(ask->event.old);
+    ask->ask_predicates = question->ask_predicates;
+    ask->ask_map = question->ask_map;
+    ask->ask_indexes = question->ask_indexes;
+    ask->kind = pl_strdup(question->kind);
+    ask->predicate = question->source != NULL ? question->source->predicate : NULL;
+    pl_list_push(&lane->io.asks_waiting, &ask->link);
+    send_asks(lane);
+}
+
+/* Calls back with each pair of NUL-terminated texts. */
+static void each_pair(const struct pl_buf *pairs, struct pl_question *question,
+                      void (*use)(struct pl_question *q, const char *a, const char *b))
+{
+    for (size_t at = 0; at < pairs->len;) {
+        const char *a = pairs->ptr + at, *b = a + strlen(a) + 1;
+        use(question, a, b);
+        at = (size_t)(b + strlen(b) + 1 - pairs->ptr);
+    }
+}
+
+static void use_request(struct pl_question *question, const char *ns, const char *name)
+{
+    pl_question_request(question, pl_slice_z(ns), pl_slice_z(name));
+}
+
+static void use_value(struct pl_question *question, const char *index, const char *value)
+{
+    pl_question_value(question, index, pl_slice_z(value));
+}
+
+static void give_answers(struct pl_ask *ask)
+{
+    struct pl_question *question = ask->question;
+    const struct pl_leaf_verdict *verdicts = (const void *)ask->verdicts.ptr;
+    for (size_t i = 0; i < ask->verdicts.len / sizeof *verdicts; i++)
+        pl_question_verdict(question, verdicts[i].leaf, verdicts[i].pass);
+    each_pair(&ask->requests, question, use_request);
+    each_pair(&ask->values, question, use_value);
+    if (ask->map_message != NULL)
+        pl_question_map_failed(question, ask->map_message, ask->map_traceback);
+    pl_question_done(question);
+}
+
+void pl_ask_done_io(struct pl_ask *ask)
+{
+    struct pl_lane *lane = ask->lane;
+    if (ask->question != NULL) {
+        pl_link_unlink(&ask->link);
+        lane->io.asks_out--;
+        give_answers(ask);
+    }
+    free_ask(ask);
+    send_asks(lane);
+}
+
+void pl_ask_abandon_io(struct pl_lane *lane)
+{
+    struct pl_lane *fresh = lane->lanes->lanes[lane->number];
+    PL_LIST_FOR (link, &lane->io.asks) {
+        struct pl_ask *ask = PL_CONTAINER_OF(link, struct pl_ask, link);
+        struct pl_question *question = ask->question;
+        pl_link_unlink(&ask->link);
+        ask->question = NULL; /* the lane may still be using the rest */
+        if (ask->ask_map)
+            pl_question_map_failed(question, "the script could not be interrupted", NULL);
+        pl_question_done(question);
+    }
+    pl_list_splice(&fresh->io.asks_waiting, &lane->io.asks_waiting);
+    send_asks(fresh);
+}
+
+/* ---- the lane ---- */
+
+static const char *const event_names[] = {
+    [PL_EVENT_CREATE] = "ADDED",
+    [PL_EVENT_UPDATE] = "MODIFIED",
+    [PL_EVENT_DELETE] = "DELETED",
+    [PL_EVENT_GENERIC] = "GENERIC",
+};
+
+static unsigned flags_of(const struct pl_ask *ask)
+{
+    unsigned flags = PL_OBJECT_ROOT;
+    if (strcmp(ask->kind, "v1/Secret") == 0)
+        flags |= PL_OBJECT_SECRET;
+    return flags;
+}
+
+static void push_event(lua_State *L, struct pl_state *s, const struct pl_ask *ask)
+{
+    lua_createtable(L, 0, 4);
+    lua_pushstring(L, event_names[ask->event.type]);
+    lua_setfield(L, -2, "type");
+    if (ask->event.object != NULL) {
+        pl_lazy_push(L, s, ask->event.object, flags_of(ask));
+        lua_setfield(L, -2, "object");
+    }
+    if (ask->event.old != NULL) {
+        pl_lazy_push(L, s, ask->event.old, flags_of(ask));
+        lua_setfield(L, -2, "old");
+    }
+    if (ask->event.stale) {
+        lua_pushboolean(L, true);
+        lua_setfield(L, -2, "stale");
+    }
+}
+
+static int call(struct pl_lane *lane, int args, struct pl_fault *fault)
+{
+    return pl_state_call(lane->s, PL_PHASE_MAP, lane->lanes->options.cpu_limit_ns, args, 1, fault);
+}
+
+static void log_fault(struct pl_lane *lane, const struct pl_ask *ask, const char *what,
+                      struct pl_fault *fault)
+{
+    const char *name = ask->external.controller >= 0
+                           ? lane->lanes->controllers[ask->external.controller].name
+                           : "";
+    pl_log(PL_LOG_ERROR, what, pl_str("controller", name), pl_str("kind", ask->kind),
+           pl_str("error", fault->message),
+           pl_str("traceback", fault->traceback ? fault->traceback : ""));
+    pl_fault_deinit(fault);
+}
+
+struct asking {
+    struct pl_lane *lane;
+    struct pl_ask *ask;
+};
+
+static enum pl_verdict ask_leaf(void *arg, int leaf, const struct pl_event *event)
+{
+    PL_UNUSED(event);
+    struct asking *asking = arg;
+    struct pl_lane *lane = asking->lane;
+    struct pl_ask *ask = asking->ask;
+    struct pl_state *s = lane->s;
+    struct pl_leaf_verdict verdict = {.leaf = leaf, .pass = true};
+    pl_declare_push_leaf(s->L, s, ask->external.controller, ask->external.source, leaf);
+    push_event(s->L, s, ask);
+    struct pl_fault fault;
+    if (call(lane, 1, &fault) != 0) {
+        log_fault(lane, ask, "a predicate raised; the event passes", &fault);
+    } else {
+        verdict.pass = lua_toboolean(s->L, -1);
+        lua_pop(s->L, 1);
+    }
+    pl_buf_add(&ask->verdicts, &verdict, sizeof verdict);
+    return verdict.pass ? PL_VERDICT_PASS : PL_VERDICT_DROP;
+}
+
+static void add_pair(struct pl_buf *out, const char *a, const char *b)
+{
+    pl_buf_add(out, a, strlen(a) + 1);
+    pl_buf_add(out, b, strlen(b) + 1);
+}
+
+/* The array {ns|false, name, ...} at the top. */
+static void read_requests(lua_State *L, struct pl_ask *ask)
+{
+    int count = lua_type(L, -1) == LUA_TTABLE ? (int)lua_objlen(L, -1) : 0;
+    for (int i = 1; i + 1 <= count && i < 2 * REQUESTS_LIMIT; i += 2) {
+        lua_rawgeti(L, -1, i);
+        lua_rawgeti(L, -2, i + 1);
+        const char *ns = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+        const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+        if (name != NULL)
+            add_pair(&ask->requests, ns, name);
+        lua_pop(L, 2);
+    }
+}
+
+static void map_object(struct pl_lane *lane, struct pl_ask *ask, struct pl_doc *object)
+{
+    struct pl_state *s = lane->s;
+    if (object == NULL || ask->map_message != NULL)
+        return;
+    pl_declare_push_map(s->L, s, ask->external.controller, ask->external.source);
+    pl_lazy_push(s->L, s, object, flags_of(ask));
+    push_event(s->L, s, ask);
+    struct pl_fault fault;
+    if (call(lane, 2, &fault) != 0) {
+        ask->map_message = fault.message;
+        ask->map_traceback = fault.traceback;
+        return;
+    }
+    read_requests(s->L, ask);
+    lua_pop(s->L, 1);
+}
+
+/* A string, number or boolean at the top; others are ignored and said. */
+static bool add_value(lua_State *L, struct pl_ask *ask, const char *index)
+{
+    if (lua_type(L, -1) == LUA_TBOOLEAN) {
+        add_pair(&ask->values, index, lua_toboolean(L, -1) ? "true" : "false");
+        return true;
+    }
+    if (!lua_isnumber(L, -1) && lua_type(L, -1) != LUA_TSTRING)
+        return lua_isnil(L, -1);
+    lua_pushvalue(L, -1); /* lua_tostring changes numbers in place */
+    add_pair(&ask->values, index, lua_tostring(L, -1));
+    lua_pop(L, 1);
+    return true;
+}
+
+static void add_values(lua_State *L, struct pl_state *s, struct pl_ask *ask, const char *index)
+{
+    bool fine = true;
+    if (lua_type(L, -1) == LUA_TTABLE) {
+        pl_lazy_fill(L, s, -1);
+        int count = (int)lua_objlen(L, -1);
+        for (int i = 1; i <= count; i++) {
+            lua_rawgeti(L, -1, i);
+            fine = add_value(L, ask, index) && fine;
+            lua_pop(L, 1);
+        }
+    } else {
+        fine = add_value(L, ask, index);
+    }
+    if (!fine)
+        pl_log(PL_LOG_ERROR, "an index function returned what is no string, number or boolean",
+               pl_str("index", index), pl_str("kind", ask->kind));
+}
+
+static void answer_indexes(struct pl_lane *lane, struct pl_ask *ask)
+{
+    struct pl_state *s = lane->s;
+    lua_State *L = s->L;
+    pl_declare_push_indexes(L, s, ask->kind);
+    lua_pushnil(L);
+    while (lua_type(L, -2) == LUA_TTABLE && lua_next(L, -2) != 0) {
+        const char *name = lua_tostring(L, -2);
+        pl_lazy_push(L, s, ask->event.object, flags_of(ask));
+        struct pl_fault fault;
+        if (call(lane, 1, &fault) != 0) {
+            log_fault(lane, ask, "an index function raised; the object is left out", &fault);
+            continue;
+        }
+        add_values(L, s, ask, name);
+        lua_pop(L, 1);
+    }
+    lua_settop(L, 0);
+}
+
+void pl_ask_answer(struct pl_lane *lane, struct pl_ask *ask)
+{
+    lua_settop(lane->s->L, 0);
+    lane->s->asking = ask->external.controller;
+    lane->s->script =
+        ask->external.controller >= 0 ? pl_declare_where(lane->s, ask->external.controller) : "?";
+    if (ask->ask_predicates && ask->predicate != NULL) {
+        struct asking asking = {lane, ask};
+        pl_predicate_test(ask->predicate, &ask->event, ask_leaf, &asking);
+    }
+    if (ask->ask_map) {
+        map_object(lane, ask, ask->event.old);
+        map_object(lane, ask, ask->event.object);
+    }
+    if (ask->ask_indexes && ask->event.object != NULL)
+        answer_indexes(lane, ask);
+    lane->s->asking = -1;
+    lane->worked = true;
+    pl_lane_send_io(lane, &ask->msg, PL_IO_ASK_DONE);
+}

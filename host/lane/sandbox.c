@@ -1,0 +1,362 @@
+#include "lane/sandbox.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "base/rand.h"
+#include "lane/bind.h"
+#include "lane/declare.h"
+#include "lane/lazy.h"
+#include "lane/number.h"
+#include "lane/prelude.h"
+#include "lane/script.h"
+#include "value/doc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define DEFAULT_MEMORY ((size_t)512 << 20)
+
+/* ---- registering functions ---- */
+
+void pl_state_set(lua_State *L, struct pl_state *s, const char *name, lua_CFunction function)
+{
+    lua_pushlightuserdata(L, s);
+    lua_pushcclosure(L, function, 1);
+    lua_setfield(L, -2, name);
+}
+
+void pl_state_register(lua_State *L, struct pl_state *s, const luaL_Reg *functions)
+{
+    for (; functions->name != NULL; functions++)
+        pl_state_set(L, s, functions->name, functions->func);
+}
+
+/* ---- libraries ---- */
+
+static const luaL_Reg libraries[] = {
+    {"", luaopen_base},
+    {LUA_TABLIBNAME, luaopen_table},
+    {LUA_STRLIBNAME, luaopen_string},
+    {LUA_MATHLIBNAME, luaopen_math},
+    {LUA_BITLIBNAME, luaopen_bit},
+    {LUA_OSLIBNAME, luaopen_os},
+    {LUA_DBLIBNAME, luaopen_debug},
+    {LUA_LOADLIBNAME, luaopen_package},
+    {NULL, NULL},
+};
+
+static void open_libraries(lua_State *L)
+{
+    lua_pushboolean(L, true);
+    lua_setfield(L, LUA_REGISTRYINDEX, "LUA_NOENV"); /* no LUA_CPATH from the environment */
+    for (const luaL_Reg *library = libraries; library->func != NULL; library++) {
+        lua_pushcfunction(L, library->func);
+        lua_pushstring(L, library->name);
+        lua_call(L, 1, 0);
+    }
+}
+
+/* lua-cjson from the system's folders alone: "./?.so" is in LuaJIT's default. */
+static void keep_absolute(lua_State *L)
+{
+    /* -- package */
+    lua_getfield(L, -1, "cpath");
+    const char *at = lua_tostring(L, -1);
+    luaL_Buffer kept;
+    luaL_buffinit(L, &kept);
+    while (*at != '\0') {
+        size_t len = strcspn(at, ";");
+        if (*at == '/') {
+            luaL_addlstring(&kept, at, len);
+            luaL_addchar(&kept, ';');
+        }
+        at += len + (at[len] == ';');
+    }
+    luaL_pushresult(&kept);
+    lua_setfield(L, -3, "cpath");
+    lua_pop(L, 1);
+    lua_pushliteral(L, "");
+    lua_setfield(L, -2, "path");
+}
+
+static int load_cjson(lua_State *L, struct pl_err *err)
+{
+    lua_getglobal(L, "package");
+    keep_absolute(L);
+    lua_pop(L, 1);
+    lua_getglobal(L, "require");
+    lua_pushliteral(L, "cjson");
+    if (lua_pcall(L, 1, 1, 0) != 0) {
+        pl_err_set(err, PL_EIO, "lua-cjson can't be loaded: %.300s", lua_tostring(L, -1));
+        lua_pop(L, 1);
+        return PL_EIO;
+    }
+    return 0; /* -- cjson */
+}
+
+/* ---- print, globals ---- */
+
+static int script_print(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    int count = lua_gettop(L);
+    luaL_Buffer text;
+    luaL_buffinit(L, &text);
+    for (int i = 1; i <= count; i++) {
+        lua_pushvalue(L, lua_upvalueindex(2)); /* tostring */
+        lua_pushvalue(L, i);
+        lua_call(L, 1, 1);
+        if (lua_type(L, -1) != LUA_TSTRING)
+            return luaL_error(L, "'tostring' must return a string to 'print'");
+        if (i > 1)
+            luaL_addchar(&text, '\t');
+        luaL_addvalue(&text);
+    }
+    luaL_pushresult(&text);
+    lua_Debug ar;
+    bool known = pl_lerr_where(L, s, 0, &ar);
+    pl_log(PL_LOG_INFO, lua_tostring(L, -1), pl_str("script", known ? pl_lerr_chunk(&ar) : "?"),
+           pl_int("line", known ? ar.currentline : 0));
+    return 0;
+}
+
+/* __newindex of the globals. */
+static int undeclared(lua_State *L)
+{
+    const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "?";
+    return pl_lerr_raise(L, pl_state_of(L),
+                         "assignment to the undeclared global '%s'; write 'local %s = ...'", name,
+                         name);
+}
+
+static void lock_globals(struct pl_state *s)
+{
+    lua_State *L = s->L;
+    lua_pushvalue(L, LUA_GLOBALSINDEX);
+    lua_newtable(L);
+    pl_state_set(L, s, "__newindex", undeclared);
+    lua_pushboolean(L, false);
+    lua_setfield(L, -2, "__metatable");
+    lua_setmetatable(L, -2);
+    lua_pop(L, 1);
+    lua_pushliteral(L, "");
+    lua_getmetatable(L, -1);
+    lua_pushboolean(L, false);
+    lua_setfield(L, -2, "__metatable");
+    lua_pop(L, 2);
+}
+
+/* ---- taking away ---- */
+
+static const char *const removed_globals[] = {
+    "collectgarbage", "dofile",  "gcinfo",  "getfenv", "jit",   "loadfile", "module",
+    "newproxy",       "package", "setfenv", "io",      "debug", "ffi",      NULL,
+};
+
+static const char *const removed_os[] = {"execute", "exit",      "remove",   "rename",
+                                         "tmpname", "setlocale", "difftime", NULL};
+
+static void remove_names(lua_State *L, const char *const *names)
+{
+    for (; *names != NULL; names++) {
+        lua_pushnil(L);
+        lua_setfield(L, -2, *names);
+    }
+}
+
+static void purge(struct pl_state *s)
+{
+    lua_State *L = s->L;
+    lua_pushvalue(L, LUA_GLOBALSINDEX);
+    lua_getfield(L, -1, "debug");
+    lua_getfield(L, -1, "traceback");
+    lua_replace(L, -2); /* -- _G, traceback */
+    lua_insert(L, -2);
+    remove_names(L, removed_globals);
+    lua_createtable(L, 0, 1);
+    lua_pushvalue(L, -3);
+    lua_setfield(L, -2, "traceback");
+    lua_setfield(L, -2, "debug");
+    lua_getfield(L, -1, "os");
+    remove_names(L, removed_os);
+    lua_pop(L, 1);
+    lua_getfield(L, -1, "string");
+    lua_pushnil(L);
+    lua_setfield(L, -2, "dump");
+    lua_pop(L, 3);
+}
+
+static void seed_random(lua_State *L)
+{
+    uint64_t seed = 0;
+    if (pl_rand_bytes(&seed, sizeof seed) != 0)
+        return;
+    lua_getglobal(L, "math");
+    lua_getfield(L, -1, "randomseed");
+    lua_pushnumber(L, (lua_Number)(seed >> 12));
+    lua_call(L, 1, 0);
+    lua_pop(L, 1);
+}
+
+/* require, with the modules that are there without a file. */
+static void install_require(struct pl_state *s)
+{
+    /* -- cjson */
+    static const char *const builtin[] = {"string", "table",     "math", "bit",
+                                          "os",     "coroutine", NULL};
+    lua_State *L = s->L;
+    lua_pushlightuserdata(L, s);
+    lua_newtable(L); /* -- cjson, s, modules */
+    lua_pushvalue(L, -3);
+    lua_setfield(L, -2, "cjson");
+    for (const char *const *name = builtin; *name != NULL; name++) {
+        lua_getglobal(L, *name);
+        lua_setfield(L, -2, *name);
+    }
+    lua_pushcclosure(L, pl_script_require, 2);
+    lua_setglobal(L, "require");
+    lua_pop(L, 1);
+}
+
+static void replace_globals(struct pl_state *s)
+{
+    lua_State *L = s->L;
+    lua_pushlightuserdata(L, s);
+    lua_getglobal(L, "tostring");
+    lua_pushcclosure(L, script_print, 2);
+    lua_setglobal(L, "print");
+    pl_lazy_install(s);
+}
+
+/* ---- states ---- */
+
+void pl_state_open(struct pl_state *s)
+{
+    lua_State *L = s->L;
+    pl_lazy_open(s);
+    pl_number_open(s);
+    pl_lerr_open(s);
+    pl_declare_open(s);
+    lua_newtable(L);
+    s->refs.loaded = luaL_ref(L, LUA_REGISTRYINDEX);
+    pl_bind_push(L, s);
+    s->refs.host = luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+void pl_state_close(struct pl_state *s)
+{
+    pl_declare_close(s);
+    pl_script_deinit(s);
+    pl_doc_unref(s->config);
+}
+
+static const char *script_of(void *arg)
+{
+    const struct pl_state *s = arg;
+    return s->script != NULL ? s->script : "?";
+}
+
+static int on_panic(lua_State *L)
+{
+    const char *message = lua_tostring(L, -1);
+    pl_log(PL_LOG_ERROR, "an error outside of any script", pl_str("error", message));
+    return 0; /* LuaJIT ends the process */
+}
+
+struct open_arguments {
+    struct pl_state *s;
+    bool unsafe;
+    struct pl_err *err;
+    int failed;
+};
+
+static int open_protected(lua_State *L)
+{
+    struct open_arguments *args = lua_touserdata(L, 1);
+    struct pl_state *s = args->s;
+    if (args->unsafe)
+        luaL_openlibs(L);
+    else
+        open_libraries(L);
+    seed_random(L);
+    args->failed = load_cjson(L, args->err);
+    if (args->failed)
+        return 0;
+    pl_state_open(s);
+    lua_pushvalue(L, -1);
+    pl_prelude_run(L, s); /* wraps cjson, strings and coroutines: takes it */
+    if (!args->unsafe)
+        install_require(s);
+    else
+        lua_pop(L, 1);
+    replace_globals(s);
+    if (!args->unsafe)
+        purge(s);
+    lock_globals(s);
+    return 0;
+}
+
+struct pl_state *pl_state_create(const struct pl_sandbox_options *options, struct pl_err *err)
+{
+    struct pl_state *s = PL_NEW(struct pl_state);
+    s->L = luaL_newstate();
+    PL_REQUIRE(s->L != NULL);
+    s->own = true;
+    s->unsafe = options->unsafe;
+    s->lane = options->lane;
+    s->config = pl_doc_ref(options->config);
+    s->version = options->version;
+    s->generation = options->generation;
+    s->memory_limit = options->memory ? options->memory : DEFAULT_MEMORY;
+    s->asking = -1;
+    s->phase = PL_PHASE_LOAD;
+    lua_atpanic(s->L, on_panic);
+    struct open_arguments args = {.s = s, .unsafe = options->unsafe, .err = err};
+    if (lua_cpcall(s->L, open_protected, &args) != 0) {
+        pl_log(PL_LOG_ERROR, "a Lua state can't be made", pl_str("error", lua_tostring(s->L, -1)));
+        args.failed = pl_err_set(err, PL_ESCRIPT, "a Lua state can't be made: %.300s",
+                                 lua_tostring(s->L, -1));
+    }
+    luaJIT_setmode(s->L, 0, LUAJIT_MODE_ENGINE | (options->jit ? LUAJIT_MODE_ON : LUAJIT_MODE_OFF));
+    s->limits.who = script_of;
+    s->limits.who_arg = s;
+    pl_limits_init(&s->limits, s->L, s->memory_limit);
+    if (options->dog != NULL)
+        pl_limits_watch(&s->limits, options->dog);
+    if (args.failed) {
+        pl_state_destroy(s);
+        return NULL;
+    }
+    return s;
+}
+
+void pl_state_destroy(struct pl_state *s)
+{
+    if (s == NULL)
+        return;
+    pl_limits_unwatch(&s->limits);
+    if (s->own)
+        lua_close(s->L);
+    pl_state_close(s);
+    pl_free(s);
+}
+
+void pl_state_collect(struct pl_state *s)
+{
+    lua_gc(s->L, LUA_GCCOLLECT, 0);
+}
+
+int pl_state_call(struct pl_state *s, enum pl_phase phase, int64_t cpu_ns, int args, int results,
+                  struct pl_fault *fault)
+{
+    enum pl_phase before = s->phase;
+    s->phase = phase;
+    pl_limits_enter(&s->limits, cpu_ns);
+    int failed = pl_lerr_pcall(s->L, s, args, results, fault);
+    enum pl_excess excess = pl_limits_leave(&s->limits);
+    s->phase = before;
+    if (excess == PL_EXCESS_MEMORY)
+        pl_state_collect(s);
+    return failed;
+}

@@ -1,0 +1,31 @@
+/* Scripts and their modules: which files a PATH names, loading them as text, and require. */
+#pragma once
+
+#include "base/err.h"
+#include "lane/lerr.h"
+#include "lane/state.h"
+
+/* The files of a PATH (cli.md): the file itself, a folder's main.lua, or its *.lua but
+ * *_spec.lua in name order. Absolute or as given; owned, NULL-terminated. */
+char **pl_script_find(const char *path, struct pl_err *err);
+void pl_script_free(char **files);
+
+/* Loads the file's text (never bytecode) and pushes its chunk. A folder of scripts becomes one that
+ * `require` searches with root set. The message of err begins with file:line. */
+int pl_script_load(struct pl_state *s, const char *path, bool root, struct pl_err *err);
+/* The text of a line of something loaded, without white space around it. */
+bool pl_script_line(struct pl_state *s, struct pl_slice path, int line, struct pl_slice *out);
+
+/* require of scripts; host.read_file. */
+int pl_script_require(lua_State *L);
+int pl_script_read_file(lua_State *L);
+void pl_script_deinit(struct pl_state *s);
+
+/* Perilune's own modules, embedded by scripts/cmake/EmbedLua.cmake. */
+struct pl_embedded {
+    const char *name; /* "perilune.client" */
+    const char *text;
+    size_t len;
+};
+extern const struct pl_embedded pl_embedded[];
+extern const size_t pl_embedded_count;

@@ -1,0 +1,101 @@
+/* One Lua state and what C has to know about it. Private to host/lane; the state's
+ * own thread. Functions that scripts can reach carry it as their first upvalue. */
+#pragma once
+
+#include "lane/limit.h"
+#include "base/map.h"
+#include "base/slice.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <luajit.h>
+#include <lualib.h>
+
+#if LUA_VERSION_NUM != 501 || !defined(LUAJIT_VERSION_NUM)
+#error "lua.h is not LuaJIT's"
+#endif
+
+#define PL_TCDATA 10 /* lua_type of a cdata; LuaJIT's headers do not name it */
+
+struct pl_lane;
+struct pl_declared;
+struct pl_doc;
+struct pl_co;
+
+enum pl_phase {
+    PL_PHASE_LOAD, /* a main chunk: may declare, may not wait */
+    PL_PHASE_RUN,  /* a reconcile: may wait */
+    PL_PHASE_MAP,  /* a predicate, map or index function: may read the cache, may not wait */
+};
+
+/* References in the registry. */
+struct pl_refs {
+    int lazy_meta;   /* metatable of tables that are not filled yet */
+    int array_meta;  /* metatable that marks arrays */
+    int number_meta; /* metatable of perilune.number */
+    int error_meta;  /* metatable of error tables, filled by lua/perilune */
+    int box_meta;    /* metatable of document boxes */
+    int bases;       /* weak: object -> box of the document it was read from */
+    int secrets;     /* weak: tables whose values are a Secret's */
+    int ffi;         /* kept alive: without it LuaJIT's int64 constructor crashes */
+    int new_int64;   /* () -> a fresh int64_t */
+    int cdata_class; /* (cdata) -> 1 int64, 2 uint64, nil */
+    int loaded;      /* modules by their path */
+    int host;        /* perilune.host */
+    int traced;      /* weak: error values of script coroutines -> traceback text */
+    int traceback;   /* message handler of protected calls */
+    int declared;    /* functions of controllers and indexes, see declare.c */
+};
+
+struct pl_state {
+    lua_State *L; /* owned when `own`: the main thread */
+    bool own;
+    bool eager;  /* fill every table at once: no wrapped pairs here (spec module) */
+    bool unsafe; /* --unsafe-stdlib */
+    enum pl_phase phase;
+    struct pl_lane *lane; /* back-pointer; NULL: no cluster behind it */
+    struct pl_co *task; /* running now; NULL outside of runs */
+    int asking;           /* outside of runs: controller whose event is being looked at; -1 */
+    struct pl_refs refs;
+    const void *lazy_meta, *array_meta, *number_meta, *box_meta; /* identities of metatables */
+    struct pl_limits limits;
+    size_t memory_limit;
+    size_t pinned;                /* bytes of documents that boxes hold */
+    struct pl_map sources;        /* "path" -> struct pl_source_text: what was loaded */
+    struct pl_map roots;          /* folders of scripts -> non-NULL */
+    struct pl_map files;          /* paths that scripts read (modules, manifests) -> non-NULL */
+    const char *script;           /* being loaded or last run, for messages; borrowed */
+    struct pl_declared *declared; /* owned; what this state's scripts declared */
+    const char *version;          /* borrowed */
+    uint64_t generation;
+    struct pl_doc *config; /* counted; NULL: {} */
+};
+
+static inline struct pl_state *pl_state_of(lua_State *L)
+{
+    return lua_touserdata(L, lua_upvalueindex(1));
+}
+
+static inline void pl_ref_push(lua_State *L, int ref)
+{
+    lua_rawgeti(L, LUA_REGISTRYINDEX, ref);
+}
+
+/* Borrowed: until the value leaves the stack. */
+static inline struct pl_slice pl_lua_slice(lua_State *L, int index)
+{
+    size_t len = 0;
+    const char *text = lua_tolstring(L, index, &len);
+    return pl_slice(text, len);
+}
+
+static inline void pl_lua_push(lua_State *L, struct pl_slice text)
+{
+    lua_pushlstring(L, text.ptr ? text.ptr : "", text.len);
+}
+
+/* Sets name = function, with the state as upvalue, in the table at the top. */
+void pl_state_set(lua_State *L, struct pl_state *s, const char *name, lua_CFunction function);
+void pl_state_register(lua_State *L, struct pl_state *s, const luaL_Reg *functions);
+/* Chunk names of Perilune's own Lua begin with this; such frames are not shown. */
+#define PL_OWN_CHUNK "=perilune:"

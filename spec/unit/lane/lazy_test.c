@@ -1,0 +1,145 @@
+/* Objects that fill on first touch look like ordinary tables. */
+#include "state_support.h"
+
+#include <time.h>
+
+#define OBJECT                                                                                     \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\",\"labels\":{\"x\":"      \
+    "\"1\",\"y\":\"2\"}},\"spec\":{\"n\":7,\"containers\":[{\"name\":\"c\",\"env\":[{\"name\":"    \
+    "\"E\"}]}]},\"status\":{\"phase\":\"Running\"}}"
+
+TEST(base_functions_see_what_is_not_filled_yet)
+{
+    struct pl_state *s = new_state(NULL, 64 * MIB);
+    static const struct {
+        const char *code, *want;
+    } cases[] = {
+        {"local o, n = ..., 0 for k, v in pairs(o.metadata.labels) do n = n + tonumber(v) end "
+         "return n",
+         "3"},
+        {"local o = ... local k = next(o.metadata.labels) return k == 'x' or k == 'y'", "true"},
+        {"local o = ... return rawget(o.spec, 'n')", "7"},
+        {"local o = ... rawset(o.spec, 'm', 1) return o.spec", "{\"containers\":[{\"env\":[{"
+                                                               "\"name\":\"E\"}],\"name\":\"c\"}],"
+                                                               "\"m\":1,\"n\":7}"},
+        {"local o = ... return #o.spec.containers", "1"},
+        {"local o = ... local n = 0 for _, c in ipairs(o.spec.containers) do n = n + 1 end return "
+         "n",
+         "1"},
+        {"local o = ... return unpack(o.spec.containers).name", "\"c\""},
+        {"local o = ... table.insert(o.spec.containers, {name = 'd'}) return "
+         "#o.spec.containers",
+         "2"},
+        {"local o, n = ..., 0 table.foreach(o.metadata.labels, function() n = n + 1 end) return n",
+         "2"},
+        {"local o = ... o.metadata.labels.x = nil return o.metadata.labels", "{\"y\":\"2\"}"},
+        {"local o = ... o.status.phase = nil return o.status.phase == nil", "true"},
+        {"local o = ... return getmetatable(o) == nil and getmetatable(o.spec.containers) == nil",
+         "true"},
+        {"local o = ... setmetatable(o, {__index = function() return 5 end}) return {o.nope, "
+         "o.kind}",
+         "[5,\"Pod\"]"},
+        {"local o = ... return o[1] == nil and o.spec[1] == nil", "true"},
+        {"local o = ... local a = o.metadata a.name = 'b' return o.metadata.name", "\"b\""},
+        {"local o = ... for k in pairs(o.metadata.labels) do o.metadata.labels[k] = nil end "
+         "return next(o.metadata.labels) == nil",
+         "true"},
+        {"return (require('cjson').encode((...).spec))",
+         "\"{\\\"n\\\":7,\\\"containers\\\":[{\\\"env\\\":[{\\\"name\\\":\\\"E\\\"}],"
+         "\\\"name\\\":\\\"c\\\"}]}\""},
+    };
+    for (size_t i = 0; i + 1 < sizeof cases / sizeof cases[0]; i++)
+        CHECK_CODE(s, cases[i].code, OBJECT, cases[i].want);
+    CHECK_CODE(s,
+               "local c = require('cjson') local t = c.decode(c.encode((...).spec)) "
+               "return {t.n, t.containers[1].env[1].name}",
+               OBJECT, "[7,\"E\"]");
+    pl_state_destroy(s);
+}
+
+TEST(scripts_cannot_reach_what_is_behind_a_level)
+{
+    struct pl_state *s = new_state(NULL, 64 * MIB);
+    CHECK_CODE(s,
+               "local o, seen = ..., {} for k, v in pairs(o) do seen[#seen + 1] = type(k) .. "
+               "type(v) end table.sort(seen) return seen",
+               OBJECT,
+               "[\"stringstring\",\"stringstring\",\"stringtable\",\"stringtable\","
+               "\"stringtable\"]");
+    CHECK_CODE(s, "local n = 0 for k, v in next, (...) do n = n + 1 end return n", OBJECT, "5");
+    pl_state_destroy(s);
+}
+
+TEST(the_document_an_object_was_read_from_is_remembered)
+{
+    struct pl_state *s = new_state(NULL, 64 * MIB);
+    struct pl_doc *doc = doc_of(OBJECT);
+    pl_lazy_push(s->L, s, doc, PL_OBJECT_ROOT | PL_OBJECT_PARTIAL);
+    struct pl_box *box = pl_lazy_base(s->L, s, -1);
+    REQUIRE(box != NULL);
+    CHECK(box->doc == doc && (box->flags & PL_OBJECT_PARTIAL));
+    CHECK(pl_lval_is_unchanged(s->L, s, -1));
+    lua_getfield(s->L, -1, "spec");
+    CHECK(pl_lazy_base(s->L, s, -1) == NULL);
+    CHECK(pl_lval_is_unchanged(s->L, s, -2));
+    lua_pushinteger(s->L, 8);
+    lua_setfield(s->L, -2, "n");
+    lua_pop(s->L, 1);
+    CHECK(!pl_lval_is_unchanged(s->L, s, -1));
+    pl_lval_deepcopy(s->L, s, -1);
+    CHECK(pl_lazy_base(s->L, s, -1) == box);
+    lua_pop(s->L, 2);
+    CHECK(s->pinned > 0);
+    pl_state_collect(s);
+    pl_state_collect(s);
+    CHECK_INT(s->pinned, 0);
+    pl_doc_unref(doc);
+    pl_state_destroy(s);
+}
+
+TEST(values_of_secrets_are_known_as_such)
+{
+    struct pl_state *s = new_state(NULL, 64 * MIB);
+    struct pl_doc *doc =
+        doc_of("{\"kind\":\"Secret\",\"data\":{\"p\":\"x\"},\"metadata\":{\"data\":{"
+               "\"y\":1}}}");
+    pl_lazy_push(s->L, s, doc, PL_OBJECT_ROOT | PL_OBJECT_SECRET);
+    lua_getfield(s->L, -1, "data");
+    CHECK(pl_lazy_is_secret(s->L, s, -1));
+    lua_getfield(s->L, -2, "metadata");
+    CHECK(!pl_lazy_is_secret(s->L, s, -1));
+    lua_getfield(s->L, -1, "data");
+    CHECK(!pl_lazy_is_secret(s->L, s, -1));
+    lua_pop(s->L, 4);
+    pl_doc_unref(doc);
+    pl_state_destroy(s);
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Not a benchmark: a factor of ten above what is measured, against mistakes of a kind. */
+TEST(an_object_and_one_field_cost_microseconds)
+{
+    struct pl_state *s = new_state(NULL, 64 * MIB);
+    struct pl_doc *doc = doc_of(OBJECT);
+    const int rounds = 100000;
+    double start = seconds();
+    for (int i = 0; i < rounds; i++) {
+        pl_lazy_push(s->L, s, doc, PL_OBJECT_ROOT);
+        lua_getfield(s->L, -1, "spec");
+        lua_getfield(s->L, -1, "n");
+        lua_pop(s->L, 3);
+    }
+    double each = (seconds() - start) / rounds;
+    printf("an object, spec and spec.n: %.0f ns\n", each * 1e9);
+    CHECK(each < 20e-6);
+    pl_doc_unref(doc);
+    pl_state_destroy(s);
+}
+
+TEST_MAIN()

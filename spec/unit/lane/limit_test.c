@@ -1,0 +1,136 @@
+/* Hostile scripts end within their limits, and the state goes on. */
+#include "state_support.h"
+
+#define LIMIT (200 * PL_MS)
+
+static struct pl_state *state_with_dog(struct pl_watchdog **dog)
+{
+    *dog = pl_watchdog_create();
+    return new_state(*dog, 32 * MIB);
+}
+
+static void check_ended(struct pl_state *s, const char *code, const char *why)
+{
+    struct pl_fault fault = {.message = NULL};
+    int failed = run_code(s, code, NULL, LIMIT, &fault);
+    if (failed == 0) {
+        TEST_FAIL("%s: was not ended", code);
+        lua_settop(s->L, 0);
+    } else if (strstr(fault.message, why) == NULL) {
+        TEST_FAIL("%s: ended with \"%s\", want \"%s\"", code, fault.message, why);
+    }
+    pl_fault_deinit(&fault);
+    /* the state is as good as before */
+    CHECK_CODE(s, "local t = {} for i = 1, 1000 do t[i] = tostring(i) end return #t", NULL, "1000");
+}
+
+TEST(loops_are_ended_whatever_they_hide_behind)
+{
+    static const char *const codes[] = {
+        "while true do end",
+        "for i = 1, 1e12 do end",
+        "local function f() end while true do f() end",
+        "local function f() return f() end f()",
+        "local s = ('x'):rep(1000) while true do s:find('y', 1, true) end",
+        "while true do pcall(function() while true do end end) end",
+        "local function f() pcall(f) f() end f()",
+        "while true do xpcall(function() while true do end end, function() while true do end end) "
+        "end",
+        "local function f() return pcall(pcall, pcall, f) end while true do f() end",
+        "coroutine.wrap(function() while true do end end)()",
+        "while true do coroutine.resume(coroutine.create(function() while true do end end)) end",
+        "table.sort({3, 2, 1, 5, 4}, function() while true do end end)",
+        "(('x'):rep(10)):gsub('x', function() while true do end end)",
+        "setmetatable({}, {__index = function(t, k) return t[k + 1] end})[1]() while true do end",
+        "local t = setmetatable({}, {__tostring = function() while true do end end}) "
+        "while true do pcall(tostring, t) end",
+        "load(function() while true do end end) while true do end",
+        "error(setmetatable({}, {__tostring = function() while true do end end}))",
+    };
+    struct pl_watchdog *dog;
+    struct pl_state *s = state_with_dog(&dog);
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        bool other = strncmp(codes[i], "setmeta", 7) == 0 || strncmp(codes[i], "error(", 6) == 0;
+        check_ended(s, codes[i], other ? "" : "CPU limit exceeded");
+    }
+    pl_state_destroy(s);
+    pl_watchdog_destroy(dog);
+}
+
+TEST(memory_bombs_are_ended_at_the_soft_limit)
+{
+    static const char *const codes[] = {
+        "local t = {} for i = 1, 1e9 do t[i] = {i} end",
+        "local t = {} for i = 1, 1e9 do t[i] = tostring(i) end",
+        "for k = 1, 20 do pcall(function() local t = {} for i = 1, 1e9 do t[i] = tostring(i) end "
+        "end) end",
+        "for k = 1, 20 do pcall(function() local t = {} for i = 1, 1e9 do t[i] = 'k' .. i end end) "
+        "end",
+        "local s = 'x' while true do s = s .. s end",
+        "local t = {} while true do t[#t + 1] = function() return t end end",
+        "local t = {} while true do t[#t + 1] = coroutine.create(print) end",
+        "local t = {} while true do t[#t + 1] = coroutine.wrap(function() coroutine.yield() end) "
+        "t[#t]() end",
+        "string.rep('x', 1e9)",
+        "local s = ('x'):rep(1e6) string.rep(s, 1e6)",
+    };
+    struct pl_watchdog *dog;
+    struct pl_state *s = state_with_dog(&dog);
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        struct pl_fault fault = {.message = NULL};
+        int failed = run_code(s, codes[i], NULL, 20 * PL_SECOND, &fault);
+        if (failed == 0 || strstr(fault.message, "memory limit") == NULL)
+            TEST_FAIL("%s: %s", codes[i], failed ? fault.message : "was not ended");
+        lua_settop(s->L, 0);
+        pl_fault_deinit(&fault);
+        pl_state_collect(s);
+        if (pl_limits_used(&s->limits) > 4 * MIB)
+            TEST_FAIL("%s: keeps %zu bytes", codes[i], pl_limits_used(&s->limits));
+        CHECK_CODE(s, "return 1", NULL, "1");
+    }
+    pl_state_destroy(s);
+    pl_watchdog_destroy(dog);
+}
+
+TEST(garbage_alone_ends_nobody)
+{
+    struct pl_watchdog *dog;
+    struct pl_state *s = state_with_dog(&dog);
+    CHECK_CODE(s, "for i = 1, 300000 do local t = {i, {i}} end return 1", NULL, "1");
+    CHECK_CODE(s,
+               "local keep = {} for i = 1, 100000 do keep[i] = {i} end "
+               "for i = 1, 300000 do local t = {i, {i}} end return #keep",
+               NULL, "100000");
+    pl_state_destroy(s);
+    pl_watchdog_destroy(dog);
+}
+
+TEST(patterns_work_on_at_most_a_mebibyte)
+{
+    struct pl_state *s = new_state(NULL, 64 * MIB);
+    CHECK_FAILS(s, "local m = (('x'):rep(1048577)):match('y') return m", NULL,
+                "test.lua:1: string.match: pat");
+    CHECK_FAILS(s, "return string.gsub(('x'):rep(1048577), 'y', '')", NULL, "at most 1 MiB");
+    CHECK_CODE(s, "return {(('x'):rep(1048577)):find('xx', 1, true)}", NULL, "[1,2]");
+    CHECK_CODE(s, "return {(('x'):rep(1048576)):find('y')}", NULL, "{}");
+    pl_state_destroy(s);
+}
+
+TEST(time_spent_waiting_for_a_cpu_does_not_count)
+{
+    struct pl_watchdog *dog;
+    struct pl_state *s = state_with_dog(&dog);
+    /* 150 ms of computing in each of several slices: each has its own limit. */
+    for (int i = 0; i < 3; i++) {
+        struct pl_fault fault = {.message = NULL};
+        int failed = run_code(s, "local c = os.clock() while os.clock() - c < 0.15 do end return 1",
+                              NULL, 10 * PL_SECOND, &fault);
+        CHECK_INT(failed, 0);
+        pl_fault_deinit(&fault);
+        lua_settop(s->L, 0);
+    }
+    pl_state_destroy(s);
+    pl_watchdog_destroy(dog);
+}
+
+TEST_MAIN()
