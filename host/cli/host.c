@@ -106,6 +106,7 @@ static int connect_cluster(struct host *host, const struct pl_kubeconfig *config
         .timers = pl_loop_timers(host->loop),
         .rand = &host->rand,
         .waits = &host->waits,
+        .metrics = host->metrics,
         .loop = host->loop,
         .config = config,
         .pool = host->pool,
@@ -113,6 +114,7 @@ static int connect_cluster(struct host *host, const struct pl_kubeconfig *config
         .request_timeout_ns = options->request_timeout_ns,
         .qps = options->qps,
         .burst = options->burst,
+        .probe_ns = 30 * PL_SECOND,
     };
     host->client = pl_client_create(&client, err);
     if (host->client == NULL)

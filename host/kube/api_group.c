@@ -167,7 +167,8 @@ static bool add_places(struct pl_buf *text, const struct pl_kind *kind, const st
         if (pl_map_has(&group->kinds, pl_slice_z(kind->kind)))
             names[count++] = group->name;
     }
-    qsort(names, count, sizeof *names, by_name);
+    if (count > 1)
+        qsort(names, count, sizeof *names, by_name);
     for (size_t i = 0; i < count && i < MAX_PLACES; i++)
         pl_buf_add_f(text, "%s%s/%s", i == 0 ? "; it serves that kind as " : ", ", names[i],
                      kind->kind);
@@ -195,7 +196,7 @@ static const struct pl_resource *nearest(const struct pl_kind *kind, const struc
             words[count++] = ((const struct pl_resource *)value)->kind.kind;
         }
     }
-    const char *word = count ? pl_nearest(pl_slice_z(kind->kind), words, count) : NULL;
+    const char *word = words != NULL ? pl_nearest(pl_slice_z(kind->kind), words, count) : NULL;
     if (word != NULL) /* the word is a member of its resource */
         best = PL_CONTAINER_OF(word, struct pl_resource, kind.kind);
     pl_free(words);

@@ -62,7 +62,6 @@ struct pl_client *pl_client_create(const struct pl_client_options *options, stru
     struct pl_client *client = PL_NEW(struct pl_client);
     client->transport = options->transport;
     client->timers = options->timers;
-    client->rand = options->rand;
     client->waits = options->waits;
     client->config = options->config;
     client->pool = options->pool;
@@ -72,8 +71,9 @@ struct pl_client *pl_client_create(const struct pl_client_options *options, stru
     client->request_timeout_ns =
         options->request_timeout_ns > 0 ? options->request_timeout_ns : DEFAULT_TIMEOUT;
     client->requests = add_metric(options->metrics);
-    if (options->qps > 0)
-        client->limit = pl_ratelimit_bucket(options->qps, options->burst > 0 ? options->burst : 1);
+    double burst = options->burst > 0 ? options->burst : 1;
+    client->bucket = (struct pl_bucket){options->qps, burst, burst, pl_client_now(client)};
+    client->probe_ns = options->probe_ns;
     pl_list_init(&client->ops);
     pl_list_init(&client->watches);
     return client;
@@ -84,12 +84,12 @@ void pl_client_destroy(struct pl_client *client)
     struct pl_link *link;
     if (client == NULL)
         return;
+    pl_probe_stop(client);
     while ((link = pl_list_first(&client->watches)) != NULL)
         pl_watch_abort((struct pl_watch *)link);
     while ((link = pl_list_first(&client->ops)) != NULL)
         pl_op_abort((struct pl_op *)link);
     pl_credentials_destroy(client->credentials);
-    pl_ratelimit_destroy(client->limit);
     pl_free(client->user_agent);
     pl_free(client->host);
     pl_free(client);
@@ -100,4 +100,19 @@ void pl_client_wait(struct pl_client *client, struct pl_wait *wait, const char *
 {
     if (client->waits != NULL)
         pl_wait_begin(client->waits, wait, name, owner, timeout_ns);
+}
+
+int64_t pl_client_limit(struct pl_client *client)
+{
+    struct pl_bucket *bucket = &client->bucket;
+    int64_t now = pl_client_now(client);
+    if (bucket->qps <= 0)
+        return 0;
+    bucket->tokens += (double)(now - bucket->filled_ns) / (double)PL_SECOND * bucket->qps;
+    if (bucket->tokens > bucket->burst)
+        bucket->tokens = bucket->burst;
+    bucket->filled_ns = now;
+    bucket->tokens -= 1;
+    /* What is left after sums of fractions is no reason to wait. */
+    return bucket->tokens > -1e-6 ? 0 : (int64_t)(-bucket->tokens / bucket->qps * PL_SECOND);
 }

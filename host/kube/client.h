@@ -35,6 +35,10 @@ struct pl_client_options {
      * lane of its own: a flood of other requests must not cost the Lease. */
     double qps;
     int burst;
+    /* While a watch is silent for so long, the server is asked for its version on the same
+     * connection; watches that are still silent when no answer comes within half of it end with
+     * ETIMEOUT. 0: off. */
+    int64_t probe_ns;
 };
 
 struct pl_client *pl_client_create(const struct pl_client_options *options, struct pl_err *err);

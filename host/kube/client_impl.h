@@ -6,22 +6,35 @@
 #include "kube/client.h"
 #include "kube/credentials.h"
 #include "kube/request.h"
-#include "store/ratelimit.h"
+
+/* Tokens come in at qps up to burst; below zero they are promised to those who wait. */
+struct pl_bucket {
+    double qps, burst, tokens; /* qps 0: no limit */
+    int64_t filled_ns;
+};
+
+/* Asks the server for a sign of life while watches are silent (probe.c). */
+struct pl_probe {
+    struct pl_timer timer;
+    struct pl_op *op; /* under way */
+    int64_t asked_ns;
+};
 
 struct pl_client {
     struct pl_transport transport;
     struct pl_timers *timers;
-    struct pl_rand *rand;
     struct pl_waits *waits; /* NULL: none */
     const struct pl_kubeconfig *config;
     struct pl_pool *pool;
     char *user_agent, *host; /* owned; host is the label of metrics */
     int64_t request_timeout_ns;
     struct pl_credentials *credentials; /* owned */
-    struct pl_ratelimit *limit;         /* owned; NULL: off */
-    struct pl_metric *requests;         /* NULL: not counted */
-    struct pl_list ops;                 /* struct pl_op */
-    struct pl_list watches;             /* struct pl_watch */
+    struct pl_bucket bucket;
+    struct pl_probe probe;
+    int64_t probe_ns;           /* 0: off */
+    struct pl_metric *requests; /* NULL: not counted */
+    struct pl_list ops;         /* struct pl_op */
+    struct pl_list watches;     /* struct pl_watch */
     /* Bit by lane: a request timed out there, so its connections may be dead. */
     unsigned distrusted_lanes;
 };
@@ -33,6 +46,18 @@ static inline int64_t pl_client_now(const struct pl_client *client)
 
 void pl_client_wait(struct pl_client *client, struct pl_wait *wait, const char *name,
                     const char *owner, int64_t timeout_ns);
+
+/* Takes one token: how long to wait for it. */
+int64_t pl_client_limit(struct pl_client *client);
+
+/* A watch opened or was heard. */
+void pl_probe_expect(struct pl_client *client);
+/* No watch will be judged any more. */
+void pl_probe_stop(struct pl_client *client);
+/* In watch.c: when the longest silent open watch was last heard; INT64_MAX when none is open. */
+int64_t pl_watches_heard(const struct pl_client *client);
+/* In watch.c: ends, with ETIMEOUT, those not heard since. */
+void pl_watches_give_up(struct pl_client *client, int64_t since_ns);
 
 /* In op.c and watch.c: ends it with ECANCELED, now. */
 void pl_op_abort(struct pl_op *op);

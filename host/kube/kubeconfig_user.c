@@ -154,11 +154,11 @@ static int read_token(const struct pl_config_entry *entry, struct pl_kubeconfig 
     pl_free(path);
     code = read_into(entry, "tokenFile", config->token_file, &content, err);
     /* As long as the file cannot be read, a token beside it does. */
-    if (code != 0)
+    if (code != 0 || content == NULL)
         return config->token != NULL ? 0 : code;
+    content[strcspn(content, " \t\r\n")] = '\0';
     pl_free(config->token);
     config->token = content;
-    content[strcspn(content, " \t\r\n")] = '\0';
     return 0;
 }
 
@@ -283,7 +283,8 @@ static int read_exec(const struct pl_config_entry *user, const char *const *envi
         code = check_exec(&exec, plugin, err);
     if (code == 0)
         code = read_exec_env(&exec, environ, plugin, err);
-    if (code == 0 && plugin->command[0] != '/' && strchr(plugin->command, '/') != NULL) {
+    if (code == 0 && plugin->command != NULL && plugin->command[0] != '/' &&
+        strchr(plugin->command, '/') != NULL) {
         char *command = pl_config_path(&exec, plugin->command);
         pl_free(plugin->command);
         plugin->command = command;

@@ -214,8 +214,8 @@ static void on_limit_over(struct pl_timer *timer)
 static void attempt_now(struct pl_op *op)
 {
     int64_t delay = 0;
-    if (op->client->limit != NULL && op->lane == 0)
-        delay = pl_ratelimit_when(op->client->limit, pl_slice(NULL, 0), pl_client_now(op->client));
+    if (op->lane == 0)
+        delay = pl_client_limit(op->client);
     if (delay <= 0) {
         send_attempt(op);
     } else if (delay >= left_ns(op)) {

@@ -6,6 +6,8 @@
 #include "base/check.h"
 #include "kube/decode.h"
 
+#include <stdio.h>
+
 #define OPEN_GRACE (30 * PL_SECOND) /* beyond timeoutSeconds: then the server forgot the watch */
 #define QUOTED     200              /* bytes from the start of a stream that is none */
 
@@ -27,6 +29,7 @@ struct pl_watch {
     size_t first_len;
     bool understood;
     int64_t retry_after_ms;
+    int64_t heard_ns; /* when the latest bytes came */
     bool renewed_once;
     bool feeding; /* inside pl_scan_feed: the scanner and the watch must stay */
     bool ended;   /* on_end was called inside of feeding */
@@ -95,6 +98,31 @@ static void on_not_opened(struct pl_timer *timer)
     finish_later(watch);
 }
 
+int64_t pl_watches_heard(const struct pl_client *client)
+{
+    int64_t heard = INT64_MAX;
+    PL_LIST_FOR (link, &client->watches) {
+        struct pl_watch *watch = PL_CONTAINER_OF(link, struct pl_watch, link);
+        if (watch->scan != NULL && watch->attempt != NULL && watch->heard_ns < heard)
+            heard = watch->heard_ns;
+    }
+    return heard;
+}
+
+void pl_watches_give_up(struct pl_client *client, int64_t since_ns)
+{
+    PL_LIST_FOR (link, &client->watches) {
+        struct pl_watch *watch = PL_CONTAINER_OF(link, struct pl_watch, link);
+        if (watch->scan == NULL || watch->attempt == NULL || watch->heard_ns > since_ns)
+            continue;
+        pl_err_set(&watch->err, PL_ETIMEOUT,
+                   "watch of %s: silent, and the server gave no sign of life when asked",
+                   watch->path);
+        snprintf(watch->err.reason, sizeof watch->err.reason, "Silence");
+        finish_later(watch);
+    }
+}
+
 /* ---- events ---- */
 
 static enum pl_watch_type type_of(struct pl_slice type)
@@ -146,6 +174,7 @@ static void explain(struct pl_watch *watch, const struct pl_err *err)
 static int feed(struct pl_watch *watch, struct pl_slice piece)
 {
     struct pl_err err;
+    watch->heard_ns = pl_client_now(watch->client);
     if (!watch->understood && watch->first_len < QUOTED) {
         size_t room = QUOTED - watch->first_len;
         size_t n = piece.len < room ? piece.len : room;
@@ -179,6 +208,8 @@ static void on_response(void *owner, const struct pl_http_response *response)
     if (watch->client->waits != NULL)
         pl_wait_begin_open(watch->client->waits, &watch->wait, "watch", watch->path,
                            "a watch ends when the server says so");
+    watch->heard_ns = pl_client_now(watch->client);
+    pl_probe_expect(watch->client);
     if (watch->ops->on_open != NULL)
         watch->ops->on_open(watch->arg);
 }

@@ -6,6 +6,8 @@
 
 #include <uv.h>
 
+#include <string.h>
+
 /* Each lane has a pool: one multi handle with connections of its own. curl asks for
  * sockets to be watched and for one timer; libuv calls back; curl works inside
  * curl_multi_socket_action and calls the request's callbacks from there. As curl does
@@ -204,6 +206,24 @@ static void leave_multi(struct pl_http_call *call)
     pool->client->inside--;
 }
 
+static void retire_pool(struct pl_http_client *client, int lane)
+{
+    if (client->pools[lane] == NULL)
+        return;
+    pl_list_push(&client->retired, &client->pools[lane]->link);
+    client->pools[lane] = NULL;
+}
+
+/* Nothing came in time on a connection that was there: it may be dead without knowing it,
+ * and curl would give it to the next request. What is under way stays where it is. */
+static void judge_connection(struct pl_http_client *client, const struct pl_http_call *call)
+{
+    bool timed_out =
+        call->err.code == PL_ETIMEOUT && strcmp(call->err.reason, "ConnectTimeout") != 0;
+    if (timed_out && call->pool != NULL && call->pool == client->pools[call->lane])
+        retire_pool(client, call->lane);
+}
+
 /* Outside curl's callbacks: takes ended calls out of curl and tells their owners. */
 static void finish_ended(struct pl_http_client *client)
 {
@@ -214,6 +234,7 @@ static void finish_ended(struct pl_http_client *client)
     struct pl_link *link;
     while ((link = pl_list_pop(&client->ended)) != NULL) {
         struct pl_http_call *call = PL_CONTAINER_OF(link, struct pl_http_call, link);
+        judge_connection(client, call);
         leave_multi(call);
         client->inside++;
         call->ops->on_done(call->arg, call->err.code != 0 ? &call->err : NULL);
@@ -296,12 +317,8 @@ struct pl_http_client *pl_http_client_create(struct pl_loop *loop)
 
 void pl_http_client_forget_connections(struct pl_http_client *client)
 {
-    for (int lane = 0; lane < PL_HTTP_LANES; lane++) {
-        if (client->pools[lane] == NULL)
-            continue;
-        pl_list_push(&client->retired, &client->pools[lane]->link);
-        client->pools[lane] = NULL;
-    }
+    for (int lane = 0; lane < PL_HTTP_LANES; lane++)
+        retire_pool(client, lane);
     schedule(client);
 }
 

@@ -362,6 +362,93 @@ TEST(the_client_may_be_destroyed_from_inside_an_event)
     pl_buf_deinit(&diary.text);
 }
 
+/* ---- signs of life (rule 154) ---- */
+
+static void prepare_probing(struct bench *b)
+{
+    bench_prepare(b);
+    b->options.probe_ns = 30 * PL_SECOND;
+    bench_start(b);
+}
+
+TEST(a_silent_watch_makes_the_client_ask_and_an_answer_is_enough)
+{
+    struct bench b;
+    struct diary diary = {0};
+    prepare_probing(&b);
+    struct fake_request *watch = start(&b, &diary);
+    fake_begin(watch, 200);
+    bench_run(&b, 20 * PL_SECOND);
+    fake_stream(watch, EVENT("ADDED", "a", "5"));
+    bench_run(&b, 30 * PL_SECOND - 1);
+    CHECK(fake_next(&b.net) == NULL);
+    for (int i = 0; i < 2; i++) {
+        bench_run(&b, 1);
+        struct fake_request *probe = FAKE_EXPECT(&b.net, "GET", "/prefix/version");
+        CHECK_INT(probe->request.timeout_ms, 15000);
+        bench_run(&b, 14 * PL_SECOND);
+        fake_reply(probe, i == 1 ? 403 : 200, "{}"); /* a refusal is a sign of life, too */
+        bench_run(&b, 30 * PL_SECOND - 1);
+    }
+    CHECK_INT(diary.ends, 0);
+    bench_deinit(&b);
+    pl_buf_deinit(&diary.text);
+}
+
+TEST(without_a_sign_of_life_the_watches_that_stayed_silent_end)
+{
+    struct bench b;
+    struct diary dead = {0}, alive = {0}, opening = {0};
+    prepare_probing(&b);
+    fake_begin(start(&b, &dead), 200);
+    struct fake_request *live = start(&b, &alive);
+    fake_begin(live, 200);
+    bench_run(&b, 30 * PL_SECOND);
+    FAKE_EXPECT(&b.net, "GET", "/prefix/version");
+    fake_stream(live, " ");
+    start(&b, &opening);
+    fake_stream(live, EVENT("ADDED", "a", "5"));
+    bench_run(&b, 1 * PL_SECOND);
+    fake_stream(live, " ");
+    bench_run(&b, 14 * PL_SECOND);
+    CHECK_STR(pl_buf_z(&dead.text), "open;end ETIMEOUT");
+    CHECK_STR(dead.err.reason, "Silence");
+    CHECK_INT(alive.ends, 0);
+    CHECK_INT(opening.ends, 0);
+    bench_deinit(&b);
+    pl_buf_deinit(&dead.text);
+    pl_buf_deinit(&alive.text);
+    pl_buf_deinit(&opening.text);
+}
+
+TEST(no_watch_no_questions)
+{
+    struct bench b;
+    struct diary diary = {0};
+    prepare_probing(&b);
+    struct fake_request *watch = start(&b, &diary);
+    fake_begin(watch, 200);
+    fake_end(watch);
+    bench_run(&b, 600 * PL_SECOND);
+    CHECK_INT(b.net.start_count, 1);
+    CHECK(!pl_timers_next(&b.timers, &(int64_t){0}));
+    bench_deinit(&b);
+    pl_buf_deinit(&diary.text);
+}
+
+TEST(destroyed_while_it_asks)
+{
+    struct bench b;
+    struct diary diary = {0};
+    prepare_probing(&b);
+    fake_begin(start(&b, &diary), 200);
+    bench_run(&b, 31 * PL_SECOND);
+    FAKE_EXPECT(&b.net, "GET", "/prefix/version");
+    bench_deinit(&b);
+    CHECK_STR(pl_buf_z(&diary.text), "open;end ECANCELED");
+    pl_buf_deinit(&diary.text);
+}
+
 TEST(a_namespace_for_a_cluster_scoped_kind_is_an_error_told_later)
 {
     struct bench b;

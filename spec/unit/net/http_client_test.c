@@ -640,6 +640,30 @@ TEST(connections_are_reused_within_a_lane_only)
     stage_down(&stage);
 }
 
+/* Fault test F17: an idle connection of the same age may be as dead. */
+TEST(after_a_timeout_no_request_goes_to_an_older_connection)
+{
+    struct stage stage;
+    stage_up(&stage);
+    ask_stage(&stage, (struct pl_http_request){0});
+    play(&stage, "\r\n\r\n", OK_EMPTY);
+    TURN_UNTIL(stage.world.loop, stage.answer.done);
+    struct raw_peer first = stage.peer; /* stays open */
+    stage.peer = (struct raw_peer){.fd = -1};
+    ask_stage(&stage, (struct pl_http_request){.timeout_ms = 400, .fresh_connection = true});
+    TURN_UNTIL(stage.world.loop, has_request(&stage, "\r\n\r\n"));
+    TURN_UNTIL(stage.world.loop, stage.answer.done);
+    CHECK_INT(stage.answer.code, PL_ETIMEOUT);
+    pl_buf_clear(&stage.peer.got);
+    ask_stage(&stage, (struct pl_http_request){0});
+    play(&stage, "\r\n\r\n", OK_EMPTY);
+    TURN_UNTIL(stage.world.loop, stage.answer.done);
+    CHECK_INT(stage.answer.code, 0);
+    CHECK_INT(stage.accepted, 3);
+    raw_close(&first);
+    stage_down(&stage);
+}
+
 TEST(a_get_on_a_connection_that_died_is_sent_again_a_post_is_not)
 {
     struct stage stage;
