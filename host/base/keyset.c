@@ -64,13 +64,13 @@ static void resize(struct pl_keyset *table, size_t cap)
 
 bool pl_keyset_wants_room(const struct pl_keyset *table, size_t more)
 {
-    return (table->count + more) * 4 > table->cap * 3;
+    return (table->count + more) * 8 > table->cap * 7;
 }
 
 struct pl_keyset pl_keyset_bigger(const struct pl_keyset *table, size_t more)
 {
     size_t cap = table->cap ? table->cap : 8;
-    while ((table->count + more) * 4 > cap * 3)
+    while ((table->count + more) * 8 > cap * 7)
         cap *= 2;
     return with_cap(table, cap);
 }

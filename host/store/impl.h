@@ -10,38 +10,39 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-struct pl_bucket;
-
-struct pl_posting {
-    struct pl_bucket *bucket;
-    uint32_t at; /* place in the bucket */
-};
-
-/* One stored object. */
-struct pl_entry {
-    struct pl_keyed node; /* in the store's table, by key */
-    uint32_t posting_count;
-    struct pl_posting *postings; /* owned; grouped by slot */
-    struct pl_doc *doc;          /* counted */
-    char key[];
-};
-
 /* The entries under one value of one index; never empty (32). */
 struct pl_bucket {
-    struct pl_keyed node; /* in its index's table, by value */
+    struct pl_keyed node; /* in its index's set, by value */
     uint32_t slot;        /* of the index, in the store */
     uint32_t count, cap;
     union {
         struct pl_entry *one;   /* cap 1: most values of most indices have a single entry */
-        struct pl_entry **many; /* owned array of borrowed entries */
+        struct pl_entry **many; /* owned: a hash set of borrowed entries, NULL where free */
     } of;
     char value[];
 };
 
-static inline struct pl_entry *const *pl_bucket_entries(const struct pl_bucket *bucket)
+/* cap places, NULL where free. */
+static inline struct pl_entry *const *pl_bucket_places(const struct pl_bucket *bucket)
 {
     return bucket->cap == 1 ? &bucket->of.one : bucket->of.many;
 }
+
+/* One stored object. Behind the key lies room for the postings: the buckets it stands in,
+ * grouped by slot. When there are more than fit, a pointer to them lies there. */
+struct pl_entry {
+    struct pl_keyed node; /* in the store's set, by key */
+    struct pl_doc *doc;   /* counted */
+    uint32_t posting_count, posting_room;
+    char key[];
+};
+
+struct pl_entry *pl_entry_create(struct pl_slice key, struct pl_doc *doc, uint32_t posting_room);
+void pl_entry_destroy(struct pl_entry *entry);
+struct pl_bucket *const *pl_entry_postings(const struct pl_entry *entry);
+/* postings: borrowed, may be the entry's own; copied. */
+void pl_entry_set_postings(struct pl_entry *entry, struct pl_bucket *const *postings,
+                           uint32_t count);
 
 /* What an index is; its buckets are part of the content. */
 struct pl_index_def {
@@ -69,7 +70,9 @@ struct pl_store {
     struct pl_index_def *defs; /* owned, by slot */
     size_t slots;
     struct pl_buf rv;
-    struct pl_plan *plans; /* owned, by slot; the writer's alone */
+    struct pl_plan *plans;       /* owned, by slot; the writer's alone, as is what follows */
+    struct pl_bucket **postings; /* owned: of the entry that is being changed */
+    size_t posting_cap;
     _Atomic uint64_t index_errors;
 };
 
@@ -79,12 +82,12 @@ void pl_buckets_init(struct pl_keyset *buckets);
 /* Frees the buckets; postings that point to them are the caller's to forget. */
 void pl_buckets_deinit(struct pl_keyset *buckets);
 struct pl_bucket *pl_buckets_find(const struct pl_keyset *buckets, struct pl_slice value);
-/* Puts the entry under a value it is not under yet. The posting is returned, for the entry to keep.
- */
-struct pl_posting pl_buckets_add(struct pl_keyset *buckets, uint32_t slot, struct pl_slice value,
+/* Puts the entry under a value it is not under yet; returns the bucket, for its postings. */
+struct pl_bucket *pl_buckets_add(struct pl_keyset *buckets, uint32_t slot, struct pl_slice value,
                                  struct pl_entry *entry);
-/* Takes out the entry the posting belongs to; the posting is dead then. */
-void pl_buckets_remove(struct pl_keyset *buckets, struct pl_posting posting);
+/* The entry must be in the bucket, which goes with its last one. */
+void pl_buckets_remove(struct pl_keyset *buckets, struct pl_bucket *bucket,
+                       const struct pl_entry *entry);
 
 /* ---- look-ups, under the lock or by the writer: store.c ---- */
 
@@ -92,4 +95,4 @@ struct pl_entry *pl_content_find(const struct pl_content *content, struct pl_sli
 /* NULL at the end. */
 struct pl_entry *pl_content_next(const struct pl_content *content, size_t *at);
 /* The slot, or store->slots when there is no such index. */
-size_t pl_store_slot(const struct pl_store *store, const char *index);
+size_t pl_store_slot(const struct pl_store *store, const char *name);

@@ -1,7 +1,6 @@
 #include "store/impl.h"
 
 #include "base/alloc.h"
-#include "base/check.h"
 
 static struct pl_bucket *bucket_of(struct pl_keyed *node)
 {
@@ -43,23 +42,11 @@ static struct pl_bucket *find_or_make(struct pl_keyset *buckets, uint32_t slot,
     if (node != NULL)
         return bucket_of(node);
     struct pl_bucket *bucket = pl_malloc(sizeof(*bucket) + value.len + 1);
-    *bucket = (struct pl_bucket){.slot = slot, .cap = 1};
+    *bucket = (struct pl_bucket){.slot = slot, .cap = 1, .of = {NULL}};
     memcpy(bucket->value, value.ptr ? value.ptr : "", value.len);
     bucket->value[value.len] = '\0';
     pl_keyset_insert(buckets, &bucket->node, value.len, hash);
     return bucket;
-}
-
-static void grow(struct pl_bucket *bucket)
-{
-    struct pl_entry **many = bucket->cap == 1 ? NULL : bucket->of.many;
-    struct pl_entry *one = bucket->of.one;
-    uint32_t cap = bucket->cap * 2;
-    many = pl_reallocarray(many, cap, sizeof(struct pl_entry *));
-    if (bucket->cap == 1)
-        many[0] = one;
-    bucket->of.many = many;
-    bucket->cap = cap;
 }
 
 static struct pl_entry **places(struct pl_bucket *bucket)
@@ -67,40 +54,127 @@ static struct pl_entry **places(struct pl_bucket *bucket)
     return bucket->cap == 1 ? &bucket->of.one : bucket->of.many;
 }
 
-struct pl_posting pl_buckets_add(struct pl_keyset *buckets, uint32_t slot, struct pl_slice value,
+/* There is a free place. */
+static void place(struct pl_bucket *bucket, struct pl_entry *entry)
+{
+    struct pl_entry **at = places(bucket);
+    uint32_t mask = bucket->cap - 1, i = entry->node.hash & mask;
+    while (at[i] != NULL)
+        i = (i + 1) & mask;
+    at[i] = entry;
+}
+
+static void resize(struct pl_bucket *bucket, uint32_t cap)
+{
+    struct pl_bucket old = {.cap = bucket->cap, .of = bucket->of};
+    bucket->cap = cap;
+    bucket->of.many = pl_calloc(cap, sizeof(struct pl_entry *));
+    for (uint32_t i = 0; i < old.cap; i++)
+        if (places(&old)[i] != NULL)
+            place(bucket, places(&old)[i]);
+    if (old.cap > 1)
+        pl_free(old.of.many);
+}
+
+struct pl_bucket *pl_buckets_add(struct pl_keyset *buckets, uint32_t slot, struct pl_slice value,
                                  struct pl_entry *entry)
 {
     struct pl_bucket *bucket = find_or_make(buckets, slot, value);
-    if (bucket->count == bucket->cap)
-        grow(bucket);
-    places(bucket)[bucket->count] = entry;
-    return (struct pl_posting){bucket, bucket->count++};
+    if (bucket->count > 0 && (bucket->count + 1) * 8 > bucket->cap * 7)
+        resize(bucket, bucket->cap < 4 ? 4 : bucket->cap * 2);
+    place(bucket, entry);
+    bucket->count++;
+    return bucket;
 }
 
-/* The entry that filled the gap stands elsewhere now. */
-static void tell_moved(struct pl_entry *entry, const struct pl_bucket *bucket, uint32_t at)
+/* Entries behind the gap move up unless they are at home behind it. */
+static void close_gap(struct pl_bucket *bucket, uint32_t gap)
 {
-    for (uint32_t i = 0; i < entry->posting_count; i++) {
-        if (entry->postings[i].bucket == bucket) {
-            entry->postings[i].at = at;
-            return;
-        }
+    struct pl_entry **at = places(bucket);
+    uint32_t mask = bucket->cap - 1;
+    at[gap] = NULL;
+    for (uint32_t i = (gap + 1) & mask; at[i] != NULL; i = (i + 1) & mask) {
+        uint32_t home = at[i]->node.hash & mask;
+        if (((i - home) & mask) < ((i - gap) & mask))
+            continue;
+        at[gap] = at[i];
+        at[i] = NULL;
+        gap = i;
     }
-    PL_UNREACHABLE();
 }
 
-void pl_buckets_remove(struct pl_keyset *buckets, struct pl_posting posting)
+void pl_buckets_remove(struct pl_keyset *buckets, struct pl_bucket *bucket,
+                       const struct pl_entry *entry)
 {
-    struct pl_bucket *bucket = posting.bucket;
-    struct pl_entry **entries = places(bucket);
-    uint32_t last = --bucket->count;
-    if (last == 0) {
+    if (--bucket->count == 0) {
         pl_keyset_remove(buckets, &bucket->node);
         free_bucket(bucket);
         return;
     }
-    if (posting.at == last)
-        return;
-    entries[posting.at] = entries[last];
-    tell_moved(entries[posting.at], bucket, posting.at);
+    uint32_t mask = bucket->cap - 1, i = entry->node.hash & mask;
+    while (places(bucket)[i] != entry)
+        i = (i + 1) & mask;
+    close_gap(bucket, i);
+    if (bucket->cap > 16 && bucket->count * 8 < bucket->cap)
+        resize(bucket, bucket->cap / 2);
+}
+
+/* ---- entries ---- */
+
+/* Where the room for postings begins; it always holds one pointer at least. */
+static size_t room_offset(size_t key_len)
+{
+    size_t end = offsetof(struct pl_entry, key) + key_len + 1, align = sizeof(void *);
+    return (end + align - 1) / align * align;
+}
+
+static struct pl_bucket **room_of(const struct pl_entry *entry)
+{
+    return (struct pl_bucket **)((char *)entry + room_offset(entry->node.len));
+}
+
+static bool is_outside(const struct pl_entry *entry)
+{
+    return entry->posting_count > entry->posting_room;
+}
+
+struct pl_entry *pl_entry_create(struct pl_slice key, struct pl_doc *doc, uint32_t posting_room)
+{
+    if (posting_room == 0)
+        posting_room = 1;
+    struct pl_entry *entry =
+        pl_malloc(room_offset(key.len) + posting_room * sizeof(struct pl_bucket *));
+    *entry =
+        (struct pl_entry){.doc = doc, .posting_room = posting_room, .node.len = (uint32_t)key.len};
+    memcpy(entry->key, key.ptr ? key.ptr : "", key.len);
+    entry->key[key.len] = '\0';
+    return entry;
+}
+
+struct pl_bucket *const *pl_entry_postings(const struct pl_entry *entry)
+{
+    return is_outside(entry) ? *(struct pl_bucket ***)room_of(entry) : room_of(entry);
+}
+
+void pl_entry_destroy(struct pl_entry *entry)
+{
+    if (is_outside(entry))
+        pl_free(*(struct pl_bucket ***)room_of(entry));
+    pl_free(entry);
+}
+
+void pl_entry_set_postings(struct pl_entry *entry, struct pl_bucket *const *postings,
+                           uint32_t count)
+{
+    struct pl_bucket **old = is_outside(entry) ? *(struct pl_bucket ***)room_of(entry) : NULL;
+    struct pl_bucket **to = room_of(entry);
+    if (count > entry->posting_room) {
+        to = pl_reallocarray(NULL, count, sizeof(struct pl_bucket *));
+        memcpy(to, postings, count * sizeof(struct pl_bucket *));
+        *(struct pl_bucket ***)room_of(entry) = to;
+    } else if (count > 0) {
+        memmove(to, postings, count * sizeof(struct pl_bucket *));
+    }
+    entry->posting_count = count;
+    pl_free(old);
 }

@@ -68,8 +68,9 @@ int pl_store_by_index(struct pl_store *store, const char *index, struct pl_slice
         bucket = NULL;
         rc = find_bucket_locked(store, index, value, &bucket);
     }
-    for (uint32_t i = 0; bucket != NULL && i < bucket->count; i++)
-        pl_docs_add(out, pl_doc_ref(pl_bucket_entries(bucket)[i]->doc));
+    for (uint32_t i = 0; bucket != NULL && i < bucket->cap; i++)
+        if (pl_bucket_places(bucket)[i] != NULL)
+            pl_docs_add(out, pl_doc_ref(pl_bucket_places(bucket)[i]->doc));
     pthread_rwlock_unlock(&store->lock);
     return rc;
 }
@@ -163,8 +164,9 @@ static bool visit_index_keys(struct pl_store *store, const struct question *ques
     struct pl_bucket *bucket = NULL;
     if (find_bucket_locked(store, question->index, question->value, &bucket) != 0)
         return false;
-    for (uint32_t i = 0; bucket != NULL && i < bucket->count; i++)
-        add_name(names, key_of(pl_bucket_entries(bucket)[i]));
+    for (uint32_t i = 0; bucket != NULL && i < bucket->cap; i++)
+        if (pl_bucket_places(bucket)[i] != NULL)
+            add_name(names, key_of(pl_bucket_places(bucket)[i]));
     return true;
 }
 

@@ -1,7 +1,6 @@
 #include "store/store.h"
 
 #include "base/alloc.h"
-#include "base/check.h"
 #include "store/impl.h"
 
 /* ---- the lock: taken by the writer only for what readers see ---- */
@@ -60,19 +59,13 @@ static void init_content(struct pl_content *content, size_t slots)
         pl_buckets_init(&content->buckets[i]);
 }
 
-static void free_entry(struct pl_entry *entry)
-{
-    pl_free(entry->postings);
-    pl_free(entry);
-}
-
 static void deinit_content(struct pl_content *content, size_t slots)
 {
     size_t at = 0;
     struct pl_entry *entry;
     while ((entry = pl_content_next(content, &at)) != NULL) {
         pl_doc_unref(entry->doc);
-        free_entry(entry);
+        pl_entry_destroy(entry);
     }
     pl_keyset_deinit(&content->entries);
     for (size_t i = 0; i < slots; i++)
@@ -112,6 +105,7 @@ void pl_store_destroy(struct pl_store *store)
     }
     pl_free(store->defs);
     pl_free(store->plans);
+    pl_free(store->postings);
     pl_buf_deinit(&store->rv);
     pthread_rwlock_destroy(&store->lock);
     pl_free(store);
@@ -136,7 +130,7 @@ static bool has_values(const struct pl_entry *entry, size_t slot, const struct p
     size_t at = 0;
     struct pl_slice value;
     for (uint32_t i = 0; i < entry->posting_count; i++) {
-        const struct pl_bucket *bucket = entry->postings[i].bucket;
+        const struct pl_bucket *bucket = pl_entry_postings(entry)[i];
         if (bucket->slot != slot)
             continue;
         if (!pl_values_next(values, &at, &value) ||
@@ -163,19 +157,23 @@ static bool plan_put(struct pl_store *store, const struct pl_entry *entry, struc
     return any;
 }
 
-static size_t planned_postings(const struct pl_store *store, const struct pl_entry *entry)
+/* Room in store->postings for what the entry will have at most. */
+static void make_posting_room(struct pl_store *store, const struct pl_entry *entry)
 {
-    size_t count = 0;
+    size_t need = entry->posting_count;
     for (size_t i = 0; i < store->slots; i++)
-        if (store->plans[i].changes)
-            count += store->plans[i].values.count;
-    for (uint32_t i = 0; i < entry->posting_count; i++)
-        count += !store->plans[entry->postings[i].bucket->slot].changes;
-    return count;
+        need += store->plans[i].changes ? store->plans[i].values.count : 0;
+    if (need <= store->posting_cap)
+        return;
+    store->posting_cap = need * 2;
+    store->postings =
+        pl_reallocarray(store->postings, store->posting_cap, sizeof(struct pl_bucket *));
 }
 
-static void make_room_for_plan(struct pl_store *store, struct pl_content *content)
+static void make_room_for_plan(struct pl_store *store, struct pl_content *content,
+                               const struct pl_entry *entry)
 {
+    make_posting_room(store, entry);
     for (size_t i = 0; i < store->slots; i++)
         if (store->plans[i].changes)
             make_room(store, content, &content->buckets[i], store->plans[i].values.count);
@@ -183,25 +181,25 @@ static void make_room_for_plan(struct pl_store *store, struct pl_content *conten
 
 /* ---- carrying it out: under the lock ---- */
 
-/* Moves the entry to its planned values; fills `postings`, which has room for them, and
- * returns how many there are. */
+/* Moves the entry to its planned values; fills store->postings and returns how many there are. */
 static uint32_t repost_locked(struct pl_store *store, struct pl_content *content,
-                              struct pl_entry *entry, struct pl_posting *postings)
+                              struct pl_entry *entry)
 {
+    struct pl_bucket *const *have = pl_entry_postings(entry);
     uint32_t count = 0;
-    for (uint32_t i = 0; i < entry->posting_count; i++)
-        if (store->plans[entry->postings[i].bucket->slot].changes)
-            pl_buckets_remove(&content->buckets[entry->postings[i].bucket->slot],
-                              entry->postings[i]);
+    for (uint32_t i = 0; i < entry->posting_count; i++) {
+        uint32_t slot = have[i]->slot;
+        if (store->plans[slot].changes)
+            pl_buckets_remove(&content->buckets[slot], have[i], entry);
         else
-            postings[count++] = entry->postings[i];
+            store->postings[count++] = have[i];
+    }
     for (size_t i = 0; i < store->slots; i++) {
-        if (!store->plans[i].changes)
-            continue;
         size_t at = 0;
         struct pl_slice value;
-        while (pl_values_next(&store->plans[i].values, &at, &value))
-            postings[count++] = pl_buckets_add(&content->buckets[i], (uint32_t)i, value, entry);
+        while (store->plans[i].changes && pl_values_next(&store->plans[i].values, &at, &value))
+            store->postings[count++] =
+                pl_buckets_add(&content->buckets[i], (uint32_t)i, value, entry);
     }
     return count;
 }
@@ -210,19 +208,14 @@ static uint32_t repost_locked(struct pl_store *store, struct pl_content *content
 static struct pl_doc *carry_out(struct pl_store *store, struct pl_content *content,
                                 struct pl_entry *entry, struct pl_doc *doc)
 {
-    size_t room = planned_postings(store, entry);
-    struct pl_posting *fresh = room ? pl_reallocarray(NULL, room, sizeof(struct pl_posting)) : NULL;
-    make_room_for_plan(store, content);
+    make_room_for_plan(store, content, entry);
     lock_for_writing(store, content);
-    uint32_t count = repost_locked(store, content, entry, fresh);
+    uint32_t count = repost_locked(store, content, entry);
     struct pl_doc *old = entry->doc;
     if (doc != NULL)
         entry->doc = doc;
     unlock_for_writing(store, content);
-    PL_REQUIRE(count == room);
-    pl_free(entry->postings);
-    entry->postings = fresh;
-    entry->posting_count = count;
+    pl_entry_set_postings(entry, store->postings, count);
     return doc != NULL ? old : NULL;
 }
 
@@ -236,20 +229,27 @@ static struct pl_doc *replace_doc(struct pl_store *store, struct pl_content *con
     return old;
 }
 
-/* doc: a reference that the entry keeps. Returns the new entry, not yet under any value. */
-static struct pl_entry *insert(struct pl_store *store, struct pl_content *content,
-                               struct pl_slice key, struct pl_doc *doc)
+static uint32_t planned_room(const struct pl_store *store)
 {
-    struct pl_entry *entry = pl_malloc(sizeof(*entry) + key.len + 1);
-    *entry = (struct pl_entry){.doc = doc};
-    memcpy(entry->key, key.ptr ? key.ptr : "", key.len);
-    entry->key[key.len] = '\0';
+    size_t room = 0; /* an index computed elsewhere mostly gives one value, later */
+    for (size_t i = 0; i < store->slots; i++)
+        room += store->defs[i].external ? 1 : store->plans[i].values.count;
+    return (uint32_t)room;
+}
+
+/* doc: a reference that the new entry keeps. Readers see it with its values or not at all. */
+static void insert(struct pl_store *store, struct pl_content *content, struct pl_slice key,
+                   struct pl_doc *doc)
+{
+    struct pl_entry *entry = pl_entry_create(key, doc, planned_room(store));
+    uint32_t hash = pl_keyset_hash(&content->entries, key);
     make_room(store, content, &content->entries, 1);
+    make_room_for_plan(store, content, entry);
     lock_for_writing(store, content);
-    pl_keyset_insert(&content->entries, &entry->node, key.len,
-                     pl_keyset_hash(&content->entries, key));
+    pl_keyset_insert(&content->entries, &entry->node, key.len, hash);
+    uint32_t count = repost_locked(store, content, entry);
     unlock_for_writing(store, content);
-    return entry;
+    pl_entry_set_postings(entry, store->postings, count);
 }
 
 static struct pl_doc *put(struct pl_store *store, struct pl_content *content, struct pl_slice key,
@@ -258,13 +258,11 @@ static struct pl_doc *put(struct pl_store *store, struct pl_content *content, st
     struct pl_entry *entry = pl_content_find(content, key);
     bool changes = plan_put(store, entry, doc);
     pl_doc_ref(doc);
-    if (entry != NULL && !changes)
-        return replace_doc(store, content, entry, doc);
-    if (entry != NULL)
+    if (entry != NULL && changes)
         return carry_out(store, content, entry, doc);
-    entry = insert(store, content, key, doc);
-    if (changes)
-        carry_out(store, content, entry, NULL);
+    if (entry != NULL)
+        return replace_doc(store, content, entry, doc);
+    insert(store, content, key, doc);
     return NULL;
 }
 
@@ -281,13 +279,14 @@ struct pl_doc *pl_store_remove(struct pl_store *store, struct pl_slice key)
     if (entry == NULL)
         return NULL;
     pthread_rwlock_wrlock(&store->lock);
-    for (uint32_t i = 0; i < entry->posting_count; i++)
-        pl_buckets_remove(&store->live.buckets[entry->postings[i].bucket->slot],
-                          entry->postings[i]);
+    for (uint32_t i = 0; i < entry->posting_count; i++) {
+        struct pl_bucket *bucket = pl_entry_postings(entry)[i];
+        pl_buckets_remove(&store->live.buckets[bucket->slot], bucket, entry);
+    }
     pl_keyset_remove(&store->live.entries, &entry->node);
     pthread_rwlock_unlock(&store->lock);
     struct pl_doc *doc = entry->doc;
-    free_entry(entry);
+    pl_entry_destroy(entry);
     return doc;
 }
 
@@ -299,7 +298,7 @@ static void plan_to_keep(struct pl_store *store, const struct pl_entry *old)
         pl_values_clear(&store->plans[i].values);
     }
     for (uint32_t i = 0; i < old->posting_count; i++) {
-        const struct pl_bucket *bucket = old->postings[i].bucket;
+        const struct pl_bucket *bucket = pl_entry_postings(old)[i];
         if (store->plans[bucket->slot].changes)
             pl_values_add(&store->plans[bucket->slot].values,
                           pl_slice(bucket->value, bucket->node.len));
@@ -378,14 +377,16 @@ static void index_entry(struct pl_store *store, size_t slot, struct pl_entry *en
     compute(store, slot, entry->doc, values);
     if (values->count == 0)
         return;
-    entry->postings = pl_reallocarray(entry->postings, entry->posting_count + values->count,
-                                      sizeof(struct pl_posting));
+    store->plans[slot].changes = true;
+    make_posting_room(store, entry);
+    memcpy(store->postings, pl_entry_postings(entry),
+           entry->posting_count * sizeof(struct pl_bucket *));
+    uint32_t count = entry->posting_count;
     size_t at = 0;
     struct pl_slice value;
-    while (pl_values_next(values, &at, &value)) {
-        struct pl_posting posting = pl_buckets_add(buckets, (uint32_t)slot, value, entry);
-        entry->postings[entry->posting_count++] = posting;
-    }
+    while (pl_values_next(values, &at, &value))
+        store->postings[count++] = pl_buckets_add(buckets, (uint32_t)slot, value, entry);
+    pl_entry_set_postings(entry, store->postings, count);
 }
 
 int pl_store_add_index(struct pl_store *store, const char *name, const struct pl_index_ops *ops,
@@ -412,13 +413,17 @@ int pl_store_add_index(struct pl_store *store, const char *name, const struct pl
     return 0;
 }
 
-static void forget_postings(struct pl_entry *entry, size_t slot)
+static void forget_postings(struct pl_store *store, struct pl_entry *entry, size_t slot)
 {
     uint32_t kept = 0;
+    for (size_t i = 0; i < store->slots; i++)
+        store->plans[i].changes = false;
+    make_posting_room(store, entry);
     for (uint32_t i = 0; i < entry->posting_count; i++)
-        if (entry->postings[i].bucket->slot != slot)
-            entry->postings[kept++] = entry->postings[i];
-    entry->posting_count = kept;
+        if (pl_entry_postings(entry)[i]->slot != slot)
+            store->postings[kept++] = pl_entry_postings(entry)[i];
+    if (kept < entry->posting_count)
+        pl_entry_set_postings(entry, store->postings, kept);
 }
 
 void pl_store_drop_index(struct pl_store *store, const char *name)
@@ -434,7 +439,7 @@ void pl_store_drop_index(struct pl_store *store, const char *name)
     pthread_rwlock_unlock(&store->lock);
     struct pl_entry *entry;
     while ((entry = pl_content_next(&store->live, &at)) != NULL)
-        forget_postings(entry, slot);
+        forget_postings(store, entry, slot);
     pl_buckets_deinit(&buckets);
     free_def(&gone);
 }

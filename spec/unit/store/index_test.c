@@ -3,24 +3,20 @@
 #include "base/alloc.h"
 #include "support/test.h"
 
-static struct pl_entry *make(const char *key)
+/* hash: so that a test can say who is at home where. */
+static struct pl_entry *make(const char *key, uint32_t hash, uint32_t room)
 {
-    struct pl_entry *entry = pl_calloc(1, sizeof(*entry) + strlen(key) + 1);
-    strcpy(entry->key, key);
-    entry->postings = pl_calloc(4, sizeof(struct pl_posting));
+    struct pl_entry *entry = pl_entry_create(pl_slice_z(key), NULL, room);
+    entry->node.hash = hash;
     return entry;
 }
 
-static void drop(struct pl_entry *entry)
+static size_t holds(const struct pl_bucket *bucket, const struct pl_entry *entry)
 {
-    pl_free(entry->postings);
-    pl_free(entry);
-}
-
-static void post(struct pl_keyset *buckets, const char *value, struct pl_entry *entry)
-{
-    entry->postings[entry->posting_count] = pl_buckets_add(buckets, 7, pl_slice_z(value), entry);
-    entry->posting_count++;
+    size_t count = 0;
+    for (uint32_t i = 0; i < bucket->cap; i++)
+        count += pl_bucket_places(bucket)[i] == entry;
+    return count;
 }
 
 /* 32 */
@@ -28,45 +24,64 @@ TEST(a_bucket_goes_with_its_last_entry)
 {
     struct pl_keyset buckets;
     pl_buckets_init(&buckets);
-    struct pl_entry *a = make("a");
-    post(&buckets, "v", a);
-    struct pl_bucket *bucket = pl_buckets_find(&buckets, pl_slice_z("v"));
-    REQUIRE(bucket != NULL);
+    struct pl_entry *a = make("a", 5, 1);
+    struct pl_bucket *bucket = pl_buckets_add(&buckets, 7, pl_slice_z("v"), a);
+    CHECK(pl_buckets_find(&buckets, pl_slice_z("v")) == bucket);
     CHECK_INT(bucket->slot, 7);
-    CHECK(pl_bucket_entries(bucket)[0] == a);
-    pl_buckets_remove(&buckets, a->postings[0]);
+    CHECK_INT(bucket->cap, 1);
+    CHECK_INT(holds(bucket, a), 1);
+    pl_buckets_remove(&buckets, bucket, a);
     CHECK(pl_buckets_find(&buckets, pl_slice_z("v")) == NULL);
     CHECK_INT(buckets.count, 0);
     pl_buckets_deinit(&buckets);
-    drop(a);
+    pl_entry_destroy(a);
 }
 
-TEST(the_entry_that_fills_a_gap_is_told_its_new_place)
+/* With few hashes, so that entries stand far from home and gaps have to be closed. */
+TEST(entries_come_and_go_whatever_their_hashes)
 {
-    enum { N = 20 };
-    struct pl_keyset buckets;
-    struct pl_entry *entries[N];
-    pl_buckets_init(&buckets);
-    for (int i = 0; i < N; i++) {
-        char key[16];
-        snprintf(key, sizeof(key), "k%d", i);
-        entries[i] = make(key);
-        post(&buckets, "other", entries[i]);
-        post(&buckets, "v", entries[i]);
+    enum { N = 100 };
+    for (uint32_t hashes = 1; hashes <= 64; hashes *= 4) {
+        struct pl_keyset buckets;
+        struct pl_entry *entries[N];
+        struct pl_bucket *bucket = NULL;
+        pl_buckets_init(&buckets);
+        for (uint32_t i = 0; i < N; i++) {
+            char key[16];
+            snprintf(key, sizeof(key), "k%u", i);
+            entries[i] = make(key, i % hashes, 1);
+            bucket = pl_buckets_add(&buckets, 0, pl_slice_z("v"), entries[i]);
+        }
+        CHECK_INT(bucket->count, N);
+        for (uint32_t i = 0; i < N; i++)
+            CHECK_INT(holds(bucket, entries[i]), 1);
+        for (uint32_t i = 0; i + 1 < N; i++) {
+            pl_buckets_remove(&buckets, bucket, entries[i]);
+            CHECK_INT(holds(bucket, entries[i]), 0);
+            CHECK_INT(holds(bucket, entries[N - 1]), 1);
+        }
+        CHECK_INT(bucket->count, 1);
+        CHECK(bucket->cap <= 16);
+        pl_buckets_deinit(&buckets);
+        for (uint32_t i = 0; i < N; i++)
+            pl_entry_destroy(entries[i]);
     }
-    /* From the front, so that each removal moves the last one. */
-    for (int i = 0; i < N; i++) {
-        pl_buckets_remove(&buckets, entries[i]->postings[1]);
-        entries[i]->posting_count = 1;
-        const struct pl_bucket *bucket = pl_buckets_find(&buckets, pl_slice_z("v"));
-        CHECK_INT(bucket ? bucket->count : 0, N - 1 - i);
-        for (int k = i + 1; k < N; k++)
-            CHECK(pl_bucket_entries(bucket)[entries[k]->postings[1].at] == entries[k]);
+}
+
+TEST(postings_lie_in_the_entry_and_outside_when_they_do_not_fit)
+{
+    struct pl_bucket buckets[5];
+    struct pl_bucket *all[5] = {&buckets[0], &buckets[1], &buckets[2], &buckets[3], &buckets[4]};
+    struct pl_entry *entry = make("ns/name", 1, 2);
+    static const uint32_t counts[] = {0, 1, 2, 3, 5, 4, 2, 0, 5, 1, 5};
+    for (size_t i = 0; i < PL_ARRAY_LEN(counts); i++) {
+        pl_entry_set_postings(entry, all, counts[i]);
+        CHECK_INT(entry->posting_count, counts[i]);
+        for (uint32_t k = 0; k < counts[i]; k++)
+            CHECK(pl_entry_postings(entry)[k] == all[k]);
+        CHECK_STR(entry->key, "ns/name");
     }
-    CHECK_INT(pl_buckets_find(&buckets, pl_slice_z("other"))->count, N);
-    pl_buckets_deinit(&buckets);
-    for (int i = 0; i < N; i++)
-        drop(entries[i]);
+    pl_entry_destroy(entry);
 }
 
 TEST_MAIN()
