@@ -238,6 +238,11 @@ static int timeout_of(const struct pl_gate_op *op, int64_t *timeout_ns, struct p
     return 0;
 }
 
+static bool creates_object(const struct pl_gate_op *op)
+{
+    return op->w.verb == PL_VERB_CREATE && op->w.subresource.len == 0;
+}
+
 static void send(struct pl_gate_op *op)
 {
     struct pl_gate *gate = op->gate;
@@ -251,7 +256,8 @@ static void send(struct pl_gate_op *op)
         .verb = w->verb,
         .resource = op->resource,
         .ns = w->ns,
-        .name = w->name,
+        /* A new object is named by its document. */
+        .name = creates_object(op) ? pl_slice_z("") : w->name,
         .subresource = w->subresource,
         .body = w->body,
         .patch_type = w->patch_type,
@@ -290,7 +296,7 @@ static void work(struct pl_gate_op *op)
 {
     struct pl_gate *gate = op->gate;
     if (pl_gate_set_owner(op, &op->err) != 0 || pl_gate_check_finalizers(op, &op->err) != 0 ||
-        (op->w.verb == PL_VERB_CREATE && op->w.subresource.len == 0 &&
+        (creates_object(op) &&
          pl_scope_check(op->resource, op->w.ns, pl_slice_z("the new object"), &op->err) != 0)) {
         fail(op, &op->err);
         return;
