@@ -18,6 +18,11 @@ struct enc_frame {
     bool is_object;
     bool is_new;   /* holds something that no other object is known to have shown */
     uint64_t hash; /* of the children so far */
+    /* With a pool (share.h). */
+    uint32_t site;        /* the container's place in the document */
+    uint32_t guess_shape; /* the names guessed: their handle, */
+    uint32_t guess_left;  /* how many of them are still to come, */
+    const uint8_t *guess; /* and where the next one stands. NULL: names are in enc->keys */
 };
 
 struct enc {

@@ -1,5 +1,6 @@
 #include "value/parse.h"
 #include "value/number.h"
+#include "value/share.h"
 #include "value/string_scan.h"
 #include "value/utf8.h"
 
@@ -360,6 +361,11 @@ static const uint8_t *take_value(struct parse *ps, const uint8_t *p, const uint8
     const uint8_t *next;
     switch (*p) {
     case '"':
+        if (encoder(ps) != NULL && ps->string_seen == 0 && !ps->at_uid &&
+            (next = share_guess_str(ps->enc, p, end)) != NULL) {
+            value_done(ps);
+            return next;
+        }
         next = take_string(ps, p, end, &text);
         if (next == NULL)
             return NULL;
@@ -405,12 +411,29 @@ static inline const uint8_t *take_colon(struct parse *ps, const uint8_t *p, cons
     return p + 1;
 }
 
+/* Most names are known before they are read. NULL: this one is not. */
+static inline const uint8_t *guessed_key(struct parse *ps, const uint8_t *p, const uint8_t *end)
+{
+    struct pl_slice key;
+    if (encoder(ps) == NULL || ps->string_seen != 0)
+        return NULL;
+    const uint8_t *next = share_guess_key(ps->enc, p, end, &key);
+    if (next == NULL || (ps->depth <= 2 && note_key(ps, key)))
+        return NULL;
+    share_take_key(ps->enc);
+    ps->state = AT_COLON;
+    return next;
+}
+
 static inline const uint8_t *take_key(struct parse *ps, const uint8_t *p, const uint8_t *end)
 {
     struct pl_slice key;
     if (*p != '"')
         return unexpected(ps, p, end, "expected a name in quotes");
-    const uint8_t *next = take_string(ps, p, end, &key);
+    const uint8_t *next = guessed_key(ps, p, end);
+    if (next != NULL)
+        return next;
+    next = take_string(ps, p, end, &key);
     if (next == NULL)
         return NULL;
     ps->state = AT_COLON;

@@ -159,9 +159,19 @@ static void walk_values(struct pl_pool *pool, const uint8_t *at, const uint8_t *
     }
 }
 
+static void forget_guesses(struct pl_pool *pool, uint32_t handle)
+{
+    for (size_t i = 0; i < PL_ARRAY_LEN(pool->guesses); i++) {
+        if (pool->guesses[i] == handle)
+            pool->guesses[i] = 0;
+    }
+}
+
 static void free_node(struct pl_pool *pool, uint32_t handle)
 {
     struct pool_node *node = pool_node(pool, handle);
+    if (node->is_guessed)
+        forget_guesses(pool, handle);
     pl_table_remove(&pool->table, node->hash, handle);
     if (!node->is_shape)
         walk_values(pool, node->value, node->value + node->length, WALK_UNREF, NULL);
@@ -207,17 +217,49 @@ void pl_pool_unref_values(struct pl_pool *pool, const uint8_t *at, const uint8_t
 
 /* ---- adding ---- */
 
+static bool text_is_plain(struct pl_slice text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if ((uint8_t)text.ptr[i] < 0x20 || text.ptr[i] == '"' || text.ptr[i] == '\\')
+            return false;
+    }
+    return true;
+}
+
+static bool shape_is_plain(const uint8_t *shape)
+{
+    uint32_t count, len;
+    const uint8_t *at = tape_shape(shape, &count, &len);
+    for (uint32_t i = 0; i < count; i++) {
+        struct pl_slice key;
+        at = tape_key(at, &key);
+        if (key.len >= 0x80 || !text_is_plain(key))
+            return false;
+    }
+    return true;
+}
+
+static bool value_is_plain(const uint8_t *value)
+{
+    struct pl_scratch none;
+    return *value >= TAG_STR && text_is_plain(text_of(value, &none));
+}
+
 uint32_t pl_pool_add(struct pl_pool *pool, uint64_t hash, const uint8_t *bytes, size_t len,
                      bool is_shape)
 {
-    struct pool_node *node = pl_slab_alloc(&pool->nodes, sizeof(*node) + len);
+    struct pool_node *node = NULL;
+    if (len <= POOL_NODE_MAX)
+        node = pl_slab_alloc(&pool->nodes, sizeof(*node) + len);
     if (node == NULL)
         return 0;
     node->hash = hash;
     node->refs = 0;
-    node->length = (uint32_t)len & INT32_MAX;
+    node->length = (uint32_t)len & POOL_NODE_MAX;
     node->is_shape = is_shape;
+    node->is_guessed = false;
     memcpy(node->value, bytes, len);
+    node->is_plain = is_shape ? shape_is_plain(node->value) : value_is_plain(node->value);
     if (!is_shape)
         walk_values(pool, node->value, node->value + len, WALK_REF, NULL);
     uint32_t handle = (uint32_t)((size_t)((uint8_t *)node - pool->nodes.base) / POOL_GRANULE);

@@ -20,10 +20,14 @@
 struct pool_node {
     uint64_t hash;
     uint32_t refs;
-    uint32_t length : 31;
-    uint32_t is_shape : 1; /* its value is the bytes of a shape */
+    uint32_t length : 29;
+    uint32_t is_shape : 1;   /* its value is the bytes of a shape */
+    uint32_t is_plain : 1;   /* a string, or a shape of short names, without anything to escape */
+    uint32_t is_guessed : 1; /* stands in pl_pool.guesses */
     uint8_t value[];
 };
+
+enum { POOL_NODE_MAX = (1 << 29) - 1, POOL_GUESS_BITS = 12 };
 
 _Static_assert(offsetof(struct pool_node, value) == POOL_HEADER, "as pool_value() has it");
 _Static_assert((int)POOL_GRANULE == (int)SLAB_GRANULE, "handles count the arena's granules");
@@ -36,8 +40,9 @@ struct pl_pool {
     struct pl_buf dead;               /* uint32_t handles: nodes to free, while that goes on */
     _Atomic(struct pl_doc *) dropped; /* by other threads; linked through pl_doc.dropped */
     size_t documents, document_bytes;
-    uint32_t next_owner; /* for documents without a uid */
-    uint64_t seed;       /* of content hashes; everything that is interned uses it */
+    uint32_t next_owner;                    /* for documents without a uid */
+    uint32_t guesses[1 << POOL_GUESS_BITS]; /* handles of live nodes, or 0; see share.h */
+    uint64_t seed; /* of content hashes; everything that is interned uses it */
 };
 
 static inline struct pool_node *pool_node(const struct pl_pool *pool, uint32_t handle)

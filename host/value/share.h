@@ -1,0 +1,98 @@
+/* The encoder's side of the pool: what is shared, and quick guesses at it. Only host/value
+ * includes this.
+ *
+ * Objects of one kind look alike: the pool remembers, for each place in a document (a
+ * site: the way there by ordinals), which names or which string were there last. A
+ * guess that holds costs a comparison, where reading, hashing and looking up
+ * cost ten times as much. While an object's names are as guessed they are not even copied:
+ * enc_frame.guess says how far. */
+#pragma once
+
+#include "value/enc_put.h"
+#include "value/pool_node.h"
+
+/* Encodes a string that may be shared; its content hash. */
+uint64_t pl_share_str(struct enc *enc, struct pl_slice text);
+/* Ends a container that may be shared; its content hash. */
+uint64_t pl_share_end(struct enc *enc, struct enc_frame *frame, ssize_t *repeated);
+/* The innermost object's next name is not the guessed one. */
+void pl_share_drop_guess(struct enc *enc);
+/* Nodes made here that nobody uses go, and so do the pins. */
+void pl_share_reset(struct enc *enc);
+
+/* The names of the object that begins, as they were the last time at this place. */
+void pl_share_guess_names(struct enc *enc, const struct enc_frame *parent);
+
+/* The place of the value that comes next in a container. Long arrays repeat. */
+static inline uint32_t share_site(const struct enc_frame *frame)
+{
+    uint32_t ordinal = frame->is_object ? frame->count : frame->count & 7;
+    return (frame->site ^ ordinal) * UINT32_C(0x9e3779b1) + UINT32_C(0x7f4a7c15);
+}
+
+static inline uint32_t *share_slot(const struct enc *enc, uint32_t site)
+{
+    return &enc->pool->guesses[site >> (32 - POOL_GUESS_BITS)];
+}
+
+static inline bool share_text_eq(const uint8_t *a, const uint8_t *b, size_t len)
+{
+    uint64_t a1, a2, b1, b2;
+    if (len > 16)
+        return memcmp(a, b, len) == 0;
+    if (len >= 8) {
+        memcpy(&a1, a, 8);
+        memcpy(&b1, b, 8);
+        memcpy(&a2, a + len - 8, 8);
+        memcpy(&b2, b + len - 8, 8);
+        return ((a1 ^ b1) | (a2 ^ b2)) == 0;
+    }
+    for (; len > 0; len--, a++, b++) {
+        if (*a != *b)
+            return false;
+    }
+    return true;
+}
+
+/* Behind the name in quotes at p if it is the guessed one, which is *key; else NULL. */
+static inline const uint8_t *share_guess_key(const struct enc *enc, const uint8_t *p,
+                                             const uint8_t *end, struct pl_slice *key)
+{
+    const struct enc_frame *frame = &enc->frames[enc->depth];
+    if (frame->guess == NULL || frame->guess_left == 0)
+        return NULL;
+    size_t len = *frame->guess; /* a plain shape has no longer names */
+    if ((size_t)(end - p) < len + 2 || p[len + 1] != '"' ||
+        !share_text_eq(p + 1, frame->guess + 1, len))
+        return NULL;
+    *key = pl_slice((const char *)frame->guess + 1, len);
+    return p + len + 2;
+}
+
+static inline void share_take_key(struct enc *enc)
+{
+    struct enc_frame *frame = top(enc);
+    frame->guess += 1 + *frame->guess;
+    frame->guess_left--;
+}
+
+/* Encodes the string in quotes at p if it is the one guessed here. Behind it, or NULL. */
+static inline const uint8_t *share_guess_str(struct enc *enc, const uint8_t *p, const uint8_t *end)
+{
+    if (enc->pool == NULL)
+        return NULL;
+    uint32_t handle = *share_slot(enc, share_site(top(enc)));
+    const struct pool_node *node = pool_node(enc->pool, handle);
+    if (handle == 0 || node->is_shape)
+        return NULL;
+    const uint8_t *text = node->value + 1;
+    uint32_t len = node->value[0] - (uint32_t)TAG_STR;
+    if (node->value[0] == TAG_STR_LONG)
+        text = tape_varint(text, &len);
+    if ((size_t)(end - p) < (size_t)len + 2 || p[len + 1] != '"' ||
+        !share_text_eq(p + 1, text, len))
+        return NULL;
+    put_handle(enc, handle);
+    add_child(enc, node->hash);
+    return p + len + 2;
+}
