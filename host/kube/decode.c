@@ -112,6 +112,10 @@ void pl_decoder_begin(struct pl_decoder *d, const struct pl_http_response *respo
     d->status = response->status;
     d->is_json = is_json_type(content_type);
     snprintf(d->content_type, sizeof d->content_type, "%s", content_type ? content_type : "");
+    if (d->list && d->resource != NULL && !d->metadata_only) {
+        d->scan_options.api_version = pl_kind_api_version(&d->resource->kind, d->api_version);
+        d->scan_options.kind = d->resource->kind.kind;
+    }
     if (is_success(d) && d->is_json)
         d->scan = pl_scan_create(d->list ? PL_SCAN_LIST : PL_SCAN_VALUES, &d->scan_options,
                                  &(struct pl_scan_sink){on_doc, on_list, d});

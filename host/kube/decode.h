@@ -11,6 +11,7 @@ struct pl_decoder {
     bool metadata_only;
     const struct pl_resource *resource; /* borrowed; NULL: items keep the kind they came with */
     struct pl_scan_options scan_options;
+    char api_version[PL_KIND_TEXT]; /* of the resource, for scan_options */
     /* What came. */
     int status; /* 0: no answer yet */
     bool is_json;

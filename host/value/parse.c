@@ -44,6 +44,7 @@ void pl_parse_start(struct parse *ps, struct enc *enc)
     ps->skip_depth = UINT_MAX;
     ps->in_metadata = false;
     ps->at_uid = false;
+    ps->add_api_version = ps->add_kind = false;
     ps->string_seen = 0;
     ps->key_at.len = 0;
 }
@@ -325,10 +326,25 @@ static uint64_t key_position(const struct parse *ps, ssize_t ordinal)
     return at;
 }
 
+static void add_member(struct parse *ps, const uint8_t *p, const char *key, const char *text)
+{
+    uint64_t at = ps->bytes_at + (uint64_t)(p - ps->bytes);
+    pl_enc_key(ps->enc, pl_slice_z(key));
+    if (ps->enc->refuse_duplicates)
+        pl_buf_add(&ps->key_at, &at, sizeof(at));
+    pl_enc_str(ps->enc, pl_slice_z(text));
+}
+
 static const uint8_t *close_box(struct parse *ps, const uint8_t *p)
 {
     ps->depth--;
     if (encoder(ps) != NULL) {
+        if (ps->depth == 0 && *p == '}') {
+            if (ps->add_api_version)
+                add_member(ps, p, "apiVersion", ps->api_version);
+            if (ps->add_kind)
+                add_member(ps, p, "kind", ps->kind);
+        }
         const struct enc_frame *frame = &ps->enc->frames[ps->enc->depth];
         size_t names = ps->enc->refuse_duplicates && frame->is_object ? frame->count : 0;
         ssize_t repeated = pl_enc_end(ps->enc);
@@ -390,13 +406,18 @@ static const uint8_t *take_value(struct parse *ps, const uint8_t *p, const uint8
     }
 }
 
-/* Looks out for metadata.uid and metadata.managedFields of the document. True when
- * what this name stands for is to be left out. */
+/* Looks out for metadata.uid, metadata.managedFields, apiVersion and kind of the document. True
+ * when what this name stands for is to be left out. */
 static bool note_key(struct parse *ps, struct pl_slice key)
 {
     ps->at_uid = false;
-    if (ps->depth == 1)
+    if (ps->depth == 1) {
         ps->in_metadata = pl_slice_eqz(key, "metadata");
+        if (ps->add_api_version && pl_slice_eqz(key, "apiVersion"))
+            ps->add_api_version = false;
+        else if (ps->add_kind && pl_slice_eqz(key, "kind"))
+            ps->add_kind = false;
+    }
     if (ps->depth != 2 || !ps->in_metadata)
         return false;
     ps->at_uid = pl_slice_eqz(key, "uid");

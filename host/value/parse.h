@@ -21,10 +21,12 @@ struct parse {
     /* Limits and choices, set once. */
     unsigned max_depth;
     bool drop_managed_fields;
+    const char *api_version, *kind; /* what documents without them get; NULL: nothing */
     /* Where it is in the value. */
     uint8_t state;
-    bool at_uid;      /* the value of metadata.uid comes next */
-    bool in_metadata; /* inside the member "metadata" of the value */
+    bool at_uid;                    /* the value of metadata.uid comes next */
+    bool in_metadata;               /* inside the member "metadata" of the value */
+    bool add_api_version, add_kind; /* it lacks them so far, and they are to be added */
     unsigned depth;
     unsigned skip_depth; /* the value begun at this depth is only checked; UINT_MAX: none */
     uint8_t *is_object;  /* owned; one flag a level */

@@ -62,6 +62,8 @@ static struct pl_scan *scan_create(int form, const struct pl_scan_options *optio
     scan->max_bytes = options->max_bytes != 0 ? options->max_bytes : PL_SCAN_BYTES;
     pl_parse_init(&scan->parse, options->max_depth != 0 ? options->max_depth : PL_SCAN_DEPTH,
                   !options->keep_managed_fields);
+    scan->parse.api_version = options->api_version;
+    scan->parse.kind = options->kind;
     pl_enc_init(&scan->doc, options->pool, options->refuse_duplicates);
     pl_enc_init(&scan->list, NULL, options->refuse_duplicates);
     pl_err_clear(&scan->err);
@@ -168,6 +170,8 @@ static const uint8_t *start_value(struct pl_scan *scan, const uint8_t *p, struct
         scan->unit_at = at;
     }
     pl_parse_start(&scan->parse, enc);
+    scan->parse.add_api_version = scan->value_is_doc && scan->parse.api_version != NULL;
+    scan->parse.add_kind = scan->value_is_doc && scan->parse.kind != NULL;
     return p;
 }
 

@@ -21,6 +21,9 @@ struct pl_scan_options {
     size_t max_bytes;         /* of one document's text; 0: PL_SCAN_BYTES */
     bool keep_managed_fields; /* else metadata.managedFields is dropped */
     bool refuse_duplicates;   /* a member named twice is an error */
+    /* Members that documents (objects) which lack them get: the API server leaves them out
+     * of the items of its own kinds. Borrowed for the scan's life; NULL: nothing is added. */
+    const char *api_version, *kind;
 };
 
 /* One document that is all of `text` (white space around it allowed).

@@ -127,6 +127,46 @@ TEST(managed_fields_are_left_out_in_metadata_only)
     pl_doc_unref(doc);
 }
 
+TEST(documents_get_the_api_version_and_kind_that_they_lack)
+{
+    static const struct {
+        const char *json, *want;
+    } cases[] = {
+        {"{\"a\":1}", "{\"a\":1,\"apiVersion\":\"v1\",\"kind\":\"Pod\"}"},
+        {"{}", "{\"apiVersion\":\"v1\",\"kind\":\"Pod\"}"},
+        {"{\"kind\":\"X\",\"a\":{}}", "{\"kind\":\"X\",\"a\":{},\"apiVersion\":\"v1\"}"},
+        {"{\"apiVersion\":\"y\",\"kind\":\"X\"}", "{\"apiVersion\":\"y\",\"kind\":\"X\"}"},
+        {"{\"a\":{\"kind\":1}}", "{\"a\":{\"kind\":1},\"apiVersion\":\"v1\",\"kind\":\"Pod\"}"},
+        {"[{}]", "[{}]"},
+    };
+    for (size_t i = 0; i < 2 * PL_ARRAY_LEN(cases); i++) {
+        struct pl_scan_options options = {.api_version = "v1", .kind = "Pod"};
+        options.refuse_duplicates = i % 2 == 1;
+        struct pl_err err = {0};
+        struct pl_doc *doc = pl_scan_text(pl_slice_z(cases[i / 2].json), &options, &err);
+        struct pl_buf out = PL_BUF_INIT;
+        CHECK_STR(err.message, "");
+        pl_write(&out, pl_doc_root(doc), 0);
+        CHECK_STR(pl_buf_z(&out), cases[i / 2].want);
+        pl_buf_deinit(&out);
+        pl_doc_unref(doc);
+    }
+}
+
+TEST(a_list_s_own_values_get_no_kind)
+{
+    struct seen seen = {PL_BUF_INIT, 0, 0};
+    struct pl_scan_sink sink = {on_doc, on_list, &seen};
+    struct pl_scan_options options = {.api_version = "v1", .kind = "Pod"};
+    struct pl_scan *scan = pl_scan_create(PL_SCAN_LIST, &options, &sink);
+    CHECK_INT(pl_scan_feed(scan, pl_slice_z("{\"metadata\":{},\"items\":[{}]}"), NULL), 0);
+    CHECK_INT(pl_scan_end(scan, NULL), 0);
+    CHECK_STR(pl_buf_z(&seen.text),
+              " {\"apiVersion\":\"v1\",\"kind\":\"Pod\"}\nLIST {\"metadata\":{}}\n");
+    pl_scan_destroy(scan);
+    pl_buf_deinit(&seen.text);
+}
+
 TEST(what_is_left_out_must_still_be_json)
 {
     check_scan_error(PL_SCAN_VALUES, "{\"metadata\":{\"managedFields\":[{\"a\":01}]}}", 36);
