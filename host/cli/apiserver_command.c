@@ -48,7 +48,7 @@ static int serve(const struct pl_flags *flags, const struct pl_apiserver_options
     int rc = server != NULL ? 0 : err->code;
     const char *out = pl_flags_text(flags, "kubeconfig-out");
     if (rc == 0 && out != NULL)
-        rc = pl_dev_kubeconfig(out, pl_apiserver_port(server), options->token, err);
+        rc = pl_dev_kubeconfig(out, options->host, pl_apiserver_port(server), err);
     if (rc == 0 && pl_loop_watch_signals(loop, signals, 2, stop_loop, loop) != 0)
         rc = pl_err_set(err, PL_EIO, "signals can't be watched");
     if (rc == 0) {
@@ -68,7 +68,7 @@ int pl_command_apiserver(const struct pl_command *self, int argc, char *const *a
     struct pl_flags flags;
     int exit_code = PL_EXIT_OK;
     if (pl_command_flags(self, &flags, table, PL_ARRAY_LEN(table), argc, argv, &exit_code)) {
-        char host[256], token[33] = "";
+        char host[256];
         struct pl_apiserver_options options = {.host = host};
         struct pl_err err;
         pl_err_clear(&err);
@@ -81,12 +81,7 @@ int pl_command_apiserver(const struct pl_command *self, int argc, char *const *a
                     pl_flags_text(&flags, "listen"));
             exit_code = PL_EXIT_USAGE;
         } else {
-            /* A token is asked for only where a kubeconfig hands it out. */
-            int rc = pl_dev_token(token, &err);
-            options.token = pl_flags_text(&flags, "kubeconfig-out") != NULL ? token : NULL;
-            if (rc == 0)
-                rc = serve(&flags, &options, &err);
-            if (rc != 0) {
+            if (serve(&flags, &options, &err) != 0) {
                 fprintf(stderr, "perilune apiserver: %s\n", err.message);
                 exit_code = PL_EXIT_FAILURE;
             }

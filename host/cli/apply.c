@@ -47,7 +47,7 @@ static int rank_of(struct pl_node object)
 static int read_manifest(struct apply *apply, const char *path)
 {
     struct pl_buf text = PL_BUF_INIT;
-    struct pl_docs docs = {NULL, 0};
+    struct pl_docs docs = {0};
     int rc = pl_read_file(path, MANIFEST_LIMIT, &text, apply->err);
     if (rc == 0 && (rc = pl_yaml_decode(pl_buf_slice(&text), &docs, apply->err)) != 0)
         pl_err_prefix(apply->err, "%s", path);

@@ -12,7 +12,6 @@
 
 struct dev {
     struct pl_options options;
-    char token[33];
     char folder[64];
     char kubeconfig[96];
 };
@@ -30,7 +29,7 @@ static int make_kubeconfig(struct dev *dev, int port, struct pl_err *err)
         return rc;
     }
     snprintf(dev->kubeconfig, sizeof(dev->kubeconfig), "%s/kubeconfig", dev->folder);
-    return pl_dev_kubeconfig(dev->kubeconfig, port, dev->token, err);
+    return pl_dev_kubeconfig(dev->kubeconfig, "127.0.0.1", port, err);
 }
 
 static void remove_kubeconfig(const struct dev *dev)
@@ -69,15 +68,15 @@ static int run_against(struct dev *dev, int port, struct pl_err *err)
 
 int pl_command_dev(const struct pl_command *self, int argc, char *const *argv)
 {
-    struct dev dev = {.token = ""};
+    struct dev dev = {.folder = ""};
     struct pl_err err;
     pl_err_clear(&err);
     int exit_code = PL_EXIT_OK;
     if (pl_options_read(&dev.options, self, argc, argv, &exit_code)) {
         struct pl_dev_server *server = NULL;
-        const struct pl_apiserver_options options = {.token = dev.token};
-        int rc = pl_dev_token(dev.token, &err);
-        if (rc == 0 && (server = pl_dev_server_start(&options, &err)) == NULL)
+        const struct pl_apiserver_options options = {.port = 0};
+        int rc = 0;
+        if ((server = pl_dev_server_start(&options, &err)) == NULL)
             rc = err.code;
         if (rc == 0)
             rc = run_against(&dev, pl_dev_server_port(server), &err);

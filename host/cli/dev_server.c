@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "base/rand.h"
 #include "net/mailbox.h"
 
 #include <errno.h>
@@ -96,29 +95,15 @@ void pl_dev_server_stop(struct pl_dev_server *server)
     release(server);
 }
 
-int pl_dev_token(char out[33], struct pl_err *err)
-{
-    unsigned char bytes[16];
-    if (pl_rand_bytes(bytes, sizeof(bytes)) != 0)
-        return pl_err_set(err, PL_EIO, "the system has no random bytes");
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
-    return 0;
-}
-
-int pl_dev_kubeconfig(const char *path, int port, const char *token, struct pl_err *err)
+int pl_dev_kubeconfig(const char *path, const char *host, int port, struct pl_err *err)
 {
     struct pl_buf text = PL_BUF_INIT;
     pl_buf_add_f(&text,
                  "apiVersion: v1\nkind: Config\ncurrent-context: perilune\n"
                  "contexts:\n- name: perilune\n  context: {cluster: perilune, user: perilune}\n"
-                 "clusters:\n- name: perilune\n  cluster: {server: \"http://127.0.0.1:%d\"}\n"
-                 "users:\n- name: perilune\n",
-                 port);
-    if (token != NULL)
-        pl_buf_add_f(&text, "  user: {token: \"%s\"}\n", token);
-    else
-        pl_buf_add_z(&text, "  user: {}\n");
+                 "clusters:\n- name: perilune\n  cluster: {server: \"http://%s:%d\"}\n"
+                 "users:\n- name: perilune\n  user: {}\n",
+                 host, port);
     int rc = 0;
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0 || write(fd, text.ptr, text.len) != (ssize_t)text.len)

@@ -13,7 +13,6 @@ int pl_dev_server_port(const struct pl_dev_server *server);
 /* Ends every connection and joins the thread. Accepts NULL. */
 void pl_dev_server_stop(struct pl_dev_server *server);
 
-/* Writes a kubeconfig for kubectl, mode 0600. */
-int pl_dev_kubeconfig(const char *path, int port, const char *token, struct pl_err *err);
-/* A fresh token, 32 hexadecimal digits. */
-int pl_dev_token(char out[33], struct pl_err *err);
+/* Writes a kubeconfig for kubectl, mode 0600. kubectl sends no token over plain http, so there is
+ * none: the server is for loopback. */
+int pl_dev_kubeconfig(const char *path, const char *host, int port, struct pl_err *err);

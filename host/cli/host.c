@@ -95,7 +95,7 @@ static int connect_cluster(struct host *host, const struct pl_kubeconfig *config
     const struct pl_options *options = host->options;
     host->pool = pl_pool_create();
     host->metrics = pl_metrics_create();
-    pl_waits_init(&host->waits);
+    pl_waits_init(&host->waits, pl_clock_system());
     pl_rand_init(&host->rand);
     pl_loop_each_turn(host->loop, &host->collect, collect_documents);
     host->http = pl_http_client_create(host->loop);

@@ -120,7 +120,7 @@ int pl_read_file(const char *path, size_t limit, struct pl_buf *out, struct pl_e
 static int read_config(struct pl_options *options, const char *path, struct pl_err *err)
 {
     struct pl_buf text = PL_BUF_INIT;
-    struct pl_docs docs = {NULL, 0};
+    struct pl_docs docs = {0};
     int rc = pl_read_file(path, CONFIG_LIMIT, &text, err);
     if (rc == 0) {
         rc = pl_yaml_decode(pl_buf_slice(&text), &docs, err);

@@ -352,3 +352,8 @@ struct pl_transport pl_http_client_transport(struct pl_http_client *client)
     static const struct pl_transport_ops ops = {start, cancel};
     return (struct pl_transport){&ops, client};
 }
+
+const char *pl_http_client_version(void)
+{
+    return curl_version();
+}
