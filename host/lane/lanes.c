@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "lane/lane.h"
+#include "lane/state.h"
 #include "net/http_client.h"
 
 #include <unistd.h>
@@ -439,4 +440,9 @@ size_t pl_lanes_memory(struct pl_lanes *lanes)
 int pl_lanes_stuck(struct pl_lanes *lanes)
 {
     return atomic_load(&lanes->stuck);
+}
+
+const char *pl_lanes_lua_version(void)
+{
+    return LUAJIT_VERSION;
 }
