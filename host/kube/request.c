@@ -226,7 +226,10 @@ int pl_wire_of_call(struct pl_wire *wire, const char *server, const struct pl_ca
     int code = check_call(call, err);
     if (code != 0)
         return code;
-    pl_resource_path(&wire->url, call->resource, call->ns, call->name, call->subresource);
+    /* A new object is posted to its collection; its name is in the document. */
+    bool posts_to_collection = call->verb == PL_VERB_CREATE && call->subresource.len == 0;
+    pl_resource_path(&wire->url, call->resource, call->ns,
+                     posts_to_collection ? pl_slice(NULL, 0) : call->name, call->subresource);
     switch (call->verb) {
     case PL_VERB_GET:
     case PL_VERB_LIST:
