@@ -129,7 +129,9 @@ struct pl_cache {
     struct pl_controller *controller;
     size_t source;
     const struct pl_source_spec *spec;
-    struct pl_informer *informer; /* counted */
+    /* Borrowed from the controller, which keeps it until every run has ended; a reference here
+     * would keep the host from stopping, as informers end before lanes do. */
+    struct pl_informer *informer;
     struct pl_store *store;
     struct pl_source_options options; /* effective: with --namespace applied */
     _Atomic bool ready;               /* synced: informer, store and options are set */

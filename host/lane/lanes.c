@@ -38,11 +38,8 @@ static void destroy_controllers(struct pl_lanes *lanes)
 {
     for (size_t i = 0; i < lanes->controller_count; i++) {
         struct pl_known_controller *known = &lanes->controllers[i];
-        for (size_t j = 0; j < known->cache_count; j++) {
-            if (known->caches[j].informer != NULL)
-                pl_informer_unref(known->caches[j].informer);
+        for (size_t j = 0; j < known->cache_count; j++)
             pl_source_options_deinit(&known->caches[j].options);
-        }
         pl_free(known->caches);
         pl_free(known->name);
     }
@@ -321,7 +318,7 @@ void pl_cache_publish(struct pl_cache *cache)
     struct pl_informer *informer = pl_controller_informer(cache->controller, cache->source);
     if (informer == NULL || !pl_informer_has_synced(informer))
         return;
-    cache->informer = pl_informer_ref(informer);
+    cache->informer = informer;
     cache->store = pl_informer_store(informer);
     pl_source_options_copy(&cache->options, pl_informer_options(informer));
     atomic_store_explicit(&cache->ready, true, memory_order_release);
