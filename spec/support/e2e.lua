@@ -6,7 +6,6 @@
 local cjson = require("cjson")
 local process = require("spec.support.process")
 
-cjson.decode_array_with_array_mt(true)
 cjson.encode_sparse_array(true)
 
 local M = { null = cjson.null, now = process.now, process = process }
