@@ -159,6 +159,9 @@ static int start_controllers(struct host *host, struct pl_err *err)
 /* In reverse; tolerates a host that was built halfway. */
 static void tear_down(struct host *host)
 {
+    /* Runs that could not be ended still use what would be freed. */
+    if (host->manager != NULL && !pl_manager_is_clean(host->manager))
+        _exit(host->exit_code);
     if (host->lanes != NULL)
         pl_lanes_destroy(host->lanes);
     if (host->manager != NULL)
@@ -194,6 +197,10 @@ static int run_host(struct host *host, const struct pl_kubeconfig *config,
     if (rc == 0 &&
         pl_loop_watch_signals(host->loop, signals, PL_ARRAY_LEN(signals), on_signal, host) != 0)
         rc = pl_err_set(err, PL_EIO, "signals can't be watched");
+    if (rc != 0 && host->manager != NULL) {
+        pl_manager_stop(host->manager); /* what had started ends before it is torn down */
+        pl_loop_run(host->loop);
+    }
     if (rc != 0)
         return rc;
     pl_log(PL_LOG_INFO, "started", pl_str("server", config->server),

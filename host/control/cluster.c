@@ -172,6 +172,12 @@ struct pl_informer *pl_cluster_informer(struct pl_cluster *cluster, const struct
     return found;
 }
 
+void pl_cluster_stop_informers(struct pl_cluster *cluster)
+{
+    for (size_t i = cluster->informer_count; i-- > 0;)
+        pl_informer_stop(cluster->informers[i]);
+}
+
 void pl_cluster_forget_informer(struct pl_cluster *cluster, const struct pl_informer *informer)
 {
     size_t kept = 0;

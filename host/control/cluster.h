@@ -30,9 +30,11 @@ struct pl_cluster_options {
 };
 
 struct pl_cluster *pl_cluster_create(const struct pl_cluster_options *options);
-/* Every informer must have been released, and the cluster be idle. */
+/* The cluster must be idle, and every informer have been released. */
 void pl_cluster_destroy(struct pl_cluster *cluster);
-/* Released informers have ended, and no read or write is under way. */
+/* Stops every informer, whoever holds references to it. */
+void pl_cluster_stop_informers(struct pl_cluster *cluster);
+/* Every informer has ended, and no read or write is under way. */
 bool pl_cluster_is_idle(const struct pl_cluster *cluster);
 /* Calls back once, later, when it is idle; one caller at a time; NULL forgets it. */
 void pl_cluster_on_idle(struct pl_cluster *cluster, void (*on_idle)(void *arg), void *arg);

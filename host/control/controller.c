@@ -60,11 +60,16 @@ struct pl_controller *pl_controller_create(const struct pl_controller_options *o
     return c;
 }
 
+bool pl_controller_is_quiet(const struct pl_controller *c)
+{
+    return c->in_flight == 0 && c->asked == 0 && !c->drive_deferred;
+}
+
 void pl_controller_destroy(struct pl_controller *c)
 {
     if (c == NULL)
         return;
-    PL_REQUIRE(c->in_flight == 0 && c->asked == 0 && !c->drive_deferred);
+    PL_REQUIRE(pl_controller_is_quiet(c));
     pl_controller_metrics_deinit(c);
     for (size_t i = 0; i < c->spec.source_count; i++)
         pl_subscription_stop(&c->subscriptions[i]);

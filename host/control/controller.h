@@ -62,6 +62,8 @@ void pl_controller_set_may_run(struct pl_controller *controller, bool may_run);
 void pl_controller_stop(struct pl_controller *controller, void (*stopped)(void *arg), void *arg);
 /* Of a controller that has stopped: gives its informers back. */
 void pl_controller_release_sources(struct pl_controller *controller);
+/* No run, no question and nothing deferred: it may be destroyed. */
+bool pl_controller_is_quiet(const struct pl_controller *controller);
 /* Cancels every run (the grace period is over). */
 void pl_controller_cancel_runs(struct pl_controller *controller);
 

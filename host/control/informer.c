@@ -156,14 +156,20 @@ void pl_informer_add_gauges(struct pl_informer *informer)
     pl_docs_deinit(&docs);
 }
 
-static void free_informer(struct pl_timer *timer)
+static void free_key_watches(struct pl_informer *informer)
 {
-    struct pl_informer *informer = PL_CONTAINER_OF(timer, struct pl_informer, tick);
-    struct pl_cluster *cluster = informer->cluster;
-    pl_informer_clear_gauges(informer);
-    pl_wait_end(&informer->wait);
-    PL_REQUIRE(informer->key_watches.count == 0);
+    size_t at = 0;
+    struct pl_slice key;
+    void *watches;
+    while (pl_map_next(&informer->key_watches, &at, &key, &watches))
+        pl_free(watches);
     pl_map_deinit(&informer->key_watches);
+}
+
+static void free_informer(struct pl_informer *informer)
+{
+    pl_informer_clear_gauges(informer);
+    free_key_watches(informer);
     pl_own_writes_deinit(&informer->own);
     pl_backlog_destroy(informer->backlog);
     pl_store_destroy(informer->store);
@@ -173,6 +179,15 @@ static void free_informer(struct pl_timer *timer)
     pl_free(informer->feeds);
     pl_free(informer->owner);
     pl_free(informer);
+}
+
+static void on_ended(struct pl_timer *timer)
+{
+    struct pl_informer *informer = PL_CONTAINER_OF(timer, struct pl_informer, tick);
+    struct pl_cluster *cluster = informer->cluster;
+    informer->ended = true;
+    if (informer->refs == 0)
+        free_informer(informer);
     pl_cluster_release(cluster);
 }
 
@@ -182,19 +197,29 @@ struct pl_informer *pl_informer_ref(struct pl_informer *informer)
     return informer;
 }
 
-void pl_informer_unref(struct pl_informer *informer)
+void pl_informer_stop(struct pl_informer *informer)
 {
-    if (informer == NULL || --informer->refs > 0)
+    if (informer->stopping)
         return;
     informer->stopping = true;
-    pl_cluster_forget_informer(informer->cluster, informer);
     pl_discovery_forget(pl_cluster_discovery(informer->cluster), informer);
     pl_timer_stop(timers_of(informer), &informer->retry);
     pl_timer_stop(timers_of(informer), &informer->tick);
+    pl_wait_end(&informer->wait);
     pl_informer_stop_confirm(informer);
     for (size_t i = 0; i < informer->feed_count; i++)
         pl_feed_stop(informer->feeds[i]);
     pl_informer_check(informer);
+}
+
+void pl_informer_unref(struct pl_informer *informer)
+{
+    if (informer == NULL || --informer->refs > 0)
+        return;
+    pl_cluster_forget_informer(informer->cluster, informer);
+    pl_informer_stop(informer);
+    if (informer->ended)
+        free_informer(informer);
 }
 
 void pl_informer_feed_ended(struct pl_informer *informer, struct pl_feed *feed)
@@ -326,9 +351,9 @@ static void tell_synced(struct pl_timer *timer)
 void pl_informer_check(struct pl_informer *informer)
 {
     if (informer->stopping) {
-        if (informer->feed_count == 0 && informer->asking == NULL &&
+        if (!informer->ended && informer->feed_count == 0 && informer->asking == NULL &&
             pl_backlog_outstanding(informer->backlog) == 0)
-            pl_timer_start(timers_of(informer), &informer->tick, 0, free_informer);
+            pl_timer_start(timers_of(informer), &informer->tick, 0, on_ended);
         return;
     }
     if (!informer->synced && is_filled(informer)) {

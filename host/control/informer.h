@@ -17,6 +17,8 @@ struct pl_informer *pl_informer_create(struct pl_cluster *cluster, const struct 
                                        const struct pl_source_options *options,
                                        char *const *host_namespaces);
 void pl_informer_start(struct pl_informer *informer);
+/* No request is made any more; what is stored can be read as long as there are references. */
+void pl_informer_stop(struct pl_informer *informer);
 
 /* A reference; the last one stops it. */
 struct pl_informer *pl_informer_ref(struct pl_informer *informer);

@@ -25,7 +25,7 @@ struct pl_informer {
     struct pl_feed **feeds; /* owned array; each until pl_informer_feed_ended */
     size_t feed_count;
 
-    bool resolving, synced, stopping;
+    bool resolving, synced, stopping, ended;
     struct pl_backoff backoff; /* of discovery */
     struct pl_timer retry;
     struct pl_trouble trouble; /* of discovery */

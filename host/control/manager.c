@@ -120,6 +120,8 @@ static void on_controller_stopped(void *arg)
         return;
     for (size_t i = 0; i < manager->count; i++)
         pl_controller_release_sources(manager->controllers[i]);
+    /* Others may hold references to informers for as long as they read. */
+    pl_cluster_stop_informers(manager->o.cluster);
     pl_cluster_on_idle(manager->o.cluster, on_idle, manager);
 }
 
@@ -156,6 +158,14 @@ void pl_manager_stop(struct pl_manager *manager)
     for (size_t i = 0; i < manager->count; i++)
         pl_controller_stop(manager->controllers[i], on_controller_stopped, manager);
     on_controller_stopped(manager);
+}
+
+bool pl_manager_is_clean(const struct pl_manager *manager)
+{
+    for (size_t i = 0; i < manager->count; i++)
+        if (!pl_controller_is_quiet(manager->controllers[i]))
+            return false;
+    return pl_cluster_is_idle(manager->o.cluster);
 }
 
 /* ---- what is going on ---- */

@@ -10,7 +10,9 @@ struct pl_manager_options {
     struct pl_cluster *cluster; /* borrowed for life */
     int64_t grace_ns;           /* --graceful-shutdown-timeout */
     /* Everything has stopped: 0, or the exit code of cli.md that says why (1: the grace ran out;
-     * 4: no controller could start within its cache_sync_timeout). Called once. */
+     * 4: no controller could start within its cache_sync_timeout). Called once. When the grace ran
+     * out, pl_manager_is_clean says no: runs, reads or writes are still under way, so that
+     * nothing may be torn down; the process has to end. */
     void (*stopped)(void *arg, int exit_code);
     void *arg;
 };
@@ -24,6 +26,8 @@ void pl_manager_start(struct pl_manager *manager);
 /* Graceful: no new work, running reconciles finish, calls still pending 5 s before the
  * grace ends are cancelled, informers stop, then `stopped`. Idempotent. */
 void pl_manager_stop(struct pl_manager *manager);
+/* Everything that was started has ended. */
+bool pl_manager_is_clean(const struct pl_manager *manager);
 /* A name used by a controller already? */
 struct pl_controller *pl_manager_find(struct pl_manager *manager, struct pl_slice name);
 size_t pl_manager_count(const struct pl_manager *manager);

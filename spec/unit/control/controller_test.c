@@ -493,8 +493,26 @@ TEST(a_grace_period_that_runs_out_ends_with_1)
     pl_manager_stop(stage.manager);
     bed_pass(&stage.bed, 26 * PL_SECOND);
     CHECK_INT(stage.exit_code, 1);
+    CHECK(!pl_manager_is_clean(stage.manager));
     CHECK(!pl_gate_is_open(pl_cluster_gate(stage.bed.cluster)));
     fake_finish(&stage.fake, "d/a", PL_OUTCOME_CANCELED);
+    stage_deinit(&stage);
+}
+
+TEST(a_stop_does_not_wait_for_those_who_still_read)
+{
+    struct stage stage;
+    begin(&stage);
+    struct pl_controller *controller = pl_manager_find(stage.manager, pl_slice_z("maps"));
+    struct pl_informer *informer = pl_informer_ref(pl_controller_informer(controller, 0));
+    fake_finish(&stage.fake, "d/a", PL_OUTCOME_DONE);
+    pl_manager_stop(stage.manager);
+    bed_run(&stage.bed);
+    CHECK_INT(stage.stopped, 1);
+    CHECK(pl_manager_is_clean(stage.manager));
+    CHECK_INT(stage.bed.net.open_count, 0);
+    CHECK_INT(pl_store_count(pl_informer_store(informer)), 1);
+    pl_informer_unref(informer);
     stage_deinit(&stage);
 }
 
