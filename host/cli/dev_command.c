@@ -54,16 +54,9 @@ static int run_against(struct dev *dev, int port, struct pl_err *err)
         return rc;
     printf("kubeconfig: %s\n", dev->kubeconfig);
     fflush(stdout);
-    struct pl_kubeconfig_options where = {.files = dev->kubeconfig,
-                                          .environ = (const char *const *)environ};
-    struct pl_kubeconfig config = {0};
-    rc = pl_kubeconfig_load(&where, &config, err);
-    if (rc == 0) {
-        const struct pl_host_hooks hooks = {apply_manifests, dev};
-        rc = pl_host_run(&dev->options, &config, &hooks);
-    }
-    pl_kubeconfig_deinit(&config);
-    return rc;
+    dev->options.kubeconfig.files = dev->kubeconfig;
+    const struct pl_host_hooks hooks = {apply_manifests, dev};
+    return pl_host_run(&dev->options, &hooks);
 }
 
 int pl_command_dev(const struct pl_command *self, int argc, char *const *argv)

@@ -11,7 +11,8 @@
 
 struct host {
     const struct pl_options *options; /* borrowed */
-    struct pl_loop *loop;             /* owned from here on, in order of creation */
+    struct pl_kubeconfig config;
+    struct pl_loop *loop; /* owned from here on, in order of creation */
     struct pl_rand rand;
     struct pl_waits waits;
     struct pl_pool *pool;
@@ -89,8 +90,7 @@ static void on_signal(void *arg, int signum)
     }
 }
 
-static int connect_cluster(struct host *host, const struct pl_kubeconfig *config,
-                           struct pl_err *err)
+static int connect_cluster(struct host *host, struct pl_err *err)
 {
     const struct pl_options *options = host->options;
     host->pool = pl_pool_create();
@@ -108,7 +108,7 @@ static int connect_cluster(struct host *host, const struct pl_kubeconfig *config
         .waits = &host->waits,
         .metrics = host->metrics,
         .loop = host->loop,
-        .config = config,
+        .config = &host->config,
         .pool = host->pool,
         .user_agent = user_agent,
         .request_timeout_ns = options->request_timeout_ns,
@@ -183,13 +183,15 @@ static void tear_down(struct host *host)
         pl_metrics_destroy(host->metrics);
     if (host->pool != NULL)
         pl_pool_destroy(host->pool);
+    pl_kubeconfig_deinit(&host->config);
 }
 
-static int run_host(struct host *host, const struct pl_kubeconfig *config,
-                    const struct pl_host_hooks *hooks, struct pl_err *err)
+static int run_host(struct host *host, const struct pl_host_hooks *hooks, struct pl_err *err)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
-    int rc = connect_cluster(host, config, err);
+    int rc = pl_kubeconfig_load(&host->options->kubeconfig, &host->config, err);
+    if (rc == 0)
+        rc = connect_cluster(host, err);
     if (rc == 0 && hooks != NULL && hooks->before != NULL)
         rc = hooks->before(hooks->arg, host->cluster, host->loop, err);
     if (rc == 0)
@@ -203,15 +205,14 @@ static int run_host(struct host *host, const struct pl_kubeconfig *config,
     }
     if (rc != 0)
         return rc;
-    pl_log(PL_LOG_INFO, "started", pl_str("server", config->server),
+    pl_log(PL_LOG_INFO, "started", pl_str("server", host->config.server),
            pl_int("controllers", (int64_t)pl_manager_count(host->manager)),
            pl_int("lanes", host->options->lanes.count));
     pl_loop_run(host->loop);
     return 0;
 }
 
-int pl_host_run(const struct pl_options *options, const struct pl_kubeconfig *config,
-                const struct pl_host_hooks *hooks)
+int pl_host_run(const struct pl_options *options, const struct pl_host_hooks *hooks)
 {
     struct pl_err err;
     pl_err_clear(&err);
@@ -220,7 +221,7 @@ int pl_host_run(const struct pl_options *options, const struct pl_kubeconfig *co
     if (host.lanes == NULL)
         return PL_EXIT_FAILURE;
     host.loop = pl_loop_create(pl_clock_system());
-    if (run_host(&host, config, hooks, &err) != 0) {
+    if (run_host(&host, hooks, &err) != 0) {
         fprintf(stderr, "perilune: %s\n", err.message);
         host.exit_code = PL_EXIT_FAILURE;
     }

@@ -55,7 +55,7 @@ describe("a document that a script reads, changes and writes", function()
     server:create(path, ('{"apiVersion":"fidelity.example.com/v1","kind":"Thing","metadata":{"name":"%s"},"spec":%s}')
       :format(name, spec))
     return e2e.eventually("the controller has written " .. name, function()
-      local _, object, text = server:request("GET", path .. "/" .. name)
+      local _, object, text = server:request("GET", path .. "/" .. name .. "?pretty=false")
       return type(object) == "table" and object.touched and text
     end)
   end

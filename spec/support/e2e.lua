@@ -296,7 +296,7 @@ end
 -- Applies a CRD and waits until its kind is served.
 function Server:apply_crd(text)
   self:apply_yaml(text)
-  local group, plural = text:match("\n  group:%s*(%S+)"), text:match("\n    plural:%s*(%S+)")
+  local group, plural = text:match("group:%s*(%S+)"), text:match("plural:%s*([%w]+)")
   local version = text:match("\n    %- name:%s*(%S+)")
   M.eventually("the kind of the CRD is served", function()
     return self:get("/apis/" .. group .. "/" .. version .. "/" .. plural .. "?limit=1")
