@@ -9,6 +9,7 @@
 #include "lane/co.h"
 #include "value/write.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -114,7 +115,12 @@ static void add_field(lua_State *L, struct pl_state *s, struct line *line, const
         *field = pl_strn(key, pl_slice(text.ptr, text.len < VALUE_MAX ? text.len : VALUE_MAX));
         break;
     case LUA_TNUMBER:
-        *field = pl_num(key, lua_tonumber(L, -1));
+        if (lua_tonumber(L, -1) == floor(lua_tonumber(L, -1)) && fabs(lua_tonumber(L, -1)) < 1e15) {
+            *field = pl_int(key, (int64_t)lua_tonumber(L, -1));
+            break;
+        }
+        own(line, table_text(L, s, lua_gettop(L))); /* all its digits */
+        *field = pl_json(key, pl_slice_z(line->owned[line->owned_count - 1]));
         break;
     case LUA_TBOOLEAN:
         *field = pl_bool(key, lua_toboolean(L, -1));

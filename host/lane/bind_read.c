@@ -73,6 +73,8 @@ static struct pl_lanes *check_lanes(lua_State *L, struct pl_state *s)
         pl_lerr_raise(L, s,
                       "there is no cluster here: only reconciles, tasks and functions called "
                       "for events can read and write");
+    if (atomic_load(&s->lane->abandoned)) /* what it would read may be gone */
+        pl_lerr_raise(L, s, "this run was abandoned");
     return s->lane->lanes;
 }
 

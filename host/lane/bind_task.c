@@ -209,6 +209,5 @@ static int http(lua_State *L)
 }
 
 const luaL_Reg pl_bind_tasks[] = {
-    {"sleep", sleep_for}, {"join", pl_co_join}, {"enqueue", enqueue},
-    {"http", http},       {NULL, NULL},
+    {"sleep", sleep_for}, {"join", pl_co_join}, {"enqueue", enqueue}, {"http", http}, {NULL, NULL},
 };

@@ -251,22 +251,25 @@ void pl_co_op_done(struct pl_lane *lane, struct pl_lop *op)
 
 /* ---- may we wait here? ---- */
 
-/* The C function in the way: sort, gsub, ... */
-static const char *blocking_function(lua_State *L, lua_Debug *ar)
+/* The C function in the way, by its name; NULL when it is none that is known. */
+static const char *blocking_function(lua_State *L, struct pl_state *s)
 {
-    for (int level = 0; lua_getstack(L, level, ar); level++) {
-        lua_getinfo(L, "nS", ar);
-        bool passes =
-            ar->name != NULL && (strcmp(ar->name, "pcall") == 0 || strcmp(ar->name, "xpcall") == 0);
-        if (*ar->what == 'C' && level > 0 && ar->name != NULL && !passes)
-            return ar->name;
+    lua_Debug ar;
+    const char *name = NULL;
+    luaL_checkstack(L, 4, NULL);
+    pl_ref_push(L, s->refs.blocking);
+    for (int level = 0; name == NULL && lua_getstack(L, level, &ar); level++) {
+        lua_getinfo(L, "f", &ar);
+        lua_rawget(L, -2);
+        name = lua_tostring(L, -1); /* the table keeps it */
+        lua_pop(L, 1);
     }
-    return NULL;
+    lua_pop(L, 1);
+    return name;
 }
 
 static bool find_obstacle(lua_State *L, struct pl_state *s, char *out, size_t size)
 {
-    lua_Debug ar;
     if (s->phase == PL_PHASE_LOAD) {
         snprintf(out, size,
                  "cannot wait here: the script is being loaded, only reconciles, tasks "
@@ -276,10 +279,9 @@ static bool find_obstacle(lua_State *L, struct pl_state *s, char *out, size_t si
     } else if (s->task == NULL) {
         snprintf(out, size, "cannot wait here: no reconcile is running");
     } else if (!lua_isyieldable(L)) {
-        const char *name = blocking_function(L, &ar);
-        snprintf(out, size, "cannot wait here: %s%s%s can't be left and entered again",
-                 name ? "a function called by " : "this function", name ? name : "",
-                 name ? " (written in C)" : "");
+        const char *name = blocking_function(L, s);
+        snprintf(out, size, "cannot wait here: a function called by %s can't wait",
+                 name ? name : "a C function");
     } else {
         return false;
     }
@@ -337,8 +339,7 @@ int pl_co_wait(lua_State *L, struct pl_state *s, struct pl_lop *op)
 
 /* ---- what was read last ---- */
 
-void pl_co_saw(struct pl_co *task, struct pl_cache *cache, struct pl_slice key,
-                 struct pl_doc *doc)
+void pl_co_saw(struct pl_co *task, struct pl_cache *cache, struct pl_slice key, struct pl_doc *doc)
 {
     pl_doc_unref(task->seen);
     pl_free(task->seen_key);

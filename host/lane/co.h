@@ -11,10 +11,10 @@ struct pl_co {
     struct pl_exec *exec; /* back-pointer */
     lua_State *thread;    /* anchored by ref */
     int ref;
-    int handle;            /* reference of the userdata that scripts join; LUA_NOREF */
-    int args;              /* values on its stack to resume with */
-    struct pl_lop *op;     /* what it waits for */
-    bool submitted;        /* the op is with the I/O thread */
+    int handle;          /* reference of the userdata that scripts join; LUA_NOREF */
+    int args;            /* values on its stack to resume with */
+    struct pl_lop *op;   /* what it waits for */
+    bool submitted;      /* the op is with the I/O thread */
     struct pl_co *joins; /* waits for the end of this one */
     bool done, failed, joined, is_main;
     struct pl_cache *seen_cache; /* the last cached get: where, */
@@ -42,8 +42,7 @@ void pl_co_check_wait(lua_State *L, struct pl_state *s);
 int pl_co_why_not(lua_State *L);
 
 /* Remembers a cached get, for a wait that follows it. */
-void pl_co_saw(struct pl_co *task, struct pl_cache *cache, struct pl_slice key,
-                 struct pl_doc *doc);
+void pl_co_saw(struct pl_co *task, struct pl_cache *cache, struct pl_slice key, struct pl_doc *doc);
 /* A reference to what it gave; to what is in the cache now when that was another key. */
 struct pl_doc *pl_co_seen(struct pl_co *task, struct pl_cache *cache, struct pl_slice key);
 

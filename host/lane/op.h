@@ -37,7 +37,7 @@ struct pl_lop {
     atomic_int refs;      /* the task, and the cancel message while it travels */
     enum pl_lop_type type;
     struct pl_lane *lane;      /* back-pointer */
-    struct pl_co *task;      /* the lane's; NULL: nobody waits any more */
+    struct pl_co *task;        /* the lane's; NULL: nobody waits any more */
     bool cancel_sent;          /* the lane's */
     int64_t deadline_ns;       /* monotonic; 0: none */
     char *texts[PL_LOP_TEXTS]; /* owned: what the slices below point to */

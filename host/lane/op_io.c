@@ -9,9 +9,8 @@
 
 #include <stdio.h>
 
-#define POLL_NS          (200 * PL_MS) /* while an informer does not exist yet */
-#define HTTP_BLOB_LIMIT  (256u << 10)  /* bytes of an answer's headers */
-#define HTTP_LANE_NUMBER 1000          /* connections of scripts are not the API server's */
+#define POLL_NS         (200 * PL_MS) /* while an informer does not exist yet */
+#define HTTP_BLOB_LIMIT (256u << 10)  /* bytes of an answer's headers */
 
 /* ---- operations: any thread ---- */
 
@@ -334,7 +333,6 @@ static void start_http(struct pl_lop *op)
         .tls = strncmp(op->in.http.url.ptr, "https:", 6) == 0 ? &op->io.tls : NULL,
         .timeout_ms = op->in.http.timeout_ms,
         .max_response = op->in.http.max_response,
-        .lane = HTTP_LANE_NUMBER,
     };
     struct pl_transport transport = pl_http_client_transport(lanes->http);
     op->io.work = transport.ops->start(transport.self, &request, &ops, op);

@@ -100,6 +100,10 @@ static void push_helpers(lua_State *L, struct pl_state *s)
     lua_setfield(L, -2, "unsafe");
     lua_pushnumber(L, (lua_Number)s->memory_limit);
     lua_setfield(L, -2, "memory_limit");
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    s->refs.blocking = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_setfield(L, -2, "blocking");
     pl_bind_push_waits(L, s);
     lua_setfield(L, -2, "waits");
     pl_bind_push_reads(L, s);

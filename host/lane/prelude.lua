@@ -25,7 +25,9 @@ end
 
 -- Reads say WAIT when they must be called again: the cache has synced meanwhile.
 local WAIT = c.wait
+local pair = { list = true, batch = true }
 for name, f in next, c.reads do
+  local both = pair[name]
   host[name] = function(kind, a, b, d)
     local failed, first, second = f(kind, a, b, d)
     while not failed and first == WAIT do
@@ -33,8 +35,10 @@ for name, f in next, c.reads do
     end
     if failed then
       error(first, 0)
+    elseif both then
+      return first, second
     end
-    return first, second
+    return first
   end
 end
 
@@ -179,6 +183,16 @@ if not c.unsafe then
     return load(text, name or text, "t")
   end
 end
+
+-- ---- what can't wait ----
+
+-- Names for "cannot wait here": calls through pcall and tail calls leave none on the stack.
+local blocking = c.blocking
+blocking[table.sort] = "table.sort"
+blocking[string.gsub] = "string.gsub"
+blocking[foreach] = "table.foreach"
+blocking[table.foreachi] = "table.foreachi"
+blocking[require] = "require"
 
 -- ---- strings ----
 

@@ -44,6 +44,7 @@ struct pl_refs {
     int host;        /* perilune.host */
     int traced;      /* weak: error values of script coroutines -> traceback text */
     int traceback;   /* message handler of protected calls */
+    int blocking;    /* C functions that call back -> their names */
     int declared;    /* functions of controllers and indexes, see declare.c */
 };
 
@@ -54,7 +55,7 @@ struct pl_state {
     bool unsafe; /* --unsafe-stdlib */
     enum pl_phase phase;
     struct pl_lane *lane; /* back-pointer; NULL: no cluster behind it */
-    struct pl_co *task; /* running now; NULL outside of runs */
+    struct pl_co *task;   /* running now; NULL outside of runs */
     int asking;           /* outside of runs: controller whose event is being looked at; -1 */
     struct pl_refs refs;
     const void *lazy_meta, *array_meta, *number_meta, *box_meta; /* identities of metatables */
