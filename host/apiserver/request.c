@@ -207,8 +207,9 @@ int pl_api_request_parse(struct pl_api_request *request, const struct pl_api_cal
     *request = (struct pl_api_request){.call = *call};
     const char *agent = call->user_agent != NULL ? call->user_agent : "";
     /* People who type requests get answers for people. */
-    request->is_pretty = strncmp(agent, "curl/", 5) == 0 || strncmp(agent, "Wget/", 5) == 0 ||
-                         is_true(param(request, status->arena, "pretty"));
+    struct pl_slice pretty = param(request, status->arena, "pretty");
+    bool for_people = strncmp(agent, "curl/", 5) == 0 || strncmp(agent, "Wget/", 5) == 0;
+    request->is_pretty = pretty.len > 0 ? is_true(pretty) : for_people;
     request->body_form = body_form(call->content_type);
     parse_path(request, status->arena);
     if (parse_accept(request, status) != 0)

@@ -43,8 +43,13 @@ describe("a controller", function()
   after_each(e2e.clean_up)
   teardown(e2e.finish)
 
-  local function start(script, flags, options)
-    host = e2e.start_host(server, head .. script, flags, options)
+  -- Each test sees its own namespace alone.
+  local function start(script, flags)
+    local all = { "--namespace", namespace }
+    for _, flag in ipairs(flags or {}) do
+      all[#all + 1] = flag
+    end
+    host = e2e.start_host(server, head .. script, all)
   end
 
   local function core(plural, name)
