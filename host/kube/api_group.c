@@ -205,16 +205,18 @@ static const struct pl_resource *nearest(const struct pl_kind *kind, const struc
 
 static bool group_exists(const struct pl_kind *kind, const struct pl_map *groups)
 {
-    size_t at = 0, len = strlen(kind->group);
+    struct pl_slice name = pl_slice_z(kind->group);
+    size_t at = 0;
     struct pl_slice key;
     void *value;
     while (pl_map_next(groups, &at, &key, &value)) {
         struct pl_api_group *group = value;
-        bool same = key.len > len && memcmp(key.ptr, kind->group, len) == 0 && key.ptr[len] == '/';
+        bool same = key.len > name.len && key.ptr[name.len] == '/' &&
+                    pl_slice_eq(pl_slice(key.ptr, name.len), name);
         if (same && (group->exists || group->state == PL_API_GROUP_LOADED))
             return true;
     }
-    return len == 0;
+    return name.len == 0;
 }
 
 void pl_api_not_found(struct pl_err *err, const struct pl_kind *kind, const struct pl_map *groups)

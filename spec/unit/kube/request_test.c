@@ -40,6 +40,8 @@ TEST(each_verb_makes_its_request)
          "GET http://s/api/v1/namespaces/d/pods?labelSelector=a%20in%20%28b%2Cc%29"
          "&fieldSelector=spec.nodeName%3Dn%201&limit=500&continue=x%2B%2F%3D&resourceVersion=7"
          "&resourceVersionMatch=NotOlderThan"},
+        {{.verb = PL_VERB_CREATE, .resource = &nodes, .name = S("n"), .body = doc},
+         "POST http://s/api/v1/nodes application/json {\"a\":1}"},
         {{.verb = PL_VERB_CREATE,
           .resource = &pods,
           .ns = S("d"),
