@@ -57,9 +57,12 @@ static void written_deinit(struct written *w)
     pl_free(w->rv);
 }
 
-/* The watch was faster than the answer, or a later write's answer was. */
+/* The watch was faster than the answer, or a later write's answer was. What a watch has reached
+ * includes the answer, and whatever became of the object since. */
 static bool is_old_news(const struct pl_informer *informer, const struct written *w, bool deleted)
 {
+    if (!deleted && w->feed != NULL && pl_rv_is_at_most(pl_slice_z(w->rv), pl_feed_rv(w->feed)))
+        return true;
     const struct pl_own_write *noted = pl_own_writes_find(&informer->own, pl_slice_z(w->key));
     if (!deleted && noted != NULL && pl_rv_is_at_most(pl_slice_z(w->rv), pl_slice_z(noted->rv)))
         return true;

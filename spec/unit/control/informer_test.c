@@ -292,6 +292,19 @@ TEST(an_answer_that_is_older_than_the_watch_changes_nothing)
     finish(&scene);
 }
 
+TEST(an_answer_after_the_end_of_its_object_does_not_bring_it_back)
+{
+    struct scene scene = {0};
+    begin(&scene);
+    event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "11", "")));
+    event(&scene, BED_EVENT("DELETED", BED_MAP("a", "1", "12", "")));
+    check_events(&scene, "~a@5>11 -a@12");
+    write_through(&scene, BED_MAP("a", "1", "11", ""), false);
+    check_events(&scene, "");
+    check_stored(&scene, "d/a", "absent");
+    finish(&scene);
+}
+
 TEST(what_was_created_survives_a_list_that_is_older)
 {
     struct scene scene = {0};
