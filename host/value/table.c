@@ -38,14 +38,16 @@ static void put(struct table_part *part, struct table_slot slot)
     part->used++;
 }
 
-/* A moved slot stays behind as a removed one, so that probes still pass over it. */
+/* A moved entry leaves a removed one behind, so that probes still pass over it; empty
+ * slots stay empty, so that they still end. */
 static void move_some(struct table *table, uint32_t slots)
 {
     struct table_part *old = &table->old;
     for (; slots > 0 && table->moved < old->cap; slots--, table->moved++) {
         struct table_slot *slot = &old->slots[table->moved];
-        if (slot->handle != 0 && slot->handle != TABLE_GONE)
-            put(&table->now, *slot);
+        if (slot->handle == 0 || slot->handle == TABLE_GONE)
+            continue;
+        put(&table->now, *slot);
         slot->handle = TABLE_GONE;
     }
     if (old->cap != 0 && table->moved == old->cap) {
