@@ -209,18 +209,18 @@ static bool is_authorized(const struct pl_api *api, const struct pl_api_call *ca
     return differ == 0;
 }
 
-/* ---- auditing: the code is known when the answer passes by ---- */
+/* ---- auditing: the code is known when the answer passes by, the request gone after it ---- */
 
 struct tap {
     struct pl_api_responder inner;
-    int code;
+    const struct pl_api_ctx *ctx;
 };
 
 static void tap_reply(void *self, int status, const struct pl_http_header *headers, size_t count,
                       struct pl_slice body)
 {
     struct tap *tap = self;
-    tap->code = status;
+    pl_api_debug_audit(tap->ctx->api->debug, &tap->ctx->request, status);
     tap->inner.ops->reply(tap->inner.self, status, headers, count, body);
 }
 
@@ -248,11 +248,12 @@ static int dispatch(struct pl_api_ctx *ctx)
     pl_api_debug_count(ctx->api->debug, verb, resource);
     if (!is_write(verb))
         return run_resource(ctx, verb);
-    struct tap tap = {.inner = ctx->responder};
+    struct tap tap = {.inner = ctx->responder, .ctx = ctx};
     ctx->responder = (struct pl_api_responder){&tap_ops, &tap};
     int code = run_resource(ctx, verb);
     ctx->responder = tap.inner;
-    pl_api_debug_audit(ctx->api->debug, &ctx->request, code == 0 ? tap.code : ctx->status.code);
+    if (code != 0)
+        pl_api_debug_audit(ctx->api->debug, &ctx->request, ctx->status.code);
     return code;
 }
 

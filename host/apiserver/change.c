@@ -198,15 +198,11 @@ static int store(struct change *c)
         return pl_api_answer_dry(ctx, 200, object);
     }
     pl_api_to_storage(ctx, object);
-    if (pl_api_is_finished(object)) { /* the last finalizer went, and the object with it */
+    if (pl_api_is_finished(object)) {
+        /* The last finalizer went, and the object with it: this state is never stored. */
         keep(c, "resourceVersion");
-        struct pl_doc *last = pl_tree_doc(object, ctx->api->pool);
-        pl_doc_unref(c->entry->doc);
-        c->entry->doc = pl_doc_ref(last);
         pl_api_storage_remove(ctx->api->storage, c->entry);
-        pl_api_answer_object(ctx, 200, last);
-        pl_doc_unref(last);
-        return 0;
+        return pl_api_answer_dry(ctx, 200, object);
     }
     struct pl_api_entry *entry = pl_api_storage_put(ctx->api->storage, &ctx->arena, ctx->type,
                                                     pl_slice_z(c->entry->key), object);
@@ -258,14 +254,10 @@ int pl_api_store_change(struct pl_api_ctx *ctx, struct pl_api_entry *entry, stru
 void pl_api_store_raw(struct pl_api *api, struct pl_arena *arena, struct pl_api_entry *entry,
                       struct pl_tree *object)
 {
-    if (pl_api_is_finished(object)) {
-        struct pl_doc *last = pl_tree_doc(object, api->pool);
-        pl_doc_unref(entry->doc);
-        entry->doc = last;
+    if (pl_api_is_finished(object))
         pl_api_storage_remove(api->storage, entry);
-        return;
-    }
-    pl_api_storage_put(api->storage, arena, entry->type, pl_slice_z(entry->key), object);
+    else
+        pl_api_storage_put(api->storage, arena, entry->type, pl_slice_z(entry->key), object);
 }
 
 int pl_api_update(struct pl_api_ctx *ctx)

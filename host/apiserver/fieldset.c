@@ -144,7 +144,7 @@ struct pl_slice pl_api_fields_element(struct pl_arena *arena, const struct pl_tr
 {
     if (pl_schema_list_type(list) == PL_LIST_SET)
         return written(arena, "v:", element);
-    const char *keys[MAX_KEYS];
+    const char *keys[MAX_KEYS] = {NULL};
     size_t count = 0;
     bool any = false;
     for (const char *const *key = pl_schema_list_keys(list); *key != NULL && count < MAX_KEYS;
@@ -291,25 +291,24 @@ static bool is_nothing(const struct pl_tree *value)
            (value->count == 0 && (value->type == PL_OBJECT || value->type == PL_ARRAY));
 }
 
+/* Both are of that type or say nothing, and one says something. */
+static bool are(const struct pl_tree *a, const struct pl_tree *b, enum pl_type type)
+{
+    return (is_nothing(a) || pl_tree_is(a, type)) && (is_nothing(b) || pl_tree_is(b, type)) &&
+           !(is_nothing(a) && is_nothing(b));
+}
+
 static struct diff compare(struct pl_arena *arena, const struct pl_tree *a, const struct pl_tree *b,
                            const struct pl_schema *schema)
 {
     struct diff out = {.is_added = a == NULL, .is_removed = b == NULL};
-    const struct pl_tree *some = a == NULL || a->type == PL_NULL ? b : a;
-    bool maps = some != NULL && some->type == PL_OBJECT && !pl_schema_is_atomic(schema) &&
-                (is_nothing(a) || a->type == PL_OBJECT) && (is_nothing(b) || b->type == PL_OBJECT);
-    bool lists = some != NULL && some->type == PL_ARRAY && (is_nothing(a) || a->type == PL_ARRAY) &&
-                 (is_nothing(b) || b->type == PL_ARRAY) &&
-                 pl_api_fields_is_granular(arena, a, schema) &&
-                 pl_api_fields_is_granular(arena, b, schema);
-    if ((maps || lists) && !(is_nothing(a) && is_nothing(b))) {
-        if (maps)
-            compare_maps(arena, a, b, schema, &out);
-        else
-            compare_lists(arena, a, b, schema, &out);
-    } else {
+    if (are(a, b, PL_OBJECT) && !pl_schema_is_atomic(schema))
+        compare_maps(arena, a, b, schema, &out);
+    else if (are(a, b, PL_ARRAY) && pl_api_fields_is_granular(arena, a, schema) &&
+             pl_api_fields_is_granular(arena, b, schema))
+        compare_lists(arena, a, b, schema, &out);
+    else
         out.is_modified = a != NULL && b != NULL && !pl_tree_equal(a, b);
-    }
     return out;
 }
 

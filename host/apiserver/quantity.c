@@ -67,7 +67,6 @@ static bool binary_text(struct decimal d, int power, char out[64])
 /* exponent: of the suffix, a multiple of three. */
 static bool decimal_text(struct decimal d, int exponent, char out[64])
 {
-    static const char down[] = "mun";
     exponent -= d.fraction;
     while (d.digits != 0 && d.digits % 10 == 0) {
         d.digits /= 10;
@@ -83,12 +82,9 @@ static bool decimal_text(struct decimal d, int exponent, char out[64])
     }
     if (exponent > 18 || exponent < -9)
         return false;
-    char suffix[2] = {'\0', '\0'};
-    if (exponent > 0)
-        suffix[0] = decimal_up[exponent / 3 - 1];
-    else if (exponent < 0)
-        suffix[0] = down[-exponent / 3 - 1];
-    snprintf(out, 64, "%s%" PRId64 "%s", d.negative ? "-" : "", d.digits, suffix);
+    static const char *const suffixes[] = {"n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
+    snprintf(out, 64, "%s%" PRId64 "%s", d.negative ? "-" : "", d.digits,
+             suffixes[exponent / 3 + 3]);
     return true;
 }
 

@@ -74,10 +74,6 @@ static int parse_fields(struct pl_api_select *select, struct pl_api_ctx *ctx)
             code = refuse_field(ctx, path);
             break;
         }
-        if (equals && pl_slice_eqz(path, "metadata.name")) {
-            pl_free(select->name);
-            select->name = pl_memdup0(value.ptr, value.len);
-        }
         pl_buf_add_f(&stored, "%s%.*s%s", i > 0 ? "," : "", PL_FMT(inner), equals ? "=" : "!=");
         for (size_t k = 0; k < value.len; k++) {
             if (strchr(",=\\", value.ptr[k]) != NULL)
@@ -99,6 +95,8 @@ int pl_api_select_init(struct pl_api_select *select, struct pl_api_ctx *ctx)
     *select = (struct pl_api_select){0};
     if (request->ns.len > 0)
         select->ns = pl_memdup0(request->ns.ptr, request->ns.len);
+    if (request->name.len > 0) /* a watch of one object */
+        select->name = pl_memdup0(request->name.ptr, request->name.len);
     if (request->label_selector.len > 0) {
         select->labels = pl_selector_parse(request->label_selector, &err);
         if (select->labels == NULL) {
@@ -126,6 +124,9 @@ bool pl_api_select_matches(const struct pl_api_select *select, struct pl_node ob
 {
     if (select->ns != NULL &&
         !pl_node_str_eq(pl_node_dig(object, "metadata", "namespace"), pl_slice_z(select->ns)))
+        return false;
+    if (select->name != NULL &&
+        !pl_node_str_eq(pl_node_dig(object, "metadata", "name"), pl_slice_z(select->name)))
         return false;
     if (select->labels != NULL && !pl_selector_matches(select->labels, pl_meta_labels(object)))
         return false;

@@ -1,0 +1,43 @@
+#include "apiserver/debug.h"
+
+#include "support/api_fixture.h"
+
+TEST(requests_are_counted_by_verb_and_resource)
+{
+    struct api t;
+    api_open(&t);
+    api_get(&t, DEFAULT_CMS);
+    api_get(&t, DEFAULT_CMS);
+    api_post(&t, DEFAULT_CMS, "{'metadata':{'name':'a'}}");
+    api_get(&t, "/apis/apps/v1/namespaces/default/deployments/x/scale");
+    CHECK_INT(api_get(&t, "/debug/requests"), 200);
+    CHECK_STR(t.text, "{\"create configmaps\":1,\"get deployments/scale\":1,\"list "
+                      "configmaps\":2}\n");
+    api_close(&t);
+}
+
+TEST(writes_are_remembered_with_their_outcome)
+{
+    struct api t;
+    api_open(&t);
+    t.agent = "me/2";
+    api_post(&t, DEFAULT_CMS "?fieldManager=m", "{'metadata':{'name':'a'}}");
+    api_delete(&t, DEFAULT_CMS "/b", NULL);
+    CHECK_INT(api_get(&t, "/debug/audit"), 200);
+    CHECK_AT(&t, "[0]",
+             "{'code':201,'fieldManager':'m','method':'POST','path':"
+             "'/api/v1/namespaces/default/configmaps','userAgent':'me/2'}");
+    CHECK_AT(&t, "[1].code", "404");
+    api_close(&t);
+}
+
+TEST(other_debug_paths_do_not_exist)
+{
+    struct api t;
+    api_open(&t);
+    CHECK_INT(api_get(&t, "/debug/compact"), 404);
+    CHECK_INT(api_get(&t, "/debug/pprof"), 404);
+    api_close(&t);
+}
+
+TEST_MAIN()

@@ -1,0 +1,117 @@
+#include "apiserver/tree.h"
+
+#include "support/json.h"
+
+static struct pl_tree *tree_of(struct pl_arena *arena, const char *quoted)
+{
+    struct pl_doc *doc = json(quoted);
+    struct pl_tree *tree = pl_tree_from_node(arena, pl_doc_root(doc));
+    pl_doc_unref(doc);
+    return tree;
+}
+
+static void check_tree(const struct pl_tree *tree, const char *quoted)
+{
+    char *want = json_text(quoted);
+    struct pl_buf got = PL_BUF_INIT;
+    pl_tree_write(&got, tree);
+    CHECK_STR(pl_buf_z(&got), want);
+    pl_buf_deinit(&got);
+    free(want);
+}
+
+TEST(a_document_survives_the_way_through_a_tree)
+{
+    struct pl_arena arena = {0};
+    static const char text[] = "{'a':[1,2.50,1e3,'x\\n',true,null,{}],'b':{},'c':[]}";
+    struct pl_tree *tree = tree_of(&arena, text);
+    check_tree(tree, text);
+    struct pl_doc *doc = pl_tree_doc(tree, NULL);
+    check_tree(pl_tree_from_node(&arena, pl_doc_root(doc)), text);
+    pl_doc_unref(doc);
+    pl_arena_deinit(&arena);
+}
+
+TEST(setting_replaces_in_place_and_removing_keeps_the_order)
+{
+    struct pl_arena arena = {0};
+    struct pl_tree *tree = tree_of(&arena, "{'a':1,'b':2,'c':3}");
+    pl_tree_set_strz(&arena, tree, "b", "x");
+    pl_tree_removez(tree, "c");
+    pl_tree_set_strz(&arena, tree, "d", "y");
+    CHECK(!pl_tree_remove(tree, pl_slice_z("nope")));
+    check_tree(tree, "{'a':1,'b':'x','d':'y'}");
+    CHECK_INT(tree->count, 3);
+    pl_arena_deinit(&arena);
+}
+
+TEST(items_may_be_unlinked_while_they_are_visited)
+{
+    struct pl_arena arena = {0};
+    struct pl_tree *tree = tree_of(&arena, "[1,2,3,4]");
+    PL_TREE_FOR(item, tree)
+    if (!pl_slice_eqz(item->value->text, "3"))
+        pl_tree_unlink(tree, item);
+    check_tree(tree, "[3]");
+    pl_tree_push(&arena, tree, pl_tree_int(&arena, 5));
+    check_tree(tree, "[3,5]");
+    pl_arena_deinit(&arena);
+}
+
+TEST(equality_ignores_order_and_spelling_of_numbers)
+{
+    struct pl_arena arena = {0};
+    struct pl_tree *a = tree_of(&arena, "{'a':1,'b':[1.0,'x']}");
+    CHECK(pl_tree_equal(a, tree_of(&arena, "{'b':[1,'x'],'a':1e0}")));
+    CHECK(!pl_tree_equal(a, tree_of(&arena, "{'b':[1,'x'],'a':2}")));
+    CHECK(!pl_tree_equal(a, tree_of(&arena, "{'b':['x',1],'a':1}")));
+    CHECK(!pl_tree_equal(a, NULL));
+    pl_arena_deinit(&arena);
+}
+
+TEST(defaults_fill_absent_and_null_members_only)
+{
+    struct pl_arena arena = {0};
+    struct pl_tree *tree = tree_of(&arena, "{'a':1,'n':null}");
+    pl_tree_default(&arena, tree, "a", pl_tree_int(&arena, 7));
+    pl_tree_default(&arena, tree, "n", pl_tree_int(&arena, 8));
+    pl_tree_default(&arena, tree, "z", pl_tree_int(&arena, 9));
+    check_tree(tree, "{'a':1,'n':8,'z':9}");
+    pl_arena_deinit(&arena);
+}
+
+TEST(paths_and_integers_are_read_from_trees)
+{
+    struct pl_arena arena = {0};
+    int64_t value;
+    struct pl_tree *tree = tree_of(&arena, "{'a':{'b':['x',{'c':3.0}]},'s':'1'}");
+    CHECK_SLICE(pl_tree_text(pl_tree_at(pl_tree_dig(tree, "a.b"), 0)), "x");
+    CHECK(pl_tree_integer(pl_tree_getz(pl_tree_at(pl_tree_dig(tree, "a.b"), 1), "c"), &value));
+    CHECK_INT(value, 3);
+    CHECK(!pl_tree_integer(pl_tree_getz(tree, "s"), &value));
+    CHECK(pl_tree_dig(tree, "a.x.y") == NULL);
+    pl_arena_deinit(&arena);
+}
+
+TEST(sorting_orders_members_at_every_depth)
+{
+    struct pl_arena arena = {0};
+    struct pl_tree *tree = tree_of(&arena, "{'b':{'z':1,'y':2},'a':[{'d':1,'c':2}]}");
+    pl_tree_sort(tree);
+    check_tree(tree, "{'a':[{'c':2,'d':1}],'b':{'y':2,'z':1}}");
+    pl_arena_deinit(&arena);
+}
+
+TEST(long_texts_fit_the_arena)
+{
+    struct pl_arena arena = {0};
+    char big[100000];
+    memset(big, 'x', sizeof(big));
+    struct pl_slice copy = pl_arena_copy(&arena, pl_slice(big, sizeof(big)));
+    CHECK_INT(copy.len, sizeof(big));
+    CHECK_INT(copy.ptr[copy.len], '\0');
+    CHECK_SLICE(pl_arena_f(&arena, "%d-%s", 5, "a"), "5-a");
+    pl_arena_deinit(&arena);
+}
+
+TEST_MAIN()

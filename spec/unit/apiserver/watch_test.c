@@ -1,0 +1,177 @@
+#include "apiserver/watch.h"
+
+#include "support/api_fixture.h"
+
+/* Event sequences were checked against kube-apiserver 1.37. */
+
+TEST(a_watch_goes_on_from_its_version)
+{
+    struct api t;
+    struct api_watch watch;
+    api_open(&t);
+    api_post(&t, DEFAULT_CMS, "{'metadata':{'name':'a'}}");
+    api_post(&t, DEFAULT_CMS, "{'metadata':{'name':'b'}}");
+    api_watch_open(&t, &watch, DEFAULT_CMS "?watch=1&resourceVersion=6");
+    CHECK_EVENTS(&watch, "ADDED b");
+    api_merge(&t, DEFAULT_CMS "/a", "{'data':{'k':'v'}}");
+    api_merge(&t, DEFAULT_CMS "/a", "{'data':{'k':'v'}}");
+    api_delete(&t, DEFAULT_CMS "/b", NULL);
+    api_post(&t, "/api/v1/namespaces/kube-system/configmaps", "{'metadata':{'name':'c'}}");
+    CHECK_EVENTS(&watch, "ADDED b,MODIFIED a,DELETED b");
+    api_watch_close(&watch);
+    api_close(&t);
+}
+
+TEST(a_watch_without_a_version_shows_the_state_first)
+{
+    struct api t;
+    struct api_watch none, zero;
+    api_open(&t);
+    api_post(&t, DEFAULT_CMS, "{'metadata':{'name':'b'}}");
+    api_post(&t, DEFAULT_CMS, "{'metadata':{'name':'a'}}");
+    api_watch_open(&t, &none, DEFAULT_CMS "?watch=1");
+    api_watch_open(&t, &zero, DEFAULT_CMS "?watch=true&resourceVersion=0");
+    api_delete(&t, DEFAULT_CMS "/a", NULL);
+    CHECK_EVENTS(&none, "ADDED a,ADDED b,DELETED a");
+    CHECK_EVENTS(&zero, "ADDED a,ADDED b,DELETED a");
+    api_watch_close(&none);
+    api_watch_close(&zero);
+    api_close(&t);
+}
+
+TEST(the_initial_state_ends_with_a_bookmark)
+{
+    struct api t;
+    struct api_watch watch;
+    api_open(&t);
+    api_post(&t, DEFAULT_CMS, "{'metadata':{'name':'a'}}");
+    api_watch_open(&t, &watch,
+                   DEFAULT_CMS "?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&"
+                               "resourceVersionMatch=NotOlderThan");
+    CHECK_EVENTS(&watch, "ADDED a,BOOKMARK ");
+    CHECK(strstr(pl_buf_z(&watch.text),
+                 "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\","
+                 "\"metadata\":{\"resourceVersion\":\"6\",\"annotations\":{"
+                 "\"k8s.io/initial-events-end\":\"true\"}}}}\n") != NULL);
+    api_watch_close(&watch);
+    CHECK_INT(api_get(&t, DEFAULT_CMS "?watch=1&sendInitialEvents=true"), 422);
+    CHECK_INT(api_get(&t, DEFAULT_CMS "?watch=1&resourceVersionMatch=NotOlderThan"), 422);
+    api_close(&t);
+}
+
+TEST(entering_a_selection_is_added_and_leaving_it_deleted)
+{
+    struct api t;
+    struct api_watch watch;
+    api_open(&t);
+    api_watch_open(&t, &watch, DEFAULT_CMS "?watch=1&labelSelector=a%3Db&resourceVersion=5");
+    api_post(&t, DEFAULT_CMS, "{'metadata':{'name':'x'}}");
+    api_merge(&t, DEFAULT_CMS "/x", "{'metadata':{'labels':{'a':'b'}}}");
+    api_merge(&t, DEFAULT_CMS "/x", "{'data':{'k':'v'}}");
+    api_merge(&t, DEFAULT_CMS "/x", "{'metadata':{'labels':{'a':'c'}}}");
+    api_merge(&t, DEFAULT_CMS "/x", "{'data':{'k':'w'}}");
+    CHECK_EVENTS(&watch, "ADDED x,MODIFIED x,DELETED x");
+    /* What left is shown as it was, at the version at which it left. */
+    CHECK(strstr(pl_buf_z(&watch.text), "\"resourceVersion\":\"9\"") != NULL);
+    CHECK(strstr(pl_buf_z(&watch.text), "\"a\":\"c\"") == NULL);
+    api_watch_close(&watch);
+    api_close(&t);
+}
+
+TEST(a_version_that_is_forgotten_is_an_error_event)
+{
+    struct api t;
+    struct api_watch watch;
+    api_open_with(&t, (struct pl_api_options){.history = 3});
+    for (int i = 0; i < 5; i++) {
+        char *body = pl_format("{'metadata':{'name':'x%d'}}", i);
+        api_post(&t, DEFAULT_CMS, body);
+        pl_free(body);
+    }
+    api_watch_open(&t, &watch, DEFAULT_CMS "?watch=1&resourceVersion=6");
+    CHECK(watch.ended);
+    CHECK_STR(pl_buf_z(&watch.text),
+              "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\","
+              "\"metadata\":{},\"status\":\"Failure\",\"message\":\"too old resource version: 6 "
+              "(7)\",\"reason\":\"Expired\",\"code\":410}}\n");
+    api_watch_close(&watch);
+    api_watch_open(&t, &watch, DEFAULT_CMS "?watch=1&resourceVersion=7");
+    CHECK_EVENTS(&watch, "ADDED x2,ADDED x3,ADDED x4");
+    api_watch_close(&watch);
+    api_close(&t);
+}
+
+TEST(a_watch_ends_after_its_time_and_sends_bookmarks_before)
+{
+    struct api t;
+    struct api_watch watch;
+    api_open_with(&t, (struct pl_api_options){.bookmark_ns = 10 * PL_SECOND});
+    api_watch_open(&t, &watch,
+                   DEFAULT_CMS "?watch=1&timeoutSeconds=25&allowWatchBookmarks=1&"
+                               "resourceVersion=5");
+    for (int i = 0; i < 24; i++)
+        api_advance(&t, PL_SECOND);
+    CHECK(!watch.ended);
+    CHECK_EVENTS(&watch, "BOOKMARK ,BOOKMARK ");
+    api_advance(&t, PL_SECOND);
+    CHECK(watch.ended);
+    api_post(&t, DEFAULT_CMS, "{'metadata':{'name':'a'}}");
+    CHECK_EVENTS(&watch, "BOOKMARK ,BOOKMARK ");
+    api_watch_close(&watch);
+    api_close(&t);
+}
+
+TEST(a_client_that_left_gets_nothing_more)
+{
+    struct api t;
+    struct api_watch gone, there;
+    api_open(&t);
+    api_watch_open(&t, &gone, DEFAULT_CMS "?watch=1&resourceVersion=5");
+    api_watch_open(&t, &there, DEFAULT_CMS "?watch=1&resourceVersion=5");
+    api_watch_leave(&gone);
+    api_post(&t, DEFAULT_CMS, "{'metadata':{'name':'a'}}");
+    CHECK_EVENTS(&gone, "");
+    CHECK_EVENTS(&there, "ADDED a");
+    api_watch_close(&gone);
+    api_watch_close(&there);
+    api_close(&t);
+}
+
+TEST(one_object_is_watched_by_its_name)
+{
+    struct api t;
+    struct api_watch watch, path;
+    api_open(&t);
+    api_watch_open(&t, &watch,
+                   DEFAULT_CMS "?watch=1&fieldSelector=metadata.name%3Da&resourceVersion=5");
+    api_watch_open(&t, &path, DEFAULT_CMS "/a?watch=1&resourceVersion=5");
+    api_post(&t, DEFAULT_CMS, "{'metadata':{'name':'a'}}");
+    api_post(&t, DEFAULT_CMS, "{'metadata':{'name':'b'}}");
+    CHECK_EVENTS(&watch, "ADDED a");
+    CHECK_EVENTS(&path, "ADDED a");
+    api_watch_close(&watch);
+    api_watch_close(&path);
+    api_close(&t);
+}
+
+TEST(metadata_watches_and_tables_have_their_own_form)
+{
+    struct api t;
+    struct api_watch watch;
+    api_open(&t);
+    t.accept = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
+    api_watch_open(&t, &watch, DEFAULT_CMS "?watch=1&resourceVersion=5");
+    api_post(&t, DEFAULT_CMS, "{'metadata':{'name':'a'},'data':{'k':'v'}}");
+    CHECK(strstr(pl_buf_z(&watch.text), "\"kind\":\"PartialObjectMetadata\"") != NULL);
+    CHECK(strstr(pl_buf_z(&watch.text), "\"data\":{\"k\"") == NULL);
+    api_watch_close(&watch);
+    t.accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
+    api_watch_open(&t, &watch, DEFAULT_CMS "?watch=1");
+    api_post(&t, DEFAULT_CMS, "{'metadata':{'name':'b'}}");
+    CHECK(strstr(pl_buf_z(&watch.text), "\"columnDefinitions\":[") != NULL);
+    CHECK(strstr(pl_buf_z(&watch.text), "\"columnDefinitions\":null") != NULL);
+    api_watch_close(&watch);
+    api_close(&t);
+}
+
+TEST_MAIN()
