@@ -224,11 +224,12 @@ void pl_informer_unref(struct pl_informer *informer)
 
 void pl_informer_feed_ended(struct pl_informer *informer, struct pl_feed *feed)
 {
-    size_t kept = 0;
+    size_t kept = 0, count = informer->feed_count;
     for (size_t i = 0; i < informer->feed_count; i++)
         if (informer->feeds[i] != feed)
             informer->feeds[kept++] = informer->feeds[i];
     informer->feed_count = kept;
+    informer->ending -= kept == count; /* one of those that were replaced */
     pl_informer_check(informer);
 }
 
@@ -308,6 +309,40 @@ static void on_resource(void *arg, const struct pl_resource *resource, const str
         pl_feed_start(informer->feeds[i]);
 }
 
+/* ---- a kind that went away, and may come back as another resource (F43) ---- */
+
+static bool is_same_place(const struct pl_resource *a, const struct pl_resource *b)
+{
+    return strcmp(a->plural, b->plural) == 0 && a->namespaced == b->namespaced;
+}
+
+static void on_found_again(void *arg, const struct pl_resource *resource,
+                           const struct pl_err *why)
+{
+    struct pl_informer *informer = arg;
+    PL_UNUSED(why); /* the reflectors keep asking, and say what is wrong */
+    informer->resolving = false;
+    if (resource == NULL || is_same_place(resource, informer->resource))
+        return;
+    pl_log(PL_LOG_INFO, "the kind is another resource now", pl_str("source", informer->owner),
+           pl_str("plural", resource->plural), pl_bool("namespaced", resource->namespaced));
+    informer->ending += informer->feed_count;
+    for (size_t i = 0; i < informer->feed_count; i++)
+        pl_feed_stop(informer->feeds[i]);
+    informer->feed_count = 0;
+    on_resource(informer, resource, NULL);
+}
+
+void pl_informer_gone(struct pl_informer *informer)
+{
+    struct pl_discovery *discovery = pl_cluster_discovery(informer->cluster);
+    if (informer->resolving || informer->stopping)
+        return;
+    informer->resolving = true;
+    pl_discovery_doubt(discovery, &informer->kind);
+    pl_discovery_find(discovery, &informer->kind, on_found_again, informer);
+}
+
 static void find_resource(struct pl_informer *informer)
 {
     informer->resolving = true;
@@ -351,7 +386,7 @@ static void tell_synced(struct pl_timer *timer)
 void pl_informer_check(struct pl_informer *informer)
 {
     if (informer->stopping) {
-        if (!informer->ended && informer->feed_count == 0 && informer->asking == NULL &&
+        if (!informer->ended && informer->feed_count == 0 && informer->ending == 0 && informer->asking == NULL &&
             pl_backlog_outstanding(informer->backlog) == 0)
             pl_timer_start(timers_of(informer), &informer->tick, 0, on_ended);
         return;

@@ -24,6 +24,7 @@ struct pl_informer {
     struct pl_backlog *backlog;
     struct pl_feed **feeds; /* owned array; each until pl_informer_feed_ended */
     size_t feed_count;
+    size_t ending; /* feeds that were replaced and have not ended */
 
     bool resolving, synced, stopping, ended;
     struct pl_backoff backoff; /* of discovery */
@@ -52,6 +53,8 @@ static inline int64_t pl_informer_now(const struct pl_informer *informer)
 /* ---- informer.c ---- */
 
 void pl_informer_feed_ended(struct pl_informer *informer, struct pl_feed *feed);
+/* The server answered a feed with 404. */
+void pl_informer_gone(struct pl_informer *informer);
 /* A list was stored, answers came, or trouble is another one. */
 void pl_informer_check(struct pl_informer *informer);
 /* Does the selectors' and namespaces' reach include the object? */

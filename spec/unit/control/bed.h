@@ -23,7 +23,8 @@ struct bed {
     struct pl_metrics *metrics;
     struct pl_list deferred;
     struct pl_cluster *cluster;
-    bool no_websites; /* example.com/v1 is not served */
+    bool no_websites;    /* example.com/v1 is not served */
+    bool other_websites; /* Website is cluster-scoped, and its plural is "sites" */
 };
 
 static inline void bed_defer(void *arg, struct pl_task *task, void (*run)(struct pl_task *task))
@@ -94,6 +95,10 @@ static inline void bed_init(struct bed *bed)
     "{\"name\":\"websites/status\",\"kind\":\"Website\",\"namespaced\":true,\"verbs\":["           \
     "\"patch\"]}]}"
 
+#define BED_OTHER_SITES                                                                            \
+    "{\"kind\":\"APIResourceList\",\"groupVersion\":\"example.com/v1\",\"resources\":["            \
+    "{\"name\":\"sites\",\"kind\":\"Website\",\"namespaced\":false,\"verbs\":[\"watch\"]}]}"
+
 static inline bool bed_discover(struct bed *bed)
 {
     PL_LIST_FOR (link, &bed->net.started) {
@@ -110,7 +115,7 @@ static inline bool bed_discover(struct bed *bed)
         else
             fake_reply(request, 200,
                        core    ? BED_CORE
-                       : sites ? BED_SITES
+                       : sites ? (bed->other_websites ? BED_OTHER_SITES : BED_SITES)
                                : "{\"kind\":\"APIGroupList\",\"groups\":[]}");
         return true;
     }

@@ -36,15 +36,19 @@ static void on_event(struct pl_follower *follower, const struct pl_event *event)
     add_version(&scene->log, event->object);
 }
 
-static void begin_unsynced(struct scene *scene, char **host_namespaces)
+static void begin_kind(struct scene *scene, char **host_namespaces, struct pl_kind kind)
 {
     struct pl_source_options options = scene->options;
     *scene = (struct scene){.options = options};
     bed_init_with(&scene->bed, host_namespaces, false);
-    struct pl_kind kind = {"", "v1", "ConfigMap"};
     scene->informer = pl_cluster_informer(scene->bed.cluster, &kind, &options);
     scene->follower.on_event = on_event;
     pl_informer_follow(scene->informer, &scene->follower);
+}
+
+static void begin_unsynced(struct scene *scene, char **host_namespaces)
+{
+    begin_kind(scene, host_namespaces, (struct pl_kind){"", "v1", "ConfigMap"});
 }
 
 static void check_events(struct scene *scene, const char *want)
@@ -217,6 +221,27 @@ TEST(objects_of_a_kind_that_goes_away_are_gone) /* F43 */
                                      BED_MAPS("30", BED_MAP("c", "3", "7", "")));
         check_events(&scene, "+c@7");
     }
+    finish(&scene);
+}
+
+TEST(a_kind_that_comes_back_as_another_resource_is_watched_there) /* F43 */
+{
+    struct scene scene = {0};
+    begin_kind(&scene, NULL, (struct pl_kind){"example.com", "v1", "Website"});
+    scene.watch = list_and_watch(&scene, "/apis/example.com/v1/websites",
+                                 BED_LIST("Website", "10", "", BED_MAP("a", "1", "5", "")));
+    check_events(&scene, "+a@5");
+    bed_pass(&scene.bed, 2 * PL_SECOND);
+    fake_end(scene.watch);
+    scene.bed.other_websites = true;
+    bed_reply(&scene.bed, bed_expect(&scene.bed, "GET", "/apis/example.com/v1/websites"), 404,
+              "404 page not found\n");
+    check_events(&scene, "!a@5");
+    while (bed_is_quiet(&scene.bed))
+        bed_pass(&scene.bed, 100 * PL_MS);
+    list_and_watch(&scene, "/apis/example.com/v1/sites", BED_LIST("Website", "20", "", ));
+    bed_pass(&scene.bed, 2 * PL_SECOND);
+    CHECK(pl_informer_trouble(scene.informer) == NULL);
     finish(&scene);
 }
 
