@@ -316,8 +316,7 @@ static bool is_same_place(const struct pl_resource *a, const struct pl_resource 
     return strcmp(a->plural, b->plural) == 0 && a->namespaced == b->namespaced;
 }
 
-static void on_found_again(void *arg, const struct pl_resource *resource,
-                           const struct pl_err *why)
+static void on_found_again(void *arg, const struct pl_resource *resource, const struct pl_err *why)
 {
     struct pl_informer *informer = arg;
     PL_UNUSED(why); /* the reflectors keep asking, and say what is wrong */
@@ -386,8 +385,8 @@ static void tell_synced(struct pl_timer *timer)
 void pl_informer_check(struct pl_informer *informer)
 {
     if (informer->stopping) {
-        if (!informer->ended && informer->feed_count == 0 && informer->ending == 0 && informer->asking == NULL &&
-            pl_backlog_outstanding(informer->backlog) == 0)
+        if (!informer->ended && informer->feed_count == 0 && informer->ending == 0 &&
+            informer->asking == NULL && pl_backlog_outstanding(informer->backlog) == 0)
             pl_timer_start(timers_of(informer), &informer->tick, 0, on_ended);
         return;
     }

@@ -249,6 +249,25 @@ TEST(a_paused_object_that_is_being_deleted_is_reconciled)
     stage_deinit(&stage);
 }
 
+TEST(no_predicate_hides_that_an_object_was_resumed)
+{
+    struct stage stage;
+    stage_init(&stage);
+    struct pl_controller_spec spec = spec_of("maps");
+    add_source(&spec, PL_SOURCE_FOR, "v1/ConfigMap", PL_MAP_SELF)->predicate =
+        pl_predicate_generation_changed();
+    struct pl_controller *controller = stage_add(&stage, &spec);
+    pl_manager_start(stage.manager);
+    struct fake_request *watch =
+        stage_sync(&stage, "/api/v1/configmaps", BED_MAPS("10", PAUSED_MAP("5", "")));
+    CHECK(pl_controller_is_running(controller));
+    check_log(&stage.fake, "");
+    bed_stream(&stage.bed, watch, BED_EVENT("MODIFIED", BED_MAP("a", "1", "11", "")));
+    CHECK_INT(stage.fake.running, 1);
+    fake_finish(&stage.fake, "d/a", PL_OUTCOME_DONE);
+    stage_deinit(&stage);
+}
+
 TEST(resync_enqueues_every_for_object)
 {
     struct stage stage;
