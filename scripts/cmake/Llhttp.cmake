@@ -24,3 +24,4 @@ add_library(llhttp STATIC ${llhttp_src}/api.c ${llhttp_src}/http.c ${llhttp_src}
 target_include_directories(llhttp SYSTEM PUBLIC
   ${llhttp_dir}/usr/share/include ${llhttp_dir}/usr/share/include/llhttp)
 target_compile_options(llhttp PRIVATE -w)
+set_target_properties(llhttp PROPERTIES POSITION_INDEPENDENT_CODE ON)

@@ -13,7 +13,7 @@ target_compile_definitions(pl_flags INTERFACE _GNU_SOURCE)
 target_compile_options(pl_flags INTERFACE
   -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition
   -Wformat=2 -Wvla -Wpointer-arith -Wwrite-strings -Wundef -Wimplicit-fallthrough
-  -Wdouble-promotion -fno-common -fno-strict-aliasing -fno-omit-frame-pointer)
+  -Wdouble-promotion -fvisibility=hidden -fno-common -fno-strict-aliasing -fno-omit-frame-pointer)
 if(PL_WERROR)
   target_compile_options(pl_flags INTERFACE -Werror)
 endif()
@@ -42,6 +42,7 @@ function(pl_layer name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LAYERS;LIBS")
   add_library(pl_${name} STATIC ${arg_SOURCES})
   list(TRANSFORM arg_LAYERS PREPEND pl_)
+  set_target_properties(pl_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_link_libraries(pl_${name} PUBLIC pl_flags ${arg_LAYERS} PRIVATE ${arg_LIBS})
 endfunction()
 

@@ -1,0 +1,81 @@
+/* perilune.host as a module for plain LuaJIT, so that the specs of Perilune's own Lua run with
+ * the core's values, texts and checks, but without a cluster: what waits raises. */
+#include "base/alloc.h"
+#include "lane/bind.h"
+#include "lane/declare.h"
+#include "lane/lazy.h"
+#include "lane/lerr.h"
+#include "lane/lval.h"
+#include "lane/sandbox.h"
+#include "value/write.h"
+
+__attribute__((visibility("default"))) int luaopen_perilune_host(lua_State *L);
+
+static int no_cluster(lua_State *L)
+{
+    return pl_lerr_raise(L, pl_state_of(L), "there is no cluster in this process");
+}
+
+/* Puts a function that raises in the place of each that waits: the table at the top, which is
+ * popped. Specs put fakes there. */
+static void refuse(lua_State *L, struct pl_state *s, int host)
+{
+    lua_pushnil(L);
+    while (lua_next(L, -2) != 0) {
+        lua_pop(L, 1);
+        lua_pushvalue(L, -1);
+        lua_pushlightuserdata(L, s);
+        lua_pushcclosure(L, no_cluster, 1);
+        lua_rawset(L, host);
+    }
+    lua_pop(L, 1);
+}
+
+/* host.set_phase(name), for specs. */
+static int set_phase(lua_State *L)
+{
+    static const char *const names[] = {"load", "run", "map", NULL};
+    pl_state_of(L)->phase = (enum pl_phase)luaL_checkoption(L, 1, NULL, names);
+    return 0;
+}
+
+static int close_state(lua_State *L)
+{
+    struct pl_state *s = *(struct pl_state **)lua_touserdata(L, 1);
+    /* Boxes may be collected after this: they still find s. Their memory ends with the process. */
+    pl_state_close(s);
+    s->declared = NULL;
+    return 0;
+}
+
+static void anchor(lua_State *L, struct pl_state *s)
+{
+    struct pl_state **holder = lua_newuserdata(L, sizeof(struct pl_state *));
+    *holder = s;
+    lua_newtable(L);
+    lua_pushcfunction(L, close_state);
+    lua_setfield(L, -2, "__gc");
+    lua_setmetatable(L, -2);
+    luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+int luaopen_perilune_host(lua_State *L)
+{
+    struct pl_state *s = PL_NEW(struct pl_state);
+    s->L = L;
+    s->eager = true;
+    s->asking = -1;
+    s->version = "spec";
+    s->generation = 1;
+    s->phase = PL_PHASE_LOAD;
+    anchor(L, s);
+    pl_state_open(s);
+    pl_ref_push(L, s->refs.host);
+    int host = lua_gettop(L);
+    pl_bind_push_waits(L, s);
+    refuse(L, s, host);
+    pl_bind_push_reads(L, s);
+    refuse(L, s, host);
+    pl_state_set(L, s, "set_phase", set_phase);
+    return 1;
+}
