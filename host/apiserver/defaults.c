@@ -135,8 +135,9 @@ static void fill(struct pl_arena *arena, struct pl_tree *at, const char *path,
 {
     size_t len = strcspn(path, ".");
     if (*path == '\0') {
-        if (pl_tree_is(at, PL_OBJECT))
-            pl_tree_default(arena, at, rule->member, pl_tree_literal(arena, rule->json));
+        const struct pl_tree *old = pl_tree_getz(at, rule->member);
+        if (pl_tree_is(at, PL_OBJECT) && (old == NULL || old->type == PL_NULL))
+            pl_tree_setz(arena, at, rule->member, pl_tree_literal(arena, rule->json));
         return;
     }
     bool each = len > 2 && path[len - 1] == ']';
