@@ -52,7 +52,7 @@ const uint8_t *pl_tape_skip_long(const uint8_t *at)
 bool pl_tape_open(const uint8_t *base, const uint8_t *at, struct tape_box *box)
 {
     uint8_t tag = *at;
-    memset(box, 0, sizeof(*box));
+    *box = (struct tape_box){0};
     if (!tape_is_box(tag))
         return false;
     unsigned w = box_width(tag);
@@ -194,7 +194,7 @@ static bool stored_int(const uint8_t *at, int64_t *value)
     int32_t v32;
     switch (tag) {
     case TAG_INT8:
-        *value = (int8_t)*at;
+        *value = *at < 0x80 ? *at : *at - 0x100;
         return true;
     case TAG_INT16:
         memcpy(&v16, at, sizeof(v16));
@@ -285,10 +285,11 @@ static uint32_t find_key(const struct tape_box *box, struct pl_slice key)
     if (box->count >= TAPE_BIG)
         return find_sorted(box, key);
     const uint8_t *at = box->key;
-    for (uint32_t i = 0; i < box->count; i++) {
+    for (uint32_t i = 0; at != NULL && i < box->count; i++) {
         struct pl_slice name;
         at = tape_key(at, &name);
-        if (name.len == key.len && memcmp(name.ptr, key.ptr, key.len) == 0)
+        if (name.len == key.len &&
+            tape_text_eq((const uint8_t *)name.ptr, (const uint8_t *)key.ptr, key.len))
             return i;
     }
     return UINT32_MAX;
@@ -297,9 +298,8 @@ static uint32_t find_key(const struct tape_box *box, struct pl_slice key)
 struct pl_node pl_node_get(struct pl_node node, struct pl_slice key)
 {
     struct tape_box box;
-    if (node.at == NULL || *node.at < TAG_OBJECT || *node.at >= TAG_SMALL)
+    if (node.at == NULL || *node.at < TAG_OBJECT || !pl_tape_open(node.doc->base, node.at, &box))
         return PL_NODE_MISSING;
-    pl_tape_open(node.doc->base, node.at, &box);
     uint32_t i = find_key(&box, key);
     return i == UINT32_MAX ? PL_NODE_MISSING : node_at(node.doc, pl_tape_child(&box, i));
 }
@@ -312,9 +312,8 @@ struct pl_node pl_node_getz(struct pl_node node, const char *key)
 struct pl_node pl_node_at(struct pl_node node, size_t index)
 {
     struct tape_box box;
-    if (node.at == NULL || *node.at < TAG_ARRAY || *node.at >= TAG_OBJECT)
+    if (node.at == NULL || *node.at >= TAG_OBJECT || !pl_tape_open(node.doc->base, node.at, &box))
         return PL_NODE_MISSING;
-    pl_tape_open(node.doc->base, node.at, &box);
     if (index >= box.count)
         return PL_NODE_MISSING;
     return node_at(node.doc, pl_tape_child(&box, (uint32_t)index));

@@ -131,9 +131,10 @@ static void put_digits(char *out, int value, int count)
 
 static void unpack_seconds(uint32_t seconds, char *out)
 {
+    static const char form[19] = "0000-00-00T00:00:00"; /* without its NUL */
     int year, month, day, of_day = (int)(seconds % 86400);
     date_from_days(seconds / 86400, &year, &month, &day);
-    memcpy(out, "0000-00-00T00:00:00", 19);
+    memcpy(out, form, sizeof(form));
     put_digits(out, year, 4);
     put_digits(out + 5, month, 2);
     put_digits(out + 8, day, 2);

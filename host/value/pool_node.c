@@ -146,16 +146,22 @@ static void walk_values(struct pl_pool *pool, const uint8_t *at, const uint8_t *
         if (tag & TAG_HANDLE) {
             count_one(pool, tape_handle(at), walk, list);
             at += 4;
-            continue;
-        }
-        if (tape_is_box(tag)) {
+        } else if (!tape_is_box(tag)) {
+            at = tape_skip(at);
+        } else if (tag < TAG_OWN && (tag & 3) < 2) {
+            /* Nothing but its children follows the header: go on into it. */
+            unsigned w = 1u << (tag & 3);
+            if (tag >= TAG_OBJECT)
+                count_one(pool, tape_u32(at + 1 + w), walk, list);
+            at += 1 + w + (tag >= TAG_OBJECT ? 4 : w);
+        } else {
             struct tape_box box;
             pl_tape_open(pool->nodes.base, at, &box);
-            if (tag >= TAG_OBJECT && tag < TAG_OWN)
+            if (tag < TAG_OWN && tag >= TAG_OBJECT)
                 count_one(pool, tape_u32(box.first - 4), walk, list);
             walk_values(pool, box.first, box.first + box.values_len, walk, list);
+            at = tape_skip(at);
         }
-        at = tape_skip(at);
     }
 }
 

@@ -35,25 +35,6 @@ static inline uint32_t *share_slot(const struct enc *enc, uint32_t site)
     return &enc->pool->guesses[site >> (32 - POOL_GUESS_BITS)];
 }
 
-static inline bool share_text_eq(const uint8_t *a, const uint8_t *b, size_t len)
-{
-    uint64_t a1, a2, b1, b2;
-    if (len > 16)
-        return memcmp(a, b, len) == 0;
-    if (len >= 8) {
-        memcpy(&a1, a, 8);
-        memcpy(&b1, b, 8);
-        memcpy(&a2, a + len - 8, 8);
-        memcpy(&b2, b + len - 8, 8);
-        return ((a1 ^ b1) | (a2 ^ b2)) == 0;
-    }
-    for (; len > 0; len--, a++, b++) {
-        if (*a != *b)
-            return false;
-    }
-    return true;
-}
-
 /* Behind the name in quotes at p if it is the guessed one, which is *key; else NULL. */
 static inline const uint8_t *share_guess_key(const struct enc *enc, const uint8_t *p,
                                              const uint8_t *end, struct pl_slice *key)
@@ -63,7 +44,7 @@ static inline const uint8_t *share_guess_key(const struct enc *enc, const uint8_
         return NULL;
     size_t len = *frame->guess; /* a plain shape has no longer names */
     if ((size_t)(end - p) < len + 2 || p[len + 1] != '"' ||
-        !share_text_eq(p + 1, frame->guess + 1, len))
+        !tape_text_eq(p + 1, frame->guess + 1, len))
         return NULL;
     *key = pl_slice((const char *)frame->guess + 1, len);
     return p + len + 2;
@@ -89,8 +70,7 @@ static inline const uint8_t *share_guess_str(struct enc *enc, const uint8_t *p, 
     uint32_t len = node->value[0] - (uint32_t)TAG_STR;
     if (node->value[0] == TAG_STR_LONG)
         text = tape_varint(text, &len);
-    if ((size_t)(end - p) < (size_t)len + 2 || p[len + 1] != '"' ||
-        !share_text_eq(p + 1, text, len))
+    if ((size_t)(end - p) < (size_t)len + 2 || p[len + 1] != '"' || !tape_text_eq(p + 1, text, len))
         return NULL;
     put_handle(enc, handle);
     add_child(enc, node->hash);

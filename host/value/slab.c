@@ -184,7 +184,7 @@ static int32_t take_spans(struct slab *slab, int32_t count)
             remove_run(slab, i);
         return first;
     }
-    if ((size_t)(slab->used + count) > slab->reserved / SLAB_SPAN)
+    if ((size_t)slab->used + (size_t)count > slab->reserved / SLAB_SPAN)
         return SLAB_NONE;
     int32_t first = slab->used;
     slab->used += count;

@@ -198,6 +198,26 @@ static inline const uint8_t *tape_key(const uint8_t *at, struct pl_slice *key)
     return at + len;
 }
 
+/* memcmp of mostly short texts, without a call for those. */
+static inline bool tape_text_eq(const uint8_t *a, const uint8_t *b, size_t len)
+{
+    uint64_t a1, a2, b1, b2;
+    if (len > 16)
+        return memcmp(a, b, len) == 0;
+    if (len >= 8) {
+        memcpy(&a1, a, 8);
+        memcpy(&b1, b, 8);
+        memcpy(&a2, a + len - 8, 8);
+        memcpy(&b2, b + len - 8, 8);
+        return ((a1 ^ b1) | (a2 ^ b2)) == 0;
+    }
+    for (; len > 0; len--, a++, b++) {
+        if (*a != *b)
+            return false;
+    }
+    return true;
+}
+
 /* True for arrays and objects that hold something. */
 static inline bool tape_is_box(uint8_t tag)
 {
