@@ -3,7 +3,9 @@
  * Strict RFC 8259 grammar and UTF-8 (RFC 3629: no surrogates, no overlong
  * forms); depth and size limits; of duplicate members the last wins unless
  * they are to be refused. metadata.managedFields of each object is skipped
- * unless asked for. Errors carry the byte offset counted over all chunks. */
+ * unless asked for. Errors carry the byte offset counted over all chunks; input
+ * that ends too early, the offset where it ends. A number has at most 4,096
+ * characters. A scan with a pool belongs to the pool's thread. */
 #pragma once
 
 #include "base/err.h"
@@ -36,21 +38,23 @@ enum pl_scan_form {
     PL_SCAN_VALUES, /* any number of values, one after the other: each is a document */
     PL_SCAN_LIST,   /* one Kubernetes list: each element of .items is a document; at the
                      * end the list itself without items */
-    PL_SCAN_WATCH,  /* watch events {"type":T,"object":O}: each O is a document */
+    PL_SCAN_WATCH,  /* watch events {"type":T,"object":O}: each O is a document. "items",
+                     * "type" and "object" may not come twice */
 };
 
 struct pl_scan_sink {
     /* A document is complete. The sink takes it. type: the event's "type" with
      * PL_SCAN_WATCH (borrowed, also when "type" followed "object"), else empty.
-     * A non-zero return stops the scan with that code. */
+     * A non-zero return stops the scan with that code (and a message that says no more
+     * than that). The sink must not destroy the scan. */
     int (*on_doc)(void *arg, struct pl_slice type, struct pl_doc *doc);
     /* PL_SCAN_LIST: the list without its items ("items" itself is left out). The
-     * sink takes it. Called once, when the list has ended. */
+     * sink takes it. Called once, when the list has ended. NULL: not wanted. */
     int (*on_list)(void *arg, struct pl_doc *list);
     void *arg;
 };
 
-/* options and sink are copied. */
+/* options (NULL: the defaults) and sink are copied. */
 struct pl_scan *pl_scan_create(enum pl_scan_form form, const struct pl_scan_options *options,
                                const struct pl_scan_sink *sink);
 /* Accepts NULL; whatever was half read is dropped. */
