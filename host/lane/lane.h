@@ -159,6 +159,7 @@ struct pl_lanes {
     struct pl_cluster *cluster;
     struct pl_loop *loop;
     struct pl_mailbox *io_box;
+    struct pl_mailbox *replies; /* to pl_lanes_load; kept until the lanes, which send, are joined */
     struct pl_http_client *http;
     struct pl_list abandoned;
     _Atomic int stuck;

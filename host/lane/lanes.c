@@ -69,6 +69,8 @@ void pl_lanes_destroy(struct pl_lanes *lanes)
     for (int i = 0; i < lanes->options.count; i++)
         pl_lane_destroy(lanes->lanes[i]);
     pl_free(lanes->lanes);
+    if (pl_list_empty(&lanes->abandoned))
+        pl_mailbox_destroy(lanes->replies, NULL);
     if (lanes->io_box != NULL)
         pl_mailbox_destroy(lanes->io_box, on_left);
     if (lanes->http != NULL)
@@ -183,19 +185,19 @@ static int wait_for_load(struct pl_lane *lane, struct pl_mailbox *reply, struct 
 int pl_lanes_load(struct pl_lanes *lanes, const char *const *paths, size_t path_count,
                   struct pl_declarations *out, struct pl_err *err)
 {
-    struct pl_mailbox *reply = pl_mailbox_create();
     int failed = 0;
+    if (lanes->replies == NULL)
+        lanes->replies = pl_mailbox_create();
     copy_paths(lanes, paths, path_count);
     /* One after the other: a mistake is reported once, and print() of main chunks in order. */
     for (int i = 0; i < lanes->options.count && failed == 0; i++) {
         struct pl_load *load = PL_NEW(struct pl_load);
-        load->reply = reply;
+        load->reply = lanes->replies;
         load->msg.kind = PL_LANE_LOAD;
         pl_lane_start(lanes->lanes[i]);
         pl_mailbox_send(lanes->lanes[i]->box, &load->msg);
-        failed = wait_for_load(lanes->lanes[i], reply, err);
+        failed = wait_for_load(lanes->lanes[i], lanes->replies, err);
     }
-    pl_mailbox_destroy(reply, NULL);
     if (failed == 0)
         failed = compare_lanes(lanes, err);
     if (failed == 0)
