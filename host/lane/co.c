@@ -165,12 +165,6 @@ static bool park(struct pl_lane *lane, struct pl_co *task)
     return true;
 }
 
-static void limit_fault(enum pl_excess excess, struct pl_fault *fault)
-{
-    if (excess != PL_EXCESS_NONE)
-        fault->type = PL_FAULT_SCRIPT;
-}
-
 static void resume(struct pl_lane *lane, struct pl_co *task)
 {
     struct pl_state *s = lane->s;
@@ -196,10 +190,8 @@ static void resume(struct pl_lane *lane, struct pl_co *task)
     if (!ended)
         return;
     drop_op(task); /* prepared, but the wait never came about */
-    limit_fault(excess, &fault);
+    lane->collect = lane->collect || excess == PL_EXCESS_MEMORY;
     task_ended(lane, task, failed ? &fault : NULL);
-    if (excess == PL_EXCESS_MEMORY)
-        pl_state_collect(s);
 }
 
 void pl_co_run_ready(struct pl_lane *lane)

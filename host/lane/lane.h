@@ -115,7 +115,8 @@ struct pl_lane {
     int *pool; /* references of idle coroutines */
     size_t pool_count;
     bool stop;
-    bool worked; /* since the last full collection */
+    bool worked;  /* since the last full collection */
+    bool collect; /* a run went over its memory limit: collect when nothing holds its values */
 
     struct { /* the I/O thread's */
         struct pl_list execs, ops, asks, asks_waiting;

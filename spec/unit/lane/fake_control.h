@@ -297,7 +297,6 @@ static inline int load_script(const char *script, struct pl_lanes_options option
     pl_err_clear(err);
     const char *paths[] = {fake.path};
     int failed = pl_lanes_load(fake.lanes, paths, 1, &fake.declarations, err);
-    unlink(fake.path);
     return failed;
 }
 
@@ -317,6 +316,7 @@ static inline void begin(const char *script, struct pl_lanes_options options)
 static inline void finish(void)
 {
     pl_lanes_destroy(fake.lanes);
+    unlink(fake.path);
     if (fake.loop != NULL) {
         for (int i = 0; i < 3; i++)
             pl_loop_turn(fake.loop, 0);
