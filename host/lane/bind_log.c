@@ -19,13 +19,23 @@
 struct line {
     struct pl_field fields[FIELDS_MAX];
     size_t count;
-    char *owned[FIELDS_MAX];
+    char *owned[2 * FIELDS_MAX + 1];
     size_t owned_count;
 };
 
 static void own(struct line *line, char *text)
 {
     line->owned[line->owned_count++] = text;
+}
+
+/* The text without the values of Secrets that were read. */
+static struct pl_slice masked(struct pl_state *s, struct line *line, struct pl_slice text)
+{
+    char *copy = pl_secrets_mask(&s->secrets, text);
+    if (copy == NULL)
+        return text;
+    own(line, copy);
+    return pl_slice_z(copy);
 }
 
 /* Copies what is under a Secret's data with "<n bytes>" for its texts. */
@@ -111,7 +121,7 @@ static void add_field(lua_State *L, struct pl_state *s, struct line *line, const
     struct pl_slice text;
     switch (lua_type(L, -1)) {
     case LUA_TSTRING:
-        text = pl_lua_slice(L, -1);
+        text = masked(s, line, pl_lua_slice(L, -1));
         *field = pl_strn(key, pl_slice(text.ptr, text.len < VALUE_MAX ? text.len : VALUE_MAX));
         break;
     case LUA_TNUMBER:
@@ -131,15 +141,15 @@ static void add_field(lua_State *L, struct pl_state *s, struct line *line, const
             bool fine = lua_pcall(L, 1, 1, 0) == 0 && lua_type(L, -1) == LUA_TSTRING;
             own(line, pl_strdup(fine ? lua_tostring(L, -1) : "(a table)"));
             lua_pop(L, 1);
-            *field = pl_str(key, line->owned[line->owned_count - 1]);
+            *field = pl_strn(key, masked(s, line, pl_slice_z(line->owned[line->owned_count - 1])));
             break;
         }
         own(line, table_text(L, s, lua_gettop(L)));
-        *field = pl_json(key, pl_slice_z(line->owned[line->owned_count - 1]));
+        *field = pl_json(key, masked(s, line, pl_slice_z(line->owned[line->owned_count - 1])));
         break;
     default:
         own(line, table_text(L, s, lua_gettop(L)));
-        *field = pl_json(key, pl_slice_z(line->owned[line->owned_count - 1]));
+        *field = pl_json(key, masked(s, line, pl_slice_z(line->owned[line->owned_count - 1])));
     }
 }
 
@@ -187,7 +197,9 @@ static int write_log(lua_State *L)
     add_run(s, &line);
     if (lua_type(L, 3) == LUA_TTABLE)
         add_fields(L, s, &line);
-    pl_log_fields(level, message, line.fields, line.count);
+    char *clean = pl_secrets_mask(&s->secrets, pl_lua_slice(L, 2));
+    pl_log_fields(level, clean ? clean : message, line.fields, line.count);
+    pl_free(clean);
     for (size_t i = 0; i < line.owned_count; i++)
         pl_free(line.owned[i]);
     return 0;

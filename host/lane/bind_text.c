@@ -62,8 +62,12 @@ static int base64_decode(lua_State *L)
 {
     struct pl_slice text = check_text(L, 1);
     struct pl_buf out = PL_BUF_INIT;
-    if (pl_base64_decode(text, &out))
+    if (pl_base64_decode(text, &out)) {
+        struct pl_secrets *secrets = &pl_state_of(L)->secrets;
+        if (pl_secrets_has(secrets, text)) /* what is in it is as secret */
+            pl_secrets_add(secrets, pl_buf_slice(&out));
         return push_buf(L, &out);
+    }
     pl_buf_deinit(&out);
     return 0;
 }

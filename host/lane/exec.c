@@ -304,6 +304,8 @@ void pl_exec_task_ended(struct pl_lane *lane, struct pl_exec *exec)
     }
     exec->ended = true;
     pl_link_unlink(&exec->active);
+    if (pl_list_empty(&lane->execs))
+        pl_secrets_clear(&lane->s->secrets);
     collect_garbage(lane);
     pl_lane_send_io(lane, &exec->msg, PL_IO_RUN_DONE);
 }

@@ -115,7 +115,10 @@ struct pl_lane {
     int *pool; /* references of idle coroutines */
     size_t pool_count;
     bool stop;
-    bool worked;  /* since the last full collection */
+    uint64_t fault_hash;  /* of the last mistake in a predicate or index that was logged, */
+    int64_t fault_ns;     /* when, */
+    size_t fault_repeats; /* and how often it was met since */
+    bool worked;          /* since the last full collection */
     bool collect; /* a run went over its memory limit: collect when nothing holds its values */
 
     struct { /* the I/O thread's */

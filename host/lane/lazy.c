@@ -195,6 +195,7 @@ void pl_lazy_fill(lua_State *L, struct pl_state *s, int index)
     lua_rawset(L, index);
     lua_pushnil(L);
     lua_setmetatable(L, index);
+    bool values = (box->flags & PL_OBJECT_SECRET) && pl_lazy_is_secret(L, s, index);
     bool secret = (box->flags & PL_OBJECT_SECRET) && pl_node_is_same(node, pl_doc_root(box->doc));
     struct pl_iter it = pl_iter(node);
     while (pl_iter_next(&it)) {
@@ -202,6 +203,8 @@ void pl_lazy_fill(lua_State *L, struct pl_state *s, int index)
         push_value(L, s, at, it.value);
         if (secret && is_secret_key(it.key))
             note_secret(L, s);
+        if (values && lua_type(L, -1) == LUA_TSTRING)
+            pl_secrets_add(&s->secrets, pl_lua_slice(L, -1));
         lua_rawset(L, index);
     }
     lua_settop(L, at - 1);

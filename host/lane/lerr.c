@@ -344,6 +344,18 @@ static char *cut_message(struct pl_slice text)
     return pl_format("%.*s... (%zu bytes)", MESSAGE_LIMIT, text.ptr, text.len);
 }
 
+/* Without the values of Secrets, and not too long. */
+static char *clean_message(struct pl_state *s, struct pl_slice text)
+{
+    char *masked = pl_secrets_mask(&s->secrets, text);
+    if (masked != NULL) {
+        char *cut = cut_message(pl_slice_z(masked));
+        pl_free(masked);
+        return cut;
+    }
+    return cut_message(text);
+}
+
 /* -- error value, traceback; pops both */
 static void describe(lua_State *L, struct pl_state *s, struct pl_fault *fault)
 {
@@ -352,7 +364,7 @@ static void describe(lua_State *L, struct pl_state *s, struct pl_fault *fault)
     push_noted(L, s);
     lua_insert(L, -2); /* -- trace, inner, value */
     to_text(L);
-    fault->message = cut_message(pl_lua_slice(L, -1));
+    fault->message = clean_message(s, pl_lua_slice(L, -1));
     bool worth = fault->type == PL_FAULT_SCRIPT || fault->type == PL_FAULT_TIMEOUT ||
                  fault->type == PL_FAULT_TERMINAL;
     fault->traceback =

@@ -4,6 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "control/predicate.h"
 #include "lane/lazy.h"
@@ -161,15 +163,34 @@ static int call(struct pl_lane *lane, int args, struct pl_fault *fault)
     return pl_state_call(lane->s, PL_PHASE_MAP, lane->lanes->options.cpu_limit_ns, args, 1, fault);
 }
 
+/* A script's mistake that every event meets is said once a minute. */
+static bool is_repeated(struct pl_lane *lane, const char *message)
+{
+    int64_t now = pl_clock_mono(pl_clock_system());
+    if (lane->fault_hash == pl_hash(message, strlen(message), 0) &&
+        now - lane->fault_ns < 60 * PL_SECOND) {
+        lane->fault_repeats++;
+        return true;
+    }
+    lane->fault_hash = pl_hash(message, strlen(message), 0);
+    lane->fault_ns = now;
+    return false;
+}
+
 static void log_fault(struct pl_lane *lane, const struct pl_ask *ask, const char *what,
                       struct pl_fault *fault)
 {
+    if (is_repeated(lane, fault->message)) {
+        pl_fault_deinit(fault);
+        return;
+    }
     const char *name = ask->external.controller >= 0
                            ? lane->lanes->controllers[ask->external.controller].name
                            : "";
     pl_log(PL_LOG_ERROR, what, pl_str("controller", name), pl_str("kind", ask->kind),
-           pl_str("error", fault->message),
+           pl_str("error", fault->message), pl_int("repeated", (int64_t)lane->fault_repeats),
            pl_str("traceback", fault->traceback ? fault->traceback : ""));
+    lane->fault_repeats = 0;
     pl_fault_deinit(fault);
 }
 

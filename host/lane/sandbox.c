@@ -116,8 +116,11 @@ static int script_print(lua_State *L)
     luaL_pushresult(&text);
     lua_Debug ar;
     bool known = pl_lerr_where(L, s, 0, &ar);
-    pl_log(PL_LOG_INFO, lua_tostring(L, -1), pl_str("script", known ? pl_lerr_chunk(&ar) : "?"),
+    char *clean = pl_secrets_mask(&s->secrets, pl_lua_slice(L, -1));
+    pl_log(PL_LOG_INFO, clean ? clean : lua_tostring(L, -1),
+           pl_str("script", known ? pl_lerr_chunk(&ar) : "?"),
            pl_int("line", known ? ar.currentline : 0));
+    pl_free(clean);
     return 0;
 }
 
@@ -248,6 +251,7 @@ void pl_state_close(struct pl_state *s)
 {
     pl_declare_close(s);
     pl_script_deinit(s);
+    pl_secrets_clear(&s->secrets);
     pl_doc_unref(s->config);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lane/limit.h"
+#include "lane/secret.h"
 #include "base/map.h"
 #include "base/slice.h"
 
@@ -61,6 +62,7 @@ struct pl_state {
     const void *lazy_meta, *array_meta, *number_meta, *box_meta; /* identities of metatables */
     struct pl_limits limits;
     size_t memory_limit;
+    struct pl_secrets secrets;    /* values of Secrets that runs have read */
     size_t pinned;                /* bytes of documents that boxes hold */
     struct pl_map sources;        /* "path" -> struct pl_source_text: what was loaded */
     struct pl_map roots;          /* folders of scripts -> non-NULL */

@@ -190,6 +190,21 @@ TEST(undeclared_kinds_are_read_from_the_server)
     finish();
 }
 
+TEST(values_of_secrets_are_cut_out_of_error_messages)
+{
+    begin(SCRIPT("a = function() local s = client:get('v1/Secret', 'default/s')\n"
+                 "  error('cannot use ' .. s.data.p .. ' or '\n"
+                 "    .. perilune.base64.decode(s.data.p)) end,\n"),
+          NONE);
+    struct fake_run *r = start_run("default/a");
+    answer(next_call(),
+           "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"data\":{\"p\":\"aHVudGVyMg==\"}}", NULL);
+    TURN_UNTIL(fake.loop, r->outcome >= 0);
+    CHECK(strstr(r->message, "cannot use <12 bytes> or <7 bytes>") != NULL);
+    free_run(r);
+    finish();
+}
+
 TEST(a_read_waits_for_its_cache_to_sync)
 {
     begin("local perilune = require('perilune')\nperilune.controller('c'):For('v1/Pod')\n"

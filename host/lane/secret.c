@@ -1,0 +1,79 @@
+#include "lane/secret.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+
+#define SHORTEST 4    /* "true", "5432" */
+#define MOST     2000 /* values; beyond that the oldest go */
+
+bool pl_secrets_has(const struct pl_secrets *secrets, struct pl_slice text)
+{
+    for (size_t i = 0; i < secrets->count; i++) {
+        if (pl_slice_eq(pl_slice(secrets->texts[i], secrets->lens[i]), text))
+            return true;
+    }
+    return false;
+}
+
+static void drop_oldest(struct pl_secrets *secrets)
+{
+    pl_free(secrets->texts[0]);
+    secrets->count--;
+    memmove(secrets->texts, secrets->texts + 1, secrets->count * sizeof *secrets->texts);
+    memmove(secrets->lens, secrets->lens + 1, secrets->count * sizeof *secrets->lens);
+}
+
+void pl_secrets_add(struct pl_secrets *secrets, struct pl_slice text)
+{
+    if (text.len < SHORTEST || pl_secrets_has(secrets, text))
+        return;
+    if (secrets->count == MOST)
+        drop_oldest(secrets);
+    if (secrets->texts == NULL) {
+        secrets->texts = pl_calloc(MOST, sizeof *secrets->texts);
+        secrets->lens = pl_calloc(MOST, sizeof *secrets->lens);
+    }
+    secrets->texts[secrets->count] = pl_memdup0(text.ptr, text.len);
+    secrets->lens[secrets->count++] = text.len;
+}
+
+/* The value that stands first in the text, the longest of those that begin there. */
+static const char *find_first(const struct pl_secrets *secrets, struct pl_slice text, size_t *len)
+{
+    const char *first = NULL;
+    for (size_t i = 0; i < secrets->count; i++) {
+        const char *at = memmem(text.ptr, text.len, secrets->texts[i], secrets->lens[i]);
+        if (at == NULL)
+            continue;
+        if (first == NULL || at < first || (at == first && secrets->lens[i] > *len)) {
+            first = at;
+            *len = secrets->lens[i];
+        }
+    }
+    return first;
+}
+
+char *pl_secrets_mask(const struct pl_secrets *secrets, struct pl_slice text)
+{
+    struct pl_buf out = PL_BUF_INIT;
+    size_t len = 0;
+    const char *at;
+    if (secrets->count == 0 || text.len == 0 || find_first(secrets, text, &len) == NULL)
+        return NULL;
+    while (text.len > 0 && (at = find_first(secrets, text, &len)) != NULL) {
+        pl_buf_add(&out, text.ptr, (size_t)(at - text.ptr));
+        pl_buf_add_f(&out, "<%zu bytes>", len);
+        text = pl_slice(at + len, text.len - (size_t)(at + len - text.ptr));
+    }
+    pl_buf_add_slice(&out, text);
+    return pl_buf_take(&out);
+}
+
+void pl_secrets_clear(struct pl_secrets *secrets)
+{
+    for (size_t i = 0; i < secrets->count; i++)
+        pl_free(secrets->texts[i]);
+    pl_free(secrets->texts);
+    pl_free(secrets->lens);
+    *secrets = (struct pl_secrets){.texts = NULL};
+}

@@ -1,0 +1,42 @@
+#include "base/alloc.h"
+#include "lane/secret.h"
+#include "support/test.h"
+
+static void check(const struct pl_secrets *secrets, const char *text, const char *want)
+{
+    char *masked = pl_secrets_mask(secrets, pl_slice_z(text));
+    CHECK_STR(masked ? masked : "(nothing)", want);
+    pl_free(masked);
+}
+
+TEST(values_are_cut_out_wherever_they_stand)
+{
+    struct pl_secrets secrets = {.count = 0};
+    check(&secrets, "hunter2", "(nothing)");
+    pl_secrets_add(&secrets, pl_slice_z("hunter2"));
+    pl_secrets_add(&secrets, pl_slice_z("hunter2-long"));
+    pl_secrets_add(&secrets, pl_slice_z("no"));
+    check(&secrets, "nothing to see, no", "(nothing)");
+    check(&secrets, "hunter2", "<7 bytes>");
+    check(&secrets, "a hunter2 and hunter2-long, hunter2.",
+          "a <7 bytes> and <12 bytes>, <7 bytes>.");
+    CHECK(pl_secrets_has(&secrets, pl_slice_z("hunter2")));
+    pl_secrets_clear(&secrets);
+    check(&secrets, "hunter2", "(nothing)");
+}
+
+TEST(their_number_is_limited)
+{
+    struct pl_secrets secrets = {.count = 0};
+    for (int i = 0; i < 3000; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "secret-%d", i);
+        pl_secrets_add(&secrets, pl_slice_z(text));
+    }
+    CHECK_INT(secrets.count, 2000);
+    CHECK(pl_secrets_has(&secrets, pl_slice_z("secret-2999")));
+    CHECK(!pl_secrets_has(&secrets, pl_slice_z("secret-999")));
+    pl_secrets_clear(&secrets);
+}
+
+TEST_MAIN()
