@@ -188,8 +188,19 @@ static void gone_with(void *arg, struct pl_informer *informer)
     pl_informer_write_through(informer, through->object, true);
 }
 
-/* A delete is answered with the object where it still exists (it has finalizers or a grace
- * period), else with it or with a Status that may name its uid. */
+/* Finalizers (a namespace has others) or a grace period keep an object that is being deleted. What
+ * nothing keeps is gone, also when the answer is that of a write: it took the last finalizer. */
+static bool is_held(struct pl_node root)
+{
+    struct pl_node meta = pl_node_getz(root, "metadata");
+    int64_t grace = 0;
+    pl_node_int(pl_node_getz(meta, "deletionGracePeriodSeconds"), &grace);
+    return grace > 0 || pl_node_len(pl_node_getz(meta, "finalizers")) > 0 ||
+           pl_node_len(pl_node_dig(root, "spec", "finalizers")) > 0;
+}
+
+/* A delete is answered with the object where it still exists, else with it or with a Status that
+ * may name its uid. */
 static void through_delete(struct pl_gate_op *op, struct pl_doc *answer)
 {
     struct pl_node root = pl_doc_root(answer);
@@ -198,10 +209,9 @@ static void through_delete(struct pl_gate_op *op, struct pl_doc *answer)
     if (pl_node_str_eq(pl_node_getz(root, "kind"), pl_slice_z("Status"))) {
         struct pl_slice uid = pl_node_str(pl_node_dig(root, "details", "uid"), &scratch);
         pl_gate_through_gone(op, uid.len > 0 ? uid : op->w.uid);
-    } else if (pl_meta_is_deleting(root)) {
-        each(op, write_through, &through);
     } else {
-        each(op, gone_with, &through);
+        bool left = pl_meta_is_deleting(root) && is_held(root);
+        each(op, left ? write_through : gone_with, &through);
     }
 }
 
@@ -211,7 +221,8 @@ static void through_collection(struct pl_gate_op *op, struct pl_doc *answer)
          pl_iter_next(&it);) {
         struct pl_doc *object = pl_doc_from_node(it.value, NULL);
         struct through through = {.op = op, .object = object};
-        each(op, pl_meta_is_deleting(it.value) ? write_through : gone_with, &through);
+        bool left = pl_meta_is_deleting(it.value) && is_held(it.value);
+        each(op, left ? write_through : gone_with, &through);
         pl_doc_unref(object);
     }
 }
@@ -219,13 +230,14 @@ static void through_collection(struct pl_gate_op *op, struct pl_doc *answer)
 void pl_gate_through(struct pl_gate_op *op, struct pl_doc *answer)
 {
     struct through through = {.op = op, .object = answer};
+    struct pl_node root = pl_doc_root(answer);
     struct pl_scratch scratch;
     if (op->w.verb == PL_VERB_DELETE_COLLECTION)
         through_collection(op, answer);
     else if (op->w.verb == PL_VERB_DELETE && op->stage == PL_GATE_SENDING)
         through_delete(op, answer);
-    else if (pl_meta_uid(pl_doc_root(answer), &scratch).len > 0)
-        each(op, write_through, &through);
+    else if (pl_meta_uid(root, &scratch).len > 0)
+        each(op, pl_meta_is_deleting(root) && !is_held(root) ? gone_with : write_through, &through);
 }
 
 static void is_known(void *arg, struct pl_informer *informer)

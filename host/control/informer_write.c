@@ -7,6 +7,8 @@
 #include "kube/status.h"
 #include "value/meta.h"
 
+#include <string.h>
+
 #define CONFIRM_WITHIN (10 * PL_SECOND)
 
 static struct pl_feed *feed_of(const struct pl_informer *informer, struct pl_slice ns)
@@ -61,19 +63,22 @@ static void written_deinit(struct written *w)
  * includes the answer, and whatever became of the object since. */
 static bool is_old_news(const struct pl_informer *informer, const struct written *w, bool deleted)
 {
-    if (!deleted && w->feed != NULL && pl_rv_is_at_most(pl_slice_z(w->rv), pl_feed_rv(w->feed)))
-        return true;
-    const struct pl_own_write *noted = pl_own_writes_find(&informer->own, pl_slice_z(w->key));
-    if (!deleted && noted != NULL && pl_rv_is_at_most(pl_slice_z(w->rv), pl_slice_z(noted->rv)))
-        return true;
+    struct pl_slice rv = pl_slice_z(w->rv);
+    bool reached = w->feed != NULL && pl_rv_is_at_most(rv, pl_feed_rv(w->feed));
     struct pl_doc *stored = pl_store_get(informer->store, pl_slice_z(w->key));
-    if (stored == NULL)
-        return false;
     struct pl_scratch scratch;
-    bool same = pl_slice_eqz(pl_meta_uid(pl_doc_root(stored), &scratch), w->uid);
-    bool newer = pl_rv_is_at_most(pl_slice_z(w->rv), pl_meta_rv(pl_doc_root(stored), &scratch));
-    pl_doc_unref(stored);
-    return deleted ? !same : newer;
+    bool known = stored != NULL, same = false, newer = false;
+    if (known) {
+        same = pl_slice_eqz(pl_meta_uid(pl_doc_root(stored), &scratch), w->uid);
+        newer = pl_rv_is_at_most(rv, pl_meta_rv(pl_doc_root(stored), &scratch));
+        pl_doc_unref(stored);
+    }
+    if (deleted)
+        return known ? !same : reached;
+    const struct pl_own_write *noted = pl_own_writes_find(&informer->own, pl_slice_z(w->key));
+    bool late = noted != NULL && (pl_rv_is_at_most(rv, pl_slice_z(noted->rv)) ||
+                                  (noted->deleted && strcmp(noted->uid, w->uid) == 0));
+    return reached || newer || late;
 }
 
 static void note(struct pl_informer *informer, const struct written *w, struct pl_doc *doc,

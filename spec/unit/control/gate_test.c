@@ -547,7 +547,8 @@ TEST(deletes_are_absent_or_terminating_at_once)
     send(&scene, &write, NULL, NULL, NULL);
     bed_reply(bed, bed_expect(bed, "DELETE", path), 200,
               POD("p", "7", "11",
-                  OWNED ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"") "},\"spec\":{}}");
+                  OWNED ",\"deletionGracePeriodSeconds\":30"
+                        ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"") "},\"spec\":{}}");
     check_cached(&scene, 1, "d/p", "11");
     CHECK(!scene.gone && scene.err.code == 0);
     send(&scene, &write, NULL, NULL, NULL);
@@ -563,6 +564,37 @@ TEST(deletes_are_absent_or_terminating_at_once)
     bed_reply(bed, bed_expect(bed, "DELETE", path), 404, BED_STATUS(404, "NotFound"));
     CHECK(scene.gone && scene.err.code == 0);
     finish(&scene);
+}
+
+TEST(a_write_that_takes_the_last_finalizer_of_a_terminating_object_ends_it)
+{
+    static const struct {
+        const char *more, *cached;
+    } cases[] = {
+        {"\"finalizers\":[\"example.com/other\"]}}", "11"},
+        {"\"finalizers\":[]},\"spec\":{\"finalizers\":[\"kubernetes\"]}}", "11"},
+        {"\"deletionGracePeriodSeconds\":30}}", "11"},
+        {"\"deletionGracePeriodSeconds\":0}}", "gone"},
+        {"\"finalizers\":[]}}", "gone"},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
+        struct scene scene;
+        begin(&scene);
+        struct bed *bed = &scene.stage.bed;
+        struct pl_write write = write_of(&scene, PL_VERB_PATCH, "v1/Pod", "p");
+        write.patch_type = PL_PATCH_MERGE;
+        write.force_write = true;
+        send(&scene, &write, "{\"metadata\":{\"finalizers\":null}}", NULL, NULL);
+        char answer[400];
+        snprintf(answer, sizeof answer, "%s%s",
+                 POD("p", "7", "11", OWNED ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\","),
+                 cases[i].more);
+        bed_reply(bed, bed_expect(bed, "PATCH", "/api/v1/namespaces/d/pods/p"), 200, answer);
+        CHECK_INT(scene.written, 1);
+        CHECK_INT(scene.err.code, 0);
+        check_cached(&scene, 1, "d/p", cases[i].cached);
+        finish(&scene);
+    }
 }
 
 TEST(a_subresource_of_another_kind_is_followed_by_a_look_at_its_object)

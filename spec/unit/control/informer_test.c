@@ -330,6 +330,32 @@ TEST(an_answer_after_the_end_of_its_object_does_not_bring_it_back)
     finish(&scene);
 }
 
+TEST(an_earlier_answer_after_our_own_delete_does_not_bring_the_object_back)
+{
+    struct scene scene = {0};
+    begin(&scene);
+    write_through(&scene, BED_MAP("a", "1", "5", ""), true);
+    write_through(&scene, BED_MAP("a", "1", "12", ""), false); /* of a patch before it */
+    check_events(&scene, "-a@5");
+    check_stored(&scene, "d/a", "absent");
+    event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "12", "")));
+    event(&scene, BED_EVENT("DELETED", BED_MAP("a", "1", "13", "")));
+    check_events(&scene, "");
+    finish(&scene);
+}
+
+TEST(an_end_that_the_watch_has_told_of_is_not_asked_about)
+{
+    struct scene scene = {0};
+    begin(&scene);
+    event(&scene, BED_EVENT("DELETED", BED_MAP("a", "1", "12", "")));
+    write_through(&scene, BED_MAP("a", "1", "5", ""), true);
+    check_events(&scene, "-a@12");
+    bed_pass(&scene.bed, 30 * PL_SECOND);
+    CHECK(bed_is_quiet(&scene.bed));
+    finish(&scene);
+}
+
 TEST(what_was_created_survives_a_list_that_is_older)
 {
     struct scene scene = {0};
