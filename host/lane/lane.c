@@ -7,6 +7,7 @@
 #include "lane/co.h"
 
 #include <stdio.h>
+#include <time.h>
 
 #define IDLE_NS (2 * PL_SECOND) /* without work, before a full collection */
 
@@ -201,8 +202,12 @@ static void refuse_all(struct pl_lane *lane, const struct pl_err *why)
 static void on_stuck(void *arg)
 {
     struct pl_lane *lane = arg;
-    if (!atomic_exchange(&lane->told_stuck, true) && lane->lanes->io_box != NULL)
+    if (atomic_load(&lane->told_stuck))
+        return;
+    if (lane->lanes->io_box != NULL)
         pl_lane_send_io(lane, &lane->stuck_msg, PL_IO_STUCK);
+    /* Last: who sees it may destroy the box. */
+    atomic_store(&lane->told_stuck, true);
 }
 
 static void *run(void *arg)
@@ -252,6 +257,20 @@ void pl_lane_start(struct pl_lane *lane)
     lane->started = true;
 }
 
+/* False when the thread is in a slice that can't be ended: it is left as it is. */
+static bool join_thread(struct pl_lane *lane)
+{
+    for (;;) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec++;
+        if (pthread_timedjoin_np(lane->thread, NULL, &until) == 0)
+            return true;
+        if (atomic_load(&lane->told_stuck))
+            return false;
+    }
+}
+
 void pl_lane_destroy(struct pl_lane *lane)
 {
     if (lane == NULL)
@@ -259,7 +278,11 @@ void pl_lane_destroy(struct pl_lane *lane)
     if (lane->started) {
         lane->stop_msg.kind = PL_LANE_STOP;
         pl_mailbox_send(lane->box, &lane->stop_msg);
-        pthread_join(lane->thread, NULL);
+        if (!join_thread(lane)) {
+            atomic_store(&lane->abandoned, true);
+            pl_list_push(&lane->lanes->abandoned, &lane->io.link);
+            return;
+        }
     }
     pl_mailbox_destroy(lane->box, NULL);
     pl_free(lane->pool);

@@ -38,4 +38,15 @@ TEST(a_main_chunk_that_cannot_be_ended_fails_the_loading)
     finish();
 }
 
+TEST(the_host_stops_although_a_lane_does_not)
+{
+    begin("local perilune = require('perilune')\n"
+          "perilune.controller('c'):For('v1/Pod'):Reconcile(function(r) " BOMB " end)\n",
+          (struct pl_lanes_options){.count = 1, .cpu_limit_ns = 50 * PL_MS});
+    struct fake_run *stuck = start_run("default/stuck");
+    finish();
+    CHECK_INT(stuck->outcome, -1);
+    free_run(stuck);
+}
+
 TEST_MAIN()
