@@ -10,15 +10,31 @@
 #include "lane/script.h"
 #include "lane/co.h"
 
-/* host.where() -> file, line of the script's frame; nil when no script is running. */
+/* host.where([level]) -> file, line of the script's frame; nil when no script is running.
+ * host.where(f) -> file, line where the script's function f begins. */
 static int where(lua_State *L)
 {
     lua_Debug ar;
-    if (!pl_lerr_where(L, pl_state_of(L), (int)luaL_optinteger(L, 1, 0), &ar))
+    bool function = lua_isfunction(L, 1);
+    if (function) {
+        lua_settop(L, 1);
+        lua_getinfo(L, ">S", &ar);
+        if (ar.linedefined < 0)
+            return 0;
+    } else if (!pl_lerr_where(L, pl_state_of(L), (int)luaL_optinteger(L, 1, 0), &ar)) {
         return 0;
+    }
     lua_pushstring(L, pl_lerr_chunk(&ar));
-    lua_pushinteger(L, ar.currentline);
+    lua_pushinteger(L, function ? ar.linedefined : ar.currentline);
     return 2;
+}
+
+/* host.remember(e): the traceback of e, which is raised again, is the one of now. */
+static int remember(lua_State *L)
+{
+    lua_settop(L, 1);
+    pl_lerr_note_here(L, pl_state_of(L));
+    return 0;
 }
 
 static int phase(lua_State *L)
@@ -40,6 +56,7 @@ static int controller_name(lua_State *L)
 
 static const luaL_Reg places[] = {
     {"where", where},
+    {"remember", remember},
     {"phase", phase},
     {"controller_name", controller_name},
     {"controller", pl_declare_controller},

@@ -28,6 +28,8 @@
  *
  * Where am I
  *   host.where(level) -> "file.lua", line   of the script's frame that called into Perilune
+ *   host.where(f) -> "file.lua", line       where the script's function f begins
+ *   host.remember(e)   e is caught and raised again: keeps the traceback of now for it
  *   host.phase() -> "load" | "run" | "map"  run: a reconcile or task; map: predicates, maps,
  * indexes host.controller_name() -> name of the running controller | nil host.config -> decoded
  * --config; host.version; host.generation

@@ -98,7 +98,9 @@ static int quantity(lua_State *L)
 
 static int push_seconds(lua_State *L, int64_t ns)
 {
-    lua_pushnumber(L, (lua_Number)ns / (lua_Number)PL_SECOND);
+    /* Nanoseconds since 1970 are more than a double holds. */
+    int64_t whole = ns / PL_SECOND, rest = ns % PL_SECOND;
+    lua_pushnumber(L, (lua_Number)whole + (lua_Number)rest / (lua_Number)PL_SECOND);
     return 1;
 }
 

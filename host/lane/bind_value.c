@@ -128,8 +128,20 @@ static int yaml_encode(lua_State *L)
     luaL_checkany(L, 1);
     lua_settop(L, 1);
     struct pl_doc *doc = check_doc(L, s, 1, "yaml.encode");
+    /* Members in the order of their names: the same value must be the same text every time. */
     struct pl_buf out = PL_BUF_INIT;
-    pl_yaml_encode(pl_doc_root(doc), &out);
+    pl_write(&out, pl_doc_root(doc), PL_WRITE_SORTED);
+    struct pl_scan_options options = {.keep_managed_fields = true};
+    struct pl_err err;
+    pl_err_clear(&err);
+    struct pl_doc *sorted = pl_scan_text(pl_buf_slice(&out), &options, &err);
+    pl_buf_clear(&out);
+    if (sorted == NULL) {
+        pl_buf_deinit(&out);
+        return raise_at(L, s, "yaml.encode", &err);
+    }
+    pl_yaml_encode(pl_doc_root(sorted), &out);
+    pl_doc_unref(sorted);
     return push_buf(L, &out);
 }
 

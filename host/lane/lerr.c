@@ -279,14 +279,20 @@ static void add_source_line(struct pl_buf *out, struct pl_state *s, const char *
     pl_buf_add_f(out, "\n    %.*s", PL_FMT(source));
 }
 
+/* A noted stack that begins with this holds all frames up to the coroutine's first. */
+#define WHOLE '='
+
 static char *describe_stack(struct pl_state *s, const char *message, const char *inner,
                             const char *trace)
 {
     struct pl_buf out = PL_BUF_INIT;
+    bool whole = *inner == WHOLE;
+    inner += whole;
     add_source_line(&out, s, message, *inner ? inner : trace);
     pl_buf_add_z(&out, out.len ? "\nstack traceback:" : "stack traceback:");
     add_frames(&out, inner);
-    add_frames(&out, trace);
+    if (!whole)
+        add_frames(&out, trace);
     return pl_buf_take(&out);
 }
 
@@ -303,24 +309,58 @@ static void push_noted(lua_State *L, struct pl_state *s)
     lua_remove(L, -2);
 }
 
+static void forget_noted(lua_State *L, struct pl_state *s);
+
+static bool can_be_noted(lua_State *L)
+{
+    return !lua_isnil(L, -1) &&
+           (lua_type(L, -1) != LUA_TNUMBER || lua_tonumber(L, -1) == lua_tonumber(L, -1));
+}
+
+/* -- value, inner, stack; joins the two and notes them for the value; pops all */
+static void note(lua_State *L, struct pl_state *s, bool whole)
+{
+    lua_pushfstring(L, "%s%s\n%s", whole ? "=" : "", lua_tostring(L, -2), lua_tostring(L, -1));
+    if (*lua_tostring(L, -3) == '\0')
+        forget_noted(L, s); /* of errors that were caught */
+    pl_ref_push(L, s->refs.traced);
+    lua_pushvalue(L, -5);
+    lua_pushvalue(L, -3);
+    lua_rawset(L, -3);
+    lua_pop(L, 5);
+}
+
 void pl_lerr_note(lua_State *L, struct pl_state *s, lua_State *co)
 {
     /* -- ..., error value */
-    if (lua_isnil(L, -1) || (lua_isnumber(L, -1) && lua_tonumber(L, -1) != lua_tonumber(L, -1)))
+    if (!can_be_noted(L))
         return;
-    luaL_checkstack(L, 6, NULL);
+    luaL_checkstack(L, 10, NULL);
     lua_pushvalue(L, -1);
     push_noted(L, s); /* -- value, value, inner */
-    luaL_traceback(L, co, NULL, 0);
-    lua_pushliteral(L, "\n");
-    lua_pushvalue(L, -2);
-    lua_remove(L, -3);
-    lua_concat(L, 3);
-    pl_ref_push(L, s->refs.traced);
-    lua_pushvalue(L, -3);
-    lua_pushvalue(L, -3);
-    lua_rawset(L, -3);
-    lua_pop(L, 3);
+    if (*lua_tostring(L, -1) == WHOLE) {
+        lua_pushstring(L, lua_tostring(L, -1) + 1);
+        lua_remove(L, -2);
+        lua_pushliteral(L, "");
+    } else {
+        luaL_traceback(L, co, NULL, 0);
+    }
+    note(L, s, false);
+}
+
+void pl_lerr_note_here(lua_State *L, struct pl_state *s)
+{
+    if (!can_be_noted(L))
+        return;
+    luaL_checkstack(L, 10, NULL);
+    lua_pushvalue(L, -1);
+    push_noted(L, s);
+    if (*lua_tostring(L, -1) == WHOLE) { /* noted deeper in the same stack */
+        lua_pop(L, 2);
+        return;
+    }
+    luaL_traceback(L, L, NULL, 1);
+    note(L, s, true);
 }
 
 /* Strings are never collected from a weak table: it lives for one run only. */

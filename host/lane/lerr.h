@@ -52,4 +52,7 @@ void pl_fault_take(lua_State *co, struct pl_state *s, struct pl_fault *fault);
 int pl_lerr_pcall(lua_State *L, struct pl_state *s, int args, int results, struct pl_fault *fault);
 /* Notes the stack of a script's coroutine that died, for whom its error reaches. */
 void pl_lerr_note(lua_State *L, struct pl_state *s, lua_State *co);
+/* Notes the running stack for the error value at the top, which is to be raised again after the
+ * stack is gone. */
+void pl_lerr_note_here(lua_State *L, struct pl_state *s);
 void pl_lerr_open(struct pl_state *s);

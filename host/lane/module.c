@@ -7,7 +7,7 @@
 #include "lane/lerr.h"
 #include "lane/lval.h"
 #include "lane/sandbox.h"
-#include "value/write.h"
+#include "value/scan.h"
 
 __attribute__((visibility("default"))) int luaopen_perilune_host(lua_State *L);
 
@@ -36,6 +36,33 @@ static int set_phase(lua_State *L)
 {
     static const char *const names[] = {"load", "run", "map", NULL};
     pl_state_of(L)->phase = (enum pl_phase)luaL_checkoption(L, 1, NULL, names);
+    return 0;
+}
+
+/* host.read_object(json [, lazy]) -> a table as a read of the object gives it, for specs. Lazy: not
+ * filled, which pairs and next of plain LuaJIT do not notice. */
+static int read_object(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    luaL_checkstring(L, 1);
+    struct pl_scan_options options = {.keep_managed_fields = true};
+    struct pl_err err;
+    pl_err_clear(&err);
+    struct pl_doc *doc = pl_scan_text(pl_lua_slice(L, 1), &options, &err);
+    if (doc == NULL)
+        return luaL_error(L, "%s", err.message);
+    s->eager = !lua_toboolean(L, 2);
+    pl_lazy_push(L, s, doc, PL_OBJECT_ROOT);
+    s->eager = true;
+    pl_doc_unref(doc);
+    return 1;
+}
+
+/* host.add_folder(path): files beside the scripts there can be read, for specs. */
+static int add_folder(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    pl_map_put(&s->roots, pl_slice_z(luaL_checkstring(L, 1)), s);
     return 0;
 }
 
@@ -77,5 +104,7 @@ int luaopen_perilune_host(lua_State *L)
     pl_bind_push_reads(L, s);
     refuse(L, s, host);
     pl_state_set(L, s, "set_phase", set_phase);
+    pl_state_set(L, s, "read_object", read_object);
+    pl_state_set(L, s, "add_folder", add_folder);
     return 1;
 }

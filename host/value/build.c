@@ -91,6 +91,9 @@ void pl_build_int(struct pl_build *b, int64_t value)
     pl_enc_int(&b->enc, value);
 }
 
+/* Servers read an integer with an exponent as a float: whole doubles below are written out. */
+#define INTEGER_MAX 1e21
+
 void pl_build_double(struct pl_build *b, double value)
 {
     PL_REQUIRE(isfinite(value));
@@ -100,9 +103,13 @@ void pl_build_double(struct pl_build *b, double value)
     }
     char text[40];
     int digits = 15;
-    do
-        snprintf(text, sizeof(text), "%.*g", digits++, value);
-    while (digits <= 17 && strtod(text, NULL) != value);
+    if (value == floor(value) && fabs(value) < INTEGER_MAX) {
+        snprintf(text, sizeof(text), "%.0f", value);
+    } else {
+        do
+            snprintf(text, sizeof(text), "%.*g", digits++, value);
+        while (digits <= 17 && strtod(text, NULL) != value);
+    }
     pl_build_number(b, pl_slice_z(text));
 }
 

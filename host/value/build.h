@@ -35,7 +35,7 @@ void pl_build_keyz(struct pl_build *b, const char *key);
 void pl_build_null(struct pl_build *b);
 void pl_build_bool(struct pl_build *b, bool value);
 void pl_build_int(struct pl_build *b, int64_t value);
-/* Finite. Integers within 2^53 are written without a fraction or exponent, others
+/* Finite. Integers below 1e21 are written without a fraction or exponent, others
  * with the fewest digits that read back the same. */
 void pl_build_double(struct pl_build *b, double value);
 /* Text that is a JSON number; the caller has checked it (pl_is_json_number). */

@@ -9,10 +9,21 @@ local host = require("perilune.host")
 local format, type, tostring, pairs, ipairs = string.format, type, tostring, pairs, ipairs
 local M = {}
 
+-- The script's function whose results are being looked at: it has returned, so that no line of
+-- the script is running, and a mistake in them is reported where it begins.
+local blamed
+
+function M.blame(f)
+  blamed = f
+end
+
 -- Raises "file:line: message" for the script's line that called into Perilune.
 function M.fail(message, ...)
   local text = select("#", ...) > 0 and format(message, ...) or message
   local file, line = host.where()
+  if not file and blamed then
+    file, line = host.where(blamed)
+  end
   if file then
     text = format("%s:%d: %s", file, line, text)
   end
@@ -58,10 +69,15 @@ function M.string(what, value)
   return value
 end
 
--- A finite number of at least `least`.
+-- Text that may be empty.
+M.text = of_type("string", "a")
+
+-- A finite number of at least `least`; nil: of any size.
 function M.number(least)
   return function(what, value)
-    if type(value) ~= "number" or value ~= value or value < least or value == math.huge then
+    if type(value) ~= "number" or value ~= value or value == math.huge or value == -math.huge then
+      fail("%s must be a number, not %s", what, describe(value))
+    elseif least and value < least then
       fail("%s must be a number of at least %s, not %s", what, least, describe(value))
     end
     return value
@@ -116,8 +132,10 @@ end
 
 function M.array_of(checker)
   return function(what, value)
-    if type(value) ~= "table" or (next(value) ~= nil and not host.is_array(value)) then
+    if type(value) ~= "table" then
       fail("%s must be an array, not %s", what, describe(value))
+    elseif next(value) ~= nil and not host.is_array(value) then
+      fail('%s must be an array such as {"a", "b"}, not a table with names or holes', what)
     end
     local out = {}
     for i, item in ipairs(value) do
@@ -144,8 +162,6 @@ function M.selector(what, value)
   local text, message = host.selector(value)
   if not text then
     fail("%s: %s", what, message)
-  elseif text == "" then
-    fail("%s is empty; leave it out to mean everything", what)
   end
   return text
 end
@@ -155,8 +171,6 @@ function M.fields(what, value)
   local text, message = host.fields(M.string(what, value))
   if not text then
     fail("%s: %s", what, message)
-  elseif text == "" then
-    fail("%s is empty; leave it out to mean everything", what)
   end
   return text
 end
@@ -189,7 +203,9 @@ function M.options(what, options, checkers)
   if options == nil then
     return out
   end
-  M.table(what, options)
+  if type(options) ~= "table" then
+    fail("%s: options must be a table, not %s", what, describe(options))
+  end
   for name, value in pairs(options) do
     local checker = checkers[name]
     if not checker then
@@ -199,6 +215,24 @@ function M.options(what, options, checkers)
     out[name] = checker(format("%s: %s", what, tostring(name)), value)
   end
   return out
+end
+
+-- A table whose unknown names are errors and that scripts cannot change.
+function M.frozen(name, content)
+  return setmetatable({}, {
+    __index = function(_, key)
+      local value = content[key]
+      if value == nil then
+        fail("%s has no %s; %s", name, type(key) == "string" and format("%q", key) or describe(key),
+          M.nearest(key, content))
+      end
+      return value
+    end,
+    __newindex = function(_, key)
+      fail("%s.%s can't be assigned: the module is shared by all scripts", name, tostring(key))
+    end,
+    __metatable = name,
+  })
 end
 
 -- Extra arguments are mistakes too: a dot for a colon, or an option that was not put in a table.

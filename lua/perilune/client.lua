@@ -32,6 +32,7 @@ end
 local function object_option(what, value)
   check.table(what, value)
   ref.kind_of(what, value)
+  check.table(what .. ": metadata", value.metadata)
   ref.parse(what, value)
   return value
 end
@@ -93,9 +94,10 @@ local subresource_options = with(patch_options, {})
 -- ---- the methods ----
 
 local methods = {}
+local is_live = {} -- client -> does it read from the server?
 
 local function require_self(self, method)
-  if type(self) ~= "table" or getmetatable(self) ~= "perilune.client" then
+  if is_live[self] == nil then
     fail("call it with a colon: client:%s(...)", method)
   end
 end
@@ -105,7 +107,8 @@ local function target(what, object, generated)
   local kind = ref.kind_of(what, object)
   local metadata = check.table(what .. ": metadata", object.metadata)
   if generated and metadata.name == nil and type(metadata.generateName) == "string" then
-    return kind, metadata.namespace, nil
+    local ns = metadata.namespace
+    return kind, ns ~= nil and check.string(what .. ": metadata.namespace", ns) or nil, nil
   end
   return kind, ref.parse(what, object)
 end
@@ -114,7 +117,7 @@ local function write(self, options, fields)
   for name, value in pairs(options) do
     fields[name] = value
   end
-  fields.live = self.live
+  fields.live = is_live[self]
   return host.write(fields)
 end
 
@@ -124,7 +127,7 @@ function methods.get(self, kind, object_ref, options, ...)
   check.kind("get", kind)
   local ns, name = ref.parse("get " .. kind, object_ref)
   local o = check.options("get " .. kind, options, get_options)
-  o.live = self.live
+  o.live = is_live[self]
   return host.get(kind, ns, name, o)
 end
 
@@ -132,11 +135,11 @@ local function list_arguments(self, method, kind, options)
   check.kind(method, kind)
   local what = method .. " " .. kind
   local o = check.options(what, options, list_options)
-  if o.index and self.live then
+  if o.index and is_live[self] then
     fail("%s: index works on the cache; perilune.live has none", what)
   end
   o.owner_uid, o.owner = o.owner, nil
-  o.live = self.live
+  o.live = is_live[self]
   return kind, o
 end
 
@@ -191,8 +194,8 @@ local function kind_ref_or_object(what, first, second, ...)
   return kind, ns, name, first, second, ...
 end
 
-local function patch(self, what, subresource, ...)
-  local kind, ns, name, object, body, options = kind_ref_or_object(what, ...)
+local function patch_arguments(self, what, subresource, kind, ns, name, object, body, options, ...)
+  check.no_more(what, ...)
   check.table(what .. " " .. kind .. ": the patch", body)
   local o = check.options(what .. " " .. kind, options, patch_options)
   o.patch_type, o.type = o.type or "merge", nil
@@ -202,12 +205,12 @@ end
 
 function methods.patch(self, ...)
   require_self(self, "patch")
-  return patch(self, "patch", nil, ...)
+  return patch_arguments(self, "patch", nil, kind_ref_or_object("patch", ...))
 end
 
 function methods.patch_status(self, ...)
   require_self(self, "patch_status")
-  return patch(self, "patch_status", "status", ...)
+  return patch_arguments(self, "patch_status", "status", kind_ref_or_object("patch_status", ...))
 end
 
 local function apply(self, what, subresource, object, options)
@@ -232,13 +235,17 @@ function methods.apply_status(self, object, options, ...)
   return apply(self, "apply_status", "status", object, options)
 end
 
-function methods.delete(self, ...)
-  require_self(self, "delete")
-  local kind, ns, name, object, options = kind_ref_or_object("delete", ...)
+local function delete(self, kind, ns, name, object, options, ...)
+  check.no_more("delete", ...)
   local o = check.options("delete " .. kind, options, delete_options)
   local _, info = write(self, o, { verb = "delete", kind = kind, namespace = ns, name = name,
     object = object })
   return not info.gone
+end
+
+function methods.delete(self, ...)
+  require_self(self, "delete")
+  return delete(self, kind_ref_or_object("delete", ...))
 end
 
 function methods.delete_all_of(self, kind, options, ...)
@@ -276,11 +283,13 @@ end
 
 -- ---- create_or_update ----
 
--- The function changes the object in place; its name and namespace are not its to change.
-local function mutate(what, object, change, ns, name)
+-- The function changes the object in place; its kind, name and namespace are not its to change.
+local function mutate(what, kind, object, change, ns, name)
   local returned = change(object)
   if returned ~= nil and returned ~= object then
     fail("%s: the function must change its argument in place and return nothing", what)
+  elseif ref.kind_of(what, object) ~= kind then
+    fail("%s: the function changed the kind to %s", what, ref.kind_of(what, object))
   end
   local now_ns, now_name = ref.parse(what, object)
   if now_ns ~= ns or now_name ~= name then
@@ -288,20 +297,18 @@ local function mutate(what, object, change, ns, name)
   end
 end
 
-local function create_from(self, what, object, change, options, ns, name)
+local function create_from(self, what, kind, object, change, options, ns, name)
   local fresh = host.deepcopy(object)
-  mutate(what, fresh, change, ns, name)
-  local kind = ref.kind_of(what, fresh)
+  mutate(what, kind, fresh, change, ns, name)
   return (write(self, options, { verb = "create", kind = kind,
     namespace = ns, name = name, body = fresh, object = fresh }))
 end
 
-local function update_from(self, what, current, change, options, ns, name)
-  mutate(what, current, change, ns, name)
+local function update_from(self, what, kind, current, change, options, ns, name)
+  mutate(what, kind, current, change, ns, name)
   if host.is_unchanged(current) and not options.owner and not options.force_write then
     return current, "unchanged"
   end
-  local kind = ref.kind_of(what, current)
   local stored, info = write(self, options, { verb = "update", kind = kind,
     namespace = ns, name = name, body = current, object = current })
   return stored, info.skipped and "unchanged" or "updated"
@@ -321,13 +328,13 @@ function methods.create_or_update(self, object, change, options, ...)
     object = host.deepcopy(object)
     object.metadata.namespace = ns
   end
-  local current = host.get(kind, ns, name, { live = self.live })
+  local current = host.get(kind, ns, name, { live = is_live[self] })
   for attempt = 1, attempts do
     local ok, stored, how
     if current then
-      ok, stored, how = pcall(update_from, self, what, current, change, o, ns, name)
+      ok, stored, how = errors.protect(update_from, self, what, kind, current, change, o, ns, name)
     else
-      ok, stored = pcall(create_from, self, what, object, change, o, ns, name)
+      ok, stored = errors.protect(create_from, self, what, kind, object, change, o, ns, name)
       how = "created"
     end
     if ok then
@@ -357,7 +364,7 @@ function methods.wait(self, kind, object_ref, is_met, timeout, ...)
   end
   local ends = host.now() + check.positive_duration(what .. ": timeout", timeout)
   while true do
-    local object = host.get(kind, ns, name, { live = self.live })
+    local object = host.get(kind, ns, name, { live = is_live[self] })
     if is_met(object) then
       return object
     end
@@ -372,19 +379,9 @@ end
 -- ---- the two clients ----
 
 local function new(live)
-  return setmetatable({ live = live }, {
-    __metatable = "perilune.client",
-    __index = function(_, name)
-      local method = methods[name]
-      if method == nil then
-        fail("the client has no method %q; %s", tostring(name), check.nearest(name, methods))
-      end
-      return method
-    end,
-    __newindex = function()
-      fail("the client can't be changed")
-    end,
-  })
+  local client = check.frozen(live and "perilune.live" or "perilune.client", methods)
+  is_live[client] = live
+  return client
 end
 
 M.client = new(false)

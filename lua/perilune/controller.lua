@@ -44,6 +44,11 @@ local verbs = check.array_of(check.one_of("get", "list", "watch", "create", "upd
 
 local function namespaces(what, value)
   local out = check.array_of(check.string)(what, value)
+  for _, name in ipairs(out) do
+    if not host.is_name(name, "dns-label") then
+      fail("%s: %q is no name of a namespace", what, name)
+    end
+  end
   if #out == 0 then
     fail("%s is empty; leave it out to mean all namespaces", what)
   end
@@ -94,6 +99,10 @@ Controller.__index = function(self, name)
   end
   return method
 end
+Controller.__newindex = function(self, name)
+  fail("controller %q: %s can't be assigned; options go into perilune.controller(name, {...})",
+    self.name, tostring(name))
+end
 Controller.__metatable = "perilune.controller"
 
 local function require_open(self, method)
@@ -135,8 +144,9 @@ function Controller.Owns(self, kind, options, ...)
 end
 
 -- Results of a script's map function as a flat array: namespace or false, name, ...
-local function flatten(kind, mapped)
+local function flatten(map, kind, mapped)
   local out = {}
+  check.blame(map)
   if mapped == nil then
     return out
   end
@@ -164,7 +174,7 @@ function Controller.Watches(self, kind, map, options, ...)
     source.map = "self"
   else
     source.map = function(object, event)
-      return flatten(kind, (map(object, event)))
+      return flatten(map, kind, (map(object, event)))
     end
   end
   return self
@@ -226,7 +236,7 @@ local function describe(self, reconcile)
   end
   spec.reconcile = function(request, context)
     context.log = log
-    return result.of(reconcile(request, context))
+    return result.of(reconcile, reconcile(request, context))
   end
   return spec
 end
@@ -237,7 +247,9 @@ function Controller.Reconcile(self, reconcile, ...)
   check.func(format("controller %q: the argument of Reconcile", self.name), reconcile)
   local ok, message = pcall(host.controller, describe(self, reconcile))
   if not ok then
-    fail("controller %q: %s", self.name, tostring(message))
+    local own = format("controller %q", self.name)
+    message = tostring(message)
+    fail("%s", message:find(own, 1, true) and message or own .. ": " .. message)
   end
   self.complete = true
   return self

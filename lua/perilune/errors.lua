@@ -68,19 +68,36 @@ end
 
 -- An error that a reconcile raises to say: retrying does not help.
 function M.terminal(why)
-  if is_error(why) and why.type == "terminal" then
+  if why == nil then
+    check.fail("terminal needs a reason: a text or an error")
+  elseif is_error(why) and why.type == "terminal" then
     return why
   end
   return M.new({ type = "terminal", message = tostring(why), cause = why })
 end
 
-local function finish(ok, first, ...)
+local function finish(ok, ...)
   if ok then
-    return first, ...
-  elseif is_error(first) and catchable[first.type] then
-    return nil, first
+    return ...
   end
-  error(first, 0)
+  local e = ...
+  if is_error(e) and catchable[e.type] then
+    return nil, e
+  end
+  error(e, 0)
+end
+
+-- What is raised again keeps the traceback of where it comes from.
+local function remember(e)
+  if not is_error(e) then
+    host.remember(e)
+  end
+  return e
+end
+
+-- pcall for what raises most errors again.
+function M.protect(f, ...)
+  return xpcall(f, remember, ...)
 end
 
 -- f's results, or nil and the error object when f raised one of the API, network or timeout.
@@ -88,8 +105,7 @@ function M.try(f, ...)
   if type(f) ~= "function" then
     check.fail("try needs a function, not %s", check.describe(f))
   end
-  -- xpcall with a handler that leaves other errors' tracebacks to the outermost one.
-  return finish(pcall(f, ...))
+  return finish(M.protect(f, ...))
 end
 
 return M

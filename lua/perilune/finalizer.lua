@@ -32,6 +32,11 @@ local function position(object, name)
   return nil
 end
 
+local function is_deleting(object)
+  local since = object.metadata.deletionTimestamp
+  return since ~= nil and since ~= host.null
+end
+
 function M.has(object, name, ...)
   check.no_more("finalizer.has", ...)
   arguments("finalizer.has", object, name)
@@ -97,7 +102,7 @@ local function add_stored(object, name)
       error(stored, 0)
     end
     object = again(object)
-    if not object or object.metadata.deletionTimestamp then
+    if not object or is_deleting(object) then
       return object
     end
   end
@@ -151,11 +156,11 @@ function M.handle(object, name, functions, ...)
   if not f.cleanup then
     fail("finalizer.handle needs cleanup, a function(object)")
   end
-  if not object.metadata.deletionTimestamp then
+  if not is_deleting(object) then
     object = add_stored(object, name)
     if not object then
       return nil
-    elseif not object.metadata.deletionTimestamp then
+    elseif not is_deleting(object) then
       if f.apply then
         return f.apply(object)
       end

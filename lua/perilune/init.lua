@@ -12,24 +12,7 @@ local owner = require("perilune.owner")
 local predicate = require("perilune.predicate")
 local ref = require("perilune.ref")
 
-local fail = check.fail
-
--- A table whose unknown names are errors and that scripts cannot change.
-local function frozen(name, content)
-  return setmetatable({}, {
-    __index = function(_, key)
-      local value = content[key]
-      if value == nil then
-        fail("%s has no %q; %s", name, tostring(key), check.nearest(key, content))
-      end
-      return value
-    end,
-    __newindex = function(_, key)
-      fail("%s.%s can't be assigned: the module is shared by all scripts", name, tostring(key))
-    end,
-    __metatable = name,
-  })
-end
+local fail, frozen = check.fail, check.frozen
 
 -- What the contract names and a later release brings.
 local function later(name)
@@ -84,7 +67,13 @@ local perilune = {
   spawn = function(f, ...)
     return host.spawn(check.func("spawn", f), ...)
   end,
-  join = host.join,
+  join = function(task, ...)
+    check.no_more("join", ...)
+    if getmetatable(task) ~= "perilune.task" then
+      fail("join needs a task that spawn returned, not %s", check.describe(task))
+    end
+    return host.join(task)
+  end,
 
   event = later("perilune.event"),
   every = later("perilune.every"),
@@ -144,21 +133,24 @@ perilune.base64 = frozen("perilune.base64", {
 
 -- ---- units ----
 
-local function parser(what, parse)
+local function parser(what, parse, wanted)
   return function(text)
     local value = type(text) == "string" and parse(text)
     if not value then
-      fail("%s: %s is none", what, check.describe(text))
+      fail("%s: %s is not %s", what, check.describe(text), wanted)
     end
     return value
   end
 end
 
+local parse_quantity = parser("quantity", host.quantity, 'a quantity such as "500m" or "2Gi"')
+
 function perilune.quantity(value)
-  if type(value) == "number" then
-    return value -- quantities such as cpu: 2 arrive as numbers
+  local number = type(value) ~= "string" and tonumber(value)
+  if number then
+    return number -- quantities such as cpu: 2 arrive as numbers
   end
-  return parser("quantity", host.quantity)(value)
+  return parse_quantity(value)
 end
 
 function perilune.duration(value)
@@ -166,10 +158,11 @@ function perilune.duration(value)
 end
 
 perilune.time = frozen("perilune.time", {
-  parse = parser("time.parse: an RFC 3339 time", host.time_parse),
+  parse = parser("time.parse", host.time_parse,
+    'a time of RFC 3339 such as "2026-01-31T12:00:00Z"'),
   now = host.now,
   format = function(seconds)
-    return host.time_format(check.number(-62135596800)("time.format", seconds))
+    return host.time_format(check.number()("time.format: the seconds since 1970", seconds))
   end,
 })
 
@@ -244,11 +237,33 @@ end
 
 -- ---- other people's servers ----
 
+-- A copy, with names as scripts wrote them: text -> text.
+local function http_headers(what, value)
+  local out = {}
+  for name, one in pairs(check.table(what, value)) do
+    check.string(what .. ": a name", name)
+    if type(one) ~= "string" and type(one) ~= "number" then
+      fail("%s: %s must be a string, not %s", what, name, check.describe(one))
+    end
+    out[name] = tostring(one)
+  end
+  return out
+end
+
+local function has_header(headers, wanted)
+  for name in pairs(headers) do
+    if name:lower() == wanted then
+      return true
+    end
+  end
+  return false
+end
+
 local http_options = {
   url = check.string,
   method = check.string,
-  headers = check.table,
-  body = check.string,
+  headers = http_headers,
+  body = check.text,
   json = function(_, value)
     return value
   end,
@@ -270,8 +285,11 @@ local function http_request(request, ...)
       fail("http.request takes body or json, not both")
     end
     o.body, o.json = host.json_encode(o.json), nil
-    o.headers["content-type"] = o.headers["content-type"] or "application/json"
+    if not has_header(o.headers, "content-type") then
+      o.headers["content-type"] = "application/json"
+    end
   end
+  o.method = o.method and o.method:upper() or o.body and "POST" or "GET"
   local answer = host.http(o)
   answer.ok = answer.status >= 200 and answer.status < 300
   local content_type = answer.headers["content-type"] or ""

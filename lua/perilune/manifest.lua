@@ -4,17 +4,16 @@
 local check = require("perilune.check")
 local host = require("perilune.host")
 
-local format, fail = string.format, check.fail
+local fail = check.fail
 local M = {}
 
 local null = host.null
 
--- A file beside the script, or the text itself when it has a line break: text, name, first line.
+-- A file beside the script, or the text itself when it has a line break: text and its name.
 local function read(what, source)
-  check.string(what, source)
+  check.string(what .. ": the first argument", source)
   if source:find("\n", 1, true) then
-    local file, line = host.where()
-    return source, format("text at %s:%d", file or "?", line or 0)
+    return source, "the text"
   end
   local text, message = host.read_file(source)
   if not text then
@@ -35,18 +34,23 @@ local function line_of(text, from, placeholder)
   return from
 end
 
+local function fail_at(context, placeholder, message, ...)
+  fail("%s: line %d of %s: " .. message, context.what,
+    line_of(context.text, context.line, placeholder), context.name, ...)
+end
+
 local function look_up(context, name)
   local value = context.values
   for step in name:gmatch("[^.]+") do
-    if type(value) ~= "table" then
-      value = nil
-      break
+    local known = value
+    value = nil
+    if type(known) == "table" then
+      value = known[step]
     end
-    value = value[step]
-  end
-  if value == nil then
-    fail("%s:%d: there is no value for ${%s}", context.name,
-      line_of(context.text, context.line, "${" .. name .. "}"), name)
+    if value == nil then
+      fail_at(context, "${" .. name .. "}", "there is no value for ${%s}%s", name,
+        type(known) == "table" and next(known) ~= nil and "; " .. check.nearest(step, known) or "")
+    end
   end
   return value
 end
@@ -58,11 +62,21 @@ local function to_text(context, name, value)
   elseif kind == "boolean" or (kind ~= "table" and value ~= null and kind ~= "function") then
     return kind == "boolean" and tostring(value) or host.json_encode(value)
   end
-  fail("%s:%d: ${%s} is %s and cannot be part of a text", context.name,
-    line_of(context.text, context.line, "${" .. name .. "}"), name, check.describe(value))
+  fail_at(context, "${" .. name .. "}", "${%s} is %s and cannot be part of a text", name,
+    check.describe(value))
 end
 
 local name_pattern = "%${([%w_%-%.]+)}"
+
+-- The text around placeholders: "${" that begins none is a mistake.
+local function literal(context, text)
+  local at = text:find("${", 1, true)
+  if at then
+    fail_at(context, text:sub(at), "%q is no placeholder such as ${name} or ${a.b}; $${ is a "
+      .. "literal ${", text:sub(at, at + 30))
+  end
+  return text
+end
 
 local function fill_string(context, text)
   if not text:find("${", 1, true) then
@@ -70,20 +84,21 @@ local function fill_string(context, text)
   end
   local whole = text:match("^" .. name_pattern .. "$")
   if whole then
-    return look_up(context, whole)
+    return host.deepcopy(look_up(context, whole)) -- the document must not share it
   end
   local out, at = {}, 1
   while true do
     local from, to, name = text:find(name_pattern, at)
     local escape = text:find("$${", at, true)
     if escape and (not from or escape < from) then
-      out[#out + 1] = text:sub(at, escape - 1) .. "${"
+      out[#out + 1] = literal(context, text:sub(at, escape - 1)) .. "${"
       at = escape + 3
     elseif from then
-      out[#out + 1] = text:sub(at, from - 1) .. to_text(context, name, look_up(context, name))
+      out[#out + 1] = literal(context, text:sub(at, from - 1))
+        .. to_text(context, name, look_up(context, name))
       at = to + 1
     else
-      out[#out + 1] = text:sub(at)
+      out[#out + 1] = literal(context, text:sub(at))
       return table.concat(out)
     end
   end
@@ -113,8 +128,8 @@ local function decode(what, source, values)
     fail("%s: %s: %s", what, name, lines)
   end
   for i, document in ipairs(documents) do
-    documents[i] = fill({ values = values or {}, text = text, name = name, line = lines[i] or 1 },
-      document)
+    documents[i] = fill({ what = what, values = values or {}, text = text, name = name,
+      line = lines[i] or 1 }, document)
   end
   return documents, name
 end

@@ -15,13 +15,14 @@ end
 local function reference(what, owner, object, controller)
   ref.kind_of(what .. ": the owner", owner)
   ref.kind_of(what .. ": the object", object)
+  check.table(what .. ": the owner's metadata", owner.metadata)
   local owner_ns, owner_name = ref.parse(what .. ": the owner", owner)
   local metadata = check.table(what .. ": the object's metadata", object.metadata)
   if type(owner.metadata.uid) ~= "string" then
     fail("%s: the owner has no metadata.uid; use an object that was read", what)
   elseif owner_ns and not metadata.namespace then
-    fail("%s: %s/%s is namespaced and cannot own a cluster-scoped object", what, owner_ns,
-      owner_name)
+    fail("%s: the object has no metadata.namespace; %s/%s can only own objects of its namespace",
+      what, owner_ns, owner_name)
   elseif owner_ns and owner_ns ~= metadata.namespace then
     fail("%s: an owner in namespace %s cannot own an object in %s", what, owner_ns,
       metadata.namespace)
@@ -37,6 +38,9 @@ local function reference(what, owner, object, controller)
 end
 
 local function references(object)
+  if type(object.metadata) ~= "table" then
+    return {}
+  end
   local list = object.metadata.ownerReferences
   if list == nil or list == host.null then
     return {}
@@ -87,7 +91,7 @@ function M.is_controlled_by(object, owner, ...)
   check.no_more("is_controlled_by", ...)
   check.table("is_controlled_by: the object", object)
   check.table("is_controlled_by: the owner", owner)
-  local uid = owner.metadata and owner.metadata.uid
+  local uid = type(owner.metadata) == "table" and owner.metadata.uid or nil
   for _, one in ipairs(references(object)) do
     if one.controller == true then
       return uid ~= nil and one.uid == uid

@@ -9,9 +9,15 @@ local function describe(fields)
   return setmetatable(fields, mt)
 end
 
+-- Functions that make predicates, by themselves: function -> name.
+local makers = {}
+
 -- A predicate from what a script gave: a description, or a function(event).
 function M.of(what, value)
-  if type(value) == "function" then
+  if value ~= nil and makers[value] then
+    check.fail("%s: %s must be called, as in perilune.predicate.%s(...)", what, makers[value],
+      makers[value])
+  elseif type(value) == "function" then
     return describe({ type = "script", f = value })
   elseif type(value) == "table" and getmetatable(value) == "perilune.predicate" then
     return value
@@ -89,6 +95,12 @@ function M.api.funcs(functions, ...)
   local out = check.options("funcs", functions, event_functions)
   out.type = "funcs"
   return describe(out)
+end
+
+for name, value in pairs(M.api) do
+  if type(value) == "function" then
+    makers[value] = name
+  end
 end
 
 return M

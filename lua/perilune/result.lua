@@ -2,6 +2,7 @@
 
 local check = require("perilune.check")
 
+local fail = check.fail
 local M = {}
 
 local checkers = {
@@ -9,22 +10,23 @@ local checkers = {
   requeue = check.boolean,
 }
 
--- Takes all results of a reconcile. Returns "done", "requeue", or "requeue_after" and seconds;
--- raises an error that was returned as `nil, e`.
-function M.of(first, second, ...)
+-- Takes the reconcile and all its results. Returns "done", "requeue", or "requeue_after" and
+-- seconds; raises an error that was returned as `nil, e`.
+function M.of(reconcile, first, second, ...)
+  check.blame(reconcile)
   if select("#", ...) > 0 then
-    error("Reconcile returned more than two values", 0)
+    fail("Reconcile returned more than two values; only `nil, error` are two")
   elseif first == nil then
     if second ~= nil then
       error(second, 0)
     end
     return "done"
   elseif second ~= nil then
-    error("Reconcile returned a second value (" .. check.describe(second)
-      .. "); only `nil, error` may have one", 0)
+    fail("Reconcile returned a second value (%s); only `nil, error` may have one",
+      check.describe(second))
   elseif type(first) ~= "table" then
-    error("Reconcile returned " .. check.describe(first)
-      .. "; return nothing, {requeue_after = ...} or {requeue = true}", 0)
+    fail("Reconcile returned %s; return nothing, {requeue_after = ...} or {requeue = true}",
+      check.describe(first))
   end
   local result = check.options("the result of Reconcile", first, checkers)
   if result.requeue_after then

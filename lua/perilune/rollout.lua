@@ -9,13 +9,22 @@ local function number(value, default)
   return type(value) == "number" and value or default or 0
 end
 
-local function observed(object, status)
+local function table_or_empty(value)
+  return type(value) == "table" and value or {}
+end
+
+local not_observed = "the update has not been observed yet"
+
+local function is_observed(object, status)
   return number(status.observedGeneration) >= number(object.metadata.generation)
 end
 
 local function deployment(object, spec, status)
   local name, wanted = object.metadata.name, number(spec.replicas, 1)
-  for _, condition in ipairs(status.conditions or {}) do
+  if not is_observed(object, status) then
+    return false, not_observed
+  end
+  for _, condition in ipairs(table_or_empty(status.conditions)) do
     if condition.type == "Progressing" and condition.reason == "ProgressDeadlineExceeded" then
       return false, format("deployment %q exceeded its progress deadline", name)
     end
@@ -33,20 +42,22 @@ local function deployment(object, spec, status)
 end
 
 local function stateful_set(object, spec, status)
-  local strategy = spec.updateStrategy or {}
+  local strategy = table_or_empty(spec.updateStrategy)
   if strategy.type == "OnDelete" then
     return true, "the OnDelete strategy has no rollout to wait for"
+  elseif number(status.observedGeneration) == 0 or not is_observed(object, status) then
+    return false, not_observed
   end
   local wanted = number(spec.replicas, 1)
   local ready, updated = number(status.readyReplicas), number(status.updatedReplicas)
   if ready < wanted then
     return false, format("%d of %d pods are ready", ready, wanted)
   end
-  local partition = strategy.rollingUpdate and number(strategy.rollingUpdate.partition) or 0
-  if partition > 0 then
+  -- The API server sets partition: 0 where nothing was said.
+  if type(strategy.rollingUpdate) == "table" then
+    local partition = number(strategy.rollingUpdate.partition)
     if updated < wanted - partition then
-      return false, format("%d of %d pods of the partition are updated", updated,
-        wanted - partition)
+      return false, format("%d of %d new pods have been updated", updated, wanted - partition)
     end
     return true, format("partitioned roll out complete: %d new pods have been updated", updated)
   elseif status.updateRevision ~= status.currentRevision then
@@ -56,8 +67,10 @@ local function stateful_set(object, spec, status)
 end
 
 local function daemon_set(object, spec, status)
-  if spec.updateStrategy and spec.updateStrategy.type == "OnDelete" then
+  if table_or_empty(spec.updateStrategy).type == "OnDelete" then
     return true, "the OnDelete strategy has no rollout to wait for"
+  elseif not is_observed(object, status) then
+    return false, not_observed
   end
   local wanted = number(status.desiredNumberScheduled)
   local updated, available = number(status.updatedNumberScheduled), number(status.numberAvailable)
@@ -83,9 +96,6 @@ return function(object, ...)
   if not rule then
     check.fail("rolled_out knows Deployment, StatefulSet and DaemonSet of apps/v1, not %s", kind)
   end
-  local status = type(object.status) == "table" and object.status or {}
-  if not observed(object, status) then
-    return false, "the update has not been observed yet"
-  end
-  return rule(object, type(object.spec) == "table" and object.spec or {}, status)
+  check.table("rolled_out: metadata", object.metadata)
+  return rule(object, table_or_empty(object.spec), table_or_empty(object.status))
 end

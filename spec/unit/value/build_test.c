@@ -57,6 +57,8 @@ TEST(doubles_have_the_fewest_digits_and_integers_no_exponent)
     check_double(0.1 + 0.2, "0.30000000000000004");
     check_double(1e15, "1000000000000000");
     check_double(-9007199254740992.0, "-9007199254740992");
+    check_double(1e16, "10000000000000000");
+    check_double(1e20, "100000000000000000000");
     check_double(1e300, "1e+300");
     check_double(-0.0, "0");
 }

@@ -1,0 +1,109 @@
+-- Status conditions.
+local spec = require("spec.support.host")
+local perilune = require("perilune")
+
+local conditions = perilune.conditions
+
+local function ready(extra)
+  local condition = { type = "Ready", status = true, reason = "Up" }
+  for name, value in pairs(extra or {}) do
+    condition[name] = value
+  end
+  return condition
+end
+
+describe("perilune.conditions.set", function()
+  local object
+  before_each(function()
+    object = { metadata = { generation = 7 } }
+  end)
+
+  it("adds a condition with all its fields", function()
+    assert.is_true(conditions.set(object, ready({ message = "all well" })))
+    local set = object.status.conditions[1]
+    assert.same({ type = "Ready", status = "True", reason = "Up", message = "all well",
+      observedGeneration = 7, lastTransitionTime = set.lastTransitionTime }, set)
+    assert.is_true(math.abs(perilune.time.parse(set.lastTransitionTime) - os.time()) < 5)
+    assert.truthy(set.lastTransitionTime:find("^%d+%-%d+%-%d+T%d+:%d+:%d+Z$"))
+  end)
+
+  it("has an empty message when none is given", function()
+    conditions.set(object, ready())
+    assert.equal("", object.status.conditions[1].message)
+  end)
+
+  it("keeps lastTransitionTime unless the status changes", function()
+    object.status = { conditions = { { type = "Ready", status = "True", reason = "Up",
+      lastTransitionTime = "2020-01-01T00:00:00Z" } } }
+    assert.is_true(conditions.set(object, ready({ reason = "Other" })))
+    assert.equal("2020-01-01T00:00:00Z", object.status.conditions[1].lastTransitionTime)
+    assert.is_true(conditions.set(object, ready({ status = false, reason = "Down" })))
+    assert.are_not.equal("2020-01-01T00:00:00Z", object.status.conditions[1].lastTransitionTime)
+    assert.equal("False", object.status.conditions[1].status)
+  end)
+
+  it("changes nothing when it is set again", function()
+    conditions.set(object, ready())
+    object.status.conditions[1].lastTransitionTime = "2020-01-01T00:00:00Z"
+    local before = perilune.hash(object)
+    assert.is_false(conditions.set(object, ready()))
+    assert.equal(before, perilune.hash(object))
+  end)
+
+  it("leaves other conditions alone", function()
+    conditions.set(object, ready())
+    conditions.set(object, { type = "Synced", status = "Unknown", reason = "Never" })
+    conditions.set(object, ready({ status = "False", reason = "Down" }))
+    assert.equal(2, #object.status.conditions)
+    assert.equal("Unknown", conditions.get(object, "Synced").status)
+  end)
+
+  it("takes a null status and null conditions for none", function()
+    object.status = perilune.null
+    conditions.set(object, ready())
+    object.status.conditions = perilune.null
+    conditions.set(object, ready())
+    assert.is_true(conditions.is_true(object, "Ready"))
+  end)
+
+  local wrong = {
+    { "no reason", { type = "Ready", status = true }, "conditions.set needs reason" },
+    { "no type", { status = true, reason = "Up" }, "conditions.set needs type" },
+    { "no status", { type = "Ready", reason = "Up" }, "conditions.set needs status" },
+    { "an empty reason", ready({ reason = "" }), "reason must not be empty" },
+    { "a sentence as reason", ready({ reason = "it is up" }), "one CamelCase word" },
+    { "a strange status", ready({ status = "yes" }), 'must be true, false, "True"' },
+    { "an unknown field", ready({ mesage = "x" }), 'did you mean "message"?' },
+    { "a message that is no text", ready({ message = 5 }), "message must be a string" },
+    { "nothing", nil, "conditions.set needs type" },
+  }
+  for i = 1, 9 do
+    it("refuses " .. wrong[i][1], function()
+      local message = spec.message_of(conditions.set, object, wrong[i][2])
+      assert.truthy(message:find(wrong[i][3], 1, true), message)
+    end)
+  end
+
+  it("refuses what is no object", function()
+    assert.equal("conditions.set: the object must be a table, not nil",
+      spec.message_of(conditions.set, nil, ready()))
+  end)
+end)
+
+describe("perilune.conditions.get and is_true", function()
+  local object = { status = { conditions = { { type = "Ready", status = "True" },
+    { type = "Bad", status = "False" } } } }
+
+  it("find a condition by its type", function()
+    assert.equal("False", conditions.get(object, "Bad").status)
+    assert.is_true(conditions.is_true(object, "Ready"))
+    assert.is_false(conditions.is_true(object, "Bad"))
+  end)
+
+  it("know when there is none", function()
+    assert.is_nil(conditions.get(object, "Other"))
+    assert.is_false(conditions.is_true(object, "Other"))
+    assert.is_nil(conditions.get({}, "Ready"))
+    assert.is_nil(conditions.get({ status = perilune.null }, "Ready"))
+  end)
+end)

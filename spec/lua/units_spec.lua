@@ -1,0 +1,90 @@
+-- Quantities, durations, times and selectors.
+local spec = require("spec.support.host")
+local perilune = require("perilune")
+
+describe("perilune.quantity", function()
+  local cases = { ["500m"] = 0.5, ["1"] = 1, ["2Gi"] = 2147483648, ["1.5Ki"] = 1536, ["100M"] = 1e8,
+    ["1e3"] = 1000, ["-1k"] = -1000, ["0"] = 0 }
+  for text, number in pairs(cases) do
+    it("is " .. number .. " for " .. text, function()
+      assert.equal(number, perilune.quantity(text))
+    end)
+  end
+
+  it("takes numbers as they are, in every form", function()
+    assert.equal(2, perilune.quantity(2))
+    assert.equal(9007199254740992, perilune.quantity(perilune.json.decode("9007199254740993")))
+  end)
+
+  it("quotes what is none", function()
+    assert.equal('quantity: the string "5 apples" is not a quantity such as "500m" or "2Gi"',
+      spec.message_of(perilune.quantity, "5 apples"))
+    assert.truthy(spec.message_of(perilune.quantity, nil):find("quantity: nil is not", 1, true))
+    assert.truthy(spec.message_of(perilune.quantity, perilune.null):find("perilune.null", 1, true))
+    spec.assert_positioned("units_spec", function()
+      local value = perilune.quantity("x")
+      return value
+    end)
+  end)
+end)
+
+describe("perilune.duration", function()
+  it("is seconds", function()
+    assert.equal(5400, perilune.duration("1h30m"))
+    assert.equal(0.25, perilune.duration("250ms"))
+    assert.equal(12, perilune.duration(12))
+  end)
+
+  it("quotes what is none", function()
+    assert.truthy(spec.message_of(perilune.duration, "1x"):find('"1x"', 1, true))
+  end)
+end)
+
+describe("perilune.time", function()
+  it("parses RFC 3339 in every zone", function()
+    assert.equal(0, perilune.time.parse("1970-01-01T00:00:00Z"))
+    assert.equal(3600, perilune.time.parse("1970-01-01T00:00:00-01:00"))
+    assert.equal(1.5, perilune.time.parse("1970-01-01T00:00:01.5Z"))
+  end)
+
+  it("formats in UTC, with a fraction only where there is one", function()
+    assert.equal("2026-01-31T12:00:00Z", perilune.time.format(1769860800))
+    assert.equal("1970-01-01T00:00:01.500000Z", perilune.time.format(1.5))
+    assert.equal("1969-12-31T23:59:59.500000Z", perilune.time.format(-0.5))
+    assert.equal("1970-01-01T00:00:02Z", perilune.time.format(1.9999999))
+  end)
+
+  it("reads back what it wrote", function()
+    for _, seconds in ipairs({ 0, 1, 1700000000, 1700000000.25, -86400 }) do
+      assert.equal(seconds, perilune.time.parse(perilune.time.format(seconds)))
+    end
+  end)
+
+  it("knows now", function()
+    assert.is_true(math.abs(perilune.time.now() - os.time()) < 5)
+  end)
+
+  it("quotes what is none", function()
+    assert.equal('time.parse: the string "yesterday" is not a time of RFC 3339 such as '
+      .. '"2026-01-31T12:00:00Z"', spec.message_of(perilune.time.parse, "yesterday"))
+    assert.truthy(spec.message_of(perilune.time.format, "1"):find('must be a number, not the string "1"'))
+    assert.truthy(spec.message_of(perilune.time.format, 0 / 0):find("must be a number", 1, true))
+    assert.truthy(spec.message_of(perilune.time.format, 1e12):find("outside", 1, true))
+  end)
+end)
+
+describe("perilune.selector", function()
+  it("gives a selector that reads take", function()
+    assert.equal("app=web", perilune.selector("app=web"))
+    assert.equal("app=web", perilune.selector({ app = "web" }))
+  end)
+
+  it("gives nil and a message for what is none", function()
+    for _, wrong in ipairs({ "a in (", "", {}, 5, { matchExpressions = { { key = "a" } } } }) do
+      local selector, message = perilune.selector(wrong)
+      assert.is_nil(selector)
+      assert.equal("string", type(message))
+      assert.is_true(#message > 10)
+    end
+  end)
+end)
