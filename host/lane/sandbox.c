@@ -202,7 +202,8 @@ static void seed_random(lua_State *L)
     lua_pop(L, 1);
 }
 
-/* require, with the modules that are there without a file. */
+/* require, with the modules that are there without a file; with --unsafe-stdlib what it does not
+ * find is LuaJIT's own require's to find. */
 static void install_require(struct pl_state *s)
 {
     /* -- cjson */
@@ -217,7 +218,11 @@ static void install_require(struct pl_state *s)
         lua_getglobal(L, *name);
         lua_setfield(L, -2, *name);
     }
-    lua_pushcclosure(L, pl_script_require, 2);
+    if (s->unsafe)
+        lua_getglobal(L, "require");
+    else
+        lua_pushnil(L);
+    lua_pushcclosure(L, pl_script_require, 3);
     lua_setglobal(L, "require");
     lua_pop(L, 1);
 }
@@ -290,10 +295,7 @@ static int open_protected(lua_State *L)
     pl_state_open(s);
     lua_pushvalue(L, -1);
     pl_prelude_run(L, s); /* wraps cjson, strings and coroutines: takes it */
-    if (!args->unsafe)
-        install_require(s);
-    else
-        lua_pop(L, 1);
+    install_require(s);
     replace_globals(s);
     if (!args->unsafe)
         purge(s);

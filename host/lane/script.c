@@ -323,9 +323,16 @@ static int require_script(lua_State *L, struct pl_state *s, const char *name)
     struct pl_slice root;
     if (!is_module_name(pl_slice_z(name)))
         return pl_lerr_raise(L, s, "module '%s': names are words joined by dots", name);
-    if (!caller_root(L, s, &root) || !push_module_path(L, root, name))
+    if (!caller_root(L, s, &root) || !push_module_path(L, root, name)) {
+        if (lua_isfunction(L, lua_upvalueindex(3))) {
+            lua_pushvalue(L, lua_upvalueindex(3));
+            lua_pushvalue(L, 1);
+            lua_call(L, 1, 1);
+            return 1;
+        }
         return pl_lerr_raise(L, s, "module '%s' not found: there is no such file beside the script",
                              name);
+    }
     const char *path = lua_tostring(L, -1);
     if (push_loaded(L, s, path, name))
         return 1;

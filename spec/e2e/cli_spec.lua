@@ -97,6 +97,20 @@ perilune.controller("from-" .. perilune.config.name):For("v1/Pod"):Reconcile(fun
     assert(out:find("from-main", 1, true) and not out:find("from-a", 1, true), out)
   end)
 
+  it("opens io, debug and ffi to scripts with --unsafe-stdlib alone", function()
+    local script = e2e.write_file(e2e.folder() .. "/unsafe.lua", [[
+local perilune = require("perilune")
+local ffi = require("ffi")
+assert(io.open and debug.getinfo and ffi.new)
+perilune.controller("unsafe"):For("v1/Pod"):Reconcile(function() end)
+]])
+    local code, _, err = e2e.run("check", script)
+    assert.equal(1, code)
+    assert(err:find(":2:", 1, true), err)
+    local opened, _, why = e2e.run("check", script, "--unsafe-stdlib")
+    assert.equal(0, opened, why)
+  end)
+
   it("exits with 4 when nothing could start in time", function()
     local script = e2e.write_file(e2e.folder() .. "/c.lua", [[
 require("perilune").controller("c", { cache_sync_timeout = "200ms" })
