@@ -224,6 +224,7 @@ static void on_sent(void *arg, const struct pl_answer *answer)
         finish(op);
         return;
     }
+    op->result = pl_doc_ref(answer->doc);
     fail(op, answer->err);
 }
 

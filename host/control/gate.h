@@ -34,10 +34,10 @@ struct pl_write {
 
 struct pl_written {
     const struct pl_err *err; /* NULL: success */
-    struct pl_doc
-        *object;  /* as stored (or the cached one when skipped), or the decoded answer; borrowed */
-    bool skipped; /* it would have changed nothing and was not sent */
-    bool gone;    /* a delete that found nothing */
+    struct pl_doc *object; /* as stored (or the cached one when skipped), or the decoded answer (a
+                            * Status with failures that carry one); borrowed */
+    bool skipped;          /* it would have changed nothing and was not sent */
+    bool gone;             /* a delete that found nothing */
 };
 typedef void (*pl_written_fn)(void *arg, const struct pl_written *written);
 

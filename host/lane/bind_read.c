@@ -136,6 +136,16 @@ static int raise_outside(lua_State *L, struct pl_state *s, struct pl_slice ns)
         lua_tostring(L, 1), ns.ptr ? ns.ptr : "");
 }
 
+/* A live read is checked where it is sent. */
+static void check_scope(lua_State *L, struct pl_state *s, struct pl_cache *cache,
+                        struct pl_slice ns, struct pl_slice name)
+{
+    struct pl_err err;
+    pl_err_clear(&err);
+    if (cache->resource != NULL && pl_scope_check(cache->resource, ns, name, &err) != 0)
+        pl_lerr_raise(L, s, "%s", err.message);
+}
+
 /* ---- get ---- */
 
 static int push_object(lua_State *L, struct pl_state *s, struct pl_lop *op)
@@ -229,6 +239,7 @@ static int get(lua_State *L)
     }
     if (!pl_cache_is_ready(cache))
         return wait_for_sync(L, s, cache, 1);
+    check_scope(L, s, cache, wanted.ns, name);
     lua_pushboolean(L, false);
     if (push_cached(L, s, cache, &wanted, name))
         return 2;
@@ -488,6 +499,8 @@ static int list_or_batch(lua_State *L, bool each)
         return raise_outside(L, s, wanted.ns);
     if (choice == PL_CHOICE_CACHE && !pl_cache_is_ready(cache))
         return wait_for_sync(L, s, cache, 1);
+    if (choice == PL_CHOICE_CACHE)
+        check_scope(L, s, cache, filter.ns, pl_slice(NULL, 0));
     if (choice != PL_CHOICE_CACHE && filter.index_name.ptr != NULL)
         return pl_lerr_raise(L, s, "list: an index works on a cache; declare %s with :Reads",
                              lua_tostring(L, 1));

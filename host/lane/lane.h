@@ -137,8 +137,9 @@ struct pl_cache {
      * would keep the host from stopping, as informers end before lanes do. */
     struct pl_informer *informer;
     struct pl_store *store;
-    struct pl_source_options options; /* effective: with --namespace applied */
-    _Atomic bool ready;               /* synced: informer, store and options are set */
+    const struct pl_resource *resource; /* immutable, of the cluster's discovery */
+    struct pl_source_options options;   /* effective: with --namespace applied */
+    _Atomic bool ready;                 /* synced: informer, store and options are set */
 };
 
 struct pl_known_controller {

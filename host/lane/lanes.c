@@ -322,6 +322,7 @@ void pl_cache_publish(struct pl_cache *cache)
         return;
     cache->informer = informer;
     cache->store = pl_informer_store(informer);
+    cache->resource = pl_informer_resource(informer);
     pl_source_options_copy(&cache->options, pl_informer_options(informer));
     atomic_store_explicit(&cache->ready, true, memory_order_release);
 }

@@ -212,7 +212,9 @@ static void to_text(lua_State *L)
 static bool is_host_frame(struct pl_slice line)
 {
     static const char *const hidden[] = {"[builtin#", "\tperilune:", "<perilune:", "[C]: at 0x",
-                                         "[C]: in function 'error'"};
+                                         "[C]: in function 'error'",
+                                         /* of xpcall, and of a handler that was called for them */
+                                         "[C]: in function 'protect'", "[C]: in function '__"};
     for (size_t i = 0; i < PL_ARRAY_LEN(hidden); i++) {
         if (memmem(line.ptr, line.len, hidden[i], strlen(hidden[i])) != NULL)
             return true;
@@ -289,10 +291,16 @@ static char *describe_stack(struct pl_state *s, const char *message, const char 
     bool whole = *inner == WHOLE;
     inner += whole;
     add_source_line(&out, s, message, *inner ? inner : trace);
+    size_t before = out.len;
     pl_buf_add_z(&out, out.len ? "\nstack traceback:" : "stack traceback:");
+    size_t empty = out.len;
     add_frames(&out, inner);
     if (!whole)
         add_frames(&out, trace);
+    if (out.len == empty) { /* of what was found after the script's function had returned */
+        out.len = before;
+        out.ptr[before] = '\0';
+    }
     return pl_buf_take(&out);
 }
 

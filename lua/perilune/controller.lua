@@ -14,6 +14,7 @@ local M = {}
 
 -- Controllers begun in this load, in order; a fresh state is made for every load.
 local begun, by_name = {}, {}
+local indexes = {} -- that the load declared: {kind=, name=, file=, line=}
 
 local rate_limiter = {
   base = check.positive_duration,
@@ -30,7 +31,14 @@ local controller_options = {
   max_concurrent_reconciles = check.integer(1),
   reconcile_timeout = check.positive_duration,
   rate_limiter = function(what, value)
-    return check.options(what, value, rate_limiter)
+    local limiter = check.options(what, value, rate_limiter)
+    local by_attempts = limiter.fast or limiter.slow or limiter.fast_attempts
+    if by_attempts and not (limiter.fast and limiter.slow and limiter.fast_attempts) then
+      fail("%s: fast, slow and fast_attempts go together", what)
+    elseif by_attempts and (limiter.base or limiter.max) then
+      fail("%s takes base and max, or fast, slow and fast_attempts, not both", what)
+    end
+    return limiter
   end,
   max_retries = check.integer(0),
   resync_period = check.positive_duration,
@@ -291,11 +299,33 @@ function M.new(name, options, ...)
   return self
 end
 
+function M.note_index(kind, name)
+  local file, line = host.where()
+  indexes[#indexes + 1] = { kind = kind, name = name, file = file or "?", line = line or 0 }
+end
+
+local function is_cached(kind)
+  for _, self in ipairs(begun) do
+    for _, source in ipairs(self.sources) do
+      if source.kind == kind then
+        return true
+      end
+    end
+  end
+  return false
+end
+
 -- Called when all main chunks have run.
 function M.finish()
   for _, self in ipairs(begun) do
     if not self.complete then
       error(format("%s:%d: controller %q has no Reconcile", self.file, self.line, self.name), 0)
+    end
+  end
+  for _, index in ipairs(indexes) do
+    if #begun > 0 and not is_cached(index.kind) then
+      error(format("%s:%d: index %q: no controller caches %s; declare it with :Reads(%q)",
+        index.file, index.line, index.name, index.kind, index.kind), 0)
     end
   end
 end

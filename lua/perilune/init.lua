@@ -37,7 +37,9 @@ local perilune = {
   log = require("perilune.log"),
 
   null = host.null,
-  array = host.array,
+  array = function(list)
+    return host.array(list ~= nil and check.table("array", list) or nil)
+  end,
   number = host.number,
   version = host.version,
   config = host.config,
@@ -223,6 +225,7 @@ function perilune.index(kind, name, values, ...)
     fail("perilune.index needs a path or a function(object), not %s", check.describe(values))
   end
   host.index(kind, name, values)
+  controller.note_index(kind, name)
 end
 
 local enqueue_options = { after = check.duration, priority = check.integer(-1000000) }

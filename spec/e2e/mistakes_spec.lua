@@ -50,6 +50,8 @@ perilune.controller("good", { max_concurrent_reconciles = 2 })
       'perilune.controller("a"):Owns("v1/Pod"):Reconcile(function() end)\n', ":2: ", "For" },
     { "nothing to wake it", 'perilune.controller("a"):Reads("v1/Pod"):Reconcile(function() end)\n',
       ":2: ", "a" },
+    { "an index of a kind that is not cached", 'perilune.index("v1/Pod", "n", "spec.nodeName")\n'
+      .. 'perilune.controller("a"):For("v1/Node"):Reconcile(function() end)\n', ":2: ", "no controller caches v1/Pod" },
     { "no Reconcile", 'perilune.controller("a"):For("v1/Pod")\n', ":2: ", "has no Reconcile" },
     { "a name used twice", 'perilune.controller("a"):For("v1/Pod"):Reconcile(function() end)\n'
       .. 'perilune.controller("a")\n', ":3: ", "used twice" },
@@ -117,6 +119,78 @@ perilune.controller("failing")
     assert(text:find("return config.data.missing.field", 1, true), text)
     assert(text:find("third", 1, true), text)
     assert(not text:find("[C]", 1, true) and not text:find("perilune/", 1, true), text)
+    host:stop()
+  end)
+
+  it("in a function given to create_or_update keeps its own traceback", function()
+    local namespace = server:new_namespace()
+    host = e2e.start_host(server, head .. [[
+local function fill(object)
+  object.data.missing.field = 1
+end
+perilune.controller("filling"):For("v1/ConfigMap", { labels = "fill=yes" }):Reconcile(function(request)
+  local made = perilune.client:create_or_update({ apiVersion = "v1", kind = "ConfigMap", data = {},
+    metadata = { namespace = request.namespace, name = "made" } }, function(object)
+    fill(object)
+  end)
+  return made
+end)
+]])
+    server:create("/api/v1/namespaces/" .. namespace .. "/configmaps", { apiVersion = "v1",
+      kind = "ConfigMap", metadata = { name = "x", labels = { fill = "yes" } } })
+    local line = host:logged(function(line)
+      return line.level == "error" and line.key == namespace .. "/x"
+    end)
+    assert(line.error:find("%.lua:3: "), line.error)
+    assert(line.traceback:find("object.data.missing.field = 1", 1, true), line.traceback)
+    assert(line.traceback:find("in function 'fill'", 1, true), line.traceback)
+    assert(line.traceback:find("in function 'reconcile'", 1, true), line.traceback)
+    assert(not line.traceback:find("[C]", 1, true), line.traceback)
+    host:stop()
+  end)
+
+  it("in what a reconcile or a map returns names where the function begins", function()
+    host = e2e.start_host(server, head .. [[
+perilune.controller("returns"):For("v1/Namespace"):Reconcile(function()
+  return { requeueAfter = 5 }
+end)
+perilune.controller("maps"):Watches("v1/Namespace", function()
+  return { {} }
+end):Reconcile(function() end)
+]])
+    local function error_of(controller)
+      return host:logged(function(one)
+        return one.level == "error" and one.controller == controller
+      end)
+    end
+    local line = error_of("returns")
+    assert(line.error:find('%.lua:2: .*did you mean "requeue_after"'), line.error)
+    line = error_of("maps")
+    assert(line.error:find("%.lua:5: map of v1/Namespace: result%[1%] has no name"), line.error)
+    host:stop()
+  end)
+
+  it("of the API says what is wrong where", function()
+    local namespace = server:new_namespace()
+    host = e2e.start_host(server, head .. [[
+local client = perilune.client
+perilune.controller("asks"):For("v1/Namespace"):Reads("v1/ConfigMap"):Writes("v1/ConfigMap", { "create" })
+  :Reconcile(function(request, context)
+    if request.name ~= "]] .. namespace .. [[" then return end
+    local _, scope = pcall(function() return (client:get("v1/Namespace", "a/b")) end)
+    local _, other = pcall(function() return (client:get("v1/ConfigMap", "b")) end)
+    local _, invalid = perilune.try(client.create, client, { apiVersion = "v1", kind = "ConfigMap",
+      metadata = { namespace = request.name, name = "Not A Name" } })
+    context.log:info("asked", { scope = scope, other = other, code = invalid.code,
+      field = invalid.causes[1].field, text = tostring(invalid) })
+  end)
+]])
+    local line = host:logged("^asked$")
+    assert(line.scope:find("%.lua:6: v1/Namespace is cluster%-scoped"), line.scope)
+    assert(line.other:find("%.lua:7: v1/ConfigMap is namespaced"), line.other)
+    assert.equal(422, line.code)
+    assert.equal("metadata.name", line.field)
+    assert(line.text:find("create v1/ConfigMap " .. namespace .. "/Not A Name: ", 1, true), line.text)
     host:stop()
   end)
 

@@ -114,6 +114,11 @@ describe("perilune.controller", function()
     { "half a retry", function() new("a", { max_retries = 0.5 }) end, "whole number" },
     { "an unknown limit", function() new("a", { rate_limiter = { min = 1 } }) end,
       'controller "a": rate_limiter: unknown option "min"' },
+    { "half a limit", function() new("a", { rate_limiter = { fast = 1 } }) end,
+      "rate_limiter: fast, slow and fast_attempts go together" },
+    { "two limits", function()
+      new("a", { rate_limiter = { fast = 1, slow = 2, fast_attempts = 3, base = 1 } })
+    end, "rate_limiter takes base and max, or fast, slow and fast_attempts, not both" },
     { "an unknown on_reload", function() new("a", { on_reload = "all" }) end, 'one of "enqueue", "none"' },
     { "null for options", function() new("a", perilune.null) end,
       'controller "a": options must be a table, not perilune.null' },
@@ -186,6 +191,17 @@ describe("perilune.controller", function()
   it("is only there while scripts load", function()
     host.set_phase("run")
     refuses("perilune.controller can only be called while the script is loaded", new, "a")
+  end)
+
+  it("refuses an index of a kind that no controller caches", function()
+    new("a"):For("v1/Pod"):Reconcile(noop)
+    controller.note_index("v1/Pod", "node")
+    controller.finish()
+    controller.note_index("v1/Node", "zone")
+    local ok, message = pcall(controller.finish)
+    assert.is_false(ok)
+    assert.truthy(message:find('controller_spec.lua:%d+: index "zone": no controller caches v1/Node; '
+      .. 'declare it with :Reads%("v1/Node"%)$'), message)
   end)
 
   it("must be completed before loading ends", function()

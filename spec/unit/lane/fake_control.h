@@ -116,6 +116,22 @@ bool pl_informer_has_synced(const struct pl_informer *informer)
     return informer->synced;
 }
 
+const struct pl_resource *pl_informer_resource(const struct pl_informer *informer)
+{
+    PL_UNUSED(informer);
+    return NULL; /* of any scope */
+}
+
+int pl_scope_check(const struct pl_resource *resource, struct pl_slice ns, struct pl_slice name,
+                   struct pl_err *err)
+{
+    PL_UNUSED(resource);
+    PL_UNUSED(ns);
+    PL_UNUSED(name);
+    PL_UNUSED(err);
+    return 0;
+}
+
 const struct pl_err *pl_informer_trouble(const struct pl_informer *informer)
 {
     PL_UNUSED(informer);
