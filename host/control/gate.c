@@ -298,7 +298,9 @@ static void work(struct pl_gate_op *op)
     struct pl_gate *gate = op->gate;
     if (pl_gate_set_owner(op, &op->err) != 0 || pl_gate_check_finalizers(op, &op->err) != 0 ||
         (creates_object(op) &&
-         pl_scope_check(op->resource, op->w.ns, pl_slice_z("the new object"), &op->err) != 0)) {
+         pl_scope_check(op->resource, op->w.ns,
+                        op->w.name.len > 0 ? op->w.name : pl_slice_z("the new object"),
+                        &op->err) != 0)) {
         fail(op, &op->err);
         return;
     }
@@ -337,6 +339,7 @@ static void on_resource(void *arg, const struct pl_resource *resource, const str
         return;
     }
     op->resource = resource;
+    pl_gate_follow_owner(op);
     if (pl_gate_check(op, &op->err) != 0) {
         fail(op, &op->err);
         return;

@@ -13,13 +13,9 @@ static void set_body(struct pl_gate_op *op, struct pl_doc *body)
     op->w.body = body;
 }
 
-/* The owner filled the namespace in: the request goes there. */
-static void follow_namespace(struct pl_gate_op *op)
+/* The request goes to where the owner is. */
+static void use_namespace(struct pl_gate_op *op, struct pl_slice ns)
 {
-    struct pl_scratch scratch;
-    struct pl_slice ns = pl_meta_namespace(pl_doc_root(op->w.body), &scratch);
-    if (op->w.ns.len > 0 || ns.len == 0)
-        return;
     pl_free(op->texts[0]);
     op->texts[0] = pl_memdup0(ns.ptr, ns.len);
     op->w.ns = pl_slice(op->texts[0], ns.len);
@@ -27,6 +23,17 @@ static void follow_namespace(struct pl_gate_op *op)
     pl_key_add(&key, op->w.ns, op->w.name);
     pl_free(op->key);
     op->key = pl_buf_take(&key);
+}
+
+void pl_gate_follow_owner(struct pl_gate_op *op)
+{
+    bool fills = op->w.verb == PL_VERB_CREATE || pl_gate_op_is_apply(op);
+    if (op->w.owner == NULL || !fills || op->w.ns.len > 0 || !op->resource->namespaced)
+        return;
+    struct pl_scratch scratch;
+    struct pl_slice ns = pl_meta_namespace(pl_doc_root(op->w.owner), &scratch);
+    if (ns.len > 0)
+        use_namespace(op, ns);
 }
 
 int pl_gate_set_owner(struct pl_gate_op *op, struct pl_err *err)
@@ -38,8 +45,6 @@ int pl_gate_set_owner(struct pl_gate_op *op, struct pl_err *err)
     if (body == NULL)
         return err->code;
     set_body(op, body);
-    if (op->w.verb == PL_VERB_CREATE)
-        follow_namespace(op);
     if (op->existing != NULL && op->w.verb != PL_VERB_CREATE)
         return pl_owner_ref_check_existing(pl_doc_root(op->existing), owner, op->w.adopt, err);
     return 0;

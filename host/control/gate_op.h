@@ -71,6 +71,8 @@ int pl_gate_check_finalizers(struct pl_gate_op *op, struct pl_err *err);
 void pl_gate_check_rights(struct pl_gate_op *op);
 
 /* gate_body.c: the document that is sent. */
+/* A namespaced owner fills a missing namespace of what is created or applied. */
+void pl_gate_follow_owner(struct pl_gate_op *op);
 int pl_gate_set_owner(struct pl_gate_op *op, struct pl_err *err);
 /* Step 4: uid and resourceVersion of what was read. */
 void pl_gate_carry(struct pl_gate_op *op);

@@ -268,6 +268,29 @@ TEST(an_owner_is_set_and_fills_the_namespace) /* 143 */
     finish(&scene);
 }
 
+TEST(an_applied_object_without_namespace_goes_to_its_owner)
+{
+    struct scene scene;
+    begin(&scene);
+    struct pl_write write = write_of(&scene, PL_VERB_PATCH, "example.com/v1/Website", "w");
+    write.patch_type = PL_PATCH_APPLY;
+    write.ns = pl_slice_z("");
+    const char *path = "/apis/example.com/v1/namespaces/d/websites/w";
+    send(&scene, &write, "{\"metadata\":{\"name\":\"w\"}}", NULL, owner_a);
+    bed_reply(&scene.stage.bed, bed_expect(&scene.stage.bed, "GET", path), 404,
+              BED_STATUS(404, "NotFound"));
+    struct fake_request *patch = bed_expect(&scene.stage.bed, "PATCH", path);
+    CHECK(strstr(pl_buf_z(&patch->body), "\"namespace\":\"d\"") != NULL);
+    bed_reply(&scene.stage.bed, patch, 500, BED_STATUS(500, "InternalError"));
+    /* What is known already is checked like any other. */
+    write = write_of(&scene, PL_VERB_PATCH, "v1/Pod", "q");
+    write.patch_type = PL_PATCH_APPLY;
+    write.ns = pl_slice_z("");
+    send(&scene, &write, "{\"metadata\":{\"name\":\"q\"}}", NULL, owner_a);
+    check_refused(&scene, "adopt");
+    finish(&scene);
+}
+
 TEST(owners_that_do_not_fit_are_refused) /* 143 */
 {
     struct scene scene;
