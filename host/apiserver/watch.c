@@ -263,12 +263,22 @@ static void watch_begin(struct watch *watch, struct pl_api_ctx *ctx)
     watch->responder.ops->begin(watch->responder.self, 200, "application/json", on_close, watch);
 }
 
+/* A version ahead of the storage is of a server that was here before and lost its memory: its
+ * client would wait in silence for events that it takes for old ones. */
+static bool is_expired(const struct pl_api_storage *storage, uint64_t rv)
+{
+    return rv > 0 && (rv < pl_api_storage_floor(storage) || rv > pl_api_storage_rv(storage));
+}
+
 /* 200 and an ERROR event: how a watch says that its version is gone. */
 static void send_expired(struct watch *watch, struct pl_api_ctx *ctx, uint64_t rv)
 {
+    const struct pl_api_storage *storage = ctx->api->storage;
     struct pl_buf out = PL_BUF_INIT;
-    pl_api_fail(&ctx->status, 410, "Expired", "too old resource version: %" PRIu64 " (%" PRIu64 ")",
-                rv, pl_api_storage_floor(ctx->api->storage));
+    bool ahead = rv > pl_api_storage_rv(storage);
+    pl_api_fail(&ctx->status, 410, "Expired", "too %s resource version: %" PRIu64 " (%" PRIu64 ")",
+                ahead ? "large" : "old", rv,
+                ahead ? pl_api_storage_rv(storage) : pl_api_storage_floor(storage));
     pl_buf_add_z(&out, "{\"type\":\"ERROR\",\"object\":");
     pl_api_status_write(&ctx->status, &out);
     pl_buf_add_z(&out, "}\n");
@@ -324,7 +334,7 @@ int pl_api_watch(struct pl_api_ctx *ctx)
     watch->bookmarks = request->bookmarks;
     watch_begin(watch, ctx);
     bool state = request->has_send_initial ? request->send_initial : rv == 0;
-    if (!state && rv > 0 && rv < pl_api_storage_floor(ctx->api->storage)) {
+    if (!state && is_expired(ctx->api->storage, rv)) {
         send_expired(watch, ctx, rv);
         return 0;
     }

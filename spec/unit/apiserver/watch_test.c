@@ -101,6 +101,19 @@ TEST(a_version_that_is_forgotten_is_an_error_event)
     api_close(&t);
 }
 
+TEST(a_version_that_was_never_given_out_is_an_error_event)
+{
+    struct api t;
+    struct api_watch watch;
+    api_open(&t);
+    api_watch_open(&t, &watch, DEFAULT_CMS "?watch=1&resourceVersion=100000");
+    CHECK(watch.ended);
+    CHECK(strstr(pl_buf_z(&watch.text), "too large resource version: 100000") != NULL);
+    CHECK(strstr(pl_buf_z(&watch.text), "\"code\":410") != NULL);
+    api_watch_close(&watch);
+    api_close(&t);
+}
+
 TEST(a_watch_ends_after_its_time_and_sends_bookmarks_before)
 {
     struct api t;
