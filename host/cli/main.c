@@ -3,8 +3,10 @@
 #include "base/nearest.h"
 #include "cli/command.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct pl_command commands[] = {
     {"run", "PATH...", "run the scripts' controllers against a cluster", pl_command_run},
@@ -47,8 +49,21 @@ static int unknown_command(const char *name)
     return PL_EXIT_USAGE;
 }
 
+/* Whoever closed one of the standard streams would have a socket or the loop's own pipe take its
+ * number, and log lines would be written there. */
+static bool open_standard_streams(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    return fd >= 0 && close(fd) == 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (!open_standard_streams())
+        return PL_EXIT_FAILURE;
     const char *name = argc > 1 ? argv[1] : NULL;
     if (name == NULL) {
         print_usage(stderr);

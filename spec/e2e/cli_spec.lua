@@ -80,6 +80,23 @@ perilune.controller("from-" .. perilune.config.name):For("v1/Pod"):Reconcile(fun
     assert(why:find("did you mean --lanes", 1, true), why)
   end)
 
+  it("gives no socket the number of a standard stream that was closed", function()
+    local out = e2e.folder() .. "/closed.kubeconfig"
+    local pipe = assert(io.popen(e2e.binary .. " apiserver --kubeconfig-out " .. out
+      .. " <&- >&- 2>&- & echo $!"))
+    local pid = pipe:read("*l")
+    pipe:close()
+    e2e.eventually("the server writes its kubeconfig", function()
+      return e2e.read_file(out) ~= ""
+    end)
+    for fd = 0, 2 do
+      local link = assert(io.popen("readlink /proc/" .. pid .. "/fd/" .. fd))
+      assert.equal("/dev/null", link:read("*l"))
+      link:close()
+    end
+    os.execute("kill " .. pid)
+  end)
+
   it("loads a folder's main.lua alone, else its files in name order without specs", function()
     local folder = e2e.folder() .. "/many"
     os.execute("mkdir -p " .. folder .. "/lib")
