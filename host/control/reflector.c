@@ -31,6 +31,7 @@ struct pl_reflector {
 
     struct pl_buf rv;    /* of the last list, event or bookmark */
     bool rv_unavailable; /* the server could not list by it */
+    bool doubtful;       /* does the server still know it? To be asked before a watch */
     bool paginated;      /* the server has no watch cache (53) */
     int expired_in_row;  /* watches that expired without any progress between */
 
@@ -47,14 +48,14 @@ struct pl_reflector {
     int64_t opened_ns, heard_ns;
     bool synthetic; /* begun at "" or "0": what comes first is in no order (62) */
     bool progress;  /* rv moved */
-    bool complained;
-    bool silence_said;
+    bool complained, silence_said;
     enum ending ending;
     struct pl_err event_err;
 };
 
 static void start_list(struct pl_reflector *r);
 static void start_watch(struct pl_reflector *r);
+static void ask_version(struct pl_reflector *r);
 
 static int64_t now_ns(const struct pl_reflector *r)
 {
@@ -230,18 +231,25 @@ void pl_reflector_hurry(struct pl_reflector *r)
 
 static void on_list(void *arg, const struct pl_answer *answer);
 
+static void send_list(struct pl_reflector *r, struct pl_call *call, pl_answer_fn done)
+{
+    call->verb = PL_VERB_LIST;
+    call->resource = r->o.resource;
+    call->ns = pl_slice_z(r->o.ns);
+    call->labels = pl_slice_z(r->o.labels);
+    call->fields = pl_slice_z(r->o.fields);
+    call->grace_period = -1;
+    r->list = pl_client_start(r->o.client, call, done, r);
+    if (r->o.lists != NULL)
+        pl_series_add(r->o.lists, 1);
+}
+
 static void send_page(struct pl_reflector *r)
 {
     struct pl_slice rv = pl_buf_slice(&r->asked_rv);
     struct pl_call call = {
-        .verb = PL_VERB_LIST,
-        .resource = r->o.resource,
-        .ns = pl_slice_z(r->o.ns),
-        .labels = pl_slice_z(r->o.labels),
-        .fields = pl_slice_z(r->o.fields),
         .metadata_only = r->o.metadata_only,
         .keep_managed_fields = r->o.keep_managed_fields,
-        .grace_period = -1,
         .continue_token = pl_buf_slice(&r->token),
     };
     /* Later pages carry the version in their token (55). */
@@ -251,9 +259,7 @@ static void send_page(struct pl_reflector *r)
         call.limit = PAGE;
     if (r->token.len == 0 && call.limit > 0 && !is_zero(rv))
         call.rv_match = pl_slice_z("NotOlderThan");
-    r->list = pl_client_start(r->o.client, &call, on_list, r);
-    if (r->o.lists != NULL)
-        pl_series_add(r->o.lists, 1);
+    send_list(r, &call, on_list);
 }
 
 static void drop_pages(struct pl_reflector *r)
@@ -296,8 +302,7 @@ static void list_failed(struct pl_reflector *r, const struct pl_err *err)
     drop_pages(r);
     note_trouble(r, "cannot list source", err);
     bool gone = pl_err_is_not_found(err);
-    int64_t retry_after = err->retry_after_ms > 0 ? err->retry_after_ms * PL_MS : 0;
-    pause_then(r, false, retry_after);
+    pause_then(r, false, err->retry_after_ms * PL_MS);
     if (gone && r->o.gone != NULL)
         r->o.gone(r->o.arg);
 }
@@ -317,7 +322,7 @@ static void finish_list(struct pl_reflector *r)
     if (r->stopped)
         return;
     set_buf(&r->rv, rv);
-    r->rv_unavailable = false;
+    r->rv_unavailable = r->doubtful = false;
     drop_pages(r);
     start_watch(r);
 }
@@ -435,6 +440,10 @@ static const struct pl_watch_ops watch_ops = {on_open, on_event, on_end};
 
 static void start_watch(struct pl_reflector *r)
 {
+    if (r->doubtful && !is_zero(pl_buf_slice(&r->rv))) {
+        ask_version(r);
+        return;
+    }
     int64_t seconds = WATCH_SECONDS + (int64_t)(pl_rand_unit(r->o.rand) * (WATCH_SECONDS + 1));
     struct pl_watch_call call = {
         .resource = r->o.resource,
@@ -580,12 +589,12 @@ static void watch_failed(struct pl_reflector *r, const struct pl_err *err)
         watch_expired(r, err);
         return;
     }
-    bool again = pl_err_is_too_many_requests(err) || pl_err_is_connection_refused(err) ||
-                 err->code == PL_ENETWORK || err->code == PL_ETIMEOUT;
+    bool away = err->code == PL_ENETWORK || err->code == PL_ETIMEOUT;
+    bool again = away || pl_err_is_too_many_requests(err);
+    r->doubtful = r->doubtful || away;
     note_trouble(r, "cannot watch source", err);
-    int64_t retry_after = err->retry_after_ms > 0 ? err->retry_after_ms * PL_MS : 0;
     bool gone = pl_err_is_not_found(err);
-    pause_then(r, again, retry_after);
+    pause_then(r, again, err->retry_after_ms * PL_MS);
     if (gone && r->o.gone != NULL)
         r->o.gone(r->o.arg);
 }
@@ -610,7 +619,7 @@ static void watch_was_silent(struct pl_reflector *r)
         if (!r->silence_said)
             pl_log(PL_LOG_INFO, "watch was silent and is opened again",
                    pl_str("source", r->o.owner), pl_int("seconds", SILENCE_LIMIT / PL_SECOND));
-        r->silence_said = true;
+        r->silence_said = r->doubtful = true;
         start_watch(r);
         return;
     }
@@ -651,4 +660,41 @@ static void on_end(void *arg, const struct pl_err *err)
         watch_ended(r);
     else
         watch_failed(r, err);
+}
+
+/* ---- is our version still one of the server's? ---- */
+
+/* A server whose data was restored takes a watch from a version that it has not reached yet, and
+ * stays silent (F27). A list of one object at that version tells. */
+static void on_version(void *arg, const struct pl_answer *answer)
+{
+    struct pl_reflector *r = arg;
+    r->list = NULL;
+    if (r->stopped) {
+        end_soon(r);
+        return;
+    }
+    if (answer->err != NULL && !pl_err_is_too_large_rv(answer->err)) {
+        watch_failed(r, answer->err);
+        return;
+    }
+    struct pl_scratch scratch;
+    struct pl_slice ours = pl_buf_slice(&r->rv);
+    struct pl_slice now = pl_meta_rv(pl_doc_root(answer->doc), &scratch);
+    bool back = pl_rv_is_valid(now) && pl_rv_is_valid(ours) && pl_rv_compare(now, ours) < 0;
+    r->doubtful = false;
+    if (answer->err != NULL || back)
+        watch_went_back(r);
+    else
+        start_watch(r);
+}
+
+static void ask_version(struct pl_reflector *r)
+{
+    struct pl_call call = {.metadata_only = true,
+                           .limit = 1,
+                           .rv = pl_buf_slice(&r->rv),
+                           .rv_match = pl_slice_z("NotOlderThan")};
+    send_list(r, &call, on_version);
+    set_state(r, PL_REFLECTOR_OPENING, 0);
 }

@@ -1,22 +1,56 @@
 -- Servers die, histories are compacted and connections are cut; the cache ends equal to the
--- server's list, and nothing is reported twice as new.
+-- server's list, every object is reconciled, and nothing is reported twice as new.
 
 local e2e = require("spec.support.e2e")
 
--- Remembers what the cache and the events say, and compares with a live list when asked.
+-- Writes to each object what it has seen, remembers what events say, and compares the cache with
+-- a live list when asked. Both come in pages that fit between two cuts.
 local script = [[
 local perilune = require("perilune")
 local client = perilune.client
-local added, twice = {}, 0
+local added, twice, stale = {}, 0, 0
 
-perilune.controller("mirror", { max_concurrent_reconciles = 8 })
-  :For("v1/ConfigMap", { labels = "mirror=yes", predicates = { function(event)
+local function live_list()
+  local out, token = {}, nil
+  repeat
+    local page, meta = perilune.live:list("v1/ConfigMap",
+      { namespace = NAMESPACE, labels = "mirror=yes", limit = 40, continue = token })
+    for _, one in ipairs(page) do out[perilune.key(one)] = one end
+    token = meta.continue
+  until not token
+  return out
+end
+
+local function compare(context)
+  local cached, different, waiting, count = {}, 0, 0, 0
+  for one in client:each("v1/ConfigMap", { labels = "mirror=yes" }) do
+    cached[perilune.key(one)] = one
+  end
+  local live = live_list()
+  for key, object in pairs(live) do
+    count = count + 1
+    if not perilune.equal(object, cached[key]) then different = different + 1 end
+    if perilune.dig(object, "metadata", "annotations", "seen") ~= object.data.v then
+      waiting = waiting + 1
+    end
+  end
+  for key in pairs(cached) do
+    if not live[key] then different = different + 1 end
+  end
+  context.log:info("compared", { different = different, waiting = waiting, count = count,
+    twice = twice, stale = stale })
+end
+
+perilune.controller("mirror", { max_concurrent_reconciles = 8,
+    rate_limiter = { base = "50ms", max = "2s" } })
+  :For("v1/ConfigMap", { labels = "mirror=yes", writes = { "patch" }, predicates = { function(event)
     local uid = event.object.metadata.uid
     if event.type == "ADDED" then
       if added[uid] then twice = twice + 1 end
       added[uid] = true
     elseif event.type == "DELETED" then
       added[uid] = nil
+      if event.stale then stale = stale + 1 end
     end
     return true
   end } })
@@ -24,25 +58,12 @@ perilune.controller("mirror", { max_concurrent_reconciles = 8 })
     return { namespace = secret.metadata.namespace, name = "compare" }
   end, { labels = "mirror=yes" })
   :Reconcile(function(request, context)
-    if request.name ~= "compare" then return end
-    local function versions(list)
-      local out, count = {}, 0
-      for _, one in ipairs(list) do
-        out[one.metadata.namespace .. "/" .. one.metadata.name] = one
-        count = count + 1
-      end
-      return out, count
-    end
-    local live = versions((perilune.live:list("v1/ConfigMap", { labels = "mirror=yes" })))
-    local cached, count = versions((client:list("v1/ConfigMap", { labels = "mirror=yes" })))
-    local different = 0
-    for key, object in pairs(live) do
-      if not perilune.equal(object, cached[key]) then different = different + 1 end
-    end
-    for key in pairs(cached) do
-      if not live[key] then different = different + 1 end
-    end
-    context.log:info("compared", { different = different, count = count, twice = twice })
+    if request.name == "compare" then return compare(context) end
+    local config = client:get("v1/ConfigMap", request)
+    if not config then return end
+    local _, e = perilune.try(client.patch, client, "v1/ConfigMap", request,
+      { metadata = { annotations = { seen = config.data.v } } })
+    if e and not perilune.errors.is_not_found(e) then return nil, e end
   end)
 ]]
 
@@ -51,11 +72,7 @@ describe("the cache", function()
 
   setup(function()
     -- These specs kill and compact: the server is their own.
-    if e2e.is_kube then
-      server = e2e.start_kube("--etcd-compaction-interval=5s")
-    else
-      server = e2e.start_embedded()
-    end
+    server = e2e.is_kube and e2e.start_kube() or e2e.start_embedded()
   end)
   before_each(function()
     namespace = server:new_namespace()
@@ -77,93 +94,154 @@ describe("the cache", function()
     return "/api/v1/namespaces/" .. namespace .. "/" .. plural
   end
 
-  local function write(first, last, value)
-    local requests = {}
+  -- Creates of all, changes of every third and deletes of every fifth.
+  local function writes(first, last, value)
+    local out = {}
     for i = first, last do
-      requests[#requests + 1] = { "POST", path("configmaps"), { apiVersion = "v1", kind = "ConfigMap",
+      out[#out + 1] = { "POST", path("configmaps"), { apiVersion = "v1", kind = "ConfigMap",
         metadata = { name = "object-" .. i, labels = { mirror = "yes" } }, data = { v = value } } }
     end
     for i = first, last, 3 do
-      requests[#requests + 1] = { "PATCH", path("configmaps") .. "/object-" .. i,
+      out[#out + 1] = { "PATCH", path("configmaps") .. "/object-" .. i,
         { data = { v = value .. "+" } }, "application/merge-patch+json" }
     end
     for i = first, last, 5 do
-      requests[#requests + 1] = { "DELETE", path("configmaps") .. "/object-" .. i }
+      out[#out + 1] = { "DELETE", path("configmaps") .. "/object-" .. i }
     end
-    server:bulk(requests)
+    return out
   end
 
-  -- Asks until cache and server agree.
-  local function agree()
-    return e2e.eventually("the cache equals the server's list", function()
-      local before = host:count_logged("^compared$")
+  -- A kubeconfig for the server through a proxy.
+  local function through_proxy(...)
+    local target_host, target_port = server.url:match("//([^:]+):(%d+)")
+    local out = e2e.folder() .. "/" .. e2e.unique("proxy")
+    proxy = e2e.process.start({ "python3", "spec/support/proxy.py", target_host, target_port, ... },
+      { stdout = out, stderr = out .. ".err" })
+    local port = e2e.eventually("the proxy listens", function()
+      return e2e.read_file(out):match("^(%d+)\n")
+    end)
+    return { kubeconfig = e2e.write_file(out .. ".kubeconfig",
+      (e2e.read_file(server.kubeconfig):gsub("(server: \"%w+://127%.0%.0%.1:)%d+", "%1" .. port))) }
+  end
+
+  -- Each test sees its own namespace alone.
+  local function start(target)
+    local text = script:gsub("NAMESPACE", '"' .. namespace .. '"')
+    host = e2e.start_host(target, text, { "--namespace", namespace })
+  end
+
+  -- The last comparison, and how many there were.
+  local function compared()
+    local last, count = nil, 0
+    for _, line in ipairs(host:log()) do
+      if line.msg == "compared" then
+        last, count = line, count + 1
+      end
+    end
+    return last, count
+  end
+
+  -- Asks until cache and server agree; then nothing was told twice, and troubles were told
+  -- once each, not once a retry.
+  local function agree(complaints)
+    local result = e2e.eventually("the cache equals the server's list", function()
+      host:must_run()
+      local _, before = compared()
       server:request("POST", path("secrets"), { apiVersion = "v1", kind = "Secret",
         metadata = { name = e2e.unique("ask"), labels = { mirror = "yes" } } })
       local ok, last = pcall(e2e.eventually, "a comparison", function()
-        local found, line = 0, nil
-        for _, one in ipairs(host:log()) do
-          if one.msg == "compared" then
-            found, line = found + 1, one
-          end
-        end
-        return found > before and line
+        local line, count = compared()
+        return count > before and line
       end, 10)
-      return ok and last.different == 0 and last, ok and "different: " .. last.different or last
-    end, 150)
+      return ok and last.different == 0 and last.waiting == 0 and last,
+        ok and ("%d different, %d waiting"):format(last.different, last.waiting) or last
+    end, 90)
+    assert.equal(0, result.twice)
+    local said = {}
+    for _, line in ipairs(host:complaints()) do
+      if line.msg ~= "reconcile failed" then -- each key has its own
+        said[#said + 1] = line.msg .. ": " .. tostring(line.error)
+      end
+    end
+    assert(#said <= (complaints or 0), table.concat(said, "\n"))
+    return result
+  end
+
+  -- The server answers a watch from an old version with "410 Gone".
+  local function has_forgotten(version)
+    local _, _, text = server:request("GET", "/api/v1/configmaps?watch=true&timeoutSeconds=1"
+      .. "&resourceVersion=" .. version)
+    return text and text:find('"code":%s*410')
   end
 
   it("survives a history that was compacted under it", function()
-    host = e2e.start_host(server, script)
-    host:logged("started")
-    write(1, 100, "a")
+    start(through_proxy())
+    host:logged("controller started")
+    server:bulk(writes(1, 100, "a"))
     agree()
-    if not e2e.is_kube then
-      host.child:signal("STOP") -- it sleeps while the history goes on without it
-      write(101, 200, "b")
-      server:request("POST", "/debug/compact")
-      host.child:signal("CONT")
-    else
-      host.child:signal("STOP")
-      write(101, 200, "b")
-      e2e.process.pause(12) -- two of etcd's compaction intervals
-      host.child:signal("CONT")
+    local version = server:get("/api/v1/configmaps").metadata.resourceVersion
+    proxy:signal("USR1") -- it hears nothing while history goes on
+    server:bulk(writes(101, 200, "b"))
+    for i = 2, 100, 10 do
+      server:delete(path("configmaps") .. "/object-" .. i)
     end
-    assert.equal(0, agree().twice)
+    if e2e.is_kube then
+      server:kill() -- what is served afterwards begins later
+      server:again()
+    else
+      assert.equal(200, (server:request("POST", "/debug/compact")))
+    end
+    e2e.eventually("the server has forgotten", function()
+      return has_forgotten(version)
+    end)
+    proxy:signal("USR2")
+    assert.equal(10, agree(6).stale)
     host:stop()
   end)
 
   it("survives connections that are cut at random", function()
-    local target_host, target_port = server.url:match("//([^:]+):(%d+)")
-    local out = e2e.folder() .. "/proxy.out"
-    proxy = e2e.process.start({ "python3", "spec/support/proxy.py", target_host, target_port,
-      "--cut-after", "2000", "60000" }, { stdout = out, stderr = out .. ".err" })
-    local port = e2e.eventually("the proxy listens", function()
-      return e2e.read_file(out):match("^(%d+)\n")
-    end)
-    local kubeconfig = e2e.write_file(e2e.folder() .. "/proxied.kubeconfig",
-      (e2e.read_file(server.kubeconfig):gsub("(server: \"%w+://127%.0%.0%.1:)%d+", "%1" .. port)))
-    host = e2e.start_host({ kubeconfig = kubeconfig }, script)
-    host:logged("started")
+    server:bulk(writes(1, 60, "a"))
+    start(through_proxy("--cut-after", "2000", "120000"))
+    host:logged("controller started")
     for round = 1, 5 do
-      write(round * 100, round * 100 + 99, "r" .. round)
+      server:bulk(writes(round * 100, round * 100 + 60, "r" .. round))
     end
-    assert.equal(0, agree().twice)
+    agree(12)
     host:stop()
   end)
 
   if e2e.is_kube then
     it("survives kube-apiserver killed with SIGKILL and restarted under load", function()
-      host = e2e.start_host(server, script)
-      host:logged("started")
-      write(1, 100, "a")
+      start(server)
+      host:logged("controller started")
+      server:bulk(writes(1, 100, "a"))
       agree()
       for round = 1, 2 do
+        local wait = server:bulk_start(writes(round * 200, round * 200 + 150, "r" .. round))
+        e2e.eventually("the load has begun", function()
+          return server:get(path("configmaps") .. "/object-" .. round * 200)
+        end)
         server:kill()
-        write(1000, 1010, "lost") -- nobody answers
-        server:again("--etcd-compaction-interval=5s")
-        write(round * 200, round * 200 + 150, "r" .. round)
+        server:again()
+        wait()
       end
-      assert.equal(0, agree().twice)
+      agree(12)
+      host:stop()
+    end)
+  else
+    it("survives a server that comes back without its data", function()
+      start(server)
+      host:logged("controller started")
+      server:bulk(writes(1, 200, "a"))
+      agree()
+      local address = server.url:match("//(.*)")
+      server.child:signal("KILL")
+      server.child:wait()
+      server = e2e.start_embedded({ "--listen", address })
+      server:create("/api/v1/namespaces",
+        { apiVersion = "v1", kind = "Namespace", metadata = { name = namespace } })
+      server:bulk(writes(1, 50, "b"))
+      agree(12)
       host:stop()
     end)
   end

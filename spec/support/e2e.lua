@@ -18,7 +18,7 @@ M.is_kube = M.server_kind == "kube"
 -- Sanitizer builds and busy machines are slow; conditions are waited for, times never asserted.
 M.patience = tonumber(os.getenv("PL_PATIENCE") or "30")
 
-local folder -- of this spec file's files; removed when everything passed
+local folder -- of this spec file's files; removed at its end, unless PL_KEEP is set
 
 local function run(command)
   local pipe = assert(io.popen(command, "r"))
@@ -213,8 +213,8 @@ function Server:delete(path)
   return status == 404 or must("DELETE", path, status, answer)
 end
 
--- Many requests over a few connections: an array of {method, path, body}. Returns statuses by count.
-function Server:bulk(requests)
+-- curl's arguments in a file for many requests: an array of {method, path, body, content type}.
+local function bulk_config(server, requests, retry)
   local config = { "silent\n" }
   for i, one in ipairs(requests) do
     if i > 1 then
@@ -223,14 +223,17 @@ function Server:bulk(requests)
     local function add(name, value)
       config[#config + 1] = name .. ' = "' .. value:gsub("\\", "\\\\"):gsub('"', '\\"') .. '"\n'
     end
-    add("url", self.url .. one[2])
+    add("url", server.url .. one[2])
     add("request", one[1])
     add("output", "/dev/null")
     add("write-out", "%{http_code}\\n")
-    for header in self.curl:gmatch("%-H '([^']+)'") do
+    if retry then
+      config[#config + 1] = "retry = 20\nretry-delay = 1\nretry-connrefused\n"
+    end
+    for header in server.curl:gmatch("%-H '([^']+)'") do
       add("header", header)
     end
-    local ca = self.curl:match("%-%-cacert '([^']+)'")
+    local ca = server.curl:match("%-%-cacert '([^']+)'")
     if ca then
       add("cacert", ca)
     end
@@ -239,13 +242,32 @@ function Server:bulk(requests)
       add("data-binary", encode(one[3]))
     end
   end
-  local file = M.write_file(os.tmpname(), table.concat(config))
-  local text = run("curl --parallel --parallel-max 8 --config " .. file .. " 2>&1; rm -f " .. file)
+  return M.write_file(M.folder() .. "/" .. M.unique("bulk"), table.concat(config))
+end
+
+local function counts_of(text)
   local counts = {}
   for status in text:gmatch("(%d%d%d)") do
     counts[tonumber(status)] = (counts[tonumber(status)] or 0) + 1
   end
   return counts
+end
+
+-- Many requests over a few connections. Returns statuses by count.
+function Server:bulk(requests)
+  local file = bulk_config(self, requests)
+  return counts_of(run("curl --parallel --parallel-max 8 --config " .. file .. " 2>&1; rm -f " .. file))
+end
+
+-- The same beside the spec, one after another, each until the server answers. Returns a function
+-- that waits for the end.
+function Server:bulk_start(requests)
+  local file = bulk_config(self, requests, true)
+  local child = process.start({ "curl", "--config", file }, { stdout = file .. ".out" })
+  return function()
+    child:wait(M.patience * 4)
+    return counts_of(M.read_file(file .. ".out"))
+  end
 end
 
 -- A namespace of the spec's own; it is deleted with the server or left behind.
@@ -346,6 +368,13 @@ function Host:log()
   return out
 end
 
+function Host:must_run()
+  if not self.child:is_running() then
+    error("the host ended with " .. tostring(self.child.code or self.child.died_of) .. ":\n"
+      .. M.read_file(self.log_file), 0)
+  end
+end
+
 -- Waits for a log line that `matches`: a pattern for msg, or a function of the line.
 function Host:logged(matches, seconds)
   return M.eventually("a log line " .. tostring(matches), function()
@@ -356,12 +385,20 @@ function Host:logged(matches, seconds)
         return line
       end
     end
-    if not self.child:is_running() then
-      error("the host ended with " .. tostring(self.child.code or self.child.died_of) .. ":\n"
-        .. M.read_file(self.log_file), 0)
-    end
+    self:must_run()
     return false, "last: " .. (M.read_file(self.log_file):match("([^\n]*)\n$") or "")
   end, seconds)
+end
+
+-- Lines of warnings and errors.
+function Host:complaints()
+  local out = {}
+  for _, line in ipairs(self:log()) do
+    if line.level == "warn" or line.level == "error" then
+      out[#out + 1] = line
+    end
+  end
+  return out
 end
 
 function Host:count_logged(matches)
@@ -408,7 +445,7 @@ function M.finish()
     M.current:stop()
     M.current = nil
   end
-  if folder then
+  if folder and not os.getenv("PL_KEEP") then
     run("rm -rf " .. shell_quote(folder))
     folder = nil
   end

@@ -169,6 +169,24 @@ static struct fake_request *get_going(struct diary *diary)
     return watch;
 }
 
+/* After a silence, and when the server was away, its version is asked for before a watch. */
+static void answer_version(struct diary *diary, const char *ours, const char *its)
+{
+    char query[80], list[300];
+    snprintf(query, sizeof query, "limit=1&resourceVersion=%s&resourceVersionMatch=NotOlderThan",
+             ours);
+    snprintf(list, sizeof list,
+             "{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\","
+             "\"metadata\":{\"resourceVersion\":\"%s\"},\"items\":[]}",
+             its);
+    bed_reply(&diary->bed, take_list(diary, query), 200, list);
+}
+
+static const char too_large[] =
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Timeout\",\"message\":\"Too "
+    "large resource version: 30, current: 2\",\"code\":504,\"details\":{\"causes\":[{"
+    "\"reason\":\"ResourceVersionTooLarge\"}]}}";
+
 TEST(lists_from_zero_by_pages_then_watches_from_the_lists_version)
 {
     struct diary diary;
@@ -270,9 +288,7 @@ TEST(a_version_that_cannot_be_listed_is_dropped_at_once_and_once) /* 51, 57, F12
     static const char *const answers[] = {
         BED_STATUS(410, "Gone"),
         BED_STATUS(410, "Expired"),
-        "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Timeout\",\"message\":\"Too "
-        "large resource version: 30, current: 2\",\"code\":504,\"details\":{\"causes\":[{"
-        "\"reason\":\"ResourceVersionTooLarge\"}]}}",
+        too_large,
     };
     for (size_t i = 0; i < PL_ARRAY_LEN(answers); i++) {
         struct diary diary;
@@ -321,6 +337,7 @@ TEST(the_end_of_a_watch_leads_to_the_next_one_and_to_no_list) /* 63, 67, 73, F20
     fake_fail(watch, PL_ENETWORK, "ConnectionRefused");
     CHECK(bed_is_quiet(&diary.bed)); /* after a pause */
     bed_pass(&diary.bed, 2 * PL_SECOND);
+    answer_version(&diary, "10", "12");
     watch = take_watch(&diary, "10");
     bed_reply(&diary.bed, watch, 429, BED_STATUS(429, "TooManyRequests"));
     CHECK(bed_is_quiet(&diary.bed));
@@ -442,6 +459,7 @@ TEST(a_silent_watch_is_replaced_after_150_seconds) /* F29 */
     CHECK(!watch->canceled);
     bed_pass(&diary.bed, 2 * PL_SECOND);
     CHECK(watch->canceled);
+    answer_version(&diary, "15", "15");
     take_watch(&diary, "15");
     finish(&diary);
 }
@@ -455,6 +473,7 @@ TEST(a_watch_that_does_not_open_is_tried_again)
     bed_pass(&diary.bed, 31 * PL_SECOND);
     CHECK(watch->canceled);
     bed_pass(&diary.bed, 2 * PL_SECOND);
+    answer_version(&diary, "10", "10");
     take_watch(&diary, "10");
     finish(&diary);
 }
@@ -463,9 +482,9 @@ TEST(a_watch_that_the_server_does_not_end_is_ended_by_us)
 {
     struct diary diary;
     struct fake_request *watch = get_going(&diary);
-    for (int i = 0; i < 12 && !watch->canceled; i++) {
+    for (int i = 0; i < 36 && !watch->canceled; i++) {
         bed_stream(&diary.bed, watch, BED_BOOKMARK("ConfigMap", "15"));
-        bed_pass(&diary.bed, 60 * PL_SECOND);
+        bed_pass(&diary.bed, 20 * PL_SECOND);
     }
     CHECK(watch->canceled);
     take_watch(&diary, "15");
@@ -482,6 +501,30 @@ TEST(versions_that_go_back_lead_to_a_list_without_a_version) /* F27 */
     bed_reply(&diary.bed, take_list(&diary, "limit=500"), 200, BED_MAPS("4", ));
     check_diary(&diary, "anew 4;");
     finish(&diary);
+}
+
+TEST(a_server_that_comes_back_older_is_listed_anew) /* F27 */
+{
+    for (int way = 0; way < 2; way++) {
+        struct diary diary;
+        struct fake_request *watch = get_going(&diary);
+        fake_end(watch);
+        fake_fail(take_watch(&diary, "10"), PL_ENETWORK, "ConnectionRefused");
+        bed_pass(&diary.bed, 2 * PL_SECOND);
+        if (way == 0)
+            answer_version(&diary, "10", "3");
+        else
+            bed_reply(
+                &diary.bed,
+                take_list(&diary, "limit=1&resourceVersion=10&resourceVersionMatch=NotOlderThan"),
+                504, too_large);
+        while (bed_is_quiet(&diary.bed))
+            bed_pass(&diary.bed, 100 * PL_MS);
+        bed_reply(&diary.bed, take_list(&diary, "limit=500"), 200, BED_MAPS("4", ));
+        check_diary(&diary, "anew 4;");
+        take_watch(&diary, "4");
+        finish(&diary);
+    }
 }
 
 TEST(tables_and_other_documents_are_refused) /* 56 */
@@ -526,7 +569,7 @@ TEST(a_kind_that_is_gone_is_reported_and_asked_for_again) /* F43 */
 
 TEST(it_stops_at_any_moment)
 {
-    for (int moment = 0; moment < 6; moment++) {
+    for (int moment = 0; moment < 7; moment++) {
         struct diary diary;
         if (moment < 2)
             begin(&diary);
@@ -535,10 +578,14 @@ TEST(it_stops_at_any_moment)
         struct fake_request *watch = moment >= 2 ? get_going(&diary) : NULL;
         if (moment == 3)
             fake_end(watch);
-        if (moment == 4) {
+        if (moment == 4 || moment == 6) {
             fake_end(watch);
             fake_fail(take_watch(&diary, "10"), PL_ENETWORK, "ConnectionRefused");
             bed_run(&diary.bed);
+        }
+        if (moment == 6) {
+            bed_pass(&diary.bed, 2 * PL_SECOND); /* its version is asked for */
+            CHECK(!bed_is_quiet(&diary.bed));
         }
         if (moment == 5) {
             diary.stop_in_event = true;
@@ -559,7 +606,8 @@ TEST(ten_thousand_failures_leave_nothing_behind) /* F8 */
         PL_CONTAINER_OF(diary.bed.net.taken.head.prev, struct fake_request, link);
     fake_end(watch);
     for (int i = 0; i < 10000; i++) {
-        fake_fail(take_watch(&diary, "10"), PL_ENETWORK, "ConnectionRefused");
+        fake_fail(bed_expect(&diary.bed, "GET", "/api/v1/configmaps"), PL_ENETWORK,
+                  "ConnectionRefused");
         while (bed_is_quiet(&diary.bed))
             bed_pass(&diary.bed, 10 * PL_SECOND);
     }
