@@ -124,13 +124,18 @@ static void format_json(struct pl_buf *out, enum pl_log_level level, const char 
     pl_buf_add_z(out, "}\n");
 }
 
-static void add_multiline(struct pl_buf *out, struct pl_slice text)
+/* Text as people read it: what follows a line break is indented, so that no text passes for a line
+ * of the log, and control characters are shown, not obeyed by a terminal. */
+static void add_plain(struct pl_buf *out, struct pl_slice text)
 {
     for (size_t i = 0; i < text.len; i++) {
-        if (i == 0 || text.ptr[i - 1] == '\n')
-            pl_buf_add_z(out, "\n    ");
-        if (text.ptr[i] != '\n')
-            pl_buf_add_char(out, text.ptr[i]);
+        unsigned char c = (unsigned char)text.ptr[i];
+        if (c == '\n')
+            pl_buf_add_z(out, i + 1 < text.len ? "\n    " : "");
+        else if (c != '\t' && (c < 0x20 || c == 0x7f))
+            pl_buf_add_f(out, "\\u%04x", c);
+        else
+            pl_buf_add_char(out, (char)c);
     }
 }
 
@@ -145,7 +150,8 @@ static void format_text(struct pl_buf *out, enum pl_log_level level, const char 
                         const struct pl_field *fields, size_t count)
 {
     add_time(out);
-    pl_buf_add_f(out, " %-5s %s", level_names[level], message);
+    pl_buf_add_f(out, " %-5s ", level_names[level]);
+    add_plain(out, pl_slice_z(message));
     for (size_t i = 0; i < count; i++) {
         if (is_multiline(&fields[i]))
             continue;
@@ -153,8 +159,10 @@ static void format_text(struct pl_buf *out, enum pl_log_level level, const char 
         add_value(out, &fields[i], false);
     }
     for (size_t i = 0; i < count; i++)
-        if (is_multiline(&fields[i]))
-            add_multiline(out, fields[i].str);
+        if (is_multiline(&fields[i])) {
+            pl_buf_add_z(out, "\n    ");
+            add_plain(out, fields[i].str);
+        }
     pl_buf_add_char(out, '\n');
 }
 

@@ -51,6 +51,12 @@ TEST(long_texts_go_below_their_line)
               "error failed n=1\n    one\n      two\n");
 }
 
+TEST(no_text_passes_for_a_line_of_the_log_or_drives_the_terminal)
+{
+    CHECK_STR(LOGGED(false, PL_LOG_INFO, "a\n2026 error \x1b[31m", pl_str("k", "v\n\x1b]0;t\x07")),
+              "info  a\n    2026 error \\u001b[31m\n    v\n    \\u001b]0;t\\u0007\n");
+}
+
 TEST(json_lines_are_json)
 {
     CHECK_STR(LOGGED(true, PL_LOG_DEBUG, "a \"b\"\n", pl_str("k", "v\x01"), pl_num("inf", INFINITY),
