@@ -190,7 +190,8 @@ static void resume(struct pl_lane *lane, struct pl_co *task)
     if (!ended)
         return;
     drop_op(task); /* prepared, but the wait never came about */
-    lane->collect = lane->collect || excess == PL_EXCESS_MEMORY;
+    lane->collect =
+        lane->collect || excess != PL_EXCESS_NONE; /* either way it may leave much behind */
     task_ended(lane, task, failed ? &fault : NULL);
 }
 
