@@ -226,7 +226,7 @@ local function bulk_config(server, requests, retry)
     add("url", server.url .. one[2])
     add("request", one[1])
     add("output", "/dev/null")
-    add("write-out", "%{http_code}\\n")
+    add("write-out", "status=%{http_code}\\n")
     if retry then
       config[#config + 1] = "retry = 20\nretry-delay = 1\nretry-connrefused\n"
     end
@@ -245,9 +245,10 @@ local function bulk_config(server, requests, retry)
   return M.write_file(M.folder() .. "/" .. M.unique("bulk"), table.concat(config))
 end
 
+-- curl's progress meter and complaints have digits of their own: statuses are marked.
 local function counts_of(text)
   local counts = {}
-  for status in text:gmatch("(%d%d%d)") do
+  for status in text:gmatch("status=(%d%d%d)\n") do
     counts[tonumber(status)] = (counts[tonumber(status)] or 0) + 1
   end
   return counts
