@@ -245,7 +245,6 @@ local function bulk_config(server, requests, retry)
   return M.write_file(M.folder() .. "/" .. M.unique("bulk"), table.concat(config))
 end
 
--- curl's progress meter and complaints have digits of their own: statuses are marked.
 local function counts_of(text)
   local counts = {}
   for status in text:gmatch("status=(%d%d%d)\n") do
@@ -254,10 +253,11 @@ local function counts_of(text)
   return counts
 end
 
--- Many requests over a few connections. Returns statuses by count.
+-- Many requests over a few connections. Returns statuses by count. What curl says beside them (a
+-- progress meter, among others) would end up in the middle of a line.
 function Server:bulk(requests)
   local file = bulk_config(self, requests)
-  return counts_of(run("curl --parallel --parallel-max 8 --config " .. file .. " 2>&1; rm -f " .. file))
+  return counts_of(run("curl --parallel --parallel-max 8 --config " .. file .. " 2>/dev/null; rm -f " .. file))
 end
 
 -- The same beside the spec, one after another, each until the server answers. Returns a function
