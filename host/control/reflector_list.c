@@ -1,0 +1,161 @@
+/* Lists, page by page (50-60). */
+#include "control/reflector_impl.h"
+
+#define PAGE 500
+
+static void on_list(void *arg, const struct pl_answer *answer);
+
+void pl_reflector_send_list(struct pl_reflector *r, struct pl_call *call, pl_answer_fn done)
+{
+    call->verb = PL_VERB_LIST;
+    call->resource = r->o.resource;
+    call->ns = pl_slice_z(r->o.ns);
+    call->labels = pl_slice_z(r->o.labels);
+    call->fields = pl_slice_z(r->o.fields);
+    call->grace_period = -1;
+    r->list = pl_client_start(r->o.client, call, done, r);
+    if (r->o.lists != NULL)
+        pl_series_add(r->o.lists, 1);
+}
+
+static void send_page(struct pl_reflector *r)
+{
+    struct pl_slice rv = pl_buf_slice(&r->asked_rv);
+    struct pl_call call = {
+        .metadata_only = r->o.metadata_only,
+        .keep_managed_fields = r->o.keep_managed_fields,
+        .continue_token = pl_buf_slice(&r->token),
+    };
+    /* Later pages carry the version in their token (55). */
+    if (r->token.len == 0)
+        call.rv = rv;
+    if (!r->whole && (r->token.len > 0 || pl_rv_is_zero(rv) || r->paginated))
+        call.limit = PAGE;
+    if (r->token.len == 0 && call.limit > 0 && !pl_rv_is_zero(rv))
+        call.rv_match = pl_slice_z("NotOlderThan");
+    pl_reflector_send_list(r, &call, on_list);
+}
+
+void pl_reflector_drop_pages(struct pl_reflector *r)
+{
+    pl_docs_deinit(&r->items);
+    r->items = (struct pl_docs){0};
+    pl_buf_clear(&r->token);
+    pl_buf_clear(&r->page_rv);
+    r->page = 0;
+}
+
+void pl_reflector_list(struct pl_reflector *r)
+{
+    pl_reflector_drop_pages(r);
+    r->whole = r->retried = false;
+    if (r->rv_unavailable)
+        pl_buf_clear(&r->asked_rv);
+    else
+        pl_buf_set(&r->asked_rv, r->rv.len > 0 ? pl_buf_slice(&r->rv) : pl_slice_z("0"));
+    send_page(r);
+    pl_reflector_set_state(r, PL_REFLECTOR_LISTING, 0);
+}
+
+static void list_failed(struct pl_reflector *r, const struct pl_err *err)
+{
+    bool first_page = r->page == 0;
+    if (!first_page && !r->whole && pl_err_is_expired(err)) {
+        pl_reflector_drop_pages(r);
+        r->whole = true;
+        send_page(r);
+        return;
+    }
+    if (first_page && !r->retried && (pl_err_is_expired(err) || pl_err_is_too_large_rv(err))) {
+        pl_reflector_drop_pages(r);
+        r->rv_unavailable = r->retried = true;
+        pl_buf_clear(&r->asked_rv);
+        send_page(r);
+        return;
+    }
+    pl_reflector_drop_pages(r);
+    pl_reflector_note(r, "cannot list source", err);
+    bool gone = pl_err_is_not_found(err);
+    pl_reflector_pause(r, false, err->retry_after_ms * PL_MS);
+    if (gone && r->o.gone != NULL)
+        r->o.gone(r->o.arg);
+}
+
+static void finish_list(struct pl_reflector *r)
+{
+    struct pl_err err = {0};
+    struct pl_slice rv = pl_buf_slice(&r->page_rv);
+    if (r->o.sink->replace(r->o.arg, &r->items, rv, r->asked_rv.len == 0, &err) != 0) {
+        if (r->stopped)
+            return;
+        pl_reflector_drop_pages(r);
+        pl_reflector_note(r, "cannot store what was listed", &err);
+        pl_reflector_pause(r, false, 0);
+        return;
+    }
+    if (r->stopped)
+        return;
+    pl_buf_set(&r->rv, rv);
+    r->rv_unavailable = r->doubtful = false;
+    pl_reflector_drop_pages(r);
+    pl_reflector_watch(r);
+}
+
+static int check_list(const struct pl_reflector *r, const struct pl_answer *answer,
+                      struct pl_err *err)
+{
+    struct pl_node root = pl_doc_root(answer->doc);
+    struct pl_scratch scratch;
+    struct pl_slice kind = pl_node_str(pl_node_getz(root, "kind"), &scratch);
+    /* Also what the server prints as a table for people (56). */
+    if (kind.len < 4 || memcmp(kind.ptr + kind.len - 4, "List", 4) != 0)
+        return pl_err_set(err, PL_ESYNTAX, "the server answered a list of %s with a \"%.*s\"",
+                          r->o.owner, PL_FMT(kind));
+    struct pl_slice token = pl_node_str(pl_node_dig(root, "metadata", "continue"), &scratch);
+    if (token.len > 0 && pl_slice_eq(token, pl_buf_slice(&r->token)))
+        return pl_err_set(err, PL_ESYNTAX, "the server repeats the continue token of its list");
+    return 0;
+}
+
+static void take_items(struct pl_reflector *r, struct pl_docs *items)
+{
+    if (r->items.count == 0) {
+        pl_docs_deinit(&r->items);
+        r->items = *items;
+        *items = (struct pl_docs){0};
+        return;
+    }
+    for (size_t i = 0; i < items->count; i++)
+        pl_docs_add(&r->items, items->items[i]);
+    items->count = 0;
+}
+
+static void on_list(void *arg, const struct pl_answer *answer)
+{
+    struct pl_reflector *r = arg;
+    r->list = NULL;
+    if (r->stopped) {
+        pl_reflector_end_soon(r);
+        return;
+    }
+    struct pl_err err = {0};
+    if (answer->err != NULL || check_list(r, answer, &err) != 0) {
+        list_failed(r, answer->err != NULL ? answer->err : &err);
+        return;
+    }
+    struct pl_node meta = pl_node_getz(pl_doc_root(answer->doc), "metadata");
+    struct pl_scratch scratch;
+    if (r->page == 0)
+        pl_buf_set(&r->page_rv, pl_node_str(pl_node_getz(meta, "resourceVersion"), &scratch));
+    if (answer->items != NULL)
+        take_items(r, answer->items);
+    pl_buf_set(&r->token, pl_node_str(pl_node_getz(meta, "continue"), &scratch));
+    if (r->token.len == 0) {
+        finish_list(r);
+        return;
+    }
+    if (pl_slice_eqz(pl_buf_slice(&r->asked_rv), "0"))
+        r->paginated = true;
+    r->page++;
+    send_page(r);
+}
