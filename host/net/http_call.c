@@ -112,16 +112,61 @@ static size_t on_read(char *out, size_t size, size_t count, void *arg)
     return n;
 }
 
+static bool is_repeatable(const struct pl_http_call *call)
+{
+    return strcmp(call->method, "PUT") == 0 || strcmp(call->method, "DELETE") == 0 ||
+           strcmp(call->method, "GET") == 0;
+}
+
+/* The number after `word` in a text that is not NUL-terminated; -1: the word is not there. */
+static int64_t number_after(struct pl_slice text, const char *word)
+{
+    size_t len = strlen(word);
+    const char *at = memmem(text.ptr, text.len, word, len);
+    if (at == NULL)
+        return -1;
+    int64_t value = 0;
+    for (at += len; at < text.ptr + text.len && *at >= '0' && *at <= '9'; at++)
+        value = value < INT32_MAX ? value * 10 + (*at - '0') : value;
+    return value;
+}
+
+/* An HTTP/2 server that goes away says how far it has looked at requests. curl sends the others
+ * again over another connection, but only its log says which those are. With other words in
+ * another version of curl they end as if they might have been done. */
+static int on_curl_says(CURL *easy, curl_infotype type, char *bytes, size_t len, void *arg)
+{
+    struct pl_http_call *call = arg;
+    PL_UNUSED(easy);
+    if (type != CURLINFO_TEXT)
+        return 0;
+    struct pl_slice text = pl_slice(bytes, len);
+    int64_t stream = number_after(text, "Using Stream ID: ");
+    int64_t last =
+        memmem(bytes, len, "GOAWAY", 6) != NULL ? number_after(text, "last_stream=") : -1;
+    int64_t connection = number_after(text, "Re-using existing connection #");
+    if (connection < 0 && memmem(bytes, len, "Connected to ", 13) != NULL)
+        connection = number_after(text, " (#");
+    if (connection >= 0)
+        call->connection = connection;
+    if (stream >= 0) {
+        call->stream = stream;
+        call->unseen = false;
+    }
+    if (last >= 0 && call->going_away != NULL)
+        call->going_away(call, last);
+    return 0;
+}
+
 /* curl wants to send the body again, because a reused connection died before an
- * answer came. Only what may be done twice is sent twice. */
+ * answer came. Only what may be done twice is sent twice, and what was not done at all. */
 static int on_seek(void *arg, curl_off_t offset, int origin)
 {
     struct pl_http_call *call = arg;
-    bool repeatable = strcmp(call->method, "PUT") == 0 || strcmp(call->method, "DELETE") == 0 ||
-                      strcmp(call->method, "GET") == 0;
+    bool may_repeat = is_repeatable(call) || call->unseen;
     if (origin != SEEK_SET || offset < 0 || (size_t)offset > call->body.len)
         return CURL_SEEKFUNC_FAIL;
-    if (call->sent > 0 && !repeatable)
+    if (call->sent > 0 && !may_repeat)
         return CURL_SEEKFUNC_FAIL;
     call->sent = (size_t)offset;
     return CURL_SEEKFUNC_OK;
@@ -419,6 +464,9 @@ static void set_route(struct pl_http_call *call, const struct pl_http_request *r
     if (strncasecmp(request->url, "https:", 6) == 0) {
         SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
         SET(CURLOPT_PIPEWAIT, 1L); /* many watches over one connection */
+        SET(CURLOPT_VERBOSE, 1L);  /* to on_curl_says alone */
+        SET(CURLOPT_DEBUGFUNCTION, on_curl_says);
+        SET(CURLOPT_DEBUGDATA, call);
     } else {
         SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     }
@@ -480,6 +528,7 @@ struct pl_http_call *pl_http_call_create(const struct pl_http_request *request,
     call->arg = arg;
     call->timers = timers;
     call->lane = request->lane;
+    call->connection = -1;
     call->method = pl_strdup(request->method);
     call->may_send = request->may_send;
     call->may_send_arg = request->may_send_arg;

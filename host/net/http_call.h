@@ -29,6 +29,9 @@ struct pl_http_call {
 
     struct pl_buf body; /* what is sent */
     size_t sent;        /* how much of it curl has taken */
+    int64_t connection; /* curl's number of it; -1: not known */
+    int64_t stream;     /* of HTTP/2, as sent last */
+    bool unseen;        /* the server said that it has not looked at that stream */
     bool (*may_send)(void *arg);
     void *may_send_arg;
 
@@ -49,6 +52,8 @@ struct pl_http_call {
     struct pl_err err; /* the first reason to end, if not curl's */
     /* Set by the client: moves a call whose err was set to where it is ended. */
     void (*ending)(struct pl_http_call *call);
+    /* Set by the client: the server of this call's connection looks at no stream after `last`. */
+    void (*going_away)(struct pl_http_call *call, int64_t last);
 };
 
 /* Takes copies of everything but ops, arg and tls. A request that can't be sent has

@@ -251,6 +251,17 @@ static void on_ending(struct pl_http_call *call)
     schedule(call->client);
 }
 
+/* All requests of the connection are concerned, whichever of them curl was working on. */
+static void on_going_away(struct pl_http_call *call, int64_t last)
+{
+    PL_LIST_FOR (link, &call->client->active) {
+        struct pl_http_call *other = PL_CONTAINER_OF(link, struct pl_http_call, link);
+        if (other->pool == call->pool && other->connection == call->connection &&
+            call->connection >= 0 && other->stream > last)
+            other->unseen = true;
+    }
+}
+
 static struct pl_http_pool *enter_multi(struct pl_http_client *client, struct pl_http_call *call)
 {
     struct pl_http_pool **pool = &client->pools[call->lane];
@@ -290,6 +301,7 @@ static struct pl_http_call *start(void *self, const struct pl_http_request *requ
         pl_http_call_create(request, ops, arg, pl_loop_timers(client->loop));
     call->client = client;
     call->ending = on_ending;
+    call->going_away = on_going_away;
     pl_list_push(call->err.code != 0 ? &client->ended : &client->queued, &call->link);
     schedule(client);
     return call;

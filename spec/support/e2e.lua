@@ -326,6 +326,22 @@ function Server:apply_crd(text)
   end)
 end
 
+-- A relay in front of the server whose connections can die (spec/support/deadlink.py): the child with
+-- `out`, what it tells, and a server to give to start_host.
+function M.start_link(server)
+  local target_host, target_port = server.url:match("//([^:]+):(%d+)")
+  local out = M.folder() .. "/" .. M.unique("link")
+  local child = process.start({ "python3", "spec/support/deadlink.py", target_host, target_port },
+    { stdout = out, stderr = out .. ".err" })
+  local port = M.eventually("the link is up", function()
+    return M.read_file(out):match("^(%d+)\n")
+  end)
+  local kubeconfig = M.read_file(server.kubeconfig)
+    :gsub("(server: \"%w+://127%.0%.0%.1:)%d+", "%1" .. port)
+  return { child = child, out = out },
+    { kubeconfig = M.write_file(out .. ".kubeconfig", kubeconfig) }
+end
+
 -- ---- the host ----
 
 local Host = {}

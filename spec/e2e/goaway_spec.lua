@@ -1,0 +1,93 @@
+-- A server that asks for another connection again and again (GOAWAY of HTTP/2), as kube-apiserver
+-- does behind balancers: streams that are open go on, new requests go elsewhere (F18).
+
+local e2e = require("spec.support.e2e")
+
+local OBJECTS = 600 -- one request in fifty is answered with GOAWAY
+
+local script = [[
+local perilune = require("perilune")
+local client = perilune.client
+perilune.controller("mirror", { max_concurrent_reconciles = 4 })
+  :For("v1/ConfigMap", { labels = "mirror=yes", writes = { "patch" } })
+  :Reconcile(function(request)
+    local config = client:get("v1/ConfigMap", request)
+    if config then
+      client:patch("v1/ConfigMap", request, { metadata = { annotations = { seen = config.data.v } } })
+    end
+  end)
+]]
+
+describe("GOAWAY", function()
+  local server, audit, relay
+
+  setup(function()
+    audit = e2e.folder() .. "/audit.log"
+    local policy = e2e.write_file(e2e.folder() .. "/policy.yaml", [[
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [ResponseStarted, ResponseComplete]
+rules:
+- level: Metadata
+]])
+    server = e2e.start_kube(("--goaway-chance=0.02 --audit-log-path=%s --audit-policy-file=%s")
+      :format(audit, policy))
+  end)
+  after_each(function()
+    e2e.clean_up()
+    relay.child:signal("KILL")
+    relay.child:wait()
+  end)
+  teardown(function()
+    server:stop()
+    e2e.finish()
+  end)
+
+  -- The host's requests with that verb for config maps, as the server counted them.
+  local function audited(verb)
+    local count = 0
+    for line in e2e.read_file(audit):gmatch("[^\n]+") do
+      if line:find('"verb":"' .. verb .. '"', 1, true) and line:find('"userAgent":"perilune', 1, true)
+        and line:find('"resource":"configmaps"', 1, true) then
+        count = count + 1
+      end
+    end
+    return count
+  end
+
+  local function connections(word)
+    return select(2, e2e.read_file(relay.out):gsub("%f[^\n]" .. word .. " ", ""))
+  end
+
+  it("moves new requests to another connection and disturbs no watch", function()
+    local namespace = server:new_namespace()
+    local path = "/api/v1/namespaces/" .. namespace .. "/configmaps"
+    local host, link
+    relay, link = e2e.start_link(server)
+    host = e2e.start_host(link, script, { "--namespace", namespace })
+    host:logged("controller started")
+    local requests = {}
+    for i = 1, OBJECTS do
+      requests[i] = { "POST", path, { apiVersion = "v1", kind = "ConfigMap",
+        metadata = { name = "object-" .. i, labels = { mirror = "yes" } }, data = { v = "a" } } }
+    end
+    assert.equal(OBJECTS, server:bulk(requests)[201])
+    e2e.eventually("every object was written", function()
+      local seen = 0
+      for _, one in ipairs(server:get(path).items) do
+        seen = seen + ((one.metadata.annotations or {}).seen and 1 or 0)
+      end
+      return seen == OBJECTS, seen
+    end, 120)
+    print(("# %d connections for %d writes"):format(connections("accept"), audited("patch")))
+    assert.is_true(connections("accept") > 2)
+    assert.equal(1, audited("list"))
+    assert.equal(1, audited("watch"))
+    assert.same({}, host:complaints())
+    -- A connection that was to go away does not stay behind when its last stream ended.
+    e2e.eventually("old connections are closed", function()
+      return connections("accept") - connections("end") <= 3
+    end)
+    host:stop()
+  end)
+end)
