@@ -19,18 +19,18 @@
 
 struct pl_election;
 
-/* Callbacks may call anything here but destroy. None may be NULL but on_leader. */
+/* Callbacks may call anything here but destroy. */
 struct pl_election_ops {
     /* The lead was gained, and pl_election_may_write says yes. */
     void (*on_started)(void *arg);
-    /* Nothing may be written any more, though the lead is not lost yet. Only while leading. */
+    /* Nothing may be written any more, though the lead is not lost yet. May be NULL. */
     void (*on_closed)(void *arg);
-    /* After on_closed: a renewal succeeded. */
+    /* After on_closed: a renewal succeeded. May be NULL. */
     void (*on_reopened)(void *arg);
     /* The lead is lost, why as text for people; with or without on_closed before. Not called
      * for a lead that pl_election_stop ends. */
     void (*on_lost)(void *arg, const char *why);
-    /* Another holder than last time was seen, ourselves too; "": nobody. */
+    /* Another holder than last time was seen, ourselves too; "": nobody. May be NULL. */
     void (*on_leader)(void *arg, const char *identity);
 };
 
@@ -69,8 +69,9 @@ void pl_election_campaign(struct pl_election *e);
 /* No more campaigning, no more lead: from inside this call on, may_write and is_leading say no.
  * `release`: the work that the lead allowed has ended, so the lock may be given up (119, 125; also
  * one that was just lost or may have been gained unnoticed, if the record names us); only with
- * release_on_exit. on_stopped comes once, later, within the renew deadline; a second stop while the
- * first is under way replaces its callback. */
+ * release_on_exit. on_stopped comes once, later, soon after the renew deadline at the latest, and
+ * may destroy the election or campaign again; a second stop while the first is under way replaces
+ * the callback. */
 void pl_election_stop(struct pl_election *e, bool release, void (*on_stopped)(void *arg),
                       void *arg);
 

@@ -53,7 +53,7 @@ struct pl_lease_lock_ops {
     void (*cancel)(void *self);
     /* One watch at a time. Both NULL where there are no watches. */
     void (*watch)(void *self, const struct pl_lease_watch_ops *ops, void *arg);
-    /* on_end still comes, with ECANCELED. */
+    /* Nothing more comes but on_end, with ECANCELED. */
     void (*unwatch)(void *self);
 };
 

@@ -1,5 +1,6 @@
 /* The conformance driver: answers language-neutral scenarios with the product's own store,
- * queues, limiters, predicates and handlers. One file a component; each is a thin adapter.
+ * queues, limiters, predicates, handlers and leader election. One file a component; each is a thin
+ * adapter.
  *
  * A scenario comes as one JSON line, its answer goes out as one (main.c). */
 #pragma once
@@ -42,6 +43,7 @@ extern const struct component priorityqueue_component;
 extern const struct component ratelimiter_component;
 extern const struct component predicates_component;
 extern const struct component handlers_component;
+extern const struct component leaderelection_component;
 
 /* ---- reading a step: json.c ---- */
 

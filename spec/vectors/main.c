@@ -2,6 +2,7 @@
 #include "driver.h"
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "value/scan.h"
 #include "value/write.h"
 
@@ -10,7 +11,7 @@
 
 static const struct component *const components[] = {
     &store_component,       &deltafifo_component,  &workqueue_component, &priorityqueue_component,
-    &ratelimiter_component, &predicates_component, &handlers_component,
+    &ratelimiter_component, &predicates_component, &handlers_component,  &leaderelection_component,
 };
 
 static const struct component *component_of(struct pl_slice name)
@@ -111,6 +112,7 @@ int main(void)
     size_t cap = 0;
     ssize_t len;
     int status = 0;
+    pl_log_configure(PL_LOG_ERROR + 1, false, 2); /* scenarios provoke what need not be read */
     while ((len = getline(&line, &cap, stdin)) > 0)
         if (line[0] == '{' && !answer_line(pl_slice(line, (size_t)len)))
             status = 1;
