@@ -119,6 +119,10 @@ static int connect_cluster(struct host *host, struct pl_err *err)
     host->client = pl_client_create(&client, err);
     if (host->client == NULL)
         return err->code;
+    char instance[80] = "perilune-";
+    if (gethostname(instance + strlen(instance), 64) != 0)
+        strcpy(instance, "perilune");
+    instance[sizeof(instance) - 1] = '\0';
     struct pl_cluster_options cluster = {
         .client = host->client,
         .timers = pl_loop_timers(host->loop),
@@ -130,6 +134,7 @@ static int connect_cluster(struct host *host, struct pl_err *err)
         .defer_arg = host->loop,
         .namespaces = (char **)options->namespaces,
         .dry_run = options->dry_run,
+        .instance = instance,
     };
     host->cluster = pl_cluster_create(&cluster);
     return 0;

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "control/recorder.h"
 #include "control/source.h"
 
 #include <string.h>
@@ -10,6 +11,7 @@ struct pl_cluster {
     struct pl_cluster_options o; /* its namespaces are owned */
     struct pl_discovery *discovery;
     struct pl_gate *gate;
+    struct pl_recorder *recorder;
     struct pl_informer **informers; /* owned array; borrowed until pl_cluster_forget_informer */
     size_t informer_count;
     size_t held; /* informers, reads and writes that have not ended */
@@ -36,6 +38,10 @@ struct pl_cluster *pl_cluster_create(const struct pl_cluster_options *options)
     cluster->discovery = pl_discovery_create(options->client);
     struct pl_gate_options gate = {.cluster = cluster, .dry_run = options->dry_run};
     cluster->gate = pl_gate_create(&gate);
+    struct pl_recorder_options recorder = {
+        .cluster = cluster, .instance = options->instance, .dry_run = options->dry_run};
+    cluster->recorder = pl_recorder_create(&recorder);
+    cluster->o.instance = NULL;
     if (options->metrics != NULL)
         pl_metrics_collect(options->metrics, collect, cluster);
     return cluster;
@@ -49,6 +55,7 @@ void pl_cluster_destroy(struct pl_cluster *cluster)
     pl_timer_stop(cluster->o.timers, &cluster->idle);
     if (cluster->o.metrics != NULL)
         pl_metrics_uncollect(cluster->o.metrics, collect, cluster);
+    pl_recorder_destroy(cluster->recorder);
     pl_gate_destroy(cluster->gate);
     pl_discovery_destroy(cluster->discovery);
     pl_texts_free(cluster->o.namespaces);
@@ -116,6 +123,11 @@ struct pl_gate *pl_cluster_gate(struct pl_cluster *cluster)
     return cluster->gate;
 }
 
+struct pl_recorder *pl_cluster_recorder(struct pl_cluster *cluster)
+{
+    return cluster->recorder;
+}
+
 struct pl_timers *pl_cluster_timers(struct pl_cluster *cluster)
 {
     return cluster->o.timers;
@@ -176,6 +188,7 @@ void pl_cluster_stop_informers(struct pl_cluster *cluster)
 {
     for (size_t i = cluster->informer_count; i-- > 0;)
         pl_informer_stop(cluster->informers[i]);
+    pl_recorder_drain(cluster->recorder);
 }
 
 void pl_cluster_forget_informer(struct pl_cluster *cluster, const struct pl_informer *informer)

@@ -14,6 +14,7 @@
 #include "value/pool.h"
 
 struct pl_cluster;
+struct pl_recorder;
 
 struct pl_cluster_options {
     struct pl_client *client; /* borrowed for life, as is everything below */
@@ -27,12 +28,13 @@ struct pl_cluster_options {
     void *defer_arg;
     char **namespaces; /* --namespace; NULL: all. Copied. */
     bool dry_run;
+    const char *instance; /* who reports Events; NULL: "perilune". Copied. */
 };
 
 struct pl_cluster *pl_cluster_create(const struct pl_cluster_options *options);
 /* The cluster must be idle, and every informer have been released. */
 void pl_cluster_destroy(struct pl_cluster *cluster);
-/* Stops every informer, whoever holds references to it. */
+/* Stops every informer, whoever holds references to it; Events are sent off. */
 void pl_cluster_stop_informers(struct pl_cluster *cluster);
 /* Every informer has ended, and no read or write is under way. */
 bool pl_cluster_is_idle(const struct pl_cluster *cluster);
@@ -42,6 +44,7 @@ void pl_cluster_on_idle(struct pl_cluster *cluster, void (*on_idle)(void *arg), 
 struct pl_client *pl_cluster_client(struct pl_cluster *cluster);
 struct pl_discovery *pl_cluster_discovery(struct pl_cluster *cluster);
 struct pl_gate *pl_cluster_gate(struct pl_cluster *cluster);
+struct pl_recorder *pl_cluster_recorder(struct pl_cluster *cluster); /* control/recorder.h */
 struct pl_timers *pl_cluster_timers(struct pl_cluster *cluster);
 struct pl_rand *pl_cluster_rand(struct pl_cluster *cluster);
 struct pl_waits *pl_cluster_waits(struct pl_cluster *cluster);
