@@ -115,8 +115,8 @@ describe("the cache", function()
   local function through_proxy(...)
     local target_host, target_port = server.url:match("//([^:]+):(%d+)")
     local out = e2e.folder() .. "/" .. e2e.unique("proxy")
-    proxy = e2e.process.start({ "python3", "spec/support/proxy.py", target_host, target_port, ... },
-      { stdout = out, stderr = out .. ".err" })
+    proxy = e2e.process.start({ "python3", "spec/support/proxy.py", "--bytes", target_host,
+      target_port, ... }, { stdout = out, stderr = out .. ".err" })
     local port = e2e.eventually("the proxy listens", function()
       return e2e.read_file(out):match("^(%d+)\n")
     end)
