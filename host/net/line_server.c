@@ -1,0 +1,308 @@
+#include "net/line_server.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/check.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <uv.h>
+
+#define BACKLOG     16
+#define LINE_BYTES  ((size_t)1 << 20)
+#define UNREAD_MAX  ((size_t)16 << 20)
+#define CLIENTS_MAX 16
+#define IDLE_NS     (60 * PL_SECOND)
+
+struct pl_line_server {
+    struct pl_loop *loop;
+    const struct pl_line_ops *ops;
+    void *arg;
+    char *path; /* owned */
+    uv_pipe_t listener;
+    struct pl_list clients;
+    size_t client_count;
+    size_t open_handles; /* the listener's and the clients' */
+    bool closing;
+};
+
+struct pl_line_client {
+    uv_pipe_t pipe;
+    struct pl_line_server *server; /* back-pointer */
+    struct pl_link link;           /* in the server's clients */
+    struct pl_buf in;              /* what came and is no whole line yet, or has to wait */
+    bool busy;                     /* a request is not answered yet */
+    bool cut;                      /* a write failed or it reads too slowly: ends with `task` */
+    void *data;                    /* the caller's */
+    struct pl_timer idle;
+    struct pl_task task; /* looks for the next line, or ends */
+};
+
+struct write_job {
+    uv_write_t req;
+    struct pl_line_client *client;
+    char bytes[];
+};
+
+static struct pl_timers *timers_of(const struct pl_line_client *client)
+{
+    return pl_loop_timers(client->server->loop);
+}
+
+/* ---- the end ---- */
+
+static void release_handle(struct pl_line_server *server)
+{
+    if (--server->open_handles > 0)
+        return;
+    pl_free(server->path);
+    pl_free(server);
+}
+
+static void on_client_closed_cb(uv_handle_t *handle)
+{
+    struct pl_line_client *client = handle->data;
+    struct pl_line_server *server = client->server;
+    pl_buf_deinit(&client->in);
+    pl_free(client);
+    release_handle(server);
+}
+
+static void reap(struct pl_line_client *client)
+{
+    if (uv_is_closing((uv_handle_t *)&client->pipe))
+        return;
+    struct pl_line_server *server = client->server;
+    pl_timer_stop(timers_of(client), &client->idle);
+    pl_loop_undefer(&client->task);
+    pl_link_unlink(&client->link);
+    server->client_count--;
+    if (client->busy)
+        server->ops->on_gone(server->arg, client);
+    uv_close((uv_handle_t *)&client->pipe, on_client_closed_cb);
+}
+
+static void on_listener_closed_cb(uv_handle_t *handle)
+{
+    release_handle(handle->data);
+}
+
+void pl_line_server_destroy(struct pl_line_server *server)
+{
+    if (server == NULL || server->closing)
+        return;
+    server->closing = true;
+    struct pl_link *link;
+    while ((link = pl_list_first(&server->clients)) != NULL)
+        reap(PL_CONTAINER_OF(link, struct pl_line_client, link));
+    uv_close((uv_handle_t *)&server->listener, on_listener_closed_cb); /* removes the socket */
+}
+
+/* ---- requests ---- */
+
+static void on_idle(struct pl_timer *timer)
+{
+    reap(PL_CONTAINER_OF(timer, struct pl_line_client, idle));
+}
+
+static void next_line(struct pl_line_client *client)
+{
+    const char *end =
+        client->busy || client->in.len == 0 ? NULL : memchr(client->in.ptr, '\n', client->in.len);
+    if (end == NULL)
+        return;
+    struct pl_line_server *server = client->server;
+    size_t len = (size_t)(end - client->in.ptr);
+    char *line = pl_malloc(len + 1);
+    memcpy(line, client->in.ptr, len);
+    pl_buf_drop_front(&client->in, len + 1);
+    pl_timer_stop(timers_of(client), &client->idle);
+    client->busy = true;
+    client->data = NULL;
+    server->ops->on_line(server->arg, client, pl_slice(line, len));
+    pl_free(line);
+}
+
+static void on_task(struct pl_task *task)
+{
+    struct pl_line_client *client = PL_CONTAINER_OF(task, struct pl_line_client, task);
+    if (client->cut)
+        reap(client);
+    else
+        next_line(client);
+}
+
+static void schedule(struct pl_line_client *client)
+{
+    pl_loop_defer(client->server->loop, &client->task, on_task);
+}
+
+static void alloc_cb(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
+{
+    struct pl_line_client *client = handle->data;
+    PL_UNUSED(suggested);
+    pl_buf_reserve(&client->in, 16384);
+    *buf = uv_buf_init(client->in.ptr + client->in.len, 16384);
+}
+
+static void on_read_cb(uv_stream_t *stream, ssize_t got, const uv_buf_t *buf)
+{
+    struct pl_line_client *client = stream->data;
+    PL_UNUSED(buf);
+    if (got < 0) {
+        reap(client);
+        return;
+    }
+    client->in.len += (size_t)got;
+    if (client->in.len > LINE_BYTES)
+        reap(client);
+    else
+        next_line(client);
+}
+
+static void on_connection_cb(uv_stream_t *listener, int status)
+{
+    struct pl_line_server *server = listener->data;
+    if (status != 0 || server->closing)
+        return;
+    struct pl_line_client *client = PL_NEW(struct pl_line_client);
+    client->server = server;
+    uv_pipe_init(pl_loop_uv(server->loop), &client->pipe, 0);
+    client->pipe.data = client;
+    server->open_handles++;
+    server->client_count++;
+    pl_list_push(&server->clients, &client->link);
+    pl_timer_start(timers_of(client), &client->idle, IDLE_NS, on_idle);
+    if (uv_accept(listener, (uv_stream_t *)&client->pipe) != 0 ||
+        server->client_count > CLIENTS_MAX ||
+        uv_read_start((uv_stream_t *)&client->pipe, alloc_cb, on_read_cb) != 0)
+        reap(client);
+}
+
+/* ---- answers ---- */
+
+void pl_line_set_data(struct pl_line_client *client, void *data)
+{
+    client->data = data;
+}
+
+void *pl_line_data(const struct pl_line_client *client)
+{
+    return client->data;
+}
+
+static void cut(struct pl_line_client *client)
+{
+    client->cut = true;
+    schedule(client);
+}
+
+static void on_written_cb(uv_write_t *req, int status)
+{
+    struct write_job *job = (struct write_job *)req;
+    struct pl_line_client *client = job->client;
+    pl_free(job);
+    if (status < 0 && !uv_is_closing((uv_handle_t *)&client->pipe))
+        cut(client);
+}
+
+void pl_line_write(struct pl_line_client *client, struct pl_slice line)
+{
+    if (client->cut)
+        return;
+    struct write_job *job = pl_malloc(sizeof *job + line.len + 1);
+    job->client = client;
+    memcpy(job->bytes, line.ptr, line.len);
+    job->bytes[line.len] = '\n';
+    uv_buf_t buf = uv_buf_init(job->bytes, (unsigned)line.len + 1);
+    uv_stream_t *stream = (uv_stream_t *)&client->pipe;
+    if (uv_write(&job->req, stream, &buf, 1, on_written_cb) != 0) {
+        pl_free(job);
+        cut(client);
+    } else if (uv_stream_get_write_queue_size(stream) > UNREAD_MAX) {
+        cut(client);
+    }
+}
+
+void pl_line_end(struct pl_line_client *client)
+{
+    PL_REQUIRE(client->busy);
+    client->busy = false;
+    pl_timer_start(timers_of(client), &client->idle, IDLE_NS, on_idle);
+    schedule(client);
+}
+
+/* ---- listening ---- */
+
+/* A host that was killed leaves its socket behind; one that lives answers. */
+static bool is_alive(const struct sockaddr_un *address)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool alive = fd >= 0 && (connect(fd, (const struct sockaddr *)address, sizeof *address) == 0 ||
+                             errno == EAGAIN);
+    if (fd >= 0)
+        close(fd);
+    return alive;
+}
+
+static int make_way(const char *path, struct pl_err *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct stat st;
+    if (strlen(path) >= sizeof address.sun_path)
+        return pl_err_set(err, PL_EINVAL, "%s: a socket's path has at most %zu bytes", path,
+                          sizeof address.sun_path - 1);
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    if (lstat(path, &st) != 0)
+        return 0;
+    if (!S_ISSOCK(st.st_mode))
+        return pl_err_set(err, PL_EEXIST, "%s is there already and is no socket", path);
+    if (is_alive(&address))
+        return pl_err_set(err, PL_EEXIST, "another process listens on %s", path);
+    if (unlink(path) != 0)
+        return pl_err_set(err, PL_EIO, "%s: %s", path, strerror(errno));
+    return 0;
+}
+
+static int start_listening(struct pl_line_server *server, struct pl_err *err)
+{
+    int rc = uv_pipe_bind(&server->listener, server->path);
+    /* Nobody can connect between bind and listen: that is the time to shut others out. */
+    if (rc == 0 && chmod(server->path, S_IRUSR | S_IWUSR) != 0)
+        rc = uv_translate_sys_error(errno);
+    if (rc == 0)
+        rc = uv_listen((uv_stream_t *)&server->listener, BACKLOG, on_connection_cb);
+    if (rc == 0)
+        return 0;
+    return pl_err_set(err, PL_EIO, "cannot listen on %s: %s", server->path, uv_strerror(rc));
+}
+
+struct pl_line_server *pl_line_server_create(struct pl_loop *loop, const char *path,
+                                             const struct pl_line_ops *ops, void *arg,
+                                             struct pl_err *err)
+{
+    if (make_way(path, err) != 0)
+        return NULL;
+    struct pl_line_server *server = PL_NEW(struct pl_line_server);
+    server->loop = loop;
+    server->ops = ops;
+    server->arg = arg;
+    server->path = pl_strdup(path);
+    pl_list_init(&server->clients);
+    uv_pipe_init(pl_loop_uv(loop), &server->listener, 0);
+    server->listener.data = server;
+    server->open_handles = 1;
+    if (start_listening(server, err) == 0)
+        return server;
+    pl_line_server_destroy(server);
+    return NULL;
+}
+
+const char *pl_line_server_path(const struct pl_line_server *server)
+{
+    return server->path;
+}
