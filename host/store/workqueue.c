@@ -1,71 +1,15 @@
-#include "store/workqueue.h"
-
 #include "base/alloc.h"
 #include "base/base.h"
 #include "base/err.h"
-#include "base/heap.h"
-#include "base/list.h"
-#include "base/keyset.h"
+#include "store/workqueue_impl.h"
 
 #include <stdlib.h>
 
-/* One key, from its first add until it is neither queued nor worked on. */
-struct entry {
-    struct pl_keyed node;
-    bool ready; /* is to be taken; counted in its level, also while it is worked on */
-    bool processing;
-    bool small; /* has SPARE_ROOM for its key */
-    int priority;
-    struct level *level;         /* while ready; borrowed from the queue */
-    struct pl_link link;         /* in its level while ready, but see `park` */
-    struct pl_link running;      /* in the queue's list while processing */
-    struct pl_heap_node waiting; /* while delayed */
-    uint64_t turn;               /* order among its equals (100) */
-    int64_t due_ns;              /* while delayed */
-    int64_t ready_ns;            /* when it became ready */
-    int64_t started_ns;          /* while processing */
-    char key[];
-};
-
-/* The ready keys of one priority in the order of their turns. */
-struct level {
-    int priority;
-    size_t count; /* keys that are ready at this level, linked or parked */
-    struct pl_list keys;
-};
-
-struct pl_workqueue {
-    struct pl_workqueue_options options;
-    struct pl_workqueue_observer observer;
-    struct pl_keyset entries;
-    struct pl_heap waiting;
-    struct pl_list running; /* in the order of taking */
-    struct level **levels;  /* owned, highest priority first */
-    size_t level_count;
-    size_t ready_count, processing_count;
-    uint64_t next_turn;
-    int64_t started_sum; /* modulo 2^64: of started_ns over what is being worked on */
-    uint64_t adds, retries;
-    bool shutting_down;
-    struct pl_list spares; /* idle entries with SPARE_ROOM, so that most adds allocate nothing */
-    size_t spare_count;
-};
-
 enum { SPARE_ROOM = 64, SPARES_MAX = 16384 };
-
-static struct entry *entry_of(struct pl_keyed *node)
-{
-    return PL_CONTAINER_OF(node, struct entry, node);
-}
-
-static struct entry *waiting_entry(const struct pl_heap_node *node)
-{
-    return PL_CONTAINER_OF(node, struct entry, waiting);
-}
 
 static bool is_due_before(const struct pl_heap_node *a, const struct pl_heap_node *b)
 {
-    const struct entry *x = waiting_entry(a), *y = waiting_entry(b);
+    const struct pl_queue_entry *x = pl_queue_entry_waiting(a), *y = pl_queue_entry_waiting(b);
     return x->due_ns != y->due_ns ? x->due_ns < y->due_ns : x->turn < y->turn;
 }
 
@@ -75,7 +19,7 @@ struct pl_workqueue *pl_workqueue_create(const struct pl_workqueue_options *opti
     q->options = *options;
     if (q->options.limit == NULL)
         q->options.limit = pl_ratelimit_exponential(5 * PL_MS, 1000 * PL_SECOND);
-    pl_keyset_init(&q->entries, offsetof(struct entry, key));
+    pl_keyset_init(&q->entries, offsetof(struct pl_queue_entry, key));
     pl_heap_init(&q->waiting, is_due_before);
     pl_list_init(&q->running);
     pl_list_init(&q->spares);
@@ -90,10 +34,10 @@ void pl_workqueue_destroy(struct pl_workqueue *q)
     struct pl_keyed *node;
     pl_heap_deinit(&q->waiting);
     while ((node = pl_keyset_next(&q->entries, &at)) != NULL)
-        pl_free(entry_of(node));
+        pl_free(pl_queue_entry_of(node));
     struct pl_link *link;
     while ((link = pl_list_pop(&q->spares)) != NULL)
-        pl_free(PL_CONTAINER_OF(link, struct entry, link));
+        pl_free(PL_CONTAINER_OF(link, struct pl_queue_entry, link));
     pl_keyset_deinit(&q->entries);
     for (size_t i = 0; i < q->level_count; i++)
         pl_free(q->levels[i]);
@@ -131,13 +75,14 @@ static size_t level_place(const struct pl_workqueue *q, int priority)
     return at;
 }
 
-static struct level *add_level(struct pl_workqueue *q, int priority)
+static struct pl_queue_level *add_level(struct pl_workqueue *q, int priority)
 {
     drop_empty_levels(q); /* so that passing priorities leave nothing behind */
     size_t at = level_place(q, priority);
-    q->levels = pl_reallocarray(q->levels, q->level_count + 1, sizeof(struct level *));
-    memmove(q->levels + at + 1, q->levels + at, (q->level_count - at) * sizeof(struct level *));
-    struct level *level = PL_NEW(struct level);
+    q->levels = pl_reallocarray(q->levels, q->level_count + 1, sizeof(struct pl_queue_level *));
+    memmove(q->levels + at + 1, q->levels + at,
+            (q->level_count - at) * sizeof(struct pl_queue_level *));
+    struct pl_queue_level *level = PL_NEW(struct pl_queue_level);
     level->priority = priority;
     pl_list_init(&level->keys);
     q->levels[at] = level;
@@ -145,7 +90,7 @@ static struct level *add_level(struct pl_workqueue *q, int priority)
     return level;
 }
 
-static struct level *level_for(struct pl_workqueue *q, int priority)
+static struct pl_queue_level *level_for(struct pl_workqueue *q, int priority)
 {
     size_t at = level_place(q, priority);
     if (at < q->level_count && q->levels[at]->priority == priority)
@@ -153,7 +98,7 @@ static struct level *level_for(struct pl_workqueue *q, int priority)
     return add_level(q, priority);
 }
 
-static void enter_level(struct pl_workqueue *q, struct entry *entry)
+static void enter_level(struct pl_workqueue *q, struct pl_queue_entry *entry)
 {
     entry->level = level_for(q, entry->priority);
     entry->level->count++;
@@ -161,7 +106,7 @@ static void enter_level(struct pl_workqueue *q, struct entry *entry)
     pl_list_push(&entry->level->keys, &entry->link);
 }
 
-static void leave_level(struct entry *entry)
+static void leave_level(struct pl_queue_entry *entry)
 {
     pl_link_unlink(&entry->link);
     entry->level->count--;
@@ -170,27 +115,22 @@ static void leave_level(struct entry *entry)
 
 /* ---- entries ---- */
 
-static struct entry *find(const struct pl_workqueue *q, struct pl_slice key)
-{
-    struct pl_keyed *node = pl_keyset_find(&q->entries, key, pl_keyset_hash(&q->entries, key));
-    return node ? entry_of(node) : NULL;
-}
-
-static struct entry *make_entry(struct pl_workqueue *q, size_t key_len)
+static struct pl_queue_entry *make_entry(struct pl_workqueue *q, size_t key_len)
 {
     bool small = key_len < SPARE_ROOM;
     struct pl_link *spare = small ? pl_list_pop(&q->spares) : NULL;
     if (spare != NULL) {
         q->spare_count--;
-        return PL_CONTAINER_OF(spare, struct entry, link); /* idle, so all its marks are clear */
+        return PL_CONTAINER_OF(spare, struct pl_queue_entry,
+                               link); /* idle, so all its marks are clear */
     }
-    struct entry *entry = pl_malloc(sizeof(*entry) + (small ? SPARE_ROOM : key_len + 1));
+    struct pl_queue_entry *entry = pl_malloc(sizeof(*entry) + (small ? SPARE_ROOM : key_len + 1));
     memset(entry, 0, sizeof(*entry));
     entry->small = small;
     return entry;
 }
 
-static void free_entry(struct pl_workqueue *q, struct entry *entry)
+static void free_entry(struct pl_workqueue *q, struct pl_queue_entry *entry)
 {
     if (!entry->small || q->spare_count >= SPARES_MAX) {
         pl_free(entry);
@@ -200,20 +140,20 @@ static void free_entry(struct pl_workqueue *q, struct entry *entry)
     q->spare_count++;
 }
 
-static struct entry *find_or_make(struct pl_workqueue *q, struct pl_slice key)
+static struct pl_queue_entry *find_or_make(struct pl_workqueue *q, struct pl_slice key)
 {
     uint32_t hash = pl_keyset_hash(&q->entries, key);
     struct pl_keyed *node = pl_keyset_find(&q->entries, key, hash);
     if (node != NULL)
-        return entry_of(node);
-    struct entry *entry = make_entry(q, key.len);
+        return pl_queue_entry_of(node);
+    struct pl_queue_entry *entry = make_entry(q, key.len);
     memcpy(entry->key, key.ptr ? key.ptr : "", key.len);
     entry->key[key.len] = '\0';
     pl_keyset_insert(&q->entries, &entry->node, key.len, hash);
     return entry;
 }
 
-static void free_if_idle(struct pl_workqueue *q, struct entry *entry)
+static void free_if_idle(struct pl_workqueue *q, struct pl_queue_entry *entry)
 {
     if (entry->ready || entry->processing || pl_heap_holds(&entry->waiting))
         return;
@@ -221,7 +161,7 @@ static void free_if_idle(struct pl_workqueue *q, struct entry *entry)
     free_entry(q, entry);
 }
 
-static void make_ready(struct pl_workqueue *q, struct entry *entry, int64_t at_ns)
+static void make_ready(struct pl_workqueue *q, struct pl_queue_entry *entry, int64_t at_ns)
 {
     entry->ready = true;
     entry->ready_ns = at_ns;
@@ -232,7 +172,7 @@ static void make_ready(struct pl_workqueue *q, struct entry *entry, int64_t at_n
         pl_link_unlink(&entry->link); /* only its mark stays; done gives it its turn (88) */
 }
 
-static void unmake_ready(struct pl_workqueue *q, struct entry *entry)
+static void unmake_ready(struct pl_workqueue *q, struct pl_queue_entry *entry)
 {
     leave_level(entry);
     entry->ready = false;
@@ -240,7 +180,7 @@ static void unmake_ready(struct pl_workqueue *q, struct entry *entry)
 }
 
 /* A higher priority moves a ready key to the end of its new level (101). */
-static void raise_priority(struct pl_workqueue *q, struct entry *entry, int priority)
+static void raise_priority(struct pl_workqueue *q, struct pl_queue_entry *entry, int priority)
 {
     if (priority <= entry->priority)
         return;
@@ -251,7 +191,7 @@ static void raise_priority(struct pl_workqueue *q, struct entry *entry, int prio
         enter_level(q, entry);
 }
 
-static void delay_until(struct pl_workqueue *q, struct entry *entry, int64_t due_ns)
+static void delay_until(struct pl_workqueue *q, struct pl_queue_entry *entry, int64_t due_ns)
 {
     bool waits = pl_heap_holds(&entry->waiting);
     if (waits && entry->due_ns <= due_ns)
@@ -265,11 +205,10 @@ static void delay_until(struct pl_workqueue *q, struct entry *entry, int64_t due
     }
 }
 
-/* Moves what is due into the ready set, in the order of the due times (104). */
-static void promote_due(struct pl_workqueue *q, int64_t now_ns)
+void pl_workqueue_promote(struct pl_workqueue *q, int64_t now_ns)
 {
     while (q->waiting.count > 0) {
-        struct entry *entry = waiting_entry(pl_heap_peek(&q->waiting));
+        struct pl_queue_entry *entry = pl_queue_entry_waiting(pl_heap_peek(&q->waiting));
         if (entry->due_ns > now_ns)
             return;
         pl_heap_remove(&q->waiting, &entry->waiting);
@@ -289,7 +228,8 @@ static int64_t delay_of(struct pl_workqueue *q, struct pl_slice key, const struc
     return how->after_ns > 0 && how->after_ns < limited ? how->after_ns : limited;
 }
 
-static void add_plain(struct pl_workqueue *q, struct entry *entry, int64_t due_ns, int64_t now_ns)
+static void add_plain(struct pl_workqueue *q, struct pl_queue_entry *entry, int64_t due_ns,
+                      int64_t now_ns)
 {
     if (due_ns > now_ns)
         delay_until(q, entry, due_ns);
@@ -297,7 +237,8 @@ static void add_plain(struct pl_workqueue *q, struct entry *entry, int64_t due_n
         make_ready(q, entry, now_ns);
 }
 
-static void add_merged(struct pl_workqueue *q, struct entry *entry, int64_t due_ns, int64_t now_ns)
+static void add_merged(struct pl_workqueue *q, struct pl_queue_entry *entry, int64_t due_ns,
+                       int64_t now_ns)
 {
     if (entry->ready)
         return; /* and stays so, whatever the delay (103) */
@@ -314,11 +255,11 @@ void pl_workqueue_add(struct pl_workqueue *q, struct pl_slice key, const struct 
 {
     if (q->shutting_down)
         return;
-    promote_due(q, now_ns);
+    pl_workqueue_promote(q, now_ns);
     int64_t delay = delay_of(q, key, how, now_ns);
     int64_t due_ns = delay <= 0 ? now_ns : delay > INT64_MAX - now_ns ? INT64_MAX : now_ns + delay;
     q->retries += how->rate_limited || how->after_ns != 0;
-    struct entry *entry = find_or_make(q, key);
+    struct pl_queue_entry *entry = find_or_make(q, key);
     /* A key that was taken is new to the queue: its old priority is gone. */
     if (!entry->ready && !pl_heap_holds(&entry->waiting))
         entry->priority = how->priority;
@@ -335,14 +276,14 @@ void pl_workqueue_add(struct pl_workqueue *q, struct pl_slice key, const struct 
 
 /* A ready key that is being worked on keeps its turn (105) but must not be met again by
  * every take, so it leaves the list; done puts it back among its equals. */
-static void park(struct entry *entry)
+static void park(struct pl_queue_entry *entry)
 {
     pl_link_unlink(&entry->link);
 }
 
 /* What stands before a parked key has been taken or parked since, so that its
  * place is found near the front. */
-static void unpark(struct pl_workqueue *q, struct entry *entry)
+static void unpark(struct pl_workqueue *q, struct pl_queue_entry *entry)
 {
     struct pl_list *keys = &entry->level->keys;
     if (q->options.plain) {
@@ -351,16 +292,17 @@ static void unpark(struct pl_workqueue *q, struct entry *entry)
         return;
     }
     struct pl_link *at = keys->head.next;
-    while (at != &keys->head && PL_CONTAINER_OF(at, struct entry, link)->turn < entry->turn)
+    while (at != &keys->head &&
+           PL_CONTAINER_OF(at, struct pl_queue_entry, link)->turn < entry->turn)
         at = at->next;
     pl_link_insert(&entry->link, at->prev, at);
 }
 
-static struct entry *next_takeable(struct pl_workqueue *q)
+static struct pl_queue_entry *next_takeable(struct pl_workqueue *q)
 {
     for (size_t i = 0; i < q->level_count; i++) {
         PL_LIST_FOR (link, &q->levels[i]->keys) {
-            struct entry *entry = PL_CONTAINER_OF(link, struct entry, link);
+            struct pl_queue_entry *entry = PL_CONTAINER_OF(link, struct pl_queue_entry, link);
             if (!entry->processing)
                 return entry;
             park(entry);
@@ -371,8 +313,8 @@ static struct entry *next_takeable(struct pl_workqueue *q)
 
 int pl_workqueue_take(struct pl_workqueue *q, struct pl_item *item, int64_t now_ns)
 {
-    promote_due(q, now_ns);
-    struct entry *entry = next_takeable(q);
+    pl_workqueue_promote(q, now_ns);
+    struct pl_queue_entry *entry = next_takeable(q);
     if (entry == NULL)
         return q->shutting_down ? PL_ECLOSED : PL_EAGAIN;
     unmake_ready(q, entry);
@@ -393,7 +335,7 @@ int pl_workqueue_take(struct pl_workqueue *q, struct pl_item *item, int64_t now_
 
 void pl_workqueue_done(struct pl_workqueue *q, struct pl_slice key, int64_t now_ns)
 {
-    struct entry *entry = find(q, key);
+    struct pl_queue_entry *entry = pl_queue_entry_find(q, key);
     if (entry == NULL || !entry->processing)
         return;
     entry->processing = false;
@@ -417,7 +359,7 @@ void pl_workqueue_forget(struct pl_workqueue *q, struct pl_slice key)
 
 bool pl_workqueue_drop(struct pl_workqueue *q, struct pl_slice key)
 {
-    struct entry *entry = find(q, key);
+    struct pl_queue_entry *entry = pl_queue_entry_find(q, key);
     if (entry == NULL || (!entry->ready && !pl_heap_holds(&entry->waiting)))
         return false;
     if (entry->ready)
@@ -427,89 +369,15 @@ bool pl_workqueue_drop(struct pl_workqueue *q, struct pl_slice key)
     return true;
 }
 
-/* ---- queries ---- */
-
-bool pl_workqueue_next_due(struct pl_workqueue *q, int64_t *due_ns)
-{
-    struct pl_heap_node *node = pl_heap_peek(&q->waiting);
-    if (node == NULL)
-        return false;
-    *due_ns = waiting_entry(node)->due_ns;
-    return true;
-}
-
-size_t pl_workqueue_len(struct pl_workqueue *q, int64_t now_ns)
-{
-    promote_due(q, now_ns);
-    if (!q->options.plain)
-        return q->ready_count;
-    size_t marked = 0; /* those that done will queue do not count yet */
-    PL_LIST_FOR (link, &q->running) {
-        marked += PL_CONTAINER_OF(link, struct entry, running)->ready;
-    }
-    return q->ready_count - marked;
-}
-
-size_t pl_workqueue_waiting(struct pl_workqueue *q)
-{
-    return q->waiting.count;
-}
-
-size_t pl_workqueue_processing(struct pl_workqueue *q)
-{
-    return q->processing_count;
-}
-
-int pl_workqueue_requeues(struct pl_workqueue *q, struct pl_slice key)
-{
-    return pl_ratelimit_requeues(q->options.limit, key);
-}
+/* ---- the end ---- */
 
 void pl_workqueue_shutdown(struct pl_workqueue *q)
 {
     q->shutting_down = true;
     struct pl_heap_node *node;
     while ((node = pl_heap_pop(&q->waiting)) != NULL)
-        free_if_idle(q, waiting_entry(node));
+        free_if_idle(q, pl_queue_entry_waiting(node));
     tell_changed(q);
-}
-
-bool pl_workqueue_is_shutting_down(const struct pl_workqueue *q)
-{
-    return q->shutting_down;
-}
-
-bool pl_workqueue_is_drained(struct pl_workqueue *q, int64_t now_ns)
-{
-    promote_due(q, now_ns);
-    return q->shutting_down && q->ready_count == 0 && q->processing_count == 0;
-}
-
-void pl_workqueue_metrics(struct pl_workqueue *q, int64_t now_ns, struct pl_workqueue_metrics *out)
-{
-    promote_due(q, now_ns);
-    *out = (struct pl_workqueue_metrics){
-        .adds = q->adds, .retries = q->retries, .depth = q->ready_count};
-    struct pl_link *oldest = pl_list_first(&q->running);
-    if (oldest == NULL)
-        return;
-    out->unfinished_ns =
-        (int64_t)(q->processing_count * (uint64_t)now_ns - (uint64_t)q->started_sum);
-    out->longest_ns = now_ns - PL_CONTAINER_OF(oldest, struct entry, running)->started_ns;
-}
-
-size_t pl_workqueue_depths(struct pl_workqueue *q, int64_t now_ns, struct pl_depth *out, size_t cap)
-{
-    promote_due(q, now_ns);
-    size_t count = 0;
-    for (size_t i = 0; i < q->level_count; i++) {
-        if (q->levels[i]->count == 0)
-            continue;
-        if (count < cap)
-            out[count] = (struct pl_depth){q->levels[i]->priority, q->levels[i]->count};
-        count++;
-    }
-    return count;
 }
 
 void pl_workqueue_observe(struct pl_workqueue *q, const struct pl_workqueue_observer *observer)

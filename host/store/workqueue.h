@@ -58,6 +58,25 @@ size_t pl_workqueue_waiting(struct pl_workqueue *q);
 size_t pl_workqueue_processing(struct pl_workqueue *q);
 int pl_workqueue_requeues(struct pl_workqueue *q, struct pl_slice key);
 
+/* Where a key is. Several may hold at once: one that is running may be ready again, or delayed. */
+struct pl_queued {
+    struct pl_slice key; /* borrowed until the queue changes */
+    bool running, ready, delayed;
+    int priority;
+    int64_t started_ns; /* while running */
+    int64_t ready_ns;   /* while ready: since when */
+    int64_t due_ns;     /* while delayed */
+    int requeues;       /* rate limited adds since it was forgotten */
+};
+/* False when it is nowhere; out then has its requeues alone. */
+bool pl_workqueue_look(struct pl_workqueue *q, struct pl_slice key, int64_t now_ns,
+                       struct pl_queued *out);
+/* Visits at most `limit` keys: running ones first, then ready ones in the order in which they will
+ * be taken, then delayed ones by when they are due. Returns how many there are. The queue must not
+ * change meanwhile. */
+size_t pl_workqueue_each(struct pl_workqueue *q, int64_t now_ns, size_t limit,
+                         void (*visit)(void *arg, const struct pl_queued *queued), void *arg);
+
 /* No new keys; what is ready is still handed out; delays are lost (94). */
 void pl_workqueue_shutdown(struct pl_workqueue *q);
 bool pl_workqueue_is_shutting_down(const struct pl_workqueue *q);
