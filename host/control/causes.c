@@ -84,21 +84,37 @@ static char **changed_paths(const struct pl_event *event)
     return changed;
 }
 
-void pl_causes_add_event(struct pl_causes *causes, struct pl_slice key,
-                         const struct pl_event *event, const char *kind)
+enum pl_cause_type pl_cause_type_of(const struct pl_event *event)
+{
+    return event->type == PL_EVENT_DELETE   ? PL_CAUSE_DELETED
+           : event->type == PL_EVENT_UPDATE ? PL_CAUSE_MODIFIED
+                                            : PL_CAUSE_ADDED;
+}
+
+const char *pl_cause_type_name(enum pl_cause_type type)
+{
+    static const char *const names[] = {
+        [PL_CAUSE_ADDED] = "ADDED",     [PL_CAUSE_MODIFIED] = "MODIFIED",
+        [PL_CAUSE_DELETED] = "DELETED", [PL_CAUSE_RESYNC] = "RESYNC",
+        [PL_CAUSE_REQUEUE] = "REQUEUE", [PL_CAUSE_RETRY] = "RETRY",
+        [PL_CAUSE_RELOAD] = "RELOAD"};
+    return names[type];
+}
+
+const struct pl_cause *pl_causes_add_event(struct pl_causes *causes, struct pl_slice key,
+                                           const struct pl_event *event, const char *kind)
 {
     struct pl_cause *cause = new_cause(causes, key);
     if (cause == NULL)
-        return;
-    cause->type = event->type == PL_EVENT_DELETE   ? PL_CAUSE_DELETED
-                  : event->type == PL_EVENT_UPDATE ? PL_CAUSE_MODIFIED
-                                                   : PL_CAUSE_ADDED;
+        return NULL;
+    cause->type = pl_cause_type_of(event);
     cause->kind = kind;
     struct pl_buf text = PL_BUF_INIT;
     pl_meta_key(pl_doc_root(event->object), &text, NULL);
     cause->key = pl_buf_take(&text);
     if (event->type == PL_EVENT_UPDATE && event->old != NULL)
         cause->changed = changed_paths(event);
+    return cause;
 }
 
 void pl_causes_take(struct pl_causes *causes, struct pl_slice key, struct pl_cause_list *out)

@@ -18,8 +18,12 @@ struct pl_cause_list {
 /* One more for key. The event, where it comes from one; kind is borrowed for as long as the
  * cause lives. */
 void pl_causes_add(struct pl_causes *causes, struct pl_slice key, enum pl_cause_type type);
-void pl_causes_add_event(struct pl_causes *causes, struct pl_slice key,
-                         const struct pl_event *event, const char *kind);
+/* Returns it (borrowed until the next change), or NULL when the key has enough of them. */
+const struct pl_cause *pl_causes_add_event(struct pl_causes *causes, struct pl_slice key,
+                                           const struct pl_event *event, const char *kind);
+/* "ADDED", "RELOAD" */
+const char *pl_cause_type_name(enum pl_cause_type type);
+enum pl_cause_type pl_cause_type_of(const struct pl_event *event);
 /* Moves a key's causes out; empty when it has none. */
 void pl_causes_take(struct pl_causes *causes, struct pl_slice key, struct pl_cause_list *out);
 void pl_cause_list_deinit(struct pl_cause_list *list);

@@ -12,6 +12,7 @@ struct pl_cluster {
     struct pl_discovery *discovery;
     struct pl_gate *gate;
     struct pl_recorder *recorder;
+    struct pl_history history;
     struct pl_informer **informers; /* owned array; borrowed until pl_cluster_forget_informer */
     size_t informer_count;
     size_t held; /* informers, reads and writes that have not ended */
@@ -42,6 +43,7 @@ struct pl_cluster *pl_cluster_create(const struct pl_cluster_options *options)
         .cluster = cluster, .instance = options->instance, .dry_run = options->dry_run};
     cluster->recorder = pl_recorder_create(&recorder);
     cluster->o.instance = NULL;
+    pl_history_init(&cluster->history, 0);
     if (options->metrics != NULL)
         pl_metrics_collect(options->metrics, collect, cluster);
     return cluster;
@@ -58,6 +60,7 @@ void pl_cluster_destroy(struct pl_cluster *cluster)
     pl_recorder_destroy(cluster->recorder);
     pl_gate_destroy(cluster->gate);
     pl_discovery_destroy(cluster->discovery);
+    pl_history_deinit(&cluster->history);
     pl_texts_free(cluster->o.namespaces);
     pl_free(cluster->informers);
     pl_free(cluster);
@@ -141,6 +144,11 @@ struct pl_rand *pl_cluster_rand(struct pl_cluster *cluster)
 struct pl_waits *pl_cluster_waits(struct pl_cluster *cluster)
 {
     return cluster->o.waits;
+}
+
+struct pl_history *pl_cluster_history(struct pl_cluster *cluster)
+{
+    return &cluster->history;
 }
 
 struct pl_pool *pl_cluster_pool(struct pl_cluster *cluster)

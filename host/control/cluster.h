@@ -8,6 +8,7 @@
 #include "base/timer.h"
 #include "base/wait.h"
 #include "control/gate.h"
+#include "control/history.h"
 #include "control/informer.h"
 #include "kube/client.h"
 #include "kube/discovery.h"
@@ -50,6 +51,8 @@ struct pl_rand *pl_cluster_rand(struct pl_cluster *cluster);
 struct pl_waits *pl_cluster_waits(struct pl_cluster *cluster);
 struct pl_pool *pl_cluster_pool(struct pl_cluster *cluster);
 struct pl_metrics *pl_cluster_metrics(struct pl_cluster *cluster);
+/* What happened to the keys of its controllers. */
+struct pl_history *pl_cluster_history(struct pl_cluster *cluster);
 void pl_cluster_defer(struct pl_cluster *cluster, struct pl_task *task,
                       void (*run)(struct pl_task *task));
 

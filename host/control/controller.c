@@ -298,6 +298,7 @@ void pl_controller_enqueue(struct pl_controller *c, struct pl_slice key, const s
     if (c->stopping)
         return;
     pl_causes_add(&c->causes, key, cause);
+    pl_controller_note(c, key, PL_HAPPENED_QUEUED, how->after_ns, pl_cause_type_name(cause));
     pl_workqueue_add(c->queue, key, how, pl_controller_now(c));
     pl_controller_drive(c);
 }

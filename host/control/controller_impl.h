@@ -122,6 +122,18 @@ void pl_controller_free_keys(struct pl_controller *controller);
 /* Something that readiness depends on has changed. */
 void pl_controller_check(struct pl_controller *controller);
 
+/* ---- controller_history.c: what `perilune why` will tell ---- */
+
+void pl_controller_note(struct pl_controller *controller, struct pl_slice key,
+                        enum pl_happening what, int64_t amount, const char *detail);
+/* cause: with what the event changed; NULL: unknown. */
+void pl_controller_note_event(struct pl_subscription *subscription, struct pl_slice key,
+                              const struct pl_event *event, const struct pl_cause *cause);
+/* A predicate dropped it: noted for the keys that it would have queued, where the core knows. */
+void pl_controller_note_dropped(struct pl_subscription *subscription, const struct pl_event *event);
+void pl_controller_note_outcome(struct pl_controller *controller, const struct pl_run *run,
+                                const struct pl_outcome_of_run *outcome, int64_t took_ns);
+
 /* ---- controller_metrics.c ---- */
 
 void pl_controller_metrics_init(struct pl_controller *controller);

@@ -68,6 +68,9 @@ struct pl_outcome_of_run {
     const char *traceback; /* errors: file, line, source line, frames; NULL: none */
 };
 
+/* For `perilune why`: a call of the run ("update v1/Pod default/a") has ended so ("ok"). */
+void pl_run_called(struct pl_run *run, struct pl_slice what, struct pl_slice result,
+                   int64_t took_ns);
 /* Ends the run: the queue is told, metrics and log are written, run is gone. */
 void pl_run_finish(struct pl_run *run, const struct pl_outcome_of_run *outcome);
 

@@ -61,6 +61,7 @@ static void park(struct pl_controller *c, struct pl_slice key, int priority)
                                "until it is resumed or deleted");
         pl_log(PL_LOG_INFO, "paused: not reconciled", pl_str("controller", c->spec.name),
                pl_strn("key", key));
+        pl_controller_note(c, key, PL_HAPPENED_PARKED, 0, "its For object is paused");
     }
     if (parked->priority < priority)
         parked->priority = priority;
@@ -165,6 +166,11 @@ static void again(struct pl_controller *c, const struct run *run, enum pl_cause_
         return;
     pl_causes_add(&c->causes, run->run.key, cause);
     pl_workqueue_add(c->queue, run->run.key, &how, pl_controller_now(c));
+    struct pl_queued queued;
+    int64_t now = pl_controller_now(c);
+    if (pl_workqueue_look(c->queue, run->run.key, now, &queued) && queued.delayed)
+        pl_controller_note(c, run->run.key, PL_HAPPENED_DELAYED, queued.due_ns - now,
+                           pl_cause_type_name(cause));
 }
 
 static void forget(struct pl_controller *c, const struct run *run)
@@ -239,6 +245,7 @@ void pl_run_finish(struct pl_run *finished, const struct pl_outcome_of_run *outc
     c->in_flight--;
     pl_controller_metrics_run(c, result.outcome, result.outcome == PL_OUTCOME_TIMEOUT,
                               pl_controller_now(c) - run->started_ns);
+    pl_controller_note_outcome(c, &run->run, &result, pl_controller_now(c) - run->started_ns);
     apply_outcome(c, run, &result);
     pl_workqueue_done(c->queue, run->run.key, pl_controller_now(c));
     pl_cause_list_deinit(&run->causes);
@@ -297,6 +304,7 @@ static void start_run(struct pl_controller *c, const struct pl_item *item)
     }
     pl_list_push(&c->runs, &run->link);
     c->in_flight++;
+    pl_controller_note(c, run->run.key, PL_HAPPENED_STARTED, 0, run->run.id);
     c->o.ops->start(c->o.self, &run->run);
 }
 

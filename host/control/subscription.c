@@ -40,7 +40,8 @@ static void enqueue(struct pl_subscription *subscription, const struct pl_event 
     struct pl_add how = {.priority = pl_event_priority(event)};
     for (size_t i = 0; i < requests->count; i++) {
         struct pl_slice key = pl_requests_key(requests, i);
-        pl_causes_add_event(&c->causes, key, event, subscription->kind);
+        pl_controller_note_event(subscription, key, event,
+                                 pl_causes_add_event(&c->causes, key, event, subscription->kind));
         pl_workqueue_add(c->queue, key, &how, pl_controller_now(c));
     }
     if (requests->count > 0)
@@ -58,7 +59,9 @@ static void check_parked(struct pl_subscription *subscription, const struct pl_e
     bool paused =
         event->type != PL_EVENT_DELETE && pl_controller_is_paused(pl_doc_root(event->object));
     if (!paused && pl_map_has(&c->parked, pl_buf_slice(&key))) {
-        pl_causes_add_event(&c->causes, pl_buf_slice(&key), event, subscription->kind);
+        pl_controller_note_event(
+            subscription, pl_buf_slice(&key), event,
+            pl_causes_add_event(&c->causes, pl_buf_slice(&key), event, subscription->kind));
         pl_controller_unpark(c, pl_buf_slice(&key));
     }
     pl_buf_deinit(&key);
@@ -183,8 +186,10 @@ static void use_answer(struct pl_subscription *subscription, struct pl_asked *as
 {
     const struct pl_event *event = &asked->q.event;
     if (pl_predicate_test(subscription->source->predicate, event, pl_asked_verdict, asked) ==
-        PL_VERDICT_DROP)
+        PL_VERDICT_DROP) {
+        pl_controller_note_dropped(subscription, event);
         return;
+    }
     if (!asked->q.ask_map)
         pl_handler_requests(&subscription->handler, event, &asked->requests);
     enqueue(subscription, event, &asked->requests);
@@ -248,8 +253,10 @@ static void on_event(struct pl_follower *follower, const struct pl_event *event)
         return;
     check_parked(subscription, event);
     enum pl_verdict verdict = pl_predicate_test(subscription->source->predicate, event, NULL, NULL);
-    if (verdict == PL_VERDICT_DROP)
+    if (verdict == PL_VERDICT_DROP) {
+        pl_controller_note_dropped(subscription, event);
         return;
+    }
     pl_requests_clear(&c->requests);
     if (verdict == PL_VERDICT_ASK)
         ask_about(subscription, event, true);

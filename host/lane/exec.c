@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "control/causes.h"
 #include "lane/lazy.h"
 #include "lane/co.h"
 
@@ -143,16 +144,10 @@ static void push_request(lua_State *L, const struct pl_exec *exec)
     set_string(L, "key", exec->key);
 }
 
-static const char *const cause_names[] = {
-    [PL_CAUSE_ADDED] = "ADDED",   [PL_CAUSE_MODIFIED] = "MODIFIED", [PL_CAUSE_DELETED] = "DELETED",
-    [PL_CAUSE_RESYNC] = "RESYNC", [PL_CAUSE_REQUEUE] = "REQUEUE",   [PL_CAUSE_RETRY] = "RETRY",
-    [PL_CAUSE_RELOAD] = "RELOAD",
-};
-
 static void push_cause(lua_State *L, struct pl_state *s, const struct pl_cause *cause)
 {
     lua_createtable(L, 0, 4);
-    set_string(L, "type", cause_names[cause->type]);
+    set_string(L, "type", pl_cause_type_name(cause->type));
     if (cause->kind != NULL)
         set_string(L, "kind", cause->kind);
     if (cause->key != NULL)

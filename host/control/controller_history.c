@@ -1,0 +1,80 @@
+/* What a controller tells the history of its keys. */
+#include "base/buf.h"
+#include "control/controller_impl.h"
+#include "value/meta.h"
+
+#define PARTS_MAX 24
+
+static void note(struct pl_controller *c, struct pl_slice key, enum pl_happening what,
+                 int64_t amount, const struct pl_slice *parts, size_t count)
+{
+    pl_history_add(pl_cluster_history(c->o.cluster), pl_slice_z(c->spec.name), key,
+                   pl_controller_now(c), what, amount, parts, count);
+}
+
+void pl_controller_note(struct pl_controller *c, struct pl_slice key, enum pl_happening what,
+                        int64_t amount, const char *detail)
+{
+    struct pl_slice part = pl_slice_z(detail);
+    note(c, key, what, amount, &part, 1);
+}
+
+/* "MODIFIED v1/Pod default/a: spec.replicas, status.phase" */
+static void note_event(struct pl_subscription *subscription, struct pl_slice key,
+                       enum pl_happening what, const struct pl_event *event, char **changed)
+{
+    struct pl_slice parts[PARTS_MAX * 2];
+    struct pl_buf object = PL_BUF_INIT;
+    size_t count = 0;
+    pl_meta_key(pl_doc_root(event->object), &object, NULL);
+    parts[count++] = pl_slice_z(pl_cause_type_name(pl_cause_type_of(event)));
+    parts[count++] = pl_slice_z(" ");
+    parts[count++] = pl_slice_z(subscription->kind);
+    parts[count++] = pl_slice_z(" ");
+    parts[count++] = pl_buf_slice(&object);
+    for (size_t i = 0; changed != NULL && changed[i] != NULL && count + 2 < PARTS_MAX * 2; i++) {
+        parts[count++] = pl_slice_z(i == 0 ? ": " : ", ");
+        parts[count++] = pl_slice_z(changed[i]);
+    }
+    note(subscription->controller, key, what, 0, parts, count);
+    pl_buf_deinit(&object);
+}
+
+void pl_controller_note_event(struct pl_subscription *subscription, struct pl_slice key,
+                              const struct pl_event *event, const struct pl_cause *cause)
+{
+    note_event(subscription, key, PL_HAPPENED_EVENT, event, cause != NULL ? cause->changed : NULL);
+}
+
+void pl_controller_note_dropped(struct pl_subscription *subscription, const struct pl_event *event)
+{
+    struct pl_controller *c = subscription->controller;
+    pl_requests_clear(&c->requests);
+    if (!pl_handler_requests(&subscription->handler, event, &c->requests))
+        return; /* a script's map: it is not asked about what is dropped */
+    for (size_t i = 0; i < c->requests.count; i++)
+        note_event(subscription, pl_requests_key(&c->requests, i), PL_HAPPENED_DROPPED, event,
+                   NULL);
+}
+
+void pl_controller_note_outcome(struct pl_controller *c, const struct pl_run *run,
+                                const struct pl_outcome_of_run *outcome, int64_t took_ns)
+{
+    static const char *const names[] = {
+        [PL_OUTCOME_DONE] = "done",         [PL_OUTCOME_REQUEUE_AFTER] = "requeue_after",
+        [PL_OUTCOME_REQUEUE] = "requeue",   [PL_OUTCOME_ERROR] = "error",
+        [PL_OUTCOME_TERMINAL] = "terminal", [PL_OUTCOME_CONFLICT] = "conflict",
+        [PL_OUTCOME_TIMEOUT] = "timeout",   [PL_OUTCOME_CANCELED] = "canceled"};
+    bool says_why = outcome->message != NULL && outcome->message[0] != '\0';
+    struct pl_slice parts[] = {pl_slice_z(names[outcome->outcome]),
+                               pl_slice_z(says_why ? ": " : ""),
+                               pl_slice_z(says_why ? outcome->message : "")};
+    note(c, run->key, PL_HAPPENED_ENDED, took_ns, parts, PL_ARRAY_LEN(parts));
+}
+
+void pl_run_called(struct pl_run *run, struct pl_slice what, struct pl_slice result,
+                   int64_t took_ns)
+{
+    struct pl_slice parts[] = {what, pl_slice_z(": "), result};
+    note(run->controller, run->key, PL_HAPPENED_CALLED, took_ns, parts, PL_ARRAY_LEN(parts));
+}
