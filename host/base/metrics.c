@@ -18,6 +18,8 @@ struct pl_series {
     struct pl_link link;     /* in the metric's series */
     struct pl_metric *of;    /* back-pointer */
     char *labels;            /* owned: {a="b",c="d"} without the braces, "" for none */
+    size_t holds;            /* of pl_metric_hold */
+    bool kept;               /* given out for good */
     _Atomic uint64_t bits;   /* the value; a histogram's sum */
     _Atomic uint64_t *tally; /* owned: of a histogram, by bound, the last is +Inf; not cumulative */
 };
@@ -26,6 +28,7 @@ struct pl_metric {
     struct pl_link link; /* in the registry */
     struct pl_metrics *registry;
     struct pl_metric_spec spec;
+    bool declared; /* its texts and bounds are owned */
     size_t label_count;
     struct pl_list series;   /* in the order of their making */
     struct pl_map by_labels; /* label text -> series */
@@ -40,6 +43,7 @@ struct collector {
 struct pl_metrics {
     pthread_mutex_t lock; /* of the lists; a leaf */
     struct pl_list metrics;
+    size_t declared;           /* of them, by pl_metrics_declare */
     struct pl_list collectors; /* the writing thread's alone */
 };
 
@@ -66,16 +70,30 @@ struct pl_metrics *pl_metrics_create(void)
     return metrics;
 }
 
+static void free_series(struct pl_series *series)
+{
+    pl_free(series->labels);
+    pl_free(series->tally);
+    pl_free(series);
+}
+
+static void free_texts(struct pl_metric_spec *spec)
+{
+    pl_free((char *)spec->name);
+    pl_free((char *)spec->help);
+    for (size_t i = 0; i < PL_METRIC_LABELS; i++)
+        pl_free((char *)spec->labels[i]);
+    pl_free((double *)spec->bounds);
+}
+
 static void destroy_metric(struct pl_metric *metric)
 {
     struct pl_link *link;
-    while ((link = pl_list_pop(&metric->series)) != NULL) {
-        struct pl_series *series = PL_CONTAINER_OF(link, struct pl_series, link);
-        pl_free(series->labels);
-        pl_free(series->tally);
-        pl_free(series);
-    }
+    while ((link = pl_list_pop(&metric->series)) != NULL)
+        free_series(PL_CONTAINER_OF(link, struct pl_series, link));
     pl_map_deinit(&metric->by_labels);
+    if (metric->declared)
+        free_texts(&metric->spec);
     pl_free(metric);
 }
 
@@ -102,21 +120,157 @@ static struct pl_metric *find_metric(struct pl_metrics *metrics, const char *nam
     return NULL;
 }
 
+static size_t count_labels(const struct pl_metric_spec *spec)
+{
+    size_t count = 0;
+    while (count < PL_METRIC_LABELS && spec->labels[count] != NULL)
+        count++;
+    return count;
+}
+
+static struct pl_metric *make_metric(struct pl_metrics *metrics, const struct pl_metric_spec *spec)
+{
+    struct pl_metric *metric = PL_NEW(struct pl_metric);
+    metric->registry = metrics;
+    metric->spec = *spec;
+    if (metric->spec.max_series == 0)
+        metric->spec.max_series = PL_METRIC_SERIES;
+    metric->label_count = count_labels(spec);
+    pl_list_init(&metric->series);
+    pl_list_push(&metrics->metrics, &metric->link);
+    return metric;
+}
+
 struct pl_metric *pl_metrics_add(struct pl_metrics *metrics, const struct pl_metric_spec *spec)
 {
     PL_REQUIRE(spec->bound_count <= PL_METRIC_BOUNDS);
     pthread_mutex_lock(&metrics->lock);
     struct pl_metric *metric = find_metric(metrics, spec->name);
-    if (metric == NULL) {
-        metric = PL_NEW(struct pl_metric);
-        metric->registry = metrics;
-        metric->spec = *spec;
-        if (metric->spec.max_series == 0)
-            metric->spec.max_series = PL_METRIC_SERIES;
-        while (metric->label_count < PL_METRIC_LABELS && spec->labels[metric->label_count] != NULL)
-            metric->label_count++;
-        pl_list_init(&metric->series);
-        pl_list_push(&metrics->metrics, &metric->link);
+    if (metric == NULL)
+        metric = make_metric(metrics, spec);
+    pthread_mutex_unlock(&metrics->lock);
+    return metric;
+}
+
+/* ---- metrics that scripts declare ---- */
+
+static bool is_name(const char *text, bool colons)
+{
+    for (size_t i = 0; text[i] != '\0'; i++) {
+        char c = text[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        if (!letter && !(colons && c == ':') && !(i > 0 && c >= '0' && c <= '9'))
+            return false;
+    }
+    return text[0] != '\0' && strlen(text) <= 200;
+}
+
+static int check_spec(const struct pl_metric_spec *spec, struct pl_err *err)
+{
+    size_t count = count_labels(spec);
+    if (!is_name(spec->name, true))
+        return pl_err_set(err, PL_EINVAL,
+                          "\"%.200s\" is no name of a metric: letters, digits, \"_\" and \":\", at "
+                          "most 200, a digit not first",
+                          spec->name);
+    if (strlen(spec->help) > PL_METRIC_HELP)
+        return pl_err_set(err, PL_EINVAL, "the help of %s is longer than %d bytes", spec->name,
+                          PL_METRIC_HELP);
+    for (size_t i = 0; i < count; i++) {
+        const char *label = spec->labels[i];
+        if (!is_name(label, false) || strncmp(label, "__", 2) == 0)
+            return pl_err_set(err, PL_EINVAL,
+                              "\"%.200s\" is no name of a label: letters, digits and \"_\", not "
+                              "beginning with a digit or \"__\"",
+                              label);
+        if (spec->type == PL_METRIC_HISTOGRAM && strcmp(label, "le") == 0)
+            return pl_err_set(err, PL_EINVAL, "a histogram has the label \"le\" already");
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(label, spec->labels[k]) == 0)
+                return pl_err_set(err, PL_EINVAL, "the label \"%s\" is there twice", label);
+    }
+    return 0;
+}
+
+static const char *const type_names[] = {"counter", "gauge", "histogram"};
+
+static bool is_same(const struct pl_metric_spec *a, const struct pl_metric_spec *b)
+{
+    bool same = a->type == b->type && a->bound_count == b->bound_count &&
+                count_labels(a) == count_labels(b);
+    for (size_t i = 0; same && i < count_labels(a); i++)
+        same = strcmp(a->labels[i], b->labels[i]) == 0;
+    for (size_t i = 0; same && i < a->bound_count; i++)
+        same = a->bounds[i] == b->bounds[i];
+    return same;
+}
+
+/* Histograms bring series with suffixes, which must not be another metric's. */
+static bool is_suffixed(const struct pl_metric_spec *histogram, const char *name)
+{
+    size_t len = strlen(histogram->name);
+    return histogram->type == PL_METRIC_HISTOGRAM && strncmp(name, histogram->name, len) == 0 &&
+           (strcmp(name + len, "_bucket") == 0 || strcmp(name + len, "_sum") == 0 ||
+            strcmp(name + len, "_count") == 0);
+}
+
+static int check_against(struct pl_metrics *metrics, const struct pl_metric_spec *spec,
+                         struct pl_err *err)
+{
+    PL_LIST_FOR (link, &metrics->metrics) {
+        const struct pl_metric_spec *other = &PL_CONTAINER_OF(link, struct pl_metric, link)->spec;
+        if (is_suffixed(other, spec->name) || is_suffixed(spec, other->name))
+            return pl_err_set(err, PL_EINVAL, "%s and %s would have series of the same name",
+                              spec->name, other->name);
+    }
+    if (metrics->declared >= PL_METRIC_DECLARED)
+        return pl_err_set(err, PL_ELIMIT, "%s: there are %d metrics of scripts already", spec->name,
+                          PL_METRIC_DECLARED);
+    return 0;
+}
+
+static int differs(const struct pl_metric_spec *have, struct pl_err *err)
+{
+    struct pl_buf labels = PL_BUF_INIT;
+    for (size_t i = 0; i < count_labels(have); i++)
+        pl_buf_add_f(&labels, "%s%s", i ? ", " : "", have->labels[i]);
+    int rc = pl_err_set(err, PL_EINVAL, "%s is a %s with the labels {%s} already", have->name,
+                        type_names[have->type], pl_buf_z(&labels));
+    pl_buf_deinit(&labels);
+    return rc;
+}
+
+static struct pl_metric *copy_metric(struct pl_metrics *metrics, const struct pl_metric_spec *spec)
+{
+    struct pl_metric_spec copy = *spec;
+    copy.name = pl_strdup(spec->name);
+    copy.help = pl_strdup(spec->help);
+    memset(copy.labels, 0, sizeof(copy.labels));
+    for (size_t i = 0; i < count_labels(spec); i++)
+        copy.labels[i] = pl_strdup(spec->labels[i]);
+    double *bounds = pl_calloc(spec->bound_count + 1, sizeof(double));
+    for (size_t i = 0; i < spec->bound_count; i++)
+        bounds[i] = spec->bounds[i];
+    copy.bounds = bounds;
+    struct pl_metric *metric = make_metric(metrics, &copy);
+    metric->declared = true;
+    metrics->declared++;
+    return metric;
+}
+
+struct pl_metric *pl_metrics_declare(struct pl_metrics *metrics, const struct pl_metric_spec *spec,
+                                     struct pl_err *err)
+{
+    PL_REQUIRE(spec->bound_count <= PL_METRIC_BOUNDS);
+    if (check_spec(spec, err) != 0)
+        return NULL;
+    pthread_mutex_lock(&metrics->lock);
+    struct pl_metric *metric = find_metric(metrics, spec->name);
+    if (metric != NULL && !is_same(&metric->spec, spec)) {
+        differs(&metric->spec, err);
+        metric = NULL;
+    } else if (metric == NULL && check_against(metrics, spec, err) == 0) {
+        metric = copy_metric(metrics, spec);
     }
     pthread_mutex_unlock(&metrics->lock);
     return metric;
@@ -141,15 +295,34 @@ void pl_metrics_uncollect(struct pl_metrics *metrics, void (*collect)(void *arg)
     }
 }
 
+/* The length of the character at text, 0 when it is no UTF-8: a page with one wrong byte is
+ * refused as a whole by those who read it. */
+static size_t character(const char *text)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    size_t len = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+    if (p[0] > 0xf4 || (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
+        (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
+        return 0;
+    for (size_t i = 1; i < len; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    return len;
+}
+
 static void add_escaped(struct pl_buf *out, const char *text, bool quotes)
 {
-    for (; *text != '\0'; text++) {
+    size_t len;
+    for (; *text != '\0'; text += len > 0 ? len : 1) {
+        len = character(text);
         if (*text == '\n')
             pl_buf_add_z(out, "\\n");
         else if (*text == '\\' || (quotes && *text == '"'))
             pl_buf_add_f(out, "\\%c", *text);
+        else if (len == 0)
+            pl_buf_add_z(out, "\xef\xbf\xbd");
         else
-            pl_buf_add_char(out, *text);
+            pl_buf_add(out, text, len);
     }
 }
 
@@ -188,13 +361,42 @@ static struct pl_series *find_or_make_series(struct pl_metric *metric, char *lab
     return series;
 }
 
-struct pl_series *pl_metric_series(struct pl_metric *metric, const char *const *values)
+static struct pl_series *take_series(struct pl_metric *metric, const char *const *values, bool keep)
 {
     char *labels = label_text(metric, metric->label_count ? values : NULL);
     pthread_mutex_lock(&metric->registry->lock);
     struct pl_series *series = find_or_make_series(metric, labels);
+    series->holds += !keep;
+    series->kept |= keep;
     pthread_mutex_unlock(&metric->registry->lock);
     return series;
+}
+
+struct pl_series *pl_metric_series(struct pl_metric *metric, const char *const *values)
+{
+    return take_series(metric, values, true);
+}
+
+struct pl_series *pl_metric_hold(struct pl_metric *metric, const char *const *values)
+{
+    return take_series(metric, values, false);
+}
+
+void pl_series_release(struct pl_series *series)
+{
+    if (series == NULL)
+        return;
+    struct pl_metric *metric = series->of;
+    pthread_mutex_lock(&metric->registry->lock);
+    PL_REQUIRE(series->holds > 0);
+    bool last = --series->holds == 0 && !series->kept;
+    if (last) {
+        pl_link_unlink(&series->link);
+        pl_map_remove(&metric->by_labels, pl_slice_z(series->labels));
+    }
+    pthread_mutex_unlock(&metric->registry->lock);
+    if (last)
+        free_series(series);
 }
 
 void pl_series_add(struct pl_series *series, double value)
@@ -270,10 +472,9 @@ static void add_histogram(struct pl_buf *out, const struct pl_series *series)
 
 static void add_family(struct pl_buf *out, struct pl_metric *metric)
 {
-    static const char *const types[] = {"counter", "gauge", "histogram"};
     pl_buf_add_f(out, "# HELP %s ", metric->spec.name);
     add_escaped(out, metric->spec.help, false);
-    pl_buf_add_f(out, "\n# TYPE %s %s\n", metric->spec.name, types[metric->spec.type]);
+    pl_buf_add_f(out, "\n# TYPE %s %s\n", metric->spec.name, type_names[metric->spec.type]);
     PL_LIST_FOR (link, &metric->series) {
         const struct pl_series *series = PL_CONTAINER_OF(link, struct pl_series, link);
         if (series->tally != NULL)

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "base/err.h"
 
 #include <stdint.h>
 
@@ -16,9 +17,11 @@ struct pl_series;
 
 enum pl_metric_type { PL_METRIC_COUNTER, PL_METRIC_GAUGE, PL_METRIC_HISTOGRAM };
 
-#define PL_METRIC_LABELS 4
-#define PL_METRIC_BOUNDS 16
-#define PL_METRIC_SERIES 1000
+#define PL_METRIC_LABELS   8
+#define PL_METRIC_BOUNDS   16
+#define PL_METRIC_SERIES   1000
+#define PL_METRIC_DECLARED 200 /* metrics that pl_metrics_declare takes */
+#define PL_METRIC_HELP     1000
 
 struct pl_metric_spec {
     const char *name, *help; /* borrowed for life: literals */
@@ -34,6 +37,12 @@ struct pl_metrics *pl_metrics_create(void);
 void pl_metrics_destroy(struct pl_metrics *metrics);
 /* A name that is there already gives the metric that has it. Any thread. */
 struct pl_metric *pl_metrics_add(struct pl_metrics *metrics, const struct pl_metric_spec *spec);
+/* The same for a metric whose texts come from outside: they are copied and checked. NULL and
+ * EINVAL or ELIMIT when Prometheus would not take them, when the name is there with another
+ * type, other labels or bounds (another help is fine, the first one stays), or when there are
+ * PL_METRIC_DECLARED of them. Any thread. */
+struct pl_metric *pl_metrics_declare(struct pl_metrics *metrics, const struct pl_metric_spec *spec,
+                                     struct pl_err *err);
 /* Called before each pl_metrics_write, on its thread, to bring gauges up to date. */
 void pl_metrics_collect(struct pl_metrics *metrics, void (*collect)(void *arg), void *arg);
 /* Undoes it. */
@@ -45,6 +54,10 @@ void pl_metrics_write(struct pl_metrics *metrics, struct pl_buf *out);
 /* The series with these label values, as many as the metric has labels (NULL reads as ""). Takes
  * a lock: look it up once. Valid until the registry is destroyed. Any thread. */
 struct pl_series *pl_metric_series(struct pl_metric *metric, const char *const *values);
+/* The same for what comes and goes (controllers, sources): it leaves the page when everybody who
+ * holds it has released it, unless pl_metric_series gave it out too. Any thread. */
+struct pl_series *pl_metric_hold(struct pl_metric *metric, const char *const *values);
+void pl_series_release(struct pl_series *series); /* accepts NULL */
 
 /* Lock-free, any thread. */
 void pl_series_add(struct pl_series *series, double value);     /* counters (value >= 0), gauges */

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "cli/view.h"
 #include "control/manager.h"
 #include "net/http_client.h"
 
@@ -17,6 +18,7 @@ struct host {
     struct pl_waits waits;
     struct pl_pool *pool;
     struct pl_metrics *metrics;
+    struct pl_view *view;
     struct pl_http_client *http;
     struct pl_client *client;
     struct pl_cluster *cluster;
@@ -84,20 +86,38 @@ static void on_signal(void *arg, int signum)
         _exit(PL_EXIT_FAILURE);
     } else {
         host->stopping = true;
+        pl_view_set_stopping(host->view);
         pl_log(PL_LOG_INFO, "stopping", pl_str("signal", signum == SIGINT ? "SIGINT" : "SIGTERM"),
                pl_num("grace_seconds", (double)host->options->grace_ns / 1e9));
         pl_manager_stop(host->manager);
     }
 }
 
-static int connect_cluster(struct host *host, struct pl_err *err)
+static int open_view(struct host *host, struct pl_err *err)
 {
-    const struct pl_options *options = host->options;
     host->pool = pl_pool_create();
     host->metrics = pl_metrics_create();
     pl_waits_init(&host->waits, pl_clock_system());
-    pl_rand_init(&host->rand);
     pl_loop_each_turn(host->loop, &host->collect, collect_documents);
+    const struct pl_view_options view = {
+        .loop = host->loop,
+        .metrics = host->metrics,
+        .waits = &host->waits,
+        .pool = host->pool,
+        .metrics_address = host->options->metrics_address,
+        .health_address = host->options->health_address,
+    };
+    host->view = pl_view_create(&view, err);
+    if (host->view == NULL)
+        return err->code;
+    pl_view_add_lanes(host->view, host->lanes);
+    return 0;
+}
+
+static int connect_cluster(struct host *host, struct pl_err *err)
+{
+    const struct pl_options *options = host->options;
+    pl_rand_init(&host->rand);
     host->http = pl_http_client_create(host->loop);
     char user_agent[96];
     snprintf(user_agent, sizeof(user_agent), "perilune/%s", pl_version());
@@ -158,6 +178,7 @@ static int start_controllers(struct host *host, struct pl_err *err)
         pl_manager_add(host->manager, controller);
     }
     pl_manager_start(host->manager);
+    pl_view_set_manager(host->view, host->manager);
     return pl_lanes_add_indexes(host->lanes, err);
 }
 
@@ -167,6 +188,10 @@ static void tear_down(struct host *host)
     /* Runs that could not be ended still use what would be freed. */
     if (host->manager != NULL && !pl_manager_is_clean(host->manager))
         _exit(host->exit_code);
+    if (host->view != NULL) {
+        pl_view_set_manager(host->view, NULL);
+        pl_view_remove_lanes(host->view, host->lanes);
+    }
     if (host->lanes != NULL)
         pl_lanes_destroy(host->lanes);
     if (host->manager != NULL)
@@ -178,6 +203,7 @@ static void tear_down(struct host *host)
     if (host->http != NULL)
         pl_http_client_destroy(host->http);
     pl_loop_unwatch_signals(host->loop);
+    pl_view_destroy(host->view);
     if (host->pool != NULL) {
         pl_loop_each_turn_stop(&host->collect);
         pl_pool_collect(host->pool);
@@ -194,7 +220,9 @@ static void tear_down(struct host *host)
 static int run_host(struct host *host, const struct pl_host_hooks *hooks, struct pl_err *err)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
-    int rc = pl_kubeconfig_load(&host->options->kubeconfig, &host->config, err);
+    int rc = open_view(host, err);
+    if (rc == 0)
+        rc = pl_kubeconfig_load(&host->options->kubeconfig, &host->config, err);
     if (rc == 0)
         rc = connect_cluster(host, err);
     if (rc == 0 && hooks != NULL && hooks->before != NULL)

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -77,6 +78,13 @@ static const struct pl_flag table[] = {
     {.name = "config",
      .metavar = "FILE",
      .help = "YAML for scripts (perilune.config); flags: in it sets any flag"},
+    {.name = "metrics-bind-address",
+     .metavar = "ADDRESS",
+     .help = "where /metrics is served, 0 is off (default 127.0.0.1:8080, in a cluster :8080)"},
+    {.name = "health-probe-bind-address",
+     .metavar = "ADDRESS",
+     .help = "where /healthz and /readyz are, 0 is off (default 127.0.0.1:8081, in a cluster "
+             ":8081)"},
     {.name = "dry-run",
      .type = PL_FLAG_SWITCH,
      .help = "send every write with dryRun=All and log it"},
@@ -89,8 +97,6 @@ static const struct pl_flag table[] = {
     {.name = "leader-elect-retry-period", .type = PL_FLAG_LATER, .metavar = "DURATION"},
     {.name = "leader-elect-release-on-exit", .type = PL_FLAG_LATER, .off = "false"},
     {.name = "on-lost-lease", .type = PL_FLAG_LATER, .metavar = "exit|standby", .off = "exit"},
-    {.name = "metrics-bind-address", .type = PL_FLAG_LATER, .metavar = "ADDRESS", .off = "0"},
-    {.name = "health-probe-bind-address", .type = PL_FLAG_LATER, .metavar = "ADDRESS", .off = "0"},
     {.name = "webhook-bind-address", .type = PL_FLAG_LATER, .metavar = "ADDRESS", .off = "0"},
     {.name = "webhook-cert-dir", .type = PL_FLAG_LATER, .metavar = "DIR"},
     {.name = "reload", .type = PL_FLAG_LATER, .off = "false"},
@@ -176,6 +182,25 @@ static void fill(struct pl_options *options)
     options->dry_run = pl_flags_switch(flags, "dry-run");
 }
 
+static int read_address(const struct pl_flags *flags, const char *name, int port,
+                        struct pl_bind_address *out, struct pl_err *err)
+{
+    bool in_cluster = getenv("KUBERNETES_SERVICE_HOST") != NULL;
+    int rc = pl_bind_address_choose(pl_flags_text(flags, name), port, in_cluster, out, err);
+    if (rc != 0)
+        pl_err_prefix(err, "--%s", name);
+    return rc;
+}
+
+static int read_addresses(struct pl_options *options, struct pl_err *err)
+{
+    int rc =
+        read_address(&options->flags, "metrics-bind-address", 8080, &options->metrics_address, err);
+    return rc != 0 ? rc
+                   : read_address(&options->flags, "health-probe-bind-address", 8081,
+                                  &options->health_address, err);
+}
+
 bool pl_options_read(struct pl_options *options, const struct pl_command *self, int argc,
                      char *const *argv, int *exit_code)
 {
@@ -194,6 +219,11 @@ bool pl_options_read(struct pl_options *options, const struct pl_command *self, 
     if (config != NULL && read_config(options, config, &err) != 0) {
         fprintf(stderr, "perilune %s: %s\n", self->name, err.message);
         *exit_code = PL_EXIT_FAILURE;
+        return false;
+    }
+    if (read_addresses(options, &err) != 0) {
+        fprintf(stderr, "perilune %s: %s\n", self->name, err.message);
+        *exit_code = PL_EXIT_USAGE;
         return false;
     }
     configure_log(&options->flags);

@@ -1,6 +1,7 @@
 /* What `run` and `dev` are told: flags, environment and --config, checked. */
 #pragma once
 
+#include "cli/bind_address.h"
 #include "cli/command.h"
 #include "kube/kubeconfig.h"
 #include "lane/lanes.h"
@@ -16,6 +17,7 @@ struct pl_options {
     double qps;
     int burst;
     bool dry_run;
+    struct pl_bind_address metrics_address, health_address;
 };
 
 /* Reads everything, configures the log. False: stop with *exit_code. The caller deinits in both

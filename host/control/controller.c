@@ -303,6 +303,41 @@ void pl_controller_enqueue(struct pl_controller *c, struct pl_slice key, const s
     pl_controller_drive(c);
 }
 
+static void add_waits(const struct pl_controller *c, const struct pl_informer *informer,
+                      struct pl_buf *out)
+{
+    const struct pl_waits *waits = pl_cluster_waits(c->o.cluster);
+    if (waits == NULL)
+        return;
+    for (const struct pl_wait *wait = pl_waits_next(waits, NULL); wait != NULL;
+         wait = pl_waits_next(waits, wait)) {
+        if (!pl_informer_is_waiting(informer, wait))
+            continue;
+        pl_buf_add_z(out, "; ");
+        pl_wait_describe(wait, out);
+    }
+}
+
+void pl_controller_explain(const struct pl_controller *c, struct pl_buf *out)
+{
+    size_t before = out->len;
+    for (size_t i = 0; c->started && i < c->spec.source_count; i++) {
+        const struct pl_subscription *subscription = &c->subscriptions[i];
+        const struct pl_informer *informer = subscription->informer;
+        if (informer == NULL || pl_subscription_is_ready(subscription))
+            continue;
+        const struct pl_err *trouble = pl_informer_trouble(informer);
+        pl_buf_add_f(out, "%ssource %s: %s", out->len > before ? " | " : "",
+                     pl_informer_owner(informer),
+                     trouble != NULL                     ? trouble->message
+                     : !pl_informer_has_synced(informer) ? "has not synced"
+                                                         : "scripts look at its first list");
+        add_waits(c, informer, out);
+    }
+    if (out->len == before)
+        pl_buf_add_z(out, c->started ? "its sources are about to be heard" : "it has not started");
+}
+
 void pl_controller_describe(const struct pl_controller *c, struct pl_buf *out)
 {
     pl_buf_add_f(out, "controller %s: %s, %zu running, %zu ready, %zu waiting, %zu paused",

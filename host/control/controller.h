@@ -84,5 +84,8 @@ void pl_controller_enqueue(struct pl_controller *controller, struct pl_slice key
 void pl_controller_on_change(struct pl_controller *controller,
                              void (*changed)(void *arg, struct pl_controller *controller),
                              void *arg);
+/* Of one that has not synced: appends each source that keeps it from running, with its trouble and
+ * what it waits for. */
+void pl_controller_explain(const struct pl_controller *controller, struct pl_buf *out);
 /* Appends one line: state, numbers, and what it waits for. */
 void pl_controller_describe(const struct pl_controller *controller, struct pl_buf *out);

@@ -48,6 +48,8 @@ struct pl_controller_metrics {
     struct pl_series *active, *max_concurrent;
     struct pl_series *depth, *adds, *retries, *unfinished, *longest, *latency, *work;
     uint64_t adds_seen, retries_seen;
+    struct pl_series *held[20]; /* all of the above, released with the controller */
+    size_t held_count;
 };
 
 struct pl_controller {

@@ -1,15 +1,21 @@
 /* The names that dashboards of controllers know already (cli.md). */
 #include "control/controller_impl.h"
 
+#include "base/check.h"
+
 static const double run_bounds[] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
                                     1,     2.5,  5,     10,   30,  60,   120};
 static const double queue_bounds[] = {1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10, 100, 1000};
 
-static struct pl_series *series(struct pl_metrics *metrics, const struct pl_metric_spec *spec,
+/* Held until the controller goes, so that those of a script's former names do not stay for ever. */
+static struct pl_series *series(struct pl_controller *c, const struct pl_metric_spec *spec,
                                 const char *first, const char *second)
 {
+    struct pl_controller_metrics *m = &c->metrics;
     const char *const values[] = {first, second};
-    return pl_metric_series(pl_metrics_add(metrics, spec), values);
+    struct pl_metric *metric = pl_metrics_add(pl_cluster_metrics(c->o.cluster), spec);
+    PL_REQUIRE(m->held_count < PL_ARRAY_LEN(m->held));
+    return m->held[m->held_count++] = pl_metric_hold(metric, values);
 }
 
 #define COUNTER(var, metric, text, ...)                                                            \
@@ -40,17 +46,18 @@ GAUGE(active_workers, "controller_runtime_active_workers", "Reconciles that are 
       "controller");
 GAUGE(max_concurrent, "controller_runtime_max_concurrent_reconciles",
       "Reconciles that may run at once.", "controller");
-GAUGE(depth, "workqueue_depth", "Keys that are ready.", "name");
-COUNTER(adds, "workqueue_adds_total", "Keys that were added.", "name");
-COUNTER(retries, "workqueue_retries_total", "Keys that were added with a delay.", "name");
+GAUGE(depth, "workqueue_depth", "Keys that are ready.", "name", "controller");
+COUNTER(adds, "workqueue_adds_total", "Keys that were added.", "name", "controller");
+COUNTER(retries, "workqueue_retries_total", "Keys that were added with a delay.", "name",
+        "controller");
 GAUGE(unfinished, "workqueue_unfinished_work_seconds",
-      "Seconds that the keys being worked on have taken so far.", "name");
+      "Seconds that the keys being worked on have taken so far.", "name", "controller");
 GAUGE(longest, "workqueue_longest_running_processor_seconds",
-      "Seconds that the key worked on for longest has taken so far.", "name");
+      "Seconds that the key worked on for longest has taken so far.", "name", "controller");
 HISTOGRAM(latency, "workqueue_queue_duration_seconds", "How long keys were ready and waited.",
-          queue_bounds, "name");
+          queue_bounds, "name", "controller");
 HISTOGRAM(work, "workqueue_work_duration_seconds", "How long keys were worked on.", queue_bounds,
-          "name");
+          "name", "controller");
 
 static void on_latency(void *arg, int64_t ns)
 {
@@ -88,24 +95,24 @@ void pl_controller_metrics_init(struct pl_controller *c)
     if (metrics == NULL)
         return;
     m->on = true;
-    m->success = series(metrics, &reconcile_total, name, "success");
-    m->error = series(metrics, &reconcile_total, name, "error");
-    m->requeue = series(metrics, &reconcile_total, name, "requeue");
-    m->requeue_after = series(metrics, &reconcile_total, name, "requeue_after");
-    m->errors = series(metrics, &errors_total, name, NULL);
-    m->terminal = series(metrics, &terminal_total, name, NULL);
-    m->timeouts = series(metrics, &timeouts_total, name, NULL);
-    m->seconds = series(metrics, &time_seconds, name, NULL);
-    m->active = series(metrics, &active_workers, name, NULL);
-    m->max_concurrent = series(metrics, &max_concurrent, name, NULL);
+    m->success = series(c, &reconcile_total, name, "success");
+    m->error = series(c, &reconcile_total, name, "error");
+    m->requeue = series(c, &reconcile_total, name, "requeue");
+    m->requeue_after = series(c, &reconcile_total, name, "requeue_after");
+    m->errors = series(c, &errors_total, name, NULL);
+    m->terminal = series(c, &terminal_total, name, NULL);
+    m->timeouts = series(c, &timeouts_total, name, NULL);
+    m->seconds = series(c, &time_seconds, name, NULL);
+    m->active = series(c, &active_workers, name, NULL);
+    m->max_concurrent = series(c, &max_concurrent, name, NULL);
     pl_series_set(m->max_concurrent, c->spec.max_concurrent);
-    m->depth = series(metrics, &depth, name, NULL);
-    m->adds = series(metrics, &adds, name, NULL);
-    m->retries = series(metrics, &retries, name, NULL);
-    m->unfinished = series(metrics, &unfinished, name, NULL);
-    m->longest = series(metrics, &longest, name, NULL);
-    m->latency = series(metrics, &latency, name, NULL);
-    m->work = series(metrics, &work, name, NULL);
+    m->depth = series(c, &depth, name, name);
+    m->adds = series(c, &adds, name, name);
+    m->retries = series(c, &retries, name, name);
+    m->unfinished = series(c, &unfinished, name, name);
+    m->longest = series(c, &longest, name, name);
+    m->latency = series(c, &latency, name, name);
+    m->work = series(c, &work, name, name);
     struct pl_workqueue_observer observer = {on_latency, on_work, c};
     pl_workqueue_observe(c->queue, &observer);
     pl_metrics_collect(metrics, collect, c);
@@ -117,6 +124,8 @@ void pl_controller_metrics_deinit(struct pl_controller *c)
         return;
     collect(c);
     pl_metrics_uncollect(pl_cluster_metrics(c->o.cluster), collect, c);
+    for (size_t i = 0; i < c->metrics.held_count; i++)
+        pl_series_release(c->metrics.held[i]);
 }
 
 void pl_controller_metrics_run(struct pl_controller *c, enum pl_outcome outcome, bool timed_out,

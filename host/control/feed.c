@@ -315,13 +315,24 @@ static struct pl_reflector *create_reflector(struct pl_feed *feed)
     return pl_reflector_create(&options);
 }
 
+/* "v1/ConfigMap in a,b: a" of an informer of two namespaces, "v1/ConfigMap in a" where those of the
+ * host make several of one; a single declared one is in the informer's name already. */
+static char *name_of(const struct pl_informer *informer, const char *ns)
+{
+    char *const *declared = informer->options.namespaces;
+    if (ns == NULL || (declared != NULL && declared[0] != NULL && declared[1] == NULL))
+        return pl_strdup(informer->owner);
+    if (declared == NULL)
+        return pl_format("%s in %s", informer->owner, ns);
+    return pl_format("%s: %s", informer->owner, ns);
+}
+
 struct pl_feed *pl_feed_create(struct pl_informer *informer, const char *ns)
 {
     struct pl_feed *feed = PL_NEW(struct pl_feed);
     feed->informer = informer;
     feed->ns = ns != NULL ? pl_strdup(ns) : NULL;
-    feed->owner =
-        ns != NULL ? pl_format("%s in %s", informer->owner, ns) : pl_strdup(informer->owner);
+    feed->owner = name_of(informer, ns);
     struct pl_deltafifo_options options = {
         .known = &known_ops, .known_arg = feed, .emit_replaced = true};
     feed->fifo = pl_deltafifo_create(&options);
@@ -359,6 +370,11 @@ void pl_feed_stop(struct pl_feed *feed)
 }
 
 /* ---- the rest ---- */
+
+const char *pl_feed_owner(const struct pl_feed *feed)
+{
+    return feed->owner;
+}
 
 const char *pl_feed_ns(const struct pl_feed *feed)
 {

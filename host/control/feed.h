@@ -16,6 +16,8 @@ void pl_feed_start(struct pl_feed *feed);
 void pl_feed_stop(struct pl_feed *feed);
 
 const char *pl_feed_ns(const struct pl_feed *feed);
+/* Its name in logs and waits: the informer's, with the namespace where that says too little. */
+const char *pl_feed_owner(const struct pl_feed *feed);
 bool pl_feed_has_listed(const struct pl_feed *feed);
 const struct pl_trouble *pl_feed_trouble(const struct pl_feed *feed);
 /* The version its part of the store reflects; empty before the first list. */

@@ -66,6 +66,7 @@ static char *name_of(const struct pl_informer *informer)
     return pl_buf_take(&text);
 }
 
+/* Held until the informer goes: kinds that nobody watches any more leave the page. */
 static struct pl_series *series(struct pl_metrics *metrics, enum pl_metric_type type,
                                 const char *name, const char *help, const char *kind,
                                 const char *event)
@@ -74,7 +75,17 @@ static struct pl_series *series(struct pl_metrics *metrics, enum pl_metric_type 
     if (event != NULL)
         spec.labels[1] = "type";
     const char *values[] = {kind, event};
-    return pl_metric_series(pl_metrics_add(metrics, &spec), values);
+    return pl_metric_hold(pl_metrics_add(metrics, &spec), values);
+}
+
+static void release_metrics(struct pl_informer *informer)
+{
+    pl_series_release(informer->objects);
+    pl_series_release(informer->bytes);
+    pl_series_release(informer->lists);
+    pl_series_release(informer->watches);
+    for (size_t i = 0; i < PL_ARRAY_LEN(informer->events); i++)
+        pl_series_release(informer->events[i]);
 }
 
 static void add_metrics(struct pl_informer *informer)
@@ -169,6 +180,7 @@ static void free_key_watches(struct pl_informer *informer)
 static void free_informer(struct pl_informer *informer)
 {
     pl_informer_clear_gauges(informer);
+    release_metrics(informer);
     free_key_watches(informer);
     pl_own_writes_deinit(&informer->own);
     pl_backlog_destroy(informer->backlog);
@@ -496,6 +508,14 @@ const struct pl_source_options *pl_informer_options(const struct pl_informer *in
 const char *pl_informer_owner(const struct pl_informer *informer)
 {
     return informer->owner;
+}
+
+bool pl_informer_is_waiting(const struct pl_informer *informer, const struct pl_wait *wait)
+{
+    bool mine = wait->owner == informer->owner;
+    for (size_t i = 0; i < informer->feed_count; i++)
+        mine |= wait->owner == pl_feed_owner(informer->feeds[i]);
+    return mine;
 }
 
 const struct pl_resource *pl_informer_resource(const struct pl_informer *informer)

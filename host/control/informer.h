@@ -28,6 +28,9 @@ const struct pl_kind *pl_informer_kind(const struct pl_informer *informer);
 const struct pl_source_options *pl_informer_options(const struct pl_informer *informer);
 /* Its name in logs and waits: the kind, with namespaces and selectors where it has them. */
 const char *pl_informer_owner(const struct pl_informer *informer);
+/* Is this wait of the registry this informer's (discovery, lists, pauses)? */
+struct pl_wait;
+bool pl_informer_is_waiting(const struct pl_informer *informer, const struct pl_wait *wait);
 /* NULL until discovery answered. */
 const struct pl_resource *pl_informer_resource(const struct pl_informer *informer);
 /* Thread-safe to read; lives as long as the informer. */

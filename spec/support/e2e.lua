@@ -364,6 +364,12 @@ function M.start_host(server, script, flags, options)
   end
   argv[#argv + 1] = "--log-format"
   argv[#argv + 1] = "json"
+  local given = table.concat(flags or {}, " ") -- many hosts at once: each has ports of its own
+  for _, name in ipairs({ "--metrics-bind-address", "--health-probe-bind-address" }) do
+    if not given:find(name, 1, true) then
+      argv[#argv + 1] = name .. "=127.0.0.1:0"
+    end
+  end
   for _, flag in ipairs(flags or {}) do
     argv[#argv + 1] = flag
   end
@@ -405,6 +411,22 @@ function Host:logged(matches, seconds)
     self:must_run()
     return false, "last: " .. (M.read_file(self.log_file):match("([^\n]*)\n$") or "")
   end, seconds)
+end
+
+-- Status, body and headers (as text) of GET path at an endpoint: "metrics" or "health".
+function Host:ask(endpoint, path, curl_options)
+  local line = self:logged(endpoint == "metrics" and "^serving metrics$" or "^serving health probes$")
+  local text = run(string.format("curl -sS --max-time 30 -D - -w '\n%%{http_code}' %s %s 2>&1",
+    curl_options or "", shell_quote("http://" .. line.address .. path)))
+  local headers, body, status = text:match("^(.-\r?\n)\r?\n(.*)\n(%d+)$")
+  return tonumber(status) or 0, body or text, headers
+end
+
+-- What /metrics shows, checked and by series; see spec/support/prometheus.lua.
+function Host:metrics()
+  local status, body = self:ask("metrics", "/metrics")
+  assert(status == 200, body)
+  return require("spec.support.prometheus").parse(body)
 end
 
 -- Lines of warnings and errors.

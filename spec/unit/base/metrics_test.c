@@ -118,6 +118,128 @@ TEST(collectors_run_before_the_page_is_written)
     pl_metrics_destroy(metrics);
 }
 
+TEST(a_series_that_nobody_holds_leaves_the_page)
+{
+    struct pl_metrics *metrics = pl_metrics_create();
+    struct pl_metric *metric = pl_metrics_add(metrics, &events);
+    const char *const pods[] = {"Pod", "t"}, *const nodes[] = {"Node", "t"};
+    struct pl_series *pod = pl_metric_hold(metric, pods), *node = pl_metric_hold(metric, nodes);
+    CHECK(pl_metric_hold(metric, pods) == pod);
+    pl_series_add(pod, 3);
+    pl_series_release(node);
+    pl_series_release(pod); /* one holder is left */
+    check_page(metrics, "# HELP perilune_events_total Events seen\\\\taken.\\nBy kind.\n"
+                        "# TYPE perilune_events_total counter\n"
+                        "perilune_events_total{kind=\"Pod\",type=\"t\"} 3\n");
+    pl_series_release(pod);
+    pl_series_release(NULL);
+    check_page(metrics, "");
+    /* A thousand that came and went leave room, and what was given out for good stays. */
+    for (int i = 0; i < 1000; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "k%d", i);
+        pl_series_release(pl_metric_hold(metric, (const char *const[]){name, "t"}));
+    }
+    pl_metric_series(metric, pods);
+    pl_series_release(pl_metric_hold(metric, pods));
+    check_page(metrics, "# HELP perilune_events_total Events seen\\\\taken.\\nBy kind.\n"
+                        "# TYPE perilune_events_total counter\n"
+                        "perilune_events_total{kind=\"Pod\",type=\"t\"} 0\n");
+    pl_metrics_destroy(metrics);
+}
+
+TEST(what_is_no_utf8_does_not_spoil_the_page)
+{
+    struct pl_metrics *metrics = pl_metrics_create();
+    struct pl_metric *metric = pl_metrics_add(
+        metrics,
+        &(struct pl_metric_spec){
+            .name = "g", .help = "G.", .type = PL_METRIC_GAUGE, .labels = {"a"}, .max_series = 9});
+    pl_metric_series(metric, (const char *const[]){"\xc3\xa4 \xff \xc3"});
+    pl_metric_series(metric, (const char *const[]){"\xed\xa0\x80 \xf0\x9f\x98\x80"});
+    check_page(metrics, "# HELP g G.\n# TYPE g gauge\n"
+                        "g{a=\"\xc3\xa4 \xef\xbf\xbd \xef\xbf\xbd\"} 0\n"
+                        "g{a=\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd \xf0\x9f\x98\x80\"} 0\n");
+    pl_metrics_destroy(metrics);
+}
+
+static struct pl_metric *declare(struct pl_metrics *metrics, const char *name,
+                                 enum pl_metric_type type, const char *label, struct pl_err *err)
+{
+    struct pl_metric_spec spec = {
+        .name = name, .help = "Help.", .type = type, .labels = {label}, .bounds = bounds};
+    spec.bound_count = type == PL_METRIC_HISTOGRAM ? PL_ARRAY_LEN(bounds) : 0;
+    pl_err_clear(err);
+    return pl_metrics_declare(metrics, &spec, err);
+}
+
+TEST(a_declaration_is_copied_and_the_same_again_is_the_same_metric)
+{
+    struct pl_metrics *metrics = pl_metrics_create();
+    struct pl_err err;
+    char name[] = "jobs_total", label[] = "queue";
+    struct pl_metric *metric = declare(metrics, name, PL_METRIC_COUNTER, label, &err);
+    REQUIRE(metric != NULL);
+    pl_series_add(pl_metric_series(metric, (const char *const[]){"q"}), 2);
+    memset(name, 'x', sizeof(name) - 1);
+    memset(label, 'x', sizeof(label) - 1);
+    CHECK(declare(metrics, "jobs_total", PL_METRIC_COUNTER, "queue", &err) == metric);
+    check_page(metrics, "# HELP jobs_total Help.\n# TYPE jobs_total counter\n"
+                        "jobs_total{queue=\"q\"} 2\n");
+    pl_metrics_destroy(metrics);
+}
+
+TEST(a_declaration_that_contradicts_another_is_refused)
+{
+    struct pl_metrics *metrics = pl_metrics_create();
+    struct pl_err err;
+    REQUIRE(declare(metrics, "jobs", PL_METRIC_COUNTER, "queue", &err) != NULL);
+    CHECK(declare(metrics, "jobs", PL_METRIC_GAUGE, "queue", &err) == NULL);
+    CHECK_STR(err.message, "jobs is a counter with the labels {queue} already");
+    CHECK(declare(metrics, "jobs", PL_METRIC_COUNTER, "name", &err) == NULL);
+    CHECK(declare(metrics, "jobs", PL_METRIC_COUNTER, NULL, &err) == NULL);
+    REQUIRE(declare(metrics, "t", PL_METRIC_HISTOGRAM, NULL, &err) != NULL);
+    CHECK(declare(metrics, "t_count", PL_METRIC_GAUGE, NULL, &err) == NULL);
+    CHECK_STR(err.message, "t_count and t would have series of the same name");
+    REQUIRE(declare(metrics, "u_sum", PL_METRIC_GAUGE, NULL, &err) != NULL);
+    CHECK(declare(metrics, "u", PL_METRIC_HISTOGRAM, NULL, &err) == NULL);
+    pl_metrics_destroy(metrics);
+}
+
+TEST(names_that_prometheus_would_not_take_are_refused)
+{
+    static const char *const names[] = {"", "1a", "a-b", "a b", "\xc3\xa4"};
+    static const char *const labels[] = {"", "1a", "a:b", "__a", "\n"};
+    struct pl_metrics *metrics = pl_metrics_create();
+    struct pl_err err;
+    for (size_t i = 0; i < PL_ARRAY_LEN(names); i++)
+        CHECK(declare(metrics, names[i], PL_METRIC_GAUGE, NULL, &err) == NULL);
+    for (size_t i = 0; i < PL_ARRAY_LEN(labels); i++)
+        CHECK(declare(metrics, "fine", PL_METRIC_GAUGE, labels[i], &err) == NULL);
+    CHECK(declare(metrics, "t", PL_METRIC_HISTOGRAM, "le", &err) == NULL);
+    struct pl_metric_spec twice = {
+        .name = "g", .help = "", .type = PL_METRIC_GAUGE, .labels = {"a", "b", "a"}};
+    CHECK(pl_metrics_declare(metrics, &twice, &err) == NULL);
+    CHECK_STR(err.message, "the label \"a\" is there twice");
+    check_page(metrics, "");
+    pl_metrics_destroy(metrics);
+}
+
+TEST(the_number_of_declarations_has_a_limit)
+{
+    struct pl_metrics *metrics = pl_metrics_create();
+    struct pl_err err;
+    char name[16];
+    for (int i = 0; i < PL_METRIC_DECLARED; i++) {
+        snprintf(name, sizeof(name), "m%d", i);
+        REQUIRE(declare(metrics, name, PL_METRIC_GAUGE, NULL, &err) != NULL);
+    }
+    CHECK(declare(metrics, "more", PL_METRIC_GAUGE, NULL, &err) == NULL);
+    CHECK_INT(err.code, PL_ELIMIT);
+    CHECK(declare(metrics, "m7", PL_METRIC_GAUGE, NULL, &err) != NULL);
+    pl_metrics_destroy(metrics);
+}
+
 enum { THREADS = 4, ADDS = 20000 };
 
 static void *add_many(void *arg)

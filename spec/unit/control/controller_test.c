@@ -203,7 +203,7 @@ TEST(a_run_over_its_time_is_cancelled_and_counted) /* 131 */
           NULL);
     CHECK(strstr(text.ptr, "controller_runtime_reconcile_total{controller=\"maps\",result="
                            "\"error\"} 1") != NULL);
-    CHECK(strstr(text.ptr, "workqueue_depth{name=\"maps\"}") != NULL);
+    CHECK(strstr(text.ptr, "workqueue_depth{name=\"maps\",controller=\"maps\"}") != NULL);
     CHECK(strstr(text.ptr, "perilune_informer_objects{kind=\"v1/ConfigMap\"} 1") != NULL);
     pl_buf_deinit(&text);
     bed_pass(&stage.bed, PL_SECOND);
@@ -449,6 +449,13 @@ TEST(a_missing_kind_holds_up_only_its_controller) /* 134, F43 */
     const struct pl_err *trouble = pl_informer_trouble(pl_controller_informer(sites, 0));
     REQUIRE(trouble != NULL);
     CHECK_INT(trouble->code, PL_ENOTFOUND);
+    struct pl_buf why = PL_BUF_INIT;
+    pl_controller_explain(sites, &why);
+    CHECK(strstr(pl_buf_z(&why), "source example.com/v1/Website: ") != NULL);
+    CHECK(strstr(pl_buf_z(&why), "; next look for the kind of example.com/v1/Website: for ") !=
+          NULL);
+    CHECK(strstr(pl_buf_z(&why), "v1/ConfigMap") == NULL);
+    pl_buf_deinit(&why);
     stage.bed.no_websites = false;
     bed_pass(&stage.bed, 20 * PL_SECOND);
     stage_sync(&stage, "/apis/example.com/v1/websites", BED_LIST("Website", "20", "", ));

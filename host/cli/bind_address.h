@@ -1,0 +1,21 @@
+/* Where an endpoint listens: "HOST:PORT", ":PORT" (every address) or "0" (nowhere). */
+#pragma once
+
+#include "base/err.h"
+
+#include <stdbool.h>
+
+struct pl_bind_address {
+    char host[256]; /* "": every address */
+    int port;       /* 0: any free one */
+    bool off;
+    bool is_default; /* nobody asked for it: failing to listen there is a warning */
+};
+
+/* "[::1]:8080" is the host ::1. EINVAL with what is wrong. */
+int pl_bind_address_parse(const char *text, struct pl_bind_address *out, struct pl_err *err);
+/* text NULL: the default of cli.md, ":PORT" in a cluster, else "127.0.0.1:PORT". */
+int pl_bind_address_choose(const char *text, int port, bool in_cluster, struct pl_bind_address *out,
+                           struct pl_err *err);
+/* "127.0.0.1:8080", "[::1]:8080", ":8080", with this port. */
+void pl_bind_address_text(const struct pl_bind_address *address, int port, char *out, size_t size);

@@ -1,0 +1,42 @@
+/* Named checks behind /healthz and /readyz, answered in the form of Kubernetes' own servers:
+ *
+ *     [+]ping ok
+ *     [-]controller/website failed: v1/Secret: list of v1/Secret: for 12.3 s, at most 30 s
+ *     readyz check failed
+ *
+ * Whoever has something to say adds a check; nothing else about the endpoints is its business.
+ * The loop's thread. */
+#pragma once
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+
+enum pl_probe {
+    PL_PROBE_LIVE,  /* /healthz: fails when only a restart helps */
+    PL_PROBE_READY, /* /readyz: fails while the host can't do its work yet, or no longer */
+};
+
+struct pl_health;
+struct pl_health_page; /* the answers of one request */
+
+struct pl_health *pl_health_create(void);
+void pl_health_destroy(struct pl_health *health); /* accepts NULL */
+
+/* Adds a check. It returns true when all is well, else false with the reason in *why (one line;
+ * line breaks become spaces, what is too long is cut). name: a literal, unique per probe, e.g.
+ * "leader-election". Checks are shown in the order of adding. */
+void pl_health_add(struct pl_health *health, enum pl_probe probe, const char *name,
+                   bool (*check)(void *arg, struct pl_buf *why), void *arg);
+/* The same for checks whose number changes: each calls pl_health_say once a name. */
+void pl_health_add_group(struct pl_health *health, enum pl_probe probe,
+                         void (*each)(void *arg, struct pl_health_page *page), void *arg);
+/* why NULL: all is well. Both are copied. */
+void pl_health_say(struct pl_health_page *page, const char *name, const char *why);
+/* Removes every check and group that was added with this arg. */
+void pl_health_remove(struct pl_health *health, const void *arg);
+
+/* Answers path ("/healthz", "/readyz/controller/website"; still escaped) with its query
+ * (?verbose, ?exclude=NAME, which may be repeated). The HTTP status; body is appended. */
+int pl_health_answer(struct pl_health *health, struct pl_slice path, struct pl_slice query,
+                     struct pl_buf *body);

@@ -1,0 +1,10 @@
+/* process_* as every exporter has it, read from /proc when the page is written. */
+#pragma once
+
+#include "base/metrics.h"
+
+struct pl_process_metrics;
+
+struct pl_process_metrics *pl_process_metrics_add(struct pl_metrics *metrics);
+/* Before the registry goes. Accepts NULL. */
+void pl_process_metrics_remove(struct pl_process_metrics *process);
