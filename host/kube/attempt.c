@@ -174,6 +174,7 @@ static void send_request(struct pl_attempt *attempt)
         .lane = spec->lane,
         .may_send = may_send,
         .may_send_arg = attempt,
+        .fence = spec->fence,
     };
     client->distrusted_lanes &= ~bit;
     attempt->call =

@@ -87,6 +87,9 @@ struct pl_call {
     int connection_lane;                  /* see pl_http_request.lane */
     bool (*may_send)(void *arg);          /* see pl_http_request; asked for every attempt */
     void *may_send_arg;
+    /* See pl_http_request; NULL: none. Such a call goes over PL_HTTP_LANE_FENCED, whatever
+     * connection_lane says, and is limited like those of lane 0. */
+    const struct pl_fence *fence;
 };
 
 struct pl_answer {

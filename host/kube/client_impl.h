@@ -77,6 +77,7 @@ struct pl_attempt_spec {
     int lane;
     bool (*may_send)(void *arg);
     void *may_send_arg;
+    const struct pl_fence *fence;
 };
 
 struct pl_attempt_ops {

@@ -28,6 +28,7 @@ struct pl_op {
     int lane;
     bool (*may_send)(void *arg);
     void *may_send_arg;
+    const struct pl_fence *fence;
     struct pl_wire wire;
     const char *path; /* in wire.url: who waits, for people */
     int64_t deadline_ns;
@@ -198,6 +199,7 @@ static void send_attempt(struct pl_op *op)
         .lane = op->lane,
         .may_send = op->may_send,
         .may_send_arg = op->may_send_arg,
+        .fence = op->fence,
     };
     op->state = OP_SENT;
     op->retry_after_ms = -1;
@@ -214,7 +216,7 @@ static void on_limit_over(struct pl_timer *timer)
 static void attempt_now(struct pl_op *op)
 {
     int64_t delay = 0;
-    if (op->lane == 0)
+    if (op->lane == 0 || op->fence != NULL)
         delay = pl_client_limit(op->client);
     if (delay <= 0) {
         send_attempt(op);
@@ -253,9 +255,10 @@ struct pl_op *pl_client_start(struct pl_client *client, const struct pl_call *ca
     struct pl_op *op = PL_NEW(struct pl_op);
     op->client = client;
     op->verb = call->verb;
-    op->lane = call->connection_lane;
+    op->lane = call->fence != NULL ? PL_HTTP_LANE_FENCED : call->connection_lane;
     op->may_send = call->may_send;
     op->may_send_arg = call->may_send_arg;
+    op->fence = call->fence;
     op->on_answer = on_answer;
     op->arg = arg;
     int64_t timeout = call->timeout_ns > 0 ? call->timeout_ns : client->request_timeout_ns;

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/slice.h"
+#include "net/fence.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,6 +25,8 @@ struct pl_tls_options {
 };
 
 #define PL_HTTP_LANES 8
+/* Requests behind a fence have their connections to themselves: they end when it closes. */
+#define PL_HTTP_LANE_FENCED PL_HTTP_LANES
 
 struct pl_http_request {
     const char *method; /* "GET" */
@@ -47,6 +50,10 @@ struct pl_http_request {
      * fresh time; false: the request ends with EREFUSED and nothing (more) is sent. NULL: yes. */
     bool (*may_send)(void *arg);
     void *may_send_arg;
+    /* Asked besides, whenever anything could be sent; once closed, its connections are cut, so
+     * that what was sent in part is never completed, and its requests end with EREFUSED. With
+     * PL_HTTP_LANE_FENCED, and only there; a client knows one. NULL: none. */
+    const struct pl_fence *fence;
 };
 
 struct pl_http_response {

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define MAX_RESPONSE_HEAD  (256 * 1024)
 #define CONNECT_TIMEOUT_MS 10000
@@ -84,7 +85,8 @@ static bool may_send(struct pl_http_call *call)
 {
     if (call->err.code != 0)
         return false;
-    if (call->may_send == NULL || call->may_send(call->may_send_arg))
+    if (pl_fence_is_open(call->fence) &&
+        (call->may_send == NULL || call->may_send(call->may_send_arg)))
         return true;
     pl_http_call_fail(call, PL_EREFUSED, "", "sending is not allowed any more");
     return false;
@@ -174,7 +176,8 @@ static int on_seek(void *arg, curl_off_t offset, int origin)
 
 static int on_socket_made(void *arg, curl_socket_t fd, curlsocktype purpose)
 {
-    PL_UNUSED(arg), PL_UNUSED(purpose);
+    PL_UNUSED(purpose);
+    const struct pl_http_call *call = arg;
     int on = 1, idle = KEEPALIVE_IDLE_S, interval = KEEPALIVE_PROBE_S, probes = KEEPALIVE_PROBES;
     unsigned dead_ms = DEAD_PEER_MS;
     fcntl(fd, F_SETFD, FD_CLOEXEC); /* not for the programs that the host runs */
@@ -184,7 +187,17 @@ static int on_socket_made(void *arg, curl_socket_t fd, curlsocktype purpose)
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &dead_ms, sizeof dead_ms);
+    if (call->fence != NULL && !pl_fence_add_socket(call->fence, fd))
+        return CURL_SOCKOPT_ERROR;
     return CURL_SOCKOPT_OK;
+}
+
+/* Of any request's connection, maybe long after that request. */
+static int on_socket_closing(void *arg, curl_socket_t fd)
+{
+    PL_UNUSED(arg);
+    pl_fence_remove_socket(fd);
+    return close(fd);
 }
 
 static struct pl_slice trim(const char *text, size_t len)
@@ -489,6 +502,9 @@ static void set_basics(struct pl_http_call *call, const struct pl_http_request *
     SET(CURLOPT_TIMEOUT_MS, (long)(request->timeout_ms > 0 ? request->timeout_ms : 0));
     SET(CURLOPT_CONNECTTIMEOUT_MS, (long)(call->connect_ns / PL_MS));
     SET(CURLOPT_SOCKOPTFUNCTION, on_socket_made);
+    SET(CURLOPT_SOCKOPTDATA, call);
+    if (call->fence != NULL)
+        SET(CURLOPT_CLOSESOCKETFUNCTION, on_socket_closing);
     SET(CURLOPT_PREREQFUNCTION, on_ready_to_send);
     SET(CURLOPT_PREREQDATA, call);
     SET(CURLOPT_HEADERFUNCTION, on_header);
@@ -505,7 +521,8 @@ static bool set_up(struct pl_http_call *call, const struct pl_http_request *requ
         pl_http_call_fail(call, PL_EINVAL, "", "the method is malformed");
         return false;
     }
-    if (request->lane < 0 || request->lane >= PL_HTTP_LANES) {
+    if (request->lane < 0 || request->lane > PL_HTTP_LANE_FENCED ||
+        (request->fence != NULL) != (request->lane == PL_HTTP_LANE_FENCED)) {
         pl_http_call_fail(call, PL_EINVAL, "", "there is no such connection lane");
         return false;
     }
@@ -532,6 +549,7 @@ struct pl_http_call *pl_http_call_create(const struct pl_http_request *request,
     call->method = pl_strdup(request->method);
     call->may_send = request->may_send;
     call->may_send_arg = request->may_send_arg;
+    call->fence = request->fence;
     call->max_response = request->max_response;
     call->silence_ns = request->silence_ms * PL_MS;
     call->connect_ns =

@@ -34,6 +34,7 @@ struct pl_http_call {
     bool unseen;        /* the server said that it has not looked at that stream */
     bool (*may_send)(void *arg);
     void *may_send_arg;
+    const struct pl_fence *fence; /* borrowed for as long as its connections live; NULL: none */
 
     struct pl_buf head;   /* "name\0value\0" of the response */
     size_t *head_offsets; /* owned; two for each header */

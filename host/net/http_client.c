@@ -14,6 +14,7 @@
  * not allow adding or removing handles in its callbacks, start and cancel only put the
  * call in a list, and a deferred task does the rest. */
 
+#define POOLS       (PL_HTTP_LANE_FENCED + 1)
 #define MAX_STREAMS 1000 /* on one HTTP/2 connection, if the server allows as many */
 
 struct pl_http_pool {
@@ -23,6 +24,7 @@ struct pl_http_pool {
     struct pl_list watches;        /* struct watch */
     struct pl_link link;           /* in client->retired, once no new request comes here */
     size_t calls;                  /* handles in the multi */
+    const struct pl_fence *fence;  /* of all of them; NULL: none */
 };
 
 /* A socket that curl wants watched. */
@@ -34,10 +36,10 @@ struct watch {
 };
 
 struct pl_http_client {
-    struct pl_loop *loop;                      /* borrowed */
-    struct pl_http_pool *pools[PL_HTTP_LANES]; /* owned; made when needed */
-    struct pl_list retired;                    /* pools that end with their last call */
-    struct pl_list queued, active, ended;      /* struct pl_http_call */
+    struct pl_loop *loop;                 /* borrowed */
+    struct pl_http_pool *pools[POOLS];    /* owned; made when needed */
+    struct pl_list retired;               /* pools that end with their last call */
+    struct pl_list queued, active, ended; /* struct pl_http_call */
     struct pl_task task;
     int inside; /* > 0 while curl or a callback of ours runs */
 };
@@ -104,10 +106,41 @@ static void collect_done(struct pl_http_pool *pool)
     }
 }
 
+static void retire_pool(struct pl_http_client *client, int lane)
+{
+    if (client->pools[lane] == NULL)
+        return;
+    pl_list_push(&client->retired, &client->pools[lane]->link);
+    client->pools[lane] = NULL;
+}
+
+/* True when the pool's fence was found closed: then nothing more can leave through its
+ * connections, and its requests end. Asked before curl is let at them, whatever for: it would
+ * first of all send what it, TLS or HTTP/2 had to keep. */
+static bool cut_if_closed(struct pl_http_pool *pool)
+{
+    struct pl_http_client *client = pool->client;
+    if (pl_fence_is_open(pool->fence))
+        return false;
+    pl_fence_shut(pool->fence);
+    PL_LIST_FOR (link, &client->active) {
+        struct pl_http_call *call = PL_CONTAINER_OF(link, struct pl_http_call, link);
+        if (call->pool == pool)
+            pl_http_call_fail(call, PL_EREFUSED, "", "sending is not allowed any more");
+    }
+    if (client->pools[PL_HTTP_LANE_FENCED] == pool)
+        retire_pool(client, PL_HTTP_LANE_FENCED);
+    return true;
+}
+
 static void act(struct pl_http_pool *pool, curl_socket_t fd, int events)
 {
     struct pl_http_client *client = pool->client;
     int running;
+    if (cut_if_closed(pool)) {
+        finish_ended(client);
+        return;
+    }
     client->inside++;
     curl_multi_socket_action(pool->multi, fd, events, &running);
     client->inside--;
@@ -199,19 +232,12 @@ static void leave_multi(struct pl_http_call *call)
     struct pl_http_pool *pool = call->pool;
     if (pool == NULL)
         return;
+    cut_if_closed(pool); /* removing it lets curl send, too */
     call->pool = NULL;
     pool->calls--;
     pool->client->inside++;
     curl_multi_remove_handle(pool->multi, call->easy);
     pool->client->inside--;
-}
-
-static void retire_pool(struct pl_http_client *client, int lane)
-{
-    if (client->pools[lane] == NULL)
-        return;
-    pl_list_push(&client->retired, &client->pools[lane]->link);
-    client->pools[lane] = NULL;
 }
 
 /* Nothing came in time on a connection that was there: it may be dead without knowing it,
@@ -269,6 +295,8 @@ static struct pl_http_pool *enter_multi(struct pl_http_client *client, struct pl
         *pool = create_pool(client);
     pl_list_push(&client->active, &call->link);
     pl_http_call_begin(call);
+    PL_REQUIRE((*pool)->fence == NULL || (*pool)->fence == call->fence);
+    (*pool)->fence = call->fence;
     PL_REQUIRE(curl_multi_add_handle((*pool)->multi, call->easy) == CURLM_OK);
     call->pool = *pool;
     call->pool->calls++;
@@ -278,7 +306,7 @@ static struct pl_http_pool *enter_multi(struct pl_http_client *client, struct pl
 static void on_task(struct pl_task *task)
 {
     struct pl_http_client *client = PL_CONTAINER_OF(task, struct pl_http_client, task);
-    bool kick[PL_HTTP_LANES] = {false};
+    bool kick[POOLS] = {false};
     struct pl_link *link;
     finish_ended(client);
     while ((link = pl_list_pop(&client->queued)) != NULL) {
@@ -286,7 +314,7 @@ static void on_task(struct pl_task *task)
         kick[call->lane] = enter_multi(client, call) != NULL;
     }
     /* Now instead of by a timer of 0 ms in the next turn. */
-    for (int lane = 0; lane < PL_HTTP_LANES; lane++) {
+    for (int lane = 0; lane < POOLS; lane++) {
         if (kick[lane] && client->pools[lane] != NULL)
             act(client->pools[lane], CURL_SOCKET_TIMEOUT, 0);
     }
@@ -329,7 +357,7 @@ struct pl_http_client *pl_http_client_create(struct pl_loop *loop)
 
 void pl_http_client_forget_connections(struct pl_http_client *client)
 {
-    for (int lane = 0; lane < PL_HTTP_LANES; lane++)
+    for (int lane = 0; lane < POOLS; lane++)
         retire_pool(client, lane);
     schedule(client);
 }

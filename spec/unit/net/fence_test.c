@@ -1,0 +1,280 @@
+#include "net/fence.h"
+
+#include "base/alloc.h"
+#include "net/http_client.h"
+#include "support/http_answer.h"
+#include "support/test.h"
+#include "support/turn.h"
+
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+
+/* A client and a server's sockets that are read byte by byte, or not at all. */
+struct stage {
+    struct pl_loop *loop;
+    struct pl_http_client *client;
+    struct pl_fence fence;
+    bool open;
+    int asked;
+    int listener;
+    struct raw_peer peer; /* the last connection */
+    struct http_answer answer;
+    char url[64];
+};
+
+static bool may_write(void *arg)
+{
+    struct stage *stage = arg;
+    stage->asked++;
+    return stage->open;
+}
+
+static void stage_up(struct stage *stage)
+{
+    int port;
+    memset(stage, 0, sizeof *stage);
+    stage->loop = pl_loop_create(pl_clock_system());
+    stage->client = pl_http_client_create(stage->loop);
+    stage->fence = (struct pl_fence){may_write, stage};
+    stage->open = true;
+    stage->listener = raw_listen(16, &port);
+    fcntl(stage->listener, F_SETFL, O_NONBLOCK);
+    stage->peer.fd = -1;
+    snprintf(stage->url, sizeof stage->url, "http://127.0.0.1:%d/", port);
+}
+
+static void stage_down(struct stage *stage)
+{
+    http_answer_deinit(&stage->answer);
+    raw_close(&stage->peer);
+    close(stage->listener);
+    pl_http_client_destroy(stage->client);
+    pl_loop_destroy(stage->loop);
+}
+
+static struct pl_http_call *ask(struct stage *stage, const char *method, struct pl_slice body)
+{
+    struct pl_transport transport = pl_http_client_transport(stage->client);
+    struct pl_http_request request = {.method = method,
+                                      .url = stage->url,
+                                      .body = body,
+                                      .lane = PL_HTTP_LANE_FENCED,
+                                      .fence = &stage->fence};
+    http_answer_deinit(&stage->answer);
+    memset(&stage->answer, 0, sizeof stage->answer);
+    return transport.ops->start(transport.self, &request, &http_answer_ops, &stage->answer);
+}
+
+/* There is a connection; the last one, unless it was forgotten. */
+static bool accepted(struct stage *stage)
+{
+    if (stage->peer.fd < 0)
+        stage->peer.fd = accept4(stage->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    return stage->peer.fd >= 0;
+}
+
+static void forget_peer(struct stage *stage)
+{
+    raw_close(&stage->peer);
+    stage->peer = (struct raw_peer){.fd = -1};
+}
+
+#define OK_EMPTY "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+#define BIG      ((size_t)32 << 20) /* more than the sockets of both sides hold */
+
+/* A request of which the kernel took only a part, because the peer does not read. */
+static char *begin_big(struct stage *stage, struct pl_http_call **call)
+{
+    char *body = pl_calloc(1, BIG);
+    *call = ask(stage, "POST", pl_slice(body, BIG));
+    TURN_UNTIL(stage->loop, accepted(stage));
+    for (int i = 0; i < 20; i++) /* it fills whatever there is */
+        pl_loop_turn(stage->loop, 1);
+    CHECK_INT(stage->answer.done, 0);
+    return body;
+}
+
+static void check_never_completed(struct stage *stage)
+{
+    TURN_UNTIL(stage->loop, raw_ended(&stage->peer));
+    CHECK(stage->peer.got.len > 0);
+    CHECK(stage->peer.got.len < BIG);
+}
+
+TEST(what_was_sent_in_part_when_the_fence_closed_is_never_completed)
+{
+    struct stage stage;
+    struct pl_http_call *call;
+    stage_up(&stage);
+    char *body = begin_big(&stage, &call);
+    stage.open = false;
+    /* The peer reads again, so the socket takes more; nobody has said a word to the client. */
+    check_never_completed(&stage);
+    TURN_UNTIL(stage.loop, stage.answer.done);
+    CHECK_INT(stage.answer.code, PL_EREFUSED);
+    pl_free(body);
+    stage_down(&stage);
+}
+
+static int client_socket(const struct stage *stage)
+{
+    struct sockaddr_in peer, name;
+    socklen_t len = sizeof peer;
+    REQUIRE(getpeername(stage->peer.fd, (struct sockaddr *)&peer, &len) == 0);
+    for (int fd = 0; fd < 256; fd++) {
+        len = sizeof name;
+        if (fd != stage->peer.fd && getsockname(fd, (struct sockaddr *)&name, &len) == 0 &&
+            name.sin_family == AF_INET && name.sin_port == peer.sin_port)
+            return fd;
+    }
+    TEST_FAIL("the client has no connection");
+    return -1;
+}
+
+/* Bytes that the kernel has taken of the request. */
+static size_t left_process(const struct stage *stage)
+{
+    int unsent = 0, unread = 0;
+    REQUIRE(ioctl(client_socket(stage), SIOCOUTQNSD, &unsent) == 0);
+    REQUIRE(ioctl(stage->peer.fd, FIONREAD, &unread) == 0);
+    return (size_t)unsent + (size_t)unread;
+}
+
+/* True when curl had taken all of a body of this size, but the kernel had not. */
+static bool try_size(size_t size)
+{
+    struct stage stage;
+    stage_up(&stage);
+    char *body = pl_calloc(1, size);
+    ask(&stage, "PUT", pl_slice(body, size));
+    TURN_UNTIL(stage.loop, accepted(&stage));
+    for (int i = 0; i < 20; i++)
+        pl_loop_turn(stage.loop, 1);
+    size_t left = left_process(&stage);
+    bool partly = left < size;
+    stage.open = false;
+    if (partly)
+        check_never_completed(&stage);
+    CHECK(!partly || stage.peer.got.len < size);
+    bool kept_by_curl = partly && size - left < 65536;
+    TURN_UNTIL(stage.loop, stage.answer.done);
+    pl_free(body);
+    stage_down(&stage);
+    return kept_by_curl;
+}
+
+/* curl reads 64 KiB of a body ahead, and sends them without asking again. */
+TEST(what_curl_holds_of_a_body_stays_with_it)
+{
+    struct stage stage;
+    struct pl_http_call *call;
+    stage_up(&stage);
+    char *body = begin_big(&stage, &call);
+    size_t fits = left_process(&stage);
+    stage.open = false;
+    TURN_UNTIL(stage.loop, stage.answer.done);
+    pl_free(body);
+    stage_down(&stage);
+    int seen = 0;
+    for (size_t more = 0; more < 128; more += 8)
+        seen += try_size(fits - 64 * 1024 + more * 1024);
+    CHECK(seen > 0);
+}
+
+TEST(canceling_behind_a_closed_fence_lets_nothing_more_out_either)
+{
+    struct stage stage;
+    struct pl_http_call *call;
+    struct pl_transport transport;
+    stage_up(&stage);
+    char *body = begin_big(&stage, &call);
+    transport = pl_http_client_transport(stage.client);
+    stage.open = false;
+    transport.ops->cancel(transport.self, call);
+    TURN_UNTIL(stage.loop, stage.answer.done);
+    CHECK_INT(stage.answer.code, PL_ECANCELED);
+    check_never_completed(&stage);
+    pl_free(body);
+    stage_down(&stage);
+}
+
+TEST(an_open_fence_lets_everything_out)
+{
+    struct stage stage;
+    struct pl_http_call *call;
+    stage_up(&stage);
+    char *body = begin_big(&stage, &call);
+    TURN_UNTIL(stage.loop, raw_read(&stage.peer) && stage.peer.got.len > BIG);
+    raw_send(&stage.peer, OK_EMPTY);
+    TURN_UNTIL(stage.loop, stage.answer.done);
+    CHECK_INT(stage.answer.code, 0);
+    CHECK(stage.asked > 10);
+    pl_free(body);
+    stage_down(&stage);
+}
+
+TEST(after_a_fence_has_opened_again_requests_go_over_new_connections)
+{
+    struct stage stage;
+    stage_up(&stage);
+    ask(&stage, "DELETE", pl_slice_z(""));
+    TURN_UNTIL(stage.loop, accepted(&stage));
+    TURN_UNTIL(stage.loop, raw_got(&stage.peer, "\r\n\r\n"));
+    raw_send(&stage.peer, OK_EMPTY);
+    TURN_UNTIL(stage.loop, stage.answer.done);
+    stage.open = false;
+    ask(&stage, "DELETE", pl_slice_z(""));
+    TURN_UNTIL(stage.loop, stage.answer.done);
+    CHECK_INT(stage.answer.code, PL_EREFUSED);
+    TURN_UNTIL(stage.loop, raw_ended(&stage.peer));
+    forget_peer(&stage);
+    stage.open = true;
+    ask(&stage, "DELETE", pl_slice_z(""));
+    TURN_UNTIL(stage.loop, accepted(&stage));
+    TURN_UNTIL(stage.loop, raw_got(&stage.peer, "\r\n\r\n"));
+    raw_send(&stage.peer, OK_EMPTY);
+    TURN_UNTIL(stage.loop, stage.answer.done);
+    CHECK_INT(stage.answer.code, 0);
+    stage_down(&stage);
+}
+
+TEST(a_request_behind_a_fence_needs_the_lane_of_such_requests)
+{
+    struct stage stage;
+    stage_up(&stage);
+    struct pl_transport transport = pl_http_client_transport(stage.client);
+    struct pl_http_request request = {.method = "GET", .url = stage.url, .fence = &stage.fence};
+    transport.ops->start(transport.self, &request, &http_answer_ops, &stage.answer);
+    TURN_UNTIL(stage.loop, stage.answer.done);
+    CHECK_INT(stage.answer.code, PL_EINVAL);
+    stage_down(&stage);
+}
+
+/* F45. Nothing runs between the signal and what follows it here: no turn of the loop. */
+TEST(a_process_that_goes_on_after_a_stop_asks_its_fences_first_of_all)
+{
+    struct stage stage;
+    struct pl_http_call *call;
+    stage_up(&stage);
+    pl_fence_guard();
+    char *body = begin_big(&stage, &call);
+    raise(SIGCONT);
+    CHECK(raw_read(&stage.peer)); /* an open fence changes nothing */
+    stage.open = false;
+    raise(SIGCONT);
+    int64_t deadline = pl_clock_mono(pl_clock_system()) + 60 * PL_SECOND;
+    while (!raw_ended(&stage.peer) && pl_clock_mono(pl_clock_system()) < deadline)
+        continue;
+    CHECK(raw_ended(&stage.peer));
+    CHECK(stage.peer.got.len < BIG);
+    TURN_UNTIL(stage.loop, stage.answer.done);
+    CHECK(stage.answer.code == PL_EREFUSED || stage.answer.code == PL_ENETWORK);
+    pl_fence_unguard();
+    pl_free(body);
+    stage_down(&stage);
+}
+
+TEST_MAIN()
