@@ -178,6 +178,7 @@ static void apply_next(struct apply *apply)
         finish(apply, rc);
         return;
     }
+    write.any_replica = true; /* they are this process's own, not those of a leader's runs */
     pl_gate_write(pl_cluster_gate(apply->cluster), &write, on_applied, apply);
 }
 

@@ -75,17 +75,71 @@ void pl_gate_close(struct pl_gate *gate, const char *rule, const char *message)
         pl_gate_op_cancel(PL_CONTAINER_OF(link, struct pl_gate_op, link));
 }
 
+void pl_gate_fence(struct pl_gate *gate, const struct pl_fence *fence)
+{
+    PL_REQUIRE(gate->fence == NULL && pl_list_empty(&gate->ops));
+    gate->fence = fence;
+}
+
+void pl_gate_cut(struct pl_gate *gate)
+{
+    PL_LIST_FOR (link, &gate->ops) {
+        struct pl_gate_op *op = PL_CONTAINER_OF(link, struct pl_gate_op, link);
+        if (!op->fenced || op->stage == PL_GATE_FINISHING)
+            continue;
+        op->cut = true;
+        pl_gate_op_cancel(op);
+    }
+}
+
+static bool is_fenced(const struct pl_gate *gate, const struct pl_write *write)
+{
+    if (gate->fence == NULL || write->any_replica)
+        return false;
+    return write->controller == NULL || pl_controller_spec(write->controller)->leader_election;
+}
+
+static bool is_allowed(const struct pl_gate_op *op)
+{
+    return !op->gate->closed && !op->cut && (!op->fenced || pl_fence_is_open(op->gate->fence));
+}
+
 /* ---- the end of a write ---- */
+
+static int refuse_closed(struct pl_gate_op *op)
+{
+    const struct pl_gate *gate = op->gate;
+    if (gate->closed)
+        return pl_gate_refuse(&op->err, gate->rule, "%s", gate->message);
+    if (op->stage == PL_GATE_SENDING)
+        return pl_gate_refuse(
+            &op->err, "leader",
+            "%s of %s: this replica's lead ended while it was on its way; whether "
+            "the server has made it is not known",
+            pl_verb_name(op->w.verb), op->key);
+    return pl_gate_refuse(&op->err, "leader", "%s of %s: this replica does not lead now",
+                          pl_verb_name(op->w.verb), op->key);
+}
+
+/* A failure that is the closing's doing says so: the request was cancelled for it, or its
+ * connection was cut. An answer of the server is told as it came. */
+static void explain(struct pl_gate_op *op)
+{
+    int code = op->err.code;
+    bool refused = code == PL_EREFUSED && op->err.reason[0] == '\0';
+    bool ended = op->cut || op->gate->closed;
+    bool broken = code == PL_ENETWORK || code == PL_ETIMEOUT;
+    if (refused || (ended && code == PL_ECANCELED) ||
+        (broken && op->fenced && !pl_fence_is_open(op->gate->fence)))
+        refuse_closed(op);
+}
 
 static void finish(struct pl_gate_op *op)
 {
     struct pl_gate *gate = op->gate;
     struct pl_cluster *cluster = gate->cluster;
-    if (op->failed && gate->closed && op->err.code == PL_ECANCELED)
-        pl_gate_refuse(&op->err, gate->rule, "%s", gate->message);
-    else if (op->failed && op->err.code == PL_EREFUSED && op->err.reason[0] == '\0')
-        pl_gate_refuse(&op->err, gate->closed ? gate->rule : "stopping", "%s",
-                       gate->closed ? gate->message : "the host may not write now");
+    if (op->failed)
+        explain(op);
     if (op->failed)
         gate->stats.refused += op->err.code == PL_EREFUSED;
     struct pl_written written = {.err = op->failed ? &op->err : NULL,
@@ -146,7 +200,7 @@ void pl_gate_op_cancel(struct pl_gate_op *op)
 static bool may_send(void *arg)
 {
     const struct pl_gate_op *op = arg;
-    return !op->gate->closed;
+    return is_allowed(op);
 }
 
 static void on_refreshed(void *arg, const struct pl_answer *answer)
@@ -274,6 +328,7 @@ static void send(struct pl_gate_op *op)
         .timeout_ns = timeout_ns,
         .may_send = may_send,
         .may_send_arg = op,
+        .fence = op->fenced ? gate->fence : NULL,
     };
     if (w->verb == PL_VERB_DELETE) {
         call.uid = w->uid;
@@ -392,9 +447,10 @@ struct pl_gate_op *pl_gate_write(struct pl_gate *gate, const struct pl_write *wr
     op->arg = arg;
     pl_list_push(&gate->ops, &op->link);
     pl_cluster_hold(gate->cluster);
-    if (gate->closed) {
+    op->fenced = is_fenced(gate, write);
+    if (!is_allowed(op)) {
         op->failed = true;
-        pl_gate_refuse(&op->err, gate->rule, "%s", gate->message);
+        refuse_closed(op);
         finish_later(op);
         return op;
     }

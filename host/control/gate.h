@@ -30,6 +30,9 @@ struct pl_write {
     int64_t grace_period;             /* -1: not given */
     int64_t deadline_ns;              /* monotonic, of the run; 0: none */
     struct pl_controller *controller; /* who writes; NULL: a task */
+    /* Behind the fence is what a controller writes that runs only while leading (its spec says
+     * so), and what has no controller, unless this is set. */
+    bool any_replica;
 };
 
 struct pl_written {
@@ -59,6 +62,14 @@ void pl_gate_op_cancel(struct pl_gate_op *op);
  * (stopping past the grace; the Lease, with leader election). */
 void pl_gate_close(struct pl_gate *gate, const char *rule, const char *message);
 bool pl_gate_is_open(const struct pl_gate *gate);
+
+/* From now on the writes of leaders pass only while the fence is open: it is asked when a write
+ * starts, before anything of it can leave, and on every retry. Borrowed for as long as connections
+ * live; once, before the first write. */
+void pl_gate_fence(struct pl_gate *gate, const struct pl_fence *fence);
+/* The fence has closed: what is behind it and under way ends now, with the rule "leader". What
+ * comes later is refused for as long as it stays closed; nothing needs to be said when it opens. */
+void pl_gate_cut(struct pl_gate *gate);
 
 struct pl_gate_stats {
     uint64_t sent, skipped, refused;

@@ -9,8 +9,9 @@ struct pl_gate {
     struct pl_cluster *cluster; /* borrowed for life */
     bool dry_run;
     bool closed;
-    char *rule, *message; /* owned; why it is closed */
-    struct pl_list ops;   /* not finished yet */
+    char *rule, *message;         /* owned; why it is closed */
+    const struct pl_fence *fence; /* borrowed; NULL: every write is this replica's to make */
+    struct pl_list ops;           /* not finished yet */
     struct pl_applied *applied;
     struct pl_map said; /* undeclared writes that were logged; values are the gate itself */
     struct pl_gate_stats stats;
@@ -39,6 +40,8 @@ struct pl_gate_op {
     struct pl_doc *existing;            /* counted; what was there before, as far as is known */
     struct pl_task task;
     bool canceled;
+    bool fenced; /* passes only while the gate's fence is open */
+    bool cut;    /* ended by the fence */
     bool failed; /* with err */
     struct pl_err err;
     struct pl_doc *result; /* counted */
