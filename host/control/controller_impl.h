@@ -61,6 +61,10 @@ struct pl_controller {
     struct pl_causes causes;
     struct pl_map failing;       /* key -> struct pl_failing, owned */
     struct pl_map parked;        /* key -> struct pl_parked, owned */
+    struct {
+        char *message, *key; /* owned; NULL: none yet */
+        int64_t at_ns;
+    } last_error;
     struct pl_requests requests; /* scratch of subscription.c */
 
     /* Questions to the implementer. */

@@ -121,10 +121,21 @@ void pl_controller_free_keys(struct pl_controller *c)
         pl_free(value);
     }
     pl_map_deinit(&c->failing);
+    pl_free(c->last_error.message);
+    pl_free(c->last_error.key);
     at = 0;
     while (pl_map_next(&c->parked, &at, &key, &value))
         free_parked(value);
     pl_map_deinit(&c->parked);
+}
+
+static void keep_last_error(struct pl_controller *c, struct pl_slice key, const char *message)
+{
+    pl_free(c->last_error.message);
+    pl_free(c->last_error.key);
+    c->last_error.message = pl_strdup(message);
+    c->last_error.key = pl_memdup0(key.ptr, key.len);
+    c->last_error.at_ns = pl_controller_now(c);
 }
 
 /* The same error of one key: in full once a minute, counted between. */
@@ -134,6 +145,7 @@ static void log_failure(struct pl_controller *c, const struct run *run,
     struct pl_failing *failing = failing_of(c, run->run.key);
     const char *message = outcome->message != NULL ? outcome->message : "no message";
     int64_t now = pl_controller_now(c);
+    keep_last_error(c, run->run.key, message);
     if (failing->message != NULL && strcmp(failing->message, message) == 0 &&
         now - failing->logged_ns < SAY_AGAIN) {
         failing->repeated++;

@@ -1,0 +1,43 @@
+/* What a controller is doing, as numbers: for `perilune status` and `why`. I/O thread; texts are
+ * borrowed until the controller does something. */
+#pragma once
+
+#include "control/controller.h"
+
+enum pl_controller_state {
+    PL_CONTROLLER_WAITING, /* for its sources */
+    PL_CONTROLLER_STANDBY, /* for the lead */
+    PL_CONTROLLER_RUNNING,
+    PL_CONTROLLER_STOPPING,
+};
+/* "waiting", "standby", "running", "stopping" */
+const char *pl_controller_state_name(enum pl_controller_state state);
+
+struct pl_controller_report {
+    enum pl_controller_state state;
+    size_t in_flight, ready, delayed, paused;
+    size_t failing;           /* keys whose last run failed */
+    const char *last_error;   /* of any key, since the process began; NULL: none */
+    struct pl_slice last_key; /* whose it was */
+    int64_t last_error_ns;    /* monotonic */
+};
+void pl_controller_report(const struct pl_controller *controller, struct pl_controller_report *out);
+
+struct pl_key_report {
+    struct pl_queued queued;
+    bool paused;
+    int64_t paused_ns;      /* since when, monotonic */
+    int failures;           /* in a row */
+    const char *last_error; /* of this key, since its last success; NULL: none */
+};
+void pl_controller_report_key(const struct pl_controller *controller, struct pl_slice key,
+                              struct pl_key_report *out);
+
+/* The keys that an object of one of its sources wakes, as far as the core knows (a script's map is
+ * not asked): visits each once. */
+void pl_controller_each_woken(struct pl_controller *controller, size_t source,
+                              struct pl_doc *object, void (*visit)(void *arg, struct pl_slice key),
+                              void *arg);
+/* Takes a key out of the queue wherever it waits, its failures with it; a run goes on. False when
+ * it was not there. */
+bool pl_controller_drop(struct pl_controller *controller, struct pl_slice key);
