@@ -70,7 +70,8 @@ struct pl_store {
     struct pl_index_def *defs; /* owned, by slot */
     size_t slots;
     struct pl_buf rv;
-    struct pl_plan *plans;       /* owned, by slot; the writer's alone, as is what follows */
+    uint64_t replaced;           /* how often; the writer's alone, as is what follows */
+    struct pl_plan *plans;       /* owned, by slot */
     struct pl_bucket **postings; /* owned: of the entry that is being changed */
     size_t posting_cap;
     _Atomic uint64_t index_errors;

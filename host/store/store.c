@@ -317,11 +317,37 @@ void pl_store_replace(struct pl_store *store, const struct pl_store_item *items,
         plan_to_keep(store, old);
         carry_out(store, &next, pl_content_find(&next, items[i].key), NULL);
     }
+    store->replaced++;
     pthread_rwlock_wrlock(&store->lock);
     struct pl_content gone = store->live;
     store->live = next;
     pthread_rwlock_unlock(&store->lock);
     deinit_content(&gone, store->slots);
+}
+
+/* ---- going through it ---- */
+
+static void take_node(const struct pl_keyed *node, struct pl_docs *out)
+{
+    if (node != NULL)
+        pl_docs_add(out, pl_doc_ref(entry_of((struct pl_keyed *)node)->doc));
+}
+
+/* A removal moves nodes towards the front, but for those at the very front, which may go to the
+ * back: they come first, then the rest from the back. So nothing that stays is missed. */
+bool pl_store_walk(struct pl_store *store, struct pl_store_walk *walk, size_t some,
+                   struct pl_docs *out)
+{
+    const struct pl_keyset *entries = &store->live.entries;
+    if (!walk->begun || walk->cap != entries->cap || walk->replaced != store->replaced) {
+        *walk = (struct pl_store_walk){
+            .left = entries->cap, .cap = entries->cap, .replaced = store->replaced, .begun = true};
+        for (size_t i = 0; i < entries->cap && entries->nodes[i] != NULL; i++)
+            take_node(entries->nodes[i], out);
+    }
+    while (walk->left > 0 && out->count < some)
+        take_node(entries->nodes[--walk->left], out);
+    return walk->left > 0;
 }
 
 void pl_store_set_rv(struct pl_store *store, struct pl_slice rv)

@@ -57,6 +57,15 @@ int pl_store_add_index(struct pl_store *store, const char *name, const struct pl
  * added with ops NULL. Values of a key that is gone are ignored. */
 void pl_store_set_values(struct pl_store *store, const char *index, struct pl_slice key,
                          const struct pl_values *values);
+/* Goes through everything in pieces, for the writer: appends references to about `some` objects,
+ * those that stay meanwhile at least once. False when it is at its end. Zero-initialised. */
+struct pl_store_walk {
+    size_t left, cap; /* private */
+    uint64_t replaced;
+    bool begun;
+};
+bool pl_store_walk(struct pl_store *store, struct pl_store_walk *walk, size_t some,
+                   struct pl_docs *out);
 /* Forgets an index. Harmless when there is none. */
 void pl_store_drop_index(struct pl_store *store, const char *name);
 /* The version the content reflects: of the last object, bookmark or replace (37). */

@@ -46,6 +46,13 @@ void pl_workqueue_destroy(struct pl_workqueue *q)
     pl_free(q);
 }
 
+void pl_workqueue_set_limit(struct pl_workqueue *q, struct pl_ratelimit *limit)
+{
+    pl_ratelimit_copy_counts(limit, q->options.limit);
+    pl_ratelimit_destroy(q->options.limit);
+    q->options.limit = limit;
+}
+
 static void tell_changed(struct pl_workqueue *q)
 {
     if (q->options.changed != NULL)

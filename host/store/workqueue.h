@@ -51,6 +51,9 @@ void pl_workqueue_forget(struct pl_workqueue *q, struct pl_slice key);
  * adds. False when it was not there. */
 bool pl_workqueue_drop(struct pl_workqueue *q, struct pl_slice key);
 
+/* Another limiter from now on, which the queue takes: failure counts are copied to it; delays that
+ * were given stay. */
+void pl_workqueue_set_limit(struct pl_workqueue *q, struct pl_ratelimit *limit);
 /* The instant the next waiting key becomes ready; false when none waits. */
 bool pl_workqueue_next_due(struct pl_workqueue *q, int64_t *due_ns);
 size_t pl_workqueue_len(struct pl_workqueue *q, int64_t now_ns); /* ready keys (106) */

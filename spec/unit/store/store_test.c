@@ -263,4 +263,51 @@ TEST(agrees_with_a_model_over_random_changes)
     pl_store_destroy(store);
 }
 
+/* Marks the keys that a walk brings; returns whether it goes on. */
+static bool walk_on(struct pl_store *store, struct pl_store_walk *walk, bool *seen)
+{
+    struct pl_docs docs = {0};
+    bool more = pl_store_walk(store, walk, 7, &docs);
+    for (size_t i = 0; i < docs.count; i++)
+        seen[version_of(docs.items[i])] = true;
+    pl_docs_deinit(&docs);
+    return more;
+}
+
+static void put_numbered(struct pl_store *store, int number)
+{
+    char key[16];
+    snprintf(key, sizeof(key), "k%d", number);
+    put(store, key, number, "");
+}
+
+TEST(a_walk_misses_nothing_that_stays)
+{
+    enum { KEYS = 400, ROUNDS = 60 };
+    struct pl_rand rand;
+    pl_rand_seed(&rand, 5);
+    for (int round = 0; round < ROUNDS; round++) {
+        struct pl_store *store = pl_store_create();
+        struct pl_store_walk walk = {0};
+        bool seen[2 * KEYS] = {0}, stays[2 * KEYS] = {0};
+        for (int i = 0; i < KEYS; i++) {
+            put_numbered(store, i);
+            stays[i] = true;
+        }
+        while (walk_on(store, &walk, seen)) {
+            uint64_t draw = pl_rand_u64(&rand);
+            int gone = (int)(draw % KEYS);
+            char key[16];
+            snprintf(key, sizeof(key), "k%d", gone);
+            pl_doc_unref(pl_store_remove(store, pl_slice_z(key)));
+            stays[gone] = false;
+            if (round % 3 == 0)
+                put_numbered(store, KEYS + (int)((draw >> 32) % KEYS));
+        }
+        for (int i = 0; i < KEYS; i++)
+            CHECK(seen[i] || !stays[i]);
+        pl_store_destroy(store);
+    }
+}
+
 TEST_MAIN()

@@ -626,6 +626,25 @@ TEST(agrees_with_a_model_over_random_calls)
     end();
 }
 
+TEST(another_limiter_goes_on_from_the_failures_there_were)
+{
+    begin();
+    struct pl_add again = {.rate_limited = true};
+    for (int i = 0; i < 3; i++) {
+        pl_workqueue_add(q, pl_slice_z("a"), &again, now);
+        now += PL_SECOND;
+        CHECK_STR(take(), "a");
+        done("a");
+    }
+    pl_workqueue_set_limit(q, pl_ratelimit_exponential(10 * PL_SECOND, 1000 * PL_SECOND));
+    CHECK_INT(pl_workqueue_requeues(q, pl_slice_z("a")), 3);
+    pl_workqueue_add(q, pl_slice_z("a"), &again, now);
+    int64_t due;
+    CHECK(pl_workqueue_next_due(q, &due));
+    CHECK_INT(due - now, 80 * PL_SECOND);
+    end();
+}
+
 TEST(a_million_delayed_keys_come_in_the_order_of_their_times)
 {
     enum { KEYS = 1000000 };
