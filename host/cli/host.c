@@ -170,7 +170,8 @@ static int start_controllers(struct host *host, struct pl_err *err)
     };
     host->manager = pl_manager_create(&options);
     pl_lanes_attach(host->lanes, host->cluster, host->loop);
-    struct pl_controller_options by_lanes = {host->cluster, pl_lanes_ops(), host->lanes};
+    struct pl_controller_options by_lanes = {
+        .cluster = host->cluster, .ops = pl_lanes_ops(), .self = host->lanes};
     for (size_t i = 0; i < host->declarations.controller_count; i++) {
         struct pl_controller *controller =
             pl_controller_create(&by_lanes, &host->declarations.controllers[i]);

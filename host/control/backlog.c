@@ -351,6 +351,16 @@ void pl_backlog_follow(struct pl_backlog *backlog, struct pl_follower *follower)
     pl_backlog_flush(backlog);
 }
 
+void pl_backlog_hand_over(struct pl_follower *from, struct pl_follower *to)
+{
+    PL_REQUIRE(pl_link_is_linked(&from->link) && !pl_link_is_linked(&to->link));
+    pl_link_insert(&to->link, &from->link, from->link.next);
+    pl_link_unlink(&from->link);
+    to->keys = from->keys;
+    to->next_key = from->next_key;
+    from->keys = NULL;
+}
+
 void pl_backlog_unfollow(struct pl_follower *follower)
 {
     pl_link_unlink(&follower->link);

@@ -53,8 +53,20 @@ static struct pl_cause *new_cause(struct pl_causes *causes, struct pl_slice key)
     return cause;
 }
 
+/* A reload may come by a key more than once, which is no news. */
+static bool has_reload(const struct pl_causes *causes, struct pl_slice key)
+{
+    const struct pl_cause_list *list = pl_map_get(&causes->by_key, key);
+    for (size_t i = 0; list != NULL && i < list->count; i++)
+        if (list->items[i].type == PL_CAUSE_RELOAD)
+            return true;
+    return false;
+}
+
 void pl_causes_add(struct pl_causes *causes, struct pl_slice key, enum pl_cause_type type)
 {
+    if (type == PL_CAUSE_RELOAD && has_reload(causes, key))
+        return;
     struct pl_cause *cause = new_cause(causes, key);
     if (cause != NULL)
         cause->type = type;

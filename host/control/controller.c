@@ -15,7 +15,7 @@ static int64_t sync_timeout_of(const struct pl_controller_spec *spec)
 
 /* ---- lifetime ---- */
 
-static struct pl_ratelimit *make_limit(const struct pl_controller_spec *spec)
+struct pl_ratelimit *pl_controller_make_limit(const struct pl_controller_spec *spec)
 {
     int64_t base = spec->rate.base_ns > 0 ? spec->rate.base_ns : 5 * PL_MS;
     int64_t max = spec->rate.max_ns > 0 ? spec->rate.max_ns : 1000 * PL_SECOND;
@@ -39,30 +39,48 @@ static void on_queue_changed(void *arg)
     pl_controller_drive(arg);
 }
 
-struct pl_controller *pl_controller_create(const struct pl_controller_options *options,
-                                           struct pl_controller_spec *spec)
+struct pl_controller *pl_controller_create_with(struct pl_edition *edition)
 {
     struct pl_controller *c = PL_NEW(struct pl_controller);
-    c->o = *options;
-    c->spec = *spec;
-    *spec = (struct pl_controller_spec){0};
-    c->timers = pl_cluster_timers(options->cluster);
+    c->name = pl_strdup(edition->spec.name);
+    c->cluster = edition->o.cluster;
+    c->timers = pl_cluster_timers(c->cluster);
     c->may_run = true;
     pl_list_init(&c->runs);
     pl_subscriptions_init_retries(c);
+    pl_controller_use(c, edition);
     struct pl_workqueue_options queue = {
-        .limit = make_limit(&c->spec), .changed = on_queue_changed, .arg = c};
+        .limit = pl_controller_make_limit(c->spec), .changed = on_queue_changed, .arg = c};
     c->queue = pl_workqueue_create(&queue);
-    c->subscriptions = pl_calloc(c->spec.source_count, sizeof(struct pl_subscription));
-    for (size_t i = 0; i < c->spec.source_count; i++)
-        pl_subscription_init(&c->subscriptions[i], c, i);
     pl_controller_metrics_init(c);
     return c;
+}
+
+struct pl_controller *pl_controller_create(const struct pl_controller_options *options,
+                                           struct pl_controller_spec *spec)
+{
+    struct pl_edition *edition = pl_edition_create(options, spec);
+    struct pl_controller *c = pl_controller_create_with(edition);
+    pl_edition_unref(edition);
+    return c;
+}
+
+struct pl_edition *pl_controller_edition(const struct pl_controller *c)
+{
+    return c->edition;
 }
 
 bool pl_controller_is_quiet(const struct pl_controller *c)
 {
     return c->in_flight == 0 && c->asked == 0 && !c->drive_deferred;
+}
+
+void pl_controller_stop_timers(struct pl_controller *c)
+{
+    pl_timer_stop(c->timers, &c->sync_limit);
+    pl_timer_stop(c->timers, &c->due);
+    pl_timer_stop(c->timers, &c->resync);
+    pl_wait_end(&c->sync_wait);
 }
 
 void pl_controller_destroy(struct pl_controller *c)
@@ -71,21 +89,20 @@ void pl_controller_destroy(struct pl_controller *c)
         return;
     PL_REQUIRE(pl_controller_is_quiet(c));
     pl_controller_metrics_deinit(c);
-    for (size_t i = 0; i < c->spec.source_count; i++)
-        pl_subscription_stop(&c->subscriptions[i]);
     pl_subscriptions_drop(c);
-    pl_timer_stop(c->timers, &c->sync_limit);
-    pl_timer_stop(c->timers, &c->due);
-    pl_timer_stop(c->timers, &c->resync);
-    pl_wait_end(&c->sync_wait);
+    pl_controller_stop_reload(c);
+    pl_controller_stop_timers(c);
+    for (size_t i = 0; i < c->spec->source_count; i++)
+        pl_subscription_stop(&c->subscriptions[i]);
+    pl_edition_unref(c->edition);
     pl_heap_deinit(&c->retries);
     pl_map_deinit(&c->retry_keys);
     pl_controller_free_keys(c);
     pl_causes_deinit(&c->causes);
     pl_requests_deinit(&c->requests);
     pl_workqueue_destroy(c->queue);
-    pl_free(c->subscriptions);
-    pl_controller_spec_deinit(&c->spec);
+    pl_map_deinit(&c->kinds);
+    pl_free(c->name);
     pl_free(c);
 }
 
@@ -93,7 +110,7 @@ void pl_controller_destroy(struct pl_controller *c)
 
 bool pl_controller_has_synced(const struct pl_controller *c)
 {
-    for (size_t i = 0; i < c->spec.source_count; i++)
+    for (size_t i = 0; i < c->spec->source_count; i++)
         if (!pl_subscription_is_ready(&c->subscriptions[i]))
             return false;
     return c->listening;
@@ -101,15 +118,12 @@ bool pl_controller_has_synced(const struct pl_controller *c)
 
 static bool informers_have_synced(const struct pl_controller *c)
 {
-    for (size_t i = 0; i < c->spec.source_count; i++)
-        if (!c->subscriptions[i].is_synced)
-            return false;
-    return c->started;
+    return c->started && pl_edition_is_synced(c->edition);
 }
 
 static void add_unsynced(const struct pl_controller *c, struct pl_buf *out)
 {
-    for (size_t i = 0; i < c->spec.source_count; i++) {
+    for (size_t i = 0; i < c->spec->source_count; i++) {
         const struct pl_subscription *subscription = &c->subscriptions[i];
         if (pl_subscription_is_ready(subscription))
             continue;
@@ -126,7 +140,7 @@ static void on_sync_limit(struct pl_timer *timer)
     add_unsynced(c, &text);
     c->sync_timed_out = true;
     pl_log(PL_LOG_ERROR, "controller could not start within cache_sync_timeout; it keeps trying",
-           pl_str("controller", c->spec.name), pl_strn("unsynced", pl_buf_slice(&text)));
+           pl_str("controller", c->name), pl_strn("unsynced", pl_buf_slice(&text)));
     pl_buf_deinit(&text);
     if (c->changed != NULL)
         c->changed(c->changed_arg, c);
@@ -134,7 +148,7 @@ static void on_sync_limit(struct pl_timer *timer)
 
 static void enqueue_for_objects(struct pl_controller *c, enum pl_cause_type cause)
 {
-    for (size_t i = 0; i < c->spec.source_count; i++) {
+    for (size_t i = 0; i < c->spec->source_count; i++) {
         struct pl_subscription *subscription = &c->subscriptions[i];
         if (subscription->source->role != PL_SOURCE_FOR || subscription->informer == NULL)
             continue;
@@ -150,7 +164,14 @@ static void on_resync(struct pl_timer *timer)
 {
     struct pl_controller *c = PL_CONTAINER_OF(timer, struct pl_controller, resync);
     enqueue_for_objects(c, PL_CAUSE_RESYNC);
-    pl_timer_start(c->timers, timer, c->spec.resync_period_ns, on_resync);
+    pl_timer_start(c->timers, timer, c->spec->resync_period_ns, on_resync);
+}
+
+void pl_controller_arm_resync(struct pl_controller *c)
+{
+    pl_timer_stop(c->timers, &c->resync);
+    if (c->spec->resync_period_ns > 0)
+        pl_timer_start(c->timers, &c->resync, c->spec->resync_period_ns, on_resync);
 }
 
 static void begin_running(struct pl_controller *c)
@@ -159,10 +180,9 @@ static void begin_running(struct pl_controller *c)
     c->sync_timed_out = false;
     pl_timer_stop(c->timers, &c->sync_limit);
     pl_wait_end(&c->sync_wait);
-    if (c->spec.resync_period_ns > 0)
-        pl_timer_start(c->timers, &c->resync, c->spec.resync_period_ns, on_resync);
-    pl_log(PL_LOG_INFO, "controller started", pl_str("controller", c->spec.name),
-           pl_int("workers", c->spec.max_concurrent));
+    pl_controller_arm_resync(c);
+    pl_log(PL_LOG_INFO, "controller started", pl_str("controller", c->name),
+           pl_int("workers", c->spec->max_concurrent));
     if (c->changed != NULL)
         c->changed(c->changed_arg, c);
     pl_controller_drive(c);
@@ -183,6 +203,11 @@ void pl_controller_check(struct pl_controller *c)
         check_stopped(c);
         return;
     }
+    if (c->retired) {
+        if (pl_controller_is_quiet(c))
+            c->gone(c->gone_arg, c);
+        return;
+    }
     if (!c->listening && informers_have_synced(c)) {
         c->listening = true;
         pl_subscriptions_listen(c);
@@ -195,13 +220,21 @@ void pl_controller_start(struct pl_controller *c)
 {
     PL_REQUIRE(!c->started);
     c->started = true;
-    for (size_t i = 0; i < c->spec.source_count; i++)
-        pl_subscription_start(&c->subscriptions[i]);
-    int64_t limit = sync_timeout_of(&c->spec);
+    pl_edition_open(c->edition, NULL, NULL);
+    pl_controller_await_sources(c);
+    if (pl_edition_is_synced(c->edition))
+        pl_controller_drive(c);
+}
+
+void pl_controller_await_sources(struct pl_controller *c)
+{
+    c->running = false;
+    pl_timer_stop(c->timers, &c->resync);
+    int64_t limit = sync_timeout_of(c->spec);
     pl_timer_start(c->timers, &c->sync_limit, limit, on_sync_limit);
-    if (pl_cluster_waits(c->o.cluster) != NULL)
-        pl_wait_begin_open(pl_cluster_waits(c->o.cluster), &c->sync_wait, "first sync",
-                           c->spec.name, "sources keep trying");
+    if (pl_cluster_waits(c->cluster) != NULL)
+        pl_wait_begin_open(pl_cluster_waits(c->cluster), &c->sync_wait, "first sync", c->name,
+                           "sources keep trying");
 }
 
 void pl_controller_set_may_run(struct pl_controller *c, bool may_run)
@@ -214,7 +247,7 @@ void pl_controller_set_may_run(struct pl_controller *c, bool may_run)
         pl_err_set(&why, PL_ECANCELED, "the lead was lost");
         c->running = false;
         pl_timer_stop(c->timers, &c->resync);
-        pl_controller_cancel_all(c, &why);
+        pl_controller_cancel_all(c, NULL, &why);
     }
     pl_controller_drive(c);
 }
@@ -229,10 +262,8 @@ void pl_controller_stop(struct pl_controller *c, void (*stopped)(void *arg), voi
     c->running = false;
     c->stopped = stopped;
     c->stopped_arg = arg;
-    pl_timer_stop(c->timers, &c->sync_limit);
-    pl_timer_stop(c->timers, &c->due);
-    pl_timer_stop(c->timers, &c->resync);
-    pl_wait_end(&c->sync_wait);
+    pl_controller_stop_reload(c);
+    pl_controller_stop_timers(c);
     pl_workqueue_shutdown(c->queue);
     pl_subscriptions_drop(c);
     pl_controller_drive(c);
@@ -241,7 +272,7 @@ void pl_controller_stop(struct pl_controller *c, void (*stopped)(void *arg), voi
 void pl_controller_release_sources(struct pl_controller *c)
 {
     PL_REQUIRE(c->told_stopped);
-    for (size_t i = 0; i < c->spec.source_count; i++)
+    for (size_t i = 0; i < c->spec->source_count; i++)
         pl_subscription_stop(&c->subscriptions[i]);
 }
 
@@ -249,14 +280,14 @@ void pl_controller_cancel_runs(struct pl_controller *c)
 {
     struct pl_err why = {0};
     pl_err_set(&why, PL_ECANCELED, "the host is stopping");
-    pl_controller_cancel_all(c, &why);
+    pl_controller_cancel_all(c, NULL, &why);
 }
 
 /* ---- questions about it ---- */
 
 const struct pl_controller_spec *pl_controller_spec(const struct pl_controller *c)
 {
-    return &c->spec;
+    return c->spec;
 }
 
 struct pl_informer *pl_controller_informer(const struct pl_controller *c, size_t source)
@@ -295,7 +326,7 @@ void pl_controller_on_change(struct pl_controller *c,
 void pl_controller_enqueue(struct pl_controller *c, struct pl_slice key, const struct pl_add *how,
                            enum pl_cause_type cause)
 {
-    if (c->stopping)
+    if (pl_controller_is_over(c))
         return;
     pl_causes_add(&c->causes, key, cause);
     pl_controller_note(c, key, PL_HAPPENED_QUEUED, how->after_ns, pl_cause_type_name(cause));
@@ -306,7 +337,7 @@ void pl_controller_enqueue(struct pl_controller *c, struct pl_slice key, const s
 static void add_waits(const struct pl_controller *c, const struct pl_informer *informer,
                       struct pl_buf *out)
 {
-    const struct pl_waits *waits = pl_cluster_waits(c->o.cluster);
+    const struct pl_waits *waits = pl_cluster_waits(c->cluster);
     if (waits == NULL)
         return;
     for (const struct pl_wait *wait = pl_waits_next(waits, NULL); wait != NULL;
@@ -321,7 +352,7 @@ static void add_waits(const struct pl_controller *c, const struct pl_informer *i
 void pl_controller_explain(const struct pl_controller *c, struct pl_buf *out)
 {
     size_t before = out->len;
-    for (size_t i = 0; c->started && i < c->spec.source_count; i++) {
+    for (size_t i = 0; c->started && i < c->spec->source_count; i++) {
         const struct pl_subscription *subscription = &c->subscriptions[i];
         const struct pl_informer *informer = subscription->informer;
         if (informer == NULL || pl_subscription_is_ready(subscription))
@@ -340,15 +371,15 @@ void pl_controller_explain(const struct pl_controller *c, struct pl_buf *out)
 
 void pl_controller_describe(const struct pl_controller *c, struct pl_buf *out)
 {
-    pl_buf_add_f(out, "controller %s: %s, %zu running, %zu ready, %zu waiting, %zu paused",
-                 c->spec.name,
+    pl_buf_add_f(out, "controller %s: %s, %zu running, %zu ready, %zu waiting, %zu paused", c->name,
                  c->stopping   ? "stopping"
+                 : c->retired  ? "ending"
                  : c->running  ? "running"
                  : !c->may_run ? "standing by"
                                : "waiting for its sources",
                  c->in_flight, pl_workqueue_len(c->queue, pl_controller_now(c)),
                  pl_workqueue_waiting(c->queue), c->parked.count);
-    if (c->started && !c->running && !c->stopping) {
+    if (c->started && !c->running && !pl_controller_is_over(c)) {
         struct pl_buf text = PL_BUF_INIT;
         add_unsynced(c, &text);
         pl_buf_add_f(out, " (%s)", pl_buf_z(&text));

@@ -42,10 +42,19 @@ void pl_controller_spec_deinit(struct pl_controller_spec *spec);
  * wakes it, a bad name, wrong numbers. EINVAL with a message that says what to do. */
 int pl_controller_spec_check(const struct pl_controller_spec *spec, struct pl_err *err);
 
+/* How a run ended, for whoever judges a reload. */
+struct pl_ran {
+    const struct pl_run *run;
+    const struct pl_outcome_of_run *outcome;
+    bool failed_before; /* the key's failing began under an earlier edition */
+};
+
 struct pl_controller_options {
     struct pl_cluster *cluster;          /* borrowed for life */
     const struct pl_reconciler_ops *ops; /* borrowed for life */
     void *self;                          /* of ops */
+    /* A run ended; called with self. NULL: nobody wants to know. */
+    void (*ran)(void *self, const struct pl_ran *ran);
 };
 
 /* Takes the spec's content. Starts nothing. */
@@ -68,7 +77,7 @@ bool pl_controller_is_quiet(const struct pl_controller *controller);
 void pl_controller_cancel_runs(struct pl_controller *controller);
 
 const struct pl_controller_spec *pl_controller_spec(const struct pl_controller *controller);
-/* The informer behind source i; NULL before start. */
+/* The informer behind source i of the current edition; NULL before start. */
 struct pl_informer *pl_controller_informer(const struct pl_controller *controller, size_t source);
 bool pl_controller_has_synced(const struct pl_controller *controller);
 bool pl_controller_is_running(const struct pl_controller *controller); /* workers started */

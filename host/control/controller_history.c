@@ -8,8 +8,8 @@
 static void note(struct pl_controller *c, struct pl_slice key, enum pl_happening what,
                  int64_t amount, const struct pl_slice *parts, size_t count)
 {
-    pl_history_add(pl_cluster_history(c->o.cluster), pl_slice_z(c->spec.name), key,
-                   pl_controller_now(c), what, amount, parts, count);
+    pl_history_add(pl_cluster_history(c->cluster), pl_slice_z(c->name), key, pl_controller_now(c),
+                   what, amount, parts, count);
 }
 
 void pl_controller_note(struct pl_controller *c, struct pl_slice key, enum pl_happening what,

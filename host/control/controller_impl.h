@@ -9,12 +9,13 @@
 #include "control/backlog.h"
 #include "control/causes.h"
 #include "control/cluster.h"
-#include "control/controller.h"
+#include "control/edition.h"
 #include "control/question.h"
 
 /* What is remembered of a key, or of a map function, while it fails. */
 struct pl_failing {
     int failures;
+    int since;     /* serial of the edition under which it began to */
     char *message; /* owned; of the last error that was logged in full */
     int64_t logged_ns;
     int repeated; /* the same again since then */
@@ -22,14 +23,16 @@ struct pl_failing {
 
 /* One source of one controller. */
 struct pl_subscription {
-    struct pl_controller *controller;    /* back-pointer */
-    const struct pl_source_spec *source; /* of the controller's spec */
+    struct pl_edition *edition;          /* back-pointer */
+    struct pl_controller *controller;    /* back-pointer; NULL until one has adopted the edition */
+    const struct pl_source_spec *source; /* of the edition's spec */
     struct pl_informer *informer;        /* counted; NULL before start */
     struct pl_handler handler;
     struct pl_follower follower; /* at the informer; unused for Reads */
     struct pl_sync_wait synced;
     bool is_synced;
     char kind[PL_KIND_TEXT];
+    const char *cause_kind;    /* the same, of the controller, so that causes outlive the edition */
     size_t initial;            /* questions about the first list that are not answered */
     struct pl_failing failing; /* its map function */
 };
@@ -52,11 +55,27 @@ struct pl_controller_metrics {
     size_t held_count;
 };
 
-struct pl_controller {
-    struct pl_controller_spec spec; /* owned */
+struct pl_edition {
+    int refs;
     struct pl_controller_options o;
-    struct pl_timers *timers; /* the cluster's */
-    struct pl_subscription *subscriptions;
+    struct pl_controller_spec spec;        /* owned */
+    struct pl_subscription *subscriptions; /* owned */
+    struct pl_controller *controller;      /* back-pointer; NULL until it was adopted */
+    int serial;                            /* counts the controller's editions */
+    bool is_open;
+    void (*on_sync)(void *arg);
+    void *on_sync_arg;
+};
+
+struct pl_controller {
+    char *name;                            /* owned; of every edition */
+    struct pl_cluster *cluster;            /* borrowed for life */
+    struct pl_edition *edition;            /* counted: the current one; */
+    const struct pl_controller_spec *spec; /* its, */
+    struct pl_subscription *subscriptions; /* and its */
+    int editions;                          /* so far */
+    struct pl_timers *timers;              /* the cluster's */
+    struct pl_map kinds;                   /* texts of kinds that causes borrow */
     struct pl_workqueue *queue;
     struct pl_causes causes;
     struct pl_map failing;       /* key -> struct pl_failing, owned */
@@ -76,6 +95,12 @@ struct pl_controller {
 
     /* Life. */
     bool started, may_run, running, stopping, told_stopped;
+    bool retired; /* nothing declares it any more */
+    void (*gone)(void *arg, struct pl_controller *controller);
+    void *gone_arg;
+    struct pl_timer reload;           /* keys of changed code: */
+    size_t reload_source;             /* the source it is at, */
+    struct pl_store_walk reload_walk; /* and where in it */
     bool sync_timed_out;
     struct pl_timer sync_limit, due, resync;
     struct pl_wait sync_wait;
@@ -90,6 +115,12 @@ struct pl_controller {
     struct pl_controller_metrics metrics;
 };
 
+/* Hears nothing and starts nothing any more. */
+static inline bool pl_controller_is_over(const struct pl_controller *controller)
+{
+    return controller->stopping || controller->retired;
+}
+
 static inline int64_t pl_controller_now(const struct pl_controller *controller)
 {
     return pl_clock_mono(controller->timers->clock);
@@ -97,8 +128,13 @@ static inline int64_t pl_controller_now(const struct pl_controller *controller)
 
 /* ---- subscription.c ---- */
 
-void pl_subscription_init(struct pl_subscription *subscription, struct pl_controller *controller,
+void pl_subscription_init(struct pl_subscription *subscription, struct pl_edition *edition,
                           size_t source);
+void pl_subscription_adopt(struct pl_subscription *subscription, struct pl_controller *controller);
+/* Both hear the same events: of one role and one informer. */
+bool pl_subscription_is_twin(const struct pl_subscription *a, const struct pl_subscription *b);
+/* Code that has changed looks at a cached object anew. */
+void pl_subscription_show_again(struct pl_subscription *subscription, struct pl_doc *object);
 void pl_subscription_start(struct pl_subscription *subscription);
 /* Hears nothing more; the informer is released. */
 void pl_subscription_stop(struct pl_subscription *subscription);
@@ -109,6 +145,8 @@ bool pl_subscription_is_ready(const struct pl_subscription *subscription);
 void pl_subscriptions_listen(struct pl_controller *controller);
 /* Drops what is to be retried. */
 void pl_subscriptions_drop(struct pl_controller *controller);
+/* What is to be retried is the current edition's business from now on. */
+void pl_subscriptions_renew_retries(struct pl_controller *controller);
 void pl_subscriptions_init_retries(struct pl_controller *controller);
 
 /* ---- run.c ---- */
@@ -120,10 +158,26 @@ struct pl_doc *pl_controller_for_object(struct pl_controller *controller, struct
 bool pl_controller_is_paused(struct pl_node object);
 /* A parked key goes back to the queue. */
 void pl_controller_unpark(struct pl_controller *controller, struct pl_slice key);
-void pl_controller_cancel_all(struct pl_controller *controller, const struct pl_err *why);
+/* The runs of one edition; NULL: of all. */
+void pl_controller_cancel_all(struct pl_controller *controller, const struct pl_edition *edition,
+                              const struct pl_err *why);
 void pl_controller_free_keys(struct pl_controller *controller);
 
+/* ---- edition.c ---- */
+
+/* The edition is the current one; a reference is taken. */
+void pl_controller_use(struct pl_controller *controller, struct pl_edition *edition);
+/* Enqueues every key again, at low priority and piece by piece. */
+void pl_controller_reload(struct pl_controller *controller);
+void pl_controller_stop_reload(struct pl_controller *controller);
+
 /* ---- controller.c ---- */
+
+struct pl_ratelimit *pl_controller_make_limit(const struct pl_controller_spec *spec);
+void pl_controller_arm_resync(struct pl_controller *controller);
+void pl_controller_stop_timers(struct pl_controller *controller);
+/* It does not run until its sources have synced. */
+void pl_controller_await_sources(struct pl_controller *controller);
 
 /* Something that readiness depends on has changed. */
 void pl_controller_check(struct pl_controller *controller);

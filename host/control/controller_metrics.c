@@ -13,7 +13,7 @@ static struct pl_series *series(struct pl_controller *c, const struct pl_metric_
 {
     struct pl_controller_metrics *m = &c->metrics;
     const char *const values[] = {first, second};
-    struct pl_metric *metric = pl_metrics_add(pl_cluster_metrics(c->o.cluster), spec);
+    struct pl_metric *metric = pl_metrics_add(pl_cluster_metrics(c->cluster), spec);
     PL_REQUIRE(m->held_count < PL_ARRAY_LEN(m->held));
     return m->held[m->held_count++] = pl_metric_hold(metric, values);
 }
@@ -89,9 +89,9 @@ static void collect(void *arg)
 
 void pl_controller_metrics_init(struct pl_controller *c)
 {
-    struct pl_metrics *metrics = pl_cluster_metrics(c->o.cluster);
+    struct pl_metrics *metrics = pl_cluster_metrics(c->cluster);
     struct pl_controller_metrics *m = &c->metrics;
-    const char *name = c->spec.name;
+    const char *name = c->name;
     if (metrics == NULL)
         return;
     m->on = true;
@@ -105,7 +105,7 @@ void pl_controller_metrics_init(struct pl_controller *c)
     m->seconds = series(c, &time_seconds, name, NULL);
     m->active = series(c, &active_workers, name, NULL);
     m->max_concurrent = series(c, &max_concurrent, name, NULL);
-    pl_series_set(m->max_concurrent, c->spec.max_concurrent);
+    pl_series_set(m->max_concurrent, c->spec->max_concurrent);
     m->depth = series(c, &depth, name, name);
     m->adds = series(c, &adds, name, name);
     m->retries = series(c, &retries, name, name);
@@ -123,7 +123,7 @@ void pl_controller_metrics_deinit(struct pl_controller *c)
     if (!c->metrics.on)
         return;
     collect(c);
-    pl_metrics_uncollect(pl_cluster_metrics(c->o.cluster), collect, c);
+    pl_metrics_uncollect(pl_cluster_metrics(c->cluster), collect, c);
     for (size_t i = 0; i < c->metrics.held_count; i++)
         pl_series_release(c->metrics.held[i]);
 }

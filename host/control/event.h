@@ -15,7 +15,8 @@ struct pl_event {
     struct pl_doc *object; /* the new one; of a deletion the last known state */
     struct pl_doc *old;    /* of an update, else NULL */
     bool stale;            /* a deletion that was missed: object is the last state we knew (141) */
-    bool initial;          /* of the first list */
+    bool initial;          /* of the first list, or shown again */
+    bool again;            /* nothing happened: code that has changed looks at it anew */
 };
 
 /* One object to reconcile. */

@@ -96,6 +96,51 @@ void pl_manager_start(struct pl_manager *manager)
         pl_controller_start(manager->controllers[i]);
 }
 
+/* ---- another generation ---- */
+
+static void on_gone(void *arg, struct pl_controller *controller)
+{
+    struct pl_manager *manager = arg;
+    size_t kept = 0;
+    for (size_t i = 0; i < manager->count; i++)
+        if (manager->controllers[i] != controller)
+            manager->controllers[kept++] = manager->controllers[i];
+    manager->count = kept;
+    pl_controller_destroy(controller);
+}
+
+static bool is_among(const struct pl_controller *controller, const struct pl_takeover *all,
+                     size_t count)
+{
+    const char *name = pl_controller_spec(controller)->name;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(pl_edition_spec(all[i].edition)->name, name) == 0)
+            return true;
+    return false;
+}
+
+void pl_manager_switch(struct pl_manager *manager, const struct pl_takeover *all, size_t count)
+{
+    if (manager->stopping)
+        return;
+    for (size_t i = 0; i < manager->count; i++)
+        if (!is_among(manager->controllers[i], all, count))
+            pl_controller_retire(manager->controllers[i], on_gone, manager);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = pl_edition_spec(all[i].edition)->name;
+        struct pl_controller *known = pl_manager_find(manager, pl_slice_z(name));
+        if (known != NULL)
+            pl_controller_adopt(known, all[i].edition, all[i].changed);
+        else
+            pl_manager_add(manager, pl_controller_create_with(all[i].edition));
+    }
+}
+
+bool pl_manager_is_stopping(const struct pl_manager *manager)
+{
+    return manager->stopping;
+}
+
 /* ---- stopping: controllers drain, informers end, then we are done ---- */
 
 static void end(struct pl_manager *manager)

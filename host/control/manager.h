@@ -2,7 +2,7 @@
 #pragma once
 
 #include "control/cluster.h"
-#include "control/controller.h"
+#include "control/edition.h"
 
 struct pl_manager;
 
@@ -23,6 +23,15 @@ void pl_manager_destroy(struct pl_manager *manager);
 /* Before or after start. Takes the controller. */
 void pl_manager_add(struct pl_manager *manager, struct pl_controller *controller);
 void pl_manager_start(struct pl_manager *manager);
+/* From now on these editions and no others: controllers that have the name go on under them, others
+ * begin, and those that nobody declares any more end with their last run. Between two runs; every
+ * edition is open. Nothing happens once the manager is stopping. */
+struct pl_takeover {
+    struct pl_edition *edition; /* borrowed; references are taken */
+    bool changed;               /* its code is other code: pl_controller_adopt */
+};
+void pl_manager_switch(struct pl_manager *manager, const struct pl_takeover *all, size_t count);
+bool pl_manager_is_stopping(const struct pl_manager *manager);
 /* Graceful: no new work, running reconciles finish, calls still pending 5 s before the
  * grace ends are cancelled, informers stop, then `stopped`. Idempotent. */
 void pl_manager_stop(struct pl_manager *manager);

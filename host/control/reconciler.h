@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct pl_controller;
+struct pl_edition;
 
 /* ---- runs ---- */
 
@@ -40,6 +41,7 @@ struct pl_cause {
  * finishes it exactly once. Fields are read-only to the reconciler but `self_data`. */
 struct pl_run {
     struct pl_controller *controller; /* back-pointer */
+    struct pl_edition *edition;       /* counted: the one it began under */
     struct pl_slice key, ns, name;    /* owned by the run */
     char id[17];                      /* reconcile id, hexadecimal */
     int attempt;                      /* failed runs of this key since the last success */
@@ -66,6 +68,7 @@ struct pl_outcome_of_run {
     int64_t after_ns;
     const char *message;   /* errors: one line; borrowed for the call */
     const char *traceback; /* errors: file, line, source line, frames; NULL: none */
+    bool by_script;        /* errors: the script's own, not the server's or the network's */
 };
 
 /* For `perilune why`: a call of the run ("update v1/Pod default/a") has ended so ("ok"). */

@@ -33,7 +33,7 @@ bool pl_controller_is_paused(struct pl_node object)
 
 struct pl_doc *pl_controller_for_object(struct pl_controller *c, struct pl_slice key)
 {
-    for (size_t i = 0; i < c->spec.source_count; i++) {
+    for (size_t i = 0; i < c->spec->source_count; i++) {
         struct pl_subscription *subscription = &c->subscriptions[i];
         if (subscription->source->role == PL_SOURCE_FOR && subscription->informer != NULL)
             return pl_store_get(pl_informer_store(subscription->informer), key);
@@ -53,13 +53,13 @@ static void park(struct pl_controller *c, struct pl_slice key, int priority)
     struct pl_parked *parked = pl_map_get(&c->parked, key);
     if (parked == NULL) {
         parked = PL_NEW(struct pl_parked);
-        parked->key = pl_format("%s %.*s", c->spec.name, PL_FMT(key));
+        parked->key = pl_format("%s %.*s", c->name, PL_FMT(key));
         parked->priority = priority;
         pl_map_put(&c->parked, key, parked);
-        if (pl_cluster_waits(c->o.cluster) != NULL)
-            pl_wait_begin_open(pl_cluster_waits(c->o.cluster), &parked->wait, "paused", parked->key,
+        if (pl_cluster_waits(c->cluster) != NULL)
+            pl_wait_begin_open(pl_cluster_waits(c->cluster), &parked->wait, "paused", parked->key,
                                "until it is resumed or deleted");
-        pl_log(PL_LOG_INFO, "paused: not reconciled", pl_str("controller", c->spec.name),
+        pl_log(PL_LOG_INFO, "paused: not reconciled", pl_str("controller", c->name),
                pl_strn("key", key));
         pl_controller_note(c, key, PL_HAPPENED_PARKED, 0, "its For object is paused");
     }
@@ -97,6 +97,7 @@ static struct pl_failing *failing_of(struct pl_controller *c, struct pl_slice ke
     struct pl_failing *failing = pl_map_get(&c->failing, key);
     if (failing == NULL) {
         failing = PL_NEW(struct pl_failing);
+        failing->since = c->editions;
         pl_map_put(&c->failing, key, failing);
     }
     return failing;
@@ -152,7 +153,7 @@ static void log_failure(struct pl_controller *c, const struct run *run,
         return;
     }
     struct pl_field fields[] = {
-        pl_str("controller", c->spec.name),
+        pl_str("controller", c->name),
         pl_strn("key", run->run.key),
         pl_str("reconcile_id", run->run.id),
         pl_int("attempt", run->run.attempt),
@@ -174,7 +175,7 @@ static void again(struct pl_controller *c, const struct run *run, enum pl_cause_
 {
     struct pl_add how = {
         .priority = run->priority, .after_ns = after_ns, .rate_limited = rate_limited};
-    if (c->stopping)
+    if (pl_controller_is_over(c))
         return;
     pl_causes_add(&c->causes, run->run.key, cause);
     pl_workqueue_add(c->queue, run->run.key, &how, pl_controller_now(c));
@@ -197,12 +198,12 @@ static void failed(struct pl_controller *c, const struct run *run,
     log_failure(c, run, outcome, "reconcile failed");
     struct pl_failing *failing = failing_of(c, run->run.key);
     failing->failures++;
-    if (c->spec.max_retries < 0 || failing->failures <= c->spec.max_retries) {
+    if (c->spec->max_retries < 0 || failing->failures <= c->spec->max_retries) {
         again(c, run, PL_CAUSE_RETRY, 0, true);
         return;
     }
     pl_log(PL_LOG_ERROR, "gave up after max_retries: the next event starts anew",
-           pl_str("controller", c->spec.name), pl_strn("key", run->run.key),
+           pl_str("controller", c->name), pl_strn("key", run->run.key),
            pl_int("failures", failing->failures));
     forget(c, run);
 }
@@ -233,7 +234,7 @@ static void apply_outcome(struct pl_controller *c, const struct run *run,
         log_failure(c, run, outcome, "reconcile failed for good: the next event starts anew");
         break;
     case PL_OUTCOME_CONFLICT:
-        pl_log(PL_LOG_INFO, "conflict: trying again", pl_str("controller", c->spec.name),
+        pl_log(PL_LOG_INFO, "conflict: trying again", pl_str("controller", c->name),
                pl_strn("key", run->run.key), pl_str("error", outcome->message));
         again(c, run, PL_CAUSE_RETRY, 0, true);
         break;
@@ -242,6 +243,22 @@ static void apply_outcome(struct pl_controller *c, const struct run *run,
         again(c, run, PL_CAUSE_RETRY, 0, false);
         break;
     }
+}
+
+/* Before the outcome changes what is known of the key. */
+static void tell_ran(struct pl_controller *c, const struct run *run,
+                     const struct pl_outcome_of_run *outcome)
+{
+    const struct pl_edition *edition = run->run.edition;
+    if (edition->o.ran == NULL)
+        return;
+    const struct pl_failing *failing = pl_map_get(&c->failing, run->run.key);
+    edition->o.ran(edition->o.self, &(struct pl_ran){
+                                        .run = &run->run,
+                                        .outcome = outcome,
+                                        .failed_before = failing != NULL && failing->failures > 0 &&
+                                                         failing->since < edition->serial,
+                                    });
 }
 
 void pl_run_finish(struct pl_run *finished, const struct pl_outcome_of_run *outcome)
@@ -258,9 +275,11 @@ void pl_run_finish(struct pl_run *finished, const struct pl_outcome_of_run *outc
     pl_controller_metrics_run(c, result.outcome, result.outcome == PL_OUTCOME_TIMEOUT,
                               pl_controller_now(c) - run->started_ns);
     pl_controller_note_outcome(c, &run->run, &result, pl_controller_now(c) - run->started_ns);
+    tell_ran(c, run, &result);
     apply_outcome(c, run, &result);
     pl_workqueue_done(c->queue, run->run.key, pl_controller_now(c));
     pl_cause_list_deinit(&run->causes);
+    pl_edition_unref(run->run.edition);
     pl_free(run->key);
     pl_free(run);
     pl_controller_drive(c);
@@ -268,12 +287,13 @@ void pl_run_finish(struct pl_run *finished, const struct pl_outcome_of_run *outc
 
 /* ---- starting runs ---- */
 
-static void cancel(struct pl_controller *c, struct run *run, const struct pl_err *why)
+static void cancel(struct run *run, const struct pl_err *why)
 {
     if (run->canceled)
         return;
     run->canceled = true;
-    c->o.ops->cancel(c->o.self, &run->run, why);
+    const struct pl_controller_options *by = &run->run.edition->o;
+    by->ops->cancel(by->self, &run->run, why);
 }
 
 static void on_timeout(struct pl_timer *timer)
@@ -282,15 +302,19 @@ static void on_timeout(struct pl_timer *timer)
     struct pl_controller *c = run->run.controller;
     struct pl_err why = {0};
     pl_err_set(&why, PL_ETIMEOUT, "reconcile_timeout of %g s has passed",
-               (double)c->spec.reconcile_timeout_ns / (double)PL_SECOND);
+               (double)c->spec->reconcile_timeout_ns / (double)PL_SECOND);
     run->timed_out = !run->canceled;
-    cancel(c, run, &why);
+    cancel(run, &why);
 }
 
-void pl_controller_cancel_all(struct pl_controller *c, const struct pl_err *why)
+void pl_controller_cancel_all(struct pl_controller *c, const struct pl_edition *edition,
+                              const struct pl_err *why)
 {
-    PL_LIST_FOR (link, &c->runs)
-        cancel(c, PL_CONTAINER_OF(link, struct run, link), why);
+    PL_LIST_FOR (link, &c->runs) {
+        struct run *run = PL_CONTAINER_OF(link, struct run, link);
+        if (edition == NULL || run->run.edition == edition)
+            cancel(run, why);
+    }
 }
 
 static void start_run(struct pl_controller *c, const struct pl_item *item)
@@ -300,24 +324,25 @@ static void start_run(struct pl_controller *c, const struct pl_item *item)
     run->priority = item->priority;
     run->started_ns = pl_controller_now(c);
     run->run.controller = c;
+    run->run.edition = pl_edition_ref(c->edition);
     run->run.key = pl_slice(run->key, item->key.len);
     pl_key_split(run->run.key, &run->run.ns, &run->run.name);
     snprintf(run->run.id, sizeof run->run.id, "%016llx",
-             (unsigned long long)pl_rand_u64(pl_cluster_rand(c->o.cluster)));
+             (unsigned long long)pl_rand_u64(pl_cluster_rand(c->cluster)));
     const struct pl_failing *failing = pl_map_get(&c->failing, run->run.key);
     run->run.attempt = failing != NULL ? failing->failures : 0;
     pl_causes_take(&c->causes, run->run.key, &run->causes);
     run->run.causes = run->causes.items;
     run->run.cause_count = run->causes.count;
     run->run.causes_dropped = run->causes.dropped;
-    if (c->spec.reconcile_timeout_ns > 0) {
-        run->run.deadline_ns = run->started_ns + c->spec.reconcile_timeout_ns;
-        pl_timer_start(c->timers, &run->timeout, c->spec.reconcile_timeout_ns, on_timeout);
+    if (c->spec->reconcile_timeout_ns > 0) {
+        run->run.deadline_ns = run->started_ns + c->spec->reconcile_timeout_ns;
+        pl_timer_start(c->timers, &run->timeout, c->spec->reconcile_timeout_ns, on_timeout);
     }
     pl_list_push(&c->runs, &run->link);
     c->in_flight++;
     pl_controller_note(c, run->run.key, PL_HAPPENED_STARTED, 0, run->run.id);
-    c->o.ops->start(c->o.self, &run->run);
+    c->edition->o.ops->start(c->edition->o.self, &run->run);
 }
 
 static void on_due(struct pl_timer *timer)
@@ -340,7 +365,7 @@ static void drive(struct pl_task *task)
     struct pl_controller *c = PL_CONTAINER_OF(task, struct pl_controller, drive);
     c->drive_deferred = false;
     struct pl_item item;
-    while (c->running && !c->stopping && c->in_flight < (size_t)c->spec.max_concurrent &&
+    while (c->running && c->in_flight < (size_t)c->spec->max_concurrent &&
            pl_workqueue_take(c->queue, &item, pl_controller_now(c)) == 0)
         if (!park_if_paused(c, &item))
             start_run(c, &item);
@@ -353,5 +378,5 @@ void pl_controller_drive(struct pl_controller *c)
     if (c->drive_deferred)
         return;
     c->drive_deferred = true;
-    pl_cluster_defer(c->o.cluster, &c->drive, drive);
+    pl_cluster_defer(c->cluster, &c->drive, drive);
 }

@@ -40,8 +40,14 @@ static void enqueue(struct pl_subscription *subscription, const struct pl_event 
     struct pl_add how = {.priority = pl_event_priority(event)};
     for (size_t i = 0; i < requests->count; i++) {
         struct pl_slice key = pl_requests_key(requests, i);
-        pl_controller_note_event(subscription, key, event,
-                                 pl_causes_add_event(&c->causes, key, event, subscription->kind));
+        if (event->again) {
+            pl_causes_add(&c->causes, key, PL_CAUSE_RELOAD);
+            pl_controller_note(c, key, PL_HAPPENED_EVENT, 0, "RELOAD: the code has changed");
+        } else {
+            pl_controller_note_event(
+                subscription, key, event,
+                pl_causes_add_event(&c->causes, key, event, subscription->cause_kind));
+        }
         pl_workqueue_add(c->queue, key, &how, pl_controller_now(c));
     }
     if (requests->count > 0)
@@ -61,7 +67,7 @@ static void check_parked(struct pl_subscription *subscription, const struct pl_e
     if (!paused && pl_map_has(&c->parked, pl_buf_slice(&key))) {
         pl_controller_note_event(
             subscription, pl_buf_slice(&key), event,
-            pl_causes_add_event(&c->causes, pl_buf_slice(&key), event, subscription->kind));
+            pl_causes_add_event(&c->causes, pl_buf_slice(&key), event, subscription->cause_kind));
         pl_controller_unpark(c, pl_buf_slice(&key));
     }
     pl_buf_deinit(&key);
@@ -72,13 +78,15 @@ static void check_parked(struct pl_subscription *subscription, const struct pl_e
 static void free_ask(struct ask *ask)
 {
     PL_REQUIRE(ask->retry_key == NULL);
+    struct pl_edition *edition = ask->subscription->edition;
     pl_asked_deinit(&ask->asked);
     pl_free(ask);
+    pl_edition_unref(edition);
 }
 
 static void flush_sources(struct pl_controller *c)
 {
-    for (size_t i = 0; i < c->spec.source_count; i++)
+    for (size_t i = 0; i < c->spec->source_count; i++)
         if (c->subscriptions[i].informer != NULL)
             pl_informer_flush(c->subscriptions[i].informer);
 }
@@ -94,9 +102,9 @@ static void log_map_failure(struct pl_subscription *subscription, const struct p
         return;
     }
     pl_log(PL_LOG_ERROR, "map function failed: the object is mapped again later",
-           pl_str("controller", subscription->controller->spec.name),
-           pl_str("kind", subscription->kind), pl_str("error", asked->map_failure),
-           pl_str("traceback", asked->traceback), pl_int("repeated", failing->repeated));
+           pl_str("controller", subscription->controller->name), pl_str("kind", subscription->kind),
+           pl_str("error", asked->map_failure), pl_str("traceback", asked->traceback),
+           pl_int("repeated", failing->repeated));
     pl_free(failing->message);
     failing->message = pl_strdup(asked->map_failure);
     failing->logged_ns = now;
@@ -107,10 +115,23 @@ static void send(struct ask *ask)
 {
     struct pl_controller *c = ask->subscription->controller;
     c->asked++;
-    c->o.ops->ask(c->o.self, &ask->asked.q);
+    const struct pl_controller_options *by = &ask->subscription->edition->o;
+    by->ops->ask(by->self, &ask->asked.q);
 }
 
 static void arm_retry(struct pl_controller *c);
+static void on_event(struct pl_follower *follower, const struct pl_event *event);
+
+/* What is asked of whom, as the ask's source says. */
+static void describe_question(struct ask *ask, bool predicates)
+{
+    const struct pl_subscription *subscription = ask->subscription;
+    ask->asked.q.source = subscription->source;
+    ask->asked.q.external = subscription->source->external;
+    ask->asked.q.kind = subscription->kind;
+    ask->asked.q.ask_predicates = predicates;
+    ask->asked.q.ask_map = subscription->source->map_by == PL_MAP_EXTERNAL;
+}
 
 static void stop_waiting(struct pl_controller *c, struct ask *ask)
 {
@@ -137,7 +158,7 @@ static void on_retry(struct pl_timer *timer)
 static void arm_retry(struct pl_controller *c)
 {
     struct pl_heap_node *node = pl_heap_peek(&c->retries);
-    if (node == NULL || c->stopping) {
+    if (node == NULL || pl_controller_is_over(c)) {
         pl_timer_stop(c->timers, &c->retry);
         return;
     }
@@ -159,7 +180,8 @@ static void fold(struct ask *waiting, const struct ask *newer)
         later->type == PL_EVENT_CREATE && event->old != NULL ? PL_EVENT_UPDATE : later->type;
 }
 
-static void retry_later(struct pl_controller *c, struct ask *ask)
+/* Until its due time; a second one of the same object and source is folded into the first. */
+static void wait_for_retry(struct pl_controller *c, struct ask *ask)
 {
     struct pl_buf key = PL_BUF_INIT;
     pl_buf_add_f(&key, "%zu ", (size_t)(ask->subscription - c->subscriptions));
@@ -172,14 +194,51 @@ static void retry_later(struct pl_controller *c, struct ask *ask)
         pl_buf_deinit(&key);
         return;
     }
+    ask->retry_key = pl_buf_take(&key);
+    pl_map_put(&c->retry_keys, pl_slice_z(ask->retry_key), ask);
+    pl_heap_push(&c->retries, &ask->node);
+}
+
+static void retry_later(struct pl_controller *c, struct ask *ask)
+{
     int shift = ask->failures < 16 ? ask->failures : 16;
     int64_t delay = MAP_RETRY_BASE << shift;
     ask->failures++;
     ask->due_ns = pl_controller_now(c) + (delay < MAP_RETRY_CAP ? delay : MAP_RETRY_CAP);
-    ask->retry_key = pl_buf_take(&key);
-    pl_map_put(&c->retry_keys, pl_slice_z(ask->retry_key), ask);
-    pl_heap_push(&c->retries, &ask->node);
+    wait_for_retry(c, ask);
     arm_retry(c);
+}
+
+/* The source of the current edition that hears the same events; NULL: there is none. */
+static struct pl_subscription *current_of(struct pl_controller *c, struct pl_subscription *of)
+{
+    if (of->edition == c->edition)
+        return of;
+    for (size_t i = 0; i < c->spec->source_count; i++)
+        if (pl_subscription_is_twin(of, &c->subscriptions[i]))
+            return &c->subscriptions[i];
+    return NULL;
+}
+
+/* A question that is to be asked again is one to the current edition's code. False: it has no such
+ * source, or knows the answer itself, and the ask is gone. */
+static bool renew(struct pl_controller *c, struct ask *ask)
+{
+    struct pl_subscription *current = current_of(c, ask->subscription);
+    if (current == ask->subscription)
+        return true;
+    if (current == NULL || current->source->map_by != PL_MAP_EXTERNAL) {
+        if (current != NULL)
+            on_event(&current->follower, &ask->asked.q.event);
+        free_ask(ask);
+        return false;
+    }
+    struct pl_edition *old = ask->subscription->edition;
+    ask->subscription = current;
+    describe_question(ask, current->source->predicate != NULL);
+    pl_edition_ref(current->edition);
+    pl_edition_unref(old);
+    return true;
 }
 
 static void use_answer(struct pl_subscription *subscription, struct pl_asked *asked)
@@ -205,14 +264,15 @@ static void on_answer(struct pl_asked *asked)
     if (ask->initial)
         subscription->initial--;
     ask->initial = false;
-    if (c->stopping) {
+    if (pl_controller_is_over(c)) {
         free_ask(ask);
         pl_controller_drive(c);
         return;
     }
     if (asked->map_failure != NULL) {
         log_map_failure(subscription, asked);
-        retry_later(c, ask);
+        if (renew(c, ask))
+            retry_later(c, ask);
     } else {
         use_answer(subscription, asked);
         free_ask(ask);
@@ -227,12 +287,9 @@ static void ask_about(struct pl_subscription *subscription, const struct pl_even
 {
     struct ask *ask = PL_NEW(struct ask);
     pl_asked_init(&ask->asked, event, on_answer);
-    ask->asked.q.source = subscription->source;
-    ask->asked.q.external = subscription->source->external;
-    ask->asked.q.kind = subscription->kind;
-    ask->asked.q.ask_predicates = predicates;
-    ask->asked.q.ask_map = subscription->source->map_by == PL_MAP_EXTERNAL;
     ask->subscription = subscription;
+    pl_edition_ref(subscription->edition);
+    describe_question(ask, predicates);
     ask->initial = event->initial;
     subscription->initial += event->initial;
     send(ask);
@@ -249,7 +306,7 @@ static void on_event(struct pl_follower *follower, const struct pl_event *event)
 {
     struct pl_subscription *subscription = subscription_of(follower);
     struct pl_controller *c = subscription->controller;
-    if (c->stopping)
+    if (pl_controller_is_over(c))
         return;
     check_parked(subscription, event);
     enum pl_verdict verdict = pl_predicate_test(subscription->source->predicate, event, NULL, NULL);
@@ -275,19 +332,19 @@ static bool is_full(struct pl_follower *follower)
 
 static const struct pl_source_spec *for_source(const struct pl_controller *c, size_t *index)
 {
-    for (size_t i = 0; i < c->spec.source_count; i++)
-        if (c->spec.sources[i].role == PL_SOURCE_FOR) {
+    for (size_t i = 0; i < c->spec->source_count; i++)
+        if (c->spec->sources[i].role == PL_SOURCE_FOR) {
             *index = i;
-            return &c->spec.sources[i];
+            return &c->spec->sources[i];
         }
     return NULL;
 }
 
-void pl_subscription_init(struct pl_subscription *subscription, struct pl_controller *c,
+void pl_subscription_init(struct pl_subscription *subscription, struct pl_edition *edition,
                           size_t source)
 {
-    subscription->controller = c;
-    subscription->source = &c->spec.sources[source];
+    subscription->edition = edition;
+    subscription->source = &edition->spec.sources[source];
     pl_kind_text(&subscription->source->kind, subscription->kind);
     subscription->handler.by = subscription->source->map_by;
     subscription->handler.every_owner = subscription->source->match_every_owner;
@@ -295,18 +352,53 @@ void pl_subscription_init(struct pl_subscription *subscription, struct pl_contro
     subscription->follower.is_full = is_full;
 }
 
+void pl_subscription_adopt(struct pl_subscription *subscription, struct pl_controller *c)
+{
+    subscription->controller = c;
+    struct pl_slice kind = pl_slice_z(subscription->kind);
+    if (!pl_map_has(&c->kinds, kind))
+        pl_map_put(&c->kinds, kind, c);
+    subscription->cause_kind = pl_map_key(&c->kinds, kind).ptr;
+}
+
+bool pl_subscription_is_twin(const struct pl_subscription *a, const struct pl_subscription *b)
+{
+    return a->source->role == b->source->role && a->informer != NULL && a->informer == b->informer;
+}
+
+/* The For objects' keys whatever predicates say; of other sources what they let pass. */
+void pl_subscription_show_again(struct pl_subscription *subscription, struct pl_doc *object)
+{
+    struct pl_event event = {
+        .type = PL_EVENT_CREATE, .object = object, .initial = true, .again = true};
+    if (subscription->source->role != PL_SOURCE_FOR) {
+        on_event(&subscription->follower, &event);
+        return;
+    }
+    struct pl_requests *requests = &subscription->controller->requests;
+    pl_requests_clear(requests);
+    pl_handler_requests(&subscription->handler, &event, requests);
+    enqueue(subscription, &event, requests);
+}
+
 static void on_synced(struct pl_sync_wait *wait)
 {
     struct pl_subscription *subscription = PL_CONTAINER_OF(wait, struct pl_subscription, synced);
+    struct pl_edition *edition = subscription->edition;
+    struct pl_controller *c = edition->controller;
     subscription->is_synced = true;
-    pl_controller_check(subscription->controller);
+    if (c != NULL && c->edition == edition)
+        pl_controller_check(c);
+    if (edition->on_sync != NULL)
+        edition->on_sync(edition->on_sync_arg); /* may be the end of the edition */
 }
 
 void pl_subscription_start(struct pl_subscription *subscription)
 {
     subscription->informer =
-        pl_cluster_informer(subscription->controller->o.cluster, &subscription->source->kind,
+        pl_cluster_informer(subscription->edition->o.cluster, &subscription->source->kind,
                             &subscription->source->options);
+    subscription->is_synced = pl_informer_has_synced(subscription->informer);
     subscription->synced.synced = on_synced;
     pl_informer_on_sync(subscription->informer, &subscription->synced);
 }
@@ -315,14 +407,15 @@ void pl_subscriptions_listen(struct pl_controller *c)
 {
     size_t of_for = 0;
     const struct pl_source_spec *owner = for_source(c, &of_for);
-    for (size_t i = 0; i < c->spec.source_count; i++) {
+    for (size_t i = 0; i < c->spec->source_count; i++) {
         struct pl_subscription *subscription = &c->subscriptions[i];
         if (owner != NULL) {
             subscription->handler.owner = owner->kind;
             subscription->handler.owner_cluster_scoped =
                 !pl_informer_resource(c->subscriptions[of_for].informer)->namespaced;
         }
-        if (subscription->source->role != PL_SOURCE_READS)
+        if (subscription->source->role != PL_SOURCE_READS &&
+            !pl_link_is_linked(&subscription->follower.link))
             pl_informer_follow(subscription->informer, &subscription->follower);
     }
 }
@@ -351,6 +444,25 @@ static bool is_sooner(const struct pl_heap_node *a, const struct pl_heap_node *b
 void pl_subscriptions_init_retries(struct pl_controller *c)
 {
     pl_heap_init(&c->retries, is_sooner);
+}
+
+void pl_subscriptions_renew_retries(struct pl_controller *c)
+{
+    struct pl_list asks;
+    pl_list_init(&asks);
+    struct pl_heap_node *node;
+    while ((node = pl_heap_peek(&c->retries)) != NULL) {
+        struct ask *ask = ask_of_node(node);
+        stop_waiting(c, ask);
+        pl_list_push(&asks, &ask->asked.q.link);
+    }
+    struct pl_link *link;
+    while ((link = pl_list_pop(&asks)) != NULL) {
+        struct ask *ask = PL_CONTAINER_OF(link, struct ask, asked.q.link);
+        if (renew(c, ask))
+            wait_for_retry(c, ask);
+    }
+    arm_retry(c);
 }
 
 void pl_subscriptions_drop(struct pl_controller *c)

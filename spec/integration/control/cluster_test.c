@@ -146,7 +146,7 @@ static void start_controller(void)
     struct pl_manager_options manager = {
         .cluster = host.cluster, .grace_ns = 10 * PL_SECOND, .stopped = on_stopped};
     host.manager = pl_manager_create(&manager);
-    struct pl_controller_options options = {host.cluster, &ops, NULL};
+    struct pl_controller_options options = {.cluster = host.cluster, .ops = &ops};
     host.controller = pl_controller_create(&options, &spec);
     pl_manager_add(host.manager, host.controller);
     pl_manager_start(host.manager);

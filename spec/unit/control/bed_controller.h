@@ -186,7 +186,8 @@ static inline struct pl_controller *stage_add(struct stage *stage, struct pl_con
     if (code != 0)
         TEST_FAIL("%s", err.message);
     REQUIRE(code == 0);
-    struct pl_controller_options options = {stage->bed.cluster, &fake_ops, &stage->fake};
+    struct pl_controller_options options = {
+        .cluster = stage->bed.cluster, .ops = &fake_ops, .self = &stage->fake};
     struct pl_controller *controller = pl_controller_create(&options, spec);
     pl_manager_add(stage->manager, controller);
     return controller;

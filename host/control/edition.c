@@ -1,0 +1,241 @@
+#include "control/controller_impl.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/log.h"
+
+#include <string.h>
+
+/* ---- lifetime ---- */
+
+struct pl_edition *pl_edition_create(const struct pl_controller_options *options,
+                                     struct pl_controller_spec *spec)
+{
+    struct pl_edition *edition = PL_NEW(struct pl_edition);
+    edition->refs = 1;
+    edition->o = *options;
+    edition->spec = *spec;
+    *spec = (struct pl_controller_spec){0};
+    edition->subscriptions =
+        pl_calloc(edition->spec.source_count + 1, sizeof(struct pl_subscription));
+    for (size_t i = 0; i < edition->spec.source_count; i++)
+        pl_subscription_init(&edition->subscriptions[i], edition, i);
+    return edition;
+}
+
+struct pl_edition *pl_edition_ref(struct pl_edition *edition)
+{
+    edition->refs++;
+    return edition;
+}
+
+void pl_edition_unref(struct pl_edition *edition)
+{
+    if (edition == NULL || --edition->refs > 0)
+        return;
+    for (size_t i = 0; i < edition->spec.source_count; i++)
+        pl_subscription_stop(&edition->subscriptions[i]);
+    pl_free(edition->subscriptions);
+    pl_controller_spec_deinit(&edition->spec);
+    pl_free(edition);
+}
+
+void pl_edition_open(struct pl_edition *edition, void (*on_sync)(void *arg), void *arg)
+{
+    edition->on_sync = on_sync;
+    edition->on_sync_arg = arg;
+    if (edition->is_open)
+        return;
+    edition->is_open = true;
+    for (size_t i = 0; i < edition->spec.source_count; i++)
+        pl_subscription_start(&edition->subscriptions[i]);
+}
+
+bool pl_edition_is_synced(const struct pl_edition *edition)
+{
+    for (size_t i = 0; i < edition->spec.source_count; i++)
+        if (!edition->subscriptions[i].is_synced)
+            return false;
+    return edition->is_open;
+}
+
+const struct pl_controller_spec *pl_edition_spec(const struct pl_edition *edition)
+{
+    return &edition->spec;
+}
+
+struct pl_informer *pl_edition_informer(const struct pl_edition *edition, size_t source)
+{
+    return edition->subscriptions[source].informer;
+}
+
+bool pl_edition_is_quiet(const struct pl_edition *edition)
+{
+    return edition->refs == 1;
+}
+
+void pl_edition_cancel_runs(struct pl_edition *edition, const struct pl_err *why)
+{
+    if (edition->controller != NULL)
+        pl_controller_cancel_all(edition->controller, edition, why);
+}
+
+/* ---- adopting ---- */
+
+/* Its place at the informer goes to a source of the next edition that watches the same. */
+static void hand_over(struct pl_edition *from, struct pl_edition *to)
+{
+    for (size_t i = 0; i < to->spec.source_count; i++) {
+        struct pl_subscription *next = &to->subscriptions[i];
+        for (size_t j = 0; j < from->spec.source_count; j++) {
+            struct pl_subscription *last = &from->subscriptions[j];
+            if (!pl_subscription_is_twin(last, next) || !pl_link_is_linked(&last->follower.link))
+                continue;
+            pl_backlog_hand_over(&last->follower, &next->follower);
+            break;
+        }
+    }
+}
+
+static void fall_silent(struct pl_edition *edition)
+{
+    for (size_t i = 0; i < edition->spec.source_count; i++)
+        pl_backlog_unfollow(&edition->subscriptions[i].follower);
+}
+
+/* Times and limits that the spec says, where they are others now. */
+static void retime(struct pl_controller *c, const struct pl_controller_spec *old)
+{
+    if (memcmp(&old->rate, &c->spec->rate, sizeof old->rate) != 0)
+        pl_workqueue_set_limit(c->queue, pl_controller_make_limit(c->spec));
+    if (c->running && old->resync_period_ns != c->spec->resync_period_ns)
+        pl_controller_arm_resync(c);
+    if (c->metrics.on)
+        pl_series_set(c->metrics.max_concurrent, c->spec->max_concurrent);
+}
+
+void pl_controller_use(struct pl_controller *c, struct pl_edition *edition)
+{
+    c->edition = pl_edition_ref(edition);
+    c->spec = &edition->spec;
+    c->subscriptions = edition->subscriptions;
+    c->editions++;
+    edition->controller = c;
+    edition->serial = c->editions;
+    for (size_t i = 0; i < edition->spec.source_count; i++)
+        pl_subscription_adopt(&edition->subscriptions[i], c);
+}
+
+void pl_controller_adopt(struct pl_controller *c, struct pl_edition *edition, bool changed)
+{
+    PL_REQUIRE(strcmp(c->name, edition->spec.name) == 0 && edition->is_open);
+    struct pl_edition *old = c->edition;
+    bool ready = c->started && pl_edition_is_synced(edition), was_back = c->retired;
+    pl_controller_stop_reload(c);
+    if (ready && !c->retired)
+        hand_over(old, edition);
+    fall_silent(old);
+    c->retired = false;
+    pl_controller_use(c, edition);
+    pl_subscriptions_renew_retries(c);
+    retime(c, &old->spec);
+    c->listening = false;
+    if (c->started && !ready)
+        pl_controller_await_sources(c);
+    pl_edition_unref(old);
+    pl_controller_check(c);
+    if (changed && !was_back && c->listening && c->spec->on_reload_enqueue)
+        pl_controller_reload(c);
+    pl_controller_drive(c);
+}
+
+void pl_controller_retire(struct pl_controller *c,
+                          void (*gone)(void *arg, struct pl_controller *controller), void *arg)
+{
+    if (c->retired || c->stopping)
+        return;
+    pl_log(PL_LOG_INFO, "controller is not declared any more", pl_str("controller", c->name),
+           pl_int("running", (int64_t)c->in_flight));
+    c->retired = true;
+    c->running = c->listening = false;
+    c->gone = gone;
+    c->gone_arg = arg;
+    pl_controller_stop_reload(c);
+    pl_controller_stop_timers(c);
+    fall_silent(c->edition);
+    pl_subscriptions_drop(c);
+    pl_controller_drive(c);
+}
+
+/* ---- keys of changed code ---- */
+
+#define SLICE_NS   (500 * PL_US)
+#define SLICE_DOCS 64
+
+static bool has_for(const struct pl_controller *c)
+{
+    for (size_t i = 0; i < c->spec->source_count; i++)
+        if (c->spec->sources[i].role == PL_SOURCE_FOR)
+            return true;
+    return false;
+}
+
+/* The For objects' keys; without For, whatever its sources would enqueue. */
+static bool is_shown_again(const struct pl_controller *c, enum pl_source_role role)
+{
+    return has_for(c) ? role == PL_SOURCE_FOR : role == PL_SOURCE_WATCHES;
+}
+
+static void show_again(struct pl_subscription *subscription, const struct pl_docs *docs)
+{
+    for (size_t i = 0; i < docs->count; i++)
+        pl_subscription_show_again(subscription, docs->items[i]);
+}
+
+/* One piece of one source; false when the whole is done. */
+static bool reload_piece(struct pl_controller *c)
+{
+    while (c->reload_source < c->spec->source_count) {
+        struct pl_subscription *subscription = &c->subscriptions[c->reload_source];
+        bool more = false;
+        if (is_shown_again(c, subscription->source->role)) {
+            struct pl_docs docs = {0};
+            more = pl_store_walk(pl_informer_store(subscription->informer), &c->reload_walk,
+                                 SLICE_DOCS, &docs);
+            show_again(subscription, &docs);
+            pl_docs_deinit(&docs);
+        }
+        if (more)
+            return true;
+        c->reload_source++;
+        c->reload_walk = (struct pl_store_walk){0};
+    }
+    return false;
+}
+
+static void on_reload(struct pl_timer *timer)
+{
+    struct pl_controller *c = PL_CONTAINER_OF(timer, struct pl_controller, reload);
+    int64_t until = pl_controller_now(c) + SLICE_NS;
+    do {
+        if (c->asked >= PL_QUESTIONS_MAX) {
+            pl_timer_start(c->timers, timer, 5 * PL_MS, on_reload);
+            return;
+        }
+        if (!reload_piece(c))
+            return;
+    } while (pl_controller_now(c) < until);
+    pl_timer_start(c->timers, timer, 0, on_reload);
+}
+
+void pl_controller_stop_reload(struct pl_controller *c)
+{
+    pl_timer_stop(c->timers, &c->reload);
+}
+
+void pl_controller_reload(struct pl_controller *c)
+{
+    c->reload_source = 0;
+    c->reload_walk = (struct pl_store_walk){0};
+    on_reload(&c->reload);
+}
