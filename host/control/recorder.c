@@ -496,6 +496,12 @@ void pl_recorder_event(struct pl_recorder *r, const struct pl_report *report)
         record(r, report, texts);
 }
 
+void pl_recorder_lost(struct pl_recorder *r, uint64_t count)
+{
+    if (count > 0)
+        count_dropped(r, false, "memory", (int64_t)count);
+}
+
 /* ---- lifetime ---- */
 
 static void add_metrics(struct pl_recorder *r)

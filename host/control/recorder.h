@@ -70,6 +70,9 @@ void pl_recorder_destroy(struct pl_recorder *recorder);
 
 void pl_recorder_event(struct pl_recorder *recorder, const struct pl_report *report);
 
+/* So many were lost before they came here: counted as dropped for memory. */
+void pl_recorder_lost(struct pl_recorder *recorder, uint64_t count);
+
 /* The host is stopping: what is known is sent at once, and what fails is not tried again. Events
  * are still taken. The cluster is held until the last one is through. Idempotent. */
 void pl_recorder_drain(struct pl_recorder *recorder);

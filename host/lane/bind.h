@@ -84,6 +84,7 @@
  *
  * Saying
  *   host.log(level, message, fields | nil)   bound to the running controller, key and reconcile id
+ *   host.event(warning, api_version, kind, ns|nil, name, uid|nil, version|nil, reason, note)
  */
 #pragma once
 

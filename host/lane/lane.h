@@ -30,6 +30,7 @@ enum pl_lane_msg {
     PL_IO_RUN_DONE,
     PL_IO_ASK_DONE,
     PL_IO_STUCK, /* pl_lane.stuck_msg */
+    PL_IO_EVENT, /* bind_event.h */
 };
 
 /* Loading the scripts in one lane. */
@@ -168,7 +169,9 @@ struct pl_lanes {
     struct pl_http_client *http;
     struct pl_list abandoned;
     _Atomic int stuck;
-    struct pl_map hinted; /* kinds whose missing :Reads was logged, under hint_lock */
+    _Atomic int events_out;       /* bind_event.h: on their way, */
+    _Atomic uint64_t events_lost; /* and not even sent off */
+    struct pl_map hinted;         /* kinds whose missing :Reads was logged, under hint_lock */
     pthread_mutex_t hint_lock;
 };
 

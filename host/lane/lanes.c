@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "lane/bind_event.h"
 #include "lane/lane.h"
 #include "lane/state.h"
 #include "net/http_client.h"
@@ -60,6 +61,8 @@ static void on_left(struct pl_msg *msg)
 {
     if (msg->kind == PL_IO_OP_CANCEL)
         pl_lop_unref(PL_CONTAINER_OF(msg, struct pl_lop, cancel));
+    else if (msg->kind == PL_IO_EVENT)
+        pl_event_msg_free(msg);
 }
 
 void pl_lanes_destroy(struct pl_lanes *lanes)
@@ -242,6 +245,9 @@ static void handle_io(struct pl_msg *msg)
         break;
     case PL_IO_STUCK:
         replace_lane(PL_CONTAINER_OF(msg, struct pl_lane, stuck_msg));
+        break;
+    case PL_IO_EVENT:
+        pl_event_msg_io(msg);
         break;
     default:
         PL_UNREACHABLE();

@@ -77,7 +77,7 @@ local perilune = {
     return host.join(task)
   end,
 
-  event = later("perilune.event"),
+  event = require("perilune.event"),
   every = later("perilune.every"),
   run = later("perilune.run"),
   channel = later("perilune.channel"),

@@ -1,0 +1,106 @@
+/* host.event: what a script reports about an object. */
+#include "lane/bind_event.h"
+
+#include "base/alloc.h"
+#include "control/recorder.h"
+#include "lane/bind_list.h"
+#include "lane/co.h"
+#include "lane/lane.h"
+#include "lane/lerr.h"
+
+/* As host.event takes them. */
+enum text {
+    API_VERSION,
+    KIND,
+    NS,
+    NAME,
+    UID,
+    RV,
+    REASON,
+    NOTE,
+    TEXTS,
+};
+
+struct pl_event_msg {
+    struct pl_msg msg;
+    struct pl_lane *lane; /* back-pointer */
+    struct pl_slice texts[TEXTS];
+    struct pl_slice who; /* the controller or task */
+    bool warning;
+    char bytes[]; /* what the slices point to */
+};
+
+void pl_event_msg_free(struct pl_msg *msg)
+{
+    struct pl_event_msg *event = PL_CONTAINER_OF(msg, struct pl_event_msg, msg);
+    atomic_fetch_sub(&event->lane->lanes->events_out, 1);
+    pl_free(event);
+}
+
+void pl_event_msg_io(struct pl_msg *msg)
+{
+    struct pl_event_msg *event = PL_CONTAINER_OF(msg, struct pl_event_msg, msg);
+    struct pl_lanes *lanes = event->lane->lanes;
+    struct pl_recorder *recorder = pl_cluster_recorder(lanes->cluster);
+    const struct pl_slice *texts = event->texts;
+    struct pl_report report = {
+        .regarding = {texts[API_VERSION], texts[KIND], texts[NS], texts[NAME], texts[UID],
+                      texts[RV]},
+        .warning = event->warning,
+        .reason = texts[REASON],
+        .note = texts[NOTE],
+        .controller = event->who,
+    };
+    if (!atomic_load(&event->lane->abandoned))
+        pl_recorder_event(recorder, &report);
+    pl_recorder_lost(recorder, atomic_exchange(&lanes->events_lost, 0));
+    pl_event_msg_free(msg);
+}
+
+static struct pl_slice put(char **at, struct pl_slice text)
+{
+    struct pl_slice copy = pl_slice(*at, text.len);
+    memcpy(*at, text.ptr ? text.ptr : "", text.len);
+    *at += text.len;
+    return copy;
+}
+
+/* event(warning, api_version, kind, ns|nil, name, uid|nil, version|nil, reason, note) */
+static int event(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    struct pl_slice texts[TEXTS], who = {"", 0};
+    for (int i = 0; i < TEXTS; i++)
+        texts[i] = lua_type(L, i + 2) == LUA_TSTRING ? pl_lua_slice(L, i + 2) : pl_slice("", 0);
+    if (s->lane == NULL || s->phase == PL_PHASE_LOAD)
+        return pl_lerr_raise(L, s, "event can't be called while the script is loaded");
+    struct pl_lanes *lanes = s->lane->lanes;
+    if (atomic_fetch_add(&lanes->events_out, 1) >= PL_EVENTS_OUT) {
+        atomic_fetch_sub(&lanes->events_out, 1);
+        atomic_fetch_add(&lanes->events_lost, 1);
+        return 0;
+    }
+    char *clean = pl_secrets_mask(&s->secrets, texts[NOTE]);
+    if (clean != NULL)
+        texts[NOTE] = pl_slice_z(clean);
+    if (s->task != NULL)
+        who = pl_slice_z(lanes->controllers[s->task->exec->controller].name);
+    size_t size = who.len;
+    for (int i = 0; i < TEXTS; i++)
+        size += texts[i].len;
+    struct pl_event_msg *msg = pl_calloc(1, sizeof *msg + size);
+    char *at = msg->bytes;
+    msg->lane = s->lane;
+    msg->warning = lua_toboolean(L, 1);
+    msg->who = put(&at, who);
+    for (int i = 0; i < TEXTS; i++)
+        msg->texts[i] = put(&at, texts[i]);
+    pl_free(clean);
+    pl_lane_send_io(s->lane, &msg->msg, PL_IO_EVENT);
+    return 0;
+}
+
+const luaL_Reg pl_bind_events[] = {
+    {"event", event},
+    {NULL, NULL},
+};

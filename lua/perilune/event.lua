@@ -1,0 +1,48 @@
+-- perilune.event(object, "Normal" | "Warning", reason, message): an Event that people see with
+-- kubectl describe. It never waits and, its arguments being right, never raises.
+
+local host = require("perilune.host")
+local check = require("perilune.check")
+local ref = require("perilune.ref")
+
+local fail = check.fail
+local REASON_MAX = 128
+
+local types = { Normal = true, Warning = true }
+
+local function text_or_nil(what, value)
+  if value == nil or value == host.null then
+    return nil
+  end
+  return check.text(what, value)
+end
+
+local function check_reason(reason)
+  check.string("event: the reason", reason)
+  if #reason > REASON_MAX or reason:find("[%s%c]") then
+    fail('event: the reason is one word of at most %d bytes such as "Scaled", not %s; sentences '
+      .. "go into the message", REASON_MAX, check.describe(reason))
+  end
+  return reason
+end
+
+return function(object, kind, reason, message, ...)
+  check.no_more("event", ...)
+  ref.kind_of("event: the object", object)
+  local ns, name = ref.parse("event: the object", object)
+  if object.metadata == nil then
+    fail("event: the object has no metadata")
+  elseif types[kind] == nil then
+    fail('event: the type must be "Normal" or "Warning", not %s; %s', check.describe(kind),
+      check.nearest(kind, types))
+  end
+  check_reason(reason)
+  check.text("event: the message", message)
+  if host.phase() == "load" then
+    fail("event can't be called while the script is loaded, only in reconciles and tasks")
+  end
+  local metadata = object.metadata
+  host.event(kind == "Warning", object.apiVersion, object.kind, ns, name,
+    text_or_nil("event: metadata.uid", metadata.uid),
+    text_or_nil("event: metadata.resourceVersion", metadata.resourceVersion), reason, message)
+end

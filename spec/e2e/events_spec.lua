@@ -1,0 +1,123 @@
+-- What scripts report about objects, as people find it at the server.
+
+local e2e = require("spec.support.e2e")
+
+describe("perilune.event", function()
+  local server, namespace, host
+
+  setup(function()
+    server = e2e.server()
+  end)
+  before_each(function()
+    namespace = server:new_namespace()
+  end)
+  after_each(e2e.clean_up)
+  teardown(e2e.finish)
+
+  local function start(script, flags)
+    local all = { "--namespace", namespace }
+    for _, flag in ipairs(flags or {}) do
+      all[#all + 1] = flag
+    end
+    host = e2e.start_host(server, 'local perilune = require("perilune")\n' .. script, all)
+  end
+
+  local function config_map(name, data)
+    return server:create("/api/v1/namespaces/" .. namespace .. "/configmaps",
+      { apiVersion = "v1", kind = "ConfigMap", metadata = { name = name }, data = data })
+  end
+
+  -- By reason.
+  local function events()
+    local list = server:get("/apis/events.k8s.io/v1/namespaces/" .. namespace .. "/events")
+    local out, count = {}, 0
+    for _, event in ipairs(list.items) do
+      if event.reportingController == "reporter" then
+        out[event.reason], count = event, count + 1
+      end
+    end
+    return out, count
+  end
+
+  local script = [[
+perilune.controller("reporter")
+  :For("v1/ConfigMap")
+  :Reconcile(function(request)
+    local map = perilune.client:get("v1/ConfigMap", request)
+    if not map or not map.data then
+      return
+    end
+    for i = 1, tonumber(map.data.times) do
+      perilune.event(map, "Warning", "Broken", "it is broken")
+    end
+    perilune.event(map, "Normal", "Seen", "data has changed: \"" .. map.data.times .. "\"")
+  end)
+]]
+
+  it("writes Events that say what happened to the object", function()
+    start(script)
+    local map = config_map("a", { times = "1" })
+    e2e.eventually("two Events", function()
+      return select(2, events()) == 2
+    end)
+    local event = events().Broken
+    assert.are.equal("Warning", event.type)
+    assert.are.equal("it is broken", event.note)
+    assert.are.equal("Reconcile", event.action)
+    assert.are.equal(1, #event.reportingInstance:gsub("[^\n]+", "x"))
+    assert.is_truthy(event.eventTime:match("^%d+%-%d+%-%d+T%d+:%d+:%d+%.%d+Z$"))
+    assert.are.same({ apiVersion = "v1", kind = "ConfigMap", namespace = namespace, name = "a",
+      uid = map.metadata.uid, resourceVersion = map.metadata.resourceVersion }, event.regarding)
+    assert.are.equal('data has changed: "1"', events().Seen.note)
+    assert.are.equal("Normal", events().Seen.type)
+    -- The same through the core API, as kubectl describe asks.
+    local core = server:get("/api/v1/namespaces/" .. namespace .. "/events/" ..
+      event.metadata.name)
+    assert.are.equal("it is broken", core.message)
+    assert.are.equal("a", core.involvedObject.name)
+    host:stop(0)
+  end)
+
+  it("counts the same in a series, at the latest when the host stops", function()
+    start(script)
+    config_map("a", { times = "10000" })
+    e2e.eventually("the Events", function()
+      return select(2, events()) == 2
+    end)
+    host:stop(0)
+    local all, count = events()
+    assert.are.equal(2, count)
+    assert.are.equal(10000, all.Broken.series.count)
+    assert.is_nil(all.Seen.series)
+  end)
+
+  it("reports about cluster-scoped objects in default", function()
+    start([[
+perilune.controller("reporter")
+  :For("v1/Namespace", { fields = "metadata.name=]] .. namespace .. [[" })
+  :Reconcile(function(request)
+    local object = perilune.client:get("v1/Namespace", request)
+    perilune.event(object, "Normal", "Greeted", "hello, " .. object.metadata.name)
+  end)
+]])
+    e2e.eventually("the Event", function()
+      local list = server:get("/apis/events.k8s.io/v1/namespaces/default/events")
+      for _, event in ipairs(list.items) do
+        if event.note == "hello, " .. namespace then
+          return event.regarding.namespace == nil and event.regarding.name == namespace
+        end
+      end
+    end)
+    host:stop(0)
+  end)
+
+  it("writes none in a dry run", function()
+    start(script, { "--dry-run" })
+    config_map("a", { times = "1" })
+    host:logged(function(line)
+      return line.msg == "dry run: Event" and line.reason == "Broken"
+    end)
+    host:stop(0)
+    assert.are.equal(0, select(2, events()))
+  end)
+end)
