@@ -4,10 +4,12 @@
 #include "base/log.h"
 #include "cli/view.h"
 #include "control/manager.h"
+#include "control/recorder.h"
 #include "net/http_client.h"
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 struct host {
@@ -114,6 +116,12 @@ static int open_view(struct host *host, struct pl_err *err)
     return 0;
 }
 
+static struct pl_slice env_or(const char *name, const char *otherwise)
+{
+    const char *value = getenv(name);
+    return pl_slice_z(value != NULL && *value != '\0' ? value : otherwise);
+}
+
 static int connect_cluster(struct host *host, struct pl_err *err)
 {
     const struct pl_options *options = host->options;
@@ -143,6 +151,12 @@ static int connect_cluster(struct host *host, struct pl_err *err)
     if (gethostname(instance + strlen(instance), 64) != 0)
         strcpy(instance, "perilune");
     instance[sizeof(instance) - 1] = '\0';
+    struct pl_object_ref self = {.api_version = pl_slice_z("v1"),
+                                 .kind = pl_slice_z("Pod"),
+                                 .ns = env_or("POD_NAMESPACE", host->config.ns),
+                                 .name = env_or("POD_NAME", getenv("HOSTNAME")),
+                                 .uid = env_or("POD_UID", NULL)};
+    bool in_pod = getenv("KUBERNETES_SERVICE_HOST") != NULL && self.ns.len > 0 && self.name.len > 0;
     struct pl_cluster_options cluster = {
         .client = host->client,
         .timers = pl_loop_timers(host->loop),
@@ -155,6 +169,7 @@ static int connect_cluster(struct host *host, struct pl_err *err)
         .namespaces = (char **)options->namespaces,
         .dry_run = options->dry_run,
         .instance = instance,
+        .self = in_pod ? &self : NULL,
     };
     host->cluster = pl_cluster_create(&cluster);
     return 0;

@@ -39,10 +39,13 @@ struct pl_cluster *pl_cluster_create(const struct pl_cluster_options *options)
     cluster->discovery = pl_discovery_create(options->client);
     struct pl_gate_options gate = {.cluster = cluster, .dry_run = options->dry_run};
     cluster->gate = pl_gate_create(&gate);
-    struct pl_recorder_options recorder = {
-        .cluster = cluster, .instance = options->instance, .dry_run = options->dry_run};
+    struct pl_recorder_options recorder = {.cluster = cluster,
+                                           .instance = options->instance,
+                                           .self = options->self,
+                                           .dry_run = options->dry_run};
     cluster->recorder = pl_recorder_create(&recorder);
     cluster->o.instance = NULL;
+    cluster->o.self = NULL;
     pl_history_init(&cluster->history, 0);
     if (options->metrics != NULL)
         pl_metrics_collect(options->metrics, collect, cluster);

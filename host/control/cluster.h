@@ -15,6 +15,7 @@
 #include "value/pool.h"
 
 struct pl_cluster;
+struct pl_object_ref;
 struct pl_recorder;
 
 struct pl_cluster_options {
@@ -29,7 +30,8 @@ struct pl_cluster_options {
     void *defer_arg;
     char **namespaces; /* --namespace; NULL: all. Copied. */
     bool dry_run;
-    const char *instance; /* who reports Events; NULL: "perilune". Copied. */
+    const char *instance;             /* who reports Events; NULL: "perilune". Copied. */
+    const struct pl_object_ref *self; /* the pod that we are (recorder.h); NULL: none. Copied. */
 };
 
 struct pl_cluster *pl_cluster_create(const struct pl_cluster_options *options);

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "control/recorder.h"
 
 #include <stdio.h>
 
@@ -139,6 +140,10 @@ static void on_sync_limit(struct pl_timer *timer)
     struct pl_buf text = PL_BUF_INIT;
     add_unsynced(c, &text);
     c->sync_timed_out = true;
+    char *note = pl_format("controller %s could not start within its cache_sync_timeout: %s",
+                           c->spec.name, pl_buf_z(&text));
+    pl_recorder_own_event(pl_cluster_recorder(c->o.cluster), true, "ControllerNotStarted", note);
+    pl_free(note);
     pl_log(PL_LOG_ERROR, "controller could not start within cache_sync_timeout; it keeps trying",
            pl_str("controller", c->name), pl_strn("unsynced", pl_buf_slice(&text)));
     pl_buf_deinit(&text);

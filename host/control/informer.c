@@ -3,6 +3,8 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "control/recorder.h"
+#include "kube/status.h"
 #include "value/build.h"
 #include "value/meta.h"
 #include "value/patch.h"
@@ -252,11 +254,26 @@ static void on_retry(struct pl_timer *timer)
     find_resource(PL_CONTAINER_OF(timer, struct pl_informer, retry));
 }
 
+/* What people have to mend is said where they look for it. A server that is away needs none. */
+static void tell_trouble(struct pl_informer *informer)
+{
+    const struct pl_err *err = pl_informer_trouble(informer);
+    bool is_theirs = err != NULL && (pl_err_is_forbidden(err) || err->code == PL_ENOTFOUND);
+    if (is_theirs && !informer->told) {
+        char *note = pl_format("cannot watch %s: %s", informer->owner, err->message);
+        pl_recorder_own_event(pl_cluster_recorder(informer->cluster), true, "SourceNotSynced",
+                              note);
+        pl_free(note);
+    }
+    informer->told = is_theirs;
+}
+
 static void retry_later(struct pl_informer *informer, const struct pl_err *err)
 {
     struct pl_field source = pl_str("source", informer->owner);
     int64_t now = pl_informer_now(informer);
     pl_trouble_note(&informer->trouble, err, now, "cannot watch source", &source, 1);
+    tell_trouble(informer);
     int64_t delay = pl_backoff_next(&informer->backoff, now, pl_cluster_rand(informer->cluster));
     pl_timer_start(timers_of(informer), &informer->retry, delay, on_retry);
     if (pl_cluster_waits(informer->cluster) != NULL)
@@ -402,6 +419,7 @@ void pl_informer_check(struct pl_informer *informer)
             pl_timer_start(timers_of(informer), &informer->tick, 0, on_ended);
         return;
     }
+    tell_trouble(informer);
     if (!informer->synced && is_filled(informer)) {
         informer->synced = true;
         pl_log(PL_LOG_INFO, "source synced", pl_str("source", informer->owner),

@@ -27,6 +27,7 @@ struct pl_informer {
     size_t ending; /* feeds that were replaced and have not ended */
 
     bool resolving, synced, stopping, ended;
+    bool told;                 /* an Event has said what is wrong now */
     struct pl_backoff backoff; /* of discovery */
     struct pl_timer retry;
     struct pl_trouble trouble; /* of discovery */

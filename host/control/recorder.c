@@ -502,7 +502,34 @@ void pl_recorder_lost(struct pl_recorder *r, uint64_t count)
         count_dropped(r, false, "memory", (int64_t)count);
 }
 
+void pl_recorder_own_event(struct pl_recorder *r, bool warning, const char *reason,
+                           const char *note)
+{
+    if (r->self[PL_EVENT_NAME] == NULL)
+        return;
+    struct pl_report report = {
+        .regarding = {pl_slice_z(r->self[PL_EVENT_API_VERSION]), pl_slice_z(r->self[PL_EVENT_KIND]),
+                      pl_slice_z(r->self[PL_EVENT_NS]), pl_slice_z(r->self[PL_EVENT_NAME]),
+                      pl_slice_z(r->self[PL_EVENT_UID]), pl_slice_z(r->self[PL_EVENT_RV])},
+        .warning = warning,
+        .reason = pl_slice_z(reason),
+        .note = pl_slice_z(note),
+        .action = pl_slice_z("Run"),
+    };
+    pl_recorder_event(r, &report);
+}
+
 /* ---- lifetime ---- */
+
+static void copy_self(struct pl_recorder *r, const struct pl_object_ref *self)
+{
+    if (self == NULL)
+        return;
+    const struct pl_slice texts[] = {self->api_version, self->kind, self->ns,
+                                     self->name,        self->uid,  self->rv};
+    for (size_t i = 0; i < PL_ARRAY_LEN(texts); i++)
+        r->self[i] = pl_event_text(texts[i], limits[i]);
+}
 
 static void add_metrics(struct pl_recorder *r)
 {
@@ -532,6 +559,7 @@ struct pl_recorder *pl_recorder_create(const struct pl_recorder_options *options
     r->timers = pl_cluster_timers(options->cluster);
     r->instance =
         pl_event_text(pl_slice_z(options->instance != NULL ? options->instance : "perilune"), 128);
+    copy_self(r, options->self);
     r->dry_run = options->dry_run;
     pl_list_init(&r->warnings);
     pl_list_init(&r->normals);
@@ -564,6 +592,8 @@ void pl_recorder_destroy(struct pl_recorder *r)
     pl_map_deinit(&r->groups);
     pl_map_deinit(&r->shares);
     pl_buf_deinit(&r->scratch);
+    for (size_t i = 0; i < PL_ARRAY_LEN(r->self); i++)
+        pl_free(r->self[i]);
     pl_free(r->instance);
     pl_free(r);
 }

@@ -59,8 +59,9 @@ struct pl_report {
 };
 
 struct pl_recorder_options {
-    struct pl_cluster *cluster; /* borrowed for life */
-    const char *instance;       /* reportingInstance; copied; NULL: "perilune" */
+    struct pl_cluster *cluster;       /* borrowed for life */
+    const char *instance;             /* reportingInstance; copied; NULL: "perilune" */
+    const struct pl_object_ref *self; /* the pod that we are; copied; NULL: none */
     bool dry_run;
 };
 
@@ -70,6 +71,10 @@ void pl_recorder_destroy(struct pl_recorder *recorder);
 
 void pl_recorder_event(struct pl_recorder *recorder, const struct pl_report *report);
 
+/* Something that befell the host itself, said of the pod that it is; outside of a pod only the log
+ * has it. */
+void pl_recorder_own_event(struct pl_recorder *recorder, bool warning, const char *reason,
+                           const char *note);
 /* So many were lost before they came here: counted as dropped for memory. */
 void pl_recorder_lost(struct pl_recorder *recorder, uint64_t count);
 

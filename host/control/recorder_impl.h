@@ -62,9 +62,10 @@ struct pl_event_series {
 };
 
 struct pl_recorder {
-    struct pl_cluster *cluster; /* borrowed */
-    struct pl_timers *timers;   /* the cluster's */
-    char *instance;             /* owned */
+    struct pl_cluster *cluster;  /* borrowed */
+    struct pl_timers *timers;    /* the cluster's */
+    char *instance;              /* owned */
+    char *self[PL_EVENT_RV + 1]; /* owned: the pod's reference; [NAME] NULL: none */
     bool dry_run, draining;
     struct pl_map by_key; /* series key -> struct pl_event_series, owned */
     struct pl_map groups; /* key -> struct pl_event_group */

@@ -111,6 +111,26 @@ perilune.controller("reporter")
     host:stop(0)
   end)
 
+  it("says of its pod what keeps a source from syncing, once", function()
+    host = e2e.start_host(server, [[
+local perilune = require("perilune")
+perilune.controller("lost"):For("example.com/v1/Missing"):Reconcile(function() end)
+]], {}, { env = { KUBERNETES_SERVICE_HOST = "x", POD_NAMESPACE = namespace, POD_NAME = "me" } })
+    local list
+    e2e.eventually("the Event", function()
+      list = server:get("/apis/events.k8s.io/v1/namespaces/" .. namespace .. "/events")
+      return #list.items > 0
+    end)
+    local event = list.items[1]
+    assert.are.equal("SourceNotSynced", event.reason)
+    assert.are.equal("me", event.regarding.name)
+    assert.is_truthy(event.note:find("cannot watch example.com/v1/Missing: ", 1, true), event.note)
+    host:stop(0)
+    list = server:get("/apis/events.k8s.io/v1/namespaces/" .. namespace .. "/events")
+    assert.are.equal(1, #list.items)
+    assert.is_nil(list.items[1].series)
+  end)
+
   it("writes none in a dry run", function()
     start(script, { "--dry-run" })
     config_map("a", { times = "1" })

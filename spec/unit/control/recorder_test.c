@@ -443,6 +443,31 @@ TEST(a_dry_run_sends_no_event)
     finish(&scene);
 }
 
+TEST(what_befalls_the_host_is_said_of_its_pod)
+{
+    struct scene scene;
+    begin(&scene);
+    pl_recorder_own_event(scene.recorder, true, "SourceNotSynced", "no pod, no Event");
+    CHECK(bed_is_quiet(&scene.bed));
+    struct pl_object_ref self = {.api_version = pl_slice_z("v1"),
+                                 .kind = pl_slice_z("Pod"),
+                                 .ns = pl_slice_z("d"),
+                                 .name = pl_slice_z("me")};
+    struct pl_recorder *recorder = pl_recorder_create(
+        &(struct pl_recorder_options){.cluster = scene.bed.cluster, .self = &self});
+    pl_recorder_own_event(recorder, true, "SourceNotSynced", "x");
+    struct fake_request *create = bed_expect(&scene.bed, "POST", PATH);
+    struct pl_doc *body = body_of(create);
+    check_text(pl_node_dig(pl_doc_root(body), "regarding", "kind"), "Pod");
+    check_text(pl_node_dig(pl_doc_root(body), "regarding", "name"), "me");
+    check_text(pl_node_getz(pl_doc_root(body), "reportingController"), "perilune");
+    check_text(pl_node_getz(pl_doc_root(body), "action"), "Run");
+    pl_doc_unref(body);
+    bed_reply(&scene.bed, create, 201, "{}");
+    pl_recorder_destroy(recorder);
+    finish(&scene);
+}
+
 TEST(an_objects_reference_is_read_from_its_document)
 {
     struct pl_doc *doc = bed_doc("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"

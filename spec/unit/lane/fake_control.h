@@ -8,6 +8,7 @@
 #include "control/gate.h"
 #include "control/informer.h"
 #include "control/reconciler.h"
+#include "control/recorder.h"
 #include "lane/lane.h"
 #include "lane/lanes.h"
 #include "support/test.h"
@@ -63,7 +64,7 @@ static struct {
     size_t controller_count, questions_done;
     struct pl_list calls;
     size_t call_count;
-    struct pl_buf enqueued, answers;
+    struct pl_buf enqueued, answers, reported;
     char path[64];
 } fake;
 
@@ -99,6 +100,27 @@ void pl_controller_enqueue(struct pl_controller *controller, struct pl_slice key
     PL_UNUSED(cause);
     pl_buf_add_f(&fake.enqueued, "%s %.*s after %d ms priority %d;", controller->spec.name,
                  PL_FMT(key), (int)(how->after_ns / PL_MS), how->priority);
+}
+
+struct pl_recorder *pl_cluster_recorder(struct pl_cluster *cluster)
+{
+    return (struct pl_recorder *)cluster;
+}
+
+void pl_recorder_event(struct pl_recorder *recorder, const struct pl_report *report)
+{
+    PL_UNUSED(recorder);
+    pl_buf_add_f(&fake.reported, "%.*s %.*s/%.*s %s %.*s: %.*s;", PL_FMT(report->controller),
+                 PL_FMT(report->regarding.ns), PL_FMT(report->regarding.name),
+                 report->warning ? "Warning" : "Normal", PL_FMT(report->reason),
+                 PL_FMT(report->note));
+}
+
+void pl_recorder_lost(struct pl_recorder *recorder, uint64_t count)
+{
+    PL_UNUSED(recorder);
+    if (count > 0)
+        pl_buf_add_f(&fake.reported, "%d lost;", (int)count);
 }
 
 struct pl_store *pl_informer_store(struct pl_informer *informer)
@@ -348,6 +370,7 @@ static inline void finish(void)
     pl_free(fake.controllers);
     pl_declarations_deinit(&fake.declarations);
     pl_buf_deinit(&fake.enqueued);
+    pl_buf_deinit(&fake.reported);
     pl_buf_deinit(&fake.answers);
     CHECK(pl_list_empty(&fake.calls));
 }

@@ -356,6 +356,21 @@ TEST(enqueue_reaches_another_controllers_queue)
     finish();
 }
 
+TEST(events_reach_the_recorder_in_order_and_before_the_run_ends)
+{
+    begin(SCRIPT("a = function()\n"
+                 "  local pod = {apiVersion = 'v1', kind = 'Pod', metadata = {name = 'p',\n"
+                 "    namespace = 'd'}}\n"
+                 "  perilune.event(pod, 'Normal', 'One', 'x')\n"
+                 "  perilune.sleep(0)\n"
+                 "  perilune.event(pod, 'Warning', 'Two', 'y')\n"
+                 "end,\n"),
+          NONE);
+    CHECK_RUN("default/a", PL_OUTCOME_DONE, "");
+    CHECK_STR(pl_buf_z(&fake.reported), "c d/p Normal One: x;c d/p Warning Two: y;");
+    finish();
+}
+
 static void ask(const char *new_json, const char *old_json, enum pl_event_type type, size_t source)
 {
     struct pl_source_spec *spec = &fake.controllers[0].spec.sources[source];
