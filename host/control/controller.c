@@ -141,8 +141,8 @@ static void on_sync_limit(struct pl_timer *timer)
     add_unsynced(c, &text);
     c->sync_timed_out = true;
     char *note = pl_format("controller %s could not start within its cache_sync_timeout: %s",
-                           c->spec.name, pl_buf_z(&text));
-    pl_recorder_own_event(pl_cluster_recorder(c->o.cluster), true, "ControllerNotStarted", note);
+                           c->name, pl_buf_z(&text));
+    pl_recorder_own_event(pl_cluster_recorder(c->cluster), true, "ControllerNotStarted", note);
     pl_free(note);
     pl_log(PL_LOG_ERROR, "controller could not start within cache_sync_timeout; it keeps trying",
            pl_str("controller", c->name), pl_strn("unsynced", pl_buf_slice(&text)));
