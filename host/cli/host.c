@@ -32,12 +32,14 @@ struct host {
     int exit_code;
 };
 
-struct pl_lanes *pl_host_load(const struct pl_options *options,
+struct pl_lanes *pl_host_load(const struct pl_options *options, struct pl_metrics *metrics,
                               struct pl_declarations *declarations)
 {
+    struct pl_lanes_options with = options->lanes;
+    with.metrics = metrics;
     struct pl_err err;
     pl_err_clear(&err);
-    struct pl_lanes *lanes = pl_lanes_create(&options->lanes);
+    struct pl_lanes *lanes = pl_lanes_create(&with);
     int rc = pl_lanes_load(lanes, (const char *const *)options->flags.paths,
                            options->flags.path_count, declarations, &err);
     if (rc == 0 && declarations->controller_count == 0)
@@ -98,7 +100,6 @@ static void on_signal(void *arg, int signum)
 static int open_view(struct host *host, struct pl_err *err)
 {
     host->pool = pl_pool_create();
-    host->metrics = pl_metrics_create();
     pl_waits_init(&host->waits, pl_clock_system());
     pl_loop_each_turn(host->loop, &host->collect, collect_documents);
     const struct pl_view_options view = {
@@ -208,8 +209,8 @@ static void tear_down(struct host *host)
         pl_view_set_manager(host->view, NULL);
         pl_view_remove_lanes(host->view, host->lanes);
     }
-    if (host->lanes != NULL)
-        pl_lanes_destroy(host->lanes);
+    bool stuck = pl_lanes_stuck(host->lanes) > 0;
+    pl_lanes_destroy(host->lanes);
     if (host->manager != NULL)
         pl_manager_destroy(host->manager);
     if (host->cluster != NULL)
@@ -226,7 +227,7 @@ static void tear_down(struct host *host)
     }
     pl_declarations_deinit(&host->declarations);
     pl_loop_destroy(host->loop);
-    if (host->metrics != NULL)
+    if (!stuck) /* else a script's thread may still count something */
         pl_metrics_destroy(host->metrics);
     if (host->pool != NULL)
         pl_pool_destroy(host->pool);
@@ -266,9 +267,12 @@ int pl_host_run(const struct pl_options *options, const struct pl_host_hooks *ho
     struct pl_err err;
     pl_err_clear(&err);
     struct host host = {.options = options};
-    host.lanes = pl_host_load(options, &host.declarations);
-    if (host.lanes == NULL)
+    host.metrics = pl_metrics_create();
+    host.lanes = pl_host_load(options, host.metrics, &host.declarations);
+    if (host.lanes == NULL) {
+        pl_metrics_destroy(host.metrics);
         return PL_EXIT_FAILURE;
+    }
     host.loop = pl_loop_create(pl_clock_system());
     if (run_host(&host, hooks, &err) != 0) {
         fprintf(stderr, "perilune: %s\n", err.message);

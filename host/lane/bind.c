@@ -88,6 +88,7 @@ void pl_bind_push(lua_State *L, struct pl_state *s)
     pl_state_register(L, s, pl_bind_texts);
     pl_state_register(L, s, pl_bind_logs);
     pl_state_register(L, s, pl_bind_events);
+    pl_state_register(L, s, pl_bind_metrics);
     lua_pushlightuserdata(L, NULL);
     lua_setfield(L, -2, "null");
     pl_ref_push(L, s->refs.error_meta);

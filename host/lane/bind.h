@@ -85,6 +85,10 @@
  * Saying
  *   host.log(level, message, fields | nil)   bound to the running controller, key and reconcile id
  *   host.event(warning, api_version, kind, ns|nil, name, uid|nil, version|nil, reason, note)
+ *   host.metric("counter"|"gauge"|"histogram", name, help, {label names}) -> metric | nil, message
+ *       the same declaration again, from wherever, is the same metric
+ *   host.metric_add(metric, n, value...), host.metric_set(...), host.metric_observe(...)
+ *       one value a label, in the order of the declaration; at most 256 bytes of each are kept
  */
 #pragma once
 

@@ -154,9 +154,14 @@ static void work(struct pl_lane *lane)
         return;
     }
     struct pl_link *link;
+    int64_t began = pl_clock_mono(pl_clock_system());
+    atomic_store(&lane->busy_since_ns, began);
     while ((link = pl_list_pop(&messages)) != NULL)
         handle(lane, PL_CONTAINER_OF(link, struct pl_msg, link));
     pl_co_run_ready(lane);
+    /* In this order a reader in between sees too little for a moment, never too much. */
+    atomic_store(&lane->busy_since_ns, 0);
+    atomic_fetch_add(&lane->busy_ns, pl_clock_mono(pl_clock_system()) - began);
 }
 
 static struct pl_state *make_state(struct pl_lane *lane, struct pl_err *err)
@@ -171,6 +176,7 @@ static struct pl_state *make_state(struct pl_lane *lane, struct pl_err *err)
             .lane = lane,
             .config = options->config,
             .version = options->version,
+            .metrics = lane->lanes->metrics,
             .generation = 1,
         },
         err);
@@ -225,6 +231,7 @@ static void *run(void *arg)
     }
     lane->s->limits.on_stuck = on_stuck;
     lane->s->limits.stuck_arg = lane;
+    atomic_store(&lane->limits, &lane->s->limits);
     while (!lane->stop && !atomic_load(&lane->abandoned))
         work(lane);
     if (atomic_load(&lane->abandoned))

@@ -110,6 +110,10 @@ struct pl_lane {
     _Atomic bool abandoned; /* set by the I/O thread */
     _Atomic bool told_stuck;
 
+    /* for metrics: written by the lane, read by the I/O thread */
+    _Atomic int64_t busy_ns, busy_since_ns; /* done with; 0: idle */
+    struct pl_limits *_Atomic limits;       /* of s; NULL: no state yet */
+
     /* the lane's own */
     struct pl_state *s;
     struct pl_list execs, ready;
@@ -126,6 +130,7 @@ struct pl_lane {
         struct pl_list execs, ops, asks, asks_waiting;
         size_t asks_out;
         struct pl_link link; /* lanes->abandoned */
+        int64_t busy_seen_ns;
     } io;
 };
 
@@ -167,6 +172,9 @@ struct pl_lanes {
     struct pl_mailbox *io_box;
     struct pl_mailbox *replies; /* to pl_lanes_load; kept until the lanes, which send, are joined */
     struct pl_http_client *http;
+    struct pl_metrics *metrics;     /* the host's, or own_metrics */
+    struct pl_metrics *own_metrics; /* owned; for scripts that are only loaded */
+    struct pl_lane_metrics *shown;  /* owned; NULL before pl_lanes_attach */
     struct pl_list abandoned;
     _Atomic int stuck;
     _Atomic int events_out;       /* bind_event.h: on their way, */
@@ -186,6 +194,14 @@ void pl_lane_require(const struct pl_lane *lane);
 /* On the lane's thread. */
 void pl_lane_send_io(struct pl_lane *lane, struct pl_msg *msg, int kind);
 void pl_lane_load(struct pl_lane *lane, struct pl_load *load);
+
+/* ---- lane_metrics.c; I/O thread ---- */
+
+struct pl_lane_metrics *pl_lane_metrics_add(struct pl_lanes *lanes);
+/* Accepts NULL. */
+void pl_lane_metrics_remove(struct pl_lane_metrics *shown);
+/* Another lane is stuck. */
+void pl_lane_metrics_stuck(struct pl_lane_metrics *shown);
 
 /* ---- lanes.c ---- */
 

@@ -28,6 +28,9 @@ struct pl_lanes *pl_lanes_create(const struct pl_lanes_options *options)
     pl_doc_ref(lanes->options.config);
     pthread_mutex_init(&lanes->hint_lock, NULL);
     pl_list_init(&lanes->abandoned);
+    lanes->metrics = options->metrics;
+    if (lanes->metrics == NULL)
+        lanes->metrics = lanes->own_metrics = pl_metrics_create();
     lanes->dog = pl_watchdog_create();
     lanes->lanes = pl_calloc((size_t)lanes->options.count, sizeof *lanes->lanes);
     for (int i = 0; i < lanes->options.count; i++)
@@ -69,11 +72,14 @@ void pl_lanes_destroy(struct pl_lanes *lanes)
 {
     if (lanes == NULL)
         return;
+    pl_lane_metrics_remove(lanes->shown);
     for (int i = 0; i < lanes->options.count; i++)
         pl_lane_destroy(lanes->lanes[i]);
     pl_free(lanes->lanes);
-    if (pl_list_empty(&lanes->abandoned))
+    if (pl_list_empty(&lanes->abandoned)) {
         pl_mailbox_destroy(lanes->replies, NULL);
+        pl_metrics_destroy(lanes->own_metrics);
+    }
     if (lanes->io_box != NULL)
         pl_mailbox_destroy(lanes->io_box, on_left);
     if (lanes->http != NULL)
@@ -267,6 +273,7 @@ void pl_lanes_attach(struct pl_lanes *lanes, struct pl_cluster *cluster, struct 
     lanes->cluster = cluster;
     lanes->loop = loop;
     lanes->io_box = pl_mailbox_create_for_loop(loop, on_messages, lanes);
+    lanes->shown = pl_lane_metrics_add(lanes);
 }
 
 static void give_up(struct pl_lane *lane)
@@ -283,6 +290,7 @@ static void replace_lane(struct pl_lane *lane)
     struct pl_lanes *lanes = lane->lanes;
     atomic_store(&lane->abandoned, true);
     int stuck = atomic_fetch_add(&lanes->stuck, 1) + 1;
+    pl_lane_metrics_stuck(lanes->shown);
     pl_log(PL_LOG_ERROR, "a script can't be interrupted; its lane is replaced",
            pl_int("lane", lane->number), pl_str("script", lane->s->script), pl_int("stuck", stuck));
     if (stuck > PL_STUCK_MAX)
@@ -437,8 +445,9 @@ size_t pl_lanes_memory(struct pl_lanes *lanes)
 {
     size_t bytes = 0;
     for (int i = 0; i < lanes->options.count; i++) {
-        if (lanes->lanes[i] != NULL && lanes->lanes[i]->s != NULL)
-            bytes += pl_limits_used(&lanes->lanes[i]->s->limits);
+        struct pl_limits *limits = lanes->lanes[i] ? atomic_load(&lanes->lanes[i]->limits) : NULL;
+        if (limits != NULL)
+            bytes += pl_limits_used(limits);
     }
     return bytes;
 }

@@ -12,13 +12,16 @@
 struct pl_lanes;
 
 struct pl_lanes_options {
-    int count;              /* --lanes */
-    size_t memory_limit;    /* --lua-memory, bytes per state */
-    int64_t cpu_limit_ns;   /* --reconcile-cpu-limit */
-    bool jit;               /* --jit */
-    bool unsafe_stdlib;     /* --unsafe-stdlib */
-    struct pl_doc *config;  /* --config, decoded; NULL: {}. A reference is taken. */
-    const char *version;    /* perilune.version */
+    int count;             /* --lanes */
+    size_t memory_limit;   /* --lua-memory, bytes per state */
+    int64_t cpu_limit_ns;  /* --reconcile-cpu-limit */
+    bool jit;              /* --jit */
+    bool unsafe_stdlib;    /* --unsafe-stdlib */
+    struct pl_doc *config; /* --config, decoded; NULL: {}. A reference is taken. */
+    const char *version;   /* perilune.version */
+    /* Where scripts' metrics and those of the lanes go; borrowed for life, also that of lanes
+     * that could not be ended. NULL: a registry of their own that nobody sees. */
+    struct pl_metrics *metrics;
     uint64_t load_limit_ns; /* a main chunk may take this long; 0: 2 s */
 };
 

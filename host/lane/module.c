@@ -1,6 +1,7 @@
 /* perilune.host as a module for plain LuaJIT, so that the specs of Perilune's own Lua run with
  * the core's values, texts and checks, but without a cluster: what waits raises. */
 #include "base/alloc.h"
+#include "base/metrics.h"
 #include "lane/bind.h"
 #include "lane/declare.h"
 #include "lane/lazy.h"
@@ -66,9 +67,21 @@ static int add_folder(lua_State *L)
     return 0;
 }
 
+/* host.metrics_page() -> what /metrics would show, for specs. */
+static int metrics_page(lua_State *L)
+{
+    struct pl_buf page = PL_BUF_INIT;
+    pl_metrics_write(pl_state_of(L)->metrics, &page);
+    lua_pushlstring(L, pl_buf_z(&page), page.len);
+    pl_buf_deinit(&page);
+    return 1;
+}
+
 static int close_state(lua_State *L)
 {
     struct pl_state *s = *(struct pl_state **)lua_touserdata(L, 1);
+    pl_metrics_destroy(s->metrics);
+    s->metrics = NULL;
     /* Boxes may be collected after this: they still find s. Their memory ends with the process. */
     pl_state_close(s);
     s->declared = NULL;
@@ -93,6 +106,7 @@ int luaopen_perilune_host(lua_State *L)
     s->eager = true;
     s->asking = -1;
     s->version = "spec";
+    s->metrics = pl_metrics_create();
     s->generation = 1;
     s->phase = PL_PHASE_LOAD;
     anchor(L, s);
@@ -106,5 +120,6 @@ int luaopen_perilune_host(lua_State *L)
     pl_state_set(L, s, "set_phase", set_phase);
     pl_state_set(L, s, "read_object", read_object);
     pl_state_set(L, s, "add_folder", add_folder);
+    pl_state_set(L, s, "metrics_page", metrics_page);
     return 1;
 }

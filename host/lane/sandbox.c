@@ -313,6 +313,7 @@ struct pl_state *pl_state_create(const struct pl_sandbox_options *options, struc
     s->lane = options->lane;
     s->config = pl_doc_ref(options->config);
     s->version = options->version;
+    s->metrics = options->metrics;
     s->generation = options->generation;
     s->memory_limit = options->memory ? options->memory : DEFAULT_MEMORY;
     s->asking = -1;

@@ -8,11 +8,12 @@
 struct pl_sandbox_options {
     size_t memory; /* bytes; 0: 512 MiB */
     bool jit;
-    bool unsafe;             /* everything LuaJIT has */
-    struct pl_watchdog *dog; /* borrowed for life; NULL: no CPU limit */
-    struct pl_lane *lane;    /* of the state; may be NULL */
-    struct pl_doc *config;   /* a reference is taken; NULL: {} */
-    const char *version;     /* borrowed for life */
+    bool unsafe;                /* everything LuaJIT has */
+    struct pl_watchdog *dog;    /* borrowed for life; NULL: no CPU limit */
+    struct pl_lane *lane;       /* of the state; may be NULL */
+    struct pl_doc *config;      /* a reference is taken; NULL: {} */
+    const char *version;        /* borrowed for life */
+    struct pl_metrics *metrics; /* of scripts; borrowed for life; NULL: scripts have none */
     uint64_t generation;
 };
 

@@ -22,6 +22,7 @@ struct pl_lane;
 struct pl_declared;
 struct pl_doc;
 struct pl_co;
+struct pl_metrics;
 
 enum pl_phase {
     PL_PHASE_LOAD, /* a main chunk: may declare, may not wait */
@@ -70,6 +71,7 @@ struct pl_state {
     const char *script;           /* being loaded or last run, for messages; borrowed */
     struct pl_declared *declared; /* owned; what this state's scripts declared */
     const char *version;          /* borrowed */
+    struct pl_metrics *metrics;   /* borrowed; NULL: none, declaring one raises */
     uint64_t generation;
     struct pl_doc *config; /* counted; NULL: {} */
 };

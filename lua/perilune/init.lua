@@ -8,6 +8,7 @@ local controller = require("perilune.controller")
 local errors = require("perilune.errors")
 local finalizer = require("perilune.finalizer")
 local manifest = require("perilune.manifest")
+local metrics = require("perilune.metrics")
 local owner = require("perilune.owner")
 local predicate = require("perilune.predicate")
 local ref = require("perilune.ref")
@@ -35,6 +36,7 @@ local perilune = {
   live = clients.live,
   predicate = frozen("perilune.predicate", predicate.api),
   log = require("perilune.log"),
+  metrics = frozen("perilune.metrics", metrics),
 
   null = host.null,
   array = function(list)
@@ -83,7 +85,6 @@ local perilune = {
   channel = later("perilune.channel"),
   memo = later("perilune.memo"),
   webhook = later_table("perilune.webhook", "validate", "mutate", "convert"),
-  metrics = later_table("perilune.metrics", "counter", "gauge", "histogram"),
 }
 
 -- ---- documents ----
