@@ -78,6 +78,7 @@ static void collect(void *arg)
     struct pl_workqueue_metrics queue;
     pl_workqueue_metrics(c->queue, pl_controller_now(c), &queue);
     pl_series_set(m->active, (double)c->in_flight);
+    pl_series_set(m->max_concurrent, c->spec->max_concurrent); /* a reload may change it */
     pl_series_set(m->depth, (double)queue.depth);
     pl_series_set(m->unfinished, (double)queue.unfinished_ns / (double)PL_SECOND);
     pl_series_set(m->longest, (double)queue.longest_ns / (double)PL_SECOND);
@@ -105,7 +106,6 @@ void pl_controller_metrics_init(struct pl_controller *c)
     m->seconds = series(c, &time_seconds, name, NULL);
     m->active = series(c, &active_workers, name, NULL);
     m->max_concurrent = series(c, &max_concurrent, name, NULL);
-    pl_series_set(m->max_concurrent, c->spec->max_concurrent);
     m->depth = series(c, &depth, name, name);
     m->adds = series(c, &adds, name, name);
     m->retries = series(c, &retries, name, name);
