@@ -10,6 +10,7 @@
 #include "control/causes.h"
 #include "control/cluster.h"
 #include "control/edition.h"
+#include "control/pause.h"
 #include "control/question.h"
 
 /* What is remembered of a key, or of a map function, while it fails. */
@@ -40,7 +41,8 @@ struct pl_subscription {
 /* A paused For object's key. */
 struct pl_parked {
     struct pl_wait wait;
-    char *key; /* owned */
+    struct pl_link resumed; /* while several are found to be */
+    char *key;              /* owned */
     int priority;
 };
 
@@ -78,8 +80,8 @@ struct pl_controller {
     struct pl_map kinds;                   /* texts of kinds that causes borrow */
     struct pl_workqueue *queue;
     struct pl_causes causes;
-    struct pl_map failing;       /* key -> struct pl_failing, owned */
-    struct pl_map parked;        /* key -> struct pl_parked, owned */
+    struct pl_map failing; /* key -> struct pl_failing, owned */
+    struct pl_map parked;  /* key -> struct pl_parked, owned */
     struct {
         char *message, *key; /* owned; NULL: none yet */
         int64_t at_ns;
@@ -155,13 +157,20 @@ void pl_subscriptions_init_retries(struct pl_controller *controller);
 void pl_controller_drive(struct pl_controller *controller);
 /* A key's For object as cached (a reference), or NULL. */
 struct pl_doc *pl_controller_for_object(struct pl_controller *controller, struct pl_slice key);
-bool pl_controller_is_paused(struct pl_node object);
-/* A parked key goes back to the queue. */
-void pl_controller_unpark(struct pl_controller *controller, struct pl_slice key);
 /* The runs of one edition; NULL: of all. */
 void pl_controller_cancel_all(struct pl_controller *controller, const struct pl_edition *edition,
                               const struct pl_err *why);
 void pl_controller_free_keys(struct pl_controller *controller);
+
+/* ---- pause.c ---- */
+
+/* The key that was taken is handed back and parked, if its For object is paused. */
+bool pl_controller_park(struct pl_controller *controller, const struct pl_item *item);
+/* A parked key goes back to the queue. */
+void pl_controller_unpark(struct pl_controller *controller, struct pl_slice key);
+/* The same for all whose For object is not paused any more, or another one. */
+void pl_controller_check_parked(struct pl_controller *controller);
+void pl_controller_free_parked(struct pl_controller *controller);
 
 /* ---- edition.c ---- */
 

@@ -143,6 +143,7 @@ void pl_controller_adopt(struct pl_controller *c, struct pl_edition *edition, bo
     if (c->started && !ready)
         pl_controller_await_sources(c);
     pl_edition_unref(old);
+    pl_controller_check_parked(c);
     pl_controller_check(c);
     if (changed && !was_back && c->listening && c->spec->on_reload_enqueue)
         pl_controller_reload(c);

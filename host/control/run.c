@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PAUSED_ANNOTATION "perilune.dev/paused"
-#define SAY_AGAIN         (60 * PL_SECOND)
+#define SAY_AGAIN (60 * PL_SECOND)
 
 struct run {
     struct pl_run run;
@@ -23,14 +22,6 @@ struct run {
     bool canceled, timed_out;
 };
 
-/* ---- paused objects ---- */
-
-bool pl_controller_is_paused(struct pl_node object)
-{
-    struct pl_node value = pl_node_getz(pl_meta_annotations(object), PAUSED_ANNOTATION);
-    return pl_node_str_eq(value, pl_slice_z("true")) && !pl_meta_is_deleting(object);
-}
-
 struct pl_doc *pl_controller_for_object(struct pl_controller *c, struct pl_slice key)
 {
     for (size_t i = 0; i < c->spec->source_count; i++) {
@@ -39,55 +30,6 @@ struct pl_doc *pl_controller_for_object(struct pl_controller *c, struct pl_slice
             return pl_store_get(pl_informer_store(subscription->informer), key);
     }
     return NULL;
-}
-
-static void free_parked(struct pl_parked *parked)
-{
-    pl_wait_end(&parked->wait);
-    pl_free(parked->key);
-    pl_free(parked);
-}
-
-static void park(struct pl_controller *c, struct pl_slice key, int priority)
-{
-    struct pl_parked *parked = pl_map_get(&c->parked, key);
-    if (parked == NULL) {
-        parked = PL_NEW(struct pl_parked);
-        parked->key = pl_format("%s %.*s", c->name, PL_FMT(key));
-        parked->priority = priority;
-        pl_map_put(&c->parked, key, parked);
-        if (pl_cluster_waits(c->cluster) != NULL)
-            pl_wait_begin_open(pl_cluster_waits(c->cluster), &parked->wait, "paused", parked->key,
-                               "until it is resumed or deleted");
-        pl_log(PL_LOG_INFO, "paused: not reconciled", pl_str("controller", c->name),
-               pl_strn("key", key));
-        pl_controller_note(c, key, PL_HAPPENED_PARKED, 0, "its For object is paused");
-    }
-    if (parked->priority < priority)
-        parked->priority = priority;
-}
-
-void pl_controller_unpark(struct pl_controller *c, struct pl_slice key)
-{
-    struct pl_parked *parked = pl_map_remove(&c->parked, key);
-    if (parked == NULL)
-        return;
-    struct pl_add how = {.priority = parked->priority};
-    free_parked(parked);
-    pl_workqueue_add(c->queue, key, &how, pl_controller_now(c));
-    pl_controller_drive(c);
-}
-
-static bool park_if_paused(struct pl_controller *c, const struct pl_item *item)
-{
-    struct pl_doc *object = pl_controller_for_object(c, item->key);
-    bool paused = object != NULL && pl_controller_is_paused(pl_doc_root(object));
-    pl_doc_unref(object);
-    if (!paused)
-        return false;
-    park(c, item->key, item->priority);
-    pl_workqueue_done(c->queue, item->key, pl_controller_now(c));
-    return true;
 }
 
 /* ---- failures of a key ---- */
@@ -124,10 +66,7 @@ void pl_controller_free_keys(struct pl_controller *c)
     pl_map_deinit(&c->failing);
     pl_free(c->last_error.message);
     pl_free(c->last_error.key);
-    at = 0;
-    while (pl_map_next(&c->parked, &at, &key, &value))
-        free_parked(value);
-    pl_map_deinit(&c->parked);
+    pl_controller_free_parked(c);
 }
 
 static void keep_last_error(struct pl_controller *c, struct pl_slice key, const char *message)
@@ -367,7 +306,7 @@ static void drive(struct pl_task *task)
     struct pl_item item;
     while (c->running && c->in_flight < (size_t)c->spec->max_concurrent &&
            pl_workqueue_take(c->queue, &item, pl_controller_now(c)) == 0)
-        if (!park_if_paused(c, &item))
+        if (!pl_controller_park(c, &item))
             start_run(c, &item);
     arm_due(c);
     pl_controller_check(c);

@@ -55,21 +55,29 @@ static void enqueue(struct pl_subscription *subscription, const struct pl_event 
 }
 
 /* A paused For object was resumed, is being deleted, or is gone: no predicate may hide that. */
-static void check_parked(struct pl_subscription *subscription, const struct pl_event *event)
+static bool check_parked(struct pl_subscription *subscription, const struct pl_event *event)
 {
     struct pl_controller *c = subscription->controller;
     if (subscription->source->role != PL_SOURCE_FOR || c->parked.count == 0)
-        return;
+        return false;
     struct pl_buf key = PL_BUF_INIT;
     pl_meta_key(pl_doc_root(event->object), &key, NULL);
-    bool paused =
-        event->type != PL_EVENT_DELETE && pl_controller_is_paused(pl_doc_root(event->object));
-    if (!paused && pl_map_has(&c->parked, pl_buf_slice(&key))) {
-        pl_controller_note_event(
-            subscription, pl_buf_slice(&key), event,
-            pl_causes_add_event(&c->causes, pl_buf_slice(&key), event, subscription->cause_kind));
+    bool paused = event->type != PL_EVENT_DELETE && pl_object_is_paused(pl_doc_root(event->object));
+    bool resumed = !paused && pl_map_has(&c->parked, pl_buf_slice(&key));
+    if (resumed)
         pl_controller_unpark(c, pl_buf_slice(&key));
-    }
+    pl_buf_deinit(&key);
+    return resumed;
+}
+
+static void note_resumed(struct pl_subscription *subscription, const struct pl_event *event)
+{
+    struct pl_controller *c = subscription->controller;
+    struct pl_buf key = PL_BUF_INIT;
+    pl_meta_key(pl_doc_root(event->object), &key, NULL);
+    pl_controller_note_event(
+        subscription, pl_buf_slice(&key), event,
+        pl_causes_add_event(&c->causes, pl_buf_slice(&key), event, subscription->cause_kind));
     pl_buf_deinit(&key);
 }
 
@@ -308,10 +316,13 @@ static void on_event(struct pl_follower *follower, const struct pl_event *event)
     struct pl_controller *c = subscription->controller;
     if (pl_controller_is_over(c))
         return;
-    check_parked(subscription, event);
+    bool resumed = check_parked(subscription, event);
     enum pl_verdict verdict = pl_predicate_test(subscription->source->predicate, event, NULL, NULL);
     if (verdict == PL_VERDICT_DROP) {
-        pl_controller_note_dropped(subscription, event);
+        if (resumed)
+            note_resumed(subscription, event);
+        else
+            pl_controller_note_dropped(subscription, event);
         return;
     }
     pl_requests_clear(&c->requests);

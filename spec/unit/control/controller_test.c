@@ -211,64 +211,6 @@ TEST(a_run_over_its_time_is_cancelled_and_counted) /* 131 */
     stage_deinit(&stage);
 }
 
-#define PAUSED_MAP(rv, more)                                                                       \
-    "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\",\"namespace\":"    \
-    "\"d\",\"uid\":\"1\",\"resourceVersion\":\"" rv "\",\"annotations\":{\"perilune.dev/paused\":" \
-    "\"true\"}" more "}}"
-
-TEST(a_paused_object_is_parked_until_it_is_resumed)
-{
-    struct stage stage;
-    struct fake_request *watch = begin(&stage);
-    fake_finish(&stage.fake, "d/a", PL_OUTCOME_DONE);
-    bed_stream(&stage.bed, watch, BED_EVENT("MODIFIED", PAUSED_MAP("11", "")));
-    bed_stream(&stage.bed, watch, BED_EVENT("MODIFIED", PAUSED_MAP("12", "")));
-    check_log(&stage.fake, "");
-    struct pl_buf text = PL_BUF_INIT;
-    pl_manager_dump(stage.manager, &text);
-    CHECK(strstr(text.ptr, "1 paused") != NULL);
-    CHECK(strstr(text.ptr, "wait paused of maps d/a") != NULL);
-    pl_buf_deinit(&text);
-    bed_stream(&stage.bed, watch, BED_EVENT("MODIFIED", BED_MAP("a", "1", "13", "")));
-    CHECK_INT(stage.fake.running, 1);
-    fake_finish(&stage.fake, "d/a", PL_OUTCOME_DONE);
-    stage_deinit(&stage);
-}
-
-TEST(a_paused_object_that_is_being_deleted_is_reconciled)
-{
-    struct stage stage;
-    struct fake_request *watch = begin(&stage);
-    fake_finish(&stage.fake, "d/a", PL_OUTCOME_DONE);
-    bed_stream(&stage.bed, watch, BED_EVENT("MODIFIED", PAUSED_MAP("11", "")));
-    check_log(&stage.fake, "");
-    bed_stream(
-        &stage.bed, watch,
-        BED_EVENT("MODIFIED", PAUSED_MAP("12", ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"")));
-    CHECK_INT(stage.fake.running, 1);
-    fake_finish(&stage.fake, "d/a", PL_OUTCOME_DONE);
-    stage_deinit(&stage);
-}
-
-TEST(no_predicate_hides_that_an_object_was_resumed)
-{
-    struct stage stage;
-    stage_init(&stage);
-    struct pl_controller_spec spec = spec_of("maps");
-    add_source(&spec, PL_SOURCE_FOR, "v1/ConfigMap", PL_MAP_SELF)->predicate =
-        pl_predicate_generation_changed();
-    struct pl_controller *controller = stage_add(&stage, &spec);
-    pl_manager_start(stage.manager);
-    struct fake_request *watch =
-        stage_sync(&stage, "/api/v1/configmaps", BED_MAPS("10", PAUSED_MAP("5", "")));
-    CHECK(pl_controller_is_running(controller));
-    check_log(&stage.fake, "");
-    bed_stream(&stage.bed, watch, BED_EVENT("MODIFIED", BED_MAP("a", "1", "11", "")));
-    CHECK_INT(stage.fake.running, 1);
-    fake_finish(&stage.fake, "d/a", PL_OUTCOME_DONE);
-    stage_deinit(&stage);
-}
-
 TEST(resync_enqueues_every_for_object)
 {
     struct stage stage;
