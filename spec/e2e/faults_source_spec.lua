@@ -89,7 +89,8 @@ end
 -- ---- the faults ----
 
 -- rules: from the moment the first watch is ended; first: from the start. says: how many lines
--- may be written about it, which one must match `line`.
+-- may be written about it (one at least, but where a watch that lived for a second may end as any
+-- does), which one must match `line`.
 local faults = {
   { f = "F9", name = "gone-status", it = "410 as the status of a watch leads to one list",
     rules = { watch(answer(410, expired)) }, says = 0, check = relists_once_from_what_it_knew },
@@ -177,7 +178,7 @@ local faults = {
     check = resumes_from_the_same_version },
 
   { f = "F23", name = "short-chunk", it = "an event whose chunk is cut off comes again, whole",
-    rules = { watch({ cut = 150, short_chunk = true, how = "close" }) }, says = 1,
+    rules = { watch({ cut = 150, short_chunk = true, how = "close" }) }, says = 1, may_be_silent = true,
     check = resumes_from_the_same_version },
 
   { f = "F23", name = "one-byte", it = "events come through in chunks of one byte",
@@ -478,7 +479,8 @@ describe("a source", function()
       fault.check(asked, fault.fact, told[fault.namespace], fault.first_requests, patches)
       assert.equal(0, told[fault.namespace].twice)
       local said = host:troubles(fault.namespace)
-      assert.is_true(#said <= fault.says and (fault.says == 0 or #said > 0), table.concat(said, "\n"))
+      assert.is_true(#said <= fault.says, table.concat(said, "\n"))
+      assert.is_true(#said > 0 or fault.says == 0 or fault.may_be_silent, "nothing was said")
       if fault.line then
         assert.truthy(table.concat(said, "\n"):find(fault.line, 1, true), table.concat(said, "\n"))
       end

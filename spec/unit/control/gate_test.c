@@ -372,7 +372,7 @@ TEST(finalizers_that_were_not_declared_cannot_be_added)
 
 /* ---- 4: which object? ---- */
 
-TEST(updates_patches_and_deletes_of_what_was_read_carry_its_identity)
+TEST(updates_patches_and_deletes_of_what_was_read_carry_its_identity) /* F28 */
 {
     struct scene scene;
     begin(&scene);

@@ -210,13 +210,13 @@ TEST(objects_of_a_kind_that_goes_away_are_gone) /* F43 */
 {
     struct scene scene = {0};
     begin(&scene);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 20; i++) {
         bed_pass(&scene.bed, 2 * PL_SECOND);
         fake_end(scene.watch);
         bed_reply(&scene.bed, bed_expect(&scene.bed, "GET", "/api/v1/configmaps"), 404,
                   "404 page not found\n");
         check_events(&scene, i == 0 ? "!a@5 !b@6" : "!c@7");
-        bed_pass(&scene.bed, 10 * PL_SECOND);
+        bed_pass(&scene.bed, 60 * PL_SECOND);
         scene.watch = list_and_watch(&scene, "/api/v1/configmaps",
                                      BED_MAPS("30", BED_MAP("c", "3", "7", "")));
         check_events(&scene, "+c@7");

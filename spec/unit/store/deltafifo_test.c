@@ -274,13 +274,20 @@ TEST(an_event_before_any_list_ends_the_initial_state)
 /* ---- resync ---- */
 
 /* 12 */
-TEST(resync_brings_back_known_objects_with_nothing_queued)
+TEST(resync_brings_back_known_objects_with_nothing_queued) /* 12, F2 */
 {
     begin("abE", PLAIN);
     ADD("a", 9);
     pl_deltafifo_resync(fifo);
     pl_deltafifo_resync(fifo);
     CHECK_STR(pop(), "a:A9");
+    CHECK_STR(pop(), "b:S0");
+    CHECK_STR(pop(), "-");
+    end();
+    begin("ab", PLAIN);
+    DELETE("a", 9);
+    pl_deltafifo_resync(fifo);
+    CHECK_STR(pop(), "a:D9");
     CHECK_STR(pop(), "b:S0");
     CHECK_STR(pop(), "-");
     end();

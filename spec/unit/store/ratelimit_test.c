@@ -130,4 +130,19 @@ TEST(counts_are_carried_over_to_a_limiter_of_another_shape)
     pl_ratelimit_destroy(to);
 }
 
+/* Adds that come faster than the bucket's rate: the debt is cut, and gone when they stop. */
+TEST(a_storm_of_adds_does_not_push_keys_out_for_ever) /* F46 */
+{
+    struct pl_ratelimit *limit =
+        pl_ratelimit_max_wait(pl_ratelimit_bucket(10, 100), 60 * PL_SECOND);
+    int64_t now = 0, longest = 0;
+    for (int i = 0; i < 100000; i++, now += PL_MS) {
+        int64_t delay = pl_ratelimit_when(limit, A, now);
+        longest = delay > longest ? delay : longest;
+    }
+    CHECK_INT(longest, 60 * PL_SECOND);
+    CHECK(pl_ratelimit_when(limit, B, now) <= 60 * PL_SECOND);
+    pl_ratelimit_destroy(limit);
+}
+
 TEST_MAIN()

@@ -590,7 +590,7 @@ static void key_name(char out[16], int i)
 }
 
 /* 100-106 */
-TEST(agrees_with_a_model_over_random_calls)
+TEST(agrees_with_a_model_over_random_calls) /* F38, F49 */
 {
     struct pl_rand rand;
     pl_rand_seed(&rand, 20);
@@ -642,6 +642,40 @@ TEST(another_limiter_goes_on_from_the_failures_there_were)
     int64_t due;
     CHECK(pl_workqueue_next_due(q, &due));
     CHECK_INT(due - now, 80 * PL_SECOND);
+    end();
+}
+
+TEST(a_key_moved_earlier_a_million_times_waits_once) /* F48 */
+{
+    begin();
+    int64_t due = 0;
+    for (int i = 1000000; i > 0; i--)
+        add_after("a", i);
+    CHECK_INT(pl_workqueue_waiting(q), 1);
+    CHECK(pl_workqueue_next_due(q, &due));
+    CHECK_INT(due, now + 1);
+    now += 1;
+    CHECK_STR(take(), "a");
+    done("a");
+    now += 1000000;
+    CHECK_STR(take(), "-");
+    end();
+}
+
+TEST(a_high_key_that_is_not_due_holds_up_no_low_one) /* F49 */
+{
+    begin();
+    pl_workqueue_add(q, pl_slice_z("high"), &(struct pl_add){.priority = 10, .after_ns = 100}, now);
+    add("low");
+    add("other");
+    CHECK_STR(take(), "low");
+    add("low"); /* while it is worked on */
+    CHECK_STR(take(), "other");
+    now += 100;
+    CHECK_STR(take(), "high");
+    done("low");
+    CHECK_STR(take(), "low");
+    CHECK_STR(take(), "-");
     end();
 }
 
