@@ -403,7 +403,7 @@ describe("a source", function()
       add_rules(fault, fault.first_before)
       add_rules(fault, fault.first)
     end
-    host = mirror.start(server, proxy, namespaces, { "--request-timeout", "3s" })
+    host = mirror.start(server, proxy, namespaces, { "--request-timeout", "15s" })
     host:synced()
     local before = host:agree(namespaces)
     for _, fault in ipairs(faults) do
