@@ -191,6 +191,7 @@ static int start_controllers(struct host *host, struct pl_err *err)
     for (size_t i = 0; i < host->declarations.controller_count; i++) {
         struct pl_controller *controller =
             pl_controller_create(&by_lanes, &host->declarations.controllers[i]);
+        pl_lanes_add_edition(host->lanes, pl_controller_edition(controller));
         pl_lanes_add_controller(host->lanes, controller);
         pl_manager_add(host->manager, controller);
     }

@@ -122,7 +122,7 @@ static int push_again(lua_State *L, struct pl_state *s, struct pl_lop *op)
 static int wait_for_sync(lua_State *L, struct pl_state *s, struct pl_cache *cache, int kind)
 {
     struct pl_lop *op = new_op(L, s, PL_LOP_SYNC, "read", kind);
-    const struct pl_controller_spec *spec = pl_controller_spec(cache->controller);
+    const struct pl_controller_spec *spec = pl_edition_spec(cache->edition);
     op->cache = cache;
     op->delay_ns = spec->cache_sync_timeout_ns > 0 ? spec->cache_sync_timeout_ns : SYNC_TIMEOUT_NS;
     op->push = push_again;

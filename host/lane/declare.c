@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "control/predicate.h"
+#include "lane/origin.h"
 #include "lane/lazy.h"
 #include "lane/lerr.h"
 #include "value/path.h"
@@ -377,6 +378,26 @@ static int read_spec(lua_State *L, int functions, struct pl_controller_spec *spe
 
 /* ---- host.controller, host.index ---- */
 
+/* Which scripts the declaration is in: the innermost one and those that it was called by, up to the
+ * chunk that is being loaded. */
+static void note_unit(lua_State *L, struct pl_state *s, const char *prefix, const char *a,
+                      const char *b)
+{
+    lua_Debug ar;
+    if (s->origin == NULL)
+        return;
+    char *unit = pl_format("%s%s%s", prefix, a, b);
+    for (int level = 0; lua_getstack(L, level, &ar); level++) {
+        lua_getinfo(L, "S", &ar);
+        if (*ar.source != '@')
+            continue;
+        pl_origin_add_unit(s->origin, unit, ar.source + 1);
+        if (strcmp(ar.what, "main") == 0)
+            break;
+    }
+    pl_free(unit);
+}
+
 static struct pl_declared *check_loading(lua_State *L, struct pl_state *s, const char *what)
 {
     if (s->phase != PL_PHASE_LOAD || s->declared->sealed)
@@ -422,6 +443,7 @@ int pl_declare_controller(lua_State *L)
         return lua_error(L);
     }
     all->controller_count++;
+    note_unit(L, s, PL_UNIT_CONTROLLER, spec->name, "");
     return 0;
 }
 
@@ -473,6 +495,8 @@ int pl_declare_index(lua_State *L)
         known ? pl_format("%s:%d", pl_lerr_chunk(&ar), ar.currentline) : pl_strdup("?");
     all->indexes = pl_reallocarray(all->indexes, all->index_count + 1, sizeof *all->indexes);
     all->indexes[all->index_count++] = index;
+    lua_pushfstring(L, " %s", name);
+    note_unit(L, s, PL_UNIT_INDEX, kind_text, lua_tostring(L, -1));
     return 0;
 }
 

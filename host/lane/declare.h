@@ -14,6 +14,10 @@ struct pl_external {
     int source;
 };
 
+/* Names of units in the origin: PL_UNIT_CONTROLLER name, PL_UNIT_INDEX kind " " name. */
+#define PL_UNIT_CONTROLLER "controller "
+#define PL_UNIT_INDEX      "index "
+
 struct pl_declared {
     struct pl_declarations content;
     bool sealed;   /* loading is over */

@@ -122,6 +122,7 @@ void pl_exec_abandon_io(struct pl_exec *exec)
     /* The lane may still be using the exec: its reference is never given back. */
     finish_run(exec, &(struct pl_outcome_of_run){
                          .outcome = PL_OUTCOME_ERROR,
+                         .by_script = true,
                          .message = "the script could not be interrupted: the run is abandoned and "
                                     "its lane replaced",
                      });
@@ -249,7 +250,8 @@ static enum pl_outcome outcome_of_fault(const struct pl_exec *exec)
 static void fail_result(struct pl_exec *exec, const char *message)
 {
     exec->failed = true;
-    exec->fault = (struct pl_fault){.type = PL_FAULT_SCRIPT, .message = pl_strdup(message)};
+    exec->fault = (struct pl_fault){
+        .type = PL_FAULT_SCRIPT, .by_script = true, .message = pl_strdup(message)};
 }
 
 /* The main task's results: "done" | "requeue" | "requeue_after", seconds. */
@@ -296,6 +298,7 @@ void pl_exec_task_ended(struct pl_lane *lane, struct pl_exec *exec)
         exec->result.outcome = outcome_of_fault(exec);
         exec->result.message = exec->fault.message;
         exec->result.traceback = exec->fault.traceback;
+        exec->result.by_script = exec->fault.by_script;
     }
     exec->ended = true;
     pl_link_unlink(&exec->active);

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "lane/origin.h"
 #include "lane/script.h"
 #include "lane/co.h"
 
@@ -23,6 +24,12 @@ void pl_lane_send_io(struct pl_lane *lane, struct pl_msg *msg, int kind)
     pl_mailbox_send(lane->lanes->io_box, msg);
 }
 
+void pl_lane_tell_read(struct pl_lane *lane)
+{
+    if (lane->lanes->io_box != NULL && !atomic_exchange(&lane->told_read, true))
+        pl_lane_send_io(lane, &lane->read_msg, PL_IO_READ);
+}
+
 /* ---- loading ---- */
 
 static int run_chunk(struct pl_lane *lane, const char *path, struct pl_fault *fault)
@@ -31,7 +38,7 @@ static int run_chunk(struct pl_lane *lane, const char *path, struct pl_fault *fa
     struct pl_err err;
     pl_err_clear(&err);
     s->script = path;
-    if (pl_script_load(s, path, true, &err) != 0) {
+    if (pl_script_load(s, path, NULL, &err) != 0) {
         *fault = (struct pl_fault){.message = pl_strdup(err.message)};
         return PL_ESCRIPT;
     }
@@ -62,7 +69,7 @@ static int load_path(struct pl_lane *lane, const char *path, struct pl_fault *fa
 {
     struct pl_err err;
     pl_err_clear(&err);
-    char **files = pl_script_find(path, &err);
+    char **files = pl_origin_find(lane->lanes->origin, path, &err);
     if (files == NULL) {
         *fault = (struct pl_fault){.message = pl_strdup(err.message)};
         return PL_ENOTFOUND;
@@ -103,6 +110,7 @@ static void answer_load(struct pl_lane *lane, struct pl_load *load)
     if (lane->s != NULL)
         pl_lane_load(lane, load);
     if (load->reply != NULL) {
+        load->msg.kind = PL_IO_LOADED;
         pl_mailbox_send(load->reply, &load->msg);
         return;
     }
@@ -177,7 +185,8 @@ static struct pl_state *make_state(struct pl_lane *lane, struct pl_err *err)
             .config = options->config,
             .version = options->version,
             .metrics = lane->lanes->metrics,
-            .generation = 1,
+            .generation = options->generation,
+            .origin = lane->lanes->origin,
         },
         err);
 }
@@ -278,20 +287,46 @@ static bool join_thread(struct pl_lane *lane)
     }
 }
 
+static void ask_to_stop(struct pl_lane *lane)
+{
+    if (lane->stopping)
+        return;
+    lane->stopping = true;
+    lane->stop_msg.kind = PL_LANE_STOP;
+    pl_mailbox_send(lane->box, &lane->stop_msg);
+}
+
+bool pl_lane_try_join(struct pl_lane *lane)
+{
+    if (!lane->started)
+        return true;
+    ask_to_stop(lane);
+    if (pthread_tryjoin_np(lane->thread, NULL) != 0)
+        return false;
+    lane->started = false;
+    return true;
+}
+
+void pl_lane_free(struct pl_lane *lane)
+{
+    if (lane == NULL)
+        return;
+    pl_mailbox_destroy(lane->box, NULL);
+    pl_free(lane->pool);
+    pl_free(lane);
+}
+
 void pl_lane_destroy(struct pl_lane *lane)
 {
     if (lane == NULL)
         return;
     if (lane->started) {
-        lane->stop_msg.kind = PL_LANE_STOP;
-        pl_mailbox_send(lane->box, &lane->stop_msg);
+        ask_to_stop(lane);
         if (!join_thread(lane)) {
             atomic_store(&lane->abandoned, true);
             pl_list_push(&lane->lanes->abandoned, &lane->io.link);
             return;
         }
     }
-    pl_mailbox_destroy(lane->box, NULL);
-    pl_free(lane->pool);
-    pl_free(lane);
+    pl_lane_free(lane);
 }

@@ -29,8 +29,10 @@ enum pl_lane_msg {
     PL_IO_OP_CANCEL, /* struct pl_lop.cancel, with a reference */
     PL_IO_RUN_DONE,
     PL_IO_ASK_DONE,
-    PL_IO_STUCK, /* pl_lane.stuck_msg */
-    PL_IO_EVENT, /* bind_event.h */
+    PL_IO_LOADED, /* struct pl_load */
+    PL_IO_READ,   /* pl_lane.read_msg */
+    PL_IO_STUCK,  /* pl_lane.stuck_msg */
+    PL_IO_EVENT,  /* bind_event.h */
 };
 
 /* Loading the scripts in one lane. */
@@ -104,9 +106,10 @@ struct pl_lane {
     struct pl_lanes *lanes; /* back-pointer */
     int number;
     pthread_t thread;
-    bool started;
+    bool started, stopping; /* stop_msg was sent */
     struct pl_mailbox *box;
-    struct pl_msg stop_msg, stuck_msg;
+    struct pl_msg stop_msg, stuck_msg, read_msg;
+    _Atomic bool told_read; /* read_msg is on its way */
     _Atomic bool abandoned; /* set by the I/O thread */
     _Atomic bool told_stuck;
 
@@ -136,10 +139,10 @@ struct pl_lane {
 
 /* A cache that a declaration brings, as lanes see it. Written by the I/O thread until `ready`. */
 struct pl_cache {
-    struct pl_controller *controller;
+    struct pl_edition *edition; /* borrowed for life */
     size_t source;
     const struct pl_source_spec *spec;
-    /* Borrowed from the controller, which keeps it until every run has ended; a reference here
+    /* Borrowed from the edition, which keeps it until every run has ended; a reference here
      * would keep the host from stopping, as informers end before lanes do. */
     struct pl_informer *informer;
     struct pl_store *store;
@@ -150,9 +153,9 @@ struct pl_cache {
 
 struct pl_known_controller {
     char *name;
-    struct pl_controller *controller; /* NULL until pl_lanes_add_controller */
-    const struct pl_controller_spec *spec;
-    struct pl_cache *caches; /* one a source */
+    struct pl_edition *edition;       /* borrowed for life; NULL until pl_lanes_add_edition */
+    struct pl_controller *controller; /* I/O: NULL until pl_lanes_add_controller, or gone */
+    struct pl_cache *caches;          /* one a source */
     size_t cache_count;
 };
 
@@ -160,7 +163,18 @@ struct pl_lanes {
     struct pl_lanes_options options;
     struct pl_watchdog *dog;
     struct pl_lane **lanes;
-    char **paths; /* NULL-terminated */
+    char **paths;             /* NULL-terminated */
+    struct pl_origin *origin; /* counted */
+    struct {                  /* the I/O thread's: pl_lanes_load_begin */
+        bool on;
+        int lane; /* that is loading */
+        struct pl_declarations *out;
+        pl_lanes_loaded_fn done;
+        void *arg;
+    } loading;
+    void (*on_read)(void *arg);
+    void *on_read_arg;
+    struct pl_external *indexer; /* of `externals`: asked for indexes */
     struct pl_known_controller *controllers;
     size_t controller_count;
     struct pl_external **externals; /* owned handles given to specs and indexes */
@@ -189,6 +203,13 @@ struct pl_lane *pl_lane_create(struct pl_lanes *lanes, int number);
 void pl_lane_start(struct pl_lane *lane);
 /* Asks the thread to end, joins it and frees the lane. */
 void pl_lane_destroy(struct pl_lane *lane);
+/* Asks the thread to end, and says whether it has; false again and again while it has not, for ever
+ * when it is stuck. */
+bool pl_lane_try_join(struct pl_lane *lane);
+/* What is left of a lane that was joined, or never started. */
+void pl_lane_free(struct pl_lane *lane);
+/* On the lane's thread: a script has read a file that is new to the origin. */
+void pl_lane_tell_read(struct pl_lane *lane);
 /* Dies unless called on the lane's thread. */
 void pl_lane_require(const struct pl_lane *lane);
 /* On the lane's thread. */
@@ -200,8 +221,19 @@ void pl_lane_load(struct pl_lane *lane, struct pl_load *load);
 struct pl_lane_metrics *pl_lane_metrics_add(struct pl_lanes *lanes);
 /* Accepts NULL. */
 void pl_lane_metrics_remove(struct pl_lane_metrics *shown);
-/* Another lane is stuck. */
-void pl_lane_metrics_stuck(struct pl_lane_metrics *shown);
+/* More lanes are stuck, or fewer. */
+void pl_lane_metrics_stuck(struct pl_lane_metrics *shown, int more);
+
+/* ---- lanes_load.c ---- */
+
+/* Has the lane, whose thread begins, load the scripts. reply: NULL: nobody waits. */
+void pl_lane_send_load(struct pl_lane *lane, struct pl_mailbox *reply);
+/* I/O thread: a lane has loaded them. Frees load. */
+void pl_lanes_loaded(struct pl_lanes *lanes, struct pl_load *load);
+/* I/O thread: err NULL: every lane has. */
+void pl_lanes_end_loading(struct pl_lanes *lanes, const struct pl_err *err);
+/* Owned by the lanes. */
+struct pl_external *pl_lanes_new_external(struct pl_lanes *lanes, int controller, int source);
 
 /* ---- lanes.c ---- */
 

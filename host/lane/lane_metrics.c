@@ -76,9 +76,10 @@ struct pl_lane_metrics *pl_lane_metrics_add(struct pl_lanes *lanes)
     return shown;
 }
 
-void pl_lane_metrics_stuck(struct pl_lane_metrics *shown)
+void pl_lane_metrics_stuck(struct pl_lane_metrics *shown, int more)
 {
-    pl_series_add(shown->stuck, 1);
+    if (shown != NULL)
+        pl_series_add(shown->stuck, more);
 }
 
 void pl_lane_metrics_remove(struct pl_lane_metrics *shown)

@@ -6,12 +6,15 @@
 #include "base/log.h"
 #include "lane/bind_event.h"
 #include "lane/lane.h"
+#include "lane/origin.h"
 #include "lane/state.h"
 #include "net/http_client.h"
 
 #include <unistd.h>
 
 #define LOAD_LIMIT_NS (2 * PL_SECOND)
+
+static void on_messages(void *arg, struct pl_list *messages);
 
 /* ---- creating ---- */
 
@@ -25,7 +28,10 @@ struct pl_lanes *pl_lanes_create(const struct pl_lanes_options *options)
         lanes->options.load_limit_ns = LOAD_LIMIT_NS;
     if (lanes->options.version == NULL)
         lanes->options.version = "";
+    if (lanes->options.generation == 0)
+        lanes->options.generation = 1;
     pl_doc_ref(lanes->options.config);
+    lanes->origin = pl_origin_create();
     pthread_mutex_init(&lanes->hint_lock, NULL);
     pl_list_init(&lanes->abandoned);
     lanes->metrics = options->metrics;
@@ -59,6 +65,14 @@ static void destroy_controllers(struct pl_lanes *lanes)
     pl_free(lanes->indexes);
 }
 
+static int count_stuck(struct pl_lanes *lanes, int more)
+{
+    _Atomic int *all = lanes->options.stuck;
+    int own = atomic_fetch_add(&lanes->stuck, more) + more;
+    pl_lane_metrics_stuck(lanes->shown, more);
+    return all != NULL ? atomic_fetch_add(all, more) + more : own;
+}
+
 /* What lanes sent and nobody handled: only dropped operations may be left. */
 static void on_left(struct pl_msg *msg)
 {
@@ -66,6 +80,62 @@ static void on_left(struct pl_msg *msg)
         pl_lop_unref(PL_CONTAINER_OF(msg, struct pl_lop, cancel));
     else if (msg->kind == PL_IO_EVENT)
         pl_event_msg_free(msg);
+}
+
+bool pl_lanes_is_quiet(const struct pl_lanes *lanes)
+{
+    for (int i = 0; i < lanes->options.count; i++) {
+        const struct pl_lane *lane = lanes->lanes[i];
+        if (lane != NULL &&
+            !(pl_list_empty(&lane->io.execs) && pl_list_empty(&lane->io.ops) &&
+              pl_list_empty(&lane->io.asks) && pl_list_empty(&lane->io.asks_waiting)))
+            return false;
+    }
+    return !lanes->loading.on;
+}
+
+/* What a thread that has ended sent before. */
+static void handle_last_messages(struct pl_lanes *lanes)
+{
+    struct pl_list messages;
+    pl_list_init(&messages);
+    if (lanes->io_box != NULL && pl_mailbox_take(lanes->io_box, &messages))
+        on_messages(lanes, &messages);
+}
+
+/* Lanes that were given up, and whose scripts have ended after all. */
+static bool reap_abandoned(struct pl_lanes *lanes)
+{
+    PL_LIST_FOR (link, &lanes->abandoned) {
+        struct pl_lane *lane = PL_CONTAINER_OF(link, struct pl_lane, io.link);
+        if (!pl_lane_try_join(lane))
+            continue;
+        handle_last_messages(lanes);
+        pl_link_unlink(&lane->io.link);
+        pl_lane_free(lane);
+        count_stuck(lanes, -1);
+    }
+    return pl_list_empty(&lanes->abandoned);
+}
+
+bool pl_lanes_close(struct pl_lanes *lanes)
+{
+    bool all = reap_abandoned(lanes);
+    for (int i = 0; i < lanes->options.count; i++) {
+        struct pl_lane *lane = lanes->lanes[i];
+        if (lane == NULL)
+            continue;
+        if (!pl_lane_try_join(lane)) {
+            all = false;
+            continue;
+        }
+        handle_last_messages(lanes);
+        pl_lane_free(lane);
+        lanes->lanes[i] = NULL;
+    }
+    if (all)
+        pl_lanes_destroy(lanes);
+    return all;
 }
 
 void pl_lanes_destroy(struct pl_lanes *lanes)
@@ -91,148 +161,26 @@ void pl_lanes_destroy(struct pl_lanes *lanes)
         pl_free(*path);
     pl_free(lanes->paths);
     pl_doc_unref(lanes->options.config);
+    if (pl_list_empty(&lanes->abandoned))
+        pl_origin_unref(lanes->origin);
     pl_map_deinit(&lanes->hinted);
     pthread_mutex_destroy(&lanes->hint_lock);
     if (pl_list_empty(&lanes->abandoned))
         pl_free(lanes);
 }
 
-/* ---- loading ---- */
-
-static void copy_paths(struct pl_lanes *lanes, const char *const *paths, size_t count)
-{
-    lanes->paths = pl_calloc(count + 1, sizeof *lanes->paths);
-    for (size_t i = 0; i < count; i++)
-        lanes->paths[i] = pl_strdup(paths[i]);
-}
-
-static struct pl_external *new_external(struct pl_lanes *lanes, int controller, int source)
-{
-    struct pl_external *external = PL_NEW(struct pl_external);
-    *external = (struct pl_external){.lanes = lanes, .controller = controller, .source = source};
-    lanes->externals =
-        pl_reallocarray(lanes->externals, lanes->external_count + 1, sizeof *lanes->externals);
-    lanes->externals[lanes->external_count++] = external;
-    return external;
-}
-
-/* Moves the first lane's declarations out and gives their functions handles. */
-static void take_declarations(struct pl_lanes *lanes, struct pl_declarations *out)
-{
-    struct pl_declared *declared = lanes->lanes[0]->s->declared;
-    *out = declared->content;
-    declared->content.controllers = NULL;
-    declared->content.indexes = NULL;
-    lanes->controller_count = out->controller_count;
-    lanes->controllers = pl_calloc(out->controller_count + 1, sizeof *lanes->controllers);
-    for (size_t i = 0; i < out->controller_count; i++) {
-        struct pl_controller_spec *spec = &out->controllers[i];
-        lanes->controllers[i].name = pl_strdup(spec->name);
-        for (size_t j = 0; j < spec->source_count; j++)
-            spec->sources[j].external = new_external(lanes, (int)i, (int)j);
-    }
-    lanes->index_count = out->index_count;
-    lanes->indexes = pl_calloc(out->index_count + 1, sizeof *lanes->indexes);
-    for (size_t i = 0; i < out->index_count; i++) {
-        const struct pl_index_spec *from = &out->indexes[i];
-        lanes->indexes[i] = (struct pl_index_spec){
-            .kind = from->kind,
-            .name = pl_strdup(from->name),
-            .path = from->path ? pl_strdup(from->path) : NULL,
-            .declared_at = from->declared_at ? pl_strdup(from->declared_at) : NULL,
-        };
-    }
-}
-
-/* Scripts that declare by chance (time, random numbers) would mix up the lanes. */
-static int compare_lanes(struct pl_lanes *lanes, struct pl_err *err)
-{
-    const struct pl_declarations *first = &lanes->lanes[0]->s->declared->content;
-    for (int i = 1; i < lanes->options.count; i++) {
-        const struct pl_declarations *other = &lanes->lanes[i]->s->declared->content;
-        bool same = other->controller_count == first->controller_count &&
-                    other->index_count == first->index_count;
-        for (size_t j = 0; same && j < first->controller_count; j++) {
-            const struct pl_controller_spec *a = &first->controllers[j],
-                                            *b = &other->controllers[j];
-            same = strcmp(a->name, b->name) == 0 && a->source_count == b->source_count;
-        }
-        if (!same)
-            return pl_err_set(err, PL_ESCRIPT,
-                              "the scripts declare something else each time they are loaded, which "
-                              "--lanes does not allow");
-    }
-    return 0;
-}
-
-static int wait_for_load(struct pl_lane *lane, struct pl_mailbox *reply, struct pl_err *err)
-{
-    struct pl_list messages;
-    pl_list_init(&messages);
-    /* A main chunk that can't be ended (--jit) must not hang the start for ever. */
-    while (!pl_mailbox_wait(reply, &messages, PL_SECOND)) {
-        if (!atomic_load(&lane->told_stuck))
-            continue;
-        struct pl_lanes *lanes = lane->lanes;
-        atomic_store(&lane->abandoned, true);
-        pl_list_push(&lanes->abandoned, &lane->io.link);
-        lanes->lanes[lane->number] = NULL;
-        return pl_err_set(err, PL_ESCRIPT,
-                          "%s: the main chunk can't be interrupted and did not end",
-                          lane->s->script ? lane->s->script : "?");
-    }
-    struct pl_load *load = PL_CONTAINER_OF(
-        PL_CONTAINER_OF(pl_list_pop(&messages), struct pl_msg, link), struct pl_load, msg);
-    int failed = load->failed;
-    if (failed)
-        pl_err_set(err, failed, "%s", load->message);
-    pl_free(load->message);
-    pl_free(load);
-    return failed;
-}
-
-int pl_lanes_load(struct pl_lanes *lanes, const char *const *paths, size_t path_count,
-                  struct pl_declarations *out, struct pl_err *err)
-{
-    int failed = 0;
-    if (lanes->replies == NULL)
-        lanes->replies = pl_mailbox_create();
-    copy_paths(lanes, paths, path_count);
-    /* One after the other: a mistake is reported once, and print() of main chunks in order. */
-    for (int i = 0; i < lanes->options.count && failed == 0; i++) {
-        struct pl_load *load = PL_NEW(struct pl_load);
-        load->reply = lanes->replies;
-        load->msg.kind = PL_LANE_LOAD;
-        pl_lane_start(lanes->lanes[i]);
-        pl_mailbox_send(lanes->lanes[i]->box, &load->msg);
-        failed = wait_for_load(lanes->lanes[i], lanes->replies, err);
-    }
-    if (failed == 0)
-        failed = compare_lanes(lanes, err);
-    if (failed == 0)
-        take_declarations(lanes, out);
-    return failed;
-}
-
-void pl_declarations_deinit(struct pl_declarations *declarations)
-{
-    for (size_t i = 0; i < declarations->controller_count && declarations->controllers; i++)
-        pl_controller_spec_deinit(&declarations->controllers[i]);
-    for (size_t i = 0; i < declarations->index_count && declarations->indexes; i++) {
-        pl_free(declarations->indexes[i].name);
-        pl_free(declarations->indexes[i].path);
-        pl_free(declarations->indexes[i].declared_at);
-    }
-    pl_free(declarations->controllers);
-    pl_free(declarations->indexes);
-    *declarations = (struct pl_declarations){.controllers = NULL};
-}
-
 /* ---- running ---- */
 
 static void replace_lane(struct pl_lane *lane);
 
-static void handle_io(struct pl_msg *msg)
+static void on_read(struct pl_lane *lane)
+{
+    atomic_store(&lane->told_read, false);
+    if (lane->lanes->on_read != NULL)
+        lane->lanes->on_read(lane->lanes->on_read_arg);
+}
+
+static void handle_io(struct pl_lanes *lanes, struct pl_msg *msg)
 {
     switch ((enum pl_lane_msg)msg->kind) {
     case PL_IO_OP:
@@ -249,6 +197,12 @@ static void handle_io(struct pl_msg *msg)
     case PL_IO_ASK_DONE:
         pl_ask_done_io(PL_CONTAINER_OF(msg, struct pl_ask, msg));
         break;
+    case PL_IO_LOADED:
+        pl_lanes_loaded(lanes, PL_CONTAINER_OF(msg, struct pl_load, msg));
+        break;
+    case PL_IO_READ:
+        on_read(PL_CONTAINER_OF(msg, struct pl_lane, read_msg));
+        break;
     case PL_IO_STUCK:
         replace_lane(PL_CONTAINER_OF(msg, struct pl_lane, stuck_msg));
         break;
@@ -262,10 +216,9 @@ static void handle_io(struct pl_msg *msg)
 
 static void on_messages(void *arg, struct pl_list *messages)
 {
-    PL_UNUSED(arg);
     struct pl_link *link;
     while ((link = pl_list_pop(messages)) != NULL)
-        handle_io(PL_CONTAINER_OF(link, struct pl_msg, link));
+        handle_io(arg, PL_CONTAINER_OF(link, struct pl_msg, link));
 }
 
 void pl_lanes_attach(struct pl_lanes *lanes, struct pl_cluster *cluster, struct pl_loop *loop)
@@ -276,11 +229,22 @@ void pl_lanes_attach(struct pl_lanes *lanes, struct pl_cluster *cluster, struct 
     lanes->shown = pl_lane_metrics_add(lanes);
 }
 
-static void give_up(struct pl_lane *lane)
+static void give_up(int stuck)
 {
     pl_log(PL_LOG_ERROR, "too many lanes are stuck in scripts that can't be interrupted; giving up",
-           pl_int("stuck", atomic_load(&lane->lanes->stuck)));
+           pl_int("stuck", stuck));
     _exit(1);
+}
+
+/* A main chunk that can't be interrupted. */
+static void give_up_loading(struct pl_lane *lane)
+{
+    struct pl_err err;
+    pl_err_clear(&err);
+    pl_err_set(&err, PL_ESCRIPT, "%s: the main chunk can't be interrupted and did not end",
+               lane->s->script ? lane->s->script : "?");
+    lane->lanes->lanes[lane->number] = NULL;
+    pl_lanes_end_loading(lane->lanes, &err);
 }
 
 /* A slice of the lane can't be ended: its runs and questions are written off, its thread and
@@ -289,19 +253,19 @@ static void replace_lane(struct pl_lane *lane)
 {
     struct pl_lanes *lanes = lane->lanes;
     atomic_store(&lane->abandoned, true);
-    int stuck = atomic_fetch_add(&lanes->stuck, 1) + 1;
-    pl_lane_metrics_stuck(lanes->shown);
+    int stuck = count_stuck(lanes, 1);
     pl_log(PL_LOG_ERROR, "a script can't be interrupted; its lane is replaced",
            pl_int("lane", lane->number), pl_str("script", lane->s->script), pl_int("stuck", stuck));
     if (stuck > PL_STUCK_MAX)
-        give_up(lane);
+        give_up(stuck);
+    pl_list_push(&lanes->abandoned, &lane->io.link);
+    if (lanes->loading.on && lanes->lanes[lane->number] == lane) {
+        give_up_loading(lane);
+        return;
+    }
     struct pl_lane *fresh = pl_lane_create(lanes, lane->number);
     lanes->lanes[lane->number] = fresh;
-    pl_list_push(&lanes->abandoned, &lane->io.link);
-    pl_lane_start(fresh);
-    struct pl_load *load = PL_NEW(struct pl_load);
-    load->msg.kind = PL_LANE_LOAD;
-    pl_mailbox_send(fresh->box, &load->msg);
+    pl_lane_send_load(fresh, NULL);
     PL_LIST_FOR (link, &lane->io.ops) {
         pl_lop_abandon_io(PL_CONTAINER_OF(link, struct pl_lop, io.link));
     }
@@ -318,10 +282,10 @@ static struct pl_lane *lane_of(struct pl_lanes *lanes, struct pl_slice text)
     return lanes->lanes[hash % (uint64_t)lanes->options.count];
 }
 
-static int index_of(const struct pl_lanes *lanes, const struct pl_controller *controller)
+static int index_of(const struct pl_lanes *lanes, const struct pl_edition *edition)
 {
     for (size_t i = 0; i < lanes->controller_count; i++) {
-        if (lanes->controllers[i].controller == controller)
+        if (lanes->controllers[i].edition == edition)
             return (int)i;
     }
     PL_UNREACHABLE();
@@ -331,7 +295,7 @@ void pl_cache_publish(struct pl_cache *cache)
 {
     if (atomic_load_explicit(&cache->ready, memory_order_relaxed))
         return;
-    struct pl_informer *informer = pl_controller_informer(cache->controller, cache->source);
+    struct pl_informer *informer = pl_edition_informer(cache->edition, cache->source);
     if (informer == NULL || !pl_informer_has_synced(informer))
         return;
     cache->informer = informer;
@@ -350,7 +314,7 @@ static void publish_caches(struct pl_known_controller *known)
 static void start_run(void *self, struct pl_run *run)
 {
     struct pl_lanes *lanes = self;
-    int controller = index_of(lanes, run->controller);
+    int controller = index_of(lanes, run->edition);
     publish_caches(&lanes->controllers[controller]); /* its sources have synced */
     struct pl_exec *exec = pl_exec_create_io(lane_of(lanes, run->key), run, controller);
     exec->msg.kind = PL_LANE_RUN;
@@ -381,22 +345,39 @@ const struct pl_reconciler_ops *pl_lanes_ops(void)
     return &ops;
 }
 
-void pl_lanes_add_controller(struct pl_lanes *lanes, struct pl_controller *controller)
+static struct pl_known_controller *known_as(struct pl_lanes *lanes, const char *name)
 {
-    const struct pl_controller_spec *spec = pl_controller_spec(controller);
-    struct pl_known_controller *known = NULL;
     for (size_t i = 0; i < lanes->controller_count; i++) {
-        if (strcmp(lanes->controllers[i].name, spec->name) == 0)
-            known = &lanes->controllers[i];
+        if (strcmp(lanes->controllers[i].name, name) == 0)
+            return &lanes->controllers[i];
     }
-    PL_REQUIRE(known != NULL && known->controller == NULL);
-    known->controller = controller;
-    known->spec = spec;
+    PL_UNREACHABLE();
+}
+
+void pl_lanes_add_edition(struct pl_lanes *lanes, struct pl_edition *edition)
+{
+    const struct pl_controller_spec *spec = pl_edition_spec(edition);
+    struct pl_known_controller *known = known_as(lanes, spec->name);
+    PL_REQUIRE(known->edition == NULL);
+    known->edition = edition;
     known->caches = pl_calloc(spec->source_count + 1, sizeof *known->caches);
     for (size_t i = 0; i < spec->source_count; i++)
         known->caches[i] =
-            (struct pl_cache){.controller = controller, .source = i, .spec = &spec->sources[i]};
+            (struct pl_cache){.edition = edition, .source = i, .spec = &spec->sources[i]};
     known->cache_count = spec->source_count;
+}
+
+void pl_lanes_add_controller(struct pl_lanes *lanes, struct pl_controller *controller)
+{
+    known_as(lanes, pl_controller_spec(controller)->name)->controller = controller;
+}
+
+void pl_lanes_forget_controller(struct pl_lanes *lanes, const struct pl_controller *controller)
+{
+    for (size_t i = 0; i < lanes->controller_count; i++) {
+        if (lanes->controllers[i].controller == controller)
+            lanes->controllers[i].controller = NULL;
+    }
 }
 
 /* ---- indexes ---- */
@@ -425,7 +406,7 @@ int pl_lanes_add_indexes(struct pl_lanes *lanes, struct pl_err *err)
     for (size_t i = 0; i < lanes->index_count; i++) {
         struct pl_index_spec *index = &lanes->indexes[i];
         struct adding adding = {
-            .index = index, .err = err, .external = new_external(lanes, -1, -1)};
+            .index = index, .err = err, .external = pl_lanes_new_external(lanes, -1, -1)};
         pl_cluster_each_informer(lanes->cluster, &index->kind, add_index, &adding);
         char kind[PL_KIND_TEXT];
         if (adding.count == 0)

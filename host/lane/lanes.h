@@ -6,10 +6,11 @@
 #pragma once
 
 #include "control/cluster.h"
-#include "control/controller.h"
+#include "control/edition.h"
 #include "net/loop.h"
 
 struct pl_lanes;
+struct pl_origin;
 
 struct pl_lanes_options {
     int count;             /* --lanes */
@@ -23,6 +24,8 @@ struct pl_lanes_options {
      * that could not be ended. NULL: a registry of their own that nobody sees. */
     struct pl_metrics *metrics;
     uint64_t load_limit_ns; /* a main chunk may take this long; 0: 2 s */
+    uint64_t generation;    /* perilune.generation; 0: 1 */
+    _Atomic int *stuck;     /* lanes given up, of every generation; NULL: of this one alone */
 };
 
 struct pl_index_spec {
@@ -47,16 +50,35 @@ struct pl_lanes *pl_lanes_create(const struct pl_lanes_options *options);
  * from the first lane. */
 int pl_lanes_load(struct pl_lanes *lanes, const char *const *paths, size_t path_count,
                   struct pl_declarations *out, struct pl_err *err);
+/* The same without blocking, attached lanes alone: done is called once, later, on the I/O thread;
+ * with err the lanes can only be closed. `out` must live until then. */
+typedef void (*pl_lanes_loaded_fn)(void *arg, const struct pl_err *err);
+void pl_lanes_load_begin(struct pl_lanes *lanes, const char *const *paths, size_t path_count,
+                         struct pl_declarations *out, pl_lanes_loaded_fn done, void *arg);
+/* What the scripts are made of. Borrowed; any thread. */
+struct pl_origin *pl_lanes_origin(struct pl_lanes *lanes);
+/* Calls read on the I/O thread after a script has read files at run time that are new to the
+ * origin. */
+void pl_lanes_on_read(struct pl_lanes *lanes, void (*read)(void *arg), void *arg);
 /* From now on scripts may reach the cluster. The loop is the I/O thread's. */
 void pl_lanes_attach(struct pl_lanes *lanes, struct pl_cluster *cluster, struct pl_loop *loop);
 /* The reconciler of every controller declared; self is the lanes. */
 const struct pl_reconciler_ops *pl_lanes_ops(void);
-/* Tells the lanes which controllers exist, for reads: after pl_controller_create, before start. */
+/* Tells the lanes which edition is behind each controller declared: before its first run. */
+void pl_lanes_add_edition(struct pl_lanes *lanes, struct pl_edition *edition);
+/* Tells them the controller itself, which runs under an edition of theirs from now on; and that it
+ * is gone. */
 void pl_lanes_add_controller(struct pl_lanes *lanes, struct pl_controller *controller);
+void pl_lanes_forget_controller(struct pl_lanes *lanes, const struct pl_controller *controller);
 /* Registers the declared indexes at the informers of their kinds. After the controllers started. */
 int pl_lanes_add_indexes(struct pl_lanes *lanes, struct pl_err *err);
 /* Every run must have ended. Joins the threads (not those of abandoned runs) and frees all. */
 void pl_lanes_destroy(struct pl_lanes *lanes);
+/* The same without waiting for the threads: to be called again until it says true, which it may
+ * never do when a lane is stuck. */
+bool pl_lanes_close(struct pl_lanes *lanes);
+/* No run, no question and no operation is under way. */
+bool pl_lanes_is_quiet(const struct pl_lanes *lanes);
 
 /* Lua heap in use over all states; lanes whose run could not be ended. */
 size_t pl_lanes_memory(struct pl_lanes *lanes);

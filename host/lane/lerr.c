@@ -409,6 +409,7 @@ static void describe(lua_State *L, struct pl_state *s, struct pl_fault *fault)
 {
     lua_insert(L, -2); /* -- trace, value */
     fault->type = classify(L, s);
+    fault->by_script = !is_error_table(L, s);
     push_noted(L, s);
     lua_insert(L, -2); /* -- trace, inner, value */
     to_text(L);

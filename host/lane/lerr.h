@@ -38,6 +38,7 @@ enum pl_fault_type {
 /* An uncaught error in words. */
 struct pl_fault {
     enum pl_fault_type type;
+    bool by_script;  /* the script's own mistake: not what the core gave it to raise */
     char *message;   /* owned: one line, or what the script said */
     char *traceback; /* owned: file:line, the source line, frames; NULL: none is worth showing */
 };

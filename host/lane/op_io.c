@@ -160,7 +160,7 @@ static void start_write(struct pl_lop *op)
 
 static void fail_sync(struct pl_lop *op)
 {
-    struct pl_informer *informer = pl_controller_informer(op->cache->controller, op->cache->source);
+    struct pl_informer *informer = pl_edition_informer(op->cache->edition, op->cache->source);
     const struct pl_err *trouble = informer ? pl_informer_trouble(informer) : NULL;
     struct pl_err err;
     pl_err_clear(&err);
@@ -197,7 +197,7 @@ static void on_synced(struct pl_sync_wait *wait)
 /* Waits for the informer, which a controller that has not started yet does not have. */
 static void check_sync(struct pl_lop *op)
 {
-    struct pl_informer *informer = pl_controller_informer(op->cache->controller, op->cache->source);
+    struct pl_informer *informer = pl_edition_informer(op->cache->edition, op->cache->source);
     if (informer == NULL) {
         set_timer(op, POLL_NS, on_sync_timer);
         return;

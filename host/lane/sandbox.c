@@ -1,3 +1,4 @@
+#include "lane/origin.h"
 #include "lane/sandbox.h"
 
 #include "base/alloc.h"
@@ -256,6 +257,7 @@ void pl_state_close(struct pl_state *s)
 {
     pl_declare_close(s);
     pl_script_deinit(s);
+    pl_origin_unref(s->origin);
     pl_secrets_clear(&s->secrets);
     pl_doc_unref(s->config);
 }
@@ -315,6 +317,7 @@ struct pl_state *pl_state_create(const struct pl_sandbox_options *options, struc
     s->version = options->version;
     s->metrics = options->metrics;
     s->generation = options->generation;
+    s->origin = options->origin != NULL ? pl_origin_ref(options->origin) : NULL;
     s->memory_limit = options->memory ? options->memory : DEFAULT_MEMORY;
     s->asking = -1;
     s->phase = PL_PHASE_LOAD;

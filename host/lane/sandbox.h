@@ -15,6 +15,7 @@ struct pl_sandbox_options {
     const char *version;        /* borrowed for life */
     struct pl_metrics *metrics; /* of scripts; borrowed for life; NULL: scripts have none */
     uint64_t generation;
+    struct pl_origin *origin; /* a reference is taken; NULL: scripts read the disk */
 };
 
 /* The calling thread runs it. NULL and err when lua-cjson can't be loaded. */

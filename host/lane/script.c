@@ -2,6 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "lane/lane.h"
+#include "lane/origin.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -106,7 +108,7 @@ void pl_script_free(char **files)
 
 /* ---- reading ---- */
 
-static int read_file(const char *path, struct pl_buf *out, struct pl_err *err)
+int pl_script_read(const char *path, struct pl_buf *out, struct pl_err *err)
 {
     FILE *file = fopen(path, "rbe");
     if (file == NULL)
@@ -122,6 +124,19 @@ static int read_file(const char *path, struct pl_buf *out, struct pl_err *err)
     else if (out->len > SCRIPT_LIMIT)
         failed = pl_err_set(err, PL_ELIMIT, "%s: larger than 8 MiB", path);
     fclose(file);
+    return failed;
+}
+
+/* Through the origin, where there is one; the I/O thread hears of what is read at run time. */
+static int read_file(struct pl_state *s, const char *reader, const char *path, struct pl_buf *out,
+                     struct pl_err *err)
+{
+    bool is_new = false;
+    if (s->origin == NULL)
+        return pl_script_read(path, out, err);
+    int failed = pl_origin_read(s->origin, reader, path, out, &is_new, err);
+    if (is_new && s->phase != PL_PHASE_LOAD && s->lane != NULL)
+        pl_lane_tell_read(s->lane);
     return failed;
 }
 
@@ -182,13 +197,12 @@ static int load_text(struct pl_state *s, const char *name, struct pl_slice text,
     return PL_ESCRIPT;
 }
 
-int pl_script_load(struct pl_state *s, const char *path, bool root, struct pl_err *err)
+int pl_script_load(struct pl_state *s, const char *path, const char *reader, struct pl_err *err)
 {
     struct pl_buf text = PL_BUF_INIT;
-    int failed = read_file(path, &text, err);
+    int failed = read_file(s, reader, path, &text, err);
     if (failed == 0) {
-        pl_map_put(&s->files, pl_slice_z(path), s);
-        if (root)
+        if (reader == NULL)
             note_root(s, path);
         remember_text(s, path, pl_buf_slice(&text));
         struct pl_slice code = pl_buf_slice(&text);
@@ -212,7 +226,6 @@ void pl_script_deinit(struct pl_state *s)
         pl_free(value);
     pl_map_deinit(&s->sources);
     pl_map_deinit(&s->roots);
-    pl_map_deinit(&s->files);
 }
 
 /* ---- require ---- */
@@ -233,12 +246,17 @@ static struct pl_slice root_of(struct pl_state *s, const char *source)
     return best;
 }
 
-static bool caller_root(lua_State *L, struct pl_state *s, struct pl_slice *root)
+/* *reader: the script that calls, borrowed from the state. */
+static bool caller_root(lua_State *L, struct pl_state *s, struct pl_slice *root,
+                        const char **reader)
 {
     lua_Debug ar;
+    *reader = NULL;
     if (!pl_lerr_where(L, s, 0, &ar))
         return false;
     *root = root_of(s, ar.source);
+    if (*ar.source == '@')
+        *reader = pl_map_key(&s->sources, pl_slice_z(ar.source + 1)).ptr;
     return root->ptr != NULL;
 }
 
@@ -257,7 +275,8 @@ static bool is_module_name(struct pl_slice name)
 }
 
 /* The module's file, pushed as a string; false when there is none. */
-static bool push_module_path(lua_State *L, struct pl_slice root, const char *name)
+static bool push_module_path(lua_State *L, struct pl_state *s, struct pl_slice root,
+                             const char *reader, const char *name)
 {
     static const char *const forms[] = {"%s/%s.lua", "%s/%s/init.lua"};
     luaL_gsub(L, name, ".", "/");
@@ -267,7 +286,8 @@ static bool push_module_path(lua_State *L, struct pl_slice root, const char *nam
             lua_pushfstring(L, forms[i] + 3, lua_tostring(L, -2));
         else
             lua_pushfstring(L, forms[i], lua_tostring(L, -1), lua_tostring(L, -2));
-        if (is_file(lua_tostring(L, -1))) {
+        const char *path = lua_tostring(L, -1);
+        if (s->origin != NULL ? pl_origin_is_file(s->origin, reader, path) : is_file(path)) {
             lua_replace(L, -3);
             lua_pop(L, 1);
             return true;
@@ -321,9 +341,10 @@ static int fail_module(lua_State *L, struct pl_state *s, struct pl_err *err)
 static int require_script(lua_State *L, struct pl_state *s, const char *name)
 {
     struct pl_slice root;
+    const char *reader;
     if (!is_module_name(pl_slice_z(name)))
         return pl_lerr_raise(L, s, "module '%s': names are words joined by dots", name);
-    if (!caller_root(L, s, &root) || !push_module_path(L, root, name)) {
+    if (!caller_root(L, s, &root, &reader) || !push_module_path(L, s, root, reader, name)) {
         if (lua_isfunction(L, lua_upvalueindex(3))) {
             lua_pushvalue(L, lua_upvalueindex(3));
             lua_pushvalue(L, 1);
@@ -338,7 +359,7 @@ static int require_script(lua_State *L, struct pl_state *s, const char *name)
         return 1;
     struct pl_err err;
     pl_err_clear(&err);
-    if (pl_script_load(s, path, false, &err) != 0)
+    if (pl_script_load(s, path, reader != NULL ? reader : "", &err) != 0)
         return fail_module(L, s, &err);
     if (s->L != L)
         lua_xmove(s->L, L, 1);
@@ -357,7 +378,7 @@ static int push_own_text(lua_State *L, struct pl_state *s, const char *name, con
         const char *file = strchr(name, '.') ? strchr(name, '.') + 1 : "init";
         char *path = pl_format("%s/%s.lua", folder, file);
         struct pl_buf text = PL_BUF_INIT;
-        failed = read_file(path, &text, &err);
+        failed = pl_script_read(path, &text, &err);
         if (failed == 0)
             failed = load_text(s, chunk, pl_buf_slice(&text), &err);
         pl_buf_deinit(&text);
@@ -423,12 +444,13 @@ int pl_script_read_file(lua_State *L)
     struct pl_state *s = pl_state_of(L);
     const char *name = luaL_checkstring(L, 1);
     struct pl_slice root;
+    const char *reader;
     lua_pushnil(L);
     if (*name == '/' || strstr(name, "..") != NULL) {
         lua_pushfstring(L, "%s: only files beside the script and below can be read", name);
         return 2;
     }
-    if (!caller_root(L, s, &root)) {
+    if (!caller_root(L, s, &root, &reader)) {
         lua_pushfstring(L, "%s: no script is running", name);
         return 2;
     }
@@ -436,9 +458,8 @@ int pl_script_read_file(lua_State *L)
     struct pl_buf text = PL_BUF_INIT;
     struct pl_err err;
     pl_err_clear(&err);
-    int failed = read_file(path, &text, &err);
+    int failed = read_file(s, reader, path, &text, &err);
     if (failed == 0) {
-        pl_map_put(&s->files, pl_slice_z(path), s);
         pl_lua_push(L, pl_buf_slice(&text));
     } else {
         lua_pushstring(L, err.message);

@@ -9,10 +9,13 @@
  * *_spec.lua in name order. Absolute or as given; owned, NULL-terminated. */
 char **pl_script_find(const char *path, struct pl_err *err);
 void pl_script_free(char **files);
+/* Appends the file's bytes. ENOTFOUND, EIO or ELIMIT with the path in the message. */
+int pl_script_read(const char *path, struct pl_buf *out, struct pl_err *err);
 
-/* Loads the file's text (never bytecode) and pushes its chunk. A folder of scripts becomes one that
- * `require` searches with root set. The message of err begins with file:line. */
-int pl_script_load(struct pl_state *s, const char *path, bool root, struct pl_err *err);
+/* Loads the file's text (never bytecode) and pushes its chunk. reader: the script that requires it;
+ * NULL: none, and its folder becomes one that `require` searches. The message of err begins with
+ * file:line. */
+int pl_script_load(struct pl_state *s, const char *path, const char *reader, struct pl_err *err);
 /* The text of a line of something loaded, without white space around it. */
 bool pl_script_line(struct pl_state *s, struct pl_slice path, int line, struct pl_slice *out);
 

@@ -23,6 +23,7 @@ struct pl_declared;
 struct pl_doc;
 struct pl_co;
 struct pl_metrics;
+struct pl_origin;
 
 enum pl_phase {
     PL_PHASE_LOAD, /* a main chunk: may declare, may not wait */
@@ -63,12 +64,12 @@ struct pl_state {
     const void *lazy_meta, *array_meta, *number_meta, *box_meta; /* identities of metatables */
     struct pl_limits limits;
     size_t memory_limit;
-    struct pl_secrets secrets;    /* values of Secrets that runs have read */
-    size_t pinned;                /* bytes of documents that boxes hold */
-    struct pl_map sources;        /* "path" -> struct pl_source_text: what was loaded */
-    struct pl_map roots;          /* folders of scripts -> non-NULL */
-    struct pl_map files;          /* paths that scripts read (modules, manifests) -> non-NULL */
-    const char *script;           /* being loaded or last run, for messages; borrowed */
+    struct pl_secrets secrets; /* values of Secrets that runs have read */
+    size_t pinned;             /* bytes of documents that boxes hold */
+    struct pl_map sources;     /* "path" -> struct pl_source_text: what was loaded */
+    struct pl_map roots;       /* folders of scripts -> non-NULL */
+    struct pl_origin *origin;  /* counted: what scripts read goes through it; NULL: nobody cares */
+    const char *script;        /* being loaded or last run, for messages; borrowed */
     struct pl_declared *declared; /* owned; what this state's scripts declared */
     const char *version;          /* borrowed */
     struct pl_metrics *metrics;   /* borrowed; NULL: none, declaring one raises */

@@ -89,8 +89,15 @@ const struct pl_controller_spec *pl_controller_spec(const struct pl_controller *
     return &controller->spec;
 }
 
-struct pl_informer *pl_controller_informer(const struct pl_controller *controller, size_t source)
+/* One edition a controller: they are the same here. */
+const struct pl_controller_spec *pl_edition_spec(const struct pl_edition *edition)
 {
+    return pl_controller_spec((const struct pl_controller *)edition);
+}
+
+struct pl_informer *pl_edition_informer(const struct pl_edition *edition, size_t source)
+{
+    const struct pl_controller *controller = (const struct pl_controller *)edition;
     return (struct pl_informer *)&controller->informers[source];
 }
 
@@ -312,6 +319,7 @@ static void make_controllers(void)
             pl_list_init(&informer->waits);
             pl_list_init(&informer->watches);
         }
+        pl_lanes_add_edition(fake.lanes, (struct pl_edition *)controller);
         pl_lanes_add_controller(fake.lanes, controller);
     }
 }
@@ -381,6 +389,7 @@ static inline struct fake_run *start_run(const char *key)
     r->outcome = -1;
     r->key = pl_strdup(key);
     r->run.controller = &fake.controllers[0];
+    r->run.edition = (struct pl_edition *)&fake.controllers[0];
     r->run.key = pl_slice_z(r->key);
     pl_key_split(r->run.key, &r->run.ns, &r->run.name);
     strcpy(r->run.id, "0123456789abcdef");
