@@ -350,9 +350,13 @@ static void renewed(struct pl_election *e, const struct pl_candidate_result *res
         return;
     }
     e->write_until_ns = write_until(e, result);
+    if (!pl_election_may_write(e)) {
+        try_after(e, 0); /* so late that it says nothing about now */
+        return;
+    }
     arm_closing(e);
     try_after(e, e->tried_ns + e->o.retry_period_ns - mono(e));
-    if (!e->closed || !pl_election_may_write(e))
+    if (!e->closed)
         return;
     e->closed = false;
     pl_log(PL_LOG_INFO, "writes of the leader go on: the lease was renewed", who(e));
