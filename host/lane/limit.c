@@ -4,6 +4,7 @@
 #include "base/base.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "lane/lerr.h"
 
 #include <errno.h>
 #include <lauxlib.h>
@@ -75,21 +76,40 @@ static bool is_over_memory(struct pl_limits *limits, lua_State *L)
     return pl_limits_used(limits) > limits->soft - limits->soft / 4;
 }
 
+/* Raised at the script's line, also while it is one of the host's own functions that runs. */
+static void raise_limit(lua_State *L, const char *message)
+{
+    lua_Debug ar;
+    for (int level = 0; lua_getstack(L, level, &ar); level++) {
+        lua_getinfo(L, "Sl", &ar);
+        if (ar.currentline <= 0 || strncmp(ar.source, PL_OWN_CHUNK, strlen(PL_OWN_CHUNK)) == 0)
+            continue;
+        lua_pushfstring(L, "%s:%d: %s", pl_lerr_chunk(&ar), ar.currentline, message);
+        lua_error(L);
+    }
+    lua_pushstring(L, message);
+    lua_error(L);
+}
+
 static void on_hook(lua_State *L, lua_Debug *ar)
 {
     PL_UNUSED(ar);
+    char message[80];
     struct pl_limits *limits = limits_of(L);
     if (atomic_load(&limits->kill) == atomic_load(&limits->slice)) {
         char limit[32];
         describe(atomic_load(&limits->cpu_ns), limit, sizeof limit);
         limits->armed = true;
         limits->excess = PL_EXCESS_CPU;
-        luaL_error(L, "script CPU limit exceeded (%s without waiting)", limit);
+        snprintf(message, sizeof message, "script CPU limit exceeded (%s without waiting)", limit);
+        raise_limit(L, message);
     }
     if (is_over_memory(limits, L)) {
         limits->armed = true;
         limits->excess = PL_EXCESS_MEMORY;
-        luaL_error(L, "script memory limit exceeded (%d MiB)", (int)(limits->soft >> 20));
+        snprintf(message, sizeof message, "script memory limit exceeded (%d MiB)",
+                 (int)(limits->soft >> 20));
+        raise_limit(L, message);
     }
     /* Late: the slice that was meant has ended, or the collection made room. */
     set_hook(limits, false);

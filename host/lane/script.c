@@ -7,9 +7,11 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define SCRIPT_LIMIT (8u << 20) /* bytes of one file */
 #define FILES_LIMIT  10000      /* scripts in one folder */
@@ -108,12 +110,27 @@ void pl_script_free(char **files)
 
 /* ---- reading ---- */
 
+/* Not a pipe that nobody writes to: the host would wait for it for ever. */
+static FILE *open_regular(const char *path, struct pl_err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat info;
+    if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
+        return fdopen(fd, "rb");
+    if (fd >= 0) {
+        close(fd);
+        pl_err_set(err, PL_EINVAL, "%s: not a regular file", path);
+    } else {
+        pl_err_set(err, errno == ENOENT ? PL_ENOTFOUND : PL_EIO, "%s: %s", path, strerror(errno));
+    }
+    return NULL;
+}
+
 int pl_script_read(const char *path, struct pl_buf *out, struct pl_err *err)
 {
-    FILE *file = fopen(path, "rbe");
+    FILE *file = open_regular(path, err);
     if (file == NULL)
-        return pl_err_set(err, errno == ENOENT ? PL_ENOTFOUND : PL_EIO, "%s: %s", path,
-                          strerror(errno));
+        return err->code;
     char chunk[8192];
     size_t got;
     while ((got = fread(chunk, 1, sizeof chunk, file)) > 0 && out->len <= SCRIPT_LIMIT)
@@ -192,7 +209,10 @@ static int load_text(struct pl_state *s, const char *name, struct pl_slice text,
     if (luaL_loadbufferx(s->L, text.ptr ? text.ptr : "", text.len, name, "t") == 0)
         return 0;
     const char *message = lua_tostring(s->L, -1);
-    pl_err_set(err, PL_ESCRIPT, "%s", message ? message : "does not compile");
+    if (text.len > 0 && text.ptr[0] == LUA_SIGNATURE[0])
+        pl_err_set(err, PL_ESCRIPT, "%s: compiled Lua; only its source is taken", name + 1);
+    else
+        pl_err_set(err, PL_ESCRIPT, "%s", message ? message : "does not compile");
     lua_pop(s->L, 1);
     return PL_ESCRIPT;
 }

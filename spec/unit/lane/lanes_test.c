@@ -439,6 +439,10 @@ TEST(mistakes_at_load_time_name_script_and_line)
          ".lua:2: "},
         {"require('nope')", "module 'nope' not found"},
         {"while true do end", "CPU limit exceeded"},
+        {"local p = require('perilune')\nlocal o = {metadata = {}, status = {}}\n"
+         "while true do p.conditions.set(o, {type = 'A', status = 'True', reason = 'B'}) end",
+         ".lua:3: script CPU limit exceeded"},
+        {"\033LJ\002", ".lua: compiled Lua"},
         {"require('perilune').sleep(1)", "cannot wait here: the script is being loaded"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
