@@ -3,8 +3,10 @@
 #include "base/buf.h"
 #include "base/clock.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,7 +15,11 @@ static struct {
     enum pl_log_level level;
     bool json;
     int fd;
-} config = {PL_LOG_INFO, false, STDERR_FILENO};
+    /* What could not be written, to be told as soon as something can be. */
+    atomic_uint lost;
+    atomic_int why;   /* the last errno */
+    atomic_bool torn; /* a part of a line was written */
+} config = {.level = PL_LOG_INFO, .fd = STDERR_FILENO};
 
 static const char *const level_names[] = {"debug", "info", "warn", "error"};
 
@@ -166,18 +172,59 @@ static void format_text(struct pl_buf *out, enum pl_log_level level, const char 
     pl_buf_add_char(out, '\n');
 }
 
+/* False, and the line is lost: a log that cannot be written must not stop the host. */
+static bool put(const struct pl_buf *line)
+{
+    size_t done = 0;
+    while (done < line->len) {
+        ssize_t n = write(config.fd, line->ptr + done, line->len - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            atomic_store(&config.why, errno);
+            atomic_store(&config.torn, done > 0);
+            return false;
+        }
+        done += (size_t)n;
+    }
+    return true;
+}
+
+static void format(struct pl_buf *out, enum pl_log_level level, const char *message,
+                   const struct pl_field *fields, size_t count)
+{
+    if (atomic_exchange(&config.torn, false))
+        pl_buf_add_char(out, '\n');
+    if (config.json)
+        format_json(out, level, message, fields, count);
+    else
+        format_text(out, level, message, fields, count);
+}
+
+static void tell_of_lost_lines(void)
+{
+    unsigned lost = atomic_exchange(&config.lost, 0);
+    if (lost == 0)
+        return;
+    struct pl_buf line = PL_BUF_INIT;
+    const struct pl_field fields[] = {pl_int("lines", lost),
+                                      pl_str("error", strerror(atomic_load(&config.why)))};
+    format(&line, PL_LOG_WARN, "log lines were lost", fields, PL_ARRAY_LEN(fields));
+    if (!put(&line))
+        atomic_fetch_add(&config.lost, lost);
+    pl_buf_deinit(&line);
+}
+
 void pl_log_fields(enum pl_log_level level, const char *message, const struct pl_field *fields,
                    size_t count)
 {
     if (!pl_log_enabled(level))
         return;
     struct pl_buf line = PL_BUF_INIT;
-    if (config.json)
-        format_json(&line, level, message, fields, count);
+    format(&line, level, message, fields, count);
+    if (put(&line))
+        tell_of_lost_lines();
     else
-        format_text(&line, level, message, fields, count);
-    /* A log that cannot be written must not stop the host; there is nowhere to say so. */
-    ssize_t ignored = write(config.fd, line.ptr, line.len);
-    PL_UNUSED(ignored);
+        atomic_fetch_add(&config.lost, 1);
     pl_buf_deinit(&line);
 }

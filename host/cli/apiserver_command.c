@@ -53,7 +53,7 @@ static int serve(const struct pl_flags *flags, const struct pl_apiserver_options
         rc = pl_err_set(err, PL_EIO, "signals can't be watched");
     if (rc == 0) {
         printf("serving on http://%s:%d\n", options->host, pl_apiserver_port(server));
-        fflush(stdout);
+        pl_command_flush();
         pl_loop_run(loop);
     }
     pl_loop_unwatch_signals(loop);

@@ -1,9 +1,20 @@
 #include "cli/command.h"
 
 #include "base/buf.h"
+#include "base/log.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
+
+void pl_command_flush(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return;
+    pl_log(PL_LOG_WARN, "standard output cannot be written", pl_str("error", strerror(errno)));
+    clearerr(stdout);
+}
 
 bool pl_command_flags(const struct pl_command *self, struct pl_flags *flags,
                       const struct pl_flag *table, size_t count, int argc, char *const *argv,

@@ -32,5 +32,9 @@ bool pl_command_flags(const struct pl_command *self, struct pl_flags *flags,
                       const struct pl_flag *table, size_t count, int argc, char *const *argv,
                       int *exit_code);
 
+/* What was printed, now. A standard output that is full or gone is a warning: the command goes on.
+ */
+void pl_command_flush(void);
+
 /* The version text, "0.1.0 (abc1234)". */
 const char *pl_version(void);

@@ -53,7 +53,7 @@ static int run_against(struct dev *dev, int port, struct pl_err *err)
     if (rc != 0)
         return rc;
     printf("kubeconfig: %s\n", dev->kubeconfig);
-    fflush(stdout);
+    pl_command_flush();
     dev->options.kubeconfig.files = dev->kubeconfig;
     const struct pl_host_hooks hooks = {apply_manifests, dev};
     return pl_host_run(&dev->options, &hooks);

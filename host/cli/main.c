@@ -3,7 +3,9 @@
 #include "base/nearest.h"
 #include "cli/command.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -60,10 +62,21 @@ static bool open_standard_streams(void)
     return fd >= 0 && close(fd) == 0;
 }
 
+/* Whoever asked for a text must not take half of it for all. */
+static int finish(int exit_code)
+{
+    if ((fflush(stdout) == 0 && !ferror(stdout)) || exit_code != PL_EXIT_OK)
+        return exit_code;
+    fprintf(stderr, "perilune: standard output cannot be written: %s\n", strerror(errno));
+    return PL_EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
     if (!open_standard_streams())
         return PL_EXIT_FAILURE;
+    /* A reader that went away is an error of the write, not the end of the process. */
+    signal(SIGPIPE, SIG_IGN);
     const char *name = argc > 1 ? argv[1] : NULL;
     if (name == NULL) {
         print_usage(stderr);
@@ -71,12 +84,12 @@ int main(int argc, char **argv)
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_usage(stdout);
-        return PL_EXIT_OK;
+        return finish(PL_EXIT_OK);
     }
     if (strcmp(name, "--version") == 0)
         name = "version";
     for (size_t i = 0; i < PL_ARRAY_LEN(commands); i++)
         if (strcmp(name, commands[i].name) == 0)
-            return commands[i].run(&commands[i], argc - 2, argv + 2);
+            return finish(commands[i].run(&commands[i], argc - 2, argv + 2));
     return unknown_command(name);
 }

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -174,13 +174,22 @@ static int on_seek(void *arg, curl_off_t offset, int origin)
     return CURL_SEEKFUNC_OK;
 }
 
+static curl_socket_t on_open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    PL_UNUSED(purpose);
+    struct pl_http_call *call = arg;
+    /* Not for the programs that the host runs. */
+    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    call->no_descriptors = fd < 0 && (errno == EMFILE || errno == ENFILE);
+    return fd;
+}
+
 static int on_socket_made(void *arg, curl_socket_t fd, curlsocktype purpose)
 {
     PL_UNUSED(purpose);
     const struct pl_http_call *call = arg;
     int on = 1, idle = KEEPALIVE_IDLE_S, interval = KEEPALIVE_PROBE_S, probes = KEEPALIVE_PROBES;
     unsigned dead_ms = DEAD_PEER_MS;
-    fcntl(fd, F_SETFD, FD_CLOEXEC); /* not for the programs that the host runs */
     /* Fails on Unix sockets, where there is nothing to guard against. */
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
@@ -501,6 +510,8 @@ static void set_basics(struct pl_http_call *call, const struct pl_http_request *
     SET(CURLOPT_CA_CACHE_TIMEOUT, 60L);
     SET(CURLOPT_TIMEOUT_MS, (long)(request->timeout_ms > 0 ? request->timeout_ms : 0));
     SET(CURLOPT_CONNECTTIMEOUT_MS, (long)(call->connect_ns / PL_MS));
+    SET(CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
+    SET(CURLOPT_OPENSOCKETDATA, call);
     SET(CURLOPT_SOCKOPTFUNCTION, on_socket_made);
     SET(CURLOPT_SOCKOPTDATA, call);
     if (call->fence != NULL)

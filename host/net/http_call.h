@@ -26,6 +26,7 @@ struct pl_http_call {
     char error[CURL_ERROR_SIZE];                 /* curl's own words */
     char *method, *where;                        /* owned; where is "host:port" for messages */
     bool via_proxy;
+    bool no_descriptors; /* there was none for a socket */
 
     struct pl_buf body; /* what is sent */
     size_t sent;        /* how much of it curl has taken */

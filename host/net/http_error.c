@@ -60,6 +60,8 @@ static void refine(struct meaning *meaning, const struct pl_http_call *call)
     } else if (meaning->result == CURLE_SSL_CONNECT_ERROR && was_cut(call->error)) {
         meaning->reason = "ConnectionReset"; /* the network's fault and not TLS's */
         meaning->words = "the connection was lost while TLS was set up";
+    } else if (meaning->result == CURLE_COULDNT_CONNECT && call->no_descriptors) {
+        meaning->words = "cannot connect: too many open files";
     } else if (meaning->result == CURLE_COULDNT_CONNECT && os_errno == ECONNREFUSED) {
         meaning->reason = "ConnectionRefused";
         meaning->words = "connection refused";

@@ -116,7 +116,11 @@ struct pl_loop *pl_loop_create(const struct pl_clock *clock)
     /* A peer that went away is an error of the write, not the end of the process;
      * libuv writes with plain write(). */
     signal(SIGPIPE, SIG_IGN);
-    PL_REQUIRE(uv_loop_init(&loop->uv) == 0);
+    int failed = uv_loop_init(&loop->uv);
+    if (failed != 0) { /* out of file descriptors: nothing at all could be done */
+        pl_log(PL_LOG_ERROR, "an event loop cannot be made", pl_str("error", uv_strerror(failed)));
+        _exit(1);
+    }
     uv_prepare_init(&loop->uv, &loop->prepare);
     uv_check_init(&loop->uv, &loop->check);
     uv_idle_init(&loop->uv, &loop->idle);

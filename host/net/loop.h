@@ -11,6 +11,7 @@
 struct pl_loop;
 struct uv_loop_s; /* for files of net alone */
 
+/* Ends the process when the system has no file descriptors for it. */
 struct pl_loop *pl_loop_create(const struct pl_clock *clock);
 /* Everything on it must be closed. Accepts NULL. */
 void pl_loop_destroy(struct pl_loop *loop);

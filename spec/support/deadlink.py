@@ -8,6 +8,7 @@ only), "end N", and "dead N" for connections that died. Signals:
     USR1  every connection there is dies; new ones work (a NAT that forgot, a failed-over balancer)
     USR2  the same, and new ones get no answer either (a cable that was pulled)
     HUP   new connections work again
+    ALRM  every connection is closed (a server that ends)
 
 A dead connection is one whose packets the kernel drops before TCP sees them, by a socket filter:
 no acknowledgement, no FIN, no RST. That needs no rights and no network of its own.
@@ -52,6 +53,10 @@ class Relay:
     def pull(self):
         drop_packets(self.listener)
         self.kill_all()
+
+    def close_all(self):
+        for sock in self.live.values():
+            sock.shutdown(socket.SHUT_RDWR)
 
     def plug(self):
         self.listener.setsockopt(socket.SOL_SOCKET, SO_DETACH_FILTER, 0)
@@ -98,6 +103,7 @@ class Relay:
         loop.add_signal_handler(signal.SIGUSR1, self.kill_all)
         loop.add_signal_handler(signal.SIGUSR2, self.pull)
         loop.add_signal_handler(signal.SIGHUP, self.plug)
+        loop.add_signal_handler(signal.SIGALRM, self.close_all)
         self.say(self.listener.getsockname()[1])
         tasks = set()
         while True:

@@ -24,7 +24,7 @@ local M = {}
 
 local O_WRONLY, O_CREAT, O_TRUNC, WNOHANG, PR_SET_PDEATHSIG = 1, 64, 512, 1, 1
 
-M.signals = { HUP = 1, INT = 2, KILL = 9, USR1 = 10, USR2 = 12, TERM = 15, CONT = 18, STOP = 19 }
+M.signals = { HUP = 1, INT = 2, KILL = 9, USR1 = 10, USR2 = 12, ALRM = 14, TERM = 15, CONT = 18, STOP = 19 }
 
 -- Seconds of the monotonic clock.
 function M.now()

@@ -2,6 +2,7 @@
 
 #include "support/test.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <unistd.h>
 
@@ -80,6 +81,37 @@ TEST(levels_have_names)
     CHECK(pl_log_parse_level("error", &level) && level == PL_LOG_ERROR);
     CHECK(pl_log_parse_level("debug", &level) && level == PL_LOG_DEBUG);
     CHECK(!pl_log_parse_level("verbose", &level));
+}
+
+TEST(lines_that_could_not_be_written_are_counted_and_told_later)
+{
+    int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    REQUIRE(full >= 0);
+    pl_log_configure(PL_LOG_INFO, false, full);
+    for (int i = 0; i < 3; i++)
+        pl_log(PL_LOG_INFO, "nobody reads this");
+    pl_log_configure(PL_LOG_INFO, false, STDERR_FILENO);
+    close(full);
+    const char *text = LOGGED(false, PL_LOG_INFO, "room again");
+    CHECK(strncmp(text, "info  room again\n", 17) == 0);
+    const char *second = strchr(text, '\n') + 1 + 25;
+    CHECK_STR(second, "warn  log lines were lost lines=3 error=\"No space left on device\"\n");
+    CHECK_STR(LOGGED(false, PL_LOG_INFO, "and"), "info  and\n");
+}
+
+TEST(a_line_after_a_torn_one_stands_alone)
+{
+    char big[8192] = {0};
+    memset(big, 'x', sizeof big - 1);
+    open_log(PL_LOG_INFO, false);
+    fcntl(fds[1], F_SETPIPE_SZ, 4096);
+    fcntl(fds[1], F_SETFL, O_NONBLOCK);
+    pl_log(PL_LOG_INFO, big);
+    REQUIRE(read(fds[0], line, sizeof line) == 4096);
+    pl_log(PL_LOG_INFO, "next");
+    const char *text = read_log(0);
+    CHECK_INT(text[0], '\n');
+    CHECK(strncmp(text + 1 + 25, "info  next\n", 11) == 0);
 }
 
 TEST_MAIN()

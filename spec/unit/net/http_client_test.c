@@ -8,6 +8,7 @@
 #include "support/turn.h"
 #include "support/virtual_clock.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
 
@@ -887,6 +888,50 @@ TEST(many_requests_at_once_are_all_answered)
     }
     CHECK_INT(world.requests, 200);
     pl_free(answers);
+    tear_down(&world);
+}
+
+static int open_descriptors(void)
+{
+    int count = 0;
+    DIR *dir = opendir("/proc/self/fd");
+    REQUIRE(dir != NULL);
+    while (readdir(dir) != NULL)
+        count++;
+    closedir(dir);
+    return count;
+}
+
+/* F8: refused, cut in the middle, and canceled before and while the server works on it; 10,000. */
+TEST(failures_without_end_leave_no_descriptor_behind)
+{
+    struct world world;
+    set_up(&world);
+    int before = 0;
+    for (int round = 0; round < 2500; round++) {
+        struct http_answer answers[4] = {0};
+        world.held = NULL;
+        start(&world, (struct pl_http_request){.lane = 1}, "http://127.0.0.1:1/", &answers[0]);
+        cancel(&world, start(&world, (struct pl_http_request){.lane = 2}, "/", &answers[1]));
+        start(&world, (struct pl_http_request){0}, "/watch", &answers[2]);
+        TURN_UNTIL(world.loop, answers[2].responses);
+        pl_exchange_abort(world.held);
+        TURN_UNTIL(world.loop, answers[0].done && answers[1].done && answers[2].done);
+        world.held = NULL;
+        struct pl_http_call *call =
+            start(&world, (struct pl_http_request){0}, "/hold", &answers[3]);
+        TURN_UNTIL(world.loop, world.held);
+        cancel(&world, call);
+        TURN_UNTIL(world.loop, answers[3].done);
+        pl_exchange_abort(world.held);
+        for (int i = 0; i < 4; i++) {
+            CHECK(answers[i].code != 0);
+            http_answer_deinit(&answers[i]);
+        }
+        if (round == 50)
+            before = open_descriptors();
+    }
+    TURN_UNTIL(world.loop, open_descriptors() <= before + 4);
     tear_down(&world);
 }
 
