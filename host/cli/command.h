@@ -25,6 +25,10 @@ int pl_command_run(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_dev(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_check(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_apiserver(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_status(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_why(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_queue(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_pause(const struct pl_command *self, int argc, char *const *argv); /* and resume */
 int pl_command_version(const struct pl_command *self, int argc, char *const *argv);
 
 /* Parses flags; on --help or a usage error prints and stores the exit code. True: go on. */

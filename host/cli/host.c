@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "cli/admin.h"
 #include "cli/view.h"
 #include "control/manager.h"
 #include "control/recorder.h"
@@ -10,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 struct host {
@@ -27,6 +29,7 @@ struct host {
     struct pl_lanes *lanes;
     struct pl_declarations declarations;
     struct pl_manager *manager;
+    struct pl_admin *admin; /* NULL: without one */
     struct pl_idle collect;
     bool stopping;
     int exit_code;
@@ -200,12 +203,31 @@ static int start_controllers(struct host *host, struct pl_err *err)
     return pl_lanes_add_indexes(host->lanes, err);
 }
 
+/* A host without the socket runs all the same. */
+static void open_admin(struct host *host)
+{
+    struct pl_err err;
+    const char *path = host->options->admin_socket;
+    const struct pl_admin_options options = {.loop = host->loop,
+                                             .cluster = host->cluster,
+                                             .manager = host->manager,
+                                             .server = host->config.server,
+                                             .path = path};
+    if (path != NULL && strcmp(path, "0") == 0)
+        return;
+    host->admin = pl_admin_create(&options, &err);
+    if (host->admin == NULL)
+        pl_log(PL_LOG_WARN, "no admin socket: status, why and their like will not work",
+               pl_str("error", err.message));
+}
+
 /* In reverse; tolerates a host that was built halfway. */
 static void tear_down(struct host *host)
 {
     /* Runs that could not be ended still use what would be freed. */
     if (host->manager != NULL && !pl_manager_is_clean(host->manager))
         _exit(host->exit_code);
+    pl_admin_destroy(host->admin);
     if (host->view != NULL) {
         pl_view_set_manager(host->view, NULL);
         pl_view_remove_lanes(host->view, host->lanes);
@@ -256,6 +278,7 @@ static int run_host(struct host *host, const struct pl_host_hooks *hooks, struct
     }
     if (rc != 0)
         return rc;
+    open_admin(host);
     pl_log(PL_LOG_INFO, "started", pl_str("server", host->config.server),
            pl_int("controllers", (int64_t)pl_manager_count(host->manager)),
            pl_int("lanes", host->options->lanes.count));

@@ -16,19 +16,24 @@ static const struct pl_command commands[] = {
     {"check", "PATH...", "load the scripts without a cluster and print what they declare",
      pl_command_check},
     {"apiserver", "", "the embedded API server alone", pl_command_apiserver},
+    {"status", "", "what a running host is and does", pl_command_status},
+    {"why", "KIND NAMESPACE/NAME", "what happened to a key of a running host", pl_command_why},
+    {"queue", "[list|requeue|drop [CONTROLLER [KEY]]]", "the keys that wait in a running host",
+     pl_command_queue},
+    {"pause", "KIND NAMESPACE/NAME", "stop reconciling an object, but for its deletion",
+     pl_command_pause},
+    {"resume", "KIND NAMESPACE/NAME", "reconcile a paused object again", pl_command_pause},
     {"version", "", "versions of perilune and its libraries", pl_command_version},
 };
 
 /* Commands of the contract that a later release brings. */
-static const char *const later[] = {"rbac", "test",   "new",   "status", "why",      "queue",
-                                    "repl", "reload", "pause", "resume", "uninstall"};
+static const char *const later[] = {"rbac", "test", "new", "repl", "reload", "uninstall"};
 
 static void print_usage(FILE *to)
 {
     fputs("usage: perilune COMMAND [FLAGS] [PATH...]\n\ncommands:\n", to);
     for (size_t i = 0; i < PL_ARRAY_LEN(commands); i++)
-        fprintf(to, "  %-10s %-8s %s\n", commands[i].name, commands[i].arguments,
-                commands[i].summary);
+        fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
     fputs("\nperilune COMMAND --help lists the command's flags.\n", to);
 }
 

@@ -88,6 +88,9 @@ static const struct pl_flag table[] = {
     {.name = "dry-run",
      .type = PL_FLAG_SWITCH,
      .help = "send every write with dryRun=All and log it"},
+    {.name = "admin-socket",
+     .metavar = "PATH",
+     .help = "where `perilune status` and its like reach this host; 0 is off"},
     /* The contract's flags that a later release brings: saying "off" is fine. */
     {.name = "leader-elect", .type = PL_FLAG_LATER, .off = "false"},
     {.name = "leader-elect-resource-name", .type = PL_FLAG_LATER, .metavar = "NAME"},
@@ -101,7 +104,6 @@ static const struct pl_flag table[] = {
     {.name = "webhook-cert-dir", .type = PL_FLAG_LATER, .metavar = "DIR"},
     {.name = "reload", .type = PL_FLAG_LATER, .off = "false"},
     {.name = "reload-guard", .type = PL_FLAG_LATER, .off = "false"},
-    {.name = "admin-socket", .type = PL_FLAG_LATER, .metavar = "PATH"},
 };
 
 int pl_read_file(const char *path, size_t limit, struct pl_buf *out, struct pl_err *err)
@@ -180,6 +182,7 @@ static void fill(struct pl_options *options)
     options->qps = pl_flags_number(flags, "kube-api-qps");
     options->burst = (int)pl_flags_integer(flags, "kube-api-burst");
     options->dry_run = pl_flags_switch(flags, "dry-run");
+    options->admin_socket = pl_flags_text(flags, "admin-socket");
 }
 
 static int read_address(const struct pl_flags *flags, const char *name, int port,

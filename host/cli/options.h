@@ -17,6 +17,7 @@ struct pl_options {
     double qps;
     int burst;
     bool dry_run;
+    const char *admin_socket; /* NULL: the default; "0": none */
     struct pl_bind_address metrics_address, health_address;
 };
 

@@ -1,0 +1,211 @@
+/* The admin commands "queue" (list, requeue, drop), "pause" and "resume". */
+#include "base/alloc.h"
+#include "cli/admin.h"
+#include "control/report.h"
+#include "value/meta.h"
+
+#include <string.h>
+#include <strings.h>
+
+#define KEYS_MAX 10000 /* a controller's, in one answer */
+
+/* ---- queue list ---- */
+
+struct listing {
+    struct pl_build *b;
+    int64_t now_ns;
+};
+
+static void build_seconds(struct pl_build *b, const char *key, int64_t ns)
+{
+    pl_build_keyz(b, key);
+    pl_build_double(b, (double)(ns / PL_MS) / 1000.0);
+}
+
+static void build_queued(void *arg, const struct pl_queued *queued)
+{
+    struct listing *listing = arg;
+    struct pl_build *b = listing->b;
+    pl_build_object(b);
+    pl_admin_build_text(b, "key", queued->key);
+    pl_admin_build_text(b, "state",
+                        pl_slice_z(queued->running ? "running"
+                                   : queued->ready ? "ready"
+                                                   : "delayed"));
+    if (queued->running)
+        build_seconds(b, "for_seconds", listing->now_ns - queued->started_ns);
+    else if (queued->ready)
+        build_seconds(b, "for_seconds", listing->now_ns - queued->ready_ns);
+    else
+        build_seconds(b, "in_seconds", queued->due_ns - listing->now_ns);
+    if (queued->running && (queued->ready || queued->delayed)) {
+        pl_build_keyz(b, "again");
+        pl_build_bool(b, true);
+    }
+    pl_build_keyz(b, "priority");
+    pl_build_int(b, queued->priority);
+    pl_build_keyz(b, "requeues");
+    pl_build_int(b, queued->requeues);
+    pl_build_end(b);
+}
+
+static void build_queue(struct listing *listing, struct pl_controller *controller)
+{
+    struct pl_build *b = listing->b;
+    pl_build_object(b);
+    pl_admin_build_text(b, "controller", pl_slice_z(pl_controller_spec(controller)->name));
+    pl_build_keyz(b, "keys");
+    pl_build_array(b);
+    size_t total = pl_workqueue_each(pl_controller_queue(controller), listing->now_ns, KEYS_MAX,
+                                     build_queued, listing);
+    pl_build_end(b);
+    pl_build_keyz(b, "total");
+    pl_build_int(b, (int64_t)total);
+    pl_build_end(b);
+}
+
+static void list(struct pl_admin_call *call, struct pl_controller *only)
+{
+    const struct pl_admin_options *host = pl_admin_host(call);
+    struct listing listing = {pl_build_create(NULL), pl_loop_now(host->loop)};
+    pl_build_object(listing.b);
+    pl_build_keyz(listing.b, "queues");
+    pl_build_array(listing.b);
+    for (size_t i = 0; i < pl_manager_count(host->manager); i++)
+        if (only == NULL || pl_manager_at(host->manager, i) == only)
+            build_queue(&listing, pl_manager_at(host->manager, i));
+    pl_build_end(listing.b);
+    pl_build_end(listing.b);
+    struct pl_doc *result = pl_build_finish(listing.b);
+    pl_build_destroy(listing.b);
+    pl_admin_reply(call, result);
+}
+
+/* ---- queue requeue, queue drop ---- */
+
+static void reply_bool(struct pl_admin_call *call, const char *key, bool value)
+{
+    struct pl_build *b = pl_build_create(NULL);
+    pl_build_object(b);
+    pl_build_keyz(b, key);
+    pl_build_bool(b, value);
+    pl_build_end(b);
+    struct pl_doc *result = pl_build_finish(b);
+    pl_build_destroy(b);
+    pl_admin_reply(call, result);
+}
+
+static void change(struct pl_admin_call *call, struct pl_controller *controller, const char *action,
+                   struct pl_slice key)
+{
+    struct pl_slice ns, name;
+    if (pl_key_split(key, &ns, &name) != 0) {
+        pl_admin_fail(call, "queue %s takes a controller and a key: website default/blog", action);
+    } else if (strcmp(action, "drop") == 0) {
+        reply_bool(call, "dropped", pl_controller_drop(controller, key));
+    } else {
+        struct pl_add how = {0};
+        pl_controller_enqueue(controller, key, &how, PL_CAUSE_REQUEUE);
+        reply_bool(call, "queued", true);
+    }
+}
+
+void pl_admin_queue(void *arg, struct pl_admin_call *call)
+{
+    PL_UNUSED(arg);
+    struct pl_manager *manager = pl_admin_host(call)->manager;
+    const char *action = pl_admin_text(call, "action"), *name = pl_admin_text(call, "controller");
+    struct pl_controller *controller =
+        name != NULL ? pl_manager_find(manager, pl_slice_z(name)) : NULL;
+    if (name != NULL && controller == NULL)
+        pl_admin_fail(call, "there is no controller \"%s\"", name);
+    else if (action == NULL || strcmp(action, "list") == 0)
+        list(call, controller);
+    else if (strcmp(action, "requeue") != 0 && strcmp(action, "drop") != 0)
+        pl_admin_fail(call, "queue can list, requeue and drop, not \"%s\"", action);
+    else if (controller == NULL)
+        pl_admin_fail(call, "queue %s takes a controller and a key: website default/blog", action);
+    else
+        change(call, controller, action, pl_slice_z(pl_admin_text(call, "key")));
+}
+
+/* ---- pause, resume ---- */
+
+/* The For kind that is meant: "v1/ConfigMap" in any version of its group, or its name alone. */
+static const struct pl_kind *for_kind(struct pl_manager *manager, const char *text)
+{
+    struct pl_kind asked;
+    struct pl_err err;
+    bool whole = pl_kind_parse(pl_slice_z(text), &asked, &err) == 0;
+    for (size_t i = 0; i < pl_manager_count(manager); i++) {
+        const struct pl_controller_spec *spec = pl_controller_spec(pl_manager_at(manager, i));
+        for (size_t j = 0; j < spec->source_count; j++) {
+            const struct pl_kind *kind = &spec->sources[j].kind;
+            if (spec->sources[j].role == PL_SOURCE_FOR &&
+                (whole ? pl_kind_eq_group(kind, &asked) : strcasecmp(kind->kind, text) == 0))
+                return kind;
+        }
+    }
+    return NULL;
+}
+
+static void on_written(void *arg, const struct pl_written *written)
+{
+    struct pl_admin_call *call = arg;
+    if (written->err != NULL)
+        pl_admin_fail(call, "%s", written->err->message);
+    else
+        reply_bool(call, "done", true);
+}
+
+static struct pl_doc *annotation(bool paused)
+{
+    struct pl_build *b = pl_build_create(NULL);
+    pl_build_object(b);
+    pl_build_keyz(b, "metadata");
+    pl_build_object(b);
+    pl_build_keyz(b, "annotations");
+    pl_build_object(b);
+    pl_build_keyz(b, "perilune.dev/paused");
+    if (paused)
+        pl_build_strz(b, "true");
+    else
+        pl_build_null(b);
+    pl_build_end(b);
+    pl_build_end(b);
+    pl_build_end(b);
+    struct pl_doc *patch = pl_build_finish(b);
+    pl_build_destroy(b);
+    return patch;
+}
+
+void pl_admin_pause(void *arg, struct pl_admin_call *call)
+{
+    PL_UNUSED(arg);
+    const struct pl_admin_options *host = pl_admin_host(call);
+    const char *command = pl_admin_text(call, "command"), *text = pl_admin_text(call, "kind");
+    struct pl_slice key = pl_slice_z(pl_admin_text(call, "key")), ns, name;
+    const struct pl_kind *kind = text != NULL ? for_kind(host->manager, text) : NULL;
+    if (text == NULL || pl_key_split(key, &ns, &name) != 0) {
+        pl_admin_fail(call, "%s takes a kind and a key: v1/ConfigMap default/settings", command);
+        return;
+    }
+    if (kind == NULL) {
+        pl_admin_fail(call, "no controller is For \"%s\": there is nothing to %s", text, command);
+        return;
+    }
+    struct pl_doc *patch = annotation(strcmp(command, "pause") == 0);
+    const struct pl_write write = {
+        .verb = PL_VERB_PATCH,
+        .patch_type = PL_PATCH_MERGE,
+        .kind = *kind,
+        .ns = ns,
+        .name = name,
+        .body = patch,
+        .live = true, /* what a person asks for is sent */
+        .field_manager = pl_slice_z("perilune"),
+        .grace_period = -1,
+    };
+    pl_gate_write(pl_cluster_gate(host->cluster), &write, on_written, call);
+    pl_doc_unref(patch);
+}

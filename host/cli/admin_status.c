@@ -1,0 +1,138 @@
+/* The admin command "status": what the host is and does. */
+#include "cli/admin.h"
+#include "cli/command.h"
+#include "control/report.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define WAITS_MAX 1000
+
+static void build_int(struct pl_build *b, const char *key, int64_t value)
+{
+    pl_build_keyz(b, key);
+    pl_build_int(b, value);
+}
+
+static void build_seconds(struct pl_build *b, const char *key, int64_t ns)
+{
+    pl_build_keyz(b, key);
+    pl_build_double(b, (double)(ns / PL_MS) / 1000.0);
+}
+
+static void build_bool(struct pl_build *b, const char *key, bool value)
+{
+    pl_build_keyz(b, key);
+    pl_build_bool(b, value);
+}
+
+static void build_controller_sources(struct pl_build *b, const struct pl_controller *controller)
+{
+    static const char *const roles[] = {[PL_SOURCE_FOR] = "for",
+                                        [PL_SOURCE_OWNS] = "owns",
+                                        [PL_SOURCE_WATCHES] = "watches",
+                                        [PL_SOURCE_READS] = "reads"};
+    const struct pl_controller_spec *spec = pl_controller_spec(controller);
+    pl_build_keyz(b, "sources");
+    pl_build_array(b);
+    for (size_t i = 0; i < spec->source_count; i++) {
+        const struct pl_informer *informer = pl_controller_informer(controller, i);
+        char kind[PL_KIND_TEXT];
+        pl_build_object(b);
+        pl_admin_build_text(b, "role", pl_slice_z(roles[spec->sources[i].role]));
+        pl_admin_build_text(b, "kind", pl_slice_z(pl_kind_text(&spec->sources[i].kind, kind)));
+        build_bool(b, "synced", informer != NULL && pl_informer_has_synced(informer));
+        pl_build_end(b);
+    }
+    pl_build_end(b);
+}
+
+static void build_controller(struct pl_build *b, const struct pl_controller *controller,
+                             int64_t now_ns)
+{
+    struct pl_controller_report report;
+    pl_controller_report(controller, &report);
+    pl_build_object(b);
+    pl_admin_build_text(b, "name", pl_slice_z(pl_controller_spec(controller)->name));
+    pl_admin_build_text(b, "state", pl_slice_z(pl_controller_state_name(report.state)));
+    build_int(b, "in_flight", (int64_t)report.in_flight);
+    build_int(b, "ready", (int64_t)report.ready);
+    build_int(b, "delayed", (int64_t)report.delayed);
+    build_int(b, "paused", (int64_t)report.paused);
+    build_int(b, "failing", (int64_t)report.failing);
+    build_controller_sources(b, controller);
+    if (report.last_error != NULL) {
+        pl_build_keyz(b, "last_error");
+        pl_build_object(b);
+        pl_admin_build_text(b, "key", report.last_key);
+        pl_admin_build_text(b, "message", pl_slice_z(report.last_error));
+        build_seconds(b, "seconds_ago", now_ns - report.last_error_ns);
+        pl_build_end(b);
+    }
+    pl_build_end(b);
+}
+
+static void build_source(struct pl_build *b, struct pl_informer *informer)
+{
+    const struct pl_err *trouble = pl_informer_trouble(informer);
+    pl_build_object(b);
+    pl_admin_build_text(b, "source", pl_slice_z(pl_informer_owner(informer)));
+    build_bool(b, "synced", pl_informer_has_synced(informer));
+    build_int(b, "objects", (int64_t)pl_store_count(pl_informer_store(informer)));
+    if (trouble != NULL)
+        pl_admin_build_text(b, "trouble", pl_slice_z(trouble->message));
+    pl_build_end(b);
+}
+
+static void build_waits(struct pl_build *b, const struct pl_waits *waits)
+{
+    size_t count = 0;
+    pl_build_keyz(b, "waits");
+    pl_build_array(b);
+    for (const struct pl_wait *wait = waits != NULL ? pl_waits_next(waits, NULL) : NULL;
+         wait != NULL && count < WAITS_MAX; wait = pl_waits_next(waits, wait), count++) {
+        pl_build_object(b);
+        pl_admin_build_text(b, "name", pl_slice_z(wait->name));
+        pl_admin_build_text(b, "owner", pl_slice_z(wait->owner));
+        build_seconds(b, "seconds", pl_wait_age_ns(wait));
+        if (wait->no_deadline != NULL)
+            pl_admin_build_text(b, "no_deadline", pl_slice_z(wait->no_deadline));
+        else
+            build_seconds(b, "at_most_seconds", wait->deadline_ns - wait->since_ns);
+        pl_build_end(b);
+    }
+    pl_build_end(b);
+}
+
+static void build_status(struct pl_build *b, const struct pl_admin_call *call)
+{
+    const struct pl_admin_options *host = pl_admin_host(call);
+    int64_t now_ns = pl_loop_now(host->loop);
+    pl_build_object(b);
+    pl_admin_build_text(b, "version", pl_slice_z(pl_version()));
+    build_int(b, "pid", getpid());
+    pl_admin_build_text(b, "server", pl_slice_z(host->server));
+    pl_admin_build_more(call, b);
+    pl_build_keyz(b, "controllers");
+    pl_build_array(b);
+    for (size_t i = 0; i < pl_manager_count(host->manager); i++)
+        build_controller(b, pl_manager_at(host->manager, i), now_ns);
+    pl_build_end(b);
+    pl_build_keyz(b, "sources");
+    pl_build_array(b);
+    for (size_t i = 0; i < pl_cluster_informer_count(host->cluster); i++)
+        build_source(b, pl_cluster_informer_at(host->cluster, i));
+    pl_build_end(b);
+    build_waits(b, pl_cluster_waits(host->cluster));
+    pl_build_end(b);
+}
+
+void pl_admin_status(void *arg, struct pl_admin_call *call)
+{
+    PL_UNUSED(arg);
+    struct pl_build *b = pl_build_create(NULL);
+    build_status(b, call);
+    struct pl_doc *result = pl_build_finish(b);
+    pl_build_destroy(b);
+    pl_admin_reply(call, result);
+}

@@ -1,0 +1,133 @@
+/* perilune queue, pause and resume: what waits in a running host, and changing that by hand. */
+#include "base/base.h"
+#include "cli/admin_client.h"
+#include "value/write.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct pl_flag table[] = {
+    PL_ADMIN_FLAGS,
+    {.name = "output",
+     .letter = 'o',
+     .type = PL_FLAG_CHOICE,
+     .choices = "text|json",
+     .fallback = "text",
+     .help = "form of the answer"},
+};
+
+static struct pl_slice text_of(struct pl_node object, const char *key, struct pl_scratch *scratch)
+{
+    return pl_node_str(pl_node_getz(object, key), scratch);
+}
+
+static int64_t int_of(struct pl_node object, const char *key)
+{
+    int64_t value = 0;
+    pl_node_int(pl_node_getz(object, key), &value);
+    return value;
+}
+
+static void print_queued(struct pl_node queued, struct pl_slice controller)
+{
+    struct pl_scratch s[2];
+    struct pl_node in = pl_node_getz(queued, "in_seconds");
+    bool delayed = !pl_node_is_missing(in);
+    double seconds = pl_node_double(delayed ? in : pl_node_getz(queued, "for_seconds"));
+    printf("%-20.*s %-40.*s %-8.*s %s %8.1f s %6lld %6lld%s\n", PL_FMT(controller),
+           PL_FMT(text_of(queued, "key", &s[0])), PL_FMT(text_of(queued, "state", &s[1])),
+           delayed ? "in " : "for", seconds, (long long)int_of(queued, "priority"),
+           (long long)int_of(queued, "requeues"),
+           pl_node_bool(pl_node_getz(queued, "again")) ? "  and again" : "");
+}
+
+static void print_list(struct pl_node root)
+{
+    struct pl_iter queues = pl_iter(pl_node_getz(root, "queues"));
+    printf("%-20s %-40s %-8s %14s %6s %6s\n", "CONTROLLER", "KEY", "STATE", "TIME", "PRIO",
+           "TRIES");
+    while (pl_iter_next(&queues)) {
+        struct pl_scratch scratch;
+        struct pl_slice controller = text_of(queues.value, "controller", &scratch);
+        struct pl_node keys = pl_node_getz(queues.value, "keys");
+        struct pl_iter it = pl_iter(keys);
+        while (pl_iter_next(&it))
+            print_queued(it.value, controller);
+        int64_t more = int_of(queues.value, "total") - (int64_t)pl_node_len(keys);
+        if (more > 0)
+            printf("%-20.*s and %lld more\n", PL_FMT(controller), (long long)more);
+    }
+}
+
+static void print(const struct pl_flags *flags, struct pl_node root)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    if (strcmp(pl_flags_text(flags, "output"), "json") == 0) {
+        pl_write(&text, root, PL_WRITE_PRETTY);
+        puts(pl_buf_z(&text));
+    } else if (!pl_node_is_missing(pl_node_getz(root, "queues"))) {
+        print_list(root);
+    } else if (!pl_node_is_missing(pl_node_getz(root, "dropped"))) {
+        puts(pl_node_bool(pl_node_getz(root, "dropped")) ? "dropped" : "it was not in the queue");
+    } else {
+        puts("done");
+    }
+    pl_buf_deinit(&text);
+}
+
+static int ask(const struct pl_flags *flags, struct pl_build *request, struct pl_err *err)
+{
+    struct pl_admin_client client;
+    struct pl_doc *answer = NULL;
+    int rc = pl_admin_connect(&client, flags, err);
+    if (rc == 0) {
+        answer = pl_admin_ask(&client, request, err);
+        rc = answer != NULL ? 0 : err->code;
+    } else {
+        pl_build_destroy(request);
+    }
+    if (rc == 0)
+        print(flags, pl_doc_root(answer));
+    pl_doc_unref(answer);
+    pl_admin_disconnect(&client);
+    return rc;
+}
+
+/* Arguments become members of these names, in order. */
+static int run(const struct pl_command *self, int argc, char *const *argv,
+               const char *const *members, size_t least, size_t most)
+{
+    struct pl_flags flags;
+    struct pl_err err;
+    pl_err_clear(&err);
+    int exit_code = PL_EXIT_OK;
+    if (pl_command_flags(self, &flags, table, PL_ARRAY_LEN(table), argc, argv, &exit_code)) {
+        if (flags.path_count < least || flags.path_count > most) {
+            fprintf(stderr, "perilune %s: usage: perilune %s %s\n", self->name, self->name,
+                    self->arguments);
+            exit_code = PL_EXIT_USAGE;
+        } else {
+            struct pl_build *request = pl_admin_request_begin(self->name);
+            for (size_t i = 0; i < flags.path_count; i++) {
+                pl_build_keyz(request, members[i]);
+                pl_build_strz(request, flags.paths[i]);
+            }
+            if (ask(&flags, request, &err) != 0)
+                exit_code = pl_admin_failed(self, &err);
+        }
+    }
+    pl_flags_deinit(&flags);
+    return exit_code;
+}
+
+int pl_command_queue(const struct pl_command *self, int argc, char *const *argv)
+{
+    static const char *const members[] = {"action", "controller", "key"};
+    return run(self, argc, argv, members, 0, 3);
+}
+
+int pl_command_pause(const struct pl_command *self, int argc, char *const *argv)
+{
+    static const char *const members[] = {"kind", "key"};
+    return run(self, argc, argv, members, 2, 2);
+}
