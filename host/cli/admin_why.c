@@ -80,7 +80,8 @@ static void explain(const struct why *why, const struct pl_key_report *key, stru
                      now - (double)key->queued.ready_ns / 1e9, report.in_flight,
                      pl_controller_spec(why->controller)->max_concurrent, report.ready);
     else if (key->queued.delayed)
-        pl_buf_add_f(out, "for its time, which comes in %.1f s", (double)key->queued.due_ns / 1e9 - now);
+        pl_buf_add_f(out, "for its time, which comes in %.1f s",
+                     (double)key->queued.due_ns / 1e9 - now);
 }
 
 static void build_failures(struct pl_build *b, const struct pl_key_report *key)

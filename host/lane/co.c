@@ -324,6 +324,7 @@ int pl_co_wait(lua_State *L, struct pl_state *s, struct pl_lop *op)
     task->op = op;
     op->task = task;
     op->controller = task->exec->controller;
+    op->exec = pl_exec_ref(task->exec);
     if (op->deadline_ns == 0)
         op->deadline_ns = task->exec->deadline_ns;
     lua_pushlightuserdata(L, s);

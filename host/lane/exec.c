@@ -78,9 +78,15 @@ static void free_causes(struct pl_exec *exec)
     pl_free(exec->causes);
 }
 
+struct pl_exec *pl_exec_ref(struct pl_exec *exec)
+{
+    atomic_fetch_add(&exec->refs, 1);
+    return exec;
+}
+
 void pl_exec_unref(struct pl_exec *exec)
 {
-    if (atomic_fetch_sub(&exec->refs, 1) != 1)
+    if (exec == NULL || atomic_fetch_sub(&exec->refs, 1) != 1)
         return;
     free_causes(exec);
     pl_fault_deinit(&exec->fault);

@@ -250,7 +250,8 @@ void pl_ask_abandon_io(struct pl_lane *lane);
 /* ---- exec.c: runs ---- */
 
 struct pl_exec *pl_exec_create_io(struct pl_lane *lane, struct pl_run *run, int controller);
-void pl_exec_unref(struct pl_exec *exec);
+struct pl_exec *pl_exec_ref(struct pl_exec *exec);
+void pl_exec_unref(struct pl_exec *exec); /* accepts NULL */
 void pl_exec_cancel_io(struct pl_exec *exec, const struct pl_err *why);
 void pl_exec_done_io(struct pl_exec *exec);
 void pl_exec_abandon_io(struct pl_exec *exec);

@@ -38,6 +38,7 @@ struct pl_lop {
     enum pl_lop_type type;
     struct pl_lane *lane;      /* back-pointer */
     struct pl_co *task;        /* the lane's; NULL: nobody waits any more */
+    struct pl_exec *exec;      /* of the task; with a reference */
     bool cancel_sent;          /* the lane's */
     int64_t deadline_ns;       /* monotonic; 0: none */
     char *texts[PL_LOP_TEXTS]; /* owned: what the slices below point to */
@@ -79,6 +80,7 @@ struct pl_lop {
     struct {                 /* the I/O thread's alone */
         struct pl_link link; /* lane->io.ops */
         bool done, canceled;
+        int64_t started_ns;
         void *work; /* pl_read_op, pl_gate_op, pl_http_call */
         struct pl_timer timer;
         bool timed;

@@ -8,6 +8,7 @@
 #include "net/http_client.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define POLL_NS         (200 * PL_MS) /* while an informer does not exist yet */
 #define HTTP_BLOB_LIMIT (256u << 10)  /* bytes of an answer's headers */
@@ -52,6 +53,7 @@ void pl_lop_unref(struct pl_lop *op)
     if (op == NULL || atomic_fetch_sub(&op->refs, 1) != 1)
         return;
     free_inputs(op);
+    pl_exec_unref(op->exec);
     for (size_t i = 0; i < op->text_count; i++)
         pl_free(op->texts[i]);
     pl_doc_unref(op->out.doc);
@@ -79,10 +81,36 @@ static void stop_waiting(struct pl_lop *op)
         pl_informer_unwatch_key(&op->io.watch);
 }
 
+/* What the server was asked for is part of the key's history; that nothing was sent too. */
+static void note(struct pl_lop *op)
+{
+    bool asked = op->type == PL_LOP_READ || op->type == PL_LOP_WRITE || op->type == PL_LOP_HTTP;
+    if (!asked || op->exec == NULL || op->exec->run == NULL)
+        return;
+    struct pl_buf what = PL_BUF_INIT;
+    if (op->type == PL_LOP_HTTP) {
+        struct pl_slice url = op->in.http.url;
+        const char *query = memchr(url.ptr, '?', url.len); /* may hold what is nobody's business */
+        url.len = query != NULL ? (size_t)(query - url.ptr) : url.len;
+        pl_buf_add_f(&what, "%.*s %.*s", PL_FMT(op->in.http.method), PL_FMT(url));
+    } else {
+        pl_buf_add_f(&what, "%s %s %.*s", op->verb, op->kind != NULL ? op->kind : "",
+                     PL_FMT(op->key));
+    }
+    const char *result = op->out.err.code != 0 ? op->out.err.message
+                         : op->out.skipped     ? "nothing to change, not sent"
+                         : op->out.gone        ? "it was gone"
+                                               : "ok";
+    pl_run_called(op->exec->run, pl_buf_slice(&what), pl_slice_z(result),
+                  pl_clock_mono(timers(op)->clock) - op->io.started_ns);
+    pl_buf_deinit(&what);
+}
+
 static void complete(struct pl_lop *op)
 {
     PL_REQUIRE(!op->io.done);
     op->io.done = true;
+    note(op);
     stop_waiting(op);
     pl_link_unlink(&op->io.link);
     op->msg.kind = PL_LANE_OP_DONE;
@@ -346,6 +374,7 @@ void pl_lop_start_io(struct pl_lop *op)
     if (atomic_load(&lane->abandoned))
         return; /* with its lane: nobody could be told */
     pl_list_push(&lane->io.ops, &op->io.link);
+    op->io.started_ns = pl_clock_mono(timers(op)->clock);
     switch (op->type) {
     case PL_LOP_READ:
         start_read(op);

@@ -75,6 +75,12 @@ static char *dup_or_null(const char *text)
     return text ? pl_strdup(text) : NULL;
 }
 
+void pl_run_called(struct pl_run *run, struct pl_slice what, struct pl_slice result,
+                   int64_t took_ns)
+{
+    PL_UNUSED(run), PL_UNUSED(what), PL_UNUSED(result), PL_UNUSED(took_ns);
+}
+
 void pl_run_finish(struct pl_run *run, const struct pl_outcome_of_run *outcome)
 {
     struct fake_run *r = PL_CONTAINER_OF(run, struct fake_run, run);

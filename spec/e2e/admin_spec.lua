@@ -1,0 +1,239 @@
+-- The admin socket: status, why, queue, pause and resume on a running host.
+
+local cjson = require("cjson")
+local e2e = require("spec.support.e2e")
+
+local script = [[
+local perilune = require("perilune")
+local client = perilune.client
+perilune.controller("copies", {max_concurrent_reconciles = 1})
+  :For("v1/ConfigMap", {namespaces = {NAMESPACE}, labels = "copy=yes",
+    predicates = {perilune.predicate.fields_changed("data")}})
+  :Owns("v1/Secret", {namespaces = {NAMESPACE}})
+  :Reconcile(function(request)
+    local map = client:get("v1/ConfigMap", request)
+    if not map then return end
+    if map.data.fail then error("it must not be so") end
+    if map.data.slow then perilune.sleep("60s") end
+    client:create_or_update(
+      {apiVersion = "v1", kind = "Secret", metadata = {name = map.metadata.name}},
+      function(secret) secret.stringData = {copy = map.data.text} end, {owner = map})
+  end)
+]]
+
+describe("the admin socket", function()
+  local server, namespace, host, socket
+
+  local function ask(...)
+    local words = { ... }
+    words[#words + 1] = "--admin-socket"
+    words[#words + 1] = socket
+    local code, out, err = e2e.run(unpack(words))
+    return code, out, err
+  end
+
+  local function decoded(...)
+    local words = { ... }
+    words[#words + 1] = "-o"
+    words[#words + 1] = "json"
+    local code, out, err = ask(unpack(words))
+    assert.equal(0, code, err)
+    return cjson.decode(out)
+  end
+
+  local function path(name)
+    return "/api/v1/namespaces/" .. namespace .. "/configmaps" .. (name and "/" .. name or "")
+  end
+
+  local function map(name, data)
+    return { apiVersion = "v1", kind = "ConfigMap", data = data,
+      metadata = { name = name, labels = { copy = "yes" } } }
+  end
+
+  local function why(name)
+    local answer = decoded("why", "v1/ConfigMap", namespace .. "/" .. name)
+    assert.equal(1, #answer.keys)
+    return answer.keys[1]
+  end
+
+  local function happened(key, what, detail)
+    for _, entry in ipairs(key.history) do
+      if entry.what == what and entry.detail:find(detail, 1, true) then
+        return entry
+      end
+    end
+  end
+
+  setup(function()
+    server = e2e.server()
+    namespace = server:new_namespace()
+    socket = e2e.folder() .. "/admin.sock"
+    host = e2e.start_host(server, (script:gsub("NAMESPACE", string.format("%q", namespace))),
+      { "--admin-socket", socket, "--graceful-shutdown-timeout", "5s" })
+    e2e.eventually("the controller runs", function()
+      return host:count_logged("^controller started$") == 1
+    end)
+  end)
+  after_each(function() host:must_run() end)
+  teardown(function()
+    host:stop()
+    e2e.finish()
+  end)
+
+  it("is the owner's alone", function()
+    local pipe = io.popen("stat -c %a " .. socket)
+    assert.equal("600\n", pipe:read("*a"))
+    pipe:close()
+  end)
+
+  it("shows controllers and sources", function()
+    local status = decoded("status")
+    assert.equal("copies", status.controllers[1].name)
+    assert.equal("running", status.controllers[1].state)
+    assert.equal(2, #status.sources)
+    for _, source in ipairs(status.sources) do
+      assert.is_true(source.synced)
+    end
+    local code, text = ask("status")
+    assert.equal(0, code)
+    assert(text:find("copies%s+running%s+0%s+0"), text)
+  end)
+
+  it("tells what happened to a key, and to the key that a child wakes", function()
+    server:create(path(), map("told", { text = "a" }))
+    local key = e2e.eventually("the copy is there", function()
+      local key = why("told")
+      return happened(key, "called", "create v1/Secret " .. namespace .. "/told: ok") and
+        happened(key, "ended", "done") and key
+    end)
+    assert(happened(key, "event", "ADDED v1/ConfigMap " .. namespace .. "/told"))
+    assert.is_true(key.cached)
+    server:patch(path("told"), { metadata = { annotations = { a = "b" } } })
+    e2e.eventually("the predicate dropped the change", function()
+      return happened(why("told"), "dropped", "MODIFIED v1/ConfigMap")
+    end)
+    server:patch(path("told"), { data = { text = "b" } })
+    e2e.eventually("the change is told with its path", function()
+      return happened(why("told"), "event", ": data.text")
+    end)
+    local child = decoded("why", "Secret", namespace .. "/told")
+    assert.equal(namespace .. "/told", child.keys[1].key)
+    assert.equal("owns", child.keys[1].through)
+    local _, text = ask("why", "configmap", namespace .. "/told")
+    assert(text:find("at rest", 1, true), text)
+  end)
+
+  it("shows failures, their error and when the next try comes", function()
+    server:create(path(), map("failing", { fail = "yes" }))
+    e2e.eventually("it failed a few times", function()
+      local key = why("failing")
+      return (key.failures or 0) >= 5 and key.last_error:find("it must not be so", 1, true) and
+        key.waits_for and key.waits_for:find("for its time", 1, true)
+    end)
+    local status = decoded("status")
+    assert.equal(1, status.controllers[1].failing)
+    assert(status.controllers[1].last_error.message:find("it must not be so", 1, true))
+    local code, out = ask("queue", "list", "copies")
+    assert.equal(0, code)
+    assert(out:find(namespace .. "/failing", 1, true), out)
+    code, out = ask("queue", "drop", "copies", namespace .. "/failing")
+    assert.equal(0, code)
+    assert.equal("dropped\n", out)
+    local queues = decoded("queue").queues
+    assert.equal(0, queues[1].total)
+    local failures = why("failing").failures
+    assert.equal(0, (ask("queue", "requeue", "copies", namespace .. "/failing")))
+    e2e.eventually("it was tried again", function()
+      return why("failing").failures > failures
+    end)
+    server:delete(path("failing"))
+  end)
+
+  it("parks a paused object until it is resumed", function()
+    server:create(path(), map("parked", { text = "a" }))
+    e2e.eventually("it is reconciled", function() return happened(why("parked"), "ended", "done") end)
+    local code, _, err = ask("pause", "v1/ConfigMap", namespace .. "/parked")
+    assert.equal(0, code, err)
+    server:patch(path("parked"), { data = { text = "b" } })
+    e2e.eventually("it is parked", function()
+      local key = why("parked")
+      return key.waits_for and key.waits_for:find("paused", 1, true)
+    end)
+    assert.equal(1, decoded("status").controllers[1].paused)
+    assert.equal(0, (ask("resume", "configmap", namespace .. "/parked")))
+    e2e.eventually("the copy follows", function()
+      local secret = server:get("/api/v1/namespaces/" .. namespace .. "/secrets/parked")
+      return secret.data.copy == "Yg=="
+    end)
+    code, _, err = ask("pause", "v1/ConfigMap", namespace .. "/nosuch")
+    assert.equal(1, code)
+    assert(err:find("nosuch", 1, true), err)
+  end)
+
+  it("says which run a key waits for", function()
+    server:create(path(), map("slow", { slow = "yes" }))
+    e2e.eventually("it runs", function()
+      local key = why("slow")
+      return key.waits_for and key.waits_for:find("running for", 1, true)
+    end)
+    server:create(path(), map("behind", { text = "a" }))
+    e2e.eventually("the next one waits for it", function()
+      local key = why("behind")
+      return key.waits_for and key.waits_for:find("for a free worker", 1, true)
+    end)
+  end)
+
+  local mistakes = {
+    { { "why", "v1/Pod", "a/b" }, 1, "no controller watches" },
+    { { "why", "v1/ConfigMap", "a/b/c" }, 1, "takes a kind and a key" },
+    { { "why", "v1/ConfigMap" }, 2, "usage" },
+    { { "queue", "list", "nosuch" }, 1, "no controller" },
+    { { "queue", "empty" }, 1, "can list, requeue and drop" },
+    { { "queue", "drop", "copies" }, 1, "takes a controller and a key" },
+    { { "pause", "v1/Secret", "a/b" }, 1, "no controller is For" },
+    { { "status", "--outptu", "json" }, 2, "did you mean --output" },
+  }
+  for _, case in ipairs(mistakes) do
+    it("refuses: perilune " .. table.concat(case[1], " "), function()
+      local code, _, err = ask(unpack(case[1]))
+      assert.equal(case[2], code)
+      assert(err:find(case[3], 1, true), err)
+    end)
+  end
+
+  it("answers rubbish with an error", function()
+    local function raw(line)
+      local pipe = io.popen(string.format([[python3 - <<'END'
+import socket
+s = socket.socket(socket.AF_UNIX)
+s.settimeout(20)
+s.connect(%q)
+s.sendall(b'%s\n')
+print(s.makefile().readline())
+END]], socket, line))
+      local out = pipe:read("*a")
+      pipe:close()
+      return out
+    end
+    assert(raw("rubbish"):find("one line of JSON", 1, true))
+    assert(raw('{"v":9,"command":"status"}'):find("speaks version 1", 1, true))
+    assert(raw('{"v":1,"command":"statsu"}'):find('did you mean', 1, true))
+    assert(raw("[]"):find('"ok":false', 1, true))
+  end)
+
+  it("says so when no host is there", function()
+    local code, _, err = e2e.run("status", "--admin-socket", "/nowhere/at/all.sock")
+    assert.equal(1, code)
+    assert(err:find("/nowhere/at/all.sock", 1, true), err)
+  end)
+
+  it("does not keep a host from running when it can't be made", function()
+    local other = e2e.start_host(server, (script:gsub("NAMESPACE", string.format("%q", namespace))),
+      { "--admin-socket", "/nowhere/at/all.sock" })
+    e2e.eventually("it warned and runs", function()
+      return other:text():find("no admin socket", 1, true) and
+        other:count_logged("^controller started$") == 1
+    end)
+    other:stop()
+  end)
+end)
