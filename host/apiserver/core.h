@@ -69,6 +69,8 @@ struct pl_slice pl_api_key(struct pl_arena *arena, struct pl_slice ns, struct pl
 /* The clock's time as objects carry it. */
 struct pl_tree *pl_api_now(struct pl_api *api, struct pl_arena *arena);
 /* 404 about the request's type. */
+/* A version that there is not yet: 504. */
+int pl_api_fail_too_large(struct pl_api_ctx *ctx, uint64_t rv);
 int pl_api_fail_not_found(struct pl_api_ctx *ctx, struct pl_slice name);
 /* 409 with kube-apiserver's words around `why`. */
 int pl_api_fail_conflict(struct pl_api_ctx *ctx, struct pl_slice name, const char *why);

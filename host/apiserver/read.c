@@ -46,7 +46,7 @@ static bool parse_rv(struct pl_slice text, uint64_t *rv)
     return true;
 }
 
-static int fail_too_large(struct pl_api_ctx *ctx, uint64_t rv)
+int pl_api_fail_too_large(struct pl_api_ctx *ctx, uint64_t rv)
 {
     pl_api_fail(&ctx->status, 504, "Timeout",
                 "Timeout: Too large resource version: %" PRIu64 ", current: %" PRIu64, rv,
@@ -70,7 +70,7 @@ int pl_api_get(struct pl_api_ctx *ctx)
                                   PL_FMT(request->resource_version),
                                   PL_FMT(request->resource_version));
     if (rv > pl_api_storage_rv(ctx->api->storage))
-        return fail_too_large(ctx, rv);
+        return pl_api_fail_too_large(ctx, rv);
     struct pl_slice key = pl_api_key(&ctx->arena, request->ns, request->name);
     struct pl_api_entry *entry = pl_api_table_find(&ctx->type->table, key);
     if (entry == NULL)
@@ -194,7 +194,7 @@ static int make_plan(struct pl_api_ctx *ctx, struct plan *plan)
                                   PL_FMT(request->resource_version),
                                   PL_FMT(request->resource_version));
     if (rv > now)
-        return fail_too_large(ctx, rv);
+        return pl_api_fail_too_large(ctx, rv);
     if (pl_slice_eqz(request->resource_version, "0"))
         plan->limit = 0; /* served whole from the watch cache there */
     bool exact = pl_slice_eqz(request->version_match, "Exact") ||

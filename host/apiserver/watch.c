@@ -217,21 +217,23 @@ static int check_options(struct pl_api_ctx *ctx)
     const struct pl_api_request *request = &ctx->request;
     struct pl_api_faults faults = {.arena = &ctx->arena};
     struct pl_slice field = pl_slice_z("resourceVersionMatch");
-    bool fresh = pl_slice_eqz(request->version_match, "NotOlderThan");
-    if (request->has_send_initial) {
-        if (!fresh)
-            pl_api_fault(&faults, "FieldValueForbidden", field,
-                         "Forbidden: sendInitialEvents requires setting resourceVersionMatch to "
-                         "NotOlderThan");
-        if (!fresh && request->version_match.len > 0)
-            pl_api_fault(&faults, "FieldValueNotSupported", field,
-                         "Unsupported value: \"%.*s\": supported values: \"NotOlderThan\"",
-                         PL_FMT(request->version_match));
-    } else if (request->version_match.len > 0) {
+    struct pl_slice match = request->version_match;
+    bool fresh = pl_slice_eqz(match, "NotOlderThan");
+    if (request->has_send_initial && !fresh)
+        pl_api_fault(&faults, "FieldValueForbidden", field,
+                     "Forbidden: sendInitialEvents requires setting resourceVersionMatch to "
+                     "NotOlderThan");
+    if (match.len > 0 && !request->has_send_initial)
         pl_api_fault(&faults, "FieldValueForbidden", field,
                      "Forbidden: resourceVersionMatch is forbidden for watch unless "
                      "sendInitialEvents is provided");
-    }
+    if (match.len > 0 && !fresh)
+        pl_api_fault(&faults, "FieldValueNotSupported", field,
+                     "Unsupported value: \"%.*s\": supported values: \"NotOlderThan\"",
+                     PL_FMT(match));
+    if (match.len > 0 && request->next.len > 0)
+        pl_api_fault(&faults, "FieldValueForbidden", field,
+                     "Forbidden: resourceVersionMatch is forbidden when continue is provided");
     return forbid(ctx, &faults);
 }
 
@@ -270,17 +272,12 @@ static bool is_expired(const struct pl_api_storage *storage, uint64_t rv)
     return rv > 0 && (rv < pl_api_storage_floor(storage) || rv > pl_api_storage_rv(storage));
 }
 
-/* 200 and an ERROR event: how a watch says that its version is gone. */
-static void send_expired(struct watch *watch, struct pl_api_ctx *ctx, uint64_t rv)
+/* 200 and an ERROR event: how a watch says that its version is of no use. */
+static void end_with_error(struct watch *watch, const struct pl_api_status *status)
 {
-    const struct pl_api_storage *storage = ctx->api->storage;
     struct pl_buf out = PL_BUF_INIT;
-    bool ahead = rv > pl_api_storage_rv(storage);
-    pl_api_fail(&ctx->status, 410, "Expired", "too %s resource version: %" PRIu64 " (%" PRIu64 ")",
-                ahead ? "large" : "old", rv,
-                ahead ? pl_api_storage_rv(storage) : pl_api_storage_floor(storage));
     pl_buf_add_z(&out, "{\"type\":\"ERROR\",\"object\":");
-    pl_api_status_write(&ctx->status, &out);
+    pl_api_status_write(status, &out);
     pl_buf_add_z(&out, "}\n");
     bool there = send(watch, pl_buf_slice(&out));
     pl_buf_deinit(&out);
@@ -288,6 +285,23 @@ static void send_expired(struct watch *watch, struct pl_api_ctx *ctx, uint64_t r
         end(watch);
     else
         watch_destroy(watch);
+}
+
+static void send_expired(struct watch *watch, struct pl_api_ctx *ctx, uint64_t rv)
+{
+    const struct pl_api_storage *storage = ctx->api->storage;
+    bool ahead = rv > pl_api_storage_rv(storage);
+    pl_api_fail(&ctx->status, 410, "Expired", "too %s resource version: %" PRIu64 " (%" PRIu64 ")",
+                ahead ? "large" : "old", rv,
+                ahead ? pl_api_storage_rv(storage) : pl_api_storage_floor(storage));
+    end_with_error(watch, &ctx->status);
+}
+
+/* Not older than a version that there is not yet; kube-apiserver waits 3 s for it first. */
+static void send_too_large(struct watch *watch, struct pl_api_ctx *ctx, uint64_t rv)
+{
+    pl_api_fail_too_large(ctx, rv);
+    end_with_error(watch, &ctx->status);
 }
 
 static bool send_state(struct watch *watch)
@@ -336,6 +350,10 @@ int pl_api_watch(struct pl_api_ctx *ctx)
     bool state = request->has_send_initial ? request->send_initial : rv == 0;
     if (!state && is_expired(ctx->api->storage, rv)) {
         send_expired(watch, ctx, rv);
+        return 0;
+    }
+    if (request->send_initial && rv > pl_api_storage_rv(ctx->api->storage)) {
+        send_too_large(watch, ctx, rv);
         return 0;
     }
     if (!state && rv == 0)

@@ -174,6 +174,7 @@ static int connect_cluster(struct host *host, struct pl_err *err)
         .dry_run = options->dry_run,
         .instance = instance,
         .self = in_pod ? &self : NULL,
+        .stream_lists = options->stream_lists,
     };
     host->cluster = pl_cluster_create(&cluster);
     return 0;

@@ -66,6 +66,9 @@ static const struct pl_flag table[] = {
      .fallback = "0",
      .metavar = "N",
      .help = "requests at once under that limit"},
+    {.name = "watch-list",
+     .type = PL_FLAG_SWITCH,
+     .help = "take lists as the beginning of watches, where the server does that"},
     {.name = "log-format",
      .type = PL_FLAG_CHOICE,
      .choices = "text|json",
@@ -181,6 +184,7 @@ static void fill(struct pl_options *options)
     options->request_timeout_ns = pl_flags_duration(flags, "request-timeout");
     options->qps = pl_flags_number(flags, "kube-api-qps");
     options->burst = (int)pl_flags_integer(flags, "kube-api-burst");
+    options->stream_lists = pl_flags_switch(flags, "watch-list");
     options->dry_run = pl_flags_switch(flags, "dry-run");
     options->admin_socket = pl_flags_text(flags, "admin-socket");
 }

@@ -16,6 +16,7 @@ struct pl_options {
     int64_t grace_ns, request_timeout_ns;
     double qps;
     int burst;
+    bool stream_lists;
     bool dry_run;
     const char *admin_socket; /* NULL: the default; "0": none */
     struct pl_bind_address metrics_address, health_address;

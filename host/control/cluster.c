@@ -13,6 +13,7 @@ struct pl_cluster {
     struct pl_gate *gate;
     struct pl_recorder *recorder;
     struct pl_history history;
+    struct pl_reconnects *reconnects;
     struct pl_informer **informers; /* owned array; borrowed until pl_cluster_forget_informer */
     size_t informer_count;
     size_t held; /* informers, reads and writes that have not ended */
@@ -37,6 +38,7 @@ struct pl_cluster *pl_cluster_create(const struct pl_cluster_options *options)
     cluster->o = *options;
     cluster->o.namespaces = pl_texts_sorted(options->namespaces);
     cluster->discovery = pl_discovery_create(options->client);
+    cluster->reconnects = pl_reconnects_create(options->timers, options->rand);
     struct pl_gate_options gate = {.cluster = cluster, .dry_run = options->dry_run};
     cluster->gate = pl_gate_create(&gate);
     struct pl_recorder_options recorder = {.cluster = cluster,
@@ -62,6 +64,7 @@ void pl_cluster_destroy(struct pl_cluster *cluster)
         pl_metrics_uncollect(cluster->o.metrics, collect, cluster);
     pl_recorder_destroy(cluster->recorder);
     pl_gate_destroy(cluster->gate);
+    pl_reconnects_destroy(cluster->reconnects);
     pl_discovery_destroy(cluster->discovery);
     pl_history_deinit(&cluster->history);
     pl_texts_free(cluster->o.namespaces);
@@ -162,6 +165,16 @@ struct pl_pool *pl_cluster_pool(struct pl_cluster *cluster)
 struct pl_metrics *pl_cluster_metrics(struct pl_cluster *cluster)
 {
     return cluster->o.metrics;
+}
+
+struct pl_reconnects *pl_cluster_reconnects(struct pl_cluster *cluster)
+{
+    return cluster->reconnects;
+}
+
+bool pl_cluster_streams_lists(const struct pl_cluster *cluster)
+{
+    return cluster->o.stream_lists;
 }
 
 void pl_cluster_defer(struct pl_cluster *cluster, struct pl_task *task,

@@ -10,6 +10,7 @@
 #include "control/gate.h"
 #include "control/history.h"
 #include "control/informer.h"
+#include "control/reconnect.h"
 #include "kube/client.h"
 #include "kube/discovery.h"
 #include "value/pool.h"
@@ -32,6 +33,7 @@ struct pl_cluster_options {
     bool dry_run;
     const char *instance;             /* who reports Events; NULL: "perilune". Copied. */
     const struct pl_object_ref *self; /* the pod that we are (recorder.h); NULL: none. Copied. */
+    bool stream_lists; /* lists come as the beginning of watches where the server does that */
 };
 
 struct pl_cluster *pl_cluster_create(const struct pl_cluster_options *options);
@@ -55,6 +57,8 @@ struct pl_pool *pl_cluster_pool(struct pl_cluster *cluster);
 struct pl_metrics *pl_cluster_metrics(struct pl_cluster *cluster);
 /* What happened to the keys of its controllers. */
 struct pl_history *pl_cluster_history(struct pl_cluster *cluster);
+struct pl_reconnects *pl_cluster_reconnects(struct pl_cluster *cluster);
+bool pl_cluster_streams_lists(const struct pl_cluster *cluster);
 void pl_cluster_defer(struct pl_cluster *cluster, struct pl_task *task,
                       void (*run)(struct pl_task *task));
 

@@ -104,9 +104,8 @@ static void tell(struct pl_listener *listener, const struct notice *notice)
 
 /* A listener that comes during a distribution has just seen the store as it is now, so
  * that it must not hear of this change again. */
-static void distribute(struct pl_distributor *d, const struct notice *notice)
+static void tell_all(struct pl_distributor *d, const struct notice *notice)
 {
-    d->distributions++;
     d->next = d->listeners.head.next;
     while (d->next != &d->listeners.head) {
         struct pl_listener *listener = listener_of(d->next);
@@ -116,6 +115,12 @@ static void distribute(struct pl_distributor *d, const struct notice *notice)
         tell(listener, notice);
     }
     d->next = NULL;
+}
+
+static void distribute(struct pl_distributor *d, const struct notice *notice)
+{
+    d->distributions++;
+    tell_all(d, notice);
 }
 
 /* ---- working off ---- */
@@ -167,23 +172,33 @@ static void remove_object(struct pl_distributor *d, struct pl_slice key,
 }
 
 /* An object is stored under its own key, which a transformation may have changed since it was
- * queued; a tombstone under the key that was missed. */
+ * queued; a tombstone under the key that was missed. False: it cannot be stored. */
+static bool key_of(const struct pl_deltas *deltas, const struct pl_delta *delta, struct pl_buf *own,
+                   struct pl_slice *key)
+{
+    struct pl_err err;
+    *key = deltas->key;
+    if (delta->stale)
+        return true;
+    pl_buf_clear(own);
+    if (pl_meta_key(pl_doc_root(delta->doc), own, &err) != 0) {
+        pl_log(PL_LOG_WARN, "skipped an object that cannot be stored",
+               pl_strn("queued as", deltas->key), pl_str("error", err.message));
+        return false;
+    }
+    if (!pl_slice_eq(pl_buf_slice(own), deltas->key))
+        *key = pl_buf_slice(own);
+    return true;
+}
+
 static void apply(struct pl_distributor *d, const struct pl_deltas *deltas,
                   const struct pl_delta *delta)
 {
     struct pl_buf own_key = PL_BUF_INIT;
-    struct pl_slice key = deltas->key;
-    struct pl_err err;
-    if (!delta->stale) {
-        if (pl_meta_key(pl_doc_root(delta->doc), &own_key, &err) != 0) {
-            pl_log(PL_LOG_WARN, "skipped an object that cannot be stored",
-                   pl_strn("queued as", deltas->key), pl_str("error", err.message));
-            pl_buf_deinit(&own_key);
-            return;
-        }
-        key = pl_buf_slice(&own_key);
-    }
-    if (delta->type == PL_DELTA_DELETED)
+    struct pl_slice key;
+    if (!key_of(deltas, delta, &own_key, &key))
+        ;
+    else if (delta->type == PL_DELTA_DELETED)
         remove_object(d, key, delta);
     else
         store_object(d, deltas, key, delta->doc);
@@ -208,6 +223,95 @@ int pl_distributor_process(struct pl_distributor *d)
         apply(d, &deltas, &deltas.items[i]);
     pl_deltafifo_done(d->options.fifo, &deltas);
     settle_rv(d);
+    return 0;
+}
+
+/* ---- all that is queued, as one change ---- */
+
+struct batch {
+    struct pl_deltas *taken; /* owned array */
+    size_t count;
+    struct pl_store_change *changes; /* owned array: one for each delta, in order */
+    size_t change_count;
+    char **keys; /* owned array of owned texts: those that are not the queue's */
+    size_t key_count;
+};
+
+static struct pl_slice lasting_key(struct batch *batch, struct pl_slice key, struct pl_slice queued)
+{
+    if (key.ptr == queued.ptr)
+        return key;
+    batch->keys = pl_reallocarray(batch->keys, batch->key_count + 1, sizeof(char *));
+    batch->keys[batch->key_count] = pl_memdup0(key.ptr, key.len);
+    return pl_slice(batch->keys[batch->key_count++], key.len);
+}
+
+static void take_all(struct pl_distributor *d, struct batch *batch)
+{
+    size_t most = pl_deltafifo_len(d->options.fifo), deltas = 0, at = 0;
+    batch->taken = pl_calloc(most, sizeof(struct pl_deltas));
+    while (batch->count < most &&
+           pl_deltafifo_take(d->options.fifo, &batch->taken[batch->count]) == 0)
+        deltas += batch->taken[batch->count++].count;
+    batch->changes = pl_calloc(deltas, sizeof(struct pl_store_change));
+    struct pl_buf own = PL_BUF_INIT;
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct pl_deltas *of = &batch->taken[i];
+        for (size_t k = 0; k < of->count; k++) {
+            struct pl_store_change *change = &batch->changes[at++];
+            struct pl_slice key;
+            if (key_of(of, &of->items[k], &own, &key)) {
+                change->key = lasting_key(batch, key, of->key);
+                change->doc = of->items[k].type != PL_DELTA_DELETED ? of->items[k].doc : NULL;
+            } /* else: the removal of a key that nobody has */
+        }
+    }
+    batch->change_count = at;
+    pl_buf_deinit(&own);
+}
+
+static void tell_change(struct pl_distributor *d, const struct pl_deltas *deltas,
+                        const struct pl_delta *delta, const struct pl_store_change *change)
+{
+    struct notice notice = {.type = DELETED, .key = change->key, .stale = delta->stale};
+    if (change->key.ptr == NULL)
+        return;
+    if (delta->type == PL_DELTA_DELETED) {
+        notice.object = delta->doc != NULL ? delta->doc : change->old;
+    } else {
+        notice.type = change->old != NULL ? UPDATED : ADDED;
+        notice.object = delta->doc;
+        notice.old = change->old;
+        notice.initial = deltas->initial;
+        notice.unchanged = change->old != NULL && same_rv(change->old, delta->doc);
+    }
+    tell_all(d, &notice);
+}
+
+int pl_distributor_process_all(struct pl_distributor *d)
+{
+    if (pl_deltafifo_len(d->options.fifo) <= 1)
+        return pl_distributor_process(d);
+    struct batch batch = {0};
+    take_all(d, &batch);
+    pl_store_apply(d->options.store, batch.changes, batch.change_count);
+    d->distributions++; /* who comes while they are told has seen all of it */
+    for (size_t i = 0, at = 0; i < batch.count; i++) {
+        struct pl_deltas *deltas = &batch.taken[i];
+        for (size_t k = 0; k < deltas->count; k++, at++) {
+            if (!deltas->items[k].stale && batch.changes[at].key.ptr != NULL)
+                note_rv(d, deltas->items[k].doc);
+            tell_change(d, deltas, &deltas->items[k], &batch.changes[at]);
+            pl_doc_unref(batch.changes[at].old);
+        }
+        pl_deltafifo_done(d->options.fifo, deltas);
+    }
+    settle_rv(d);
+    for (size_t i = 0; i < batch.key_count; i++)
+        pl_free(batch.keys[i]);
+    pl_free(batch.keys);
+    pl_free(batch.changes);
+    pl_free(batch.taken);
     return 0;
 }
 

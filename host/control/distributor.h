@@ -55,6 +55,9 @@ bool pl_distributor_is_stopped(const struct pl_distributor *d);
 
 /* Works off one key: EAGAIN when nothing is queued, ECLOSED when the queue is closed too. */
 int pl_distributor_process(struct pl_distributor *d);
+/* Works off everything that is queued as one change: readers of the store see all of it or nothing
+ * (F26), then the listeners are told one by one. EAGAIN and ECLOSED as above. */
+int pl_distributor_process_all(struct pl_distributor *d);
 /* The version of a list or bookmark: the store's once all that is queued has been worked off,
  * never ahead of the content (24, 37). */
 void pl_distributor_set_rv(struct pl_distributor *d, struct pl_slice rv);

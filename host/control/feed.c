@@ -66,7 +66,7 @@ static void drain(struct pl_feed *feed)
     if (feed->draining)
         return;
     feed->draining = true;
-    while (pl_distributor_process(feed->distributor) == 0)
+    while (pl_distributor_process_all(feed->distributor) == 0)
         ;
     feed->draining = false;
     pl_backlog_flush(feed->informer->backlog);
@@ -268,8 +268,28 @@ static int on_replace(void *arg, struct pl_docs *items, struct pl_slice rv, bool
     return 0;
 }
 
-static const struct pl_reflector_sink sink = {on_replace, on_add, on_update, on_remove,
-                                              on_bookmark};
+/* With the same content, too: versions of a restored server come again, and a definition that
+ * changed gives the same version another form. */
+static struct pl_doc *on_share(void *arg, struct pl_doc *object)
+{
+    struct pl_feed *feed = arg;
+    struct version version;
+    struct pl_scratch scratch;
+    struct pl_doc *stored = NULL;
+    if (!feed->listed)
+        return object;
+    if (version_of(object, &version, NULL) == 0)
+        stored = pl_store_get(feed->informer->store, pl_buf_slice(&version.key));
+    bool same = stored != NULL && version.rv.len > 0 &&
+                pl_slice_eq(version.rv, pl_meta_rv(pl_doc_root(stored), &scratch)) &&
+                pl_node_equal(pl_doc_root(stored), pl_doc_root(object));
+    pl_buf_deinit(&version.key);
+    pl_doc_unref(same ? object : stored);
+    return same ? stored : object;
+}
+
+static const struct pl_reflector_sink sink = {on_replace, on_add,      on_update,
+                                              on_remove,  on_bookmark, on_share};
 
 /* The kind went away under us: so did its objects (F43). */
 static void on_gone(void *arg)
@@ -298,6 +318,8 @@ static struct pl_reflector *create_reflector(struct pl_feed *feed)
         .timers = pl_cluster_timers(cluster),
         .rand = pl_cluster_rand(cluster),
         .waits = pl_cluster_waits(cluster),
+        .reconnects = pl_cluster_reconnects(cluster),
+        .stream = pl_cluster_streams_lists(cluster),
         .resource = informer->resource,
         .owner = feed->owner,
         .ns = feed->ns,
@@ -334,7 +356,7 @@ struct pl_feed *pl_feed_create(struct pl_informer *informer, const char *ns)
     feed->ns = ns != NULL ? pl_strdup(ns) : NULL;
     feed->owner = name_of(informer, ns);
     struct pl_deltafifo_options options = {
-        .known = &known_ops, .known_arg = feed, .emit_replaced = true};
+        .known = &known_ops, .known_arg = feed, .emit_replaced = true, .skip_known = true};
     feed->fifo = pl_deltafifo_create(&options);
     struct pl_distributor_options distributor = {.store = informer->store, .fifo = feed->fifo};
     feed->distributor = pl_distributor_create(&distributor);

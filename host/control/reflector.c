@@ -3,6 +3,10 @@
 #include "base/alloc.h"
 #include "base/check.h"
 
+/* Hundreds of lists, one in 200 ms, or a server that is away: the longest a turn is waited for
+ * before that looks odd. */
+#define TURN_WITHIN (10 * 60 * PL_SECOND)
+
 /* ---- state, waits, trouble ---- */
 
 const char *pl_reflector_state_name(enum pl_reflector_state state)
@@ -61,6 +65,7 @@ struct pl_reflector *pl_reflector_create(const struct pl_reflector_options *opti
     r->o.ns = dup_or_null(options->ns);
     r->o.labels = dup_or_null(options->labels);
     r->o.fields = dup_or_null(options->fields);
+    r->page_limit = PL_LIST_PAGE;
     pl_backoff_init(&r->backoff, pl_reflector_now(r));
     return r;
 }
@@ -72,6 +77,7 @@ static void free_reflector(struct pl_timer *timer)
     void *arg = r->ended_arg;
     PL_REQUIRE(r->list == NULL && r->watch == NULL);
     pl_docs_deinit(&r->items);
+    pl_map_deinit(&r->by_key);
     pl_buf_deinit(&r->rv);
     pl_buf_deinit(&r->asked_rv);
     pl_buf_deinit(&r->page_rv);
@@ -97,6 +103,8 @@ void pl_reflector_stop(struct pl_reflector *r, void (*ended)(void *arg), void *a
     r->ended = ended;
     r->ended_arg = arg;
     pl_timer_stop(r->o.timers, &r->pause);
+    if (r->o.reconnects != NULL)
+        pl_reconnect_forget(r->o.reconnects, &r->turn);
     pl_timer_stop(r->o.timers, &r->guard);
     pl_timer_stop(r->o.timers, &r->at_most);
     pl_reflector_set_state(r, PL_REFLECTOR_STOPPED, 0);
@@ -111,7 +119,7 @@ void pl_reflector_stop(struct pl_reflector *r, void (*ended)(void *arg), void *a
 void pl_reflector_start(struct pl_reflector *r)
 {
     PL_REQUIRE(r->state == PL_REFLECTOR_IDLE);
-    pl_reflector_list(r);
+    pl_reflector_go(r, NEXT_SYNC);
 }
 
 enum pl_reflector_state pl_reflector_state(const struct pl_reflector *r)
@@ -131,29 +139,83 @@ struct pl_slice pl_reflector_rv(const struct pl_reflector *r)
 
 /* ---- pauses ---- */
 
+static void proceed(struct pl_reflector *r)
+{
+    switch (r->next) {
+    case NEXT_SYNC:
+        if (pl_reflector_may_stream(r))
+            pl_reflector_stream(r);
+        else
+            pl_reflector_list(r);
+        break;
+    case NEXT_LIST:
+        pl_reflector_list(r);
+        break;
+    case NEXT_PAGE:
+        pl_reflector_list_on(r);
+        break;
+    case NEXT_WATCH:
+        pl_reflector_watch(r);
+        break;
+    }
+}
+
+static void on_turn(struct pl_reconnect *turn)
+{
+    proceed(PL_CONTAINER_OF(turn, struct pl_reflector, turn));
+}
+
+void pl_reflector_go(struct pl_reflector *r, enum next next)
+{
+    enum pl_reconnect_kind kind = next == NEXT_WATCH ? PL_RECONNECT_WATCH
+                                  : r->rv.len > 0    ? PL_RECONNECT_LIST
+                                                     : PL_RECONNECT_FIRST;
+    r->next = next;
+    if (r->o.reconnects == NULL || pl_reconnect_ask(r->o.reconnects, &r->turn, kind, on_turn))
+        proceed(r);
+    else
+        pl_reflector_set_state(r, PL_REFLECTOR_PAUSING, TURN_WITHIN);
+}
+
 static void on_pause_over(struct pl_timer *timer)
 {
     struct pl_reflector *r = PL_CONTAINER_OF(timer, struct pl_reflector, pause);
-    if (r->pause_leads_to_watch)
-        pl_reflector_watch(r);
-    else
-        pl_reflector_list(r);
+    pl_reflector_go(r, r->next);
 }
 
-/* One backoff for both loops (83-85). */
-void pl_reflector_pause(struct pl_reflector *r, bool watch, int64_t at_least_ns)
+void pl_reflector_pause(struct pl_reflector *r, enum next next, int64_t at_least_ns)
 {
     if (r->stopped)
         return;
     int64_t delay = pl_backoff_next(&r->backoff, pl_reflector_now(r), r->o.rand);
     delay = delay > at_least_ns ? delay : at_least_ns;
-    r->pause_leads_to_watch = watch;
+    r->next = next;
     pl_timer_start(r->o.timers, &r->pause, delay, on_pause_over);
     pl_reflector_set_state(r, PL_REFLECTOR_PAUSING, delay);
 }
 
+void pl_reflector_unanswered(struct pl_reflector *r, enum next next)
+{
+    if (r->o.reconnects != NULL && pl_reconnect_failed(r->o.reconnects, &r->turn))
+        pl_reflector_go(r, next);
+    else
+        pl_reflector_pause(r, next, 0);
+}
+
+void pl_reflector_heard(struct pl_reflector *r)
+{
+    if (r->o.reconnects != NULL)
+        pl_reconnect_heard(r->o.reconnects, &r->turn);
+}
+
+struct pl_doc *pl_reflector_share(void *reflector, struct pl_doc *object)
+{
+    const struct pl_reflector *r = reflector;
+    return r->o.sink->share != NULL && !r->stopped ? r->o.sink->share(r->o.arg, object) : object;
+}
+
 void pl_reflector_hurry(struct pl_reflector *r)
 {
-    if (r->state == PL_REFLECTOR_PAUSING)
+    if (pl_timer_is_active(&r->pause) && r->state == PL_REFLECTOR_PAUSING)
         pl_timer_start(r->o.timers, &r->pause, 0, on_pause_over);
 }

@@ -1,6 +1,6 @@
 /* Keeps a sink equal to what the server has of one kind (in one namespace or in all):
- * LIST, then WATCH from where the list ended, for ever (semantics 50-74, 83-85). Knows
- * no store and no queue. I/O thread.
+ * LIST, then WATCH from where the list ended, for ever (semantics 50-74, 83-85); with `stream`
+ * the list comes as the beginning of the watch (75-81). Knows no store and no queue. I/O thread.
  *
  * What it decides itself:
  * - An answer without an HTTP status when a watch is opened (refused, reset, timed out)
@@ -9,10 +9,20 @@
  *   (68).
  * - A page limit beside a resourceVersion other than "0" goes with
  *   resourceVersionMatch=NotOlderThan, as the server would read it as an exact version else.
- * - resourceVersions that go back (a restored etcd) lead to a list without a version. */
+ * - resourceVersions that go back (a restored etcd) lead to a list without a version.
+ * - A list that a bad connection cuts is asked for in smaller pages, the cut page again and not
+ *   the whole list; pages grow back with lists that come through.
+ * - A streamed list falls back to a list in the same cycle on any failure but a lost connection or
+ *   429, and when its end bookmark does not come: within 30 s, or 30 s more for each 1,000
+ *   objects that came in the last 30 (5 minutes at most). 79 would try again with each cycle; a
+ *   refusal is remembered for 10 minutes by the whole cluster, a bookmark that did not come by the
+ *   source. A stream that is cut is opened once more (78), then listed.
+ * - What ends without any answer waits for its turn among the cluster's reflectors instead of for a
+ *   pause of its own (control/reconnect.h). */
 #pragma once
 
 #include "base/metrics.h"
+#include "control/reconnect.h"
 #include "control/trouble.h"
 #include "kube/client.h"
 
@@ -31,6 +41,9 @@ struct pl_reflector_sink {
     int (*remove)(void *arg, struct pl_doc *object, struct pl_err *err);
     /* Nothing else happened up to rv. */
     void (*bookmark)(void *arg, struct pl_slice rv);
+    /* What the sink holds of an object that is being listed, where that is the same version: takes
+     * the reference and gives one back, so that a relist needs no second copy. NULL: nothing. */
+    struct pl_doc *(*share)(void *arg, struct pl_doc *object);
 };
 
 struct pl_reflector_options {
@@ -38,10 +51,12 @@ struct pl_reflector_options {
     struct pl_timers *timers;
     struct pl_rand *rand;
     struct pl_waits *waits;             /* NULL: none */
+    struct pl_reconnects *reconnects;   /* NULL: it comes back without asking others */
     const struct pl_resource *resource; /* until `ended` */
     const char *owner;                  /* for logs and waits: the kind, with the namespace */
     const char *ns, *labels, *fields;   /* NULL: none */
     bool metadata_only, keep_managed_fields;
+    bool stream; /* ask for lists as streams first */
     const struct pl_reflector_sink *sink;
     /* The trouble or the state is another one. May be NULL. */
     void (*changed)(void *arg);

@@ -2,12 +2,31 @@
 #pragma once
 
 #include "base/backoff.h"
+#include "base/map.h"
 #include "control/reflector.h"
 #include "kube/status.h"
 #include "value/meta.h"
 
 /* Why a watch that we cancelled had to end. */
-enum ending { END_BY_SERVER, END_BY_ERROR_EVENT, END_BY_SILENCE, END_BY_DEADLINE, END_BY_OLD_RV };
+enum ending {
+    END_BY_SERVER,
+    END_BY_ERROR_EVENT,
+    END_BY_SILENCE,
+    END_BY_DEADLINE,
+    END_BY_OLD_RV,
+    END_BY_LATE_BOOKMARK, /* of a streamed list */
+    END_BY_SINK,          /* which refused a streamed list */
+};
+
+/* What a pause, or a wait for our turn, leads to. */
+enum next {
+    NEXT_SYNC, /* a list, streamed where that works, and then a watch */
+    NEXT_LIST, /* the same cycle goes on with a list (79) */
+    NEXT_PAGE, /* of the list that was cut */
+    NEXT_WATCH,
+};
+
+#define PL_LIST_PAGE 500 /* objects (52) */
 
 struct pl_reflector {
     struct pl_reflector_options o; /* its texts are owned */
@@ -16,7 +35,8 @@ struct pl_reflector {
     void (*ended)(void *arg);
     void *ended_arg;
     struct pl_timer pause;
-    bool pause_leads_to_watch;
+    struct pl_reconnect turn; /* among those of the cluster */
+    enum next next;           /* after pause and turn */
     struct pl_backoff backoff;
     struct pl_trouble trouble;
     struct pl_wait wait;
@@ -31,8 +51,10 @@ struct pl_reflector {
     struct pl_docs items; /* of the pages so far */
     struct pl_buf asked_rv, page_rv, token;
     int page;
-    bool whole;   /* asked for without a limit, as a page had expired (55) */
-    bool retried; /* asked for without a version (51) */
+    int page_limit; /* objects; less than PL_LIST_PAGE after a list was cut */
+    bool small;     /* lists were cut: pages, whatever rule 52 says */
+    bool whole;     /* asked for without a limit, as a page had expired (55) */
+    bool retried;   /* asked for without a version (51) */
 
     struct pl_watch *watch;  /* under way, or NULL */
     struct pl_timer guard;   /* opening, settling, silence */
@@ -41,6 +63,16 @@ struct pl_reflector {
     bool synthetic; /* begun at "" or "0": what comes first is in no order (62) */
     bool progress;  /* rv moved */
     bool complained, silence_said;
+
+    /* A list that is streamed (75-81); its objects gather in items. */
+    bool streaming;
+    struct pl_map by_key; /* key -> place in items + 1; only once something changed (keyed) */
+    bool keyed;
+    size_t counted; /* objects when the bookmark was last waited for */
+    int64_t began_ns;
+    int streams_cut;            /* in this cycle */
+    int64_t no_stream_until_ns; /* by what this source has seen */
+
     enum ending ending;
     struct pl_err event_err;
 };
@@ -72,20 +104,50 @@ void pl_reflector_works(struct pl_reflector *r);
 /* Whatever was under way has ended: nobody points at us any more. */
 void pl_reflector_end_soon(struct pl_reflector *r);
 /* One backoff for both loops (83-85). */
-void pl_reflector_pause(struct pl_reflector *r, bool watch, int64_t at_least_ns);
+void pl_reflector_pause(struct pl_reflector *r, enum next next, int64_t at_least_ns);
+/* As soon as it is our turn among the cluster's (F37); at once where nobody else wants one. */
+void pl_reflector_go(struct pl_reflector *r, enum next next);
+/* There was no answer at all. Pauses, or waits with the others for the server to come back. */
+void pl_reflector_unanswered(struct pl_reflector *r, enum next next);
+/* There was one, or an event. */
+void pl_reflector_heard(struct pl_reflector *r);
+/* The object, or that of the sink where it is the same version. Takes and gives a reference. */
+struct pl_doc *pl_reflector_share(void *reflector, struct pl_doc *object);
 
 /* ---- reflector_list.c ---- */
 
 void pl_reflector_list(struct pl_reflector *r);
+/* The page that was cut, once more. */
+void pl_reflector_list_on(struct pl_reflector *r);
 void pl_reflector_send_list(struct pl_reflector *r, struct pl_call *call, pl_answer_fn done);
 void pl_reflector_drop_pages(struct pl_reflector *r);
 
 /* ---- reflector_watch.c ---- */
 
 void pl_reflector_watch(struct pl_reflector *r);
+/* Opens it: a watch, or (r->streaming) a list that is streamed and goes on as one. */
+void pl_reflector_open(struct pl_reflector *r, struct pl_slice rv);
+void pl_reflector_end_watch(struct pl_reflector *r, enum ending why);
+/* Once the stream is taken to be a watch that works. */
+void pl_reflector_expect_to_settle(struct pl_reflector *r);
+/* Warns about a stream once. */
+void pl_reflector_complain(struct pl_reflector *r, const char *message, const char *text);
+bool pl_reflector_is_expected(const struct pl_reflector *r, struct pl_node object);
 void pl_reflector_watch_failed(struct pl_reflector *r, const struct pl_err *err);
 /* The server lost history that we have seen. */
 void pl_reflector_went_back(struct pl_reflector *r);
+
+/* ---- reflector_stream.c ---- */
+
+bool pl_reflector_may_stream(const struct pl_reflector *r);
+void pl_reflector_stream(struct pl_reflector *r);
+/* The stream is open: its bookmark is waited for. */
+void pl_reflector_stream_opened(struct pl_reflector *r);
+/* object is borrowed. */
+void pl_reflector_stream_event(struct pl_reflector *r, enum pl_watch_type type,
+                               struct pl_doc *object);
+/* It ended before its bookmark. err NULL: in the normal way. */
+void pl_reflector_stream_ended(struct pl_reflector *r, const struct pl_err *err);
 
 /* ---- reflector_version.c ---- */
 

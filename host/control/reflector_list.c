@@ -1,7 +1,7 @@
 /* Lists, page by page (50-60). */
 #include "control/reflector_impl.h"
 
-#define PAGE 500
+#define PAGE_MIN 20
 
 static void on_list(void *arg, const struct pl_answer *answer);
 
@@ -13,6 +13,9 @@ void pl_reflector_send_list(struct pl_reflector *r, struct pl_call *call, pl_ans
     call->labels = pl_slice_z(r->o.labels);
     call->fields = pl_slice_z(r->o.fields);
     call->grace_period = -1;
+    call->cut_is_final = true;
+    call->each_item = pl_reflector_share;
+    call->each_item_arg = r;
     r->list = pl_client_start(r->o.client, call, done, r);
     if (r->o.lists != NULL)
         pl_series_add(r->o.lists, 1);
@@ -29,8 +32,8 @@ static void send_page(struct pl_reflector *r)
     /* Later pages carry the version in their token (55). */
     if (r->token.len == 0)
         call.rv = rv;
-    if (!r->whole && (r->token.len > 0 || pl_rv_is_zero(rv) || r->paginated))
-        call.limit = PAGE;
+    if (r->small || (!r->whole && (r->token.len > 0 || pl_rv_is_zero(rv) || r->paginated)))
+        call.limit = r->page_limit;
     if (r->token.len == 0 && call.limit > 0 && !pl_rv_is_zero(rv))
         call.rv_match = pl_slice_z("NotOlderThan");
     pl_reflector_send_list(r, &call, on_list);
@@ -49,7 +52,8 @@ void pl_reflector_list(struct pl_reflector *r)
 {
     pl_reflector_drop_pages(r);
     r->whole = r->retried = false;
-    if (r->rv_unavailable)
+    /* At "0" a limit is not heeded where a watch cache answers. */
+    if (r->rv_unavailable || (r->small && r->rv.len == 0))
         pl_buf_clear(&r->asked_rv);
     else
         pl_buf_set(&r->asked_rv, r->rv.len > 0 ? pl_buf_slice(&r->rv) : pl_slice_z("0"));
@@ -57,7 +61,53 @@ void pl_reflector_list(struct pl_reflector *r)
     pl_reflector_set_state(r, PL_REFLECTOR_LISTING, 0);
 }
 
-static void list_failed(struct pl_reflector *r, const struct pl_err *err)
+void pl_reflector_list_on(struct pl_reflector *r)
+{
+    send_page(r);
+    pl_reflector_set_state(r, PL_REFLECTOR_LISTING, 0);
+}
+
+/* Without a version, at once (51). */
+static void list_anew(struct pl_reflector *r)
+{
+    pl_reflector_drop_pages(r);
+    r->rv_unavailable = r->retried = true;
+    pl_buf_clear(&r->asked_rv);
+    send_page(r);
+}
+
+/* ---- a connection that cuts what is long ---- */
+
+static bool was_cut(const struct pl_err *err, int status)
+{
+    return err->code == PL_ETIMEOUT || (err->code == PL_ENETWORK && status != 0);
+}
+
+/* The same page with fewer objects; of a list in one piece, its first. */
+static void ask_for_less(struct pl_reflector *r, const struct pl_err *err)
+{
+    bool paged = r->small || (!r->whole && (r->token.len > 0 || r->paginated ||
+                                            pl_rv_is_zero(pl_buf_slice(&r->asked_rv))));
+    bool first = !r->small;
+    r->small = true;
+    if (paged && r->page_limit > PAGE_MIN)
+        r->page_limit = r->page_limit / 2 > PAGE_MIN ? r->page_limit / 2 : PAGE_MIN;
+    if (first)
+        pl_log(PL_LOG_INFO, "a list was cut: it is asked for in smaller pages",
+               pl_str("source", r->o.owner), pl_str("error", err->message),
+               pl_int("objects", r->page_limit));
+    pl_reflector_note(r, "cannot list source", err);
+    pl_reflector_pause(r, r->page > 0 ? NEXT_PAGE : NEXT_LIST, 0);
+}
+
+/* A whole list came through. */
+static void grow_pages(struct pl_reflector *r)
+{
+    r->page_limit = r->page_limit * 2 < PL_LIST_PAGE ? r->page_limit * 2 : PL_LIST_PAGE;
+    r->small = r->small && r->page_limit < PL_LIST_PAGE;
+}
+
+static void list_failed(struct pl_reflector *r, const struct pl_err *err, int status)
 {
     bool first_page = r->page == 0;
     if (!first_page && !r->whole && pl_err_is_expired(err)) {
@@ -66,37 +116,59 @@ static void list_failed(struct pl_reflector *r, const struct pl_err *err)
         send_page(r);
         return;
     }
-    if (first_page && !r->retried && (pl_err_is_expired(err) || pl_err_is_too_large_rv(err))) {
-        pl_reflector_drop_pages(r);
-        r->rv_unavailable = r->retried = true;
-        pl_buf_clear(&r->asked_rv);
-        send_page(r);
+    if (first_page && !r->retried && r->asked_rv.len > 0 &&
+        (pl_err_is_expired(err) || pl_err_is_too_large_rv(err))) {
+        list_anew(r);
+        return;
+    }
+    if (was_cut(err, status)) {
+        ask_for_less(r, err);
         return;
     }
     pl_reflector_drop_pages(r);
     pl_reflector_note(r, "cannot list source", err);
+    if (err->code == PL_ENETWORK) {
+        pl_reflector_unanswered(r, NEXT_SYNC);
+        return;
+    }
     bool gone = pl_err_is_not_found(err);
-    pl_reflector_pause(r, false, err->retry_after_ms * PL_MS);
+    pl_reflector_pause(r, NEXT_SYNC, err->retry_after_ms * PL_MS);
     if (gone && r->o.gone != NULL)
         r->o.gone(r->o.arg);
+}
+
+/* It was asked for not older than what we have. */
+static bool is_older_than_asked(const struct pl_reflector *r, struct pl_slice rv)
+{
+    struct pl_slice asked = pl_buf_slice(&r->asked_rv);
+    return !pl_rv_is_zero(asked) && pl_rv_is_valid(asked) && pl_rv_is_valid(rv) &&
+           pl_rv_compare(rv, asked) < 0;
 }
 
 static void finish_list(struct pl_reflector *r)
 {
     struct pl_err err = {0};
     struct pl_slice rv = pl_buf_slice(&r->page_rv);
-    if (r->o.sink->replace(r->o.arg, &r->items, rv, r->asked_rv.len == 0, &err) != 0) {
+    if (is_older_than_asked(r, rv)) { /* F11, F27 */
+        pl_err_set(&err, PL_EAPI, "resourceVersions went back: was the server restored?");
+        pl_reflector_note(r, "source is listed anew", &err);
+        list_anew(r);
+        return;
+    }
+    if (r->o.sink->replace(r->o.arg, &r->items, rv, r->rv_unavailable, &err) != 0) {
         if (r->stopped)
             return;
         pl_reflector_drop_pages(r);
         pl_reflector_note(r, "cannot store what was listed", &err);
-        pl_reflector_pause(r, false, 0);
+        pl_reflector_pause(r, NEXT_SYNC, 0);
         return;
     }
     if (r->stopped)
         return;
     pl_buf_set(&r->rv, rv);
     r->rv_unavailable = r->doubtful = false;
+    r->streams_cut = 0;
+    grow_pages(r);
     pl_reflector_drop_pages(r);
     pl_reflector_watch(r);
 }
@@ -138,9 +210,11 @@ static void on_list(void *arg, const struct pl_answer *answer)
         pl_reflector_end_soon(r);
         return;
     }
+    if (answer->status != 0)
+        pl_reflector_heard(r);
     struct pl_err err = {0};
     if (answer->err != NULL || check_list(r, answer, &err) != 0) {
-        list_failed(r, answer->err != NULL ? answer->err : &err);
+        list_failed(r, answer->err != NULL ? answer->err : &err, answer->status);
         return;
     }
     struct pl_node meta = pl_node_getz(pl_doc_root(answer->doc), "metadata");

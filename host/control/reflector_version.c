@@ -11,6 +11,9 @@ static void on_version(void *arg, const struct pl_answer *answer)
         pl_reflector_end_soon(r);
         return;
     }
+    if (answer->status != 0)
+        pl_reflector_heard(r);
+    r->opened_ns = 0;
     if (answer->err != NULL && !pl_err_is_too_large_rv(answer->err)) {
         pl_reflector_watch_failed(r, answer->err);
         return;

@@ -8,7 +8,7 @@
 #define DEADLINE_GRACE (30 * PL_SECOND)
 #define WATCH_SECONDS  300
 
-static void end_watch(struct pl_reflector *r, enum ending why)
+void pl_reflector_end_watch(struct pl_reflector *r, enum ending why)
 {
     if (r->ending != END_BY_SERVER)
         return;
@@ -18,7 +18,7 @@ static void end_watch(struct pl_reflector *r, enum ending why)
 
 static void on_at_most(struct pl_timer *timer)
 {
-    end_watch(PL_CONTAINER_OF(timer, struct pl_reflector, at_most), END_BY_DEADLINE);
+    pl_reflector_end_watch(PL_CONTAINER_OF(timer, struct pl_reflector, at_most), END_BY_DEADLINE);
 }
 
 static void on_silence(struct pl_timer *timer)
@@ -28,7 +28,7 @@ static void on_silence(struct pl_timer *timer)
     if (silent < SILENCE_LIMIT)
         pl_timer_start(r->o.timers, &r->guard, SILENCE_LIMIT - silent, on_silence);
     else
-        end_watch(r, END_BY_SILENCE);
+        pl_reflector_end_watch(r, END_BY_SILENCE);
 }
 
 /* A watch that is still there after a second is taken to work (68). */
@@ -41,7 +41,14 @@ static void on_settled(struct pl_timer *timer)
 
 static void on_not_opened(struct pl_timer *timer)
 {
-    end_watch(PL_CONTAINER_OF(timer, struct pl_reflector, guard), END_BY_SILENCE);
+    pl_reflector_end_watch(PL_CONTAINER_OF(timer, struct pl_reflector, guard), END_BY_SILENCE);
+}
+
+void pl_reflector_expect_to_settle(struct pl_reflector *r)
+{
+    int64_t now = pl_reflector_now(r);
+    pl_timer_start(r->o.timers, &r->guard, SETTLED_AFTER, on_settled);
+    pl_reflector_set_state(r, PL_REFLECTOR_WATCHING, r->at_most.due_ns - now);
 }
 
 static void on_open(void *arg)
@@ -50,8 +57,11 @@ static void on_open(void *arg)
     if (r->stopped || r->ending != END_BY_SERVER)
         return;
     r->opened_ns = r->heard_ns = pl_reflector_now(r);
-    pl_timer_start(r->o.timers, &r->guard, SETTLED_AFTER, on_settled);
-    pl_reflector_set_state(r, PL_REFLECTOR_WATCHING, r->at_most.due_ns - r->opened_ns);
+    pl_reflector_heard(r);
+    if (r->streaming)
+        pl_reflector_stream_opened(r);
+    else
+        pl_reflector_expect_to_settle(r);
 }
 
 static void on_event(void *arg, enum pl_watch_type type, struct pl_doc *object);
@@ -60,22 +70,28 @@ static const struct pl_watch_ops watch_ops = {on_open, on_event, on_end};
 
 void pl_reflector_watch(struct pl_reflector *r)
 {
-    if (r->doubtful && !pl_rv_is_zero(pl_buf_slice(&r->rv))) {
+    r->streaming = false;
+    if (r->doubtful && !pl_rv_is_zero(pl_buf_slice(&r->rv)))
         pl_reflector_ask_version(r);
-        return;
-    }
+    else
+        pl_reflector_open(r, pl_buf_slice(&r->rv));
+}
+
+void pl_reflector_open(struct pl_reflector *r, struct pl_slice rv)
+{
     int64_t seconds = WATCH_SECONDS + (int64_t)(pl_rand_unit(r->o.rand) * (WATCH_SECONDS + 1));
     struct pl_watch_call call = {
         .resource = r->o.resource,
         .ns = pl_slice_z(r->o.ns),
         .labels = pl_slice_z(r->o.labels),
         .fields = pl_slice_z(r->o.fields),
-        .rv = pl_buf_slice(&r->rv),
+        .rv = rv,
         .metadata_only = r->o.metadata_only,
         .keep_managed_fields = r->o.keep_managed_fields,
+        .initial_events = r->streaming,
         .timeout_seconds = seconds,
     };
-    r->synthetic = pl_rv_is_zero(call.rv);
+    r->synthetic = !r->streaming && pl_rv_is_zero(rv);
     r->progress = r->complained = false;
     r->ending = END_BY_SERVER;
     r->opened_ns = 0;
@@ -85,10 +101,11 @@ void pl_reflector_watch(struct pl_reflector *r)
         pl_series_add(r->o.watches, 1);
     pl_timer_start(r->o.timers, &r->guard, OPEN_LIMIT, on_not_opened);
     pl_timer_start(r->o.timers, &r->at_most, seconds * PL_SECOND + DEADLINE_GRACE, on_at_most);
-    pl_reflector_set_state(r, PL_REFLECTOR_OPENING, OPEN_LIMIT);
+    pl_reflector_set_state(r, r->streaming ? PL_REFLECTOR_LISTING : PL_REFLECTOR_OPENING,
+                           OPEN_LIMIT);
 }
 
-static void complain(struct pl_reflector *r, const char *message, const char *text)
+void pl_reflector_complain(struct pl_reflector *r, const char *message, const char *text)
 {
     if (r->complained)
         return;
@@ -96,7 +113,7 @@ static void complain(struct pl_reflector *r, const char *message, const char *te
     pl_log(PL_LOG_WARN, message, pl_str("source", r->o.owner), pl_str("reason", text));
 }
 
-static bool is_expected(const struct pl_reflector *r, struct pl_node object)
+bool pl_reflector_is_expected(const struct pl_reflector *r, struct pl_node object)
 {
     struct pl_node api_version = pl_node_getz(object, "apiVersion");
     struct pl_node kind = pl_node_getz(object, "kind");
@@ -133,7 +150,7 @@ static void deliver(struct pl_reflector *r, enum pl_watch_type type, struct pl_d
                : type == PL_WATCH_MODIFIED ? sink->update(r->o.arg, object, &err)
                                            : sink->remove(r->o.arg, object, &err);
     if (code != 0 && !r->stopped)
-        complain(r, "an event could not be stored", err.message);
+        pl_reflector_complain(r, "an event could not be stored", err.message);
 }
 
 /* True when the event's version counts (62, 69, 70). */
@@ -141,13 +158,13 @@ static bool take_event(struct pl_reflector *r, enum pl_watch_type type, struct p
 {
     struct pl_node root = pl_doc_root(object);
     if (type == PL_WATCH_UNKNOWN) {
-        complain(r, "an event of an unknown type was skipped", "unknown event type");
+        pl_reflector_complain(r, "an event of an unknown type was skipped", "unknown event type");
         return true;
     }
     if (type == PL_WATCH_BOOKMARK)
         return true;
-    if (!is_expected(r, root)) {
-        complain(r, "an event of another kind was skipped", "unexpected kind");
+    if (!pl_reflector_is_expected(r, root)) {
+        pl_reflector_complain(r, "an event of another kind was skipped", "unexpected kind");
         return false;
     }
     if (type != PL_WATCH_ADDED)
@@ -161,9 +178,14 @@ static void work_event(struct pl_reflector *r, enum pl_watch_type type, struct p
     struct pl_scratch scratch;
     struct pl_slice rv = pl_meta_rv(root, &scratch);
     r->heard_ns = pl_reflector_now(r);
+    pl_reflector_heard(r);
     if (type == PL_WATCH_ERROR) {
         pl_status_event_to_err(root, &r->event_err);
-        end_watch(r, END_BY_ERROR_EVENT);
+        pl_reflector_end_watch(r, END_BY_ERROR_EVENT);
+        return;
+    }
+    if (r->streaming) {
+        pl_reflector_stream_event(r, type, object);
         return;
     }
     if (!take_event(r, type, object))
@@ -171,7 +193,7 @@ static void work_event(struct pl_reflector *r, enum pl_watch_type type, struct p
     if (type == PL_WATCH_BOOKMARK)
         r->synthetic = false;
     if (!r->synthetic && !advance(r, rv)) {
-        end_watch(r, END_BY_OLD_RV);
+        pl_reflector_end_watch(r, END_BY_OLD_RV);
         return;
     }
     r->progress = r->progress || r->synthetic;
@@ -200,7 +222,7 @@ static void watch_expired(struct pl_reflector *r, const struct pl_err *err)
         r->rv_unavailable = true;
         pl_reflector_note(r, "watches of source expire at once", err);
     }
-    pl_reflector_pause(r, false, 0);
+    pl_reflector_pause(r, NEXT_SYNC, 0);
 }
 
 void pl_reflector_watch_failed(struct pl_reflector *r, const struct pl_err *err)
@@ -213,8 +235,12 @@ void pl_reflector_watch_failed(struct pl_reflector *r, const struct pl_err *err)
     bool again = away || pl_err_is_too_many_requests(err);
     r->doubtful = r->doubtful || away;
     pl_reflector_note(r, "cannot watch source", err);
+    if (away && r->opened_ns == 0) {
+        pl_reflector_unanswered(r, NEXT_WATCH);
+        return;
+    }
     bool gone = pl_err_is_not_found(err);
-    pl_reflector_pause(r, again, err->retry_after_ms * PL_MS);
+    pl_reflector_pause(r, again ? NEXT_WATCH : NEXT_SYNC, err->retry_after_ms * PL_MS);
     if (gone && r->o.gone != NULL)
         r->o.gone(r->o.arg);
 }
@@ -223,13 +249,13 @@ void pl_reflector_watch_failed(struct pl_reflector *r, const struct pl_err *err)
 static void watch_ended(struct pl_reflector *r)
 {
     if (r->progress || pl_reflector_now(r) - r->opened_ns >= SETTLED_AFTER) {
-        pl_reflector_watch(r);
+        pl_reflector_go(r, NEXT_WATCH);
         return;
     }
     struct pl_err err = {0};
     pl_err_set(&err, PL_ENETWORK, "the server ended the watch within a second");
     pl_reflector_note(r, "cannot watch source", &err);
-    pl_reflector_pause(r, true, 0);
+    pl_reflector_pause(r, NEXT_WATCH, 0);
 }
 
 /* Ordinary where a server sends no bookmarks, so one line until it sends something. */
@@ -240,7 +266,7 @@ static void watch_was_silent(struct pl_reflector *r)
             pl_log(PL_LOG_INFO, "watch was silent and is opened again",
                    pl_str("source", r->o.owner), pl_int("seconds", SILENCE_LIMIT / PL_SECOND));
         r->silence_said = r->doubtful = true;
-        pl_reflector_watch(r);
+        pl_reflector_go(r, NEXT_WATCH);
         return;
     }
     struct pl_err err = {0};
@@ -254,7 +280,7 @@ void pl_reflector_went_back(struct pl_reflector *r)
     pl_err_set(&err, PL_EAPI, "resourceVersions went back: was the server restored?");
     r->rv_unavailable = true;
     pl_reflector_note(r, "source is listed anew", &err);
-    pl_reflector_pause(r, false, 0);
+    pl_reflector_pause(r, NEXT_SYNC, 0);
 }
 
 static void on_end(void *arg, const struct pl_err *err)
@@ -268,14 +294,18 @@ static void on_end(void *arg, const struct pl_err *err)
     pl_timer_stop(r->o.timers, &r->guard);
     pl_timer_stop(r->o.timers, &r->at_most);
     bool open = r->opened_ns != 0;
-    if (r->ending == END_BY_ERROR_EVENT)
+    if (r->streaming)
+        pl_reflector_stream_ended(r, err);
+    else if (r->ending == END_BY_SINK)
+        pl_reflector_pause(r, NEXT_SYNC, 0);
+    else if (r->ending == END_BY_ERROR_EVENT)
         pl_reflector_watch_failed(r, &r->event_err);
     else if (r->ending == END_BY_SILENCE)
         watch_was_silent(r);
     else if (r->ending == END_BY_OLD_RV)
         pl_reflector_went_back(r);
     else if (r->ending == END_BY_DEADLINE)
-        pl_reflector_watch(r);
+        pl_reflector_go(r, NEXT_WATCH);
     else if (err == NULL || (open && (err->code == PL_ENETWORK || err->code == PL_ETIMEOUT)))
         watch_ended(r);
     else

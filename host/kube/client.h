@@ -80,6 +80,11 @@ struct pl_call {
     bool force;
     bool dry_run;
     bool metadata_only; /* PartialObjectMetadata(List) */
+    bool cut_is_final;  /* a GET whose answer was cut is not repeated: less will be asked for */
+    /* LIST: each object passes through it as it comes; takes and gives a reference. NULL: not
+     * asked. May be called before an attempt that fails. */
+    struct pl_doc *(*each_item)(void *arg, struct pl_doc *item);
+    void *each_item_arg;
     bool keep_managed_fields;
     int64_t grace_period;                 /* seconds; -1: not given. Careful: 0 is a value. */
     struct pl_slice uid, precondition_rv; /* of deletes */

@@ -75,7 +75,7 @@ static int on_doc(void *arg, struct pl_slice type, struct pl_doc *doc)
     if (d->list) {
         if (d->resource != NULL)
             doc = pl_doc_with_kind(doc, &d->resource->kind, d->metadata_only, d->scan_options.pool);
-        pl_docs_add(&d->items, doc);
+        pl_docs_add(&d->items, d->each_item != NULL ? d->each_item(d->each_item_arg, doc) : doc);
         return 0;
     }
     if (d->doc != NULL) {

@@ -10,6 +10,8 @@ struct pl_decoder {
     bool list; /* expects a list */
     bool metadata_only;
     const struct pl_resource *resource; /* borrowed; NULL: items keep the kind they came with */
+    struct pl_doc *(*each_item)(void *arg, struct pl_doc *item); /* NULL: items are kept */
+    void *each_item_arg;
     struct pl_scan_options scan_options;
     char api_version[PL_KIND_TEXT]; /* of the resource, for scan_options */
     /* What came. */

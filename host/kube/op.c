@@ -39,6 +39,7 @@ struct pl_op {
     int64_t retry_after_ms; /* of the latest answer's header; -1: none */
     int retries;
     bool renewed_once; /* 401 is answered with fresh credentials once */
+    bool cut_is_final; /* a cut answer is the caller's */
     bool fresh;        /* the next attempt must not reuse a connection */
     struct pl_err err;
     pl_answer_fn on_answer;
@@ -147,6 +148,8 @@ static int64_t asked_delay(const struct pl_op *op)
 
 static bool connection_was_lost(const struct pl_op *op)
 {
+    if (op->cut_is_final && op->decoder.status != 0)
+        return false;
     return op->err.code == PL_ENETWORK && strcmp(op->err.reason, "ConnectionReset") == 0 &&
            (op->verb == PL_VERB_GET || op->verb == PL_VERB_LIST);
 }
@@ -239,6 +242,8 @@ static void expect(struct pl_op *op, const struct pl_call *call)
     struct pl_decoder *d = &op->decoder;
     d->list = call->verb == PL_VERB_LIST;
     d->metadata_only = call->metadata_only;
+    d->each_item = call->each_item;
+    d->each_item_arg = call->each_item_arg;
     d->resource = call->subresource.len == 0 ? call->resource : NULL;
     d->scan_options = (struct pl_scan_options){
         .pool = call->resource != NULL ? op->client->pool : NULL,
@@ -256,6 +261,7 @@ struct pl_op *pl_client_start(struct pl_client *client, const struct pl_call *ca
     op->client = client;
     op->verb = call->verb;
     op->lane = call->fence != NULL ? PL_HTTP_LANE_FENCED : call->connection_lane;
+    op->cut_is_final = call->cut_is_final;
     op->may_send = call->may_send;
     op->may_send_arg = call->may_send_arg;
     op->fence = call->fence;

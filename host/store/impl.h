@@ -66,6 +66,7 @@ struct pl_plan {
 
 struct pl_store {
     pthread_rwlock_t lock; /* of live, defs' names, slots and rv */
+    bool held;             /* the writer has it for several changes */
     struct pl_content live;
     struct pl_index_def *defs; /* owned, by slot */
     size_t slots;

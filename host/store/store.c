@@ -3,17 +3,19 @@
 #include "base/alloc.h"
 #include "store/impl.h"
 
+#define MANY 2000 /* changes: some milliseconds under the lock */
+
 /* ---- the lock: taken by the writer only for what readers see ---- */
 
 static void lock_for_writing(struct pl_store *store, const struct pl_content *content)
 {
-    if (content == &store->live)
+    if (content == &store->live && !store->held)
         pthread_rwlock_wrlock(&store->lock);
 }
 
 static void unlock_for_writing(struct pl_store *store, const struct pl_content *content)
 {
-    if (content == &store->live)
+    if (content == &store->live && !store->held)
         pthread_rwlock_unlock(&store->lock);
 }
 
@@ -273,21 +275,27 @@ struct pl_doc *pl_store_put(struct pl_store *store, struct pl_slice key, struct 
     return put(store, &store->live, key, doc);
 }
 
-struct pl_doc *pl_store_remove(struct pl_store *store, struct pl_slice key)
+static struct pl_doc *take_out(struct pl_store *store, struct pl_content *content,
+                               struct pl_slice key)
 {
-    struct pl_entry *entry = pl_content_find(&store->live, key);
+    struct pl_entry *entry = pl_content_find(content, key);
     if (entry == NULL)
         return NULL;
-    pthread_rwlock_wrlock(&store->lock);
+    lock_for_writing(store, content);
     for (uint32_t i = 0; i < entry->posting_count; i++) {
         struct pl_bucket *bucket = pl_entry_postings(entry)[i];
-        pl_buckets_remove(&store->live.buckets[bucket->slot], bucket, entry);
+        pl_buckets_remove(&content->buckets[bucket->slot], bucket, entry);
     }
-    pl_keyset_remove(&store->live.entries, &entry->node);
-    pthread_rwlock_unlock(&store->lock);
+    pl_keyset_remove(&content->entries, &entry->node);
+    unlock_for_writing(store, content);
     struct pl_doc *doc = entry->doc;
     pl_entry_destroy(entry);
     return doc;
+}
+
+struct pl_doc *pl_store_remove(struct pl_store *store, struct pl_slice key)
+{
+    return take_out(store, &store->live, key);
 }
 
 /* Plans that the values of external indices stay as they are in `old`. */
@@ -305,24 +313,71 @@ static void plan_to_keep(struct pl_store *store, const struct pl_entry *old)
     }
 }
 
+/* With the values of indices that are computed elsewhere. */
+static void put_as_before(struct pl_store *store, struct pl_content *next, struct pl_slice key,
+                          struct pl_doc *doc, const struct pl_entry *old)
+{
+    pl_doc_unref(put(store, next, key, doc));
+    if (old == NULL || old->posting_count == 0)
+        return;
+    plan_to_keep(store, old);
+    carry_out(store, next, pl_content_find(next, key), NULL);
+}
+
+static void exchange(struct pl_store *store, struct pl_content *next)
+{
+    store->replaced++;
+    pthread_rwlock_wrlock(&store->lock);
+    struct pl_content gone = store->live;
+    store->live = *next;
+    pthread_rwlock_unlock(&store->lock);
+    deinit_content(&gone, store->slots);
+}
+
 void pl_store_replace(struct pl_store *store, const struct pl_store_item *items, size_t count)
 {
     struct pl_content next;
     init_content(&next, store->slots);
-    for (size_t i = 0; i < count; i++) {
-        pl_doc_unref(put(store, &next, items[i].key, items[i].doc));
-        const struct pl_entry *old = pl_content_find(&store->live, items[i].key);
-        if (old == NULL || old->posting_count == 0)
-            continue;
-        plan_to_keep(store, old);
-        carry_out(store, &next, pl_content_find(&next, items[i].key), NULL);
+    for (size_t i = 0; i < count; i++)
+        put_as_before(store, &next, items[i].key, items[i].doc,
+                      pl_content_find(&store->live, items[i].key));
+    exchange(store, &next);
+}
+
+static void apply_to(struct pl_store *store, struct pl_content *content,
+                     struct pl_store_change *changes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        changes[i].old = changes[i].doc != NULL
+                             ? put(store, content, changes[i].key, changes[i].doc)
+                             : take_out(store, content, changes[i].key);
+}
+
+static void apply_aside(struct pl_store *store, struct pl_store_change *changes, size_t count)
+{
+    struct pl_content next;
+    size_t at = 0;
+    const struct pl_entry *entry;
+    init_content(&next, store->slots);
+    make_room(store, &next, &next.entries, store->live.entries.count);
+    while ((entry = pl_content_next(&store->live, &at)) != NULL)
+        put_as_before(store, &next, pl_slice(entry->key, entry->node.len), entry->doc, entry);
+    apply_to(store, &next, changes, count);
+    exchange(store, &next);
+}
+
+void pl_store_apply(struct pl_store *store, struct pl_store_change *changes, size_t count)
+{
+    if (count > MANY) {
+        apply_aside(store, changes, count);
+        return;
     }
-    store->replaced++;
+    make_room(store, &store->live, &store->live.entries, count);
     pthread_rwlock_wrlock(&store->lock);
-    struct pl_content gone = store->live;
-    store->live = next;
+    store->held = true;
+    apply_to(store, &store->live, changes, count);
+    store->held = false;
     pthread_rwlock_unlock(&store->lock);
-    deinit_content(&gone, store->slots);
 }
 
 /* ---- going through it ---- */

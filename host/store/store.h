@@ -50,6 +50,15 @@ struct pl_store_item {
     struct pl_doc *doc; /* borrowed */
 };
 void pl_store_replace(struct pl_store *store, const struct pl_store_item *items, size_t count);
+/* Changes that readers see together or not at all. A few are made under one lock; for many a
+ * new table is built aside and exchanged, so that no reader waits for long: entries twice for a
+ * moment, documents never. Of two changes of one key the later counts. */
+struct pl_store_change {
+    struct pl_slice key;
+    struct pl_doc *doc; /* borrowed; NULL: removed */
+    struct pl_doc *old; /* set: what was there, with its reference, or NULL */
+};
+void pl_store_apply(struct pl_store *store, struct pl_store_change *changes, size_t count);
 /* Indexes what is there already. EEXIST when the name is taken (and then nothing changes). */
 int pl_store_add_index(struct pl_store *store, const char *name, const struct pl_index_ops *ops,
                        void *arg, struct pl_err *err);

@@ -125,9 +125,9 @@ describe("the cache", function()
   end
 
   -- Each test sees its own namespace alone.
-  local function start(target)
+  local function start(target, ...)
     local text = script:gsub("NAMESPACE", '"' .. namespace .. '"')
-    host = e2e.start_host(target, text, { "--namespace", namespace })
+    host = e2e.start_host(target, text, { "--namespace", namespace, ... })
   end
 
   -- The last comparison, and how many there were.
@@ -174,8 +174,8 @@ describe("the cache", function()
     return text and text:find('"code":%s*410')
   end
 
-  it("survives a history that was compacted under it", function()
-    start(through_proxy())
+  local function compacted(...)
+    start(through_proxy(), ...)
     host:logged("controller started")
     server:bulk(writes(1, 100, "a"))
     agree()
@@ -196,6 +196,17 @@ describe("the cache", function()
     end)
     proxy:signal("USR2")
     assert.equal(10, agree(6).stale)
+  end
+
+  it("survives a history that was compacted under it", function()
+    compacted()
+    host:stop()
+  end)
+
+  it("survives that with lists that are streamed", function()
+    compacted("--watch-list", "--log-level", "debug")
+    -- ConfigMaps and Secrets at first, and ConfigMaps after the 410.
+    assert(host:count_logged("^a list was streamed$") >= 3)
     host:stop()
   end)
 
@@ -204,6 +215,17 @@ describe("the cache", function()
     start(through_proxy("--cut-after", "2000", "120000"))
     host:logged("controller started")
     for round = 1, 5 do
+      server:bulk(writes(round * 100, round * 100 + 60, "r" .. round))
+    end
+    agree(12)
+    host:stop()
+  end)
+
+  it("survives them with lists that are streamed", function()
+    server:bulk(writes(1, 60, "a"))
+    start(through_proxy("--cut-after", "2000", "120000"), "--watch-list")
+    host:logged("controller started")
+    for round = 1, 3 do
       server:bulk(writes(round * 100, round * 100 + 60, "r" .. round))
     end
     agree(12)

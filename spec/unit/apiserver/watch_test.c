@@ -54,8 +54,80 @@ TEST(the_initial_state_ends_with_a_bookmark)
                  "\"metadata\":{\"resourceVersion\":\"6\",\"annotations\":{"
                  "\"k8s.io/initial-events-end\":\"true\"}}}}\n") != NULL);
     api_watch_close(&watch);
-    CHECK_INT(api_get(&t, DEFAULT_CMS "?watch=1&sendInitialEvents=true"), 422);
-    CHECK_INT(api_get(&t, DEFAULT_CMS "?watch=1&resourceVersionMatch=NotOlderThan"), 422);
+    api_close(&t);
+}
+
+static bool message_has(struct api *t, const char *part)
+{
+    struct pl_scratch scratch;
+    struct pl_slice text = pl_node_str(api_node(t, "message"), &scratch);
+    return memmem(text.ptr, text.len, part, strlen(part)) != NULL;
+}
+
+/* In the words of kube-apiserver 1.37. */
+TEST(options_that_do_not_fit_together_are_invalid)
+{
+    static const struct {
+        const char *options, *causes[3];
+    } cases[] = {
+        {"sendInitialEvents=true",
+         {"Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"}},
+        {"sendInitialEvents=false",
+         {"Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"}},
+        {"sendInitialEvents=true&resourceVersionMatch=Exact",
+         {"Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+          "Unsupported value: \"Exact\": supported values: \"NotOlderThan\""}},
+        {"resourceVersionMatch=Exact",
+         {"Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is "
+          "provided",
+          "Unsupported value: \"Exact\": supported values: \"NotOlderThan\""}},
+        {"resourceVersionMatch=NotOlderThan",
+         {"Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is "
+          "provided"}},
+        {"sendInitialEvents=true&resourceVersionMatch=NotOlderThan&continue=abc",
+         {"Forbidden: resourceVersionMatch is forbidden when continue is provided"}},
+    };
+    struct api t;
+    api_open(&t);
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
+        char path[200];
+        snprintf(path, sizeof path, DEFAULT_CMS "?watch=1&%s", cases[i].options);
+        CHECK_INT(api_get(&t, path), 422);
+        for (const char *const *cause = cases[i].causes; *cause != NULL; cause++)
+            CHECK(message_has(&t, *cause));
+    }
+    CHECK_INT(api_get(&t, DEFAULT_CMS "?sendInitialEvents=true"), 422);
+    api_close(&t);
+}
+
+TEST(an_initial_state_from_a_version_ahead_is_a_timeout_in_the_stream) /* 78 */
+{
+    struct api t;
+    struct api_watch watch;
+    api_open(&t);
+    api_watch_open(&t, &watch,
+                   DEFAULT_CMS "?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&"
+                               "resourceVersionMatch=NotOlderThan&resourceVersion=100000");
+    CHECK(watch.ended);
+    CHECK(strstr(pl_buf_z(&watch.text), "ResourceVersionTooLarge") != NULL);
+    CHECK(strstr(pl_buf_z(&watch.text), "\"code\":504") != NULL);
+    CHECK(strstr(pl_buf_z(&watch.text), "BOOKMARK") == NULL);
+    api_watch_close(&watch);
+    api_close(&t);
+}
+
+TEST(what_changes_after_the_initial_state_comes_on_the_same_stream) /* 77 */
+{
+    struct api t;
+    struct api_watch watch;
+    api_open(&t);
+    api_post(&t, DEFAULT_CMS, "{'metadata':{'name':'a'}}");
+    api_watch_open(&t, &watch,
+                   DEFAULT_CMS "?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&"
+                               "resourceVersionMatch=NotOlderThan&resourceVersion=1");
+    api_post(&t, DEFAULT_CMS, "{'metadata':{'name':'b'}}");
+    CHECK_EVENTS(&watch, "ADDED a,BOOKMARK ,ADDED b");
+    api_watch_close(&watch);
     api_close(&t);
 }
 

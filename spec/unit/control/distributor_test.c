@@ -2,6 +2,8 @@
 
 #include "objects.h"
 
+#include "value/meta.h"
+
 static struct pl_store *store;
 static struct pl_deltafifo *fifo;
 static struct pl_distributor *d;
@@ -348,6 +350,144 @@ TEST(the_stores_version_never_runs_ahead_of_its_content)
 }
 
 /* 3, 49: what the queue lost the store may still have. */
+/* A listener that looks at the whole store at each notice. */
+struct eye {
+    struct pl_listener listener;
+    int notices;
+    char seen[64]; /* the store at the first notice; the same at every other */
+};
+
+static void look(struct pl_listener *listener)
+{
+    struct eye *eye = PL_CONTAINER_OF(listener, struct eye, listener);
+    char now[64] = "";
+    char **keys = pl_store_keys(store);
+    for (char **key = keys; *key != NULL; key++) {
+        struct pl_scratch room;
+        struct pl_doc *doc = pl_store_get(store, pl_slice_z(*key));
+        strcat(now, *key);
+        strncat(now, pl_meta_rv(pl_doc_root(doc), &room).ptr, 1);
+        pl_doc_unref(doc);
+    }
+    pl_store_free_names(keys);
+    if (eye->notices++ == 0)
+        strcpy(eye->seen, now);
+    CHECK_STR(now, eye->seen);
+}
+
+static void look_add(struct pl_listener *listener, struct pl_doc *object, bool initial)
+{
+    PL_UNUSED(object);
+    PL_UNUSED(initial);
+    look(listener);
+}
+
+static void look_update(struct pl_listener *listener, struct pl_doc *old, struct pl_doc *object)
+{
+    PL_UNUSED(old);
+    PL_UNUSED(object);
+    look(listener);
+}
+
+static void look_delete(struct pl_listener *listener, struct pl_slice key, struct pl_doc *object,
+                        bool stale)
+{
+    PL_UNUSED(key);
+    PL_UNUSED(object);
+    PL_UNUSED(stale);
+    look(listener);
+}
+
+static const struct pl_listener_ops eye_ops = {look_add, look_update, look_delete};
+
+TEST(F26_a_relist_is_seen_as_a_whole_or_not_at_all)
+{
+    struct ear ear;
+    struct eye eye = {.notices = 0};
+    begin(0);
+    pl_distributor_start(d);
+    list("a1", "b1");
+    CHECK_INT(pl_distributor_process_all(d), 0);
+    CHECK_INT(pl_distributor_add(d, &eye.listener, &eye_ops, 0, 0), 0);
+    eye.notices = 0;
+    listen(&ear, 0);
+    heard(&ear);
+    list("c3", "b2");
+    CHECK_INT(pl_distributor_process_all(d), 0);
+    CHECK_INT(eye.notices, 3);
+    CHECK_STR(eye.seen, "b2c3");
+    CHECK_STR(heard(&ear), "+c3 ~b1b2 -?a1");
+    CHECK_INT(pl_distributor_process_all(d), PL_EAGAIN);
+    end();
+}
+
+TEST(deltas_of_one_key_in_a_batch_are_told_one_after_another) /* F4 */
+{
+    struct ear ear;
+    begin(0);
+    pl_distributor_start(d);
+    list("a1", "b1");
+    CHECK_INT(pl_distributor_process_all(d), 0);
+    listen(&ear, 0);
+    heard(&ear);
+    struct pl_doc *known = pl_store_get(store, pl_slice_z("a"));
+    pl_deltafifo_delete_stale(fifo, pl_slice_z("a"), known);
+    pl_doc_unref(known);
+    bring(pl_deltafifo_add, "a5");
+    bring(pl_deltafifo_update, "b6");
+    bring(pl_deltafifo_update, "b7");
+    CHECK_INT(pl_distributor_process_all(d), 0);
+    CHECK_STR(heard(&ear), "-?a1 +a5 ~b1b6 ~b6b7");
+    CHECK_STR(store_rv(), "7");
+    end();
+}
+
+TEST(who_comes_while_a_batch_is_told_has_seen_all_of_it) /* 40 */
+{
+    struct ear ear, late;
+    begin(0);
+    pl_distributor_start(d);
+    listen(&ear, 0);
+    memset(&late, 0, sizeof late);
+    ear.bring = &late;
+    list("a1", "b1");
+    CHECK_INT(pl_distributor_process_all(d), 0);
+    CHECK_INT(strlen(heard(&late)), strlen("+!a1 +!b1"));
+    end();
+}
+
+TEST(what_a_relist_finds_unchanged_is_not_even_queued)
+{
+    begin(0);
+    pl_distributor_start(d);
+    pl_deltafifo_destroy(fifo);
+    pl_distributor_destroy(d);
+    fifo = pl_deltafifo_create(&(struct pl_deltafifo_options){.known = &pl_distributor_known_ops,
+                                                              .known_arg = store,
+                                                              .emit_replaced = true,
+                                                              .skip_known = true});
+    d = pl_distributor_create(&(struct pl_distributor_options){store, fifo, 0});
+    struct pl_doc *docs[2] = {versioned("a1"), versioned("b1")};
+    CHECK_INT(pl_deltafifo_replace(fifo, docs, 2, NULL), 0);
+    CHECK_INT(pl_deltafifo_len(fifo), 2);
+    CHECK_INT(pl_distributor_process_all(d), 0);
+    CHECK(pl_deltafifo_has_synced(fifo));
+    CHECK_INT(pl_deltafifo_replace(fifo, docs, 1, NULL), 0);
+    CHECK_INT(pl_deltafifo_len(fifo), 1); /* the end of b */
+    CHECK_INT(pl_distributor_process_all(d), 0);
+    CHECK_INT(pl_store_count(store), 1);
+    /* What is queued already counts, not what is known. */
+    bring(pl_deltafifo_update, "a2");
+    CHECK_INT(pl_deltafifo_replace(fifo, docs, 1, NULL), 0);
+    CHECK_INT(pl_distributor_process_all(d), 0);
+    struct pl_doc *stored = pl_store_get(store, pl_slice_z("a"));
+    CHECK(stored == docs[0]);
+    pl_doc_unref(stored);
+    pl_doc_unref(docs[0]);
+    pl_doc_unref(docs[1]);
+    end();
+}
+
 TEST(a_tombstone_without_an_object_tells_the_stored_one)
 {
     struct ear ear;

@@ -1,5 +1,6 @@
 #include "store/store.h"
 
+#include "base/alloc.h"
 #include "base/rand.h"
 #include "docs.h"
 
@@ -217,6 +218,61 @@ TEST(replace_swaps_content_and_rebuilds_every_index)
 }
 
 /* 37 */
+/* Under one lock, and with so many changes that a table is made aside. */
+TEST(changes_are_applied_together_and_hand_back_what_was_there)
+{
+    for (int few = 0; few < 2; few++) {
+        size_t count = few ? 4 : 3004, indexed = 0;
+        struct pl_store *store = pl_store_create();
+        CHECK_INT(pl_store_add_index(store, "tags", &tag_ops, NULL, NULL), 0);
+        CHECK_INT(pl_store_add_index(store, "script", NULL, NULL, NULL), 0);
+        put(store, "a", 1, "x");
+        put(store, "b", 1, "y");
+        put(store, "c", 1, "xy");
+        struct pl_values values = {0};
+        pl_values_add(&values, pl_slice_z("v"));
+        pl_store_set_values(store, "script", pl_slice_z("a"), &values);
+        pl_store_set_values(store, "script", pl_slice_z("c"), &values);
+        pl_values_deinit(&values);
+        struct pl_doc *two = tagged(2, "z"), *three = tagged(3, "y");
+        struct pl_store_change *changes = pl_calloc(count, sizeof(*changes));
+        char(*names)[8] = pl_calloc(count, sizeof(*names));
+        changes[0] = (struct pl_store_change){.key = pl_slice_z("a"), .doc = two};
+        changes[1] = (struct pl_store_change){.key = pl_slice_z("b")};
+        changes[2] = (struct pl_store_change){.key = pl_slice_z("new"), .doc = two};
+        changes[3] = (struct pl_store_change){.key = pl_slice_z("new"), .doc = three};
+        for (size_t i = 4; i < count; i++) {
+            snprintf(names[i], sizeof names[i], "m%zu", i);
+            changes[i] = (struct pl_store_change){.key = pl_slice_z(names[i]), .doc = two};
+        }
+        pl_store_apply(store, changes, count);
+        CHECK_INT(version_of(changes[0].old), 1);
+        CHECK_INT(version_of(changes[1].old), 1);
+        CHECK(changes[2].old == NULL);
+        CHECK(changes[3].old == two);
+        for (size_t i = 0; i < count; i++)
+            pl_doc_unref(changes[i].old);
+        CHECK_INT(pl_store_count(store), count - 4 + 3);
+        CHECK_INT(stored(store, "a"), 2);
+        CHECK_INT(stored(store, "c"), 1);
+        CHECK_INT(stored(store, "new"), 3);
+        CHECK(pl_store_get(store, pl_slice_z("b")) == NULL);
+        CHECK_STR(keys_under(store, "tags", "x"), "c");
+        CHECK_STR(keys_under(store, "tags", "y"), "c new");
+        struct pl_docs under = {0};
+        CHECK_INT(pl_store_by_index(store, "tags", pl_slice_z("z"), &under), 0);
+        indexed = under.count;
+        CHECK_INT(indexed, count - 4 + 1);
+        pl_docs_deinit(&under);
+        CHECK_STR(keys_under(store, "script", "v"), "a c");
+        pl_doc_unref(two);
+        pl_doc_unref(three);
+        pl_free(changes);
+        pl_free(names);
+        pl_store_destroy(store);
+    }
+}
+
 TEST(the_version_is_what_was_set_last)
 {
     struct pl_store *store = pl_store_create();

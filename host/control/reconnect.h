@@ -1,0 +1,52 @@
+/* What the reflectors of one cluster share, so that hundreds of watches do not come back at the
+ * same moment (F37). While the server does not answer, few of them try, after one backoff that is
+ * everybody's, and the others wait for what those find; once it answers they follow at a rate,
+ * with jitter, lists more slowly than watches. I/O thread. */
+#pragma once
+
+#include "base/list.h"
+#include "base/rand.h"
+#include "base/timer.h"
+
+struct pl_reconnects;
+
+/* timers and rand are borrowed for life. */
+struct pl_reconnects *pl_reconnects_create(struct pl_timers *timers, struct pl_rand *rand);
+/* Nobody may be waiting. Accepts NULL. */
+void pl_reconnects_destroy(struct pl_reconnects *all);
+
+enum pl_reconnect_kind {
+    PL_RECONNECT_FIRST, /* waits only while the server is away */
+    PL_RECONNECT_WATCH,
+    PL_RECONNECT_LIST,
+    PL_RECONNECT_KINDS,
+};
+
+/* One that wants to connect. Embedded in its owner; zero-initialised. */
+struct pl_reconnect {
+    struct pl_link link; /* private from here on */
+    enum pl_reconnect_kind kind;
+    bool trying; /* was let go while the server was away, and has not been heard of */
+    int64_t went_ns;
+    void (*go)(struct pl_reconnect *one);
+};
+
+/* True: go now. False: `go` is called later, once, when it is its turn. */
+bool pl_reconnect_ask(struct pl_reconnects *all, struct pl_reconnect *one,
+                      enum pl_reconnect_kind kind, void (*go)(struct pl_reconnect *one));
+/* It neither waits nor tries any more. Harmless when it does not. */
+void pl_reconnect_forget(struct pl_reconnects *all, struct pl_reconnect *one);
+/* Its attempt got no answer. True when that is the server's trouble, so that asking for another
+ * turn is the pause; false when others have heard from it meanwhile: the trouble is this one's. */
+bool pl_reconnect_failed(struct pl_reconnects *all, struct pl_reconnect *one);
+/* The server answered it, or sent it something. */
+void pl_reconnect_heard(struct pl_reconnects *all, struct pl_reconnect *one);
+
+bool pl_reconnects_is_away(const struct pl_reconnects *all);
+
+/* The server refused to stream a list: nobody asks for one for some minutes (79 says each cycle
+ * tries; a server without the feature would be asked for ever). */
+void pl_reconnects_refuse_streams(struct pl_reconnects *all);
+bool pl_reconnects_may_stream(const struct pl_reconnects *all);
+/* How long a refusal is remembered. */
+#define PL_STREAM_REFUSED_NS (10 * 60 * PL_SECOND)

@@ -1,0 +1,218 @@
+#include "control/reconnect.h"
+
+#include "support/test.h"
+#include "support/virtual_clock.h"
+
+#define ALL 200
+
+/* Connections that want to come back, and a server that answers or does not. */
+struct one {
+    struct pl_reconnect turn;
+    bool connected;
+    int tries;
+    int64_t last_ns;
+};
+
+static struct bed {
+    struct virtual_clock clock;
+    struct pl_timers timers;
+    struct pl_rand rand;
+    struct pl_reconnects *all;
+    struct one ones[ALL];
+    bool up;
+    int tries;
+    enum pl_reconnect_kind kind;
+} bed;
+
+static void go(struct pl_reconnect *turn);
+
+static void attempt(struct one *one)
+{
+    one->tries++;
+    bed.tries++;
+    one->last_ns = bed.clock.now_ns;
+    if (bed.up) {
+        one->connected = true;
+        pl_reconnect_heard(bed.all, &one->turn);
+    } else {
+        CHECK(pl_reconnect_failed(bed.all, &one->turn));
+        CHECK(!pl_reconnect_ask(bed.all, &one->turn, bed.kind, go));
+    }
+}
+
+static void go(struct pl_reconnect *turn)
+{
+    attempt(PL_CONTAINER_OF(turn, struct one, turn));
+}
+
+static void ask(struct one *one)
+{
+    if (pl_reconnect_ask(bed.all, &one->turn, bed.kind, go))
+        attempt(one);
+}
+
+static void pass(int64_t ns)
+{
+    int64_t until = bed.clock.now_ns + ns, due_ns;
+    while (pl_timers_next(&bed.timers, &due_ns) && due_ns <= until) {
+        bed.clock.now_ns = due_ns > bed.clock.now_ns ? due_ns : bed.clock.now_ns;
+        pl_timers_run(&bed.timers);
+    }
+    bed.clock.now_ns = until;
+}
+
+static void begin(enum pl_reconnect_kind kind)
+{
+    memset(&bed, 0, sizeof bed);
+    virtual_clock_init(&bed.clock, 1000 * PL_SECOND);
+    pl_timers_init(&bed.timers, &bed.clock.clock);
+    pl_rand_seed(&bed.rand, 3);
+    bed.all = pl_reconnects_create(&bed.timers, &bed.rand);
+    bed.kind = kind;
+    bed.up = true;
+}
+
+static void finish(void)
+{
+    for (size_t i = 0; i < ALL; i++)
+        pl_reconnect_forget(bed.all, &bed.ones[i].turn);
+    pl_reconnects_destroy(bed.all);
+    CHECK_INT(bed.timers.heap.count, 0);
+    pl_timers_deinit(&bed.timers);
+}
+
+static int connected(void)
+{
+    int count = 0;
+    for (size_t i = 0; i < ALL; i++)
+        count += bed.ones[i].connected;
+    return count;
+}
+
+TEST(one_alone_goes_at_once)
+{
+    begin(PL_RECONNECT_WATCH);
+    ask(&bed.ones[0]);
+    CHECK(bed.ones[0].connected);
+    finish();
+}
+
+TEST(F37_two_hundred_watches_come_back_one_after_another)
+{
+    begin(PL_RECONNECT_WATCH);
+    for (size_t i = 0; i < ALL; i++)
+        ask(&bed.ones[i]);
+    CHECK_INT(connected(), 10);
+    pass(PL_SECOND);
+    CHECK(connected() > 30 && connected() < 90);
+    pass(6 * PL_SECOND);
+    CHECK_INT(connected(), ALL);
+    /* No two at distances that are all the same. */
+    int same = 0;
+    for (size_t i = 12; i < ALL; i++)
+        same += bed.ones[i].last_ns - bed.ones[i - 1].last_ns ==
+                bed.ones[i - 1].last_ns - bed.ones[i - 2].last_ns;
+    CHECK(same < 10);
+    finish();
+}
+
+TEST(F37_fifty_relists_are_spread_over_ten_seconds)
+{
+    begin(PL_RECONNECT_LIST);
+    for (size_t i = 0; i < 50; i++)
+        ask(&bed.ones[i]);
+    pass(5 * PL_SECOND);
+    CHECK(connected() < 40);
+    pass(10 * PL_SECOND);
+    CHECK_INT(connected(), 50);
+    finish();
+}
+
+TEST(F37_while_the_server_is_away_few_try_and_all_follow_quickly)
+{
+    begin(PL_RECONNECT_WATCH);
+    bed.up = false;
+    for (size_t i = 0; i < ALL; i++)
+        ask(&bed.ones[i]);
+    CHECK_INT(bed.tries, 1);
+    CHECK(pl_reconnects_is_away(bed.all));
+    pass(5 * 60 * PL_SECOND);
+    /* One in five to ten seconds, with a few soon after each reset of the backoff (84). */
+    CHECK(bed.tries > 20 && bed.tries < 90);
+    bed.up = true;
+    pass(10 * PL_SECOND);
+    CHECK(!pl_reconnects_is_away(bed.all));
+    pass(6 * PL_SECOND);
+    CHECK_INT(connected(), ALL);
+    finish();
+}
+
+static struct pl_reconnect hanging[20];
+static int hung;
+
+static void hang(struct pl_reconnect *turn)
+{
+    PL_UNUSED(turn);
+    hung++;
+}
+
+TEST(of_attempts_that_hang_there_are_three_until_one_is_given_up)
+{
+    begin(PL_RECONNECT_WATCH);
+    hung = 0;
+    CHECK(pl_reconnect_ask(bed.all, &bed.ones[0].turn, bed.kind, go));
+    CHECK(pl_reconnect_failed(bed.all, &bed.ones[0].turn));
+    memset(hanging, 0, sizeof hanging);
+    for (size_t i = 0; i < PL_ARRAY_LEN(hanging); i++)
+        CHECK(!pl_reconnect_ask(bed.all, &hanging[i], PL_RECONNECT_WATCH, hang));
+    pass(60 * PL_SECOND);
+    CHECK_INT(hung, 3);
+    CHECK(pl_reconnect_failed(bed.all, &hanging[0]));
+    pass(60 * PL_SECOND);
+    CHECK_INT(hung, 4);
+    for (size_t i = 0; i < PL_ARRAY_LEN(hanging); i++)
+        pl_reconnect_forget(bed.all, &hanging[i]);
+    finish();
+}
+
+TEST(trouble_of_one_alone_is_not_the_servers)
+{
+    begin(PL_RECONNECT_WATCH);
+    CHECK(pl_reconnect_ask(bed.all, &bed.ones[0].turn, bed.kind, go));
+    bed.clock.now_ns += PL_SECOND;
+    ask(&bed.ones[1]); /* and is answered */
+    bed.clock.now_ns += PL_SECOND;
+    CHECK(!pl_reconnect_failed(bed.all, &bed.ones[0].turn));
+    CHECK(!pl_reconnects_is_away(bed.all));
+    finish();
+}
+
+TEST(a_first_list_waits_for_nobody_but_a_server_that_is_away)
+{
+    begin(PL_RECONNECT_FIRST);
+    for (size_t i = 0; i < ALL; i++)
+        ask(&bed.ones[i]);
+    CHECK_INT(connected(), ALL);
+    bed.up = false;
+    ask(&bed.ones[0]);
+    bed.ones[1].connected = false;
+    CHECK(!pl_reconnect_ask(bed.all, &bed.ones[1].turn, PL_RECONNECT_FIRST, go));
+    bed.up = true;
+    pass(15 * PL_SECOND);
+    CHECK(bed.ones[1].connected);
+    finish();
+}
+
+TEST(a_refusal_to_stream_is_forgotten_after_a_while)
+{
+    begin(PL_RECONNECT_WATCH);
+    CHECK(pl_reconnects_may_stream(bed.all));
+    pl_reconnects_refuse_streams(bed.all);
+    pass(PL_STREAM_REFUSED_NS - 1);
+    CHECK(!pl_reconnects_may_stream(bed.all));
+    pass(1);
+    CHECK(pl_reconnects_may_stream(bed.all));
+    finish();
+}
+
+TEST_MAIN()
