@@ -7,6 +7,7 @@
 #include "kube/exec_plugin.h"
 #include "kube/kubeconfig_impl.h"
 #include "kube/proxy.h"
+#include "net/pem.h"
 #include "net/process.h"
 
 #include <stdio.h>
@@ -15,6 +16,8 @@
 #define PLUGIN_TIMEOUT_S 60
 /* A plugin that fails is not run for each request that comes in meanwhile. */
 #define PLUGIN_REST_NS (1 * PL_SECOND)
+/* Files that do not belong together are not parsed for each request. */
+#define PAIR_REST_NS (1 * PL_SECOND)
 /* A credential is renewed this long before it expires: the request has to arrive, too. */
 #define EXPIRY_LEEWAY_NS (5 * PL_SECOND)
 
@@ -34,6 +37,7 @@ struct pl_credentials {
     bool https, warned;
 
     struct watched ca, cert, key, token;
+    int64_t pair_broken_ns; /* when cert and key were seen not to belong together; 0: they do */
     int64_t token_read_ns;
 
     struct pl_exec_answer answer; /* of the plugin's last good run */
@@ -133,23 +137,38 @@ static void set_identity(struct pl_credentials *c)
 
 /* ---- files ---- */
 
+/* What the file holds now, and its stamp before; NULL: it cannot be read, or it is empty. */
+static char *read_now(const char *path, struct pl_file_stamp *stamp)
+{
+    struct pl_buf content = PL_BUF_INIT;
+    struct pl_err err;
+    *stamp = pl_file_stamp(path);
+    if (pl_file_read(path, PL_KUBECONFIG_BYTES, &content, &err) == 0 && content.len > 0)
+        return pl_buf_take(&content);
+    pl_buf_deinit(&content);
+    return NULL;
+}
+
+/* Takes the content; true when it is another one. */
+static bool take(struct watched *file, char *content, const struct pl_file_stamp *stamp)
+{
+    bool changed = file->content == NULL || strcmp(file->content, content) != 0;
+    file->stamp = *stamp;
+    wipe(file->content);
+    file->content = content;
+    return changed;
+}
+
 /* True when the content is another one now. What cannot be read, or is not whole yet, leaves
  * the old content in use; it is looked at again for the next request. */
 static bool reread(struct watched *file, bool (*is_whole)(const char *content))
 {
-    struct pl_buf content = PL_BUF_INIT;
-    struct pl_file_stamp stamp = pl_file_stamp(file->path);
-    struct pl_err err;
-    if (pl_file_read(file->path, PL_KUBECONFIG_BYTES, &content, &err) != 0 || content.len == 0 ||
-        !is_whole(content.ptr)) {
-        pl_buf_deinit(&content);
-        return false;
-    }
-    bool changed = file->content == NULL || strcmp(file->content, content.ptr) != 0;
-    file->stamp = stamp;
-    wipe(file->content);
-    file->content = pl_buf_take(&content);
-    return changed;
+    struct pl_file_stamp stamp;
+    char *content = read_now(file->path, &stamp);
+    if (content != NULL && is_whole(content))
+        return take(file, content, &stamp);
+    wipe(content);
+    return false;
 }
 
 static bool has_changed(const struct watched *file)
@@ -161,9 +180,31 @@ static bool has_changed(const struct watched *file)
     return stamp.inode != 0 && !pl_file_stamp_eq(&stamp, &file->stamp);
 }
 
-static bool is_pem(const char *content)
+/* Certificate and key are written one after the other, and may be missing for a while: until they
+ * belong together again, the last pair that did stays in use (F42). */
+static bool refresh_pair(struct pl_credentials *c)
 {
-    return strstr(content, "-----BEGIN") != NULL && strstr(content, "-----END") != NULL;
+    struct watched *files[] = {&c->cert, &c->key};
+    struct pl_file_stamp stamps[2];
+    char *contents[2] = {NULL, NULL};
+    int64_t now = pl_clock_mono(c->clock);
+    bool broken_lately = c->pair_broken_ns != 0 && now - c->pair_broken_ns < PAIR_REST_NS;
+    if (broken_lately || (!has_changed(&c->cert) && !has_changed(&c->key)))
+        return false;
+    for (int i = 0; i < 2; i++)
+        contents[i] = files[i]->path != NULL ? read_now(files[i]->path, &stamps[i])
+                                             : dup_or_null(files[i]->content);
+    bool changed = false;
+    bool is_pair =
+        contents[0] != NULL && contents[1] != NULL && pl_pem_is_pair(contents[0], contents[1]);
+    c->pair_broken_ns = is_pair ? 0 : now;
+    for (int i = 0; i < 2; i++) {
+        if (is_pair && files[i]->path != NULL)
+            changed = take(files[i], contents[i], &stamps[i]) || changed;
+        else
+            wipe(contents[i]);
+    }
+    return changed;
 }
 
 static bool is_token_file(const char *content)
@@ -196,11 +237,8 @@ static void refresh_files(struct pl_credentials *c)
     bool changed = false;
     bool token_is_old = pl_clock_mono(c->clock) - c->token_read_ns >= TOKEN_AGE_NS;
     if (has_changed(&c->ca))
-        changed = reread(&c->ca, is_pem) || changed;
-    if (has_changed(&c->cert))
-        changed = reread(&c->cert, is_pem) || changed;
-    if (has_changed(&c->key))
-        changed = reread(&c->key, is_pem) || changed;
+        changed = reread(&c->ca, pl_pem_is_bundle) || changed;
+    changed = refresh_pair(c) || changed;
     if (c->token.path != NULL && (token_is_old || has_changed(&c->token)))
         changed = refresh_token(c) || changed;
     if (changed && c->current != NULL) {

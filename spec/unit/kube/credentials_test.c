@@ -2,6 +2,7 @@
 
 #include "harness.h"
 #include "kube/status.h"
+#include "support/tls.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -42,8 +43,6 @@ static void teardown(void)
         unlink(path_of(names[i]));
     REQUIRE(rmdir(dir) == 0);
 }
-
-#define PEM(x) "-----BEGIN " x "-----\nMA==\n-----END " x "-----\n"
 
 /* Starts a GET and gives the request that it makes. */
 static struct fake_request *get(struct bench *b, struct got *got)
@@ -202,40 +201,103 @@ TEST(a_watch_is_opened_again_with_a_fresh_token_once)
     teardown();
 }
 
-TEST(certificates_are_read_again_as_a_request_starts_and_half_written_ones_are_not_taken)
+struct certs {
+    struct test_ca *ca[2];
+    struct test_cert pair[2];
+};
+
+static void use_certificate_files(struct bench *b, struct certs *certs)
+{
+    setup();
+    for (int i = 0; i < 2; i++) {
+        certs->ca[i] = test_ca_create("ca");
+        certs->pair[i] = test_ca_issue(certs->ca[i], "user", NULL, 3600);
+    }
+    write_file("ca", test_ca_pem(certs->ca[0]));
+    write_file("cert", certs->pair[0].cert_pem);
+    write_file("key", certs->pair[0].key_pem);
+    bench_prepare(b);
+    b->config.ca_file = pl_strdup(path_of("ca"));
+    b->config.cert_file = pl_strdup(path_of("cert"));
+    b->config.key_file = pl_strdup(path_of("key"));
+    b->config.ca_pem = pl_strdup(test_ca_pem(certs->ca[0]));
+    b->config.cert_pem = pl_strdup(certs->pair[0].cert_pem);
+    b->config.key_pem = pl_strdup(certs->pair[0].key_pem);
+    b->config.server_name = pl_strdup("sni");
+    bench_start(b);
+}
+
+static void drop_certificate_files(struct bench *b, struct certs *certs)
+{
+    bench_deinit(b);
+    teardown();
+    for (int i = 0; i < 2; i++) {
+        test_cert_deinit(&certs->pair[i]);
+        test_ca_destroy(certs->ca[i]);
+    }
+}
+
+static void check_pair(struct fake_request *request, const struct test_cert *want)
+{
+    CHECK_STR(request->request.tls->cert_pem, want->cert_pem);
+    CHECK_STR(request->request.tls->key_pem, want->key_pem);
+}
+
+static struct fake_request *get_a_second_later(struct bench *b, struct got *got)
+{
+    b->clock.now_ns += PL_SECOND; /* timers do not run: what is under way stays */
+    return get(b, got);
+}
+
+/* F42: written one after the other, half written, missing for a minute, then whole. */
+TEST(the_last_pair_of_certificate_and_key_that_belonged_together_stays_in_use)
 {
     struct bench b;
-    struct got got[3] = {0};
-    setup();
-    write_file("ca", PEM("CA1"));
-    write_file("cert", PEM("C1"));
-    write_file("key", PEM("K1"));
-    bench_prepare(&b);
-    b.config.ca_file = pl_strdup(path_of("ca"));
-    b.config.cert_file = pl_strdup(path_of("cert"));
-    b.config.key_file = pl_strdup(path_of("key"));
-    b.config.ca_pem = pl_strdup(PEM("CA1"));
-    b.config.cert_pem = pl_strdup(PEM("C1"));
-    b.config.key_pem = pl_strdup(PEM("K1"));
-    b.config.server_name = pl_strdup("sni");
-    bench_start(&b);
+    struct certs certs;
+    struct got got[8] = {0};
+    use_certificate_files(&b, &certs);
     struct fake_request *first = get(&b, &got[0]);
-    CHECK_STR(first->request.tls->ca_pem, PEM("CA1"));
+    check_pair(first, &certs.pair[0]);
     CHECK_STR(first->request.tls->server_name, "sni");
-    write_file("ca", PEM("CA2"));
-    write_file("cert", "-----BEGIN");
-    write_file("key", PEM("K2"));
-    struct fake_request *second = get(&b, &got[1]);
-    CHECK_STR(second->request.tls->ca_pem, PEM("CA2"));
-    CHECK_STR(second->request.tls->cert_pem, PEM("C1"));
-    CHECK_STR(second->request.tls->key_pem, PEM("K2"));
-    write_file("cert", PEM("C2"));
-    CHECK_STR(get(&b, &got[2])->request.tls->cert_pem, PEM("C2"));
-    /* What is under way keeps what it started with. */
-    CHECK_STR(first->request.tls->ca_pem, PEM("CA1"));
-    CHECK_STR(first->request.tls->cert_pem, PEM("C1"));
-    bench_deinit(&b);
-    teardown();
+    write_file("cert", certs.pair[1].cert_pem);
+    check_pair(get_a_second_later(&b, &got[1]), &certs.pair[0]);
+    write_file("cert", "-----BEGIN CERTIFICATE-----\nMII");
+    write_file("key", certs.pair[1].key_pem);
+    check_pair(get_a_second_later(&b, &got[2]), &certs.pair[0]);
+    unlink(path_of("key"));
+    check_pair(get_a_second_later(&b, &got[3]), &certs.pair[0]);
+    unlink(path_of("cert"));
+    b.clock.now_ns += 60 * PL_SECOND;
+    check_pair(get(&b, &got[4]), &certs.pair[0]);
+    write_file("key", certs.pair[1].key_pem);
+    check_pair(get_a_second_later(&b, &got[5]), &certs.pair[0]);
+    write_file("cert", certs.pair[1].cert_pem);
+    check_pair(get_a_second_later(&b, &got[6]), &certs.pair[1]);
+    check_pair(first, &certs.pair[0]); /* what is under way keeps what it started with */
+    drop_certificate_files(&b, &certs);
+}
+
+TEST(the_ca_is_read_again_as_a_request_starts_once_it_is_whole)
+{
+    struct bench b;
+    struct certs certs;
+    struct got got[4] = {0};
+    use_certificate_files(&b, &certs);
+    struct fake_request *first = get(&b, &got[0]);
+    char *half = strndup(test_ca_pem(certs.ca[1]), strlen(test_ca_pem(certs.ca[1])) / 2);
+    char *both = pl_format("%s%s", test_ca_pem(certs.ca[0]), test_ca_pem(certs.ca[1]));
+    char *cut = pl_format("%s%s", test_ca_pem(certs.ca[0]), half);
+    write_file("ca", half);
+    CHECK_STR(get(&b, &got[1])->request.tls->ca_pem, test_ca_pem(certs.ca[0]));
+    write_file("ca", cut);
+    CHECK_STR(get(&b, &got[2])->request.tls->ca_pem, test_ca_pem(certs.ca[0]));
+    write_file("ca", both);
+    CHECK_STR(get(&b, &got[3])->request.tls->ca_pem, both);
+    CHECK_STR(first->request.tls->ca_pem, test_ca_pem(certs.ca[0]));
+    free(half);
+    pl_free(both);
+    pl_free(cut);
+    drop_certificate_files(&b, &certs);
 }
 
 TEST(basic_auth_impersonation_proxy_and_plain_http_reach_the_request)
