@@ -73,19 +73,11 @@ static void on_stopped(void *arg, int exit_code)
     pl_loop_stop(host->loop);
 }
 
-static void dump(struct host *host)
-{
-    struct pl_buf text = PL_BUF_INIT;
-    pl_manager_dump(host->manager, &text);
-    pl_log(PL_LOG_INFO, "state of the host", pl_strn("state", pl_buf_slice(&text)));
-    pl_buf_deinit(&text);
-}
-
 static void on_signal(void *arg, int signum)
 {
     struct host *host = arg;
     if (signum == SIGUSR1) {
-        dump(host);
+        pl_view_dump(host->view);
     } else if (signum == SIGHUP) {
         pl_log(PL_LOG_WARN, "SIGHUP: reloading scripts is not available yet");
     } else if (host->stopping) {

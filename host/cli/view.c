@@ -2,9 +2,12 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/log.h"
+#include "cli/command.h"
 #include "cli/endpoints.h"
 #include "cli/host_metrics.h"
 #include "cli/process_metrics.h"
+#include "control/dump.h"
 
 #include <stdio.h>
 
@@ -137,4 +140,22 @@ void pl_view_remove_lanes(struct pl_view *view, const struct pl_lanes *lanes)
 void pl_view_set_stopping(struct pl_view *view)
 {
     view->stopping = true;
+}
+
+void pl_view_dump(struct pl_view *view)
+{
+    size_t left_out = 0;
+    pl_log(PL_LOG_INFO, "state of the host", pl_str("version", pl_version()),
+           pl_str("state", view->stopping          ? "stopping"
+                           : view->manager == NULL ? "starting"
+                                                   : "running"),
+           pl_int("waits", (int64_t)view->o.waits->count));
+    if (view->manager != NULL) {
+        left_out += pl_dump_controllers(view->manager);
+        left_out += pl_dump_sources(pl_manager_cluster(view->manager));
+    }
+    for (size_t i = 0; i < view->lanes_count; i++)
+        pl_lanes_dump(view->lanes[i]);
+    left_out += pl_dump_waits(view->o.waits);
+    pl_log(PL_LOG_INFO, "end of the state of the host", pl_int("left_out", (int64_t)left_out));
 }

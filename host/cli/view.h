@@ -31,5 +31,7 @@ void pl_view_set_manager(struct pl_view *view, struct pl_manager *manager);
 /* Lanes to look at, until they are removed; at most 8 sets. */
 void pl_view_add_lanes(struct pl_view *view, struct pl_lanes *lanes);
 void pl_view_remove_lanes(struct pl_view *view, const struct pl_lanes *lanes);
+/* Everything in the log, one record a line; what there are very many of is cut and counted. */
+void pl_view_dump(struct pl_view *view);
 /* Not ready from now on. */
 void pl_view_set_stopping(struct pl_view *view);

@@ -373,22 +373,3 @@ void pl_controller_explain(const struct pl_controller *c, struct pl_buf *out)
     if (out->len == before)
         pl_buf_add_z(out, c->started ? "its sources are about to be heard" : "it has not started");
 }
-
-void pl_controller_describe(const struct pl_controller *c, struct pl_buf *out)
-{
-    pl_buf_add_f(out, "controller %s: %s, %zu running, %zu ready, %zu waiting, %zu paused", c->name,
-                 c->stopping   ? "stopping"
-                 : c->retired  ? "ending"
-                 : c->running  ? "running"
-                 : !c->may_run ? "standing by"
-                               : "waiting for its sources",
-                 c->in_flight, pl_workqueue_len(c->queue, pl_controller_now(c)),
-                 pl_workqueue_waiting(c->queue), c->parked.count);
-    if (c->started && !c->running && !pl_controller_is_over(c)) {
-        struct pl_buf text = PL_BUF_INIT;
-        add_unsynced(c, &text);
-        pl_buf_add_f(out, " (%s)", pl_buf_z(&text));
-        pl_buf_deinit(&text);
-    }
-    pl_buf_add_char(out, '\n');
-}

@@ -96,5 +96,3 @@ void pl_controller_on_change(struct pl_controller *controller,
 /* Of one that has not synced: appends each source that keeps it from running, with its trouble and
  * what it waits for. */
 void pl_controller_explain(const struct pl_controller *controller, struct pl_buf *out);
-/* Appends one line: state, numbers, and what it waits for. */
-void pl_controller_describe(const struct pl_controller *controller, struct pl_buf *out);

@@ -42,6 +42,11 @@ void pl_manager_destroy(struct pl_manager *manager)
     pl_free(manager);
 }
 
+struct pl_cluster *pl_manager_cluster(const struct pl_manager *manager)
+{
+    return manager->o.cluster;
+}
+
 size_t pl_manager_count(const struct pl_manager *manager)
 {
     return manager->count;
@@ -211,36 +216,4 @@ bool pl_manager_is_clean(const struct pl_manager *manager)
         if (!pl_controller_is_quiet(manager->controllers[i]))
             return false;
     return pl_cluster_is_idle(manager->o.cluster);
-}
-
-/* ---- what is going on ---- */
-
-static const char *informer_state(const struct pl_informer *informer)
-{
-    if (pl_informer_trouble(informer) != NULL)
-        return pl_informer_has_synced(informer) ? "synced, in trouble" : "in trouble";
-    return pl_informer_has_synced(informer) ? "synced" : "syncing";
-}
-
-void pl_manager_dump(struct pl_manager *manager, struct pl_buf *out)
-{
-    struct pl_cluster *cluster = manager->o.cluster;
-    for (size_t i = 0; i < manager->count; i++)
-        pl_controller_describe(manager->controllers[i], out);
-    for (size_t i = 0; i < pl_cluster_informer_count(cluster); i++) {
-        struct pl_informer *informer = pl_cluster_informer_at(cluster, i);
-        const struct pl_err *trouble = pl_informer_trouble(informer);
-        pl_buf_add_f(out, "source %s: %s, %zu objects%s%s\n", pl_informer_owner(informer),
-                     informer_state(informer), pl_store_count(pl_informer_store(informer)),
-                     trouble != NULL ? ": " : "", trouble != NULL ? trouble->message : "");
-    }
-    struct pl_waits *waits = pl_cluster_waits(cluster);
-    if (waits == NULL)
-        return;
-    for (const struct pl_wait *wait = pl_waits_next(waits, NULL); wait != NULL;
-         wait = pl_waits_next(waits, wait)) {
-        pl_buf_add_z(out, "wait ");
-        pl_wait_describe(wait, out);
-        pl_buf_add_char(out, '\n');
-    }
 }

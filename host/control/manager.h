@@ -39,7 +39,6 @@ void pl_manager_stop(struct pl_manager *manager);
 bool pl_manager_is_clean(const struct pl_manager *manager);
 /* A name used by a controller already? */
 struct pl_controller *pl_manager_find(struct pl_manager *manager, struct pl_slice name);
+struct pl_cluster *pl_manager_cluster(const struct pl_manager *manager);
 size_t pl_manager_count(const struct pl_manager *manager);
 struct pl_controller *pl_manager_at(const struct pl_manager *manager, size_t i);
-/* One line per wait, informer and controller, for SIGUSR1 and readiness. */
-void pl_manager_dump(struct pl_manager *manager, struct pl_buf *out);

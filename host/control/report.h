@@ -33,6 +33,12 @@ struct pl_key_report {
 void pl_controller_report_key(const struct pl_controller *controller, struct pl_slice key,
                               struct pl_key_report *out);
 
+/* Every run that has not ended, the oldest first. */
+void pl_controller_each_run(const struct pl_controller *controller,
+                            void (*visit)(void *arg, const struct pl_run *run, int64_t age_ns,
+                                          bool canceled),
+                            void *arg);
+
 /* The keys that an object of one of its sources wakes, as far as the core knows (a script's map is
  * not asked): visits each once. */
 void pl_controller_each_woken(struct pl_controller *controller, size_t source,

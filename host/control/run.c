@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "control/report.h"
 #include "value/meta.h"
 
 #include <stdio.h>
@@ -253,6 +254,17 @@ void pl_controller_cancel_all(struct pl_controller *c, const struct pl_edition *
         struct run *run = PL_CONTAINER_OF(link, struct run, link);
         if (edition == NULL || run->run.edition == edition)
             cancel(run, why);
+    }
+}
+
+void pl_controller_each_run(const struct pl_controller *c,
+                            void (*visit)(void *arg, const struct pl_run *run, int64_t age_ns,
+                                          bool canceled),
+                            void *arg)
+{
+    PL_LIST_FOR (link, &c->runs) {
+        const struct run *run = PL_CONTAINER_OF(link, struct run, link);
+        visit(arg, &run->run, pl_controller_now(c) - run->started_ns, run->canceled);
     }
 }
 

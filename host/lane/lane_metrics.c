@@ -1,5 +1,7 @@
-/* What lanes cost, on the page of the host. Generations share the series of a lane's number. */
+/* What lanes do and cost, on the page of the host and in its log. Generations share the series of a
+ * lane's number. */
 #include "base/alloc.h"
+#include "base/log.h"
 #include "base/metrics.h"
 #include "lane/lane.h"
 
@@ -95,4 +97,35 @@ void pl_lane_metrics_remove(struct pl_lane_metrics *shown)
     }
     pl_free(shown->lane);
     pl_free(shown);
+}
+
+/* ---- the log ---- */
+
+static size_t count_of(const struct pl_list *list)
+{
+    size_t count = 0;
+    PL_LIST_FOR (link, list)
+        count++;
+    return count;
+}
+
+void pl_lanes_dump(struct pl_lanes *lanes)
+{
+    int64_t now = pl_clock_mono(pl_clock_system());
+    for (int i = 0; i < lanes->options.count; i++) {
+        struct pl_lane *lane = lanes->lanes[i];
+        if (lane == NULL)
+            continue;
+        int64_t since = atomic_load(&lane->busy_since_ns);
+        struct pl_limits *limits = atomic_load(&lane->limits);
+        pl_log(PL_LOG_INFO, "state: lane", pl_int("lane", i), pl_bool("busy", since != 0),
+               pl_num("busy_for", since != 0 ? (double)(now - since) / (double)PL_SECOND : 0),
+               pl_int("runs", (int64_t)count_of(&lane->io.execs)),
+               pl_int("calls", (int64_t)count_of(&lane->io.ops)),
+               pl_int("questions", (int64_t)lane->io.asks_out),
+               pl_int("questions_waiting", (int64_t)count_of(&lane->io.asks_waiting)),
+               pl_int("memory", limits != NULL ? (int64_t)pl_limits_used(limits) : 0));
+    }
+    if (atomic_load(&lanes->stuck) > 0)
+        pl_log(PL_LOG_INFO, "state: stuck lanes", pl_int("count", atomic_load(&lanes->stuck)));
 }

@@ -83,5 +83,7 @@ bool pl_lanes_is_quiet(const struct pl_lanes *lanes);
 /* Lua heap in use over all states; lanes whose run could not be ended. */
 size_t pl_lanes_memory(struct pl_lanes *lanes);
 int pl_lanes_stuck(struct pl_lanes *lanes);
+/* One line a lane in the log, "state: lane"; I/O thread. */
+void pl_lanes_dump(struct pl_lanes *lanes);
 /* "LuaJIT 2.1.0-beta3" */
 const char *pl_lanes_lua_version(void);

@@ -3,6 +3,7 @@
 
 #include "control/edition.h"
 #include "control/pause.h"
+#include "control/report.h"
 
 #define MARKED_MAP(rv, value, more)                                                                \
     "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\",\"namespace\":"    \
@@ -32,11 +33,14 @@ TEST(a_paused_object_is_parked_until_it_is_resumed)
     bed_stream(&stage.bed, watch, BED_EVENT("MODIFIED", PAUSED_MAP("11", "")));
     bed_stream(&stage.bed, watch, BED_EVENT("MODIFIED", PAUSED_MAP("12", "")));
     check_log(&stage.fake, "");
-    struct pl_buf text = PL_BUF_INIT;
-    pl_manager_dump(stage.manager, &text);
-    CHECK(strstr(text.ptr, "1 paused") != NULL);
-    CHECK(strstr(text.ptr, "wait paused of maps d/a") != NULL);
-    pl_buf_deinit(&text);
+    struct pl_controller_report report;
+    pl_controller_report(pl_manager_at(stage.manager, 0), &report);
+    CHECK_INT(report.paused, 1);
+    bool waits = false;
+    for (const struct pl_wait *wait = pl_waits_next(&stage.bed.waits, NULL); wait != NULL;
+         wait = pl_waits_next(&stage.bed.waits, wait))
+        waits |= strcmp(wait->name, "paused") == 0 && strcmp(wait->owner, "maps d/a") == 0;
+    CHECK(waits);
     bed_stream(&stage.bed, watch, BED_EVENT("MODIFIED", BED_MAP("a", "1", "13", "")));
     CHECK_INT(stage.fake.running, 1);
     fake_finish(&stage.fake, "d/a", PL_OUTCOME_DONE);

@@ -1,0 +1,105 @@
+#include "control/dump.h"
+
+#include "bed_controller.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+/* What the log got while it was caught, line by line. */
+struct caught {
+    char path[64];
+    int fd;
+};
+
+static void catch_log(struct caught *caught, bool json)
+{
+    snprintf(caught->path, sizeof caught->path, "/tmp/perilune-dump-XXXXXX");
+    caught->fd = mkstemp(caught->path);
+    REQUIRE(caught->fd >= 0);
+    pl_log_configure(PL_LOG_INFO, json, caught->fd);
+}
+
+static void release_log(struct caught *caught, struct pl_buf *text)
+{
+    char chunk[4096];
+    ssize_t got;
+    pl_log_configure(PL_LOG_ERROR + 1, false, STDERR_FILENO);
+    REQUIRE(lseek(caught->fd, 0, SEEK_SET) == 0);
+    while ((got = read(caught->fd, chunk, sizeof chunk)) > 0)
+        pl_buf_add(text, chunk, (size_t)got);
+    close(caught->fd);
+    unlink(caught->path);
+}
+
+static size_t count(const struct pl_buf *text, const char *part)
+{
+    size_t found = 0;
+    for (const char *p = pl_buf_z(text); (p = strstr(p, part)) != NULL; p++)
+        found++;
+    return found;
+}
+
+TEST(controllers_runs_sources_and_waits_are_a_line_each)
+{
+    struct stage stage;
+    stage_init(&stage);
+    stage.bed.no_websites = true;
+    struct pl_controller_spec maps = spec_of("maps"), sites = spec_of("sites");
+    add_source(&maps, PL_SOURCE_FOR, "v1/ConfigMap", PL_MAP_SELF);
+    add_source(&sites, PL_SOURCE_FOR, "example.com/v1/Website", PL_MAP_SELF);
+    stage_add(&stage, &maps);
+    stage_add(&stage, &sites);
+    pl_manager_start(stage.manager);
+    stage_sync(&stage, "/api/v1/configmaps",
+               BED_MAPS("10", BED_MAP("a", "1", "3", "") "," BED_MAP("b", "2", "4", "")));
+    bed_pass(&stage.bed, 3 * PL_SECOND);
+    struct caught caught;
+    struct pl_buf text = PL_BUF_INIT;
+    catch_log(&caught, true);
+    CHECK_INT(pl_dump_controllers(stage.manager), 0);
+    CHECK_INT(pl_dump_sources(stage.bed.cluster), 0);
+    CHECK_INT(pl_dump_waits(&stage.bed.waits), 0);
+    release_log(&caught, &text);
+    CHECK_INT(count(&text, "\"msg\":\"state: controller\""), 2);
+    CHECK_INT(
+        count(&text, "\"controller\":\"maps\",\"state\":\"running\",\"running\":1,\"ready\":1,"),
+        1);
+    CHECK_INT(count(&text, "\"waits_for\":\"source example.com/v1/Website: "), 1);
+    CHECK_INT(count(&text, "\"msg\":\"state: run\",\"controller\":\"maps\",\"key\":\"d/"), 1);
+    CHECK_INT(count(&text, "\"seconds\":3,\"attempt\":0,\"canceled\":false"), 1);
+    CHECK_INT(
+        count(&text, "\"source\":\"v1/ConfigMap\",\"synced\":true,\"objects\":2,\"trouble\":\"\""),
+        1);
+    CHECK_INT(count(&text, "\"wait\":\"next look for the kind\",\"of\":\"example.com/v1/Website\""),
+              1);
+    CHECK_INT(count(&text, "\n"), 2 + 1 + 2 + stage.bed.waits.count);
+    pl_buf_deinit(&text);
+    while (stage.fake.running > 0)
+        fake_finish(&stage.fake, fake_run(&stage.fake, "d/a") ? "d/a" : "d/b", PL_OUTCOME_DONE),
+            bed_run(&stage.bed);
+    stage_deinit(&stage);
+}
+
+TEST(what_there_are_very_many_of_is_cut_and_counted)
+{
+    enum { MANY = PL_DUMP_LINES + 7 };
+    static struct pl_wait many[MANY];
+    struct virtual_clock clock;
+    struct pl_waits waits;
+    virtual_clock_init(&clock, PL_SECOND);
+    pl_waits_init(&waits, &clock.clock);
+    for (int i = 0; i < MANY; i++)
+        pl_wait_begin(&waits, &many[i], "paused", "x\ny", PL_SECOND);
+    clock.now_ns += 2 * PL_SECOND;
+    struct caught caught;
+    struct pl_buf text = PL_BUF_INIT;
+    catch_log(&caught, false);
+    CHECK_INT(pl_dump_waits(&waits), 7);
+    release_log(&caught, &text);
+    CHECK_INT(count(&text, "state: wait wait=paused"), PL_DUMP_LINES);
+    CHECK_INT(count(&text, "seconds=2 at_most=1 overdue=true"), PL_DUMP_LINES);
+    pl_buf_deinit(&text);
+    pl_waits_deinit(&waits);
+}
+
+TEST_MAIN()
