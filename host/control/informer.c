@@ -530,9 +530,9 @@ const char *pl_informer_owner(const struct pl_informer *informer)
 
 bool pl_informer_is_waiting(const struct pl_informer *informer, const struct pl_wait *wait)
 {
-    bool mine = wait->owner == informer->owner;
+    bool mine = strcmp(wait->owner, informer->owner) == 0;
     for (size_t i = 0; i < informer->feed_count; i++)
-        mine |= wait->owner == pl_feed_owner(informer->feeds[i]);
+        mine |= strcmp(wait->owner, pl_feed_owner(informer->feeds[i])) == 0;
     return mine;
 }
 

@@ -24,7 +24,7 @@ end
 
 -- {a="b",c="d"} at `at`: labels, their canonical text, and what comes after.
 local function parse_labels(line, at, where)
-  local labels, names = {}, {}
+  local labels = {}
   while line:sub(at, at) ~= "}" do
     local name, after = line:match('^([%a_][%w_]*)="()', at)
     assert(name, where .. ": no label at column " .. at)
@@ -35,7 +35,6 @@ local function parse_labels(line, at, where)
       ends = ends + (line:sub(ends, ends) == "\\" and 2 or 1)
     end
     labels[name] = unescape(line:sub(after, ends - 1), '\\n"', where)
-    names[#names + 1] = name
     at = ends + 1
     if line:sub(at, at) == "," then
       at = at + 1
