@@ -1,0 +1,199 @@
+-- SIGTERM while everything else goes wrong: the host ends within its grace period, with 0.
+
+local e2e = require("spec.support.e2e")
+
+local GRACE = 4
+
+local script = [[
+local perilune = require("perilune")
+local client = perilune.client
+perilune.controller("mirror", { rate_limiter = { base = "50ms", max = "500ms" } })
+  :For("v1/ConfigMap", { labels = "mirror=yes", writes = { "patch" } })
+  :Reconcile(function(request, context)
+    local config = client:get("v1/ConfigMap", request)
+    if not config then return end
+    context.log:info("run", { v = config.data.v })
+    if config.data.v == "compute" then
+      local sum = 0
+      while true do sum = sum + 1 end
+    elseif config.data.v == "wait" then
+      perilune.sleep(3600)
+    elseif config.data.v == "fail" then
+      error("as asked")
+    end
+    client:patch("v1/ConfigMap", request, { metadata = { annotations = { seen = config.data.v } } })
+  end)
+]]
+
+describe("SIGTERM", function()
+  local server, namespace, relay, frozen
+
+  setup(function()
+    server = e2e.server()
+  end)
+  before_each(function()
+    namespace = server:new_namespace()
+  end)
+  after_each(function()
+    if frozen then
+      frozen.child:signal("CONT")
+      frozen:stop()
+      frozen = nil
+    end
+    e2e.clean_up()
+    if relay then
+      relay.child:signal("KILL")
+      relay.child:wait()
+      relay = nil
+    end
+  end)
+  teardown(function()
+    e2e.finish()
+  end)
+
+  local function path(name)
+    return "/api/v1/namespaces/" .. namespace .. "/configmaps" .. (name and "/" .. name or "")
+  end
+
+  local function create(name, value)
+    server:create(path(), { apiVersion = "v1", kind = "ConfigMap",
+      metadata = { name = name, labels = { mirror = "yes" } }, data = { v = value } })
+  end
+
+  local function start(target, flags)
+    local all = { "--namespace", namespace, "--graceful-shutdown-timeout", GRACE .. "s" }
+    for _, flag in ipairs(flags or {}) do
+      all[#all + 1] = flag
+    end
+    return e2e.start_host(target, script, all)
+  end
+
+  local function start_through_a_link(flags)
+    local link
+    relay, link = e2e.start_link(server)
+    return start(link, flags)
+  end
+
+  local function ran(host, value)
+    host:logged(function(line) return line.msg == "run" and line.v == value end)
+  end
+
+  -- The grace is waited for generously: what matters is that it ends by itself, and in order.
+  local function stops(host)
+    local from = e2e.now()
+    host:stop()
+    assert(e2e.now() - from < GRACE + 20, "it took " .. e2e.now() - from .. " s")
+    local last = host:log()[#host:log()]
+    assert.equal("stopped", last.msg)
+    assert.equal(0, last.exit_code)
+  end
+
+  it("ends it while the server is frozen", function()
+    frozen = e2e.start_embedded()
+    frozen:create("/api/v1/namespaces",
+      { apiVersion = "v1", kind = "Namespace", metadata = { name = namespace } })
+    local host = start(frozen)
+    host:logged("controller started")
+    frozen.child:signal("STOP")
+    stops(host)
+  end)
+
+  it("ends it before the first answer of a frozen server", function()
+    frozen = e2e.start_embedded()
+    frozen.child:signal("STOP")
+    local host = start(frozen)
+    host:logged("started")
+    stops(host)
+  end)
+
+  it("ends it while every connection is dead and a write hangs", function()
+    local host = start_through_a_link()
+    create("one", "a")
+    ran(host, "a")
+    relay.child:signal("USR2")
+    e2e.eventually("the link is dead", function() return e2e.read_file(relay.out):find("\ndead") end)
+    stops(host)
+  end)
+
+  it("ends it while nobody answers its first connection", function()
+    local link
+    relay, link = e2e.start_link(server)
+    relay.child:signal("STOP") -- connections are taken by the kernel, and that is all
+    local host = start(link)
+    host:logged("started")
+    stops(host)
+  end)
+
+  it("ends it while it backs off from a server that is not there", function()
+    local link
+    relay, link = e2e.start_link(server)
+    relay.child:signal("KILL")
+    relay.child:wait()
+    local host = start(link)
+    host:logged(function(line) return line.level == "warn" end)
+    stops(host)
+  end)
+
+  it("ends it while keys back off", function()
+    local host = start(server)
+    create("one", "fail")
+    host:logged("reconcile failed")
+    stops(host)
+  end)
+
+  it("ends it while a run waits", function()
+    local host = start(server)
+    create("one", "wait")
+    ran(host, "wait")
+    stops(host)
+  end)
+
+  it("ends it while a run computes", function()
+    local host = start(server, { "--reconcile-cpu-limit", "300ms" })
+    create("one", "compute")
+    ran(host, "compute")
+    stops(host)
+  end)
+
+  it("ends it while an exec plugin hangs", function()
+    local plugin = e2e.write_file(e2e.folder() .. "/plugin", "#!/bin/sh\necho started >&2\nsleep 3600\n")
+    os.execute("chmod +x " .. plugin)
+    local kubeconfig = e2e.write_file(e2e.folder() .. "/plugin.kubeconfig", ([[
+apiVersion: v1
+kind: Config
+current-context: spec
+contexts: [{name: spec, context: {cluster: spec, user: spec}}]
+clusters: [{name: spec, cluster: {server: "%s"}}]
+users:
+- name: spec
+  user:
+    exec: {apiVersion: client.authentication.k8s.io/v1, command: "%s", interactiveMode: Never}
+]]):format(server.url, plugin))
+    local host = start({ kubeconfig = kubeconfig })
+    host:logged(function(line) return line.line == "started" end)
+    stops(host)
+    assert.is_true(os.execute("pgrep -f '^sh " .. plugin .. "'") ~= 0)
+  end)
+
+  it("ends it without a file descriptor to spare", function()
+    local host = start_through_a_link()
+    create("one", "a")
+    ran(host, "a")
+    os.execute(("prlimit --pid %d --nofile=3:"):format(host.child.pid))
+    relay.child:signal("ALRM")
+    host:logged(function(line) return line.level == "warn" end)
+    stops(host)
+  end)
+
+  it("ends it with a log that cannot be written", function()
+    local file = e2e.write_file(e2e.folder() .. "/full.lua", script)
+    local child = e2e.process.start({ e2e.binary, "run", file, "--kubeconfig", server.kubeconfig,
+      "--namespace", namespace }, { stderr = "/dev/full" })
+    create("one", "a")
+    e2e.eventually("it works", function()
+      return (server:get(path("one")).metadata.annotations or {}).seen == "a"
+    end)
+    child:signal("TERM")
+    assert.equal(0, (child:wait(e2e.patience)))
+  end)
+end)
