@@ -53,10 +53,12 @@ perilune.controller("tidy")
     create("b")
     host:logged("^applied b 1")
     host.child:signal("USR1")
-    local dumped = host:logged("^state of the host")
-    assert.is_truthy(dumped.state:find("1 paused", 1, true), dumped.state)
-    assert.is_truthy(dumped.state:find("wait paused of tidy " .. namespace .. "/a", 1, true),
-      dumped.state)
+    local tidy = host:logged("^state: controller$")
+    assert.are.equal(1, tidy.paused)
+    host:logged(function(line)
+      return line.msg == "state: wait" and line.wait == "paused"
+        and line.of == "tidy " .. namespace .. "/a"
+    end)
     assert.are.equal(0, host:count_logged("^applied a"))
     patch("a", '{"metadata":{"annotations":{"perilune.dev/paused":null}}}')
     host:logged("^applied a 2")
