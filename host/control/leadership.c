@@ -1,0 +1,214 @@
+#include "control/leadership.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "control/cluster.h"
+#include "control/manager.h"
+
+struct pl_leadership {
+    struct pl_leadership_options o;
+    struct pl_election *election; /* owned */
+    struct pl_manager *manager;   /* borrowed; NULL before it is bound */
+    struct pl_fence fence;
+    struct pl_series *status; /* NULL: no metrics */
+    char *name, *lease;       /* owned; lease is "namespace/name" */
+    int64_t since_ns;         /* mono: when this lead began or that holder was first seen */
+    bool campaigning, stopping;
+    void (*ended)(void *arg);
+    void *ended_arg;
+};
+
+static bool may_write(void *arg)
+{
+    const struct pl_leadership *l = arg;
+    return pl_election_may_write(l->election);
+}
+
+static int64_t now(const struct pl_leadership *l)
+{
+    return pl_clock_mono(l->o.election.clock);
+}
+
+static void tell(struct pl_leadership *l, enum pl_lead_change change, const char *text)
+{
+    if (l->status != NULL)
+        pl_series_set(l->status, change == PL_LEAD_GAINED);
+    if (l->o.changed != NULL)
+        l->o.changed(l->o.arg, change, text);
+}
+
+/* ---- what the election says ---- */
+
+static void on_started(void *arg)
+{
+    struct pl_leadership *l = arg;
+    l->since_ns = now(l);
+    tell(l, PL_LEAD_GAINED, "");
+    pl_manager_set_leading(l->manager, true);
+}
+
+/* Not the end of the lead: runs go on, and their writes are refused until it is renewed. */
+static void on_closed(void *arg)
+{
+    struct pl_leadership *l = arg;
+    pl_gate_cut(pl_cluster_gate(l->o.cluster));
+}
+
+static void on_reopened(void *arg)
+{
+    PL_UNUSED(arg); /* the fence asks the election itself */
+}
+
+static void on_lost(void *arg, const char *why)
+{
+    struct pl_leadership *l = arg;
+    l->campaigning = false;
+    l->since_ns = now(l);
+    /* First what could still do harm, whatever hangs elsewhere (F34). */
+    pl_gate_cut(pl_cluster_gate(l->o.cluster));
+    pl_manager_set_leading(l->manager, false);
+    tell(l, PL_LEAD_LOST, why);
+    if (!l->o.standby_on_loss)
+        pl_manager_lose(l->manager);
+    else
+        pl_leadership_check(l);
+}
+
+static void on_leader(void *arg, const char *identity)
+{
+    struct pl_leadership *l = arg;
+    PL_UNUSED(identity);
+    l->since_ns = now(l);
+}
+
+static const struct pl_election_ops election_ops = {on_started, on_closed, on_reopened, on_lost,
+                                                    on_leader};
+
+/* ---- lifetime ---- */
+
+struct pl_leadership *pl_leadership_create(const struct pl_leadership_options *options)
+{
+    struct pl_leadership *l = PL_NEW(struct pl_leadership);
+    l->o = *options;
+    l->name = pl_strdup(options->name);
+    l->lease = pl_strdup(options->election.owner);
+    l->fence = (struct pl_fence){may_write, l};
+    struct pl_election_options election = options->election;
+    election.ops = &election_ops;
+    election.arg = l;
+    l->election = pl_election_create(&election);
+    l->since_ns = now(l);
+    struct pl_metrics *metrics = pl_cluster_metrics(options->cluster);
+    if (metrics != NULL) {
+        static const char *const labels[] = {"name"};
+        struct pl_metric_spec spec = {.name = "leader_election_master_status",
+                                      .help = "1 on the replica that leads, 0 on a standby.",
+                                      .type = PL_METRIC_GAUGE,
+                                      .labels = labels,
+                                      .label_count = 1};
+        const char *const values[] = {l->name};
+        l->status = pl_metric_series(pl_metrics_add(metrics, &spec), values);
+        pl_series_set(l->status, 0);
+    }
+    pl_gate_fence(pl_cluster_gate(options->cluster), &l->fence);
+    return l;
+}
+
+void pl_leadership_destroy(struct pl_leadership *l)
+{
+    if (l == NULL)
+        return;
+    pl_election_destroy(l->election);
+    pl_free(l->name);
+    pl_free(l->lease);
+    pl_free(l);
+}
+
+/* ---- questions ---- */
+
+bool pl_leadership_is_leading(const struct pl_leadership *l)
+{
+    return pl_election_is_leading(l->election);
+}
+
+bool pl_leadership_is_healthy(const struct pl_leadership *l)
+{
+    return pl_election_is_healthy(l->election);
+}
+
+void pl_leadership_describe(const struct pl_leadership *l, struct pl_buf *out)
+{
+    const char *holder = pl_election_holder(l->election);
+    double seconds = (double)(now(l) - l->since_ns) / (double)PL_SECOND;
+    if (pl_election_is_leading(l->election))
+        pl_buf_add_f(out, "leader of lease %s as %s for %.1f s%s", l->lease,
+                     pl_election_identity_of(l->election), seconds,
+                     pl_election_may_write(l->election) ? "" : ", writes stopped: not renewed");
+    else if (!l->campaigning)
+        pl_buf_add_f(out, "standby: does not campaign for lease %s %s", l->lease,
+                     l->stopping ? "any more" : "before a leader-only controller could run");
+    else if (holder[0] == '\0')
+        pl_buf_add_f(out, "standby: campaigns for lease %s, which nobody is seen to hold", l->lease);
+    else
+        pl_buf_add_f(out, "standby because %s holds lease %s, seen for %.1f s", holder, l->lease,
+                     seconds);
+}
+
+/* ---- for the manager ---- */
+
+void pl_leadership_bind(struct pl_leadership *l, struct pl_manager *manager)
+{
+    l->manager = manager;
+}
+
+void pl_leadership_check(struct pl_leadership *l)
+{
+    bool ready = false;
+    if (l->campaigning || l->stopping)
+        return;
+    for (size_t i = 0; i < pl_manager_count(l->manager); i++) {
+        const struct pl_controller *controller = pl_manager_at(l->manager, i);
+        if (!pl_controller_spec(controller)->leader_election)
+            continue;
+        if (pl_controller_in_flight(controller) > 0)
+            return; /* of the lead that was lost: it may still write for that one */
+        ready = ready || pl_controller_is_standing_by(controller);
+    }
+    if (!ready)
+        return;
+    l->campaigning = true;
+    pl_election_campaign(l->election);
+}
+
+static void on_let_go(void *arg)
+{
+    PL_UNUSED(arg);
+}
+
+void pl_leadership_stopping(struct pl_leadership *l)
+{
+    l->stopping = true;
+    if (pl_election_is_leading(l->election))
+        return;
+    l->campaigning = false;
+    pl_election_stop(l->election, false, on_let_go, l);
+}
+
+static void on_stopped(void *arg)
+{
+    struct pl_leadership *l = arg;
+    l->ended(l->ended_arg);
+}
+
+void pl_leadership_end(struct pl_leadership *l, bool release, void (*ended)(void *arg), void *arg)
+{
+    bool leading = pl_election_is_leading(l->election);
+    l->stopping = true;
+    l->campaigning = false;
+    l->ended = ended;
+    l->ended_arg = arg;
+    pl_election_stop(l->election, release, on_stopped, l);
+    if (leading)
+        tell(l, PL_LEAD_RELEASED, "");
+}

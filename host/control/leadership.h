@@ -1,0 +1,59 @@
+/* What being the leader means for this process: which controllers run, what the write gate lets
+ * out, when it campaigns, and what a lost lead leads to (semantics 120, 124, 125). I/O thread.
+ *
+ * The manager calls what is below "for the manager". */
+#pragma once
+
+#include "base/buf.h"
+#include "control/election.h"
+#include "net/fence.h"
+
+struct pl_cluster;
+struct pl_manager;
+struct pl_leadership;
+
+enum pl_lead_change {
+    PL_LEAD_GAINED,
+    PL_LEAD_LOST,     /* text: why */
+    PL_LEAD_RELEASED, /* the process is stopping and has given it up */
+};
+
+struct pl_leadership_options {
+    struct pl_cluster *cluster;          /* borrowed for life; its gate gets the fence */
+    struct pl_election_options election; /* as there, without ops and arg */
+    const char *name;                    /* of the Lease, for metrics; copied */
+    bool standby_on_loss;                /* --on-lost-lease standby */
+    /* For Events; may be NULL. */
+    void (*changed)(void *arg, enum pl_lead_change change, const char *text);
+    void *arg;
+};
+
+/* The election's options must pass pl_election_check, but for ops and arg. */
+struct pl_leadership *pl_leadership_create(const struct pl_leadership_options *options);
+/* Once the manager has stopped. The fence stands for as long as connections behind it live: the
+ * HTTP client is destroyed first. Accepts NULL. */
+void pl_leadership_destroy(struct pl_leadership *leadership);
+
+/* ---- questions: health, status ---- */
+
+bool pl_leadership_is_leading(const struct pl_leadership *leadership);
+/* Rule 121: a leader that has not renewed for too long is ill; a standby never is. */
+bool pl_leadership_is_healthy(const struct pl_leadership *leadership);
+/* "leader of lease NS/NAME as ID for 12.3 s", "standby because X holds lease NS/NAME for 4 s, as
+ * far as was seen". */
+void pl_leadership_describe(const struct pl_leadership *leadership, struct pl_buf *out);
+
+/* ---- for the manager ---- */
+
+/* The manager whose leader-only controllers these are. */
+void pl_leadership_bind(struct pl_leadership *leadership, struct pl_manager *manager);
+/* Something has changed that campaigning depends on: it begins when a leader-only controller
+ * could start, and none of an earlier lead is still running. */
+void pl_leadership_check(struct pl_leadership *leadership);
+/* No more work is begun: a standby is kept from becoming leader (125, F35). A leader keeps its
+ * Lease until the end. */
+void pl_leadership_stopping(struct pl_leadership *leadership);
+/* All work has ended, or its grace period has: the Lease is given up (`release`), or only let go.
+ * `ended` is called once, later. */
+void pl_leadership_end(struct pl_leadership *leadership, bool release, void (*ended)(void *arg),
+                       void *arg);
