@@ -28,6 +28,7 @@ struct host {
     struct pl_cluster *cluster;
     struct pl_lanes *lanes;
     struct pl_declarations declarations;
+    struct pl_leader *leader; /* NULL: no election */
     struct pl_manager *manager;
     struct pl_admin *admin; /* NULL: without one */
     struct pl_idle collect;
@@ -172,11 +173,32 @@ static int connect_cluster(struct host *host, struct pl_err *err)
     return 0;
 }
 
+static int join_election(struct host *host, struct pl_err *err)
+{
+    const struct pl_leader_setup setup = {
+        .options = &host->options->leader,
+        .config = &host->config,
+        .cluster = host->cluster,
+        .first_controller = host->declarations.controllers[0].name,
+        .health = pl_view_health(host->view),
+    };
+    if (!host->options->leader.elect)
+        return 0;
+    if (host->options->dry_run) {
+        pl_log(PL_LOG_WARN, "--leader-elect is left out: a dry run changes nothing, so it must not "
+                            "take the Lease from who does");
+        return 0;
+    }
+    host->leader = pl_leader_create(&setup, err);
+    return host->leader != NULL ? 0 : err->code;
+}
+
 static int start_controllers(struct host *host, struct pl_err *err)
 {
     struct pl_manager_options options = {
         .cluster = host->cluster,
         .grace_ns = host->options->grace_ns,
+        .leadership = pl_leader_leadership(host->leader),
         .stopped = on_stopped,
         .arg = host,
     };
@@ -235,6 +257,7 @@ static void tear_down(struct host *host)
         pl_client_destroy(host->client);
     if (host->http != NULL)
         pl_http_client_destroy(host->http);
+    pl_leader_destroy(host->leader);
     pl_loop_unwatch_signals(host->loop);
     pl_view_destroy(host->view);
     if (host->pool != NULL) {
@@ -260,6 +283,8 @@ static int run_host(struct host *host, const struct pl_host_hooks *hooks, struct
         rc = connect_cluster(host, err);
     if (rc == 0 && hooks != NULL && hooks->before != NULL)
         rc = hooks->before(hooks->arg, host->cluster, host->loop, err);
+    if (rc == 0)
+        rc = join_election(host, err);
     if (rc == 0)
         rc = start_controllers(host, err);
     if (rc == 0 &&

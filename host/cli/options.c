@@ -94,15 +94,40 @@ static const struct pl_flag table[] = {
     {.name = "admin-socket",
      .metavar = "PATH",
      .help = "where `perilune status` and its like reach this host; 0 is off"},
+    {.name = "leader-elect",
+     .type = PL_FLAG_SWITCH,
+     .help = "run leader-only controllers only while holding the Lease"},
+    {.name = "leader-elect-resource-name",
+     .metavar = "NAME",
+     .help = "of the Lease (default perilune- and the first controller's name)"},
+    {.name = "leader-elect-resource-namespace",
+     .metavar = "NAME",
+     .help = "of the Lease (default the pod's; required outside of a cluster)"},
+    {.name = "leader-elect-lease-duration",
+     .type = PL_FLAG_DURATION,
+     .fallback = "15s",
+     .metavar = "DURATION",
+     .help = "how long others wait for a leader that does not renew"},
+    {.name = "leader-elect-renew-deadline",
+     .type = PL_FLAG_DURATION,
+     .fallback = "10s",
+     .metavar = "DURATION",
+     .help = "how long after its last renewal a leader may write"},
+    {.name = "leader-elect-retry-period",
+     .type = PL_FLAG_DURATION,
+     .fallback = "2s",
+     .metavar = "DURATION",
+     .help = "between tries to get or renew the Lease"},
+    {.name = "leader-elect-release-on-exit",
+     .type = PL_FLAG_SWITCH,
+     .fallback = "true",
+     .help = "give the Lease up at a clean stop"},
+    {.name = "on-lost-lease",
+     .type = PL_FLAG_CHOICE,
+     .choices = "exit|standby",
+     .fallback = "exit",
+     .help = "standby: drain and campaign again in the same process"},
     /* The contract's flags that a later release brings: saying "off" is fine. */
-    {.name = "leader-elect", .type = PL_FLAG_LATER, .off = "false"},
-    {.name = "leader-elect-resource-name", .type = PL_FLAG_LATER, .metavar = "NAME"},
-    {.name = "leader-elect-resource-namespace", .type = PL_FLAG_LATER, .metavar = "NAME"},
-    {.name = "leader-elect-lease-duration", .type = PL_FLAG_LATER, .metavar = "DURATION"},
-    {.name = "leader-elect-renew-deadline", .type = PL_FLAG_LATER, .metavar = "DURATION"},
-    {.name = "leader-elect-retry-period", .type = PL_FLAG_LATER, .metavar = "DURATION"},
-    {.name = "leader-elect-release-on-exit", .type = PL_FLAG_LATER, .off = "false"},
-    {.name = "on-lost-lease", .type = PL_FLAG_LATER, .metavar = "exit|standby", .off = "exit"},
     {.name = "webhook-bind-address", .type = PL_FLAG_LATER, .metavar = "ADDRESS", .off = "0"},
     {.name = "webhook-cert-dir", .type = PL_FLAG_LATER, .metavar = "DIR"},
     {.name = "reload", .type = PL_FLAG_LATER, .off = "false"},
@@ -228,7 +253,8 @@ bool pl_options_read(struct pl_options *options, const struct pl_command *self, 
         *exit_code = PL_EXIT_FAILURE;
         return false;
     }
-    if (read_addresses(options, &err) != 0) {
+    if (read_addresses(options, &err) != 0 ||
+        pl_leader_read(&options->flags, &options->leader, &err) != 0) {
         fprintf(stderr, "perilune %s: %s\n", self->name, err.message);
         *exit_code = PL_EXIT_USAGE;
         return false;

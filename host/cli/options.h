@@ -3,6 +3,7 @@
 
 #include "cli/bind_address.h"
 #include "cli/command.h"
+#include "cli/leader.h"
 #include "kube/kubeconfig.h"
 #include "lane/lanes.h"
 
@@ -18,7 +19,8 @@ struct pl_options {
     int burst;
     bool stream_lists;
     bool dry_run;
-    const char *admin_socket; /* NULL: the default; "0": none */
+    const char *admin_socket;        /* NULL: the default; "0": none */
+    struct pl_leader_options leader; /* borrows from flags */
     struct pl_bind_address metrics_address, health_address;
 };
 

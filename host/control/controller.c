@@ -179,12 +179,26 @@ void pl_controller_arm_resync(struct pl_controller *c)
         pl_timer_start(c->timers, &c->resync, c->spec->resync_period_ns, on_resync);
 }
 
-static void begin_running(struct pl_controller *c)
+static void end_syncing(struct pl_controller *c)
 {
-    c->running = true;
     c->sync_timed_out = false;
     pl_timer_stop(c->timers, &c->sync_limit);
     pl_wait_end(&c->sync_wait);
+}
+
+static void begin_standing_by(struct pl_controller *c)
+{
+    c->standing_by = true;
+    end_syncing(c);
+    pl_log(PL_LOG_INFO, "controller stands by: its queue is ready", pl_str("controller", c->name));
+    if (c->changed != NULL)
+        c->changed(c->changed_arg, c);
+}
+
+static void begin_running(struct pl_controller *c)
+{
+    c->running = true;
+    end_syncing(c);
     pl_controller_arm_resync(c);
     pl_log(PL_LOG_INFO, "controller started", pl_str("controller", c->name),
            pl_int("workers", c->spec->max_concurrent));
@@ -217,8 +231,12 @@ void pl_controller_check(struct pl_controller *c)
         c->listening = true;
         pl_subscriptions_listen(c);
     }
-    if (!c->running && c->may_run && pl_controller_has_synced(c))
+    if (c->running || c->standing_by || !pl_controller_has_synced(c))
+        return;
+    if (c->may_run)
         begin_running(c);
+    else if (c->in_flight == 0)
+        begin_standing_by(c);
 }
 
 void pl_controller_start(struct pl_controller *c)
@@ -233,7 +251,7 @@ void pl_controller_start(struct pl_controller *c)
 
 void pl_controller_await_sources(struct pl_controller *c)
 {
-    c->running = false;
+    c->running = c->standing_by = false;
     pl_timer_stop(c->timers, &c->resync);
     int64_t limit = sync_timeout_of(c->spec);
     pl_timer_start(c->timers, &c->sync_limit, limit, on_sync_limit);
@@ -247,6 +265,7 @@ void pl_controller_set_may_run(struct pl_controller *c, bool may_run)
     if (c->may_run == may_run)
         return;
     c->may_run = may_run;
+    c->standing_by = false;
     if (!may_run) {
         struct pl_err why = {0};
         pl_err_set(&why, PL_ECANCELED, "the lead was lost");
@@ -264,7 +283,7 @@ void pl_controller_stop(struct pl_controller *c, void (*stopped)(void *arg), voi
     if (c->stopping)
         return;
     c->stopping = true;
-    c->running = false;
+    c->running = c->standing_by = false;
     c->stopped = stopped;
     c->stopped_arg = arg;
     pl_controller_stop_reload(c);
@@ -303,6 +322,11 @@ struct pl_informer *pl_controller_informer(const struct pl_controller *c, size_t
 bool pl_controller_is_running(const struct pl_controller *c)
 {
     return c->running;
+}
+
+bool pl_controller_is_standing_by(const struct pl_controller *c)
+{
+    return c->standing_by;
 }
 
 size_t pl_controller_in_flight(const struct pl_controller *c)

@@ -81,6 +81,8 @@ const struct pl_controller_spec *pl_controller_spec(const struct pl_controller *
 struct pl_informer *pl_controller_informer(const struct pl_controller *controller, size_t source);
 bool pl_controller_has_synced(const struct pl_controller *controller);
 bool pl_controller_is_running(const struct pl_controller *controller); /* workers started */
+/* It could run, but may not, and none of its runs is left from when it might. */
+bool pl_controller_is_standing_by(const struct pl_controller *controller);
 size_t pl_controller_in_flight(const struct pl_controller *controller);
 /* How long it has been waiting for its sources, for "could not start within cache_sync_timeout". */
 bool pl_controller_sync_timed_out(const struct pl_controller *controller);
@@ -89,7 +91,8 @@ struct pl_workqueue *pl_controller_queue(struct pl_controller *controller);
 void pl_controller_enqueue(struct pl_controller *controller, struct pl_slice key,
                            const struct pl_add *how, enum pl_cause_type cause);
 
-/* Calls changed whenever it began to run or its time to sync ran out: for the manager. */
+/* Calls changed whenever it began to run or to stand by, or its time to sync ran out: for the
+ * manager. */
 void pl_controller_on_change(struct pl_controller *controller,
                              void (*changed)(void *arg, struct pl_controller *controller),
                              void *arg);

@@ -97,6 +97,7 @@ struct pl_controller {
 
     /* Life. */
     bool started, may_run, running, stopping, told_stopped;
+    bool standing_by; /* synced and idle, but may not run */
     bool retired; /* nothing declares it any more */
     void (*gone)(void *arg, struct pl_controller *controller);
     void *gone_arg;

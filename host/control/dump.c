@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "control/report.h"
+#include "control/leadership.h"
 
 static double seconds(int64_t ns)
 {
@@ -43,8 +44,18 @@ static size_t left_out(size_t count)
     return count > PL_DUMP_LINES ? count - PL_DUMP_LINES : 0;
 }
 
+static void dump_leadership(const struct pl_leadership *leadership)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    pl_leadership_describe(leadership, &text);
+    pl_log(PL_LOG_INFO, "state: leadership", pl_strn("leadership", pl_buf_slice(&text)));
+    pl_buf_deinit(&text);
+}
+
 size_t pl_dump_controllers(struct pl_manager *manager)
 {
+    if (pl_manager_leadership(manager) != NULL)
+        dump_leadership(pl_manager_leadership(manager));
     size_t count = pl_manager_count(manager), runs = 0;
     for (size_t i = 0; i < count && i < PL_DUMP_LINES; i++)
         dump_controller(pl_manager_at(manager, i));

@@ -85,6 +85,19 @@ static void on_leader(void *arg, const char *identity)
 static const struct pl_election_ops election_ops = {on_started, on_closed, on_reopened, on_lost,
                                                     on_leader};
 
+int pl_leadership_check_times(int64_t lease_duration_ns, int64_t renew_deadline_ns,
+                              int64_t retry_period_ns, struct pl_err *err)
+{
+    const struct pl_election_options options = {
+        .identity = "some",
+        .lease_duration_ns = lease_duration_ns,
+        .renew_deadline_ns = renew_deadline_ns,
+        .retry_period_ns = retry_period_ns,
+        .ops = &election_ops,
+    };
+    return pl_election_check(&options, err);
+}
+
 /* ---- lifetime ---- */
 
 struct pl_leadership *pl_leadership_create(const struct pl_leadership_options *options)
@@ -101,12 +114,10 @@ struct pl_leadership *pl_leadership_create(const struct pl_leadership_options *o
     l->since_ns = now(l);
     struct pl_metrics *metrics = pl_cluster_metrics(options->cluster);
     if (metrics != NULL) {
-        static const char *const labels[] = {"name"};
         struct pl_metric_spec spec = {.name = "leader_election_master_status",
                                       .help = "1 on the replica that leads, 0 on a standby.",
                                       .type = PL_METRIC_GAUGE,
-                                      .labels = labels,
-                                      .label_count = 1};
+                                      .labels = {"name"}};
         const char *const values[] = {l->name};
         l->status = pl_metric_series(pl_metrics_add(metrics, &spec), values);
         pl_series_set(l->status, 0);
@@ -149,7 +160,8 @@ void pl_leadership_describe(const struct pl_leadership *l, struct pl_buf *out)
         pl_buf_add_f(out, "standby: does not campaign for lease %s %s", l->lease,
                      l->stopping ? "any more" : "before a leader-only controller could run");
     else if (holder[0] == '\0')
-        pl_buf_add_f(out, "standby: campaigns for lease %s, which nobody is seen to hold", l->lease);
+        pl_buf_add_f(out, "standby: campaigns for lease %s, which nobody is seen to hold",
+                     l->lease);
     else
         pl_buf_add_f(out, "standby because %s holds lease %s, seen for %.1f s", holder, l->lease,
                      seconds);

@@ -3,11 +3,13 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "control/leadership.h"
 
 #include <string.h>
 
 #define CANCEL_BEFORE_END (5 * PL_SECOND)
 #define EXIT_MISTAKE      1
+#define EXIT_LEAD_LOST    3
 #define EXIT_NOT_SYNCED   4
 
 struct pl_manager {
@@ -26,6 +28,8 @@ struct pl_manager *pl_manager_create(const struct pl_manager_options *options)
     struct pl_manager *manager = PL_NEW(struct pl_manager);
     manager->o = *options;
     manager->timers = pl_cluster_timers(options->cluster);
+    if (options->leadership != NULL)
+        pl_leadership_bind(options->leadership, manager);
     return manager;
 }
 
@@ -72,6 +76,8 @@ static void on_controller_change(void *arg, struct pl_controller *controller)
 {
     struct pl_manager *manager = arg;
     PL_UNUSED(controller);
+    if (manager->o.leadership != NULL)
+        pl_leadership_check(manager->o.leadership);
     for (size_t i = 0; i < manager->count; i++)
         if (!pl_controller_sync_timed_out(manager->controllers[i]))
             return;
@@ -82,6 +88,15 @@ static void on_controller_change(void *arg, struct pl_controller *controller)
     pl_manager_stop(manager);
 }
 
+/* Without leader election everybody leads. */
+static void follow_lead(struct pl_manager *manager, struct pl_controller *controller)
+{
+    const struct pl_leadership *leadership = manager->o.leadership;
+    pl_controller_set_may_run(controller, leadership == NULL ||
+                                              !pl_controller_spec(controller)->leader_election ||
+                                              pl_leadership_is_leading(leadership));
+}
+
 void pl_manager_add(struct pl_manager *manager, struct pl_controller *controller)
 {
     PL_REQUIRE(!manager->stopping);
@@ -89,6 +104,7 @@ void pl_manager_add(struct pl_manager *manager, struct pl_controller *controller
         pl_reallocarray(manager->controllers, manager->count + 1, sizeof(struct pl_controller *));
     manager->controllers[manager->count++] = controller;
     pl_controller_on_change(controller, on_controller_change, manager);
+    follow_lead(manager, controller);
     if (manager->started)
         pl_controller_start(controller);
 }
@@ -134,10 +150,12 @@ void pl_manager_switch(struct pl_manager *manager, const struct pl_takeover *all
     for (size_t i = 0; i < count; i++) {
         const char *name = pl_edition_spec(all[i].edition)->name;
         struct pl_controller *known = pl_manager_find(manager, pl_slice_z(name));
-        if (known != NULL)
+        if (known != NULL) {
             pl_controller_adopt(known, all[i].edition, all[i].changed);
-        else
+            follow_lead(manager, known); /* it may need the lead now, or no longer */
+        } else {
             pl_manager_add(manager, pl_controller_create_with(all[i].edition));
+        }
     }
 }
 
@@ -148,19 +166,28 @@ bool pl_manager_is_stopping(const struct pl_manager *manager)
 
 /* ---- stopping: controllers drain, informers end, then we are done ---- */
 
-static void end(struct pl_manager *manager)
+static void tell_stopped(void *arg)
+{
+    struct pl_manager *manager = arg;
+    manager->o.stopped(manager->o.arg, manager->exit_code);
+}
+
+static void end(struct pl_manager *manager, bool release)
 {
     if (manager->ended)
         return;
     manager->ended = true;
     pl_timer_stop(manager->timers, &manager->cancel);
     pl_timer_stop(manager->timers, &manager->grace);
-    manager->o.stopped(manager->o.arg, manager->exit_code);
+    if (manager->o.leadership != NULL)
+        pl_leadership_end(manager->o.leadership, release, tell_stopped, manager);
+    else
+        tell_stopped(manager);
 }
 
 static void on_idle(void *arg)
 {
-    end(arg);
+    end(arg, true);
 }
 
 static void on_controller_stopped(void *arg)
@@ -192,7 +219,7 @@ static void on_grace_over(struct pl_timer *timer)
                   "the host is stopping and its grace period is over");
     pl_log(PL_LOG_ERROR, "the grace period ran out", pl_int("running", (int64_t)running));
     manager->exit_code = manager->exit_code != 0 ? manager->exit_code : EXIT_MISTAKE;
-    end(manager);
+    end(manager, true); /* the gate is closed for good, which is the end of all work (125) */
 }
 
 void pl_manager_stop(struct pl_manager *manager)
@@ -200,6 +227,8 @@ void pl_manager_stop(struct pl_manager *manager)
     if (manager->stopping)
         return;
     manager->stopping = true;
+    if (manager->o.leadership != NULL)
+        pl_leadership_stopping(manager->o.leadership);
     int64_t grace = manager->o.grace_ns;
     pl_timer_start(manager->timers, &manager->cancel,
                    grace > CANCEL_BEFORE_END ? grace - CANCEL_BEFORE_END : 0, on_cancel);
@@ -210,10 +239,35 @@ void pl_manager_stop(struct pl_manager *manager)
     on_controller_stopped(manager);
 }
 
+/* ---- the lead ---- */
+
+void pl_manager_set_leading(struct pl_manager *manager, bool leading)
+{
+    for (size_t i = 0; i < manager->count; i++)
+        if (pl_controller_spec(manager->controllers[i])->leader_election)
+            pl_controller_set_may_run(manager->controllers[i], leading);
+}
+
+void pl_manager_lose(struct pl_manager *manager)
+{
+    if (manager->ended)
+        return;
+    pl_log(PL_LOG_ERROR, "ending at once: what only a leader may do must not go on");
+    pl_gate_close(pl_cluster_gate(manager->o.cluster), "leader", "the lead was lost");
+    manager->stopping = true;
+    manager->exit_code = EXIT_LEAD_LOST;
+    end(manager, false);
+}
+
 bool pl_manager_is_clean(const struct pl_manager *manager)
 {
     for (size_t i = 0; i < manager->count; i++)
         if (!pl_controller_is_quiet(manager->controllers[i]))
             return false;
     return pl_cluster_is_idle(manager->o.cluster);
+}
+
+struct pl_leadership *pl_manager_leadership(const struct pl_manager *manager)
+{
+    return manager->o.leadership;
 }

@@ -5,14 +5,17 @@
 #include "control/edition.h"
 
 struct pl_manager;
+struct pl_leadership;
 
 struct pl_manager_options {
     struct pl_cluster *cluster; /* borrowed for life */
     int64_t grace_ns;           /* --graceful-shutdown-timeout */
-    /* Everything has stopped: 0, or the exit code of cli.md that says why (1: the grace ran out;
-     * 4: no controller could start within its cache_sync_timeout). Called once. When the grace ran
-     * out, pl_manager_is_clean says no: runs, reads or writes are still under way, so that
-     * nothing may be torn down; the process has to end. */
+    /* Borrowed for life. Controllers whose spec says so run only while it leads; NULL: all run. */
+    struct pl_leadership *leadership;
+    /* Everything has stopped: 0, or the exit code of cli.md that says why (1: the grace ran out; 3:
+     * the lead was lost; 4: no controller could start within its cache_sync_timeout). Called once.
+     * When the grace ran out or the lead was lost, pl_manager_is_clean may say no: runs, reads or
+     * writes are still under way, so that nothing may be torn down; the process has to end. */
     void (*stopped)(void *arg, int exit_code);
     void *arg;
 };
@@ -33,8 +36,15 @@ struct pl_takeover {
 void pl_manager_switch(struct pl_manager *manager, const struct pl_takeover *all, size_t count);
 bool pl_manager_is_stopping(const struct pl_manager *manager);
 /* Graceful: no new work, running reconciles finish, calls still pending 5 s before the
- * grace ends are cancelled, informers stop, then `stopped`. Idempotent. */
+ * grace ends are cancelled, informers stop, the Lease is released (125), then `stopped`.
+ * Idempotent. */
 void pl_manager_stop(struct pl_manager *manager);
+/* NULL: no leader election. */
+struct pl_leadership *pl_manager_leadership(const struct pl_manager *manager);
+/* For leadership.c: leader-only controllers run, or their runs are cancelled. */
+void pl_manager_set_leading(struct pl_manager *manager, bool leading);
+/* For leadership.c: the lead was lost, and nothing may outlive it: no grace (124). */
+void pl_manager_lose(struct pl_manager *manager);
 /* Everything that was started has ended. */
 bool pl_manager_is_clean(const struct pl_manager *manager);
 /* A name used by a controller already? */

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "lane/origin.h"
+#include "net/fence.h"
 #include "lane/script.h"
 #include "lane/co.h"
 
@@ -230,6 +231,7 @@ static void *run(void *arg)
     struct pl_lane *lane = arg;
     struct pl_err err;
     pl_err_clear(&err);
+    pl_fence_leave_to_others();
     char name[16];
     snprintf(name, sizeof name, "lane-%d", lane->number);
     pthread_setname_np(pthread_self(), name);

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "lane/lerr.h"
+#include "net/fence.h"
 
 #include <errno.h>
 #include <lauxlib.h>
@@ -250,6 +251,7 @@ static void *watch(void *arg)
 {
     struct pl_watchdog *dog = arg;
     int idle = 0;
+    pl_fence_leave_to_others();
     pthread_mutex_lock(&dog->lock);
     while (!dog->stop) {
         idle = look_at_all(dog) ? 0 : idle + 1;

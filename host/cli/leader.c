@@ -1,0 +1,174 @@
+#include "cli/leader.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "control/lease.h"
+#include "control/recorder.h"
+
+#include <string.h>
+#include <unistd.h>
+
+struct pl_leader {
+    struct pl_leader_setup o;
+    char *ns, *name, *lease_name; /* owned; lease_name is "ns/name" */
+    char identity[PL_LEASE_HOLDER];
+    struct pl_lease *lease; /* owned, as is what follows */
+    struct pl_leadership *leadership;
+};
+
+int pl_leader_read(const struct pl_flags *flags, struct pl_leader_options *out, struct pl_err *err)
+{
+    *out = (struct pl_leader_options){
+        .elect = pl_flags_switch(flags, "leader-elect"),
+        .release_on_exit = pl_flags_switch(flags, "leader-elect-release-on-exit"),
+        .standby_on_loss = strcmp(pl_flags_text(flags, "on-lost-lease"), "standby") == 0,
+        .name = pl_flags_text(flags, "leader-elect-resource-name"),
+        .ns = pl_flags_text(flags, "leader-elect-resource-namespace"),
+        .lease_duration_ns = pl_flags_duration(flags, "leader-elect-lease-duration"),
+        .renew_deadline_ns = pl_flags_duration(flags, "leader-elect-renew-deadline"),
+        .retry_period_ns = pl_flags_duration(flags, "leader-elect-retry-period"),
+    };
+    if (!out->elect)
+        return 0;
+    int code = pl_leadership_check_times(out->lease_duration_ns, out->renew_deadline_ns,
+                                         out->retry_period_ns, err);
+    if (code != 0)
+        pl_err_prefix(err, "--leader-elect-lease-duration, --leader-elect-renew-deadline and "
+                           "--leader-elect-retry-period");
+    return code;
+}
+
+/* ---- Events ---- */
+
+static void on_changed(void *arg, enum pl_lead_change change, const char *text)
+{
+    struct pl_leader *leader = arg;
+    struct pl_recorder *recorder = pl_cluster_recorder(leader->o.cluster);
+    if (recorder == NULL || change == PL_LEAD_RELEASED)
+        return; /* whoever takes over says so; nothing waits for an Event of who ends */
+    bool gained = change == PL_LEAD_GAINED;
+    char *note = gained ? pl_format("%s became leader", leader->identity)
+                        : pl_format("%s stopped leading: %s", leader->identity, text);
+    struct pl_report report = {
+        .regarding = {.api_version = pl_slice_z("coordination.k8s.io/v1"),
+                      .kind = pl_slice_z("Lease"),
+                      .ns = pl_slice_z(leader->ns),
+                      .name = pl_slice_z(leader->name)},
+        .warning = !gained,
+        .reason = pl_slice_z("LeaderElection"),
+        .note = pl_slice_z(note),
+        .action = pl_slice_z("LeaderElection"),
+    };
+    pl_recorder_event(recorder, &report);
+    pl_free(note);
+}
+
+/* ---- making it ---- */
+
+static int choose_namespace(struct pl_leader *leader, struct pl_err *err)
+{
+    const struct pl_kubeconfig *config = leader->o.config;
+    const char *ns = leader->o.options->ns;
+    bool in_cluster = strcmp(config->source, "in-cluster") == 0;
+    if (ns == NULL && in_cluster)
+        ns = config->ns;
+    if (ns == NULL || ns[0] == '\0')
+        return pl_err_set(err, PL_EINVAL,
+                          "--leader-elect needs --leader-elect-resource-namespace outside of a "
+                          "cluster: where is the Lease?");
+    leader->ns = pl_strdup(ns);
+    return 0;
+}
+
+static bool is_healthy(void *arg, struct pl_buf *why)
+{
+    const struct pl_leader *leader = arg;
+    if (pl_leadership_is_healthy(leader->leadership))
+        return true;
+    pl_leadership_describe(leader->leadership, why);
+    return false;
+}
+
+static void make_lease(struct pl_leader *leader)
+{
+    const struct pl_leader_options *o = leader->o.options;
+    struct pl_lease_options lease = {
+        .client = pl_cluster_client(leader->o.cluster),
+        .ns = leader->ns,
+        .name = leader->name,
+        .request_timeout_ns = pl_lease_request_timeout(o->renew_deadline_ns),
+        .silence_ns = o->lease_duration_ns,
+    };
+    leader->lease = pl_lease_create(&lease);
+}
+
+static void make_leadership(struct pl_leader *leader)
+{
+    const struct pl_leader_options *o = leader->o.options;
+    struct pl_cluster *cluster = leader->o.cluster;
+    struct pl_leadership_options leadership = {
+        .cluster = cluster,
+        .election = {.lock = pl_lease_lock(leader->lease),
+                     .timers = pl_cluster_timers(cluster),
+                     .clock = pl_cluster_timers(cluster)->clock,
+                     .rand = pl_cluster_rand(cluster),
+                     .waits = pl_cluster_waits(cluster),
+                     .owner = leader->lease_name,
+                     .identity = leader->identity,
+                     .lease_duration_ns = o->lease_duration_ns,
+                     .renew_deadline_ns = o->renew_deadline_ns,
+                     .retry_period_ns = o->retry_period_ns,
+                     .release_on_exit = o->release_on_exit,
+                     .health_tolerance_ns = PL_ELECTION_TOLERANCE},
+        .name = leader->name,
+        .standby_on_loss = o->standby_on_loss,
+        .changed = on_changed,
+        .arg = leader,
+    };
+    leader->leadership = pl_leadership_create(&leadership);
+}
+
+struct pl_leader *pl_leader_create(const struct pl_leader_setup *setup, struct pl_err *err)
+{
+    struct pl_leader *leader = PL_NEW(struct pl_leader);
+    leader->o = *setup;
+    if (choose_namespace(leader, err) != 0) {
+        pl_free(leader);
+        return NULL;
+    }
+    leader->name = setup->options->name != NULL ? pl_strdup(setup->options->name)
+                                                : pl_format("perilune-%s", setup->first_controller);
+    leader->lease_name = pl_format("%s/%s", leader->ns, leader->name);
+    char hostname[256] = "";
+    if (gethostname(hostname, sizeof(hostname) - 1) != 0 || hostname[0] == '\0')
+        strcpy(hostname, "perilune");
+    pl_election_identity(pl_cluster_rand(setup->cluster), hostname, leader->identity);
+    make_lease(leader);
+    make_leadership(leader);
+    pl_fence_guard();
+    if (setup->health != NULL)
+        pl_health_add(setup->health, PL_PROBE_LIVE, "leader-election", is_healthy, leader);
+    pl_log(PL_LOG_INFO, "leader election", pl_str("lease", leader->lease_name),
+           pl_str("identity", leader->identity));
+    return leader;
+}
+
+void pl_leader_destroy(struct pl_leader *leader)
+{
+    if (leader == NULL)
+        return;
+    pl_fence_unguard();
+    if (leader->o.health != NULL)
+        pl_health_remove(leader->o.health, leader);
+    pl_leadership_destroy(leader->leadership);
+    pl_lease_destroy(leader->lease);
+    pl_free(leader->ns);
+    pl_free(leader->name);
+    pl_free(leader->lease_name);
+    pl_free(leader);
+}
+
+struct pl_leadership *pl_leader_leadership(struct pl_leader *leader)
+{
+    return leader != NULL ? leader->leadership : NULL;
+}

@@ -1,0 +1,36 @@
+/* Leader election of the host: the flags, and what they make of client and cluster. */
+#pragma once
+
+#include "cli/flags.h"
+#include "cli/health.h"
+#include "control/cluster.h"
+#include "control/leadership.h"
+#include "kube/kubeconfig.h"
+
+struct pl_leader_options {
+    bool elect, release_on_exit, standby_on_loss;
+    const char *name, *ns; /* of the Lease; borrowed from the flags; NULL: the default */
+    int64_t lease_duration_ns, renew_deadline_ns, retry_period_ns;
+};
+
+/* EINVAL, naming the flags, when the times do not fit together (112). */
+int pl_leader_read(const struct pl_flags *flags, struct pl_leader_options *out, struct pl_err *err);
+
+struct pl_leader;
+
+/* All borrowed for life. */
+struct pl_leader_setup {
+    const struct pl_leader_options *options;
+    const struct pl_kubeconfig *config; /* the pod's namespace */
+    struct pl_cluster *cluster;
+    const char *first_controller; /* copied */
+    struct pl_health *health;     /* gets the check "leader-election" (121); NULL: none */
+};
+
+/* NULL and err when the Lease's namespace is not known. Campaigns once the manager says so. On the
+ * thread that sends requests. */
+struct pl_leader *pl_leader_create(const struct pl_leader_setup *setup, struct pl_err *err);
+/* When the manager has stopped and the HTTP client is gone. Accepts NULL. */
+void pl_leader_destroy(struct pl_leader *leader);
+/* For the manager; NULL for NULL. */
+struct pl_leadership *pl_leader_leadership(struct pl_leader *leader);
