@@ -327,7 +327,7 @@ static void on_gone(void *arg)
 {
     struct pl_feed *feed = arg;
     struct pl_docs none = {0};
-    if (feed->listed && queue_list(feed, &none, NULL) == 0)
+    if (feed->listed && pl_deltafifo_replace(feed->fifo, none.items, 0, NULL) == 0)
         drain(feed);
     pl_informer_gone(feed->informer);
 }
