@@ -38,7 +38,7 @@ describe("the command line", function()
     { { "run", "--lanes" }, "needs a value" },
     { { "run", "--dry-run=maybe", "a.lua" }, "true or false" },
     { { "run", "--log-format=xml", "a.lua" }, "text|json" },
-    { { "run", "--leader-elect", "a.lua" }, "not available yet" },
+    { { "apiserver", "--data-dir", "x" }, "not available yet" },
     { { "apiserver", "--listen", "nonsense" }, "HOST:PORT" },
     { { "run", "--server", "nope", "a.lua" }, "--server takes" },
     { { "run", "--server", "ftp://nope", "a.lua" }, "--server takes" },
