@@ -16,15 +16,10 @@ static const struct pl_flag table[] = {
 
 static void print_lead(struct pl_node root)
 {
-    struct pl_scratch s[3];
+    struct pl_scratch scratch;
     struct pl_node lead = pl_node_getz(root, "lead");
-    if (pl_node_is_missing(lead))
-        return;
-    struct pl_slice holder = pl_show_text(lead, "holder", &s[0]);
-    printf("lead        %s: lease %.*s is held by %.*s\n",
-           pl_node_bool(pl_node_getz(lead, "leading")) ? "leading" : "standby",
-           PL_FMT(pl_show_text(lead, "lease", &s[1])),
-           PL_FMT(holder.len > 0 ? holder : pl_slice_z("nobody")));
+    if (!pl_node_is_missing(lead))
+        printf("%.*s\n", PL_FMT(pl_show_text(lead, "description", &scratch)));
 }
 
 static void print_generation(struct pl_node root)
