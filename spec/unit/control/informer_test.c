@@ -96,7 +96,15 @@ TEST(F26_what_a_relist_finds_unchanged_is_the_same_document)
     begin(&scene);
     struct pl_store *store = pl_informer_store(scene.informer);
     struct pl_doc *before = pl_store_get(store, pl_slice_z("d/a"));
-    relist(&scene, BED_MAPS("12", BED_MAP("a", "1", "5", "") "," BED_MAP("b", "2", "7", "")));
+    /* Without a version, so that what is listed counts. */
+    fake_stream(scene.watch, BED_EVENT("ERROR", BED_STATUS(410, "Expired")));
+    while (bed_is_quiet(&scene.bed))
+        bed_pass(&scene.bed, 100 * PL_MS);
+    bed_reply(&scene.bed, bed_expect(&scene.bed, "GET", "/api/v1/configmaps"), 410,
+              BED_STATUS(410, "Expired"));
+    scene.watch =
+        list_and_watch(&scene, "/api/v1/configmaps?limit=500",
+                       BED_MAPS("12", BED_MAP("a", "1", "5", "") "," BED_MAP("b", "2", "7", "")));
     struct pl_doc *after = pl_store_get(store, pl_slice_z("d/a"));
     CHECK(before == after);
     pl_doc_unref(before);
@@ -105,22 +113,21 @@ TEST(F26_what_a_relist_finds_unchanged_is_the_same_document)
     finish(&scene);
 }
 
-/* Everything that the store holds, at the first event and at every other. */
+/* Looks at the store whenever one of three objects changes. */
 struct look {
-    struct pl_follower follower;
+    struct pl_key_watch watch;
     struct pl_store *store;
-    int events;
-    bool whole;
+    int *changes;
+    bool *whole;
 };
 
-static void on_look(struct pl_follower *follower, const struct pl_event *event)
+static void on_look(struct pl_key_watch *watch)
 {
-    PL_UNUSED(event);
-    struct look *look = PL_CONTAINER_OF(follower, struct look, follower);
-    look->events++;
+    struct look *look = PL_CONTAINER_OF(watch, struct look, watch);
+    ++*look->changes;
     struct pl_doc *a = pl_store_get(look->store, pl_slice_z("d/a"));
     struct pl_doc *c = pl_store_get(look->store, pl_slice_z("d/c"));
-    look->whole = look->whole && a == NULL && c != NULL && pl_store_count(look->store) == 2;
+    *look->whole = *look->whole && a == NULL && c != NULL && pl_store_count(look->store) == 2;
     pl_doc_unref(a);
     pl_doc_unref(c);
 }
@@ -129,16 +136,22 @@ TEST(F26_readers_see_a_relist_as_a_whole)
 {
     struct scene scene = {0};
     begin(&scene);
-    struct look look = {
-        .follower.on_event = on_look, .store = pl_informer_store(scene.informer), .whole = true};
-    pl_informer_follow(scene.informer, &look.follower);
-    bed_run(&scene.bed);
-    look.events = 0;
-    look.whole = true;
+    static const char *const keys[] = {"d/a", "d/b", "d/c"};
+    struct look looks[3];
+    int changes = 0;
+    bool whole = true;
+    for (size_t i = 0; i < PL_ARRAY_LEN(keys); i++) {
+        looks[i] = (struct look){.watch = {.key = (char *)keys[i], .changed = on_look},
+                                 .store = pl_informer_store(scene.informer),
+                                 .changes = &changes,
+                                 .whole = &whole};
+        pl_informer_watch_key(scene.informer, &looks[i].watch);
+    }
     relist(&scene, BED_MAPS("12", BED_MAP("b", "2", "9", "") "," BED_MAP("c", "3", "8", "")));
-    CHECK_INT(look.events, 3);
-    CHECK(look.whole);
-    pl_backlog_unfollow(&look.follower);
+    CHECK_INT(changes, 3);
+    CHECK(whole);
+    for (size_t i = 0; i < PL_ARRAY_LEN(keys); i++)
+        pl_informer_unwatch_key(&looks[i].watch);
     pl_buf_clear(&scene.log);
     finish(&scene);
 }
