@@ -387,7 +387,7 @@ TEST(nor_may_two_of_a_thousand)
 {
     struct world world;
     begin_world(&world, 1000);
-    run_world(&world, 20);
+    run_world(&world, 10);
     CHECK(world.leads >= 2);
     end_world(&world);
 }
