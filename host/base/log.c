@@ -152,6 +152,16 @@ static bool is_multiline(const struct pl_field *field)
            memchr(field->str.ptr ? field->str.ptr : "", '\n', field->str.len) != NULL;
 }
 
+/* A script's names of fields may hold anything: they must not pass for other fields or lines. */
+static void add_key(struct pl_buf *out, struct pl_slice key)
+{
+    if (is_plain(key))
+        pl_buf_add_slice(out, key);
+    else
+        add_escaped(out, key);
+    pl_buf_add_char(out, '=');
+}
+
 static void format_text(struct pl_buf *out, enum pl_log_level level, const char *message,
                         const struct pl_field *fields, size_t count)
 {
@@ -161,7 +171,8 @@ static void format_text(struct pl_buf *out, enum pl_log_level level, const char 
     for (size_t i = 0; i < count; i++) {
         if (is_multiline(&fields[i]))
             continue;
-        pl_buf_add_f(out, " %s=", fields[i].key);
+        pl_buf_add_char(out, ' ');
+        add_key(out, pl_slice_z(fields[i].key));
         add_value(out, &fields[i], false);
     }
     for (size_t i = 0; i < count; i++)

@@ -1,6 +1,7 @@
 /* The admin commands "queue" (list, requeue, drop), "pause" and "resume". */
 #include "base/alloc.h"
 #include "cli/admin.h"
+#include "control/pause.h"
 #include "control/report.h"
 #include "value/meta.h"
 
@@ -158,27 +159,6 @@ static void on_written(void *arg, const struct pl_written *written)
         reply_bool(call, "done", true);
 }
 
-static struct pl_doc *annotation(bool paused)
-{
-    struct pl_build *b = pl_build_create(NULL);
-    pl_build_object(b);
-    pl_build_keyz(b, "metadata");
-    pl_build_object(b);
-    pl_build_keyz(b, "annotations");
-    pl_build_object(b);
-    pl_build_keyz(b, "perilune.dev/paused");
-    if (paused)
-        pl_build_strz(b, "true");
-    else
-        pl_build_null(b);
-    pl_build_end(b);
-    pl_build_end(b);
-    pl_build_end(b);
-    struct pl_doc *patch = pl_build_finish(b);
-    pl_build_destroy(b);
-    return patch;
-}
-
 void pl_admin_pause(void *arg, struct pl_admin_call *call)
 {
     PL_UNUSED(arg);
@@ -194,18 +174,7 @@ void pl_admin_pause(void *arg, struct pl_admin_call *call)
         pl_admin_fail(call, "no controller is For \"%s\": there is nothing to %s", text, command);
         return;
     }
-    struct pl_doc *patch = annotation(strcmp(command, "pause") == 0);
-    const struct pl_write write = {
-        .verb = PL_VERB_PATCH,
-        .patch_type = PL_PATCH_MERGE,
-        .kind = *kind,
-        .ns = ns,
-        .name = name,
-        .body = patch,
-        .live = true, /* what a person asks for is sent */
-        .field_manager = pl_slice_z("perilune"),
-        .grace_period = -1,
-    };
-    pl_gate_write(pl_cluster_gate(host->cluster), &write, on_written, call);
-    pl_doc_unref(patch);
+    const struct pl_pause pause = {
+        .kind = *kind, .ns = ns, .name = name, .paused = strcmp(command, "pause") == 0};
+    pl_pause_object(host->cluster, &pause, on_written, call);
 }

@@ -1,6 +1,7 @@
 /* The admin command "status": what the host is and does. */
 #include "cli/admin.h"
 #include "cli/command.h"
+#include "control/leadership.h"
 #include "control/report.h"
 
 #include <string.h>
@@ -104,6 +105,20 @@ static void build_waits(struct pl_build *b, const struct pl_waits *waits)
     pl_build_end(b);
 }
 
+static void build_lead(struct pl_build *b, const struct pl_leadership *leadership)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    if (leadership == NULL)
+        return;
+    pl_leadership_describe(leadership, &text);
+    pl_build_keyz(b, "lead");
+    pl_build_object(b);
+    build_bool(b, "leading", pl_leadership_is_leading(leadership));
+    pl_admin_build_text(b, "description", pl_buf_slice(&text));
+    pl_build_end(b);
+    pl_buf_deinit(&text);
+}
+
 static void build_status(struct pl_build *b, const struct pl_admin_call *call)
 {
     const struct pl_admin_options *host = pl_admin_host(call);
@@ -112,6 +127,7 @@ static void build_status(struct pl_build *b, const struct pl_admin_call *call)
     pl_admin_build_text(b, "version", pl_slice_z(pl_version()));
     build_int(b, "pid", getpid());
     pl_admin_build_text(b, "server", pl_slice_z(host->server));
+    build_lead(b, pl_manager_leadership(host->manager));
     pl_admin_build_more(call, b);
     pl_build_keyz(b, "controllers");
     pl_build_array(b);

@@ -131,7 +131,8 @@ static int put(struct pl_flags *flags, size_t i, const char *text, const char *s
 
 /* ---- the command line ---- */
 
-static int unknown(const struct pl_flags *flags, struct pl_slice name, const char *source,
+/* what: "unknown flag --lanez" or "FILE: unknown flag \"lanez\"". */
+static int unknown(const struct pl_flags *flags, struct pl_slice name, const char *what,
                    struct pl_err *err)
 {
     const char *names[MAX_FLAGS];
@@ -139,8 +140,8 @@ static int unknown(const struct pl_flags *flags, struct pl_slice name, const cha
         names[i] = flags->table[i].name;
     const char *best = pl_nearest(name, names, flags->count);
     if (best != NULL)
-        return pl_err_set(err, PL_EINVAL, "unknown flag %s; did you mean --%s?", source, best);
-    return pl_err_set(err, PL_EINVAL, "unknown flag %s; --help lists them", source);
+        return pl_err_set(err, PL_EINVAL, "%s; did you mean --%s?", what, best);
+    return pl_err_set(err, PL_EINVAL, "%s; --help lists them", what);
 }
 
 static int parse_long(struct pl_flags *flags, char *const *argv, int argc, int *i,
@@ -163,8 +164,11 @@ static int parse_long(struct pl_flags *flags, char *const *argv, int argc, int *
             return put(flags, found, "false", source, err);
         found = flags->count;
     }
-    if (found == flags->count)
-        return unknown(flags, name, source, err);
+    if (found == flags->count) {
+        char what[160];
+        snprintf(what, sizeof(what), "unknown flag %s", source);
+        return unknown(flags, name, what, err);
+    }
     const struct pl_flag *flag = &flags->table[found];
     bool takes_value =
         flag->type != PL_FLAG_SWITCH && !(flag->type == PL_FLAG_LATER && flag->metavar == NULL);
@@ -305,10 +309,13 @@ int pl_flags_merge(struct pl_flags *flags, struct pl_node mapping, const char *s
     struct pl_iter it = pl_iter(mapping);
     while (pl_iter_next(&it)) {
         char where[512];
-        snprintf(where, sizeof(where), "%s: flags.%.*s", source, PL_FMT(it.key));
         size_t i = find(flags, it.key);
-        if (i == flags->count)
+        if (i == flags->count) {
+            snprintf(where, sizeof(where), "%s: flags: unknown flag \"%.*s\"", source,
+                     PL_FMT(it.key));
             return unknown(flags, it.key, where, err);
+        }
+        snprintf(where, sizeof(where), "%s: flags.%.*s", source, PL_FMT(it.key));
         if (flags->values[i].count > 0)
             continue;
         int rc = 0;

@@ -1,7 +1,9 @@
 #include "cli/options.h"
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/log.h"
+#include "kube/proxy.h"
 #include "value/yaml.h"
 
 #include <errno.h>
@@ -233,6 +235,40 @@ static int read_addresses(struct pl_options *options, struct pl_err *err)
                                   &options->health_address, err);
 }
 
+/* kubectl takes "host:port", too; a bare word is rather a mistake than a host. */
+static int check_server(const char *server, struct pl_err *err)
+{
+    struct pl_server_name name;
+    char *url = strstr(server, "://") != NULL ? pl_strdup(server)
+                : strchr(server, ':') != NULL ? pl_format("http://%s", server)
+                                              : NULL;
+    bool good = url != NULL && pl_server_name_parse(url, &name);
+    pl_free(url);
+    return good ? 0
+                : pl_err_set(err, PL_EINVAL,
+                             "--server takes https://HOST[:PORT][/PATH] or HOST:PORT, not \"%s\"",
+                             server);
+}
+
+static int check_namespace(const char *name, struct pl_err *err)
+{
+    size_t len = strlen(name);
+    bool good = len > 0 && len <= 63 && name[0] != '-' && name[len - 1] != '-' &&
+                strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == len;
+    return good ? 0
+                : pl_err_set(err, PL_EINVAL, "--namespace: \"%s\" is no namespace's name", name);
+}
+
+static int check_target(const struct pl_flags *flags, struct pl_err *err)
+{
+    const char *server = pl_flags_text(flags, "server");
+    int rc = server != NULL ? check_server(server, err) : 0;
+    char *const *names = pl_flags_all(flags, "namespace");
+    for (size_t i = 0; rc == 0 && names != NULL && names[i] != NULL; i++)
+        rc = check_namespace(names[i], err);
+    return rc;
+}
+
 bool pl_options_read(struct pl_options *options, const struct pl_command *self, int argc,
                      char *const *argv, int *exit_code)
 {
@@ -253,7 +289,7 @@ bool pl_options_read(struct pl_options *options, const struct pl_command *self, 
         *exit_code = PL_EXIT_FAILURE;
         return false;
     }
-    if (read_addresses(options, &err) != 0 ||
+    if (check_target(&options->flags, &err) != 0 || read_addresses(options, &err) != 0 ||
         pl_leader_read(&options->flags, &options->leader, &err) != 0) {
         fprintf(stderr, "perilune %s: %s\n", self->name, err.message);
         *exit_code = PL_EXIT_USAGE;

@@ -1,32 +1,14 @@
 /* perilune queue, pause and resume: what waits in a running host, and changing that by hand. */
 #include "base/base.h"
-#include "cli/admin_client.h"
-#include "value/write.h"
+#include "cli/show.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const struct pl_flag table[] = {
     PL_ADMIN_FLAGS,
-    {.name = "output",
-     .letter = 'o',
-     .type = PL_FLAG_CHOICE,
-     .choices = "text|json",
-     .fallback = "text",
-     .help = "form of the answer"},
+    PL_OUTPUT_FLAG,
 };
-
-static struct pl_slice text_of(struct pl_node object, const char *key, struct pl_scratch *scratch)
-{
-    return pl_node_str(pl_node_getz(object, key), scratch);
-}
-
-static int64_t int_of(struct pl_node object, const char *key)
-{
-    int64_t value = 0;
-    pl_node_int(pl_node_getz(object, key), &value);
-    return value;
-}
 
 static void print_queued(struct pl_node queued, struct pl_slice controller)
 {
@@ -35,9 +17,9 @@ static void print_queued(struct pl_node queued, struct pl_slice controller)
     bool delayed = !pl_node_is_missing(in);
     double seconds = pl_node_double(delayed ? in : pl_node_getz(queued, "for_seconds"));
     printf("%-20.*s %-40.*s %-8.*s %s %8.1f s %6lld %6lld%s\n", PL_FMT(controller),
-           PL_FMT(text_of(queued, "key", &s[0])), PL_FMT(text_of(queued, "state", &s[1])),
-           delayed ? "in " : "for", seconds, (long long)int_of(queued, "priority"),
-           (long long)int_of(queued, "requeues"),
+           PL_FMT(pl_show_text(queued, "key", &s[0])), PL_FMT(pl_show_text(queued, "state", &s[1])),
+           delayed ? "in " : "for", seconds, (long long)pl_show_int(queued, "priority"),
+           (long long)pl_show_int(queued, "requeues"),
            pl_node_bool(pl_node_getz(queued, "again")) ? "  and again" : "");
 }
 
@@ -48,31 +30,25 @@ static void print_list(struct pl_node root)
            "TRIES");
     while (pl_iter_next(&queues)) {
         struct pl_scratch scratch;
-        struct pl_slice controller = text_of(queues.value, "controller", &scratch);
+        struct pl_slice controller = pl_show_text(queues.value, "controller", &scratch);
         struct pl_node keys = pl_node_getz(queues.value, "keys");
         struct pl_iter it = pl_iter(keys);
         while (pl_iter_next(&it))
             print_queued(it.value, controller);
-        int64_t more = int_of(queues.value, "total") - (int64_t)pl_node_len(keys);
+        int64_t more = pl_show_int(queues.value, "total") - (int64_t)pl_node_len(keys);
         if (more > 0)
             printf("%-20.*s and %lld more\n", PL_FMT(controller), (long long)more);
     }
 }
 
-static void print(const struct pl_flags *flags, struct pl_node root)
+static void print_text(struct pl_node root)
 {
-    struct pl_buf text = PL_BUF_INIT;
-    if (strcmp(pl_flags_text(flags, "output"), "json") == 0) {
-        pl_write(&text, root, PL_WRITE_PRETTY);
-        puts(pl_buf_z(&text));
-    } else if (!pl_node_is_missing(pl_node_getz(root, "queues"))) {
+    if (!pl_node_is_missing(pl_node_getz(root, "queues")))
         print_list(root);
-    } else if (!pl_node_is_missing(pl_node_getz(root, "dropped"))) {
+    else if (!pl_node_is_missing(pl_node_getz(root, "dropped")))
         puts(pl_node_bool(pl_node_getz(root, "dropped")) ? "dropped" : "it was not in the queue");
-    } else {
+    else
         puts("done");
-    }
-    pl_buf_deinit(&text);
 }
 
 static int ask(const struct pl_flags *flags, struct pl_build *request, struct pl_err *err)
@@ -87,7 +63,7 @@ static int ask(const struct pl_flags *flags, struct pl_build *request, struct pl
         pl_build_destroy(request);
     }
     if (rc == 0)
-        print(flags, pl_doc_root(answer));
+        rc = pl_show(flags, pl_doc_root(answer), print_text, err);
     pl_doc_unref(answer);
     pl_admin_disconnect(&client);
     return rc;

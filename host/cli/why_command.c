@@ -1,31 +1,21 @@
 /* perilune why KIND NAMESPACE/NAME: what happened to a key, and what it waits for. */
 #include "base/base.h"
-#include "cli/admin_client.h"
-#include "value/write.h"
+#include "cli/show.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const struct pl_flag table[] = {
     PL_ADMIN_FLAGS,
-    {.name = "output",
-     .letter = 'o',
-     .type = PL_FLAG_CHOICE,
-     .choices = "text|json",
-     .fallback = "text",
-     .help = "form of the answer"},
+    PL_OUTPUT_FLAG,
 };
-
-static struct pl_slice text_of(struct pl_node object, const char *key, struct pl_scratch *scratch)
-{
-    return pl_node_str(pl_node_getz(object, key), scratch);
-}
 
 static void print_happened(struct pl_node happened)
 {
     struct pl_scratch s[2];
     printf("  %9.1f s ago  %-9.*s %.*s", pl_node_double(pl_node_getz(happened, "seconds_ago")),
-           PL_FMT(text_of(happened, "what", &s[0])), PL_FMT(text_of(happened, "detail", &s[1])));
+           PL_FMT(pl_show_text(happened, "what", &s[0])),
+           PL_FMT(pl_show_text(happened, "detail", &s[1])));
     double seconds = pl_node_double(pl_node_getz(happened, "seconds"));
     if (seconds != 0)
         printf(" (%.3f s)", seconds);
@@ -36,17 +26,17 @@ static void print_key(struct pl_node key)
 {
     struct pl_scratch s[5];
     int64_t failures = 0;
-    printf("controller %.*s, key %.*s, %s\n", PL_FMT(text_of(key, "controller", &s[0])),
-           PL_FMT(text_of(key, "key", &s[1])),
+    printf("controller %.*s, key %.*s, %s\n", PL_FMT(pl_show_text(key, "controller", &s[0])),
+           PL_FMT(pl_show_text(key, "key", &s[1])),
            pl_node_bool(pl_node_getz(key, "cached")) ? "cached" : "not in the cache");
-    struct pl_slice waits = text_of(key, "waits_for", &s[2]);
+    struct pl_slice waits = pl_show_text(key, "waits_for", &s[2]);
     if (waits.len > 0)
         printf("waiting: %.*s\n", PL_FMT(waits));
     else
         printf("at rest: it waits for nothing but the next event\n");
     if (pl_node_int(pl_node_getz(key, "failures"), &failures))
         printf("failed %lld times in a row: %.*s\n", (long long)failures,
-               PL_FMT(text_of(key, "last_error", &s[3])));
+               PL_FMT(pl_show_text(key, "last_error", &s[3])));
     struct pl_iter it = pl_iter(pl_node_getz(key, "history"));
     while (pl_iter_next(&it))
         print_happened(it.value);
@@ -81,14 +71,8 @@ static int ask(const struct pl_flags *flags, struct pl_err *err)
         answer = pl_admin_ask(&client, request, err);
         rc = answer != NULL ? 0 : err->code;
     }
-    if (rc == 0 && strcmp(pl_flags_text(flags, "output"), "json") == 0) {
-        struct pl_buf text = PL_BUF_INIT;
-        pl_write(&text, pl_doc_root(answer), PL_WRITE_PRETTY);
-        puts(pl_buf_z(&text));
-        pl_buf_deinit(&text);
-    } else if (rc == 0) {
-        print_text(pl_doc_root(answer));
-    }
+    if (rc == 0)
+        rc = pl_show(flags, pl_doc_root(answer), print_text, err);
     pl_doc_unref(answer);
     pl_admin_disconnect(&client);
     return rc;

@@ -72,6 +72,15 @@ void pl_causes_add(struct pl_causes *causes, struct pl_slice key, enum pl_cause_
         cause->type = type;
 }
 
+void pl_causes_add_channel(struct pl_causes *causes, struct pl_slice key, const char *channel)
+{
+    struct pl_cause *cause = new_cause(causes, key);
+    if (cause == NULL)
+        return;
+    cause->type = PL_CAUSE_CHANNEL;
+    cause->kind = channel;
+}
+
 /* Changes of every write, which say nothing. */
 static bool is_noise(const char *path)
 {
@@ -109,7 +118,7 @@ const char *pl_cause_type_name(enum pl_cause_type type)
         [PL_CAUSE_ADDED] = "ADDED",     [PL_CAUSE_MODIFIED] = "MODIFIED",
         [PL_CAUSE_DELETED] = "DELETED", [PL_CAUSE_RESYNC] = "RESYNC",
         [PL_CAUSE_REQUEUE] = "REQUEUE", [PL_CAUSE_RETRY] = "RETRY",
-        [PL_CAUSE_RELOAD] = "RELOAD"};
+        [PL_CAUSE_RELOAD] = "RELOAD",   [PL_CAUSE_CHANNEL] = "CHANNEL"};
     return names[type];
 }
 

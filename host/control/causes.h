@@ -18,6 +18,8 @@ struct pl_cause_list {
 /* One more for key. The event, where it comes from one; kind is borrowed for as long as the
  * cause lives. */
 void pl_causes_add(struct pl_causes *causes, struct pl_slice key, enum pl_cause_type type);
+/* The same for a channel, whose name is borrowed for as long as the cause lives. */
+void pl_causes_add_channel(struct pl_causes *causes, struct pl_slice key, const char *channel);
 /* Returns it (borrowed until the next change), or NULL when the key has enough of them. */
 const struct pl_cause *pl_causes_add_event(struct pl_causes *causes, struct pl_slice key,
                                            const struct pl_event *event, const char *kind);

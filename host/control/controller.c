@@ -18,8 +18,10 @@ static int64_t sync_timeout_of(const struct pl_controller_spec *spec)
 
 struct pl_ratelimit *pl_controller_make_limit(const struct pl_controller_spec *spec)
 {
-    int64_t base = spec->rate.base_ns > 0 ? spec->rate.base_ns : 5 * PL_MS;
-    int64_t max = spec->rate.max_ns > 0 ? spec->rate.max_ns : 1000 * PL_SECOND;
+    bool is_task = spec->task.form != PL_NO_TASK;
+    int64_t least = is_task ? PL_SECOND : 5 * PL_MS, most = (is_task ? 300 : 1000) * PL_SECOND;
+    int64_t base = spec->rate.base_ns > 0 ? spec->rate.base_ns : least;
+    int64_t max = spec->rate.max_ns > 0 ? spec->rate.max_ns : most;
     struct pl_ratelimit *limit =
         spec->rate.fast_attempts > 0
             ? pl_ratelimit_fast_slow(spec->rate.fast_ns, spec->rate.slow_ns,
@@ -200,8 +202,12 @@ static void begin_running(struct pl_controller *c)
     c->running = true;
     end_syncing(c);
     pl_controller_arm_resync(c);
-    pl_log(PL_LOG_INFO, "controller started", pl_str("controller", c->name),
-           pl_int("workers", c->spec->max_concurrent));
+    if (c->spec->task.form != PL_NO_TASK)
+        pl_log(PL_LOG_INFO, "task started", pl_str("task", c->name));
+    else
+        pl_log(PL_LOG_INFO, "controller started", pl_str("controller", c->name),
+               pl_int("workers", c->spec->max_concurrent));
+    pl_controller_task_begin(c);
     if (c->changed != NULL)
         c->changed(c->changed_arg, c);
     pl_controller_drive(c);
@@ -269,7 +275,7 @@ void pl_controller_set_may_run(struct pl_controller *c, bool may_run)
     if (!may_run) {
         struct pl_err why = {0};
         pl_err_set(&why, PL_ECANCELED, "the lead was lost");
-        c->running = false;
+        c->running = c->task_begun = false;
         pl_timer_stop(c->timers, &c->resync);
         pl_controller_cancel_all(c, NULL, &why);
     }
@@ -289,6 +295,8 @@ void pl_controller_stop(struct pl_controller *c, void (*stopped)(void *arg), voi
     pl_controller_stop_reload(c);
     pl_controller_stop_timers(c);
     pl_workqueue_shutdown(c->queue);
+    if (c->spec->task.form != PL_NO_TASK)
+        pl_controller_ask_to_stop(c);
     pl_subscriptions_drop(c);
     pl_controller_drive(c);
 }
@@ -305,6 +313,29 @@ void pl_controller_cancel_runs(struct pl_controller *c)
     struct pl_err why = {0};
     pl_err_set(&why, PL_ECANCELED, "the host is stopping");
     pl_controller_cancel_all(c, NULL, &why);
+}
+
+/* ---- channels ---- */
+
+bool pl_controller_watches_channel(const struct pl_controller *c, struct pl_slice name)
+{
+    for (char **channel = c->spec->channels; channel != NULL && *channel != NULL; channel++)
+        if (pl_slice_eqz(name, *channel))
+            return true;
+    return false;
+}
+
+void pl_controller_send(struct pl_controller *c, const char *channel, struct pl_slice key)
+{
+    if (pl_controller_is_over(c))
+        return;
+    if (!pl_map_has(&c->kinds, pl_slice_z(channel)))
+        pl_map_put(&c->kinds, pl_slice_z(channel), c);
+    pl_causes_add_channel(&c->causes, key, pl_map_key(&c->kinds, pl_slice_z(channel)).ptr);
+    pl_controller_note(c, key, PL_HAPPENED_QUEUED, 0, pl_cause_type_name(PL_CAUSE_CHANNEL));
+    struct pl_add how = {.priority = 0};
+    pl_workqueue_add(c->queue, key, &how, pl_controller_now(c));
+    pl_controller_drive(c);
 }
 
 /* ---- questions about it ---- */

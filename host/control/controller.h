@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "control/reconciler.h"
+#include "control/task.h"
 #include "store/workqueue.h"
 
 struct pl_cluster;
@@ -33,6 +34,8 @@ struct pl_controller_spec {
         char **verbs; /* NULL-terminated */
     } * writes;       /* :Writes declarations */
     size_t write_count;
+    char **channels; /* names, NULL-terminated; NULL: none */
+    struct pl_task_spec task;
     const char *declared_at; /* "file:line", for messages; owned */
 };
 
@@ -90,6 +93,10 @@ struct pl_workqueue *pl_controller_queue(struct pl_controller *controller);
 /* Queues a key from outside (enqueue, reload). */
 void pl_controller_enqueue(struct pl_controller *controller, struct pl_slice key,
                            const struct pl_add *how, enum pl_cause_type cause);
+
+/* Something was sent into a channel that it watches. */
+void pl_controller_send(struct pl_controller *controller, const char *channel, struct pl_slice key);
+bool pl_controller_watches_channel(const struct pl_controller *controller, struct pl_slice name);
 
 /* Calls changed whenever it began to run or to stand by, or its time to sync ran out: for the
  * manager. */

@@ -98,7 +98,8 @@ struct pl_controller {
     /* Life. */
     bool started, may_run, running, stopping, told_stopped;
     bool standing_by; /* synced and idle, but may not run */
-    bool retired; /* nothing declares it any more */
+    bool task_begun;  /* since it last could not run */
+    bool retired;     /* nothing declares it any more */
     void (*gone)(void *arg, struct pl_controller *controller);
     void *gone_arg;
     struct pl_timer reload;           /* keys of changed code: */
@@ -161,6 +162,8 @@ struct pl_doc *pl_controller_for_object(struct pl_controller *controller, struct
 /* The runs of one edition; NULL: of all. */
 void pl_controller_cancel_all(struct pl_controller *controller, const struct pl_edition *edition,
                               const struct pl_err *why);
+/* Every run is asked to come to its end by itself. */
+void pl_controller_ask_to_stop(struct pl_controller *controller);
 void pl_controller_free_keys(struct pl_controller *controller);
 
 /* ---- pause.c ---- */
@@ -172,6 +175,17 @@ void pl_controller_unpark(struct pl_controller *controller, struct pl_slice key)
 /* The same for all whose For object is not paused any more, or another one. */
 void pl_controller_check_parked(struct pl_controller *controller);
 void pl_controller_free_parked(struct pl_controller *controller);
+
+/* ---- task.c; harmless for what is no task ---- */
+
+/* It has begun to run: its first run is queued. */
+void pl_controller_task_begin(struct pl_controller *controller);
+/* Another edition than that of `old` is current. */
+void pl_controller_task_adopted(struct pl_controller *controller, const struct pl_task_spec *old,
+                                bool changed);
+/* Of a task: a run ended, and what that leads to. */
+void pl_controller_task_ended(struct pl_controller *controller, struct pl_slice key,
+                              enum pl_outcome outcome, int64_t took_ns);
 
 /* ---- edition.c ---- */
 

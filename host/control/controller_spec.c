@@ -20,6 +20,7 @@ void pl_controller_spec_deinit(struct pl_controller_spec *spec)
         free_source(&spec->sources[i]);
     for (size_t i = 0; i < spec->write_count; i++)
         pl_texts_free(spec->writes[i].verbs);
+    pl_texts_free(spec->channels);
     pl_free(spec->sources);
     pl_free(spec->writes);
     pl_free(spec->name);
@@ -98,9 +99,14 @@ int pl_controller_spec_check(const struct pl_controller_spec *spec, struct pl_er
         if (code != 0)
             return code;
     }
-    if (waking == 0)
+    if (spec->task.form != PL_NO_TASK && (waking > 0 || spec->channels != NULL))
+        return pl_err_set(err, PL_EINVAL, "task \"%s\" can only read kinds", spec->name);
+    if (spec->task.form == PL_TASK_EVERY && spec->task.period_ns <= 0)
+        return pl_err_set(err, PL_EINVAL, "task \"%s\": the period must be above zero", spec->name);
+    if (waking == 0 && spec->channels == NULL && spec->task.form == PL_NO_TASK)
         return pl_err_set(err, PL_EINVAL,
-                          "nothing wakes controller \"%s\": it needs For, Owns or Watches",
+                          "nothing wakes controller \"%s\": it needs For, Owns, Watches or "
+                          "WatchesChannel",
                           spec->name);
     if (spec->resync_period_ns > 0 && fors == 0)
         return pl_err_set(err, PL_EINVAL, "resync_period needs For: it enqueues the For objects");

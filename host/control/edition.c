@@ -130,6 +130,7 @@ void pl_controller_adopt(struct pl_controller *c, struct pl_edition *edition, bo
 {
     PL_REQUIRE(strcmp(c->name, edition->spec.name) == 0 && edition->is_open);
     struct pl_edition *old = c->edition;
+    struct pl_task_spec task = old->spec.task;
     bool ready = c->started && pl_edition_is_synced(edition), was_back = c->retired;
     pl_controller_stop_reload(c);
     if (ready && !c->retired)
@@ -144,6 +145,7 @@ void pl_controller_adopt(struct pl_controller *c, struct pl_edition *edition, bo
         pl_controller_await_sources(c);
     pl_edition_unref(old);
     pl_controller_check_parked(c);
+    pl_controller_task_adopted(c, &task, changed);
     pl_controller_check(c);
     if (changed && !was_back && c->listening && c->spec->on_reload_enqueue)
         pl_controller_reload(c);

@@ -248,6 +248,37 @@ static int merge(struct pl_feed *feed, const struct pl_docs *items, struct pl_sl
     return code;
 }
 
+static void on_unlisted(void *arg, struct pl_slice key, struct pl_doc *doc)
+{
+    struct pl_feed *feed = arg;
+    if (is_mine(feed, key))
+        pl_deltafifo_delete_stale(feed->fifo, key, doc);
+}
+
+/* Once there was a list, only what changed is queued: a relist of what is known costs the
+ * comparison and no memory (F26). */
+static int queue_list(struct pl_feed *feed, const struct pl_docs *docs, struct pl_err *err)
+{
+    struct pl_store *store = feed->informer->store;
+    if (!feed->listed || feed->draining)
+        return pl_deltafifo_replace(feed->fifo, docs->items, docs->count, err);
+    struct pl_buf key = PL_BUF_INIT;
+    int code = 0;
+    pl_store_begin_marks(store);
+    for (size_t i = 0; i < docs->count && code == 0; i++) {
+        pl_buf_clear(&key);
+        code = pl_meta_key(pl_doc_root(docs->items[i]), &key, err);
+        struct pl_doc *stored = code == 0 ? pl_store_mark(store, pl_buf_slice(&key)) : NULL;
+        if (code == 0 && stored != docs->items[i])
+            code = pl_deltafifo_update(feed->fifo, docs->items[i], err);
+        pl_doc_unref(stored);
+    }
+    pl_buf_deinit(&key);
+    if (code == 0)
+        pl_store_unmarked(store, on_unlisted, feed);
+    return code;
+}
+
 static int on_replace(void *arg, struct pl_docs *items, struct pl_slice rv, bool anew,
                       struct pl_err *err)
 {
@@ -255,7 +286,7 @@ static int on_replace(void *arg, struct pl_docs *items, struct pl_slice rv, bool
     struct pl_docs docs = {0};
     int code = merge(feed, items, rv, anew, &docs, err);
     if (code == 0)
-        code = pl_deltafifo_replace(feed->fifo, docs.items, docs.count, err);
+        code = queue_list(feed, &docs, err);
     pl_docs_deinit(&docs);
     drain(feed);
     if (code != 0)

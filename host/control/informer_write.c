@@ -178,10 +178,32 @@ static void ask(struct pl_informer *informer, const struct pl_own_write *write)
     informer->asking = pl_cluster_read(informer->cluster, &read, on_answer, informer);
 }
 
+/* An object that this source leaves out, and nobody said anything of since: its watch will not
+ * either, so that there is nothing to be asked. */
+static bool is_of_no_interest(const struct pl_informer *informer, const struct pl_own_write *write)
+{
+    if (write->deleted || write->doc != NULL || write->suppressed)
+        return false;
+    struct pl_doc *stored = pl_store_get(informer->store, pl_slice_z(write->key));
+    pl_doc_unref(stored);
+    return stored == NULL;
+}
+
+static const struct pl_own_write *oldest_of_interest(struct pl_informer *informer)
+{
+    const struct pl_own_write *oldest;
+    int64_t now = pl_informer_now(informer);
+    while ((oldest = pl_own_writes_oldest(&informer->own)) != NULL &&
+           now - oldest->since_ns >= CONFIRM_WITHIN && is_of_no_interest(informer, oldest))
+        pl_own_writes_forget(&informer->own, pl_slice_z(oldest->key));
+    return oldest;
+}
+
 static void on_confirm(struct pl_timer *timer)
 {
     struct pl_informer *informer = PL_CONTAINER_OF(timer, struct pl_informer, confirm);
-    const struct pl_own_write *oldest = pl_own_writes_oldest(&informer->own);
+    const struct pl_own_write *oldest =
+        informer->asking == NULL ? oldest_of_interest(informer) : NULL;
     if (oldest != NULL && informer->asking == NULL &&
         pl_informer_now(informer) - oldest->since_ns >= CONFIRM_WITHIN)
         ask(informer, oldest);

@@ -94,6 +94,8 @@ bool pl_own_writes_is_news(struct pl_own_writes *writes, struct pl_slice key, st
     bool echo = !write->deleted && same_object && pl_slice_eq(rv, written);
     if (news || echo)
         drop(writes, write);
+    else
+        write->suppressed = true;
     return news;
 }
 

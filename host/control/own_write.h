@@ -15,6 +15,7 @@ struct pl_own_write {
     char *rv;            /* owned; of the answer, or the last one before a deletion */
     struct pl_doc *doc;  /* counted; NULL: deleted, or no object of this source */
     bool deleted;
+    bool suppressed; /* something was said of the key that was not taken for news */
     int64_t since_ns;
 };
 

@@ -27,14 +27,16 @@ enum pl_cause_type {
     PL_CAUSE_REQUEUE,
     PL_CAUSE_RETRY,
     PL_CAUSE_RELOAD,
+    PL_CAUSE_CHANNEL,
 };
 
 /* Why a key was queued. Evidence for logs, not input for decisions. */
 struct pl_cause {
     enum pl_cause_type type;
-    const char *kind; /* borrowed from the controller's source; NULL for requeue, retry, reload */
-    char *key;        /* owned; NULL as above */
-    char **changed;   /* owned, NULL-terminated paths; NULL: none */
+    /* Borrowed from the controller: of an event the kind, of a channel its name; else NULL. */
+    const char *kind;
+    char *key;      /* owned: of the event's object; NULL: none */
+    char **changed; /* owned, NULL-terminated paths; NULL: none */
 };
 
 /* One reconcile of one key. Made by the controller, handed to the reconciler, which
@@ -110,6 +112,10 @@ struct pl_reconciler_ops {
     /* The run should end: its deadline passed or the host is stopping. It still ends
      * with pl_run_finish. */
     void (*cancel)(void *self, struct pl_run *run, const struct pl_err *why);
+    /* The run is asked to come to its end by itself. Tasks alone; NULL: nobody listens. */
+    void (*stop)(void *self, struct pl_run *run);
+    /* The For object of a key is gone, and no run will come of it. NULL: nobody cares. */
+    void (*gone)(void *self, struct pl_controller *controller, struct pl_slice key);
     /* NULL when no source or index of the controller is external. */
     void (*ask)(void *self, struct pl_question *question);
 };

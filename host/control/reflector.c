@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 
+#define GONE_PAUSE (5 * PL_SECOND)
 /* Hundreds of lists, one in 200 ms, or a server that is away: the longest a turn is waited for
  * before that looks odd. */
 #define TURN_WITHIN (10 * 60 * PL_SECOND)
@@ -183,15 +184,30 @@ static void on_pause_over(struct pl_timer *timer)
     pl_reflector_go(r, r->next);
 }
 
+static void pause_for(struct pl_reflector *r, enum next next, int64_t delay)
+{
+    r->next = next;
+    pl_timer_start(r->o.timers, &r->pause, delay, on_pause_over);
+    pl_reflector_set_state(r, PL_REFLECTOR_PAUSING, delay);
+}
+
 void pl_reflector_pause(struct pl_reflector *r, enum next next, int64_t at_least_ns)
 {
     if (r->stopped)
         return;
     int64_t delay = pl_backoff_next(&r->backoff, pl_reflector_now(r), r->o.rand);
-    delay = delay > at_least_ns ? delay : at_least_ns;
-    r->next = next;
-    pl_timer_start(r->o.timers, &r->pause, delay, on_pause_over);
-    pl_reflector_set_state(r, PL_REFLECTOR_PAUSING, delay);
+    pause_for(r, next, delay > at_least_ns ? delay : at_least_ns);
+}
+
+void pl_reflector_gone(struct pl_reflector *r, const struct pl_err *err)
+{
+    int64_t delay = pl_backoff_next(&r->backoff, pl_reflector_now(r), r->o.rand);
+    if (delay > 2 * GONE_PAUSE)
+        delay = GONE_PAUSE + (int64_t)(pl_rand_unit(r->o.rand) * (double)GONE_PAUSE);
+    int64_t at_least = err->retry_after_ms * PL_MS;
+    pause_for(r, NEXT_SYNC, delay > at_least ? delay : at_least);
+    if (r->o.gone != NULL)
+        r->o.gone(r->o.arg);
 }
 
 void pl_reflector_unanswered(struct pl_reflector *r, enum next next)

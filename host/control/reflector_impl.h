@@ -105,6 +105,8 @@ void pl_reflector_works(struct pl_reflector *r);
 void pl_reflector_end_soon(struct pl_reflector *r);
 /* One backoff for both loops (83-85). */
 void pl_reflector_pause(struct pl_reflector *r, enum next next, int64_t at_least_ns);
+/* The kind is not served: asked for often enough to be there soon after it is installed (F43). */
+void pl_reflector_gone(struct pl_reflector *r, const struct pl_err *err);
 /* As soon as it is our turn among the cluster's (F37); at once where nobody else wants one. */
 void pl_reflector_go(struct pl_reflector *r, enum next next);
 /* There was no answer at all. Pauses, or waits with the others for the server to come back. */

@@ -131,10 +131,10 @@ static void list_failed(struct pl_reflector *r, const struct pl_err *err, int st
         pl_reflector_unanswered(r, NEXT_SYNC);
         return;
     }
-    bool gone = pl_err_is_not_found(err);
-    pl_reflector_pause(r, NEXT_SYNC, err->retry_after_ms * PL_MS);
-    if (gone && r->o.gone != NULL)
-        r->o.gone(r->o.arg);
+    if (pl_err_is_not_found(err))
+        pl_reflector_gone(r, err);
+    else
+        pl_reflector_pause(r, NEXT_SYNC, err->retry_after_ms * PL_MS);
 }
 
 /* It was asked for not older than what we have. */

@@ -239,10 +239,10 @@ void pl_reflector_watch_failed(struct pl_reflector *r, const struct pl_err *err)
         pl_reflector_unanswered(r, NEXT_WATCH);
         return;
     }
-    bool gone = pl_err_is_not_found(err);
-    pl_reflector_pause(r, again ? NEXT_WATCH : NEXT_SYNC, err->retry_after_ms * PL_MS);
-    if (gone && r->o.gone != NULL)
-        r->o.gone(r->o.arg);
+    if (pl_err_is_not_found(err))
+        pl_reflector_gone(r, err);
+    else
+        pl_reflector_pause(r, again ? NEXT_WATCH : NEXT_SYNC, err->retry_after_ms * PL_MS);
 }
 
 /* The stream was open and ended as streams do (67, 73). */

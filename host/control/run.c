@@ -93,7 +93,7 @@ static void log_failure(struct pl_controller *c, const struct run *run,
         return;
     }
     struct pl_field fields[] = {
-        pl_str("controller", c->name),
+        pl_str(c->spec->task.form != PL_NO_TASK ? "task" : "controller", c->name),
         pl_strn("key", run->run.key),
         pl_str("reconcile_id", run->run.id),
         pl_int("attempt", run->run.attempt),
@@ -148,9 +148,26 @@ static void failed(struct pl_controller *c, const struct run *run,
     forget(c, run);
 }
 
+static void apply_task_outcome(struct pl_controller *c, const struct run *run,
+                               const struct pl_outcome_of_run *outcome)
+{
+    if (outcome->outcome == PL_OUTCOME_DONE) {
+        forget_failures(c, run->run.key);
+    } else if (outcome->outcome != PL_OUTCOME_CANCELED) {
+        log_failure(c, run, outcome, "task failed");
+        failing_of(c, run->run.key)->failures++;
+    }
+    pl_controller_task_ended(c, run->run.key, outcome->outcome,
+                             pl_controller_now(c) - run->started_ns);
+}
+
 static void apply_outcome(struct pl_controller *c, const struct run *run,
                           const struct pl_outcome_of_run *outcome)
 {
+    if (c->spec->task.form != PL_NO_TASK) {
+        apply_task_outcome(c, run, outcome);
+        return;
+    }
     switch (outcome->outcome) {
     case PL_OUTCOME_DONE:
         forget(c, run);
@@ -245,6 +262,16 @@ static void on_timeout(struct pl_timer *timer)
                (double)c->spec->reconcile_timeout_ns / (double)PL_SECOND);
     run->timed_out = !run->canceled;
     cancel(run, &why);
+}
+
+void pl_controller_ask_to_stop(struct pl_controller *c)
+{
+    PL_LIST_FOR (link, &c->runs) {
+        struct run *run = PL_CONTAINER_OF(link, struct run, link);
+        const struct pl_controller_options *by = &run->run.edition->o;
+        if (by->ops->stop != NULL)
+            by->ops->stop(by->self, &run->run);
+    }
 }
 
 void pl_controller_cancel_all(struct pl_controller *c, const struct pl_edition *edition,

@@ -81,6 +81,22 @@ static void note_resumed(struct pl_subscription *subscription, const struct pl_e
     pl_buf_deinit(&key);
 }
 
+static void dropped(struct pl_subscription *subscription, const struct pl_event *event)
+{
+    struct pl_controller *c = subscription->controller;
+    const struct pl_controller_options *by = &subscription->edition->o;
+    pl_controller_note_dropped(subscription, event);
+    if (event->type != PL_EVENT_DELETE || subscription->source->role != PL_SOURCE_FOR ||
+        by->ops->gone == NULL)
+        return;
+    struct pl_buf key = PL_BUF_INIT;
+    struct pl_queued queued;
+    pl_meta_key(pl_doc_root(event->object), &key, NULL);
+    if (!pl_workqueue_look(c->queue, pl_buf_slice(&key), pl_controller_now(c), &queued))
+        by->ops->gone(by->self, c, pl_buf_slice(&key));
+    pl_buf_deinit(&key);
+}
+
 /* ---- questions ---- */
 
 static void free_ask(struct ask *ask)
@@ -254,7 +270,7 @@ static void use_answer(struct pl_subscription *subscription, struct pl_asked *as
     const struct pl_event *event = &asked->q.event;
     if (pl_predicate_test(subscription->source->predicate, event, pl_asked_verdict, asked) ==
         PL_VERDICT_DROP) {
-        pl_controller_note_dropped(subscription, event);
+        dropped(subscription, event);
         return;
     }
     if (!asked->q.ask_map)
@@ -322,7 +338,7 @@ static void on_event(struct pl_follower *follower, const struct pl_event *event)
         if (resumed)
             note_resumed(subscription, event);
         else
-            pl_controller_note_dropped(subscription, event);
+            dropped(subscription, event);
         return;
     }
     pl_requests_clear(&c->requests);

@@ -21,7 +21,7 @@ struct pl_attempt {
     struct pl_timer timer; /* tells a failure later, or ends the wait for credentials */
     struct pl_err err;
     int status;
-    bool renewed;
+    bool renewed, counted;
 };
 
 static void destroy(struct pl_attempt *attempt)
@@ -30,11 +30,13 @@ static void destroy(struct pl_attempt *attempt)
     pl_free(attempt);
 }
 
-static void count(struct pl_client *client, const struct pl_attempt *attempt)
+/* When its answer begins, as a watch goes on for minutes; one without an answer at its end. */
+static void count(struct pl_client *client, struct pl_attempt *attempt)
 {
     char code[16] = "<error>";
-    if (client->requests == NULL)
+    if (client->requests == NULL || attempt->counted)
         return;
+    attempt->counted = true;
     if (attempt->status != 0)
         snprintf(code, sizeof code, "%d", attempt->status);
     const char *const labels[] = {code, attempt->spec.wire->method, client->host};
@@ -76,6 +78,7 @@ static void on_response(void *arg, const struct pl_http_response *response)
     attempt->status = response->status;
     if (attempt->owner == NULL)
         return;
+    count(attempt->client, attempt);
     if (response->status == 401)
         attempt->renewed = pl_credentials_reject(attempt->client->credentials, attempt->identity);
     attempt->ops->on_response(attempt->owner, response);

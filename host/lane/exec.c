@@ -156,7 +156,7 @@ static void push_cause(lua_State *L, struct pl_state *s, const struct pl_cause *
     lua_createtable(L, 0, 4);
     set_string(L, "type", pl_cause_type_name(cause->type));
     if (cause->kind != NULL)
-        set_string(L, "kind", cause->kind);
+        set_string(L, cause->type == PL_CAUSE_CHANNEL ? "channel" : "kind", cause->kind);
     if (cause->key != NULL)
         set_string(L, "key", cause->key);
     if (cause->changed == NULL)

@@ -34,6 +34,7 @@ struct pl_entry {
     struct pl_keyed node; /* in the store's set, by key */
     struct pl_doc *doc;   /* counted */
     uint32_t posting_count, posting_room;
+    uint32_t mark; /* the writer's: the last list that named it */
     char key[];
 };
 
@@ -75,6 +76,7 @@ struct pl_store {
     struct pl_plan *plans;       /* owned, by slot */
     struct pl_bucket **postings; /* owned: of the entry that is being changed */
     size_t posting_cap;
+    uint32_t mark; /* of the list that is being compared */
     _Atomic uint64_t index_errors;
 };
 

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "store/impl.h"
 
-#define MANY 2000 /* changes: some milliseconds under the lock */
+#define MANY 8000 /* changes: ten milliseconds under the lock */
 
 /* ---- the lock: taken by the writer only for what readers see ---- */
 
@@ -378,6 +378,32 @@ void pl_store_apply(struct pl_store *store, struct pl_store_change *changes, siz
     apply_to(store, &store->live, changes, count);
     store->held = false;
     pthread_rwlock_unlock(&store->lock);
+}
+
+/* ---- comparing it with a list ---- */
+
+void pl_store_begin_marks(struct pl_store *store)
+{
+    store->mark++;
+}
+
+struct pl_doc *pl_store_mark(struct pl_store *store, struct pl_slice key)
+{
+    struct pl_entry *entry = pl_content_find(&store->live, key);
+    if (entry == NULL)
+        return NULL;
+    entry->mark = store->mark;
+    return pl_doc_ref(entry->doc);
+}
+
+void pl_store_unmarked(struct pl_store *store,
+                       void (*visit)(void *arg, struct pl_slice key, struct pl_doc *doc), void *arg)
+{
+    size_t at = 0;
+    struct pl_entry *entry;
+    while ((entry = pl_content_next(&store->live, &at)) != NULL)
+        if (entry->mark != store->mark)
+            visit(arg, pl_slice(entry->key, entry->node.len), entry->doc);
 }
 
 /* ---- going through it ---- */

@@ -50,6 +50,14 @@ struct pl_store_item {
     struct pl_doc *doc; /* borrowed */
 };
 void pl_store_replace(struct pl_store *store, const struct pl_store_item *items, size_t count);
+/* Compares a list with what is stored, for the writer: begin, mark every key that is listed (a
+ * reference to what is stored, or NULL), then visit the rest. Marks cost no memory. visit must not
+ * change the store; key and doc are borrowed for the call. */
+void pl_store_begin_marks(struct pl_store *store);
+struct pl_doc *pl_store_mark(struct pl_store *store, struct pl_slice key);
+void pl_store_unmarked(struct pl_store *store,
+                       void (*visit)(void *arg, struct pl_slice key, struct pl_doc *doc),
+                       void *arg);
 /* Changes that readers see together or not at all. A few are made under one lock; for many a
  * new table is built aside and exchanged, so that no reader waits for long: entries twice for a
  * moment, documents never. Of two changes of one key the later counts. */

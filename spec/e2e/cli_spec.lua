@@ -38,8 +38,12 @@ describe("the command line", function()
     { { "run", "--lanes" }, "needs a value" },
     { { "run", "--dry-run=maybe", "a.lua" }, "true or false" },
     { { "run", "--log-format=xml", "a.lua" }, "text|json" },
-    { { "run", "--leader-elect", "a.lua" }, "not available yet" },
+    { { "apiserver", "--data-dir", "x" }, "not available yet" },
     { { "apiserver", "--listen", "nonsense" }, "HOST:PORT" },
+    { { "run", "--server", "nope", "a.lua" }, "--server takes" },
+    { { "run", "--server", "ftp://nope", "a.lua" }, "--server takes" },
+    { { "run", "--namespace", "../x", "a.lua" }, "no namespace's name" },
+    { { "run", "--namespace", "", "a.lua" }, "must not be empty" },
     {}, -- no command at all
   }
   for _, case in ipairs(usage) do
@@ -49,6 +53,14 @@ describe("the command line", function()
       assert(err:find(case[2] or "usage", 1, true), err)
     end)
   end
+
+  it("takes no pipe for a script", function()
+    local fifo = e2e.folder() .. "/fifo.lua"
+    assert.equal(0, os.execute("mkfifo " .. fifo))
+    local code, _, err = e2e.run("check", fifo)
+    assert.equal(1, code)
+    assert.equal(fifo .. ": not a regular file\n", err)
+  end)
 
   it("exits with 1 when there is no cluster to talk to", function()
     local script = e2e.write_file(e2e.folder() .. "/a.lua", [[

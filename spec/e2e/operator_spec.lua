@@ -81,6 +81,8 @@ perilune.controller("counting", { max_concurrent_reconciles = 3 })
     assert.equal(1, page:value("perilune_informer_lists_total", kind))
     assert.equal(8, page:value("perilune_informer_watch_events_total", { kind = "v1/ConfigMap", type = "MODIFIED" }))
     assert.equal(8, page:sum("rest_client_requests_total", { code = "200", method = "PATCH" }))
+    -- Discovery, a list and a watch that has not ended at least.
+    assert.is_true(page:sum("rest_client_requests_total", { code = "200", method = "GET" }) >= 3)
     for _, lane in ipairs({ "0", "1" }) do
       assert.is_true(page:value("perilune_lane_busy_seconds_total", { lane = lane }) > 0)
       assert.is_true(page:value("perilune_lua_memory_bytes", { lane = lane }) > 100000)
@@ -217,6 +219,28 @@ perilune.controller("metrics"):For("v1/ConfigMap", { labels = "mine=yes" })
     assert.equal(21, page:value("operator_name_bytes_sum"))
     assert.equal("Maps seen.", page.families.operator_seen_total.help)
     host:stop()
+  end)
+
+  it("is not healthy once a script's thread could not be ended", function()
+    add_map("loop")
+    local host = start([[
+perilune.controller("stuck", { rate_limiter = { base = "1h", max = "2h" } })
+  :For("v1/ConfigMap", { labels = "mine=yes" })
+  :Reconcile(function()
+    return (("a"):rep(60)):find(("a*"):rep(30) .. "b") -- one call that takes for ever
+  end)
+]], { "--reconcile-cpu-limit", "300ms" })
+    local status, body
+    e2e.eventually("the lane is given up", function()
+      status, body = host:ask("health", "/healthz")
+      return status == 500
+    end)
+    assert.matches("%[%-%]lanes failed: 1 of the scripts' threads could not be interrupted", body)
+    assert.equal(1, host:metrics():value("perilune_lane_stuck"))
+    assert.equal(500, (host:ask("health", "/healthz/lanes")))
+    assert.equal(200, (host:ask("health", "/healthz?exclude=lanes")))
+    host.child:signal("KILL")
+    host.child:wait(e2e.patience)
   end)
 
   local idle = 'perilune.controller("idle"):For("v1/ConfigMap"):Reconcile(function() end)\n'

@@ -3,7 +3,7 @@
     deadlink.py TARGET_HOST TARGET_PORT
 
 Prints the port it listens on, then a line an event: "accept N", "ask N METHOD PATH" (plain HTTP
-only), "end N", and "dead N" for connections that died. Signals:
+only), "end N", and "dead N" for connections that died; each ends with the time. Signals:
 
     USR1  every connection there is dies; new ones work (a NAT that forgot, a failed-over balancer)
     USR2  the same, and new ones get no answer either (a cable that was pulled)
@@ -20,6 +20,7 @@ import re
 import signal
 import socket
 import struct
+import time
 
 SO_ATTACH_FILTER, SO_DETACH_FILTER = 26, 27
 REQUEST = re.compile(rb"^([A-Z]+) (\S+) HTTP/1\.1\r\n")
@@ -41,7 +42,7 @@ class Relay:
         self.count = 0
 
     def say(self, *words):
-        print(*words, flush=True)
+        print(*words, "at=%.3f" % time.monotonic(), flush=True)
 
     def kill_all(self):
         for number, sock in self.live.items():
@@ -104,7 +105,7 @@ class Relay:
         loop.add_signal_handler(signal.SIGUSR2, self.pull)
         loop.add_signal_handler(signal.SIGHUP, self.plug)
         loop.add_signal_handler(signal.SIGALRM, self.close_all)
-        self.say(self.listener.getsockname()[1])
+        print(self.listener.getsockname()[1], flush=True)
         tasks = set()
         while True:
             client, _ = await loop.sock_accept(self.listener)

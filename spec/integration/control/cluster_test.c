@@ -120,7 +120,7 @@ static void on_cancel(void *self, struct pl_run *run, const struct pl_err *why)
     PL_UNUSED(why);
 }
 
-static const struct pl_reconciler_ops ops = {on_start, on_cancel, NULL};
+static const struct pl_reconciler_ops ops = {.start = on_start, .cancel = on_cancel};
 
 /* ---- the host ---- */
 

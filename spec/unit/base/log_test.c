@@ -58,6 +58,12 @@ TEST(no_text_passes_for_a_line_of_the_log_or_drives_the_terminal)
               "info  a\n    2026 error \\u001b[31m\n    v\n    \\u001b]0;t\\u0007\n");
 }
 
+TEST(names_of_fields_pass_for_nothing_else)
+{
+    CHECK_STR(LOGGED(false, PL_LOG_INFO, "m", pl_str("a b=c\nx", "y"), pl_str("", "z")),
+              "info  m \"a b=c\\nx\"=y \"\"=z\n");
+}
+
 TEST(json_lines_are_json)
 {
     CHECK_STR(LOGGED(true, PL_LOG_DEBUG, "a \"b\"\n", pl_str("k", "v\x01"), pl_num("inf", INFINITY),

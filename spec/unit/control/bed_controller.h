@@ -20,7 +20,7 @@ struct fake_reconciler {
 };
 
 static const char *const fake_causes[] = {"ADDED",   "MODIFIED", "DELETED", "RESYNC",
-                                          "REQUEUE", "RETRY",    "RELOAD"};
+                                          "REQUEUE", "RETRY",    "RELOAD",  "CHANNEL"};
 
 static inline void fake_start(void *self, struct pl_run *run)
 {
@@ -76,6 +76,19 @@ static inline void fake_cancel(void *self, struct pl_run *run, const struct pl_e
     pl_buf_add_f(&fake->log, "cancel %.*s %s;", PL_FMT(run->key), pl_code_name(why->code));
 }
 
+static inline void fake_stop(void *self, struct pl_run *run)
+{
+    struct fake_reconciler *fake = self;
+    pl_buf_add_f(&fake->log, "stop %.*s;", PL_FMT(run->key));
+}
+
+static inline void fake_gone(void *self, struct pl_controller *controller, struct pl_slice key)
+{
+    struct fake_reconciler *fake = self;
+    PL_UNUSED(controller);
+    pl_buf_add_f(&fake->log, "gone %.*s;", PL_FMT(key));
+}
+
 static inline void fake_ask(void *self, struct pl_question *question)
 {
     struct fake_reconciler *fake = self;
@@ -90,7 +103,11 @@ static inline struct pl_question *fake_question(struct fake_reconciler *fake)
     return PL_CONTAINER_OF(link, struct pl_question, link);
 }
 
-static const struct pl_reconciler_ops fake_ops = {fake_start, fake_cancel, fake_ask};
+static const struct pl_reconciler_ops fake_ops = {.start = fake_start,
+                                                  .cancel = fake_cancel,
+                                                  .stop = fake_stop,
+                                                  .gone = fake_gone,
+                                                  .ask = fake_ask};
 
 static inline void fake_init(struct fake_reconciler *fake)
 {

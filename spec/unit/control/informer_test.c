@@ -1,123 +1,7 @@
-#include "control/informer.h"
+#include "scene.h"
 
 #include "base/alloc.h"
-#include "bed.h"
-#include "control/backlog.h"
 #include "control/question.h"
-
-/* An informer on ConfigMaps with a follower that writes events down: "+a@5 ~a@5>6 -a@6 !a@6"
- * (! is a missed deletion). */
-struct scene {
-    struct bed bed;
-    struct pl_informer *informer;
-    struct fake_request *watch;
-    struct pl_follower follower;
-    struct pl_buf log;
-    struct pl_source_options options;
-};
-
-static void add_version(struct pl_buf *out, struct pl_doc *doc)
-{
-    struct pl_scratch scratch;
-    pl_buf_add_slice(out, pl_meta_rv(pl_doc_root(doc), &scratch));
-}
-
-static void on_event(struct pl_follower *follower, const struct pl_event *event)
-{
-    struct scene *scene = PL_CONTAINER_OF(follower, struct scene, follower);
-    struct pl_scratch scratch;
-    pl_buf_add_f(&scene->log, "%s%c%.*s@", scene->log.len > 0 ? " " : "",
-                 event->stale ? '!' : "+~-?"[event->type],
-                 PL_FMT(pl_meta_name(pl_doc_root(event->object), &scratch)));
-    if (event->old != NULL) {
-        add_version(&scene->log, event->old);
-        pl_buf_add_char(&scene->log, '>');
-    }
-    add_version(&scene->log, event->object);
-}
-
-static void begin_kind(struct scene *scene, char **host_namespaces, struct pl_kind kind)
-{
-    struct pl_source_options options = scene->options;
-    *scene = (struct scene){.options = options};
-    bed_init_with(&scene->bed, host_namespaces, false);
-    scene->informer = pl_cluster_informer(scene->bed.cluster, &kind, &options);
-    scene->follower.on_event = on_event;
-    pl_informer_follow(scene->informer, &scene->follower);
-}
-
-static void begin_unsynced(struct scene *scene, char **host_namespaces)
-{
-    begin_kind(scene, host_namespaces, (struct pl_kind){"", "v1", "ConfigMap"});
-}
-
-static void check_events(struct scene *scene, const char *want)
-{
-    CHECK_SLICE(pl_buf_slice(&scene->log), want);
-    pl_buf_clear(&scene->log);
-}
-
-static struct fake_request *list_and_watch(struct scene *scene, const char *path, const char *list)
-{
-    bed_reply(&scene->bed, bed_expect(&scene->bed, "GET", path), 200, list);
-    char plain[128]; /* without the list's own query */
-    snprintf(plain, sizeof plain, "%.*s", (int)strcspn(path, "?"), path);
-    struct fake_request *watch = bed_expect(&scene->bed, "GET", plain);
-    CHECK(strstr(watch->path, "watch=true") != NULL);
-    fake_begin(watch, 200);
-    bed_run(&scene->bed);
-    return watch;
-}
-
-static void begin(struct scene *scene)
-{
-    begin_unsynced(scene, NULL);
-    CHECK(!pl_informer_has_synced(scene->informer));
-    scene->watch =
-        list_and_watch(scene, "/api/v1/configmaps",
-                       BED_MAPS("10", BED_MAP("a", "1", "5", "") "," BED_MAP("b", "2", "6", "")));
-    CHECK(pl_informer_has_synced(scene->informer));
-    check_events(scene, "+a@5 +b@6");
-}
-
-static void finish(struct scene *scene)
-{
-    pl_backlog_unfollow(&scene->follower);
-    pl_informer_unref(scene->informer);
-    bed_run(&scene->bed);
-    pl_buf_deinit(&scene->log);
-    bed_deinit(&scene->bed);
-}
-
-static void event(struct scene *scene, const char *text)
-{
-    bed_stream(&scene->bed, scene->watch, text);
-}
-
-static void write_through(struct scene *scene, const char *json, bool deleted)
-{
-    struct pl_doc *doc = bed_doc(json);
-    pl_informer_write_through(scene->informer, doc, deleted);
-    pl_doc_unref(doc);
-}
-
-static void check_stored(struct scene *scene, const char *key, const char *rv)
-{
-    struct pl_doc *doc = pl_store_get(pl_informer_store(scene->informer), pl_slice_z(key));
-    struct pl_scratch scratch;
-    CHECK_SLICE(doc != NULL ? pl_meta_rv(pl_doc_root(doc), &scratch) : pl_slice_z("absent"), rv);
-    pl_doc_unref(doc);
-}
-
-/* The watch ends, expires, and a list follows. */
-static void relist(struct scene *scene, const char *list)
-{
-    bed_pass(&scene->bed, 2 * PL_SECOND);
-    fake_stream(scene->watch, BED_EVENT("ERROR", BED_STATUS(410, "Expired")));
-    while (bed_is_quiet(&scene->bed))
-        bed_pass(&scene->bed, 100 * PL_MS);
-    scene->watch = list_and_watch(scene, "/api/v1/configmaps", list);
-}
 
 /* ---- the store follows the server ---- */
 
@@ -206,6 +90,130 @@ TEST(bookmarks_move_the_stores_version_and_are_no_objects) /* 24, F14 */
     finish(&scene);
 }
 
+TEST(F26_what_a_relist_finds_unchanged_is_the_same_document)
+{
+    struct scene scene = {0};
+    begin(&scene);
+    struct pl_store *store = pl_informer_store(scene.informer);
+    struct pl_doc *before = pl_store_get(store, pl_slice_z("d/a"));
+    /* Without a version, so that what is listed counts. */
+    fake_stream(scene.watch, BED_EVENT("ERROR", BED_STATUS(410, "Expired")));
+    while (bed_is_quiet(&scene.bed))
+        bed_pass(&scene.bed, 100 * PL_MS);
+    bed_reply(&scene.bed, bed_expect(&scene.bed, "GET", "/api/v1/configmaps"), 410,
+              BED_STATUS(410, "Expired"));
+    scene.watch =
+        list_and_watch(&scene, "/api/v1/configmaps?limit=500",
+                       BED_MAPS("12", BED_MAP("a", "1", "5", "") "," BED_MAP("b", "2", "7", "")));
+    struct pl_doc *after = pl_store_get(store, pl_slice_z("d/a"));
+    CHECK(before == after);
+    pl_doc_unref(before);
+    pl_doc_unref(after);
+    check_events(&scene, "~b@6>7");
+    finish(&scene);
+}
+
+/* Looks at the store whenever one of three objects changes. */
+struct look {
+    struct pl_key_watch watch;
+    struct pl_store *store;
+    int *changes;
+    bool *whole;
+};
+
+static void on_look(struct pl_key_watch *watch)
+{
+    struct look *look = PL_CONTAINER_OF(watch, struct look, watch);
+    ++*look->changes;
+    struct pl_doc *a = pl_store_get(look->store, pl_slice_z("d/a"));
+    struct pl_doc *c = pl_store_get(look->store, pl_slice_z("d/c"));
+    *look->whole = *look->whole && a == NULL && c != NULL && pl_store_count(look->store) == 2;
+    pl_doc_unref(a);
+    pl_doc_unref(c);
+}
+
+TEST(F26_readers_see_a_relist_as_a_whole)
+{
+    struct scene scene = {0};
+    begin(&scene);
+    static const char *const keys[] = {"d/a", "d/b", "d/c"};
+    struct look looks[3];
+    int changes = 0;
+    bool whole = true;
+    for (size_t i = 0; i < PL_ARRAY_LEN(keys); i++) {
+        looks[i] = (struct look){.watch = {.key = (char *)keys[i], .changed = on_look},
+                                 .store = pl_informer_store(scene.informer),
+                                 .changes = &changes,
+                                 .whole = &whole};
+        pl_informer_watch_key(scene.informer, &looks[i].watch);
+    }
+    relist(&scene, BED_MAPS("12", BED_MAP("b", "2", "9", "") "," BED_MAP("c", "3", "8", "")));
+    CHECK_INT(changes, 3);
+    CHECK(whole);
+    for (size_t i = 0; i < PL_ARRAY_LEN(keys); i++)
+        pl_informer_unwatch_key(&looks[i].watch);
+    pl_buf_clear(&scene.log);
+    finish(&scene);
+}
+
+#define SOURCES 60
+
+/* The API server goes for five minutes under so many watches, and comes back. */
+TEST(F37_sources_whose_server_was_away_come_back_one_after_another_and_do_not_list)
+{
+    struct bed bed;
+    struct pl_informer *informers[SOURCES];
+    char labels[SOURCES][16];
+    struct pl_kind kind = {"", "v1", "ConfigMap"};
+    bed_init(&bed);
+    for (int i = 0; i < SOURCES; i++) {
+        snprintf(labels[i], sizeof labels[i], "n=%d", i);
+        struct pl_source_options options = {.labels = labels[i]};
+        informers[i] = pl_cluster_informer(bed.cluster, &kind, &options);
+        bed_reply(&bed, bed_expect(&bed, "GET", "/api/v1/configmaps"), 200, BED_MAPS("10", ));
+        fake_begin(bed_expect(&bed, "GET", "/api/v1/configmaps"), 200);
+    }
+    bed_pass(&bed, 2 * PL_SECOND);
+    fake_transport_down(&bed.net, PL_ENETWORK, "ConnectionRefused");
+    PL_LIST_FOR (link, &bed.net.taken) {
+        struct fake_request *watch = PL_CONTAINER_OF(link, struct fake_request, link);
+        if (!watch->done)
+            fake_fail(watch, PL_ENETWORK, "ConnectionReset");
+    }
+    int before = bed.net.start_count;
+    bed_pass(&bed, PL_SECOND);
+    CHECK(bed.net.start_count - before <= 14); /* a burst at most, and not one more each */
+    bed_pass(&bed, 5 * 60 * PL_SECOND);
+    CHECK(bed.net.start_count - before <= 100); /* one in five to ten seconds */
+    while (fake_next(&bed.net) != NULL)
+        ;
+    fake_transport_down(&bed.net, 0, NULL);
+    int lists = 0, watches = 0, most = 0;
+    for (int i = 0; i < 160 && watches < SOURCES; i++) {
+        struct fake_request *request;
+        int now = 0;
+        bed_pass(&bed, 100 * PL_MS);
+        while ((request = fake_next(&bed.net)) != NULL) {
+            now++;
+            if (strstr(request->path, "watch=true") != NULL) {
+                watches++;
+                fake_begin(request, 200);
+            } else if (strstr(request->path, "limit=1&") != NULL) {
+                bed_reply(&bed, request, 200, BED_MAPS("10", ));
+            } else {
+                lists++;
+            }
+        }
+        most = now > most ? now : most;
+    }
+    CHECK_INT(watches, SOURCES); /* within 16 s */
+    CHECK_INT(lists, 0);
+    CHECK(most <= 40);
+    for (int i = 0; i < SOURCES; i++)
+        pl_informer_unref(informers[i]);
+    bed_deinit(&bed);
+}
+
 TEST(objects_of_a_kind_that_goes_away_are_gone) /* F43 */
 {
     struct scene scene = {0};
@@ -216,7 +224,13 @@ TEST(objects_of_a_kind_that_goes_away_are_gone) /* F43 */
         bed_reply(&scene.bed, bed_expect(&scene.bed, "GET", "/api/v1/configmaps"), 404,
                   "404 page not found\n");
         check_events(&scene, i == 0 ? "!a@5 !b@6" : "!c@7");
-        bed_pass(&scene.bed, 60 * PL_SECOND);
+        for (int k = 0; k < 6; k++) {
+            bed_pass(&scene.bed, 11 * PL_SECOND); /* it is asked for at least that often */
+            bed_reply(&scene.bed, bed_expect(&scene.bed, "GET", "/api/v1/configmaps"), 404,
+                      "404 page not found\n");
+            check_events(&scene, "");
+        }
+        bed_pass(&scene.bed, 11 * PL_SECOND);
         scene.watch = list_and_watch(&scene, "/api/v1/configmaps",
                                      BED_MAPS("30", BED_MAP("c", "3", "7", "")));
         check_events(&scene, "+c@7");
@@ -260,192 +274,6 @@ TEST(a_right_that_is_taken_away_leaves_the_store_and_shows_trouble) /* F44 */
     scene.watch = list_and_watch(&scene, "/api/v1/configmaps", BED_MAPS("30", ));
     bed_pass(&scene.bed, 2 * PL_SECOND);
     CHECK(pl_informer_trouble(scene.informer) == NULL);
-    pl_buf_clear(&scene.log);
-    finish(&scene);
-}
-
-/* ---- read your writes ---- */
-
-TEST(a_write_is_stored_at_once_and_older_news_of_it_is_ignored)
-{
-    struct scene scene = {0};
-    begin(&scene);
-    write_through(&scene, BED_MAP("a", "1", "12", ""), false);
-    check_events(&scene, "~a@5>12");
-    event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "11", "")));
-    check_events(&scene, "");
-    check_stored(&scene, "d/a", "12");
-    event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "12", "")));
-    check_events(&scene, "");
-    event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "13", "")));
-    check_events(&scene, "~a@12>13");
-    finish(&scene);
-}
-
-TEST(a_change_of_others_before_the_echo_is_neither_lost_nor_told_twice) /* F39 */
-{
-    struct scene scene = {0};
-    begin(&scene);
-    /* Ours is 12 and contains theirs, 11. */
-    write_through(&scene, BED_MAP("a", "1", "12", ",\"data\":{\"x\":\"1\",\"y\":\"2\"}"), false);
-    event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "11", ",\"data\":{\"x\":\"1\"}")));
-    event(&scene,
-          BED_EVENT("MODIFIED", BED_MAP("a", "1", "12", ",\"data\":{\"x\":\"1\",\"y\":\"2\"}")));
-    check_events(&scene, "~a@5>12");
-    /* Ours is 14, theirs came after it. */
-    write_through(&scene, BED_MAP("a", "1", "14", ""), false);
-    event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "14", "")));
-    event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "15", "")));
-    check_events(&scene, "~a@12>14 ~a@14>15");
-    finish(&scene);
-}
-
-TEST(an_answer_that_is_older_than_the_watch_changes_nothing)
-{
-    struct scene scene = {0};
-    begin(&scene);
-    event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "13", "")));
-    event(&scene, BED_EVENT("DELETED", BED_MAP("b", "2", "14", "")));
-    event(&scene, BED_EVENT("ADDED", BED_MAP("b", "3", "15", "")));
-    pl_buf_clear(&scene.log);
-    write_through(&scene, BED_MAP("a", "1", "12", ""), false);
-    write_through(&scene, BED_MAP("b", "2", "12", ""), false);
-    write_through(&scene, BED_MAP("b", "2", "6", ""), true); /* the end of the former b */
-    check_events(&scene, "");
-    check_stored(&scene, "d/a", "13");
-    check_stored(&scene, "d/b", "15");
-    finish(&scene);
-}
-
-TEST(an_answer_after_the_end_of_its_object_does_not_bring_it_back)
-{
-    struct scene scene = {0};
-    begin(&scene);
-    event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "11", "")));
-    event(&scene, BED_EVENT("DELETED", BED_MAP("a", "1", "12", "")));
-    check_events(&scene, "~a@5>11 -a@12");
-    write_through(&scene, BED_MAP("a", "1", "11", ""), false);
-    check_events(&scene, "");
-    check_stored(&scene, "d/a", "absent");
-    finish(&scene);
-}
-
-TEST(an_earlier_answer_after_our_own_delete_does_not_bring_the_object_back)
-{
-    struct scene scene = {0};
-    begin(&scene);
-    write_through(&scene, BED_MAP("a", "1", "5", ""), true);
-    write_through(&scene, BED_MAP("a", "1", "12", ""), false); /* of a patch before it */
-    check_events(&scene, "-a@5");
-    check_stored(&scene, "d/a", "absent");
-    event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "12", "")));
-    event(&scene, BED_EVENT("DELETED", BED_MAP("a", "1", "13", "")));
-    check_events(&scene, "");
-    finish(&scene);
-}
-
-TEST(an_end_that_the_watch_has_told_of_is_not_asked_about)
-{
-    struct scene scene = {0};
-    begin(&scene);
-    event(&scene, BED_EVENT("DELETED", BED_MAP("a", "1", "12", "")));
-    write_through(&scene, BED_MAP("a", "1", "5", ""), true);
-    check_events(&scene, "-a@12");
-    bed_pass(&scene.bed, 30 * PL_SECOND);
-    CHECK(bed_is_quiet(&scene.bed));
-    finish(&scene);
-}
-
-TEST(what_was_created_survives_a_list_that_is_older)
-{
-    struct scene scene = {0};
-    begin(&scene);
-    write_through(&scene, BED_MAP("n", "7", "22", ""), false);
-    write_through(&scene, BED_MAP("a", "1", "23", ""), false);
-    write_through(&scene, BED_MAP("b", "2", "6", ""), true);
-    check_events(&scene, "+n@22 ~a@5>23 -b@6");
-    relist(&scene, BED_MAPS("20", BED_MAP("a", "1", "5", "") "," BED_MAP("b", "2", "6", "")));
-    check_events(&scene, "");
-    check_stored(&scene, "d/n", "22");
-    check_stored(&scene, "d/a", "23");
-    check_stored(&scene, "d/b", "absent");
-    /* A list that is newer decides. */
-    relist(&scene, BED_MAPS("30", BED_MAP("a", "1", "23", "")));
-    check_events(&scene, "!n@22");
-    finish(&scene);
-}
-
-TEST(a_write_before_the_first_list_is_part_of_it)
-{
-    struct scene scene = {0};
-    begin_unsynced(&scene, NULL);
-    write_through(&scene, BED_MAP("n", "7", "22", ""), false);
-    CHECK(!pl_informer_has_synced(scene.informer));
-    check_events(&scene, "");
-    bed_run(&scene.bed);
-    scene.watch =
-        list_and_watch(&scene, "/api/v1/configmaps", BED_MAPS("10", BED_MAP("a", "1", "5", "")));
-    check_events(&scene, "+a@5 +n@22");
-    event(&scene, BED_EVENT("ADDED", BED_MAP("n", "7", "22", "")));
-    check_events(&scene, "");
-    finish(&scene);
-}
-
-TEST(deleted_and_created_anew_under_the_same_name)
-{
-    struct scene scene = {0};
-    begin(&scene);
-    write_through(&scene, BED_MAP("a", "1", "5", ""), true);
-    write_through(&scene, BED_MAP("a", "9", "13", ""), false);
-    check_events(&scene, "-a@5 +a@13");
-    event(&scene, BED_EVENT("DELETED", BED_MAP("a", "1", "12", "")));
-    event(&scene, BED_EVENT("ADDED", BED_MAP("a", "9", "13", "")));
-    check_events(&scene, "");
-    check_stored(&scene, "d/a", "13");
-    event(&scene, BED_EVENT("DELETED", BED_MAP("a", "9", "14", "")));
-    check_events(&scene, "-a@14");
-    finish(&scene);
-}
-
-TEST(what_the_watch_does_not_confirm_is_asked_and_the_answer_wins) /* F27, F50 */
-{
-    static const struct {
-        int status;
-        const char *body, *events, *rv;
-    } cases[] = {
-        {200, BED_MAP("a", "1", "8", ""), "~a@12>8", "8"},
-        {200, BED_MAP("a", "1", "12", ""), "", "12"},
-        {404, BED_STATUS(404, "NotFound"), "!a@12", "absent"},
-    };
-    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
-        struct scene scene = {0};
-        begin(&scene);
-        write_through(&scene, BED_MAP("a", "1", "12", ""), false);
-        pl_buf_clear(&scene.log);
-        bed_pass(&scene.bed, 9 * PL_SECOND);
-        CHECK(bed_is_quiet(&scene.bed));
-        bed_pass(&scene.bed, PL_SECOND);
-        const char *path = "/api/v1/namespaces/d/configmaps/a";
-        bed_reply(&scene.bed, bed_expect(&scene.bed, "GET", path), 500,
-                  BED_STATUS(500, "InternalError"));
-        bed_pass(&scene.bed, 10 * PL_SECOND);
-        bed_reply(&scene.bed, bed_expect(&scene.bed, "GET", path), cases[i].status, cases[i].body);
-        check_events(&scene, cases[i].events);
-        check_stored(&scene, "d/a", cases[i].rv);
-        bed_pass(&scene.bed, 30 * PL_SECOND);
-        CHECK(bed_is_quiet(&scene.bed));
-        finish(&scene);
-    }
-}
-
-TEST(a_bookmark_confirms_everything_before_it)
-{
-    struct scene scene = {0};
-    begin(&scene);
-    write_through(&scene, BED_MAP("a", "1", "12", ""), false);
-    event(&scene, BED_BOOKMARK("ConfigMap", "13"));
-    bed_pass(&scene.bed, 60 * PL_SECOND);
-    CHECK(bed_is_quiet(&scene.bed));
     pl_buf_clear(&scene.log);
     finish(&scene);
 }

@@ -180,6 +180,37 @@ TEST(F22_what_is_refused_is_listed_at_once_and_not_asked_for_again)
     finish(&diary);
 }
 
+TEST(F22_any_other_failure_leads_to_a_list_at_once_and_to_a_stream_next_time) /* 78, 79 */
+{
+    static const struct {
+        int status;
+        const char *body;
+    } answers[] = {
+        {500, BED_STATUS(500, "InternalError")},
+        {403, BED_STATUS(403, "Forbidden")},
+        {200, BED_EVENT("ERROR", BED_STATUS(500, "InternalError"))},
+        {200, BED_EVENT("ADDED", "{{")},
+        {200, "<html>please log in</html>"},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(answers); i++) {
+        struct diary diary;
+        begin_with(&diary, true);
+        struct fake_request *stream = take_stream(&diary, "");
+        if (answers[i].status == 200)
+            bed_stream(&diary.bed, stream, answers[i].body);
+        else
+            bed_reply(&diary.bed, stream, answers[i].status, answers[i].body);
+        bed_reply(&diary.bed, take_list(&diary, "limit=500&resourceVersion=0"), 200,
+                  BED_MAPS("10", ));
+        check_diary(&diary, "replace 10;");
+        bed_stream(&diary.bed, take_plain_watch(&diary, "10"),
+                   BED_EVENT("ERROR", BED_STATUS(410, "Expired")));
+        bed_pass(&diary.bed, 2 * PL_SECOND);
+        take_stream(&diary, "10");
+        finish(&diary);
+    }
+}
+
 TEST(F22_a_stream_that_is_always_cut_gives_way_to_a_list)
 {
     struct diary diary;

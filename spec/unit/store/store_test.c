@@ -222,7 +222,7 @@ TEST(replace_swaps_content_and_rebuilds_every_index)
 TEST(changes_are_applied_together_and_hand_back_what_was_there)
 {
     for (int few = 0; few < 2; few++) {
-        size_t count = few ? 4 : 3004, indexed = 0;
+        size_t count = few ? 4 : 9004, indexed = 0;
         struct pl_store *store = pl_store_create();
         CHECK_INT(pl_store_add_index(store, "tags", &tag_ops, NULL, NULL), 0);
         CHECK_INT(pl_store_add_index(store, "script", NULL, NULL, NULL), 0);
@@ -271,6 +271,39 @@ TEST(changes_are_applied_together_and_hand_back_what_was_there)
         pl_free(names);
         pl_store_destroy(store);
     }
+}
+
+static void on_unmarked(void *arg, struct pl_slice key, struct pl_doc *doc)
+{
+    REQUIRE(doc != NULL);
+    pl_buf_add_slice(arg, key);
+}
+
+TEST(what_a_list_does_not_name_is_found)
+{
+    struct pl_store *store = pl_store_create();
+    struct pl_buf rest = PL_BUF_INIT;
+    put(store, "a", 1, "");
+    put(store, "b", 2, "");
+    for (int round = 0; round < 2; round++) {
+        pl_store_begin_marks(store);
+        struct pl_doc *doc = pl_store_mark(store, pl_slice_z("b"));
+        CHECK_INT(version_of(doc), 2);
+        pl_doc_unref(doc);
+        CHECK(pl_store_mark(store, pl_slice_z("c")) == NULL);
+        pl_buf_clear(&rest);
+        pl_store_unmarked(store, on_unmarked, &rest);
+        CHECK_SLICE(pl_buf_slice(&rest), "a");
+    }
+    pl_store_begin_marks(store);
+    put(store, "c", 3, ""); /* came after the list was asked for: not named either */
+    pl_doc_unref(pl_store_mark(store, pl_slice_z("a")));
+    pl_doc_unref(pl_store_mark(store, pl_slice_z("b")));
+    pl_buf_clear(&rest);
+    pl_store_unmarked(store, on_unmarked, &rest);
+    CHECK_SLICE(pl_buf_slice(&rest), "c");
+    pl_buf_deinit(&rest);
+    pl_store_destroy(store);
 }
 
 TEST(the_version_is_what_was_set_last)
