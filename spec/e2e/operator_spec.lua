@@ -134,7 +134,7 @@ perilune.controller("slow"):For("v1/ConfigMap", { labels = "mine=yes" })
 
   it("names the source that cannot sync and what it waits for; others run", function()
     local proxy = proxies.start(server)
-    proxy:add({ { name = "secrets", path = "/secrets", status = 403,
+    proxy:add({ { name = "secrets", path = "/secrets", status = 403, times = 0,
       body = proxies.status(403, "Forbidden", "secrets is forbidden: no right to list") } })
     add_map("one")
     local host = start([[
