@@ -60,7 +60,7 @@ int pl_command_check(const struct pl_command *self, int argc, char *const *argv)
     if (pl_options_read(&options, self, argc, argv, &exit_code)) {
         options.lanes.count = 1;
         struct pl_declarations declarations = {0};
-        struct pl_lanes *lanes = pl_host_load(&options, NULL, &declarations);
+        struct pl_lanes *lanes = pl_host_load(&options, &options.lanes, &declarations);
         if (lanes != NULL) {
             print_declarations(&declarations);
             pl_lanes_destroy(lanes);

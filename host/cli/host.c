@@ -3,12 +3,13 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "cli/admin.h"
-#include "cli/view.h"
+#include "cli/reload.h"
 #include "control/manager.h"
 #include "control/recorder.h"
 #include "net/http_client.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,19 +32,28 @@ struct host {
     struct pl_leader *leader; /* NULL: no election */
     struct pl_manager *manager;
     struct pl_admin *admin; /* NULL: without one */
+    struct pl_reload *reload;
+    _Atomic int stuck; /* lanes that were given up */
     struct pl_idle collect;
     bool stopping;
     int exit_code;
 };
 
-struct pl_lanes *pl_host_load(const struct pl_options *options, struct pl_metrics *metrics,
+/* Of every generation. */
+static struct pl_lanes_options lanes_options(struct host *host)
+{
+    struct pl_lanes_options options = host->options->lanes;
+    options.metrics = host->metrics;
+    options.stuck = &host->stuck;
+    return options;
+}
+
+struct pl_lanes *pl_host_load(const struct pl_options *options, const struct pl_lanes_options *with,
                               struct pl_declarations *declarations)
 {
-    struct pl_lanes_options with = options->lanes;
-    with.metrics = metrics;
     struct pl_err err;
     pl_err_clear(&err);
-    struct pl_lanes *lanes = pl_lanes_create(&with);
+    struct pl_lanes *lanes = pl_lanes_create(with);
     int rc = pl_lanes_load(lanes, (const char *const *)options->flags.paths,
                            options->flags.path_count, declarations, &err);
     if (rc == 0 && declarations->controller_count == 0)
@@ -80,13 +90,14 @@ static void on_signal(void *arg, int signum)
     if (signum == SIGUSR1) {
         pl_view_dump(host->view);
     } else if (signum == SIGHUP) {
-        pl_log(PL_LOG_WARN, "SIGHUP: reloading scripts is not available yet");
+        pl_reload_request(host->reload, "SIGHUP", NULL);
     } else if (host->stopping) {
         pl_log(PL_LOG_WARN, "a second signal: ending at once");
         _exit(PL_EXIT_FAILURE);
     } else {
         host->stopping = true;
         pl_view_set_stopping(host->view);
+        pl_reload_stop(host->reload);
         pl_log(PL_LOG_INFO, "stopping", pl_str("signal", signum == SIGINT ? "SIGINT" : "SIGTERM"),
                pl_num("grace_seconds", (double)host->options->grace_ns / 1e9));
         pl_manager_stop(host->manager);
@@ -193,6 +204,12 @@ static int join_election(struct host *host, struct pl_err *err)
     return host->leader != NULL ? 0 : err->code;
 }
 
+static void on_gone(void *arg, const struct pl_controller *controller)
+{
+    struct host *host = arg;
+    pl_reload_controller_gone(host->reload, controller);
+}
+
 static int start_controllers(struct host *host, struct pl_err *err)
 {
     struct pl_manager_options options = {
@@ -200,22 +217,30 @@ static int start_controllers(struct host *host, struct pl_err *err)
         .grace_ns = host->options->grace_ns,
         .leadership = pl_leader_leadership(host->leader),
         .stopped = on_stopped,
+        .gone = on_gone,
         .arg = host,
     };
     host->manager = pl_manager_create(&options);
-    pl_lanes_attach(host->lanes, host->cluster, host->loop);
-    struct pl_controller_options by_lanes = {
-        .cluster = host->cluster, .ops = pl_lanes_ops(), .self = host->lanes};
-    for (size_t i = 0; i < host->declarations.controller_count; i++) {
-        struct pl_controller *controller =
-            pl_controller_create(&by_lanes, &host->declarations.controllers[i]);
-        pl_lanes_add_edition(host->lanes, pl_controller_edition(controller));
-        pl_lanes_add_controller(host->lanes, controller);
-        pl_manager_add(host->manager, controller);
-    }
+    struct pl_reload_options reload = {
+        .loop = host->loop,
+        .cluster = host->cluster,
+        .manager = host->manager,
+        .metrics = host->metrics,
+        .view = host->view,
+        .lanes = lanes_options(host),
+        .paths = (const char *const *)host->options->flags.paths,
+        .path_count = host->options->flags.path_count,
+        .config = host->options->lanes.config_path,
+        .watch = host->options->reload,
+        .guard = host->options->reload_guard,
+        .grace_ns = host->options->grace_ns,
+    };
+    struct pl_lanes *lanes = host->lanes;
+    host->lanes = NULL;
+    host->reload = pl_reload_create(&reload, lanes, &host->declarations);
     pl_manager_start(host->manager);
     pl_view_set_manager(host->view, host->manager);
-    return pl_lanes_add_indexes(host->lanes, err);
+    return pl_reload_start(host->reload, err);
 }
 
 /* A host without the socket runs all the same. */
@@ -245,10 +270,10 @@ static void tear_down(struct host *host)
     pl_admin_destroy(host->admin);
     if (host->view != NULL) {
         pl_view_set_manager(host->view, NULL);
-        pl_view_remove_lanes(host->view, host->lanes);
     }
-    bool stuck = pl_lanes_stuck(host->lanes) > 0;
+    pl_reload_destroy(host->reload);
     pl_lanes_destroy(host->lanes);
+    bool stuck = atomic_load(&host->stuck) > 0;
     if (host->manager != NULL)
         pl_manager_destroy(host->manager);
     if (host->cluster != NULL)
@@ -310,7 +335,8 @@ int pl_host_run(const struct pl_options *options, const struct pl_host_hooks *ho
     pl_err_clear(&err);
     struct host host = {.options = options};
     host.metrics = pl_metrics_create();
-    host.lanes = pl_host_load(options, host.metrics, &host.declarations);
+    struct pl_lanes_options lanes = lanes_options(&host);
+    host.lanes = pl_host_load(options, &lanes, &host.declarations);
     if (host.lanes == NULL) {
         pl_metrics_destroy(host.metrics);
         return PL_EXIT_FAILURE;

@@ -15,7 +15,7 @@ struct pl_host_hooks {
  * code; what went wrong has been said. hooks may be NULL. */
 int pl_host_run(const struct pl_options *options, const struct pl_host_hooks *hooks);
 
-/* Loads the scripts without a cluster; on a mistake prints it and returns NULL. metrics: where
- * theirs go (pl_lanes_options). */
-struct pl_lanes *pl_host_load(const struct pl_options *options, struct pl_metrics *metrics,
+/* Loads the scripts without a cluster; on a mistake prints it and returns NULL. with: the
+ * lanes' options. */
+struct pl_lanes *pl_host_load(const struct pl_options *options, const struct pl_lanes_options *with,
                               struct pl_declarations *declarations);

@@ -83,6 +83,14 @@ static const struct pl_flag table[] = {
     {.name = "config",
      .metavar = "FILE",
      .help = "YAML for scripts (perilune.config); flags: in it sets any flag"},
+    {.name = "reload",
+     .type = PL_FLAG_SWITCH,
+     .fallback = "true",
+     .help = "watch the scripts and reload them when they change"},
+    {.name = "reload-guard",
+     .type = PL_FLAG_SWITCH,
+     .fallback = "true",
+     .help = "go back to the old scripts when the new ones fail at once"},
     {.name = "metrics-bind-address",
      .metavar = "ADDRESS",
      .help = "where /metrics is served, 0 is off (default 127.0.0.1:8080, in a cluster :8080)"},
@@ -132,8 +140,6 @@ static const struct pl_flag table[] = {
     /* The contract's flags that a later release brings: saying "off" is fine. */
     {.name = "webhook-bind-address", .type = PL_FLAG_LATER, .metavar = "ADDRESS", .off = "0"},
     {.name = "webhook-cert-dir", .type = PL_FLAG_LATER, .metavar = "DIR"},
-    {.name = "reload", .type = PL_FLAG_LATER, .off = "false"},
-    {.name = "reload-guard", .type = PL_FLAG_LATER, .off = "false"},
 };
 
 int pl_read_file(const char *path, size_t limit, struct pl_buf *out, struct pl_err *err)
@@ -154,27 +160,33 @@ int pl_read_file(const char *path, size_t limit, struct pl_buf *out, struct pl_e
     return 0;
 }
 
-/* The file's one YAML document; its `flags` go to the flags that are not set yet. */
-static int read_config(struct pl_options *options, const char *path, struct pl_err *err)
+int pl_config_read(const char *path, struct pl_doc **config, struct pl_buf *text,
+                   struct pl_err *err)
 {
-    struct pl_buf text = PL_BUF_INIT;
     struct pl_docs docs = {0};
-    int rc = pl_read_file(path, CONFIG_LIMIT, &text, err);
+    *config = NULL;
+    int rc = pl_read_file(path, CONFIG_LIMIT, text, err);
     if (rc == 0) {
-        rc = pl_yaml_decode(pl_buf_slice(&text), &docs, err);
+        rc = pl_yaml_decode(pl_buf_slice(text), &docs, err);
         if (rc != 0)
             pl_err_prefix(err, "%s", path);
     }
     if (rc == 0 && (docs.count > 1 ||
                     (docs.count == 1 && pl_node_type(pl_doc_root(docs.items[0])) != PL_OBJECT)))
         rc = pl_err_set(err, PL_EINVAL, "%s must be one YAML mapping", path);
-    if (rc == 0 && docs.count == 1) {
-        options->config = pl_doc_ref(docs.items[0]);
+    if (rc == 0 && docs.count == 1)
+        *config = pl_doc_ref(docs.items[0]);
+    pl_docs_deinit(&docs);
+    return rc;
+}
+
+/* Its `flags` go to the flags that are not set yet. */
+static int read_config(struct pl_options *options, const char *path, struct pl_err *err)
+{
+    int rc = pl_config_read(path, &options->config, &options->config_text, err);
+    if (rc == 0 && options->config != NULL)
         rc = pl_flags_merge(&options->flags, pl_node_getz(pl_doc_root(options->config), "flags"),
                             path, err);
-    }
-    pl_docs_deinit(&docs);
-    pl_buf_deinit(&text);
     return rc;
 }
 
@@ -204,6 +216,8 @@ static void fill(struct pl_options *options)
         .unsafe_stdlib = pl_flags_switch(flags, "unsafe-stdlib"),
         .config = options->config,
         .version = pl_version(),
+        .config_path = pl_flags_text(flags, "config"),
+        .config_text = pl_buf_slice(&options->config_text),
     };
     options->namespaces = pl_flags_all(flags, "namespace");
     options->manifests = pl_flags_all(flags, "filename");
@@ -214,6 +228,8 @@ static void fill(struct pl_options *options)
     options->stream_lists = pl_flags_switch(flags, "watch-list");
     options->dry_run = pl_flags_switch(flags, "dry-run");
     options->admin_socket = pl_flags_text(flags, "admin-socket");
+    options->reload = pl_flags_switch(flags, "reload");
+    options->reload_guard = pl_flags_switch(flags, "reload-guard");
 }
 
 static int read_address(const struct pl_flags *flags, const char *name, int port,
@@ -303,5 +319,6 @@ bool pl_options_read(struct pl_options *options, const struct pl_command *self, 
 void pl_options_deinit(struct pl_options *options)
 {
     pl_doc_unref(options->config);
+    pl_buf_deinit(&options->config_text);
     pl_flags_deinit(&options->flags);
 }

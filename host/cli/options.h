@@ -10,6 +10,7 @@
 struct pl_options {
     struct pl_flags flags;
     struct pl_doc *config;                   /* --config, decoded; owned; NULL: none */
+    struct pl_buf config_text;               /* as it was read */
     struct pl_kubeconfig_options kubeconfig; /* borrows from flags */
     struct pl_lanes_options lanes;           /* borrows from flags and config */
     char *const *namespaces;                 /* NULL: all */
@@ -18,7 +19,7 @@ struct pl_options {
     double qps;
     int burst;
     bool stream_lists;
-    bool dry_run;
+    bool dry_run, reload, reload_guard;
     const char *admin_socket;        /* NULL: the default; "0": none */
     struct pl_leader_options leader; /* borrows from flags */
     struct pl_bind_address metrics_address, health_address;
@@ -30,5 +31,8 @@ bool pl_options_read(struct pl_options *options, const struct pl_command *self, 
                      char *const *argv, int *exit_code);
 void pl_options_deinit(struct pl_options *options);
 
+/* --config: one YAML mapping, whose text is appended, or NULL for an empty file. */
+int pl_config_read(const char *path, struct pl_doc **config, struct pl_buf *text,
+                   struct pl_err *err);
 /* The file's content, at most `limit` bytes. 0 or EIO/ELIMIT with the reason. */
 int pl_read_file(const char *path, size_t limit, struct pl_buf *out, struct pl_err *err);

@@ -18,24 +18,6 @@ struct entry {
     uint64_t round;         /* of questions; answers of earlier ones are too late */
 };
 
-struct asker {
-    void (*ask)(void *self, struct pl_question *question);
-    void *self;
-};
-
-struct index {
-    char *name; /* owned */
-    size_t asker;
-};
-
-struct question {
-    struct pl_asked asked;
-    struct pl_backlog *backlog;
-    char *key; /* owned */
-    size_t asker;
-    uint64_t round;
-};
-
 struct pl_backlog {
     struct pl_backlog_options o;
     struct pl_map by_key;
@@ -43,13 +25,13 @@ struct pl_backlog {
     struct pl_list unasked;
     struct pl_list followers;
     uint64_t last_round;
-    struct asker *askers; /* owned */
-    size_t asker_count;
-    struct index *indexes; /* owned */
-    size_t index_count;
-    size_t outstanding, unindexed;
+    struct pl_script_indexes *indexes;
+    size_t unindexed;
     bool flushing;
 };
+
+static bool wants(void *arg, const char *key, uint64_t round);
+static void on_answered(void *arg, const char *key, uint64_t round);
 
 struct pl_backlog *pl_backlog_create(const struct pl_backlog_options *options)
 {
@@ -58,6 +40,12 @@ struct pl_backlog *pl_backlog_create(const struct pl_backlog_options *options)
     pl_list_init(&backlog->order);
     pl_list_init(&backlog->unasked);
     pl_list_init(&backlog->followers);
+    struct pl_script_indexes_options indexes = {.store = options->store,
+                                                .kind = options->kind,
+                                                .wants = wants,
+                                                .answered = on_answered,
+                                                .arg = backlog};
+    backlog->indexes = pl_script_indexes_create(&indexes);
     return backlog;
 }
 
@@ -152,7 +140,7 @@ void pl_backlog_push(struct pl_backlog *backlog, struct pl_slice key, const stru
         pl_list_push(&backlog->order, &entry->link);
     }
     add_event(entry, event);
-    if (backlog->asker_count == 0)
+    if (!pl_script_indexes_any(backlog->indexes))
         return;
     must_ask(backlog, entry);
     if (event->initial && !entry->initial) {
@@ -163,36 +151,22 @@ void pl_backlog_push(struct pl_backlog *backlog, struct pl_slice key, const stru
 
 /* ---- indexes ---- */
 
-static void store_values(struct pl_backlog *backlog, const struct question *question)
+/* What was asked about an older object is asked again. */
+static bool wants(void *arg, const char *key, uint64_t round)
 {
-    for (size_t i = 0; i < backlog->index_count; i++) {
-        if (backlog->indexes[i].asker != question->asker)
-            continue;
-        const struct pl_values *values = NULL;
-        static const struct pl_values none;
-        for (size_t v = 0; v < question->asked.value_count; v++)
-            if (strcmp(question->asked.values[v].index, backlog->indexes[i].name) == 0)
-                values = &question->asked.values[v].values;
-        pl_store_set_values(backlog->o.store, backlog->indexes[i].name, pl_slice_z(question->key),
-                            values != NULL ? values : &none);
-    }
+    struct pl_backlog *backlog = arg;
+    struct entry *entry = pl_map_get(&backlog->by_key, pl_slice_z(key));
+    return entry != NULL && entry->round == round && !pl_link_is_linked(&entry->unasked);
 }
 
-static void on_answer(struct pl_asked *asked)
+static void on_answered(void *arg, const char *key, uint64_t round)
 {
-    struct question *question = PL_CONTAINER_OF(asked, struct question, asked);
-    struct pl_backlog *backlog = question->backlog;
-    struct entry *entry = pl_map_get(&backlog->by_key, pl_slice_z(question->key));
-    backlog->outstanding--;
-    /* What was asked about an older object is asked again. */
-    if (entry != NULL && entry->round == question->round && !pl_link_is_linked(&entry->unasked)) {
-        store_values(backlog, question);
+    struct pl_backlog *backlog = arg;
+    if (round != 0 && wants(backlog, key, round)) {
+        struct entry *entry = pl_map_get(&backlog->by_key, pl_slice_z(key));
         if (--entry->open == 0)
             is_indexed_now(backlog, entry);
     }
-    pl_asked_deinit(&question->asked);
-    pl_free(question->key);
-    pl_free(question);
     pl_backlog_flush(backlog);
     backlog->o.changed(backlog->o.arg);
 }
@@ -201,66 +175,42 @@ static void ask(struct pl_backlog *backlog, struct entry *entry)
 {
     entry->round = ++backlog->last_round;
     entry->open = 0;
-    if (newest(entry) == NULL) {
+    if (newest(entry) != NULL)
+        entry->open = pl_script_indexes_ask(backlog->indexes, entry->key,
+                                            &entry->events[entry->count - 1], entry->round);
+    if (entry->open == 0)
         is_indexed_now(backlog, entry);
-        return;
-    }
-    entry->open = backlog->asker_count;
-    for (size_t i = 0; i < backlog->asker_count; i++) {
-        struct question *question = PL_NEW(struct question);
-        pl_asked_init(&question->asked, &entry->events[entry->count - 1], on_answer);
-        question->asked.q.ask_indexes = true;
-        question->asked.q.kind = backlog->o.kind;
-        question->asked.q.external = backlog->askers[i].self;
-        question->backlog = backlog;
-        question->key = pl_strdup(entry->key);
-        question->asker = i;
-        question->round = entry->round;
-        backlog->outstanding++;
-        backlog->askers[i].ask(backlog->askers[i].self, &question->asked.q);
-    }
 }
 
 static void ask_for_indexes(struct pl_backlog *backlog)
 {
     struct pl_link *link;
-    while (backlog->outstanding < PL_QUESTIONS_MAX &&
+    while (pl_script_indexes_asked(backlog->indexes) < PL_QUESTIONS_MAX &&
            (link = pl_list_pop(&backlog->unasked)) != NULL)
         ask(backlog, PL_CONTAINER_OF(link, struct entry, unasked));
 }
 
-static void push_everything(struct pl_backlog *backlog)
+int pl_backlog_add_index(struct pl_backlog *backlog, const char *stored, const char *name,
+                         pl_ask_fn ask_fn, void *self, struct pl_err *err)
 {
-    char **keys = pl_store_keys(backlog->o.store);
-    for (char **key = keys; *key != NULL; key++) {
-        struct pl_doc *doc = pl_store_get(backlog->o.store, pl_slice_z(*key));
-        struct pl_event event = {.type = PL_EVENT_GENERIC, .object = doc, .initial = true};
-        if (doc != NULL && !pl_map_has(&backlog->by_key, pl_slice_z(*key)))
-            pl_backlog_push(backlog, pl_slice_z(*key), &event);
-        pl_doc_unref(doc);
-    }
-    pl_store_free_names(keys);
-}
-
-void pl_backlog_add_index(struct pl_backlog *backlog, const char *name,
-                          void (*ask_fn)(void *self, struct pl_question *question), void *self)
-{
-    size_t asker = 0;
-    while (asker < backlog->asker_count &&
-           (backlog->askers[asker].ask != ask_fn || backlog->askers[asker].self != self))
-        asker++;
-    if (asker == backlog->asker_count) {
-        backlog->askers =
-            pl_reallocarray(backlog->askers, ++backlog->asker_count, sizeof(struct asker));
-        backlog->askers[asker] = (struct asker){ask_fn, self};
-    }
-    backlog->indexes =
-        pl_reallocarray(backlog->indexes, backlog->index_count + 1, sizeof(struct index));
-    backlog->indexes[backlog->index_count++] = (struct index){pl_strdup(name), asker};
+    int failed = pl_script_indexes_add(backlog->indexes, stored, name, ask_fn, self, err);
+    if (failed)
+        return failed;
     PL_LIST_FOR (link, &backlog->order)
         must_ask(backlog, PL_CONTAINER_OF(link, struct entry, link));
-    push_everything(backlog);
     pl_backlog_flush(backlog);
+    return 0;
+}
+
+void pl_backlog_drop_index(struct pl_backlog *backlog, const char *stored, void *self)
+{
+    pl_script_indexes_drop(backlog->indexes, stored, self);
+    pl_backlog_flush(backlog);
+}
+
+void pl_backlog_stop(struct pl_backlog *backlog)
+{
+    pl_script_indexes_stop(backlog->indexes);
 }
 
 /* ---- followers ---- */
@@ -280,8 +230,6 @@ static bool anybody_is_full(struct pl_backlog *backlog)
 
 static void deliver(struct pl_backlog *backlog, const struct pl_event *event)
 {
-    if (event->type == PL_EVENT_GENERIC)
-        return; /* indexes alone */
     PL_LIST_FOR (link, &backlog->followers) {
         struct pl_follower *follower = PL_CONTAINER_OF(link, struct pl_follower, link);
         follower->on_event(follower, event);
@@ -315,7 +263,8 @@ static void deliver_earlier(struct pl_backlog *backlog, struct pl_follower *foll
 
 static bool is_indexed(const struct pl_backlog *backlog, const struct entry *entry)
 {
-    return backlog->asker_count == 0 || (!pl_link_is_linked(&entry->unasked) && entry->open == 0);
+    return !pl_script_indexes_any(backlog->indexes) ||
+           (!pl_link_is_linked(&entry->unasked) && entry->open == 0);
 }
 
 void pl_backlog_flush(struct pl_backlog *backlog)
@@ -373,14 +322,11 @@ void pl_backlog_destroy(struct pl_backlog *backlog)
 {
     if (backlog == NULL)
         return;
-    PL_REQUIRE(backlog->outstanding == 0 && pl_list_empty(&backlog->followers));
+    PL_REQUIRE(pl_list_empty(&backlog->followers));
     PL_LIST_FOR (link, &backlog->order)
         drop_entry(backlog, PL_CONTAINER_OF(link, struct entry, link));
     pl_map_deinit(&backlog->by_key);
-    for (size_t i = 0; i < backlog->index_count; i++)
-        pl_free(backlog->indexes[i].name);
-    pl_free(backlog->indexes);
-    pl_free(backlog->askers);
+    pl_script_indexes_destroy(backlog->indexes);
     pl_free(backlog);
 }
 
@@ -391,7 +337,7 @@ size_t pl_backlog_unindexed(const struct pl_backlog *backlog)
 
 size_t pl_backlog_outstanding(const struct pl_backlog *backlog)
 {
-    return backlog->outstanding;
+    return pl_script_indexes_outstanding(backlog->indexes);
 }
 
 size_t pl_backlog_count(const struct pl_backlog *backlog)

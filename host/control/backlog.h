@@ -6,7 +6,7 @@
 
 #include "base/heap.h"
 #include "base/map.h"
-#include "control/question.h"
+#include "control/script_index.h"
 #include "store/store.h"
 
 struct pl_backlog;
@@ -46,9 +46,13 @@ void pl_backlog_hand_over(struct pl_follower *from, struct pl_follower *to);
 /* Harmless for one that does not listen. */
 void pl_backlog_unfollow(struct pl_follower *follower);
 
-/* An index whose values `ask` knows: every object is asked for, those in the store too. */
-void pl_backlog_add_index(struct pl_backlog *backlog, const char *name,
-                          void (*ask)(void *self, struct pl_question *question), void *self);
+/* An index whose values `ask` knows, see script_index.h. From now on events wait for them; what is
+ * in the store is asked about on the side. */
+int pl_backlog_add_index(struct pl_backlog *backlog, const char *stored, const char *name,
+                         pl_ask_fn ask, void *self, struct pl_err *err);
+void pl_backlog_drop_index(struct pl_backlog *backlog, const char *stored, void *self);
+/* The cache has come to its end: nothing is built any more. */
+void pl_backlog_stop(struct pl_backlog *backlog);
 
 size_t pl_backlog_unindexed(const struct pl_backlog *backlog);   /* initial events unanswered */
 size_t pl_backlog_outstanding(const struct pl_backlog *backlog); /* questions */

@@ -56,8 +56,9 @@ struct pl_controller_options {
     struct pl_cluster *cluster;          /* borrowed for life */
     const struct pl_reconciler_ops *ops; /* borrowed for life */
     void *self;                          /* of ops */
-    /* A run ended; called with self. NULL: nobody wants to know. */
-    void (*ran)(void *self, const struct pl_ran *ran);
+    /* A run ended. NULL: nobody wants to know. */
+    void (*ran)(void *arg, const struct pl_ran *ran);
+    void *ran_arg;
 };
 
 /* Takes the spec's content. Starts nothing. */

@@ -186,6 +186,7 @@ static void free_informer(struct pl_informer *informer)
     free_key_watches(informer);
     pl_own_writes_deinit(&informer->own);
     pl_backlog_destroy(informer->backlog);
+    pl_informer_free_indexes(informer);
     pl_store_destroy(informer->store);
     pl_selector_destroy(informer->labels);
     pl_fields_destroy(informer->fields);
@@ -221,6 +222,7 @@ void pl_informer_stop(struct pl_informer *informer)
     pl_timer_stop(timers_of(informer), &informer->tick);
     pl_wait_end(&informer->wait);
     pl_informer_stop_confirm(informer);
+    pl_backlog_stop(informer->backlog);
     for (size_t i = 0; i < informer->feed_count; i++)
         pl_feed_stop(informer->feeds[i]);
     pl_informer_check(informer);
@@ -554,55 +556,4 @@ void pl_informer_follow(struct pl_informer *informer, struct pl_follower *follow
 void pl_informer_flush(struct pl_informer *informer)
 {
     pl_backlog_flush(informer->backlog);
-}
-
-/* ---- declared indexes ---- */
-
-static int path_values(void *arg, struct pl_node object, struct pl_values *out, struct pl_err *err)
-{
-    PL_UNUSED(err);
-    struct pl_node found = pl_path_find(arg, object);
-    struct pl_iter it = pl_iter(found);
-    bool array = pl_node_type(found) == PL_ARRAY;
-    do {
-        struct pl_scratch scratch;
-        if (array && !pl_iter_next(&it))
-            return 0;
-        struct pl_node value = array ? it.value : found;
-        if (pl_node_type(value) == PL_STRING)
-            pl_values_add(out, pl_node_str(value, &scratch));
-        else if (pl_node_type(value) == PL_NUMBER)
-            pl_values_add(out, pl_node_number(value, &scratch));
-        else if (pl_node_type(value) == PL_BOOL)
-            pl_values_add(out, pl_slice_z(pl_node_bool(value) ? "true" : "false"));
-    } while (array);
-    return 0;
-}
-
-static void path_destroy(void *arg)
-{
-    pl_path_destroy(arg);
-}
-
-static const struct pl_index_ops path_ops = {path_values, path_destroy};
-
-int pl_informer_add_index(struct pl_informer *informer, const char *name, const char *path,
-                          void (*ask)(void *self, struct pl_question *question), void *self,
-                          struct pl_err *err)
-{
-    if (pl_store_has_index(informer->store, name))
-        return 0;
-    if (path == NULL) {
-        int code = pl_store_add_index(informer->store, name, NULL, NULL, err);
-        if (code == 0)
-            pl_backlog_add_index(informer->backlog, name, ask, self);
-        return code;
-    }
-    struct pl_path *parsed = pl_path_parse(pl_slice_z(path), err);
-    if (parsed == NULL)
-        return PL_EINVAL;
-    int code = pl_store_add_index(informer->store, name, &path_ops, parsed, err);
-    if (code != 0)
-        pl_path_destroy(parsed);
-    return code;
 }

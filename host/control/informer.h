@@ -76,12 +76,20 @@ bool pl_informer_covers(const struct pl_informer *informer, struct pl_slice ns);
 void pl_informer_clear_gauges(struct pl_informer *informer);
 void pl_informer_add_gauges(struct pl_informer *informer);
 
-/* An index by a path, evaluated in the core, or (path NULL) by asking `ask`. Adding one
- * that exists with the same path does nothing. */
+/* An index that a script declares: by a path, evaluated in the core, or (path NULL) by asking
+ * `ask`, see control/script_index.h. */
 struct pl_question;
-int pl_informer_add_index(struct pl_informer *informer, const char *name, const char *path,
-                          void (*ask)(void *self, struct pl_question *question), void *self,
+struct pl_declared_index {
+    const char *name;   /* as the script calls it */
+    const char *stored; /* its name in the store: indexes of one name are the same */
+    const char *path;
+    void (*ask)(void *self, struct pl_question *question);
+    void *self;
+};
+/* One that is there already is shared; each add is undone by one drop. */
+int pl_informer_add_index(struct pl_informer *informer, const struct pl_declared_index *index,
                           struct pl_err *err);
+void pl_informer_drop_index(struct pl_informer *informer, const struct pl_declared_index *index);
 
 /* The index of controllers by the uid of their controller reference, present in every store. */
 #define PL_INDEX_CONTROLLER_UID "controller-uid"

@@ -22,6 +22,8 @@ struct pl_informer {
     struct pl_fields *fields;   /* owned; NULL: none */
     struct pl_store *store;
     struct pl_backlog *backlog;
+    struct pl_path_index *path_indexes; /* owned; see informer_index.c */
+    size_t path_index_count;
     struct pl_feed **feeds; /* owned array; each until pl_informer_feed_ended */
     size_t feed_count;
     size_t ending; /* feeds that were replaced and have not ended */
@@ -72,6 +74,10 @@ void pl_informer_updated(struct pl_informer *informer, struct pl_doc *old, struc
 void pl_informer_deleted(struct pl_informer *informer, struct pl_doc *object, bool stale);
 /* Sets the version of the store, from those of its feeds. */
 void pl_informer_update_rv(struct pl_informer *informer);
+
+/* ---- informer_index.c ---- */
+
+void pl_informer_free_indexes(struct pl_informer *informer);
 
 /* ---- informer_write.c ---- */
 

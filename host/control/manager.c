@@ -127,6 +127,8 @@ static void on_gone(void *arg, struct pl_controller *controller)
         if (manager->controllers[i] != controller)
             manager->controllers[kept++] = manager->controllers[i];
     manager->count = kept;
+    if (manager->o.gone != NULL)
+        manager->o.gone(manager->o.arg, controller);
     pl_controller_destroy(controller);
 }
 

@@ -17,6 +17,8 @@ struct pl_manager_options {
      * When the grace ran out or the lead was lost, pl_manager_is_clean may say no: runs, reads or
      * writes are still under way, so that nothing may be torn down; the process has to end. */
     void (*stopped)(void *arg, int exit_code);
+    /* A controller that nothing declares any more is about to be destroyed. May be NULL. */
+    void (*gone)(void *arg, const struct pl_controller *controller);
     void *arg;
 };
 

@@ -210,12 +210,13 @@ static void tell_ran(struct pl_controller *c, const struct run *run,
     if (edition->o.ran == NULL)
         return;
     const struct pl_failing *failing = pl_map_get(&c->failing, run->run.key);
-    edition->o.ran(edition->o.self, &(struct pl_ran){
-                                        .run = &run->run,
-                                        .outcome = outcome,
-                                        .failed_before = failing != NULL && failing->failures > 0 &&
-                                                         failing->since < edition->serial,
-                                    });
+    edition->o.ran(edition->o.ran_arg,
+                   &(struct pl_ran){
+                       .run = &run->run,
+                       .outcome = outcome,
+                       .failed_before = failing != NULL && failing->failures > 0 &&
+                                        failing->since < edition->serial,
+                   });
 }
 
 void pl_run_finish(struct pl_run *finished, const struct pl_outcome_of_run *outcome)

@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 
+#define INDEX_POLL_NS   (5 * PL_MS) /* between looks at an index that is being built */
 #define SYNC_TIMEOUT_NS (120 * PL_SECOND)
 #define PAGE            500 /* objects of a live each */
 #define SELECT_MAX      64
@@ -125,6 +126,15 @@ static int wait_for_sync(lua_State *L, struct pl_state *s, struct pl_cache *cach
     const struct pl_controller_spec *spec = pl_edition_spec(cache->edition);
     op->cache = cache;
     op->delay_ns = spec->cache_sync_timeout_ns > 0 ? spec->cache_sync_timeout_ns : SYNC_TIMEOUT_NS;
+    op->push = push_again;
+    return pl_co_wait(L, s, op);
+}
+
+/* A while, as the index is being built after a reload, and says "again". */
+static int wait_for_index(lua_State *L, struct pl_state *s)
+{
+    struct pl_lop *op = new_op(L, s, PL_LOP_SLEEP, "list", 1);
+    op->delay_ns = INDEX_POLL_NS;
     op->push = push_again;
     return pl_co_wait(L, s, op);
 }
@@ -467,6 +477,8 @@ static int list_cached(lua_State *L, struct pl_state *s, struct pl_cache *cache,
     found.docs = (struct pl_docs){.items = NULL};
     if (failed) {
         pl_found_deinit(&found);
+        if (failed == PL_EAGAIN)
+            return wait_for_index(L, s);
         return pl_lerr_raise(L, s, "list: %s", err.message);
     }
     lua_pushboolean(L, false);
@@ -501,6 +513,8 @@ static int list_or_batch(lua_State *L, bool each)
         return wait_for_sync(L, s, cache, 1);
     if (choice == PL_CHOICE_CACHE)
         check_scope(L, s, cache, filter.ns, pl_slice(NULL, 0));
+    if (filter.index_name.ptr != NULL)
+        filter.index_stored = pl_lanes_stored_index(lanes, &wanted.kind, filter.index_name);
     if (choice != PL_CHOICE_CACHE && filter.index_name.ptr != NULL)
         return pl_lerr_raise(L, s, "list: an index works on a cache; declare %s with :Reads",
                              lua_tostring(L, 1));

@@ -123,8 +123,13 @@ static int collect(struct pl_cache *cache, const struct pl_filter *filter, struc
 {
     struct pl_store *store = cache->store;
     if (filter->index_name.ptr != NULL) {
-        int failed = pl_store_by_index(store, filter->index_name.ptr, filter->index_value, out);
+        int failed = filter->index_stored == NULL
+                         ? PL_ENOTFOUND
+                         : pl_store_by_index(store, filter->index_stored, filter->index_value, out);
         char kind[PL_KIND_TEXT];
+        if (failed == PL_EAGAIN)
+            return pl_err_set(err, PL_EAGAIN, "the index \"%s\" is being built",
+                              filter->index_name.ptr);
         return failed ? pl_err_set(err, PL_EINVAL,
                                    "there is no index \"%s\" of %s; declare it with perilune.index",
                                    filter->index_name.ptr, pl_kind_text(&cache->spec->kind, kind))

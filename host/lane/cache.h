@@ -29,7 +29,8 @@ void pl_cache_hint(struct pl_lanes *lanes, struct pl_slice kind);
 
 struct pl_filter {
     struct pl_slice ns, labels, fields, owner_uid, index_name, index_value, continue_token;
-    int64_t limit; /* 0: none */
+    const char *index_stored; /* of index_name; NULL: no such index */
+    int64_t limit;            /* 0: none */
 };
 
 /* What was found, sorted by key. */
@@ -40,7 +41,7 @@ struct pl_found {
     struct pl_buf rv;
 };
 void pl_found_deinit(struct pl_found *found);
-/* EINVAL for selectors that are none, ENOTFOUND for an index that is not declared. */
+/* EINVAL for selectors that are none, EAGAIN for an index that is being built. */
 int pl_cache_list(struct pl_cache *cache, const struct pl_filter *filter, struct pl_found *found,
                   struct pl_err *err);
 /* Keeps those whose controller reference has this uid. */

@@ -235,7 +235,15 @@ void pl_lanes_end_loading(struct pl_lanes *lanes, const struct pl_err *err);
 /* Owned by the lanes. */
 struct pl_external *pl_lanes_new_external(struct pl_lanes *lanes, int controller, int source);
 
+/* ---- lanes_index.c ---- */
+
+/* The name in stores of an index of this generation; NULL: none is declared. Any thread. */
+const char *pl_lanes_stored_index(const struct pl_lanes *lanes, const struct pl_kind *kind,
+                                  struct pl_slice name);
+
 /* ---- lanes.c ---- */
+
+void pl_lanes_ask(void *self, struct pl_question *question);
 
 /* I/O thread: shows the cache to lanes once it has synced. */
 void pl_cache_publish(struct pl_cache *cache);

@@ -32,6 +32,8 @@ struct pl_lanes *pl_lanes_create(const struct pl_lanes_options *options)
         lanes->options.generation = 1;
     pl_doc_ref(lanes->options.config);
     lanes->origin = pl_origin_create();
+    if (options->config_path != NULL)
+        pl_origin_add_common(lanes->origin, options->config_path, options->config_text);
     pthread_mutex_init(&lanes->hint_lock, NULL);
     pl_list_init(&lanes->abandoned);
     lanes->metrics = options->metrics;
@@ -59,6 +61,7 @@ static void destroy_controllers(struct pl_lanes *lanes)
     pl_free(lanes->externals);
     for (size_t i = 0; i < lanes->index_count; i++) {
         pl_free(lanes->indexes[i].name);
+        pl_free(lanes->indexes[i].stored);
         pl_free(lanes->indexes[i].path);
         pl_free(lanes->indexes[i].declared_at);
     }
@@ -76,9 +79,13 @@ static int count_stuck(struct pl_lanes *lanes, int more)
 /* What lanes sent and nobody handled: only dropped operations may be left. */
 static void on_left(struct pl_msg *msg)
 {
-    if (msg->kind == PL_IO_OP_CANCEL)
+    if (msg->kind == PL_IO_OP_CANCEL) {
         pl_lop_unref(PL_CONTAINER_OF(msg, struct pl_lop, cancel));
-    else if (msg->kind == PL_IO_EVENT)
+    } else if (msg->kind == PL_IO_LOADED) {
+        struct pl_load *load = PL_CONTAINER_OF(msg, struct pl_load, msg);
+        pl_free(load->message);
+        pl_free(load);
+    } else if (msg->kind == PL_IO_EVENT)
         pl_event_msg_free(msg);
 }
 
@@ -327,7 +334,7 @@ static void cancel_run(void *self, struct pl_run *run, const struct pl_err *why)
     pl_exec_cancel_io(run->self_data, why);
 }
 
-static void ask(void *self, struct pl_question *question)
+void pl_lanes_ask(void *self, struct pl_question *question)
 {
     PL_UNUSED(self);
     const struct pl_external *external = question->external;
@@ -341,7 +348,7 @@ static void ask(void *self, struct pl_question *question)
 const struct pl_reconciler_ops *pl_lanes_ops(void)
 {
     static const struct pl_reconciler_ops ops = {
-        .start = start_run, .cancel = cancel_run, .ask = ask};
+        .start = start_run, .cancel = cancel_run, .ask = pl_lanes_ask};
     return &ops;
 }
 
@@ -380,44 +387,9 @@ void pl_lanes_forget_controller(struct pl_lanes *lanes, const struct pl_controll
     }
 }
 
-/* ---- indexes ---- */
-
-struct adding {
-    const struct pl_index_spec *index;
-    struct pl_external *external;
-    struct pl_err *err;
-    int failed;
-    size_t count;
-};
-
-static void add_index(void *arg, struct pl_informer *informer)
+uint64_t pl_lanes_generation(const struct pl_lanes *lanes)
 {
-    struct adding *adding = arg;
-    const struct pl_index_spec *index = adding->index;
-    adding->count++;
-    if (adding->failed == 0)
-        adding->failed =
-            pl_informer_add_index(informer, index->name, index->path, index->path ? NULL : ask,
-                                  adding->external, adding->err);
-}
-
-int pl_lanes_add_indexes(struct pl_lanes *lanes, struct pl_err *err)
-{
-    for (size_t i = 0; i < lanes->index_count; i++) {
-        struct pl_index_spec *index = &lanes->indexes[i];
-        struct adding adding = {
-            .index = index, .err = err, .external = pl_lanes_new_external(lanes, -1, -1)};
-        pl_cluster_each_informer(lanes->cluster, &index->kind, add_index, &adding);
-        char kind[PL_KIND_TEXT];
-        if (adding.count == 0)
-            adding.failed = pl_err_set(err, PL_EINVAL, "index %s: no controller declares %s",
-                                       index->name, pl_kind_text(&index->kind, kind));
-        if (adding.failed) {
-            pl_err_prefix(err, "%s", index->declared_at ? index->declared_at : "?");
-            return adding.failed;
-        }
-    }
-    return 0;
+    return lanes->options.generation;
 }
 
 /* ---- numbers ---- */

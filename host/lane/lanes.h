@@ -23,15 +23,18 @@ struct pl_lanes_options {
     /* Where scripts' metrics and those of the lanes go; borrowed for life, also that of lanes
      * that could not be ended. NULL: a registry of their own that nobody sees. */
     struct pl_metrics *metrics;
-    uint64_t load_limit_ns; /* a main chunk may take this long; 0: 2 s */
-    uint64_t generation;    /* perilune.generation; 0: 1 */
-    _Atomic int *stuck;     /* lanes given up, of every generation; NULL: of this one alone */
+    uint64_t load_limit_ns;      /* a main chunk may take this long; 0: 2 s */
+    const char *config_path;     /* where the config was read from; NULL: nowhere */
+    struct pl_slice config_text; /* and what was read; borrowed for the call */
+    uint64_t generation;         /* perilune.generation; 0: 1 */
+    _Atomic int *stuck;          /* lanes given up, of every generation; NULL: of this one alone */
 };
 
 struct pl_index_spec {
     struct pl_kind kind;
     char *name;
-    char *path; /* NULL: a script's function */
+    char *path;   /* NULL: a script's function */
+    char *stored; /* its name in stores; NULL until it was added */
     char *declared_at;
 };
 
@@ -70,8 +73,11 @@ void pl_lanes_add_edition(struct pl_lanes *lanes, struct pl_edition *edition);
  * is gone. */
 void pl_lanes_add_controller(struct pl_lanes *lanes, struct pl_controller *controller);
 void pl_lanes_forget_controller(struct pl_lanes *lanes, const struct pl_controller *controller);
+uint64_t pl_lanes_generation(const struct pl_lanes *lanes);
 /* Registers the declared indexes at the informers of their kinds. After the controllers started. */
 int pl_lanes_add_indexes(struct pl_lanes *lanes, struct pl_err *err);
+/* Undoes it. */
+void pl_lanes_drop_indexes(struct pl_lanes *lanes);
 /* Every run must have ended. Joins the threads (not those of abandoned runs) and frees all. */
 void pl_lanes_destroy(struct pl_lanes *lanes);
 /* The same without waiting for the threads: to be called again until it says true, which it may

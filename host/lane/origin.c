@@ -12,7 +12,7 @@
 #define PARTS_LIMIT 10000              /* files of one generation */
 #define TEXT_LIMIT  ((size_t)64 << 20) /* bytes of texts that are kept */
 
-enum part_kind { PART_FILE, PART_MISSING, PART_FOLDER };
+enum part_kind { PART_FILE, PART_MISSING, PART_UNREADABLE, PART_FOLDER };
 
 struct part {
     enum part_kind kind;
@@ -110,9 +110,10 @@ static struct part *add_part_locked(struct pl_origin *origin, const char *path, 
     part = PL_NEW(struct part);
     part->kind = kind;
     part->late = origin->loaded;
-    if (kind != PART_MISSING)
+    bool has_text = kind == PART_FILE || kind == PART_FOLDER;
+    if (has_text)
         pl_sha256(text, part->digest);
-    if (kind != PART_MISSING && origin->text_bytes + text.len <= TEXT_LIMIT) {
+    if (has_text && origin->text_bytes + text.len <= TEXT_LIMIT) {
         part->text = pl_memdup0(text.ptr != NULL ? text.ptr : "", text.len);
         part->len = text.len;
         origin->text_bytes += text.len;
@@ -157,6 +158,8 @@ int pl_origin_read(struct pl_origin *origin, const char *reader, const char *pat
     int failed = pl_script_read(path, out, err);
     if (failed == PL_ENOTFOUND)
         remember(origin, reader, path, PART_MISSING, pl_slice("", 0));
+    else if (failed != 0)
+        remember(origin, reader, path, PART_UNREADABLE, pl_slice("", 0));
     if (failed == 0)
         remember(origin, reader, path, PART_FILE, pl_slice(out->ptr + before, out->len - before));
     if (is_new != NULL)
@@ -205,12 +208,14 @@ char **pl_origin_find(struct pl_origin *origin, const char *path, struct pl_err 
     char *name = pl_format("%s/", path); /* not to be confused with a file of that name */
     pthread_mutex_lock(&origin->lock);
     const struct part *part = part_of_locked(origin, name);
-    if (part != NULL && part->text != NULL)
+    if (part != NULL && part->len > 0)
         files = split_names(pl_slice(part->text, part->len));
     pthread_mutex_unlock(&origin->lock);
-    if (files == NULL && (files = pl_script_find(path, err)) != NULL) {
+    if (files == NULL) { /* none found is remembered too */
         struct pl_buf names = PL_BUF_INIT;
-        join_names(files, &names);
+        files = pl_script_find(path, err);
+        if (files != NULL)
+            join_names(files, &names);
         remember(origin, NULL, name, PART_FOLDER, pl_buf_slice(&names));
         pl_buf_deinit(&names);
     }
@@ -264,16 +269,23 @@ static bool folder_is(const char *path, const struct part *part)
 {
     char *folder = pl_memdup0(path, strlen(path) - 1);
     char **files = pl_script_find(folder, NULL);
-    uint8_t digest[PL_SHA256_BYTES] = {0};
-    if (files != NULL) {
-        struct pl_buf names = PL_BUF_INIT;
+    uint8_t digest[PL_SHA256_BYTES];
+    struct pl_buf names = PL_BUF_INIT;
+    if (files != NULL)
         join_names(files, &names);
-        pl_sha256(pl_buf_slice(&names), digest);
-        pl_buf_deinit(&names);
-    }
+    pl_sha256(pl_buf_slice(&names), digest);
+    pl_buf_deinit(&names);
     pl_script_free(files);
     pl_free(folder);
     return memcmp(digest, part->digest, sizeof digest) == 0;
+}
+
+static bool is_readable(const char *path)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    bool readable = pl_script_read(path, &text, NULL) == 0;
+    pl_buf_deinit(&text);
+    return readable;
 }
 
 static bool is_as_read(const char *path, const struct part *part)
@@ -286,6 +298,8 @@ static bool is_as_read(const char *path, const struct part *part)
         return folder_is(path, part);
     case PART_MISSING:
         return stat(path, &info) != 0 || !S_ISREG(info.st_mode);
+    case PART_UNREADABLE:
+        return !is_readable(path);
     }
     return false;
 }

@@ -49,6 +49,7 @@ void pl_entry_set_postings(struct pl_entry *entry, struct pl_bucket *const *post
 struct pl_index_def {
     char *name; /* owned; NULL: the slot is free */
     bool external;
+    bool building; /* its values are not complete; under the lock */
     struct pl_index_ops ops;
     void *arg;
 };

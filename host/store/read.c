@@ -43,13 +43,16 @@ void pl_store_list(struct pl_store *store, struct pl_docs *out)
     pthread_rwlock_unlock(&store->lock);
 }
 
-/* 0 and the bucket, NULL when no entry has the value; ENOTFOUND without such an index. */
+/* 0 and the bucket, NULL when no entry has the value; ENOTFOUND without such an index, EAGAIN while
+ * it is built. */
 static int find_bucket_locked(struct pl_store *store, const char *index, struct pl_slice value,
                               struct pl_bucket **bucket)
 {
     size_t slot = pl_store_slot(store, index);
     if (slot == store->slots)
         return PL_ENOTFOUND;
+    if (store->defs[slot].building)
+        return PL_EAGAIN;
     *bucket = pl_buckets_find(&store->live.buckets[slot], value);
     return 0;
 }

@@ -533,6 +533,16 @@ static void forget_postings(struct pl_store *store, struct pl_entry *entry, size
         pl_entry_set_postings(entry, store->postings, kept);
 }
 
+void pl_store_set_building(struct pl_store *store, const char *index, bool building)
+{
+    size_t slot = pl_store_slot(store, index);
+    if (slot == store->slots)
+        return;
+    pthread_rwlock_wrlock(&store->lock);
+    store->defs[slot].building = building;
+    pthread_rwlock_unlock(&store->lock);
+}
+
 void pl_store_drop_index(struct pl_store *store, const char *name)
 {
     size_t slot = pl_store_slot(store, name), at = 0;

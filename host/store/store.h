@@ -83,6 +83,8 @@ struct pl_store_walk {
 };
 bool pl_store_walk(struct pl_store *store, struct pl_store_walk *walk, size_t some,
                    struct pl_docs *out);
+/* Look-ups in it say EAGAIN until it is not built any more. */
+void pl_store_set_building(struct pl_store *store, const char *index, bool building);
 /* Forgets an index. Harmless when there is none. */
 void pl_store_drop_index(struct pl_store *store, const char *name);
 /* The version the content reflects: of the last object, bookmark or replace (37). */
@@ -96,7 +98,7 @@ size_t pl_store_count(struct pl_store *store);
 /* Appends references to all objects, in no promised order. */
 void pl_store_list(struct pl_store *store, struct pl_docs *out);
 /* Appends references to those under a value of an index. ENOTFOUND when there is
- * no such index; an unknown value gives nothing. */
+ * no such index, EAGAIN while it is built; an unknown value gives nothing. */
 int pl_store_by_index(struct pl_store *store, const char *index, struct pl_slice value,
                       struct pl_docs *out);
 bool pl_store_has_index(struct pl_store *store, const char *name);

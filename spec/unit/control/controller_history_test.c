@@ -62,8 +62,7 @@ TEST(what_a_change_changed_is_told)
     struct pl_run *run = fake_run(&stage.fake, "d/a");
     REQUIRE(run != NULL);
     char want[512];
-    snprintf(want, sizeof want, "event MODIFIED v1/ConfigMap d/a: data;started %s;",
-             run->id);
+    snprintf(want, sizeof want, "event MODIFIED v1/ConfigMap d/a: data;started %s;", run->id);
     struct pl_buf text = PL_BUF_INIT;
     pl_history_each(pl_cluster_history(stage.bed.cluster), pl_slice_z("maps"), pl_slice_z("d/a"),
                     collect, &text);

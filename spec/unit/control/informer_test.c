@@ -377,6 +377,14 @@ static void on_ask(void *self, struct pl_question *question)
     pl_list_push(&answers->questions, &question->link);
 }
 
+static int add_index(struct scene *scene, const char *name, const char *path, void *self)
+{
+    struct pl_err err;
+    struct pl_declared_index index = {
+        .name = name, .stored = name, .path = path, .ask = on_ask, .self = self};
+    return pl_informer_add_index(scene->informer, &index, &err);
+}
+
 static void answer(struct answers *answers, const char *value)
 {
     struct pl_link *link = pl_list_pop(&answers->questions);
@@ -403,8 +411,7 @@ TEST(the_values_of_a_scripts_index_are_stored_before_anybody_hears_of_the_object
     struct answers answers = {0};
     pl_list_init(&answers.questions);
     begin_unsynced(&scene, NULL);
-    struct pl_err err;
-    CHECK_INT(pl_informer_add_index(scene.informer, "color", NULL, on_ask, &answers, &err), 0);
+    CHECK_INT(add_index(&scene, "color", NULL, &answers), 0);
     scene.watch =
         list_and_watch(&scene, "/api/v1/configmaps", BED_MAPS("10", BED_MAP("a", "1", "5", "")));
     check_stored(&scene, "d/a", "5"); /* the store does not wait */
@@ -436,16 +443,101 @@ TEST(an_index_that_comes_late_covers_what_is_there)
     struct answers answers = {0};
     pl_list_init(&answers.questions);
     begin(&scene);
-    struct pl_err err;
-    CHECK_INT(pl_informer_add_index(scene.informer, "color", NULL, on_ask, &answers, &err), 0);
-    CHECK_INT(pl_informer_add_index(scene.informer, "name", "metadata.name", NULL, NULL, &err), 0);
-    CHECK_INT(pl_informer_add_index(scene.informer, "odd", "metadata[", NULL, NULL, &err),
-              PL_EINVAL);
+    CHECK_INT(add_index(&scene, "color", NULL, &answers), 0);
+    CHECK_INT(add_index(&scene, "name", "metadata.name", NULL), 0);
+    CHECK_INT(add_index(&scene, "odd", "metadata[", NULL), PL_EINVAL);
     answer(&answers, "red");
     answer(&answers, "red");
     check_events(&scene, "");
     CHECK_INT(count_of(&scene, "color", "red"), 2);
     CHECK_INT(count_of(&scene, "name", "b"), 1);
+    finish(&scene);
+}
+
+static struct pl_declared_index colors(const char *stored, void *self)
+{
+    return (struct pl_declared_index){
+        .name = "color", .stored = stored, .ask = on_ask, .self = self};
+}
+
+TEST(an_index_is_built_beside_events_and_says_so_until_it_is_complete)
+{
+    struct scene scene = {0};
+    struct answers answers = {0};
+    struct pl_docs docs = {0};
+    pl_list_init(&answers.questions);
+    begin(&scene);
+    CHECK_INT(add_index(&scene, "color", NULL, &answers), 0);
+    CHECK_INT(answers.asked, 2);
+    struct pl_store *store = pl_informer_store(scene.informer);
+    CHECK_INT(pl_store_by_index(store, "color", pl_slice_z("red"), &docs), PL_EAGAIN);
+    event(&scene, BED_EVENT("ADDED", BED_MAP("c", "3", "11", "")));
+    check_events(&scene, ""); /* waits for its own answer, */
+    struct pl_link *of_c = answers.questions.head.prev;
+    pl_link_unlink(of_c);
+    pl_list_push_front(&answers.questions, of_c);
+    answer(&answers, "red");
+    check_events(&scene, "+c@11"); /* not for the rest */
+    CHECK_INT(pl_store_by_index(store, "color", pl_slice_z("red"), &docs), PL_EAGAIN);
+    answer(&answers, "red");
+    answer(&answers, "red");
+    CHECK_INT(count_of(&scene, "color", "red"), 3);
+    finish(&scene);
+}
+
+TEST(generations_share_an_index_and_the_younger_one_is_asked)
+{
+    struct scene scene = {0};
+    struct answers old = {0}, young = {0};
+    struct pl_err err;
+    pl_list_init(&old.questions);
+    pl_list_init(&young.questions);
+    begin(&scene);
+    struct pl_declared_index first = colors("color#1", &old), second = colors("color#1", &young);
+    CHECK_INT(pl_informer_add_index(scene.informer, &first, &err), 0);
+    answer(&old, "red");
+    answer(&old, "red");
+    CHECK_INT(pl_informer_add_index(scene.informer, &second, &err), 0);
+    CHECK_INT(young.asked, 0); /* it is there already */
+    event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "11", "")));
+    CHECK_INT(old.asked, 2);
+    answer(&young, "blue");
+    CHECK_INT(count_of(&scene, "color#1", "blue"), 1);
+    pl_informer_drop_index(scene.informer, &second); /* it was not to be */
+    event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "12", "")));
+    CHECK_INT(young.asked, 1);
+    answer(&old, "green");
+    CHECK_INT(count_of(&scene, "color#1", "green"), 1);
+    check_events(&scene, "~a@5>11 ~a@11>12");
+    pl_informer_drop_index(scene.informer, &first);
+    CHECK(!pl_store_has_index(pl_informer_store(scene.informer), "color#1"));
+    finish(&scene);
+}
+
+TEST(a_changed_index_is_another_one_beside_the_old)
+{
+    struct scene scene = {0};
+    struct answers old = {0}, young = {0};
+    struct pl_err err;
+    pl_list_init(&old.questions);
+    pl_list_init(&young.questions);
+    begin(&scene);
+    struct pl_declared_index first = colors("color#1", &old), second = colors("color#2", &young);
+    CHECK_INT(pl_informer_add_index(scene.informer, &first, &err), 0);
+    answer(&old, "red");
+    answer(&old, "red");
+    CHECK_INT(pl_informer_add_index(scene.informer, &second, &err), 0);
+    CHECK_INT(count_of(&scene, "color#1", "red"), 2);
+    answer(&young, "blue");
+    event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "11", "")));
+    pl_informer_drop_index(scene.informer, &first); /* its question is under way */
+    answer(&old, "red");
+    while (!pl_list_empty(&young.questions))
+        answer(&young, "blue");
+    check_events(&scene, "~a@5>11");
+    CHECK_INT(count_of(&scene, "color#2", "blue"), 2);
+    CHECK(!pl_store_has_index(pl_informer_store(scene.informer), "color#1"));
+    pl_informer_drop_index(scene.informer, &second);
     finish(&scene);
 }
 

@@ -193,17 +193,19 @@ void pl_informer_unwatch_key(struct pl_key_watch *watch)
     pl_link_unlink(&watch->link);
 }
 
-int pl_informer_add_index(struct pl_informer *informer, const char *name, const char *path,
-                          void (*ask)(void *self, struct pl_question *question), void *self,
+int pl_informer_add_index(struct pl_informer *informer, const struct pl_declared_index *index,
                           struct pl_err *err)
 {
     PL_UNUSED(informer);
-    PL_UNUSED(name);
-    PL_UNUSED(path);
-    PL_UNUSED(ask);
-    PL_UNUSED(self);
+    PL_UNUSED(index);
     PL_UNUSED(err);
     return 0;
+}
+
+void pl_informer_drop_index(struct pl_informer *informer, const struct pl_declared_index *index)
+{
+    PL_UNUSED(informer);
+    PL_UNUSED(index);
 }
 
 void pl_cluster_each_informer(struct pl_cluster *cluster, const struct pl_kind *kind,

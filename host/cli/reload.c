@@ -1,0 +1,602 @@
+#include "cli/reload.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "cli/guard.h"
+#include "cli/options.h"
+#include "cli/watch_files.h"
+
+#include <string.h>
+
+#define BURSTS_MAX  10           /* loads in a row of files that change while they are read */
+#define CLOSING_MAX 2            /* generations that end; more are hurried */
+#define ROLLED_BACK 16           /* contents that are remembered */
+#define CHECK_NS    (20 * PL_MS) /* until files that are watched anew are compared */
+#define HURRY_NS    (50 * PL_MS) /* between looks while others end */
+
+struct pl_reload {
+    struct pl_reload_options o;
+    struct pl_watch_files *files; /* NULL: --no-reload */
+    struct pl_generation *current;
+    struct pl_generation *good;    /* the one before, while the guard is on; NULL: none */
+    struct pl_generation *next;    /* is loading or preparing; NULL: none */
+    struct pl_origin *refused;     /* counted: what was tried last and does not run; NULL: none */
+    struct pl_generation **ending; /* owned array */
+    size_t ending_count;
+    uint64_t numbers; /* given out */
+    bool preparing, stopped;
+    bool again, asked; /* once the load under way is over; somebody asked for it */
+    int bursts;
+    const char *why;
+    int64_t began_ns, since_ns, refused_ns;
+    char *refusal; /* owned */
+    char rolled_back[ROLLED_BACK][2 * PL_SHA256_BYTES + 1];
+    size_t rolled_back_count;
+    struct pl_guard guard;
+    char *failure; /* owned: the guard's first */
+    struct pl_timer guard_end, step;
+    struct pl_list waits, guarded_waits;
+    struct pl_series *results[4], *seconds;
+};
+
+static struct pl_timers *timers_of(const struct pl_reload *reload)
+{
+    return pl_loop_timers(reload->o.loop);
+}
+
+static int64_t wall(const struct pl_reload *reload)
+{
+    return pl_clock_wall(pl_loop_clock(reload->o.loop));
+}
+
+static bool is_stopping(const struct pl_reload *reload)
+{
+    return reload->stopped || pl_manager_is_stopping(reload->o.manager);
+}
+
+/* ---- who waits ---- */
+
+static void tell_all(struct pl_list *waits, enum pl_reload_result result, const char *message)
+{
+    struct pl_list due;
+    pl_list_init(&due);
+    pl_list_splice(&due, waits);
+    struct pl_link *link;
+    while ((link = pl_list_pop(&due)) != NULL) {
+        struct pl_reload_wait *wait = PL_CONTAINER_OF(link, struct pl_reload_wait, link);
+        wait->done(wait, result, message);
+    }
+}
+
+void pl_reload_forget(struct pl_reload_wait *wait)
+{
+    pl_link_unlink(&wait->link);
+}
+
+static void tell_applied(struct pl_reload *reload)
+{
+    PL_LIST_FOR (link, &reload->waits) {
+        struct pl_reload_wait *wait = PL_CONTAINER_OF(link, struct pl_reload_wait, link);
+        if (!wait->until_guarded || !reload->guard.on)
+            continue;
+        pl_link_unlink(link);
+        pl_list_push(&reload->guarded_waits, link);
+    }
+    tell_all(&reload->waits, PL_RELOAD_APPLIED, NULL);
+}
+
+/* ---- numbers ---- */
+
+static const double duration_bounds[] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+                                         0.25,  0.5,    1,     2.5,  5,     10,   60};
+
+static void add_metrics(struct pl_reload *reload)
+{
+    static const struct pl_metric_spec total = {.name = "perilune_reload_total",
+                                                .help = "Reloads of scripts by result.",
+                                                .type = PL_METRIC_COUNTER,
+                                                .labels = {"result"}};
+    static const struct pl_metric_spec seconds = {
+        .name = "perilune_reload_duration_seconds",
+        .help = "From the trigger of a reload to the first moment under the new scripts.",
+        .type = PL_METRIC_HISTOGRAM,
+        .bounds = duration_bounds,
+        .bound_count = PL_ARRAY_LEN(duration_bounds)};
+    static const char *const names[] = {[PL_RELOAD_APPLIED] = "applied",
+                                        [PL_RELOAD_REJECTED] = "rejected",
+                                        [PL_RELOAD_ROLLED_BACK] = "rolled_back"};
+    struct pl_metric *metric = pl_metrics_add(reload->o.metrics, &total);
+    for (size_t i = 0; i < PL_ARRAY_LEN(names); i++)
+        if (names[i] != NULL)
+            reload->results[i] = pl_metric_series(metric, &names[i]);
+    reload->seconds = pl_metric_series(pl_metrics_add(reload->o.metrics, &seconds), NULL);
+}
+
+/* ---- generations that end ---- */
+
+static void on_closed(void *arg, struct pl_generation *generation, const struct pl_err *err)
+{
+    struct pl_reload *reload = arg;
+    size_t kept = 0;
+    PL_UNUSED(err);
+    for (size_t i = 0; i < reload->ending_count; i++)
+        if (reload->ending[i] != generation)
+            reload->ending[kept++] = reload->ending[i];
+    reload->ending_count = kept;
+}
+
+static void end_generation(struct pl_reload *reload, struct pl_generation *generation)
+{
+    if (generation == NULL)
+        return;
+    reload->ending =
+        pl_reallocarray(reload->ending, reload->ending_count + 1, sizeof(struct pl_generation *));
+    reload->ending[reload->ending_count++] = generation;
+    pl_view_remove_lanes(reload->o.view, pl_generation_lanes(generation));
+    pl_generation_close(generation, reload->o.grace_ns, on_closed, reload);
+}
+
+/* At most two generations are kept, and a few end: one that has to make room gets no grace. What
+ * is over and cannot be joined, as a lane of it is stuck, does not count. */
+static bool make_room(struct pl_reload *reload)
+{
+    struct pl_generation *oldest = NULL;
+    size_t running = 0;
+    for (size_t i = 0; i < reload->ending_count; i++) {
+        if (pl_generation_is_over(reload->ending[i]))
+            continue;
+        oldest = oldest != NULL ? oldest : reload->ending[i];
+        running++;
+    }
+    if (running >= CLOSING_MAX)
+        pl_generation_close(oldest, 0, on_closed, reload);
+    return running < 2 * CLOSING_MAX;
+}
+
+/* ---- loading ---- */
+
+static void begin(struct pl_reload *reload, bool asked);
+static void drop_next(struct pl_reload *reload);
+static void begin_again(struct pl_reload *reload, bool asked, int64_t delay_ns);
+
+/* What runs, and what was refused; and a look at what changed in between. */
+static void watch(struct pl_reload *reload)
+{
+    if (reload->files == NULL)
+        return;
+    pl_watch_files_begin(reload->files);
+    pl_watch_files_add(reload->files, pl_generation_origin(reload->current));
+    if (reload->refused != NULL)
+        pl_watch_files_add(reload->files, reload->refused);
+    begin_again(reload, false, CHECK_NS);
+}
+
+static void set_refused(struct pl_reload *reload, struct pl_origin *origin)
+{
+    pl_origin_unref(reload->refused);
+    reload->refused = origin != NULL ? pl_origin_ref(origin) : NULL;
+}
+
+static void on_step(struct pl_timer *timer)
+{
+    struct pl_reload *reload = PL_CONTAINER_OF(timer, struct pl_reload, step);
+    bool asked = reload->asked;
+    reload->again = reload->asked = false;
+    begin(reload, asked);
+}
+
+/* A little later, when what is under way is over. */
+static void begin_again(struct pl_reload *reload, bool asked, int64_t delay_ns)
+{
+    reload->again = true;
+    reload->asked = reload->asked || asked;
+    if (reload->next == NULL || reload->preparing)
+        pl_timer_start(timers_of(reload), &reload->step, delay_ns, on_step);
+}
+
+/* The load under way is over, whatever came of it. */
+static void end_attempt(struct pl_reload *reload)
+{
+    bool again = reload->again;
+    reload->next = NULL;
+    reload->preparing = false;
+    reload->began_ns = 0;
+    watch(reload);
+    if (again)
+        begin_again(reload, false, 0);
+}
+
+static void refuse(struct pl_reload *reload, const struct pl_err *err)
+{
+    struct pl_generation *next = reload->next;
+    pl_free(reload->refusal);
+    reload->refusal = pl_strdup(err->message);
+    reload->refused_ns = wall(reload);
+    pl_series_add(reload->results[PL_RELOAD_REJECTED], 1);
+    pl_log(PL_LOG_ERROR, "reload refused: the running scripts go on",
+           pl_int("generation", (int64_t)pl_generation_number(reload->current)),
+           pl_str("trigger", reload->why), pl_str("error", err->message));
+    if (next != NULL) {
+        set_refused(reload, pl_generation_origin(next));
+        end_generation(reload, next);
+    }
+    end_attempt(reload);
+    tell_all(&reload->waits, PL_RELOAD_REJECTED, reload->refusal);
+}
+
+static bool was_rolled_back(struct pl_reload *reload, struct pl_origin *origin)
+{
+    char digest[2 * PL_SHA256_BYTES + 1];
+    pl_origin_digest(origin, digest);
+    for (size_t i = 0; i < reload->rolled_back_count && i < ROLLED_BACK; i++)
+        if (strcmp(reload->rolled_back[i], digest) == 0)
+            return true;
+    return false;
+}
+
+/* ---- the switch, and the way back ---- */
+
+static void on_read(void *arg)
+{
+    watch(arg);
+}
+
+static void run_from_now_on(struct pl_reload *reload, struct pl_generation *generation,
+                            struct pl_buf *changed)
+{
+    const struct pl_generation *before = reload->current;
+    pl_generation_take_over(generation, reload->o.manager, before, changed);
+    pl_lanes_on_read(pl_generation_lanes(generation), on_read, reload);
+    reload->current = generation;
+    reload->since_ns = wall(reload);
+}
+
+static void on_guard_end(struct pl_timer *timer)
+{
+    struct pl_reload *reload = PL_CONTAINER_OF(timer, struct pl_reload, guard_end);
+    struct pl_generation *good = reload->good;
+    reload->good = NULL;
+    reload->guard.on = false;
+    end_generation(reload, good);
+    tell_all(&reload->guarded_waits, PL_RELOAD_APPLIED, NULL);
+}
+
+static void begin_guard(struct pl_reload *reload, struct pl_generation *before)
+{
+    pl_free(reload->failure);
+    reload->failure = NULL;
+    tell_all(&reload->guarded_waits, PL_RELOAD_APPLIED, NULL);
+    if (!reload->o.guard) {
+        end_generation(reload, before);
+        return;
+    }
+    if (reload->good == NULL) {
+        reload->good = before;
+    } else {
+        end_generation(reload, before); /* it was on trial itself, and made room for the newest */
+    }
+    pl_guard_begin(&reload->guard, pl_loop_now(reload->o.loop));
+    pl_timer_start(timers_of(reload), &reload->guard_end, PL_GUARD_NS, on_guard_end);
+}
+
+static void on_roll_back(struct pl_timer *timer)
+{
+    struct pl_reload *reload = PL_CONTAINER_OF(timer, struct pl_reload, guard_end);
+    struct pl_generation *bad = reload->current, *good = reload->good;
+    if (is_stopping(reload) || good == NULL)
+        return;
+    reload->good = NULL;
+    pl_log(PL_LOG_ERROR, "the new scripts fail: back to those before",
+           pl_int("from", (int64_t)pl_generation_number(bad)),
+           pl_int("to", (int64_t)pl_generation_number(good)), pl_int("runs", reload->guard.runs),
+           pl_int("failed", reload->guard.failures), pl_str("first_failure", reload->failure));
+    pl_origin_digest(pl_generation_origin(bad),
+                     reload->rolled_back[reload->rolled_back_count++ % ROLLED_BACK]);
+    pl_series_add(reload->results[PL_RELOAD_ROLLED_BACK], 1);
+    run_from_now_on(reload, good, NULL);
+    if (reload->preparing)
+        drop_next(reload); /* it was compared with what does not run any more */
+    set_refused(reload, pl_generation_origin(bad));
+    pl_free(reload->refusal);
+    reload->refusal = pl_strdup(reload->failure);
+    reload->refused_ns = wall(reload);
+    end_generation(reload, bad);
+    watch(reload);
+    tell_all(&reload->guarded_waits, PL_RELOAD_ROLLED_BACK, reload->refusal);
+}
+
+/* From inside the end of a run: what follows happens later. */
+static void on_ran(void *arg, struct pl_generation *generation, const struct pl_ran *ran)
+{
+    struct pl_reload *reload = arg;
+    if (generation != reload->current || !reload->guard.on ||
+        ran->outcome->outcome == PL_OUTCOME_CANCELED)
+        return;
+    bool failed =
+        ran->outcome->by_script && !ran->failed_before &&
+        (ran->outcome->outcome == PL_OUTCOME_ERROR || ran->outcome->outcome == PL_OUTCOME_TIMEOUT);
+    if (failed && reload->failure == NULL) {
+        const char *text =
+            ran->outcome->traceback != NULL ? ran->outcome->traceback : ran->outcome->message;
+        reload->failure = pl_format("%.*s: %s\n%s", PL_FMT(ran->run->key),
+                                    ran->outcome->message != NULL ? ran->outcome->message : "",
+                                    text != NULL ? text : "");
+    }
+    enum pl_guard_verdict verdict =
+        pl_guard_ran(&reload->guard, failed, pl_loop_now(reload->o.loop));
+    if (verdict != PL_GUARD_WATCHING)
+        pl_timer_start(timers_of(reload), &reload->guard_end, 0,
+                       verdict == PL_GUARD_FAILED ? on_roll_back : on_guard_end);
+}
+
+static void apply(struct pl_reload *reload)
+{
+    struct pl_generation *before = reload->current, *next = reload->next;
+    struct pl_buf changed = PL_BUF_INIT;
+    int64_t began = pl_loop_now(reload->o.loop);
+    reload->numbers++;
+    pl_view_add_lanes(reload->o.view, pl_generation_lanes(next));
+    run_from_now_on(reload, next, &changed);
+    int64_t now = pl_loop_now(reload->o.loop);
+    set_refused(reload, NULL);
+    pl_free(reload->refusal);
+    reload->refusal = NULL;
+    begin_guard(reload, before);
+    pl_series_add(reload->results[PL_RELOAD_APPLIED], 1);
+    pl_series_observe(reload->seconds, (double)(now - reload->began_ns) / 1e9);
+    pl_log(PL_LOG_INFO, "reloaded", pl_int("generation", (int64_t)pl_generation_number(next)),
+           pl_str("trigger", reload->why),
+           pl_int("controllers", (int64_t)pl_generation_controllers(next)),
+           pl_strn("changed", pl_buf_slice(&changed)),
+           pl_num("seconds", (double)(now - reload->began_ns) / 1e9),
+           pl_num("switch_seconds", (double)(now - began) / 1e9));
+    pl_buf_deinit(&changed);
+    end_attempt(reload);
+    tell_applied(reload);
+}
+
+static void on_prepared(void *arg, struct pl_generation *generation, const struct pl_err *err)
+{
+    struct pl_reload *reload = arg;
+    PL_REQUIRE(generation == reload->next);
+    if (is_stopping(reload))
+        return;
+    if (err != NULL)
+        refuse(reload, err);
+    else
+        apply(reload);
+}
+
+/* The files changed while they were read: what was loaded is a mixture. */
+static bool is_mixture(struct pl_reload *reload)
+{
+    if (reload->bursts >= BURSTS_MAX ||
+        pl_origin_is_current(pl_generation_origin(reload->next), NULL))
+        return false;
+    reload->bursts++;
+    drop_next(reload);
+    begin(reload, true);
+    return true;
+}
+
+static void on_loaded(void *arg, struct pl_generation *generation, const struct pl_err *failed)
+{
+    struct pl_reload *reload = arg;
+    struct pl_err err;
+    PL_REQUIRE(generation == reload->next);
+    pl_err_clear(&err);
+    if (is_stopping(reload) || is_mixture(reload))
+        return;
+    reload->bursts = 0;
+    if (failed != NULL) {
+        refuse(reload, failed);
+    } else if (was_rolled_back(reload, pl_generation_origin(generation))) {
+        pl_err_set(&err, PL_ESCRIPT, "these scripts were tried and rolled back; change them");
+        refuse(reload, &err);
+    } else if (pl_generation_controllers(generation) == 0) {
+        pl_err_set(&err, PL_EINVAL, "%s: the scripts declare nothing; call perilune.controller",
+                   reload->o.paths[0]);
+        refuse(reload, &err);
+    } else {
+        pl_origin_carry_over(pl_generation_origin(generation),
+                             pl_generation_origin(reload->current));
+        reload->preparing = true;
+        pl_generation_prepare(generation, reload->current, on_prepared, reload);
+    }
+}
+
+/* Nothing else was read: until it changes there is nothing to try. */
+static void refuse_config(struct pl_reload *reload, struct pl_slice text, const struct pl_err *err)
+{
+    struct pl_origin *origin = pl_origin_create();
+    if (text.len > 0)
+        pl_origin_add_common(origin, reload->o.config, text);
+    else
+        pl_origin_is_file(origin, NULL, reload->o.config);
+    set_refused(reload, origin);
+    pl_origin_unref(origin);
+    refuse(reload, err);
+}
+
+static void load(struct pl_reload *reload)
+{
+    if (reload->began_ns == 0)
+        reload->began_ns = pl_loop_now(reload->o.loop);
+    struct pl_lanes_options lanes = reload->o.lanes;
+    struct pl_generation_options options = {
+        .cluster = reload->o.cluster, .loop = reload->o.loop, .ran = on_ran, .arg = reload};
+    struct pl_doc *config = NULL;
+    struct pl_buf text = PL_BUF_INIT;
+    struct pl_err err;
+    pl_err_clear(&err);
+    if (reload->o.config != NULL && pl_config_read(reload->o.config, &config, &text, &err) != 0) {
+        refuse_config(reload, pl_buf_slice(&text), &err);
+        pl_buf_deinit(&text);
+        return;
+    }
+    lanes.config = config;
+    lanes.config_path = reload->o.config;
+    lanes.config_text = pl_buf_slice(&text);
+    lanes.generation = reload->numbers + 1;
+    reload->next = pl_generation_load(&options, &lanes, reload->o.paths, reload->o.path_count,
+                                      on_loaded, reload);
+    pl_doc_unref(config);
+    pl_buf_deinit(&text);
+}
+
+/* Nothing is to be loaded: the disk is what runs, or what was refused and nobody asked for. */
+static bool is_settled(struct pl_reload *reload, bool asked)
+{
+    if (pl_origin_is_current(pl_generation_origin(reload->current), NULL)) {
+        if (reload->refused != NULL && !asked)
+            pl_log(PL_LOG_INFO, "the scripts are those that run again");
+        set_refused(reload, NULL);
+        pl_free(reload->refusal);
+        reload->refusal = NULL;
+        tell_all(&reload->waits, PL_RELOAD_UNCHANGED, NULL);
+        return true;
+    }
+    return !asked && reload->refused != NULL && pl_origin_is_current(reload->refused, NULL);
+}
+
+static void drop_next(struct pl_reload *reload)
+{
+    struct pl_generation *next = reload->next;
+    reload->next = NULL;
+    reload->preparing = false;
+    end_generation(reload, next);
+}
+
+static void begin(struct pl_reload *reload, bool asked)
+{
+    if (is_stopping(reload))
+        return;
+    if (reload->next != NULL && !reload->preparing) {
+        begin_again(reload, asked, 0); /* when it has loaded */
+        return;
+    }
+    if (!make_room(reload)) {
+        begin_again(reload, asked, HURRY_NS);
+        return;
+    }
+    if (reload->preparing) { /* waits for kinds, and something newer is there */
+        if (pl_origin_is_current(pl_generation_origin(reload->next), NULL))
+            return;
+        drop_next(reload);
+    }
+    if (!is_settled(reload, asked))
+        load(reload);
+}
+
+void pl_reload_request(struct pl_reload *reload, const char *why, struct pl_reload_wait *wait)
+{
+    if (wait != NULL)
+        pl_list_push(&reload->waits, &wait->link);
+    reload->why = why;
+    if (reload->next == NULL)
+        reload->began_ns = pl_loop_now(reload->o.loop);
+    begin_again(reload, true, 0);
+}
+
+static void on_changed(void *arg, int64_t began_ns)
+{
+    struct pl_reload *reload = arg;
+    reload->why = "a file changed";
+    if (reload->next == NULL)
+        reload->began_ns = began_ns;
+    if (pl_watch_files_is_partial(reload->files))
+        watch(reload); /* perhaps more of it is there now */
+    begin(reload, false);
+}
+
+/* ---- life ---- */
+
+struct pl_reload *pl_reload_create(const struct pl_reload_options *options, struct pl_lanes *lanes,
+                                   struct pl_declarations *declarations)
+{
+    struct pl_reload *reload = PL_NEW(struct pl_reload);
+    reload->o = *options;
+    reload->numbers = 1;
+    pl_list_init(&reload->waits);
+    pl_list_init(&reload->guarded_waits);
+    add_metrics(reload);
+    struct pl_generation_options first = {
+        .cluster = options->cluster, .loop = options->loop, .ran = on_ran, .arg = reload};
+    struct pl_generation *generation = pl_generation_create(&first, lanes, declarations);
+    run_from_now_on(reload, generation, NULL);
+    return reload;
+}
+
+int pl_reload_start(struct pl_reload *reload, struct pl_err *err)
+{
+    int rc = pl_lanes_add_indexes(pl_generation_lanes(reload->current), err);
+    if (rc == 0 && reload->o.watch) {
+        reload->files = pl_watch_files_create(reload->o.loop, on_changed, reload, err);
+        rc = reload->files == NULL ? err->code : 0;
+    }
+    if (rc != 0)
+        return rc;
+    watch(reload);
+    return 0;
+}
+
+void pl_reload_stop(struct pl_reload *reload)
+{
+    reload->stopped = true;
+    reload->guard.on = false;
+    pl_timer_stop(timers_of(reload), &reload->guard_end);
+    pl_timer_stop(timers_of(reload), &reload->step);
+    pl_watch_files_destroy(reload->files);
+    reload->files = NULL;
+    tell_all(&reload->waits, PL_RELOAD_REJECTED, "the host is stopping");
+    tell_all(&reload->guarded_waits, PL_RELOAD_APPLIED, NULL);
+}
+
+void pl_reload_destroy(struct pl_reload *reload)
+{
+    if (reload == NULL)
+        return;
+    pl_reload_stop(reload);
+    pl_generation_destroy(reload->next);
+    pl_generation_destroy(reload->good);
+    for (size_t i = 0; i < reload->ending_count; i++)
+        pl_generation_destroy(reload->ending[i]);
+    pl_generation_destroy(reload->current);
+    pl_origin_unref(reload->refused);
+    pl_free(reload->ending);
+    pl_free(reload->refusal);
+    pl_free(reload->failure);
+    pl_free(reload);
+}
+
+void pl_reload_controller_gone(void *arg, const struct pl_controller *controller)
+{
+    struct pl_reload *reload = arg;
+    pl_generation_forget(reload->current, controller);
+    if (reload->good != NULL)
+        pl_generation_forget(reload->good, controller);
+    for (size_t i = 0; i < reload->ending_count; i++)
+        pl_generation_forget(reload->ending[i], controller);
+}
+
+/* ---- what is going on ---- */
+
+void pl_reload_status(const struct pl_reload *reload, struct pl_reload_status *out)
+{
+    *out = (struct pl_reload_status){
+        .generation = pl_generation_number(reload->current),
+        .since_ns = reload->since_ns,
+        .loading = reload->next != NULL,
+        .guarded = reload->guard.on,
+        .kept = 1 + (reload->good != NULL) + reload->ending_count,
+        .refusal = reload->refusal,
+        .refused_ns = reload->refused_ns,
+    };
+    pl_origin_digest(pl_generation_origin(reload->current), out->digest);
+}
+
+struct pl_generation *pl_reload_current(const struct pl_reload *reload)
+{
+    return reload->current;
+}

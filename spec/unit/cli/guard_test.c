@@ -1,0 +1,52 @@
+#include "cli/guard.h"
+
+#include "support/test.h"
+
+#define SECOND INT64_C(1000000000)
+
+static int verdict_of(struct pl_guard *guard, const char *runs, int64_t now_ns)
+{
+    enum pl_guard_verdict verdict = PL_GUARD_WATCHING;
+    for (; *runs != '\0' && verdict == PL_GUARD_WATCHING; runs++)
+        verdict = pl_guard_ran(guard, *runs == 'x', now_ns);
+    return (int)verdict;
+}
+
+TEST(five_failures_of_more_than_half_the_runs_end_it)
+{
+    static const struct {
+        const char *runs;
+        enum pl_guard_verdict verdict;
+    } cases[] = {
+        {"xxxx", PL_GUARD_WATCHING},
+        {"xxxxx", PL_GUARD_FAILED},
+        {"....xxxx", PL_GUARD_WATCHING},
+        {"....xxxxx", PL_GUARD_FAILED},
+        {".....xxxxx", PL_GUARD_WATCHING},
+        {".....xxxxxx", PL_GUARD_FAILED},
+        {"x.x.x.x.x.x.x.", PL_GUARD_FAILED},
+        {".x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x", PL_GUARD_PASSED},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct pl_guard guard;
+        pl_guard_begin(&guard, 0);
+        CHECK_INT(verdict_of(&guard, cases[i].runs, SECOND), (int)cases[i].verdict);
+    }
+}
+
+TEST(it_passes_after_its_time_or_its_runs_and_stays_passed)
+{
+    struct pl_guard guard;
+    pl_guard_begin(&guard, 7 * SECOND);
+    CHECK_INT(pl_guard_look(&guard, 36 * SECOND), PL_GUARD_WATCHING);
+    CHECK_INT(verdict_of(&guard, "xxxx", 36 * SECOND), PL_GUARD_WATCHING);
+    CHECK_INT(pl_guard_ran(&guard, true, 37 * SECOND), PL_GUARD_PASSED);
+    CHECK_INT(pl_guard_ran(&guard, true, 36 * SECOND), PL_GUARD_PASSED);
+    pl_guard_begin(&guard, 0);
+    for (int i = 0; i < PL_GUARD_RUNS - 1; i++)
+        CHECK_INT(pl_guard_ran(&guard, false, 0), PL_GUARD_WATCHING);
+    CHECK_INT(pl_guard_ran(&guard, false, 0), PL_GUARD_PASSED);
+    CHECK_INT(verdict_of(&guard, "xxxxxxxxx", 0), PL_GUARD_PASSED);
+}
+
+TEST_MAIN()
