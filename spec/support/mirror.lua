@@ -196,7 +196,7 @@ function Mirror:agree(namespaces, seconds)
     end
     open = left
     return #open == 0, tostring(detail) .. (all_answered and "" or ", not all answered")
-  end, seconds or 90)
+  end, seconds or 3 * e2e.patience)
   return out
 end
 
