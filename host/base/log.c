@@ -5,10 +5,15 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
+#include <poll.h>
 #include <stdatomic.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#define READER_MS 100 /* that a reader of the log may take to make room */
 
 /* The one piece of global state beside the signal flag: written before threads start. */
 static struct {
@@ -19,6 +24,8 @@ static struct {
     atomic_uint lost;
     atomic_int why;   /* the last errno */
     atomic_bool torn; /* a part of a line was written */
+    bool is_pipe;
+    atomic_bool stuck; /* nobody reads the pipe: it is not waited for again */
 } config = {.level = PL_LOG_INFO, .fd = STDERR_FILENO};
 
 static const char *const level_names[] = {"debug", "info", "warn", "error"};
@@ -28,6 +35,9 @@ void pl_log_configure(enum pl_log_level level, bool json, int fd)
     config.level = level;
     config.json = json;
     config.fd = fd;
+    struct stat info;
+    config.is_pipe = fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode);
+    atomic_store(&config.stuck, false);
 }
 
 bool pl_log_enabled(enum pl_log_level level)
@@ -183,17 +193,39 @@ static void format_text(struct pl_buf *out, enum pl_log_level level, const char 
     pl_buf_add_char(out, '\n');
 }
 
+/* A reader that stopped reading must not stop whoever logs, the Lease among them. */
+static bool has_room(void)
+{
+    if (!config.is_pipe)
+        return true;
+    struct pollfd pipe = {.fd = config.fd, .events = POLLOUT};
+    bool room = poll(&pipe, 1, atomic_load(&config.stuck) ? 0 : READER_MS) != 0;
+    atomic_store(&config.stuck, !room);
+    return room;
+}
+
+/* A pipe that has room takes so much without waiting. */
+static ssize_t put_piece(const char *ptr, size_t len)
+{
+    if (!has_room()) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return write(config.fd, ptr, config.is_pipe && len > PIPE_BUF ? PIPE_BUF : len);
+}
+
 /* False, and the line is lost: a log that cannot be written must not stop the host. */
 static bool put(const struct pl_buf *line)
 {
     size_t done = 0;
     while (done < line->len) {
-        ssize_t n = write(config.fd, line->ptr + done, line->len - done);
+        ssize_t n = put_piece(line->ptr + done, line->len - done);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
             atomic_store(&config.why, errno);
-            atomic_store(&config.torn, done > 0);
+            /* A line break that was to end an older line is still to come. */
+            atomic_store(&config.torn, done > 0 || line->ptr[0] == '\n');
             return false;
         }
         done += (size_t)n;

@@ -2,7 +2,8 @@
  *
  *     pl_log(PL_LOG_INFO, "watch ended", pl_str("kind", kind), pl_int("events", n));
  *
- * Any thread. A line that cannot be written is counted, and the count is told with the next line
+ * Any thread. A line that cannot be written (a full disk, a reader that is gone or
+ * does not read) is counted, and the count is told with the next line
  * that can. Never called while a lock is held. Values of Secrets are cut out
  * before they reach this file. */
 #pragma once

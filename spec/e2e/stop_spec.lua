@@ -155,10 +155,11 @@ describe("SIGTERM", function()
     stops(host)
   end)
 
-  it("ends it while an exec plugin hangs", function()
-    local plugin = e2e.write_file(e2e.folder() .. "/plugin", "#!/bin/sh\necho started >&2\nsleep 3600\n")
+  -- A kubeconfig whose exec plugin is this shell script.
+  local function with_plugin(text)
+    local plugin = e2e.write_file(e2e.folder() .. "/" .. e2e.unique("plugin"), "#!/bin/sh\n" .. text)
     os.execute("chmod +x " .. plugin)
-    local kubeconfig = e2e.write_file(e2e.folder() .. "/plugin.kubeconfig", ([[
+    return plugin, { kubeconfig = e2e.write_file(plugin .. ".kubeconfig", ([[
 apiVersion: v1
 kind: Config
 current-context: spec
@@ -168,11 +169,35 @@ users:
 - name: spec
   user:
     exec: {apiVersion: client.authentication.k8s.io/v1, command: "%s", interactiveMode: Never}
-]]):format(server.url, plugin))
-    local host = start({ kubeconfig = kubeconfig })
-    host:logged(function(line) return line.line == "started" end)
+]]):format(server.url, plugin)) }
+  end
+
+  local function hangs_and_stops(plugin, host)
+    host:logged(function(line) return line.line == "hanging" end)
     stops(host)
-    assert.is_true(os.execute("pgrep -f '^sh " .. plugin .. "'") ~= 0)
+    assert.is_true(os.execute("pgrep -f '^/bin/sh " .. plugin .. "' >/dev/null") ~= 0)
+  end
+
+  it("ends it while an exec plugin hangs", function()
+    local plugin, target = with_plugin("echo hanging >&2\nsleep 3600\n")
+    hangs_and_stops(plugin, start(target))
+  end)
+
+  it("ends it while an exec plugin hangs that is to renew a token", function()
+    local plugin, target = with_plugin([[
+if [ -e "$0.ran" ]; then echo hanging >&2; sleep 3600; fi
+touch "$0.ran"
+echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"t",' \
+  "\"expirationTimestamp\":\"$(date -u -d '+6 seconds' +%Y-%m-%dT%H:%M:%SZ)\"}}"
+]])
+    local host = start(target)
+    create("one", "a")
+    ran(host, "a")
+    e2e.eventually("the token expired", function()
+      create(e2e.unique("more"), "a")
+      return host:count_logged("stderr of another program") > 0
+    end)
+    hangs_and_stops(plugin, host)
   end)
 
   it("ends it without a file descriptor to spare", function()

@@ -120,4 +120,22 @@ TEST(a_line_after_a_torn_one_stands_alone)
     CHECK(strncmp(text + 1 + 25, "info  next\n", 11) == 0);
 }
 
+TEST(a_reader_that_does_not_read_stops_nobody)
+{
+    char big[6000] = {0};
+    memset(big, 'x', sizeof big - 1);
+    open_log(PL_LOG_INFO, false);
+    for (int i = 0; i < 1000; i++)
+        pl_log(PL_LOG_INFO, big);
+    fcntl(fds[0], F_SETFL, O_NONBLOCK);
+    char drain[4096];
+    while (read(fds[0], drain, sizeof drain) > 0)
+        ;
+    pl_log(PL_LOG_INFO, "read again");
+    const char *text = read_log(0);
+    CHECK(strstr(text, "\n") == text); /* what was torn ends here */
+    CHECK(strstr(text, "info  read again\n") != NULL);
+    CHECK(strstr(text, "log lines were lost lines=9") != NULL);
+}
+
 TEST_MAIN()
