@@ -122,7 +122,7 @@ TEST(a_line_after_a_torn_one_stands_alone)
 
 TEST(a_reader_that_does_not_read_stops_nobody)
 {
-    char big[6000] = {0};
+    char big[10000] = {0}; /* three pages of the pipe's sixteen: the sixth line is torn */
     memset(big, 'x', sizeof big - 1);
     open_log(PL_LOG_INFO, false);
     for (int i = 0; i < 1000; i++)
