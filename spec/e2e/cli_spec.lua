@@ -44,6 +44,11 @@ describe("the command line", function()
     { { "run", "--server", "ftp://nope", "a.lua" }, "--server takes" },
     { { "run", "--namespace", "../x", "a.lua" }, "no namespace's name" },
     { { "run", "--namespace", "", "a.lua" }, "must not be empty" },
+    { { "run", "--leader-elect", "--leader-elect-lease-duration", "10s", "a.lua" },
+      "lease duration must be longer than the renew deadline" },
+    { { "run", "--leader-elect", "--leader-elect-renew-deadline", "2s", "a.lua" },
+      "renew deadline must be longer than 1.2 retry periods" },
+    { { "run", "--on-lost-lease", "panic", "a.lua" }, "exit|standby" },
     {}, -- no command at all
   }
   for _, case in ipairs(usage) do
