@@ -9,7 +9,9 @@
 #define AWAY_BASE  (800 * PL_MS)
 #define AWAY_CAP   (5 * PL_SECOND)
 #define AWAY_RESET (120 * PL_SECOND)
-#define TRIES      3 /* at a time while the server is away */
+#define SAY_AGAIN                                                                                  \
+    (60 * PL_SECOND) /* the least between two lines about a server that comes and goes */
+#define TRIES 3      /* at a time while the server is away */
 
 /* Tokens: so many at once, then one in each interval, jittered. Fifty lists take ten seconds. */
 #define BURST          10
@@ -30,6 +32,8 @@ struct pl_reconnects {
     bool away;
     int tries; /* under way while away */
     int64_t since_ns, heard_ns, refused_until_ns;
+    int64_t said_ns; /* when a line told that it is away */
+    bool said;       /* of this time */
     struct pl_backoff backoff;
     struct pl_timer timer; /* the next turn */
 };
@@ -52,6 +56,7 @@ struct pl_reconnects *pl_reconnects_create(struct pl_timers *timers, struct pl_r
     all->timers = timers;
     all->rand = rand;
     all->heard_ns = INT64_MIN;
+    all->said_ns = INT64_MIN / 2;
     for (size_t i = 0; i < PL_RECONNECT_KINDS; i++)
         pl_list_init(&all->waiting[i]);
     all->buckets[PL_RECONNECT_WATCH] =
@@ -200,7 +205,17 @@ void pl_reconnect_forget(struct pl_reconnects *all, struct pl_reconnect *one)
         plan_try(all);
 }
 
-bool pl_reconnect_failed(struct pl_reconnects *all, struct pl_reconnect *one)
+static void say_away(struct pl_reconnects *all, const struct pl_err *err)
+{
+    all->said = all->since_ns - all->said_ns >= SAY_AGAIN;
+    if (!all->said)
+        return;
+    all->said_ns = all->since_ns;
+    pl_log(PL_LOG_WARN, "the API server does not answer", pl_str("error", err->message));
+}
+
+bool pl_reconnect_failed(struct pl_reconnects *all, struct pl_reconnect *one,
+                         const struct pl_err *err)
 {
     end_try(all, one);
     if (!all->away && all->heard_ns > one->went_ns)
@@ -208,6 +223,7 @@ bool pl_reconnect_failed(struct pl_reconnects *all, struct pl_reconnect *one)
     if (!all->away) {
         all->away = true;
         all->since_ns = now_ns(all);
+        say_away(all, err);
         reset_backoff(all);
         pl_timer_stop(all->timers, &all->timer); /* of tokens */
     }
@@ -224,8 +240,9 @@ void pl_reconnect_heard(struct pl_reconnects *all, struct pl_reconnect *one)
     all->away = false;
     pl_timer_stop(all->timers, &all->timer);
     plan(all, 0);
-    pl_log(PL_LOG_DEBUG, "the server answers again",
-           pl_int("ms", (now_ns(all) - all->since_ns) / PL_MS));
+    if (all->said)
+        pl_log(PL_LOG_INFO, "the API server answers again",
+               pl_num("seconds", (double)(now_ns(all) - all->since_ns) / (double)PL_SECOND));
 }
 
 bool pl_reconnects_is_away(const struct pl_reconnects *all)

@@ -4,6 +4,7 @@
  * with jitter, lists more slowly than watches. I/O thread. */
 #pragma once
 
+#include "base/err.h"
 #include "base/list.h"
 #include "base/rand.h"
 #include "base/timer.h"
@@ -37,8 +38,10 @@ bool pl_reconnect_ask(struct pl_reconnects *all, struct pl_reconnect *one,
 /* It neither waits nor tries any more. Harmless when it does not. */
 void pl_reconnect_forget(struct pl_reconnects *all, struct pl_reconnect *one);
 /* Its attempt got no answer. True when that is the server's trouble, so that asking for another
- * turn is the pause; false when others have heard from it meanwhile: the trouble is this one's. */
-bool pl_reconnect_failed(struct pl_reconnects *all, struct pl_reconnect *one);
+ * turn is the pause, and one line about it is enough for all; false when others have heard from it
+ * meanwhile: the trouble is this one's. */
+bool pl_reconnect_failed(struct pl_reconnects *all, struct pl_reconnect *one,
+                         const struct pl_err *err);
 /* The server answered it, or sent it something. */
 void pl_reconnect_heard(struct pl_reconnects *all, struct pl_reconnect *one);
 

@@ -210,12 +210,16 @@ void pl_reflector_gone(struct pl_reflector *r, const struct pl_err *err)
         r->o.gone(r->o.arg);
 }
 
-void pl_reflector_unanswered(struct pl_reflector *r, enum next next)
+void pl_reflector_unanswered(struct pl_reflector *r, enum next next, const char *message,
+                             const struct pl_err *err)
 {
-    if (r->o.reconnects != NULL && pl_reconnect_failed(r->o.reconnects, &r->turn))
+    if (r->o.reconnects != NULL && pl_reconnect_failed(r->o.reconnects, &r->turn, err)) {
+        pl_trouble_count(&r->trouble, err, pl_reflector_now(r));
         pl_reflector_go(r, next);
-    else
+    } else {
+        pl_reflector_note(r, message, err);
         pl_reflector_pause(r, next, 0);
+    }
 }
 
 void pl_reflector_heard(struct pl_reflector *r)

@@ -110,7 +110,8 @@ void pl_reflector_gone(struct pl_reflector *r, const struct pl_err *err);
 /* As soon as it is our turn among the cluster's (F37); at once where nobody else wants one. */
 void pl_reflector_go(struct pl_reflector *r, enum next next);
 /* There was no answer at all. Pauses, or waits with the others for the server to come back. */
-void pl_reflector_unanswered(struct pl_reflector *r, enum next next);
+void pl_reflector_unanswered(struct pl_reflector *r, enum next next, const char *message,
+                             const struct pl_err *err);
 /* There was one, or an event. */
 void pl_reflector_heard(struct pl_reflector *r);
 /* The object, or that of the sink where it is the same version. Takes and gives a reference. */

@@ -126,11 +126,11 @@ static void list_failed(struct pl_reflector *r, const struct pl_err *err, int st
         return;
     }
     pl_reflector_drop_pages(r);
-    pl_reflector_note(r, "cannot list source", err);
     if (err->code == PL_ENETWORK) {
-        pl_reflector_unanswered(r, NEXT_SYNC);
+        pl_reflector_unanswered(r, NEXT_SYNC, "cannot list source", err);
         return;
     }
+    pl_reflector_note(r, "cannot list source", err);
     if (pl_err_is_not_found(err))
         pl_reflector_gone(r, err);
     else

@@ -236,8 +236,7 @@ static void failed(struct pl_reflector *r, const struct pl_err *err)
         }
     } else if (err->code == PL_ENETWORK || err->code == PL_ETIMEOUT) {
         drop(r);
-        pl_reflector_note(r, "cannot list source", err);
-        pl_reflector_unanswered(r, NEXT_SYNC);
+        pl_reflector_unanswered(r, NEXT_SYNC, "cannot list source", err);
     } else if (pl_err_is_too_many_requests(err)) {
         drop(r);
         pl_reflector_note(r, "cannot list source", err);

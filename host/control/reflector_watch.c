@@ -234,11 +234,11 @@ void pl_reflector_watch_failed(struct pl_reflector *r, const struct pl_err *err)
     bool away = err->code == PL_ENETWORK || err->code == PL_ETIMEOUT;
     bool again = away || pl_err_is_too_many_requests(err);
     r->doubtful = r->doubtful || away;
-    pl_reflector_note(r, "cannot watch source", err);
     if (away && r->opened_ns == 0) {
-        pl_reflector_unanswered(r, NEXT_WATCH);
+        pl_reflector_unanswered(r, NEXT_WATCH, "cannot watch source", err);
         return;
     }
+    pl_reflector_note(r, "cannot watch source", err);
     if (pl_err_is_not_found(err))
         pl_reflector_gone(r, err);
     else

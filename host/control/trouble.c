@@ -36,16 +36,20 @@ static bool is_worth_saying(struct pl_trouble *trouble, const struct pl_err *err
     return true;
 }
 
-bool pl_trouble_note(struct pl_trouble *trouble, const struct pl_err *err, int64_t now_ns,
-                     const char *message, const struct pl_field *fields, size_t count)
+void pl_trouble_count(struct pl_trouble *trouble, const struct pl_err *err, int64_t now_ns)
 {
-    bool first = !pl_trouble_is_on(trouble);
-    if (first) {
+    if (!pl_trouble_is_on(trouble)) {
         trouble->since_ns = now_ns;
         trouble->failures = 0;
     }
     trouble->err = *err;
     trouble->failures++;
+}
+
+bool pl_trouble_note(struct pl_trouble *trouble, const struct pl_err *err, int64_t now_ns,
+                     const char *message, const struct pl_field *fields, size_t count)
+{
+    pl_trouble_count(trouble, err, now_ns);
     if (!is_worth_saying(trouble, err, now_ns))
         return false;
     PL_REQUIRE(count <= FIELDS_MAX);
@@ -54,6 +58,7 @@ bool pl_trouble_note(struct pl_trouble *trouble, const struct pl_err *err, int64
         all[i] = fields[i];
     all[count] = pl_str("error", err->message);
     pl_log_fields(PL_LOG_WARN, message, all, count + 1);
+    trouble->told = true;
     return true;
 }
 
@@ -68,6 +73,7 @@ void pl_trouble_end(struct pl_trouble *trouble, int64_t now_ns, const char *mess
         all[i] = fields[i];
     all[count] = pl_int("failures", trouble->failures);
     all[count + 1] = pl_num("seconds", (double)(now_ns - trouble->since_ns) / (double)PL_SECOND);
-    pl_log_fields(PL_LOG_INFO, message, all, count + 2);
+    if (trouble->told)
+        pl_log_fields(PL_LOG_INFO, message, all, count + 2);
     *trouble = (struct pl_trouble){0};
 }

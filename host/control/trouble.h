@@ -12,6 +12,7 @@ struct pl_trouble {
     struct pl_err err; /* the last failure; code 0: nothing is wrong */
     int64_t since_ns;  /* of the first failure in a row */
     unsigned failures;
+    bool told; /* private: a line was logged */
     struct {
         uint64_t kind;
         uint64_t words;
@@ -23,6 +24,9 @@ struct pl_trouble {
 /* One more failure. True when a line was logged: `message` and the fields (at most 4). */
 bool pl_trouble_note(struct pl_trouble *trouble, const struct pl_err *err, int64_t now_ns,
                      const char *message, const struct pl_field *fields, size_t count);
+/* One more failure, of which somebody else tells: no line now, and none at the end of a trouble
+ * that was only counted. */
+void pl_trouble_count(struct pl_trouble *trouble, const struct pl_err *err, int64_t now_ns);
 /* It works again: one line that says how often and how long it did not. */
 void pl_trouble_end(struct pl_trouble *trouble, int64_t now_ns, const char *message,
                     const struct pl_field *fields, size_t count);

@@ -158,6 +158,22 @@ TEST(F26_readers_see_a_relist_as_a_whole)
 
 #define SOURCES 60
 
+/* One line when it went and one when it came, whatever the number of sources. */
+static void check_said(FILE *log)
+{
+    char line[512];
+    int went = 0, came = 0, lines = 0;
+    rewind(log);
+    while (fgets(line, sizeof line, log) != NULL) {
+        lines++;
+        went += strstr(line, "the API server does not answer") != NULL;
+        came += strstr(line, "the API server answers again") != NULL;
+    }
+    CHECK_INT(went, 1);
+    CHECK_INT(came, 1);
+    CHECK_INT(lines, 2);
+}
+
 /* The API server goes for five minutes under so many watches, and comes back. */
 TEST(F37_sources_whose_server_was_away_come_back_one_after_another_and_do_not_list)
 {
@@ -174,6 +190,8 @@ TEST(F37_sources_whose_server_was_away_come_back_one_after_another_and_do_not_li
         fake_begin(bed_expect(&bed, "GET", "/api/v1/configmaps"), 200);
     }
     bed_pass(&bed, 2 * PL_SECOND);
+    FILE *log = tmpfile();
+    pl_log_configure(PL_LOG_INFO, false, fileno(log));
     fake_transport_down(&bed.net, PL_ENETWORK, "ConnectionRefused");
     PL_LIST_FOR (link, &bed.net.taken) {
         struct fake_request *watch = PL_CONTAINER_OF(link, struct fake_request, link);
@@ -209,6 +227,11 @@ TEST(F37_sources_whose_server_was_away_come_back_one_after_another_and_do_not_li
     CHECK_INT(watches, SOURCES); /* within 16 s */
     CHECK_INT(lists, 0);
     CHECK(most <= 40);
+    bed_pass(&bed, 2 * PL_SECOND);
+    CHECK(pl_informer_trouble(informers[SOURCES - 1]) == NULL);
+    pl_log_configure(PL_LOG_ERROR + 1, false, 2);
+    check_said(log);
+    fclose(log);
     for (int i = 0; i < SOURCES; i++)
         pl_informer_unref(informers[i]);
     bed_deinit(&bed);

@@ -1,9 +1,12 @@
 #include "control/reconnect.h"
 
+#include "base/log.h"
 #include "support/test.h"
 #include "support/virtual_clock.h"
 
 #define ALL 200
+
+static const struct pl_err away = {.code = PL_ENETWORK, .message = "connection refused"};
 
 /* Connections that want to come back, and a server that answers or does not. */
 struct one {
@@ -35,7 +38,7 @@ static void attempt(struct one *one)
         one->connected = true;
         pl_reconnect_heard(bed.all, &one->turn);
     } else {
-        CHECK(pl_reconnect_failed(bed.all, &one->turn));
+        CHECK(pl_reconnect_failed(bed.all, &one->turn, &away));
         CHECK(!pl_reconnect_ask(bed.all, &one->turn, bed.kind, go));
     }
 }
@@ -64,6 +67,7 @@ static void pass(int64_t ns)
 static void begin(enum pl_reconnect_kind kind)
 {
     memset(&bed, 0, sizeof bed);
+    pl_log_configure(PL_LOG_ERROR + 1, false, 2);
     virtual_clock_init(&bed.clock, 1000 * PL_SECOND);
     pl_timers_init(&bed.timers, &bed.clock.clock);
     pl_rand_seed(&bed.rand, 3);
@@ -161,13 +165,13 @@ TEST(of_attempts_that_hang_there_are_three_until_one_is_given_up)
     begin(PL_RECONNECT_WATCH);
     hung = 0;
     CHECK(pl_reconnect_ask(bed.all, &bed.ones[0].turn, bed.kind, go));
-    CHECK(pl_reconnect_failed(bed.all, &bed.ones[0].turn));
+    CHECK(pl_reconnect_failed(bed.all, &bed.ones[0].turn, &away));
     memset(hanging, 0, sizeof hanging);
     for (size_t i = 0; i < PL_ARRAY_LEN(hanging); i++)
         CHECK(!pl_reconnect_ask(bed.all, &hanging[i], PL_RECONNECT_WATCH, hang));
     pass(60 * PL_SECOND);
     CHECK_INT(hung, 3);
-    CHECK(pl_reconnect_failed(bed.all, &hanging[0]));
+    CHECK(pl_reconnect_failed(bed.all, &hanging[0], &away));
     pass(60 * PL_SECOND);
     CHECK_INT(hung, 4);
     for (size_t i = 0; i < PL_ARRAY_LEN(hanging); i++)
@@ -182,7 +186,7 @@ TEST(trouble_of_one_alone_is_not_the_servers)
     bed.clock.now_ns += PL_SECOND;
     ask(&bed.ones[1]); /* and is answered */
     bed.clock.now_ns += PL_SECOND;
-    CHECK(!pl_reconnect_failed(bed.all, &bed.ones[0].turn));
+    CHECK(!pl_reconnect_failed(bed.all, &bed.ones[0].turn, &away));
     CHECK(!pl_reconnects_is_away(bed.all));
     finish();
 }

@@ -35,4 +35,21 @@ TEST(a_line_for_each_trouble_and_not_for_each_retry)
     CHECK(note(&trouble, 500, "port 1", 4001));
 }
 
+TEST(what_is_only_counted_is_not_told)
+{
+    struct pl_trouble trouble = {0};
+    struct pl_err err = error(503, "away");
+    pl_log_configure(PL_LOG_ERROR + 1, false, 2);
+    pl_trouble_count(&trouble, &err, PL_SECOND);
+    pl_trouble_count(&trouble, &err, 2 * PL_SECOND);
+    CHECK(pl_trouble_is_on(&trouble));
+    CHECK_INT(trouble.failures, 2);
+    CHECK_INT(trouble.since_ns, PL_SECOND);
+    CHECK(!trouble.told);
+    CHECK(note(&trouble, 503, "away", 3)); /* when it is told for the first time */
+    CHECK(trouble.told);
+    pl_trouble_end(&trouble, 4 * PL_SECOND, "it works", NULL, 0);
+    CHECK(!pl_trouble_is_on(&trouble));
+}
+
 TEST_MAIN()
