@@ -60,18 +60,18 @@ describe("SIGTERM", function()
       metadata = { name = name, labels = { mirror = "yes" } }, data = { v = value } })
   end
 
-  local function start(target, flags)
+  local function start(target, flags, options)
     local all = { "--namespace", namespace, "--graceful-shutdown-timeout", GRACE .. "s" }
     for _, flag in ipairs(flags or {}) do
       all[#all + 1] = flag
     end
-    return e2e.start_host(target, script, all)
+    return e2e.start_host(target, script, all, options)
   end
 
-  local function start_through_a_link(flags)
+  local function start_through_a_link(options)
     local link
     relay, link = e2e.start_link(server)
-    return start(link, flags)
+    return start(link, nil, options)
   end
 
   local function ran(host, value)
@@ -201,7 +201,8 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
   end)
 
   it("ends it without a file descriptor to spare", function()
-    local host = start_through_a_link()
+    -- A sanitizer's own search at the end needs descriptors.
+    local host = start_through_a_link({ env = { ASAN_OPTIONS = "detect_leaks=0" } })
     create("one", "a")
     ran(host, "a")
     os.execute(("prlimit --pid %d --nofile=3:"):format(host.child.pid))
