@@ -256,7 +256,9 @@ static void open_admin(struct host *host)
     if (path != NULL && strcmp(path, "0") == 0)
         return;
     host->admin = pl_admin_create(&options, &err);
-    if (host->admin == NULL)
+    if (host->admin != NULL)
+        pl_admin_add_reload(host->admin, host->reload);
+    else
         pl_log(PL_LOG_WARN, "no admin socket: status, why and their like will not work",
                pl_str("error", err.message));
 }

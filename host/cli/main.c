@@ -23,11 +23,12 @@ static const struct pl_command commands[] = {
     {"pause", "KIND NAMESPACE/NAME", "stop reconciling an object, but for its deletion",
      pl_command_pause},
     {"resume", "KIND NAMESPACE/NAME", "reconcile a paused object again", pl_command_pause},
+    {"reload", "", "load the scripts of a running host again", pl_command_reload},
     {"version", "", "versions of perilune and its libraries", pl_command_version},
 };
 
 /* Commands of the contract that a later release brings. */
-static const char *const later[] = {"rbac", "test", "new", "repl", "reload", "uninstall"};
+static const char *const later[] = {"rbac", "test", "new", "repl", "uninstall"};
 
 static void print_usage(FILE *to)
 {
