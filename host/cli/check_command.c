@@ -22,9 +22,24 @@ static void print_options(const struct pl_source_options *options)
         printf(" managed_fields");
 }
 
+static void print_head(const struct pl_controller_spec *spec)
+{
+    if (spec->task.form == PL_TASK_EVERY)
+        printf("task %s (%s): every %g s%s", spec->name, spec->declared_at,
+               (double)spec->task.period_ns / (double)PL_SECOND,
+               spec->task.immediate ? ", at once" : "");
+    else if (spec->task.form == PL_TASK_RUN)
+        printf("task %s (%s): runs with the host", spec->name, spec->declared_at);
+    else
+        printf("controller %s (%s)", spec->name, spec->declared_at);
+    printf("\n");
+}
+
 static void print_controller(const struct pl_controller_spec *spec)
 {
-    printf("controller %s (%s)\n", spec->name, spec->declared_at);
+    print_head(spec);
+    for (char **channel = spec->channels; channel != NULL && *channel != NULL; channel++)
+        printf("  %-8s %s\n", "channel", *channel);
     for (size_t i = 0; i < spec->source_count; i++) {
         const struct pl_source_spec *source = &spec->sources[i];
         char kind[PL_KIND_TEXT];

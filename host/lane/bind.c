@@ -54,11 +54,19 @@ static int controller_name(lua_State *L)
     return 1;
 }
 
+static int stopping(lua_State *L)
+{
+    const struct pl_state *s = pl_state_of(L);
+    lua_pushboolean(L, s->task != NULL && (s->task->exec->stopping || s->task->exec->canceled));
+    return 1;
+}
+
 static const luaL_Reg places[] = {
     {"where", where},
     {"remember", remember},
     {"phase", phase},
     {"controller_name", controller_name},
+    {"stopping", stopping},
     {"controller", pl_declare_controller},
     {"index", pl_declare_index},
     {"read_file", pl_script_read_file},
@@ -88,6 +96,7 @@ void pl_bind_push(lua_State *L, struct pl_state *s)
     pl_state_register(L, s, pl_bind_texts);
     pl_state_register(L, s, pl_bind_logs);
     pl_state_register(L, s, pl_bind_events);
+    pl_state_register(L, s, pl_bind_memos);
     pl_state_register(L, s, pl_bind_metrics);
     lua_pushlightuserdata(L, NULL);
     lua_setfield(L, -2, "null");

@@ -37,8 +37,9 @@
  * Declarations (phase "load"; raise elsewhere)
  *   host.controller(spec)   spec = {name=, max_concurrent_reconciles=, reconcile_timeout=, (seconds
  * throughout) rate_limiter={base=, max=, fast=, slow=, fast_attempts=, qps=, burst=, max_wait=},
- *       max_retries=, resync_period=, leader_election=, on_reload=, cache_sync_timeout=, file=,
- * line=, sources={{role="for"|"owns"|"watches"|"reads", kind=, namespaces=, labels=, fields=,
+ *       max_retries=, resync_period=, channels=, task={form="every"|"run", period=, immediate=},
+ * leader_election=, on_reload=, cache_sync_timeout=, file=, line=,
+ * sources={{role="for"|"owns"|"watches"|"reads", kind=, namespaces=, labels=, fields=,
  *                 metadata_only=, managed_fields=, match_every_owner=, writes=, finalizers=,
  *                 map="self"|function(object, event) -> {ns|false, name, ns|false, name, ...},
  *                 predicate=P}},
@@ -81,9 +82,12 @@
  *   host.sleep(seconds), host.spawn(f, ...) -> task, host.join(task) -> results | raises
  *   host.http{url=, method=, headers=, body=, timeout=, ...} -> {status=, headers=, body=}
  *   host.enqueue(controller, ns|nil, name, seconds, priority)
+ *   host.send(channel, ns|nil, name)
  *
  * Saying
  *   host.log(level, message, fields | nil)   bound to the running controller, key and reconcile id
+ *   host.stopping() -> bool   the running task was asked to end
+ *   host.memo(ns|nil, name) -> table   of the running key; kept when the run ends
  *   host.event(warning, api_version, kind, ns|nil, name, uid|nil, version|nil, reason, note)
  *   host.metric("counter"|"gauge"|"histogram", name, help, {label names}) -> metric | nil, message
  *       the same declaration again, from wherever, is the same metric

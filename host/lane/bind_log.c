@@ -158,8 +158,10 @@ static void add_run(struct pl_state *s, struct line *line)
     if (s->task == NULL)
         return;
     const struct pl_exec *exec = s->task->exec;
-    line->fields[line->count++] =
-        pl_str("controller", s->lane->lanes->controllers[exec->controller].name);
+    const struct pl_known_controller *known = &s->lane->lanes->controllers[exec->controller];
+    line->fields[line->count++] = pl_str(known->is_task ? "task" : "controller", known->name);
+    if (known->is_task)
+        return;
     line->fields[line->count++] = pl_str("key", exec->key);
     line->fields[line->count++] = pl_str("reconcile_id", exec->id);
 }

@@ -31,7 +31,17 @@ static int sleep_for(lua_State *L)
     struct pl_state *s = pl_state_of(L);
     double seconds = luaL_checknumber(L, 1);
     pl_co_check_wait(L, s);
+    struct pl_exec *exec = s->task->exec;
+    if (exec->stopping && exec->woken && !exec->canceled) {
+        /* It was told, and goes on. */
+        exec->canceled = true;
+        pl_err_set(&exec->why, PL_ECANCELED, "the task was asked to stop and went on sleeping");
+    }
     struct pl_lop *op = pl_lop_create(PL_LOP_SLEEP);
+    if (exec->stopping) {
+        exec->woken = true;
+        seconds = 0;
+    }
     op->verb = "sleep";
     op->delay_ns = to_ns(seconds);
     op->push = push_nothing;
@@ -56,6 +66,26 @@ static int enqueue(lua_State *L)
     op->in.enqueue.key = pl_lop_text(op, pl_buf_slice(&key));
     op->in.enqueue.priority = priority;
     op->delay_ns = to_ns(seconds);
+    op->push = push_nothing;
+    pl_buf_deinit(&key);
+    return pl_co_wait(L, s, op);
+}
+
+/* send(channel, ns|nil, name) */
+static int send_into(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    luaL_checkstring(L, 1);
+    luaL_checkstring(L, 3);
+    pl_co_check_wait(L, s);
+    struct pl_lop *op = pl_lop_create(PL_LOP_ENQUEUE);
+    struct pl_slice ns = lua_type(L, 2) == LUA_TSTRING ? pl_lua_slice(L, 2) : pl_slice("", 0);
+    struct pl_buf key = PL_BUF_INIT;
+    pl_key_add(&key, ns, pl_lua_slice(L, 3));
+    op->verb = "send";
+    op->in.enqueue.is_channel = true;
+    op->in.enqueue.controller = pl_lop_text(op, pl_lua_slice(L, 1));
+    op->in.enqueue.key = pl_lop_text(op, pl_buf_slice(&key));
     op->push = push_nothing;
     pl_buf_deinit(&key);
     return pl_co_wait(L, s, op);
@@ -209,5 +239,6 @@ static int http(lua_State *L)
 }
 
 const luaL_Reg pl_bind_tasks[] = {
-    {"sleep", sleep_for}, {"join", pl_co_join}, {"enqueue", enqueue}, {"http", http}, {NULL, NULL},
+    {"sleep", sleep_for}, {"join", pl_co_join}, {"enqueue", enqueue},
+    {"send", send_into},  {"http", http},       {NULL, NULL},
 };

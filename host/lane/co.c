@@ -228,6 +228,8 @@ void pl_co_op_done(struct pl_lane *lane, struct pl_lop *op)
     lua_State *co = task->thread;
     int count = 2;
     lua_checkstack(co, 16);
+    if (op->woken && !task->exec->canceled)
+        pl_err_clear(&op->out.err);
     if (op->out.err.code != 0) {
         drop_options(op);
         push_failure(task, op, lane->s);

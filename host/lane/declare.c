@@ -352,6 +352,19 @@ static void read_rate(lua_State *L, struct pl_controller_spec *spec)
     lua_pop(L, 1);
 }
 
+static void read_task(lua_State *L, struct pl_controller_spec *spec)
+{
+    get(L, "task");
+    if (lua_type(L, -1) == LUA_TTABLE) {
+        const char *form = text_of(L, "form");
+        bool is_every = form != NULL && strcmp(form, "every") == 0;
+        spec->task = (struct pl_task_spec){.form = is_every ? PL_TASK_EVERY : PL_TASK_RUN,
+                                           .period_ns = nanoseconds(L, "period"),
+                                           .immediate = flag_of(L, "immediate", false)};
+    }
+    lua_pop(L, 1);
+}
+
 /* The spec's table at the top; its functions go to the table at `functions`. */
 static int read_spec(lua_State *L, int functions, struct pl_controller_spec *spec,
                      struct pl_err *err)
@@ -365,6 +378,8 @@ static int read_spec(lua_State *L, int functions, struct pl_controller_spec *spe
     spec->max_retries = integer_of(L, "max_retries", -1);
     spec->resync_period_ns = nanoseconds(L, "resync_period");
     spec->leader_election = flag_of(L, "leader_election", true);
+    spec->channels = texts_of(L, "channels");
+    read_task(L, spec);
     const char *on_reload = text_of(L, "on_reload");
     spec->on_reload_enqueue = on_reload == NULL || strcmp(on_reload, "none") != 0;
     spec->cache_sync_timeout_ns = nanoseconds(L, "cache_sync_timeout");

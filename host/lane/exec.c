@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "control/causes.h"
+#include "lane/bind_memo.h"
 #include "lane/lazy.h"
 #include "lane/co.h"
 
@@ -104,6 +105,16 @@ void pl_exec_cancel_io(struct pl_exec *exec, const struct pl_err *why)
     cancel->msg.kind = PL_LANE_CANCEL;
     atomic_fetch_add(&exec->refs, 1);
     pl_mailbox_send(exec->lane->box, &cancel->msg);
+}
+
+/* With a task, which is the one that is asked. */
+void pl_exec_end_io(struct pl_exec *exec)
+{
+    struct pl_cancel *ask = PL_NEW(struct pl_cancel);
+    ask->exec = exec;
+    ask->msg.kind = PL_LANE_END;
+    atomic_fetch_add(&exec->refs, 1);
+    pl_mailbox_send(exec->lane->box, &ask->msg);
 }
 
 static void finish_run(struct pl_exec *exec, const struct pl_outcome_of_run *outcome)
@@ -235,6 +246,26 @@ void pl_exec_cancel(struct pl_lane *lane, struct pl_cancel *cancel)
     pl_free(cancel);
 }
 
+/* Whoever sleeps is woken, once: the loop around it can look at stopping(). */
+void pl_exec_ask_end(struct pl_lane *lane, struct pl_cancel *ask)
+{
+    struct pl_exec *exec = ask->exec;
+    if (!exec->ended) {
+        exec->stopping = true;
+        PL_LIST_FOR (link, &exec->tasks) {
+            struct pl_co *task = PL_CONTAINER_OF(link, struct pl_co, link);
+            struct pl_lop *op = task->op;
+            if (op == NULL || op->type != PL_LOP_SLEEP || !task->submitted || op->cancel_sent)
+                continue;
+            exec->woken = op->woken = op->cancel_sent = true;
+            atomic_fetch_add(&op->refs, 1);
+            pl_lane_send_io(lane, &op->cancel, PL_IO_OP_CANCEL);
+        }
+    }
+    pl_exec_unref(exec);
+    pl_free(ask);
+}
+
 static enum pl_outcome outcome_of_fault(const struct pl_exec *exec)
 {
     bool stopping = exec->canceled && exec->why.code == PL_ECANCELED;
@@ -293,6 +324,7 @@ void pl_exec_task_ended(struct pl_lane *lane, struct pl_exec *exec)
 {
     if (exec->live > 0)
         return;
+    pl_memo_keep(lane, exec);
     struct pl_link *link;
     while ((link = pl_list_first(&exec->tasks)) != NULL) {
         struct pl_co *task = PL_CONTAINER_OF(link, struct pl_co, link);

@@ -136,6 +136,9 @@ static void handle(struct pl_lane *lane, struct pl_msg *msg)
     case PL_LANE_CANCEL:
         pl_exec_cancel(lane, PL_CONTAINER_OF(msg, struct pl_cancel, msg));
         break;
+    case PL_LANE_END:
+        pl_exec_ask_end(lane, PL_CONTAINER_OF(msg, struct pl_cancel, msg));
+        break;
     case PL_LANE_ASK:
         pl_ask_answer(lane, PL_CONTAINER_OF(msg, struct pl_ask, msg));
         break;

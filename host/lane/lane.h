@@ -21,6 +21,7 @@ enum pl_lane_msg {
     PL_LANE_LOAD,    /* struct pl_load: goes back to its reply box */
     PL_LANE_RUN,     /* struct pl_exec: comes back as PL_IO_RUN_DONE */
     PL_LANE_CANCEL,  /* struct pl_cancel */
+    PL_LANE_END,     /* struct pl_cancel: the task is asked to end by itself */
     PL_LANE_ASK,     /* struct pl_ask: comes back as PL_IO_ASK_DONE */
     PL_LANE_OP_DONE, /* struct pl_lop */
     PL_LANE_STOP,    /* the lane's own */
@@ -65,6 +66,9 @@ struct pl_exec {
     int task_count, live;
     uint64_t spawned;
     bool canceled, ended;
+    bool stopping; /* a task that was asked to end, */
+    bool woken;    /* and one sleep of it has returned early */
+    int memo;      /* reference of the table of perilune.memo; 0: none */
     struct pl_err why;
     bool failed;           /* a task failed that nobody joined */
     struct pl_fault fault; /* of the first such task */
@@ -153,6 +157,7 @@ struct pl_cache {
 
 struct pl_known_controller {
     char *name;
+    bool is_task;
     struct pl_edition *edition;       /* borrowed for life; NULL until pl_lanes_add_edition */
     struct pl_controller *controller; /* I/O: NULL until pl_lanes_add_controller, or gone */
     struct pl_cache *caches;          /* one a source */
@@ -163,6 +168,7 @@ struct pl_lanes {
     struct pl_lanes_options options;
     struct pl_watchdog *dog;
     struct pl_lane **lanes;
+    struct pl_memos *memos;   /* counted */
     char **paths;             /* NULL-terminated */
     struct pl_origin *origin; /* counted */
     struct {                  /* the I/O thread's: pl_lanes_load_begin */
@@ -261,9 +267,11 @@ struct pl_exec *pl_exec_create_io(struct pl_lane *lane, struct pl_run *run, int 
 struct pl_exec *pl_exec_ref(struct pl_exec *exec);
 void pl_exec_unref(struct pl_exec *exec); /* accepts NULL */
 void pl_exec_cancel_io(struct pl_exec *exec, const struct pl_err *why);
+void pl_exec_end_io(struct pl_exec *exec);
 void pl_exec_done_io(struct pl_exec *exec);
 void pl_exec_abandon_io(struct pl_exec *exec);
 void pl_exec_begin(struct pl_lane *lane, struct pl_exec *exec);      /* lane */
 void pl_exec_cancel(struct pl_lane *lane, struct pl_cancel *cancel); /* lane; frees cancel */
+void pl_exec_ask_end(struct pl_lane *lane, struct pl_cancel *ask);   /* lane; frees ask */
 /* A task of it ended; when it was the last one the run goes back. */
 void pl_exec_task_ended(struct pl_lane *lane, struct pl_exec *exec);

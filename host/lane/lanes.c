@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "lane/bind_event.h"
 #include "lane/lane.h"
+#include "lane/memo.h"
 #include "lane/origin.h"
 #include "lane/state.h"
 #include "net/http_client.h"
@@ -31,6 +32,7 @@ struct pl_lanes *pl_lanes_create(const struct pl_lanes_options *options)
     if (lanes->options.generation == 0)
         lanes->options.generation = 1;
     pl_doc_ref(lanes->options.config);
+    lanes->memos = options->memos != NULL ? pl_memos_ref(options->memos) : pl_memos_create();
     lanes->origin = pl_origin_create();
     if (options->config_path != NULL)
         pl_origin_add_common(lanes->origin, options->config_path, options->config_text);
@@ -170,6 +172,7 @@ void pl_lanes_destroy(struct pl_lanes *lanes)
     pl_doc_unref(lanes->options.config);
     if (pl_list_empty(&lanes->abandoned))
         pl_origin_unref(lanes->origin);
+    pl_memos_unref(lanes->memos);
     pl_map_deinit(&lanes->hinted);
     pthread_mutex_destroy(&lanes->hint_lock);
     if (pl_list_empty(&lanes->abandoned))
@@ -345,10 +348,32 @@ void pl_lanes_ask(void *self, struct pl_question *question)
     pl_ask_io(lane_of(lanes, by), question);
 }
 
+static void stop_task(void *self, struct pl_run *run)
+{
+    PL_UNUSED(self);
+    pl_exec_end_io(run->self_data);
+}
+
+static void forget_memo(void *self, struct pl_controller *controller, struct pl_slice key)
+{
+    struct pl_lanes *lanes = self;
+    char *text = pl_memdup0(key.ptr, key.len);
+    pl_memos_put(lanes->memos, pl_controller_spec(controller)->name, text, NULL, NULL);
+    pl_free(text);
+}
+
+struct pl_memos *pl_lanes_memos(struct pl_lanes *lanes)
+{
+    return lanes->memos;
+}
+
 const struct pl_reconciler_ops *pl_lanes_ops(void)
 {
-    static const struct pl_reconciler_ops ops = {
-        .start = start_run, .cancel = cancel_run, .ask = pl_lanes_ask};
+    static const struct pl_reconciler_ops ops = {.start = start_run,
+                                                 .cancel = cancel_run,
+                                                 .stop = stop_task,
+                                                 .gone = forget_memo,
+                                                 .ask = pl_lanes_ask};
     return &ops;
 }
 

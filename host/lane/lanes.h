@@ -10,6 +10,7 @@
 #include "net/loop.h"
 
 struct pl_lanes;
+struct pl_memos;
 struct pl_origin;
 
 struct pl_lanes_options {
@@ -27,6 +28,7 @@ struct pl_lanes_options {
     const char *config_path;     /* where the config was read from; NULL: nowhere */
     struct pl_slice config_text; /* and what was read; borrowed for the call */
     uint64_t generation;         /* perilune.generation; 0: 1 */
+    struct pl_memos *memos;      /* of all generations; a reference is taken; NULL: its own */
     _Atomic int *stuck;          /* lanes given up, of every generation; NULL: of this one alone */
 };
 
@@ -83,6 +85,8 @@ void pl_lanes_destroy(struct pl_lanes *lanes);
 /* The same without waiting for the threads: to be called again until it says true, which it may
  * never do when a lane is stuck. */
 bool pl_lanes_close(struct pl_lanes *lanes);
+/* perilune.memo's store, for the options of the next generation. */
+struct pl_memos *pl_lanes_memos(struct pl_lanes *lanes);
 /* No run, no question and no operation is under way. */
 bool pl_lanes_is_quiet(const struct pl_lanes *lanes);
 

@@ -35,6 +35,7 @@ static void take_declarations(struct pl_lanes *lanes, struct pl_declarations *ou
     for (size_t i = 0; i < out->controller_count; i++) {
         struct pl_controller_spec *spec = &out->controllers[i];
         lanes->controllers[i].name = pl_strdup(spec->name);
+        lanes->controllers[i].is_task = spec->task.form != PL_NO_TASK;
         for (size_t j = 0; j < spec->source_count; j++)
             spec->sources[j].external = pl_lanes_new_external(lanes, (int)i, (int)j);
     }

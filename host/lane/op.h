@@ -40,6 +40,7 @@ struct pl_lop {
     struct pl_co *task;        /* the lane's; NULL: nobody waits any more */
     struct pl_exec *exec;      /* of the task; with a reference */
     bool cancel_sent;          /* the lane's */
+    bool woken;                /* the lane's: it was cancelled to return early, which is no error */
     int64_t deadline_ns;       /* monotonic; 0: none */
     char *texts[PL_LOP_TEXTS]; /* owned: what the slices below point to */
     size_t text_count;
@@ -53,6 +54,7 @@ struct pl_lop {
         struct {
             struct pl_slice controller, key;
             int priority;
+            bool is_channel; /* `controller` is a channel's name */
         } enqueue;
         struct {
             struct pl_slice method, url, body, ca, cert, server_name, key;

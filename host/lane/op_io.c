@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/nearest.h"
 #include "kube/status.h"
 #include "lane/lane.h"
 #include "net/http_client.h"
@@ -282,24 +283,52 @@ static void on_sleep(struct pl_timer *timer)
     complete(op_of_timer(timer));
 }
 
+static void fail_enqueue(struct pl_lop *op)
+{
+    struct pl_lanes *lanes = op->lane->lanes;
+    const char **names = pl_calloc(lanes->controller_count + 1, sizeof *names);
+    size_t count = 0;
+    for (size_t i = 0; i < lanes->controller_count; i++)
+        if (!lanes->controllers[i].is_task)
+            names[count++] = lanes->controllers[i].name;
+    const char *nearest = pl_nearest(op->in.enqueue.controller, names, count);
+    struct pl_err err;
+    pl_err_clear(&err);
+    pl_err_set(&err, PL_EINVAL, "enqueue: there is no controller \"%.*s\"%s%s%s",
+               PL_FMT(op->in.enqueue.controller), nearest != NULL ? "; did you mean \"" : "",
+               nearest != NULL ? nearest : "", nearest != NULL ? "\"?" : "");
+    pl_free(names);
+    fail(op, &err);
+}
+
 static void start_enqueue(struct pl_lop *op)
 {
     struct pl_lanes *lanes = op->lane->lanes;
     struct pl_controller *controller = NULL;
     for (size_t i = 0; i < lanes->controller_count; i++) {
-        if (pl_slice_eqz(op->in.enqueue.controller, lanes->controllers[i].name))
-            controller = lanes->controllers[i].controller;
+        const struct pl_known_controller *known = &lanes->controllers[i];
+        if (!known->is_task && pl_slice_eqz(op->in.enqueue.controller, known->name))
+            controller = known->controller;
     }
     if (controller == NULL) {
-        struct pl_err err;
-        pl_err_clear(&err);
-        pl_err_set(&err, PL_EINVAL, "enqueue: there is no controller \"%.*s\"",
-                   PL_FMT(op->in.enqueue.controller));
-        fail(op, &err);
+        fail_enqueue(op);
         return;
     }
     struct pl_add how = {.after_ns = op->delay_ns, .priority = op->in.enqueue.priority};
     pl_controller_enqueue(controller, op->in.enqueue.key, &how, PL_CAUSE_REQUEUE);
+    complete(op);
+}
+
+/* Into a channel: to whoever watches it. The Lua half knows that somebody does. */
+static void start_send(struct pl_lop *op)
+{
+    struct pl_lanes *lanes = op->lane->lanes;
+    struct pl_slice channel = op->in.enqueue.controller;
+    for (size_t i = 0; i < lanes->controller_count; i++) {
+        struct pl_controller *controller = lanes->controllers[i].controller;
+        if (controller != NULL && pl_controller_watches_channel(controller, channel))
+            pl_controller_send(controller, channel.ptr, op->in.enqueue.key);
+    }
     complete(op);
 }
 
@@ -392,7 +421,10 @@ void pl_lop_start_io(struct pl_lop *op)
         set_timer(op, op->delay_ns, on_sleep);
         break;
     case PL_LOP_ENQUEUE:
-        start_enqueue(op);
+        if (op->in.enqueue.is_channel)
+            start_send(op);
+        else
+            start_enqueue(op);
         break;
     case PL_LOP_HTTP:
         start_http(op);

@@ -3,6 +3,7 @@
 
 local host = require("perilune.host")
 local check = require("perilune.check")
+local channel = require("perilune.channel")
 local log = require("perilune.log")
 local predicate = require("perilune.predicate")
 local ref = require("perilune.ref")
@@ -14,6 +15,7 @@ local M = {}
 
 -- Controllers begun in this load, in order; a fresh state is made for every load.
 local begun, by_name = {}, {}
+local tasks = {}
 local indexes = {} -- that the load declared: {kind=, name=, file=, line=}
 
 local rate_limiter = {
@@ -206,9 +208,18 @@ function Controller.Writes(self, kind, list, ...)
   return self
 end
 
-function Controller.WatchesChannel(self)
+function Controller.WatchesChannel(self, name, ...)
   require_open(self, "WatchesChannel")
-  fail("controller %q: WatchesChannel is not available yet", self.name)
+  check.no_more("WatchesChannel", ...)
+  channel.check_name(format("controller %q: WatchesChannel", self.name), name)
+  for _, other in ipairs(self.channels) do
+    if other == name then
+      fail("controller %q: WatchesChannel(%q) is called twice", self.name, name)
+    end
+  end
+  self.channels[#self.channels + 1] = name
+  channel.watch(name)
+  return self
 end
 
 function Controller.WithEventFilter(self, ...)
@@ -236,6 +247,7 @@ local function describe(self, reconcile)
   local spec = self.options
   spec.name, spec.file, spec.line = self.name, self.file, self.line
   spec.sources, spec.writes = self.sources, self.writes
+  spec.channels = #self.channels > 0 and self.channels or nil
   for _, source in ipairs(self.sources) do
     if source.role ~= "reads" then
       source.predicate = combined_predicate(self, source)
@@ -269,26 +281,44 @@ for _, name in ipairs({ "For", "Owns", "Watches", "Reads", "Writes", "WatchesCha
   Controller.methods[name] = true
 end
 
+-- Names of controllers and tasks are one space: metrics and logs tell them apart by name.
+local function check_name(what, name)
+  if not host.is_name(name, "dns-label") then
+    fail("%s name %q must be a DNS-1123 label: lower-case letters, digits and '-', "
+      .. "at most 63, starting and ending with a letter or digit", what, name)
+  end
+  local other = by_name[name]
+  if other then
+    fail("%s name %q is used twice; first at %s:%d", what, name, other.file, other.line)
+  end
+end
+
+-- For tasks: takes the name.
+function M.begin_task(name)
+  check_name("task", name)
+  local file, line = host.where()
+  local self = { name = name, sources = {}, file = file or "?", line = line or 0 }
+  by_name[name] = self
+  tasks[#tasks + 1] = self
+  return self
+end
+
+M.verbs = verbs
+
 function M.new(name, options, ...)
   check.no_more("perilune.controller", ...)
   if host.phase() ~= "load" then
     fail("perilune.controller can only be called while the script is loaded")
   end
   check.string("the name of a controller", name)
-  if not host.is_name(name, "dns-label") then
-    fail("controller name %q must be a DNS-1123 label: lower-case letters, digits and '-', "
-      .. "at most 63, starting and ending with a letter or digit", name)
-  end
-  local other = by_name[name]
-  if other then
-    fail("controller name %q is used twice; first at %s:%d", name, other.file, other.line)
-  end
+  check_name("controller", name)
   local file, line = host.where()
   local self = setmetatable({
     name = name,
     options = check.options(format("controller %q", name), options, controller_options),
     sources = {},
     writes = {},
+    channels = {},
     filters = {},
     complete = false,
     file = file or "?",
@@ -305,10 +335,12 @@ function M.note_index(kind, name)
 end
 
 local function is_cached(kind)
-  for _, self in ipairs(begun) do
-    for _, source in ipairs(self.sources) do
-      if source.kind == kind then
-        return true
+  for _, list in ipairs({ begun, tasks }) do
+    for _, self in ipairs(list) do
+      for _, source in ipairs(self.sources) do
+        if source.kind == kind then
+          return true
+        end
       end
     end
   end
@@ -323,11 +355,12 @@ function M.finish()
     end
   end
   for _, index in ipairs(indexes) do
-    if #begun > 0 and not is_cached(index.kind) then
+    if #begun + #tasks > 0 and not is_cached(index.kind) then
       error(format("%s:%d: index %q: no controller caches %s; declare it with :Reads(%q)",
         index.file, index.line, index.name, index.kind, index.kind), 0)
     end
   end
+  channel.finish()
 end
 
 return M

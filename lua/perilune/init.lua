@@ -12,6 +12,7 @@ local metrics = require("perilune.metrics")
 local owner = require("perilune.owner")
 local predicate = require("perilune.predicate")
 local ref = require("perilune.ref")
+local tasks = require("perilune.task")
 
 local fail, frozen = check.fail, check.frozen
 
@@ -80,10 +81,14 @@ local perilune = {
   end,
 
   event = require("perilune.event"),
-  every = later("perilune.every"),
-  run = later("perilune.run"),
-  channel = later("perilune.channel"),
-  memo = later("perilune.memo"),
+  every = tasks.every,
+  run = tasks.run,
+  channel = require("perilune.channel").channel,
+  memo = function(request, ...)
+    check.no_more("memo", ...)
+    local ns, name = ref.parse("memo: the request", request)
+    return host.memo(ns, name)
+  end,
   webhook = later_table("perilune.webhook", "validate", "mutate", "convert"),
 }
 

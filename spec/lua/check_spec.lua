@@ -164,7 +164,6 @@ describe("the module", function()
   end)
 
   it("says what a later release brings", function()
-    refuses("perilune.memo is not available yet", perilune.memo)
     refuses("perilune.webhook.validate is not available yet", function()
       perilune.webhook.validate("v1/Pod", print)
     end)

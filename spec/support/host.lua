@@ -20,7 +20,7 @@ end
 
 -- What a cluster, a run or a load would do.
 local faked = { "get", "list", "each", "write", "key_changed", "sleep", "spawn", "join", "http",
-  "enqueue", "controller", "index", "event" }
+  "enqueue", "controller", "index", "event", "send", "memo" }
 
 -- Before each spec: nothing is faked, nothing is declared.
 function M.reset()

@@ -115,6 +115,19 @@ void pl_controller_enqueue(struct pl_controller *controller, struct pl_slice key
                  PL_FMT(key), (int)(how->after_ns / PL_MS), how->priority);
 }
 
+bool pl_controller_watches_channel(const struct pl_controller *controller, struct pl_slice name)
+{
+    for (char **channel = controller->spec.channels; channel != NULL && *channel != NULL; channel++)
+        if (pl_slice_eqz(name, *channel))
+            return true;
+    return false;
+}
+
+void pl_controller_send(struct pl_controller *controller, const char *channel, struct pl_slice key)
+{
+    pl_buf_add_f(&fake.enqueued, "%s %.*s by %s;", controller->spec.name, PL_FMT(key), channel);
+}
+
 struct pl_recorder *pl_cluster_recorder(struct pl_cluster *cluster)
 {
     return (struct pl_recorder *)cluster;

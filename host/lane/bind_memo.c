@@ -1,0 +1,131 @@
+/* host.memo: () -> the table of the running key. */
+#include "lane/bind_memo.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "lane/bind_list.h"
+#include "lane/co.h"
+#include "lane/lane.h"
+#include "lane/lazy.h"
+#include "lane/lerr.h"
+#include "lane/lval.h"
+#include "lane/memo.h"
+
+/* The cache of the For source; NULL when the controller has none. */
+static struct pl_cache *for_cache(const struct pl_exec *exec)
+{
+    const struct pl_known_controller *known = &exec->lane->lanes->controllers[exec->controller];
+    for (size_t i = 0; i < known->cache_count; i++)
+        if (known->caches[i].spec->role == PL_SOURCE_FOR)
+            return &known->caches[i];
+    return NULL;
+}
+
+static const char *controller_of(const struct pl_exec *exec)
+{
+    return exec->lane->lanes->controllers[exec->controller].name;
+}
+
+/* memo(ns|nil, name) */
+static int memo(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    if (s->task == NULL || s->phase != PL_PHASE_RUN)
+        return pl_lerr_raise(L, s, "memo works inside a reconcile only");
+    struct pl_exec *exec = s->task->exec;
+    const char *ns = luaL_optstring(L, 1, ""), *name = luaL_checkstring(L, 2);
+    if (for_cache(exec) == NULL)
+        return pl_lerr_raise(L, s,
+                             "memo needs a controller with For: it is dropped when the For object "
+                             "is gone");
+    if (strcmp(ns, exec->ns) != 0 || strcmp(name, exec->name) != 0)
+        return pl_lerr_raise(L, s, "memo takes the request of this run (%s)", exec->key);
+    if (exec->memo != 0) {
+        pl_ref_push(L, exec->memo);
+        return 1;
+    }
+    struct pl_box *box = pl_box_push(L, s);
+    box->doc = pl_memos_get(s->lane->lanes->memos, controller_of(exec), exec->key);
+    if (box->doc != NULL) {
+        bool eager = s->eager;
+        s->eager = true; /* plain tables: nothing of it is written back from a document */
+        pl_lazy_push(L, s, box->doc, 0);
+        s->eager = eager;
+    } else {
+        lua_newtable(L);
+    }
+    lua_pushvalue(L, -1);
+    exec->memo = luaL_ref(L, LUA_REGISTRYINDEX);
+    return 1;
+}
+
+/* ---- keeping ---- */
+
+static bool is_empty(lua_State *L, int index)
+{
+    lua_pushnil(L);
+    if (lua_next(L, index) == 0)
+        return true;
+    lua_pop(L, 2);
+    return false;
+}
+
+/* (exec): protected, as reading the table may raise. */
+static int keep(lua_State *L)
+{
+    struct pl_exec *exec = lua_touserdata(L, 1);
+    struct pl_state *s = exec->lane->s;
+    struct pl_err err;
+    pl_err_clear(&err);
+    pl_ref_push(L, exec->memo);
+    struct pl_doc *doc = is_empty(L, 2) ? NULL : pl_lval_check_doc(L, s, 2, "memo");
+    if (pl_memos_put(exec->lane->lanes->memos, controller_of(exec), exec->key, doc, &err) != 0)
+        return luaL_error(L, "memo: %s", err.message);
+    return 0;
+}
+
+static void keep_table(struct pl_lane *lane, struct pl_exec *exec)
+{
+    struct pl_state *s = lane->s;
+    struct pl_fault fault = {.message = NULL};
+    lua_pushcfunction(s->L, keep);
+    lua_pushlightuserdata(s->L, exec);
+    bool kept =
+        pl_state_call(s, PL_PHASE_RUN, lane->lanes->options.cpu_limit_ns, 1, 0, &fault) == 0;
+    luaL_unref(s->L, LUA_REGISTRYINDEX, exec->memo);
+    exec->memo = 0;
+    if (!kept) { /* no line of the script is to blame */
+        pl_free(fault.traceback);
+        fault.traceback = NULL;
+    }
+    if (!kept && !exec->failed) {
+        exec->failed = true;
+        exec->fault = fault;
+    } else {
+        pl_fault_deinit(&fault);
+    }
+}
+
+static bool is_gone(const struct pl_exec *exec)
+{
+    struct pl_cache *cache = for_cache(exec);
+    if (cache == NULL || !atomic_load_explicit(&cache->ready, memory_order_acquire))
+        return false;
+    struct pl_doc *object = pl_store_get(cache->store, pl_slice_z(exec->key));
+    pl_doc_unref(object);
+    return object == NULL;
+}
+
+void pl_memo_keep(struct pl_lane *lane, struct pl_exec *exec)
+{
+    struct pl_memos *memos = lane->lanes->memos;
+    if (exec->memo != 0)
+        keep_table(lane, exec);
+    if (pl_memos_count(memos) > 0 && is_gone(exec))
+        pl_memos_put(memos, controller_of(exec), exec->key, NULL, NULL);
+}
+
+const luaL_Reg pl_bind_memos[] = {
+    {"memo", memo},
+    {NULL, NULL},
+};

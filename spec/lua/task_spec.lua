@@ -1,0 +1,179 @@
+-- perilune.every and run, channels and memo, as far as the Lua half decides.
+
+local spec = require("spec.support.host")
+
+local host = spec.host
+local perilune
+
+local function refuses(part, f, ...)
+  local message = spec.message_of(f, ...)
+  assert(message:find(part, 1, true), message)
+end
+
+local declared
+
+local function begin()
+  spec.reset()
+  for _, name in ipairs({ "perilune", "perilune.controller", "perilune.task",
+    "perilune.channel" }) do
+    package.loaded[name] = nil
+  end
+  perilune = require("perilune")
+  declared = {}
+  host.set_phase("load")
+  host.controller = function(description)
+    declared[#declared + 1] = description
+  end
+end
+
+local function finish()
+  require("perilune.controller").finish()
+end
+
+describe("perilune.every", function()
+  before_each(begin)
+
+  it("declares a task with its period, reads and writes", function()
+    perilune.every("5m", { name = "sweep", immediate = true, leader_election = false,
+      reads = { "v1/Pod" }, writes = { ["v1/Secret"] = { "patch" } } }, function() end)
+    local d = declared[1]
+    assert.same({ form = "every", period = 300, immediate = true }, d.task)
+    assert.same({ "sweep", false, "none" }, { d.name, d.leader_election, d.on_reload })
+    assert.same({ { role = "reads", kind = "v1/Pod" } }, d.sources)
+    assert.same({ { kind = "v1/Secret", verbs = { "patch" } } }, d.writes)
+    assert.matches("task_spec.lua$", d.file)
+    finish()
+  end)
+
+  it("has a name of its file and its number there when none is given", function()
+    perilune.every(60, {}, function() end)
+    perilune.every(60, nil, function() end)
+    assert.equal("every-task-spec-1", declared[1].name)
+    assert.equal("every-task-spec-2", declared[2].name)
+  end)
+
+  it("names what is wrong", function()
+    local function every(...)
+      perilune.every(...)
+    end
+    refuses("the period must be longer than zero", every, 0, {}, print)
+    refuses("the period must be seconds or text", every, "often", {}, print)
+    refuses("needs a function(context) as its last argument, not nil", every, "5m", print)
+    refuses('unknown option "names"; did you mean "name"?', every, "5m", { names = "x" }, print)
+    refuses("must be a DNS-1123 label", every, "5m", { name = "Not_A_Label" }, print)
+    refuses("reads[1]", every, "5m", { reads = { "Pod" } }, print)
+    refuses('writes["v1/Pod"][1] must be one of', every, "5m",
+      { writes = { ["v1/Pod"] = { "write" } } }, print)
+    refuses("more arguments", every, "5m", {}, print, 1)
+    spec.assert_positioned("task_spec.lua", function()
+      perilune.every(0, {}, print)
+    end)
+    host.set_phase("run")
+    refuses("only be called while the script is loaded", every, "5m", {}, print)
+  end)
+end)
+
+describe("perilune.run", function()
+  before_each(begin)
+
+  it("calls its function with log, deadline and stopping", function()
+    local seen
+    perilune.run("feed", {}, function(context, ...)
+      seen = { context = context, n = select("#", ...) }
+    end)
+    assert.same({ form = "run" }, declared[1].task)
+    host.set_phase("run")
+    assert.equal("done", declared[1].reconcile({ key = "feed" }, { deadline = 7, causes = {} }))
+    assert.equal(0, seen.n)
+    assert.equal(perilune.log, seen.context.log)
+    assert.equal(7, seen.context.deadline)
+    assert.is_false(seen.context:stopping())
+    assert.is_nil(seen.context.causes)
+  end)
+
+  it("raises what was returned as nil, e, and refuses other results", function()
+    local results
+    perilune.run("feed", {}, function()
+      return unpack(results, 1, 2)
+    end)
+    host.set_phase("run")
+    results = { nil, "went wrong" }
+    refuses("went wrong", declared[1].reconcile, {}, {})
+    results = { { requeue = true } }
+    refuses('task "feed" returned a table; a task returns nothing', declared[1].reconcile, {}, {})
+  end)
+
+  it("shares its name with nobody", function()
+    perilune.run("feed", {}, print)
+    refuses('task name "feed" is used twice; first at ', perilune.run, "feed", {}, print)
+    refuses('controller name "feed" is used twice', perilune.controller, "feed")
+    perilune.controller("web")
+    refuses('task name "web" is used twice', perilune.run, "web", {}, print)
+    refuses("perilune.run: the name must be a string, not nil", perilune.run, nil, {}, print)
+  end)
+
+  it("brings caches that indexes may be of", function()
+    host.index = function() end
+    perilune.run("feed", { reads = { "v1/Pod" } }, print)
+    perilune.index("v1/Pod", "node", "spec.nodeName")
+    finish()
+    perilune.index("v1/Node", "zone", "spec.zone")
+    refuses("no controller caches v1/Node", finish)
+  end)
+end)
+
+describe("perilune.channel", function()
+  before_each(begin)
+
+  it("sends requests to who watches it", function()
+    local sent = {}
+    host.send = function(...)
+      sent[#sent + 1] = { ... }
+    end
+    local hooks = perilune.channel("hooks")
+    perilune.controller("web"):WatchesChannel("hooks"):Reconcile(print)
+    assert.same({ "hooks" }, declared[1].channels)
+    finish()
+    host.set_phase("run")
+    hooks:send("d/a")
+    hooks:send({ name = "n" })
+    assert.same({ { "hooks", "d", "a" }, { "hooks", nil, "n" } }, sent)
+    refuses("the request must be a key", hooks.send, hooks)
+    refuses("call it with a colon", hooks.send, "d/a")
+    refuses("it has send", function()
+      return hooks.close
+    end)
+    refuses('no controller watches the channel "hook"; did you mean "hooks"?', perilune.channel,
+      "hook")
+  end)
+
+  it("must be watched when loading ends", function()
+    perilune.channel("hooks")
+    refuses('no controller watches the channel "hooks"; no controller has a', finish)
+    perilune.controller("web"):WatchesChannel("hook"):Reconcile(print)
+    refuses('did you mean "hook"?', finish)
+  end)
+
+  it("is watched once by a controller, under a good name", function()
+    local web = perilune.controller("web"):WatchesChannel("hooks")
+    refuses('WatchesChannel("hooks") is called twice', web.WatchesChannel, web, "hooks")
+    refuses("is no name of a channel", web.WatchesChannel, web, "Hooks!")
+    refuses("is no name of a channel", perilune.channel, "a b")
+  end)
+end)
+
+describe("perilune.memo", function()
+  before_each(begin)
+
+  it("is asked of the core by namespace and name", function()
+    local asked
+    host.memo = function(...)
+      asked = { ... }
+      return "the table"
+    end
+    assert.equal("the table", perilune.memo({ namespace = "d", name = "a" }))
+    assert.same({ "d", "a" }, asked)
+    refuses("memo: the request must be a key", perilune.memo)
+    refuses("more arguments", perilune.memo, "a", 1)
+  end)
+end)
