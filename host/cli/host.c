@@ -6,6 +6,7 @@
 #include "cli/reload.h"
 #include "control/manager.h"
 #include "control/recorder.h"
+#include "lane/memo.h"
 #include "net/http_client.h"
 
 #include <signal.h>
@@ -28,6 +29,7 @@ struct host {
     struct pl_client *client;
     struct pl_cluster *cluster;
     struct pl_lanes *lanes;
+    struct pl_memos *memos; /* of every generation */
     struct pl_declarations declarations;
     struct pl_leader *leader; /* NULL: no election */
     struct pl_manager *manager;
@@ -45,6 +47,7 @@ static struct pl_lanes_options lanes_options(struct host *host)
     struct pl_lanes_options options = host->options->lanes;
     options.metrics = host->metrics;
     options.stuck = &host->stuck;
+    options.memos = host->memos;
     return options;
 }
 
@@ -337,10 +340,12 @@ int pl_host_run(const struct pl_options *options, const struct pl_host_hooks *ho
     pl_err_clear(&err);
     struct host host = {.options = options};
     host.metrics = pl_metrics_create();
+    host.memos = pl_memos_create();
     struct pl_lanes_options lanes = lanes_options(&host);
     host.lanes = pl_host_load(options, &lanes, &host.declarations);
     if (host.lanes == NULL) {
         pl_metrics_destroy(host.metrics);
+        pl_memos_unref(host.memos);
         return PL_EXIT_FAILURE;
     }
     host.loop = pl_loop_create(pl_clock_system());
@@ -349,6 +354,7 @@ int pl_host_run(const struct pl_options *options, const struct pl_host_hooks *ho
         host.exit_code = PL_EXIT_FAILURE;
     }
     tear_down(&host);
+    pl_memos_unref(host.memos);
     pl_log(PL_LOG_INFO, "stopped", pl_int("exit_code", host.exit_code));
     return host.exit_code;
 }

@@ -406,6 +406,7 @@ void pl_lanes_add_controller(struct pl_lanes *lanes, struct pl_controller *contr
 
 void pl_lanes_forget_controller(struct pl_lanes *lanes, const struct pl_controller *controller)
 {
+    pl_memos_forget(lanes->memos, pl_controller_spec(controller)->name);
     for (size_t i = 0; i < lanes->controller_count; i++) {
         if (lanes->controllers[i].controller == controller)
             lanes->controllers[i].controller = NULL;
