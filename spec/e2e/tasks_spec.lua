@@ -173,6 +173,48 @@ perilune.controller("memory")
     assert.is_truthy(line.error:find("memo: helper[0]: a function can't be", 1, true), line.error)
     host:stop(0)
   end)
+
+  it("outlive a reload: memos, due times, and runs that are asked to stop", function()
+    local function script(version)
+      return [[
+local perilune = require("perilune")
+perilune.controller("memory")
+  :For("v1/ConfigMap")
+  :Reconcile(function(request)
+    local memo = perilune.memo(request)
+    memo.runs = (memo.runs or 0) + 1
+    if request.name == "a" then
+      print("a: run " .. memo.runs .. " on ]] .. version .. [[")
+    end
+  end)
+perilune.every("1h", { name = "hourly", immediate = true }, function()
+  print("hourly on ]] .. version .. [[")
+end)
+perilune.run("long", {}, function(context)
+  print("long begins on ]] .. version .. [[")
+  while not context.stopping() do
+    perilune.sleep("1h")
+  end
+  print("long ends on ]] .. version .. [[")
+end)
+]]
+    end
+    create("a")
+    local file = e2e.write_file(e2e.folder() .. "/" .. e2e.unique("reloaded") .. ".lua",
+      script("one"))
+    host = e2e.start_host(server, file, { "--namespace", namespace })
+    host:logged("^a: run 1 on one")
+    host:logged("^hourly on one")
+    host:logged("^long begins on one")
+    e2e.write_file(file, script("two"))
+    host:logged("^a: run 2 on two")
+    host:logged("^long ends on one")
+    host:logged("^long begins on two")
+    host:stop(0)
+    assert.are.equal(1, host:count_logged("^hourly"))
+    assert.are.equal(1, host:count_logged("^long ends on two"))
+    assert.are.same({}, host:complaints())
+  end)
 end)
 
 describe("perilune check", function()

@@ -1,6 +1,8 @@
 /* Runs on lanes: outcomes, waiting, tasks, cancelling, questions, limits. */
 #include "fake_control.h"
 
+#include "lane/memo.h"
+
 #define NONE ((struct pl_lanes_options){.count = 1})
 
 /* A controller whose Reconcile is cases[request.name](request, context). */
@@ -322,6 +324,68 @@ TEST(stopping_cancels_runs_without_an_error)
     TURN_UNTIL(fake.loop, r->outcome >= 0);
     CHECK_INT(r->outcome, PL_OUTCOME_CANCELED);
     free_run(r);
+    finish();
+}
+
+TEST(a_task_that_is_asked_to_end_wakes_once_and_is_cancelled_when_it_sleeps_again)
+{
+    begin(SCRIPT("a = function()\n"
+                 "  perilune.sleep(100)\n"
+                 "  perilune.event({apiVersion = 'v1', kind = 'Pod', metadata = {name = 'p'}},\n"
+                 "    'Normal', 'Woken', 'once')\n"
+                 "  perilune.sleep(100)\n"
+                 "  perilune.event({apiVersion = 'v1', kind = 'Pod', metadata = {name = 'p'}},\n"
+                 "    'Normal', 'Woken', 'twice')\n"
+                 "end,\n"
+                 "b = function() perilune.sleep(100) end,\n"),
+          NONE);
+    const char *const keys[] = {"default/a", "default/b"};
+    const enum pl_outcome outcomes[] = {PL_OUTCOME_CANCELED, PL_OUTCOME_DONE};
+    for (size_t i = 0; i < 2; i++) {
+        struct fake_run *r = start_run(keys[i]);
+        for (int turn = 0; turn < 20; turn++)
+            pl_loop_turn(fake.loop, 1);
+        pl_lanes_ops()->stop(fake.lanes, &r->run);
+        TURN_UNTIL(fake.loop, r->outcome >= 0);
+        CHECK_INT(r->outcome, outcomes[i]);
+        free_run(r);
+    }
+    CHECK_STR(pl_buf_z(&fake.reported), "c /p Normal Woken: once;");
+    finish();
+}
+
+TEST(a_memo_is_kept_when_a_run_ends_however_it_ends_and_dropped_with_its_object)
+{
+    begin(SCRIPT("a = function(r) local m = perilune.memo(r)\n"
+                 "    m.runs = (m.runs or 0) + 1\n"
+                 "    assert(perilune.memo(r.key) == m)\n"
+                 "    error('run ' .. m.runs, 0) end,\n"
+                 "b = function(r) perilune.memo(r).f = {x = {print}} end,\n"
+                 "c = function(r) perilune.memo('default/a') end,\n"
+                 "d = function(r) perilune.memo(r).text = ('x'):rep(70000) end,\n"),
+          NONE);
+    put_object(0, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\","
+                  "\"namespace\":\"default\",\"uid\":\"1\",\"resourceVersion\":\"1\"}}");
+    CHECK_RUN("default/a", PL_OUTCOME_ERROR, "run 1");
+    CHECK_RUN("default/a", PL_OUTCOME_ERROR, "run 2");
+    CHECK_INT(pl_memos_count(pl_lanes_memos(fake.lanes)), 1);
+    CHECK_RUN("default/b", PL_OUTCOME_ERROR, "memo: f.x[0]: a function can't be encoded");
+    CHECK_RUN("default/c", PL_OUTCOME_ERROR, "memo takes the request of this run (default/c)");
+    CHECK_RUN("default/d", PL_OUTCOME_ERROR, "as JSON, more than 65536");
+    CHECK_INT(pl_memos_count(pl_lanes_memos(fake.lanes)), 1);
+    pl_lanes_ops()->gone(fake.lanes, &fake.controllers[0], pl_slice_z("default/a"));
+    CHECK_RUN("default/a", PL_OUTCOME_ERROR, "run 1");
+    finish();
+}
+
+TEST(what_is_sent_into_a_channel_reaches_who_watches_it)
+{
+    begin("local perilune = require('perilune')\nlocal hooks = perilune.channel('hooks')\n"
+          "perilune.controller('c'):For('v1/Pod'):Reconcile(function() hooks:send('ns/x') end)\n"
+          "perilune.controller('d'):WatchesChannel('hooks'):Reconcile(function() end)\n",
+          NONE);
+    CHECK_RUN("default/a", PL_OUTCOME_DONE, "");
+    CHECK_STR(pl_buf_z(&fake.enqueued), "d ns/x by hooks;");
     finish();
 }
 
