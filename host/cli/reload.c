@@ -6,6 +6,7 @@
 #include "cli/guard.h"
 #include "cli/options.h"
 #include "cli/watch_files.h"
+#include "control/recorder.h"
 
 #include <string.h>
 
@@ -207,6 +208,15 @@ static void end_attempt(struct pl_reload *reload)
         begin_again(reload, false, 0);
 }
 
+/* An Event of the host's own pod; the log has it anyway. */
+static void say(struct pl_reload *reload, bool warning, const char *reason, const char *detail)
+{
+    char *note = pl_format("%s%s%s", warning ? "the scripts were not taken" : "new scripts run",
+                           *detail != '\0' ? ": " : "", detail);
+    pl_recorder_own_event(pl_cluster_recorder(reload->o.cluster), warning, reason, note);
+    pl_free(note);
+}
+
 static void refuse(struct pl_reload *reload, const struct pl_err *err)
 {
     struct pl_generation *next = reload->next;
@@ -217,6 +227,7 @@ static void refuse(struct pl_reload *reload, const struct pl_err *err)
     pl_log(PL_LOG_ERROR, "reload refused: the running scripts go on",
            pl_int("generation", (int64_t)pl_generation_number(reload->current)),
            pl_str("trigger", reload->why), pl_str("error", err->message));
+    say(reload, true, "ReloadRefused", err->message);
     if (next != NULL) {
         set_refused(reload, pl_generation_origin(next));
         end_generation(reload, next);
@@ -294,6 +305,7 @@ static void on_roll_back(struct pl_timer *timer)
     pl_origin_digest(pl_generation_origin(bad),
                      reload->rolled_back[reload->rolled_back_count++ % ROLLED_BACK]);
     pl_series_add(reload->results[PL_RELOAD_ROLLED_BACK], 1);
+    say(reload, true, "ReloadRolledBack", reload->failure != NULL ? reload->failure : "");
     run_from_now_on(reload, good, NULL);
     if (reload->preparing)
         drop_next(reload); /* it was compared with what does not run any more */
@@ -351,6 +363,7 @@ static void apply(struct pl_reload *reload)
            pl_strn("changed", pl_buf_slice(&changed)),
            pl_num("seconds", (double)(now - reload->began_ns) / 1e9),
            pl_num("switch_seconds", (double)(now - began) / 1e9));
+    say(reload, false, "Reloaded", pl_buf_z(&changed));
     pl_buf_deinit(&changed);
     end_attempt(reload);
     tell_applied(reload);

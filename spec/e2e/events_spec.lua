@@ -131,6 +131,35 @@ perilune.controller("lost"):For("example.com/v1/Missing"):Reconcile(function() e
     assert.is_nil(list.items[1].series)
   end)
 
+  it("says of its pod what became of new scripts", function()
+    local function script(text)
+      return 'local perilune = require("perilune")\n' .. text
+        .. 'perilune.controller("c"):For("v1/ConfigMap"):Reconcile(function() end)\n'
+    end
+    local file = e2e.write_file(e2e.folder() .. "/" .. e2e.unique("said") .. ".lua", script(""))
+    host = e2e.start_host(server, file, { "--namespace", namespace },
+      { env = { KUBERNETES_SERVICE_HOST = "x", POD_NAMESPACE = namespace, POD_NAME = "me" } })
+    host:logged("^controller started")
+    e2e.write_file(file, script("this is no Lua\n"))
+    host:logged("^reload refused")
+    e2e.write_file(file, script("-- it is\n"))
+    host:logged("^reloaded")
+    local by_reason
+    e2e.eventually("two Events", function()
+      by_reason = {}
+      local list = server:get("/apis/events.k8s.io/v1/namespaces/" .. namespace .. "/events")
+      for _, event in ipairs(list.items) do
+        by_reason[event.reason] = event
+      end
+      return by_reason.ReloadRefused and by_reason.Reloaded
+    end)
+    assert.are.equal("Warning", by_reason.ReloadRefused.type)
+    assert.is_truthy(by_reason.ReloadRefused.note:find(":2:", 1, true),
+      by_reason.ReloadRefused.note)
+    assert.are.equal("new scripts run: c", by_reason.Reloaded.note)
+    host:stop(0)
+  end)
+
   it("writes none in a dry run", function()
     start(script, { "--dry-run" })
     config_map("a", { times = "1" })
