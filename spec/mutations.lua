@@ -25,7 +25,7 @@ return {
     file = "host/control/reflector.c", what = "retries come at once",
     from = "    pause_for(r, next, delay > at_least_ns ? delay : at_least_ns);\n",
     to = "    pause_for(r, next, delay > at_least_ns ? 0 : 1);\n",
-    red = { "always expire", "that ends in the middle", "HTML instead of a list", "closes at once",
+    red = { "always expire", "HTML instead of a list", "closes at once",
       "429 to a watch", "429 with Retry-After to a watch", "taken away" } },
   { id = "M4", faults = "F8 F10 F19 F44", e2e = "faults_source", file = "host/control/trouble.c",
     what = "each retry is logged",
@@ -94,10 +94,10 @@ return {
     red = { "resume wherever" } },
   { id = "M21", faults = "F37", e2e = "faults_many", file = "host/control/reconnect.c",
     what = "everybody tries while the server is away",
-    from = "#define TRIES      3 ", to = "#define TRIES      1000 ", red = { "few of them try" } },
+    from = "#define TRIES 3 ", to = "#define TRIES 1000 ", red = { "few of them try" } },
   { id = "M22", faults = "F20 F37", e2e = "faults_many", file = watch,
     what = "a server that is away is listed again",
-    from = "        pl_reflector_unanswered(r, NEXT_WATCH);\n", to = "        pl_reflector_unanswered(r, NEXT_SYNC);\n",
+    from = "        pl_reflector_unanswered(r, NEXT_WATCH,", to = "        pl_reflector_unanswered(r, NEXT_SYNC,",
     red = { "few of them try", "refused connections" } },
 
   -- streamed lists
@@ -108,7 +108,13 @@ return {
   -- writes
   { id = "M30", faults = "F28 F39 F47", e2e = "faults_write", file = "host/control/gate_body.c",
     what = "updates carry no version",
-    from = '    set_metadata(op, "resourceVersion", rv);\n', to = "",
+    from = '    set_metadata(op, "resourceVersion", rv);\n',
+    to = [[
+    const char *keys[] = {"metadata", "resourceVersion"};
+    struct pl_doc *none = string_doc(pl_slice_z(""));
+    set_body(op, pl_doc_with(pl_doc_root(op->w.body), keys, 2, pl_doc_root(none)));
+    pl_doc_unref(none);
+]],
     red = { "of a status keeps", "of an object keeps", "deletes and changes nothing" } },
   { id = "M31", faults = "F28", e2e = "faults_write", file = "host/control/gate.c",
     what = "deletes carry no uid", from = "        call.uid = w->uid;\n", to = "",
@@ -122,14 +128,15 @@ return {
     to = "    else if (pl_meta_uid(root, &scratch).len > 1000)\n", red = { "is made once" } },
 
   -- kinds
-  { id = "M40", faults = "F43", e2e = "faults_kind", file = "host/control/feed.c",
-    what = "objects of a kind that is gone stay",
-    from = "    if (feed->listed && pl_deltafifo_replace(feed->fifo, none.items, 0, NULL) == 0)\n        drain(feed);\n",
-    to = "    (void)none;\n" },
+  { id = "M40", faults = "F43", e2e = "faults_kind", file = "host/control/reflector.c",
+    what = "nothing is tried after a failure",
+    from = "    pl_timer_start(r->o.timers, &r->pause, delay, on_pause_over);\n", to = "",
+    red = { "takes its objects along" } },
   { id = "M41", faults = "F43", e2e = "faults_kind", file = "host/kube/discovery.c",
     what = "a group that failed is not asked again",
-    from = "group->state != PL_API_GROUP_NEW && group->state != PL_API_GROUP_FAILED &&\n",
-    to = "group->state != PL_API_GROUP_NEW &&\n", red = { "whose group fails" } },
+    from = "    bool recent = group->state != PL_API_GROUP_NEW && group->state != PL_API_GROUP_FAILED &&\n",
+    to = "    bool recent = group->state == PL_API_GROUP_FAILED ? true : group->state != PL_API_GROUP_NEW &&\n",
+    red = { "whose group fails" } },
 
   -- units
   { id = "U1", faults = "F1 F5", unit = "control/informer", file = "host/control/feed.c",
@@ -165,12 +172,13 @@ return {
     what = "a key added while it is worked on is lost",
     from = "    bool again = entry->ready;\n", to = "    entry->ready = false;\n    bool again = false;\n" },
   { id = "U39", faults = "F39", unit = "control/informer", file = "host/control/own_write.c",
-    what = "echoes of our own writes are news",
-    from = "        news = !deletion && !pl_rv_is_at_most(rv, written);\n", to = "        news = !deletion;\n",
-    also = { { file = "host/control/feed.c",
-      from = "        } else if (!is_late(stored, &version)) {\n            bury_namesake(feed, stored, &version);",
-      to = "        } else {\n            pl_doc_unref(stored);\n            stored = NULL;" } },
+    what = "what comes after a write of ours is taken for its echo",
+    from = "        news = !deletion && !pl_rv_is_at_most(rv, written);\n", to = "        news = false;\n",
     red = { "a_change_of_others_before_the_echo_is_neither_lost_nor_told_twice" } },
+  { id = "U43", faults = "F43", unit = "control/informer", file = "host/control/feed.c",
+    what = "objects of a kind that is gone stay",
+    from = "    if (feed->listed && pl_deltafifo_replace(feed->fifo, none.items, 0, NULL) == 0)\n        drain(feed);\n",
+    to = "    (void)none;\n", red = { "objects_of_a_kind_that_goes_away_are_gone" } },
   { id = "U46", faults = "F46", unit = "store/ratelimit", file = "host/store/ratelimit.c",
     what = "waits are not cut", from = "    limit->limit_ns = max_ns;\n", to = "    limit->limit_ns = max_ns * 1000;\n",
     red = { "a_storm_of_adds" } },
