@@ -55,6 +55,9 @@ static void build_controller(struct pl_build *b, const struct pl_controller *con
     pl_controller_report(controller, &report);
     pl_build_object(b);
     pl_admin_build_text(b, "name", pl_slice_z(pl_controller_spec(controller)->name));
+    enum pl_task_form form = pl_controller_spec(controller)->task.form;
+    if (form != PL_NO_TASK)
+        pl_admin_build_text(b, "task", pl_slice_z(form == PL_TASK_EVERY ? "every" : "run"));
     pl_admin_build_text(b, "state", pl_slice_z(pl_controller_state_name(report.state)));
     build_int(b, "in_flight", (int64_t)report.in_flight);
     build_int(b, "ready", (int64_t)report.ready);

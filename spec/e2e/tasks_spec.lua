@@ -1,9 +1,10 @@
 -- perilune.every, run, channel, enqueue and memo on a running host.
 
+local cjson = require("cjson")
 local e2e = require("spec.support.e2e")
 
 describe("tasks", function()
-  local server, namespace, host
+  local server, namespace, host, socket
 
   setup(function()
     server = e2e.server()
@@ -14,9 +15,11 @@ describe("tasks", function()
   after_each(e2e.clean_up)
   teardown(e2e.finish)
 
-  local function start(script, options)
+  local function start(script)
+    socket = e2e.folder() .. "/" .. e2e.unique("tasks") .. ".sock"
     host = e2e.start_host(server, 'local perilune = require("perilune")\n'
-      .. "local client = perilune.client\n" .. script, { "--namespace", namespace }, options)
+      .. "local client = perilune.client\n" .. script,
+      { "--namespace", namespace, "--admin-socket", socket })
   end
 
   local function path(name)
@@ -59,6 +62,12 @@ end)
     e2e.eventually("a new count", function()
       return tonumber(server:get(path("count")).data.count) == before + 1
     end)
+    local code, out, err = e2e.run("status", "--admin-socket", socket, "-o", "json")
+    assert.are.equal(0, code, err)
+    local controllers = cjson.decode(out).controllers
+    assert.are.same({ "counter", "every" }, { controllers[1].name, controllers[1].task })
+    assert.are.same({ "long", "run", 1 },
+      { controllers[2].name, controllers[2].task, controllers[2].in_flight })
     local line = host:logged("^long begins")
     assert.are.equal("long", line.task)
     assert.are.equal("nil", line.deadline)
@@ -172,6 +181,38 @@ perilune.controller("memory")
     local line = host:logged("^reconcile failed")
     assert.is_truthy(line.error:find("memo: helper[0]: a function can't be", 1, true), line.error)
     host:stop(0)
+  end)
+
+  it("follow the lead unless they say no, and write only with it", function()
+    local script = [[
+perilune.every("50ms", { name = "leaders", writes = { ["v1/ConfigMap"] = { "create" } } },
+  function(context)
+    perilune.try(client.create, client, { apiVersion = "v1", kind = "ConfigMap",
+      metadata = { namespace = "]] .. namespace .. [[", name = "by-leader" } })
+    print("leaders ran")
+  end)
+perilune.every("50ms", { name = "everybodys", leader_election = false }, function()
+  print("everybodys ran")
+end)
+]]
+    local flags = { "--leader-elect", "--leader-elect-resource-namespace", namespace,
+      "--leader-elect-resource-name", "tasks" }
+    local function replica()
+      return e2e.start_host(server, 'local perilune = require("perilune")\n'
+        .. "local client = perilune.client\n" .. script, flags)
+    end
+    local first = replica()
+    first:logged("^leaders ran")
+    local second = replica()
+    second:logged("^everybodys ran")
+    first:logged("^everybodys ran")
+    assert.are.equal(0, second:count_logged("^leaders ran"))
+    e2e.eventually("the leader's write", function()
+      return server:get(path("by-leader"))
+    end)
+    first:stop(0)
+    second:logged("^leaders ran")
+    second:stop(0)
   end)
 
   it("outlive a reload: memos, due times, and runs that are asked to stop", function()
