@@ -414,20 +414,28 @@ static void take_node(const struct pl_keyed *node, struct pl_docs *out)
         pl_docs_add(out, pl_doc_ref(entry_of((struct pl_keyed *)node)->doc));
 }
 
-/* A removal moves nodes towards the front, but for those at the very front, which may go to the
- * back: they come first, then the rest from the back. So nothing that stays is missed. */
+/* From an empty place backwards, round to it again: a removal moves nodes towards lower places, and
+ * none over a place that was empty when it came. */
+static void begin_walk(const struct pl_store *store, struct pl_store_walk *walk)
+{
+    const struct pl_keyset *entries = &store->live.entries;
+    *walk = (struct pl_store_walk){
+        .left = entries->cap, .cap = entries->cap, .replaced = store->replaced, .begun = true};
+    while (walk->at < entries->cap && entries->nodes[walk->at] != NULL)
+        walk->at++;
+}
+
 bool pl_store_walk(struct pl_store *store, struct pl_store_walk *walk, size_t some,
                    struct pl_docs *out)
 {
     const struct pl_keyset *entries = &store->live.entries;
-    if (!walk->begun || walk->cap != entries->cap || walk->replaced != store->replaced) {
-        *walk = (struct pl_store_walk){
-            .left = entries->cap, .cap = entries->cap, .replaced = store->replaced, .begun = true};
-        for (size_t i = 0; i < entries->cap && entries->nodes[i] != NULL; i++)
-            take_node(entries->nodes[i], out);
+    if (!walk->begun || walk->cap != entries->cap || walk->replaced != store->replaced)
+        begin_walk(store, walk);
+    while (walk->left > 0 && out->count < some) {
+        walk->at = (walk->at - 1) & (walk->cap - 1);
+        walk->left--;
+        take_node(entries->nodes[walk->at], out);
     }
-    while (walk->left > 0 && out->count < some)
-        take_node(entries->nodes[--walk->left], out);
     return walk->left > 0;
 }
 

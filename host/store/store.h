@@ -74,10 +74,11 @@ int pl_store_add_index(struct pl_store *store, const char *name, const struct pl
  * added with ops NULL. Values of a key that is gone are ignored. */
 void pl_store_set_values(struct pl_store *store, const char *index, struct pl_slice key,
                          const struct pl_values *values);
-/* Goes through everything in pieces, for the writer: appends references to about `some` objects,
- * those that stay meanwhile at least once. False when it is at its end. Zero-initialised. */
+/* Goes through everything in pieces, for the writer: appends references to `some` objects at most,
+ * those that stay meanwhile exactly once, unless the store grows, shrinks or is replaced: then it
+ * begins anew. False when it is at its end. Zero-initialised. */
 struct pl_store_walk {
-    size_t left, cap; /* private */
+    size_t at, left, cap; /* private */
     uint64_t replaced;
     bool begun;
 };

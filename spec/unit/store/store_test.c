@@ -370,6 +370,21 @@ static void put_numbered(struct pl_store *store, int number)
     put(store, key, number, "");
 }
 
+TEST(a_walk_comes_by_each_object_once)
+{
+    for (int keys = 0; keys < 200; keys++) {
+        struct pl_store *store = pl_store_create();
+        struct pl_store_walk walk = {0};
+        struct pl_docs docs = {0};
+        for (int i = 0; i < keys; i++)
+            put_numbered(store, i);
+        CHECK(!pl_store_walk(store, &walk, SIZE_MAX, &docs));
+        CHECK_INT(docs.count, keys);
+        pl_docs_deinit(&docs);
+        pl_store_destroy(store);
+    }
+}
+
 TEST(a_walk_misses_nothing_that_stays)
 {
     enum { KEYS = 400, ROUNDS = 60 };
