@@ -12,7 +12,7 @@
 
 #define BURSTS_MAX  10           /* loads in a row of files that change while they are read */
 #define CLOSING_MAX 2            /* generations that end; more are hurried */
-#define ROLLED_BACK 16           /* contents that are remembered */
+#define ROLLED_BACK 8            /* contents that are remembered */
 #define CHECK_NS    (20 * PL_MS) /* until files that are watched anew are compared */
 #define HURRY_NS    (50 * PL_MS) /* between looks while others end */
 
@@ -31,8 +31,8 @@ struct pl_reload {
     int bursts;
     const char *why;
     int64_t began_ns, since_ns, refused_ns;
-    char *refusal; /* owned */
-    char rolled_back[ROLLED_BACK][2 * PL_SHA256_BYTES + 1];
+    char *refusal;                              /* owned */
+    struct pl_origin *rolled_back[ROLLED_BACK]; /* counted: contents that are not tried again */
     size_t rolled_back_count;
     struct pl_guard guard;
     char *failure; /* owned: the guard's first */
@@ -236,14 +236,19 @@ static void refuse(struct pl_reload *reload, const struct pl_err *err)
     tell_all(&reload->waits, PL_RELOAD_REJECTED, reload->refusal);
 }
 
-static bool was_rolled_back(struct pl_reload *reload, struct pl_origin *origin)
+static bool was_rolled_back(struct pl_reload *reload)
 {
-    char digest[2 * PL_SHA256_BYTES + 1];
-    pl_origin_digest(origin, digest);
-    for (size_t i = 0; i < reload->rolled_back_count && i < ROLLED_BACK; i++)
-        if (strcmp(reload->rolled_back[i], digest) == 0)
+    for (size_t i = 0; i < ROLLED_BACK; i++)
+        if (reload->rolled_back[i] != NULL && pl_origin_is_current(reload->rolled_back[i], NULL))
             return true;
     return false;
+}
+
+static void remember_rolled_back(struct pl_reload *reload, struct pl_origin *origin)
+{
+    struct pl_origin **place = &reload->rolled_back[reload->rolled_back_count++ % ROLLED_BACK];
+    pl_origin_unref(*place);
+    *place = pl_origin_ref(origin);
 }
 
 /* ---- the switch, and the way back ---- */
@@ -302,8 +307,7 @@ static void on_roll_back(struct pl_timer *timer)
            pl_int("from", (int64_t)pl_generation_number(bad)),
            pl_int("to", (int64_t)pl_generation_number(good)), pl_int("runs", reload->guard.runs),
            pl_int("failed", reload->guard.failures), pl_str("first_failure", reload->failure));
-    pl_origin_digest(pl_generation_origin(bad),
-                     reload->rolled_back[reload->rolled_back_count++ % ROLLED_BACK]);
+    remember_rolled_back(reload, pl_generation_origin(bad));
     pl_series_add(reload->results[PL_RELOAD_ROLLED_BACK], 1);
     say(reload, true, "ReloadRolledBack", reload->failure != NULL ? reload->failure : "");
     run_from_now_on(reload, good, NULL);
@@ -404,7 +408,7 @@ static void on_loaded(void *arg, struct pl_generation *generation, const struct 
     reload->bursts = 0;
     if (failed != NULL) {
         refuse(reload, failed);
-    } else if (was_rolled_back(reload, pl_generation_origin(generation))) {
+    } else if (was_rolled_back(reload)) {
         pl_err_set(&err, PL_ESCRIPT, "these scripts were tried and rolled back; change them");
         refuse(reload, &err);
     } else if (pl_generation_controllers(generation) == 0) {
@@ -577,6 +581,8 @@ void pl_reload_destroy(struct pl_reload *reload)
         pl_generation_destroy(reload->ending[i]);
     pl_generation_destroy(reload->current);
     pl_origin_unref(reload->refused);
+    for (size_t i = 0; i < ROLLED_BACK; i++)
+        pl_origin_unref(reload->rolled_back[i]);
     pl_free(reload->ending);
     pl_free(reload->refusal);
     pl_free(reload->failure);

@@ -128,6 +128,8 @@ static FILE *open_regular(const char *path, struct pl_err *err)
 
 int pl_script_read(const char *path, struct pl_buf *out, struct pl_err *err)
 {
+    struct pl_err own;
+    err = err != NULL ? err : &own;
     FILE *file = open_regular(path, err);
     if (file == NULL)
         return err->code;
