@@ -466,8 +466,9 @@ static void load(struct pl_reload *reload)
 static bool is_settled(struct pl_reload *reload, bool asked)
 {
     if (pl_origin_is_current(pl_generation_origin(reload->current), NULL)) {
-        if (reload->refused != NULL && !asked)
-            pl_log(PL_LOG_INFO, "the scripts are those that run again");
+        if (reload->refused != NULL || asked)
+            pl_log(PL_LOG_INFO, "nothing to reload: the scripts are those that run",
+                   pl_int("generation", (int64_t)pl_generation_number(reload->current)));
         set_refused(reload, NULL);
         pl_free(reload->refusal);
         reload->refusal = NULL;
