@@ -261,6 +261,7 @@ TEST(f34_the_fence_closes_at_the_deadline_whatever_hangs_and_opens_after_a_late_
     struct fake_request *request = bed_expect(&scene.stage.bed, "DELETE", "/api/v1/");
     pass(&scene, 2200 * PL_MS); /* past the deadline after the last renewal was sent */
     CHECK(request->canceled);
+    fake_fail(request, PL_ENETWORK, "ConnectionReset"); /* without it it would hang here */
     check_refused(&scene);
     CHECK(pl_leadership_is_leading(scene.leadership));
     CHECK_INT(scene.stage.stopped, 0);

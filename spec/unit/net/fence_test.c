@@ -130,7 +130,7 @@ TEST(nothing_happens_on_a_connection_behind_a_closed_fence_but_its_end)
     raw_send(&stage.peer, "HTTP/1.1 100 Continue\r\n\r\n");
     TURN_UNTIL(stage.loop, stage.answer.done);
     CHECK_INT(stage.answer.code, PL_EREFUSED);
-    TURN_UNTIL(stage.loop, raw_ended(&stage.peer));
+    CHECK(raw_ended(&stage.peer));
     stage_down(&stage);
 }
 
