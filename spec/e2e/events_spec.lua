@@ -132,17 +132,17 @@ perilune.controller("lost"):For("example.com/v1/Missing"):Reconcile(function() e
   end)
 
   it("says of its pod what became of new scripts", function()
-    local function script(text)
+    local function source(text)
       return 'local perilune = require("perilune")\n' .. text
         .. 'perilune.controller("c"):For("v1/ConfigMap"):Reconcile(function() end)\n'
     end
-    local file = e2e.write_file(e2e.folder() .. "/" .. e2e.unique("said") .. ".lua", script(""))
+    local file = e2e.write_file(e2e.folder() .. "/" .. e2e.unique("said") .. ".lua", source(""))
     host = e2e.start_host(server, file, { "--namespace", namespace },
       { env = { KUBERNETES_SERVICE_HOST = "x", POD_NAMESPACE = namespace, POD_NAME = "me" } })
     host:logged("^controller started")
-    e2e.write_file(file, script("this is no Lua\n"))
+    e2e.write_file(file, source("this is no Lua\n"))
     host:logged("^reload refused")
-    e2e.write_file(file, script("-- it is\n"))
+    e2e.write_file(file, source("-- it is\n"))
     host:logged("^reloaded")
     local by_reason
     e2e.eventually("two Events", function()
