@@ -2,6 +2,7 @@
 #include "cli/admin.h"
 #include "cli/command.h"
 #include "control/leadership.h"
+#include "control/recorder.h"
 #include "control/report.h"
 
 #include <string.h>
@@ -122,6 +123,18 @@ static void build_lead(struct pl_build *b, const struct pl_leadership *leadershi
     pl_buf_deinit(&text);
 }
 
+static void build_events(struct pl_build *b, struct pl_cluster *cluster)
+{
+    struct pl_recorder_stats stats;
+    pl_recorder_stats(pl_cluster_recorder(cluster), &stats);
+    pl_build_keyz(b, "events");
+    pl_build_object(b);
+    build_int(b, "sent", (int64_t)stats.sent);
+    build_int(b, "waiting", (int64_t)stats.waiting);
+    build_int(b, "dropped", (int64_t)stats.dropped);
+    pl_build_end(b);
+}
+
 static void build_status(struct pl_build *b, const struct pl_admin_call *call)
 {
     const struct pl_admin_options *host = pl_admin_host(call);
@@ -142,6 +155,7 @@ static void build_status(struct pl_build *b, const struct pl_admin_call *call)
     for (size_t i = 0; i < pl_cluster_informer_count(host->cluster); i++)
         build_source(b, pl_cluster_informer_at(host->cluster, i));
     pl_build_end(b);
+    build_events(b, host->cluster);
     build_waits(b, pl_cluster_waits(host->cluster));
     pl_build_end(b);
 }

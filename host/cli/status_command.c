@@ -87,6 +87,16 @@ static void each(struct pl_node root, const char *key, void (*print)(struct pl_n
         print(it.value);
 }
 
+/* Only what people should know: Events that they will not find. */
+static void print_events(struct pl_node root)
+{
+    struct pl_node events = pl_node_getz(root, "events");
+    long long dropped = (long long)pl_show_int(events, "dropped");
+    if (dropped > 0)
+        printf("events      %lld dropped, %lld waiting\n", dropped,
+               (long long)pl_show_int(events, "waiting"));
+}
+
 static void print_text(struct pl_node root)
 {
     struct pl_scratch s[2];
@@ -94,6 +104,7 @@ static void print_text(struct pl_node root)
            (long long)pl_show_int(root, "pid"), PL_FMT(pl_show_text(root, "server", &s[1])));
     print_lead(root);
     print_generation(root);
+    print_events(root);
     printf("\n%-24s %-9s %8s %8s %8s %8s %8s\n", "CONTROLLER", "STATE", "RUNNING", "READY",
            "DELAYED", "PAUSED", "FAILING");
     each(root, "controllers", print_controller);

@@ -91,6 +91,31 @@ perilune.controller("reporter")
     assert.is_nil(all.Seen.series)
   end)
 
+  it("drops what is too much for one object and reason, and says so", function()
+    local socket = e2e.folder() .. "/" .. e2e.unique("events") .. ".sock"
+    start([[
+perilune.controller("reporter")
+  :For("v1/ConfigMap", { labels = "loud=yes" })
+  :Reconcile(function(request)
+    local map = perilune.client:get("v1/ConfigMap", request)
+    for i = 1, 30 do
+      perilune.event(map, "Normal", "Progress", i .. " of 30")
+    end
+    perilune.event(map, "Normal", "Done", "30 of 30")
+  end)
+]], { "--admin-socket", socket })
+    server:create("/api/v1/namespaces/" .. namespace .. "/configmaps",
+      { apiVersion = "v1", kind = "ConfigMap",
+        metadata = { name = "a", labels = { loud = "yes" } } })
+    e2e.eventually("the last Event", function()
+      return events().Done
+    end)
+    local code, out = e2e.run("status", "--admin-socket", socket)
+    assert.are.equal(0, code)
+    assert.is_truthy(out:find("20 dropped", 1, true), out)
+    host:stop(0)
+  end)
+
   it("reports about cluster-scoped objects in default", function()
     start([[
 perilune.controller("reporter")

@@ -122,6 +122,25 @@ end)
     assert.are.same({}, host:complaints())
   end)
 
+  it("are ended when they compute too long, and others go on", function()
+    socket = e2e.folder() .. "/" .. e2e.unique("tasks") .. ".sock"
+    host = e2e.start_host(server, [[
+local perilune = require("perilune")
+perilune.run("busy", {}, function()
+  while true do end
+end)
+perilune.every("50ms", { name = "modest" }, function()
+  print("modest ran")
+end)
+]], { "--namespace", namespace, "--reconcile-cpu-limit", "200ms" })
+    local line = host:logged(function(line)
+      return line.msg == "task failed" and line.task == "busy"
+    end)
+    assert.is_truthy(line.error:find("without waiting", 1, true), line.error)
+    host:logged("^modest ran")
+    host:stop(0)
+  end)
+
   it("wake controllers through channels and enqueue", function()
     start([[
 local hooks = perilune.channel("hooks")
