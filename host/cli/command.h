@@ -30,6 +30,7 @@ int pl_command_why(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_queue(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_pause(const struct pl_command *self, int argc, char *const *argv); /* and resume */
 int pl_command_reload(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_repl(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_version(const struct pl_command *self, int argc, char *const *argv);
 
 /* Parses flags; on --help or a usage error prints and stores the exit code. True: go on. */

@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "cli/admin.h"
+#include "cli/admin_repl.h"
 #include "cli/reload.h"
 #include "control/manager.h"
 #include "control/recorder.h"
@@ -34,6 +34,7 @@ struct host {
     struct pl_leader *leader; /* NULL: no election */
     struct pl_manager *manager;
     struct pl_admin *admin; /* NULL: without one */
+    struct pl_repls *repls; /* as above */
     struct pl_reload *reload;
     _Atomic int stuck; /* lanes that were given up */
     struct pl_idle collect;
@@ -80,11 +81,19 @@ static void defer(void *arg, struct pl_task *task, void (*run)(struct pl_task *t
     pl_loop_defer(arg, task, run);
 }
 
+static void stop_loop(void *arg)
+{
+    pl_loop_stop(arg);
+}
+
 static void on_stopped(void *arg, int exit_code)
 {
     struct host *host = arg;
     host->exit_code = exit_code;
-    pl_loop_stop(host->loop);
+    if (host->repls != NULL)
+        pl_repls_stop(host->repls, stop_loop, host->loop);
+    else
+        pl_loop_stop(host->loop);
 }
 
 static void on_signal(void *arg, int signum)
@@ -101,6 +110,8 @@ static void on_signal(void *arg, int signum)
         host->stopping = true;
         pl_view_set_stopping(host->view);
         pl_reload_stop(host->reload);
+        if (host->repls != NULL)
+            pl_repls_stop(host->repls, NULL, NULL);
         pl_log(PL_LOG_INFO, "stopping", pl_str("signal", signum == SIGINT ? "SIGINT" : "SIGTERM"),
                pl_num("grace_seconds", (double)host->options->grace_ns / 1e9));
         pl_manager_stop(host->manager);
@@ -259,11 +270,17 @@ static void open_admin(struct host *host)
     if (path != NULL && strcmp(path, "0") == 0)
         return;
     host->admin = pl_admin_create(&options, &err);
-    if (host->admin != NULL)
-        pl_admin_add_reload(host->admin, host->reload);
-    else
+    if (host->admin == NULL) {
         pl_log(PL_LOG_WARN, "no admin socket: status, why and their like will not work",
                pl_str("error", err.message));
+        return;
+    }
+    pl_admin_add_reload(host->admin, host->reload);
+    const struct pl_repl_options repl = {.cluster = host->cluster,
+                                         .loop = host->loop,
+                                         .manager = host->manager,
+                                         .lanes = lanes_options(host)};
+    host->repls = pl_repls_create(host->admin, &repl);
 }
 
 /* In reverse; tolerates a host that was built halfway. */
@@ -272,7 +289,10 @@ static void tear_down(struct host *host)
     /* Runs that could not be ended still use what would be freed. */
     if (host->manager != NULL && !pl_manager_is_clean(host->manager))
         _exit(host->exit_code);
+    if (!pl_repls_is_closed(host->repls))
+        _exit(host->exit_code);
     pl_admin_destroy(host->admin);
+    pl_repls_destroy(host->repls);
     if (host->view != NULL) {
         pl_view_set_manager(host->view, NULL);
     }

@@ -24,11 +24,12 @@ static const struct pl_command commands[] = {
      pl_command_pause},
     {"resume", "KIND NAMESPACE/NAME", "reconcile a paused object again", pl_command_pause},
     {"reload", "", "load the scripts of a running host again", pl_command_reload},
+    {"repl", "", "evaluate Lua in a running host, with its caches to read", pl_command_repl},
     {"version", "", "versions of perilune and its libraries", pl_command_version},
 };
 
 /* Commands of the contract that a later release brings. */
-static const char *const later[] = {"rbac", "test", "new", "repl", "uninstall"};
+static const char *const later[] = {"rbac", "test", "new", "uninstall"};
 
 static void print_usage(FILE *to)
 {

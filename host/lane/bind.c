@@ -98,6 +98,7 @@ void pl_bind_push(lua_State *L, struct pl_state *s)
     pl_state_register(L, s, pl_bind_events);
     pl_state_register(L, s, pl_bind_memos);
     pl_state_register(L, s, pl_bind_metrics);
+    pl_state_register(L, s, pl_bind_dialogs);
     lua_pushlightuserdata(L, NULL);
     lua_setfield(L, -2, "null");
     pl_ref_push(L, s->refs.error_meta);
@@ -115,6 +116,7 @@ void pl_bind_push_waits(lua_State *L, struct pl_state *s)
     lua_newtable(L);
     pl_state_register(L, s, pl_bind_writes);
     pl_state_register(L, s, pl_bind_tasks);
+    pl_state_register(L, s, pl_bind_says);
 }
 
 void pl_bind_push_reads(lua_State *L, struct pl_state *s)

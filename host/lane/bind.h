@@ -84,6 +84,10 @@
  *   host.enqueue(controller, ns|nil, name, seconds, priority)
  *   host.send(channel, ns|nil, name)
  *
+ * Dialogs: for Perilune's own script that `perilune repl` loads
+ *   host.compile(text, name, env) -> function with that environment | nil, message
+ *   host.say(text, failed) (waits) -> what the other side says next
+ *
  * Saying
  *   host.log(level, message, fields | nil)   bound to the running controller, key and reconcile id
  *   host.stopping() -> bool   the running task was asked to end

@@ -75,6 +75,8 @@ static int event(lua_State *L)
     if (s->lane == NULL || s->phase == PL_PHASE_LOAD)
         return pl_lerr_raise(L, s, "event can't be called while the script is loaded");
     struct pl_lanes *lanes = s->lane->lanes;
+    if (lanes->options.dialog != NULL)
+        return pl_lerr_raise(L, s, "nothing can be changed from here: reads alone are allowed");
     if (atomic_fetch_add(&lanes->events_out, 1) >= PL_EVENTS_OUT) {
         atomic_fetch_sub(&lanes->events_out, 1);
         atomic_fetch_add(&lanes->events_lost, 1);

@@ -96,6 +96,8 @@ static void tell(struct pl_generation *generation, const struct pl_err *err)
 static void on_loaded(void *arg, const struct pl_err *err)
 {
     struct pl_generation *generation = arg;
+    if (err == NULL && generation->o.declared != NULL)
+        generation->o.declared(generation->o.arg, &generation->declarations);
     if (err == NULL)
         make_editions(generation);
     tell(generation, err);
@@ -332,6 +334,11 @@ bool pl_generation_is_over(const struct pl_generation *generation)
 size_t pl_generation_controllers(const struct pl_generation *generation)
 {
     return generation->count;
+}
+
+struct pl_edition *pl_generation_edition(const struct pl_generation *generation, size_t i)
+{
+    return generation->editions[i];
 }
 
 struct pl_lanes *pl_generation_lanes(const struct pl_generation *generation)

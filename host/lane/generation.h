@@ -15,6 +15,8 @@ struct pl_generation_options {
     struct pl_loop *loop;       /* borrowed for life */
     /* A run of it has ended. NULL: nobody wants to know. */
     void (*ran)(void *arg, struct pl_generation *generation, const struct pl_ran *ran);
+    /* The scripts have loaded: declarations may be added to. NULL: nobody does. */
+    void (*declared)(void *arg, struct pl_declarations *declarations);
     void *arg;
 };
 
@@ -55,5 +57,6 @@ uint64_t pl_generation_number(const struct pl_generation *generation);
 /* Its last run has ended. */
 bool pl_generation_is_over(const struct pl_generation *generation);
 size_t pl_generation_controllers(const struct pl_generation *generation);
+struct pl_edition *pl_generation_edition(const struct pl_generation *generation, size_t i);
 struct pl_lanes *pl_generation_lanes(const struct pl_generation *generation);
 struct pl_origin *pl_generation_origin(const struct pl_generation *generation);

@@ -83,6 +83,16 @@ static int load_path(struct pl_lane *lane, const char *path, struct pl_fault *fa
     return failed;
 }
 
+/* One of Perilune's own modules in the place of a script. */
+static int require_module(struct pl_lane *lane, const char *module, struct pl_fault *fault)
+{
+    lua_State *L = lane->s->L;
+    lua_getglobal(L, "require");
+    lua_pushstring(L, module);
+    return pl_state_call(lane->s, PL_PHASE_LOAD, (int64_t)lane->lanes->options.load_limit_ns, 1, 0,
+                         fault);
+}
+
 static char *fault_text(const struct pl_fault *fault)
 {
     if (fault->traceback == NULL)
@@ -94,6 +104,9 @@ void pl_lane_load(struct pl_lane *lane, struct pl_load *load)
 {
     struct pl_fault fault = {.message = NULL};
     int failed = 0;
+    const struct pl_dialog *dialog = lane->lanes->options.dialog;
+    if (dialog != NULL)
+        failed = require_module(lane, dialog->module, &fault);
     for (char **path = lane->lanes->paths; path != NULL && *path != NULL && failed == 0; path++)
         failed = load_path(lane, *path, &fault);
     if (failed == 0)

@@ -13,6 +13,17 @@ struct pl_lanes;
 struct pl_memos;
 struct pl_origin;
 
+/* A script of Perilune's own that talks with the I/O thread instead of PATHs (`perilune repl`).
+ * What it runs may read, and change nothing. I/O thread. */
+struct pl_dialog {
+    const char *module; /* what is loaded: "perilune.repl" */
+    /* The script said this, and waits for pl_dialog_say. */
+    void (*heard)(struct pl_dialog *dialog, struct pl_slice text, bool failed);
+    struct pl_lop *waiting; /* private */
+};
+/* False when the script is not waiting. */
+bool pl_dialog_say(struct pl_dialog *dialog, struct pl_slice text);
+
 struct pl_lanes_options {
     int count;             /* --lanes */
     size_t memory_limit;   /* --lua-memory, bytes per state */
@@ -28,6 +39,7 @@ struct pl_lanes_options {
     const char *config_path;     /* where the config was read from; NULL: nowhere */
     struct pl_slice config_text; /* and what was read; borrowed for the call */
     uint64_t generation;         /* perilune.generation; 0: 1 */
+    struct pl_dialog *dialog;    /* borrowed for life; NULL: none */
     struct pl_memos *memos;      /* of all generations; a reference is taken; NULL: its own */
     _Atomic int *stuck;          /* lanes given up, of every generation; NULL: of this one alone */
 };

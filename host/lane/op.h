@@ -27,6 +27,7 @@ enum pl_lop_type {
     PL_LOP_SLEEP,
     PL_LOP_ENQUEUE,
     PL_LOP_HTTP,
+    PL_LOP_SAY, /* to the dialog, and its answer */
 };
 
 #define PL_LOP_TEXTS 16
@@ -66,6 +67,10 @@ struct pl_lop {
             size_t max_response;
         } http;
         struct pl_slice watch_key; /* KEY */
+        struct {
+            struct pl_slice text;
+            bool failed;
+        } say;
     } in;
     int64_t delay_ns; /* SLEEP, ENQUEUE, KEY, SYNC: how long */
 

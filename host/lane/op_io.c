@@ -80,6 +80,8 @@ static void stop_waiting(struct pl_lop *op)
         pl_informer_forget_sync(&op->io.sync);
     if (pl_link_is_linked(&op->io.watch.link))
         pl_informer_unwatch_key(&op->io.watch);
+    if (op->type == PL_LOP_SAY)
+        op->lane->lanes->options.dialog->waiting = NULL;
 }
 
 /* What the server was asked for is part of the key's history; that nothing was sent too. */
@@ -397,6 +399,48 @@ static void start_http(struct pl_lop *op)
 
 /* ---- starting and ending ---- */
 
+/* ---- dialogs ---- */
+
+static bool only_reads(const struct pl_lop *op)
+{
+    switch (op->type) {
+    case PL_LOP_WRITE:
+        return op->in.write.verb == PL_VERB_GET;
+    case PL_LOP_ENQUEUE:
+        return false;
+    case PL_LOP_HTTP:
+        return pl_slice_eqz(op->in.http.method, "GET") || pl_slice_eqz(op->in.http.method, "HEAD");
+    default:
+        return true;
+    }
+}
+
+static void refuse(struct pl_lop *op)
+{
+    struct pl_err err;
+    pl_err_clear(&err);
+    pl_err_set(&err, PL_EREFUSED, "nothing can be changed from here: reads alone are allowed");
+    snprintf(err.reason, sizeof err.reason, "read-only");
+    fail(op, &err);
+}
+
+static void start_say(struct pl_lop *op)
+{
+    struct pl_dialog *dialog = op->lane->lanes->options.dialog;
+    dialog->waiting = op;
+    dialog->heard(dialog, op->in.say.text, op->in.say.failed);
+}
+
+bool pl_dialog_say(struct pl_dialog *dialog, struct pl_slice text)
+{
+    struct pl_lop *op = dialog->waiting;
+    if (op == NULL)
+        return false;
+    pl_buf_add_slice(&op->out.body, text);
+    complete(op);
+    return true;
+}
+
 void pl_lop_start_io(struct pl_lop *op)
 {
     struct pl_lane *lane = op->lane;
@@ -404,6 +448,10 @@ void pl_lop_start_io(struct pl_lop *op)
         return; /* with its lane: nobody could be told */
     pl_list_push(&lane->io.ops, &op->io.link);
     op->io.started_ns = pl_clock_mono(timers(op)->clock);
+    if (lane->lanes->options.dialog != NULL && !only_reads(op)) {
+        refuse(op);
+        return;
+    }
     switch (op->type) {
     case PL_LOP_READ:
         start_read(op);
@@ -428,6 +476,9 @@ void pl_lop_start_io(struct pl_lop *op)
         break;
     case PL_LOP_HTTP:
         start_http(op);
+        break;
+    case PL_LOP_SAY:
+        start_say(op);
         break;
     }
 }

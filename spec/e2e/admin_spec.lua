@@ -256,6 +256,50 @@ perilune.controller("maps"):For("v1/ConfigMap", {namespaces = {%q}}):Reconcile(%
     other:stop()
   end)
 
+  it("evaluates Lua with the caches to read and nothing to change", function()
+    local function repl(text)
+      return ask("repl", "-e", text)
+    end
+    server:create(path(), map("seen", { text = "a" }))
+    e2e.eventually("it is cached", function()
+      local code, out = repl(string.format("client:get('v1/ConfigMap', '%s/seen').data.text", namespace))
+      return code == 0 and out == '"a"\n'
+    end)
+    local code, out, err = repl("1 + 1, 'two', nil")
+    assert.equal(0, code)
+    assert.equal('2\n"two"\nnil\n', out)
+    assert.equal("", err)
+    code, out, err = repl(string.format("client:delete('v1/ConfigMap', '%s/seen')", namespace))
+    assert.equal(1, code)
+    assert(err:find("refused (read-only)", 1, true), err)
+    assert.equal("", out)
+    code, out, err = repl("x = = 1")
+    assert.equal(1, code)
+    assert.equal("", out)
+    assert(err:find("unexpected symbol", 1, true), err)
+    local input = e2e.write_file(e2e.folder() .. "/lines", "x = {a = 1}\nx.a = x.a + 1\nx\nnope()\nx.a\n")
+    local pipe = io.popen(string.format("%s repl --admin-socket %s < %s 2>/dev/null", e2e.binary, socket, input))
+    assert.equal("a: 2\n2\n", pipe:read("*a"))
+    pipe:close()
+    assert.equal("\"seen\"\n", select(2, repl(string.format(
+      "perilune.live:get('v1/ConfigMap', '%s/seen').metadata.name", namespace))))
+  end)
+
+  it("ends a session that computes for too long, and closes open ones when the host stops", function()
+    local other_socket = e2e.folder() .. "/busy.sock"
+    local other = e2e.start_host(server, (script:gsub("NAMESPACE", string.format("%q", namespace))),
+      { "--admin-socket", other_socket, "--reconcile-cpu-limit", "1s" })
+    e2e.eventually("it runs", function() return other:count_logged("^controller started$") == 1 end)
+    local code, _, err = e2e.run("repl", "-e", "while true do end", "--admin-socket", other_socket)
+    assert.equal(1, code)
+    assert(err:find("CPU limit exceeded", 1, true), err)
+    local waiting = e2e.process.start({ e2e.binary, "repl", "-e", "perilune.sleep('1h')",
+      "--admin-socket", other_socket }, { stdout = "/dev/null", stderr = "/dev/null" })
+    e2e.eventually("its task runs", function() return other:count_logged("^task started$") >= 2 end)
+    other:stop()
+    assert.equal(1, (waiting:wait(e2e.patience)))
+  end)
+
   it("says so when no host is there", function()
     local code, _, err = e2e.run("status", "--admin-socket", "/nowhere/at/all.sock")
     assert.equal(1, code)

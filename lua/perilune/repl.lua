@@ -1,0 +1,72 @@
+-- What `perilune repl` evaluates its lines in: a task of a generation of its own, with the caches
+-- of the running scripts to read. The host loads this module in the place of scripts.
+
+local host = require("perilune.host")
+local perilune = require("perilune")
+
+local concat, format = table.concat, string.format
+
+-- A value as a person wants to read it: documents as YAML.
+local function show(value)
+  local kind = type(value)
+  if kind == "string" then
+    return format("%q", value)
+  elseif kind ~= "table" then
+    return tostring(value)
+  end
+  local ok, text = pcall(host.yaml_encode, value)
+  if ok then
+    return (text:gsub("\n$", ""))
+  end
+  local names = {} -- holds functions, as modules do: what is in it
+  for name, member in pairs(value) do
+    names[#names + 1] = format("%s: %s", tostring(name), type(member))
+  end
+  table.sort(names)
+  return #names > 0 and concat(names, "\n") or tostring(value)
+end
+
+local printed
+
+local function print_line(...)
+  local words = {}
+  for i = 1, select("#", ...) do
+    words[i] = tostring((select(i, ...)))
+  end
+  printed[#printed + 1] = concat(words, "\t")
+end
+
+-- Names that are set stay for the next line; everything else is what scripts have.
+local env = setmetatable({
+  perilune = perilune, client = perilune.client, live = perilune.live, print = print_line,
+}, { __index = _G })
+
+local function answer(ok, ...)
+  if not ok then
+    printed[#printed + 1] = tostring((...))
+    return concat(printed, "\n"), true
+  end
+  for i = 1, select("#", ...) do
+    printed[#printed + 1] = show((select(i, ...)))
+  end
+  return concat(printed, "\n"), false
+end
+
+local function evaluate(text)
+  printed = {}
+  local f, message = host.compile("return " .. text, "repl", env)
+  if not f then
+    f, message = host.compile(text, "repl", env)
+  end
+  if not f then
+    return message, true
+  end
+  return answer(pcall(f))
+end
+
+perilune.run("repl", { leader_election = false }, function()
+  local text, failed = "", false
+  while true do
+    text, failed = evaluate(host.say(text, failed))
+  end
+end)
