@@ -127,6 +127,13 @@ void pl_limits_init(struct pl_limits *limits, lua_State *L, size_t memory)
     lua_setallocf(L, limited_alloc, limits);
 }
 
+void pl_limits_deinit(struct pl_limits *limits)
+{
+    if (limits->L != NULL)
+        lua_setallocf(limits->L, limits->alloc, limits->alloc_data);
+    limits->L = NULL;
+}
+
 size_t pl_limits_used(const struct pl_limits *limits)
 {
     return atomic_load_explicit(&((struct pl_limits *)limits)->used, memory_order_relaxed);

@@ -51,6 +51,9 @@ struct pl_limits {
 /* Wraps the state's allocator. After the libraries were opened: LuaJIT does not survive
  * a failing allocation while it starts. The hard limit is four times the soft one. */
 void pl_limits_init(struct pl_limits *limits, lua_State *L, size_t memory);
+/* Before the state is closed: LuaJIT gives its memory back to the system only when it finds its own
+ * allocator. No limit holds from now on. */
+void pl_limits_deinit(struct pl_limits *limits);
 /* The calling thread runs the state from now on. */
 void pl_limits_watch(struct pl_limits *limits, struct pl_watchdog *dog);
 /* Before the thread ends or the state is closed. */

@@ -346,6 +346,7 @@ void pl_state_destroy(struct pl_state *s)
     if (s == NULL)
         return;
     pl_limits_unwatch(&s->limits);
+    pl_limits_deinit(&s->limits);
     if (s->own)
         lua_close(s->L);
     pl_state_close(s);
