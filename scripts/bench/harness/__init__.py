@@ -1,0 +1,1 @@
+"""What scripts/bench/run is made of; the Python standard library alone."""

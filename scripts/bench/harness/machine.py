@@ -1,0 +1,87 @@
+"""The machine and its processes, read from /proc."""
+
+import os
+import platform
+import time
+
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+def _read(path):
+    with open(path, encoding="ascii", errors="replace") as file:
+        return file.read()
+
+
+def _seconds(fields):
+    """Processor time that was used, from numbers as /proc/stat has them: user to steal but idle."""
+    user, nice, system, _idle, _iowait, irq, softirq, steal = (int(f) for f in fields[:8])
+    return (user + nice + system + irq + softirq + steal) / TICK
+
+
+def busy_seconds():
+    """Of all processors since boot."""
+    return _seconds(_read("/proc/stat").split("\n", 1)[0].split()[1:])
+
+
+def cpu_seconds(pid):
+    """Of a process and the children it has waited for; 0 once it is gone."""
+    try:
+        after_name = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(int(after_name[i]) for i in (11, 12)) / TICK
+
+
+def status(pid):
+    """Resident memory in bytes (now, its peak, the anonymous part) and the number of threads."""
+    fields = {}
+    for line in _read(f"/proc/{pid}/status").splitlines():
+        name, _, value = line.partition(":")
+        fields[name] = value.split()
+    kib = {name: int(fields[name][0]) * 1024 for name in ("VmRSS", "VmHWM", "RssAnon")}
+    return {
+        "rss": kib["VmRSS"],
+        "peak": kib["VmHWM"],
+        "anon": kib["RssAnon"],
+        "threads": int(fields["Threads"][0]),
+    }
+
+
+def wake_ups(pid):
+    """How often its threads have gone to sleep, that is, were woken, so far."""
+    total = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        try:
+            text = _read(f"/proc/{pid}/task/{task}/status")
+        except OSError:
+            continue
+        for line in text.splitlines():
+            if line.startswith("voluntary_ctxt_switches:"):
+                total += int(line.split()[1])
+    return total
+
+
+def wait_for_quiet(most_seconds):
+    """Until a second passes in which the machine is nearly idle, at most so long; how long it took."""
+    start = time.monotonic()
+    while time.monotonic() - start < most_seconds:
+        before = busy_seconds()
+        time.sleep(1)
+        if busy_seconds() - before < 0.1:
+            break
+    return time.monotonic() - start
+
+
+def describe():
+    model = "unknown"
+    for line in _read("/proc/cpuinfo").splitlines():
+        if line.startswith("model name"):
+            model = line.partition(":")[2].strip()
+            break
+    return {
+        "processor": model,
+        "processors": len(os.sched_getaffinity(0)),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "kernel": platform.release(),
+        "load_average": os.getloadavg()[0],
+    }
