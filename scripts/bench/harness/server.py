@@ -105,3 +105,8 @@ class Server:
             self.process.kill()
             self.process.wait()
         self.process.stdout.close()
+        for port in self.ports.values():
+            try:
+                os.remove(os.path.join(self.folder, f"kubeconfig-{port}"))
+            except FileNotFoundError:
+                pass
