@@ -50,9 +50,12 @@ static const struct answer {
      "\"groupVersion\":\"example.com/v1\",\"version\":\"v1\"}],\"preferredVersion\":{"
      "\"groupVersion\":\"example.com/v1\",\"version\":\"v1\"}}",
      NULL},
+    /* kopf does not begin before it has seen that there are namespaces; nobody reads any. */
     {"/api/v1",
-     "{\"kind\":\"APIResourceList\",\"groupVersion\":\"v1\",\"resources\":[" RESOURCE(
-         "pods", "pod", "Pod", VERBS) "," SUBRESOURCE("pods", "Pod") "]}",
+     "{\"kind\":\"APIResourceList\",\"groupVersion\":\"v1\",\"resources\":[{\"name\":"
+     "\"namespaces\",\"singularName\":\"namespace\",\"namespaced\":false,\"kind\":"
+     "\"Namespace\",\"verbs\":[\"get\"]}," RESOURCE("pods", "pod", "Pod",
+                                                    VERBS) "," SUBRESOURCE("pods", "Pod") "]}",
      NULL},
     {"/apis/example.com/v1",
      "{\"kind\":\"APIResourceList\",\"apiVersion\":\"v1\",\"groupVersion\":\"example.com/v1\","
