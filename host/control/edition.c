@@ -240,5 +240,5 @@ void pl_controller_reload(struct pl_controller *c)
 {
     c->reload_source = 0;
     c->reload_walk = (struct pl_store_walk){0};
-    on_reload(&c->reload);
+    pl_timer_start(c->timers, &c->reload, 0, on_reload); /* the switch itself is short */
 }
