@@ -64,13 +64,28 @@ static void remember(struct pl_candidate *c, const struct pl_lease_record *recor
     c->has_seen = true;
     c->seen = *record;
     c->seen_ns = at_ns;
+    c->is_told = false;
 }
 
 /* Whatever changes is a sign of life; wall clocks are not compared (116). */
+static bool is_news(const struct pl_candidate *c, const struct pl_lease_record *record)
+{
+    return !c->has_seen || !pl_lease_record_equal(&c->seen, record);
+}
+
 void pl_candidate_see(struct pl_candidate *c, const struct pl_lease_record *record)
 {
-    if (!c->has_seen || !pl_lease_record_equal(&c->seen, record))
+    if (!is_news(c, record))
+        return;
+    remember(c, record, pl_clock_boot(c->clock));
+    c->is_told = true;
+}
+
+static void was_given(struct pl_candidate *c, const struct pl_lease_record *record)
+{
+    if (is_news(c, record))
         remember(c, record, pl_clock_boot(c->clock));
+    c->is_told = false;
 }
 
 /* ---- requests ---- */
@@ -156,7 +171,7 @@ static void begin(struct pl_candidate *c, bool releasing, pl_candidate_fn on_don
 void pl_candidate_try(struct pl_candidate *c, pl_candidate_fn on_done, void *arg)
 {
     begin(c, false, on_done, arg);
-    if (pl_candidate_is_holder(c) && pl_candidate_valid_for(c) > 0)
+    if (pl_candidate_is_holder(c) && pl_candidate_valid_for(c) > 0 && !c->is_told)
         write_claim(c, PL_LEASE_UPDATE, true); /* the fast path (115) */
     else
         send(c, PL_LEASE_GET, false);
@@ -186,7 +201,7 @@ static bool is_unclear(const struct pl_err *err)
 
 static void got_record(struct pl_candidate *c, const struct pl_lease_record *record)
 {
-    pl_candidate_see(c, record);
+    was_given(c, record);
     c->doubtful = false;
     if (c->releasing && !pl_candidate_is_holder(c))
         finish(c, &(struct pl_candidate_result){.done = true}); /* never wipe another's */
@@ -201,12 +216,11 @@ static void got_record(struct pl_candidate *c, const struct pl_lease_record *rec
 static void wrote_record(struct pl_candidate *c, const struct pl_lease_record *record)
 {
     c->doubtful = false;
+    remember(c, record, c->sent_ns);
     if (c->releasing) {
-        remember(c, record, c->sent_ns);
         finish(c, &(struct pl_candidate_result){.done = !pl_candidate_is_holder(c)});
         return;
     }
-    remember(c, record, c->sent_ns);
     finish(c, &(struct pl_candidate_result){
                   .done = pl_candidate_is_holder(c),
                   .sent_ns = c->sent_ns,
@@ -241,7 +255,7 @@ static void on_answer(void *arg, const struct pl_err *err, const struct pl_lease
     } else if (c->verb != PL_LEASE_GET) {
         wrote_record(c, record);
     } else if (c->canceled) {
-        pl_candidate_see(c, record);
+        was_given(c, record);
         pl_err_set(&canceled, PL_ECANCELED, "canceled");
         fail(c, &canceled);
     } else {

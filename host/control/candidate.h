@@ -27,6 +27,7 @@ struct pl_candidate {
     struct pl_lease_record seen; /* valid with has_seen: the record as it was observed last */
     /* boot: when it was seen to become what it is; for our own writes when they were sent */
     int64_t seen_ns;
+    bool is_told; /* it came from a watch: the object that an update replaces may be another */
     char reported[PL_LEASE_HOLDER]; /* the holder that pl_candidate_news gave last */
 
     bool busy, canceled;
@@ -56,7 +57,7 @@ void pl_candidate_release(struct pl_candidate *c, pl_candidate_fn on_done, void 
  * success that was on its way. Harmless when nothing is. */
 void pl_candidate_cancel(struct pl_candidate *c);
 
-/* The record as a watch told it. */
+/* The record as a watch told it; maybe older than what is known (a server that lags behind). */
 void pl_candidate_see(struct pl_candidate *c, const struct pl_lease_record *record);
 
 /* The record seen last names us. Not the same as leading. */

@@ -284,6 +284,30 @@ TEST(who_is_second_for_a_released_lease_waits_for_the_first)
     bed_deinit(&bed);
 }
 
+/* The object that an update replaces came from another server than the watch. */
+TEST(a_watch_that_lags_behind_does_not_take_the_lease_from_its_holder)
+{
+    struct bed bed;
+    bed_init(&bed, true);
+    bed.campaign_when_lost = true;
+    become_leader(&bed);
+    struct pl_lease_record ours = bed.server.record;
+    others_hold(&bed, OTHER);
+    bed.serving = true;
+    pass(&bed, 2 * S);
+    CHECK_INT(bed.lost, 1);
+    CHECK_STR(pl_election_holder(bed.election), OTHER);
+    REQUIRE(bed.lock.watching);
+    bed.lock.open = true;
+    bed.lock.watch_ops->on_open(bed.lock.watch_arg);
+    bed.lock.watch_ops->on_change(bed.lock.watch_arg, &ours);
+    run(&bed);
+    CHECK(!pl_election_is_leading(bed.election));
+    CHECK_STR(bed.server.record.holder, OTHER);
+    CHECK_STR(pl_election_holder(bed.election), OTHER);
+    bed_deinit(&bed);
+}
+
 TEST(without_the_right_to_watch_it_polls_and_asks_again_after_a_minute)
 {
     struct bed bed;
