@@ -118,6 +118,12 @@ static void plan_try(struct pl_reconnects *all)
         plan(all, pl_backoff_next(&all->backoff, now_ns(all), all->rand));
 }
 
+static void end_try(struct pl_reconnects *all, struct pl_reconnect *one)
+{
+    all->tries -= one->trying;
+    one->trying = false;
+}
+
 static void let_go(struct pl_reconnects *all, struct pl_reconnect *one)
 {
     one->went_ns = now_ns(all);
@@ -174,6 +180,7 @@ bool pl_reconnect_ask(struct pl_reconnects *all, struct pl_reconnect *one,
 {
     PL_REQUIRE(!pl_link_is_linked(&one->link));
     struct bucket *bucket = &all->buckets[kind];
+    end_try(all, one); /* whatever became of it: it must not keep others from trying for ever */
     one->kind = kind;
     one->go = go;
     bool free = kind == PL_RECONNECT_FIRST || until_token(bucket, now_ns(all)) == 0;
@@ -189,12 +196,6 @@ bool pl_reconnect_ask(struct pl_reconnects *all, struct pl_reconnect *one,
     else
         plan(all, until_token(bucket, now_ns(all)));
     return false;
-}
-
-static void end_try(struct pl_reconnects *all, struct pl_reconnect *one)
-{
-    all->tries -= one->trying;
-    one->trying = false;
 }
 
 void pl_reconnect_forget(struct pl_reconnects *all, struct pl_reconnect *one)

@@ -35,7 +35,8 @@ struct pl_reconnect {
 /* True: go now. False: `go` is called later, once, when it is its turn. */
 bool pl_reconnect_ask(struct pl_reconnects *all, struct pl_reconnect *one,
                       enum pl_reconnect_kind kind, void (*go)(struct pl_reconnect *one));
-/* It neither waits nor tries any more. Harmless when it does not. */
+/* It neither waits nor tries any more: it is stopped, or its attempt ended in a way that says
+ * nothing about the server. Harmless when it does not. */
 void pl_reconnect_forget(struct pl_reconnects *all, struct pl_reconnect *one);
 /* Its attempt got no answer. True when that is the server's trouble, so that asking for another
  * turn is the pause, and one line about it is enough for all; false when others have heard from it

@@ -187,6 +187,8 @@ static void on_pause_over(struct pl_timer *timer)
 static void pause_for(struct pl_reflector *r, enum next next, int64_t delay)
 {
     r->next = next;
+    if (r->o.reconnects != NULL)
+        pl_reconnect_forget(r->o.reconnects, &r->turn); /* others may try meanwhile */
     pl_timer_start(r->o.timers, &r->pause, delay, on_pause_over);
     pl_reflector_set_state(r, PL_REFLECTOR_PAUSING, delay);
 }

@@ -78,9 +78,15 @@ static void list_anew(struct pl_reflector *r)
 
 /* ---- a connection that cuts what is long ---- */
 
+static bool was_connected(const struct pl_err *err)
+{
+    return strcmp(err->reason, "ConnectTimeout") != 0;
+}
+
 static bool was_cut(const struct pl_err *err, int status)
 {
-    return err->code == PL_ETIMEOUT || (err->code == PL_ENETWORK && status != 0);
+    return (err->code == PL_ETIMEOUT && was_connected(err)) ||
+           (err->code == PL_ENETWORK && status != 0);
 }
 
 /* The same page with fewer objects; of a list in one piece, its first. */
@@ -126,7 +132,7 @@ static void list_failed(struct pl_reflector *r, const struct pl_err *err, int st
         return;
     }
     pl_reflector_drop_pages(r);
-    if (err->code == PL_ENETWORK) {
+    if (err->code == PL_ENETWORK || err->code == PL_ETIMEOUT) {
         pl_reflector_unanswered(r, NEXT_SYNC, "cannot list source", err);
         return;
     }

@@ -179,6 +179,33 @@ TEST(of_attempts_that_hang_there_are_three_until_one_is_given_up)
     finish();
 }
 
+static void give_up(struct pl_reconnect *turn)
+{
+    hung++;
+    if (!bed.up)
+        CHECK(!pl_reconnect_ask(bed.all, turn, PL_RECONNECT_LIST, give_up));
+}
+
+/* Of a request that failed for another reason than the server nothing is told here. */
+TEST(attempts_that_end_in_their_own_way_keep_nobody_from_trying)
+{
+    begin(PL_RECONNECT_LIST);
+    bed.up = false;
+    hung = 0;
+    CHECK(pl_reconnect_ask(bed.all, &bed.ones[0].turn, bed.kind, go));
+    CHECK(pl_reconnect_failed(bed.all, &bed.ones[0].turn, &away));
+    memset(hanging, 0, sizeof hanging);
+    CHECK(!pl_reconnect_ask(bed.all, &hanging[0], PL_RECONNECT_LIST, give_up));
+    pass(10 * 60 * PL_SECOND);
+    CHECK(hung > 30);
+    bed.up = true;
+    CHECK(!pl_reconnect_ask(bed.all, &bed.ones[1].turn, PL_RECONNECT_FIRST, go));
+    pass(30 * PL_SECOND);
+    CHECK(bed.ones[1].connected);
+    pl_reconnect_forget(bed.all, &hanging[0]);
+    finish();
+}
+
 TEST(trouble_of_one_alone_is_not_the_servers)
 {
     begin(PL_RECONNECT_WATCH);

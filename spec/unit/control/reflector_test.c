@@ -158,6 +158,23 @@ TEST(a_list_in_one_piece_that_is_cut_is_paged) /* 52 gives way */
     finish(&diary);
 }
 
+/* Nothing was cut: there was no connection. */
+TEST(F37_lists_that_get_no_connection_wait_for_the_server_with_all_others)
+{
+    struct diary diary;
+    begin(&diary);
+    for (int i = 0; i < 6; i++) {
+        fake_fail(take_list(&diary, "limit=500&resourceVersion=0"), PL_ETIMEOUT, "ConnectTimeout");
+        bed_run(&diary.bed);
+        CHECK(pl_reconnects_is_away(diary.reconnects));
+        for (int k = 0; k < 200 && bed_is_quiet(&diary.bed); k++)
+            bed_pass(&diary.bed, 100 * PL_MS);
+    }
+    bed_reply(&diary.bed, take_list(&diary, "limit=500&resourceVersion=0"), 200, BED_MAPS("10", ));
+    check_diary(&diary, "replace 10;");
+    finish(&diary);
+}
+
 TEST(a_list_that_is_older_than_was_asked_for_is_asked_for_anew) /* F11, F27 */
 {
     struct diary diary;
