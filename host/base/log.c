@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <math.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -25,8 +26,9 @@ static struct {
     atomic_int why;   /* the last errno */
     atomic_bool torn; /* a part of a line was written */
     bool is_pipe;
-    atomic_bool stuck; /* nobody reads the pipe: it is not waited for again */
-} config = {.level = PL_LOG_INFO, .fd = STDERR_FILENO};
+    atomic_bool stuck;    /* nobody reads the pipe: it is not waited for again */
+    pthread_mutex_t room; /* who saw room in the pipe is the next to write */
+} config = {.level = PL_LOG_INFO, .fd = STDERR_FILENO, .room = PTHREAD_MUTEX_INITIALIZER};
 
 static const char *const level_names[] = {"debug", "info", "warn", "error"};
 
@@ -196,22 +198,27 @@ static void format_text(struct pl_buf *out, enum pl_log_level level, const char 
 /* A reader that stopped reading must not stop whoever logs, the Lease among them. */
 static bool has_room(void)
 {
-    if (!config.is_pipe)
-        return true;
     struct pollfd pipe = {.fd = config.fd, .events = POLLOUT};
-    bool room = poll(&pipe, 1, atomic_load(&config.stuck) ? 0 : READER_MS) != 0;
-    atomic_store(&config.stuck, !room);
-    return room;
+    int found = poll(&pipe, 1, atomic_load(&config.stuck) ? 0 : READER_MS);
+    if (found < 0)
+        found = poll(&pipe, 1, 0); /* a signal; those may come more often than READER_MS */
+    atomic_store(&config.stuck, found <= 0);
+    return found > 0;
 }
 
 /* A pipe that has room takes so much without waiting. */
 static ssize_t put_piece(const char *ptr, size_t len)
 {
-    if (!has_room()) {
+    if (!config.is_pipe)
+        return write(config.fd, ptr, len);
+    ssize_t n = -1;
+    pthread_mutex_lock(&config.room);
+    if (has_room())
+        n = write(config.fd, ptr, len < PIPE_BUF ? len : PIPE_BUF);
+    else
         errno = EAGAIN;
-        return -1;
-    }
-    return write(config.fd, ptr, config.is_pipe && len > PIPE_BUF ? PIPE_BUF : len);
+    pthread_mutex_unlock(&config.room);
+    return n;
 }
 
 /* False, and the line is lost: a log that cannot be written must not stop the host. */

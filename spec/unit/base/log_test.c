@@ -1,9 +1,13 @@
 #include "base/log.h"
 
+#include "base/base.h"
 #include "support/test.h"
 
 #include <fcntl.h>
 #include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 static char line[4096];
@@ -136,6 +140,61 @@ TEST(a_reader_that_does_not_read_stops_nobody)
     CHECK(strstr(text, "\n") == text); /* what was torn ends here */
     CHECK(strstr(text, "info  read again\n") != NULL);
     CHECK(strstr(text, "log lines were lost lines=9") != NULL);
+}
+
+static void on_tick(int signum)
+{
+    PL_UNUSED(signum);
+}
+
+/* Lanes are interrupted by their watchdog, the I/O thread by whatever is sent to the process. */
+TEST(signals_do_not_make_room_in_a_pipe_that_nobody_reads)
+{
+    struct sigaction action = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
+    struct itimerval often = {{0, 10000}, {0, 10000}}, never = {{0, 0}, {0, 0}};
+    char big[10000] = {0};
+    memset(big, 'x', sizeof big - 1);
+    open_log(PL_LOG_INFO, false);
+    REQUIRE(sigaction(SIGALRM, &action, NULL) == 0);
+    REQUIRE(setitimer(ITIMER_REAL, &often, NULL) == 0);
+    for (int i = 0; i < 1000; i++)
+        pl_log(PL_LOG_INFO, big);
+    REQUIRE(setitimer(ITIMER_REAL, &never, NULL) == 0);
+    fcntl(fds[0], F_SETFL, O_NONBLOCK);
+    char drain[4096];
+    while (read(fds[0], drain, sizeof drain) > 0)
+        ;
+    pl_log(PL_LOG_INFO, "read again");
+    CHECK(strstr(read_log(0), "log lines were lost lines=9") != NULL);
+}
+
+#define WRITERS 4
+
+static void *write_much(void *arg)
+{
+    char text[3000] = {0};
+    memset(text, 'y', sizeof text - 1);
+    for (int i = 0; i < 2000; i++)
+        pl_log(PL_LOG_INFO, text);
+    return arg;
+}
+
+/* With room for one, one writes. */
+TEST(threads_that_log_at_once_are_not_held_up_by_each_others_lines)
+{
+    pthread_t threads[WRITERS];
+    open_log(PL_LOG_INFO, false);
+    fcntl(fds[1], F_SETPIPE_SZ, 8192);
+    for (int i = 0; i < WRITERS; i++)
+        REQUIRE(pthread_create(&threads[i], NULL, write_much, NULL) == 0);
+    for (int i = 0; i < WRITERS; i++)
+        pthread_join(threads[i], NULL);
+    char drain[4096];
+    fcntl(fds[0], F_SETFL, O_NONBLOCK);
+    while (read(fds[0], drain, sizeof drain) > 0)
+        ;
+    pl_log(PL_LOG_INFO, "read again");
+    CHECK(strstr(read_log(0), "log lines were lost") != NULL);
 }
 
 TEST_MAIN()
