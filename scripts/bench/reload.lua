@@ -69,7 +69,9 @@ local function measure(count)
     e2e.write_file(file .. ".tmp", script(number))
     assert(os.rename(file .. ".tmp", file))
     local saved = wall()
-    local line = host:logged(function(line) return line.msg == "first" and line.number == number end)
+    local line = host:logged(function(one)
+      return one.msg == "first" and one.number == number
+    end)
     took[number] = tonumber(line.seconds) - saved
     e2e.eventually("idle", function() return is_idle(host) end, 120)
   end
