@@ -227,8 +227,8 @@ void pl_lane_load(struct pl_lane *lane, struct pl_load *load);
 struct pl_lane_metrics *pl_lane_metrics_add(struct pl_lanes *lanes);
 /* Accepts NULL. */
 void pl_lane_metrics_remove(struct pl_lane_metrics *shown);
-/* More lanes are stuck, or fewer. */
-void pl_lane_metrics_stuck(struct pl_lane_metrics *shown, int more);
+/* More lanes are stuck, or fewer, also of lanes that are not shown any more. */
+void pl_lane_metrics_stuck(struct pl_lanes *lanes, int more);
 
 /* ---- lanes_load.c ---- */
 

@@ -9,7 +9,6 @@
 
 struct pl_lane_metrics {
     struct pl_lanes *lanes; /* back-pointer */
-    struct pl_series *stuck;
     struct shown_lane {
         struct pl_series *busy, *memory; /* held */
         double memory_seen;              /* this share of it is ours */
@@ -69,19 +68,18 @@ struct pl_lane_metrics *pl_lane_metrics_add(struct pl_lanes *lanes)
         shown->lane[i].memory = hold(metrics, PL_METRIC_GAUGE, "perilune_lua_memory_bytes",
                                      "Memory of Lua states, without lanes that are stuck.", i);
     }
-    const struct pl_metric_spec stuck = {
-        .name = "perilune_lane_stuck",
-        .help = "Lanes that could not be interrupted and were replaced.",
-        .type = PL_METRIC_GAUGE};
-    shown->stuck = pl_metric_series(pl_metrics_add(metrics, &stuck), NULL);
+    pl_lane_metrics_stuck(lanes, 0);
     pl_metrics_collect(metrics, collect, shown);
     return shown;
 }
 
-void pl_lane_metrics_stuck(struct pl_lane_metrics *shown, int more)
+void pl_lane_metrics_stuck(struct pl_lanes *lanes, int more)
 {
-    if (shown != NULL)
-        pl_series_add(shown->stuck, more);
+    static const struct pl_metric_spec stuck = {
+        .name = "perilune_lane_stuck",
+        .help = "Lanes that could not be interrupted and were replaced.",
+        .type = PL_METRIC_GAUGE};
+    pl_series_add(pl_metric_series(pl_metrics_add(lanes->metrics, &stuck), NULL), more);
 }
 
 void pl_lane_metrics_remove(struct pl_lane_metrics *shown)

@@ -74,7 +74,7 @@ static int count_stuck(struct pl_lanes *lanes, int more)
 {
     _Atomic int *all = lanes->options.stuck;
     int own = atomic_fetch_add(&lanes->stuck, more) + more;
-    pl_lane_metrics_stuck(lanes->shown, more);
+    pl_lane_metrics_stuck(lanes, more);
     return all != NULL ? atomic_fetch_add(all, more) + more : own;
 }
 
@@ -129,6 +129,8 @@ static bool reap_abandoned(struct pl_lanes *lanes)
 
 bool pl_lanes_close(struct pl_lanes *lanes)
 {
+    pl_lane_metrics_remove(lanes->shown); /* it looks at states, which end now */
+    lanes->shown = NULL;
     bool all = reap_abandoned(lanes);
     for (int i = 0; i < lanes->options.count; i++) {
         struct pl_lane *lane = lanes->lanes[i];
