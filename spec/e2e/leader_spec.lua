@@ -5,10 +5,11 @@
 
 local e2e = require("spec.support.e2e")
 
-local freezes = tonumber(os.getenv("PL_FREEZES") or "10")
-local losses = 50
+local sanitized = os.getenv("PL_SANITIZED") ~= nil
+local freezes = tonumber(os.getenv("PL_FREEZES") or (sanitized and "2" or "10"))
+local losses = sanitized and 10 or 50
 -- Short, but not so short that a busy machine costs the Lease by itself.
-local slow = e2e.is_kube or os.getenv("PL_SANITIZED")
+local slow = e2e.is_kube or sanitized
 local times = slow and { "6s", "4s", "500ms" } or { "3s", "2s", "400ms" }
 
 -- Writes without end to each of its objects, now and then a lot. WHO and NS are put in.
