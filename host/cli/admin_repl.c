@@ -115,6 +115,12 @@ static struct session *open_session(struct pl_repls *repls)
     return NULL;
 }
 
+/* Nobody waits for what a line that may never end comes to. */
+static void on_gone(void *arg)
+{
+    close_session(arg);
+}
+
 static void evaluate(struct session *session, struct pl_admin_call *call, const char *text)
 {
     if (session->call != NULL) {
@@ -124,6 +130,7 @@ static void evaluate(struct session *session, struct pl_admin_call *call, const 
     }
     pl_timer_stop(session->repls->timers, &session->idle);
     session->call = call;
+    pl_admin_on_gone(call, on_gone, session);
     if (pl_repl_eval(session->repl, pl_slice_z(text), on_told, session) == 0)
         return;
     session->call = NULL;

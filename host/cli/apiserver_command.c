@@ -72,11 +72,7 @@ int pl_command_apiserver(const struct pl_command *self, int argc, char *const *a
         struct pl_apiserver_options options = {.host = host};
         struct pl_err err;
         pl_err_clear(&err);
-        if (flags.path_count > 0) {
-            fprintf(stderr, "perilune apiserver: it takes no paths: %s\n", flags.paths[0]);
-            exit_code = PL_EXIT_USAGE;
-        } else if (!split_address(pl_flags_text(&flags, "listen"), host, sizeof(host),
-                                  &options.port)) {
+        if (!split_address(pl_flags_text(&flags, "listen"), host, sizeof(host), &options.port)) {
             fprintf(stderr, "perilune apiserver: --listen takes HOST:PORT, not \"%s\"\n",
                     pl_flags_text(&flags, "listen"));
             exit_code = PL_EXIT_USAGE;

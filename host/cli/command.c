@@ -28,6 +28,11 @@ bool pl_command_flags(const struct pl_command *self, struct pl_flags *flags,
         *exit_code = PL_EXIT_USAGE;
         return false;
     }
+    if (!flags->help && flags->path_count > 0 && *self->arguments == '\0') {
+        fprintf(stderr, "perilune %s: it takes no arguments: %s\n", self->name, flags->paths[0]);
+        *exit_code = PL_EXIT_USAGE;
+        return false;
+    }
     if (!flags->help)
         return true;
     struct pl_buf text = PL_BUF_INIT;

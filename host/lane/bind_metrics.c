@@ -3,6 +3,8 @@
 #include "base/alloc.h"
 #include "base/metrics.h"
 #include "lane/bind_list.h"
+#include "lane/lane.h"
+#include "lane/lerr.h"
 
 #include <string.h>
 
@@ -43,6 +45,8 @@ static int declare(lua_State *L)
 {
     static const char *const types[] = {"counter", "gauge", "histogram", NULL};
     struct pl_state *s = pl_state_of(L);
+    if (s->lane != NULL && s->lane->lanes->options.dialog != NULL)
+        return pl_lerr_raise(L, s, "nothing can be changed from here: reads alone are allowed");
     struct pl_metric_spec spec = {
         .type = (enum pl_metric_type)luaL_checkoption(L, 1, NULL, types),
         .name = luaL_checkstring(L, 2),

@@ -96,6 +96,8 @@ static void tell(struct pl_generation *generation, const struct pl_err *err)
 static void on_loaded(void *arg, const struct pl_err *err)
 {
     struct pl_generation *generation = arg;
+    if (generation->closing)
+        return; /* who is told next waits for its end */
     if (err == NULL && generation->o.declared != NULL)
         generation->o.declared(generation->o.arg, &generation->declarations);
     if (err == NULL)

@@ -115,29 +115,36 @@ static bool is_of(struct pl_slice key, struct pl_slice controller)
            memcmp(key.ptr, controller.ptr, controller.len) == 0;
 }
 
-/* A name of the controller's that is there, for the caller to free; NULL when there is none. */
-static char *any_of(struct pl_memos *memos, struct pl_slice controller)
+/* Appends the controller's names, each ended by NUL. */
+static void add_names_of(const struct pl_memos *memos, struct pl_slice controller,
+                         struct pl_buf *out)
 {
     size_t at = 0;
     struct pl_slice key;
     void *value;
-    while (pl_map_next(&memos->by_key, &at, &key, &value))
-        if (is_of(key, controller))
-            return pl_memdup0(key.ptr, key.len);
-    return NULL;
+    while (pl_map_next(&memos->by_key, &at, &key, &value)) {
+        if (!is_of(key, controller))
+            continue;
+        pl_buf_add_slice(out, key);
+        pl_buf_add_char(out, '\0');
+    }
 }
 
+/* One walk, then the removals: a walk for each would hold everybody up for minutes. */
 void pl_memos_forget(struct pl_memos *memos, const char *controller)
 {
-    char *name;
+    struct pl_buf names = PL_BUF_INIT;
     pthread_mutex_lock(&memos->lock);
-    while ((name = any_of(memos, pl_slice_z(controller))) != NULL) {
-        struct memo *memo = pl_map_remove(&memos->by_key, pl_slice_z(name));
+    add_names_of(memos, pl_slice_z(controller), &names);
+    for (size_t at = 0; at < names.len;) {
+        struct pl_slice name = pl_slice_z(names.ptr + at);
+        struct memo *memo = pl_map_remove(&memos->by_key, name);
         memos->bytes -= memo->bytes;
         free_memo(memo);
-        pl_free(name);
+        at += name.len + 1;
     }
     pthread_mutex_unlock(&memos->lock);
+    pl_buf_deinit(&names);
 }
 
 size_t pl_memos_count(struct pl_memos *memos)

@@ -84,6 +84,19 @@ static void stop_waiting(struct pl_lop *op)
         op->lane->lanes->options.dialog->waiting = NULL;
 }
 
+/* The URL without its password and query, which may hold what is nobody's business. */
+static void add_public_url(struct pl_buf *out, struct pl_slice url)
+{
+    size_t len = strcspn(url.ptr, "?#");
+    const char *scheme = memmem(url.ptr, len, "://", 3);
+    const char *host = scheme != NULL ? scheme + 3 : url.ptr;
+    size_t host_len = strcspn(host, "/?#");
+    const char *at = memrchr(host, '@', host_len);
+    pl_buf_add(out, url.ptr, (size_t)(host - url.ptr));
+    host = at != NULL ? at + 1 : host;
+    pl_buf_add(out, host, (size_t)(url.ptr + len - host));
+}
+
 /* What the server was asked for is part of the key's history; that nothing was sent too. */
 static void note(struct pl_lop *op)
 {
@@ -92,10 +105,8 @@ static void note(struct pl_lop *op)
         return;
     struct pl_buf what = PL_BUF_INIT;
     if (op->type == PL_LOP_HTTP) {
-        struct pl_slice url = op->in.http.url;
-        const char *query = memchr(url.ptr, '?', url.len); /* may hold what is nobody's business */
-        url.len = query != NULL ? (size_t)(query - url.ptr) : url.len;
-        pl_buf_add_f(&what, "%.*s %.*s", PL_FMT(op->in.http.method), PL_FMT(url));
+        pl_buf_add_f(&what, "%.*s ", PL_FMT(op->in.http.method));
+        add_public_url(&what, op->in.http.url);
     } else {
         pl_buf_add_f(&what, "%s %s %.*s", op->verb, op->kind != NULL ? op->kind : "",
                      PL_FMT(op->key));

@@ -96,8 +96,8 @@ static void add_use(struct part *part, const char *path)
 static void note_use_locked(struct pl_origin *origin, const char *reader, const char *path)
 {
     struct part *part = reader != NULL ? part_of_locked(origin, reader) : NULL;
-    if (part != NULL && strcmp(reader, path) != 0)
-        add_use(part, path);
+    if (part != NULL && strcmp(reader, path) != 0 && part_of_locked(origin, path) != NULL)
+        add_use(part, path); /* what is too much to be a part is no use of one either */
 }
 
 /* The first to come with a part decides; NULL when there are too many. */
@@ -138,13 +138,17 @@ static bool recall(struct pl_origin *origin, const char *reader, const char *pat
     return known;
 }
 
-static void remember(struct pl_origin *origin, const char *reader, const char *path,
+/* True when it was not known. */
+static bool remember(struct pl_origin *origin, const char *reader, const char *path,
                      enum part_kind kind, struct pl_slice text)
 {
     pthread_mutex_lock(&origin->lock);
+    size_t known = origin->parts.count;
     add_part_locked(origin, path, kind, text);
     note_use_locked(origin, reader, path);
+    bool is_new = origin->parts.count > known;
     pthread_mutex_unlock(&origin->lock);
+    return is_new;
 }
 
 int pl_origin_read(struct pl_origin *origin, const char *reader, const char *path,
@@ -156,14 +160,13 @@ int pl_origin_read(struct pl_origin *origin, const char *reader, const char *pat
         return 0;
     size_t before = out->len;
     int failed = pl_script_read(path, out, err);
-    if (failed == PL_ENOTFOUND)
-        remember(origin, reader, path, PART_MISSING, pl_slice("", 0));
-    else if (failed != 0)
-        remember(origin, reader, path, PART_UNREADABLE, pl_slice("", 0));
-    if (failed == 0)
-        remember(origin, reader, path, PART_FILE, pl_slice(out->ptr + before, out->len - before));
+    enum part_kind kind = failed == 0              ? PART_FILE
+                          : failed == PL_ENOTFOUND ? PART_MISSING
+                                                   : PART_UNREADABLE;
+    struct pl_slice text = pl_slice(out->ptr + before, failed == 0 ? out->len - before : 0);
+    bool added = remember(origin, reader, path, kind, text);
     if (is_new != NULL)
-        *is_new = failed == 0 || failed == PL_ENOTFOUND;
+        *is_new = added;
     return failed;
 }
 

@@ -120,6 +120,8 @@ static void on_declared(void *arg, struct pl_declarations *declarations)
 static void on_prepared(void *arg, struct pl_generation *generation, const struct pl_err *err)
 {
     struct pl_repl *repl = arg;
+    if (repl->closing)
+        return;
     if (err != NULL) {
         end(repl, err->message);
         return;
@@ -154,6 +156,7 @@ struct pl_repl *pl_repl_open(const struct pl_repl_options *options)
     struct pl_lanes_options lanes = options->lanes;
     lanes.count = 1;
     lanes.dialog = &repl->dialog;
+    lanes.memos = NULL; /* a controller of the scripts may have the name of the session's task */
     struct pl_generation_options generation = {.cluster = options->cluster,
                                                .loop = options->loop,
                                                .ran = on_ran,

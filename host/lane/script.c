@@ -420,14 +420,24 @@ static int push_own_text(lua_State *L, struct pl_state *s, const char *name, con
     return 0;
 }
 
-/* perilune.host is for Perilune's own Lua alone. */
+/* perilune.host is for the main chunks of Perilune's own Lua alone. Not for its functions: they
+ * call functions of scripts, which a tail call leaves without a frame of their own. And whoever has
+ * no caller at all is a coroutine of a script. */
 static bool is_called_by_own(lua_State *L)
 {
     lua_Debug ar;
     if (!lua_getstack(L, 1, &ar))
-        return true; /* the host itself */
+        return false;
     lua_getinfo(L, "S", &ar);
-    return strncmp(ar.source, PL_OWN_CHUNK, strlen(PL_OWN_CHUNK)) == 0;
+    return strcmp(ar.what, "main") == 0 &&
+           strncmp(ar.source, PL_OWN_CHUNK, strlen(PL_OWN_CHUNK)) == 0;
+}
+
+/* What `perilune repl` runs declares a task that talks with it. */
+static bool is_for_dialogs(const struct pl_state *s, const char *name)
+{
+    bool in_dialog = s->lane != NULL && s->lane->lanes->options.dialog != NULL;
+    return !in_dialog && strcmp(name, "perilune.repl") == 0;
 }
 
 static int require_own(lua_State *L, struct pl_state *s, const char *name)
@@ -438,6 +448,8 @@ static int require_own(lua_State *L, struct pl_state *s, const char *name)
         pl_ref_push(L, s->refs.host);
         return 1;
     }
+    if (is_for_dialogs(s, name))
+        return pl_lerr_raise(L, s, "module '%s' is Perilune's own", name);
     if (push_loaded(L, s, name, name))
         return 1;
     const char *dot = strchr(name, '.');

@@ -52,8 +52,7 @@ local function answer(ok, ...)
   return concat(printed, "\n"), false
 end
 
-local function evaluate(text)
-  printed = {}
+local function run(text)
   local f, message = host.compile("return " .. text, "repl", env)
   if not f then
     f, message = host.compile(text, "repl", env)
@@ -62,6 +61,16 @@ local function evaluate(text)
     return message, true
   end
   return answer(pcall(f))
+end
+
+-- Showing a value may run a metamethod that raises: that ends the line, not the session.
+local function evaluate(text)
+  printed = {}
+  local ok, said, failed = pcall(run, text)
+  if not ok then
+    return type(said) == "string" and said or "the error has no text", true
+  end
+  return said, failed
 end
 
 perilune.run("repl", { leader_election = false }, function()

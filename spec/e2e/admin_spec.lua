@@ -285,6 +285,88 @@ perilune.controller("maps"):For("v1/ConfigMap", {namespaces = {%q}}):Reconcile(%
       "perilune.live:get('v1/ConfigMap', '%s/seen').metadata.name", namespace))))
   end)
 
+  it("answers a mistake in showing a value, and goes on with the session", function()
+    local input = e2e.write_file(e2e.folder() .. "/raising",
+      'error(setmetatable({}, {__tostring = function() error("boom") end}))\nx = 2\nx\n')
+    local pipe = io.popen(string.format("%s repl --admin-socket %s < %s 2>&1", e2e.binary, socket, input))
+    local out = pipe:read("*a")
+    pipe:close()
+    assert(out:find("boom.*\n2\n$"), out)
+  end)
+
+  it("lets a session declare no metrics", function()
+    local code, _, err = ask("repl", "-e", "perilune.metrics.counter('from_a_session_total', 'none')")
+    assert.equal(1, code)
+    assert(err:find("nothing can be changed from here", 1, true), err)
+  end)
+
+  it("ends the sessions of clients that went away", function()
+    local clients = {}
+    for i = 1, 4 do
+      clients[i] = e2e.process.start({ e2e.binary, "repl", "-e", "perilune.sleep('1h')",
+        "--admin-socket", socket })
+    end
+    e2e.eventually("all places are taken", function()
+      return select(3, ask("repl", "-e", "1")):find("4 sessions are open", 1, true)
+    end)
+    for _, client in ipairs(clients) do
+      client:signal("KILL")
+      client:wait(e2e.patience)
+    end
+    e2e.eventually("there is room again", function()
+      return ask("repl", "-e", "1") == 0
+    end)
+  end)
+
+  it("leaves the memos of a controller alone that is called as a session's task is", function()
+    local other_socket = e2e.folder() .. "/named.sock"
+    local other = e2e.start_host(server, [[
+local perilune = require("perilune")
+perilune.controller("repl")
+  :For("v1/ConfigMap", {namespaces = {]] .. string.format("%q", namespace) .. [[}, labels = "memo=yes"})
+  :Reconcile(function(request, context)
+    local memo = perilune.memo(request)
+    memo.runs = (memo.runs or 0) + 1
+    context.log:info("run " .. memo.runs)
+  end)
+]], { "--admin-socket", other_socket })
+    server:create(path(), { apiVersion = "v1", kind = "ConfigMap",
+      metadata = { name = "kept", labels = { memo = "yes" } } })
+    other:logged("^run 1$")
+    assert.equal(0, (e2e.run("repl", "-e", "1", "--admin-socket", other_socket)))
+    e2e.eventually("the session is closed", function()
+      local _, out = e2e.run("repl", "-e", "1", "--admin-socket", other_socket)
+      return out == "1\n"
+    end)
+    server:patch(path("kept"), { data = { a = "b" } })
+    other:logged("^run 2$")
+    other:stop()
+  end)
+
+  it("keeps passwords in URLs to itself", function()
+    local other_socket = e2e.folder() .. "/urls.sock"
+    local other = e2e.start_host(server, [[
+local perilune = require("perilune")
+perilune.controller("calls")
+  :For("v1/ConfigMap", {namespaces = {]] .. string.format("%q", namespace) .. [[}, labels = "call=yes"})
+  :Reconcile(function(request, context)
+    perilune.try(perilune.http.request, {url = "http://me:hidden@127.0.0.1:1/public?token=private"})
+    context.log:info("called")
+  end)
+]], { "--admin-socket", other_socket })
+    server:create(path(), { apiVersion = "v1", kind = "ConfigMap",
+      metadata = { name = "calls", labels = { call = "yes" } } })
+    other:logged("^called$")
+    local _, out = e2e.run("why", "v1/ConfigMap", namespace .. "/calls", "--admin-socket", other_socket)
+    assert(out:find("GET http://127.0.0.1:1/public:", 1, true) or
+      out:find("GET http://127.0.0.1:1/public ", 1, true), out)
+    for _, word in ipairs({ "hidden", "private" }) do
+      assert.is_nil(out:find(word, 1, true), out)
+      assert.is_nil(other:text():find(word, 1, true), other:text())
+    end
+    other:stop()
+  end)
+
   it("ends a session that computes for too long, and closes open ones when the host stops", function()
     local other_socket = e2e.folder() .. "/busy.sock"
     local other = e2e.start_host(server, (script:gsub("NAMESPACE", string.format("%q", namespace))),

@@ -2,22 +2,38 @@
 
 local e2e = require("spec.support.e2e")
 
+local commands = { "run", "dev", "check", "apiserver", "status", "why", "queue", "pause", "resume",
+  "reload", "repl", "version" }
+
 describe("the command line", function()
   teardown(e2e.finish)
 
   it("lists the commands", function()
     local code, out = e2e.run("--help")
     assert.equal(0, code)
-    for _, name in ipairs({ "run", "dev", "check", "apiserver", "version" }) do
-      assert(out:find(name, 1, true), out)
+    for _, name in ipairs(commands) do
+      assert(out:find("\n  " .. name .. " ", 1, true), out)
     end
   end)
 
   it("has help for every command", function()
-    for _, name in ipairs({ "run", "dev", "check", "apiserver", "version" }) do
+    for _, name in ipairs(commands) do
       local code, out = e2e.run(name, "--help")
       assert.equal(0, code)
       assert(out:find("usage: perilune " .. name, 1, true), out)
+    end
+  end)
+
+  it("has every command, signal and exit code in the manual", function()
+    local page = e2e.read_file("host/cli/perilune.1")
+    for _, name in ipairs(commands) do
+      assert(page:find("\n.TP\n.B " .. name .. "\n", 1, true), name)
+    end
+    for _, code in ipairs({ 0, 1, 2, 3, 4 }) do
+      assert(page:find("\n.TP\n" .. code .. "\n", 1, true), code)
+    end
+    for _, signal in ipairs({ "SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1" }) do
+      assert(page:find(signal, 1, true), signal)
     end
   end)
 
@@ -40,6 +56,10 @@ describe("the command line", function()
     { { "run", "--log-format=xml", "a.lua" }, "text|json" },
     { { "apiserver", "--data-dir", "x" }, "not available yet" },
     { { "apiserver", "--listen", "nonsense" }, "HOST:PORT" },
+    { { "apiserver", "a.lua" }, "it takes no arguments: a.lua" },
+    { { "status", "copies" }, "it takes no arguments: copies" },
+    { { "repl", "1 + 1" }, "it takes no arguments: 1 + 1" },
+    { { "version", "please" }, "it takes no arguments: please" },
     { { "run", "--server", "nope", "a.lua" }, "--server takes" },
     { { "run", "--server", "ftp://nope", "a.lua" }, "--server takes" },
     { { "run", "--namespace", "../x", "a.lua" }, "no namespace's name" },

@@ -97,6 +97,15 @@ TEST(perilune_host_is_not_for_scripts)
 {
     struct pl_state *s = new_state(NULL, 64 * MIB);
     CHECK_FAILS(s, "local h = require('perilune.host') return h", NULL, "is Perilune's own");
+    CHECK_FAILS(s, "return coroutine.wrap(require)('perilune.host')", NULL, "is Perilune's own");
+    CHECK_FAILS(s, "return coroutine.wrap(function() return require('perilune.host') end)()", NULL,
+                "is Perilune's own");
+    /* A function of Perilune's own that calls the script's, which a tail call hides. */
+    CHECK_FAILS(s,
+                "return require('perilune.check').array_of(function() "
+                "return require('perilune.host') end)('x', {1})",
+                NULL, "is Perilune's own");
+    CHECK_FAILS(s, "require('perilune.repl')", NULL, "is Perilune's own");
     CHECK_CODE(s, "return type(require('perilune').client)", NULL, "\"table\"");
     pl_state_destroy(s);
 }
