@@ -15,7 +15,8 @@ local opened = {} -- while loading: {name=, file=, line=}
 local Channel = { __metatable = "perilune.channel" }
 Channel.__index = function(self, key)
   if key ~= "send" then
-    fail("channel %q has no %s; it has send", self.name, check.describe(key))
+    fail("channel %q has no %s; it has send", self.name, type(key) == "string" and format("%q", key)
+      or check.describe(key))
   end
   return Channel.send
 end

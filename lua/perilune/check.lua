@@ -9,6 +9,8 @@ local host = require("perilune.host")
 local format, type, tostring, pairs, ipairs = string.format, type, tostring, pairs, ipairs
 local M = {}
 
+local INT_MAX = 2147483647
+
 -- The script's function whose results are being looked at: it has returned, so that no line of
 -- the script is running, and a mistake in them is reported where it begins.
 local blamed
@@ -84,11 +86,13 @@ function M.number(least)
   end
 end
 
--- A whole number of at least `least`.
+-- A whole number of at least `least` that a C int holds.
 function M.integer(least)
   return function(what, value)
     if type(value) ~= "number" or value % 1 ~= 0 or value < least then
       fail("%s must be a whole number of at least %d, not %s", what, least, describe(value))
+    elseif value > INT_MAX then
+      fail("%s must be at most %d, not %s", what, INT_MAX, describe(value))
     end
     return value
   end

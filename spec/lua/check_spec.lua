@@ -51,6 +51,8 @@ describe("perilune.check", function()
     refuses("x must be a whole number of at least 1, not the number 0", check.integer(1), "x", 0)
     refuses('x must be a whole number of at least 1, not the string "2"', check.integer(1), "x", "2")
     refuses("x must be a whole number of at least 1, not the number inf", check.integer(1), "x", math.huge)
+    assert.equal(2147483647, check.integer(1)("x", 2147483647))
+    refuses("x must be at most 2147483647, not the number 1e+300", check.integer(1), "x", 1e300)
   end)
 
   it("takes durations as seconds or text", function()

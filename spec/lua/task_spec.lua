@@ -140,7 +140,7 @@ describe("perilune.channel", function()
     assert.same({ { "hooks", "d", "a" }, { "hooks", nil, "n" } }, sent)
     refuses("the request must be a key", hooks.send, hooks)
     refuses("call it with a colon", hooks.send, "d/a")
-    refuses("it has send", function()
+    refuses('channel "hooks" has no "close"; it has send', function()
       return hooks.close
     end)
     refuses('no controller watches the channel "hook"; did you mean "hooks"?', perilune.channel,

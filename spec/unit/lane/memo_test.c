@@ -114,4 +114,21 @@ TEST(all_of_them_together_have_a_limit_that_shrinking_gives_back)
     pl_memos_unref(memos);
 }
 
+TEST(many_memos_are_forgotten_at_once)
+{
+    struct pl_memos *memos = pl_memos_create();
+    struct pl_doc *doc = doc_of("{\"runs\":1}");
+    char key[32];
+    for (int i = 0; i < 100000; i++) { /* minutes, if each needed a walk of its own */
+        snprintf(key, sizeof key, "d/%d", i);
+        REQUIRE(pl_memos_put(memos, "web", key, doc, NULL) == 0);
+    }
+    put(memos, "dns", "d/x", "{\"runs\":2}", NULL);
+    pl_memos_forget(memos, "web");
+    CHECK_INT(pl_memos_count(memos), 1);
+    check_runs(memos, "dns", "d/x", 2);
+    pl_doc_unref(doc);
+    pl_memos_unref(memos);
+}
+
 TEST_MAIN()

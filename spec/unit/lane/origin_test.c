@@ -183,4 +183,31 @@ TEST(what_runs_have_read_is_carried_over)
     leave_folder();
 }
 
+TEST(a_script_that_reads_ever_more_names_does_not_grow_it_for_ever)
+{
+    struct pl_origin *origin = pl_origin_create();
+    struct pl_buf text = PL_BUF_INIT;
+    char name[32];
+    bool is_new;
+    enter_folder();
+    save("a.lua", "a");
+    CHECK_INT(pl_origin_read(origin, NULL, "a.lua", &text, &is_new, NULL), 0);
+    for (int i = 0; i < 10050; i++) {
+        snprintf(name, sizeof name, "missing-%d", i);
+        CHECK_INT(pl_origin_read(origin, "a.lua", name, &text, &is_new, NULL), PL_ENOTFOUND);
+        if (is_new != (i < 9999)) { /* "new" has the host look at all its files again */
+            TEST_FAIL("%s: new %d", name, is_new);
+            break;
+        }
+    }
+    CHECK_INT(pl_origin_count(origin), 10000);
+    save("late.yaml", "b");
+    CHECK_INT(pl_origin_read(origin, "a.lua", "late.yaml", &text, &is_new, NULL), 0);
+    CHECK_STR(pl_buf_z(&text), "ab"); /* it can be read all the same */
+    CHECK(!is_new);
+    leave_folder();
+    pl_buf_deinit(&text);
+    pl_origin_unref(origin);
+}
+
 TEST_MAIN()
