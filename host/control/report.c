@@ -63,6 +63,9 @@ bool pl_controller_drop(struct pl_controller *c, struct pl_slice key)
 {
     if (!pl_workqueue_drop(c->queue, key))
         return false;
+    struct pl_cause_list causes;
+    pl_causes_take(&c->causes, key, &causes);
+    pl_cause_list_deinit(&causes);
     pl_workqueue_forget(c->queue, key);
     pl_controller_note(c, key, PL_HAPPENED_FORGOT, 0, "dropped from the queue by hand");
     pl_controller_drive(c);

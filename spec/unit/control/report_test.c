@@ -81,7 +81,7 @@ TEST(a_paused_key_is_reported_with_its_start)
 TEST(a_dropped_key_is_not_run_and_forgets_its_failures)
 {
     struct stage stage;
-    begin(&stage, BED_MAP("a", "1", "5", ""));
+    struct fake_request *watch = begin(&stage, BED_MAP("a", "1", "5", ""));
     struct pl_controller *controller = pl_manager_at(stage.manager, 0);
     fake_finish(&stage.fake, "d/a", PL_OUTCOME_ERROR);
     CHECK(pl_controller_drop(controller, pl_slice_z("d/a")));
@@ -90,6 +90,10 @@ TEST(a_dropped_key_is_not_run_and_forgets_its_failures)
     pl_buf_clear(&stage.fake.log);
     bed_pass(&stage.bed, 60 * PL_SECOND);
     check_log(&stage.fake, "");
+    /* Nor is the next run told of what was dropped. */
+    bed_stream(&stage.bed, watch, BED_EVENT("MODIFIED", BED_MAP("a", "1", "11", "")));
+    check_log(&stage.fake, "start d/a(MODIFIED);");
+    fake_finish(&stage.fake, "d/a", PL_OUTCOME_DONE);
     stage_deinit(&stage);
 }
 
