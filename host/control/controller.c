@@ -136,6 +136,12 @@ static void add_unsynced(const struct pl_controller *c, struct pl_buf *out)
     }
 }
 
+static void tell_changed(struct pl_controller *c)
+{
+    if (c->changed != NULL)
+        c->changed(c->changed_arg, c);
+}
+
 static void on_sync_limit(struct pl_timer *timer)
 {
     struct pl_controller *c = PL_CONTAINER_OF(timer, struct pl_controller, sync_limit);
@@ -149,8 +155,7 @@ static void on_sync_limit(struct pl_timer *timer)
     pl_log(PL_LOG_ERROR, "controller could not start within cache_sync_timeout; it keeps trying",
            pl_str("controller", c->name), pl_strn("unsynced", pl_buf_slice(&text)));
     pl_buf_deinit(&text);
-    if (c->changed != NULL)
-        c->changed(c->changed_arg, c);
+    tell_changed(c);
 }
 
 static void enqueue_for_objects(struct pl_controller *c, enum pl_cause_type cause)
@@ -193,8 +198,7 @@ static void begin_standing_by(struct pl_controller *c)
     c->standing_by = true;
     end_syncing(c);
     pl_log(PL_LOG_INFO, "controller stands by: its queue is ready", pl_str("controller", c->name));
-    if (c->changed != NULL)
-        c->changed(c->changed_arg, c);
+    tell_changed(c);
 }
 
 static void begin_running(struct pl_controller *c)
@@ -208,8 +212,7 @@ static void begin_running(struct pl_controller *c)
         pl_log(PL_LOG_INFO, "controller started", pl_str("controller", c->name),
                pl_int("workers", c->spec->max_concurrent));
     pl_controller_task_begin(c);
-    if (c->changed != NULL)
-        c->changed(c->changed_arg, c);
+    tell_changed(c);
     pl_controller_drive(c);
 }
 
@@ -232,6 +235,10 @@ void pl_controller_check(struct pl_controller *c)
         if (pl_controller_is_quiet(c))
             c->gone(c->gone_arg, c);
         return;
+    }
+    if (c->draining && c->in_flight == 0) {
+        c->draining = false;
+        tell_changed(c); /* whether it is ready or not: others wait for its runs */
     }
     if (!c->listening && informers_have_synced(c)) {
         c->listening = true;
@@ -276,6 +283,7 @@ void pl_controller_set_may_run(struct pl_controller *c, bool may_run)
         struct pl_err why = {0};
         pl_err_set(&why, PL_ECANCELED, "the lead was lost");
         c->running = c->task_begun = false;
+        c->draining = c->in_flight > 0;
         pl_timer_stop(c->timers, &c->resync);
         pl_controller_cancel_all(c, NULL, &why);
     }

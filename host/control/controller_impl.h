@@ -98,6 +98,7 @@ struct pl_controller {
     /* Life. */
     bool started, may_run, running, stopping, told_stopped;
     bool standing_by; /* synced and idle, but may not run */
+    bool draining;    /* may not run any more, but runs had not ended then */
     bool task_begun;  /* since it last could not run */
     bool retired;     /* nothing declares it any more */
     void (*gone)(void *arg, struct pl_controller *controller);

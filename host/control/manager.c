@@ -130,6 +130,8 @@ static void on_gone(void *arg, struct pl_controller *controller)
     if (manager->o.gone != NULL)
         manager->o.gone(manager->o.arg, controller);
     pl_controller_destroy(controller);
+    if (manager->o.leadership != NULL)
+        pl_leadership_check(manager->o.leadership); /* it may have waited for its last run */
 }
 
 static bool is_among(const struct pl_controller *controller, const struct pl_takeover *all,

@@ -301,6 +301,60 @@ TEST(with_standby_a_loss_cancels_runs_and_campaigns_once_they_have_ended)
     finish(&scene);
 }
 
+/* Two leader-only controllers, and the lead was lost while the first one's run goes on: another
+ * generation takes over, of the second one and, with `kept`, of the first one, which then waits
+ * for a kind that does not come. */
+static void take_over_while_a_run_ends(bool kept)
+{
+    struct scene scene;
+    struct pl_edition *next[2] = {NULL};
+    begin(&scene, true);
+    struct pl_controller_spec other = spec_of("other");
+    other.leader_election = true;
+    add_source(&other, PL_SOURCE_FOR, "v1/Pod", PL_MAP_SELF);
+    stage_add(&scene.stage, &other);
+    pl_manager_start(scene.stage.manager);
+    sync_sources(&scene);
+    stage_sync(&scene.stage, "/api/v1/pods", BED_LIST("Pod", "10", "", ));
+    run(&scene);
+    REQUIRE(pl_leadership_is_leading(scene.leadership) && scene.stage.fake.running == 1);
+    others_hold(&scene, "thief");
+    pass(&scene, 3 * PL_SECOND);
+    others_hold(&scene, "");
+    for (int i = 0; i < 2; i++) {
+        struct pl_controller_options options = {
+            .cluster = scene.stage.bed.cluster, .ops = &fake_ops, .self = &scene.stage.fake};
+        struct pl_controller_spec spec = spec_of(i == 0 ? "other" : "beat");
+        spec.leader_election = true;
+        add_source(&spec, PL_SOURCE_FOR, i == 0 ? "v1/Pod" : "v1/ConfigMap", PL_MAP_SELF);
+        if (i == 1)
+            add_source(&spec, PL_SOURCE_READS, "v1/Node", PL_MAP_SELF);
+        next[i] = pl_edition_create(&options, &spec);
+        pl_edition_open(next[i], NULL, NULL);
+    }
+    run(&scene);
+    pl_manager_switch(scene.stage.manager,
+                      (struct pl_takeover[]){{next[0], false}, {next[1], false}}, 1 + kept);
+    pass(&scene, 5 * PL_SECOND);
+    CHECK(!pl_leadership_is_leading(scene.leadership));
+    finish_run(&scene, PL_OUTCOME_CANCELED);
+    CHECK(pl_leadership_is_leading(scene.leadership));
+    pl_edition_unref(next[0]);
+    pl_edition_unref(next[1]);
+    pl_buf_clear(&scene.stage.fake.log);
+    finish(&scene);
+}
+
+TEST(with_standby_the_last_run_of_a_controller_that_is_gone_is_waited_for_too)
+{
+    take_over_while_a_run_ends(false);
+}
+
+TEST(with_standby_a_controller_that_is_not_ready_holds_up_nobody_once_its_runs_have_ended)
+{
+    take_over_while_a_run_ends(true);
+}
+
 TEST(rule_125_the_lease_is_released_when_runs_have_ended_and_not_before)
 {
     struct scene scene;
