@@ -215,10 +215,16 @@ static void got_record(struct pl_candidate *c, const struct pl_lease_record *rec
 
 static void wrote_record(struct pl_candidate *c, const struct pl_lease_record *record)
 {
+    struct pl_err err = {0};
     c->doubtful = false;
     remember(c, record, c->sent_ns);
     if (c->releasing) {
         finish(c, &(struct pl_candidate_result){.done = !pl_candidate_is_holder(c)});
+        return;
+    }
+    if (record->duration_s <= 0) { /* such a lead is over before it begins, as often as we try */
+        pl_err_set(&err, PL_ESYNTAX, "the server keeps no duration in the record");
+        fail(c, &err);
         return;
     }
     finish(c, &(struct pl_candidate_result){

@@ -432,6 +432,23 @@ TEST(an_answer_that_names_a_shorter_duration_is_taken_at_its_word)
     bed_deinit(&bed);
 }
 
+/* Something between us and the storage drops the field: each try would succeed and be over. */
+TEST(an_answer_without_a_duration_is_a_failure_and_no_reason_to_hurry)
+{
+    struct bed bed;
+    bed_init(&bed, false);
+    pl_election_campaign(bed.election);
+    step(&bed, PL_LEASE_GET);
+    bed.lock.record.duration_s = 0;
+    fake_lock_answer(&bed.lock);
+    run(&bed);
+    CHECK(!bed.lock.waiting);
+    CHECK_INT(bed.started, 0);
+    pass(&bed, 4400 * PL_MS);
+    CHECK(bed.lock.waiting);
+    bed_deinit(&bed);
+}
+
 TEST(renewals_are_told_apart_although_the_wall_clock_stands_still)
 {
     struct bed bed;
