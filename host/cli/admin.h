@@ -68,6 +68,8 @@ void pl_admin_queue(void *arg, struct pl_admin_call *call);
 void pl_admin_pause(void *arg, struct pl_admin_call *call);
 struct pl_reload;
 /* The command "reload", and what status says about the scripts. */
+struct pl_shadow;
+void pl_admin_add_shadow(struct pl_admin *admin, struct pl_shadow *shadow);
 void pl_admin_add_reload(struct pl_admin *admin, struct pl_reload *reload);
 /* Members of status that others add. */
 void pl_admin_build_more(const struct pl_admin_call *call, struct pl_build *b);

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "cli/admin_repl.h"
 #include "cli/reload.h"
+#include "cli/shadow.h"
 #include "control/manager.h"
 #include "control/recorder.h"
 #include "lane/memo.h"
@@ -36,6 +37,7 @@ struct host {
     struct pl_admin *admin; /* NULL: without one */
     struct pl_repls *repls; /* as above */
     struct pl_reload *reload;
+    struct pl_shadow *shadow;
     _Atomic int stuck; /* lanes that were given up */
     struct pl_idle collect;
     bool stopping;
@@ -112,6 +114,7 @@ static void on_signal(void *arg, int signum)
         pl_reload_stop(host->reload);
         if (host->repls != NULL)
             pl_repls_stop(host->repls, NULL, NULL);
+        pl_shadow_stop(host->shadow);
         pl_log(PL_LOG_INFO, "stopping", pl_str("signal", signum == SIGINT ? "SIGINT" : "SIGTERM"),
                pl_num("grace_seconds", (double)host->options->grace_ns / 1e9));
         pl_manager_stop(host->manager);
@@ -252,6 +255,13 @@ static int start_controllers(struct host *host, struct pl_err *err)
     struct pl_lanes *lanes = host->lanes;
     host->lanes = NULL;
     host->reload = pl_reload_create(&reload, lanes, &host->declarations);
+    struct pl_shadow_options shadow = {.loop = host->loop,
+                                       .cluster = host->cluster,
+                                       .manager = host->manager,
+                                       .reload = host->reload,
+                                       .lanes = lanes_options(host),
+                                       .config = host->options->lanes.config_path};
+    host->shadow = pl_shadow_create(&shadow);
     pl_manager_start(host->manager);
     pl_view_set_manager(host->view, host->manager);
     return pl_reload_start(host->reload, err);
@@ -276,6 +286,7 @@ static void open_admin(struct host *host)
         return;
     }
     pl_admin_add_reload(host->admin, host->reload);
+    pl_admin_add_shadow(host->admin, host->shadow);
     const struct pl_repl_options repl = {.cluster = host->cluster,
                                          .loop = host->loop,
                                          .manager = host->manager,
@@ -296,6 +307,7 @@ static void tear_down(struct host *host)
     if (host->view != NULL) {
         pl_view_set_manager(host->view, NULL);
     }
+    pl_shadow_destroy(host->shadow);
     pl_reload_destroy(host->reload);
     pl_lanes_destroy(host->lanes);
     bool stuck = atomic_load(&host->stuck) > 0;

@@ -23,7 +23,7 @@ static const struct pl_command commands[] = {
     {"pause", "KIND NAMESPACE/NAME", "stop reconciling an object, but for its deletion",
      pl_command_pause},
     {"resume", "KIND NAMESPACE/NAME", "reconcile a paused object again", pl_command_pause},
-    {"reload", "", "load the scripts of a running host again", pl_command_reload},
+    {"reload", "[--shadow PATH...]", "load the scripts of a running host again", pl_command_reload},
     {"repl", "", "evaluate Lua in a running host, with its caches to read", pl_command_repl},
     {"version", "", "versions of perilune and its libraries", pl_command_version},
 };

@@ -39,6 +39,8 @@ struct pl_reload {
     struct pl_timer guard_end, step;
     struct pl_list waits, guarded_waits;
     struct pl_series *results[4], *seconds;
+    void (*before_switch)(void *arg);
+    void *before_switch_arg;
 };
 
 static struct pl_timers *timers_of(const struct pl_reload *reload)
@@ -262,6 +264,8 @@ static void run_from_now_on(struct pl_reload *reload, struct pl_generation *gene
                             struct pl_buf *changed)
 {
     const struct pl_generation *before = reload->current;
+    if (reload->before_switch != NULL)
+        reload->before_switch(reload->before_switch_arg);
     pl_generation_take_over(generation, reload->o.manager, before, changed);
     pl_lanes_on_read(pl_generation_lanes(generation), on_read, reload);
     reload->current = generation;
@@ -544,6 +548,12 @@ struct pl_reload *pl_reload_create(const struct pl_reload_options *options, stru
     struct pl_generation *generation = pl_generation_create(&first, lanes, declarations);
     run_from_now_on(reload, generation, NULL);
     return reload;
+}
+
+void pl_reload_before_switch(struct pl_reload *reload, void (*before)(void *arg), void *arg)
+{
+    reload->before_switch = before;
+    reload->before_switch_arg = arg;
 }
 
 int pl_reload_start(struct pl_reload *reload, struct pl_err *err)

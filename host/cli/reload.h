@@ -37,6 +37,9 @@ void pl_reload_destroy(struct pl_reload *reload);
 /* For the manager: pl_manager_options.gone. */
 void pl_reload_controller_gone(void *reload, const struct pl_controller *controller);
 
+/* Called just before another generation takes over; one caller; NULL forgets it. */
+void pl_reload_before_switch(struct pl_reload *reload, void (*before)(void *arg), void *arg);
+
 /* ---- asking for one ---- */
 
 enum pl_reload_result {

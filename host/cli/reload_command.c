@@ -1,5 +1,6 @@
 /* perilune reload: loads the scripts of a running host again. */
 #include "base/base.h"
+#include "cli/shadow_command.h"
 #include "cli/show.h"
 
 #include <stdio.h>
@@ -11,6 +12,7 @@ static const struct pl_flag table[] = {
     {.name = "wait",
      .type = PL_FLAG_SWITCH,
      .help = "until the guard over the new scripts is over"},
+    PL_SHADOW_FLAGS,
 };
 
 static void print_text(struct pl_node answer)
@@ -55,8 +57,11 @@ int pl_command_reload(const struct pl_command *self, int argc, char *const *argv
     int exit_code = PL_EXIT_OK;
     bool taken = false;
     if (pl_command_flags(self, &flags, table, PL_ARRAY_LEN(table), argc, argv, &exit_code)) {
-        if (flags.path_count > 0) {
-            fprintf(stderr, "perilune reload: it takes no paths: %s\n", flags.paths[0]);
+        if (pl_flags_switch(&flags, "shadow")) {
+            exit_code = pl_shadow_command(self, &flags);
+        } else if (flags.path_count > 0) {
+            fprintf(stderr, "perilune reload: it takes no paths but with --shadow: %s\n",
+                    flags.paths[0]);
             exit_code = PL_EXIT_USAGE;
         } else if (ask(&flags, &taken, &err) != 0) {
             exit_code = pl_admin_failed(self, &err);

@@ -363,6 +363,16 @@ bool pl_controller_is_running(const struct pl_controller *c)
     return c->running;
 }
 
+bool pl_controller_is_retired(const struct pl_controller *c)
+{
+    return c->retired;
+}
+
+void pl_controller_watch_runs(struct pl_controller *c, const struct pl_run_watcher *watcher)
+{
+    c->watcher = watcher;
+}
+
 bool pl_controller_is_standing_by(const struct pl_controller *c)
 {
     return c->standing_by;

@@ -99,6 +99,18 @@ void pl_controller_enqueue(struct pl_controller *controller, struct pl_slice key
 void pl_controller_send(struct pl_controller *controller, const char *channel, struct pl_slice key);
 bool pl_controller_watches_channel(const struct pl_controller *controller, struct pl_slice name);
 
+/* Somebody who follows every run. Borrowed until another one, or NULL, is set. */
+struct pl_run_watcher {
+    /* A run ended. Its capture holds what it did; NULL: it had begun before. */
+    void (*ran)(void *arg, struct pl_controller *controller, const struct pl_run *run,
+                const struct pl_outcome_of_run *outcome);
+    void *arg;
+};
+void pl_controller_watch_runs(struct pl_controller *controller,
+                              const struct pl_run_watcher *watcher);
+/* Nothing declares it any more; it goes when its last run has ended. */
+bool pl_controller_is_retired(const struct pl_controller *controller);
+
 /* Calls changed whenever it began to run or to stand by, or its time to sync ran out: for the
  * manager. */
 void pl_controller_on_change(struct pl_controller *controller,

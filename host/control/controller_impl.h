@@ -117,6 +117,7 @@ struct pl_controller {
     void *stopped_arg;
     void (*changed)(void *arg, struct pl_controller *controller);
     void *changed_arg;
+    const struct pl_run_watcher *watcher; /* borrowed; NULL: nobody */
     struct pl_controller_metrics metrics;
 };
 

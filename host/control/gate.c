@@ -3,6 +3,8 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "control/capture.h"
+#include "control/edition.h"
 #include "kube/status.h"
 #include "value/meta.h"
 
@@ -94,7 +96,7 @@ void pl_gate_cut(struct pl_gate *gate)
 
 static bool is_fenced(const struct pl_gate *gate, const struct pl_write *write)
 {
-    if (gate->fence == NULL || write->any_replica)
+    if (gate->fence == NULL || write->any_replica || write->held)
         return false;
     return write->controller == NULL || pl_controller_spec(write->controller)->leader_election;
 }
@@ -102,6 +104,13 @@ static bool is_fenced(const struct pl_gate *gate, const struct pl_write *write)
 static bool is_allowed(const struct pl_gate_op *op)
 {
     return !op->gate->closed && !op->cut && (!op->fenced || pl_fence_is_open(op->gate->fence));
+}
+
+const struct pl_controller_spec *pl_gate_writer(const struct pl_gate_op *op)
+{
+    if (op->w.edition != NULL)
+        return pl_edition_spec(op->w.edition);
+    return op->w.controller != NULL ? pl_controller_spec(op->w.controller) : NULL;
 }
 
 /* ---- the end of a write ---- */
@@ -151,6 +160,7 @@ static void finish(struct pl_gate_op *op)
     pl_doc_unref(op->w.body);
     pl_doc_unref(op->w.base);
     pl_doc_unref(op->w.owner);
+    pl_capture_unref(op->w.capture);
     pl_doc_unref(op->existing);
     pl_doc_unref(op->result);
     for (size_t i = 0; i < PL_ARRAY_LEN(op->texts); i++)
@@ -303,6 +313,7 @@ static void send(struct pl_gate_op *op)
     struct pl_gate *gate = op->gate;
     const struct pl_write *w = &op->w;
     int64_t timeout_ns;
+    PL_REQUIRE(!w->held);
     if (timeout_of(op, &timeout_ns, &op->err) != 0) {
         fail(op, &op->err);
         return;
@@ -361,6 +372,11 @@ static void work(struct pl_gate_op *op)
     }
     pl_gate_check_rights(op);
     pl_gate_carry(op);
+    if (op->w.held) {
+        pl_gate_hold(op);
+        finish(op);
+        return;
+    }
     op->result = pl_gate_unchanged(op);
     if (op->result != NULL) {
         op->skipped = true;
@@ -370,6 +386,8 @@ static void work(struct pl_gate_op *op)
         finish(op);
         return;
     }
+    if (op->w.capture != NULL)
+        pl_gate_watch(op);
     send(op);
 }
 
@@ -399,9 +417,14 @@ static void on_resource(void *arg, const struct pl_resource *resource, const str
         fail(op, &op->err);
         return;
     }
-    op->existing = op->w.base != NULL ? pl_doc_ref(op->w.base) : pl_gate_cached(op);
-    bool must_look = op->w.owner != NULL && pl_gate_op_is_apply(op) && op->existing == NULL &&
-                     !pl_gate_is_covered(op);
+    bool must_look = false;
+    if (op->w.held) {
+        must_look = !pl_gate_shadow_sees(op, &op->existing) && pl_gate_shadow_must_look(op);
+    } else {
+        op->existing = op->w.base != NULL ? pl_doc_ref(op->w.base) : pl_gate_cached(op);
+        must_look = op->w.owner != NULL && pl_gate_op_is_apply(op) && op->existing == NULL &&
+                    !pl_gate_is_covered(op);
+    }
     if (must_look)
         get(op, PL_GATE_LOOKING, on_looked);
     else
@@ -436,9 +459,11 @@ struct pl_gate_op *pl_gate_write(struct pl_gate *gate, const struct pl_write *wr
     pl_doc_ref(op->w.body);
     pl_doc_ref(op->w.base);
     pl_doc_ref(op->w.owner);
+    /* A dry run changes nothing. */
+    op->w.capture = write->dry_run ? NULL : pl_capture_ref(write->capture);
+    const struct pl_controller_spec *writer = pl_gate_writer(op);
     if (op->w.field_manager.len == 0)
-        op->w.field_manager = pl_slice_z(
-            write->controller != NULL ? pl_controller_spec(write->controller)->name : "perilune");
+        op->w.field_manager = pl_slice_z(writer != NULL ? writer->name : "perilune");
     copy_texts(op);
     struct pl_buf key = PL_BUF_INIT;
     pl_key_add(&key, op->w.ns, op->w.name);

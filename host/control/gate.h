@@ -7,7 +7,9 @@
 #include "kube/client.h"
 
 struct pl_gate;
+struct pl_capture;
 struct pl_cluster;
+struct pl_edition;
 
 /* Documents are borrowed for the call; references are taken. Slices are copied. */
 struct pl_write {
@@ -33,6 +35,13 @@ struct pl_write {
     /* Behind the fence is what a controller writes that runs only while leading (its spec says
      * so), and what has no controller, unless this is set. */
     bool any_replica;
+    /* Keeps what the write would make; NULL: nobody wants to know. A reference is taken. */
+    struct pl_capture *capture;
+    /* Of a shadow: answered with the object as merged here, and never sent. Reads may be. */
+    bool held;
+    /* Whose script writes, where no controller has adopted it; borrowed until the write has ended.
+     * NULL: the controller's. */
+    const struct pl_edition *edition;
 };
 
 struct pl_written {

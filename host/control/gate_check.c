@@ -104,9 +104,9 @@ int pl_gate_check(struct pl_gate_op *op, struct pl_err *err)
 
 static const struct pl_source_spec *for_source(const struct pl_gate_op *op)
 {
-    if (op->w.controller == NULL)
+    const struct pl_controller_spec *spec = pl_gate_writer(op);
+    if (spec == NULL)
         return NULL;
-    const struct pl_controller_spec *spec = pl_controller_spec(op->w.controller);
     for (size_t i = 0; i < spec->source_count; i++)
         if (spec->sources[i].role == PL_SOURCE_FOR &&
             pl_kind_eq_group(&spec->sources[i].kind, &op->w.kind))
@@ -214,10 +214,8 @@ static bool is_declared(const struct pl_gate_op *op, const struct pl_controller_
 void pl_gate_check_rights(struct pl_gate_op *op)
 {
     struct pl_gate *gate = op->gate;
-    if (op->w.controller == NULL)
-        return;
-    const struct pl_controller_spec *spec = pl_controller_spec(op->w.controller);
-    if (is_declared(op, spec))
+    const struct pl_controller_spec *spec = pl_gate_writer(op);
+    if (spec == NULL || is_declared(op, spec))
         return;
     char kind[PL_KIND_TEXT];
     const char *verb = pl_verb_name(op->w.verb);

@@ -15,6 +15,7 @@ struct pl_gate {
     struct pl_applied *applied;
     struct pl_map said; /* undeclared writes that were logged; values are the gate itself */
     struct pl_gate_stats stats;
+    uint64_t made_up;          /* uids and versions of objects that only shadows see */
     struct pl_series *skipped; /* NULL: no metrics */
 };
 
@@ -64,6 +65,9 @@ static inline bool pl_gate_op_is_status(const struct pl_gate_op *op)
     return pl_slice_eqz(op->w.subresource, "status");
 }
 
+/* What the writer declared; NULL: it is a task of nobody's. */
+const struct pl_controller_spec *pl_gate_writer(const struct pl_gate_op *op);
+
 int pl_gate_refuse(struct pl_err *err, const char *rule, const char *fmt, ...) PL_PRINTF(3, 4);
 
 /* gate_check.c: steps 2 and 3. 0, or the refusal. */
@@ -97,3 +101,13 @@ bool pl_gate_is_known(struct pl_gate_op *op);
 bool pl_gate_wants_managed_fields(struct pl_gate_op *op);
 /* Under which name an apply is remembered. */
 void pl_gate_applied_name(const struct pl_gate_op *op, struct pl_buf *out);
+
+/* gate_hold.c: step 6, for shadows. */
+/* A shadow sees this object, or knows that there is none: *doc is a reference, or NULL. */
+bool pl_gate_shadow_sees(struct pl_gate_op *op, struct pl_doc **doc);
+/* The server has to be asked what is there before it can be said what the write would make. */
+bool pl_gate_shadow_must_look(struct pl_gate_op *op);
+/* Decides a held write: its result or its error. */
+void pl_gate_hold(struct pl_gate_op *op);
+/* A write that is sent, for whoever compares: what it will make. */
+void pl_gate_watch(struct pl_gate_op *op);

@@ -24,4 +24,6 @@ void pl_applied_remember(struct pl_applied *applied, struct pl_slice who, struct
 void pl_applied_forget(struct pl_applied *applied, struct pl_slice who);
 /* The last thing applied under that name was this document, whatever the order of its members. */
 bool pl_applied_is_last(struct pl_applied *applied, struct pl_slice who, struct pl_node body);
+/* Something was applied under that name. */
+bool pl_applied_knows(const struct pl_applied *applied, struct pl_slice who);
 size_t pl_applied_count(const struct pl_applied *applied);

@@ -12,8 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct pl_capture;
 struct pl_controller;
 struct pl_edition;
+struct pl_outcome_of_run;
 
 /* ---- runs ---- */
 
@@ -51,7 +53,11 @@ struct pl_run {
     const struct pl_cause *causes;    /* oldest first; owned by the run */
     size_t cause_count;
     size_t causes_dropped; /* beyond PL_CAUSES_MAX */
-    void *self_data;       /* the reconciler's */
+    /* What it does is kept there (control/capture.h): with a shadow on either side. NULL: no. */
+    struct pl_capture *capture;
+    /* Who is told of its end; NULL: the controller. With it, `controller` is NULL. */
+    void (*finished)(struct pl_run *run, const struct pl_outcome_of_run *outcome);
+    void *self_data; /* the reconciler's */
 };
 
 enum pl_outcome {

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "control/capture.h"
 #include "control/report.h"
 #include "value/meta.h"
 
@@ -221,6 +222,10 @@ static void tell_ran(struct pl_controller *c, const struct run *run,
 
 void pl_run_finish(struct pl_run *finished, const struct pl_outcome_of_run *outcome)
 {
+    if (finished->finished != NULL) {
+        finished->finished(finished, outcome);
+        return;
+    }
     struct run *run = PL_CONTAINER_OF(finished, struct run, run);
     struct pl_controller *c = run->run.controller;
     struct pl_outcome_of_run result = *outcome;
@@ -234,16 +239,35 @@ void pl_run_finish(struct pl_run *finished, const struct pl_outcome_of_run *outc
                               pl_controller_now(c) - run->started_ns);
     pl_controller_note_outcome(c, &run->run, &result, pl_controller_now(c) - run->started_ns);
     tell_ran(c, run, &result);
+    if (c->watcher != NULL)
+        c->watcher->ran(c->watcher->arg, c, &run->run, &result);
     apply_outcome(c, run, &result);
     pl_workqueue_done(c->queue, run->run.key, pl_controller_now(c));
     pl_cause_list_deinit(&run->causes);
     pl_edition_unref(run->run.edition);
+    pl_capture_unref(run->run.capture);
     pl_free(run->key);
     pl_free(run);
     pl_controller_drive(c);
 }
 
 /* ---- starting runs ---- */
+
+/* For whoever compares: what the run does, and the object that it is about as it is now. */
+static void begin_capture(struct pl_controller *c, struct run *run)
+{
+    run->run.capture = pl_capture_create();
+    for (size_t i = 0; i < c->spec->source_count; i++) {
+        const struct pl_source_spec *source = &c->spec->sources[i];
+        if (source->role != PL_SOURCE_FOR || source->options.metadata_only)
+            continue;
+        struct pl_doc *object = pl_controller_for_object(c, run->run.key);
+        bool known = object != NULL || (source->options.labels == NULL && !source->options.fields);
+        if (known)
+            pl_capture_show(run->run.capture, &source->kind, run->run.key, object, true);
+        pl_doc_unref(object);
+    }
+}
 
 static void cancel(struct run *run, const struct pl_err *why)
 {
@@ -318,6 +342,8 @@ static void start_run(struct pl_controller *c, const struct pl_item *item)
         run->run.deadline_ns = run->started_ns + c->spec->reconcile_timeout_ns;
         pl_timer_start(c->timers, &run->timeout, c->spec->reconcile_timeout_ns, on_timeout);
     }
+    if (c->watcher != NULL)
+        begin_capture(c, run);
     pl_list_push(&c->runs, &run->link);
     c->in_flight++;
     pl_controller_note(c, run->run.key, PL_HAPPENED_STARTED, 0, run->run.id);

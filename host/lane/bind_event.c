@@ -2,6 +2,7 @@
 #include "lane/bind_event.h"
 
 #include "base/alloc.h"
+#include "control/capture.h"
 #include "control/recorder.h"
 #include "lane/bind_list.h"
 #include "lane/co.h"
@@ -23,7 +24,8 @@ enum text {
 
 struct pl_event_msg {
     struct pl_msg msg;
-    struct pl_lane *lane; /* back-pointer */
+    struct pl_lane *lane;       /* back-pointer */
+    struct pl_capture *capture; /* of the run, with a reference; NULL: none */
     struct pl_slice texts[TEXTS];
     struct pl_slice who; /* the controller or task */
     bool warning;
@@ -34,7 +36,19 @@ void pl_event_msg_free(struct pl_msg *msg)
 {
     struct pl_event_msg *event = PL_CONTAINER_OF(msg, struct pl_event_msg, msg);
     atomic_fetch_sub(&event->lane->lanes->events_out, 1);
+    pl_capture_unref(event->capture);
     pl_free(event);
+}
+
+static void keep(struct pl_event_msg *event)
+{
+    const struct pl_slice *texts = event->texts;
+    char *name =
+        pl_format("event %s %.*s on %.*s/%.*s %.*s%s%.*s", event->warning ? "Warning" : "Normal",
+                  PL_FMT(texts[REASON]), PL_FMT(texts[API_VERSION]), PL_FMT(texts[KIND]),
+                  PL_FMT(texts[NS]), texts[NS].len > 0 ? "/" : "", PL_FMT(texts[NAME]));
+    pl_capture_note(event->capture, "event", name, texts[NOTE]);
+    pl_free(name);
 }
 
 void pl_event_msg_io(struct pl_msg *msg)
@@ -51,7 +65,9 @@ void pl_event_msg_io(struct pl_msg *msg)
         .note = texts[NOTE],
         .controller = event->who,
     };
-    if (!atomic_load(&event->lane->abandoned))
+    if (event->capture != NULL)
+        keep(event);
+    if (!atomic_load(&event->lane->abandoned) && !lanes->options.shadow)
         pl_recorder_event(recorder, &report);
     pl_recorder_lost(recorder, atomic_exchange(&lanes->events_lost, 0));
     pl_event_msg_free(msg);
@@ -93,6 +109,7 @@ static int event(lua_State *L)
     struct pl_event_msg *msg = pl_calloc(1, sizeof *msg + size);
     char *at = msg->bytes;
     msg->lane = s->lane;
+    msg->capture = s->task != NULL ? pl_capture_ref(s->task->exec->capture) : NULL;
     msg->warning = lua_toboolean(L, 1);
     msg->who = put(&at, who);
     for (int i = 0; i < TEXTS; i++)

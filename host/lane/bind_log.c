@@ -164,6 +164,8 @@ static void add_run(struct pl_state *s, struct line *line)
         return;
     line->fields[line->count++] = pl_str("key", exec->key);
     line->fields[line->count++] = pl_str("reconcile_id", exec->id);
+    if (s->lane->lanes->options.shadow)
+        line->fields[line->count++] = pl_bool("shadow", true);
 }
 
 static int compare_fields(const void *a, const void *b)

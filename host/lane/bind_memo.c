@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "control/capture.h"
 #include "lane/bind_list.h"
 #include "lane/co.h"
 #include "lane/lane.h"
@@ -26,6 +27,24 @@ static const char *controller_of(const struct pl_exec *exec)
     return exec->lane->lanes->controllers[exec->controller].name;
 }
 
+/* What is remembered of the key, for a shadow as it was before the run that it follows; and for
+ * whoever follows this one. A reference, or NULL. */
+static struct pl_doc *remembered(struct pl_exec *exec)
+{
+    static const struct pl_kind kind = {"perilune.dev", "memo", "Memo"};
+    struct pl_lanes *lanes = exec->lane->lanes;
+    struct pl_slice key = pl_slice_z(exec->key);
+    struct pl_doc *doc = NULL;
+    bool shadow = lanes->options.shadow && exec->capture != NULL;
+    if (!shadow || !pl_capture_sees(exec->capture, &kind, key, &doc))
+        doc = pl_memos_get(lanes->memos, controller_of(exec), exec->key);
+    if (exec->capture != NULL) {
+        pl_capture_show(exec->capture, &kind, key, doc, true);
+        exec->memo_before = pl_doc_ref(doc);
+    }
+    return doc;
+}
+
 /* memo(ns|nil, name) */
 static int memo(lua_State *L)
 {
@@ -45,7 +64,7 @@ static int memo(lua_State *L)
         return 1;
     }
     struct pl_box *box = pl_box_push(L, s);
-    box->doc = pl_memos_get(s->lane->lanes->memos, controller_of(exec), exec->key);
+    box->doc = remembered(exec);
     if (box->doc != NULL) {
         bool eager = s->eager;
         s->eager = true; /* plain tables: nothing of it is written back from a document */
@@ -79,6 +98,10 @@ static int keep(lua_State *L)
     pl_err_clear(&err);
     pl_ref_push(L, exec->memo);
     struct pl_doc *doc = is_empty(L, 2) ? NULL : pl_lval_check_doc(L, s, 2, "memo");
+    if (exec->capture != NULL)
+        exec->memo_after = pl_doc_ref(doc);
+    if (exec->lane->lanes->options.shadow)
+        return 0;
     if (pl_memos_put(exec->lane->lanes->memos, controller_of(exec), exec->key, doc, &err) != 0)
         return luaL_error(L, "memo: %s", err.message);
     return 0;
@@ -121,7 +144,7 @@ void pl_memo_keep(struct pl_lane *lane, struct pl_exec *exec)
     struct pl_memos *memos = lane->lanes->memos;
     if (exec->memo != 0)
         keep_table(lane, exec);
-    if (pl_memos_count(memos) > 0 && is_gone(exec))
+    if (!lane->lanes->options.shadow && pl_memos_count(memos) > 0 && is_gone(exec))
         pl_memos_put(memos, controller_of(exec), exec->key, NULL, NULL);
 }
 

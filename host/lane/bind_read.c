@@ -1,6 +1,7 @@
 /* host: reading. Each returns "failed?" and its results; WAIT (the state's address) as first
  * result means: call again, what was missing is there now. */
 #include "base/alloc.h"
+#include "control/capture.h"
 #include "lane/bind.h"
 #include "lane/bind_list.h"
 #include "lane/cache.h"
@@ -199,6 +200,13 @@ static struct pl_doc *only_metadata(struct pl_doc *doc)
     return result;
 }
 
+/* A shadow's run sees what it wrote, and what the run that it follows found. */
+static struct pl_capture *view_of(const struct pl_state *s)
+{
+    bool shadow = s->lane != NULL && s->lane->lanes->options.shadow;
+    return shadow && s->task != NULL ? s->task->exec->capture : NULL;
+}
+
 /* Pushes an object of a cache; false when there is none. */
 static bool push_cached(lua_State *L, struct pl_state *s, struct pl_cache *cache,
                         const struct pl_wanted *wanted, struct pl_slice name)
@@ -208,6 +216,12 @@ static bool push_cached(lua_State *L, struct pl_state *s, struct pl_cache *cache
     struct pl_doc *doc = pl_store_get(cache->store, pl_buf_slice(&key));
     if (s->task != NULL)
         pl_co_saw(s->task, cache, pl_buf_slice(&key), doc);
+    struct pl_doc *seen;
+    if (view_of(s) != NULL &&
+        pl_capture_sees(view_of(s), &wanted->kind, pl_buf_slice(&key), &seen)) {
+        pl_doc_unref(doc);
+        doc = seen;
+    }
     pl_buf_deinit(&key);
     if (doc == NULL)
         return false;
@@ -472,7 +486,9 @@ static int list_cached(lua_State *L, struct pl_state *s, struct pl_cache *cache,
     struct pl_found found;
     struct pl_err err;
     pl_err_clear(&err);
-    int failed = pl_cache_list(cache, filter, &found, &err);
+    struct pl_filter seen = *filter;
+    seen.view = view_of(s);
+    int failed = pl_cache_list(cache, &seen, &found, &err);
     batch->docs = found.docs; /* from now on nothing is lost when something raises */
     found.docs = (struct pl_docs){.items = NULL};
     if (failed) {

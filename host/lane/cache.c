@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "control/capture.h"
 #include "value/build.h"
 #include "value/meta.h"
 #include "value/path.h"
@@ -252,6 +253,9 @@ int pl_cache_list(struct pl_cache *cache, const struct pl_filter *filter, struct
     *found = (struct pl_found){.remaining = 0};
     pl_store_rv(cache->store, &found->rv);
     int failed = collect(cache, filter, &found->docs, err);
+    if (failed == 0 && filter->view != NULL)
+        pl_capture_amend(filter->view, &cache->spec->kind, filter->index_name.ptr != NULL,
+                         &found->docs);
     if (failed == 0)
         failed = filter_docs(filter, &found->docs, err);
     if (failed == 0)

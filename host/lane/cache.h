@@ -29,6 +29,7 @@ void pl_cache_hint(struct pl_lanes *lanes, struct pl_slice kind);
 
 struct pl_filter {
     struct pl_slice ns, labels, fields, owner_uid, index_name, index_value, continue_token;
+    struct pl_capture *view;  /* of a shadow's run, which amends what the cache has; else NULL */
     const char *index_stored; /* of index_name; NULL: no such index */
     int64_t limit;            /* 0: none */
 };

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "control/capture.h"
 #include "control/causes.h"
 #include "lane/bind_memo.h"
 #include "lane/lazy.h"
@@ -60,6 +61,7 @@ struct pl_exec *pl_exec_create_io(struct pl_lane *lane, struct pl_run *run, int 
     exec->attempt = run->attempt;
     exec->deadline_ns = run->deadline_ns;
     copy_causes(exec, run);
+    exec->capture = pl_capture_ref(run->capture);
     pl_list_init(&exec->tasks);
     pl_list_push(&lane->io.execs, &exec->link);
     run->self_data = exec;
@@ -90,6 +92,9 @@ void pl_exec_unref(struct pl_exec *exec)
     if (exec == NULL || atomic_fetch_sub(&exec->refs, 1) != 1)
         return;
     free_causes(exec);
+    pl_capture_unref(exec->capture);
+    pl_doc_unref(exec->memo_before);
+    pl_doc_unref(exec->memo_after);
     pl_fault_deinit(&exec->fault);
     pl_free(exec->key);
     pl_free(exec->ns);
@@ -128,8 +133,22 @@ static void finish_run(struct pl_exec *exec, const struct pl_outcome_of_run *out
     pl_run_finish(run, outcome);
 }
 
+static void capture_memo(struct pl_exec *exec)
+{
+    if (exec->capture == NULL ||
+        pl_node_equal(pl_doc_root(exec->memo_before), pl_doc_root(exec->memo_after)))
+        return;
+    struct pl_effect effect = {.name = (char *)"memo",
+                               .verb = exec->memo_after != NULL ? "set" : "clear",
+                               .before = pl_doc_ref(exec->memo_before),
+                               .after = pl_doc_ref(exec->memo_after),
+                               .sent = pl_doc_ref(exec->memo_after)};
+    pl_capture_add(exec->capture, &effect);
+}
+
 void pl_exec_done_io(struct pl_exec *exec)
 {
+    capture_memo(exec);
     finish_run(exec, &exec->result);
     pl_exec_unref(exec);
 }

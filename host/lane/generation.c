@@ -5,6 +5,8 @@
 #include "base/log.h"
 #include "lane/declare.h"
 
+#include <string.h>
+
 #define POLL_NS      (10 * PL_MS) /* between looks at whether it has come to its end */
 #define POLL_MAX     PL_SECOND    /* when a thread of it does not end */
 #define SYNC_TIMEOUT (120 * PL_SECOND)
@@ -341,6 +343,15 @@ size_t pl_generation_controllers(const struct pl_generation *generation)
 struct pl_edition *pl_generation_edition(const struct pl_generation *generation, size_t i)
 {
     return generation->editions[i];
+}
+
+struct pl_edition *pl_generation_edition_of(const struct pl_generation *generation,
+                                            const char *name)
+{
+    for (size_t i = 0; i < generation->count; i++)
+        if (strcmp(pl_edition_spec(generation->editions[i])->name, name) == 0)
+            return generation->editions[i];
+    return NULL;
 }
 
 struct pl_lanes *pl_generation_lanes(const struct pl_generation *generation)

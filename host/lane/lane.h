@@ -59,6 +59,9 @@ struct pl_exec {
     int64_t deadline_ns;
     struct pl_cause *causes; /* owned copies, kinds too */
     size_t cause_count, causes_dropped;
+    struct pl_capture *capture; /* of the run, with a reference; NULL: none */
+    struct pl_doc *memo_before,
+        *memo_after; /* for the capture: counted, the lane's until it ended */
 
     /* the lane's */
     struct pl_link active; /* lane->execs */

@@ -41,7 +41,10 @@ struct pl_lanes_options {
     uint64_t generation;         /* perilune.generation; 0: 1 */
     struct pl_dialog *dialog;    /* borrowed for life; NULL: none */
     struct pl_memos *memos;      /* of all generations; a reference is taken; NULL: its own */
-    _Atomic int *stuck;          /* lanes given up, of every generation; NULL: of this one alone */
+    /* A candidate that is tried beside what runs: whatever its scripts would do is kept in their
+     * runs' captures, and nothing but reads leaves the host. */
+    bool shadow;
+    _Atomic int *stuck; /* lanes given up, of every generation; NULL: of this one alone */
 };
 
 struct pl_index_spec {

@@ -4,6 +4,8 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/nearest.h"
+#include "base/sha256.h"
+#include "control/capture.h"
 #include "kube/status.h"
 #include "lane/lane.h"
 #include "net/http_client.h"
@@ -170,8 +172,73 @@ static void on_answer(void *arg, const struct pl_answer *answer)
     complete(op);
 }
 
+/* ---- what is compared, and what a shadow keeps to itself ---- */
+
+static struct pl_capture *capture_of(const struct pl_lop *op)
+{
+    return op->exec != NULL ? op->exec->capture : NULL;
+}
+
+/* Also says whether it must not be done. */
+static bool keeps(struct pl_lop *op, const char *name, struct pl_slice sent)
+{
+    if (capture_of(op) != NULL)
+        pl_capture_note(capture_of(op), op->verb, name, sent);
+    return op->lane->lanes->options.shadow;
+}
+
+static bool keeps_enqueue(struct pl_lop *op)
+{
+    char *name = pl_format("%s %.*s %.*s", op->verb, PL_FMT(op->in.enqueue.controller),
+                           PL_FMT(op->in.enqueue.key));
+    bool kept = keeps(op, name, pl_slice("", 0));
+    pl_free(name);
+    return kept;
+}
+
+/* The body may be anybody's secret: its digest tells two of them apart. */
+static bool keeps_http(struct pl_lop *op)
+{
+    struct pl_slice url = op->in.http.url, body = op->in.http.body;
+    const char *query = memchr(url.ptr, '?', url.len);
+    uint8_t digest[PL_SHA256_BYTES];
+    pl_sha256(body.ptr != NULL ? body : pl_slice("", 0), digest);
+    char *sent = pl_format("%zu bytes, sha256 %02x%02x%02x%02x", body.len, digest[0], digest[1],
+                           digest[2], digest[3]);
+    url.len = query != NULL ? (size_t)(query - url.ptr) : url.len;
+    char *name = pl_format("http %.*s %.*s", PL_FMT(op->in.http.method), PL_FMT(url));
+    bool kept = keeps(op, name, pl_slice_z(sent));
+    pl_free(name);
+    pl_free(sent);
+    return kept;
+}
+
+/* A read from the server, of what a shadow's run sees otherwise. */
+static bool is_seen(struct pl_lop *op)
+{
+    const struct pl_read *read = &op->in.read;
+    struct pl_doc *doc = NULL;
+    if (!op->lane->lanes->options.shadow || capture_of(op) == NULL || read->verb != PL_VERB_GET ||
+        read->subresource.len > 0 || !pl_capture_sees(capture_of(op), &read->kind, op->key, &doc))
+        return false;
+    op->out.doc = doc;
+    if (doc != NULL || op->missing_is_nil) {
+        complete(op);
+        return true;
+    }
+    struct pl_err err;
+    pl_err_clear(&err);
+    pl_err_set(&err, PL_EAPI, "the object was not found");
+    err.status = 404;
+    snprintf(err.reason, sizeof err.reason, "NotFound");
+    fail(op, &err);
+    return true;
+}
+
 static void start_read(struct pl_lop *op)
 {
+    if (is_seen(op))
+        return;
     op->in.read.deadline_ns = op->deadline_ns;
     op->io.work = pl_cluster_read(op->lane->lanes->cluster, &op->in.read, on_answer, op);
 }
@@ -195,6 +262,10 @@ static void start_write(struct pl_lop *op)
     op->in.write.deadline_ns = op->deadline_ns;
     if (op->controller >= 0)
         op->in.write.controller = lanes->controllers[op->controller].controller;
+    op->in.write.capture = capture_of(op);
+    op->in.write.held = lanes->options.shadow;
+    if (lanes->options.shadow && op->exec != NULL)
+        op->in.write.edition = lanes->controllers[op->exec->controller].edition;
     op->io.work = pl_gate_write(pl_cluster_gate(lanes->cluster), &op->in.write, on_written, op);
 }
 
@@ -318,10 +389,17 @@ static void start_enqueue(struct pl_lop *op)
 {
     struct pl_lanes *lanes = op->lane->lanes;
     struct pl_controller *controller = NULL;
+    bool declared = false;
     for (size_t i = 0; i < lanes->controller_count; i++) {
         const struct pl_known_controller *known = &lanes->controllers[i];
-        if (!known->is_task && pl_slice_eqz(op->in.enqueue.controller, known->name))
-            controller = known->controller;
+        if (known->is_task || !pl_slice_eqz(op->in.enqueue.controller, known->name))
+            continue;
+        controller = known->controller;
+        declared = true;
+    }
+    if (declared && keeps_enqueue(op)) {
+        complete(op);
+        return;
     }
     if (controller == NULL) {
         fail_enqueue(op);
@@ -337,6 +415,10 @@ static void start_send(struct pl_lop *op)
 {
     struct pl_lanes *lanes = op->lane->lanes;
     struct pl_slice channel = op->in.enqueue.controller;
+    if (keeps_enqueue(op)) {
+        complete(op);
+        return;
+    }
     for (size_t i = 0; i < lanes->controller_count; i++) {
         struct pl_controller *controller = lanes->controllers[i].controller;
         if (controller != NULL && pl_controller_watches_channel(controller, channel))
@@ -385,6 +467,11 @@ static void start_http(struct pl_lop *op)
     static const struct pl_http_ops ops = {
         .on_response = on_http_response, .on_body = on_http_body, .on_done = on_http_done};
     struct pl_lanes *lanes = op->lane->lanes;
+    if (keeps_http(op)) {
+        op->out.status = 204; /* nobody was asked: there is no content */
+        complete(op);
+        return;
+    }
     if (lanes->http == NULL)
         lanes->http = pl_http_client_create(lanes->loop);
     op->io.tls = (struct pl_tls_options){

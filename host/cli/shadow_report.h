@@ -1,0 +1,30 @@
+/* What a shadow has found so far: the keys whose runs differ. Bounded. I/O thread. */
+#pragma once
+
+#include "base/map.h"
+#include "control/rehearsal.h"
+#include "value/build.h"
+
+#define PL_SHADOW_KEYS_MAX  1000
+#define PL_SHADOW_BYTES_MAX ((size_t)6 << 20)
+
+/* Zero-initialised. */
+struct pl_shadow_report {
+    struct pl_map subjects; /* "controller key" -> what differs, owned */
+    struct pl_map compared; /* keys that were, up to a limit; values are the report */
+    uint64_t keys;          /* of those */
+    uint64_t left_out;      /* differences over the limits */
+    size_t bytes;
+};
+
+void pl_shadow_report_deinit(struct pl_shadow_report *report);
+/* A difference stays until both do the same there: that neither does anything says nothing. Of two
+ * the later counts, but where each did something that is told. */
+void pl_shadow_report_add(struct pl_shadow_report *report, const char *controller,
+                          const struct pl_rehearsed *rehearsed);
+/* Keys that differ. */
+size_t pl_shadow_report_count(const struct pl_shadow_report *report);
+/* In order of controllers and keys, one line each: {"type":"key","controller","key","error",
+ * "differences":[...]} with what compare.h builds. The line is borrowed. */
+void pl_shadow_report_each(const struct pl_shadow_report *report,
+                           void (*line)(void *arg, struct pl_doc *line), void *arg);
