@@ -96,10 +96,28 @@ static void reply_bool(struct pl_admin_call *call, const char *key, bool value)
     pl_admin_reply(call, result);
 }
 
+/* True when the call was answered: a task has one key, which only its own runs queue again. */
+static bool refuse_task(struct pl_admin_call *call, const struct pl_controller *controller,
+                        const char *action, struct pl_slice key)
+{
+    const struct pl_controller_spec *spec = pl_controller_spec(controller);
+    if (spec->task.form == PL_NO_TASK)
+        return false;
+    if (strcmp(action, "drop") == 0)
+        pl_admin_fail(call, "%s is a task, which would not run again", spec->name);
+    else if (!pl_slice_eqz(key, spec->name))
+        pl_admin_fail(call, "%s is a task, whose only key is %s", spec->name, spec->name);
+    else
+        return false;
+    return true;
+}
+
 static void change(struct pl_admin_call *call, struct pl_controller *controller, const char *action,
                    struct pl_slice key)
 {
     struct pl_slice ns, name;
+    if (refuse_task(call, controller, action, key))
+        return;
     if (pl_key_split(key, &ns, &name) != 0) {
         pl_admin_fail(call, "queue %s takes a controller and a key: website default/blog", action);
     } else if (strcmp(action, "drop") == 0) {

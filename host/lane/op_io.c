@@ -99,6 +99,20 @@ static void add_public_url(struct pl_buf *out, struct pl_slice url)
     pl_buf_add(out, host, (size_t)(url.ptr + len - host));
 }
 
+/* The server's own words may quote what the script sent, a Secret's value too, which only the lane
+ * can mask; whoever does not catch the error has its words in the history all the same. */
+static void add_result(struct pl_buf *out, const struct pl_lop *op)
+{
+    const struct pl_err *err = &op->out.err;
+    if (err->code == PL_EAPI)
+        pl_buf_add_f(out, "%d %s", err->status, err->reason);
+    else
+        pl_buf_add_z(out, err->code != 0    ? err->message
+                          : op->out.skipped ? "nothing to change, not sent"
+                          : op->out.gone    ? "it was gone"
+                                            : "ok");
+}
+
 /* What the server was asked for is part of the key's history; that nothing was sent too. */
 static void note(struct pl_lop *op)
 {
@@ -113,13 +127,12 @@ static void note(struct pl_lop *op)
         pl_buf_add_f(&what, "%s %s %.*s", op->verb, op->kind != NULL ? op->kind : "",
                      PL_FMT(op->key));
     }
-    const char *result = op->out.err.code != 0 ? op->out.err.message
-                         : op->out.skipped     ? "nothing to change, not sent"
-                         : op->out.gone        ? "it was gone"
-                                               : "ok";
-    pl_run_called(op->exec->run, pl_buf_slice(&what), pl_slice_z(result),
+    struct pl_buf result = PL_BUF_INIT;
+    add_result(&result, op);
+    pl_run_called(op->exec->run, pl_buf_slice(&what), pl_buf_slice(&result),
                   pl_clock_mono(timers(op)->clock) - op->io.started_ns);
     pl_buf_deinit(&what);
+    pl_buf_deinit(&result);
 }
 
 static void complete(struct pl_lop *op)

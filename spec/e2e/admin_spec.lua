@@ -349,6 +349,37 @@ perilune.controller("repl")
     other:stop()
   end)
 
+  it("keeps values of Secrets out of the history, also where the server quotes them", function()
+    local other_socket = e2e.folder() .. "/secrets.sock"
+    local other = e2e.start_host(server, [[
+local perilune = require("perilune")
+local client = perilune.client
+perilune.controller("leaks")
+  :For("v1/ConfigMap", {namespaces = {]] .. string.format("%q", namespace) .. [[}, labels = "leak=yes"})
+  :Reads("v1/Secret")
+  :Writes("v1/ConfigMap", {"create"})
+  :Reconcile(function(request, context)
+    local secret = client:get("v1/Secret", request)
+    client:create({apiVersion = "v1", kind = "ConfigMap", metadata = {namespace = request.namespace,
+      name = "labelled", labels = {a = perilune.base64.decode(secret.data.word)}}})
+  end)
+]], { "--admin-socket", other_socket })
+    local key = namespace .. "/leaks"
+    server:create("/api/v1/namespaces/" .. namespace .. "/secrets", { apiVersion = "v1", kind = "Secret",
+      metadata = { name = "leaks" }, stringData = { word = "not to be seen!" } })
+    server:create(path(), { apiVersion = "v1", kind = "ConfigMap",
+      metadata = { name = "leaks", labels = { leak = "yes" } } })
+    local out
+    e2e.eventually("the server refused", function()
+      out = select(2, e2e.run("why", "v1/ConfigMap", key, "--admin-socket", other_socket))
+      return out:find("create v1/ConfigMap " .. namespace .. "/labelled: 422 Invalid", 1, true)
+    end)
+    assert(out:find('Invalid value: "<15 bytes>"', 1, true), out)
+    assert.is_nil(out:find("not to be seen", 1, true), out)
+    assert.is_nil(other:text():find("not to be seen", 1, true), other:text())
+    other:stop()
+  end)
+
   it("keeps passwords in URLs to itself", function()
     local other_socket = e2e.folder() .. "/urls.sock"
     local other = e2e.start_host(server, [[

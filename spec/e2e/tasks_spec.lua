@@ -68,6 +68,17 @@ end)
     assert.are.same({ "counter", "every" }, { controllers[1].name, controllers[1].task })
     assert.are.same({ "long", "run", 1 },
       { controllers[2].name, controllers[2].task, controllers[2].in_flight })
+    local function refused(...)
+      local words = { ... }
+      words[#words + 1] = "--admin-socket"
+      words[#words + 1] = socket
+      local rc, _, why = e2e.run("queue", unpack(words))
+      assert.are.equal(1, rc)
+      return why
+    end
+    assert.truthy(refused("drop", "counter", "counter"):find("counter is a task, which would not run again", 1, true))
+    assert.truthy(refused("requeue", "counter", "other"):find("counter is a task, whose only key is counter", 1, true))
+    assert.are.equal(0, (e2e.run("queue", "requeue", "counter", "counter", "--admin-socket", socket)))
     local line = host:logged("^long begins")
     assert.are.equal("long", line.task)
     assert.are.equal("nil", line.deadline)
