@@ -339,8 +339,3 @@ size_t pl_backlog_outstanding(const struct pl_backlog *backlog)
 {
     return pl_script_indexes_outstanding(backlog->indexes);
 }
-
-size_t pl_backlog_count(const struct pl_backlog *backlog)
-{
-    return backlog->by_key.count;
-}

@@ -56,4 +56,3 @@ void pl_backlog_stop(struct pl_backlog *backlog);
 
 size_t pl_backlog_unindexed(const struct pl_backlog *backlog);   /* initial events unanswered */
 size_t pl_backlog_outstanding(const struct pl_backlog *backlog); /* questions */
-size_t pl_backlog_count(const struct pl_backlog *backlog);       /* events that wait */

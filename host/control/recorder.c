@@ -3,20 +3,6 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
-#include "kube/status.h"
-
-#define REQUEST_TIMEOUT (5 * PL_SECOND)
-#define CLOSED_FOR      (60 * PL_SECOND) /* a namespace where Events are forbidden */
-#define CLOSED_MAX      256
-#define TRIES           12 /* of one write that the server answers with an error of its own */
-
-/* Since 1.19 every server has it; so a discovery that fails costs no Event. */
-static const struct pl_resource events = {
-    .kind = {.group = "events.k8s.io", .version = "v1", .kind = "Event"},
-    .plural = "events",
-    .namespaced = true,
-    .can_watch = true,
-};
 
 /* What the API server accepts, in bytes. */
 static const size_t limits[PL_EVENT_TEXTS] = {
@@ -25,15 +11,6 @@ static const size_t limits[PL_EVENT_TEXTS] = {
     [PL_EVENT_REASON] = 128,      [PL_EVENT_NOTE] = 1024, [PL_EVENT_ACTION] = 128,
     [PL_EVENT_CONTROLLER] = 63,
 };
-
-struct closed {
-    int64_t until_ns; /* monotonic; kept beyond it, so that it is said once */
-};
-
-static int64_t now_of(const struct pl_recorder *r)
-{
-    return pl_clock_mono(r->timers->clock);
-}
 
 /* ---- memory: shares, groups, series ---- */
 
@@ -63,7 +40,7 @@ static struct pl_event_group *group_of(struct pl_recorder *r, struct pl_slice ke
         group->share = share_of(r, share);
         group->share->groups++;
         group->tokens = PL_EVENT_NOTES;
-        group->filled_ns = now_of(r);
+        group->filled_ns = pl_recorder_now(r);
         pl_map_put(&r->groups, key, group);
     }
     return group;
@@ -84,7 +61,7 @@ static void leave_group(struct pl_recorder *r, struct pl_event_group *group)
     pl_free(share);
 }
 
-static void set_state(struct pl_event_series *s, int state)
+void pl_recorder_set_state(struct pl_event_series *s, int state)
 {
     struct pl_recorder *r = s->recorder;
     bool was = s->state == PL_SERIES_WAITING && pl_link_is_linked(&s->link);
@@ -102,10 +79,10 @@ static void set_state(struct pl_event_series *s, int state)
     s->state = state;
 }
 
-static void forget(struct pl_event_series *s)
+void pl_recorder_forget(struct pl_event_series *s)
 {
     struct pl_recorder *r = s->recorder;
-    set_state(s, PL_SERIES_RESTING);
+    pl_recorder_set_state(s, PL_SERIES_RESTING);
     pl_map_remove(&r->by_key, s->key);
     s->group->series--;
     leave_group(r, s->group);
@@ -125,234 +102,10 @@ static void count_dropped(struct pl_recorder *r, bool warning, const char *why, 
     pl_series_add(pl_metric_series(r->dropped_metric, labels), (double)count);
 }
 
-static void drop(struct pl_event_series *s, const char *why)
+void pl_recorder_drop(struct pl_event_series *s, const char *why)
 {
     count_dropped(s->recorder, s->warning, why, s->count - s->written);
-    forget(s);
-}
-
-/* ---- waiting and resting ---- */
-
-static void pump(struct pl_recorder *r);
-
-static void wait_for_turn(struct pl_event_series *s, bool first)
-{
-    struct pl_recorder *r = s->recorder;
-    struct pl_list *list = s->warning ? &r->warnings : &r->normals;
-    set_state(s, PL_SERIES_WAITING);
-    if (first)
-        pl_list_push_front(list, &s->link);
-    else
-        pl_list_push(list, &s->link);
-}
-
-static void on_rested(struct pl_timer *timer)
-{
-    struct pl_event_series *s = PL_CONTAINER_OF(timer, struct pl_event_series, timer);
-    struct pl_recorder *r = s->recorder;
-    if (s->count == s->written) {
-        forget(s);
-        return;
-    }
-    wait_for_turn(s, false);
-    pump(r);
-}
-
-static void rest(struct pl_event_series *s)
-{
-    struct pl_recorder *r = s->recorder;
-    if (s->count > s->written && r->draining) {
-        wait_for_turn(s, false);
-        return;
-    }
-    set_state(s, PL_SERIES_RESTING);
-    pl_list_push(&r->resting, &s->link);
-    int64_t delay = s->count > s->written ? s->next_ns - now_of(r) : PL_EVENT_FORGET;
-    pl_timer_start(r->timers, &s->timer, delay, on_rested);
-}
-
-/* ---- sending ---- */
-
-static void on_pace(struct pl_timer *timer)
-{
-    struct pl_recorder *r = PL_CONTAINER_OF(timer, struct pl_recorder, pace);
-    r->backing_off = false;
-    pl_wait_end(&r->wait);
-    pump(r);
-}
-
-/* The server is away: everybody waits, and the first of them tries again. */
-static void back_off(struct pl_recorder *r)
-{
-    if (r->backing_off)
-        return;
-    r->backing_off = true;
-    int64_t delay = pl_backoff_next(&r->backoff, now_of(r), pl_cluster_rand(r->cluster));
-    pl_timer_start(r->timers, &r->pace, delay, on_pace);
-    if (pl_cluster_waits(r->cluster) != NULL)
-        pl_wait_begin(pl_cluster_waits(r->cluster), &r->wait, "backoff", "Events", delay);
-}
-
-static void drop_waiting(struct pl_recorder *r, const char *why)
-{
-    struct pl_list *lists[] = {&r->warnings, &r->normals};
-    for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++)
-        PL_LIST_FOR (link, lists[i])
-            drop(PL_CONTAINER_OF(link, struct pl_event_series, link), why);
-}
-
-static void try_again(struct pl_event_series *s, const struct pl_err *err)
-{
-    struct pl_recorder *r = s->recorder;
-    pl_trouble_note(&r->away, err, now_of(r), "Events can't be written; trying again", NULL, 0);
-    bool answered = err->code == PL_EAPI;
-    if (r->draining || (answered && ++s->tries >= TRIES)) {
-        drop(s, r->draining ? "stopping" : "refused");
-        if (r->draining && !answered)
-            drop_waiting(r, "stopping");
-        return;
-    }
-    wait_for_turn(s, !answered);
-    back_off(r);
-}
-
-static void close_namespace(struct pl_recorder *r, const char *ns, const struct pl_err *err)
-{
-    struct closed *closed = pl_map_get(&r->closed, pl_slice_z(ns));
-    if (closed == NULL && r->closed.count < CLOSED_MAX) {
-        pl_log(PL_LOG_WARN, "Events are forbidden; they are dropped", pl_str("namespace", ns),
-               pl_str("error", err->message));
-        closed = PL_NEW(struct closed);
-        pl_map_put(&r->closed, pl_slice_z(ns), closed);
-    }
-    if (closed != NULL)
-        closed->until_ns = now_of(r) + CLOSED_FOR;
-}
-
-static void open_namespace(struct pl_recorder *r, const char *ns)
-{
-    pl_free(pl_map_remove(&r->closed, pl_slice_z(ns)));
-}
-
-static bool is_passing(const struct pl_err *err)
-{
-    if (err->code != PL_EAPI)
-        return err->code == PL_ENETWORK || err->code == PL_ETIMEOUT;
-    return err->status >= 500 || err->status == 429 || pl_err_is_unauthorized(err) ||
-           pl_err_is_conflict(err);
-}
-
-static void failed(struct pl_event_series *s, const struct pl_err *err)
-{
-    struct pl_recorder *r = s->recorder;
-    bool answered = err->code == PL_EAPI;
-    if (s->exists && answered && pl_err_is_not_found(err)) {
-        /* It expired at the server, or was deleted: the next one tells the whole story. */
-        s->exists = false;
-        pl_free(s->event_name);
-        s->event_name = NULL;
-        wait_for_turn(s, true);
-    } else if (!s->exists && answered && pl_err_is_already_exists(err)) {
-        /* An earlier try whose answer was lost. What it counted is not known. */
-        s->exists = true;
-        s->written = s->count > 1 ? 0 : 1;
-        s->next_ns = now_of(r);
-        rest(s);
-    } else if (is_passing(err)) {
-        try_again(s, err);
-    } else if (answered && pl_err_is_forbidden(err)) {
-        close_namespace(r, pl_event_namespace(s), err);
-        drop(s, "forbidden");
-    } else {
-        pl_trouble_note(&r->refused, err, now_of(r), "an Event was refused; it is dropped", NULL,
-                        0);
-        drop(s, "refused");
-    }
-}
-
-static void succeeded(struct pl_event_series *s)
-{
-    struct pl_recorder *r = s->recorder;
-    int64_t now = now_of(r);
-    r->writes++;
-    pl_trouble_end(&r->away, now, "Events are written again", NULL, 0);
-    open_namespace(r, pl_event_namespace(s));
-    pl_backoff_init_with(&r->backoff, PL_SECOND, 30 * PL_SECOND, 120 * PL_SECOND, now);
-    s->interval_ns = !s->exists                              ? PL_EVENT_INTERVAL
-                     : s->interval_ns * 2 < PL_EVENT_SLOWEST ? s->interval_ns * 2
-                                                             : PL_EVENT_SLOWEST;
-    s->exists = true;
-    s->written = s->sent;
-    s->next_ns = now + s->interval_ns;
-    s->tries = 0;
-    rest(s);
-}
-
-static void on_answer(void *arg, const struct pl_answer *answer)
-{
-    struct pl_event_series *s = arg;
-    struct pl_recorder *r = s->recorder;
-    struct pl_cluster *cluster = r->cluster;
-    r->in_flight--;
-    if (answer->err == NULL)
-        succeeded(s);
-    else
-        failed(s, answer->err);
-    pump(r);
-    pl_cluster_release(cluster);
-}
-
-static void send(struct pl_event_series *s)
-{
-    struct pl_recorder *r = s->recorder;
-    set_state(s, PL_SERIES_FLYING);
-    pl_list_push(&r->flying, &s->link);
-    s->sent = s->count;
-    if (s->event_name == NULL)
-        s->event_name = pl_event_name(pl_slice_z(s->texts[PL_EVENT_NAME]),
-                                      pl_rand_u64(pl_cluster_rand(r->cluster)));
-    struct pl_doc *body = s->exists ? pl_event_patch(s) : pl_event_body(s);
-    struct pl_call call = {
-        .verb = s->exists ? PL_VERB_PATCH : PL_VERB_CREATE,
-        .resource = &events,
-        .ns = pl_slice_z(pl_event_namespace(s)),
-        .name = pl_slice_z(s->exists ? s->event_name : ""),
-        .body = body,
-        .patch_type = PL_PATCH_MERGE,
-        .field_manager = pl_slice_z(s->texts[PL_EVENT_CONTROLLER]),
-        .grace_period = -1,
-        .timeout_ns = REQUEST_TIMEOUT,
-    };
-    r->in_flight++;
-    pl_cluster_hold(r->cluster);
-    pl_client_start(pl_cluster_client(r->cluster), &call, on_answer, s);
-    pl_doc_unref(body);
-}
-
-static void fill(double *tokens, int64_t *filled_ns, int64_t now, double per_second, double most)
-{
-    *tokens += (double)(now - *filled_ns) / (double)PL_SECOND * per_second;
-    *filled_ns = now;
-    if (*tokens > most)
-        *tokens = most;
-}
-
-/* At a pace that no script can raise, Warnings first. */
-static void pump(struct pl_recorder *r)
-{
-    int64_t now = now_of(r);
-    fill(&r->tokens, &r->filled_ns, now, PL_EVENT_RATE, PL_EVENT_BURST);
-    while (r->waiting > 0 && r->in_flight < PL_EVENT_FLIGHT && (!r->backing_off || r->draining)) {
-        if (r->tokens < 1 && !r->draining) {
-            double seconds = (1 - r->tokens) / PL_EVENT_RATE;
-            pl_timer_start(r->timers, &r->pace, (int64_t)(seconds * (double)PL_SECOND) + 1,
-                           on_pace);
-            return;
-        }
-        r->tokens -= r->tokens >= 1;
-        struct pl_list *list = pl_list_empty(&r->warnings) ? &r->normals : &r->warnings;
-        send(PL_CONTAINER_OF(pl_list_first(list), struct pl_event_series, link));
-    }
+    pl_recorder_forget(s);
 }
 
 /* ---- recording ---- */
@@ -369,16 +122,16 @@ static void again(struct pl_event_series *s, int64_t wall_ns)
     s->count++;
     s->last_ns = wall_ns;
     if (s->state == PL_SERIES_RESTING && was_told)
-        rest(s);
+        pl_recorder_rest(s);
     if (s->recorder->draining)
-        pump(s->recorder);
+        pl_recorder_pump(s->recorder);
 }
 
 /* Why a new series may not be, NULL: it may. Makes room. */
 static const char *make_room(struct pl_recorder *r, struct pl_event_group *group, bool warning)
 {
-    fill(&group->tokens, &group->filled_ns, now_of(r), (double)PL_SECOND / PL_EVENT_NOTE_EVERY,
-         PL_EVENT_NOTES);
+    pl_recorder_fill(&group->tokens, &group->filled_ns, pl_recorder_now(r),
+                     (double)PL_SECOND / PL_EVENT_NOTE_EVERY, PL_EVENT_NOTES);
     if (group->tokens < 1)
         return "rate";
     if (group->share->waiting >= PL_EVENT_SHARE)
@@ -393,7 +146,7 @@ static const char *make_room(struct pl_recorder *r, struct pl_event_group *group
         if (victim == NULL)
             return "memory";
         group->series++; /* the victim may be its last */
-        drop(victim, "memory");
+        pl_recorder_drop(victim, "memory");
         group->series--;
     }
     group->tokens -= 1;
@@ -412,12 +165,6 @@ static struct pl_event_series *create_series(struct pl_recorder *r, const struct
     s->count = 1;
     s->first_ns = s->last_ns = pl_clock_wall(r->timers->clock);
     return s;
-}
-
-static bool is_closed(const struct pl_recorder *r, struct pl_slice ns)
-{
-    const struct closed *closed = pl_map_get(&r->closed, ns.len > 0 ? ns : pl_slice_z("default"));
-    return closed != NULL && now_of(r) < closed->until_ns;
 }
 
 /* Its share's key, its group's and its own are each the beginning of the next. */
@@ -462,8 +209,8 @@ static void record(struct pl_recorder *r, const struct pl_report *report,
     s->group = group;
     group->series++;
     pl_map_put(&r->by_key, pl_slice(keys, ends[2]), s);
-    wait_for_turn(s, false);
-    pump(r);
+    pl_recorder_wait_for_turn(s, false);
+    pl_recorder_pump(r);
 }
 
 void pl_recorder_event(struct pl_recorder *r, const struct pl_report *report)
@@ -490,7 +237,7 @@ void pl_recorder_event(struct pl_recorder *r, const struct pl_report *report)
             PL_LOG_INFO, "dry run: Event", pl_str("type", report->warning ? "Warning" : "Normal"),
             pl_strn("reason", report->reason), pl_strn("kind", of->kind),
             pl_strn("namespace", of->ns), pl_strn("name", of->name), pl_strn("note", report->note));
-    else if (is_closed(r, of->ns))
+    else if (pl_recorder_is_closed(r, of->ns))
         count_dropped(r, report->warning, "forbidden", 1);
     else
         record(r, report, texts);
@@ -566,8 +313,9 @@ struct pl_recorder *pl_recorder_create(const struct pl_recorder_options *options
     pl_list_init(&r->resting);
     pl_list_init(&r->flying);
     r->tokens = PL_EVENT_BURST;
-    r->filled_ns = now_of(r);
-    pl_backoff_init_with(&r->backoff, PL_SECOND, 30 * PL_SECOND, 120 * PL_SECOND, now_of(r));
+    r->filled_ns = pl_recorder_now(r);
+    pl_backoff_init_with(&r->backoff, PL_SECOND, 30 * PL_SECOND, 120 * PL_SECOND,
+                         pl_recorder_now(r));
     add_metrics(r);
     return r;
 }
@@ -577,17 +325,12 @@ void pl_recorder_destroy(struct pl_recorder *r)
     if (r == NULL)
         return;
     PL_REQUIRE(r->in_flight == 0);
-    drop_waiting(r, "stopping");
+    pl_recorder_drop_waiting(r, "stopping");
     PL_LIST_FOR (link, &r->resting)
-        forget(PL_CONTAINER_OF(link, struct pl_event_series, link));
+        pl_recorder_forget(PL_CONTAINER_OF(link, struct pl_event_series, link));
     pl_timer_stop(r->timers, &r->pace);
     pl_wait_end(&r->wait);
-    size_t at = 0;
-    struct pl_slice key;
-    void *value;
-    while (pl_map_next(&r->closed, &at, &key, &value))
-        pl_free(value);
-    pl_map_deinit(&r->closed);
+    pl_recorder_free_closed(r);
     pl_map_deinit(&r->by_key);
     pl_map_deinit(&r->groups);
     pl_map_deinit(&r->shares);
@@ -606,9 +349,9 @@ void pl_recorder_drain(struct pl_recorder *r)
     PL_LIST_FOR (link, &r->resting) {
         struct pl_event_series *s = PL_CONTAINER_OF(link, struct pl_event_series, link);
         if (s->count > s->written)
-            wait_for_turn(s, false);
+            pl_recorder_wait_for_turn(s, false);
     }
-    pump(r);
+    pl_recorder_pump(r);
 }
 
 void pl_recorder_stats(const struct pl_recorder *r, struct pl_recorder_stats *stats)

@@ -1,4 +1,4 @@
-/* The inside of the recorder, shared by recorder.c and recorder_body.c, and by nobody else. */
+/* The inside of the recorder, shared by recorder*.c and by nobody else. */
 #pragma once
 
 #include "base/backoff.h"
@@ -70,7 +70,7 @@ struct pl_recorder {
     struct pl_map by_key; /* series key -> struct pl_event_series, owned */
     struct pl_map groups; /* key -> struct pl_event_group */
     struct pl_map shares; /* key -> struct pl_event_share */
-    struct pl_map closed; /* namespace -> struct closed of recorder.c: forbidden there */
+    struct pl_map closed; /* namespace -> struct closed of recorder_send.c: forbidden there */
     struct pl_list warnings, normals; /* waiting, oldest first */
     struct pl_list resting;           /* the one quiet for longest first */
     struct pl_list flying;
@@ -87,6 +87,43 @@ struct pl_recorder {
     struct pl_series *recorded[2];    /* metrics by type */
     struct pl_metric *dropped_metric; /* NULL: none */
 };
+
+static inline int64_t pl_recorder_now(const struct pl_recorder *r)
+{
+    return pl_clock_mono(r->timers->clock);
+}
+
+/* Tokens that came since they were counted last. */
+static inline void pl_recorder_fill(double *tokens, int64_t *filled_ns, int64_t now,
+                                    double per_second, double most)
+{
+    *tokens += (double)(now - *filled_ns) / (double)PL_SECOND * per_second;
+    *filled_ns = now;
+    if (*tokens > most)
+        *tokens = most;
+}
+
+/* ---- recorder.c ---- */
+
+/* Out of the list it is in; for WAITING the caller puts it into one. */
+void pl_recorder_set_state(struct pl_event_series *series, int state);
+/* Frees it, and what nobody else holds. */
+void pl_recorder_forget(struct pl_event_series *series);
+/* The same, and counts what was not written. */
+void pl_recorder_drop(struct pl_event_series *series, const char *why);
+
+/* ---- recorder_send.c ---- */
+
+/* To be written: last of its kind, or first, as it has waited before. */
+void pl_recorder_wait_for_turn(struct pl_event_series *series, bool first);
+/* Until its next write is due, or it is forgotten. */
+void pl_recorder_rest(struct pl_event_series *series);
+/* Sends what pace, pauses and requests under way allow. */
+void pl_recorder_pump(struct pl_recorder *r);
+void pl_recorder_drop_waiting(struct pl_recorder *r, const char *why);
+/* Events are forbidden there: not asked again for a while. */
+bool pl_recorder_is_closed(const struct pl_recorder *r, struct pl_slice ns);
+void pl_recorder_free_closed(struct pl_recorder *r);
 
 /* ---- recorder_body.c ---- */
 

@@ -235,9 +235,3 @@ struct pl_doc *pl_reflector_share(void *reflector, struct pl_doc *object)
     const struct pl_reflector *r = reflector;
     return r->o.sink->share != NULL && !r->stopped ? r->o.sink->share(r->o.arg, object) : object;
 }
-
-void pl_reflector_hurry(struct pl_reflector *r)
-{
-    if (pl_timer_is_active(&r->pause) && r->state == PL_REFLECTOR_PAUSING)
-        pl_timer_start(r->o.timers, &r->pause, 0, on_pause_over);
-}

@@ -80,8 +80,6 @@ void pl_reflector_start(struct pl_reflector *reflector);
 /* Cancels what is under way. From now on nothing is called but `ended`: later, once, when the
  * reflector is no more. At any moment, also from its own callbacks. */
 void pl_reflector_stop(struct pl_reflector *reflector, void (*ended)(void *arg), void *arg);
-/* Tries now what it would try after the pause. Harmless at other times. */
-void pl_reflector_hurry(struct pl_reflector *reflector);
 
 enum pl_reflector_state pl_reflector_state(const struct pl_reflector *reflector);
 const char *pl_reflector_state_name(enum pl_reflector_state state);
