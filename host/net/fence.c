@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #define SOCKETS_MAX 1024
 
@@ -16,22 +17,61 @@ static struct {
     struct {
         _Atomic(const struct pl_fence *) fence; /* NULL: free */
         atomic_int fd;
+        atomic_ulong inode; /* the number alone may be another file's by now */
     } sockets[SOCKETS_MAX];
     pthread_t sender;
     atomic_bool guarded;
     struct sigaction before;
 } table;
 
-bool pl_fence_add_socket(const struct pl_fence *fence, int fd)
+static bool inode_of(int fd, unsigned long *inode)
+{
+    struct stat info;
+    if (fstat(fd, &info) != 0 || !S_ISSOCK(info.st_mode))
+        return false;
+    *inode = info.st_ino;
+    return true;
+}
+
+/* Some versions of libcurl, 7.88 among them, close sockets that never got a connection without
+ * saying so. */
+static bool is_still_there(size_t i)
+{
+    unsigned long inode;
+    return inode_of(atomic_load(&table.sockets[i].fd), &inode) &&
+           inode == atomic_load(&table.sockets[i].inode);
+}
+
+static bool take_free_place(const struct pl_fence *fence, int fd, unsigned long inode)
 {
     for (size_t i = 0; i < SOCKETS_MAX; i++) {
         if (atomic_load(&table.sockets[i].fence) != NULL)
             continue;
         atomic_store(&table.sockets[i].fd, fd);
+        atomic_store(&table.sockets[i].inode, inode);
         atomic_store(&table.sockets[i].fence, fence);
         return true;
     }
     return false;
+}
+
+static void drop_closed(void)
+{
+    for (size_t i = 0; i < SOCKETS_MAX; i++)
+        if (atomic_load(&table.sockets[i].fence) != NULL && !is_still_there(i))
+            atomic_store(&table.sockets[i].fence, NULL);
+}
+
+bool pl_fence_add_socket(const struct pl_fence *fence, int fd)
+{
+    unsigned long inode;
+    if (!inode_of(fd, &inode))
+        return false;
+    pl_fence_remove_socket(fd); /* what had the number before */
+    if (take_free_place(fence, fd, inode))
+        return true;
+    drop_closed();
+    return take_free_place(fence, fd, inode);
 }
 
 void pl_fence_remove_socket(int fd)
@@ -41,11 +81,17 @@ void pl_fence_remove_socket(int fd)
             atomic_store(&table.sockets[i].fence, NULL);
 }
 
+static void shut(size_t i)
+{
+    if (is_still_there(i))
+        shutdown(atomic_load(&table.sockets[i].fd), SHUT_RDWR);
+}
+
 void pl_fence_shut(const struct pl_fence *fence)
 {
     for (size_t i = 0; i < SOCKETS_MAX; i++)
         if (atomic_load(&table.sockets[i].fence) == fence)
-            shutdown(atomic_load(&table.sockets[i].fd), SHUT_RDWR);
+            shut(i);
 }
 
 static void on_continued(int signum)
@@ -59,7 +105,7 @@ static void on_continued(int signum)
     for (size_t i = 0; i < SOCKETS_MAX; i++) {
         const struct pl_fence *fence = atomic_load(&table.sockets[i].fence);
         if (fence != NULL && !pl_fence_is_open(fence))
-            shutdown(atomic_load(&table.sockets[i].fd), SHUT_RDWR);
+            shut(i);
     }
     errno = before;
 }

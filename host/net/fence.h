@@ -25,7 +25,8 @@ static inline bool pl_fence_is_open(const struct pl_fence *fence)
 
 /* A socket for requests behind the fence. False: there are too many, it must not be used. */
 bool pl_fence_add_socket(const struct pl_fence *fence, int fd);
-/* Before it is closed. Harmless for others. */
+/* Before it is closed; one that is closed without it is not mistaken for what gets its number.
+ * Harmless for others. */
 void pl_fence_remove_socket(int fd);
 /* Ends every connection behind this fence. */
 void pl_fence_shut(const struct pl_fence *fence);

@@ -6,7 +6,9 @@
 #include "support/test.h"
 #include "support/turn.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 
@@ -200,6 +202,76 @@ TEST(a_request_behind_a_fence_needs_the_lane_of_such_requests)
     transport.ops->start(transport.self, &request, &http_answer_ops, &stage.answer);
     TURN_UNTIL(stage.loop, stage.answer.done);
     CHECK_INT(stage.answer.code, PL_EINVAL);
+    stage_down(&stage);
+}
+
+/* libcurl does not always say that it closes one. */
+TEST(a_number_that_became_another_sockets_is_left_alone)
+{
+    struct stage stage;
+    int pair[2], fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    stage_up(&stage);
+    REQUIRE(fd >= 0 && pl_fence_add_socket(&stage.fence, fd));
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
+    REQUIRE(dup2(pair[0], fd) == fd);
+    pl_fence_shut(&stage.fence);
+    CHECK_INT(send(fd, "x", 1, MSG_NOSIGNAL), 1);
+    pl_fence_guard();
+    stage.open = false;
+    raise(SIGCONT);
+    CHECK_INT(send(fd, "x", 1, MSG_NOSIGNAL), 1);
+    pl_fence_unguard();
+    pl_fence_remove_socket(fd);
+    close(fd);
+    close(pair[0]);
+    close(pair[1]);
+    stage_down(&stage);
+}
+
+/* Of a queue that is full a connection gets no answer. */
+static int join_queue(int port)
+{
+    struct sockaddr_in name = {.sin_family = AF_INET,
+                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                               .sin_port = htons((uint16_t)port)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    REQUIRE(fd >= 0);
+    CHECK(connect(fd, (struct sockaddr *)&name, sizeof name) == 0 || errno == EINPROGRESS);
+    return fd;
+}
+
+/* Canceled, or out of time, while they still wait for the other side. */
+TEST(connections_that_never_came_about_leave_room_for_others)
+{
+    struct stage stage;
+    stage_up(&stage);
+    struct pl_transport transport = pl_http_client_transport(stage.client);
+    char good[sizeof stage.url];
+    memcpy(good, stage.url, sizeof good);
+    int port, full = raw_listen(0, &port), waits[3];
+    for (size_t i = 0; i < PL_ARRAY_LEN(waits); i++)
+        waits[i] = join_queue(port);
+    snprintf(stage.url, sizeof stage.url, "http://127.0.0.1:%d/", port);
+    for (int i = 0; i < 1100; i++) {
+        struct pl_http_call *call = ask(&stage, "DELETE", pl_slice_z(""));
+        for (int k = 0; k < 3; k++)
+            pl_loop_turn(stage.loop, 0);
+        REQUIRE(!stage.answer.done); /* it waits for its connection */
+        transport.ops->cancel(transport.self, call);
+        TURN_UNTIL(stage.loop, stage.answer.done);
+        CHECK_INT(stage.answer.code, PL_ECANCELED);
+    }
+    memcpy(stage.url, good, sizeof good);
+    ask(&stage, "DELETE", pl_slice_z(""));
+    TURN_UNTIL(stage.loop, stage.answer.done || accepted(&stage));
+    REQUIRE(accepted(&stage));
+    TURN_UNTIL(stage.loop, raw_got(&stage.peer, "\r\n\r\n"));
+    raw_send(&stage.peer, OK_EMPTY);
+    TURN_UNTIL(stage.loop, stage.answer.done);
+    CHECK_INT(stage.answer.code, 0);
+    for (size_t i = 0; i < PL_ARRAY_LEN(waits); i++)
+        close(waits[i]);
+    close(full);
     stage_down(&stage);
 }
 
