@@ -14,6 +14,7 @@
 
 struct seen {
     struct pl_doc *doc; /* counted; NULL: absent */
+    bool expected;      /* the run has not looked yet */
 };
 
 struct pl_capture {
@@ -93,6 +94,7 @@ static const char *joined_verb(const struct pl_effect *first, const struct pl_ef
 static void join(struct pl_effect *effect, const struct pl_effect *next)
 {
     effect->verb = joined_verb(effect, next);
+    effect->several = true;
     pl_doc_unref(effect->after);
     pl_doc_unref(effect->sent);
     pl_doc_unref(next->before);
@@ -172,7 +174,8 @@ static void add_place(struct pl_buf *out, const struct pl_kind *kind, struct pl_
 static void show(struct pl_capture *capture, struct pl_slice place, struct pl_doc *doc, bool first)
 {
     struct seen *seen = pl_map_get(&capture->view, place);
-    if ((seen != NULL && first) || (seen == NULL && capture->view.count >= VIEW_MAX))
+    if ((seen != NULL && first && !seen->expected) ||
+        (seen == NULL && capture->view.count >= VIEW_MAX))
         return;
     if (seen == NULL) {
         seen = PL_NEW(struct seen);
@@ -181,6 +184,24 @@ static void show(struct pl_capture *capture, struct pl_slice place, struct pl_do
     pl_doc_ref(doc);
     pl_doc_unref(seen->doc);
     seen->doc = doc;
+    seen->expected = false;
+}
+
+void pl_capture_expect(struct pl_capture *capture, const struct pl_kind *kind, struct pl_slice key,
+                       struct pl_doc *doc)
+{
+    struct pl_buf place = PL_BUF_INIT;
+    add_place(&place, kind, key);
+    pthread_mutex_lock(&capture->lock);
+    struct seen *seen = pl_map_get(&capture->view, pl_buf_slice(&place));
+    if (seen == NULL) {
+        show(capture, pl_buf_slice(&place), doc, true);
+        seen = pl_map_get(&capture->view, pl_buf_slice(&place));
+        if (seen != NULL)
+            seen->expected = true;
+    }
+    pthread_mutex_unlock(&capture->lock);
+    pl_buf_deinit(&place);
 }
 
 void pl_capture_show(struct pl_capture *capture, const struct pl_kind *kind, struct pl_slice key,

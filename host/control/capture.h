@@ -27,6 +27,7 @@ struct pl_effect {
     struct pl_doc *after;  /* NULL: it is gone, or what becomes of it is not known */
     struct pl_doc *sent;   /* what was asked for; NULL: nothing but the verb */
     const char *note;      /* literal; NULL: none */
+    bool several;          /* more than one write is in it */
 };
 
 struct pl_capture *pl_capture_create(void);
@@ -50,7 +51,11 @@ void pl_capture_note(struct pl_capture *capture, const char *verb, const char *n
 
 /* ---- the view: objects as this run sees them, whatever the caches say ---- */
 
-/* doc NULL: it is not there. first: only when nothing is known of it yet. */
+/* What the run will probably find, if it looks. doc NULL: it is not there. */
+void pl_capture_expect(struct pl_capture *capture, const struct pl_kind *kind, struct pl_slice key,
+                       struct pl_doc *doc);
+/* doc NULL: it is not there. first: what the run found; only when nothing but an expectation is
+ * known of it yet. */
 void pl_capture_show(struct pl_capture *capture, const struct pl_kind *kind, struct pl_slice key,
                      struct pl_doc *doc, bool first);
 /* True: *doc (a reference, or NULL for absent) is what the run sees. */

@@ -4,8 +4,10 @@
 #include "control/capture.h"
 #include "value/build.h"
 
-/* The same verb, and the same result or the same request. */
-bool pl_effect_eq(const struct pl_effect *a, const struct pl_effect *b);
+/* The same verb, and the same result or the same request. Of what a run created and then wrote
+ * again, the running one may hold more: the server's defaults, which it read in between. Times (RFC
+ * 3339) less than a minute apart are the same: one of the runs was a little later. */
+bool pl_effect_eq(const struct pl_effect *running, const struct pl_effect *candidate);
 
 /* Either is NULL when only the other did it. */
 typedef void (*pl_compare_fn)(void *arg, const struct pl_effect *running,

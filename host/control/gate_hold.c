@@ -59,13 +59,32 @@ static bool is_secret(const struct pl_kind *kind)
     return strcmp(kind->kind, "Secret") == 0 && kind->group[0] == '\0';
 }
 
+/* Of an object, or of its status where that alone is written. */
+static struct pl_doc *bare(const struct pl_gate_op *op, struct pl_node object)
+{
+    static const char *const keys[] = {"status"};
+    struct pl_node status = pl_node_getz(object, keys[0]);
+    if (!pl_gate_op_is_status(op) || pl_node_type(object) != PL_OBJECT)
+        return pl_intent_bare(object);
+    struct pl_build *b = pl_build_create(NULL);
+    pl_build_object(b);
+    pl_build_end(b);
+    struct pl_doc *empty = pl_build_finish(b);
+    struct pl_doc *doc = pl_doc_with(pl_doc_root(empty), keys, 1, status);
+    pl_build_destroy(b);
+    if (doc == NULL)
+        return empty;
+    pl_doc_unref(empty);
+    return doc;
+}
+
 /* existing and after are borrowed. False: it changes nothing. */
 static bool add_effect(struct pl_gate_op *op, struct pl_node existing, struct pl_doc *after,
                        const char *note)
 {
     bool apply = pl_gate_op_is_apply(op);
-    struct pl_doc *before_bare = pl_intent_bare(existing);
-    struct pl_doc *after_bare = pl_intent_bare(pl_doc_root(after));
+    struct pl_doc *before_bare = bare(op, existing);
+    struct pl_doc *after_bare = bare(op, pl_doc_root(after));
     bool same = before_bare != NULL && note == NULL &&
                 pl_node_equal(pl_doc_root(before_bare), pl_doc_root(after_bare));
     if (same || op->w.capture == NULL) {
@@ -82,7 +101,7 @@ static bool add_effect(struct pl_gate_op *op, struct pl_node existing, struct pl
         .is_secret = is_secret(&op->w.kind),
         .before = before_bare,
         .after = after_bare,
-        .sent = pl_intent_bare(pl_doc_root(op->w.body)),
+        .sent = bare(op, pl_doc_root(op->w.body)),
         .note = note,
     };
     pl_capture_add(op->w.capture, &effect);

@@ -264,7 +264,7 @@ static void begin_capture(struct pl_controller *c, struct run *run)
         struct pl_doc *object = pl_controller_for_object(c, run->run.key);
         bool known = object != NULL || (source->options.labels == NULL && !source->options.fields);
         if (known)
-            pl_capture_show(run->run.capture, &source->kind, run->run.key, object, true);
+            pl_capture_expect(run->run.capture, &source->kind, run->run.key, object);
         pl_doc_unref(object);
     }
 }

@@ -17,6 +17,7 @@
 #define SYNC_TIMEOUT_NS (120 * PL_SECOND)
 #define PAGE            500 /* objects of a live each */
 #define SELECT_MAX      64
+#define LISTED_MAX      256 /* objects of a list that a shadow is told of */
 
 static const char batch_name[] = "perilune.batch";
 
@@ -207,6 +208,27 @@ static struct pl_capture *view_of(const struct pl_state *s)
     return shadow && s->task != NULL ? s->task->exec->capture : NULL;
 }
 
+/* For a shadow that follows this run: what it found. */
+static void tell_found(const struct pl_state *s, const struct pl_cache *cache,
+                       const struct pl_kind *kind, struct pl_slice key, struct pl_doc *doc)
+{
+    bool watched = s->task != NULL && s->task->exec->capture != NULL && view_of(s) == NULL;
+    if (watched && !cache->options.metadata_only && (doc != NULL || !pl_cache_is_selective(cache)))
+        pl_capture_show(s->task->exec->capture, kind, key, doc, true);
+}
+
+static void tell_listed(const struct pl_state *s, const struct pl_cache *cache,
+                        const struct pl_kind *kind, const struct pl_docs *docs)
+{
+    struct pl_buf key = PL_BUF_INIT;
+    for (size_t i = 0; docs->count <= LISTED_MAX && i < docs->count; i++) {
+        pl_buf_clear(&key);
+        if (pl_meta_key(pl_doc_root(docs->items[i]), &key, NULL) == 0)
+            tell_found(s, cache, kind, pl_buf_slice(&key), docs->items[i]);
+    }
+    pl_buf_deinit(&key);
+}
+
 /* Pushes an object of a cache; false when there is none. */
 static bool push_cached(lua_State *L, struct pl_state *s, struct pl_cache *cache,
                         const struct pl_wanted *wanted, struct pl_slice name)
@@ -216,6 +238,7 @@ static bool push_cached(lua_State *L, struct pl_state *s, struct pl_cache *cache
     struct pl_doc *doc = pl_store_get(cache->store, pl_buf_slice(&key));
     if (s->task != NULL)
         pl_co_saw(s->task, cache, pl_buf_slice(&key), doc);
+    tell_found(s, cache, &wanted->kind, pl_buf_slice(&key), doc);
     struct pl_doc *seen;
     if (view_of(s) != NULL &&
         pl_capture_sees(view_of(s), &wanted->kind, pl_buf_slice(&key), &seen)) {
@@ -497,6 +520,7 @@ static int list_cached(lua_State *L, struct pl_state *s, struct pl_cache *cache,
             return wait_for_index(L, s);
         return pl_lerr_raise(L, s, "list: %s", err.message);
     }
+    tell_listed(s, cache, &cache->spec->kind, &batch->docs);
     lua_pushboolean(L, false);
     lua_insert(L, -2); /* -- failed?, batch */
     int count = finish_list(L, s, each, pl_buf_slice(&found.rv),

@@ -165,10 +165,23 @@ static struct pl_lop *op_of_timer(struct pl_timer *timer)
 
 /* ---- reads and writes ---- */
 
+/* For a shadow that follows this run. */
+static void tell_found(const struct pl_lop *op, const struct pl_answer *answer)
+{
+    const struct pl_read *read = &op->in.read;
+    bool whole = read->verb == PL_VERB_GET && read->subresource.len == 0 && !read->metadata_only;
+    bool known = answer->err == NULL || pl_err_is_not_found(answer->err);
+    struct pl_capture *capture = op->exec != NULL ? op->exec->capture : NULL;
+    if (capture != NULL && whole && known)
+        pl_capture_show(capture, &read->kind, op->key, answer->err == NULL ? answer->doc : NULL,
+                        true);
+}
+
 static void on_answer(void *arg, const struct pl_answer *answer)
 {
     struct pl_lop *op = arg;
     op->io.work = NULL;
+    tell_found(op, answer);
     if (answer->err != NULL && op->missing_is_nil && pl_err_is_not_found(answer->err)) {
         complete(op);
         return;

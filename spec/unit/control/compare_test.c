@@ -4,10 +4,6 @@
 #include "base/alloc.h"
 #include "value/write.h"
 
-struct effects {
-    struct pl_capture *capture;
-};
-
 static struct pl_doc *doc_or_null(const char *json)
 {
     return json != NULL ? bed_doc(json) : NULL;
@@ -62,6 +58,62 @@ TEST(the_same_result_or_the_same_request_is_no_difference)
     pl_capture_note(a, "event", "event Normal R", pl_slice_z("note"));
     pl_capture_note(b, "event", "event Normal R", pl_slice_z("note"));
     check(a, b, "agrees v1/Pod d/p\nagrees v1/Pod d/q\nagrees event Normal R\n");
+    pl_capture_unref(a);
+    pl_capture_unref(b);
+}
+
+TEST(times_that_are_nearly_the_same_are_no_difference)
+{
+    static const char *const at =
+        "{\"conditions\":[{\"type\":\"Ready\",\"at\":\"2026-01-02T03:04:%s\"}],\"n\":%d}";
+    static const struct {
+        const char *seconds;
+        int n;
+        bool same;
+    } others[] = {{"59Z", 1, true},
+                  {"30.123456Z", 1, true},
+                  {"59+01:00", 1, false},
+                  {"59Z", 2, false},
+                  {"not a time Z", 1, false}};
+    for (size_t i = 0; i < PL_ARRAY_LEN(others); i++) {
+        char one[200], other[200];
+        struct pl_effect a = {.verb = "update", .is_write = true};
+        struct pl_effect b = a;
+        snprintf(one, sizeof one, at, "05Z", 1);
+        snprintf(other, sizeof other, at, others[i].seconds, others[i].n);
+        a.sent = bed_doc(one);
+        b.sent = bed_doc(other);
+        CHECK_INT(pl_effect_eq(&a, &b), others[i].same);
+        pl_doc_unref(a.sent);
+        pl_doc_unref(b.sent);
+    }
+    struct pl_effect a = {.verb = "update", .sent = bed_doc("\"2026-01-02T03:04:05Z\"")};
+    struct pl_effect b = {.verb = "update", .sent = bed_doc("\"2026-01-02T03:06:05Z\"")};
+    CHECK(!pl_effect_eq(&a, &b));
+    pl_doc_unref(a.sent);
+    pl_doc_unref(b.sent);
+}
+
+TEST(what_was_created_and_written_again_may_hold_the_servers_defaults)
+{
+    struct pl_capture *a = pl_capture_create(), *b = pl_capture_create();
+    write_to(a, "v1/Pod d/p", "create", NULL, "{\"n\":1}", "{\"n\":1}");
+    write_to(b, "v1/Pod d/p", "create", NULL, "{\"n\":1}", "{\"n\":1}");
+    write_to(a, "v1/Pod d/p", "update", NULL, "{\"n\":2,\"d\":0}", "{\"n\":2,\"d\":0}");
+    write_to(b, "v1/Pod d/p", "update", NULL, "{\"n\":2}", "{\"n\":2}");
+    check(a, b, "agrees v1/Pod d/p\n");
+    check(b, a,
+          "{\"what\":\"v1/Pod d/p\",\"candidate\":\"create\",\"running\":\"create\",\"changes\":"
+          "[{\"path\":\"d\",\"new\":\"0\"}]}\n");
+    pl_capture_unref(a);
+    pl_capture_unref(b);
+    a = pl_capture_create();
+    b = pl_capture_create();
+    write_to(a, "v1/Pod d/p", "create", NULL, "{\"n\":1,\"d\":0}", "{\"n\":1,\"d\":0}");
+    write_to(b, "v1/Pod d/p", "create", NULL, "{\"n\":1}", "{\"n\":1}");
+    check(a, b,
+          "{\"what\":\"v1/Pod d/p\",\"candidate\":\"create\",\"running\":\"create\",\"changes\":"
+          "[{\"path\":\"d\",\"old\":\"0\"}]}\n");
     pl_capture_unref(a);
     pl_capture_unref(b);
 }
