@@ -30,6 +30,7 @@ struct load_emitter {
     pthread_t alarm;
     atomic_bool alarm_stop, ringing;
     bool alarm_started;
+    uint32_t alarm_count; /* events it rings for; not changed while it runs */
     struct pl_msg ring;
 };
 
@@ -144,7 +145,7 @@ static void *alarm_main(void *arg)
 {
     struct load_emitter *e = arg;
     const struct pl_clock *clock = pl_clock_system();
-    uint32_t count = e->now.count;
+    uint32_t count = e->alarm_count;
     for (uint32_t event = 0; !atomic_load(&e->alarm_stop);) {
         int64_t now_ns = pl_clock_mono(clock);
         /* Behind the schedule, the loop catches up by itself: one ring is enough. */
@@ -221,6 +222,7 @@ bool load_emitter_start(struct load_emitter *e, const struct load_emission *emis
         return true;
     }
     atomic_store(&e->alarm_stop, false);
+    e->alarm_count = emission->count;
     e->alarm_started = pthread_create(&e->alarm, NULL, alarm_main, e) == 0;
     if (!e->alarm_started)
         finish(e);
