@@ -66,7 +66,7 @@ def measure_sync(bench, subject, cell):
     server = bench.server(cell["data"])
     if subject.peer == "floor":
         return measure_floor(server, subject, cell)
-    with running(subject, server, cell) as program:
+    with running(subject, server, cell, whole_at_zero=int(bench.whole)) as program:
         foreign = Foreign(server, program)
         done, _ = program.wait_for("all_reconciled", seconds=SYNC_SECONDS)
         cpu, disturbed = program.cpu_seconds(), foreign.seconds()

@@ -76,7 +76,7 @@ class Server:
             state = self.ask("state")
             if condition(state):
                 return state
-            time.sleep(0.02)
+            time.sleep(0.05)
         raise Failure(f"{what}: not within {seconds:g} s")
 
     def wait_for_watch(self, kind, seconds):
@@ -85,6 +85,10 @@ class Server:
     def emit(self, seconds, alive, **emission):
         """Sends events and waits until the last one has been taken, while alive() is true."""
         self.ask("emit", **emission)
+        # Whoever asks while events are sent is in the way of what is measured.
+        end = time.monotonic() + (emission["count"] / emission["rate"] if emission.get("rate") else 0)
+        while time.monotonic() < end and alive():
+            time.sleep(min(1, max(0, end - time.monotonic())))
 
         def is_done(state):
             if not alive():
