@@ -38,7 +38,10 @@ fn say(milestone: &str, mut fields: Value) {
     println!("{fields}");
 }
 
-struct Context<K: Resource> {
+struct Context<K: Resource + 'static>
+where
+    K::DynamicType: Eq + Hash,
+{
     client: Client,
     args: Args,
     seen: AtomicI64,
