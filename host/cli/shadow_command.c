@@ -95,8 +95,9 @@ static void print_summary(struct pl_node line)
         printf("%lld differences are left out: too many\n",
                (long long)pl_show_int(line, "left_out"));
     if (pl_show_int(line, "skipped") > 0)
-        printf("%lld runs of the running scripts were not compared: too many at once\n",
-               (long long)pl_show_int(line, "skipped"));
+        printf(
+            "%lld runs of the running scripts were not compared: too many at once, or disturbed\n",
+            (long long)pl_show_int(line, "skipped"));
 }
 
 static int show(struct shown *shown, struct pl_node line, struct pl_err *err)

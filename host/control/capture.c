@@ -21,6 +21,7 @@ struct pl_capture {
     atomic_int refs;
     struct pl_effect *effects; /* owned */
     size_t count, dropped, bytes;
+    bool disturbed;
     pthread_mutex_t lock; /* of the view; a leaf */
     struct pl_map view;   /* "kind key" -> struct seen, owned */
 };
@@ -140,6 +141,16 @@ const struct pl_effect *pl_capture_at(const struct pl_capture *capture, size_t i
 const struct pl_effect *pl_capture_find(const struct pl_capture *capture, const char *name)
 {
     return find(capture, name);
+}
+
+void pl_capture_disturb(struct pl_capture *capture)
+{
+    capture->disturbed = true;
+}
+
+bool pl_capture_is_disturbed(const struct pl_capture *capture)
+{
+    return capture->disturbed;
 }
 
 size_t pl_capture_dropped(const struct pl_capture *capture)

@@ -41,6 +41,10 @@ size_t pl_capture_count(const struct pl_capture *capture);
 const struct pl_effect *pl_capture_at(const struct pl_capture *capture, size_t i);
 /* NULL: there is none of that name. */
 const struct pl_effect *pl_capture_find(const struct pl_capture *capture, const char *name);
+/* Somebody else changed an object while the run wrote to it: what the server answered is not what
+ * another run can know. */
+void pl_capture_disturb(struct pl_capture *capture);
+bool pl_capture_is_disturbed(const struct pl_capture *capture);
 /* Effects over the limits, which are not kept. */
 size_t pl_capture_dropped(const struct pl_capture *capture);
 

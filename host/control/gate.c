@@ -161,6 +161,8 @@ static void finish(struct pl_gate_op *op)
     pl_doc_unref(op->w.base);
     pl_doc_unref(op->w.owner);
     pl_capture_unref(op->w.capture);
+    pl_doc_unref(op->watched[0]);
+    pl_doc_unref(op->watched[1]);
     pl_doc_unref(op->existing);
     pl_doc_unref(op->result);
     for (size_t i = 0; i < PL_ARRAY_LEN(op->texts); i++)
@@ -242,6 +244,8 @@ static void on_success(struct pl_gate_op *op, struct pl_doc *doc)
 {
     op->gate->stats.sent++;
     op->result = pl_doc_ref(doc);
+    if (op->w.capture != NULL)
+        pl_gate_watched(op, doc);
     if (op->gate->dry_run || op->w.dry_run) {
         finish(op);
         return;

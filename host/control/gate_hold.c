@@ -5,13 +5,16 @@
 #include "base/alloc.h"
 #include "control/capture.h"
 #include "value/build.h"
+#include "value/diff.h"
 #include "value/meta.h"
 #include "value/patch.h"
+#include "value/path.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#define PATHS_MAX    64
 #define APPLIES_LESS "it no longer applies fields that are applied now"
 
 bool pl_gate_shadow_sees(struct pl_gate_op *op, struct pl_doc **doc)
@@ -236,6 +239,37 @@ void pl_gate_watch(struct pl_gate_op *op)
     bool merged = merge(op, pl_doc_root(before), &after, &why) == 0;
     if (merged || !known)
         add_effect(op, pl_doc_root(before), after, NULL);
+    if (merged && before != NULL && after != NULL) {
+        op->watched[0] = bare(op, pl_doc_root(before));
+        op->watched[1] = bare(op, pl_doc_root(after));
+    }
     pl_doc_unref(before);
     pl_doc_unref(after);
+}
+
+static bool is_same_at(const struct pl_path *path, const struct pl_doc *a, const struct pl_doc *b)
+{
+    struct pl_node value = pl_path_find(path, pl_doc_root(a));
+    return !pl_node_is_missing(value) && pl_node_equal(value, pl_path_find(path, pl_doc_root(b)));
+}
+
+/* A field that the write left as it was, and that is another one in the answer. The status is
+ * everybody's, and scripts seldom take it from an answer. */
+void pl_gate_watched(struct pl_gate_op *op, struct pl_doc *answer)
+{
+    struct pl_paths paths = {0};
+    if (op->watched[0] == NULL || answer == NULL || pl_gate_op_is_status(op))
+        return;
+    struct pl_doc *stored = bare(op, pl_doc_root(answer));
+    pl_diff(pl_doc_root(op->watched[1]), pl_doc_root(stored), PATHS_MAX, &paths);
+    for (size_t i = 0; i < paths.count; i++) {
+        struct pl_path *path = pl_path_parse(pl_slice_z(paths.items[i]), NULL);
+        bool left = path != NULL && strncmp(paths.items[i], "status", 6) != 0 &&
+                    is_same_at(path, op->watched[0], op->watched[1]);
+        if (left && !pl_node_is_missing(pl_path_find(path, pl_doc_root(stored))))
+            pl_capture_disturb(op->w.capture);
+        pl_path_destroy(path);
+    }
+    pl_paths_deinit(&paths);
+    pl_doc_unref(stored);
 }

@@ -38,6 +38,7 @@ struct pl_gate_op {
     enum pl_gate_stage stage;
     struct pl_op *op;                   /* under way, or NULL */
     const struct pl_resource *resource; /* from discovery; NULL while resolving */
+    struct pl_doc *watched[2];          /* counted; bare: before, and after as merged here */
     struct pl_doc *existing;            /* counted; what was there before, as far as is known */
     struct pl_task task;
     bool canceled;
@@ -111,3 +112,5 @@ bool pl_gate_shadow_must_look(struct pl_gate_op *op);
 void pl_gate_hold(struct pl_gate_op *op);
 /* A write that is sent, for whoever compares: what it will make. */
 void pl_gate_watch(struct pl_gate_op *op);
+/* The answer to it. */
+void pl_gate_watched(struct pl_gate_op *op, struct pl_doc *answer);

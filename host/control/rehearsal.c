@@ -162,6 +162,10 @@ static void on_ran(void *arg, struct pl_controller *controller, const struct pl_
     }
     if (run->capture == NULL || outcome->outcome == PL_OUTCOME_CANCELED)
         return;
+    if (pl_capture_is_disturbed(run->capture)) { /* the change that did it has another run */
+        r->skipped++;
+        return;
+    }
     if (r->o.edition != NULL) {
         follow(r, run, failed);
         return;

@@ -41,9 +41,11 @@ bool pl_rehearsal_is_quiet(const struct pl_rehearsal *rehearsal);
 void pl_rehearsal_destroy(struct pl_rehearsal *rehearsal);
 
 struct pl_rehearsal_stats {
-    size_t pending;   /* keys and runs that are not done */
-    bool walking;     /* not every key is queued yet */
-    uint64_t runs;    /* compared */
-    uint64_t skipped; /* runs of the running controller that were not followed: too many at once */
+    size_t pending; /* keys and runs that are not done */
+    bool walking;   /* not every key is queued yet */
+    uint64_t runs;  /* compared */
+    /* Runs of the running controller that were not followed: too many at once, or an object was
+     * changed by somebody else while the run wrote to it. */
+    uint64_t skipped;
 };
 void pl_rehearsal_stats(const struct pl_rehearsal *rehearsal, struct pl_rehearsal_stats *stats);

@@ -261,7 +261,26 @@ TEST(what_is_sent_is_written_down_with_what_was_there_before)
     CHECK(pl_capture_sees(scene.capture, &kind, pl_slice_z("d/a"), &seen));
     CHECK_SLICE(pl_meta_rv(pl_doc_root(seen), &scratch), "5");
     pl_doc_unref(seen);
+    CHECK(!pl_capture_is_disturbed(scene.capture));
     fake_finish(&scene.stage.fake, "d/a", PL_OUTCOME_DONE); /* of the change */
+    finish(&scene);
+}
+
+TEST(an_answer_that_holds_somebody_elses_change_disturbs_the_run)
+{
+    struct scene scene;
+    begin(&scene);
+    struct pl_write write = patch_of(&scene, "a");
+    write.held = false;
+    write.edition = NULL;
+    write.controller = scene.controller;
+    start(&scene, &write, "{\"data\":{\"y\":\"2\"}}");
+    struct fake_request *request =
+        bed_expect(&scene.stage.bed, "PATCH", "/api/v1/namespaces/d/configmaps/a");
+    bed_reply(&scene.stage.bed, request, 200,
+              BED_MAP("a", "1", "12", ",\"data\":{\"x\":\"theirs\",\"y\":\"2\"}"));
+    CHECK(pl_capture_is_disturbed(scene.capture));
+    fake_finish(&scene.stage.fake, "d/a", PL_OUTCOME_DONE);
     finish(&scene);
 }
 
