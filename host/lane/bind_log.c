@@ -195,6 +195,7 @@ static int write_log(lua_State *L)
     const char *message = luaL_checkstring(L, 2);
     if (!pl_log_enabled(level))
         return 0;
+    pl_limits_check_stack(&s->limits, L);
     lua_settop(L, 3);
     luaL_checkstack(L, 10, NULL);
     struct line line = {.count = 0};

@@ -139,6 +139,16 @@ static int now(lua_State *L)
 
 /* ---- selectors, paths, kinds ---- */
 
+#define SELECTOR_MAX ((size_t)64 << 10)
+
+/* Each term costs: users may supply them. */
+static bool is_too_long(struct pl_slice text, struct pl_err *err)
+{
+    if (text.len > SELECTOR_MAX)
+        pl_err_set(err, PL_ELIMIT, "a selector of more than 64 KiB");
+    return text.len > SELECTOR_MAX;
+}
+
 static bool is_label_selector(struct pl_node node)
 {
     struct pl_node labels = pl_node_getz(node, "matchLabels");
@@ -165,7 +175,9 @@ static int selector(lua_State *L)
     pl_err_clear(&err);
     struct pl_selector *parsed = NULL;
     if (lua_type(L, 1) == LUA_TSTRING)
-        parsed = pl_selector_parse(pl_lua_slice(L, 1), &err);
+        parsed = is_too_long(pl_lua_slice(L, 1), &err)
+                     ? NULL
+                     : pl_selector_parse(pl_lua_slice(L, 1), &err);
     else if (lua_type(L, 1) == LUA_TTABLE)
         parsed = selector_of_table(L, &err);
     else
@@ -189,7 +201,8 @@ static int fields(lua_State *L)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    struct pl_fields *parsed = pl_fields_parse(check_text(L, 1), &err);
+    struct pl_slice text = check_text(L, 1);
+    struct pl_fields *parsed = is_too_long(text, &err) ? NULL : pl_fields_parse(text, &err);
     if (parsed == NULL)
         return fail(L, &err);
     struct pl_buf out = PL_BUF_INIT;

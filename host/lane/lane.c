@@ -287,7 +287,11 @@ struct pl_lane *pl_lane_create(struct pl_lanes *lanes, int number)
 
 void pl_lane_start(struct pl_lane *lane)
 {
-    PL_REQUIRE(pthread_create(&lane->thread, NULL, run, lane) == 0);
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, PL_LANE_STACK);
+    PL_REQUIRE(pthread_create(&lane->thread, &attr, run, lane) == 0);
+    pthread_attr_destroy(&attr);
     lane->started = true;
 }
 

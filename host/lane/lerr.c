@@ -188,9 +188,23 @@ static enum pl_fault_type classify(lua_State *L, struct pl_state *s)
     return conflict ? PL_FAULT_CONFLICT : PL_FAULT_SCRIPT;
 }
 
-/* Replaces the error value at the top by text. */
-static void to_text(lua_State *L)
+/* What LuaJIT says when a big block was refused: the limit is the reason. */
+static bool is_refusal(lua_State *L, const struct pl_state *s)
 {
+    return s->limits.excess == PL_EXCESS_MEMORY && lua_type(L, -1) == LUA_TSTRING &&
+           strcmp(lua_tostring(L, -1), "not enough memory") == 0;
+}
+
+/* Replaces the error value at the top by text. */
+static void to_text(lua_State *L, const struct pl_state *s)
+{
+    if (is_refusal(L, s)) {
+        char message[PL_LIMIT_TEXT];
+        pl_limits_describe(&s->limits, message);
+        lua_pushstring(L, message);
+        lua_replace(L, -2);
+        return;
+    }
     if (lua_type(L, -1) == LUA_TSTRING || lua_type(L, -1) == LUA_TNUMBER) {
         lua_tostring(L, -1);
         return;
@@ -345,7 +359,11 @@ void pl_lerr_note(lua_State *L, struct pl_state *s, lua_State *co)
         return;
     luaL_checkstack(L, 10, NULL);
     lua_pushvalue(L, -1);
-    push_noted(L, s); /* -- value, value, inner */
+    push_noted(L, s);                          /* -- value, value, inner */
+    if (lua_objlen(L, -1) > TRACEBACK_LIMIT) { /* nobody sees more: a coroutine in a coroutine... */
+        lua_pop(L, 2);
+        return;
+    }
     if (*lua_tostring(L, -1) == WHOLE) {
         lua_pushstring(L, lua_tostring(L, -1) + 1);
         lua_remove(L, -2);
@@ -412,7 +430,7 @@ static void describe(lua_State *L, struct pl_state *s, struct pl_fault *fault)
     fault->by_script = !is_error_table(L, s);
     push_noted(L, s);
     lua_insert(L, -2); /* -- trace, inner, value */
-    to_text(L);
+    to_text(L, s);
     fault->message = clean_message(s, pl_lua_slice(L, -1));
     bool worth = fault->type == PL_FAULT_SCRIPT || fault->type == PL_FAULT_TIMEOUT ||
                  fault->type == PL_FAULT_TERMINAL;

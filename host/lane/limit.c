@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define HARD_FACTOR 4
+#define BIG_BLOCK   ((size_t)1 << 20) /* of strings, buffers and tables: of nothing else */
 
 static void on_hook(lua_State *L, lua_Debug *ar);
 
@@ -38,12 +39,28 @@ PL_COLD static void end_process(struct pl_limits *limits, size_t wanted)
     _exit(1);
 }
 
+/* Does LuaJIT survive it when this allocation fails? */
+static bool can_refuse(const struct pl_limits *limits, size_t more)
+{
+    return more >= BIG_BLOCK && limits->armable && !limits->compiles;
+}
+
+static void *refuse(struct pl_limits *limits)
+{
+    limits->excess = PL_EXCESS_MEMORY;
+    set_hook(limits, true);
+    return NULL;
+}
+
 static void *limited_alloc(void *data, void *ptr, size_t old_size, size_t new_size)
 {
     struct pl_limits *limits = data;
     size_t used = atomic_load_explicit(&limits->used, memory_order_relaxed) - old_size + new_size;
-    if (new_size > old_size && used > limits->hard)
+    if (new_size > old_size && used > limits->hard) {
+        if (can_refuse(limits, new_size - old_size))
+            return refuse(limits);
         end_process(limits, used);
+    }
     void *fresh = limits->alloc(limits->alloc_data, ptr, old_size, new_size);
     if (fresh == NULL && new_size != 0)
         end_process(limits, used);
@@ -60,9 +77,27 @@ static struct pl_limits *limits_of(lua_State *L)
     return data;
 }
 
-static void describe(int64_t cpu_ns, char *out, size_t size)
+void pl_limits_describe(const struct pl_limits *limits, char out[PL_LIMIT_TEXT])
 {
-    snprintf(out, size, "%g s", (double)cpu_ns / (double)PL_SECOND);
+    if (limits->excess == PL_EXCESS_MEMORY)
+        snprintf(out, PL_LIMIT_TEXT, "script memory limit exceeded (%d MiB)",
+                 (int)(limits->soft >> 20));
+    else
+        snprintf(out, PL_LIMIT_TEXT, "script CPU limit exceeded (%g s without waiting)",
+                 (double)atomic_load(&((struct pl_limits *)limits)->cpu_ns) / (double)PL_SECOND);
+}
+
+void pl_limits_collect(struct pl_limits *limits, lua_State *L)
+{
+    atomic_store(&limits->collecting, true);
+    lua_gc(L, LUA_GCCOLLECT, 0);
+    size_t before = SIZE_MAX;
+    while (pl_limits_used(limits) > limits->soft / 4 &&
+           pl_limits_used(limits) < before - before / 8) {
+        before = pl_limits_used(limits);
+        lua_gc(L, LUA_GCCOLLECT, 0);
+    }
+    atomic_store(&limits->collecting, false);
 }
 
 /* Is the state over its memory limit for good? One full collection is tried. */
@@ -72,7 +107,7 @@ static bool is_over_memory(struct pl_limits *limits, lua_State *L)
         return true;
     if (pl_limits_used(limits) <= limits->soft)
         return false;
-    lua_gc(L, LUA_GCCOLLECT, 0);
+    pl_limits_collect(limits, L);
     /* Without some air a script at the limit would do nothing but collect. */
     return pl_limits_used(limits) > limits->soft - limits->soft / 4;
 }
@@ -92,33 +127,71 @@ static void raise_limit(lua_State *L, const char *message)
     lua_error(L);
 }
 
+/* Notes which limit the slice is over, if any. */
+static bool is_over(struct pl_limits *limits, lua_State *L)
+{
+    if (atomic_load(&limits->kill) == atomic_load(&limits->slice))
+        limits->excess = PL_EXCESS_CPU;
+    else if (is_over_memory(limits, L))
+        limits->excess = PL_EXCESS_MEMORY;
+    else
+        return false;
+    limits->armed = true;
+    return true;
+}
+
 static void on_hook(lua_State *L, lua_Debug *ar)
 {
     PL_UNUSED(ar);
-    char message[80];
     struct pl_limits *limits = limits_of(L);
-    if (atomic_load(&limits->kill) == atomic_load(&limits->slice)) {
-        char limit[32];
-        describe(atomic_load(&limits->cpu_ns), limit, sizeof limit);
-        limits->armed = true;
-        limits->excess = PL_EXCESS_CPU;
-        snprintf(message, sizeof message, "script CPU limit exceeded (%s without waiting)", limit);
-        raise_limit(L, message);
-    }
-    if (is_over_memory(limits, L)) {
-        limits->armed = true;
-        limits->excess = PL_EXCESS_MEMORY;
-        snprintf(message, sizeof message, "script memory limit exceeded (%d MiB)",
-                 (int)(limits->soft >> 20));
+    if (is_over(limits, L)) {
+        char message[PL_LIMIT_TEXT];
+        pl_limits_describe(limits, message);
         raise_limit(L, message);
     }
     /* Late: the slice that was meant has ended, or the collection made room. */
     set_hook(limits, false);
 }
 
+void pl_limits_check(struct pl_limits *limits, lua_State *L)
+{
+    if (limits->armed)
+        on_hook(L, NULL);
+}
+
+void pl_limits_check_stack(const struct pl_limits *limits, lua_State *L)
+{
+    if ((uintptr_t)__builtin_frame_address(0) < limits->stack_low)
+        luaL_error(L, "stack overflow (too many functions that were called from C)");
+}
+
+/* What is left unchecked (table.sort, string.format, metamethods) needs a few hundred bytes of C
+ * stack a call, and is bounded by the Lua stack, which is the reserve's size. */
+static void find_stack(struct pl_limits *limits)
+{
+    pthread_attr_t attr;
+    void *low = NULL;
+    size_t size = 0;
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    if (pthread_getattr_np(pthread_self(), &attr) == 0) {
+        pthread_attr_getstack(&attr, &low, &size);
+        pthread_attr_destroy(&attr);
+    }
+    size_t left = low != NULL ? (size_t)(here - (uintptr_t)low) : PL_LANE_STACK / 2;
+    if (left > PL_LANE_STACK)
+        left = PL_LANE_STACK;
+    limits->stack_low = here - left / 2;
+}
+
+bool pl_limits_is_over(struct pl_limits *limits, lua_State *L)
+{
+    return limits->armed && is_over(limits, L);
+}
+
 void pl_limits_init(struct pl_limits *limits, lua_State *L, size_t memory)
 {
     limits->L = L;
+    find_stack(limits);
     limits->soft = memory;
     limits->hard = memory * HARD_FACTOR;
     limits->alloc = lua_getallocf(L, &limits->alloc_data);
@@ -144,6 +217,7 @@ size_t pl_limits_used(const struct pl_limits *limits)
 #define TICK_NS    (10 * PL_MS)
 #define IDLE_TICKS 50 /* so many ticks without Lua, then it sleeps */
 #define DOG_SIGNAL SIGURG
+#define GRACE_NS   (200 * PL_MS) /* over the limit, for a slice to end by itself */
 
 struct pl_watchdog {
     pthread_t thread;
@@ -223,8 +297,8 @@ static bool look_at(struct pl_limits *limits)
         return true;
     atomic_store(&limits->kill, slice);
     pthread_sigqueue(limits->thread, DOG_SIGNAL, (union sigval){.sival_ptr = limits});
-    /* As long again and it has not ended: compiled code, or one long library call. */
-    if (spent > 2 * limit + PL_SECOND && !limits->told) {
+    /* It has not ended: compiled code, or one long library call. */
+    if (spent > limit + GRACE_NS && !limits->told && !atomic_load(&limits->collecting)) {
         limits->told = true;
         if (limits->on_stuck != NULL)
             limits->on_stuck(limits->stuck_arg);

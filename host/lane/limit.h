@@ -3,7 +3,11 @@
  * Between pl_limits_enter and pl_limits_leave a slice of Lua runs. Over a limit, a hook
  * is armed that raises at every instruction until the host has unwound, so that no
  * pcall swallows it. The allocator arms it for memory; for CPU time the watchdog's
- * thread sends a signal whose handler arms it. Neither works on compiled code. */
+ * thread sends a signal whose handler arms it. Neither works on compiled code.
+ *
+ * One library call can take more than all that at once (a concatenation, a table.concat). A
+ * big block that passes the hard limit is refused: LuaJIT raises, and nothing is unwound that
+ * could need another such block. Small ones can't be refused safely: they end the process. */
 #pragma once
 
 #include "base/list.h"
@@ -31,6 +35,9 @@ struct pl_limits {
     _Atomic uint64_t kill;         /* the slice that the watchdog wants ended */
     volatile sig_atomic_t armable; /* a signal may call lua_sethook now */
     bool armed;
+    bool compiles;           /* nothing is refused: LuaJIT does not survive that in compiled code */
+    _Atomic bool collecting; /* a full collection, which ends by itself */
+    uintptr_t stack_low;     /* of the thread: no function that calls scripts goes below */
     enum pl_excess excess;
     const char *(*who)(void *arg); /* names the script, for the message at the hard limit */
     void *who_arg;
@@ -62,6 +69,20 @@ void pl_limits_unwatch(struct pl_limits *limits);
 void pl_limits_enter(struct pl_limits *limits, int64_t cpu_ns);
 /* Says which limit ended the slice, if one did. */
 enum pl_excess pl_limits_leave(struct pl_limits *limits);
+/* Raises when the C stack gets short. For whatever calls scripts from C: LuaJIT counts no such
+ * calls, and each coroutine has a Lua stack of its own. */
+void pl_limits_check_stack(const struct pl_limits *limits, lua_State *L);
+/* The size for threads that run states. */
+#define PL_LANE_STACK ((size_t)16 << 20)
+/* Collects all garbage, and lets go of LuaJIT's own buffer, which each collection halves. */
+void pl_limits_collect(struct pl_limits *limits, lua_State *L);
+/* For host functions that may walk for long: raises when a limit was passed. */
+void pl_limits_check(struct pl_limits *limits, lua_State *L);
+/* The same for those that must clean up first; the script gets to know when they return. */
+bool pl_limits_is_over(struct pl_limits *limits, lua_State *L);
+/* Which limit was passed: "script memory limit exceeded (512 MiB)". */
+#define PL_LIMIT_TEXT 80
+void pl_limits_describe(const struct pl_limits *limits, char out[PL_LIMIT_TEXT]);
 size_t pl_limits_used(const struct pl_limits *limits);
 
 /* One thread for all states; it sleeps while no Lua runs. Installs a handler for SIGURG. */

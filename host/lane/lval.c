@@ -20,6 +20,7 @@ struct encoder {
     struct pl_state *s;
     struct pl_build *build;
     struct pl_err *err;
+    size_t bytes; /* about as many as were encoded: a table may be in many places */
 };
 
 static void add_path(struct pl_buf *out, const struct level *level)
@@ -53,6 +54,14 @@ static int fail(const struct encoder *e, const struct level *level, const char *
     return at_path(e, level, pl_err_set(e->err, PL_EINVAL, "%s", message));
 }
 
+/* The script is over its limit: where it was does not matter. */
+static int fail_over(const struct encoder *e)
+{
+    char message[PL_LIMIT_TEXT];
+    pl_limits_describe(&e->s->limits, message);
+    return pl_err_set(e->err, PL_EINVAL, "%s", message);
+}
+
 static int encode(struct encoder *e, struct level *at);
 
 static int encode_string(struct encoder *e, const struct level *at)
@@ -60,6 +69,7 @@ static int encode_string(struct encoder *e, const struct level *at)
     struct pl_slice text = pl_lua_slice(e->L, -1);
     if (!pl_is_utf8(text))
         return fail(e, at, "a string that is not UTF-8 can't be encoded (use base64)");
+    e->bytes += text.len;
     pl_build_str(e->build, text);
     return 0;
 }
@@ -169,6 +179,8 @@ static int encode_table(struct encoder *e, struct level *at)
         return fail(e, at, "a table that contains itself can't be encoded");
     if (at->depth >= PL_LVAL_DEPTH || !lua_checkstack(e->L, 8))
         return fail(e, at, "nested deeper than 512 levels");
+    if (pl_limits_is_over(&e->s->limits, e->L))
+        return fail_over(e);
     if (pl_lazy_node(e->L, e->s, -1, &node)) {
         pl_build_node(e->build, node);
         return 0;
@@ -183,6 +195,9 @@ static int encode(struct encoder *e, struct level *at)
 {
     lua_State *L = e->L;
     int failed;
+    e->bytes += 16;
+    if (e->bytes > PL_LVAL_BYTES)
+        return fail(e, at, "more than 64 MiB can't be encoded");
     switch (lua_type(L, -1)) {
     case LUA_TNIL:
         pl_build_null(e->build);
@@ -298,6 +313,7 @@ static bool equal_tables(lua_State *L, struct pl_state *s, int depth)
     luaL_checkstack(L, 8, "nested too deeply");
     if (depth > PL_LVAL_DEPTH)
         return luaL_error(L, "nested deeper than 512 levels");
+    pl_limits_check(&s->limits, L);
     bool lazy_a = pl_lazy_node(L, s, -2, &a), lazy_b = pl_lazy_node(L, s, -1, &b);
     if (lazy_a && lazy_b)
         return pl_node_equal(a, b);
@@ -376,6 +392,7 @@ static void copy(lua_State *L, struct pl_state *s, int depth)
     luaL_checkstack(L, 10, "nested too deeply");
     if (depth > PL_LVAL_DEPTH)
         luaL_error(L, "nested deeper than 512 levels, or a table that contains itself");
+    pl_limits_check(&s->limits, L);
     pl_lazy_fill(L, s, -1);
     lua_newtable(L); /* -- from, to */
     lua_pushnil(L);

@@ -8,6 +8,7 @@
 #include "value/doc.h"
 
 #define PL_LVAL_DEPTH 512
+#define PL_LVAL_BYTES ((size_t)64 << 20) /* of one document, about */
 
 /* The value at index as a document of its own, or NULL with EINVAL and the path of what can't
  * be encoded ("spec.ports[2]: a function can't be encoded"). Never raises. The reference is

@@ -4,6 +4,7 @@
 #include "lane/bind.h"
 #include "lane/lazy.h"
 #include "lane/lerr.h"
+#include "lane/lval.h"
 #include "lane/number.h"
 #include "lane/script.h"
 #include "lane/co.h"
@@ -25,17 +26,21 @@ static int digits(lua_State *L)
     return 1;
 }
 
-static void fill_all(lua_State *L, struct pl_state *s, int depth)
+static void fill_all(lua_State *L, struct pl_state *s, int depth, size_t *bytes)
 {
+    *bytes += 16 + (lua_type(L, -1) == LUA_TSTRING ? lua_objlen(L, -1) : 0);
+    if (*bytes > PL_LVAL_BYTES)
+        luaL_error(L, "more than 64 MiB can't be encoded");
     if (lua_type(L, -1) != LUA_TTABLE)
         return;
     luaL_checkstack(L, 6, "nested too deeply");
     if (depth > 512)
         luaL_error(L, "nested deeper than 512 levels, or a table that contains itself");
+    pl_limits_check(&s->limits, L);
     pl_lazy_fill(L, s, -1);
     lua_pushnil(L);
     while (lua_next(L, -2) != 0) {
-        fill_all(L, s, depth + 1);
+        fill_all(L, s, depth + 1, bytes);
         lua_pop(L, 1);
     }
 }
@@ -44,8 +49,16 @@ static int fill_deep(lua_State *L)
 {
     luaL_checkany(L, 1);
     lua_settop(L, 1);
-    fill_all(L, pl_state_of(L), 0);
+    size_t bytes = 0;
+    fill_all(L, pl_state_of(L), 0, &bytes);
     return 1;
+}
+
+/* Raises when too many functions have called scripts from C. */
+static int room(lua_State *L)
+{
+    pl_limits_check_stack(&pl_state_of(L)->limits, L);
+    return 0;
 }
 
 /* note(co, e) */
@@ -64,6 +77,7 @@ static int guarded_handler(lua_State *L)
 {
     if (pl_state_of(L)->limits.excess != PL_EXCESS_NONE)
         return 1;
+    pl_limits_check_stack(&pl_state_of(L)->limits, L);
     lua_settop(L, 1);
     lua_pushvalue(L, lua_upvalueindex(2));
     lua_insert(L, 1);
@@ -86,6 +100,7 @@ static void push_helpers(lua_State *L, struct pl_state *s)
         {"fill", fill},
         {"digits", digits},
         {"fill_deep", fill_deep},
+        {"room", room},
         {"note", note},
         {"guard", guard},
         {"why_not", pl_co_why_not},

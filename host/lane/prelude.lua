@@ -4,7 +4,13 @@
 local c, cjson, host = ...
 
 local type, error, select = type, error, select
-local fill, digits = c.fill, c.digits
+local fill, digits, room = c.fill, c.digits, c.room
+
+-- Raises the message at the script's line.
+local function fail(message)
+  local file, line = host.where()
+  error(file and file .. ":" .. line .. ": " .. message or message, 0)
+end
 
 -- ---- waiting ----
 
@@ -87,6 +93,7 @@ local function first(co, ok, ...)
 end
 
 function coroutine.resume(co, ...)
+  room()
   return first(co, resume(co, ...))
 end
 
@@ -101,6 +108,7 @@ end
 function coroutine.wrap(f)
   local co = create(f)
   return function(...)
+    room()
     return unwrap(co, first(co, resume(co, ...)))
   end
 end
@@ -142,9 +150,19 @@ function table.foreach(t, f)
   return foreach(t, f)
 end
 
-local encode, fill_deep = cjson.encode, c.fill_deep
+local encode, decode, fill_deep = cjson.encode, cjson.decode, c.fill_deep
+local memory_limit = c.memory_limit
 function cjson.encode(value)
   return encode(fill_deep(value))
+end
+
+-- In one call it makes tables of up to 20 times the text: not past the limit on memory, where a
+-- state can't be saved.
+function cjson.decode(text)
+  if type(text) == "string" and #text > memory_limit / 8 then
+    fail("cjson.decode: the text is larger than an eighth of the script memory limit")
+  end
+  return decode(text)
 end
 
 -- ---- text only ----
@@ -203,7 +221,7 @@ local rep = string.rep
 
 local function check_size(text, name)
   if type(text) == "string" and #text > PATTERN_LIMIT then
-    error("string." .. name .. ": patterns work on strings of at most 1 MiB", 3)
+    fail("string." .. name .. ": patterns work on strings of at most 1 MiB")
   end
 end
 
@@ -226,15 +244,22 @@ end
 
 function string.gsub(text, pattern, replacement, count)
   check_size(text, "gsub")
+  if type(replacement) ~= "string" then
+    room()
+  elseif type(text) == "string" and #text * #replacement > memory_limit then
+    local _, matches = gsub(text, pattern, "", count)
+    if matches * #replacement > memory_limit then
+      fail("string.gsub: the result would exceed the script memory limit")
+    end
+  end
   return gsub(text, pattern, replacement, count)
 end
 
-local memory_limit = c.memory_limit
 function string.rep(text, count, separator)
   if type(text) == "string" and type(count) == "number" then
     local each = #text + (type(separator) == "string" and #separator or 0)
     if each * count > memory_limit then
-      error("string.rep: the result would exceed the script memory limit", 2)
+      fail("string.rep: the result would exceed the script memory limit")
     end
   end
   return rep(text, count, separator)

@@ -44,6 +44,7 @@ static const luaL_Reg libraries[] = {
     {LUA_OSLIBNAME, luaopen_os},
     {LUA_DBLIBNAME, luaopen_debug},
     {LUA_LOADLIBNAME, luaopen_package},
+    {LUA_JITLIBNAME, luaopen_jit}, /* sets the compiler up, without which it compiles nothing */
     {NULL, NULL},
 };
 
@@ -101,6 +102,7 @@ static int load_cjson(lua_State *L, struct pl_err *err)
 static int script_print(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
+    pl_limits_check_stack(&s->limits, L); /* a buffer is 8 KiB of it */
     int count = lua_gettop(L);
     luaL_Buffer text;
     luaL_buffinit(L, &text);
@@ -329,6 +331,7 @@ struct pl_state *pl_state_create(const struct pl_sandbox_options *options, struc
                                  lua_tostring(s->L, -1));
     }
     luaJIT_setmode(s->L, 0, LUAJIT_MODE_ENGINE | (options->jit ? LUAJIT_MODE_ON : LUAJIT_MODE_OFF));
+    s->limits.compiles = options->jit;
     s->limits.who = script_of;
     s->limits.who_arg = s;
     pl_limits_init(&s->limits, s->L, s->memory_limit);
@@ -355,7 +358,7 @@ void pl_state_destroy(struct pl_state *s)
 
 void pl_state_collect(struct pl_state *s)
 {
-    lua_gc(s->L, LUA_GCCOLLECT, 0);
+    pl_limits_collect(&s->limits, s->L);
 }
 
 int pl_state_call(struct pl_state *s, enum pl_phase phase, int64_t cpu_ns, int args, int results,

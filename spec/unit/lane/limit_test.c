@@ -92,6 +92,83 @@ TEST(memory_bombs_are_ended_at_the_soft_limit)
     pl_watchdog_destroy(dog);
 }
 
+/* Each wants several times the hard limit in one call, and is refused. */
+TEST(one_call_that_wants_too_much_is_refused)
+{
+    static const char *const codes[] = {
+        "local s = ('x'):rep(3e7) return s .. s .. s .. s .. s .. s .. s .. s .. s",
+        "local s, t = ('x'):rep(1e6), {} for i = 1, 1e4 do t[i] = s end table.concat(t)",
+        "(('x'):rep(1e6)):gsub('x', ('y'):rep(1e6))",
+        "local y = ('y'):rep(1e6) local _ = (('x'):rep(1e6)):gsub('x', function() return y end)",
+        "local s = ('x'):rep(2e7) local _ = (('%s'):rep(20)):format(s, s, s, s, s, s, s, s, s, s, "
+        "s, s, s, "
+        "s, s, s, s, s, s, s)",
+        "local s = ('x'):rep(3e7) while true do pcall(function() "
+        "return s .. s .. s .. s .. s .. s .. s .. s .. s end) end",
+        "local s = ('x'):rep(3e7) coroutine.wrap(function() "
+        "return s .. s .. s .. s .. s .. s .. s .. s .. s end)()",
+    };
+    struct pl_watchdog *dog;
+    struct pl_state *s = state_with_dog(&dog);
+    for (int turn = 0; turn < 3; turn++) {
+        for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+            struct pl_fault fault = {.message = NULL};
+            int failed = run_code(s, codes[i], NULL, 20 * PL_SECOND, &fault);
+            if (failed == 0 || strstr(fault.message, "script memory limit") == NULL)
+                TEST_FAIL("%s: %s", codes[i], failed ? fault.message : "was not ended");
+            lua_settop(s->L, 0);
+            pl_fault_deinit(&fault);
+            pl_state_collect(s);
+            CHECK(pl_limits_used(&s->limits) < 9 * MIB);
+        }
+    }
+    pl_state_destroy(s);
+    pl_watchdog_destroy(dog);
+}
+
+#define DOUBLED "local d = {} for _ = 1, 40 do d = {a = d, b = d} end "
+
+TEST(a_table_that_is_in_many_places_ends_at_a_limit)
+{
+    struct pl_watchdog *dog;
+    struct pl_state *s = state_with_dog(&dog);
+    check_ended(s, DOUBLED "return require('perilune').json.encode(d)", "limit exceeded");
+    check_ended(s, DOUBLED "return require('perilune').hash(d)", "limit exceeded");
+    check_ended(s, DOUBLED "return require('perilune').deepcopy(d)", "limit exceeded");
+    check_ended(s, DOUBLED "local e = d " DOUBLED "return require('perilune').equal(d, e)",
+                "limit exceeded");
+    check_ended(s, DOUBLED "return require('cjson').encode(d)", "limit exceeded");
+    pl_state_destroy(s);
+    pl_watchdog_destroy(dog);
+}
+
+TEST(the_c_stack_ends_before_it_is_full)
+{
+    static const char *const codes[] = {
+        "local function f() return (('x'):gsub('x', f)) end f()",
+        "local t t = setmetatable({}, {__tostring = function() print(t) return '' end}) print(t)",
+        "local function f() coroutine.wrap(f)() return 1 end f()",
+        "local function f() local _ = ('x'):gsub('x', coroutine.wrap(f)) return 1 end f()",
+        "local function f() table.sort({2, 1}, f) return false end f()",
+        "local t t = setmetatable({}, {__tostring = function() return ('%s'):format(t) end}) "
+        "tostring(t)",
+    };
+    struct pl_watchdog *dog;
+    struct pl_state *s = state_with_dog(&dog);
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        struct pl_fault fault = {.message = NULL};
+        CHECK(run_code(s, codes[i], NULL, 20 * PL_SECOND, &fault) != 0);
+        if (fault.message != NULL && strstr(fault.message, "stack overflow") == NULL &&
+            strstr(fault.message, "memory limit") == NULL)
+            TEST_FAIL("%s: %s", codes[i], fault.message);
+        pl_fault_deinit(&fault);
+        lua_settop(s->L, 0);
+        CHECK_CODE(s, "return 1", NULL, "1");
+    }
+    pl_state_destroy(s);
+    pl_watchdog_destroy(dog);
+}
+
 TEST(garbage_alone_ends_nobody)
 {
     struct pl_watchdog *dog;

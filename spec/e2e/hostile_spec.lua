@@ -1,0 +1,180 @@
+-- Hostile scripts: each is ended or its lane abandoned, the host and everybody else's work go on.
+
+local e2e = require("spec.support.e2e")
+local hostile = require("spec.support.hostile")
+
+local LIMIT = 0.3 -- s of computing without waiting
+local MEMORY = 64 -- MiB a Lua state
+
+local cpu_message = "script CPU limit exceeded (0.3 s without waiting)"
+
+local good = [[
+perilune.controller("good"):For("v1/ConfigMap", { labels = "is=good" })
+  :Reconcile(function(request)
+    local map = client:get("v1/ConfigMap", request)
+    if map and map.data.seen ~= map.data.want then
+      client:patch("v1/ConfigMap", request, { data = { seen = map.data.want } })
+    end
+  end)
+]]
+
+describe("hostile scripts", function()
+  local server, namespace, host
+
+  setup(function()
+    server = e2e.server()
+  end)
+  before_each(function()
+    namespace = server:new_namespace()
+  end)
+  after_each(e2e.clean_up)
+  teardown(e2e.finish)
+
+  local function path(name)
+    return "/api/v1/namespaces/" .. namespace .. "/configmaps" .. (name and "/" .. name or "")
+  end
+
+  local function create(name, is, data)
+    server:create(path(), { apiVersion = "v1", kind = "ConfigMap",
+      metadata = { name = name, labels = { is = is } }, data = data })
+  end
+
+  local function start(script, flags)
+    local all = { "--namespace", namespace, "--reconcile-cpu-limit", LIMIT * 1000 .. "ms",
+      "--lua-memory", MEMORY .. "MiB" }
+    for _, flag in ipairs(flags or {}) do
+      all[#all + 1] = flag
+    end
+    host = e2e.start_host(server, script, all)
+    return host
+  end
+
+  local wanted = 0
+
+  -- Every key of the controller that means no harm is reconciled once more.
+  local function work_goes_on(what)
+    wanted = wanted + 1
+    local want = tostring(wanted)
+    for i = 1, 3 do
+      server:patch(path("good-" .. i), { data = { want = want } })
+    end
+    e2e.eventually("the others' work goes on: " .. what, function()
+      host:must_run()
+      for i = 1, 3 do
+        if server:get(path("good-" .. i)).data.seen ~= want then
+          return false
+        end
+      end
+      return true
+    end)
+  end
+
+  local function begin()
+    for i = 1, 3 do
+      create("good-" .. i, "good", { want = "0" })
+    end
+  end
+
+  local function failure_of(controller)
+    for _, line in ipairs(host:log()) do
+      if line.controller == controller and tostring(line.msg):find("^reconcile failed") then
+        return line
+      end
+    end
+  end
+
+  -- What is not a reconcile: with a run of the others afterwards.
+  for what, case in pairs({
+    ["a predicate"] = { [[
+perilune.controller("bad"):For("v1/ConfigMap", { labels = "is=bad", predicates = { function() loop() end } })
+  :Reconcile(function() end)
+]], "a predicate raised" },
+    ["a map function"] = { [[
+perilune.controller("bad"):For("v1/Secret"):Watches("v1/ConfigMap", function() loop() end, { labels = "is=bad" })
+  :Reconcile(function() end)
+]], "map function failed" },
+    ["an index function"] = { [[
+perilune.index("v1/ConfigMap", "bad", function(map) if map.metadata.name == "bad" then loop() end end)
+perilune.controller("bad"):For("v1/ConfigMap"):Reconcile(function() end)
+]], "an index function raised" },
+    ["a periodic task"] = { 'perilune.every("1h", { name = "bad", immediate = true }, loop)\n', "task failed" },
+    ["a long task"] = { 'perilune.run("bad", {}, loop)\n', "task failed" },
+  }) do
+    it("are ended in " .. what, function()
+      begin()
+      start(hostile.head .. good .. case[1], { "--lanes", "1" })
+      work_goes_on("before")
+      create("bad", "bad", {})
+      host:logged(function(line)
+        return tostring(line.msg):find(case[2], 1, true)
+          and tostring(line.error):find(cpu_message, 1, true)
+      end)
+      work_goes_on("after")
+      assert.equal(0, host:metrics():value("perilune_lane_stuck"))
+      host:stop()
+    end)
+  end
+
+  it("are refused as a main chunk", function()
+    for _, case in ipairs({
+      { "loop()", "script CPU limit exceeded (2 s without waiting)" },
+      { "while true do pcall(loop) end", "script CPU limit exceeded (2 s without waiting)" },
+      { "local s = 'x' while true do s = s .. s end", "script memory limit exceeded (64 MiB)" },
+      { "local s = ('x'):rep(3e7) return s .. s .. s .. s .. s .. s .. s .. s .. s .. s",
+        "script memory limit exceeded (64 MiB)" },
+      { "local function f() return (('x'):gsub('x', f)) end f()", "stack overflow" },
+      { "return " .. hostile.pattern_bomb, "the main chunk can't be interrupted" },
+    }) do
+      start(hostile.head .. case[1] .. "\n")
+      assert.equal(1, host.child:wait(e2e.patience), case[1])
+      assert(host:text():find(case[2], 1, true), case[1] .. ": " .. host:text())
+    end
+  end)
+
+  local function wait_for_stuck(count)
+    e2e.eventually("the lane is given up", function()
+      host:must_run()
+      return host:metrics():value("perilune_lane_stuck") == count
+    end)
+  end
+
+  -- Nothing ends these: the lane is replaced, and a saved fix heals the host. The thread that was
+  -- given up goes on and is counted for ever; it says nothing about the scripts that run now.
+  for what, case in pairs({
+    ["a pattern"] = { "return " .. hostile.pattern_bomb, {} },
+    ["a compiled loop"] = { "local x = 0 while true do x = (x + 1) % 7 end", { "--jit" } },
+  }) do
+    it("that nothing can end cost their lane: " .. what, function()
+      begin()
+      local bad = [[
+perilune.controller("bad", { rate_limiter = { base = "1h", max = "2h" } })
+  :For("v1/ConfigMap", { labels = "is=bad" })
+  :Reconcile(function(request, context)
+    if request.name == "bad" then %s end
+    context.log:info("tamed", { name = request.name })
+  end)
+]]
+      start(hostile.head .. good .. bad:format(case[1]), { "--lanes", "1", "--no-reload-guard",
+        unpack(case[2]) })
+      work_goes_on("before")
+      create("bad", "bad", {})
+      wait_for_stuck(1)
+      local took = host:metrics():value("controller_runtime_reconcile_time_seconds_sum", { controller = "bad" })
+      print(("# %s: given up %.0f ms after its limit"):format(what, (took - LIMIT) * 1000))
+      assert.matches("could not be interrupted", failure_of("bad").error)
+      assert.equal(500, (host:ask("health", "/healthz/lanes")))
+      work_goes_on("on the lane that replaces it")
+      create("calm", "bad", {})
+      host:logged(function(line) return line.msg == "tamed" and line.name == "calm" end)
+      e2e.write_file(host.log_file:gsub("%.log$", ".lua"), hostile.head .. good .. bad:format("local fixed = true"))
+      host:logged(function(line) return line.msg == "tamed" and line.name == "bad" end)
+      e2e.eventually("the host is healthy", function()
+        return (host:ask("health", "/healthz/lanes")) == 200
+      end)
+      assert.equal(1, host:metrics():value("perilune_lane_stuck"))
+      work_goes_on("after the fix")
+      host.child:signal("TERM")
+      host.child:wait(e2e.patience)
+    end)
+  end
+end)
