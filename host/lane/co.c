@@ -6,7 +6,8 @@
 
 #include <stdio.h>
 
-#define POOL_MAX 64 /* idle coroutines that are kept */
+#define POOL_MAX    64  /* idle coroutines that are kept */
+#define RESULTS_MAX 250 /* of a task */
 
 static const char handle_name[] = "perilune.task";
 
@@ -149,6 +150,13 @@ static void fail_yield(struct pl_state *s, struct pl_co *task)
     PL_UNUSED(s);
 }
 
+/* Whoever joins it could not take them. */
+static void fail_results(struct pl_co *task)
+{
+    lua_settop(task->thread, 0);
+    lua_pushfstring(task->thread, "a task returned more than %d values", RESULTS_MAX);
+}
+
 /* The task gave up control: it waits for something, or misused coroutine.yield. */
 static bool park(struct pl_lane *lane, struct pl_co *task)
 {
@@ -179,6 +187,9 @@ static void resume(struct pl_lane *lane, struct pl_co *task)
     if (!ended && !park(lane, task)) {
         fail_yield(s, task);
         ended = failed = true;
+    } else if (ended && !failed && lua_gettop(task->thread) > RESULTS_MAX) {
+        fail_results(task);
+        failed = true;
     }
     if (failed) {
         lua_checkstack(task->thread, 4);
@@ -205,16 +216,16 @@ void pl_co_run_ready(struct pl_lane *lane)
         resume(lane, PL_CONTAINER_OF(link, struct pl_co, ready));
 }
 
-static void push_failure(struct pl_co *task, struct pl_lop *op, struct pl_state *s)
+static int push_failure(lua_State *L, struct pl_co *task, struct pl_lop *op, struct pl_state *s)
 {
-    lua_State *co = task->thread;
     const struct pl_err *err = &op->out.err;
     if (task->exec->canceled && err->code == PL_ECANCELED)
         err = &task->exec->why;
     struct pl_about about = {
         .verb = op->verb, .kind = op->kind, .key = op->key, .status = op->out.doc};
-    lua_pushboolean(co, true);
-    pl_lerr_push(co, s, err, &about);
+    lua_pushboolean(L, true);
+    pl_lerr_push(L, s, err, &about);
+    return 2;
 }
 
 void pl_co_op_done(struct pl_lane *lane, struct pl_lop *op)
@@ -225,18 +236,20 @@ void pl_co_op_done(struct pl_lane *lane, struct pl_lop *op)
         return;
     }
     PL_REQUIRE(task->op == op);
-    lua_State *co = task->thread;
-    int count = 2;
-    lua_checkstack(co, 16);
+    /* Made on the main stack: the task's own may have no room left, and to say so is possible only
+     * inside of the script. The few results fit where it yielded. */
+    lua_State *L = lane->s->L;
+    int count;
     if (op->woken && !task->exec->canceled)
         pl_err_clear(&op->out.err);
     if (op->out.err.code != 0) {
         drop_options(op);
-        push_failure(task, op, lane->s);
+        count = push_failure(L, task, op, lane->s);
     } else {
-        lua_pushboolean(co, false);
-        count = 1 + op->push(co, lane->s, op);
+        lua_pushboolean(L, false);
+        count = 1 + op->push(L, lane->s, op);
     }
+    lua_xmove(L, task->thread, count);
     task->op = NULL;
     task->submitted = false;
     op->task = NULL;
@@ -392,6 +405,8 @@ int pl_co_join(lua_State *L)
         }
         return push_ended(L, target);
     }
+    if (L == s->task->thread)
+        luaL_checkstack(L, RESULTS_MAX + 2, "no room for the results of a task");
     drop_op(s->task);
     s->task->joins = target;
     lua_pushlightuserdata(L, s);

@@ -131,6 +131,57 @@ TEST(spawned_tasks_belong_to_the_run)
     finish();
 }
 
+TEST(a_task_returns_not_more_than_whoever_joins_it_can_take)
+{
+    begin(SCRIPT("early = function() local t = perilune.spawn(function() perilune.sleep(0.01)\n"
+                 "  return 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, unpack({}, 1, 7990) end)\n"
+                 "  perilune.join(t) end,\n"
+                 "late = function() local t = perilune.spawn(function()\n"
+                 "  return 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, unpack({}, 1, 7990) end)\n"
+                 "  perilune.sleep(0.01) perilune.join(t) end,\n"
+                 "many = function() local t = perilune.spawn(function()\n"
+                 "  return unpack({}, 1, 250) end) perilune.sleep(0.01)\n"
+                 "  if select('#', perilune.join(t)) ~= 250 then error('few') end end,\n"),
+          NONE);
+    CHECK_RUN("default/early", PL_OUTCOME_ERROR, "a task returned more than 250 values");
+    CHECK_RUN("default/late", PL_OUTCOME_ERROR, "a task returned more than 250 values");
+    CHECK_RUN("default/many", PL_OUTCOME_DONE, "");
+    finish();
+}
+
+/* Around the depth where the stack is full each wait either works or says so. */
+TEST(waiting_deep_in_recursion_costs_the_run_at_most)
+{
+    begin(
+        SCRIPT(
+            "deep = function(request)\n"
+            "  local function at(n, f) if n == 0 then return f() end\n"
+            "    local x = at(n - 1, f) return x end\n"
+            "  local low, high = 1, 70000\n"
+            "  while low < high do\n"
+            "    local middle = math.floor((low + high + 1) / 2)\n"
+            "    if pcall(at, middle, function() end) then low = middle\n"
+            "    else high = middle - 1 end\n"
+            "  end\n"
+            "  local worked, failed = 0, 0\n"
+            "  for up = 0, 60 do\n"
+            "    for _, f in ipairs({\n"
+            "      function() client:wait('v1/Pod', request, function() return true end, 1) end,\n"
+            "      function() perilune.sleep(0) end,\n"
+            "      function() perilune.enqueue('no-such', 'd/x') end,\n"
+            "      function() perilune.join(perilune.spawn(unpack, {}, 1, 200)) end,\n"
+            "    }) do\n"
+            "      local ok, e = pcall(at, low - up, f)\n"
+            "      if ok then worked = worked + 1 else failed = failed + 1 end\n"
+            "    end\n"
+            "  end\n"
+            "  if worked == 0 or failed == 0 then error(worked .. ' ' .. failed) end\n"
+            "end,\n"),
+        NONE);
+    CHECK_RUN("default/deep", PL_OUTCOME_DONE, "");
+    finish();
+}
+
 TEST(reads_come_from_the_cache_of_the_controllers_own_source)
 {
     begin(
