@@ -13,8 +13,9 @@
 #define VIEW_MAX 4096 /* objects */
 
 struct seen {
-    struct pl_doc *doc; /* counted; NULL: absent */
-    bool expected;      /* the run has not looked yet */
+    struct pl_doc *doc;    /* counted; NULL: absent */
+    struct pl_doc *newest; /* counted; the answer to the run's own last write; NULL: none */
+    bool expected;         /* the run has not looked yet */
 };
 
 struct pl_capture {
@@ -62,6 +63,7 @@ void pl_capture_unref(struct pl_capture *capture)
     void *value;
     while (pl_map_next(&capture->view, &at, &key, &value)) {
         pl_doc_unref(((struct seen *)value)->doc);
+        pl_doc_unref(((struct seen *)value)->newest);
         pl_free(value);
     }
     pl_map_deinit(&capture->view);
@@ -237,6 +239,37 @@ bool pl_capture_sees(struct pl_capture *capture, const struct pl_kind *kind, str
     pthread_mutex_unlock(&capture->lock);
     pl_buf_deinit(&place);
     return seen != NULL;
+}
+
+void pl_capture_answered(struct pl_capture *capture, const struct pl_kind *kind,
+                         struct pl_slice key, struct pl_doc *answer)
+{
+    struct pl_buf place = PL_BUF_INIT;
+    add_place(&place, kind, key);
+    pthread_mutex_lock(&capture->lock);
+    struct seen *seen = pl_map_get(&capture->view, pl_buf_slice(&place));
+    if (seen != NULL) {
+        pl_doc_ref(answer);
+        pl_doc_unref(seen->newest);
+        seen->newest = answer;
+    }
+    pthread_mutex_unlock(&capture->lock);
+    pl_buf_deinit(&place);
+}
+
+struct pl_doc *pl_capture_newest(struct pl_capture *capture, const struct pl_kind *kind,
+                                 struct pl_slice key)
+{
+    struct pl_buf place = PL_BUF_INIT;
+    add_place(&place, kind, key);
+    pthread_mutex_lock(&capture->lock);
+    const struct seen *seen = pl_map_get(&capture->view, pl_buf_slice(&place));
+    struct pl_doc *doc = NULL;
+    if (seen != NULL)
+        doc = pl_doc_ref(seen->newest != NULL ? seen->newest : seen->doc);
+    pthread_mutex_unlock(&capture->lock);
+    pl_buf_deinit(&place);
+    return doc;
 }
 
 void pl_capture_amend(struct pl_capture *capture, const struct pl_kind *kind, bool of_index,

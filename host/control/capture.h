@@ -65,6 +65,12 @@ void pl_capture_show(struct pl_capture *capture, const struct pl_kind *kind, str
 /* True: *doc (a reference, or NULL for absent) is what the run sees. */
 bool pl_capture_sees(struct pl_capture *capture, const struct pl_kind *kind, struct pl_slice key,
                      struct pl_doc **doc);
+/* The newest that the run itself knows of an object: the answer to its last write. */
+void pl_capture_answered(struct pl_capture *capture, const struct pl_kind *kind,
+                         struct pl_slice key, struct pl_doc *answer);
+/* That, or what it found; a reference, or NULL when it knows nothing of it. */
+struct pl_doc *pl_capture_newest(struct pl_capture *capture, const struct pl_kind *kind,
+                                 struct pl_slice key);
 /* Changes the answer of a list: what the run sees otherwise is taken out, and what it sees is
  * added, whether or not it fits the list; of an index, whose values are not known here, only what
  * was among them. */

@@ -219,6 +219,29 @@ void pl_gate_hold(struct pl_gate_op *op)
 
 /* ---- sent ---- */
 
+/* Does the cache hold what somebody else made of the object since the run looked? The status is
+ * everybody's, and scripts seldom take it from an answer. */
+static bool has_moved_on(struct pl_gate_op *op, const struct pl_doc *cached)
+{
+    struct pl_scratch s[2];
+    struct pl_doc *known = pl_capture_newest(op->w.capture, &op->w.kind, pl_slice_z(op->key));
+    struct pl_node a = pl_doc_root(known), b = pl_doc_root(cached);
+    bool moved = false;
+    if (known != NULL && cached != NULL &&
+        !pl_slice_eq(pl_meta_rv(a, &s[0]), pl_meta_rv(b, &s[1]))) {
+        struct pl_doc *was = pl_intent_bare(a), *is = pl_intent_bare(b);
+        struct pl_paths paths = {0};
+        pl_diff(pl_doc_root(was), pl_doc_root(is), PATHS_MAX, &paths);
+        for (size_t i = 0; i < paths.count; i++)
+            moved = moved || strncmp(paths.items[i], "status", 6) != 0;
+        pl_paths_deinit(&paths);
+        pl_doc_unref(was);
+        pl_doc_unref(is);
+    }
+    pl_doc_unref(known);
+    return moved;
+}
+
 void pl_gate_watch(struct pl_gate_op *op)
 {
     struct pl_doc *before = NULL, *after = NULL;
@@ -231,6 +254,8 @@ void pl_gate_watch(struct pl_gate_op *op)
     if (before == NULL && !known)
         before = pl_doc_ref(op->existing);
     known = known || before != NULL;
+    if (op->w.name.len > 0 && has_moved_on(op, before))
+        pl_capture_disturb(op->w.capture);
     if (known && op->w.name.len > 0)
         pl_capture_show(op->w.capture, &op->w.kind, pl_slice_z(op->key), before, true);
     /* What the server will refuse is an effect all the same: the candidate may do better. */
@@ -253,11 +278,14 @@ static bool is_same_at(const struct pl_path *path, const struct pl_doc *a, const
     return !pl_node_is_missing(value) && pl_node_equal(value, pl_path_find(path, pl_doc_root(b)));
 }
 
-/* A field that the write left as it was, and that is another one in the answer. The status is
- * everybody's, and scripts seldom take it from an answer. */
+/* A field that the write left as it was, and that is another one in the answer. */
 void pl_gate_watched(struct pl_gate_op *op, struct pl_doc *answer)
 {
     struct pl_paths paths = {0};
+    if (answer != NULL && op->w.name.len > 0 && pl_gate_op_is_object(op) &&
+        (op->w.verb == PL_VERB_CREATE || op->w.verb == PL_VERB_UPDATE ||
+         op->w.verb == PL_VERB_PATCH))
+        pl_capture_answered(op->w.capture, &op->w.kind, pl_slice_z(op->key), answer);
     if (op->watched[0] == NULL || answer == NULL || pl_gate_op_is_status(op))
         return;
     struct pl_doc *stored = bare(op, pl_doc_root(answer));

@@ -284,4 +284,32 @@ TEST(an_answer_that_holds_somebody_elses_change_disturbs_the_run)
     finish(&scene);
 }
 
+TEST(an_object_that_changed_since_the_run_looked_disturbs_it_but_not_its_own_writes)
+{
+    for (int own = 0; own < 2; own++) {
+        struct scene scene;
+        begin(&scene);
+        struct pl_kind kind = kind_of("v1/ConfigMap");
+        struct pl_doc *found = bed_doc(BED_MAP("a", "1", "4", ",\"data\":{\"x\":\"0\"}"));
+        struct pl_doc *answer = bed_doc(BED_MAP("a", "1", "5", ",\"data\":{\"x\":\"1\"}"));
+        pl_capture_show(scene.capture, &kind, pl_slice_z("d/a"), found, true);
+        if (own)
+            pl_capture_answered(scene.capture, &kind, pl_slice_z("d/a"), answer);
+        struct pl_write write = patch_of(&scene, "a");
+        write.held = false;
+        write.edition = NULL;
+        write.controller = scene.controller;
+        start(&scene, &write, "{\"data\":{\"y\":\"2\"}}");
+        struct fake_request *request =
+            bed_expect(&scene.stage.bed, "PATCH", "/api/v1/namespaces/d/configmaps/a");
+        bed_reply(&scene.stage.bed, request, 200,
+                  BED_MAP("a", "1", "12", ",\"data\":{\"x\":\"1\",\"y\":\"2\"}"));
+        CHECK_INT(pl_capture_is_disturbed(scene.capture), !own);
+        fake_finish(&scene.stage.fake, "d/a", PL_OUTCOME_DONE);
+        pl_doc_unref(found);
+        pl_doc_unref(answer);
+        finish(&scene);
+    }
+}
+
 TEST_MAIN()
