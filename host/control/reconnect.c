@@ -29,6 +29,8 @@ struct pl_reconnects {
     struct pl_rand *rand;
     struct pl_list waiting[PL_RECONNECT_KINDS]; /* oldest first */
     struct bucket buckets[PL_RECONNECT_KINDS];  /* of FIRST: unused */
+    struct pl_list members;
+    uint64_t restores; /* how often the server's data was found to be restored */
     bool away;
     int tries; /* under way while away */
     int64_t since_ns, heard_ns, refused_until_ns;
@@ -59,6 +61,7 @@ struct pl_reconnects *pl_reconnects_create(struct pl_timers *timers, struct pl_r
     all->said_ns = INT64_MIN / 2;
     for (size_t i = 0; i < PL_RECONNECT_KINDS; i++)
         pl_list_init(&all->waiting[i]);
+    pl_list_init(&all->members);
     all->buckets[PL_RECONNECT_WATCH] =
         (struct bucket){.interval_ns = WATCH_INTERVAL, .burst = BURST};
     all->buckets[PL_RECONNECT_LIST] =
@@ -261,4 +264,41 @@ void pl_reconnects_refuse_streams(struct pl_reconnects *all)
 bool pl_reconnects_may_stream(const struct pl_reconnects *all)
 {
     return now_ns(all) >= all->refused_until_ns;
+}
+
+/* ---- data that was restored ---- */
+
+void pl_reconnect_join(struct pl_reconnects *all, struct pl_reconnect *one,
+                       void (*restored)(struct pl_reconnect *one))
+{
+    one->restores = all->restores;
+    one->restored = restored;
+    pl_list_push(&all->members, &one->member);
+}
+
+void pl_reconnect_leave(struct pl_reconnect *one)
+{
+    pl_link_unlink(&one->member);
+}
+
+void pl_reconnect_lists(struct pl_reconnects *all, struct pl_reconnect *one)
+{
+    one->restores = all->restores;
+}
+
+bool pl_reconnect_is_current(const struct pl_reconnects *all, const struct pl_reconnect *one)
+{
+    return one->restores == all->restores;
+}
+
+void pl_reconnect_found_restored(struct pl_reconnects *all, struct pl_reconnect *one)
+{
+    if (!pl_reconnect_is_current(all, one))
+        return;
+    all->restores++;
+    PL_LIST_FOR (link, &all->members) {
+        struct pl_reconnect *other = PL_CONTAINER_OF(link, struct pl_reconnect, member);
+        if (other != one && other->restored != NULL)
+            other->restored(other);
+    }
 }

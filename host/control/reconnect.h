@@ -30,6 +30,9 @@ struct pl_reconnect {
     bool trying; /* was let go while the server was away, and has not been heard of */
     int64_t went_ns;
     void (*go)(struct pl_reconnect *one);
+    struct pl_link member;
+    uint64_t restores; /* as many as were known when it listed last */
+    void (*restored)(struct pl_reconnect *one);
 };
 
 /* True: go now. False: `go` is called later, once, when it is its turn. */
@@ -45,6 +48,24 @@ bool pl_reconnect_failed(struct pl_reconnects *all, struct pl_reconnect *one,
                          const struct pl_err *err);
 /* The server answered it, or sent it something. */
 void pl_reconnect_heard(struct pl_reconnects *all, struct pl_reconnect *one);
+
+/* ---- data that was restored ---- */
+
+/* A server whose data was restored from a backup gives out versions anew, and soon has passed those
+ * that a source remembers: from then on the source alone can't tell. But one etcd is behind them
+ * all, so what one source finds out holds for every one (F27). */
+
+/* Until pl_reconnect_leave, restored is called (it may be NULL) when another one has found that
+ * out: what was watched up to now may have missed something. */
+void pl_reconnect_join(struct pl_reconnects *all, struct pl_reconnect *one,
+                       void (*restored)(struct pl_reconnect *one));
+void pl_reconnect_leave(struct pl_reconnect *one);
+/* It found out. Harmless when it is not current, and so has been told already. */
+void pl_reconnect_found_restored(struct pl_reconnects *all, struct pl_reconnect *one);
+/* It begins a list, whose version is of the data that is there now. */
+void pl_reconnect_lists(struct pl_reconnects *all, struct pl_reconnect *one);
+/* False: it has to list before it watches on. */
+bool pl_reconnect_is_current(const struct pl_reconnects *all, const struct pl_reconnect *one);
 
 bool pl_reconnects_is_away(const struct pl_reconnects *all);
 

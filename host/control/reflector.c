@@ -104,8 +104,10 @@ void pl_reflector_stop(struct pl_reflector *r, void (*ended)(void *arg), void *a
     r->ended = ended;
     r->ended_arg = arg;
     pl_timer_stop(r->o.timers, &r->pause);
-    if (r->o.reconnects != NULL)
+    if (r->o.reconnects != NULL) {
         pl_reconnect_forget(r->o.reconnects, &r->turn);
+        pl_reconnect_leave(&r->turn);
+    }
     pl_timer_stop(r->o.timers, &r->guard);
     pl_timer_stop(r->o.timers, &r->at_most);
     pl_reflector_set_state(r, PL_REFLECTOR_STOPPED, 0);
@@ -117,9 +119,20 @@ void pl_reflector_stop(struct pl_reflector *r, void (*ended)(void *arg), void *a
         pl_reflector_end_soon(r);
 }
 
+/* Another source found that the server's data was restored. Who does not watch looks before it
+ * watches on. */
+static void on_restored(struct pl_reconnect *turn)
+{
+    struct pl_reflector *r = PL_CONTAINER_OF(turn, struct pl_reflector, turn);
+    if (r->watch != NULL && !r->streaming)
+        pl_reflector_end_watch(r, END_BY_OLD_RV);
+}
+
 void pl_reflector_start(struct pl_reflector *r)
 {
     PL_REQUIRE(r->state == PL_REFLECTOR_IDLE);
+    if (r->o.reconnects != NULL)
+        pl_reconnect_join(r->o.reconnects, &r->turn, on_restored);
     pl_reflector_go(r, NEXT_SYNC);
 }
 
@@ -144,6 +157,8 @@ static void proceed(struct pl_reflector *r)
 {
     switch (r->next) {
     case NEXT_SYNC:
+        if (r->o.reconnects != NULL)
+            pl_reconnect_lists(r->o.reconnects, &r->turn);
         if (pl_reflector_may_stream(r))
             pl_reflector_stream(r);
         else

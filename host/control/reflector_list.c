@@ -158,6 +158,10 @@ static void finish_list(struct pl_reflector *r)
     if (is_older_than_asked(r, rv)) { /* F11, F27 */
         pl_err_set(&err, PL_EAPI, "resourceVersions went back: was the server restored?");
         pl_reflector_note(r, "source is listed anew", &err);
+        if (r->o.reconnects != NULL) {
+            pl_reconnect_found_restored(r->o.reconnects, &r->turn);
+            pl_reconnect_lists(r->o.reconnects, &r->turn);
+        }
         list_anew(r);
         return;
     }

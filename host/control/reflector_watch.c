@@ -71,7 +71,9 @@ static const struct pl_watch_ops watch_ops = {on_open, on_event, on_end};
 void pl_reflector_watch(struct pl_reflector *r)
 {
     r->streaming = false;
-    if (r->doubtful && !pl_rv_is_zero(pl_buf_slice(&r->rv)))
+    if (r->o.reconnects != NULL && !pl_reconnect_is_current(r->o.reconnects, &r->turn))
+        pl_reflector_went_back(r);
+    else if (r->doubtful && !pl_rv_is_zero(pl_buf_slice(&r->rv)))
         pl_reflector_ask_version(r);
     else
         pl_reflector_open(r, pl_buf_slice(&r->rv));
@@ -277,6 +279,8 @@ static void watch_was_silent(struct pl_reflector *r)
 void pl_reflector_went_back(struct pl_reflector *r)
 {
     struct pl_err err = {0};
+    if (r->o.reconnects != NULL)
+        pl_reconnect_found_restored(r->o.reconnects, &r->turn);
     pl_err_set(&err, PL_EAPI, "resourceVersions went back: was the server restored?");
     r->rv_unavailable = true;
     pl_reflector_note(r, "source is listed anew", &err);

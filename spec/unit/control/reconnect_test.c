@@ -246,4 +246,44 @@ TEST(a_refusal_to_stream_is_forgotten_after_a_while)
     finish();
 }
 
+static int told;
+
+static void on_restored(struct pl_reconnect *one)
+{
+    PL_UNUSED(one);
+    told++;
+}
+
+TEST(what_one_finds_restored_every_other_is_told_once) /* F27 */
+{
+    struct virtual_clock time;
+    struct pl_timers timers;
+    struct pl_rand rand;
+    virtual_clock_init(&time, PL_SECOND);
+    pl_timers_init(&timers, &time.clock);
+    pl_rand_seed(&rand, 1);
+    struct pl_reconnects *all = pl_reconnects_create(&timers, &rand);
+    struct pl_reconnect a = {0}, b = {0}, late = {0};
+    told = 0;
+    pl_reconnect_join(all, &a, on_restored);
+    pl_reconnect_join(all, &b, on_restored);
+    CHECK(pl_reconnect_is_current(all, &a));
+    pl_reconnect_found_restored(all, &a);
+    CHECK_INT(told, 1);
+    CHECK(!pl_reconnect_is_current(all, &a) && !pl_reconnect_is_current(all, &b));
+    pl_reconnect_found_restored(all, &b); /* that was known */
+    CHECK_INT(told, 1);
+    pl_reconnect_lists(all, &b);
+    CHECK(pl_reconnect_is_current(all, &b) && !pl_reconnect_is_current(all, &a));
+    pl_reconnect_join(all, &late, NULL);
+    CHECK(pl_reconnect_is_current(all, &late));
+    pl_reconnect_leave(&a);
+    pl_reconnect_found_restored(all, &b);
+    CHECK_INT(told, 1);
+    pl_reconnect_leave(&b);
+    pl_reconnect_leave(&late);
+    pl_reconnects_destroy(all);
+    pl_timers_deinit(&timers);
+}
+
 TEST_MAIN()

@@ -455,6 +455,31 @@ TEST(versions_that_go_back_lead_to_a_list_without_a_version) /* F27 */
     finish(&diary);
 }
 
+/* Versions of a restored server soon pass those that a source remembers: nothing it could ask tells
+ * it then, but another source may have seen it. */
+TEST(what_another_source_found_restored_is_listed_anew) /* F27 */
+{
+    for (int watching = 0; watching < 2; watching++) {
+        struct diary diary;
+        struct pl_reconnect other = {0};
+        struct fake_request *watch = get_going(&diary);
+        pl_reconnect_join(diary.reconnects, &other, NULL);
+        if (!watching) {
+            fake_end(watch);
+            fake_fail(take_watch(&diary, "10"), PL_ENETWORK, "ConnectionRefused");
+            bed_run(&diary.bed);
+        }
+        pl_reconnect_found_restored(diary.reconnects, &other);
+        while (bed_is_quiet(&diary.bed))
+            bed_pass(&diary.bed, 100 * PL_MS);
+        bed_reply(&diary.bed, take_list(&diary, "limit=500"), 200, BED_MAPS("400", ));
+        check_diary(&diary, "anew 400;");
+        take_watch(&diary, "400"); /* and only once */
+        pl_reconnect_leave(&other);
+        finish(&diary);
+    }
+}
+
 TEST(a_server_that_comes_back_older_is_listed_anew) /* F27 */
 {
     for (int way = 0; way < 2; way++) {
