@@ -268,6 +268,10 @@ describe("leader election", function()
   end)
 
   it("keeps the Lease while a lane computes and the connections are full", function()
+    if sanitized then
+      pending("a sanitizer's build needs longer for everything than these times allow")
+      return
+    end
     for i = 1, 4 do
       make_map("a" .. i, { beat = "yes" })
     end

@@ -25,10 +25,13 @@ perilune.controller("scale", { max_concurrent_reconciles = 16 })
     if busy[request.key] then overlaps = overlaps + 1 end
     busy[request.key] = true
     runs = runs + 1
-    local config = client:get("v1/ConfigMap", request)
-    if runs % 100 == 0 then perilune.sleep("1ms") end
-    seen[request.key] = config and config.metadata.resourceVersion or "gone"
+    local ok, mistake = pcall(function()
+      local config = client:get("v1/ConfigMap", request)
+      if runs % 100 == 0 then perilune.sleep("1ms") end
+      seen[request.key] = config and config.metadata.resourceVersion or "gone"
+    end)
     busy[request.key] = nil
+    if not ok then error(mistake, 0) end
   end)
 ]]
 
