@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "cli/admin_repl.h"
 #include "cli/reload.h"
+#include "cli/tidy.h"
 #include "cli/shadow.h"
 #include "control/manager.h"
 #include "control/recorder.h"
@@ -40,6 +41,7 @@ struct host {
     struct pl_shadow *shadow;
     _Atomic int stuck; /* lanes that were given up */
     struct pl_idle collect;
+    struct pl_tidy tidy;
     bool stopping;
     int exit_code;
 };
@@ -320,6 +322,7 @@ static void tear_down(struct host *host)
     if (host->http != NULL)
         pl_http_client_destroy(host->http);
     pl_leader_destroy(host->leader);
+    pl_tidy_stop(&host->tidy);
     pl_loop_unwatch_signals(host->loop);
     pl_view_destroy(host->view);
     if (host->pool != NULL) {
@@ -359,6 +362,7 @@ static int run_host(struct host *host, const struct pl_host_hooks *hooks, struct
     if (rc != 0)
         return rc;
     open_admin(host);
+    pl_tidy_start(&host->tidy, host->loop);
     pl_log(PL_LOG_INFO, "started", pl_str("server", host->config.server),
            pl_int("controllers", (int64_t)pl_manager_count(host->manager)),
            pl_int("lanes", host->options->lanes.count));

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define LIMIT      ((size_t)8 << 20)
+#define LIMIT      ((size_t)512 << 10)
 #define KEY_BYTES  4096
 #define DETAIL_MAX 512
 #define OVERHEAD   (sizeof(struct pl_history_key) + 64) /* with what the map takes */

@@ -1,6 +1,6 @@
 /* What happened to each key lately, for `perilune why`: events with what they changed, predicates
  * that dropped them, queueing, runs, the runs' calls and how they ended. Bounded: the last 64
- * things of a key, 4 KiB of text a key, 8 MiB in all; the keys that were quiet longest are
+ * things of a key, 4 KiB of text a key, 512 KiB in all; the keys that were quiet longest are
  * forgotten first. One for a cluster. I/O thread. */
 #pragma once
 
@@ -37,7 +37,7 @@ struct pl_happened {
     struct pl_slice detail; /* borrowed until the history changes */
 };
 
-/* limit: bytes in all; 0: 8 MiB. */
+/* limit: bytes in all; 0: 512 KiB. */
 void pl_history_init(struct pl_history *history, size_t limit);
 void pl_history_deinit(struct pl_history *history);
 

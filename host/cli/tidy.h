@@ -1,0 +1,15 @@
+/* Gives memory back to the system that the allocator keeps after a long list or a mass deletion:
+ * glibc by itself returns only what lies at the end of its heap. Loop's thread. */
+#pragma once
+
+#include "net/loop.h"
+
+struct pl_tidy {
+    struct pl_timers *timers;
+    struct pl_timer timer;
+};
+
+/* From now on, every ten seconds, when enough is free for it to be worth the walk. */
+void pl_tidy_start(struct pl_tidy *tidy, struct pl_loop *loop);
+/* Harmless when it was not started. */
+void pl_tidy_stop(struct pl_tidy *tidy);
