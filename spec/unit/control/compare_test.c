@@ -62,10 +62,10 @@ TEST(the_same_result_or_the_same_request_is_no_difference)
     pl_capture_unref(b);
 }
 
+#define READY_AT "{\"conditions\":[{\"type\":\"Ready\",\"at\":\"2026-01-02T03:04:%s\"}],\"n\":%d}"
+
 TEST(times_that_are_nearly_the_same_are_no_difference)
 {
-    static const char *const at =
-        "{\"conditions\":[{\"type\":\"Ready\",\"at\":\"2026-01-02T03:04:%s\"}],\"n\":%d}";
     static const struct {
         const char *seconds;
         int n;
@@ -79,8 +79,8 @@ TEST(times_that_are_nearly_the_same_are_no_difference)
         char one[200], other[200];
         struct pl_effect a = {.verb = "update", .is_write = true};
         struct pl_effect b = a;
-        snprintf(one, sizeof one, at, "05Z", 1);
-        snprintf(other, sizeof other, at, others[i].seconds, others[i].n);
+        snprintf(one, sizeof one, READY_AT, "05Z", 1);
+        snprintf(other, sizeof other, READY_AT, others[i].seconds, others[i].n);
         a.sent = bed_doc(one);
         b.sent = bed_doc(other);
         CHECK_INT(pl_effect_eq(&a, &b), others[i].same);
