@@ -174,8 +174,8 @@ describe("the host", function()
     stop()
   end)
 
-  -- What takes the process over four times the limit ends it (unit/lane/limit); a single block that
-  -- would do so can be refused before it is there.
+  -- Being over four times the limit ends the process; a single block that would lead there is
+  -- refused before it is.
   it("refuses a script a block of many times its memory, and goes on", function()
     local host = e2e.start_host(server, script,
       { "--namespace", namespace, "--lua-memory", "32MiB" })
