@@ -3,7 +3,10 @@
 #include "base/alloc.h"
 #include "base/backoff.h"
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/log.h"
+
+#include <string.h>
 
 /* One request every few seconds costs a cluster nothing, so that the pause stays short. */
 #define AWAY_BASE  (800 * PL_MS)
@@ -11,7 +14,8 @@
 #define AWAY_RESET (120 * PL_SECOND)
 #define SAY_AGAIN                                                                                  \
     (60 * PL_SECOND) /* the least between two lines about a server that comes and goes */
-#define TRIES 3      /* at a time while the server is away */
+#define REASONS 8    /* that are remembered */
+#define TRIES   3    /* at a time while the server is away */
 
 /* Tokens: so many at once, then one in each interval, jittered. Fifty lists take ten seconds. */
 #define BURST          10
@@ -24,6 +28,12 @@ struct bucket {
     int64_t full_ns; /* when it will be full again */
 };
 
+/* A reason that was told. */
+struct reason {
+    uint64_t hash, outage;
+    int64_t said_ns;
+};
+
 struct pl_reconnects {
     struct pl_timers *timers;
     struct pl_rand *rand;
@@ -34,8 +44,10 @@ struct pl_reconnects {
     bool away;
     int tries; /* under way while away */
     int64_t since_ns, heard_ns, refused_until_ns;
-    int64_t said_ns; /* when a line told that it is away */
-    bool said;       /* of this time */
+    bool said; /* a line told that it is away, this time */
+    struct reason reasons[REASONS];
+    size_t next_reason;
+    uint64_t outages;
     struct pl_backoff backoff;
     struct pl_timer timer; /* the next turn */
 };
@@ -58,7 +70,6 @@ struct pl_reconnects *pl_reconnects_create(struct pl_timers *timers, struct pl_r
     all->timers = timers;
     all->rand = rand;
     all->heard_ns = INT64_MIN;
-    all->said_ns = INT64_MIN / 2;
     for (size_t i = 0; i < PL_RECONNECT_KINDS; i++)
         pl_list_init(&all->waiting[i]);
     pl_list_init(&all->members);
@@ -209,12 +220,31 @@ void pl_reconnect_forget(struct pl_reconnects *all, struct pl_reconnect *one)
         plan_try(all);
 }
 
+/* "GET host:1: the server's certificate is not trusted (details)": what stands between. */
+static uint64_t reason_of(const struct pl_err *err)
+{
+    const char *from = strstr(err->message, ": ");
+    from = from != NULL ? from + 2 : err->message;
+    const char *to = strstr(from, " (");
+    return pl_hash(from, to != NULL ? (size_t)(to - from) : strlen(from), 0);
+}
+
+/* Each reason once while the server is away, and not again soon after that: one that is refused at
+ * first and is not trusted then is another trouble. */
 static void say_away(struct pl_reconnects *all, const struct pl_err *err)
 {
-    all->said = all->since_ns - all->said_ns >= SAY_AGAIN;
-    if (!all->said)
+    uint64_t hash = reason_of(err);
+    struct reason *reason = NULL;
+    for (size_t i = 0; i < REASONS && reason == NULL; i++)
+        if (all->reasons[i].outage != 0 && all->reasons[i].hash == hash)
+            reason = &all->reasons[i];
+    if (reason != NULL &&
+        (reason->outage == all->outages || now_ns(all) - reason->said_ns < SAY_AGAIN))
         return;
-    all->said_ns = all->since_ns;
+    if (reason == NULL)
+        reason = &all->reasons[all->next_reason++ % REASONS];
+    *reason = (struct reason){hash, all->outages, now_ns(all)};
+    all->said = true;
     pl_log(PL_LOG_WARN, "the API server does not answer", pl_str("error", err->message));
 }
 
@@ -227,10 +257,12 @@ bool pl_reconnect_failed(struct pl_reconnects *all, struct pl_reconnect *one,
     if (!all->away) {
         all->away = true;
         all->since_ns = now_ns(all);
-        say_away(all, err);
+        all->outages++;
+        all->said = false;
         reset_backoff(all);
         pl_timer_stop(all->timers, &all->timer); /* of tokens */
     }
+    say_away(all, err);
     plan_try(all);
     return true;
 }
