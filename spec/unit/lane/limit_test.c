@@ -142,6 +142,13 @@ TEST(a_table_that_is_in_many_places_ends_at_a_limit)
     pl_watchdog_destroy(dog);
 }
 
+#ifdef __SANITIZE_THREAD__
+#define DEEP 0 /* its own record of the stack ends first, and it dies of that */
+#else
+#define DEEP 1
+#endif
+
+#if DEEP
 TEST(the_c_stack_ends_before_it_is_full)
 {
     static const char *const codes[] = {
@@ -168,6 +175,7 @@ TEST(the_c_stack_ends_before_it_is_full)
     pl_state_destroy(s);
     pl_watchdog_destroy(dog);
 }
+#endif
 
 TEST(garbage_alone_ends_nobody)
 {
