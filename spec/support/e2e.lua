@@ -4,6 +4,7 @@
 -- PL_KUBECONFIG the kubeconfig of a running kube-apiserver for the latter.
 
 local cjson = require("cjson")
+local log_lines = require("spec.support.log_lines")
 local process = require("spec.support.process")
 
 cjson.encode_sparse_array(true)
@@ -381,14 +382,27 @@ function M.start_host(server, script, flags, options)
   return host
 end
 
--- All decoded log lines so far; lines that are no JSON come as {raw=}.
+-- All decoded log lines so far, in one array that grows; see spec/support/log_lines.lua. A host that
+-- logs millions of lines is followed instead: host:follow():each(...) keeps none.
 function Host:log()
-  local out = {}
-  for line in M.read_file(self.log_file):gmatch("([^\n]+)\n") do
-    local ok, decoded = pcall(cjson.decode, line)
-    out[#out + 1] = ok and type(decoded) == "table" and decoded or { raw = line, msg = line }
+  if not self.reader then
+    self.reader, self.lines = self:follow(), {}
   end
-  return out
+  local fresh = {}
+  local is_other = self.reader:each(function(line)
+    fresh[#fresh + 1] = line
+  end)
+  if is_other then
+    self.lines = {}
+  end
+  for _, line in ipairs(fresh) do
+    self.lines[#self.lines + 1] = line
+  end
+  return self.lines
+end
+
+function Host:follow()
+  return log_lines.open(self.log_file)
 end
 
 function Host:must_run()
@@ -400,8 +414,13 @@ end
 
 -- Waits for a log line that `matches`: a pattern for msg, or a function of the line.
 function Host:logged(matches, seconds)
+  local lines, looked = nil, 0
   return M.eventually("a log line " .. tostring(matches), function()
-    for _, line in ipairs(self:log()) do
+    local now = self:log()
+    lines, looked = now, now == lines and looked or 0
+    while looked < #lines do
+      looked = looked + 1
+      local line = lines[looked]
       if type(matches) == "function" and matches(line) then
         return line
       elseif type(matches) == "string" and tostring(line.msg):find(matches) then
