@@ -175,7 +175,9 @@ void pl_loop_turn(struct pl_loop *loop, int timeout_ms)
     claim(loop);
     if (timeout_ms > 0) {
         uv_update_time(&loop->uv);
-        uv_timer_start(&loop->turn_limit, on_timer_cb, (uint64_t)timeout_ms, 0);
+        /* Repeated: libuv looks at its timers before it polls as well, and a time-out that is over
+         * by then would not end the poll. */
+        uv_timer_start(&loop->turn_limit, on_timer_cb, (uint64_t)timeout_ms, (uint64_t)timeout_ms);
     }
     uv_run(&loop->uv, timeout_ms == 0 ? UV_RUN_NOWAIT : UV_RUN_ONCE);
     uv_timer_stop(&loop->turn_limit);
