@@ -69,7 +69,9 @@ struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_optio
         pl_rand_init(&api->rand);
     api->pool = pl_pool_create();
     api->registry = pl_api_registry_create();
-    api->storage = pl_api_storage_create(api->pool, history, &storage_ops, api);
+    api->storage = pl_api_storage_create(api->pool, history,
+                                         options->first_version > 0 ? options->first_version : 1,
+                                         &storage_ops, api);
     api->gc = pl_api_gc_create(api);
     api->debug = pl_api_debug_create();
     make_namespaces(api);

@@ -9,10 +9,11 @@
 struct pl_api;
 
 struct pl_api_options {
-    const char *token;   /* bearer token to ask for; NULL: none */
-    size_t history;      /* events kept; 0: 100,000 */
-    int64_t bookmark_ns; /* 0: one minute */
-    uint64_t rand_seed;  /* 0: from the system */
+    const char *token;      /* bearer token to ask for; NULL: none */
+    size_t history;         /* events kept; 0: 100,000 */
+    int64_t bookmark_ns;    /* 0: one minute */
+    uint64_t rand_seed;     /* 0: from the system */
+    uint64_t first_version; /* 0: 1 */
 };
 
 /* Where an answer goes: reply once, or begin, write any number of times, end. */

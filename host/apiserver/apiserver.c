@@ -78,11 +78,13 @@ struct pl_apiserver *pl_apiserver_create(struct pl_loop *loop,
         pl_free(server);
         return NULL;
     }
+    int64_t now_us = pl_clock_wall(pl_loop_timers(loop)->clock) / (PL_MS / 1000);
     struct pl_api_options api = {
         .token = options->token,
         .history = options->history,
         .bookmark_ns = options->bookmark_ns,
         .rand_seed = options->rand_seed,
+        .first_version = options->first_version > 0 ? options->first_version : (uint64_t)now_us,
     };
     server->api = pl_api_create(pl_loop_timers(loop), &api);
     pl_loop_each_turn(loop, &server->idle, on_turn);

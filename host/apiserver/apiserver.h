@@ -29,6 +29,10 @@ struct pl_apiserver_options {
     size_t history;      /* events kept for watches to resume from; 0: 100,000; older answer 410 */
     int64_t bookmark_ns; /* between bookmarks; 0: one minute */
     uint64_t rand_seed;  /* of uids and generated names; 0: from the system */
+    /* resourceVersions go on from here. 0: from the clock, in microseconds, so that none comes
+     * twice: a server that is started anew has lost its data, and who watched the one before it
+     * gets 410 instead of events that it would take for the rest of what it knows. */
+    uint64_t first_version;
 };
 
 /* NULL and err when the address can't be bound. Starts serving with the loop. */

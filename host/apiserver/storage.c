@@ -257,7 +257,7 @@ void pl_api_storage_forget_type(struct pl_api_storage *storage, const struct pl_
 
 /* ---- life ---- */
 
-struct pl_api_storage *pl_api_storage_create(struct pl_pool *pool, size_t history,
+struct pl_api_storage *pl_api_storage_create(struct pl_pool *pool, size_t history, uint64_t first,
                                              const struct pl_api_storage_ops *ops, void *arg)
 {
     struct pl_api_storage *storage = PL_NEW(struct pl_api_storage);
@@ -265,7 +265,7 @@ struct pl_api_storage *pl_api_storage_create(struct pl_pool *pool, size_t histor
     storage->ops = ops;
     storage->arg = arg;
     storage->max = history;
-    storage->rv = 1;
+    storage->rv = storage->floor = first;
     return storage;
 }
 

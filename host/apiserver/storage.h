@@ -46,8 +46,9 @@ struct pl_api_storage_ops {
     void (*on_event)(void *arg, const struct pl_api_event *event);
 };
 
-/* pool and ops are borrowed for life. history: events kept. */
-struct pl_api_storage *pl_api_storage_create(struct pl_pool *pool, size_t history,
+/* pool and ops are borrowed for life. history: events kept. first: the version before the first
+ * write, and the oldest that may be asked for. */
+struct pl_api_storage *pl_api_storage_create(struct pl_pool *pool, size_t history, uint64_t first,
                                              const struct pl_api_storage_ops *ops, void *arg);
 void pl_api_storage_destroy(struct pl_api_storage *storage);
 

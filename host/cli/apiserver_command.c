@@ -14,6 +14,11 @@ static const struct pl_flag table[] = {
      .fallback = "127.0.0.1:0",
      .help = "address to serve on; port 0 is any free one"},
     {.name = "kubeconfig-out", .metavar = "FILE", .help = "write a kubeconfig for kubectl here"},
+    {.name = "first-version",
+     .type = PL_FLAG_INTEGER,
+     .fallback = "0",
+     .metavar = "N",
+     .help = "resourceVersions go on from N, as after a backup was restored; 0: from the clock"},
     {.name = "data-dir", .type = PL_FLAG_LATER, .metavar = "DIR"},
 };
 
@@ -69,7 +74,8 @@ int pl_command_apiserver(const struct pl_command *self, int argc, char *const *a
     int exit_code = PL_EXIT_OK;
     if (pl_command_flags(self, &flags, table, PL_ARRAY_LEN(table), argc, argv, &exit_code)) {
         char host[256];
-        struct pl_apiserver_options options = {.host = host};
+        struct pl_apiserver_options options = {
+            .host = host, .first_version = (uint64_t)pl_flags_integer(&flags, "first-version")};
         struct pl_err err;
         pl_err_clear(&err);
         if (!split_address(pl_flags_text(&flags, "listen"), host, sizeof(host), &options.port)) {

@@ -251,19 +251,48 @@ describe("the cache", function()
       host:stop()
     end)
   else
+    -- Another server at the same address, that knows nothing.
+    local function replace_server(...)
+      local address = server.url:match("//(.*)")
+      server.child:signal("KILL")
+      server.child:wait()
+      server = e2e.start_embedded({ "--listen", address, ... })
+      server:create("/api/v1/namespaces",
+        { apiVersion = "v1", kind = "Namespace", metadata = { name = namespace } })
+    end
+
+    local function version()
+      return tonumber(server:get("/api/v1/configmaps").metadata.resourceVersion)
+    end
+
     it("survives a server that comes back without its data", function()
       start(server)
       host:logged("controller started")
       server:bulk(writes(1, 200, "a"))
       agree()
-      local address = server.url:match("//(.*)")
-      server.child:signal("KILL")
-      server.child:wait()
-      server = e2e.start_embedded({ "--listen", address })
-      server:create("/api/v1/namespaces",
-        { apiVersion = "v1", kind = "Namespace", metadata = { name = namespace } })
+      replace_server()
       server:bulk(writes(1, 50, "b"))
       agree(12)
+      host:stop()
+    end)
+
+    it("survives several, each with more versions than the one before", function()
+      start(through_proxy())
+      host:logged("controller started")
+      for round = 1, 4 do
+        server:bulk(writes(round, 30 + round, "a" .. round))
+        agree(4 * round)
+        local before = version()
+        proxy:signal("USR1") -- the host hears nothing of what follows
+        replace_server()
+        local last = 100
+        repeat
+          server:bulk(writes(last, last + 100, "b" .. round))
+          last = last + 101
+        until version() > before
+        proxy:signal("USR2")
+      end
+      agree(16)
       host:stop()
     end)
   end

@@ -28,7 +28,7 @@ static const struct pl_api_storage_ops ops = {on_event};
 static void open_test(struct storage_test *t, size_t history)
 {
     *t = (struct storage_test){.pool = pl_pool_create(), .registry = pl_api_registry_create()};
-    t->storage = pl_api_storage_create(t->pool, history, &ops, t);
+    t->storage = pl_api_storage_create(t->pool, history, 1, &ops, t);
     t->type = pl_api_registry_find_group(t->registry, pl_slice_z(""), pl_slice_z("configmaps"));
 }
 

@@ -186,6 +186,24 @@ TEST(a_version_that_was_never_given_out_is_an_error_event)
     api_close(&t);
 }
 
+/* Who watched the server that was here before knows versions from before the first. */
+TEST(a_version_of_the_server_before_is_an_error_event)
+{
+    struct api t;
+    struct api_watch watch;
+    api_open_with(&t, (struct pl_api_options){.first_version = 1000});
+    api_post(&t, DEFAULT_CMS, "{'metadata':{'name':'a'}}");
+    CHECK_AT(&t, "metadata.resourceVersion", "'1005'"); /* after four namespaces */
+    api_watch_open(&t, &watch, DEFAULT_CMS "?watch=1&resourceVersion=999");
+    CHECK(watch.ended);
+    CHECK(strstr(pl_buf_z(&watch.text), "too old resource version: 999 (1000)") != NULL);
+    api_watch_close(&watch);
+    api_watch_open(&t, &watch, DEFAULT_CMS "?watch=1&resourceVersion=1000");
+    CHECK_EVENTS(&watch, "ADDED a");
+    api_watch_close(&watch);
+    api_close(&t);
+}
+
 TEST(a_watch_ends_after_its_time_and_sends_bookmarks_before)
 {
     struct api t;
