@@ -4,6 +4,8 @@
 #include "support/test.h"
 #include "support/virtual_clock.h"
 
+#include <unistd.h>
+
 #define ALL 200
 
 static const struct pl_err away = {.code = PL_ENETWORK, .message = "connection refused"};
@@ -215,6 +217,88 @@ TEST(trouble_of_one_alone_is_not_the_servers)
     bed.clock.now_ns += PL_SECOND;
     CHECK(!pl_reconnect_failed(bed.all, &bed.ones[0].turn, &away));
     CHECK(!pl_reconnects_is_away(bed.all));
+    finish();
+}
+
+/* ---- what an operator reads of it ---- */
+
+static void fail_with(const char *message)
+{
+    struct pl_err err = {0};
+    pl_err_set(&err, PL_ENETWORK, "%s", message);
+    if (!pl_reconnects_is_away(bed.all))
+        CHECK(pl_reconnect_ask(bed.all, &bed.ones[0].turn, PL_RECONNECT_FIRST, go));
+    CHECK(pl_reconnect_failed(bed.all, &bed.ones[0].turn, &err));
+}
+
+/* Lines since the last look that have `part` in them. */
+static int said(FILE *log, const char *part)
+{
+    static off_t seen;
+    static char text[16384];
+    off_t end = lseek(fileno(log), 0, SEEK_END);
+    ssize_t len = pread(fileno(log), text, sizeof text - 1, end < seen ? 0 : seen);
+    REQUIRE(len >= 0 && (size_t)len < sizeof text - 1);
+    text[len] = '\0';
+    seen = end;
+    int count = 0;
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
+        count += strstr(line, part) != NULL;
+    return count;
+}
+
+#define AWAY  "the API server does not answer"
+#define AGAIN "the API server answers again"
+
+TEST(each_reason_of_a_servers_silence_is_one_line_and_no_retry_is_another)
+{
+    begin(PL_RECONNECT_WATCH);
+    FILE *log = tmpfile();
+    REQUIRE(log != NULL);
+    pl_log_configure(PL_LOG_INFO, false, fileno(log));
+    for (int i = 0; i < 20; i++) /* what stands in brackets differs each time */
+        fail_with(i % 2 ? "GET host:1: connection refused (after 1 ms)"
+                        : "PATCH host:2: connection refused (after 20 ms)");
+    CHECK_INT(said(log, AWAY), 1);
+    for (int i = 0; i < 20; i++)
+        fail_with("GET host:1: the server's certificate is not trusted (expired)");
+    CHECK_INT(said(log, "not trusted"), 1);
+    fail_with("GET host:1: connection refused (after 2 ms)"); /* back and forth */
+    bed.clock.now_ns += 10 * 60 * PL_SECOND;                  /* and however long */
+    fail_with("GET host:1: connection refused (after 2 ms)");
+    CHECK_INT(said(log, AWAY), 0);
+    pl_reconnect_heard(bed.all, &bed.ones[0].turn);
+    pl_reconnect_heard(bed.all, &bed.ones[0].turn);
+    CHECK_INT(said(log, AGAIN), 1);
+
+    /* It comes and goes: the same reason within a minute is no line, nor is its end; another
+     * reason is one. */
+    for (int i = 0; i < 3; i++) {
+        bed.clock.now_ns += 10 * PL_SECOND;
+        fail_with("GET host:1: connection refused (after 1 ms)");
+        pl_reconnect_heard(bed.all, &bed.ones[0].turn);
+        CHECK_INT(said(log, ""), i == 0 ? 2 : 0);
+    }
+    fail_with("GET host:1: no such host (nowhere)");
+    fail_with("GET host:1: connection refused (after 1 ms)");
+    pl_reconnect_heard(bed.all, &bed.ones[0].turn);
+    CHECK_INT(said(log, ""), 2);
+
+    /* Later it is one again. */
+    bed.clock.now_ns += 61 * PL_SECOND;
+    fail_with("GET host:1: connection refused (after 1 ms)");
+    CHECK_INT(said(log, AWAY), 1);
+
+    /* More reasons than are remembered: each is told, and none is told twice in a row. */
+    char text[64];
+    for (int i = 0; i < 40; i++) {
+        snprintf(text, sizeof text, "GET host:1: reason %d (x)", i / 2);
+        fail_with(text);
+    }
+    CHECK_INT(said(log, AWAY), 20);
+    pl_reconnect_heard(bed.all, &bed.ones[0].turn);
+    pl_log_configure(PL_LOG_ERROR + 1, false, 2);
+    fclose(log);
     finish();
 }
 
