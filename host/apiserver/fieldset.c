@@ -50,12 +50,6 @@ bool pl_api_fields_equal(const struct pl_tree *a, const struct pl_tree *b)
     return pl_tree_equal(a, b);
 }
 
-struct pl_tree *pl_api_fields_below(struct pl_arena *arena, const struct pl_tree *set,
-                                    struct pl_slice name)
-{
-    return pl_tree_get(set, pl_arena_f(arena, "f:%.*s", PL_FMT(name)));
-}
-
 /* ---- operations ---- */
 
 enum operation { UNION, INTERSECTION, DIFFERENCE, WITHOUT };

@@ -43,8 +43,5 @@ struct pl_slice pl_api_fields_element(struct pl_arena *arena, const struct pl_tr
 /* Is this list taken apart, by schema and because all its elements have their keys? */
 bool pl_api_fields_is_granular(struct pl_arena *arena, const struct pl_tree *list,
                                const struct pl_schema *schema);
-/* The set's part below "f:name". */
-struct pl_tree *pl_api_fields_below(struct pl_arena *arena, const struct pl_tree *set,
-                                    struct pl_slice name);
 /* Does the field of this node belong to the set it is in? */
 bool pl_api_fields_is_member(const struct pl_tree *node);

@@ -161,15 +161,6 @@ struct pl_api_type *pl_api_registry_find_group(const struct pl_api_registry *reg
     return NULL;
 }
 
-struct pl_api_type *pl_api_registry_find_kind(const struct pl_api_registry *registry,
-                                              struct pl_slice group, struct pl_slice kind)
-{
-    for (struct pl_api_type *type = registry->first; type != NULL; type = type->next)
-        if (pl_slice_eqz(kind, type->kind) && has_group(type, group))
-            return type;
-    return NULL;
-}
-
 bool pl_api_registry_is_builtin(const struct pl_api_registry *registry, struct pl_slice group)
 {
     for (const struct pl_api_type *type = registry->first; type != NULL; type = type->next)

@@ -73,8 +73,6 @@ struct pl_api_type *pl_api_registry_find(const struct pl_api_registry *registry,
 /* Any type of that group and plural. */
 struct pl_api_type *pl_api_registry_find_group(const struct pl_api_registry *registry,
                                                struct pl_slice group, struct pl_slice plural);
-struct pl_api_type *pl_api_registry_find_kind(const struct pl_api_registry *registry,
-                                              struct pl_slice group, struct pl_slice kind);
 bool pl_api_registry_is_builtin(const struct pl_api_registry *registry, struct pl_slice group);
 
 /* Makes or remakes the custom kind that a (valid) CRD declares; objects survive. */

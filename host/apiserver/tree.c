@@ -86,11 +86,6 @@ struct pl_tree *pl_tree_array(struct pl_arena *arena)
     return make(arena, PL_ARRAY);
 }
 
-struct pl_tree *pl_tree_null(struct pl_arena *arena)
-{
-    return make(arena, PL_NULL);
-}
-
 struct pl_tree *pl_tree_bool(struct pl_arena *arena, bool value)
 {
     struct pl_tree *tree = make(arena, PL_BOOL);
@@ -429,7 +424,7 @@ void pl_tree_sort(struct pl_tree *tree)
 
 /* ---- out ---- */
 
-void pl_tree_build(struct pl_build *build, const struct pl_tree *tree)
+static void build_tree(struct pl_build *build, const struct pl_tree *tree)
 {
     switch (pl_tree_type(tree)) {
     case PL_BOOL:
@@ -450,7 +445,7 @@ void pl_tree_build(struct pl_build *build, const struct pl_tree *tree)
         for (const struct pl_tree_item *item = tree->first; item != NULL; item = item->next) {
             if (tree->type == PL_OBJECT)
                 pl_build_key(build, item->key);
-            pl_tree_build(build, item->value);
+            build_tree(build, item->value);
         }
         pl_build_end(build);
         break;
@@ -462,7 +457,7 @@ void pl_tree_build(struct pl_build *build, const struct pl_tree *tree)
 struct pl_doc *pl_tree_doc(const struct pl_tree *tree, struct pl_pool *pool)
 {
     struct pl_build *build = pl_build_create(pool);
-    pl_tree_build(build, tree);
+    build_tree(build, tree);
     struct pl_doc *doc = pl_build_finish(build);
     pl_build_destroy(build);
     return doc;

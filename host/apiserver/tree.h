@@ -49,7 +49,6 @@ struct pl_tree {
 /* ---- making; texts are copied into the arena ---- */
 struct pl_tree *pl_tree_object(struct pl_arena *arena);
 struct pl_tree *pl_tree_array(struct pl_arena *arena);
-struct pl_tree *pl_tree_null(struct pl_arena *arena);
 struct pl_tree *pl_tree_bool(struct pl_arena *arena, bool value);
 struct pl_tree *pl_tree_int(struct pl_arena *arena, int64_t value);
 struct pl_tree *pl_tree_str(struct pl_arena *arena, struct pl_slice text);
@@ -96,6 +95,5 @@ void pl_tree_unlink(struct pl_tree *tree, const struct pl_tree_item *item);
 void pl_tree_sort(struct pl_tree *tree);
 
 /* ---- out ---- */
-void pl_tree_build(struct pl_build *build, const struct pl_tree *tree);
 struct pl_doc *pl_tree_doc(const struct pl_tree *tree, struct pl_pool *pool);
 void pl_tree_write(struct pl_buf *out, const struct pl_tree *tree);

@@ -193,8 +193,6 @@ void pl_controller_task_ended(struct pl_controller *controller, struct pl_slice 
 
 /* The edition is the current one; a reference is taken. */
 void pl_controller_use(struct pl_controller *controller, struct pl_edition *edition);
-/* Enqueues every key again, at low priority and piece by piece. */
-void pl_controller_reload(struct pl_controller *controller);
 void pl_controller_stop_reload(struct pl_controller *controller);
 
 /* ---- controller.c ---- */

@@ -80,6 +80,80 @@ void pl_edition_cancel_runs(struct pl_edition *edition, const struct pl_err *why
         pl_controller_cancel_all(edition->controller, edition, why);
 }
 
+/* ---- keys of changed code ---- */
+
+#define SLICE_NS   (500 * PL_US)
+#define SLICE_DOCS 64
+
+static bool has_for(const struct pl_controller *c)
+{
+    for (size_t i = 0; i < c->spec->source_count; i++)
+        if (c->spec->sources[i].role == PL_SOURCE_FOR)
+            return true;
+    return false;
+}
+
+/* The For objects' keys; without For, whatever its sources would enqueue. */
+static bool is_shown_again(const struct pl_controller *c, enum pl_source_role role)
+{
+    return has_for(c) ? role == PL_SOURCE_FOR : role == PL_SOURCE_WATCHES;
+}
+
+static void show_again(struct pl_subscription *subscription, const struct pl_docs *docs)
+{
+    for (size_t i = 0; i < docs->count; i++)
+        pl_subscription_show_again(subscription, docs->items[i]);
+}
+
+/* One piece of one source; false when the whole is done. */
+static bool reload_piece(struct pl_controller *c)
+{
+    while (c->reload_source < c->spec->source_count) {
+        struct pl_subscription *subscription = &c->subscriptions[c->reload_source];
+        bool more = false;
+        if (is_shown_again(c, subscription->source->role)) {
+            struct pl_docs docs = {0};
+            more = pl_store_walk(pl_informer_store(subscription->informer), &c->reload_walk,
+                                 SLICE_DOCS, &docs);
+            show_again(subscription, &docs);
+            pl_docs_deinit(&docs);
+        }
+        if (more)
+            return true;
+        c->reload_source++;
+        c->reload_walk = (struct pl_store_walk){0};
+    }
+    return false;
+}
+
+static void on_reload(struct pl_timer *timer)
+{
+    struct pl_controller *c = PL_CONTAINER_OF(timer, struct pl_controller, reload);
+    int64_t until = pl_controller_now(c) + SLICE_NS;
+    do {
+        if (c->asked >= PL_QUESTIONS_MAX) {
+            pl_timer_start(c->timers, timer, 5 * PL_MS, on_reload);
+            return;
+        }
+        if (!reload_piece(c))
+            return;
+    } while (pl_controller_now(c) < until);
+    pl_timer_start(c->timers, timer, 0, on_reload);
+}
+
+void pl_controller_stop_reload(struct pl_controller *c)
+{
+    pl_timer_stop(c->timers, &c->reload);
+}
+
+/* Enqueues every key again, at low priority and piece by piece. */
+static void start_reload(struct pl_controller *c)
+{
+    c->reload_source = 0;
+    c->reload_walk = (struct pl_store_walk){0};
+    pl_timer_start(c->timers, &c->reload, 0, on_reload); /* the switch itself is short */
+}
+
 /* ---- adopting ---- */
 
 /* Its place at the informer goes to a source of the next edition that watches the same. */
@@ -148,7 +222,7 @@ void pl_controller_adopt(struct pl_controller *c, struct pl_edition *edition, bo
     pl_controller_task_adopted(c, &task, changed);
     pl_controller_check(c);
     if (changed && !was_back && c->listening && c->spec->on_reload_enqueue)
-        pl_controller_reload(c);
+        start_reload(c);
     pl_controller_drive(c);
 }
 
@@ -168,77 +242,4 @@ void pl_controller_retire(struct pl_controller *c,
     fall_silent(c->edition);
     pl_subscriptions_drop(c);
     pl_controller_drive(c);
-}
-
-/* ---- keys of changed code ---- */
-
-#define SLICE_NS   (500 * PL_US)
-#define SLICE_DOCS 64
-
-static bool has_for(const struct pl_controller *c)
-{
-    for (size_t i = 0; i < c->spec->source_count; i++)
-        if (c->spec->sources[i].role == PL_SOURCE_FOR)
-            return true;
-    return false;
-}
-
-/* The For objects' keys; without For, whatever its sources would enqueue. */
-static bool is_shown_again(const struct pl_controller *c, enum pl_source_role role)
-{
-    return has_for(c) ? role == PL_SOURCE_FOR : role == PL_SOURCE_WATCHES;
-}
-
-static void show_again(struct pl_subscription *subscription, const struct pl_docs *docs)
-{
-    for (size_t i = 0; i < docs->count; i++)
-        pl_subscription_show_again(subscription, docs->items[i]);
-}
-
-/* One piece of one source; false when the whole is done. */
-static bool reload_piece(struct pl_controller *c)
-{
-    while (c->reload_source < c->spec->source_count) {
-        struct pl_subscription *subscription = &c->subscriptions[c->reload_source];
-        bool more = false;
-        if (is_shown_again(c, subscription->source->role)) {
-            struct pl_docs docs = {0};
-            more = pl_store_walk(pl_informer_store(subscription->informer), &c->reload_walk,
-                                 SLICE_DOCS, &docs);
-            show_again(subscription, &docs);
-            pl_docs_deinit(&docs);
-        }
-        if (more)
-            return true;
-        c->reload_source++;
-        c->reload_walk = (struct pl_store_walk){0};
-    }
-    return false;
-}
-
-static void on_reload(struct pl_timer *timer)
-{
-    struct pl_controller *c = PL_CONTAINER_OF(timer, struct pl_controller, reload);
-    int64_t until = pl_controller_now(c) + SLICE_NS;
-    do {
-        if (c->asked >= PL_QUESTIONS_MAX) {
-            pl_timer_start(c->timers, timer, 5 * PL_MS, on_reload);
-            return;
-        }
-        if (!reload_piece(c))
-            return;
-    } while (pl_controller_now(c) < until);
-    pl_timer_start(c->timers, timer, 0, on_reload);
-}
-
-void pl_controller_stop_reload(struct pl_controller *c)
-{
-    pl_timer_stop(c->timers, &c->reload);
-}
-
-void pl_controller_reload(struct pl_controller *c)
-{
-    c->reload_source = 0;
-    c->reload_walk = (struct pl_store_walk){0};
-    pl_timer_start(c->timers, &c->reload, 0, on_reload); /* the switch itself is short */
 }

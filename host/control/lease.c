@@ -118,8 +118,10 @@ static void put_text(struct pl_build *b, const char *name, const char *text)
     pl_build_strz(b, text);
 }
 
-struct pl_doc *pl_lease_write(struct pl_node object, const char *ns, const char *name,
-                              struct pl_node labels, const struct pl_lease_record *record)
+/* `object` (PL_NODE_MISSING: a new one of that name) with the record in its spec and the labels
+ * added; everything else stays as it is (123). A new reference. */
+static struct pl_doc *lease_with(struct pl_node object, const char *ns, const char *name,
+                                 struct pl_node labels, const struct pl_lease_record *record)
 {
     struct pl_build *b = pl_build_create(NULL);
     pl_build_object(b);
@@ -186,7 +188,7 @@ static void start(void *self, enum pl_lease_verb verb, const struct pl_lease_rec
     }
     struct pl_doc *body = NULL;
     if (verb != PL_LEASE_GET)
-        body = pl_lease_write(base, lease->ns, lease->name, pl_doc_root(lease->labels), record);
+        body = lease_with(base, lease->ns, lease->name, pl_doc_root(lease->labels), record);
     struct pl_call call = {
         .verb = verb == PL_LEASE_GET      ? PL_VERB_GET
                 : verb == PL_LEASE_CREATE ? PL_VERB_CREATE

@@ -40,7 +40,3 @@ struct pl_lease_lock pl_lease_lock(struct pl_lease *lease);
  * what is no stored Lease of that name: nothing may be decided by it. */
 int pl_lease_read(struct pl_node object, struct pl_slice name, struct pl_lease_record *record,
                   struct pl_err *err);
-/* `object` (PL_NODE_MISSING: a new one of that name) with the record in its spec and the labels
- * added; everything else stays as it is (123). A new reference. */
-struct pl_doc *pl_lease_write(struct pl_node object, const char *ns, const char *name,
-                              struct pl_node labels, const struct pl_lease_record *record);

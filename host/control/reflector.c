@@ -10,7 +10,7 @@
 
 /* ---- state, waits, trouble ---- */
 
-const char *pl_reflector_state_name(enum pl_reflector_state state)
+static const char *state_name(enum pl_reflector_state state)
 {
     static const char *const names[] = {"idle",  "list",    "open watch",
                                         "watch", "backoff", "stopped"};
@@ -23,7 +23,7 @@ void pl_reflector_set_state(struct pl_reflector *r, enum pl_reflector_state stat
 {
     r->state = state;
     pl_wait_end(&r->wait);
-    const char *name = pl_reflector_state_name(state);
+    const char *name = state_name(state);
     if (r->o.waits == NULL || state == PL_REFLECTOR_STOPPED)
         ;
     else if (timeout_ns > 0)

@@ -82,7 +82,6 @@ void pl_reflector_start(struct pl_reflector *reflector);
 void pl_reflector_stop(struct pl_reflector *reflector, void (*ended)(void *arg), void *arg);
 
 enum pl_reflector_state pl_reflector_state(const struct pl_reflector *reflector);
-const char *pl_reflector_state_name(enum pl_reflector_state state);
 /* NULL when nothing is wrong. */
 const struct pl_trouble *pl_reflector_trouble(const struct pl_reflector *reflector);
 /* The version the next watch would begin at; empty before the first list. */

@@ -10,7 +10,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-size_t pl_texts_count(char *const *texts)
+static size_t count_texts(char *const *texts)
 {
     size_t count = 0;
     while (texts != NULL && texts[count] != NULL)
@@ -26,11 +26,11 @@ bool pl_texts_has(char *const *texts, struct pl_slice text)
     return false;
 }
 
-char **pl_texts_copy(char *const *texts)
+static char **copy_texts(char *const *texts)
 {
     if (texts == NULL)
         return NULL;
-    size_t count = pl_texts_count(texts);
+    size_t count = count_texts(texts);
     char **copy = pl_calloc(count + 1, sizeof *copy);
     for (size_t i = 0; i < count; i++)
         copy[i] = pl_strdup(texts[i]);
@@ -39,8 +39,8 @@ char **pl_texts_copy(char *const *texts)
 
 char **pl_texts_sorted(char *const *texts)
 {
-    char **copy = pl_texts_copy(texts);
-    size_t count = pl_texts_count(copy), kept = 0;
+    char **copy = copy_texts(texts);
+    size_t count = count_texts(copy), kept = 0;
     if (count > 1)
         qsort(copy, count, sizeof *copy, by_text);
     for (size_t i = 0; i < count; i++) {

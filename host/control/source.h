@@ -24,9 +24,7 @@ void pl_source_options_deinit(struct pl_source_options *options);
 bool pl_source_options_eq(const struct pl_source_options *a, const struct pl_source_options *b);
 
 /* NULL-terminated arrays of owned texts; NULL is accepted, as "none". */
-size_t pl_texts_count(char *const *texts);
 bool pl_texts_has(char *const *texts, struct pl_slice text);
-char **pl_texts_copy(char *const *texts);
 char **pl_texts_sorted(char *const *texts); /* a copy, each text once */
 void pl_texts_free(char **texts);
 

@@ -22,7 +22,8 @@ int64_t pl_retry_after_ms(const struct pl_http_response *response)
     return seconds * 1000;
 }
 
-void pl_not_json(struct pl_err *err, const char *content_type, struct pl_slice text)
+/* A 200 that is no JSON: says what it is instead. */
+static void not_json(struct pl_err *err, const char *content_type, struct pl_slice text)
 {
     struct pl_err quoted;
     pl_status_to_err(200, PL_NODE_MISSING, text, &quoted);
@@ -185,7 +186,7 @@ int pl_decoder_end(struct pl_decoder *d, struct pl_err *err)
     if (!d->is_json) {
         if (d->text.len == 0 && !d->list)
             return 0;
-        pl_not_json(err, d->content_type, pl_buf_slice(&d->text));
+        not_json(err, d->content_type, pl_buf_slice(&d->text));
         return PL_ESYNTAX;
     }
     if (d->text.len == 0 && !d->list)

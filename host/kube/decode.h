@@ -39,5 +39,3 @@ struct pl_doc *pl_doc_with_kind(struct pl_doc *doc, const struct pl_kind *kind, 
                                 struct pl_pool *pool);
 /* "Retry-After: 3" in milliseconds; -1 when there is none. Dates are not understood. */
 int64_t pl_retry_after_ms(const struct pl_http_response *response);
-/* A 200 that is no JSON: says what it is instead. */
-void pl_not_json(struct pl_err *err, const char *content_type, struct pl_slice text);

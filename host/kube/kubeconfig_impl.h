@@ -23,11 +23,6 @@ int pl_config_str(const struct pl_config_entry *entry, const char *field, char *
                   struct pl_err *err);
 int pl_config_bool(const struct pl_config_entry *entry, const char *field, bool *out,
                    struct pl_err *err);
-/* A copy of an array of strings, NULL-terminated; NULL when absent. */
-int pl_config_strs(const struct pl_config_entry *entry, const char *field, char ***out,
-                   struct pl_err *err);
-/* path relative to the entry's file. */
-char *pl_config_path(const struct pl_config_entry *entry, const char *path);
 /* FIELD-data (base64) or the file that FIELD names. *file stays NULL with data. */
 int pl_config_pem(const struct pl_config_entry *entry, const char *field, char **pem, char **file,
                   struct pl_err *err);

@@ -56,8 +56,9 @@ int pl_config_bool(const struct pl_config_entry *entry, const char *field, bool 
     return 0;
 }
 
-int pl_config_strs(const struct pl_config_entry *entry, const char *field, char ***out,
-                   struct pl_err *err)
+/* A copy of an array of strings, NULL-terminated; NULL when absent. */
+static int str_list(const struct pl_config_entry *entry, const char *field, char ***out,
+                    struct pl_err *err)
 {
     struct pl_node node = pl_node_getz(entry->node, field);
     *out = NULL;
@@ -94,7 +95,8 @@ const char *pl_env_get(const char *const *environ, const char *name)
     return NULL;
 }
 
-char *pl_config_path(const struct pl_config_entry *entry, const char *path)
+/* path relative to the entry's file. */
+static char *beside(const struct pl_config_entry *entry, const char *path)
 {
     const char *slash = strrchr(entry->file, '/');
     if (path[0] == '/' || slash == NULL)
@@ -131,7 +133,7 @@ int pl_config_pem(const struct pl_config_entry *entry, const char *field, char *
             code = pl_config_bad(entry, data_field, err, "is not base64");
         pl_buf_deinit(&bytes);
     } else if (code == 0 && path != NULL) {
-        *file = pl_config_path(entry, path);
+        *file = beside(entry, path);
         code = read_into(entry, field, *file, pem, err);
     }
     if (code == 0 && *pem != NULL && strstr(*pem, "-----BEGIN") == NULL)
@@ -150,7 +152,7 @@ static int read_token(const struct pl_config_entry *entry, struct pl_kubeconfig 
         code = pl_config_str(entry, "tokenFile", &path, err);
     if (code != 0 || path == NULL)
         return code;
-    config->token_file = pl_config_path(entry, path);
+    config->token_file = beside(entry, path);
     pl_free(path);
     code = read_into(entry, "tokenFile", config->token_file, &content, err);
     /* As long as the file cannot be read, a token beside it does. */
@@ -184,7 +186,7 @@ static int read_impersonation(const struct pl_config_entry *entry, struct pl_kub
     if (code == 0)
         code = pl_config_str(entry, "as-uid", &config->impersonate_uid, err);
     if (code == 0)
-        code = pl_config_strs(entry, "as-groups", &config->impersonate_groups, err);
+        code = str_list(entry, "as-groups", &config->impersonate_groups, err);
     if (code != 0)
         return code;
     if (!is_absent(pl_node_getz(entry->node, "as-user-extra")))
@@ -272,7 +274,7 @@ static int read_exec(const struct pl_config_entry *user, const char *const *envi
     if (code == 0)
         code = pl_config_bool(&exec, "provideClusterInfo", &plugin->provide_cluster_info, err);
     if (code == 0)
-        code = pl_config_strs(&exec, "args", &plugin->args, err);
+        code = str_list(&exec, "args", &plugin->args, err);
     if (code == 0)
         code = pl_config_str(&exec, "interactiveMode", &mode, err);
     if (code == 0 && mode != NULL && strcmp(mode, "Always") == 0)
@@ -285,7 +287,7 @@ static int read_exec(const struct pl_config_entry *user, const char *const *envi
         code = read_exec_env(&exec, environ, plugin, err);
     if (code == 0 && plugin->command != NULL && plugin->command[0] != '/' &&
         strchr(plugin->command, '/') != NULL) {
-        char *command = pl_config_path(&exec, plugin->command);
+        char *command = beside(&exec, plugin->command);
         pl_free(plugin->command);
         plugin->command = command;
     }

@@ -27,8 +27,9 @@ static void add_segment(struct pl_buf *out, struct pl_slice segment)
     pl_url_escape(segment, out);
 }
 
-void pl_resource_path(struct pl_buf *out, const struct pl_resource *resource, struct pl_slice ns,
-                      struct pl_slice name, struct pl_slice subresource)
+/* Appends "/apis/apps/v1/namespaces/default/deployments/web/status"; empty parts are left out. */
+static void add_path(struct pl_buf *out, const struct pl_resource *resource, struct pl_slice ns,
+                     struct pl_slice name, struct pl_slice subresource)
 {
     struct pl_slice group = pl_slice_z(resource->kind.group);
     pl_buf_add_z(out, group.len > 0 ? "/apis" : "/api");
@@ -228,8 +229,8 @@ int pl_wire_of_call(struct pl_wire *wire, const char *server, const struct pl_ca
         return code;
     /* A new object is posted to its collection; its name is in the document. */
     bool posts_to_collection = call->verb == PL_VERB_CREATE && call->subresource.len == 0;
-    pl_resource_path(&wire->url, call->resource, call->ns,
-                     posts_to_collection ? pl_slice(NULL, 0) : call->name, call->subresource);
+    add_path(&wire->url, call->resource, call->ns,
+             posts_to_collection ? pl_slice(NULL, 0) : call->name, call->subresource);
     switch (call->verb) {
     case PL_VERB_GET:
     case PL_VERB_LIST:
@@ -258,7 +259,7 @@ int pl_wire_of_watch(struct pl_wire *wire, const char *server, const struct pl_w
         return code;
     struct pl_buf *url = &wire->url;
     pl_buf_add_z(url, server);
-    pl_resource_path(url, call->resource, call->ns, pl_slice(NULL, 0), pl_slice(NULL, 0));
+    add_path(url, call->resource, call->ns, pl_slice(NULL, 0), pl_slice(NULL, 0));
     add_query_z(url, "watch", "true");
     add_query_z(url, "allowWatchBookmarks", "true");
     add_query(url, "labelSelector", call->labels);

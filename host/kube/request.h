@@ -19,7 +19,3 @@ int pl_wire_of_call(struct pl_wire *wire, const char *server, const struct pl_ca
 int pl_wire_of_watch(struct pl_wire *wire, const char *server, const struct pl_watch_call *call,
                      struct pl_err *err);
 void pl_wire_deinit(struct pl_wire *wire);
-
-/* Appends "/apis/apps/v1/namespaces/default/deployments/web/status"; empty parts are left out. */
-void pl_resource_path(struct pl_buf *out, const struct pl_resource *resource, struct pl_slice ns,
-                      struct pl_slice name, struct pl_slice subresource);

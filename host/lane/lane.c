@@ -13,11 +13,6 @@
 
 #define IDLE_NS (2 * PL_SECOND) /* without work, before a full collection */
 
-void pl_lane_require(const struct pl_lane *lane)
-{
-    PL_REQUIRE(pthread_equal(lane->thread, pthread_self()));
-}
-
 void pl_lane_send_io(struct pl_lane *lane, struct pl_msg *msg, int kind)
 {
     PL_REQUIRE(lane->lanes->io_box != NULL);
@@ -100,7 +95,7 @@ static char *fault_text(const struct pl_fault *fault)
     return pl_format("%s\n%s", fault->message, fault->traceback);
 }
 
-void pl_lane_load(struct pl_lane *lane, struct pl_load *load)
+static void load_scripts(struct pl_lane *lane, struct pl_load *load)
 {
     struct pl_fault fault = {.message = NULL};
     int failed = 0;
@@ -122,7 +117,7 @@ void pl_lane_load(struct pl_lane *lane, struct pl_load *load)
 static void answer_load(struct pl_lane *lane, struct pl_load *load)
 {
     if (lane->s != NULL)
-        pl_lane_load(lane, load);
+        load_scripts(lane, load);
     if (load->reply != NULL) {
         load->msg.kind = PL_IO_LOADED;
         pl_mailbox_send(load->reply, &load->msg);

@@ -219,11 +219,8 @@ bool pl_lane_try_join(struct pl_lane *lane);
 void pl_lane_free(struct pl_lane *lane);
 /* On the lane's thread: a script has read a file that is new to the origin. */
 void pl_lane_tell_read(struct pl_lane *lane);
-/* Dies unless called on the lane's thread. */
-void pl_lane_require(const struct pl_lane *lane);
 /* On the lane's thread. */
 void pl_lane_send_io(struct pl_lane *lane, struct pl_msg *msg, int kind);
-void pl_lane_load(struct pl_lane *lane, struct pl_load *load);
 
 /* ---- lane_metrics.c; I/O thread ---- */
 

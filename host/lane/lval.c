@@ -220,8 +220,9 @@ static int encode(struct encoder *e, struct level *at)
     }
 }
 
-int pl_lval_build(lua_State *L, struct pl_state *s, int index, struct pl_build *build,
-                  struct pl_err *err)
+/* The value at index into a builder; what it holds after an error is to be dropped. */
+static int build_value(lua_State *L, struct pl_state *s, int index, struct pl_build *build,
+                       struct pl_err *err)
 {
     struct encoder e = {.L = L, .s = s, .build = build, .err = err};
     struct level root = {.up = NULL};
@@ -237,7 +238,7 @@ struct pl_doc *pl_lval_doc(lua_State *L, struct pl_state *s, int index, struct p
 {
     struct pl_build *build = pl_build_create(NULL);
     struct pl_doc *doc = NULL;
-    if (pl_lval_build(L, s, index, build, err) == 0)
+    if (build_value(L, s, index, build, err) == 0)
         doc = pl_build_finish(build);
     pl_build_destroy(build);
     return doc;

@@ -14,9 +14,6 @@
  * be encoded ("spec.ports[2]: a function can't be encoded"). Never raises. The reference is
  * the caller's. */
 struct pl_doc *pl_lval_doc(lua_State *L, struct pl_state *s, int index, struct pl_err *err);
-/* The same into a builder, as one value; what it holds after an error is to be dropped. */
-int pl_lval_build(lua_State *L, struct pl_state *s, int index, struct pl_build *build,
-                  struct pl_err *err);
 /* As pl_lval_doc, but raises, and the document is held by a box at the top of the stack. */
 struct pl_doc *pl_lval_check_doc(lua_State *L, struct pl_state *s, int index, const char *what);
 /* Marked as an array, or a sequence that is not empty. */

@@ -75,7 +75,8 @@ bool pl_tape_open(const uint8_t *base, const uint8_t *at, struct tape_box *box)
     return true;
 }
 
-const uint8_t *pl_tape_child(const struct tape_box *box, uint32_t i)
+/* The i-th child, not resolved. */
+static const uint8_t *child_at(const struct tape_box *box, uint32_t i)
 {
     const uint8_t *at = box->first;
     uint32_t left = i;
@@ -301,7 +302,7 @@ struct pl_node pl_node_get(struct pl_node node, struct pl_slice key)
     if (node.at == NULL || *node.at < TAG_OBJECT || !pl_tape_open(node.doc->base, node.at, &box))
         return PL_NODE_MISSING;
     uint32_t i = find_key(&box, key);
-    return i == UINT32_MAX ? PL_NODE_MISSING : node_at(node.doc, pl_tape_child(&box, i));
+    return i == UINT32_MAX ? PL_NODE_MISSING : node_at(node.doc, child_at(&box, i));
 }
 
 struct pl_node pl_node_getz(struct pl_node node, const char *key)
@@ -316,7 +317,7 @@ struct pl_node pl_node_at(struct pl_node node, size_t index)
         return PL_NODE_MISSING;
     if (index >= box.count)
         return PL_NODE_MISSING;
-    return node_at(node.doc, pl_tape_child(&box, (uint32_t)index));
+    return node_at(node.doc, child_at(&box, (uint32_t)index));
 }
 
 struct pl_node pl_node_dig_n(struct pl_node node, const char *const *keys, size_t count)

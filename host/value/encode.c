@@ -8,28 +8,6 @@
 
 enum { KEEP_BUFFER = 256 << 10 }; /* larger ones are given back after their document */
 
-void pl_enc_init(struct enc *enc, struct pl_pool *pool, bool refuse_duplicates)
-{
-    memset(enc, 0, sizeof(*enc));
-    enc->pool = pool;
-    enc->refuse_duplicates = refuse_duplicates;
-    enc->cap = 16;
-    enc->frames = pl_calloc(enc->cap, sizeof(*enc->frames));
-    pl_enc_reset(enc);
-}
-
-void pl_enc_deinit(struct enc *enc)
-{
-    pl_enc_reset(enc);
-    pl_buf_deinit(&enc->values);
-    pl_buf_deinit(&enc->keys);
-    pl_buf_deinit(&enc->early);
-    pl_buf_deinit(&enc->created);
-    pl_buf_deinit(&enc->pins);
-    pl_free(enc->frames);
-    enc->frames = NULL;
-}
-
 static void empty(struct pl_buf *buf)
 {
     buf->len = 0;
@@ -37,7 +15,8 @@ static void empty(struct pl_buf *buf)
         pl_buf_deinit(buf);
 }
 
-void pl_enc_reset(struct enc *enc)
+/* Drops what was encoded so far. */
+static void reset(struct enc *enc)
 {
     empty(&enc->values);
     empty(&enc->keys);
@@ -45,6 +24,28 @@ void pl_enc_reset(struct enc *enc)
     enc->frames[0] = (struct enc_frame){0};
     if (enc->pool != NULL)
         pl_share_reset(enc);
+}
+
+void pl_enc_init(struct enc *enc, struct pl_pool *pool, bool refuse_duplicates)
+{
+    memset(enc, 0, sizeof(*enc));
+    enc->pool = pool;
+    enc->refuse_duplicates = refuse_duplicates;
+    enc->cap = 16;
+    enc->frames = pl_calloc(enc->cap, sizeof(*enc->frames));
+    reset(enc);
+}
+
+void pl_enc_deinit(struct enc *enc)
+{
+    reset(enc);
+    pl_buf_deinit(&enc->values);
+    pl_buf_deinit(&enc->keys);
+    pl_buf_deinit(&enc->early);
+    pl_buf_deinit(&enc->created);
+    pl_buf_deinit(&enc->pins);
+    pl_free(enc->frames);
+    enc->frames = NULL;
 }
 
 /* ---- scalars ---- */
@@ -248,6 +249,6 @@ struct pl_doc *pl_enc_finish(struct enc *enc)
         doc->base = NULL;
         memcpy(doc->tape, tape, enc->values.len);
     }
-    pl_enc_reset(enc);
+    reset(enc);
     return doc;
 }

@@ -41,8 +41,6 @@ struct enc {
 /* pool: share through it, on its thread; NULL: a tape of its own. */
 void pl_enc_init(struct enc *enc, struct pl_pool *pool, bool refuse_duplicates);
 void pl_enc_deinit(struct enc *enc);
-/* Drops what was encoded so far. */
-void pl_enc_reset(struct enc *enc);
 
 void pl_enc_tag(struct enc *enc, uint8_t tag); /* null, true, false */
 void pl_enc_int(struct enc *enc, int64_t value);

@@ -112,7 +112,7 @@ uint32_t pl_pool_find_box(const struct pl_pool *pool, uint64_t hash, const struc
 
 /* ---- counting ---- */
 
-void pl_pool_ref(struct pl_pool *pool, uint32_t handle)
+static void ref_one(struct pl_pool *pool, uint32_t handle)
 {
     pool_node(pool, handle)->refs++;
 }
@@ -133,7 +133,7 @@ static inline __attribute__((always_inline)) void count_one(struct pl_pool *pool
         unref_one(pool, handle);
         return;
     }
-    pl_pool_ref(pool, handle);
+    ref_one(pool, handle);
     if (list != NULL)
         pl_buf_add(list, &handle, sizeof(handle));
 }

@@ -58,7 +58,6 @@ uint32_t pl_pool_find_box(const struct pl_pool *pool, uint64_t hash, const struc
 /* Copies the bytes, which must be one value or one shape. 0 when there is no more room. */
 uint32_t pl_pool_add(struct pl_pool *pool, uint64_t hash, const uint8_t *bytes, size_t len,
                      bool is_shape);
-void pl_pool_ref(struct pl_pool *pool, uint32_t handle);
 void pl_pool_unref(struct pl_pool *pool, uint32_t handle);
 /* Frees the node if nobody uses it. */
 void pl_pool_settle(struct pl_pool *pool, uint32_t handle);

@@ -179,8 +179,6 @@ struct tape_box {
 
 /* False for a value that is neither array nor object. */
 bool pl_tape_open(const uint8_t *base, const uint8_t *at, struct tape_box *box);
-/* The i-th child, not resolved. */
-const uint8_t *pl_tape_child(const struct tape_box *box, uint32_t i);
 
 /* A shape's count and first key. */
 static inline const uint8_t *tape_shape(const uint8_t *shape, uint32_t *count, uint32_t *keys_len)
