@@ -93,7 +93,7 @@ void pl_controller_destroy(struct pl_controller *c)
     PL_REQUIRE(pl_controller_is_quiet(c));
     pl_controller_metrics_deinit(c);
     pl_subscriptions_drop(c);
-    pl_controller_stop_reload(c);
+    pl_controller_stop_showing(c);
     pl_controller_stop_timers(c);
     for (size_t i = 0; i < c->spec->source_count; i++)
         pl_subscription_stop(&c->subscriptions[i]);
@@ -300,7 +300,7 @@ void pl_controller_stop(struct pl_controller *c, void (*stopped)(void *arg), voi
     c->running = c->standing_by = false;
     c->stopped = stopped;
     c->stopped_arg = arg;
-    pl_controller_stop_reload(c);
+    pl_controller_stop_showing(c);
     pl_controller_stop_timers(c);
     pl_workqueue_shutdown(c->queue);
     if (c->spec->task.form != PL_NO_TASK)

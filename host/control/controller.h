@@ -59,6 +59,7 @@ struct pl_controller_options {
     /* A run ended. NULL: nobody wants to know. */
     void (*ran)(void *arg, const struct pl_ran *ran);
     void *ran_arg;
+    size_t map_retries_max; /* objects that wait for their map function; 0: 100,000 */
 };
 
 /* Takes the spec's content. Starts nothing. */

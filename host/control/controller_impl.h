@@ -93,6 +93,10 @@ struct pl_controller {
     struct pl_map retry_keys; /* "source key" -> the same */
     struct pl_timer retry;
     size_t asked; /* not answered yet */
+    /* There was no room for more retries: */
+    bool overflowed;
+    size_t unmapped; /* so many events were left out */
+    int64_t unmapped_said_ns;
     bool listening;
 
     /* Life. */
@@ -103,9 +107,10 @@ struct pl_controller {
     bool retired;     /* nothing declares it any more */
     void (*gone)(void *arg, struct pl_controller *controller);
     void *gone_arg;
-    struct pl_timer reload;           /* keys of changed code: */
-    size_t reload_source;             /* the source it is at, */
-    struct pl_store_walk reload_walk; /* and where in it */
+    enum pl_again showing;          /* why objects are being looked at anew: */
+    struct pl_timer show;           /* the next piece, */
+    size_t show_source;             /* the source it is at, */
+    struct pl_store_walk show_walk; /* and where in it */
     bool sync_timed_out;
     struct pl_timer sync_limit, due, resync;
     struct pl_wait sync_wait;
@@ -139,8 +144,9 @@ void pl_subscription_init(struct pl_subscription *subscription, struct pl_editio
 void pl_subscription_adopt(struct pl_subscription *subscription, struct pl_controller *controller);
 /* Both hear the same events: of one role and one informer. */
 bool pl_subscription_is_twin(const struct pl_subscription *a, const struct pl_subscription *b);
-/* Code that has changed looks at a cached object anew. */
-void pl_subscription_show_again(struct pl_subscription *subscription, struct pl_doc *object);
+/* A cached object is looked at anew. */
+void pl_subscription_show_again(struct pl_subscription *subscription, struct pl_doc *object,
+                                enum pl_again why);
 void pl_subscription_start(struct pl_subscription *subscription);
 /* Hears nothing more; the informer is released. */
 void pl_subscription_stop(struct pl_subscription *subscription);
@@ -153,6 +159,8 @@ void pl_subscriptions_listen(struct pl_controller *controller);
 void pl_subscriptions_drop(struct pl_controller *controller);
 /* What is to be retried is the current edition's business from now on. */
 void pl_subscriptions_renew_retries(struct pl_controller *controller);
+/* Where events were left out for want of room and there is room now, all is looked at again. */
+void pl_subscriptions_check_overflow(struct pl_controller *controller);
 void pl_subscriptions_init_retries(struct pl_controller *controller);
 
 /* ---- run.c ---- */
@@ -193,7 +201,9 @@ void pl_controller_task_ended(struct pl_controller *controller, struct pl_slice 
 
 /* The edition is the current one; a reference is taken. */
 void pl_controller_use(struct pl_controller *controller, struct pl_edition *edition);
-void pl_controller_stop_reload(struct pl_controller *controller);
+/* Enqueues every key again, at low priority and piece by piece. */
+void pl_controller_show_again(struct pl_controller *controller, enum pl_again why);
+void pl_controller_stop_showing(struct pl_controller *controller);
 
 /* ---- controller.c ---- */
 

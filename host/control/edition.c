@@ -80,80 +80,6 @@ void pl_edition_cancel_runs(struct pl_edition *edition, const struct pl_err *why
         pl_controller_cancel_all(edition->controller, edition, why);
 }
 
-/* ---- keys of changed code ---- */
-
-#define SLICE_NS   (500 * PL_US)
-#define SLICE_DOCS 64
-
-static bool has_for(const struct pl_controller *c)
-{
-    for (size_t i = 0; i < c->spec->source_count; i++)
-        if (c->spec->sources[i].role == PL_SOURCE_FOR)
-            return true;
-    return false;
-}
-
-/* The For objects' keys; without For, whatever its sources would enqueue. */
-static bool is_shown_again(const struct pl_controller *c, enum pl_source_role role)
-{
-    return has_for(c) ? role == PL_SOURCE_FOR : role == PL_SOURCE_WATCHES;
-}
-
-static void show_again(struct pl_subscription *subscription, const struct pl_docs *docs)
-{
-    for (size_t i = 0; i < docs->count; i++)
-        pl_subscription_show_again(subscription, docs->items[i]);
-}
-
-/* One piece of one source; false when the whole is done. */
-static bool reload_piece(struct pl_controller *c)
-{
-    while (c->reload_source < c->spec->source_count) {
-        struct pl_subscription *subscription = &c->subscriptions[c->reload_source];
-        bool more = false;
-        if (is_shown_again(c, subscription->source->role)) {
-            struct pl_docs docs = {0};
-            more = pl_store_walk(pl_informer_store(subscription->informer), &c->reload_walk,
-                                 SLICE_DOCS, &docs);
-            show_again(subscription, &docs);
-            pl_docs_deinit(&docs);
-        }
-        if (more)
-            return true;
-        c->reload_source++;
-        c->reload_walk = (struct pl_store_walk){0};
-    }
-    return false;
-}
-
-static void on_reload(struct pl_timer *timer)
-{
-    struct pl_controller *c = PL_CONTAINER_OF(timer, struct pl_controller, reload);
-    int64_t until = pl_controller_now(c) + SLICE_NS;
-    do {
-        if (c->asked >= PL_QUESTIONS_MAX) {
-            pl_timer_start(c->timers, timer, 5 * PL_MS, on_reload);
-            return;
-        }
-        if (!reload_piece(c))
-            return;
-    } while (pl_controller_now(c) < until);
-    pl_timer_start(c->timers, timer, 0, on_reload);
-}
-
-void pl_controller_stop_reload(struct pl_controller *c)
-{
-    pl_timer_stop(c->timers, &c->reload);
-}
-
-/* Enqueues every key again, at low priority and piece by piece. */
-static void start_reload(struct pl_controller *c)
-{
-    c->reload_source = 0;
-    c->reload_walk = (struct pl_store_walk){0};
-    pl_timer_start(c->timers, &c->reload, 0, on_reload); /* the switch itself is short */
-}
-
 /* ---- adopting ---- */
 
 /* Its place at the informer goes to a source of the next edition that watches the same. */
@@ -206,7 +132,8 @@ void pl_controller_adopt(struct pl_controller *c, struct pl_edition *edition, bo
     struct pl_edition *old = c->edition;
     struct pl_task_spec task = old->spec.task;
     bool ready = c->started && pl_edition_is_synced(edition), was_back = c->retired;
-    pl_controller_stop_reload(c);
+    enum pl_again showing = c->showing;
+    pl_controller_stop_showing(c);
     if (ready && !c->retired)
         hand_over(old, edition);
     fall_silent(old);
@@ -222,7 +149,10 @@ void pl_controller_adopt(struct pl_controller *c, struct pl_edition *edition, bo
     pl_controller_task_adopted(c, &task, changed);
     pl_controller_check(c);
     if (changed && !was_back && c->listening && c->spec->on_reload_enqueue)
-        start_reload(c);
+        pl_controller_show_again(c, PL_AGAIN_RELOAD);
+    if (showing != PL_AGAIN_NOT && c->listening)
+        pl_controller_show_again(c, showing);
+    pl_subscriptions_check_overflow(c);
     pl_controller_drive(c);
 }
 
@@ -237,9 +167,93 @@ void pl_controller_retire(struct pl_controller *c,
     c->running = c->listening = false;
     c->gone = gone;
     c->gone_arg = arg;
-    pl_controller_stop_reload(c);
+    pl_controller_stop_showing(c);
     pl_controller_stop_timers(c);
     fall_silent(c->edition);
     pl_subscriptions_drop(c);
     pl_controller_drive(c);
+}
+
+/* ---- everything once more ---- */
+
+#define SLICE_NS   (500 * PL_US)
+#define SLICE_DOCS 64
+
+static bool has_for(const struct pl_controller *c)
+{
+    for (size_t i = 0; i < c->spec->source_count; i++)
+        if (c->spec->sources[i].role == PL_SOURCE_FOR)
+            return true;
+    return false;
+}
+
+/* To code that has changed the For objects' keys; without For, whatever its sources would enqueue.
+ * Where events of a map function were left out, also what it would enqueue. */
+static bool is_shown_again(const struct pl_controller *c, const struct pl_source_spec *source)
+{
+    if (source->role == PL_SOURCE_FOR)
+        return true;
+    if (c->showing == PL_AGAIN_RESYNC && source->map_by == PL_MAP_EXTERNAL)
+        return true;
+    return !has_for(c) && source->role == PL_SOURCE_WATCHES;
+}
+
+static void show_docs(struct pl_subscription *subscription, const struct pl_docs *docs,
+                      enum pl_again why)
+{
+    for (size_t i = 0; i < docs->count; i++)
+        pl_subscription_show_again(subscription, docs->items[i], why);
+}
+
+/* One piece of one source; false when the whole is done. */
+static bool show_piece(struct pl_controller *c)
+{
+    while (c->show_source < c->spec->source_count) {
+        struct pl_subscription *subscription = &c->subscriptions[c->show_source];
+        bool more = false;
+        if (is_shown_again(c, subscription->source)) {
+            struct pl_docs docs = {0};
+            more = pl_store_walk(pl_informer_store(subscription->informer), &c->show_walk,
+                                 SLICE_DOCS, &docs);
+            show_docs(subscription, &docs, c->showing);
+            pl_docs_deinit(&docs);
+        }
+        if (more)
+            return true;
+        c->show_source++;
+        c->show_walk = (struct pl_store_walk){0};
+    }
+    return false;
+}
+
+static void on_show(struct pl_timer *timer)
+{
+    struct pl_controller *c = PL_CONTAINER_OF(timer, struct pl_controller, show);
+    int64_t until = pl_controller_now(c) + SLICE_NS;
+    do {
+        if (c->asked >= PL_QUESTIONS_MAX) {
+            pl_timer_start(c->timers, timer, 5 * PL_MS, on_show);
+            return;
+        }
+        if (!show_piece(c)) {
+            c->showing = PL_AGAIN_NOT;
+            return;
+        }
+    } while (pl_controller_now(c) < until);
+    pl_timer_start(c->timers, timer, 0, on_show);
+}
+
+void pl_controller_stop_showing(struct pl_controller *c)
+{
+    pl_timer_stop(c->timers, &c->show);
+    c->showing = PL_AGAIN_NOT;
+}
+
+void pl_controller_show_again(struct pl_controller *c, enum pl_again why)
+{
+    if (why > c->showing) /* a resync shows all that code which has changed must see */
+        c->showing = why;
+    c->show_source = 0;
+    c->show_walk = (struct pl_store_walk){0};
+    pl_timer_start(c->timers, &c->show, 0, on_show); /* the switch itself is short */
 }

@@ -9,6 +9,12 @@
 enum pl_event_type { PL_EVENT_CREATE, PL_EVENT_UPDATE, PL_EVENT_DELETE, PL_EVENT_GENERIC };
 #define PL_EVENT_TYPES 4
 
+enum pl_again {
+    PL_AGAIN_NOT,
+    PL_AGAIN_RELOAD, /* by code that has changed */
+    PL_AGAIN_RESYNC, /* as events were left out */
+};
+
 /* Borrowed unless the holder says otherwise. */
 struct pl_event {
     enum pl_event_type type;
@@ -16,7 +22,7 @@ struct pl_event {
     struct pl_doc *old;    /* of an update, else NULL */
     bool stale;            /* a deletion that was missed: object is the last state we knew (141) */
     bool initial;          /* of the first list, or shown again */
-    bool again;            /* nothing happened: code that has changed looks at it anew */
+    enum pl_again again;   /* nothing happened: it is looked at anew */
 };
 
 /* One object to reconcile. */

@@ -40,9 +40,12 @@ static void enqueue(struct pl_subscription *subscription, const struct pl_event 
     struct pl_add how = {.priority = pl_event_priority(event)};
     for (size_t i = 0; i < requests->count; i++) {
         struct pl_slice key = pl_requests_key(requests, i);
-        if (event->again) {
+        if (event->again == PL_AGAIN_RELOAD) {
             pl_causes_add(&c->causes, key, PL_CAUSE_RELOAD);
             pl_controller_note(c, key, PL_HAPPENED_EVENT, 0, "RELOAD: the code has changed");
+        } else if (event->again == PL_AGAIN_RESYNC) {
+            pl_causes_add(&c->causes, key, PL_CAUSE_RESYNC);
+            pl_controller_note(c, key, PL_HAPPENED_EVENT, 0, "RESYNC: events were left out");
         } else {
             pl_controller_note_event(
                 subscription, key, event,
@@ -204,6 +207,39 @@ static void fold(struct ask *waiting, const struct ask *newer)
         later->type == PL_EVENT_CREATE && event->old != NULL ? PL_EVENT_UPDATE : later->type;
 }
 
+static size_t retries_max(const struct pl_controller *c)
+{
+    size_t told = c->edition->o.map_retries_max;
+    return told > 0 ? told : MAP_RETRIES_MAX;
+}
+
+/* There is no room for one more. What it would have woken is woken once there is room again. */
+static void overflow(struct pl_controller *c, const struct ask *ask)
+{
+    int64_t now = pl_controller_now(c);
+    c->unmapped++;
+    c->overflowed = true;
+    if (c->unmapped_said_ns != 0 && now - c->unmapped_said_ns < SAY_AGAIN)
+        return;
+    c->unmapped_said_ns = now;
+    pl_log(PL_LOG_ERROR, "too many objects wait for their map function, others are left out",
+           pl_str("controller", c->name), pl_str("kind", ask->subscription->kind),
+           pl_int("waiting", (int64_t)c->retry_keys.count),
+           pl_int("left_out", (int64_t)c->unmapped));
+}
+
+void pl_subscriptions_check_overflow(struct pl_controller *c)
+{
+    if (!c->overflowed || !c->listening || c->retry_keys.count > retries_max(c) / 2)
+        return;
+    pl_log(PL_LOG_WARN, "events were left out: every object is looked at again",
+           pl_str("controller", c->name), pl_int("left_out", (int64_t)c->unmapped));
+    c->overflowed = false;
+    c->unmapped = 0;
+    c->unmapped_said_ns = 0;
+    pl_controller_show_again(c, PL_AGAIN_RESYNC);
+}
+
 /* Until its due time; a second one of the same object and source is folded into the first. */
 static void wait_for_retry(struct pl_controller *c, struct ask *ask)
 {
@@ -211,9 +247,11 @@ static void wait_for_retry(struct pl_controller *c, struct ask *ask)
     pl_buf_add_f(&key, "%zu ", (size_t)(ask->subscription - c->subscriptions));
     pl_meta_key(pl_doc_root(ask->asked.q.event.object), &key, NULL);
     struct ask *waiting = pl_map_get(&c->retry_keys, pl_buf_slice(&key));
-    if (waiting != NULL || c->retry_keys.count >= MAP_RETRIES_MAX) {
+    if (waiting != NULL || c->retry_keys.count >= retries_max(c)) {
         if (waiting != NULL)
             fold(waiting, ask);
+        else
+            overflow(c, ask);
         free_ask(ask);
         pl_buf_deinit(&key);
         return;
@@ -300,6 +338,7 @@ static void on_answer(struct pl_asked *asked)
     } else {
         use_answer(subscription, asked);
         free_ask(ask);
+        pl_subscriptions_check_overflow(c);
     }
     if (was_full)
         flush_sources(c);
@@ -394,10 +433,11 @@ bool pl_subscription_is_twin(const struct pl_subscription *a, const struct pl_su
 }
 
 /* The For objects' keys whatever predicates say; of other sources what they let pass. */
-void pl_subscription_show_again(struct pl_subscription *subscription, struct pl_doc *object)
+void pl_subscription_show_again(struct pl_subscription *subscription, struct pl_doc *object,
+                                enum pl_again why)
 {
     struct pl_event event = {
-        .type = PL_EVENT_CREATE, .object = object, .initial = true, .again = true};
+        .type = PL_EVENT_CREATE, .object = object, .initial = true, .again = why};
     if (subscription->source->role != PL_SOURCE_FOR) {
         on_event(&subscription->follower, &event);
         return;

@@ -1,0 +1,90 @@
+#include "bed_controller.h"
+
+#include <unistd.h>
+
+/* Of three objects whose map function fails two may wait. The third, changed or deleted, is not
+ * lost: once there is room, everything is looked at again. */
+TEST(what_there_is_no_room_to_retry_is_made_up_for_when_there_is)
+{
+    struct stage stage;
+    stage_init(&stage);
+    struct pl_controller_spec spec = spec_of("maps");
+    add_source(&spec, PL_SOURCE_FOR, "v1/Pod", PL_MAP_SELF);
+    add_source(&spec, PL_SOURCE_WATCHES, "v1/ConfigMap", PL_MAP_EXTERNAL);
+    struct pl_controller_options options = {
+        .cluster = stage.bed.cluster, .ops = &fake_ops, .self = &stage.fake, .map_retries_max = 2};
+    struct pl_controller *controller = pl_controller_create(&options, &spec);
+    pl_manager_add(stage.manager, controller);
+    pl_manager_start(stage.manager);
+    struct fake_request *watch =
+        stage_sync(&stage, "/api/v1/configmaps",
+                   BED_MAPS("10", BED_MAP("a", "1", "5", "") "," BED_MAP("b", "2", "6", "")));
+    stage_sync(&stage, "/api/v1/pods",
+               BED_LIST("Pod", "10", "",
+                        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\","
+                        "\"namespace\":\"d\",\"uid\":\"9\",\"resourceVersion\":\"4\"}}"));
+    FILE *log = tmpfile();
+    char text[2048];
+    REQUIRE(log != NULL);
+    pl_log_configure(PL_LOG_INFO, false, fileno(log));
+    bed_stream(&stage.bed, watch, BED_EVENT("ADDED", BED_MAP("c", "3", "11", "")));
+    bed_stream(&stage.bed, watch, BED_EVENT("ADDED", BED_MAP("e", "4", "12", "")));
+    for (int i = 0; i < 4; i++) {
+        struct pl_question *question = fake_question(&stage.fake);
+        pl_question_map_failed(question, "boom", NULL);
+        pl_question_done(question);
+    }
+    bed_run(&stage.bed);
+    size_t len = (size_t)pread(fileno(log), text, sizeof text - 1, 0);
+    text[len] = '\0';
+    const char *said = strstr(text, "too many objects wait for their map function");
+    CHECK(said != NULL && strstr(said + 1, "too many objects") == NULL); /* once */
+    bed_stream(&stage.bed, watch, BED_EVENT("DELETED", BED_MAP("e", "4", "13", "")));
+    struct pl_question *last = fake_question(&stage.fake);
+    CHECK_INT(last->event.type, PL_EVENT_DELETE);
+    pl_question_map_failed(last, "boom", NULL);
+    pl_question_done(last);
+    fake_finish(&stage.fake, "d/p", PL_OUTCOME_DONE);
+    bed_run(&stage.bed);
+    check_log(&stage.fake, "start d/p(ADDED);");
+
+    /* The two that wait succeed; then a, b and c are asked about, and For is queued. */
+    bed_pass(&stage.bed, 2 * PL_SECOND);
+    for (int i = 0; i < 2; i++)
+        pl_question_done(fake_question(&stage.fake));
+    bed_run(&stage.bed);
+    check_log(&stage.fake, "start d/p(RESYNC);");
+    struct pl_buf asked = PL_BUF_INIT;
+    while (!pl_list_empty(&stage.fake.questions)) {
+        struct pl_question *question = fake_question(&stage.fake);
+        struct pl_scratch scratch;
+        struct pl_slice name = pl_meta_name(pl_doc_root(question->event.object), &scratch);
+        pl_buf_add_slice(&asked, name);
+        pl_question_request(question, pl_slice_z("x"), name);
+        pl_question_done(question);
+        bed_run(&stage.bed);
+    }
+    CHECK_INT(asked.len, 3);
+    CHECK(memchr(asked.ptr, 'a', 3) && memchr(asked.ptr, 'b', 3) && memchr(asked.ptr, 'c', 3));
+    fake_finish(&stage.fake, "d/p", PL_OUTCOME_DONE);
+    bed_run(&stage.bed);
+    pl_buf_clear(&stage.fake.log);
+    while (stage.fake.running > 0) {
+        for (const char *key = "x/a\0x/b\0x/c\0"; *key != '\0'; key += 4)
+            if (fake_run(&stage.fake, key) != NULL)
+                fake_finish(&stage.fake, key, PL_OUTCOME_DONE);
+        bed_run(&stage.bed);
+    }
+    CHECK(strstr(pl_buf_z(&stage.fake.log), "start x/c(RESYNC);") != NULL);
+    CHECK_INT(stage.fake.started, 2 + 3);
+    len = (size_t)pread(fileno(log), text, sizeof text - 1, 0);
+    text[len] = '\0';
+    CHECK(strstr(text, "events were left out: every object is looked at again") != NULL);
+    CHECK(strstr(text, "left_out=3") != NULL);
+    pl_log_configure(PL_LOG_ERROR + 1, false, 2);
+    fclose(log);
+    pl_buf_deinit(&asked);
+    stage_deinit(&stage);
+}
+
+TEST_MAIN()
