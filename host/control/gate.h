@@ -39,8 +39,8 @@ struct pl_write {
     struct pl_capture *capture;
     /* Of a shadow: answered with the object as merged here, and never sent. Reads may be. */
     bool held;
-    /* Whose script writes, where no controller has adopted it; borrowed until the write has ended.
-     * NULL: the controller's. */
+    /* Whose script writes: what it declared counts, also after its controller has adopted another;
+     * borrowed until the write has ended. NULL: the controller's current one. */
     const struct pl_edition *edition;
 };
 

@@ -281,10 +281,9 @@ static void cancel(struct run *run, const struct pl_err *why)
 static void on_timeout(struct pl_timer *timer)
 {
     struct run *run = PL_CONTAINER_OF(timer, struct run, timeout);
-    struct pl_controller *c = run->run.controller;
     struct pl_err why = {0};
     pl_err_set(&why, PL_ETIMEOUT, "reconcile_timeout of %g s has passed",
-               (double)c->spec->reconcile_timeout_ns / (double)PL_SECOND);
+               (double)run->run.edition->spec.reconcile_timeout_ns / (double)PL_SECOND);
     run->timed_out = !run->canceled;
     cancel(run, &why);
 }

@@ -72,6 +72,12 @@ void pl_co_destroy(struct pl_lane *lane, struct pl_co *task)
     pl_link_unlink(&task->link);
     pl_link_unlink(&task->ready);
     give_back_thread(lane, task);
+    pl_co_free(task);
+}
+
+void pl_co_free(struct pl_co *task)
+{
+    pl_lop_unref(task->op);
     pl_doc_unref(task->seen);
     pl_free(task->seen_key);
     pl_free(task);
@@ -212,8 +218,10 @@ void pl_co_run_ready(struct pl_lane *lane)
     pl_list_init(&now);
     pl_list_splice(&now, &lane->ready);
     struct pl_link *link;
-    while ((link = pl_list_pop(&now)) != NULL)
+    while (!atomic_load(&lane->abandoned) && (link = pl_list_pop(&now)) != NULL)
         resume(lane, PL_CONTAINER_OF(link, struct pl_co, ready));
+    while ((link = pl_list_pop(&now)) != NULL) /* keys that run elsewhere by now */
+        pl_list_push(&lane->ready, link);
 }
 
 static int push_failure(lua_State *L, struct pl_co *task, struct pl_lop *op, struct pl_state *s)

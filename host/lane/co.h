@@ -28,6 +28,8 @@ struct pl_co {
 struct pl_co *pl_co_create(struct pl_lane *lane, struct pl_exec *exec, lua_State *L, int args);
 /* Its coroutine goes back to the pool. */
 void pl_co_destroy(struct pl_lane *lane, struct pl_co *task);
+/* The rest of it, when its coroutine is gone. Any thread that owns it. */
+void pl_co_free(struct pl_co *task);
 /* Resumes what is ready now, once each. */
 void pl_co_run_ready(struct pl_lane *lane);
 /* The op came back. */

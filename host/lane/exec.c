@@ -155,13 +155,22 @@ void pl_exec_done_io(struct pl_exec *exec)
 
 void pl_exec_abandon_io(struct pl_exec *exec)
 {
-    /* The lane may still be using the exec: its reference is never given back. */
+    /* The lane may still be using the exec: its reference goes with the lane. */
     finish_run(exec, &(struct pl_outcome_of_run){
                          .outcome = PL_OUTCOME_ERROR,
                          .by_script = true,
                          .message = "the script could not be interrupted: the run is abandoned and "
                                     "its lane replaced",
                      });
+}
+
+/* Its coroutines went with their state. */
+void pl_exec_drop(struct pl_exec *exec)
+{
+    struct pl_link *link;
+    while ((link = pl_list_pop(&exec->tasks)) != NULL)
+        pl_co_free(PL_CONTAINER_OF(link, struct pl_co, link));
+    pl_exec_unref(exec);
 }
 
 /* ---- the lane's side ---- */

@@ -15,9 +15,17 @@
 
 void pl_lane_send_io(struct pl_lane *lane, struct pl_msg *msg, int kind)
 {
-    PL_REQUIRE(lane->lanes->io_box != NULL);
+    struct pl_lanes *lanes = lane->lanes;
+    PL_REQUIRE(lanes->io_box != NULL);
     msg->kind = kind;
-    pl_mailbox_send(lane->lanes->io_box, msg);
+    if (!atomic_load(&lane->abandoned)) {
+        pl_mailbox_send(lanes->io_box, msg);
+        return;
+    }
+    pthread_mutex_lock(&lanes->end_lock);
+    if (!lanes->over)
+        pl_mailbox_send(lanes->io_box, msg);
+    pthread_mutex_unlock(&lanes->end_lock);
 }
 
 void pl_lane_tell_read(struct pl_lane *lane)
@@ -148,7 +156,10 @@ static void handle(struct pl_lane *lane, struct pl_msg *msg)
         pl_exec_ask_end(lane, PL_CONTAINER_OF(msg, struct pl_cancel, msg));
         break;
     case PL_LANE_ASK:
-        pl_ask_answer(lane, PL_CONTAINER_OF(msg, struct pl_ask, msg));
+        if (atomic_load(&lane->abandoned)) /* it was answered in the lane's place */
+            pl_lane_send_io(lane, msg, PL_IO_ASK_DONE);
+        else
+            pl_ask_answer(lane, PL_CONTAINER_OF(msg, struct pl_ask, msg));
         break;
     case PL_LANE_OP_DONE:
         pl_co_op_done(lane, PL_CONTAINER_OF(msg, struct pl_lop, msg));
@@ -231,10 +242,28 @@ static void on_stuck(void *arg)
     struct pl_lane *lane = arg;
     if (atomic_load(&lane->told_stuck))
         return;
+    lane->stuck_msg.kind = PL_IO_STUCK;
     if (lane->lanes->io_box != NULL)
-        pl_lane_send_io(lane, &lane->stuck_msg, PL_IO_STUCK);
+        pl_mailbox_send(lane->lanes->io_box, &lane->stuck_msg);
     /* Last: who sees it may destroy the box. */
     atomic_store(&lane->told_stuck, true);
+}
+
+/* What could not be ended has come to its end after all: its memory goes back, unless the process
+ * is about to end and what documents go back to may be gone. */
+static void end_abandoned(struct pl_lane *lane)
+{
+    struct pl_lanes *lanes = lane->lanes;
+    pthread_mutex_lock(&lanes->end_lock);
+    if (!lanes->over) {
+        atomic_store(&lane->limits, NULL);
+        pl_state_destroy(lane->s);
+        lane->s = NULL;
+        lane->end_msg.kind = PL_IO_ENDED;
+        if (lanes->io_box != NULL)
+            pl_mailbox_send(lanes->io_box, &lane->end_msg);
+    }
+    pthread_mutex_unlock(&lanes->end_lock);
 }
 
 static void *run(void *arg)
@@ -256,8 +285,10 @@ static void *run(void *arg)
     atomic_store(&lane->limits, &lane->s->limits);
     while (!lane->stop && !atomic_load(&lane->abandoned))
         work(lane);
-    if (atomic_load(&lane->abandoned))
-        return NULL; /* what it holds has been written off */
+    if (atomic_load(&lane->abandoned)) {
+        end_abandoned(lane);
+        return NULL;
+    }
     pl_state_destroy(lane->s);
     lane->s = NULL;
     return NULL;
@@ -324,11 +355,69 @@ bool pl_lane_try_join(struct pl_lane *lane)
     return true;
 }
 
+void pl_lane_abandon(struct pl_lane *lane)
+{
+    atomic_store(&lane->abandoned, true);
+    ask_to_stop(lane); /* it may wait for messages by now */
+}
+
+static void on_reap(struct pl_task *task)
+{
+    struct pl_lane *lane = PL_CONTAINER_OF(task, struct pl_lane, io.reap);
+    pthread_join(lane->thread, NULL); /* it has sent its last message */
+    lane->started = false;
+    pl_lanes_reap(lane);
+}
+
+void pl_lane_check_ended(struct pl_lane *lane)
+{
+    if (lane->io.ended && pl_list_empty(&lane->io.ops))
+        pl_loop_defer(lane->lanes->loop, &lane->io.reap, on_reap);
+}
+
+/* What was sent to a lane that was abandoned, and what it did not come to. An operation that has
+ * been answered belongs to the task that waits for it. */
+static void drop_message(struct pl_msg *msg)
+{
+    switch ((enum pl_lane_msg)msg->kind) {
+    case PL_LANE_LOAD: {
+        struct pl_load *load = PL_CONTAINER_OF(msg, struct pl_load, msg);
+        pl_free(load->message);
+        pl_free(load);
+        break;
+    }
+    case PL_LANE_RUN:
+        pl_exec_drop(PL_CONTAINER_OF(msg, struct pl_exec, msg));
+        break;
+    case PL_LANE_CANCEL:
+    case PL_LANE_END: {
+        struct pl_cancel *cancel = PL_CONTAINER_OF(msg, struct pl_cancel, msg);
+        pl_exec_unref(cancel->exec);
+        pl_free(cancel);
+        break;
+    }
+    case PL_LANE_ASK:
+        pl_ask_drop(PL_CONTAINER_OF(msg, struct pl_ask, msg));
+        break;
+    case PL_LANE_OP_DONE: {
+        struct pl_lop *op = PL_CONTAINER_OF(msg, struct pl_lop, msg);
+        if (op->task == NULL)
+            pl_lop_unref(op);
+        break;
+    }
+    default:
+        break;
+    }
+}
+
 void pl_lane_free(struct pl_lane *lane)
 {
     if (lane == NULL)
         return;
-    pl_mailbox_destroy(lane->box, NULL);
+    pl_mailbox_destroy(lane->box, lane->io.ended ? drop_message : NULL);
+    struct pl_link *link;
+    while (lane->io.ended && (link = pl_list_pop(&lane->execs)) != NULL)
+        pl_exec_drop(PL_CONTAINER_OF(link, struct pl_exec, active));
     pl_free(lane->pool);
     pl_free(lane);
 }
@@ -340,7 +429,7 @@ void pl_lane_destroy(struct pl_lane *lane)
     if (lane->started) {
         ask_to_stop(lane);
         if (!join_thread(lane)) {
-            atomic_store(&lane->abandoned, true);
+            pl_lane_abandon(lane);
             pl_list_push(&lane->lanes->abandoned, &lane->io.link);
             return;
         }

@@ -33,6 +33,7 @@ enum pl_lane_msg {
     PL_IO_LOADED, /* struct pl_load */
     PL_IO_READ,   /* pl_lane.read_msg */
     PL_IO_STUCK,  /* pl_lane.stuck_msg */
+    PL_IO_ENDED,  /* pl_lane.end_msg: the last of a lane that was abandoned */
     PL_IO_EVENT,  /* bind_event.h */
 };
 
@@ -115,7 +116,7 @@ struct pl_lane {
     pthread_t thread;
     bool started, stopping; /* stop_msg was sent */
     struct pl_mailbox *box;
-    struct pl_msg stop_msg, stuck_msg, read_msg;
+    struct pl_msg stop_msg, stuck_msg, read_msg, end_msg;
     _Atomic bool told_read; /* read_msg is on its way */
     _Atomic bool abandoned; /* set by the I/O thread */
     _Atomic bool told_stuck;
@@ -140,6 +141,8 @@ struct pl_lane {
         struct pl_list execs, ops, asks, asks_waiting;
         size_t asks_out;
         struct pl_link link; /* lanes->abandoned */
+        bool ended;          /* it was abandoned, and its thread has given its state back */
+        struct pl_task reap;
         int64_t busy_seen_ns;
     } io;
 };
@@ -199,6 +202,8 @@ struct pl_lanes {
     struct pl_metrics *own_metrics; /* owned; for scripts that are only loaded */
     struct pl_lane_metrics *shown;  /* owned; NULL before pl_lanes_attach */
     struct pl_list abandoned;
+    pthread_mutex_t end_lock; /* a lane that was abandoned ends or sends under it, unless */
+    bool over;                /* all this is coming to its end: guarded by end_lock */
     _Atomic int stuck;
     _Atomic int events_out;       /* bind_event.h: on their way, */
     _Atomic uint64_t events_lost; /* and not even sent off */
@@ -215,6 +220,11 @@ void pl_lane_destroy(struct pl_lane *lane);
 /* Asks the thread to end, and says whether it has; false again and again while it has not, for ever
  * when it is stuck. */
 bool pl_lane_try_join(struct pl_lane *lane);
+/* Nothing of the lane is used any more but what its thread is at; that thread ends when it can. */
+void pl_lane_abandon(struct pl_lane *lane);
+/* I/O thread: reaps a lane that was abandoned, a little later, if its thread has ended and no
+ * operation of it is under way. */
+void pl_lane_check_ended(struct pl_lane *lane);
 /* What is left of a lane that was joined, or never started. */
 void pl_lane_free(struct pl_lane *lane);
 /* On the lane's thread: a script has read a file that is new to the origin. */
@@ -250,6 +260,8 @@ const char *pl_lanes_stored_index(const struct pl_lanes *lanes, const struct pl_
 /* ---- lanes.c ---- */
 
 void pl_lanes_ask(void *self, struct pl_question *question);
+/* A lane that was abandoned and whose thread was joined. */
+void pl_lanes_reap(struct pl_lane *lane);
 
 /* I/O thread: shows the cache to lanes once it has synced. */
 void pl_cache_publish(struct pl_cache *cache);
@@ -260,6 +272,8 @@ void pl_ask_answer(struct pl_lane *lane, struct pl_ask *ask); /* lane */
 void pl_ask_io(struct pl_lane *lane, struct pl_question *question);
 void pl_ask_done_io(struct pl_ask *ask);
 void pl_ask_abandon_io(struct pl_lane *lane);
+/* The lane was abandoned before it came to it. */
+void pl_ask_drop(struct pl_ask *ask);
 
 /* ---- exec.c: runs ---- */
 
@@ -275,3 +289,5 @@ void pl_exec_cancel(struct pl_lane *lane, struct pl_cancel *cancel); /* lane; fr
 void pl_exec_ask_end(struct pl_lane *lane, struct pl_cancel *ask);   /* lane; frees ask */
 /* A task of it ended; when it was the last one the run goes back. */
 void pl_exec_task_ended(struct pl_lane *lane, struct pl_exec *exec);
+/* I/O thread: its lane was abandoned and has ended. */
+void pl_exec_drop(struct pl_exec *exec);

@@ -37,6 +37,7 @@ struct pl_lanes *pl_lanes_create(const struct pl_lanes_options *options)
     if (options->config_path != NULL)
         pl_origin_add_common(lanes->origin, options->config_path, options->config_text);
     pthread_mutex_init(&lanes->hint_lock, NULL);
+    pthread_mutex_init(&lanes->end_lock, NULL);
     pl_list_init(&lanes->abandoned);
     lanes->metrics = options->metrics;
     if (lanes->metrics == NULL)
@@ -112,26 +113,21 @@ static void handle_last_messages(struct pl_lanes *lanes)
         on_messages(lanes, &messages);
 }
 
-/* Lanes that were given up, and whose scripts have ended after all. */
-static bool reap_abandoned(struct pl_lanes *lanes)
+void pl_lanes_reap(struct pl_lane *lane)
 {
-    PL_LIST_FOR (link, &lanes->abandoned) {
-        struct pl_lane *lane = PL_CONTAINER_OF(link, struct pl_lane, io.link);
-        if (!pl_lane_try_join(lane))
-            continue;
-        handle_last_messages(lanes);
-        pl_link_unlink(&lane->io.link);
-        pl_lane_free(lane);
-        count_stuck(lanes, -1);
-    }
-    return pl_list_empty(&lanes->abandoned);
+    struct pl_lanes *lanes = lane->lanes;
+    int stuck = count_stuck(lanes, -1);
+    pl_log(PL_LOG_INFO, "a lane that could not be interrupted has ended",
+           pl_int("lane", lane->number), pl_int("stuck", stuck));
+    pl_link_unlink(&lane->io.link);
+    pl_lane_free(lane);
 }
 
 bool pl_lanes_close(struct pl_lanes *lanes)
 {
     pl_lane_metrics_remove(lanes->shown); /* it looks at states, which end now */
     lanes->shown = NULL;
-    bool all = reap_abandoned(lanes);
+    bool all = pl_list_empty(&lanes->abandoned); /* those that end after all are reaped */
     for (int i = 0; i < lanes->options.count; i++) {
         struct pl_lane *lane = lanes->lanes[i];
         if (lane == NULL)
@@ -149,6 +145,17 @@ bool pl_lanes_close(struct pl_lanes *lanes)
     return all;
 }
 
+/* Their threads touch nothing of this from now on, should they end. */
+static void leave_abandoned(struct pl_lanes *lanes)
+{
+    pthread_mutex_lock(&lanes->end_lock);
+    lanes->over = true;
+    pthread_mutex_unlock(&lanes->end_lock);
+    PL_LIST_FOR (link, &lanes->abandoned) {
+        pl_loop_undefer(&PL_CONTAINER_OF(link, struct pl_lane, io.link)->io.reap);
+    }
+}
+
 void pl_lanes_destroy(struct pl_lanes *lanes)
 {
     if (lanes == NULL)
@@ -157,6 +164,7 @@ void pl_lanes_destroy(struct pl_lanes *lanes)
     for (int i = 0; i < lanes->options.count; i++)
         pl_lane_destroy(lanes->lanes[i]);
     pl_free(lanes->lanes);
+    leave_abandoned(lanes);
     if (pl_list_empty(&lanes->abandoned)) {
         pl_mailbox_destroy(lanes->replies, NULL);
         pl_metrics_destroy(lanes->own_metrics);
@@ -177,8 +185,10 @@ void pl_lanes_destroy(struct pl_lanes *lanes)
     pl_memos_unref(lanes->memos);
     pl_map_deinit(&lanes->hinted);
     pthread_mutex_destroy(&lanes->hint_lock);
-    if (pl_list_empty(&lanes->abandoned))
-        pl_free(lanes);
+    if (!pl_list_empty(&lanes->abandoned))
+        return;
+    pthread_mutex_destroy(&lanes->end_lock);
+    pl_free(lanes);
 }
 
 /* ---- running ---- */
@@ -218,6 +228,12 @@ static void handle_io(struct pl_lanes *lanes, struct pl_msg *msg)
     case PL_IO_STUCK:
         replace_lane(PL_CONTAINER_OF(msg, struct pl_lane, stuck_msg));
         break;
+    case PL_IO_ENDED: {
+        struct pl_lane *lane = PL_CONTAINER_OF(msg, struct pl_lane, end_msg);
+        lane->io.ended = true;
+        pl_lane_check_ended(lane);
+        break;
+    }
     case PL_IO_EVENT:
         pl_event_msg_io(msg);
         break;
@@ -249,32 +265,35 @@ static void give_up(int stuck)
 }
 
 /* A main chunk that can't be interrupted. */
-static void give_up_loading(struct pl_lane *lane)
+static void give_up_loading(struct pl_lane *lane, const char *script)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    pl_err_set(&err, PL_ESCRIPT, "%s: the main chunk can't be interrupted and did not end",
-               lane->s->script ? lane->s->script : "?");
+    pl_err_set(&err, PL_ESCRIPT, "%s: the main chunk can't be interrupted and did not end", script);
     lane->lanes->lanes[lane->number] = NULL;
     pl_lanes_end_loading(lane->lanes, &err);
 }
 
 /* A slice of the lane can't be ended: its runs and questions are written off, its thread and
- * state are left as they are, and a fresh lane takes its place. */
+ * state are left as they are until it ends after all, and a fresh lane takes its place. */
 static void replace_lane(struct pl_lane *lane)
 {
     struct pl_lanes *lanes = lane->lanes;
-    atomic_store(&lane->abandoned, true);
+    /* Before: the state goes with the thread, which may end any time from then on. */
+    char *script = pl_strdup(lane->s->script != NULL ? lane->s->script : "?");
+    pl_lane_abandon(lane);
     int stuck = count_stuck(lanes, 1);
     pl_log(PL_LOG_ERROR, "a script can't be interrupted; its lane is replaced",
-           pl_int("lane", lane->number), pl_str("script", lane->s->script), pl_int("stuck", stuck));
+           pl_int("lane", lane->number), pl_str("script", script), pl_int("stuck", stuck));
     if (stuck > PL_STUCK_MAX)
         give_up(stuck);
     pl_list_push(&lanes->abandoned, &lane->io.link);
     if (lanes->loading.on && lanes->lanes[lane->number] == lane) {
-        give_up_loading(lane);
+        give_up_loading(lane, script);
+        pl_free(script);
         return;
     }
+    pl_free(script);
     struct pl_lane *fresh = pl_lane_create(lanes, lane->number);
     lanes->lanes[lane->number] = fresh;
     pl_lane_send_load(fresh, NULL);

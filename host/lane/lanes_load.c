@@ -82,12 +82,12 @@ static int wait_for_load(struct pl_lane *lane, struct pl_mailbox *reply, struct 
         if (!atomic_load(&lane->told_stuck))
             continue;
         struct pl_lanes *lanes = lane->lanes;
-        atomic_store(&lane->abandoned, true);
+        pl_err_set(err, PL_ESCRIPT, "%s: the main chunk can't be interrupted and did not end",
+                   lane->s->script ? lane->s->script : "?");
+        pl_lane_abandon(lane);
         pl_list_push(&lanes->abandoned, &lane->io.link);
         lanes->lanes[lane->number] = NULL;
-        return pl_err_set(err, PL_ESCRIPT,
-                          "%s: the main chunk can't be interrupted and did not end",
-                          lane->s->script ? lane->s->script : "?");
+        return err->code;
     }
     struct pl_load *load = PL_CONTAINER_OF(
         PL_CONTAINER_OF(pl_list_pop(&messages), struct pl_msg, link), struct pl_load, msg);

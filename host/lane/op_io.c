@@ -3,7 +3,6 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include "base/nearest.h"
 #include "base/sha256.h"
 #include "control/capture.h"
 #include "kube/status.h"
@@ -135,21 +134,23 @@ static void note(struct pl_lop *op)
     pl_buf_deinit(&result);
 }
 
-static void complete(struct pl_lop *op)
+void pl_lop_complete(struct pl_lop *op)
 {
+    struct pl_lane *lane = op->lane;
     PL_REQUIRE(!op->io.done);
     op->io.done = true;
     note(op);
     stop_waiting(op);
     pl_link_unlink(&op->io.link);
     op->msg.kind = PL_LANE_OP_DONE;
-    pl_mailbox_send(op->lane->box, &op->msg);
+    pl_mailbox_send(lane->box, &op->msg); /* it is the lane's again */
+    pl_lane_check_ended(lane);
 }
 
-static void fail(struct pl_lop *op, const struct pl_err *err)
+void pl_lop_fail(struct pl_lop *op, const struct pl_err *err)
 {
     op->out.err = *err;
-    complete(op);
+    pl_lop_complete(op);
 }
 
 static void set_timer(struct pl_lop *op, int64_t delay_ns, pl_timer_fn fire)
@@ -183,19 +184,19 @@ static void on_answer(void *arg, const struct pl_answer *answer)
     op->io.work = NULL;
     tell_found(op, answer);
     if (answer->err != NULL && op->missing_is_nil && pl_err_is_not_found(answer->err)) {
-        complete(op);
+        pl_lop_complete(op);
         return;
     }
     op->out.doc = pl_doc_ref(answer->doc);
     if (answer->err != NULL) {
-        fail(op, answer->err);
+        pl_lop_fail(op, answer->err);
         return;
     }
     if (answer->items != NULL) { /* moved out */
         op->out.items = *answer->items;
         *answer->items = (struct pl_docs){.items = NULL};
     }
-    complete(op);
+    pl_lop_complete(op);
 }
 
 /* ---- what is compared, and what a shadow keeps to itself ---- */
@@ -205,21 +206,11 @@ static struct pl_capture *capture_of(const struct pl_lop *op)
     return op->exec != NULL ? op->exec->capture : NULL;
 }
 
-/* Also says whether it must not be done. */
-static bool keeps(struct pl_lop *op, const char *name, struct pl_slice sent)
+bool pl_lop_keeps(struct pl_lop *op, const char *name, struct pl_slice sent)
 {
     if (capture_of(op) != NULL)
         pl_capture_note(capture_of(op), op->verb, name, sent);
     return op->lane->lanes->options.shadow;
-}
-
-static bool keeps_enqueue(struct pl_lop *op)
-{
-    char *name = pl_format("%s %.*s %.*s", op->verb, PL_FMT(op->in.enqueue.controller),
-                           PL_FMT(op->in.enqueue.key));
-    bool kept = keeps(op, name, pl_slice("", 0));
-    pl_free(name);
-    return kept;
 }
 
 /* The body may be anybody's secret: its digest tells two of them apart. */
@@ -233,7 +224,7 @@ static bool keeps_http(struct pl_lop *op)
                            digest[2], digest[3]);
     url.len = query != NULL ? (size_t)(query - url.ptr) : url.len;
     char *name = pl_format("http %.*s %.*s", PL_FMT(op->in.http.method), PL_FMT(url));
-    bool kept = keeps(op, name, pl_slice_z(sent));
+    bool kept = pl_lop_keeps(op, name, pl_slice_z(sent));
     pl_free(name);
     pl_free(sent);
     return kept;
@@ -249,7 +240,7 @@ static bool is_seen(struct pl_lop *op)
         return false;
     op->out.doc = doc;
     if (doc != NULL || op->missing_is_nil) {
-        complete(op);
+        pl_lop_complete(op);
         return true;
     }
     struct pl_err err;
@@ -257,7 +248,7 @@ static bool is_seen(struct pl_lop *op)
     pl_err_set(&err, PL_EAPI, "the object was not found");
     err.status = 404;
     snprintf(err.reason, sizeof err.reason, "NotFound");
-    fail(op, &err);
+    pl_lop_fail(op, &err);
     return true;
 }
 
@@ -277,9 +268,9 @@ static void on_written(void *arg, const struct pl_written *written)
     op->out.skipped = written->skipped;
     op->out.gone = written->gone;
     if (written->err != NULL)
-        fail(op, written->err);
+        pl_lop_fail(op, written->err);
     else
-        complete(op);
+        pl_lop_complete(op);
 }
 
 static void start_write(struct pl_lop *op)
@@ -290,7 +281,7 @@ static void start_write(struct pl_lop *op)
         op->in.write.controller = lanes->controllers[op->controller].controller;
     op->in.write.capture = capture_of(op);
     op->in.write.held = lanes->options.shadow;
-    if (lanes->options.shadow && op->exec != NULL)
+    if (op->exec != NULL)
         op->in.write.edition = lanes->controllers[op->exec->controller].edition;
     op->io.work = pl_gate_write(pl_cluster_gate(lanes->cluster), &op->in.write, on_written, op);
 }
@@ -306,7 +297,7 @@ static void fail_sync(struct pl_lop *op)
     pl_err_set(&err, PL_ETIMEOUT, "the cache of %s did not sync in time%s%s",
                op->kind ? op->kind : "its kind", trouble ? ": " : "",
                trouble ? trouble->message : "");
-    fail(op, &err);
+    pl_lop_fail(op, &err);
 }
 
 static void check_sync(struct pl_lop *op);
@@ -330,7 +321,7 @@ static void on_synced(struct pl_sync_wait *wait)
 {
     struct pl_lop *op = PL_CONTAINER_OF(wait, struct pl_lop, io.sync);
     pl_cache_publish(op->cache);
-    complete(op);
+    pl_lop_complete(op);
 }
 
 /* Waits for the informer, which a controller that has not started yet does not have. */
@@ -350,14 +341,14 @@ static void on_key_timer(struct pl_timer *timer)
 {
     struct pl_lop *op = op_of_timer(timer);
     op->out.flag = op->cache == NULL; /* not cached: look again */
-    complete(op);
+    pl_lop_complete(op);
 }
 
 static void on_key_changed(struct pl_key_watch *watch)
 {
     struct pl_lop *op = PL_CONTAINER_OF(watch, struct pl_lop, io.watch);
     op->out.flag = true;
-    complete(op);
+    pl_lop_complete(op);
 }
 
 /* The lane read the cache before it asked: what changed since then must not be missed. */
@@ -377,7 +368,7 @@ static void start_key(struct pl_lop *op)
     }
     if (has_changed(op)) {
         op->out.flag = true;
-        complete(op);
+        pl_lop_complete(op);
         return;
     }
     set_timer(op, op->delay_ns, on_key_timer);
@@ -386,71 +377,11 @@ static void start_key(struct pl_lop *op)
     pl_informer_watch_key(op->cache->informer, &op->io.watch);
 }
 
-/* ---- time and queues ---- */
+/* ---- time ---- */
 
 static void on_sleep(struct pl_timer *timer)
 {
-    complete(op_of_timer(timer));
-}
-
-static void fail_enqueue(struct pl_lop *op)
-{
-    struct pl_lanes *lanes = op->lane->lanes;
-    const char **names = pl_calloc(lanes->controller_count + 1, sizeof *names);
-    size_t count = 0;
-    for (size_t i = 0; i < lanes->controller_count; i++)
-        if (!lanes->controllers[i].is_task)
-            names[count++] = lanes->controllers[i].name;
-    const char *nearest = pl_nearest(op->in.enqueue.controller, names, count);
-    struct pl_err err;
-    pl_err_clear(&err);
-    pl_err_set(&err, PL_EINVAL, "enqueue: there is no controller \"%.*s\"%s%s%s",
-               PL_FMT(op->in.enqueue.controller), nearest != NULL ? "; did you mean \"" : "",
-               nearest != NULL ? nearest : "", nearest != NULL ? "\"?" : "");
-    pl_free(names);
-    fail(op, &err);
-}
-
-static void start_enqueue(struct pl_lop *op)
-{
-    struct pl_lanes *lanes = op->lane->lanes;
-    struct pl_controller *controller = NULL;
-    bool declared = false;
-    for (size_t i = 0; i < lanes->controller_count; i++) {
-        const struct pl_known_controller *known = &lanes->controllers[i];
-        if (known->is_task || !pl_slice_eqz(op->in.enqueue.controller, known->name))
-            continue;
-        controller = known->controller;
-        declared = true;
-    }
-    if (declared && keeps_enqueue(op)) {
-        complete(op);
-        return;
-    }
-    if (controller == NULL) {
-        fail_enqueue(op);
-        return;
-    }
-    struct pl_add how = {.after_ns = op->delay_ns, .priority = op->in.enqueue.priority};
-    pl_controller_enqueue(controller, op->in.enqueue.key, &how, PL_CAUSE_REQUEUE);
-    complete(op);
-}
-
-/* Into a channel: to whoever watches it. The Lua half knows that somebody does. */
-static void start_send(struct pl_lop *op)
-{
-    struct pl_lanes *lanes = op->lane->lanes;
-    struct pl_slice channel = op->in.enqueue.controller;
-    if (keeps_enqueue(op)) {
-        complete(op);
-        return;
-    }
-    for (size_t i = 0; i < lanes->controller_count; i++) {
-        struct pl_controller *controller = lanes->controllers[i].controller;
-        if (controller != NULL && pl_controller_watches_channel(controller, channel))
-            pl_controller_send(controller, channel.ptr, op->in.enqueue.key);
-    }
-    complete(op);
+    pl_lop_complete(op_of_timer(timer));
 }
 
 /* ---- other people's servers ---- */
@@ -478,9 +409,9 @@ static void on_http_done(void *arg, const struct pl_err *err)
     struct pl_lop *op = arg;
     op->io.work = NULL;
     if (err != NULL)
-        fail(op, err);
+        pl_lop_fail(op, err);
     else
-        complete(op);
+        pl_lop_complete(op);
 }
 
 static const char *text_or_null(struct pl_slice text)
@@ -495,7 +426,7 @@ static void start_http(struct pl_lop *op)
     struct pl_lanes *lanes = op->lane->lanes;
     if (keeps_http(op)) {
         op->out.status = 204; /* nobody was asked: there is no content */
-        complete(op);
+        pl_lop_complete(op);
         return;
     }
     if (lanes->http == NULL)
@@ -545,7 +476,7 @@ static void refuse(struct pl_lop *op)
     pl_err_clear(&err);
     pl_err_set(&err, PL_EREFUSED, "nothing can be changed from here: reads alone are allowed");
     snprintf(err.reason, sizeof err.reason, "read-only");
-    fail(op, &err);
+    pl_lop_fail(op, &err);
 }
 
 static void start_say(struct pl_lop *op)
@@ -561,7 +492,7 @@ bool pl_dialog_say(struct pl_dialog *dialog, struct pl_slice text)
     if (op == NULL)
         return false;
     pl_buf_add_slice(&op->out.body, text);
-    complete(op);
+    pl_lop_complete(op);
     return true;
 }
 
@@ -593,10 +524,7 @@ void pl_lop_start_io(struct pl_lop *op)
         set_timer(op, op->delay_ns, on_sleep);
         break;
     case PL_LOP_ENQUEUE:
-        if (op->in.enqueue.is_channel)
-            start_send(op);
-        else
-            start_enqueue(op);
+        pl_lop_start_enqueue(op);
         break;
     case PL_LOP_HTTP:
         start_http(op);
@@ -628,7 +556,7 @@ static void cancel(struct pl_lop *op)
         struct pl_err err;
         pl_err_clear(&err);
         pl_err_set(&err, PL_ECANCELED, "canceled");
-        fail(op, &err);
+        pl_lop_fail(op, &err);
     }
 }
 

@@ -122,6 +122,11 @@ void pl_ask_abandon_io(struct pl_lane *lane)
     send_asks(fresh);
 }
 
+void pl_ask_drop(struct pl_ask *ask)
+{
+    free_ask(ask);
+}
+
 /* ---- the lane ---- */
 
 static const char *const event_names[] = {

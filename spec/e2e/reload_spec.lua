@@ -380,6 +380,42 @@ perilune.controller("slow", { max_concurrent_reconciles = 4 })
     host:stop()
   end)
 
+  it("judges a run's writes by what its own code declared", function()
+    local function declares(word)
+      return ([[
+local perilune = require("perilune")
+local client = perilune.client
+perilune.controller("judged", { max_concurrent_reconciles = 4 })
+  :For("v1/ConfigMap", { labels = "reload=yes", finalizers = { "example.com/WORD" } })
+  :Writes(WORD == "one" and "v1/Secret" or "v1/Service", { "create" })
+  :Reconcile(function(request, context)
+    context.log:info("begins", { word = WORD, name = request.name })
+    if request.name ~= "judged" or WORD ~= "one" then return end
+    client:wait("v1/ConfigMap", { namespace = request.namespace, name = "go" }, function(o) return o end, "60s")
+    local map = client:get("v1/ConfigMap", request)
+    client:patch(map, { metadata = { finalizers = { "example.com/one" } } })
+    client:create({ apiVersion = "v1", kind = "Secret",
+      metadata = { namespace = request.namespace, name = "made" } })
+    client:patch(map, { metadata = { finalizers = perilune.null } })
+    context.log:info("wrote", { word = WORD })
+  end)
+]]):gsub("example.com/WORD", "example.com/" .. word):gsub("WORD", '"' .. word .. '"')
+    end
+    write("main.lua", (declares("one")))
+    config_map("judged")
+    start(folder)
+    host:logged("^begins$")
+    write("main.lua", (declares("two")))
+    host:logged("^reloaded$")
+    config_map("go")
+    assert.equal("one", host:logged("^wrote$").word)
+    host:logged(function(line)
+      return line.msg == "begins" and line.word == "two" and line.name == "judged"
+    end)
+    assert.equal(0, host:count_logged("undeclared write"))
+    host:stop()
+  end)
+
   it("keeps delays over a reload", function()
     local function delayed(word)
       return says("'" .. word .. "'"):gsub("(cause = [^\n]*\n)", "%1    return { requeue_after = '3s' }\n")

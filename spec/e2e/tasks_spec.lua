@@ -180,6 +180,38 @@ end)
     host:stop(0)
   end)
 
+  it("wake controllers for objects of their kind's scope alone", function()
+    start([[
+local hooks = perilune.channel("scoped")
+perilune.controller("maps")
+  :For("v1/ConfigMap")
+  :WatchesChannel("scoped")
+  :Reconcile(function(request)
+    if request.name ~= "scope" then return end
+    for _, f in ipairs({
+      function() perilune.enqueue("maps", "lonely") end,
+      function() perilune.enqueue("spaces", "default/lonely") end,
+      function() hooks:send("lonely") end,
+      function() perilune.enqueue("maps", "]] .. namespace .. [[/fits") end,
+      function() perilune.enqueue("spaces", "fits") end,
+    }) do
+      local ok, e = pcall(f)
+      print("scope: " .. tostring(ok or e))
+    end
+  end)
+perilune.controller("spaces"):For("v1/Namespace")
+  :Reconcile(function(request) print("space " .. request.key) end)
+]])
+    host:logged("^space default$")
+    create("scope", {})
+    host:logged('enqueue to controller "maps": v1/ConfigMap is namespaced: "lonely" needs a namespace')
+    host:logged('enqueue to controller "spaces": v1/Namespace is cluster%-scoped: leave the namespace "default" out')
+    host:logged('send to controller "maps": v1/ConfigMap is namespaced: "lonely" needs a namespace')
+    host:logged("^space fits$")
+    assert.equal(2, host:count_logged("^scope: true"))
+    host:stop(0)
+  end)
+
   it("remember with perilune.memo until the object is gone", function()
     start([[
 perilune.controller("memory")

@@ -261,14 +261,17 @@ function Server:bulk(requests)
   return counts_of(run("curl --parallel --parallel-max 8 --config " .. file .. " 2>/dev/null; rm -f " .. file))
 end
 
--- The same beside the spec, one after another, each until the server answers. Returns a function
--- that waits for the end.
-function Server:bulk_start(requests)
+-- The same beside the spec, one after another, each until the server answers; at most `rate` a second.
+-- Returns a function that waits for the end, and one that tells whether it is still at it.
+function Server:bulk_start(requests, rate)
   local file = bulk_config(self, requests, true)
-  local child = process.start({ "curl", "--config", file }, { stdout = file .. ".out" })
+  local child = process.start({ "curl", "--rate", (rate or 10000) .. "/s", "--config", file },
+    { stdout = file .. ".out" })
   return function()
     child:wait(M.patience * 4)
     return counts_of(M.read_file(file .. ".out"))
+  end, function()
+    return child:is_running()
   end
 end
 

@@ -1,8 +1,21 @@
-/* A slice that nothing can interrupt costs its lane, not the host. The thread that is given up
- * goes on until the process ends, hence a program of its own. */
+/* A slice that nothing can interrupt costs its lane, not the host. A thread that is given up may
+ * go on until the process ends, hence a program of its own. */
 #include "fake_control.h"
 
+#include <stdio.h>
+
 #define BOMB "(('a'):rep(60)):find(('a*'):rep(30) .. 'b')"
+/* The same, with an end: seconds of computing, well over the limit of a second. */
+#define SLOW_BOMB "(('a'):rep(120)):find(('a*'):rep(4) .. 'b')"
+
+static size_t resident(void)
+{
+    size_t whole = 0, pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    REQUIRE(file != NULL && fscanf(file, "%zu %zu", &whole, &pages) == 2);
+    fclose(file);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
 
 TEST(a_lane_that_cannot_be_ended_is_replaced)
 {
@@ -26,6 +39,48 @@ TEST(a_lane_that_cannot_be_ended_is_replaced)
     CHECK_RUN("default/fine", PL_OUTCOME_DONE, "");
     free_run(stuck);
     free_run(parked);
+    finish();
+}
+
+TEST(a_lane_that_ends_after_all_gives_its_memory_back)
+{
+    begin("local perilune = require('perilune')\n"
+          "local held\n"
+          "perilune.controller('c'):For('v1/Pod')\n"
+          ":Watches('v1/Secret', function(o) return 'x' end)\n"
+          ":Reconcile(function(r)\n"
+          "  if r.name == 'parked' then\n"
+          "    perilune.spawn(perilune.sleep, 3600)\n"
+          "    perilune.live:get('v1/Pod', r) end\n"
+          "  if r.name == 'hold' then held = ('x'):rep(100 * 2^20) end\n"
+          "  if r.name == 'slow' then " SLOW_BOMB " end end)\n",
+          (struct pl_lanes_options){
+              .count = 1, .cpu_limit_ns = PL_SECOND, .memory_limit = (size_t)1 << 30});
+    struct fake_run *parked = start_run("default/parked");
+    struct fake_call *call = next_call();
+    size_t before = resident();
+    CHECK_RUN("default/hold", PL_OUTCOME_DONE, "");
+    struct fake_run *slow = start_run("default/slow");
+    struct fake_run *after = start_run("default/after"); /* is written off before it begins */
+    TURN_UNTIL(fake.loop, slow->outcome >= 0 && parked->outcome >= 0 && after->outcome >= 0);
+    CHECK_INT(pl_lanes_stuck(fake.lanes), 1);
+    CHECK(resident() > before + ((size_t)90 << 20));
+    CHECK_RUN("default/fine", PL_OUTCOME_DONE, "");
+    /* What the server has not answered yet is waited for. */
+    TURN_UNTIL(fake.loop, resident() < before + ((size_t)50 << 20));
+    for (int i = 0; i < 20; i++)
+        pl_loop_turn(fake.loop, 1);
+    CHECK_INT(pl_lanes_stuck(fake.lanes), 1);
+    CHECK(call->canceled);
+    struct pl_err err;
+    pl_err_clear(&err);
+    pl_err_set(&err, PL_ECANCELED, "canceled");
+    answer(call, NULL, &err);
+    TURN_UNTIL(fake.loop, pl_lanes_stuck(fake.lanes) == 0);
+    CHECK_RUN("default/fine", PL_OUTCOME_DONE, "");
+    free_run(parked);
+    free_run(slow);
+    free_run(after);
     finish();
 }
 

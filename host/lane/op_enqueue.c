@@ -1,0 +1,114 @@
+/* The I/O thread's half of perilune.enqueue and of channels. */
+#include "lane/op.h"
+
+#include "base/alloc.h"
+#include "base/nearest.h"
+#include "lane/lane.h"
+#include "value/meta.h"
+
+static bool keeps(struct pl_lop *op)
+{
+    char *name = pl_format("%s %.*s %.*s", op->verb, PL_FMT(op->in.enqueue.controller),
+                           PL_FMT(op->in.enqueue.key));
+    bool kept = pl_lop_keeps(op, name, pl_slice("", 0));
+    pl_free(name);
+    return kept;
+}
+
+static void fail_unknown(struct pl_lop *op)
+{
+    struct pl_lanes *lanes = op->lane->lanes;
+    const char **names = pl_calloc(lanes->controller_count + 1, sizeof *names);
+    size_t count = 0;
+    for (size_t i = 0; i < lanes->controller_count; i++)
+        if (!lanes->controllers[i].is_task)
+            names[count++] = lanes->controllers[i].name;
+    const char *nearest = pl_nearest(op->in.enqueue.controller, names, count);
+    struct pl_err err;
+    pl_err_clear(&err);
+    pl_err_set(&err, PL_EINVAL, "enqueue: there is no controller \"%.*s\"%s%s%s",
+               PL_FMT(op->in.enqueue.controller), nearest != NULL ? "; did you mean \"" : "",
+               nearest != NULL ? nearest : "", nearest != NULL ? "\"?" : "");
+    pl_free(names);
+    pl_lop_fail(op, &err);
+}
+
+/* Does the key name an object of the controller's For kind? Yes, while the server has not said yet
+ * whether that is namespaced, and where there is no For. Completes the operation if not. */
+static bool is_in_scope(struct pl_lop *op, const struct pl_known_controller *known)
+{
+    const struct pl_controller_spec *spec = pl_edition_spec(known->edition);
+    struct pl_slice ns, name;
+    struct pl_err why, err;
+    pl_err_clear(&why);
+    pl_err_clear(&err);
+    pl_key_split(op->in.enqueue.key, &ns, &name);
+    for (size_t i = 0; i < spec->source_count; i++) {
+        if (spec->sources[i].role != PL_SOURCE_FOR)
+            continue;
+        const struct pl_informer *informer = pl_edition_informer(known->edition, i);
+        const struct pl_resource *resource =
+            informer != NULL ? pl_informer_resource(informer) : NULL;
+        if (resource == NULL || pl_scope_check(resource, ns, name, &why) == 0)
+            continue;
+        pl_err_set(&err, PL_EINVAL, "%s to controller \"%s\": %s", op->verb, known->name,
+                   why.message);
+        pl_lop_fail(op, &err);
+        return false;
+    }
+    return true;
+}
+
+static void enqueue(struct pl_lop *op)
+{
+    struct pl_lanes *lanes = op->lane->lanes;
+    const struct pl_known_controller *known = NULL;
+    for (size_t i = 0; i < lanes->controller_count; i++)
+        if (!lanes->controllers[i].is_task &&
+            pl_slice_eqz(op->in.enqueue.controller, lanes->controllers[i].name))
+            known = &lanes->controllers[i];
+    if (known != NULL && !is_in_scope(op, known))
+        return;
+    if (known != NULL && keeps(op)) {
+        pl_lop_complete(op);
+        return;
+    }
+    if (known == NULL || known->controller == NULL) {
+        fail_unknown(op);
+        return;
+    }
+    struct pl_add how = {.after_ns = op->delay_ns, .priority = op->in.enqueue.priority};
+    pl_controller_enqueue(known->controller, op->in.enqueue.key, &how, PL_CAUSE_REQUEUE);
+    pl_lop_complete(op);
+}
+
+static bool watches(const struct pl_known_controller *known, struct pl_slice channel)
+{
+    return known->controller != NULL && pl_controller_watches_channel(known->controller, channel);
+}
+
+/* Into a channel: to whoever watches it. The Lua half knows that somebody does. */
+static void send(struct pl_lop *op)
+{
+    struct pl_lanes *lanes = op->lane->lanes;
+    struct pl_slice channel = op->in.enqueue.controller;
+    for (size_t i = 0; i < lanes->controller_count; i++)
+        if (watches(&lanes->controllers[i], channel) && !is_in_scope(op, &lanes->controllers[i]))
+            return;
+    if (keeps(op)) {
+        pl_lop_complete(op);
+        return;
+    }
+    for (size_t i = 0; i < lanes->controller_count; i++)
+        if (watches(&lanes->controllers[i], channel))
+            pl_controller_send(lanes->controllers[i].controller, channel.ptr, op->in.enqueue.key);
+    pl_lop_complete(op);
+}
+
+void pl_lop_start_enqueue(struct pl_lop *op)
+{
+    if (op->in.enqueue.is_channel)
+        send(op);
+    else
+        enqueue(op);
+}
