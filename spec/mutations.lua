@@ -87,7 +87,7 @@ return {
     red = { "resume wherever" } },
   { id = "M21", faults = "F37", e2e = "faults_many", file = "host/control/reconnect.c",
     what = "everybody tries while the server is away",
-    from = "#define TRIES 3 ", to = "#define TRIES 1000 ", red = { "few of them try" } },
+    from = "#define TRIES   3 ", to = "#define TRIES   1000 ", red = { "few of them try" } },
   { id = "M22", faults = "F20 F37", e2e = "faults_many", file = watch,
     what = "a server that is away is listed again",
     from = "        pl_reflector_unanswered(r, NEXT_WATCH,", to = "        pl_reflector_unanswered(r, NEXT_SYNC,",

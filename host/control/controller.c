@@ -84,6 +84,17 @@ void pl_controller_stop_timers(struct pl_controller *c)
     pl_timer_stop(c->timers, &c->due);
     pl_timer_stop(c->timers, &c->resync);
     pl_wait_end(&c->sync_wait);
+    pl_wait_end(&c->due_wait);
+}
+
+void pl_controller_wait_until(struct pl_controller *c, struct pl_wait *wait, const char *name,
+                              int64_t due_ns)
+{
+    int64_t left = due_ns - pl_controller_now(c);
+    if (pl_wait_is_waiting(wait))
+        pl_wait_extend(wait, left > 0 ? left : 0);
+    else
+        pl_wait_begin(pl_cluster_waits(c->cluster), wait, name, c->name, left > 0 ? left : 0);
 }
 
 void pl_controller_destroy(struct pl_controller *c)

@@ -92,7 +92,8 @@ struct pl_controller {
     struct pl_heap retries;   /* maps that failed, by due time */
     struct pl_map retry_keys; /* "source key" -> the same */
     struct pl_timer retry;
-    size_t asked; /* not answered yet */
+    struct pl_wait retry_wait; /* for the next of them */
+    size_t asked;              /* not answered yet */
     /* There was no room for more retries: */
     bool overflowed;
     size_t unmapped; /* so many events were left out */
@@ -114,6 +115,7 @@ struct pl_controller {
     bool sync_timed_out;
     struct pl_timer sync_limit, due, resync;
     struct pl_wait sync_wait;
+    struct pl_wait due_wait; /* for the next key that is delayed */
     struct pl_task drive;
     bool drive_deferred;
     struct pl_list runs;
@@ -212,6 +214,10 @@ void pl_controller_arm_resync(struct pl_controller *controller);
 void pl_controller_stop_timers(struct pl_controller *controller);
 /* It does not run until its sources have synced. */
 void pl_controller_await_sources(struct pl_controller *controller);
+
+/* Since when it waits stays: for one after another, of however many. */
+void pl_controller_wait_until(struct pl_controller *controller, struct pl_wait *wait,
+                              const char *name, int64_t due_ns);
 
 /* Something that readiness depends on has changed. */
 void pl_controller_check(struct pl_controller *controller);

@@ -29,6 +29,7 @@ void pl_controller_report(const struct pl_controller *c, struct pl_controller_re
         .delayed = pl_workqueue_waiting(c->queue),
         .paused = c->parked.count,
         .failing = c->failing.count,
+        .map_retries = c->retry_keys.count,
         .last_error = c->last_error.message,
         .last_key = pl_slice_z(c->last_error.key),
         .last_error_ns = c->last_error.at_ns,

@@ -17,6 +17,7 @@ struct pl_controller_report {
     enum pl_controller_state state;
     size_t in_flight, ready, delayed, paused;
     size_t failing;           /* keys whose last run failed */
+    size_t map_retries;       /* objects whose map function failed */
     const char *last_error;   /* of any key, since the process began; NULL: none */
     struct pl_slice last_key; /* whose it was */
     int64_t last_error_ns;    /* monotonic */

@@ -358,10 +358,14 @@ static void on_due(struct pl_timer *timer)
 static void arm_due(struct pl_controller *c)
 {
     int64_t due_ns;
-    if (!c->running || !pl_workqueue_next_due(c->queue, &due_ns))
+    if (!c->running || !pl_workqueue_next_due(c->queue, &due_ns)) {
         pl_timer_stop(c->timers, &c->due);
-    else if (!pl_timer_is_active(&c->due) || c->due.due_ns != due_ns)
+        pl_wait_end(&c->due_wait);
+        return;
+    }
+    if (!pl_timer_is_active(&c->due) || c->due.due_ns != due_ns)
         pl_timer_start(c->timers, &c->due, due_ns - pl_controller_now(c), on_due);
+    pl_controller_wait_until(c, &c->due_wait, "queue delay", due_ns);
 }
 
 static void drive(struct pl_task *task)

@@ -187,10 +187,12 @@ static void arm_retry(struct pl_controller *c)
     struct pl_heap_node *node = pl_heap_peek(&c->retries);
     if (node == NULL || pl_controller_is_over(c)) {
         pl_timer_stop(c->timers, &c->retry);
+        pl_wait_end(&c->retry_wait);
         return;
     }
     int64_t delay = ask_of_node(node)->due_ns - pl_controller_now(c);
     pl_timer_start(c->timers, &c->retry, delay > 0 ? delay : 100 * PL_MS, on_retry);
+    pl_controller_wait_until(c, &c->retry_wait, "map retry", c->retry.due_ns);
 }
 
 /* What waits for its next try also stands for what happens to the object meanwhile. */
@@ -536,6 +538,7 @@ void pl_subscriptions_drop(struct pl_controller *c)
 {
     struct pl_heap_node *node;
     pl_timer_stop(c->timers, &c->retry);
+    pl_wait_end(&c->retry_wait);
     while ((node = pl_heap_peek(&c->retries)) != NULL) {
         struct ask *ask = ask_of_node(node);
         stop_waiting(c, ask);

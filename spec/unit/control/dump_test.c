@@ -80,6 +80,78 @@ TEST(controllers_runs_sources_and_waits_are_a_line_each)
     stage_deinit(&stage);
 }
 
+#define POD(name)                                                                                  \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name                       \
+    "\",\"namespace\":\"d\",\"uid\":\"" name "\",\"resourceVersion\":\"5\"}}"
+
+/* However many keys are delayed and maps are to be retried: one wait each, until the next one. */
+TEST(delayed_keys_and_failed_maps_are_waits_of_their_controller)
+{
+    struct stage stage;
+    stage_init(&stage);
+    struct pl_controller_spec spec = spec_of("pods");
+    spec.max_concurrent = 2;
+    add_source(&spec, PL_SOURCE_FOR, "v1/Pod", PL_MAP_SELF);
+    add_source(&spec, PL_SOURCE_WATCHES, "v1/ConfigMap", PL_MAP_EXTERNAL);
+    stage_add(&stage, &spec);
+    pl_manager_start(stage.manager);
+    stage_sync(&stage, "/api/v1/configmaps",
+               BED_MAPS("10", BED_MAP("a", "1", "3", "") "," BED_MAP("b", "2", "4", "")));
+    stage_sync(&stage, "/api/v1/pods", BED_LIST("Pod", "10", "", POD("p") "," POD("q")));
+    for (int i = 0; i < 2; i++) {
+        struct pl_question *question = fake_question(&stage.fake);
+        pl_question_map_failed(question, "boom", NULL);
+        pl_question_done(question);
+    }
+    bed_run(&stage.bed);
+    struct pl_outcome_of_run later = {.outcome = PL_OUTCOME_REQUEUE_AFTER,
+                                      .after_ns = 40 * PL_SECOND};
+    fake_finish_with(&stage.fake, "d/p", &later);
+    later.after_ns = 30 * PL_SECOND;
+    fake_finish_with(&stage.fake, "d/q", &later);
+    bed_run(&stage.bed);
+    struct caught caught;
+    struct pl_buf text = PL_BUF_INIT;
+    catch_log(&caught, true);
+    pl_dump_controllers(stage.manager);
+    pl_dump_waits(&stage.bed.waits);
+    release_log(&caught, &text);
+    CHECK_INT(count(&text, "\"delayed\":2,"), 1);
+    CHECK_INT(count(&text, "\"map_retries\":2,"), 1);
+    CHECK_INT(count(&text, "\"wait\":\"queue delay\",\"of\":\"pods\",\"seconds\":0,\"at_most\":30,"
+                           "\"overdue\":false"),
+              1);
+    CHECK_INT(count(&text, "\"wait\":\"map retry\",\"of\":\"pods\",\"seconds\":0,\"at_most\":1,"
+                           "\"overdue\":false"),
+              1);
+    pl_buf_clear(&text);
+
+    /* Half a minute later both maps are done, and one key is left. */
+    bed_pass(&stage.bed, PL_SECOND);
+    for (int i = 0; i < 2; i++)
+        pl_question_done(fake_question(&stage.fake));
+    bed_pass(&stage.bed, 30 * PL_SECOND);
+    fake_finish(&stage.fake, "d/q", PL_OUTCOME_DONE);
+    bed_run(&stage.bed);
+    catch_log(&caught, true);
+    pl_dump_waits(&stage.bed.waits);
+    release_log(&caught, &text);
+    CHECK_INT(count(&text, "\"wait\":\"map retry\""), 0);
+    CHECK_INT(count(&text, "\"wait\":\"queue delay\",\"of\":\"pods\",\"seconds\":31,"
+                           "\"at_most\":40,\"overdue\":false"),
+              1);
+    pl_buf_clear(&text);
+    bed_pass(&stage.bed, 9 * PL_SECOND);
+    fake_finish(&stage.fake, "d/p", PL_OUTCOME_DONE);
+    bed_run(&stage.bed);
+    catch_log(&caught, true);
+    pl_dump_waits(&stage.bed.waits);
+    release_log(&caught, &text);
+    CHECK_INT(count(&text, "queue delay"), 0);
+    pl_buf_deinit(&text);
+    stage_deinit(&stage);
+}
+
 TEST(what_there_are_very_many_of_is_cut_and_counted)
 {
     enum { MANY = PL_DUMP_LINES + 7 };
