@@ -154,6 +154,12 @@ static bool connection_was_lost(const struct pl_op *op)
            (op->verb == PL_VERB_GET || op->verb == PL_VERB_LIST);
 }
 
+/* Nothing of it was done, so that a write may be sent again, too (GOAWAY, F18). */
+static bool was_not_processed(const struct pl_op *op)
+{
+    return op->err.code == PL_ENETWORK && strcmp(op->err.reason, "NotProcessed") == 0;
+}
+
 /* True when there will be another attempt. */
 static bool try_again(struct pl_op *op, bool renewed)
 {
@@ -163,9 +169,10 @@ static bool try_again(struct pl_op *op, bool renewed)
         return true;
     }
     int64_t delay = asked_delay(op);
-    bool lost = connection_was_lost(op);
+    bool unused = was_not_processed(op);
+    bool lost = unused || connection_was_lost(op);
     if (lost)
-        delay = RECONNECT;
+        delay = unused ? 0 : RECONNECT;
     if (delay < 0 || op->retries >= MAX_RETRIES || delay >= left_ns(op))
         return false;
     op->fresh = lost;

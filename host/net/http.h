@@ -71,8 +71,9 @@ struct pl_http_ops {
     /* Exactly once, last: err is NULL when the response was read to its end, whatever
      * its status; else ENETWORK, ETIMEOUT, ECANCELED, EREFUSED, ELIMIT (max_response),
      * EINVAL (a request that cannot be sent) or what on_body said. err->reason is for
-     * ENETWORK one of "ConnectionRefused", "ConnectionReset", "Unreachable", "DNS", "TLS",
-     * "Proxy", "Protocol"; for ETIMEOUT "ConnectTimeout", "Silence" or "Timeout". */
+     * ENETWORK one of "ConnectionRefused", "ConnectionReset", "NotProcessed" (lost, but the
+     * server said that it had not looked at the request), "Unreachable", "DNS", "TLS", "Proxy",
+     * "Protocol"; for ETIMEOUT "ConnectTimeout", "Silence" or "Timeout". */
     void (*on_done)(void *arg, const struct pl_err *err);
 };
 

@@ -57,6 +57,9 @@ static void refine(struct meaning *meaning, const struct pl_http_call *call)
         /* With TLS 1.3 a server refuses a client's certificate after its handshake. */
         meaning->reason = "TLS";
         meaning->words = "the server ended TLS";
+    } else if (lost && call->unseen) {
+        meaning->reason = "NotProcessed";
+        meaning->words = "the server went away before it looked at the request";
     } else if (meaning->result == CURLE_SSL_CONNECT_ERROR && was_cut(call->error)) {
         meaning->reason = "ConnectionReset"; /* the network's fault and not TLS's */
         meaning->words = "the connection was lost while TLS was set up";

@@ -231,6 +231,28 @@ TEST(a_write_is_not_repeated_after_a_lost_connection)
     bench_deinit(&b);
 }
 
+/* Fault test F18. */
+TEST(a_write_that_the_server_did_not_look_at_is_sent_again)
+{
+    struct bench b;
+    struct got got = {0};
+    bench_init(&b);
+    struct pl_call call = get_call("a");
+    call.verb = PL_VERB_DELETE;
+    pl_client_start(b.client, &call, got_answer, &got);
+    fake_fail(fake_next(&b.net), PL_ENETWORK, "NotProcessed");
+    bench_run(&b, 0);
+    CHECK_INT(got.count, 0);
+    struct fake_request *request = fake_next(&b.net);
+    REQUIRE(request != NULL);
+    CHECK(request->request.fresh_connection);
+    CHECK_STR(request->request.method, "DELETE");
+    fake_reply(request, 200, "{\"kind\":\"Status\",\"status\":\"Success\"}");
+    CHECK_INT(got.count, 1);
+    CHECK_INT(got.err.code, 0);
+    bench_deinit(&b);
+}
+
 TEST(a_refused_connection_surfaces_at_once)
 {
     struct bench b;
