@@ -186,7 +186,7 @@ static void resume(struct pl_lane *lane, struct pl_co *task)
     s->task = task;
     s->phase = PL_PHASE_RUN;
     s->script = pl_declare_where(s, task->exec->controller);
-    pl_limits_enter(&s->limits, lane->lanes->options.cpu_limit_ns);
+    pl_limits_enter(&s->limits, task->thread, lane->lanes->options.cpu_limit_ns);
     int status = lua_resume(task->thread, task->args);
     bool ended = status != LUA_YIELD;
     bool failed = ended && status != 0;

@@ -201,7 +201,7 @@ static void to_text(lua_State *L, const struct pl_state *s)
     if (is_refusal(L, s)) {
         char message[PL_LIMIT_TEXT];
         pl_limits_describe(&s->limits, message);
-        lua_pushstring(L, message);
+        lua_pushfstring(L, *s->limits.where != '\0' ? "%s: %s" : "%s%s", s->limits.where, message);
         lua_replace(L, -2);
         return;
     }

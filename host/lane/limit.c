@@ -29,8 +29,6 @@ static void set_hook(struct pl_limits *limits, bool armed)
 
 PL_COLD static void end_process(struct pl_limits *limits, size_t wanted)
 {
-    if (limits->on_hard != NULL)
-        limits->on_hard(limits->who_arg);
     pl_log(PL_LOG_ERROR, "a script needs more than four times its memory limit; giving up",
            pl_str("script", limits->who ? limits->who(limits->who_arg) : "?"),
            pl_int("limit_bytes", (int64_t)limits->soft), pl_int("wanted_bytes", (int64_t)wanted));
@@ -45,9 +43,30 @@ static bool can_refuse(const struct pl_limits *limits, size_t more)
     return more >= BIG_BLOCK && limits->armable && !limits->compiles;
 }
 
+/* The innermost frame of the script, not of the host's own functions that it called. */
+static bool find_script(lua_State *L, lua_Debug *ar)
+{
+    for (int level = 0; lua_getstack(L, level, ar); level++) {
+        lua_getinfo(L, "Sl", ar);
+        if (ar->currentline > 0 && strncmp(ar->source, PL_OWN_CHUNK, strlen(PL_OWN_CHUNK)) != 0)
+            return true;
+    }
+    return false;
+}
+
+static void note_where(struct pl_limits *limits, lua_State *L)
+{
+    lua_Debug ar;
+    if (limits->where[0] == '\0' && L != NULL && find_script(L, &ar))
+        snprintf(limits->where, sizeof limits->where, "%.*s:%d", PL_LIMIT_WHERE - 16,
+                 pl_lerr_chunk(&ar), ar.currentline);
+}
+
+/* LuaJIT says no more than "not enough memory": who describes the error adds what is noted here. */
 static void *refuse(struct pl_limits *limits)
 {
     limits->excess = PL_EXCESS_MEMORY;
+    note_where(limits, limits->running);
     set_hook(limits, true);
     return NULL;
 }
@@ -112,18 +131,12 @@ static bool is_over_memory(struct pl_limits *limits, lua_State *L)
     return pl_limits_used(limits) > limits->soft - limits->soft / 4;
 }
 
-/* Raised at the script's line, also while it is one of the host's own functions that runs. */
-static void raise_limit(lua_State *L, const char *message)
+/* Raised at the script's line that met it first, also while it was one of the host's own functions
+ * that ran: later on it may be any line, or none of the script is left. */
+static void raise_limit(struct pl_limits *limits, lua_State *L, const char *message)
 {
-    lua_Debug ar;
-    for (int level = 0; lua_getstack(L, level, &ar); level++) {
-        lua_getinfo(L, "Sl", &ar);
-        if (ar.currentline <= 0 || strncmp(ar.source, PL_OWN_CHUNK, strlen(PL_OWN_CHUNK)) == 0)
-            continue;
-        lua_pushfstring(L, "%s:%d: %s", pl_lerr_chunk(&ar), ar.currentline, message);
-        lua_error(L);
-    }
-    lua_pushstring(L, message);
+    note_where(limits, L);
+    lua_pushfstring(L, limits->where[0] != '\0' ? "%s: %s" : "%s%s", limits->where, message);
     lua_error(L);
 }
 
@@ -147,7 +160,7 @@ static void on_hook(lua_State *L, lua_Debug *ar)
     if (is_over(limits, L)) {
         char message[PL_LIMIT_TEXT];
         pl_limits_describe(limits, message);
-        raise_limit(L, message);
+        raise_limit(limits, L, message);
     }
     /* Late: the slice that was meant has ended, or the collection made room. */
     set_hook(limits, false);
@@ -410,11 +423,13 @@ void pl_limits_unwatch(struct pl_limits *limits)
 
 /* ---- slices ---- */
 
-void pl_limits_enter(struct pl_limits *limits, int64_t cpu_ns)
+void pl_limits_enter(struct pl_limits *limits, lua_State *L, int64_t cpu_ns)
 {
     if (limits->L == NULL)
         return;
     limits->excess = PL_EXCESS_NONE;
+    limits->where[0] = '\0';
+    limits->running = L;
     atomic_store_explicit(&limits->cpu_ns, cpu_ns, memory_order_relaxed);
     atomic_fetch_add(&limits->slice, 1);
     if (limits->dog != NULL && atomic_load(&limits->dog->asleep))
@@ -429,6 +444,7 @@ enum pl_excess pl_limits_leave(struct pl_limits *limits)
     if (limits->L == NULL)
         return PL_EXCESS_NONE;
     limits->armable = 0;
+    limits->running = NULL;
     atomic_fetch_add(&limits->slice, 1);
     if (limits->armed)
         set_hook(limits, false);

@@ -22,6 +22,8 @@
 
 struct pl_watchdog;
 
+#define PL_LIMIT_WHERE 160 /* "file:line", cut */
+
 enum pl_excess { PL_EXCESS_NONE, PL_EXCESS_CPU, PL_EXCESS_MEMORY };
 
 struct pl_limits {
@@ -39,10 +41,10 @@ struct pl_limits {
     _Atomic bool collecting; /* a full collection, which ends by itself */
     uintptr_t stack_low;     /* of the thread: no function that calls scripts goes below */
     enum pl_excess excess;
+    lua_State *running;         /* the slice's coroutine; NULL between slices */
+    char where[PL_LIMIT_WHERE]; /* where the script was when the slice first met a limit, or "" */
     const char *(*who)(void *arg); /* names the script, for the message at the hard limit */
     void *who_arg;
-    /* called instead of ending the process at the hard limit, by tests; must not return */
-    void (*on_hard)(void *arg);
 
     struct pl_watchdog *dog;     /* borrowed; NULL: no CPU limit */
     struct pl_link link;         /* the watchdog's */
@@ -66,7 +68,8 @@ void pl_limits_watch(struct pl_limits *limits, struct pl_watchdog *dog);
 /* Before the thread ends or the state is closed. */
 void pl_limits_unwatch(struct pl_limits *limits);
 
-void pl_limits_enter(struct pl_limits *limits, int64_t cpu_ns);
+/* L: what the slice begins with, the main thread or a coroutine. */
+void pl_limits_enter(struct pl_limits *limits, lua_State *L, int64_t cpu_ns);
 /* Says which limit ended the slice, if one did. */
 enum pl_excess pl_limits_leave(struct pl_limits *limits);
 /* Raises when the C stack gets short. For whatever calls scripts from C: LuaJIT counts no such

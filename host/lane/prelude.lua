@@ -150,8 +150,9 @@ function table.foreach(t, f)
   return foreach(t, f)
 end
 
-local encode, decode, fill_deep = cjson.encode, cjson.decode, c.fill_deep
 local memory_limit = c.memory_limit
+
+local encode, decode, fill_deep = cjson.encode, cjson.decode, c.fill_deep
 function cjson.encode(value)
   return encode(fill_deep(value))
 end
@@ -175,12 +176,22 @@ if not c.unsafe then
   local function read_all(reader)
     local pieces = {}
     for piece in reader do
-      if piece == "" then
+      if type(piece) ~= "string" then
+        error("reader function must return a string", 0)
+      elseif piece == "" then
         break
       end
       pieces[#pieces + 1] = piece
     end
     return concat(pieces)
+  end
+
+  -- The parser makes up to 30 times the text in one call: not past the limit on memory, where a
+  -- state can't be saved.
+  local function check_text(text, name)
+    if type(text) == "string" and #text > memory_limit / 16 then
+      fail(name .. ": the text is larger than a sixteenth of the script memory limit")
+    end
   end
 
   function _G.load(chunk, name, _, env)
@@ -191,6 +202,7 @@ if not c.unsafe then
       end
       chunk, name = text, name or "=(load)"
     end
+    check_text(chunk, "load")
     return load(chunk, name, "t", env)
   end
 
@@ -198,6 +210,7 @@ if not c.unsafe then
     if type(text) ~= "string" then
       return loadstring(text, name)
     end
+    check_text(text, "loadstring")
     return load(text, name or text, "t")
   end
 end

@@ -366,7 +366,7 @@ int pl_state_call(struct pl_state *s, enum pl_phase phase, int64_t cpu_ns, int a
 {
     enum pl_phase before = s->phase;
     s->phase = phase;
-    pl_limits_enter(&s->limits, cpu_ns);
+    pl_limits_enter(&s->limits, s->L, cpu_ns);
     int failed = pl_lerr_pcall(s->L, s, args, results, fault);
     enum pl_excess excess = pl_limits_leave(&s->limits);
     s->phase = before;

@@ -208,6 +208,11 @@ static void note_root(struct pl_state *s, const char *path)
 /* Pushes the chunk, or nothing and err. */
 static int load_text(struct pl_state *s, const char *name, struct pl_slice text, struct pl_err *err)
 {
+    /* The parser makes up to 30 times the text in one call: not past the limit on memory, where a
+     * state can't be saved. */
+    if (s->memory_limit > 0 && text.len > s->memory_limit / 16)
+        return pl_err_set(err, PL_ELIMIT, "%s: larger than a sixteenth of the script memory limit",
+                          name + 1);
     if (luaL_loadbufferx(s->L, text.ptr ? text.ptr : "", text.len, name, "t") == 0)
         return 0;
     const char *message = lua_tostring(s->L, -1);

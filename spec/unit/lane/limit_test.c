@@ -126,6 +126,82 @@ TEST(one_call_that_wants_too_much_is_refused)
     pl_watchdog_destroy(dog);
 }
 
+/* The message of the code's error; owned. */
+static char *failure_of(struct pl_state *s, const char *code, int64_t cpu_ns)
+{
+    struct pl_fault fault = {.message = NULL};
+    int failed = run_code(s, code, NULL, cpu_ns, &fault);
+    char *message = pl_strdup(failed ? fault.message : "did not fail");
+    pl_fault_deinit(&fault);
+    lua_settop(s->L, 0);
+    pl_state_collect(s);
+    return message;
+}
+
+TEST(a_limit_is_said_with_the_line_of_the_script_that_met_it)
+{
+    static const char *const codes[] = {
+        "local perilune = require('perilune')\nwhile true do perilune.deepcopy({1}) end",
+        "local perilune = require('perilune')\nperilune.try(function() while true do end end)",
+        "local f = coroutine.wrap(function()\nwhile true do end\nend) f()",
+        "\nwhile true do coroutine.wrap(function() return 1 end)() end",
+        "\nwhile true do ('x'):rep(100):find('y') end",
+        "\nwhile true do xpcall(error, function(e) return e end) end",
+        /* no frame of the script is left when the limit is raised for good */
+        "return coroutine.wrap(pcall)(function()\nwhile true do end end)",
+        /* LuaJIT knows nothing of lines where a block was refused */
+        "local s = ('x'):rep(3e7)\nlocal t = s .. s .. s .. s .. s .. s .. s .. s .. s",
+        "local s, t = ('x'):rep(1e6), {} for i = 1, 1e4 do t[i] = s end\nlocal u = table.concat(t)",
+        "local s = ('x'):rep(3e7) local f = function()\nreturn s .. s .. s .. s .. s .. s .. s .. "
+        "s "
+        "end f()",
+        "local t = {}\nwhile true do t[#t + 1] = ('x'):rep(1e6) .. #t end",
+    };
+    struct pl_watchdog *dog;
+    struct pl_state *s = state_with_dog(&dog);
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        char *message = failure_of(s, codes[i], LIMIT);
+        if (strncmp(message, "test.lua:2: script ", 19) != 0)
+            TEST_FAIL("%s: %s", codes[i], message);
+        pl_free(message);
+    }
+    pl_state_destroy(s);
+    pl_watchdog_destroy(dog);
+}
+
+TEST(a_place_is_said_of_its_own_slice_alone)
+{
+    struct pl_watchdog *dog;
+    struct pl_state *s = state_with_dog(&dog);
+    pl_free(failure_of(s, "\n\n\nwhile true do end", LIMIT));
+    char *message =
+        failure_of(s, "local s = ('x'):rep(3e7) return s .. s .. s .. s .. s .. s .. s", LIMIT);
+    CHECK_STR(message, "test.lua:1: script memory limit exceeded (32 MiB)");
+    pl_free(message);
+    pl_state_destroy(s);
+    pl_watchdog_destroy(dog);
+}
+
+/* The parser alone may make more than a state can survive. */
+TEST(source_text_is_a_small_part_of_the_memory_limit)
+{
+    struct pl_state *s = new_state(NULL, 16 * MIB);
+    CHECK_FAILS(s, "local f = loadstring((' '):rep(1048577))", NULL,
+                "test.lua:1: loadstring: the text is larger than a sixteenth");
+    CHECK_FAILS(s, "return load((' '):rep(1048577))", NULL, "load: the text is larger than");
+    CHECK_FAILS(s,
+                "local i = 0 return load(function() i = i + 1 return i < 3 and (' '):rep(600000) "
+                "or nil end)",
+                NULL, "load: the text is larger than");
+    CHECK_CODE(s, "local f, e = load(function() return false end) return {f == nil, e}", NULL,
+               "[true,\"reader function must return a string\"]");
+    CHECK_CODE(s, "return loadstring((' '):rep(1048568) .. 'return 1')()", NULL, "1");
+    CHECK_FAILS(
+        s, "local f = ('function g()' .. ('f{1}'):rep(2000) .. ' end '):rep(130) loadstring(f)",
+        NULL, "memory limit exceeded (16 MiB)");
+    pl_state_destroy(s);
+}
+
 #define DOUBLED "local d = {} for _ = 1, 40 do d = {a = d, b = d} end "
 
 TEST(a_table_that_is_in_many_places_ends_at_a_limit)
@@ -142,13 +218,7 @@ TEST(a_table_that_is_in_many_places_ends_at_a_limit)
     pl_watchdog_destroy(dog);
 }
 
-#ifdef __SANITIZE_THREAD__
-#define DEEP 0 /* its own record of the stack ends first, and it dies of that */
-#else
-#define DEEP 1
-#endif
-
-#if DEEP
+#ifndef __SANITIZE_THREAD__ /* its own record of the stack ends first, and it dies of that */
 TEST(the_c_stack_ends_before_it_is_full)
 {
     static const char *const codes[] = {
