@@ -18,9 +18,16 @@ enum pl_guard_verdict pl_guard_ran(struct pl_guard *guard, bool failed, int64_t 
         return PL_GUARD_PASSED;
     guard->runs++;
     guard->failures += failed;
-    if (guard->failures >= PL_GUARD_FAILURES && guard->failures * 2 > guard->runs) {
+    int more = guard->lost * (PL_GUARD_FAILURES - 1), failures = guard->failures + more;
+    if (failures >= PL_GUARD_FAILURES && failures * 2 > guard->runs + more) {
         guard->on = false;
         return PL_GUARD_FAILED;
     }
     return pl_guard_look(guard, now_ns);
+}
+
+enum pl_guard_verdict pl_guard_lost(struct pl_guard *guard, int64_t now_ns)
+{
+    guard->lost++;
+    return pl_guard_ran(guard, true, now_ns);
 }

@@ -15,11 +15,15 @@ struct pl_guard {
     bool on;
     int64_t until_ns;
     int runs, failures;
+    int lost; /* of the failures: could not be interrupted */
 };
 
 void pl_guard_begin(struct pl_guard *guard, int64_t now_ns);
 /* One run of the new scripts has ended. failed: with a mistake of the script's, of a key that the
  * old scripts did not fail on. What is over stays over. */
 enum pl_guard_verdict pl_guard_ran(struct pl_guard *guard, bool failed, int64_t now_ns);
+/* One has failed that could not be interrupted. It weighs as PL_GUARD_FAILURES: before so many, the
+ * host would have ended. */
+enum pl_guard_verdict pl_guard_lost(struct pl_guard *guard, int64_t now_ns);
 /* Time has passed. */
 enum pl_guard_verdict pl_guard_look(struct pl_guard *guard, int64_t now_ns);

@@ -8,6 +8,7 @@
 #include "cli/shadow.h"
 #include "control/manager.h"
 #include "control/recorder.h"
+#include "lane/barred.h"
 #include "lane/memo.h"
 #include "net/http_client.h"
 
@@ -31,7 +32,8 @@ struct host {
     struct pl_client *client;
     struct pl_cluster *cluster;
     struct pl_lanes *lanes;
-    struct pl_memos *memos; /* of every generation */
+    struct pl_memos *memos;   /* of every generation */
+    struct pl_barred *barred; /* the same */
     struct pl_declarations declarations;
     struct pl_leader *leader; /* NULL: no election */
     struct pl_manager *manager;
@@ -53,6 +55,7 @@ static struct pl_lanes_options lanes_options(struct host *host)
     options.metrics = host->metrics;
     options.stuck = &host->stuck;
     options.memos = host->memos;
+    options.barred = host->barred;
     return options;
 }
 
@@ -377,11 +380,13 @@ int pl_host_run(const struct pl_options *options, const struct pl_host_hooks *ho
     struct host host = {.options = options};
     host.metrics = pl_metrics_create();
     host.memos = pl_memos_create();
+    host.barred = pl_barred_create();
     struct pl_lanes_options lanes = lanes_options(&host);
     host.lanes = pl_host_load(options, &lanes, &host.declarations);
     if (host.lanes == NULL) {
         pl_metrics_destroy(host.metrics);
         pl_memos_unref(host.memos);
+        pl_barred_unref(host.barred);
         return PL_EXIT_FAILURE;
     }
     host.loop = pl_loop_create(pl_clock_system());
@@ -391,6 +396,7 @@ int pl_host_run(const struct pl_options *options, const struct pl_host_hooks *ho
     }
     tear_down(&host);
     pl_memos_unref(host.memos);
+    pl_barred_unref(host.barred);
     pl_log(PL_LOG_INFO, "stopped", pl_int("exit_code", host.exit_code));
     return host.exit_code;
 }

@@ -333,9 +333,10 @@ static void on_ran(void *arg, struct pl_generation *generation, const struct pl_
     if (generation != reload->current || !reload->guard.on ||
         ran->outcome->outcome == PL_OUTCOME_CANCELED)
         return;
-    bool failed =
-        ran->outcome->by_script && !ran->failed_before &&
-        (ran->outcome->outcome == PL_OUTCOME_ERROR || ran->outcome->outcome == PL_OUTCOME_TIMEOUT);
+    bool lost = ran->outcome->barred && !ran->failed_before;
+    bool failed = lost || (ran->outcome->by_script && !ran->failed_before &&
+                           (ran->outcome->outcome == PL_OUTCOME_ERROR ||
+                            ran->outcome->outcome == PL_OUTCOME_TIMEOUT));
     if (failed && reload->failure == NULL) {
         const char *text =
             ran->outcome->traceback != NULL ? ran->outcome->traceback : ran->outcome->message;
@@ -343,8 +344,9 @@ static void on_ran(void *arg, struct pl_generation *generation, const struct pl_
                                     ran->outcome->message != NULL ? ran->outcome->message : "",
                                     text != NULL ? text : "");
     }
+    int64_t now = pl_loop_now(reload->o.loop);
     enum pl_guard_verdict verdict =
-        pl_guard_ran(&reload->guard, failed, pl_loop_now(reload->o.loop));
+        lost ? pl_guard_lost(&reload->guard, now) : pl_guard_ran(&reload->guard, failed, now);
     if (verdict != PL_GUARD_WATCHING)
         pl_timer_start(timers_of(reload), &reload->guard_end, 0,
                        verdict == PL_GUARD_FAILED ? on_roll_back : on_guard_end);

@@ -77,6 +77,7 @@ struct pl_outcome_of_run {
     const char *message;   /* errors: one line; borrowed for the call */
     const char *traceback; /* errors: file, line, source line, frames; NULL: none */
     bool by_script;        /* errors: the script's own, not the server's or the network's */
+    bool barred;           /* terminal: not even an event starts it again, but other code */
 };
 
 /* For `perilune why`: a call of the run ("update v1/Pod default/a") has ended so ("ok"). */

@@ -189,7 +189,10 @@ static void apply_outcome(struct pl_controller *c, const struct run *run,
         failed(c, run, outcome);
         break;
     case PL_OUTCOME_TERMINAL:
-        log_failure(c, run, outcome, "reconcile failed for good: the next event starts anew");
+        log_failure(c, run, outcome,
+                    outcome->barred
+                        ? "reconcile failed for good: not run again until its code changes"
+                        : "reconcile failed for good: the next event starts anew");
         break;
     case PL_OUTCOME_CONFLICT:
         pl_log(PL_LOG_INFO, "conflict: trying again", pl_str("controller", c->name),

@@ -186,6 +186,7 @@ static void resume(struct pl_lane *lane, struct pl_co *task)
     s->task = task;
     s->phase = PL_PHASE_RUN;
     s->script = pl_declare_where(s, task->exec->controller);
+    atomic_store(&lane->running, task->exec);
     pl_limits_enter(&s->limits, task->thread, lane->lanes->options.cpu_limit_ns);
     int status = lua_resume(task->thread, task->args);
     bool ended = status != LUA_YIELD;
@@ -203,6 +204,7 @@ static void resume(struct pl_lane *lane, struct pl_co *task)
         pl_fault_take(task->thread, s, &fault); /* __tostring may run: inside the slice */
     }
     enum pl_excess excess = pl_limits_leave(&s->limits);
+    atomic_store(&lane->running, NULL);
     s->task = NULL;
     if (!ended)
         return;

@@ -153,15 +153,35 @@ void pl_exec_done_io(struct pl_exec *exec)
     pl_exec_unref(exec);
 }
 
-void pl_exec_abandon_io(struct pl_exec *exec)
+void pl_exec_abandon_io(struct pl_exec *exec, bool guilty)
 {
     /* The lane may still be using the exec: its reference goes with the lane. */
-    finish_run(exec, &(struct pl_outcome_of_run){
-                         .outcome = PL_OUTCOME_ERROR,
-                         .by_script = true,
-                         .message = "the script could not be interrupted: the run is abandoned and "
-                                    "its lane replaced",
-                     });
+    static const struct pl_outcome_of_run own = {
+        .outcome = PL_OUTCOME_TERMINAL,
+        .barred = true,
+        .by_script = true,
+        .message =
+            "the script could not be interrupted: the run is abandoned and its lane replaced",
+    };
+    static const struct pl_outcome_of_run neighbours = {
+        .outcome = PL_OUTCOME_ERROR,
+        .message = "another run on its lane could not be interrupted: this one is abandoned, too",
+    };
+    finish_run(exec, guilty ? &own : &neighbours);
+}
+
+void pl_exec_refuse_io(struct pl_exec *exec)
+{
+    exec->ended = true; /* for a cancellation that still goes to the lane */
+    exec->result = (struct pl_outcome_of_run){
+        .outcome = PL_OUTCOME_TERMINAL,
+        .barred = true,
+        .by_script = true,
+        .message = "not run: the script could not be interrupted the last time, and its code is "
+                   "still the same",
+    };
+    exec->msg.kind = PL_IO_RUN_DONE;
+    pl_mailbox_send(exec->lane->lanes->io_box, &exec->msg);
 }
 
 /* Its coroutines went with their state. */

@@ -125,6 +125,10 @@ struct pl_lane {
     _Atomic int64_t busy_ns, busy_since_ns; /* done with; 0: idle */
     struct pl_limits *_Atomic limits;       /* of s; NULL: no state yet */
 
+    /* whose code runs: written by the lane, read by the I/O thread when the lane is stuck */
+    struct pl_exec *_Atomic running;
+    struct pl_ask *_Atomic answering;
+
     /* the lane's own */
     struct pl_state *s;
     struct pl_list execs, ready;
@@ -175,6 +179,7 @@ struct pl_lanes {
     struct pl_watchdog *dog;
     struct pl_lane **lanes;
     struct pl_memos *memos;   /* counted */
+    struct pl_barred *barred; /* counted */
     char **paths;             /* NULL-terminated */
     struct pl_origin *origin; /* counted */
     struct {                  /* the I/O thread's: pl_lanes_load_begin */
@@ -257,6 +262,16 @@ struct pl_external *pl_lanes_new_external(struct pl_lanes *lanes, int controller
 const char *pl_lanes_stored_index(const struct pl_lanes *lanes, const struct pl_kind *kind,
                                   struct pl_slice name);
 
+/* ---- lanes_barred.c: what could not be interrupted is not run again; I/O thread ---- */
+
+/* Whose code the stuck lane runs; NULL: of no run, or of no question, that is under way. */
+struct pl_exec *pl_lane_guilty_run(struct pl_lane *lane);
+struct pl_ask *pl_lane_guilty_ask(struct pl_lane *lane);
+void pl_lanes_bar_run(struct pl_lanes *lanes, const struct pl_exec *exec);
+void pl_lanes_bar_ask(struct pl_lanes *lanes, const struct pl_ask *ask);
+bool pl_lanes_is_run_barred(struct pl_lanes *lanes, int controller, struct pl_slice key);
+bool pl_lanes_is_ask_barred(struct pl_lanes *lanes, const struct pl_ask *ask);
+
 /* ---- lanes.c ---- */
 
 void pl_lanes_ask(void *self, struct pl_question *question);
@@ -283,7 +298,10 @@ void pl_exec_unref(struct pl_exec *exec); /* accepts NULL */
 void pl_exec_cancel_io(struct pl_exec *exec, const struct pl_err *why);
 void pl_exec_end_io(struct pl_exec *exec);
 void pl_exec_done_io(struct pl_exec *exec);
-void pl_exec_abandon_io(struct pl_exec *exec);
+/* guilty: it is the one whose code could not be ended. */
+void pl_exec_abandon_io(struct pl_exec *exec, bool guilty);
+/* It ends, a little later, without ever reaching its lane. */
+void pl_exec_refuse_io(struct pl_exec *exec);
 void pl_exec_begin(struct pl_lane *lane, struct pl_exec *exec);      /* lane */
 void pl_exec_cancel(struct pl_lane *lane, struct pl_cancel *cancel); /* lane; frees cancel */
 void pl_exec_ask_end(struct pl_lane *lane, struct pl_cancel *ask);   /* lane; frees ask */

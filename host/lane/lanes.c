@@ -4,12 +4,14 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "lane/barred.h"
 #include "lane/bind_event.h"
 #include "lane/lane.h"
 #include "lane/memo.h"
 #include "lane/origin.h"
 #include "lane/state.h"
 #include "net/http_client.h"
+#include "value/meta.h"
 
 #include <unistd.h>
 
@@ -33,6 +35,7 @@ struct pl_lanes *pl_lanes_create(const struct pl_lanes_options *options)
         lanes->options.generation = 1;
     pl_doc_ref(lanes->options.config);
     lanes->memos = options->memos != NULL ? pl_memos_ref(options->memos) : pl_memos_create();
+    lanes->barred = options->barred != NULL ? pl_barred_ref(options->barred) : pl_barred_create();
     lanes->origin = pl_origin_create();
     if (options->config_path != NULL)
         pl_origin_add_common(lanes->origin, options->config_path, options->config_text);
@@ -183,6 +186,7 @@ void pl_lanes_destroy(struct pl_lanes *lanes)
     if (pl_list_empty(&lanes->abandoned))
         pl_origin_unref(lanes->origin);
     pl_memos_unref(lanes->memos);
+    pl_barred_unref(lanes->barred);
     pl_map_deinit(&lanes->hinted);
     pthread_mutex_destroy(&lanes->hint_lock);
     if (!pl_list_empty(&lanes->abandoned))
@@ -274,6 +278,23 @@ static void give_up_loading(struct pl_lane *lane, const char *script)
     pl_lanes_end_loading(lane->lanes, &err);
 }
 
+static void log_stuck(struct pl_lane *lane, const char *script, const struct pl_exec *run,
+                      const struct pl_ask *ask, int stuck)
+{
+    int controller = run != NULL ? run->controller : ask != NULL ? ask->external.controller : -1;
+    struct pl_buf key = PL_BUF_INIT;
+    if (run != NULL)
+        pl_buf_add_z(&key, run->key);
+    else if (ask != NULL && ask->event.object != NULL)
+        pl_meta_key(pl_doc_root(ask->event.object), &key, NULL);
+    pl_log(PL_LOG_ERROR, "a script can't be interrupted; its lane is replaced",
+           pl_int("lane", lane->number), pl_str("script", script),
+           pl_str("controller", controller >= 0 ? lane->lanes->controllers[controller].name : ""),
+           pl_str("kind", ask != NULL ? ask->kind : ""), pl_str("key", pl_buf_z(&key)),
+           pl_int("stuck", stuck));
+    pl_buf_deinit(&key);
+}
+
 /* A slice of the lane can't be ended: its runs and questions are written off, its thread and
  * state are left as they are until it ends after all, and a fresh lane takes its place. */
 static void replace_lane(struct pl_lane *lane)
@@ -281,10 +302,11 @@ static void replace_lane(struct pl_lane *lane)
     struct pl_lanes *lanes = lane->lanes;
     /* Before: the state goes with the thread, which may end any time from then on. */
     char *script = pl_strdup(lane->s->script != NULL ? lane->s->script : "?");
+    const struct pl_exec *run = pl_lane_guilty_run(lane);
+    const struct pl_ask *ask = pl_lane_guilty_ask(lane);
     pl_lane_abandon(lane);
     int stuck = count_stuck(lanes, 1);
-    pl_log(PL_LOG_ERROR, "a script can't be interrupted; its lane is replaced",
-           pl_int("lane", lane->number), pl_str("script", script), pl_int("stuck", stuck));
+    log_stuck(lane, script, run, ask, stuck);
     if (stuck > PL_STUCK_MAX)
         give_up(stuck);
     pl_list_push(&lanes->abandoned, &lane->io.link);
@@ -300,8 +322,13 @@ static void replace_lane(struct pl_lane *lane)
     PL_LIST_FOR (link, &lane->io.ops) {
         pl_lop_abandon_io(PL_CONTAINER_OF(link, struct pl_lop, io.link));
     }
+    if (run != NULL)
+        pl_lanes_bar_run(lanes, run);
+    if (ask != NULL)
+        pl_lanes_bar_ask(lanes, ask);
     PL_LIST_FOR (link, &lane->io.execs) {
-        pl_exec_abandon_io(PL_CONTAINER_OF(link, struct pl_exec, link));
+        struct pl_exec *exec = PL_CONTAINER_OF(link, struct pl_exec, link);
+        pl_exec_abandon_io(exec, exec == run);
     }
     pl_ask_abandon_io(lane);
 }
@@ -348,6 +375,10 @@ static void start_run(void *self, struct pl_run *run)
     int controller = index_of(lanes, run->edition);
     publish_caches(&lanes->controllers[controller]); /* its sources have synced */
     struct pl_exec *exec = pl_exec_create_io(lane_of(lanes, run->key), run, controller);
+    if (pl_lanes_is_run_barred(lanes, controller, run->key)) {
+        pl_exec_refuse_io(exec);
+        return;
+    }
     exec->msg.kind = PL_LANE_RUN;
     pl_mailbox_send(exec->lane->box, &exec->msg);
 }

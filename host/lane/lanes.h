@@ -9,6 +9,7 @@
 #include "control/edition.h"
 #include "net/loop.h"
 
+struct pl_barred;
 struct pl_lanes;
 struct pl_memos;
 struct pl_origin;
@@ -41,6 +42,7 @@ struct pl_lanes_options {
     uint64_t generation;         /* perilune.generation; 0: 1 */
     struct pl_dialog *dialog;    /* borrowed for life; NULL: none */
     struct pl_memos *memos;      /* of all generations; a reference is taken; NULL: its own */
+    struct pl_barred *barred;    /* the same: what could not be interrupted (lane/barred.h) */
     /* A candidate that is tried beside what runs: whatever its scripts would do is kept in their
      * runs' captures, and nothing but reads leaves the host. */
     bool shadow;

@@ -43,6 +43,20 @@ static void send_asks(struct pl_lane *lane)
     }
 }
 
+/* As if it had raised: the event passes, the object is mapped again later and left out of indexes.
+ * A little later, without ever reaching its lane. */
+static void refuse_ask(struct pl_lane *lane, struct pl_ask *ask)
+{
+    if (ask->ask_map)
+        ask->map_message = pl_strdup("not called: the script could not be interrupted at this "
+                                     "object the last time, and its code is still the same");
+    pl_list_push(&lane->io.asks, &ask->link);
+    lane->io.asks_out++;
+    ask->lane = lane;
+    ask->msg.kind = PL_IO_ASK_DONE;
+    pl_mailbox_send(lane->lanes->io_box, &ask->msg);
+}
+
 void pl_ask_io(struct pl_lane *lane, struct pl_question *question)
 {
     struct pl_ask *ask = PL_NEW(struct pl_ask);
@@ -56,6 +70,10 @@ void pl_ask_io(struct pl_lane *lane, struct pl_question *question)
     ask->ask_indexes = question->ask_indexes;
     ask->kind = pl_strdup(question->kind);
     ask->predicate = question->source != NULL ? question->source->predicate : NULL;
+    if (pl_lanes_is_ask_barred(lane->lanes, ask)) {
+        refuse_ask(lane, ask);
+        return;
+    }
     pl_list_push(&lane->io.asks_waiting, &ask->link);
     send_asks(lane);
 }
@@ -321,6 +339,7 @@ static void answer_indexes(struct pl_lane *lane, struct pl_ask *ask)
 void pl_ask_answer(struct pl_lane *lane, struct pl_ask *ask)
 {
     lua_settop(lane->s->L, 0);
+    atomic_store(&lane->answering, ask);
     lane->s->asking = ask->external.controller;
     lane->s->script =
         ask->external.controller >= 0 ? pl_declare_where(lane->s, ask->external.controller) : "?";
@@ -335,6 +354,7 @@ void pl_ask_answer(struct pl_lane *lane, struct pl_ask *ask)
     if (ask->ask_indexes && ask->event.object != NULL)
         answer_indexes(lane, ask);
     lane->s->asking = -1;
+    atomic_store(&lane->answering, NULL);
     lane->worked = true;
     pl_lane_send_io(lane, &ask->msg, PL_IO_ASK_DONE);
 }

@@ -8,7 +8,8 @@ static int verdict_of(struct pl_guard *guard, const char *runs, int64_t now_ns)
 {
     enum pl_guard_verdict verdict = PL_GUARD_WATCHING;
     for (; *runs != '\0' && verdict == PL_GUARD_WATCHING; runs++)
-        verdict = pl_guard_ran(guard, *runs == 'x', now_ns);
+        verdict =
+            *runs == 'X' ? pl_guard_lost(guard, now_ns) : pl_guard_ran(guard, *runs == 'x', now_ns);
     return (int)verdict;
 }
 
@@ -26,6 +27,27 @@ TEST(five_failures_of_more_than_half_the_runs_end_it)
         {".....xxxxxx", PL_GUARD_FAILED},
         {"x.x.x.x.x.x.x.", PL_GUARD_FAILED},
         {".x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x", PL_GUARD_PASSED},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct pl_guard guard;
+        pl_guard_begin(&guard, 0);
+        CHECK_INT(verdict_of(&guard, cases[i].runs, SECOND), (int)cases[i].verdict);
+    }
+}
+
+/* Five lost lanes are the end of the process. */
+TEST(a_run_that_cannot_be_interrupted_weighs_as_five_failures)
+{
+    static const struct {
+        const char *runs;
+        enum pl_guard_verdict verdict;
+    } cases[] = {
+        {"X", PL_GUARD_FAILED},
+        {"....X", PL_GUARD_FAILED},
+        {".....X", PL_GUARD_WATCHING},
+        {".....Xx", PL_GUARD_FAILED},
+        {".........X", PL_GUARD_WATCHING},
+        {".........XX", PL_GUARD_FAILED},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct pl_guard guard;

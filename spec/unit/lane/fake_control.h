@@ -39,6 +39,7 @@ struct pl_controller {
 struct fake_run {
     struct pl_run run;
     int outcome; /* -1: it runs */
+    bool barred;
     int64_t after_ns;
     char *message, *traceback;
     char *key;
@@ -86,6 +87,7 @@ void pl_run_finish(struct pl_run *run, const struct pl_outcome_of_run *outcome)
     struct fake_run *r = PL_CONTAINER_OF(run, struct fake_run, run);
     r->outcome = (int)outcome->outcome;
     r->after_ns = outcome->after_ns;
+    r->barred = outcome->barred;
     r->message = dup_or_null(outcome->message);
     r->traceback = dup_or_null(outcome->traceback);
 }

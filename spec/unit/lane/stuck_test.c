@@ -31,10 +31,13 @@ TEST(a_lane_that_cannot_be_ended_is_replaced)
         pl_loop_turn(fake.loop, 1);
     struct fake_run *stuck = start_run("default/stuck");
     TURN_UNTIL(fake.loop, stuck->outcome >= 0);
-    CHECK_INT(stuck->outcome, PL_OUTCOME_ERROR);
+    CHECK_INT(stuck->outcome, PL_OUTCOME_TERMINAL);
+    CHECK(stuck->barred);
     CHECK(strstr(stuck->message, "could not be interrupted") != NULL);
     TURN_UNTIL(fake.loop, parked->outcome >= 0);
-    CHECK_INT(parked->outcome, PL_OUTCOME_ERROR);
+    CHECK_INT(parked->outcome, PL_OUTCOME_ERROR); /* tried again: it did nothing */
+    CHECK(!parked->barred);
+    CHECK(strstr(parked->message, "another run") != NULL);
     CHECK_INT(pl_lanes_stuck(fake.lanes), 1);
     CHECK_RUN("default/fine", PL_OUTCOME_DONE, "");
     free_run(stuck);
@@ -81,6 +84,128 @@ TEST(a_lane_that_ends_after_all_gives_its_memory_back)
     free_run(parked);
     free_run(slow);
     free_run(after);
+    finish();
+}
+
+/* Else the retries of one key would take lane after lane, and the fifth the process. */
+TEST(a_key_that_cost_a_lane_is_not_run_again_on_the_same_code)
+{
+    begin("local perilune = require('perilune')\n"
+          "perilune.controller('c'):For('v1/Pod'):Reconcile(function(r)\n"
+          "  if r.name == 'stuck' then " BOMB " end end)\n",
+          (struct pl_lanes_options){.count = 1, .cpu_limit_ns = 50 * PL_MS});
+    CHECK_RUN("default/stuck", PL_OUTCOME_TERMINAL, "could not be interrupted");
+    for (int i = 0; i < 8; i++) {
+        struct fake_run *again = run_key("default/stuck");
+        CHECK_INT(again->outcome, PL_OUTCOME_TERMINAL);
+        CHECK(again->barred);
+        CHECK(strstr(again->message, "not run: the script could not be interrupted") != NULL);
+        free_run(again);
+    }
+    CHECK_RUN("other/stuck-not", PL_OUTCOME_DONE, "");
+    CHECK_INT(pl_lanes_stuck(fake.lanes), 1);
+    finish();
+}
+
+TEST(a_refused_run_that_is_cancelled_ends_once)
+{
+    begin("local perilune = require('perilune')\n"
+          "perilune.controller('c'):For('v1/Pod'):Reconcile(function(r)\n"
+          "  if r.name == 'stuck' then " BOMB " end end)\n",
+          (struct pl_lanes_options){.count = 1, .cpu_limit_ns = 50 * PL_MS});
+    CHECK_RUN("default/stuck", PL_OUTCOME_TERMINAL, "could not be interrupted");
+    struct fake_run *again = start_run("default/stuck");
+    struct pl_err why = {.code = PL_ECANCELED, .message = "the host is stopping"};
+    CHECK_INT(again->outcome, -1);
+    pl_lanes_ops()->cancel(fake.lanes, &again->run, &why);
+    TURN_UNTIL(fake.loop, again->outcome >= 0);
+    CHECK_RUN("default/fine", PL_OUTCOME_DONE, "");
+    CHECK_INT(again->outcome, PL_OUTCOME_TERMINAL);
+    free_run(again);
+    finish();
+}
+
+/* A candidate beside what runs may not end the host, whatever its keys do. */
+TEST(a_shadow_costs_one_lane_at_most)
+{
+    begin("local perilune = require('perilune')\n"
+          "perilune.controller('c'):For('v1/Pod'):Reconcile(function(r)\n"
+          "  if r.name ~= 'fine' then " BOMB " end end)\n",
+          (struct pl_lanes_options){.count = 1, .cpu_limit_ns = 50 * PL_MS, .shadow = true});
+    CHECK_RUN("default/fine", PL_OUTCOME_DONE, "");
+    CHECK_RUN("default/a", PL_OUTCOME_TERMINAL, "could not be interrupted");
+    CHECK_RUN("default/b", PL_OUTCOME_TERMINAL, "not run");
+    CHECK_RUN("default/c", PL_OUTCOME_TERMINAL, "not run");
+    CHECK_INT(pl_lanes_stuck(fake.lanes), 1);
+    finish();
+}
+
+/* ---- questions ---- */
+
+static void ask(struct pl_question *question, const struct pl_source_spec *source, const char *json)
+{
+    struct pl_err err;
+    size_t before = fake.questions_done;
+    pl_err_clear(&err);
+    *question = (struct pl_question){.source = source,
+                                     .external = source->external,
+                                     .event = {.type = PL_EVENT_CREATE},
+                                     .ask_predicates = source->predicate != NULL,
+                                     .ask_map = source->map_by == PL_MAP_EXTERNAL,
+                                     .kind = "v1/Secret"};
+    question->event.object =
+        pl_scan_text(pl_slice_z(json), &(struct pl_scan_options){.max_depth = 0}, &err);
+    REQUIRE(question->event.object != NULL);
+    pl_lanes_ops()->ask(fake.lanes, question);
+    CHECK_INT(fake.questions_done, before); /* never from inside ask */
+    TURN_UNTIL(fake.loop, fake.questions_done > before);
+    pl_doc_unref(question->event.object);
+}
+
+#define SECRET(name)                                                                               \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"" name                    \
+    "\",\"namespace\":\"default\"}}"
+
+TEST(an_object_at_which_a_map_function_cost_a_lane_is_not_mapped_again)
+{
+    begin("local perilune = require('perilune')\n"
+          "perilune.controller('c'):For('v1/Pod')\n"
+          ":Watches('v1/Secret', function(o) if o.metadata.name == 'stuck' then " BOMB " end\n"
+          "  return 'x/y' end)\n"
+          ":Reconcile(function() end)\n",
+          (struct pl_lanes_options){.count = 1, .cpu_limit_ns = 50 * PL_MS});
+    const struct pl_source_spec *source = &fake.controllers[0].spec.sources[1];
+    struct pl_question question;
+    ask(&question, source, SECRET("stuck"));
+    CHECK(strstr(pl_buf_z(&fake.answers), "map failed: the script could not be inter") != NULL);
+    pl_buf_clear(&fake.answers);
+    for (int i = 0; i < 3; i++) {
+        ask(&question, source, SECRET("stuck"));
+        CHECK(strstr(pl_buf_z(&fake.answers), "map failed: not called: the script") != NULL);
+        pl_buf_clear(&fake.answers);
+    }
+    ask(&question, source, SECRET("fine"));
+    CHECK_STR(pl_buf_z(&fake.answers), "request x/y;");
+    CHECK_INT(pl_lanes_stuck(fake.lanes), 1);
+    finish();
+}
+
+TEST(an_object_at_which_a_predicate_cost_a_lane_passes_unasked)
+{
+    begin("local perilune = require('perilune')\n"
+          "perilune.controller('c'):For('v1/Secret', {predicates = {function(e)\n"
+          "  if e.object.metadata.name == 'stuck' then " BOMB " end return false end}})\n"
+          ":Reconcile(function() end)\n",
+          (struct pl_lanes_options){.count = 1, .cpu_limit_ns = 50 * PL_MS});
+    const struct pl_source_spec *source = &fake.controllers[0].spec.sources[0];
+    struct pl_question question;
+    for (int i = 0; i < 3; i++) {
+        ask(&question, source, SECRET("stuck"));
+        CHECK_STR(pl_buf_z(&fake.answers), ""); /* no verdict: it passes */
+    }
+    ask(&question, source, SECRET("fine"));
+    CHECK_STR(pl_buf_z(&fake.answers), "leaf 0 drops;");
+    CHECK_INT(pl_lanes_stuck(fake.lanes), 1);
     finish();
 }
 

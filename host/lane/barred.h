@@ -1,0 +1,24 @@
+/* What is not run again: keys and objects at which the code of a controller or an index could not
+ * be interrupted, until that code is other code. Each try would cost a lane, so that a single key,
+ * retried, would end the process. One store for all generations. Counted; I/O thread. */
+#pragma once
+
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define PL_BARRED_MAX 1000 /* more are not remembered */
+
+struct pl_barred;
+
+struct pl_barred *pl_barred_create(void);
+struct pl_barred *pl_barred_ref(struct pl_barred *barred);
+/* Accepts NULL. */
+void pl_barred_unref(struct pl_barred *barred);
+
+/* what: "run website default/a"; digest: of the code. */
+void pl_barred_add(struct pl_barred *barred, const char *what, const char *digest);
+/* Forgets it when the code is other code. */
+bool pl_barred_has(struct pl_barred *barred, const char *what, const char *digest);
+size_t pl_barred_count(const struct pl_barred *barred);
