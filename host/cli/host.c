@@ -43,6 +43,7 @@ struct host {
     struct pl_shadow *shadow;
     _Atomic int stuck; /* lanes that were given up */
     struct pl_idle collect;
+    struct pl_task collect_again;
     struct pl_tidy tidy;
     bool stopping;
     int exit_code;
@@ -78,9 +79,16 @@ struct pl_lanes *pl_host_load(const struct pl_options *options, const struct pl_
     return NULL;
 }
 
+static void another_turn(struct pl_task *task)
+{
+    PL_UNUSED(task);
+}
+
 static void collect_documents(struct pl_idle *idle)
 {
-    pl_pool_collect(PL_CONTAINER_OF(idle, struct host, collect)->pool);
+    struct host *host = PL_CONTAINER_OF(idle, struct host, collect);
+    if (pl_pool_collect(host->pool))
+        pl_loop_defer(host->loop, &host->collect_again, another_turn);
 }
 
 static void defer(void *arg, struct pl_task *task, void (*run)(struct pl_task *task))
@@ -330,6 +338,7 @@ static void tear_down(struct host *host)
     pl_view_destroy(host->view);
     if (host->pool != NULL) {
         pl_loop_each_turn_stop(&host->collect);
+        pl_loop_undefer(&host->collect_again);
         pl_pool_collect(host->pool);
     }
     pl_declarations_deinit(&host->declarations);

@@ -2,7 +2,8 @@
 
 #include <malloc.h>
 
-#define INTERVAL   (10 * PL_SECOND)
+#define DELAY      (2 * PL_SECOND)
+#define WORK       16                /* turns: fewer are a probe, a bookmark, our own timer */
 #define WORTH_IT   ((size_t)1 << 20) /* bytes that are free, ... */
 #define WORTH_PART 8                 /* ... and at least one in so many of those in use */
 
@@ -10,19 +11,28 @@ static void on_timer(struct pl_timer *timer)
 {
     struct pl_tidy *tidy = PL_CONTAINER_OF(timer, struct pl_tidy, timer);
     struct mallinfo2 heap = mallinfo2();
+    tidy->turns = 0;
     if (heap.fordblks > WORTH_IT && heap.fordblks > heap.uordblks / WORTH_PART)
         malloc_trim(0);
-    pl_timer_start(tidy->timers, timer, INTERVAL, on_timer);
+}
+
+static void on_turn(struct pl_idle *idle)
+{
+    struct pl_tidy *tidy = PL_CONTAINER_OF(idle, struct pl_tidy, each_turn);
+    if (++tidy->turns >= WORK && !pl_timer_is_active(&tidy->timer))
+        pl_timer_start(tidy->timers, &tidy->timer, DELAY, on_timer);
 }
 
 void pl_tidy_start(struct pl_tidy *tidy, struct pl_loop *loop)
 {
     tidy->timers = pl_loop_timers(loop);
-    pl_timer_start(tidy->timers, &tidy->timer, INTERVAL, on_timer);
+    pl_loop_each_turn(loop, &tidy->each_turn, on_turn);
 }
 
 void pl_tidy_stop(struct pl_tidy *tidy)
 {
-    if (tidy->timers != NULL)
-        pl_timer_stop(tidy->timers, &tidy->timer);
+    if (tidy->timers == NULL)
+        return;
+    pl_loop_each_turn_stop(&tidy->each_turn);
+    pl_timer_stop(tidy->timers, &tidy->timer);
 }

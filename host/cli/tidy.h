@@ -7,9 +7,12 @@
 struct pl_tidy {
     struct pl_timers *timers;
     struct pl_timer timer;
+    struct pl_idle each_turn;
+    unsigned turns; /* of the loop since the last look */
 };
 
-/* From now on, every ten seconds, when enough is free for it to be worth the walk. */
+/* From now on, two seconds after the loop began to work, when enough is free for it to be worth the
+ * walk. A loop that rests is not woken. */
 void pl_tidy_start(struct pl_tidy *tidy, struct pl_loop *loop);
 /* Harmless when it was not started. */
 void pl_tidy_stop(struct pl_tidy *tidy);

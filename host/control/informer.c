@@ -161,12 +161,8 @@ void pl_informer_add_gauges(struct pl_informer *informer)
 {
     if (informer->objects == NULL)
         return;
-    struct pl_docs docs = {0};
-    pl_store_list(informer->store, &docs);
-    pl_series_add(informer->objects, (double)docs.count);
-    for (size_t i = 0; i < docs.count; i++)
-        pl_series_add(informer->bytes, (double)pl_doc_bytes(docs.items[i]));
-    pl_docs_deinit(&docs);
+    pl_series_add(informer->objects, (double)pl_store_count(informer->store));
+    pl_series_add(informer->bytes, (double)pl_store_bytes(informer->store));
 }
 
 static void free_key_watches(struct pl_informer *informer)
@@ -222,6 +218,7 @@ void pl_informer_stop(struct pl_informer *informer)
     pl_timer_stop(timers_of(informer), &informer->tick);
     pl_wait_end(&informer->wait);
     pl_informer_stop_confirm(informer);
+    pl_informer_stop_compact(informer);
     pl_backlog_stop(informer->backlog);
     for (size_t i = 0; i < informer->feed_count; i++)
         pl_feed_stop(informer->feeds[i]);

@@ -4,6 +4,11 @@
 #include "base/alloc.h"
 #include "value/meta.h"
 
+#define COMPACT_DELAY PL_SECOND   /* a burst of removals is over by then, mostly */
+#define COMPACT_LEAST 1000        /* removals */
+#define COMPACT_SOME  256         /* objects, between looks at the clock */
+#define COMPACT_SLICE (2 * PL_MS) /* then others have their turn */
+
 static void drop_if_empty(struct pl_informer *informer, struct pl_slice key,
                           struct pl_list *watches)
 {
@@ -67,9 +72,47 @@ void pl_informer_updated(struct pl_informer *informer, struct pl_doc *old, struc
         tell(informer, &event);
 }
 
+/* ---- after many removals ---- */
+
+static void on_compact(struct pl_timer *timer);
+
+/* A walk over all that is left is paid for by half as many removals. */
+static void arm_compact(struct pl_informer *informer)
+{
+    struct pl_timer *timer = &informer->compact;
+    if (informer->removed < COMPACT_LEAST || pl_timer_is_active(timer) || informer->stopping ||
+        informer->removed < pl_store_count(informer->store) / 2)
+        return;
+    informer->compact_at = 0;
+    pl_timer_start(pl_cluster_timers(informer->cluster), timer, COMPACT_DELAY, on_compact);
+}
+
+static void on_compact(struct pl_timer *timer)
+{
+    struct pl_informer *informer = PL_CONTAINER_OF(timer, struct pl_informer, compact);
+    int64_t until = pl_informer_now(informer) + COMPACT_SLICE;
+    if (informer->compact_at == 0)
+        informer->removed = 0;
+    do {
+        if (!pl_store_compact(informer->store, pl_cluster_pool(informer->cluster),
+                              &informer->compact_at, COMPACT_SOME)) {
+            arm_compact(informer);
+            return;
+        }
+    } while (pl_informer_now(informer) < until);
+    pl_timer_start(pl_cluster_timers(informer->cluster), timer, 0, on_compact);
+}
+
+void pl_informer_stop_compact(struct pl_informer *informer)
+{
+    pl_timer_stop(pl_cluster_timers(informer->cluster), &informer->compact);
+}
+
 void pl_informer_deleted(struct pl_informer *informer, struct pl_doc *object, bool stale)
 {
     struct pl_event event = {.type = PL_EVENT_DELETE, .object = object, .stale = stale};
+    informer->removed++;
+    arm_compact(informer);
     if (object != NULL)
         tell(informer, &event);
 }

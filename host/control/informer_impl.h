@@ -39,6 +39,10 @@ struct pl_informer {
     struct pl_map key_watches; /* key -> struct pl_list of struct pl_key_watch, owned */
     int telling;               /* key watches, right now */
 
+    struct pl_timer compact; /* of the store, after many removals: */
+    size_t removed;          /* since it last began, */
+    size_t compact_at;       /* and where it is */
+
     struct pl_own_writes own;
     struct pl_timer confirm;
     struct pl_read_op *asking;    /* the live read that settles a write; NULL: none */
@@ -74,6 +78,8 @@ void pl_informer_updated(struct pl_informer *informer, struct pl_doc *old, struc
 void pl_informer_deleted(struct pl_informer *informer, struct pl_doc *object, bool stale);
 /* Sets the version of the store, from those of its feeds. */
 void pl_informer_update_rv(struct pl_informer *informer);
+
+void pl_informer_stop_compact(struct pl_informer *informer);
 
 /* ---- informer_index.c ---- */
 

@@ -6,6 +6,7 @@
 
 #include "base/keyset.h"
 #include "store/store.h"
+#include "value/slab.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -38,8 +39,15 @@ struct pl_entry {
     char key[];
 };
 
-struct pl_entry *pl_entry_create(struct pl_slice key, struct pl_doc *doc, uint32_t posting_room);
-void pl_entry_destroy(struct pl_entry *entry);
+/* In memory of the store's own: in the common heap entries would lie among what a list or a burst
+ * of events needs for a moment, which then could not go back to the system. */
+struct pl_entry *pl_entry_create(struct slab *memory, struct pl_slice key, struct pl_doc *doc,
+                                 uint32_t posting_room);
+void pl_entry_destroy(struct slab *memory, struct pl_entry *entry);
+/* A copy in a better place, NULL when it lies well. The old one is to be freed with
+ * pl_entry_discard: what both point to is the copy's. */
+struct pl_entry *pl_entry_move(struct slab *memory, const struct pl_entry *entry);
+void pl_entry_discard(struct slab *memory, struct pl_entry *entry);
 struct pl_bucket *const *pl_entry_postings(const struct pl_entry *entry);
 /* postings: borrowed, may be the entry's own; copied. */
 void pl_entry_set_postings(struct pl_entry *entry, struct pl_bucket *const *postings,
@@ -58,6 +66,7 @@ struct pl_index_def {
 struct pl_content {
     struct pl_keyset entries;
     struct pl_keyset *buckets; /* owned, by slot */
+    size_t bytes;              /* of the documents, without what they share */
 };
 
 /* The writer's notes on one slot during one change. */
@@ -70,6 +79,7 @@ struct pl_store {
     pthread_rwlock_t lock; /* of live, defs' names, slots and rv */
     bool held;             /* the writer has it for several changes */
     struct pl_content live;
+    struct slab memory;        /* of entries; the writer's alone */
     struct pl_index_def *defs; /* owned, by slot */
     size_t slots;
     struct pl_buf rv;
@@ -93,6 +103,10 @@ struct pl_bucket *pl_buckets_add(struct pl_keyset *buckets, uint32_t slot, struc
 /* The entry must be in the bucket, which goes with its last one. */
 void pl_buckets_remove(struct pl_keyset *buckets, struct pl_bucket *bucket,
                        const struct pl_entry *entry);
+
+/* Puts another entry, with the same key, in the place of one that is in the bucket. */
+void pl_buckets_exchange(struct pl_bucket *bucket, const struct pl_entry *entry,
+                         struct pl_entry *by);
 
 /* ---- look-ups, under the lock or by the writer: store.c ---- */
 

@@ -103,6 +103,20 @@ static void close_gap(struct pl_bucket *bucket, uint32_t gap)
     }
 }
 
+static uint32_t place_of(struct pl_bucket *bucket, const struct pl_entry *entry)
+{
+    uint32_t mask = bucket->cap - 1, i = entry->node.hash & mask;
+    while (places(bucket)[i] != entry)
+        i = (i + 1) & mask;
+    return i;
+}
+
+void pl_buckets_exchange(struct pl_bucket *bucket, const struct pl_entry *entry,
+                         struct pl_entry *by)
+{
+    places(bucket)[place_of(bucket, entry)] = by;
+}
+
 void pl_buckets_remove(struct pl_keyset *buckets, struct pl_bucket *bucket,
                        const struct pl_entry *entry)
 {
@@ -111,10 +125,7 @@ void pl_buckets_remove(struct pl_keyset *buckets, struct pl_bucket *bucket,
         free_bucket(bucket);
         return;
     }
-    uint32_t mask = bucket->cap - 1, i = entry->node.hash & mask;
-    while (places(bucket)[i] != entry)
-        i = (i + 1) & mask;
-    close_gap(bucket, i);
+    close_gap(bucket, place_of(bucket, entry));
     if (bucket->cap > 16 && bucket->count * 8 < bucket->cap)
         resize(bucket, bucket->cap / 2);
 }
@@ -138,12 +149,23 @@ static bool is_outside(const struct pl_entry *entry)
     return entry->posting_count > entry->posting_room;
 }
 
-struct pl_entry *pl_entry_create(struct pl_slice key, struct pl_doc *doc, uint32_t posting_room)
+static size_t size_of(size_t key_len, uint32_t posting_room)
+{
+    return room_offset(key_len) + posting_room * sizeof(struct pl_bucket *);
+}
+
+static void *alloc_entry(struct slab *memory, size_t size)
+{
+    void *entry = pl_slab_alloc(memory, size);
+    return entry != NULL ? entry : pl_malloc(size);
+}
+
+struct pl_entry *pl_entry_create(struct slab *memory, struct pl_slice key, struct pl_doc *doc,
+                                 uint32_t posting_room)
 {
     if (posting_room == 0)
         posting_room = 1;
-    struct pl_entry *entry =
-        pl_malloc(room_offset(key.len) + posting_room * sizeof(struct pl_bucket *));
+    struct pl_entry *entry = alloc_entry(memory, size_of(key.len, posting_room));
     *entry =
         (struct pl_entry){.doc = doc, .posting_room = posting_room, .node.len = (uint32_t)key.len};
     memcpy(entry->key, key.ptr ? key.ptr : "", key.len);
@@ -156,11 +178,27 @@ struct pl_bucket *const *pl_entry_postings(const struct pl_entry *entry)
     return is_outside(entry) ? *(struct pl_bucket ***)room_of(entry) : room_of(entry);
 }
 
-void pl_entry_destroy(struct pl_entry *entry)
+void pl_entry_discard(struct slab *memory, struct pl_entry *entry)
+{
+    if (slab_holds(memory, entry))
+        pl_slab_free(memory, entry, size_of(entry->node.len, entry->posting_room));
+    else
+        pl_free(entry);
+}
+
+void pl_entry_destroy(struct slab *memory, struct pl_entry *entry)
 {
     if (is_outside(entry))
         pl_free(*(struct pl_bucket ***)room_of(entry));
-    pl_free(entry);
+    pl_entry_discard(memory, entry);
+}
+
+struct pl_entry *pl_entry_move(struct slab *memory, const struct pl_entry *entry)
+{
+    size_t size = size_of(entry->node.len, entry->posting_room);
+    if (!slab_holds(memory, entry) || !pl_slab_drain(memory, entry, size))
+        return NULL;
+    return memcpy(alloc_entry(memory, size), entry, size);
 }
 
 void pl_entry_set_postings(struct pl_entry *entry, struct pl_bucket *const *postings,

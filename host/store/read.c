@@ -22,6 +22,14 @@ size_t pl_store_count(struct pl_store *store)
     return count;
 }
 
+size_t pl_store_bytes(struct pl_store *store)
+{
+    pthread_rwlock_rdlock(&store->lock);
+    size_t bytes = store->live.bytes;
+    pthread_rwlock_unlock(&store->lock);
+    return bytes;
+}
+
 static bool has_room(const struct pl_docs *docs, size_t more)
 {
     return docs->cap - docs->count >= more;

@@ -3,7 +3,8 @@
 #include "base/alloc.h"
 #include "store/impl.h"
 
-#define MANY 8000 /* changes: ten milliseconds under the lock */
+#define MANY          8000              /* changes: ten milliseconds under the lock */
+#define ENTRIES_SPACE ((size_t)4 << 30) /* addresses; what does not fit lies in the heap */
 
 /* ---- the lock: taken by the writer only for what readers see ---- */
 
@@ -55,22 +56,23 @@ struct pl_entry *pl_content_next(const struct pl_content *content, size_t *at)
 
 static void init_content(struct pl_content *content, size_t slots)
 {
+    *content = (struct pl_content){0};
     pl_keyset_init(&content->entries, offsetof(struct pl_entry, key));
     content->buckets = pl_calloc(slots, sizeof(struct pl_keyset));
     for (size_t i = 0; i < slots; i++)
         pl_buckets_init(&content->buckets[i]);
 }
 
-static void deinit_content(struct pl_content *content, size_t slots)
+static void deinit_content(struct pl_store *store, struct pl_content *content)
 {
     size_t at = 0;
     struct pl_entry *entry;
     while ((entry = pl_content_next(content, &at)) != NULL) {
         pl_doc_unref(entry->doc);
-        pl_entry_destroy(entry);
+        pl_entry_destroy(&store->memory, entry);
     }
     pl_keyset_deinit(&content->entries);
-    for (size_t i = 0; i < slots; i++)
+    for (size_t i = 0; i < store->slots; i++)
         pl_buckets_deinit(&content->buckets[i]);
     pl_free(content->buckets);
 }
@@ -85,6 +87,7 @@ struct pl_store *pl_store_create(void)
     pthread_rwlock_init(&store->lock, &attr);
     pthread_rwlockattr_destroy(&attr);
     init_content(&store->live, 0);
+    pl_slab_init(&store->memory, ENTRIES_SPACE);
     return store;
 }
 
@@ -100,7 +103,8 @@ void pl_store_destroy(struct pl_store *store)
 {
     if (store == NULL)
         return;
-    deinit_content(&store->live, store->slots);
+    deinit_content(store, &store->live);
+    pl_slab_deinit(&store->memory);
     for (size_t i = 0; i < store->slots; i++) {
         free_def(&store->defs[i]);
         pl_values_deinit(&store->plans[i].values);
@@ -206,6 +210,16 @@ static uint32_t repost_locked(struct pl_store *store, struct pl_content *content
     return count;
 }
 
+/* The entry holds the document from now on. Returns what it held. */
+static struct pl_doc *exchange_doc(struct pl_content *content, struct pl_entry *entry,
+                                   struct pl_doc *doc)
+{
+    struct pl_doc *old = entry->doc;
+    content->bytes += pl_doc_bytes(doc) - pl_doc_bytes(old);
+    entry->doc = doc;
+    return old;
+}
+
 /* doc NULL: the stored one stays. Returns the document that was replaced. */
 static struct pl_doc *carry_out(struct pl_store *store, struct pl_content *content,
                                 struct pl_entry *entry, struct pl_doc *doc)
@@ -213,20 +227,17 @@ static struct pl_doc *carry_out(struct pl_store *store, struct pl_content *conte
     make_room_for_plan(store, content, entry);
     lock_for_writing(store, content);
     uint32_t count = repost_locked(store, content, entry);
-    struct pl_doc *old = entry->doc;
-    if (doc != NULL)
-        entry->doc = doc;
+    struct pl_doc *old = doc != NULL ? exchange_doc(content, entry, doc) : NULL;
     unlock_for_writing(store, content);
     pl_entry_set_postings(entry, store->postings, count);
-    return doc != NULL ? old : NULL;
+    return old;
 }
 
 static struct pl_doc *replace_doc(struct pl_store *store, struct pl_content *content,
                                   struct pl_entry *entry, struct pl_doc *doc)
 {
     lock_for_writing(store, content);
-    struct pl_doc *old = entry->doc;
-    entry->doc = doc;
+    struct pl_doc *old = exchange_doc(content, entry, doc);
     unlock_for_writing(store, content);
     return old;
 }
@@ -243,12 +254,13 @@ static uint32_t planned_room(const struct pl_store *store)
 static void insert(struct pl_store *store, struct pl_content *content, struct pl_slice key,
                    struct pl_doc *doc)
 {
-    struct pl_entry *entry = pl_entry_create(key, doc, planned_room(store));
+    struct pl_entry *entry = pl_entry_create(&store->memory, key, doc, planned_room(store));
     uint32_t hash = pl_keyset_hash(&content->entries, key);
     make_room(store, content, &content->entries, 1);
     make_room_for_plan(store, content, entry);
     lock_for_writing(store, content);
     pl_keyset_insert(&content->entries, &entry->node, key.len, hash);
+    content->bytes += pl_doc_bytes(doc);
     uint32_t count = repost_locked(store, content, entry);
     unlock_for_writing(store, content);
     pl_entry_set_postings(entry, store->postings, count);
@@ -287,9 +299,11 @@ static struct pl_doc *take_out(struct pl_store *store, struct pl_content *conten
         pl_buckets_remove(&content->buckets[bucket->slot], bucket, entry);
     }
     pl_keyset_remove(&content->entries, &entry->node);
-    unlock_for_writing(store, content);
     struct pl_doc *doc = entry->doc;
-    pl_entry_destroy(entry);
+    content->bytes -= pl_doc_bytes(doc);
+    unlock_for_writing(store, content);
+    pl_entry_destroy(&store->memory, entry);
+    pl_slab_release(&store->memory);
     return doc;
 }
 
@@ -331,7 +345,8 @@ static void exchange(struct pl_store *store, struct pl_content *next)
     struct pl_content gone = store->live;
     store->live = *next;
     pthread_rwlock_unlock(&store->lock);
-    deinit_content(&gone, store->slots);
+    deinit_content(store, &gone);
+    pl_slab_release(&store->memory);
 }
 
 void pl_store_replace(struct pl_store *store, const struct pl_store_item *items, size_t count)
@@ -404,39 +419,6 @@ void pl_store_unmarked(struct pl_store *store,
     while ((entry = pl_content_next(&store->live, &at)) != NULL)
         if (entry->mark != store->mark)
             visit(arg, pl_slice(entry->key, entry->node.len), entry->doc);
-}
-
-/* ---- going through it ---- */
-
-static void take_node(const struct pl_keyed *node, struct pl_docs *out)
-{
-    if (node != NULL)
-        pl_docs_add(out, pl_doc_ref(entry_of((struct pl_keyed *)node)->doc));
-}
-
-/* From an empty place backwards, round to it again: a removal moves nodes towards lower places, and
- * none over a place that was empty when it came. */
-static void begin_walk(const struct pl_store *store, struct pl_store_walk *walk)
-{
-    const struct pl_keyset *entries = &store->live.entries;
-    *walk = (struct pl_store_walk){
-        .left = entries->cap, .cap = entries->cap, .replaced = store->replaced, .begun = true};
-    while (walk->at < entries->cap && entries->nodes[walk->at] != NULL)
-        walk->at++;
-}
-
-bool pl_store_walk(struct pl_store *store, struct pl_store_walk *walk, size_t some,
-                   struct pl_docs *out)
-{
-    const struct pl_keyset *entries = &store->live.entries;
-    if (!walk->begun || walk->cap != entries->cap || walk->replaced != store->replaced)
-        begin_walk(store, walk);
-    while (walk->left > 0 && out->count < some) {
-        walk->at = (walk->at - 1) & (walk->cap - 1);
-        walk->left--;
-        take_node(entries->nodes[walk->at], out);
-    }
-    return walk->left > 0;
 }
 
 void pl_store_set_rv(struct pl_store *store, struct pl_slice rv)

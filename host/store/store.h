@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "value/docs.h"
 
+struct pl_pool;
 struct pl_store;
 
 /* The values under which an object is found; called by the writer, outside the
@@ -84,6 +85,10 @@ struct pl_store_walk {
 };
 bool pl_store_walk(struct pl_store *store, struct pl_store_walk *walk, size_t some,
                    struct pl_docs *out);
+/* After many removals, for the writer: moves what is left close together, so that memory goes back
+ * to the system. In pieces: looks at `some` places and advances *at, which begins with 0. False at
+ * the end. pool: of the documents. */
+bool pl_store_compact(struct pl_store *store, struct pl_pool *pool, size_t *at, size_t some);
 /* Look-ups in it say EAGAIN until it is not built any more. */
 void pl_store_set_building(struct pl_store *store, const char *index, bool building);
 /* Forgets an index. Harmless when there is none. */
@@ -96,6 +101,8 @@ void pl_store_set_rv(struct pl_store *store, struct pl_slice rv);
 /* A reference, or NULL. */
 struct pl_doc *pl_store_get(struct pl_store *store, struct pl_slice key);
 size_t pl_store_count(struct pl_store *store);
+/* Of the documents, without what they share. */
+size_t pl_store_bytes(struct pl_store *store);
 /* Appends references to all objects, in no promised order. */
 void pl_store_list(struct pl_store *store, struct pl_docs *out);
 /* Appends references to those under a value of an index. ENOTFOUND when there is

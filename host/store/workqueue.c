@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { SPARE_ROOM = 64, SPARES_MAX = 1024 };
+enum { SPARE_ROOM = 64, SPARES_MAX = 64 };
 
 static bool is_due_before(const struct pl_heap_node *a, const struct pl_heap_node *b)
 {

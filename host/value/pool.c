@@ -119,7 +119,7 @@ struct pl_doc *pl_pool_compact(struct pl_pool *pool, const struct pl_doc *doc)
     return pl_pool_make_doc(pool, doc->tape, doc->length);
 }
 
-void pl_pool_collect(struct pl_pool *pool)
+bool pl_pool_collect(struct pl_pool *pool)
 {
     require_owner(pool);
     struct pl_doc *doc = NULL;
@@ -135,6 +135,7 @@ void pl_pool_collect(struct pl_pool *pool)
     pl_slab_release(&pool->nodes);
     pl_table_tidy(&pool->table, TIDY_SLOTS);
     pl_filter_fit(&pool->filter, pool->documents);
+    return pl_slab_is_releasing(&pool->docs) || pl_slab_is_releasing(&pool->nodes);
 }
 
 void pl_pool_stats(const struct pl_pool *pool, struct pl_pool_stats *stats)

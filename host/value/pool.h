@@ -14,6 +14,7 @@
  * lasting reference can move such documents with pl_pool_compact. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,8 +38,8 @@ void pl_pool_destroy(struct pl_pool *pool);
 void pl_pool_adopt(struct pl_pool *pool);
 /* Owner: frees documents whose last reference was dropped on other threads, and
  * gives memory back after mass deletion. Cheap when there is nothing to do; the
- * loop calls it each turn. */
-void pl_pool_collect(struct pl_pool *pool);
+ * loop calls it each turn. True when it has not given back everything yet: call again. */
+bool pl_pool_collect(struct pl_pool *pool);
 /* Owner. NULL when the document lies well; after mass deletion, for one that keeps a
  * nearly empty stretch of memory alive, a dense copy of it with a reference of its own:
  * the same values at the same shared positions. The caller puts it in the old

@@ -365,13 +365,18 @@ static void release_span(struct slab *slab, int32_t i)
     }
 }
 
+void pl_slab_sweep(struct slab *slab)
+{
+    slab->freed_bytes = 0;
+    slab->sweep = 0;
+}
+
 void pl_slab_release(struct slab *slab)
 {
     if (slab->sweep == SLAB_NONE) {
         if (slab->freed_bytes < SWEEP_MIN || slab->freed_bytes < slab->live_bytes / 8)
             return;
-        slab->freed_bytes = 0;
-        slab->sweep = 0;
+        pl_slab_sweep(slab);
     }
     int32_t end = slab->sweep + SWEEP_SPANS;
     if (end > slab->used)
@@ -390,7 +395,7 @@ bool pl_slab_drain(struct slab *slab, const void *block, size_t size)
     struct slab_span *span = &slab->spans[i];
     const struct slab_class *class = &slab->classes[span->size_class];
     bool is_sparse =
-        span->live * 2 < span->slots && class->spans > 2 * (class->live / span->slots) + 2;
+        span->live * 2 < span->slots && class->spans * 4 > 5 * (class->live / span->slots) + 4;
     if (!is_sparse && !span->is_draining)
         return false;
     span->is_draining = true;

@@ -1,5 +1,5 @@
 /* Memory in size classes inside one reserved stretch of addresses, for very many small
- * blocks that never move. Only host/value includes this. One thread.
+ * blocks that never move. Only host/value and host/store include this. One thread.
  *
  * Blocks of a class share spans of 64 KiB. Pages in which no block is left are given
  * back to the system by pl_slab_release; nothing else gives memory back. Blocks
@@ -46,8 +46,14 @@ void pl_slab_deinit(struct slab *slab);
 void *pl_slab_alloc(struct slab *slab, size_t size);
 void pl_slab_free(struct slab *slab, void *block, size_t size);
 
-/* Gives back free pages, a bounded number a call. Does nothing while little was freed. */
+/* Gives back free pages, a bounded number a call. Does nothing while little was freed, unless
+ * pl_slab_sweep has said that now is the time. */
 void pl_slab_release(struct slab *slab);
+void pl_slab_sweep(struct slab *slab);
+static inline bool pl_slab_is_releasing(const struct slab *slab)
+{
+    return slab->sweep != SLAB_NONE;
+}
 /* True when copying this block and freeing it would help to empty its span: its class
  * has far more spans than its blocks need. New blocks no longer go there. */
 bool pl_slab_drain(struct slab *slab, const void *block, size_t size);

@@ -3,10 +3,12 @@
 #include "base/alloc.h"
 #include "support/test.h"
 
+static struct slab memory;
+
 /* hash: so that a test can say who is at home where. */
 static struct pl_entry *make(const char *key, uint32_t hash, uint32_t room)
 {
-    struct pl_entry *entry = pl_entry_create(pl_slice_z(key), NULL, room);
+    struct pl_entry *entry = pl_entry_create(&memory, pl_slice_z(key), NULL, room);
     entry->node.hash = hash;
     return entry;
 }
@@ -22,6 +24,7 @@ static size_t holds(const struct pl_bucket *bucket, const struct pl_entry *entry
 /* 32 */
 TEST(a_bucket_goes_with_its_last_entry)
 {
+    pl_slab_init(&memory, 1 << 20);
     struct pl_keyset buckets;
     pl_buckets_init(&buckets);
     struct pl_entry *a = make("a", 5, 1);
@@ -34,13 +37,15 @@ TEST(a_bucket_goes_with_its_last_entry)
     CHECK(pl_buckets_find(&buckets, pl_slice_z("v")) == NULL);
     CHECK_INT(buckets.count, 0);
     pl_buckets_deinit(&buckets);
-    pl_entry_destroy(a);
+    pl_entry_destroy(&memory, a);
+    pl_slab_deinit(&memory);
 }
 
 /* With few hashes, so that entries stand far from home and gaps have to be closed. */
 TEST(entries_come_and_go_whatever_their_hashes)
 {
     enum { N = 100 };
+    pl_slab_init(&memory, 1 << 20);
     for (uint32_t hashes = 1; hashes <= 64; hashes *= 4) {
         struct pl_keyset buckets;
         struct pl_entry *entries[N];
@@ -64,14 +69,16 @@ TEST(entries_come_and_go_whatever_their_hashes)
         CHECK(bucket->cap <= 16);
         pl_buckets_deinit(&buckets);
         for (uint32_t i = 0; i < N; i++)
-            pl_entry_destroy(entries[i]);
+            pl_entry_destroy(&memory, entries[i]);
     }
+    pl_slab_deinit(&memory);
 }
 
 TEST(postings_lie_in_the_entry_and_outside_when_they_do_not_fit)
 {
     struct pl_bucket buckets[5];
     struct pl_bucket *all[5] = {&buckets[0], &buckets[1], &buckets[2], &buckets[3], &buckets[4]};
+    pl_slab_init(&memory, 1 << 20);
     struct pl_entry *entry = make("ns/name", 1, 2);
     static const uint32_t counts[] = {0, 1, 2, 3, 5, 4, 2, 0, 5, 1, 5};
     for (size_t i = 0; i < PL_ARRAY_LEN(counts); i++) {
@@ -81,7 +88,31 @@ TEST(postings_lie_in_the_entry_and_outside_when_they_do_not_fit)
             CHECK(pl_entry_postings(entry)[k] == all[k]);
         CHECK_STR(entry->key, "ns/name");
     }
-    pl_entry_destroy(entry);
+    pl_entry_destroy(&memory, entry);
+    pl_slab_deinit(&memory);
+}
+
+/* A store with very many objects goes on in the heap. */
+TEST(entries_for_which_there_is_no_room_lie_in_the_heap)
+{
+    enum { N = 3000 };
+    static struct pl_entry *entries[N];
+    pl_slab_init(&memory, 1 << 20);
+    char key[400];
+    memset(key, 'k', sizeof(key) - 1);
+    key[sizeof(key) - 1] = '\0';
+    size_t inside = 0;
+    for (size_t i = 0; i < N; i++) {
+        entries[i] = make(key, 1, 1);
+        inside += slab_holds(&memory, entries[i]);
+        CHECK_STR(entries[i]->key, key);
+    }
+    CHECK(inside > N / 2 && inside < N);
+    CHECK(pl_entry_move(&memory, entries[N - 1]) == NULL);
+    for (size_t i = 0; i < N; i++)
+        pl_entry_destroy(&memory, entries[i]);
+    CHECK_INT(memory.live_bytes, 0);
+    pl_slab_deinit(&memory);
 }
 
 TEST_MAIN()

@@ -414,4 +414,41 @@ TEST(a_walk_misses_nothing_that_stays)
     }
 }
 
+static size_t bytes_of_all(struct pl_store *store)
+{
+    struct pl_docs docs = {0};
+    size_t bytes = 0;
+    pl_store_list(store, &docs);
+    for (size_t i = 0; i < docs.count; i++)
+        bytes += pl_doc_bytes(docs.items[i]);
+    pl_docs_deinit(&docs);
+    return bytes;
+}
+
+TEST(bytes_are_those_of_what_is_stored_after_every_kind_of_change)
+{
+    struct pl_store *store = pl_store_create();
+    pl_store_add_index(store, "tags", &tag_ops, NULL, NULL);
+    put(store, "a", 1, "x");
+    put(store, "b", 100000, "xyz");
+    CHECK(pl_store_bytes(store) > 0);
+    CHECK_INT(pl_store_bytes(store), bytes_of_all(store));
+    put(store, "a", 2, "xyzw"); /* other values */
+    put(store, "b", 3, "xyz");  /* the same values */
+    CHECK_INT(pl_store_bytes(store), bytes_of_all(store));
+    struct pl_doc *c = tagged(100000, "abcdef");
+    struct pl_store_change changes[] = {{.key = pl_slice_z("c"), .doc = c},
+                                        {.key = pl_slice_z("a"), .doc = NULL}};
+    pl_store_apply(store, changes, 2);
+    pl_doc_unref(changes[1].old);
+    CHECK_INT(pl_store_bytes(store), bytes_of_all(store));
+    struct pl_store_item item = {pl_slice_z("d"), c};
+    pl_store_replace(store, &item, 1);
+    CHECK_INT(pl_store_bytes(store), bytes_of_all(store));
+    pl_doc_unref(pl_store_remove(store, pl_slice_z("d")));
+    CHECK_INT(pl_store_bytes(store), 0);
+    pl_doc_unref(c);
+    pl_store_destroy(store);
+}
+
 TEST_MAIN()

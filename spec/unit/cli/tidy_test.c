@@ -1,0 +1,100 @@
+#include "cli/tidy.h"
+
+#include "support/test.h"
+#include "support/virtual_clock.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+
+struct bed {
+    struct virtual_clock clock;
+    struct pl_loop *loop;
+    struct pl_tidy tidy;
+};
+
+static void begin(struct bed *bed)
+{
+    *bed = (struct bed){0};
+    virtual_clock_init(&bed->clock, PL_SECOND);
+    bed->loop = pl_loop_create(&bed->clock.clock);
+    pl_tidy_start(&bed->tidy, bed->loop);
+}
+
+static void end(struct bed *bed)
+{
+    pl_tidy_stop(&bed->tidy);
+    pl_loop_destroy(bed->loop);
+}
+
+static void turns(struct bed *bed, int count)
+{
+    for (int i = 0; i < count; i++)
+        pl_loop_turn(bed->loop, 0);
+}
+
+static bool would_wake(const struct bed *bed)
+{
+    int64_t due_ns;
+    return pl_timers_next(pl_loop_timers(bed->loop), &due_ns);
+}
+
+TEST(a_loop_that_rests_is_not_woken)
+{
+    struct bed bed;
+    begin(&bed);
+    CHECK(!would_wake(&bed));
+    turns(&bed, 3);
+    CHECK(!would_wake(&bed));
+    end(&bed);
+}
+
+TEST(a_loop_that_worked_is_woken_once)
+{
+    struct bed bed;
+    begin(&bed);
+    turns(&bed, 100);
+    CHECK(would_wake(&bed));
+    bed.clock.now_ns += 3 * PL_SECOND;
+    turns(&bed, 3);
+    CHECK(!would_wake(&bed));
+    turns(&bed, 100);
+    CHECK(would_wake(&bed));
+    end(&bed);
+    pl_tidy_stop(&(struct pl_tidy){0}); /* never started */
+}
+
+static size_t resident_kib(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    REQUIRE(file != NULL);
+    unsigned long total, resident;
+    REQUIRE(fscanf(file, "%lu %lu", &total, &resident) == 2);
+    fclose(file);
+    return resident * 4;
+}
+
+TEST(what_was_freed_in_the_middle_of_the_heap_goes_back)
+{
+    enum { COUNT = 40000, SIZE = 1000 };
+    static void *blocks[COUNT];
+    struct bed bed;
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    begin(&bed);
+    for (int i = 0; i < COUNT; i++)
+        blocks[i] = memset(malloc(SIZE), 1, SIZE);
+    for (int i = 0; i + 1 < COUNT; i++)
+        free(blocks[i]);
+    size_t before = resident_kib();
+    turns(&bed, 100);
+    bed.clock.now_ns += 3 * PL_SECOND;
+    turns(&bed, 3);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they keep what is freed */
+    CHECK(resident_kib() + COUNT / 2 < before);
+#else
+    PL_UNUSED(before);
+#endif
+    free(blocks[COUNT - 1]);
+    end(&bed);
+}
+
+TEST_MAIN()
