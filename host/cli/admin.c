@@ -29,6 +29,7 @@ struct pl_admin {
     } hooks[HOOKS_MAX];
     size_t hook_count;
     struct pl_list calls; /* not answered yet */
+    struct pl_list ties;  /* struct pl_admin_tie */
 };
 
 struct pl_admin_call {
@@ -213,6 +214,44 @@ static void on_gone(void *arg, struct pl_line_client *client)
         call->gone(call->gone_arg);
 }
 
+/* ---- what ends with its connection ---- */
+
+void pl_admin_tie(struct pl_admin_call *call, struct pl_admin_tie *tie, int64_t idle_ns,
+                  void (*ended)(struct pl_admin_tie *tie))
+{
+    tie->client = call->client;
+    tie->ended = ended;
+    pl_list_push(&call->admin->ties, &tie->link);
+    pl_line_set_idle(tie->client, idle_ns);
+}
+
+void pl_admin_untie(struct pl_admin_tie *tie)
+{
+    if (tie->client == NULL)
+        return;
+    pl_line_set_idle(tie->client, 0);
+    pl_link_unlink(&tie->link);
+    tie->client = NULL;
+}
+
+bool pl_admin_is_tied(const struct pl_admin_tie *tie, const struct pl_admin_call *call)
+{
+    return tie->client != NULL && tie->client == call->client;
+}
+
+static void on_end(void *arg, struct pl_line_client *client)
+{
+    struct pl_admin *admin = arg;
+    PL_LIST_FOR (link, &admin->ties) {
+        struct pl_admin_tie *tie = PL_CONTAINER_OF(link, struct pl_admin_tie, link);
+        if (tie->client != client)
+            continue;
+        pl_link_unlink(&tie->link);
+        tie->client = NULL;
+        tie->ended(tie);
+    }
+}
+
 /* ---- life ---- */
 
 void pl_admin_add(struct pl_admin *admin, const struct pl_admin_command *command, void *arg)
@@ -234,7 +273,7 @@ void pl_admin_add_status(struct pl_admin *admin, void (*add)(void *arg, struct p
 
 struct pl_admin *pl_admin_create(const struct pl_admin_options *options, struct pl_err *err)
 {
-    static const struct pl_line_ops ops = {on_line, on_gone};
+    static const struct pl_line_ops ops = {on_line, on_gone, on_end};
     char path[PL_ADMIN_PATH];
     if (options->path != NULL)
         snprintf(path, sizeof path, "%s", options->path);
@@ -243,6 +282,7 @@ struct pl_admin *pl_admin_create(const struct pl_admin_options *options, struct 
     struct pl_admin *admin = PL_NEW(struct pl_admin);
     admin->o = *options;
     pl_list_init(&admin->calls);
+    pl_list_init(&admin->ties);
     for (size_t i = 0; i < PL_ARRAY_LEN(own); i++)
         pl_admin_add(admin, &own[i], admin);
     admin->server = pl_line_server_create(options->loop, path, &ops, admin, err);

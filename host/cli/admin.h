@@ -15,6 +15,7 @@
 #define PL_ADMIN_VERSION 1
 
 struct pl_admin;
+struct pl_line_client;
 
 struct pl_admin_options {
     struct pl_loop *loop; /* borrowed for life, as is what follows */
@@ -56,6 +57,21 @@ void pl_admin_more(struct pl_admin_call *call, struct pl_doc *result);
 void pl_admin_fail(struct pl_admin_call *call, const char *fmt, ...) PL_PRINTF(2, 3);
 /* Called when the client goes before it is answered; the call still has to be answered, in vain. */
 void pl_admin_on_gone(struct pl_admin_call *call, void (*gone)(void *arg), void *arg);
+
+/* What lives as long as the connection that asked for it; the owner embeds it. */
+struct pl_admin_tie {
+    struct pl_link link;           /* private, as is the rest */
+    struct pl_line_client *client; /* NULL: not tied */
+    void (*ended)(struct pl_admin_tie *tie);
+};
+/* From inside the command's run. The client may be idle for idle_ns then. ended is called, once,
+ * when its connection has ended. */
+void pl_admin_tie(struct pl_admin_call *call, struct pl_admin_tie *tie, int64_t idle_ns,
+                  void (*ended)(struct pl_admin_tie *tie));
+/* ended is not called any more. Idempotent. */
+void pl_admin_untie(struct pl_admin_tie *tie);
+/* The call came over the connection that it is tied to. */
+bool pl_admin_is_tied(const struct pl_admin_tie *tie, const struct pl_admin_call *call);
 
 /* ---- for the commands' files ---- */
 

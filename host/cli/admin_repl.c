@@ -5,12 +5,14 @@
 
 #define SESSIONS_MAX 4
 #define IDLE_NS      (600 * PL_SECOND)
+#define CLIENT_NS    (IDLE_NS + 60 * PL_SECOND) /* it is told that the session is over */
 
 struct session {
     struct pl_repls *repls; /* back-pointer */
     struct pl_repl *repl;   /* NULL: the place is free */
     int64_t id;
     struct pl_admin_call *call; /* to be answered; NULL: none */
+    struct pl_admin_tie client; /* whose it is: ends with its connection */
     bool closing;
     struct pl_timer idle;
 };
@@ -49,6 +51,7 @@ static void on_closed(void *arg)
 static void close_session(struct session *session)
 {
     pl_timer_stop(session->repls->timers, &session->idle);
+    pl_admin_untie(&session->client);
     if (session->closing)
         return;
     session->closing = true;
@@ -92,16 +95,23 @@ static void on_told(void *arg, struct pl_slice text, bool failed, bool ended)
         pl_timer_start(session->repls->timers, &session->idle, IDLE_NS, on_idle);
 }
 
-static struct session *find(struct pl_repls *repls, int64_t id)
+/* One that the client of the call has opened. */
+static struct session *find(struct pl_repls *repls, int64_t id, const struct pl_admin_call *call)
 {
     for (size_t i = 0; i < SESSIONS_MAX; i++)
         if (repls->sessions[i].repl != NULL && !repls->sessions[i].closing &&
-            repls->sessions[i].id == id)
+            repls->sessions[i].id == id && pl_admin_is_tied(&repls->sessions[i].client, call))
             return &repls->sessions[i];
     return NULL;
 }
 
-static struct session *open_session(struct pl_repls *repls)
+/* Nobody reads what its lines come to any more, also of one that may never end. */
+static void on_client_ended(struct pl_admin_tie *tie)
+{
+    close_session(PL_CONTAINER_OF(tie, struct session, client));
+}
+
+static struct session *open_session(struct pl_repls *repls, struct pl_admin_call *call)
 {
     for (size_t i = 0; i < SESSIONS_MAX; i++) {
         struct session *session = &repls->sessions[i];
@@ -110,15 +120,10 @@ static struct session *open_session(struct pl_repls *repls)
         session->repls = repls;
         session->id = ++repls->next_id;
         session->repl = pl_repl_open(&repls->options);
+        pl_admin_tie(call, &session->client, CLIENT_NS, on_client_ended);
         return session;
     }
     return NULL;
-}
-
-/* Nobody waits for what a line that may never end comes to. */
-static void on_gone(void *arg)
-{
-    close_session(arg);
 }
 
 static void evaluate(struct session *session, struct pl_admin_call *call, const char *text)
@@ -130,7 +135,6 @@ static void evaluate(struct session *session, struct pl_admin_call *call, const 
     }
     pl_timer_stop(session->repls->timers, &session->idle);
     session->call = call;
-    pl_admin_on_gone(call, on_gone, session);
     if (pl_repl_eval(session->repl, pl_slice_z(text), on_told, session) == 0)
         return;
     session->call = NULL;
@@ -154,9 +158,11 @@ static void run(void *arg, struct pl_admin_call *call)
         pl_admin_fail(call, "repl takes a text to evaluate");
         return;
     }
-    struct session *session = known ? find(repls, id) : ends ? NULL : open_session(repls);
+    struct session *session = known  ? find(repls, id, call)
+                              : ends ? NULL
+                                     : open_session(repls, call);
     if (session == NULL && known) {
-        pl_admin_fail(call, "there is no session %lld; it may have been idle for too long",
+        pl_admin_fail(call, "there is no session %lld of yours; it may have been idle for too long",
                       (long long)id);
     } else if (session == NULL) {
         pl_admin_fail(call, "%d sessions are open already", SESSIONS_MAX);

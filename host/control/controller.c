@@ -55,7 +55,8 @@ struct pl_controller *pl_controller_create_with(struct pl_edition *edition)
     struct pl_workqueue_options queue = {
         .limit = pl_controller_make_limit(c->spec), .changed = on_queue_changed, .arg = c};
     c->queue = pl_workqueue_create(&queue);
-    pl_controller_metrics_init(c);
+    if (!edition->o.unmeasured)
+        pl_controller_metrics_init(c);
     return c;
 }
 

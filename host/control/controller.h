@@ -60,6 +60,7 @@ struct pl_controller_options {
     void (*ran)(void *arg, const struct pl_ran *ran);
     void *ran_arg;
     size_t map_retries_max; /* objects that wait for their map function; 0: 100,000 */
+    bool unmeasured;        /* none of the scripts' own: it has no metrics */
 };
 
 /* Takes the spec's content. Starts nothing. */

@@ -55,6 +55,7 @@ static void make_editions(struct pl_generation *generation)
         .self = generation->lanes,
         .ran = on_ran,
         .ran_arg = generation,
+        .unmeasured = generation->o.unmeasured,
     };
     generation->editions = pl_calloc(declared->controller_count + 1, sizeof(struct pl_edition *));
     for (size_t i = 0; i < declared->controller_count; i++) {

@@ -18,6 +18,7 @@ struct pl_generation_options {
     /* The scripts have loaded: declarations may be added to. NULL: nobody does. */
     void (*declared)(void *arg, struct pl_declarations *declarations);
     void *arg;
+    bool unmeasured; /* its controllers have no metrics */
 };
 
 /* err NULL: done. */

@@ -161,7 +161,8 @@ struct pl_repl *pl_repl_open(const struct pl_repl_options *options)
                                                .loop = options->loop,
                                                .ran = on_ran,
                                                .declared = on_declared,
-                                               .arg = repl};
+                                               .arg = repl,
+                                               .unmeasured = true};
     repl->generation = pl_generation_load(&generation, &lanes, NULL, 0, on_loaded, repl);
     return repl;
 }

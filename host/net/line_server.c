@@ -38,6 +38,7 @@ struct pl_line_client {
     bool busy;                     /* a request is not answered yet */
     bool cut;                      /* a write failed or it reads too slowly: ends with `task` */
     void *data;                    /* the caller's */
+    int64_t idle_ns;
     struct pl_timer idle;
     struct pl_task task; /* looks for the next line, or ends */
 };
@@ -83,6 +84,8 @@ static void reap(struct pl_line_client *client)
     server->client_count--;
     if (client->busy)
         server->ops->on_gone(server->arg, client);
+    if (server->ops->on_end != NULL)
+        server->ops->on_end(server->arg, client);
     uv_close((uv_handle_t *)&client->pipe, on_client_closed_cb);
 }
 
@@ -171,6 +174,7 @@ static void on_connection_cb(uv_stream_t *listener, int status)
         return;
     struct pl_line_client *client = PL_NEW(struct pl_line_client);
     client->server = server;
+    client->idle_ns = IDLE_NS;
     uv_pipe_init(pl_loop_uv(server->loop), &client->pipe, 0);
     client->pipe.data = client;
     server->open_handles++;
@@ -193,6 +197,13 @@ void pl_line_set_data(struct pl_line_client *client, void *data)
 void *pl_line_data(const struct pl_line_client *client)
 {
     return client->data;
+}
+
+void pl_line_set_idle(struct pl_line_client *client, int64_t idle_ns)
+{
+    client->idle_ns = idle_ns > 0 ? idle_ns : IDLE_NS;
+    if (!client->busy)
+        pl_timer_start(timers_of(client), &client->idle, client->idle_ns, on_idle);
 }
 
 static void cut(struct pl_line_client *client)
@@ -232,7 +243,7 @@ void pl_line_end(struct pl_line_client *client)
 {
     PL_REQUIRE(client->busy);
     client->busy = false;
-    pl_timer_start(timers_of(client), &client->idle, IDLE_NS, on_idle);
+    pl_timer_start(timers_of(client), &client->idle, client->idle_ns, on_idle);
     schedule(client);
 }
 

@@ -1,6 +1,6 @@
 /* A Unix socket that takes a line a request and answers with lines: what carries the admin
- * socket. Loop's thread. Limits: 1 MiB a line, 16 connections, 60 s between requests, 16 MiB that
- * a client leaves unread; whoever goes over one is cut. */
+ * socket. Loop's thread. Limits: 1 MiB a line, 16 connections, 60 s between requests unless told
+ * otherwise, 16 MiB that a client leaves unread; whoever goes over one is cut. */
 #pragma once
 
 #include "base/err.h"
@@ -17,6 +17,9 @@ struct pl_line_ops {
     /* The client went before pl_line_end; it is gone after the call. Never from inside a call to
      * pl_line_*, but for pl_line_server_destroy. */
     void (*on_gone)(void *arg, struct pl_line_client *client);
+    /* The connection of a client has ended, after on_gone or between two requests; the same holds.
+     * NULL: nobody wants to know. */
+    void (*on_end)(void *arg, struct pl_line_client *client);
 };
 
 /* Binds path with mode 0600; a socket there that nobody listens on any more is replaced. EEXIST
@@ -32,6 +35,8 @@ const char *pl_line_server_path(const struct pl_line_server *server);
 /* The caller's own word for the request; NULL at each on_line. */
 void pl_line_set_data(struct pl_line_client *client, void *data);
 void *pl_line_data(const struct pl_line_client *client);
+/* How long the client may take until its next request; 0: 60 s again. */
+void pl_line_set_idle(struct pl_line_client *client, int64_t idle_ns);
 /* One line of the answer; a line's end is added. */
 void pl_line_write(struct pl_line_client *client, struct pl_slice line);
 void pl_line_end(struct pl_line_client *client);

@@ -324,6 +324,41 @@ perilune.controller("maps"):For("v1/ConfigMap", {namespaces = {%q}}):Reconcile(%
     other:stop()
   end)
 
+  it("ends an idle session with its client's connection, and shows none in the metrics", function()
+    local other_socket = e2e.folder() .. "/idle.sock"
+    local other = e2e.start_host(server, (script:gsub("NAMESPACE", string.format("%q", namespace))),
+      { "--admin-socket", other_socket })
+    e2e.eventually("it runs", function() return other:count_logged("^controller started$") == 1 end)
+    local clients, inputs = {}, {}
+    for i = 1, 4 do
+      local fifo, out = e2e.folder() .. "/idle-in-" .. i, e2e.folder() .. "/idle-out-" .. i
+      assert(os.execute("mkfifo " .. fifo) == 0)
+      inputs[i] = assert(io.open(fifo, "r+")) -- stays open: the client has more to read for ever
+      clients[i] = e2e.process.start({ "sh", "-c", ("exec %s repl --admin-socket %s < %s")
+        :format(e2e.binary, other_socket, fifo) }, { stdout = out })
+      inputs[i]:write("x = 1\nx + 1\n")
+      inputs[i]:flush()
+      e2e.eventually("client " .. i .. " is answered", function() return e2e.read_file(out) == "2\n" end)
+    end
+    local metrics = other:metrics()
+    assert.truthy(metrics:value("controller_runtime_active_workers", { controller = "copies" }))
+    for id in pairs(metrics.series) do
+      assert.is_nil(id:find('"repl"', 1, true), id)
+    end
+    local code, _, err = e2e.run("repl", "-e", "1", "--admin-socket", other_socket)
+    assert.equal(1, code)
+    assert(err:find("4 sessions are open", 1, true), err)
+    for i, client in ipairs(clients) do
+      client:signal("INT") -- as Ctrl-C does
+      client:wait(e2e.patience)
+      inputs[i]:close()
+    end
+    e2e.eventually("there is room again", function()
+      return e2e.run("repl", "-e", "1", "--admin-socket", other_socket) == 0
+    end)
+    other:stop()
+  end)
+
   it("leaves the memos of a controller alone that is called as a session's task is", function()
     local other_socket = e2e.folder() .. "/named.sock"
     local other = e2e.start_host(server, [[

@@ -18,11 +18,15 @@ struct world {
     struct pl_line_client *held;
     int gone;
     bool hold; /* requests are not answered */
+    int ended;
+    int64_t idle_ns; /* that clients get; 0: none is set */
 };
 
 static void on_line(void *arg, struct pl_line_client *client, struct pl_slice line)
 {
     struct world *world = arg;
+    if (world->idle_ns > 0)
+        pl_line_set_idle(client, world->idle_ns);
     pl_buf_add_slice(&world->log, line);
     pl_buf_add_char(&world->log, '\n');
     if (world->hold) {
@@ -42,7 +46,14 @@ static void on_gone(void *arg, struct pl_line_client *client)
     world->gone++;
 }
 
-static const struct pl_line_ops ops = {on_line, on_gone};
+static void on_end(void *arg, struct pl_line_client *client)
+{
+    struct world *world = arg;
+    PL_UNUSED(client);
+    world->ended++;
+}
+
+static const struct pl_line_ops ops = {on_line, on_gone, on_end};
 
 static void set_up(struct world *world)
 {
@@ -121,6 +132,50 @@ TEST(a_client_that_goes_before_its_answer_is_told)
     tear_down(&world); /* cuts it */
     CHECK_INT(world.gone, 2);
     raw_close(&peer);
+}
+
+TEST(the_end_of_a_connection_is_told_once)
+{
+    struct world world;
+    struct raw_peer asks, silent, cut;
+    set_up(&world);
+    join(&world, &asks);
+    join(&world, &silent);
+    raw_send(&asks, "hello\n");
+    TURN_UNTIL(world.loop, raw_got(&asks, "hello\n.\n"));
+    CHECK_INT(world.ended, 0);
+    raw_close(&asks);
+    TURN_UNTIL(world.loop, world.ended == 1);
+    CHECK_INT(world.gone, 0);
+    raw_close(&silent);
+    TURN_UNTIL(world.loop, world.ended == 2);
+    world.hold = true;
+    join(&world, &cut);
+    raw_send(&cut, "wait\n");
+    TURN_UNTIL(world.loop, world.held != NULL);
+    tear_down(&world);
+    CHECK_INT(world.gone, 1);
+    CHECK_INT(world.ended, 3);
+    raw_close(&cut);
+}
+
+TEST(a_client_may_be_given_more_time)
+{
+    struct world world;
+    struct raw_peer peer;
+    set_up(&world);
+    world.idle_ns = 600 * PL_SECOND;
+    join(&world, &peer);
+    raw_send(&peer, "one\n");
+    TURN_UNTIL(world.loop, raw_got(&peer, "one\n.\n"));
+    world.time.now_ns += 599 * PL_SECOND;
+    for (int i = 0; i < 20; i++)
+        pl_loop_turn(world.loop, 1);
+    CHECK(!raw_ended(&peer));
+    world.time.now_ns += 2 * PL_SECOND;
+    TURN_UNTIL(world.loop, raw_ended(&peer));
+    raw_close(&peer);
+    tear_down(&world);
 }
 
 TEST(only_the_owner_may_connect)
