@@ -7,9 +7,12 @@
 
 #include <uv.h>
 
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+
+#define CHILDREN_MS 5000 /* for killed ones to die */
 
 /* A turn of libuv is: callbacks of the poll, then our check handle, which fires
  * timers, runs deferred tasks and calls the hooks. The uv timer only ends the
@@ -140,6 +143,35 @@ static void report_open_handle_cb(uv_handle_t *handle, void *arg)
            pl_str("type", uv_handle_type_name(uv_handle_get_type(handle))));
 }
 
+static void find_child_cb(uv_handle_t *handle, void *arg)
+{
+    if (uv_handle_get_type(handle) == UV_PROCESS && !uv_is_closing(handle))
+        *(bool *)arg = true;
+}
+
+static void leave_child_cb(uv_handle_t *handle, void *arg)
+{
+    PL_UNUSED(arg);
+    if (uv_handle_get_type(handle) == UV_PROCESS && !uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+/* Programs that were killed are reaped when they are dead: on a busy machine that takes a while.
+ * One that a dead disk keeps is left to whoever inherits it. */
+static void await_children(struct pl_loop *loop)
+{
+    for (int ms = 0; ms < CHILDREN_MS; ms++) {
+        bool found = false;
+        uv_walk(&loop->uv, find_child_cb, &found);
+        if (!found)
+            return;
+        if (ms > 0)
+            poll(NULL, 0, 1);
+        uv_run(&loop->uv, UV_RUN_NOWAIT);
+    }
+    uv_walk(&loop->uv, leave_child_cb, NULL);
+}
+
 void pl_loop_destroy(struct pl_loop *loop)
 {
     if (loop == NULL)
@@ -153,6 +185,7 @@ void pl_loop_destroy(struct pl_loop *loop)
     uv_close((uv_handle_t *)&loop->idle, NULL);
     uv_close((uv_handle_t *)&loop->timer, NULL);
     uv_close((uv_handle_t *)&loop->turn_limit, NULL);
+    await_children(loop);
     /* Close callbacks may close more; nothing that was closed needs many turns. */
     for (int i = 0; i < 16 && uv_run(&loop->uv, UV_RUN_NOWAIT) != 0; i++)
         continue;
