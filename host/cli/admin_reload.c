@@ -64,6 +64,8 @@ static void build_status(void *arg, struct pl_build *b)
     pl_build_bool(b, status.guarded);
     pl_build_keyz(b, "generations");
     pl_build_int(b, (int64_t)status.kept);
+    pl_build_keyz(b, "ending");
+    pl_build_int(b, (int64_t)status.ending);
     if (status.refusal != NULL)
         pl_admin_build_text(b, "refused", pl_slice_z(status.refusal));
     pl_build_end(b);

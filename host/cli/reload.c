@@ -621,7 +621,8 @@ void pl_reload_status(const struct pl_reload *reload, struct pl_reload_status *o
         .since_ns = reload->since_ns,
         .loading = reload->next != NULL,
         .guarded = reload->guard.on,
-        .kept = 1 + (reload->good != NULL) + reload->ending_count,
+        .kept = 1 + (reload->good != NULL),
+        .ending = reload->ending_count,
         .refusal = reload->refusal,
         .refused_ns = reload->refused_ns,
     };

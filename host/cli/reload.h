@@ -69,7 +69,8 @@ struct pl_reload_status {
     char digest[2 * PL_SHA256_BYTES + 1]; /* of its files */
     int64_t since_ns;                     /* wall clock: when it took over */
     bool loading, guarded;
-    size_t kept;         /* generations: the running one, that before, those that end */
+    size_t kept;   /* generations: the running one, and while the guard is on the last good one */
+    size_t ending; /* runs of theirs are still in flight, or a lane of theirs is stuck */
     const char *refusal; /* borrowed: why the last one was refused; NULL: it was not */
     int64_t refused_ns;  /* wall clock */
 };
