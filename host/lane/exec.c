@@ -357,14 +357,13 @@ static void read_result(struct pl_exec *exec, lua_State *co)
     }
 }
 
-/* Documents that boxes hold are invisible to the collector: they buy extra steps. */
 static void collect_garbage(struct pl_lane *lane)
 {
     lane->worked = true;
     if (lane->collect)
         pl_state_collect(lane->s);
     else
-        lua_gc(lane->s->L, LUA_GCSTEP, 20 + (int)(lane->s->pinned >> 18));
+        pl_state_pay(lane->s);
     lane->collect = false;
 }
 

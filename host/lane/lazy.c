@@ -39,6 +39,7 @@ static void push_box(lua_State *L, struct pl_state *s, struct pl_doc *doc, unsig
     struct pl_box *box = pl_box_push(L, s);
     *box = (struct pl_box){.doc = pl_doc_ref(doc), .flags = flags, .bytes = pl_doc_bytes(doc)};
     s->pinned += box->bytes;
+    s->pins += box->bytes;
 }
 
 /* ---- pushing ---- */

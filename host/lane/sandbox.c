@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #define DEFAULT_MEMORY ((size_t)512 << 20)
+#define STEP_BYTES     4096 /* of documents; see pl_state_pay */
 
 /* ---- registering functions ---- */
 
@@ -359,6 +360,15 @@ void pl_state_destroy(struct pl_state *s)
 void pl_state_collect(struct pl_state *s)
 {
     pl_limits_collect(&s->limits, s->L);
+    s->pins = 0;
+}
+
+void pl_state_pay(struct pl_state *s)
+{
+    if (s->pins < STEP_BYTES)
+        return;
+    lua_gc(s->L, LUA_GCSTEP, (int)(s->pins >> 10));
+    s->pins = 0;
 }
 
 int pl_state_call(struct pl_state *s, enum pl_phase phase, int64_t cpu_ns, int args, int results,

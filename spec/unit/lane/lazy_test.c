@@ -97,6 +97,28 @@ TEST(the_document_an_object_was_read_from_is_remembered)
     pl_state_destroy(s);
 }
 
+/* LuaJIT sees some hundred bytes of each. */
+TEST(documents_that_nobody_uses_any_more_are_let_go_while_runs_go_on)
+{
+    enum { RUNS = 20000 };
+    struct pl_state *s = new_state(NULL, 64 * MIB);
+    struct pl_buf text = PL_BUF_INIT;
+    pl_buf_add_f(&text, "{\"text\":\"%0100000d\"}", 1);
+    struct pl_doc *doc = doc_of(text.ptr);
+    pl_buf_deinit(&text);
+    pl_state_collect(s);
+    size_t most = 0;
+    for (int i = 0; i < RUNS; i++) {
+        pl_lazy_push(s->L, s, doc, PL_OBJECT_ROOT);
+        lua_pop(s->L, 1);
+        pl_state_pay(s);
+        most = s->pinned > most ? s->pinned : most;
+    }
+    CHECK(most > 0 && most < 20 * MIB);
+    pl_doc_unref(doc);
+    pl_state_destroy(s);
+}
+
 TEST(values_of_secrets_are_known_as_such)
 {
     struct pl_state *s = new_state(NULL, 64 * MIB);
