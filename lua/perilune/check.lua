@@ -49,6 +49,14 @@ end
 
 local describe = M.describe
 
+-- What the host has made of a value; nil and a message when it could not.
+function M.must(what, value, message)
+  if value == nil then
+    fail("%s: %s", what, message)
+  end
+  return value
+end
+
 local function of_type(want, article)
   return function(what, value)
     if type(value) ~= want then
@@ -154,36 +162,22 @@ function M.kind(what, value)
   if type(value) ~= "string" then
     fail('%s must be a kind such as "apps/v1/Deployment", not %s', what, describe(value))
   end
-  local kind, message = host.kind(value)
-  if not kind then
-    fail("%s: %s", what, message)
-  end
+  M.must(what, host.kind(value))
   return value
 end
 
 -- Canonical text of a label selector.
 function M.selector(what, value)
-  local text, message = host.selector(value)
-  if not text then
-    fail("%s: %s", what, message)
-  end
-  return text
+  return M.must(what, host.selector(value))
 end
 
 -- Canonical text of a field selector.
 function M.fields(what, value)
-  local text, message = host.fields(M.string(what, value))
-  if not text then
-    fail("%s: %s", what, message)
-  end
-  return text
+  return M.must(what, host.fields(M.string(what, value)))
 end
 
 function M.path(what, value)
-  local steps, message = host.path(M.string(what, value))
-  if not steps then
-    fail("%s: %s", what, message)
-  end
+  M.must(what, host.path(M.string(what, value)))
   return value
 end
 

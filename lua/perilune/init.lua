@@ -186,11 +186,7 @@ local function decoder(what, decode)
     if type(text) ~= "string" then
       fail("%s needs a string, not %s", what, check.describe(text))
     end
-    local value, message = decode(text)
-    if value == nil then
-      fail("%s: %s", what, message)
-    end
-    return value
+    return check.must(what, decode(text))
   end
 end
 
@@ -199,14 +195,12 @@ perilune.json = frozen("perilune.json", {
   encode = host.json_encode,
 })
 
-local decode_all = decoder("yaml.decode_all", host.yaml_decode)
+local decode_documents = decoder("yaml.decode", host.yaml_decode)
 
 perilune.yaml = frozen("perilune.yaml", {
-  decode_all = function(text)
-    return (decode_all(text))
-  end,
+  decode_all = decoder("yaml.decode_all", host.yaml_decode),
   decode = function(text)
-    local documents = decoder("yaml.decode", host.yaml_decode)(text)
+    local documents = decode_documents(text)
     if #documents ~= 1 then
       fail("yaml.decode: the text has %d documents, not one; decode_all takes any number",
         #documents)
