@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define COMMANDS_MAX 16
 #define HOOKS_MAX    8
@@ -111,6 +112,21 @@ void pl_admin_build_text(struct pl_build *b, const char *key, struct pl_slice te
 {
     pl_build_keyz(b, key);
     build_text(b, text);
+}
+
+void pl_admin_build_seconds(struct pl_build *b, const char *key, int64_t ns)
+{
+    pl_build_keyz(b, key);
+    pl_build_double(b, (double)(ns / PL_MS) / 1000.0);
+}
+
+bool pl_admin_is_kind(const struct pl_kind *kind, const char *text)
+{
+    struct pl_kind asked;
+    struct pl_err err;
+    if (strchr(text, '/') == NULL)
+        return strcasecmp(kind->kind, text) == 0;
+    return pl_kind_parse(pl_slice_z(text), &asked, &err) == 0 && pl_kind_eq_group(kind, &asked);
 }
 
 void pl_admin_fail(struct pl_admin_call *call, const char *fmt, ...)

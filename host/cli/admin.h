@@ -77,6 +77,11 @@ bool pl_admin_is_tied(const struct pl_admin_tie *tie, const struct pl_admin_call
 
 /* Text that may not be UTF-8 (a script's error). */
 void pl_admin_build_text(struct pl_build *b, const char *key, struct pl_slice text);
+/* A member that is a time in seconds, to the millisecond. */
+void pl_admin_build_seconds(struct pl_build *b, const char *key, int64_t ns);
+/* Is that what somebody means by "v1/ConfigMap", in any version of its group, or by the kind's name
+ * alone, in any case? */
+bool pl_admin_is_kind(const struct pl_kind *kind, const char *text);
 
 void pl_admin_status(void *arg, struct pl_admin_call *call);
 void pl_admin_why(void *arg, struct pl_admin_call *call);

@@ -6,7 +6,6 @@
 #include "value/meta.h"
 
 #include <string.h>
-#include <strings.h>
 
 #define KEYS_MAX 10000 /* a controller's, in one answer */
 
@@ -16,12 +15,6 @@ struct listing {
     struct pl_build *b;
     int64_t now_ns;
 };
-
-static void build_seconds(struct pl_build *b, const char *key, int64_t ns)
-{
-    pl_build_keyz(b, key);
-    pl_build_double(b, (double)(ns / PL_MS) / 1000.0);
-}
 
 static void build_queued(void *arg, const struct pl_queued *queued)
 {
@@ -34,19 +27,16 @@ static void build_queued(void *arg, const struct pl_queued *queued)
                                    : queued->ready ? "ready"
                                                    : "delayed"));
     if (queued->running)
-        build_seconds(b, "for_seconds", listing->now_ns - queued->started_ns);
+        pl_admin_build_seconds(b, "for_seconds", listing->now_ns - queued->started_ns);
     else if (queued->ready)
-        build_seconds(b, "for_seconds", listing->now_ns - queued->ready_ns);
+        pl_admin_build_seconds(b, "for_seconds", listing->now_ns - queued->ready_ns);
     else
-        build_seconds(b, "in_seconds", queued->due_ns - listing->now_ns);
+        pl_admin_build_seconds(b, "in_seconds", queued->due_ns - listing->now_ns);
     if (queued->running && (queued->ready || queued->delayed)) {
-        pl_build_keyz(b, "again");
-        pl_build_bool(b, true);
+        pl_build_put_bool(b, "again", true);
     }
-    pl_build_keyz(b, "priority");
-    pl_build_int(b, queued->priority);
-    pl_build_keyz(b, "requeues");
-    pl_build_int(b, queued->requeues);
+    pl_build_put_int(b, "priority", queued->priority);
+    pl_build_put_int(b, "requeues", queued->requeues);
     pl_build_end(b);
 }
 
@@ -60,8 +50,7 @@ static void build_queue(struct listing *listing, struct pl_controller *controlle
     size_t total = pl_workqueue_each(pl_controller_queue(controller), listing->now_ns, KEYS_MAX,
                                      build_queued, listing);
     pl_build_end(b);
-    pl_build_keyz(b, "total");
-    pl_build_int(b, (int64_t)total);
+    pl_build_put_int(b, "total", (int64_t)total);
     pl_build_end(b);
 }
 
@@ -88,8 +77,7 @@ static void reply_bool(struct pl_admin_call *call, const char *key, bool value)
 {
     struct pl_build *b = pl_build_create(NULL);
     pl_build_object(b);
-    pl_build_keyz(b, key);
-    pl_build_bool(b, value);
+    pl_build_put_bool(b, key, value);
     pl_build_end(b);
     struct pl_doc *result = pl_build_finish(b);
     pl_build_destroy(b);
@@ -150,18 +138,14 @@ void pl_admin_queue(void *arg, struct pl_admin_call *call)
 
 /* ---- pause, resume ---- */
 
-/* The For kind that is meant: "v1/ConfigMap" in any version of its group, or its name alone. */
+/* The For kind that is meant. */
 static const struct pl_kind *for_kind(struct pl_manager *manager, const char *text)
 {
-    struct pl_kind asked;
-    struct pl_err err;
-    bool whole = pl_kind_parse(pl_slice_z(text), &asked, &err) == 0;
     for (size_t i = 0; i < pl_manager_count(manager); i++) {
         const struct pl_controller_spec *spec = pl_controller_spec(pl_manager_at(manager, i));
         for (size_t j = 0; j < spec->source_count; j++) {
             const struct pl_kind *kind = &spec->sources[j].kind;
-            if (spec->sources[j].role == PL_SOURCE_FOR &&
-                (whole ? pl_kind_eq_group(kind, &asked) : strcasecmp(kind->kind, text) == 0))
+            if (spec->sources[j].role == PL_SOURCE_FOR && pl_admin_is_kind(kind, text))
                 return kind;
         }
     }

@@ -70,13 +70,10 @@ static void reply(struct pl_admin_call *call, int64_t id, struct pl_slice text, 
 {
     struct pl_build *b = pl_build_create(NULL);
     pl_build_object(b);
-    pl_build_keyz(b, "session");
-    pl_build_int(b, id);
+    pl_build_put_int(b, "session", id);
     pl_admin_build_text(b, "text", text);
-    pl_build_keyz(b, "failed");
-    pl_build_bool(b, failed);
-    pl_build_keyz(b, "ended");
-    pl_build_bool(b, ended);
+    pl_build_put_bool(b, "failed", failed);
+    pl_build_put_bool(b, "ended", ended);
     pl_build_end(b);
     struct pl_doc *result = pl_build_finish(b);
     pl_build_destroy(b);

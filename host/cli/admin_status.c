@@ -10,30 +10,8 @@
 
 #define WAITS_MAX 1000
 
-static void build_int(struct pl_build *b, const char *key, int64_t value)
-{
-    pl_build_keyz(b, key);
-    pl_build_int(b, value);
-}
-
-static void build_seconds(struct pl_build *b, const char *key, int64_t ns)
-{
-    pl_build_keyz(b, key);
-    pl_build_double(b, (double)(ns / PL_MS) / 1000.0);
-}
-
-static void build_bool(struct pl_build *b, const char *key, bool value)
-{
-    pl_build_keyz(b, key);
-    pl_build_bool(b, value);
-}
-
 static void build_controller_sources(struct pl_build *b, const struct pl_controller *controller)
 {
-    static const char *const roles[] = {[PL_SOURCE_FOR] = "for",
-                                        [PL_SOURCE_OWNS] = "owns",
-                                        [PL_SOURCE_WATCHES] = "watches",
-                                        [PL_SOURCE_READS] = "reads"};
     const struct pl_controller_spec *spec = pl_controller_spec(controller);
     pl_build_keyz(b, "sources");
     pl_build_array(b);
@@ -41,9 +19,9 @@ static void build_controller_sources(struct pl_build *b, const struct pl_control
         const struct pl_informer *informer = pl_controller_informer(controller, i);
         char kind[PL_KIND_TEXT];
         pl_build_object(b);
-        pl_admin_build_text(b, "role", pl_slice_z(roles[spec->sources[i].role]));
+        pl_admin_build_text(b, "role", pl_slice_z(pl_source_role_name(spec->sources[i].role)));
         pl_admin_build_text(b, "kind", pl_slice_z(pl_kind_text(&spec->sources[i].kind, kind)));
-        build_bool(b, "synced", informer != NULL && pl_informer_has_synced(informer));
+        pl_build_put_bool(b, "synced", informer != NULL && pl_informer_has_synced(informer));
         pl_build_end(b);
     }
     pl_build_end(b);
@@ -60,18 +38,18 @@ static void build_controller(struct pl_build *b, const struct pl_controller *con
     if (form != PL_NO_TASK)
         pl_admin_build_text(b, "task", pl_slice_z(form == PL_TASK_EVERY ? "every" : "run"));
     pl_admin_build_text(b, "state", pl_slice_z(pl_controller_state_name(report.state)));
-    build_int(b, "in_flight", (int64_t)report.in_flight);
-    build_int(b, "ready", (int64_t)report.ready);
-    build_int(b, "delayed", (int64_t)report.delayed);
-    build_int(b, "paused", (int64_t)report.paused);
-    build_int(b, "failing", (int64_t)report.failing);
+    pl_build_put_int(b, "in_flight", (int64_t)report.in_flight);
+    pl_build_put_int(b, "ready", (int64_t)report.ready);
+    pl_build_put_int(b, "delayed", (int64_t)report.delayed);
+    pl_build_put_int(b, "paused", (int64_t)report.paused);
+    pl_build_put_int(b, "failing", (int64_t)report.failing);
     build_controller_sources(b, controller);
     if (report.last_error != NULL) {
         pl_build_keyz(b, "last_error");
         pl_build_object(b);
         pl_admin_build_text(b, "key", report.last_key);
         pl_admin_build_text(b, "message", pl_slice_z(report.last_error));
-        build_seconds(b, "seconds_ago", now_ns - report.last_error_ns);
+        pl_admin_build_seconds(b, "seconds_ago", now_ns - report.last_error_ns);
         pl_build_end(b);
     }
     pl_build_end(b);
@@ -82,8 +60,8 @@ static void build_source(struct pl_build *b, struct pl_informer *informer)
     const struct pl_err *trouble = pl_informer_trouble(informer);
     pl_build_object(b);
     pl_admin_build_text(b, "source", pl_slice_z(pl_informer_owner(informer)));
-    build_bool(b, "synced", pl_informer_has_synced(informer));
-    build_int(b, "objects", (int64_t)pl_store_count(pl_informer_store(informer)));
+    pl_build_put_bool(b, "synced", pl_informer_has_synced(informer));
+    pl_build_put_int(b, "objects", (int64_t)pl_store_count(pl_informer_store(informer)));
     if (trouble != NULL)
         pl_admin_build_text(b, "trouble", pl_slice_z(trouble->message));
     pl_build_end(b);
@@ -99,11 +77,11 @@ static void build_waits(struct pl_build *b, const struct pl_waits *waits)
         pl_build_object(b);
         pl_admin_build_text(b, "name", pl_slice_z(wait->name));
         pl_admin_build_text(b, "owner", pl_slice_z(wait->owner));
-        build_seconds(b, "seconds", pl_wait_age_ns(wait));
+        pl_admin_build_seconds(b, "seconds", pl_wait_age_ns(wait));
         if (wait->no_deadline != NULL)
             pl_admin_build_text(b, "no_deadline", pl_slice_z(wait->no_deadline));
         else
-            build_seconds(b, "at_most_seconds", wait->deadline_ns - wait->since_ns);
+            pl_admin_build_seconds(b, "at_most_seconds", wait->deadline_ns - wait->since_ns);
         pl_build_end(b);
     }
     pl_build_end(b);
@@ -117,7 +95,7 @@ static void build_lead(struct pl_build *b, const struct pl_leadership *leadershi
     pl_leadership_describe(leadership, &text);
     pl_build_keyz(b, "lead");
     pl_build_object(b);
-    build_bool(b, "leading", pl_leadership_is_leading(leadership));
+    pl_build_put_bool(b, "leading", pl_leadership_is_leading(leadership));
     pl_admin_build_text(b, "description", pl_buf_slice(&text));
     pl_build_end(b);
     pl_buf_deinit(&text);
@@ -129,9 +107,9 @@ static void build_events(struct pl_build *b, struct pl_cluster *cluster)
     pl_recorder_stats(pl_cluster_recorder(cluster), &stats);
     pl_build_keyz(b, "events");
     pl_build_object(b);
-    build_int(b, "sent", (int64_t)stats.sent);
-    build_int(b, "waiting", (int64_t)stats.waiting);
-    build_int(b, "dropped", (int64_t)stats.dropped);
+    pl_build_put_int(b, "sent", (int64_t)stats.sent);
+    pl_build_put_int(b, "waiting", (int64_t)stats.waiting);
+    pl_build_put_int(b, "dropped", (int64_t)stats.dropped);
     pl_build_end(b);
 }
 
@@ -141,7 +119,7 @@ static void build_status(struct pl_build *b, const struct pl_admin_call *call)
     int64_t now_ns = pl_loop_now(host->loop);
     pl_build_object(b);
     pl_admin_build_text(b, "version", pl_slice_z(pl_version()));
-    build_int(b, "pid", getpid());
+    pl_build_put_int(b, "pid", getpid());
     pl_admin_build_text(b, "server", pl_slice_z(host->server));
     build_lead(b, pl_manager_leadership(host->manager));
     pl_admin_build_more(call, b);

@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #define SECTIONS_MAX 64 /* keys that are told about in one answer */
 
@@ -23,22 +22,16 @@ struct why {
 
 /* ---- one key of one controller ---- */
 
-static void build_seconds(struct pl_build *b, const char *key, int64_t ns)
-{
-    pl_build_keyz(b, key);
-    pl_build_double(b, (double)(ns / PL_MS) / 1000.0);
-}
-
 static void build_happened(void *arg, const struct pl_happened *happened)
 {
     struct why *why = arg;
     struct pl_build *b = why->b;
     pl_build_object(b);
-    build_seconds(b, "seconds_ago", why->now_ns - happened->at_ns);
+    pl_admin_build_seconds(b, "seconds_ago", why->now_ns - happened->at_ns);
     pl_admin_build_text(b, "what", pl_slice_z(pl_happening_name(happened->what)));
     pl_admin_build_text(b, "detail", happened->detail);
     if (happened->amount != 0)
-        build_seconds(b, "seconds", happened->amount);
+        pl_admin_build_seconds(b, "seconds", happened->amount);
     pl_build_end(b);
 }
 
@@ -87,8 +80,7 @@ static void explain(const struct why *why, const struct pl_key_report *key, stru
 static void build_failures(struct pl_build *b, const struct pl_key_report *key)
 {
     if (key->failures > 0) {
-        pl_build_keyz(b, "failures");
-        pl_build_int(b, key->failures);
+        pl_build_put_int(b, "failures", key->failures);
     }
     if (key->last_error != NULL)
         pl_admin_build_text(b, "last_error", pl_slice_z(key->last_error));
@@ -124,8 +116,7 @@ static void build_section(void *arg, struct pl_slice key)
     pl_admin_build_text(b, "controller", pl_slice_z(controller));
     pl_admin_build_text(b, "key", key);
     pl_admin_build_text(b, "through", pl_slice_z(why->through));
-    pl_build_keyz(b, "cached");
-    pl_build_bool(b, is_cached(why, key));
+    pl_build_put_bool(b, "cached", is_cached(why, key));
     if (waits.len > 0)
         pl_admin_build_text(b, "waits_for", pl_buf_slice(&waits));
     build_failures(b, &report);
@@ -140,16 +131,6 @@ static void build_section(void *arg, struct pl_slice key)
 
 /* ---- which keys are meant ---- */
 
-/* "v1/ConfigMap" in any version of its group, or the kind's name alone in any case. */
-static bool is_kind(const struct pl_kind *kind, const char *text)
-{
-    struct pl_kind asked;
-    struct pl_err err;
-    if (strchr(text, '/') == NULL)
-        return strcasecmp(kind->kind, text) == 0;
-    return pl_kind_parse(pl_slice_z(text), &asked, &err) == 0 && pl_kind_eq_group(kind, &asked);
-}
-
 static void tell_woken(struct why *why, size_t source)
 {
     struct pl_informer *informer = pl_controller_informer(why->controller, source);
@@ -162,18 +143,14 @@ static void tell_woken(struct why *why, size_t source)
 
 static bool tell_controller(struct why *why)
 {
-    static const char *const roles[] = {[PL_SOURCE_FOR] = "for",
-                                        [PL_SOURCE_OWNS] = "owns",
-                                        [PL_SOURCE_WATCHES] = "watches",
-                                        [PL_SOURCE_READS] = "reads"};
     const struct pl_controller_spec *spec = pl_controller_spec(why->controller);
     bool known = false;
     for (size_t i = 0; i < spec->source_count; i++) {
         const struct pl_source_spec *source = &spec->sources[i];
-        if (!is_kind(&source->kind, why->kind_text))
+        if (!pl_admin_is_kind(&source->kind, why->kind_text))
             continue;
         known = true;
-        why->through = roles[source->role];
+        why->through = pl_source_role_name(source->role);
         if (source->role == PL_SOURCE_FOR || source->map_by == PL_MAP_SELF)
             build_section(why, why->key);
         else if (source->role != PL_SOURCE_READS)

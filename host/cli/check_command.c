@@ -3,11 +3,6 @@
 
 #include <stdio.h>
 
-static const char *const roles[] = {[PL_SOURCE_FOR] = "for",
-                                    [PL_SOURCE_OWNS] = "owns",
-                                    [PL_SOURCE_WATCHES] = "watches",
-                                    [PL_SOURCE_READS] = "reads"};
-
 static void print_options(const struct pl_source_options *options)
 {
     for (size_t i = 0; options->namespaces != NULL && options->namespaces[i] != NULL; i++)
@@ -43,7 +38,7 @@ static void print_controller(const struct pl_controller_spec *spec)
     for (size_t i = 0; i < spec->source_count; i++) {
         const struct pl_source_spec *source = &spec->sources[i];
         char kind[PL_KIND_TEXT];
-        printf("  %-8s %s", roles[source->role], pl_kind_text(&source->kind, kind));
+        printf("  %-8s %s", pl_source_role_name(source->role), pl_kind_text(&source->kind, kind));
         print_options(&source->options);
         printf("\n");
     }

@@ -85,8 +85,7 @@ static int run(const struct pl_command *self, int argc, char *const *argv,
         } else {
             struct pl_build *request = pl_admin_request_begin(self->name);
             for (size_t i = 0; i < flags.path_count; i++) {
-                pl_build_keyz(request, members[i]);
-                pl_build_strz(request, flags.paths[i]);
+                pl_build_put_strz(request, members[i], flags.paths[i]);
             }
             if (ask(&flags, request, &err) != 0)
                 exit_code = pl_admin_failed(self, &err);

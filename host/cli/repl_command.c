@@ -27,8 +27,7 @@ static int evaluate(struct repl *repl, const char *text, struct pl_err *err)
     struct pl_scratch scratch;
     struct pl_build *request = pl_admin_request_begin("repl");
     if (repl->session != 0) {
-        pl_build_keyz(request, "session");
-        pl_build_int(request, repl->session);
+        pl_build_put_int(request, "session", repl->session);
     }
     pl_build_keyz(request, "text");
     if (!pl_is_utf8(pl_slice_z(text))) {
@@ -82,10 +81,8 @@ static void close_session(struct repl *repl)
     if (repl->session == 0 || repl->ended)
         return;
     struct pl_build *request = pl_admin_request_begin("repl");
-    pl_build_keyz(request, "session");
-    pl_build_int(request, repl->session);
-    pl_build_keyz(request, "close");
-    pl_build_bool(request, true);
+    pl_build_put_int(request, "session", repl->session);
+    pl_build_put_bool(request, "close", true);
     pl_doc_unref(pl_admin_ask(&repl->client, request, &err));
 }
 

@@ -64,10 +64,8 @@ static int ask(const struct pl_flags *flags, struct pl_err *err)
     struct pl_doc *answer = NULL;
     if (rc == 0) {
         struct pl_build *request = pl_admin_request_begin("why");
-        pl_build_keyz(request, "kind");
-        pl_build_strz(request, flags->paths[0]);
-        pl_build_keyz(request, "key");
-        pl_build_strz(request, flags->paths[1]);
+        pl_build_put_strz(request, "kind", flags->paths[0]);
+        pl_build_put_strz(request, "key", flags->paths[1]);
         answer = pl_admin_ask(&client, request, err);
         rc = answer != NULL ? 0 : err->code;
     }

@@ -155,8 +155,7 @@ static void build_value(struct pl_build *b, const char *name, struct pl_node val
     else
         pl_write(&text, value, PL_WRITE_SORTED);
     cut(&text);
-    pl_build_keyz(b, name);
-    pl_build_str(b, pl_buf_slice(&text));
+    pl_build_put_str(b, name, pl_buf_slice(&text));
     pl_buf_deinit(&text);
 }
 
@@ -172,8 +171,7 @@ static void build_change(struct pl_build *b, const struct sides *sides, const ch
     if (path == NULL)
         return;
     pl_build_object(b);
-    pl_build_keyz(b, "path");
-    pl_build_strz(b, text);
+    pl_build_put_strz(b, "path", text);
     build_value(b, "old", pl_path_find(path, sides->old_node), secret);
     build_value(b, "new", pl_path_find(path, sides->new_node), secret);
     pl_build_end(b);
@@ -233,8 +231,7 @@ static void build_changes(struct pl_build *b, const struct pl_effect *running,
     }
     pl_build_end(b);
     if (paths.cut) {
-        pl_build_keyz(b, "more");
-        pl_build_bool(b, true);
+        pl_build_put_bool(b, "more", true);
     }
     pl_paths_deinit(&paths);
     pl_doc_unref(empty);
@@ -245,16 +242,12 @@ void pl_difference_build(struct pl_build *b, const struct pl_effect *running,
 {
     const struct pl_effect *one = candidate != NULL ? candidate : running;
     pl_build_object(b);
-    pl_build_keyz(b, "what");
-    pl_build_strz(b, one->name);
-    pl_build_keyz(b, "candidate");
-    pl_build_strz(b, candidate != NULL ? candidate->verb : "");
-    pl_build_keyz(b, "running");
-    pl_build_strz(b, running != NULL ? running->verb : "");
+    pl_build_put_strz(b, "what", one->name);
+    pl_build_put_strz(b, "candidate", candidate != NULL ? candidate->verb : "");
+    pl_build_put_strz(b, "running", running != NULL ? running->verb : "");
     build_changes(b, running, candidate);
     if (one->note != NULL) {
-        pl_build_keyz(b, "note");
-        pl_build_strz(b, one->note);
+        pl_build_put_strz(b, "note", one->note);
     }
     pl_build_end(b);
 }

@@ -79,12 +79,9 @@ static void build_test(struct pl_build *b, const char *path, struct pl_slice val
     if (value.len == 0)
         return;
     pl_build_object(b);
-    pl_build_keyz(b, "op");
-    pl_build_strz(b, "test");
-    pl_build_keyz(b, "path");
-    pl_build_strz(b, path);
-    pl_build_keyz(b, "value");
-    pl_build_str(b, value);
+    pl_build_put_strz(b, "op", "test");
+    pl_build_put_strz(b, "path", path);
+    pl_build_put_str(b, "value", value);
     pl_build_end(b);
 }
 

@@ -101,21 +101,12 @@ static void put_spec(struct pl_build *b, const struct pl_lease_record *record)
 {
     pl_build_keyz(b, "spec");
     pl_build_object(b);
-    pl_build_keyz(b, "holderIdentity");
-    pl_build_strz(b, record->holder);
-    pl_build_keyz(b, "leaseDurationSeconds");
-    pl_build_int(b, record->duration_s);
+    pl_build_put_strz(b, "holderIdentity", record->holder);
+    pl_build_put_int(b, "leaseDurationSeconds", record->duration_s);
     put_time(b, "acquireTime", record->acquire_us);
     put_time(b, "renewTime", record->renew_us);
-    pl_build_keyz(b, "leaseTransitions");
-    pl_build_int(b, record->transitions);
+    pl_build_put_int(b, "leaseTransitions", record->transitions);
     pl_build_end(b);
-}
-
-static void put_text(struct pl_build *b, const char *name, const char *text)
-{
-    pl_build_keyz(b, name);
-    pl_build_strz(b, text);
 }
 
 /* `object` (PL_NODE_MISSING: a new one of that name) with the record in its spec and the labels
@@ -125,12 +116,12 @@ static struct pl_doc *lease_with(struct pl_node object, const char *ns, const ch
 {
     struct pl_build *b = pl_build_create(NULL);
     pl_build_object(b);
-    put_text(b, "apiVersion", "coordination.k8s.io/v1");
-    put_text(b, "kind", "Lease");
+    pl_build_put_strz(b, "apiVersion", "coordination.k8s.io/v1");
+    pl_build_put_strz(b, "kind", "Lease");
     pl_build_keyz(b, "metadata");
     pl_build_object(b);
-    put_text(b, "name", name);
-    put_text(b, "namespace", ns);
+    pl_build_put_strz(b, "name", name);
+    pl_build_put_strz(b, "namespace", ns);
     if (pl_node_len(labels) > 0) {
         pl_build_keyz(b, "labels");
         pl_build_node(b, labels);

@@ -58,18 +58,12 @@ static void build_ref(struct pl_build *b, const struct owner *owner)
 {
     char text[PL_KIND_TEXT];
     pl_build_object(b);
-    pl_build_keyz(b, "apiVersion");
-    pl_build_strz(b, pl_kind_api_version(&owner->kind, text));
-    pl_build_keyz(b, "kind");
-    pl_build_strz(b, owner->kind.kind);
-    pl_build_keyz(b, "name");
-    pl_build_str(b, owner->name);
-    pl_build_keyz(b, "uid");
-    pl_build_str(b, owner->uid);
-    pl_build_keyz(b, "controller");
-    pl_build_bool(b, true);
-    pl_build_keyz(b, "blockOwnerDeletion");
-    pl_build_bool(b, true);
+    pl_build_put_strz(b, "apiVersion", pl_kind_api_version(&owner->kind, text));
+    pl_build_put_strz(b, "kind", owner->kind.kind);
+    pl_build_put_str(b, "name", owner->name);
+    pl_build_put_str(b, "uid", owner->uid);
+    pl_build_put_bool(b, "controller", true);
+    pl_build_put_bool(b, "blockOwnerDeletion", true);
     pl_build_end(b);
 }
 

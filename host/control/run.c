@@ -47,13 +47,17 @@ static struct pl_failing *failing_of(struct pl_controller *c, struct pl_slice ke
     return failing;
 }
 
+static void free_failing(struct pl_failing *failing)
+{
+    pl_free(failing->message);
+    pl_free(failing);
+}
+
 static void forget_failures(struct pl_controller *c, struct pl_slice key)
 {
     struct pl_failing *failing = pl_map_remove(&c->failing, key);
-    if (failing == NULL)
-        return;
-    pl_free(failing->message);
-    pl_free(failing);
+    if (failing != NULL)
+        free_failing(failing);
 }
 
 void pl_controller_free_keys(struct pl_controller *c)
@@ -61,10 +65,8 @@ void pl_controller_free_keys(struct pl_controller *c)
     size_t at = 0;
     struct pl_slice key;
     void *value;
-    while (pl_map_next(&c->failing, &at, &key, &value)) {
-        pl_free(((struct pl_failing *)value)->message);
-        pl_free(value);
-    }
+    while (pl_map_next(&c->failing, &at, &key, &value))
+        free_failing(value);
     pl_map_deinit(&c->failing);
     pl_free(c->last_error.message);
     pl_free(c->last_error.key);

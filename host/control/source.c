@@ -98,3 +98,12 @@ bool pl_source_options_eq(const struct pl_source_options *a, const struct pl_sou
            text_eq(a->fields, b->fields) && a->metadata_only == b->metadata_only &&
            a->managed_fields == b->managed_fields;
 }
+
+const char *pl_source_role_name(enum pl_source_role role)
+{
+    static const char *const names[] = {[PL_SOURCE_FOR] = "for",
+                                        [PL_SOURCE_OWNS] = "owns",
+                                        [PL_SOURCE_WATCHES] = "watches",
+                                        [PL_SOURCE_READS] = "reads"};
+    return names[role];
+}

@@ -35,6 +35,9 @@ enum pl_source_role {
     PL_SOURCE_READS, /* cached for reading, wakes nothing */
 };
 
+/* "for", "owns", "watches", "reads" */
+const char *pl_source_role_name(enum pl_source_role role);
+
 enum pl_map_by {
     PL_MAP_SELF,     /* the object's own key: For, and Watches with "self" */
     PL_MAP_OWNER,    /* Owns */

@@ -49,10 +49,8 @@ struct pl_doc *pl_doc_with_kind(struct pl_doc *doc, const struct pl_kind *kind, 
         return doc;
     struct pl_build *b = pl_build_create(pool);
     pl_build_object(b);
-    pl_build_keyz(b, "apiVersion");
-    pl_build_strz(b, pl_kind_api_version(kind, api_version));
-    pl_build_keyz(b, "kind");
-    pl_build_strz(b, kind->kind);
+    pl_build_put_strz(b, "apiVersion", pl_kind_api_version(kind, api_version));
+    pl_build_put_strz(b, "kind", kind->kind);
     struct pl_iter it = pl_iter(root);
     while (pl_iter_next(&it)) {
         if (pl_slice_eqz(it.key, "apiVersion") || pl_slice_eqz(it.key, "kind"))

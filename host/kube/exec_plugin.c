@@ -11,8 +11,7 @@ static void add_str(struct pl_build *b, const char *key, const char *text)
 {
     if (text == NULL)
         return;
-    pl_build_keyz(b, key);
-    pl_build_strz(b, text);
+    pl_build_put_strz(b, key, text);
 }
 
 static void add_cluster_config(struct pl_build *b, const struct pl_exec_plugin *plugin)
@@ -33,8 +32,7 @@ static void add_cluster(struct pl_build *b, const struct pl_kubeconfig *config)
     add_str(b, "server", config->server);
     add_str(b, "tls-server-name", config->server_name);
     if (config->insecure) {
-        pl_build_keyz(b, "insecure-skip-tls-verify");
-        pl_build_bool(b, true);
+        pl_build_put_bool(b, "insecure-skip-tls-verify", true);
     }
     if (config->ca_pem != NULL) {
         struct pl_buf ca = PL_BUF_INIT;
@@ -55,8 +53,7 @@ void pl_exec_info(const struct pl_kubeconfig *config, struct pl_buf *out)
     add_str(b, "apiVersion", config->exec->api_version);
     pl_build_keyz(b, "spec");
     pl_build_object(b);
-    pl_build_keyz(b, "interactive");
-    pl_build_bool(b, false);
+    pl_build_put_bool(b, "interactive", false);
     if (config->exec->provide_cluster_info)
         add_cluster(b, config);
     pl_build_end(b);

@@ -48,26 +48,33 @@ static int sleep_for(lua_State *L)
     return pl_co_wait(L, s, op);
 }
 
-/* enqueue(controller, ns|nil, name, seconds, priority) */
-static int enqueue(lua_State *L)
+/* name, ns|nil, name of the object: to whom, and the key that is sent. Not waited for yet. */
+static struct pl_lop *enqueue_op(lua_State *L, struct pl_state *s, const char *verb)
 {
-    struct pl_state *s = pl_state_of(L);
     luaL_checkstring(L, 1);
     luaL_checkstring(L, 3);
-    double seconds = luaL_optnumber(L, 4, 0);
-    int priority = (int)luaL_optinteger(L, 5, 0);
     pl_co_check_wait(L, s);
     struct pl_lop *op = pl_lop_create(PL_LOP_ENQUEUE);
     struct pl_slice ns = lua_type(L, 2) == LUA_TSTRING ? pl_lua_slice(L, 2) : pl_slice("", 0);
     struct pl_buf key = PL_BUF_INIT;
     pl_key_add(&key, ns, pl_lua_slice(L, 3));
-    op->verb = "enqueue";
+    op->verb = verb;
     op->in.enqueue.controller = pl_lop_text(op, pl_lua_slice(L, 1));
     op->in.enqueue.key = pl_lop_text(op, pl_buf_slice(&key));
-    op->in.enqueue.priority = priority;
-    op->delay_ns = to_ns(seconds);
     op->push = push_nothing;
     pl_buf_deinit(&key);
+    return op;
+}
+
+/* enqueue(controller, ns|nil, name, seconds, priority) */
+static int enqueue(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    double seconds = luaL_optnumber(L, 4, 0);
+    int priority = (int)luaL_optinteger(L, 5, 0);
+    struct pl_lop *op = enqueue_op(L, s, "enqueue");
+    op->in.enqueue.priority = priority;
+    op->delay_ns = to_ns(seconds);
     return pl_co_wait(L, s, op);
 }
 
@@ -75,19 +82,8 @@ static int enqueue(lua_State *L)
 static int send_into(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
-    luaL_checkstring(L, 1);
-    luaL_checkstring(L, 3);
-    pl_co_check_wait(L, s);
-    struct pl_lop *op = pl_lop_create(PL_LOP_ENQUEUE);
-    struct pl_slice ns = lua_type(L, 2) == LUA_TSTRING ? pl_lua_slice(L, 2) : pl_slice("", 0);
-    struct pl_buf key = PL_BUF_INIT;
-    pl_key_add(&key, ns, pl_lua_slice(L, 3));
-    op->verb = "send";
+    struct pl_lop *op = enqueue_op(L, s, "send");
     op->in.enqueue.is_channel = true;
-    op->in.enqueue.controller = pl_lop_text(op, pl_lua_slice(L, 1));
-    op->in.enqueue.key = pl_lop_text(op, pl_buf_slice(&key));
-    op->push = push_nothing;
-    pl_buf_deinit(&key);
     return pl_co_wait(L, s, op);
 }
 

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "control/capture.h"
+#include "kube/decode.h"
 #include "value/build.h"
 #include "value/meta.h"
 #include "value/path.h"
@@ -265,38 +266,14 @@ int pl_cache_list(struct pl_cache *cache, const struct pl_filter *filter, struct
 
 /* ---- objects ---- */
 
-static void copy_members(struct pl_build *build, struct pl_node root)
-{
-    struct pl_iter it = pl_iter(root);
-    while (pl_iter_next(&it)) {
-        if (pl_slice_eqz(it.key, "apiVersion") || pl_slice_eqz(it.key, "kind"))
-            continue;
-        pl_build_key(build, it.key);
-        pl_build_node(build, it.value);
-    }
-}
-
 struct pl_doc *pl_object_of_kind(struct pl_doc *doc, const struct pl_kind *kind)
 {
     struct pl_node root = pl_doc_root(doc);
     char version[PL_KIND_TEXT];
     pl_kind_api_version(kind, version);
-    if (pl_node_type(root) != PL_OBJECT ||
-        (pl_node_str_eq(pl_node_getz(root, "kind"), pl_slice_z(kind->kind)) &&
-         pl_node_str_eq(pl_node_getz(root, "apiVersion"), pl_slice_z(version))))
-        return doc;
-    struct pl_build *build = pl_build_create(NULL);
-    pl_build_object(build);
-    pl_build_keyz(build, "apiVersion");
-    pl_build_strz(build, version);
-    pl_build_keyz(build, "kind");
-    pl_build_strz(build, kind->kind);
-    copy_members(build, root);
-    pl_build_end(build);
-    struct pl_doc *result = pl_build_finish(build);
-    pl_build_destroy(build);
-    pl_doc_unref(doc);
-    return result;
+    bool says_it = pl_node_str_eq(pl_node_getz(root, "kind"), pl_slice_z(kind->kind)) &&
+                   pl_node_str_eq(pl_node_getz(root, "apiVersion"), pl_slice_z(version));
+    return says_it ? doc : pl_doc_with_kind(doc, kind, true, NULL);
 }
 
 /* ---- select ---- */

@@ -130,6 +130,29 @@ void pl_build_strz(struct pl_build *b, const char *text)
     pl_build_str(b, pl_slice_z(text));
 }
 
+void pl_build_put_bool(struct pl_build *b, const char *key, bool value)
+{
+    pl_build_keyz(b, key);
+    pl_build_bool(b, value);
+}
+
+void pl_build_put_int(struct pl_build *b, const char *key, int64_t value)
+{
+    pl_build_keyz(b, key);
+    pl_build_int(b, value);
+}
+
+void pl_build_put_str(struct pl_build *b, const char *key, struct pl_slice text)
+{
+    pl_build_keyz(b, key);
+    pl_build_str(b, text);
+}
+
+void pl_build_put_strz(struct pl_build *b, const char *key, const char *text)
+{
+    pl_build_put_str(b, key, pl_slice_z(text));
+}
+
 void pl_build_node(struct pl_build *b, struct pl_node node)
 {
     expect_value(b);

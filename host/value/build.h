@@ -43,6 +43,11 @@ void pl_build_number(struct pl_build *b, struct pl_slice text);
 /* Valid UTF-8; the caller has checked it (pl_is_utf8) where it came from outside. */
 void pl_build_str(struct pl_build *b, struct pl_slice text);
 void pl_build_strz(struct pl_build *b, const char *text);
+/* A member: its name and its value. */
+void pl_build_put_bool(struct pl_build *b, const char *key, bool value);
+void pl_build_put_int(struct pl_build *b, const char *key, int64_t value);
+void pl_build_put_str(struct pl_build *b, const char *key, struct pl_slice text);
+void pl_build_put_strz(struct pl_build *b, const char *key, const char *text);
 /* A copy of a value of another document; PL_MISSING is null. */
 void pl_build_node(struct pl_build *b, struct pl_node node);
 

@@ -50,6 +50,21 @@ static void check_double(double value, const char *want)
     pl_build_destroy(b);
 }
 
+TEST(members_are_put_with_their_values)
+{
+    struct pl_build *b = pl_build_create(NULL);
+    pl_build_object(b);
+    pl_build_put_bool(b, "b", true);
+    pl_build_put_int(b, "i", -7);
+    pl_build_put_str(b, "s", pl_slice("text and more", 4));
+    pl_build_put_strz(b, "z", "");
+    pl_build_end(b);
+    struct pl_doc *doc = pl_build_finish(b);
+    check_json(doc, "{\"b\":true,\"i\":-7,\"s\":\"text\",\"z\":\"\"}");
+    pl_doc_unref(doc);
+    pl_build_destroy(b);
+}
+
 TEST(doubles_have_the_fewest_digits_and_integers_no_exponent)
 {
     check_double(0.1, "0.1");
