@@ -52,7 +52,7 @@ bool pl_api_fields_equal(const struct pl_tree *a, const struct pl_tree *b)
 
 /* ---- operations ---- */
 
-enum operation { UNION, INTERSECTION, DIFFERENCE, WITHOUT };
+enum operation { UNION, INTERSECTION, DIFFERENCE };
 
 static bool combine_members(enum operation op, bool a, bool b)
 {
@@ -75,7 +75,7 @@ static struct pl_tree *combine(struct pl_arena *arena, enum operation op, const 
     {
         const struct pl_tree *other = pl_tree_get(b, item->key);
         bool mine = pl_api_fields_is_member(item->value), theirs = pl_api_fields_is_member(other);
-        if (is_dot(item->key) || (op == WITHOUT && theirs))
+        if (is_dot(item->key))
             continue;
         put(arena, &out, item->key,
             node_of(arena, combine_members(op, mine, theirs),
@@ -105,12 +105,6 @@ struct pl_tree *pl_api_fields_difference(struct pl_arena *arena, const struct pl
                                          const struct pl_tree *b)
 {
     return combine(arena, DIFFERENCE, a, b);
-}
-
-struct pl_tree *pl_api_fields_without(struct pl_arena *arena, const struct pl_tree *a,
-                                      const struct pl_tree *b)
-{
-    return combine(arena, WITHOUT, a, b);
 }
 
 /* ---- elements of lists ---- */

@@ -27,9 +27,6 @@ struct pl_tree *pl_api_fields_intersection(struct pl_arena *arena, const struct 
                                            const struct pl_tree *b);
 struct pl_tree *pl_api_fields_difference(struct pl_arena *arena, const struct pl_tree *a,
                                          const struct pl_tree *b);
-/* a without the fields of b and everything below them. */
-struct pl_tree *pl_api_fields_without(struct pl_arena *arena, const struct pl_tree *a,
-                                      const struct pl_tree *b);
 bool pl_api_fields_empty(const struct pl_tree *set);
 bool pl_api_fields_equal(const struct pl_tree *a, const struct pl_tree *b);
 

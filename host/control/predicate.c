@@ -25,7 +25,6 @@ enum predicate_type {
 struct pl_predicate {
     enum predicate_type type;
     bool pass;                    /* CONSTANT */
-    bool external;                /* it or one of its parts is EXTERNAL */
     int leaf;                     /* EXTERNAL */
     unsigned depth;               /* 1 for a leaf */
     struct pl_selector *selector; /* owned; SELECTOR */
@@ -122,7 +121,6 @@ struct pl_predicate *pl_predicate_external(int leaf)
 {
     struct pl_predicate *predicate = create(EXTERNAL);
     predicate->leaf = leaf;
-    predicate->external = true;
     return predicate;
 }
 
@@ -136,7 +134,6 @@ static struct pl_predicate *compose(enum predicate_type type, struct pl_predicat
         predicate->parts[i] = parts[i];
         if (parts[i] == NULL)
             continue;
-        predicate->external = predicate->external || parts[i]->external;
         if (predicate->depth <= parts[i]->depth)
             predicate->depth = parts[i]->depth + 1;
     }
@@ -169,11 +166,6 @@ struct pl_predicate *pl_predicate_funcs(struct pl_predicate *const parts[PL_EVEN
                                         struct pl_err *err)
 {
     return compose(FUNCS, parts, PL_EVENT_TYPES, err);
-}
-
-bool pl_predicate_is_external(const struct pl_predicate *predicate)
-{
-    return predicate != NULL && predicate->external;
 }
 
 /* ---- evaluating ---- */

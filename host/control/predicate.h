@@ -55,8 +55,6 @@ void pl_predicate_destroy(struct pl_predicate *predicate);
 
 /* ---- evaluation ---- */
 
-bool pl_predicate_is_external(const struct pl_predicate *predicate); /* has such a leaf */
-
 /* The verdict of an external leaf; PL_VERDICT_ASK when it is not known. */
 typedef enum pl_verdict (*pl_leaf_fn)(void *arg, int leaf, const struct pl_event *event);
 

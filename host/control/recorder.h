@@ -41,12 +41,6 @@ struct pl_object_ref {
     struct pl_slice api_version, kind, ns, name, uid, rv;
 };
 
-/* The reference to an object; its texts live as long as the object and `scratch`. */
-struct pl_object_scratch {
-    struct pl_scratch text[6];
-};
-struct pl_object_ref pl_object_ref(struct pl_node object, struct pl_object_scratch *scratch);
-
 /* All texts are borrowed for the call; what is too long for the API server is cut, what is no
  * UTF-8 is replaced. */
 struct pl_report {

@@ -11,18 +11,6 @@
 
 #define NAME_MAX_BYTES (253 - 17) /* leaves room for "." and 16 digits */
 
-struct pl_object_ref pl_object_ref(struct pl_node object, struct pl_object_scratch *scratch)
-{
-    return (struct pl_object_ref){
-        .api_version = pl_node_str(pl_node_getz(object, "apiVersion"), &scratch->text[0]),
-        .kind = pl_node_str(pl_node_getz(object, "kind"), &scratch->text[1]),
-        .ns = pl_meta_namespace(object, &scratch->text[2]),
-        .name = pl_meta_name(object, &scratch->text[3]),
-        .uid = pl_meta_uid(object, &scratch->text[4]),
-        .rv = pl_meta_rv(object, &scratch->text[5]),
-    };
-}
-
 static bool is_continuation(char byte)
 {
     return ((unsigned char)byte & 0xc0) == 0x80;
@@ -72,8 +60,7 @@ static void put(struct pl_build *b, const char *key, const char *value)
 {
     if (value[0] == '\0')
         return;
-    pl_build_keyz(b, key);
-    pl_build_strz(b, value);
+    pl_build_put_strz(b, key, value);
 }
 
 static void put_micro_time(struct pl_build *b, const char *key, int64_t wall_ns)
@@ -91,8 +78,7 @@ static void put_series(struct pl_build *b, const struct pl_event_series *series)
 {
     pl_build_keyz(b, "series");
     pl_build_object(b);
-    pl_build_keyz(b, "count");
-    pl_build_int(b, series->count);
+    pl_build_put_int(b, "count", series->count);
     put_micro_time(b, "lastObservedTime", series->last_ns);
     pl_build_end(b);
 }

@@ -312,8 +312,3 @@ struct pl_line_server *pl_line_server_create(struct pl_loop *loop, const char *p
     pl_line_server_destroy(server);
     return NULL;
 }
-
-const char *pl_line_server_path(const struct pl_line_server *server)
-{
-    return server->path;
-}

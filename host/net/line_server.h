@@ -30,7 +30,6 @@ struct pl_line_server *pl_line_server_create(struct pl_loop *loop, const char *p
 /* Stops listening, removes the socket, cuts everybody; memory goes with the loop's next turns.
  * Accepts NULL. */
 void pl_line_server_destroy(struct pl_line_server *server);
-const char *pl_line_server_path(const struct pl_line_server *server);
 
 /* The caller's own word for the request; NULL at each on_line. */
 void pl_line_set_data(struct pl_line_client *client, void *data);

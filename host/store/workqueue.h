@@ -58,7 +58,6 @@ void pl_workqueue_set_limit(struct pl_workqueue *q, struct pl_ratelimit *limit);
 bool pl_workqueue_next_due(struct pl_workqueue *q, int64_t *due_ns);
 size_t pl_workqueue_len(struct pl_workqueue *q, int64_t now_ns); /* ready keys (106) */
 size_t pl_workqueue_waiting(struct pl_workqueue *q);
-size_t pl_workqueue_processing(struct pl_workqueue *q);
 int pl_workqueue_requeues(struct pl_workqueue *q, struct pl_slice key);
 
 /* Where a key is. Several may hold at once: one that is running may be ready again, or delayed. */

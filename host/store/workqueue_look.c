@@ -30,11 +30,6 @@ size_t pl_workqueue_waiting(struct pl_workqueue *q)
     return q->waiting.count;
 }
 
-size_t pl_workqueue_processing(struct pl_workqueue *q)
-{
-    return q->processing_count;
-}
-
 int pl_workqueue_requeues(struct pl_workqueue *q, struct pl_slice key)
 {
     return pl_ratelimit_requeues(q->options.limit, key);

@@ -132,7 +132,6 @@ static enum pl_verdict composed(compose_fn compose, const char *parts)
         made[i] = leaf_of(parts[i]);
     struct pl_predicate *predicate = compose(made, count, NULL);
     enum pl_verdict verdict = other(predicate, PL_EVENT_CREATE, NULL);
-    CHECK_INT(pl_predicate_is_external(predicate), strchr(parts, '?') != NULL);
     pl_predicate_destroy(predicate);
     return verdict;
 }
@@ -165,7 +164,6 @@ TEST(funcs_has_a_part_for_each_type_and_passes_where_it_has_none)
     CHECK_INT(other(predicate, PL_EVENT_DELETE, NULL), ASK);
     CHECK_INT(other(predicate, PL_EVENT_GENERIC, NULL), PASS);
     CHECK_INT(update(predicate, NULL, NULL), PASS);
-    CHECK(pl_predicate_is_external(predicate));
     pl_predicate_destroy(predicate);
 }
 

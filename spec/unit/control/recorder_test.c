@@ -468,20 +468,4 @@ TEST(what_befalls_the_host_is_said_of_its_pod)
     finish(&scene);
 }
 
-TEST(an_objects_reference_is_read_from_its_document)
-{
-    struct pl_doc *doc = bed_doc("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
-                                 "\"p\",\"namespace\":\"d\",\"uid\":\"7\",\"resourceVersion\":"
-                                 "\"9\"}}");
-    struct pl_object_scratch scratch;
-    struct pl_object_ref ref = pl_object_ref(pl_doc_root(doc), &scratch);
-    CHECK_SLICE(ref.api_version, "v1");
-    CHECK_SLICE(ref.kind, "Pod");
-    CHECK_SLICE(ref.ns, "d");
-    CHECK_SLICE(ref.name, "p");
-    CHECK_SLICE(ref.uid, "7");
-    CHECK_SLICE(ref.rv, "9");
-    pl_doc_unref(doc);
-}
-
 TEST_MAIN()
