@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "control/capture.h"
 #include "lane/bind.h"
+#include "lane/bind_batch.h"
 #include "lane/bind_list.h"
 #include "lane/cache.h"
 #include "lane/lazy.h"
@@ -16,10 +17,7 @@
 #define INDEX_POLL_NS   (5 * PL_MS) /* between looks at an index that is being built */
 #define SYNC_TIMEOUT_NS (120 * PL_SECOND)
 #define PAGE            500 /* objects of a live each */
-#define SELECT_MAX      64
 #define LISTED_MAX      256 /* objects of a list that a shadow is told of */
-
-static const char batch_name[] = "perilune.batch";
 
 /* ---- arguments ---- */
 
@@ -296,107 +294,6 @@ static int get(lua_State *L)
     return 2;
 }
 
-/* ---- batches: objects found, which become tables one by one ---- */
-
-struct batch {
-    struct pl_docs docs;
-    size_t at;
-    struct pl_path *paths[SELECT_MAX]; /* owned: of `select` */
-    size_t path_count;
-    struct pl_kind kind;
-    unsigned flags;
-};
-
-static int batch_gc(lua_State *L)
-{
-    struct batch *batch = lua_touserdata(L, 1);
-    pl_docs_deinit(&batch->docs);
-    for (size_t i = 0; i < batch->path_count; i++)
-        pl_path_destroy(batch->paths[i]);
-    batch->path_count = 0;
-    return 0;
-}
-
-static struct batch *push_batch(lua_State *L)
-{
-    struct batch *batch = lua_newuserdata(L, sizeof *batch);
-    memset(batch, 0, sizeof *batch);
-    if (luaL_newmetatable(L, batch_name)) {
-        lua_pushcfunction(L, batch_gc);
-        lua_setfield(L, -2, "__gc");
-    }
-    lua_setmetatable(L, -2);
-    return batch;
-}
-
-static void add_path(lua_State *L, struct pl_state *s, struct batch *batch, struct pl_slice text)
-{
-    struct pl_err err;
-    pl_err_clear(&err);
-    if (batch->path_count == SELECT_MAX)
-        pl_lerr_raise(L, s, "select: at most %d paths", SELECT_MAX - 6);
-    struct pl_path *path = pl_path_parse(text, &err);
-    if (path == NULL)
-        pl_lerr_raise(L, s, "select: %s", err.message);
-    batch->paths[batch->path_count++] = path;
-}
-
-/* The options' `select`, and what an object always keeps. */
-static void read_select(lua_State *L, struct pl_state *s, struct batch *batch, int options)
-{
-    static const char *const identity[] = {"apiVersion",    "kind",
-                                           "metadata.name", "metadata.namespace",
-                                           "metadata.uid",  "metadata.resourceVersion"};
-    lua_getfield(L, options, "select");
-    if (lua_type(L, -1) == LUA_TTABLE) {
-        int count = (int)lua_objlen(L, -1);
-        for (int i = 1; i <= count; i++) {
-            lua_rawgeti(L, -1, i);
-            add_path(L, s, batch, text_or_nil(L, -1));
-            lua_pop(L, 1);
-        }
-        for (size_t i = 0; i < PL_ARRAY_LEN(identity); i++)
-            add_path(L, s, batch, pl_slice_z(identity[i]));
-        batch->flags |= PL_OBJECT_PARTIAL;
-    }
-    lua_pop(L, 1);
-}
-
-static void push_doc_of(lua_State *L, struct pl_state *s, struct batch *batch, size_t i)
-{
-    batch->docs.items[i] = pl_object_of_kind(batch->docs.items[i], &batch->kind);
-    struct pl_doc *doc = batch->docs.items[i];
-    if (batch->path_count > 0) {
-        struct pl_doc *part = pl_doc_select(doc, batch->paths, batch->path_count);
-        pl_lazy_push(L, s, part, batch->flags);
-        pl_doc_unref(part);
-    } else {
-        pl_lazy_push(L, s, doc, batch->flags);
-    }
-}
-
-int pl_bind_batch_next(lua_State *L)
-{
-    struct pl_state *s = pl_state_of(L);
-    struct batch *batch = luaL_checkudata(L, 1, batch_name);
-    if (batch->at >= batch->docs.count)
-        return 0;
-    push_doc_of(L, s, batch, batch->at);
-    pl_doc_unref(batch->docs.items[batch->at]);
-    batch->docs.items[batch->at++] = NULL;
-    return 1;
-}
-
-static void push_all(lua_State *L, struct pl_state *s, struct batch *batch)
-{
-    lua_createtable(L, (int)batch->docs.count, 0);
-    for (size_t i = 0; i < batch->docs.count; i++) {
-        push_doc_of(L, s, batch, i);
-        lua_rawseti(L, -2, (int)i + 1);
-    }
-    pl_array_mark(L, s);
-}
-
 /* ---- list ---- */
 
 static struct pl_filter read_filter(lua_State *L, int options)
@@ -447,7 +344,7 @@ static int finish_list(lua_State *L, struct pl_state *s, bool each, struct pl_sl
         pl_lua_push(L, token);
         return 2;
     }
-    push_all(L, s, lua_touserdata(L, -1));
+    pl_batch_push_all(L, s, lua_touserdata(L, -1));
     push_info(L, rv, token, remaining);
     return 2;
 }
@@ -459,7 +356,7 @@ static int push_live(lua_State *L, struct pl_state *s, struct pl_lop *op)
     pl_ref_push(L, op->options);
     luaL_unref(L, LUA_REGISTRYINDEX, op->options);
     op->options = LUA_NOREF;
-    struct batch *batch = lua_touserdata(L, -1);
+    struct pl_batch *batch = lua_touserdata(L, -1);
     batch->docs = op->out.items;
     op->out.items = (struct pl_docs){.items = NULL};
     if (op->owner_uid.ptr != NULL)
@@ -505,7 +402,7 @@ static int list_live(lua_State *L, struct pl_state *s, struct pl_wanted *wanted,
 static int list_cached(lua_State *L, struct pl_state *s, struct pl_cache *cache,
                        const struct pl_filter *filter, bool each)
 {
-    struct batch *batch = lua_touserdata(L, -1);
+    struct pl_batch *batch = lua_touserdata(L, -1);
     struct pl_found found;
     struct pl_err err;
     pl_err_clear(&err);
@@ -559,10 +456,10 @@ static int list_or_batch(lua_State *L, bool each)
         return pl_lerr_raise(L, s, "list: an index works on a cache; declare %s with :Reads",
                              lua_tostring(L, 1));
     bool partial = wanted.metadata_only || (cache != NULL && cache->options.metadata_only);
-    struct batch *batch = push_batch(L);
+    struct pl_batch *batch = pl_batch_push(L);
     batch->kind = wanted.kind;
     batch->flags = object_flags(&wanted.kind, partial);
-    read_select(L, s, batch, 2);
+    pl_batch_read_select(L, s, batch, 2);
     if (choice == PL_CHOICE_CACHE)
         return list_cached(L, s, cache, &filter, each);
     if (choice == PL_CHOICE_UNDECLARED)

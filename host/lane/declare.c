@@ -1,13 +1,11 @@
-#include "lane/declare.h"
+#include "lane/declare_impl.h"
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include "control/predicate.h"
 #include "lane/origin.h"
 #include "lane/lazy.h"
 #include "lane/lerr.h"
 #include "value/path.h"
-#include "value/selector.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,15 +16,15 @@
 
 /* ---- reading tables, without metamethods ---- */
 
-static void get(lua_State *L, const char *name)
+void pl_declare_get(lua_State *L, const char *name)
 {
     lua_pushstring(L, name);
     lua_rawget(L, -2);
 }
 
-static const char *text_of(lua_State *L, const char *name)
+const char *pl_declare_text(lua_State *L, const char *name)
 {
-    get(L, name);
+    pl_declare_get(L, name);
     const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
     lua_pop(L, 1); /* the table keeps it */
     return text;
@@ -34,13 +32,13 @@ static const char *text_of(lua_State *L, const char *name)
 
 static char *dup_text(lua_State *L, const char *name)
 {
-    const char *text = text_of(L, name);
+    const char *text = pl_declare_text(L, name);
     return text ? pl_strdup(text) : NULL;
 }
 
 static double number_of(lua_State *L, const char *name, double otherwise)
 {
-    get(L, name);
+    pl_declare_get(L, name);
     double value = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : otherwise;
     lua_pop(L, 1);
     return value;
@@ -60,15 +58,15 @@ static int integer_of(lua_State *L, const char *name, int otherwise)
 
 static bool flag_of(lua_State *L, const char *name, bool otherwise)
 {
-    get(L, name);
+    pl_declare_get(L, name);
     bool value = lua_isnil(L, -1) ? otherwise : lua_toboolean(L, -1);
     lua_pop(L, 1);
     return value;
 }
 
-static char **texts_of(lua_State *L, const char *name)
+char **pl_declare_texts(lua_State *L, const char *name)
 {
-    get(L, name);
+    pl_declare_get(L, name);
     if (lua_type(L, -1) != LUA_TTABLE) {
         lua_pop(L, 1);
         return NULL;
@@ -85,172 +83,22 @@ static char **texts_of(lua_State *L, const char *name)
     return texts;
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static void sort_unique(char **texts)
-{
-    size_t count = 0, kept = 0;
-    while (texts != NULL && texts[count] != NULL)
-        count++;
-    if (count == 0)
-        return;
-    qsort(texts, count, sizeof *texts, compare_texts);
-    for (size_t i = 0; i < count; i++) {
-        if (kept > 0 && strcmp(texts[kept - 1], texts[i]) == 0)
-            pl_free(texts[i]);
-        else
-            texts[kept++] = texts[i];
-    }
-    texts[kept] = NULL;
-}
-
-/* ---- predicates ---- */
-
-struct reading {
-    lua_State *L;
-    int leaves; /* index of the table leaf -> function */
-    int count;  /* leaves so far */
-    struct pl_err *err;
-};
-
-static struct pl_predicate *read_predicate(struct reading *r, int depth);
-
-/* The function at the top, which is popped. */
-static struct pl_predicate *read_leaf(struct reading *r)
-{
-    lua_rawseti(r->L, r->leaves, r->count);
-    return pl_predicate_external(r->count++);
-}
-
-static struct pl_predicate *read_parts(struct reading *r, bool all, int depth)
-{
-    lua_State *L = r->L;
-    get(L, "of");
-    size_t count = lua_type(L, -1) == LUA_TTABLE ? lua_objlen(L, -1) : 0, made = 0;
-    struct pl_predicate **parts = pl_calloc(count + 1, sizeof(struct pl_predicate *));
-    for (; made < count; made++) {
-        lua_rawgeti(L, -1, (int)made + 1);
-        parts[made] = read_predicate(r, depth + 1);
-        lua_pop(L, 1);
-        if (parts[made] == NULL)
-            break;
-    }
-    struct pl_predicate *result = NULL;
-    if (made == count) {
-        result =
-            all ? pl_predicate_all(parts, count, r->err) : pl_predicate_any(parts, count, r->err);
-    } else {
-        for (size_t i = 0; i < made; i++)
-            pl_predicate_destroy(parts[i]);
-    }
-    pl_free(parts);
-    lua_pop(L, 1);
-    return result;
-}
-
-static struct pl_predicate *read_none(struct reading *r, int depth)
-{
-    get(r->L, "of");
-    struct pl_predicate *part = read_predicate(r, depth + 1);
-    lua_pop(r->L, 1);
-    return part ? pl_predicate_none(&part, 1, r->err) : NULL;
-}
-
-static struct pl_predicate *read_funcs(struct reading *r)
-{
-    static const char *const names[PL_EVENT_TYPES] = {
-        [PL_EVENT_CREATE] = "create",
-        [PL_EVENT_UPDATE] = "update",
-        [PL_EVENT_DELETE] = "delete",
-        [PL_EVENT_GENERIC] = "generic",
-    };
-    struct pl_predicate *parts[PL_EVENT_TYPES] = {NULL};
-    for (size_t i = 0; i < PL_EVENT_TYPES; i++) {
-        get(r->L, names[i]);
-        if (lua_isfunction(r->L, -1))
-            parts[i] = read_leaf(r);
-        else
-            lua_pop(r->L, 1);
-    }
-    return pl_predicate_funcs(parts, r->err);
-}
-
-static struct pl_predicate *read_fields_changed(struct reading *r)
-{
-    char **paths = texts_of(r->L, "paths");
-    size_t count = 0;
-    while (paths != NULL && paths[count] != NULL)
-        count++;
-    struct pl_predicate *result =
-        pl_predicate_fields_changed((const char *const *)paths, count, r->err);
-    for (size_t i = 0; i < count; i++)
-        pl_free(paths[i]);
-    pl_free(paths);
-    return result;
-}
-
-static struct pl_predicate *read_selector(struct reading *r)
-{
-    struct pl_selector *selector = pl_selector_parse(pl_slice_z(text_of(r->L, "selector")), r->err);
-    return selector ? pl_predicate_label_selector(selector) : NULL;
-}
-
-/* The predicate at the top, which stays. NULL and err for what is none. */
-static struct pl_predicate *read_predicate(struct reading *r, int depth)
-{
-    lua_State *L = r->L;
-    if (lua_type(L, -1) != LUA_TTABLE || depth > PL_PREDICATE_DEPTH || !lua_checkstack(L, 8)) {
-        pl_err_set(r->err, PL_EINVAL, "predicates are nested too deeply");
-        return NULL;
-    }
-    struct pl_slice type = pl_slice_z(text_of(L, "type"));
-    if (pl_slice_eqz(type, "generation_changed"))
-        return pl_predicate_generation_changed();
-    if (pl_slice_eqz(type, "resource_version_changed"))
-        return pl_predicate_resource_version_changed();
-    if (pl_slice_eqz(type, "label_changed"))
-        return pl_predicate_label_changed();
-    if (pl_slice_eqz(type, "annotation_changed"))
-        return pl_predicate_annotation_changed();
-    if (pl_slice_eqz(type, "finalizers_changed"))
-        return pl_predicate_finalizers_changed();
-    if (pl_slice_eqz(type, "label_selector"))
-        return read_selector(r);
-    if (pl_slice_eqz(type, "fields_changed"))
-        return read_fields_changed(r);
-    if (pl_slice_eqz(type, "all") || pl_slice_eqz(type, "any"))
-        return read_parts(r, pl_slice_eqz(type, "all"), depth);
-    if (pl_slice_eqz(type, "none"))
-        return read_none(r, depth);
-    if (pl_slice_eqz(type, "funcs"))
-        return read_funcs(r);
-    if (pl_slice_eqz(type, "script")) {
-        get(L, "f");
-        return read_leaf(r);
-    }
-    pl_err_set(r->err, PL_EINVAL, "%.*s is no predicate", PL_FMT(type));
-    return NULL;
-}
-
 /* ---- sources ---- */
 
 static enum pl_source_role role_of(const char *text)
 {
-    if (text != NULL && strcmp(text, "for") == 0)
-        return PL_SOURCE_FOR;
-    if (text != NULL && strcmp(text, "owns") == 0)
-        return PL_SOURCE_OWNS;
-    return text != NULL && strcmp(text, "watches") == 0 ? PL_SOURCE_WATCHES : PL_SOURCE_READS;
+    enum pl_source_role role = PL_SOURCE_FOR;
+    while (role != PL_SOURCE_READS &&
+           (text == NULL || strcmp(text, pl_source_role_name(role)) != 0))
+        role++;
+    return role;
 }
 
 /* -- declared[controller], source */
 static int read_source_predicate(lua_State *L, int functions, int index,
                                  struct pl_source_spec *source, struct pl_err *err)
 {
-    get(L, "predicate");
+    pl_declare_get(L, "predicate");
     if (lua_isnil(L, -1)) {
         lua_pop(L, 1);
         return 0;
@@ -262,8 +110,7 @@ static int read_source_predicate(lua_State *L, int functions, int index,
     lua_rawseti(L, -3, index); /* -- source, predicate, leaves, own leaves */
     lua_insert(L, -3);
     lua_pop(L, 1); /* -- source, own leaves, predicate */
-    struct reading reading = {.L = L, .leaves = lua_gettop(L) - 1, .err = err};
-    source->predicate = read_predicate(&reading, 0);
+    source->predicate = pl_declare_predicate(L, lua_gettop(L) - 1, err);
     lua_pop(L, 2);
     return source->predicate == NULL ? PL_EINVAL : 0;
 }
@@ -271,7 +118,7 @@ static int read_source_predicate(lua_State *L, int functions, int index,
 static void read_map(lua_State *L, int functions, int index, struct pl_source_spec *source)
 {
     source->map_by = source->role == PL_SOURCE_OWNS ? PL_MAP_OWNER : PL_MAP_SELF;
-    get(L, "map");
+    pl_declare_get(L, "map");
     if (lua_isfunction(L, -1)) {
         source->map_by = PL_MAP_EXTERNAL;
         lua_pushliteral(L, "maps");
@@ -287,17 +134,18 @@ static void read_map(lua_State *L, int functions, int index, struct pl_source_sp
 static int read_source(lua_State *L, int functions, int index, struct pl_source_spec *source,
                        struct pl_err *err)
 {
-    source->role = role_of(text_of(L, "role"));
-    int failed = pl_kind_parse(pl_slice_z(text_of(L, "kind")), &source->kind, err);
-    source->options.namespaces = texts_of(L, "namespaces");
-    sort_unique(source->options.namespaces);
+    source->role = role_of(pl_declare_text(L, "role"));
+    int failed = pl_kind_parse(pl_slice_z(pl_declare_text(L, "kind")), &source->kind, err);
+    char **namespaces = pl_declare_texts(L, "namespaces");
+    source->options.namespaces = pl_texts_sorted(namespaces);
+    pl_texts_free(namespaces);
     source->options.labels = dup_text(L, "labels");
     source->options.fields = dup_text(L, "fields");
     source->options.metadata_only = flag_of(L, "metadata_only", false);
     source->options.managed_fields = flag_of(L, "managed_fields", false);
     source->match_every_owner = flag_of(L, "match_every_owner", false);
-    source->writes = texts_of(L, "writes");
-    source->finalizers = texts_of(L, "finalizers");
+    source->writes = pl_declare_texts(L, "writes");
+    source->finalizers = pl_declare_texts(L, "finalizers");
     read_map(L, functions, index, source);
     return failed ? failed : read_source_predicate(L, functions, index, source, err);
 }
@@ -305,7 +153,7 @@ static int read_source(lua_State *L, int functions, int index, struct pl_source_
 static int read_sources(lua_State *L, int functions, struct pl_controller_spec *spec,
                         struct pl_err *err)
 {
-    get(L, "sources");
+    pl_declare_get(L, "sources");
     size_t count = lua_type(L, -1) == LUA_TTABLE ? lua_objlen(L, -1) : 0;
     spec->sources = pl_calloc(count + 1, sizeof *spec->sources);
     int failed = 0;
@@ -321,15 +169,15 @@ static int read_sources(lua_State *L, int functions, struct pl_controller_spec *
 
 static int read_writes(lua_State *L, struct pl_controller_spec *spec, struct pl_err *err)
 {
-    get(L, "writes");
+    pl_declare_get(L, "writes");
     size_t count = lua_type(L, -1) == LUA_TTABLE ? lua_objlen(L, -1) : 0;
     spec->writes = pl_calloc(count + 1, sizeof *spec->writes);
     int failed = 0;
     for (size_t i = 0; i < count && failed == 0; i++) {
         spec->write_count = i + 1;
         lua_rawgeti(L, -1, (int)i + 1);
-        failed = pl_kind_parse(pl_slice_z(text_of(L, "kind")), &spec->writes[i].kind, err);
-        spec->writes[i].verbs = texts_of(L, "verbs");
+        failed = pl_kind_parse(pl_slice_z(pl_declare_text(L, "kind")), &spec->writes[i].kind, err);
+        spec->writes[i].verbs = pl_declare_texts(L, "verbs");
         lua_pop(L, 1);
     }
     lua_pop(L, 1);
@@ -338,7 +186,7 @@ static int read_writes(lua_State *L, struct pl_controller_spec *spec, struct pl_
 
 static void read_rate(lua_State *L, struct pl_controller_spec *spec)
 {
-    get(L, "rate_limiter");
+    pl_declare_get(L, "rate_limiter");
     if (lua_type(L, -1) == LUA_TTABLE) {
         spec->rate.base_ns = nanoseconds(L, "base");
         spec->rate.max_ns = nanoseconds(L, "max");
@@ -354,9 +202,9 @@ static void read_rate(lua_State *L, struct pl_controller_spec *spec)
 
 static void read_task(lua_State *L, struct pl_controller_spec *spec)
 {
-    get(L, "task");
+    pl_declare_get(L, "task");
     if (lua_type(L, -1) == LUA_TTABLE) {
-        const char *form = text_of(L, "form");
+        const char *form = pl_declare_text(L, "form");
         bool is_every = form != NULL && strcmp(form, "every") == 0;
         spec->task = (struct pl_task_spec){.form = is_every ? PL_TASK_EVERY : PL_TASK_RUN,
                                            .period_ns = nanoseconds(L, "period"),
@@ -370,7 +218,7 @@ static int read_spec(lua_State *L, int functions, struct pl_controller_spec *spe
                      struct pl_err *err)
 {
     spec->name = dup_text(L, "name");
-    const char *file = text_of(L, "file");
+    const char *file = pl_declare_text(L, "file");
     spec->declared_at = pl_format("%s:%d", file ? file : "?", integer_of(L, "line", 0));
     spec->max_concurrent = integer_of(L, "max_concurrent_reconciles", 1);
     spec->reconcile_timeout_ns = nanoseconds(L, "reconcile_timeout");
@@ -378,9 +226,9 @@ static int read_spec(lua_State *L, int functions, struct pl_controller_spec *spe
     spec->max_retries = integer_of(L, "max_retries", -1);
     spec->resync_period_ns = nanoseconds(L, "resync_period");
     spec->leader_election = flag_of(L, "leader_election", true);
-    spec->channels = texts_of(L, "channels");
+    spec->channels = pl_declare_texts(L, "channels");
     read_task(L, spec);
-    const char *on_reload = text_of(L, "on_reload");
+    const char *on_reload = pl_declare_text(L, "on_reload");
     spec->on_reload_enqueue = on_reload == NULL || strcmp(on_reload, "none") != 0;
     spec->cache_sync_timeout_ns = nanoseconds(L, "cache_sync_timeout");
     int failed = read_sources(L, functions, spec, err);

@@ -119,14 +119,3 @@ void pl_lop_start_io(struct pl_lop *op);
 void pl_lop_cancel_io(struct pl_lop *op);
 /* Its lane was abandoned: what is under way ends, and nobody hears of it. */
 void pl_lop_abandon_io(struct pl_lop *op);
-
-/* ---- the I/O thread's own: op_io.c, for op_enqueue.c ---- */
-
-/* It goes back to the lane, and is not touched any more. */
-void pl_lop_complete(struct pl_lop *op);
-void pl_lop_fail(struct pl_lop *op, const struct pl_err *err);
-/* Tells what compares this run with another; true when it must not be done, as a shadow does it. */
-bool pl_lop_keeps(struct pl_lop *op, const char *name, struct pl_slice sent);
-
-/* op_enqueue.c */
-void pl_lop_start_enqueue(struct pl_lop *op);

@@ -1,5 +1,5 @@
 /* The I/O thread's half of perilune.enqueue and of channels. */
-#include "lane/op.h"
+#include "lane/op_impl.h"
 
 #include "base/alloc.h"
 #include "base/nearest.h"

@@ -1,19 +1,16 @@
-/* The I/O thread's half of what scripts wait for. */
-#include "lane/op.h"
+/* The I/O thread's half of what scripts wait for: how it begins, ends and is cancelled, and reads,
+ * writes, times and dialogs. Caches are op_cache.c, queues op_enqueue.c, other people's servers
+ * op_http.c. */
+#include "lane/op_impl.h"
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include "base/sha256.h"
 #include "control/capture.h"
 #include "kube/status.h"
 #include "lane/lane.h"
-#include "net/http_client.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#define POLL_NS         (200 * PL_MS) /* while an informer does not exist yet */
-#define HTTP_BLOB_LIMIT (256u << 10)  /* bytes of an answer's headers */
 
 /* ---- operations: any thread ---- */
 
@@ -153,13 +150,13 @@ void pl_lop_fail(struct pl_lop *op, const struct pl_err *err)
     pl_lop_complete(op);
 }
 
-static void set_timer(struct pl_lop *op, int64_t delay_ns, pl_timer_fn fire)
+void pl_lop_set_timer(struct pl_lop *op, int64_t delay_ns, pl_timer_fn fire)
 {
     op->io.timed = true;
     pl_timer_start(timers(op), &op->io.timer, delay_ns, fire);
 }
 
-static struct pl_lop *op_of_timer(struct pl_timer *timer)
+struct pl_lop *pl_lop_of_timer(struct pl_timer *timer)
 {
     return PL_CONTAINER_OF(timer, struct pl_lop, io.timer);
 }
@@ -211,23 +208,6 @@ bool pl_lop_keeps(struct pl_lop *op, const char *name, struct pl_slice sent)
     if (capture_of(op) != NULL)
         pl_capture_note(capture_of(op), op->verb, name, sent);
     return op->lane->lanes->options.shadow;
-}
-
-/* The body may be anybody's secret: its digest tells two of them apart. */
-static bool keeps_http(struct pl_lop *op)
-{
-    struct pl_slice url = op->in.http.url, body = op->in.http.body;
-    const char *query = memchr(url.ptr, '?', url.len);
-    uint8_t digest[PL_SHA256_BYTES];
-    pl_sha256(body.ptr != NULL ? body : pl_slice("", 0), digest);
-    char *sent = pl_format("%zu bytes, sha256 %02x%02x%02x%02x", body.len, digest[0], digest[1],
-                           digest[2], digest[3]);
-    url.len = query != NULL ? (size_t)(query - url.ptr) : url.len;
-    char *name = pl_format("http %.*s %.*s", PL_FMT(op->in.http.method), PL_FMT(url));
-    bool kept = pl_lop_keeps(op, name, pl_slice_z(sent));
-    pl_free(name);
-    pl_free(sent);
-    return kept;
 }
 
 /* A read from the server, of what a shadow's run sees otherwise. */
@@ -286,173 +266,12 @@ static void start_write(struct pl_lop *op)
     op->io.work = pl_gate_write(pl_cluster_gate(lanes->cluster), &op->in.write, on_written, op);
 }
 
-/* ---- caches ---- */
-
-static void fail_sync(struct pl_lop *op)
-{
-    struct pl_informer *informer = pl_edition_informer(op->cache->edition, op->cache->source);
-    const struct pl_err *trouble = informer ? pl_informer_trouble(informer) : NULL;
-    struct pl_err err;
-    pl_err_clear(&err);
-    pl_err_set(&err, PL_ETIMEOUT, "the cache of %s did not sync in time%s%s",
-               op->kind ? op->kind : "its kind", trouble ? ": " : "",
-               trouble ? trouble->message : "");
-    pl_lop_fail(op, &err);
-}
-
-static void check_sync(struct pl_lop *op);
-
-static void on_sync_timer(struct pl_timer *timer)
-{
-    struct pl_lop *op = op_of_timer(timer);
-    op->delay_ns -= POLL_NS;
-    if (op->delay_ns <= 0)
-        fail_sync(op);
-    else
-        check_sync(op);
-}
-
-static void on_sync_deadline(struct pl_timer *timer)
-{
-    fail_sync(op_of_timer(timer));
-}
-
-static void on_synced(struct pl_sync_wait *wait)
-{
-    struct pl_lop *op = PL_CONTAINER_OF(wait, struct pl_lop, io.sync);
-    pl_cache_publish(op->cache);
-    pl_lop_complete(op);
-}
-
-/* Waits for the informer, which a controller that has not started yet does not have. */
-static void check_sync(struct pl_lop *op)
-{
-    struct pl_informer *informer = pl_edition_informer(op->cache->edition, op->cache->source);
-    if (informer == NULL) {
-        set_timer(op, POLL_NS, on_sync_timer);
-        return;
-    }
-    set_timer(op, op->delay_ns, on_sync_deadline);
-    op->io.sync.synced = on_synced;
-    pl_informer_on_sync(informer, &op->io.sync);
-}
-
-static void on_key_timer(struct pl_timer *timer)
-{
-    struct pl_lop *op = op_of_timer(timer);
-    op->out.flag = op->cache == NULL; /* not cached: look again */
-    pl_lop_complete(op);
-}
-
-static void on_key_changed(struct pl_key_watch *watch)
-{
-    struct pl_lop *op = PL_CONTAINER_OF(watch, struct pl_lop, io.watch);
-    op->out.flag = true;
-    pl_lop_complete(op);
-}
-
-/* The lane read the cache before it asked: what changed since then must not be missed. */
-static bool has_changed(struct pl_lop *op)
-{
-    struct pl_doc *now = pl_store_get(op->cache->store, op->in.watch_key);
-    bool same = now == op->out.doc;
-    pl_doc_unref(now);
-    return !same;
-}
-
-static void start_key(struct pl_lop *op)
-{
-    if (op->cache == NULL) {
-        set_timer(op, op->delay_ns < PL_SECOND ? op->delay_ns : PL_SECOND, on_key_timer);
-        return;
-    }
-    if (has_changed(op)) {
-        op->out.flag = true;
-        pl_lop_complete(op);
-        return;
-    }
-    set_timer(op, op->delay_ns, on_key_timer);
-    op->io.watch.key = (char *)op->in.watch_key.ptr;
-    op->io.watch.changed = on_key_changed;
-    pl_informer_watch_key(op->cache->informer, &op->io.watch);
-}
-
 /* ---- time ---- */
 
 static void on_sleep(struct pl_timer *timer)
 {
-    pl_lop_complete(op_of_timer(timer));
+    pl_lop_complete(pl_lop_of_timer(timer));
 }
-
-/* ---- other people's servers ---- */
-
-static void on_http_response(void *arg, const struct pl_http_response *response)
-{
-    struct pl_lop *op = arg;
-    op->out.status = response->status;
-    for (size_t i = 0; i < response->header_count && op->out.blob.len < HTTP_BLOB_LIMIT; i++) {
-        const struct pl_http_header *header = &response->headers[i];
-        pl_buf_add(&op->out.blob, header->name, strlen(header->name) + 1);
-        pl_buf_add(&op->out.blob, header->value, strlen(header->value) + 1);
-    }
-}
-
-static int on_http_body(void *arg, struct pl_slice piece)
-{
-    struct pl_lop *op = arg;
-    pl_buf_add_slice(&op->out.body, piece);
-    return 0;
-}
-
-static void on_http_done(void *arg, const struct pl_err *err)
-{
-    struct pl_lop *op = arg;
-    op->io.work = NULL;
-    if (err != NULL)
-        pl_lop_fail(op, err);
-    else
-        pl_lop_complete(op);
-}
-
-static const char *text_or_null(struct pl_slice text)
-{
-    return text.len > 0 ? text.ptr : NULL; /* copies of the operation end with NUL */
-}
-
-static void start_http(struct pl_lop *op)
-{
-    static const struct pl_http_ops ops = {
-        .on_response = on_http_response, .on_body = on_http_body, .on_done = on_http_done};
-    struct pl_lanes *lanes = op->lane->lanes;
-    if (keeps_http(op)) {
-        op->out.status = 204; /* nobody was asked: there is no content */
-        pl_lop_complete(op);
-        return;
-    }
-    if (lanes->http == NULL)
-        lanes->http = pl_http_client_create(lanes->loop);
-    op->io.tls = (struct pl_tls_options){
-        .ca_pem = text_or_null(op->in.http.ca),
-        .cert_pem = text_or_null(op->in.http.cert),
-        .key_pem = text_or_null(op->in.http.key),
-        .server_name = text_or_null(op->in.http.server_name),
-        .insecure = op->in.http.insecure,
-    };
-    struct pl_http_request request = {
-        .method = op->in.http.method.ptr,
-        .url = op->in.http.url.ptr,
-        .headers = op->in.http.headers,
-        .header_count = op->in.http.header_count,
-        .body = op->in.http.body,
-        .tls = strncmp(op->in.http.url.ptr, "https:", 6) == 0 ? &op->io.tls : NULL,
-        .timeout_ms = op->in.http.timeout_ms,
-        .max_response = op->in.http.max_response,
-    };
-    struct pl_transport transport = pl_http_client_transport(lanes->http);
-    op->io.work = transport.ops->start(transport.self, &request, &ops, op);
-}
-
-/* ---- starting and ending ---- */
 
 /* ---- dialogs ---- */
 
@@ -496,6 +315,8 @@ bool pl_dialog_say(struct pl_dialog *dialog, struct pl_slice text)
     return true;
 }
 
+/* ---- starting and ending ---- */
+
 void pl_lop_start_io(struct pl_lop *op)
 {
     struct pl_lane *lane = op->lane;
@@ -515,30 +336,24 @@ void pl_lop_start_io(struct pl_lop *op)
         start_write(op);
         break;
     case PL_LOP_SYNC:
-        check_sync(op);
+        pl_lop_start_sync(op);
         break;
     case PL_LOP_KEY:
-        start_key(op);
+        pl_lop_start_key(op);
         break;
     case PL_LOP_SLEEP:
-        set_timer(op, op->delay_ns, on_sleep);
+        pl_lop_set_timer(op, op->delay_ns, on_sleep);
         break;
     case PL_LOP_ENQUEUE:
         pl_lop_start_enqueue(op);
         break;
     case PL_LOP_HTTP:
-        start_http(op);
+        pl_lop_start_http(op);
         break;
     case PL_LOP_SAY:
         start_say(op);
         break;
     }
-}
-
-static void cancel_http(struct pl_lop *op)
-{
-    struct pl_transport transport = pl_http_client_transport(op->lane->lanes->http);
-    transport.ops->cancel(transport.self, op->io.work);
 }
 
 static void cancel(struct pl_lop *op)
@@ -551,7 +366,7 @@ static void cancel(struct pl_lop *op)
     } else if (op->io.work != NULL && op->type == PL_LOP_WRITE) {
         pl_gate_op_cancel(op->io.work);
     } else if (op->io.work != NULL && op->type == PL_LOP_HTTP) {
-        cancel_http(op);
+        pl_lop_cancel_http(op);
     } else if (op->type != PL_LOP_READ && op->type != PL_LOP_WRITE && op->type != PL_LOP_HTTP) {
         struct pl_err err;
         pl_err_clear(&err);

@@ -1,0 +1,98 @@
+#include "lane/bind_batch.h"
+
+#include "lane/bind.h"
+#include "lane/cache.h"
+#include "lane/lazy.h"
+#include "lane/lerr.h"
+
+static const char batch_name[] = "perilune.batch";
+
+static int batch_gc(lua_State *L)
+{
+    struct pl_batch *batch = lua_touserdata(L, 1);
+    pl_docs_deinit(&batch->docs);
+    for (size_t i = 0; i < batch->path_count; i++)
+        pl_path_destroy(batch->paths[i]);
+    batch->path_count = 0;
+    return 0;
+}
+
+struct pl_batch *pl_batch_push(lua_State *L)
+{
+    struct pl_batch *batch = lua_newuserdata(L, sizeof *batch);
+    memset(batch, 0, sizeof *batch);
+    if (luaL_newmetatable(L, batch_name)) {
+        lua_pushcfunction(L, batch_gc);
+        lua_setfield(L, -2, "__gc");
+    }
+    lua_setmetatable(L, -2);
+    return batch;
+}
+
+static void add_path(lua_State *L, struct pl_state *s, struct pl_batch *batch, struct pl_slice text)
+{
+    struct pl_err err;
+    pl_err_clear(&err);
+    if (batch->path_count == PL_BATCH_PATHS)
+        pl_lerr_raise(L, s, "select: at most %d paths", PL_BATCH_PATHS - 6);
+    struct pl_path *path = pl_path_parse(text, &err);
+    if (path == NULL)
+        pl_lerr_raise(L, s, "select: %s", err.message);
+    batch->paths[batch->path_count++] = path;
+}
+
+void pl_batch_read_select(lua_State *L, struct pl_state *s, struct pl_batch *batch, int options)
+{
+    static const char *const identity[] = {"apiVersion",    "kind",
+                                           "metadata.name", "metadata.namespace",
+                                           "metadata.uid",  "metadata.resourceVersion"};
+    lua_getfield(L, options, "select");
+    if (lua_type(L, -1) == LUA_TTABLE) {
+        int count = (int)lua_objlen(L, -1);
+        for (int i = 1; i <= count; i++) {
+            lua_rawgeti(L, -1, i);
+            bool is_text = lua_type(L, -1) == LUA_TSTRING;
+            add_path(L, s, batch, is_text ? pl_lua_slice(L, -1) : pl_slice(NULL, 0));
+            lua_pop(L, 1);
+        }
+        for (size_t i = 0; i < PL_ARRAY_LEN(identity); i++)
+            add_path(L, s, batch, pl_slice_z(identity[i]));
+        batch->flags |= PL_OBJECT_PARTIAL;
+    }
+    lua_pop(L, 1);
+}
+
+static void push_doc_of(lua_State *L, struct pl_state *s, struct pl_batch *batch, size_t i)
+{
+    batch->docs.items[i] = pl_object_of_kind(batch->docs.items[i], &batch->kind);
+    struct pl_doc *doc = batch->docs.items[i];
+    if (batch->path_count > 0) {
+        struct pl_doc *part = pl_doc_select(doc, batch->paths, batch->path_count);
+        pl_lazy_push(L, s, part, batch->flags);
+        pl_doc_unref(part);
+    } else {
+        pl_lazy_push(L, s, doc, batch->flags);
+    }
+}
+
+int pl_bind_batch_next(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    struct pl_batch *batch = luaL_checkudata(L, 1, batch_name);
+    if (batch->at >= batch->docs.count)
+        return 0;
+    push_doc_of(L, s, batch, batch->at);
+    pl_doc_unref(batch->docs.items[batch->at]);
+    batch->docs.items[batch->at++] = NULL;
+    return 1;
+}
+
+void pl_batch_push_all(lua_State *L, struct pl_state *s, struct pl_batch *batch)
+{
+    lua_createtable(L, (int)batch->docs.count, 0);
+    for (size_t i = 0; i < batch->docs.count; i++) {
+        push_doc_of(L, s, batch, i);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    pl_array_mark(L, s);
+}

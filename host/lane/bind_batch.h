@@ -1,0 +1,25 @@
+/* Objects that were found, which become tables one by one. A userdata that owns them. */
+#pragma once
+
+#include "lane/state.h"
+#include "value/docs.h"
+#include "value/kind.h"
+#include "value/path.h"
+
+#define PL_BATCH_PATHS 64
+
+struct pl_batch {
+    struct pl_docs docs;
+    size_t at;
+    struct pl_path *paths[PL_BATCH_PATHS]; /* owned: of `select` */
+    size_t path_count;
+    struct pl_kind kind;
+    unsigned flags;
+};
+
+/* Pushes an empty one. */
+struct pl_batch *pl_batch_push(lua_State *L);
+/* The options' `select`, and what an object always keeps. */
+void pl_batch_read_select(lua_State *L, struct pl_state *s, struct pl_batch *batch, int options);
+/* Pushes an array of all objects. */
+void pl_batch_push_all(lua_State *L, struct pl_state *s, struct pl_batch *batch);

@@ -1,0 +1,30 @@
+/* What the files of the I/O thread's half of operations share: private to op_*.c. I/O thread only. */
+#pragma once
+
+#include "lane/op.h"
+
+/* ---- op_io.c ---- */
+
+/* It goes back to the lane, and is not touched any more. */
+void pl_lop_complete(struct pl_lop *op);
+void pl_lop_fail(struct pl_lop *op, const struct pl_err *err);
+/* Its one timer, until it is over. */
+void pl_lop_set_timer(struct pl_lop *op, int64_t delay_ns, pl_timer_fn fire);
+struct pl_lop *pl_lop_of_timer(struct pl_timer *timer);
+/* Tells the run's capture what is sent to whom. True when it must not be sent, in a shadow. */
+bool pl_lop_keeps(struct pl_lop *op, const char *name, struct pl_slice sent);
+
+/* ---- op_enqueue.c ---- */
+
+void pl_lop_start_enqueue(struct pl_lop *op);
+
+/* ---- op_cache.c ---- */
+
+/* Waits for the informer, which a controller that has not started yet does not have. */
+void pl_lop_start_sync(struct pl_lop *op);
+void pl_lop_start_key(struct pl_lop *op);
+
+/* ---- op_http.c ---- */
+
+void pl_lop_start_http(struct pl_lop *op);
+void pl_lop_cancel_http(struct pl_lop *op);
