@@ -1,4 +1,4 @@
-/* What the files of the I/O thread's half of operations share: private to op_*.c. I/O thread only. */
+/* What the files of the I/O thread's half of operations share. Private to op_*.c. */
 #pragma once
 
 #include "lane/op.h"
