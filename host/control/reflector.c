@@ -83,6 +83,9 @@ static void free_reflector(struct pl_timer *timer)
     pl_buf_deinit(&r->asked_rv);
     pl_buf_deinit(&r->page_rv);
     pl_buf_deinit(&r->token);
+    pl_buf_deinit(&r->witness.ns);
+    pl_buf_deinit(&r->witness.name);
+    pl_buf_deinit(&r->witness.rv);
     pl_free((char *)r->o.owner);
     pl_free((char *)r->o.ns);
     pl_free((char *)r->o.labels);

@@ -44,8 +44,11 @@ struct pl_reflector {
     struct pl_buf rv;    /* of the last list, event or bookmark */
     bool rv_unavailable; /* the server could not list by it */
     bool doubtful;       /* does the server still know it? To be asked before a watch */
-    bool paginated;      /* the server has no watch cache (53) */
-    int expired_in_row;  /* watches that expired without any progress between */
+    struct {
+        struct pl_buf ns, name, rv; /* rv empty: none */
+    } witness;                      /* the newest object that we know */
+    bool paginated;                 /* the server has no watch cache (53) */
+    int expired_in_row;             /* watches that expired without any progress between */
 
     struct pl_op *list;   /* under way, or NULL */
     struct pl_docs items; /* of the pages so far */
@@ -137,8 +140,9 @@ void pl_reflector_expect_to_settle(struct pl_reflector *r);
 void pl_reflector_complain(struct pl_reflector *r, const char *message, const char *text);
 bool pl_reflector_is_expected(const struct pl_reflector *r, struct pl_node object);
 void pl_reflector_watch_failed(struct pl_reflector *r, const struct pl_err *err);
-/* The server lost history that we have seen. */
+/* The server lost history that we have seen; and what says so. */
 void pl_reflector_went_back(struct pl_reflector *r);
+void pl_reflector_is_another(struct pl_reflector *r, const char *reason);
 
 /* ---- reflector_stream.c ---- */
 
@@ -154,5 +158,8 @@ void pl_reflector_stream_ended(struct pl_reflector *r, const struct pl_err *err)
 
 /* ---- reflector_version.c ---- */
 
+/* An object came, or all of them. */
+void pl_reflector_saw(struct pl_reflector *r, enum pl_watch_type type, struct pl_node object);
+void pl_reflector_saw_list(struct pl_reflector *r, const struct pl_docs *items);
 /* Before a watch from a version that is doubtful. */
 void pl_reflector_ask_version(struct pl_reflector *r);

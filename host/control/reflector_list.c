@@ -9,9 +9,11 @@ void pl_reflector_send_list(struct pl_reflector *r, struct pl_call *call, pl_ans
 {
     call->verb = PL_VERB_LIST;
     call->resource = r->o.resource;
-    call->ns = pl_slice_z(r->o.ns);
+    if (call->ns.len == 0)
+        call->ns = pl_slice_z(r->o.ns);
     call->labels = pl_slice_z(r->o.labels);
-    call->fields = pl_slice_z(r->o.fields);
+    if (call->fields.len == 0)
+        call->fields = pl_slice_z(r->o.fields);
     call->grace_period = -1;
     call->cut_is_final = true;
     call->each_item = pl_reflector_share;
@@ -165,6 +167,7 @@ static void finish_list(struct pl_reflector *r)
         list_anew(r);
         return;
     }
+    pl_reflector_saw_list(r, &r->items);
     if (r->o.sink->replace(r->o.arg, &r->items, rv, r->rv_unavailable, &err) != 0) {
         if (r->stopped)
             return;

@@ -148,6 +148,7 @@ static void deliver(struct pl_reflector *r, enum pl_watch_type type, struct pl_d
 {
     const struct pl_reflector_sink *sink = r->o.sink;
     struct pl_err err = {0};
+    pl_reflector_saw(r, type, pl_doc_root(object));
     int code = type == PL_WATCH_ADDED      ? sink->add(r->o.arg, object, &err)
                : type == PL_WATCH_MODIFIED ? sink->update(r->o.arg, object, &err)
                                            : sink->remove(r->o.arg, object, &err);
@@ -276,15 +277,20 @@ static void watch_was_silent(struct pl_reflector *r)
     pl_reflector_watch_failed(r, &err);
 }
 
-void pl_reflector_went_back(struct pl_reflector *r)
+void pl_reflector_is_another(struct pl_reflector *r, const char *reason)
 {
     struct pl_err err = {0};
     if (r->o.reconnects != NULL)
         pl_reconnect_found_restored(r->o.reconnects, &r->turn);
-    pl_err_set(&err, PL_EAPI, "resourceVersions went back: was the server restored?");
+    pl_err_set(&err, PL_EAPI, "%s", reason);
     r->rv_unavailable = true;
     pl_reflector_note(r, "source is listed anew", &err);
     pl_reflector_pause(r, NEXT_SYNC, 0);
+}
+
+void pl_reflector_went_back(struct pl_reflector *r)
+{
+    pl_reflector_is_another(r, "resourceVersions went back: was the server restored?");
 }
 
 static void on_end(void *arg, const struct pl_err *err)

@@ -155,6 +155,14 @@ function Server:kill()
   run("spec/support/kube-apiserver kill " .. self.state .. " 2>&1")
 end
 
+function Server:save()
+  run("spec/support/kube-apiserver save " .. self.state .. " 2>&1")
+end
+
+function Server:restore()
+  run("spec/support/kube-apiserver restore " .. self.state .. " 2>&1")
+end
+
 function Server:again(flags)
   run("spec/support/kube-apiserver again " .. self.state .. " " .. (flags or "") .. " 2>&1")
 end

@@ -193,6 +193,22 @@ static inline void answer_version(struct diary *diary, const char *ours, const c
     bed_reply(&diary->bed, take_list(diary, query), 200, list);
 }
 
+/* The server is ahead of ours: the newest object that we know is asked for, as it was then. */
+static inline struct fake_request *take_witness(struct diary *diary, const char *query)
+{
+    struct fake_request *list =
+        bed_expect(&diary->bed, "GET", "/api/v1/namespaces/d/configmaps?fieldSelector=");
+    CHECK_STR(strchr(list->path, '=') + 1, query);
+    return list;
+}
+
+#define BED_PARTIAL(name, rv)                                                                      \
+    "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"d\",\"uid\":\"1\",\"resourceVersion\":"  \
+    "\"" rv "\"}}"
+#define BED_PARTIALS(rv, ...)                                                                      \
+    "{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{"     \
+    "\"resourceVersion\":\"" rv "\"},\"items\":[" __VA_ARGS__ "]}"
+
 static const char too_large[] =
     "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Timeout\",\"message\":\"Too "
     "large resource version: 30, current: 2\",\"code\":504,\"details\":{\"causes\":[{"

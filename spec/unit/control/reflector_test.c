@@ -289,7 +289,7 @@ TEST(the_end_of_a_watch_leads_to_the_next_one_and_to_no_list) /* 63, 67, 73, F20
     fake_fail(watch, PL_ENETWORK, "ConnectionRefused");
     CHECK(bed_is_quiet(&diary.bed)); /* after a pause */
     bed_pass(&diary.bed, 2 * PL_SECOND);
-    answer_version(&diary, "10", "12");
+    answer_version(&diary, "10", "10");
     watch = take_watch(&diary, "10");
     bed_reply(&diary.bed, watch, 429, BED_STATUS(429, "TooManyRequests"));
     CHECK(bed_is_quiet(&diary.bed));
