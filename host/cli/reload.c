@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "cli/endings.h"
 #include "cli/guard.h"
 #include "cli/options.h"
 #include "cli/watch_files.h"
@@ -11,7 +12,6 @@
 #include <string.h>
 
 #define BURSTS_MAX  10           /* loads in a row of files that change while they are read */
-#define CLOSING_MAX 2            /* generations that end; more are hurried */
 #define ROLLED_BACK 8            /* contents that are remembered */
 #define CHECK_NS    (20 * PL_MS) /* until files that are watched anew are compared */
 #define HURRY_NS    (50 * PL_MS) /* between looks while others end */
@@ -20,11 +20,10 @@ struct pl_reload {
     struct pl_reload_options o;
     struct pl_watch_files *files; /* NULL: --no-reload */
     struct pl_generation *current;
-    struct pl_generation *good;    /* the one before, while the guard is on; NULL: none */
-    struct pl_generation *next;    /* is loading or preparing; NULL: none */
-    struct pl_origin *refused;     /* counted: what was tried last and does not run; NULL: none */
-    struct pl_generation **ending; /* owned array */
-    size_t ending_count;
+    struct pl_generation *good; /* the one before, while the guard is on; NULL: none */
+    struct pl_generation *next; /* is loading or preparing; NULL: none */
+    struct pl_origin *refused;  /* counted: what was tried last and does not run; NULL: none */
+    struct pl_endings endings;
     uint64_t numbers; /* given out */
     bool preparing, stopped;
     bool again, asked; /* once the load under way is over; somebody asked for it */
@@ -72,11 +71,6 @@ static void tell_all(struct pl_list *waits, enum pl_reload_result result, const 
     }
 }
 
-void pl_reload_forget(struct pl_reload_wait *wait)
-{
-    pl_link_unlink(&wait->link);
-}
-
 static void tell_applied(struct pl_reload *reload)
 {
     PL_LIST_FOR (link, &reload->waits) {
@@ -114,47 +108,6 @@ static void add_metrics(struct pl_reload *reload)
         if (names[i] != NULL)
             reload->results[i] = pl_metric_series(metric, &names[i]);
     reload->seconds = pl_metric_series(pl_metrics_add(reload->o.metrics, &seconds), NULL);
-}
-
-/* ---- generations that end ---- */
-
-static void on_closed(void *arg, struct pl_generation *generation, const struct pl_err *err)
-{
-    struct pl_reload *reload = arg;
-    size_t kept = 0;
-    PL_UNUSED(err);
-    for (size_t i = 0; i < reload->ending_count; i++)
-        if (reload->ending[i] != generation)
-            reload->ending[kept++] = reload->ending[i];
-    reload->ending_count = kept;
-}
-
-static void end_generation(struct pl_reload *reload, struct pl_generation *generation)
-{
-    if (generation == NULL)
-        return;
-    reload->ending =
-        pl_reallocarray(reload->ending, reload->ending_count + 1, sizeof(struct pl_generation *));
-    reload->ending[reload->ending_count++] = generation;
-    pl_view_remove_lanes(reload->o.view, pl_generation_lanes(generation));
-    pl_generation_close(generation, reload->o.grace_ns, on_closed, reload);
-}
-
-/* At most two generations are kept, and a few end: one that has to make room gets no grace. What
- * is over and cannot be joined, as a lane of it is stuck, does not count. */
-static bool make_room(struct pl_reload *reload)
-{
-    struct pl_generation *oldest = NULL;
-    size_t running = 0;
-    for (size_t i = 0; i < reload->ending_count; i++) {
-        if (pl_generation_is_over(reload->ending[i]))
-            continue;
-        oldest = oldest != NULL ? oldest : reload->ending[i];
-        running++;
-    }
-    if (running >= CLOSING_MAX)
-        pl_generation_close(oldest, 0, on_closed, reload);
-    return running < 2 * CLOSING_MAX;
 }
 
 /* ---- loading ---- */
@@ -232,7 +185,7 @@ static void refuse(struct pl_reload *reload, const struct pl_err *err)
     say(reload, true, "ReloadRefused", err->message);
     if (next != NULL) {
         set_refused(reload, pl_generation_origin(next));
-        end_generation(reload, next);
+        pl_endings_add(&reload->endings, next);
     }
     end_attempt(reload);
     tell_all(&reload->waits, PL_RELOAD_REJECTED, reload->refusal);
@@ -278,7 +231,7 @@ static void on_guard_end(struct pl_timer *timer)
     struct pl_generation *good = reload->good;
     reload->good = NULL;
     reload->guard.on = false;
-    end_generation(reload, good);
+    pl_endings_add(&reload->endings, good);
     tell_all(&reload->guarded_waits, PL_RELOAD_APPLIED, NULL);
 }
 
@@ -288,13 +241,14 @@ static void begin_guard(struct pl_reload *reload, struct pl_generation *before)
     reload->failure = NULL;
     tell_all(&reload->guarded_waits, PL_RELOAD_APPLIED, NULL);
     if (!reload->o.guard) {
-        end_generation(reload, before);
+        pl_endings_add(&reload->endings, before);
         return;
     }
     if (reload->good == NULL) {
         reload->good = before;
     } else {
-        end_generation(reload, before); /* it was on trial itself, and made room for the newest */
+        /* it was on trial itself, and made room for the newest */
+        pl_endings_add(&reload->endings, before);
     }
     pl_guard_begin(&reload->guard, pl_loop_now(reload->o.loop));
     pl_timer_start(timers_of(reload), &reload->guard_end, PL_GUARD_NS, on_guard_end);
@@ -321,7 +275,7 @@ static void on_roll_back(struct pl_timer *timer)
     pl_free(reload->refusal);
     reload->refusal = pl_strdup(reload->failure);
     reload->refused_ns = wall(reload);
-    end_generation(reload, bad);
+    pl_endings_add(&reload->endings, bad);
     watch(reload);
     tell_all(&reload->guarded_waits, PL_RELOAD_ROLLED_BACK, reload->refusal);
 }
@@ -489,7 +443,7 @@ static void drop_next(struct pl_reload *reload)
     struct pl_generation *next = reload->next;
     reload->next = NULL;
     reload->preparing = false;
-    end_generation(reload, next);
+    pl_endings_add(&reload->endings, next);
 }
 
 static void begin(struct pl_reload *reload, bool asked)
@@ -500,7 +454,7 @@ static void begin(struct pl_reload *reload, bool asked)
         begin_again(reload, asked, 0); /* when it has loaded */
         return;
     }
-    if (!make_room(reload)) {
+    if (!pl_endings_make_room(&reload->endings)) {
         begin_again(reload, asked, HURRY_NS);
         return;
     }
@@ -542,6 +496,7 @@ struct pl_reload *pl_reload_create(const struct pl_reload_options *options, stru
     struct pl_reload *reload = PL_NEW(struct pl_reload);
     reload->o = *options;
     reload->numbers = 1;
+    reload->endings = (struct pl_endings){.view = options->view, .grace_ns = options->grace_ns};
     pl_list_init(&reload->waits);
     pl_list_init(&reload->guarded_waits);
     add_metrics(reload);
@@ -590,13 +545,11 @@ void pl_reload_destroy(struct pl_reload *reload)
     pl_reload_stop(reload);
     pl_generation_destroy(reload->next);
     pl_generation_destroy(reload->good);
-    for (size_t i = 0; i < reload->ending_count; i++)
-        pl_generation_destroy(reload->ending[i]);
+    pl_endings_deinit(&reload->endings);
     pl_generation_destroy(reload->current);
     pl_origin_unref(reload->refused);
     for (size_t i = 0; i < ROLLED_BACK; i++)
         pl_origin_unref(reload->rolled_back[i]);
-    pl_free(reload->ending);
     pl_free(reload->refusal);
     pl_free(reload->failure);
     pl_free(reload);
@@ -608,8 +561,7 @@ void pl_reload_controller_gone(void *arg, const struct pl_controller *controller
     pl_generation_forget(reload->current, controller);
     if (reload->good != NULL)
         pl_generation_forget(reload->good, controller);
-    for (size_t i = 0; i < reload->ending_count; i++)
-        pl_generation_forget(reload->ending[i], controller);
+    pl_endings_forget(&reload->endings, controller);
 }
 
 /* ---- what is going on ---- */
@@ -622,7 +574,7 @@ void pl_reload_status(const struct pl_reload *reload, struct pl_reload_status *o
         .loading = reload->next != NULL,
         .guarded = reload->guard.on,
         .kept = 1 + (reload->good != NULL),
-        .ending = reload->ending_count,
+        .ending = reload->endings.count,
         .refusal = reload->refusal,
         .refused_ns = reload->refused_ns,
     };

@@ -52,15 +52,13 @@ enum pl_reload_result {
 /* Someone who wants to know how it ends. Embedded in its owner. */
 struct pl_reload_wait {
     struct pl_link link;
-    bool until_guarded;  /* of one that was applied: when its guard is over */
-    uint64_t generation; /* private */
+    bool until_guarded; /* of one that was applied: when its guard is over */
     void (*done)(struct pl_reload_wait *wait, enum pl_reload_result result, const char *message);
 };
 
-/* Also tries again what was refused. why: for the log, a literal. wait: NULL, or told once, later,
- * unless it is forgotten. */
+/* Also tries again what was refused. why: for the log, a literal. wait: NULL, or told once, later.
+ */
 void pl_reload_request(struct pl_reload *reload, const char *why, struct pl_reload_wait *wait);
-void pl_reload_forget(struct pl_reload_wait *wait);
 
 /* ---- what is going on ---- */
 
