@@ -17,6 +17,9 @@ static int array(lua_State *L)
         lua_newtable(L);
     luaL_checktype(L, -1, LUA_TTABLE);
     pl_lazy_fill(L, s, lua_gettop(L));
+    /* It would lose that one: the module itself is such a table. */
+    if (!pl_array_is_marked(L, s, lua_gettop(L)) && lua_getmetatable(L, -1))
+        return pl_lerr_raise(L, s, "array: a table with a metatable of its own is no array");
     pl_array_mark(L, s);
     return 1;
 }

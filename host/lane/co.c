@@ -5,6 +5,7 @@
 #include "lane/lazy.h"
 
 #include <stdio.h>
+#include <time.h>
 
 #define POOL_MAX    64  /* idle coroutines that are kept */
 #define RESULTS_MAX 250 /* of a task */
@@ -23,7 +24,12 @@ static lua_State *take_thread(struct pl_lane *lane, int *ref)
         lua_pop(L, 1);
         return thread;
     }
+    pl_ref_push(L, lane->s->refs.run_threads);
     lua_State *thread = lua_newthread(L);
+    lua_pushvalue(L, -1);
+    lua_pushboolean(L, true);
+    lua_rawset(L, -4);
+    lua_remove(L, -2);
     *ref = luaL_ref(L, LUA_REGISTRYINDEX);
     return thread;
 }
@@ -120,7 +126,7 @@ static void task_ended(struct pl_lane *lane, struct pl_co *task, struct pl_fault
     task->failed = fault != NULL;
     exec->live--;
     wake_joiners(lane, task);
-    if (fault != NULL && (task->is_main || !task->joined) && !exec->failed) {
+    if (fault != NULL && (task->is_main || !task->joined || exec->over) && !exec->failed) {
         exec->failed = true;
         exec->fault = *fault;
     } else if (fault != NULL) {
@@ -174,18 +180,67 @@ static bool park(struct pl_lane *lane, struct pl_co *task)
     lua_settop(co, 0);
     if (task->op != NULL) {
         task->submitted = true;
+        task->exec->spent_ns = 0;
         pl_lane_send_io(lane, &task->op->msg, PL_IO_OP);
     }
     return true;
 }
 
+/* Of a run that met a limit: else each of its tasks would have the whole of it once more. */
+static void end_unresumed(struct pl_lane *lane, struct pl_co *task)
+{
+    struct pl_exec *exec = task->exec;
+    drop_op(task);
+    task->done = task->failed = true;
+    exec->live--;
+    PL_LIST_FOR (link, &exec->tasks) {
+        struct pl_co *waiting = PL_CONTAINER_OF(link, struct pl_co, link);
+        if (waiting->joins == task) {
+            waiting->joins = NULL;
+            make_ready(lane, waiting, 0);
+        }
+    }
+    pl_exec_task_ended(lane, exec);
+}
+
+static int64_t thread_cpu(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return now.tv_sec * PL_SECOND + now.tv_nsec;
+}
+
+/* The watchdog sees single slices: short ones of many tasks that make each other add up. */
+static void check_spent(struct pl_lane *lane, struct pl_exec *exec)
+{
+    int64_t limit = lane->lanes->options.cpu_limit_ns;
+    if (limit <= 0 || exec->spent_ns <= limit || exec->over)
+        return;
+    if (!exec->failed)
+        exec->fault = (struct pl_fault){
+            .type = PL_FAULT_SCRIPT,
+            .by_script = true,
+            .message =
+                pl_format("%s: script CPU limit exceeded (%g s without waiting, by all its tasks)",
+                          lane->s->script, (double)limit / (double)PL_SECOND)};
+    exec->failed = true;
+    pl_exec_overrun(lane, exec);
+}
+
 static void resume(struct pl_lane *lane, struct pl_co *task)
 {
     struct pl_state *s = lane->s;
+    s->script = pl_declare_where(s, task->exec->controller);
+    check_spent(lane, task->exec);
+    if (task->exec->over) {
+        end_unresumed(lane, task);
+        return;
+    }
+    bool shares = task->exec->task_count > 1;
+    int64_t began = shares ? thread_cpu() : 0;
     struct pl_fault fault = {.message = NULL};
     s->task = task;
     s->phase = PL_PHASE_RUN;
-    s->script = pl_declare_where(s, task->exec->controller);
     atomic_store(&lane->running, task->exec);
     pl_limits_enter(&s->limits, task->thread, lane->lanes->options.cpu_limit_ns);
     int status = lua_resume(task->thread, task->args);
@@ -206,9 +261,13 @@ static void resume(struct pl_lane *lane, struct pl_co *task)
     enum pl_excess excess = pl_limits_leave(&s->limits);
     atomic_store(&lane->running, NULL);
     s->task = NULL;
+    if (shares && (ended || task->op == NULL))
+        task->exec->spent_ns += thread_cpu() - began;
     if (!ended)
         return;
     drop_op(task); /* prepared, but the wait never came about */
+    if (excess != PL_EXCESS_NONE && failed)
+        pl_exec_overrun(lane, task->exec);
     lane->collect =
         lane->collect || excess != PL_EXCESS_NONE; /* either way it may leave much behind */
     task_ended(lane, task, failed ? &fault : NULL);
@@ -383,6 +442,10 @@ int pl_co_spawn(lua_State *L)
     if (s->task == NULL || s->phase != PL_PHASE_RUN)
         return pl_lerr_raise(L, s, "spawn works inside a reconcile or task only");
     struct pl_exec *exec = s->task->exec;
+    if (exec->canceled) { /* as whatever waits */
+        pl_lerr_push(L, s, &exec->why, NULL);
+        return lua_error(L);
+    }
     if (exec->live >= PL_TASKS_MAX)
         return pl_lerr_raise(L, s, "this run has %d spawned tasks already", PL_TASKS_MAX);
     struct pl_co **handle = lua_newuserdata(L, sizeof(struct pl_co *));

@@ -282,6 +282,12 @@ static void cancel_tasks(struct pl_lane *lane, struct pl_exec *exec)
     }
 }
 
+void pl_exec_overrun(struct pl_lane *lane, struct pl_exec *exec)
+{
+    exec->over = true;
+    cancel_tasks(lane, exec);
+}
+
 void pl_exec_cancel(struct pl_lane *lane, struct pl_cancel *cancel)
 {
     struct pl_exec *exec = cancel->exec;

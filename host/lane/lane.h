@@ -74,7 +74,9 @@ struct pl_exec {
     bool woken;    /* and one sleep of it has returned early */
     int memo;      /* reference of the table of perilune.memo; 0: none */
     struct pl_err why;
-    bool failed;           /* a task failed that nobody joined */
+    bool failed;           /* a task failed that nobody joined, or met a limit */
+    bool over;             /* one met a limit: none of them goes on */
+    int64_t spent_ns;      /* CPU time of all since one last waited; counted while there are several */
     struct pl_fault fault; /* of the first such task */
     struct pl_outcome_of_run result;
     bool has_result;
@@ -305,6 +307,8 @@ void pl_exec_refuse_io(struct pl_exec *exec);
 void pl_exec_begin(struct pl_lane *lane, struct pl_exec *exec);      /* lane */
 void pl_exec_cancel(struct pl_lane *lane, struct pl_cancel *cancel); /* lane; frees cancel */
 void pl_exec_ask_end(struct pl_lane *lane, struct pl_cancel *ask);   /* lane; frees ask */
+/* A task of it met a limit: what the others wait for is cancelled, they don't run any more. */
+void pl_exec_overrun(struct pl_lane *lane, struct pl_exec *exec); /* lane */
 /* A task of it ended; when it was the last one the run goes back. */
 void pl_exec_task_ended(struct pl_lane *lane, struct pl_exec *exec);
 /* I/O thread: its lane was abandoned and has ended. */

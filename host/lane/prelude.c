@@ -119,6 +119,14 @@ static void push_helpers(lua_State *L, struct pl_state *s)
     lua_pushvalue(L, -1);
     s->refs.blocking = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_setfield(L, -2, "blocking");
+    lua_newtable(L);
+    lua_newtable(L);
+    lua_pushliteral(L, "k");
+    lua_setfield(L, -2, "__mode");
+    lua_setmetatable(L, -2);
+    lua_pushvalue(L, -1);
+    s->refs.run_threads = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_setfield(L, -2, "run_threads");
     pl_bind_push_waits(L, s);
     lua_setfield(L, -2, "waits");
     pl_bind_push_reads(L, s);

@@ -72,6 +72,7 @@ end
 local why_not, note = c.why_not, c.note
 local resume, yield = coroutine.resume, coroutine.yield
 local create, status = coroutine.create, coroutine.status
+local run_threads = c.run_threads
 
 local function forward(co, ok, mark, ...)
   if ok and mark == WAIT and status(co) == "suspended" then
@@ -92,7 +93,14 @@ local function first(co, ok, ...)
   return forward(co, ok, ...)
 end
 
+-- Not the coroutine of a run, which coroutine.running() shows: the host alone knows what it waits
+-- for, and it is another run's once this one has ended.
 function coroutine.resume(co, ...)
+  if run_threads[co] then
+    return false, "the coroutine of a run can't be resumed by a script"
+  elseif type(co) ~= "thread" then
+    return resume(co, ...) -- raises
+  end
   room()
   return first(co, resume(co, ...))
 end

@@ -237,6 +237,38 @@ static void install_require(struct pl_state *s)
     lua_pop(L, 1);
 }
 
+/* -- table; pushes a copy of it, one level deep */
+static void copy_table(lua_State *L)
+{
+    lua_newtable(L);
+    lua_pushnil(L);
+    while (lua_next(L, -3) != 0) {
+        lua_pushvalue(L, -2);
+        lua_insert(L, -2);
+        lua_rawset(L, -4);
+    }
+}
+
+/* The globals and the libraries as they are now. */
+static void keep_own_globals(struct pl_state *s)
+{
+    lua_State *L = s->L;
+    lua_pushvalue(L, LUA_GLOBALSINDEX);
+    copy_table(L); /* -- _G, own */
+    lua_pushnil(L);
+    while (lua_next(L, -3) != 0) {
+        if (lua_istable(L, -1) && !lua_rawequal(L, -1, -4)) {
+            copy_table(L);
+            lua_pushvalue(L, -3);
+            lua_insert(L, -2);
+            lua_rawset(L, -5);
+        }
+        lua_pop(L, 1);
+    }
+    s->refs.own_globals = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_pop(L, 1);
+}
+
 static void replace_globals(struct pl_state *s)
 {
     lua_State *L = s->L;
@@ -310,6 +342,7 @@ static int open_protected(lua_State *L)
     replace_globals(s);
     if (!args->unsafe)
         purge(s);
+    keep_own_globals(s);
     lock_globals(s);
     return 0;
 }

@@ -273,14 +273,27 @@ static struct pl_slice root_of(struct pl_state *s, const char *source)
     return best;
 }
 
-/* *reader: the script that calls, borrowed from the state. */
+/* The script whose controller runs, borrowed from the state; NULL: none. */
+static const char *running_script(struct pl_state *s)
+{
+    if (s->script == NULL)
+        return NULL;
+    const char *colon = strrchr(s->script, ':'); /* "file:line" */
+    size_t len = colon != NULL ? (size_t)(colon - s->script) : strlen(s->script);
+    return pl_map_key(&s->sources, pl_slice(s->script, len)).ptr;
+}
+
+/* *reader: the script that calls, borrowed from the state. A tail call leaves no frame of it. */
 static bool caller_root(lua_State *L, struct pl_state *s, struct pl_slice *root,
                         const char **reader)
 {
     lua_Debug ar;
     *reader = NULL;
-    if (!pl_lerr_where(L, s, 0, &ar))
-        return false;
+    if (!pl_lerr_where(L, s, 0, &ar)) {
+        *reader = running_script(s);
+        *root = *reader != NULL ? root_of(s, *reader) : pl_slice(NULL, 0);
+        return root->ptr != NULL;
+    }
     *root = root_of(s, ar.source);
     if (*ar.source == '@')
         *reader = pl_map_key(&s->sources, pl_slice_z(ar.source + 1)).ptr;
@@ -354,7 +367,10 @@ static bool push_loaded(lua_State *L, struct pl_state *s, const char *key, const
         return false;
     }
     if (lua_type(L, -1) == LUA_TLIGHTUSERDATA && lua_touserdata(L, -1) == s)
-        pl_lerr_raise(L, s, "module '%s' requires itself, directly or through others", name);
+        pl_lerr_raise(L, s,
+                      "module '%s' requires itself, directly or through others, or has failed "
+                      "to load before",
+                      name);
     return true;
 }
 
@@ -460,6 +476,10 @@ static int require_own(lua_State *L, struct pl_state *s, const char *name)
     const char *dot = strchr(name, '.');
     const char *chunk = lua_pushfstring(L, PL_OWN_CHUNK "%s", dot ? dot + 1 : "init");
     push_own_text(L, s, name, chunk);
+    if (s->refs.own_globals != 0) {
+        pl_ref_push(L, s->refs.own_globals);
+        lua_setfenv(L, -2);
+    }
     return run_module(L, s, name, name);
 }
 

@@ -45,6 +45,8 @@ struct pl_refs {
     int cdata_class; /* (cdata) -> 1 int64, 2 uint64, nil */
     int loaded;      /* modules by their path */
     int host;        /* perilune.host */
+    int own_globals; /* what Perilune's own Lua sees, whatever scripts do to the others */
+    int run_threads; /* weak: coroutines of runs, which no script may resume */
     int traced;      /* weak: error values of script coroutines -> traceback text */
     int traceback;   /* message handler of protected calls */
     int blocking;    /* C functions that call back -> their names */

@@ -3,20 +3,18 @@
 local e2e = require("spec.support.e2e")
 local hostile = require("spec.support.hostile")
 
-local LIMIT = 0.3 -- s of computing without waiting
-local MEMORY = 64 -- MiB a Lua state
+local LIMIT = hostile.LIMIT
 
-local cpu_message = "script CPU limit exceeded (0.3 s without waiting)"
+local cpu_message = "script CPU limit exceeded (0.1 s without waiting)"
 
-local good = [[
-perilune.controller("good"):For("v1/ConfigMap", { labels = "is=good" })
-  :Reconcile(function(request)
-    local map = client:get("v1/ConfigMap", request)
-    if map and map.data.seen ~= map.data.want then
-      client:patch("v1/ConfigMap", request, { data = { seen = map.data.want } })
-    end
-  end)
+local head = [[
+local perilune = require("perilune")
+local client = perilune.client
+local function loop() while true do end end
 ]]
+local good = hostile.good:gsub("^.-\n.-\n", "") -- without its head
+
+local sanitized = os.getenv("PL_SANITIZED")
 
 describe("hostile scripts", function()
   local server, namespace, host
@@ -40,12 +38,7 @@ describe("hostile scripts", function()
   end
 
   local function start(script, flags)
-    local all = { "--namespace", namespace, "--reconcile-cpu-limit", LIMIT * 1000 .. "ms",
-      "--lua-memory", MEMORY .. "MiB" }
-    for _, flag in ipairs(flags or {}) do
-      all[#all + 1] = flag
-    end
-    host = e2e.start_host(server, script, all)
+    host = e2e.start_host(server, script, hostile.flags(namespace, flags))
     return host
   end
 
@@ -53,6 +46,7 @@ describe("hostile scripts", function()
 
   -- Every key of the controller that means no harm is reconciled once more.
   local function work_goes_on(what)
+    assert(host, what)
     wanted = wanted + 1
     local want = tostring(wanted)
     for i = 1, 3 do
@@ -83,6 +77,54 @@ describe("hostile scripts", function()
     end
   end
 
+  -- Each a script, a controller and a run of its own, all in one host. Sanitizers take a third of
+  -- what is much alike, and nothing of what goes deep: they keep a record of the stack.
+  local function run_group(group, thinned, meanwhile)
+    begin()
+    local cases = hostile.cases(group)
+    for i = #cases, 1, -1 do
+      if thinned and sanitized and i % 3 ~= 1 then
+        table.remove(cases, i)
+      end
+    end
+    local _, problems, took = hostile.run(server, namespace, cases, function(running)
+      host = running
+      meanwhile()
+    end)
+    assert.equal("", problems)
+    assert.equal(0, host:metrics():value("perilune_lane_stuck"))
+    print(("# %s: %d scripts in %.1f s"):format(group, #cases, took))
+    return cases
+  end
+
+  for group, thinned in pairs({
+    endless = true, memory = true, values = true, floods = true, odd = false, tampering = false, misuse = true,
+  }) do
+    it("are ended, whatever they are made of: " .. group, function()
+      run_group(group, thinned, function()
+        work_goes_on("beside " .. group)
+      end)
+      host:stop()
+    end)
+  end
+
+  local it_runs = sanitized and pending or it
+  it_runs("are ended, whatever they are made of: deep", function()
+    run_group("deep", false, function()
+      work_goes_on("beside deep")
+    end)
+    host:stop()
+  end)
+
+  -- Scripts on one lane share a state, so that they can break each other; fresh ones are not broken.
+  it("are healed by a reload, whatever they have broken", function()
+    local cases = run_group("vandals", false, function() end)
+    hostile.mend(host, cases)
+    host:logged("^reloaded$")
+    work_goes_on("after the reload")
+    host:stop()
+  end)
+
   -- What is not a reconcile: with a run of the others afterwards.
   for what, case in pairs({
     ["a predicate"] = { [[
@@ -102,7 +144,7 @@ perilune.controller("bad"):For("v1/ConfigMap"):Reconcile(function() end)
   }) do
     it("are ended in " .. what, function()
       begin()
-      start(hostile.head .. good .. case[1], { "--lanes", "1" })
+      start(head .. good .. case[1], { "--lanes", "1" })
       work_goes_on("before")
       create("bad", "bad", {})
       host:logged(function(line)
@@ -125,10 +167,23 @@ perilune.controller("bad"):For("v1/ConfigMap"):Reconcile(function() end)
       { "local function f() return (('x'):gsub('x', f)) end f()", "stack overflow" },
       { "return " .. hostile.pattern_bomb, "the main chunk can't be interrupted" },
     }) do
-      start(hostile.head .. case[1] .. "\n")
+      start(head .. case[1] .. "\n")
       assert.equal(1, host.child:wait(e2e.patience), case[1])
       assert(host:text():find(case[2], 1, true), case[1] .. ": " .. host:text())
     end
+  end)
+
+  -- LuaJIT's own loadstring, which only --unsafe-stdlib gives to scripts, makes too much in one call.
+  it("end the process at four times the memory limit, and are named", function()
+    start(head .. [[
+local text = ("function g()" .. ("f{1,1}"):rep(2000) .. " end "):rep(700)
+loadstring(text)
+]], { "--unsafe-stdlib", "--lua-memory", "16MiB" })
+    assert.equal(1, host.child:wait(e2e.patience))
+    local line = host:log()[#host:log()]
+    assert.equal("a script needs more than four times its memory limit; giving up", line.msg)
+    assert.matches("host%-.*%.lua$", line.script)
+    assert.equal(16 * 2 ^ 20, line.limit_bytes)
   end)
 
   local function wait_for_stuck(count)
@@ -137,6 +192,44 @@ perilune.controller("bad"):For("v1/ConfigMap"):Reconcile(function() end)
       return host:metrics():value("perilune_lane_stuck") == count
     end)
   end
+
+  local endless_bad = [[
+perilune.controller("bad", { rate_limiter = { base = "1h", max = "2h" } })
+  :For("v1/ConfigMap", { labels = "is=bad" })
+  :Reconcile(function(request, context)
+    %s
+    context.log:info("tamed", { name = request.name })
+  end)
+]]
+
+  it("whose every run can't be ended are rolled back before the host would end", function()
+    begin()
+    start(head .. good .. endless_bad:format("local tame = true"), { "--lanes", "1" })
+    for i = 1, 6 do
+      create("bad-" .. i, "bad", {})
+      host:logged(function(line) return line.msg == "tamed" and line.name == "bad-" .. i end)
+    end
+    e2e.write_file(host.log_file:gsub("%.log$", ".lua"), head .. good .. endless_bad:format(hostile.pattern_bomb))
+    host:logged("^the new scripts fail: back to those before$")
+    work_goes_on("on the old scripts")
+    local page = host:metrics()
+    assert.equal(1, page:value("perilune_reload_total", { result = "rolled_back" }))
+    assert(page:value("perilune_lane_stuck") <= 4)
+    host.child:signal("KILL")
+    host.child:wait(e2e.patience)
+  end)
+
+  it("end the process when too many lanes are stuck", function()
+    begin()
+    start(head .. good .. endless_bad:format(hostile.pattern_bomb), { "--lanes", "1" })
+    for i = 1, 5 do
+      create("bad-" .. i, "bad", {})
+    end
+    assert.equal(1, host.child:wait(e2e.patience * 2))
+    local line = host:log()[#host:log()]
+    assert.equal("too many lanes are stuck in scripts that can't be interrupted; giving up", line.msg)
+    assert.equal(5, line.stuck)
+  end)
 
   -- Nothing ends these: the lane is replaced, and a saved fix heals the host. The thread that was
   -- given up goes on and is counted for ever; it says nothing about the scripts that run now.
@@ -154,7 +247,7 @@ perilune.controller("bad", { rate_limiter = { base = "1h", max = "2h" } })
     context.log:info("tamed", { name = request.name })
   end)
 ]]
-      start(hostile.head .. good .. bad:format(case[1]), { "--lanes", "1", "--no-reload-guard",
+      start(head .. good .. bad:format(case[1]), { "--lanes", "1", "--no-reload-guard",
         unpack(case[2]) })
       work_goes_on("before")
       create("bad", "bad", {})
@@ -164,9 +257,19 @@ perilune.controller("bad", { rate_limiter = { base = "1h", max = "2h" } })
       assert.matches("could not be interrupted", failure_of("bad").error)
       assert.equal(500, (host:ask("health", "/healthz/lanes")))
       work_goes_on("on the lane that replaces it")
+      for i = 1, 6 do -- its events don't run it again: each would cost a lane
+        server:patch(path("bad"), { data = { turn = tostring(i) } })
+        e2e.eventually("the key is refused", function()
+          host:must_run()
+          return host:metrics():value("controller_runtime_terminal_reconcile_errors_total",
+            { controller = "bad" }) > i
+        end)
+      end
+      assert.matches("^reconcile failed for good: not run again until its code changes", failure_of("bad").msg)
+      assert.equal(1, host:metrics():value("perilune_lane_stuck"))
       create("calm", "bad", {})
       host:logged(function(line) return line.msg == "tamed" and line.name == "calm" end)
-      e2e.write_file(host.log_file:gsub("%.log$", ".lua"), hostile.head .. good .. bad:format("local fixed = true"))
+      e2e.write_file(host.log_file:gsub("%.log$", ".lua"), head .. good .. bad:format("local fixed = true"))
       host:logged(function(line) return line.msg == "tamed" and line.name == "bad" end)
       e2e.eventually("the host is healthy", function()
         return (host:ask("health", "/healthz/lanes")) == 200

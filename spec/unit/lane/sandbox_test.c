@@ -208,4 +208,33 @@ TEST(script_coroutines_work_as_ever)
     pl_state_destroy(s);
 }
 
+TEST(what_scripts_do_to_globals_is_not_what_perilune_sees)
+{
+    struct pl_state *s = new_state(NULL, 64 * MIB);
+    CHECK_CODE(
+        s,
+        "local p = require('perilune')\n"
+        "for _, t in ipairs({string, table, math}) do for k in pairs(t) do t[k] = print end end\n"
+        "local rawset, g = rawset, _G\n"
+        "for k in pairs(g) do if k ~= 'require' then rawset(g, k, nil) end end\n"
+        "return {p.duration('1m'), p.quantity('500m'), p.dig({a = {b = 1}}, 'a', 'b'),\n"
+        "  p.key({metadata = {name = 'x'}}), p.conditions.is_true({}, 'Ready')}",
+        NULL, "[60,0.5,1,\"x\",false]");
+    pl_state_destroy(s);
+}
+
+TEST(an_array_is_made_of_plain_tables_alone)
+{
+    struct pl_state *s = new_state(NULL, 64 * MIB);
+    CHECK_FAILS(s, "local p = require('perilune') p.array(p)", NULL,
+                "test.lua:1: array: a table with");
+    CHECK_FAILS(s, "require('perilune').array(setmetatable({}, {}))", NULL,
+                "a metatable of its own");
+    CHECK_CODE(
+        s, "local p = require('perilune') return {p.array({1}), p.array(p.array({})), p.array()}",
+        NULL, "[[1],[],[]]");
+    CHECK_CODE(s, "local o = ... return require('perilune').array(o)", "{}", "[]");
+    pl_state_destroy(s);
+}
+
 TEST_MAIN()

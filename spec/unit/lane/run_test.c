@@ -1,0 +1,92 @@
+/* A run and its coroutines: what scripts can make of them, and limits of the whole. */
+#include "fake_control.h"
+
+#define NONE ((struct pl_lanes_options){.count = 1})
+#define SCRIPT(cases)                                                                              \
+    "local perilune = require('perilune')\nlocal client = perilune.client\nlocal cases = "         \
+    "{\n" cases "}\nperilune.controller('c'):For('v1/Pod')\n"                                      \
+    ":Reconcile(function(request, context) return cases[request.name](request, context) end)\n"
+
+/* It waits for what the host knows alone, and belongs to another run once this one has ended. */
+TEST(no_script_resumes_the_coroutine_of_a_run)
+{
+    begin(SCRIPT("a = function() rawset(_G, 'kept', coroutine.running())\n"
+                 "    local ok, e = coroutine.resume(kept)\n"
+                 "    error(tostring(ok) .. ' ' .. e, 0) end,\n"
+                 "b = function() error(select(2, coroutine.resume(kept)), 0) end,\n"
+                 "c = function() local me = coroutine.running()\n"
+                 "    perilune.spawn(function() error(select(2, coroutine.resume(me)), 0) end)\n"
+                 "    perilune.sleep(0.001) end,\n"
+                 "e = function() coroutine.resume({}) end,\n"
+                 "d = function() local co = coroutine.create(function() return 5 end)\n"
+                 "    error(select(2, coroutine.resume(co)), 0) end,\n"),
+          NONE);
+    CHECK_RUN("default/a", PL_OUTCOME_ERROR, "false the coroutine of a run can't be resumed");
+    CHECK_RUN("default/b", PL_OUTCOME_ERROR, "the coroutine of a run can't be resumed");
+    CHECK_RUN("default/c", PL_OUTCOME_ERROR, "the coroutine of a run can't be resumed");
+    CHECK_RUN("default/d", PL_OUTCOME_ERROR, "5");
+    CHECK_RUN("default/e", PL_OUTCOME_ERROR, ".lua:11: bad argument #1 to 'resume'");
+    finish();
+}
+
+/* Else a run could have the limit once for each task, on a lane that others wait for. */
+TEST(a_run_of_which_one_task_met_a_limit_is_over)
+{
+    begin("local perilune = require('perilune')\n"
+          "local pod = {apiVersion = 'v1', kind = 'Pod', metadata = {name = 'p'}}\n"
+          "local function work()\n"
+          "  perilune.event(pod, 'Normal', 'Began', 'work')\n"
+          "  while true do end end\n"
+          "local cases = {\n"
+          "  many = function() for i = 1, 50 do perilune.spawn(work) end end,\n"
+          "  waiting = function() perilune.spawn(work) perilune.spawn(perilune.sleep, 3600)\n"
+          "    perilune.sleep(3600) end,\n"
+          "  joined = function() local t = perilune.spawn(work)\n"
+          "    perilune.spawn(function() perilune.join(perilune.spawn(perilune.sleep, 3600)) end)\n"
+          "    pcall(perilune.join, t) perilune.sleep(3600) end,\n"
+          "}\n"
+          "perilune.controller('c'):For('v1/Pod'):Reconcile(function(r) cases[r.name]() end)\n",
+          (struct pl_lanes_options){.count = 1, .cpu_limit_ns = 50 * PL_MS});
+    static const char *const keys[] = {"default/many", "default/waiting", "default/joined"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(keys); i++) {
+        CHECK_RUN(keys[i], PL_OUTCOME_ERROR, ".lua:5: script CPU limit exceeded");
+        CHECK_STR(pl_buf_z(&fake.reported), "c /p Normal Began: work;");
+        pl_buf_clear(&fake.reported);
+    }
+    finish();
+}
+
+/* None of them computes for long, and together they never end. */
+TEST(tasks_that_make_tasks_have_one_limit_together)
+{
+    begin(SCRIPT("fork = function()\n"
+                 "    local function f() pcall(perilune.spawn, f) pcall(perilune.spawn, f) end\n"
+                 "    f() end,\n"
+                 "some = function()\n"
+                 "    for i = 1, 200 do perilune.join(perilune.spawn(function()\n"
+                 "      for i = 1, 1e4 do end perilune.sleep(0) end)) end end,\n"),
+          ((struct pl_lanes_options){.count = 1, .cpu_limit_ns = 100 * PL_MS}));
+    CHECK_RUN("default/fork", PL_OUTCOME_ERROR,
+              "script CPU limit exceeded (0.1 s without waiting, by all its tasks)");
+    CHECK_RUN("default/some", PL_OUTCOME_DONE, "");
+    finish();
+}
+
+TEST(a_run_that_was_cancelled_spawns_nothing)
+{
+    begin(SCRIPT("a = function() pcall(perilune.sleep, 3600)\n"
+                 "    error(select(2, pcall(perilune.spawn, print)), 0) end,\n"),
+          NONE);
+    struct fake_run *r = start_run("default/a");
+    for (int i = 0; i < 20; i++)
+        pl_loop_turn(fake.loop, 1);
+    struct pl_err why = {.code = PL_ETIMEOUT, .message = "over reconcile_timeout (1s)"};
+    pl_lanes_ops()->cancel(fake.lanes, &r->run, &why);
+    TURN_UNTIL(fake.loop, r->outcome >= 0);
+    CHECK_INT(r->outcome, PL_OUTCOME_TIMEOUT);
+    CHECK(strstr(r->message, "over reconcile_timeout") != NULL);
+    free_run(r);
+    finish();
+}
+
+TEST_MAIN()
