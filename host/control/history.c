@@ -1,15 +1,14 @@
 #include "control/history.h"
 
-#include "base/alloc.h"
 #include "base/base.h"
-#include "base/buf.h"
 
 #include <string.h>
 
 #define LIMIT      ((size_t)512 << 10)
 #define KEY_BYTES  4096
 #define DETAIL_MAX 512
-#define OVERHEAD   (sizeof(struct pl_history_key) + 64) /* with what the map takes */
+#define OVERHEAD   16                 /* what the table takes for a key */
+#define SPACE      ((size_t)64 << 20) /* addresses */
 
 /* Records lie one behind the other: head, then the detail's text. */
 struct head {
@@ -18,10 +17,11 @@ struct head {
 };
 
 struct pl_history_key {
-    struct pl_link link;   /* in the history's used */
-    struct pl_slice name;  /* the map's copy */
-    struct pl_buf records; /* heads and texts, oldest first; unaligned */
-    size_t count;
+    struct pl_keyed node; /* in the history's keys */
+    struct pl_link link;  /* in the history's used */
+    uint32_t count;
+    uint32_t len, cap; /* of the records */
+    char name[];       /* and behind it the records: heads and texts, oldest first; unaligned */
 };
 
 const char *pl_happening_name(enum pl_happening what)
@@ -35,24 +35,35 @@ const char *pl_happening_name(enum pl_happening what)
     return names[what];
 }
 
-void pl_history_init(struct pl_history *history, size_t limit)
+static size_t size_for(size_t name_len, size_t cap)
 {
-    *history = (struct pl_history){.limit = limit > 0 ? limit : LIMIT};
-    pl_list_init(&history->used);
+    return sizeof(struct pl_history_key) + name_len + cap;
 }
 
 static size_t size_of(const struct pl_history_key *entry)
 {
-    return OVERHEAD + entry->name.len + entry->records.cap;
+    return size_for(entry->node.len, entry->cap);
+}
+
+static char *records_of(struct pl_history_key *entry)
+{
+    return entry->name + entry->node.len;
+}
+
+void pl_history_init(struct pl_history *history, size_t limit)
+{
+    *history = (struct pl_history){.limit = limit > 0 ? limit : LIMIT};
+    pl_list_init(&history->used);
+    pl_keyset_init(&history->keys, offsetof(struct pl_history_key, name));
+    pl_slab_init(&history->memory, SPACE);
 }
 
 static void forget(struct pl_history *history, struct pl_history_key *entry)
 {
-    history->bytes -= size_of(entry);
+    history->bytes -= size_of(entry) + OVERHEAD;
     pl_link_unlink(&entry->link);
-    pl_map_remove(&history->keys, entry->name);
-    pl_buf_deinit(&entry->records);
-    pl_free(entry);
+    pl_keyset_remove(&history->keys, &entry->node);
+    pl_slab_give(&history->memory, entry, size_of(entry));
 }
 
 void pl_history_deinit(struct pl_history *history)
@@ -60,7 +71,8 @@ void pl_history_deinit(struct pl_history *history)
     struct pl_link *link;
     while ((link = pl_list_first(&history->used)) != NULL)
         forget(history, PL_CONTAINER_OF(link, struct pl_history_key, link));
-    pl_map_deinit(&history->keys);
+    pl_keyset_deinit(&history->keys);
+    pl_slab_deinit(&history->memory);
 }
 
 /* "controller key"; controllers' names hold no space. False when it does not fit. */
@@ -76,44 +88,79 @@ static bool make_name(char *room, size_t size, struct pl_slice controller, struc
     return true;
 }
 
-static struct pl_history_key *entry_of(struct pl_history *history, struct pl_slice name)
+static struct pl_history_key *find(const struct pl_history *history, struct pl_slice name,
+                                   uint32_t hash)
 {
-    struct pl_history_key *entry = pl_map_get(&history->keys, name);
-    if (entry != NULL) {
-        pl_link_unlink(&entry->link);
-    } else {
-        entry = PL_NEW(struct pl_history_key);
-        pl_map_put(&history->keys, name, entry);
-        entry->name = pl_map_key(&history->keys, name);
-        history->bytes += size_of(entry);
+    struct pl_keyed *node = pl_keyset_find(&history->keys, name, hash);
+    return node != NULL ? PL_CONTAINER_OF(node, struct pl_history_key, node) : NULL;
+}
+
+/* With room for `more` bytes of records: a new entry for the name, or `old` in a larger piece. */
+static struct pl_history_key *make(struct pl_history *history, struct pl_slice name, uint32_t hash,
+                                   struct pl_history_key *old, size_t more)
+{
+    size_t cap = old != NULL ? old->cap + old->cap / 2 : 0, need = (old ? old->len : 0) + more;
+    cap = cap < need ? need : cap;
+    struct pl_history_key *entry = pl_slab_take(&history->memory, size_for(name.len, cap));
+    *entry = (struct pl_history_key){.count = 0};
+    memcpy(entry->name, name.ptr, name.len);
+    if (old != NULL) {
+        memcpy(entry->name + name.len, records_of(old), old->len);
+        entry->count = old->count;
+        entry->len = old->len;
+        forget(history, old);
     }
+    entry->cap = (uint32_t)cap;
+    pl_keyset_insert(&history->keys, &entry->node, name.len, hash);
     pl_list_push(&history->used, &entry->link);
+    history->bytes += size_of(entry) + OVERHEAD;
     return entry;
 }
 
 static void drop_oldest(struct pl_history_key *entry)
 {
     struct head head;
-    memcpy(&head, entry->records.ptr, sizeof head);
-    pl_buf_drop_front(&entry->records, sizeof head + head.len);
+    char *records = records_of(entry);
+    memcpy(&head, records, sizeof head);
+    size_t gone = sizeof head + head.len;
+    memmove(records, records + gone, entry->len - gone);
+    entry->len -= (uint32_t)gone;
     entry->count--;
 }
 
 static void append(struct pl_history_key *entry, const struct head *head,
                    const struct pl_slice *parts, size_t part_count)
 {
-    struct pl_buf *records = &entry->records;
-    while (entry->count >= PL_HISTORY_LENGTH ||
-           (entry->count > 0 && records->len + sizeof *head + head->len > KEY_BYTES))
-        drop_oldest(entry);
-    pl_buf_add(records, head, sizeof *head);
+    char *to = records_of(entry) + entry->len;
+    memcpy(to, head, sizeof *head);
+    to += sizeof *head;
     size_t left = head->len;
     for (size_t i = 0; i < part_count && left > 0; i++) {
         size_t take = parts[i].len < left ? parts[i].len : left;
-        pl_buf_add(records, parts[i].ptr, take);
+        if (take > 0) /* an empty part may have no address */
+            memcpy(to, parts[i].ptr, take);
+        to += take;
         left -= take;
     }
+    entry->len += (uint32_t)(sizeof *head + head->len);
     entry->count++;
+}
+
+/* The name's entry, with room for `more` bytes of records. */
+static struct pl_history_key *entry_for(struct pl_history *history, struct pl_slice name,
+                                        size_t more)
+{
+    uint32_t hash = pl_keyset_hash(&history->keys, name);
+    struct pl_history_key *entry = find(history, name, hash);
+    if (entry == NULL)
+        return make(history, name, hash, NULL, more);
+    while (entry->count >= PL_HISTORY_LENGTH || (entry->count > 0 && entry->len + more > KEY_BYTES))
+        drop_oldest(entry);
+    if (entry->len + more > entry->cap)
+        return make(history, name, hash, entry, more);
+    pl_link_unlink(&entry->link);
+    pl_list_push(&history->used, &entry->link);
+    return entry;
 }
 
 void pl_history_add(struct pl_history *history, struct pl_slice controller, struct pl_slice key,
@@ -131,10 +178,8 @@ void pl_history_add(struct pl_history *history, struct pl_slice controller, stru
                         .amount = amount,
                         .what = (uint16_t)what,
                         .len = (uint16_t)(len < DETAIL_MAX ? len : DETAIL_MAX)};
-    struct pl_history_key *entry = entry_of(history, name);
-    history->bytes -= size_of(entry);
+    struct pl_history_key *entry = entry_for(history, name, sizeof head + head.len);
     append(entry, &head, parts, part_count);
-    history->bytes += size_of(entry);
     while (history->bytes > history->limit && pl_list_first(&history->used) != &entry->link)
         forget(history,
                PL_CONTAINER_OF(pl_list_first(&history->used), struct pl_history_key, link));
@@ -147,16 +192,16 @@ void pl_history_each(const struct pl_history *history, struct pl_slice controlle
     struct pl_slice name;
     if (!make_name(room, sizeof room, controller, key, &name))
         return;
-    const struct pl_history_key *entry = pl_map_get(&history->keys, name);
+    struct pl_history_key *entry = find(history, name, pl_keyset_hash(&history->keys, name));
     size_t at = 0;
-    while (entry != NULL && at < entry->records.len) {
+    while (entry != NULL && at < entry->len) {
+        const char *record = records_of(entry) + at;
         struct head head;
-        memcpy(&head, entry->records.ptr + at, sizeof head);
-        struct pl_happened happened = {
-            .at_ns = head.at_ns,
-            .what = (enum pl_happening)head.what,
-            .amount = head.amount,
-            .detail = pl_slice(entry->records.ptr + at + sizeof head, head.len)};
+        memcpy(&head, record, sizeof head);
+        struct pl_happened happened = {.at_ns = head.at_ns,
+                                       .what = (enum pl_happening)head.what,
+                                       .amount = head.amount,
+                                       .detail = pl_slice(record + sizeof head, head.len)};
         visit(arg, &happened);
         at += sizeof head + head.len;
     }

@@ -4,8 +4,10 @@
  * forgotten first. One for a cluster. I/O thread. */
 #pragma once
 
+#include "base/keyset.h"
 #include "base/list.h"
-#include "base/map.h"
+#include "base/slice.h"
+#include "value/slab.h"
 
 #include <stdint.h>
 
@@ -25,8 +27,9 @@ enum pl_happening {
 const char *pl_happening_name(enum pl_happening what); /* "event", "started" */
 
 struct pl_history {
-    struct pl_map keys;  /* "controller key" -> its things */
-    struct pl_list used; /* the quietest first */
+    struct pl_keyset keys; /* "controller key" -> its things */
+    struct pl_list used;   /* the quietest first */
+    struct slab memory;    /* in the common heap they would keep what a burst needed */
     size_t bytes, limit;
 };
 

@@ -154,18 +154,12 @@ static size_t size_of(size_t key_len, uint32_t posting_room)
     return room_offset(key_len) + posting_room * sizeof(struct pl_bucket *);
 }
 
-static void *alloc_entry(struct slab *memory, size_t size)
-{
-    void *entry = pl_slab_alloc(memory, size);
-    return entry != NULL ? entry : pl_malloc(size);
-}
-
 struct pl_entry *pl_entry_create(struct slab *memory, struct pl_slice key, struct pl_doc *doc,
                                  uint32_t posting_room)
 {
     if (posting_room == 0)
         posting_room = 1;
-    struct pl_entry *entry = alloc_entry(memory, size_of(key.len, posting_room));
+    struct pl_entry *entry = pl_slab_take(memory, size_of(key.len, posting_room));
     *entry =
         (struct pl_entry){.doc = doc, .posting_room = posting_room, .node.len = (uint32_t)key.len};
     memcpy(entry->key, key.ptr ? key.ptr : "", key.len);
@@ -180,10 +174,7 @@ struct pl_bucket *const *pl_entry_postings(const struct pl_entry *entry)
 
 void pl_entry_discard(struct slab *memory, struct pl_entry *entry)
 {
-    if (slab_holds(memory, entry))
-        pl_slab_free(memory, entry, size_of(entry->node.len, entry->posting_room));
-    else
-        pl_free(entry);
+    pl_slab_give(memory, entry, size_of(entry->node.len, entry->posting_room));
 }
 
 void pl_entry_destroy(struct slab *memory, struct pl_entry *entry)
@@ -198,7 +189,7 @@ struct pl_entry *pl_entry_move(struct slab *memory, const struct pl_entry *entry
     size_t size = size_of(entry->node.len, entry->posting_room);
     if (!slab_holds(memory, entry) || !pl_slab_drain(memory, entry, size))
         return NULL;
-    return memcpy(alloc_entry(memory, size), entry, size);
+    return memcpy(pl_slab_take(memory, size), entry, size);
 }
 
 void pl_entry_set_postings(struct pl_entry *entry, struct pl_bucket *const *postings,

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "value/member.h"
 #include "value/path.h"
+#include "value/tape.h"
 
 struct walk {
     struct pl_paths *out;
@@ -48,7 +49,7 @@ static void compare_objects(struct walk *walk, struct pl_node old_node, struct p
     while (!walk->out->cut && pl_iter_next(&it)) {
         struct pl_node now = pl_members_get(&members, it.key);
         kept += !pl_node_is_missing(now);
-        if (pl_node_is_missing(now) || !pl_node_is_same(it.value, now))
+        if (pl_node_is_missing(now) || !tape_is_same(it.value, now))
             compare_member(walk, it.key, it.value, now);
     }
     pl_members_deinit(&members);
@@ -66,7 +67,7 @@ static void compare_arrays(struct walk *walk, struct pl_node old_node, struct pl
 {
     struct pl_iter a = pl_iter(old_node), b = pl_iter(new_node);
     while (!walk->out->cut && pl_iter_next(&a) && pl_iter_next(&b)) {
-        if (pl_node_is_same(a.value, b.value))
+        if (tape_is_same(a.value, b.value))
             continue;
         size_t len = walk->path.len;
         pl_path_add_index(&walk->path, a.index);

@@ -57,9 +57,7 @@ void pl_pool_adopt(struct pl_pool *pool)
 
 static struct pl_doc *alloc_doc(struct pl_pool *pool, size_t len)
 {
-    struct pl_doc *doc = pl_slab_alloc(&pool->docs, sizeof(*doc) + len);
-    if (doc == NULL)
-        doc = pl_malloc(sizeof(*doc) + len);
+    struct pl_doc *doc = pl_slab_take(&pool->docs, sizeof(*doc) + len);
     atomic_init(&doc->refs, 1);
     doc->length = (uint32_t)len;
     doc->base = pool->nodes.base;
@@ -83,10 +81,7 @@ static void free_doc(struct pl_pool *pool, struct pl_doc *doc)
     pl_pool_unref_values(pool, doc->tape, doc->tape + doc->length);
     pool->documents--;
     pool->document_bytes -= sizeof(*doc) + doc->length;
-    if (slab_holds(&pool->docs, doc))
-        pl_slab_free(&pool->docs, doc, sizeof(*doc) + doc->length);
-    else
-        pl_free(doc);
+    pl_slab_give(&pool->docs, doc, sizeof(*doc) + doc->length);
 }
 
 void pl_pool_drop(struct pl_doc *doc)

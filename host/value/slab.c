@@ -333,6 +333,20 @@ void pl_slab_free(struct slab *slab, void *block, size_t size)
     }
 }
 
+void *pl_slab_take(struct slab *slab, size_t size)
+{
+    void *block = pl_slab_alloc(slab, size);
+    return block != NULL ? block : pl_malloc(size);
+}
+
+void pl_slab_give(struct slab *slab, void *block, size_t size)
+{
+    if (slab_holds(slab, block))
+        pl_slab_free(slab, block, size);
+    else
+        pl_free(block);
+}
+
 /* ---- giving memory back ---- */
 
 static bool page_is_free(const struct slab_span *span, size_t page)

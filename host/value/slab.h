@@ -1,5 +1,6 @@
 /* Memory in size classes inside one reserved stretch of addresses, for very many small
- * blocks that never move. Only host/value and host/store include this. One thread.
+ * blocks that never move. For host/value, host/store and whoever keeps many small things for long.
+ * One thread.
  *
  * Blocks of a class share spans of 64 KiB. Pages in which no block is left are given
  * back to the system by pl_slab_release; nothing else gives memory back. Blocks
@@ -57,6 +58,10 @@ static inline bool pl_slab_is_releasing(const struct slab *slab)
 /* True when copying this block and freeing it would help to empty its span: its class
  * has far more spans than its blocks need. New blocks no longer go there. */
 bool pl_slab_drain(struct slab *slab, const void *block, size_t size);
+
+/* The same, from the common heap where the stretch is used up. */
+void *pl_slab_take(struct slab *slab, size_t size);
+void pl_slab_give(struct slab *slab, void *block, size_t size);
 
 static inline bool slab_holds(const struct slab *slab, const void *block)
 {

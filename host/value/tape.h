@@ -167,6 +167,18 @@ static inline const uint8_t *tape_skip(const uint8_t *at)
     return size != 0 ? at + size : pl_tape_skip_long(at);
 }
 
+/* Written the same in documents of one pool, or both in none: then they are equal without a look
+ * inside. Equal values may be written differently, by handle here and in place there. */
+static inline bool tape_is_same(struct pl_node a, struct pl_node b)
+{
+    if (a.at == b.at)
+        return true;
+    if (a.at == NULL || b.at == NULL || *a.at != *b.at || a.doc->base != b.doc->base)
+        return false;
+    size_t len = (size_t)(tape_skip(a.at) - a.at);
+    return len == (size_t)(tape_skip(b.at) - b.at) && memcmp(a.at, b.at, len) == 0;
+}
+
 /* A container, taken apart. */
 struct tape_box {
     const uint8_t *first; /* child */

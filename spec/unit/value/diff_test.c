@@ -2,10 +2,20 @@
 
 #include "base/base.h"
 #include "support/json.h"
+#include "value/pool.h"
 
-static void check_diff(const char *old_text, const char *new_text, const char *want)
+static struct pl_doc *pooled(struct pl_pool *pool, const char *quoted)
 {
-    struct pl_doc *a = json(old_text), *b = json(new_text);
+    char *text = json_text(quoted);
+    struct pl_doc *doc =
+        pl_scan_text(pl_slice_z(text), &(struct pl_scan_options){.pool = pool}, NULL);
+    REQUIRE(doc != NULL);
+    free(text);
+    return doc;
+}
+
+static void check_docs(struct pl_doc *a, struct pl_doc *b, const char *want)
+{
     struct pl_paths paths;
     struct pl_buf got = PL_BUF_INIT;
     pl_diff(pl_doc_root(a), pl_doc_root(b), 100, &paths);
@@ -17,6 +27,28 @@ static void check_diff(const char *old_text, const char *new_text, const char *w
     pl_paths_deinit(&paths);
     pl_doc_unref(a);
     pl_doc_unref(b);
+}
+
+/* Of documents of their own, and of a pool, where values are partly shared. */
+static void check_diff(const char *old_text, const char *new_text, const char *want)
+{
+    struct pl_pool *pool = pl_pool_create();
+    check_docs(json(old_text), json(new_text), want);
+    check_docs(pooled(pool, old_text), json(new_text), want);
+    struct pl_doc *other = pooled(pool, new_text);
+    check_docs(pooled(pool, old_text), pooled(pool, new_text), want);
+    check_docs(pl_doc_ref(other), pooled(pool, new_text), "");
+    pl_doc_unref(other);
+    pl_pool_destroy(pool);
+}
+
+TEST(a_value_is_unchanged_whether_it_is_shared_or_not)
+{
+    check_diff("{'metadata':{'uid':'1','labels':{'app':'some longer text','tier':'front'}},'spec':"
+               "{'image':'registry.example.com/app:1','args':['first argument','second one']}}",
+               "{'metadata':{'uid':'2','labels':{'app':'some longer text','tier':'front'}},'spec':"
+               "{'image':'registry.example.com/app:1','args':['first argument','third one']}}",
+               "metadata.uid spec.args[1]");
 }
 
 TEST(the_deepest_paths_that_differ_are_named)
