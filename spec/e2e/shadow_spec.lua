@@ -33,13 +33,14 @@ perilune.controller("copies", {max_concurrent_reconciles = 8})
         CHANGE
       end, {owner = map})
     client:patch(map, {metadata = {annotations = {length = tostring(#map.data.text)}}})
+    perilune.log:info("copied", {name = map.metadata.name})
     AFTER
   end)
 ]]
 
 describe("a shadow", function()
   local server, proxy, namespace, host, socket, file
-  local child -- of the shadow that `begin` began
+  local child, logged -- of the shadow that `begin` began, and how long the host's log was then
 
   local function script(parts)
     parts = parts or {}
@@ -97,6 +98,7 @@ describe("a shadow", function()
   -- In the background, and begun; `finish` interrupts it and returns the same as `shadow`.
   local function begin(path, ...)
     local base = e2e.folder() .. "/" .. e2e.unique("shadow")
+    logged = #host:text()
     child = e2e.process.start({ e2e.binary, "reload", "--shadow", path, "--admin-socket", socket,
       "-o", "json", ... }, { stdout = base, stderr = base .. ".err" })
     e2e.eventually("the shadow runs", function()
@@ -116,6 +118,23 @@ describe("a shadow", function()
       end
       return code, lines, e2e.read_file(base .. ".err")
     end
+  end
+
+  -- Waits until the shadow that was begun has run so many keys, or that one. It compares a run right
+  -- after its end.
+  local function has_run(wanted)
+    e2e.eventually("the shadow has run " .. wanted, function()
+      local names, count = {}, 0
+      for line in host:text():sub(logged + 1):gmatch('[^\n]*"msg":"copied"[^\n]*') do
+        local name = line:find('"shadow":true', 1, true) and line:match('"name":"([^"]+)"')
+        if name and not names[name] then
+          names[name] = true
+          count = count + 1
+        end
+      end
+      return names[wanted] or (tonumber(wanted) and count >= wanted), count
+    end)
+    e2e.process.pause(1)
   end
 
   local function writes_since(mark)
@@ -262,7 +281,7 @@ describe("a shadow", function()
       local _, out = e2e.run("queue", "list", "--admin-socket", socket, "-o", "json")
       return not out:find('"key"', 1, true)
     end)
-    e2e.process.pause(1)
+    has_run(OBJECTS + 20)
     local code, lines, err = finish()
     assert.same({ 0, "" }, { code, err })
     assert.same({}, lines.key)
@@ -279,7 +298,7 @@ describe("a shadow", function()
     e2e.eventually("the running scripts have made it", function()
       return server:get(secrets("late"))
     end)
-    e2e.process.pause(1)
+    has_run("late")
     local _, lines = finish()
     local line = lines.key[key]
     assert(line, cjson.encode(lines.summary))
@@ -307,7 +326,7 @@ describe("a shadow", function()
     e2e.eventually("the running scripts are done", function()
       return server:get(maps("m9")).metadata.annotations.length == "3"
     end)
-    e2e.process.pause(1)
+    has_run(OBJECTS)
     assert(child:is_running())
     local _, lines = finish()
     local whats = {}
