@@ -5,7 +5,7 @@ local hostile = require("spec.support.hostile")
 
 local LIMIT = hostile.LIMIT
 
-local cpu_message = "script CPU limit exceeded (0.1 s without waiting)"
+local cpu_message = ("script CPU limit exceeded (%g s without waiting)"):format(LIMIT)
 
 local head = [[
 local perilune = require("perilune")
@@ -92,7 +92,9 @@ describe("hostile scripts", function()
       meanwhile()
     end)
     assert.equal("", problems)
-    assert.equal(0, host:metrics():value("perilune_lane_stuck"))
+    if not sanitized then
+      assert.equal(0, host:metrics():value("perilune_lane_stuck"))
+    end
     print(("# %s: %d scripts in %.1f s"):format(group, #cases, took))
     return cases
   end
