@@ -9,7 +9,8 @@ local reloads = tonumber(os.getenv("PL_RELOADS") or (sanitized and "30" or "100"
 local is_long = reloads >= 1000
 local objects = is_long and 5000 or 500
 local events_a_second = is_long and 200 or 100
-local writes_a_round = events_a_second * 5
+local writers = 5 -- divides the number of objects
+local writes_a_round = events_a_second * 2 -- of each
 
 -- What a key's run tells: the generation, the version it saw, and how many reloads, events and other
 -- causes led to it.
@@ -121,34 +122,44 @@ describe(reloads .. " reloads under load", function()
     end
   end
 
-  -- Writes, in rounds, at the given rate; `versions` has what each object was written with last and
-  -- how often it was written.
+  -- Writers, each with objects of its own: `versions` has what each object was written with last and
+  -- how often. They write in rounds, each a little faster than its share of the rate, as curl falls
+  -- behind.
   local function load(versions)
-    local wait, number, of_round
-    local writer = { sent = 0 }
-    function writer.finish()
-      assert.equal(of_round, wait()[200])
-    end
-    function writer.round()
+    local all = { sent = 0 }
+    local function round(writer)
       local writes = {}
       for i = 1, writes_a_round do
-        number = (number or 0) + 1
-        local n = (number * 7919) % objects + 1
-        writes[i] = { "PUT", path("object-" .. n), body(n, number) }
+        writer.number = writer.number + 1
+        local n = (writer.number * 7919 * writers + writer.at) % objects + 1
+        writes[i] = { "PUT", path("object-" .. n), body(n, writer.number) }
         local one = versions["object-" .. n]
-        one.version, one.writes = tostring(number), one.writes + 1
+        one.version, one.writes = tostring(writer.number), one.writes + 1
       end
-      of_round, writer.sent = #writes, writer.sent + #writes
-      wait, writer.is_running = server:bulk_start(writes, events_a_second)
+      all.sent = all.sent + #writes
+      writer.wait, writer.is_running = server:bulk_start(writes, math.ceil(events_a_second * 1.4 / writers))
     end
-    function writer.go_on()
-      if not writer.is_running() then
-        writer.finish()
-        writer.round()
+    local function finish(writer)
+      assert.equal(writes_a_round, writer.wait()[200])
+    end
+    for i = 1, writers do
+      all[i] = { at = i - 1, number = 0 }
+      round(all[i])
+    end
+    function all.go_on()
+      for _, writer in ipairs(all) do
+        if not writer.is_running() then
+          finish(writer)
+          round(writer)
+        end
       end
     end
-    writer.round()
-    return writer
+    function all.finish()
+      for _, writer in ipairs(all) do
+        finish(writer)
+      end
+    end
+    return all
   end
 
   it("lose nothing, ask for nothing and leave nothing behind", function()
@@ -165,7 +176,7 @@ describe(reloads .. " reloads under load", function()
     local keys, look = watch_runs()
 
     local from = e2e.now()
-    local writer, sizes = load(versions), {}
+    local load_of, sizes = load(versions), {}
     for number = 1, reloads do
       e2e.write_file(file .. ".tmp", script(number))
       assert(os.rename(file .. ".tmp", file))
@@ -173,15 +184,15 @@ describe(reloads .. " reloads under load", function()
         return look() == number
       end)
       sizes[number] = host.child:rss() / 1024
-      writer.go_on()
+      load_of.go_on()
       if is_long and number % 100 == 0 then
         print(("%d reloads in %.0f s, resident in the last 100: %d KiB"):format(number,
           e2e.now() - from, mean(sizes, number - 99, number)))
         io.stdout:flush()
       end
     end
+    load_of.finish()
     local took = e2e.now() - from
-    writer.finish()
 
     e2e.eventually("every key's last state is seen by the newest generation", function()
       look()
@@ -212,7 +223,7 @@ describe(reloads .. " reloads under load", function()
     local tenth = math.floor(reloads / 10)
     local first, final = mean(sizes, 1, tenth), mean(sizes, reloads - tenth + 1, reloads)
     print(("%d reloads and %d events in %.0f s, %d runs, %d gave up; resident in the first %d: "
-      .. "%d KiB, in the last %d: %d KiB"):format(reloads, writer.sent, took, runs,
+      .. "%d KiB, in the last %d: %d KiB"):format(reloads, load_of.sent, took, runs,
       gave_up, tenth, first, tenth, final))
     if is_long and not sanitized then
       assert.is_true(final < first * 1.05, ("%d -> %d KiB"):format(first, final))
