@@ -71,6 +71,30 @@ static void *refuse(struct pl_limits *limits)
     return NULL;
 }
 
+#if defined(__SANITIZE_THREAD__)
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+static char pages; /* what threads that closed a state hand over; an address, nothing more */
+
+void pl_limits_closed(void)
+{
+    __tsan_release(&pages);
+}
+
+static void take_pages(void)
+{
+    __tsan_acquire(&pages);
+}
+#else
+void pl_limits_closed(void)
+{
+}
+
+static void take_pages(void)
+{
+}
+#endif
+
 static void *limited_alloc(void *data, void *ptr, size_t old_size, size_t new_size)
 {
     struct pl_limits *limits = data;
@@ -81,6 +105,7 @@ static void *limited_alloc(void *data, void *ptr, size_t old_size, size_t new_si
         end_process(limits, used);
     }
     void *fresh = limits->alloc(limits->alloc_data, ptr, old_size, new_size);
+    take_pages();
     if (fresh == NULL && new_size != 0)
         end_process(limits, used);
     atomic_store_explicit(&limits->used, used, memory_order_relaxed);

@@ -63,6 +63,9 @@ void pl_limits_init(struct pl_limits *limits, lua_State *L, size_t memory);
 /* Before the state is closed: LuaJIT gives its memory back to the system only when it finds its own
  * allocator. No limit holds from now on. */
 void pl_limits_deinit(struct pl_limits *limits);
+/* The state was closed: for ThreadSanitizer, which does not see that LuaJIT unmaps its pages and
+ * that another state gets them. */
+void pl_limits_closed(void);
 /* The calling thread runs the state from now on. */
 void pl_limits_watch(struct pl_limits *limits, struct pl_watchdog *dog);
 /* Before the thread ends or the state is closed. */

@@ -394,6 +394,7 @@ void pl_state_destroy(struct pl_state *s)
     pl_limits_deinit(&s->limits);
     if (s->own)
         lua_close(s->L);
+    pl_limits_closed();
     pl_state_close(s);
     pl_free(s);
 }
