@@ -74,9 +74,9 @@ struct pl_exec {
     bool woken;    /* and one sleep of it has returned early */
     int memo;      /* reference of the table of perilune.memo; 0: none */
     struct pl_err why;
-    bool failed;           /* a task failed that nobody joined, or met a limit */
-    bool over;             /* one met a limit: none of them goes on */
-    int64_t spent_ns;      /* CPU time of all since one last waited; counted while there are several */
+    bool failed;      /* a task failed that nobody joined, or met a limit */
+    bool over;        /* one met a limit: none of them goes on */
+    int64_t spent_ns; /* CPU time of all since one last waited; counted while there are several */
     struct pl_fault fault; /* of the first such task */
     struct pl_outcome_of_run result;
     bool has_result;
