@@ -106,6 +106,20 @@ describe("the admin socket", function()
     assert(text:find("copies%s+running%s+0%s+0"), text)
   end)
 
+  it("shows them again each second until the host ends", function()
+    local other_socket = e2e.folder() .. "/watched.sock"
+    local out = e2e.folder() .. "/" .. e2e.unique("watched")
+    local other = start(other_socket)
+    local child = e2e.process.start({ e2e.binary, "status", "--watch", "--admin-socket", other_socket },
+      { stdout = out, stderr = out .. ".err" })
+    e2e.eventually("it was shown twice", function()
+      return select(2, e2e.read_file(out):gsub("copies%s+running", "")) >= 2
+    end)
+    other:stop()
+    assert.equal(1, (child:wait(e2e.patience)))
+    assert(e2e.read_file(out .. ".err"):find("perilune status: ", 1, true), e2e.read_file(out .. ".err"))
+  end)
+
   it("tells what happened to a key, and to the key that a child wakes", function()
     server:create(path(), map("told", { text = "a" }))
     local key = e2e.eventually("the copy is there", function()

@@ -150,9 +150,9 @@ describe("leader election", function()
   it("lets one replica act, hands over at a clean stop, and runs the rest everywhere", function()
     make_map("a", { beat = "yes" })
     make_map("e", { everywhere = "yes" })
-    local one = replica("one", script)
+    local one = replica("one", script, { "--admin-socket", e2e.folder() .. "/one.sock" })
     leads(one)
-    local two = replica("two", script)
+    local two = replica("two", script, { "--admin-socket", e2e.folder() .. "/two.sock" })
     stands_by(two)
     local history = record()
     e2e.eventually("both have done what is for everybody", function()
@@ -164,6 +164,11 @@ describe("leader election", function()
     assert.equals(0, history:count("two", 0))
     local holder = server:get(lease_path("perilune-beat")).spec.holderIdentity
     assert.truthy(one:text():find(holder, 1, true))
+    for _, socket in ipairs({ "one.sock", "two.sock" }) do
+      local _, status = e2e.run("status", "--admin-socket", e2e.folder() .. "/" .. socket)
+      assert.truthy(status:find(holder, 1, true), status)
+      assert.truthy(status:find(socket == "one.sock" and "leader of" or "standby", 1, true), status)
+    end
 
     local from = e2e.now()
     one:stop()
