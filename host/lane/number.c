@@ -33,6 +33,17 @@ static void add_digit(struct decimal *d, char c, size_t *zeros)
     *zeros = 0;
 }
 
+/* What follows the "e"; nothing beyond the text is looked at. A million says as much as any more.
+ */
+static long parse_exponent(struct pl_slice text)
+{
+    bool negative = text.len > 0 && text.ptr[0] == '-';
+    long value = 0;
+    for (size_t i = negative || (text.len > 0 && text.ptr[0] == '+'); i < text.len; i++)
+        value = value < 100000 ? value * 10 + (text.ptr[i] - '0') : 1000000;
+    return negative ? -value : value;
+}
+
 static struct decimal parse_decimal(struct pl_slice text)
 {
     struct decimal d = {.negative = text.len && text.ptr[0] == '-'};
@@ -42,8 +53,7 @@ static struct decimal parse_decimal(struct pl_slice text)
     for (size_t i = d.negative; i < text.len; i++) {
         char c = text.ptr[i];
         if (c == 'e' || c == 'E') {
-            long e = strtol(pl_slice(text.ptr + i + 1, 0).ptr, NULL, 10);
-            point += e > 1000000 ? 1000000 : e < -1000000 ? -1000000 : e;
+            point += parse_exponent(pl_slice(text.ptr + i + 1, text.len - i - 1));
             break;
         }
         if (c == '.') {

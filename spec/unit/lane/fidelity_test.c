@@ -81,6 +81,11 @@ TEST(a_double_is_exact_only_for_its_shortest_decimal)
     CHECK(!pl_number_is_exact(pl_slice_z("1e400"), 1e308 * 10));
     CHECK(!pl_number_is_exact(pl_slice_z("1e-400"), 0.0));
     CHECK(!pl_number_is_exact(pl_slice_z("0.12345678901234567890"), 0.12345678901234568));
+    CHECK(pl_number_is_exact(pl_slice_z("1.5e+000000000001"), 15.0));
+    CHECK(!pl_number_is_exact(pl_slice_z("1e99999999999999999999"), 1e308));
+    /* A document's number ends where it ends, whatever lies behind it. */
+    CHECK(pl_number_is_exact(pl_slice("1.5e23", 5), 150.0));
+    CHECK(pl_number_is_exact(pl_slice("1.5e-2", 5), 1.5));
 }
 
 TEST(empty_arrays_and_empty_objects_stay_apart)

@@ -55,7 +55,7 @@ TEST(a_lane_that_ends_after_all_gives_its_memory_back)
           "  if r.name == 'parked' then\n"
           "    perilune.spawn(perilune.sleep, 3600)\n"
           "    perilune.live:get('v1/Pod', r) end\n"
-          "  if r.name == 'hold' then held = ('x'):rep(100 * 2^20) end\n"
+          "  if r.name == 'hold' then held = ('x'):rep(2^12):rep(100 * 2^8) end\n"
           "  if r.name == 'slow' then " SLOW_BOMB " end end)\n",
           (struct pl_lanes_options){
               .count = 1, .cpu_limit_ns = PL_SECOND, .memory_limit = (size_t)1 << 30});
