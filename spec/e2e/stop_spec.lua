@@ -1,4 +1,5 @@
--- SIGTERM while everything else goes wrong: the host ends within its grace period, with 0.
+-- SIGTERM while everything else goes wrong: the host ends within its grace period, with 0, and a
+-- leader that can reach its server has released its Lease.
 
 local e2e = require("spec.support.e2e")
 
@@ -27,6 +28,7 @@ perilune.controller("mirror", { rate_limiter = { base = "50ms", max = "500ms" } 
 
 describe("SIGTERM", function()
   local server, namespace, relay, frozen
+  local leads -- does the specification's host?
 
   setup(function()
     server = e2e.server()
@@ -65,6 +67,11 @@ describe("SIGTERM", function()
     for _, flag in ipairs(flags or {}) do
       all[#all + 1] = flag
     end
+    if leads then
+      for _, flag in ipairs({ "--leader-elect", "--leader-elect-resource-namespace", namespace }) do
+        all[#all + 1] = flag
+      end
+    end
     return e2e.start_host(target, script, all, options)
   end
 
@@ -78,6 +85,11 @@ describe("SIGTERM", function()
     host:logged(function(line) return line.msg == "run" and line.v == value end)
   end
 
+  local function holder()
+    local leases = "/apis/coordination.k8s.io/v1/namespaces/" .. namespace .. "/leases/"
+    return (server:get(leases .. "perilune-mirror").spec.holderIdentity or ""):match("%S+")
+  end
+
   -- The grace is waited for generously: what matters is that it ends by itself, and in order.
   local function stops(host)
     local from = e2e.now()
@@ -88,7 +100,30 @@ describe("SIGTERM", function()
     assert.equal(0, last.exit_code)
   end
 
-  it("ends it while the server is frozen", function()
+  -- Nothing stands between this host and its server.
+  local function stops_and_releases(host)
+    if leads then
+      assert.truthy(holder())
+    end
+    stops(host)
+    if leads then
+      assert.is_nil(holder())
+    end
+  end
+
+  -- As a host like any other, and as a leader.
+  local function ends(what, body)
+    it("ends it " .. what, function()
+      leads = false
+      body()
+    end)
+    it("ends a leader " .. what, function()
+      leads = true
+      body()
+    end)
+  end
+
+  ends("while the server is frozen", function()
     frozen = e2e.start_embedded()
     frozen:create("/api/v1/namespaces",
       { apiVersion = "v1", kind = "Namespace", metadata = { name = namespace } })
@@ -98,7 +133,7 @@ describe("SIGTERM", function()
     stops(host)
   end)
 
-  it("ends it before the first answer of a frozen server", function()
+  ends("before the first answer of a frozen server", function()
     frozen = e2e.start_embedded()
     frozen.child:signal("STOP")
     local host = start(frozen)
@@ -106,7 +141,7 @@ describe("SIGTERM", function()
     stops(host)
   end)
 
-  it("ends it while every connection is dead and a write hangs", function()
+  ends("while every connection is dead and a write hangs", function()
     local host = start_through_a_link()
     create("one", "a")
     ran(host, "a")
@@ -115,7 +150,7 @@ describe("SIGTERM", function()
     stops(host)
   end)
 
-  it("ends it while nobody answers its first connection", function()
+  ends("while nobody answers its first connection", function()
     local link
     relay, link = e2e.start_link(server)
     relay.child:signal("STOP") -- connections are taken by the kernel, and that is all
@@ -124,7 +159,7 @@ describe("SIGTERM", function()
     stops(host)
   end)
 
-  it("ends it while it backs off from a server that is not there", function()
+  ends("while it backs off from a server that is not there", function()
     local link
     relay, link = e2e.start_link(server)
     relay.child:signal("KILL")
@@ -134,25 +169,25 @@ describe("SIGTERM", function()
     stops(host)
   end)
 
-  it("ends it while keys back off", function()
+  ends("while keys back off", function()
     local host = start(server)
     create("one", "fail")
     host:logged("reconcile failed")
-    stops(host)
+    stops_and_releases(host)
   end)
 
-  it("ends it while a run waits", function()
+  ends("while a run waits", function()
     local host = start(server)
     create("one", "wait")
     ran(host, "wait")
-    stops(host)
+    stops_and_releases(host)
   end)
 
-  it("ends it while a run computes", function()
+  ends("while a run computes", function()
     local host = start(server, { "--reconcile-cpu-limit", "300ms" })
     create("one", "compute")
     ran(host, "compute")
-    stops(host)
+    stops_and_releases(host)
   end)
 
   -- A kubeconfig whose exec plugin is this shell script.
@@ -178,12 +213,12 @@ users:
     assert.is_true(os.execute("pgrep -f '^/bin/sh " .. plugin .. "' >/dev/null") ~= 0)
   end
 
-  it("ends it while an exec plugin hangs", function()
+  ends("while an exec plugin hangs", function()
     local plugin, target = with_plugin("echo hanging >&2\nsleep 3600\n")
     hangs_and_stops(plugin, start(target))
   end)
 
-  it("ends it while an exec plugin hangs that is to renew a token", function()
+  ends("while an exec plugin hangs that is to renew a token", function()
     local plugin, target = with_plugin([[
 if [ -e "$0.ran" ]; then echo hanging >&2; sleep 3600; fi
 touch "$0.ran"
@@ -200,7 +235,7 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
     hangs_and_stops(plugin, host)
   end)
 
-  it("ends it without a file descriptor to spare", function()
+  ends("without a file descriptor to spare", function()
     -- A sanitizer's own search at the end needs descriptors.
     local host = start_through_a_link({ env = { ASAN_OPTIONS = "detect_leaks=0" } })
     create("one", "a")
