@@ -254,9 +254,11 @@ static void resume(struct pl_lane *lane, struct pl_co *task)
         failed = true;
     }
     if (failed) {
-        lua_checkstack(task->thread, 4);
-        lua_pushvalue(task->thread, -1);        /* stays for whoever joins */
         pl_fault_take(task->thread, s, &fault); /* __tostring may run: inside the slice */
+        if (task->is_main)
+            lua_pop(s->L, 1);
+        else
+            lua_xmove(s->L, task->thread, 1); /* for whoever joins */
     }
     enum pl_excess excess = pl_limits_leave(&s->limits);
     atomic_store(&lane->running, NULL);

@@ -442,10 +442,13 @@ static void describe(lua_State *L, struct pl_state *s, struct pl_fault *fault)
 
 void pl_fault_take(lua_State *co, struct pl_state *s, struct pl_fault *fault)
 {
+    lua_State *L = s->L; /* a stack overflow may have left co with hardly a slot to spare */
     *fault = (struct pl_fault){.message = NULL};
-    lua_checkstack(co, 12); /* a dead coroutine: a stack overflow leaves room for this */
-    luaL_traceback(co, co, NULL, 0);
-    describe(co, s, fault);
+    lua_checkstack(L, 16);
+    lua_xmove(co, L, 1);
+    lua_pushvalue(L, -1);
+    luaL_traceback(L, co, NULL, 0);
+    describe(L, s, fault);
 }
 
 /* value -> {value, traceback}, so that the stack is seen before it is gone. */

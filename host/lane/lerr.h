@@ -44,9 +44,8 @@ struct pl_fault {
 };
 void pl_fault_deinit(struct pl_fault *fault);
 
-/* Describes the error value at the top of a dead coroutine (or of a state whose message
- * handler left the traceback, see pl_lerr_handler), and pops it. __tostring may run: call it
- * inside a slice. */
+/* Describes the error value at the top of a dead coroutine, and moves it to the top of s->L, on
+ * which no script runs. __tostring may run: call it inside a slice. */
 void pl_fault_take(lua_State *co, struct pl_state *s, struct pl_fault *fault);
 /* A protected call with a traceback: like lua_pcall, with fault filled on failure and
  * nothing left on the stack. */
