@@ -2,17 +2,9 @@
 -- script as fixed and saved heals it.
 
 local e2e = require("spec.support.e2e")
+local hostile = require("spec.support.hostile")
 
-local script = [[
-local perilune = require("perilune")
-local client = perilune.client
-perilune.controller("good"):For("v1/ConfigMap", { labels = "is=good" })
-  :Reconcile(function(request)
-    local map = client:get("v1/ConfigMap", request)
-    if map and map.data.seen ~= map.data.want then
-      client:patch("v1/ConfigMap", request, { data = { seen = map.data.want } })
-    end
-  end)
+local script = hostile.good .. [[
 perilune.controller("bad", { rate_limiter = { base = "100ms", max = "100ms" } })
   :For("v1/ConfigMap", { labels = "is=bad" })
   :Reconcile(function(request, context)
