@@ -11,10 +11,11 @@
 
 #include <string.h>
 
-#define BURSTS_MAX  10           /* loads in a row of files that change while they are read */
-#define ROLLED_BACK 8            /* contents that are remembered */
-#define CHECK_NS    (20 * PL_MS) /* until files that are watched anew are compared */
-#define HURRY_NS    (50 * PL_MS) /* between looks while others end */
+#define BURSTS_MAX   10           /* loads in a row of files that change while they are read */
+#define ROLLED_BACK  8            /* contents that are remembered */
+#define CHECK_NS     (20 * PL_MS) /* until files that are watched anew are compared */
+#define HURRY_NS     (50 * PL_MS) /* between looks while others end */
+#define FILE_CHANGED "a file changed"
 
 struct pl_reload {
     struct pl_reload_options o;
@@ -139,6 +140,8 @@ static void on_step(struct pl_timer *timer)
     struct pl_reload *reload = PL_CONTAINER_OF(timer, struct pl_reload, step);
     bool asked = reload->asked;
     reload->again = reload->asked = false;
+    if (!asked)
+        reload->why = FILE_CHANGED;
     begin(reload, asked);
 }
 
@@ -480,7 +483,7 @@ void pl_reload_request(struct pl_reload *reload, const char *why, struct pl_relo
 static void on_changed(void *arg, int64_t began_ns)
 {
     struct pl_reload *reload = arg;
-    reload->why = "a file changed";
+    reload->why = FILE_CHANGED;
     if (reload->next == NULL)
         reload->began_ns = began_ns;
     if (pl_watch_files_is_partial(reload->files))

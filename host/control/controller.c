@@ -50,6 +50,7 @@ struct pl_controller *pl_controller_create_with(struct pl_edition *edition)
     c->timers = pl_cluster_timers(c->cluster);
     c->may_run = true;
     pl_list_init(&c->runs);
+    pl_list_init(&c->its_editions);
     pl_subscriptions_init_retries(c);
     pl_controller_use(c, edition);
     struct pl_workqueue_options queue = {
@@ -107,9 +108,7 @@ void pl_controller_destroy(struct pl_controller *c)
     pl_subscriptions_drop(c);
     pl_controller_stop_showing(c);
     pl_controller_stop_timers(c);
-    for (size_t i = 0; i < c->spec->source_count; i++)
-        pl_subscription_stop(&c->subscriptions[i]);
-    pl_edition_unref(c->edition);
+    pl_controller_leave_editions(c);
     pl_heap_deinit(&c->retries);
     pl_map_deinit(&c->retry_keys);
     pl_controller_free_keys(c);

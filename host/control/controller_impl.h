@@ -62,7 +62,8 @@ struct pl_edition {
     struct pl_controller_options o;
     struct pl_controller_spec spec;        /* owned */
     struct pl_subscription *subscriptions; /* owned */
-    struct pl_controller *controller;      /* back-pointer; NULL until it was adopted */
+    struct pl_controller *controller;      /* back-pointer; NULL: of none, or it is gone */
+    struct pl_link of_controller;          /* in its list of editions */
     int serial;                            /* counts the controller's editions */
     bool is_open;
     void (*on_sync)(void *arg);
@@ -76,6 +77,7 @@ struct pl_controller {
     const struct pl_controller_spec *spec; /* its, */
     struct pl_subscription *subscriptions; /* and its */
     int editions;                          /* so far */
+    struct pl_list its_editions;           /* those that are still there: their back-pointers */
     struct pl_timers *timers;              /* the cluster's */
     struct pl_map kinds;                   /* texts of kinds that causes borrow */
     struct pl_workqueue *queue;
@@ -203,6 +205,8 @@ void pl_controller_task_ended(struct pl_controller *controller, struct pl_slice 
 
 /* The edition is the current one; a reference is taken. */
 void pl_controller_use(struct pl_controller *controller, struct pl_edition *edition);
+/* At its end. Editions that others hold keep their sources, and do not know it any more. */
+void pl_controller_leave_editions(struct pl_controller *controller);
 /* Enqueues every key again, at low priority and piece by piece. */
 void pl_controller_show_again(struct pl_controller *controller, enum pl_again why);
 void pl_controller_stop_showing(struct pl_controller *controller);

@@ -35,6 +35,7 @@ void pl_edition_unref(struct pl_edition *edition)
         return;
     for (size_t i = 0; i < edition->spec.source_count; i++)
         pl_subscription_stop(&edition->subscriptions[i]);
+    pl_link_unlink(&edition->of_controller);
     pl_free(edition->subscriptions);
     pl_controller_spec_deinit(&edition->spec);
     pl_free(edition);
@@ -49,6 +50,11 @@ void pl_edition_open(struct pl_edition *edition, void (*on_sync)(void *arg), voi
     edition->is_open = true;
     for (size_t i = 0; i < edition->spec.source_count; i++)
         pl_subscription_start(&edition->subscriptions[i]);
+}
+
+void pl_edition_forget_sync(struct pl_edition *edition)
+{
+    edition->on_sync = NULL;
 }
 
 bool pl_edition_is_synced(const struct pl_edition *edition)
@@ -103,6 +109,16 @@ static void fall_silent(struct pl_edition *edition)
         pl_backlog_unfollow(&edition->subscriptions[i].follower);
 }
 
+void pl_controller_leave_editions(struct pl_controller *c)
+{
+    fall_silent(c->edition);
+    PL_LIST_FOR (link, &c->its_editions) {
+        PL_CONTAINER_OF(link, struct pl_edition, of_controller)->controller = NULL;
+        pl_link_unlink(link);
+    }
+    pl_edition_unref(c->edition);
+}
+
 /* Times and limits that the spec says, where they are others now. */
 static void retime(struct pl_controller *c, const struct pl_controller_spec *old)
 {
@@ -121,6 +137,8 @@ void pl_controller_use(struct pl_controller *c, struct pl_edition *edition)
     c->subscriptions = edition->subscriptions;
     c->editions++;
     edition->controller = c;
+    pl_link_unlink(&edition->of_controller); /* it may be back */
+    pl_list_push(&c->its_editions, &edition->of_controller);
     edition->serial = c->editions;
     for (size_t i = 0; i < edition->spec.source_count; i++)
         pl_subscription_adopt(&edition->subscriptions[i], c);

@@ -16,8 +16,10 @@ struct pl_edition *pl_edition_ref(struct pl_edition *edition);
 void pl_edition_unref(struct pl_edition *edition);
 
 /* Takes references to its informers; those that are new start. Idempotent. on_sync (may be NULL)
- * is called whenever one of them has synced, until nobody but its maker holds the edition. */
+ * is called whenever one of them has synced, until it is forgotten. */
 void pl_edition_open(struct pl_edition *edition, void (*on_sync)(void *arg), void *arg);
+/* on_sync is not called any more; what was never opened stays so. */
+void pl_edition_forget_sync(struct pl_edition *edition);
 /* Every informer has synced. */
 bool pl_edition_is_synced(const struct pl_edition *edition);
 

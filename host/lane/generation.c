@@ -126,7 +126,7 @@ static void free_generation(struct pl_generation *generation)
     pl_timer_stop(timers_of(generation), &generation->limit);
     pl_timer_stop(timers_of(generation), &generation->poll);
     for (size_t i = 0; i < generation->count; i++) {
-        pl_edition_open(generation->editions[i], NULL, NULL);
+        pl_edition_forget_sync(generation->editions[i]);
         pl_edition_unref(generation->editions[i]);
     }
     pl_free(generation->editions);

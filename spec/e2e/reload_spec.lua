@@ -240,6 +240,40 @@ require("perilune").controller("words", { cache_sync_timeout = "1s" })
     end)
   end)
 
+  describe("is stopped", function()
+    -- Its sources are never opened: the host stops first, and goes on until the run has ended.
+    it("after new scripts were loaded and before they run", function()
+      local script = write("main.lua", says("'one'") .. [[
+perilune.controller("slow"):For("v1/ConfigMap"):Reconcile(function()
+  print("begins")
+  perilune.sleep(1)
+end)
+]])
+      config_map("a")
+      start(script)
+      host:logged("^begins$")
+      write("main.lua", says("'two'", "words", ':Owns("v1/Secret")') .. [[
+print("loads")
+local ends = perilune.time.now() + 0.1
+repeat until perilune.time.now() > ends
+]])
+      host:logged("^loads$")
+      host:stop()
+      assert.equal(0, host:count_logged("^reloaded"))
+    end)
+
+    it("at any moment of a reload", function()
+      config_map("a")
+      for i = 1, 20 do
+        start(write("main.lua", says("'one'")))
+        ran("one", "a")
+        write("main.lua", says("'two'", "words", ':Owns("v1/Secret")'))
+        e2e.process.pause(i * 0.003)
+        host:stop()
+      end
+    end)
+  end)
+
   it("loads nothing when the content is the same", function()
     local script = write("main.lua", says("'one'"))
     config_map("a")
@@ -366,6 +400,22 @@ require("perilune").controller("words", { cache_sync_timeout = "1s" })
     ran("one", "later")
     write("main.lua", says("'better'"))
     assert.equal(3, ran("better", "later").generation)
+    host:stop()
+  end)
+
+  it("goes back to a controller that the new scripts did without", function()
+    local script = write("main.lua", says("'one'") .. says("'other'", "others"))
+    for i = 1, 6 do
+      config_map("m" .. i)
+    end
+    start(script)
+    ran("other", "m6")
+    write("main.lua", says("error('worse than before')"))
+    host:logged("^controller is not declared any more$")
+    host:logged("^the new scripts fail")
+    config_map("after")
+    assert.equal(1, ran("other", "after").generation)
+    assert.equal(1, ran("one", "after").generation)
     host:stop()
   end)
 

@@ -267,6 +267,49 @@ TEST(a_name_that_comes_back_while_its_last_run_is_under_way_waits_for_it)
     scene_deinit(&scene);
 }
 
+/* The way back of a reload that took a controller away. */
+TEST(a_controller_that_is_gone_comes_back_under_the_edition_that_it_had)
+{
+    struct scene scene;
+    struct pl_controller_spec spec = maps_spec();
+    struct fake_request *watch = scene_init(&scene, &spec);
+    switch_to(&scene, NULL, false);
+    CHECK_INT(pl_manager_count(scene.stage.manager), 0);
+    CHECK(pl_edition_is_quiet(scene.first));
+    bed_stream(&scene.stage.bed, watch, BED_EVENT("MODIFIED", BED_MAP("a", "u1", "6", "")));
+    check_log(&scene.stage.fake, "");
+    switch_to(&scene, scene.first, false);
+    CHECK(bed_is_quiet(&scene.stage.bed)); /* its maker kept it: so its sources went on */
+    check_log(&scene.stage.fake, "start d/a(ADDED);");
+    fake_finish(&scene.stage.fake, "d/a", PL_OUTCOME_DONE);
+    bed_run(&scene.stage.bed);
+    fake_finish(&scene.stage.fake, "d/b", PL_OUTCOME_DONE);
+    bed_stream(&scene.stage.bed, watch, BED_EVENT("MODIFIED", BED_MAP("b", "u2", "7", "")));
+    fake_finish(&scene.stage.fake, "d/b", PL_OUTCOME_DONE);
+    scene_deinit(&scene);
+}
+
+/* As its maker does when the grace period of those beside it is over. */
+TEST(what_is_left_of_an_edition_can_be_cancelled_when_its_controller_is_gone)
+{
+    struct scene scene;
+    struct pl_controller_spec spec = maps_spec(), next = maps_spec();
+    add_source(&next, PL_SOURCE_WATCHES, "v1/Pod", PL_MAP_SELF);
+    scene_init(&scene, &spec);
+    scene.second = edition_of(&scene, &scene.next, &next);
+    switch_to(&scene, scene.second, false); /* before its Pods have synced */
+    switch_to(&scene, NULL, false);
+    CHECK_INT(pl_manager_count(scene.stage.manager), 0);
+    struct pl_err why = {0};
+    pl_err_set(&why, PL_ECANCELED, "the scripts were reloaded");
+    pl_edition_cancel_runs(scene.first, &why);
+    pl_edition_cancel_runs(scene.second, &why);
+    stage_sync(&scene.stage, "/api/v1/pods", BED_LIST("Pod", "5", "", ""));
+    CHECK(pl_edition_is_synced(scene.second));
+    CHECK_INT(scene.next.started, 0);
+    scene_deinit(&scene);
+}
+
 static struct pl_controller_spec mapped_spec(void)
 {
     struct pl_controller_spec spec = spec_of("maps");

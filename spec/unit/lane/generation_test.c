@@ -126,4 +126,24 @@ TEST(one_is_destroyed_at_once_whatever_is_under_way)
     finish(&s);
 }
 
+/* As one that was refused for its content, or whose host began to stop while it loaded. */
+TEST(one_that_never_began_to_watch_asks_for_nothing_when_it_ends)
+{
+    for (int at_once = 0; at_once < 2; at_once++) {
+        struct scene s;
+        begin(&s, CONTROLLER);
+        load(&s);
+        TURN_UNTIL(s.loop, s.loaded > 0);
+        CHECK_INT(pl_generation_controllers(s.generation), 1);
+        if (at_once)
+            pl_generation_destroy(s.generation);
+        else
+            close_it(&s);
+        CHECK(pl_cluster_is_idle(s.bed.cluster)); /* before anything else can happen */
+        CHECK_INT(pl_cluster_informer_count(s.bed.cluster), 0);
+        CHECK(pl_list_empty(&s.bed.net.started) && pl_list_empty(&s.bed.net.taken));
+        finish(&s);
+    }
+}
+
 TEST_MAIN()
