@@ -140,8 +140,7 @@ static void note_rv(struct pl_distributor *d, struct pl_doc *doc)
 
 static bool same_rv(struct pl_doc *a, struct pl_doc *b)
 {
-    struct pl_scratch room_a, room_b;
-    return pl_slice_eq(pl_meta_rv(pl_doc_root(a), &room_a), pl_meta_rv(pl_doc_root(b), &room_b));
+    return pl_meta_same_rv(pl_doc_root(a), pl_doc_root(b));
 }
 
 /* The store decides what a change is, not the delta's name (29). */

@@ -153,8 +153,6 @@ int pl_event_priority(const struct pl_event *event)
         return event->initial ? PL_PRIORITY_LOW : 0;
     if (event->type != PL_EVENT_UPDATE || event->old == NULL || event->object == NULL)
         return 0;
-    struct pl_scratch old_room, new_room;
-    struct pl_slice was = pl_meta_rv(pl_doc_root(event->old), &old_room);
-    return pl_slice_eq(was, pl_meta_rv(pl_doc_root(event->object), &new_room)) ? PL_PRIORITY_LOW
-                                                                               : 0;
+    return pl_meta_same_rv(pl_doc_root(event->old), pl_doc_root(event->object)) ? PL_PRIORITY_LOW
+                                                                                : 0;
 }

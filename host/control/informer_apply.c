@@ -41,8 +41,8 @@ static void tell_key_watches(struct pl_informer *informer, struct pl_slice key)
 static bool is_same_version(struct pl_doc *a, struct pl_doc *b)
 {
     struct pl_scratch scratch[2];
-    struct pl_slice rv = pl_meta_rv(pl_doc_root(a), &scratch[0]);
-    if (rv.len == 0 || !pl_slice_eq(rv, pl_meta_rv(pl_doc_root(b), &scratch[1])))
+    if (!pl_meta_same_rv(pl_doc_root(a), pl_doc_root(b)) ||
+        pl_meta_rv(pl_doc_root(a), &scratch[0]).len == 0)
         return false;
     return pl_slice_eq(pl_meta_uid(pl_doc_root(a), &scratch[0]),
                        pl_meta_uid(pl_doc_root(b), &scratch[1]));

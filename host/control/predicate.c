@@ -184,12 +184,6 @@ static bool same_members(struct pl_node a, struct pl_node b)
     return pl_node_equal(a, b);
 }
 
-static bool same_rv(struct pl_node a, struct pl_node b)
-{
-    struct pl_scratch room_a, room_b;
-    return pl_slice_eq(pl_meta_rv(a, &room_a), pl_meta_rv(b, &room_b));
-}
-
 static struct pl_node finalizers_of(struct pl_node object)
 {
     return pl_node_dig(object, "metadata", "finalizers");
@@ -211,7 +205,7 @@ static bool has_changed(const struct pl_predicate *predicate, const struct pl_ev
     case GENERATION:
         return pl_meta_generation(was) != pl_meta_generation(is);
     case RESOURCE_VERSION:
-        return !same_rv(was, is);
+        return !pl_meta_same_rv(was, is);
     case LABELS:
         return !same_members(pl_meta_labels(was), pl_meta_labels(is));
     case ANNOTATIONS:

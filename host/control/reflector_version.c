@@ -15,10 +15,11 @@ static bool is_newer(const struct pl_reflector *r, struct pl_slice rv)
 
 static void take_witness(struct pl_reflector *r, struct pl_node object)
 {
-    struct pl_scratch rv, name, ns;
-    if (!is_newer(r, pl_meta_rv(object, &rv)))
+    struct pl_scratch room, name, ns;
+    struct pl_slice rv = pl_meta_rv(object, &room);
+    if (!is_newer(r, rv))
         return;
-    pl_buf_set(&r->witness.rv, pl_meta_rv(object, &rv));
+    pl_buf_set(&r->witness.rv, rv);
     pl_buf_set(&r->witness.name, pl_meta_name(object, &name));
     pl_buf_set(&r->witness.ns, pl_meta_namespace(object, &ns));
 }

@@ -121,9 +121,9 @@ bool pl_reflector_is_expected(const struct pl_reflector *r, struct pl_node objec
     struct pl_node kind = pl_node_getz(object, "kind");
     if (r->o.metadata_only && pl_node_str_eq(kind, pl_slice_z("PartialObjectMetadata")))
         return true;
-    char text[PL_KIND_TEXT];
-    return pl_node_str_eq(kind, pl_slice_z(r->o.resource->kind.kind)) &&
-           pl_node_str_eq(api_version, pl_slice_z(pl_kind_api_version(&r->o.resource->kind, text)));
+    struct pl_scratch room[2];
+    return pl_kind_is(&r->o.resource->kind, pl_node_str(api_version, &room[0]),
+                      pl_node_str(kind, &room[1]));
 }
 
 /* False when the version went back: the server lost history that we have seen. */

@@ -245,6 +245,7 @@ struct pl_doc *pl_enc_finish(struct enc *enc)
     } else {
         doc = pl_malloc(sizeof(*doc) + enc->values.len);
         atomic_init(&doc->refs, 1);
+        atomic_init(&doc->places, 0);
         doc->length = (uint32_t)enc->values.len;
         doc->base = NULL;
         memcpy(doc->tape, tape, enc->values.len);

@@ -132,6 +132,20 @@ bool pl_kind_eq(const struct pl_kind *a, const struct pl_kind *b)
     return pl_kind_eq_group(a, b) && strcmp(a->version, b->version) == 0;
 }
 
+bool pl_kind_is(const struct pl_kind *kind, struct pl_slice api_version, struct pl_slice name)
+{
+    struct pl_slice group = pl_slice_z(kind->group), version = api_version;
+    if (!pl_slice_eqz(name, kind->kind))
+        return false;
+    if (group.len != 0) {
+        if (version.len <= group.len || version.ptr[group.len] != '/' ||
+            memcmp(version.ptr, group.ptr, group.len) != 0)
+            return false;
+        version = pl_slice(version.ptr + group.len + 1, version.len - group.len - 1);
+    }
+    return pl_slice_eqz(version, kind->version);
+}
+
 const char *pl_kind_text(const struct pl_kind *kind, char out[PL_KIND_TEXT])
 {
     snprintf(out, PL_KIND_TEXT, "%s%s%s/%s", kind->group, kind->group[0] ? "/" : "", kind->version,

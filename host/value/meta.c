@@ -1,6 +1,99 @@
 #include "value/meta.h"
+#include "value/tape.h"
 
 #include <string.h>
+
+/* ---- what identifies an object ----
+ * An event's object is asked for these again and again, by whoever it passes. Looking them up costs
+ * a walk through two lists of names each time, so that a document keeps where they stand: an offset
+ * into its tape of 16 bits each. */
+
+enum { NAME, NAMESPACE, UID, VERSION, IDENTITY };
+
+static const struct pl_slice identity_names[IDENTITY] = {
+    {"name", 4}, {"namespace", 9}, {"uid", 3}, {"resourceVersion", 15}};
+
+enum { ABSENT = 0xffff, ELSEWHERE = 0xfffe }; /* ELSEWHERE: in the pool, or too far behind */
+
+static struct pl_node field(struct pl_node object, const char *name)
+{
+    return pl_node_getz(pl_node_getz(object, "metadata"), name);
+}
+
+static uint64_t place(unsigned which, uint64_t at)
+{
+    return at << (16 * which);
+}
+
+static uint64_t find_places(struct pl_node object)
+{
+    const struct pl_doc *doc = object.doc;
+    uint64_t places = UINT64_MAX; /* all of them absent */
+    struct pl_iter it = pl_iter(pl_node_getz(object, "metadata"));
+    for (const uint8_t *at = it.next; pl_iter_next(&it); at = it.next) {
+        unsigned which = 0;
+        while (which < IDENTITY && !pl_slice_eq(it.key, identity_names[which]))
+            which++;
+        if (which == IDENTITY)
+            continue;
+        uintptr_t offset = (uintptr_t)at - (uintptr_t)doc->tape;
+        places &= ~place(which, ABSENT);
+        places |= place(which, offset < doc->length && offset < ELSEWHERE ? offset : ELSEWHERE);
+    }
+    return places;
+}
+
+/* Two threads may look at once; both find the same. */
+static struct pl_node identity(struct pl_node object, unsigned which)
+{
+    struct pl_doc *doc = (struct pl_doc *)object.doc;
+    if (object.at == NULL || object.at != doc->tape)
+        return field(object, identity_names[which].ptr);
+    uint64_t places = atomic_load_explicit(&doc->places, memory_order_relaxed);
+    if (places == 0) {
+        places = find_places(object);
+        atomic_store_explicit(&doc->places, places, memory_order_relaxed);
+    }
+    uint16_t at = (uint16_t)(places >> (16 * which));
+    if (at == ABSENT)
+        return PL_NODE_MISSING;
+    if (at == ELSEWHERE)
+        return field(object, identity_names[which].ptr);
+    return (struct pl_node){doc, tape_resolve(doc->base, doc->tape + at)};
+}
+
+struct pl_slice pl_meta_name(struct pl_node object, struct pl_scratch *scratch)
+{
+    return pl_node_str(identity(object, NAME), scratch);
+}
+
+struct pl_slice pl_meta_namespace(struct pl_node object, struct pl_scratch *scratch)
+{
+    return pl_node_str(identity(object, NAMESPACE), scratch);
+}
+
+struct pl_slice pl_meta_uid(struct pl_node object, struct pl_scratch *scratch)
+{
+    return pl_node_str(identity(object, UID), scratch);
+}
+
+struct pl_slice pl_meta_rv(struct pl_node object, struct pl_scratch *scratch)
+{
+    return pl_node_str(identity(object, VERSION), scratch);
+}
+
+static struct pl_node version_of(struct pl_node object)
+{
+    struct pl_node rv = identity(object, VERSION);
+    return pl_node_type(rv) == PL_STRING ? rv : PL_NODE_MISSING;
+}
+
+bool pl_meta_same_rv(struct pl_node a, struct pl_node b)
+{
+    return pl_node_equal(version_of(a), version_of(b));
+}
+
+/* ---- keys ---- */
 
 int pl_meta_key(struct pl_node object, struct pl_buf *out, struct pl_err *err)
 {
@@ -36,30 +129,7 @@ void pl_key_add(struct pl_buf *out, struct pl_slice ns, struct pl_slice name)
     pl_buf_add_slice(out, name);
 }
 
-static struct pl_node field(struct pl_node object, const char *name)
-{
-    return pl_node_getz(pl_node_getz(object, "metadata"), name);
-}
-
-struct pl_slice pl_meta_name(struct pl_node object, struct pl_scratch *scratch)
-{
-    return pl_node_str(field(object, "name"), scratch);
-}
-
-struct pl_slice pl_meta_namespace(struct pl_node object, struct pl_scratch *scratch)
-{
-    return pl_node_str(field(object, "namespace"), scratch);
-}
-
-struct pl_slice pl_meta_uid(struct pl_node object, struct pl_scratch *scratch)
-{
-    return pl_node_str(field(object, "uid"), scratch);
-}
-
-struct pl_slice pl_meta_rv(struct pl_node object, struct pl_scratch *scratch)
-{
-    return pl_node_str(field(object, "resourceVersion"), scratch);
-}
+/* ---- the rest ---- */
 
 int64_t pl_meta_generation(struct pl_node object)
 {

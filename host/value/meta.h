@@ -21,6 +21,8 @@ struct pl_slice pl_meta_name(struct pl_node object, struct pl_scratch *scratch);
 struct pl_slice pl_meta_namespace(struct pl_node object, struct pl_scratch *scratch);
 struct pl_slice pl_meta_uid(struct pl_node object, struct pl_scratch *scratch);
 struct pl_slice pl_meta_rv(struct pl_node object, struct pl_scratch *scratch);
+/* Have both the same resourceVersion, or none? */
+bool pl_meta_same_rv(struct pl_node a, struct pl_node b);
 int64_t pl_meta_generation(struct pl_node object); /* 0 when absent */
 bool pl_meta_is_deleting(struct pl_node object);   /* has a deletionTimestamp */
 struct pl_node pl_meta_labels(struct pl_node object);

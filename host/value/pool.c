@@ -59,6 +59,7 @@ static struct pl_doc *alloc_doc(struct pl_pool *pool, size_t len)
 {
     struct pl_doc *doc = pl_slab_take(&pool->docs, sizeof(*doc) + len);
     atomic_init(&doc->refs, 1);
+    atomic_init(&doc->places, 0);
     doc->length = (uint32_t)len;
     doc->base = pool->nodes.base;
     pool->documents++;

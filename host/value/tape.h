@@ -83,6 +83,7 @@ struct pl_doc {
         const uint8_t *base;    /* of the pool's arena; NULL: a document of its own */
         struct pl_doc *dropped; /* next in the pool's drop list, once refs is 0 */
     };
+    _Atomic uint64_t places; /* of what identifies an object; 0 until asked for (meta.c) */
     uint8_t tape[];
 };
 

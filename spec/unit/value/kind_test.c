@@ -70,6 +70,24 @@ TEST(an_object_names_its_kind)
     CHECK_INT(pl_kind_from(pl_slice_z("a/b/c"), pl_slice_z("Pod"), &other, &err), PL_EINVAL);
 }
 
+TEST(a_document_is_of_a_kind_by_its_apiVersion_and_name)
+{
+    struct pl_kind grouped, core;
+    pl_kind_parse(pl_slice_z("apps/v1/Deployment"), &grouped, NULL);
+    pl_kind_parse(pl_slice_z("v1/Pod"), &core, NULL);
+    CHECK(pl_kind_is(&grouped, pl_slice_z("apps/v1"), pl_slice_z("Deployment")));
+    CHECK(pl_kind_is(&core, pl_slice_z("v1"), pl_slice_z("Pod")));
+    static const char *const others[][2] = {
+        {"apps/v1", "Pod"},        {"apps/v2", "Deployment"}, {"v1", "Deployment"},
+        {"apps", "Deployment"},    {"apps/", "Deployment"},   {"batch/v1", "Deployment"},
+        {"apps.v1", "Deployment"}, {"", "Deployment"},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(others); i++)
+        CHECK(!pl_kind_is(&grouped, pl_slice_z(others[i][0]), pl_slice_z(others[i][1])));
+    CHECK(!pl_kind_is(&core, pl_slice_z("apps/v1"), pl_slice_z("Pod")));
+    CHECK(!pl_kind_is(&core, pl_slice(NULL, 0), pl_slice(NULL, 0)));
+}
+
 /* Semantics 135: owners match by group and kind in any version. */
 TEST(kinds_of_two_versions_share_their_group_and_kind)
 {

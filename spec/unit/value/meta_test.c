@@ -1,6 +1,7 @@
 #include "value/meta.h"
 
 #include "base/base.h"
+#include "value/pool.h"
 #include "support/json.h"
 
 TEST(a_key_is_namespace_and_name)
@@ -63,6 +64,101 @@ TEST(metadata_is_read_and_what_is_absent_is_empty)
     CHECK(!pl_meta_is_deleting(object));
     CHECK(pl_node_is_missing(pl_meta_labels(object)));
     pl_doc_unref(doc);
+}
+
+static void check_identity(struct pl_doc *doc, const char *ns, const char *name, const char *uid,
+                           const char *rv)
+{
+    struct pl_node object = pl_doc_root(doc);
+    struct pl_scratch scratch;
+    for (int again = 0; again < 2; again++) { /* where they stand is kept after the first time */
+        CHECK_SLICE(pl_meta_uid(object, &scratch), uid);
+        CHECK_SLICE(pl_meta_rv(object, &scratch), rv);
+        CHECK_SLICE(pl_meta_namespace(object, &scratch), ns);
+        CHECK_SLICE(pl_meta_name(object, &scratch), name);
+    }
+}
+
+TEST(what_identifies_an_object_is_the_same_however_often_it_is_asked_for)
+{
+    static const char *const template = "{'metadata':{'name':'inner','uid':'u2'}}";
+    struct pl_doc *doc =
+        json("{'kind':'A','metadata':{'uid':'0b5e8a3c-4c1f-4d0e-9a57-1f2e3d4c5b6a',"
+             "'labels':{'name':'no'},'name':'a','resourceVersion':'123456789'},"
+             "'template':{'metadata':{'name':'inner','uid':'u2'}}}");
+    check_identity(doc, "", "a", "0b5e8a3c-4c1f-4d0e-9a57-1f2e3d4c5b6a", "123456789");
+    struct pl_scratch scratch;
+    struct pl_node inner = pl_node_getz(pl_doc_root(doc), "template");
+    CHECK_SLICE(pl_meta_name(inner, &scratch), "inner");
+    CHECK_SLICE(pl_meta_uid(inner, &scratch), "u2");
+    CHECK_SLICE(pl_meta_rv(inner, &scratch), "");
+    pl_doc_unref(doc);
+    doc = json(template);
+    check_identity(doc, "", "inner", "u2", "");
+    pl_doc_unref(doc);
+    static const char *const strange[] = {"[]", "7", "{}", "{'metadata':[{'name':'a'}]}",
+                                          "{'metadata':{'name':1,'uid':null}}"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(strange); i++) {
+        doc = json(strange[i]);
+        check_identity(doc, "", "", "", "");
+        pl_doc_unref(doc);
+    }
+}
+
+/* In one pool: values that several objects hold lie outside of each, and all of an object's
+ * metadata may. */
+TEST(what_identifies_an_object_is_found_where_it_is_shared)
+{
+    struct pl_pool *pool = pl_pool_create();
+    struct pl_doc *docs[6];
+    for (size_t i = 0; i < PL_ARRAY_LEN(docs); i++) {
+        char *text = json_text("{'metadata':{'name':'the-same-name-everywhere','namespace':"
+                               "'the-same-namespace','labels':{'app':'the-same-label'},'uid':"
+                               "'0b5e8a3c-4c1f-4d0e-9a57-1f2e3d4c5b6a'},'n':0}");
+        text[strlen(text) - 2] = (char)('0' + i);
+        docs[i] = pl_scan_text(pl_slice_z(text), &(struct pl_scan_options){.pool = pool}, NULL);
+        free(text);
+        check_identity(docs[i], "the-same-namespace", "the-same-name-everywhere",
+                       "0b5e8a3c-4c1f-4d0e-9a57-1f2e3d4c5b6a", "");
+    }
+    for (size_t i = 0; i < PL_ARRAY_LEN(docs); i++)
+        pl_doc_unref(docs[i]);
+    pl_pool_destroy(pool);
+}
+
+TEST(what_identifies_an_object_is_found_behind_long_annotations)
+{
+    for (size_t len = 65500; len < 65540; len++) { /* some of it before the end of what is kept */
+        struct pl_buf text = PL_BUF_INIT;
+        pl_buf_add_z(&text, "{\"metadata\":{\"annotations\":{\"a\":\"");
+        for (size_t i = 0; i < len; i++)
+            pl_buf_add_char(&text, 'x');
+        pl_buf_add_z(&text, "\"},\"name\":\"n\",\"namespace\":\"ns\",\"resourceVersion\":"
+                            "\"5\",\"uid\":\"u\"}}");
+        struct pl_doc *doc = pl_scan_text(pl_buf_slice(&text), &(struct pl_scan_options){0}, NULL);
+        check_identity(doc, "ns", "n", "u", "5");
+        pl_doc_unref(doc);
+        pl_buf_deinit(&text);
+    }
+}
+
+TEST(versions_are_the_same_when_both_have_that_or_none)
+{
+    struct pl_doc *a = json("{'metadata':{'resourceVersion':'12'}}");
+    struct pl_doc *b = json("{'metadata':{'name':'b','resourceVersion':'12'}}");
+    struct pl_doc *later = json("{'metadata':{'resourceVersion':'13'}}");
+    struct pl_doc *none = json("{'metadata':{}}"),
+                  *number = json("{'metadata':{'resourceVersion':12}}");
+    CHECK(pl_meta_same_rv(pl_doc_root(a), pl_doc_root(b)));
+    CHECK(!pl_meta_same_rv(pl_doc_root(a), pl_doc_root(later)));
+    CHECK(!pl_meta_same_rv(pl_doc_root(a), pl_doc_root(none)));
+    CHECK(pl_meta_same_rv(pl_doc_root(none), pl_doc_root(none)));
+    CHECK(pl_meta_same_rv(pl_doc_root(none), pl_doc_root(number)));
+    pl_doc_unref(a);
+    pl_doc_unref(b);
+    pl_doc_unref(later);
+    pl_doc_unref(none);
+    pl_doc_unref(number);
 }
 
 TEST(owner_references_are_read_by_index_and_by_controller)
