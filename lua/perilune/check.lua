@@ -10,6 +10,7 @@ local format, type, tostring, pairs, ipairs = string.format, type, tostring, pai
 local M = {}
 
 local INT_MAX = 2147483647
+local LONGEST = 1000000000 -- seconds; the core counts nanoseconds in 64 bits
 
 -- The script's function whose results are being looked at: it has returned, so that no line of
 -- the script is running, and a mistake in them is reported where it begins.
@@ -106,21 +107,40 @@ function M.integer(least)
   end
 end
 
--- A number of seconds or Go-style text; seconds.
-function M.duration(what, value)
+-- A number of seconds or Go-style text; seconds, of any size and sign.
+function M.seconds(what, value)
   local seconds = value
   if type(value) == "string" then
     seconds = host.duration(value)
   end
-  if type(seconds) ~= "number" or seconds ~= seconds or seconds == math.huge then
+  if type(seconds) ~= "number" or seconds ~= seconds or math.abs(seconds) == math.huge then
     fail('%s must be seconds or text such as "1m30s", not %s', what, describe(value))
   end
   return seconds
 end
 
+-- What the core can wait for, or less than nothing.
+function M.duration(what, value)
+  local seconds = M.seconds(what, value)
+  if seconds > LONGEST then
+    fail("%s must be at most %d seconds, not %s", what, LONGEST, describe(value))
+  end
+  return seconds
+end
+
+-- Zero or longer.
+function M.delay(what, value)
+  local seconds = M.duration(what, value)
+  if seconds < 0 then
+    fail("%s must be zero or longer, not %s", what, describe(value))
+  end
+  return seconds
+end
+
+-- At least the nanosecond that the core counts in: it takes zero for "none".
 function M.positive_duration(what, value)
   local seconds = M.duration(what, value)
-  if seconds <= 0 then
+  if seconds < 1e-9 then
     fail("%s must be longer than zero, not %s", what, describe(value))
   end
   return seconds

@@ -66,8 +66,9 @@ local perilune = {
   manifest = manifest.manifest,
   manifests = manifest.manifests,
 
-  sleep = function(duration)
-    return host.sleep(check.duration("sleep", duration))
+  sleep = function(duration, ...)
+    check.no_more("sleep", ...)
+    return host.sleep(check.delay("sleep", duration))
   end,
   spawn = function(f, ...)
     return host.spawn(check.func("spawn", f), ...)
@@ -162,7 +163,7 @@ function perilune.quantity(value)
 end
 
 function perilune.duration(value)
-  return check.duration("duration", value)
+  return check.seconds("duration", value)
 end
 
 perilune.time = frozen("perilune.time", {
@@ -228,7 +229,7 @@ function perilune.index(kind, name, values, ...)
   controller.note_index(kind, name)
 end
 
-local enqueue_options = { after = check.duration, priority = check.integer(-1000000) }
+local enqueue_options = { after = check.delay, priority = check.integer(-1000000) }
 
 function perilune.enqueue(name, request, options, ...)
   check.no_more("enqueue", ...)

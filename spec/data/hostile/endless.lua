@@ -60,7 +60,7 @@ return {
   { "each", "while true do for map in client:each('v1/ConfigMap') do local _ = map.metadata.name end end", "cpu" },
   { "try", "while true do pcall(perilune.try, loop) end", "cpu" },
   { "memo", "local i = 0 while true do i = i + 1 perilune.memo(request).x = i end", "cpu" },
-  { "sleep that is refused", "while true do pcall(perilune.sleep, -1) end", "cpu", timeout = "1s" },
+  { "sleep that is refused", "while true do pcall(perilune.sleep, -1) end", "cpu" },
   { "finalizer", "perilune.finalizer.has(with('__index', loop), 'a.example.com/x')", "cpu" },
   { "merge", "while true do perilune.merge({ a = 1 }, { b = 2 }) end", "cpu" },
   { "clock", "while true do os.time() os.clock() os.date() os.getenv('HOME') end", "cpu" },
