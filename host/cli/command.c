@@ -22,7 +22,8 @@ bool pl_command_flags(const struct pl_command *self, struct pl_flags *flags,
 {
     struct pl_err err;
     pl_err_clear(&err);
-    int rc = pl_flags_parse(flags, table, count, argc, argv, (const char *const *)environ, &err);
+    const struct pl_flag_table own = {table, count, self->name};
+    int rc = pl_flags_parse(flags, &own, argc, argv, (const char *const *)environ, &err);
     if (rc != 0) {
         fprintf(stderr, "perilune %s: %s\n", self->name, err.message);
         *exit_code = PL_EXIT_USAGE;
@@ -40,7 +41,7 @@ bool pl_command_flags(const struct pl_command *self, struct pl_flags *flags,
                  self->summary);
     if (count > 0) {
         pl_buf_add_z(&text, "\nflags (also as PERILUNE_NAME in the environment):\n");
-        pl_flags_help(&text, table, count);
+        pl_flags_help(&text, &own);
     }
     fputs(pl_buf_z(&text), stdout);
     pl_buf_deinit(&text);

@@ -59,6 +59,11 @@ static bool is_choice(const char *choices, const char *text)
     return false;
 }
 
+static bool is_taken(const struct pl_flag *flag, const char *command)
+{
+    return flag->of == NULL || command == NULL || is_choice(flag->of, command);
+}
+
 static bool parse_integer(const char *text, int64_t *value)
 {
     char *end;
@@ -121,6 +126,8 @@ static int put(struct pl_flags *flags, size_t i, const char *text, const char *s
     if (problem != NULL)
         return pl_err_set(err, PL_EINVAL, "%s: \"%s\": %s%s", source, text,
                           flag->type == PL_FLAG_CHOICE ? "it must be one of " : "", problem);
+    if (!is_taken(flag, flags->command))
+        return 0;
     if (!flag->repeatable && value->count > 0) {
         pl_free(value->texts[--value->count]);
         value->texts[value->count] = NULL;
@@ -131,17 +138,35 @@ static int put(struct pl_flags *flags, size_t i, const char *text, const char *s
 
 /* ---- the command line ---- */
 
-/* what: "unknown flag --lanez" or "FILE: unknown flag \"lanez\"". */
-static int unknown(const struct pl_flags *flags, struct pl_slice name, const char *what,
-                   struct pl_err *err)
+/* command: whose flags it may have meant; what: "unknown flag --lanez" or "FILE: unknown flag
+ * \"lanez\"". */
+static int unknown(const struct pl_flags *flags, const char *command, struct pl_slice name,
+                   const char *what, struct pl_err *err)
 {
     const char *names[MAX_FLAGS];
+    size_t count = 0;
     for (size_t i = 0; i < flags->count; i++)
-        names[i] = flags->table[i].name;
-    const char *best = pl_nearest(name, names, flags->count);
+        if (is_taken(&flags->table[i], command))
+            names[count++] = flags->table[i].name;
+    const char *best = pl_nearest(name, names, count);
     if (best != NULL)
         return pl_err_set(err, PL_EINVAL, "%s; did you mean --%s?", what, best);
     return pl_err_set(err, PL_EINVAL, "%s; --help lists them", what);
+}
+
+/* "--lanes is a flag of `perilune run` and `perilune dev`". */
+static int of_others(const struct pl_flag *flag, const char *source, struct pl_err *err)
+{
+    char whose[96];
+    int len = 0;
+    for (const char *p = flag->of; *p != '\0';) {
+        size_t end = strcspn(p, "|");
+        len += snprintf(whose + len, sizeof(whose) - (size_t)len, "%s`perilune %.*s`",
+                        p == flag->of ? "" : " and ", (int)end, p);
+        p += end + (p[end] == '|');
+    }
+    return pl_err_set(err, PL_EINVAL, "%s is a flag of %s; --help lists those that are taken here",
+                      source, whose);
 }
 
 static int parse_long(struct pl_flags *flags, char *const *argv, int argc, int *i,
@@ -161,15 +186,19 @@ static int parse_long(struct pl_flags *flags, char *const *argv, int argc, int *
             (flags->table[found].type == PL_FLAG_SWITCH ||
              (flags->table[found].type == PL_FLAG_LATER && flags->table[found].metavar == NULL));
         if (is_switch && given == NULL)
-            return put(flags, found, "false", source, err);
+            return is_taken(&flags->table[found], flags->command)
+                       ? put(flags, found, "false", source, err)
+                       : of_others(&flags->table[found], source, err);
         found = flags->count;
     }
     if (found == flags->count) {
         char what[160];
         snprintf(what, sizeof(what), "unknown flag %s", source);
-        return unknown(flags, name, what, err);
+        return unknown(flags, flags->command, name, what, err);
     }
     const struct pl_flag *flag = &flags->table[found];
+    if (!is_taken(flag, flags->command))
+        return of_others(flag, source, err);
     bool takes_value =
         flag->type != PL_FLAG_SWITCH && !(flag->type == PL_FLAG_LATER && flag->metavar == NULL);
     if (given == NULL && takes_value) {
@@ -188,6 +217,8 @@ static int parse_short(struct pl_flags *flags, char *const *argv, int argc, int 
     for (size_t f = 0; f < flags->count; f++) {
         if (flags->table[f].letter != word[1])
             continue;
+        if (!is_taken(&flags->table[f], flags->command))
+            return of_others(&flags->table[f], word, err);
         if (word[2] != '\0')
             return put(flags, f, word + 2, word, err);
         if (*i + 1 >= argc)
@@ -245,7 +276,8 @@ static int parse_environment(struct pl_flags *flags, const char *const *environ,
         char name[96];
         environment_name(flags->table[i].name, name, sizeof(name));
         const char *text = environment_value(environ, name);
-        if (text == NULL || *text == '\0' || flags->values[i].count > 0)
+        if (text == NULL || *text == '\0' || flags->values[i].count > 0 ||
+            !is_taken(&flags->table[i], flags->command))
             continue;
         if (!flags->table[i].repeatable) {
             int rc = put(flags, i, text, name, err);
@@ -264,12 +296,13 @@ static int parse_environment(struct pl_flags *flags, const char *const *environ,
     return 0;
 }
 
-int pl_flags_parse(struct pl_flags *flags, const struct pl_flag *table, size_t count, int argc,
+int pl_flags_parse(struct pl_flags *flags, const struct pl_flag_table *table, int argc,
                    char *const *argv, const char *const *environ, struct pl_err *err)
 {
-    PL_REQUIRE(count <= MAX_FLAGS);
-    *flags = (struct pl_flags){.table = table, .count = count};
-    flags->values = pl_calloc(count, sizeof(*flags->values));
+    PL_REQUIRE(table->count <= MAX_FLAGS);
+    *flags =
+        (struct pl_flags){.table = table->flags, .count = table->count, .command = table->command};
+    flags->values = pl_calloc(table->count, sizeof(*flags->values));
     int rc = parse_argv(flags, argc, argv, err);
     if (rc == 0 && !flags->help)
         rc = parse_environment(flags, environ, err);
@@ -313,7 +346,7 @@ int pl_flags_merge(struct pl_flags *flags, struct pl_node mapping, const char *s
         if (i == flags->count) {
             snprintf(where, sizeof(where), "%s: flags: unknown flag \"%.*s\"", source,
                      PL_FMT(it.key));
-            return unknown(flags, it.key, where, err);
+            return unknown(flags, NULL, it.key, where, err);
         }
         snprintf(where, sizeof(where), "%s: flags.%.*s", source, PL_FMT(it.key));
         if (flags->values[i].count > 0)
@@ -400,11 +433,11 @@ char *const *pl_flags_all(const struct pl_flags *flags, const char *name)
 
 /* ---- help ---- */
 
-void pl_flags_help(struct pl_buf *out, const struct pl_flag *table, size_t count)
+void pl_flags_help(struct pl_buf *out, const struct pl_flag_table *table)
 {
-    for (size_t i = 0; i < count; i++) {
-        const struct pl_flag *flag = &table[i];
-        if (flag->type == PL_FLAG_LATER)
+    for (size_t i = 0; i < table->count; i++) {
+        const struct pl_flag *flag = &table->flags[i];
+        if (flag->type == PL_FLAG_LATER || !is_taken(flag, table->command))
             continue;
         char left[80];
         int len = flag->letter

@@ -27,14 +27,23 @@ struct pl_flag {
     const char *help;     /* one line */
     const char *choices;  /* "text|json" */
     const char *off;      /* PL_FLAG_LATER: the value that asks for nothing */
+    const char *of;       /* "run|dev": commands that take it; NULL: each that has the table */
     int64_t least;
     char letter;     /* -f; 0: none */
     bool repeatable; /* texts only */
 };
 
+/* Flags of several commands: one command takes its own, and tells whose the others are. */
+struct pl_flag_table {
+    const struct pl_flag *flags; /* borrowed for life */
+    size_t count;
+    const char *command; /* borrowed for life; NULL: takes all */
+};
+
 struct pl_flags {
     const struct pl_flag *table; /* borrowed, count entries */
     size_t count;
+    const char *command; /* as above */
     struct pl_flag_value {
         char **texts; /* owned */
         size_t count;
@@ -45,15 +54,17 @@ struct pl_flags {
 };
 
 /* Reads argv[0..argc) (without the command's name) and environ. Values are checked against
- * their types; EINVAL with a message that names the flag and where it came from. */
-int pl_flags_parse(struct pl_flags *flags, const struct pl_flag *table, size_t count, int argc,
+ * their types; EINVAL with a message that names the flag and where it came from. Variables of
+ * other commands' flags are not looked at. */
+int pl_flags_parse(struct pl_flags *flags, const struct pl_flag_table *table, int argc,
                    char *const *argv, const char *const *environ, struct pl_err *err);
-/* Takes the values of a mapping for flags that neither command line nor environment set. */
+/* Takes the values of a mapping for flags that neither command line nor environment set. One file
+ * serves several commands: what others take is checked, and left alone. */
 int pl_flags_merge(struct pl_flags *flags, struct pl_node mapping, const char *source,
                    struct pl_err *err);
 void pl_flags_deinit(struct pl_flags *flags);
 
-/* Values, or their defaults. The name must be in the table. */
+/* Values, or their defaults, as those of other commands' flags. The name must be in the table. */
 const char *pl_flags_text(const struct pl_flags *flags, const char *name); /* NULL: not set */
 bool pl_flags_switch(const struct pl_flags *flags, const char *name);
 int64_t pl_flags_integer(const struct pl_flags *flags, const char *name);
@@ -63,6 +74,6 @@ uint64_t pl_flags_size(const struct pl_flags *flags, const char *name);
 /* Every value of a repeatable flag, NULL-terminated; NULL when it was not given. */
 char *const *pl_flags_all(const struct pl_flags *flags, const char *name);
 
-/* Appends the flags as --help shows them. */
+/* Appends the flags that the command takes as --help shows them. */
 struct pl_buf;
-void pl_flags_help(struct pl_buf *out, const struct pl_flag *table, size_t count);
+void pl_flags_help(struct pl_buf *out, const struct pl_flag_table *table);

@@ -1,4 +1,4 @@
-/* What `run` and `dev` are told: flags, environment and --config, checked. */
+/* What `run`, `dev` and `check` are told: flags, environment and --config, checked. */
 #pragma once
 
 #include "cli/bind_address.h"

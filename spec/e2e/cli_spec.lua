@@ -24,6 +24,39 @@ describe("the command line", function()
     end
   end)
 
+  it("lists the flags that each command takes, and refuses the others", function()
+    local of_run_alone, of_dev_alone = { "kubeconfig", "context", "server" }, { "filename" }
+    local of_check = "config jit log-format log-level lua-memory unsafe-stdlib"
+    local flags = {}
+    for _, name in ipairs({ "run", "dev", "check" }) do
+      local list, known = {}, {}
+      local _, out = e2e.run(name, "--help")
+      for flag in out:gmatch("\n  [^\n]-%-%-([%l-]+)") do
+        list[#list + 1], known[flag] = flag, true
+      end
+      table.sort(list)
+      flags[name] = { list = list, known = known }
+    end
+    assert.equal(of_check, table.concat(flags.check.list, " "))
+    for _, pair in ipairs({ { "run", of_run_alone, "dev" }, { "dev", of_dev_alone, "run" } }) do
+      local alone = {}
+      for _, flag in ipairs(flags[pair[1]].list) do
+        alone[#alone + 1] = not flags[pair[3]].known[flag] and flag or nil
+      end
+      table.sort(pair[2])
+      assert.same(pair[2], alone)
+      for _, flag in ipairs(alone) do
+        local code, _, err = e2e.run(pair[3], "--" .. flag, "x", "a.lua")
+        assert.equal(2, code)
+        assert(err:find(("--%s is a flag of `perilune %s`;"):format(flag, pair[1]), 1, true), err)
+      end
+    end
+    for _, flag in ipairs(flags.check.list) do
+      assert(flags.run.known[flag] and flags.dev.known[flag], flag)
+    end
+    assert.truthy(flags.run.known["leader-elect"])
+  end)
+
   it("has every command, signal and exit code in the manual", function()
     local page = e2e.read_file("host/cli/perilune.1")
     for _, name in ipairs(commands) do
@@ -60,6 +93,8 @@ describe("the command line", function()
     { { "status", "copies" }, "it takes no arguments: copies" },
     { { "repl", "1 + 1" }, "it takes no arguments: 1 + 1" },
     { { "version", "please" }, "it takes no arguments: please" },
+    { { "run", "-f", "x", "a.lua" }, "-f is a flag of `perilune dev`" },
+    { { "check", "--no-reload", "a.lua" }, "--no-reload is a flag of `perilune run` and `perilune dev`" },
     { { "run", "--server", "nope", "a.lua" }, "--server takes" },
     { { "run", "--server", "ftp://nope", "a.lua" }, "--server takes" },
     { { "run", "--namespace", "../x", "a.lua" }, "no namespace's name" },

@@ -24,18 +24,26 @@ static const struct pl_flag table[] = {
     {.name = "elect", .type = PL_FLAG_LATER, .off = "false"},
     {.name = "metrics", .type = PL_FLAG_LATER, .off = "0", .metavar = "A"},
     {.name = "socket", .type = PL_FLAG_LATER, .metavar = "P"},
+    {.name = "lead", .of = "run|dev", .type = PL_FLAG_SWITCH, .help = "of others"},
+    {.name = "manifest", .of = "dev", .letter = 'm', .metavar = "PATH", .help = "of another"},
 };
 
 static struct pl_err err;
 
-static int parse(struct pl_flags *flags, const char *const *environment, const char *const *words)
+static int parse_as(struct pl_flags *flags, const char *command, const char *const *environment,
+                    const char *const *words)
 {
+    const struct pl_flag_table own = {table, PL_ARRAY_LEN(table), command};
     int count = 0;
     while (words[count] != NULL)
         count++;
     pl_err_clear(&err);
-    return pl_flags_parse(flags, table, PL_ARRAY_LEN(table), count, (char *const *)words,
-                          environment, &err);
+    return pl_flags_parse(flags, &own, count, (char *const *)words, environment, &err);
+}
+
+static int parse(struct pl_flags *flags, const char *const *environment, const char *const *words)
+{
+    return parse_as(flags, NULL, environment, words);
 }
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -168,11 +176,67 @@ TEST(a_mistake_in_the_file_or_environment_names_its_place)
 TEST(help_shows_every_flag_that_works)
 {
     struct pl_buf text = PL_BUF_INIT;
-    pl_flags_help(&text, table, PL_ARRAY_LEN(table));
+    pl_flags_help(&text, &(struct pl_flag_table){table, PL_ARRAY_LEN(table), NULL});
     CHECK(strstr(pl_buf_z(&text), "-f, --filename PATH") != NULL);
     CHECK(strstr(pl_buf_z(&text), "(default 512MiB)") != NULL);
     CHECK(strstr(pl_buf_z(&text), "--elect") == NULL);
     pl_buf_deinit(&text);
+}
+
+TEST(help_shows_a_command_its_own_flags)
+{
+    static const char *const commands[] = {"run", "dev", "check"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(commands); i++) {
+        struct pl_buf text = PL_BUF_INIT;
+        pl_flags_help(&text, &(struct pl_flag_table){table, PL_ARRAY_LEN(table), commands[i]});
+        CHECK(strstr(pl_buf_z(&text), "--context") != NULL);
+        CHECK((strstr(pl_buf_z(&text), "--lead") != NULL) == (i < 2));
+        CHECK((strstr(pl_buf_z(&text), "--manifest") != NULL) == (i == 1));
+        pl_buf_deinit(&text);
+    }
+}
+
+TEST(a_flag_of_other_commands_says_whose_it_is)
+{
+    static const char *const given[][2] = {
+        {"--lead", "--lead is a flag of `perilune run` and `perilune dev`"},
+        {"--no-lead", "--no-lead is a flag of `perilune run` and `perilune dev`"},
+        {"--lead=true", "--lead is a flag of `perilune run` and `perilune dev`"},
+        {"--manifest=x", "--manifest is a flag of `perilune dev`"},
+        {"-mx", "-mx is a flag of `perilune dev`"},
+        {"--laed", "unknown flag --laed"},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(given); i++) {
+        struct pl_flags flags;
+        CHECK_INT(parse_as(&flags, "check", NULL, WORDS(given[i][0])), PL_EINVAL);
+        if (strstr(err.message, given[i][1]) == NULL || strstr(err.message, "did you mean"))
+            TEST_FAIL("\"%s\" is not what \"%s\" says", err.message, given[i][1]);
+        pl_flags_deinit(&flags);
+    }
+    struct pl_flags flags;
+    CHECK_INT(parse_as(&flags, "dev", NULL, WORDS("--lead", "-m", "x")), 0);
+    CHECK(pl_flags_switch(&flags, "lead"));
+    CHECK_STR(pl_flags_text(&flags, "manifest"), "x");
+    pl_flags_deinit(&flags);
+}
+
+TEST(environment_and_file_may_speak_to_other_commands)
+{
+    struct pl_flags flags;
+    const char *const environment[] = {"PERILUNE_LEAD=perhaps", "PERILUNE_LANES=3", NULL};
+    CHECK_INT(parse_as(&flags, "check", environment, nothing), 0);
+    CHECK_INT(pl_flags_integer(&flags, "lanes"), 3);
+    struct pl_scan_options options = {0};
+    struct pl_doc *file =
+        pl_scan_text(pl_slice_z("{\"lead\":true,\"manifest\":\"x\"}"), &options, &err);
+    CHECK_INT(pl_flags_merge(&flags, pl_doc_root(file), "c.yaml", &err), 0);
+    CHECK(!pl_flags_switch(&flags, "lead"));
+    CHECK(pl_flags_text(&flags, "manifest") == NULL);
+    pl_doc_unref(file);
+    file = pl_scan_text(pl_slice_z("{\"lead\":\"perhaps\"}"), &options, &err);
+    CHECK_INT(pl_flags_merge(&flags, pl_doc_root(file), "c.yaml", &err), PL_EINVAL);
+    pl_doc_unref(file);
+    pl_flags_deinit(&flags);
 }
 
 TEST_MAIN()
