@@ -11,6 +11,7 @@
 #include "lane/barred.h"
 #include "lane/memo.h"
 #include "net/http_client.h"
+#include "net/tls_prepare.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -22,7 +23,8 @@
 struct host {
     const struct pl_options *options; /* borrowed */
     struct pl_kubeconfig config;
-    struct pl_loop *loop; /* owned from here on, in order of creation */
+    struct pl_err config_err; /* code 0: config is there */
+    struct pl_loop *loop;     /* owned from here on, in order of creation */
     struct pl_rand rand;
     struct pl_waits waits;
     struct pl_pool *pool;
@@ -60,14 +62,21 @@ static struct pl_lanes_options lanes_options(struct host *host)
     return options;
 }
 
-struct pl_lanes *pl_host_load(const struct pl_options *options, const struct pl_lanes_options *with,
-                              struct pl_declarations *declarations)
+static struct pl_lanes *start_load(const struct pl_options *options,
+                                   const struct pl_lanes_options *with)
+{
+    struct pl_lanes *lanes = pl_lanes_create(with);
+    pl_lanes_load_start(lanes, (const char *const *)options->flags.paths,
+                        options->flags.path_count);
+    return lanes;
+}
+
+static struct pl_lanes *finish_load(const struct pl_options *options, struct pl_lanes *lanes,
+                                    struct pl_declarations *declarations)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    struct pl_lanes *lanes = pl_lanes_create(with);
-    int rc = pl_lanes_load(lanes, (const char *const *)options->flags.paths,
-                           options->flags.path_count, declarations, &err);
+    int rc = pl_lanes_load_finish(lanes, declarations, &err);
     if (rc == 0 && declarations->controller_count == 0)
         rc =
             pl_err_set(&err, PL_EINVAL, "%s: the scripts declare nothing; call perilune.controller",
@@ -77,6 +86,12 @@ struct pl_lanes *pl_host_load(const struct pl_options *options, const struct pl_
     fprintf(stderr, "%s\n", err.message);
     pl_lanes_destroy(lanes);
     return NULL;
+}
+
+struct pl_lanes *pl_host_load(const struct pl_options *options, const struct pl_lanes_options *with,
+                              struct pl_declarations *declarations)
+{
+    return finish_load(options, start_load(options, with), declarations);
 }
 
 static void another_turn(struct pl_task *task)
@@ -354,8 +369,10 @@ static int run_host(struct host *host, const struct pl_host_hooks *hooks, struct
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
     int rc = open_view(host, err);
-    if (rc == 0)
-        rc = pl_kubeconfig_load(&host->options->kubeconfig, &host->config, err);
+    if (rc == 0 && host->config_err.code != 0) {
+        *err = host->config_err;
+        rc = err->code;
+    }
     if (rc == 0)
         rc = connect_cluster(host, err);
     if (rc == 0 && hooks != NULL && hooks->before != NULL)
@@ -382,6 +399,16 @@ static int run_host(struct host *host, const struct pl_host_hooks *hooks, struct
     return 0;
 }
 
+/* What needs no script, while the first lane loads them on its thread; whatever is wrong here is
+ * said after what is wrong there. */
+static void prepare(struct host *host)
+{
+    pl_err_clear(&host->config_err);
+    if (pl_kubeconfig_load(&host->options->kubeconfig, &host->config, &host->config_err) == 0 &&
+        strncmp(host->config.server, "https:", 6) == 0)
+        pl_tls_prepare(host->config.ca_pem);
+}
+
 int pl_host_run(const struct pl_options *options, const struct pl_host_hooks *hooks)
 {
     struct pl_err err;
@@ -391,8 +418,11 @@ int pl_host_run(const struct pl_options *options, const struct pl_host_hooks *ho
     host.memos = pl_memos_create();
     host.barred = pl_barred_create();
     struct pl_lanes_options lanes = lanes_options(&host);
-    host.lanes = pl_host_load(options, &lanes, &host.declarations);
+    host.lanes = start_load(options, &lanes);
+    prepare(&host);
+    host.lanes = finish_load(options, host.lanes, &host.declarations);
     if (host.lanes == NULL) {
+        pl_kubeconfig_deinit(&host.config);
         pl_metrics_destroy(host.metrics);
         pl_memos_unref(host.memos);
         pl_barred_unref(host.barred);

@@ -72,6 +72,10 @@ struct pl_lanes *pl_lanes_create(const struct pl_lanes_options *options);
  * from the first lane. */
 int pl_lanes_load(struct pl_lanes *lanes, const char *const *paths, size_t path_count,
                   struct pl_declarations *out, struct pl_err *err);
+/* The same in two steps, for a thread that has something else to do meanwhile. A start must be
+ * followed by its finish. */
+void pl_lanes_load_start(struct pl_lanes *lanes, const char *const *paths, size_t path_count);
+int pl_lanes_load_finish(struct pl_lanes *lanes, struct pl_declarations *out, struct pl_err *err);
 /* The same without blocking, attached lanes alone: done is called once, later, on the I/O thread;
  * with err the lanes can only be closed. `out` must live until then. */
 typedef void (*pl_lanes_loaded_fn)(void *arg, const struct pl_err *err);

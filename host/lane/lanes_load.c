@@ -108,15 +108,19 @@ void pl_lane_send_load(struct pl_lane *lane, struct pl_mailbox *reply)
     pl_mailbox_send(lane->box, &load->msg);
 }
 
-int pl_lanes_load(struct pl_lanes *lanes, const char *const *paths, size_t path_count,
-                  struct pl_declarations *out, struct pl_err *err)
+void pl_lanes_load_start(struct pl_lanes *lanes, const char *const *paths, size_t path_count)
 {
-    int failed = 0;
     if (lanes->replies == NULL)
         lanes->replies = pl_mailbox_create();
     copy_paths(lanes, paths, path_count);
+    pl_lane_send_load(lanes->lanes[0], lanes->replies);
+}
+
+int pl_lanes_load_finish(struct pl_lanes *lanes, struct pl_declarations *out, struct pl_err *err)
+{
     /* One after the other: a mistake is reported once, and print() of main chunks in order. */
-    for (int i = 0; i < lanes->options.count && failed == 0; i++) {
+    int failed = wait_for_load(lanes->lanes[0], lanes->replies, err);
+    for (int i = 1; i < lanes->options.count && failed == 0; i++) {
         pl_lane_send_load(lanes->lanes[i], lanes->replies);
         failed = wait_for_load(lanes->lanes[i], lanes->replies, err);
     }
@@ -126,6 +130,13 @@ int pl_lanes_load(struct pl_lanes *lanes, const char *const *paths, size_t path_
         take_declarations(lanes, out);
     pl_origin_seal(lanes->origin);
     return failed;
+}
+
+int pl_lanes_load(struct pl_lanes *lanes, const char *const *paths, size_t path_count,
+                  struct pl_declarations *out, struct pl_err *err)
+{
+    pl_lanes_load_start(lanes, paths, path_count);
+    return pl_lanes_load_finish(lanes, out, err);
 }
 
 void pl_lanes_end_loading(struct pl_lanes *lanes, const struct pl_err *err)

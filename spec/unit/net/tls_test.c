@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "net/http_client.h"
 #include "net/http_server.h"
+#include "net/tls_prepare.h"
 #include "support/http_answer.h"
 #include "support/proxy.h"
 #include "support/tls.h"
@@ -126,6 +127,22 @@ TEST(a_request_over_tls_falls_back_to_http_1_1_and_works_both_ways)
     CHECK(answer.body.len == size && memcmp(answer.body.ptr, body, size) == 0);
     pl_free(body);
     http_answer_deinit(&answer);
+    tear_down(&world);
+}
+
+TEST(preparing_leaves_nothing_behind_that_a_connection_would_notice)
+{
+    static const char *const bad[] = {NULL, "", "no PEM", "-----BEGIN CERTIFICATE-----\nAAAA\n"};
+    struct world world;
+    set_up(&world);
+    pl_tls_prepare(world.tls.ca_pem);
+    check_get(&world, "127.0.0.1", NULL, NULL);
+    for (size_t i = 0; i < PL_ARRAY_LEN(bad); i++) {
+        pl_tls_prepare(bad[i]);
+        check_get(&world, "127.0.0.1", NULL, NULL);
+    }
+    world.tls.ca_pem = bad[2];
+    check_get(&world, "127.0.0.1", "TLS", NULL);
     tear_down(&world);
 }
 
