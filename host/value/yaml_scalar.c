@@ -2,50 +2,56 @@
 
 #include <stdint.h>
 
+#define WORD(text, type)                                                                           \
+    {                                                                                              \
+        text, sizeof(text) - 1, type                                                               \
+    }
+
 static const struct {
     const char *text;
+    size_t len;
     enum pl_yaml_type type;
 } words[] = {
-    {"", PL_YAML_NULL},
-    {"~", PL_YAML_NULL},
-    {"null", PL_YAML_NULL},
-    {"Null", PL_YAML_NULL},
-    {"NULL", PL_YAML_NULL},
-    {"true", PL_YAML_TRUE},
-    {"True", PL_YAML_TRUE},
-    {"TRUE", PL_YAML_TRUE},
-    {"y", PL_YAML_TRUE},
-    {"Y", PL_YAML_TRUE},
-    {"yes", PL_YAML_TRUE},
-    {"Yes", PL_YAML_TRUE},
-    {"YES", PL_YAML_TRUE},
-    {"on", PL_YAML_TRUE},
-    {"On", PL_YAML_TRUE},
-    {"ON", PL_YAML_TRUE},
-    {"false", PL_YAML_FALSE},
-    {"False", PL_YAML_FALSE},
-    {"FALSE", PL_YAML_FALSE},
-    {"n", PL_YAML_FALSE},
-    {"N", PL_YAML_FALSE},
-    {"no", PL_YAML_FALSE},
-    {"No", PL_YAML_FALSE},
-    {"NO", PL_YAML_FALSE},
-    {"off", PL_YAML_FALSE},
-    {"Off", PL_YAML_FALSE},
-    {"OFF", PL_YAML_FALSE},
-    {".nan", PL_YAML_NOT_FINITE},
-    {".NaN", PL_YAML_NOT_FINITE},
-    {".NAN", PL_YAML_NOT_FINITE},
-    {".inf", PL_YAML_NOT_FINITE},
-    {".Inf", PL_YAML_NOT_FINITE},
-    {".INF", PL_YAML_NOT_FINITE},
-    {"+.inf", PL_YAML_NOT_FINITE},
-    {"+.Inf", PL_YAML_NOT_FINITE},
-    {"+.INF", PL_YAML_NOT_FINITE},
-    {"-.inf", PL_YAML_NOT_FINITE},
-    {"-.Inf", PL_YAML_NOT_FINITE},
-    {"-.INF", PL_YAML_NOT_FINITE},
-    {"<<", PL_YAML_MERGE},
+    WORD("", PL_YAML_NULL),
+    WORD("~", PL_YAML_NULL),
+    WORD("null", PL_YAML_NULL),
+    WORD("Null", PL_YAML_NULL),
+    WORD("NULL", PL_YAML_NULL),
+    WORD("true", PL_YAML_TRUE),
+    WORD("True", PL_YAML_TRUE),
+    WORD("TRUE", PL_YAML_TRUE),
+    WORD("y", PL_YAML_TRUE),
+    WORD("Y", PL_YAML_TRUE),
+    WORD("yes", PL_YAML_TRUE),
+    WORD("Yes", PL_YAML_TRUE),
+    WORD("YES", PL_YAML_TRUE),
+    WORD("on", PL_YAML_TRUE),
+    WORD("On", PL_YAML_TRUE),
+    WORD("ON", PL_YAML_TRUE),
+    WORD("false", PL_YAML_FALSE),
+    WORD("False", PL_YAML_FALSE),
+    WORD("FALSE", PL_YAML_FALSE),
+    WORD("n", PL_YAML_FALSE),
+    WORD("N", PL_YAML_FALSE),
+    WORD("no", PL_YAML_FALSE),
+    WORD("No", PL_YAML_FALSE),
+    WORD("NO", PL_YAML_FALSE),
+    WORD("off", PL_YAML_FALSE),
+    WORD("Off", PL_YAML_FALSE),
+    WORD("OFF", PL_YAML_FALSE),
+    WORD(".nan", PL_YAML_NOT_FINITE),
+    WORD(".NaN", PL_YAML_NOT_FINITE),
+    WORD(".NAN", PL_YAML_NOT_FINITE),
+    WORD(".inf", PL_YAML_NOT_FINITE),
+    WORD(".Inf", PL_YAML_NOT_FINITE),
+    WORD(".INF", PL_YAML_NOT_FINITE),
+    WORD("+.inf", PL_YAML_NOT_FINITE),
+    WORD("+.Inf", PL_YAML_NOT_FINITE),
+    WORD("+.INF", PL_YAML_NOT_FINITE),
+    WORD("-.inf", PL_YAML_NOT_FINITE),
+    WORD("-.Inf", PL_YAML_NOT_FINITE),
+    WORD("-.INF", PL_YAML_NOT_FINITE),
+    WORD("<<", PL_YAML_MERGE),
 };
 
 static bool is_digit(char c)
@@ -136,7 +142,7 @@ enum pl_yaml_type pl_yaml_resolve(struct pl_slice text, struct pl_buf *out)
 {
     struct pl_buf plain = PL_BUF_INIT;
     for (size_t i = 0; text.len <= 5 && i < sizeof(words) / sizeof(words[0]); i++)
-        if (pl_slice_eqz(text, words[i].text))
+        if (text.len == words[i].len && memcmp(text.ptr, words[i].text, text.len) == 0)
             return words[i].type;
     if (!is_digit(text.ptr[0]) && strchr("+-.", text.ptr[0]) == NULL)
         return PL_YAML_STR;
