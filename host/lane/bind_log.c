@@ -195,7 +195,7 @@ static int write_log(lua_State *L)
     const char *message = luaL_checkstring(L, 2);
     if (!pl_log_enabled(level))
         return 0;
-    pl_limits_check_stack(&s->limits, L);
+    pl_lerr_check_nesting(L, s, __builtin_frame_address(0));
     lua_settop(L, 3);
     luaL_checkstack(L, 10, NULL);
     struct line line = {.count = 0};

@@ -244,7 +244,7 @@ static void resume(struct pl_lane *lane, struct pl_co *task)
     atomic_store(&lane->running, task->exec);
     pl_limits_enter(&s->limits, task->thread, lane->lanes->options.cpu_limit_ns);
     int status = lua_resume(task->thread, task->args);
-    bool ended = status != LUA_YIELD;
+    bool ended = status != LUA_YIELD || pl_limits_has_stopped(&s->limits);
     bool failed = ended && status != 0;
     if (!ended && !park(lane, task)) {
         fail_yield(s, task);

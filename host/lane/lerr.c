@@ -57,6 +57,12 @@ int pl_lerr_raise(lua_State *L, struct pl_state *s, const char *fmt, ...)
     return lua_error(L);
 }
 
+void pl_lerr_check_nesting(lua_State *L, struct pl_state *s, const void *frame)
+{
+    if (!pl_nesting_enter(&s->limits.nesting, frame))
+        pl_lerr_raise(L, s, "%s", PL_NESTING_TEXT);
+}
+
 static const char *type_of(int code)
 {
     switch (code) {
@@ -199,9 +205,7 @@ static bool is_refusal(lua_State *L, const struct pl_state *s)
 static void to_text(lua_State *L, const struct pl_state *s)
 {
     if (is_refusal(L, s)) {
-        char message[PL_LIMIT_TEXT];
-        pl_limits_describe(&s->limits, message);
-        lua_pushfstring(L, *s->limits.where != '\0' ? "%s: %s" : "%s%s", s->limits.where, message);
+        pl_limits_push_message(&s->limits, L);
         lua_replace(L, -2);
         return;
     }
@@ -442,10 +446,14 @@ static void describe(lua_State *L, struct pl_state *s, struct pl_fault *fault)
 
 void pl_fault_take(lua_State *co, struct pl_state *s, struct pl_fault *fault)
 {
-    lua_State *L = s->L; /* a stack overflow may have left co with hardly a slot to spare */
+    lua_State *L = s->L; /* a stack overflow may have left co without a slot to spare */
     *fault = (struct pl_fault){.message = NULL};
     lua_checkstack(L, 16);
-    lua_xmove(co, L, 1);
+    if (pl_limits_has_stopped(&s->limits))
+        pl_limits_push_message(&s->limits, L);
+    else
+        lua_xmove(co, L, 1);
+    lua_settop(co, 0); /* room for the one that the traceback needs there */
     lua_pushvalue(L, -1);
     luaL_traceback(L, co, NULL, 0);
     describe(L, s, fault);

@@ -21,6 +21,10 @@ void pl_lerr_push(lua_State *L, struct pl_state *s, const struct pl_err *err,
 /* Raises a message with the position of the script's frame. */
 int pl_lerr_raise(lua_State *L, struct pl_state *s, const char *fmt, ...) PL_PRINTF(3, 4);
 
+/* For functions that call scripts, and before others do: raises when they are nested too deeply
+ * (lane/nesting.h). frame: __builtin_frame_address(0). */
+void pl_lerr_check_nesting(lua_State *L, struct pl_state *s, const void *frame);
+
 /* The innermost frame of a script, at or above `level`: its chunk's name without "@" and its
  * line. False when there is none. */
 bool pl_lerr_where(lua_State *L, struct pl_state *s, int level, lua_Debug *ar);
@@ -44,8 +48,9 @@ struct pl_fault {
 };
 void pl_fault_deinit(struct pl_fault *fault);
 
-/* Describes the error value at the top of a dead coroutine, and moves it to the top of s->L, on
- * which no script runs. __tostring may run: call it inside a slice. */
+/* Describes the error value at the top of a dead coroutine, or the limit that has stopped it, and
+ * moves it to the top of s->L, on which no script runs. __tostring may run: call it inside the
+ * slice. */
 void pl_fault_take(lua_State *co, struct pl_state *s, struct pl_fault *fault);
 /* A protected call with a traceback: like lua_pcall, with fault filled on failure and
  * nothing left on the stack. */

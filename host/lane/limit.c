@@ -156,15 +156,6 @@ static bool is_over_memory(struct pl_limits *limits, lua_State *L)
     return pl_limits_used(limits) > limits->soft - limits->soft / 4;
 }
 
-/* Raised at the script's line that met it first, also while it was one of the host's own functions
- * that ran: later on it may be any line, or none of the script is left. */
-static void raise_limit(struct pl_limits *limits, lua_State *L, const char *message)
-{
-    note_where(limits, L);
-    lua_pushfstring(L, limits->where[0] != '\0' ? "%s: %s" : "%s%s", limits->where, message);
-    lua_error(L);
-}
-
 /* Notes which limit the slice is over, if any. */
 static bool is_over(struct pl_limits *limits, lua_State *L)
 {
@@ -178,47 +169,70 @@ static bool is_over(struct pl_limits *limits, lua_State *L)
     return true;
 }
 
+/* At the script's line that met it first, also while it was one of the host's own functions that
+ * ran: later on it may be any line, or none of the script is left. */
+void pl_limits_push_message(const struct pl_limits *limits, lua_State *L)
+{
+    char message[PL_LIMIT_TEXT];
+    pl_limits_describe(limits, message);
+    lua_pushfstring(L, limits->where[0] != '\0' ? "%s: %s" : "%s%s", limits->where, message);
+}
+
+static void raise_limit(struct pl_limits *limits, lua_State *L)
+{
+    note_where(limits, L);
+    pl_limits_push_message(limits, L);
+    lua_error(L);
+}
+
+/* No script may resume it, which would go on where it was. */
+static void bury(struct pl_limits *limits, lua_State *L)
+{
+    if (limits->ended == 0)
+        return;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, limits->ended);
+    lua_pushthread(L);
+    lua_pushboolean(L, true);
+    lua_rawset(L, -3);
+    lua_pop(L, 1);
+}
+
+/* In a hook alone, where LuaJIT can suspend in the middle of a function. Does not return. */
+static void suspend(struct pl_limits *limits, lua_State *L)
+{
+    note_where(limits, L);
+    if (L == limits->running)
+        limits->stopped = true;
+    else
+        bury(limits, L);
+    lua_yield(L, 0);
+}
+
+/* Late: the slice that was meant has ended, or the collection made room. */
+static void disarm(struct pl_limits *limits)
+{
+    set_hook(limits, false);
+}
+
 static void on_hook(lua_State *L, lua_Debug *ar)
 {
     PL_UNUSED(ar);
     struct pl_limits *limits = limits_of(L);
-    if (is_over(limits, L)) {
-        char message[PL_LIMIT_TEXT];
-        pl_limits_describe(limits, message);
-        raise_limit(limits, L, message);
-    }
-    /* Late: the slice that was meant has ended, or the collection made room. */
-    set_hook(limits, false);
+    if (!is_over(limits, L))
+        disarm(limits);
+    else if (lua_isyieldable(L))
+        suspend(limits, L);
+    else
+        raise_limit(limits, L);
 }
 
 void pl_limits_check(struct pl_limits *limits, lua_State *L)
 {
-    if (limits->armed)
-        on_hook(L, NULL);
-}
-
-void pl_limits_check_stack(const struct pl_limits *limits, lua_State *L)
-{
-    if ((uintptr_t)__builtin_frame_address(0) < limits->stack_low)
-        luaL_error(L, "stack overflow (too many functions that were called from C)");
-}
-
-/* What is left unchecked (table.sort, string.format, metamethods) needs a few hundred bytes of C
- * stack a call, and is bounded by the Lua stack, which is the reserve's size. */
-static void find_stack(struct pl_limits *limits)
-{
-    pthread_attr_t attr;
-    void *low = NULL;
-    size_t size = 0;
-    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    if (pthread_getattr_np(pthread_self(), &attr) == 0) {
-        pthread_attr_getstack(&attr, &low, &size);
-        pthread_attr_destroy(&attr);
-    }
-    size_t left = low != NULL ? (size_t)(here - (uintptr_t)low) : PL_LANE_STACK / 2;
-    if (left > PL_LANE_STACK)
-        left = PL_LANE_STACK;
-    limits->stack_low = here - left / 2;
+    if (!limits->armed)
+        return;
+    if (is_over(limits, L))
+        raise_limit(limits, L);
+    disarm(limits);
 }
 
 bool pl_limits_is_over(struct pl_limits *limits, lua_State *L)
@@ -229,7 +243,7 @@ bool pl_limits_is_over(struct pl_limits *limits, lua_State *L)
 void pl_limits_init(struct pl_limits *limits, lua_State *L, size_t memory)
 {
     limits->L = L;
-    find_stack(limits);
+    pl_nesting_init(&limits->nesting);
     limits->soft = memory;
     limits->hard = memory * HARD_FACTOR;
     limits->alloc = lua_getallocf(L, &limits->alloc_data);
@@ -454,6 +468,8 @@ void pl_limits_enter(struct pl_limits *limits, lua_State *L, int64_t cpu_ns)
         return;
     limits->excess = PL_EXCESS_NONE;
     limits->where[0] = '\0';
+    limits->stopped = false;
+    pl_nesting_reset(&limits->nesting);
     limits->running = L;
     atomic_store_explicit(&limits->cpu_ns, cpu_ns, memory_order_relaxed);
     atomic_fetch_add(&limits->slice, 1);
@@ -462,6 +478,11 @@ void pl_limits_enter(struct pl_limits *limits, lua_State *L, int64_t cpu_ns)
     if (pl_limits_used(limits) > limits->soft)
         set_hook(limits, true);
     limits->armable = 1;
+}
+
+bool pl_limits_has_stopped(const struct pl_limits *limits)
+{
+    return limits->stopped;
 }
 
 enum pl_excess pl_limits_leave(struct pl_limits *limits)

@@ -1,9 +1,14 @@
 /* The limits on what a script may compute and allocate, for every entry into Lua.
  *
  * Between pl_limits_enter and pl_limits_leave a slice of Lua runs. Over a limit, a hook
- * is armed that raises at every instruction until the host has unwound, so that no
- * pcall swallows it. The allocator arms it for memory; for CPU time the watchdog's
- * thread sends a signal whose handler arms it. Neither works on compiled code.
+ * is armed that ends the script at its next instruction. The allocator arms it for memory; for
+ * CPU time the watchdog's thread sends a signal whose handler arms it. Neither works on compiled
+ * code.
+ *
+ * A coroutine is suspended for good: none of its pcalls gets to know, however many there are, and
+ * what it holds is the collector's. Who resumed it is next, up to the slice's own coroutine.
+ * Where C functions are between, which can't be suspended (table.sort and its like, and the main
+ * thread), the hook raises instead, at each instruction, so that no pcall swallows it.
  *
  * One library call can take more than all that at once (a concatenation, a table.concat). A
  * big block that passes the hard limit is refused: LuaJIT raises, and nothing is unwound that
@@ -11,6 +16,7 @@
 #pragma once
 
 #include "base/list.h"
+#include "lane/nesting.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -39,9 +45,11 @@ struct pl_limits {
     bool armed;
     bool compiles;           /* nothing is refused: LuaJIT does not survive that in compiled code */
     _Atomic bool collecting; /* a full collection, which ends by itself */
-    uintptr_t stack_low;     /* of the thread: no function that calls scripts goes below */
+    struct pl_nesting nesting; /* of the slice */
     enum pl_excess excess;
     lua_State *running;         /* the slice's coroutine; NULL between slices */
+    bool stopped;               /* it was suspended for good */
+    int ended;                  /* reference of the set of other coroutines that were; 0: none */
     char where[PL_LIMIT_WHERE]; /* where the script was when the slice first met a limit, or "" */
     const char *(*who)(void *arg); /* names the script, for the message at the hard limit */
     void *who_arg;
@@ -73,11 +81,10 @@ void pl_limits_unwatch(struct pl_limits *limits);
 
 /* L: what the slice begins with, the main thread or a coroutine. */
 void pl_limits_enter(struct pl_limits *limits, lua_State *L, int64_t cpu_ns);
+/* Was the slice's coroutine suspended for good? It must not be resumed. */
+bool pl_limits_has_stopped(const struct pl_limits *limits);
 /* Says which limit ended the slice, if one did. */
 enum pl_excess pl_limits_leave(struct pl_limits *limits);
-/* Raises when the C stack gets short. For whatever calls scripts from C: LuaJIT counts no such
- * calls, and each coroutine has a Lua stack of its own. */
-void pl_limits_check_stack(const struct pl_limits *limits, lua_State *L);
 /* The size for threads that run states. */
 #define PL_LANE_STACK ((size_t)16 << 20)
 /* Collects all garbage, and lets go of LuaJIT's own buffer, which each collection halves. */
@@ -89,6 +96,8 @@ bool pl_limits_is_over(struct pl_limits *limits, lua_State *L);
 /* Which limit was passed: "script memory limit exceeded (512 MiB)". */
 #define PL_LIMIT_TEXT 80
 void pl_limits_describe(const struct pl_limits *limits, char out[PL_LIMIT_TEXT]);
+/* The same with the place where the slice met it, as it is raised. Pushes it. */
+void pl_limits_push_message(const struct pl_limits *limits, lua_State *L);
 size_t pl_limits_used(const struct pl_limits *limits);
 
 /* One thread for all states; it sleeps while no Lua runs. Installs a handler for SIGURG. */

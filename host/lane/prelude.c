@@ -54,10 +54,10 @@ static int fill_deep(lua_State *L)
     return 1;
 }
 
-/* Raises when too many functions have called scripts from C. */
-static int room(lua_State *L)
+/* Before a function that calls scripts from C. */
+static int nest(lua_State *L)
 {
-    pl_limits_check_stack(&pl_state_of(L)->limits, L);
+    pl_lerr_check_nesting(L, pl_state_of(L), __builtin_frame_address(0));
     return 0;
 }
 
@@ -77,7 +77,7 @@ static int guarded_handler(lua_State *L)
 {
     if (pl_state_of(L)->limits.excess != PL_EXCESS_NONE)
         return 1;
-    pl_limits_check_stack(&pl_state_of(L)->limits, L);
+    pl_lerr_check_nesting(L, pl_state_of(L), __builtin_frame_address(0));
     lua_settop(L, 1);
     lua_pushvalue(L, lua_upvalueindex(2));
     lua_insert(L, 1);
@@ -94,13 +94,28 @@ static int guard(lua_State *L)
     return 1;
 }
 
+/* A reference to a new set of what it does not keep alive, which is also a field of the table at
+ * the top. */
+static int set_weak(lua_State *L, const char *name)
+{
+    lua_newtable(L);
+    lua_newtable(L);
+    lua_pushliteral(L, "k");
+    lua_setfield(L, -2, "__mode");
+    lua_setmetatable(L, -2);
+    lua_pushvalue(L, -1);
+    int ref = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_setfield(L, -2, name);
+    return ref;
+}
+
 static void push_helpers(lua_State *L, struct pl_state *s)
 {
     static const luaL_Reg helpers[] = {
         {"fill", fill},
         {"digits", digits},
         {"fill_deep", fill_deep},
-        {"room", room},
+        {"nest", nest},
         {"note", note},
         {"guard", guard},
         {"why_not", pl_co_why_not},
@@ -119,14 +134,8 @@ static void push_helpers(lua_State *L, struct pl_state *s)
     lua_pushvalue(L, -1);
     s->refs.blocking = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_setfield(L, -2, "blocking");
-    lua_newtable(L);
-    lua_newtable(L);
-    lua_pushliteral(L, "k");
-    lua_setfield(L, -2, "__mode");
-    lua_setmetatable(L, -2);
-    lua_pushvalue(L, -1);
-    s->refs.run_threads = luaL_ref(L, LUA_REGISTRYINDEX);
-    lua_setfield(L, -2, "run_threads");
+    s->refs.run_threads = set_weak(L, "run_threads");
+    s->limits.ended = set_weak(L, "ended");
     pl_bind_push_waits(L, s);
     lua_setfield(L, -2, "waits");
     pl_bind_push_reads(L, s);

@@ -4,7 +4,7 @@
 local c, cjson, host = ...
 
 local type, error, select = type, error, select
-local fill, digits, room = c.fill, c.digits, c.room
+local fill, digits, nest = c.fill, c.digits, c.nest
 
 -- Raises the message at the script's line.
 local function fail(message)
@@ -72,7 +72,7 @@ end
 local why_not, note = c.why_not, c.note
 local resume, yield = coroutine.resume, coroutine.yield
 local create, status = coroutine.create, coroutine.status
-local run_threads = c.run_threads
+local run_threads, ended = c.run_threads, c.ended
 
 local function forward(co, ok, mark, ...)
   if ok and mark == WAIT and status(co) == "suspended" then
@@ -94,14 +94,19 @@ local function first(co, ok, ...)
 end
 
 -- Not the coroutine of a run, which coroutine.running() shows: the host alone knows what it waits
--- for, and it is another run's once this one has ended.
+-- for, and it is another run's once this one has ended. Not one that was in the middle of something
+-- when a limit ended it, either.
+local ENDED = "a coroutine that a limit has ended can't be resumed"
+
 function coroutine.resume(co, ...)
   if run_threads[co] then
     return false, "the coroutine of a run can't be resumed by a script"
+  elseif ended[co] then
+    return false, ENDED
   elseif type(co) ~= "thread" then
     return resume(co, ...) -- raises
   end
-  room()
+  nest()
   return first(co, resume(co, ...))
 end
 
@@ -113,10 +118,17 @@ local function unwrap(co, ok, ...)
   error((...), 0)
 end
 
+function coroutine.status(co)
+  return ended[co] and "dead" or status(co)
+end
+
 function coroutine.wrap(f)
   local co = create(f)
   return function(...)
-    room()
+    if ended[co] then
+      fail(ENDED)
+    end
+    nest()
     return unwrap(co, first(co, resume(co, ...)))
   end
 end
@@ -233,7 +245,19 @@ blocking[foreach] = "table.foreach"
 blocking[table.foreachi] = "table.foreachi"
 blocking[require] = "require"
 
+local sort = table.sort
+function table.sort(t, comparator)
+  nest() -- also for __lt
+  return sort(t, comparator)
+end
+
 -- ---- strings ----
+
+local format = string.format
+function string.format(...)
+  nest() -- for __tostring
+  return format(...)
+end
 
 -- One call of a pattern function can't be interrupted: bound what it works on.
 local PATTERN_LIMIT = 1048576
@@ -266,7 +290,7 @@ end
 function string.gsub(text, pattern, replacement, count)
   check_size(text, "gsub")
   if type(replacement) ~= "string" then
-    room()
+    nest()
   elseif type(text) == "string" and #text * #replacement > memory_limit then
     local _, matches = gsub(text, pattern, "", count)
     if matches * #replacement > memory_limit then

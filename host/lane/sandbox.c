@@ -109,7 +109,7 @@ static int load_cjson(lua_State *L, struct pl_err *err)
 static int script_print(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
-    pl_limits_check_stack(&s->limits, L); /* a buffer is 8 KiB of it */
+    pl_lerr_check_nesting(L, s, __builtin_frame_address(0));
     int count = lua_gettop(L);
     luaL_Buffer text;
     luaL_buffinit(L, &text);

@@ -288,4 +288,225 @@ TEST(time_spent_waiting_for_a_cpu_does_not_count)
     pl_watchdog_destroy(dog);
 }
 
+/* ---- in coroutines, as runs have them ---- */
+
+/* over(): the watchdog wants the slice ended, at once. */
+static int over(lua_State *L)
+{
+    struct pl_limits *limits = lua_touserdata(L, lua_upvalueindex(1));
+    atomic_store(&limits->kill, atomic_load(&limits->slice));
+    pthread_sigqueue(pthread_self(), SIGURG, (union sigval){.sival_ptr = limits});
+    return 0;
+}
+
+struct stopped {
+    int status; /* lua_resume's */
+    bool stopped;
+    struct pl_fault fault;
+};
+
+/* Runs the code in a coroutine, with over as its argument, and forgets the coroutine. */
+static struct stopped run_coroutine(struct pl_state *s, const char *code)
+{
+    struct stopped out = {.status = -1};
+    REQUIRE(load_code(s, code, &out.fault) == 0);
+    lua_State *co = lua_newthread(s->L);
+    lua_insert(s->L, -2);
+    lua_xmove(s->L, co, 1);
+    lua_pushlightuserdata(co, &s->limits);
+    lua_pushcclosure(co, over, 1);
+    pl_limits_enter(&s->limits, co, PL_SECOND);
+    out.status = lua_resume(co, 1);
+    out.stopped = pl_limits_has_stopped(&s->limits);
+    if (out.status != 0) {
+        pl_fault_take(co, s, &out.fault);
+        lua_pop(s->L, 1);
+    }
+    pl_limits_leave(&s->limits);
+    lua_pop(s->L, 1);
+    return out;
+}
+
+static void check_stopped(struct pl_state *s, const char *code, const char *message)
+{
+    struct stopped end = run_coroutine(s, code);
+    if (!end.stopped || end.fault.message == NULL || strcmp(end.fault.message, message) != 0)
+        TEST_FAIL("%s: %s, \"%s\"", code, end.stopped ? "stopped" : "not stopped",
+                  end.fault.message ? end.fault.message : "");
+    CHECK_INT(end.status, LUA_YIELD);
+    CHECK_INT(lua_gettop(s->L), 0);
+    pl_fault_deinit(&end.fault);
+    CHECK_CODE(s, "return 1", NULL, "1");
+}
+
+#define CPU_AT(line) "test.lua:" #line ": script CPU limit exceeded (1 s without waiting)"
+
+TEST(a_coroutine_is_stopped_where_it_is_whatever_is_around_it)
+{
+    static const char *const codes[] = {
+        "local over = ...\nover() return 1",
+        "local over = ...\nlocal function f(n) if n == 0 then over() end local ok = pcall(f, n - "
+        "1) "
+        "return ok end f(5000)",
+        "local over = ...\nlocal function f(n) if n == 0 then over() end "
+        "local ok = xpcall(f, error, n - 1) return ok end f(500)",
+        "local over = ...\nlocal t = setmetatable({}, {__index = function() over() end}) "
+        "pcall(function() return t.x .. 'y' end)",
+        "local over = ...\nfor _ in function() over() return 1 end do end",
+        "local over = ...\nlocal function f(...) over() return ... end return f(1, 2, 3)",
+        "local over = ...\npcall(pcall, pcall, function() over() end)",
+        "local over = ...\nwhile true do pcall(over) end",
+    };
+    struct pl_watchdog *dog;
+    struct pl_state *s = state_with_dog(&dog);
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+        check_stopped(s, codes[i], CPU_AT(2));
+    pl_state_destroy(s);
+    pl_watchdog_destroy(dog);
+}
+
+TEST(a_coroutine_in_a_coroutine_is_stopped_first)
+{
+    static const char *const codes[] = {
+        "local over = ...\npcall(coroutine.wrap(function() pcall(over) end))",
+        "local over = ...\ncoroutine.wrap(function() over() end)() return 1",
+        "local over = ...\nlocal co = coroutine.create(function() pcall(function()\n\n"
+        "coroutine.wrap(function() pcall(over) end)() end) end) pcall(coroutine.resume, co)",
+        "local over = ...\nfor _ in coroutine.wrap(function() over() end) do end",
+        "local over = ...\nlocal function f(n) if n == 0 then over() end "
+        "pcall(coroutine.wrap(f), n - 1) return 1 end f(150)",
+    };
+    struct pl_watchdog *dog;
+    struct pl_state *s = state_with_dog(&dog);
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+        check_stopped(s, codes[i], i == 2 ? CPU_AT(4) : CPU_AT(2));
+    pl_state_destroy(s);
+    pl_watchdog_destroy(dog);
+}
+
+/* What is between C functions is raised through, what is around them is stopped. */
+TEST(a_function_called_from_c_is_left_by_an_error_and_no_further)
+{
+    static const char *const codes[] = {
+        "local over = ...\npcall(table.sort, {2, 1}, function() while true do pcall(over) end end)",
+        "local over = ...\npcall(string.gsub, 'x', 'x', function() over() end) return 1",
+        "local over = ...\npcall(table.sort, {2, 1}, coroutine.wrap(function() pcall(over) end)) "
+        "return 1",
+        "local over = ...\nlocal t = setmetatable({}, {__tostring = function() over() end}) "
+        "pcall(string.format, '%s', t) return 1",
+        "local over = ...\nxpcall(error, function() over() end) return 1",
+    };
+    struct pl_watchdog *dog;
+    struct pl_state *s = state_with_dog(&dog);
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+        check_stopped(s, codes[i], CPU_AT(2));
+    /* Nothing is around it. */
+    struct stopped end =
+        run_coroutine(s, "local over = ... return table.sort({2, 1}, function() pcall(over) end)");
+    CHECK_INT(end.status, LUA_ERRRUN);
+    CHECK(!end.stopped);
+    CHECK_STR(end.fault.message, CPU_AT(1));
+    pl_fault_deinit(&end.fault);
+    pl_state_destroy(s);
+    pl_watchdog_destroy(dog);
+}
+
+TEST(a_coroutine_that_was_stopped_is_never_resumed)
+{
+    struct pl_watchdog *dog;
+    struct pl_state *s = state_with_dog(&dog);
+    check_stopped(s,
+                  "local over = ...\n"
+                  "rawset(_G, 'kept', coroutine.create(function() over() end))\n"
+                  "rawset(_G, 'wrapped', coroutine.wrap(function() coroutine.resume(kept) end))\n"
+                  "wrapped()",
+                  CPU_AT(2));
+    CHECK_CODE(s, "return {coroutine.resume(kept)}", NULL,
+               "[false,\"a coroutine that a limit has ended can't be resumed\"]");
+    CHECK_FAILS(s, "wrapped()", NULL,
+                "test.lua:1: a coroutine that a limit has ended can't be resumed");
+    CHECK_CODE(s, "return coroutine.status(kept)", NULL, "\"dead\"");
+    CHECK_CODE(s, "return coroutine.status(coroutine.create(print))", NULL, "\"suspended\"");
+    pl_state_destroy(s);
+    pl_watchdog_destroy(dog);
+}
+
+TEST(a_coroutine_that_was_stopped_gives_its_memory_back)
+{
+    struct pl_watchdog *dog;
+    struct pl_state *s = state_with_dog(&dog);
+    pl_state_collect(s);
+    size_t before = pl_limits_used(&s->limits);
+    for (int i = 0; i < 20; i++) {
+        check_stopped(
+            s,
+            "local over = ...\n"
+            "local function f(n) local big = ('x'):rep(1e5 + n) if n == 0 then over() end "
+            "pcall(coroutine.wrap(f), n - 1) return big end f(20)",
+            "test.lua:2: script CPU limit exceeded (1 s without waiting)");
+        pl_state_collect(s);
+        if (pl_limits_used(&s->limits) > before + MIB / 8)
+            TEST_FAIL("turn %d: keeps %zu bytes", i, pl_limits_used(&s->limits) - before);
+    }
+    pl_state_destroy(s);
+    pl_watchdog_destroy(dog);
+}
+
+TEST(the_memory_limit_stops_a_coroutine_in_the_same_way)
+{
+    struct pl_watchdog *dog;
+    struct pl_state *s = state_with_dog(&dog);
+    static const char *const codes[] = {
+        "\nlocal function fill() local t = {} while true do t[#t + 1] = {} end end "
+        "while true do pcall(pcall, fill) end",
+        /* a block that was refused is an error first */
+        "\nlocal s = ('x'):rep(3e7) while true do pcall(function() "
+        "return s .. s .. s .. s .. s .. s .. s .. s end) end",
+    };
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        check_stopped(s, codes[i], "test.lua:2: script memory limit exceeded (32 MiB)");
+        pl_state_collect(s);
+        CHECK(pl_limits_used(&s->limits) < 4 * MIB);
+    }
+    pl_state_destroy(s);
+    pl_watchdog_destroy(dog);
+}
+
+#define LUA_STACK 65500 /* LuaJIT's, before what it keeps for errors */
+
+static int fill_up(lua_State *L)
+{
+    while (lua_gettop(L) < 2 * LUA_STACK)
+        lua_pushboolean(L, true);
+    return 0;
+}
+
+/* The second overflow, where the first one was caught, uses up what is kept for errors. */
+static int use_up(lua_State *L)
+{
+    int below = (int)lua_tointeger(L, 1);
+    while (lua_gettop(L) < LUA_STACK - below)
+        lua_pushboolean(L, true);
+    lua_cpcall(L, fill_up, NULL);
+    return fill_up(L);
+}
+
+TEST(an_error_on_a_stack_without_a_slot_to_spare_is_described)
+{
+    struct pl_state *s = new_state(NULL, 32 * MIB);
+    for (int below = 0; below < 16; below++) { /* what a call takes is LuaJIT's secret */
+        lua_State *co = lua_newthread(s->L);
+        struct pl_fault fault = {.message = NULL};
+        lua_pushcfunction(co, use_up);
+        lua_pushinteger(co, below);
+        CHECK(lua_resume(co, 1) > LUA_YIELD);
+        pl_fault_take(co, s, &fault);
+        CHECK(fault.message != NULL);
+        pl_fault_deinit(&fault);
+        lua_pop(s->L, 2);
+    }
+    CHECK_CODE(s, "return 1", NULL, "1");
+    pl_state_destroy(s);
+}
+
 TEST_MAIN()
