@@ -184,8 +184,12 @@ void pl_docs_keep_owned(struct pl_docs *docs, struct pl_slice owner_uid)
 
 static int filter_docs(const struct pl_filter *filter, struct pl_docs *docs, struct pl_err *err)
 {
-    struct tests tests = {.ns = filter->ns, .owner_uid = filter->owner_uid};
+    /* Without a view, what another index did not choose was chosen by its owner. */
+    bool by_owner = filter->index_name.ptr == NULL && filter->view == NULL;
+    struct tests tests = {.ns = filter->ns};
     int failed = 0;
+    if (!by_owner)
+        tests.owner_uid = filter->owner_uid;
     if (filter->labels.ptr != NULL &&
         (tests.labels = pl_selector_parse(filter->labels, err)) == NULL)
         failed = PL_EINVAL;

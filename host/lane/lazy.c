@@ -1,7 +1,11 @@
 #include "lane/lazy.h"
 
+#include "base/alloc.h"
 #include "base/check.h"
 #include "lane/number.h"
+
+/* Keys of the two entries that a level has until it is filled; scripts can't make such values. */
+static const char box_key, level_key;
 
 static bool has_meta(lua_State *L, int index, const void *meta)
 {
@@ -14,6 +18,13 @@ static bool has_meta(lua_State *L, int index, const void *meta)
 
 /* ---- boxes ---- */
 
+#define MORE_LEVELS 16
+
+struct pl_more_levels {
+    struct pl_more_levels *next;
+    struct pl_level levels[MORE_LEVELS];
+};
+
 static int box_gc(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
@@ -22,29 +33,68 @@ static int box_gc(lua_State *L)
     pl_doc_unref(box->doc);
     box->doc = NULL;
     box->bytes = 0;
+    while (box->more != NULL) {
+        struct pl_more_levels *more = box->more;
+        box->more = more->next;
+        pl_free(more);
+    }
     return 0;
 }
 
 struct pl_box *pl_box_push(lua_State *L, struct pl_state *s)
 {
     struct pl_box *box = lua_newuserdata(L, sizeof *box);
-    *box = (struct pl_box){.doc = NULL};
+    box->doc = NULL;
+    box->flags = box->level_count = 0;
+    box->bytes = 0;
+    box->more = NULL;
     pl_ref_push(L, s->refs.box_meta);
     lua_setmetatable(L, -2);
     return box;
 }
 
+static struct pl_level *add_level(struct pl_box *box, struct pl_node node)
+{
+    struct pl_level *level;
+    size_t i = box->level_count++;
+    if (i < PL_BOX_LEVELS) {
+        level = &box->levels[i];
+    } else {
+        size_t place = (i - PL_BOX_LEVELS) % MORE_LEVELS;
+        if (place == 0) {
+            struct pl_more_levels *more = PL_NEW(struct pl_more_levels);
+            more->next = box->more;
+            box->more = more;
+        }
+        level = &box->more->levels[place];
+    }
+    *level = (struct pl_level){.box = box, .node = node};
+    return level;
+}
+
 static void push_box(lua_State *L, struct pl_state *s, struct pl_doc *doc, unsigned flags)
 {
     struct pl_box *box = pl_box_push(L, s);
-    *box = (struct pl_box){.doc = pl_doc_ref(doc), .flags = flags, .bytes = pl_doc_bytes(doc)};
+    box->doc = pl_doc_ref(doc);
+    box->flags = flags;
+    box->bytes = pl_doc_bytes(doc);
     s->pinned += box->bytes;
     s->pins += box->bytes;
 }
 
 /* ---- pushing ---- */
 
+#define LEVEL_ROOM 8 /* entries of a level, two of them hidden */
+
 static void push_value(lua_State *L, struct pl_state *s, int box, struct pl_node node);
+
+/* Sets a hidden entry of the table at the top. */
+static void hide(lua_State *L, const char *key)
+{
+    lua_pushlightuserdata(L, (void *)key);
+    lua_insert(L, -2);
+    lua_rawset(L, -3);
+}
 
 static void push_level(lua_State *L, struct pl_state *s, int box, struct pl_node node)
 {
@@ -53,11 +103,12 @@ static void push_level(lua_State *L, struct pl_state *s, int box, struct pl_node
         lua_newtable(L);
         return;
     }
-    /* Room for the members now: growing later costs more than it saves. */
-    lua_createtable(L, 0, (int)len + 1);
+    /* Most levels are read a little of: room for all members would mostly be wasted. */
+    lua_createtable(L, 0, len + 2 < LEVEL_ROOM ? (int)len + 2 : LEVEL_ROOM);
     lua_pushvalue(L, box);
-    lua_pushlightuserdata(L, (void *)node.at);
-    lua_rawset(L, -3);
+    hide(L, &box_key);
+    lua_pushlightuserdata(L, add_level(lua_touserdata(L, box), node));
+    hide(L, &level_key);
     pl_ref_push(L, s->refs.lazy_meta);
     lua_setmetatable(L, -2);
     if (s->eager)
@@ -122,46 +173,40 @@ void pl_lazy_push(lua_State *L, struct pl_state *s, struct pl_doc *doc, unsigned
     push_box(L, s, doc, flags);
     int box = lua_gettop(L);
     push_value(L, s, box, root);
-    if (flags & PL_OBJECT_ROOT)
+    if ((flags & PL_OBJECT_ROOT) && !has_meta(L, -1, s->lazy_meta))
         note_base(L, s, box);
     lua_remove(L, box);
 }
 
 /* ---- filling ---- */
 
-/* Pushes the box and gives the position; false when there is none (never for our metatable,
- * unless a script got hold of it). */
-static bool find_box(lua_State *L, struct pl_state *s, int index, struct pl_node *node)
-{
-    lua_pushnil(L);
-    while (lua_next(L, index) != 0) {
-        if (lua_type(L, -2) == LUA_TUSERDATA && lua_type(L, -1) == LUA_TLIGHTUSERDATA &&
-            lua_getmetatable(L, -2)) {
-            bool ours = lua_topointer(L, -1) == s->box_meta;
-            lua_pop(L, 1);
-            if (ours) {
-                const struct pl_box *box = lua_touserdata(L, -2);
-                *node = (struct pl_node){box->doc, lua_touserdata(L, -1)};
-                lua_pop(L, 1);
-                return true;
-            }
-        }
-        lua_pop(L, 1);
-    }
-    return false;
-}
-
 static int absolute(lua_State *L, int index)
 {
     return index > 0 ? index : lua_gettop(L) + index + 1;
 }
 
-bool pl_lazy_node(lua_State *L, struct pl_state *s, int index, struct pl_node *node)
+/* Of a table with the metatable of levels. */
+static struct pl_level *level_of(lua_State *L, int index)
+{
+    lua_pushlightuserdata(L, (void *)&level_key);
+    lua_rawget(L, index);
+    struct pl_level *level = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    return level;
+}
+
+struct pl_level *pl_lazy_level(lua_State *L, struct pl_state *s, int index)
 {
     index = absolute(L, index);
-    if (!has_meta(L, index, s->lazy_meta) || !find_box(L, s, index, node))
+    return has_meta(L, index, s->lazy_meta) ? level_of(L, index) : NULL;
+}
+
+bool pl_lazy_node(lua_State *L, struct pl_state *s, int index, struct pl_node *node)
+{
+    const struct pl_level *level = pl_lazy_level(L, s, index);
+    if (level == NULL || level->taken != 0)
         return false;
-    lua_pop(L, 1);
+    *node = level->node;
     return true;
 }
 
@@ -182,40 +227,87 @@ static bool is_secret_key(struct pl_slice key)
     return pl_slice_eqz(key, "data") || pl_slice_eqz(key, "stringData");
 }
 
-void pl_lazy_fill(lua_State *L, struct pl_state *s, int index)
+static bool is_root(const struct pl_level *level)
 {
-    struct pl_node node;
-    index = absolute(L, index);
-    luaL_checkstack(L, 10, "a document");
-    if (!has_meta(L, index, s->lazy_meta) || !find_box(L, s, index, &node))
-        return;
-    int at = lua_gettop(L); /* -- ..., box */
-    struct pl_box *box = lua_touserdata(L, at);
-    lua_pushvalue(L, at);
-    lua_pushnil(L);
-    lua_rawset(L, index);
-    lua_pushnil(L);
-    lua_setmetatable(L, index);
-    bool values = (box->flags & PL_OBJECT_SECRET) && pl_lazy_is_secret(L, s, index);
-    bool secret = (box->flags & PL_OBJECT_SECRET) && pl_node_is_same(node, pl_doc_root(box->doc));
-    struct pl_iter it = pl_iter(node);
-    while (pl_iter_next(&it)) {
-        pl_lua_push(L, it.key);
-        push_value(L, s, at, it.value);
-        if (secret && is_secret_key(it.key))
-            note_secret(L, s);
-        if (values && lua_type(L, -1) == LUA_TSTRING)
-            pl_secrets_add(&s->secrets, pl_lua_slice(L, -1));
-        lua_rawset(L, index);
-    }
-    lua_settop(L, at - 1);
+    return pl_node_is_same(level->node, pl_doc_root(level->box->doc));
 }
 
+static void push_box_of(lua_State *L, int index)
+{
+    lua_pushlightuserdata(L, (void *)&box_key);
+    lua_rawget(L, index);
+}
+
+/* The value at the top is that member of the level at index. */
+static void note_if_secret(lua_State *L, struct pl_state *s, int index,
+                           const struct pl_level *level, struct pl_slice key)
+{
+    if (!(level->box->flags & PL_OBJECT_SECRET))
+        return;
+    if (is_root(level) && is_secret_key(key))
+        note_secret(L, s);
+    if (lua_type(L, -1) == LUA_TSTRING && pl_lazy_is_secret(L, s, index))
+        pl_secrets_add(&s->secrets, pl_lua_slice(L, -1));
+}
+
+void pl_lazy_fill(lua_State *L, struct pl_state *s, int index)
+{
+    index = absolute(L, index);
+    struct pl_level *level = pl_lazy_level(L, s, index);
+    if (level == NULL)
+        return;
+    luaL_checkstack(L, 10, "a document");
+    push_box_of(L, index);
+    int box = lua_gettop(L);
+    if (is_root(level) && (level->box->flags & PL_OBJECT_ROOT)) {
+        lua_pushvalue(L, index);
+        note_base(L, s, box);
+        lua_pop(L, 1);
+    }
+    struct pl_iter it = pl_iter(level->node);
+    while (pl_iter_next(&it)) {
+        if (pl_level_has_taken(level, it.index))
+            continue;
+        pl_lua_push(L, it.key);
+        push_value(L, s, box, it.value);
+        note_if_secret(L, s, index, level, it.key);
+        lua_rawset(L, index);
+    }
+    lua_pushvalue(L, index);
+    lua_pushnil(L);
+    hide(L, &box_key);
+    lua_pushnil(L);
+    hide(L, &level_key);
+    lua_pushnil(L);
+    lua_setmetatable(L, -2);
+    lua_settop(L, box - 1);
+}
+
+/* One member, the first time that it is asked for. */
 static int lazy_index(lua_State *L)
 {
-    pl_lazy_fill(L, pl_state_of(L), 1);
-    lua_settop(L, 2);
-    lua_rawget(L, 1);
+    struct pl_state *s = pl_state_of(L);
+    struct pl_level *level = level_of(L, 1);
+    size_t place;
+    if (level == NULL || lua_type(L, 2) != LUA_TSTRING)
+        return 0;
+    struct pl_slice key = pl_lua_slice(L, 2);
+    struct pl_node value = pl_node_find(level->node, key, &place);
+    if (pl_node_is_missing(value) || pl_level_has_taken(level, place))
+        return 0; /* the second: the script has taken it away */
+    if (place >= PL_LEVEL_TAKEN) {
+        pl_lazy_fill(L, s, 1);
+        lua_rawget(L, 1);
+        return 1;
+    }
+    if (pl_node_type(value) >= PL_ARRAY)
+        push_box_of(L, 1);
+    push_value(L, s, 3, value);
+    note_if_secret(L, s, 1, level, key);
+    lua_pushvalue(L, 2);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, 1);
+    level->taken |= (uint64_t)1 << place;
     return 1;
 }
 
@@ -234,6 +326,9 @@ struct pl_box *pl_lazy_base(lua_State *L, struct pl_state *s, int index)
     if (lua_type(L, index) != LUA_TTABLE)
         return NULL;
     index = absolute(L, index);
+    const struct pl_level *level = pl_lazy_level(L, s, index);
+    if (level != NULL)
+        return is_root(level) && (level->box->flags & PL_OBJECT_ROOT) ? level->box : NULL;
     pl_ref_push(L, s->refs.bases);
     lua_pushvalue(L, index);
     lua_rawget(L, -2);

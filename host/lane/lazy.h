@@ -1,9 +1,10 @@
-/* Objects as tables that fill one level on first touch.
+/* Objects as tables that fill on first touch.
  *
- * A level that nobody touched is an empty table with one hidden entry, document box -> position,
- * and a metatable shared by all. Indexing or assigning fills it: members become ordinary
- * values (maps unfilled in turn, arrays at once, so that # holds) and the metatable goes.
- * What was never touched is written back from the document's own bytes. */
+ * A level of an object begins as an empty table with two hidden entries, which lead to its place in
+ * the document, and a metatable shared by all. Reading a member makes that one an ordinary entry
+ * (maps as levels in turn, arrays at once, so that # holds). Assigning a new member, iterating and
+ * whatever else looks at the whole level fills it: the rest is added, and what was hidden goes with
+ * the metatable. What was never touched is written back from the document's own bytes. */
 #pragma once
 
 #include "lane/state.h"
@@ -15,11 +16,28 @@ enum {
     PL_OBJECT_SECRET = 4,  /* values under data and stringData are not for logs */
 };
 
+/* A level that is not filled. Lives in its box. */
+struct pl_level {
+    struct pl_box *box;
+    struct pl_node node; /* borrowed from the box's document */
+    uint64_t taken;      /* bit i: member i is an entry of the table, or was */
+};
+#define PL_LEVEL_TAKEN 64 /* a read of a member from this one on fills the level */
+
+static inline bool pl_level_has_taken(const struct pl_level *level, size_t member)
+{
+    return member < PL_LEVEL_TAKEN && (level->taken >> member & 1);
+}
+
+#define PL_BOX_LEVELS 4 /* more are allocated */
+
 /* A userdata that holds a document. */
 struct pl_box {
     struct pl_doc *doc; /* counted */
-    unsigned flags;
+    unsigned flags, level_count;
     size_t bytes; /* counted in the state's `pinned` */
+    struct pl_more_levels *more;
+    struct pl_level levels[PL_BOX_LEVELS];
 };
 
 void pl_lazy_open(struct pl_state *s);
@@ -28,13 +46,11 @@ void pl_lazy_open(struct pl_state *s);
 struct pl_box *pl_box_push(lua_State *L, struct pl_state *s);
 /* Pushes the document's value; takes a reference of its own. */
 void pl_lazy_push(lua_State *L, struct pl_state *s, struct pl_doc *doc, unsigned flags);
+/* The level that the value at index is, if it is not filled; NULL for any other value. Borrowed
+ * from it. */
+struct pl_level *pl_lazy_level(lua_State *L, struct pl_state *s, int index);
 /* Is the value at index a level that nobody touched? The node is borrowed from it. */
 bool pl_lazy_node(lua_State *L, struct pl_state *s, int index, struct pl_node *node);
-static inline bool pl_lazy_is(lua_State *L, struct pl_state *s, int index)
-{
-    struct pl_node node;
-    return pl_lazy_node(L, s, index, &node);
-}
 /* Fills the level at index; nothing for any other value. */
 void pl_lazy_fill(lua_State *L, struct pl_state *s, int index);
 /* The box of the document that an object was read from; NULL for any other value. Borrowed

@@ -171,9 +171,39 @@ static bool begins_as_array(lua_State *L)
     return number;
 }
 
+/* What was touched may have changed; what was taken away stays away. */
+static int encode_touched(struct encoder *e, struct level *at, const struct pl_level *touched)
+{
+    lua_State *L = e->L;
+    struct level child = {.up = at, .depth = at->depth + 1};
+    struct pl_iter it = pl_iter(touched->node);
+    if (lua_objlen(L, -1) > 0)
+        return fail(e, at, "a table with both elements and named members can't be encoded");
+    pl_build_object(e->build);
+    while (pl_iter_next(&it)) {
+        if (!pl_level_has_taken(touched, it.index)) {
+            pl_build_key(e->build, it.key);
+            pl_build_node(e->build, it.value);
+            continue;
+        }
+        child.key = it.key;
+        pl_lua_push(L, it.key);
+        lua_rawget(L, -2);
+        int failed = 0;
+        if (!lua_isnil(L, -1)) {
+            pl_build_key(e->build, it.key);
+            failed = encode(e, &child);
+        }
+        lua_pop(L, 1);
+        if (failed)
+            return failed;
+    }
+    pl_build_end(e->build);
+    return 0;
+}
+
 static int encode_table(struct encoder *e, struct level *at)
 {
-    struct pl_node node;
     at->table = lua_topointer(e->L, -1);
     if (is_ancestor(at, at->table))
         return fail(e, at, "a table that contains itself can't be encoded");
@@ -181,8 +211,11 @@ static int encode_table(struct encoder *e, struct level *at)
         return fail(e, at, "nested deeper than 512 levels");
     if (pl_limits_is_over(&e->s->limits, e->L))
         return fail_over(e);
-    if (pl_lazy_node(e->L, e->s, -1, &node)) {
-        pl_build_node(e->build, node);
+    const struct pl_level *level = pl_lazy_level(e->L, e->s, -1);
+    if (level != NULL && level->taken != 0)
+        return encode_touched(e, at, level);
+    if (level != NULL) {
+        pl_build_node(e->build, level->node);
         return 0;
     }
     if (pl_array_is_marked(e->L, e->s, -1) || begins_as_array(e->L))
@@ -261,7 +294,7 @@ struct pl_doc *pl_lval_check_doc(lua_State *L, struct pl_state *s, int index, co
 
 bool pl_lval_is_array(lua_State *L, struct pl_state *s, int index)
 {
-    if (lua_type(L, index) != LUA_TTABLE || pl_lazy_is(L, s, index))
+    if (lua_type(L, index) != LUA_TTABLE || pl_lazy_level(L, s, index) != NULL)
         return false;
     if (pl_array_is_marked(L, s, index))
         return true;
@@ -308,6 +341,74 @@ static bool equal_members(lua_State *L, struct pl_state *s, int depth)
     return true;
 }
 
+static bool equal_node(lua_State *L, struct pl_state *s, struct pl_node node, int depth);
+
+/* The filled table at the top and an array or object. */
+static bool equal_node_members(lua_State *L, struct pl_state *s, struct pl_node node, int depth)
+{
+    bool array = pl_node_type(node) == PL_ARRAY;
+    int table = lua_gettop(L);
+    if (pl_lval_is_array(L, s, table) != array || count_members(L, table) != pl_node_len(node))
+        return false;
+    lua_pushnil(L);
+    while (lua_next(L, table) != 0) {
+        struct pl_node other = PL_NODE_MISSING;
+        if (array)
+            other = pl_node_at(node, (size_t)lua_tonumber(L, -2) - 1);
+        else if (lua_type(L, -2) == LUA_TSTRING)
+            other = pl_node_get(node, pl_lua_slice(L, -2));
+        bool same = equal_node(L, s, other, depth + 1);
+        lua_pop(L, 1);
+        if (!same) {
+            lua_pop(L, 1);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool equal_node_number(lua_State *L, struct pl_state *s, struct pl_node node, int depth)
+{
+    pl_number_push(L, s, node);
+    bool same = equal(L, s, depth);
+    lua_pop(L, 1);
+    return same;
+}
+
+static bool equal_node_table(lua_State *L, struct pl_state *s, struct pl_node node, int depth)
+{
+    struct pl_node own;
+    luaL_checkstack(L, 8, "nested too deeply");
+    if (depth > PL_LVAL_DEPTH)
+        return luaL_error(L, "nested deeper than 512 levels");
+    pl_limits_check(&s->limits, L);
+    if (pl_lazy_node(L, s, -1, &own))
+        return pl_node_equal(own, node);
+    pl_lazy_fill(L, s, -1);
+    return equal_node_members(L, s, node, depth);
+}
+
+/* The value at the top and what is still in a document, and need not leave it for this. */
+static bool equal_node(lua_State *L, struct pl_state *s, struct pl_node node, int depth)
+{
+    switch (pl_node_type(node)) {
+    case PL_NULL:
+        return lua_type(L, -1) == LUA_TLIGHTUSERDATA && lua_touserdata(L, -1) == NULL;
+    case PL_BOOL:
+        return lua_type(L, -1) == LUA_TBOOLEAN && lua_toboolean(L, -1) == pl_node_bool(node);
+    case PL_NUMBER:
+        return equal_node_number(L, s, node, depth);
+    case PL_STRING:
+        return lua_type(L, -1) == LUA_TSTRING && pl_node_str_eq(node, pl_lua_slice(L, -1));
+    case PL_ARRAY:
+    case PL_OBJECT:
+        return lua_type(L, -1) == LUA_TTABLE && equal_node_table(L, s, node, depth);
+    case PL_MISSING:
+        break;
+    }
+    return false;
+}
+
 static bool equal_tables(lua_State *L, struct pl_state *s, int depth)
 {
     struct pl_node a, b;
@@ -315,9 +416,14 @@ static bool equal_tables(lua_State *L, struct pl_state *s, int depth)
     if (depth > PL_LVAL_DEPTH)
         return luaL_error(L, "nested deeper than 512 levels");
     pl_limits_check(&s->limits, L);
-    bool lazy_a = pl_lazy_node(L, s, -2, &a), lazy_b = pl_lazy_node(L, s, -1, &b);
-    if (lazy_a && lazy_b)
-        return pl_node_equal(a, b);
+    if (pl_lazy_node(L, s, -2, &a))
+        return equal_node_table(L, s, a, depth);
+    if (pl_lazy_node(L, s, -1, &b)) {
+        lua_pushvalue(L, -2);
+        bool same = equal_node_table(L, s, b, depth);
+        lua_pop(L, 1);
+        return same;
+    }
     pl_lazy_fill(L, s, -2);
     pl_lazy_fill(L, s, -1);
     if (pl_lval_is_array(L, s, -2) != pl_lval_is_array(L, s, -1))

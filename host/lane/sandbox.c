@@ -19,11 +19,13 @@
 #define DEFAULT_MEMORY ((size_t)512 << 20)
 #define STEP_BYTES     4096 /* of documents; see pl_state_pay */
 
-/* Percents. LuaJIT begins again when the heap has doubled, and does twice what is allocated: a
- * lane's heap is small, so that a smaller peak is worth more than a sixth of the collector's work.
- */
+/* Percents. LuaJIT begins again when the heap has doubled, and does twice what is allocated: of a
+ * large heap a smaller peak is worth more than a sixth of the collector's work. */
 #define GC_PAUSE 120
 #define GC_SPEED 400
+/* Bytes of garbage that is not worth a look at all that lives: on the heap, and of documents. */
+#define HEAP_SLACK ((size_t)1 << 20)
+#define PINS_SLACK ((size_t)4 << 20)
 
 /* ---- registering functions ---- */
 
@@ -403,13 +405,26 @@ void pl_state_collect(struct pl_state *s)
 {
     pl_limits_collect(&s->limits, s->L);
     s->pins = 0;
+    s->pins_kept = s->pinned;
+}
+
+/* After each cycle a small heap may grow by the slack rather than by a share of itself. */
+static void set_pause(struct pl_state *s)
+{
+    size_t used = pl_limits_used(&s->limits) + 1;
+    lua_gc(s->L, LUA_GCSETPAUSE, GC_PAUSE + (int)(HEAP_SLACK * 100 / (used + HEAP_SLACK / 8)));
 }
 
 void pl_state_pay(struct pl_state *s)
 {
+    set_pause(s);
     if (s->pins < STEP_BYTES)
         return;
-    lua_gc(s->L, LUA_GCSTEP, (int)(s->pins >> 10));
+    if (s->pinned < s->pins_kept)
+        s->pins_kept = s->pinned;
+    if (s->pinned > s->pins_kept + s->pins_kept / 4 + PINS_SLACK &&
+        lua_gc(s->L, LUA_GCSTEP, (int)(s->pins >> 10)) != 0)
+        s->pins_kept = s->pinned;
     s->pins = 0;
 }
 

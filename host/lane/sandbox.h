@@ -29,7 +29,7 @@ int pl_state_call(struct pl_state *s, enum pl_phase phase, int64_t cpu_ns, int a
 /* After a slice that went over its memory limit, once nothing holds what it made. */
 void pl_state_collect(struct pl_state *s);
 /* After a run. LuaJIT collects in proportion to what it allocates, and does not see the documents
- * that boxes hold: here they buy steps as if they had been allocated too. */
+ * that boxes hold: once they are many, they buy steps here as if they had been allocated too. */
 void pl_state_pay(struct pl_state *s);
 
 /* Fills in what a state needs besides its libraries; the caller has set L and the flags. */

@@ -69,6 +69,7 @@ struct pl_state {
     struct pl_secrets secrets; /* values of Secrets that runs have read */
     size_t pinned;             /* bytes of documents that boxes hold */
     size_t pins;               /* bytes they took since the last pl_state_pay */
+    size_t pins_kept;          /* of `pinned`, what the last collection left */
     struct pl_map sources;     /* "path" -> struct pl_source_text: what was loaded */
     struct pl_map roots;       /* folders of scripts -> non-NULL */
     struct pl_origin *origin;  /* counted: what scripts read goes through it; NULL: nobody cares */

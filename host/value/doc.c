@@ -296,13 +296,20 @@ static uint32_t find_key(const struct tape_box *box, struct pl_slice key)
     return UINT32_MAX;
 }
 
-struct pl_node pl_node_get(struct pl_node node, struct pl_slice key)
+struct pl_node pl_node_find(struct pl_node node, struct pl_slice key, size_t *index)
 {
     struct tape_box box;
     if (node.at == NULL || *node.at < TAG_OBJECT || !pl_tape_open(node.doc->base, node.at, &box))
         return PL_NODE_MISSING;
     uint32_t i = find_key(&box, key);
+    *index = i;
     return i == UINT32_MAX ? PL_NODE_MISSING : node_at(node.doc, child_at(&box, i));
+}
+
+struct pl_node pl_node_get(struct pl_node node, struct pl_slice key)
+{
+    size_t index;
+    return pl_node_find(node, key, &index);
 }
 
 struct pl_node pl_node_getz(struct pl_node node, const char *key)

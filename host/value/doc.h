@@ -77,6 +77,8 @@ size_t pl_node_len(struct pl_node node);
 /* An object's member; PL_MISSING when absent or not an object. Of duplicates the last. */
 struct pl_node pl_node_get(struct pl_node node, struct pl_slice key);
 struct pl_node pl_node_getz(struct pl_node node, const char *key);
+/* The same, and which member it is, counted as pl_iter does. */
+struct pl_node pl_node_find(struct pl_node node, struct pl_slice key, size_t *index);
 /* An array's element; PL_MISSING beyond the end or not an array. */
 struct pl_node pl_node_at(struct pl_node node, size_t index);
 /* pl_node_getz along a path: pl_node_dig(root, "metadata", "name"). */

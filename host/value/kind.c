@@ -1,6 +1,6 @@
 #include "value/kind.h"
 
-#include <stdio.h>
+#include <string.h>
 
 static bool is_lower_or_digit(char c)
 {
@@ -42,9 +42,13 @@ static bool is_kind_name(struct pl_slice text)
     return true;
 }
 
-static void copy(char *out, size_t size, struct pl_slice text)
+/* Behind out, which has room; the new end. */
+static char *append(char *out, struct pl_slice text)
 {
-    snprintf(out, size, "%.*s", PL_FMT(text));
+    if (text.len > 0)
+        memcpy(out, text.ptr, text.len);
+    out[text.len] = '\0';
+    return out + text.len;
 }
 
 /* The part before the first '/', which is taken off; the whole when there is none. */
@@ -67,9 +71,9 @@ static bool fill(struct pl_slice group, struct pl_slice version, struct pl_slice
     if ((group.len != 0 && !is_subdomain(group, 253)) || !is_version(version) ||
         !is_kind_name(name))
         return false;
-    copy(kind->group, sizeof(kind->group), group);
-    copy(kind->version, sizeof(kind->version), version);
-    copy(kind->kind, sizeof(kind->kind), name);
+    append(kind->group, group);
+    append(kind->version, version);
+    append(kind->kind, name);
     return true;
 }
 
@@ -146,15 +150,26 @@ bool pl_kind_is(const struct pl_kind *kind, struct pl_slice api_version, struct 
     return pl_slice_eqz(version, kind->version);
 }
 
+/* Group and version, "apps/v1"; the end. */
+static char *append_api_version(char *out, const struct pl_kind *kind)
+{
+    if (kind->group[0] != '\0') {
+        out = append(out, pl_slice_z(kind->group));
+        *out++ = '/';
+    }
+    return append(out, pl_slice_z(kind->version));
+}
+
 const char *pl_kind_text(const struct pl_kind *kind, char out[PL_KIND_TEXT])
 {
-    snprintf(out, PL_KIND_TEXT, "%s%s%s/%s", kind->group, kind->group[0] ? "/" : "", kind->version,
-             kind->kind);
+    char *end = append_api_version(out, kind);
+    *end++ = '/';
+    append(end, pl_slice_z(kind->kind));
     return out;
 }
 
 const char *pl_kind_api_version(const struct pl_kind *kind, char out[PL_KIND_TEXT])
 {
-    snprintf(out, PL_KIND_TEXT, "%s%s%s", kind->group, kind->group[0] ? "/" : "", kind->version);
+    append_api_version(out, kind);
     return out;
 }

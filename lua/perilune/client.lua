@@ -32,7 +32,9 @@ end
 local function object_option(what, value)
   check.table(what, value)
   ref.kind_of(what, value)
-  check.table(what .. ": metadata", value.metadata)
+  if type(value.metadata) ~= "table" then
+    check.table(what .. ": metadata", value.metadata)
+  end
   ref.parse(what, value)
   return value
 end
@@ -44,8 +46,11 @@ local list_options = {
   labels = check.selector,
   fields = check.fields,
   owner = function(what, value)
-    object_option(what, value)
-    return check.string(what .. ": metadata.uid", value.metadata.uid)
+    local uid = object_option(what, value).metadata.uid
+    if type(uid) ~= "string" or uid == "" then
+      check.string(what .. ": metadata.uid", uid)
+    end
+    return uid
   end,
   index = index_option,
   select = check.array_of(check.path),
@@ -124,16 +129,15 @@ end
 function methods.get(self, kind, object_ref, options, ...)
   require_self(self, "get")
   check.no_more("get", ...)
-  check.kind("get", kind)
-  local ns, name = ref.parse("get " .. kind, object_ref)
-  local o = check.options("get " .. kind, options, get_options)
+  local what = check.verb_text(check.kind("get", kind), "get")
+  local ns, name = ref.parse(what, object_ref)
+  local o = check.options(what, options, get_options)
   o.live = is_live[self]
   return host.get(kind, ns, name, o)
 end
 
 local function list_arguments(self, method, kind, options)
-  check.kind(method, kind)
-  local what = method .. " " .. kind
+  local what = check.verb_text(check.kind(method, kind), method)
   local o = check.options(what, options, list_options)
   if o.index and is_live[self] then
     fail("%s: index works on the cache; perilune.live has none", what)
