@@ -12,6 +12,8 @@
 #include "lane/lval.h"
 #include "lane/memo.h"
 
+#define LATE_KEEP_NS (100 * PL_MS)
+
 /* The cache of the For source; NULL when the controller has none. */
 static struct pl_cache *for_cache(const struct pl_exec *exec)
 {
@@ -107,14 +109,20 @@ static int keep(lua_State *L)
     return 0;
 }
 
+/* What a limit has ended may not take as long again. */
+static int64_t time_to_keep(const struct pl_lane *lane, const struct pl_exec *exec)
+{
+    int64_t limit = lane->lanes->options.cpu_limit_ns;
+    return exec->over && (limit <= 0 || limit > LATE_KEEP_NS) ? LATE_KEEP_NS : limit;
+}
+
 static void keep_table(struct pl_lane *lane, struct pl_exec *exec)
 {
     struct pl_state *s = lane->s;
     struct pl_fault fault = {.message = NULL};
     lua_pushcfunction(s->L, keep);
     lua_pushlightuserdata(s->L, exec);
-    bool kept =
-        pl_state_call(s, PL_PHASE_RUN, lane->lanes->options.cpu_limit_ns, 1, 0, &fault) == 0;
+    bool kept = pl_state_call(s, PL_PHASE_RUN, time_to_keep(lane, exec), 1, 0, &fault) == 0;
     luaL_unref(s->L, LUA_REGISTRYINDEX, exec->memo);
     exec->memo = 0;
     if (!kept) { /* no line of the script is to blame */

@@ -57,6 +57,7 @@ struct pl_co *pl_co_create(struct pl_lane *lane, struct pl_exec *exec, lua_State
     task->thread = take_thread(lane, &task->ref);
     task->handle = LUA_NOREF;
     task->args = args;
+    pl_list_init(&task->joiners);
     lua_checkstack(task->thread, args + 1);
     lua_xmove(L, task->thread, args + 1);
     pl_list_push(&exec->tasks, &task->link);
@@ -108,15 +109,28 @@ static int push_ended(lua_State *L, struct pl_co *ended)
     return count + 1;
 }
 
+static void stop_joining(struct pl_co *task)
+{
+    task->joins = NULL;
+    pl_link_unlink(&task->joining);
+}
+
+/* The next one that joins it, and does not any more; NULL: none does. */
+static struct pl_co *take_joiner(struct pl_co *ended)
+{
+    struct pl_link *link = pl_list_first(&ended->joiners);
+    if (link == NULL)
+        return NULL;
+    struct pl_co *task = PL_CONTAINER_OF(link, struct pl_co, joining);
+    stop_joining(task);
+    return task;
+}
+
 static void wake_joiners(struct pl_lane *lane, struct pl_co *ended)
 {
-    PL_LIST_FOR (link, &ended->exec->tasks) {
-        struct pl_co *task = PL_CONTAINER_OF(link, struct pl_co, link);
-        if (task->joins != ended)
-            continue;
-        task->joins = NULL;
+    struct pl_co *task;
+    while ((task = take_joiner(ended)) != NULL)
         make_ready(lane, task, push_ended(task->thread, ended));
-    }
 }
 
 static void task_ended(struct pl_lane *lane, struct pl_co *task, struct pl_fault *fault)
@@ -191,15 +205,12 @@ static void end_unresumed(struct pl_lane *lane, struct pl_co *task)
 {
     struct pl_exec *exec = task->exec;
     drop_op(task);
+    stop_joining(task);
     task->done = task->failed = true;
     exec->live--;
-    PL_LIST_FOR (link, &exec->tasks) {
-        struct pl_co *waiting = PL_CONTAINER_OF(link, struct pl_co, link);
-        if (waiting->joins == task) {
-            waiting->joins = NULL;
-            make_ready(lane, waiting, 0);
-        }
-    }
+    struct pl_co *waiting;
+    while ((waiting = take_joiner(task)) != NULL)
+        make_ready(lane, waiting, 0);
     pl_exec_task_ended(lane, exec);
 }
 
@@ -268,6 +279,7 @@ static void resume(struct pl_lane *lane, struct pl_co *task)
     if (!ended)
         return;
     drop_op(task); /* prepared, but the wait never came about */
+    stop_joining(task);
     if (excess != PL_EXCESS_NONE && failed)
         pl_exec_overrun(lane, task->exec);
     lane->collect =
@@ -382,7 +394,7 @@ int pl_co_why_not(lua_State *L)
         return 0;
     if (s->task != NULL) {
         drop_op(s->task);
-        s->task->joins = NULL;
+        stop_joining(s->task);
     }
     lua_pushstring(L, why);
     return 1;
@@ -400,7 +412,7 @@ int pl_co_wait(lua_State *L, struct pl_state *s, struct pl_lop *op)
 {
     struct pl_co *task = s->task;
     drop_op(task); /* of a coroutine that could not pass its wait on */
-    task->joins = NULL;
+    stop_joining(task);
     op->lane = s->lane;
     if (task->exec->canceled) {
         drop_options(op);
@@ -483,7 +495,9 @@ int pl_co_join(lua_State *L)
     if (L == s->task->thread)
         luaL_checkstack(L, RESULTS_MAX + 2, "no room for the results of a task");
     drop_op(s->task);
+    stop_joining(s->task);
     s->task->joins = target;
+    pl_list_push(&target->joiners, &s->task->joining);
     lua_pushlightuserdata(L, s);
     return lua_yield(L, 1);
 }

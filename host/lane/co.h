@@ -11,11 +11,13 @@ struct pl_co {
     struct pl_exec *exec; /* back-pointer */
     lua_State *thread;    /* anchored by ref */
     int ref;
-    int handle;          /* reference of the userdata that scripts join; LUA_NOREF */
-    int args;            /* values on its stack to resume with */
-    struct pl_lop *op;   /* what it waits for */
-    bool submitted;      /* the op is with the I/O thread */
-    struct pl_co *joins; /* waits for the end of this one */
+    int handle;             /* reference of the userdata that scripts join; LUA_NOREF */
+    int args;               /* values on its stack to resume with */
+    struct pl_lop *op;      /* what it waits for */
+    bool submitted;         /* the op is with the I/O thread */
+    struct pl_co *joins;    /* waits for the end of this one, */
+    struct pl_link joining; /* in its joiners */
+    struct pl_list joiners;
     bool done, failed, joined, is_main;
     struct pl_cache *seen_cache; /* the last cached get: where, */
     char *seen_key;              /* of which key (owned), */

@@ -363,6 +363,7 @@ static void read_result(struct pl_exec *exec, lua_State *co)
     }
 }
 
+/* When the run's end is on its way: it may take a while. */
 static void collect_garbage(struct pl_lane *lane)
 {
     lane->worked = true;
@@ -395,6 +396,6 @@ void pl_exec_task_ended(struct pl_lane *lane, struct pl_exec *exec)
     pl_link_unlink(&exec->active);
     if (pl_list_empty(&lane->execs))
         pl_secrets_clear(&lane->s->secrets);
-    collect_garbage(lane);
     pl_lane_send_io(lane, &exec->msg, PL_IO_RUN_DONE);
+    collect_garbage(lane);
 }

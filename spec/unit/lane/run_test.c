@@ -72,6 +72,30 @@ TEST(tasks_that_make_tasks_have_one_limit_together)
     finish();
 }
 
+TEST(all_who_join_a_task_get_what_it_returned)
+{
+    begin(
+        SCRIPT(
+            "many = function()\n"
+            "    local one = perilune.spawn(function() perilune.sleep(0.001) return 7, nil end)\n"
+            "    local sum, all = 0, {}\n"
+            "    for i = 1, 100 do all[i] = perilune.spawn(function()\n"
+            "      sum = sum + i * perilune.join(one) end) end\n"
+            "    for i = 100, 1, -1 do perilune.join(all[i]) end\n"
+            "    error('sum ' .. sum .. ' ' .. select('#', perilune.join(one)), 0) end,\n"
+            "failed = function()\n"
+            "    local one = perilune.spawn(function() perilune.sleep(0.001) error('no', 0) end)\n"
+            "    local heard = {}\n"
+            "    for i = 1, 3 do heard[i] = perilune.spawn(function()\n"
+            "      return select(2, pcall(perilune.join, one)) end) end\n"
+            "    for i = 1, 3 do heard[i] = perilune.join(heard[i]) end\n"
+            "    error(table.concat(heard, ' '), 0) end,\n"),
+        NONE);
+    CHECK_RUN("default/many", PL_OUTCOME_ERROR, "sum 35350 2");
+    CHECK_RUN("default/failed", PL_OUTCOME_ERROR, "no no no");
+    finish();
+}
+
 TEST(a_run_that_was_cancelled_spawns_nothing)
 {
     begin(SCRIPT("a = function() pcall(perilune.sleep, 3600)\n"
