@@ -80,7 +80,7 @@ TEST(all_who_join_a_task_get_what_it_returned)
             "    local one = perilune.spawn(function() perilune.sleep(0.001) return 7, nil end)\n"
             "    local sum, all = 0, {}\n"
             "    for i = 1, 100 do all[i] = perilune.spawn(function()\n"
-            "      sum = sum + i * perilune.join(one) end) end\n"
+            "      local got = perilune.join(one) sum = sum + i * got end) end\n"
             "    for i = 100, 1, -1 do perilune.join(all[i]) end\n"
             "    error('sum ' .. sum .. ' ' .. select('#', perilune.join(one)), 0) end,\n"
             "failed = function()\n"
