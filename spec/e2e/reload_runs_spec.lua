@@ -1,43 +1,22 @@
 -- Runs in flight at a reload: they end on the code that began them, under what that code declared,
 -- and the generations that they hold are few.
 
+local beds = require("spec.support.script_folder")
 local cjson = require("cjson")
 local e2e = require("spec.support.e2e")
 
 describe("a reload", function()
-  local server, namespace, host, folder
+  local host
+  local bed = beds.new()
+  local core, config_map, write = bed.core, bed.config_map, bed.write
 
-  setup(function()
-    server = e2e.server()
-  end)
-  before_each(function()
-    namespace = server:new_namespace()
-    folder = e2e.folder() .. "/" .. e2e.unique("scripts")
-    os.execute("mkdir -p " .. folder)
-  end)
+  setup(bed.set_up)
+  before_each(bed.begin)
   after_each(e2e.clean_up)
   teardown(e2e.finish)
 
-  local function core(plural, name)
-    return "/api/v1/namespaces/" .. namespace .. "/" .. plural .. (name and "/" .. name or "")
-  end
-
-  local function config_map(name)
-    return server:create(core("configmaps"), { apiVersion = "v1", kind = "ConfigMap",
-      metadata = { name = name, labels = { reload = "yes" } } })
-  end
-
-  local function write(path, text)
-    return e2e.write_file(folder .. "/" .. path, text)
-  end
-
-  local function start(paths, flags)
-    local all = { "--namespace", namespace }
-    for _, flag in ipairs(flags or {}) do
-      all[#all + 1] = flag
-    end
-    host = e2e.start_host(server, paths, all)
-    host:logged("^controller started$")
+  local function start(...)
+    host = bed.start(...)
   end
 
   it("lets runs finish on the code that began them, and their keys wait", function()
@@ -88,7 +67,7 @@ perilune.controller("slow", { max_concurrent_reconciles = 4 })
       end
     end
     assert.equal("begins one, ends one, begins two, ends two", table.concat(order, ", "))
-    assert.equal("two", server:get(core("configmaps", "written")).data.word)
+    assert.equal("two", bed.server:get(core("configmaps", "written")).data.word)
     host:stop()
   end)
 
@@ -115,7 +94,7 @@ perilune.controller("judged", { max_concurrent_reconciles = 4 })
     end
     write("main.lua", (declares("one")))
     config_map("judged")
-    start(folder)
+    start(bed.folder)
     host:logged("^begins$")
     write("main.lua", (declares("two")))
     host:logged("^reloaded$")
@@ -143,7 +122,7 @@ perilune.controller("waits", { max_concurrent_reconciles = 20, on_reload = "none
   end)
 ]]):gsub("NUMBER", number)
     end
-    local socket = folder .. "/admin.sock"
+    local socket = bed.folder .. "/admin.sock"
     local function scripts()
       local _, out = e2e.run("status", "--admin-socket", socket, "-o", "json")
       return cjson.decode(out).scripts
@@ -154,7 +133,7 @@ perilune.controller("waits", { max_concurrent_reconciles = 20, on_reload = "none
       end)
     end
     write("main.lua", (waits(1)))
-    start(folder, { "--admin-socket", socket })
+    start(bed.folder, { "--admin-socket", socket })
     for number = 1, 6 do
       config_map("k" .. number)
       began(number, "k" .. number) -- each generation has a run of its own in flight

@@ -1,30 +1,18 @@
 -- Hot reload: what triggers one, what is refused while the running scripts go on, what stays at the
 -- switch, and the way back. The same on both servers.
 
+local beds = require("spec.support.script_folder")
 local e2e = require("spec.support.e2e")
 
 describe("hot reload", function()
-  local server, namespace, host, folder
+  local host
+  local bed = beds.new()
+  local core, config_map, write = bed.core, bed.config_map, bed.write
 
-  setup(function()
-    server = e2e.server()
-  end)
-  before_each(function()
-    namespace = server:new_namespace()
-    folder = e2e.folder() .. "/" .. e2e.unique("scripts")
-    os.execute("mkdir -p " .. folder)
-  end)
+  setup(bed.set_up)
+  before_each(bed.begin)
   after_each(e2e.clean_up)
   teardown(e2e.finish)
-
-  local function core(plural, name)
-    return "/api/v1/namespaces/" .. namespace .. "/" .. plural .. (name and "/" .. name or "")
-  end
-
-  local function config_map(name, data)
-    return server:create(core("configmaps"), { apiVersion = "v1", kind = "ConfigMap",
-      metadata = { name = name, labels = { reload = "yes" } }, data = data })
-  end
 
   -- A controller that says its word for each run.
   local function says(word, name, more)
@@ -40,17 +28,8 @@ perilune.controller("%s"):For("v1/ConfigMap", { labels = "reload=yes" })%s
 ]]):format(name or "words", more or "", word)
   end
 
-  local function write(path, text)
-    return e2e.write_file(folder .. "/" .. path, text)
-  end
-
-  local function start(paths, flags, options)
-    local all = { "--namespace", namespace }
-    for _, flag in ipairs(flags or {}) do
-      all[#all + 1] = flag
-    end
-    host = e2e.start_host(server, paths, all, options)
-    host:logged("^controller started$")
+  local function start(...)
+    host = bed.start(...)
   end
 
   local function ran(word, name)
@@ -161,18 +140,18 @@ require("perilune").controller("words", { cache_sync_timeout = "1s" })
 
     it("the swap of a ConfigMap volume, whole or not at all", function()
       local function volume(stamp, word)
-        shell(("mkdir %s/..%s"):format(folder, stamp))
+        shell(("mkdir %s/..%s"):format(bed.folder, stamp))
         write(".." .. stamp .. "/main.lua", says("require('word')"))
         write(".." .. stamp .. "/word.lua", "return '" .. word .. "'\n")
-        shell(("cd %s && ln -s ..%s ..data_tmp && mv -T ..data_tmp ..data"):format(folder, stamp))
+        shell(("cd %s && ln -s ..%s ..data_tmp && mv -T ..data_tmp ..data"):format(bed.folder, stamp))
       end
       volume("1", "one")
-      shell(("cd %s && ln -s ..data/main.lua main.lua && ln -s ..data/word.lua word.lua"):format(folder))
+      shell(("cd %s && ln -s ..data/main.lua main.lua && ln -s ..data/word.lua word.lua"):format(bed.folder))
       config_map("a")
-      start(folder)
+      start(bed.folder)
       ran("one", "a")
       volume("2", "two")
-      shell("rm -r " .. folder .. "/..1")
+      shell("rm -r " .. bed.folder .. "/..1")
       ran("two", "a")
       host:stop()
     end)
@@ -180,11 +159,11 @@ require("perilune").controller("words", { cache_sync_timeout = "1s" })
     it("new and removed files of a folder, and leaves the rest alone", function()
       write("one.lua", says("'one'", "first"))
       config_map("a")
-      start(folder)
+      start(bed.folder)
       ran("one", "a")
       write("two.lua", says("'two'", "second"))
       ran("two", "a")
-      os.remove(folder .. "/one.lua")
+      os.remove(bed.folder .. "/one.lua")
       host:logged("^controller is not declared any more$")
       config_map("b")
       ran("two", "b")
@@ -194,7 +173,7 @@ require("perilune").controller("words", { cache_sync_timeout = "1s" })
 
     it("a module, also one that was not there", function()
       local script = write("main.lua", says("require('lib.word')"))
-      shell("mkdir " .. folder .. "/lib")
+      shell("mkdir " .. bed.folder .. "/lib")
       write("lib/word.lua", "return 'one'\n")
       config_map("a")
       start(script)
@@ -203,7 +182,7 @@ require("perilune").controller("words", { cache_sync_timeout = "1s" })
       ran("two", "a")
       write("main.lua", "local word = require('more.word')\n" .. says("word"))
       host:logged("^reload refused")
-      shell("mkdir " .. folder .. "/more")
+      shell("mkdir " .. bed.folder .. "/more")
       e2e.process.pause(0.1)
       write("more/word.lua", "return 'three'\n")
       ran("three", "a")
@@ -308,12 +287,12 @@ repeat until perilune.time.now() > ends
     write("a.lua", says("'a1'", "first"))
     write("b.lua", says("require('word')", "second"))
     write("c.lua", says("'c1'", "third", [[:Watches("v1/Secret", "self")]]))
-    shell("mkdir " .. folder .. "/word")
+    shell("mkdir " .. bed.folder .. "/word")
     write("word/init.lua", "return 'b1'\n")
     for i = 1, 5 do
       config_map("m" .. i)
     end
-    start(folder)
+    start(bed.folder)
     for i = 1, 5 do
       ran("a1", "m" .. i)
       ran("b1", "m" .. i)
@@ -340,7 +319,7 @@ repeat until perilune.time.now() > ends
     config_map("a")
     start(script)
     ran("one", "a")
-    server:create(core("serviceaccounts"), { apiVersion = "v1", kind = "ServiceAccount",
+    bed.server:create(core("serviceaccounts"), { apiVersion = "v1", kind = "ServiceAccount",
       metadata = { name = "one-of-ours" } })
     write("main.lua", says([[perilune.dig(client:get("v1/ServiceAccount",
       { namespace = request.namespace, name = "one-of-ours" }), "metadata", "name")]], nil,
@@ -506,8 +485,8 @@ perilune.controller("wild"):For("v1/ConfigMap", { labels = "reload=yes" })
       write("main.lua", other("context.log:info('no bomb')"))
       host:logged(function(line) return line.msg == "tamed" and line.name == "wild" end)
       assert.equal(200, (host:ask("health", "/healthz/lanes")))
-      server:delete(core("configmaps", "wild"))
-      server:delete(core("configmaps", "calm"))
+      bed.server:delete(core("configmaps", "wild"))
+      bed.server:delete(core("configmaps", "calm"))
       host.child:signal("TERM")
       host.child:wait(e2e.patience)
     end
@@ -521,7 +500,7 @@ perilune.controller("dev"):For("v1/Namespace")
     context.log:info("ran", { word = "one", name = request.name })
   end)
 ]])
-    host = e2e.start_host(server, script, {}, { command = "dev" })
+    host = e2e.start_host(bed.server, script, {}, { command = "dev" })
     ran("one", "default")
     write("main.lua", (e2e.read_file(script):gsub("one", "two")))
     ran("two", "default")

@@ -1,0 +1,62 @@
+-- What specifications of reloads begin with: a namespace, a folder of scripts, and a host that runs
+-- them there. M.new() is the fixture of one `describe`:
+--
+--     local bed = beds.new()
+--     setup(bed.set_up)
+--     before_each(bed.begin)
+--     after_each(e2e.clean_up)
+--     teardown(e2e.finish)
+--
+-- Fields: server, namespace, folder, host.
+
+local e2e = require("spec.support.e2e")
+
+local M = {}
+
+function M.new()
+  local bed = {}
+
+  function bed.set_up()
+    bed.server = e2e.server()
+  end
+
+  function bed.begin()
+    bed.namespace = bed.server:new_namespace()
+    bed.folder = e2e.folder() .. "/" .. e2e.unique("scripts")
+    assert(os.execute("mkdir -p " .. bed.folder) == 0)
+  end
+
+  function bed.core(plural, name)
+    return "/api/v1/namespaces/" .. bed.namespace .. "/" .. plural .. (name and "/" .. name or "")
+  end
+
+  -- A ConfigMap with the label reload=yes, as it is created.
+  function bed.map(name, data)
+    return { apiVersion = "v1", kind = "ConfigMap",
+      metadata = { name = name, labels = { reload = "yes" } }, data = data }
+  end
+
+  function bed.config_map(name, data)
+    return bed.server:create(bed.core("configmaps"), bed.map(name, data))
+  end
+
+  -- Returns the path of a file of the folder, now with that text.
+  function bed.write(path, text)
+    return e2e.write_file(bed.folder .. "/" .. path, text)
+  end
+
+  -- Returns the host, whose first controller has started.
+  function bed.start(paths, flags, options)
+    local all = { "--namespace", bed.namespace }
+    for _, flag in ipairs(flags or {}) do
+      all[#all + 1] = flag
+    end
+    bed.host = e2e.start_host(bed.server, paths, all, options)
+    bed.host:logged("^controller started$")
+    return bed.host
+  end
+
+  return bed
+end
+
+return M
