@@ -15,6 +15,7 @@
 #define DISCOVERY_BASE  (800 * PL_MS)
 #define DISCOVERY_CAP   (5 * PL_SECOND)
 #define DISCOVERY_RESET (120 * PL_SECOND)
+#define TURN_WITHIN     (10 * 60 * PL_SECOND) /* longer than that looks odd */
 
 static void find_resource(struct pl_informer *informer);
 
@@ -215,6 +216,7 @@ void pl_informer_stop(struct pl_informer *informer)
     informer->stopping = true;
     pl_discovery_forget(pl_cluster_discovery(informer->cluster), informer);
     pl_timer_stop(timers_of(informer), &informer->retry);
+    pl_reconnect_forget(pl_cluster_reconnects(informer->cluster), &informer->turn);
     pl_timer_stop(timers_of(informer), &informer->tick);
     pl_wait_end(&informer->wait);
     pl_informer_stop_confirm(informer);
@@ -248,9 +250,26 @@ void pl_informer_feed_ended(struct pl_informer *informer, struct pl_feed *feed)
 
 /* ---- discovery ---- */
 
+static void on_turn(struct pl_reconnect *turn)
+{
+    find_resource(PL_CONTAINER_OF(turn, struct pl_informer, turn));
+}
+
+/* At once, or when it is its turn to ask a server that is away. */
+static void look(struct pl_informer *informer)
+{
+    struct pl_waits *waits = pl_cluster_waits(informer->cluster);
+    if (pl_reconnect_ask(pl_cluster_reconnects(informer->cluster), &informer->turn,
+                         PL_RECONNECT_FIRST, on_turn))
+        find_resource(informer);
+    else if (waits != NULL)
+        pl_wait_begin(waits, &informer->wait, "turn to look for the kind", informer->owner,
+                      TURN_WITHIN);
+}
+
 static void on_retry(struct pl_timer *timer)
 {
-    find_resource(PL_CONTAINER_OF(timer, struct pl_informer, retry));
+    look(PL_CONTAINER_OF(timer, struct pl_informer, retry));
 }
 
 /* What people have to mend is said where they look for it. A server that is away needs none. */
@@ -271,6 +290,7 @@ static void retry_later(struct pl_informer *informer, const struct pl_err *err)
 {
     struct pl_field source = pl_str("source", informer->owner);
     int64_t now = pl_informer_now(informer);
+    pl_reconnect_forget(pl_cluster_reconnects(informer->cluster), &informer->turn);
     pl_trouble_note(&informer->trouble, err, now, "cannot watch source", &source, 1);
     tell_trouble(informer);
     int64_t delay = pl_backoff_next(&informer->backoff, now, pl_cluster_rand(informer->cluster));
@@ -321,12 +341,30 @@ static int use_resource(struct pl_informer *informer, const struct pl_resource *
     return add_feeds(informer, err);
 }
 
+/* Discovery got no answer, which is everybody's trouble: one line is enough for all sources, and
+ * they look again one after another. */
+static bool is_away(struct pl_informer *informer, const struct pl_err *why)
+{
+    if ((why->code != PL_ENETWORK && why->code != PL_ETIMEOUT) ||
+        !pl_reconnect_failed(pl_cluster_reconnects(informer->cluster), &informer->turn, why))
+        return false;
+    pl_trouble_count(&informer->trouble, why, pl_informer_now(informer));
+    tell_trouble(informer);
+    return true;
+}
+
 static void on_resource(void *arg, const struct pl_resource *resource, const struct pl_err *why)
 {
     struct pl_informer *informer = arg;
     struct pl_err err = {0};
     informer->resolving = false;
     pl_wait_end(&informer->wait);
+    if (resource == NULL && is_away(informer, why)) {
+        look(informer);
+        return;
+    }
+    if (informer->turn.trying && (resource != NULL || why->status != 0))
+        pl_reconnect_heard(pl_cluster_reconnects(informer->cluster), &informer->turn);
     if (resource == NULL || use_resource(informer, resource, &err) != 0) {
         retry_later(informer, resource == NULL ? why : &err);
         return;
@@ -382,7 +420,7 @@ static void find_resource(struct pl_informer *informer)
 
 void pl_informer_start(struct pl_informer *informer)
 {
-    find_resource(informer);
+    look(informer);
 }
 
 /* ---- sync ---- */

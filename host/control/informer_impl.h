@@ -31,6 +31,7 @@ struct pl_informer {
     bool resolving, synced, stopping, ended;
     bool told;                 /* an Event has said what is wrong now */
     struct pl_backoff backoff; /* of discovery */
+    struct pl_reconnect turn;  /* while the server is away */
     struct pl_timer retry;
     struct pl_trouble trouble; /* of discovery */
     struct pl_wait wait;

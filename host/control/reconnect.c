@@ -220,13 +220,17 @@ void pl_reconnect_forget(struct pl_reconnects *all, struct pl_reconnect *one)
         plan_try(all);
 }
 
-/* "GET host:1: the server's certificate is not trusted (details)": what stands between. */
+/* "GET host:1: the server's certificate is not trusted (details)", perhaps with more before it: the
+ * last that stands between. */
 static uint64_t reason_of(const struct pl_err *err)
 {
-    const char *from = strstr(err->message, ": ");
-    from = from != NULL ? from + 2 : err->message;
-    const char *to = strstr(from, " (");
-    return pl_hash(from, to != NULL ? (size_t)(to - from) : strlen(from), 0);
+    const char *from = err->message, *to = strstr(from, " (");
+    if (to == NULL)
+        to = from + strlen(from);
+    for (const char *next = strstr(from, ": "); next != NULL && next < to;
+         next = strstr(from, ": "))
+        from = next + 2;
+    return pl_hash(from, (size_t)(to - from), 0);
 }
 
 /* Each reason once while the server is away, and not again soon after that: one that is refused at

@@ -119,8 +119,8 @@ local Mirror = {}
 Mirror.__index = Mirror
 
 -- The host reaches the server as `target` has it (a proxy, or the server); the spec reaches the
--- server itself. Each namespace has a watch of its own.
-function M.start(server, target, namespaces, flags)
+-- server itself. Each namespace has a watch of its own. options: as of e2e.start_host.
+function M.start(server, target, namespaces, flags, options)
   local control = server:new_namespace()
   local text = script:gsub("CONTROL", '"' .. control .. '"'):gsub("PAGE", tostring(proxies.page))
   local all = { "--namespace", control }
@@ -132,7 +132,7 @@ function M.start(server, target, namespaces, flags)
     all[#all + 1] = flag
   end
   return setmetatable({ server = server, control = control, asked = 0,
-    host = e2e.start_host(target, text, all) }, Mirror)
+    host = e2e.start_host(target, text, all, options) }, Mirror)
 end
 
 function Mirror:synced()

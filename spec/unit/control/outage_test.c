@@ -34,7 +34,7 @@ struct world {
     int lease_rv, renewals;
     int64_t renewed_ns; /* when the last of them was sent */
     bool down;
-    struct tries source_tries, lease_tries, lease_watches;
+    struct tries source_tries, lease_tries, lease_watches, discovery_tries;
     FILE *log;
 };
 
@@ -121,14 +121,19 @@ static void serve(struct world *world)
     while ((request = fake_next(&world->stage.bed.net)) != NULL) {
         bool of_lease = strncmp(request->path, LEASES, strlen(LEASES)) == 0;
         int source = 0;
-        while (!of_lease && strncmp(request->path, paths[source], strlen(paths[source])) != 0)
-            REQUIRE(++source < SOURCES);
-        if (world->down) {
+        while (source < SOURCES &&
+               strncmp(request->path, paths[source], strlen(paths[source])) != 0)
+            source++;
+        if (world->down && !of_lease && source == SOURCES) {
+            note(world, &world->discovery_tries);
+            fake_fail(request, PL_ENETWORK, "DNS");
+        } else if (world->down) {
             bool watch = has(request, "watch", NULL);
             note(world, !of_lease ? &world->source_tries
                         : watch   ? &world->lease_watches
                                   : &world->lease_tries);
-            world->lists[source] += !of_lease && !watch && !has(request, "limit", "1");
+            if (!of_lease)
+                world->lists[source] += !watch && !has(request, "limit", "1");
             fake_fail(request, PL_ENETWORK, "DNS");
         } else if (of_lease) {
             answer_lease(world, request);
@@ -213,8 +218,7 @@ static void lead(struct world *world)
                                                        .arg = &world->stage});
 }
 
-/* It leads, three kinds are watched, and an hour has gone well. */
-static void begin(struct world *world)
+static void start(struct world *world)
 {
     *world = (struct world){.log = tmpfile()};
     REQUIRE(world->log != NULL);
@@ -223,12 +227,20 @@ static void begin(struct world *world)
     add(world, "beat", "v1/ConfigMap", true);
     add(world, "pods", "v1/Pod", false);
     add(world, "sites", "example.com/v1/Website", false);
+    pl_log_configure(PL_LOG_INFO, false, fileno(world->log));
     pl_manager_start(world->stage.manager);
+}
+
+/* It leads, three kinds are watched, and a minute has gone well. */
+static void begin(struct world *world)
+{
+    start(world);
     pass(world, 60 * PL_SECOND);
     CHECK(pl_leadership_is_leading(world->leadership));
     for (int i = 0; i < SOURCES; i++)
         CHECK(world->lists[i] == 1 && world->watches[i] != NULL);
-    pl_log_configure(PL_LOG_INFO, false, fileno(world->log));
+    REQUIRE(ftruncate(fileno(world->log), 0) == 0);
+    lseek(fileno(world->log), 0, SEEK_SET);
 }
 
 static void finish(struct world *world)
@@ -338,6 +350,26 @@ TEST(the_lease_is_lost_in_time_when_its_server_has_no_name_and_won_again_after) 
     CHECK_INT(said(&world, "lease lost"), 1);
     /* Of ten minutes: the server, the lease (renewing, then getting it), what became of it. */
     CHECK(said(&world, "") <= 12);
+    finish(&world);
+}
+
+TEST(a_server_without_a_name_at_the_start_is_one_line_for_all_sources) /* F37 */
+{
+    struct world world;
+    start(&world);
+    world.down = world.stage.bed.no_discovery = true;
+    pass(&world, 110 * PL_SECOND); /* in two minutes the host would give up */
+    CHECK_INT(said(&world, "the API server does not answer"), 1);
+    CHECK_INT(said(&world, "warn"), 1);
+    CHECK(world.discovery_tries.count > 12 && world.discovery_tries.count < 30);
+    check_gaps(&world.discovery_tries, SOURCES + 1, 800 * PL_MS, 10 * PL_SECOND);
+    world.down = world.stage.bed.no_discovery = false;
+    pass(&world, 11 * PL_SECOND);
+    for (int i = 0; i < SOURCES; i++)
+        CHECK(world.lists[i] == 1 && world.watches[i] != NULL);
+    CHECK_INT(said(&world, "the API server answers again"), 1);
+    CHECK_INT(said(&world, "warn"), 1);
+    CHECK(pl_leadership_is_leading(world.leadership));
     finish(&world);
 }
 
