@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define BUILD_OUT 64 /* questions of one build: events come first */
+#define BUILD_OUT 16 /* questions of one build: what a run waits behind on its lane at most */
 
 /* Whom a question goes to. */
 struct asker {
@@ -18,7 +18,8 @@ struct asker {
     bool building;      /* its indexes over what is there: */
     size_t build_out;   /* questions of it, */
     struct pl_store_walk walk;
-    bool walked; /* and everything was asked about */
+    bool walked;         /* and everything was asked about */
+    struct pl_map given; /* keys that an answer about an event gave values meanwhile */
 };
 
 struct index {
@@ -80,6 +81,7 @@ static void release_asker(struct asker *asker)
     if (asker->held > 0 || asker->outstanding > 0)
         return;
     pl_link_unlink(&asker->link);
+    pl_map_deinit(&asker->given);
     pl_free(asker);
 }
 
@@ -102,13 +104,20 @@ static void store_values(struct pl_script_indexes *indexes, const struct questio
 
 static void go_on_building(struct pl_script_indexes *indexes, struct asker *asker);
 
-/* The store still has what was asked about: nothing newer has been, or will be, asked. */
-static bool is_stored(const struct pl_script_indexes *indexes, const struct question *question)
+/* The store still has what was asked about: nothing newer has been, or will be, asked. Or it has a
+ * newer state of that, whose answer is to come: until then the older values count, as they do
+ * everywhere. Without them the index would be complete before that, and lack the object. */
+static bool fills_gap(const struct pl_script_indexes *indexes, const struct question *question)
 {
+    struct pl_doc *asked = question->asked.q.event.object;
     struct pl_doc *doc = pl_store_get(indexes->o.store, pl_slice_z(question->key));
-    bool same = doc != NULL && doc == question->asked.q.event.object;
+    bool is_it = doc != NULL && doc == asked;
+    if (doc != NULL && !is_it && !pl_map_has(&question->asker->given, pl_slice_z(question->key))) {
+        struct pl_scratch a, b;
+        is_it = pl_slice_eq(pl_meta_uid(pl_doc_root(doc), &a), pl_meta_uid(pl_doc_root(asked), &b));
+    }
     pl_doc_unref(doc);
-    return same;
+    return is_it;
 }
 
 static void on_answer(struct pl_asked *asked)
@@ -121,10 +130,12 @@ static void on_answer(struct pl_asked *asked)
     asker->outstanding--;
     asker->build_out -= question->round == 0;
     bool wanted = question->round == 0
-                      ? is_stored(indexes, question)
+                      ? fills_gap(indexes, question)
                       : indexes->o.wants(indexes->o.arg, question->key, question->round);
     if (wanted)
         store_values(indexes, question);
+    if (wanted && question->round != 0 && asker->building)
+        pl_map_put(&asker->given, pl_slice_z(question->key), asker);
     if (asker->held > 0)
         go_on_building(indexes, asker);
     release_asker(asker);
@@ -175,6 +186,7 @@ size_t pl_script_indexes_ask(struct pl_script_indexes *indexes, const char *key,
 static void end_building(struct pl_script_indexes *indexes, struct asker *asker)
 {
     asker->building = false;
+    pl_map_deinit(&asker->given);
     PL_LIST_FOR (link, &indexes->indexes) {
         struct index *index = PL_CONTAINER_OF(link, struct index, link);
         if (!index->building || !has_asker(index, asker))
