@@ -247,7 +247,7 @@ void pl_controller_check(struct pl_controller *c)
             c->gone(c->gone_arg, c);
         return;
     }
-    if (c->draining && c->in_flight == 0) {
+    if (c->draining && pl_controller_running_as_leader(c) == 0) {
         c->draining = false;
         tell_changed(c); /* whether it is ready or not: others wait for its runs */
     }
@@ -299,6 +299,14 @@ void pl_controller_set_may_run(struct pl_controller *c, bool may_run)
         pl_controller_cancel_all(c, NULL, &why);
     }
     pl_controller_drive(c);
+}
+
+void pl_controller_lead_lost(struct pl_controller *c)
+{
+    struct pl_err why = {0};
+    pl_err_set(&why, PL_ECANCELED, "the lead was lost");
+    c->draining = c->draining || pl_controller_running_as_leader(c) > 0;
+    pl_controller_cancel_as_leader(c, &why);
 }
 
 /* ---- stopping ---- */

@@ -73,6 +73,8 @@ void pl_controller_destroy(struct pl_controller *controller);
 void pl_controller_start(struct pl_controller *controller);
 /* Leader-only controllers: gained or lost the lead. Losing cancels runs. */
 void pl_controller_set_may_run(struct pl_controller *controller, bool may_run);
+/* Of others: cancels the runs that began when their spec was one for leaders only. */
+void pl_controller_lead_lost(struct pl_controller *controller);
 /* No new runs; stopped is called once running ones have ended. Idempotent. */
 void pl_controller_stop(struct pl_controller *controller, void (*stopped)(void *arg), void *arg);
 /* Of a controller that has stopped: gives its informers back. */
@@ -90,6 +92,8 @@ bool pl_controller_is_running(const struct pl_controller *controller); /* worker
 /* It could run, but may not, and none of its runs is left from when it might. */
 bool pl_controller_is_standing_by(const struct pl_controller *controller);
 size_t pl_controller_in_flight(const struct pl_controller *controller);
+/* Those of them that began under a spec for leaders only, whatever the spec of today says. */
+size_t pl_controller_running_as_leader(const struct pl_controller *controller);
 /* How long it has been waiting for its sources, for "could not start within cache_sync_timeout". */
 bool pl_controller_sync_timed_out(const struct pl_controller *controller);
 struct pl_workqueue *pl_controller_queue(struct pl_controller *controller);

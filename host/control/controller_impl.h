@@ -176,6 +176,8 @@ struct pl_doc *pl_controller_for_object(struct pl_controller *controller, struct
 /* The runs of one edition; NULL: of all. */
 void pl_controller_cancel_all(struct pl_controller *controller, const struct pl_edition *edition,
                               const struct pl_err *why);
+/* Those that began under a spec for leaders only. */
+void pl_controller_cancel_as_leader(struct pl_controller *controller, const struct pl_err *why);
 /* Every run is asked to come to its end by itself. */
 void pl_controller_ask_to_stop(struct pl_controller *controller);
 void pl_controller_free_keys(struct pl_controller *controller);

@@ -181,11 +181,10 @@ void pl_leadership_check(struct pl_leadership *l)
         return;
     for (size_t i = 0; i < pl_manager_count(l->manager); i++) {
         const struct pl_controller *controller = pl_manager_at(l->manager, i);
-        if (!pl_controller_spec(controller)->leader_election)
-            continue;
-        if (pl_controller_in_flight(controller) > 0)
+        if (pl_controller_running_as_leader(controller) > 0)
             return; /* of the lead that was lost: it may still write for that one */
-        ready = ready || pl_controller_is_standing_by(controller);
+        ready = ready || (pl_controller_spec(controller)->leader_election &&
+                          pl_controller_is_standing_by(controller));
     }
     if (!ready)
         return;

@@ -247,9 +247,13 @@ void pl_manager_stop(struct pl_manager *manager)
 
 void pl_manager_set_leading(struct pl_manager *manager, bool leading)
 {
-    for (size_t i = 0; i < manager->count; i++)
-        if (pl_controller_spec(manager->controllers[i])->leader_election)
-            pl_controller_set_may_run(manager->controllers[i], leading);
+    for (size_t i = 0; i < manager->count; i++) {
+        struct pl_controller *controller = manager->controllers[i];
+        if (pl_controller_spec(controller)->leader_election)
+            pl_controller_set_may_run(controller, leading);
+        else if (!leading)
+            pl_controller_lead_lost(controller);
+    }
 }
 
 void pl_manager_lose(struct pl_manager *manager)

@@ -313,6 +313,23 @@ void pl_controller_cancel_all(struct pl_controller *c, const struct pl_edition *
     }
 }
 
+size_t pl_controller_running_as_leader(const struct pl_controller *c)
+{
+    size_t count = 0;
+    PL_LIST_FOR (link, &c->runs)
+        count += PL_CONTAINER_OF(link, struct run, link)->run.edition->spec.leader_election;
+    return count;
+}
+
+void pl_controller_cancel_as_leader(struct pl_controller *c, const struct pl_err *why)
+{
+    PL_LIST_FOR (link, &c->runs) {
+        struct run *run = PL_CONTAINER_OF(link, struct run, link);
+        if (run->run.edition->spec.leader_election)
+            cancel(run, why);
+    }
+}
+
 void pl_controller_each_run(const struct pl_controller *c,
                             void (*visit)(void *arg, const struct pl_run *run, int64_t age_ns,
                                           bool canceled),

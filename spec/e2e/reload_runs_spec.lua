@@ -159,4 +159,115 @@ perilune.controller("waits", { max_concurrent_reconciles = 20, on_reload = "none
     end)
     host:stop()
   end)
+
+  it("times a run by what its own code declared", function()
+    local function timed(word, timeout)
+      return ([[
+local perilune = require("perilune")
+perilune.controller("timed", { max_concurrent_reconciles = 4, on_reload = "none",
+    reconcile_timeout = TIMEOUT, rate_limiter = { base = "10m", max = "10m" } })
+  :For("v1/ConfigMap", { labels = "reload=yes" })
+  :Reconcile(function(request, context)
+    if request.name:find("^go") then return end
+    context.log:info("begins", { word = "WORD", name = request.name })
+    perilune.client:wait("v1/ConfigMap", { namespace = request.namespace, name = "go-" .. request.name },
+      function(o) return o end, "10m")
+    context.log:info("ends", { word = "WORD", name = request.name })
+  end)
+]]):gsub("WORD", word):gsub("TIMEOUT", timeout and '"' .. timeout .. '"' or "nil")
+    end
+    local function begins(name, word)
+      host:logged(function(line)
+        return line.msg == "begins" and line.word == word and line.name == name
+      end)
+    end
+    local function passes(name, timeout)
+      host:logged(function(line)
+        return line.msg == "reconcile failed" and line.key:find("/" .. name, 1, true)
+          and line.error:find("reconcile_timeout of " .. timeout .. " has passed", 1, true)
+      end)
+    end
+    local function reload(word, timeout, generation)
+      write("main.lua", (timed(word, timeout)))
+      host:logged(function(line) return line.msg == "reloaded" and line.generation == generation end)
+    end
+    write("main.lua", (timed("one", "4s")))
+    config_map("first")
+    start(bed.folder, { "--no-reload-guard" })
+    begins("first", "one")
+    reload("two", nil, 2) -- which has none
+    config_map("second")
+    begins("second", "two")
+    passes("first", "4 s")
+    reload("three", "300ms", 3)
+    config_map("third")
+    begins("third", "three")
+    passes("third", "0.3 s")
+    config_map("go-second") -- which is older than the time that it would have now
+    host:logged(function(line) return line.msg == "ends" and line.name == "second" and line.word == "two" end)
+    assert.equal(1, host:count_logged("^ends$"))
+    host:stop()
+  end)
+
+  -- Both replicas of a deployment may act when scripts say so; what was begun as the leader's stays
+  -- that, through the loss of the lead and its return.
+  it("keeps what a leader began from writing for another lead", function()
+    local slow = e2e.is_kube or os.getenv("PL_SANITIZED") ~= nil
+    local times = slow and { "6s", "4s", "500ms" } or { "3s", "2s", "400ms" }
+    local lease = "/apis/coordination.k8s.io/v1/namespaces/" .. bed.namespace .. "/leases/perilune-acts"
+    local function acts(word, only_leader)
+      return ([[
+local perilune = require("perilune")
+local client = perilune.client
+perilune.controller("acts", { max_concurrent_reconciles = 4, on_reload = "none",
+    leader_election = ONLY_LEADER, rate_limiter = { base = "10m", max = "10m" } })
+  :For("v1/ConfigMap", { labels = "reload=yes" }):Writes("v1/Secret", { "create" })
+  :Reconcile(function(request, context)
+    if request.name == "go" then return end
+    context.log:info("begins", { word = "WORD", name = request.name })
+    if request.name == "held" then
+      pcall(client.wait, client, "v1/ConfigMap", { namespace = request.namespace, name = "go" },
+        function(o) return o end, "10m")
+    end
+    local ok, mistake = pcall(client.create, client, { apiVersion = "v1", kind = "Secret",
+      metadata = { namespace = request.namespace, name = "WORD-" .. request.name } })
+    context.log:info("wrote", { word = "WORD", name = request.name,
+      mistake = not ok and tostring(mistake) or nil })
+  end)
+]]):gsub("WORD", word):gsub("ONLY_LEADER", tostring(only_leader))
+    end
+    local function wrote(name)
+      return host:logged(function(line) return line.msg == "wrote" and line.name == name end)
+    end
+    write("anchor.lua", [[
+require("perilune").controller("anchor"):For("v1/ServiceAccount", { labels = "reload=yes" })
+  :Reconcile(function() end)
+]])
+    write("acts.lua", (acts("one", true)))
+    start(bed.folder, { "--leader-elect", "--leader-elect-resource-namespace", bed.namespace,
+      "--leader-elect-lease-duration", times[1], "--leader-elect-renew-deadline", times[2],
+      "--leader-elect-retry-period", times[3], "--on-lost-lease", "standby" })
+    config_map("held")
+    host:logged("^begins$")
+    write("acts.lua", (acts("two", false)))
+    host:logged("^reloaded$")
+    e2e.eventually("the Lease is taken", function()
+      local now = bed.server:get(lease)
+      now.spec.holderIdentity, now.spec.leaseDurationSeconds = "thief", 3600
+      return bed.server:request("PUT", lease, now) == 200
+    end)
+    host:logged("^lease lost")
+    config_map("free") -- the scripts of today let it run anywhere
+    assert.is_nil(wrote("free").mistake)
+    bed.server:patch(lease, { spec = { holderIdentity = "", leaseDurationSeconds = 1 } })
+    e2e.eventually("it leads again", function()
+      host:must_run()
+      return host:count_logged("^lease acquired") == 2
+    end)
+    config_map("go")
+    assert.truthy(wrote("held").mistake)
+    assert.is_nil(bed.server:get(core("secrets", "one-held")))
+    assert.truthy(bed.server:get(core("secrets", "two-free")))
+    host:stop()
+  end)
 end)

@@ -3,6 +3,7 @@
 #include "bed_controller.h"
 #include "fake_lock.h"
 
+#include "control/edition.h"
 #include "control/leadership.h"
 
 struct scene {
@@ -402,6 +403,33 @@ TEST(f35_a_standby_that_stops_does_not_become_leader)
     finish_run(&scene, PL_OUTCOME_DONE);
     CHECK_INT(scene.stage.exit_code, 0);
     CHECK_INT(scene.stage.fake.started, 1);
+    finish(&scene);
+}
+
+/* 125, over a reload: the run began for this lead, and must not write for the next one. */
+TEST(a_leaders_run_is_cancelled_with_the_lead_though_the_scripts_of_today_let_it_run_anywhere)
+{
+    struct scene scene;
+    begin_leading(&scene, true);
+    struct pl_controller_spec spec = spec_of("beat");
+    add_source(&spec, PL_SOURCE_FOR, "v1/ConfigMap", PL_MAP_SELF);
+    struct pl_controller_options options = {
+        .cluster = scene.stage.bed.cluster, .ops = &fake_ops, .self = &scene.stage.fake};
+    struct pl_takeover next = {pl_edition_create(&options, &spec), false};
+    pl_edition_open(next.edition, NULL, NULL);
+    pl_manager_switch(scene.stage.manager, &next, 1);
+    pl_edition_unref(next.edition);
+    run(&scene);
+    check_log(&scene.stage.fake, "");
+    CHECK_INT(pl_controller_running_as_leader(scene.beat), 1);
+    others_hold(&scene, "other");
+    pass(&scene, 3 * PL_SECOND); /* the next renewal */
+    CHECK_INT(scene.lost, 1);
+    check_log(&scene.stage.fake, "cancel d/a ECANCELED;");
+    finish_run(&scene, PL_OUTCOME_DONE);
+    CHECK_INT(pl_controller_running_as_leader(scene.beat), 0);
+    bed_stream(&scene.stage.bed, scene.watch, BED_EVENT("MODIFIED", BED_MAP("a", "1", "11", "")));
+    check_log(&scene.stage.fake, "start d/a(MODIFIED);");
     finish(&scene);
 }
 
