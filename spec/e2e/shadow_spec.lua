@@ -1,5 +1,6 @@
 -- perilune reload --shadow: a candidate beside the running scripts, whose writes are kept instead
--- of sent. A recording proxy between host and server shows what leaves the host.
+-- of sent. A recording proxy between host and server shows what leaves the host, and the embedded
+-- server's audit log what reached it.
 
 local cjson = require("cjson")
 local e2e = require("spec.support.e2e")
@@ -137,12 +138,32 @@ describe("a shadow", function()
     e2e.process.pause(1)
   end
 
+  -- All writes of the host's that have reached the embedded server.
+  local function audited()
+    local out = {}
+    for _, write in ipairs(e2e.is_kube and {} or server:get("/debug/audit")) do
+      if write.userAgent:find("^perilune/") then
+        out[#out + 1] = write.method .. " " .. write.path .. " " .. write.code
+      end
+    end
+    assert.is_true(e2e.is_kube or #out >= 2 * OBJECTS, "it is no log of this host")
+    return out
+  end
+
+  local function now()
+    return { proxied = proxy:mark(), audited = #audited() }
+  end
+
   local function writes_since(mark)
     local out = {}
-    for _, request in ipairs(proxy:requests(nil, mark)) do
+    for _, request in ipairs(proxy:requests(nil, mark.proxied)) do
       if request.method ~= "GET" then
         out[#out + 1] = request.method .. " " .. request.path
       end
+    end
+    local log = audited()
+    for i = mark.audited + 1, #log do
+      out[#out + 1] = "audited: " .. log[i]
     end
     return out
   end
@@ -184,7 +205,7 @@ describe("a shadow", function()
   end)
 
   it("finds no difference between equal scripts, and sends nothing", function()
-    local mark = proxy:mark()
+    local mark = now()
     local code, lines, err = shadow(candidate(), "--keys", tostring(OBJECTS), "--exit-code")
     assert.same({ 0, "" }, { code, err })
     assert.same({}, lines.key)
@@ -196,7 +217,7 @@ describe("a shadow", function()
   end)
 
   it("finds what a changed script would write, and nothing else", function()
-    local mark = proxy:mark()
+    local mark = now()
     local path = candidate({
       before = [[
         if map.metadata.name == "m1" then client:delete("v1/Secret", request) return end
@@ -311,7 +332,7 @@ describe("a shadow", function()
   end)
 
   it("keeps requests to others, Events and queued keys to itself", function()
-    local mark = proxy:mark()
+    local mark = now()
     local path = candidate({ after = string.format([[
       local answer = perilune.http.request{url = %q .. "/version?of=shadow", method = "POST", body = "x"}
       assert(answer.status == 204)
@@ -343,8 +364,8 @@ describe("a shadow", function()
     for _, event in ipairs(events.items) do
       assert.not_equal("Shadowed", event.reason)
     end
-    for _, request in ipairs(proxy:requests(nil, mark)) do
-      assert(request.method == "GET" or request.path:find("/m9$"), request.method .. request.path)
+    for _, write in ipairs(writes_since(mark)) do -- of the running scripts
+      assert(write:find("/m9", 1, true), write)
     end
   end)
 
@@ -365,7 +386,7 @@ describe("a shadow", function()
   end)
 
   it("starts what only the candidate watches, and stops it afterwards", function()
-    local mark = proxy:mark()
+    local mark = now()
     local path = e2e.write_file(e2e.folder() .. "/more.lua", script() .. string.format([[
 perilune.controller("accounts"):For("v1/ServiceAccount", {namespaces = {%q}}):Reconcile(function(request)
   local account = client:get("v1/ServiceAccount", request)
@@ -378,7 +399,7 @@ end)
     local base = "/api/v1/namespaces/" .. namespace
     e2e.eventually("it is watched", function()
       local watches = 0
-      for _, request in ipairs(proxy:requests(base .. "/serviceaccounts", mark)) do
+      for _, request in ipairs(proxy:requests(base .. "/serviceaccounts", mark.proxied)) do
         watches = watches + ((request.verb == "watch" or request.verb == "stream") and 1 or 0)
       end
       return watches > 0
@@ -387,11 +408,11 @@ end)
     local _, lines = finish()
     assert.same({ "accounts" }, lines.begun.added)
     assert.equal("patch", lines.key[namespace .. "/robot"].differences[1].candidate)
-    for _, request in ipairs(proxy:requests(nil, mark)) do -- what both watch is shared
+    for _, request in ipairs(proxy:requests(nil, mark.proxied)) do -- what both watch is shared
       assert(request.path == base .. "/serviceaccounts" or not request.path:find(base, 1, true)
         or request.verb ~= "list", request.path)
-      assert.equal("GET", request.method)
     end
+    assert.same({}, writes_since(mark))
     e2e.eventually("its informer is gone", function()
       local _, out = e2e.run("status", "--admin-socket", socket, "-o", "json")
       return not out:find("ServiceAccount", 1, true)
