@@ -1,7 +1,8 @@
-/* What the reflectors of one cluster share, so that hundreds of watches do not come back at the
- * same moment (F37). While the server does not answer, few of them try, after one backoff that is
- * everybody's, and the others wait for what those find; once it answers they follow at a rate,
- * with jitter, lists more slowly than watches. I/O thread. */
+/* What the reflectors of one cluster share, and informers that look for their kind, so that
+ * hundreds of watches do not come back at the same moment (F37). While the server does not answer,
+ * few of them try, after one backoff that is everybody's, and the others wait for what those find;
+ * once it answers they follow at a rate, with jitter, lists more slowly than watches. I/O thread.
+ */
 #pragma once
 
 #include "base/err.h"
