@@ -4,7 +4,6 @@
 #include "base/hash.h"
 #include "base/list.h"
 #include "base/map.h"
-#include "value/patch.h"
 #include "value/write.h"
 
 #include <string.h>
@@ -60,6 +59,44 @@ bool pl_noop_update(struct pl_node object, struct pl_node cached,
     return object_eq(object, cached, resource->has_status);
 }
 
+/* Would merging the patch (RFC 7386) leave the target as it is? */
+static bool changes_nothing(struct pl_node patch, struct pl_node target)
+{
+    if (pl_node_type(patch) == PL_NULL)
+        return pl_node_is_missing(target);
+    if (pl_node_type(patch) != PL_OBJECT)
+        return pl_node_equal(patch, target);
+    if (pl_node_type(target) != PL_OBJECT)
+        return false;
+    for (struct pl_iter it = pl_iter(patch); pl_iter_next(&it);)
+        if (!changes_nothing(it.value, pl_node_get(target, it.key)))
+            return false;
+    return true;
+}
+
+static bool changes_no_metadata(struct pl_node patch, struct pl_node target)
+{
+    if (pl_node_type(patch) != PL_OBJECT || pl_node_type(target) != PL_OBJECT)
+        return changes_nothing(patch, target);
+    for (struct pl_iter it = pl_iter(patch); pl_iter_next(&it);)
+        if (!is_server_owned(it.key) && !changes_nothing(it.value, pl_node_get(target, it.key)))
+            return false;
+    return true;
+}
+
+static bool changes_no_member(struct pl_node patch, struct pl_node target, bool ignore_status)
+{
+    for (struct pl_iter it = pl_iter(patch); pl_iter_next(&it);) {
+        struct pl_node was = pl_node_get(target, it.key);
+        if (ignore_status && pl_slice_eqz(it.key, "status"))
+            continue;
+        if (pl_slice_eqz(it.key, "metadata") ? !changes_no_metadata(it.value, was)
+                                             : !changes_nothing(it.value, was))
+            return false;
+    }
+    return true;
+}
+
 bool pl_noop_merge_patch(struct pl_node patch, struct pl_node cached,
                          const struct pl_resource *resource, bool status)
 {
@@ -70,12 +107,12 @@ bool pl_noop_merge_patch(struct pl_node patch, struct pl_node cached,
     struct pl_node uid = pl_node_getz(meta, "uid");
     if (!pl_node_is_missing(uid) && !pl_node_equal(uid, pl_node_dig(cached, "metadata", "uid")))
         return false;
-    struct pl_doc *patched = pl_patch_merge(cached, patch, NULL);
-    if (patched == NULL)
+    if (pl_node_type(patch) != PL_OBJECT || pl_node_type(cached) != PL_OBJECT)
         return false;
-    bool same = pl_noop_update(pl_doc_root(patched), cached, resource, status);
-    pl_doc_unref(patched);
-    return same;
+    if (!status)
+        return changes_no_member(patch, cached, resource->has_status);
+    struct pl_node change = pl_node_getz(patch, "status");
+    return pl_node_is_missing(change) || changes_nothing(change, pl_node_getz(cached, "status"));
 }
 
 /* ---- what was applied ---- */

@@ -33,8 +33,13 @@ struct pl_client {
     struct pl_probe probe;
     int64_t probe_ns;           /* 0: off */
     struct pl_metric *requests; /* NULL: not counted */
-    struct pl_list ops;         /* struct pl_op */
-    struct pl_list watches;     /* struct pl_watch */
+    struct {                    /* the series of the last one that was counted; NULL: none yet */
+        struct pl_series *series;
+        char method[16];
+        int status;
+    } counted;
+    struct pl_list ops;     /* struct pl_op */
+    struct pl_list watches; /* struct pl_watch */
     /* Bit by lane: a request timed out there, so its connections may be dead. */
     unsigned distrusted_lanes;
 };

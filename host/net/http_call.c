@@ -362,10 +362,9 @@ static bool set_headers(struct pl_http_call *call, const struct pl_http_request 
         }
         pl_buf_clear(&line);
         /* curl removes the header for "name:" and sends an empty one for "name;". */
-        if (header->value[0] == '\0')
-            pl_buf_add_f(&line, "%s;", header->name);
-        else
-            pl_buf_add_f(&line, "%s: %s", header->name, header->value);
+        pl_buf_add_z(&line, header->name);
+        pl_buf_add_z(&line, header->value[0] == '\0' ? ";" : ": ");
+        pl_buf_add_z(&line, header->value);
         add_line(call, pl_buf_z(&line));
     }
     pl_buf_deinit(&line);

@@ -1,6 +1,8 @@
 #include "control/noop.h"
 
 #include "bed.h"
+#include "support/json.h"
+#include "value/patch.h"
 
 static const struct pl_resource pods = {
     .kind = {"", "v1", "Pod"}, .plural = "pods", .namespaced = true, .has_status = true};
@@ -30,6 +32,66 @@ TEST(server_owned_fields_and_the_order_of_members_are_no_change)
             cases[i].noop)
             TEST_FAIL("case %zu", i);
         pl_doc_unref(object);
+    }
+    pl_doc_unref(cached);
+}
+
+/* What is decided by looking is what merging and comparing would decide. */
+TEST(a_merge_patch_changes_nothing_when_the_merged_object_is_the_same)
+{
+    static const char *const patches[] = {
+        "{}",
+        "{'spec':{}}",
+        "{'spec':{'x':1,'y':[2,{'k':null}]}}",
+        "{'spec':{'x':1.0}}",
+        "{'spec':{'x':2}}",
+        "{'spec':{'x':null}}",
+        "{'spec':{'gone':null}}",
+        "{'spec':{'gone':{}}}",
+        "{'spec':{'gone':{'deeper':null}}}",
+        "{'spec':{'none':null}}",
+        "{'spec':{'x':{}}}",
+        "{'spec':{'x':{'a':null}}}",
+        "{'spec':{'m':{'a':1}}}",
+        "{'spec':{'m':{'a':1,'b':2}}}",
+        "{'spec':{'m':{'b':null}}}",
+        "{'spec':{'y':[2]}}",
+        "{'spec':7}",
+        "{'spec':null}",
+        "{'other':null}",
+        "{'other':{}}",
+        "{'metadata':{}}",
+        "{'metadata':null}",
+        "{'metadata':3}",
+        "{'metadata':{'generation':9,'creationTimestamp':null}}",
+        "{'metadata':{'labels':{'l':'1'}}}",
+        "{'metadata':{'labels':{'l':'2'}}}",
+        "{'metadata':{'labels':null}}",
+        "{'metadata':{'annotations':null,'finalizers':null}}",
+        "{'metadata':{'finalizers':[]}}",
+        "{'status':{'z':3}}",
+        "{'status':{'z':4}}",
+        "{'status':{'z':null}}",
+        "{'status':{'more':{}}}",
+        "{'status':null}",
+        "{'status':[]}",
+        "{'status':{'z':3},'spec':{'x':2}}",
+    };
+    struct pl_resource plain = pods;
+    plain.has_status = false;
+    struct pl_doc *cached =
+        json("{'metadata':{'name':'p','uid':'1','generation':2,'labels':{'l':'1'}},'spec':{'x':1,"
+             "'y':[2,{'k':null}],'none':null,'m':{'a':1}},'status':{'z':3}}");
+    for (size_t i = 0; i < PL_ARRAY_LEN(patches) * 4; i++) {
+        const struct pl_resource *resource = i % 2 ? &pods : &plain;
+        bool status = i / 2 % 2;
+        struct pl_doc *patch = json(patches[i / 4]);
+        struct pl_doc *merged = pl_patch_merge(pl_doc_root(cached), pl_doc_root(patch), NULL);
+        if (pl_noop_merge_patch(pl_doc_root(patch), pl_doc_root(cached), resource, status) !=
+            pl_noop_update(pl_doc_root(merged), pl_doc_root(cached), resource, status))
+            TEST_FAIL("%s, %d", patches[i / 4], status);
+        pl_doc_unref(patch);
+        pl_doc_unref(merged);
     }
     pl_doc_unref(cached);
 }
