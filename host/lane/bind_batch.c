@@ -11,9 +11,8 @@ static int batch_gc(lua_State *L)
 {
     struct pl_batch *batch = lua_touserdata(L, 1);
     pl_docs_deinit(&batch->docs);
-    for (size_t i = 0; i < batch->path_count; i++)
-        pl_path_destroy(batch->paths[i]);
-    batch->path_count = 0;
+    pl_parts_free(batch->parts);
+    batch->parts = NULL;
     return 0;
 }
 
@@ -29,16 +28,14 @@ struct pl_batch *pl_batch_push(lua_State *L)
     return batch;
 }
 
+#define MOST_PATHS 58 /* of a `select` */
+
 static void add_path(lua_State *L, struct pl_state *s, struct pl_batch *batch, struct pl_slice text)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    if (batch->path_count == PL_BATCH_PATHS)
-        pl_lerr_raise(L, s, "select: at most %d paths", PL_BATCH_PATHS - 6);
-    struct pl_path *path = pl_path_parse(text, &err);
-    if (path == NULL)
+    if (pl_parts_add(&batch->parts, text, &err) != 0)
         pl_lerr_raise(L, s, "select: %s", err.message);
-    batch->paths[batch->path_count++] = path;
 }
 
 void pl_batch_read_select(lua_State *L, struct pl_state *s, struct pl_batch *batch, int options)
@@ -49,6 +46,8 @@ void pl_batch_read_select(lua_State *L, struct pl_state *s, struct pl_batch *bat
     lua_getfield(L, options, "select");
     if (lua_type(L, -1) == LUA_TTABLE) {
         int count = (int)lua_objlen(L, -1);
+        if (count > MOST_PATHS)
+            pl_lerr_raise(L, s, "select: at most %d paths", MOST_PATHS);
         for (int i = 1; i <= count; i++) {
             lua_rawgeti(L, -1, i);
             bool is_text = lua_type(L, -1) == LUA_TSTRING;
@@ -65,14 +64,7 @@ void pl_batch_read_select(lua_State *L, struct pl_state *s, struct pl_batch *bat
 static void push_doc_of(lua_State *L, struct pl_state *s, struct pl_batch *batch, size_t i)
 {
     batch->docs.items[i] = pl_object_of_kind(batch->docs.items[i], &batch->kind);
-    struct pl_doc *doc = batch->docs.items[i];
-    if (batch->path_count > 0) {
-        struct pl_doc *part = pl_doc_select(doc, batch->paths, batch->path_count);
-        pl_lazy_push(L, s, part, batch->flags);
-        pl_doc_unref(part);
-    } else {
-        pl_lazy_push(L, s, doc, batch->flags);
-    }
+    pl_lazy_push_parts(L, s, batch->docs.items[i], batch->flags, batch->parts);
 }
 
 int pl_bind_batch_next(lua_State *L)

@@ -1,18 +1,15 @@
 /* Objects that were found, which become tables one by one. A userdata that owns them. */
 #pragma once
 
+#include "lane/select.h"
 #include "lane/state.h"
 #include "value/docs.h"
 #include "value/kind.h"
-#include "value/path.h"
-
-#define PL_BATCH_PATHS 64
 
 struct pl_batch {
     struct pl_docs docs;
     size_t at;
-    struct pl_path *paths[PL_BATCH_PATHS]; /* owned: of `select` */
-    size_t path_count;
+    struct pl_part *parts; /* owned: of `select`; NULL: whole objects */
     struct pl_kind kind;
     unsigned flags;
 };

@@ -10,7 +10,6 @@
 #include "lane/lerr.h"
 #include "lane/co.h"
 #include "value/meta.h"
-#include "value/path.h"
 
 #include <stdlib.h>
 
@@ -187,18 +186,6 @@ static int get_live(lua_State *L, struct pl_state *s, const struct pl_wanted *wa
     return pl_co_wait(L, s, op);
 }
 
-static struct pl_doc *only_metadata(struct pl_doc *doc)
-{
-    struct pl_path *metadata = pl_path_parse(pl_slice_z("metadata"), NULL);
-    struct pl_path *version = pl_path_parse(pl_slice_z("apiVersion"), NULL);
-    struct pl_path *kind = pl_path_parse(pl_slice_z("kind"), NULL);
-    struct pl_path *paths[] = {metadata, version, kind};
-    struct pl_doc *result = pl_doc_select(doc, paths, 3);
-    for (size_t i = 0; i < 3; i++)
-        pl_path_destroy(paths[i]);
-    return result;
-}
-
 /* A shadow's run sees what it wrote, and what the run that it follows found. */
 static struct pl_capture *view_of(const struct pl_state *s)
 {
@@ -227,6 +214,13 @@ static void tell_listed(const struct pl_state *s, const struct pl_cache *cache,
     pl_buf_deinit(&key);
 }
 
+static void add_metadata(struct pl_part **parts)
+{
+    static const char *const names[] = {"apiVersion", "kind", "metadata"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(names); i++)
+        pl_parts_add(parts, pl_slice_z(names[i]), NULL);
+}
+
 /* Pushes an object of a cache; false when there is none. */
 static bool push_cached(lua_State *L, struct pl_state *s, struct pl_cache *cache,
                         const struct pl_wanted *wanted, struct pl_slice name)
@@ -247,13 +241,12 @@ static bool push_cached(lua_State *L, struct pl_state *s, struct pl_cache *cache
     if (doc == NULL)
         return false;
     bool partial = wanted->metadata_only || cache->options.metadata_only;
-    if (wanted->metadata_only && !cache->options.metadata_only) {
-        struct pl_doc *part = only_metadata(doc);
-        pl_doc_unref(doc);
-        doc = part;
-    }
     doc = pl_object_of_kind(doc, &wanted->kind);
-    pl_lazy_push(L, s, doc, object_flags(&wanted->kind, partial));
+    struct pl_part *parts = NULL;
+    if (wanted->metadata_only && !cache->options.metadata_only)
+        add_metadata(&parts);
+    pl_lazy_push_parts(L, s, doc, object_flags(&wanted->kind, partial), parts);
+    pl_parts_free(parts);
     pl_doc_unref(doc);
     return true;
 }

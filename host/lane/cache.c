@@ -5,9 +5,7 @@
 #include "base/log.h"
 #include "control/capture.h"
 #include "kube/decode.h"
-#include "value/build.h"
 #include "value/meta.h"
-#include "value/path.h"
 #include "value/selector.h"
 
 #include <stdlib.h>
@@ -278,66 +276,4 @@ struct pl_doc *pl_object_of_kind(struct pl_doc *doc, const struct pl_kind *kind)
     bool says_it = pl_node_str_eq(pl_node_getz(root, "kind"), pl_slice_z(kind->kind)) &&
                    pl_node_str_eq(pl_node_getz(root, "apiVersion"), pl_slice_z(version));
     return says_it ? doc : pl_doc_with_kind(doc, kind, true, NULL);
-}
-
-/* ---- select ---- */
-
-#define SELECT_MAX 64 /* paths, with those of the identity */
-
-struct selection {
-    struct pl_path *const *paths;
-    uint64_t active; /* bit i: paths[i] leads here */
-    size_t count;
-    size_t depth;
-};
-
-static void select_members(struct pl_build *build, struct pl_node node, const struct selection *at);
-
-static void select_value(struct pl_build *build, struct pl_node value, const struct selection *at)
-{
-    for (size_t i = 0; i < at->count; i++) {
-        if (!(at->active >> i & 1))
-            continue;
-        bool ends = pl_path_len(at->paths[i]) == at->depth ||
-                    pl_path_step(at->paths[i], at->depth).key.ptr == NULL;
-        if (ends || pl_node_type(value) != PL_OBJECT) {
-            pl_build_node(build, value);
-            return;
-        }
-    }
-    select_members(build, value, at);
-}
-
-static void select_members(struct pl_build *build, struct pl_node node, const struct selection *at)
-{
-    struct pl_iter it = pl_iter(node);
-    pl_build_object(build);
-    while (pl_iter_next(&it)) {
-        struct selection below = *at;
-        below.active = 0;
-        below.depth++;
-        for (size_t i = 0; i < at->count; i++) {
-            if ((at->active >> i & 1) && pl_path_len(at->paths[i]) > at->depth &&
-                pl_slice_eq(pl_path_step(at->paths[i], at->depth).key, it.key))
-                below.active |= (uint64_t)1 << i;
-        }
-        if (below.active != 0) {
-            pl_build_key(build, it.key);
-            select_value(build, it.value, &below);
-        }
-    }
-    pl_build_end(build);
-}
-
-struct pl_doc *pl_doc_select(struct pl_doc *doc, struct pl_path *const *paths, size_t count)
-{
-    PL_REQUIRE(count <= SELECT_MAX);
-    struct selection all = {.paths = paths,
-                            .count = count,
-                            .active = count == 64 ? UINT64_MAX : ((uint64_t)1 << count) - 1};
-    struct pl_build *build = pl_build_create(NULL);
-    select_members(build, pl_doc_root(doc), &all);
-    struct pl_doc *result = pl_build_finish(build);
-    pl_build_destroy(build);
-    return result;
 }

@@ -52,7 +52,3 @@ void pl_docs_keep_owned(struct pl_docs *docs, struct pl_slice owner_uid);
 
 /* The document with this apiVersion and kind, which the items of a list lack. Takes doc. */
 struct pl_doc *pl_object_of_kind(struct pl_doc *doc, const struct pl_kind *kind);
-/* Only what the paths name, and apiVersion, kind, name, namespace, uid and resourceVersion.
- * paths: steps parsed by value/path.h. A path through an element of an array takes the array. */
-struct pl_path;
-struct pl_doc *pl_doc_select(struct pl_doc *doc, struct pl_path *const *paths, size_t count);

@@ -168,14 +168,7 @@ static void note_base(lua_State *L, struct pl_state *s, int box)
 
 void pl_lazy_push(lua_State *L, struct pl_state *s, struct pl_doc *doc, unsigned flags)
 {
-    struct pl_node root = pl_doc_root(doc);
-    luaL_checkstack(L, 10, "a document");
-    push_box(L, s, doc, flags);
-    int box = lua_gettop(L);
-    push_value(L, s, box, root);
-    if ((flags & PL_OBJECT_ROOT) && !has_meta(L, -1, s->lazy_meta))
-        note_base(L, s, box);
-    lua_remove(L, box);
+    pl_lazy_push_parts(L, s, doc, flags, NULL);
 }
 
 /* ---- filling ---- */
@@ -238,16 +231,29 @@ static void push_box_of(lua_State *L, int index)
     lua_rawget(L, index);
 }
 
-/* The value at the top is that member of the level at index. */
-static void note_if_secret(lua_State *L, struct pl_state *s, int index,
-                           const struct pl_level *level, struct pl_slice key)
+/* The value at the top is that member of the table at index, which is made of the node. */
+static void note_if_secret(lua_State *L, struct pl_state *s, int index, const struct pl_box *box,
+                           struct pl_node node, struct pl_slice key)
 {
-    if (!(level->box->flags & PL_OBJECT_SECRET))
+    if (!(box->flags & PL_OBJECT_SECRET))
         return;
-    if (is_root(level) && is_secret_key(key))
+    if (pl_node_is_same(node, pl_doc_root(box->doc)) && is_secret_key(key))
         note_secret(L, s);
     if (lua_type(L, -1) == LUA_TSTRING && pl_lazy_is_secret(L, s, index))
         pl_secrets_add(&s->secrets, pl_lua_slice(L, -1));
+}
+
+/* The table at index is an ordinary one from now on. */
+static void end_level(lua_State *L, int index)
+{
+    lua_pushvalue(L, index);
+    lua_pushnil(L);
+    hide(L, &box_key);
+    lua_pushnil(L);
+    hide(L, &level_key);
+    lua_pushnil(L);
+    lua_setmetatable(L, -2);
+    lua_pop(L, 1);
 }
 
 void pl_lazy_fill(lua_State *L, struct pl_state *s, int index)
@@ -270,16 +276,10 @@ void pl_lazy_fill(lua_State *L, struct pl_state *s, int index)
             continue;
         pl_lua_push(L, it.key);
         push_value(L, s, box, it.value);
-        note_if_secret(L, s, index, level, it.key);
+        note_if_secret(L, s, index, level->box, level->node, it.key);
         lua_rawset(L, index);
     }
-    lua_pushvalue(L, index);
-    lua_pushnil(L);
-    hide(L, &box_key);
-    lua_pushnil(L);
-    hide(L, &level_key);
-    lua_pushnil(L);
-    lua_setmetatable(L, -2);
+    end_level(L, index);
     lua_settop(L, box - 1);
 }
 
@@ -303,7 +303,7 @@ static int lazy_index(lua_State *L)
     if (pl_node_type(value) >= PL_ARRAY)
         push_box_of(L, 1);
     push_value(L, s, 3, value);
-    note_if_secret(L, s, 1, level, key);
+    note_if_secret(L, s, 1, level->box, level->node, key);
     lua_pushvalue(L, 2);
     lua_pushvalue(L, -2);
     lua_rawset(L, 1);
@@ -317,6 +317,76 @@ static int lazy_newindex(lua_State *L)
     lua_settop(L, 3);
     lua_rawset(L, 1);
     return 0;
+}
+
+/* ---- parts ---- */
+
+static void add_parts(lua_State *L, struct pl_state *s, int index, int box, struct pl_node node,
+                      const struct pl_part *parts);
+
+/* Adds a member to the table at index, which is made of the node. */
+static void add_part(lua_State *L, struct pl_state *s, int index, int box, struct pl_node node,
+                     struct pl_node value, const struct pl_part *part)
+{
+    const struct pl_box *of = lua_touserdata(L, box);
+    bool some = !part->whole && pl_node_type(value) == PL_OBJECT;
+    pl_lua_push(L, part->name);
+    if (some)
+        lua_createtable(L, 0, 4);
+    else
+        push_value(L, s, box, value);
+    note_if_secret(L, s, index, of, node, part->name);
+    if (some)
+        add_parts(L, s, lua_gettop(L), box, value, part->below);
+    lua_rawset(L, index);
+}
+
+static void add_parts(lua_State *L, struct pl_state *s, int index, int box, struct pl_node node,
+                      const struct pl_part *parts)
+{
+    luaL_checkstack(L, 10, "select");
+    for (const struct pl_part *part = parts; part != NULL; part = part->next) {
+        struct pl_node value = pl_node_get(node, part->name);
+        if (!pl_node_is_missing(value))
+            add_part(L, s, index, box, node, value, part);
+    }
+}
+
+/* Of the level at index; what is not of the parts counts as taken away. */
+static void leave_parts(lua_State *L, struct pl_state *s, int index, int box,
+                        struct pl_level *level, const struct pl_part *parts)
+{
+    if (pl_node_len(level->node) > PL_LEVEL_TAKEN) {
+        struct pl_node node = level->node;
+        end_level(L, index);
+        add_parts(L, s, index, box, node, parts);
+        return;
+    }
+    level->taken = UINT64_MAX;
+    for (const struct pl_part *part = parts; part != NULL; part = part->next) {
+        size_t place;
+        struct pl_node value = pl_node_find(level->node, part->name, &place);
+        if (part->whole && !pl_node_is_missing(value))
+            level->taken &= ~((uint64_t)1 << place);
+        else if (!pl_node_is_missing(value))
+            add_part(L, s, index, box, level->node, value, part);
+    }
+}
+
+void pl_lazy_push_parts(lua_State *L, struct pl_state *s, struct pl_doc *doc, unsigned flags,
+                        const struct pl_part *parts)
+{
+    struct pl_node root = pl_doc_root(doc);
+    luaL_checkstack(L, 10, "a document");
+    push_box(L, s, doc, flags);
+    int box = lua_gettop(L);
+    push_value(L, s, box, root);
+    struct pl_level *level = parts != NULL ? pl_lazy_level(L, s, -1) : NULL;
+    if (level != NULL)
+        leave_parts(L, s, lua_gettop(L), box, level, parts);
+    if ((flags & PL_OBJECT_ROOT) && !has_meta(L, -1, s->lazy_meta))
+        note_base(L, s, box);
+    lua_remove(L, box);
 }
 
 /* ---- bases and marks ---- */

@@ -7,6 +7,7 @@
  * the metatable. What was never touched is written back from the document's own bytes. */
 #pragma once
 
+#include "lane/select.h"
 #include "lane/state.h"
 #include "value/doc.h"
 
@@ -46,6 +47,9 @@ void pl_lazy_open(struct pl_state *s);
 struct pl_box *pl_box_push(lua_State *L, struct pl_state *s);
 /* Pushes the document's value; takes a reference of its own. */
 void pl_lazy_push(lua_State *L, struct pl_state *s, struct pl_doc *doc, unsigned flags);
+/* Only these parts of an object; parts NULL: all of it. */
+void pl_lazy_push_parts(lua_State *L, struct pl_state *s, struct pl_doc *doc, unsigned flags,
+                        const struct pl_part *parts);
 /* The level that the value at index is, if it is not filled; NULL for any other value. Borrowed
  * from it. */
 struct pl_level *pl_lazy_level(lua_State *L, struct pl_state *s, int index);

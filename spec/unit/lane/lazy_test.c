@@ -1,6 +1,8 @@
 /* Objects that fill on first touch look like ordinary tables. */
 #include "state_support.h"
 
+#include "value/write.h"
+
 #include <time.h>
 
 #define OBJECT                                                                                     \
@@ -135,6 +137,80 @@ TEST(what_is_not_filled_is_compared_where_it_is)
         snprintf(code, sizeof code, "%s%s", equal, cases[i].code);
         CHECK_CODE(s, code, OBJECT, cases[i].want ? "true" : "false");
     }
+    pl_state_destroy(s);
+}
+
+/* The object, cut to the paths, at the top of the stack. */
+static void push_parts(struct pl_state *s, const char *text, unsigned flags,
+                       const char *const *paths)
+{
+    struct pl_doc *doc = doc_of(text);
+    struct pl_part *parts = NULL;
+    for (; *paths != NULL; paths++)
+        REQUIRE(pl_parts_add(&parts, pl_slice_z(*paths), NULL) == 0);
+    pl_lazy_push_parts(s->L, s, doc, flags, parts);
+    pl_parts_free(parts);
+    pl_doc_unref(doc);
+}
+
+static void check_parts(struct pl_state *s, const char *text, const char *const *paths,
+                        const char *want)
+{
+    push_parts(s, text, PL_OBJECT_ROOT, paths);
+    struct pl_box *box = pl_lazy_base(s->L, s, -1);
+    CHECK(box != NULL);
+    for (int filled = 0; filled < 2; filled++) {
+        struct pl_doc *doc = pl_lval_doc(s->L, s, -1, NULL);
+        struct pl_buf out = PL_BUF_INIT;
+        pl_write(&out, pl_doc_root(doc), PL_WRITE_SORTED);
+        CHECK_STR(pl_buf_z(&out), want);
+        pl_buf_deinit(&out);
+        pl_doc_unref(doc);
+        pl_lazy_fill(s->L, s, -1);
+    }
+    CHECK(pl_lazy_base(s->L, s, -1) == box);
+    lua_pop(s->L, 1);
+}
+
+TEST(an_object_may_be_cut_to_parts_of_it)
+{
+    struct pl_state *s = new_state(NULL, 64 * MIB);
+    static const char *const some[] = {"kind", "metadata.name", "metadata.nope.x", "status.phase.x",
+                                       NULL};
+    check_parts(s, OBJECT, some,
+                "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"},\"status\":{\"phase\":"
+                "\"Running\"}}");
+    static const char *const twice[] = {"metadata.labels", "metadata.labels.x",       "nope",
+                                        "status.y",        "spec.containers[0].name", NULL};
+    check_parts(s, OBJECT, twice,
+                "{\"metadata\":{\"labels\":{\"x\":\"1\",\"y\":\"2\"}},\"spec\":{\"containers\":"
+                "[{\"env\":[{\"name\":\"E\"}],\"name\":\"c\"}]},\"status\":{}}");
+    struct pl_buf text = PL_BUF_INIT;
+    for (int i = 0; i < 100; i++)
+        pl_buf_add_f(&text, "%s\"m%d\":{\"n\":%d,\"k\":1}", i == 0 ? "{" : ",", i, i);
+    pl_buf_add_z(&text, "}");
+    static const char *const wide[] = {"m3.n", "m80", "m99.n", NULL};
+    check_parts(s, pl_buf_z(&text), wide,
+                "{\"m3\":{\"n\":3},\"m80\":{\"k\":1,\"n\":80},\"m99\":{\"n\":99}}");
+    pl_buf_deinit(&text);
+    CHECK_INT(pl_parts_add(&(struct pl_part *){NULL}, pl_slice_z("a..b"), NULL), PL_EINVAL);
+    pl_state_destroy(s);
+}
+
+TEST(values_of_secrets_are_known_as_such_in_parts)
+{
+    struct pl_state *s = new_state(NULL, 64 * MIB);
+    static const char *const paths[] = {"data.p", "metadata.name", NULL};
+    push_parts(s, "{\"data\":{\"p\":\"open sesame\",\"q\":\"y\"},\"metadata\":{\"name\":\"a\"}}",
+               PL_OBJECT_ROOT | PL_OBJECT_SECRET, paths);
+    lua_getfield(s->L, -1, "data");
+    CHECK(pl_lazy_is_secret(s->L, s, -1));
+    char *masked = pl_secrets_mask(&s->secrets, pl_slice_z("open sesame"));
+    CHECK(masked != NULL);
+    pl_free(masked);
+    lua_getfield(s->L, -2, "metadata");
+    CHECK(!pl_lazy_is_secret(s->L, s, -1));
+    lua_pop(s->L, 3);
     pl_state_destroy(s);
 }
 
