@@ -67,11 +67,17 @@ static struct pl_doc *check_doc(lua_State *L, struct pl_state *s, int index, con
     return box->doc;
 }
 
-/* Pushes a document of which this call holds the only reference. */
+/* Pushes a document of which this call holds the only reference, unless making it took too long:
+ * its tables may take as long again. */
 static void push_doc(lua_State *L, struct pl_state *s, struct pl_doc *doc)
 {
+    struct pl_box *box = pl_box_push(L, s); /* what follows may raise */
+    box->doc = doc;
+    pl_limits_check(&s->limits, L);
     pl_lazy_push(L, s, doc, 0);
+    box->doc = NULL;
     pl_doc_unref(doc);
+    lua_remove(L, -2);
 }
 
 static int merge(lua_State *L)
@@ -198,6 +204,10 @@ static int yaml_decode(lua_State *L)
         lua_pushnil(L);
         lua_pushstring(L, err.message); /* names the line */
         return 2;
+    }
+    if (pl_limits_is_over(&s->limits, L)) {
+        pl_docs_deinit(&docs);
+        pl_limits_check(&s->limits, L); /* raises */
     }
     lua_createtable(L, (int)docs.count, 0);
     for (size_t i = 0; i < docs.count; i++) {

@@ -218,6 +218,27 @@ TEST(a_table_that_is_in_many_places_ends_at_a_limit)
     pl_watchdog_destroy(dog);
 }
 
+/* What they have made by then is given back: a sanitizer sees it if not. */
+TEST(decoding_again_and_again_is_ended)
+{
+    struct pl_watchdog *dog;
+    struct pl_state *s = state_with_dog(&dog);
+    check_ended(s,
+                "local text = '[' .. ('[1],'):rep(1e5) .. '1]' "
+                "while true do require('perilune').json.decode(text) end",
+                "limit exceeded");
+    check_ended(s,
+                "local text = '[' .. ('[1],'):rep(1e4) .. '1]' "
+                "while true do require('perilune').yaml.decode(text) end",
+                "limit exceeded");
+    check_ended(s,
+                "local t = {} for i = 1, 1e4 do t['x' .. i] = {} end "
+                "while true do require('perilune').merge(t, t) end",
+                "limit exceeded");
+    pl_state_destroy(s);
+    pl_watchdog_destroy(dog);
+}
+
 #ifndef __SANITIZE_THREAD__ /* its own record of the stack ends first, and it dies of that */
 TEST(the_c_stack_ends_before_it_is_full)
 {
