@@ -99,7 +99,7 @@ static int keep(lua_State *L)
     struct pl_err err;
     pl_err_clear(&err);
     pl_ref_push(L, exec->memo);
-    struct pl_doc *doc = is_empty(L, 2) ? NULL : pl_lval_check_doc(L, s, 2, "memo");
+    struct pl_doc *doc = is_empty(L, 2) ? NULL : pl_lval_check_doc(L, s, 2, "memo", PL_MEMO_BYTES);
     if (exec->capture != NULL)
         exec->memo_after = pl_doc_ref(doc);
     if (exec->lane->lanes->options.shadow)

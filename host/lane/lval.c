@@ -20,7 +20,8 @@ struct encoder {
     struct pl_state *s;
     struct pl_build *build;
     struct pl_err *err;
-    size_t bytes; /* about as many as were encoded: a table may be in many places */
+    size_t bytes; /* about as many as were encoded: a table may be in many places, */
+    size_t most;  /* and how many may be */
 };
 
 static void add_path(struct pl_buf *out, const struct level *level)
@@ -62,6 +63,16 @@ static int fail_over(const struct encoder *e)
     return pl_err_set(e->err, PL_EINVAL, "%s", message);
 }
 
+/* As JSON each value has two bytes at least, where sixteen are counted. */
+#define COUNTED (size_t)8
+
+static int fail_size(const struct encoder *e, const struct level *at)
+{
+    if (e->most == PL_LVAL_BYTES)
+        return fail(e, at, "more than 64 MiB can't be encoded");
+    return pl_err_set(e->err, PL_ELIMIT, "it has more than %zu bytes as JSON", e->most / COUNTED);
+}
+
 static int encode(struct encoder *e, struct level *at);
 
 static int encode_string(struct encoder *e, const struct level *at)
@@ -70,6 +81,8 @@ static int encode_string(struct encoder *e, const struct level *at)
     if (!pl_is_utf8(text))
         return fail(e, at, "a string that is not UTF-8 can't be encoded (use base64)");
     e->bytes += text.len;
+    if (e->bytes > e->most)
+        return fail_size(e, at);
     pl_build_str(e->build, text);
     return 0;
 }
@@ -229,8 +242,8 @@ static int encode(struct encoder *e, struct level *at)
     lua_State *L = e->L;
     int failed;
     e->bytes += 16;
-    if (e->bytes > PL_LVAL_BYTES)
-        return fail(e, at, "more than 64 MiB can't be encoded");
+    if (e->bytes > e->most)
+        return fail_size(e, at);
     switch (lua_type(L, -1)) {
     case LUA_TNIL:
         pl_build_null(e->build);
@@ -255,9 +268,9 @@ static int encode(struct encoder *e, struct level *at)
 
 /* The value at index into a builder; what it holds after an error is to be dropped. */
 static int build_value(lua_State *L, struct pl_state *s, int index, struct pl_build *build,
-                       struct pl_err *err)
+                       size_t most, struct pl_err *err)
 {
-    struct encoder e = {.L = L, .s = s, .build = build, .err = err};
+    struct encoder e = {.L = L, .s = s, .build = build, .err = err, .most = most};
     struct level root = {.up = NULL};
     if (!lua_checkstack(L, 8))
         return pl_err_set(err, PL_ELIMIT, "out of stack");
@@ -267,22 +280,30 @@ static int build_value(lua_State *L, struct pl_state *s, int index, struct pl_bu
     return failed;
 }
 
-struct pl_doc *pl_lval_doc(lua_State *L, struct pl_state *s, int index, struct pl_err *err)
+static struct pl_doc *make_doc(lua_State *L, struct pl_state *s, int index, size_t most,
+                               struct pl_err *err)
 {
     struct pl_build *build = pl_build_create(NULL);
     struct pl_doc *doc = NULL;
-    if (build_value(L, s, index, build, err) == 0)
+    if (build_value(L, s, index, build, most, err) == 0)
         doc = pl_build_finish(build);
     pl_build_destroy(build);
     return doc;
 }
 
-struct pl_doc *pl_lval_check_doc(lua_State *L, struct pl_state *s, int index, const char *what)
+struct pl_doc *pl_lval_doc(lua_State *L, struct pl_state *s, int index, struct pl_err *err)
+{
+    return make_doc(L, s, index, PL_LVAL_BYTES, err);
+}
+
+struct pl_doc *pl_lval_check_doc(lua_State *L, struct pl_state *s, int index, const char *what,
+                                 size_t most)
 {
     struct pl_box *box = pl_box_push(L, s);
     struct pl_err err;
     pl_err_clear(&err);
-    box->doc = pl_lval_doc(L, s, index < 0 ? index - 1 : index, &err);
+    box->doc = make_doc(L, s, index < 0 ? index - 1 : index,
+                        most == 0 ? PL_LVAL_BYTES : most * COUNTED, &err);
     if (box->doc == NULL) {
         if (what != NULL)
             pl_err_prefix(&err, "%s", what);

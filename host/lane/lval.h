@@ -14,8 +14,10 @@
  * be encoded ("spec.ports[2]: a function can't be encoded"). Never raises. The reference is
  * the caller's. */
 struct pl_doc *pl_lval_doc(lua_State *L, struct pl_state *s, int index, struct pl_err *err);
-/* As pl_lval_doc, but raises, and the document is held by a box at the top of the stack. */
-struct pl_doc *pl_lval_check_doc(lua_State *L, struct pl_state *s, int index, const char *what);
+/* As pl_lval_doc, but raises, and the document is held by a box at the top of the stack.
+ * most: gives up at what is larger as JSON for certain, bytes; 0: PL_LVAL_BYTES. */
+struct pl_doc *pl_lval_check_doc(lua_State *L, struct pl_state *s, int index, const char *what,
+                                 size_t most);
 /* Marked as an array, or a sequence that is not empty. */
 bool pl_lval_is_array(lua_State *L, struct pl_state *s, int index);
 /* Deep equality of what the values would be as JSON; fills levels. Raises when too deep. */

@@ -72,6 +72,25 @@ TEST(tasks_that_make_tasks_have_one_limit_together)
     finish();
 }
 
+/* The rest of it is not looked at once it is too large for certain. */
+TEST(a_memo_that_is_far_too_large_is_not_encoded)
+{
+    begin(SCRIPT("small = function(r) local t = perilune.memo(r)\n"
+                 "    for i = 1, 32000 do t[i] = 1 end end,\n"
+                 "large = function(r) local t = perilune.memo(r)\n"
+                 "    for i = 1, 7000 do t[i] = 'eight888' end end,\n"
+                 "many = function(r) local t = perilune.memo(r)\n"
+                 "    for i = 1, 1e6 do t[i] = 1 end end,\n"
+                 "text = function(r) perilune.memo(r).text = ('x'):rep(2^20) end,\n"),
+          NONE);
+    CHECK_RUN("default/small", PL_OUTCOME_DONE, "");
+    CHECK_RUN("default/large", PL_OUTCOME_ERROR,
+              "memo: it has 77001 bytes as JSON, more than 65536");
+    CHECK_RUN("default/many", PL_OUTCOME_ERROR, "memo: it has more than 65536 bytes as JSON");
+    CHECK_RUN("default/text", PL_OUTCOME_ERROR, "memo: it has more than 65536 bytes as JSON");
+    finish();
+}
+
 TEST(all_who_join_a_task_get_what_it_returned)
 {
     begin(
