@@ -6,6 +6,7 @@ local cjson = require("cjson")
 local e2e = require("spec.support.e2e")
 
 local sanitized = os.getenv("PL_SANITIZED") ~= nil
+local LATER = sanitized and 60 or 20 -- seconds: longer than what is to happen before
 
 describe("over a reload", function()
   local host, socket
@@ -40,7 +41,7 @@ describe("over a reload", function()
   local function wait_for(msg, name, word)
     return host:logged(function(line)
       return line.msg == msg and (not name or line.name == name) and (not word or line.word == word)
-    end)
+    end, LATER + e2e.patience)
   end
 
   local function secret(name)
@@ -86,7 +87,7 @@ perilune.controller("queued", { on_reload = "ON_RELOAD",
       return { requeue_after = "LATER" }
     end
   end)
-]]):gsub("WORD", word):gsub("ON_RELOAD", on_reload):gsub("LATER", sanitized and "60s" or "20s")
+]]):gsub("WORD", word):gsub("ON_RELOAD", on_reload):gsub("LATER", LATER .. "s")
   end
 
   -- Keys as they are queued: names in order of the answer, and by name {state, priority, requeues},
