@@ -212,7 +212,7 @@ require("perilune").controller("words", { cache_sync_timeout = "1s" })
       start(script)
       ran(0, "a")
       for i = 1, 40 do
-        write("main.lua", says(tostring(i)))
+        e2e.write_file(script, says(tostring(i)))
       end
       ran(40, "a")
       host:stop()

@@ -40,9 +40,12 @@ function M.new()
     return bed.server:create(bed.core("configmaps"), bed.map(name, data))
   end
 
-  -- Returns the path of a file of the folder, now with that text.
+  -- Returns the path of a file of the folder, now with that text: from one moment to the next, as a
+  -- file that is written in place is empty for a while, which is a reload of its own.
   function bed.write(path, text)
-    return e2e.write_file(bed.folder .. "/" .. path, text)
+    path = bed.folder .. "/" .. path
+    assert(os.rename(e2e.write_file(path .. ".new", text), path))
+    return path
   end
 
   -- Returns the host, whose first controller has started.
