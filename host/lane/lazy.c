@@ -4,7 +4,8 @@
 #include "base/check.h"
 #include "lane/number.h"
 
-/* Keys of the two entries that a level has until it is filled; scripts can't make such values. */
+/* Keys of the entries that a level has until it is filled; scripts can't make such values. The
+ * second is there only where the box does not find the level by its table. */
 static const char box_key, level_key;
 
 static bool has_meta(lua_State *L, int index, const void *meta)
@@ -53,22 +54,41 @@ struct pl_box *pl_box_push(lua_State *L, struct pl_state *s)
     return box;
 }
 
-static struct pl_level *add_level(struct pl_box *box, struct pl_node node)
+/* One of the first, by its table, which says no more than that while it may be gone. */
+static struct pl_level *early_level(struct pl_box *box, const void *table)
 {
-    struct pl_level *level;
-    size_t i = box->level_count++;
-    if (i < PL_BOX_LEVELS) {
-        level = &box->levels[i];
-    } else {
-        size_t place = (i - PL_BOX_LEVELS) % MORE_LEVELS;
-        if (place == 0) {
-            struct pl_more_levels *more = PL_NEW(struct pl_more_levels);
-            more->next = box->more;
-            box->more = more;
-        }
-        level = &box->more->levels[place];
+    for (size_t i = 0; i < PL_BOX_LEVELS && i < box->level_count; i++) {
+        if (box->levels[i].table == table)
+            return &box->levels[i];
     }
-    *level = (struct pl_level){.box = box, .node = node};
+    return NULL;
+}
+
+static bool is_early(const struct pl_box *box, const struct pl_level *level)
+{
+    return level >= box->levels && level < box->levels + PL_BOX_LEVELS;
+}
+
+static struct pl_level *new_level(struct pl_box *box)
+{
+    size_t i = box->level_count++;
+    if (i < PL_BOX_LEVELS)
+        return &box->levels[i];
+    size_t place = (i - PL_BOX_LEVELS) % MORE_LEVELS;
+    if (place == 0) {
+        struct pl_more_levels *more = PL_NEW(struct pl_more_levels);
+        more->next = box->more;
+        box->more = more;
+    }
+    return &box->more->levels[place];
+}
+
+static struct pl_level *add_level(struct pl_box *box, const void *table, struct pl_node node)
+{
+    struct pl_level *level = early_level(box, table); /* then that one is gone */
+    if (level == NULL)
+        level = new_level(box);
+    *level = (struct pl_level){.box = box, .table = table, .node = node};
     return level;
 }
 
@@ -84,7 +104,7 @@ static void push_box(lua_State *L, struct pl_state *s, struct pl_doc *doc, unsig
 
 /* ---- pushing ---- */
 
-#define LEVEL_ROOM 8 /* entries of a level, two of them hidden */
+#define LEVEL_ROOM 8 /* entries of a level, with the hidden ones */
 
 static void push_value(lua_State *L, struct pl_state *s, int box, struct pl_node node);
 
@@ -104,11 +124,15 @@ static void push_level(lua_State *L, struct pl_state *s, int box, struct pl_node
         return;
     }
     /* Most levels are read a little of: room for all members would mostly be wasted. */
-    lua_createtable(L, 0, len + 2 < LEVEL_ROOM ? (int)len + 2 : LEVEL_ROOM);
+    lua_createtable(L, 0, len + 1 < LEVEL_ROOM ? (int)len + 1 : LEVEL_ROOM);
     lua_pushvalue(L, box);
     hide(L, &box_key);
-    lua_pushlightuserdata(L, add_level(lua_touserdata(L, box), node));
-    hide(L, &level_key);
+    struct pl_box *of = lua_touserdata(L, box);
+    struct pl_level *level = add_level(of, lua_topointer(L, -1), node);
+    if (!is_early(of, level)) {
+        lua_pushlightuserdata(L, level);
+        hide(L, &level_key);
+    }
     pl_ref_push(L, s->refs.lazy_meta);
     lua_setmetatable(L, -2);
     if (s->eager)
@@ -178,12 +202,18 @@ static int absolute(lua_State *L, int index)
     return index > 0 ? index : lua_gettop(L) + index + 1;
 }
 
-/* Of a table with the metatable of levels. */
-static struct pl_level *level_of(lua_State *L, int index)
+/* Of a table with the metatable of levels. Pushes its box. */
+static struct pl_level *open_level(lua_State *L, int index)
 {
+    lua_pushlightuserdata(L, (void *)&box_key);
+    lua_rawget(L, index);
+    struct pl_box *box = lua_touserdata(L, -1);
+    struct pl_level *level = box != NULL ? early_level(box, lua_topointer(L, index)) : NULL;
+    if (level != NULL || box == NULL)
+        return level;
     lua_pushlightuserdata(L, (void *)&level_key);
     lua_rawget(L, index);
-    struct pl_level *level = lua_touserdata(L, -1);
+    level = lua_touserdata(L, -1);
     lua_pop(L, 1);
     return level;
 }
@@ -191,7 +221,11 @@ static struct pl_level *level_of(lua_State *L, int index)
 struct pl_level *pl_lazy_level(lua_State *L, struct pl_state *s, int index)
 {
     index = absolute(L, index);
-    return has_meta(L, index, s->lazy_meta) ? level_of(L, index) : NULL;
+    if (!has_meta(L, index, s->lazy_meta))
+        return NULL;
+    struct pl_level *level = open_level(L, index);
+    lua_pop(L, 1);
+    return level;
 }
 
 bool pl_lazy_node(lua_State *L, struct pl_state *s, int index, struct pl_node *node)
@@ -223,12 +257,6 @@ static bool is_secret_key(struct pl_slice key)
 static bool is_root(const struct pl_level *level)
 {
     return pl_node_is_same(level->node, pl_doc_root(level->box->doc));
-}
-
-static void push_box_of(lua_State *L, int index)
-{
-    lua_pushlightuserdata(L, (void *)&box_key);
-    lua_rawget(L, index);
 }
 
 /* The value at the top is that member of the table at index, which is made of the node. */
@@ -263,7 +291,7 @@ void pl_lazy_fill(lua_State *L, struct pl_state *s, int index)
     if (level == NULL)
         return;
     luaL_checkstack(L, 10, "a document");
-    push_box_of(L, index);
+    open_level(L, index);
     int box = lua_gettop(L);
     if (is_root(level) && (level->box->flags & PL_OBJECT_ROOT)) {
         lua_pushvalue(L, index);
@@ -287,7 +315,7 @@ void pl_lazy_fill(lua_State *L, struct pl_state *s, int index)
 static int lazy_index(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
-    struct pl_level *level = level_of(L, 1);
+    struct pl_level *level = open_level(L, 1); /* -- level, name, box */
     size_t place;
     if (level == NULL || lua_type(L, 2) != LUA_TSTRING)
         return 0;
@@ -297,11 +325,10 @@ static int lazy_index(lua_State *L)
         return 0; /* the second: the script has taken it away */
     if (place >= PL_LEVEL_TAKEN) {
         pl_lazy_fill(L, s, 1);
+        lua_settop(L, 2);
         lua_rawget(L, 1);
         return 1;
     }
-    if (pl_node_type(value) >= PL_ARRAY)
-        push_box_of(L, 1);
     push_value(L, s, 3, value);
     note_if_secret(L, s, 1, level->box, level->node, key);
     lua_pushvalue(L, 2);

@@ -1,6 +1,6 @@
 /* Objects as tables that fill on first touch.
  *
- * A level of an object begins as an empty table with two hidden entries, which lead to its place in
+ * A level of an object begins as an empty table with hidden entries, which lead to its place in
  * the document, and a metatable shared by all. Reading a member makes that one an ordinary entry
  * (maps as levels in turn, arrays at once, so that # holds). Assigning a new member, iterating and
  * whatever else looks at the whole level fills it: the rest is added, and what was hidden goes with
@@ -20,6 +20,7 @@ enum {
 /* A level that is not filled. Lives in its box. */
 struct pl_level {
     struct pl_box *box;
+    const void *table;   /* whose level it is; never followed */
     struct pl_node node; /* borrowed from the box's document */
     uint64_t taken;      /* bit i: member i is an entry of the table, or was */
 };
@@ -30,7 +31,7 @@ static inline bool pl_level_has_taken(const struct pl_level *level, size_t membe
     return member < PL_LEVEL_TAKEN && (level->taken >> member & 1);
 }
 
-#define PL_BOX_LEVELS 4 /* more are allocated */
+#define PL_BOX_LEVELS 6 /* more are allocated */
 
 /* A userdata that holds a document. */
 struct pl_box {
