@@ -167,10 +167,11 @@ static void keep_passing(struct pl_docs *docs, const struct tests *tests)
 {
     size_t kept = 0;
     for (size_t i = 0; i < docs->count; i++) {
-        if (passes(tests, pl_doc_root(docs->items[i])))
-            docs->items[kept++] = docs->items[i];
+        struct pl_doc *doc = pl_docs_at(docs, i);
+        if (passes(tests, pl_doc_root(doc)))
+            docs->items[kept++] = doc;
         else
-            pl_doc_unref(docs->items[i]);
+            pl_doc_unref(doc);
     }
     docs->count = kept;
 }
@@ -212,7 +213,7 @@ static void sort_docs(struct pl_docs *docs, struct pl_buf *keys, struct entry *e
 {
     for (size_t i = 0; i < docs->count; i++) {
         entries[i] = (struct entry){.key = keys->len, .doc = docs->items[i]};
-        pl_meta_key(pl_doc_root(docs->items[i]), keys, NULL);
+        pl_meta_key(pl_doc_root(pl_docs_at(docs, i)), keys, NULL);
         pl_buf_add_char(keys, '\0');
     }
     for (size_t i = 0; i < docs->count; i++)

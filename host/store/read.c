@@ -44,10 +44,11 @@ void pl_store_list(struct pl_store *store, struct pl_docs *out)
         pl_docs_reserve(out, count);
         pthread_rwlock_rdlock(&store->lock);
     }
-    size_t at = 0;
+    size_t at = 0, first = out->count;
     struct pl_entry *entry;
     while ((entry = pl_content_next(&store->live, &at)) != NULL)
-        pl_docs_add(out, pl_doc_ref(entry->doc));
+        pl_docs_add(out, entry->doc);
+    pl_docs_ref_from(out, first);
     pthread_rwlock_unlock(&store->lock);
 }
 
@@ -79,9 +80,11 @@ int pl_store_by_index(struct pl_store *store, const char *index, struct pl_slice
         bucket = NULL;
         rc = find_bucket_locked(store, index, value, &bucket);
     }
+    size_t first = out->count;
     for (uint32_t i = 0; bucket != NULL && i < bucket->cap; i++)
         if (pl_bucket_places(bucket)[i] != NULL)
-            pl_docs_add(out, pl_doc_ref(pl_bucket_places(bucket)[i]->doc));
+            pl_docs_add(out, pl_bucket_places(bucket)[i]->doc);
+    pl_docs_ref_from(out, first);
     pthread_rwlock_unlock(&store->lock);
     return rc;
 }

@@ -48,6 +48,9 @@ struct pl_doc *pl_doc_ref(struct pl_doc *doc);
  * on another thread than its pool's is handed back to that thread
  * (pl_pool_collect). Accepts NULL. */
 void pl_doc_unref(struct pl_doc *doc);
+/* Starts loading what a look at an object's metadata will need. For loops over more documents than
+ * the processor's caches hold: each is a wait for memory otherwise. */
+void pl_doc_prefetch(const struct pl_doc *doc);
 /* Bytes of its own memory, without what it shares in the pool. */
 size_t pl_doc_bytes(const struct pl_doc *doc);
 

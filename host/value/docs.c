@@ -21,6 +21,20 @@ void pl_docs_reserve(struct pl_docs *docs, size_t more)
     docs->cap = cap;
 }
 
+struct pl_doc *pl_docs_at(const struct pl_docs *docs, size_t i)
+{
+    enum { AHEAD = 8 };
+    if (i + AHEAD < docs->count)
+        pl_doc_prefetch(docs->items[i + AHEAD]);
+    return docs->items[i];
+}
+
+void pl_docs_ref_from(struct pl_docs *docs, size_t first)
+{
+    for (size_t i = first; i < docs->count; i++)
+        pl_doc_ref(pl_docs_at(docs, i));
+}
+
 void pl_docs_add(struct pl_docs *docs, struct pl_doc *doc)
 {
     pl_docs_reserve(docs, 1);

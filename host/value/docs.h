@@ -12,5 +12,10 @@ struct pl_docs {
 /* Drops the references. */
 void pl_docs_deinit(struct pl_docs *docs);
 void pl_docs_add(struct pl_docs *docs, struct pl_doc *doc); /* takes doc */
+/* The document at i, to look into while going through them in order: those that come next are
+ * prefetched. */
+struct pl_doc *pl_docs_at(const struct pl_docs *docs, size_t i);
+/* Takes a reference to each from first on: for documents that were added without. */
+void pl_docs_ref_from(struct pl_docs *docs, size_t first);
 /* Room for `more` documents, so that adding them allocates nothing. */
 void pl_docs_reserve(struct pl_docs *docs, size_t more);
