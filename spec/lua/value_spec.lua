@@ -56,6 +56,10 @@ local function touch(value)
   end
 end
 
+local function read_whole(text)
+  return perilune.deepcopy(decode(text))
+end
+
 describe("perilune.json", function()
   it("gives back every document that it decoded, whatever was touched between", function()
     for i = 1, 300 do
@@ -85,7 +89,9 @@ describe("perilune.json", function()
         end
         assert.is_true(perilune.equal(lazy, at), ("seed %d, document %d: %s"):format(seed, i, text))
       end
-      assert.equal(encode(whole), encode(value), ("seed %d, document %d: %s"):format(seed, i, text))
+      -- A number that was read is written as the number that it is: 1e3 as 1000.
+      local written, wanted = read_whole(encode(value)), read_whole(encode(whole))
+      assert.equal(encode(wanted), encode(written), ("seed %d, document %d: %s"):format(seed, i, text))
       assert.is_true(host.is_unchanged(value), "seed " .. seed)
     end
   end)
