@@ -1,6 +1,7 @@
 #include "net/loop.h"
 
 #include "base/alloc.h"
+#include "base/awake.h"
 #include "base/check.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -32,6 +33,7 @@ struct pl_loop {
     uv_check_t check;
     uv_idle_t idle; /* active while something is deferred: the poll must not wait */
     uv_timer_t timer;
+    struct pl_awake awake;
     int64_t armed_ns;      /* what it was started for */
     uv_timer_t turn_limit; /* pl_loop_turn's time-out */
     struct pl_timers timers;
@@ -57,9 +59,17 @@ static void on_idle_cb(uv_idle_t *idle)
     PL_UNUSED(idle); /* being active makes the poll return at once */
 }
 
+static bool has_event(void *arg)
+{
+    struct pl_loop *loop = arg;
+    struct pollfd events = {.fd = uv_backend_fd(&loop->uv), .events = POLLIN};
+    return uv_backend_timeout(&loop->uv) == 0 || poll(&events, 1, 0) != 0;
+}
+
 static void on_prepare_cb(uv_prepare_t *prepare)
 {
     struct pl_loop *loop = prepare->data;
+    pl_awake_begin(&loop->awake, has_event, loop);
     int64_t due;
     if (!pl_timers_next(&loop->timers, &due)) {
         uv_timer_stop(&loop->timer);
@@ -104,6 +114,7 @@ static void run_each_turn(struct pl_loop *loop)
 static void on_check_cb(uv_check_t *check)
 {
     struct pl_loop *loop = check->data;
+    pl_awake_end(&loop->awake);
     pl_timers_run(&loop->timers);
     run_deferred(loop);
     run_each_turn(loop);
@@ -113,6 +124,7 @@ struct pl_loop *pl_loop_create(const struct pl_clock *clock)
 {
     struct pl_loop *loop = PL_NEW(struct pl_loop);
     loop->clock = clock;
+    pl_awake_init(&loop->awake, pl_clock_system());
     pl_timers_init(&loop->timers, clock);
     pl_list_init(&loop->deferred);
     pl_list_init(&loop->each_turn);

@@ -1,12 +1,14 @@
 #include "net/mailbox.h"
 
 #include "base/alloc.h"
+#include "base/awake.h"
 #include "base/check.h"
 #include "net/loop.h"
 
 #include <uv.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <time.h>
 
 struct pl_mailbox {
@@ -20,6 +22,8 @@ struct pl_mailbox {
     /* A receiver that waits. */
     pthread_cond_t arrived;
     bool waiting; /* a sender needs the system call of a wake-up only then */
+    struct pl_awake awake;
+    _Atomic bool has_some; /* a hint, to be read without the lock */
 };
 
 static struct pl_mailbox *create(void)
@@ -60,6 +64,7 @@ struct pl_mailbox *pl_mailbox_create(void)
     PL_REQUIRE(pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) == 0);
     PL_REQUIRE(pthread_cond_init(&box->arrived, &attr) == 0);
     pthread_condattr_destroy(&attr);
+    pl_awake_init(&box->awake, pl_clock_system());
     return box;
 }
 
@@ -99,6 +104,7 @@ void pl_mailbox_send(struct pl_mailbox *box, struct pl_msg *msg)
     pthread_mutex_lock(&box->lock);
     bool was_empty = pl_list_empty(&box->messages);
     pl_list_push(&box->messages, &msg->link);
+    atomic_store_explicit(&box->has_some, true, memory_order_relaxed);
     bool wake = was_empty && (box->loop != NULL || box->waiting);
     pthread_mutex_unlock(&box->lock);
     /* Outside the lock, so that the one who wakes up does not run into it. */
@@ -108,11 +114,18 @@ void pl_mailbox_send(struct pl_mailbox *box, struct pl_msg *msg)
         pthread_cond_signal(&box->arrived);
 }
 
+static bool take_locked(struct pl_mailbox *box, struct pl_list *out)
+{
+    bool any = !pl_list_empty(&box->messages);
+    pl_list_splice(out, &box->messages);
+    atomic_store_explicit(&box->has_some, false, memory_order_relaxed);
+    return any;
+}
+
 bool pl_mailbox_take(struct pl_mailbox *box, struct pl_list *out)
 {
     pthread_mutex_lock(&box->lock);
-    bool any = !pl_list_empty(&box->messages);
-    pl_list_splice(out, &box->messages);
+    bool any = take_locked(box, out);
     pthread_mutex_unlock(&box->lock);
     return any;
 }
@@ -130,12 +143,19 @@ static struct timespec deadline_in(int64_t timeout_ns)
     return at;
 }
 
+static bool may_have_some(void *arg)
+{
+    struct pl_mailbox *box = arg;
+    return atomic_load_explicit(&box->has_some, memory_order_relaxed);
+}
+
 bool pl_mailbox_wait(struct pl_mailbox *box, struct pl_list *out, int64_t timeout_ns)
 {
     PL_REQUIRE(box->loop == NULL);
     struct timespec deadline = {0};
     if (timeout_ns > 0)
         deadline = deadline_in(timeout_ns);
+    pl_awake_begin(&box->awake, may_have_some, box);
     pthread_mutex_lock(&box->lock);
     bool late = timeout_ns == 0;
     while (pl_list_empty(&box->messages) && !late) {
@@ -146,8 +166,8 @@ bool pl_mailbox_wait(struct pl_mailbox *box, struct pl_list *out, int64_t timeou
             late = pthread_cond_timedwait(&box->arrived, &box->lock, &deadline) != 0;
         box->waiting = false;
     }
-    bool any = !pl_list_empty(&box->messages);
-    pl_list_splice(out, &box->messages);
+    bool any = take_locked(box, out);
     pthread_mutex_unlock(&box->lock);
+    pl_awake_end(&box->awake);
     return any;
 }
