@@ -13,8 +13,10 @@
 #include "lane/script.h"
 #include "value/doc.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define DEFAULT_MEMORY ((size_t)512 << 20)
 #define STEP_BYTES     4096 /* of documents; see pl_state_pay */
@@ -98,8 +100,12 @@ static int load_cjson(lua_State *L, struct pl_err *err)
     lua_pop(L, 1);
     lua_getglobal(L, "require");
     lua_pushliteral(L, "cjson");
+    errno = 0;
     if (lua_pcall(L, 1, 1, 0) != 0) {
-        pl_err_set(err, PL_EIO, "lua-cjson can't be loaded: %.300s", lua_tostring(L, -1));
+        /* Lua says "no file" of a file that could not be opened for another reason, too. */
+        const char *why = errno == EMFILE || errno == ENFILE ? strerror(errno) : "";
+        pl_err_set(err, PL_EIO, "lua-cjson can't be loaded: %s%s%.300s", why, *why ? ": " : "",
+                   lua_tostring(L, -1));
         lua_pop(L, 1);
         return PL_EIO;
     }
