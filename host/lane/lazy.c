@@ -287,12 +287,15 @@ static void end_level(lua_State *L, int index)
 void pl_lazy_fill(lua_State *L, struct pl_state *s, int index)
 {
     index = absolute(L, index);
-    struct pl_level *level = pl_lazy_level(L, s, index);
-    if (level == NULL)
+    if (!has_meta(L, index, s->lazy_meta))
         return;
     luaL_checkstack(L, 10, "a document");
-    open_level(L, index);
+    struct pl_level *level = open_level(L, index);
     int box = lua_gettop(L);
+    if (level == NULL) { /* a script got hold of our metatable */
+        lua_settop(L, box - 1);
+        return;
+    }
     if (is_root(level) && (level->box->flags & PL_OBJECT_ROOT)) {
         lua_pushvalue(L, index);
         note_base(L, s, box);

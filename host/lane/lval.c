@@ -396,13 +396,19 @@ static bool equal_node_number(lua_State *L, struct pl_state *s, struct pl_node n
     return same;
 }
 
+/* Before tables of that depth are looked into: raises where it may not go on. */
+static void go_down(lua_State *L, struct pl_state *s, int depth)
+{
+    luaL_checkstack(L, 8, "nested too deeply");
+    if (depth > PL_LVAL_DEPTH)
+        luaL_error(L, "nested deeper than 512 levels");
+    pl_limits_check(&s->limits, L);
+}
+
 static bool equal_node_table(lua_State *L, struct pl_state *s, struct pl_node node, int depth)
 {
     struct pl_node own;
-    luaL_checkstack(L, 8, "nested too deeply");
-    if (depth > PL_LVAL_DEPTH)
-        return luaL_error(L, "nested deeper than 512 levels");
-    pl_limits_check(&s->limits, L);
+    go_down(L, s, depth);
     if (pl_lazy_node(L, s, -1, &own))
         return pl_node_equal(own, node);
     pl_lazy_fill(L, s, -1);
@@ -433,10 +439,7 @@ static bool equal_node(lua_State *L, struct pl_state *s, struct pl_node node, in
 static bool equal_tables(lua_State *L, struct pl_state *s, int depth)
 {
     struct pl_node a, b;
-    luaL_checkstack(L, 8, "nested too deeply");
-    if (depth > PL_LVAL_DEPTH)
-        return luaL_error(L, "nested deeper than 512 levels");
-    pl_limits_check(&s->limits, L);
+    go_down(L, s, depth);
     if (pl_lazy_node(L, s, -2, &a))
         return equal_node_table(L, s, a, depth);
     if (pl_lazy_node(L, s, -1, &b)) {
