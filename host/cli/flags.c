@@ -64,6 +64,11 @@ static bool is_taken(const struct pl_flag *flag, const char *command)
     return flag->of == NULL || command == NULL || is_choice(flag->of, command);
 }
 
+static bool takes_value(const struct pl_flag *flag)
+{
+    return flag->type != PL_FLAG_SWITCH && !(flag->type == PL_FLAG_LATER && flag->metavar == NULL);
+}
+
 static bool parse_integer(const char *text, int64_t *value)
 {
     char *end;
@@ -179,17 +184,12 @@ static int parse_long(struct pl_flags *flags, char *const *argv, int argc, int *
     char source[128];
     snprintf(source, sizeof(source), "--%.*s", PL_FMT(name));
     size_t found = find(flags, name);
-    if (found == flags->count && name_len > 3 && memcmp(name.ptr, "no-", 3) == 0) {
+    bool is_no =
+        found == flags->count && given == NULL && name_len > 3 && memcmp(name.ptr, "no-", 3) == 0;
+    if (is_no) {
         found = find(flags, pl_slice(name.ptr + 3, name.len - 3));
-        bool is_switch =
-            found < flags->count &&
-            (flags->table[found].type == PL_FLAG_SWITCH ||
-             (flags->table[found].type == PL_FLAG_LATER && flags->table[found].metavar == NULL));
-        if (is_switch && given == NULL)
-            return is_taken(&flags->table[found], flags->command)
-                       ? put(flags, found, "false", source, err)
-                       : of_others(&flags->table[found], source, err);
-        found = flags->count;
+        if (found < flags->count && takes_value(&flags->table[found]))
+            found = flags->count;
     }
     if (found == flags->count) {
         char what[160];
@@ -199,15 +199,13 @@ static int parse_long(struct pl_flags *flags, char *const *argv, int argc, int *
     const struct pl_flag *flag = &flags->table[found];
     if (!is_taken(flag, flags->command))
         return of_others(flag, source, err);
-    bool takes_value =
-        flag->type != PL_FLAG_SWITCH && !(flag->type == PL_FLAG_LATER && flag->metavar == NULL);
-    if (given == NULL && takes_value) {
+    if (given == NULL && takes_value(flag)) {
         if (*i + 1 >= argc)
             return pl_err_set(err, PL_EINVAL, "%s needs a value (%s)", source,
                               flag->metavar ? flag->metavar : "VALUE");
         given = argv[++*i];
     }
-    return put(flags, found, given ? given : "true", source, err);
+    return put(flags, found, given ? given : is_no ? "false" : "true", source, err);
 }
 
 static int parse_short(struct pl_flags *flags, char *const *argv, int argc, int *i,
