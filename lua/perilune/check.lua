@@ -177,53 +177,61 @@ function M.array_of(checker)
   end
 end
 
+-- make(key, what), made once for each key, as long as there are few.
+local MOST_KEPT = 500
+local function kept(make)
+  local values, count = {}, 0
+  return function(key, what)
+    local value = values[key]
+    if value == nil then
+      value = make(key, what)
+      if count == MOST_KEPT then
+        values, count = {}, 0
+      end
+      values[key], count = value, count + 1
+    end
+    return value
+  end
+end
+
 -- join(a, b) of two texts, kept: texts for messages are needed each time and hardly ever shown.
 -- There are few b.
-local MOST_TEXTS = 500
-local function kept(join)
-  local texts, count = {}, 0
+local function kept_text(join)
+  local texts_of = kept(function()
+    return {}
+  end)
   return function(a, b)
-    local of_a = texts[a]
-    if not of_a then
-      if count == MOST_TEXTS then
-        texts, count = {}, 0
-      end
-      of_a, count = {}, count + 1
-      texts[a] = of_a
-    end
-    local text = of_a[b]
+    local texts = texts_of(a)
+    local text = texts[b]
     if not text then
       text = join(a, b)
-      of_a[b] = text
+      texts[b] = text
     end
     return text
   end
 end
 
 -- "get apps/v1/Deployment"
-M.verb_text = kept(function(kind, verb)
+M.verb_text = kept_text(function(kind, verb)
   return verb .. " " .. kind
 end)
 
-local option_text = kept(function(what, name)
+-- "get apps/v1/Deployment: metadata"
+M.member_text = kept_text(function(what, name)
   return what .. ": " .. name
 end)
 
-local good_kinds, good_count = {}, 0
-
--- "apps/v1/Deployment"
-function M.kind(what, value)
-  if good_kinds[value] then
-    return value
-  elseif type(value) ~= "string" then
+local good_kind = kept(function(value, what)
+  if type(value) ~= "string" then
     fail('%s must be a kind such as "apps/v1/Deployment", not %s', what, describe(value))
   end
   M.must(what, host.kind(value))
-  if good_count == MOST_TEXTS then
-    good_kinds, good_count = {}, 0
-  end
-  good_kinds[value], good_count = true, good_count + 1
   return value
+end)
+
+-- "apps/v1/Deployment"
+function M.kind(what, value)
+  return good_kind(value, what)
 end
 
 -- Canonical text of a label selector.
@@ -270,7 +278,7 @@ function M.options(what, options, checkers)
       fail("%s: unknown option %s; %s", what, type(name) == "string" and format("%q", name)
         or describe(name), M.nearest(name, checkers))
     end
-    out[name] = checker(option_text(what, name), value)
+    out[name] = checker(M.member_text(what, name), value)
   end
   return out
 end

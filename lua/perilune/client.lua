@@ -32,9 +32,7 @@ end
 local function object_option(what, value)
   check.table(what, value)
   ref.kind_of(what, value)
-  if type(value.metadata) ~= "table" then
-    check.table(what .. ": metadata", value.metadata)
-  end
+  check.table(check.member_text(what, "metadata"), value.metadata)
   ref.parse(what, value)
   return value
 end
@@ -46,11 +44,8 @@ local list_options = {
   labels = check.selector,
   fields = check.fields,
   owner = function(what, value)
-    local uid = object_option(what, value).metadata.uid
-    if type(uid) ~= "string" or uid == "" then
-      check.string(what .. ": metadata.uid", uid)
-    end
-    return uid
+    object_option(what, value)
+    return check.string(check.member_text(what, "metadata.uid"), value.metadata.uid)
   end,
   index = index_option,
   select = check.array_of(check.path),

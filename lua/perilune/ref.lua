@@ -23,11 +23,9 @@ function M.parse(what, value)
   elseif type(value) ~= "table" then
     fail("%s must be a key, a request or an object, not %s", what, check.describe(value))
   end
-  local holder = value.metadata
-  if holder == nil then
-    holder = value
-  elseif type(holder) ~= "table" then
-    check.table(what .. ": metadata", holder)
+  local holder = value
+  if value.metadata ~= nil then
+    holder = check.table(check.member_text(what, "metadata"), value.metadata)
   end
   local ns, name = holder.namespace, holder.name
   if type(name) ~= "string" or name == "" then
