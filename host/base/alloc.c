@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SMALL = 1 << 10 };
+
 static void *checked(void *ptr, size_t size)
 {
     if (ptr == NULL && size != 0) {
@@ -30,10 +32,13 @@ void *pl_malloc(size_t size)
     return checked(malloc(size ? size : 1), size);
 }
 
+/* Small pieces come and go: malloc takes them from the thread's own list, calloc does not. */
 void *pl_calloc(size_t count, size_t size)
 {
     size_t total = product(count, size);
-    return checked(calloc(1, total ? total : 1), total);
+    if (total > SMALL)
+        return checked(calloc(1, total), total);
+    return memset(pl_malloc(total), 0, total);
 }
 
 void *pl_realloc(void *ptr, size_t size)

@@ -20,12 +20,10 @@ void pl_buf_clear(struct pl_buf *buf)
         buf->ptr[0] = '\0';
 }
 
-void pl_buf_reserve(struct pl_buf *buf, size_t more)
+void pl_buf_grow(struct pl_buf *buf, size_t more)
 {
     size_t need;
     PL_REQUIRE(!__builtin_add_overflow(buf->len, more, &need) && need < SIZE_MAX / 2);
-    if (need + 1 <= buf->cap)
-        return;
     size_t cap = buf->cap ? buf->cap * 2 : 64;
     while (cap < need + 1)
         cap *= 2;
@@ -54,7 +52,9 @@ void pl_buf_add_z(struct pl_buf *buf, const char *text)
 
 void pl_buf_add_char(struct pl_buf *buf, char c)
 {
-    pl_buf_add(buf, &c, 1);
+    pl_buf_reserve(buf, 1);
+    buf->ptr[buf->len++] = c;
+    buf->ptr[buf->len] = '\0';
 }
 
 void pl_buf_add_f(struct pl_buf *buf, const char *fmt, ...)

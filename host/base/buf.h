@@ -16,7 +16,7 @@ void pl_buf_deinit(struct pl_buf *buf);
 /* Keeps the memory. */
 void pl_buf_clear(struct pl_buf *buf);
 /* Room for at least `more` bytes behind len, plus a NUL. */
-void pl_buf_reserve(struct pl_buf *buf, size_t more);
+static inline void pl_buf_reserve(struct pl_buf *buf, size_t more);
 void pl_buf_add(struct pl_buf *buf, const void *bytes, size_t len);
 void pl_buf_add_slice(struct pl_buf *buf, struct pl_slice s);
 void pl_buf_add_z(struct pl_buf *buf, const char *text);
@@ -29,3 +29,12 @@ const char *pl_buf_z(const struct pl_buf *buf);
 struct pl_slice pl_buf_slice(const struct pl_buf *buf);
 /* Hands the memory (never NULL, NUL-terminated) to the caller and empties the buffer. */
 char *pl_buf_take(struct pl_buf *buf);
+
+/* pl_buf_reserve's, where there is no room yet. */
+void pl_buf_grow(struct pl_buf *buf, size_t more);
+
+static inline void pl_buf_reserve(struct pl_buf *buf, size_t more)
+{
+    if (buf->cap - buf->len <= more)
+        pl_buf_grow(buf, more);
+}
