@@ -3,19 +3,26 @@
 #include "value/number.h"
 #include "value/tape.h"
 
+/* Of values that are not containers. */
+static bool same_bytes(struct pl_node a, struct pl_node b)
+{
+    size_t len = (size_t)(tape_skip(a.at) - a.at);
+    return len == (size_t)(tape_skip(b.at) - b.at) && tape_text_eq(a.at, b.at, len);
+}
+
 static bool strings_equal(struct pl_node a, struct pl_node b)
 {
     struct pl_scratch of_a, of_b;
-    if (*a.at == *b.at && tape_is_packed(*a.at)) {
-        size_t len = (size_t)(tape_skip(a.at) - a.at);
-        return len == (size_t)(tape_skip(b.at) - b.at) && memcmp(a.at, b.at, len) == 0;
-    }
+    if (*a.at == *b.at && tape_is_packed(*a.at))
+        return same_bytes(a, b);
     return pl_slice_eq(pl_node_str(a, &of_a), pl_node_str(b, &of_b));
 }
 
 static bool numbers_equal(struct pl_node a, struct pl_node b)
 {
     struct pl_scratch of_a, of_b;
+    if (*a.at != TAG_DIGITS && *b.at != TAG_DIGITS) /* integers are written in one way only */
+        return same_bytes(a, b);
     return pl_number_eq(pl_node_number(a, &of_a), pl_node_number(b, &of_b));
 }
 

@@ -25,15 +25,23 @@ static uint64_t place(unsigned which, uint64_t at)
     return at << (16 * which);
 }
 
+static unsigned which_of(struct pl_slice key)
+{
+    unsigned which = key.len == 4    ? NAME
+                     : key.len == 3  ? UID
+                     : key.len == 9  ? NAMESPACE
+                     : key.len == 15 ? VERSION
+                                     : IDENTITY;
+    return which < IDENTITY && pl_slice_eq(key, identity_names[which]) ? which : IDENTITY;
+}
+
 static uint64_t find_places(struct pl_node object)
 {
     const struct pl_doc *doc = object.doc;
     uint64_t places = UINT64_MAX; /* all of them absent */
     struct pl_iter it = pl_iter(pl_node_getz(object, "metadata"));
     for (const uint8_t *at = it.next; pl_iter_next(&it); at = it.next) {
-        unsigned which = 0;
-        while (which < IDENTITY && !pl_slice_eq(it.key, identity_names[which]))
-            which++;
+        unsigned which = which_of(it.key);
         if (which == IDENTITY)
             continue;
         uintptr_t offset = (uintptr_t)at - (uintptr_t)doc->tape;
@@ -122,6 +130,7 @@ int pl_key_split(struct pl_slice key, struct pl_slice *ns, struct pl_slice *name
 
 void pl_key_add(struct pl_buf *out, struct pl_slice ns, struct pl_slice name)
 {
+    pl_buf_reserve(out, ns.len + 1 + name.len);
     if (ns.len != 0) {
         pl_buf_add_slice(out, ns);
         pl_buf_add_char(out, '/');

@@ -123,7 +123,7 @@ static int64_t pack_seconds(const char *t)
     return seconds <= UINT32_MAX ? seconds : -1;
 }
 
-static void put_digits(char *out, int value, int count)
+static void put_digits(char *out, uint32_t value, int count)
 {
     for (int i = count - 1; i >= 0; i--, value /= 10)
         out[i] = (char)('0' + value % 10);
@@ -219,13 +219,10 @@ static uint8_t *pack_decimal(struct pl_slice text, uint8_t *out)
 
 static size_t unpack_decimal(uint32_t v, char *out)
 {
-    char digits[10];
-    size_t n = 0;
-    do
-        digits[n++] = (char)('0' + v % 10);
-    while ((v /= 10) != 0);
-    for (size_t i = 0; i < n; i++)
-        out[i] = digits[n - 1 - i];
+    size_t n = 1;
+    for (uint64_t power = 10; v >= power; power *= 10)
+        n++;
+    put_digits(out, v, (int)n);
     return n;
 }
 

@@ -13,8 +13,9 @@ struct pl_path {
 /* Names of these alone are written bare. */
 static bool is_bare(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-' || c == '$';
+    unsigned char lower = (unsigned char)(c | 0x20);
+    return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+           c == '$';
 }
 
 static int fail(struct pl_err *err, size_t offset, const char *what)
@@ -226,10 +227,10 @@ struct pl_step pl_path_step(const struct pl_path *path, size_t i)
 
 void pl_path_add_key(struct pl_buf *out, struct pl_slice key)
 {
-    bool bare = key.len != 0;
-    for (size_t i = 0; i < key.len; i++)
-        bare = bare && is_bare(key.ptr[i]);
-    if (bare) {
+    size_t bare = 0;
+    while (bare < key.len && is_bare(key.ptr[bare]))
+        bare++;
+    if (bare == key.len && bare > 0) {
         if (out->len != 0)
             pl_buf_add_char(out, '.');
         pl_buf_add_slice(out, key);

@@ -222,6 +222,8 @@ static inline bool tape_text_eq(const uint8_t *a, const uint8_t *b, size_t len)
         memcpy(&b2, b + len - 8, 8);
         return ((a1 ^ b1) | (a2 ^ b2)) == 0;
     }
+    if (len >= 4)
+        return ((tape_u32(a) ^ tape_u32(b)) | (tape_u32(a + len - 4) ^ tape_u32(b + len - 4))) == 0;
     for (; len > 0; len--, a++, b++) {
         if (*a != *b)
             return false;
