@@ -12,7 +12,7 @@
 static void free_cause(struct pl_cause *cause)
 {
     pl_free(cause->key);
-    pl_texts_free(cause->changed);
+    pl_free(cause->changed);
 }
 
 void pl_cause_list_deinit(struct pl_cause_list *list)
@@ -82,27 +82,45 @@ void pl_causes_add_channel(struct pl_causes *causes, struct pl_slice key, const 
 }
 
 /* Changes of every write, which say nothing. */
-static bool is_noise(const char *path)
+static bool is_noise(struct pl_slice path)
 {
     static const char *const prefixes[] = {"metadata.resourceVersion", "metadata.generation",
                                            "metadata.managedFields"};
     for (size_t i = 0; i < PL_ARRAY_LEN(prefixes); i++)
-        if (strncmp(path, prefixes[i], strlen(prefixes[i])) == 0)
+        if (strncmp(path.ptr, prefixes[i], strlen(prefixes[i])) == 0)
             return true;
     return false;
 }
 
+struct changed {
+    struct pl_buf texts; /* each with its NUL */
+    size_t seen, kept;
+};
+
+static bool see_change(void *arg, struct pl_slice path)
+{
+    struct changed *changed = arg;
+    if (!is_noise(path)) {
+        pl_buf_add(&changed->texts, path.ptr, path.len + 1);
+        changed->kept++;
+    }
+    return ++changed->seen < CHANGED_MAX + 3 && changed->kept < CHANGED_MAX;
+}
+
+/* One piece of memory: the list, and behind it what it points to. */
 static char **changed_paths(const struct pl_event *event)
 {
-    struct pl_paths paths = {0};
-    pl_diff(pl_doc_root(event->old), pl_doc_root(event->object), CHANGED_MAX + 3, &paths);
-    char **changed = pl_calloc(paths.count + 1, sizeof *changed);
-    size_t kept = 0;
-    for (size_t i = 0; i < paths.count && kept < CHANGED_MAX; i++)
-        if (!is_noise(paths.items[i]))
-            changed[kept++] = pl_strdup(paths.items[i]);
-    pl_paths_deinit(&paths);
-    return changed;
+    struct changed changed = {.texts = PL_BUF_INIT};
+    pl_diff_each(pl_doc_root(event->old), pl_doc_root(event->object), see_change, &changed);
+    size_t list = (changed.kept + 1) * sizeof(char *);
+    char **paths = pl_malloc(list + changed.texts.len), *text = (char *)paths + list;
+    if (changed.kept > 0)
+        memcpy(text, changed.texts.ptr, changed.texts.len);
+    for (size_t i = 0; i < changed.kept; i++, text += strlen(text) + 1)
+        paths[i] = text;
+    paths[changed.kept] = NULL;
+    pl_buf_deinit(&changed.texts);
+    return paths;
 }
 
 enum pl_cause_type pl_cause_type_of(const struct pl_event *event)

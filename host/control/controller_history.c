@@ -19,19 +19,22 @@ void pl_controller_note(struct pl_controller *c, struct pl_slice key, enum pl_ha
     note(c, key, what, amount, &part, 1);
 }
 
-/* "MODIFIED v1/Pod default/a: spec.replicas, status.phase" */
+/* "MODIFIED v1/Pod default/a: spec.replicas, status.phase"; cause: the event's, where it is one. */
 static void note_event(struct pl_subscription *subscription, struct pl_slice key,
-                       enum pl_happening what, const struct pl_event *event, char **changed)
+                       enum pl_happening what, const struct pl_event *event,
+                       const struct pl_cause *cause)
 {
     struct pl_slice parts[PARTS_MAX * 2];
     struct pl_buf object = PL_BUF_INIT;
+    char **changed = cause != NULL ? cause->changed : NULL;
     size_t count = 0;
-    pl_meta_key(pl_doc_root(event->object), &object, NULL);
+    if (cause == NULL)
+        pl_meta_key(pl_doc_root(event->object), &object, NULL);
     parts[count++] = pl_slice_z(pl_cause_type_name(pl_cause_type_of(event)));
     parts[count++] = pl_slice_z(" ");
     parts[count++] = pl_slice_z(subscription->kind);
     parts[count++] = pl_slice_z(" ");
-    parts[count++] = pl_buf_slice(&object);
+    parts[count++] = cause != NULL ? pl_slice_z(cause->key) : pl_buf_slice(&object);
     for (size_t i = 0; changed != NULL && changed[i] != NULL && count + 2 < PARTS_MAX * 2; i++) {
         parts[count++] = pl_slice_z(i == 0 ? ": " : ", ");
         parts[count++] = pl_slice_z(changed[i]);
@@ -43,7 +46,7 @@ static void note_event(struct pl_subscription *subscription, struct pl_slice key
 void pl_controller_note_event(struct pl_subscription *subscription, struct pl_slice key,
                               const struct pl_event *event, const struct pl_cause *cause)
 {
-    note_event(subscription, key, PL_HAPPENED_EVENT, event, cause != NULL ? cause->changed : NULL);
+    note_event(subscription, key, PL_HAPPENED_EVENT, event, cause);
 }
 
 void pl_controller_note_dropped(struct pl_subscription *subscription, const struct pl_event *event)

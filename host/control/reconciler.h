@@ -38,7 +38,7 @@ struct pl_cause {
     /* Borrowed from the controller: of an event the kind, of a channel its name; else NULL. */
     const char *kind;
     char *key;      /* owned: of the event's object; NULL: none */
-    char **changed; /* owned, NULL-terminated paths; NULL: none */
+    char **changed; /* owned, NULL-terminated paths, all in one piece; NULL: none */
 };
 
 /* One reconcile of one key. Made by the controller, handed to the reconciler, which

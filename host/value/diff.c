@@ -6,20 +6,15 @@
 #include "value/tape.h"
 
 struct walk {
-    struct pl_paths *out;
-    size_t limit;
+    pl_diff_fn visit;
+    void *arg;
+    bool stopped;
     struct pl_buf path; /* of the values being compared */
 };
 
 static void report(struct walk *walk)
 {
-    struct pl_paths *out = walk->out;
-    if (out->count == walk->limit) {
-        out->cut = true;
-        return;
-    }
-    out->items = pl_reallocarray(out->items, out->count + 1, sizeof(*out->items));
-    out->items[out->count++] = pl_memdup0(pl_buf_z(&walk->path), walk->path.len);
+    walk->stopped = walk->stopped || !walk->visit(walk->arg, pl_buf_slice(&walk->path));
 }
 
 static void back_to(struct walk *walk, size_t len)
@@ -46,7 +41,7 @@ static void compare_objects(struct walk *walk, struct pl_node old_node, struct p
     struct pl_iter it = pl_iter(old_node);
     size_t kept = 0;
     pl_members_init(&members, new_node);
-    while (!walk->out->cut && pl_iter_next(&it)) {
+    while (!walk->stopped && pl_iter_next(&it)) {
         struct pl_node now = pl_members_get(&members, it.key);
         kept += !pl_node_is_missing(now);
         if (pl_node_is_missing(now) || !tape_is_same(it.value, now))
@@ -57,7 +52,7 @@ static void compare_objects(struct walk *walk, struct pl_node old_node, struct p
         return;
     pl_members_init(&members, old_node);
     it = pl_iter(new_node);
-    while (!walk->out->cut && pl_iter_next(&it))
+    while (!walk->stopped && pl_iter_next(&it))
         if (pl_node_is_missing(pl_members_get(&members, it.key)))
             compare_member(walk, it.key, PL_NODE_MISSING, it.value);
     pl_members_deinit(&members);
@@ -73,11 +68,11 @@ static bool compare_in_step(struct walk *walk, struct pl_node old_node, struct p
         !pl_tape_open(new_node.doc->base, new_node.at, &is) || was.shape != is.shape)
         return false;
     const uint8_t *a = was.first, *b = is.first, *names = was.key;
-    for (uint32_t i = 0; i < was.count && !walk->out->cut; i++) {
+    for (uint32_t i = 0; i < was.count && !walk->stopped; i++) {
         const uint8_t *a_end = tape_skip(a), *b_end = tape_skip(b);
         struct pl_slice name;
         names = tape_key(names, &name);
-        if (a_end - a != b_end - b || memcmp(a, b, (size_t)(a_end - a)) != 0)
+        if (a_end - a != b_end - b || !tape_text_eq(a, b, (size_t)(a_end - a)))
             compare_member(walk, name, (struct pl_node){old_node.doc, tape_resolve(base, a)},
                            (struct pl_node){new_node.doc, tape_resolve(base, b)});
         a = a_end;
@@ -89,7 +84,7 @@ static bool compare_in_step(struct walk *walk, struct pl_node old_node, struct p
 static void compare_arrays(struct walk *walk, struct pl_node old_node, struct pl_node new_node)
 {
     struct pl_iter a = pl_iter(old_node), b = pl_iter(new_node);
-    while (!walk->out->cut && pl_iter_next(&a) && pl_iter_next(&b)) {
+    while (!walk->stopped && pl_iter_next(&a) && pl_iter_next(&b)) {
         if (tape_is_same(a.value, b.value))
             continue;
         size_t len = walk->path.len;
@@ -114,14 +109,37 @@ static void compare(struct walk *walk, struct pl_node old_node, struct pl_node n
     }
 }
 
-void pl_diff(struct pl_node old_node, struct pl_node new_node, size_t limit, struct pl_paths *out)
+void pl_diff_each(struct pl_node old_node, struct pl_node new_node, pl_diff_fn visit, void *arg)
 {
-    struct walk walk = {.out = out, .limit = limit};
-    *out = (struct pl_paths){NULL, 0, false};
+    struct walk walk = {.visit = visit, .arg = arg};
     if (pl_node_is_missing(old_node) || pl_node_is_missing(new_node) ||
         !pl_node_is_same(old_node, new_node))
         compare(&walk, old_node, new_node);
     pl_buf_deinit(&walk.path);
+}
+
+struct keep {
+    struct pl_paths *out;
+    size_t limit;
+};
+
+static bool keep(void *arg, struct pl_slice path)
+{
+    struct keep *keep = arg;
+    struct pl_paths *out = keep->out;
+    if (out->count == keep->limit) {
+        out->cut = true;
+        return false;
+    }
+    out->items = pl_reallocarray(out->items, out->count + 1, sizeof(*out->items));
+    out->items[out->count++] = pl_memdup0(path.ptr, path.len);
+    return true;
+}
+
+void pl_diff(struct pl_node old_node, struct pl_node new_node, size_t limit, struct pl_paths *out)
+{
+    *out = (struct pl_paths){NULL, 0, false};
+    pl_diff_each(old_node, new_node, keep, &(struct keep){out, limit});
 }
 
 void pl_paths_deinit(struct pl_paths *paths)

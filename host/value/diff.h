@@ -14,6 +14,10 @@ struct pl_paths {
  * changed. Arrays of one length are compared by element, of different lengths
  * named as a whole. At most `limit` paths. */
 void pl_diff(struct pl_node old_node, struct pl_node new_node, size_t limit, struct pl_paths *out);
+/* The same one by one, until `visit` says false; a path is borrowed for the call, and a NUL
+ * is behind it. */
+typedef bool (*pl_diff_fn)(void *arg, struct pl_slice path);
+void pl_diff_each(struct pl_node old_node, struct pl_node new_node, pl_diff_fn visit, void *arg);
 void pl_paths_deinit(struct pl_paths *paths);
 
 /* Does `stored` already hold all that `desired` says? Objects: each desired

@@ -84,6 +84,25 @@ TEST(a_document_that_is_another_one_differs_at_the_root)
     pl_doc_unref(b);
 }
 
+static bool see_two(void *arg, struct pl_slice path)
+{
+    struct pl_buf *seen = arg;
+    CHECK_INT(path.ptr[path.len], 0);
+    pl_buf_add_slice(seen, path);
+    return seen->len < 2;
+}
+
+TEST(paths_come_one_by_one_until_nobody_wants_more)
+{
+    struct pl_doc *a = json("{'a':1,'b':1,'c':1}"), *b = json("{'a':2,'b':2,'c':2}");
+    struct pl_buf seen = PL_BUF_INIT;
+    pl_diff_each(pl_doc_root(a), pl_doc_root(b), see_two, &seen);
+    CHECK_STR(pl_buf_z(&seen), "ab");
+    pl_buf_deinit(&seen);
+    pl_doc_unref(a);
+    pl_doc_unref(b);
+}
+
 TEST(more_paths_than_the_limit_are_cut)
 {
     struct pl_doc *a = json("{'a':1,'b':1,'c':1}"), *b = json("{'a':2,'b':2,'c':2}");
