@@ -2,6 +2,7 @@
 
 #include "kube/status.h"
 #include "value/build.h"
+#include "value/meta.h"
 
 #include <stdio.h>
 #include <strings.h>
@@ -36,8 +37,9 @@ static void not_json(struct pl_err *err, const char *content_type, struct pl_sli
 
 static bool names_its_kind(struct pl_node root)
 {
-    return pl_node_type(pl_node_getz(root, "kind")) == PL_STRING &&
-           pl_node_type(pl_node_getz(root, "apiVersion")) == PL_STRING;
+    struct pl_node api_version, kind;
+    pl_meta_type(root, &api_version, &kind);
+    return pl_node_type(kind) == PL_STRING && pl_node_type(api_version) == PL_STRING;
 }
 
 struct pl_doc *pl_doc_with_kind(struct pl_doc *doc, const struct pl_kind *kind, bool replace,

@@ -96,6 +96,31 @@ static struct pl_node version_of(struct pl_node object)
     return pl_node_type(rv) == PL_STRING ? rv : PL_NODE_MISSING;
 }
 
+bool pl_meta_same_uid(struct pl_node a, struct pl_node b)
+{
+    struct pl_node x = identity(a, UID), y = identity(b, UID);
+    struct pl_scratch of_x, of_y;
+    if (pl_node_type(x) == PL_STRING && pl_node_type(y) == PL_STRING)
+        return pl_node_equal(x, y);
+    return pl_slice_eq(pl_node_str(x, &of_x), pl_node_str(y, &of_y));
+}
+
+void pl_meta_type(struct pl_node object, struct pl_node *api_version, struct pl_node *kind)
+{
+    struct pl_iter it = pl_iter(object);
+    unsigned missing = 2;
+    *api_version = *kind = PL_NODE_MISSING;
+    if (pl_node_type(object) != PL_OBJECT)
+        return;
+    while (missing > 0 && pl_iter_next(&it)) {
+        struct pl_node *found = it.key.len == 4 ? kind : it.key.len == 10 ? api_version : NULL;
+        if (found == NULL || !pl_slice_eqz(it.key, found == kind ? "kind" : "apiVersion"))
+            continue;
+        *found = it.value;
+        missing--;
+    }
+}
+
 bool pl_meta_same_rv(struct pl_node a, struct pl_node b)
 {
     return pl_node_equal(version_of(a), version_of(b));
@@ -202,7 +227,7 @@ bool pl_rv_is_valid(struct pl_slice rv)
     if (rv.len == 0 || rv.ptr[0] == '0')
         return false;
     for (size_t i = 0; i < rv.len; i++)
-        if (rv.ptr[i] < '0' || rv.ptr[i] > '9')
+        if ((unsigned char)(rv.ptr[i] - '0') > 9)
             return false;
     return true;
 }

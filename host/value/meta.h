@@ -21,6 +21,10 @@ struct pl_slice pl_meta_name(struct pl_node object, struct pl_scratch *scratch);
 struct pl_slice pl_meta_namespace(struct pl_node object, struct pl_scratch *scratch);
 struct pl_slice pl_meta_uid(struct pl_node object, struct pl_scratch *scratch);
 struct pl_slice pl_meta_rv(struct pl_node object, struct pl_scratch *scratch);
+/* apiVersion and kind in one go; mostly they stand first. */
+void pl_meta_type(struct pl_node object, struct pl_node *api_version, struct pl_node *kind);
+/* Have both the same uid, or none? */
+bool pl_meta_same_uid(struct pl_node a, struct pl_node b);
 /* Have both the same resourceVersion, or none? */
 bool pl_meta_same_rv(struct pl_node a, struct pl_node b);
 int64_t pl_meta_generation(struct pl_node object); /* 0 when absent */

@@ -5,6 +5,12 @@
 
 _Static_assert(sizeof(struct pl_scratch) >= PACK_MAX, "a packed string must fit the scratch");
 
+static const char two_digits[200] = "0001020304050607080910111213141516171819"
+                                    "2021222324252627282930313233343536373839"
+                                    "4041424344454647484950515253545556575859"
+                                    "6061626364656667686970717273747576777879"
+                                    "8081828384858687888990919293949596979899"; /* no NUL */
+
 enum { HEX_MIN = 16 }; /* digits; shorter runs are not worth a length and a prefix */
 
 static int hex_value(char c)
@@ -123,7 +129,7 @@ static int64_t pack_seconds(const char *t)
     return seconds <= UINT32_MAX ? seconds : -1;
 }
 
-static void put_digits(char *out, uint32_t value, int count)
+static void put_digits(char *out, int value, int count)
 {
     for (int i = count - 1; i >= 0; i--, value /= 10)
         out[i] = (char)('0' + value % 10);
@@ -217,12 +223,16 @@ static uint8_t *pack_decimal(struct pl_slice text, uint8_t *out)
     return out + 5;
 }
 
+/* Two digits at a time: every object that passes is asked for its version. */
 static size_t unpack_decimal(uint32_t v, char *out)
 {
-    size_t n = 1;
-    for (uint64_t power = 10; v >= power; power *= 10)
-        n++;
-    put_digits(out, v, (int)n);
+    char digits[10], *at = digits + sizeof(digits);
+    for (; v >= 100; v /= 100)
+        memcpy(at -= 2, two_digits + 2 * (v % 100), 2);
+    memcpy(at -= 2, two_digits + 2 * v, 2);
+    at += v < 10;
+    size_t n = (size_t)(digits + sizeof(digits) - at);
+    memcpy(out, at, n);
     return n;
 }
 

@@ -26,6 +26,46 @@ TEST(a_key_is_namespace_and_name)
     pl_buf_deinit(&out);
 }
 
+static bool same_uid(const char *a, const char *b)
+{
+    struct pl_doc *x = json(a), *y = json(b);
+    bool same = pl_meta_same_uid(pl_doc_root(x), pl_doc_root(y));
+    pl_doc_unref(x);
+    pl_doc_unref(y);
+    return same;
+}
+
+TEST(versions_of_one_object_have_one_uid)
+{
+    static const char packed[] = "{'metadata':{'uid':'0b2cd8f1-7c0e-4b52-8a5e-0f1d1f2a3b4c'}}";
+    CHECK(same_uid(packed, packed));
+    CHECK(!same_uid(packed, "{'metadata':{'uid':'0b2cd8f1-7c0e-4b52-8a5e-0f1d1f2a3b4d'}}"));
+    CHECK(!same_uid(packed, "{'metadata':{}}"));
+    CHECK(same_uid("{'metadata':{'uid':'u'}}", "{'metadata':{'name':'a','uid':'u'}}"));
+    CHECK(same_uid("{'metadata':{'uid':7}}", "{}"));
+    CHECK(same_uid("{'metadata':{'uid':''}}", "{'metadata':{}}"));
+}
+
+TEST(kind_and_version_of_its_api_are_found_wherever_they_stand)
+{
+    struct pl_node api_version, kind;
+    struct pl_scratch scratch;
+    struct pl_doc *doc = json("{'spec':{},'kind':'Pod','kinder':1,'apiVersion':'v1'}");
+    pl_meta_type(pl_doc_root(doc), &api_version, &kind);
+    CHECK_SLICE(pl_node_str(api_version, &scratch), "v1");
+    CHECK_SLICE(pl_node_str(kind, &scratch), "Pod");
+    pl_doc_unref(doc);
+    static const char *const without[] = {"{'king':'Pod','apiversion':'v1'}", "['kind']", "'kind'"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(without); i++) {
+        doc = json(without[i]);
+        pl_meta_type(pl_doc_root(doc), &api_version, &kind);
+        CHECK(pl_node_is_missing(api_version) && pl_node_is_missing(kind));
+        pl_doc_unref(doc);
+    }
+    pl_meta_type(PL_NODE_MISSING, &api_version, &kind);
+    CHECK(pl_node_is_missing(api_version) && pl_node_is_missing(kind));
+}
+
 TEST(keys_are_split_at_their_only_slash)
 {
     struct pl_slice ns, name;

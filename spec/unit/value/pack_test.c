@@ -19,6 +19,18 @@ static void check_pack(const char *text, bool packs, size_t bytes)
     CHECK_SLICE(pl_slice(back, pl_unpack(packed, back)), text);
 }
 
+TEST(numbers_of_every_length_come_back)
+{
+    static const char *const texts[] = {"100000",    "999999",    "1000000",  "1234567",
+                                        "20000018",  "9900990",   "99999999", "100000000",
+                                        "987654321", "4294967295"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        check_pack(texts[i], true, 5);
+    static const uint8_t parts[] = {TAG_IPV4, 0, 9, 10, 255}; /* the same digits, fewer of them */
+    char back[PACK_MAX];
+    CHECK_SLICE(pl_slice(back, pl_unpack(parts, back)), "0.9.10.255");
+}
+
 TEST(common_forms_pack_and_come_back)
 {
     check_pack("0b2cd8f1-7c0e-4b52-8a5e-0f1d1f2a3b4c", true, 17);
