@@ -2,25 +2,28 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/keyset.h"
 #include "value/meta.h"
 
 #include <string.h>
 
 /* What waits of one key: at most a few events, oldest first. */
 struct entry {
+    struct pl_keyed node;    /* in by_key */
     struct pl_link link;     /* in order */
-    char *key;               /* owned */
-    struct pl_event *events; /* owned; their documents are counted */
-    size_t count;
+    struct pl_event only;    /* mostly there is one */
+    struct pl_event *events; /* `only`, or owned; their documents are counted */
+    size_t count, cap;
     struct pl_link unasked; /* in unasked, until its newest object was asked about */
     bool initial;           /* counted in unindexed until its answers are here */
     size_t open;            /* answers of this round that are outstanding */
     uint64_t round;         /* of questions; answers of earlier ones are too late */
+    char key[];
 };
 
 struct pl_backlog {
     struct pl_backlog_options o;
-    struct pl_map by_key;
+    struct pl_keyset by_key;
     struct pl_list order;
     struct pl_list unasked;
     struct pl_list followers;
@@ -37,6 +40,7 @@ struct pl_backlog *pl_backlog_create(const struct pl_backlog_options *options)
 {
     struct pl_backlog *backlog = PL_NEW(struct pl_backlog);
     backlog->o = *options;
+    pl_keyset_init(&backlog->by_key, offsetof(struct entry, key));
     pl_list_init(&backlog->order);
     pl_list_init(&backlog->unasked);
     pl_list_init(&backlog->followers);
@@ -72,20 +76,49 @@ static void is_indexed_now(struct pl_backlog *backlog, struct entry *entry)
 
 static void drop_entry(struct pl_backlog *backlog, struct entry *entry)
 {
-    pl_map_remove(&backlog->by_key, pl_slice_z(entry->key));
+    pl_keyset_remove(&backlog->by_key, &entry->node);
     pl_link_unlink(&entry->link);
     pl_link_unlink(&entry->unasked);
     is_indexed_now(backlog, entry);
     for (size_t i = 0; i < entry->count; i++)
         unref_event(&entry->events[i]);
-    pl_free(entry->events);
-    pl_free(entry->key);
+    if (entry->events != &entry->only)
+        pl_free(entry->events);
     pl_free(entry);
+}
+
+static struct entry *find(const struct pl_backlog *backlog, struct pl_slice key)
+{
+    struct pl_keyed *node =
+        pl_keyset_find(&backlog->by_key, key, pl_keyset_hash(&backlog->by_key, key));
+    return node != NULL ? PL_CONTAINER_OF(node, struct entry, node) : NULL;
+}
+
+static struct entry *find_or_make(struct pl_backlog *backlog, struct pl_slice key)
+{
+    struct entry *entry = find(backlog, key);
+    if (entry != NULL)
+        return entry;
+    entry = pl_calloc(1, sizeof *entry + key.len + 1);
+    entry->events = &entry->only;
+    entry->cap = 1;
+    memcpy(entry->key, key.ptr, key.len);
+    pl_keyset_insert(&backlog->by_key, &entry->node, key.len,
+                     pl_keyset_hash(&backlog->by_key, key));
+    pl_list_push(&backlog->order, &entry->link);
+    return entry;
 }
 
 static void append(struct entry *entry, const struct pl_event *event)
 {
-    entry->events = pl_reallocarray(entry->events, entry->count + 1, sizeof(struct pl_event));
+    if (entry->count == entry->cap) {
+        struct pl_event *more = pl_calloc(entry->cap * 2, sizeof *more);
+        memcpy(more, entry->events, entry->count * sizeof *more);
+        if (entry->events != &entry->only)
+            pl_free(entry->events);
+        entry->events = more;
+        entry->cap *= 2;
+    }
     entry->events[entry->count] = *event;
     ref_event(&entry->events[entry->count++]);
 }
@@ -132,13 +165,7 @@ static void must_ask(struct pl_backlog *backlog, struct entry *entry)
 
 void pl_backlog_push(struct pl_backlog *backlog, struct pl_slice key, const struct pl_event *event)
 {
-    struct entry *entry = pl_map_get(&backlog->by_key, key);
-    if (entry == NULL) {
-        entry = PL_NEW(struct entry);
-        entry->key = pl_memdup0(key.ptr, key.len);
-        pl_map_put(&backlog->by_key, key, entry);
-        pl_list_push(&backlog->order, &entry->link);
-    }
+    struct entry *entry = find_or_make(backlog, key);
     add_event(entry, event);
     if (!pl_script_indexes_any(backlog->indexes))
         return;
@@ -155,7 +182,7 @@ void pl_backlog_push(struct pl_backlog *backlog, struct pl_slice key, const stru
 static bool wants(void *arg, const char *key, uint64_t round)
 {
     struct pl_backlog *backlog = arg;
-    struct entry *entry = pl_map_get(&backlog->by_key, pl_slice_z(key));
+    struct entry *entry = find(backlog, pl_slice_z(key));
     return entry != NULL && entry->round == round && !pl_link_is_linked(&entry->unasked);
 }
 
@@ -163,7 +190,7 @@ static void on_answered(void *arg, const char *key, uint64_t round)
 {
     struct pl_backlog *backlog = arg;
     if (round != 0 && wants(backlog, key, round)) {
-        struct entry *entry = pl_map_get(&backlog->by_key, pl_slice_z(key));
+        struct entry *entry = find(backlog, pl_slice_z(key));
         if (--entry->open == 0)
             is_indexed_now(backlog, entry);
     }
@@ -325,7 +352,7 @@ void pl_backlog_destroy(struct pl_backlog *backlog)
     PL_REQUIRE(pl_list_empty(&backlog->followers));
     PL_LIST_FOR (link, &backlog->order)
         drop_entry(backlog, PL_CONTAINER_OF(link, struct entry, link));
-    pl_map_deinit(&backlog->by_key);
+    pl_keyset_deinit(&backlog->by_key);
     pl_script_indexes_destroy(backlog->indexes);
     pl_free(backlog);
 }

@@ -134,7 +134,8 @@ static void note_rv(struct pl_distributor *d, struct pl_doc *doc)
     if (rv.len == 0)
         return;
     pl_store_set_rv(d->options.store, rv);
-    if (pl_rv_is_valid(rv) && pl_rv_is_valid(waits) && pl_rv_compare(rv, waits) > 0)
+    if (waits.len > 0 && pl_rv_is_valid(rv) && pl_rv_is_valid(waits) &&
+        pl_rv_compare(rv, waits) > 0)
         pl_buf_clear(&d->rv);
 }
 
@@ -177,7 +178,7 @@ static bool key_of(const struct pl_deltas *deltas, const struct pl_delta *delta,
 {
     struct pl_err err;
     *key = deltas->key;
-    if (delta->stale)
+    if (delta->stale || deltas->own_key)
         return true;
     pl_buf_clear(own);
     if (pl_meta_key(pl_doc_root(delta->doc), own, &err) != 0) {

@@ -88,18 +88,18 @@ static void count(struct pl_feed *feed, int type)
 /* ---- what is news? ---- */
 
 struct version {
+    struct pl_node object;
     struct pl_buf key;
-    struct pl_slice uid, rv;
-    struct pl_scratch scratch[2];
+    struct pl_slice rv;
+    struct pl_scratch scratch;
 };
 
 static int version_of(struct pl_doc *object, struct version *version, struct pl_err *err)
 {
-    struct pl_node root = pl_doc_root(object);
+    version->object = pl_doc_root(object);
     version->key = PL_BUF_INIT;
-    version->uid = pl_meta_uid(root, &version->scratch[0]);
-    version->rv = pl_meta_rv(root, &version->scratch[1]);
-    return pl_meta_key(root, &version->key, err);
+    version->rv = pl_meta_rv(version->object, &version->scratch);
+    return pl_meta_key(version->object, &version->key, err);
 }
 
 /* Is `stored` at least as new as the version? Then an event or list of it is late. */
@@ -112,8 +112,17 @@ static bool is_late(struct pl_doc *stored, const struct version *version)
 
 static bool is_same_object(struct pl_doc *stored, const struct version *version)
 {
+    return stored != NULL && pl_meta_same_uid(version->object, pl_doc_root(stored));
+}
+
+/* Is it more than what we wrote ourselves, or no news of that? */
+static bool is_news(struct pl_feed *feed, const struct version *version, bool deletion)
+{
+    struct pl_own_writes *own = &feed->informer->own;
     struct pl_scratch scratch;
-    return stored != NULL && pl_slice_eq(version->uid, pl_meta_uid(pl_doc_root(stored), &scratch));
+    return own->by_key.count == 0 ||
+           pl_own_writes_is_news(own, pl_buf_slice(&version->key),
+                                 pl_meta_uid(version->object, &scratch), version->rv, deletion);
 }
 
 /* Another object of that name was there: its end was missed (F4). */
@@ -130,8 +139,7 @@ static int take_event(struct pl_feed *feed, struct pl_doc *object, enum pl_delta
     struct pl_informer *informer = feed->informer;
     struct version version;
     int code = version_of(object, &version, err);
-    if (code == 0 && pl_own_writes_is_news(&informer->own, pl_buf_slice(&version.key), version.uid,
-                                           version.rv, type == PL_DELTA_DELETED)) {
+    if (code == 0 && is_news(feed, &version, type == PL_DELTA_DELETED)) {
         struct pl_doc *stored = pl_store_get(informer->store, pl_buf_slice(&version.key));
         if (type == PL_DELTA_DELETED) {
             if (is_same_object(stored, &version))
@@ -192,7 +200,7 @@ static struct pl_doc *listed_or_newer(struct pl_feed *feed, struct pl_doc *liste
     if (write != NULL) {
         bool gone = write->doc == NULL;
         struct pl_doc *ours = pl_doc_ref(write->doc);
-        if (!pl_own_writes_is_news(&informer->own, key, version->uid, version->rv, false)) {
+        if (!is_news(feed, version, false)) {
             pl_doc_unref(stored);
             return gone ? NULL : ours;
         }

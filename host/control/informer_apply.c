@@ -20,7 +20,8 @@ static void drop_if_empty(struct pl_informer *informer, struct pl_slice key,
 
 static void tell_key_watches(struct pl_informer *informer, struct pl_slice key)
 {
-    struct pl_list *watches = pl_map_get(&informer->key_watches, key);
+    struct pl_list *watches =
+        informer->key_watches.count > 0 ? pl_map_get(&informer->key_watches, key) : NULL;
     if (watches == NULL)
         return;
     /* A callback may forget any of them, and come back here. */
@@ -50,7 +51,7 @@ static bool is_same_version(struct pl_doc *a, struct pl_doc *b)
 
 static void tell(struct pl_informer *informer, const struct pl_event *event)
 {
-    struct pl_buf key = PL_BUF_INIT;
+    struct pl_buf key = PL_BUF_INIT; /* its own: a key watch may lead to another event */
     if (pl_meta_key(pl_doc_root(event->object), &key, NULL) == 0) {
         pl_backlog_push(informer->backlog, pl_buf_slice(&key), event);
         tell_key_watches(informer, pl_buf_slice(&key));

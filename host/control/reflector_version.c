@@ -9,8 +9,8 @@
 
 static bool is_newer(const struct pl_reflector *r, struct pl_slice rv)
 {
-    struct pl_slice last = pl_buf_slice(&r->witness.rv);
-    return pl_rv_is_valid(rv) && (!pl_rv_is_valid(last) || pl_rv_compare(rv, last) >= 0);
+    struct pl_slice last = pl_buf_slice(&r->witness.rv); /* a valid one, or empty */
+    return pl_rv_is_valid(rv) && (last.len == 0 || pl_rv_compare(rv, last) >= 0);
 }
 
 static void take_witness(struct pl_reflector *r, struct pl_node object)

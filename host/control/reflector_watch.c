@@ -117,8 +117,8 @@ void pl_reflector_complain(struct pl_reflector *r, const char *message, const ch
 
 bool pl_reflector_is_expected(const struct pl_reflector *r, struct pl_node object)
 {
-    struct pl_node api_version = pl_node_getz(object, "apiVersion");
-    struct pl_node kind = pl_node_getz(object, "kind");
+    struct pl_node api_version, kind;
+    pl_meta_type(object, &api_version, &kind);
     if (r->o.metadata_only && pl_node_str_eq(kind, pl_slice_z("PartialObjectMetadata")))
         return true;
     struct pl_scratch room[2];

@@ -23,6 +23,7 @@ struct pl_deltafifo {
     struct pl_list order;
     bool populated;    /* a list or an event has come: without either nothing is synced */
     size_t first_left; /* keys of the first list that are not yet worked off */
+    struct pl_buf key; /* of the event that is being queued */
     bool closed;
 };
 
@@ -62,6 +63,7 @@ void pl_deltafifo_destroy(struct pl_deltafifo *fifo)
     while ((link = pl_list_pop(&fifo->order)) != NULL)
         free_item(PL_CONTAINER_OF(link, struct item, link));
     pl_keyset_deinit(&fifo->items);
+    pl_buf_deinit(&fifo->key);
     pl_free(fifo);
 }
 
@@ -131,18 +133,16 @@ static void append(struct pl_deltafifo *fifo, struct pl_slice key, struct pl_del
 static int queue_event(struct pl_deltafifo *fifo, enum pl_delta_type type, struct pl_doc *doc,
                        struct pl_err *err)
 {
-    struct pl_buf key = PL_BUF_INIT;
-    int rc = key_of(fifo, doc, &key, err);
-    if (rc == 0) {
-        fifo->populated = true; /* (10) */
-        struct pl_doc *own = transformed(fifo, doc, err);
-        if (own != NULL)
-            append(fifo, pl_buf_slice(&key), (struct pl_delta){.type = type, .doc = own});
-        else
-            rc = PL_EINVAL;
-    }
-    pl_buf_deinit(&key);
-    return rc;
+    pl_buf_clear(&fifo->key);
+    int rc = key_of(fifo, doc, &fifo->key, err);
+    if (rc != 0)
+        return rc;
+    fifo->populated = true; /* (10) */
+    struct pl_doc *own = transformed(fifo, doc, err);
+    if (own == NULL)
+        return PL_EINVAL;
+    append(fifo, pl_buf_slice(&fifo->key), (struct pl_delta){.type = type, .doc = own});
+    return 0;
 }
 
 int pl_deltafifo_add(struct pl_deltafifo *fifo, struct pl_doc *doc, struct pl_err *err)
@@ -354,6 +354,7 @@ int pl_deltafifo_take(struct pl_deltafifo *fifo, struct pl_deltas *deltas)
         .items = item->deltas,
         .count = item->count,
         .initial = !pl_deltafifo_has_synced(fifo),
+        .own_key = fifo->options.key == NULL && fifo->options.transform == NULL,
         .item = item,
     };
     return 0;

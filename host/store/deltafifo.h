@@ -27,6 +27,7 @@ struct pl_deltas {
     struct pl_delta *items; /* oldest first */
     size_t count;
     bool initial; /* the first list was not yet worked off when this was taken (15) */
+    bool own_key; /* the objects' own: nobody could change them or their keys on the way */
     void *item;   /* private */
 };
 

@@ -320,6 +320,26 @@ static struct pl_doc *add_hundred(void *arg, struct pl_doc *doc, struct pl_err *
 }
 
 /* 6 */
+static bool takes_its_own_key(void)
+{
+    struct pl_deltas deltas;
+    ADD("a", 1);
+    REQUIRE(pl_deltafifo_take(fifo, &deltas) == 0);
+    bool own = deltas.own_key;
+    pl_deltafifo_done(fifo, &deltas);
+    return own;
+}
+
+TEST(what_is_not_transformed_is_queued_under_its_own_key)
+{
+    begin(NULL, (struct pl_deltafifo_options){.transform = add_hundred});
+    CHECK(!takes_its_own_key());
+    end();
+    begin(NULL, PLAIN);
+    CHECK(takes_its_own_key());
+    end();
+}
+
 TEST(each_incoming_object_is_transformed_once)
 {
     begin("k", (struct pl_deltafifo_options){.transform = add_hundred});
