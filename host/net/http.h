@@ -46,8 +46,9 @@ struct pl_http_request {
     size_t max_response;        /* bytes; 0: no limit (streams) */
     bool fresh_connection;      /* a retry after a failure must not reuse a dead one */
     int lane; /* 0 to PL_HTTP_LANES - 1: connections are shared only within one number */
-    /* Asked right before the first byte leaves and before each piece of body, with
-     * fresh time; false: the request ends with EREFUSED and nothing (more) is sent. NULL: yes. */
+    /* Asked right before the first byte leaves and before each piece of body (a small one may
+     * leave in one piece with the head), with fresh time; false: the request ends with EREFUSED
+     * and nothing (more) is sent. NULL: yes. */
     bool (*may_send)(void *arg);
     void *may_send_arg;
     /* Asked besides, whenever anything could be sent; once closed, its connections are cut, so

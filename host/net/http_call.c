@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define MAX_RESPONSE_HEAD  (256 * 1024)
+#define MAX_WHOLE_BODY     8192 /* with a head it fits into any socket that has nothing to send */
 #define CONNECT_TIMEOUT_MS 10000
 /* A peer whose packets vanish is given up after this long, whether we wait for an
  * acknowledgement (user time-out) or for data (keepalive: 15 + 3 x 10 s). */
@@ -92,14 +93,6 @@ static bool may_send(struct pl_http_call *call)
     return false;
 }
 
-static int on_ready_to_send(void *arg, char *peer, char *local, int peer_port, int local_port)
-{
-    PL_UNUSED(peer), PL_UNUSED(local), PL_UNUSED(peer_port), PL_UNUSED(local_port);
-    struct pl_http_call *call = arg;
-    pl_timer_stop(call->timers, &call->connecting);
-    return may_send(call) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
-}
-
 static size_t on_read(char *out, size_t size, size_t count, void *arg)
 {
     struct pl_http_call *call = arg;
@@ -118,6 +111,27 @@ static bool is_repeatable(const struct pl_http_call *call)
 {
     return strcmp(call->method, "PUT") == 0 || strcmp(call->method, "DELETE") == 0 ||
            strcmp(call->method, "GET") == 0;
+}
+
+/* curl lets a body that it has whole go again without asking, see on_seek. What left before is
+ * counted; nothing may have. */
+static bool may_go_again(struct pl_http_call *call)
+{
+    long sent = 0;
+    if (!call->whole || is_repeatable(call) ||
+        curl_easy_getinfo(call->easy, CURLINFO_REQUEST_SIZE, &sent) != CURLE_OK || sent == 0)
+        return true;
+    pl_http_call_fail(call, PL_ENETWORK, "ConnectionReset",
+                      "the connection was lost, and what was sent may have been done");
+    return false;
+}
+
+static int on_ready_to_send(void *arg, char *peer, char *local, int peer_port, int local_port)
+{
+    PL_UNUSED(peer), PL_UNUSED(local), PL_UNUSED(peer_port), PL_UNUSED(local_port);
+    struct pl_http_call *call = arg;
+    pl_timer_stop(call->timers, &call->connecting);
+    return may_go_again(call) && may_send(call) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
 }
 
 /* The number after `word` in a text that is not NUL-terminated; -1: the word is not there. */
@@ -178,6 +192,8 @@ static curl_socket_t on_open_socket(void *arg, curlsocktype purpose, struct curl
 {
     PL_UNUSED(purpose);
     struct pl_http_call *call = arg;
+    if (!may_go_again(call))
+        return CURL_SOCKET_BAD;
     /* Not for the programs that the host runs. */
     int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
     call->no_descriptors = fd < 0 && (errno == EMFILE || errno == ENFILE);
@@ -382,9 +398,16 @@ static void set_method(struct pl_http_call *call, const struct pl_http_request *
         SET(CURLOPT_NOBODY, 1L);
         return;
     }
+    /* A small body leaves in one piece with the head, where it is no frame of its own. */
+    call->whole = call->body.len > 0 && call->body.len <= MAX_WHOLE_BODY &&
+                  strncasecmp(request->url, "http:", 5) == 0;
     if (has_body) {
         SET(CURLOPT_POST, 1L);
         SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.len);
+    }
+    if (call->whole) {
+        SET(CURLOPT_POSTFIELDS, call->body.ptr);
+    } else if (has_body) {
         SET(CURLOPT_READFUNCTION, on_read);
         SET(CURLOPT_READDATA, call);
         SET(CURLOPT_SEEKFUNCTION, on_seek);

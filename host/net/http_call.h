@@ -29,7 +29,8 @@ struct pl_http_call {
     bool no_descriptors; /* there was none for a socket */
 
     struct pl_buf body; /* what is sent */
-    size_t sent;        /* how much of it curl has taken */
+    size_t sent;        /* how much of it curl has taken piece by piece */
+    bool whole;         /* instead, curl has all of it and sends it with the head */
     int64_t connection; /* curl's number of it; -1: not known */
     int64_t stream;     /* of HTTP/2, as sent last */
     bool unseen;        /* the server said that it has not looked at that stream */

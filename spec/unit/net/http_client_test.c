@@ -466,6 +466,24 @@ TEST(a_request_that_may_not_be_sent_never_reaches_the_server)
     tear_down(&world);
 }
 
+TEST(a_small_body_leaves_in_one_piece_with_the_head)
+{
+    struct world world;
+    struct http_answer answer = {0};
+    struct permission once = {.allowed = 1};
+    set_up(&world);
+    start(&world,
+          (struct pl_http_request){
+              .method = "PATCH", .body = pl_slice_z("{}"), .may_send = ask, .may_send_arg = &once},
+          "/", &answer);
+    TURN_UNTIL(world.loop, answer.done);
+    CHECK_INT(answer.code, 0);
+    CHECK_INT(once.asked, 1);
+    CHECK(strstr(pl_buf_z(&answer.body), "content-length: 2\n\n{}") != NULL);
+    http_answer_deinit(&answer);
+    tear_down(&world);
+}
+
 TEST(permission_is_asked_again_before_each_piece_of_the_body)
 {
     struct world world;
@@ -685,6 +703,23 @@ TEST(a_get_on_a_connection_that_died_is_sent_again_a_post_is_not)
     TURN_UNTIL(stage.world.loop, stage.answer.done);
     CHECK_INT(stage.answer.code, PL_ENETWORK);
     CHECK_STR(stage.answer.err.reason, "ConnectionReset");
+    CHECK_INT(stage.accepted, 2);
+    stage_down(&stage);
+}
+
+TEST(a_small_body_is_sent_again_whole_where_its_method_may_be)
+{
+    struct stage stage;
+    stage_up(&stage);
+    ask_stage(&stage, (struct pl_http_request){0});
+    play(&stage, "\r\n\r\n", OK_EMPTY);
+    TURN_UNTIL(stage.world.loop, stage.answer.done);
+    ask_stage(&stage, (struct pl_http_request){.method = "PUT", .body = pl_slice_z("{\"a\":1}")});
+    TURN_UNTIL(stage.world.loop, has_request(&stage, "\r\n\r\n{\"a\":1}"));
+    hang_up(&stage);
+    play(&stage, "\r\n\r\n{\"a\":1}", OK_EMPTY);
+    TURN_UNTIL(stage.world.loop, stage.answer.done);
+    CHECK_INT(stage.answer.code, 0);
     CHECK_INT(stage.accepted, 2);
     stage_down(&stage);
 }
