@@ -26,8 +26,7 @@ void pl_http_call_fail(struct pl_http_call *call, int code, const char *reason, 
 {
     if (call->err.code != 0)
         return;
-    pl_err_set(&call->err, code, "%s %s: %s", call->method, call->where ? call->where : "?",
-               message);
+    pl_err_set(&call->err, code, "%s %s: %s", call->method, pl_http_call_where(call), message);
     snprintf(call->err.reason, sizeof call->err.reason, "%s", reason);
     if (call->ending != NULL)
         call->ending(call);
@@ -338,58 +337,6 @@ static size_t on_write(char *bytes, size_t size, size_t count, void *arg)
 
 #define SET(option, value) PL_REQUIRE(curl_easy_setopt(call->easy, (option), (value)) == CURLE_OK)
 
-static bool is_token(const char *text)
-{
-    size_t len = strspn(text, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
-                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
-    return len > 0 && text[len] == '\0';
-}
-
-static bool is_one_line(const char *text)
-{
-    return strpbrk(text, "\r\n") == NULL;
-}
-
-static bool has_header(const struct pl_http_request *request, const char *name)
-{
-    for (size_t i = 0; i < request->header_count; i++) {
-        if (strcasecmp(request->headers[i].name, name) == 0)
-            return true;
-    }
-    return false;
-}
-
-static void add_line(struct pl_http_call *call, const char *line)
-{
-    struct curl_slist *list = curl_slist_append(call->header_list, line);
-    PL_REQUIRE(list != NULL);
-    call->header_list = list;
-}
-
-static bool set_headers(struct pl_http_call *call, const struct pl_http_request *request)
-{
-    struct pl_buf line = PL_BUF_INIT;
-    for (size_t i = 0; i < request->header_count; i++) {
-        const struct pl_http_header *header = &request->headers[i];
-        if (!is_token(header->name) || !is_one_line(header->value)) {
-            pl_http_call_fail(call, PL_EINVAL, "", "a header is malformed");
-            pl_buf_deinit(&line);
-            return false;
-        }
-        pl_buf_clear(&line);
-        /* curl removes the header for "name:" and sends an empty one for "name;". */
-        pl_buf_add_z(&line, header->name);
-        pl_buf_add_z(&line, header->value[0] == '\0' ? ";" : ": ");
-        pl_buf_add_z(&line, header->value);
-        add_line(call, pl_buf_z(&line));
-    }
-    pl_buf_deinit(&line);
-    add_line(call, "Expect:"); /* waiting for "100 Continue" costs a round trip */
-    if (!has_header(request, "content-type"))
-        add_line(call, "Content-Type:"); /* not curl's guess that a body is a form */
-    return true;
-}
-
 static void set_method(struct pl_http_call *call, const struct pl_http_request *request)
 {
     bool has_body = request->body.len > 0 || strcmp(request->method, "POST") == 0 ||
@@ -416,110 +363,6 @@ static void set_method(struct pl_http_call *call, const struct pl_http_request *
     SET(CURLOPT_CUSTOMREQUEST, request->method);
 }
 
-static void set_blob(struct pl_http_call *call, CURLoption option, const char *text)
-{
-    if (text == NULL)
-        return;
-    struct curl_blob blob = {(void *)text, strlen(text), CURL_BLOB_COPY};
-    SET(option, &blob);
-}
-
-static void set_tls(struct pl_http_call *call, const struct pl_tls_options *tls)
-{
-    if (tls == NULL)
-        return;
-    /* As blobs: for files curl keeps a cache of its own, and rotation would come late. */
-    set_blob(call, CURLOPT_CAINFO_BLOB, tls->ca_pem);
-    if (tls->ca_pem != NULL)
-        SET(CURLOPT_CAPATH, NULL); /* that CA, not that CA and all of the system's */
-    set_blob(call, CURLOPT_SSLCERT_BLOB, tls->cert_pem);
-    set_blob(call, CURLOPT_SSLKEY_BLOB, tls->key_pem);
-    if (tls->insecure) {
-        SET(CURLOPT_SSL_VERIFYPEER, 0L);
-        SET(CURLOPT_SSL_VERIFYHOST, 0L);
-    }
-}
-
-/* curl takes the name for SNI and verification from the URL. So the URL gets
- * that name, the connection is led to the real host, and Host names that. */
-static bool set_server_name(struct pl_http_call *call, CURLU *url, const char *host,
-                            const char *port, const char *server_name)
-{
-    char *changed = NULL;
-    if (curl_url_set(url, CURLUPART_HOST, server_name, 0) != CURLUE_OK ||
-        curl_url_get(url, CURLUPART_URL, &changed, 0) != CURLUE_OK) {
-        pl_http_call_fail(call, PL_EINVAL, "", "the TLS server name is malformed");
-        return false;
-    }
-    SET(CURLOPT_URL, changed);
-    curl_free(changed);
-    char *lead = pl_format("%s:%s:%s:%s", server_name, port, host, port);
-    call->connect_to = curl_slist_append(NULL, lead);
-    pl_free(lead);
-    SET(CURLOPT_CONNECT_TO, call->connect_to);
-    char *line = pl_format("Host: %s:%s", host, port);
-    add_line(call, line);
-    pl_free(line);
-    return true;
-}
-
-static bool set_url(struct pl_http_call *call, const struct pl_http_request *request)
-{
-    CURLU *url = curl_url();
-    char *host = NULL, *port = NULL;
-    bool ok = curl_url_set(url, CURLUPART_URL, request->url, CURLU_PATH_AS_IS) == CURLUE_OK &&
-              curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
-              curl_url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK;
-    if (ok)
-        call->where = pl_format("%s:%s", host, port);
-    else
-        pl_http_call_fail(call, PL_EINVAL, "", "the URL is malformed");
-    if (ok && request->tls != NULL && request->tls->server_name != NULL)
-        ok = set_server_name(call, url, host, port, request->tls->server_name);
-    else if (ok)
-        SET(CURLOPT_URL, request->url);
-    curl_free(host);
-    curl_free(port);
-    curl_url_cleanup(url);
-    return ok;
-}
-
-static void set_route(struct pl_http_call *call, const struct pl_http_request *request)
-{
-    SET(CURLOPT_NOPROXY, ""); /* neither this nor the next line's value from the environment */
-    call->via_proxy = request->proxy != NULL && request->proxy[0] != '\0';
-    if (!call->via_proxy) {
-        SET(CURLOPT_PROXY, "");
-    } else if (strncasecmp(request->proxy, "socks5://", 9) == 0) {
-        /* As kubectl does: the proxy resolves the name, which may not exist here. */
-        char *remote = pl_format("socks5h://%s", request->proxy + 9);
-        SET(CURLOPT_PROXY, remote);
-        pl_free(remote);
-    } else {
-        SET(CURLOPT_PROXY, request->proxy);
-    }
-    SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-    if (request->unix_socket != NULL)
-        SET(CURLOPT_UNIX_SOCKET_PATH, request->unix_socket);
-    if (request->user_password != NULL) {
-        SET(CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
-        SET(CURLOPT_USERPWD, request->user_password);
-    }
-    if (strncasecmp(request->url, "https:", 6) == 0) {
-        SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-        SET(CURLOPT_PIPEWAIT, 1L); /* many watches over one connection */
-        SET(CURLOPT_VERBOSE, 1L);  /* to on_curl_says alone */
-        SET(CURLOPT_DEBUGFUNCTION, on_curl_says);
-        SET(CURLOPT_DEBUGDATA, call);
-    } else {
-        SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    }
-    if (request->fresh_connection) {
-        SET(CURLOPT_FRESH_CONNECT, 1L);
-        SET(CURLOPT_DNS_CACHE_TIMEOUT, 0L);
-    }
-}
-
 static void set_basics(struct pl_http_call *call, const struct pl_http_request *request)
 {
     SET(CURLOPT_PRIVATE, call);
@@ -538,6 +381,11 @@ static void set_basics(struct pl_http_call *call, const struct pl_http_request *
     SET(CURLOPT_SOCKOPTDATA, call);
     if (call->fence != NULL)
         SET(CURLOPT_CLOSESOCKETFUNCTION, on_socket_closing);
+    if (strncasecmp(request->url, "https:", 6) == 0) {
+        SET(CURLOPT_VERBOSE, 1L); /* to on_curl_says alone */
+        SET(CURLOPT_DEBUGFUNCTION, on_curl_says);
+        SET(CURLOPT_DEBUGDATA, call);
+    }
     SET(CURLOPT_PREREQFUNCTION, on_ready_to_send);
     SET(CURLOPT_PREREQDATA, call);
     SET(CURLOPT_HEADERFUNCTION, on_header);
@@ -550,22 +398,15 @@ static bool set_up(struct pl_http_call *call, const struct pl_http_request *requ
 {
     call->easy = curl_easy_init();
     PL_REQUIRE(call->easy != NULL);
-    if (!is_token(request->method)) {
-        pl_http_call_fail(call, PL_EINVAL, "", "the method is malformed");
-        return false;
-    }
     if (request->lane < 0 || request->lane > PL_HTTP_LANE_FENCED ||
         (request->fence != NULL) != (request->lane == PL_HTTP_LANE_FENCED)) {
         pl_http_call_fail(call, PL_EINVAL, "", "there is no such connection lane");
         return false;
     }
     set_basics(call, request);
-    if (!set_url(call, request) || !set_headers(call, request))
+    if (!pl_http_call_describe(call, request))
         return false;
     set_method(call, request);
-    set_tls(call, request->tls);
-    set_route(call, request);
-    SET(CURLOPT_HTTPHEADER, call->header_list);
     return true;
 }
 
@@ -607,6 +448,7 @@ void pl_http_call_destroy(struct pl_http_call *call)
     pl_buf_deinit(&call->head);
     pl_free(call->head_offsets);
     pl_free(call->method);
+    pl_free(call->url);
     pl_free(call->where);
     pl_free(call);
 }

@@ -24,7 +24,8 @@ struct pl_http_call {
     CURL *easy;                                  /* owned; NULL when err was set at once */
     struct curl_slist *header_list, *connect_to; /* owned */
     char error[CURL_ERROR_SIZE];                 /* curl's own words */
-    char *method, *where;                        /* owned; where is "host:port" for messages */
+    char *method, *url;                          /* owned; the URL may end where its path begins */
+    char *where;                                 /* owned; NULL: not asked for yet */
     bool via_proxy;
     bool no_descriptors; /* there was none for a socket */
 
@@ -74,5 +75,12 @@ void pl_http_call_fail(struct pl_http_call *call, int code, const char *reason,
 /* Fills call->err from curl's verdict unless it is set already. */
 void pl_http_call_finish(struct pl_http_call *call, CURLcode result);
 
+/* Tells the handle all of the request but its body (http_describe.c). False: it cannot be sent,
+ * the call has failed. */
+bool pl_http_call_describe(struct pl_http_call *call, const struct pl_http_request *request);
+
+/* "host:port" for messages; "?" where the URL is malformed. */
+const char *pl_http_call_where(struct pl_http_call *call);
+
 /* curl's verdict in our codes and in words a person can use (http_error.c). */
-void pl_http_error(struct pl_err *err, const struct pl_http_call *call, CURLcode result);
+void pl_http_error(struct pl_err *err, struct pl_http_call *call, CURLcode result);

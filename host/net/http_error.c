@@ -95,12 +95,12 @@ static struct meaning meaning_of_timeout(const struct pl_http_call *call)
     return (struct meaning){CURLE_OPERATION_TIMEDOUT, PL_ETIMEOUT, "Timeout", "no answer in time"};
 }
 
-void pl_http_error(struct pl_err *err, const struct pl_http_call *call, CURLcode result)
+void pl_http_error(struct pl_err *err, struct pl_http_call *call, CURLcode result)
 {
     struct meaning meaning =
         result == CURLE_OPERATION_TIMEDOUT ? meaning_of_timeout(call) : meaning_of(call, result);
     const char *detail = call->error[0] != '\0' ? call->error : curl_easy_strerror(result);
-    pl_err_set(err, meaning.code, "%s %s%s: %s (%s)", call->method, call->where,
+    pl_err_set(err, meaning.code, "%s %s%s: %s (%s)", call->method, pl_http_call_where(call),
                call->via_proxy ? " through a proxy" : "", meaning.words, detail);
     snprintf(err->reason, sizeof err->reason, "%s", meaning.reason);
 }

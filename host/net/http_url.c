@@ -40,11 +40,13 @@ void pl_url_escape(struct pl_slice text, struct pl_buf *out)
 {
     static const char digits[] = "0123456789ABCDEF";
     for (size_t i = 0; i < text.len; i++) {
+        size_t plain = i;
+        while (i < text.len && is_unreserved(text.ptr[i]))
+            i++;
+        pl_buf_add(out, text.ptr + plain, i - plain);
+        if (i == text.len)
+            break;
         unsigned char c = (unsigned char)text.ptr[i];
-        if (is_unreserved((char)c)) {
-            pl_buf_add_char(out, (char)c);
-            continue;
-        }
         pl_buf_add_char(out, '%');
         pl_buf_add_char(out, digits[c >> 4]);
         pl_buf_add_char(out, digits[c & 15]);

@@ -123,12 +123,12 @@ TEST(a_get_is_sent_plainly_and_answered)
     struct http_answer answer = {0};
     set_up(&world);
     const struct pl_http_header headers[] = {{"X-One", "1"}, {"X-Empty", ""}};
-    start(&world, (struct pl_http_request){.headers = headers, .header_count = 2}, "/a%20b?c=d%2F",
-          &answer);
+    start(&world, (struct pl_http_request){.headers = headers, .header_count = 2},
+          "/a%20b/../e?c=d%2F", &answer);
     TURN_UNTIL(world.loop, answer.done);
     CHECK_INT(answer.code, 0);
     CHECK_INT(answer.status, 200);
-    char *want = pl_format("GET /a%%20b?c=d%%2F\nhost: %.*s\nx-one: 1\nx-empty: \n\n",
+    char *want = pl_format("GET /a%%20b/../e?c=d%%2F\nhost: %.*s\nx-one: 1\nx-empty: \n\n",
                            (int)strlen(world.url) - 8, world.url + 7);
     CHECK_STR(pl_buf_z(&answer.body), want);
     CHECK(strstr(pl_buf_z(&answer.headers), "content-type: text/plain\ncontent-length: ") != NULL);
@@ -892,6 +892,8 @@ TEST(malformed_requests_fail_without_being_sent)
     } cases[] = {
         {{.method = "GET"}, "ht!tp://x/"},
         {{.method = "G ET"}, "/"},
+        {{.method = "GET"}, "/a\r\nX: b"},
+        {{.method = "GET"}, "/a HTTP/1.1\r\n\r\n"},
         {{.headers = &split, .header_count = 1}, "/"},
         {{.headers = &name, .header_count = 1}, "/"},
         {{.lane = PL_HTTP_LANES}, "/"},

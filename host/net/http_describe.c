@@ -1,0 +1,215 @@
+#include "net/http_call.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* What a request is, told to its easy handle: where it goes, what its head says, whom it trusts. */
+
+#define SET(option, value) PL_REQUIRE(curl_easy_setopt(call->easy, (option), (value)) == CURLE_OK)
+
+static bool is_token(const char *text)
+{
+    size_t len = 0;
+    for (char c; (c = text[len]) != '\0'; len++) {
+        bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!word && strchr("!#$%&'*+-.^_`|~", c) == NULL)
+            return false;
+    }
+    return len > 0;
+}
+
+static bool is_one_line(const char *text)
+{
+    return strpbrk(text, "\r\n") == NULL;
+}
+
+static bool has_header(const struct pl_http_request *request, const char *name)
+{
+    for (size_t i = 0; i < request->header_count; i++) {
+        if (strcasecmp(request->headers[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void add_line(struct pl_http_call *call, const char *line)
+{
+    struct curl_slist *list = curl_slist_append(call->header_list, line);
+    PL_REQUIRE(list != NULL);
+    call->header_list = list;
+}
+
+static bool set_headers(struct pl_http_call *call, const struct pl_http_request *request)
+{
+    struct pl_buf line = PL_BUF_INIT;
+    for (size_t i = 0; i < request->header_count; i++) {
+        const struct pl_http_header *header = &request->headers[i];
+        if (!is_token(header->name) || !is_one_line(header->value)) {
+            pl_http_call_fail(call, PL_EINVAL, "", "a header is malformed");
+            pl_buf_deinit(&line);
+            return false;
+        }
+        pl_buf_clear(&line);
+        /* curl removes the header for "name:" and sends an empty one for "name;". */
+        pl_buf_add_z(&line, header->name);
+        pl_buf_add_z(&line, header->value[0] == '\0' ? ";" : ": ");
+        pl_buf_add_z(&line, header->value);
+        add_line(call, pl_buf_z(&line));
+    }
+    pl_buf_deinit(&line);
+    add_line(call, "Expect:"); /* waiting for "100 Continue" costs a round trip */
+    if (!has_header(request, "content-type"))
+        add_line(call, "Content-Type:"); /* not curl's guess that a body is a form */
+    return true;
+}
+
+static void set_blob(struct pl_http_call *call, CURLoption option, const char *text)
+{
+    if (text == NULL)
+        return;
+    struct curl_blob blob = {(void *)text, strlen(text), CURL_BLOB_COPY};
+    SET(option, &blob);
+}
+
+static void set_tls(struct pl_http_call *call, const struct pl_tls_options *tls)
+{
+    if (tls == NULL)
+        return;
+    /* As blobs: for files curl keeps a cache of its own, and rotation would come late. */
+    set_blob(call, CURLOPT_CAINFO_BLOB, tls->ca_pem);
+    if (tls->ca_pem != NULL)
+        SET(CURLOPT_CAPATH, NULL); /* that CA, not that CA and all of the system's */
+    set_blob(call, CURLOPT_SSLCERT_BLOB, tls->cert_pem);
+    set_blob(call, CURLOPT_SSLKEY_BLOB, tls->key_pem);
+    if (tls->insecure) {
+        SET(CURLOPT_SSL_VERIFYPEER, 0L);
+        SET(CURLOPT_SSL_VERIFYHOST, 0L);
+    }
+}
+
+/* The path and query, where curl may send them as they are: it does so verbatim. Else NULL. */
+static const char *target_of(const struct pl_http_request *request, bool via_proxy)
+{
+    const char *authority = strstr(request->url, "://");
+    if (authority == NULL || via_proxy)
+        return NULL; /* a proxy may have to be given all of the URL */
+    const char *target = authority + 3 + strcspn(authority + 3, "/?#");
+    if (*target != '/')
+        return NULL;
+    for (const char *p = target; *p != '\0'; p++)
+        if (*p <= ' ' || *p >= 0x7f || *p == '#')
+            return NULL;
+    return target;
+}
+
+const char *pl_http_call_where(struct pl_http_call *call)
+{
+    if (call->where == NULL) {
+        CURLU *url = curl_url();
+        char *host = NULL, *port = NULL;
+        bool ok = call->url != NULL &&
+                  curl_url_set(url, CURLUPART_URL, call->url, CURLU_PATH_AS_IS) == CURLUE_OK &&
+                  curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+                  curl_url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK;
+        call->where = ok ? pl_format("%s:%s", host, port) : pl_strdup("?");
+        curl_free(host);
+        curl_free(port);
+        curl_url_cleanup(url);
+    }
+    return call->where;
+}
+
+/* curl takes the name for SNI and verification from the URL. So the URL gets
+ * that name, the connection is led to the real host, and Host names that. */
+static bool set_server_name(struct pl_http_call *call, const char *server_name)
+{
+    const char *where = pl_http_call_where(call), *port = strrchr(where, ':');
+    CURLU *url = curl_url();
+    char *changed = NULL;
+    bool ok = port != NULL &&
+              curl_url_set(url, CURLUPART_URL, call->url, CURLU_PATH_AS_IS) == CURLUE_OK &&
+              curl_url_set(url, CURLUPART_HOST, server_name, 0) == CURLUE_OK &&
+              curl_url_get(url, CURLUPART_URL, &changed, 0) == CURLUE_OK;
+    curl_url_cleanup(url);
+    if (!ok) {
+        pl_http_call_fail(call, PL_EINVAL, "",
+                          port == NULL ? "the URL is malformed"
+                                       : "the TLS server name is malformed");
+        return false;
+    }
+    SET(CURLOPT_URL, changed);
+    curl_free(changed);
+    char *lead = pl_format("%s%s:%s", server_name, port, where);
+    call->connect_to = curl_slist_append(NULL, lead);
+    pl_free(lead);
+    SET(CURLOPT_CONNECT_TO, call->connect_to);
+    char *line = pl_format("Host: %s", where);
+    add_line(call, line);
+    pl_free(line);
+    return true;
+}
+
+/* curl takes a URL apart and puts it together several times for each request, character by
+ * character. So it gets the URL's beginning and, apart from it, what is to be sent. */
+static bool set_url(struct pl_http_call *call, const struct pl_http_request *request)
+{
+    const char *target = target_of(request, call->via_proxy);
+    size_t len = target != NULL ? (size_t)(target - request->url) : strlen(request->url);
+    call->url = pl_memdup0(request->url, len);
+    if (target != NULL)
+        SET(CURLOPT_REQUEST_TARGET, target);
+    if (request->tls != NULL && request->tls->server_name != NULL)
+        return set_server_name(call, request->tls->server_name);
+    SET(CURLOPT_URL, call->url);
+    return true;
+}
+
+static void set_route(struct pl_http_call *call, const struct pl_http_request *request)
+{
+    SET(CURLOPT_NOPROXY, ""); /* neither this nor the next line's value from the environment */
+    if (!call->via_proxy) {
+        SET(CURLOPT_PROXY, "");
+    } else if (strncasecmp(request->proxy, "socks5://", 9) == 0) {
+        /* As kubectl does: the proxy resolves the name, which may not exist here. */
+        char *remote = pl_format("socks5h://%s", request->proxy + 9);
+        SET(CURLOPT_PROXY, remote);
+        pl_free(remote);
+    } else {
+        SET(CURLOPT_PROXY, request->proxy);
+    }
+    SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    if (request->unix_socket != NULL)
+        SET(CURLOPT_UNIX_SOCKET_PATH, request->unix_socket);
+    if (request->user_password != NULL) {
+        SET(CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+        SET(CURLOPT_USERPWD, request->user_password);
+    }
+    if (strncasecmp(request->url, "https:", 6) == 0) {
+        SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+        SET(CURLOPT_PIPEWAIT, 1L); /* many watches over one connection */
+    } else {
+        SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    }
+    if (request->fresh_connection) {
+        SET(CURLOPT_FRESH_CONNECT, 1L);
+        SET(CURLOPT_DNS_CACHE_TIMEOUT, 0L);
+    }
+}
+
+bool pl_http_call_describe(struct pl_http_call *call, const struct pl_http_request *request)
+{
+    call->via_proxy = request->proxy != NULL && request->proxy[0] != '\0';
+    if (!is_token(request->method)) {
+        pl_http_call_fail(call, PL_EINVAL, "", "the method is malformed");
+        return false;
+    }
+    if (!set_url(call, request) || !set_headers(call, request))
+        return false;
+    set_tls(call, request->tls);
+    set_route(call, request);
+    SET(CURLOPT_HTTPHEADER, call->header_list);
+    return true;
+}
