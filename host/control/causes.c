@@ -162,3 +162,26 @@ void pl_causes_take(struct pl_causes *causes, struct pl_slice key, struct pl_cau
     *out = list != NULL ? *list : (struct pl_cause_list){0};
     pl_free(list);
 }
+
+void pl_causes_give_back(struct pl_causes *causes, struct pl_slice key, struct pl_cause_list *list)
+{
+    struct pl_cause_list since;
+    pl_causes_take(causes, key, &since);
+    size_t room = PL_CAUSES_MAX - list->count;
+    size_t more = since.count < room ? since.count : room;
+    list->dropped += since.dropped + since.count - more;
+    list->items = pl_reallocarray(list->items, list->count + more, sizeof(struct pl_cause));
+    for (size_t i = 0; i < since.count; i++) {
+        if (i < more)
+            list->items[list->count++] = since.items[i];
+        else
+            free_cause(&since.items[i]);
+    }
+    pl_free(since.items);
+    if (list->count > 0) {
+        struct pl_cause_list *all = PL_NEW(struct pl_cause_list);
+        *all = *list;
+        pl_map_put(&causes->by_key, key, all);
+    }
+    *list = (struct pl_cause_list){0};
+}

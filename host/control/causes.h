@@ -28,5 +28,8 @@ const char *pl_cause_type_name(enum pl_cause_type type);
 enum pl_cause_type pl_cause_type_of(const struct pl_event *event);
 /* Moves a key's causes out; empty when it has none. */
 void pl_causes_take(struct pl_causes *causes, struct pl_slice key, struct pl_cause_list *out);
+/* What was taken for a run that did not begin is the key's again, before what came since. Leaves
+ * list empty. */
+void pl_causes_give_back(struct pl_causes *causes, struct pl_slice key, struct pl_cause_list *list);
 void pl_cause_list_deinit(struct pl_cause_list *list);
 void pl_causes_deinit(struct pl_causes *causes);

@@ -317,6 +317,7 @@ void pl_controller_stop(struct pl_controller *c, void (*stopped)(void *arg), voi
         return;
     c->stopping = true;
     c->running = c->standing_by = false;
+    pl_controller_take_back(c);
     c->stopped = stopped;
     c->stopped_arg = arg;
     pl_controller_stop_showing(c);
@@ -389,6 +390,7 @@ bool pl_controller_is_retired(const struct pl_controller *c)
 
 void pl_controller_watch_runs(struct pl_controller *c, const struct pl_run_watcher *watcher)
 {
+    pl_controller_take_back(c);
     c->watcher = watcher;
 }
 

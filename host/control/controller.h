@@ -92,6 +92,9 @@ bool pl_controller_is_running(const struct pl_controller *controller); /* worker
 /* It could run, but may not, and none of its runs is left from when it might. */
 bool pl_controller_is_standing_by(const struct pl_controller *controller);
 size_t pl_controller_in_flight(const struct pl_controller *controller);
+/* What was handed to the reconciler to follow another run, and has not begun, goes back to its
+ * place in the queue. */
+void pl_controller_take_back(struct pl_controller *controller);
 /* Those of them that began under a spec for leaders only, whatever the spec of today says. */
 size_t pl_controller_running_as_leader(const struct pl_controller *controller);
 /* How long it has been waiting for its sources, for "could not start within cache_sync_timeout". */

@@ -1,5 +1,5 @@
-/* The inside of a controller, shared by controller.c, subscription.c, run.c and
- * controller_metrics.c, and by nobody else. I/O thread. */
+/* The inside of a controller, shared by controller.c, subscription.c, run.c, ahead.c
+ * and controller_metrics.c, and by nobody else. I/O thread. */
 #pragma once
 
 #include "base/heap.h"
@@ -20,6 +20,19 @@ struct pl_failing {
     char *message; /* owned; of the last error that was logged in full */
     int64_t logged_ns;
     int repeated; /* the same again since then */
+};
+
+/* One run. In the controller's runs from its beginning to its end. */
+struct pl_run_record {
+    struct pl_run run;
+    struct pl_link link;        /* in the controller's runs */
+    struct pl_run_record *next; /* that follows it, as far as is known here; NULL: none */
+    struct pl_cause_list causes;
+    struct pl_timer timeout;
+    char *key; /* owned; run.key, run.ns and run.name point into it */
+    int priority;
+    int64_t started_ns;
+    bool canceled, timed_out, waited;
 };
 
 /* One source of one controller. */
@@ -122,6 +135,13 @@ struct pl_controller {
     bool drive_deferred;
     struct pl_list runs;
     size_t in_flight;
+    struct {                        /* what was handed over before there was room: ahead.c */
+        struct pl_run_record *head; /* the run at whose end the others follow; NULL: none may */
+        struct pl_run_record *tail; /* the last of them */
+        size_t count, most;
+        bool moved; /* one of them has begun since the timer was set */
+        struct pl_timer limit;
+    } ahead;
     void (*stopped)(void *arg);
     void *stopped_arg;
     void (*changed)(void *arg, struct pl_controller *controller);
@@ -173,6 +193,11 @@ void pl_subscriptions_init_retries(struct pl_controller *controller);
 void pl_controller_drive(struct pl_controller *controller);
 /* A key's For object as cached (a reference), or NULL. */
 struct pl_doc *pl_controller_for_object(struct pl_controller *controller, struct pl_slice key);
+/* A run of the item, which has not begun. */
+struct pl_run_record *pl_run_create(struct pl_controller *controller, const struct pl_item *item);
+/* It has begun at that time. */
+void pl_run_begun(struct pl_run_record *run, int64_t at_ns);
+void pl_run_free(struct pl_run_record *run);
 /* The runs of one edition; NULL: of all. */
 void pl_controller_cancel_all(struct pl_controller *controller, const struct pl_edition *edition,
                               const struct pl_err *why);
@@ -182,8 +207,21 @@ void pl_controller_cancel_as_leader(struct pl_controller *controller, const stru
 void pl_controller_ask_to_stop(struct pl_controller *controller);
 void pl_controller_free_keys(struct pl_controller *controller);
 
+/* ---- ahead.c: runs are handed over before there is room for them ---- */
+
+/* There is no more room: the next keys follow the run that began last, where its like have not
+ * waited for anything. */
+void pl_controller_hand_ahead(struct pl_controller *controller);
+/* The run began in its turn: others may follow it. */
+void pl_controller_may_follow(struct pl_controller *controller, struct pl_run_record *run);
+/* The run, which is not counted any more, ended then: the one that follows it has begun. */
+void pl_controller_follow_up(struct pl_controller *controller, struct pl_run_record *run,
+                             int64_t ended_ns);
+
 /* ---- pause.c ---- */
 
+/* Its For object says that it is not to be reconciled for now. */
+bool pl_controller_is_paused(struct pl_controller *controller, struct pl_slice key);
 /* The key that was taken is handed back and parked, if its For object is paused. */
 bool pl_controller_park(struct pl_controller *controller, const struct pl_item *item);
 /* A parked key goes back to the queue. */

@@ -147,6 +147,7 @@ void pl_controller_use(struct pl_controller *c, struct pl_edition *edition)
 void pl_controller_adopt(struct pl_controller *c, struct pl_edition *edition, bool changed)
 {
     PL_REQUIRE(strcmp(c->name, edition->spec.name) == 0 && edition->is_open);
+    pl_controller_take_back(c);
     struct pl_edition *old = c->edition;
     struct pl_task_spec task = old->spec.task;
     bool ready = c->started && pl_edition_is_synced(edition), was_back = c->retired;
@@ -183,6 +184,7 @@ void pl_controller_retire(struct pl_controller *c,
            pl_int("running", (int64_t)c->in_flight));
     c->retired = true;
     c->running = c->listening = false;
+    pl_controller_take_back(c);
     c->gone = gone;
     c->gone_arg = arg;
     pl_controller_stop_showing(c);

@@ -16,7 +16,7 @@ bool pl_object_is_paused(struct pl_node object)
 
 /* ---- parking ---- */
 
-static bool is_paused(struct pl_controller *c, struct pl_slice key)
+bool pl_controller_is_paused(struct pl_controller *c, struct pl_slice key)
 {
     struct pl_doc *object = pl_controller_for_object(c, key);
     bool paused = object != NULL && pl_object_is_paused(pl_doc_root(object));
@@ -52,7 +52,7 @@ static void park(struct pl_controller *c, struct pl_slice key, int priority)
 
 bool pl_controller_park(struct pl_controller *c, const struct pl_item *item)
 {
-    if (!is_paused(c, item->key))
+    if (!pl_controller_is_paused(c, item->key))
         return false;
     park(c, item->key, item->priority);
     pl_workqueue_done(c->queue, item->key, pl_controller_now(c));
@@ -79,7 +79,7 @@ void pl_controller_check_parked(struct pl_controller *c)
     void *value;
     while (pl_map_next(&c->parked, &at, &key, &value)) {
         struct pl_parked *parked = value;
-        if (!is_paused(c, key))
+        if (!pl_controller_is_paused(c, key))
             pl_list_push(&resumed, &parked->resumed);
     }
     PL_LIST_FOR (link, &resumed) {

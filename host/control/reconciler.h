@@ -78,7 +78,11 @@ struct pl_outcome_of_run {
     const char *traceback; /* errors: file, line, source line, frames; NULL: none */
     bool by_script;        /* errors: the script's own, not the server's or the network's */
     bool barred;           /* terminal: not even an event starts it again, but other code */
+    int64_t ago_ns;        /* so long ago did it end */
 };
+
+/* The run waits for something, and does not keep its lane busy meanwhile. Once is enough. */
+void pl_run_waits(struct pl_run *run);
 
 /* For `perilune why`: a call of the run ("update v1/Pod default/a") has ended so ("ok"). */
 void pl_run_called(struct pl_run *run, struct pl_slice what, struct pl_slice result,
@@ -116,6 +120,13 @@ void pl_question_done(struct pl_question *question);
 struct pl_reconciler_ops {
     /* Begins a run; must return quickly. Ends, later, with pl_run_finish. */
     void (*start)(void *self, struct pl_run *run);
+    /* `next` is to begin by itself as soon as `run` has ended: what it has to say of `run`'s end it
+     * has to say before anything about next. False when run has ended: nothing was done. Both NULL:
+     * a run begins when there is room for it (control/ahead.c). */
+    bool (*follow)(void *self, struct pl_run *run, struct pl_run *next);
+    /* next is not to begin: true, and it is as if it had never been. False when it has begun, and
+     * ends with pl_run_finish. Asked exactly once after each follow that was taken. */
+    bool (*unfollow)(void *self, struct pl_run *run, struct pl_run *next);
     /* The run should end: its deadline passed or the host is stopping. It still ends
      * with pl_run_finish. */
     void (*cancel)(void *self, struct pl_run *run, const struct pl_err *why);

@@ -62,6 +62,7 @@ void pl_controller_each_woken(struct pl_controller *c, size_t source, struct pl_
 
 bool pl_controller_drop(struct pl_controller *c, struct pl_slice key)
 {
+    pl_controller_take_back(c);
     if (!pl_workqueue_drop(c->queue, key))
         return false;
     struct pl_cause_list causes;

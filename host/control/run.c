@@ -13,17 +13,6 @@
 
 #define SAY_AGAIN (60 * PL_SECOND)
 
-struct run {
-    struct pl_run run;
-    struct pl_link link; /* in the controller's runs */
-    struct pl_cause_list causes;
-    struct pl_timer timeout;
-    char *key; /* owned; run.key, run.ns and run.name point into it */
-    int priority;
-    int64_t started_ns;
-    bool canceled, timed_out;
-};
-
 struct pl_doc *pl_controller_for_object(struct pl_controller *c, struct pl_slice key)
 {
     for (size_t i = 0; i < c->spec->source_count; i++) {
@@ -83,7 +72,7 @@ static void keep_last_error(struct pl_controller *c, struct pl_slice key, const 
 }
 
 /* The same error of one key: in full once a minute, counted between. */
-static void log_failure(struct pl_controller *c, const struct run *run,
+static void log_failure(struct pl_controller *c, const struct pl_run_record *run,
                         const struct pl_outcome_of_run *outcome, const char *what)
 {
     struct pl_failing *failing = failing_of(c, run->run.key);
@@ -113,8 +102,8 @@ static void log_failure(struct pl_controller *c, const struct run *run,
 
 /* ---- what a result leads to (127-129, lua-api.md 2) ---- */
 
-static void again(struct pl_controller *c, const struct run *run, enum pl_cause_type cause,
-                  int64_t after_ns, bool rate_limited)
+static void again(struct pl_controller *c, const struct pl_run_record *run,
+                  enum pl_cause_type cause, int64_t after_ns, bool rate_limited)
 {
     struct pl_add how = {
         .priority = run->priority, .after_ns = after_ns, .rate_limited = rate_limited};
@@ -129,13 +118,13 @@ static void again(struct pl_controller *c, const struct run *run, enum pl_cause_
                            pl_cause_type_name(cause));
 }
 
-static void forget(struct pl_controller *c, const struct run *run)
+static void forget(struct pl_controller *c, const struct pl_run_record *run)
 {
     pl_workqueue_forget(c->queue, run->run.key);
     forget_failures(c, run->run.key);
 }
 
-static void failed(struct pl_controller *c, const struct run *run,
+static void failed(struct pl_controller *c, const struct pl_run_record *run,
                    const struct pl_outcome_of_run *outcome)
 {
     log_failure(c, run, outcome, "reconcile failed");
@@ -151,7 +140,7 @@ static void failed(struct pl_controller *c, const struct run *run,
     forget(c, run);
 }
 
-static void apply_task_outcome(struct pl_controller *c, const struct run *run,
+static void apply_task_outcome(struct pl_controller *c, const struct pl_run_record *run,
                                const struct pl_outcome_of_run *outcome)
 {
     if (outcome->outcome == PL_OUTCOME_DONE) {
@@ -164,7 +153,7 @@ static void apply_task_outcome(struct pl_controller *c, const struct run *run,
                              pl_controller_now(c) - run->started_ns);
 }
 
-static void apply_outcome(struct pl_controller *c, const struct run *run,
+static void apply_outcome(struct pl_controller *c, const struct pl_run_record *run,
                           const struct pl_outcome_of_run *outcome)
 {
     if (c->spec->task.form != PL_NO_TASK) {
@@ -209,7 +198,7 @@ static void apply_outcome(struct pl_controller *c, const struct run *run,
 }
 
 /* Before the outcome changes what is known of the key. */
-static void tell_ran(struct pl_controller *c, const struct run *run,
+static void tell_ran(struct pl_controller *c, const struct pl_run_record *run,
                      const struct pl_outcome_of_run *outcome)
 {
     const struct pl_edition *edition = run->run.edition;
@@ -225,41 +214,55 @@ static void tell_ran(struct pl_controller *c, const struct run *run,
                    });
 }
 
+void pl_run_free(struct pl_run_record *run)
+{
+    pl_timer_stop(run->run.controller->timers, &run->timeout);
+    pl_cause_list_deinit(&run->causes);
+    pl_edition_unref(run->run.edition);
+    pl_capture_unref(run->run.capture);
+    pl_free(run->key);
+    pl_free(run);
+}
+
+/* Not before it began, whose clock ever it was. */
+static int64_t end_of(const struct pl_run_record *run, const struct pl_outcome_of_run *outcome)
+{
+    int64_t ended_ns = pl_controller_now(run->run.controller) - outcome->ago_ns;
+    return ended_ns > run->started_ns ? ended_ns : run->started_ns;
+}
+
 void pl_run_finish(struct pl_run *finished, const struct pl_outcome_of_run *outcome)
 {
     if (finished->finished != NULL) {
         finished->finished(finished, outcome);
         return;
     }
-    struct run *run = PL_CONTAINER_OF(finished, struct run, run);
+    struct pl_run_record *run = PL_CONTAINER_OF(finished, struct pl_run_record, run);
     struct pl_controller *c = run->run.controller;
     struct pl_outcome_of_run result = *outcome;
     /* An error after the deadline is the deadline's doing (131). */
     if (run->timed_out && result.outcome == PL_OUTCOME_ERROR)
         result.outcome = PL_OUTCOME_TIMEOUT;
-    pl_timer_stop(c->timers, &run->timeout);
+    int64_t ended_ns = end_of(run, &result);
     pl_link_unlink(&run->link);
     c->in_flight--;
+    pl_controller_follow_up(c, run, ended_ns);
     pl_controller_metrics_run(c, result.outcome, result.outcome == PL_OUTCOME_TIMEOUT,
-                              pl_controller_now(c) - run->started_ns);
-    pl_controller_note_outcome(c, &run->run, &result, pl_controller_now(c) - run->started_ns);
+                              ended_ns - run->started_ns);
+    pl_controller_note_outcome(c, &run->run, &result, ended_ns - run->started_ns);
     tell_ran(c, run, &result);
     if (c->watcher != NULL)
         c->watcher->ran(c->watcher->arg, c, &run->run, &result);
     apply_outcome(c, run, &result);
-    pl_workqueue_done(c->queue, run->run.key, pl_controller_now(c));
-    pl_cause_list_deinit(&run->causes);
-    pl_edition_unref(run->run.edition);
-    pl_capture_unref(run->run.capture);
-    pl_free(run->key);
-    pl_free(run);
+    pl_workqueue_done(c->queue, run->run.key, ended_ns);
+    pl_run_free(run);
     pl_controller_drive(c);
 }
 
 /* ---- starting runs ---- */
 
 /* For whoever compares: what the run does, and the object that it is about as it is now. */
-static void begin_capture(struct pl_controller *c, struct run *run)
+static void begin_capture(struct pl_controller *c, struct pl_run_record *run)
 {
     run->run.capture = pl_capture_create();
     for (size_t i = 0; i < c->spec->source_count; i++) {
@@ -274,7 +277,7 @@ static void begin_capture(struct pl_controller *c, struct run *run)
     }
 }
 
-static void cancel(struct run *run, const struct pl_err *why)
+static void cancel(struct pl_run_record *run, const struct pl_err *why)
 {
     if (run->canceled)
         return;
@@ -285,7 +288,7 @@ static void cancel(struct run *run, const struct pl_err *why)
 
 static void on_timeout(struct pl_timer *timer)
 {
-    struct run *run = PL_CONTAINER_OF(timer, struct run, timeout);
+    struct pl_run_record *run = PL_CONTAINER_OF(timer, struct pl_run_record, timeout);
     struct pl_err why = {0};
     pl_err_set(&why, PL_ETIMEOUT, "reconcile_timeout of %g s has passed",
                (double)run->run.edition->spec.reconcile_timeout_ns / (double)PL_SECOND);
@@ -296,7 +299,7 @@ static void on_timeout(struct pl_timer *timer)
 void pl_controller_ask_to_stop(struct pl_controller *c)
 {
     PL_LIST_FOR (link, &c->runs) {
-        struct run *run = PL_CONTAINER_OF(link, struct run, link);
+        struct pl_run_record *run = PL_CONTAINER_OF(link, struct pl_run_record, link);
         const struct pl_controller_options *by = &run->run.edition->o;
         if (by->ops->stop != NULL)
             by->ops->stop(by->self, &run->run);
@@ -306,8 +309,9 @@ void pl_controller_ask_to_stop(struct pl_controller *c)
 void pl_controller_cancel_all(struct pl_controller *c, const struct pl_edition *edition,
                               const struct pl_err *why)
 {
+    pl_controller_take_back(c);
     PL_LIST_FOR (link, &c->runs) {
-        struct run *run = PL_CONTAINER_OF(link, struct run, link);
+        struct pl_run_record *run = PL_CONTAINER_OF(link, struct pl_run_record, link);
         if (edition == NULL || run->run.edition == edition)
             cancel(run, why);
     }
@@ -317,14 +321,16 @@ size_t pl_controller_running_as_leader(const struct pl_controller *c)
 {
     size_t count = 0;
     PL_LIST_FOR (link, &c->runs)
-        count += PL_CONTAINER_OF(link, struct run, link)->run.edition->spec.leader_election;
+        count +=
+            PL_CONTAINER_OF(link, struct pl_run_record, link)->run.edition->spec.leader_election;
     return count;
 }
 
 void pl_controller_cancel_as_leader(struct pl_controller *c, const struct pl_err *why)
 {
+    pl_controller_take_back(c);
     PL_LIST_FOR (link, &c->runs) {
-        struct run *run = PL_CONTAINER_OF(link, struct run, link);
+        struct pl_run_record *run = PL_CONTAINER_OF(link, struct pl_run_record, link);
         if (run->run.edition->spec.leader_election)
             cancel(run, why);
     }
@@ -336,17 +342,16 @@ void pl_controller_each_run(const struct pl_controller *c,
                             void *arg)
 {
     PL_LIST_FOR (link, &c->runs) {
-        const struct run *run = PL_CONTAINER_OF(link, struct run, link);
+        const struct pl_run_record *run = PL_CONTAINER_OF(link, struct pl_run_record, link);
         visit(arg, &run->run, pl_controller_now(c) - run->started_ns, run->canceled);
     }
 }
 
-static void start_run(struct pl_controller *c, const struct pl_item *item)
+struct pl_run_record *pl_run_create(struct pl_controller *c, const struct pl_item *item)
 {
-    struct run *run = PL_NEW(struct run);
+    struct pl_run_record *run = PL_NEW(struct pl_run_record);
     run->key = pl_memdup0(item->key.ptr, item->key.len);
     run->priority = item->priority;
-    run->started_ns = pl_controller_now(c);
     run->run.controller = c;
     run->run.edition = pl_edition_ref(c->edition);
     run->run.key = pl_slice(run->key, item->key.len);
@@ -359,15 +364,30 @@ static void start_run(struct pl_controller *c, const struct pl_item *item)
     run->run.causes = run->causes.items;
     run->run.cause_count = run->causes.count;
     run->run.causes_dropped = run->causes.dropped;
-    if (c->spec->reconcile_timeout_ns > 0) {
-        run->run.deadline_ns = run->started_ns + c->spec->reconcile_timeout_ns;
-        pl_timer_start(c->timers, &run->timeout, c->spec->reconcile_timeout_ns, on_timeout);
-    }
-    if (c->watcher != NULL)
-        begin_capture(c, run);
+    if (c->spec->reconcile_timeout_ns > 0)
+        run->run.deadline_ns = pl_controller_now(c) + c->spec->reconcile_timeout_ns;
+    return run;
+}
+
+void pl_run_begun(struct pl_run_record *run, int64_t at_ns)
+{
+    struct pl_controller *c = run->run.controller;
+    run->started_ns = at_ns;
+    if (run->run.deadline_ns > 0)
+        pl_timer_start(c->timers, &run->timeout, run->run.deadline_ns - pl_controller_now(c),
+                       on_timeout);
     pl_list_push(&c->runs, &run->link);
     c->in_flight++;
     pl_controller_note(c, run->run.key, PL_HAPPENED_STARTED, 0, run->run.id);
+}
+
+static void start_run(struct pl_controller *c, const struct pl_item *item)
+{
+    struct pl_run_record *run = pl_run_create(c, item);
+    if (c->watcher != NULL)
+        begin_capture(c, run);
+    pl_run_begun(run, pl_controller_now(c));
+    pl_controller_may_follow(c, run);
     c->edition->o.ops->start(c->edition->o.self, &run->run);
 }
 
@@ -399,6 +419,7 @@ static void drive(struct pl_task *task)
            pl_workqueue_take(c->queue, &item, pl_controller_now(c)) == 0)
         if (!pl_controller_park(c, &item))
             start_run(c, &item);
+    pl_controller_hand_ahead(c);
     arm_due(c);
     pl_controller_check(c);
 }

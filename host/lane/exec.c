@@ -63,9 +63,32 @@ struct pl_exec *pl_exec_create_io(struct pl_lane *lane, struct pl_run *run, int 
     copy_causes(exec, run);
     exec->capture = pl_capture_ref(run->capture);
     pl_list_init(&exec->tasks);
-    pl_list_push(&lane->io.execs, &exec->link);
+    exec->msg.kind = PL_LANE_RUN;
     run->self_data = exec;
     return exec;
+}
+
+void pl_exec_send_io(struct pl_exec *exec)
+{
+    pl_list_push(&exec->lane->io.execs, &exec->link);
+    pl_mailbox_send(exec->lane->box, &exec->msg);
+}
+
+bool pl_exec_follow_io(struct pl_exec *exec, struct pl_exec *next)
+{
+    struct pl_exec *none = NULL;
+    return atomic_compare_exchange_strong(&exec->next, &none, next);
+}
+
+bool pl_exec_unfollow_io(struct pl_exec *exec, struct pl_exec *next)
+{
+    struct pl_exec *it = next;
+    bool in_time = atomic_compare_exchange_strong(&exec->next, &it, NULL);
+    if (in_time)
+        pl_exec_unref(next);
+    else
+        pl_list_push(&next->lane->io.execs, &next->link);
+    return in_time;
 }
 
 static void free_causes(struct pl_exec *exec)
@@ -129,7 +152,6 @@ static void finish_run(struct pl_exec *exec, const struct pl_outcome_of_run *out
     pl_link_unlink(&exec->link);
     if (run == NULL)
         return;
-    run->self_data = NULL;
     pl_run_finish(run, outcome);
 }
 
@@ -149,6 +171,7 @@ static void capture_memo(struct pl_exec *exec)
 void pl_exec_done_io(struct pl_exec *exec)
 {
     capture_memo(exec);
+    exec->result.ago_ns = pl_clock_mono(pl_clock_system()) - exec->ended_ns;
     finish_run(exec, &exec->result);
     pl_exec_unref(exec);
 }
@@ -180,7 +203,9 @@ void pl_exec_refuse_io(struct pl_exec *exec)
         .message = "not run: the script could not be interrupted the last time, and its code is "
                    "still the same",
     };
+    exec->ended_ns = pl_clock_mono(pl_clock_system());
     exec->msg.kind = PL_IO_RUN_DONE;
+    pl_list_push(&exec->lane->io.execs, &exec->link);
     pl_mailbox_send(exec->lane->lanes->io_box, &exec->msg);
 }
 
@@ -396,6 +421,10 @@ void pl_exec_task_ended(struct pl_lane *lane, struct pl_exec *exec)
     pl_link_unlink(&exec->active);
     if (pl_list_empty(&lane->execs))
         pl_secrets_clear(&lane->s->secrets);
-    pl_lane_send_io(lane, &exec->msg, PL_IO_RUN_DONE);
+    exec->ended_ns = pl_clock_mono(pl_clock_system());
+    struct pl_exec *next = atomic_exchange(&exec->next, exec);
+    pl_lane_send_io(lane, &exec->msg, PL_IO_RUN_DONE); /* before next can send anything */
+    if (next != NULL)
+        pl_mailbox_send(next->lane->box, &next->msg);
     collect_garbage(lane);
 }

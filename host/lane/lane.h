@@ -49,6 +49,9 @@ struct pl_load {
 struct pl_exec {
     struct pl_msg msg;
     atomic_int refs;      /* I/O's, and each cancel message's */
+    /* That begins when this one ends: set by the I/O thread, taken by the lane at the end, which
+     * leaves the exec itself there. */
+    struct pl_exec *_Atomic next;
     struct pl_link link;  /* I/O: lane->io.execs */
     struct pl_run *run;   /* I/O: NULL once finished */
     struct pl_lane *lane; /* back-pointer */
@@ -79,6 +82,7 @@ struct pl_exec {
     int64_t spent_ns; /* CPU time of all since one last waited; counted while there are several */
     struct pl_fault fault; /* of the first such task */
     struct pl_outcome_of_run result;
+    int64_t ended_ns; /* of the system's clock */
     bool has_result;
 };
 
@@ -295,6 +299,12 @@ void pl_ask_drop(struct pl_ask *ask);
 /* ---- exec.c: runs ---- */
 
 struct pl_exec *pl_exec_create_io(struct pl_lane *lane, struct pl_run *run, int controller);
+/* It begins. */
+void pl_exec_send_io(struct pl_exec *exec);
+/* next, which is sent nowhere, begins when exec ends. False: it has ended. */
+bool pl_exec_follow_io(struct pl_exec *exec, struct pl_exec *next);
+/* next does not begin, and is gone. False: it has begun. */
+bool pl_exec_unfollow_io(struct pl_exec *exec, struct pl_exec *next);
 struct pl_exec *pl_exec_ref(struct pl_exec *exec);
 void pl_exec_unref(struct pl_exec *exec); /* accepts NULL */
 void pl_exec_cancel_io(struct pl_exec *exec, const struct pl_err *why);

@@ -295,6 +295,14 @@ static void log_stuck(struct pl_lane *lane, const char *script, const struct pl_
     pl_buf_deinit(&key);
 }
 
+/* What would begin later on that lane goes back to its queue. */
+static void take_back_runs(struct pl_lanes *lanes)
+{
+    for (size_t i = 0; i < lanes->controller_count; i++)
+        if (lanes->controllers[i].controller != NULL)
+            pl_controller_take_back(lanes->controllers[i].controller);
+}
+
 /* A slice of the lane can't be ended: its runs and questions are written off, its thread and
  * state are left as they are until it ends after all, and a fresh lane takes its place. */
 static void replace_lane(struct pl_lane *lane)
@@ -302,6 +310,7 @@ static void replace_lane(struct pl_lane *lane)
     struct pl_lanes *lanes = lane->lanes;
     /* Before: the state goes with the thread, which may end any time from then on. */
     char *script = pl_strdup(lane->s->script != NULL ? lane->s->script : "?");
+    take_back_runs(lanes);
     const struct pl_exec *run = pl_lane_guilty_run(lane);
     const struct pl_ask *ask = pl_lane_guilty_ask(lane);
     pl_lane_abandon(lane);
@@ -369,18 +378,38 @@ static void publish_caches(struct pl_known_controller *known)
         pl_cache_publish(&known->caches[i]);
 }
 
-static void start_run(void *self, struct pl_run *run)
+static struct pl_exec *make_exec(struct pl_lanes *lanes, struct pl_run *run)
 {
-    struct pl_lanes *lanes = self;
     int controller = index_of(lanes, run->edition);
     publish_caches(&lanes->controllers[controller]); /* its sources have synced */
-    struct pl_exec *exec = pl_exec_create_io(lane_of(lanes, run->key), run, controller);
-    if (pl_lanes_is_run_barred(lanes, controller, run->key)) {
+    return pl_exec_create_io(lane_of(lanes, run->key), run, controller);
+}
+
+static void start_run(void *self, struct pl_run *run)
+{
+    struct pl_exec *exec = make_exec(self, run);
+    if (pl_lanes_is_run_barred(self, exec->controller, run->key)) {
+        pl_run_waits(run); /* nothing follows what does not go to its lane */
         pl_exec_refuse_io(exec);
         return;
     }
-    exec->msg.kind = PL_LANE_RUN;
-    pl_mailbox_send(exec->lane->box, &exec->msg);
+    pl_exec_send_io(exec);
+}
+
+static bool follow_run(void *self, struct pl_run *run, struct pl_run *next)
+{
+    struct pl_exec *exec = make_exec(self, next);
+    if (!pl_lanes_is_run_barred(self, exec->controller, next->key) &&
+        pl_exec_follow_io(run->self_data, exec))
+        return true;
+    pl_exec_unref(exec);
+    return false;
+}
+
+static bool unfollow_run(void *self, struct pl_run *run, struct pl_run *next)
+{
+    PL_UNUSED(self);
+    return pl_exec_unfollow_io(run->self_data, next->self_data);
 }
 
 static void cancel_run(void *self, struct pl_run *run, const struct pl_err *why)
@@ -422,6 +451,8 @@ struct pl_memos *pl_lanes_memos(struct pl_lanes *lanes)
 const struct pl_reconciler_ops *pl_lanes_ops(void)
 {
     static const struct pl_reconciler_ops ops = {.start = start_run,
+                                                 .follow = follow_run,
+                                                 .unfollow = unfollow_run,
                                                  .cancel = cancel_run,
                                                  .stop = stop_task,
                                                  .gone = forget_memo,

@@ -323,6 +323,8 @@ void pl_lop_start_io(struct pl_lop *op)
     if (atomic_load(&lane->abandoned))
         return; /* with its lane: nobody could be told */
     pl_list_push(&lane->io.ops, &op->io.link);
+    if (op->exec != NULL && op->exec->run != NULL)
+        pl_run_waits(op->exec->run);
     op->io.started_ns = pl_clock_mono(timers(op)->clock);
     if (lane->lanes->options.dialog != NULL && !only_reads(op)) {
         refuse(op);

@@ -1,5 +1,6 @@
 #include "base/alloc.h"
 #include "base/base.h"
+#include "base/check.h"
 #include "base/err.h"
 #include "store/workqueue_impl.h"
 
@@ -219,7 +220,9 @@ void pl_workqueue_promote(struct pl_workqueue *q, int64_t now_ns)
         if (entry->due_ns > now_ns)
             return;
         pl_heap_remove(&q->waiting, &entry->waiting);
-        if (!entry->ready)
+        if (entry->claimed)
+            entry->again = true;
+        else if (!entry->ready)
             make_ready(q, entry, entry->due_ns);
     }
 }
@@ -247,14 +250,17 @@ static void add_plain(struct pl_workqueue *q, struct pl_queue_entry *entry, int6
 static void add_merged(struct pl_workqueue *q, struct pl_queue_entry *entry, int64_t due_ns,
                        int64_t now_ns)
 {
-    if (entry->ready)
+    if (entry->ready && !entry->claimed)
         return; /* and stays so, whatever the delay (103) */
     if (due_ns > now_ns) {
         delay_until(q, entry, due_ns);
-    } else {
-        pl_heap_remove(&q->waiting, &entry->waiting);
-        make_ready(q, entry, now_ns);
+        return;
     }
+    pl_heap_remove(&q->waiting, &entry->waiting);
+    if (entry->claimed)
+        entry->again = true;
+    else
+        make_ready(q, entry, now_ns);
 }
 
 void pl_workqueue_add(struct pl_workqueue *q, struct pl_slice key, const struct pl_add *how,
@@ -318,12 +324,23 @@ static struct pl_queue_entry *next_takeable(struct pl_workqueue *q)
     return NULL;
 }
 
-int pl_workqueue_take(struct pl_workqueue *q, struct pl_item *item, int64_t now_ns)
+static int look_for_next(struct pl_workqueue *q, struct pl_item *item,
+                         struct pl_queue_entry **entry, int64_t now_ns)
 {
     pl_workqueue_promote(q, now_ns);
-    struct pl_queue_entry *entry = next_takeable(q);
-    if (entry == NULL)
+    *entry = next_takeable(q);
+    if (*entry == NULL)
         return q->shutting_down ? PL_ECLOSED : PL_EAGAIN;
+    *item = (struct pl_item){
+        .key = pl_slice((*entry)->key, (*entry)->node.len),
+        .priority = (*entry)->priority,
+        .added_ns = (*entry)->ready_ns,
+    };
+    return 0;
+}
+
+static void begin(struct pl_workqueue *q, struct pl_queue_entry *entry, int64_t now_ns)
+{
     unmake_ready(q, entry);
     entry->processing = true;
     entry->started_ns = now_ns;
@@ -332,12 +349,15 @@ int pl_workqueue_take(struct pl_workqueue *q, struct pl_item *item, int64_t now_
     q->started_sum = (int64_t)((uint64_t)q->started_sum + (uint64_t)now_ns);
     if (q->observer.latency != NULL)
         q->observer.latency(q->observer.arg, now_ns - entry->ready_ns);
-    *item = (struct pl_item){
-        .key = pl_slice(entry->key, entry->node.len),
-        .priority = entry->priority,
-        .added_ns = entry->ready_ns,
-    };
-    return 0;
+}
+
+int pl_workqueue_take(struct pl_workqueue *q, struct pl_item *item, int64_t now_ns)
+{
+    struct pl_queue_entry *entry;
+    int code = look_for_next(q, item, &entry, now_ns);
+    if (code == 0)
+        begin(q, entry, now_ns);
+    return code;
 }
 
 void pl_workqueue_done(struct pl_workqueue *q, struct pl_slice key, int64_t now_ns)
@@ -359,6 +379,39 @@ void pl_workqueue_done(struct pl_workqueue *q, struct pl_slice key, int64_t now_
         tell_changed(q);
 }
 
+int pl_workqueue_claim(struct pl_workqueue *q, struct pl_item *item, int64_t now_ns)
+{
+    PL_REQUIRE(!q->options.plain);
+    struct pl_queue_entry *entry;
+    int code = look_for_next(q, item, &entry, now_ns);
+    if (code != 0)
+        return code;
+    entry->processing = entry->claimed = true;
+    park(entry);
+    return 0;
+}
+
+void pl_workqueue_begin(struct pl_workqueue *q, struct pl_slice key, int64_t now_ns)
+{
+    struct pl_queue_entry *entry = pl_queue_entry_find(q, key);
+    PL_REQUIRE(entry != NULL && entry->claimed);
+    bool again = entry->again;
+    entry->claimed = entry->again = false;
+    begin(q, entry, now_ns);
+    if (again)
+        make_ready(q, entry, now_ns);
+}
+
+void pl_workqueue_unclaim(struct pl_workqueue *q, struct pl_slice key)
+{
+    struct pl_queue_entry *entry = pl_queue_entry_find(q, key);
+    PL_REQUIRE(entry != NULL && entry->claimed);
+    entry->processing = entry->claimed = entry->again = false;
+    pl_heap_remove(&q->waiting, &entry->waiting); /* it is ready (103) */
+    if (!pl_link_is_linked(&entry->link))         /* its priority may have risen */
+        unpark(q, entry);
+}
+
 void pl_workqueue_forget(struct pl_workqueue *q, struct pl_slice key)
 {
     pl_ratelimit_forget(q->options.limit, key);
@@ -367,10 +420,12 @@ void pl_workqueue_forget(struct pl_workqueue *q, struct pl_slice key)
 bool pl_workqueue_drop(struct pl_workqueue *q, struct pl_slice key)
 {
     struct pl_queue_entry *entry = pl_queue_entry_find(q, key);
-    if (entry == NULL || (!entry->ready && !pl_heap_holds(&entry->waiting)))
+    bool queued = entry != NULL && (entry->claimed ? entry->again : entry->ready);
+    if (entry == NULL || (!queued && !pl_heap_holds(&entry->waiting)))
         return false;
-    if (entry->ready)
+    if (queued && !entry->claimed)
         unmake_ready(q, entry);
+    entry->again = false;
     pl_heap_remove(&q->waiting, &entry->waiting);
     free_if_idle(q, entry);
     return true;

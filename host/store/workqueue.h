@@ -46,6 +46,13 @@ struct pl_item {
 };
 int pl_workqueue_take(struct pl_workqueue *q, struct pl_item *item, int64_t now_ns);
 void pl_workqueue_done(struct pl_workqueue *q, struct pl_slice key, int64_t now_ns);
+/* The next key for somebody who will begin with it later: until then it counts, and is shown, as
+ * one that is ready. To be followed by begin, which makes it one that was taken then, or unclaim,
+ * which puts it back in its place. What is added meanwhile runs once more after the first, and is
+ * one with an unclaimed key. Not for plain queues. Returns as take does. */
+int pl_workqueue_claim(struct pl_workqueue *q, struct pl_item *item, int64_t now_ns);
+void pl_workqueue_begin(struct pl_workqueue *q, struct pl_slice key, int64_t now_ns);
+void pl_workqueue_unclaim(struct pl_workqueue *q, struct pl_slice key);
 void pl_workqueue_forget(struct pl_workqueue *q, struct pl_slice key);
 /* Removes a key wherever it waits; one being worked on is not run again for earlier
  * adds. False when it was not there. */

@@ -11,6 +11,8 @@ struct pl_queue_entry {
     struct pl_keyed node;
     bool ready; /* is to be taken; counted in its level, also while it is worked on */
     bool processing;
+    bool claimed; /* for somebody who has not begun: both ready and processing, and parked; */
+    bool again;   /* and added since then */
     bool small; /* has SPARE_ROOM for its key */
     int priority;
     struct pl_queue_level *level; /* while ready; borrowed from the queue */

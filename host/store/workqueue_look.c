@@ -80,7 +80,7 @@ static struct pl_queued describe(const struct pl_workqueue *q, const struct pl_q
     struct pl_slice key = pl_slice(entry->key, entry->node.len);
     return (struct pl_queued){
         .key = key,
-        .running = entry->processing,
+        .running = entry->processing && !entry->claimed,
         .ready = entry->ready,
         .delayed = pl_heap_holds(&entry->waiting),
         .priority = entry->priority,
@@ -109,8 +109,9 @@ static int compare(const void *a, const void *b)
 {
     const struct pl_queue_entry *x = *(struct pl_queue_entry *const *)a;
     const struct pl_queue_entry *y = *(struct pl_queue_entry *const *)b;
-    if (x->processing != y->processing)
-        return x->processing ? -1 : 1;
+    bool x_runs = x->processing && !x->claimed, y_runs = y->processing && !y->claimed;
+    if (x_runs != y_runs)
+        return x_runs ? -1 : 1;
     if (x->ready != y->ready)
         return x->ready ? -1 : 1;
     if (!x->ready && x->due_ns != y->due_ns)

@@ -39,7 +39,8 @@ struct pl_controller {
 struct fake_run {
     struct pl_run run;
     int outcome; /* -1: it runs */
-    bool barred;
+    bool barred, waited;
+    struct fake_run *next; /* that follows it */
     int64_t after_ns;
     char *message, *traceback;
     char *key;
@@ -85,11 +86,23 @@ void pl_run_called(struct pl_run *run, struct pl_slice what, struct pl_slice res
 void pl_run_finish(struct pl_run *run, const struct pl_outcome_of_run *outcome)
 {
     struct fake_run *r = PL_CONTAINER_OF(run, struct fake_run, run);
+    if (r->next != NULL) /* has begun */
+        CHECK(!pl_lanes_ops()->unfollow(NULL, run, &r->next->run));
     r->outcome = (int)outcome->outcome;
     r->after_ns = outcome->after_ns;
     r->barred = outcome->barred;
     r->message = dup_or_null(outcome->message);
     r->traceback = dup_or_null(outcome->traceback);
+}
+
+void pl_run_waits(struct pl_run *run)
+{
+    PL_CONTAINER_OF(run, struct fake_run, run)->waited = true;
+}
+
+void pl_controller_take_back(struct pl_controller *controller)
+{
+    PL_UNUSED(controller);
 }
 
 const struct pl_controller_spec *pl_controller_spec(const struct pl_controller *controller)
@@ -406,7 +419,7 @@ static inline void finish(void)
     CHECK(pl_list_empty(&fake.calls));
 }
 
-static inline struct fake_run *start_run(const char *key)
+static inline struct fake_run *make_run(const char *key)
 {
     struct fake_run *r = PL_NEW(struct fake_run);
     r->outcome = -1;
@@ -416,6 +429,12 @@ static inline struct fake_run *start_run(const char *key)
     r->run.key = pl_slice_z(r->key);
     pl_key_split(r->run.key, &r->run.ns, &r->run.name);
     strcpy(r->run.id, "0123456789abcdef");
+    return r;
+}
+
+static inline struct fake_run *start_run(const char *key)
+{
+    struct fake_run *r = make_run(key);
     pl_lanes_ops()->start(fake.lanes, &r->run);
     return r;
 }

@@ -132,4 +132,51 @@ TEST(a_run_that_was_cancelled_spawns_nothing)
     finish();
 }
 
+TEST(a_run_that_follows_begins_when_the_other_has_ended_on_whatever_lane)
+{
+    begin(SCRIPT("a = function() end,\n"), ((struct pl_lanes_options){.count = 3}));
+    struct fake_run *runs[100];
+    const struct pl_reconciler_ops *ops = pl_lanes_ops();
+    for (int i = 0; i < 100; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "ns%d/a", i);
+        runs[i] = make_run(key);
+    }
+    ops->start(fake.lanes, &runs[0]->run);
+    for (int i = 1; i < 100; i++) {
+        if (ops->follow(fake.lanes, &runs[i - 1]->run, &runs[i]->run)) {
+            runs[i - 1]->next = runs[i];
+            continue;
+        }
+        TURN_UNTIL(fake.loop, runs[i - 1]->outcome >= 0);
+        ops->start(fake.lanes, &runs[i]->run);
+    }
+    for (int i = 0; i < 100; i++)
+        TURN_UNTIL(fake.loop, runs[i]->outcome >= 0);
+    for (int i = 0; i < 100; i++) {
+        CHECK_INT(runs[i]->outcome, PL_OUTCOME_DONE);
+        CHECK(!runs[i]->waited);
+        free_run(runs[i]);
+    }
+    finish();
+}
+
+TEST(a_run_that_is_taken_back_in_time_never_begins_and_one_that_waits_says_so)
+{
+    begin(SCRIPT("waits = function() perilune.sleep(0.01) end,\n"
+                 "not_me = function() error('it has begun', 0) end,\n"),
+          NONE);
+    const struct pl_reconciler_ops *ops = pl_lanes_ops();
+    struct fake_run *first = start_run("default/waits"), *next = make_run("default/not_me");
+    CHECK(ops->follow(fake.lanes, &first->run, &next->run));
+    TURN_UNTIL(fake.loop, first->waited);
+    CHECK(ops->unfollow(fake.lanes, &first->run, &next->run));
+    TURN_UNTIL(fake.loop, first->outcome >= 0);
+    CHECK_RUN("default/waits", PL_OUTCOME_DONE, "");
+    CHECK_INT(next->outcome, -1);
+    free_run(first);
+    free_run(next);
+    finish();
+}
+
 TEST_MAIN()

@@ -1,0 +1,146 @@
+/* Runs that are handed over before there is room for them. A reconcile that only computes takes
+ * less time than the way from thread to thread and back; so, where the last runs have not waited
+ * for anything, the next keys follow the running one and begin by themselves as soon as it has
+ * ended, never beside it. Their keys are claimed: they count as queued until it is known that they
+ * have begun, and go back to their places when the running one waits, or lasts, or other code,
+ * another leader or the end is near. */
+#include "control/controller_impl.h"
+
+#include "base/check.h"
+
+#define MOST_AHEAD 16
+/* So long may keys be claimed. */
+#define CLAIM_NS            (10 * PL_MS)
+#define SHORTEST_TIMEOUT_NS PL_SECOND
+
+static const struct pl_reconciler_ops *ops_of(const struct pl_run_record *run)
+{
+    return run->run.edition->o.ops;
+}
+
+static void begun(struct pl_controller *c, struct pl_run_record *run, int64_t at_ns)
+{
+    c->ahead.count--;
+    c->ahead.moved = true;
+    pl_workqueue_begin(c->queue, run->run.key, at_ns);
+    pl_run_begun(run, at_ns);
+}
+
+static void give_back(struct pl_controller *c, struct pl_run_record *run)
+{
+    c->ahead.count--;
+    pl_causes_give_back(&c->causes, run->run.key, &run->causes);
+    pl_workqueue_unclaim(c->queue, run->run.key);
+    pl_run_free(run);
+}
+
+/* Those that follow the run, the last one first: one that has ended can't be followed. */
+static void settle_after(struct pl_controller *c, struct pl_run_record *run, int64_t at_ns)
+{
+    struct pl_run_record *next = run->next;
+    if (next == NULL)
+        return;
+    settle_after(c, next, at_ns);
+    run->next = NULL;
+    if (ops_of(run)->unfollow(run->run.edition->o.self, &run->run, &next->run))
+        give_back(c, next);
+    else
+        begun(c, next, at_ns);
+}
+
+void pl_controller_take_back(struct pl_controller *c)
+{
+    struct pl_run_record *head = c->ahead.head;
+    c->ahead.head = c->ahead.tail = NULL;
+    c->ahead.most = 0;
+    pl_timer_stop(c->timers, &c->ahead.limit);
+    if (head == NULL || head->next == NULL)
+        return;
+    settle_after(c, head, pl_controller_now(c));
+    pl_controller_drive(c);
+}
+
+/* Also where they move, so that a key of a higher priority does not wait longer. */
+static void on_limit(struct pl_timer *timer)
+{
+    struct pl_controller *c = PL_CONTAINER_OF(timer, struct pl_controller, ahead.limit);
+    size_t most = c->ahead.moved ? c->ahead.most : 0;
+    pl_controller_take_back(c);
+    c->ahead.most = most;
+}
+
+void pl_controller_may_follow(struct pl_controller *c, struct pl_run_record *run)
+{
+    if (c->ahead.count == 0)
+        c->ahead.head = c->ahead.tail = run;
+}
+
+/* Tasks are no keys, a run that is compared begins with a look at its object, and the time of a run
+ * counts from its claim. */
+static bool may_hand_ahead(const struct pl_controller *c)
+{
+    const struct pl_run_record *tail = c->ahead.tail;
+    int64_t timeout_ns = c->spec->reconcile_timeout_ns;
+    return c->running && tail != NULL && ops_of(tail)->follow != NULL && c->watcher == NULL &&
+           c->spec->task.form == PL_NO_TASK &&
+           (timeout_ns == 0 || timeout_ns >= SHORTEST_TIMEOUT_NS);
+}
+
+/* False when there is none, or it is not one to be handed ahead. */
+static bool hand_next(struct pl_controller *c)
+{
+    struct pl_item item;
+    if (pl_workqueue_claim(c->queue, &item, pl_controller_now(c)) != 0)
+        return false;
+    c->ahead.count++;
+    struct pl_run_record *tail = c->ahead.tail, *run = pl_run_create(c, &item);
+    if (pl_controller_is_paused(c, item.key) ||
+        !ops_of(tail)->follow(tail->run.edition->o.self, &tail->run, &run->run)) {
+        give_back(c, run);
+        return false;
+    }
+    c->ahead.tail = tail->next = run;
+    return true;
+}
+
+void pl_controller_hand_ahead(struct pl_controller *c)
+{
+    bool has_room = c->in_flight < (size_t)c->spec->max_concurrent;
+    if (has_room && c->ahead.count > 0)
+        pl_controller_take_back(c); /* to begin at once */
+    if (has_room || !may_hand_ahead(c))
+        return;
+    while (c->ahead.count < c->ahead.most && hand_next(c))
+        continue;
+    if (c->ahead.count == 0 || pl_timer_is_active(&c->ahead.limit))
+        return;
+    c->ahead.moved = false;
+    pl_timer_start(c->timers, &c->ahead.limit, CLAIM_NS, on_limit);
+}
+
+void pl_controller_follow_up(struct pl_controller *c, struct pl_run_record *run, int64_t ended_ns)
+{
+    if (!run->waited && c->ahead.most < MOST_AHEAD)
+        c->ahead.most = c->ahead.most == 0 ? 1 : 2 * c->ahead.most;
+    if (c->ahead.head != run)
+        return;
+    struct pl_run_record *next = run->next;
+    c->ahead.head = next;
+    if (c->ahead.tail == run)
+        c->ahead.tail = NULL;
+    if (next == NULL)
+        return;
+    PL_REQUIRE(!ops_of(run)->unfollow(run->run.edition->o.self, &run->run, &next->run));
+    begun(c, next, ended_ns);
+}
+
+void pl_run_waits(struct pl_run *waiting)
+{
+    if (waiting->finished != NULL)
+        return;
+    struct pl_run_record *run = PL_CONTAINER_OF(waiting, struct pl_run_record, run);
+    if (run->waited)
+        return;
+    run->waited = true;
+    pl_controller_take_back(run->run.controller);
+}
