@@ -69,7 +69,9 @@ describe("scripts/bench/run", function()
     local alone = result.cases.latency["200 websites, 1 worker"].perilune
     assert.is_true(alone["100_a_second_writes_an_event"].median > 0.5)
     assert.is_truthy(result.cases.sync["websites TLS LIST"]["floor:discard"].synced_s)
-    assert.is_truthy(read(folder .. "/bench.md"):find("websites TLS WatchList", 1, true))
+    local text = read(folder .. "/bench.md")
+    assert.is_truthy(text:find("websites TLS WatchList", 1, true))
+    assert.is_truthy(text:find("| watch events, one worker, /s | %d"))
     assert.is_truthy(read(folder .. "/charts/churn-websites-one-worker.svg"):find("</svg>", 1, true))
   end)
 

@@ -2,6 +2,8 @@
 
 import statistics
 
+from . import brief
+
 # For each case: the metrics of its table, and the one that its chart shows and its ratios are of.
 # Of latency, each rate has its own names.
 COLUMNS = {
@@ -100,6 +102,7 @@ def markdown(result):
         lines += ["", "**A quick run with tiny numbers: it shows that the benchmark works, no more.**"]
     for name, why in result["skipped"].items():
         lines += ["", f"**Left out: {name}: {why.splitlines()[0]}**"]
+    lines += ["", "## In short", "", *brief.markdown(result)]
     for case, cells in result["cases"].items():
         lines += ["", f"## {case}"]
         for cell, subjects in cells.items():
