@@ -10,7 +10,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #define MAX_RESPONSE_HEAD  (256 * 1024)
 #define MAX_WHOLE_BODY     8192 /* with a head it fits into any socket that has nothing to send */
@@ -216,14 +215,6 @@ static int on_socket_made(void *arg, curl_socket_t fd, curlsocktype purpose)
     return CURL_SOCKOPT_OK;
 }
 
-/* Of any request's connection, maybe long after that request. */
-static int on_socket_closing(void *arg, curl_socket_t fd)
-{
-    PL_UNUSED(arg);
-    pl_fence_remove_socket(fd);
-    return close(fd);
-}
-
 static struct pl_slice trim(const char *text, size_t len)
 {
     while (len > 0 && (*text == ' ' || *text == '\t'))
@@ -379,8 +370,6 @@ static void set_basics(struct pl_http_call *call, const struct pl_http_request *
     SET(CURLOPT_OPENSOCKETDATA, call);
     SET(CURLOPT_SOCKOPTFUNCTION, on_socket_made);
     SET(CURLOPT_SOCKOPTDATA, call);
-    if (call->fence != NULL)
-        SET(CURLOPT_CLOSESOCKETFUNCTION, on_socket_closing);
     if (strncasecmp(request->url, "https:", 6) == 0) {
         SET(CURLOPT_VERBOSE, 1L); /* to on_curl_says alone */
         SET(CURLOPT_DEBUGFUNCTION, on_curl_says);

@@ -7,6 +7,7 @@
 #include <uv.h>
 
 #include <string.h>
+#include <unistd.h>
 
 /* Each lane has a pool: one multi handle with connections of its own. curl asks for
  * sockets to be watched and for one timer; libuv calls back; curl works inside
@@ -22,17 +23,21 @@ struct pl_http_pool {
     CURLM *multi;                  /* owned */
     uv_timer_t timer;              /* curl's; real time, whatever the loop's clock is */
     struct pl_list watches;        /* struct watch */
+    struct pl_list parked;         /* struct watch, of connections between requests */
     struct pl_link link;           /* in client->retired, once no new request comes here */
     size_t calls;                  /* handles in the multi */
     const struct pl_fence *fence;  /* of all of them; NULL: none */
 };
 
-/* A socket that curl wants watched. */
+/* A socket that curl wants watched. Between two requests curl does not, but libuv would take seven
+ * system calls to watch it anew for each, so it is parked. */
 struct watch {
     struct pl_link link;
     uv_poll_t poll;
     struct pl_http_pool *pool; /* back-pointer */
     curl_socket_t fd;
+    int events;  /* of libuv, that it is watched for */
+    bool parked; /* what happens there is nobody's business: watching ends */
 };
 
 struct pl_http_client {
@@ -62,7 +67,6 @@ static void on_watch_closed_cb(uv_handle_t *handle)
 static void stop_watching(struct watch *watch)
 {
     pl_link_unlink(&watch->link);
-    uv_poll_stop(&watch->poll);
     uv_close((uv_handle_t *)&watch->poll, on_watch_closed_cb);
 }
 
@@ -79,6 +83,8 @@ static void destroy_pool(struct pl_http_pool *pool)
     curl_multi_setopt(pool->multi, CURLMOPT_SOCKETFUNCTION, NULL);
     curl_multi_setopt(pool->multi, CURLMOPT_TIMERFUNCTION, NULL);
     while ((link = pl_list_first(&pool->watches)) != NULL)
+        stop_watching(PL_CONTAINER_OF(link, struct watch, link));
+    while ((link = pl_list_first(&pool->parked)) != NULL)
         stop_watching(PL_CONTAINER_OF(link, struct watch, link));
     curl_multi_cleanup(pool->multi);
     uv_close((uv_handle_t *)&pool->timer, on_pool_closed_cb);
@@ -152,8 +158,14 @@ static void on_poll_cb(uv_poll_t *poll, int status, int events)
 {
     struct watch *watch = PL_CONTAINER_OF(poll, struct watch, poll);
     int flags = 0;
-    if (status < 0)
+    if (watch->parked) {
+        stop_watching(watch);
+        return;
+    }
+    if (status < 0) { /* libuv watches no more */
         flags = CURL_CSELECT_ERR;
+        watch->events = 0;
+    }
     if (events & UV_READABLE)
         flags |= CURL_CSELECT_IN;
     if (events & UV_WRITABLE)
@@ -166,33 +178,82 @@ static void on_timer_cb(uv_timer_t *timer)
     act(PL_CONTAINER_OF(timer, struct pl_http_pool, timer), CURL_SOCKET_TIMEOUT, 0);
 }
 
+/* Only what had its answer is parked: curl tells on_socket_closing of its end, which some versions,
+ * 7.88 among them, do not for sockets that never got a connection. */
+static void release(CURL *easy, struct watch *watch)
+{
+    struct pl_http_call *call = NULL;
+    curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&call);
+    if (call == NULL || !call->responded || watch->events != UV_READABLE) {
+        stop_watching(watch);
+        return;
+    }
+    watch->parked = true;
+    pl_link_unlink(&watch->link);
+    pl_list_push(&watch->pool->parked, &watch->link);
+}
+
+static struct watch *find_parked(struct pl_http_pool *pool, curl_socket_t fd)
+{
+    PL_LIST_FOR (link, &pool->parked) {
+        struct watch *watch = PL_CONTAINER_OF(link, struct watch, link);
+        if (watch->fd == fd)
+            return watch;
+    }
+    return NULL;
+}
+
+static struct watch *begin_watching(struct pl_http_pool *pool, curl_socket_t fd)
+{
+    struct watch *watch = find_parked(pool, fd);
+    if (watch != NULL) {
+        watch->parked = false;
+        pl_link_unlink(&watch->link);
+    } else {
+        watch = PL_NEW(struct watch);
+        watch->pool = pool;
+        watch->fd = fd;
+        PL_REQUIRE(uv_poll_init_socket(pl_loop_uv(pool->client->loop), &watch->poll, fd) == 0);
+    }
+    pl_list_push(&pool->watches, &watch->link);
+    curl_multi_assign(pool->multi, fd, watch);
+    return watch;
+}
+
 static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *socket_arg)
 {
-    PL_UNUSED(easy);
     struct pl_http_pool *pool = arg;
     struct watch *watch = socket_arg;
     if (what == CURL_POLL_REMOVE) {
         if (watch != NULL) {
             curl_multi_assign(pool->multi, fd, NULL);
-            stop_watching(watch);
+            release(easy, watch);
         }
         return 0;
     }
-    if (watch == NULL) {
-        watch = PL_NEW(struct watch);
-        watch->pool = pool;
-        watch->fd = fd;
-        PL_REQUIRE(uv_poll_init_socket(pl_loop_uv(pool->client->loop), &watch->poll, fd) == 0);
-        pl_list_push(&pool->watches, &watch->link);
-        curl_multi_assign(pool->multi, fd, watch);
-    }
+    if (watch == NULL)
+        watch = begin_watching(pool, fd);
     int events = 0;
     if (what & CURL_POLL_IN)
         events |= UV_READABLE;
     if (what & CURL_POLL_OUT)
         events |= UV_WRITABLE;
-    uv_poll_start(&watch->poll, events, on_poll_cb);
+    if (events != watch->events)
+        uv_poll_start(&watch->poll, events, on_poll_cb);
+    watch->events = events;
     return 0;
+}
+
+/* Of any request's connection, maybe long after that request. */
+static int on_socket_closing(void *arg, curl_socket_t fd)
+{
+    struct pl_http_pool *pool = arg;
+    struct watch *watch = find_parked(pool, fd);
+    if (watch != NULL)
+        stop_watching(watch);
+    if (pool->fence != NULL)
+        pl_fence_remove_socket(fd);
+    return close(fd);
 }
 
 static int on_timeout_wish(CURLM *multi, long timeout_ms, void *arg)
@@ -213,6 +274,7 @@ static struct pl_http_pool *create_pool(struct pl_http_client *client)
     struct pl_http_pool *pool = PL_NEW(struct pl_http_pool);
     pool->client = client;
     pl_list_init(&pool->watches);
+    pl_list_init(&pool->parked);
     uv_timer_init(pl_loop_uv(client->loop), &pool->timer);
     pool->multi = curl_multi_init();
     PL_REQUIRE(pool->multi != NULL);
@@ -297,6 +359,8 @@ static struct pl_http_pool *enter_multi(struct pl_http_client *client, struct pl
     pl_http_call_begin(call);
     PL_REQUIRE((*pool)->fence == NULL || (*pool)->fence == call->fence);
     (*pool)->fence = call->fence;
+    curl_easy_setopt(call->easy, CURLOPT_CLOSESOCKETFUNCTION, on_socket_closing);
+    curl_easy_setopt(call->easy, CURLOPT_CLOSESOCKETDATA, *pool);
     PL_REQUIRE(curl_multi_add_handle((*pool)->multi, call->easy) == CURLM_OK);
     call->pool = *pool;
     call->pool->calls++;

@@ -683,6 +683,27 @@ TEST(after_a_timeout_no_request_goes_to_an_older_connection)
     stage_down(&stage);
 }
 
+TEST(a_connection_that_ends_between_two_requests_is_not_used_again)
+{
+    struct stage stage;
+    stage_up(&stage);
+    for (int round = 0; round < 4; round++) {
+        /* The second request of a round finds its connection as it was left. */
+        for (int i = 0; i < 2; i++) {
+            ask_stage(&stage, (struct pl_http_request){.method = "POST", .body = pl_slice_z("{}")});
+            play(&stage, "{}", OK_EMPTY);
+            TURN_UNTIL(stage.world.loop, stage.answer.done);
+            CHECK_INT(stage.answer.code, 0);
+            pl_buf_clear(&stage.peer.got);
+        }
+        CHECK_INT(stage.accepted, round + 1);
+        hang_up(&stage);
+        if (round % 2 == 0) /* the loop hears of it, or curl is the first to */
+            pl_loop_turn(stage.world.loop, 10);
+    }
+    stage_down(&stage);
+}
+
 TEST(a_get_on_a_connection_that_died_is_sent_again_a_post_is_not)
 {
     struct stage stage;
