@@ -10,14 +10,15 @@
 #include <limits.h>
 
 enum {
-    AT_VALUE,         /* a value must come */
-    AT_FIRST_ELEMENT, /* a value or ']' */
-    AT_FIRST_KEY,     /* a name or '}' */
-    AT_KEY,           /* a name */
+    AT_VALUE, /* a value must come */
+    AT_FIRST, /* the container's first value or name, or its end */
+    AT_KEY,   /* a name */
     AT_COLON,
     AT_NEXT, /* ',' or the end of the container */
     AT_END,  /* the value is complete */
 };
+
+enum { SHORT_NUMBER = 18 }; /* digits: they fit 64 bits */
 
 void pl_parse_init(struct parse *ps, unsigned max_depth, bool drop_managed_fields)
 {
@@ -255,6 +256,19 @@ static const uint8_t *take_word(struct parse *ps, const uint8_t *p, const uint8_
     return p;
 }
 
+/* Most numbers are short and need no second look. */
+static void add_number(struct parse *ps, const uint8_t *p, const uint8_t *stop, bool plain)
+{
+    if (!plain || *p == '-' || stop - p > SHORT_NUMBER) {
+        pl_enc_number(ps->enc, pl_slice((const char *)p, (size_t)(stop - p)));
+        return;
+    }
+    int64_t value = 0;
+    while (p < stop)
+        value = value * 10 + (*p++ - '0');
+    pl_enc_int(ps->enc, value);
+}
+
 static const uint8_t *take_number(struct parse *ps, const uint8_t *p, const uint8_t *end,
                                   bool final)
 {
@@ -267,7 +281,7 @@ static const uint8_t *take_number(struct parse *ps, const uint8_t *p, const uint
     if (stop == end && !final)
         return NULL;
     if (encoder(ps) != NULL)
-        pl_enc_number(ps->enc, pl_slice((const char *)p, (size_t)(stop - p)));
+        add_number(ps, p, stop, plain);
     value_done(ps);
     return stop;
 }
@@ -312,7 +326,7 @@ static const uint8_t *open_box(struct parse *ps, const uint8_t *p, const uint8_t
     ps->is_object[++ps->depth] = is_object;
     if (encoder(ps) != NULL)
         pl_enc_begin(ps->enc, is_object);
-    ps->state = is_object ? AT_FIRST_KEY : AT_FIRST_ELEMENT;
+    ps->state = AT_FIRST;
     return p + 1;
 }
 
@@ -390,9 +404,8 @@ static const uint8_t *take_value(struct parse *ps, const uint8_t *p, const uint8
         value_done(ps);
         return next;
     case '{':
-        return open_box(ps, p, end, true);
     case '[':
-        return open_box(ps, p, end, false);
+        return open_box(ps, p, end, *p == '{');
     case 't':
         return take_word(ps, p, end, "true", TAG_TRUE);
     case 'f':
@@ -472,6 +485,11 @@ static inline const uint8_t *take_key(struct parse *ps, const uint8_t *p, const 
     return next;
 }
 
+static inline bool is_end_of_box(const struct parse *ps, uint8_t c)
+{
+    return c == (ps->is_object[ps->depth] ? '}' : ']');
+}
+
 /* Behind ',' or the end of the container, which is where the value before it ended. */
 static inline const uint8_t *take_next(struct parse *ps, const uint8_t *p, const uint8_t *end)
 {
@@ -480,7 +498,7 @@ static inline const uint8_t *take_next(struct parse *ps, const uint8_t *p, const
         ps->state = in_object ? AT_KEY : AT_VALUE;
         return p + 1;
     }
-    if (*p == (in_object ? '}' : ']'))
+    if (is_end_of_box(ps, *p))
         return close_box(ps, p);
     return unexpected(ps, p, end, in_object ? "expected ',' or '}'" : "expected ',' or ']'");
 }
@@ -501,12 +519,15 @@ enum parse_result pl_parse_run(struct parse *ps, const uint8_t **at, const uint8
     for (;;) {
         p = skip_space(p);
         switch (ps->state) {
-        case AT_FIRST_KEY:
-            if (*p == '}') {
-                next = close_box(ps, p);
-                break;
+        case AT_FIRST:
+            if (p >= end) {
+                *at = p;
+                return PARSE_MORE;
             }
-            __attribute__((fallthrough));
+            ps->state = is_end_of_box(ps, *p)      ? AT_NEXT
+                        : ps->is_object[ps->depth] ? AT_KEY
+                                                   : AT_VALUE;
+            continue;
         case AT_KEY:
             next = take_key(ps, p, end);
             if (next == NULL)
@@ -527,9 +548,6 @@ enum parse_result pl_parse_run(struct parse *ps, const uint8_t **at, const uint8
             __attribute__((fallthrough));
         case AT_NEXT:
             next = take_next(ps, p, end);
-            break;
-        case AT_FIRST_ELEMENT:
-            next = *p == ']' ? close_box(ps, p) : take_value(ps, p, end, final);
             break;
         default:
             *at = p;
