@@ -112,12 +112,12 @@ static struct entry *find_or_make(struct pl_backlog *backlog, struct pl_slice ke
 static void append(struct entry *entry, const struct pl_event *event)
 {
     if (entry->count == entry->cap) {
-        struct pl_event *more = pl_calloc(entry->cap * 2, sizeof *more);
-        memcpy(more, entry->events, entry->count * sizeof *more);
-        if (entry->events != &entry->only)
-            pl_free(entry->events);
-        entry->events = more;
+        bool first = entry->events == &entry->only;
         entry->cap *= 2;
+        entry->events =
+            pl_reallocarray(first ? NULL : entry->events, entry->cap, sizeof(struct pl_event));
+        if (first)
+            entry->events[0] = entry->only;
     }
     entry->events[entry->count] = *event;
     ref_event(&entry->events[entry->count++]);

@@ -47,7 +47,9 @@ static struct pl_cause *new_cause(struct pl_causes *causes, struct pl_slice key)
         list->dropped++;
         return NULL;
     }
-    list->items = pl_reallocarray(list->items, list->count + 1, sizeof(struct pl_cause));
+    if ((list->count & (list->count - 1)) == 0) /* room for 1, 2, 4, 8 */
+        list->items = pl_reallocarray(list->items, list->count > 0 ? list->count * 2 : 1,
+                                      sizeof(struct pl_cause));
     struct pl_cause *cause = &list->items[list->count++];
     *cause = (struct pl_cause){0};
     return cause;

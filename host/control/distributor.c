@@ -84,7 +84,6 @@ struct notice {
     struct pl_slice key;
     struct pl_doc *object, *old;
     bool initial, stale;
-    bool unchanged; /* for listeners that are due alone (42) */
 };
 
 static void tell(struct pl_listener *listener, const struct notice *notice)
@@ -102,6 +101,13 @@ static void tell(struct pl_listener *listener, const struct notice *notice)
     }
 }
 
+/* For listeners that are due alone (42). */
+static bool is_unchanged(const struct notice *notice)
+{
+    return notice->type == UPDATED &&
+           pl_meta_same_rv(pl_doc_root(notice->old), pl_doc_root(notice->object));
+}
+
 /* A listener that comes during a distribution has just seen the store as it is now, so
  * that it must not hear of this change again. */
 static void tell_all(struct pl_distributor *d, const struct notice *notice)
@@ -110,7 +116,7 @@ static void tell_all(struct pl_distributor *d, const struct notice *notice)
     while (d->next != &d->listeners.head) {
         struct pl_listener *listener = listener_of(d->next);
         d->next = d->next->next;
-        if (listener->joined == d->distributions || (notice->unchanged && !listener->due))
+        if (listener->joined == d->distributions || (!listener->due && is_unchanged(notice)))
             continue;
         tell(listener, notice);
     }
@@ -139,11 +145,6 @@ static void note_rv(struct pl_distributor *d, struct pl_doc *doc)
         pl_buf_clear(&d->rv);
 }
 
-static bool same_rv(struct pl_doc *a, struct pl_doc *b)
-{
-    return pl_meta_same_rv(pl_doc_root(a), pl_doc_root(b));
-}
-
 /* The store decides what a change is, not the delta's name (29). */
 static void store_object(struct pl_distributor *d, const struct pl_deltas *deltas,
                          struct pl_slice key, struct pl_doc *doc)
@@ -151,10 +152,8 @@ static void store_object(struct pl_distributor *d, const struct pl_deltas *delta
     struct notice notice = {.type = ADDED, .key = key, .object = doc, .initial = deltas->initial};
     notice.old = pl_store_put(d->options.store, key, doc);
     note_rv(d, doc);
-    if (notice.old != NULL) {
+    if (notice.old != NULL)
         notice.type = UPDATED;
-        notice.unchanged = same_rv(notice.old, doc);
-    }
     distribute(d, &notice);
     pl_doc_unref(notice.old);
 }
@@ -283,7 +282,6 @@ static void tell_change(struct pl_distributor *d, const struct pl_deltas *deltas
         notice.object = delta->doc;
         notice.old = change->old;
         notice.initial = deltas->initial;
-        notice.unchanged = change->old != NULL && same_rv(change->old, delta->doc);
     }
     tell_all(d, &notice);
 }

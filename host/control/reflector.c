@@ -83,8 +83,7 @@ static void free_reflector(struct pl_timer *timer)
     pl_buf_deinit(&r->asked_rv);
     pl_buf_deinit(&r->page_rv);
     pl_buf_deinit(&r->token);
-    pl_buf_deinit(&r->witness.ns);
-    pl_buf_deinit(&r->witness.name);
+    pl_doc_unref(r->witness.object);
     pl_buf_deinit(&r->witness.rv);
     pl_free((char *)r->o.owner);
     pl_free((char *)r->o.ns);

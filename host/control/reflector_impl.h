@@ -45,10 +45,11 @@ struct pl_reflector {
     bool rv_unavailable; /* the server could not list by it */
     bool doubtful;       /* does the server still know it? To be asked before a watch */
     struct {
-        struct pl_buf ns, name, rv; /* rv empty: none */
-    } witness;                      /* the newest object that we know */
-    bool paginated;                 /* the server has no watch cache (53) */
-    int expired_in_row;             /* watches that expired without any progress between */
+        struct pl_doc *object; /* counted; NULL: none */
+        struct pl_buf rv;      /* its version */
+    } witness;                 /* the newest object that we know */
+    bool paginated;            /* the server has no watch cache (53) */
+    int expired_in_row;        /* watches that expired without any progress between */
 
     struct pl_op *list;   /* under way, or NULL */
     struct pl_docs items; /* of the pages so far */
@@ -159,7 +160,7 @@ void pl_reflector_stream_ended(struct pl_reflector *r, const struct pl_err *err)
 /* ---- reflector_version.c ---- */
 
 /* An object came, or all of them. */
-void pl_reflector_saw(struct pl_reflector *r, enum pl_watch_type type, struct pl_node object);
+void pl_reflector_saw(struct pl_reflector *r, enum pl_watch_type type, struct pl_doc *object);
 void pl_reflector_saw_list(struct pl_reflector *r, const struct pl_docs *items);
 /* Before a watch from a version that is doubtful. */
 void pl_reflector_ask_version(struct pl_reflector *r);

@@ -13,34 +13,38 @@ static bool is_newer(const struct pl_reflector *r, struct pl_slice rv)
     return pl_rv_is_valid(rv) && (last.len == 0 || pl_rv_compare(rv, last) >= 0);
 }
 
-static void take_witness(struct pl_reflector *r, struct pl_node object)
+static void take_witness(struct pl_reflector *r, struct pl_doc *object)
 {
-    struct pl_scratch room, name, ns;
-    struct pl_slice rv = pl_meta_rv(object, &room);
+    struct pl_scratch room;
+    struct pl_slice rv = pl_meta_rv(pl_doc_root(object), &room);
     if (!is_newer(r, rv))
         return;
     pl_buf_set(&r->witness.rv, rv);
-    pl_buf_set(&r->witness.name, pl_meta_name(object, &name));
-    pl_buf_set(&r->witness.ns, pl_meta_namespace(object, &ns));
+    pl_doc_ref(object);
+    pl_doc_unref(r->witness.object);
+    r->witness.object = object;
 }
 
 static bool is_witness(const struct pl_reflector *r, struct pl_node object)
 {
-    struct pl_scratch name, ns;
-    return pl_slice_eq(pl_meta_name(object, &name), pl_buf_slice(&r->witness.name)) &&
-           pl_slice_eq(pl_meta_namespace(object, &ns), pl_buf_slice(&r->witness.ns));
+    struct pl_scratch of_a, of_b;
+    struct pl_node witness = pl_doc_root(r->witness.object);
+    return pl_slice_eq(pl_meta_name(object, &of_a), pl_meta_name(witness, &of_b)) &&
+           pl_slice_eq(pl_meta_namespace(object, &of_a), pl_meta_namespace(witness, &of_b));
 }
 
 static void forget_witness(struct pl_reflector *r)
 {
     pl_buf_clear(&r->witness.rv);
+    pl_doc_unref(r->witness.object);
+    r->witness.object = NULL;
 }
 
-void pl_reflector_saw(struct pl_reflector *r, enum pl_watch_type type, struct pl_node object)
+void pl_reflector_saw(struct pl_reflector *r, enum pl_watch_type type, struct pl_doc *object)
 {
     if (type != PL_WATCH_DELETED)
         take_witness(r, object);
-    else if (is_witness(r, object))
+    else if (is_witness(r, pl_doc_root(object)))
         forget_witness(r);
 }
 
@@ -48,13 +52,15 @@ void pl_reflector_saw_list(struct pl_reflector *r, const struct pl_docs *items)
 {
     forget_witness(r);
     for (size_t i = 0; i < items->count; i++)
-        take_witness(r, pl_doc_root(items->items[i]));
+        take_witness(r, items->items[i]);
 }
 
 /* What a selector would have to escape is passed over. */
 static bool has_witness(const struct pl_reflector *r)
 {
-    struct pl_slice rv = pl_buf_slice(&r->witness.rv), name = pl_buf_slice(&r->witness.name);
+    struct pl_scratch scratch;
+    struct pl_slice rv = pl_buf_slice(&r->witness.rv);
+    struct pl_slice name = pl_meta_name(pl_doc_root(r->witness.object), &scratch);
     for (size_t i = 0; i < name.len; i++)
         if (strchr(",=\\!", name.ptr[i]) != NULL)
             return false;
@@ -111,11 +117,14 @@ static void on_witness(void *arg, const struct pl_answer *answer)
 static void ask_for_witness(struct pl_reflector *r)
 {
     struct pl_buf fields = PL_BUF_INIT;
+    struct pl_scratch of_name, of_ns;
+    struct pl_node witness = pl_doc_root(r->witness.object);
+    struct pl_slice name = pl_meta_name(witness, &of_name);
     if (r->o.fields != NULL)
         pl_buf_add_f(&fields, "%s,", r->o.fields);
-    pl_buf_add_f(&fields, "metadata.name=%.*s", PL_FMT(pl_buf_slice(&r->witness.name)));
+    pl_buf_add_f(&fields, "metadata.name=%.*s", PL_FMT(name));
     struct pl_call call = {.metadata_only = true,
-                           .ns = pl_buf_slice(&r->witness.ns),
+                           .ns = pl_meta_namespace(witness, &of_ns),
                            .fields = pl_buf_slice(&fields),
                            .limit = 1,
                            .rv = pl_buf_slice(&r->rv),

@@ -148,7 +148,7 @@ static void deliver(struct pl_reflector *r, enum pl_watch_type type, struct pl_d
 {
     const struct pl_reflector_sink *sink = r->o.sink;
     struct pl_err err = {0};
-    pl_reflector_saw(r, type, pl_doc_root(object));
+    pl_reflector_saw(r, type, object);
     int code = type == PL_WATCH_ADDED      ? sink->add(r->o.arg, object, &err)
                : type == PL_WATCH_MODIFIED ? sink->update(r->o.arg, object, &err)
                                            : sink->remove(r->o.arg, object, &err);

@@ -12,7 +12,8 @@
 struct item {
     struct pl_keyed node;    /* in the queue's table while queued */
     struct pl_link link;     /* in the queue's order while queued */
-    struct pl_delta *deltas; /* owned */
+    struct pl_delta only;    /* mostly there is one */
+    struct pl_delta *deltas; /* `only`, or owned */
     size_t count, cap;
     char key[];
 };
@@ -42,7 +43,8 @@ static void free_item(struct item *item)
 {
     for (size_t i = 0; i < item->count; i++)
         pl_doc_unref(item->deltas[i].doc);
-    pl_free(item->deltas);
+    if (item->deltas != &item->only)
+        pl_free(item->deltas);
     pl_free(item);
 }
 
@@ -93,7 +95,7 @@ static struct item *find_or_make(struct pl_deltafifo *fifo, struct pl_slice key)
     if (node != NULL)
         return item_of(node);
     struct item *item = pl_malloc(sizeof(*item) + key.len + 1);
-    *item = (struct item){.cap = 0};
+    *item = (struct item){.cap = 1, .deltas = &item->only};
     memcpy(item->key, key.ptr ? key.ptr : "", key.len);
     item->key[key.len] = '\0';
     pl_keyset_insert(&fifo->items, &item->node, key.len, hash);
@@ -123,8 +125,12 @@ static void append(struct pl_deltafifo *fifo, struct pl_slice key, struct pl_del
 {
     struct item *item = find_or_make(fifo, key);
     if (item->count == item->cap) {
-        item->cap = item->cap ? item->cap * 2 : 1; /* most keys have a single delta */
-        item->deltas = pl_reallocarray(item->deltas, item->cap, sizeof(struct pl_delta));
+        bool first = item->deltas == &item->only;
+        item->cap *= 2;
+        item->deltas =
+            pl_reallocarray(first ? NULL : item->deltas, item->cap, sizeof(struct pl_delta));
+        if (first)
+            item->deltas[0] = item->only;
     }
     item->deltas[item->count++] = delta;
     fold_deletions(item);

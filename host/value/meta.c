@@ -156,11 +156,16 @@ int pl_key_split(struct pl_slice key, struct pl_slice *ns, struct pl_slice *name
 void pl_key_add(struct pl_buf *out, struct pl_slice ns, struct pl_slice name)
 {
     pl_buf_reserve(out, ns.len + 1 + name.len);
+    char *to = out->ptr + out->len;
     if (ns.len != 0) {
-        pl_buf_add_slice(out, ns);
-        pl_buf_add_char(out, '/');
+        memcpy(to, ns.ptr, ns.len);
+        to += ns.len;
+        *to++ = '/';
     }
-    pl_buf_add_slice(out, name);
+    if (name.len != 0)
+        memcpy(to, name.ptr, name.len);
+    to[name.len] = '\0';
+    out->len = (size_t)(to + name.len - out->ptr);
 }
 
 /* ---- the rest ---- */
