@@ -95,10 +95,15 @@ static void take_pages(void)
 }
 #endif
 
-static void *limited_alloc(void *data, void *ptr, size_t old_size, size_t new_size)
+static void note_used(struct pl_limits *limits, size_t used)
 {
-    struct pl_limits *limits = data;
-    size_t used = atomic_load_explicit(&limits->used, memory_order_relaxed) - old_size + new_size;
+    atomic_store_explicit(&limits->used, used, memory_order_relaxed);
+}
+
+static __attribute__((noinline)) void *alloc_slowly(struct pl_limits *limits, void *ptr,
+                                                    size_t old_size, size_t new_size)
+{
+    size_t used = pl_limits_used(limits) - old_size + new_size;
     if (new_size > old_size && used > limits->hard) {
         if (can_refuse(limits, new_size - old_size))
             return refuse(limits);
@@ -108,10 +113,24 @@ static void *limited_alloc(void *data, void *ptr, size_t old_size, size_t new_si
     take_pages();
     if (fresh == NULL && new_size != 0)
         end_process(limits, used);
-    atomic_store_explicit(&limits->used, used, memory_order_relaxed);
+    note_used(limits, used);
     if (used > limits->soft && new_size > old_size && limits->armable && !limits->armed)
         set_hook(limits, true);
     return fresh;
+}
+
+static void *limited_alloc(void *data, void *ptr, size_t old_size, size_t new_size)
+{
+    struct pl_limits *limits = data;
+    size_t used = pl_limits_used(limits) - old_size + new_size;
+    void *spare = NULL;
+    if (ptr == NULL && used <= limits->soft)
+        spare = pl_spares_take(&limits->spares, new_size);
+    if (spare == NULL &&
+        !(new_size == 0 && ptr != NULL && pl_spares_keep(&limits->spares, ptr, old_size)))
+        return alloc_slowly(limits, ptr, old_size, new_size);
+    note_used(limits, used);
+    return spare;
 }
 
 static struct pl_limits *limits_of(lua_State *L)
@@ -141,6 +160,7 @@ void pl_limits_collect(struct pl_limits *limits, lua_State *L)
         before = pl_limits_used(limits);
         lua_gc(L, LUA_GCCOLLECT, 0);
     }
+    pl_spares_drop(&limits->spares, limits->alloc, limits->alloc_data);
     atomic_store(&limits->collecting, false);
 }
 
@@ -254,14 +274,11 @@ void pl_limits_init(struct pl_limits *limits, lua_State *L, size_t memory)
 
 void pl_limits_deinit(struct pl_limits *limits)
 {
-    if (limits->L != NULL)
+    if (limits->L != NULL) {
+        pl_spares_drop(&limits->spares, limits->alloc, limits->alloc_data);
         lua_setallocf(limits->L, limits->alloc, limits->alloc_data);
+    }
     limits->L = NULL;
-}
-
-size_t pl_limits_used(const struct pl_limits *limits)
-{
-    return atomic_load_explicit(&((struct pl_limits *)limits)->used, memory_order_relaxed);
 }
 
 /* ---- the watchdog ---- */

@@ -17,6 +17,7 @@
 
 #include "base/list.h"
 #include "lane/nesting.h"
+#include "lane/spare.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -36,6 +37,7 @@ struct pl_limits {
     lua_State *L;
     lua_Alloc alloc; /* LuaJIT's own */
     void *alloc_data;
+    struct pl_spares spares;
     _Atomic size_t used;           /* written by the state's thread */
     size_t soft, hard;             /* bytes */
     _Atomic int64_t cpu_ns;        /* limit of the slice */
@@ -98,7 +100,10 @@ bool pl_limits_is_over(struct pl_limits *limits, lua_State *L);
 void pl_limits_describe(const struct pl_limits *limits, char out[PL_LIMIT_TEXT]);
 /* The same with the place where the slice met it, as it is raised. Pushes it. */
 void pl_limits_push_message(const struct pl_limits *limits, lua_State *L);
-size_t pl_limits_used(const struct pl_limits *limits);
+static inline size_t pl_limits_used(const struct pl_limits *limits)
+{
+    return atomic_load_explicit(&((struct pl_limits *)limits)->used, memory_order_relaxed);
+}
 
 /* One thread for all states; it sleeps while no Lua runs. Installs a handler for SIGURG. */
 struct pl_watchdog *pl_watchdog_create(void);
