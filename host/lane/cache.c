@@ -145,6 +145,7 @@ static int collect(struct pl_cache *cache, const struct pl_filter *filter, struc
 
 struct tests {
     struct pl_selector *labels;
+    struct pl_hint *hints; /* of labels */
     struct pl_fields *fields;
     struct pl_slice ns, owner_uid;
 };
@@ -158,7 +159,7 @@ static bool passes(const struct tests *tests, struct pl_node object)
     if (tests->owner_uid.ptr != NULL &&
         !(pl_meta_controller(object, &owner) && pl_slice_eq(owner.uid, tests->owner_uid)))
         return false;
-    if (tests->labels != NULL && !pl_selector_matches(tests->labels, pl_meta_labels(object)))
+    if (tests->labels != NULL && !pl_selector_scans(tests->labels, object, tests->hints))
         return false;
     return tests->fields == NULL || pl_fields_match(tests->fields, object);
 }
@@ -195,8 +196,11 @@ static int filter_docs(const struct pl_filter *filter, struct pl_docs *docs, str
     if (failed == 0 && filter->fields.ptr != NULL &&
         (tests.fields = pl_fields_parse(filter->fields, err)) == NULL)
         failed = PL_EINVAL;
+    if (failed == 0 && tests.labels != NULL)
+        tests.hints = pl_calloc(pl_selector_hints(tests.labels), sizeof *tests.hints);
     if (failed == 0)
         keep_passing(docs, &tests);
+    pl_free(tests.hints);
     if (tests.labels != NULL)
         pl_selector_destroy(tests.labels);
     if (tests.fields != NULL)

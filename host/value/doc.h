@@ -82,6 +82,14 @@ struct pl_node pl_node_get(struct pl_node node, struct pl_slice key);
 struct pl_node pl_node_getz(struct pl_node node, const char *key);
 /* The same, and which member it is, counted as pl_iter does. */
 struct pl_node pl_node_find(struct pl_node node, struct pl_slice key, size_t *index);
+/* Where the members of the same names were found last: most objects of a kind list the same ones.
+ * For a scan over documents of which all are held while it lasts; zeroed at its beginning. */
+struct pl_hint {
+    const uint8_t *shape; /* private */
+    uint32_t index;
+};
+/* pl_node_getz; always the same key with a hint. */
+struct pl_node pl_node_get_hinted(struct pl_node node, const char *key, struct pl_hint *hint);
 /* An array's element; PL_MISSING beyond the end or not an array. */
 struct pl_node pl_node_at(struct pl_node node, size_t index);
 /* pl_node_getz along a path: pl_node_dig(root, "metadata", "name"). */

@@ -501,9 +501,8 @@ static bool has_value(const struct requirement *item, struct pl_node label)
     return false;
 }
 
-static bool matches_one(const struct requirement *item, struct pl_node labels)
+static bool matches_one(const struct requirement *item, struct pl_node label)
 {
-    struct pl_node label = pl_node_getz(labels, item->key);
     bool exists = pl_node_type(label) == PL_STRING;
     struct pl_scratch scratch;
     int64_t number;
@@ -527,7 +526,24 @@ static bool matches_one(const struct requirement *item, struct pl_node labels)
 bool pl_selector_matches(const struct pl_selector *selector, struct pl_node labels)
 {
     for (size_t i = 0; i < selector->count; i++)
-        if (!matches_one(&selector->items[i], labels))
+        if (!matches_one(&selector->items[i], pl_node_getz(labels, selector->items[i].key)))
+            return false;
+    return true;
+}
+
+size_t pl_selector_hints(const struct pl_selector *selector)
+{
+    return selector->count + 2;
+}
+
+bool pl_selector_scans(const struct pl_selector *selector, struct pl_node object,
+                       struct pl_hint *hints)
+{
+    struct pl_node metadata = pl_node_get_hinted(object, "metadata", hints++);
+    struct pl_node labels = pl_node_get_hinted(metadata, "labels", hints++);
+    for (size_t i = 0; i < selector->count; i++)
+        if (!matches_one(&selector->items[i],
+                         pl_node_get_hinted(labels, selector->items[i].key, &hints[i])))
             return false;
     return true;
 }

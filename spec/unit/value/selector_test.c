@@ -2,6 +2,8 @@
 
 #include "base/base.h"
 #include "support/json.h"
+#include "value/pool.h"
+#include "value/scan.h"
 
 #define SIXTY_FOUR "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
@@ -138,6 +140,55 @@ TEST(requirements_match_labels)
         pl_selector_destroy(selector);
         pl_doc_unref(labels);
     }
+}
+
+/* Pods of one template list the same names; each has two like it, so that the pool has their shape.
+ */
+static struct pl_doc *labelled(struct pl_pool *pool, int uid)
+{
+    static const char *const labels[] = {
+        "'a':'1','b':'x'", "'b':'x','a':'3'", "'c':'1'", "'c':'2'", "", "'a':'3'"};
+    static const char *const forms[][2] = {{"{'metadata':{'uid':'", "}}}"},
+                                           {"{'kind':'Pod','metadata':{'name':'x','uid':'", "}}}"},
+                                           {"{'spec':{'uid':'", "}}}"}};
+    const char *const *form = forms[uid / 6 % 3];
+    char text[200];
+    snprintf(text, sizeof text, "%s%d','labels':{%s%s", form[0], uid, labels[uid % 6], form[1]);
+    for (char *at = text; *at != '\0'; at++)
+        *at = *at == '\'' ? '"' : *at;
+    struct pl_scan_options options = {.pool = pool};
+    struct pl_doc *doc = pl_scan_text(pl_slice_z(text), &options, NULL);
+    REQUIRE(doc != NULL);
+    return doc;
+}
+
+TEST(a_scan_finds_what_a_look_at_each_finds)
+{
+    static const char *const texts[] = {"a=3", "b=x,a!=1", "!c", "c in (1,2)", "a,!b"};
+    struct pl_pool *pool = pl_pool_create();
+    struct pl_doc *docs[120];
+    for (int i = 0; i < 120; i++)
+        docs[i] = labelled(pool, i * 7 % 120);
+    for (size_t k = 0; k < PL_ARRAY_LEN(texts); k++) {
+        struct pl_selector *selector = pl_selector_parse(pl_slice_z(texts[k]), NULL);
+        REQUIRE(selector != NULL);
+        struct pl_hint *hints = calloc(pl_selector_hints(selector), sizeof *hints);
+        int found = 0;
+        for (int i = 0; i < 120; i++) {
+            struct pl_node object = pl_doc_root(docs[i]);
+            bool matches = pl_selector_matches(selector, pl_node_dig(object, "metadata", "labels"));
+            found += matches;
+            if (pl_selector_scans(selector, object, hints) != matches)
+                TEST_FAIL("%s: object %d", texts[k], i);
+        }
+        CHECK(found > 0 && found < 120);
+        free(hints);
+        pl_selector_destroy(selector);
+    }
+    for (int i = 0; i < 120; i++)
+        pl_doc_unref(docs[i]);
+    pl_pool_collect(pool);
+    pl_pool_destroy(pool);
 }
 
 static struct pl_selector *from_node(const char *text, struct pl_err *err)
