@@ -1,5 +1,6 @@
 #include "lane/bind.h"
 
+#include "lane/bind_batch.h"
 #include "lane/bind_list.h"
 #include "lane/declare.h"
 #include "lane/lane.h"
@@ -90,6 +91,7 @@ static void push_config(lua_State *L, struct pl_state *s)
 void pl_bind_push(lua_State *L, struct pl_state *s)
 {
     pl_co_open(s);
+    pl_batch_open(s);
     lua_newtable(L);
     pl_state_register(L, s, places);
     pl_state_register(L, s, pl_bind_values);

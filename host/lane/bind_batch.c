@@ -16,14 +16,20 @@ static int batch_gc(lua_State *L)
     return 0;
 }
 
-struct pl_batch *pl_batch_push(lua_State *L)
+void pl_batch_open(struct pl_state *s)
+{
+    lua_State *L = s->L;
+    luaL_newmetatable(L, batch_name);
+    lua_pushcfunction(L, batch_gc);
+    lua_setfield(L, -2, "__gc");
+    s->refs.batch_meta = luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+struct pl_batch *pl_batch_push(lua_State *L, struct pl_state *s)
 {
     struct pl_batch *batch = lua_newuserdata(L, sizeof *batch);
     memset(batch, 0, sizeof *batch);
-    if (luaL_newmetatable(L, batch_name)) {
-        lua_pushcfunction(L, batch_gc);
-        lua_setfield(L, -2, "__gc");
-    }
+    pl_ref_push(L, s->refs.batch_meta);
     lua_setmetatable(L, -2);
     return batch;
 }

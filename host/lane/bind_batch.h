@@ -14,8 +14,9 @@ struct pl_batch {
     unsigned flags;
 };
 
+void pl_batch_open(struct pl_state *s);
 /* Pushes an empty one. */
-struct pl_batch *pl_batch_push(lua_State *L);
+struct pl_batch *pl_batch_push(lua_State *L, struct pl_state *s);
 /* The options' `select`, and what an object always keeps. */
 void pl_batch_read_select(lua_State *L, struct pl_state *s, struct pl_batch *batch, int options);
 /* Pushes an array of all objects. */

@@ -449,7 +449,7 @@ static int list_or_batch(lua_State *L, bool each)
         return pl_lerr_raise(L, s, "list: an index works on a cache; declare %s with :Reads",
                              lua_tostring(L, 1));
     bool partial = wanted.metadata_only || (cache != NULL && cache->options.metadata_only);
-    struct pl_batch *batch = pl_batch_push(L);
+    struct pl_batch *batch = pl_batch_push(L, s);
     batch->kind = wanted.kind;
     batch->flags = object_flags(&wanted.kind, partial);
     pl_batch_read_select(L, s, batch, 2);

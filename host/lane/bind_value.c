@@ -4,6 +4,8 @@
 #include "lane/lazy.h"
 #include "lane/lerr.h"
 #include "lane/lval.h"
+#include "lane/peek.h"
+#include "value/kind.h"
 #include "value/patch.h"
 #include "value/scan.h"
 #include "value/write.h"
@@ -47,6 +49,29 @@ static int deepcopy(lua_State *L)
 static int is_unchanged(lua_State *L)
 {
     lua_pushboolean(L, pl_lval_is_unchanged(L, pl_state_of(L), 1));
+    return 1;
+}
+
+/* The UID of an object that has all that an owner needs: kind, name and UID; nil for anything else,
+ * of which the caller finds out what is wrong. */
+static int owner_uid(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    struct pl_scratch room[5];
+    struct pl_kind kind;
+    luaL_checkstack(L, 10, NULL);
+    struct pl_peeked object = pl_peek(L, s, 1);
+    struct pl_slice version = pl_peek_text(L, pl_peek_member(L, s, object, "apiVersion"), &room[0]);
+    struct pl_slice name = pl_peek_text(L, pl_peek_member(L, s, object, "kind"), &room[1]);
+    if (version.ptr == NULL || name.ptr == NULL || pl_kind_from(version, name, &kind, NULL) != 0)
+        return 0;
+    struct pl_peeked metadata = pl_peek_member(L, s, object, "metadata");
+    struct pl_peeked ns = pl_peek_member(L, s, metadata, "namespace");
+    struct pl_slice uid = pl_peek_text(L, pl_peek_member(L, s, metadata, "uid"), &room[3]);
+    if (pl_peek_text(L, pl_peek_member(L, s, metadata, "name"), &room[2]).len == 0 ||
+        (!pl_peek_is_nothing(L, ns) && pl_peek_text(L, ns, &room[4]).ptr == NULL) || uid.len == 0)
+        return 0;
+    pl_lua_push(L, uid);
     return 1;
 }
 
@@ -228,6 +253,7 @@ const luaL_Reg pl_bind_values[] = {
     {"deepcopy", deepcopy},
     {"merge", merge},
     {"is_unchanged", is_unchanged},
+    {"owner_uid", owner_uid},
     {"json_encode", json_encode},
     {"json_decode", json_decode},
     {"yaml_encode", yaml_encode},

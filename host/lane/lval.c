@@ -364,28 +364,38 @@ static bool equal_members(lua_State *L, struct pl_state *s, int depth)
 
 static bool equal_node(lua_State *L, struct pl_state *s, struct pl_node node, int depth);
 
-/* The filled table at the top and an array or object. */
+/* The filled table at the top and an array. */
+static bool equal_node_elements(lua_State *L, struct pl_state *s, struct pl_node node, int depth)
+{
+    if (!pl_lval_is_array(L, s, -1) || count_members(L, -1) != pl_node_len(node))
+        return false;
+    struct pl_iter it = pl_iter(node);
+    while (pl_iter_next(&it)) {
+        lua_rawgeti(L, -1, (int)it.index + 1);
+        bool same = equal_node(L, s, it.value, depth + 1);
+        lua_pop(L, 1);
+        if (!same)
+            return false;
+    }
+    return true;
+}
+
+/* The filled table at the top and an object. */
 static bool equal_node_members(lua_State *L, struct pl_state *s, struct pl_node node, int depth)
 {
-    bool array = pl_node_type(node) == PL_ARRAY;
-    int table = lua_gettop(L);
-    if (pl_lval_is_array(L, s, table) != array || count_members(L, table) != pl_node_len(node))
+    size_t count = 0;
+    if (pl_array_is_marked(L, s, -1))
         return false;
-    lua_pushnil(L);
-    while (lua_next(L, table) != 0) {
-        struct pl_node other = PL_NODE_MISSING;
-        if (array)
-            other = pl_node_at(node, (size_t)lua_tonumber(L, -2) - 1);
-        else if (lua_type(L, -2) == LUA_TSTRING)
-            other = pl_node_get(node, pl_lua_slice(L, -2));
-        bool same = equal_node(L, s, other, depth + 1);
+    for (lua_pushnil(L); lua_next(L, -2) != 0; count++) {
+        bool same = lua_type(L, -2) == LUA_TSTRING &&
+                    equal_node(L, s, pl_node_get(node, pl_lua_slice(L, -2)), depth + 1);
         lua_pop(L, 1);
         if (!same) {
             lua_pop(L, 1);
             return false;
         }
     }
-    return true;
+    return count == pl_node_len(node);
 }
 
 static bool equal_node_number(lua_State *L, struct pl_state *s, struct pl_node node, int depth)
@@ -412,7 +422,8 @@ static bool equal_node_table(lua_State *L, struct pl_state *s, struct pl_node no
     if (pl_lazy_node(L, s, -1, &own))
         return pl_node_equal(own, node);
     pl_lazy_fill(L, s, -1);
-    return equal_node_members(L, s, node, depth);
+    return pl_node_type(node) == PL_ARRAY ? equal_node_elements(L, s, node, depth)
+                                          : equal_node_members(L, s, node, depth);
 }
 
 /* The value at the top and what is still in a document, and need not leave it for this. */

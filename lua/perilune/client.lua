@@ -44,6 +44,10 @@ local list_options = {
   labels = check.selector,
   fields = check.fields,
   owner = function(what, value)
+    local uid = host.owner_uid(value)
+    if uid then
+      return uid
+    end
     object_option(what, value)
     return check.string(check.member_text(what, "metadata.uid"), value.metadata.uid)
   end,
@@ -95,6 +99,8 @@ local subresource_options = with(patch_options, {})
 
 local methods = {}
 local is_live = {} -- client -> does it read from the server?
+-- is_live -> the options of a host.get without others
+local plain = { [true] = { live = true }, [false] = { live = false } }
 
 local function require_self(self, method)
   if is_live[self] == nil then
@@ -126,6 +132,9 @@ function methods.get(self, kind, object_ref, options, ...)
   check.no_more("get", ...)
   local what = check.verb_text(check.kind("get", kind), "get")
   local ns, name = ref.parse(what, object_ref)
+  if options == nil then
+    return host.get(kind, ns, name, plain[is_live[self]])
+  end
   local o = check.options(what, options, get_options)
   o.live = is_live[self]
   return host.get(kind, ns, name, o)
