@@ -43,16 +43,6 @@ static bool option_flag(lua_State *L, int options, const char *name)
     return flag;
 }
 
-static int64_t option_integer(lua_State *L, int options, const char *name)
-{
-    if (lua_type(L, options) != LUA_TTABLE)
-        return 0;
-    lua_getfield(L, options, name);
-    lua_Number value = lua_tonumber(L, -1);
-    lua_pop(L, 1);
-    return value > 0 && value < 1e15 ? (int64_t)value : 0;
-}
-
 static struct pl_slice text_or_nil(lua_State *L, int index)
 {
     return lua_type(L, index) == LUA_TSTRING ? pl_lua_slice(L, index) : pl_slice(NULL, 0);
@@ -193,12 +183,17 @@ static struct pl_capture *view_of(const struct pl_state *s)
     return shadow && s->task != NULL ? s->task->exec->capture : NULL;
 }
 
+static bool is_watched(const struct pl_state *s)
+{
+    return s->task != NULL && s->task->exec->capture != NULL && view_of(s) == NULL;
+}
+
 /* For a shadow that follows this run: what it found. */
 static void tell_found(const struct pl_state *s, const struct pl_cache *cache,
                        const struct pl_kind *kind, struct pl_slice key, struct pl_doc *doc)
 {
-    bool watched = s->task != NULL && s->task->exec->capture != NULL && view_of(s) == NULL;
-    if (watched && !cache->options.metadata_only && (doc != NULL || !pl_cache_is_selective(cache)))
+    if (is_watched(s) && !cache->options.metadata_only &&
+        (doc != NULL || !pl_cache_is_selective(cache)))
         pl_capture_show(s->task->exec->capture, kind, key, doc, true);
 }
 
@@ -289,23 +284,54 @@ static int get(lua_State *L)
 
 /* ---- list ---- */
 
-static struct pl_filter read_filter(lua_State *L, int options)
+struct list_options {
+    struct pl_filter filter;
+    bool live, metadata_only;
+};
+
+static int64_t limit_of(lua_Number value)
 {
-    struct pl_filter filter = {
-        .ns = option_text(L, options, "namespace"),
-        .labels = option_text(L, options, "labels"),
-        .fields = option_text(L, options, "fields"),
-        .owner_uid = option_text(L, options, "owner_uid"),
-        .continue_token = option_text(L, options, "continue"),
-        .limit = option_integer(L, options, "limit"),
-    };
-    lua_getfield(L, options, "index");
-    if (lua_type(L, -1) == LUA_TTABLE) {
-        filter.index_name = option_text(L, lua_gettop(L), "name");
-        filter.index_value = option_text(L, lua_gettop(L), "value");
+    return value > 0 && value < 1e15 ? (int64_t)value : 0;
+}
+
+/* The option whose value is at the top. */
+static void read_option(lua_State *L, struct pl_slice name, struct list_options *out)
+{
+    struct pl_filter *filter = &out->filter;
+    struct pl_slice text = text_or_nil(L, -1);
+    if (pl_slice_eqz(name, "namespace")) {
+        filter->ns = text;
+    } else if (pl_slice_eqz(name, "owner_uid")) {
+        filter->owner_uid = text;
+    } else if (pl_slice_eqz(name, "labels")) {
+        filter->labels = text;
+    } else if (pl_slice_eqz(name, "fields")) {
+        filter->fields = text;
+    } else if (pl_slice_eqz(name, "live")) {
+        out->live = lua_toboolean(L, -1);
+    } else if (pl_slice_eqz(name, "metadata_only")) {
+        out->metadata_only = lua_toboolean(L, -1);
+    } else if (pl_slice_eqz(name, "limit")) {
+        filter->limit = limit_of(lua_tonumber(L, -1));
+    } else if (pl_slice_eqz(name, "continue")) {
+        filter->continue_token = text;
+    } else if (pl_slice_eqz(name, "index")) {
+        filter->index_name = option_text(L, lua_gettop(L), "name");
+        filter->index_value = option_text(L, lua_gettop(L), "value");
     }
-    lua_pop(L, 1);
-    return filter;
+}
+
+/* One pass: there are few, of many that could be. */
+static struct list_options read_options(lua_State *L, int options)
+{
+    struct list_options out = {.live = false};
+    lua_pushnil(L);
+    while (lua_next(L, options) != 0) {
+        if (lua_type(L, -2) == LUA_TSTRING)
+            read_option(L, pl_lua_slice(L, -2), &out);
+        lua_pop(L, 1);
+    }
+    return out;
 }
 
 static void set_text(lua_State *L, const char *name, struct pl_slice text)
@@ -410,7 +436,8 @@ static int list_cached(lua_State *L, struct pl_state *s, struct pl_cache *cache,
             return wait_for_index(L, s);
         return pl_lerr_raise(L, s, "list: %s", err.message);
     }
-    tell_listed(s, cache, &cache->spec->kind, &batch->docs);
+    if (is_watched(s))
+        tell_listed(s, cache, &cache->spec->kind, &batch->docs);
     lua_pushboolean(L, false);
     lua_insert(L, -2); /* -- failed?, batch */
     int count = finish_list(L, s, each, pl_buf_slice(&found.rv),
@@ -429,12 +456,12 @@ static int list_or_batch(lua_State *L, bool each)
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
     luaL_checkstack(L, 20, NULL);
-    struct pl_wanted wanted = {.metadata_only = option_flag(L, 2, "metadata_only")};
+    struct list_options options = read_options(L, 2);
+    struct pl_filter filter = options.filter;
+    struct pl_wanted wanted = {.ns = filter.ns, .metadata_only = options.metadata_only};
     check_kind(L, s, 1, &wanted.kind);
-    struct pl_filter filter = read_filter(L, 2);
-    wanted.ns = filter.ns;
     struct pl_cache *cache = NULL;
-    enum pl_choice choice = option_flag(L, 2, "live")
+    enum pl_choice choice = options.live
                                 ? PL_CHOICE_LIVE
                                 : pl_cache_choose(lanes, running_controller(s), &wanted, &cache);
     if (choice == PL_CHOICE_OUTSIDE)
