@@ -112,3 +112,5 @@ void pl_bind_push_waits(struct lua_State *L, struct pl_state *s);
 void pl_bind_push_reads(struct lua_State *L, struct pl_state *s);
 /* The next object of a batch that host.each reads. */
 int pl_bind_batch_next(struct lua_State *L);
+/* The same as a function without arguments. */
+int pl_bind_batch_iterator(struct lua_State *L);

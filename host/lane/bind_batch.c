@@ -73,15 +73,36 @@ static void push_doc_of(lua_State *L, struct pl_state *s, struct pl_batch *batch
     pl_lazy_push_parts(L, s, batch->docs.items[i], batch->flags, batch->parts);
 }
 
-int pl_bind_batch_next(lua_State *L)
+static int push_next(lua_State *L, struct pl_state *s, struct pl_batch *batch)
 {
-    struct pl_state *s = pl_state_of(L);
-    struct pl_batch *batch = luaL_checkudata(L, 1, batch_name);
-    if (batch->at >= batch->docs.count)
-        return 0;
+    if (batch->at >= batch->docs.count) {
+        lua_pushnil(L);
+        return 1;
+    }
     push_doc_of(L, s, batch, batch->at);
     pl_doc_unref(batch->docs.items[batch->at]);
     batch->docs.items[batch->at++] = NULL;
+    return 1;
+}
+
+int pl_bind_batch_next(lua_State *L)
+{
+    return push_next(L, pl_state_of(L), luaL_checkudata(L, 1, batch_name));
+}
+
+/* Of a batch that is the whole result: upvalue 2. */
+static int iterate(lua_State *L)
+{
+    return push_next(L, pl_state_of(L), lua_touserdata(L, lua_upvalueindex(2)));
+}
+
+int pl_bind_batch_iterator(lua_State *L)
+{
+    luaL_checkudata(L, 1, batch_name);
+    lua_settop(L, 1);
+    lua_pushlightuserdata(L, pl_state_of(L));
+    lua_insert(L, 1);
+    lua_pushcclosure(L, iterate, 2);
     return 1;
 }
 

@@ -120,6 +120,7 @@ static void push_helpers(lua_State *L, struct pl_state *s)
         {"guard", guard},
         {"why_not", pl_co_why_not},
         {"batch_next", pl_bind_batch_next},
+        {"batch_iterator", pl_bind_batch_iterator},
         {NULL, NULL},
     };
     lua_newtable(L);

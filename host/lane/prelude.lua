@@ -49,10 +49,13 @@ for name, f in next, c.reads do
 end
 
 -- Decodes one object at a time; asks the server for the next page when it has to.
-local batch, batch_next = host.batch, c.batch_next
+local batch, batch_next, batch_iterator = host.batch, c.batch_next, c.batch_iterator
 host.batch = nil
 function host.each(kind, options)
   local page, continue = batch(kind, options)
+  if not continue then
+    return batch_iterator(page)
+  end
   return function()
     while true do
       local object = batch_next(page)

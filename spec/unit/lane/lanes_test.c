@@ -203,6 +203,8 @@ TEST(reads_come_from_the_cache_of_the_controllers_own_source)
             "  local part = client:list('v1/Pod', {select = {'spec.n'}})[1]\n"
             "  assert(part.metadata.name == 'a' and part.spec.n and not part.metadata.labels)\n"
             "  local n = 0 for o in client:each('v1/Pod') do n = n + 1 end assert(n == 2)\n"
+            "  local after = client:each('v1/Pod') assert(after().metadata and after().metadata)\n"
+            "  assert(select('#', after()) == 1 and after() == nil)\n"
             "end,\n"),
         NONE);
     put_object(0,
