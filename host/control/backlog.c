@@ -7,6 +7,11 @@
 
 #include <string.h>
 
+/* Events that are delivered before others have their turn: a millisecond or two. */
+#define AT_ONCE 256
+/* Objects that are taken from the store together. */
+#define PIECE 64
+
 /* What waits of one key: at most a few events, oldest first. */
 struct entry {
     struct pl_keyed node;    /* in by_key */
@@ -263,26 +268,48 @@ static void deliver(struct pl_backlog *backlog, const struct pl_event *event)
     }
 }
 
-static void free_keys(struct pl_follower *follower)
+static void forget_earlier(struct pl_follower *follower)
 {
-    if (follower->keys != NULL)
-        pl_store_free_names(follower->keys);
-    follower->keys = NULL;
+    pl_docs_deinit(&follower->piece);
+    follower->piece = (struct pl_docs){0};
+    follower->behind = false;
+}
+
+/* A reference to the next object that was there before; NULL: that was all. */
+static struct pl_doc *take_earlier(struct pl_backlog *backlog, struct pl_follower *follower)
+{
+    struct pl_docs *piece = &follower->piece;
+    bool more = true;
+    while (piece->count == 0 && more)
+        more = pl_store_walk(backlog->o.store, &follower->walk, PIECE, piece);
+    return piece->count > 0 ? piece->items[--piece->count] : NULL;
+}
+
+/* It has come since, and is told with what came since. */
+static bool is_new(const struct pl_backlog *backlog, struct pl_doc *doc)
+{
+    struct pl_buf key = PL_BUF_INIT;
+    const struct entry *entry = NULL;
+    if (backlog->by_key.count > 0 && pl_meta_key(pl_doc_root(doc), &key, NULL) == 0)
+        entry = find(backlog, pl_buf_slice(&key));
+    pl_buf_deinit(&key);
+    return entry != NULL && entry->events[0].type == PL_EVENT_CREATE;
 }
 
 /* What was there before the follower came. */
-static void deliver_earlier(struct pl_backlog *backlog, struct pl_follower *follower)
+static void deliver_earlier(struct pl_backlog *backlog, struct pl_follower *follower, size_t *room)
 {
-    while (follower->keys != NULL && !is_full(follower)) {
-        const char *key = follower->keys[follower->next_key];
-        if (key == NULL) {
-            free_keys(follower);
+    while (follower->behind && *room > 0 && !is_full(follower)) {
+        struct pl_doc *doc = take_earlier(backlog, follower);
+        if (doc == NULL) {
+            forget_earlier(follower);
+            if (follower->caught_up != NULL)
+                follower->caught_up(follower);
             return;
         }
-        follower->next_key++;
-        struct pl_doc *doc = pl_store_get(backlog->o.store, pl_slice_z(key));
+        (*room)--;
         struct pl_event event = {.type = PL_EVENT_CREATE, .object = doc, .initial = true};
-        if (doc != NULL)
+        if (!is_new(backlog, doc))
             follower->on_event(follower, &event);
         pl_doc_unref(doc);
     }
@@ -300,10 +327,12 @@ void pl_backlog_flush(struct pl_backlog *backlog)
         return;
     backlog->flushing = true;
     ask_for_indexes(backlog);
+    size_t room = AT_ONCE;
     PL_LIST_FOR (link, &backlog->followers)
-        deliver_earlier(backlog, PL_CONTAINER_OF(link, struct pl_follower, link));
+        deliver_earlier(backlog, PL_CONTAINER_OF(link, struct pl_follower, link), &room);
     struct pl_link *first;
-    while ((first = pl_list_first(&backlog->order)) != NULL && !anybody_is_full(backlog)) {
+    while (room > 0 && (first = pl_list_first(&backlog->order)) != NULL &&
+           !anybody_is_full(backlog)) {
         struct entry *entry = PL_CONTAINER_OF(first, struct entry, link);
         if (!is_indexed(backlog, entry))
             break;
@@ -313,17 +342,20 @@ void pl_backlog_flush(struct pl_backlog *backlog)
             drop_entry(backlog, entry);
         deliver(backlog, &event);
         unref_event(&event);
+        room--;
     }
     ask_for_indexes(backlog);
     backlog->flushing = false;
+    if (room == 0)
+        backlog->o.more(backlog->o.arg);
 }
 
 void pl_backlog_follow(struct pl_backlog *backlog, struct pl_follower *follower)
 {
     PL_REQUIRE(!pl_link_is_linked(&follower->link));
     pl_list_push(&backlog->followers, &follower->link);
-    follower->keys = pl_store_count(backlog->o.store) > 0 ? pl_store_keys(backlog->o.store) : NULL;
-    follower->next_key = 0;
+    follower->behind = pl_store_count(backlog->o.store) > 0;
+    follower->walk = (struct pl_store_walk){0};
     pl_backlog_flush(backlog);
 }
 
@@ -332,15 +364,17 @@ void pl_backlog_hand_over(struct pl_follower *from, struct pl_follower *to)
     PL_REQUIRE(pl_link_is_linked(&from->link) && !pl_link_is_linked(&to->link));
     pl_link_insert(&to->link, &from->link, from->link.next);
     pl_link_unlink(&from->link);
-    to->keys = from->keys;
-    to->next_key = from->next_key;
-    from->keys = NULL;
+    to->behind = from->behind;
+    to->walk = from->walk;
+    to->piece = from->piece;
+    from->piece = (struct pl_docs){0};
+    forget_earlier(from);
 }
 
 void pl_backlog_unfollow(struct pl_follower *follower)
 {
     pl_link_unlink(&follower->link);
-    free_keys(follower);
+    forget_earlier(follower);
 }
 
 /* ---- the rest ---- */

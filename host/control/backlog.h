@@ -18,15 +18,20 @@ struct pl_follower {
     void (*on_event)(struct pl_follower *follower, const struct pl_event *event);
     /* True: the next event has to wait, until pl_backlog_flush. NULL: never. */
     bool (*is_full)(struct pl_follower *follower);
-    /* Private: keys of objects that were there before the follower. */
-    char **keys;
-    size_t next_key;
+    /* It has heard of all that was there before it. NULL: it does not mind. */
+    void (*caught_up)(struct pl_follower *follower);
+    /* Private: what was there before the follower, piece by piece. */
+    bool behind;
+    struct pl_store_walk walk;
+    struct pl_docs piece;
 };
 
 struct pl_backlog_options {
     struct pl_store *store;     /* borrowed for life */
     const char *kind;           /* borrowed for life; of questions */
     void (*changed)(void *arg); /* `unindexed` may have become 0 */
+    /* More can be delivered: pl_backlog_flush is wanted when others have had their turn. */
+    void (*more)(void *arg);
     void *arg;
 };
 
@@ -36,13 +41,18 @@ void pl_backlog_destroy(struct pl_backlog *backlog);
 
 /* The documents are borrowed; references are taken. */
 void pl_backlog_push(struct pl_backlog *backlog, struct pl_slice key, const struct pl_event *event);
-/* Delivers what can be delivered. */
+/* Delivers what can be delivered, up to a few hundred events. */
 void pl_backlog_flush(struct pl_backlog *backlog);
 
 /* From now on; objects that are in the store already come as CREATE of a first list (40). */
 void pl_backlog_follow(struct pl_backlog *backlog, struct pl_follower *follower);
 /* Another one goes on in its place: what it has not heard yet, the other hears. */
 void pl_backlog_hand_over(struct pl_follower *from, struct pl_follower *to);
+/* It has not heard of all that was there before it. */
+static inline bool pl_follower_is_behind(const struct pl_follower *follower)
+{
+    return follower->behind;
+}
 /* Harmless for one that does not listen. */
 void pl_backlog_unfollow(struct pl_follower *follower);
 

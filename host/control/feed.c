@@ -14,6 +14,8 @@ struct pl_feed {
     struct pl_distributor *distributor;
     struct pl_listener listener; /* its only one: the informer tells the rest */
     struct pl_buf rv;
+    uint32_t mark; /* of the list that comes, or came last; */
+    bool fresh;    /* there was nothing before it */
     bool listed;
     bool draining;
 };
@@ -219,83 +221,100 @@ static bool is_mine(const struct pl_feed *feed, struct pl_slice key)
     return feed->ns == NULL || (pl_key_split(key, &ns, &name) == 0 && pl_slice_eqz(ns, feed->ns));
 }
 
-/* What we wrote after the list was made is missing from it. */
-static void add_own(struct pl_feed *feed, const struct pl_map *keys, struct pl_slice rv,
-                    struct pl_docs *out)
+/* Takes the reference. Only what changed is queued: a relist of what is known costs the comparison
+ * and no memory (F26). */
+static int queue_listed(struct pl_feed *feed, struct pl_slice key, struct pl_doc *doc,
+                        struct pl_err *err)
 {
-    PL_LIST_FOR (link, &feed->informer->own.by_age) {
-        const struct pl_own_write *write = PL_CONTAINER_OF(link, struct pl_own_write, link);
-        struct pl_slice key = pl_slice_z(write->key);
-        if (write->doc != NULL && is_mine(feed, key) && !pl_map_has(keys, key) &&
-            !pl_rv_is_at_most(pl_slice_z(write->rv), rv))
-            pl_docs_add(out, pl_doc_ref(write->doc));
-    }
+    struct pl_doc *stored = pl_store_mark(feed->informer->store, key, feed->mark);
+    int code = stored != doc ? pl_deltafifo_update(feed->fifo, doc, err) : 0;
+    pl_doc_unref(stored);
+    pl_doc_unref(doc);
+    return code;
 }
 
-static int merge(struct pl_feed *feed, const struct pl_docs *items, struct pl_slice rv, bool anew,
-                 struct pl_docs *out, struct pl_err *err)
+/* What has come of a list, which it may begin. */
+static int take_listed(struct pl_feed *feed, const struct pl_docs *items, bool first, bool anew,
+                       struct pl_err *err)
 {
-    bool wrote = feed->informer->own.by_key.count > 0;
-    struct pl_map keys = PL_MAP_INIT;
     int code = 0;
+    if (first) {
+        feed->fresh = pl_store_count(feed->informer->store) == 0;
+        feed->mark = pl_store_begin_marks(feed->informer->store);
+    }
     for (size_t i = 0; i < items->count && code == 0; i++) {
         struct version version;
         code = version_of(items->items[i], &version, err);
-        if (code == 0) {
-            struct pl_doc *doc = listed_or_newer(feed, items->items[i], &version, anew);
-            if (doc != NULL)
-                pl_docs_add(out, doc);
-            if (wrote)
-                pl_map_put(&keys, pl_buf_slice(&version.key), feed);
-        }
+        struct pl_doc *doc =
+            code == 0 ? listed_or_newer(feed, items->items[i], &version, anew) : NULL;
+        if (doc != NULL)
+            code = queue_listed(feed, pl_buf_slice(&version.key), doc, err);
         pl_buf_deinit(&version.key);
     }
-    if (code == 0 && wrote)
-        add_own(feed, &keys, rv, out);
-    pl_map_deinit(&keys);
     return code;
 }
+
+/* The first list is stored as it comes, for nobody reads before it is whole. Of later ones readers
+ * see all or nothing (F26). */
+static int on_page(void *arg, const struct pl_docs *items, bool first, bool anew, bool *taken,
+                   struct pl_err *err)
+{
+    struct pl_feed *feed = arg;
+    *taken = !feed->listed;
+    if (feed->listed)
+        return 0;
+    int code = take_listed(feed, items, first, anew, err);
+    drain(feed);
+    pl_informer_update_rv(feed->informer); /* not the last object's, before the list is whole */
+    return code;
+}
+
+/* What a list lacks, for which we wrote it after the list was made. */
+static bool is_own_since(const struct pl_own_write *write, struct pl_slice list_rv)
+{
+    return write != NULL && write->doc != NULL && !pl_rv_is_at_most(pl_slice_z(write->rv), list_rv);
+}
+
+struct sweep {
+    struct pl_feed *feed;
+    struct pl_slice rv; /* of the list */
+};
 
 static void on_unlisted(void *arg, struct pl_slice key, struct pl_doc *doc)
 {
-    struct pl_feed *feed = arg;
-    if (is_mine(feed, key))
+    const struct sweep *sweep = arg;
+    struct pl_feed *feed = sweep->feed;
+    if (is_mine(feed, key) &&
+        !is_own_since(pl_own_writes_find(&feed->informer->own, key), sweep->rv))
         pl_deltafifo_delete_stale(feed->fifo, key, doc);
 }
 
-/* Once there was a list, only what changed is queued: a relist of what is known costs the
- * comparison and no memory (F26). */
-static int queue_list(struct pl_feed *feed, const struct pl_docs *docs, struct pl_err *err)
+/* What we wrote before there was anything to store it in. */
+static int add_own(struct pl_feed *feed, struct pl_slice list_rv, struct pl_err *err)
 {
-    struct pl_store *store = feed->informer->store;
-    if (!feed->listed || feed->draining)
-        return pl_deltafifo_replace(feed->fifo, docs->items, docs->count, err);
-    struct pl_buf key = PL_BUF_INIT;
     int code = 0;
-    pl_store_begin_marks(store);
-    for (size_t i = 0; i < docs->count && code == 0; i++) {
-        pl_buf_clear(&key);
-        code = pl_meta_key(pl_doc_root(docs->items[i]), &key, err);
-        struct pl_doc *stored = code == 0 ? pl_store_mark(store, pl_buf_slice(&key)) : NULL;
-        if (code == 0 && stored != docs->items[i])
-            code = pl_deltafifo_update(feed->fifo, docs->items[i], err);
+    drain(feed); /* what was listed of it counts */
+    PL_LIST_FOR (link, &feed->informer->own.by_age) {
+        const struct pl_own_write *write = PL_CONTAINER_OF(link, struct pl_own_write, link);
+        struct pl_slice key = pl_slice_z(write->key);
+        struct pl_doc *stored = pl_store_get(feed->informer->store, key);
+        if (stored == NULL && code == 0 && is_mine(feed, key) && is_own_since(write, list_rv))
+            code = pl_deltafifo_update(feed->fifo, write->doc, err);
         pl_doc_unref(stored);
     }
-    pl_buf_deinit(&key);
-    if (code == 0)
-        pl_store_unmarked(store, on_unlisted, feed);
     return code;
 }
 
-static int on_replace(void *arg, struct pl_docs *items, struct pl_slice rv, bool anew,
+static int on_replace(void *arg, struct pl_docs *items, bool begun, struct pl_slice rv, bool anew,
                       struct pl_err *err)
 {
     struct pl_feed *feed = arg;
-    struct pl_docs docs = {0};
-    int code = merge(feed, items, rv, anew, &docs, err);
-    if (code == 0)
-        code = queue_list(feed, &docs, err);
-    pl_docs_deinit(&docs);
+    struct sweep sweep = {feed, rv};
+    int code = take_listed(feed, items, !begun, anew, err);
+    if (code == 0 && !feed->listed)
+        code = add_own(feed, rv, err);
+    if (code == 0 && !feed->fresh)
+        pl_store_unmarked(feed->informer->store, feed->mark, on_unlisted, &sweep);
     drain(feed);
     if (code != 0)
         return code;
@@ -327,15 +346,20 @@ static struct pl_doc *on_share(void *arg, struct pl_doc *object)
     return same ? stored : object;
 }
 
-static const struct pl_reflector_sink sink = {on_replace, on_add,      on_update,
-                                              on_remove,  on_bookmark, on_share};
+static const struct pl_reflector_sink sink = {.page = on_page,
+                                              .replace = on_replace,
+                                              .add = on_add,
+                                              .update = on_update,
+                                              .remove = on_remove,
+                                              .bookmark = on_bookmark,
+                                              .share = on_share};
 
 /* The kind went away under us: so did its objects (F43). */
 static void on_gone(void *arg)
 {
     struct pl_feed *feed = arg;
     struct pl_docs none = {0};
-    if (feed->listed && pl_deltafifo_replace(feed->fifo, none.items, 0, NULL) == 0)
+    if (pl_deltafifo_replace(feed->fifo, none.items, 0, NULL) == 0)
         drain(feed);
     pl_informer_gone(feed->informer);
 }

@@ -117,6 +117,18 @@ static void on_backlog_changed(void *arg)
     pl_informer_check(arg);
 }
 
+static void on_more_due(struct pl_timer *timer)
+{
+    pl_backlog_flush(PL_CONTAINER_OF(timer, struct pl_informer, more)->backlog);
+}
+
+static void on_backlog_more(void *arg)
+{
+    struct pl_informer *informer = arg;
+    if (!informer->stopping)
+        pl_timer_start(timers_of(informer), &informer->more, 0, on_more_due);
+}
+
 struct pl_informer *pl_informer_create(struct pl_cluster *cluster, const struct pl_kind *kind,
                                        const struct pl_source_options *options,
                                        char *const *host_namespaces)
@@ -139,6 +151,7 @@ struct pl_informer *pl_informer_create(struct pl_cluster *cluster, const struct 
     struct pl_backlog_options backlog = {.store = informer->store,
                                          .kind = informer->kind_text,
                                          .changed = on_backlog_changed,
+                                         .more = on_backlog_more,
                                          .arg = informer};
     informer->backlog = pl_backlog_create(&backlog);
     pl_list_init(&informer->sync_waits);
@@ -219,6 +232,7 @@ void pl_informer_stop(struct pl_informer *informer)
     pl_reconnect_forget(pl_cluster_reconnects(informer->cluster), &informer->turn);
     pl_timer_stop(timers_of(informer), &informer->tick);
     pl_wait_end(&informer->wait);
+    pl_timer_stop(timers_of(informer), &informer->more);
     pl_informer_stop_confirm(informer);
     pl_informer_stop_compact(informer);
     pl_backlog_stop(informer->backlog);

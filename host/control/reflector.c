@@ -110,6 +110,7 @@ void pl_reflector_stop(struct pl_reflector *r, void (*ended)(void *arg), void *a
         pl_reconnect_forget(r->o.reconnects, &r->turn);
         pl_reconnect_leave(&r->turn);
     }
+    pl_timer_stop(r->o.timers, &r->more);
     pl_timer_stop(r->o.timers, &r->guard);
     pl_timer_stop(r->o.timers, &r->at_most);
     pl_reflector_set_state(r, PL_REFLECTOR_STOPPED, 0);

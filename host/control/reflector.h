@@ -30,10 +30,16 @@ struct pl_reflector;
 
 /* Documents are borrowed for the call. */
 struct pl_reflector_sink {
-    /* Everything there is, as of rv. `anew`: the server was asked without a version, because
-     * ours was of no use; its answer counts even where it is older. A failure leads to
-     * another list. The items may be taken out of the array. */
-    int (*replace)(void *arg, struct pl_docs *items, struct pl_slice rv, bool anew,
+    /* What has come next of a list that goes on; the first of it begins the list, and whatever was
+     * begun before is not gone on with. `taken`: replace need not have it again, so that there is
+     * no long work at the end. NULL: takes nothing. */
+    int (*page)(void *arg, const struct pl_docs *items, bool first, bool anew, bool *taken,
+                struct pl_err *err);
+    /* Everything there is, as of rv, or the rest of it when it was `begun` by pages that were
+     * taken. `anew`: the server was asked without a version, because ours was of no use; its answer
+     * counts even where it is older. A failure leads to another list. The items may be taken out of
+     * the array. */
+    int (*replace)(void *arg, struct pl_docs *items, bool begun, struct pl_slice rv, bool anew,
                    struct pl_err *err);
     /* A failure is logged; the next event comes nevertheless (69). */
     int (*add)(void *arg, struct pl_doc *object, struct pl_err *err);

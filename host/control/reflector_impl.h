@@ -52,7 +52,10 @@ struct pl_reflector {
     int expired_in_row;        /* watches that expired without any progress between */
 
     struct pl_op *list;   /* under way, or NULL */
-    struct pl_docs items; /* of the pages so far */
+    struct pl_docs items; /* of the pages so far, but for those that the sink has taken */
+    bool begun;           /* it has taken some */
+    bool untaken;         /* it was asked, and does not want any of this list's */
+    struct pl_timer more; /* until it sees the next ones of a list in one piece */
     struct pl_buf asked_rv, page_rv, token;
     int page;
     int page_limit; /* objects; less than PL_LIST_PAGE after a list was cut */
@@ -161,6 +164,6 @@ void pl_reflector_stream_ended(struct pl_reflector *r, const struct pl_err *err)
 
 /* An object came, or all of them. */
 void pl_reflector_saw(struct pl_reflector *r, enum pl_watch_type type, struct pl_doc *object);
-void pl_reflector_saw_list(struct pl_reflector *r, const struct pl_docs *items);
+void pl_reflector_saw_list(struct pl_reflector *r, const struct pl_docs *items, bool begun);
 /* Before a watch from a version that is doubtful. */
 void pl_reflector_ask_version(struct pl_reflector *r);

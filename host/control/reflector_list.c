@@ -45,6 +45,7 @@ void pl_reflector_drop_pages(struct pl_reflector *r)
 {
     pl_docs_deinit(&r->items);
     r->items = (struct pl_docs){0};
+    r->begun = r->untaken = false;
     pl_buf_clear(&r->token);
     pl_buf_clear(&r->page_rv);
     r->page = 0;
@@ -153,6 +154,13 @@ static bool is_older_than_asked(const struct pl_reflector *r, struct pl_slice rv
            pl_rv_compare(rv, asked) < 0;
 }
 
+static void not_stored(struct pl_reflector *r, const struct pl_err *err)
+{
+    pl_reflector_drop_pages(r);
+    pl_reflector_note(r, "cannot store what was listed", err);
+    pl_reflector_pause(r, NEXT_SYNC, 0);
+}
+
 static void finish_list(struct pl_reflector *r)
 {
     struct pl_err err = {0};
@@ -167,17 +175,14 @@ static void finish_list(struct pl_reflector *r)
         list_anew(r);
         return;
     }
-    pl_reflector_saw_list(r, &r->items);
-    if (r->o.sink->replace(r->o.arg, &r->items, rv, r->rv_unavailable, &err) != 0) {
-        if (r->stopped)
-            return;
-        pl_reflector_drop_pages(r);
-        pl_reflector_note(r, "cannot store what was listed", &err);
-        pl_reflector_pause(r, NEXT_SYNC, 0);
-        return;
-    }
+    pl_reflector_saw_list(r, &r->items, r->begun);
+    int code = r->o.sink->replace(r->o.arg, &r->items, r->begun, rv, r->rv_unavailable, &err);
     if (r->stopped)
         return;
+    if (code != 0) {
+        not_stored(r, &err);
+        return;
+    }
     pl_buf_set(&r->rv, rv);
     r->rv_unavailable = r->doubtful = false;
     r->streams_cut = 0;
@@ -215,6 +220,58 @@ static void take_items(struct pl_reflector *r, struct pl_docs *items)
     items->count = 0;
 }
 
+static void drop_first(struct pl_docs *docs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        pl_doc_unref(docs->items[i]);
+    docs->count -= count;
+    memmove(docs->items, docs->items + count, docs->count * sizeof *docs->items);
+}
+
+/* The sink may take the next `count`. False: the list does not go on. */
+static bool show(struct pl_reflector *r, size_t count)
+{
+    struct pl_err err = {0};
+    struct pl_docs next = {.items = r->items.items, .count = count};
+    bool taken = false;
+    int code = r->o.sink->page(r->o.arg, &next, !r->begun, r->rv_unavailable, &taken, &err);
+    if (r->stopped)
+        return false;
+    if (code != 0) {
+        not_stored(r, &err);
+        return false;
+    }
+    r->untaken = !taken;
+    if (taken) {
+        pl_reflector_saw_list(r, &next, r->begun);
+        r->begun = true;
+        drop_first(&r->items, count);
+    }
+    return true;
+}
+
+static bool is_shown(const struct pl_reflector *r)
+{
+    return r->o.sink->page != NULL && !r->untaken &&
+           !is_older_than_asked(r, pl_buf_slice(&r->page_rv));
+}
+
+static void on_more(struct pl_timer *timer);
+
+/* What came in one piece is taken by pieces, between which others have their turn. */
+static void work_off(struct pl_reflector *r)
+{
+    if (!is_shown(r) || r->items.count <= PL_LIST_PAGE)
+        finish_list(r);
+    else if (show(r, PL_LIST_PAGE))
+        pl_timer_start(r->o.timers, &r->more, 0, on_more);
+}
+
+static void on_more(struct pl_timer *timer)
+{
+    work_off(PL_CONTAINER_OF(timer, struct pl_reflector, more));
+}
+
 static void on_list(void *arg, const struct pl_answer *answer)
 {
     struct pl_reflector *r = arg;
@@ -238,9 +295,11 @@ static void on_list(void *arg, const struct pl_answer *answer)
         take_items(r, answer->items);
     pl_buf_set(&r->token, pl_node_str(pl_node_getz(meta, "continue"), &scratch));
     if (r->token.len == 0) {
-        finish_list(r);
+        work_off(r);
         return;
     }
+    if (is_shown(r) && !show(r, r->items.count))
+        return;
     if (pl_slice_eqz(pl_buf_slice(&r->asked_rv), "0"))
         r->paginated = true;
     r->page++;

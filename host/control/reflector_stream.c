@@ -129,9 +129,9 @@ static void take_over(struct pl_reflector *r, struct pl_slice rv)
     r->streaming = false;
     pl_log(PL_LOG_DEBUG, "a list was streamed", pl_str("source", r->o.owner),
            pl_int("objects", (int64_t)r->items.count));
-    pl_reflector_saw_list(r, &r->items);
-    int code =
-        r->o.sink->replace(r->o.arg, &r->items, pl_buf_slice(&r->page_rv), r->rv_unavailable, &err);
+    pl_reflector_saw_list(r, &r->items, false);
+    int code = r->o.sink->replace(r->o.arg, &r->items, false, pl_buf_slice(&r->page_rv),
+                                  r->rv_unavailable, &err);
     if (r->stopped)
         return;
     if (code != 0) {

@@ -48,9 +48,10 @@ void pl_reflector_saw(struct pl_reflector *r, enum pl_watch_type type, struct pl
         forget_witness(r);
 }
 
-void pl_reflector_saw_list(struct pl_reflector *r, const struct pl_docs *items)
+void pl_reflector_saw_list(struct pl_reflector *r, const struct pl_docs *items, bool begun)
 {
-    forget_witness(r);
+    if (!begun)
+        forget_witness(r);
     for (size_t i = 0; i < items->count; i++)
         take_witness(r, items->items[i]);
 }

@@ -391,6 +391,11 @@ static void on_event(struct pl_follower *follower, const struct pl_event *event)
         ask_about(subscription, event, false);
 }
 
+static void caught_up(struct pl_follower *follower)
+{
+    pl_controller_check(subscription_of(follower)->controller);
+}
+
 static bool is_full(struct pl_follower *follower)
 {
     return subscription_of(follower)->controller->asked >= PL_QUESTIONS_MAX;
@@ -418,6 +423,7 @@ void pl_subscription_init(struct pl_subscription *subscription, struct pl_editio
     subscription->handler.every_owner = subscription->source->match_every_owner;
     subscription->follower.on_event = on_event;
     subscription->follower.is_full = is_full;
+    subscription->follower.caught_up = caught_up;
 }
 
 void pl_subscription_adopt(struct pl_subscription *subscription, struct pl_controller *c)
@@ -501,7 +507,7 @@ void pl_subscription_stop(struct pl_subscription *subscription)
 
 bool pl_subscription_is_ready(const struct pl_subscription *subscription)
 {
-    return subscription->is_synced && subscription->follower.keys == NULL &&
+    return subscription->is_synced && !pl_follower_is_behind(&subscription->follower) &&
            subscription->initial == 0;
 }
 

@@ -35,7 +35,7 @@ struct pl_entry {
     struct pl_keyed node; /* in the store's set, by key */
     struct pl_doc *doc;   /* counted */
     uint32_t posting_count, posting_room;
-    uint32_t mark; /* the writer's: the last list that named it */
+    uint32_t mark; /* the writer's: the last list that named it, or had begun before it */
     char key[];
 };
 
@@ -87,7 +87,7 @@ struct pl_store {
     struct pl_plan *plans;       /* owned, by slot */
     struct pl_bucket **postings; /* owned: of the entry that is being changed */
     size_t posting_cap;
-    uint32_t mark; /* of the list that is being compared */
+    uint32_t mark; /* of the last list that was begun */
     _Atomic uint64_t index_errors;
 };
 

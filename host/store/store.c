@@ -255,6 +255,7 @@ static void insert(struct pl_store *store, struct pl_content *content, struct pl
                    struct pl_doc *doc)
 {
     struct pl_entry *entry = pl_entry_create(&store->memory, key, doc, planned_room(store));
+    entry->mark = store->mark;
     uint32_t hash = pl_keyset_hash(&content->entries, key);
     make_room(store, content, &content->entries, 1);
     make_room_for_plan(store, content, entry);
@@ -397,27 +398,34 @@ void pl_store_apply(struct pl_store *store, struct pl_store_change *changes, siz
 
 /* ---- comparing it with a list ---- */
 
-void pl_store_begin_marks(struct pl_store *store)
+uint32_t pl_store_begin_marks(struct pl_store *store)
 {
-    store->mark++;
+    return ++store->mark;
 }
 
-struct pl_doc *pl_store_mark(struct pl_store *store, struct pl_slice key)
+/* However often they were counted. */
+static bool is_before(uint32_t mark, uint32_t list)
+{
+    return (int32_t)(mark - list) < 0;
+}
+
+struct pl_doc *pl_store_mark(struct pl_store *store, struct pl_slice key, uint32_t list)
 {
     struct pl_entry *entry = pl_content_find(&store->live, key);
     if (entry == NULL)
         return NULL;
-    entry->mark = store->mark;
+    if (is_before(entry->mark, list))
+        entry->mark = list;
     return pl_doc_ref(entry->doc);
 }
 
-void pl_store_unmarked(struct pl_store *store,
+void pl_store_unmarked(struct pl_store *store, uint32_t list,
                        void (*visit)(void *arg, struct pl_slice key, struct pl_doc *doc), void *arg)
 {
     size_t at = 0;
     struct pl_entry *entry;
     while ((entry = pl_content_next(&store->live, &at)) != NULL)
-        if (entry->mark != store->mark)
+        if (is_before(entry->mark, list))
             visit(arg, pl_slice(entry->key, entry->node.len), entry->doc);
 }
 

@@ -51,12 +51,14 @@ struct pl_store_item {
     struct pl_doc *doc; /* borrowed */
 };
 void pl_store_replace(struct pl_store *store, const struct pl_store_item *items, size_t count);
-/* Compares a list with what is stored, for the writer: begin, mark every key that is listed (a
- * reference to what is stored, or NULL), then visit the rest. Marks cost no memory. visit must not
- * change the store; key and doc are borrowed for the call. */
-void pl_store_begin_marks(struct pl_store *store);
-struct pl_doc *pl_store_mark(struct pl_store *store, struct pl_slice key);
-void pl_store_unmarked(struct pl_store *store,
+/* Compares a list with what is stored, for the writer, piece by piece: begin gives the list's mark;
+ * every key that is listed gets it (a reference to what is stored, or NULL), and so does what is
+ * new in the store since then; then the rest is visited. Lists of different keys may go on at the
+ * same time. Marks cost no memory. visit must not change the store; key and doc are borrowed for
+ * the call. */
+uint32_t pl_store_begin_marks(struct pl_store *store);
+struct pl_doc *pl_store_mark(struct pl_store *store, struct pl_slice key, uint32_t list);
+void pl_store_unmarked(struct pl_store *store, uint32_t list,
                        void (*visit)(void *arg, struct pl_slice key, struct pl_doc *doc),
                        void *arg);
 /* Changes that readers see together or not at all. A few are made under one lock; for many a

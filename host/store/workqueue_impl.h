@@ -13,7 +13,7 @@ struct pl_queue_entry {
     bool processing;
     bool claimed; /* for somebody who has not begun: both ready and processing, and parked; */
     bool again;   /* and added since then */
-    bool small; /* has SPARE_ROOM for its key */
+    bool small;   /* has SPARE_ROOM for its key */
     int priority;
     struct pl_queue_level *level; /* while ready; borrowed from the queue */
     struct pl_link link;          /* in its level while ready, but see `park` */

@@ -13,7 +13,11 @@ struct diary {
     struct pl_reflector *reflector;
     struct pl_resource resource;
     int gone, ended;
-    bool refuse; /* the next replace fails */
+    bool refuse;      /* the next replace fails */
+    bool refuse_page; /* the next page */
+    bool takes;       /* pages */
+    size_t pages;     /* that were shown, */
+    size_t taken;     /* and objects of the list that goes on */
     bool stop_in_event;
 };
 
@@ -30,10 +34,28 @@ static inline void add_object(struct diary *diary, struct pl_doc *doc)
     pl_buf_add_f(&diary->text, "@%.*s", PL_FMT(pl_meta_rv(root, &scratch)));
 }
 
-static inline int on_replace(void *arg, struct pl_docs *items, struct pl_slice rv, bool anew,
-                             struct pl_err *err)
+static inline int on_page(void *arg, const struct pl_docs *items, bool first, bool anew,
+                          bool *taken, struct pl_err *err)
 {
     struct diary *diary = arg;
+    PL_UNUSED(anew);
+    if (diary->refuse_page) {
+        diary->refuse_page = false;
+        return pl_err_set(err, PL_EINVAL, "no");
+    }
+    CHECK(first == (diary->taken == 0));
+    diary->pages++;
+    *taken = diary->takes;
+    diary->taken += diary->takes ? items->count : 0;
+    return 0;
+}
+
+static inline int on_replace(void *arg, struct pl_docs *items, bool begun, struct pl_slice rv,
+                             bool anew, struct pl_err *err)
+{
+    struct diary *diary = arg;
+    CHECK(begun == (diary->taken > 0));
+    diary->taken = 0;
     if (diary->refuse) {
         diary->refuse = false;
         return pl_err_set(err, PL_EINVAL, "no");
@@ -86,8 +108,12 @@ static inline void on_gone(void *arg)
     ((struct diary *)arg)->gone++;
 }
 
-static const struct pl_reflector_sink sink = {on_replace, on_add,      on_update,
-                                              on_remove,  on_bookmark, NULL};
+static const struct pl_reflector_sink sink = {.page = on_page,
+                                              .replace = on_replace,
+                                              .add = on_add,
+                                              .update = on_update,
+                                              .remove = on_remove,
+                                              .bookmark = on_bookmark};
 
 static inline void begin_with(struct diary *diary, bool stream)
 {

@@ -132,6 +132,28 @@ static void on_look(struct pl_key_watch *watch)
     pl_doc_unref(c);
 }
 
+#define PAGE(rv, token, object) BED_LIST("ConfigMap", rv, ",\"continue\":\"" token "\"", object)
+
+TEST(a_first_list_is_stored_as_it_comes_but_not_synced_before_it_is_whole)
+{
+    struct scene scene = {0};
+    begin_unsynced(&scene, NULL);
+    struct fake_request *list = bed_expect(&scene.bed, "GET", "/api/v1/configmaps");
+    bed_reply(&scene.bed, list, 200, PAGE("10", "t", BED_MAP("a", "1", "5", "")));
+    check_stored(&scene, "d/a", "5");
+    CHECK(!pl_informer_has_synced(scene.informer));
+    check_events(&scene, "+a@5");
+    list = bed_expect(&scene.bed, "GET", "/api/v1/configmaps");
+    bed_reply(&scene.bed, list, 410, BED_STATUS(410, "Expired"));
+    /* What the server had then it has no more. */
+    scene.watch =
+        list_and_watch(&scene, "/api/v1/configmaps", BED_MAPS("20", BED_MAP("b", "2", "16", "")));
+    check_stored(&scene, "d/a", "absent");
+    check_events(&scene, "+b@16 !a@5");
+    CHECK(pl_informer_has_synced(scene.informer));
+    finish(&scene);
+}
+
 TEST(F26_readers_see_a_relist_as_a_whole)
 {
     struct scene scene = {0};

@@ -1,5 +1,7 @@
 #include "diary.h"
 
+#include "base/alloc.h"
+
 TEST(lists_from_zero_by_pages_then_watches_from_the_lists_version)
 {
     struct diary diary;
@@ -525,6 +527,63 @@ TEST(a_list_that_cannot_be_stored_is_made_again) /* 60 */
     bed_pass(&diary.bed, 2 * PL_SECOND);
     bed_reply(&diary.bed, take_list(&diary, "limit=500&resourceVersion=0"), 200, BED_MAPS("10", ));
     check_diary(&diary, "replace 10;");
+    finish(&diary);
+}
+
+TEST(pages_that_are_taken_do_not_come_again)
+{
+    struct diary diary;
+    begin(&diary);
+    diary.takes = true;
+    bed_reply(&diary.bed, take_list(&diary, "limit=500&resourceVersion=0"), 200,
+              BED_LIST("ConfigMap", "10", ",\"continue\":\"t1\"", BED_MAP("a", "1", "5", "")));
+    CHECK_INT(diary.taken, 1);
+    bed_reply(&diary.bed, take_list(&diary, "limit=500&continue=t1"), 410,
+              BED_STATUS(410, "Expired"));
+    diary.taken = 0; /* the list begins again */
+    bed_reply(&diary.bed, take_list(&diary, "resourceVersion=0"), 200,
+              BED_MAPS("12", BED_MAP("b", "2", "6", "")));
+    check_diary(&diary, "replace 12 b@6;");
+    CHECK_INT(diary.pages, 1);
+    finish(&diary);
+}
+
+TEST(a_page_that_cannot_be_stored_ends_the_list)
+{
+    struct diary diary;
+    begin(&diary);
+    diary.refuse_page = true;
+    bed_reply(&diary.bed, take_list(&diary, "limit=500&resourceVersion=0"), 200,
+              BED_LIST("ConfigMap", "10", ",\"continue\":\"t1\"", BED_MAP("a", "1", "5", "")));
+    bed_pass(&diary.bed, 2 * PL_SECOND);
+    bed_reply(&diary.bed, take_list(&diary, "limit=500&resourceVersion=0"), 200, BED_MAPS("11", ));
+    check_diary(&diary, "replace 11;");
+    CHECK_INT(diary.pages, 0);
+    finish(&diary);
+}
+
+TEST(a_list_in_one_piece_is_worked_off_by_pieces)
+{
+    struct diary diary;
+    struct pl_buf items = PL_BUF_INIT;
+    begin(&diary);
+    diary.takes = true;
+    for (int i = 0; i < 1200; i++)
+        pl_buf_add_f(&items,
+                     "%s{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":"
+                     "\"m%d\",\"namespace\":\"d\",\"uid\":\"u%d\",\"resourceVersion\":\"5\"}}",
+                     i > 0 ? "," : "", i, i);
+    char *list = pl_format("{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"metadata\":{"
+                           "\"resourceVersion\":\"10\"},\"items\":[%s]}",
+                           pl_buf_z(&items));
+    bed_reply(&diary.bed, take_list(&diary, "limit=500&resourceVersion=0"), 200, list);
+    bed_run(&diary.bed);
+    CHECK_INT(diary.pages, 2);
+    CHECK(strncmp(pl_buf_z(&diary.text), "replace 10 m1000@5 m1001@5 ", 27) == 0);
+    pl_buf_clear(&diary.text);
+    take_watch(&diary, "10");
+    pl_free(list);
+    pl_buf_deinit(&items);
     finish(&diary);
 }
 

@@ -286,22 +286,43 @@ TEST(what_a_list_does_not_name_is_found)
     put(store, "a", 1, "");
     put(store, "b", 2, "");
     for (int round = 0; round < 2; round++) {
-        pl_store_begin_marks(store);
-        struct pl_doc *doc = pl_store_mark(store, pl_slice_z("b"));
+        uint32_t list = pl_store_begin_marks(store);
+        struct pl_doc *doc = pl_store_mark(store, pl_slice_z("b"), list);
         CHECK_INT(version_of(doc), 2);
         pl_doc_unref(doc);
-        CHECK(pl_store_mark(store, pl_slice_z("c")) == NULL);
+        CHECK(pl_store_mark(store, pl_slice_z("c"), list) == NULL);
         pl_buf_clear(&rest);
-        pl_store_unmarked(store, on_unmarked, &rest);
+        pl_store_unmarked(store, list, on_unmarked, &rest);
         CHECK_SLICE(pl_buf_slice(&rest), "a");
     }
-    pl_store_begin_marks(store);
-    put(store, "c", 3, ""); /* came after the list was asked for: not named either */
-    pl_doc_unref(pl_store_mark(store, pl_slice_z("a")));
-    pl_doc_unref(pl_store_mark(store, pl_slice_z("b")));
+    uint32_t list = pl_store_begin_marks(store);
+    put(store, "c", 3, ""); /* of the list, or newer than it */
+    pl_doc_unref(pl_store_mark(store, pl_slice_z("a"), list));
     pl_buf_clear(&rest);
-    pl_store_unmarked(store, on_unmarked, &rest);
-    CHECK_SLICE(pl_buf_slice(&rest), "c");
+    pl_store_unmarked(store, list, on_unmarked, &rest);
+    CHECK_SLICE(pl_buf_slice(&rest), "b");
+    pl_buf_deinit(&rest);
+    pl_store_destroy(store);
+}
+
+TEST(two_lists_of_different_keys_are_compared_at_the_same_time)
+{
+    struct pl_store *store = pl_store_create();
+    struct pl_buf rest = PL_BUF_INIT;
+    put(store, "a1", 1, "");
+    put(store, "a2", 2, "");
+    put(store, "b1", 3, "");
+    put(store, "b2", 4, "");
+    uint32_t a = pl_store_begin_marks(store);
+    pl_doc_unref(pl_store_mark(store, pl_slice_z("a1"), a));
+    uint32_t b = pl_store_begin_marks(store);
+    pl_doc_unref(pl_store_mark(store, pl_slice_z("b2"), b));
+    pl_doc_unref(pl_store_mark(store, pl_slice_z("a2"), a));
+    pl_store_unmarked(store, a, on_unmarked, &rest); /* those of b are for b to say */
+    CHECK_SLICE(pl_buf_slice(&rest), "b1");
+    pl_buf_clear(&rest);
+    pl_store_unmarked(store, b, on_unmarked, &rest);
+    CHECK(strstr(pl_buf_z(&rest), "b1") != NULL && strstr(pl_buf_z(&rest), "b2") == NULL);
     pl_buf_deinit(&rest);
     pl_store_destroy(store);
 }
