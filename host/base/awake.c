@@ -14,10 +14,17 @@ void pl_awake_init(struct pl_awake *awake, const struct pl_clock *clock)
     awake->last_ns = PL_AWAKE_NS + 1;
 }
 
+void pl_awake_expect(struct pl_awake *awake)
+{
+    awake->expects = true;
+}
+
 void pl_awake_begin(struct pl_awake *awake, bool (*is_there)(void *arg), void *arg)
 {
     awake->began_ns = pl_clock_mono(awake->clock);
-    if (awake->last_ns > PL_AWAKE_NS || awake->processors < 2)
+    bool soon = awake->last_ns <= PL_AWAKE_NS || awake->expects;
+    awake->expects = false;
+    if (!soon || awake->processors < 2)
         return;
     while (!is_there(arg) && pl_clock_mono(awake->clock) - awake->began_ns < PL_AWAKE_NS)
         continue;

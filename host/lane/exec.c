@@ -72,6 +72,7 @@ void pl_exec_send_io(struct pl_exec *exec)
 {
     pl_list_push(&exec->lane->io.execs, &exec->link);
     pl_mailbox_send(exec->lane->box, &exec->msg);
+    pl_loop_expect(exec->lane->lanes->loop);
 }
 
 bool pl_exec_follow_io(struct pl_exec *exec, struct pl_exec *next)

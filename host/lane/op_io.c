@@ -141,6 +141,7 @@ void pl_lop_complete(struct pl_lop *op)
     pl_link_unlink(&op->io.link);
     op->msg.kind = PL_LANE_OP_DONE;
     pl_mailbox_send(lane->box, &op->msg); /* it is the lane's again */
+    pl_loop_expect(lane->lanes->loop);
     pl_lane_check_ended(lane);
 }
 

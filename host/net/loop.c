@@ -59,6 +59,11 @@ static void on_idle_cb(uv_idle_t *idle)
     PL_UNUSED(idle); /* being active makes the poll return at once */
 }
 
+void pl_loop_expect(struct pl_loop *loop)
+{
+    pl_awake_expect(&loop->awake);
+}
+
 static bool has_event(void *arg)
 {
     struct pl_loop *loop = arg;

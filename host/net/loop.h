@@ -33,6 +33,9 @@ bool pl_loop_is_current(const struct pl_loop *loop);
 
 /* Runs task->run later in this turn or the next, once: for "after the current callback". */
 void pl_loop_defer(struct pl_loop *loop, struct pl_task *task, void (*run)(struct pl_task *task));
+/* Another thread was asked for something that it has soon: the next wait for events begins awake
+ * (base/awake.h). */
+void pl_loop_expect(struct pl_loop *loop);
 /* Harmless when it does not wait. */
 void pl_loop_undefer(struct pl_task *task);
 

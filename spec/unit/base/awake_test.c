@@ -64,6 +64,17 @@ TEST(nobody_is_awake_for_longer_than_the_longest_wait)
     CHECK_INT(bed.asked, 10);
 }
 
+TEST(a_wait_for_what_was_just_asked_for_begins_awake)
+{
+    struct bed bed;
+    begin(&bed);
+    pl_awake_expect(&bed.awake);
+    wait_for(&bed, 3, 5 * PL_AWAKE_NS);
+    CHECK_INT(bed.asked, 3);
+    wait_for(&bed, 3, 0);
+    CHECK_INT(bed.asked, 0);
+}
+
 TEST(after_a_long_wait_the_next_is_asleep)
 {
     struct bed bed;
