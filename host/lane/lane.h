@@ -48,7 +48,7 @@ struct pl_load {
 /* One run of one key. Made by the I/O thread, used by the lane, freed by the I/O thread. */
 struct pl_exec {
     struct pl_msg msg;
-    atomic_int refs;      /* I/O's, and each cancel message's */
+    atomic_int refs; /* I/O's, and each cancel message's */
     /* That begins when this one ends: set by the I/O thread, taken by the lane at the end, which
      * leaves the exec itself there. */
     struct pl_exec *_Atomic next;
