@@ -5,12 +5,13 @@
 #include "base/keyset.h"
 #include "value/meta.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Events that are delivered before others have their turn: a millisecond or two. */
 #define AT_ONCE 256
-/* Objects that are taken from the store together. */
-#define PIECE 64
+/* Objects that are taken from the store together, and told in the order of their keys. */
+#define PIECE 1000
 
 /* What waits of one key: at most a few events, oldest first. */
 struct entry {
@@ -275,13 +276,43 @@ static void forget_earlier(struct pl_follower *follower)
     follower->behind = false;
 }
 
-/* A reference to the next object that was there before; NULL: that was all. */
+struct named {
+    char *key; /* owned */
+    struct pl_doc *doc;
+};
+
+static int is_after(const void *a, const void *b)
+{
+    return strcmp(((const struct named *)b)->key, ((const struct named *)a)->key);
+}
+
+/* The last key first, for they are taken from the end. */
+static void sort_by_key(struct pl_docs *docs)
+{
+    struct named *all = pl_calloc(docs->count, sizeof *all);
+    for (size_t i = 0; i < docs->count; i++) {
+        struct pl_buf key = PL_BUF_INIT;
+        pl_meta_key(pl_doc_root(docs->items[i]), &key, NULL);
+        all[i] = (struct named){.key = pl_buf_take(&key), .doc = docs->items[i]};
+    }
+    qsort(all, docs->count, sizeof *all, is_after);
+    for (size_t i = 0; i < docs->count; i++) {
+        docs->items[i] = all[i].doc;
+        pl_free(all[i].key);
+    }
+    pl_free(all);
+}
+
+/* A reference to the next object that was there before; NULL: that was all. Of not too many the
+ * order is the same each time. */
 static struct pl_doc *take_earlier(struct pl_backlog *backlog, struct pl_follower *follower)
 {
     struct pl_docs *piece = &follower->piece;
     bool more = true;
-    while (piece->count == 0 && more)
+    while (piece->count == 0 && more) {
         more = pl_store_walk(backlog->o.store, &follower->walk, PIECE, piece);
+        sort_by_key(piece);
+    }
     return piece->count > 0 ? piece->items[--piece->count] : NULL;
 }
 

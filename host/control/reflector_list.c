@@ -298,7 +298,7 @@ static void on_list(void *arg, const struct pl_answer *answer)
         work_off(r);
         return;
     }
-    if (is_shown(r) && !show(r, r->items.count))
+    if (is_shown(r) && r->items.count > 0 && !show(r, r->items.count))
         return;
     if (pl_slice_eqz(pl_buf_slice(&r->asked_rv), "0"))
         r->paginated = true;

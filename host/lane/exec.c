@@ -9,7 +9,6 @@
 #include "lane/lazy.h"
 #include "lane/co.h"
 
-#include <stdio.h>
 
 /* ---- the I/O thread's side ---- */
 
@@ -221,38 +220,33 @@ void pl_exec_drop(struct pl_exec *exec)
 
 /* ---- the lane's side ---- */
 
-static void set_string(lua_State *L, const char *name, const char *text)
+static void push_text(lua_State *L, const char *text)
 {
-    lua_pushstring(L, text);
-    lua_setfield(L, -2, name);
-}
-
-static void push_request(lua_State *L, const struct pl_exec *exec)
-{
-    lua_createtable(L, 0, 3);
-    if (*exec->ns != '\0')
-        set_string(L, "namespace", exec->ns);
-    set_string(L, "name", exec->name);
-    set_string(L, "key", exec->key);
+    if (text != NULL)
+        lua_pushstring(L, text);
+    else
+        lua_pushnil(L);
 }
 
 static void push_cause(lua_State *L, struct pl_state *s, const struct pl_cause *cause)
 {
-    lua_createtable(L, 0, 4);
-    set_string(L, "type", pl_cause_type_name(cause->type));
-    if (cause->kind != NULL)
-        set_string(L, cause->type == PL_CAUSE_CHANNEL ? "channel" : "kind", cause->kind);
-    if (cause->key != NULL)
-        set_string(L, "key", cause->key);
-    if (cause->changed == NULL)
+    bool is_channel = cause->type == PL_CAUSE_CHANNEL;
+    pl_ref_push(L, s->refs.new_cause);
+    push_text(L, pl_cause_type_name(cause->type));
+    push_text(L, is_channel ? NULL : cause->kind);
+    push_text(L, is_channel ? cause->kind : NULL);
+    push_text(L, cause->key);
+    if (cause->changed == NULL) {
+        lua_call(L, 4, 1);
         return;
+    }
     lua_newtable(L);
     for (int i = 0; cause->changed[i] != NULL; i++) {
         lua_pushstring(L, cause->changed[i]);
         lua_rawseti(L, -2, i + 1);
     }
     pl_array_mark(L, s);
-    lua_setfield(L, -2, "changed");
+    lua_call(L, 5, 1);
 }
 
 /* Seconds since 1970, as perilune.time.now() counts. */
@@ -263,25 +257,27 @@ static double deadline_seconds(int64_t deadline_ns)
     return (double)(pl_clock_wall(clock) + left) / (double)PL_SECOND;
 }
 
-static void push_context(lua_State *L, struct pl_state *s, const struct pl_exec *exec)
+/* -- request, context */
+static void push_arguments(lua_State *L, struct pl_state *s, const struct pl_exec *exec)
 {
-    lua_createtable(L, 0, 6);
-    set_string(L, "reconcile_id", exec->id);
+    pl_ref_push(L, s->refs.new_arguments);
+    push_text(L, *exec->ns != '\0' ? exec->ns : NULL);
+    push_text(L, exec->name);
+    push_text(L, exec->key);
+    push_text(L, exec->id);
     lua_pushinteger(L, exec->attempt);
-    lua_setfield(L, -2, "attempt");
     lua_createtable(L, (int)exec->cause_count, 0);
     for (size_t i = 0; i < exec->cause_count; i++) {
         push_cause(L, s, &exec->causes[i]);
         lua_rawseti(L, -2, (int)i + 1);
     }
     pl_array_mark(L, s);
-    lua_setfield(L, -2, "causes");
     lua_pushinteger(L, (lua_Integer)exec->causes_dropped);
-    lua_setfield(L, -2, "causes_dropped");
-    if (exec->deadline_ns != 0) {
+    if (exec->deadline_ns != 0)
         lua_pushnumber(L, deadline_seconds(exec->deadline_ns));
-        lua_setfield(L, -2, "deadline");
-    }
+    else
+        lua_pushnil(L);
+    lua_call(L, 8, 2);
 }
 
 void pl_exec_begin(struct pl_lane *lane, struct pl_exec *exec)
@@ -290,8 +286,7 @@ void pl_exec_begin(struct pl_lane *lane, struct pl_exec *exec)
     lua_State *L = s->L;
     pl_list_push(&lane->execs, &exec->active);
     pl_declare_push_reconcile(L, s, exec->controller);
-    push_request(L, exec);
-    push_context(L, s, exec);
+    push_arguments(L, s, exec);
     pl_co_create(lane, exec, L, 2)->is_main = true;
 }
 

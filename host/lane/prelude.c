@@ -143,6 +143,13 @@ static void push_helpers(lua_State *L, struct pl_state *s)
     lua_setfield(L, -2, "reads");
 }
 
+/* What the prelude has made. */
+static int take_helper(lua_State *L, const char *name)
+{
+    lua_getfield(L, -1, name);
+    return luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
 void pl_prelude_run(lua_State *L, struct pl_state *s)
 {
     /* -- cjson */
@@ -156,7 +163,12 @@ void pl_prelude_run(lua_State *L, struct pl_state *s)
         lua_error(L);
     lua_insert(L, -2);
     push_helpers(L, s);
+    lua_pushvalue(L, -1);
+    lua_insert(L, -4); /* -- helpers, chunk, cjson, helpers */
     lua_insert(L, -2);
     pl_ref_push(L, s->refs.host);
     lua_call(L, 3, 0);
+    s->refs.new_arguments = take_helper(L, "new_arguments");
+    s->refs.new_cause = take_helper(L, "new_cause");
+    lua_pop(L, 1);
 }

@@ -12,6 +12,20 @@ local function fail(message)
   error(file and file .. ":" .. line .. ": " .. message or message, 0)
 end
 
+-- ---- what a reconcile is called with ----
+
+-- One table with its fields at once takes less than fields that C sets one by one.
+function c.new_arguments(namespace, name, key, id, attempt, causes, dropped, deadline)
+  return { namespace = namespace, name = name, key = key }, {
+    reconcile_id = id, attempt = attempt, causes = causes, causes_dropped = dropped,
+    deadline = deadline,
+  }
+end
+
+function c.new_cause(what, kind, channel, key, changed)
+  return { type = what, kind = kind, channel = channel, key = key, changed = changed }
+end
+
 -- ---- waiting ----
 
 -- Functions of the core that may wait return "failed?" and their results, or yield the mark

@@ -52,6 +52,7 @@ struct pl_refs {
     int traceback;   /* message handler of protected calls */
     int blocking;    /* C functions that call back -> their names */
     int declared;    /* functions of controllers and indexes, see declare.c */
+    int new_arguments, new_cause; /* the prelude's: of what reconciles are called with */
 };
 
 struct pl_state {
