@@ -9,7 +9,6 @@
 #include "lane/lazy.h"
 #include "lane/co.h"
 
-
 /* ---- the I/O thread's side ---- */
 
 static char *dup_slice(struct pl_slice text)
