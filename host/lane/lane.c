@@ -422,17 +422,16 @@ void pl_lane_free(struct pl_lane *lane)
     pl_free(lane);
 }
 
-void pl_lane_destroy(struct pl_lane *lane)
+bool pl_lane_end(struct pl_lane *lane)
 {
-    if (lane == NULL)
-        return;
-    if (lane->started) {
-        ask_to_stop(lane);
-        if (!join_thread(lane)) {
-            pl_lane_abandon(lane);
-            pl_list_push(&lane->lanes->abandoned, &lane->io.link);
-            return;
-        }
+    if (!lane->started)
+        return true;
+    ask_to_stop(lane);
+    if (!join_thread(lane)) {
+        pl_lane_abandon(lane);
+        pl_list_push(&lane->lanes->abandoned, &lane->io.link);
+        return false;
     }
-    pl_lane_free(lane);
+    lane->started = false;
+    return true;
 }

@@ -226,8 +226,8 @@ struct pl_lanes {
 
 struct pl_lane *pl_lane_create(struct pl_lanes *lanes, int number);
 void pl_lane_start(struct pl_lane *lane);
-/* Asks the thread to end, joins it and frees the lane. */
-void pl_lane_destroy(struct pl_lane *lane);
+/* Asks the thread to end and joins it. False: it is stuck, and the lane is among the abandoned. */
+bool pl_lane_end(struct pl_lane *lane);
 /* Asks the thread to end, and says whether it has; false again and again while it has not, for ever
  * when it is stuck. */
 bool pl_lane_try_join(struct pl_lane *lane);

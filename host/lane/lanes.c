@@ -140,8 +140,6 @@ bool pl_lanes_close(struct pl_lanes *lanes)
             continue;
         }
         handle_last_messages(lanes);
-        pl_lane_free(lane);
-        lanes->lanes[i] = NULL;
     }
     if (all)
         pl_lanes_destroy(lanes);
@@ -159,13 +157,22 @@ static void leave_abandoned(struct pl_lanes *lanes)
     }
 }
 
+/* None goes before all threads have ended, for a lane may just be telling another to go on. */
+static void end_lanes(struct pl_lanes *lanes)
+{
+    for (int i = 0; i < lanes->options.count; i++)
+        if (lanes->lanes[i] != NULL && !pl_lane_end(lanes->lanes[i]))
+            lanes->lanes[i] = NULL;
+    for (int i = 0; i < lanes->options.count; i++)
+        pl_lane_free(lanes->lanes[i]);
+}
+
 void pl_lanes_destroy(struct pl_lanes *lanes)
 {
     if (lanes == NULL)
         return;
     pl_lane_metrics_remove(lanes->shown);
-    for (int i = 0; i < lanes->options.count; i++)
-        pl_lane_destroy(lanes->lanes[i]);
+    end_lanes(lanes);
     pl_free(lanes->lanes);
     leave_abandoned(lanes);
     if (pl_list_empty(&lanes->abandoned)) {

@@ -81,7 +81,7 @@ void pl_limits_closed(void)
     __tsan_release(&pages);
 }
 
-static void take_pages(void)
+void pl_limits_opened(void)
 {
     __tsan_acquire(&pages);
 }
@@ -90,7 +90,7 @@ void pl_limits_closed(void)
 {
 }
 
-static void take_pages(void)
+void pl_limits_opened(void)
 {
 }
 #endif
@@ -110,7 +110,7 @@ static __attribute__((noinline)) void *alloc_slowly(struct pl_limits *limits, vo
         end_process(limits, used);
     }
     void *fresh = limits->alloc(limits->alloc_data, ptr, old_size, new_size);
-    take_pages();
+    pl_limits_opened();
     if (fresh == NULL && new_size != 0)
         end_process(limits, used);
     note_used(limits, used);

@@ -76,6 +76,8 @@ void pl_limits_deinit(struct pl_limits *limits);
 /* The state was closed: for ThreadSanitizer, which does not see that LuaJIT unmaps its pages and
  * that another state gets them. */
 void pl_limits_closed(void);
+/* A state may just have got pages. */
+void pl_limits_opened(void);
 /* The calling thread runs the state from now on. */
 void pl_limits_watch(struct pl_limits *limits, struct pl_watchdog *dog);
 /* Before the thread ends or the state is closed. */

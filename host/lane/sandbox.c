@@ -340,6 +340,7 @@ static int open_protected(lua_State *L)
     else
         open_libraries(L);
     seed_random(L);
+    pl_limits_opened();
     args->failed = load_cjson(L, args->err);
     if (args->failed)
         return 0;
@@ -360,6 +361,7 @@ struct pl_state *pl_state_create(const struct pl_sandbox_options *options, struc
     struct pl_state *s = PL_NEW(struct pl_state);
     s->L = luaL_newstate();
     PL_REQUIRE(s->L != NULL);
+    pl_limits_opened();
     s->own = true;
     s->unsafe = options->unsafe;
     s->lane = options->lane;
