@@ -35,14 +35,9 @@ void pl_causes_deinit(struct pl_causes *causes)
     pl_map_deinit(&causes->by_key);
 }
 
-/* NULL when the key has enough of them. */
-static struct pl_cause *new_cause(struct pl_causes *causes, struct pl_slice key)
+/* NULL when the key has enough of them. The only place where a list grows: its room is not kept. */
+static struct pl_cause *append(struct pl_cause_list *list)
 {
-    struct pl_cause_list *list = pl_map_get(&causes->by_key, key);
-    if (list == NULL) {
-        list = PL_NEW(struct pl_cause_list);
-        pl_map_put(&causes->by_key, key, list);
-    }
     if (list->count == PL_CAUSES_MAX) {
         list->dropped++;
         return NULL;
@@ -53,6 +48,21 @@ static struct pl_cause *new_cause(struct pl_causes *causes, struct pl_slice key)
     struct pl_cause *cause = &list->items[list->count++];
     *cause = (struct pl_cause){0};
     return cause;
+}
+
+static struct pl_cause_list *find_or_make(struct pl_causes *causes, struct pl_slice key)
+{
+    struct pl_cause_list *list = pl_map_get(&causes->by_key, key);
+    if (list == NULL) {
+        list = PL_NEW(struct pl_cause_list);
+        pl_map_put(&causes->by_key, key, list);
+    }
+    return list;
+}
+
+static struct pl_cause *new_cause(struct pl_causes *causes, struct pl_slice key)
+{
+    return append(find_or_make(causes, key));
 }
 
 /* A reload may come by a key more than once, which is no news. */
@@ -169,21 +179,16 @@ void pl_causes_give_back(struct pl_causes *causes, struct pl_slice key, struct p
 {
     struct pl_cause_list since;
     pl_causes_take(causes, key, &since);
-    size_t room = PL_CAUSES_MAX - list->count;
-    size_t more = since.count < room ? since.count : room;
-    list->dropped += since.dropped + since.count - more;
-    list->items = pl_reallocarray(list->items, list->count + more, sizeof(struct pl_cause));
+    list->dropped += since.dropped;
     for (size_t i = 0; i < since.count; i++) {
-        if (i < more)
-            list->items[list->count++] = since.items[i];
+        struct pl_cause *cause = append(list);
+        if (cause != NULL)
+            *cause = since.items[i];
         else
             free_cause(&since.items[i]);
     }
     pl_free(since.items);
-    if (list->count > 0) {
-        struct pl_cause_list *all = PL_NEW(struct pl_cause_list);
-        *all = *list;
-        pl_map_put(&causes->by_key, key, all);
-    }
+    if (list->count > 0)
+        *find_or_make(causes, key) = *list;
     *list = (struct pl_cause_list){0};
 }
