@@ -297,8 +297,10 @@ static int add_own(struct pl_feed *feed, struct pl_slice list_rv, struct pl_err 
     PL_LIST_FOR (link, &feed->informer->own.by_age) {
         const struct pl_own_write *write = PL_CONTAINER_OF(link, struct pl_own_write, link);
         struct pl_slice key = pl_slice_z(write->key);
+        if (code != 0 || !is_mine(feed, key) || !is_own_since(write, list_rv))
+            continue;
         struct pl_doc *stored = pl_store_get(feed->informer->store, key);
-        if (stored == NULL && code == 0 && is_mine(feed, key) && is_own_since(write, list_rv))
+        if (stored == NULL)
             code = pl_deltafifo_update(feed->fifo, write->doc, err);
         pl_doc_unref(stored);
     }

@@ -75,12 +75,17 @@ size_t pl_workqueue_depths(struct pl_workqueue *q, int64_t now_ns, struct pl_dep
 
 /* ---- key by key ---- */
 
+static bool runs(const struct pl_queue_entry *entry)
+{
+    return entry->processing && !entry->claimed;
+}
+
 static struct pl_queued describe(const struct pl_workqueue *q, const struct pl_queue_entry *entry)
 {
     struct pl_slice key = pl_slice(entry->key, entry->node.len);
     return (struct pl_queued){
         .key = key,
-        .running = entry->processing && !entry->claimed,
+        .running = runs(entry),
         .ready = entry->ready,
         .delayed = pl_heap_holds(&entry->waiting),
         .priority = entry->priority,
@@ -109,9 +114,8 @@ static int compare(const void *a, const void *b)
 {
     const struct pl_queue_entry *x = *(struct pl_queue_entry *const *)a;
     const struct pl_queue_entry *y = *(struct pl_queue_entry *const *)b;
-    bool x_runs = x->processing && !x->claimed, y_runs = y->processing && !y->claimed;
-    if (x_runs != y_runs)
-        return x_runs ? -1 : 1;
+    if (runs(x) != runs(y))
+        return runs(x) ? -1 : 1;
     if (x->ready != y->ready)
         return x->ready ? -1 : 1;
     if (!x->ready && x->due_ns != y->due_ns)

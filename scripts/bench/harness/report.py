@@ -2,8 +2,6 @@
 
 import statistics
 
-from . import brief
-
 # For each case: the metrics of its table, and the one that its chart shows and its ratios are of.
 # Of latency, each rate has its own names.
 COLUMNS = {
@@ -88,7 +86,7 @@ def table(case, cell):
     return lines
 
 
-def markdown(result):
+def markdown(result, in_short):
     machine = result["machine"]
     lines = [
         "# Benchmark", "",
@@ -102,7 +100,7 @@ def markdown(result):
         lines += ["", "**A quick run with tiny numbers: it shows that the benchmark works, no more.**"]
     for name, why in result["skipped"].items():
         lines += ["", f"**Left out: {name}: {why.splitlines()[0]}**"]
-    lines += ["", "## In short", "", *brief.markdown(result)]
+    lines += ["", "## In short", "", *in_short]
     for case, cells in result["cases"].items():
         lines += ["", f"## {case}"]
         for cell, subjects in cells.items():
