@@ -3,7 +3,8 @@
  * for anything, the next keys follow the running one and begin by themselves as soon as it has
  * ended, never beside it. Their keys are claimed: they count as queued until it is known that they
  * have begun, and go back to their places when the running one waits, or lasts, or other code,
- * another leader or the end is near. */
+ * another leader or the end is near. Where there is only one worker, a run that waits is still
+ * followed by one: nobody else could begin it sooner. */
 #include "control/controller_impl.h"
 
 #include "base/check.h"
@@ -134,6 +135,14 @@ void pl_controller_follow_up(struct pl_controller *c, struct pl_run_record *run,
     begun(c, next, ended_ns);
 }
 
+/* Only the next key, and not before what the run waits for has been sent. */
+static void follow_alone(struct pl_controller *c, struct pl_run_record *run)
+{
+    c->ahead.most = 1;
+    pl_controller_may_follow(c, run);
+    pl_controller_drive(c);
+}
+
 void pl_run_waits(struct pl_run *waiting)
 {
     if (waiting->finished != NULL)
@@ -142,5 +151,10 @@ void pl_run_waits(struct pl_run *waiting)
     if (run->waited)
         return;
     run->waited = true;
-    pl_controller_take_back(run->run.controller);
+    struct pl_controller *c = run->run.controller;
+    bool one_worker = c->spec->max_concurrent == 1;
+    if (!one_worker || c->ahead.count > 1)
+        pl_controller_take_back(c);
+    if (one_worker)
+        follow_alone(c, run);
 }

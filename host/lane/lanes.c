@@ -396,7 +396,6 @@ static void start_run(void *self, struct pl_run *run)
 {
     struct pl_exec *exec = make_exec(self, run);
     if (pl_lanes_is_run_barred(self, exec->controller, run->key)) {
-        pl_run_waits(run); /* nothing follows what does not go to its lane */
         pl_exec_refuse_io(exec);
         return;
     }

@@ -195,26 +195,69 @@ TEST(the_more_runs_have_not_waited_the_more_follow_and_never_beside_one)
     end(&scene);
 }
 
-TEST(after_a_run_that_has_waited_none_follows)
+TEST(a_run_that_waits_is_followed_by_one_where_nobody_else_could_begin_it)
 {
     struct scene scene;
     begin_in_full_swing(&scene);
     pl_run_waits(fake_run(&scene.lane.fake, "d/c"));
-    run_loop(&scene);
     check_log(&scene.lane.fake, "unfollow d/e;unfollow d/d;");
+    run_loop(&scene);
+    check_log(&scene.lane.fake, "follow d/d;");
     struct pl_key_report report;
     pl_controller_report_key(scene.controller, pl_slice_z("d/d"), &report);
     CHECK(report.queued.ready && !report.queued.running);
     end_run(&scene.lane, "d/c");
     run_loop(&scene);
-    check_log(&scene.lane.fake, "start d/d(ADDED);");
+    check_log(&scene.lane.fake, "start d/d(ADDED);follow d/e;");
     pl_run_waits(fake_run(&scene.lane.fake, "d/d"));
+    run_loop(&scene);
+    check_log(&scene.lane.fake, "");
     end_run(&scene.lane, "d/d");
     run_loop(&scene);
-    check_log(&scene.lane.fake, "start d/e(ADDED);");
+    check_log(&scene.lane.fake, "start d/e(ADDED);follow d/f;");
     end_run(&scene.lane, "d/e");
+    end_run(&scene.lane, "d/f");
     run_loop(&scene);
     check_log(&scene.lane.fake, "start d/f(ADDED);");
+    end(&scene);
+}
+
+TEST(a_run_that_waits_long_loses_its_follower_too)
+{
+    struct scene scene;
+    begin_in_full_swing(&scene);
+    pl_run_waits(fake_run(&scene.lane.fake, "d/c"));
+    run_loop(&scene);
+    check_log(&scene.lane.fake, "unfollow d/e;unfollow d/d;follow d/d;");
+    bed_pass(&scene.stage.bed, 10 * PL_MS);
+    check_log(&scene.lane.fake, "unfollow d/d;");
+    bed_pass(&scene.stage.bed, PL_SECOND);
+    check_log(&scene.lane.fake, "");
+    end_run(&scene.lane, "d/c");
+    run_loop(&scene);
+    check_log(&scene.lane.fake, "start d/d(ADDED);");
+    end(&scene);
+}
+
+TEST(with_several_workers_none_follows_a_run_that_waits)
+{
+    struct scene scene;
+    struct pl_controller_spec spec = spec_of("maps");
+    spec.max_concurrent = 2;
+    begin_with(&scene, &spec);
+    change(&scene, "a", "1", "11");
+    change(&scene, "b", "2", "12");
+    change(&scene, "c", "3", "13");
+    change(&scene, "d", "4", "14");
+    end_run(&scene.lane, "d/a");
+    run_loop(&scene);
+    check_log(&scene.lane.fake, "start d/a(ADDED);start d/b(ADDED);start d/c(ADDED);follow d/d;");
+    pl_run_waits(fake_run(&scene.lane.fake, "d/c"));
+    run_loop(&scene);
+    check_log(&scene.lane.fake, "unfollow d/d;");
+    end_run(&scene.lane, "d/c");
+    run_loop(&scene);
+    check_log(&scene.lane.fake, "start d/d(ADDED);");
     end(&scene);
 }
 
@@ -260,7 +303,7 @@ TEST(a_key_that_is_taken_back_keeps_its_causes)
     pl_run_waits(fake_run(&scene.lane.fake, "d/c"));
     end_run(&scene.lane, "d/c");
     run_loop(&scene);
-    check_log(&scene.lane.fake, "unfollow d/e;unfollow d/d;start d/d(ADDED,MODIFIED);");
+    check_log(&scene.lane.fake, "unfollow d/e;unfollow d/d;start d/d(ADDED,MODIFIED);follow d/e;");
     end(&scene);
 }
 
