@@ -94,10 +94,11 @@ describe("5,000 objects", function()
     server:delete(path("configmaps") .. "?labelSelector=scale%3Dyes")
     assert.equal(0, settle(0, count).overlaps)
     if not os.getenv("PL_SANITIZED") then
-      -- The script itself remembers 5,000 keys; that is its own memory, about 1 MB.
+      -- The script itself remembers 5,000 keys; with what its heap keeps in reserve that is 2 to
+      -- 3 MB. The objects would be 5 MB more.
       e2e.eventually("the memory is back", function()
         local now = host.child:rss()
-        return now < before * 1.2 + 2e6, ("%.1f MB before, %.1f MB now"):format(before / 1e6, now / 1e6)
+        return now < before * 1.2 + 3.5e6, ("%.1f MB before, %.1f MB now"):format(before / 1e6, now / 1e6)
       end)
     end
     host:stop()
