@@ -71,7 +71,9 @@ def measure_sync(bench, subject, cell):
         done, _ = program.wait_for("all_reconciled", seconds=SYNC_SECONDS)
         cpu, disturbed = program.cpu_seconds(), foreign.seconds()
         synced, _ = program.wait_for("synced", seconds=5)
-        bench.settle()
+        bench.calm(server, program)
+        if cell["work"]["case"] == "scale":
+            bench.settle()
         status = program.status()
     return {"synced_s": synced, "all_reconciled_s": done, "reconciled_to_synced": done / synced,
             "cpu_s": cpu, "rss_bytes": status["rss"], "peak_bytes": status["peak"],
@@ -156,7 +158,7 @@ def measure_churn(bench, subject, cell):
     with running(subject, server, cell) as program:
         program.wait_for("all_reconciled", seconds=SYNC_SECONDS)
         server.wait_for_watch("websites", 60)
-        bench.settle()
+        bench.calm(server, program)
         foreign = Foreign(server, program)
         cpu = program.cpu_seconds()
         server.emit(300, program.is_alive, kind="websites", count=events, sentinel=1)
@@ -185,10 +187,10 @@ def measure_latency(bench, subject, cell):
     with running(subject, server, cell, echo=int(bench.echo)) as program:
         program.wait_for("all_reconciled", seconds=SYNC_SECONDS)
         server.wait_for_watch("websites", 60)
-        bench.settle()
+        bench.calm(server, program)
         server.emit(120, program.is_alive, kind="websites", count=bench.size(500, 50), rate=500)
         for rate in cell["rates"]:
-            bench.settle()
+            bench.calm(server, program)
             foreign, cpu = Foreign(server, program), program.cpu_seconds()
             count = int(rate * cell["seconds"])
             server.emit(120, program.is_alive, kind="websites", count=count, rate=rate)
@@ -299,7 +301,7 @@ def measure_idle(bench, subject, cell):
     server, seconds = bench.empty_server(), cell["seconds"]
     with running(subject, server, cell) as program:
         state = server.wait_for_watch("websites", 30)
-        bench.settle()
+        bench.calm(server, program)
         wakes, cpu = program.wake_ups(), program.cpu_seconds()
         time.sleep(seconds)
         wakes, cpu = program.wake_ups() - wakes, program.cpu_seconds() - cpu

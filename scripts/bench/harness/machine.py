@@ -72,6 +72,18 @@ def wait_for_quiet(most_seconds):
     return time.monotonic() - start
 
 
+def wait_for_calm(parts, most_seconds):
+    """Until half a second passes in which these use next to no processor time, at most so long."""
+    def used():
+        return sum(part.cpu_seconds() for part in parts)
+    end = time.monotonic() + most_seconds
+    while time.monotonic() < end:
+        before = used()
+        time.sleep(0.5)
+        if used() - before < 0.02:
+            break
+
+
 def describe():
     model = "unknown"
     for line in _read("/proc/cpuinfo").splitlines():
