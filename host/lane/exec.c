@@ -194,7 +194,7 @@ void pl_exec_abandon_io(struct pl_exec *exec, bool guilty)
 
 void pl_exec_refuse_io(struct pl_exec *exec)
 {
-    exec->ended = true; /* for a cancellation that still goes to the lane */
+    exec->ended = true;              /* for a cancellation that still goes to the lane */
     atomic_store(&exec->next, exec); /* nothing follows what does not go to its lane */
     exec->result = (struct pl_outcome_of_run){
         .outcome = PL_OUTCOME_TERMINAL,
