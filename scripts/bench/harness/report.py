@@ -73,12 +73,13 @@ def ratio(cell, main, subject, to):
 def table(case, cell):
     metrics, main = columns(case, cell)
     has_floor = "floor:discard" in cell
-    head = ["program"] + [label(m) for m in metrics] + ["to Perilune"]
+    head = ["program", "rounds"] + [label(m) for m in metrics] + ["to Perilune"]
     if has_floor:
         head.append("to the floor")
     lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
     for subject, values in cell.items():
-        row = [subject] + [shown(m, values[m]) if m in values else "–" for m in metrics]
+        rounds = max((one["n"] for one in values.values()), default=0)
+        row = [subject, str(rounds)] + [shown(m, values[m]) if m in values else "–" for m in metrics]
         row.append(ratio(cell, main, subject, "perilune"))
         if has_floor:
             row.append(ratio(cell, main, subject, "floor:discard"))
@@ -91,7 +92,7 @@ def markdown(result, in_short):
     lines = [
         "# Benchmark", "",
         f"{result['started']}; {machine['processor']}, {machine['processors']} processors, "
-        f"Linux {machine['kernel']}; {result['rounds']} round(s), medians with (min–max). The last "
+        f"Linux {machine['kernel']}; medians with (min–max). The last "
         "columns say how many times worse than Perilune and than receive-and-discard a program is, "
         "by the metric in bold below each heading.", "",
         "Versions: " + ", ".join(f"{name} {v}" for name, v in result["versions"].items() if v) + ".",
