@@ -15,13 +15,14 @@ class Failure(Exception):
 
 
 def make_certificate(folder):
-    """A self-signed certificate for 127.0.0.1, which is its own CA."""
+    """A self-signed certificate for 127.0.0.1. Not one of a CA, which rustls (kube) does not accept
+    from a server."""
     cert, key = os.path.join(folder, "server.crt"), os.path.join(folder, "server.key")
     if not os.path.exists(cert):
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
              "-nodes", "-days", "30", "-subj", "/CN=perilune bench", "-addext",
-             "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert],
+             "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:FALSE", "-keyout", key, "-out", cert],
             check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return cert, key
 
