@@ -165,12 +165,11 @@ static void walk_values(struct pl_pool *pool, const uint8_t *at, const uint8_t *
     }
 }
 
+/* Written for each, so that the compiler can look at several at once. */
 static void forget_guesses(struct pl_pool *pool, uint32_t handle)
 {
-    for (size_t i = 0; i < PL_ARRAY_LEN(pool->guesses); i++) {
-        if (pool->guesses[i] == handle)
-            pool->guesses[i] = 0;
-    }
+    for (size_t i = 0; i < PL_ARRAY_LEN(pool->guesses); i++)
+        pool->guesses[i] = pool->guesses[i] == handle ? 0 : pool->guesses[i];
 }
 
 static void free_node(struct pl_pool *pool, uint32_t handle)
