@@ -72,7 +72,8 @@ static void on_limit(struct pl_timer *timer)
 
 void pl_controller_may_follow(struct pl_controller *c, struct pl_run_record *run)
 {
-    if (c->ahead.count == 0)
+    /* Other code's lanes do not know the old one's runs, nor these the other's. */
+    if (c->ahead.count == 0 && run->run.edition == c->edition)
         c->ahead.head = c->ahead.tail = run;
 }
 

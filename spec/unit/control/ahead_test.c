@@ -174,6 +174,35 @@ static void begin_in_full_swing(struct scene *scene)
     check_log(&scene->lane.fake, "start d/c(ADDED);follow d/d;follow d/e;");
 }
 
+/* a has ended without waiting; b and c run, and c is followed by d. */
+static void begin_with_two_workers(struct scene *scene)
+{
+    struct pl_controller_spec spec = spec_of("maps");
+    spec.max_concurrent = 2;
+    begin_with(scene, &spec);
+    change(scene, "a", "1", "11");
+    change(scene, "b", "2", "12");
+    change(scene, "c", "3", "13");
+    change(scene, "d", "4", "14");
+    end_run(&scene->lane, "d/a");
+    run_loop(scene);
+    check_log(&scene->lane.fake, "start d/a(ADDED);start d/b(ADDED);start d/c(ADDED);follow d/d;");
+}
+
+/* The caller's reference. */
+static struct pl_edition *adopt_other_code(struct scene *scene)
+{
+    struct pl_controller_spec spec = spec_of("maps");
+    add_source(&spec, PL_SOURCE_FOR, "v1/ConfigMap", PL_MAP_SELF);
+    struct pl_controller_options options = {
+        .cluster = scene->stage.bed.cluster, .ops = &lane_ops, .self = &scene->lane};
+    struct pl_edition *edition = pl_edition_create(&options, &spec);
+    pl_edition_open(edition, NULL, NULL);
+    run_loop(scene);
+    pl_controller_adopt(scene->controller, edition, false);
+    return edition;
+}
+
 TEST(the_more_runs_have_not_waited_the_more_follow_and_never_beside_one)
 {
     struct scene scene;
@@ -242,16 +271,7 @@ TEST(a_run_that_waits_long_loses_its_follower_too)
 TEST(with_several_workers_none_follows_a_run_that_waits)
 {
     struct scene scene;
-    struct pl_controller_spec spec = spec_of("maps");
-    spec.max_concurrent = 2;
-    begin_with(&scene, &spec);
-    change(&scene, "a", "1", "11");
-    change(&scene, "b", "2", "12");
-    change(&scene, "c", "3", "13");
-    change(&scene, "d", "4", "14");
-    end_run(&scene.lane, "d/a");
-    run_loop(&scene);
-    check_log(&scene.lane.fake, "start d/a(ADDED);start d/b(ADDED);start d/c(ADDED);follow d/d;");
+    begin_with_two_workers(&scene);
     pl_run_waits(fake_run(&scene.lane.fake, "d/c"));
     run_loop(&scene);
     check_log(&scene.lane.fake, "unfollow d/d;");
@@ -341,14 +361,23 @@ TEST(other_code_runs_what_had_been_handed_to_the_old)
 {
     struct scene scene;
     begin_in_full_swing(&scene);
-    struct pl_controller_spec spec = spec_of("maps");
-    add_source(&spec, PL_SOURCE_FOR, "v1/ConfigMap", PL_MAP_SELF);
-    struct pl_controller_options options = {
-        .cluster = scene.stage.bed.cluster, .ops = &lane_ops, .self = &scene.lane};
-    struct pl_edition *edition = pl_edition_create(&options, &spec);
-    pl_edition_open(edition, NULL, NULL);
+    struct pl_edition *edition = adopt_other_code(&scene);
+    check_log(&scene.lane.fake, "unfollow d/e;unfollow d/d;");
+    end_run(&scene.lane, "d/c");
     run_loop(&scene);
-    pl_controller_adopt(scene.controller, edition, false);
+    CHECK(fake_run(&scene.lane.fake, "d/d")->edition == edition);
+    pl_edition_unref(edition);
+    pl_buf_clear(&scene.lane.fake.log);
+    end(&scene);
+}
+
+TEST(nothing_follows_a_run_of_old_code_that_waits)
+{
+    struct scene scene;
+    begin_in_full_swing(&scene);
+    struct pl_edition *edition = adopt_other_code(&scene);
+    pl_run_waits(fake_run(&scene.lane.fake, "d/c"));
+    run_loop(&scene);
     check_log(&scene.lane.fake, "unfollow d/e;unfollow d/d;");
     end_run(&scene.lane, "d/c");
     run_loop(&scene);
@@ -361,16 +390,7 @@ TEST(other_code_runs_what_had_been_handed_to_the_old)
 TEST(with_room_for_another_run_nothing_waits_for_one_to_end)
 {
     struct scene scene;
-    struct pl_controller_spec spec = spec_of("maps");
-    spec.max_concurrent = 2;
-    begin_with(&scene, &spec);
-    change(&scene, "a", "1", "11");
-    change(&scene, "b", "2", "12");
-    change(&scene, "c", "3", "13");
-    change(&scene, "d", "4", "14");
-    end_run(&scene.lane, "d/a");
-    run_loop(&scene);
-    check_log(&scene.lane.fake, "start d/a(ADDED);start d/b(ADDED);start d/c(ADDED);follow d/d;");
+    begin_with_two_workers(&scene);
     end_run(&scene.lane, "d/b");
     run_loop(&scene);
     check_log(&scene.lane.fake, "unfollow d/d;start d/d(ADDED);");
