@@ -391,7 +391,7 @@ static int run_host(struct host *host, const struct pl_host_hooks *hooks, struct
     if (rc != 0)
         return rc;
     open_admin(host);
-    pl_tidy_start(&host->tidy, host->loop);
+    pl_tidy_start(&host->tidy, host->loop, host->pool);
     pl_log(PL_LOG_INFO, "started", pl_str("server", host->config.server),
            pl_int("controllers", (int64_t)pl_manager_count(host->manager)),
            pl_int("lanes", host->options->lanes.count));

@@ -14,6 +14,7 @@ static void on_timer(struct pl_timer *timer)
     tidy->turns = 0;
     if (heap.fordblks > WORTH_IT && heap.fordblks > heap.uordblks / WORTH_PART)
         malloc_trim(0);
+    pl_pool_rest(tidy->pool);
 }
 
 static void on_turn(struct pl_idle *idle)
@@ -23,8 +24,9 @@ static void on_turn(struct pl_idle *idle)
         pl_timer_start(tidy->timers, &tidy->timer, DELAY, on_timer);
 }
 
-void pl_tidy_start(struct pl_tidy *tidy, struct pl_loop *loop)
+void pl_tidy_start(struct pl_tidy *tidy, struct pl_loop *loop, struct pl_pool *pool)
 {
+    tidy->pool = pool;
     tidy->timers = pl_loop_timers(loop);
     pl_loop_each_turn(loop, &tidy->each_turn, on_turn);
 }

@@ -134,6 +134,13 @@ bool pl_pool_collect(struct pl_pool *pool)
     return pl_slab_is_releasing(&pool->docs) || pl_slab_is_releasing(&pool->nodes);
 }
 
+void pl_pool_rest(struct pl_pool *pool)
+{
+    require_owner(pool);
+    pl_slab_rest(&pool->docs);
+    pl_slab_rest(&pool->nodes);
+}
+
 void pl_pool_stats(const struct pl_pool *pool, struct pl_pool_stats *stats)
 {
     *stats = (struct pl_pool_stats){

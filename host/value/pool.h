@@ -40,6 +40,9 @@ void pl_pool_adopt(struct pl_pool *pool);
  * gives memory back after mass deletion. Cheap when there is nothing to do; the
  * loop calls it each turn. True when it has not given back everything yet: call again. */
 bool pl_pool_collect(struct pl_pool *pool);
+/* Owner: there is time now, so what was freed is worth giving back even if it is little beside what
+ * is kept. The next calls of pl_pool_collect do it. */
+void pl_pool_rest(struct pl_pool *pool);
 /* Owner. NULL when the document lies well; after mass deletion, for one that keeps a
  * nearly empty stretch of memory alive, a dense copy of it with a reference of its own:
  * the same values at the same shared positions. The caller puts it in the old

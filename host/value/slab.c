@@ -385,6 +385,12 @@ void pl_slab_sweep(struct slab *slab)
     slab->sweep = 0;
 }
 
+void pl_slab_rest(struct slab *slab)
+{
+    if (slab->sweep == SLAB_NONE && slab->freed_bytes >= SWEEP_MIN)
+        pl_slab_sweep(slab);
+}
+
 void pl_slab_release(struct slab *slab)
 {
     if (slab->sweep == SLAB_NONE) {

@@ -48,9 +48,10 @@ void *pl_slab_alloc(struct slab *slab, size_t size);
 void pl_slab_free(struct slab *slab, void *block, size_t size);
 
 /* Gives back free pages, a bounded number a call. Does nothing while little was freed, unless
- * pl_slab_sweep has said that now is the time. */
+ * pl_slab_sweep has said that now is the time; pl_slab_rest says so if it is worth it at all. */
 void pl_slab_release(struct slab *slab);
 void pl_slab_sweep(struct slab *slab);
+void pl_slab_rest(struct slab *slab);
 static inline bool pl_slab_is_releasing(const struct slab *slab)
 {
     return slab->sweep != SLAB_NONE;

@@ -1,5 +1,8 @@
 #include "cli/tidy.h"
 
+#include "value/doc.h"
+#include "value/scan.h"
+
 #include "support/test.h"
 #include "support/virtual_clock.h"
 
@@ -9,6 +12,7 @@
 struct bed {
     struct virtual_clock clock;
     struct pl_loop *loop;
+    struct pl_pool *pool;
     struct pl_tidy tidy;
 };
 
@@ -17,12 +21,14 @@ static void begin(struct bed *bed)
     *bed = (struct bed){0};
     virtual_clock_init(&bed->clock, PL_SECOND);
     bed->loop = pl_loop_create(&bed->clock.clock);
-    pl_tidy_start(&bed->tidy, bed->loop);
+    bed->pool = pl_pool_create();
+    pl_tidy_start(&bed->tidy, bed->loop, bed->pool);
 }
 
 static void end(struct bed *bed)
 {
     pl_tidy_stop(&bed->tidy);
+    pl_pool_destroy(bed->pool);
     pl_loop_destroy(bed->loop);
 }
 
@@ -94,6 +100,44 @@ TEST(what_was_freed_in_the_middle_of_the_heap_goes_back)
     PL_UNUSED(before);
 #endif
     free(blocks[COUNT - 1]);
+    end(&bed);
+}
+
+static struct pl_doc *object(struct pl_pool *pool, int i)
+{
+    char json[1200];
+    struct pl_err err;
+    snprintf(json, sizeof(json), "{\"metadata\":{\"uid\":\"%d\"},\"data\":\"%01000d\"}", i, i);
+    struct pl_doc *doc =
+        pl_scan_text(pl_slice_z(json), &(struct pl_scan_options){.pool = pool}, &err);
+    REQUIRE(doc != NULL);
+    return doc;
+}
+
+TEST(little_that_the_pool_has_freed_goes_back_once_there_is_time)
+{
+    enum { COUNT = 30000, FREED = COUNT / 10 }; /* less than it gives back by itself */
+    static struct pl_doc *docs[COUNT];
+    struct bed bed;
+    begin(&bed);
+    for (int i = 0; i < COUNT; i++)
+        docs[i] = object(bed.pool, i);
+    for (int i = 0; i < FREED; i++)
+        pl_doc_unref(docs[i]);
+    CHECK(!pl_pool_collect(bed.pool));
+    size_t before = resident_kib();
+    turns(&bed, 100);
+    bed.clock.now_ns += 3 * PL_SECOND;
+    turns(&bed, 3);
+    while (pl_pool_collect(bed.pool))
+        ;
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    CHECK(resident_kib() + FREED / 2 < before);
+#else
+    PL_UNUSED(before);
+#endif
+    for (int i = FREED; i < COUNT; i++)
+        pl_doc_unref(docs[i]);
     end(&bed);
 }
 

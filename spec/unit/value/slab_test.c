@@ -124,6 +124,29 @@ TEST(pages_without_blocks_are_given_back)
     pl_slab_deinit(&slab);
 }
 
+TEST(little_that_was_freed_is_given_back_at_rest)
+{
+    enum { COUNT = 40000, SIZE = 700, FREED = COUNT / 10 };
+    struct slab slab;
+    pl_slab_init(&slab, (size_t)1 << 30);
+    static uint8_t *blocks[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        blocks[i] = memset(pl_slab_alloc(&slab, SIZE), 1, SIZE);
+    size_t full = resident(&slab);
+    for (int i = 0; i < FREED; i++)
+        pl_slab_free(&slab, blocks[i], SIZE);
+    for (int i = 0; i < 100; i++)
+        pl_slab_release(&slab);
+    CHECK(resident(&slab) == full);
+    pl_slab_rest(&slab);
+    while (pl_slab_is_releasing(&slab))
+        pl_slab_release(&slab);
+    CHECK(resident(&slab) + (size_t)FREED * SIZE * 9 / 10 < full);
+    pl_slab_rest(&slab); /* and then there is nothing to do */
+    CHECK(!pl_slab_is_releasing(&slab));
+    pl_slab_deinit(&slab);
+}
+
 TEST(only_blocks_in_sparse_spans_are_worth_moving)
 {
     enum { COUNT = 10000, SIZE = 500 };
