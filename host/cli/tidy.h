@@ -1,6 +1,6 @@
-/* Gives memory back to the system that is kept for a while after a long list, many changes or a mass
- * deletion: the pool waits until much was freed, and glibc by itself returns only what lies at the
- * end of its heap. Loop's thread. */
+/* Gives memory back to the system that is kept for a while after a long list, many changes or a
+ * mass deletion: the pool waits until much was freed, and glibc by itself returns only what lies at
+ * the end of its heap. Loop's thread. */
 #pragma once
 
 #include "net/loop.h"

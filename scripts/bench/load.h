@@ -36,10 +36,11 @@ bool load_discovery(struct load *load, struct pl_exchange *exchange, size_t requ
 
 /* ---- load_stream.c: lists and watches ---- */
 struct load_stream;
+enum load_form { LOAD_JSON, LOAD_PARTIAL /* PartialObjectMetadata */, LOAD_PROTOBUF };
 void load_list(struct load *load, enum load_kind_id id, struct pl_exchange *exchange,
-               size_t request, bool partial);
+               size_t request, enum load_form form);
 void load_watch(struct load *load, enum load_kind_id id, struct pl_exchange *exchange,
-                size_t request, bool partial);
+                size_t request, enum load_form form);
 /* Appends the event to what every watcher of the kind is about to get. */
 void load_watch_add(struct load *load, enum load_kind_id id, const char *type,
                     const struct load_object *object);

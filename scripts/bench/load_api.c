@@ -1,6 +1,7 @@
 /* What clients see: discovery, lists, watches and writes of the kinds there are. Writes change an
  * object's version and its `seen` number and nothing else; no authentication, no validation. */
 #include "load.h"
+#include "load_protobuf.h"
 
 #include "base/alloc.h"
 
@@ -82,12 +83,22 @@ static bool find(struct call *call)
     return false;
 }
 
-static bool accepts(const struct pl_exchange *exchange, bool *partial)
+/* Protobuf where it is the first that is asked for and there is some. */
+static bool choose_form(const struct call *call, enum load_form *form)
 {
-    const char *accept = pl_exchange_header(exchange, "accept");
-    *partial = accept != NULL && strstr(accept, "as=PartialObjectMetadata") != NULL &&
-               strstr(accept, "application/json;as=PartialObjectMetadata") != NULL;
-    return accept == NULL || *partial || strstr(accept, "application/json") != NULL ||
+    static const char protobuf[] = "application/vnd.kubernetes.protobuf";
+    const char *accept = pl_exchange_header(call->exchange, "accept");
+    *form = LOAD_JSON;
+    if (accept == NULL)
+        return true;
+    size_t len = strcspn(accept, ",");
+    if (strstr(accept, "application/json;as=PartialObjectMetadata") != NULL)
+        *form = LOAD_PARTIAL;
+    else if (load_protobuf_is_ready(&call->load->kinds[call->id]) && len >= sizeof protobuf - 1 &&
+             memcmp(accept, protobuf, sizeof protobuf - 1) == 0 &&
+             memmem(accept, len, "as=", 3) == NULL)
+        *form = LOAD_PROTOBUF;
+    return *form != LOAD_JSON || strstr(accept, "application/json") != NULL ||
            strstr(accept, "*/*") != NULL;
 }
 
@@ -161,7 +172,7 @@ static void create(struct call *call)
 
 /* ---- dispatch ---- */
 
-static void read_collection(struct call *call, bool partial)
+static void read_collection(struct call *call, enum load_form form)
 {
     struct pl_buf value = PL_BUF_INIT;
     struct pl_slice query = pl_exchange_query(call->exchange);
@@ -175,15 +186,16 @@ static void read_collection(struct call *call, bool partial)
                "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the "
                "WatchList feature gate is enabled");
     else if (watch)
-        load_watch(call->load, call->id, call->exchange, call->request, partial);
+        load_watch(call->load, call->id, call->exchange, call->request, form);
     else
-        load_list(call->load, call->id, call->exchange, call->request, partial);
+        load_list(call->load, call->id, call->exchange, call->request, form);
 }
 
 static void dispatch(struct call *call)
 {
     const char *method = pl_exchange_method(call->exchange);
-    bool partial, is_get = strcmp(method, "GET") == 0;
+    enum load_form form;
+    bool is_get = strcmp(method, "GET") == 0;
     if (is_get && load_discovery(call->load, call->exchange, call->request))
         return;
     if (strcmp(method, "POST") == 0) { /* of any kind: Events too */
@@ -192,10 +204,11 @@ static void dispatch(struct call *call)
     }
     if (!find(call))
         refuse(call, 404, "NotFound", "the server could not find the requested resource");
-    else if (!accepts(call->exchange, &partial))
-        refuse(call, 406, "NotAcceptable", "only JSON is spoken here");
+    else if (!choose_form(call, &form))
+        refuse(call, 406, "NotAcceptable",
+               "only JSON is spoken here, and protobuf where the settings say so");
     else if (call->key.len == 0 && is_get)
-        read_collection(call, partial);
+        read_collection(call, form);
     else if (call->key.len == 0)
         refuse(call, 405, "MethodNotAllowed", "collections are only read");
     else if (call->object == NULL || call->object->deleted)

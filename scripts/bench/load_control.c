@@ -1,6 +1,7 @@
 /* What the benchmark sees, on a port of its own, so that nothing it asks mixes with what is
  * measured. Everything is a GET with a query; README.md lists it. */
 #include "load.h"
+#include "load_protobuf.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,8 @@ static void settings(struct load *load, struct pl_exchange *exchange)
     load->echo = number(exchange, "echo", load->echo) != 0;
     load->whole_at_zero = number(exchange, "whole_at_zero", load->whole_at_zero) != 0;
     load->watch_list = number(exchange, "watch_list", load->watch_list) != 0;
+    if (number(exchange, "protobuf", 0) != 0)
+        load_protobuf_prepare(&load->kinds[LOAD_PODS]);
     reply(exchange, 200, "{}");
 }
 

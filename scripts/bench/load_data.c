@@ -1,6 +1,7 @@
 #include "load_data.h"
 
 #include "ingest_data.h"
+#include "load_protobuf.h"
 
 #include "base/alloc.h"
 #include "base/check.h"
@@ -194,6 +195,7 @@ void load_kind_deinit(struct load_kind *kind)
     pl_buf_deinit(&kind->texts);
     pl_free(kind->objects);
     pl_map_deinit(&kind->by_key);
+    load_protobuf_deinit(kind);
 }
 
 struct pl_slice load_text(const struct load_kind *kind, const struct load_object *object)

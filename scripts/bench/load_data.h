@@ -14,6 +14,8 @@ enum {
     LOAD_SENTINEL = 1999999999, /* the revision that a script answers even when it only counts */
 };
 
+struct load_message;
+
 struct load_object {
     size_t at; /* in kind->texts */
     uint32_t len;
@@ -35,6 +37,9 @@ struct load_kind {
     uint32_t count;
     struct pl_map by_key; /* "namespace/name" -> struct load_object */
     uint64_t newest;      /* resourceVersion */
+    /* The same as protobuf (load_protobuf.h), by object; NULL: not made. */
+    struct load_message *messages; /* owned */
+    struct pl_buf message_bytes;
 };
 
 /* `count` objects; pages belong to `parents`, `count / parents->count` each. */

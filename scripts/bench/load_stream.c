@@ -1,12 +1,15 @@
 /* Lists and watches. Both are sent in pieces that fit a processor's cache, the next one when
  * the client has taken the last, so that no answer is ever whole in memory. */
 #include "load.h"
+#include "load_protobuf.h"
 
 #include "base/alloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define PROTOBUF "application/vnd.kubernetes.protobuf"
 
 enum { PIECE = 128 << 10, BOOKMARK_S = 60 };
 
@@ -17,7 +20,7 @@ struct load_stream {
     enum load_kind_id id;
     struct pl_exchange *exchange;
     size_t request;
-    bool partial; /* PartialObjectMetadata */
+    enum load_form form;
     bool is_watch;
     bool wants_bookmark; /* at the end of the initial events */
     bool bookmarks;      /* once a minute */
@@ -38,7 +41,7 @@ static void pump(void *arg);
 static void add_object(struct load_stream *s, struct pl_buf *out, const struct load_object *object)
 {
     struct pl_slice text = load_text(s->kind, object);
-    if (s->partial) {
+    if (s->form == LOAD_PARTIAL) {
         pl_buf_add_z(out, "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":"
                           "\"meta.k8s.io/v1\",\"metadata\":");
         pl_buf_add_slice(out, load_metadata(s->kind, object));
@@ -53,6 +56,10 @@ static void add_object(struct load_stream *s, struct pl_buf *out, const struct l
 
 static void add_event(struct load_stream *s, const char *type, const struct load_object *object)
 {
+    if (s->form == LOAD_PROTOBUF) {
+        load_protobuf_add_event(&s->out, s->kind, type, object);
+        return;
+    }
     pl_buf_add_f(&s->out, "{\"type\":\"%s\",\"object\":", type);
     add_object(s, &s->out, object);
     pl_buf_add_z(&s->out, "}\n");
@@ -60,11 +67,16 @@ static void add_event(struct load_stream *s, const char *type, const struct load
 
 static void add_bookmark(struct load_stream *s, uint64_t version, bool ends_initial)
 {
+    bool partial = s->form == LOAD_PARTIAL;
+    if (s->form == LOAD_PROTOBUF) {
+        load_protobuf_add_bookmark(&s->out, s->kind, version, ends_initial);
+        return;
+    }
     pl_buf_add_f(&s->out,
                  "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"%s\",\"apiVersion\":\"%s\","
                  "\"metadata\":{\"resourceVersion\":\"%llu\",\"creationTimestamp\":null%s}}}\n",
-                 s->partial ? "PartialObjectMetadata" : s->kind->kind,
-                 s->partial ? "meta.k8s.io/v1" : s->kind->api_version, (unsigned long long)version,
+                 partial ? "PartialObjectMetadata" : s->kind->kind,
+                 partial ? "meta.k8s.io/v1" : s->kind->api_version, (unsigned long long)version,
                  ends_initial ? ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}" : "");
 }
 
@@ -95,7 +107,7 @@ static void send(struct load_stream *s)
 }
 
 static struct load_stream *create(struct load *load, enum load_kind_id id,
-                                  struct pl_exchange *exchange, size_t request)
+                                  struct pl_exchange *exchange, size_t request, enum load_form form)
 {
     struct load_stream *s = PL_NEW(struct load_stream);
     s->load = load;
@@ -103,6 +115,7 @@ static struct load_stream *create(struct load *load, enum load_kind_id id,
     s->kind = &load->kinds[id];
     s->exchange = exchange;
     s->request = request;
+    s->form = form;
     s->first = true;
     s->room = UINT32_MAX;
     s->version = load->rv;
@@ -112,7 +125,8 @@ static struct load_stream *create(struct load *load, enum load_kind_id id,
 static void end_list(struct load_stream *s)
 {
     struct load *load = s->load;
-    pl_buf_add_z(&s->out, "]}");
+    if (s->form != LOAD_PROTOBUF)
+        pl_buf_add_z(&s->out, "]}");
     send(s);
     pl_exchange_end(s->exchange);
     load_record_end(&load->record, s->request, 200, pl_loop_now(load->loop));
@@ -213,36 +227,63 @@ static uint32_t page_end(const struct load_stream *s, uint64_t limit)
     return i;
 }
 
-void load_list(struct load *load, enum load_kind_id id, struct pl_exchange *exchange,
-               size_t request, bool partial)
+static void begin_list(struct load_stream *s, const char *continues)
 {
-    struct load_stream *s = create(load, id, exchange, request);
-    uint64_t limit = query_number(exchange, "limit");
-    if (load->whole_at_zero && query_is(exchange, "resourceVersion", "0"))
-        limit = 0;
-    s->partial = partial;
-    s->next = (uint32_t)query_number(exchange, "continue");
-    pl_buf_add_f(&s->out, "{\"kind\":\"%s%s\",\"apiVersion\":\"%s\",\"metadata\":{",
-                 partial ? "PartialObjectMetadata" : s->kind->kind, "List",
+    bool partial = s->form == LOAD_PARTIAL;
+    pl_buf_add_f(&s->out, "{\"kind\":\"%sList\",\"apiVersion\":\"%s\",\"metadata\":{",
+                 partial ? "PartialObjectMetadata" : s->kind->kind,
                  partial ? "meta.k8s.io/v1" : s->kind->api_version);
     pl_buf_add_f(&s->out, "\"resourceVersion\":\"%llu\"", (unsigned long long)s->version);
+    if (*continues != '\0')
+        pl_buf_add_f(&s->out, ",\"continue\":\"%s\"", continues);
+    pl_buf_add_z(&s->out, "},\"items\":[");
+}
+
+/* In one piece: its length stands before the items. */
+static void send_protobuf_list(struct load_stream *s, const char *continues)
+{
+    size_t at = load_protobuf_begin_list(&s->out, s->kind, s->version, continues);
+    for (; s->next < s->kind->count && s->room > 0; s->next++) {
+        const struct load_object *object = &s->kind->objects[s->next];
+        if (object->deleted)
+            continue;
+        load_protobuf_add_item(&s->out, s->kind, object);
+        s->room--;
+    }
+    load_protobuf_end_list(&s->out, at);
+    end_list(s);
+}
+
+void load_list(struct load *load, enum load_kind_id id, struct pl_exchange *exchange,
+               size_t request, enum load_form form)
+{
+    struct load_stream *s = create(load, id, exchange, request, form);
+    uint64_t limit = query_number(exchange, "limit");
+    char continues[16] = "";
+    if (load->whole_at_zero && query_is(exchange, "resourceVersion", "0"))
+        limit = 0;
+    s->next = (uint32_t)query_number(exchange, "continue");
     if (limit > 0) {
         s->room = (uint32_t)limit;
         uint32_t end = page_end(s, limit);
         if (end < s->kind->count)
-            pl_buf_add_f(&s->out, ",\"continue\":\"%u\"", end);
+            snprintf(continues, sizeof continues, "%u", end);
     }
-    pl_buf_add_z(&s->out, "},\"items\":[");
-    pl_exchange_begin(exchange, 200, "application/json", on_close, s);
-    pump(s);
+    pl_exchange_begin(exchange, 200, form == LOAD_PROTOBUF ? PROTOBUF : "application/json",
+                      on_close, s);
+    if (form == LOAD_PROTOBUF) {
+        send_protobuf_list(s, continues);
+    } else {
+        begin_list(s, continues);
+        pump(s);
+    }
 }
 
 void load_watch(struct load *load, enum load_kind_id id, struct pl_exchange *exchange,
-                size_t request, bool partial)
+                size_t request, enum load_form form)
 {
-    struct load_stream *s = create(load, id, exchange, request);
+    struct load_stream *s = create(load, id, exchange, request, form);
     s->is_watch = true;
-    s->partial = partial;
     s->bookmarks = query_is(exchange, "allowWatchBookmarks", "true");
     s->wants_bookmark = query_is(exchange, "sendInitialEvents", "true");
     if (!s->wants_bookmark) {
@@ -250,7 +291,9 @@ void load_watch(struct load *load, enum load_kind_id id, struct pl_exchange *exc
         if (s->since > 0 && s->since >= s->kind->newest)
             s->next = s->kind->count; /* nothing happened meanwhile */
     }
-    pl_exchange_begin(exchange, 200, "application/json", on_close, s);
+    pl_exchange_begin(exchange, 200,
+                      form == LOAD_PROTOBUF ? PROTOBUF ";stream=watch" : "application/json",
+                      on_close, s);
     pump(s);
 }
 

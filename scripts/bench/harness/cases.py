@@ -25,7 +25,7 @@ def work(case, kind, count, **more):
 @contextmanager
 def running(subject, server, cell, **settings):
     """The subject's program against the server, which has forgotten everything before."""
-    server.reset(**settings)
+    server.reset(**subject.settings(), **settings)
     program = Program(subject.command(server, cell["work"]), subject.environment(cell["work"]))
     try:
         yield program

@@ -47,6 +47,10 @@ class Subject:
     def environment(self, _work):
         return {}
 
+    def settings(self):
+        """Of the load server, beyond its own."""
+        return {}
+
     def log_path(self):
         os.makedirs(self.folder, exist_ok=True)
         return os.path.join(self.folder, f"build-{self.peer}.log")
@@ -109,6 +113,14 @@ def flags(server, work, variant):
 
 
 class Go(Subject):
+    def settings(self):
+        return {"protobuf": 1} if self.variant == "protobuf" else {}
+
+    @staticmethod
+    def has_protobuf(case, kind):
+        """Where it can make a difference: custom resources are JSON for everybody."""
+        return kind == "pods" and case in ("sync", "memory")
+
     def prepare(self):
         if not shutil.which("go"):
             raise Unavailable("Go is missing: install Go 1.26 or later")
@@ -136,7 +148,7 @@ class Go(Subject):
 
 class ClientGo(Go):
     peer = "client-go"
-    variants = ("typed", "unstructured", "metadata")
+    variants = ("typed", "protobuf", "unstructured", "metadata")
     cases = ("sync", "churn", "latency", "idle", "memory", "scale", "queue")
 
     def module(self):
@@ -147,12 +159,14 @@ class ClientGo(Go):
             return False
         if case == "queue":
             return self.variant == "unstructured"
+        if self.variant == "protobuf" and not self.has_protobuf(case, kind):
+            return False
         return super().can(case, kind) and (self.variant != "typed" or kind == "pods")
 
 
 class ControllerRuntime(Go):
     peer = "controller-runtime"
-    variants = ("typed", "unstructured", "metadata")
+    variants = ("typed", "protobuf", "unstructured", "metadata")
     cases = ("sync", "churn", "latency", "reconcile", "list", "idle", "memory", "scale", "queue")
 
     def module(self):
@@ -160,6 +174,8 @@ class ControllerRuntime(Go):
 
     def can(self, case, kind):
         if self.variant == "metadata" and case not in ("sync", "memory", "scale"):
+            return False
+        if self.variant == "protobuf" and not self.has_protobuf(case, kind):
             return False
         return super().can(case, kind) and (
             self.variant == "typed" or case not in ("queue", "reconcile", "list"))

@@ -35,7 +35,7 @@ var (
 	ca         = flag.String("ca", "", "file with its CA, for https")
 	benchCase  = flag.String("case", "sync", "sync, churn, latency or queue")
 	kind       = flag.String("kind", "websites", "pods or websites")
-	variant    = flag.String("variant", "unstructured", "typed (pods), unstructured or metadata")
+	variant    = flag.String("variant", "unstructured", "typed (pods), protobuf (the same, asking for it), unstructured or metadata")
 	workers    = flag.Int("workers", 1, "goroutines that take keys")
 	count      = flag.Int64("count", 0, "objects of the kind")
 	keepFields = flag.Bool("keep-managed-fields", false, "as shipped: no transform")
@@ -72,13 +72,21 @@ func strip(object any) (any, error) {
 	return object, nil
 }
 
+func content() rest.ContentConfig {
+	const json, protobuf = "application/json", "application/vnd.kubernetes.protobuf"
+	if *variant == "protobuf" {
+		return rest.ContentConfig{ContentType: protobuf, AcceptContentTypes: protobuf + "," + json}
+	}
+	return rest.ContentConfig{ContentType: json, AcceptContentTypes: json}
+}
+
 func newInformer(config *rest.Config) cache.SharedIndexInformer {
 	gvr, ok := resources[*kind]
 	if !ok {
 		must(fmt.Errorf("no kind %q", *kind))
 	}
 	switch *variant {
-	case "typed":
+	case "typed", "protobuf":
 		if *kind != "pods" {
 			must(fmt.Errorf("client-go has types for pods only"))
 		}
@@ -163,9 +171,7 @@ func main() {
 		Host:            *address,
 		QPS:             -1,
 		TLSClientConfig: rest.TLSClientConfig{CAFile: *ca},
-		ContentConfig: rest.ContentConfig{
-			ContentType: "application/json", AcceptContentTypes: "application/json",
-		},
+		ContentConfig:   content(),
 	}
 	client, err := dynamic.NewForConfig(config)
 	must(err)
