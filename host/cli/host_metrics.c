@@ -11,6 +11,7 @@ struct pl_host_metrics {
     struct pl_metrics *metrics; /* borrowed, as is what follows */
     struct pl_waits *waits;
     const struct pl_pool *pool;
+    struct pl_loop *loop;
     struct {
         const char *name;
         struct pl_series *count, *oldest;
@@ -19,6 +20,7 @@ struct pl_host_metrics {
     } waiting[NAMES_MAX];
     size_t waiting_count;
     struct pl_series *overdue;
+    struct pl_series *turns;
     struct pl_series *documents, *values, *document_bytes, *value_bytes, *table_bytes;
 };
 
@@ -86,8 +88,30 @@ static void collect(void *arg)
     pl_series_set(host->table_bytes, (double)stats.table_bytes);
 }
 
+/* ---- the loop ---- */
+
+static void on_turn(void *arg, int64_t took_ns)
+{
+    struct pl_host_metrics *host = arg;
+    pl_series_observe(host->turns, (double)took_ns / PL_SECOND);
+}
+
+static void observe_loop(struct pl_host_metrics *host, struct pl_loop *loop)
+{
+    static const double bounds[] = {0.0001, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1};
+    static const struct pl_metric_spec spec = {
+        .name = "perilune_loop_turn_seconds",
+        .help = "How long the I/O thread worked between two looks for events.",
+        .type = PL_METRIC_HISTOGRAM,
+        .bounds = bounds,
+        .bound_count = PL_ARRAY_LEN(bounds)};
+    host->loop = loop;
+    host->turns = pl_metric_series(pl_metrics_add(host->metrics, &spec), NULL);
+    pl_loop_observe(loop, on_turn, host);
+}
+
 struct pl_host_metrics *pl_host_metrics_add(struct pl_metrics *metrics, struct pl_waits *waits,
-                                            const struct pl_pool *pool)
+                                            const struct pl_pool *pool, struct pl_loop *loop)
 {
     static const char bytes[] = "perilune_document_pool_bytes";
     static const char bytes_help[] =
@@ -106,6 +130,7 @@ struct pl_host_metrics *pl_host_metrics_add(struct pl_metrics *metrics, struct p
     host->document_bytes = gauge(metrics, bytes, bytes_help, "part", "documents");
     host->value_bytes = gauge(metrics, bytes, bytes_help, "part", "values");
     host->table_bytes = gauge(metrics, bytes, bytes_help, "part", "table");
+    observe_loop(host, loop);
     pl_metrics_collect(metrics, collect, host);
     return host;
 }
@@ -115,5 +140,6 @@ void pl_host_metrics_remove(struct pl_host_metrics *host)
     if (host == NULL)
         return;
     pl_metrics_uncollect(host->metrics, collect, host);
+    pl_loop_observe(host->loop, NULL, NULL);
     pl_free(host);
 }

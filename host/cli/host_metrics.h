@@ -1,15 +1,16 @@
 /* perilune_* of what belongs to no controller and no lane: the build, the registry of waits, the
- * memory of documents. */
+ * memory of documents, the turns of the loop. */
 #pragma once
 
 #include "base/metrics.h"
 #include "base/wait.h"
+#include "net/loop.h"
 #include "value/pool.h"
 
 struct pl_host_metrics;
 
 /* All are borrowed until the removal. */
 struct pl_host_metrics *pl_host_metrics_add(struct pl_metrics *metrics, struct pl_waits *waits,
-                                            const struct pl_pool *pool);
+                                            const struct pl_pool *pool, struct pl_loop *loop);
 /* Before the registry goes. Accepts NULL. */
 void pl_host_metrics_remove(struct pl_host_metrics *host);

@@ -84,7 +84,8 @@ struct pl_view *pl_view_create(const struct pl_view_options *options, struct pl_
     pl_health_add(view->health, PL_PROBE_READY, "startup", check_startup, view);
     pl_health_add_group(view->health, PL_PROBE_READY, check_controllers, view);
     view->process = pl_process_metrics_add(options->metrics);
-    view->host = pl_host_metrics_add(options->metrics, options->waits, options->pool);
+    view->host =
+        pl_host_metrics_add(options->metrics, options->waits, options->pool, options->loop);
     const struct pl_endpoints_options endpoints = {
         .loop = options->loop,
         .metrics = options->metrics,

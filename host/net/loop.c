@@ -41,6 +41,9 @@ struct pl_loop {
     struct pl_list deferred;      /* struct pl_task */
     struct pl_list each_turn;     /* struct pl_idle */
     struct signal_watch *signals; /* owned; NULL when none are watched */
+    pl_turn_fn on_turn;           /* NULL: nobody wants to know */
+    void *on_turn_arg;
+    uint64_t turn_ns, turn_idle_ns; /* when this turn began, and libuv's idle time until then */
     _Atomic pthread_t thread;
 };
 
@@ -71,10 +74,29 @@ static bool has_event(void *arg)
     return uv_backend_timeout(&loop->uv) == 0 || poll(&events, 1, 0) != 0;
 }
 
+/* Between the last poll and the next one; libuv counts apart what a poll waits. */
+static void end_turn(struct pl_loop *loop)
+{
+    if (loop->on_turn == NULL || loop->turn_ns == 0)
+        return;
+    uint64_t waited = uv_metrics_idle_time(&loop->uv) - loop->turn_idle_ns;
+    loop->on_turn(loop->on_turn_arg, (int64_t)(uv_hrtime() - loop->turn_ns - waited));
+}
+
+static void begin_turn(struct pl_loop *loop)
+{
+    if (loop->on_turn == NULL)
+        return;
+    loop->turn_ns = uv_hrtime();
+    loop->turn_idle_ns = uv_metrics_idle_time(&loop->uv);
+}
+
 static void on_prepare_cb(uv_prepare_t *prepare)
 {
     struct pl_loop *loop = prepare->data;
+    end_turn(loop);
     pl_awake_begin(&loop->awake, has_event, loop);
+    begin_turn(loop);
     int64_t due;
     if (!pl_timers_next(&loop->timers, &due)) {
         uv_timer_stop(&loop->timer);
@@ -141,6 +163,7 @@ struct pl_loop *pl_loop_create(const struct pl_clock *clock)
         pl_log(PL_LOG_ERROR, "an event loop cannot be made", pl_str("error", uv_strerror(failed)));
         _exit(1);
     }
+    uv_loop_configure(&loop->uv, UV_METRICS_IDLE_TIME);
     uv_prepare_init(&loop->uv, &loop->prepare);
     uv_check_init(&loop->uv, &loop->check);
     uv_idle_init(&loop->uv, &loop->idle);
@@ -289,6 +312,13 @@ void pl_loop_each_turn(struct pl_loop *loop, struct pl_idle *idle,
 void pl_loop_each_turn_stop(struct pl_idle *idle)
 {
     pl_link_unlink(&idle->link);
+}
+
+void pl_loop_observe(struct pl_loop *loop, pl_turn_fn on_turn, void *arg)
+{
+    loop->on_turn = on_turn;
+    loop->on_turn_arg = arg;
+    loop->turn_ns = 0;
 }
 
 static void on_signal_cb(uv_signal_t *handle, int signum)

@@ -48,6 +48,11 @@ void pl_loop_each_turn(struct pl_loop *loop, struct pl_idle *idle,
                        void (*run)(struct pl_idle *idle));
 void pl_loop_each_turn_stop(struct pl_idle *idle);
 
+/* Calls on_turn at the end of every turn with the time that it took, without its waiting: so long
+ * whatever came meanwhile had to wait. NULL: no more. */
+typedef void (*pl_turn_fn)(void *arg, int64_t took_ns);
+void pl_loop_observe(struct pl_loop *loop, pl_turn_fn on_turn, void *arg);
+
 /* Calls on_signal on the loop's thread for each delivery, until pl_loop_unwatch_signals. */
 typedef void (*pl_signal_fn)(void *arg, int signum);
 int pl_loop_watch_signals(struct pl_loop *loop, const int *signums, size_t count,

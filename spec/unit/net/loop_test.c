@@ -225,4 +225,51 @@ TEST(a_signal_that_cannot_be_watched_is_an_error)
     pl_loop_destroy(loop);
 }
 
+struct observed {
+    int turns;
+    int64_t longest_ns;
+};
+
+static void note_turn(void *arg, int64_t took_ns)
+{
+    struct observed *observed = arg;
+    observed->turns++;
+    if (took_ns > observed->longest_ns)
+        observed->longest_ns = took_ns;
+}
+
+static void compute_a_while(struct pl_task *task)
+{
+    PL_UNUSED(task);
+    int64_t until = pl_clock_mono(pl_clock_system()) + 20 * PL_MS;
+    while (pl_clock_mono(pl_clock_system()) < until)
+        continue;
+}
+
+TEST(a_turn_counts_what_it_computes_and_not_what_it_waits)
+{
+    struct pl_loop *loop = pl_loop_create(pl_clock_system());
+    struct observed observed = {0};
+    pl_loop_turn(loop, 0);
+    pl_loop_observe(loop, note_turn, &observed);
+    pl_loop_turn(loop, 0); /* the first to be seen begins here */
+    CHECK_INT(observed.turns, 0);
+    int64_t start = pl_loop_now(loop);
+    pl_loop_turn(loop, 200);
+    pl_loop_turn(loop, 0);
+    int64_t all = pl_loop_now(loop) - start;
+    CHECK_INT(observed.turns, 2);
+    CHECK(observed.longest_ns < all - 190 * PL_MS);
+    struct pl_task task = {0};
+    pl_loop_defer(loop, &task, compute_a_while);
+    pl_loop_turn(loop, 0);
+    pl_loop_turn(loop, 0);
+    CHECK(observed.longest_ns >= 20 * PL_MS);
+    int turns = observed.turns;
+    pl_loop_observe(loop, NULL, NULL);
+    pl_loop_turn(loop, 0);
+    CHECK_INT(observed.turns, turns);
+    pl_loop_destroy(loop);
+}
+
 TEST_MAIN()
