@@ -13,6 +13,7 @@ local wanted = {
   memory = { "resting_bytes", "synced_bytes_an_object", "updated_bytes_an_object",
     "churned_bytes_an_object", "deleted_bytes_a_live_object" },
   reconcile = { "reconciles_a_second" },
+  scale = { "synced_s", "rss_bytes_an_object", "turns_over_20_ms", "turns_over_50_ms" },
   idle = { "first_request_ms", "rss_bytes", "threads", "wake_ups_a_minute", "program_bytes" },
 }
 
@@ -182,6 +183,10 @@ describe("scripts/bench/run", function()
     assert.is_truthy(read(folder .. "/charts/churn-websites-one-worker.svg"):find("</svg>", 1, true))
   end)
 
+
+  it("counts what held up the I/O thread", function()
+    check_complete(run("scale --cell '100 websites'"), "scale")
+  end)
 
   it("measures idling, and names a case that is none", function()
     local result = run("idle")

@@ -75,7 +75,8 @@ def measure_sync(bench, subject, cell):
         if cell["work"]["case"] == "scale":
             bench.settle()
         status = program.status()
-    return {"synced_s": synced, "all_reconciled_s": done, "reconciled_to_synced": done / synced,
+        stalls = subject.stalls(program) if cell["work"]["case"] == "scale" else {}
+    return {**stalls, "synced_s": synced, "all_reconciled_s": done, "reconciled_to_synced": done / synced,
             "cpu_s": cpu, "rss_bytes": status["rss"], "peak_bytes": status["peak"],
             "rss_bytes_an_object": status["rss"] / cell["work"]["count"], "foreign_cpu_s": disturbed}
 

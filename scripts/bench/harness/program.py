@@ -40,7 +40,8 @@ class Program:
                         self.milestones.append((now_ns, fields))
                         self.changed.notify_all()
                     continue
-            self.log.write(text)
+            with self.changed:
+                self.log.write(text)
         with self.changed:
             self.changed.notify_all()
 
@@ -66,6 +67,18 @@ class Program:
                 if time.monotonic() > end:
                     raise Failure(f"no {names[0]} within {seconds:g} s: {self.last_words()}")
                 self.changed.wait(0.2)
+
+    def logged(self, message):
+        """The first line of its log (JSON) with this message."""
+        with self.changed:
+            self.log.flush()
+            self.log.seek(0)
+            lines = self.log.readlines()
+            self.log.seek(0, os.SEEK_END)
+        for line in lines:
+            if line.startswith("{") and json.loads(line).get("msg") == message:
+                return json.loads(line)
+        raise Failure(f"it has not logged: {message}")
 
     def last_words(self):
         try:

@@ -19,7 +19,8 @@ COLUMNS = {
               "index_each_us_an_object", "index_shared_us_an_object"), "label_whole_us_an_object"),
     "idle": (("first_request_ms", "rss_bytes", "anon_bytes", "threads", "wake_ups_a_minute",
               "program_bytes"), "rss_bytes"),
-    "scale": (("synced_s", "all_reconciled_s", "rss_bytes_an_object", "peak_bytes"), "synced_s"),
+    "scale": (("synced_s", "all_reconciled_s", "rss_bytes_an_object", "peak_bytes",
+               "turns_over_20_ms", "turns_over_50_ms"), "synced_s"),
 }
 MORE_IS_BETTER = ("events_a_second", "reconciles_a_second")
 

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import urllib.request
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -58,6 +59,10 @@ class Subject:
     def command(self, _server, _work):
         raise NotImplementedError
 
+    def stalls(self, _program):
+        """What it says about its own delays, as figures."""
+        return {}
+
     def size(self):
         """Bytes of the program as it is deployed."""
         return os.path.getsize(self.binary())
@@ -92,13 +97,25 @@ class Perilune(Subject):
         script = work["case"] if work["case"] in ("churn", "latency", "reconcile", "list") else "sync"
         command = [self.binary(), "run", os.path.join(HERE, "cases", script + ".lua"),
                    "--kubeconfig", server.kubeconfig(work["tls"]), "--config", config,
-                   "--log-format", "json", "--metrics-bind-address", "0",
+                   "--log-format", "json",
+                   "--metrics-bind-address", "127.0.0.1:0" if work["case"] == "scale" else "0",
                    "--health-probe-bind-address", "0", "--admin-socket", "0"]
         if work["watch_list"]:
             command.append("--watch-list")
         if self.variant == "jit":
             command.append("--jit")
         return command
+
+    def stalls(self, program):
+        """Turns of the I/O thread that held up everything else for so long."""
+        address = program.logged("serving metrics")["address"]
+        with urllib.request.urlopen(f"http://{address}/metrics", timeout=30) as answer:
+            page = answer.read().decode("utf-8")
+        turns = {line.partition(" ")[0]: float(line.rpartition(" ")[2]) for line in page.splitlines()
+                 if line.startswith("perilune_loop_turn_seconds")}
+        name = "perilune_loop_turn_seconds"
+        return {f"turns_over_{ms}_ms": turns[name + "_count"] - turns[f'{name}_bucket{{le="{ms / 1000}"}}']
+                for ms in (20, 50)}
 
 
 def flags(server, work, variant):
