@@ -86,7 +86,7 @@ static bool find(struct call *call)
 /* Protobuf where it is the first that is asked for and there is some. */
 static bool choose_form(const struct call *call, enum load_form *form)
 {
-    static const char protobuf[] = "application/vnd.kubernetes.protobuf";
+    static const char protobuf[] = LOAD_PROTOBUF_TYPE;
     const char *accept = pl_exchange_header(call->exchange, "accept");
     *form = LOAD_JSON;
     if (accept == NULL)

@@ -284,14 +284,19 @@ static void put_envelope(struct pl_buf *out, const struct load_kind *kind, const
     end(out, type);
 }
 
-size_t load_protobuf_begin_list(struct pl_buf *out, const struct load_kind *kind, uint64_t version,
-                                const char *continues)
+static void put_version(struct pl_buf *out, unsigned field, uint64_t version)
 {
     char text[24];
     snprintf(text, sizeof text, "%llu", (unsigned long long)version);
+    put_text(out, field, pl_slice_z(text));
+}
+
+size_t load_protobuf_begin_list(struct pl_buf *out, const struct load_kind *kind, uint64_t version,
+                                const char *continues)
+{
     put_envelope(out, kind, "List");
     size_t at = begin(out, UNKNOWN_RAW), head = begin(out, 1);
-    put_text(out, 2, pl_slice_z(text));
+    put_version(out, 2, version);
     put_text(out, 3, pl_slice_z(continues));
     end(out, head);
     return at;
@@ -308,52 +313,54 @@ void load_protobuf_end_list(struct pl_buf *out, size_t at)
     end(out, at);
 }
 
-/* Four bytes of length, most significant first, and a WatchEvent. */
-static size_t begin_frame(struct pl_buf *out, const char *type)
+/* Where the parts of an event begin that is being put: its frame, which is four bytes of length,
+ * most significant first, and a WatchEvent; in that the object's RawExtension; in that its bytes.
+ */
+struct event {
+    size_t frame, extension, raw;
+};
+
+static struct event begin_event(struct pl_buf *out, const struct load_kind *kind, const char *type)
 {
-    size_t at = out->len;
+    struct event event = {.frame = out->len};
     pl_buf_add(out, "\0\0\0\0", 4);
     put_text(out, 1, pl_slice_z(type));
-    return at;
+    event.extension = begin(out, 2);
+    event.raw = begin(out, 1);
+    put_envelope(out, kind, "");
+    return event;
 }
 
-static void end_frame(struct pl_buf *out, size_t at)
+static void end_event(struct pl_buf *out, struct event event)
 {
-    size_t len = out->len - at - 4;
+    end(out, event.raw);
+    end(out, event.extension);
+    size_t len = out->len - event.frame - 4;
     for (int i = 0; i < 4; i++)
-        out->ptr[at + (size_t)i] = (char)(len >> (24 - 8 * i));
+        out->ptr[event.frame + (size_t)i] = (char)(len >> (24 - 8 * i));
 }
 
 void load_protobuf_add_event(struct pl_buf *out, const struct load_kind *kind, const char *type,
                              const struct load_object *object)
 {
-    size_t frame = begin_frame(out, type), extension = begin(out, 2), raw = begin(out, 1);
-    put_envelope(out, kind, "");
+    struct event event = begin_event(out, kind, type);
     put_object(out, UNKNOWN_RAW, kind, object);
-    end(out, raw);
-    end(out, extension);
-    end_frame(out, frame);
+    end_event(out, event);
 }
 
 void load_protobuf_add_bookmark(struct pl_buf *out, const struct load_kind *kind, uint64_t version,
                                 bool ends_initial)
 {
-    static const char annotation[] = "k8s.io/initial-events-end";
-    char text[24];
-    snprintf(text, sizeof text, "%llu", (unsigned long long)version);
-    size_t frame = begin_frame(out, "BOOKMARK"), extension = begin(out, 2), raw = begin(out, 1);
-    put_envelope(out, kind, "");
+    struct event event = begin_event(out, kind, "BOOKMARK");
     size_t object = begin(out, UNKNOWN_RAW), meta = begin(out, 1);
-    put_text(out, 6, pl_slice_z(text));
+    put_version(out, 6, version);
     if (ends_initial) {
         size_t entry = begin(out, 12);
-        put_text(out, 1, pl_slice_z(annotation));
+        put_text(out, 1, pl_slice_z("k8s.io/initial-events-end"));
         put_text(out, 2, pl_slice_z("true"));
         end(out, entry);
     }
     end(out, meta);
     end(out, object);
-    end(out, raw);
-    end(out, extension);
-    end_frame(out, frame);
+    end_event(out, event);
 }

@@ -4,6 +4,8 @@
 
 #include "load_data.h"
 
+#define LOAD_PROTOBUF_TYPE "application/vnd.kubernetes.protobuf"
+
 /* Makes the messages of all objects (pods), once; until then the kind has JSON alone. Ends the
  * process at a member of an object that it has no field for. */
 void load_protobuf_prepare(struct load_kind *kind);

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROTOBUF "application/vnd.kubernetes.protobuf"
-
 enum { PIECE = 128 << 10, BOOKMARK_S = 60 };
 
 struct load_stream {
@@ -269,8 +267,8 @@ void load_list(struct load *load, enum load_kind_id id, struct pl_exchange *exch
         if (end < s->kind->count)
             snprintf(continues, sizeof continues, "%u", end);
     }
-    pl_exchange_begin(exchange, 200, form == LOAD_PROTOBUF ? PROTOBUF : "application/json",
-                      on_close, s);
+    pl_exchange_begin(exchange, 200,
+                      form == LOAD_PROTOBUF ? LOAD_PROTOBUF_TYPE : "application/json", on_close, s);
     if (form == LOAD_PROTOBUF) {
         send_protobuf_list(s, continues);
     } else {
@@ -292,7 +290,8 @@ void load_watch(struct load *load, enum load_kind_id id, struct pl_exchange *exc
             s->next = s->kind->count; /* nothing happened meanwhile */
     }
     pl_exchange_begin(exchange, 200,
-                      form == LOAD_PROTOBUF ? PROTOBUF ";stream=watch" : "application/json",
+                      form == LOAD_PROTOBUF ? LOAD_PROTOBUF_TYPE ";stream=watch"
+                                            : "application/json",
                       on_close, s);
     pump(s);
 }

@@ -68,24 +68,24 @@ class Program:
                     raise Failure(f"no {names[0]} within {seconds:g} s: {self.last_words()}")
                 self.changed.wait(0.2)
 
-    def logged(self, message):
-        """The first line of its log (JSON) with this message."""
+    def _logged_so_far(self):
         with self.changed:
             self.log.flush()
             self.log.seek(0)
-            lines = self.log.readlines()
+            text = self.log.read()
             self.log.seek(0, os.SEEK_END)
-        for line in lines:
+        return text
+
+    def logged(self, message):
+        """The first line of its log (JSON) with this message."""
+        for line in self._logged_so_far().splitlines():
             if line.startswith("{") and json.loads(line).get("msg") == message:
                 return json.loads(line)
         raise Failure(f"it has not logged: {message}")
 
     def last_words(self):
         try:
-            self.log.flush()
-            self.log.seek(0)
-            text = self.log.read()[-600:].strip()
-            self.log.seek(0, os.SEEK_END)
+            text = self._logged_so_far()[-600:].strip()
         except ValueError:
             text = ""
         return text or "it said nothing"

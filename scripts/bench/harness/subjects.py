@@ -133,10 +133,13 @@ class Go(Subject):
     def settings(self):
         return {"protobuf": 1} if self.variant == "protobuf" else {}
 
-    @staticmethod
-    def has_protobuf(case, kind):
-        """Where it can make a difference: custom resources are JSON for everybody."""
-        return kind == "pods" and case in ("sync", "memory")
+    def can(self, case, kind):
+        if self.variant == "metadata" and case not in ("sync", "memory", "scale"):
+            return False
+        # Custom resources are JSON for everybody.
+        if self.variant == "protobuf" and (kind != "pods" or case not in ("sync", "memory")):
+            return False
+        return super().can(case, kind)
 
     def prepare(self):
         if not shutil.which("go"):
@@ -172,12 +175,8 @@ class ClientGo(Go):
         return "k8s.io/client-go"
 
     def can(self, case, kind):
-        if self.variant == "metadata" and case not in ("sync", "memory", "scale"):
-            return False
         if case == "queue":
             return self.variant == "unstructured"
-        if self.variant == "protobuf" and not self.has_protobuf(case, kind):
-            return False
         return super().can(case, kind) and (self.variant != "typed" or kind == "pods")
 
 
@@ -190,10 +189,6 @@ class ControllerRuntime(Go):
         return "sigs.k8s.io/controller-runtime"
 
     def can(self, case, kind):
-        if self.variant == "metadata" and case not in ("sync", "memory", "scale"):
-            return False
-        if self.variant == "protobuf" and not self.has_protobuf(case, kind):
-            return False
         return super().can(case, kind) and (
             self.variant == "typed" or case not in ("queue", "reconcile", "list"))
 

@@ -357,18 +357,24 @@ TEST(a_stop_starts_nothing_that_follows_but_what_is_queued_is_not_lost_to_the_le
     end(&scene);
 }
 
+/* The old code's run ends, and the next key is the other's. */
+static void end_with_other_code(struct scene *scene, struct pl_edition *edition)
+{
+    end_run(&scene->lane, "d/c");
+    run_loop(scene);
+    CHECK(fake_run(&scene->lane.fake, "d/d")->edition == edition);
+    pl_edition_unref(edition);
+    pl_buf_clear(&scene->lane.fake.log);
+    end(scene);
+}
+
 TEST(other_code_runs_what_had_been_handed_to_the_old)
 {
     struct scene scene;
     begin_in_full_swing(&scene);
     struct pl_edition *edition = adopt_other_code(&scene);
     check_log(&scene.lane.fake, "unfollow d/e;unfollow d/d;");
-    end_run(&scene.lane, "d/c");
-    run_loop(&scene);
-    CHECK(fake_run(&scene.lane.fake, "d/d")->edition == edition);
-    pl_edition_unref(edition);
-    pl_buf_clear(&scene.lane.fake.log);
-    end(&scene);
+    end_with_other_code(&scene, edition);
 }
 
 TEST(nothing_follows_a_run_of_old_code_that_waits)
@@ -379,12 +385,7 @@ TEST(nothing_follows_a_run_of_old_code_that_waits)
     pl_run_waits(fake_run(&scene.lane.fake, "d/c"));
     run_loop(&scene);
     check_log(&scene.lane.fake, "unfollow d/e;unfollow d/d;");
-    end_run(&scene.lane, "d/c");
-    run_loop(&scene);
-    CHECK(fake_run(&scene.lane.fake, "d/d")->edition == edition);
-    pl_edition_unref(edition);
-    pl_buf_clear(&scene.lane.fake.log);
-    end(&scene);
+    end_with_other_code(&scene, edition);
 }
 
 TEST(with_room_for_another_run_nothing_waits_for_one_to_end)
