@@ -66,3 +66,8 @@ uint64_t pl_hash_seed(void)
         return fresh;
     return have;
 }
+
+uint64_t pl_hash_seed_for(const void *table)
+{
+    return pl_hash_seed() + (uintptr_t)table;
+}

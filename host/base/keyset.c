@@ -8,7 +8,7 @@
 
 void pl_keyset_init(struct pl_keyset *table, size_t key_offset)
 {
-    *table = (struct pl_keyset){.key_offset = key_offset, .seed = pl_hash_seed()};
+    *table = (struct pl_keyset){.key_offset = key_offset, .seed = pl_hash_seed_for(table)};
 }
 
 void pl_keyset_deinit(struct pl_keyset *table)

@@ -12,9 +12,9 @@ struct pl_map_slot {
     uint32_t hash;
 };
 
-static uint32_t hash_of(struct pl_slice key)
+static uint32_t hash_of(const struct pl_map *map, struct pl_slice key)
 {
-    return (uint32_t)pl_hash(key.ptr, key.len, pl_hash_seed());
+    return (uint32_t)pl_hash(key.ptr, key.len, map->seed);
 }
 
 static struct pl_map_slot *find(const struct pl_map *map, struct pl_slice key, uint32_t hash)
@@ -60,24 +60,26 @@ void pl_map_deinit(struct pl_map *map)
 
 void *pl_map_get(const struct pl_map *map, struct pl_slice key)
 {
-    struct pl_map_slot *slot = find(map, key, hash_of(key));
+    struct pl_map_slot *slot = find(map, key, hash_of(map, key));
     return slot ? slot->value : NULL;
 }
 
 bool pl_map_has(const struct pl_map *map, struct pl_slice key)
 {
-    return find(map, key, hash_of(key)) != NULL;
+    return find(map, key, hash_of(map, key)) != NULL;
 }
 
 struct pl_slice pl_map_key(const struct pl_map *map, struct pl_slice key)
 {
-    struct pl_map_slot *slot = find(map, key, hash_of(key));
+    struct pl_map_slot *slot = find(map, key, hash_of(map, key));
     return slot ? pl_slice(slot->key, slot->len) : pl_slice(NULL, 0);
 }
 
 void *pl_map_put(struct pl_map *map, struct pl_slice key, void *value)
 {
-    uint32_t hash = hash_of(key);
+    if (map->cap == 0)
+        map->seed = pl_hash_seed_for(map);
+    uint32_t hash = hash_of(map, key);
     struct pl_map_slot *slot = find(map, key, hash);
     if (slot != NULL) {
         void *old = slot->value;
@@ -107,7 +109,7 @@ static void close_gap(struct pl_map *map, size_t gap)
 
 void *pl_map_remove(struct pl_map *map, struct pl_slice key)
 {
-    struct pl_map_slot *slot = find(map, key, hash_of(key));
+    struct pl_map_slot *slot = find(map, key, hash_of(map, key));
     if (slot == NULL)
         return NULL;
     void *old = slot->value;

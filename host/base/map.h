@@ -12,9 +12,10 @@ struct pl_map {
     struct pl_map_slot *slots; /* owned; open addressing with linear probing */
     size_t count;
     size_t cap; /* a power of two, or 0 */
+    uint64_t seed;
 };
 
-#define PL_MAP_INIT ((struct pl_map){NULL, 0, 0})
+#define PL_MAP_INIT ((struct pl_map){0})
 
 /* Frees the keys; values are the caller's to free first (pl_map_next). */
 void pl_map_deinit(struct pl_map *map);

@@ -35,6 +35,30 @@ TEST(keys_of_one_hash_are_told_apart)
     pl_keyset_deinit(&table);
 }
 
+/* Else one that is filled in the order of another's slots would be full at its front. */
+TEST(no_two_tables_keep_their_nodes_in_the_same_order)
+{
+    enum { KEYS = 200 };
+    static struct entry entries[2][KEYS];
+    struct pl_keyset tables[2];
+    size_t at[2] = {0, 0}, same = 0;
+    for (int t = 0; t < 2; t++) {
+        pl_keyset_init(&tables[t], offsetof(struct entry, key));
+        for (int i = 0; i < KEYS; i++) {
+            struct entry *entry = &entries[t][i];
+            snprintf(entry->key, sizeof(entry->key), "ns/%d", i);
+            struct pl_slice key = pl_slice_z(entry->key);
+            pl_keyset_insert(&tables[t], &entry->node, key.len, pl_keyset_hash(&tables[t], key));
+        }
+    }
+    for (int i = 0; i < KEYS; i++)
+        same += pl_slice_eq(pl_keyset_key(&tables[0], pl_keyset_next(&tables[0], &at[0])),
+                            pl_keyset_key(&tables[1], pl_keyset_next(&tables[1], &at[1])));
+    CHECK(same < KEYS / 2);
+    for (int t = 0; t < 2; t++)
+        pl_keyset_deinit(&tables[t]);
+}
+
 TEST(agrees_with_an_array_over_random_changes)
 {
     enum { KEYS = 700, ROUNDS = 60000 };

@@ -105,4 +105,26 @@ TEST(next_visits_each_entry_once)
     pl_map_deinit(&map);
 }
 
+/* As of keysets. */
+TEST(no_two_maps_keep_their_keys_in_the_same_order)
+{
+    enum { KEYS = 200 };
+    struct pl_map maps[2] = {PL_MAP_INIT, PL_MAP_INIT};
+    struct pl_slice keys[2];
+    size_t at[2] = {0, 0}, same = 0;
+    char room[32];
+    void *value;
+    for (int i = 0; i < KEYS; i++)
+        for (int m = 0; m < 2; m++)
+            pl_map_put(&maps[m], key_of(room, i), NULL);
+    for (int i = 0; i < KEYS; i++) {
+        for (int m = 0; m < 2; m++)
+            CHECK(pl_map_next(&maps[m], &at[m], &keys[m], &value));
+        same += pl_slice_eq(keys[0], keys[1]);
+    }
+    CHECK(same < KEYS / 2);
+    for (int m = 0; m < 2; m++)
+        pl_map_deinit(&maps[m]);
+}
+
 TEST_MAIN()
