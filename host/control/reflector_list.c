@@ -43,6 +43,8 @@ static void send_page(struct pl_reflector *r)
 
 void pl_reflector_drop_pages(struct pl_reflector *r)
 {
+    pl_timer_stop(r->o.timers, &r->more);
+    pl_err_clear(&r->refused);
     pl_docs_deinit(&r->items);
     r->items = (struct pl_docs){0};
     r->begun = r->untaken = false;
@@ -156,9 +158,20 @@ static bool is_older_than_asked(const struct pl_reflector *r, struct pl_slice rv
 
 static void not_stored(struct pl_reflector *r, const struct pl_err *err)
 {
-    pl_reflector_drop_pages(r);
     pl_reflector_note(r, "cannot store what was listed", err);
+    pl_reflector_drop_pages(r);
     pl_reflector_pause(r, NEXT_SYNC, 0);
+}
+
+/* The request for the page after it must end first. */
+static void refuse(struct pl_reflector *r, const struct pl_err *err)
+{
+    if (r->list == NULL) {
+        not_stored(r, err);
+        return;
+    }
+    r->refused = *err;
+    pl_op_cancel(r->list);
 }
 
 static void finish_list(struct pl_reflector *r)
@@ -238,7 +251,7 @@ static bool show(struct pl_reflector *r, size_t count)
     if (r->stopped)
         return false;
     if (code != 0) {
-        not_stored(r, &err);
+        refuse(r, &err);
         return false;
     }
     r->untaken = !taken;
@@ -269,7 +282,21 @@ static void work_off(struct pl_reflector *r)
 
 static void on_more(struct pl_timer *timer)
 {
-    work_off(PL_CONTAINER_OF(timer, struct pl_reflector, more));
+    struct pl_reflector *r = PL_CONTAINER_OF(timer, struct pl_reflector, more);
+    if (r->token.len == 0)
+        work_off(r);
+    else if (is_shown(r) && r->items.count > 0)
+        show(r, r->items.count);
+}
+
+/* What has come is seen while the server makes the next page. */
+static void ask_for_next_page(struct pl_reflector *r)
+{
+    if (pl_slice_eqz(pl_buf_slice(&r->asked_rv), "0"))
+        r->paginated = true;
+    r->page++;
+    send_page(r);
+    pl_timer_start(r->o.timers, &r->more, 0, on_more);
 }
 
 static void on_list(void *arg, const struct pl_answer *answer)
@@ -278,6 +305,10 @@ static void on_list(void *arg, const struct pl_answer *answer)
     r->list = NULL;
     if (r->stopped) {
         pl_reflector_end_soon(r);
+        return;
+    }
+    if (r->refused.code != 0) {
+        not_stored(r, &r->refused);
         return;
     }
     if (answer->status != 0)
@@ -294,14 +325,8 @@ static void on_list(void *arg, const struct pl_answer *answer)
     if (answer->items != NULL)
         take_items(r, answer->items);
     pl_buf_set(&r->token, pl_node_str(pl_node_getz(meta, "continue"), &scratch));
-    if (r->token.len == 0) {
+    if (r->token.len == 0)
         work_off(r);
-        return;
-    }
-    if (is_shown(r) && r->items.count > 0 && !show(r, r->items.count))
-        return;
-    if (pl_slice_eqz(pl_buf_slice(&r->asked_rv), "0"))
-        r->paginated = true;
-    r->page++;
-    send_page(r);
+    else
+        ask_for_next_page(r);
 }

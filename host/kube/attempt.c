@@ -181,6 +181,7 @@ static void send_request(struct pl_attempt *attempt)
         .timeout_ms = left_ms(attempt),
         .silence_ms = spec->silence_ns / PL_MS,
         .max_response = spec->max_response,
+        .long_response = spec->long_response,
         .fresh_connection = spec->fresh_connection || (client->distrusted_lanes & bit) != 0,
         .lane = spec->lane,
         .may_send = may_send,

@@ -78,6 +78,7 @@ struct pl_attempt_spec {
     int64_t deadline_ns; /* monotonic; 0: none */
     int64_t silence_ns;
     size_t max_response;
+    bool long_response;
     bool fresh_connection;
     int lane;
     bool (*may_send)(void *arg);

@@ -205,6 +205,7 @@ static void send_attempt(struct pl_op *op)
         .wire = &op->wire,
         .deadline_ns = op->deadline_ns,
         .max_response = op->decoder.list ? MAX_LIST : 2 * (size_t)PL_SCAN_BYTES,
+        .long_response = op->decoder.list,
         .fresh_connection = op->fresh,
         .lane = op->lane,
         .may_send = op->may_send,

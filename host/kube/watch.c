@@ -252,6 +252,7 @@ static void send_attempt(struct pl_watch *watch)
         .wire = &watch->wire,
         .deadline_ns = watch->deadline_ns,
         .silence_ns = watch->silence_ns,
+        .long_response = true, /* a list may come before its events */
     };
     watch->attempt = pl_attempt_start(watch->client, &spec, &attempt_ops, watch);
 }

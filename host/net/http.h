@@ -44,6 +44,7 @@ struct pl_http_request {
     int64_t connect_timeout_ms; /* until the connection is ready; 0: 10 s */
     int64_t silence_ms;         /* ETIMEOUT when no byte came for so long; 0: never */
     size_t max_response;        /* bytes; 0: no limit (streams) */
+    bool long_response;         /* read from the socket in larger pieces: fewer system calls */
     bool fresh_connection;      /* a retry after a failure must not reuse a dead one */
     int lane; /* 0 to PL_HTTP_LANES - 1: connections are shared only within one number */
     /* Asked right before the first byte leaves and before each piece of body (a small one may

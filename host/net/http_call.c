@@ -13,6 +13,7 @@
 
 #define MAX_RESPONSE_HEAD  (256 * 1024)
 #define MAX_WHOLE_BODY     8192 /* with a head it fits into any socket that has nothing to send */
+#define LARGE_PIECE        (128L * 1024) /* what a core's cache holds beside the reader's work */
 #define CONNECT_TIMEOUT_MS 10000
 /* A peer whose packets vanish is given up after this long, whether we wait for an
  * acknowledgement (user time-out) or for data (keepalive: 15 + 3 x 10 s). */
@@ -377,6 +378,8 @@ static void set_basics(struct pl_http_call *call, const struct pl_http_request *
     }
     SET(CURLOPT_PREREQFUNCTION, on_ready_to_send);
     SET(CURLOPT_PREREQDATA, call);
+    if (request->long_response)
+        SET(CURLOPT_BUFFERSIZE, LARGE_PIECE);
     SET(CURLOPT_HEADERFUNCTION, on_header);
     SET(CURLOPT_HEADERDATA, call);
     SET(CURLOPT_WRITEFUNCTION, on_write);

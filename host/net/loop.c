@@ -142,8 +142,8 @@ static void on_check_cb(uv_check_t *check)
 {
     struct pl_loop *loop = check->data;
     pl_awake_end(&loop->awake);
+    run_deferred(loop); /* first, so that requests are under way while work goes on here */
     pl_timers_run(&loop->timers);
-    run_deferred(loop);
     run_each_turn(loop);
 }
 

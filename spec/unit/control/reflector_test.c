@@ -548,6 +548,24 @@ TEST(pages_that_are_taken_do_not_come_again)
     finish(&diary);
 }
 
+TEST(the_next_page_is_asked_for_before_one_is_worked_off)
+{
+    struct diary diary;
+    begin(&diary);
+    diary.takes = true;
+    fake_reply(take_list(&diary, "limit=500&resourceVersion=0"), 200,
+               BED_LIST("ConfigMap", "10", ",\"continue\":\"t1\"", BED_MAP("a", "1", "5", "")));
+    CHECK_INT(diary.pages, 0);
+    CHECK_INT(diary.bed.net.open_count, 1);
+    struct fake_request *second = take_list(&diary, "limit=500&continue=t1");
+    bed_run(&diary.bed);
+    CHECK_INT(diary.pages, 1);
+    bed_reply(&diary.bed, second, 200, BED_MAPS("10", BED_MAP("b", "2", "6", "")));
+    check_diary(&diary, "replace 10 b@6;");
+    take_watch(&diary, "10");
+    finish(&diary);
+}
+
 TEST(a_page_that_cannot_be_stored_ends_the_list)
 {
     struct diary diary;

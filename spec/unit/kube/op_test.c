@@ -445,6 +445,7 @@ TEST(a_list_comes_as_items_that_name_their_kind_and_the_list_without_them)
         struct fake_request *request = fake_next(&b.net);
         CHECK_STR(request->path,
                   "/prefix/api/v1/pods?labelSelector=app%3Dweb%2Ctier%21%3Ddb&limit=500");
+        CHECK(request->request.long_response);
         fake_begin(request, 200);
         for (size_t at = 0; at < strlen(LIST); at += chunk) {
             size_t left = strlen(LIST) - at;

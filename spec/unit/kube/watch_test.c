@@ -96,6 +96,7 @@ TEST(the_request_asks_for_bookmarks_from_a_version_and_for_a_time)
                              "&resourceVersion=4&timeoutSeconds=300");
     CHECK_INT(request->request.silence_ms, 150000);
     CHECK_INT(request->request.timeout_ms, 330000);
+    CHECK(request->request.long_response);
     bench_deinit(&b);
     CHECK_STR(pl_buf_z(&diary.text), "end ECANCELED");
     pl_buf_deinit(&diary.text);
