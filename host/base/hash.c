@@ -67,7 +67,8 @@ uint64_t pl_hash_seed(void)
     return have;
 }
 
-uint64_t pl_hash_seed_for(const void *table)
+uint32_t pl_hash_spread(const void *table)
 {
-    return pl_hash_seed() + (uintptr_t)table;
+    uintptr_t address = (uintptr_t)table;
+    return (uint32_t)pl_hash(&address, sizeof(address), pl_hash_seed()) | 1;
 }

@@ -6,117 +6,236 @@
 /* Linear probing. Removal shifts later nodes back instead of leaving tombstones, so
  * that look-ups never degrade under churn. */
 
+enum {
+    PART_BITS = 6,
+    PARTS = 1 << PART_BITS,
+    DIVIDED_FROM = 4096, /* nodes */
+    UNITED_BELOW = DIVIDED_FROM / 4,
+};
+
 void pl_keyset_init(struct pl_keyset *table, size_t key_offset)
 {
-    *table = (struct pl_keyset){.key_offset = key_offset, .seed = pl_hash_seed_for(table)};
+    *table = (struct pl_keyset){.key_offset = key_offset, .spread = pl_hash_spread(table)};
+}
+
+static void deinit_part(struct pl_keyset_part *part)
+{
+    pl_free(part->nodes);
+    pl_free(part->hashes);
 }
 
 void pl_keyset_deinit(struct pl_keyset *table)
 {
-    pl_free(table->nodes);
-    pl_free(table->hashes);
+    deinit_part(&table->first);
+    for (size_t i = 0; table->parts != NULL && i < PARTS; i++)
+        deinit_part(&table->parts[i]);
+    pl_free(table->parts);
     pl_keyset_init(table, table->key_offset);
 }
 
-uint32_t pl_keyset_hash(const struct pl_keyset *table, struct pl_slice key)
+uint32_t pl_keyset_hash(struct pl_slice key)
 {
-    return (uint32_t)pl_hash(key.ptr, key.len, table->seed);
+    return (uint32_t)pl_hash(key.ptr, key.len, pl_hash_seed());
+}
+
+static struct pl_keyset_part *part_of(const struct pl_keyset *table, uint32_t hash)
+{
+    return table->parts == NULL ? (struct pl_keyset_part *)&table->first
+                                : &table->parts[hash >> (32 - PART_BITS)];
+}
+
+/* ---- one part ---- */
+
+static size_t home(const struct pl_keyset *table, const struct pl_keyset_part *part, uint32_t hash)
+{
+    return (hash * table->spread) & (part->cap - 1);
+}
+
+static size_t after(const struct pl_keyset_part *part, size_t i)
+{
+    return (i + 1) & (part->cap - 1);
+}
+
+static void place(const struct pl_keyset *table, struct pl_keyset_part *part, struct pl_keyed *node,
+                  uint32_t hash)
+{
+    size_t i = home(table, part, hash);
+    while (part->nodes[i] != NULL)
+        i = after(part, i);
+    part->nodes[i] = node;
+    part->hashes[i] = hash;
+    part->count++;
+}
+
+static void resize(const struct pl_keyset *table, struct pl_keyset_part *part, size_t cap)
+{
+    struct pl_keyset_part old = *part;
+    *part = (struct pl_keyset_part){.nodes = pl_calloc(cap, sizeof(*part->nodes)),
+                                    .hashes = pl_reallocarray(NULL, cap, sizeof(*part->hashes)),
+                                    .cap = cap};
+    for (size_t i = 0; i < old.cap; i++)
+        if (old.nodes[i] != NULL)
+            place(table, part, old.nodes[i], old.hashes[i]);
+    deinit_part(&old);
+}
+
+static void add_to_part(const struct pl_keyset *table, struct pl_keyset_part *part,
+                        struct pl_keyed *node, uint32_t hash)
+{
+    if ((part->count + 1) * 8 > part->cap * 7)
+        resize(table, part, part->cap ? part->cap * 2 : 8);
+    place(table, part, node, hash);
+}
+
+static void close_gap(const struct pl_keyset *table, struct pl_keyset_part *part, size_t gap)
+{
+    size_t mask = part->cap - 1;
+    for (size_t i = after(part, gap); part->nodes[i] != NULL; i = after(part, i)) {
+        size_t at_home = home(table, part, part->hashes[i]);
+        /* A node may move into the gap unless its home lies behind the gap. */
+        if (((i - at_home) & mask) >= ((i - gap) & mask)) {
+            part->nodes[gap] = part->nodes[i];
+            part->hashes[gap] = part->hashes[i];
+            gap = i;
+        }
+    }
+    part->nodes[gap] = NULL;
+}
+
+static size_t place_of(const struct pl_keyset *table, const struct pl_keyset_part *part,
+                       const struct pl_keyed *node)
+{
+    size_t i = home(table, part, node->hash);
+    while (part->nodes[i] != node)
+        i = after(part, i);
+    return i;
+}
+
+/* ---- all parts ---- */
+
+static void divide(struct pl_keyset *table)
+{
+    struct pl_keyset_part all = table->first;
+    table->first = (struct pl_keyset_part){0};
+    table->parts = pl_calloc(PARTS, sizeof(*table->parts));
+    table->shape++;
+    for (size_t i = 0; i < all.cap; i++)
+        if (all.nodes[i] != NULL)
+            add_to_part(table, part_of(table, all.hashes[i]), all.nodes[i], all.hashes[i]);
+    deinit_part(&all);
+}
+
+static void unite(struct pl_keyset *table)
+{
+    struct pl_keyset_part *parts = table->parts;
+    table->parts = NULL;
+    table->shape++;
+    for (size_t p = 0; p < PARTS; p++) {
+        for (size_t i = 0; i < parts[p].cap; i++)
+            if (parts[p].nodes[i] != NULL)
+                add_to_part(table, &table->first, parts[p].nodes[i], parts[p].hashes[i]);
+        deinit_part(&parts[p]);
+    }
+    pl_free(parts);
 }
 
 struct pl_keyed *pl_keyset_find(const struct pl_keyset *table, struct pl_slice key, uint32_t hash)
 {
-    if (table->cap == 0)
+    const struct pl_keyset_part *part = part_of(table, hash);
+    if (part->cap == 0)
         return NULL;
-    size_t mask = table->cap - 1;
-    for (size_t i = hash & mask; table->nodes[i] != NULL; i = (i + 1) & mask)
-        if (table->hashes[i] == hash && pl_slice_eq(pl_keyset_key(table, table->nodes[i]), key))
-            return table->nodes[i];
+    for (size_t i = home(table, part, hash); part->nodes[i] != NULL; i = after(part, i))
+        if (part->hashes[i] == hash && pl_slice_eq(pl_keyset_key(table, part->nodes[i]), key))
+            return part->nodes[i];
     return NULL;
-}
-
-static void place(struct pl_keyset *table, struct pl_keyed *node, uint32_t hash)
-{
-    size_t mask = table->cap - 1, i = hash & mask;
-    while (table->nodes[i] != NULL)
-        i = (i + 1) & mask;
-    table->nodes[i] = node;
-    table->hashes[i] = hash;
-}
-
-static struct pl_keyset with_cap(const struct pl_keyset *table, size_t cap)
-{
-    struct pl_keyset copy = *table;
-    copy.nodes = pl_calloc(cap, sizeof(*copy.nodes));
-    copy.hashes = pl_reallocarray(NULL, cap, sizeof(*copy.hashes));
-    copy.cap = cap;
-    for (size_t i = 0; i < table->cap; i++)
-        if (table->nodes[i] != NULL)
-            place(&copy, table->nodes[i], table->hashes[i]);
-    return copy;
-}
-
-static void resize(struct pl_keyset *table, size_t cap)
-{
-    struct pl_keyset old = *table;
-    *table = with_cap(&old, cap);
-    pl_keyset_deinit(&old);
-}
-
-bool pl_keyset_wants_room(const struct pl_keyset *table, size_t more)
-{
-    return (table->count + more) * 8 > table->cap * 7;
-}
-
-struct pl_keyset pl_keyset_bigger(const struct pl_keyset *table, size_t more)
-{
-    size_t cap = table->cap ? table->cap : 8;
-    while ((table->count + more) * 8 > cap * 7)
-        cap *= 2;
-    return with_cap(table, cap);
 }
 
 void pl_keyset_insert(struct pl_keyset *table, struct pl_keyed *node, size_t len, uint32_t hash)
 {
-    if (pl_keyset_wants_room(table, 1))
-        resize(table, table->cap ? table->cap * 2 : 8);
     node->hash = hash;
     node->len = (uint32_t)len;
-    place(table, node, hash);
+    if (table->parts == NULL && table->count == DIVIDED_FROM)
+        divide(table);
+    add_to_part(table, part_of(table, hash), node, hash);
     table->count++;
-}
-
-static void close_gap(struct pl_keyset *table, size_t gap)
-{
-    size_t mask = table->cap - 1;
-    for (size_t i = (gap + 1) & mask; table->nodes[i] != NULL; i = (i + 1) & mask) {
-        size_t home = table->hashes[i] & mask;
-        /* A node may move into the gap unless its home lies behind the gap. */
-        if (((i - home) & mask) >= ((i - gap) & mask)) {
-            table->nodes[gap] = table->nodes[i];
-            table->hashes[gap] = table->hashes[i];
-            gap = i;
-        }
-    }
-    table->nodes[gap] = NULL;
 }
 
 void pl_keyset_remove(struct pl_keyset *table, struct pl_keyed *node)
 {
-    size_t mask = table->cap - 1, i = node->hash & mask;
-    while (table->nodes[i] != node)
-        i = (i + 1) & mask;
-    close_gap(table, i);
+    struct pl_keyset_part *part = part_of(table, node->hash);
+    close_gap(table, part, place_of(table, part, node));
+    part->count--;
     table->count--;
-    if (table->cap > 64 && table->count * 8 < table->cap)
-        resize(table, table->cap / 2);
+    if (table->parts != NULL && table->count < UNITED_BELOW)
+        unite(table);
+    else if (part->cap > 64 && part->count * 8 < part->cap)
+        resize(table, part, part->cap / 2);
 }
 
+void pl_keyset_exchange(struct pl_keyset *table, const struct pl_keyed *node, struct pl_keyed *by)
+{
+    struct pl_keyset_part *part = part_of(table, node->hash);
+    part->nodes[place_of(table, part, node)] = by;
+}
+
+/* ---- visiting ---- */
+
+static const struct pl_keyset_part *nth_part(const struct pl_keyset *table, size_t n)
+{
+    if (table->parts != NULL)
+        return n < PARTS ? &table->parts[n] : NULL;
+    return n == 0 ? &table->first : NULL;
+}
+
+/* *at: the part, and the place in it. */
 struct pl_keyed *pl_keyset_next(const struct pl_keyset *table, size_t *at)
 {
-    while (*at < table->cap) {
-        struct pl_keyed *node = table->nodes[(*at)++];
-        if (node != NULL)
-            return node;
+    const struct pl_keyset_part *part;
+    size_t n = *at >> 32, i = (uint32_t)*at;
+    for (; (part = nth_part(table, n)) != NULL; n++, i = 0)
+        while (i < part->cap) {
+            struct pl_keyed *node = part->nodes[i++];
+            *at = n << 32 | i;
+            if (node != NULL)
+                return node;
+        }
+    *at = n << 32;
+    return NULL;
+}
+
+/* From an empty place backwards, round to it again: a removal moves nodes towards lower places, and
+ * none over a place that was empty when it came. */
+static void begin_part(const struct pl_keyset_part *part, struct pl_keyset_walk *walk)
+{
+    walk->left = walk->cap = part->cap;
+    walk->at = 0;
+    while (walk->at < part->cap && part->nodes[walk->at] != NULL)
+        walk->at++;
+}
+
+static void begin_walk(const struct pl_keyset *table, struct pl_keyset_walk *walk)
+{
+    *walk = (struct pl_keyset_walk){.shape = table->shape, .begun = true};
+    begin_part(nth_part(table, 0), walk);
+}
+
+struct pl_keyed *pl_keyset_walk(const struct pl_keyset *table, struct pl_keyset_walk *walk)
+{
+    if (!walk->begun || walk->shape != table->shape)
+        begin_walk(table, walk);
+    const struct pl_keyset_part *part = nth_part(table, walk->part);
+    while (part != NULL) {
+        if (walk->cap != part->cap)
+            begin_part(part, walk);
+        while (walk->left > 0) {
+            walk->at = (walk->at - 1) & (walk->cap - 1);
+            walk->left--;
+            if (part->nodes[walk->at] != NULL)
+                return part->nodes[walk->at];
+        }
+        part = nth_part(table, ++walk->part);
+        if (part != NULL)
+            begin_part(part, walk);
     }
     return NULL;
 }

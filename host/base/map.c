@@ -12,16 +12,21 @@ struct pl_map_slot {
     uint32_t hash;
 };
 
-static uint32_t hash_of(const struct pl_map *map, struct pl_slice key)
+static uint32_t hash_of(struct pl_slice key)
 {
-    return (uint32_t)pl_hash(key.ptr, key.len, map->seed);
+    return (uint32_t)pl_hash(key.ptr, key.len, pl_hash_seed());
+}
+
+static size_t home(const struct pl_map *map, uint32_t hash)
+{
+    return (hash * map->spread) & (map->cap - 1);
 }
 
 static struct pl_map_slot *find(const struct pl_map *map, struct pl_slice key, uint32_t hash)
 {
     if (map->cap == 0)
         return NULL;
-    for (size_t i = hash & (map->cap - 1);; i = (i + 1) & (map->cap - 1)) {
+    for (size_t i = home(map, hash);; i = (i + 1) & (map->cap - 1)) {
         struct pl_map_slot *slot = &map->slots[i];
         if (slot->key == NULL)
             return NULL;
@@ -32,7 +37,7 @@ static struct pl_map_slot *find(const struct pl_map *map, struct pl_slice key, u
 
 static void place(struct pl_map *map, struct pl_map_slot entry)
 {
-    size_t i = entry.hash & (map->cap - 1);
+    size_t i = home(map, entry.hash);
     while (map->slots[i].key != NULL)
         i = (i + 1) & (map->cap - 1);
     map->slots[i] = entry;
@@ -41,6 +46,8 @@ static void place(struct pl_map *map, struct pl_map_slot entry)
 static void resize(struct pl_map *map, size_t cap)
 {
     struct pl_map_slot *old = map->slots;
+    if (map->spread == 0)
+        map->spread = pl_hash_spread(map);
     size_t old_cap = map->cap;
     map->slots = pl_calloc(cap, sizeof(*map->slots));
     map->cap = cap;
@@ -60,26 +67,24 @@ void pl_map_deinit(struct pl_map *map)
 
 void *pl_map_get(const struct pl_map *map, struct pl_slice key)
 {
-    struct pl_map_slot *slot = find(map, key, hash_of(map, key));
+    struct pl_map_slot *slot = find(map, key, hash_of(key));
     return slot ? slot->value : NULL;
 }
 
 bool pl_map_has(const struct pl_map *map, struct pl_slice key)
 {
-    return find(map, key, hash_of(map, key)) != NULL;
+    return find(map, key, hash_of(key)) != NULL;
 }
 
 struct pl_slice pl_map_key(const struct pl_map *map, struct pl_slice key)
 {
-    struct pl_map_slot *slot = find(map, key, hash_of(map, key));
+    struct pl_map_slot *slot = find(map, key, hash_of(key));
     return slot ? pl_slice(slot->key, slot->len) : pl_slice(NULL, 0);
 }
 
 void *pl_map_put(struct pl_map *map, struct pl_slice key, void *value)
 {
-    if (map->cap == 0)
-        map->seed = pl_hash_seed_for(map);
-    uint32_t hash = hash_of(map, key);
+    uint32_t hash = hash_of(key);
     struct pl_map_slot *slot = find(map, key, hash);
     if (slot != NULL) {
         void *old = slot->value;
@@ -97,9 +102,9 @@ static void close_gap(struct pl_map *map, size_t gap)
 {
     size_t mask = map->cap - 1;
     for (size_t i = (gap + 1) & mask; map->slots[i].key != NULL; i = (i + 1) & mask) {
-        size_t home = map->slots[i].hash & mask;
+        size_t at_home = home(map, map->slots[i].hash);
         /* An entry may move into the gap unless its home lies behind the gap. */
-        if (((i - home) & mask) >= ((i - gap) & mask)) {
+        if (((i - at_home) & mask) >= ((i - gap) & mask)) {
             map->slots[gap] = map->slots[i];
             gap = i;
         }
@@ -109,7 +114,7 @@ static void close_gap(struct pl_map *map, size_t gap)
 
 void *pl_map_remove(struct pl_map *map, struct pl_slice key)
 {
-    struct pl_map_slot *slot = find(map, key, hash_of(map, key));
+    struct pl_map_slot *slot = find(map, key, hash_of(key));
     if (slot == NULL)
         return NULL;
     void *old = slot->value;

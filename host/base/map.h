@@ -11,8 +11,8 @@ struct pl_map_slot;
 struct pl_map {
     struct pl_map_slot *slots; /* owned; open addressing with linear probing */
     size_t count;
-    size_t cap; /* a power of two, or 0 */
-    uint64_t seed;
+    size_t cap;      /* a power of two, or 0 */
+    uint32_t spread; /* see pl_hash_spread */
 };
 
 #define PL_MAP_INIT ((struct pl_map){0})

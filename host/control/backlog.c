@@ -95,8 +95,7 @@ static void drop_entry(struct pl_backlog *backlog, struct entry *entry)
 
 static struct entry *find(const struct pl_backlog *backlog, struct pl_slice key)
 {
-    struct pl_keyed *node =
-        pl_keyset_find(&backlog->by_key, key, pl_keyset_hash(&backlog->by_key, key));
+    struct pl_keyed *node = pl_keyset_find(&backlog->by_key, key, pl_keyset_hash(key));
     return node != NULL ? PL_CONTAINER_OF(node, struct entry, node) : NULL;
 }
 
@@ -109,8 +108,7 @@ static struct entry *find_or_make(struct pl_backlog *backlog, struct pl_slice ke
     entry->events = &entry->only;
     entry->cap = 1;
     memcpy(entry->key, key.ptr, key.len);
-    pl_keyset_insert(&backlog->by_key, &entry->node, key.len,
-                     pl_keyset_hash(&backlog->by_key, key));
+    pl_keyset_insert(&backlog->by_key, &entry->node, key.len, pl_keyset_hash(key));
     pl_list_push(&backlog->order, &entry->link);
     return entry;
 }

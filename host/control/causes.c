@@ -9,6 +9,18 @@
 
 #define CHANGED_MAX 16
 
+/* What waits for a key's next run. */
+struct waiting {
+    struct pl_keyed node;
+    struct pl_cause_list list;
+    char key[];
+};
+
+static struct waiting *waiting_of(struct pl_keyed *node)
+{
+    return PL_CONTAINER_OF(node, struct waiting, node);
+}
+
 static void free_cause(struct pl_cause *cause)
 {
     pl_free(cause->key);
@@ -23,16 +35,20 @@ void pl_cause_list_deinit(struct pl_cause_list *list)
     *list = (struct pl_cause_list){0};
 }
 
+void pl_causes_init(struct pl_causes *causes)
+{
+    pl_keyset_init(&causes->by_key, offsetof(struct waiting, key));
+}
+
 void pl_causes_deinit(struct pl_causes *causes)
 {
     size_t at = 0;
-    struct pl_slice key;
-    void *value;
-    while (pl_map_next(&causes->by_key, &at, &key, &value)) {
-        pl_cause_list_deinit(value);
-        pl_free(value);
+    struct pl_keyed *node;
+    while ((node = pl_keyset_next(&causes->by_key, &at)) != NULL) {
+        pl_cause_list_deinit(&waiting_of(node)->list);
+        pl_free(waiting_of(node));
     }
-    pl_map_deinit(&causes->by_key);
+    pl_keyset_deinit(&causes->by_key);
 }
 
 /* NULL when the key has enough of them. The only place where a list grows: its room is not kept. */
@@ -50,14 +66,24 @@ static struct pl_cause *append(struct pl_cause_list *list)
     return cause;
 }
 
+static struct pl_cause_list *find(const struct pl_causes *causes, struct pl_slice key,
+                                  uint32_t hash)
+{
+    struct pl_keyed *node = pl_keyset_find(&causes->by_key, key, hash);
+    return node != NULL ? &waiting_of(node)->list : NULL;
+}
+
 static struct pl_cause_list *find_or_make(struct pl_causes *causes, struct pl_slice key)
 {
-    struct pl_cause_list *list = pl_map_get(&causes->by_key, key);
-    if (list == NULL) {
-        list = PL_NEW(struct pl_cause_list);
-        pl_map_put(&causes->by_key, key, list);
-    }
-    return list;
+    uint32_t hash = pl_keyset_hash(key);
+    struct pl_cause_list *list = find(causes, key, hash);
+    if (list != NULL)
+        return list;
+    struct waiting *waiting = pl_malloc(sizeof(*waiting) + key.len);
+    waiting->list = (struct pl_cause_list){0};
+    memcpy(waiting->key, key.ptr, key.len);
+    pl_keyset_insert(&causes->by_key, &waiting->node, key.len, hash);
+    return &waiting->list;
 }
 
 static struct pl_cause *new_cause(struct pl_causes *causes, struct pl_slice key)
@@ -68,7 +94,7 @@ static struct pl_cause *new_cause(struct pl_causes *causes, struct pl_slice key)
 /* A reload may come by a key more than once, which is no news. */
 static bool has_reload(const struct pl_causes *causes, struct pl_slice key)
 {
-    const struct pl_cause_list *list = pl_map_get(&causes->by_key, key);
+    const struct pl_cause_list *list = find(causes, key, pl_keyset_hash(key));
     for (size_t i = 0; list != NULL && i < list->count; i++)
         if (list->items[i].type == PL_CAUSE_RELOAD)
             return true;
@@ -170,9 +196,13 @@ const struct pl_cause *pl_causes_add_event(struct pl_causes *causes, struct pl_s
 
 void pl_causes_take(struct pl_causes *causes, struct pl_slice key, struct pl_cause_list *out)
 {
-    struct pl_cause_list *list = pl_map_remove(&causes->by_key, key);
-    *out = list != NULL ? *list : (struct pl_cause_list){0};
-    pl_free(list);
+    struct pl_keyed *node = pl_keyset_find(&causes->by_key, key, pl_keyset_hash(key));
+    *out = (struct pl_cause_list){0};
+    if (node == NULL)
+        return;
+    *out = waiting_of(node)->list;
+    pl_keyset_remove(&causes->by_key, node);
+    pl_free(waiting_of(node));
 }
 
 void pl_causes_give_back(struct pl_causes *causes, struct pl_slice key, struct pl_cause_list *list)

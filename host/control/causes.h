@@ -1,12 +1,11 @@
 /* Why each waiting key was queued: at most PL_CAUSES_MAX a key, the rest is counted. I/O thread. */
 #pragma once
 
-#include "base/map.h"
+#include "base/keyset.h"
 #include "control/reconciler.h"
 
-/* Zero-initialised. */
 struct pl_causes {
-    struct pl_map by_key; /* key -> struct pl_cause_list, owned */
+    struct pl_keyset by_key; /* owned: keys with their lists */
 };
 
 struct pl_cause_list {
@@ -15,6 +14,8 @@ struct pl_cause_list {
     size_t dropped;
 };
 
+void pl_causes_init(struct pl_causes *causes);
+void pl_causes_deinit(struct pl_causes *causes);
 /* One more for key. The event, where it comes from one; kind is borrowed for as long as the
  * cause lives. */
 void pl_causes_add(struct pl_causes *causes, struct pl_slice key, enum pl_cause_type type);
@@ -32,4 +33,3 @@ void pl_causes_take(struct pl_causes *causes, struct pl_slice key, struct pl_cau
  * list empty. */
 void pl_causes_give_back(struct pl_causes *causes, struct pl_slice key, struct pl_cause_list *list);
 void pl_cause_list_deinit(struct pl_cause_list *list);
-void pl_causes_deinit(struct pl_causes *causes);

@@ -51,6 +51,7 @@ struct pl_controller *pl_controller_create_with(struct pl_edition *edition)
     c->may_run = true;
     pl_list_init(&c->runs);
     pl_list_init(&c->its_editions);
+    pl_causes_init(&c->causes);
     pl_subscriptions_init_retries(c);
     pl_controller_use(c, edition);
     struct pl_workqueue_options queue = {

@@ -150,7 +150,7 @@ static void append(struct pl_history_key *entry, const struct head *head,
 static struct pl_history_key *entry_for(struct pl_history *history, struct pl_slice name,
                                         size_t more)
 {
-    uint32_t hash = pl_keyset_hash(&history->keys, name);
+    uint32_t hash = pl_keyset_hash(name);
     struct pl_history_key *entry = find(history, name, hash);
     if (entry == NULL)
         return make(history, name, hash, NULL, more);
@@ -192,7 +192,7 @@ void pl_history_each(const struct pl_history *history, struct pl_slice controlle
     struct pl_slice name;
     if (!make_name(room, sizeof room, controller, key, &name))
         return;
-    struct pl_history_key *entry = find(history, name, pl_keyset_hash(&history->keys, name));
+    struct pl_history_key *entry = find(history, name, pl_keyset_hash(name));
     size_t at = 0;
     while (entry != NULL && at < entry->len) {
         const char *record = records_of(entry) + at;

@@ -35,7 +35,7 @@ static struct item *item_of(struct pl_keyed *node)
 
 static struct item *find_item(const struct pl_deltafifo *fifo, struct pl_slice key)
 {
-    struct pl_keyed *node = pl_keyset_find(&fifo->items, key, pl_keyset_hash(&fifo->items, key));
+    struct pl_keyed *node = pl_keyset_find(&fifo->items, key, pl_keyset_hash(key));
     return node ? item_of(node) : NULL;
 }
 
@@ -90,7 +90,7 @@ static struct pl_doc *transformed(struct pl_deltafifo *fifo, struct pl_doc *doc,
 
 static struct item *find_or_make(struct pl_deltafifo *fifo, struct pl_slice key)
 {
-    uint32_t hash = pl_keyset_hash(&fifo->items, key);
+    uint32_t hash = pl_keyset_hash(key);
     struct pl_keyed *node = pl_keyset_find(&fifo->items, key, hash);
     if (node != NULL)
         return item_of(node);

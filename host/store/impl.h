@@ -11,23 +11,24 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* A hash set of borrowed entries. As in a keyset, many are in parts that grow one by one. */
+struct pl_entries {
+    uint32_t count;
+    uint32_t cap; /* of `many`; 1: there is `one`; 0: they are in parts */
+    union {
+        struct pl_entry *one;     /* most values of most indices have a single entry */
+        struct pl_entry **many;   /* owned; NULL where free */
+        struct pl_entries *parts; /* owned */
+    } of;
+};
+
 /* The entries under one value of one index; never empty (32). */
 struct pl_bucket {
     struct pl_keyed node; /* in its index's set, by value */
     uint32_t slot;        /* of the index, in the store */
-    uint32_t count, cap;
-    union {
-        struct pl_entry *one;   /* cap 1: most values of most indices have a single entry */
-        struct pl_entry **many; /* owned: a hash set of borrowed entries, NULL where free */
-    } of;
+    struct pl_entries entries;
     char value[];
 };
-
-/* cap places, NULL where free. */
-static inline struct pl_entry *const *pl_bucket_places(const struct pl_bucket *bucket)
-{
-    return bucket->cap == 1 ? &bucket->of.one : bucket->of.many;
-}
 
 /* One stored object. Behind the key lies room for the postings: the buckets it stands in,
  * grouped by slot. When there are more than fit, a pointer to them lies there. */
@@ -104,6 +105,8 @@ struct pl_bucket *pl_buckets_add(struct pl_keyset *buckets, uint32_t slot, struc
 void pl_buckets_remove(struct pl_keyset *buckets, struct pl_bucket *bucket,
                        const struct pl_entry *entry);
 
+/* Visits each entry; start with *at = 0. NULL at the end. */
+struct pl_entry *pl_bucket_next(const struct pl_bucket *bucket, size_t *at);
 /* Puts another entry, with the same key, in the place of one that is in the bucket. */
 void pl_buckets_exchange(struct pl_bucket *bucket, const struct pl_entry *entry,
                          struct pl_entry *by);

@@ -12,10 +12,120 @@ void pl_buckets_init(struct pl_keyset *buckets)
     pl_keyset_init(buckets, offsetof(struct pl_bucket, value));
 }
 
+enum {
+    PART_BITS = 6,
+    PARTS = 1 << PART_BITS,
+    DIVIDED_FROM = 4096, /* entries */
+};
+
+/* ---- entries ---- */
+
+static void deinit_entries(struct pl_entries *set)
+{
+    for (size_t i = 0; set->cap == 0 && i < PARTS; i++)
+        deinit_entries(&set->of.parts[i]);
+    if (set->cap != 1)
+        pl_free(set->cap == 0 ? (void *)set->of.parts : set->of.many);
+}
+
+static struct pl_entry **places(struct pl_entries *part)
+{
+    return part->cap == 1 ? &part->of.one : part->of.many;
+}
+
+/* There is a free place. */
+static void place(struct pl_entries *part, struct pl_entry *entry)
+{
+    struct pl_entry **at = places(part);
+    uint32_t mask = part->cap - 1, i = entry->node.hash & mask;
+    while (at[i] != NULL)
+        i = (i + 1) & mask;
+    at[i] = entry;
+    part->count++;
+}
+
+static void resize(struct pl_entries *part, uint32_t cap)
+{
+    struct pl_entries old = *part;
+    *part = (struct pl_entries){.cap = cap, .of.many = pl_calloc(cap, sizeof(struct pl_entry *))};
+    for (uint32_t i = 0; i < old.cap; i++)
+        if (places(&old)[i] != NULL)
+            place(part, places(&old)[i]);
+    deinit_entries(&old);
+}
+
+static struct pl_entries *part_of(struct pl_entries *set, const struct pl_entry *entry)
+{
+    return set->cap == 0 ? &set->of.parts[entry->node.hash >> (32 - PART_BITS)] : set;
+}
+
+static void add_to_part(struct pl_entries *part, struct pl_entry *entry)
+{
+    if (part->count > 0 && (part->count + 1) * 8 > part->cap * 7)
+        resize(part, part->cap < 4 ? 4 : part->cap * 2);
+    place(part, entry);
+}
+
+static void divide(struct pl_entries *set)
+{
+    struct pl_entries all = *set;
+    *set = (struct pl_entries){.count = all.count,
+                               .of.parts = pl_calloc(PARTS, sizeof(struct pl_entries))};
+    for (size_t i = 0; i < PARTS; i++)
+        set->of.parts[i].cap = 1;
+    for (uint32_t i = 0; i < all.cap; i++)
+        if (places(&all)[i] != NULL)
+            add_to_part(part_of(set, places(&all)[i]), places(&all)[i]);
+    deinit_entries(&all);
+}
+
+static void add_entry(struct pl_entries *set, struct pl_entry *entry)
+{
+    if (set->count == DIVIDED_FROM && set->cap != 0)
+        divide(set);
+    add_to_part(part_of(set, entry), entry);
+    set->count += set->cap == 0;
+}
+
+/* Entries behind the gap move up unless they are at home behind it. */
+static void close_gap(struct pl_entries *part, uint32_t gap)
+{
+    struct pl_entry **at = places(part);
+    uint32_t mask = part->cap - 1;
+    at[gap] = NULL;
+    for (uint32_t i = (gap + 1) & mask; at[i] != NULL; i = (i + 1) & mask) {
+        uint32_t home = at[i]->node.hash & mask;
+        if (((i - home) & mask) < ((i - gap) & mask))
+            continue;
+        at[gap] = at[i];
+        at[i] = NULL;
+        gap = i;
+    }
+}
+
+static uint32_t place_of(struct pl_entries *part, const struct pl_entry *entry)
+{
+    uint32_t mask = part->cap - 1, i = entry->node.hash & mask;
+    while (places(part)[i] != entry)
+        i = (i + 1) & mask;
+    return i;
+}
+
+static void remove_entry(struct pl_entries *set, const struct pl_entry *entry)
+{
+    struct pl_entries *part = part_of(set, entry);
+    close_gap(part, place_of(part, entry));
+    part->count--;
+    set->count -= set->cap == 0;
+    if (part->cap > 16 && part->count * 8 < part->cap)
+        resize(part, part->cap / 2);
+}
+
+/* ---- buckets ---- */
+
 static void free_bucket(struct pl_bucket *bucket)
 {
-    if (bucket->cap > 1)
-        pl_free(bucket->of.many);
+    deinit_entries(&bucket->entries);
     pl_free(bucket);
 }
 
@@ -30,107 +140,69 @@ void pl_buckets_deinit(struct pl_keyset *buckets)
 
 struct pl_bucket *pl_buckets_find(const struct pl_keyset *buckets, struct pl_slice value)
 {
-    struct pl_keyed *node = pl_keyset_find(buckets, value, pl_keyset_hash(buckets, value));
+    struct pl_keyed *node = pl_keyset_find(buckets, value, pl_keyset_hash(value));
     return node ? bucket_of(node) : NULL;
 }
 
 static struct pl_bucket *find_or_make(struct pl_keyset *buckets, uint32_t slot,
                                       struct pl_slice value)
 {
-    uint32_t hash = pl_keyset_hash(buckets, value);
+    uint32_t hash = pl_keyset_hash(value);
     struct pl_keyed *node = pl_keyset_find(buckets, value, hash);
     if (node != NULL)
         return bucket_of(node);
     struct pl_bucket *bucket = pl_malloc(sizeof(*bucket) + value.len + 1);
-    *bucket = (struct pl_bucket){.slot = slot, .cap = 1, .of = {NULL}};
+    *bucket = (struct pl_bucket){.slot = slot, .entries.cap = 1};
     memcpy(bucket->value, value.ptr ? value.ptr : "", value.len);
     bucket->value[value.len] = '\0';
     pl_keyset_insert(buckets, &bucket->node, value.len, hash);
     return bucket;
 }
 
-static struct pl_entry **places(struct pl_bucket *bucket)
-{
-    return bucket->cap == 1 ? &bucket->of.one : bucket->of.many;
-}
-
-/* There is a free place. */
-static void place(struct pl_bucket *bucket, struct pl_entry *entry)
-{
-    struct pl_entry **at = places(bucket);
-    uint32_t mask = bucket->cap - 1, i = entry->node.hash & mask;
-    while (at[i] != NULL)
-        i = (i + 1) & mask;
-    at[i] = entry;
-}
-
-static void resize(struct pl_bucket *bucket, uint32_t cap)
-{
-    struct pl_bucket old = {.cap = bucket->cap, .of = bucket->of};
-    bucket->cap = cap;
-    bucket->of.many = pl_calloc(cap, sizeof(struct pl_entry *));
-    for (uint32_t i = 0; i < old.cap; i++)
-        if (places(&old)[i] != NULL)
-            place(bucket, places(&old)[i]);
-    if (old.cap > 1)
-        pl_free(old.of.many);
-}
-
 struct pl_bucket *pl_buckets_add(struct pl_keyset *buckets, uint32_t slot, struct pl_slice value,
                                  struct pl_entry *entry)
 {
     struct pl_bucket *bucket = find_or_make(buckets, slot, value);
-    if (bucket->count > 0 && (bucket->count + 1) * 8 > bucket->cap * 7)
-        resize(bucket, bucket->cap < 4 ? 4 : bucket->cap * 2);
-    place(bucket, entry);
-    bucket->count++;
+    add_entry(&bucket->entries, entry);
     return bucket;
 }
 
-/* Entries behind the gap move up unless they are at home behind it. */
-static void close_gap(struct pl_bucket *bucket, uint32_t gap)
+struct pl_entry *pl_bucket_next(const struct pl_bucket *bucket, size_t *at)
 {
-    struct pl_entry **at = places(bucket);
-    uint32_t mask = bucket->cap - 1;
-    at[gap] = NULL;
-    for (uint32_t i = (gap + 1) & mask; at[i] != NULL; i = (i + 1) & mask) {
-        uint32_t home = at[i]->node.hash & mask;
-        if (((i - home) & mask) < ((i - gap) & mask))
-            continue;
-        at[gap] = at[i];
-        at[i] = NULL;
-        gap = i;
+    const struct pl_entries *set = &bucket->entries;
+    size_t n = *at >> 32, i = (uint32_t)*at;
+    for (size_t parts = set->cap == 0 ? PARTS : 1; n < parts; n++, i = 0) {
+        struct pl_entries part = set->cap == 0 ? set->of.parts[n] : *set;
+        while (i < part.cap) {
+            struct pl_entry *entry = places(&part)[i++];
+            *at = n << 32 | i;
+            if (entry != NULL)
+                return entry;
+        }
     }
-}
-
-static uint32_t place_of(struct pl_bucket *bucket, const struct pl_entry *entry)
-{
-    uint32_t mask = bucket->cap - 1, i = entry->node.hash & mask;
-    while (places(bucket)[i] != entry)
-        i = (i + 1) & mask;
-    return i;
+    *at = n << 32;
+    return NULL;
 }
 
 void pl_buckets_exchange(struct pl_bucket *bucket, const struct pl_entry *entry,
                          struct pl_entry *by)
 {
-    places(bucket)[place_of(bucket, entry)] = by;
+    struct pl_entries *part = part_of(&bucket->entries, entry);
+    places(part)[place_of(part, entry)] = by;
 }
 
 void pl_buckets_remove(struct pl_keyset *buckets, struct pl_bucket *bucket,
                        const struct pl_entry *entry)
 {
-    if (--bucket->count == 0) {
-        pl_keyset_remove(buckets, &bucket->node);
-        free_bucket(bucket);
+    if (bucket->entries.count > 1) {
+        remove_entry(&bucket->entries, entry);
         return;
     }
-    close_gap(bucket, place_of(bucket, entry));
-    if (bucket->cap > 16 && bucket->count * 8 < bucket->cap)
-        resize(bucket, bucket->cap / 2);
+    pl_keyset_remove(buckets, &bucket->node);
+    free_bucket(bucket);
 }
 
-/* ---- entries ---- */
+/* ---- postings ---- */
 
 /* Where the room for postings begins; it always holds one pointer at least. */
 static size_t room_offset(size_t key_len)

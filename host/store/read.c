@@ -72,18 +72,18 @@ int pl_store_by_index(struct pl_store *store, const char *index, struct pl_slice
     struct pl_bucket *bucket = NULL;
     pthread_rwlock_rdlock(&store->lock);
     int rc = find_bucket_locked(store, index, value, &bucket);
-    while (bucket != NULL && !has_room(out, bucket->count)) {
-        size_t count = bucket->count;
+    while (bucket != NULL && !has_room(out, bucket->entries.count)) {
+        size_t count = bucket->entries.count;
         pthread_rwlock_unlock(&store->lock);
         pl_docs_reserve(out, count);
         pthread_rwlock_rdlock(&store->lock);
         bucket = NULL;
         rc = find_bucket_locked(store, index, value, &bucket);
     }
-    size_t first = out->count;
-    for (uint32_t i = 0; bucket != NULL && i < bucket->cap; i++)
-        if (pl_bucket_places(bucket)[i] != NULL)
-            pl_docs_add(out, pl_bucket_places(bucket)[i]->doc);
+    size_t first = out->count, at = 0;
+    const struct pl_entry *entry;
+    while (bucket != NULL && (entry = pl_bucket_next(bucket, &at)) != NULL)
+        pl_docs_add(out, entry->doc);
     pl_docs_ref_from(out, first);
     pthread_rwlock_unlock(&store->lock);
     return rc;
@@ -178,9 +178,10 @@ static bool visit_index_keys(struct pl_store *store, const struct question *ques
     struct pl_bucket *bucket = NULL;
     if (find_bucket_locked(store, question->index, question->value, &bucket) != 0)
         return false;
-    for (uint32_t i = 0; bucket != NULL && i < bucket->cap; i++)
-        if (pl_bucket_places(bucket)[i] != NULL)
-            add_name(names, key_of(pl_bucket_places(bucket)[i]));
+    size_t at = 0;
+    const struct pl_entry *entry;
+    while (bucket != NULL && (entry = pl_bucket_next(bucket, &at)) != NULL)
+        add_name(names, key_of(entry));
     return true;
 }
 

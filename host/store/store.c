@@ -20,20 +20,6 @@ static void unlock_for_writing(struct pl_store *store, const struct pl_content *
         pthread_rwlock_unlock(&store->lock);
 }
 
-/* Grows a table outside the lock, so that no reader waits while many nodes are placed anew. */
-static void make_room(struct pl_store *store, const struct pl_content *content,
-                      struct pl_keyset *table, size_t more)
-{
-    if (!pl_keyset_wants_room(table, more))
-        return;
-    struct pl_keyset bigger = pl_keyset_bigger(table, more);
-    lock_for_writing(store, content);
-    struct pl_keyset old = *table;
-    *table = bigger;
-    unlock_for_writing(store, content);
-    pl_keyset_deinit(&old);
-}
-
 /* ---- content ---- */
 
 static struct pl_entry *entry_of(struct pl_keyed *node)
@@ -43,8 +29,7 @@ static struct pl_entry *entry_of(struct pl_keyed *node)
 
 struct pl_entry *pl_content_find(const struct pl_content *content, struct pl_slice key)
 {
-    struct pl_keyed *node =
-        pl_keyset_find(&content->entries, key, pl_keyset_hash(&content->entries, key));
+    struct pl_keyed *node = pl_keyset_find(&content->entries, key, pl_keyset_hash(key));
     return node ? entry_of(node) : NULL;
 }
 
@@ -176,15 +161,6 @@ static void make_posting_room(struct pl_store *store, const struct pl_entry *ent
         pl_reallocarray(store->postings, store->posting_cap, sizeof(struct pl_bucket *));
 }
 
-static void make_room_for_plan(struct pl_store *store, struct pl_content *content,
-                               const struct pl_entry *entry)
-{
-    make_posting_room(store, entry);
-    for (size_t i = 0; i < store->slots; i++)
-        if (store->plans[i].changes)
-            make_room(store, content, &content->buckets[i], store->plans[i].values.count);
-}
-
 /* ---- carrying it out: under the lock ---- */
 
 /* Moves the entry to its planned values; fills store->postings and returns how many there are. */
@@ -224,7 +200,7 @@ static struct pl_doc *exchange_doc(struct pl_content *content, struct pl_entry *
 static struct pl_doc *carry_out(struct pl_store *store, struct pl_content *content,
                                 struct pl_entry *entry, struct pl_doc *doc)
 {
-    make_room_for_plan(store, content, entry);
+    make_posting_room(store, entry);
     lock_for_writing(store, content);
     uint32_t count = repost_locked(store, content, entry);
     struct pl_doc *old = doc != NULL ? exchange_doc(content, entry, doc) : NULL;
@@ -256,9 +232,8 @@ static void insert(struct pl_store *store, struct pl_content *content, struct pl
 {
     struct pl_entry *entry = pl_entry_create(&store->memory, key, doc, planned_room(store));
     entry->mark = store->mark;
-    uint32_t hash = pl_keyset_hash(&content->entries, key);
-    make_room(store, content, &content->entries, 1);
-    make_room_for_plan(store, content, entry);
+    uint32_t hash = pl_keyset_hash(key);
+    make_posting_room(store, entry);
     lock_for_writing(store, content);
     pl_keyset_insert(&content->entries, &entry->node, key.len, hash);
     content->bytes += pl_doc_bytes(doc);
@@ -375,7 +350,6 @@ static void apply_aside(struct pl_store *store, struct pl_store_change *changes,
     size_t at = 0;
     const struct pl_entry *entry;
     init_content(&next, store->slots);
-    make_room(store, &next, &next.entries, store->live.entries.count);
     while ((entry = pl_content_next(&store->live, &at)) != NULL)
         put_as_before(store, &next, pl_slice(entry->key, entry->node.len), entry->doc, entry);
     apply_to(store, &next, changes, count);
@@ -388,7 +362,6 @@ void pl_store_apply(struct pl_store *store, struct pl_store_change *changes, siz
         apply_aside(store, changes, count);
         return;
     }
-    make_room(store, &store->live, &store->live.entries, count);
     pthread_rwlock_wrlock(&store->lock);
     store->held = true;
     apply_to(store, &store->live, changes, count);

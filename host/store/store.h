@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/keyset.h"
 #include "value/docs.h"
 
 struct pl_pool;
@@ -81,9 +82,8 @@ void pl_store_set_values(struct pl_store *store, const char *index, struct pl_sl
  * those that stay meanwhile exactly once, unless the store grows, shrinks or is replaced: then it
  * begins anew. False when it is at its end. Zero-initialised. */
 struct pl_store_walk {
-    size_t at, left, cap; /* private */
+    struct pl_keyset_walk entries; /* private */
     uint64_t replaced;
-    bool begun;
 };
 bool pl_store_walk(struct pl_store *store, struct pl_store_walk *walk, size_t some,
                    struct pl_docs *out);

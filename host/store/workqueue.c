@@ -150,7 +150,7 @@ static void free_entry(struct pl_workqueue *q, struct pl_queue_entry *entry)
 
 static struct pl_queue_entry *find_or_make(struct pl_workqueue *q, struct pl_slice key)
 {
-    uint32_t hash = pl_keyset_hash(&q->entries, key);
+    uint32_t hash = pl_keyset_hash(key);
     struct pl_keyed *node = pl_keyset_find(&q->entries, key, hash);
     if (node != NULL)
         return pl_queue_entry_of(node);

@@ -63,7 +63,7 @@ static inline struct pl_queue_entry *pl_queue_entry_waiting(const struct pl_heap
 static inline struct pl_queue_entry *pl_queue_entry_find(const struct pl_workqueue *q,
                                                          struct pl_slice key)
 {
-    struct pl_keyed *node = pl_keyset_find(&q->entries, key, pl_keyset_hash(&q->entries, key));
+    struct pl_keyed *node = pl_keyset_find(&q->entries, key, pl_keyset_hash(key));
     return node != NULL ? pl_queue_entry_of(node) : NULL;
 }
 

@@ -14,7 +14,7 @@ TEST(an_empty_table_finds_nothing)
     struct pl_keyset table;
     size_t at = 0;
     pl_keyset_init(&table, offsetof(struct entry, key));
-    CHECK(pl_keyset_find(&table, pl_slice_z("a"), pl_keyset_hash(&table, pl_slice_z("a"))) == NULL);
+    CHECK(pl_keyset_find(&table, pl_slice_z("a"), pl_keyset_hash(pl_slice_z("a"))) == NULL);
     CHECK(pl_keyset_next(&table, &at) == NULL);
     pl_keyset_deinit(&table);
 }
@@ -48,7 +48,7 @@ TEST(no_two_tables_keep_their_nodes_in_the_same_order)
             struct entry *entry = &entries[t][i];
             snprintf(entry->key, sizeof(entry->key), "ns/%d", i);
             struct pl_slice key = pl_slice_z(entry->key);
-            pl_keyset_insert(&tables[t], &entry->node, key.len, pl_keyset_hash(&tables[t], key));
+            pl_keyset_insert(&tables[t], &entry->node, key.len, pl_keyset_hash(key));
         }
     }
     for (int i = 0; i < KEYS; i++)
@@ -61,7 +61,7 @@ TEST(no_two_tables_keep_their_nodes_in_the_same_order)
 
 TEST(agrees_with_an_array_over_random_changes)
 {
-    enum { KEYS = 700, ROUNDS = 60000 };
+    enum { KEYS = 9000, ROUNDS = 120000 }; /* in parts, and in one again */
     static struct entry entries[KEYS];
     struct pl_keyset table;
     struct pl_rand rand;
@@ -75,7 +75,7 @@ TEST(agrees_with_an_array_over_random_changes)
         struct entry *entry = &entries[draw % KEYS];
         bool want = (draw >> 32) % 10 < (round < ROUNDS / 2 ? 7 : 1);
         struct pl_slice key = pl_slice_z(entry->key);
-        uint32_t hash = pl_keyset_hash(&table, key);
+        uint32_t hash = pl_keyset_hash(key);
         CHECK(pl_keyset_find(&table, key, hash) == (entry->there ? &entry->node : NULL));
         if (want && !entry->there)
             pl_keyset_insert(&table, &entry->node, key.len, hash);
@@ -92,6 +92,47 @@ TEST(agrees_with_an_array_over_random_changes)
         seen++;
     }
     CHECK_INT(seen, count);
+    pl_keyset_deinit(&table);
+}
+
+/* Between the steps of a walk others come and go, and the table grows and shrinks. */
+TEST(a_walk_misses_nothing_that_stays)
+{
+    enum { STAY = 1500, OTHERS = 9000 };
+    static struct entry stay[STAY], others[OTHERS];
+    struct pl_keyset table;
+    struct pl_rand rand;
+    pl_rand_seed(&rand, 9);
+    pl_keyset_init(&table, offsetof(struct entry, key));
+    for (int i = 0; i < STAY; i++) {
+        snprintf(stay[i].key, sizeof(stay[i].key), "stay/%d", i);
+        struct pl_slice key = pl_slice_z(stay[i].key);
+        pl_keyset_insert(&table, &stay[i].node, key.len, pl_keyset_hash(key));
+    }
+    for (uint64_t most = 100; most <= OTHERS; most *= 3) {
+        struct pl_keyset_walk walk = {0};
+        struct pl_keyed *node;
+        size_t steps = 0, missed = 0;
+        while ((node = pl_keyset_walk(&table, &walk)) != NULL && ++steps < 100 * OTHERS) {
+            ((struct entry *)node)->there = true;
+            struct entry *other = &others[pl_rand_u64(&rand) % most];
+            bool is_in = other->key[0] != '\0';
+            snprintf(other->key, sizeof(other->key), "other/%d", (int)(other - others));
+            struct pl_slice key = pl_slice_z(other->key);
+            if (is_in)
+                pl_keyset_remove(&table, &other->node);
+            else
+                pl_keyset_insert(&table, &other->node, key.len, pl_keyset_hash(key));
+            if (is_in)
+                other->key[0] = '\0';
+        }
+        for (int i = 0; i < STAY; i++) {
+            missed += !stay[i].there;
+            stay[i].there = false;
+        }
+        CHECK_INT(missed, 0);
+        CHECK(node == NULL);
+    }
     pl_keyset_deinit(&table);
 }
 

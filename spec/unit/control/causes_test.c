@@ -14,8 +14,9 @@ static void add(struct pl_causes *causes, enum pl_cause_type type, int times)
 /* Taken, with more that came since, given back, and more after that. */
 static void check_given_back(int taken, int since, int after)
 {
-    struct pl_causes causes = {0};
+    struct pl_causes causes;
     struct pl_cause_list list;
+    pl_causes_init(&causes);
     add(&causes, PL_CAUSE_REQUEUE, taken);
     pl_causes_take(&causes, key, &list);
     add(&causes, PL_CAUSE_RETRY, since);

@@ -15,9 +15,10 @@ static struct pl_entry *make(const char *key, uint32_t hash, uint32_t room)
 
 static size_t holds(const struct pl_bucket *bucket, const struct pl_entry *entry)
 {
-    size_t count = 0;
-    for (uint32_t i = 0; i < bucket->cap; i++)
-        count += pl_bucket_places(bucket)[i] == entry;
+    size_t count = 0, at = 0;
+    const struct pl_entry *next;
+    while ((next = pl_bucket_next(bucket, &at)) != NULL)
+        count += next == entry;
     return count;
 }
 
@@ -31,7 +32,7 @@ TEST(a_bucket_goes_with_its_last_entry)
     struct pl_bucket *bucket = pl_buckets_add(&buckets, 7, pl_slice_z("v"), a);
     CHECK(pl_buckets_find(&buckets, pl_slice_z("v")) == bucket);
     CHECK_INT(bucket->slot, 7);
-    CHECK_INT(bucket->cap, 1);
+    CHECK_INT(bucket->entries.cap, 1);
     CHECK_INT(holds(bucket, a), 1);
     pl_buckets_remove(&buckets, bucket, a);
     CHECK(pl_buckets_find(&buckets, pl_slice_z("v")) == NULL);
@@ -57,7 +58,7 @@ TEST(entries_come_and_go_whatever_their_hashes)
             entries[i] = make(key, i % hashes, 1);
             bucket = pl_buckets_add(&buckets, 0, pl_slice_z("v"), entries[i]);
         }
-        CHECK_INT(bucket->count, N);
+        CHECK_INT(bucket->entries.count, N);
         for (uint32_t i = 0; i < N; i++)
             CHECK_INT(holds(bucket, entries[i]), 1);
         for (uint32_t i = 0; i + 1 < N; i++) {
@@ -65,12 +66,50 @@ TEST(entries_come_and_go_whatever_their_hashes)
             CHECK_INT(holds(bucket, entries[i]), 0);
             CHECK_INT(holds(bucket, entries[N - 1]), 1);
         }
-        CHECK_INT(bucket->count, 1);
-        CHECK(bucket->cap <= 16);
+        CHECK_INT(bucket->entries.count, 1);
+        CHECK(bucket->entries.cap <= 16);
         pl_buckets_deinit(&buckets);
         for (uint32_t i = 0; i < N; i++)
             pl_entry_destroy(&memory, entries[i]);
     }
+    pl_slab_deinit(&memory);
+}
+
+/* So many that they are in parts. */
+TEST(a_bucket_of_many_entries_visits_each_once)
+{
+    enum { N = 10000 };
+    static struct pl_entry *entries[N];
+    static bool seen[N];
+    struct pl_keyset buckets;
+    struct pl_bucket *bucket = NULL;
+    struct pl_entry *entry;
+    pl_slab_init(&memory, 4 << 20);
+    pl_buckets_init(&buckets);
+    for (uint32_t i = 0; i < N; i++) {
+        char key[16];
+        snprintf(key, sizeof(key), "k%u", i);
+        entries[i] = make(key, pl_keyset_hash(pl_slice_z(key)), 1);
+        entries[i]->mark = i;
+        bucket = pl_buckets_add(&buckets, 0, pl_slice_z("v"), entries[i]);
+    }
+    for (uint32_t left = N; left > 0; left = left > 3 ? left / 3 : left - 1) {
+        size_t at = 0, count = 0;
+        memset(seen, 0, sizeof(seen));
+        while ((entry = pl_bucket_next(bucket, &at)) != NULL) {
+            CHECK(!seen[entry->mark] && entry->mark < left);
+            seen[entry->mark] = true;
+            count++;
+        }
+        CHECK_INT(count, left);
+        CHECK_INT(bucket->entries.count, left);
+        for (uint32_t i = left > 3 ? left / 3 : left - 1; i < left; i++)
+            pl_buckets_remove(&buckets, bucket, entries[i]);
+    }
+    CHECK(pl_buckets_find(&buckets, pl_slice_z("v")) == NULL);
+    pl_buckets_deinit(&buckets);
+    for (uint32_t i = 0; i < N; i++)
+        pl_entry_destroy(&memory, entries[i]);
     pl_slab_deinit(&memory);
 }
 
