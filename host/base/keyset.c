@@ -9,7 +9,8 @@
 enum {
     PART_BITS = 6,
     PARTS = 1 << PART_BITS,
-    DIVIDED_FROM = 4096, /* nodes */
+    DIVIDED_FROM = 1024, /* nodes */
+    PART_CAP = 2 * DIVIDED_FROM / PARTS,
     UNITED_BELOW = DIVIDED_FROM / 4,
 };
 
@@ -119,6 +120,8 @@ static void divide(struct pl_keyset *table)
     table->first = (struct pl_keyset_part){0};
     table->parts = pl_calloc(PARTS, sizeof(*table->parts));
     table->shape++;
+    for (size_t i = 0; i < PARTS; i++)
+        resize(table, &table->parts[i], PART_CAP);
     for (size_t i = 0; i < all.cap; i++)
         if (all.nodes[i] != NULL)
             add_to_part(table, part_of(table, all.hashes[i]), all.nodes[i], all.hashes[i]);

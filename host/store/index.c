@@ -15,7 +15,8 @@ void pl_buckets_init(struct pl_keyset *buckets)
 enum {
     PART_BITS = 6,
     PARTS = 1 << PART_BITS,
-    DIVIDED_FROM = 4096, /* entries */
+    DIVIDED_FROM = 1024, /* entries */
+    PART_CAP = 2 * DIVIDED_FROM / PARTS,
 };
 
 /* ---- entries ---- */
@@ -51,7 +52,8 @@ static void resize(struct pl_entries *part, uint32_t cap)
     for (uint32_t i = 0; i < old.cap; i++)
         if (places(&old)[i] != NULL)
             place(part, places(&old)[i]);
-    deinit_entries(&old);
+    if (old.cap > 1)
+        pl_free(old.of.many);
 }
 
 static struct pl_entries *part_of(struct pl_entries *set, const struct pl_entry *entry)
@@ -72,7 +74,7 @@ static void divide(struct pl_entries *set)
     *set = (struct pl_entries){.count = all.count,
                                .of.parts = pl_calloc(PARTS, sizeof(struct pl_entries))};
     for (size_t i = 0; i < PARTS; i++)
-        set->of.parts[i].cap = 1;
+        resize(&set->of.parts[i], PART_CAP);
     for (uint32_t i = 0; i < all.cap; i++)
         if (places(&all)[i] != NULL)
             add_to_part(part_of(set, places(&all)[i]), places(&all)[i]);
