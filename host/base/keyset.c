@@ -7,11 +7,10 @@
  * that look-ups never degrade under churn. */
 
 enum {
-    PART_BITS = 6,
+    PART_BITS = 4,
     PARTS = 1 << PART_BITS,
-    DIVIDED_FROM = 1024, /* nodes */
-    PART_CAP = 2 * DIVIDED_FROM / PARTS,
-    UNITED_BELOW = DIVIDED_FROM / 4,
+    DIVIDED_FROM = 1 << 15, /* nodes, which take about a millisecond to be placed anew */
+    UNITED_BELOW = DIVIDED_FROM / 2,
 };
 
 void pl_keyset_init(struct pl_keyset *table, size_t key_offset)
@@ -121,7 +120,7 @@ static void divide(struct pl_keyset *table)
     table->parts = pl_calloc(PARTS, sizeof(*table->parts));
     table->shape++;
     for (size_t i = 0; i < PARTS; i++)
-        resize(table, &table->parts[i], PART_CAP);
+        resize(table, &table->parts[i], 2 * DIVIDED_FROM / PARTS);
     for (size_t i = 0; i < all.cap; i++)
         if (all.nodes[i] != NULL)
             add_to_part(table, part_of(table, all.hashes[i]), all.nodes[i], all.hashes[i]);
@@ -133,6 +132,7 @@ static void unite(struct pl_keyset *table)
     struct pl_keyset_part *parts = table->parts;
     table->parts = NULL;
     table->shape++;
+    resize(table, &table->first, 2 * UNITED_BELOW);
     for (size_t p = 0; p < PARTS; p++) {
         for (size_t i = 0; i < parts[p].cap; i++)
             if (parts[p].nodes[i] != NULL)

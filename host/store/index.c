@@ -13,10 +13,10 @@ void pl_buckets_init(struct pl_keyset *buckets)
 }
 
 enum {
-    PART_BITS = 6,
+    PART_BITS = 4,
     PARTS = 1 << PART_BITS,
-    DIVIDED_FROM = 1024, /* entries */
-    PART_CAP = 2 * DIVIDED_FROM / PARTS,
+    DIVIDED_FROM = 1 << 15, /* entries */
+    UNITED_BELOW = DIVIDED_FROM / 2,
 };
 
 /* ---- entries ---- */
@@ -29,6 +29,17 @@ static void deinit_entries(struct pl_entries *set)
         pl_free(set->cap == 0 ? (void *)set->of.parts : set->of.many);
 }
 
+/* By its address: to ask each for its key's hash would be a cache miss for each. */
+static uint32_t hash_of(const struct pl_entry *entry)
+{
+    return (uint32_t)(((uintptr_t)entry >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
+static uint32_t home(const struct pl_entries *part, const struct pl_entry *entry)
+{
+    return hash_of(entry) & (part->cap - 1);
+}
+
 static struct pl_entry **places(struct pl_entries *part)
 {
     return part->cap == 1 ? &part->of.one : part->of.many;
@@ -38,7 +49,7 @@ static struct pl_entry **places(struct pl_entries *part)
 static void place(struct pl_entries *part, struct pl_entry *entry)
 {
     struct pl_entry **at = places(part);
-    uint32_t mask = part->cap - 1, i = entry->node.hash & mask;
+    uint32_t mask = part->cap - 1, i = home(part, entry);
     while (at[i] != NULL)
         i = (i + 1) & mask;
     at[i] = entry;
@@ -58,7 +69,7 @@ static void resize(struct pl_entries *part, uint32_t cap)
 
 static struct pl_entries *part_of(struct pl_entries *set, const struct pl_entry *entry)
 {
-    return set->cap == 0 ? &set->of.parts[entry->node.hash >> (32 - PART_BITS)] : set;
+    return set->cap == 0 ? &set->of.parts[hash_of(entry) >> (32 - PART_BITS)] : set;
 }
 
 static void add_to_part(struct pl_entries *part, struct pl_entry *entry)
@@ -74,7 +85,7 @@ static void divide(struct pl_entries *set)
     *set = (struct pl_entries){.count = all.count,
                                .of.parts = pl_calloc(PARTS, sizeof(struct pl_entries))};
     for (size_t i = 0; i < PARTS; i++)
-        resize(&set->of.parts[i], PART_CAP);
+        resize(&set->of.parts[i], 2 * DIVIDED_FROM / PARTS);
     for (uint32_t i = 0; i < all.cap; i++)
         if (places(&all)[i] != NULL)
             add_to_part(part_of(set, places(&all)[i]), places(&all)[i]);
@@ -96,8 +107,8 @@ static void close_gap(struct pl_entries *part, uint32_t gap)
     uint32_t mask = part->cap - 1;
     at[gap] = NULL;
     for (uint32_t i = (gap + 1) & mask; at[i] != NULL; i = (i + 1) & mask) {
-        uint32_t home = at[i]->node.hash & mask;
-        if (((i - home) & mask) < ((i - gap) & mask))
+        uint32_t at_home = home(part, at[i]);
+        if (((i - at_home) & mask) < ((i - gap) & mask))
             continue;
         at[gap] = at[i];
         at[i] = NULL;
@@ -107,10 +118,23 @@ static void close_gap(struct pl_entries *part, uint32_t gap)
 
 static uint32_t place_of(struct pl_entries *part, const struct pl_entry *entry)
 {
-    uint32_t mask = part->cap - 1, i = entry->node.hash & mask;
+    uint32_t mask = part->cap - 1, i = home(part, entry);
     while (places(part)[i] != entry)
         i = (i + 1) & mask;
     return i;
+}
+
+static void unite(struct pl_entries *set)
+{
+    struct pl_entries *parts = set->of.parts;
+    resize(set, 2 * UNITED_BELOW);
+    for (size_t p = 0; p < PARTS; p++) {
+        for (uint32_t i = 0; i < parts[p].cap; i++)
+            if (parts[p].of.many[i] != NULL)
+                place(set, parts[p].of.many[i]);
+        pl_free(parts[p].of.many);
+    }
+    pl_free(parts);
 }
 
 static void remove_entry(struct pl_entries *set, const struct pl_entry *entry)
@@ -119,7 +143,9 @@ static void remove_entry(struct pl_entries *set, const struct pl_entry *entry)
     close_gap(part, place_of(part, entry));
     part->count--;
     set->count -= set->cap == 0;
-    if (part->cap > 16 && part->count * 8 < part->cap)
+    if (set->cap == 0 && set->count < UNITED_BELOW)
+        unite(set);
+    else if (part->cap > 16 && part->count * 8 < part->cap)
         resize(part, part->cap / 2);
 }
 
@@ -189,8 +215,8 @@ struct pl_entry *pl_bucket_next(const struct pl_bucket *bucket, size_t *at)
 void pl_buckets_exchange(struct pl_bucket *bucket, const struct pl_entry *entry,
                          struct pl_entry *by)
 {
-    struct pl_entries *part = part_of(&bucket->entries, entry);
-    places(part)[place_of(part, entry)] = by;
+    remove_entry(&bucket->entries, entry);
+    add_entry(&bucket->entries, by);
 }
 
 void pl_buckets_remove(struct pl_keyset *buckets, struct pl_bucket *bucket,

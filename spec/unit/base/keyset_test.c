@@ -61,7 +61,7 @@ TEST(no_two_tables_keep_their_nodes_in_the_same_order)
 
 TEST(agrees_with_an_array_over_random_changes)
 {
-    enum { KEYS = 9000, ROUNDS = 120000 }; /* in parts, and in one again */
+    enum { KEYS = 60000, ROUNDS = 500000 }; /* in parts, and in one again */
     static struct entry entries[KEYS];
     struct pl_keyset table;
     struct pl_rand rand;
@@ -98,7 +98,7 @@ TEST(agrees_with_an_array_over_random_changes)
 /* Between the steps of a walk others come and go, and the table grows and shrinks. */
 TEST(a_walk_misses_nothing_that_stays)
 {
-    enum { STAY = 1500, OTHERS = 9000 };
+    enum { STAY = 10000, OTHERS = 60000 };
     static struct entry stay[STAY], others[OTHERS];
     struct pl_keyset table;
     struct pl_rand rand;
@@ -109,7 +109,7 @@ TEST(a_walk_misses_nothing_that_stays)
         struct pl_slice key = pl_slice_z(stay[i].key);
         pl_keyset_insert(&table, &stay[i].node, key.len, pl_keyset_hash(key));
     }
-    for (uint64_t most = 100; most <= OTHERS; most *= 3) {
+    for (uint64_t most = 200; most <= OTHERS; most *= 16) {
         struct pl_keyset_walk walk = {0};
         struct pl_keyed *node;
         size_t steps = 0, missed = 0;
