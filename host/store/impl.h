@@ -30,6 +30,12 @@ struct pl_bucket {
     char value[];
 };
 
+/* The buckets of one index. */
+struct pl_buckets {
+    struct pl_keyset by_value;
+    struct slab *memory; /* borrowed: the store's */
+};
+
 /* One stored object. Behind the key lies room for the postings: the buckets it stands in,
  * grouped by slot. When there are more than fit, a pointer to them lies there. */
 struct pl_entry {
@@ -40,8 +46,8 @@ struct pl_entry {
     char key[];
 };
 
-/* In memory of the store's own: in the common heap entries would lie among what a list or a burst
- * of events needs for a moment, which then could not go back to the system. */
+/* In memory of the store's own, as buckets are: in the common heap they would lie among what a list
+ * or a burst of events needs for a moment, which then could not go back to the system. */
 struct pl_entry *pl_entry_create(struct slab *memory, struct pl_slice key, struct pl_doc *doc,
                                  uint32_t posting_room);
 void pl_entry_destroy(struct slab *memory, struct pl_entry *entry);
@@ -66,8 +72,8 @@ struct pl_index_def {
 /* What readers see. */
 struct pl_content {
     struct pl_keyset entries;
-    struct pl_keyset *buckets; /* owned, by slot */
-    size_t bytes;              /* of the documents, without what they share */
+    struct pl_buckets *buckets; /* owned, by slot */
+    size_t bytes;               /* of the documents, without what they share */
 };
 
 /* The writer's notes on one slot during one change. */
@@ -80,7 +86,7 @@ struct pl_store {
     pthread_rwlock_t lock; /* of live, defs' names, slots and rv */
     bool held;             /* the writer has it for several changes */
     struct pl_content live;
-    struct slab memory;        /* of entries; the writer's alone */
+    struct slab memory;        /* of entries and buckets; the writer's alone */
     struct pl_index_def *defs; /* owned, by slot */
     size_t slots;
     struct pl_buf rv;
@@ -94,22 +100,22 @@ struct pl_store {
 
 /* ---- buckets: index.c ---- */
 
-void pl_buckets_init(struct pl_keyset *buckets);
+void pl_buckets_init(struct pl_buckets *buckets, struct slab *memory);
 /* Frees the buckets; postings that point to them are the caller's to forget. */
-void pl_buckets_deinit(struct pl_keyset *buckets);
-struct pl_bucket *pl_buckets_find(const struct pl_keyset *buckets, struct pl_slice value);
+void pl_buckets_deinit(struct pl_buckets *buckets);
+struct pl_bucket *pl_buckets_find(const struct pl_buckets *buckets, struct pl_slice value);
 /* Puts the entry under a value it is not under yet; returns the bucket, for its postings. */
-struct pl_bucket *pl_buckets_add(struct pl_keyset *buckets, uint32_t slot, struct pl_slice value,
+struct pl_bucket *pl_buckets_add(struct pl_buckets *buckets, uint32_t slot, struct pl_slice value,
                                  struct pl_entry *entry);
 /* The entry must be in the bucket, which goes with its last one. */
-void pl_buckets_remove(struct pl_keyset *buckets, struct pl_bucket *bucket,
+void pl_buckets_remove(struct pl_buckets *buckets, struct pl_bucket *bucket,
                        const struct pl_entry *entry);
 
 /* Visits each entry; start with *at = 0. NULL at the end. */
 struct pl_entry *pl_bucket_next(const struct pl_bucket *bucket, size_t *at);
 /* Puts another entry, with the same key, in the place of one that is in the bucket. */
-void pl_buckets_exchange(struct pl_bucket *bucket, const struct pl_entry *entry,
-                         struct pl_entry *by);
+void pl_buckets_exchange(struct pl_buckets *buckets, struct pl_bucket *bucket,
+                         const struct pl_entry *entry, struct pl_entry *by);
 
 /* ---- look-ups, under the lock or by the writer: store.c ---- */
 

@@ -7,11 +7,6 @@ static struct pl_bucket *bucket_of(struct pl_keyed *node)
     return PL_CONTAINER_OF(node, struct pl_bucket, node);
 }
 
-void pl_buckets_init(struct pl_keyset *buckets)
-{
-    pl_keyset_init(buckets, offsetof(struct pl_bucket, value));
-}
-
 enum {
     PART_BITS = 4,
     PARTS = 1 << PART_BITS,
@@ -21,12 +16,17 @@ enum {
 
 /* ---- entries ---- */
 
-static void deinit_entries(struct pl_entries *set)
+static void free_places(struct slab *memory, struct pl_entries *part)
 {
-    for (size_t i = 0; set->cap == 0 && i < PARTS; i++)
-        deinit_entries(&set->of.parts[i]);
-    if (set->cap != 1)
-        pl_free(set->cap == 0 ? (void *)set->of.parts : set->of.many);
+    if (part->cap > 1)
+        pl_slab_give(memory, part->of.many, part->cap * sizeof(struct pl_entry *));
+}
+
+static void free_parts(struct slab *memory, struct pl_entries *parts)
+{
+    for (size_t i = 0; i < PARTS; i++)
+        free_places(memory, &parts[i]);
+    pl_slab_give(memory, parts, PARTS * sizeof(*parts));
 }
 
 /* By its address: to ask each for its key's hash would be a cache miss for each. */
@@ -56,15 +56,21 @@ static void place(struct pl_entries *part, struct pl_entry *entry)
     part->count++;
 }
 
-static void resize(struct pl_entries *part, uint32_t cap)
+static void init_places(struct slab *memory, struct pl_entries *part, uint32_t cap)
+{
+    size_t size = cap * sizeof(struct pl_entry *);
+    *part = (struct pl_entries){.cap = cap, .of.many = pl_slab_take(memory, size)};
+    memset(part->of.many, 0, size);
+}
+
+static void resize(struct slab *memory, struct pl_entries *part, uint32_t cap)
 {
     struct pl_entries old = *part;
-    *part = (struct pl_entries){.cap = cap, .of.many = pl_calloc(cap, sizeof(struct pl_entry *))};
+    init_places(memory, part, cap);
     for (uint32_t i = 0; i < old.cap; i++)
         if (places(&old)[i] != NULL)
             place(part, places(&old)[i]);
-    if (old.cap > 1)
-        pl_free(old.of.many);
+    free_places(memory, &old);
 }
 
 static struct pl_entries *part_of(struct pl_entries *set, const struct pl_entry *entry)
@@ -72,31 +78,31 @@ static struct pl_entries *part_of(struct pl_entries *set, const struct pl_entry 
     return set->cap == 0 ? &set->of.parts[hash_of(entry) >> (32 - PART_BITS)] : set;
 }
 
-static void add_to_part(struct pl_entries *part, struct pl_entry *entry)
+static void add_to_part(struct slab *memory, struct pl_entries *part, struct pl_entry *entry)
 {
     if (part->count > 0 && (part->count + 1) * 8 > part->cap * 7)
-        resize(part, part->cap < 4 ? 4 : part->cap * 2);
+        resize(memory, part, part->cap < 4 ? 4 : part->cap * 2);
     place(part, entry);
 }
 
-static void divide(struct pl_entries *set)
+static void divide(struct slab *memory, struct pl_entries *set)
 {
     struct pl_entries all = *set;
     *set = (struct pl_entries){.count = all.count,
-                               .of.parts = pl_calloc(PARTS, sizeof(struct pl_entries))};
+                               .of.parts = pl_slab_take(memory, PARTS * sizeof(struct pl_entries))};
     for (size_t i = 0; i < PARTS; i++)
-        resize(&set->of.parts[i], 2 * DIVIDED_FROM / PARTS);
+        init_places(memory, &set->of.parts[i], 2 * DIVIDED_FROM / PARTS);
     for (uint32_t i = 0; i < all.cap; i++)
         if (places(&all)[i] != NULL)
-            add_to_part(part_of(set, places(&all)[i]), places(&all)[i]);
-    deinit_entries(&all);
+            add_to_part(memory, part_of(set, places(&all)[i]), places(&all)[i]);
+    free_places(memory, &all);
 }
 
-static void add_entry(struct pl_entries *set, struct pl_entry *entry)
+static void add_entry(struct slab *memory, struct pl_entries *set, struct pl_entry *entry)
 {
     if (set->count == DIVIDED_FROM && set->cap != 0)
-        divide(set);
-    add_to_part(part_of(set, entry), entry);
+        divide(memory, set);
+    add_to_part(memory, part_of(set, entry), entry);
     set->count += set->cap == 0;
 }
 
@@ -124,74 +130,86 @@ static uint32_t place_of(struct pl_entries *part, const struct pl_entry *entry)
     return i;
 }
 
-static void unite(struct pl_entries *set)
+static void unite(struct slab *memory, struct pl_entries *set)
 {
     struct pl_entries *parts = set->of.parts;
-    resize(set, 2 * UNITED_BELOW);
-    for (size_t p = 0; p < PARTS; p++) {
+    init_places(memory, set, 2 * UNITED_BELOW);
+    for (size_t p = 0; p < PARTS; p++)
         for (uint32_t i = 0; i < parts[p].cap; i++)
             if (parts[p].of.many[i] != NULL)
                 place(set, parts[p].of.many[i]);
-        pl_free(parts[p].of.many);
-    }
-    pl_free(parts);
+    free_parts(memory, parts);
 }
 
-static void remove_entry(struct pl_entries *set, const struct pl_entry *entry)
+static void remove_entry(struct slab *memory, struct pl_entries *set, const struct pl_entry *entry)
 {
     struct pl_entries *part = part_of(set, entry);
     close_gap(part, place_of(part, entry));
     part->count--;
     set->count -= set->cap == 0;
     if (set->cap == 0 && set->count < UNITED_BELOW)
-        unite(set);
+        unite(memory, set);
     else if (part->cap > 16 && part->count * 8 < part->cap)
-        resize(part, part->cap / 2);
+        resize(memory, part, part->cap / 2);
 }
 
 /* ---- buckets ---- */
 
-static void free_bucket(struct pl_bucket *bucket)
+static size_t bucket_size(size_t value_len)
 {
-    deinit_entries(&bucket->entries);
-    pl_free(bucket);
+    return sizeof(struct pl_bucket) + value_len + 1;
 }
 
-void pl_buckets_deinit(struct pl_keyset *buckets)
+static void free_bucket(struct slab *memory, struct pl_bucket *bucket)
+{
+    if (bucket->entries.cap == 0)
+        free_parts(memory, bucket->entries.of.parts);
+    else
+        free_places(memory, &bucket->entries);
+    pl_slab_give(memory, bucket, bucket_size(bucket->node.len));
+}
+
+void pl_buckets_init(struct pl_buckets *buckets, struct slab *memory)
+{
+    pl_keyset_init(&buckets->by_value, offsetof(struct pl_bucket, value));
+    buckets->memory = memory;
+}
+
+void pl_buckets_deinit(struct pl_buckets *buckets)
 {
     size_t at = 0;
     struct pl_keyed *node;
-    while ((node = pl_keyset_next(buckets, &at)) != NULL)
-        free_bucket(bucket_of(node));
-    pl_keyset_deinit(buckets);
+    while ((node = pl_keyset_next(&buckets->by_value, &at)) != NULL)
+        free_bucket(buckets->memory, bucket_of(node));
+    pl_keyset_deinit(&buckets->by_value);
 }
 
-struct pl_bucket *pl_buckets_find(const struct pl_keyset *buckets, struct pl_slice value)
+struct pl_bucket *pl_buckets_find(const struct pl_buckets *buckets, struct pl_slice value)
 {
-    struct pl_keyed *node = pl_keyset_find(buckets, value, pl_keyset_hash(value));
+    struct pl_keyed *node = pl_keyset_find(&buckets->by_value, value, pl_keyset_hash(value));
     return node ? bucket_of(node) : NULL;
 }
 
-static struct pl_bucket *find_or_make(struct pl_keyset *buckets, uint32_t slot,
+static struct pl_bucket *find_or_make(struct pl_buckets *buckets, uint32_t slot,
                                       struct pl_slice value)
 {
     uint32_t hash = pl_keyset_hash(value);
-    struct pl_keyed *node = pl_keyset_find(buckets, value, hash);
+    struct pl_keyed *node = pl_keyset_find(&buckets->by_value, value, hash);
     if (node != NULL)
         return bucket_of(node);
-    struct pl_bucket *bucket = pl_malloc(sizeof(*bucket) + value.len + 1);
+    struct pl_bucket *bucket = pl_slab_take(buckets->memory, bucket_size(value.len));
     *bucket = (struct pl_bucket){.slot = slot, .entries.cap = 1};
     memcpy(bucket->value, value.ptr ? value.ptr : "", value.len);
     bucket->value[value.len] = '\0';
-    pl_keyset_insert(buckets, &bucket->node, value.len, hash);
+    pl_keyset_insert(&buckets->by_value, &bucket->node, value.len, hash);
     return bucket;
 }
 
-struct pl_bucket *pl_buckets_add(struct pl_keyset *buckets, uint32_t slot, struct pl_slice value,
+struct pl_bucket *pl_buckets_add(struct pl_buckets *buckets, uint32_t slot, struct pl_slice value,
                                  struct pl_entry *entry)
 {
     struct pl_bucket *bucket = find_or_make(buckets, slot, value);
-    add_entry(&bucket->entries, entry);
+    add_entry(buckets->memory, &bucket->entries, entry);
     return bucket;
 }
 
@@ -212,22 +230,22 @@ struct pl_entry *pl_bucket_next(const struct pl_bucket *bucket, size_t *at)
     return NULL;
 }
 
-void pl_buckets_exchange(struct pl_bucket *bucket, const struct pl_entry *entry,
-                         struct pl_entry *by)
+void pl_buckets_exchange(struct pl_buckets *buckets, struct pl_bucket *bucket,
+                         const struct pl_entry *entry, struct pl_entry *by)
 {
-    remove_entry(&bucket->entries, entry);
-    add_entry(&bucket->entries, by);
+    remove_entry(buckets->memory, &bucket->entries, entry);
+    add_entry(buckets->memory, &bucket->entries, by);
 }
 
-void pl_buckets_remove(struct pl_keyset *buckets, struct pl_bucket *bucket,
+void pl_buckets_remove(struct pl_buckets *buckets, struct pl_bucket *bucket,
                        const struct pl_entry *entry)
 {
     if (bucket->entries.count > 1) {
-        remove_entry(&bucket->entries, entry);
+        remove_entry(buckets->memory, &bucket->entries, entry);
         return;
     }
-    pl_keyset_remove(buckets, &bucket->node);
-    free_bucket(bucket);
+    pl_keyset_remove(&buckets->by_value, &bucket->node);
+    free_bucket(buckets->memory, bucket);
 }
 
 /* ---- postings ---- */

@@ -191,7 +191,7 @@ static bool visit_values(struct pl_store *store, const struct question *question
     size_t slot = pl_store_slot(store, question->index), at = 0;
     if (slot == store->slots)
         return false;
-    struct pl_keyset *buckets = &store->live.buckets[slot];
+    struct pl_keyset *buckets = &store->live.buckets[slot].by_value;
     struct pl_keyed *node;
     while ((node = pl_keyset_next(buckets, &at)) != NULL)
         add_name(names, pl_keyset_key(buckets, node));

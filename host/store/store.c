@@ -39,13 +39,13 @@ struct pl_entry *pl_content_next(const struct pl_content *content, size_t *at)
     return node ? entry_of(node) : NULL;
 }
 
-static void init_content(struct pl_content *content, size_t slots)
+static void init_content(struct pl_store *store, struct pl_content *content, size_t slots)
 {
     *content = (struct pl_content){0};
     pl_keyset_init(&content->entries, offsetof(struct pl_entry, key));
-    content->buckets = pl_calloc(slots, sizeof(struct pl_keyset));
+    content->buckets = pl_calloc(slots, sizeof(struct pl_buckets));
     for (size_t i = 0; i < slots; i++)
-        pl_buckets_init(&content->buckets[i]);
+        pl_buckets_init(&content->buckets[i], &store->memory);
 }
 
 static void deinit_content(struct pl_store *store, struct pl_content *content)
@@ -71,8 +71,8 @@ struct pl_store *pl_store_create(void)
     pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
     pthread_rwlock_init(&store->lock, &attr);
     pthread_rwlockattr_destroy(&attr);
-    init_content(&store->live, 0);
     pl_slab_init(&store->memory, ENTRIES_SPACE);
+    init_content(store, &store->live, 0);
     return store;
 }
 
@@ -328,7 +328,7 @@ static void exchange(struct pl_store *store, struct pl_content *next)
 void pl_store_replace(struct pl_store *store, const struct pl_store_item *items, size_t count)
 {
     struct pl_content next;
-    init_content(&next, store->slots);
+    init_content(store, &next, store->slots);
     for (size_t i = 0; i < count; i++)
         put_as_before(store, &next, items[i].key, items[i].doc,
                       pl_content_find(&store->live, items[i].key));
@@ -349,7 +349,7 @@ static void apply_aside(struct pl_store *store, struct pl_store_change *changes,
     struct pl_content next;
     size_t at = 0;
     const struct pl_entry *entry;
-    init_content(&next, store->slots);
+    init_content(store, &next, store->slots);
     while ((entry = pl_content_next(&store->live, &at)) != NULL)
         put_as_before(store, &next, pl_slice(entry->key, entry->node.len), entry->doc, entry);
     apply_to(store, &next, changes, count);
@@ -427,16 +427,16 @@ static size_t free_slot(struct pl_store *store)
         if (store->defs[i].name == NULL)
             return i;
     size_t slots = store->slots + 1;
-    struct pl_keyset *buckets = pl_calloc(slots, sizeof(*buckets));
+    struct pl_buckets *buckets = pl_calloc(slots, sizeof(*buckets));
     struct pl_index_def *defs = pl_calloc(slots, sizeof(*defs));
     store->plans = pl_reallocarray(store->plans, slots, sizeof(*store->plans));
     store->plans[slots - 1] = (struct pl_plan){0};
     memcpy(buckets, store->live.buckets, store->slots * sizeof(*buckets));
     if (store->slots > 0)
         memcpy(defs, store->defs, store->slots * sizeof(*defs));
-    pl_buckets_init(&buckets[slots - 1]);
+    pl_buckets_init(&buckets[slots - 1], &store->memory);
     pthread_rwlock_wrlock(&store->lock);
-    struct pl_keyset *old_buckets = store->live.buckets;
+    struct pl_buckets *old_buckets = store->live.buckets;
     struct pl_index_def *old_defs = store->defs;
     store->live.buckets = buckets;
     store->defs = defs;
@@ -449,7 +449,7 @@ static size_t free_slot(struct pl_store *store)
 
 /* Indexes what is stored, in a table that no reader sees yet. */
 static void index_entry(struct pl_store *store, size_t slot, struct pl_entry *entry,
-                        struct pl_keyset *buckets)
+                        struct pl_buckets *buckets)
 {
     struct pl_values *values = &store->plans[slot].values;
     compute(store, slot, entry->doc, values);
@@ -473,8 +473,8 @@ int pl_store_add_index(struct pl_store *store, const char *name, const struct pl
     if (pl_store_has_index(store, name))
         return pl_err_set(err, PL_EEXIST, "there is an index named \"%s\" already", name);
     size_t slot = free_slot(store);
-    struct pl_keyset buckets;
-    pl_buckets_init(&buckets);
+    struct pl_buckets buckets;
+    pl_buckets_init(&buckets, &store->memory);
     struct pl_index_def *def = &store->defs[slot];
     def->external = ops == NULL;
     def->ops = ops ? *ops : (struct pl_index_ops){0};
@@ -521,9 +521,9 @@ void pl_store_drop_index(struct pl_store *store, const char *name)
         return;
     pthread_rwlock_wrlock(&store->lock);
     struct pl_index_def gone = store->defs[slot];
-    struct pl_keyset buckets = store->live.buckets[slot];
+    struct pl_buckets buckets = store->live.buckets[slot];
     store->defs[slot] = (struct pl_index_def){0};
-    pl_buckets_init(&store->live.buckets[slot]);
+    pl_buckets_init(&store->live.buckets[slot], &store->memory);
     pthread_rwlock_unlock(&store->lock);
     struct pl_entry *entry;
     while ((entry = pl_content_next(&store->live, &at)) != NULL)

@@ -39,8 +39,10 @@ static void move_entry(struct pl_store *store, struct pl_entry *entry)
         return;
     pthread_rwlock_wrlock(&store->lock);
     pl_keyset_exchange(&store->live.entries, &entry->node, &copy->node);
-    for (uint32_t i = 0; i < copy->posting_count; i++)
-        pl_buckets_exchange(pl_entry_postings(copy)[i], entry, copy);
+    for (uint32_t i = 0; i < copy->posting_count; i++) {
+        struct pl_bucket *bucket = pl_entry_postings(copy)[i];
+        pl_buckets_exchange(&store->live.buckets[bucket->slot], bucket, entry, copy);
+    }
     pthread_rwlock_unlock(&store->lock);
     pl_entry_discard(&store->memory, entry);
 }

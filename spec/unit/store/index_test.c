@@ -23,8 +23,8 @@ static size_t holds(const struct pl_bucket *bucket, const struct pl_entry *entry
 TEST(a_bucket_goes_with_its_last_entry)
 {
     pl_slab_init(&memory, 1 << 20);
-    struct pl_keyset buckets;
-    pl_buckets_init(&buckets);
+    struct pl_buckets buckets;
+    pl_buckets_init(&buckets, &memory);
     struct pl_entry *a = make("a", 1);
     struct pl_bucket *bucket = pl_buckets_add(&buckets, 7, pl_slice_z("v"), a);
     CHECK(pl_buckets_find(&buckets, pl_slice_z("v")) == bucket);
@@ -33,7 +33,7 @@ TEST(a_bucket_goes_with_its_last_entry)
     CHECK_INT(holds(bucket, a), 1);
     pl_buckets_remove(&buckets, bucket, a);
     CHECK(pl_buckets_find(&buckets, pl_slice_z("v")) == NULL);
-    CHECK_INT(buckets.count, 0);
+    CHECK_INT(buckets.by_value.count, 0);
     pl_buckets_deinit(&buckets);
     pl_entry_destroy(&memory, a);
     pl_slab_deinit(&memory);
@@ -45,10 +45,10 @@ TEST(entries_come_and_go)
     enum { MOST = 112 };
     pl_slab_init(&memory, 1 << 20);
     for (uint32_t n = 1; n <= MOST; n++) {
-        struct pl_keyset buckets;
+        struct pl_buckets buckets;
         struct pl_entry *entries[MOST];
         struct pl_bucket *bucket = NULL;
-        pl_buckets_init(&buckets);
+        pl_buckets_init(&buckets, &memory);
         for (uint32_t i = 0; i < n; i++) {
             char key[16];
             snprintf(key, sizeof(key), "k%u", i);
@@ -78,11 +78,11 @@ TEST(a_bucket_of_many_entries_visits_each_once)
     enum { N = 40000 };
     static struct pl_entry *entries[N];
     static bool seen[N];
-    struct pl_keyset buckets;
+    struct pl_buckets buckets;
     struct pl_bucket *bucket = NULL;
     struct pl_entry *entry;
     pl_slab_init(&memory, 8 << 20);
-    pl_buckets_init(&buckets);
+    pl_buckets_init(&buckets, &memory);
     for (uint32_t i = 0; i < N; i++) {
         char key[16];
         snprintf(key, sizeof(key), "k%u", i);
