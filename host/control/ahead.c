@@ -9,7 +9,7 @@
 
 #include "base/check.h"
 
-#define MOST_AHEAD 16
+#define MOST_AHEAD 64
 /* So long may keys be claimed. */
 #define CLAIM_NS            (10 * PL_MS)
 #define SHORTEST_TIMEOUT_NS PL_SECOND
