@@ -190,28 +190,23 @@ static void on_bookmark(void *arg, struct pl_slice rv)
 
 /* ---- lists ---- */
 
-/* What the store shall hold for a listed object: a new reference, or NULL for nothing, when what
- * was listed is older than what we know. */
+/* What the store shall hold for a listed object where it holds `stored`: a new reference, or NULL
+ * for nothing, when what was listed is older than what we know. */
 static struct pl_doc *listed_or_newer(struct pl_feed *feed, struct pl_doc *listed,
-                                      const struct version *version, bool anew)
+                                      struct pl_doc *stored, const struct version *version,
+                                      bool anew)
 {
-    struct pl_informer *informer = feed->informer;
-    struct pl_slice key = pl_buf_slice(&version->key);
-    struct pl_doc *stored = pl_store_get(informer->store, key);
-    const struct pl_own_write *write = pl_own_writes_find(&informer->own, key);
+    const struct pl_own_write *write =
+        pl_own_writes_find(&feed->informer->own, pl_buf_slice(&version->key));
     if (write != NULL) {
-        bool gone = write->doc == NULL;
         struct pl_doc *ours = pl_doc_ref(write->doc);
-        if (!is_news(feed, version, false)) {
-            pl_doc_unref(stored);
-            return gone ? NULL : ours;
-        }
+        if (!is_news(feed, version, false))
+            return ours;
         pl_doc_unref(ours);
     } else if (stored != NULL && !anew && is_late(stored, version)) {
-        return stored;
+        return pl_doc_ref(stored);
     }
     bury_namesake(feed, stored, version);
-    pl_doc_unref(stored);
     return pl_doc_ref(listed);
 }
 
@@ -221,15 +216,22 @@ static bool is_mine(const struct pl_feed *feed, struct pl_slice key)
     return feed->ns == NULL || (pl_key_split(key, &ns, &name) == 0 && pl_slice_eqz(ns, feed->ns));
 }
 
-/* Takes the reference. Only what changed is queued: a relist of what is known costs the comparison
- * and no memory (F26). */
-static int queue_listed(struct pl_feed *feed, struct pl_slice key, struct pl_doc *doc,
-                        struct pl_err *err)
+/* Only what changed is queued: a relist of what is known costs the comparison and no memory
+ * (F26). */
+static int take_one(struct pl_feed *feed, struct pl_doc *listed, bool anew, struct pl_err *err)
 {
-    struct pl_doc *stored = pl_store_mark(feed->informer->store, key, feed->mark);
-    int code = stored != doc ? pl_deltafifo_update(feed->fifo, doc, err) : 0;
-    pl_doc_unref(stored);
-    pl_doc_unref(doc);
+    struct version version;
+    int code = version_of(listed, &version, err);
+    if (code == 0) {
+        struct pl_doc *stored =
+            pl_store_mark(feed->informer->store, pl_buf_slice(&version.key), feed->mark);
+        struct pl_doc *doc = listed_or_newer(feed, listed, stored, &version, anew);
+        if (doc != NULL && doc != stored)
+            code = pl_deltafifo_update(feed->fifo, doc, err);
+        pl_doc_unref(doc);
+        pl_doc_unref(stored);
+    }
+    pl_buf_deinit(&version.key);
     return code;
 }
 
@@ -242,15 +244,8 @@ static int take_listed(struct pl_feed *feed, const struct pl_docs *items, bool f
         feed->fresh = pl_store_count(feed->informer->store) == 0;
         feed->mark = pl_store_begin_marks(feed->informer->store);
     }
-    for (size_t i = 0; i < items->count && code == 0; i++) {
-        struct version version;
-        code = version_of(items->items[i], &version, err);
-        struct pl_doc *doc =
-            code == 0 ? listed_or_newer(feed, items->items[i], &version, anew) : NULL;
-        if (doc != NULL)
-            code = queue_listed(feed, pl_buf_slice(&version.key), doc, err);
-        pl_buf_deinit(&version.key);
-    }
+    for (size_t i = 0; i < items->count && code == 0; i++)
+        code = take_one(feed, items->items[i], anew, err);
     return code;
 }
 
