@@ -74,8 +74,6 @@ static int on_doc(void *arg, struct pl_slice type, struct pl_doc *doc)
     PL_UNUSED(type);
     struct pl_decoder *d = arg;
     if (d->list) {
-        if (d->resource != NULL)
-            doc = pl_doc_with_kind(doc, &d->resource->kind, d->metadata_only, d->scan_options.pool);
         pl_docs_add(&d->items, d->each_item != NULL ? d->each_item(d->each_item_arg, doc) : doc);
         return 0;
     }
@@ -113,7 +111,8 @@ void pl_decoder_begin(struct pl_decoder *d, const struct pl_http_response *respo
     d->status = response->status;
     d->is_json = is_json_type(content_type);
     snprintf(d->content_type, sizeof d->content_type, "%s", content_type ? content_type : "");
-    if (d->list && d->resource != NULL && !d->metadata_only) {
+    if (d->list && d->resource != NULL) {
+        d->scan_options.replace_kind = d->metadata_only;
         d->scan_options.api_version = pl_kind_api_version(&d->resource->kind, d->api_version);
         d->scan_options.kind = d->resource->kind.kind;
     }

@@ -426,10 +426,13 @@ static bool note_key(struct parse *ps, struct pl_slice key)
     ps->at_uid = false;
     if (ps->depth == 1) {
         ps->in_metadata = pl_slice_eqz(key, "metadata");
-        if (ps->add_api_version && pl_slice_eqz(key, "apiVersion"))
-            ps->add_api_version = false;
-        else if (ps->add_kind && pl_slice_eqz(key, "kind"))
-            ps->add_kind = false;
+        bool *adds = pl_slice_eqz(key, "apiVersion") ? &ps->add_api_version
+                     : pl_slice_eqz(key, "kind")     ? &ps->add_kind
+                                                     : NULL;
+        if (adds != NULL && *adds) {
+            *adds = ps->replace_kind;
+            return ps->replace_kind;
+        }
     }
     if (ps->depth != 2 || !ps->in_metadata)
         return false;

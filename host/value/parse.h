@@ -22,6 +22,7 @@ struct parse {
     unsigned max_depth;
     bool drop_managed_fields;
     const char *api_version, *kind; /* what documents without them get; NULL: nothing */
+    bool replace_kind;              /* what the others have is left out, and they get them, too */
     /* Where it is in the value. */
     uint8_t state;
     bool at_uid;                    /* the value of metadata.uid comes next */

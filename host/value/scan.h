@@ -26,6 +26,7 @@ struct pl_scan_options {
     /* Members that documents (objects) which lack them get: the API server leaves them out
      * of the items of its own kinds. Borrowed for the scan's life; NULL: nothing is added. */
     const char *api_version, *kind;
+    bool replace_kind; /* those that have them get them, too, in place of their own */
 };
 
 /* One document that is all of `text` (white space around it allowed).

@@ -486,7 +486,7 @@ TEST(metadata_only_asks_for_partial_objects_and_gives_them_the_kind_they_belong_
     struct pl_buf text = PL_BUF_INIT;
     pl_write(&text, pl_doc_root(got.kept.items[0]), PL_WRITE_COMPACT);
     CHECK_STR(pl_buf_z(&text),
-              "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"}}");
+              "{\"metadata\":{\"name\":\"a\"},\"apiVersion\":\"v1\",\"kind\":\"Pod\"}");
     pl_buf_deinit(&text);
     pl_docs_deinit(&got.kept);
     bench_deinit(&b);

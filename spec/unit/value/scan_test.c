@@ -153,6 +153,29 @@ TEST(documents_get_the_api_version_and_kind_that_they_lack)
     }
 }
 
+TEST(or_in_place_of_their_own)
+{
+    static const struct {
+        const char *json, *want;
+    } cases[] = {
+        {"{\"a\":1}", "{\"a\":1,\"apiVersion\":\"v1\",\"kind\":\"Pod\"}"},
+        {"{\"kind\":\"X\",\"apiVersion\":[{\"kind\":1}],\"a\":{\"kind\":2}}",
+         "{\"a\":{\"kind\":2},\"apiVersion\":\"v1\",\"kind\":\"Pod\"}"},
+        {"{\"metadata\":{\"uid\":\"u\"},\"kind\":null}",
+         "{\"metadata\":{\"uid\":\"u\"},\"apiVersion\":\"v1\",\"kind\":\"Pod\"}"},
+        {"[{\"kind\":1}]", "[{\"kind\":1}]"},
+    };
+    struct pl_scan_options options = {.api_version = "v1", .kind = "Pod", .replace_kind = true};
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
+        struct pl_doc *doc = pl_scan_text(pl_slice_z(cases[i].json), &options, NULL);
+        struct pl_buf out = PL_BUF_INIT;
+        pl_write(&out, pl_doc_root(doc), 0);
+        CHECK_STR(pl_buf_z(&out), cases[i].want);
+        pl_buf_deinit(&out);
+        pl_doc_unref(doc);
+    }
+}
+
 TEST(a_list_s_own_values_get_no_kind)
 {
     struct seen seen = {PL_BUF_INIT, 0, 0};
