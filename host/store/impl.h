@@ -98,6 +98,16 @@ struct pl_store {
     _Atomic uint64_t index_errors;
 };
 
+/* ---- sets of entries: entries.c. memory: where their places lie, the same in every call ---- */
+
+/* Not for one that is in it. A new set is {.cap = 1}. */
+void pl_entries_add(struct pl_entries *set, struct slab *memory, struct pl_entry *entry);
+/* Only for one that is in it. */
+void pl_entries_remove(struct pl_entries *set, struct slab *memory, const struct pl_entry *entry);
+void pl_entries_deinit(struct pl_entries *set, struct slab *memory);
+/* Visits each; start with *at = 0. NULL at the end. */
+struct pl_entry *pl_entries_next(const struct pl_entries *set, size_t *at);
+
 /* ---- buckets: index.c ---- */
 
 void pl_buckets_init(struct pl_buckets *buckets, struct slab *memory);
@@ -111,8 +121,6 @@ struct pl_bucket *pl_buckets_add(struct pl_buckets *buckets, uint32_t slot, stru
 void pl_buckets_remove(struct pl_buckets *buckets, struct pl_bucket *bucket,
                        const struct pl_entry *entry);
 
-/* Visits each entry; start with *at = 0. NULL at the end. */
-struct pl_entry *pl_bucket_next(const struct pl_bucket *bucket, size_t *at);
 /* Puts another entry, with the same key, in the place of one that is in the bucket. */
 void pl_buckets_exchange(struct pl_buckets *buckets, struct pl_bucket *bucket,
                          const struct pl_entry *entry, struct pl_entry *by);

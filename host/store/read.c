@@ -82,7 +82,7 @@ int pl_store_by_index(struct pl_store *store, const char *index, struct pl_slice
     }
     size_t first = out->count, at = 0;
     const struct pl_entry *entry;
-    while (bucket != NULL && (entry = pl_bucket_next(bucket, &at)) != NULL)
+    while (bucket != NULL && (entry = pl_entries_next(&bucket->entries, &at)) != NULL)
         pl_docs_add(out, entry->doc);
     pl_docs_ref_from(out, first);
     pthread_rwlock_unlock(&store->lock);
@@ -180,7 +180,7 @@ static bool visit_index_keys(struct pl_store *store, const struct question *ques
         return false;
     size_t at = 0;
     const struct pl_entry *entry;
-    while (bucket != NULL && (entry = pl_bucket_next(bucket, &at)) != NULL)
+    while (bucket != NULL && (entry = pl_entries_next(&bucket->entries, &at)) != NULL)
         add_name(names, key_of(entry));
     return true;
 }

@@ -14,7 +14,7 @@ static size_t holds(const struct pl_bucket *bucket, const struct pl_entry *entry
 {
     size_t count = 0, at = 0;
     const struct pl_entry *next;
-    while ((next = pl_bucket_next(bucket, &at)) != NULL)
+    while ((next = pl_entries_next(&bucket->entries, &at)) != NULL)
         count += next == entry;
     return count;
 }
@@ -93,7 +93,7 @@ TEST(a_bucket_of_many_entries_visits_each_once)
     for (uint32_t left = N; left > 0; left = left > 3 ? left / 3 : left - 1) {
         size_t at = 0, count = 0;
         memset(seen, 0, sizeof(seen));
-        while ((entry = pl_bucket_next(bucket, &at)) != NULL) {
+        while ((entry = pl_entries_next(&bucket->entries, &at)) != NULL) {
             CHECK(!seen[entry->mark] && entry->mark < left);
             seen[entry->mark] = true;
             count++;
