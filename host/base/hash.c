@@ -67,8 +67,9 @@ uint64_t pl_hash_seed(void)
     return have;
 }
 
-uint32_t pl_hash_spread(const void *table)
+uint32_t pl_hash_spread(void)
 {
-    uintptr_t address = (uintptr_t)table;
-    return (uint32_t)pl_hash(&address, sizeof(address), pl_hash_seed()) | 1;
+    static _Atomic uint32_t tables; /* a table's address would not do: the next one may have it */
+    uint32_t number = atomic_fetch_add_explicit(&tables, 1, memory_order_relaxed);
+    return (uint32_t)pl_hash(&number, sizeof(number), pl_hash_seed()) | 1;
 }

@@ -15,7 +15,7 @@ enum {
 
 void pl_keyset_init(struct pl_keyset *table, size_t key_offset)
 {
-    *table = (struct pl_keyset){.key_offset = key_offset, .spread = pl_hash_spread(table)};
+    *table = (struct pl_keyset){.key_offset = key_offset, .spread = pl_hash_spread()};
 }
 
 static void deinit_part(struct pl_keyset_part *part)

@@ -47,7 +47,7 @@ static void resize(struct pl_map *map, size_t cap)
 {
     struct pl_map_slot *old = map->slots;
     if (map->spread == 0)
-        map->spread = pl_hash_spread(map);
+        map->spread = pl_hash_spread();
     size_t old_cap = map->cap;
     map->slots = pl_calloc(cap, sizeof(*map->slots));
     map->cap = cap;

@@ -40,10 +40,11 @@ TEST(no_two_tables_keep_their_nodes_in_the_same_order)
 {
     enum { KEYS = 200 };
     static struct entry entries[2][KEYS];
-    struct pl_keyset tables[2];
+    struct pl_keyset tables[2], table; /* one after the other at one address */
     size_t at[2] = {0, 0}, same = 0;
     for (int t = 0; t < 2; t++) {
-        pl_keyset_init(&tables[t], offsetof(struct entry, key));
+        pl_keyset_init(&table, offsetof(struct entry, key));
+        tables[t] = table;
         for (int i = 0; i < KEYS; i++) {
             struct entry *entry = &entries[t][i];
             snprintf(entry->key, sizeof(entry->key), "ns/%d", i);
