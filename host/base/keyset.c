@@ -136,7 +136,7 @@ static void unite(struct pl_keyset *table)
     for (size_t p = 0; p < PARTS; p++) {
         for (size_t i = 0; i < parts[p].cap; i++)
             if (parts[p].nodes[i] != NULL)
-                add_to_part(table, &table->first, parts[p].nodes[i], parts[p].hashes[i]);
+                place(table, &table->first, parts[p].nodes[i], parts[p].hashes[i]);
         deinit_part(&parts[p]);
     }
     pl_free(parts);

@@ -46,9 +46,9 @@ static void place(struct pl_map *map, struct pl_map_slot entry)
 static void resize(struct pl_map *map, size_t cap)
 {
     struct pl_map_slot *old = map->slots;
+    size_t old_cap = map->cap;
     if (map->spread == 0)
         map->spread = pl_hash_spread();
-    size_t old_cap = map->cap;
     map->slots = pl_calloc(cap, sizeof(*map->slots));
     map->cap = cap;
     for (size_t i = 0; i < old_cap; i++)

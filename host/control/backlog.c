@@ -93,22 +93,29 @@ static void drop_entry(struct pl_backlog *backlog, struct entry *entry)
     pl_free(entry);
 }
 
+static struct entry *find_hashed(const struct pl_backlog *backlog, struct pl_slice key,
+                                 uint32_t hash)
+{
+    struct pl_keyed *node = pl_keyset_find(&backlog->by_key, key, hash);
+    return node != NULL ? PL_CONTAINER_OF(node, struct entry, node) : NULL;
+}
+
 static struct entry *find(const struct pl_backlog *backlog, struct pl_slice key)
 {
-    struct pl_keyed *node = pl_keyset_find(&backlog->by_key, key, pl_keyset_hash(key));
-    return node != NULL ? PL_CONTAINER_OF(node, struct entry, node) : NULL;
+    return find_hashed(backlog, key, pl_keyset_hash(key));
 }
 
 static struct entry *find_or_make(struct pl_backlog *backlog, struct pl_slice key)
 {
-    struct entry *entry = find(backlog, key);
+    uint32_t hash = pl_keyset_hash(key);
+    struct entry *entry = find_hashed(backlog, key, hash);
     if (entry != NULL)
         return entry;
     entry = pl_calloc(1, sizeof *entry + key.len + 1);
     entry->events = &entry->only;
     entry->cap = 1;
     memcpy(entry->key, key.ptr, key.len);
-    pl_keyset_insert(&backlog->by_key, &entry->node, key.len, pl_keyset_hash(key));
+    pl_keyset_insert(&backlog->by_key, &entry->node, key.len, hash);
     pl_list_push(&backlog->order, &entry->link);
     return entry;
 }

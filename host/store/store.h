@@ -79,8 +79,8 @@ int pl_store_add_index(struct pl_store *store, const char *name, const struct pl
 void pl_store_set_values(struct pl_store *store, const char *index, struct pl_slice key,
                          const struct pl_values *values);
 /* Goes through everything in pieces, for the writer: appends references to `some` objects at most,
- * those that stay meanwhile exactly once, unless the store grows, shrinks or is replaced: then it
- * begins anew. False when it is at its end. Zero-initialised. */
+ * those that stay meanwhile at least once, and more often only where the store's table changes. A
+ * replaced store is begun anew. False when it is at its end. Zero-initialised. */
 struct pl_store_walk {
     struct pl_keyset_walk entries; /* private */
     uint64_t replaced;
@@ -88,7 +88,7 @@ struct pl_store_walk {
 bool pl_store_walk(struct pl_store *store, struct pl_store_walk *walk, size_t some,
                    struct pl_docs *out);
 /* After many removals, for the writer: moves what is left close together, so that memory goes back
- * to the system. In pieces: looks at `some` places and advances *at, which begins with 0. False at
+ * to the system. In pieces: looks at `some` objects and advances *at, which begins with 0. False at
  * the end. pool: of the documents. */
 bool pl_store_compact(struct pl_store *store, struct pl_pool *pool, size_t *at, size_t some);
 /* Look-ups in it say EAGAIN until it is not built any more. */

@@ -419,6 +419,13 @@ static const uint8_t *take_value(struct parse *ps, const uint8_t *p, const uint8
     }
 }
 
+/* The document has this member, which would be added. True when its own is to be left out. */
+static bool has_own(const struct parse *ps, bool *adds)
+{
+    *adds = ps->replace_kind;
+    return ps->replace_kind;
+}
+
 /* Looks out for metadata.uid, metadata.managedFields, apiVersion and kind of the document. True
  * when what this name stands for is to be left out. */
 static bool note_key(struct parse *ps, struct pl_slice key)
@@ -426,13 +433,10 @@ static bool note_key(struct parse *ps, struct pl_slice key)
     ps->at_uid = false;
     if (ps->depth == 1) {
         ps->in_metadata = pl_slice_eqz(key, "metadata");
-        bool *adds = pl_slice_eqz(key, "apiVersion") ? &ps->add_api_version
-                     : pl_slice_eqz(key, "kind")     ? &ps->add_kind
-                                                     : NULL;
-        if (adds != NULL && *adds) {
-            *adds = ps->replace_kind;
-            return ps->replace_kind;
-        }
+        if (ps->add_api_version && pl_slice_eqz(key, "apiVersion"))
+            return has_own(ps, &ps->add_api_version);
+        if (ps->add_kind && pl_slice_eqz(key, "kind"))
+            return has_own(ps, &ps->add_kind);
     }
     if (ps->depth != 2 || !ps->in_metadata)
         return false;
