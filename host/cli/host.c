@@ -8,6 +8,7 @@
 #include "cli/shadow.h"
 #include "control/manager.h"
 #include "control/recorder.h"
+#include "kube/decode_thread.h"
 #include "lane/barred.h"
 #include "lane/memo.h"
 #include "net/http_client.h"
@@ -28,6 +29,7 @@ struct host {
     struct pl_rand rand;
     struct pl_waits waits;
     struct pl_pool *pool;
+    struct pl_decode_thread *decode_thread; /* NULL: not connected */
     struct pl_metrics *metrics;
     struct pl_view *view;
     struct pl_http_client *http;
@@ -180,6 +182,7 @@ static int connect_cluster(struct host *host, struct pl_err *err)
     const struct pl_options *options = host->options;
     pl_rand_init(&host->rand);
     host->http = pl_http_client_create(host->loop);
+    host->decode_thread = pl_decode_thread_create(host->loop);
     char user_agent[96];
     snprintf(user_agent, sizeof(user_agent), "perilune/%s", pl_version());
     struct pl_client_options client = {
@@ -191,6 +194,7 @@ static int connect_cluster(struct host *host, struct pl_err *err)
         .loop = host->loop,
         .config = &host->config,
         .pool = host->pool,
+        .decode_thread = host->decode_thread,
         .user_agent = user_agent,
         .request_timeout_ns = options->request_timeout_ns,
         .qps = options->qps,
@@ -345,6 +349,7 @@ static void tear_down(struct host *host)
         pl_cluster_destroy(host->cluster);
     if (host->client != NULL)
         pl_client_destroy(host->client);
+    pl_decode_thread_destroy(host->decode_thread);
     if (host->http != NULL)
         pl_http_client_destroy(host->http);
     pl_leader_destroy(host->leader);

@@ -10,7 +10,7 @@
 struct pl_host_metrics {
     struct pl_metrics *metrics; /* borrowed, as is what follows */
     struct pl_waits *waits;
-    const struct pl_pool *pool;
+    struct pl_pool *pool;
     struct pl_loop *loop;
     struct {
         const char *name;
@@ -111,7 +111,7 @@ static void observe_loop(struct pl_host_metrics *host, struct pl_loop *loop)
 }
 
 struct pl_host_metrics *pl_host_metrics_add(struct pl_metrics *metrics, struct pl_waits *waits,
-                                            const struct pl_pool *pool, struct pl_loop *loop)
+                                            struct pl_pool *pool, struct pl_loop *loop)
 {
     static const char bytes[] = "perilune_document_pool_bytes";
     static const char bytes_help[] =

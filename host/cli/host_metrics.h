@@ -11,6 +11,6 @@ struct pl_host_metrics;
 
 /* All are borrowed until the removal. */
 struct pl_host_metrics *pl_host_metrics_add(struct pl_metrics *metrics, struct pl_waits *waits,
-                                            const struct pl_pool *pool, struct pl_loop *loop);
+                                            struct pl_pool *pool, struct pl_loop *loop);
 /* Before the registry goes. Accepts NULL. */
 void pl_host_metrics_remove(struct pl_host_metrics *host);

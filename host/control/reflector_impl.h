@@ -51,12 +51,14 @@ struct pl_reflector {
     bool paginated;            /* the server has no watch cache (53) */
     int expired_in_row;        /* watches that expired without any progress between */
 
-    struct pl_op *list;    /* under way, or NULL */
-    struct pl_docs items;  /* of the pages so far, but for those that the sink has taken */
-    bool begun;            /* it has taken some */
-    bool untaken;          /* it was asked, and does not want any of this list's */
-    struct pl_timer more;  /* until it sees the next ones */
-    struct pl_err refused; /* why it did not store some; told once the next page's request ended */
+    struct pl_op *list;   /* under way, or NULL */
+    struct pl_docs items; /* of the pages so far, but for those that the sink has taken */
+    bool begun;           /* it has taken some */
+    bool untaken;         /* it was asked, and does not want any of this list's */
+    struct pl_timer more; /* until it sees the next ones */
+    struct pl_err
+        refused; /* the list ends with this, once the request for its next page has ended */
+    const char *why_refused;
     struct pl_buf asked_rv, page_rv, token;
     int page;
     int page_limit; /* objects; less than PL_LIST_PAGE after a list was cut */

@@ -2,8 +2,20 @@
 #include "control/reflector_impl.h"
 
 #define PAGE_MIN 20
+#define SOME     64 /* objects of a page are seen before what came meanwhile is received */
+
+static const char cannot_list[] = "cannot list source";
+static const char not_stored[] = "cannot store what was listed";
 
 static void on_list(void *arg, const struct pl_answer *answer);
+
+/* A request for a page is under way. */
+static void adopt(struct pl_reflector *r, struct pl_op *list)
+{
+    r->list = list;
+    if (list != NULL && r->o.lists != NULL)
+        pl_series_add(r->o.lists, 1);
+}
 
 void pl_reflector_send_list(struct pl_reflector *r, struct pl_call *call, pl_answer_fn done)
 {
@@ -18,9 +30,7 @@ void pl_reflector_send_list(struct pl_reflector *r, struct pl_call *call, pl_ans
     call->cut_is_final = true;
     call->each_item = pl_reflector_share;
     call->each_item_arg = r;
-    r->list = pl_client_start(r->o.client, call, done, r);
-    if (r->o.lists != NULL)
-        pl_series_add(r->o.lists, 1);
+    adopt(r, pl_client_start(r->o.client, call, done, r));
 }
 
 static void send_page(struct pl_reflector *r)
@@ -30,6 +40,7 @@ static void send_page(struct pl_reflector *r)
         .metadata_only = r->o.metadata_only,
         .keep_managed_fields = r->o.keep_managed_fields,
         .continue_token = pl_buf_slice(&r->token),
+        .large = true,
     };
     /* Later pages carry the version in their token (55). */
     if (r->token.len == 0)
@@ -107,7 +118,7 @@ static void ask_for_less(struct pl_reflector *r, const struct pl_err *err)
         pl_log(PL_LOG_INFO, "a list was cut: it is asked for in smaller pages",
                pl_str("source", r->o.owner), pl_str("error", err->message),
                pl_int("objects", r->page_limit));
-    pl_reflector_note(r, "cannot list source", err);
+    pl_reflector_note(r, cannot_list, err);
     pl_reflector_pause(r, r->page > 0 ? NEXT_PAGE : NEXT_LIST, 0);
 }
 
@@ -138,10 +149,10 @@ static void list_failed(struct pl_reflector *r, const struct pl_err *err, int st
     }
     pl_reflector_drop_pages(r);
     if (err->code == PL_ENETWORK || err->code == PL_ETIMEOUT) {
-        pl_reflector_unanswered(r, NEXT_SYNC, "cannot list source", err);
+        pl_reflector_unanswered(r, NEXT_SYNC, cannot_list, err);
         return;
     }
-    pl_reflector_note(r, "cannot list source", err);
+    pl_reflector_note(r, cannot_list, err);
     if (pl_err_is_not_found(err))
         pl_reflector_gone(r, err);
     else
@@ -156,22 +167,18 @@ static bool is_older_than_asked(const struct pl_reflector *r, struct pl_slice rv
            pl_rv_compare(rv, asked) < 0;
 }
 
-static void not_stored(struct pl_reflector *r, const struct pl_err *err)
-{
-    pl_reflector_note(r, "cannot store what was listed", err);
-    pl_reflector_drop_pages(r);
-    pl_reflector_pause(r, NEXT_SYNC, 0);
-}
-
 /* The request for the page after it must end first. */
-static void refuse(struct pl_reflector *r, const struct pl_err *err)
+static void refuse(struct pl_reflector *r, const char *why, const struct pl_err *err)
 {
-    if (r->list == NULL) {
-        not_stored(r, err);
+    if (r->list != NULL) {
+        r->refused = *err;
+        r->why_refused = why;
+        pl_op_cancel(r->list);
         return;
     }
-    r->refused = *err;
-    pl_op_cancel(r->list);
+    pl_reflector_note(r, why, err);
+    pl_reflector_drop_pages(r);
+    pl_reflector_pause(r, NEXT_SYNC, 0);
 }
 
 static void finish_list(struct pl_reflector *r)
@@ -193,7 +200,7 @@ static void finish_list(struct pl_reflector *r)
     if (r->stopped)
         return;
     if (code != 0) {
-        not_stored(r, &err);
+        refuse(r, not_stored, &err);
         return;
     }
     pl_buf_set(&r->rv, rv);
@@ -251,7 +258,7 @@ static bool show(struct pl_reflector *r, size_t count)
     if (r->stopped)
         return false;
     if (code != 0) {
-        refuse(r, &err);
+        refuse(r, not_stored, &err);
         return false;
     }
     r->untaken = !taken;
@@ -283,10 +290,13 @@ static void work_off(struct pl_reflector *r)
 static void on_more(struct pl_timer *timer)
 {
     struct pl_reflector *r = PL_CONTAINER_OF(timer, struct pl_reflector, more);
-    if (r->token.len == 0)
+    if (r->token.len == 0) {
         work_off(r);
-    else if (is_shown(r) && r->items.count > 0)
-        show(r, r->items.count);
+        return;
+    }
+    size_t some = r->items.count < SOME ? r->items.count : SOME;
+    if (some > 0 && is_shown(r) && show(r, some) && r->items.count > 0)
+        pl_timer_start(r->o.timers, timer, 0, on_more);
 }
 
 /* What has come is seen while the server makes the next page. */
@@ -295,7 +305,8 @@ static void ask_for_next_page(struct pl_reflector *r)
     if (pl_slice_eqz(pl_buf_slice(&r->asked_rv), "0"))
         r->paginated = true;
     r->page++;
-    send_page(r);
+    if (r->list == NULL)
+        send_page(r);
     pl_timer_start(r->o.timers, &r->more, 0, on_more);
 }
 
@@ -308,14 +319,19 @@ static void on_list(void *arg, const struct pl_answer *answer)
         return;
     }
     if (r->refused.code != 0) {
-        not_stored(r, &r->refused);
+        refuse(r, r->why_refused, &r->refused);
         return;
     }
     if (answer->status != 0)
         pl_reflector_heard(r);
     struct pl_err err = {0};
-    if (answer->err != NULL || check_list(r, answer, &err) != 0) {
-        list_failed(r, answer->err != NULL ? answer->err : &err, answer->status);
+    if (answer->err != NULL) {
+        list_failed(r, answer->err, answer->status);
+        return;
+    }
+    adopt(r, answer->next);
+    if (check_list(r, answer, &err) != 0) {
+        refuse(r, cannot_list, &err);
         return;
     }
     struct pl_node meta = pl_node_getz(pl_doc_root(answer->doc), "metadata");

@@ -65,6 +65,7 @@ struct pl_client *pl_client_create(const struct pl_client_options *options, stru
     client->waits = options->waits;
     client->config = options->config;
     client->pool = options->pool;
+    client->decode_thread = options->decode_thread;
     client->credentials = credentials;
     client->user_agent = pl_strdup(options->user_agent ? options->user_agent : "perilune");
     client->host = host_of(options->config->server);

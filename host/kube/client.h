@@ -18,6 +18,7 @@
 #include "value/yaml.h"
 
 struct pl_client;
+struct pl_decode_thread;
 struct pl_op;
 
 struct pl_client_options {
@@ -29,6 +30,7 @@ struct pl_client_options {
     struct pl_loop *loop;               /* for exec plugins; NULL where there are none (tests) */
     const struct pl_kubeconfig *config; /* borrowed for life */
     struct pl_pool *pool; /* documents that lists and watches bring share through it; may be NULL */
+    struct pl_decode_thread *decode_thread; /* for large answers; borrowed for life; NULL: none */
     const char *user_agent;
     int64_t request_timeout_ns; /* 0: 30 s; watches have their own */
     /* Client-side limit, 0: off. Watches are not limited (74), nor is what has a connection
@@ -85,6 +87,9 @@ struct pl_call {
      * asked. May be called before an attempt that fails. */
     struct pl_doc *(*each_item)(void *arg, struct pl_doc *item);
     void *each_item_arg;
+    /* LIST: its answer may well be large, so the decode thread has it, and the next page is asked
+     * for as soon as it is known where that begins. See pl_answer.next. */
+    bool large;
     bool keep_managed_fields;
     int64_t grace_period;                 /* seconds; -1: not given. Careful: 0 is a value. */
     struct pl_slice uid, precondition_rv; /* of deletes */
@@ -106,6 +111,10 @@ struct pl_answer {
      * has apiVersion and kind, also where the server leaves them out; with metadata_only (also
      * in watches and single answers) those of the kind that was asked for. */
     struct pl_docs *items;
+    /* Of a large list that did not fail: the operation that fetches its next page, as if the call
+     * had been made for that, too. The caller's, with the same on_answer and arg. NULL: there is
+     * none yet, or no such page. */
+    struct pl_op *next;
 };
 
 typedef void (*pl_answer_fn)(void *arg, const struct pl_answer *answer);

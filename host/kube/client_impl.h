@@ -26,6 +26,7 @@ struct pl_client {
     struct pl_waits *waits; /* NULL: none */
     const struct pl_kubeconfig *config;
     struct pl_pool *pool;
+    struct pl_decode_thread *decode_thread;
     char *user_agent, *host; /* owned; host is the label of metrics */
     int64_t request_timeout_ns;
     struct pl_credentials *credentials; /* owned */

@@ -74,15 +74,15 @@ static int on_doc(void *arg, struct pl_slice type, struct pl_doc *doc)
     PL_UNUSED(type);
     struct pl_decoder *d = arg;
     if (d->list) {
-        pl_docs_add(&d->items, d->each_item != NULL ? d->each_item(d->each_item_arg, doc) : doc);
+        pl_docs_add(&d->items, doc);
         return 0;
     }
     if (d->doc != NULL) {
         pl_doc_unref(doc);
         return pl_err_set(&d->err, PL_ESYNTAX, "the answer holds more than one document");
     }
-    if (d->resource != NULL && d->metadata_only)
-        doc = pl_doc_with_kind(doc, &d->resource->kind, true, d->scan_options.pool);
+    if (d->has_kind && d->metadata_only)
+        doc = pl_doc_with_kind(doc, &d->kind, true, d->scan_options.pool);
     d->doc = doc;
     return 0;
 }
@@ -92,6 +92,15 @@ static int on_list(void *arg, struct pl_doc *list)
     struct pl_decoder *d = arg;
     d->doc = list;
     return 0;
+}
+
+static void on_metadata(void *arg, const struct pl_doc *metadata)
+{
+    struct pl_decoder *d = arg;
+    struct pl_scratch scratch;
+    pl_buf_clear(&d->token);
+    pl_buf_add_slice(&d->token,
+                     pl_node_str(pl_node_getz(pl_doc_root(metadata), "continue"), &scratch));
 }
 
 static bool is_success(const struct pl_decoder *d)
@@ -111,14 +120,14 @@ void pl_decoder_begin(struct pl_decoder *d, const struct pl_http_response *respo
     d->status = response->status;
     d->is_json = is_json_type(content_type);
     snprintf(d->content_type, sizeof d->content_type, "%s", content_type ? content_type : "");
-    if (d->list && d->resource != NULL) {
+    if (d->list && d->has_kind) {
         d->scan_options.replace_kind = d->metadata_only;
-        d->scan_options.api_version = pl_kind_api_version(&d->resource->kind, d->api_version);
-        d->scan_options.kind = d->resource->kind.kind;
+        d->scan_options.api_version = pl_kind_api_version(&d->kind, d->api_version);
+        d->scan_options.kind = d->kind.kind;
     }
     if (is_success(d) && d->is_json)
         d->scan = pl_scan_create(d->list ? PL_SCAN_LIST : PL_SCAN_VALUES, &d->scan_options,
-                                 &(struct pl_scan_sink){on_doc, on_list, d});
+                                 &(struct pl_scan_sink){on_doc, on_list, on_metadata, d});
 }
 
 int pl_decoder_feed(struct pl_decoder *d, struct pl_slice piece)
@@ -202,7 +211,7 @@ void pl_decoder_reset(struct pl_decoder *d)
     pl_doc_unref(d->doc);
     d->doc = NULL;
     pl_docs_deinit(&d->items);
-    d->items = (struct pl_docs){0};
+    pl_buf_deinit(&d->token);
     d->status = 0;
     pl_err_clear(&d->err);
 }

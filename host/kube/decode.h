@@ -9,11 +9,10 @@
 struct pl_decoder {
     bool list; /* expects a list */
     bool metadata_only;
-    const struct pl_resource *resource; /* borrowed; NULL: items keep the kind they came with */
-    struct pl_doc *(*each_item)(void *arg, struct pl_doc *item); /* NULL: items are kept */
-    void *each_item_arg;
+    bool has_kind; /* else objects keep the kind they came with */
+    struct pl_kind kind;
     struct pl_scan_options scan_options;
-    char api_version[PL_KIND_TEXT]; /* of the resource, for scan_options */
+    char api_version[PL_KIND_TEXT]; /* of kind, for scan_options */
     /* What came. */
     int status; /* 0: no answer yet */
     bool is_json;
@@ -21,8 +20,9 @@ struct pl_decoder {
     struct pl_scan *scan; /* of a 2xx answer */
     struct pl_buf text;   /* of any other answer, cut */
     struct pl_doc *doc;
-    struct pl_docs items;
-    struct pl_err err; /* the first failure of decoding */
+    struct pl_docs items; /* of a list; to be taken after each piece */
+    struct pl_buf token;  /* of a list: where its next page begins; known before the items */
+    struct pl_err err;    /* the first failure of decoding */
 };
 
 void pl_decoder_begin(struct pl_decoder *decoder, const struct pl_http_response *response);

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include "kube/decode.h"
+#include "kube/decode_thread.h"
 #include "kube/status.h"
 
 #define MAX_RETRIES 10 /* rule 152 */
@@ -16,56 +16,134 @@
 enum op_state {
     OP_LIMITED,   /* until the client-side limit lets it go */
     OP_SENT,      /* an attempt is under way */
+    OP_DECODING,  /* its answer is here, but not decoded yet */
+    OP_HELD,      /* it has ended, the page in front of it has not */
     OP_PAUSED,    /* until the next attempt */
     OP_FINISHING, /* err is to be told */
+};
+
+/* What every attempt, and every page of a list, is made for. */
+struct asked {
+    enum pl_verb verb;
+    int lane;
+    bool cut_is_final; /* a cut answer is the caller's */
+    bool large;
+    bool (*may_send)(void *arg);
+    void *may_send_arg;
+    const struct pl_fence *fence;
+    int64_t timeout_ns;
+    struct pl_decoder decoder; /* what it expects */
+    struct pl_doc *(*each_item)(void *arg, struct pl_doc *item);
+    void *each_item_arg;
+    pl_answer_fn on_answer;
+    void *arg;
 };
 
 struct pl_op {
     struct pl_link link;      /* in client->ops; first, for pl_client_destroy */
     struct pl_client *client; /* back-pointer */
     enum op_state state;
-    enum pl_verb verb;
-    int lane;
-    bool (*may_send)(void *arg);
-    void *may_send_arg;
-    const struct pl_fence *fence;
+    struct asked asked;
     struct pl_wire wire;
     const char *path; /* in wire.url: who waits, for people */
     int64_t deadline_ns;
     struct pl_attempt *attempt; /* OP_SENT */
     struct pl_timer timer;      /* OP_LIMITED, OP_PAUSED, OP_FINISHING */
     struct pl_wait wait;
-    struct pl_decoder decoder;
-    int64_t retry_after_ms; /* of the latest answer's header; -1: none */
+    struct pl_decoding *decoding; /* of the attempt; NULL: none, or it was given up */
+    struct pl_docs items;         /* of a list, so far */
+    struct pl_buf token;          /* where its next page begins; empty: not known */
+    struct pl_op *front, *next;   /* the page in front of it, and the one after it, or NULL */
+    int64_t retry_after_ms;       /* of the latest answer's header; -1: none */
     int retries;
+    bool renewed;      /* the latest answer was 401, and the credentials are others now */
     bool renewed_once; /* 401 is answered with fresh credentials once */
-    bool cut_is_final; /* a cut answer is the caller's */
     bool fresh;        /* the next attempt must not reuse a connection */
     struct pl_err err;
-    pl_answer_fn on_answer;
-    void *arg;
 };
 
+static struct pl_op *op_create(struct pl_client *client, const struct asked *asked);
+static void begin(struct pl_op *op);
 static void attempt_now(struct pl_op *op);
 
 /* ---- the end ---- */
 
-static void complete(struct pl_op *op)
+static void drop_answer(struct pl_op *op)
 {
-    bool failed = op->err.code != 0;
+    pl_decoding_drop(op->decoding);
+    op->decoding = NULL;
+    pl_docs_deinit(&op->items);
+    pl_buf_clear(&op->token);
+}
+
+static void destroy(struct pl_op *op)
+{
+    drop_answer(op);
+    pl_buf_deinit(&op->token);
+    pl_wire_deinit(&op->wire);
+    pl_free(op);
+}
+
+static void end_op(struct pl_op *op)
+{
     pl_link_unlink(&op->link);
     pl_wait_end(&op->wait);
     pl_timer_stop(op->client->timers, &op->timer);
+}
+
+static void on_finish(struct pl_timer *timer);
+
+/* The owner hears it at the next run of the timers. */
+static void finish_later(struct pl_op *op)
+{
+    op->state = OP_FINISHING;
+    pl_timer_start(op->client->timers, &op->timer, 0, on_finish);
+}
+
+/* Nobody has heard of it yet. */
+static void forget_next(struct pl_op *op)
+{
+    struct pl_op *next = op->next;
+    op->next = NULL;
+    if (next == NULL)
+        return;
+    pl_attempt_cancel(next->attempt);
+    end_op(next);
+    destroy(next);
+}
+
+/* Hands the next page to the owner; if that has ended, it is told in its turn. */
+static struct pl_op *release_next(struct pl_op *op)
+{
+    struct pl_op *next = op->next;
+    if (next == NULL)
+        return NULL;
+    op->next = next->front = NULL;
+    if (next->state == OP_HELD)
+        finish_later(next);
+    return next;
+}
+
+static void complete(struct pl_op *op)
+{
+    bool failed = op->err.code != 0;
+    if (op->front != NULL) {
+        op->state = OP_HELD;
+        return;
+    }
+    if (failed)
+        forget_next(op);
+    struct pl_decoder *decoder = op->decoding != NULL ? pl_decoding_decoder(op->decoding) : NULL;
+    end_op(op);
     struct pl_answer answer = {
         .err = failed ? &op->err : NULL,
-        .status = op->decoder.status,
-        .doc = op->decoder.doc,
-        .items = op->decoder.list && !failed ? &op->decoder.items : NULL,
+        .status = decoder != NULL ? decoder->status : 0,
+        .doc = decoder != NULL ? decoder->doc : NULL,
+        .items = op->asked.decoder.list && !failed ? &op->items : NULL,
+        .next = release_next(op),
     };
-    op->on_answer(op->arg, &answer); /* may destroy the client */
-    pl_decoder_reset(&op->decoder);
-    pl_wire_deinit(&op->wire);
-    pl_free(op);
+    op->asked.on_answer(op->asked.arg, &answer); /* may destroy the client */
+    destroy(op);
 }
 
 static void on_finish(struct pl_timer *timer)
@@ -73,18 +151,12 @@ static void on_finish(struct pl_timer *timer)
     complete(PL_CONTAINER_OF(timer, struct pl_op, timer));
 }
 
-/* op->err is set; the owner hears it at the next run of the timers. */
-static void finish_later(struct pl_op *op)
-{
-    op->state = OP_FINISHING;
-    pl_timer_start(op->client->timers, &op->timer, 0, on_finish);
-}
-
 static void drop_attempt(struct pl_op *op)
 {
+    forget_next(op);
     pl_attempt_cancel(op->attempt);
     op->attempt = NULL;
-    pl_decoder_reset(&op->decoder);
+    drop_answer(op);
 }
 
 void pl_op_abort(struct pl_op *op)
@@ -107,13 +179,25 @@ static void on_response(void *owner, const struct pl_http_response *response)
 {
     struct pl_op *op = owner;
     op->retry_after_ms = pl_retry_after_ms(response);
-    pl_decoder_begin(&op->decoder, response);
+    pl_decoder_begin(pl_decoding_decoder(op->decoding), response);
 }
 
 static int on_body(void *owner, struct pl_slice piece)
 {
     struct pl_op *op = owner;
-    return pl_decoder_feed(&op->decoder, piece);
+    return pl_decoding_feed(op->decoding, piece);
+}
+
+static void on_items(void *owner, const struct pl_docs *items)
+{
+    struct pl_op *op = owner;
+    pl_docs_reserve(&op->items, items->count);
+    for (size_t i = 0; i < items->count; i++) {
+        struct pl_doc *item = items->items[i];
+        pl_docs_add(&op->items, op->asked.each_item != NULL
+                                    ? op->asked.each_item(op->asked.each_item_arg, item)
+                                    : item);
+    }
 }
 
 static int64_t left_ns(const struct pl_op *op)
@@ -129,7 +213,7 @@ static void on_pause_over(struct pl_timer *timer)
 
 static void pause_for(struct pl_op *op, int64_t delay_ns, const char *why)
 {
-    pl_decoder_reset(&op->decoder);
+    drop_answer(op);
     op->retries++;
     op->state = OP_PAUSED;
     pl_client_wait(op->client, &op->wait, why, op->path, left_ns(op));
@@ -148,10 +232,10 @@ static int64_t asked_delay(const struct pl_op *op)
 
 static bool connection_was_lost(const struct pl_op *op)
 {
-    if (op->cut_is_final && op->decoder.status != 0)
+    if (op->asked.cut_is_final && pl_decoding_decoder(op->decoding)->status != 0)
         return false;
     return op->err.code == PL_ENETWORK && strcmp(op->err.reason, "ConnectionReset") == 0 &&
-           (op->verb == PL_VERB_GET || op->verb == PL_VERB_LIST);
+           (op->asked.verb == PL_VERB_GET || op->asked.verb == PL_VERB_LIST);
 }
 
 /* Nothing of it was done, so that a write may be sent again, too (GOAWAY, F18). */
@@ -161,9 +245,9 @@ static bool was_not_processed(const struct pl_op *op)
 }
 
 /* True when there will be another attempt. */
-static bool try_again(struct pl_op *op, bool renewed)
+static bool try_again(struct pl_op *op)
 {
-    if (op->err.status == 401 && renewed && !op->renewed_once) {
+    if (op->err.status == 401 && op->renewed && !op->renewed_once) {
         op->renewed_once = true;
         pause_for(op, 0, "retry with fresh credentials");
         return true;
@@ -180,41 +264,74 @@ static bool try_again(struct pl_op *op, bool renewed)
     return true;
 }
 
+/* The server makes the next page, and it is received, while this one is decoded. */
+static void fetch_next(struct pl_op *op)
+{
+    if (op->state != OP_DECODING || op->err.code != 0 || op->token.len == 0)
+        return;
+    struct pl_op *next = op_create(op->client, &op->asked);
+    next->front = op;
+    op->next = next;
+    pl_wire_of_next_page(&next->wire, &op->wire, pl_buf_slice(&op->token));
+    begin(next);
+}
+
 static void on_done(void *owner, const struct pl_err *err, bool renewed)
 {
     struct pl_op *op = owner;
     op->attempt = NULL;
+    op->state = OP_DECODING;
+    op->renewed = renewed;
     pl_err_clear(&op->err);
-    if (err != NULL && op->decoder.err.code == 0)
+    if (err != NULL)
         op->err = *err;
-    else
-        pl_decoder_end(&op->decoder, &op->err);
+    fetch_next(op);
+    pl_decoding_end(op->decoding);
+}
+
+static void on_token(void *owner, struct pl_slice token)
+{
+    struct pl_op *op = owner;
+    pl_buf_add_slice(&op->token, token);
+    fetch_next(op);
+}
+
+static void on_decoded(void *owner)
+{
+    struct pl_op *op = owner;
+    struct pl_decoder *decoder = pl_decoding_decoder(op->decoding);
+    if (op->err.code == 0 || decoder->err.code != 0)
+        pl_decoder_end(decoder, &op->err);
     if (op->err.code == PL_EAPI && op->retry_after_ms >= 0)
         op->err.retry_after_ms = op->retry_after_ms;
     if (op->err.code == PL_ESYNTAX || op->err.code == PL_ELIMIT)
         pl_err_prefix(&op->err, "the answer to %s %s", op->wire.method, op->path);
-    if (op->err.code == 0 || !try_again(op, renewed))
+    if (op->err.code == 0 || !try_again(op))
         complete(op);
 }
 
 static const struct pl_attempt_ops attempt_ops = {on_response, on_body, on_done};
+static const struct pl_decoding_ops decoding_ops = {on_items, on_token, on_decoded};
 
 static void send_attempt(struct pl_op *op)
 {
     struct pl_attempt_spec spec = {
         .wire = &op->wire,
         .deadline_ns = op->deadline_ns,
-        .max_response = op->decoder.list ? MAX_LIST : 2 * (size_t)PL_SCAN_BYTES,
-        .long_response = op->decoder.list,
+        .max_response = op->asked.decoder.list ? MAX_LIST : 2 * (size_t)PL_SCAN_BYTES,
+        .long_response = op->asked.decoder.list,
         .fresh_connection = op->fresh,
-        .lane = op->lane,
-        .may_send = op->may_send,
-        .may_send_arg = op->may_send_arg,
-        .fence = op->fence,
+        .lane = op->asked.lane,
+        .may_send = op->asked.may_send,
+        .may_send_arg = op->asked.may_send_arg,
+        .fence = op->asked.fence,
     };
     op->state = OP_SENT;
     op->retry_after_ms = -1;
-    pl_client_wait(op->client, &op->wait, pl_verb_name(op->verb), op->path, left_ns(op));
+    op->decoding =
+        pl_decoding_create(op->asked.large ? op->client->decode_thread : NULL, &decoding_ops, op);
+    *pl_decoding_decoder(op->decoding) = op->asked.decoder;
+    pl_client_wait(op->client, &op->wait, pl_verb_name(op->asked.verb), op->path, left_ns(op));
     op->attempt = pl_attempt_start(op->client, &spec, &attempt_ops, op);
 }
 
@@ -227,7 +344,7 @@ static void on_limit_over(struct pl_timer *timer)
 static void attempt_now(struct pl_op *op)
 {
     int64_t delay = 0;
-    if (op->lane == 0 || op->fence != NULL)
+    if (op->asked.lane == 0 || op->asked.fence != NULL)
         delay = pl_client_limit(op->client);
     if (delay <= 0) {
         send_attempt(op);
@@ -245,19 +362,38 @@ static void attempt_now(struct pl_op *op)
 
 /* ---- start ---- */
 
-static void expect(struct pl_op *op, const struct pl_call *call)
+static struct pl_op *op_create(struct pl_client *client, const struct asked *asked)
 {
-    struct pl_decoder *d = &op->decoder;
-    d->list = call->verb == PL_VERB_LIST;
-    d->metadata_only = call->metadata_only;
-    d->each_item = call->each_item;
-    d->each_item_arg = call->each_item_arg;
-    d->resource = call->subresource.len == 0 ? call->resource : NULL;
-    d->scan_options = (struct pl_scan_options){
-        .pool = call->resource != NULL ? op->client->pool : NULL,
+    struct pl_op *op = PL_NEW(struct pl_op);
+    op->client = client;
+    op->asked = *asked;
+    op->deadline_ns = pl_client_now(client) + asked->timeout_ns;
+    op->path = "";
+    pl_list_push(&client->ops, &op->link);
+    pl_err_clear(&op->err);
+    return op;
+}
+
+/* The wire is there. */
+static void begin(struct pl_op *op)
+{
+    op->path = pl_buf_z(&op->wire.url) + strlen(op->client->config->server);
+    attempt_now(op);
+}
+
+static void expect(struct pl_decoder *decoder, const struct pl_client *client,
+                   const struct pl_call *call)
+{
+    decoder->list = call->verb == PL_VERB_LIST;
+    decoder->metadata_only = call->metadata_only;
+    decoder->has_kind = call->resource != NULL && call->subresource.len == 0;
+    if (decoder->has_kind)
+        decoder->kind = call->resource->kind;
+    decoder->scan_options = (struct pl_scan_options){
+        .pool = call->resource != NULL ? client->pool : NULL,
         .keep_managed_fields = call->keep_managed_fields,
     };
-    pl_err_clear(&d->err);
+    pl_err_clear(&decoder->err);
 }
 
 struct pl_op *pl_client_start(struct pl_client *client, const struct pl_call *call,
@@ -265,27 +401,25 @@ struct pl_op *pl_client_start(struct pl_client *client, const struct pl_call *ca
 {
     PL_REQUIRE(call->resource != NULL || call->raw_path.len > 0);
     PL_REQUIRE(call->connection_lane >= 0 && call->connection_lane < PL_HTTP_LANES);
-    struct pl_op *op = PL_NEW(struct pl_op);
-    op->client = client;
-    op->verb = call->verb;
-    op->lane = call->fence != NULL ? PL_HTTP_LANE_FENCED : call->connection_lane;
-    op->cut_is_final = call->cut_is_final;
-    op->may_send = call->may_send;
-    op->may_send_arg = call->may_send_arg;
-    op->fence = call->fence;
-    op->on_answer = on_answer;
-    op->arg = arg;
-    int64_t timeout = call->timeout_ns > 0 ? call->timeout_ns : client->request_timeout_ns;
-    op->deadline_ns = pl_client_now(client) + timeout;
-    pl_list_push(&client->ops, &op->link);
-    pl_err_clear(&op->err);
-    expect(op, call);
-    if (pl_wire_of_call(&op->wire, client->config->server, call, &op->err) != 0) {
-        op->path = "";
+    struct asked asked = {
+        .verb = call->verb,
+        .lane = call->fence != NULL ? PL_HTTP_LANE_FENCED : call->connection_lane,
+        .cut_is_final = call->cut_is_final,
+        .large = call->large,
+        .may_send = call->may_send,
+        .may_send_arg = call->may_send_arg,
+        .fence = call->fence,
+        .timeout_ns = call->timeout_ns > 0 ? call->timeout_ns : client->request_timeout_ns,
+        .each_item = call->each_item,
+        .each_item_arg = call->each_item_arg,
+        .on_answer = on_answer,
+        .arg = arg,
+    };
+    expect(&asked.decoder, client, call);
+    struct pl_op *op = op_create(client, &asked);
+    if (pl_wire_of_call(&op->wire, client->config->server, call, &op->err) != 0)
         finish_later(op);
-        return op;
-    }
-    op->path = pl_buf_z(&op->wire.url) + strlen(client->config->server);
-    attempt_now(op);
+    else
+        begin(op);
     return op;
 }

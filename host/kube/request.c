@@ -249,6 +249,24 @@ int pl_wire_of_call(struct pl_wire *wire, const char *server, const struct pl_ca
     return 0;
 }
 
+/* A parameter that says which page; such come behind all others. */
+static bool is_of_one_page(const char *parameter)
+{
+    return strncmp(parameter, "continue=", 9) == 0 ||
+           strncmp(parameter, "resourceVersion", 15) == 0;
+}
+
+void pl_wire_of_next_page(struct pl_wire *next, const struct pl_wire *wire, struct pl_slice token)
+{
+    const char *url = pl_buf_z(&wire->url), *at = url;
+    while ((at = strpbrk(at, "?&")) != NULL && !is_of_one_page(at + 1))
+        at++;
+    *next = *wire;
+    next->url = next->body = PL_BUF_INIT;
+    pl_buf_add(&next->url, url, at != NULL ? (size_t)(at - url) : wire->url.len);
+    add_query(&next->url, "continue", token);
+}
+
 int pl_wire_of_watch(struct pl_wire *wire, const char *server, const struct pl_watch_call *call,
                      struct pl_err *err)
 {

@@ -202,8 +202,9 @@ static void on_response(void *owner, const struct pl_http_response *response)
     pl_decoder_begin(&watch->decoder, response);
     if (watch->decoder.scan == NULL)
         return;
-    watch->scan = pl_scan_create(PL_SCAN_WATCH, &watch->scan_options,
-                                 &(struct pl_scan_sink){on_doc, on_list, watch});
+    watch->scan =
+        pl_scan_create(PL_SCAN_WATCH, &watch->scan_options,
+                       &(struct pl_scan_sink){.on_doc = on_doc, .on_list = on_list, .arg = watch});
     pl_timer_stop(watch->client->timers, &watch->timer);
     if (watch->client->waits != NULL)
         pl_wait_begin_open(watch->client->waits, &watch->wait, "watch", watch->path,

@@ -50,6 +50,7 @@ static void move_entry(struct pl_store *store, struct pl_entry *entry)
 bool pl_store_compact(struct pl_store *store, struct pl_pool *pool, size_t *at, size_t some)
 {
     struct pl_entry *entry = NULL;
+    pl_pool_enter(pool); /* one turn for all of them */
     while (*at != SIZE_MAX && some-- > 0) {
         entry = pl_content_next(&store->live, at);
         if (entry == NULL)
@@ -57,6 +58,7 @@ bool pl_store_compact(struct pl_store *store, struct pl_pool *pool, size_t *at, 
         move_document(store, pool, entry);
         move_entry(store, entry);
     }
+    pl_pool_leave(pool);
     bool is_over = entry == NULL;
     if (is_over && *at != SIZE_MAX) {
         pl_slab_sweep(&store->memory);

@@ -1,6 +1,7 @@
 #include "value/build.h"
 #include "value/encode.h"
 #include "value/number.h"
+#include "value/pool.h"
 
 #include "base/alloc.h"
 #include "base/check.h"
@@ -176,6 +177,7 @@ struct pl_doc *pl_doc_from_node(struct pl_node node, struct pl_pool *pool)
         return NULL;
     struct enc enc;
     struct pl_scratch scratch;
+    pl_pool_enter(pool);
     pl_enc_init(&enc, pool, false);
     struct pl_slice uid = pl_node_str(pl_node_dig(node, "metadata", "uid"), &scratch);
     if (uid.ptr != NULL)
@@ -185,5 +187,6 @@ struct pl_doc *pl_doc_from_node(struct pl_node node, struct pl_pool *pool)
     pl_enc_node(&enc, node);
     struct pl_doc *doc = pl_enc_finish(&enc);
     pl_enc_deinit(&enc);
+    pl_pool_leave(pool);
     return doc;
 }

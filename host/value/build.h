@@ -19,8 +19,7 @@ struct pl_build;
 
 #define PL_BUILD_DEPTH 600
 
-/* pool: share what other documents hold too (the pool's thread only); NULL: a
- * document of its own. */
+/* pool: share what other documents hold too; NULL: a document of its own. */
 struct pl_build *pl_build_create(struct pl_pool *pool);
 /* Also half-built; accepts NULL. */
 void pl_build_destroy(struct pl_build *b);

@@ -234,21 +234,28 @@ void pl_enc_node(struct enc *enc, struct pl_node node)
     add_child(enc, 0);
 }
 
+struct pl_doc *pl_enc_copy(const struct enc *enc, size_t at)
+{
+    PL_REQUIRE(enc->pool == NULL);
+    size_t len = enc->values.len - at;
+    struct pl_doc *doc = pl_malloc(sizeof(*doc) + len);
+    atomic_init(&doc->refs, 1);
+    atomic_init(&doc->places, 0);
+    doc->length = (uint32_t)len;
+    doc->base = NULL;
+    memcpy(doc->tape, enc->values.ptr + at, len);
+    return doc;
+}
+
 struct pl_doc *pl_enc_finish(struct enc *enc)
 {
     PL_REQUIRE(enc->depth == 0 && enc->frames[0].count == 1);
-    const uint8_t *tape = (const uint8_t *)enc->values.ptr;
     struct pl_doc *doc;
     if (enc->pool != NULL) {
         pl_enc_no_uid(enc);
-        doc = pl_pool_make_doc(enc->pool, tape, enc->values.len);
+        doc = pl_pool_make_doc(enc->pool, (const uint8_t *)enc->values.ptr, enc->values.len);
     } else {
-        doc = pl_malloc(sizeof(*doc) + enc->values.len);
-        atomic_init(&doc->refs, 1);
-        atomic_init(&doc->places, 0);
-        doc->length = (uint32_t)enc->values.len;
-        doc->base = NULL;
-        memcpy(doc->tape, tape, enc->values.len);
+        doc = pl_enc_copy(enc, 0);
     }
     reset(enc);
     return doc;

@@ -38,7 +38,7 @@ struct enc {
     size_t pinned;         /* values before this offset have their handles in pins */
 };
 
-/* pool: share through it, on its thread; NULL: a tape of its own. */
+/* pool: share through it, in a turn from here on; NULL: a tape of its own. */
 void pl_enc_init(struct enc *enc, struct pl_pool *pool, bool refuse_duplicates);
 void pl_enc_deinit(struct enc *enc);
 
@@ -64,5 +64,8 @@ void pl_enc_no_uid(struct enc *enc);
  * handles used so far stay good. */
 void pl_enc_pause(struct enc *enc);
 
+/* The last value, which is complete and begins at `at` of enc->values, as a document of its own;
+ * the encoder stays as it is. Without a pool. */
+struct pl_doc *pl_enc_copy(const struct enc *enc, size_t at);
 /* The one complete value, as a document; the encoder is empty again. */
 struct pl_doc *pl_enc_finish(struct enc *enc);

@@ -4,7 +4,7 @@
  * other nodes use its handle. Nodes are found by a hash of their content, which does
  * not depend on which parts of it are handles and which are not. A node whose count is
  * 0 exists only between pl_pool_add and the moment its creator uses it or gives
- * up (pl_pool_settle). Owner's thread only. */
+ * up (pl_pool_settle). All of it only in a turn (pl_pool_enter). */
 #pragma once
 
 #include "value/filter.h"
@@ -16,6 +16,7 @@
 #include "base/buf.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 struct pool_node {
     uint64_t hash;
@@ -33,12 +34,17 @@ _Static_assert(offsetof(struct pool_node, value) == POOL_HEADER, "as pool_value(
 _Static_assert((int)POOL_GRANULE == (int)SLAB_GRANULE, "handles count the arena's granules");
 
 struct pl_pool {
-    pthread_t owner;
+    struct {
+        pthread_mutex_t lock;     /* held for the turn */
+        pthread_mutex_t next;     /* held by the one who waits for it, so that others stay behind */
+        _Atomic pthread_t thread; /* whose turn it is; 0: nobody's */
+        unsigned depth;           /* of its pl_pool_enter */
+    } turn;
     struct slab nodes, docs;
     struct table table;
     struct filter filter;
     struct pl_buf dead;               /* uint32_t handles: nodes to free, while that goes on */
-    _Atomic(struct pl_doc *) dropped; /* by other threads; linked through pl_doc.dropped */
+    _Atomic(struct pl_doc *) dropped; /* outside of turns; linked through pl_doc.dropped */
     size_t documents, document_bytes;
     uint32_t next_owner;                    /* for documents without a uid */
     uint32_t guesses[1 << POOL_GUESS_BITS]; /* handles of live nodes, or 0; see share.h */
@@ -71,8 +77,8 @@ void pl_pool_unref_values(struct pl_pool *pool, const uint8_t *at, const uint8_t
 
 /* A document of these bytes; counts its handles. */
 struct pl_doc *pl_pool_make_doc(struct pl_pool *pool, const uint8_t *tape, size_t len);
-/* Frees a pooled document without references: at once on the owner's thread, else at
- * its next pl_pool_collect. */
+/* Any thread. Frees a pooled document without references: at once in a turn, else as the next
+ * one begins. */
 void pl_pool_drop(struct pl_doc *doc);
 /* Stands for the object in the filter when it has no uid. */
 uint32_t pl_pool_new_owner(struct pl_pool *pool);

@@ -3,6 +3,7 @@
  * what stays there between calls is at most one unfinished token. */
 #include "value/scan.h"
 #include "value/parse.h"
+#include "value/pool.h"
 
 #include "base/alloc.h"
 
@@ -29,7 +30,8 @@ enum at {
     AT_TAIL, /* only white space may follow */
 };
 
-enum member { MEMBER_OTHER, MEMBER_ITEMS, MEMBER_TYPE, MEMBER_OBJECT };
+/* From MEMBER_ITEMS on they may not come twice. */
+enum member { MEMBER_OTHER, MEMBER_METADATA, MEMBER_ITEMS, MEMBER_TYPE, MEMBER_OBJECT };
 
 struct pl_scan {
     int form; /* enum pl_scan_form or FORM_TEXT */
@@ -45,7 +47,8 @@ struct pl_scan {
     bool in_value;     /* parse is at work */
     bool value_is_doc; /* on a document, not on a member of the list or event */
     enum member member;
-    unsigned members_seen; /* bits of enum member: none of them may come twice */
+    unsigned members_seen; /* bits of enum member */
+    size_t metadata_at;    /* in list.values: where it begins */
     uint64_t unit_at;      /* in the stream: the document or piece of envelope began */
     uint64_t envelope;     /* bytes of the list or event so far, without documents */
     struct pl_buf type;
@@ -84,7 +87,9 @@ void pl_scan_destroy(struct pl_scan *scan)
         return;
     pl_doc_unref(scan->object);
     pl_parse_deinit(&scan->parse);
+    pl_pool_enter(scan->doc.pool);
     pl_enc_deinit(&scan->doc);
+    pl_pool_leave(scan->doc.pool);
     pl_enc_deinit(&scan->list);
     pl_buf_deinit(&scan->bytes);
     pl_buf_deinit(&scan->type);
@@ -147,6 +152,15 @@ static bool give_list(struct pl_scan *scan)
     return stopped_by_sink(scan, scan->sink.on_list(scan->sink.arg, list)) == 0;
 }
 
+static void give_metadata(struct pl_scan *scan)
+{
+    if (scan->sink.on_metadata == NULL)
+        return;
+    struct pl_doc *metadata = pl_enc_copy(&scan->list, scan->metadata_at);
+    scan->sink.on_metadata(scan->sink.arg, metadata);
+    pl_doc_unref(metadata);
+}
+
 static bool end_event(struct pl_scan *scan, const uint8_t *p)
 {
     if ((scan->members_seen & 1u << MEMBER_TYPE) == 0)
@@ -182,6 +196,8 @@ static bool end_value(struct pl_scan *scan, const uint8_t *p)
         return false;
     scan->in_value = false;
     if (!scan->value_is_doc) {
+        if (scan->member == MEMBER_METADATA)
+            give_metadata(scan);
         scan->at = AT_NEXT;
         return true;
     }
@@ -234,7 +250,9 @@ static const uint8_t *end_envelope(struct pl_scan *scan, const uint8_t *p)
 static enum member member_of(const struct pl_scan *scan, struct pl_slice key)
 {
     if (scan->form == PL_SCAN_LIST)
-        return pl_slice_eqz(key, "items") ? MEMBER_ITEMS : MEMBER_OTHER;
+        return pl_slice_eqz(key, "items")      ? MEMBER_ITEMS
+               : pl_slice_eqz(key, "metadata") ? MEMBER_METADATA
+                                               : MEMBER_OTHER;
     if (pl_slice_eqz(key, "type"))
         return MEMBER_TYPE;
     return pl_slice_eqz(key, "object") ? MEMBER_OBJECT : MEMBER_OTHER;
@@ -253,10 +271,10 @@ static const uint8_t *envelope_key(struct pl_scan *scan, const uint8_t *p, const
         return NULL;
     scan->member = member_of(scan, key);
     unsigned bit = 1u << scan->member;
-    if (scan->member != MEMBER_OTHER && (scan->members_seen & bit) != 0)
+    if (scan->member >= MEMBER_ITEMS && (scan->members_seen & bit) != 0)
         return fail(scan, p, "a name that is there twice");
     scan->members_seen |= bit;
-    if (scan->form == PL_SCAN_LIST && scan->member == MEMBER_OTHER)
+    if (scan->form == PL_SCAN_LIST && scan->member != MEMBER_ITEMS)
         pl_enc_key(&scan->list, key);
     scan->at = AT_COLON;
     return next;
@@ -293,6 +311,9 @@ static const uint8_t *envelope_member(struct pl_scan *scan, const uint8_t *p, co
         return event_type(scan, p, end);
     case MEMBER_OBJECT:
         return start_value(scan, p, &scan->doc);
+    case MEMBER_METADATA:
+        scan->metadata_at = scan->list.values.len;
+        return start_value(scan, p, &scan->list);
     default:
         return start_value(scan, p, scan->form == PL_SCAN_LIST ? &scan->list : NULL);
     }
@@ -400,6 +421,7 @@ static int result(const struct pl_scan *scan, struct pl_err *err)
 
 int pl_scan_feed(struct pl_scan *scan, struct pl_slice chunk, struct pl_err *err)
 {
+    pl_pool_enter(scan->doc.pool);
     while (chunk.len > 0 && scan->err.code == 0) {
         size_t len = chunk.len < SLICE ? chunk.len : SLICE;
         scan_slice(scan, pl_slice(chunk.ptr, len), false);
@@ -407,6 +429,7 @@ int pl_scan_feed(struct pl_scan *scan, struct pl_slice chunk, struct pl_err *err
     }
     if (scan->in_value && scan->value_is_doc)
         pl_enc_pause(&scan->doc);
+    pl_pool_leave(scan->doc.pool);
     if (scan->bytes.len == 0 && scan->bytes.cap > KEEP_BUFFER)
         pl_buf_deinit(&scan->bytes);
     return result(scan, err);
@@ -420,8 +443,10 @@ bool pl_scan_is_between(const struct pl_scan *scan)
 
 int pl_scan_end(struct pl_scan *scan, struct pl_err *err)
 {
+    pl_pool_enter(scan->doc.pool);
     if (scan->err.code == 0)
         scan_slice(scan, pl_slice(NULL, 0), true);
+    pl_pool_leave(scan->doc.pool);
     if (scan->err.code == 0 && !pl_scan_is_between(scan))
         fail_at(scan, PL_ESYNTAX, scan->bytes_at + scan->bytes.len, "the input ends too early");
     return result(scan, err);
@@ -439,7 +464,7 @@ struct pl_doc *pl_scan_text(struct pl_slice text, const struct pl_scan_options *
 {
     static const struct pl_scan_options defaults;
     struct pl_doc *doc = NULL;
-    struct pl_scan_sink sink = {keep_doc, NULL, &doc};
+    struct pl_scan_sink sink = {.on_doc = keep_doc, .arg = &doc};
     struct pl_scan *scan = scan_create(FORM_TEXT, options != NULL ? options : &defaults, &sink);
     int code = pl_scan_feed(scan, text, err);
     if (code == 0)

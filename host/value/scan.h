@@ -5,7 +5,8 @@
  * they are to be refused. metadata.managedFields of each object is skipped
  * unless asked for. Errors carry the byte offset counted over all chunks; input
  * that ends too early, the offset where it ends. A number has at most 4,096
- * characters. A scan with a pool belongs to the pool's thread. */
+ * characters. A scan with a pool takes a turn of it
+ * for each chunk. */
 #pragma once
 
 #include "base/err.h"
@@ -52,6 +53,9 @@ struct pl_scan_sink {
     /* PL_SCAN_LIST: the list without its items ("items" itself is left out). The
      * sink takes it. Called once, when the list has ended. NULL: not wanted. */
     int (*on_list)(void *arg, struct pl_doc *list);
+    /* PL_SCAN_LIST: the list's "metadata" as soon as it has come, which the API server sends before
+     * the items. Borrowed. NULL: not wanted. */
+    void (*on_metadata)(void *arg, const struct pl_doc *metadata);
     void *arg;
 };
 

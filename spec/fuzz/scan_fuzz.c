@@ -53,12 +53,21 @@ static int on_list(void *arg, struct pl_doc *list)
     return add(arg, pl_slice_z("LIST"), list);
 }
 
+static void on_metadata(void *arg, const struct pl_doc *metadata)
+{
+    struct result *result = arg;
+    pl_buf_add_z(&result->text, "METADATA=");
+    pl_write(&result->text, pl_doc_root(metadata), PL_WRITE_COMPACT);
+    pl_buf_add_char(&result->text, '\n');
+}
+
 static void scan(struct result *result, enum pl_scan_form form, struct pl_slice bytes,
                  unsigned chunks)
 {
     struct pl_scan_options options = {
         .pool = result->pool, .max_depth = 40, .max_bytes = 4096, .refuse_duplicates = chunks & 1};
-    struct pl_scan_sink sink = {on_doc, on_list, result};
+    struct pl_scan_sink sink = {
+        .on_doc = on_doc, .on_list = on_list, .on_metadata = on_metadata, .arg = result};
     struct pl_scan *scan = pl_scan_create(form, &options, &sink);
     pl_err_clear(&result->err);
     unsigned size = chunks >> 1;

@@ -36,7 +36,9 @@ static inline void bed_defer(void *arg, struct pl_task *task, void (*run)(struct
     pl_list_push(&bed->deferred, &task->link);
 }
 
-static inline void bed_init_with(struct bed *bed, char **namespaces, bool dry_run)
+/* thread: what large answers are decoded by; NULL: nobody but the test's thread. */
+static inline void bed_init_apart(struct bed *bed, char **namespaces, bool dry_run,
+                                  struct pl_decode_thread *thread)
 {
     *bed = (struct bed){0};
     if (getenv("TEST_LOG") == NULL) /* what is provoked need not be read */
@@ -56,6 +58,7 @@ static inline void bed_init_with(struct bed *bed, char **namespaces, bool dry_ru
         .rand = &bed->rand,
         .config = &bed->config,
         .pool = bed->pool,
+        .decode_thread = thread,
         .user_agent = "test",
     };
     struct pl_err err;
@@ -74,6 +77,11 @@ static inline void bed_init_with(struct bed *bed, char **namespaces, bool dry_ru
         .dry_run = dry_run,
     };
     bed->cluster = pl_cluster_create(&cluster);
+}
+
+static inline void bed_init_with(struct bed *bed, char **namespaces, bool dry_run)
+{
+    bed_init_apart(bed, namespaces, dry_run, NULL);
 }
 
 static inline void bed_init(struct bed *bed)

@@ -115,10 +115,10 @@ static const struct pl_reflector_sink sink = {.page = on_page,
                                               .remove = on_remove,
                                               .bookmark = on_bookmark};
 
-static inline void begin_with(struct diary *diary, bool stream)
+static inline void begin_apart(struct diary *diary, bool stream, struct pl_decode_thread *thread)
 {
     *diary = (struct diary){0};
-    bed_init(&diary->bed);
+    bed_init_apart(&diary->bed, NULL, false, thread);
     diary->reconnects = pl_reconnects_create(&diary->bed.timers, &diary->bed.rand);
     diary->resource = (struct pl_resource){.kind = {"", "v1", "ConfigMap"},
                                            .plural = "configmaps",
@@ -139,6 +139,11 @@ static inline void begin_with(struct diary *diary, bool stream)
     };
     diary->reflector = pl_reflector_create(&options);
     pl_reflector_start(diary->reflector);
+}
+
+static inline void begin_with(struct diary *diary, bool stream)
+{
+    begin_apart(diary, stream, NULL);
 }
 
 static inline void begin(struct diary *diary)

@@ -580,20 +580,48 @@ TEST(a_page_that_cannot_be_stored_ends_the_list)
     finish(&diary);
 }
 
-TEST(a_list_in_one_piece_is_worked_off_by_pieces)
+/* Of m0, m1 and so on; to be freed. */
+static char *list_of(int count, const char *token)
 {
-    struct diary diary;
     struct pl_buf items = PL_BUF_INIT;
-    begin(&diary);
-    diary.takes = true;
-    for (int i = 0; i < 1200; i++)
+    for (int i = 0; i < count; i++)
         pl_buf_add_f(&items,
                      "%s{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":"
                      "\"m%d\",\"namespace\":\"d\",\"uid\":\"u%d\",\"resourceVersion\":\"5\"}}",
                      i > 0 ? "," : "", i, i);
     char *list = pl_format("{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"metadata\":{"
-                           "\"resourceVersion\":\"10\"},\"items\":[%s]}",
-                           pl_buf_z(&items));
+                           "\"resourceVersion\":\"10\",\"continue\":\"%s\"},\"items\":[%s]}",
+                           token, pl_buf_z(&items));
+    pl_buf_deinit(&items);
+    return list;
+}
+
+TEST(a_page_is_seen_by_pieces_between_which_the_next_one_comes)
+{
+    struct diary diary;
+    begin(&diary);
+    diary.takes = true;
+    char *list = list_of(150, "t1");
+    fake_reply(take_list(&diary, "limit=500&resourceVersion=0"), 200, list);
+    for (int pieces = 1; pieces <= 3; pieces++) {
+        CHECK_INT(diary.pages, pieces - 1);
+        pl_timers_run(&diary.bed.timers);
+    }
+    CHECK_INT(diary.pages, 3);
+    CHECK_INT(diary.taken, 150);
+    bed_reply(&diary.bed, take_list(&diary, "limit=500&continue=t1"), 200, BED_MAPS("10", ));
+    check_diary(&diary, "replace 10;");
+    take_watch(&diary, "10");
+    pl_free(list);
+    finish(&diary);
+}
+
+TEST(a_list_in_one_piece_is_worked_off_by_pieces)
+{
+    struct diary diary;
+    begin(&diary);
+    diary.takes = true;
+    char *list = list_of(1200, "");
     bed_reply(&diary.bed, take_list(&diary, "limit=500&resourceVersion=0"), 200, list);
     bed_run(&diary.bed);
     CHECK_INT(diary.pages, 2);
@@ -601,7 +629,6 @@ TEST(a_list_in_one_piece_is_worked_off_by_pieces)
     pl_buf_clear(&diary.text);
     take_watch(&diary, "10");
     pl_free(list);
-    pl_buf_deinit(&items);
     finish(&diary);
 }
 

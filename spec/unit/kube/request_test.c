@@ -157,4 +157,26 @@ TEST(each_verb_makes_its_request)
     pl_doc_unref(doc);
 }
 
+TEST(the_next_page_of_a_list_is_told_by_its_token_alone) /* 55 */
+{
+    static const char *const pages[][2] = {
+        {"http://s/api/v1/pods", "http://s/api/v1/pods?continue=x%2B"},
+        {"http://s/api/v1/pods?resourceVersion=0", "http://s/api/v1/pods?continue=x%2B"},
+        {"http://s/api/v1/pods?labelSelector=a&limit=500&resourceVersion=7&resourceVersionMatch=e",
+         "http://s/api/v1/pods?labelSelector=a&limit=500&continue=x%2B"},
+        {"http://s/continue=/pods?limit=500&continue=before",
+         "http://s/continue=/pods?limit=500&continue=x%2B"},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(pages); i++) {
+        struct pl_wire wire = {.method = "GET", .accept = "application/json"}, next;
+        pl_buf_add_z(&wire.url, pages[i][0]);
+        pl_wire_of_next_page(&next, &wire, S("x+"));
+        CHECK_STR(pl_buf_z(&next.url), pages[i][1]);
+        CHECK_STR(next.method, "GET");
+        CHECK_STR(next.accept, "application/json");
+        pl_wire_deinit(&next);
+        pl_wire_deinit(&wire);
+    }
+}
+
 TEST_MAIN()

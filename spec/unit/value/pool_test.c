@@ -1,5 +1,5 @@
 #include "value/build.h"
-#include "value/pool.h"
+#include "value/pool_node.h"
 #include "value/scan.h"
 #include "value/write.h"
 
@@ -157,7 +157,7 @@ TEST(handles_of_a_half_read_document_survive_the_last_other_user)
         }
         snprintf(text, sizeof(text), json, 9u);
         struct pl_scan_options options = {.pool = pool};
-        struct pl_scan_sink sink = {take_doc, NULL, &got};
+        struct pl_scan_sink sink = {.on_doc = take_doc, .arg = &got};
         struct pl_scan *scan = pl_scan_create(PL_SCAN_VALUES, &options, &sink);
         CHECK_INT(pl_scan_feed(scan, pl_slice(text, cut), NULL), 0);
         CHECK_INT(pl_scan_feed(scan, pl_slice(text + cut, 1), NULL), 0);
@@ -198,7 +198,7 @@ static void *drop(void *arg)
     return NULL;
 }
 
-TEST(a_document_dropped_elsewhere_is_freed_by_the_owner)
+TEST(a_document_dropped_elsewhere_is_freed_as_the_next_turn_begins)
 {
     struct pl_pool *pool = pl_pool_create();
     for (int i = 0; i < 10; i++) {
@@ -206,9 +206,88 @@ TEST(a_document_dropped_elsewhere_is_freed_by_the_owner)
         REQUIRE(pthread_create(&thread, NULL, drop, object(pool, i, 0)) == 0);
         pthread_join(thread, NULL);
     }
-    CHECK_INT(stats_of(pool).documents, 10);
-    pl_pool_collect(pool);
     CHECK_INT(stats_of(pool).documents, 0);
+    CHECK_INT(stats_of(pool).nodes, 0);
+    pl_pool_destroy(pool);
+}
+
+/* Wants its turn while the test has it. */
+struct waiter {
+    struct pl_pool *pool;
+    bool had_it; /* in turns of the pool */
+};
+
+static void *wait_for_turn(void *arg)
+{
+    struct waiter *waiter = arg;
+    pl_pool_enter(waiter->pool);
+    waiter->had_it = true;
+    pl_pool_leave(waiter->pool);
+    return NULL;
+}
+
+TEST(who_waits_comes_next_however_soon_the_turn_is_wanted_again)
+{
+    struct pl_pool *pool = pl_pool_create();
+    struct waiter waiter = {.pool = pool};
+    pthread_t thread;
+    pl_pool_enter(pool);
+    pl_pool_enter(pool); /* once more is no other turn */
+    REQUIRE(pthread_create(&thread, NULL, wait_for_turn, &waiter) == 0);
+    while (pthread_mutex_trylock(&pool->turn.next) == 0) /* until it stands there */
+        pthread_mutex_unlock(&pool->turn.next);
+    pl_pool_leave(pool);
+    CHECK(!waiter.had_it);
+    pl_pool_leave(pool);
+    pl_pool_enter(pool);
+    CHECK(waiter.had_it);
+    pl_pool_leave(pool);
+    pthread_join(thread, NULL);
+    pl_pool_destroy(pool);
+}
+
+/* Several threads make documents of like objects and drop those of the others. */
+enum { MAKERS = 4, MADE = 400 };
+
+struct maker {
+    struct pl_pool *pool;
+    _Atomic(struct pl_doc *) *slot; /* one for all */
+    int number, wrong;
+};
+
+static void *make_documents(void *arg)
+{
+    struct maker *maker = arg;
+    for (int i = 0; i < MADE; i++) {
+        struct pl_doc *doc = object(maker->pool, maker->number * MADE + i, i % 3);
+        struct pl_doc *other = atomic_exchange(maker->slot, doc);
+        if (other == NULL)
+            continue;
+        struct pl_node spec = pl_node_getz(pl_doc_root(other), "spec");
+        maker->wrong += pl_node_type(spec) != PL_OBJECT;
+        pl_doc_unref(other);
+        if (i % 50 == 0)
+            pl_pool_collect(maker->pool);
+    }
+    return NULL;
+}
+
+TEST(threads_make_and_drop_documents_in_turns)
+{
+    struct pl_pool *pool = pl_pool_create();
+    _Atomic(struct pl_doc *) slot = NULL;
+    struct maker makers[MAKERS];
+    pthread_t threads[MAKERS];
+    for (int i = 0; i < MAKERS; i++) {
+        makers[i] = (struct maker){.pool = pool, .slot = &slot, .number = i};
+        REQUIRE(pthread_create(&threads[i], NULL, make_documents, &makers[i]) == 0);
+    }
+    for (int i = 0; i < MAKERS; i++) {
+        pthread_join(threads[i], NULL);
+        CHECK_INT(makers[i].wrong, 0);
+    }
+    CHECK_INT(stats_of(pool).documents, 1);
+    pl_doc_unref(slot);
     CHECK_INT(stats_of(pool).nodes, 0);
     pl_pool_destroy(pool);
 }

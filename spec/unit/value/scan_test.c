@@ -37,7 +37,7 @@ static int on_list(void *arg, struct pl_doc *list)
 static int scan_all(enum pl_scan_form form, const char *json, size_t chunk, struct seen *seen,
                     struct pl_err *err)
 {
-    struct pl_scan_sink sink = {on_doc, on_list, seen};
+    struct pl_scan_sink sink = {.on_doc = on_doc, .on_list = on_list, .arg = seen};
     struct pl_scan *scan = pl_scan_create(form, NULL, &sink);
     size_t len = strlen(json);
     int code = 0;
@@ -99,6 +99,38 @@ TEST(a_list_gives_its_items_and_then_itself)
     check_scan(PL_SCAN_LIST, "{\"items\":[],\"a\":1}", "LIST {\"a\":1}\n");
     check_scan(PL_SCAN_LIST, "{\"items\":null}", "LIST {}\n");
     check_scan(PL_SCAN_LIST, "{}", "LIST {}\n");
+}
+
+static void on_metadata(void *arg, const struct pl_doc *metadata)
+{
+    struct seen *seen = arg;
+    pl_buf_add_z(&seen->text, "METADATA ");
+    pl_write(&seen->text, pl_doc_root(metadata), 0);
+    pl_buf_add_char(&seen->text, '\n');
+}
+
+TEST(a_list_s_metadata_is_shown_as_soon_as_it_has_come)
+{
+    static const char *const json[] = {
+        "{\"kind\":\"L\",\"metadata\":{\"continue\":\"t\"},\"items\":[1]}",
+        "{\"items\":[1],\"metadata\":7,\"metadata\":null}",
+    };
+    static const char *const want[] = {
+        "METADATA {\"continue\":\"t\"}\n 1\nLIST "
+        "{\"kind\":\"L\",\"metadata\":{\"continue\":\"t\"}}\n",
+        " 1\nMETADATA 7\nMETADATA null\nLIST {\"metadata\":null}\n",
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(json); i++) {
+        struct seen seen = {PL_BUF_INIT, 0, 0};
+        struct pl_scan_sink sink = {
+            .on_doc = on_doc, .on_list = on_list, .on_metadata = on_metadata, .arg = &seen};
+        struct pl_scan *scan = pl_scan_create(PL_SCAN_LIST, NULL, &sink);
+        CHECK_INT(pl_scan_feed(scan, pl_slice_z(json[i]), NULL), 0);
+        CHECK_INT(pl_scan_end(scan, NULL), 0);
+        pl_scan_destroy(scan);
+        CHECK_STR(pl_buf_z(&seen.text), want[i]);
+        pl_buf_deinit(&seen.text);
+    }
 }
 
 TEST(a_watch_gives_objects_with_their_type_in_any_order)
@@ -179,7 +211,7 @@ TEST(or_in_place_of_their_own)
 TEST(a_list_s_own_values_get_no_kind)
 {
     struct seen seen = {PL_BUF_INIT, 0, 0};
-    struct pl_scan_sink sink = {on_doc, on_list, &seen};
+    struct pl_scan_sink sink = {.on_doc = on_doc, .on_list = on_list, .arg = &seen};
     struct pl_scan_options options = {.api_version = "v1", .kind = "Pod"};
     struct pl_scan *scan = pl_scan_create(PL_SCAN_LIST, &options, &sink);
     CHECK_INT(pl_scan_feed(scan, pl_slice_z("{\"metadata\":{},\"items\":[{}]}"), NULL), 0);
@@ -218,7 +250,7 @@ TEST(errors_carry_the_offset_over_all_chunks)
 TEST(an_error_is_sticky)
 {
     struct seen seen = {PL_BUF_INIT, 0, 0};
-    struct pl_scan_sink sink = {on_doc, on_list, &seen};
+    struct pl_scan_sink sink = {.on_doc = on_doc, .on_list = on_list, .arg = &seen};
     struct pl_scan *scan = pl_scan_create(PL_SCAN_VALUES, NULL, &sink);
     struct pl_err first, second;
     CHECK_INT(pl_scan_feed(scan, pl_slice_z("]"), &first), PL_ESYNTAX);
@@ -242,7 +274,7 @@ TEST(the_sink_can_stop_the_scan)
 TEST(between_means_a_stream_may_end)
 {
     struct seen seen = {PL_BUF_INIT, 0, 0};
-    struct pl_scan_sink sink = {on_doc, on_list, &seen};
+    struct pl_scan_sink sink = {.on_doc = on_doc, .on_list = on_list, .arg = &seen};
     struct pl_scan *scan = pl_scan_create(PL_SCAN_WATCH, NULL, &sink);
     CHECK(pl_scan_is_between(scan));
     CHECK_INT(pl_scan_feed(scan, pl_slice_z("{\"type\":\"A\",\"object\":{}"), NULL), 0);
@@ -317,7 +349,7 @@ static int count_doc(void *arg, struct pl_slice type, struct pl_doc *doc)
 TEST(a_document_is_limited_but_a_stream_is_not)
 {
     int docs = 0;
-    struct pl_scan_sink sink = {count_doc, NULL, &docs};
+    struct pl_scan_sink sink = {.on_doc = count_doc, .arg = &docs};
     struct pl_scan_options small = {.max_bytes = 1000};
     struct pl_scan *scan = pl_scan_create(PL_SCAN_LIST, &small, &sink);
     char item[900];

@@ -68,7 +68,7 @@ TEST(documents_that_are_nearly_as_guessed_read_back)
     struct pl_pool *pool = pl_pool_create();
     struct pl_doc *doc, *kept[KEPT] = {NULL};
     struct pl_scan_options options = {.pool = pool};
-    struct pl_scan_sink sink = {keep, NULL, &doc};
+    struct pl_scan_sink sink = {.on_doc = keep, .arg = &doc};
     struct pl_scan *scan = pl_scan_create(PL_SCAN_VALUES, &options, &sink);
     struct pl_rand rand;
     pl_rand_seed(&rand, 11);

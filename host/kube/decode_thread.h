@@ -1,0 +1,42 @@
+/* Large answers become documents on a thread of their own, while the loop's thread receives what
+ * follows and stores what came before. The text is handed over in the pieces in which it came, the
+ * objects come back in their order, some at a time, with a message to the loop.
+ *
+ * All functions belong to the loop's thread. */
+#pragma once
+
+#include "kube/decode.h"
+
+struct pl_decode_thread;
+struct pl_decoding;
+
+/* loop: borrowed for life. */
+struct pl_decode_thread *pl_decode_thread_create(struct pl_loop *loop);
+/* Nothing may be under way: clients that use it are gone. Accepts NULL. */
+void pl_decode_thread_destroy(struct pl_decode_thread *thread);
+
+/* One answer. */
+struct pl_decoding_ops {
+    /* Objects of a list. They are the owner's, the array is not. */
+    void (*on_items)(void *owner, const struct pl_docs *items);
+    /* Only on the thread: where the list's next page begins. Borrowed. */
+    void (*on_token)(void *owner, struct pl_slice token);
+    /* All that was fed is decoded: the decoder is the owner's again. Once, after pl_decoding_end,
+     * perhaps inside of it. */
+    void (*on_end)(void *owner);
+};
+
+/* thread NULL: the answer is decoded where it arrives. ops and owner must live until it is
+ * dropped. */
+struct pl_decoding *pl_decoding_create(struct pl_decode_thread *thread,
+                                       const struct pl_decoding_ops *ops, void *owner);
+/* What it expects is to be set before pl_decoder_begin; from the first piece until on_end only
+ * its status may be looked at. */
+struct pl_decoder *pl_decoding_decoder(struct pl_decoding *decoding);
+/* Like pl_decoder_feed, but an error may be told with a later piece. Waits where the thread has got
+ * far behind. */
+int pl_decoding_feed(struct pl_decoding *decoding, struct pl_slice piece);
+/* Nothing more comes. */
+void pl_decoding_end(struct pl_decoding *decoding);
+/* At any time but from on_items: nothing is called any more. Accepts NULL. */
+void pl_decoding_drop(struct pl_decoding *decoding);

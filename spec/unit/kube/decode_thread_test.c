@@ -1,0 +1,298 @@
+#include "kube/decode_thread.h"
+
+#include "harness.h"
+#include "support/turn.h"
+
+/* A client whose large answers are decoded by a thread; the test is the loop's thread. */
+struct apart {
+    struct bench b;
+    struct pl_loop *loop;
+    struct pl_decode_thread *thread;
+    /* What was answered, in this order. */
+    struct {
+        int code, status;
+        size_t items;
+        char first[64], last[64], doc[256];
+    } got[8];
+    int count;
+    struct pl_op *next; /* of the latest answer */
+};
+
+static void apart_init(struct apart *a)
+{
+    memset(a, 0, sizeof *a);
+    bench_prepare(&a->b);
+    a->loop = pl_loop_create(&a->b.clock.clock);
+    a->b.options.decode_thread = a->thread = pl_decode_thread_create(a->loop);
+    bench_start(&a->b);
+}
+
+/* As a host ends: the client first. */
+static void apart_deinit(struct apart *a)
+{
+    pl_client_destroy(a->b.client);
+    a->b.client = NULL;
+    pl_decode_thread_destroy(a->thread);
+    bench_deinit(&a->b);
+    pl_loop_destroy(a->loop);
+}
+
+static void name_of(const struct pl_doc *doc, char out[64])
+{
+    struct pl_scratch scratch;
+    struct pl_slice name = pl_node_str(pl_node_dig(pl_doc_root(doc), "metadata", "name"), &scratch);
+    snprintf(out, 64, "%.*s", PL_FMT(name));
+}
+
+static void on_answer(void *arg, const struct pl_answer *answer)
+{
+    struct apart *a = arg;
+    int i = a->count++;
+    REQUIRE(i < (int)PL_ARRAY_LEN(a->got));
+    a->got[i].code = answer->err != NULL ? answer->err->code : 0;
+    a->got[i].status = answer->status;
+    a->next = answer->next;
+    if (answer->err != NULL)
+        return;
+    struct pl_buf text = PL_BUF_INIT;
+    pl_write(&text, pl_doc_root(answer->doc), PL_WRITE_COMPACT);
+    snprintf(a->got[i].doc, sizeof a->got[i].doc, "%s", pl_buf_z(&text));
+    pl_buf_deinit(&text);
+    a->got[i].items = answer->items->count;
+    if (answer->items->count == 0)
+        return;
+    name_of(answer->items->items[0], a->got[i].first);
+    name_of(answer->items->items[answer->items->count - 1], a->got[i].last);
+}
+
+static struct pl_op *list_pods(struct apart *a)
+{
+    struct pl_call call = list_call();
+    call.large = true;
+    call.limit = 500;
+    call.rv = pl_slice_z("0");
+    call.labels = pl_slice_z("a=b");
+    return pl_client_start(a->b.client, &call, on_answer, a);
+}
+
+#define FIRST_PAGE "/prefix/api/v1/pods?labelSelector=a%3Db&limit=500&resourceVersion=0"
+#define NEXT_PAGE  "/prefix/api/v1/pods?labelSelector=a%3Db&limit=500&continue="
+
+/* Pods from..to-1, of a page that ends where the next one begins ("": it is the last). */
+static void write_page(struct pl_buf *out, int from, int to, const char *next)
+{
+    pl_buf_add_f(out, "{\"kind\":\"PodList\",\"metadata\":{\"continue\":\"%s\"},\"items\":[", next);
+    for (int i = from; i < to; i++)
+        pl_buf_add_f(out, "%s{\"metadata\":{\"name\":\"p%d\",\"uid\":\"u%d\",\"labels\":%s}}",
+                     i > from ? "," : "", i, i, "{\"app\":\"some application\"}");
+    pl_buf_add_z(out, "]}");
+}
+
+static void stream_pieces(struct fake_request *request, const struct pl_buf *text, size_t from,
+                          size_t size)
+{
+    for (size_t at = from; at < text->len; at += size) {
+        size_t len = text->len - at < size ? text->len - at : size;
+        fake_stream_bytes(request, pl_slice(text->ptr + at, len));
+    }
+}
+
+TEST(a_list_comes_whole_and_in_order_in_whatever_pieces)
+{
+    struct apart a;
+    apart_init(&a);
+    struct pl_buf text = PL_BUF_INIT;
+    write_page(&text, 0, 3000, "");
+    for (int round = 0; round < 2; round++) {
+        list_pods(&a);
+        struct fake_request *request = FAKE_EXPECT(&a.b.net, "GET", FIRST_PAGE);
+        stream_pieces(request, &text, 0, round == 0 ? 777 : text.len);
+        fake_end(request);
+        TURN_UNTIL(a.loop, a.count == round + 1);
+        CHECK_INT(a.got[round].code, 0);
+        CHECK_INT(a.got[round].status, 200);
+        CHECK_INT(a.got[round].items, 3000);
+        CHECK_STR(a.got[round].first, "p0");
+        CHECK_STR(a.got[round].last, "p2999");
+        CHECK_STR(a.got[round].doc, "{\"kind\":\"PodList\",\"metadata\":{\"continue\":\"\"}}");
+        CHECK(a.next == NULL);
+    }
+    pl_buf_deinit(&text);
+    apart_deinit(&a);
+}
+
+TEST(more_text_than_may_wait_comes_all_the_same)
+{
+    struct apart a;
+    apart_init(&a);
+    struct pl_buf text = PL_BUF_INIT;
+    write_page(&text, 0, 300000, "");
+    CHECK(text.len > (size_t)16 << 20);
+    list_pods(&a);
+    struct fake_request *request = fake_next(&a.b.net);
+    stream_pieces(request, &text, 0, 128 << 10);
+    fake_end(request);
+    TURN_UNTIL(a.loop, a.count == 1);
+    CHECK_INT(a.got[0].items, 300000);
+    CHECK_STR(a.got[0].last, "p299999");
+    pl_buf_deinit(&text);
+    apart_deinit(&a);
+}
+
+TEST(what_cannot_be_decoded_is_an_error)
+{
+    static const char *const bodies[] = {
+        "{\"kind\":\"PodList\",\"items\":[{\"a\":}]}",
+        "{\"kind\":\"PodList\",\"items\":[{}",
+        "<html>",
+        "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"no\"}",
+    };
+    struct apart a;
+    apart_init(&a);
+    for (int i = 0; i < (int)PL_ARRAY_LEN(bodies); i++) {
+        list_pods(&a);
+        struct fake_request *request = fake_next(&a.b.net);
+        fake_stream(request, bodies[i]);
+        fake_end(request);
+        TURN_UNTIL(a.loop, (bench_run(&a.b, 0), a.count == i + 1));
+        CHECK_INT(a.got[i].code, i < 3 ? PL_ESYNTAX : PL_EAPI);
+    }
+    apart_deinit(&a);
+}
+
+TEST(an_error_in_the_middle_ends_the_request)
+{
+    struct apart a;
+    apart_init(&a);
+    list_pods(&a);
+    struct fake_request *request = fake_next(&a.b.net);
+    fake_stream(request, "{\"kind\":\"PodList\",\"items\":[nonsense");
+    while (!request->done) { /* it is told with a later piece */
+        fake_stream(request, " ");
+        bench_run(&a.b, 0);
+    }
+    CHECK_INT(request->done_code, PL_ESYNTAX);
+    TURN_UNTIL(a.loop, a.count == 1);
+    CHECK_INT(a.got[0].code, PL_ESYNTAX);
+    apart_deinit(&a);
+}
+
+TEST(the_next_page_is_asked_for_while_one_is_decoded) /* 55: by its token alone */
+{
+    struct apart a;
+    apart_init(&a);
+    struct pl_buf text = PL_BUF_INIT;
+    list_pods(&a);
+    struct fake_request *request = FAKE_EXPECT(&a.b.net, "GET", FIRST_PAGE);
+    write_page(&text, 0, 500, "t=1");
+    fake_stream_bytes(request, pl_buf_slice(&text));
+    fake_end(request);
+    TURN_UNTIL(a.loop, a.b.net.start_count == 2);
+    struct fake_request *next = FAKE_EXPECT(&a.b.net, "GET", NEXT_PAGE "t%3D1");
+    TURN_UNTIL(a.loop, a.count == 1);
+    CHECK_INT(a.got[0].items, 500);
+    CHECK(a.next != NULL);
+    pl_buf_clear(&text);
+    write_page(&text, 500, 700, "");
+    fake_stream_bytes(next, pl_buf_slice(&text));
+    fake_end(next);
+    TURN_UNTIL(a.loop, a.count == 2);
+    CHECK_STR(a.got[1].first, "p500");
+    CHECK_STR(a.got[1].last, "p699");
+    CHECK(a.next == NULL);
+    CHECK_INT(a.b.net.start_count, 2);
+    pl_buf_deinit(&text);
+    apart_deinit(&a);
+}
+
+static size_t documents(struct pl_pool *pool)
+{
+    struct pl_pool_stats stats;
+    pl_pool_stats(pool, &stats);
+    return stats.documents;
+}
+
+/* The first page has been received and cannot be decoded to its end; its next one was asked for. */
+static struct fake_request *hold_first_page(struct apart *a, struct pl_op **op)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    *op = list_pods(a);
+    struct fake_request *request = fake_next(&a->b.net);
+    write_page(&text, 0, 2000, "t");
+    fake_stream_bytes(request, pl_slice(text.ptr, 1000));
+    TURN_UNTIL(a->loop, documents(a->b.pool) > 0); /* with them it tells its token */
+    pl_pool_enter(a->b.pool);
+    stream_pieces(request, &text, 1000, 50000);
+    fake_end(request);
+    TURN_UNTIL(a->loop, a->b.net.start_count == 2);
+    CHECK_INT(a->count, 0);
+    pl_buf_deinit(&text);
+    return FAKE_EXPECT(&a->b.net, "GET", NEXT_PAGE "t");
+}
+
+TEST(a_page_that_fails_early_is_told_in_its_turn)
+{
+    struct apart a;
+    struct pl_op *op;
+    apart_init(&a);
+    struct fake_request *next = hold_first_page(&a, &op);
+    fake_fail(next, PL_ENETWORK, "Unreachable");
+    bench_run(&a.b, 0);
+    CHECK_INT(a.count, 0);
+    pl_pool_leave(a.b.pool);
+    TURN_UNTIL(a.loop, a.count == 1);
+    CHECK_INT(a.got[0].items, 2000);
+    CHECK(a.next != NULL);
+    bench_run(&a.b, 0);
+    CHECK_INT(a.count, 2);
+    CHECK_INT(a.got[1].code, PL_ENETWORK);
+    apart_deinit(&a);
+}
+
+TEST(a_list_that_is_cancelled_takes_its_next_page_along)
+{
+    struct apart a;
+    struct pl_op *op;
+    apart_init(&a);
+    struct fake_request *next = hold_first_page(&a, &op);
+    pl_op_cancel(op);
+    CHECK(next->canceled);
+    bench_run(&a.b, 0);
+    CHECK_INT(a.count, 1);
+    CHECK_INT(a.got[0].code, PL_ECANCELED);
+    CHECK(a.next == NULL);
+    pl_pool_leave(a.b.pool);
+    apart_deinit(&a);
+    CHECK_INT(a.count, 1);
+}
+
+TEST(a_client_may_go_while_its_answers_are_decoded)
+{
+    struct apart a;
+    struct pl_op *op;
+    apart_init(&a);
+    hold_first_page(&a, &op);
+    pl_pool_leave(a.b.pool);
+    apart_deinit(&a);
+    CHECK_INT(a.count, 1);
+    CHECK_INT(a.got[0].code, PL_ECANCELED);
+}
+
+TEST(a_page_that_cannot_be_decoded_takes_its_next_page_along)
+{
+    struct apart a;
+    apart_init(&a);
+    list_pods(&a);
+    struct fake_request *request = fake_next(&a.b.net);
+    fake_stream(request,
+                "{\"kind\":\"PodList\",\"metadata\":{\"continue\":\"t\"},\"items\":[{},]}");
+    fake_end(request);
+    TURN_UNTIL(a.loop, (bench_run(&a.b, 0), a.count == 1));
+    CHECK_INT(a.got[0].code, PL_ESYNTAX);
+    CHECK(a.next == NULL);
+    bench_run(&a.b, 0);
+    CHECK_INT(a.b.net.open_count, 0);
+    apart_deinit(&a);
+}
+
+TEST_MAIN()
