@@ -100,6 +100,7 @@ static void *run(void *arg)
     struct pl_decode_thread *thread = arg;
     struct pl_list work;
     pl_list_init(&work);
+    pthread_setname_np(pthread_self(), "decode");
     for (;;) {
         struct pl_link *link = pl_list_pop(&work);
         if (link == NULL) {
