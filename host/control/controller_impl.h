@@ -29,10 +29,10 @@ struct pl_run_record {
     struct pl_run_record *next; /* that follows it, as far as is known here; NULL: none */
     struct pl_cause_list causes;
     struct pl_timer timeout;
-    char *key; /* owned; run.key, run.ns and run.name point into it */
     int priority;
     int64_t started_ns;
     bool canceled, timed_out, waited;
+    char key[]; /* run.key, run.ns and run.name point into it */
 };
 
 /* One source of one controller. */

@@ -6,6 +6,7 @@
 
 #define LIMIT      ((size_t)512 << 10)
 #define KEY_BYTES  4096
+#define FIRST_CAP  128 /* what happens to a key from its event to the end of its run */
 #define DETAIL_MAX 512
 #define OVERHEAD   16                 /* what the table takes for a key */
 #define SPACE      ((size_t)64 << 20) /* addresses */
@@ -99,7 +100,8 @@ static struct pl_history_key *find(const struct pl_history *history, struct pl_s
 static struct pl_history_key *make(struct pl_history *history, struct pl_slice name, uint32_t hash,
                                    struct pl_history_key *old, size_t more)
 {
-    size_t cap = old != NULL ? old->cap + old->cap / 2 : 0, need = (old ? old->len : 0) + more;
+    size_t cap = old != NULL ? old->cap + old->cap / 2 : FIRST_CAP;
+    size_t need = (old != NULL ? old->len : 0) + more;
     cap = cap < need ? need : cap;
     struct pl_history_key *entry = pl_slab_take(&history->memory, size_for(name.len, cap));
     *entry = (struct pl_history_key){.count = 0};

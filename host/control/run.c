@@ -219,7 +219,6 @@ void pl_run_free(struct pl_run_record *run)
     pl_cause_list_deinit(&run->causes);
     pl_edition_unref(run->run.edition);
     pl_capture_unref(run->run.capture);
-    pl_free(run->key);
     pl_free(run);
 }
 
@@ -356,8 +355,8 @@ static void make_id(char id[17], uint64_t number)
 
 struct pl_run_record *pl_run_create(struct pl_controller *c, const struct pl_item *item)
 {
-    struct pl_run_record *run = PL_NEW(struct pl_run_record);
-    run->key = pl_memdup0(item->key.ptr, item->key.len);
+    struct pl_run_record *run = pl_calloc(1, sizeof *run + item->key.len + 1);
+    memcpy(run->key, item->key.ptr, item->key.len);
     run->priority = item->priority;
     run->run.controller = c;
     run->run.edition = pl_edition_ref(c->edition);

@@ -73,7 +73,7 @@ static int on_doc(void *arg, struct pl_slice type, struct pl_doc *doc)
 {
     PL_UNUSED(type);
     struct pl_decoder *d = arg;
-    if (d->list) {
+    if (d->expected.list) {
         pl_docs_add(&d->items, doc);
         return 0;
     }
@@ -81,8 +81,8 @@ static int on_doc(void *arg, struct pl_slice type, struct pl_doc *doc)
         pl_doc_unref(doc);
         return pl_err_set(&d->err, PL_ESYNTAX, "the answer holds more than one document");
     }
-    if (d->has_kind && d->metadata_only)
-        doc = pl_doc_with_kind(doc, &d->kind, true, d->scan_options.pool);
+    if (d->expected.has_kind && d->expected.metadata_only)
+        doc = pl_doc_with_kind(doc, &d->expected.kind, true, d->expected.pool);
     d->doc = doc;
     return 0;
 }
@@ -113,6 +113,20 @@ static bool is_json_type(const char *content_type)
     return content_type == NULL || strstr(content_type, "json") != NULL;
 }
 
+static struct pl_scan *create_scan(struct pl_decoder *d)
+{
+    const struct pl_expected *expected = &d->expected;
+    struct pl_scan_sink sink = {on_doc, on_list, on_metadata, d};
+    struct pl_scan_options options = {.pool = expected->pool,
+                                      .keep_managed_fields = expected->keep_managed_fields};
+    if (expected->list && expected->has_kind) {
+        options.replace_kind = expected->metadata_only;
+        options.api_version = pl_kind_api_version(&expected->kind, d->api_version);
+        options.kind = expected->kind.kind;
+    }
+    return pl_scan_create(expected->list ? PL_SCAN_LIST : PL_SCAN_VALUES, &options, &sink);
+}
+
 void pl_decoder_begin(struct pl_decoder *d, const struct pl_http_response *response)
 {
     const char *content_type = pl_http_header(response, "content-type");
@@ -120,14 +134,8 @@ void pl_decoder_begin(struct pl_decoder *d, const struct pl_http_response *respo
     d->status = response->status;
     d->is_json = is_json_type(content_type);
     snprintf(d->content_type, sizeof d->content_type, "%s", content_type ? content_type : "");
-    if (d->list && d->has_kind) {
-        d->scan_options.replace_kind = d->metadata_only;
-        d->scan_options.api_version = pl_kind_api_version(&d->kind, d->api_version);
-        d->scan_options.kind = d->kind.kind;
-    }
     if (is_success(d) && d->is_json)
-        d->scan = pl_scan_create(d->list ? PL_SCAN_LIST : PL_SCAN_VALUES, &d->scan_options,
-                                 &(struct pl_scan_sink){on_doc, on_list, on_metadata, d});
+        d->scan = create_scan(d);
 }
 
 int pl_decoder_feed(struct pl_decoder *d, struct pl_slice piece)
@@ -177,7 +185,7 @@ static int check_document(struct pl_decoder *d, struct pl_err *err)
     }
     if (is_kind(d->doc, "Table")) /* rule 56 */
         return pl_err_set(err, PL_ESYNTAX, "the server answered with a Table, not with objects");
-    if (d->list && is_kind(d->doc, "Status"))
+    if (d->expected.list && is_kind(d->doc, "Status"))
         return pl_err_set(err, PL_ESYNTAX, "the server answered with a Status, not with a list");
     return 0;
 }
@@ -192,12 +200,12 @@ int pl_decoder_end(struct pl_decoder *d, struct pl_err *err)
     if (!is_success(d))
         return fail_with_status(d, err);
     if (!d->is_json) {
-        if (d->text.len == 0 && !d->list)
+        if (d->text.len == 0 && !d->expected.list)
             return 0;
         not_json(err, d->content_type, pl_buf_slice(&d->text));
         return PL_ESYNTAX;
     }
-    if (d->text.len == 0 && !d->list)
+    if (d->text.len == 0 && !d->expected.list)
         return 0; /* no content is an answer, too */
     int code = pl_scan_end(d->scan, err);
     return code != 0 ? code : check_document(d, err);

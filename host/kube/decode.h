@@ -6,13 +6,18 @@
 #include "kube/client.h"
 #include "net/http.h"
 
-struct pl_decoder {
-    bool list; /* expects a list */
+struct pl_expected {
+    bool list;
     bool metadata_only;
     bool has_kind; /* else objects keep the kind they came with */
     struct pl_kind kind;
-    struct pl_scan_options scan_options;
-    char api_version[PL_KIND_TEXT]; /* of kind, for scan_options */
+    bool keep_managed_fields;
+    struct pl_pool *pool; /* NULL: documents of their own */
+};
+
+struct pl_decoder {
+    struct pl_expected expected;
+    char api_version[PL_KIND_TEXT]; /* of its kind, for scan */
     /* What came. */
     int status; /* 0: no answer yet */
     bool is_json;

@@ -223,10 +223,13 @@ struct pl_decoder *pl_decoding_decoder(struct pl_decoding *decoding)
 }
 
 struct pl_decoding *pl_decoding_create(struct pl_decode_thread *thread,
+                                       const struct pl_expected *expected,
                                        const struct pl_decoding_ops *ops, void *owner)
 {
     struct pl_decoding *decoding = PL_NEW(struct pl_decoding);
     decoding->thread = thread;
+    decoding->decoder.expected = *expected;
+    pl_err_clear(&decoding->decoder.err);
     decoding->ops = ops;
     decoding->owner = owner;
     decoding->end.kind = MSG_END;

@@ -29,9 +29,9 @@ struct pl_decoding_ops {
 /* thread NULL: the answer is decoded where it arrives. ops and owner must live until it is
  * dropped. */
 struct pl_decoding *pl_decoding_create(struct pl_decode_thread *thread,
+                                       const struct pl_expected *expected,
                                        const struct pl_decoding_ops *ops, void *owner);
-/* What it expects is to be set before pl_decoder_begin; from the first piece until on_end only
- * its status may be looked at. */
+/* For pl_decoder_begin; from the first piece until on_end only its status may be looked at. */
 struct pl_decoder *pl_decoding_decoder(struct pl_decoding *decoding);
 /* Like pl_decoder_feed, but an error may be told with a later piece. Waits where the thread has got
  * far behind. */

@@ -32,7 +32,7 @@ struct asked {
     void *may_send_arg;
     const struct pl_fence *fence;
     int64_t timeout_ns;
-    struct pl_decoder decoder; /* what it expects */
+    struct pl_expected expected;
     struct pl_doc *(*each_item)(void *arg, struct pl_doc *item);
     void *each_item_arg;
     pl_answer_fn on_answer;
@@ -139,7 +139,7 @@ static void complete(struct pl_op *op)
         .err = failed ? &op->err : NULL,
         .status = decoder != NULL ? decoder->status : 0,
         .doc = decoder != NULL ? decoder->doc : NULL,
-        .items = op->asked.decoder.list && !failed ? &op->items : NULL,
+        .items = op->asked.expected.list && !failed ? &op->items : NULL,
         .next = release_next(op),
     };
     op->asked.on_answer(op->asked.arg, &answer); /* may destroy the client */
@@ -318,8 +318,8 @@ static void send_attempt(struct pl_op *op)
     struct pl_attempt_spec spec = {
         .wire = &op->wire,
         .deadline_ns = op->deadline_ns,
-        .max_response = op->asked.decoder.list ? MAX_LIST : 2 * (size_t)PL_SCAN_BYTES,
-        .long_response = op->asked.decoder.list,
+        .max_response = op->asked.expected.list ? MAX_LIST : 2 * (size_t)PL_SCAN_BYTES,
+        .long_response = op->asked.expected.list,
         .fresh_connection = op->fresh,
         .lane = op->asked.lane,
         .may_send = op->asked.may_send,
@@ -328,9 +328,8 @@ static void send_attempt(struct pl_op *op)
     };
     op->state = OP_SENT;
     op->retry_after_ms = -1;
-    op->decoding =
-        pl_decoding_create(op->asked.large ? op->client->decode_thread : NULL, &decoding_ops, op);
-    *pl_decoding_decoder(op->decoding) = op->asked.decoder;
+    op->decoding = pl_decoding_create(op->asked.large ? op->client->decode_thread : NULL,
+                                      &op->asked.expected, &decoding_ops, op);
     pl_client_wait(op->client, &op->wait, pl_verb_name(op->asked.verb), op->path, left_ns(op));
     op->attempt = pl_attempt_start(op->client, &spec, &attempt_ops, op);
 }
@@ -381,19 +380,16 @@ static void begin(struct pl_op *op)
     attempt_now(op);
 }
 
-static void expect(struct pl_decoder *decoder, const struct pl_client *client,
+static void expect(struct pl_expected *expected, const struct pl_client *client,
                    const struct pl_call *call)
 {
-    decoder->list = call->verb == PL_VERB_LIST;
-    decoder->metadata_only = call->metadata_only;
-    decoder->has_kind = call->resource != NULL && call->subresource.len == 0;
-    if (decoder->has_kind)
-        decoder->kind = call->resource->kind;
-    decoder->scan_options = (struct pl_scan_options){
-        .pool = call->resource != NULL ? client->pool : NULL,
-        .keep_managed_fields = call->keep_managed_fields,
-    };
-    pl_err_clear(&decoder->err);
+    expected->list = call->verb == PL_VERB_LIST;
+    expected->metadata_only = call->metadata_only;
+    expected->has_kind = call->resource != NULL && call->subresource.len == 0;
+    if (expected->has_kind)
+        expected->kind = call->resource->kind;
+    expected->pool = call->resource != NULL ? client->pool : NULL;
+    expected->keep_managed_fields = call->keep_managed_fields;
 }
 
 struct pl_op *pl_client_start(struct pl_client *client, const struct pl_call *call,
@@ -415,7 +411,7 @@ struct pl_op *pl_client_start(struct pl_client *client, const struct pl_call *ca
         .on_answer = on_answer,
         .arg = arg,
     };
-    expect(&asked.decoder, client, call);
+    expect(&asked.expected, client, call);
     struct pl_op *op = op_create(client, &asked);
     if (pl_wire_of_call(&op->wire, client->config->server, call, &op->err) != 0)
         finish_later(op);

@@ -303,7 +303,7 @@ static int push_failure(lua_State *L, struct pl_co *task, struct pl_lop *op, str
 {
     const struct pl_err *err = &op->out.err;
     if (task->exec->canceled && err->code == PL_ECANCELED)
-        err = &task->exec->why;
+        err = task->exec->why;
     struct pl_about about = {
         .verb = op->verb, .kind = op->kind, .key = op->key, .status = op->out.doc};
     lua_pushboolean(L, true);
@@ -404,7 +404,7 @@ int pl_co_why_not(lua_State *L)
 static int fail_canceled(lua_State *L, struct pl_state *s)
 {
     lua_pushboolean(L, true);
-    pl_lerr_push(L, s, &s->task->exec->why, NULL);
+    pl_lerr_push(L, s, s->task->exec->why, NULL);
     return 2;
 }
 
@@ -457,7 +457,7 @@ int pl_co_spawn(lua_State *L)
         return pl_lerr_raise(L, s, "spawn works inside a reconcile or task only");
     struct pl_exec *exec = s->task->exec;
     if (exec->canceled) { /* as whatever waits */
-        pl_lerr_push(L, s, &exec->why, NULL);
+        pl_lerr_push(L, s, exec->why, NULL);
         return lua_error(L);
     }
     if (exec->live >= PL_TASKS_MAX)

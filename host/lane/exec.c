@@ -11,54 +11,88 @@
 
 /* ---- the I/O thread's side ---- */
 
-static char *dup_slice(struct pl_slice text)
+/* Copies that lie behind each other in one piece of memory. Without a base nothing is copied: that
+ * tells how large it must be. */
+struct place {
+    char *base;
+    size_t used;
+};
+
+static void *put(struct place *to, const void *bytes, size_t len, size_t alignment)
 {
-    return pl_memdup0(text.ptr ? text.ptr : "", text.len);
+    size_t at = (to->used + alignment - 1) / alignment * alignment;
+    to->used = at + len;
+    if (to->base == NULL)
+        return NULL;
+    if (bytes != NULL)
+        memcpy(to->base + at, bytes, len);
+    return to->base + at;
 }
 
-static char **dup_texts(char *const *texts)
+/* What lies behind it is zero. */
+static char *put_slice(struct place *to, struct pl_slice text)
+{
+    char *copy = put(to, text.ptr, text.len, 1);
+    to->used++;
+    return copy;
+}
+
+static char *put_text(struct place *to, const char *text)
+{
+    return text != NULL ? put(to, text, strlen(text) + 1, 1) : NULL;
+}
+
+static char **put_texts(struct place *to, char *const *texts)
 {
     size_t count = 0;
     while (texts != NULL && texts[count] != NULL)
         count++;
     if (count == 0)
         return NULL;
-    char **copy = pl_calloc(count + 1, sizeof *copy);
-    for (size_t i = 0; i < count; i++)
-        copy[i] = pl_strdup(texts[i]);
-    return copy;
+    char **copies = put(to, NULL, (count + 1) * sizeof *copies, _Alignof(char *));
+    for (size_t i = 0; i < count; i++) {
+        char *copy = put_text(to, texts[i]);
+        if (copies != NULL)
+            copies[i] = copy;
+    }
+    return copies;
 }
 
-static void copy_causes(struct pl_exec *exec, const struct pl_run *run)
+static void put_run(struct place *to, const struct pl_run *run, struct pl_exec *exec)
 {
-    exec->cause_count = run->cause_count;
-    exec->causes_dropped = run->causes_dropped;
-    exec->causes = pl_calloc(run->cause_count + 1, sizeof *exec->causes);
+    struct pl_cause *causes =
+        put(to, run->causes, run->cause_count * sizeof *causes, _Alignof(struct pl_cause));
+    exec->key = put_slice(to, run->key);
+    exec->ns = put_slice(to, run->ns);
+    exec->name = put_slice(to, run->name);
+    exec->causes = causes;
     for (size_t i = 0; i < run->cause_count; i++) {
-        const struct pl_cause *from = &run->causes[i];
-        exec->causes[i] = (struct pl_cause){
-            .type = from->type,
-            .kind = from->kind ? pl_strdup(from->kind) : NULL,
-            .key = from->key ? pl_strdup(from->key) : NULL,
-            .changed = dup_texts(from->changed),
-        };
+        struct pl_cause cause = run->causes[i];
+        cause.kind = put_text(to, cause.kind);
+        cause.key = put_text(to, cause.key);
+        cause.changed = put_texts(to, cause.changed);
+        if (causes != NULL)
+            causes[i] = cause;
     }
 }
 
 struct pl_exec *pl_exec_create_io(struct pl_lane *lane, struct pl_run *run, int controller)
 {
-    struct pl_exec *exec = PL_NEW(struct pl_exec);
+    struct pl_exec measured;
+    struct place place = {0};
+    put_run(&place, run, &measured);
+    struct pl_exec *exec = pl_calloc(1, sizeof *exec + place.used);
+    place = (struct place){.base = (char *)(exec + 1)};
+    put_run(&place, run, exec);
+    exec->cause_count = run->cause_count;
+    exec->causes_dropped = run->causes_dropped;
     atomic_init(&exec->refs, 1);
     exec->run = run;
     exec->lane = lane;
     exec->controller = controller;
-    exec->key = dup_slice(run->key);
-    exec->ns = dup_slice(run->ns);
-    exec->name = dup_slice(run->name);
     memcpy(exec->id, run->id, sizeof exec->id);
     exec->attempt = run->attempt;
     exec->deadline_ns = run->deadline_ns;
-    copy_causes(exec, run);
     exec->capture = pl_capture_ref(run->capture);
     pl_list_init(&exec->tasks);
     exec->msg.kind = PL_LANE_RUN;
@@ -90,17 +124,11 @@ bool pl_exec_unfollow_io(struct pl_exec *exec, struct pl_exec *next)
     return in_time;
 }
 
-static void free_causes(struct pl_exec *exec)
+struct pl_err *pl_exec_why(struct pl_exec *exec)
 {
-    for (size_t i = 0; i < exec->cause_count; i++) {
-        struct pl_cause *cause = &exec->causes[i];
-        pl_free((char *)cause->kind);
-        pl_free(cause->key);
-        for (char **path = cause->changed; path != NULL && *path != NULL; path++)
-            pl_free(*path);
-        pl_free(cause->changed);
-    }
-    pl_free(exec->causes);
+    if (exec->why == NULL)
+        exec->why = PL_NEW(struct pl_err);
+    return exec->why;
 }
 
 struct pl_exec *pl_exec_ref(struct pl_exec *exec)
@@ -113,14 +141,11 @@ void pl_exec_unref(struct pl_exec *exec)
 {
     if (exec == NULL || atomic_fetch_sub(&exec->refs, 1) != 1)
         return;
-    free_causes(exec);
     pl_capture_unref(exec->capture);
     pl_doc_unref(exec->memo_before);
     pl_doc_unref(exec->memo_after);
     pl_fault_deinit(&exec->fault);
-    pl_free(exec->key);
-    pl_free(exec->ns);
-    pl_free(exec->name);
+    pl_free(exec->why);
     pl_free(exec);
 }
 
@@ -314,7 +339,7 @@ void pl_exec_cancel(struct pl_lane *lane, struct pl_cancel *cancel)
     struct pl_exec *exec = cancel->exec;
     if (!exec->ended && !exec->canceled) {
         exec->canceled = true;
-        exec->why = cancel->why;
+        *pl_exec_why(exec) = cancel->why;
         cancel_tasks(lane, exec);
     }
     pl_exec_unref(exec);
@@ -343,7 +368,7 @@ void pl_exec_ask_end(struct pl_lane *lane, struct pl_cancel *ask)
 
 static enum pl_outcome outcome_of_fault(const struct pl_exec *exec)
 {
-    bool stopping = exec->canceled && exec->why.code == PL_ECANCELED;
+    bool stopping = exec->canceled && exec->why->code == PL_ECANCELED;
     switch (exec->fault.type) {
     case PL_FAULT_TERMINAL:
         return PL_OUTCOME_TERMINAL;

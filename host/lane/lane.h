@@ -56,12 +56,12 @@ struct pl_exec {
     struct pl_run *run;   /* I/O: NULL once finished */
     struct pl_lane *lane; /* back-pointer */
     int controller;       /* index in the declarations */
-    /* copies, so that a lane that was abandoned finds nothing freed */
+    /* copies behind the exec, so that a lane that was abandoned finds nothing freed */
     char *key, *ns, *name;
     char id[17];
     int attempt;
     int64_t deadline_ns;
-    struct pl_cause *causes; /* owned copies, kinds too */
+    struct pl_cause *causes; /* copies too, with their texts */
     size_t cause_count, causes_dropped;
     struct pl_capture *capture; /* of the run, with a reference; NULL: none */
     struct pl_doc *memo_before,
@@ -73,13 +73,13 @@ struct pl_exec {
     int task_count, live;
     uint64_t spawned;
     bool canceled, ended;
-    bool stopping; /* a task that was asked to end, */
-    bool woken;    /* and one sleep of it has returned early */
-    int memo;      /* reference of the table of perilune.memo; 0: none */
-    struct pl_err why;
-    bool failed;      /* a task failed that nobody joined, or met a limit */
-    bool over;        /* one met a limit: none of them goes on */
-    int64_t spent_ns; /* CPU time of all since one last waited; counted while there are several */
+    bool stopping;      /* a task that was asked to end, */
+    bool woken;         /* and one sleep of it has returned early */
+    int memo;           /* reference of the table of perilune.memo; 0: none */
+    struct pl_err *why; /* owned; there once it was canceled */
+    bool failed;        /* a task failed that nobody joined, or met a limit */
+    bool over;          /* one met a limit: none of them goes on */
+    int64_t spent_ns;   /* CPU time of all since one last waited; counted while there are several */
     struct pl_fault fault; /* of the first such task */
     struct pl_outcome_of_run result;
     int64_t ended_ns; /* of the system's clock */
@@ -299,6 +299,8 @@ void pl_ask_drop(struct pl_ask *ask);
 /* ---- exec.c: runs ---- */
 
 struct pl_exec *pl_exec_create_io(struct pl_lane *lane, struct pl_run *run, int controller);
+/* Where to write why it is canceled. */
+struct pl_err *pl_exec_why(struct pl_exec *exec);
 /* It begins. */
 void pl_exec_send_io(struct pl_exec *exec);
 /* next, which is sent nowhere, begins when exec ends. False: it has ended. */
