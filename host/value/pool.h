@@ -34,8 +34,8 @@ struct pl_pool *pl_pool_create(void);
 /* Every document must be gone. Accepts NULL. */
 void pl_pool_destroy(struct pl_pool *pool);
 /* Waits until no other thread has its turn; then this one has it, until it has called _leave as
- * often as _enter. Who waits comes next, however soon the other one wants it again. NULL: nothing.
- */
+ * often as _enter. Who waits comes next, however soon the other one wants it again. Not with a lock
+ * held: a turn calls back whom its documents are for. NULL: nothing. */
 void pl_pool_enter(struct pl_pool *pool);
 void pl_pool_leave(struct pl_pool *pool);
 /* Gives memory back after mass deletion, and frees documents whose last reference was dropped
