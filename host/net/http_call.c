@@ -13,7 +13,7 @@
 
 #define MAX_RESPONSE_HEAD  (256 * 1024)
 #define MAX_WHOLE_BODY     8192 /* with a head it fits into any socket that has nothing to send */
-#define LARGE_PIECE        (128L * 1024) /* what a core's cache holds beside the reader's work */
+#define LARGE_PIECE        (32L * 1024) /* curl reads up to a hundred before the loop turns */
 #define CONNECT_TIMEOUT_MS 10000
 /* A peer whose packets vanish is given up after this long, whether we wait for an
  * acknowledgement (user time-out) or for data (keepalive: 15 + 3 x 10 s). */

@@ -22,6 +22,7 @@ struct pl_http_pool {
     struct pl_http_client *client; /* back-pointer */
     CURLM *multi;                  /* owned */
     uv_timer_t timer;              /* curl's; real time, whatever the loop's clock is */
+    struct pl_task due;            /* it has fired */
     struct pl_list watches;        /* struct watch */
     struct pl_list parked;         /* struct watch, of connections between requests */
     struct pl_link link;           /* in client->retired, once no new request comes here */
@@ -80,6 +81,7 @@ static void destroy_pool(struct pl_http_pool *pool)
     PL_REQUIRE(pool->calls == 0);
     struct pl_link *link;
     pl_link_unlink(&pool->link);
+    pl_loop_undefer(&pool->due);
     curl_multi_setopt(pool->multi, CURLMOPT_SOCKETFUNCTION, NULL);
     curl_multi_setopt(pool->multi, CURLMOPT_TIMERFUNCTION, NULL);
     while ((link = pl_list_first(&pool->watches)) != NULL)
@@ -173,9 +175,17 @@ static void on_poll_cb(uv_poll_t *poll, int status, int events)
     act(watch->pool, watch->fd, flags);
 }
 
+static void on_due(struct pl_task *task)
+{
+    act(PL_CONTAINER_OF(task, struct pl_http_pool, due), CURL_SOCKET_TIMEOUT, 0);
+}
+
+/* While an answer comes faster than it is read, curl wishes to go on in 0 ms, again and again; and
+ * libuv fires what was started in a timer's callback before it looks at anything else. */
 static void on_timer_cb(uv_timer_t *timer)
 {
-    act(PL_CONTAINER_OF(timer, struct pl_http_pool, timer), CURL_SOCKET_TIMEOUT, 0);
+    struct pl_http_pool *pool = PL_CONTAINER_OF(timer, struct pl_http_pool, timer);
+    pl_loop_defer(pool->client->loop, &pool->due, on_due);
 }
 
 /* Only what had its answer is parked: curl tells on_socket_closing of its end, which some versions,

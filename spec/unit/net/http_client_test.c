@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 /* The client against the server of this layer, on one loop. */
@@ -809,6 +810,49 @@ TEST(an_answer_may_come_byte_by_byte)
     TURN_UNTIL(stage.world.loop, stage.answer.done);
     CHECK_INT(stage.answer.code, 0);
     CHECK_STR(pl_buf_z(&stage.answer.body), "abc");
+    stage_down(&stage);
+}
+
+enum { ENDLESS = 48 << 20 };
+
+/* A server that is faster than who reads. */
+static void *pour(void *arg)
+{
+    const struct stage *stage = arg;
+    static const char bytes[1 << 16];
+    fcntl(stage->peer.fd, F_SETFL, 0);
+    for (size_t left = ENDLESS; left > 0; left -= sizeof bytes)
+        REQUIRE(send(stage->peer.fd, bytes, sizeof bytes, MSG_NOSIGNAL) == sizeof bytes);
+    return NULL;
+}
+
+static void read_slowly(struct http_answer *answer)
+{
+    volatile uint64_t sum = 0;
+    for (int round = 0; round < 8; round++) {
+        for (size_t i = 0; i < answer->body.len; i++)
+            sum += (uint8_t)answer->body.ptr[i];
+    }
+    pl_buf_clear(&answer->body);
+}
+
+TEST(a_long_answer_lets_the_loop_turn)
+{
+    struct stage stage;
+    pthread_t thread;
+    stage_up(&stage);
+    ask_stage(&stage, (struct pl_http_request){0});
+    stage.answer.on_piece = read_slowly;
+    char *head = pl_format("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", ENDLESS);
+    play(&stage, "\r\n\r\n", head);
+    REQUIRE(pthread_create(&thread, NULL, pour, &stage) == 0);
+    int turns = 0;
+    for (; stage.answer.done == 0; turns++)
+        pl_loop_turn(stage.world.loop, 1000);
+    CHECK_INT(stage.answer.code, 0);
+    CHECK(turns >= 10);
+    pthread_join(thread, NULL);
+    pl_free(head);
     stage_down(&stage);
 }
 
