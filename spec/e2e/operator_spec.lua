@@ -94,8 +94,11 @@ perilune.controller("counting", { max_concurrent_reconciles = 3 })
     assert.is_true(page:value("process_max_fds") >= page:value("process_open_fds"))
     assert.is_true(page:value("process_threads") >= 3)
     assert.is_true(math.abs(os.time() - page:value("process_start_time_seconds")) < 600)
-    assert.is_true(page:value("process_cpu_seconds_total") > 0)
-    assert.is_true(page:value("perilune_loop_turn_seconds_count") >= 5)
+    -- The system counts in hundredths of a second, and all of this may take less.
+    eventually_metrics(host, "processor time is counted", function(later)
+      return later:value("process_cpu_seconds_total") > 0
+    end)
+    assert.is_true(page:value("perilune_loop_turn_seconds_count") > 20)
     assert.is_true(page:value("perilune_loop_turn_seconds_sum") > 0)
     assert.equal(0, page:value("perilune_waits_overdue"))
     assert.is_true(page:value("perilune_waits", { wait = "watch" }) >= 1)
