@@ -56,9 +56,9 @@ struct pl_reflector {
     bool begun;           /* it has taken some */
     bool untaken;         /* it was asked, and does not want any of this list's */
     struct pl_timer more; /* until it sees the next ones */
-    struct pl_err
-        refused; /* the list ends with this, once the request for its next page has ended */
-    const char *why_refused;
+    /* How the list ends, once the request for its next page has ended; code 0: it goes on. */
+    struct pl_err refused;
+    const char *why_refused; /* what is said then */
     struct pl_buf asked_rv, page_rv, token;
     int page;
     int page_limit; /* objects; less than PL_LIST_PAGE after a list was cut */

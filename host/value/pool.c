@@ -45,7 +45,6 @@ static bool is_our_turn(const struct pl_pool *pool)
 static void begin_turn(struct pl_pool *pool)
 {
     atomic_store_explicit(&pool->turn.thread, pthread_self(), memory_order_relaxed);
-    pool->turn.depth = 1;
     free_dropped(pool);
 }
 
@@ -53,24 +52,23 @@ void pl_pool_enter(struct pl_pool *pool)
 {
     if (pool == NULL)
         return;
-    if (is_our_turn(pool)) {
-        pool->turn.depth++;
-        return;
+    if (!is_our_turn(pool)) {
+        pthread_mutex_lock(&pool->turn.next);
+        pthread_mutex_lock(&pool->turn.lock);
+        pthread_mutex_unlock(&pool->turn.next);
+        begin_turn(pool);
     }
-    pthread_mutex_lock(&pool->turn.next);
-    pthread_mutex_lock(&pool->turn.lock);
-    pthread_mutex_unlock(&pool->turn.next);
-    begin_turn(pool);
+    pool->turn.depth++;
 }
 
 static bool try_enter(struct pl_pool *pool)
 {
-    if (is_our_turn(pool))
-        pool->turn.depth++;
-    else if (pthread_mutex_trylock(&pool->turn.lock) == 0)
+    if (!is_our_turn(pool)) {
+        if (pthread_mutex_trylock(&pool->turn.lock) != 0)
+            return false;
         begin_turn(pool);
-    else
-        return false;
+    }
+    pool->turn.depth++;
     return true;
 }
 

@@ -5,8 +5,7 @@
  * they are to be refused. metadata.managedFields of each object is skipped
  * unless asked for. Errors carry the byte offset counted over all chunks; input
  * that ends too early, the offset where it ends. A number has at most 4,096
- * characters. A scan with a pool takes a turn of it
- * for each chunk. */
+ * characters. A scan with a pool takes a turn of it for each chunk. */
 #pragma once
 
 #include "base/err.h"
