@@ -79,10 +79,20 @@ static void resize(const struct pl_keyset *table, struct pl_keyset_part *part, s
     deinit_part(&old);
 }
 
+/* How many nodes a part holds before it grows. Parts fill alike, and so do tables that have the
+ * same keys: each grows at another time, or a turn would have to wait for many of them. */
+static size_t room(const struct pl_keyset *table, const struct pl_keyset_part *part)
+{
+    if (table->parts == NULL)
+        return part->cap / 8 * 7;
+    size_t turn = (table->spread / 2 + (size_t)(part - table->parts)) % PARTS;
+    return part->cap / 8 * 5 + part->cap / 4 / PARTS * (turn + 1);
+}
+
 static void add_to_part(const struct pl_keyset *table, struct pl_keyset_part *part,
                         struct pl_keyed *node, uint32_t hash)
 {
-    if ((part->count + 1) * 8 > part->cap * 7)
+    if (part->count >= room(table, part))
         resize(table, part, part->cap ? part->cap * 2 : 8);
     place(table, part, node, hash);
 }

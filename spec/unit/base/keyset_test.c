@@ -1,5 +1,6 @@
 #include "base/keyset.h"
 
+#include "base/alloc.h"
 #include "base/rand.h"
 #include "support/test.h"
 
@@ -94,6 +95,43 @@ TEST(agrees_with_an_array_over_random_changes)
     }
     CHECK_INT(seen, count);
     pl_keyset_deinit(&table);
+}
+
+/* A store and its queues hold the same keys: what grows at once is waited for at once. */
+TEST(parts_grow_one_after_the_other_and_not_with_those_of_other_tables)
+{
+    enum { TABLES = 8, PARTS = 16, KEYS = 250000, CAP = 32768 };
+    struct pl_keyset tables[TABLES];
+    struct entry *entries = pl_calloc((size_t)KEYS * TABLES, sizeof *entries);
+    bool grown[TABLES][PARTS] = {{false}};
+    int first = 0, last = 0, at_once = 0, in_all = 0;
+    for (int t = 0; t < TABLES; t++)
+        pl_keyset_init(&tables[t], offsetof(struct entry, key));
+    for (int i = 0; i < KEYS; i++) {
+        int now = 0;
+        for (int t = 0; t < TABLES; t++) {
+            struct entry *entry = &entries[i * TABLES + t];
+            snprintf(entry->key, sizeof(entry->key), "ns/%d", i);
+            struct pl_slice key = pl_slice_z(entry->key);
+            pl_keyset_insert(&tables[t], &entry->node, key.len, pl_keyset_hash(key));
+            for (int p = 0; tables[t].parts != NULL && p < PARTS; p++) {
+                if (grown[t][p] || tables[t].parts[p].cap < CAP)
+                    continue;
+                grown[t][p] = true;
+                in_all++;
+                now++;
+                first = t == 0 && first == 0 ? i : first;
+                last = t == 0 ? i : last;
+            }
+        }
+        at_once = now > at_once ? now : at_once;
+    }
+    CHECK_INT(in_all, TABLES * PARTS);
+    CHECK(last - first > KEYS / 6);
+    CHECK(at_once <= TABLES / 2 + 1);
+    for (int t = 0; t < TABLES; t++)
+        pl_keyset_deinit(&tables[t]);
+    pl_free(entries);
 }
 
 /* Between the steps of a walk others come and go, and the table grows and shrinks. */
