@@ -4,14 +4,23 @@
 
 #define DELAY      (2 * PL_SECOND)
 #define WORK       16                /* turns: fewer are a probe, a bookmark, our own timer */
+#define BUSY       200               /* turns within DELAY: others would wait for the walk */
+#define LATER_MOST 14                /* times */
 #define WORTH_IT   ((size_t)1 << 20) /* bytes that are free, ... */
 #define WORTH_PART 8                 /* ... and at least one in so many of those in use */
 
 static void on_timer(struct pl_timer *timer)
 {
     struct pl_tidy *tidy = PL_CONTAINER_OF(timer, struct pl_tidy, timer);
-    struct mallinfo2 heap = mallinfo2();
+    bool busy = tidy->turns >= BUSY;
     tidy->turns = 0;
+    if (busy && tidy->later < LATER_MOST) {
+        tidy->later++;
+        pl_timer_start(tidy->timers, timer, DELAY, on_timer);
+        return;
+    }
+    tidy->later = 0;
+    struct mallinfo2 heap = mallinfo2();
     if (heap.fordblks > WORTH_IT && heap.fordblks > heap.uordblks / WORTH_PART)
         malloc_trim(0);
     pl_pool_rest(tidy->pool);
