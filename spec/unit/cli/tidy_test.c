@@ -14,6 +14,8 @@ struct bed {
     struct pl_loop *loop;
     struct pl_pool *pool;
     struct pl_tidy tidy;
+    void *last; /* of a heap with much free in its middle; NULL: none */
+    size_t before_kib;
 };
 
 static void begin(struct bed *bed)
@@ -27,6 +29,7 @@ static void begin(struct bed *bed)
 
 static void end(struct bed *bed)
 {
+    free(bed->last);
     pl_tidy_stop(&bed->tidy);
     pl_pool_destroy(bed->pool);
     pl_loop_destroy(bed->loop);
@@ -79,78 +82,70 @@ static size_t resident_kib(void)
     return resident * 4;
 }
 
-/* A heap with much free in its middle; what holds it has to be freed. */
-static void *fill_and_free(void)
+/* With a heap that has much free in its middle. */
+static void begin_with_holes(struct bed *bed)
 {
     enum { COUNT = 40000, SIZE = 1000 };
     static void *blocks[COUNT];
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    begin(bed);
     for (int i = 0; i < COUNT; i++)
         blocks[i] = memset(malloc(SIZE), 1, SIZE);
     for (int i = 0; i + 1 < COUNT; i++)
         free(blocks[i]);
-    return blocks[COUNT - 1];
+    bed->last = blocks[COUNT - 1];
+    bed->before_kib = resident_kib();
 }
 
-static bool was_given_back(size_t before_kib)
+static bool was_given_back(const struct bed *bed)
 {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    return resident_kib() + 20000 < before_kib;
+    return resident_kib() + 20000 < bed->before_kib;
 #else /* they keep what is freed: only that nothing else goes wrong is seen */
-    PL_UNUSED(before_kib);
+    PL_UNUSED(bed);
     return true;
 #endif
+}
+
+static void turns_and_time(struct bed *bed, int count, int64_t ns)
+{
+    turns(bed, count);
+    bed->clock.now_ns += ns;
 }
 
 TEST(what_was_freed_in_the_middle_of_the_heap_goes_back)
 {
     struct bed bed;
-    begin(&bed);
-    void *last = fill_and_free();
-    size_t before = resident_kib();
-    turns(&bed, 100);
-    bed.clock.now_ns += 3 * PL_SECOND;
+    begin_with_holes(&bed);
+    turns_and_time(&bed, 100, 3 * PL_SECOND);
     turns(&bed, 3);
-    CHECK(was_given_back(before));
-    free(last);
+    CHECK(was_given_back(&bed));
     end(&bed);
 }
 
 TEST(while_there_is_much_to_do_it_goes_back_later)
 {
     struct bed bed;
-    begin(&bed);
-    void *last = fill_and_free();
-    size_t before = resident_kib();
-    for (int seconds = 0; seconds < 28; seconds += 2) {
-        turns(&bed, 400);
-        bed.clock.now_ns += 2 * PL_SECOND;
-    }
-    CHECK(resident_kib() + 1000 > before);
-    for (int seconds = 28; seconds < 32; seconds += 2) {
-        turns(&bed, 400);
-        bed.clock.now_ns += 2 * PL_SECOND;
-    }
+    begin_with_holes(&bed);
+    for (int seconds = 0; seconds < 28; seconds += 2)
+        turns_and_time(&bed, 400, 2 * PL_SECOND);
+    CHECK(resident_kib() + 1000 > bed.before_kib);
+    for (int seconds = 28; seconds < 32; seconds += 2)
+        turns_and_time(&bed, 400, 2 * PL_SECOND);
     turns(&bed, 1);
-    CHECK(was_given_back(before));
-    free(last);
+    CHECK(was_given_back(&bed));
     end(&bed);
 }
 
 TEST(it_goes_back_as_soon_as_there_is_less_to_do)
 {
     struct bed bed;
-    begin(&bed);
-    void *last = fill_and_free();
-    size_t before = resident_kib();
-    turns(&bed, 400);
-    bed.clock.now_ns += 2 * PL_SECOND;
-    turns(&bed, 3); /* put off */
-    bed.clock.now_ns += 2 * PL_SECOND;
+    begin_with_holes(&bed);
+    turns_and_time(&bed, 400, 2 * PL_SECOND);
+    turns_and_time(&bed, 3, 2 * PL_SECOND); /* put off */
     turns(&bed, 3);
-    CHECK(was_given_back(before));
+    CHECK(was_given_back(&bed));
     CHECK(!would_wake(&bed));
-    free(last);
     end(&bed);
 }
 
