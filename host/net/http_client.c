@@ -418,8 +418,9 @@ static void cancel(void *self, struct pl_http_call *call)
 }
 
 /* Debian's libcurl brings GnuTLS along for protocols that are not used here (LDAP, RTMP). It would
- * get ready as it is loaded, for 0.7 MB and 0.6 ms, but leaves that to who needs it where a program
- * says so (GNUTLS_SKIP_GLOBAL_INIT in its header); a libcurl made with it asks by itself. */
+ * get ready as it is loaded, for 0.9 MiB and a millisecond, but leaves that to who needs it where a
+ * program says so (GNUTLS_SKIP_GLOBAL_INIT in its header); a libcurl made with it asks by itself.
+ */
 __attribute__((visibility("default"))) int _gnutls_global_init_skip(void);
 int _gnutls_global_init_skip(void)
 {
