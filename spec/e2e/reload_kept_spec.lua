@@ -232,6 +232,7 @@ perilune.controller("looks", { max_concurrent_reconciles = 4 })
     assert.same({ OBJECTS / 2, 0 }, { wait_for("found", "first").even, wait_for("found", "first").odd })
     secret("long")
     wait_for("found", "long")
+    e2e.eventually("all are reconciled", function() return #lines("plain") == OBJECTS end)
 
     local from = #host:log()
     write("index.lua", (index("odd", "0.01")))
