@@ -50,7 +50,7 @@
  *          "finalizers_changed"} | {type="label_selector", selector=text} | {type="fields_changed",
  * paths={...}} | {type="all"|"any", of={P...}} | {type="none", of=P} | {type="funcs", create=f,
  * update=f, delete=f, generic=f} | {type="script", f=function(event) -> bool} outcome = "done" |
- * "requeue" | "requeue_after". The context handed to reconcile is a plain table {reconcile_id=,
+ * "requeue" | "requeue_after". The context handed to reconcile is a table {reconcile_id=,
  * attempt=, causes=, causes_dropped=, deadline=}. Raises a message without position for what
  * pl_controller_spec_check refuses. host.index(kind, name, path_text | function(object) -> value |
  * {values})

@@ -6,85 +6,45 @@
 #include "control/capture.h"
 #include "control/causes.h"
 #include "lane/bind_memo.h"
-#include "lane/lazy.h"
+#include "lane/context.h"
 #include "lane/co.h"
 
 /* ---- the I/O thread's side ---- */
 
-/* Copies that lie behind each other in one piece of memory. Without a base nothing is copied: that
- * tells how large it must be. */
-struct place {
-    char *base;
-    size_t used;
-};
-
-static void *put(struct place *to, const void *bytes, size_t len, size_t alignment)
+/* Adds a text with its NUL. Returns where. */
+static size_t put(struct pl_buf *to, struct pl_slice text)
 {
-    size_t at = (to->used + alignment - 1) / alignment * alignment;
-    to->used = at + len;
-    if (to->base == NULL)
-        return NULL;
-    if (bytes != NULL)
-        memcpy(to->base + at, bytes, len);
-    return to->base + at;
+    size_t at = to->len;
+    pl_buf_add_slice(to, text);
+    pl_buf_add_char(to, '\0');
+    return at;
 }
 
-/* What lies behind it is zero. */
-static char *put_slice(struct place *to, struct pl_slice text)
+/* Type, kind, key, the paths that changed, and an empty text: lane/context.c reads it. */
+static void put_cause(struct pl_buf *to, const struct pl_cause *cause)
 {
-    char *copy = put(to, text.ptr, text.len, 1);
-    to->used++;
-    return copy;
-}
-
-static char *put_text(struct place *to, const char *text)
-{
-    return text != NULL ? put(to, text, strlen(text) + 1, 1) : NULL;
-}
-
-static char **put_texts(struct place *to, char *const *texts)
-{
-    size_t count = 0;
-    while (texts != NULL && texts[count] != NULL)
-        count++;
-    if (count == 0)
-        return NULL;
-    char **copies = put(to, NULL, (count + 1) * sizeof *copies, _Alignof(char *));
-    for (size_t i = 0; i < count; i++) {
-        char *copy = put_text(to, texts[i]);
-        if (copies != NULL)
-            copies[i] = copy;
-    }
-    return copies;
-}
-
-static void put_run(struct place *to, const struct pl_run *run, struct pl_exec *exec)
-{
-    struct pl_cause *causes =
-        put(to, run->causes, run->cause_count * sizeof *causes, _Alignof(struct pl_cause));
-    exec->key = put_slice(to, run->key);
-    exec->ns = put_slice(to, run->ns);
-    exec->name = put_slice(to, run->name);
-    exec->causes = causes;
-    for (size_t i = 0; i < run->cause_count; i++) {
-        struct pl_cause cause = run->causes[i];
-        cause.kind = put_text(to, cause.kind);
-        cause.key = put_text(to, cause.key);
-        cause.changed = put_texts(to, cause.changed);
-        if (causes != NULL)
-            causes[i] = cause;
-    }
+    put(to, pl_slice_z(pl_cause_type_name(cause->type)));
+    put(to, pl_slice_z(cause->kind));
+    put(to, pl_slice_z(cause->key));
+    for (char **path = cause->changed; path != NULL && *path != NULL; path++)
+        put(to, pl_slice_z(*path));
+    put(to, pl_slice(NULL, 0));
 }
 
 struct pl_exec *pl_exec_create_io(struct pl_lane *lane, struct pl_run *run, int controller)
 {
-    struct pl_exec measured;
-    struct place place = {0};
-    put_run(&place, run, &measured);
-    struct pl_exec *exec = pl_calloc(1, sizeof *exec + place.used);
-    place = (struct place){.base = (char *)(exec + 1)};
-    put_run(&place, run, exec);
-    exec->cause_count = run->cause_count;
+    struct pl_buf *texts = &lane->io.texts;
+    pl_buf_clear(texts);
+    size_t key = put(texts, run->key), ns = put(texts, run->ns), name = put(texts, run->name);
+    size_t causes = texts->len;
+    for (size_t i = 0; i < run->cause_count; i++)
+        put_cause(texts, &run->causes[i]);
+    struct pl_exec *exec = pl_calloc(1, sizeof *exec + texts->len);
+    char *base = memcpy(exec + 1, texts->ptr, texts->len);
+    exec->key = base + key;
+    exec->ns = base + ns;
+    exec->name = base + name;
+    exec->causes = pl_slice(base + causes, texts->len - causes);
     exec->causes_dropped = run->causes_dropped;
     atomic_init(&exec->refs, 1);
     exec->run = run;
@@ -245,73 +205,13 @@ void pl_exec_drop(struct pl_exec *exec)
 
 /* ---- the lane's side ---- */
 
-static void push_text(lua_State *L, const char *text)
-{
-    if (text != NULL)
-        lua_pushstring(L, text);
-    else
-        lua_pushnil(L);
-}
-
-static void push_cause(lua_State *L, struct pl_state *s, const struct pl_cause *cause)
-{
-    bool is_channel = cause->type == PL_CAUSE_CHANNEL;
-    pl_ref_push(L, s->refs.new_cause);
-    push_text(L, pl_cause_type_name(cause->type));
-    push_text(L, is_channel ? NULL : cause->kind);
-    push_text(L, is_channel ? cause->kind : NULL);
-    push_text(L, cause->key);
-    if (cause->changed == NULL) {
-        lua_call(L, 4, 1);
-        return;
-    }
-    lua_newtable(L);
-    for (int i = 0; cause->changed[i] != NULL; i++) {
-        lua_pushstring(L, cause->changed[i]);
-        lua_rawseti(L, -2, i + 1);
-    }
-    pl_array_mark(L, s);
-    lua_call(L, 5, 1);
-}
-
-/* Seconds since 1970, as perilune.time.now() counts. */
-static double deadline_seconds(int64_t deadline_ns)
-{
-    const struct pl_clock *clock = pl_clock_system();
-    int64_t left = deadline_ns - pl_clock_mono(clock);
-    return (double)(pl_clock_wall(clock) + left) / (double)PL_SECOND;
-}
-
-/* -- request, context */
-static void push_arguments(lua_State *L, struct pl_state *s, const struct pl_exec *exec)
-{
-    pl_ref_push(L, s->refs.new_arguments);
-    push_text(L, *exec->ns != '\0' ? exec->ns : NULL);
-    push_text(L, exec->name);
-    push_text(L, exec->key);
-    push_text(L, exec->id);
-    lua_pushinteger(L, exec->attempt);
-    lua_createtable(L, (int)exec->cause_count, 0);
-    for (size_t i = 0; i < exec->cause_count; i++) {
-        push_cause(L, s, &exec->causes[i]);
-        lua_rawseti(L, -2, (int)i + 1);
-    }
-    pl_array_mark(L, s);
-    lua_pushinteger(L, (lua_Integer)exec->causes_dropped);
-    if (exec->deadline_ns != 0)
-        lua_pushnumber(L, deadline_seconds(exec->deadline_ns));
-    else
-        lua_pushnil(L);
-    lua_call(L, 8, 2);
-}
-
 void pl_exec_begin(struct pl_lane *lane, struct pl_exec *exec)
 {
     struct pl_state *s = lane->s;
     lua_State *L = s->L;
     pl_list_push(&lane->execs, &exec->active);
     pl_declare_push_reconcile(L, s, exec->controller);
-    push_arguments(L, s, exec);
+    pl_context_push(L, s, exec);
     pl_co_create(lane, exec, L, 2)->is_main = true;
 }
 

@@ -418,6 +418,7 @@ void pl_lane_free(struct pl_lane *lane)
     struct pl_link *link;
     while (lane->io.ended && (link = pl_list_pop(&lane->execs)) != NULL)
         pl_exec_drop(PL_CONTAINER_OF(link, struct pl_exec, active));
+    pl_buf_deinit(&lane->io.texts);
     pl_free(lane->pool);
     pl_free(lane);
 }

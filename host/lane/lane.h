@@ -61,8 +61,8 @@ struct pl_exec {
     char id[17];
     int attempt;
     int64_t deadline_ns;
-    struct pl_cause *causes; /* copies too, with their texts */
-    size_t cause_count, causes_dropped;
+    struct pl_slice causes; /* one after the other, see exec.c */
+    size_t causes_dropped;
     struct pl_capture *capture; /* of the run, with a reference; NULL: none */
     struct pl_doc *memo_before,
         *memo_after; /* for the capture: counted, the lane's until it ended */
@@ -149,6 +149,7 @@ struct pl_lane {
 
     struct { /* the I/O thread's */
         struct pl_list execs, ops, asks, asks_waiting;
+        struct pl_buf texts; /* of the exec that is being made */
         size_t asks_out;
         struct pl_link link; /* lanes->abandoned */
         bool ended;          /* it was abandoned, and its thread has given its state back */

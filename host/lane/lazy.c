@@ -2,19 +2,26 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "lane/context.h"
 #include "lane/number.h"
 
 /* Keys of the entries that a level has until it is filled; scripts can't make such values. The
  * second is there only where the box does not find the level by its table. */
 static const char box_key, level_key;
 
-static bool has_meta(lua_State *L, int index, const void *meta)
+/* The identity of a table's metatable; NULL: it has none, or is no table. */
+static const void *meta_of(lua_State *L, int index)
 {
     if (lua_type(L, index) != LUA_TTABLE || !lua_getmetatable(L, index))
-        return false;
-    bool same = lua_topointer(L, -1) == meta;
+        return NULL;
+    const void *meta = lua_topointer(L, -1);
     lua_pop(L, 1);
-    return same;
+    return meta;
+}
+
+static bool has_meta(lua_State *L, int index, const void *meta)
+{
+    return meta_of(L, index) == meta;
 }
 
 /* ---- boxes ---- */
@@ -287,7 +294,10 @@ static void end_level(lua_State *L, int index)
 void pl_lazy_fill(lua_State *L, struct pl_state *s, int index)
 {
     index = absolute(L, index);
-    if (!has_meta(L, index, s->lazy_meta))
+    const void *meta = meta_of(L, index);
+    if (meta != NULL && meta == s->unread_meta)
+        pl_context_fill(L, s, index);
+    if (meta == NULL || meta != s->lazy_meta)
         return;
     luaL_checkstack(L, 10, "a document");
     struct pl_level *level = open_level(L, index);
@@ -540,7 +550,9 @@ static int lazy_getmetatable(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
     luaL_checkany(L, 1);
-    if (has_meta(L, 1, s->lazy_meta) || has_meta(L, 1, s->array_meta) || !lua_getmetatable(L, 1)) {
+    const void *meta = meta_of(L, 1);
+    bool is_mark = meta == s->lazy_meta || meta == s->array_meta || meta == s->unread_meta;
+    if (is_mark || !lua_getmetatable(L, 1)) {
         lua_pushnil(L);
         return 1;
     }

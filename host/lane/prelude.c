@@ -127,6 +127,8 @@ static void push_helpers(lua_State *L, struct pl_state *s)
     pl_state_register(L, s, helpers);
     lua_pushlightuserdata(L, s);
     lua_setfield(L, -2, "wait");
+    pl_ref_push(L, s->refs.unread_meta);
+    lua_setfield(L, -2, "unread_meta");
     lua_pushboolean(L, s->unsafe);
     lua_setfield(L, -2, "unsafe");
     lua_pushnumber(L, (lua_Number)s->memory_limit);
@@ -169,6 +171,5 @@ void pl_prelude_run(lua_State *L, struct pl_state *s)
     pl_ref_push(L, s->refs.host);
     lua_call(L, 3, 0);
     s->refs.new_arguments = take_helper(L, "new_arguments");
-    s->refs.new_cause = take_helper(L, "new_cause");
     lua_pop(L, 1);
 }

@@ -14,16 +14,14 @@ end
 
 -- ---- what a reconcile is called with ----
 
--- One table with its fields at once takes less than fields that C sets one by one.
+-- One table with its fields at once takes less than fields that C sets one by one, or than one whose
+-- key is not written here. The metatable makes a list of the text when somebody asks for causes.
+local setmetatable, unread_meta = setmetatable, c.unread_meta
 function c.new_arguments(namespace, name, key, id, attempt, causes, dropped, deadline)
-  return { namespace = namespace, name = name, key = key }, {
-    reconcile_id = id, attempt = attempt, causes = causes, causes_dropped = dropped,
+  return { namespace = namespace, name = name, key = key }, setmetatable({
+    reconcile_id = id, attempt = attempt, ["unread causes"] = causes, causes_dropped = dropped,
     deadline = deadline,
-  }
-end
-
-function c.new_cause(what, kind, channel, key, changed)
-  return { type = what, kind = kind, channel = channel, key = key, changed = changed }
+  }, unread_meta)
 end
 
 -- ---- waiting ----
@@ -157,7 +155,7 @@ end
 
 -- ---- base functions and tables that are not filled yet ----
 
-local rawget, rawset, setmetatable, tonumber = rawget, rawset, setmetatable, tonumber
+local rawget, rawset, tonumber = rawget, rawset, tonumber
 
 function _G.rawget(t, k)
   fill(t)

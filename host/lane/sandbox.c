@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/rand.h"
 #include "lane/bind.h"
+#include "lane/context.h"
 #include "lane/declare.h"
 #include "lane/lazy.h"
 #include "lane/number.h"
@@ -293,6 +294,7 @@ void pl_state_open(struct pl_state *s)
 {
     lua_State *L = s->L;
     pl_lazy_open(s);
+    pl_context_open(s);
     pl_number_open(s);
     pl_lerr_open(s);
     pl_declare_open(s);

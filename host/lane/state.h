@@ -52,7 +52,9 @@ struct pl_refs {
     int traceback;   /* message handler of protected calls */
     int blocking;    /* C functions that call back -> their names */
     int declared;    /* functions of controllers and indexes, see declare.c */
-    int new_arguments, new_cause; /* the prelude's: of what reconciles are called with */
+    int unread_meta; /* metatable of contexts whose causes nobody has looked at */
+    /* The prelude's: makes what reconciles are called with. */
+    int new_arguments;
 };
 
 struct pl_state {
@@ -65,7 +67,8 @@ struct pl_state {
     struct pl_co *task;   /* running now; NULL outside of runs */
     int asking;           /* outside of runs: controller whose event is being looked at; -1 */
     struct pl_refs refs;
-    const void *lazy_meta, *array_meta, *number_meta, *box_meta; /* identities of metatables */
+    /* Identities of metatables. */
+    const void *lazy_meta, *array_meta, *number_meta, *box_meta, *unread_meta;
     struct pl_limits limits;
     size_t memory_limit;
     struct pl_secrets secrets; /* values of Secrets that runs have read */

@@ -1,0 +1,139 @@
+#include "lane/context.h"
+
+#include "base/clock.h"
+#include "lane/lane.h"
+#include "lane/lazy.h"
+
+/* The field that a context has until it is filled; see new_arguments in prelude.lua. */
+#define UNREAD "unread causes"
+
+/* Seconds since 1970, as perilune.time.now() counts. */
+static double deadline_seconds(int64_t deadline_ns)
+{
+    const struct pl_clock *clock = pl_clock_system();
+    int64_t left = deadline_ns - pl_clock_mono(clock);
+    return (double)(pl_clock_wall(clock) + left) / (double)PL_SECOND;
+}
+
+void pl_context_push(lua_State *L, struct pl_state *s, const struct pl_exec *exec)
+{
+    pl_ref_push(L, s->refs.new_arguments);
+    if (*exec->ns != '\0')
+        lua_pushstring(L, exec->ns);
+    else
+        lua_pushnil(L);
+    lua_pushstring(L, exec->name);
+    lua_pushstring(L, exec->key);
+    lua_pushstring(L, exec->id);
+    lua_pushinteger(L, exec->attempt);
+    pl_lua_push(L, exec->causes);
+    lua_pushinteger(L, (lua_Integer)exec->causes_dropped);
+    if (exec->deadline_ns != 0)
+        lua_pushnumber(L, deadline_seconds(exec->deadline_ns));
+    else
+        lua_pushnil(L);
+    lua_call(L, 8, 2);
+}
+
+/* ---- causes ---- */
+
+/* The next text, without its NUL; empty at the end. */
+static struct pl_slice take(struct pl_slice *rest)
+{
+    const char *end = rest->len > 0 ? memchr(rest->ptr, '\0', rest->len) : NULL;
+    struct pl_slice text = pl_slice(rest->ptr, end != NULL ? (size_t)(end - rest->ptr) : rest->len);
+    size_t used = text.len + (end != NULL);
+    *rest = pl_slice(rest->ptr + used, rest->len - used);
+    return text;
+}
+
+/* An empty text says that there is none. */
+static void set_text(lua_State *L, const char *field, struct pl_slice text)
+{
+    if (text.len == 0)
+        return;
+    pl_lua_push(L, text);
+    lua_setfield(L, -2, field);
+}
+
+static void set_changed(lua_State *L, struct pl_state *s, struct pl_slice *rest)
+{
+    struct pl_slice path = take(rest);
+    if (path.len == 0)
+        return;
+    lua_newtable(L);
+    for (int i = 1; path.len > 0; i++, path = take(rest)) {
+        pl_lua_push(L, path);
+        lua_rawseti(L, -2, i);
+    }
+    pl_array_mark(L, s);
+    lua_setfield(L, -2, "changed");
+}
+
+/* As pl_exec_create_io has put it. */
+static void push_cause(lua_State *L, struct pl_state *s, struct pl_slice *rest)
+{
+    struct pl_slice type = take(rest);
+    lua_newtable(L);
+    set_text(L, "type", type);
+    set_text(L, pl_slice_eqz(type, "CHANNEL") ? "channel" : "kind", take(rest));
+    set_text(L, "key", take(rest));
+    set_changed(L, s, rest);
+}
+
+/* -- text, in place of which comes the list. The text may be anything, as scripts can get at it. */
+static void push_causes(lua_State *L, struct pl_state *s)
+{
+    struct pl_slice rest = pl_lua_slice(L, -1);
+    lua_newtable(L);
+    for (int i = 1; rest.len > 0; i++) {
+        push_cause(L, s, &rest);
+        lua_rawseti(L, -2, i);
+    }
+    pl_array_mark(L, s);
+    lua_remove(L, -2);
+}
+
+void pl_context_fill(lua_State *L, struct pl_state *s, int index)
+{
+    luaL_checkstack(L, 10, "a context");
+    lua_pushliteral(L, UNREAD);
+    lua_rawget(L, index);
+    lua_pushliteral(L, "causes");
+    lua_rawget(L, index);
+    bool has_own = !lua_isnil(L, -1); /* the script has put something there */
+    lua_pop(L, 1);
+    if (lua_type(L, -1) == LUA_TSTRING && !has_own) {
+        push_causes(L, s);
+        lua_pushliteral(L, "causes");
+        lua_insert(L, -2);
+        lua_rawset(L, index);
+    } else {
+        lua_pop(L, 1);
+    }
+    lua_pushliteral(L, UNREAD);
+    lua_pushnil(L);
+    lua_rawset(L, index);
+    lua_pushnil(L);
+    lua_setmetatable(L, index);
+}
+
+static int context_index(lua_State *L)
+{
+    if (lua_type(L, 1) != LUA_TTABLE || lua_type(L, 2) != LUA_TSTRING ||
+        !pl_slice_eqz(pl_lua_slice(L, 2), "causes"))
+        return 0;
+    pl_context_fill(L, pl_state_of(L), 1);
+    lua_rawget(L, 1);
+    return 1;
+}
+
+void pl_context_open(struct pl_state *s)
+{
+    lua_State *L = s->L;
+    static const luaL_Reg context[] = {{"__index", context_index}, {NULL, NULL}};
+    lua_newtable(L);
+    pl_state_register(L, s, context);
+    s->unread_meta = lua_topointer(L, -1);
+    s->refs.unread_meta = luaL_ref(L, LUA_REGISTRYINDEX);
+}
