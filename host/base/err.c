@@ -8,9 +8,10 @@ void pl_err_clear(struct pl_err *err)
 {
     if (err == NULL)
         return;
-    memset(err, 0, sizeof(*err));
-    err->retry_after_ms = -1;
-    err->offset = -1;
+    /* Field by field: most are cleared for nothing, and the texts are long. */
+    err->code = err->status = err->line = 0;
+    err->retry_after_ms = err->offset = -1;
+    err->reason[0] = err->message[0] = '\0';
 }
 
 /* A UTF-8 sequence must not be cut in half: logs and JSON would carry garbage. */

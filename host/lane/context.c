@@ -5,7 +5,7 @@
 #include "lane/lazy.h"
 
 /* The field that a context has until it is filled; see new_arguments in prelude.lua. */
-#define UNREAD "unread causes"
+#define UNREAD "unread"
 
 /* Seconds since 1970, as perilune.time.now() counts. */
 static double deadline_seconds(int64_t deadline_ns)
@@ -24,18 +24,17 @@ void pl_context_push(lua_State *L, struct pl_state *s, const struct pl_exec *exe
         lua_pushnil(L);
     lua_pushstring(L, exec->name);
     lua_pushstring(L, exec->key);
-    lua_pushstring(L, exec->id);
     lua_pushinteger(L, exec->attempt);
-    pl_lua_push(L, exec->causes);
+    pl_lua_push(L, exec->unread);
     lua_pushinteger(L, (lua_Integer)exec->causes_dropped);
     if (exec->deadline_ns != 0)
         lua_pushnumber(L, deadline_seconds(exec->deadline_ns));
     else
         lua_pushnil(L);
-    lua_call(L, 8, 2);
+    lua_call(L, 7, 2);
 }
 
-/* ---- causes ---- */
+/* ---- what is unread ---- */
 
 /* The next text, without its NUL; empty at the end. */
 static struct pl_slice take(struct pl_slice *rest)
@@ -70,7 +69,7 @@ static void set_changed(lua_State *L, struct pl_state *s, struct pl_slice *rest)
     lua_setfield(L, -2, "changed");
 }
 
-/* As pl_exec_create_io has put it. */
+/* As exec.c has put it. */
 static void push_cause(lua_State *L, struct pl_state *s, struct pl_slice *rest)
 {
     struct pl_slice type = take(rest);
@@ -81,17 +80,30 @@ static void push_cause(lua_State *L, struct pl_state *s, struct pl_slice *rest)
     set_changed(L, s, rest);
 }
 
-/* -- text, in place of which comes the list. The text may be anything, as scripts can get at it. */
-static void push_causes(lua_State *L, struct pl_state *s)
+/* The text may be anything, as scripts can get at it. */
+static void push_causes(lua_State *L, struct pl_state *s, struct pl_slice rest)
 {
-    struct pl_slice rest = pl_lua_slice(L, -1);
     lua_newtable(L);
     for (int i = 1; rest.len > 0; i++) {
         push_cause(L, s, &rest);
         lua_rawseti(L, -2, i);
     }
     pl_array_mark(L, s);
-    lua_remove(L, -2);
+}
+
+/* Pops the value: it is the field's, unless the script has put something there. */
+static void set_if_unset(lua_State *L, int context, const char *field)
+{
+    lua_pushstring(L, field);
+    lua_pushvalue(L, -1);
+    lua_rawget(L, context); /* -- value, field, what is there */
+    if (lua_isnil(L, -1)) {
+        lua_pop(L, 1);
+        lua_insert(L, -2);
+        lua_rawset(L, context);
+    } else {
+        lua_pop(L, 3);
+    }
 }
 
 void pl_context_fill(lua_State *L, struct pl_state *s, int index)
@@ -99,18 +111,14 @@ void pl_context_fill(lua_State *L, struct pl_state *s, int index)
     luaL_checkstack(L, 10, "a context");
     lua_pushliteral(L, UNREAD);
     lua_rawget(L, index);
-    lua_pushliteral(L, "causes");
-    lua_rawget(L, index);
-    bool has_own = !lua_isnil(L, -1); /* the script has put something there */
-    lua_pop(L, 1);
-    if (lua_type(L, -1) == LUA_TSTRING && !has_own) {
-        push_causes(L, s);
-        lua_pushliteral(L, "causes");
-        lua_insert(L, -2);
-        lua_rawset(L, index);
-    } else {
-        lua_pop(L, 1);
+    if (lua_type(L, -1) == LUA_TSTRING) {
+        struct pl_slice rest = pl_lua_slice(L, -1);
+        pl_lua_push(L, take(&rest));
+        set_if_unset(L, index, "reconcile_id");
+        push_causes(L, s, rest);
+        set_if_unset(L, index, "causes");
     }
+    lua_pop(L, 1);
     lua_pushliteral(L, UNREAD);
     lua_pushnil(L);
     lua_rawset(L, index);
@@ -120,8 +128,10 @@ void pl_context_fill(lua_State *L, struct pl_state *s, int index)
 
 static int context_index(lua_State *L)
 {
-    if (lua_type(L, 1) != LUA_TTABLE || lua_type(L, 2) != LUA_TSTRING ||
-        !pl_slice_eqz(pl_lua_slice(L, 2), "causes"))
+    if (lua_type(L, 1) != LUA_TTABLE || lua_type(L, 2) != LUA_TSTRING)
+        return 0;
+    struct pl_slice field = pl_lua_slice(L, 2);
+    if (!pl_slice_eqz(field, "causes") && !pl_slice_eqz(field, "reconcile_id"))
         return 0;
     pl_context_fill(L, pl_state_of(L), 1);
     lua_rawget(L, 1);

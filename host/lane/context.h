@@ -1,5 +1,5 @@
-/* What a reconcile is called with: its request and its context. Few scripts look at the causes,
- * so a context has them as text until one does. */
+/* What a reconcile is called with: its request and its context. Few scripts look at the causes or
+ * the id, so a context has them as one text until one does. */
 #pragma once
 
 #include "lane/state.h"

@@ -36,7 +36,7 @@ struct pl_exec *pl_exec_create_io(struct pl_lane *lane, struct pl_run *run, int 
     struct pl_buf *texts = &lane->io.texts;
     pl_buf_clear(texts);
     size_t key = put(texts, run->key), ns = put(texts, run->ns), name = put(texts, run->name);
-    size_t causes = texts->len;
+    size_t unread = put(texts, pl_slice_z(run->id));
     for (size_t i = 0; i < run->cause_count; i++)
         put_cause(texts, &run->causes[i]);
     struct pl_exec *exec = pl_calloc(1, sizeof *exec + texts->len);
@@ -44,7 +44,7 @@ struct pl_exec *pl_exec_create_io(struct pl_lane *lane, struct pl_run *run, int 
     exec->key = base + key;
     exec->ns = base + ns;
     exec->name = base + name;
-    exec->causes = pl_slice(base + causes, texts->len - causes);
+    exec->unread = pl_slice(base + unread, texts->len - unread);
     exec->causes_dropped = run->causes_dropped;
     atomic_init(&exec->refs, 1);
     exec->run = run;

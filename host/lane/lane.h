@@ -61,7 +61,7 @@ struct pl_exec {
     char id[17];
     int attempt;
     int64_t deadline_ns;
-    struct pl_slice causes; /* one after the other, see exec.c */
+    struct pl_slice unread; /* id and causes, see lane/context.h */
     size_t causes_dropped;
     struct pl_capture *capture; /* of the run, with a reference; NULL: none */
     struct pl_doc *memo_before,

@@ -14,13 +14,12 @@ end
 
 -- ---- what a reconcile is called with ----
 
--- One table with its fields at once takes less than fields that C sets one by one, or than one whose
--- key is not written here. The metatable makes a list of the text when somebody asks for causes.
+-- One table with its fields at once takes less than fields that C sets one by one. The metatable
+-- makes causes and reconcile_id of the unread text when somebody asks for one of them.
 local setmetatable, unread_meta = setmetatable, c.unread_meta
-function c.new_arguments(namespace, name, key, id, attempt, causes, dropped, deadline)
+function c.new_arguments(namespace, name, key, attempt, unread, dropped, deadline)
   return { namespace = namespace, name = name, key = key }, setmetatable({
-    reconcile_id = id, attempt = attempt, ["unread causes"] = causes, causes_dropped = dropped,
-    deadline = deadline,
+    attempt = attempt, unread = unread, causes_dropped = dropped, deadline = deadline,
   }, unread_meta)
 end
 

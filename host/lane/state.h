@@ -52,7 +52,7 @@ struct pl_refs {
     int traceback;   /* message handler of protected calls */
     int blocking;    /* C functions that call back -> their names */
     int declared;    /* functions of controllers and indexes, see declare.c */
-    int unread_meta; /* metatable of contexts whose causes nobody has looked at */
+    int unread_meta; /* metatable of contexts that nobody has looked into */
     /* The prelude's: makes what reconciles are called with. */
     int new_arguments;
 };

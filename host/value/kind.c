@@ -13,11 +13,11 @@ static bool is_subdomain(struct pl_slice text, size_t max)
     if (text.len == 0 || text.len > max)
         return false;
     for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i], before = i ? text.ptr[i - 1] : '.';
-        char after = i + 1 < text.len ? text.ptr[i + 1] : '.';
-        bool inner_dash = c == '-' && before != '.' && after != '.';
-        bool inner_dot = c == '.' && i != 0 && i + 1 != text.len && before != '.';
-        if (!is_lower_or_digit(c) && !inner_dash && !inner_dot)
+        char c = text.ptr[i];
+        if (is_lower_or_digit(c))
+            continue;
+        bool inner = i > 0 && i + 1 < text.len && text.ptr[i - 1] != '.';
+        if (!inner || (c != '.' && (c != '-' || text.ptr[i + 1] == '.')))
             return false;
     }
     return true;

@@ -64,8 +64,10 @@ TEST(a_context_is_an_ordinary_table)
                  "    return #require('perilune').deepcopy(context).causes .. '' end,\n"
                  "meta = function(context) return tostring(getmetatable(context)) end,\n"
                  "other = function(context) return tostring(context.cause) end,\n"
-                 "own = function(context) context.causes = 'mine'\n"
-                 "    for _ in pairs(context) do end return context.causes end,\n"
+                 "own = function(context) context.causes, context.reconcile_id = 'mine', 5\n"
+                 "    for _ in pairs(context) do end\n"
+                 "    return context.causes .. context.reconcile_id end,\n"
+                 "id = function(context) return context.reconcile_id end,\n"
                  "twice = function(context) context.causes[1].type = 'X'\n"
                  "    return context.causes[1].type end,\n"),
           NONE);
@@ -75,7 +77,8 @@ TEST(a_context_is_an_ordinary_table)
     check_run("default/copy", 2, "2");
     check_run("default/meta", 2, "nil");
     check_run("default/other", 2, "nil");
-    check_run("default/own", 2, "mine");
+    check_run("default/own", 2, "mine5");
+    check_run("default/id", 2, "0123456789abcdef");
     check_run("default/twice", 2, "X");
     finish();
 }
@@ -93,25 +96,26 @@ TEST(a_context_that_outlives_its_run_has_its_own_causes)
 /* What stands there until somebody asks can be read and written by a script that knows its name. */
 TEST(no_text_of_a_script_gets_further_than_its_own_causes)
 {
-    begin("local odd = {empty = '', short = 'a', channel = 'CHANNEL', ends = '\\0\\0\\0\\0\\0',\n"
-          "  path = 'A\\0k\\0key\\0p\\0q', bytes = '\\128\\1', number = 7}\n"
+    begin("local odd = {empty = '', short = 'a', channel = 'i\\0CHANNEL', ends = "
+          "'i\\0\\0\\0\\0\\0\\0',\n"
+          "  path = 'i\\0A\\0k\\0key\\0p\\0q', bytes = 'i\\0\\128\\1', number = 7}\n"
           "require('perilune').controller('c'):For('v1/Pod'):Reconcile(function(r, context)\n"
-          "  context['unread causes'] = odd[r.name]\n"
-          "  if context.causes == nil then error('nil', 0) end\n"
+          "  context.unread = odd[r.name]\n"
+          "  if context.causes == nil then error(tostring(context.reconcile_id), 0) end\n"
           "  local out = {}\n"
           "  for i, cause in ipairs(context.causes) do\n"
           "    out[i] = ('%s %s %s %s'):format(cause.type, cause.kind, cause.key,\n"
           "      cause.changed and #cause.changed)\n"
           "  end\n"
-          "  error(#out .. ': ' .. table.concat(out, ', '), 0)\n"
+          "  error(context.reconcile_id .. #out .. ': ' .. table.concat(out, ', '), 0)\n"
           "end)\n",
           NONE);
     check_run("default/empty", 2, "0: ");
-    check_run("default/short", 2, "1: a nil nil nil");
-    check_run("default/channel", 2, "1: CHANNEL nil nil nil");
-    check_run("default/ends", 2, "2: nil nil nil nil, nil nil nil nil");
-    check_run("default/path", 2, "1: A k key 2");
-    check_run("default/bytes", 2, "1: \200\001 nil nil nil");
+    check_run("default/short", 2, "a0: ");
+    check_run("default/channel", 2, "i1: CHANNEL nil nil nil");
+    check_run("default/ends", 2, "i2: nil nil nil nil, nil nil nil nil");
+    check_run("default/path", 2, "i1: A k key 2");
+    check_run("default/bytes", 2, "i1: \200\001 nil nil nil");
     check_run("default/number", 2, "nil");
     finish();
 }
