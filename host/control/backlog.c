@@ -176,9 +176,12 @@ static void must_ask(struct pl_backlog *backlog, struct entry *entry)
 
 void pl_backlog_push(struct pl_backlog *backlog, struct pl_slice key, const struct pl_event *event)
 {
+    bool any_index = pl_script_indexes_any(backlog->indexes);
+    if (!any_index && pl_list_empty(&backlog->followers))
+        return; /* who comes later is told what the store has */
     struct entry *entry = find_or_make(backlog, key);
     add_event(entry, event);
-    if (!pl_script_indexes_any(backlog->indexes))
+    if (!any_index)
         return;
     must_ask(backlog, entry);
     if (event->initial && !entry->initial) {

@@ -179,16 +179,15 @@ const char *pl_cause_type_name(enum pl_cause_type type)
 }
 
 const struct pl_cause *pl_causes_add_event(struct pl_causes *causes, struct pl_slice key,
-                                           const struct pl_event *event, const char *kind)
+                                           const struct pl_event *event, struct pl_slice object,
+                                           const char *kind)
 {
     struct pl_cause *cause = new_cause(causes, key);
     if (cause == NULL)
         return NULL;
     cause->type = pl_cause_type_of(event);
     cause->kind = kind;
-    struct pl_buf text = PL_BUF_INIT;
-    pl_meta_key(pl_doc_root(event->object), &text, NULL);
-    cause->key = pl_buf_take(&text);
+    cause->key = pl_memdup0(object.ptr, object.len);
     if (event->type == PL_EVENT_UPDATE && event->old != NULL)
         cause->changed = changed_paths(event);
     return cause;

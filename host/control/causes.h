@@ -21,9 +21,11 @@ void pl_causes_deinit(struct pl_causes *causes);
 void pl_causes_add(struct pl_causes *causes, struct pl_slice key, enum pl_cause_type type);
 /* The same for a channel, whose name is borrowed for as long as the cause lives. */
 void pl_causes_add_channel(struct pl_causes *causes, struct pl_slice key, const char *channel);
-/* Returns it (borrowed until the next change), or NULL when the key has enough of them. */
+/* object: the key of the event's. Returns the cause (borrowed until the next change), or NULL when
+ * the key has enough of them. */
 const struct pl_cause *pl_causes_add_event(struct pl_causes *causes, struct pl_slice key,
-                                           const struct pl_event *event, const char *kind);
+                                           const struct pl_event *event, struct pl_slice object,
+                                           const char *kind);
 /* "ADDED", "RELOAD" */
 const char *pl_cause_type_name(enum pl_cause_type type);
 enum pl_cause_type pl_cause_type_of(const struct pl_event *event);

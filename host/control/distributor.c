@@ -90,10 +90,10 @@ static void tell(struct pl_listener *listener, const struct notice *notice)
 {
     switch (notice->type) {
     case ADDED:
-        listener->ops->on_add(listener, notice->object, notice->initial);
+        listener->ops->on_add(listener, notice->key, notice->object, notice->initial);
         break;
     case UPDATED:
-        listener->ops->on_update(listener, notice->old, notice->object);
+        listener->ops->on_update(listener, notice->key, notice->old, notice->object);
         break;
     case DELETED:
         listener->ops->on_delete(listener, notice->key, notice->object, notice->stale);
@@ -344,10 +344,15 @@ static void lower_check_period(struct pl_distributor *d, int64_t period_ns)
 static void tell_stored(struct pl_distributor *d, struct pl_listener *listener)
 {
     struct pl_docs docs = {0};
+    struct pl_buf key = PL_BUF_INIT;
     pl_store_list(d->options.store, &docs);
     /* It may remove itself on the way. */
-    for (size_t i = 0; i < docs.count && listener->of == d; i++)
-        listener->ops->on_add(listener, docs.items[i], true);
+    for (size_t i = 0; i < docs.count && listener->of == d; i++) {
+        pl_buf_clear(&key);
+        pl_meta_key(pl_doc_root(docs.items[i]), &key, NULL); /* what is stored has one */
+        listener->ops->on_add(listener, pl_buf_slice(&key), docs.items[i], true);
+    }
+    pl_buf_deinit(&key);
     pl_docs_deinit(&docs);
 }
 

@@ -10,13 +10,15 @@
 struct pl_distributor;
 struct pl_listener;
 
-/* Documents are borrowed for the call. A listener may remove itself or others, add others,
+/* Keys and documents are borrowed for the call. A listener may remove itself or others, add others,
  * and queue new deltas, from inside a call. */
 struct pl_listener_ops {
     /* initial: of the first list, or there already when this listener came. */
-    void (*on_add)(struct pl_listener *listener, struct pl_doc *object, bool initial);
+    void (*on_add)(struct pl_listener *listener, struct pl_slice key, struct pl_doc *object,
+                   bool initial);
     /* Also when nothing changed, to listeners that are due for a resync. */
-    void (*on_update)(struct pl_listener *listener, struct pl_doc *old, struct pl_doc *object);
+    void (*on_update)(struct pl_listener *listener, struct pl_slice key, struct pl_doc *old,
+                      struct pl_doc *object);
     /* stale: the deletion was missed; object is the last known state then, NULL when there is
      * none (49). */
     void (*on_delete)(struct pl_listener *listener, struct pl_slice key, struct pl_doc *object,

@@ -39,25 +39,29 @@ static char **known_keys(void *arg)
 
 static const struct pl_known_ops known_ops = {known_get, known_keys};
 
-static void on_add_stored(struct pl_listener *listener, struct pl_doc *object, bool initial)
+static struct pl_feed *feed_of(struct pl_listener *listener)
 {
-    struct pl_feed *feed = PL_CONTAINER_OF(listener, struct pl_feed, listener);
-    PL_UNUSED(initial); /* the queue takes a write's answer for the first list */
-    pl_informer_added(feed->informer, object, !feed->listed);
+    return PL_CONTAINER_OF(listener, struct pl_feed, listener);
 }
 
-static void on_update_stored(struct pl_listener *listener, struct pl_doc *old,
+static void on_add_stored(struct pl_listener *listener, struct pl_slice key, struct pl_doc *object,
+                          bool initial)
+{
+    const struct pl_feed *feed = feed_of(listener);
+    PL_UNUSED(initial); /* the queue takes a write's answer for the first list */
+    pl_informer_added(feed->informer, key, object, !feed->listed);
+}
+
+static void on_update_stored(struct pl_listener *listener, struct pl_slice key, struct pl_doc *old,
                              struct pl_doc *object)
 {
-    pl_informer_updated(PL_CONTAINER_OF(listener, struct pl_feed, listener)->informer, old, object);
+    pl_informer_updated(feed_of(listener)->informer, key, old, object);
 }
 
 static void on_delete_stored(struct pl_listener *listener, struct pl_slice key,
                              struct pl_doc *object, bool stale)
 {
-    PL_UNUSED(key);
-    pl_informer_deleted(PL_CONTAINER_OF(listener, struct pl_feed, listener)->informer, object,
-                        stale);
+    pl_informer_deleted(feed_of(listener)->informer, key, object, stale);
 }
 
 static const struct pl_listener_ops listener_ops = {on_add_stored, on_update_stored,
@@ -92,7 +96,6 @@ static void count(struct pl_feed *feed, int type)
 struct version {
     struct pl_node object;
     struct pl_buf key;
-    struct pl_slice rv;
     struct pl_scratch scratch;
 };
 
@@ -100,16 +103,20 @@ static int version_of(struct pl_doc *object, struct version *version, struct pl_
 {
     version->object = pl_doc_root(object);
     version->key = PL_BUF_INIT;
-    version->rv = pl_meta_rv(version->object, &version->scratch);
     return pl_meta_key(version->object, &version->key, err);
 }
 
+static struct pl_slice rv_of(struct version *version)
+{
+    return pl_meta_rv(version->object, &version->scratch);
+}
+
 /* Is `stored` at least as new as the version? Then an event or list of it is late. */
-static bool is_late(struct pl_doc *stored, const struct version *version)
+static bool is_late(struct pl_doc *stored, struct version *version)
 {
     struct pl_scratch scratch;
     return stored != NULL &&
-           pl_rv_is_at_most(version->rv, pl_meta_rv(pl_doc_root(stored), &scratch));
+           pl_rv_is_at_most(rv_of(version), pl_meta_rv(pl_doc_root(stored), &scratch));
 }
 
 static bool is_same_object(struct pl_doc *stored, const struct version *version)
@@ -118,13 +125,13 @@ static bool is_same_object(struct pl_doc *stored, const struct version *version)
 }
 
 /* Is it more than what we wrote ourselves, or no news of that? */
-static bool is_news(struct pl_feed *feed, const struct version *version, bool deletion)
+static bool is_news(struct pl_feed *feed, struct version *version, bool deletion)
 {
     struct pl_own_writes *own = &feed->informer->own;
     struct pl_scratch scratch;
     return own->by_key.count == 0 ||
            pl_own_writes_is_news(own, pl_buf_slice(&version->key),
-                                 pl_meta_uid(version->object, &scratch), version->rv, deletion);
+                                 pl_meta_uid(version->object, &scratch), rv_of(version), deletion);
 }
 
 /* Another object of that name was there: its end was missed (F4). */
@@ -148,15 +155,15 @@ static int take_event(struct pl_feed *feed, struct pl_doc *object, enum pl_delta
                 code = pl_deltafifo_delete(feed->fifo, object, err);
         } else if (!is_late(stored, &version)) {
             bury_namesake(feed, stored, &version);
-            code = type == PL_DELTA_ADDED ? pl_deltafifo_add(feed->fifo, object, err)
-                                          : pl_deltafifo_update(feed->fifo, object, err);
+            pl_deltafifo_queue(feed->fifo, type, pl_buf_slice(&version.key), object);
         }
         pl_doc_unref(stored);
     }
     pl_buf_deinit(&version.key);
     drain(feed);
-    if (version.rv.len > 0)
-        set_rv(feed, version.rv);
+    struct pl_slice rv = rv_of(&version);
+    if (rv.len > 0)
+        set_rv(feed, rv);
     pl_informer_arm_confirm(informer);
     return code;
 }
@@ -193,8 +200,7 @@ static void on_bookmark(void *arg, struct pl_slice rv)
 /* What the store shall hold for a listed object where it holds `stored`: a new reference, or NULL
  * for nothing, when what was listed is older than what we know. */
 static struct pl_doc *listed_or_newer(struct pl_feed *feed, struct pl_doc *listed,
-                                      struct pl_doc *stored, const struct version *version,
-                                      bool anew)
+                                      struct pl_doc *stored, struct version *version, bool anew)
 {
     const struct pl_own_write *write =
         pl_own_writes_find(&feed->informer->own, pl_buf_slice(&version->key));
@@ -227,7 +233,7 @@ static int take_one(struct pl_feed *feed, struct pl_doc *listed, bool anew, stru
             pl_store_mark(feed->informer->store, pl_buf_slice(&version.key), feed->mark);
         struct pl_doc *doc = listed_or_newer(feed, listed, stored, &version, anew);
         if (doc != NULL && doc != stored)
-            code = pl_deltafifo_update(feed->fifo, doc, err);
+            pl_deltafifo_queue(feed->fifo, PL_DELTA_UPDATED, pl_buf_slice(&version.key), doc);
         pl_doc_unref(doc);
         pl_doc_unref(stored);
     }
@@ -285,21 +291,19 @@ static void on_unlisted(void *arg, struct pl_slice key, struct pl_doc *doc)
 }
 
 /* What we wrote before there was anything to store it in. */
-static int add_own(struct pl_feed *feed, struct pl_slice list_rv, struct pl_err *err)
+static void add_own(struct pl_feed *feed, struct pl_slice list_rv)
 {
-    int code = 0;
     drain(feed); /* what was listed of it counts */
     PL_LIST_FOR (link, &feed->informer->own.by_age) {
         const struct pl_own_write *write = PL_CONTAINER_OF(link, struct pl_own_write, link);
         struct pl_slice key = pl_slice_z(write->key);
-        if (code != 0 || !is_mine(feed, key) || !is_own_since(write, list_rv))
+        if (!is_mine(feed, key) || !is_own_since(write, list_rv))
             continue;
         struct pl_doc *stored = pl_store_get(feed->informer->store, key);
         if (stored == NULL)
-            code = pl_deltafifo_update(feed->fifo, write->doc, err);
+            pl_deltafifo_queue(feed->fifo, PL_DELTA_UPDATED, key, write->doc);
         pl_doc_unref(stored);
     }
-    return code;
 }
 
 static int on_replace(void *arg, struct pl_docs *items, bool begun, struct pl_slice rv, bool anew,
@@ -309,7 +313,7 @@ static int on_replace(void *arg, struct pl_docs *items, bool begun, struct pl_sl
     struct sweep sweep = {feed, rv};
     int code = take_listed(feed, items, !begun, anew, err);
     if (code == 0 && !feed->listed)
-        code = add_own(feed, rv, err);
+        add_own(feed, rv);
     if (code == 0 && !feed->fresh)
         pl_store_unmarked(feed->informer->store, feed->mark, on_unlisted, &sweep);
     drain(feed);
@@ -335,8 +339,9 @@ static struct pl_doc *on_share(void *arg, struct pl_doc *object)
         return object;
     if (version_of(object, &version, NULL) == 0)
         stored = pl_store_get(feed->informer->store, pl_buf_slice(&version.key));
-    bool same = stored != NULL && version.rv.len > 0 &&
-                pl_slice_eq(version.rv, pl_meta_rv(pl_doc_root(stored), &scratch)) &&
+    struct pl_slice rv = rv_of(&version);
+    bool same = stored != NULL && rv.len > 0 &&
+                pl_slice_eq(rv, pl_meta_rv(pl_doc_root(stored), &scratch)) &&
                 pl_node_equal(pl_doc_root(stored), pl_doc_root(object));
     pl_buf_deinit(&version.key);
     pl_doc_unref(same ? object : stored);
@@ -485,7 +490,7 @@ void pl_feed_put(struct pl_feed *feed, struct pl_doc *object)
         struct pl_doc *stored = pl_store_get(feed->informer->store, pl_buf_slice(&version.key));
         bury_namesake(feed, stored, &version);
         pl_doc_unref(stored);
-        pl_deltafifo_update(feed->fifo, object, NULL);
+        pl_deltafifo_queue(feed->fifo, PL_DELTA_UPDATED, pl_buf_slice(&version.key), object);
     }
     pl_buf_deinit(&version.key);
     drain(feed);

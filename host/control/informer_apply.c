@@ -49,28 +49,26 @@ static bool is_same_version(struct pl_doc *a, struct pl_doc *b)
                        pl_meta_uid(pl_doc_root(b), &scratch[1]));
 }
 
-static void tell(struct pl_informer *informer, const struct pl_event *event)
+static void tell(struct pl_informer *informer, struct pl_slice key, const struct pl_event *event)
 {
-    struct pl_buf key = PL_BUF_INIT; /* its own: a key watch may lead to another event */
-    if (pl_meta_key(pl_doc_root(event->object), &key, NULL) == 0) {
-        pl_backlog_push(informer->backlog, pl_buf_slice(&key), event);
-        tell_key_watches(informer, pl_buf_slice(&key));
-    }
-    pl_buf_deinit(&key);
+    pl_backlog_push(informer->backlog, key, event);
+    tell_key_watches(informer, key);
 }
 
-void pl_informer_added(struct pl_informer *informer, struct pl_doc *object, bool initial)
+void pl_informer_added(struct pl_informer *informer, struct pl_slice key, struct pl_doc *object,
+                       bool initial)
 {
     struct pl_event event = {.type = PL_EVENT_CREATE, .object = object, .initial = initial};
-    tell(informer, &event);
+    tell(informer, key, &event);
 }
 
-void pl_informer_updated(struct pl_informer *informer, struct pl_doc *old, struct pl_doc *object)
+void pl_informer_updated(struct pl_informer *informer, struct pl_slice key, struct pl_doc *old,
+                         struct pl_doc *object)
 {
     struct pl_event event = {.type = PL_EVENT_UPDATE, .object = object, .old = old};
     /* A relist that finds what is known wakes nobody. */
     if (!is_same_version(old, object))
-        tell(informer, &event);
+        tell(informer, key, &event);
 }
 
 /* ---- after many removals ---- */
@@ -109,13 +107,14 @@ void pl_informer_stop_compact(struct pl_informer *informer)
     pl_timer_stop(pl_cluster_timers(informer->cluster), &informer->compact);
 }
 
-void pl_informer_deleted(struct pl_informer *informer, struct pl_doc *object, bool stale)
+void pl_informer_deleted(struct pl_informer *informer, struct pl_slice key, struct pl_doc *object,
+                         bool stale)
 {
     struct pl_event event = {.type = PL_EVENT_DELETE, .object = object, .stale = stale};
     informer->removed++;
     arm_compact(informer);
     if (object != NULL)
-        tell(informer, &event);
+        tell(informer, key, &event);
 }
 
 /* With a feed for each namespace: what all of them have reached. */

@@ -75,9 +75,12 @@ struct pl_doc *pl_informer_shape(const struct pl_informer *informer, struct pl_d
 /* ---- informer_apply.c ---- */
 
 /* The store has it. */
-void pl_informer_added(struct pl_informer *informer, struct pl_doc *object, bool initial);
-void pl_informer_updated(struct pl_informer *informer, struct pl_doc *old, struct pl_doc *object);
-void pl_informer_deleted(struct pl_informer *informer, struct pl_doc *object, bool stale);
+void pl_informer_added(struct pl_informer *informer, struct pl_slice key, struct pl_doc *object,
+                       bool initial);
+void pl_informer_updated(struct pl_informer *informer, struct pl_slice key, struct pl_doc *old,
+                         struct pl_doc *object);
+void pl_informer_deleted(struct pl_informer *informer, struct pl_slice key, struct pl_doc *object,
+                         bool stale);
 /* Sets the version of the store, from those of its feeds. */
 void pl_informer_update_rv(struct pl_informer *informer);
 

@@ -33,11 +33,24 @@ static struct ask *ask_of_node(const struct pl_heap_node *node)
 
 /* ---- keys ---- */
 
+static void add_cause(struct pl_subscription *subscription, const struct pl_event *event,
+                      struct pl_slice key, struct pl_slice object)
+{
+    struct pl_causes *causes = &subscription->controller->causes;
+    pl_controller_note_event(
+        subscription, key, event,
+        pl_causes_add_event(causes, key, event, object, subscription->cause_kind));
+}
+
 static void enqueue(struct pl_subscription *subscription, const struct pl_event *event,
                     const struct pl_requests *requests)
 {
     struct pl_controller *c = subscription->controller;
     struct pl_add how = {.priority = pl_event_priority(event)};
+    bool is_own = subscription->handler.by == PL_MAP_SELF; /* the key is the object's */
+    struct pl_buf object = PL_BUF_INIT;
+    if (!is_own && requests->count > 0)
+        pl_meta_key(pl_doc_root(event->object), &object, NULL);
     for (size_t i = 0; i < requests->count; i++) {
         struct pl_slice key = pl_requests_key(requests, i);
         if (event->again == PL_AGAIN_RELOAD) {
@@ -47,12 +60,11 @@ static void enqueue(struct pl_subscription *subscription, const struct pl_event 
             pl_causes_add(&c->causes, key, PL_CAUSE_RESYNC);
             pl_controller_note(c, key, PL_HAPPENED_EVENT, 0, "RESYNC: events were left out");
         } else {
-            pl_controller_note_event(
-                subscription, key, event,
-                pl_causes_add_event(&c->causes, key, event, subscription->cause_kind));
+            add_cause(subscription, event, key, is_own ? key : pl_buf_slice(&object));
         }
         pl_workqueue_add(c->queue, key, &how, pl_controller_now(c));
     }
+    pl_buf_deinit(&object);
     if (requests->count > 0)
         pl_controller_drive(c);
 }
@@ -75,12 +87,9 @@ static bool check_parked(struct pl_subscription *subscription, const struct pl_e
 
 static void note_resumed(struct pl_subscription *subscription, const struct pl_event *event)
 {
-    struct pl_controller *c = subscription->controller;
     struct pl_buf key = PL_BUF_INIT;
     pl_meta_key(pl_doc_root(event->object), &key, NULL);
-    pl_controller_note_event(
-        subscription, pl_buf_slice(&key), event,
-        pl_causes_add_event(&c->causes, pl_buf_slice(&key), event, subscription->cause_kind));
+    add_cause(subscription, event, pl_buf_slice(&key), pl_buf_slice(&key));
     pl_buf_deinit(&key);
 }
 

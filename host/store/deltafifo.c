@@ -161,6 +161,19 @@ int pl_deltafifo_update(struct pl_deltafifo *fifo, struct pl_doc *doc, struct pl
     return queue_event(fifo, PL_DELTA_UPDATED, doc, err);
 }
 
+static bool keeps_objects(const struct pl_deltafifo *fifo)
+{
+    return fifo->options.key == NULL && fifo->options.transform == NULL;
+}
+
+void pl_deltafifo_queue(struct pl_deltafifo *fifo, enum pl_delta_type type, struct pl_slice key,
+                        struct pl_doc *doc)
+{
+    PL_REQUIRE(keeps_objects(fifo));
+    fifo->populated = true; /* (10) */
+    append(fifo, key, (struct pl_delta){.type = type, .doc = pl_doc_ref(doc)});
+}
+
 /* ---- deletions ---- */
 
 /* Neither queued nor known: nobody can have heard of it (4). A look-up that fails
@@ -360,7 +373,7 @@ int pl_deltafifo_take(struct pl_deltafifo *fifo, struct pl_deltas *deltas)
         .items = item->deltas,
         .count = item->count,
         .initial = !pl_deltafifo_has_synced(fifo),
-        .own_key = fifo->options.key == NULL && fifo->options.transform == NULL,
+        .own_key = keeps_objects(fifo),
         .item = item,
     };
     return 0;

@@ -62,6 +62,10 @@ void pl_deltafifo_destroy(struct pl_deltafifo *fifo);
 int pl_deltafifo_add(struct pl_deltafifo *fifo, struct pl_doc *doc, struct pl_err *err);
 int pl_deltafifo_update(struct pl_deltafifo *fifo, struct pl_doc *doc, struct pl_err *err);
 int pl_deltafifo_delete(struct pl_deltafifo *fifo, struct pl_doc *doc, struct pl_err *err);
+/* An addition or update whose key is known, of a queue whose options name neither key nor
+ * transform. */
+void pl_deltafifo_queue(struct pl_deltafifo *fifo, enum pl_delta_type type, struct pl_slice key,
+                        struct pl_doc *doc);
 /* A deletion whose final state was missed; doc may be NULL. */
 int pl_deltafifo_delete_stale(struct pl_deltafifo *fifo, struct pl_slice key, struct pl_doc *doc);
 int pl_deltafifo_replace(struct pl_deltafifo *fifo, struct pl_doc *const *docs, size_t count,

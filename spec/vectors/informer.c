@@ -82,8 +82,10 @@ static void note_add(struct handler *handler, struct pl_doc *object, bool initia
     note_object(handler, object, json);
 }
 
-static void on_add(struct pl_listener *listener, struct pl_doc *object, bool initial)
+static void on_add(struct pl_listener *listener, struct pl_slice key, struct pl_doc *object,
+                   bool initial)
 {
+    PL_UNUSED(key);
     if (passes(handler_of(listener), object))
         note_add(handler_of(listener), object, initial);
 }
@@ -107,8 +109,10 @@ static void on_delete(struct pl_listener *listener, struct pl_slice key, struct 
         note_delete(handler_of(listener), key, object, stale);
 }
 
-static void on_update(struct pl_listener *listener, struct pl_doc *old, struct pl_doc *object)
+static void on_update(struct pl_listener *listener, struct pl_slice key, struct pl_doc *old,
+                      struct pl_doc *object)
 {
+    PL_UNUSED(key);
     struct handler *handler = handler_of(listener);
     bool passed = passes(handler, old), now = passes(handler, object);
     if (passed && now) {
@@ -119,10 +123,10 @@ static void on_update(struct pl_listener *listener, struct pl_doc *old, struct p
     } else if (now) {
         note_add(handler, object, false);
     } else if (passed) {
-        struct pl_buf key = PL_BUF_INIT;
-        key_of(pl_doc_root(old), true, &key);
-        note_delete(handler, pl_buf_slice(&key), old, false);
-        pl_buf_deinit(&key);
+        struct pl_buf of_old = PL_BUF_INIT;
+        key_of(pl_doc_root(old), true, &of_old);
+        note_delete(handler, pl_buf_slice(&of_old), old, false);
+        pl_buf_deinit(&of_old);
     }
 }
 

@@ -63,13 +63,25 @@ static void note(struct pl_listener *listener, const char *what, struct pl_doc *
     ear->bring = NULL;
 }
 
-static void on_add(struct pl_listener *listener, struct pl_doc *object, bool initial)
+static void check_key(struct pl_slice key, struct pl_doc *object)
 {
+    struct pl_buf own = PL_BUF_INIT;
+    CHECK_INT(pl_meta_key(pl_doc_root(object), &own, NULL), 0);
+    CHECK_SLICE(key, pl_buf_z(&own));
+    pl_buf_deinit(&own);
+}
+
+static void on_add(struct pl_listener *listener, struct pl_slice key, struct pl_doc *object,
+                   bool initial)
+{
+    check_key(key, object);
     note(listener, initial ? "+!" : "+", object, NULL);
 }
 
-static void on_update(struct pl_listener *listener, struct pl_doc *old, struct pl_doc *object)
+static void on_update(struct pl_listener *listener, struct pl_slice key, struct pl_doc *old,
+                      struct pl_doc *object)
 {
+    check_key(key, object);
     note(listener, "~", old, object);
 }
 
@@ -375,15 +387,19 @@ static void look(struct pl_listener *listener)
     CHECK_STR(now, eye->seen);
 }
 
-static void look_add(struct pl_listener *listener, struct pl_doc *object, bool initial)
+static void look_add(struct pl_listener *listener, struct pl_slice key, struct pl_doc *object,
+                     bool initial)
 {
+    PL_UNUSED(key);
     PL_UNUSED(object);
     PL_UNUSED(initial);
     look(listener);
 }
 
-static void look_update(struct pl_listener *listener, struct pl_doc *old, struct pl_doc *object)
+static void look_update(struct pl_listener *listener, struct pl_slice key, struct pl_doc *old,
+                        struct pl_doc *object)
 {
+    PL_UNUSED(key);
     PL_UNUSED(old);
     PL_UNUSED(object);
     look(listener);

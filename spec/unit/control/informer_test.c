@@ -448,8 +448,12 @@ TEST(who_comes_late_hears_first_of_what_is_there) /* 40 */
     begin(&scene);
     pl_backlog_unfollow(&scene.follower);
     event(&scene, BED_EVENT("DELETED", BED_MAP("b", "2", "11", "")));
+    event(&scene, BED_EVENT("ADDED", BED_MAP("c", "3", "12", "")));
+    event(&scene, BED_EVENT("MODIFIED", BED_MAP("c", "3", "13", "")));
     pl_informer_follow(scene.informer, &scene.follower);
-    check_events(&scene, "+a@5");
+    check_events(&scene, "+a@5 +c@13");
+    event(&scene, BED_EVENT("MODIFIED", BED_MAP("c", "3", "14", "")));
+    check_events(&scene, "~c@13>14");
     finish(&scene);
 }
 

@@ -128,6 +128,23 @@ static void end(void)
 
 /* ---- events ---- */
 
+TEST(an_object_whose_key_is_known_is_queued_like_any_other)
+{
+    begin(NULL, PLAIN);
+    struct pl_doc *doc = object("a", 2);
+    ADD("a", 1);
+    pl_deltafifo_queue(fifo, PL_DELTA_UPDATED, pl_slice_z("a"), doc);
+    CHECK_STR(pop(), "a:A1U2");
+    end();
+    begin(NULL, PLAIN);
+    CHECK(!pl_deltafifo_has_synced(fifo));
+    pl_deltafifo_queue(fifo, PL_DELTA_ADDED, pl_slice_z("a"), doc);
+    CHECK(pl_deltafifo_has_synced(fifo)); /* 10 */
+    CHECK_STR(pop(), "a:A2");
+    end();
+    pl_doc_unref(doc);
+}
+
 /* 1 */
 TEST(events_of_a_queued_key_gather_without_moving_it)
 {
