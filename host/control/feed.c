@@ -421,7 +421,7 @@ struct pl_feed *pl_feed_create(struct pl_informer *informer, const char *ns)
     feed->ns = ns != NULL ? pl_strdup(ns) : NULL;
     feed->owner = name_of(informer, ns);
     struct pl_deltafifo_options options = {
-        .known = &known_ops, .known_arg = feed, .emit_replaced = true, .skip_known = true};
+        .known = &known_ops, .known_arg = feed, .emit_replaced = true};
     feed->fifo = pl_deltafifo_create(&options);
     struct pl_distributor_options distributor = {.store = informer->store, .fifo = feed->fifo};
     feed->distributor = pl_distributor_create(&distributor);

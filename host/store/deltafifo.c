@@ -289,32 +289,17 @@ static size_t delete_known(struct pl_deltafifo *fifo, const struct pl_map *liste
     return count;
 }
 
-static bool is_known_so(struct pl_deltafifo *fifo, struct pl_slice key, const struct pl_doc *doc)
-{
-    struct pl_doc *known = NULL;
-    if (!fifo->options.skip_known || fifo->options.known == NULL || find_item(fifo, key) != NULL ||
-        fifo->options.known->get(fifo->options.known_arg, key, &known) != 0)
-        return false;
-    pl_doc_unref(known);
-    return known == doc;
-}
-
 static void queue_list(struct pl_deltafifo *fifo, struct listed *listed)
 {
     enum pl_delta_type type = fifo->options.emit_replaced ? PL_DELTA_REPLACED : PL_DELTA_SYNC;
-    size_t skipped = 0;
-    for (size_t i = 0; i < listed->count; i++) {
-        if (is_known_so(fifo, listed->item_keys[i], listed->docs[i]))
-            skipped++;
-        else
-            append(fifo, listed->item_keys[i],
-                   (struct pl_delta){.type = type, .doc = pl_doc_ref(listed->docs[i])});
-    }
+    for (size_t i = 0; i < listed->count; i++)
+        append(fifo, listed->item_keys[i],
+               (struct pl_delta){.type = type, .doc = pl_doc_ref(listed->docs[i])});
     size_t deleted = delete_queued(fifo, &listed->keys);
     if (fifo->options.known != NULL)
         deleted += delete_known(fifo, &listed->keys);
     if (!fifo->populated)
-        fifo->first_left = listed->keys.count - skipped + deleted; /* (9) */
+        fifo->first_left = listed->keys.count + deleted; /* (9) */
     fifo->populated = true;
 }
 

@@ -43,9 +43,6 @@ struct pl_deltafifo_options {
     const struct pl_known_ops *known; /* borrowed for life; NULL: the queue alone is consulted */
     void *known_arg;
     bool emit_replaced; /* Replace emits REPLACED rather than SYNC */
-    /* Replace leaves out what is known already as the very same document: nothing changed, and
-     * nobody waits for an event of it (42 without resync). */
-    bool skip_known;
     /* Appends the key; NULL: metadata namespace/name. */
     int (*key)(void *arg, struct pl_node object, struct pl_buf *out, struct pl_err *err);
     /* A new reference to what is queued in place of doc; NULL: no transformation. Not asked

@@ -472,38 +472,6 @@ TEST(who_comes_while_a_batch_is_told_has_seen_all_of_it) /* 40 */
     end();
 }
 
-TEST(what_a_relist_finds_unchanged_is_not_even_queued)
-{
-    begin(0);
-    pl_distributor_start(d);
-    pl_deltafifo_destroy(fifo);
-    pl_distributor_destroy(d);
-    fifo = pl_deltafifo_create(&(struct pl_deltafifo_options){.known = &pl_distributor_known_ops,
-                                                              .known_arg = store,
-                                                              .emit_replaced = true,
-                                                              .skip_known = true});
-    d = pl_distributor_create(&(struct pl_distributor_options){store, fifo, 0});
-    struct pl_doc *docs[2] = {versioned("a1"), versioned("b1")};
-    CHECK_INT(pl_deltafifo_replace(fifo, docs, 2, NULL), 0);
-    CHECK_INT(pl_deltafifo_len(fifo), 2);
-    CHECK_INT(pl_distributor_process_all(d), 0);
-    CHECK(pl_deltafifo_has_synced(fifo));
-    CHECK_INT(pl_deltafifo_replace(fifo, docs, 1, NULL), 0);
-    CHECK_INT(pl_deltafifo_len(fifo), 1); /* the end of b */
-    CHECK_INT(pl_distributor_process_all(d), 0);
-    CHECK_INT(pl_store_count(store), 1);
-    /* What is queued already counts, not what is known. */
-    bring(pl_deltafifo_update, "a2");
-    CHECK_INT(pl_deltafifo_replace(fifo, docs, 1, NULL), 0);
-    CHECK_INT(pl_distributor_process_all(d), 0);
-    struct pl_doc *stored = pl_store_get(store, pl_slice_z("a"));
-    CHECK(stored == docs[0]);
-    pl_doc_unref(stored);
-    pl_doc_unref(docs[0]);
-    pl_doc_unref(docs[1]);
-    end();
-}
-
 TEST(a_tombstone_without_an_object_tells_the_stored_one)
 {
     struct ear ear;
