@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#define CHANGED_MAX 16
-
 /* What waits for a key's next run. */
 struct waiting {
     struct pl_keyed node;
@@ -142,7 +140,7 @@ static bool see_change(void *arg, struct pl_slice path)
         pl_buf_add(&changed->texts, path.ptr, path.len + 1);
         changed->kept++;
     }
-    return ++changed->seen < CHANGED_MAX + 3 && changed->kept < CHANGED_MAX;
+    return ++changed->seen < PL_CHANGED_MAX + 3 && changed->kept < PL_CHANGED_MAX;
 }
 
 /* One piece of memory: the list, and behind it what it points to. */

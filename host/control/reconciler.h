@@ -19,7 +19,8 @@ struct pl_outcome_of_run;
 
 /* ---- runs ---- */
 
-#define PL_CAUSES_MAX 16
+#define PL_CAUSES_MAX  16
+#define PL_CHANGED_MAX 16 /* paths of a cause */
 
 enum pl_cause_type {
     PL_CAUSE_ADDED,

@@ -61,7 +61,7 @@ static void set_changed(lua_State *L, struct pl_state *s, struct pl_slice *rest)
     if (path.len == 0)
         return;
     lua_newtable(L);
-    for (int i = 1; path.len > 0; i++, path = take(rest)) {
+    for (int i = 1; path.len > 0 && i <= PL_CHANGED_MAX; i++, path = take(rest)) {
         pl_lua_push(L, path);
         lua_rawseti(L, -2, i);
     }
@@ -80,11 +80,11 @@ static void push_cause(lua_State *L, struct pl_state *s, struct pl_slice *rest)
     set_changed(L, s, rest);
 }
 
-/* The text may be anything, as scripts can get at it. */
+/* The text may be anything, as scripts can get at it: it makes no more than a run has. */
 static void push_causes(lua_State *L, struct pl_state *s, struct pl_slice rest)
 {
     lua_newtable(L);
-    for (int i = 1; rest.len > 0; i++) {
+    for (int i = 1; rest.len > 0 && i <= PL_CAUSES_MAX; i++) {
         push_cause(L, s, &rest);
         lua_rawseti(L, -2, i);
     }

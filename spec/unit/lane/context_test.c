@@ -98,7 +98,8 @@ TEST(no_text_of_a_script_gets_further_than_its_own_causes)
 {
     begin("local odd = {empty = '', short = 'a', channel = 'i\\0CHANNEL', ends = "
           "'i\\0\\0\\0\\0\\0\\0',\n"
-          "  path = 'i\\0A\\0k\\0key\\0p\\0q', bytes = 'i\\0\\128\\1', number = 7}\n"
+          "  path = 'i\\0A\\0k\\0key\\0p\\0q', bytes = 'i\\0\\128\\1', number = 7,\n"
+          "  paths = 'i\\0A\\0k\\0key\\0' .. ('p\\0'):rep(5000), many = ('\\0'):rep(5000)}\n"
           "require('perilune').controller('c'):For('v1/Pod'):Reconcile(function(r, context)\n"
           "  context.unread = odd[r.name]\n"
           "  if context.causes == nil then error(tostring(context.reconcile_id), 0) end\n"
@@ -117,6 +118,13 @@ TEST(no_text_of_a_script_gets_further_than_its_own_causes)
     check_run("default/path", 2, "i1: A k key 2");
     check_run("default/bytes", 2, "i1: \200\001 nil nil nil");
     check_run("default/number", 2, "nil");
+    /* No more than a run has, whatever memory a million would take. */
+    struct fake_run *r = run_key("default/many");
+    CHECK(strncmp(r->message, "16: ", 4) == 0);
+    free_run(r);
+    r = run_key("default/paths");
+    CHECK(strstr(r->message, ": A k key 16,") != NULL);
+    free_run(r);
     finish();
 }
 
