@@ -334,19 +334,11 @@ static struct list_options read_options(lua_State *L, int options)
     return out;
 }
 
-static void set_text(lua_State *L, const char *name, struct pl_slice text)
-{
-    if (text.len == 0)
-        return;
-    pl_lua_push(L, text);
-    lua_setfield(L, -2, name);
-}
-
 static void push_info(lua_State *L, struct pl_slice rv, struct pl_slice token, int64_t remaining)
 {
     lua_newtable(L);
-    set_text(L, "resource_version", rv);
-    set_text(L, "continue", token);
+    pl_lua_set(L, "resource_version", rv);
+    pl_lua_set(L, "continue", token);
     if (token.len > 0) {
         lua_pushnumber(L, (lua_Number)remaining);
         lua_setfield(L, -2, "remaining");

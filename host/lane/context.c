@@ -46,15 +46,6 @@ static struct pl_slice take(struct pl_slice *rest)
     return text;
 }
 
-/* An empty text says that there is none. */
-static void set_text(lua_State *L, const char *field, struct pl_slice text)
-{
-    if (text.len == 0)
-        return;
-    pl_lua_push(L, text);
-    lua_setfield(L, -2, field);
-}
-
 static void set_changed(lua_State *L, struct pl_state *s, struct pl_slice *rest)
 {
     struct pl_slice path = take(rest);
@@ -74,9 +65,9 @@ static void push_cause(lua_State *L, struct pl_state *s, struct pl_slice *rest)
 {
     struct pl_slice type = take(rest);
     lua_newtable(L);
-    set_text(L, "type", type);
-    set_text(L, pl_slice_eqz(type, "CHANNEL") ? "channel" : "kind", take(rest));
-    set_text(L, "key", take(rest));
+    pl_lua_set(L, "type", type);
+    pl_lua_set(L, pl_slice_eqz(type, "CHANNEL") ? "channel" : "kind", take(rest));
+    pl_lua_set(L, "key", take(rest));
     set_changed(L, s, rest);
 }
 

@@ -36,7 +36,7 @@ struct pl_exec *pl_exec_create_io(struct pl_lane *lane, struct pl_run *run, int 
     struct pl_buf *texts = &lane->io.texts;
     pl_buf_clear(texts);
     size_t key = put(texts, run->key), ns = put(texts, run->ns), name = put(texts, run->name);
-    size_t unread = put(texts, pl_slice_z(run->id));
+    size_t id = put(texts, pl_slice_z(run->id));
     for (size_t i = 0; i < run->cause_count; i++)
         put_cause(texts, &run->causes[i]);
     struct pl_exec *exec = pl_calloc(1, sizeof *exec + texts->len);
@@ -44,13 +44,13 @@ struct pl_exec *pl_exec_create_io(struct pl_lane *lane, struct pl_run *run, int 
     exec->key = base + key;
     exec->ns = base + ns;
     exec->name = base + name;
-    exec->unread = pl_slice(base + unread, texts->len - unread);
+    exec->id = base + id;
+    exec->unread = pl_slice(base + id, texts->len - id); /* the id is its first text */
     exec->causes_dropped = run->causes_dropped;
     atomic_init(&exec->refs, 1);
     exec->run = run;
     exec->lane = lane;
     exec->controller = controller;
-    memcpy(exec->id, run->id, sizeof exec->id);
     exec->attempt = run->attempt;
     exec->deadline_ns = run->deadline_ns;
     exec->capture = pl_capture_ref(run->capture);

@@ -57,8 +57,7 @@ struct pl_exec {
     struct pl_lane *lane; /* back-pointer */
     int controller;       /* index in the declarations */
     /* copies behind the exec, so that a lane that was abandoned finds nothing freed */
-    char *key, *ns, *name;
-    char id[17];
+    char *key, *ns, *name, *id;
     int attempt;
     int64_t deadline_ns;
     struct pl_slice unread; /* id and causes, see lane/context.h */

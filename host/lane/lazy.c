@@ -295,9 +295,9 @@ void pl_lazy_fill(lua_State *L, struct pl_state *s, int index)
 {
     index = absolute(L, index);
     const void *meta = meta_of(L, index);
-    if (meta != NULL && meta == s->unread_meta)
+    if (meta == s->unread_meta)
         pl_context_fill(L, s, index);
-    if (meta == NULL || meta != s->lazy_meta)
+    if (meta != s->lazy_meta)
         return;
     luaL_checkstack(L, 10, "a document");
     struct pl_level *level = open_level(L, index);

@@ -88,10 +88,7 @@ static const char *type_of(int code)
 
 static void set_text(lua_State *L, const char *name, const char *text)
 {
-    if (text == NULL || *text == '\0')
-        return;
-    lua_pushstring(L, text);
-    lua_setfield(L, -2, name);
+    pl_lua_set(L, name, pl_slice_z(text));
 }
 
 static void set_code(lua_State *L, const struct pl_err *err)

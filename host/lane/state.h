@@ -109,6 +109,15 @@ static inline void pl_lua_push(lua_State *L, struct pl_slice text)
     lua_pushlstring(L, text.ptr ? text.ptr : "", text.len);
 }
 
+/* Sets field = text in the table at the top; nothing where there is no text. */
+static inline void pl_lua_set(lua_State *L, const char *field, struct pl_slice text)
+{
+    if (text.len == 0)
+        return;
+    pl_lua_push(L, text);
+    lua_setfield(L, -2, field);
+}
+
 /* Sets name = function, with the state as upvalue, in the table at the top. */
 void pl_state_set(lua_State *L, struct pl_state *s, const char *name, lua_CFunction function);
 void pl_state_register(lua_State *L, struct pl_state *s, const luaL_Reg *functions);
