@@ -41,7 +41,7 @@ void pl_backlog_destroy(struct pl_backlog *backlog);
 
 /* The documents are borrowed; references are taken. */
 void pl_backlog_push(struct pl_backlog *backlog, struct pl_slice key, const struct pl_event *event);
-/* Delivers what can be delivered, up to a few hundred events. */
+/* Delivers what can be delivered, up to a few dozen events. */
 void pl_backlog_flush(struct pl_backlog *backlog);
 
 /* From now on; objects that are in the store already come as CREATE of a first list (40). */

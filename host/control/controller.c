@@ -136,6 +136,26 @@ static bool informers_have_synced(const struct pl_controller *c)
     return c->started && pl_edition_is_synced(c->edition);
 }
 
+/* It hears of one source alone, whose objects are its keys: while the first list is told, each of
+ * them comes once, so a run that begins before all have come spares no other. */
+static bool hears_of_each_key_once(const struct pl_controller *c)
+{
+    size_t heard = 0;
+    for (size_t i = 0; i < c->spec->source_count; i++) {
+        const struct pl_source_spec *source = &c->spec->sources[i];
+        if (source->role == PL_SOURCE_READS)
+            continue;
+        if (source->map_by != PL_MAP_SELF || ++heard > 1)
+            return false;
+    }
+    return true;
+}
+
+static bool may_begin(const struct pl_controller *c)
+{
+    return pl_controller_has_synced(c) || (c->listening && c->may_run && hears_of_each_key_once(c));
+}
+
 static void add_unsynced(const struct pl_controller *c, struct pl_buf *out)
 {
     for (size_t i = 0; i < c->spec->source_count; i++) {
@@ -256,7 +276,7 @@ void pl_controller_check(struct pl_controller *c)
         c->listening = true;
         pl_subscriptions_listen(c);
     }
-    if (c->running || c->standing_by || !pl_controller_has_synced(c))
+    if (c->running || c->standing_by || !may_begin(c))
         return;
     if (c->may_run)
         begin_running(c);

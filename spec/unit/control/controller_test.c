@@ -374,6 +374,56 @@ TEST(at_most_1024_answers_are_outstanding_and_the_store_does_not_wait) /* F7 */
 
 /* ---- starting and stopping ---- */
 
+#define MANY 500 /* more than are told in one turn */
+
+/* Syncs with so many ConfigMaps, whose runs end at once; how many began. */
+static int begin_with_many(struct stage *stage)
+{
+    struct pl_buf list = PL_BUF_INIT;
+    pl_buf_add_z(&list, "{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"metadata\":"
+                        "{\"resourceVersion\":\"1000\"},\"items\":[");
+    for (int i = 0; i < MANY; i++)
+        pl_buf_add_f(&list,
+                     "%s{\"metadata\":{\"name\":\"m%d\",\"namespace\":\"d\",\"uid\":\"u%d\","
+                     "\"resourceVersion\":\"%d\"}}",
+                     i > 0 ? "," : "", i, i, i + 1);
+    pl_buf_add_z(&list, "]}");
+    stage->fake.ends_at_once = true;
+    stage_sync(stage, "/api/v1/configmaps", pl_buf_z(&list));
+    pl_buf_deinit(&list);
+    return stage->fake.started;
+}
+
+TEST(runs_begin_while_a_long_first_list_is_still_told)
+{
+    struct stage stage;
+    stage_init(&stage);
+    struct pl_controller_spec spec = spec_of("maps");
+    add_source(&spec, PL_SOURCE_READS, "v1/Pod", PL_MAP_SELF);
+    struct pl_controller *controller = maps(&stage, &spec);
+    pl_manager_start(stage.manager);
+    CHECK_INT(begin_with_many(&stage), 0); /* 132: not before what it reads is there */
+    stage_sync(&stage, "/api/v1/pods", BED_LIST("Pod", "10", "", ));
+    CHECK(!stage.fake.began_synced);
+    CHECK_INT(stage.fake.started, MANY);
+    CHECK(pl_controller_has_synced(controller));
+    stage_deinit(&stage);
+}
+
+TEST(where_a_key_may_have_several_events_all_first_lists_are_told_before_runs_begin)
+{
+    struct stage stage;
+    stage_init(&stage);
+    struct pl_controller_spec spec = spec_of("maps");
+    add_source(&spec, PL_SOURCE_OWNS, "v1/Pod", PL_MAP_OWNER);
+    maps(&stage, &spec);
+    pl_manager_start(stage.manager);
+    stage_sync(&stage, "/api/v1/pods", BED_LIST("Pod", "10", "", ));
+    CHECK_INT(begin_with_many(&stage), MANY); /* each once */
+    CHECK(stage.fake.began_synced);
+    stage_deinit(&stage);
+}
+
 TEST(a_missing_kind_holds_up_only_its_controller) /* 134, F43 */
 {
     struct stage stage;
