@@ -162,8 +162,10 @@ static int take_event(struct pl_feed *feed, struct pl_doc *object, enum pl_delta
     pl_buf_deinit(&version.key);
     drain(feed);
     struct pl_slice rv = rv_of(&version);
-    if (rv.len > 0)
+    if (rv.len > 0 && feed->listed)
         set_rv(feed, rv);
+    else
+        pl_informer_update_rv(informer);
     pl_informer_arm_confirm(informer);
     return code;
 }

@@ -32,7 +32,8 @@ struct pl_reflector;
 struct pl_reflector_sink {
     /* What has come next of a list that goes on; the first of it begins the list, and whatever was
      * begun before is not gone on with. `taken`: replace need not have it again, so that there is
-     * no long work at the end. NULL: takes nothing. */
+     * no long work at the end; of a list that is streamed, an object may come again, changed, or
+     * `remove` may come for it. NULL: takes nothing. */
     int (*page)(void *arg, const struct pl_docs *items, bool first, bool anew, bool *taken,
                 struct pl_err *err);
     /* Everything there is, as of rv, or the rest of it when it was `begun` by pages that were

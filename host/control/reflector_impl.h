@@ -27,6 +27,7 @@ enum next {
 };
 
 #define PL_LIST_PAGE 500 /* objects (52) */
+#define PL_LIST_SOME 64  /* of them are seen before what came meanwhile is received */
 
 struct pl_reflector {
     struct pl_reflector_options o; /* its texts are owned */
@@ -52,7 +53,7 @@ struct pl_reflector {
     int expired_in_row;        /* watches that expired without any progress between */
 
     struct pl_op *list;   /* under way, or NULL */
-    struct pl_docs items; /* of the pages so far, but for those that the sink has taken */
+    struct pl_docs items; /* of the list so far, but for those that the sink has taken */
     bool begun;           /* it has taken some */
     bool untaken;         /* it was asked, and does not want any of this list's */
     struct pl_timer more; /* until it sees the next ones */
@@ -74,11 +75,12 @@ struct pl_reflector {
     bool progress;  /* rv moved */
     bool complained, silence_said;
 
-    /* A list that is streamed (75-81); its objects gather in items. */
+    /* A list that is streamed (75-81); what the sink does not take at once gathers in items. */
     bool streaming;
     struct pl_map by_key; /* key -> place in items + 1; only once something changed (keyed) */
     bool keyed;
-    size_t counted; /* objects when the bookmark was last waited for */
+    size_t came;    /* events of objects, */
+    size_t counted; /* and how many when the bookmark was last waited for */
     int64_t began_ns;
     int streams_cut;            /* in this cycle */
     int64_t no_stream_until_ns; /* by what this source has seen */
@@ -134,6 +136,10 @@ void pl_reflector_list(struct pl_reflector *r);
 void pl_reflector_list_on(struct pl_reflector *r);
 void pl_reflector_send_list(struct pl_reflector *r, struct pl_call *call, pl_answer_fn done);
 void pl_reflector_drop_pages(struct pl_reflector *r);
+/* Does the sink take a list as it comes, as far as it was asked? */
+bool pl_reflector_may_show(const struct pl_reflector *r);
+/* The sink may take the first `count` of the items, which go then. A failure is the sink's. */
+int pl_reflector_show(struct pl_reflector *r, size_t count, struct pl_err *err);
 
 /* ---- reflector_watch.c ---- */
 

@@ -2,7 +2,6 @@
 #include "control/reflector_impl.h"
 
 #define PAGE_MIN 20
-#define SOME     64 /* objects of a page are seen before what came meanwhile is received */
 
 static const char cannot_list[] = "cannot list source";
 static const char not_stored[] = "cannot store what was listed";
@@ -248,32 +247,40 @@ static void drop_first(struct pl_docs *docs, size_t count)
     memmove(docs->items, docs->items + count, docs->count * sizeof *docs->items);
 }
 
-/* The sink may take the next `count`. False: the list does not go on. */
-static bool show(struct pl_reflector *r, size_t count)
+bool pl_reflector_may_show(const struct pl_reflector *r)
 {
-    struct pl_err err = {0};
+    return r->o.sink->page != NULL && !r->untaken;
+}
+
+int pl_reflector_show(struct pl_reflector *r, size_t count, struct pl_err *err)
+{
     struct pl_docs next = {.items = r->items.items, .count = count};
     bool taken = false;
-    int code = r->o.sink->page(r->o.arg, &next, !r->begun, r->rv_unavailable, &taken, &err);
-    if (r->stopped)
-        return false;
-    if (code != 0) {
-        refuse(r, not_stored, &err);
-        return false;
-    }
+    int code = r->o.sink->page(r->o.arg, &next, !r->begun, r->rv_unavailable, &taken, err);
+    if (r->stopped || code != 0)
+        return code;
     r->untaken = !taken;
     if (taken) {
         pl_reflector_saw_list(r, &next, r->begun);
         r->begun = true;
         drop_first(&r->items, count);
     }
-    return true;
+    return 0;
+}
+
+/* False: the list does not go on. */
+static bool show(struct pl_reflector *r, size_t count)
+{
+    struct pl_err err = {0};
+    int code = pl_reflector_show(r, count, &err);
+    if (code != 0 && !r->stopped)
+        refuse(r, not_stored, &err);
+    return code == 0 && !r->stopped;
 }
 
 static bool is_shown(const struct pl_reflector *r)
 {
-    return r->o.sink->page != NULL && !r->untaken &&
-           !is_older_than_asked(r, pl_buf_slice(&r->page_rv));
+    return pl_reflector_may_show(r) && !is_older_than_asked(r, pl_buf_slice(&r->page_rv));
 }
 
 static void on_more(struct pl_timer *timer);
@@ -294,7 +301,7 @@ static void on_more(struct pl_timer *timer)
         work_off(r);
         return;
     }
-    size_t some = r->items.count < SOME ? r->items.count : SOME;
+    size_t some = r->items.count < PL_LIST_SOME ? r->items.count : PL_LIST_SOME;
     if (some > 0 && is_shown(r) && show(r, some) && r->items.count > 0)
         pl_timer_start(r->o.timers, timer, 0, on_more);
 }

@@ -41,12 +41,11 @@ void pl_reflector_stream(struct pl_reflector *r)
 static void on_late(struct pl_timer *timer)
 {
     struct pl_reflector *r = PL_CONTAINER_OF(timer, struct pl_reflector, guard);
-    size_t came = r->items.count - r->counted;
-    if (came >= ENOUGH && pl_reflector_now(r) - r->began_ns < STREAM_LIMIT) {
-        r->counted = r->items.count;
+    if (r->came - r->counted >= ENOUGH && pl_reflector_now(r) - r->began_ns < STREAM_LIMIT) {
+        r->counted = r->came;
         pl_timer_start(r->o.timers, &r->guard, BOOKMARK_LIMIT, on_late);
         pl_log(PL_LOG_DEBUG, "a streamed list is long", pl_str("source", r->o.owner),
-               pl_int("objects", (int64_t)r->items.count));
+               pl_int("objects", (int64_t)r->came));
         return;
     }
     pl_reflector_end_watch(r, END_BY_LATE_BOOKMARK);
@@ -54,13 +53,42 @@ static void on_late(struct pl_timer *timer)
 
 void pl_reflector_stream_opened(struct pl_reflector *r)
 {
-    r->counted = 0;
+    r->came = r->counted = 0;
     r->began_ns = pl_reflector_now(r);
     pl_timer_start(r->o.timers, &r->guard, BOOKMARK_LIMIT, on_late);
     pl_reflector_set_state(r, PL_REFLECTOR_LISTING, STREAM_LIMIT);
 }
 
-/* ---- objects: each once is the rule, so that keys are only looked at after a change ---- */
+/* ---- what the sink takes as it comes ---- */
+
+/* False: the stream does not go on. */
+static bool check_stored(struct pl_reflector *r, int code, const struct pl_err *err)
+{
+    if (r->stopped || code == 0)
+        return !r->stopped;
+    pl_reflector_note(r, "cannot store what was listed", err);
+    pl_reflector_end_watch(r, END_BY_SINK);
+    return false;
+}
+
+/* What has gathered, in the order in which it came. False: the stream does not go on. */
+static bool show(struct pl_reflector *r)
+{
+    struct pl_err err = {0};
+    if (!pl_reflector_may_show(r) || r->items.count == 0)
+        return true;
+    return check_stored(r, pl_reflector_show(r, r->items.count, &err), &err);
+}
+
+static void remove_stored(struct pl_reflector *r, struct pl_doc *object)
+{
+    struct pl_err err = {0};
+    pl_reflector_saw(r, PL_WATCH_DELETED, object);
+    check_stored(r, r->o.sink->remove(r->o.arg, object, &err), &err);
+}
+
+/* ---- what gathers: each object once is the rule, so that keys are only looked at after a
+ * change ---- */
 
 static void key_all(struct pl_reflector *r)
 {
@@ -103,12 +131,8 @@ static void remove_at(struct pl_reflector *r, struct pl_slice key)
     pl_buf_deinit(&last_key);
 }
 
-static void collect(struct pl_reflector *r, enum pl_watch_type type, struct pl_doc *object)
+static void put_in_place(struct pl_reflector *r, enum pl_watch_type type, struct pl_doc *object)
 {
-    if (type == PL_WATCH_ADDED && !r->keyed) {
-        pl_docs_add(&r->items, pl_reflector_share(r, pl_doc_ref(object)));
-        return;
-    }
     if (!r->keyed)
         key_all(r);
     struct pl_buf key = PL_BUF_INIT;
@@ -121,6 +145,22 @@ static void collect(struct pl_reflector *r, enum pl_watch_type type, struct pl_d
     pl_buf_deinit(&key);
 }
 
+static void collect(struct pl_reflector *r, enum pl_watch_type type, struct pl_doc *object)
+{
+    r->came++;
+    if (type != PL_WATCH_ADDED && !r->keyed && !show(r))
+        return;
+    if (type == PL_WATCH_DELETED && r->begun) {
+        remove_stored(r, object);
+    } else if (r->keyed || (type != PL_WATCH_ADDED && !r->begun)) {
+        put_in_place(r, type, object);
+    } else {
+        pl_docs_add(&r->items, pl_reflector_share(r, pl_doc_ref(object)));
+        if (r->items.count >= PL_LIST_SOME)
+            show(r);
+    }
+}
+
 /* The same stream goes on as the watch (77). */
 static void take_over(struct pl_reflector *r, struct pl_slice rv)
 {
@@ -128,23 +168,19 @@ static void take_over(struct pl_reflector *r, struct pl_slice rv)
     pl_buf_set(&r->page_rv, rv);
     r->streaming = false;
     pl_log(PL_LOG_DEBUG, "a list was streamed", pl_str("source", r->o.owner),
-           pl_int("objects", (int64_t)r->items.count));
-    pl_reflector_saw_list(r, &r->items, false);
-    int code = r->o.sink->replace(r->o.arg, &r->items, false, pl_buf_slice(&r->page_rv),
+           pl_int("objects", (int64_t)r->came));
+    pl_reflector_saw_list(r, &r->items, r->begun);
+    int code = r->o.sink->replace(r->o.arg, &r->items, r->begun, pl_buf_slice(&r->page_rv),
                                   r->rv_unavailable, &err);
-    if (r->stopped)
-        return;
-    if (code != 0) {
-        pl_reflector_note(r, "cannot store what was listed", &err);
-        pl_reflector_end_watch(r, END_BY_SINK);
-    } else {
+    if (check_stored(r, code, &err)) {
         pl_buf_set(&r->rv, pl_buf_slice(&r->page_rv));
         r->rv_unavailable = r->doubtful = r->synthetic = false;
         r->progress = true;
         r->streams_cut = r->expired_in_row = 0;
         pl_reflector_expect_to_settle(r);
     }
-    drop(r);
+    if (!r->stopped)
+        drop(r);
 }
 
 static bool is_end(struct pl_node bookmark)
@@ -209,7 +245,7 @@ static void refused(struct pl_reflector *r, const struct pl_err *err)
 static void was_late(struct pl_reflector *r)
 {
     pl_log(PL_LOG_WARN, "a streamed list did not end: it is listed", pl_str("source", r->o.owner),
-           pl_int("objects", (int64_t)r->items.count));
+           pl_int("objects", (int64_t)r->came));
     r->no_stream_until_ns = pl_reflector_now(r) + PL_STREAM_REFUSED_NS;
     list_instead(r);
 }
@@ -265,6 +301,10 @@ void pl_reflector_stream_ended(struct pl_reflector *r, const struct pl_err *err)
     case END_BY_OLD_RV:
         drop(r);
         pl_reflector_went_back(r);
+        return;
+    case END_BY_SINK:
+        drop(r);
+        pl_reflector_pause(r, NEXT_SYNC, 0);
         return;
     case END_BY_SILENCE: /* it did not even open */
         pl_err_set(&silent, PL_ETIMEOUT, "no answer within 30 s");

@@ -35,11 +35,14 @@ static void not_json(struct pl_err *err, const char *content_type, struct pl_sli
 
 /* ---- kinds ---- */
 
-static bool names_its_kind(struct pl_node root)
+static bool names_its_kind(struct pl_node root, const struct pl_kind *kind, bool replace)
 {
-    struct pl_node api_version, kind;
-    pl_meta_type(root, &api_version, &kind);
-    return pl_node_type(kind) == PL_STRING && pl_node_type(api_version) == PL_STRING;
+    struct pl_node api_version, name;
+    struct pl_scratch room[2];
+    pl_meta_type(root, &api_version, &name);
+    if (replace)
+        return pl_kind_is(kind, pl_node_str(api_version, &room[0]), pl_node_str(name, &room[1]));
+    return pl_node_type(name) == PL_STRING && pl_node_type(api_version) == PL_STRING;
 }
 
 struct pl_doc *pl_doc_with_kind(struct pl_doc *doc, const struct pl_kind *kind, bool replace,
@@ -47,7 +50,7 @@ struct pl_doc *pl_doc_with_kind(struct pl_doc *doc, const struct pl_kind *kind, 
 {
     struct pl_node root = pl_doc_root(doc);
     char api_version[PL_KIND_TEXT];
-    if (pl_node_type(root) != PL_OBJECT || (names_its_kind(root) && !replace))
+    if (pl_node_type(root) != PL_OBJECT || names_its_kind(root, kind, replace))
         return doc;
     struct pl_build *b = pl_build_create(pool);
     pl_build_object(b);
@@ -69,11 +72,38 @@ struct pl_doc *pl_doc_with_kind(struct pl_doc *doc, const struct pl_kind *kind, 
 
 /* ---- decoding ---- */
 
+static enum pl_watch_type type_of(struct pl_slice type)
+{
+    static const char *const names[] = {
+        [PL_WATCH_ADDED] = "ADDED",     [PL_WATCH_MODIFIED] = "MODIFIED",
+        [PL_WATCH_DELETED] = "DELETED", [PL_WATCH_BOOKMARK] = "BOOKMARK",
+        [PL_WATCH_ERROR] = "ERROR",
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(names); i++) {
+        if (pl_slice_eqz(type, names[i]))
+            return (enum pl_watch_type)i;
+    }
+    return PL_WATCH_UNKNOWN;
+}
+
+static void add_event(struct pl_decoder *d, enum pl_watch_type type, struct pl_doc *object)
+{
+    if (type != PL_WATCH_ERROR && type != PL_WATCH_UNKNOWN)
+        object = pl_doc_with_kind(object, &d->expected.kind, d->expected.metadata_only,
+                                  d->expected.pool);
+    d->changes = d->changes || type != PL_WATCH_ADDED;
+    pl_docs_add(&d->items, object);
+    pl_buf_add_char(&d->types, (char)type);
+}
+
 static int on_doc(void *arg, struct pl_slice type, struct pl_doc *doc)
 {
-    PL_UNUSED(type);
     struct pl_decoder *d = arg;
-    if (d->expected.list) {
+    if (d->expected.form == PL_FORM_EVENTS) {
+        add_event(d, type_of(type), doc);
+        return 0;
+    }
+    if (d->expected.form == PL_FORM_LIST) {
         pl_docs_add(&d->items, doc);
         return 0;
     }
@@ -115,16 +145,19 @@ static bool is_json_type(const char *content_type)
 
 static struct pl_scan *create_scan(struct pl_decoder *d)
 {
+    static const enum pl_scan_form forms[] = {[PL_FORM_OBJECT] = PL_SCAN_VALUES,
+                                              [PL_FORM_LIST] = PL_SCAN_LIST,
+                                              [PL_FORM_EVENTS] = PL_SCAN_WATCH};
     const struct pl_expected *expected = &d->expected;
     struct pl_scan_sink sink = {on_doc, on_list, on_metadata, d};
     struct pl_scan_options options = {.pool = expected->pool,
                                       .keep_managed_fields = expected->keep_managed_fields};
-    if (expected->list && expected->has_kind) {
+    if (expected->has_kind && expected->form != PL_FORM_OBJECT) {
         options.replace_kind = expected->metadata_only;
         options.api_version = pl_kind_api_version(&expected->kind, d->api_version);
         options.kind = expected->kind.kind;
     }
-    return pl_scan_create(expected->list ? PL_SCAN_LIST : PL_SCAN_VALUES, &options, &sink);
+    return pl_scan_create(forms[expected->form], &options, &sink);
 }
 
 void pl_decoder_begin(struct pl_decoder *d, const struct pl_http_response *response)
@@ -185,7 +218,7 @@ static int check_document(struct pl_decoder *d, struct pl_err *err)
     }
     if (is_kind(d->doc, "Table")) /* rule 56 */
         return pl_err_set(err, PL_ESYNTAX, "the server answered with a Table, not with objects");
-    if (d->expected.list && is_kind(d->doc, "Status"))
+    if (d->expected.form == PL_FORM_LIST && is_kind(d->doc, "Status"))
         return pl_err_set(err, PL_ESYNTAX, "the server answered with a Status, not with a list");
     return 0;
 }
@@ -200,12 +233,14 @@ int pl_decoder_end(struct pl_decoder *d, struct pl_err *err)
     if (!is_success(d))
         return fail_with_status(d, err);
     if (!d->is_json) {
-        if (d->text.len == 0 && !d->expected.list)
+        if (d->text.len == 0 && d->expected.form != PL_FORM_LIST)
             return 0;
         not_json(err, d->content_type, pl_buf_slice(&d->text));
         return PL_ESYNTAX;
     }
-    if (d->text.len == 0 && !d->expected.list)
+    if (d->expected.form == PL_FORM_EVENTS)
+        return 0;
+    if (d->text.len == 0 && d->expected.form != PL_FORM_LIST)
         return 0; /* no content is an answer, too */
     int code = pl_scan_end(d->scan, err);
     return code != 0 ? code : check_document(d, err);
@@ -219,6 +254,8 @@ void pl_decoder_reset(struct pl_decoder *d)
     pl_doc_unref(d->doc);
     d->doc = NULL;
     pl_docs_deinit(&d->items);
+    pl_buf_deinit(&d->types);
+    d->changes = false;
     pl_buf_deinit(&d->token);
     d->status = 0;
     pl_err_clear(&d->err);

@@ -6,8 +6,14 @@
 #include "kube/client.h"
 #include "net/http.h"
 
+enum pl_form {
+    PL_FORM_OBJECT, /* whatever one document is */
+    PL_FORM_LIST,
+    PL_FORM_EVENTS, /* of a watch */
+};
+
 struct pl_expected {
-    bool list;
+    enum pl_form form;
     bool metadata_only;
     bool has_kind; /* else objects keep the kind they came with */
     struct pl_kind kind;
@@ -25,7 +31,9 @@ struct pl_decoder {
     struct pl_scan *scan; /* of a 2xx answer */
     struct pl_buf text;   /* of any other answer, cut */
     struct pl_doc *doc;
-    struct pl_docs items; /* of a list; to be taken after each piece */
+    struct pl_docs items; /* of a list, or of events; to be taken after each piece */
+    struct pl_buf types;  /* of events: the enum pl_watch_type of each item, a byte */
+    bool changes;         /* of events: one that is not ADDED has come */
     struct pl_buf token;  /* of a list: where its next page begins; known before the items */
     struct pl_err err;    /* the first failure of decoding */
 };
@@ -33,13 +41,15 @@ struct pl_decoder {
 void pl_decoder_begin(struct pl_decoder *decoder, const struct pl_http_response *response);
 /* 0, or the code with which the request is to be ended. */
 int pl_decoder_feed(struct pl_decoder *decoder, struct pl_slice piece);
-/* The answer is complete: 0, or what is wrong with it. An HTTP error is EAPI. */
+/* The answer is complete: 0, or what is wrong with it. An HTTP error is EAPI. Events may end
+ * anywhere. */
 int pl_decoder_end(struct pl_decoder *decoder, struct pl_err *err);
 /* Forgets what came; what it expects stays. */
 void pl_decoder_reset(struct pl_decoder *decoder);
 
-/* An object that says which kind it is: what lists leave out is added, and what was asked
- * for as partial metadata carries the kind it is the metadata of. Takes doc. */
+/* An object that says which kind it is: what lists leave out is added, and with `replace` (what was
+ * asked for as partial metadata carries the kind it is the metadata of) no other kind will do.
+ * Takes doc. */
 struct pl_doc *pl_doc_with_kind(struct pl_doc *doc, const struct pl_kind *kind, bool replace,
                                 struct pl_pool *pool);
 /* "Retry-After: 3" in milliseconds; -1 when there is none. Dates are not understood. */

@@ -8,8 +8,9 @@
 #include <stdatomic.h>
 
 enum {
-    MOST_QUEUED = 8 << 20, /* bytes of text that wait for the thread */
-    SOME_ITEMS = 256,      /* are worth a message */
+    MOST_QUEUED = 8 << 20,           /* bytes of text that wait for the thread */
+    ENOUGH_QUEUED = MOST_QUEUED / 2, /* then more is taken, once there was too much */
+    SOME_ITEMS = 256,                /* are worth a message */
 };
 
 enum { MSG_PIECE, MSG_PART, MSG_END, MSG_STOP };
@@ -30,8 +31,13 @@ struct pl_decoding {
     const struct pl_decoding_ops *ops;
     void *owner;
     struct pl_msg end;
-    bool is_shared, is_ending, is_dropped; /* the loop's */
-    bool told_token;                       /* the thread's */
+    /* The loop's. */
+    size_t unacked; /* pieces that the thread may still be at */
+    bool is_telling, is_ending, end_sent, is_dropped;
+    bool stays; /* once nothing is unacked, it is decoded here */
+    /* The thread's. */
+    size_t decoded; /* pieces, since a part was handed over */
+    bool told_token;
     _Atomic int code; /* why what is left need not be decoded: the first error, or PL_ECANCELED */
 };
 
@@ -45,7 +51,10 @@ struct piece {
 struct part {
     struct pl_msg msg;
     struct pl_decoding *decoding;
+    size_t pieces; /* decoded since the part before it */
+    bool changes, is_broken;
     struct pl_docs items;
+    struct pl_buf types;
     struct pl_buf token;
 };
 
@@ -57,8 +66,14 @@ static void hand_over(struct pl_decode_thread *thread, struct pl_decoding *decod
     struct part *part = PL_NEW(struct part);
     part->msg.kind = MSG_PART;
     part->decoding = decoding;
+    part->pieces = decoding->decoded;
+    decoding->decoded = 0;
+    part->changes = decoder->changes;
+    part->is_broken = decoder->err.code != 0;
     part->items = decoder->items;
     decoder->items = (struct pl_docs){0};
+    part->types = decoder->types;
+    decoder->types = PL_BUF_INIT;
     if (!decoding->told_token)
         pl_buf_add_slice(&part->token, pl_buf_slice(&decoder->token));
     decoding->told_token = decoder->token.len > 0;
@@ -68,9 +83,20 @@ static void hand_over(struct pl_decode_thread *thread, struct pl_decoding *decod
 static void give_room(struct pl_decode_thread *thread, size_t len)
 {
     pthread_mutex_lock(&thread->lock);
+    bool was_much = thread->queued > ENOUGH_QUEUED;
     thread->queued -= len;
+    bool has_room = was_much && thread->queued <= ENOUGH_QUEUED;
     pthread_mutex_unlock(&thread->lock);
-    pthread_cond_signal(&thread->room);
+    if (has_room)
+        pthread_cond_signal(&thread->room);
+}
+
+static bool is_worth_telling(const struct pl_decoding *decoding)
+{
+    const struct pl_decoder *decoder = &decoding->decoder;
+    if (decoder->expected.form == PL_FORM_EVENTS && (decoder->changes || decoder->err.code != 0))
+        return true;
+    return decoder->items.count >= SOME_ITEMS || (decoder->token.len > 0 && !decoding->told_token);
 }
 
 static void decode(struct pl_decode_thread *thread, struct piece *piece)
@@ -83,8 +109,8 @@ static void decode(struct pl_decode_thread *thread, struct piece *piece)
         atomic_store_explicit(&decoding->code, code, memory_order_relaxed);
     give_room(thread, piece->len);
     pl_free(piece);
-    bool has_token = decoding->decoder.token.len > 0 && !decoding->told_token;
-    if (decoding->decoder.items.count >= SOME_ITEMS || has_token)
+    decoding->decoded++;
+    if (is_worth_telling(decoding))
         hand_over(thread, decoding);
 }
 
@@ -119,29 +145,59 @@ static void *run(void *arg)
 
 /* ---- on the loop ---- */
 
+/* The thread has some of it, or its end. */
+static bool is_shared(const struct pl_decoding *decoding)
+{
+    return decoding->unacked > 0 || decoding->end_sent;
+}
+
 static void destroy(struct pl_decoding *decoding)
 {
     pl_decoder_reset(&decoding->decoder);
     pl_free(decoding);
 }
 
+/* False: it was dropped, and may be gone. */
+static bool tell(struct pl_decoding *decoding, struct pl_docs *items, const struct pl_buf *types)
+{
+    if (items->count > 0) {
+        decoding->is_telling = true;
+        decoding->ops->on_items(decoding->owner, items, (const uint8_t *)types->ptr);
+        decoding->is_telling = false;
+        items->count = 0;
+    }
+    if (decoding->is_dropped && !is_shared(decoding)) {
+        destroy(decoding);
+        return false;
+    }
+    return !decoding->is_dropped;
+}
+
+static void tell_part(struct pl_decoding *decoding, struct part *part)
+{
+    if (part->token.len > 0)
+        decoding->ops->on_token(decoding->owner, pl_buf_slice(&part->token));
+    if (tell(decoding, &part->items, &part->types) && part->is_broken && !decoding->is_ending)
+        decoding->ops->on_broken(decoding->owner);
+}
+
 static void on_part(struct part *part)
 {
     struct pl_decoding *decoding = part->decoding;
-    if (!decoding->is_dropped) {
-        if (part->token.len > 0)
-            decoding->ops->on_token(decoding->owner, pl_buf_slice(&part->token));
-        decoding->ops->on_items(decoding->owner, &part->items);
-        part->items.count = 0;
-    }
+    decoding->unacked -= part->pieces;
+    decoding->stays = decoding->stays || part->changes;
+    if (!decoding->is_dropped)
+        tell_part(decoding, part);
     pl_docs_deinit(&part->items);
+    pl_buf_deinit(&part->types);
     pl_buf_deinit(&part->token);
     pl_free(part);
 }
 
 static void on_end(struct pl_decoding *decoding)
 {
-    decoding->is_shared = false;
+    decoding->unacked = 0;
+    decoding->end_sent = false;
     if (decoding->is_dropped)
         destroy(decoding);
     else
@@ -165,7 +221,8 @@ static void on_ready(void *arg, struct pl_list *messages)
 static void take_room(struct pl_decode_thread *thread, size_t len)
 {
     pthread_mutex_lock(&thread->lock);
-    while (thread->queued > MOST_QUEUED)
+    bool is_full = thread->queued > MOST_QUEUED;
+    while (is_full && thread->queued > ENOUGH_QUEUED)
         pthread_cond_wait(&thread->room, &thread->lock);
     thread->queued += len;
     pthread_mutex_unlock(&thread->lock);
@@ -175,20 +232,20 @@ static int decode_here(struct pl_decoding *decoding, struct pl_slice text)
 {
     struct pl_decoder *decoder = &decoding->decoder;
     int code = pl_decoder_feed(decoder, text);
-    if (decoder->items.count > 0)
-        decoding->ops->on_items(decoding->owner, &decoder->items);
-    decoder->items.count = 0;
+    if (!tell(decoding, &decoder->items, &decoder->types))
+        return PL_ECANCELED;
+    pl_buf_clear(&decoder->types);
     return code;
 }
 
 int pl_decoding_feed(struct pl_decoding *decoding, struct pl_slice text)
 {
-    if (decoding->thread == NULL)
+    if (decoding->thread == NULL || (decoding->stays && !is_shared(decoding)))
         return decode_here(decoding, text);
     struct piece *piece = pl_malloc(sizeof *piece + text.len);
     *piece = (struct piece){.msg.kind = MSG_PIECE, .decoding = decoding, .len = text.len};
     memcpy(piece->bytes, text.ptr, text.len);
-    decoding->is_shared = true;
+    decoding->unacked++;
     take_room(decoding->thread, text.len);
     pl_mailbox_send(decoding->thread->work, &piece->msg);
     return atomic_load_explicit(&decoding->code, memory_order_relaxed);
@@ -197,7 +254,8 @@ int pl_decoding_feed(struct pl_decoding *decoding, struct pl_slice text)
 void pl_decoding_end(struct pl_decoding *decoding)
 {
     decoding->is_ending = true;
-    if (decoding->is_shared)
+    decoding->end_sent = is_shared(decoding);
+    if (decoding->end_sent)
         pl_mailbox_send(decoding->thread->work, &decoding->end);
     else
         on_end(decoding);
@@ -207,11 +265,13 @@ void pl_decoding_drop(struct pl_decoding *decoding)
 {
     if (decoding == NULL)
         return;
-    if (!decoding->is_shared) {
+    if (!is_shared(decoding) && !decoding->is_telling) {
         destroy(decoding);
         return;
     }
     decoding->is_dropped = true;
+    if (!is_shared(decoding))
+        return; /* who tells sees to it */
     atomic_store_explicit(&decoding->code, PL_ECANCELED, memory_order_relaxed);
     if (!decoding->is_ending)
         pl_decoding_end(decoding);

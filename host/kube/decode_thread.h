@@ -2,6 +2,10 @@
  * follows and stores what came before. The text is handed over in the pieces in which it came, the
  * objects come back in their order, some at a time, with a message to the loop.
  *
+ * Of a watch, that is the list it begins with. After its first event that is not ADDED every piece
+ * is told of at once; and as soon as the thread has no more of it, what comes is decoded where it
+ * arrives, so that no event waits for another thread.
+ *
  * All functions belong to the loop's thread. */
 #pragma once
 
@@ -17,10 +21,13 @@ void pl_decode_thread_destroy(struct pl_decode_thread *thread);
 
 /* One answer. */
 struct pl_decoding_ops {
-    /* Objects of a list. They are the owner's, the array is not. */
-    void (*on_items)(void *owner, const struct pl_docs *items);
+    /* Objects of a list, or events, with the enum pl_watch_type of each. The objects are the
+     * owner's, the arrays are not. */
+    void (*on_items)(void *owner, const struct pl_docs *items, const uint8_t *types);
     /* Only on the thread: where the list's next page begins. Borrowed. */
     void (*on_token)(void *owner, struct pl_slice token);
+    /* Only on the thread, of events: one could not be decoded; pl_decoding_end is to follow. */
+    void (*on_broken)(void *owner);
     /* All that was fed is decoded: the decoder is the owner's again. Once, after pl_decoding_end,
      * perhaps inside of it. */
     void (*on_end)(void *owner);
@@ -38,5 +45,5 @@ struct pl_decoder *pl_decoding_decoder(struct pl_decoding *decoding);
 int pl_decoding_feed(struct pl_decoding *decoding, struct pl_slice piece);
 /* Nothing more comes. */
 void pl_decoding_end(struct pl_decoding *decoding);
-/* At any time but from on_items: nothing is called any more. Accepts NULL. */
+/* At any time: nothing is called any more. Accepts NULL. */
 void pl_decoding_drop(struct pl_decoding *decoding);

@@ -139,7 +139,7 @@ static void complete(struct pl_op *op)
         .err = failed ? &op->err : NULL,
         .status = decoder != NULL ? decoder->status : 0,
         .doc = decoder != NULL ? decoder->doc : NULL,
-        .items = op->asked.expected.list && !failed ? &op->items : NULL,
+        .items = op->asked.expected.form == PL_FORM_LIST && !failed ? &op->items : NULL,
         .next = release_next(op),
     };
     op->asked.on_answer(op->asked.arg, &answer); /* may destroy the client */
@@ -188,8 +188,9 @@ static int on_body(void *owner, struct pl_slice piece)
     return pl_decoding_feed(op->decoding, piece);
 }
 
-static void on_items(void *owner, const struct pl_docs *items)
+static void on_items(void *owner, const struct pl_docs *items, const uint8_t *types)
 {
+    PL_UNUSED(types);
     struct pl_op *op = owner;
     pl_docs_reserve(&op->items, items->count);
     for (size_t i = 0; i < items->count; i++) {
@@ -311,15 +312,16 @@ static void on_decoded(void *owner)
 }
 
 static const struct pl_attempt_ops attempt_ops = {on_response, on_body, on_done};
-static const struct pl_decoding_ops decoding_ops = {on_items, on_token, on_decoded};
+static const struct pl_decoding_ops decoding_ops = {on_items, on_token, NULL, on_decoded};
 
 static void send_attempt(struct pl_op *op)
 {
+    bool is_list = op->asked.expected.form == PL_FORM_LIST;
     struct pl_attempt_spec spec = {
         .wire = &op->wire,
         .deadline_ns = op->deadline_ns,
-        .max_response = op->asked.expected.list ? MAX_LIST : 2 * (size_t)PL_SCAN_BYTES,
-        .long_response = op->asked.expected.list,
+        .max_response = is_list ? MAX_LIST : 2 * (size_t)PL_SCAN_BYTES,
+        .long_response = is_list,
         .fresh_connection = op->fresh,
         .lane = op->asked.lane,
         .may_send = op->asked.may_send,
@@ -383,7 +385,7 @@ static void begin(struct pl_op *op)
 static void expect(struct pl_expected *expected, const struct pl_client *client,
                    const struct pl_call *call)
 {
-    expected->list = call->verb == PL_VERB_LIST;
+    expected->form = call->verb == PL_VERB_LIST ? PL_FORM_LIST : PL_FORM_OBJECT;
     expected->metadata_only = call->metadata_only;
     expected->has_kind = call->resource != NULL && call->subresource.len == 0;
     if (expected->has_kind)

@@ -4,35 +4,34 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include "kube/decode.h"
+#include "kube/decode_thread.h"
 
 #include <stdio.h>
 
 #define OPEN_GRACE (30 * PL_SECOND) /* beyond timeoutSeconds: then the server forgot the watch */
-#define QUOTED     200              /* bytes from the start of a stream that is none */
+#define QUOTED     80               /* bytes from the start of a stream that is none */
 
 struct pl_watch {
     struct pl_link link;      /* in client->watches; first, for pl_client_destroy */
     struct pl_client *client; /* back-pointer */
-    const struct pl_resource *resource;
-    bool metadata_only;
+    struct pl_expected expected;
+    struct pl_decode_thread *thread; /* for the list it begins with; NULL: none */
     struct pl_wire wire;
     const char *path;
     int64_t silence_ns, deadline_ns; /* deadline 0: none */
-    struct pl_attempt *attempt;      /* NULL: ending */
+    struct pl_attempt *attempt;      /* NULL: ended */
     struct pl_timer timer;           /* against a server that does not open, or tells the end */
     struct pl_wait wait;
-    struct pl_scan_options scan_options;
-    struct pl_scan *scan;      /* NULL: not open */
-    struct pl_decoder decoder; /* of an answer that is no stream */
-    char first[QUOTED];        /* of the stream, until an event was understood */
-    size_t first_len;
-    bool understood;
+    struct pl_decoding *decoding; /* of the attempt */
+    bool open;
+    bool understood; /* an event */
     int64_t retry_after_ms;
     int64_t heard_ns; /* when the latest bytes came */
+    bool renewed;     /* the latest answer was 401, and the credentials are others now */
     bool renewed_once;
-    bool feeding; /* inside pl_scan_feed: the scanner and the watch must stay */
-    bool ended;   /* on_end was called inside of feeding */
+    bool telling; /* inside on_event: the watch must stay */
+    bool ending;  /* its owner will hear of the end from the timer, and of nothing else */
+    bool ended;   /* on_end was called */
     struct pl_err err;
     const struct pl_watch_ops *ops;
     void *arg;
@@ -44,8 +43,7 @@ static void send_attempt(struct pl_watch *watch);
 
 static void destroy(struct pl_watch *watch)
 {
-    pl_scan_destroy(watch->scan);
-    pl_decoder_reset(&watch->decoder);
+    pl_decoding_drop(watch->decoding);
     pl_wire_deinit(&watch->wire);
     pl_free(watch);
 }
@@ -57,7 +55,7 @@ static void complete(struct pl_watch *watch)
     pl_timer_stop(watch->client->timers, &watch->timer);
     watch->ended = true;
     watch->ops->on_end(watch->arg, watch->err.code != 0 ? &watch->err : NULL);
-    if (!watch->feeding)
+    if (!watch->telling)
         destroy(watch);
 }
 
@@ -70,6 +68,7 @@ static void finish_later(struct pl_watch *watch)
 {
     pl_attempt_cancel(watch->attempt);
     watch->attempt = NULL;
+    watch->ending = true;
     pl_timer_start(watch->client->timers, &watch->timer, 0, on_finish);
 }
 
@@ -103,7 +102,7 @@ int64_t pl_watches_heard(const struct pl_client *client)
     int64_t heard = INT64_MAX;
     PL_LIST_FOR (link, &client->watches) {
         struct pl_watch *watch = PL_CONTAINER_OF(link, struct pl_watch, link);
-        if (watch->scan != NULL && watch->attempt != NULL && watch->heard_ns < heard)
+        if (watch->open && watch->attempt != NULL && watch->heard_ns < heard)
             heard = watch->heard_ns;
     }
     return heard;
@@ -113,7 +112,7 @@ void pl_watches_give_up(struct pl_client *client, int64_t since_ns)
 {
     PL_LIST_FOR (link, &client->watches) {
         struct pl_watch *watch = PL_CONTAINER_OF(link, struct pl_watch, link);
-        if (watch->scan == NULL || watch->attempt == NULL || watch->heard_ns > since_ns)
+        if (!watch->open || watch->attempt == NULL || watch->heard_ns > since_ns)
             continue;
         pl_err_set(&watch->err, PL_ETIMEOUT,
                    "watch of %s: silent, and the server gave no sign of life when asked",
@@ -125,72 +124,32 @@ void pl_watches_give_up(struct pl_client *client, int64_t since_ns)
 
 /* ---- events ---- */
 
-static enum pl_watch_type type_of(struct pl_slice type)
+static void on_items(void *owner, const struct pl_docs *items, const uint8_t *types)
 {
-    static const char *const names[] = {
-        [PL_WATCH_ADDED] = "ADDED",     [PL_WATCH_MODIFIED] = "MODIFIED",
-        [PL_WATCH_DELETED] = "DELETED", [PL_WATCH_BOOKMARK] = "BOOKMARK",
-        [PL_WATCH_ERROR] = "ERROR",
-    };
-    for (size_t i = 0; i < PL_ARRAY_LEN(names); i++) {
-        if (pl_slice_eqz(type, names[i]))
-            return (enum pl_watch_type)i;
+    struct pl_watch *watch = owner;
+    watch->understood = watch->telling = true;
+    for (size_t i = 0; i < items->count; i++) {
+        if (watch->ending || watch->ended)
+            pl_doc_unref(items->items[i]);
+        else
+            watch->ops->on_event(watch->arg, (enum pl_watch_type)types[i], items->items[i]);
     }
-    return PL_WATCH_UNKNOWN;
+    watch->telling = false;
+    if (watch->ended)
+        destroy(watch);
 }
 
-static int on_doc(void *arg, struct pl_slice type_name, struct pl_doc *doc)
+/* What was decoded wrongly. */
+static void explain(struct pl_watch *watch, const struct pl_decoder *decoder)
 {
-    struct pl_watch *watch = arg;
-    enum pl_watch_type type = type_of(type_name);
-    watch->understood = true;
-    if (type != PL_WATCH_ERROR && type != PL_WATCH_UNKNOWN)
-        doc = pl_doc_with_kind(doc, &watch->resource->kind, watch->metadata_only,
-                               watch->scan_options.pool);
-    watch->ops->on_event(watch->arg, type, doc);
-    return watch->ended || watch->attempt == NULL ? PL_ECANCELED : 0;
-}
-
-static int on_list(void *arg, struct pl_doc *list)
-{
-    PL_UNUSED(arg);
-    pl_doc_unref(list);
-    return 0;
-}
-
-static void explain(struct pl_watch *watch, const struct pl_err *err)
-{
-    if (watch->err.code != 0)
-        return;
-    watch->err = *err;
-    if (err->code == PL_ESYNTAX && !watch->understood && watch->first_len > 0)
-        pl_err_set(&watch->err, PL_ESYNTAX, "%s (it begins with \"%.*s\")", err->message,
-                   (int)(watch->first_len < 80 ? watch->first_len : 80), watch->first);
-    if (err->code == PL_ELIMIT)
+    struct pl_slice first = pl_buf_slice(&decoder->text);
+    watch->err = decoder->err;
+    if (watch->err.code == PL_ESYNTAX && !watch->understood && first.len > 0)
+        pl_err_set(&watch->err, PL_ESYNTAX, "%s (it begins with \"%.*s\")", decoder->err.message,
+                   (int)(first.len < QUOTED ? first.len : QUOTED), first.ptr);
+    if (watch->err.code == PL_ELIMIT)
         pl_err_prefix(&watch->err, "an event is too long (at most %u bytes)", PL_SCAN_BYTES);
     pl_err_prefix(&watch->err, "watch of %s", watch->path);
-}
-
-static int feed(struct pl_watch *watch, struct pl_slice piece)
-{
-    struct pl_err err;
-    watch->heard_ns = pl_client_now(watch->client);
-    if (!watch->understood && watch->first_len < QUOTED) {
-        size_t room = QUOTED - watch->first_len;
-        size_t n = piece.len < room ? piece.len : room;
-        memcpy(watch->first + watch->first_len, piece.ptr, n);
-        watch->first_len += n;
-    }
-    watch->feeding = true;
-    int code = pl_scan_feed(watch->scan, piece, &err);
-    watch->feeding = false;
-    if (watch->ended) {
-        destroy(watch);
-        return PL_ECANCELED;
-    }
-    if (code != 0 && code != PL_ECANCELED)
-        explain(watch, &err);
-    return code;
 }
 
 /* ---- the attempt ---- */
@@ -198,13 +157,12 @@ static int feed(struct pl_watch *watch, struct pl_slice piece)
 static void on_response(void *owner, const struct pl_http_response *response)
 {
     struct pl_watch *watch = owner;
+    struct pl_decoder *decoder = pl_decoding_decoder(watch->decoding);
     watch->retry_after_ms = pl_retry_after_ms(response);
-    pl_decoder_begin(&watch->decoder, response);
-    if (watch->decoder.scan == NULL)
+    pl_decoder_begin(decoder, response);
+    if (decoder->scan == NULL)
         return;
-    watch->scan =
-        pl_scan_create(PL_SCAN_WATCH, &watch->scan_options,
-                       &(struct pl_scan_sink){.on_doc = on_doc, .on_list = on_list, .arg = watch});
+    watch->open = true;
     pl_timer_stop(watch->client->timers, &watch->timer);
     if (watch->client->waits != NULL)
         pl_wait_begin_open(watch->client->waits, &watch->wait, "watch", watch->path,
@@ -218,25 +176,42 @@ static void on_response(void *owner, const struct pl_http_response *response)
 static int on_body(void *owner, struct pl_slice piece)
 {
     struct pl_watch *watch = owner;
-    return watch->scan != NULL ? feed(watch, piece) : pl_decoder_feed(&watch->decoder, piece);
+    watch->heard_ns = pl_client_now(watch->client);
+    return pl_decoding_feed(watch->decoding, piece);
 }
 
 static void on_done(void *owner, const struct pl_err *err, bool renewed)
 {
     struct pl_watch *watch = owner;
     watch->attempt = NULL;
-    if (watch->err.code != 0) { /* what the scanner said counts */
-        complete(watch);
-        return;
-    }
+    watch->renewed = renewed;
     if (err != NULL)
         watch->err = *err;
-    else if (watch->scan == NULL)
-        pl_decoder_end(&watch->decoder, &watch->err);
-    if (watch->err.status == 401 && renewed && !watch->renewed_once) {
+    pl_decoding_end(watch->decoding);
+}
+
+static void on_broken(void *owner)
+{
+    struct pl_watch *watch = owner;
+    pl_attempt_cancel(watch->attempt);
+    watch->attempt = NULL;
+    pl_decoding_end(watch->decoding);
+}
+
+static void on_decoded(void *owner)
+{
+    struct pl_watch *watch = owner;
+    struct pl_decoder *decoder = pl_decoding_decoder(watch->decoding);
+    if (watch->ending)
+        return;
+    if (watch->open && decoder->err.code != 0)
+        explain(watch, decoder);
+    else if (watch->err.code == 0)
+        pl_decoder_end(decoder, &watch->err);
+    if (watch->err.status == 401 && watch->renewed && !watch->renewed_once) {
         watch->renewed_once = true;
         pl_err_clear(&watch->err);
-        pl_decoder_reset(&watch->decoder);
+        pl_decoding_drop(watch->decoding);
         send_attempt(watch);
         return;
     }
@@ -246,6 +221,7 @@ static void on_done(void *owner, const struct pl_err *err, bool renewed)
 }
 
 static const struct pl_attempt_ops attempt_ops = {on_response, on_body, on_done};
+static const struct pl_decoding_ops decoding_ops = {on_items, NULL, on_broken, on_decoded};
 
 static void send_attempt(struct pl_watch *watch)
 {
@@ -255,6 +231,7 @@ static void send_attempt(struct pl_watch *watch)
         .silence_ns = watch->silence_ns,
         .long_response = true, /* a list may come before its events */
     };
+    watch->decoding = pl_decoding_create(watch->thread, &watch->expected, &decoding_ops, watch);
     watch->attempt = pl_attempt_start(watch->client, &spec, &attempt_ops, watch);
 }
 
@@ -263,17 +240,20 @@ struct pl_watch *pl_client_watch(struct pl_client *client, const struct pl_watch
 {
     struct pl_watch *watch = PL_NEW(struct pl_watch);
     watch->client = client;
-    watch->resource = call->resource;
-    watch->metadata_only = call->metadata_only;
+    watch->thread = call->initial_events ? client->decode_thread : NULL;
+    watch->expected = (struct pl_expected){
+        .form = PL_FORM_EVENTS,
+        .metadata_only = call->metadata_only,
+        .has_kind = true,
+        .kind = call->resource->kind,
+        .pool = client->pool,
+        .keep_managed_fields = call->keep_managed_fields,
+    };
     watch->ops = ops;
     watch->arg = arg;
     watch->silence_ns = call->silence_ns;
     if (call->timeout_seconds > 0)
         watch->deadline_ns = pl_client_now(client) + call->timeout_seconds * PL_SECOND + OPEN_GRACE;
-    watch->scan_options = (struct pl_scan_options){
-        .pool = client->pool,
-        .keep_managed_fields = call->keep_managed_fields,
-    };
     pl_err_clear(&watch->err);
     pl_list_push(&client->watches, &watch->link);
     watch->path = "";

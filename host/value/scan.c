@@ -141,9 +141,10 @@ static bool give_doc(struct pl_scan *scan, struct pl_doc *doc)
     return stopped_by_sink(scan, scan->sink.on_doc(scan->sink.arg, type, doc)) == 0;
 }
 
-static bool give_list(struct pl_scan *scan)
+static bool give_list(struct pl_scan *scan, const uint8_t *p)
 {
-    pl_enc_end(&scan->list);
+    if (pl_enc_end(&scan->list) >= 0)
+        return fail(scan, p, "a list with a name that is there twice");
     struct pl_doc *list = pl_enc_finish(&scan->list);
     if (scan->sink.on_list == NULL) {
         pl_doc_unref(list);
@@ -174,6 +175,13 @@ static bool end_event(struct pl_scan *scan, const uint8_t *p)
 
 /* ---- values ---- */
 
+/* An error that a watch tells of is a Status, and an event may name its type last. */
+static bool is_of_the_kind(const struct pl_scan *scan)
+{
+    return scan->form != PL_SCAN_WATCH || ((scan->members_seen & 1u << MEMBER_TYPE) != 0 &&
+                                           !pl_slice_eqz(pl_buf_slice(&scan->type), "ERROR"));
+}
+
 /* What comes at p is a value for `enc` (NULL: only checked). */
 static const uint8_t *start_value(struct pl_scan *scan, const uint8_t *p, struct enc *enc)
 {
@@ -185,8 +193,9 @@ static const uint8_t *start_value(struct pl_scan *scan, const uint8_t *p, struct
         scan->unit_at = at;
     }
     pl_parse_start(&scan->parse, enc);
-    scan->parse.add_api_version = scan->value_is_doc && scan->parse.api_version != NULL;
-    scan->parse.add_kind = scan->value_is_doc && scan->parse.kind != NULL;
+    bool adds = scan->value_is_doc && is_of_the_kind(scan);
+    scan->parse.add_api_version = adds && scan->parse.api_version != NULL;
+    scan->parse.add_kind = adds && scan->parse.kind != NULL;
     return p;
 }
 
@@ -238,7 +247,7 @@ static const uint8_t *end_envelope(struct pl_scan *scan, const uint8_t *p)
     bool given;
     if (scan->form == PL_SCAN_LIST) {
         scan->at = AT_TAIL;
-        given = give_list(scan);
+        given = give_list(scan, p);
     } else {
         scan->at = AT_START;
         given = end_event(scan, p);

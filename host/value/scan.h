@@ -24,7 +24,8 @@ struct pl_scan_options {
     bool keep_managed_fields; /* else metadata.managedFields is dropped */
     bool refuse_duplicates;   /* a member named twice is an error */
     /* Members that documents (objects) which lack them get: the API server leaves them out
-     * of the items of its own kinds. Borrowed for the scan's life; NULL: nothing is added. */
+     * of the items of its own kinds. With PL_SCAN_WATCH not those of an event that is an "ERROR" or
+     * names its type last. Borrowed for the scan's life; NULL: nothing is added. */
     const char *api_version, *kind;
     bool replace_kind; /* those that have them get them, too, in place of their own */
 };

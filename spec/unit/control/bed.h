@@ -36,8 +36,9 @@ static inline void bed_defer(void *arg, struct pl_task *task, void (*run)(struct
     pl_list_push(&bed->deferred, &task->link);
 }
 
-/* thread: what large answers are decoded by; NULL: nobody but the test's thread. */
-static inline void bed_init_apart(struct bed *bed, char **namespaces, bool dry_run,
+/* thread: what large answers are decoded by; NULL: nobody but the test's thread. streams: lists
+ * come as the beginning of watches. */
+static inline void bed_init_apart(struct bed *bed, char **namespaces, bool dry_run, bool streams,
                                   struct pl_decode_thread *thread)
 {
     *bed = (struct bed){0};
@@ -75,13 +76,14 @@ static inline void bed_init_apart(struct bed *bed, char **namespaces, bool dry_r
         .defer_arg = bed,
         .namespaces = namespaces,
         .dry_run = dry_run,
+        .stream_lists = streams,
     };
     bed->cluster = pl_cluster_create(&cluster);
 }
 
 static inline void bed_init_with(struct bed *bed, char **namespaces, bool dry_run)
 {
-    bed_init_apart(bed, namespaces, dry_run, NULL);
+    bed_init_apart(bed, namespaces, dry_run, false, NULL);
 }
 
 static inline void bed_init(struct bed *bed)
@@ -225,6 +227,10 @@ static inline struct pl_doc *bed_doc(const char *json)
     "\"" more "},\"items\":[" __VA_ARGS__ "]}"
 #define BED_MAPS(rv, ...)       BED_LIST("ConfigMap", rv, "", __VA_ARGS__)
 #define BED_EVENT(type, object) "{\"type\":\"" type "\",\"object\":" object "}\n"
+#define BED_INITIAL_END(rv)                                                                        \
+    "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\","             \
+    "\"metadata\":{\"resourceVersion\":\"" rv                                                      \
+    "\",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}}}}\n"
 #define BED_BOOKMARK(kind, rv)                                                                     \
     "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"" kind                                          \
     "\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"" rv "\"}}}\n"

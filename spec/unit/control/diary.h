@@ -118,7 +118,7 @@ static const struct pl_reflector_sink sink = {.page = on_page,
 static inline void begin_apart(struct diary *diary, bool stream, struct pl_decode_thread *thread)
 {
     *diary = (struct diary){0};
-    bed_init_apart(&diary->bed, NULL, false, thread);
+    bed_init_apart(&diary->bed, NULL, false, false, thread);
     diary->reconnects = pl_reconnects_create(&diary->bed.timers, &diary->bed.rand);
     diary->resource = (struct pl_resource){.kind = {"", "v1", "ConfigMap"},
                                            .plural = "configmaps",

@@ -77,15 +77,46 @@ TEST(a_restored_server_wins) /* F27 */
     finish(&scene);
 }
 
+static void check_version(struct scene *scene, const char *want)
+{
+    struct pl_buf rv = PL_BUF_INIT;
+    pl_store_rv(pl_informer_store(scene->informer), &rv);
+    CHECK_SLICE(pl_buf_slice(&rv), want);
+    pl_buf_deinit(&rv);
+}
+
+TEST(F15_a_streamed_list_counts_when_it_is_whole) /* 77 */
+{
+    struct scene scene = {.streams = true};
+    begin_unsynced(&scene, NULL);
+    scene.watch = bed_expect(&scene.bed, "GET", "/api/v1/configmaps");
+    static const char *const events[] = {
+        BED_EVENT("ADDED", BED_MAP("a", "1", "5", "")),
+        BED_EVENT("ADDED", BED_MAP("b", "2", "90", "")),
+        BED_EVENT("MODIFIED", BED_MAP("a", "1", "91", "")),
+        BED_EVENT("DELETED", BED_MAP("b", "2", "92", "")),
+        BED_EVENT("DELETED", BED_MAP("c", "3", "93", "")), /* of something it never told of */
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(events); i++) {
+        event(&scene, events[i]);
+        CHECK(!pl_informer_has_synced(scene.informer));
+        check_version(&scene, "");
+    }
+    event(&scene, BED_INITIAL_END("93"));
+    CHECK(pl_informer_has_synced(scene.informer));
+    check_version(&scene, "93");
+    check_stored(&scene, "d/a", "91");
+    check_stored(&scene, "d/b", "absent");
+    check_events(&scene, "+a@5 +b@90 ~a@5>91 -b@92");
+    finish(&scene);
+}
+
 TEST(bookmarks_move_the_stores_version_and_are_no_objects) /* 24, F14 */
 {
     struct scene scene = {0};
     begin(&scene);
     event(&scene, BED_BOOKMARK("ConfigMap", "44"));
-    struct pl_buf rv = PL_BUF_INIT;
-    pl_store_rv(pl_informer_store(scene.informer), &rv);
-    CHECK_SLICE(pl_buf_slice(&rv), "44");
-    pl_buf_deinit(&rv);
+    check_version(&scene, "44");
     check_events(&scene, "");
     finish(&scene);
 }

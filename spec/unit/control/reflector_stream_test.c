@@ -1,10 +1,5 @@
 #include "diary.h"
 
-#define INITIAL_END(rv)                                                                            \
-    "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\","             \
-    "\"metadata\":{\"resourceVersion\":\"" rv                                                      \
-    "\",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}}}}\n"
-
 /* A list that is streamed from that version. */
 static struct fake_request *take_stream(struct diary *diary, const char *rv)
 {
@@ -34,7 +29,7 @@ static struct fake_request *get_streaming(struct diary *diary)
     bed_stream(&diary->bed, stream, BED_EVENT("ADDED", BED_MAP("a", "1", "5", "")));
     bed_stream(&diary->bed, stream, BED_EVENT("ADDED", BED_MAP("b", "2", "90", "")));
     check_diary(diary, "");
-    bed_stream(&diary->bed, stream, INITIAL_END("10"));
+    bed_stream(&diary->bed, stream, BED_INITIAL_END("10"));
     check_diary(diary, "replace 10 a@5 b@90;");
     return stream;
 }
@@ -83,8 +78,103 @@ TEST(changes_before_the_bookmark_are_part_of_the_list) /* 77 */
     for (size_t i = 0; i < PL_ARRAY_LEN(events); i++)
         bed_stream(&diary.bed, stream, events[i]);
     check_diary(&diary, "");
-    bed_stream(&diary.bed, stream, INITIAL_END("13"));
+    bed_stream(&diary.bed, stream, BED_INITIAL_END("13"));
     check_diary(&diary, "replace 13 c@11 b@6 d@10;");
+    finish(&diary);
+}
+
+static void stream_some(struct diary *diary, struct fake_request *stream, int count)
+{
+    for (int i = 0; i < count; i++) {
+        char line[300];
+        snprintf(line, sizeof line,
+                 "{\"type\":\"ADDED\",\"object\":{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\","
+                 "\"metadata\":{\"name\":\"m%d\",\"namespace\":\"d\",\"uid\":\"u%d\","
+                 "\"resourceVersion\":\"%d\"}}}\n",
+                 i, i, i + 1);
+        bed_stream(&diary->bed, stream, line);
+    }
+}
+
+/* Its sink takes lists as they come. */
+static struct fake_request *begin_taking(struct diary *diary)
+{
+    begin_with(diary, true);
+    diary->takes = true;
+    return take_stream(diary, "");
+}
+
+TEST(a_sink_may_take_a_streamed_list_as_it_comes)
+{
+    struct diary diary;
+    struct fake_request *stream = begin_taking(&diary);
+    stream_some(&diary, stream, 130);
+    CHECK_INT(diary.pages, 2);
+    CHECK_INT(diary.taken, 128);
+    CHECK_SLICE(pl_reflector_rv(diary.reflector), ""); /* F15 */
+    bed_stream(&diary.bed, stream, BED_INITIAL_END("200"));
+    check_diary(&diary, "replace 200 m128@129 m129@130;");
+    bed_stream(&diary.bed, stream, BED_EVENT("ADDED", BED_MAP("a", "1", "201", "")));
+    check_diary(&diary, "add a@201;");
+    finish(&diary);
+}
+
+TEST(changes_of_what_was_taken_are_taken_in_their_order) /* 77 */
+{
+    struct diary diary;
+    struct fake_request *stream = begin_taking(&diary);
+    static const struct {
+        const char *event;
+        size_t taken; /* after it */
+    } steps[] = {
+        {BED_EVENT("ADDED", BED_MAP("a", "1", "5", "")), 0},
+        {BED_EVENT("ADDED", BED_MAP("b", "2", "6", "")), 0},
+        {BED_EVENT("MODIFIED", BED_MAP("a", "1", "8", "")), 2},
+        {BED_EVENT("DELETED", BED_MAP("b", "2", "9", "")), 3},
+        {BED_EVENT("ADDED", BED_MAP("d", "4", "10", "")), 3},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(steps); i++) {
+        bed_stream(&diary.bed, stream, steps[i].event);
+        CHECK_INT(diary.taken, steps[i].taken);
+    }
+    check_diary(&diary, "remove b@9;");
+    bed_stream(&diary.bed, stream, BED_INITIAL_END("13"));
+    check_diary(&diary, "replace 13 d@10;");
+    finish(&diary);
+}
+
+TEST(a_list_that_was_taken_in_part_begins_anew_when_it_is_cut) /* 60, 78 */
+{
+    for (int way = 0; way < 2; way++) {
+        struct diary diary;
+        struct fake_request *stream = begin_taking(&diary);
+        stream_some(&diary, stream, 70);
+        CHECK_INT(diary.taken, 64);
+        diary.refuse_page = way == 1;
+        if (way == 0)
+            fake_fail(stream, PL_ENETWORK, "ConnectionReset");
+        else
+            stream_some(&diary, stream, 64);
+        bed_pass(&diary.bed, 4 * PL_SECOND);
+        CHECK_INT(diary.taken, 64);
+        diary.taken = 0; /* the next page is to be a first one */
+        stream = take_stream(&diary, "");
+        stream_some(&diary, stream, 64);
+        CHECK_INT(diary.taken, 64);
+        bed_stream(&diary.bed, stream, BED_INITIAL_END("91"));
+        check_diary(&diary, "replace 91;");
+        finish(&diary);
+    }
+}
+
+TEST(it_may_be_stopped_by_what_a_streamed_list_takes_back)
+{
+    struct diary diary;
+    struct fake_request *stream = begin_taking(&diary);
+    diary.stop_in_event = true;
+    bed_stream(&diary.bed, stream, BED_EVENT("ADDED", BED_MAP("a", "1", "5", "")));
+    bed_stream(&diary.bed, stream, BED_EVENT("DELETED", BED_MAP("a", "1", "6", "")));
+    check_diary(&diary, "remove a@6;");
     finish(&diary);
 }
 
@@ -103,7 +193,7 @@ TEST(F15_a_cut_among_the_initial_events_moves_no_version)
     stream = take_stream(&diary, "10"); /* 78: once more, from nothing */
     check_diary(&diary, "");
     bed_stream(&diary.bed, stream, BED_EVENT("ADDED", BED_MAP("a", "1", "5", "")));
-    bed_stream(&diary.bed, stream, INITIAL_END("91"));
+    bed_stream(&diary.bed, stream, BED_INITIAL_END("91"));
     check_diary(&diary, "replace 91 a@5;");
     finish(&diary);
 }
@@ -135,16 +225,9 @@ TEST(a_long_list_may_stream_for_longer)
     struct diary diary;
     begin_with(&diary, true);
     struct fake_request *stream = take_stream(&diary, "");
-    for (int i = 0; i < 2000; i++) {
-        char line[300];
-        snprintf(line, sizeof line,
-                 "{\"type\":\"ADDED\",\"object\":{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\","
-                 "\"metadata\":{\"name\":\"m%d\",\"namespace\":\"d\",\"uid\":\"u%d\","
-                 "\"resourceVersion\":\"%d\"}}}\n",
-                 i, i, i + 1);
-        fake_stream(stream, line);
-        if (i % 100 == 0)
-            bed_pass(&diary.bed, 2 * PL_SECOND);
+    for (int i = 0; i < 20; i++) {
+        stream_some(&diary, stream, 100);
+        bed_pass(&diary.bed, 2 * PL_SECOND);
     }
     CHECK(!stream->canceled);
     bed_pass(&diary.bed, 25 * PL_SECOND); /* nothing comes any more */
@@ -249,7 +332,7 @@ TEST(a_version_that_cannot_be_streamed_is_dropped_at_once) /* 78, F10, F12 */
         bed_pass(&diary.bed, 2 * PL_SECOND);
         bed_reply(&diary.bed, take_stream(&diary, "10"), answers[i].status, answers[i].body);
         stream = take_stream(&diary, "");
-        bed_stream(&diary.bed, stream, INITIAL_END("4"));
+        bed_stream(&diary.bed, stream, BED_INITIAL_END("4"));
         check_diary(&diary, "anew 4;");
         CHECK_SLICE(pl_reflector_rv(diary.reflector), "4");
         /* And when that does not help either, a list, and pauses. */
@@ -273,7 +356,7 @@ TEST(a_server_that_is_busy_or_away_is_asked_for_the_stream_again) /* 78 */
     fake_fail(take_stream(&diary, ""), PL_ENETWORK, "ConnectionRefused");
     CHECK(bed_is_quiet(&diary.bed));
     bed_pass(&diary.bed, 4 * PL_SECOND);
-    bed_stream(&diary.bed, take_stream(&diary, ""), INITIAL_END("4"));
+    bed_stream(&diary.bed, take_stream(&diary, ""), BED_INITIAL_END("4"));
     check_diary(&diary, "replace 4;");
     finish(&diary);
 }
@@ -284,10 +367,10 @@ TEST(an_end_that_is_older_than_what_we_have_is_asked_for_anew) /* F11, F27 */
     struct fake_request *stream = get_streaming(&diary);
     bed_stream(&diary.bed, stream, BED_EVENT("ERROR", BED_STATUS(410, "Expired")));
     bed_pass(&diary.bed, 2 * PL_SECOND);
-    bed_stream(&diary.bed, take_stream(&diary, "10"), INITIAL_END("3"));
+    bed_stream(&diary.bed, take_stream(&diary, "10"), BED_INITIAL_END("3"));
     check_diary(&diary, "");
     bed_pass(&diary.bed, 4 * PL_SECOND);
-    bed_stream(&diary.bed, take_stream(&diary, ""), INITIAL_END("3"));
+    bed_stream(&diary.bed, take_stream(&diary, ""), BED_INITIAL_END("3"));
     check_diary(&diary, "anew 3;");
     finish(&diary);
 }
@@ -297,11 +380,11 @@ TEST(what_cannot_be_stored_is_streamed_again) /* 60 */
     struct diary diary;
     begin_with(&diary, true);
     diary.refuse = true;
-    bed_stream(&diary.bed, take_stream(&diary, ""), INITIAL_END("4"));
+    bed_stream(&diary.bed, take_stream(&diary, ""), BED_INITIAL_END("4"));
     CHECK_SLICE(pl_reflector_rv(diary.reflector), "");
     CHECK(bed_is_quiet(&diary.bed));
     bed_pass(&diary.bed, 2 * PL_SECOND);
-    bed_stream(&diary.bed, take_stream(&diary, ""), INITIAL_END("4"));
+    bed_stream(&diary.bed, take_stream(&diary, ""), BED_INITIAL_END("4"));
     check_diary(&diary, "replace 4;");
     finish(&diary);
 }

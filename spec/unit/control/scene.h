@@ -15,6 +15,7 @@ struct scene {
     struct pl_follower follower;
     struct pl_buf log;
     struct pl_source_options options;
+    bool streams; /* lists come as the beginning of watches */
 };
 
 static inline void add_version(struct pl_buf *out, struct pl_doc *doc)
@@ -40,8 +41,9 @@ static inline void on_event(struct pl_follower *follower, const struct pl_event 
 static inline void begin_kind(struct scene *scene, char **host_namespaces, struct pl_kind kind)
 {
     struct pl_source_options options = scene->options;
-    *scene = (struct scene){.options = options};
-    bed_init_with(&scene->bed, host_namespaces, false);
+    bool streams = scene->streams;
+    *scene = (struct scene){.options = options, .streams = streams};
+    bed_init_apart(&scene->bed, host_namespaces, false, streams, NULL);
     scene->informer = pl_cluster_informer(scene->bed.cluster, &kind, &options);
     scene->follower.on_event = on_event;
     pl_informer_follow(scene->informer, &scene->follower);

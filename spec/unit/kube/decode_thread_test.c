@@ -1,7 +1,7 @@
 #include "kube/decode_thread.h"
 
-#include "harness.h"
 #include "support/turn.h"
+#include "watch_diary.h"
 
 /* A client whose large answers are decoded by a thread; the test is the loop's thread. */
 struct apart {
@@ -293,6 +293,192 @@ TEST(a_page_that_cannot_be_decoded_takes_its_next_page_along)
     bench_run(&a.b, 0);
     CHECK_INT(a.b.net.open_count, 0);
     apart_deinit(&a);
+}
+
+/* ---- the list that a watch begins with ---- */
+
+static struct fake_request *ask_for_watch(struct apart *a, struct diary *diary)
+{
+    struct pl_watch_call call = {.resource = &pods, .initial_events = true};
+    diary->bench = &a->b;
+    diary->watch = pl_client_watch(a->b.client, &call, &ops, diary);
+    struct fake_request *request = fake_next(&a->b.net);
+    REQUIRE(request != NULL);
+    return request;
+}
+
+static struct fake_request *watch_pods(struct apart *a, struct diary *diary)
+{
+    struct fake_request *request = ask_for_watch(a, diary);
+    fake_begin(request, 200);
+    return request;
+}
+
+static void check_said(struct diary *diary, const char *want)
+{
+    CHECK_SLICE(pl_buf_slice(&diary->text), want);
+    pl_buf_clear(&diary->text);
+}
+
+#define BOOKMARK(rv)                                                                               \
+    "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\","                   \
+    "\"metadata\":{\"name\":\"x\",\"resourceVersion\":\"" rv "\"}}}\n"
+
+TEST(a_watch_is_decoded_apart_until_something_else_than_ADDED_comes)
+{
+    struct apart a;
+    struct diary diary = {0};
+    apart_init(&a);
+    struct fake_request *request = watch_pods(&a, &diary);
+    pl_pool_enter(a.b.pool); /* so that nobody else can decode */
+    fake_stream(request, EVENT("ADDED", "a", "5"));
+    fake_stream(request, EVENT("ADDED", "b", "6") BOOKMARK("8"));
+    pl_loop_turn(a.loop, 0);
+    check_said(&diary, "open;");
+    pl_pool_leave(a.b.pool);
+    TURN_UNTIL(a.loop, diary.events == 3);
+    check_said(&diary, "ADDED d/a@5;ADDED d/b@6;BOOKMARK x@8;");
+    fake_stream(request, EVENT("ADDED", "c", "9"));
+    check_said(&diary, "ADDED d/c@9;"); /* at once */
+    fake_end(request);
+    check_said(&diary, "end ok");
+    apart_deinit(&a);
+    pl_buf_deinit(&diary.text);
+}
+
+TEST(an_event_may_be_half_here_and_half_there)
+{
+    const char *event = EVENT("ADDED", "c", "9");
+    for (size_t cut = 0; cut < strlen(event); cut++) {
+        struct apart a;
+        struct diary diary = {0};
+        apart_init(&a);
+        struct fake_request *request = watch_pods(&a, &diary);
+        struct pl_buf first = PL_BUF_INIT;
+        pl_buf_add_f(&first, "%s%.*s", BOOKMARK("8"), (int)cut, event);
+        fake_stream_bytes(request, pl_buf_slice(&first));
+        TURN_UNTIL(a.loop, diary.events >= 1);
+        fake_stream(request, event + cut);
+        fake_stream(request, EVENT("MODIFIED", "c", "10"));
+        check_said(&diary, "open;BOOKMARK x@8;ADDED d/c@9;MODIFIED d/c@10;");
+        pl_buf_deinit(&first);
+        apart_deinit(&a);
+        pl_buf_deinit(&diary.text);
+    }
+}
+
+TEST(what_comes_while_the_thread_is_at_it_keeps_its_place)
+{
+    struct apart a;
+    struct diary diary = {0};
+    apart_init(&a);
+    struct fake_request *request = watch_pods(&a, &diary);
+    fake_stream(request, EVENT("MODIFIED", "a", "1"));
+    pl_pool_enter(a.b.pool);
+    fake_stream(request, EVENT("MODIFIED", "a", "2"));
+    pl_pool_leave(a.b.pool);
+    fake_stream(request, EVENT("MODIFIED", "a", "3"));
+    TURN_UNTIL(a.loop, diary.events == 3);
+    fake_stream(request, EVENT("MODIFIED", "a", "4"));
+    check_said(&diary, "open;MODIFIED d/a@1;MODIFIED d/a@2;MODIFIED d/a@3;MODIFIED d/a@4;");
+    apart_deinit(&a);
+    pl_buf_deinit(&diary.text);
+}
+
+static void write_added(struct pl_buf *out, int count)
+{
+    for (int i = 0; i < count; i++)
+        pl_buf_add_f(out, EVENT("ADDED", "p%d", "%d"), i, i);
+}
+
+TEST(a_long_list_of_a_watch_comes_some_at_a_time_and_whole_before_its_end)
+{
+    struct apart a;
+    struct diary diary = {0};
+    apart_init(&a);
+    struct fake_request *request = watch_pods(&a, &diary);
+    struct pl_buf text = PL_BUF_INIT, want = PL_BUF_INIT;
+    write_added(&text, 1000);
+    stream_pieces(request, &text, 0, 777);
+    TURN_UNTIL(a.loop, diary.events >= 512); /* without any bookmark */
+    fake_fail(request, PL_ENETWORK, "ConnectionReset");
+    TURN_UNTIL(a.loop, diary.ends == 1);
+    pl_buf_add_z(&want, "open;");
+    for (int i = 0; i < 1000; i++)
+        pl_buf_add_f(&want, "ADDED d/p%d@%d;", i, i);
+    pl_buf_add_z(&want, "end ENETWORK");
+    check_said(&diary, pl_buf_z(&want));
+    pl_buf_deinit(&text);
+    pl_buf_deinit(&want);
+    apart_deinit(&a);
+    pl_buf_deinit(&diary.text);
+}
+
+TEST(a_bad_event_is_told_even_if_nothing_follows_it)
+{
+    struct apart a;
+    struct diary diary = {0};
+    apart_init(&a);
+    struct fake_request *request = watch_pods(&a, &diary);
+    fake_stream(request, EVENT("ADDED", "a", "5") "{\"type\":\"ADDED\",\"object\":{,}}\n");
+    TURN_UNTIL(a.loop, diary.ends == 1);
+    check_said(&diary, "open;ADDED d/a@5;end ESYNTAX");
+    CHECK(strstr(diary.err.message, "watch of /api/v1/pods") != NULL);
+    CHECK(request->canceled);
+    apart_deinit(&a);
+    pl_buf_deinit(&diary.text);
+}
+
+TEST(what_is_no_stream_is_quoted)
+{
+    struct apart a;
+    struct diary diary = {0};
+    apart_init(&a);
+    fake_stream(watch_pods(&a, &diary), "hello");
+    TURN_UNTIL(a.loop, diary.ends == 1);
+    CHECK(strstr(diary.err.message, "it begins with \"hello\"") != NULL);
+    apart_deinit(&a);
+    pl_buf_deinit(&diary.text);
+}
+
+TEST(a_watch_that_is_refused_says_why)
+{
+    struct apart a;
+    struct diary diary = {0};
+    apart_init(&a);
+    fake_reply(ask_for_watch(&a, &diary), 410,
+               "{\"kind\":\"Status\",\"reason\":\"Expired\",\"code\":410,\"message\":\"too old\"}");
+    TURN_UNTIL(a.loop, diary.ends == 1);
+    check_said(&diary, "end EAPI");
+    CHECK_INT(diary.err.status, 410);
+    CHECK(strstr(diary.err.message, "too old") != NULL);
+    apart_deinit(&a);
+    pl_buf_deinit(&diary.text);
+}
+
+TEST(a_watch_may_be_cancelled_while_it_is_decoded)
+{
+    for (int moment = 0; moment < 3; moment++) {
+        struct apart a;
+        struct diary diary = {.cancel_at = moment == 1 ? 1 : 0, .destroy_at = moment == 2 ? 1 : 0};
+        apart_init(&a);
+        struct fake_request *request = watch_pods(&a, &diary);
+        struct pl_buf text = PL_BUF_INIT;
+        write_added(&text, 1000);
+        if (moment == 0)
+            pl_pool_enter(a.b.pool);
+        stream_pieces(request, &text, 0, 5000);
+        if (moment == 0) {
+            pl_watch_cancel(diary.watch);
+            pl_pool_leave(a.b.pool);
+        }
+        TURN_UNTIL(a.loop, (bench_run(&a.b, 0), diary.ends == 1));
+        check_said(&diary, moment == 0 ? "open;end ECANCELED" : "open;ADDED d/p0@0;end ECANCELED");
+        pl_buf_deinit(&text);
+        apart_deinit(&a);
+        CHECK_INT(diary.ends, 1);
+        pl_buf_deinit(&diary.text);
+    }
 }
 
 TEST_MAIN()

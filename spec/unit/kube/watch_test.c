@@ -1,63 +1,5 @@
-#include "kube/client.h"
-
-#include "harness.h"
 #include "kube/status.h"
-
-/* Writes down what a watch says: "open", "ADDED default/a@5", "end ...". */
-struct diary {
-    struct pl_buf text;
-    int ends;
-    struct pl_err err;
-    struct pl_watch *watch;
-    struct bench *bench;
-    int cancel_at, destroy_at; /* the n-th event does it; 0: never */
-    int events;
-};
-
-static void on_open(void *arg)
-{
-    struct diary *diary = arg;
-    pl_buf_add_z(&diary->text, "open;");
-}
-
-static void on_event(void *arg, enum pl_watch_type type, struct pl_doc *object)
-{
-    static const char *const names[] = {"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR", "?"};
-    struct diary *diary = arg;
-    struct pl_node root = pl_doc_root(object);
-    struct pl_scratch scratch;
-    diary->events++;
-    pl_buf_add_f(&diary->text, "%s ", names[type]);
-    if (type == PL_WATCH_ERROR)
-        pl_buf_add_f(&diary->text, "%.*s",
-                     PL_FMT(pl_node_str(pl_node_getz(root, "message"), &scratch)));
-    else
-        pl_meta_key(root, &diary->text, NULL);
-    pl_buf_add_f(&diary->text, "@%.*s;", PL_FMT(pl_meta_rv(root, &scratch)));
-    if (type == PL_WATCH_ADDED) {
-        CHECK(pl_node_str_eq(pl_node_getz(root, "kind"), pl_slice_z("Pod")));
-        CHECK(pl_node_str_eq(pl_node_getz(root, "apiVersion"), pl_slice_z("v1")));
-    }
-    pl_doc_unref(object);
-    if (diary->events == diary->cancel_at)
-        pl_watch_cancel(diary->watch);
-    if (diary->events == diary->destroy_at) {
-        pl_client_destroy(diary->bench->client);
-        diary->bench->client = NULL;
-    }
-}
-
-static void on_end(void *arg, const struct pl_err *err)
-{
-    struct diary *diary = arg;
-    diary->ends++;
-    pl_err_clear(&diary->err);
-    if (err != NULL)
-        diary->err = *err;
-    pl_buf_add_f(&diary->text, "end %s", err != NULL ? pl_code_name(err->code) : "ok");
-}
-
-static const struct pl_watch_ops ops = {on_open, on_event, on_end};
+#include "watch_diary.h"
 
 static struct fake_request *start(struct bench *b, struct diary *diary)
 {
@@ -73,10 +15,6 @@ static struct fake_request *start(struct bench *b, struct diary *diary)
     REQUIRE(request != NULL);
     return request;
 }
-
-#define EVENT(type, name, rv)                                                                      \
-    "{\"type\":\"" type "\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"     \
-    "\"namespace\":\"d\",\"name\":\"" name "\",\"resourceVersion\":\"" rv "\"}}}\n"
 
 static const char stream[] = EVENT("ADDED", "p\xc3\xa9", "5") EVENT("MODIFIED", "p\\u00e9", "6")
     EVENT("DELETED", "b", "7") "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":"
@@ -118,6 +56,30 @@ TEST(a_watch_list_asks_for_the_initial_events)
                              "&allowWatchBookmarks=true&fieldSelector=metadata.name%3Da"
                              "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan");
     CHECK(strstr(fake_header(request, "accept"), "as=PartialObjectMetadata;") != NULL);
+    bench_deinit(&b);
+    pl_buf_deinit(&diary.text);
+}
+
+/* Whatever comes first in an event; and a Status stays one. */
+TEST(partial_metadata_carries_the_kind_it_is_of)
+{
+    static const char partial[] =
+        "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{"
+        "\"namespace\":\"d\",\"name\":\"a\",\"resourceVersion\":\"5\"}}";
+    struct bench b;
+    struct diary diary = {0};
+    bench_init(&b);
+    struct pl_watch_call call = {.resource = &pods, .metadata_only = true};
+    pl_client_watch(b.client, &call, &ops, &diary);
+    struct fake_request *request = fake_next(&b.net);
+    struct pl_buf events = PL_BUF_INIT;
+    pl_buf_add_f(&events, "{\"type\":\"ADDED\",\"object\":%s}", partial);
+    pl_buf_add_f(&events, "{\"object\":%s,\"type\":\"ADDED\"}", partial);
+    pl_buf_add_z(&events,
+                 "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"message\":\"m\"}}");
+    fake_stream_bytes(request, pl_buf_slice(&events));
+    CHECK_STR(pl_buf_z(&diary.text), "open;ADDED d/a@5;ADDED d/a@5;ERROR m@;");
+    pl_buf_deinit(&events);
     bench_deinit(&b);
     pl_buf_deinit(&diary.text);
 }

@@ -301,6 +301,23 @@ TEST(duplicates_can_be_refused_with_their_place)
     pl_doc_unref(doc);
 }
 
+TEST(duplicates_of_a_list_can_be_refused_at_its_end)
+{
+    struct pl_scan_options options = {0};
+    struct pl_slice list = pl_slice_z("{\"c\":1,\"items\":[],\"c\":2}");
+    for (int strict = 1; strict >= 0; strict--) {
+        struct seen seen = {0};
+        struct pl_scan_sink sink = {.on_doc = on_doc, .on_list = on_list, .arg = &seen};
+        struct pl_err err = {0};
+        options.refuse_duplicates = strict;
+        struct pl_scan *scan = pl_scan_create(PL_SCAN_LIST, &options, &sink);
+        CHECK_INT(pl_scan_feed(scan, list, &err), strict ? PL_ESYNTAX : 0);
+        CHECK_INT(err.offset, strict ? 23 : 0);
+        pl_scan_destroy(scan);
+        pl_buf_deinit(&seen.text);
+    }
+}
+
 TEST(text_is_one_value_with_white_space_around)
 {
     struct pl_err err;
