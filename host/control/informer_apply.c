@@ -83,7 +83,7 @@ static void arm_compact(struct pl_informer *informer)
         informer->removed < pl_store_count(informer->store) / 2)
         return;
     informer->compact_at = 0;
-    pl_timer_start(pl_cluster_timers(informer->cluster), timer, COMPACT_DELAY, on_compact);
+    pl_timer_start(pl_informer_timers(informer), timer, COMPACT_DELAY, on_compact);
 }
 
 static void on_compact(struct pl_timer *timer)
@@ -99,12 +99,12 @@ static void on_compact(struct pl_timer *timer)
             return;
         }
     } while (pl_informer_now(informer) < until);
-    pl_timer_start(pl_cluster_timers(informer->cluster), timer, 0, on_compact);
+    pl_timer_start(pl_informer_timers(informer), timer, 0, on_compact);
 }
 
 void pl_informer_stop_compact(struct pl_informer *informer)
 {
-    pl_timer_stop(pl_cluster_timers(informer->cluster), &informer->compact);
+    pl_timer_stop(pl_informer_timers(informer), &informer->compact);
 }
 
 void pl_informer_deleted(struct pl_informer *informer, struct pl_slice key, struct pl_doc *object,

@@ -1,5 +1,4 @@
-/* The inside of an informer, shared by informer.c, informer_apply.c, informer_write.c and
- * feed.c, and by nobody else. I/O thread. */
+/* The inside of an informer, shared by informer*.c and feed.c, and by nobody else. I/O thread. */
 #pragma once
 
 #include "base/backoff.h"
@@ -54,16 +53,19 @@ struct pl_informer {
     struct pl_series *events[4];                         /* ADDED, MODIFIED, DELETED, BOOKMARK */
 };
 
+static inline struct pl_timers *pl_informer_timers(const struct pl_informer *informer)
+{
+    return pl_cluster_timers(informer->cluster);
+}
+
 static inline int64_t pl_informer_now(const struct pl_informer *informer)
 {
-    return pl_clock_mono(pl_cluster_timers(informer->cluster)->clock);
+    return pl_clock_mono(pl_informer_timers(informer)->clock);
 }
 
 /* ---- informer.c ---- */
 
 void pl_informer_feed_ended(struct pl_informer *informer, struct pl_feed *feed);
-/* The server answered a feed with 404. */
-void pl_informer_gone(struct pl_informer *informer);
 /* A list was stored, answers came, or trouble is another one. */
 void pl_informer_check(struct pl_informer *informer);
 /* Does the selectors' and namespaces' reach include the object? */
@@ -71,6 +73,15 @@ bool pl_informer_wants(const struct pl_informer *informer, struct pl_node object
 /* A new reference to the object in the form of this source: metadata alone, without managedFields.
  */
 struct pl_doc *pl_informer_shape(const struct pl_informer *informer, struct pl_doc *object);
+
+/* ---- informer_resource.c ---- */
+
+/* The server answered a feed with 404. */
+void pl_informer_gone(struct pl_informer *informer);
+/* Nothing is looked for any more. */
+void pl_informer_stop_search(struct pl_informer *informer);
+/* An Event says what people have to mend, once. */
+void pl_informer_tell_trouble(struct pl_informer *informer);
 
 /* ---- informer_apply.c ---- */
 

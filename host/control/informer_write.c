@@ -214,7 +214,7 @@ static void on_confirm(struct pl_timer *timer)
 void pl_informer_arm_confirm(struct pl_informer *informer)
 {
     const struct pl_own_write *oldest = pl_own_writes_oldest(&informer->own);
-    struct pl_timers *timers = pl_cluster_timers(informer->cluster);
+    struct pl_timers *timers = pl_informer_timers(informer);
     if (oldest == NULL || informer->asking != NULL) {
         pl_timer_stop(timers, &informer->confirm);
         return;
@@ -226,7 +226,7 @@ void pl_informer_arm_confirm(struct pl_informer *informer)
 
 void pl_informer_stop_confirm(struct pl_informer *informer)
 {
-    pl_timer_stop(pl_cluster_timers(informer->cluster), &informer->confirm);
+    pl_timer_stop(pl_informer_timers(informer), &informer->confirm);
     if (informer->asking != NULL)
         pl_read_op_cancel(informer->asking);
 }
