@@ -275,10 +275,5 @@ int pl_cache_list(struct pl_cache *cache, const struct pl_filter *filter, struct
 
 struct pl_doc *pl_object_of_kind(struct pl_doc *doc, const struct pl_kind *kind)
 {
-    struct pl_node root = pl_doc_root(doc);
-    struct pl_node version, name;
-    struct pl_scratch room[2];
-    pl_meta_type(root, &version, &name);
-    bool says_it = pl_kind_is(kind, pl_node_str(version, &room[0]), pl_node_str(name, &room[1]));
-    return says_it ? doc : pl_doc_with_kind(doc, kind, true, NULL);
+    return pl_doc_with_kind(doc, kind, true, NULL);
 }

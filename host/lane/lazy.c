@@ -111,7 +111,7 @@ static void push_box(lua_State *L, struct pl_state *s, struct pl_doc *doc, unsig
 
 /* ---- pushing ---- */
 
-#define LEVEL_ROOM 8 /* entries of a level, with the hidden ones */
+#define LEVEL_ROOM 4 /* entries of a level, with the hidden ones */
 
 static void push_value(lua_State *L, struct pl_state *s, int box, struct pl_node node);
 
