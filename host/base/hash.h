@@ -10,7 +10,14 @@ uint64_t pl_hash(const void *bytes, size_t len, uint64_t seed);
 /* Random once per process. */
 uint64_t pl_hash_seed(void);
 
-/* An odd number for one table, another each time, by which it multiplies hashes before their low
- * bits become places. One that is filled in the order of another's places would else run full at
- * its front, and probe past thousands of keys there. */
+/* An odd number for one table, another each time, by which its places differ from those of other
+ * tables. One that is filled in the order of another's places would else run full at its front,
+ * and probe past thousands of keys there. */
 uint32_t pl_hash_spread(void);
+
+/* Where a key belongs in a table of `cap` places, at most 2^32. The product's high bits depend on
+ * all of both numbers; of its low ones, two tables in 256 would share the last eight. */
+static inline size_t pl_hash_place(uint32_t hash, uint32_t spread, size_t cap)
+{
+    return (size_t)((uint64_t)(hash * spread) * cap >> 32);
+}

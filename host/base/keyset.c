@@ -48,7 +48,7 @@ static struct pl_keyset_part *part_of(const struct pl_keyset *table, uint32_t ha
 
 static size_t home(const struct pl_keyset *table, const struct pl_keyset_part *part, uint32_t hash)
 {
-    return (hash * table->spread) & (part->cap - 1);
+    return pl_hash_place(hash, table->spread, part->cap);
 }
 
 static size_t after(const struct pl_keyset_part *part, size_t i)

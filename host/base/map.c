@@ -19,7 +19,7 @@ static uint32_t hash_of(struct pl_slice key)
 
 static size_t home(const struct pl_map *map, uint32_t hash)
 {
-    return (hash * map->spread) & (map->cap - 1);
+    return pl_hash_place(hash, map->spread, map->cap);
 }
 
 static struct pl_map_slot *find(const struct pl_map *map, struct pl_slice key, uint32_t hash)
