@@ -67,10 +67,13 @@ void pl_batch_read_select(lua_State *L, struct pl_state *s, struct pl_batch *bat
     lua_pop(L, 1);
 }
 
+/* The batch lets it go at once: later on, its reference would be a wait for memory of its own. */
 static void push_doc_of(lua_State *L, struct pl_state *s, struct pl_batch *batch, size_t i)
 {
-    batch->docs.items[i] = pl_object_of_kind(batch->docs.items[i], &batch->kind);
+    batch->docs.items[i] = pl_object_of_kind(pl_docs_at(&batch->docs, i), &batch->kind);
     pl_lazy_push_parts(L, s, batch->docs.items[i], batch->flags, batch->parts);
+    pl_doc_unref(batch->docs.items[i]);
+    batch->docs.items[i] = NULL;
 }
 
 static int push_next(lua_State *L, struct pl_state *s, struct pl_batch *batch)
@@ -79,9 +82,7 @@ static int push_next(lua_State *L, struct pl_state *s, struct pl_batch *batch)
         lua_pushnil(L);
         return 1;
     }
-    push_doc_of(L, s, batch, batch->at);
-    pl_doc_unref(batch->docs.items[batch->at]);
-    batch->docs.items[batch->at++] = NULL;
+    push_doc_of(L, s, batch, batch->at++);
     return 1;
 }
 

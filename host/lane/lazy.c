@@ -361,30 +361,26 @@ static int lazy_newindex(lua_State *L)
 
 /* ---- parts ---- */
 
-static void add_parts(lua_State *L, struct pl_state *s, int index, int box, struct pl_node node,
-                      const struct pl_part *parts);
+static void leave_parts(lua_State *L, struct pl_state *s, int box, struct pl_node node,
+                        const struct pl_part *parts);
 
 /* Adds a member to the table at index, which is made of the node. */
 static void add_part(lua_State *L, struct pl_state *s, int index, int box, struct pl_node node,
                      struct pl_node value, const struct pl_part *part)
 {
-    const struct pl_box *of = lua_touserdata(L, box);
-    bool some = !part->whole && pl_node_type(value) == PL_OBJECT;
     pl_lua_push(L, part->name);
-    if (some)
-        lua_createtable(L, 0, 4);
-    else
-        push_value(L, s, box, value);
-    note_if_secret(L, s, index, of, node, part->name);
-    if (some)
-        add_parts(L, s, lua_gettop(L), box, value, part->below);
+    push_value(L, s, box, value);
+    note_if_secret(L, s, index, lua_touserdata(L, box), node, part->name);
+    if (!part->whole)
+        leave_parts(L, s, box, value, part->below);
     lua_rawset(L, index);
 }
 
-static void add_parts(lua_State *L, struct pl_state *s, int index, int box, struct pl_node node,
-                      const struct pl_part *parts)
+/* Makes the level at index an ordinary table of these parts. */
+static void fill_parts(lua_State *L, struct pl_state *s, int index, int box, struct pl_node node,
+                       const struct pl_part *parts)
 {
-    luaL_checkstack(L, 10, "select");
+    end_level(L, index);
     for (const struct pl_part *part = parts; part != NULL; part = part->next) {
         struct pl_node value = pl_node_get(node, part->name);
         if (!pl_node_is_missing(value))
@@ -392,24 +388,28 @@ static void add_parts(lua_State *L, struct pl_state *s, int index, int box, stru
     }
 }
 
-/* Of the level at index; what is not of the parts counts as taken away. */
-static void leave_parts(lua_State *L, struct pl_state *s, int index, int box,
-                        struct pl_level *level, const struct pl_part *parts)
+/* Of the level at the top, which is made of the node: what is not of the parts counts as taken
+ * away, and what is one as a whole is left for whoever asks for it. */
+static void leave_parts(lua_State *L, struct pl_state *s, int box, struct pl_node node,
+                        const struct pl_part *parts)
 {
-    if (pl_node_len(level->node) > PL_LEVEL_TAKEN) {
-        struct pl_node node = level->node;
-        end_level(L, index);
-        add_parts(L, s, index, box, node, parts);
+    int index = lua_gettop(L);
+    struct pl_level *level = pl_node_type(node) == PL_OBJECT ? pl_lazy_level(L, s, index) : NULL;
+    if (level == NULL)
+        return;
+    luaL_checkstack(L, 10, "select");
+    if (pl_node_len(node) > PL_LEVEL_TAKEN) {
+        fill_parts(L, s, index, box, node, parts);
         return;
     }
     level->taken = UINT64_MAX;
     for (const struct pl_part *part = parts; part != NULL; part = part->next) {
         size_t place;
-        struct pl_node value = pl_node_find(level->node, part->name, &place);
+        struct pl_node value = pl_node_find(node, part->name, &place);
         if (part->whole && !pl_node_is_missing(value))
             level->taken &= ~((uint64_t)1 << place);
         else if (!pl_node_is_missing(value))
-            add_part(L, s, index, box, level->node, value, part);
+            add_part(L, s, index, box, node, value, part);
     }
 }
 
@@ -421,9 +421,8 @@ void pl_lazy_push_parts(lua_State *L, struct pl_state *s, struct pl_doc *doc, un
     push_box(L, s, doc, flags);
     int box = lua_gettop(L);
     push_value(L, s, box, root);
-    struct pl_level *level = parts != NULL ? pl_lazy_level(L, s, -1) : NULL;
-    if (level != NULL)
-        leave_parts(L, s, lua_gettop(L), box, level, parts);
+    if (parts != NULL)
+        leave_parts(L, s, box, root, parts);
     if ((flags & PL_OBJECT_ROOT) && !has_meta(L, -1, s->lazy_meta))
         note_base(L, s, box);
     lua_remove(L, box);

@@ -197,20 +197,34 @@ TEST(an_object_may_be_cut_to_parts_of_it)
     pl_state_destroy(s);
 }
 
+/* Of a Secret, cut to `data.p` and its name. */
+static void check_secret_parts(struct pl_state *s, const char *text)
+{
+    static const char *const paths[] = {"data.p", "metadata.name", NULL};
+    push_parts(s, text, PL_OBJECT_ROOT | PL_OBJECT_SECRET, paths);
+    lua_getfield(s->L, -1, "data");
+    CHECK(pl_lazy_is_secret(s->L, s, -1));
+    lua_getfield(s->L, -1, "p");
+    char *masked = pl_secrets_mask(&s->secrets, pl_lua_slice(s->L, -1));
+    CHECK(masked != NULL);
+    pl_free(masked);
+    lua_getfield(s->L, -3, "metadata");
+    CHECK(!pl_lazy_is_secret(s->L, s, -1));
+    lua_pop(s->L, 4);
+}
+
 TEST(values_of_secrets_are_known_as_such_in_parts)
 {
     struct pl_state *s = new_state(NULL, 64 * MIB);
-    static const char *const paths[] = {"data.p", "metadata.name", NULL};
-    push_parts(s, "{\"data\":{\"p\":\"open sesame\",\"q\":\"y\"},\"metadata\":{\"name\":\"a\"}}",
-               PL_OBJECT_ROOT | PL_OBJECT_SECRET, paths);
-    lua_getfield(s->L, -1, "data");
-    CHECK(pl_lazy_is_secret(s->L, s, -1));
-    char *masked = pl_secrets_mask(&s->secrets, pl_slice_z("open sesame"));
-    CHECK(masked != NULL);
-    pl_free(masked);
-    lua_getfield(s->L, -2, "metadata");
-    CHECK(!pl_lazy_is_secret(s->L, s, -1));
-    lua_pop(s->L, 3);
+    check_secret_parts(
+        s, "{\"data\":{\"p\":\"open sesame\",\"q\":\"y\"},\"metadata\":{\"name\":\"a\"}}");
+    struct pl_buf wide = PL_BUF_INIT; /* more members than a level can be cut to */
+    pl_buf_add_z(&wide, "{\"data\":{\"p\":\"a better one\"");
+    for (int i = 0; i < 100; i++)
+        pl_buf_add_f(&wide, ",\"m%d\":\"y\"", i);
+    pl_buf_add_z(&wide, "},\"metadata\":{\"name\":\"a\"}}");
+    check_secret_parts(s, pl_buf_z(&wide));
+    pl_buf_deinit(&wide);
     pl_state_destroy(s);
 }
 
