@@ -24,8 +24,9 @@ void pl_docs_reserve(struct pl_docs *docs, size_t more)
 struct pl_doc *pl_docs_at(const struct pl_docs *docs, size_t i)
 {
     enum { AHEAD = 8 };
-    if (i + AHEAD < docs->count)
-        pl_doc_prefetch(docs->items[i + AHEAD]);
+    size_t from = i == 0 ? 1 : i + AHEAD, to = i + AHEAD + 1;
+    for (size_t next = from; next < to && next < docs->count; next++)
+        pl_doc_prefetch(docs->items[next]);
     return docs->items[i];
 }
 
