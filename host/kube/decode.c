@@ -111,8 +111,6 @@ static int on_doc(void *arg, struct pl_slice type, struct pl_doc *doc)
         pl_doc_unref(doc);
         return pl_err_set(&d->err, PL_ESYNTAX, "the answer holds more than one document");
     }
-    if (d->expected.has_kind && d->expected.metadata_only)
-        doc = pl_doc_with_kind(doc, &d->expected.kind, true, d->expected.pool);
     d->doc = doc;
     return 0;
 }
@@ -152,7 +150,7 @@ static struct pl_scan *create_scan(struct pl_decoder *d)
     struct pl_scan_sink sink = {on_doc, on_list, on_metadata, d};
     struct pl_scan_options options = {.pool = expected->pool,
                                       .keep_managed_fields = expected->keep_managed_fields};
-    if (expected->has_kind && expected->form != PL_FORM_OBJECT) {
+    if (expected->has_kind) {
         options.replace_kind = expected->metadata_only;
         options.api_version = pl_kind_api_version(&expected->kind, d->api_version);
         options.kind = expected->kind.kind;

@@ -70,9 +70,9 @@ void pl_batch_read_select(lua_State *L, struct pl_state *s, struct pl_batch *bat
 /* The batch lets it go at once: later on, its reference would be a wait for memory of its own. */
 static void push_doc_of(lua_State *L, struct pl_state *s, struct pl_batch *batch, size_t i)
 {
-    batch->docs.items[i] = pl_object_of_kind(pl_docs_at(&batch->docs, i), &batch->kind);
-    pl_lazy_push_parts(L, s, batch->docs.items[i], batch->flags, batch->parts);
-    pl_doc_unref(batch->docs.items[i]);
+    struct pl_doc *doc = pl_docs_at(&batch->docs, i);
+    pl_lazy_push_parts(L, s, doc, batch->flags, batch->parts);
+    pl_doc_unref(doc);
     batch->docs.items[i] = NULL;
 }
 

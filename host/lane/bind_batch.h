@@ -4,13 +4,11 @@
 #include "lane/select.h"
 #include "lane/state.h"
 #include "value/docs.h"
-#include "value/kind.h"
 
 struct pl_batch {
     struct pl_docs docs;
     size_t at;
     struct pl_part *parts; /* owned: of `select`; NULL: whole objects */
-    struct pl_kind kind;
     unsigned flags;
 };
 

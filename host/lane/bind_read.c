@@ -153,7 +153,6 @@ static int push_object(lua_State *L, struct pl_state *s, struct pl_lop *op)
         lua_pushnil(L);
         return 1;
     }
-    op->out.doc = pl_object_of_kind(op->out.doc, &op->in.read.kind);
     pl_lazy_push(L, s, op->out.doc, op->push_flags);
     return 1;
 }
@@ -236,7 +235,6 @@ static bool push_cached(lua_State *L, struct pl_state *s, struct pl_cache *cache
     if (doc == NULL)
         return false;
     bool partial = wanted->metadata_only || cache->options.metadata_only;
-    doc = pl_object_of_kind(doc, &wanted->kind);
     struct pl_part *parts = NULL;
     if (wanted->metadata_only && !cache->options.metadata_only)
         add_metadata(&parts);
@@ -469,7 +467,6 @@ static int list_or_batch(lua_State *L, bool each)
                              lua_tostring(L, 1));
     bool partial = wanted.metadata_only || (cache != NULL && cache->options.metadata_only);
     struct pl_batch *batch = pl_batch_push(L, s);
-    batch->kind = wanted.kind;
     batch->flags = object_flags(&wanted.kind, partial);
     pl_batch_read_select(L, s, batch, 2);
     if (choice == PL_CHOICE_CACHE)

@@ -4,7 +4,6 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "control/capture.h"
-#include "kube/decode.h"
 #include "value/meta.h"
 #include "value/selector.h"
 
@@ -269,11 +268,4 @@ int pl_cache_list(struct pl_cache *cache, const struct pl_filter *filter, struct
     if (failed == 0)
         arrange(filter, found);
     return failed;
-}
-
-/* ---- objects ---- */
-
-struct pl_doc *pl_object_of_kind(struct pl_doc *doc, const struct pl_kind *kind)
-{
-    return pl_doc_with_kind(doc, kind, true, NULL);
 }

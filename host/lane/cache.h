@@ -47,8 +47,3 @@ int pl_cache_list(struct pl_cache *cache, const struct pl_filter *filter, struct
                   struct pl_err *err);
 /* Keeps those whose controller reference has this uid. */
 void pl_docs_keep_owned(struct pl_docs *docs, struct pl_slice owner_uid);
-
-/* ---- objects ---- */
-
-/* The document with this apiVersion and kind, which the items of a list lack. Takes doc. */
-struct pl_doc *pl_object_of_kind(struct pl_doc *doc, const struct pl_kind *kind);

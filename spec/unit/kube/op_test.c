@@ -492,6 +492,39 @@ TEST(metadata_only_asks_for_partial_objects_and_gives_them_the_kind_they_belong_
     bench_deinit(&b);
 }
 
+TEST(single_objects_have_a_kind_also_where_the_server_leaves_it_out)
+{
+    static const struct {
+        enum pl_verb verb;
+        bool metadata_only;
+        const char *body, *want;
+    } cases[] = {
+        {PL_VERB_GET, false, "{\"spec\":{}}",
+         "{\"spec\":{},\"apiVersion\":\"v1\",\"kind\":\"Pod\"}"},
+        {PL_VERB_GET, false, "{\"kind\":\"Pod\",\"apiVersion\":\"v1\"}",
+         "{\"kind\":\"Pod\",\"apiVersion\":\"v1\"}"},
+        {PL_VERB_GET, true,
+         "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\"}",
+         "{\"apiVersion\":\"v1\",\"kind\":\"Pod\"}"},
+        {PL_VERB_DELETE, false, "{\"kind\":\"Status\",\"apiVersion\":\"v1\"}",
+         "{\"kind\":\"Status\",\"apiVersion\":\"v1\"}"},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
+        struct bench b;
+        struct got got = {0};
+        bench_init(&b);
+        struct pl_call call = get_call("a");
+        call.verb = cases[i].verb;
+        call.metadata_only = cases[i].metadata_only;
+        pl_client_start(b.client, &call, got_answer, &got);
+        fake_reply(fake_next(&b.net), 200, cases[i].body);
+        bench_run(&b, 0);
+        CHECK_INT(got.err.code, 0);
+        CHECK_STR(got.doc, cases[i].want);
+        bench_deinit(&b);
+    }
+}
+
 TEST(what_is_no_answer_of_an_api_server_is_named)
 {
     static const struct {
