@@ -96,10 +96,22 @@ static inline struct pl_node node_at(const struct pl_doc *doc, const uint8_t *at
 
 /* ---- lifetime ---- */
 
+enum {
+    LINE = 64,
+    FIRST_LINES = 3, /* the head, and what stands first: metadata */
+    MOST_LINES = 16, /* more would push out what was prefetched before */
+};
+
 void pl_doc_prefetch(const struct pl_doc *doc)
 {
-    enum { LINE = 64, LINES = 3 }; /* the head, and what stands first: kind and metadata */
-    for (int i = 0; i < LINES; i++)
+    for (int i = 0; i < FIRST_LINES; i++)
+        __builtin_prefetch((const char *)doc + i * LINE);
+}
+
+void pl_doc_prefetch_rest(const struct pl_doc *doc)
+{
+    size_t bytes = pl_doc_bytes(doc);
+    for (size_t i = FIRST_LINES; i < MOST_LINES && i * LINE < bytes; i++)
         __builtin_prefetch((const char *)doc + i * LINE);
 }
 

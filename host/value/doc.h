@@ -51,6 +51,8 @@ void pl_doc_unref(struct pl_doc *doc);
 /* Starts loading what a look at an object's metadata will need. For loops over more documents than
  * the processor's caches hold: each is a wait for memory otherwise. */
 void pl_doc_prefetch(const struct pl_doc *doc);
+/* The rest of one that was prefetched a while ago: for loops that look at more than metadata. */
+void pl_doc_prefetch_rest(const struct pl_doc *doc);
 /* Bytes of its own memory, without what it shares in the pool. */
 size_t pl_doc_bytes(const struct pl_doc *doc);
 
