@@ -15,9 +15,10 @@ uint64_t pl_hash_seed(void);
  * and probe past thousands of keys there. */
 uint32_t pl_hash_spread(void);
 
-/* Where a key belongs in a table of `cap` places, at most 2^32. The product's high bits depend on
- * all of both numbers; of its low ones, two tables in 256 would share the last eight. */
+/* Where a key belongs in a table of `cap` places, a power of two. Of the product's low bits alone,
+ * two tables in 256 would share the last eight; its high bits depend on all of both numbers. */
 static inline size_t pl_hash_place(uint32_t hash, uint32_t spread, size_t cap)
 {
-    return (size_t)((uint64_t)(hash * spread) * cap >> 32);
+    uint32_t product = hash * spread;
+    return (product ^ product >> 16) & (cap - 1);
 }
