@@ -6,7 +6,7 @@
 #include "lane/lerr.h"
 #include "lane/lval.h"
 #include "lane/number.h"
-#include "lane/script.h"
+#include "lane/own.h"
 #include "lane/co.h"
 
 static int fill(lua_State *L)
@@ -155,13 +155,8 @@ static int take_helper(lua_State *L, const char *name)
 void pl_prelude_run(lua_State *L, struct pl_state *s)
 {
     /* -- cjson */
-    const struct pl_embedded *text = NULL;
-    for (size_t i = 0; i < pl_embedded_count; i++) {
-        if (strcmp(pl_embedded[i].name, "perilune.prelude") == 0)
-            text = &pl_embedded[i];
-    }
-    PL_REQUIRE(text != NULL);
-    if (luaL_loadbufferx(L, text->text, text->len, PL_OWN_CHUNK "prelude", "t") != 0)
+    s->own_code = pl_own_is_native(L, pl_embedded_sample);
+    if (pl_own_load(L, s, pl_own_find("perilune.prelude"), PL_OWN_CHUNK "prelude") != 0)
         lua_error(L);
     lua_insert(L, -2);
     push_helpers(L, s);

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "lane/lane.h"
 #include "lane/origin.h"
+#include "lane/own.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -411,34 +412,38 @@ static int require_script(lua_State *L, struct pl_state *s, const char *name)
 
 /* ---- Perilune's own ---- */
 
-static int push_own_text(lua_State *L, struct pl_state *s, const char *name, const char *chunk)
+/* From PERILUNE_LUA_DIR, where that is set; false when there is no such file. */
+static bool push_own_file(lua_State *L, struct pl_state *s, const char *name, const char *chunk)
 {
     const char *folder = getenv("PERILUNE_LUA_DIR");
     struct pl_err err;
     pl_err_clear(&err);
-    int failed = PL_ENOTFOUND;
-    if (folder != NULL && *folder != '\0') {
-        const char *file = strchr(name, '.') ? strchr(name, '.') + 1 : "init";
-        char *path = pl_format("%s/%s.lua", folder, file);
-        struct pl_buf text = PL_BUF_INIT;
-        failed = pl_script_read(path, &text, &err);
-        if (failed == 0)
-            failed = load_text(s, chunk, pl_buf_slice(&text), &err);
-        pl_buf_deinit(&text);
-        pl_free(path);
+    if (folder == NULL || *folder == '\0')
+        return false;
+    const char *file = strchr(name, '.') ? strchr(name, '.') + 1 : "init";
+    char *path = pl_format("%s/%s.lua", folder, file);
+    struct pl_buf text = PL_BUF_INIT;
+    int failed = pl_script_read(path, &text, &err);
+    if (failed == 0)
+        failed = load_text(s, chunk, pl_buf_slice(&text), &err);
+    pl_buf_deinit(&text);
+    pl_free(path);
+    if (failed != 0 && failed != PL_ENOTFOUND)
+        fail_module(L, s, &err);
+    return failed == 0;
+}
+
+static int push_own(lua_State *L, struct pl_state *s, const char *name, const char *chunk)
+{
+    if (push_own_file(L, s, name, chunk)) {
+        if (s->L != L)
+            lua_xmove(s->L, L, 1);
+        return 0;
     }
-    for (size_t i = 0; failed == PL_ENOTFOUND && i < pl_embedded_count; i++) {
-        const struct pl_embedded *own = &pl_embedded[i];
-        if (strcmp(own->name, name) == 0)
-            failed = load_text(s, chunk, pl_slice(own->text, own->len), &err);
-    }
-    if (failed == PL_ENOTFOUND)
+    const struct pl_embedded *own = pl_own_find(name);
+    if (own == NULL)
         return pl_lerr_raise(L, s, "module '%s' not found", name);
-    if (failed != 0)
-        return fail_module(L, s, &err);
-    if (s->L != L)
-        lua_xmove(s->L, L, 1);
-    return 0;
+    return pl_own_load(L, s, own, chunk) == 0 ? 0 : lua_error(L);
 }
 
 /* perilune.host is for the main chunks of Perilune's own Lua alone. Not for its functions: they
@@ -475,7 +480,7 @@ static int require_own(lua_State *L, struct pl_state *s, const char *name)
         return 1;
     const char *dot = strchr(name, '.');
     const char *chunk = lua_pushfstring(L, PL_OWN_CHUNK "%s", dot ? dot + 1 : "init");
-    push_own_text(L, s, name, chunk);
+    push_own(L, s, name, chunk);
     if (s->refs.own_globals != 0) {
         pl_ref_push(L, s->refs.own_globals);
         lua_setfenv(L, -2);

@@ -23,12 +23,3 @@ bool pl_script_line(struct pl_state *s, struct pl_slice path, int line, struct p
 int pl_script_require(lua_State *L);
 int pl_script_read_file(lua_State *L);
 void pl_script_deinit(struct pl_state *s);
-
-/* Perilune's own modules, embedded by scripts/cmake/EmbedLua.cmake. */
-struct pl_embedded {
-    const char *name; /* "perilune.client" */
-    const char *text;
-    size_t len;
-};
-extern const struct pl_embedded pl_embedded[];
-extern const size_t pl_embedded_count;

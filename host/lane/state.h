@@ -60,8 +60,9 @@ struct pl_refs {
 struct pl_state {
     lua_State *L; /* owned when `own`: the main thread */
     bool own;
-    bool eager;  /* fill every table at once: no wrapped pairs here (spec module) */
-    bool unsafe; /* --unsafe-stdlib */
+    bool eager;    /* fill every table at once: no wrapped pairs here (spec module) */
+    bool unsafe;   /* --unsafe-stdlib */
+    bool own_code; /* see pl_own_load */
     enum pl_phase phase;
     struct pl_lane *lane; /* back-pointer; NULL: no cluster behind it */
     struct pl_co *task;   /* running now; NULL outside of runs */
