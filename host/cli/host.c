@@ -181,7 +181,6 @@ static int connect_cluster(struct host *host, struct pl_err *err)
 {
     const struct pl_options *options = host->options;
     pl_rand_init(&host->rand);
-    host->http = pl_http_client_create(host->loop);
     host->decode_thread = pl_decode_thread_create(host->loop);
     char user_agent[96];
     snprintf(user_agent, sizeof(user_agent), "perilune/%s", pl_version());
@@ -350,8 +349,7 @@ static void tear_down(struct host *host)
     if (host->client != NULL)
         pl_client_destroy(host->client);
     pl_decode_thread_destroy(host->decode_thread);
-    if (host->http != NULL)
-        pl_http_client_destroy(host->http);
+    pl_http_client_destroy(host->http);
     pl_leader_destroy(host->leader);
     pl_tidy_stop(&host->tidy);
     pl_loop_unwatch_signals(host->loop);
@@ -412,6 +410,8 @@ static void prepare(struct host *host)
     if (pl_kubeconfig_load(&host->options->kubeconfig, &host->config, &host->config_err) == 0 &&
         strncmp(host->config.server, "https:", 6) == 0)
         pl_tls_prepare(host->config.ca_pem);
+    host->loop = pl_loop_create(pl_clock_system());
+    host->http = pl_http_client_create(host->loop);
 }
 
 int pl_host_run(const struct pl_options *options, const struct pl_host_hooks *hooks)
@@ -427,13 +427,14 @@ int pl_host_run(const struct pl_options *options, const struct pl_host_hooks *ho
     prepare(&host);
     host.lanes = finish_load(options, host.lanes, &host.declarations);
     if (host.lanes == NULL) {
+        pl_http_client_destroy(host.http);
+        pl_loop_destroy(host.loop);
         pl_kubeconfig_deinit(&host.config);
         pl_metrics_destroy(host.metrics);
         pl_memos_unref(host.memos);
         pl_barred_unref(host.barred);
         return PL_EXIT_FAILURE;
     }
-    host.loop = pl_loop_create(pl_clock_system());
     if (run_host(&host, hooks, &err) != 0) {
         fprintf(stderr, "perilune: %s\n", err.message);
         host.exit_code = PL_EXIT_FAILURE;
