@@ -103,7 +103,7 @@ int main(int argc, char **argv)
     lua_State *L = luaL_newstate();
     write_all(L, out, argc - 2, argv + 2);
     lua_close(L);
-    if (fclose(out) != 0)
-        fail(argv[1], strerror(errno));
+    if (ferror(out) || fclose(out) != 0)
+        fail(argv[1], "can't be written");
     return 0;
 }

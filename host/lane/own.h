@@ -1,6 +1,5 @@
 /* Perilune's own Lua modules, which the binary holds twice: as text, and as what LuaJIT made of it
- * when this was built (host/lane/embed.c). Compiling them is most of what loading a script takes.
- */
+ * when this was built (lane/embed.c). Compiling them is most of what loading a script takes. */
 #pragma once
 
 #include "lane/state.h"
