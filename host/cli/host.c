@@ -426,22 +426,17 @@ int pl_host_run(const struct pl_options *options, const struct pl_host_hooks *ho
     host.lanes = start_load(options, &lanes);
     prepare(&host);
     host.lanes = finish_load(options, host.lanes, &host.declarations);
-    if (host.lanes == NULL) {
-        pl_http_client_destroy(host.http);
-        pl_loop_destroy(host.loop);
-        pl_kubeconfig_deinit(&host.config);
-        pl_metrics_destroy(host.metrics);
-        pl_memos_unref(host.memos);
-        pl_barred_unref(host.barred);
-        return PL_EXIT_FAILURE;
-    }
-    if (run_host(&host, hooks, &err) != 0) {
+    bool loaded = host.lanes != NULL;
+    if (!loaded) {
+        host.exit_code = PL_EXIT_FAILURE;
+    } else if (run_host(&host, hooks, &err) != 0) {
         fprintf(stderr, "perilune: %s\n", err.message);
         host.exit_code = PL_EXIT_FAILURE;
     }
     tear_down(&host);
     pl_memos_unref(host.memos);
     pl_barred_unref(host.barred);
-    pl_log(PL_LOG_INFO, "stopped", pl_int("exit_code", host.exit_code));
+    if (loaded)
+        pl_log(PL_LOG_INFO, "stopped", pl_int("exit_code", host.exit_code));
     return host.exit_code;
 }

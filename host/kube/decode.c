@@ -45,7 +45,10 @@ static bool names_its_kind(struct pl_node root, const struct pl_kind *kind, bool
     return pl_node_type(name) == PL_STRING && pl_node_type(api_version) == PL_STRING;
 }
 
-struct pl_doc *pl_doc_with_kind(struct pl_doc *doc, const struct pl_kind *kind, bool replace,
+/* An object that says which kind it is: what lists leave out is added, and with `replace` (what was
+ * asked for as partial metadata carries the kind it is the metadata of) no other kind will do.
+ * Takes doc. */
+static struct pl_doc *with_kind(struct pl_doc *doc, const struct pl_kind *kind, bool replace,
                                 struct pl_pool *pool)
 {
     struct pl_node root = pl_doc_root(doc);
@@ -89,8 +92,7 @@ static enum pl_watch_type type_of(struct pl_slice type)
 static void add_event(struct pl_decoder *d, enum pl_watch_type type, struct pl_doc *object)
 {
     if (type != PL_WATCH_ERROR && type != PL_WATCH_UNKNOWN)
-        object = pl_doc_with_kind(object, &d->expected.kind, d->expected.metadata_only,
-                                  d->expected.pool);
+        object = with_kind(object, &d->expected.kind, d->expected.metadata_only, d->expected.pool);
     d->changes = d->changes || type != PL_WATCH_ADDED;
     pl_docs_add(&d->items, object);
     pl_buf_add_char(&d->types, (char)type);
@@ -230,16 +232,14 @@ int pl_decoder_end(struct pl_decoder *d, struct pl_err *err)
     }
     if (!is_success(d))
         return fail_with_status(d, err);
+    if (d->text.len == 0 && d->expected.form != PL_FORM_LIST)
+        return 0; /* no content is an answer, too */
     if (!d->is_json) {
-        if (d->text.len == 0 && d->expected.form != PL_FORM_LIST)
-            return 0;
         not_json(err, d->content_type, pl_buf_slice(&d->text));
         return PL_ESYNTAX;
     }
     if (d->expected.form == PL_FORM_EVENTS)
         return 0;
-    if (d->text.len == 0 && d->expected.form != PL_FORM_LIST)
-        return 0; /* no content is an answer, too */
     int code = pl_scan_end(d->scan, err);
     return code != 0 ? code : check_document(d, err);
 }

@@ -47,10 +47,5 @@ int pl_decoder_end(struct pl_decoder *decoder, struct pl_err *err);
 /* Forgets what came; what it expects stays. */
 void pl_decoder_reset(struct pl_decoder *decoder);
 
-/* An object that says which kind it is: what lists leave out is added, and with `replace` (what was
- * asked for as partial metadata carries the kind it is the metadata of) no other kind will do.
- * Takes doc. */
-struct pl_doc *pl_doc_with_kind(struct pl_doc *doc, const struct pl_kind *kind, bool replace,
-                                struct pl_pool *pool);
 /* "Retry-After: 3" in milliseconds; -1 when there is none. Dates are not understood. */
 int64_t pl_retry_after_ms(const struct pl_http_response *response);

@@ -67,14 +67,10 @@ void pl_batch_read_select(lua_State *L, struct pl_state *s, struct pl_batch *bat
     lua_pop(L, 1);
 }
 
-#define AHEAD 3 /* documents that are prefetched as a whole, which is less far than their heads */
-
 /* The batch lets it go at once: later on, its reference would be a wait for memory of its own. */
 static void push_doc_of(lua_State *L, struct pl_state *s, struct pl_batch *batch, size_t i)
 {
-    struct pl_doc *doc = pl_docs_at(&batch->docs, i);
-    for (size_t n = i == 0 ? 0 : i + AHEAD; n <= i + AHEAD && n < batch->docs.count; n++)
-        pl_doc_prefetch_rest(batch->docs.items[n]);
+    struct pl_doc *doc = pl_docs_whole_at(&batch->docs, i);
     pl_lazy_push_parts(L, s, doc, batch->flags, batch->parts);
     pl_doc_unref(doc);
     batch->docs.items[i] = NULL;

@@ -53,18 +53,16 @@ static void read_text(lua_State *L, const char *path)
     luaL_pushresult(&text);
 }
 
-/* "perilune.client" is the chunk "=perilune:client", and "perilune" is "=perilune:init". */
 static void write_module(lua_State *L, FILE *out, int i, const char *name, const char *path)
 {
     char code[32];
-    const char *dot = strchr(name, '.');
     size_t len;
     read_text(L, path);
     const char *text = lua_tolstring(L, -1, &len);
     fprintf(out, "static const char text_%d[] = {", i);
     write_bytes(out, text, len);
     fprintf(out, "};\n");
-    lua_pushfstring(L, PL_OWN_CHUNK "%s", dot != NULL ? dot + 1 : "init");
+    lua_pushfstring(L, PL_OWN_CHUNK "%s", pl_own_file(name));
     if (luaL_loadbuffer(L, text, len, lua_tostring(L, -1)) != 0)
         fail(path, lua_tostring(L, -1));
     snprintf(code, sizeof code, "code_%d", i);
@@ -82,7 +80,7 @@ static void write_all(lua_State *L, FILE *out, int count, char **modules)
         *path++ = '\0';
         write_module(L, out, i, modules[i], path);
     }
-    if (luaL_loadbuffer(L, PL_OWN_SAMPLE, sizeof PL_OWN_SAMPLE - 1, "=sample") != 0)
+    if (pl_own_load_sample(L) != 0)
         fail("sample", lua_tostring(L, -1));
     write_code(L, out, "sample");
     fprintf(out, "\nconst struct pl_slice pl_embedded_sample = {sample, sizeof sample};\n"

@@ -2,8 +2,6 @@
 
 #include "base/buf.h"
 
-#include <string.h>
-
 static int add_piece(lua_State *L, const void *bytes, size_t len, void *out)
 {
     PL_UNUSED(L);
@@ -14,8 +12,8 @@ static int add_piece(lua_State *L, const void *bytes, size_t len, void *out)
 bool pl_own_is_native(lua_State *L, struct pl_slice sample)
 {
     struct pl_buf code = PL_BUF_INIT;
-    bool same = luaL_loadbufferx(L, PL_OWN_SAMPLE, sizeof PL_OWN_SAMPLE - 1, "=sample", "t") == 0 &&
-                lua_dump(L, add_piece, &code) == 0 && pl_slice_eq(pl_buf_slice(&code), sample);
+    bool same = pl_own_load_sample(L) == 0 && lua_dump(L, add_piece, &code) == 0 &&
+                pl_slice_eq(pl_buf_slice(&code), sample);
     lua_pop(L, 1);
     pl_buf_deinit(&code);
     return same;

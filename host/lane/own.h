@@ -4,6 +4,8 @@
 
 #include "lane/state.h"
 
+#include <string.h>
+
 struct pl_embedded {
     const char *name; /* "perilune.client" */
     struct pl_slice text, code;
@@ -28,6 +30,19 @@ extern const struct pl_slice pl_embedded_sample;
     "goto done\n"                                                                                  \
     "do return c(...), { ... }, t[1], t[b], global end\n"                                          \
     "::done:: global = f; return f(a)\n"
+
+/* "perilune.client" is client.lua and the chunk "=perilune:client"; "perilune" is init. */
+static inline const char *pl_own_file(const char *name)
+{
+    const char *dot = strchr(name, '.');
+    return dot != NULL ? dot + 1 : "init";
+}
+
+/* Pushes the chunk, or a message. As lua_load. */
+static inline int pl_own_load_sample(lua_State *L)
+{
+    return luaL_loadbufferx(L, PL_OWN_SAMPLE, sizeof PL_OWN_SAMPLE - 1, "=sample", "t");
+}
 
 /* Does the LuaJIT that runs compile as the one of the build did? A library may be exchanged. */
 bool pl_own_is_native(lua_State *L, struct pl_slice sample);

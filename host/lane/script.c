@@ -420,8 +420,7 @@ static bool push_own_file(lua_State *L, struct pl_state *s, const char *name, co
     pl_err_clear(&err);
     if (folder == NULL || *folder == '\0')
         return false;
-    const char *file = strchr(name, '.') ? strchr(name, '.') + 1 : "init";
-    char *path = pl_format("%s/%s.lua", folder, file);
+    char *path = pl_format("%s/%s.lua", folder, pl_own_file(name));
     struct pl_buf text = PL_BUF_INIT;
     int failed = pl_script_read(path, &text, &err);
     if (failed == 0)
@@ -478,8 +477,7 @@ static int require_own(lua_State *L, struct pl_state *s, const char *name)
         return pl_lerr_raise(L, s, "module '%s' is Perilune's own", name);
     if (push_loaded(L, s, name, name))
         return 1;
-    const char *dot = strchr(name, '.');
-    const char *chunk = lua_pushfstring(L, PL_OWN_CHUNK "%s", dot ? dot + 1 : "init");
+    const char *chunk = lua_pushfstring(L, PL_OWN_CHUNK "%s", pl_own_file(name));
     push_own(L, s, name, chunk);
     if (s->refs.own_globals != 0) {
         pl_ref_push(L, s->refs.own_globals);

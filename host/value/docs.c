@@ -21,13 +21,24 @@ void pl_docs_reserve(struct pl_docs *docs, size_t more)
     docs->cap = cap;
 }
 
+/* What a loop that is at i has to begin loading: at first all that come next, then one more. */
+static void look_ahead(const struct pl_docs *docs, size_t i, size_t ahead,
+                       void (*prefetch)(const struct pl_doc *doc))
+{
+    for (size_t n = i == 0 ? 0 : i + ahead; n <= i + ahead && n < docs->count; n++)
+        prefetch(docs->items[n]);
+}
+
 struct pl_doc *pl_docs_at(const struct pl_docs *docs, size_t i)
 {
-    enum { AHEAD = 8 };
-    size_t from = i == 0 ? 1 : i + AHEAD, to = i + AHEAD + 1;
-    for (size_t next = from; next < to && next < docs->count; next++)
-        pl_doc_prefetch(docs->items[next]);
+    look_ahead(docs, i, 8, pl_doc_prefetch);
     return docs->items[i];
+}
+
+struct pl_doc *pl_docs_whole_at(const struct pl_docs *docs, size_t i)
+{
+    look_ahead(docs, i, 3, pl_doc_prefetch_rest); /* of those whose heads are there by now */
+    return pl_docs_at(docs, i);
 }
 
 void pl_docs_ref_from(struct pl_docs *docs, size_t first)

@@ -15,6 +15,8 @@ void pl_docs_add(struct pl_docs *docs, struct pl_doc *doc); /* takes doc */
 /* The document at i, to look into while going through them in order: those that come next are
  * prefetched. */
 struct pl_doc *pl_docs_at(const struct pl_docs *docs, size_t i);
+/* The same, to look at more than metadata. */
+struct pl_doc *pl_docs_whole_at(const struct pl_docs *docs, size_t i);
 /* Takes a reference to each from first on: for documents that were added without. */
 void pl_docs_ref_from(struct pl_docs *docs, size_t first);
 /* Room for `more` documents, so that adding them allocates nothing. */

@@ -19,8 +19,7 @@ TEST(code_tells_where_it_is_from_as_text_does)
         lua_Debug of[2];
         char chunk[2][LUA_IDSIZE];
         for (int code = 0; code < 2; code++) {
-            const char *dot = strchr(pl_embedded[i].name, '.');
-            lua_pushfstring(s->L, PL_OWN_CHUNK "%s", dot != NULL ? dot + 1 : "init");
+            lua_pushfstring(s->L, PL_OWN_CHUNK "%s", pl_own_file(pl_embedded[i].name));
             s->own_code = code;
             REQUIRE(pl_own_load(s->L, s, &pl_embedded[i], lua_tostring(s->L, -1)) == 0);
             lua_getinfo(s->L, ">S", &of[code]);
