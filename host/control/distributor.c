@@ -345,7 +345,7 @@ static void tell_stored(struct pl_distributor *d, struct pl_listener *listener)
 {
     struct pl_docs docs = {0};
     struct pl_buf key = PL_BUF_INIT;
-    pl_store_list(d->options.store, &docs);
+    pl_store_list(d->options.store, 0, &docs);
     /* It may remove itself on the way. */
     for (size_t i = 0; i < docs.count && listener->of == d; i++) {
         pl_buf_clear(&key);

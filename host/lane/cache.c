@@ -117,14 +117,16 @@ void pl_found_deinit(struct pl_found *found)
     pl_buf_deinit(&found->rv);
 }
 
-static int collect(struct pl_cache *cache, const struct pl_filter *filter, struct pl_docs *out,
-                   struct pl_err *err)
+/* labels: bits of some that what is wanted has (pl_selector_bloom). */
+static int collect(struct pl_cache *cache, const struct pl_filter *filter, uint64_t labels,
+                   struct pl_docs *out, struct pl_err *err)
 {
     struct pl_store *store = cache->store;
     if (filter->index_name.ptr != NULL) {
-        int failed = filter->index_stored == NULL
-                         ? PL_ENOTFOUND
-                         : pl_store_by_index(store, filter->index_stored, filter->index_value, out);
+        int failed =
+            filter->index_stored == NULL
+                ? PL_ENOTFOUND
+                : pl_store_by_index(store, filter->index_stored, filter->index_value, labels, out);
         char kind[PL_KIND_TEXT];
         if (failed == PL_EAGAIN)
             return pl_err_set(err, PL_EAGAIN, "the index \"%s\" is being built",
@@ -135,10 +137,10 @@ static int collect(struct pl_cache *cache, const struct pl_filter *filter, struc
                       : 0;
     }
     if (filter->owner_uid.ptr != NULL)
-        return pl_store_by_index(store, PL_INDEX_CONTROLLER_UID, filter->owner_uid, out);
+        return pl_store_by_index(store, PL_INDEX_CONTROLLER_UID, filter->owner_uid, labels, out);
     if (filter->ns.ptr != NULL)
-        return pl_store_by_index(store, PL_INDEX_NAMESPACE, filter->ns, out);
-    pl_store_list(store, out);
+        return pl_store_by_index(store, PL_INDEX_NAMESPACE, filter->ns, labels, out);
+    pl_store_list(store, labels, out);
     return 0;
 }
 
@@ -181,30 +183,32 @@ void pl_docs_keep_owned(struct pl_docs *docs, struct pl_slice owner_uid)
     keep_passing(docs, &(struct tests){.owner_uid = owner_uid});
 }
 
-static int filter_docs(const struct pl_filter *filter, struct pl_docs *docs, struct pl_err *err)
+static void deinit_tests(struct tests *tests)
+{
+    pl_free(tests->hints);
+    if (tests->labels != NULL)
+        pl_selector_destroy(tests->labels);
+    if (tests->fields != NULL)
+        pl_fields_destroy(tests->fields);
+}
+
+/* To be deinitialised whatever comes of it. */
+static int init_tests(struct tests *tests, const struct pl_filter *filter, struct pl_err *err)
 {
     /* Without a view, what another index did not choose was chosen by its owner. */
     bool by_owner = filter->index_name.ptr == NULL && filter->view == NULL;
-    struct tests tests = {.ns = filter->ns};
-    int failed = 0;
+    *tests = (struct tests){.ns = filter->ns};
     if (!by_owner)
-        tests.owner_uid = filter->owner_uid;
+        tests->owner_uid = filter->owner_uid;
     if (filter->labels.ptr != NULL &&
-        (tests.labels = pl_selector_parse(filter->labels, err)) == NULL)
-        failed = PL_EINVAL;
-    if (failed == 0 && filter->fields.ptr != NULL &&
-        (tests.fields = pl_fields_parse(filter->fields, err)) == NULL)
-        failed = PL_EINVAL;
-    if (failed == 0 && tests.labels != NULL)
-        tests.hints = pl_calloc(pl_selector_hints(tests.labels), sizeof *tests.hints);
-    if (failed == 0)
-        keep_passing(docs, &tests);
-    pl_free(tests.hints);
-    if (tests.labels != NULL)
-        pl_selector_destroy(tests.labels);
-    if (tests.fields != NULL)
-        pl_fields_destroy(tests.fields);
-    return failed;
+        (tests->labels = pl_selector_parse(filter->labels, err)) == NULL)
+        return PL_EINVAL;
+    if (tests->labels != NULL)
+        tests->hints = pl_calloc(pl_selector_hints(tests->labels), sizeof *tests->hints);
+    if (filter->fields.ptr != NULL &&
+        (tests->fields = pl_fields_parse(filter->fields, err)) == NULL)
+        return PL_EINVAL;
+    return 0;
 }
 
 static int compare_entries(const void *a, const void *b)
@@ -257,15 +261,22 @@ static void arrange(const struct pl_filter *filter, struct pl_found *found)
 int pl_cache_list(struct pl_cache *cache, const struct pl_filter *filter, struct pl_found *found,
                   struct pl_err *err)
 {
+    struct tests tests;
     *found = (struct pl_found){.remaining = 0};
     pl_store_rv(cache->store, &found->rv);
-    int failed = collect(cache, filter, &found->docs, err);
+    int failed = init_tests(&tests, filter, err);
+    /* A view may have put something with the labels in the place of what lacks them. */
+    uint64_t labels =
+        tests.labels != NULL && filter->view == NULL ? pl_selector_bloom(tests.labels) : 0;
+    if (failed == 0)
+        failed = collect(cache, filter, labels, &found->docs, err);
     if (failed == 0 && filter->view != NULL)
         pl_capture_amend(filter->view, &cache->spec->kind, filter->index_name.ptr != NULL,
                          &found->docs);
-    if (failed == 0)
-        failed = filter_docs(filter, &found->docs, err);
-    if (failed == 0)
+    if (failed == 0) {
+        keep_passing(&found->docs, &tests);
         arrange(filter, found);
+    }
+    deinit_tests(&tests);
     return failed;
 }

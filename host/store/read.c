@@ -35,7 +35,7 @@ static bool has_room(const struct pl_docs *docs, size_t more)
     return docs->cap - docs->count >= more;
 }
 
-void pl_store_list(struct pl_store *store, struct pl_docs *out)
+void pl_store_list(struct pl_store *store, uint64_t labels, struct pl_docs *out)
 {
     pthread_rwlock_rdlock(&store->lock);
     while (!has_room(out, store->live.entries.count)) {
@@ -48,7 +48,7 @@ void pl_store_list(struct pl_store *store, struct pl_docs *out)
     struct pl_entry *entry;
     while ((entry = pl_content_next(&store->live, &at)) != NULL)
         pl_docs_add(out, entry->doc);
-    pl_docs_ref_from(out, first);
+    pl_docs_ref_from(out, first, labels);
     pthread_rwlock_unlock(&store->lock);
 }
 
@@ -67,7 +67,7 @@ static int find_bucket_locked(struct pl_store *store, const char *index, struct 
 }
 
 int pl_store_by_index(struct pl_store *store, const char *index, struct pl_slice value,
-                      struct pl_docs *out)
+                      uint64_t labels, struct pl_docs *out)
 {
     struct pl_bucket *bucket = NULL;
     pthread_rwlock_rdlock(&store->lock);
@@ -84,7 +84,7 @@ int pl_store_by_index(struct pl_store *store, const char *index, struct pl_slice
     const struct pl_entry *entry;
     while (bucket != NULL && (entry = pl_entries_next(&bucket->entries, &at)) != NULL)
         pl_docs_add(out, entry->doc);
-    pl_docs_ref_from(out, first);
+    pl_docs_ref_from(out, first, labels);
     pthread_rwlock_unlock(&store->lock);
     return rc;
 }

@@ -105,12 +105,13 @@ struct pl_doc *pl_store_get(struct pl_store *store, struct pl_slice key);
 size_t pl_store_count(struct pl_store *store);
 /* Of the documents, without what they share. */
 size_t pl_store_bytes(struct pl_store *store);
-/* Appends references to all objects, in no promised order. */
-void pl_store_list(struct pl_store *store, struct pl_docs *out);
+/* Appends references to all objects, in no promised order. labels: bits of some (a selector's, see
+ * value/label_bloom.h): objects that are known to lack one are left out; 0 for all. */
+void pl_store_list(struct pl_store *store, uint64_t labels, struct pl_docs *out);
 /* Appends references to those under a value of an index. ENOTFOUND when there is
- * no such index, EAGAIN while it is built; an unknown value gives nothing. */
+ * no such index, EAGAIN while it is built; an unknown value gives nothing. labels: as above. */
 int pl_store_by_index(struct pl_store *store, const char *index, struct pl_slice value,
-                      struct pl_docs *out);
+                      uint64_t labels, struct pl_docs *out);
 bool pl_store_has_index(struct pl_store *store, const char *name);
 /* NULL-terminated texts the caller frees with pl_store_free_names: keys (sorted),
  * keys of an index value (sorted), values of an index that have keys (sorted).

@@ -1,6 +1,7 @@
 #include "value/docs.h"
 
 #include "base/alloc.h"
+#include "value/label_bloom.h"
 
 void pl_docs_deinit(struct pl_docs *docs)
 {
@@ -41,10 +42,15 @@ struct pl_doc *pl_docs_whole_at(const struct pl_docs *docs, size_t i)
     return pl_docs_at(docs, i);
 }
 
-void pl_docs_ref_from(struct pl_docs *docs, size_t first)
+void pl_docs_ref_from(struct pl_docs *docs, size_t first, uint64_t labels)
 {
-    for (size_t i = first; i < docs->count; i++)
-        pl_doc_ref(pl_docs_at(docs, i));
+    size_t kept = first;
+    for (size_t i = first; i < docs->count; i++) {
+        struct pl_doc *doc = pl_docs_at(docs, i);
+        if (pl_label_bloom_may_have(doc, labels))
+            docs->items[kept++] = pl_doc_ref(doc);
+    }
+    docs->count = kept;
 }
 
 void pl_docs_add(struct pl_docs *docs, struct pl_doc *doc)

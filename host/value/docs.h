@@ -17,7 +17,8 @@ void pl_docs_add(struct pl_docs *docs, struct pl_doc *doc); /* takes doc */
 struct pl_doc *pl_docs_at(const struct pl_docs *docs, size_t i);
 /* The same, to look at more than metadata. */
 struct pl_doc *pl_docs_whole_at(const struct pl_docs *docs, size_t i);
-/* Takes a reference to each from first on: for documents that were added without. */
-void pl_docs_ref_from(struct pl_docs *docs, size_t first);
+/* Takes a reference to each from first on: for documents that were added without. Drops those that
+ * are known to lack a label that these bits are of (value/label_bloom.h; 0: none). */
+void pl_docs_ref_from(struct pl_docs *docs, size_t first, uint64_t labels);
 /* Room for `more` documents, so that adding them allocates nothing. */
 void pl_docs_reserve(struct pl_docs *docs, size_t more);

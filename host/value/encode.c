@@ -239,10 +239,7 @@ struct pl_doc *pl_enc_copy(const struct enc *enc, size_t at)
     PL_REQUIRE(enc->pool == NULL);
     size_t len = enc->values.len - at;
     struct pl_doc *doc = pl_malloc(sizeof(*doc) + len);
-    atomic_init(&doc->refs, 1);
-    atomic_init(&doc->places, 0);
-    doc->length = (uint32_t)len;
-    doc->base = NULL;
+    tape_init_doc(doc, NULL, len);
     memcpy(doc->tape, enc->values.ptr + at, len);
     return doc;
 }

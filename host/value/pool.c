@@ -123,10 +123,7 @@ void pl_pool_destroy(struct pl_pool *pool)
 static struct pl_doc *alloc_doc(struct pl_pool *pool, size_t len)
 {
     struct pl_doc *doc = pl_slab_take(&pool->docs, sizeof(*doc) + len);
-    atomic_init(&doc->refs, 1);
-    atomic_init(&doc->places, 0);
-    doc->length = (uint32_t)len;
-    doc->base = pool->nodes.base;
+    tape_init_doc(doc, pool->nodes.base, len);
     pool->documents++;
     pool->document_bytes += sizeof(*doc) + len;
     return doc;

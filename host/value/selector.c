@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "value/label.h"
+#include "value/label_bloom.h"
 
 #include <stdlib.h>
 
@@ -541,11 +542,24 @@ bool pl_selector_scans(const struct pl_selector *selector, struct pl_node object
 {
     struct pl_node metadata = pl_node_get_hinted(object, "metadata", hints++);
     struct pl_node labels = pl_node_get_hinted(metadata, "labels", hints++);
+    pl_label_bloom_keep(object, labels);
     for (size_t i = 0; i < selector->count; i++)
         if (!matches_one(&selector->items[i],
                          pl_node_get_hinted(labels, selector->items[i].key, &hints[i])))
             return false;
     return true;
+}
+
+uint64_t pl_selector_bloom(const struct pl_selector *selector)
+{
+    uint64_t bits = 0;
+    for (size_t i = 0; i < selector->count; i++) {
+        const struct requirement *item = &selector->items[i];
+        bool single = item->op == OP_EQUALS || item->op == OP_DOUBLE_EQUALS || item->op == OP_IN;
+        if (single && item->count == 1)
+            bits |= pl_label_bloom(pl_slice_z(item->key), pl_slice_z(item->values[0]));
+    }
+    return bits;
 }
 
 bool pl_selector_is_empty(const struct pl_selector *selector)

@@ -16,10 +16,14 @@ struct pl_selector *pl_selector_from_map(struct pl_node node, struct pl_err *err
 void pl_selector_destroy(struct pl_selector *selector);
 /* labels: the object's labels, PL_MISSING when it has none. */
 bool pl_selector_matches(const struct pl_selector *selector, struct pl_node labels);
-/* The same of an object in a scan over many (see pl_hint), with so many hints. */
+/* The same of an object in a scan over many (see pl_hint), with so many hints. Keeps its labels'
+ * bits for the next scan. */
 bool pl_selector_scans(const struct pl_selector *selector, struct pl_node object,
                        struct pl_hint *hints);
 size_t pl_selector_hints(const struct pl_selector *selector);
+/* Of labels that all it matches have (see label_bloom.h): of those it asks for by a single value.
+ */
+uint64_t pl_selector_bloom(const struct pl_selector *selector);
 bool pl_selector_is_empty(const struct pl_selector *selector); /* matches everything */
 /* Appends the canonical text, as a labelSelector parameter takes it. */
 void pl_selector_text(const struct pl_selector *selector, struct pl_buf *out);

@@ -84,8 +84,19 @@ struct pl_doc {
         struct pl_doc *dropped; /* next in the pool's drop list, once refs is 0 */
     };
     _Atomic uint64_t places; /* of what identifies an object; 0 until asked for (meta.c) */
+    _Atomic uint64_t labels; /* their Bloom filter; 0 until one is kept (label_bloom.c) */
     uint8_t tape[];
 };
+
+/* With one reference; the tape is the caller's to fill. base: see above. */
+static inline void tape_init_doc(struct pl_doc *doc, const uint8_t *base, size_t length)
+{
+    atomic_init(&doc->refs, 1);
+    atomic_init(&doc->places, 0);
+    atomic_init(&doc->labels, 0);
+    doc->length = (uint32_t)length;
+    doc->base = base;
+}
 
 /* ---- numbers in a tape ---- */
 

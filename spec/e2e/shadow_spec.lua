@@ -19,6 +19,7 @@ end
 local running = [[
 local perilune = require("perilune")
 local client = perilune.client
+INDEX
 perilune.controller("copies", {max_concurrent_reconciles = 8})
   :For("v1/ConfigMap", {namespaces = {NAMESPACE}, labels = "copy=yes", writes = {"patch"}})
   :Owns("v1/Secret", {namespaces = {NAMESPACE}})
@@ -45,7 +46,7 @@ describe("a shadow", function()
 
   local function script(parts)
     parts = parts or {}
-    return (running:gsub("NAMESPACE", string.format("%q", namespace))
+    return (running:gsub("NAMESPACE", string.format("%q", namespace)):gsub("INDEX", parts.index or "")
       :gsub("BEFORE", parts.before or ""):gsub("CHANGE", parts.change or "")
       :gsub("AFTER", parts.after or ""))
   end
@@ -272,12 +273,21 @@ describe("a shadow", function()
 
   it("prints them for people", function()
     local code, out = e2e.run("reload", "--shadow", candidate({
+      index = 'perilune.index("v1/Secret", "kept", function() return "yes" end)',
+      before = [[
+        local function labelled()
+          return #client:list("v1/Secret", {namespace = request.namespace, labels = "new=yes",
+            index = {name = "kept", value = "yes"}})
+        end
+        if map.metadata.name == "m3" then assert(labelled() + labelled() == 0) end]],
       change = 'if map.metadata.name == "m3" then secret.metadata.labels = {new = "yes"} end',
+      after = 'if map.metadata.name == "m3" then assert(labelled() == 1) end',
     }), "--keys", tostring(OBJECTS), "--admin-socket", socket)
     assert.equal(0, code)
     assert(out:find("controller copies, key " .. namespace .. "/m3\n  + update v1/Secret "
       .. namespace .. "/m3\n      metadata.labels: (none) -> {\"new\":\"yes\"}\n", 1, true), out)
     assert(out:find("\n1 of 200 keys differ (", 1, true), out)
+    assert.is_nil(out:find("assertion failed", 1, true))
   end)
 
   it("follows what the running scripts write meanwhile, and leaves it alone", function()

@@ -274,7 +274,7 @@ static size_t owned_secrets(void)
 {
     struct pl_docs docs = {0};
     size_t count = 0;
-    pl_store_list(store(1), &docs);
+    pl_store_list(store(1), 0, &docs);
     for (size_t i = 0; i < docs.count; i++) {
         struct pl_owner owner;
         count += pl_meta_controller(pl_doc_root(docs.items[i]), &owner);

@@ -44,7 +44,8 @@ static size_t count_of(struct scene *scene, const char *index, const char *value
 {
     struct pl_docs docs = {0};
     CHECK_INT(
-        pl_store_by_index(pl_informer_store(scene->informer), index, pl_slice_z(value), &docs), 0);
+        pl_store_by_index(pl_informer_store(scene->informer), index, pl_slice_z(value), 0, &docs),
+        0);
     size_t count = docs.count;
     pl_docs_deinit(&docs);
     return count;
@@ -114,7 +115,7 @@ TEST(an_index_is_built_beside_events_and_says_so_until_it_is_complete)
     CHECK_INT(add_index(&scene, "color", NULL, &answers), 0);
     CHECK(answers.asked >= 2);
     struct pl_store *store = pl_informer_store(scene.informer);
-    CHECK_INT(pl_store_by_index(store, "color", pl_slice_z("red"), &docs), PL_EAGAIN);
+    CHECK_INT(pl_store_by_index(store, "color", pl_slice_z("red"), 0, &docs), PL_EAGAIN);
     event(&scene, BED_EVENT("ADDED", BED_MAP("c", "3", "11", "")));
     check_events(&scene, ""); /* waits for its own answer, */
     struct pl_link *of_c = answers.questions.head.prev;
@@ -122,7 +123,7 @@ TEST(an_index_is_built_beside_events_and_says_so_until_it_is_complete)
     pl_list_push_front(&answers.questions, of_c);
     answer(&answers, "red");
     check_events(&scene, "+c@11"); /* not for the rest */
-    CHECK_INT(pl_store_by_index(store, "color", pl_slice_z("red"), &docs), PL_EAGAIN);
+    CHECK_INT(pl_store_by_index(store, "color", pl_slice_z("red"), 0, &docs), PL_EAGAIN);
     answer_all(&answers, "red");
     CHECK_INT(count_of(&scene, "color", "red"), 3);
     finish(&scene);

@@ -1,6 +1,9 @@
 #include "store/store.h"
 
 #include "docs.h"
+#include "support/json.h"
+#include "value/label_bloom.h"
+#include "value/meta.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -14,14 +17,40 @@ TEST(list_appends_every_object_once)
         snprintf(key, sizeof(key), "k%d", i);
         put(store, key, i, "");
     }
-    pl_store_list(store, &docs);
-    pl_store_list(store, &docs);
+    pl_store_list(store, 0, &docs);
+    pl_store_list(store, 0, &docs);
     REQUIRE(docs.count == 200);
     int sum = 0;
     for (size_t i = 0; i < docs.count; i++)
         sum += version_of(docs.items[i]);
     CHECK_INT(sum, 2 * 4950);
     pl_docs_deinit(&docs);
+    pl_store_destroy(store);
+}
+
+TEST(objects_known_to_lack_a_label_are_left_out)
+{
+    struct pl_store *store = pl_store_create();
+    struct pl_docs all = {0}, web = {0};
+    uint64_t wanted = pl_label_bloom(pl_slice_z("app"), pl_slice_z("web"));
+    pl_store_add_index(store, "tags", &tag_ops, NULL, NULL);
+    put(store, "unlabelled", 1, "x");
+    struct pl_doc *doc = json("{'v':2,'tags':['x'],'metadata':{'labels':{'app':'web'}}}");
+    pl_doc_unref(pl_store_put(store, pl_slice_z("labelled"), doc));
+    pl_store_list(store, wanted, &all);
+    REQUIRE(all.count == 2); /* nothing is known yet */
+    for (size_t i = 0; i < all.count; i++)
+        pl_label_bloom_keep(pl_doc_root(all.items[i]), pl_meta_labels(pl_doc_root(all.items[i])));
+    pl_store_list(store, wanted, &web);
+    CHECK_INT(pl_store_by_index(store, "tags", pl_slice_z("x"), wanted, &web), 0);
+    REQUIRE(web.count == 2);
+    CHECK(web.items[0] == doc && web.items[1] == doc);
+    put(store, "unlabelled", 3, "x"); /* another document: anything may be in it */
+    pl_store_list(store, wanted, &web);
+    CHECK_INT(web.count, 4);
+    pl_docs_deinit(&all);
+    pl_docs_deinit(&web);
+    pl_doc_unref(doc);
     pl_store_destroy(store);
 }
 
@@ -46,8 +75,8 @@ TEST(an_unknown_index_is_an_error_and_an_unknown_value_is_not)
     struct pl_store *store = pl_store_create();
     struct pl_docs docs = {0};
     pl_store_add_index(store, "tags", &tag_ops, NULL, NULL);
-    CHECK_INT(pl_store_by_index(store, "tags", pl_slice_z("x"), &docs), 0);
-    CHECK_INT(pl_store_by_index(store, "none", pl_slice_z("x"), &docs), PL_ENOTFOUND);
+    CHECK_INT(pl_store_by_index(store, "tags", pl_slice_z("x"), 0, &docs), 0);
+    CHECK_INT(pl_store_by_index(store, "none", pl_slice_z("x"), 0, &docs), PL_ENOTFOUND);
     CHECK_INT(docs.count, 0);
     CHECK(pl_store_index_keys(store, "none", pl_slice_z("x")) == NULL);
     CHECK(pl_store_index_values(store, "none") == NULL);
@@ -71,7 +100,7 @@ struct shared {
 static void check_list(struct pl_store *store)
 {
     struct pl_docs docs = {0};
-    pl_store_list(store, &docs);
+    pl_store_list(store, 0, &docs);
     for (size_t i = 1; i < docs.count; i++)
         if (version_of(docs.items[i]) != version_of(docs.items[0])) {
             CHECK_INT(version_of(docs.items[i]), version_of(docs.items[0]));
@@ -91,7 +120,7 @@ static void *read_all_the_time(void *arg)
         pl_doc_unref(doc);
         check_list(shared->store);
         struct pl_docs docs = {0};
-        pl_store_by_index(shared->store, "tags", pl_slice_z("x"), &docs);
+        pl_store_by_index(shared->store, "tags", pl_slice_z("x"), 0, &docs);
         pl_docs_deinit(&docs);
         pl_store_free_names(pl_store_keys(shared->store));
         pl_store_free_names(pl_store_index_values(shared->store, "late"));

@@ -71,7 +71,7 @@ TEST(an_unchanged_value_leads_to_the_newest_object)
     put(store, "a", 1, "x");
     put(store, "a", 2, "x");
     struct pl_docs docs = {0};
-    CHECK_INT(pl_store_by_index(store, "tags", pl_slice_z("x"), &docs), 0);
+    CHECK_INT(pl_store_by_index(store, "tags", pl_slice_z("x"), 0, &docs), 0);
     REQUIRE(docs.count == 1);
     CHECK_INT(version_of(docs.items[0]), 2);
     pl_docs_deinit(&docs);
@@ -260,7 +260,7 @@ TEST(changes_are_applied_together_and_hand_back_what_was_there)
         CHECK_STR(keys_under(store, "tags", "x"), "c");
         CHECK_STR(keys_under(store, "tags", "y"), "c new");
         struct pl_docs under = {0};
-        CHECK_INT(pl_store_by_index(store, "tags", pl_slice_z("z"), &under), 0);
+        CHECK_INT(pl_store_by_index(store, "tags", pl_slice_z("z"), 0, &under), 0);
         indexed = under.count;
         CHECK_INT(indexed, count - 4 + 1);
         pl_docs_deinit(&under);
@@ -439,7 +439,7 @@ static size_t bytes_of_all(struct pl_store *store)
 {
     struct pl_docs docs = {0};
     size_t bytes = 0;
-    pl_store_list(store, &docs);
+    pl_store_list(store, 0, &docs);
     for (size_t i = 0; i < docs.count; i++)
         bytes += pl_doc_bytes(docs.items[i]);
     pl_docs_deinit(&docs);

@@ -92,7 +92,7 @@ TEST(what_was_moved_is_found_as_before)
     size_t in_index = 0;
     for (char tag = 'a'; tag < 'a' + 7; tag++) {
         struct pl_docs docs = {0};
-        CHECK_INT(pl_store_by_index(store, "tags", pl_slice(&tag, 1), &docs), 0);
+        CHECK_INT(pl_store_by_index(store, "tags", pl_slice(&tag, 1), 0, &docs), 0);
         in_index += docs.count;
         pl_docs_deinit(&docs);
     }
