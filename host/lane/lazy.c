@@ -113,7 +113,7 @@ static void push_box(lua_State *L, struct pl_state *s, struct pl_doc *doc, unsig
 
 #define LEVEL_ROOM 4 /* entries of a level, with the hidden ones */
 
-static void push_value(lua_State *L, struct pl_state *s, int box, struct pl_node node);
+static struct pl_level *push_value(lua_State *L, struct pl_state *s, int box, struct pl_node node);
 
 /* Sets a hidden entry of the table at the top. */
 static void hide(lua_State *L, const char *key)
@@ -123,12 +123,13 @@ static void hide(lua_State *L, const char *key)
     lua_rawset(L, -3);
 }
 
-static void push_level(lua_State *L, struct pl_state *s, int box, struct pl_node node)
+/* The level that the table is, NULL when it is an ordinary one. */
+static struct pl_level *push_level(lua_State *L, struct pl_state *s, int box, struct pl_node node)
 {
     size_t len = pl_node_len(node);
     if (len == 0) {
         lua_newtable(L);
-        return;
+        return NULL;
     }
     /* Most levels are read a little of: room for all members would mostly be wasted. */
     lua_createtable(L, 0, len + 1 < LEVEL_ROOM ? (int)len + 1 : LEVEL_ROOM);
@@ -142,8 +143,10 @@ static void push_level(lua_State *L, struct pl_state *s, int box, struct pl_node
     }
     pl_ref_push(L, s->refs.lazy_meta);
     lua_setmetatable(L, -2);
-    if (s->eager)
-        pl_lazy_fill(L, s, lua_gettop(L));
+    if (!s->eager)
+        return level;
+    pl_lazy_fill(L, s, lua_gettop(L));
+    return NULL;
 }
 
 static void push_array(lua_State *L, struct pl_state *s, int box, struct pl_node node)
@@ -158,7 +161,8 @@ static void push_array(lua_State *L, struct pl_state *s, int box, struct pl_node
     pl_array_mark(L, s);
 }
 
-static void push_value(lua_State *L, struct pl_state *s, int box, struct pl_node node)
+/* The level that it is, as above. */
+static struct pl_level *push_value(lua_State *L, struct pl_state *s, int box, struct pl_node node)
 {
     struct pl_scratch scratch;
     switch (pl_node_type(node)) {
@@ -181,9 +185,9 @@ static void push_value(lua_State *L, struct pl_state *s, int box, struct pl_node
         push_array(L, s, box, node);
         break;
     case PL_OBJECT:
-        push_level(L, s, box, node);
-        break;
+        return push_level(L, s, box, node);
     }
+    return NULL;
 }
 
 static void note_base(lua_State *L, struct pl_state *s, int box)
@@ -361,7 +365,7 @@ static int lazy_newindex(lua_State *L)
 
 /* ---- parts ---- */
 
-static void leave_parts(lua_State *L, struct pl_state *s, int box, struct pl_node node,
+static void leave_parts(lua_State *L, struct pl_state *s, int box, struct pl_level *level,
                         const struct pl_part *parts);
 
 /* Adds a member to the table at index, which is made of the node. */
@@ -369,10 +373,10 @@ static void add_part(lua_State *L, struct pl_state *s, int index, int box, struc
                      struct pl_node value, const struct pl_part *part)
 {
     pl_lua_push(L, part->name);
-    push_value(L, s, box, value);
+    struct pl_level *level = push_value(L, s, box, value);
     note_if_secret(L, s, index, lua_touserdata(L, box), node, part->name);
-    if (!part->whole)
-        leave_parts(L, s, box, value, part->below);
+    if (level != NULL && !part->whole)
+        leave_parts(L, s, box, level, part->below);
     lua_rawset(L, index);
 }
 
@@ -388,15 +392,13 @@ static void fill_parts(lua_State *L, struct pl_state *s, int index, int box, str
     }
 }
 
-/* Of the level at the top, which is made of the node: what is not of the parts counts as taken
- * away, and what is one as a whole is left for whoever asks for it. */
-static void leave_parts(lua_State *L, struct pl_state *s, int box, struct pl_node node,
+/* Of the level at the top: what is not of the parts counts as taken away, and what is one as a
+ * whole is left for whoever asks for it. */
+static void leave_parts(lua_State *L, struct pl_state *s, int box, struct pl_level *level,
                         const struct pl_part *parts)
 {
     int index = lua_gettop(L);
-    struct pl_level *level = pl_node_type(node) == PL_OBJECT ? pl_lazy_level(L, s, index) : NULL;
-    if (level == NULL)
-        return;
+    struct pl_node node = level->node;
     luaL_checkstack(L, 10, "select");
     if (pl_node_len(node) > PL_LEVEL_TAKEN) {
         fill_parts(L, s, index, box, node, parts);
@@ -420,9 +422,9 @@ void pl_lazy_push_parts(lua_State *L, struct pl_state *s, struct pl_doc *doc, un
     luaL_checkstack(L, 10, "a document");
     push_box(L, s, doc, flags);
     int box = lua_gettop(L);
-    push_value(L, s, box, root);
-    if (parts != NULL)
-        leave_parts(L, s, box, root, parts);
+    struct pl_level *level = push_value(L, s, box, root);
+    if (level != NULL && parts != NULL)
+        leave_parts(L, s, box, level, parts);
     if ((flags & PL_OBJECT_ROOT) && !has_meta(L, -1, s->lazy_meta))
         note_base(L, s, box);
     lua_remove(L, box);
