@@ -3,11 +3,10 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "base/text_sort.h"
 #include "control/capture.h"
 #include "value/meta.h"
 #include "value/selector.h"
-
-#include <stdlib.h>
 
 /* ---- choosing ---- */
 
@@ -103,12 +102,6 @@ void pl_cache_hint(struct pl_lanes *lanes, struct pl_slice kind)
 }
 
 /* ---- listing ---- */
-
-struct entry {
-    size_t key; /* offset, then `text` */
-    const char *text;
-    struct pl_doc *doc;
-};
 
 void pl_found_deinit(struct pl_found *found)
 {
@@ -211,28 +204,24 @@ static int init_tests(struct tests *tests, const struct pl_filter *filter, struc
     return 0;
 }
 
-static int compare_entries(const void *a, const void *b)
-{
-    return strcmp(((const struct entry *)a)->text, ((const struct entry *)b)->text);
-}
-
-static void sort_docs(struct pl_docs *docs, struct pl_buf *keys, struct entry *entries)
+/* keys: what the entries' texts will lie in. */
+static void sort_docs(struct pl_docs *docs, struct pl_buf *keys, struct pl_text_item *entries)
 {
     for (size_t i = 0; i < docs->count; i++) {
-        entries[i] = (struct entry){.key = keys->len, .doc = docs->items[i]};
         pl_meta_key(pl_doc_root(pl_docs_at(docs, i)), keys, NULL);
         pl_buf_add_char(keys, '\0');
     }
-    for (size_t i = 0; i < docs->count; i++)
-        entries[i].text = keys->ptr + entries[i].key;
-    qsort(entries, docs->count, sizeof *entries, compare_entries);
+    const char *text = keys->ptr;
+    for (size_t i = 0; i < docs->count; i++, text += strlen(text) + 1)
+        entries[i] = (struct pl_text_item){.text = text, .item = docs->items[i]};
+    pl_text_sort(entries, docs->count);
 }
 
 /* Orders by key; from behind the continue token, at most limit. */
 static void arrange(const struct pl_filter *filter, struct pl_found *found)
 {
     struct pl_docs *docs = &found->docs;
-    struct entry *entries = pl_calloc(docs->count + 1, sizeof *entries);
+    struct pl_text_item *entries = pl_calloc(docs->count + 1, sizeof *entries);
     struct pl_buf keys = PL_BUF_INIT;
     sort_docs(docs, &keys, entries);
     size_t first = 0, count = docs->count;
@@ -250,9 +239,9 @@ static void arrange(const struct pl_filter *filter, struct pl_found *found)
     docs->count = 0;
     for (size_t i = 0; i < count; i++) {
         if (i >= first && i < end)
-            docs->items[docs->count++] = entries[i].doc;
+            docs->items[docs->count++] = entries[i].item;
         else
-            pl_doc_unref(entries[i].doc);
+            pl_doc_unref(entries[i].item);
     }
     pl_buf_deinit(&keys);
     pl_free(entries);
