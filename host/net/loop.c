@@ -34,8 +34,11 @@ struct pl_loop {
     uv_idle_t idle; /* active while something is deferred: the poll must not wait */
     uv_timer_t timer;
     struct pl_awake awake;
-    int64_t armed_ns;      /* what it was started for */
-    uv_timer_t turn_limit; /* pl_loop_turn's time-out */
+    struct pl_list inboxes; /* struct pl_inbox */
+    bool watches;           /* their senders need not wake it */
+    bool has_mail;          /* found there; to be delivered in this turn */
+    int64_t armed_ns;       /* what it was started for */
+    uv_timer_t turn_limit;  /* pl_loop_turn's time-out */
     struct pl_timers timers;
     const struct pl_clock *clock; /* borrowed for life */
     struct pl_list deferred;      /* struct pl_task */
@@ -67,11 +70,34 @@ void pl_loop_expect(struct pl_loop *loop)
     pl_awake_expect(&loop->awake);
 }
 
+static bool has_mail(struct pl_loop *loop)
+{
+    PL_LIST_FOR (link, &loop->inboxes) {
+        struct pl_inbox *inbox = PL_CONTAINER_OF(link, struct pl_inbox, link);
+        if (inbox->has_some(inbox))
+            return true;
+    }
+    return false;
+}
+
+static void watch_inboxes(struct pl_loop *loop, bool watched)
+{
+    loop->watches = watched;
+    PL_LIST_FOR (link, &loop->inboxes) {
+        struct pl_inbox *inbox = PL_CONTAINER_OF(link, struct pl_inbox, link);
+        inbox->watch(inbox, watched);
+    }
+}
+
 static bool has_event(void *arg)
 {
     struct pl_loop *loop = arg;
     struct pollfd events = {.fd = uv_backend_fd(&loop->uv), .events = POLLIN};
-    return uv_backend_timeout(&loop->uv) == 0 || poll(&events, 1, 0) != 0;
+    if (has_mail(loop) || uv_backend_timeout(&loop->uv) == 0 || poll(&events, 1, 0) != 0)
+        return true;
+    if (!loop->watches)
+        watch_inboxes(loop, true);
+    return false;
 }
 
 /* Between the last poll and the next one; libuv counts apart what a poll waits. */
@@ -91,12 +117,39 @@ static void begin_turn(struct pl_loop *loop)
     loop->turn_idle_ns = uv_metrics_idle_time(&loop->uv);
 }
 
+/* Nobody woke the loop for what came while it watched. */
+static void stop_watching(struct pl_loop *loop)
+{
+    if (!loop->watches)
+        return;
+    watch_inboxes(loop, false);
+    loop->has_mail = has_mail(loop);
+    if (loop->has_mail)
+        uv_idle_start(&loop->idle, on_idle_cb);
+}
+
+static void deliver_mail(struct pl_loop *loop)
+{
+    struct pl_list due; /* boxes may remove themselves and others */
+    pl_list_init(&due);
+    if (loop->has_mail)
+        pl_list_splice(&due, &loop->inboxes);
+    loop->has_mail = false;
+    struct pl_link *link;
+    while ((link = pl_list_pop(&due)) != NULL) {
+        struct pl_inbox *inbox = PL_CONTAINER_OF(link, struct pl_inbox, link);
+        pl_list_push(&loop->inboxes, link);
+        inbox->deliver(inbox);
+    }
+}
+
 static void on_prepare_cb(uv_prepare_t *prepare)
 {
     struct pl_loop *loop = prepare->data;
     end_turn(loop);
     pl_awake_begin(&loop->awake, has_event, loop);
     begin_turn(loop);
+    stop_watching(loop);
     int64_t due;
     if (!pl_timers_next(&loop->timers, &due)) {
         uv_timer_stop(&loop->timer);
@@ -142,6 +195,7 @@ static void on_check_cb(uv_check_t *check)
 {
     struct pl_loop *loop = check->data;
     pl_awake_end(&loop->awake);
+    deliver_mail(loop);
     run_deferred(loop); /* first, so that requests are under way while work goes on here */
     pl_timers_run(&loop->timers);
     run_each_turn(loop);
@@ -153,6 +207,7 @@ struct pl_loop *pl_loop_create(const struct pl_clock *clock)
     loop->clock = clock;
     pl_awake_init(&loop->awake, pl_clock_system());
     pl_timers_init(&loop->timers, clock);
+    pl_list_init(&loop->inboxes);
     pl_list_init(&loop->deferred);
     pl_list_init(&loop->each_turn);
     /* A peer that went away is an error of the write, not the end of the process;
@@ -299,6 +354,16 @@ void pl_loop_defer(struct pl_loop *loop, struct pl_task *task, void (*run)(struc
 void pl_loop_undefer(struct pl_task *task)
 {
     pl_link_unlink(&task->link);
+}
+
+void pl_loop_add_inbox(struct pl_loop *loop, struct pl_inbox *inbox)
+{
+    pl_list_push(&loop->inboxes, &inbox->link);
+}
+
+void pl_loop_remove_inbox(struct pl_inbox *inbox)
+{
+    pl_link_unlink(&inbox->link);
 }
 
 void pl_loop_each_turn(struct pl_loop *loop, struct pl_idle *idle,

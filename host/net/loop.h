@@ -59,4 +59,18 @@ int pl_loop_watch_signals(struct pl_loop *loop, const int *signums, size_t count
                           pl_signal_fn on_signal, void *arg);
 void pl_loop_unwatch_signals(struct pl_loop *loop);
 
+/* Where other threads leave things for the loop: for files of net alone. While the loop waits awake
+ * it looks there by itself and says so, so that nobody has to wake it. */
+struct pl_inbox {
+    struct pl_link link; /* private */
+    /* A hint, got without a lock. */
+    bool (*has_some)(const struct pl_inbox *inbox);
+    /* Whether the loop looks from now on; what came before it stopped is found by has_some. */
+    void (*watch)(struct pl_inbox *inbox, bool watched);
+    /* Hands over what came; may remove inboxes. */
+    void (*deliver)(struct pl_inbox *inbox);
+};
+void pl_loop_add_inbox(struct pl_loop *loop, struct pl_inbox *inbox);
+void pl_loop_remove_inbox(struct pl_inbox *inbox);
+
 struct uv_loop_s *pl_loop_uv(struct pl_loop *loop); /* for files of net alone */

@@ -16,6 +16,8 @@ struct pl_mailbox {
     struct pl_list messages;
     /* A receiver with a loop. */
     struct pl_loop *loop; /* borrowed; NULL for a thread's box */
+    struct pl_inbox inbox;
+    bool watched; /* by the loop: senders need not wake it */
     uv_async_t async;
     pl_messages_fn on_messages;
     void *arg;
@@ -34,13 +36,37 @@ static struct pl_mailbox *create(void)
     return box;
 }
 
-static void on_async_cb(uv_async_t *async)
+static struct pl_mailbox *box_of(const struct pl_inbox *inbox)
 {
-    struct pl_mailbox *box = async->data;
+    return PL_CONTAINER_OF(inbox, struct pl_mailbox, inbox);
+}
+
+static bool inbox_has_some(const struct pl_inbox *inbox)
+{
+    return atomic_load_explicit(&box_of(inbox)->has_some, memory_order_relaxed);
+}
+
+static void watch_inbox(struct pl_inbox *inbox, bool watched)
+{
+    struct pl_mailbox *box = box_of(inbox);
+    pthread_mutex_lock(&box->lock);
+    box->watched = watched;
+    pthread_mutex_unlock(&box->lock);
+}
+
+static void deliver(struct pl_inbox *inbox)
+{
+    struct pl_mailbox *box = box_of(inbox);
     struct pl_list taken;
     pl_list_init(&taken);
     if (pl_mailbox_take(box, &taken))
         box->on_messages(box->arg, &taken);
+}
+
+static void on_async_cb(uv_async_t *async)
+{
+    struct pl_mailbox *box = async->data;
+    deliver(&box->inbox);
 }
 
 struct pl_mailbox *pl_mailbox_create_for_loop(struct pl_loop *loop, pl_messages_fn on_messages,
@@ -52,6 +78,9 @@ struct pl_mailbox *pl_mailbox_create_for_loop(struct pl_loop *loop, pl_messages_
     box->arg = arg;
     box->async.data = box;
     PL_REQUIRE(uv_async_init(pl_loop_uv(loop), &box->async, on_async_cb) == 0);
+    box->inbox =
+        (struct pl_inbox){.has_some = inbox_has_some, .watch = watch_inbox, .deliver = deliver};
+    pl_loop_add_inbox(loop, &box->inbox);
     return box;
 }
 
@@ -93,10 +122,12 @@ void pl_mailbox_destroy(struct pl_mailbox *box, void (*on_left)(struct pl_msg *m
         if (on_left != NULL)
             on_left(PL_CONTAINER_OF(link, struct pl_msg, link));
     }
-    if (box->loop != NULL)
-        uv_close((uv_handle_t *)&box->async, on_closed_cb);
-    else
+    if (box->loop == NULL) {
         release(box);
+        return;
+    }
+    pl_loop_remove_inbox(&box->inbox);
+    uv_close((uv_handle_t *)&box->async, on_closed_cb);
 }
 
 void pl_mailbox_send(struct pl_mailbox *box, struct pl_msg *msg)
@@ -105,7 +136,7 @@ void pl_mailbox_send(struct pl_mailbox *box, struct pl_msg *msg)
     bool was_empty = pl_list_empty(&box->messages);
     pl_list_push(&box->messages, &msg->link);
     atomic_store_explicit(&box->has_some, true, memory_order_relaxed);
-    bool wake = was_empty && (box->loop != NULL || box->waiting);
+    bool wake = was_empty && (box->loop != NULL ? !box->watched : box->waiting);
     pthread_mutex_unlock(&box->lock);
     /* Outside the lock, so that the one who wakes up does not run into it. */
     if (wake && box->loop != NULL)

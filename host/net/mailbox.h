@@ -1,6 +1,7 @@
 /* The one way from thread to thread: intrusive messages, many senders, one
- * receiver. The receiver is woken only when the box was empty, takes all at once
- * and works without a lock. Senders give their messages away. */
+ * receiver. The receiver is woken only when the box was empty and it does not wait awake
+ * (base/awake.h); it takes all at once and works without a lock. Senders give their messages away.
+ */
 #pragma once
 
 #include "base/list.h"

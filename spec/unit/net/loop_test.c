@@ -5,6 +5,7 @@
 #include "support/test.h"
 #include "support/virtual_clock.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -269,6 +270,77 @@ TEST(a_turn_counts_what_it_computes_and_not_what_it_waits)
     pl_loop_observe(loop, NULL, NULL);
     pl_loop_turn(loop, 0);
     CHECK_INT(observed.turns, turns);
+    pl_loop_destroy(loop);
+}
+
+struct letters {
+    struct pl_inbox inbox;
+    bool some, watched;
+    int watches, delivered;
+};
+
+static bool has_letters(const struct pl_inbox *inbox)
+{
+    return PL_CONTAINER_OF(inbox, struct letters, inbox)->some;
+}
+
+static void watch_letters(struct pl_inbox *inbox, bool watched)
+{
+    struct letters *letters = PL_CONTAINER_OF(inbox, struct letters, inbox);
+    CHECK(letters->watched != watched);
+    letters->watched = watched;
+    letters->watches += watched;
+    letters->some = watched || letters->some; /* it comes while the loop looks */
+}
+
+static void take_letters(struct pl_inbox *inbox)
+{
+    struct letters *letters = PL_CONTAINER_OF(inbox, struct letters, inbox);
+    CHECK(!letters->watched);
+    letters->delivered += letters->some;
+    letters->some = false;
+}
+
+static bool waits_awake(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 1)
+        return true;
+    printf("left out: on one processor no loop waits awake\n");
+    return false;
+}
+
+TEST(what_is_found_by_a_loop_awake_is_delivered_though_nobody_woke_it)
+{
+    if (!waits_awake())
+        return;
+    struct pl_loop *loop = pl_loop_create(pl_clock_system());
+    struct letters letters = {
+        .inbox = {.has_some = has_letters, .watch = watch_letters, .deliver = take_letters}};
+    pl_loop_add_inbox(loop, &letters.inbox);
+    pl_loop_turn(loop, 0); /* libuv's own descriptors come first, which ends a wait awake */
+    CHECK_INT(letters.delivered, 0);
+    for (int i = 1; i <= 3; i++) {
+        pl_loop_expect(loop);
+        pl_loop_turn(loop, -1); /* would wait for ever */
+        CHECK_INT(letters.delivered, i);
+        CHECK_INT(letters.watches, i);
+        CHECK(!letters.watched);
+    }
+    pl_loop_remove_inbox(&letters.inbox);
+    pl_loop_destroy(loop);
+}
+
+TEST(a_loop_that_sleeps_at_once_watches_nothing)
+{
+    struct pl_loop *loop = pl_loop_create(pl_clock_system());
+    struct letters letters = {
+        .inbox = {.has_some = has_letters, .watch = watch_letters, .deliver = take_letters}};
+    pl_loop_add_inbox(loop, &letters.inbox);
+    pl_loop_turn(loop, 1); /* nobody expects anything: its first wait is none awake */
+    CHECK_INT(letters.watches, 0);
+    CHECK_INT(letters.delivered, 0);
+    pl_loop_remove_inbox(&letters.inbox);
     pl_loop_destroy(loop);
 }
 
