@@ -1,5 +1,5 @@
 /* Sorts many texts: by eight bytes at a time, as a table of numbers is sorted, so that how long it
- * takes does not hang on guesses of the processor, as it does where each pair is compared. */
+ * takes does not depend on what the processor guesses, as it does where pairs are compared. */
 #pragma once
 
 #include <stddef.h>
