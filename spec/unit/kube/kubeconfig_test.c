@@ -385,7 +385,7 @@ TEST(servers_and_proxies_are_checked)
             /* '@' stands for the folder only in front of a slash here */
             struct pl_kubeconfig config;
             struct pl_err err;
-            char want[512], *file;
+            char want[2048], *file;
             CHECK(load(options, "", &config, &err) != 0);
             file = expand("@/config", text, sizeof text);
             const char *rest = cases[i].want;
