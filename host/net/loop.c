@@ -34,15 +34,15 @@ struct pl_loop {
     uv_idle_t idle; /* active while something is deferred: the poll must not wait */
     uv_timer_t timer;
     struct pl_awake awake;
-    struct pl_list inboxes; /* struct pl_inbox */
-    bool watches;           /* their senders need not wake it */
-    bool has_mail;          /* found there; to be delivered in this turn */
-    int64_t armed_ns;       /* what it was started for */
-    uv_timer_t turn_limit;  /* pl_loop_turn's time-out */
+    int64_t armed_ns;      /* what the timer was started for */
+    uv_timer_t turn_limit; /* pl_loop_turn's time-out */
     struct pl_timers timers;
     const struct pl_clock *clock; /* borrowed for life */
     struct pl_list deferred;      /* struct pl_task */
     struct pl_list each_turn;     /* struct pl_idle */
+    struct pl_list inboxes;       /* struct pl_inbox */
+    bool watches;                 /* their senders need not wake it */
+    bool has_mail;                /* found there; to be delivered in this turn */
     struct signal_watch *signals; /* owned; NULL when none are watched */
     pl_turn_fn on_turn;           /* NULL: nobody wants to know */
     void *on_turn_arg;
@@ -128,19 +128,31 @@ static void stop_watching(struct pl_loop *loop)
         uv_idle_start(&loop->idle, on_idle_cb);
 }
 
-static void deliver_mail(struct pl_loop *loop)
+/* They may remove themselves and others. */
+static void call_each(struct pl_list *list, void (*call)(struct pl_link *link))
 {
-    struct pl_list due; /* boxes may remove themselves and others */
+    struct pl_list due;
     pl_list_init(&due);
-    if (loop->has_mail)
-        pl_list_splice(&due, &loop->inboxes);
-    loop->has_mail = false;
+    pl_list_splice(&due, list);
     struct pl_link *link;
     while ((link = pl_list_pop(&due)) != NULL) {
-        struct pl_inbox *inbox = PL_CONTAINER_OF(link, struct pl_inbox, link);
-        pl_list_push(&loop->inboxes, link);
-        inbox->deliver(inbox);
+        pl_list_push(list, link);
+        call(link);
     }
+}
+
+static void deliver(struct pl_link *link)
+{
+    struct pl_inbox *inbox = PL_CONTAINER_OF(link, struct pl_inbox, link);
+    inbox->deliver(inbox);
+}
+
+static void deliver_mail(struct pl_loop *loop)
+{
+    bool some = loop->has_mail;
+    loop->has_mail = false;
+    if (some)
+        call_each(&loop->inboxes, deliver);
 }
 
 static void on_prepare_cb(uv_prepare_t *prepare)
@@ -178,17 +190,10 @@ static void run_deferred(struct pl_loop *loop)
         uv_idle_stop(&loop->idle);
 }
 
-static void run_each_turn(struct pl_loop *loop)
+static void run_hook(struct pl_link *link)
 {
-    struct pl_list due; /* hooks may remove themselves and others */
-    pl_list_init(&due);
-    pl_list_splice(&due, &loop->each_turn);
-    struct pl_link *link;
-    while ((link = pl_list_pop(&due)) != NULL) {
-        pl_list_push(&loop->each_turn, link);
-        struct pl_idle *idle = PL_CONTAINER_OF(link, struct pl_idle, link);
-        idle->run(idle);
-    }
+    struct pl_idle *idle = PL_CONTAINER_OF(link, struct pl_idle, link);
+    idle->run(idle);
 }
 
 static void on_check_cb(uv_check_t *check)
@@ -198,7 +203,7 @@ static void on_check_cb(uv_check_t *check)
     deliver_mail(loop);
     run_deferred(loop); /* first, so that requests are under way while work goes on here */
     pl_timers_run(&loop->timers);
-    run_each_turn(loop);
+    call_each(&loop->each_turn, run_hook);
 }
 
 struct pl_loop *pl_loop_create(const struct pl_clock *clock)

@@ -41,9 +41,15 @@ static struct pl_mailbox *box_of(const struct pl_inbox *inbox)
     return PL_CONTAINER_OF(inbox, struct pl_mailbox, inbox);
 }
 
+static bool may_have_some(void *arg)
+{
+    struct pl_mailbox *box = arg;
+    return atomic_load_explicit(&box->has_some, memory_order_relaxed);
+}
+
 static bool inbox_has_some(const struct pl_inbox *inbox)
 {
-    return atomic_load_explicit(&box_of(inbox)->has_some, memory_order_relaxed);
+    return may_have_some(box_of(inbox));
 }
 
 static void watch_inbox(struct pl_inbox *inbox, bool watched)
@@ -172,12 +178,6 @@ static struct timespec deadline_in(int64_t timeout_ns)
         at.tv_nsec -= (long)PL_SECOND;
     }
     return at;
-}
-
-static bool may_have_some(void *arg)
-{
-    struct pl_mailbox *box = arg;
-    return atomic_load_explicit(&box->has_some, memory_order_relaxed);
 }
 
 bool pl_mailbox_wait(struct pl_mailbox *box, struct pl_list *out, int64_t timeout_ns)

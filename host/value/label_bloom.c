@@ -3,8 +3,8 @@
 #include "base/hash.h"
 #include "value/tape.h"
 
-#define KEPT                                                                                       \
-    (UINT64_C(1) << 63) /* tells "no labels" from "not kept"; labels may have the bit too */
+/* Tells "no labels" from "not kept"; labels may have the bit, too. */
+#define KEPT (UINT64_C(1) << 63)
 
 /* Two bits a label: with the few labels that objects have, one in some hundred is taken for one
  * that has another's bits. */
