@@ -68,6 +68,7 @@ struct pl_index_def {
     struct pl_index_ops ops;
     void *arg;
 };
+void pl_index_def_deinit(struct pl_index_def *def);
 
 /* What readers see. */
 struct pl_content {
@@ -125,10 +126,29 @@ void pl_buckets_remove(struct pl_buckets *buckets, struct pl_bucket *bucket,
 void pl_buckets_exchange(struct pl_buckets *buckets, struct pl_bucket *bucket,
                          const struct pl_entry *entry, struct pl_entry *by);
 
+/* ---- planning a change: store.c; the writer, outside the lock ---- */
+
+/* The document's values; none where they can't be had. */
+void pl_store_compute(struct pl_store *store, size_t slot, struct pl_doc *doc,
+                      struct pl_values *values);
+/* Does the entry stand under exactly these values already? (31) */
+bool pl_entry_has_values(const struct pl_entry *entry, size_t slot, const struct pl_values *values);
+/* Room in store->postings for what the entry will have at most. */
+void pl_store_make_posting_room(struct pl_store *store, const struct pl_entry *entry);
+/* Moves the entry to its planned values, under the lock. doc NULL: the stored one stays. Returns
+ * the document that was replaced. */
+struct pl_doc *pl_store_carry_out(struct pl_store *store, struct pl_content *content,
+                                  struct pl_entry *entry, struct pl_doc *doc);
+
+/* ---- walk.c; the writer ---- */
+
+/* The next entry of what is live, NULL at the end. */
+struct pl_entry *pl_store_walk_on(struct pl_store *store, struct pl_store_walk *walk);
+
 /* ---- look-ups, under the lock or by the writer: store.c ---- */
 
 struct pl_entry *pl_content_find(const struct pl_content *content, struct pl_slice key);
 /* NULL at the end. */
 struct pl_entry *pl_content_next(const struct pl_content *content, size_t *at);
-/* The slot, or store->slots when there is no such index. */
+/* The slot, or store->slots when there is no such index (indexing.c). */
 size_t pl_store_slot(const struct pl_store *store, const char *name);

@@ -52,6 +52,11 @@ void pl_store_list(struct pl_store *store, uint64_t labels, struct pl_docs *out)
     pthread_rwlock_unlock(&store->lock);
 }
 
+static size_t bucket_count(const struct pl_bucket *bucket)
+{
+    return bucket != NULL ? bucket->entries.count : 0;
+}
+
 /* 0 and the bucket, NULL when no entry has the value; ENOTFOUND without such an index, EAGAIN while
  * it is built. */
 static int find_bucket_locked(struct pl_store *store, const char *index, struct pl_slice value,
@@ -66,27 +71,57 @@ static int find_bucket_locked(struct pl_store *store, const char *index, struct 
     return 0;
 }
 
-int pl_store_by_index(struct pl_store *store, const char *index, struct pl_slice value,
-                      uint64_t labels, struct pl_docs *out)
+/* Of these the bucket with the fewest entries, as above; the error is the last one's when no index
+ * can be used. */
+static int find_fewest_locked(struct pl_store *store, const struct pl_index_value *values,
+                              size_t count, struct pl_bucket **fewest)
+{
+    int failed = PL_ENOTFOUND;
+    bool found = false;
+    for (size_t i = 0; i < count; i++) {
+        struct pl_bucket *bucket = NULL;
+        int rc = find_bucket_locked(store, values[i].index, values[i].value, &bucket);
+        if (rc != 0) {
+            failed = rc;
+            continue;
+        }
+        if (!found || bucket_count(bucket) < bucket_count(*fewest))
+            *fewest = bucket;
+        found = true;
+    }
+    return found ? 0 : failed;
+}
+
+int pl_store_by_fewest(struct pl_store *store, const struct pl_index_value *values, size_t count,
+                       uint64_t labels, struct pl_docs *out, size_t *seen)
 {
     struct pl_bucket *bucket = NULL;
     pthread_rwlock_rdlock(&store->lock);
-    int rc = find_bucket_locked(store, index, value, &bucket);
+    int rc = find_fewest_locked(store, values, count, &bucket);
     while (bucket != NULL && !has_room(out, bucket->entries.count)) {
-        size_t count = bucket->entries.count;
+        size_t room = bucket->entries.count;
         pthread_rwlock_unlock(&store->lock);
-        pl_docs_reserve(out, count);
+        pl_docs_reserve(out, room);
         pthread_rwlock_rdlock(&store->lock);
         bucket = NULL;
-        rc = find_bucket_locked(store, index, value, &bucket);
+        rc = find_fewest_locked(store, values, count, &bucket);
     }
     size_t first = out->count, at = 0;
     const struct pl_entry *entry;
     while (bucket != NULL && (entry = pl_entries_next(&bucket->entries, &at)) != NULL)
         pl_docs_add(out, entry->doc);
+    *seen = bucket_count(bucket);
     pl_docs_ref_from(out, first, labels);
     pthread_rwlock_unlock(&store->lock);
     return rc;
+}
+
+int pl_store_by_index(struct pl_store *store, const char *index, struct pl_slice value,
+                      uint64_t labels, struct pl_docs *out)
+{
+    size_t seen;
+    struct pl_index_value only = {index, value};
+    return pl_store_by_fewest(store, &only, 1, labels, out, &seen);
 }
 
 bool pl_store_has_index(struct pl_store *store, const char *name)
@@ -189,7 +224,7 @@ static bool visit_values(struct pl_store *store, const struct question *question
                          struct names *names)
 {
     size_t slot = pl_store_slot(store, question->index), at = 0;
-    if (slot == store->slots)
+    if (slot == store->slots || store->defs[slot].building)
         return false;
     struct pl_keyset *buckets = &store->live.buckets[slot].by_value;
     struct pl_keyed *node;

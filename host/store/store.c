@@ -76,14 +76,6 @@ struct pl_store *pl_store_create(void)
     return store;
 }
 
-static void free_def(struct pl_index_def *def)
-{
-    if (def->name != NULL && !def->external && def->ops.destroy != NULL)
-        def->ops.destroy(def->arg);
-    pl_free(def->name);
-    *def = (struct pl_index_def){0};
-}
-
 void pl_store_destroy(struct pl_store *store)
 {
     if (store == NULL)
@@ -91,7 +83,7 @@ void pl_store_destroy(struct pl_store *store)
     deinit_content(store, &store->live);
     pl_slab_deinit(&store->memory);
     for (size_t i = 0; i < store->slots; i++) {
-        free_def(&store->defs[i]);
+        pl_index_def_deinit(&store->defs[i]);
         pl_values_deinit(&store->plans[i].values);
     }
     pl_free(store->defs);
@@ -104,8 +96,8 @@ void pl_store_destroy(struct pl_store *store)
 
 /* ---- planning a change: the writer, outside the lock ---- */
 
-static void compute(struct pl_store *store, size_t slot, struct pl_doc *doc,
-                    struct pl_values *values)
+void pl_store_compute(struct pl_store *store, size_t slot, struct pl_doc *doc,
+                      struct pl_values *values)
 {
     const struct pl_index_def *def = &store->defs[slot];
     pl_values_clear(values);
@@ -115,8 +107,7 @@ static void compute(struct pl_store *store, size_t slot, struct pl_doc *doc,
     atomic_fetch_add_explicit(&store->index_errors, 1, memory_order_relaxed);
 }
 
-/* Does the entry stand under exactly these values already? (31) */
-static bool has_values(const struct pl_entry *entry, size_t slot, const struct pl_values *values)
+bool pl_entry_has_values(const struct pl_entry *entry, size_t slot, const struct pl_values *values)
 {
     size_t at = 0;
     struct pl_slice value;
@@ -140,16 +131,15 @@ static bool plan_put(struct pl_store *store, const struct pl_entry *entry, struc
         plan->changes = false;
         if (store->defs[i].name == NULL || store->defs[i].external)
             continue;
-        compute(store, i, doc, &plan->values);
+        pl_store_compute(store, i, doc, &plan->values);
         plan->changes =
-            entry == NULL ? plan->values.count > 0 : !has_values(entry, i, &plan->values);
+            entry == NULL ? plan->values.count > 0 : !pl_entry_has_values(entry, i, &plan->values);
         any = any || plan->changes;
     }
     return any;
 }
 
-/* Room in store->postings for what the entry will have at most. */
-static void make_posting_room(struct pl_store *store, const struct pl_entry *entry)
+void pl_store_make_posting_room(struct pl_store *store, const struct pl_entry *entry)
 {
     size_t need = entry->posting_count;
     for (size_t i = 0; i < store->slots; i++)
@@ -196,11 +186,10 @@ static struct pl_doc *exchange_doc(struct pl_content *content, struct pl_entry *
     return old;
 }
 
-/* doc NULL: the stored one stays. Returns the document that was replaced. */
-static struct pl_doc *carry_out(struct pl_store *store, struct pl_content *content,
-                                struct pl_entry *entry, struct pl_doc *doc)
+struct pl_doc *pl_store_carry_out(struct pl_store *store, struct pl_content *content,
+                                  struct pl_entry *entry, struct pl_doc *doc)
 {
-    make_posting_room(store, entry);
+    pl_store_make_posting_room(store, entry);
     lock_for_writing(store, content);
     uint32_t count = repost_locked(store, content, entry);
     struct pl_doc *old = doc != NULL ? exchange_doc(content, entry, doc) : NULL;
@@ -233,7 +222,7 @@ static void insert(struct pl_store *store, struct pl_content *content, struct pl
     struct pl_entry *entry = pl_entry_create(&store->memory, key, doc, planned_room(store));
     entry->mark = store->mark;
     uint32_t hash = pl_keyset_hash(key);
-    make_posting_room(store, entry);
+    pl_store_make_posting_room(store, entry);
     lock_for_writing(store, content);
     pl_keyset_insert(&content->entries, &entry->node, key.len, hash);
     content->bytes += pl_doc_bytes(doc);
@@ -249,7 +238,7 @@ static struct pl_doc *put(struct pl_store *store, struct pl_content *content, st
     bool changes = plan_put(store, entry, doc);
     pl_doc_ref(doc);
     if (entry != NULL && changes)
-        return carry_out(store, content, entry, doc);
+        return pl_store_carry_out(store, content, entry, doc);
     if (entry != NULL)
         return replace_doc(store, content, entry, doc);
     insert(store, content, key, doc);
@@ -311,7 +300,7 @@ static void put_as_before(struct pl_store *store, struct pl_content *next, struc
     if (old == NULL || old->posting_count == 0)
         return;
     plan_to_keep(store, old);
-    carry_out(store, next, pl_content_find(next, key), NULL);
+    pl_store_carry_out(store, next, pl_content_find(next, key), NULL);
 }
 
 static void exchange(struct pl_store *store, struct pl_content *next)
@@ -408,143 +397,4 @@ void pl_store_set_rv(struct pl_store *store, struct pl_slice rv)
     pl_buf_clear(&store->rv);
     pl_buf_add_slice(&store->rv, rv);
     pthread_rwlock_unlock(&store->lock);
-}
-
-/* ---- indices ---- */
-
-size_t pl_store_slot(const struct pl_store *store, const char *name)
-{
-    size_t i = 0;
-    while (i < store->slots &&
-           (store->defs[i].name == NULL || strcmp(store->defs[i].name, name) != 0))
-        i++;
-    return i;
-}
-
-static size_t free_slot(struct pl_store *store)
-{
-    for (size_t i = 0; i < store->slots; i++)
-        if (store->defs[i].name == NULL)
-            return i;
-    size_t slots = store->slots + 1;
-    struct pl_buckets *buckets = pl_calloc(slots, sizeof(*buckets));
-    struct pl_index_def *defs = pl_calloc(slots, sizeof(*defs));
-    store->plans = pl_reallocarray(store->plans, slots, sizeof(*store->plans));
-    store->plans[slots - 1] = (struct pl_plan){0};
-    memcpy(buckets, store->live.buckets, store->slots * sizeof(*buckets));
-    if (store->slots > 0)
-        memcpy(defs, store->defs, store->slots * sizeof(*defs));
-    pl_buckets_init(&buckets[slots - 1], &store->memory);
-    pthread_rwlock_wrlock(&store->lock);
-    struct pl_buckets *old_buckets = store->live.buckets;
-    struct pl_index_def *old_defs = store->defs;
-    store->live.buckets = buckets;
-    store->defs = defs;
-    store->slots = slots;
-    pthread_rwlock_unlock(&store->lock);
-    pl_free(old_buckets);
-    pl_free(old_defs);
-    return slots - 1;
-}
-
-/* Indexes what is stored, in a table that no reader sees yet. */
-static void index_entry(struct pl_store *store, size_t slot, struct pl_entry *entry,
-                        struct pl_buckets *buckets)
-{
-    struct pl_values *values = &store->plans[slot].values;
-    compute(store, slot, entry->doc, values);
-    if (values->count == 0)
-        return;
-    store->plans[slot].changes = true;
-    make_posting_room(store, entry);
-    memcpy(store->postings, pl_entry_postings(entry),
-           entry->posting_count * sizeof(struct pl_bucket *));
-    uint32_t count = entry->posting_count;
-    size_t at = 0;
-    struct pl_slice value;
-    while (pl_values_next(values, &at, &value))
-        store->postings[count++] = pl_buckets_add(buckets, (uint32_t)slot, value, entry);
-    pl_entry_set_postings(entry, store->postings, count);
-}
-
-int pl_store_add_index(struct pl_store *store, const char *name, const struct pl_index_ops *ops,
-                       void *arg, struct pl_err *err)
-{
-    if (pl_store_has_index(store, name))
-        return pl_err_set(err, PL_EEXIST, "there is an index named \"%s\" already", name);
-    size_t slot = free_slot(store);
-    struct pl_buckets buckets;
-    pl_buckets_init(&buckets, &store->memory);
-    struct pl_index_def *def = &store->defs[slot];
-    def->external = ops == NULL;
-    def->ops = ops ? *ops : (struct pl_index_ops){0};
-    def->arg = arg;
-    size_t at = 0;
-    struct pl_entry *entry;
-    while (ops != NULL && (entry = pl_content_next(&store->live, &at)) != NULL)
-        index_entry(store, slot, entry, &buckets);
-    char *own_name = pl_strdup(name);
-    pthread_rwlock_wrlock(&store->lock);
-    store->live.buckets[slot] = buckets;
-    def->name = own_name;
-    pthread_rwlock_unlock(&store->lock);
-    return 0;
-}
-
-static void forget_postings(struct pl_store *store, struct pl_entry *entry, size_t slot)
-{
-    uint32_t kept = 0;
-    for (size_t i = 0; i < store->slots; i++)
-        store->plans[i].changes = false;
-    make_posting_room(store, entry);
-    for (uint32_t i = 0; i < entry->posting_count; i++)
-        if (pl_entry_postings(entry)[i]->slot != slot)
-            store->postings[kept++] = pl_entry_postings(entry)[i];
-    if (kept < entry->posting_count)
-        pl_entry_set_postings(entry, store->postings, kept);
-}
-
-void pl_store_set_building(struct pl_store *store, const char *index, bool building)
-{
-    size_t slot = pl_store_slot(store, index);
-    if (slot == store->slots)
-        return;
-    pthread_rwlock_wrlock(&store->lock);
-    store->defs[slot].building = building;
-    pthread_rwlock_unlock(&store->lock);
-}
-
-void pl_store_drop_index(struct pl_store *store, const char *name)
-{
-    size_t slot = pl_store_slot(store, name), at = 0;
-    if (slot == store->slots)
-        return;
-    pthread_rwlock_wrlock(&store->lock);
-    struct pl_index_def gone = store->defs[slot];
-    struct pl_buckets buckets = store->live.buckets[slot];
-    store->defs[slot] = (struct pl_index_def){0};
-    pl_buckets_init(&store->live.buckets[slot], &store->memory);
-    pthread_rwlock_unlock(&store->lock);
-    struct pl_entry *entry;
-    while ((entry = pl_content_next(&store->live, &at)) != NULL)
-        forget_postings(store, entry, slot);
-    pl_buckets_deinit(&buckets);
-    free_def(&gone);
-}
-
-void pl_store_set_values(struct pl_store *store, const char *index, struct pl_slice key,
-                         const struct pl_values *values)
-{
-    size_t slot = pl_store_slot(store, index), at = 0;
-    struct pl_entry *entry = pl_content_find(&store->live, key);
-    if (slot == store->slots || !store->defs[slot].external || entry == NULL ||
-        has_values(entry, slot, values))
-        return;
-    for (size_t i = 0; i < store->slots; i++)
-        store->plans[i].changes = i == slot;
-    struct pl_slice value;
-    pl_values_clear(&store->plans[slot].values);
-    while (pl_values_next(values, &at, &value))
-        pl_values_add(&store->plans[slot].values, value);
-    carry_out(store, &store->live, entry, NULL);
 }

@@ -91,6 +91,13 @@ bool pl_store_walk(struct pl_store *store, struct pl_store_walk *walk, size_t so
  * to the system. In pieces: looks at `some` objects and advances *at, which begins with 0. False at
  * the end. pool: of the documents. */
 bool pl_store_compact(struct pl_store *store, struct pl_pool *pool, size_t *at, size_t some);
+/* The same in pieces, for an index over much: what changes from now on is in it, and what is there
+ * already comes in as it is built, so many objects a call. False when it is done, or dropped; until
+ * then look-ups say EAGAIN. walk: zero-initialised. */
+int pl_store_begin_index(struct pl_store *store, const char *name, const struct pl_index_ops *ops,
+                         void *arg, struct pl_err *err);
+bool pl_store_build_index(struct pl_store *store, const char *name, struct pl_store_walk *walk,
+                          size_t some);
 /* Look-ups in it say EAGAIN until it is not built any more. */
 void pl_store_set_building(struct pl_store *store, const char *index, bool building);
 /* Forgets an index. Harmless when there is none. */
@@ -112,10 +119,19 @@ void pl_store_list(struct pl_store *store, uint64_t labels, struct pl_docs *out)
  * no such index, EAGAIN while it is built; an unknown value gives nothing. labels: as above. */
 int pl_store_by_index(struct pl_store *store, const char *index, struct pl_slice value,
                       uint64_t labels, struct pl_docs *out);
+/* Appends references to those under one of these values, the one with the fewest: of what has all
+ * of them each is among those. Indices that are not there or are being built are passed by;
+ * ENOTFOUND when all are. seen: how many stand under the value. labels: as above. */
+struct pl_index_value {
+    const char *index;
+    struct pl_slice value;
+};
+int pl_store_by_fewest(struct pl_store *store, const struct pl_index_value *values, size_t count,
+                       uint64_t labels, struct pl_docs *out, size_t *seen);
 bool pl_store_has_index(struct pl_store *store, const char *name);
 /* NULL-terminated texts the caller frees with pl_store_free_names: keys (sorted),
  * keys of an index value (sorted), values of an index that have keys (sorted).
- * NULL when there is no such index (34). */
+ * NULL when there is no such index (34), or it is being built. */
 char **pl_store_keys(struct pl_store *store);
 char **pl_store_index_keys(struct pl_store *store, const char *index, struct pl_slice value);
 char **pl_store_index_values(struct pl_store *store, const char *index);

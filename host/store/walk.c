@@ -3,15 +3,20 @@
 #include "store/impl.h"
 #include "value/pool.h"
 
+struct pl_entry *pl_store_walk_on(struct pl_store *store, struct pl_store_walk *walk)
+{
+    if (walk->replaced != store->replaced)
+        *walk = (struct pl_store_walk){.replaced = store->replaced};
+    struct pl_keyed *node = pl_keyset_walk(&store->live.entries, &walk->entries);
+    return node != NULL ? PL_CONTAINER_OF(node, struct pl_entry, node) : NULL;
+}
+
 bool pl_store_walk(struct pl_store *store, struct pl_store_walk *walk, size_t some,
                    struct pl_docs *out)
 {
-    const struct pl_keyed *node = NULL;
-    if (walk->replaced != store->replaced)
-        *walk = (struct pl_store_walk){.replaced = store->replaced};
-    while (out->count < some &&
-           (node = pl_keyset_walk(&store->live.entries, &walk->entries)) != NULL)
-        pl_docs_add(out, pl_doc_ref(PL_CONTAINER_OF(node, const struct pl_entry, node)->doc));
+    const struct pl_entry *entry;
+    while (out->count < some && (entry = pl_store_walk_on(store, walk)) != NULL)
+        pl_docs_add(out, pl_doc_ref(entry->doc));
     return out->count >= some;
 }
 

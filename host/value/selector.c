@@ -550,15 +550,28 @@ bool pl_selector_scans(const struct pl_selector *selector, struct pl_node object
     return true;
 }
 
+bool pl_selector_single(const struct pl_selector *selector, size_t *at, struct pl_slice *key,
+                        struct pl_slice *value)
+{
+    while (*at < selector->count) {
+        const struct requirement *item = &selector->items[(*at)++];
+        bool is_one = item->op == OP_EQUALS || item->op == OP_DOUBLE_EQUALS || item->op == OP_IN;
+        if (!is_one || item->count != 1)
+            continue;
+        *key = pl_slice_z(item->key);
+        *value = pl_slice_z(item->values[0]);
+        return true;
+    }
+    return false;
+}
+
 uint64_t pl_selector_bloom(const struct pl_selector *selector)
 {
     uint64_t bits = 0;
-    for (size_t i = 0; i < selector->count; i++) {
-        const struct requirement *item = &selector->items[i];
-        bool single = item->op == OP_EQUALS || item->op == OP_DOUBLE_EQUALS || item->op == OP_IN;
-        if (single && item->count == 1)
-            bits |= pl_label_bloom(pl_slice_z(item->key), pl_slice_z(item->values[0]));
-    }
+    size_t at = 0;
+    struct pl_slice key, value;
+    while (pl_selector_single(selector, &at, &key, &value))
+        bits |= pl_label_bloom(key, value);
     return bits;
 }
 

@@ -21,7 +21,11 @@ bool pl_selector_matches(const struct pl_selector *selector, struct pl_node labe
 bool pl_selector_scans(const struct pl_selector *selector, struct pl_node object,
                        struct pl_hint *hints);
 size_t pl_selector_hints(const struct pl_selector *selector);
-/* Of labels that all it matches have (label_bloom.h): those it asks for by a single value. */
+/* Visits the labels that all it matches have: those it asks for by a single value. Start with
+ * *at = 0; false at the end. Borrowed from the selector. */
+bool pl_selector_single(const struct pl_selector *selector, size_t *at, struct pl_slice *key,
+                        struct pl_slice *value);
+/* Their bits (label_bloom.h). */
 uint64_t pl_selector_bloom(const struct pl_selector *selector);
 bool pl_selector_is_empty(const struct pl_selector *selector); /* matches everything */
 /* Appends the canonical text, as a labelSelector parameter takes it. */

@@ -54,6 +54,47 @@ TEST(objects_known_to_lack_a_label_are_left_out)
     pl_store_destroy(store);
 }
 
+static int by_fewest(struct pl_store *store, const struct pl_index_value *values, size_t count,
+                     int *found, size_t *seen)
+{
+    struct pl_docs docs = {0};
+    int code = pl_store_by_fewest(store, values, count, 0, &docs, seen);
+    *found = docs.count > 0 ? version_of(docs.items[0]) : 0;
+    pl_docs_deinit(&docs);
+    return code;
+}
+
+TEST(of_several_values_the_one_with_the_fewest_objects_is_taken)
+{
+    struct pl_store *store = pl_store_create();
+    int found;
+    size_t seen;
+    pl_store_add_index(store, "tags", &tag_ops, NULL, NULL);
+    pl_store_add_index(store, "other", &tag_ops, NULL, NULL);
+    put(store, "x", 1, "ab");
+    put(store, "y", 2, "a");
+    put(store, "z", 3, "ca");
+    struct pl_index_value values[] = {
+        {"none", pl_slice_z("b")},
+        {"tags", pl_slice_z("a")},
+        {"other", pl_slice_z("c")},
+        {"tags", pl_slice_z("nobody's")},
+    };
+    CHECK_INT(by_fewest(store, values, 1, &found, &seen), PL_ENOTFOUND);
+    CHECK_INT(by_fewest(store, values, 2, &found, &seen), 0);
+    CHECK_INT(seen, 3);
+    CHECK_INT(by_fewest(store, values, 3, &found, &seen), 0);
+    CHECK_INT(seen, 1);
+    CHECK_INT(found, 3);
+    CHECK_INT(by_fewest(store, values, 4, &found, &seen), 0);
+    CHECK_INT(seen, 0);
+    pl_store_set_building(store, "other", true);
+    CHECK_INT(by_fewest(store, values, 3, &found, &seen), 0);
+    CHECK_INT(seen, 3);
+    CHECK_INT(by_fewest(store, &values[2], 1, &found, &seen), PL_EAGAIN);
+    pl_store_destroy(store);
+}
+
 /* 33 */
 TEST(names_come_sorted_by_their_bytes)
 {

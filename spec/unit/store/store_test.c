@@ -373,6 +373,72 @@ TEST(agrees_with_a_model_over_random_changes)
     pl_store_destroy(store);
 }
 
+/* Puts, removes, replaces all; keys and tags by the draw. */
+static void change(struct pl_store *store, uint64_t draw)
+{
+    static const char *const choices[] = {"", "a", "ab", "bc", "c", "cab"};
+    char key[16];
+    snprintf(key, sizeof(key), "k%03d", (int)(draw % 300));
+    const char *tags = choices[(draw >> 16) % PL_ARRAY_LEN(choices)];
+    if ((draw >> 32) % 50 == 0) {
+        struct pl_doc *doc = tagged(1, tags);
+        struct pl_store_item items[] = {{pl_slice_z("k001"), doc}, {pl_slice_z(key), doc}};
+        pl_store_replace(store, items, PL_ARRAY_LEN(items));
+        pl_doc_unref(doc);
+    } else if ((draw >> 32) % 3 == 0) {
+        pl_doc_unref(pl_store_remove(store, pl_slice_z(key)));
+    } else {
+        put(store, key, 1, tags);
+    }
+}
+
+static void check_alike(struct pl_store *store, const char *one, const char *other)
+{
+    for (const char *tag = "abc"; *tag != '\0'; tag++) {
+        char value[] = {*tag, '\0'}, want[1024];
+        snprintf(want, sizeof(want), "%s", keys_under(store, one, value));
+        CHECK_STR(keys_under(store, other, value), want);
+    }
+}
+
+TEST(an_index_is_built_in_pieces_while_the_store_changes)
+{
+    struct pl_rand rand;
+    pl_rand_seed(&rand, 31);
+    for (int round = 0; round < 200; round++) {
+        struct pl_store *store = pl_store_create();
+        struct pl_store_walk walk = {0};
+        struct pl_docs docs = {0};
+        pl_store_add_index(store, "tags", &tag_ops, NULL, NULL);
+        for (int i = 0; i < 100; i++)
+            change(store, pl_rand_u64(&rand));
+        CHECK_INT(pl_store_begin_index(store, "late", &tag_ops, NULL, NULL), 0);
+        CHECK_INT(pl_store_begin_index(store, "late", &tag_ops, NULL, NULL), PL_EEXIST);
+        CHECK_INT(pl_store_by_index(store, "late", pl_slice_z("a"), 0, &docs), PL_EAGAIN);
+        while (pl_store_build_index(store, "late", &walk, 5))
+            change(store, pl_rand_u64(&rand));
+        check_alike(store, "tags", "late");
+        for (int i = 0; i < 20; i++)
+            change(store, pl_rand_u64(&rand));
+        check_alike(store, "tags", "late");
+        pl_store_destroy(store);
+    }
+}
+
+TEST(an_index_that_was_dropped_is_not_built_any_more)
+{
+    struct pl_store *store = pl_store_create();
+    struct pl_store_walk walk = {0};
+    put(store, "a", 1, "a");
+    put(store, "b", 1, "a");
+    CHECK_INT(pl_store_begin_index(store, "late", &tag_ops, NULL, NULL), 0);
+    CHECK(pl_store_build_index(store, "late", &walk, 1));
+    pl_store_drop_index(store, "late");
+    CHECK(!pl_store_build_index(store, "late", &walk, 1));
+    CHECK(!pl_store_has_index(store, "late"));
+    pl_store_destroy(store);
+}
+
 /* Marks the keys that a walk brings; returns whether it goes on. */
 static bool walk_on(struct pl_store *store, struct pl_store_walk *walk, bool *seen)
 {

@@ -199,6 +199,21 @@ static struct pl_selector *from_node(const char *text, struct pl_err *err)
     return selector;
 }
 
+TEST(labels_asked_for_by_a_single_value_are_told)
+{
+    struct pl_selector *selector = pl_selector_parse(
+        pl_slice_z("e in (x),a=1,b==2,c in (3,4),!d,f,g!=5,h notin (6),i>7"), NULL);
+    REQUIRE(selector != NULL);
+    struct pl_buf told = PL_BUF_INIT;
+    size_t at = 0;
+    struct pl_slice key, value;
+    while (pl_selector_single(selector, &at, &key, &value))
+        pl_buf_add_f(&told, "%.*s=%.*s;", PL_FMT(key), PL_FMT(value));
+    CHECK_STR(pl_buf_z(&told), "a=1;b=2;e=x;");
+    pl_buf_deinit(&told);
+    pl_selector_destroy(selector);
+}
+
 TEST(label_selectors_of_documents_are_read)
 {
     check_text(from_node("{}", NULL), "");
