@@ -214,6 +214,7 @@ void pl_informer_stop(struct pl_informer *informer)
     pl_timer_stop(pl_informer_timers(informer), &informer->more);
     pl_informer_stop_confirm(informer);
     pl_informer_stop_compact(informer);
+    pl_informer_stop_building(informer);
     pl_backlog_stop(informer->backlog);
     for (size_t i = 0; i < informer->feed_count; i++)
         pl_feed_stop(informer->feeds[i]);

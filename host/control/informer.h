@@ -90,6 +90,9 @@ struct pl_declared_index {
 int pl_informer_add_index(struct pl_informer *informer, const struct pl_declared_index *index,
                           struct pl_err *err);
 void pl_informer_drop_index(struct pl_informer *informer, const struct pl_declared_index *index);
+/* A list has looked at many objects for few with this label (label_index.h). */
+void pl_informer_want_label(struct pl_informer *informer, struct pl_slice key,
+                            struct pl_slice value);
 
 /* The index of controllers by the uid of their controller reference, present in every store. */
 #define PL_INDEX_CONTROLLER_UID "controller-uid"

@@ -23,7 +23,8 @@ struct pl_informer {
     struct pl_backlog *backlog;
     struct pl_path_index *path_indexes; /* owned; see informer_index.c */
     size_t path_index_count;
-    struct pl_feed **feeds; /* owned array; each until pl_informer_feed_ended */
+    struct pl_label_indexes *label_indexes; /* owned; NULL: nobody asked for one, or it stops */
+    struct pl_feed **feeds;                 /* owned array; each until pl_informer_feed_ended */
     size_t feed_count;
     size_t ending; /* feeds that were replaced and have not ended */
 
@@ -99,6 +100,7 @@ void pl_informer_stop_compact(struct pl_informer *informer);
 
 /* ---- informer_index.c ---- */
 
+void pl_informer_stop_building(struct pl_informer *informer);
 void pl_informer_free_indexes(struct pl_informer *informer);
 
 /* ---- informer_write.c ---- */

@@ -1,8 +1,10 @@
 /* Indexes that scripts declare: by a path, evaluated here, or by asking. Each generation of scripts
- * brings its own; those that are the same share one, which goes with the last of them. */
+ * brings its own; those that are the same share one, which goes with the last of them. And those
+ * that nobody declares: by labels. */
 #include "control/informer_impl.h"
 
 #include "base/alloc.h"
+#include "control/label_index.h"
 #include "value/path.h"
 
 #include <string.h>
@@ -115,6 +117,23 @@ void pl_informer_drop_index(struct pl_informer *informer, const struct pl_declar
     pl_free(known->holders);
     pl_free(known->stored);
     *known = informer->path_indexes[--informer->path_index_count];
+}
+
+void pl_informer_want_label(struct pl_informer *informer, struct pl_slice key,
+                            struct pl_slice value)
+{
+    if (informer->stopping)
+        return;
+    if (informer->label_indexes == NULL)
+        informer->label_indexes =
+            pl_label_indexes_create(informer->store, pl_informer_timers(informer), informer->owner);
+    pl_label_indexes_want(informer->label_indexes, key, value);
+}
+
+void pl_informer_stop_building(struct pl_informer *informer)
+{
+    pl_label_indexes_destroy(informer->label_indexes);
+    informer->label_indexes = NULL;
 }
 
 void pl_informer_free_indexes(struct pl_informer *informer)

@@ -417,7 +417,7 @@ static int list_cached(lua_State *L, struct pl_state *s, struct pl_cache *cache,
     pl_err_clear(&err);
     struct pl_filter seen = *filter;
     seen.view = view_of(s);
-    int failed = pl_cache_list(cache, &seen, &found, &err);
+    int failed = pl_cache_list(s->lane, cache, &seen, &found, &err);
     batch->docs = found.docs; /* from now on nothing is lost when something raises */
     found.docs = (struct pl_docs){.items = NULL};
     if (failed) {

@@ -5,6 +5,8 @@
 #include "base/log.h"
 #include "base/text_sort.h"
 #include "control/capture.h"
+#include "control/label_index.h"
+#include "lane/wish.h"
 #include "value/meta.h"
 #include "value/selector.h"
 
@@ -110,10 +112,62 @@ void pl_found_deinit(struct pl_found *found)
     pl_buf_deinit(&found->rv);
 }
 
-/* labels: bits of some that what is wanted has (pl_selector_bloom). */
-static int collect(struct pl_cache *cache, const struct pl_filter *filter, uint64_t labels,
-                   struct pl_docs *out, struct pl_err *err)
+#define MOST_LABELS 4 /* of a selector that are looked for in indices */
+
+/* Under what the objects wanted stand in indices, where there are such: their namespace, labels. */
+struct places {
+    struct pl_index_value values[1 + MOST_LABELS];
+    size_t count;
+    char *names[MOST_LABELS]; /* owned */
+    size_t name_count;
+};
+
+/* labels: NULL: without. */
+static void init_places(struct places *places, struct pl_slice ns, const struct pl_selector *labels)
 {
+    size_t at = 0;
+    struct pl_slice key, value;
+    *places = (struct places){.count = 0};
+    if (ns.ptr != NULL)
+        places->values[places->count++] = (struct pl_index_value){PL_INDEX_NAMESPACE, ns};
+    while (labels != NULL && places->name_count < MOST_LABELS &&
+           pl_selector_single(labels, &at, &key, &value)) {
+        char *name = pl_format(PL_INDEX_LABEL "%.*s", PL_FMT(key));
+        places->names[places->name_count++] = name;
+        places->values[places->count++] = (struct pl_index_value){name, value};
+    }
+}
+
+static void deinit_places(struct places *places)
+{
+    for (size_t i = 0; i < places->name_count; i++)
+        pl_free(places->names[i]);
+}
+
+/* Returns how many were looked at. */
+static size_t collect_by_places(struct pl_cache *cache, struct pl_slice ns,
+                                const struct pl_selector *selector, uint64_t labels,
+                                struct pl_docs *out)
+{
+    struct places places;
+    size_t seen;
+    init_places(&places, ns, selector);
+    if (pl_store_by_fewest(cache->store, places.values, places.count, labels, out, &seen) != 0) {
+        seen = pl_store_count(cache->store);
+        pl_store_list(cache->store, labels, out);
+    }
+    deinit_places(&places);
+    return seen;
+}
+
+/* selector: of labels that what is wanted has; NULL: none, or a view may have put something with
+ * them in the place of what lacks them. seen: how many objects were looked at for it. */
+static int collect(struct pl_cache *cache, const struct pl_filter *filter,
+                   const struct pl_selector *selector, struct pl_docs *out, size_t *seen,
+                   struct pl_err *err)
+{
+    uint64_t labels = selector != NULL ? pl_selector_bloom(selector) : 0;
+    *seen = 0;
     struct pl_store *store = cache->store;
     if (filter->index_name.ptr != NULL) {
         int failed =
@@ -131,9 +185,7 @@ static int collect(struct pl_cache *cache, const struct pl_filter *filter, uint6
     }
     if (filter->owner_uid.ptr != NULL)
         return pl_store_by_index(store, PL_INDEX_CONTROLLER_UID, filter->owner_uid, labels, out);
-    if (filter->ns.ptr != NULL)
-        return pl_store_by_index(store, PL_INDEX_NAMESPACE, filter->ns, labels, out);
-    pl_store_list(store, labels, out);
+    *seen = collect_by_places(cache, filter->ns, selector, labels, out);
     return 0;
 }
 
@@ -247,23 +299,24 @@ static void arrange(const struct pl_filter *filter, struct pl_found *found)
     pl_free(entries);
 }
 
-int pl_cache_list(struct pl_cache *cache, const struct pl_filter *filter, struct pl_found *found,
-                  struct pl_err *err)
+int pl_cache_list(struct pl_lane *lane, struct pl_cache *cache, const struct pl_filter *filter,
+                  struct pl_found *found, struct pl_err *err)
 {
     struct tests tests;
+    size_t seen = 0;
     *found = (struct pl_found){.remaining = 0};
     pl_store_rv(cache->store, &found->rv);
     int failed = init_tests(&tests, filter, err);
-    /* A view may have put something with the labels in the place of what lacks them. */
-    uint64_t labels =
-        tests.labels != NULL && filter->view == NULL ? pl_selector_bloom(tests.labels) : 0;
+    const struct pl_selector *selector = filter->view == NULL ? tests.labels : NULL;
     if (failed == 0)
-        failed = collect(cache, filter, labels, &found->docs, err);
+        failed = collect(cache, filter, selector, &found->docs, &seen, err);
     if (failed == 0 && filter->view != NULL)
         pl_capture_amend(filter->view, &cache->spec->kind, filter->index_name.ptr != NULL,
                          &found->docs);
     if (failed == 0) {
         keep_passing(&found->docs, &tests);
+        if (selector != NULL)
+            pl_wish_consider(lane, cache, selector, seen, found->docs.count);
         arrange(filter, found);
     }
     deinit_tests(&tests);

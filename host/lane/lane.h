@@ -35,6 +35,7 @@ enum pl_lane_msg {
     PL_IO_STUCK,  /* pl_lane.stuck_msg */
     PL_IO_ENDED,  /* pl_lane.end_msg: the last of a lane that was abandoned */
     PL_IO_EVENT,  /* bind_event.h */
+    PL_IO_WISH,   /* wish.h */
 };
 
 /* Loading the scripts in one lane. */
@@ -169,6 +170,7 @@ struct pl_cache {
     const struct pl_resource *resource; /* immutable, of the cluster's discovery */
     struct pl_source_options options;   /* effective: with --namespace applied */
     _Atomic bool ready;                 /* synced: informer, store and options are set */
+    struct pl_map wished;               /* labels an index was wished for by, under hint_lock */
 };
 
 struct pl_known_controller {

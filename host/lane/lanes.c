@@ -10,6 +10,7 @@
 #include "lane/memo.h"
 #include "lane/origin.h"
 #include "lane/state.h"
+#include "lane/wish.h"
 #include "net/http_client.h"
 #include "value/meta.h"
 
@@ -56,8 +57,10 @@ static void destroy_controllers(struct pl_lanes *lanes)
 {
     for (size_t i = 0; i < lanes->controller_count; i++) {
         struct pl_known_controller *known = &lanes->controllers[i];
-        for (size_t j = 0; j < known->cache_count; j++)
+        for (size_t j = 0; j < known->cache_count; j++) {
             pl_source_options_deinit(&known->caches[j].options);
+            pl_map_deinit(&known->caches[j].wished);
+        }
         pl_free(known->caches);
         pl_free(known->name);
     }
@@ -91,8 +94,11 @@ static void on_left(struct pl_msg *msg)
         struct pl_load *load = PL_CONTAINER_OF(msg, struct pl_load, msg);
         pl_free(load->message);
         pl_free(load);
-    } else if (msg->kind == PL_IO_EVENT)
+    } else if (msg->kind == PL_IO_EVENT) {
         pl_event_msg_free(msg);
+    } else if (msg->kind == PL_IO_WISH) {
+        pl_wish_free(msg);
+    }
 }
 
 bool pl_lanes_is_quiet(const struct pl_lanes *lanes)
@@ -247,6 +253,9 @@ static void handle_io(struct pl_lanes *lanes, struct pl_msg *msg)
     }
     case PL_IO_EVENT:
         pl_event_msg_io(msg);
+        break;
+    case PL_IO_WISH:
+        pl_wish_io(msg);
         break;
     default:
         PL_UNREACHABLE();

@@ -66,7 +66,7 @@ static struct {
     size_t controller_count, questions_done;
     struct pl_list calls;
     size_t call_count;
-    struct pl_buf enqueued, answers, reported;
+    struct pl_buf enqueued, answers, reported, wanted;
     char path[64];
 } fake;
 
@@ -234,6 +234,13 @@ void pl_informer_drop_index(struct pl_informer *informer, const struct pl_declar
 {
     PL_UNUSED(informer);
     PL_UNUSED(index);
+}
+
+void pl_informer_want_label(struct pl_informer *informer, struct pl_slice key,
+                            struct pl_slice value)
+{
+    PL_UNUSED(informer);
+    pl_buf_add_f(&fake.wanted, "%.*s=%.*s;", PL_FMT(key), PL_FMT(value));
 }
 
 void pl_cluster_each_informer(struct pl_cluster *cluster, const struct pl_kind *kind,
@@ -415,6 +422,7 @@ static inline void finish(void)
     pl_declarations_deinit(&fake.declarations);
     pl_buf_deinit(&fake.enqueued);
     pl_buf_deinit(&fake.reported);
+    pl_buf_deinit(&fake.wanted);
     pl_buf_deinit(&fake.answers);
     CHECK(pl_list_empty(&fake.calls));
 }

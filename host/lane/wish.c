@@ -1,0 +1,59 @@
+#include "lane/wish.h"
+
+#include "base/alloc.h"
+#include "control/edition.h"
+#include "control/label_index.h"
+
+struct wish {
+    struct pl_msg msg;
+    struct pl_cache *cache;
+    struct pl_slice key, value;
+    char bytes[]; /* what the slices point to */
+};
+
+void pl_wish_free(struct pl_msg *msg)
+{
+    pl_free(PL_CONTAINER_OF(msg, struct wish, msg));
+}
+
+void pl_wish_io(struct pl_msg *msg)
+{
+    const struct wish *wish = PL_CONTAINER_OF(msg, struct wish, msg);
+    /* Not the cache's: that may be gone when no run of the lane is under way. */
+    struct pl_informer *informer = pl_edition_informer(wish->cache->edition, wish->cache->source);
+    if (informer != NULL)
+        pl_informer_want_label(informer, wish->key, wish->value);
+    pl_wish_free(msg);
+}
+
+static void send(struct pl_lane *lane, struct pl_cache *cache, struct pl_slice key,
+                 struct pl_slice value)
+{
+    struct wish *wish = pl_calloc(1, sizeof *wish + key.len + value.len + 1);
+    wish->cache = cache;
+    memcpy(wish->bytes, key.ptr, key.len);
+    memcpy(wish->bytes + key.len, value.ptr, value.len);
+    wish->key = pl_slice(wish->bytes, key.len);
+    wish->value = pl_slice(wish->bytes + key.len, value.len);
+    pl_lane_send_io(lane, &wish->msg, PL_IO_WISH);
+}
+
+static bool is_first(struct pl_lanes *lanes, struct pl_cache *cache, struct pl_slice key)
+{
+    pthread_mutex_lock(&lanes->hint_lock);
+    bool first = pl_map_put(&cache->wished, key, cache) == NULL;
+    pthread_mutex_unlock(&lanes->hint_lock);
+    return first;
+}
+
+void pl_wish_consider(struct pl_lane *lane, struct pl_cache *cache,
+                      const struct pl_selector *labels, size_t seen, size_t found)
+{
+    if (seen < PL_LABEL_INDEX_SEEN || found * PL_LABEL_INDEX_SHARE > seen)
+        return;
+    size_t at = 0;
+    struct pl_slice key, value;
+    while (pl_selector_single(labels, &at, &key, &value))
+        if (is_first(lane->lanes, cache, key))
+            send(lane, cache, key, value);
+}

@@ -1,0 +1,15 @@
+/* Wishes for an index: lists by label that look at many objects for few tell the cache's informer
+ * (control/label_index.h). Nobody waits for them. Private to host/lane. */
+#pragma once
+
+#include "lane/lane.h"
+#include "value/selector.h"
+
+/* On the lane's thread. A list with this selector looked at so many objects of the cache and found
+ * so many: wishes for its labels, each once a cache, if that is worth an index. */
+void pl_wish_consider(struct pl_lane *lane, struct pl_cache *cache,
+                      const struct pl_selector *labels, size_t seen, size_t found);
+/* I/O thread: passes it on and frees it. */
+void pl_wish_io(struct pl_msg *msg);
+/* Nobody is there to hear it any more. */
+void pl_wish_free(struct pl_msg *msg);
