@@ -172,10 +172,10 @@ static int64_t grace_period(lua_State *L)
 static void set_target(lua_State *L, struct pl_state *s, struct pl_lop *op)
 {
     lua_getfield(L, 1, "object");
-    struct pl_box *base = pl_lazy_base(L, s, lua_gettop(L));
-    if (base != NULL) {
-        op->in.write.base = pl_doc_ref(base->doc);
-        op->in.write.partial = (base->flags & PL_OBJECT_PARTIAL) != 0;
+    struct pl_base base = pl_lazy_base(L, s, lua_gettop(L));
+    if (base.doc != NULL) {
+        op->in.write.base = pl_doc_ref(base.doc);
+        op->in.write.partial = (base.flags & PL_OBJECT_PARTIAL) != 0;
     }
     lua_pop(L, 1);
 }

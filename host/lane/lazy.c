@@ -6,8 +6,14 @@
 #include "lane/number.h"
 
 /* Keys of the entries that a level has until it is filled; scripts can't make such values. The
- * second is there only where the box does not find the level by its table. */
-static const char box_key, level_key;
+ * second is there only where the shelf does not know the level's table. */
+static const char shelf_key, level_key;
+
+/* Where a document lies, and what is to be known of its object. */
+struct origin {
+    int shelf; /* stack index */
+    unsigned flags;
+};
 
 /* The identity of a table's metatable; NULL: it has none, or is no table. */
 static const void *meta_of(lua_State *L, int index)
@@ -26,13 +32,6 @@ static bool has_meta(lua_State *L, int index, const void *meta)
 
 /* ---- boxes ---- */
 
-#define MORE_LEVELS 16
-
-struct pl_more_levels {
-    struct pl_more_levels *next;
-    struct pl_level levels[MORE_LEVELS];
-};
-
 static int box_gc(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
@@ -41,79 +40,24 @@ static int box_gc(lua_State *L)
     pl_doc_unref(box->doc);
     box->doc = NULL;
     box->bytes = 0;
-    while (box->more != NULL) {
-        struct pl_more_levels *more = box->more;
-        box->more = more->next;
-        pl_free(more);
-    }
     return 0;
 }
 
 struct pl_box *pl_box_push(lua_State *L, struct pl_state *s)
 {
     struct pl_box *box = lua_newuserdata(L, sizeof *box);
-    box->doc = NULL;
-    box->flags = box->level_count = 0;
-    box->bytes = 0;
-    box->more = NULL;
+    *box = (struct pl_box){.doc = NULL};
     pl_ref_push(L, s->refs.box_meta);
     lua_setmetatable(L, -2);
     return box;
-}
-
-/* One of the first, by its table, which says no more than that while it may be gone. */
-static struct pl_level *early_level(struct pl_box *box, const void *table)
-{
-    for (size_t i = 0; i < PL_BOX_LEVELS && i < box->level_count; i++) {
-        if (box->levels[i].table == table)
-            return &box->levels[i];
-    }
-    return NULL;
-}
-
-static bool is_early(const struct pl_box *box, const struct pl_level *level)
-{
-    return level >= box->levels && level < box->levels + PL_BOX_LEVELS;
-}
-
-static struct pl_level *new_level(struct pl_box *box)
-{
-    size_t i = box->level_count++;
-    if (i < PL_BOX_LEVELS)
-        return &box->levels[i];
-    size_t place = (i - PL_BOX_LEVELS) % MORE_LEVELS;
-    if (place == 0) {
-        struct pl_more_levels *more = PL_NEW(struct pl_more_levels);
-        more->next = box->more;
-        box->more = more;
-    }
-    return &box->more->levels[place];
-}
-
-static struct pl_level *add_level(struct pl_box *box, const void *table, struct pl_node node)
-{
-    struct pl_level *level = early_level(box, table); /* then that one is gone */
-    if (level == NULL)
-        level = new_level(box);
-    *level = (struct pl_level){.box = box, .table = table, .node = node};
-    return level;
-}
-
-static void push_box(lua_State *L, struct pl_state *s, struct pl_doc *doc, unsigned flags)
-{
-    struct pl_box *box = pl_box_push(L, s);
-    box->doc = pl_doc_ref(doc);
-    box->flags = flags;
-    box->bytes = pl_doc_bytes(doc);
-    s->pinned += box->bytes;
-    s->pins += box->bytes;
 }
 
 /* ---- pushing ---- */
 
 #define LEVEL_ROOM 4 /* entries of a level, with the hidden ones */
 
-static struct pl_level *push_value(lua_State *L, struct pl_state *s, int box, struct pl_node node);
+static struct pl_level *push_value(lua_State *L, struct pl_state *s, struct origin from,
+                                   struct pl_node node);
 
 /* Sets a hidden entry of the table at the top. */
 static void hide(lua_State *L, const char *key)
@@ -124,7 +68,8 @@ static void hide(lua_State *L, const char *key)
 }
 
 /* The level that the table is, NULL when it is an ordinary one. */
-static struct pl_level *push_level(lua_State *L, struct pl_state *s, int box, struct pl_node node)
+static struct pl_level *push_level(lua_State *L, struct pl_state *s, struct origin from,
+                                   struct pl_node node)
 {
     size_t len = pl_node_len(node);
     if (len == 0) {
@@ -133,11 +78,11 @@ static struct pl_level *push_level(lua_State *L, struct pl_state *s, int box, st
     }
     /* Most levels are read a little of: room for all members would mostly be wasted. */
     lua_createtable(L, 0, len + 1 < LEVEL_ROOM ? (int)len + 1 : LEVEL_ROOM);
-    lua_pushvalue(L, box);
-    hide(L, &box_key);
-    struct pl_box *of = lua_touserdata(L, box);
-    struct pl_level *level = add_level(of, lua_topointer(L, -1), node);
-    if (!is_early(of, level)) {
+    lua_pushvalue(L, from.shelf);
+    hide(L, &shelf_key);
+    struct pl_shelf *shelf = lua_touserdata(L, from.shelf);
+    struct pl_level *level = pl_shelf_add(shelf, lua_topointer(L, -1), from.flags, node);
+    if (!pl_shelf_knows(shelf, level)) {
         lua_pushlightuserdata(L, level);
         hide(L, &level_key);
     }
@@ -149,20 +94,21 @@ static struct pl_level *push_level(lua_State *L, struct pl_state *s, int box, st
     return NULL;
 }
 
-static void push_array(lua_State *L, struct pl_state *s, int box, struct pl_node node)
+static void push_array(lua_State *L, struct pl_state *s, struct origin from, struct pl_node node)
 {
     luaL_checkstack(L, 8, "a document is nested too deeply");
     lua_createtable(L, (int)pl_node_len(node), 0);
     struct pl_iter it = pl_iter(node);
     while (pl_iter_next(&it)) {
-        push_value(L, s, box, it.value);
+        push_value(L, s, from, it.value);
         lua_rawseti(L, -2, (int)it.index + 1);
     }
     pl_array_mark(L, s);
 }
 
 /* The level that it is, as above. */
-static struct pl_level *push_value(lua_State *L, struct pl_state *s, int box, struct pl_node node)
+static struct pl_level *push_value(lua_State *L, struct pl_state *s, struct origin from,
+                                   struct pl_node node)
 {
     struct pl_scratch scratch;
     switch (pl_node_type(node)) {
@@ -182,21 +128,26 @@ static struct pl_level *push_value(lua_State *L, struct pl_state *s, int box, st
         pl_lua_push(L, pl_node_str(node, &scratch));
         break;
     case PL_ARRAY:
-        push_array(L, s, box, node);
+        push_array(L, s, from, node);
         break;
     case PL_OBJECT:
-        return push_level(L, s, box, node);
+        return push_level(L, s, from, node);
     }
     return NULL;
 }
 
-static void note_base(lua_State *L, struct pl_state *s, int box)
+/* What the table at the top was read from, when it will not say so any more. */
+static void note_base(lua_State *L, struct pl_state *s, struct pl_doc *doc, unsigned flags)
 {
     if (lua_type(L, -1) != LUA_TTABLE)
         return;
     pl_ref_push(L, s->refs.bases); /* -- object, bases */
     lua_pushvalue(L, -2);
-    lua_pushvalue(L, box);
+    struct pl_box *box = pl_box_push(L, s);
+    box->doc = pl_doc_ref(doc);
+    box->flags = flags;
+    box->bytes = pl_doc_bytes(doc);
+    s->pinned += box->bytes;
     lua_rawset(L, -3);
     lua_pop(L, 1);
 }
@@ -213,14 +164,14 @@ static int absolute(lua_State *L, int index)
     return index > 0 ? index : lua_gettop(L) + index + 1;
 }
 
-/* Of a table with the metatable of levels. Pushes its box. */
+/* Of a table with the metatable of levels. Pushes its shelf. */
 static struct pl_level *open_level(lua_State *L, int index)
 {
-    lua_pushlightuserdata(L, (void *)&box_key);
+    lua_pushlightuserdata(L, (void *)&shelf_key);
     lua_rawget(L, index);
-    struct pl_box *box = lua_touserdata(L, -1);
-    struct pl_level *level = box != NULL ? early_level(box, lua_topointer(L, index)) : NULL;
-    if (level != NULL || box == NULL)
+    struct pl_shelf *shelf = lua_touserdata(L, -1);
+    struct pl_level *level = shelf != NULL ? pl_shelf_find(shelf, lua_topointer(L, index)) : NULL;
+    if (level != NULL || shelf == NULL)
         return level;
     lua_pushlightuserdata(L, (void *)&level_key);
     lua_rawget(L, index);
@@ -265,18 +216,18 @@ static bool is_secret_key(struct pl_slice key)
     return pl_slice_eqz(key, "data") || pl_slice_eqz(key, "stringData");
 }
 
-static bool is_root(const struct pl_level *level)
+static bool is_root(struct pl_node node)
 {
-    return pl_node_is_same(level->node, pl_doc_root(level->box->doc));
+    return pl_node_is_same(node, pl_doc_root(node.doc));
 }
 
 /* The value at the top is that member of the table at index, which is made of the node. */
-static void note_if_secret(lua_State *L, struct pl_state *s, int index, const struct pl_box *box,
+static void note_if_secret(lua_State *L, struct pl_state *s, int index, unsigned flags,
                            struct pl_node node, struct pl_slice key)
 {
-    if (!(box->flags & PL_OBJECT_SECRET))
+    if (!(flags & PL_OBJECT_SECRET))
         return;
-    if (pl_node_is_same(node, pl_doc_root(box->doc)) && is_secret_key(key))
+    if (is_root(node) && is_secret_key(key))
         note_secret(L, s);
     if (lua_type(L, -1) == LUA_TSTRING && pl_lazy_is_secret(L, s, index))
         pl_secrets_add(&s->secrets, pl_lua_slice(L, -1));
@@ -287,7 +238,7 @@ static void end_level(lua_State *L, int index)
 {
     lua_pushvalue(L, index);
     lua_pushnil(L);
-    hide(L, &box_key);
+    hide(L, &shelf_key);
     lua_pushnil(L);
     hide(L, &level_key);
     lua_pushnil(L);
@@ -304,15 +255,16 @@ void pl_lazy_fill(lua_State *L, struct pl_state *s, int index)
     if (meta != s->lazy_meta)
         return;
     luaL_checkstack(L, 10, "a document");
-    struct pl_level *level = open_level(L, index);
-    int box = lua_gettop(L);
+    const struct pl_level *level = open_level(L, index);
+    struct origin from = {.shelf = lua_gettop(L)};
     if (level == NULL) { /* a script got hold of our metatable */
-        lua_settop(L, box - 1);
+        lua_settop(L, from.shelf - 1);
         return;
     }
-    if (is_root(level) && (level->box->flags & PL_OBJECT_ROOT)) {
+    from.flags = level->flags;
+    if (is_root(level->node) && (from.flags & PL_OBJECT_ROOT)) {
         lua_pushvalue(L, index);
-        note_base(L, s, box);
+        note_base(L, s, (struct pl_doc *)level->node.doc, from.flags);
         lua_pop(L, 1);
     }
     struct pl_iter it = pl_iter(level->node);
@@ -320,19 +272,19 @@ void pl_lazy_fill(lua_State *L, struct pl_state *s, int index)
         if (pl_level_has_taken(level, it.index))
             continue;
         pl_lua_push(L, it.key);
-        push_value(L, s, box, it.value);
-        note_if_secret(L, s, index, level->box, level->node, it.key);
+        push_value(L, s, from, it.value);
+        note_if_secret(L, s, index, from.flags, level->node, it.key);
         lua_rawset(L, index);
     }
     end_level(L, index);
-    lua_settop(L, box - 1);
+    lua_settop(L, from.shelf - 1);
 }
 
 /* One member, the first time that it is asked for. */
 static int lazy_index(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
-    struct pl_level *level = open_level(L, 1); /* -- level, name, box */
+    struct pl_level *level = open_level(L, 1); /* -- level, name, shelf */
     size_t place;
     if (level == NULL || lua_type(L, 2) != LUA_TSTRING)
         return 0;
@@ -346,8 +298,8 @@ static int lazy_index(lua_State *L)
         lua_rawget(L, 1);
         return 1;
     }
-    push_value(L, s, 3, value);
-    note_if_secret(L, s, 1, level->box, level->node, key);
+    push_value(L, s, (struct origin){3, level->flags}, value);
+    note_if_secret(L, s, 1, level->flags, level->node, key);
     lua_pushvalue(L, 2);
     lua_pushvalue(L, -2);
     lua_rawset(L, 1);
@@ -365,43 +317,43 @@ static int lazy_newindex(lua_State *L)
 
 /* ---- parts ---- */
 
-static void leave_parts(lua_State *L, struct pl_state *s, int box, struct pl_level *level,
-                        const struct pl_part *parts);
+static void leave_parts(lua_State *L, struct pl_state *s, struct origin from,
+                        struct pl_level *level, const struct pl_part *parts);
 
 /* Adds a member to the table at index, which is made of the node. */
-static void add_part(lua_State *L, struct pl_state *s, int index, int box, struct pl_node node,
-                     struct pl_node value, const struct pl_part *part)
+static void add_part(lua_State *L, struct pl_state *s, int index, struct origin from,
+                     struct pl_node node, struct pl_node value, const struct pl_part *part)
 {
     pl_lua_push(L, part->name);
-    struct pl_level *level = push_value(L, s, box, value);
-    note_if_secret(L, s, index, lua_touserdata(L, box), node, part->name);
+    struct pl_level *level = push_value(L, s, from, value);
+    note_if_secret(L, s, index, from.flags, node, part->name);
     if (level != NULL && !part->whole)
-        leave_parts(L, s, box, level, part->below);
+        leave_parts(L, s, from, level, part->below);
     lua_rawset(L, index);
 }
 
 /* Makes the level at index an ordinary table of these parts. */
-static void fill_parts(lua_State *L, struct pl_state *s, int index, int box, struct pl_node node,
-                       const struct pl_part *parts)
+static void fill_parts(lua_State *L, struct pl_state *s, int index, struct origin from,
+                       struct pl_node node, const struct pl_part *parts)
 {
     end_level(L, index);
     for (const struct pl_part *part = parts; part != NULL; part = part->next) {
         struct pl_node value = pl_node_get(node, part->name);
         if (!pl_node_is_missing(value))
-            add_part(L, s, index, box, node, value, part);
+            add_part(L, s, index, from, node, value, part);
     }
 }
 
 /* Of the level at the top: what is not of the parts counts as taken away, and what is one as a
  * whole is left for whoever asks for it. */
-static void leave_parts(lua_State *L, struct pl_state *s, int box, struct pl_level *level,
-                        const struct pl_part *parts)
+static void leave_parts(lua_State *L, struct pl_state *s, struct origin from,
+                        struct pl_level *level, const struct pl_part *parts)
 {
     int index = lua_gettop(L);
     struct pl_node node = level->node;
     luaL_checkstack(L, 10, "select");
     if (pl_node_len(node) > PL_LEVEL_TAKEN) {
-        fill_parts(L, s, index, box, node, parts);
+        fill_parts(L, s, index, from, node, parts);
         return;
     }
     level->taken = UINT64_MAX;
@@ -411,7 +363,7 @@ static void leave_parts(lua_State *L, struct pl_state *s, int box, struct pl_lev
         if (part->whole && !pl_node_is_missing(value))
             level->taken &= ~((uint64_t)1 << place);
         else if (!pl_node_is_missing(value))
-            add_part(L, s, index, box, node, value, part);
+            add_part(L, s, index, from, node, value, part);
     }
 }
 
@@ -420,32 +372,34 @@ void pl_lazy_push_parts(lua_State *L, struct pl_state *s, struct pl_doc *doc, un
 {
     struct pl_node root = pl_doc_root(doc);
     luaL_checkstack(L, 10, "a document");
-    push_box(L, s, doc, flags);
-    int box = lua_gettop(L);
-    struct pl_level *level = push_value(L, s, box, root);
+    pl_shelf_push(L, s, doc);
+    struct origin from = {lua_gettop(L), flags};
+    struct pl_level *level = push_value(L, s, from, root);
     if (level != NULL && parts != NULL)
-        leave_parts(L, s, box, level, parts);
+        leave_parts(L, s, from, level, parts);
     if ((flags & PL_OBJECT_ROOT) && !has_meta(L, -1, s->lazy_meta))
-        note_base(L, s, box);
-    lua_remove(L, box);
+        note_base(L, s, doc, flags);
+    lua_remove(L, from.shelf);
 }
 
 /* ---- bases and marks ---- */
 
-struct pl_box *pl_lazy_base(lua_State *L, struct pl_state *s, int index)
+struct pl_base pl_lazy_base(lua_State *L, struct pl_state *s, int index)
 {
     if (lua_type(L, index) != LUA_TTABLE)
-        return NULL;
+        return (struct pl_base){NULL, 0};
     index = absolute(L, index);
     const struct pl_level *level = pl_lazy_level(L, s, index);
     if (level != NULL)
-        return is_root(level) && (level->box->flags & PL_OBJECT_ROOT) ? level->box : NULL;
+        return is_root(level->node) && (level->flags & PL_OBJECT_ROOT)
+                   ? (struct pl_base){(struct pl_doc *)level->node.doc, level->flags}
+                   : (struct pl_base){NULL, 0};
     pl_ref_push(L, s->refs.bases);
     lua_pushvalue(L, index);
     lua_rawget(L, -2);
-    struct pl_box *box = lua_touserdata(L, -1);
+    const struct pl_box *box = lua_touserdata(L, -1);
     lua_pop(L, 2);
-    return box;
+    return box != NULL ? (struct pl_base){box->doc, box->flags} : (struct pl_base){NULL, 0};
 }
 
 void pl_lazy_copy_base(lua_State *L, struct pl_state *s, int from, int to)
@@ -516,6 +470,7 @@ void pl_lazy_open(struct pl_state *s)
     pl_state_register(L, s, box);
     s->box_meta = lua_topointer(L, -1);
     s->refs.box_meta = luaL_ref(L, LUA_REGISTRYINDEX);
+    pl_shelf_open(s);
     s->refs.bases = weak_table(L);
     s->refs.secrets = weak_table(L);
     s->refs.traced = weak_table(L);

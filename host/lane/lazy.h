@@ -8,6 +8,7 @@
 #pragma once
 
 #include "lane/select.h"
+#include "lane/shelf.h"
 #include "lane/state.h"
 #include "value/doc.h"
 
@@ -17,29 +18,11 @@ enum {
     PL_OBJECT_SECRET = 4,  /* values under data and stringData are not for logs */
 };
 
-/* A level that is not filled. Lives in its box. */
-struct pl_level {
-    struct pl_box *box;
-    const void *table;   /* whose level it is; never followed */
-    struct pl_node node; /* borrowed from the box's document */
-    uint64_t taken;      /* bit i: member i is an entry of the table, or was */
-};
-#define PL_LEVEL_TAKEN 64 /* a read of a member from this one on fills the level */
-
-static inline bool pl_level_has_taken(const struct pl_level *level, size_t member)
-{
-    return member < PL_LEVEL_TAKEN && (level->taken >> member & 1);
-}
-
-#define PL_BOX_LEVELS 6 /* more are allocated */
-
 /* A userdata that holds a document. */
 struct pl_box {
     struct pl_doc *doc; /* counted */
-    unsigned flags, level_count;
+    unsigned flags;
     size_t bytes; /* counted in the state's `pinned` */
-    struct pl_more_levels *more;
-    struct pl_level levels[PL_BOX_LEVELS];
 };
 
 void pl_lazy_open(struct pl_state *s);
@@ -58,9 +41,13 @@ struct pl_level *pl_lazy_level(lua_State *L, struct pl_state *s, int index);
 bool pl_lazy_node(lua_State *L, struct pl_state *s, int index, struct pl_node *node);
 /* Fills the level at index; nothing for any other value. */
 void pl_lazy_fill(lua_State *L, struct pl_state *s, int index);
-/* The box of the document that an object was read from; NULL for any other value. Borrowed
- * from the object. */
-struct pl_box *pl_lazy_base(lua_State *L, struct pl_state *s, int index);
+/* The document that an object was read from, borrowed from it, and the object's flags; doc is NULL
+ * for any other value. */
+struct pl_base {
+    struct pl_doc *doc;
+    unsigned flags;
+};
+struct pl_base pl_lazy_base(lua_State *L, struct pl_state *s, int index);
 /* The object at `to` counts as read from what the one at `from` was read from. */
 void pl_lazy_copy_base(lua_State *L, struct pl_state *s, int from, int to);
 /* Are the values of the table at index a Secret's? */

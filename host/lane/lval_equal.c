@@ -188,11 +188,11 @@ bool pl_lval_equal(lua_State *L, struct pl_state *s, int a, int b)
 
 bool pl_lval_is_unchanged(lua_State *L, struct pl_state *s, int index)
 {
-    struct pl_box *box = pl_lazy_base(L, s, index);
-    if (box == NULL)
+    const struct pl_doc *base = pl_lazy_base(L, s, index).doc;
+    if (base == NULL)
         return false;
     struct pl_doc *doc = pl_lval_doc(L, s, index, NULL);
-    bool same = doc != NULL && pl_node_equal(pl_doc_root(doc), pl_doc_root(box->doc));
+    bool same = doc != NULL && pl_node_equal(pl_doc_root(doc), pl_doc_root(base));
     pl_doc_unref(doc);
     return same;
 }

@@ -413,6 +413,7 @@ void pl_state_destroy(struct pl_state *s)
 
 void pl_state_collect(struct pl_state *s)
 {
+    pl_shelf_close(s);
     pl_limits_collect(&s->limits, s->L);
     s->pins = 0;
     s->pins_kept = s->pinned;

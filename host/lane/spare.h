@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <lua.h>
 
-#define PL_SPARE_BLOCK ((size_t)512)     /* larger ones are not kept */
+#define PL_SPARE_BLOCK ((size_t)2048)    /* larger ones are not kept */
 #define PL_SPARE_BYTES ((size_t)1 << 20) /* at most so much is */
 
 struct pl_spare {

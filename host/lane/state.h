@@ -38,6 +38,8 @@ struct pl_refs {
     int number_meta; /* metatable of perilune.number */
     int error_meta;  /* metatable of error tables, filled by lua/perilune */
     int box_meta;    /* metatable of document boxes */
+    int shelf_meta;  /* metatable of what holds the documents of levels */
+    int shelf;       /* the one that the next document is put on, or false */
     int batch_meta;  /* metatable of the results of a list */
     int bases;       /* weak: object -> box of the document it was read from */
     int secrets;     /* weak: tables whose values are a Secret's */

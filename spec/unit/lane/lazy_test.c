@@ -157,8 +157,8 @@ static void check_parts(struct pl_state *s, const char *text, const char *const 
                         const char *want)
 {
     push_parts(s, text, PL_OBJECT_ROOT, paths);
-    struct pl_box *box = pl_lazy_base(s->L, s, -1);
-    CHECK(box != NULL);
+    const struct pl_doc *base = pl_lazy_base(s->L, s, -1).doc;
+    CHECK(base != NULL);
     for (int filled = 0; filled < 2; filled++) {
         struct pl_doc *doc = pl_lval_doc(s->L, s, -1, NULL);
         struct pl_buf out = PL_BUF_INIT;
@@ -168,7 +168,7 @@ static void check_parts(struct pl_state *s, const char *text, const char *const 
         pl_doc_unref(doc);
         pl_lazy_fill(s->L, s, -1);
     }
-    CHECK(pl_lazy_base(s->L, s, -1) == box);
+    CHECK(pl_lazy_base(s->L, s, -1).doc == base);
     lua_pop(s->L, 1);
 }
 
@@ -246,23 +246,22 @@ TEST(the_document_an_object_was_read_from_is_remembered)
     struct pl_state *s = new_state(NULL, 64 * MIB);
     struct pl_doc *doc = doc_of(OBJECT);
     pl_lazy_push(s->L, s, doc, PL_OBJECT_ROOT | PL_OBJECT_PARTIAL);
-    struct pl_box *box = pl_lazy_base(s->L, s, -1);
-    REQUIRE(box != NULL);
-    CHECK(box->doc == doc && (box->flags & PL_OBJECT_PARTIAL));
+    struct pl_base base = pl_lazy_base(s->L, s, -1);
+    CHECK(base.doc == doc && (base.flags & PL_OBJECT_PARTIAL));
     CHECK(pl_lval_is_unchanged(s->L, s, -1));
     lua_getfield(s->L, -1, "spec");
-    CHECK(pl_lazy_base(s->L, s, -1) == NULL);
-    CHECK(pl_lazy_base(s->L, s, -2) == box);
+    CHECK(pl_lazy_base(s->L, s, -1).doc == NULL);
+    CHECK(pl_lazy_base(s->L, s, -2).doc == doc);
     CHECK(pl_lval_is_unchanged(s->L, s, -2));
     pl_lazy_fill(s->L, s, -2);
-    CHECK(pl_lazy_base(s->L, s, -2) == box);
+    CHECK(pl_lazy_base(s->L, s, -2).doc == doc);
     CHECK(pl_lval_is_unchanged(s->L, s, -2));
     lua_pushinteger(s->L, 8);
     lua_setfield(s->L, -2, "n");
     lua_pop(s->L, 1);
     CHECK(!pl_lval_is_unchanged(s->L, s, -1));
     pl_lval_deepcopy(s->L, s, -1);
-    CHECK(pl_lazy_base(s->L, s, -1) == box);
+    CHECK(pl_lazy_base(s->L, s, -1).doc == doc);
     lua_pop(s->L, 2);
     CHECK(s->pinned > 0);
     pl_state_collect(s);
