@@ -9,8 +9,8 @@
  * second is there only where the shelf does not know the level's table. */
 static const char shelf_key, level_key;
 
-/* Where a document lies, and what is to be known of its object. */
-struct origin {
+/* Where the document of what is pushed lies, and what is to be known of its object. */
+struct holder {
     int shelf; /* stack index */
     unsigned flags;
 };
@@ -56,7 +56,7 @@ struct pl_box *pl_box_push(lua_State *L, struct pl_state *s)
 
 #define LEVEL_ROOM 4 /* entries of a level, with the hidden ones */
 
-static struct pl_level *push_value(lua_State *L, struct pl_state *s, struct origin from,
+static struct pl_level *push_value(lua_State *L, struct pl_state *s, struct holder from,
                                    struct pl_node node);
 
 /* Sets a hidden entry of the table at the top. */
@@ -68,7 +68,7 @@ static void hide(lua_State *L, const char *key)
 }
 
 /* The level that the table is, NULL when it is an ordinary one. */
-static struct pl_level *push_level(lua_State *L, struct pl_state *s, struct origin from,
+static struct pl_level *push_level(lua_State *L, struct pl_state *s, struct holder from,
                                    struct pl_node node)
 {
     size_t len = pl_node_len(node);
@@ -94,7 +94,7 @@ static struct pl_level *push_level(lua_State *L, struct pl_state *s, struct orig
     return NULL;
 }
 
-static void push_array(lua_State *L, struct pl_state *s, struct origin from, struct pl_node node)
+static void push_array(lua_State *L, struct pl_state *s, struct holder from, struct pl_node node)
 {
     luaL_checkstack(L, 8, "a document is nested too deeply");
     lua_createtable(L, (int)pl_node_len(node), 0);
@@ -107,7 +107,7 @@ static void push_array(lua_State *L, struct pl_state *s, struct origin from, str
 }
 
 /* The level that it is, as above. */
-static struct pl_level *push_value(lua_State *L, struct pl_state *s, struct origin from,
+static struct pl_level *push_value(lua_State *L, struct pl_state *s, struct holder from,
                                    struct pl_node node)
 {
     struct pl_scratch scratch;
@@ -256,7 +256,7 @@ void pl_lazy_fill(lua_State *L, struct pl_state *s, int index)
         return;
     luaL_checkstack(L, 10, "a document");
     const struct pl_level *level = open_level(L, index);
-    struct origin from = {.shelf = lua_gettop(L)};
+    struct holder from = {.shelf = lua_gettop(L)};
     if (level == NULL) { /* a script got hold of our metatable */
         lua_settop(L, from.shelf - 1);
         return;
@@ -298,7 +298,7 @@ static int lazy_index(lua_State *L)
         lua_rawget(L, 1);
         return 1;
     }
-    push_value(L, s, (struct origin){3, level->flags}, value);
+    push_value(L, s, (struct holder){3, level->flags}, value);
     note_if_secret(L, s, 1, level->flags, level->node, key);
     lua_pushvalue(L, 2);
     lua_pushvalue(L, -2);
@@ -317,11 +317,11 @@ static int lazy_newindex(lua_State *L)
 
 /* ---- parts ---- */
 
-static void leave_parts(lua_State *L, struct pl_state *s, struct origin from,
+static void leave_parts(lua_State *L, struct pl_state *s, struct holder from,
                         struct pl_level *level, const struct pl_part *parts);
 
 /* Adds a member to the table at index, which is made of the node. */
-static void add_part(lua_State *L, struct pl_state *s, int index, struct origin from,
+static void add_part(lua_State *L, struct pl_state *s, int index, struct holder from,
                      struct pl_node node, struct pl_node value, const struct pl_part *part)
 {
     pl_lua_push(L, part->name);
@@ -333,7 +333,7 @@ static void add_part(lua_State *L, struct pl_state *s, int index, struct origin 
 }
 
 /* Makes the level at index an ordinary table of these parts. */
-static void fill_parts(lua_State *L, struct pl_state *s, int index, struct origin from,
+static void fill_parts(lua_State *L, struct pl_state *s, int index, struct holder from,
                        struct pl_node node, const struct pl_part *parts)
 {
     end_level(L, index);
@@ -346,7 +346,7 @@ static void fill_parts(lua_State *L, struct pl_state *s, int index, struct origi
 
 /* Of the level at the top: what is not of the parts counts as taken away, and what is one as a
  * whole is left for whoever asks for it. */
-static void leave_parts(lua_State *L, struct pl_state *s, struct origin from,
+static void leave_parts(lua_State *L, struct pl_state *s, struct holder from,
                         struct pl_level *level, const struct pl_part *parts)
 {
     int index = lua_gettop(L);
@@ -373,7 +373,7 @@ void pl_lazy_push_parts(lua_State *L, struct pl_state *s, struct pl_doc *doc, un
     struct pl_node root = pl_doc_root(doc);
     luaL_checkstack(L, 10, "a document");
     pl_shelf_push(L, s, doc);
-    struct origin from = {lua_gettop(L), flags};
+    struct holder from = {lua_gettop(L), flags};
     struct pl_level *level = push_value(L, s, from, root);
     if (level != NULL && parts != NULL)
         leave_parts(L, s, from, level, parts);

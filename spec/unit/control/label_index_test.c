@@ -99,6 +99,18 @@ TEST(a_rare_label_gets_an_index_that_is_built_in_turns)
     finish(&bed);
 }
 
+TEST(a_label_without_a_value_has_its_place_as_well)
+{
+    struct bed bed;
+    begin(&bed);
+    put(bed.store, 8, "");
+    want(&bed, "app", "");
+    turns(&bed);
+    put(bed.store, 9, "");
+    CHECK_INT(under(&bed, "label:app", ""), 2);
+    finish(&bed);
+}
+
 TEST(a_common_label_gets_none)
 {
     struct bed bed;
