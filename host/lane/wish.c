@@ -4,6 +4,8 @@
 #include "control/edition.h"
 #include "control/label_index.h"
 
+#define MOST_WISHES 64 /* of one cache */
+
 struct wish {
     struct pl_msg msg;
     struct pl_cache *cache;
@@ -38,10 +40,12 @@ static void send(struct pl_lane *lane, struct pl_cache *cache, struct pl_slice k
     pl_lane_send_io(lane, &wish->msg, PL_IO_WISH);
 }
 
+/* Whoever makes up labels as it goes is not helped by indices: after some there are no wishes. */
 static bool is_first(struct pl_lanes *lanes, struct pl_cache *cache, struct pl_slice key)
 {
     pthread_mutex_lock(&lanes->hint_lock);
-    bool first = pl_map_put(&cache->wished, key, cache) == NULL;
+    bool first =
+        cache->wished.count < MOST_WISHES && pl_map_put(&cache->wished, key, cache) == NULL;
     pthread_mutex_unlock(&lanes->hint_lock);
     return first;
 }

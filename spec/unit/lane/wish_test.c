@@ -51,6 +51,17 @@ TEST(nobody_wishes_who_finds_much_looks_at_little_or_asks_for_several_values)
     finish();
 }
 
+TEST(there_are_only_so_many_wishes)
+{
+    begin(SCRIPT("for i = 1, 100 do client:list('v1/Pod', {labels = {['l' .. i] = 'x'}}) end\n"),
+          NONE);
+    put_pods(1000, 100);
+    CHECK_RUN("default/a", PL_OUTCOME_DONE, "");
+    CHECK(strstr(wanted(), "l64=x;") != NULL);
+    CHECK(strstr(wanted(), "l65=x;") == NULL);
+    finish();
+}
+
 static void put_under(const char *key, const char *value)
 {
     struct pl_values values = {.count = 0};
