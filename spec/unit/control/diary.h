@@ -151,16 +151,26 @@ static inline void begin(struct diary *diary)
     begin_with(diary, false);
 }
 
-static inline void finish(struct diary *diary)
+static inline void stop(struct diary *diary)
 {
     if (diary->reflector != NULL)
         pl_reflector_stop(diary->reflector, on_ended, diary);
     bed_run(&diary->bed);
     CHECK_INT(diary->ended, 1);
     CHECK_INT(diary->bed.net.open_count, 0);
+}
+
+static inline void put_away(struct diary *diary)
+{
     pl_reconnects_destroy(diary->reconnects);
     bed_deinit(&diary->bed);
     pl_buf_deinit(&diary->text);
+}
+
+static inline void finish(struct diary *diary)
+{
+    stop(diary);
+    put_away(diary);
 }
 
 static inline struct fake_request *take_list(struct diary *diary, const char *query)

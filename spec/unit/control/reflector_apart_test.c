@@ -20,8 +20,9 @@ static void begin_pages(struct apart *a)
 
 static void finish_pages(struct apart *a)
 {
-    finish(&a->diary);
-    pl_decode_thread_destroy(a->thread);
+    stop(&a->diary);
+    pl_decode_thread_destroy(a->thread); /* what it has at hand is the pool's, and goes before it */
+    put_away(&a->diary);
     pl_loop_destroy(a->loop);
 }
 
