@@ -47,8 +47,7 @@ static size_t free_slot(struct pl_store *store)
 
 /* Indexes what is stored. Without the lock: no reader looks into these buckets yet, and one that
  * scans the store may hold it for milliseconds. */
-static void index_entry(struct pl_store *store, size_t slot, struct pl_entry *entry,
-                        struct pl_buckets *buckets)
+static void index_entry(struct pl_store *store, size_t slot, struct pl_entry *entry)
 {
     struct pl_values *values = &store->plans[slot].values;
     pl_store_compute(store, slot, entry->doc, values);
@@ -62,62 +61,40 @@ static void index_entry(struct pl_store *store, size_t slot, struct pl_entry *en
     size_t at = 0;
     struct pl_slice value;
     while (pl_values_next(values, &at, &value))
-        store->postings[count++] = pl_buckets_add(buckets, (uint32_t)slot, value, entry);
+        store->postings[count++] =
+            pl_buckets_add(&store->live.buckets[slot], (uint32_t)slot, value, entry);
     pl_entry_set_postings(entry, store->postings, count);
-}
-
-/* buckets: given away. */
-static void publish(struct pl_store *store, size_t slot, const char *name, bool building,
-                    const struct pl_buckets *buckets)
-{
-    char *own_name = pl_strdup(name);
-    pthread_rwlock_wrlock(&store->lock);
-    store->live.buckets[slot] = *buckets;
-    store->defs[slot].building = building;
-    store->defs[slot].name = own_name;
-    pthread_rwlock_unlock(&store->lock);
-}
-
-/* A slot for it, which has no name yet; store->slots when the name is taken. */
-static size_t define(struct pl_store *store, const char *name, const struct pl_index_ops *ops,
-                     void *arg, struct pl_err *err)
-{
-    if (pl_store_has_index(store, name)) {
-        pl_err_set(err, PL_EEXIST, "there is an index named \"%s\" already", name);
-        return store->slots;
-    }
-    size_t slot = free_slot(store);
-    struct pl_index_def *def = &store->defs[slot];
-    def->external = ops == NULL;
-    def->ops = ops ? *ops : (struct pl_index_ops){0};
-    def->arg = arg;
-    return slot;
-}
-
-int pl_store_add_index(struct pl_store *store, const char *name, const struct pl_index_ops *ops,
-                       void *arg, struct pl_err *err)
-{
-    size_t slot = define(store, name, ops, arg, err), at = 0;
-    if (slot == store->slots)
-        return PL_EEXIST;
-    struct pl_buckets buckets;
-    pl_buckets_init(&buckets, &store->memory);
-    struct pl_entry *entry;
-    while (ops != NULL && (entry = pl_content_next(&store->live, &at)) != NULL)
-        index_entry(store, slot, entry, &buckets);
-    publish(store, slot, name, false, &buckets);
-    return 0;
 }
 
 int pl_store_begin_index(struct pl_store *store, const char *name, const struct pl_index_ops *ops,
                          void *arg, struct pl_err *err)
 {
-    size_t slot = define(store, name, ops, arg, err);
-    if (slot == store->slots)
-        return PL_EEXIST;
-    struct pl_buckets buckets;
-    pl_buckets_init(&buckets, &store->memory);
-    publish(store, slot, name, true, &buckets);
+    if (pl_store_has_index(store, name))
+        return pl_err_set(err, PL_EEXIST, "there is an index named \"%s\" already", name);
+    size_t slot = free_slot(store); /* which may move the definitions */
+    struct pl_index_def *def = &store->defs[slot];
+    def->external = ops == NULL;
+    def->ops = ops ? *ops : (struct pl_index_ops){0};
+    def->arg = arg;
+    char *own_name = pl_strdup(name);
+    pthread_rwlock_wrlock(&store->lock);
+    def->building = true;
+    def->name = own_name;
+    pthread_rwlock_unlock(&store->lock);
+    return 0;
+}
+
+int pl_store_add_index(struct pl_store *store, const char *name, const struct pl_index_ops *ops,
+                       void *arg, struct pl_err *err)
+{
+    struct pl_store_walk walk = {0};
+    int failed = pl_store_begin_index(store, name, ops, arg, err);
+    if (failed)
+        return failed;
+    if (ops == NULL)
+        pl_store_set_building(store, name, false);
+    else
+        pl_store_build_index(store, name, &walk, SIZE_MAX);
     return 0;
 }
 
@@ -140,7 +117,7 @@ bool pl_store_build_index(struct pl_store *store, const char *name, struct pl_st
             return false;
         }
         if (!stands_in(entry, slot)) /* else it has changed since the index was begun */
-            index_entry(store, slot, entry, &store->live.buckets[slot]);
+            index_entry(store, slot, entry);
     }
     return slot < store->slots;
 }
