@@ -7,8 +7,11 @@
 #include "control/capture.h"
 #include "control/label_index.h"
 #include "lane/wish.h"
+#include "value/label.h"
 #include "value/meta.h"
 #include "value/selector.h"
+
+#include <stdio.h>
 
 /* ---- choosing ---- */
 
@@ -118,8 +121,7 @@ void pl_found_deinit(struct pl_found *found)
 struct places {
     struct pl_index_value values[1 + MOST_LABELS];
     size_t count;
-    char *names[MOST_LABELS]; /* owned */
-    size_t name_count;
+    char names[MOST_LABELS][sizeof PL_INDEX_LABEL + PL_LABEL_KEY_MAX];
 };
 
 /* labels: NULL: without. */
@@ -127,21 +129,15 @@ static void init_places(struct places *places, struct pl_slice ns, const struct 
 {
     size_t at = 0;
     struct pl_slice key, value;
-    *places = (struct places){.count = 0};
+    places->count = 0;
     if (ns.ptr != NULL)
         places->values[places->count++] = (struct pl_index_value){PL_INDEX_NAMESPACE, ns};
-    while (labels != NULL && places->name_count < MOST_LABELS &&
-           pl_selector_single(labels, &at, &key, &value)) {
-        char *name = pl_format(PL_INDEX_LABEL "%.*s", PL_FMT(key));
-        places->names[places->name_count++] = name;
-        places->values[places->count++] = (struct pl_index_value){name, value};
+    for (size_t i = 0; labels != NULL && i < MOST_LABELS; i++) {
+        if (!pl_selector_single(labels, &at, &key, &value))
+            break;
+        snprintf(places->names[i], sizeof places->names[i], PL_INDEX_LABEL "%.*s", PL_FMT(key));
+        places->values[places->count++] = (struct pl_index_value){places->names[i], value};
     }
-}
-
-static void deinit_places(struct places *places)
-{
-    for (size_t i = 0; i < places->name_count; i++)
-        pl_free(places->names[i]);
 }
 
 /* Returns how many were looked at. */
@@ -156,7 +152,6 @@ static size_t collect_by_places(struct pl_cache *cache, struct pl_slice ns,
         seen = pl_store_count(cache->store);
         pl_store_list(cache->store, labels, out);
     }
-    deinit_places(&places);
     return seen;
 }
 

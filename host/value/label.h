@@ -4,6 +4,8 @@
 #include "base/err.h"
 #include "base/slice.h"
 
+#define PL_LABEL_KEY_MAX 317 /* characters: 253 of a prefix, the slash, 63 of a name */
+
 /* "name" or "prefix/name"; annotations have the same keys. EINVAL and the rule that is broken. */
 int pl_label_check_key(struct pl_slice key, struct pl_err *err);
 /* Empty, or at most 63 characters. EINVAL and the rule that is broken. */
