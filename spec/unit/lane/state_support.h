@@ -46,6 +46,16 @@ static inline int load_code(struct pl_state *s, const char *code, struct pl_faul
     return PL_ESCRIPT;
 }
 
+/* {"m0":{"n":0},"m1":{"n":1},...}: so many members. Owned. */
+static inline char *wide_object(int members)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    for (int i = 0; i < members; i++)
+        pl_buf_add_f(&text, "%s\"m%d\":{\"n\":%d}", i == 0 ? "{" : ",", i, i);
+    pl_buf_add_z(&text, "}");
+    return pl_buf_take(&text);
+}
+
 /* Runs code with the document (if any) as its argument; its one result stays on the stack. */
 static inline int run_code(struct pl_state *s, const char *code, const char *json, int64_t cpu_ns,
                            struct pl_fault *fault)
