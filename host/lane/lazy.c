@@ -13,7 +13,14 @@ static const char shelf_key, level_key;
 struct holder {
     int shelf; /* stack index */
     unsigned flags;
+    bool flat; /* may objects in it be made at once? */
 };
+
+static struct holder holder_of(int shelf, unsigned flags)
+{
+    /* The values of a Secret are noted one by one, as they are read. */
+    return (struct holder){shelf, flags, !(flags & PL_OBJECT_SECRET)};
+}
 
 /* The identity of a table's metatable; NULL: it has none, or is no table. */
 static const void *meta_of(lua_State *L, int index)
@@ -54,7 +61,8 @@ struct pl_box *pl_box_push(lua_State *L, struct pl_state *s)
 
 /* ---- pushing ---- */
 
-#define LEVEL_ROOM 4 /* entries of a level, with the hidden ones */
+#define LEVEL_ROOM   4 /* entries of a level, with the hidden ones */
+#define FLAT_MEMBERS 4 /* at most, of an object of scalars that never is a level */
 
 static struct pl_level *push_value(lua_State *L, struct pl_state *s, struct holder from,
                                    struct pl_node node);
@@ -67,13 +75,30 @@ static void hide(lua_State *L, const char *key)
     lua_rawset(L, -3);
 }
 
+/* Of a few scalars all take less than a level that hands out one. */
+static void push_flat(lua_State *L, struct pl_state *s, struct holder from, struct pl_node node,
+                      size_t len)
+{
+    lua_createtable(L, 0, (int)len);
+    struct pl_iter it = pl_iter(node);
+    while (pl_iter_next(&it)) {
+        pl_lua_push(L, it.key);
+        push_value(L, s, from, it.value);
+        lua_rawset(L, -3);
+    }
+}
+
 /* The level that the table is, NULL when it is an ordinary one. */
-static struct pl_level *push_level(lua_State *L, struct pl_state *s, struct holder from,
-                                   struct pl_node node)
+static struct pl_level *push_object(lua_State *L, struct pl_state *s, struct holder from,
+                                    struct pl_node node)
 {
     size_t len = pl_node_len(node);
     if (len == 0) {
         lua_newtable(L);
+        return NULL;
+    }
+    if (from.flat && len <= FLAT_MEMBERS && pl_node_is_flat(node, FLAT_MEMBERS)) {
+        push_flat(L, s, from, node, len);
         return NULL;
     }
     /* Most levels are read a little of: room for all members would mostly be wasted. */
@@ -131,7 +156,7 @@ static struct pl_level *push_value(lua_State *L, struct pl_state *s, struct hold
         push_array(L, s, from, node);
         break;
     case PL_OBJECT:
-        return push_level(L, s, from, node);
+        return push_object(L, s, from, node);
     }
     return NULL;
 }
@@ -256,12 +281,12 @@ void pl_lazy_fill(lua_State *L, struct pl_state *s, int index)
         return;
     luaL_checkstack(L, 10, "a document");
     const struct pl_level *level = open_level(L, index);
-    struct holder from = {.shelf = lua_gettop(L)};
+    int shelf = lua_gettop(L);
     if (level == NULL) { /* a script got hold of our metatable */
-        lua_settop(L, from.shelf - 1);
+        lua_settop(L, shelf - 1);
         return;
     }
-    from.flags = level->flags;
+    struct holder from = holder_of(shelf, level->flags);
     if (is_root(level->node) && (from.flags & PL_OBJECT_ROOT)) {
         lua_pushvalue(L, index);
         note_base(L, s, (struct pl_doc *)level->node.doc, from.flags);
@@ -277,7 +302,7 @@ void pl_lazy_fill(lua_State *L, struct pl_state *s, int index)
         lua_rawset(L, index);
     }
     end_level(L, index);
-    lua_settop(L, from.shelf - 1);
+    lua_settop(L, shelf - 1);
 }
 
 /* One member, the first time that it is asked for. */
@@ -298,7 +323,7 @@ static int lazy_index(lua_State *L)
         lua_rawget(L, 1);
         return 1;
     }
-    push_value(L, s, (struct holder){3, level->flags}, value);
+    push_value(L, s, holder_of(3, level->flags), value);
     note_if_secret(L, s, 1, level->flags, level->node, key);
     lua_pushvalue(L, 2);
     lua_pushvalue(L, -2);
@@ -373,11 +398,13 @@ void pl_lazy_push_parts(lua_State *L, struct pl_state *s, struct pl_doc *doc, un
     struct pl_node root = pl_doc_root(doc);
     luaL_checkstack(L, 10, "a document");
     pl_shelf_push(L, s, doc);
-    struct holder from = {lua_gettop(L), flags};
+    struct holder from = holder_of(lua_gettop(L), flags);
+    from.flat = from.flat && parts == NULL; /* parts are taken of levels */
     struct pl_level *level = push_value(L, s, from, root);
     if (level != NULL && parts != NULL)
         leave_parts(L, s, from, level, parts);
-    if ((flags & PL_OBJECT_ROOT) && !has_meta(L, -1, s->lazy_meta))
+    if ((flags & PL_OBJECT_ROOT) &&
+        (level == NULL || (parts != NULL && !has_meta(L, -1, s->lazy_meta))))
         note_base(L, s, doc, flags);
     lua_remove(L, from.shelf);
 }

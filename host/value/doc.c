@@ -280,6 +280,28 @@ size_t pl_node_len(struct pl_node node)
     return box.count;
 }
 
+static bool is_short_scalar(uint8_t tag)
+{
+    if (tag >= TAG_SMALL)
+        return tag < TAG_STR_LONG;
+    return tag < TAG_PACKED_END && tag != TAG_EMPTY_ARRAY && tag != TAG_EMPTY_OBJECT &&
+           tag != TAG_DIGITS;
+}
+
+bool pl_node_is_flat(struct pl_node node, size_t most)
+{
+    struct tape_box box;
+    if (node.at == NULL || *node.at < TAG_OBJECT || !pl_tape_open(node.doc->base, node.at, &box) ||
+        box.count > most)
+        return false;
+    const uint8_t *at = box.first;
+    for (uint32_t left = box.count; left > 0; left--, at = tape_skip(at)) {
+        if (!is_short_scalar(*tape_resolve(node.doc->base, at)))
+            return false;
+    }
+    return true;
+}
+
 /* The place of a name in a large shape: binary search in its sorted pairs. */
 static uint32_t find_sorted(const struct tape_box *box, struct pl_slice key)
 {

@@ -79,6 +79,8 @@ double pl_node_double(struct pl_node node);
 
 /* Elements of an array, members of an object, else 0. */
 size_t pl_node_len(struct pl_node node);
+/* An object of 1 to `most` members, all of them scalars of which none takes more than some 80 bytes. */
+bool pl_node_is_flat(struct pl_node node, size_t most);
 /* An object's member; PL_MISSING when absent or not an object. Of duplicates the last. */
 struct pl_node pl_node_get(struct pl_node node, struct pl_slice key);
 struct pl_node pl_node_getz(struct pl_node node, const char *key);

@@ -91,6 +91,38 @@ TEST(members_that_were_read_are_the_scripts_to_change)
     pl_state_destroy(s);
 }
 
+/* The member of that name, at the top of the stack: is it there as a whole? */
+static void check_whole(struct pl_state *s, const char *name, bool want)
+{
+    lua_getfield(s->L, -1, name);
+    if ((pl_lazy_level(s->L, s, -1) == NULL) != want)
+        TEST_FAIL("%s: whole should be %d", name, want);
+    struct pl_doc *doc = pl_lval_doc(s->L, s, -1, NULL);
+    CHECK(pl_node_equal(pl_doc_root(doc),
+                        pl_node_getz(pl_doc_root(pl_lazy_base(s->L, s, -2).doc), name)));
+    pl_doc_unref(doc);
+    lua_pop(s->L, 1);
+}
+
+TEST(small_objects_of_scalars_are_whole_at_once)
+{
+    struct pl_state *s = new_state(NULL, 64 * MIB);
+    struct pl_doc *doc = doc_of("{\"flat\":{\"a\":1,\"b\":\"x\",\"c\":null,\"d\":9007199254740993},"
+                                "\"five\":{\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5},"
+                                "\"deep\":{\"a\":{\"b\":1}},\"list\":[{\"a\":1},{\"b\":[]}]}");
+    pl_lazy_push(s->L, s, doc, PL_OBJECT_ROOT);
+    pl_doc_unref(doc);
+    check_whole(s, "flat", true);
+    check_whole(s, "five", false);
+    check_whole(s, "deep", false);
+    lua_getfield(s->L, -1, "list");
+    lua_rawgeti(s->L, -1, 1);
+    CHECK(pl_lazy_level(s->L, s, -1) == NULL);
+    lua_rawgeti(s->L, -2, 2);
+    CHECK(pl_lazy_level(s->L, s, -1) != NULL);
+    pl_state_destroy(s);
+}
+
 TEST(a_level_may_have_any_number_of_members)
 {
     struct pl_state *s = new_state(NULL, 64 * MIB);
@@ -304,6 +336,21 @@ TEST(values_of_secrets_are_known_as_such)
     lua_getfield(s->L, -1, "data");
     CHECK(!pl_lazy_is_secret(s->L, s, -1));
     lua_pop(s->L, 4);
+    pl_doc_unref(doc);
+    pl_state_destroy(s);
+}
+
+/* Small as it is: each value is to be known when it is read. */
+TEST(values_of_a_small_secret_are_masked)
+{
+    struct pl_state *s = new_state(NULL, 64 * MIB);
+    struct pl_doc *doc = doc_of("{\"data\":{\"p\":\"open sesame\"},\"kind\":\"Secret\"}");
+    pl_lazy_push(s->L, s, doc, PL_OBJECT_ROOT | PL_OBJECT_SECRET);
+    lua_getfield(s->L, -1, "data");
+    lua_getfield(s->L, -1, "p");
+    char *masked = pl_secrets_mask(&s->secrets, pl_lua_slice(s->L, -1));
+    CHECK(masked != NULL);
+    pl_free(masked);
     pl_doc_unref(doc);
     pl_state_destroy(s);
 }

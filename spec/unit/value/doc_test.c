@@ -79,6 +79,35 @@ TEST(members_are_found_in_small_and_large_objects)
     pl_doc_unref(doc);
 }
 
+static void check_flat(const char *text, bool want)
+{
+    struct pl_doc *doc = doc_of(text);
+    if (pl_node_is_flat(pl_doc_root(doc), 4) != want)
+        TEST_FAIL("%s: flat should be %d", text, want);
+    pl_doc_unref(doc);
+}
+
+TEST(small_objects_of_scalars_are_flat)
+{
+    check_flat("{\"a\":1,\"b\":\"x\",\"c\":null,\"d\":true}", true);
+    check_flat("{\"a\":-70000,\"b\":1234567890123456789,\"c\":31,\"d\":\"\"}", true);
+    check_flat("{\"uid\":\"01234567-89ab-cdef-0123-456789abcdef\",\"at\":\"2026-01-01T00:00:00Z\"}",
+               true);
+    check_flat("{\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5}", false);
+    check_flat("{\"a\":1,\"b\":{\"c\":2}}", false);
+    check_flat("{\"a\":1,\"b\":[2]}", false);
+    check_flat("{\"a\":{}}", false);
+    check_flat("{\"a\":[]}", false);
+    check_flat("{\"a\":1.5e300}", false); /* its text may be of any length */
+    check_flat("{\"a\":\"012345678901234567890123456789012345678901234567890123456789 1\"}", true);
+    check_flat("{\"a\":\"012345678901234567890123456789012345678901234567890123456789 12\"}",
+               false);
+    check_flat("{}", false);
+    check_flat("[1]", false);
+    check_flat("\"x\"", false);
+    CHECK(!pl_node_is_flat(PL_NODE_MISSING, 4));
+}
+
 TEST(the_last_of_duplicate_members_wins)
 {
     struct pl_doc *doc = doc_of("{\"a\":1,\"b\":[1,2,3],\"a\":{\"x\":5},\"c\":3,\"b\":\"last\"}");
