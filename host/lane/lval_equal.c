@@ -20,10 +20,8 @@ static size_t count_members(lua_State *L, int index)
 static bool equal_members(lua_State *L, struct pl_state *s, int depth)
 {
     int a = lua_gettop(L) - 1, b = a + 1;
-    if (count_members(L, a) != count_members(L, b))
-        return false;
-    lua_pushnil(L);
-    while (lua_next(L, a) != 0) {
+    size_t count = 0;
+    for (lua_pushnil(L); lua_next(L, a) != 0; count++) {
         lua_pushvalue(L, -2);
         lua_rawget(L, b);
         bool same = !lua_isnil(L, -1) && equal(L, s, depth + 1);
@@ -33,7 +31,7 @@ static bool equal_members(lua_State *L, struct pl_state *s, int depth)
             return false;
         }
     }
-    return true;
+    return count == count_members(L, b);
 }
 
 static bool equal_node(lua_State *L, struct pl_state *s, struct pl_node node, int depth);
@@ -121,10 +119,28 @@ static bool equal_node(lua_State *L, struct pl_state *s, struct pl_node node, in
     return false;
 }
 
+/* Is the table at index an object for certain, and all of it there? Without a metatable it is
+ * filled, and not marked as an array. */
+static bool is_plain_object(lua_State *L, int index)
+{
+    if (lua_getmetatable(L, index)) {
+        lua_pop(L, 1);
+        return false;
+    }
+    lua_pushnil(L);
+    if (lua_next(L, index - 1) == 0)
+        return false;
+    bool named = lua_type(L, -2) == LUA_TSTRING;
+    lua_pop(L, 2);
+    return named;
+}
+
 static bool equal_tables(lua_State *L, struct pl_state *s, int depth)
 {
     struct pl_node a, b;
     go_down(L, s, depth);
+    if (is_plain_object(L, -2) && is_plain_object(L, -1))
+        return equal_members(L, s, depth);
     if (pl_lazy_node(L, s, -2, &a))
         return equal_node_table(L, s, a, depth);
     if (pl_lazy_node(L, s, -1, &b)) {

@@ -202,6 +202,13 @@ describe("perilune.equal", function()
     assert.is_false(perilune.equal({ 1, 2 }, { 1, 2, 3 }))
     assert.is_false(perilune.equal({ a = "1" }, { a = 1 }))
     assert.is_false(perilune.equal({}, perilune.array({})))
+    assert.is_false(perilune.equal({ "x" }, { a = "x" }))
+    assert.is_false(perilune.equal({ a = "x" }, { "x" }))
+    assert.is_false(perilune.equal({ a = "x" }, {}))
+    assert.is_false(perilune.equal({ a = { b = 1 } }, { a = { b = 2 } }))
+    local named = perilune.array({})
+    named.a = 1
+    assert.is_false(perilune.equal(named, { a = 1 }))
   end)
 
   it("compares numbers in all their forms", function()
