@@ -59,7 +59,7 @@
  * for a controller that was begun and never completed.
  *
  * Reading (waits when a source has not synced or the server must be asked)
- *   host.get(kind, ns|nil, name, {live=, metadata_only=}) -> object | nil
+ *   host.get(kind, ns|nil, name, {live=, metadata_only=} | nil) -> object | nil
  *   host.list(kind, o) -> array, {resource_version=, continue=, remaining=}
  *       o = {live=, namespace=, labels=text, fields=text, owner_uid=, index={name=, value=text},
  *            select={paths}, limit=, continue=, metadata_only=}
@@ -110,6 +110,8 @@ void pl_bind_push(struct lua_State *L, struct pl_state *s);
 void pl_bind_push_waits(struct lua_State *L, struct pl_state *s);
 /* The same for reads, which may also ask to be called again. */
 void pl_bind_push_reads(struct lua_State *L, struct pl_state *s);
+/* What reads keep in the state. */
+void pl_bind_open_kinds(struct pl_state *s);
 /* The next object of a batch that host.each reads. */
 int pl_bind_batch_next(struct lua_State *L);
 /* The same as a function without arguments. */

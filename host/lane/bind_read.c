@@ -48,13 +48,42 @@ static struct pl_slice text_or_nil(lua_State *L, int index)
     return lua_type(L, index) == LUA_TSTRING ? pl_lua_slice(L, index) : pl_slice(NULL, 0);
 }
 
-static void check_kind(lua_State *L, struct pl_state *s, int index, struct pl_kind *kind)
+void pl_bind_open_kinds(struct pl_state *s)
+{
+    lua_State *L = s->L;
+    lua_newtable(L);
+    lua_createtable(L, 0, 1);
+    lua_pushliteral(L, "v");
+    lua_setfield(L, -2, "__mode");
+    lua_setmetatable(L, -2);
+    s->refs.kinds = luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+static void parse_kind(lua_State *L, struct pl_state *s, int index, struct pl_kind *kind)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    luaL_checkstring(L, index);
     if (pl_kind_parse(pl_lua_slice(L, index), kind, &err) != 0)
         pl_lerr_raise(L, s, "%s", err.message);
+}
+
+/* Kept until the next collection: a script says the same few at each read. */
+static void check_kind(lua_State *L, struct pl_state *s, int index, struct pl_kind *kind)
+{
+    luaL_checkstring(L, index);
+    pl_ref_push(L, s->refs.kinds);
+    lua_pushvalue(L, index);
+    lua_rawget(L, -2); /* -- kinds, kept or nil */
+    const struct pl_kind *kept = lua_touserdata(L, -1);
+    if (kept != NULL) {
+        *kind = *kept;
+    } else {
+        parse_kind(L, s, index, kind);
+        lua_pushvalue(L, index);
+        *(struct pl_kind *)lua_newuserdata(L, sizeof *kind) = *kind;
+        lua_rawset(L, -4);
+    }
+    lua_pop(L, 2);
 }
 
 static struct pl_lanes *check_lanes(lua_State *L, struct pl_state *s)
@@ -334,7 +363,7 @@ static struct list_options read_options(lua_State *L, int options)
 
 static void push_info(lua_State *L, struct pl_slice rv, struct pl_slice token, int64_t remaining)
 {
-    lua_newtable(L);
+    lua_createtable(L, 0, 1);
     pl_lua_set(L, "resource_version", rv);
     pl_lua_set(L, "continue", token);
     if (token.len > 0) {

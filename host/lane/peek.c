@@ -4,10 +4,10 @@
 
 struct pl_peeked pl_peek(lua_State *L, struct pl_state *s, int index)
 {
-    struct pl_node node;
-    if (pl_lazy_node(L, s, index, &node))
-        return (struct pl_peeked){.node = node};
-    return (struct pl_peeked){.node = PL_NODE_MISSING, .index = index};
+    const struct pl_level *level = pl_lazy_level(L, s, index);
+    if (level != NULL && level->taken == 0)
+        return (struct pl_peeked){.node = level->node};
+    return (struct pl_peeked){.node = PL_NODE_MISSING, .index = index, .level = level};
 }
 
 struct pl_peeked pl_peek_member(lua_State *L, struct pl_state *s, struct pl_peeked from,
@@ -17,11 +17,10 @@ struct pl_peeked pl_peek_member(lua_State *L, struct pl_state *s, struct pl_peek
         return (struct pl_peeked){.node = pl_node_getz(from.node, name)};
     if (lua_type(L, from.index) != LUA_TTABLE)
         return (struct pl_peeked){.node = PL_NODE_MISSING};
-    const struct pl_level *level = pl_lazy_level(L, s, from.index);
-    if (level != NULL) {
+    if (from.level != NULL) {
         size_t place;
-        struct pl_node node = pl_node_find(level->node, pl_slice_z(name), &place);
-        if (pl_node_is_missing(node) || !pl_level_has_taken(level, place))
+        struct pl_node node = pl_node_find(from.level->node, pl_slice_z(name), &place);
+        if (pl_node_is_missing(node) || !pl_level_has_taken(from.level, place))
             return (struct pl_peeked){.node = node};
     }
     lua_pushstring(L, name);

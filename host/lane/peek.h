@@ -1,6 +1,7 @@
 /* Looks at what objects say without making tables of it, as reading a level does. */
 #pragma once
 
+#include "lane/shelf.h"
 #include "lane/state.h"
 #include "value/doc.h"
 
@@ -8,6 +9,7 @@
 struct pl_peeked {
     struct pl_node node; /* where index is 0 */
     int index;
+    const struct pl_level *level; /* that the table at index is; NULL: it is an ordinary value */
 };
 
 /* The value at index itself. */

@@ -41,6 +41,7 @@ struct pl_refs {
     int shelf_meta;  /* metatable of what holds the documents of levels */
     int shelf;       /* the one that the next document is put on, or false */
     int batch_meta;  /* metatable of the results of a list */
+    int kinds;       /* weak: text -> struct pl_kind */
     int bases;       /* weak: object -> box of the document it was read from */
     int secrets;     /* weak: tables whose values are a Secret's */
     int ffi;         /* kept alive: without it LuaJIT's int64 constructor crashes */

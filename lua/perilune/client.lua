@@ -99,8 +99,7 @@ local subresource_options = with(patch_options, {})
 
 local methods = {}
 local is_live = {} -- client -> does it read from the server?
--- is_live -> the options of a host.get without others
-local plain = { [true] = { live = true }, [false] = { live = false } }
+local only_live = { live = true }
 
 local function require_self(self, method)
   if is_live[self] == nil then
@@ -133,7 +132,7 @@ function methods.get(self, kind, object_ref, options, ...)
   local what = check.verb_text(check.kind("get", kind), "get")
   local ns, name = ref.parse(what, object_ref)
   if options == nil then
-    return host.get(kind, ns, name, plain[is_live[self]])
+    return host.get(kind, ns, name, is_live[self] and only_live or nil)
   end
   local o = check.options(what, options, get_options)
   o.live = is_live[self]

@@ -37,7 +37,7 @@ describe("client:get", function()
   it("takes every kind of ref", function()
     for _, ref in ipairs({ "default/a", { namespace = "default", name = "a" }, config_map() }) do
       assert.equal("an object", client:get("v1/ConfigMap", ref))
-      assert.same({ "v1/ConfigMap", "default", "a", { live = false } }, asked)
+      assert.same({ "v1/ConfigMap", "default", "a" }, asked)
     end
   end)
 
