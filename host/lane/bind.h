@@ -11,52 +11,59 @@
  *   host.array(t) -> t                marks a table as an array
  *   host.is_array(t) -> bool          marked, or a non-empty sequence
  *   host.equal(a, b), host.deepcopy(v), host.merge(a, b)
- *   host.json_encode(v [, pretty])    members sorted; host.json_decode(text) -> v | nil, message
- *   host.yaml_encode(v), host.yaml_decode(text) -> array of values | nil, message
- *                                     (a second array: the line each document starts at)
+ *   host.json_encode(v [, pretty])    members sorted
+ *   host.json_decode(text) -> v | nil, message
+ *   host.yaml_encode(v)
+ *   host.yaml_decode(text) -> array of values, array of the lines that they start at
+ *                             | nil, message
  *   host.sha256(text) -> hex, host.base64_encode(s), host.base64_decode(s) -> s | nil
  *   host.random(n) -> n bytes
  *   host.quantity(text) -> number | nil, host.duration(text) -> seconds | nil
- *   host.time_parse(text) -> seconds | nil, host.time_format(seconds) -> text, host.now() ->
- * seconds host.selector(v) -> canonical text | nil, message      v: text or table (map or
- * LabelSelector) host.fields(text) -> canonical text | nil, message host.path(text) -> {"spec", 0,
- * ...} | nil, message     numbers are elements, counted from 0 host.kind(text) -> {group=,
- * version=, kind=} | nil, message host.nearest(word, array) -> closest word | nil        for "did
- * you mean" host.is_name(text, form) -> bool    form: "dns-label", "dns-subdomain", "qualified"
- *   host.read_file(relative_path) -> text | nil, message   beside the calling script only; noted
- * for reloads host.number_metatable, host.int64 constructors are internal to lval.
+ *   host.time_parse(text) -> seconds | nil, host.time_format(seconds) -> text
+ *   host.now() -> seconds
+ *   host.selector(v) -> canonical text | nil, message      v: text, map or LabelSelector
+ *   host.fields(text) -> canonical text | nil, message
+ *   host.path(text) -> {"spec", 0, ...} | nil, message     numbers are elements, from 0
+ *   host.kind(text) -> {group=, version=, kind=} | nil, message
+ *   host.nearest(word, array) -> closest word | nil        for "did you mean"
+ *   host.is_name(text, form) -> bool      form: "dns-label", "dns-subdomain", "qualified"
+ *   host.read_file(relative_path) -> text | nil, message
+ *       beside the calling script only; noted for reloads
+ *   host.number_metatable, host.int64 constructors are internal to lval.
  *
  * Where am I
  *   host.where(level) -> "file.lua", line   of the script's frame that called into Perilune
  *   host.where(f) -> "file.lua", line       where the script's function f begins
- *   host.remember(e)   e is caught and raised again: keeps the traceback of now for it
- *   host.phase() -> "load" | "run" | "map"  run: a reconcile or task; map: predicates, maps,
- * indexes host.controller_name() -> name of the running controller | nil host.config -> decoded
- * --config; host.version; host.generation
+ *   host.remember(e)    e is caught and raised again: keeps the traceback of now for it
+ *   host.phase() -> "load" | "run" | "map"
+ *       run: a reconcile or task; map: predicates, maps, indexes
+ *   host.controller_name() -> name of the running controller | nil
+ *   host.config: the decoded --config; host.version; host.generation
  *
- * Declarations (phase "load"; raise elsewhere)
- *   host.controller(spec)   spec = {name=, max_concurrent_reconciles=, reconcile_timeout=, (seconds
- * throughout) rate_limiter={base=, max=, fast=, slow=, fast_attempts=, qps=, burst=, max_wait=},
- *       max_retries=, resync_period=, channels=, task={form="every"|"run", period=, immediate=},
- * leader_election=, on_reload=, cache_sync_timeout=, file=, line=,
- * sources={{role="for"|"owns"|"watches"|"reads", kind=, namespaces=, labels=, fields=,
- *                 metadata_only=, managed_fields=, match_every_owner=, writes=, finalizers=,
- *                 map="self"|function(object, event) -> {ns|false, name, ns|false, name, ...},
- *                 predicate=P}},
- *       writes={{kind=, verbs=}},
- *       reconcile=function(request, context) -> outcome [, seconds]}
- *     P =
- * {type="generation_changed"|"resource_version_changed"|"label_changed"|"annotation_changed"|
- *          "finalizers_changed"} | {type="label_selector", selector=text} | {type="fields_changed",
- * paths={...}} | {type="all"|"any", of={P...}} | {type="none", of=P} | {type="funcs", create=f,
- * update=f, delete=f, generic=f} | {type="script", f=function(event) -> bool} outcome = "done" |
- * "requeue" | "requeue_after". The context handed to reconcile is a table {reconcile_id=,
- * attempt=, causes=, causes_dropped=, deadline=}. Raises a message without position for what
- * pl_controller_spec_check refuses. host.index(kind, name, path_text | function(object) -> value |
- * {values})
- *
- *   After the last main chunk the lane calls require("perilune.controller").finish(), which raises
- * for a controller that was begun and never completed.
+ * Declarations (phase "load"; raise elsewhere). Seconds throughout.
+ *   host.controller(spec)
+ *       spec = {name=, file=, line=, max_concurrent_reconciles=, reconcile_timeout=,
+ *           rate_limiter={base=, max=, fast=, slow=, fast_attempts=, qps=, burst=, max_wait=},
+ *           max_retries=, resync_period=, cache_sync_timeout=, leader_election=, on_reload=,
+ *           channels={names}, task={form="every"|"run", period=, immediate=},
+ *           sources={{role="for"|"owns"|"watches"|"reads", kind=, namespaces=, labels=,
+ *               fields=, metadata_only=, managed_fields=, match_every_owner=, writes=,
+ *               finalizers=, predicate=P,
+ *               map="self" | function(object, event) -> {ns|false, name, ns|false, name, ...}}},
+ *           writes={{kind=, verbs=}},
+ *           reconcile=function(request, context) -> outcome [, seconds]}
+ *       P = {type="generation_changed"|"resource_version_changed"|"label_changed"
+ *               |"annotation_changed"|"finalizers_changed"}
+ *         | {type="label_selector", selector=text} | {type="fields_changed", paths={...}}
+ *         | {type="all"|"any", of={P...}} | {type="none", of=P}
+ *         | {type="funcs", create=f, update=f, delete=f, generic=f}
+ *         | {type="script", f=function(event) -> bool}
+ *       outcome = "done" | "requeue" | "requeue_after"
+ *       context = {reconcile_id=, attempt=, causes=, causes_dropped=, deadline=}
+ *       Raises a message without position for what pl_controller_spec_check refuses.
+ *   host.index(kind, name, path_text | function(object) -> value | {values})
+ *   After the last main chunk the lane calls require("perilune.controller").finish(), which
+ *   raises for a controller that was begun and never completed.
  *
  * Reading (waits when a source has not synced or the server must be asked)
  *   host.get(kind, ns|nil, name, {live=, metadata_only=} | nil) -> object | nil
@@ -64,16 +71,17 @@
  *       o = {live=, namespace=, labels=text, fields=text, owner_uid=, index={name=, value=text},
  *            select={paths}, limit=, continue=, metadata_only=}
  *   host.each(kind, o) -> iterator
- *   host.key_changed(kind, ns|nil, name, seconds) -> bool (waits) false when the time passed; for a
- * kind that is not cached true after a second, so that the caller looks again
+ *   host.key_changed(kind, ns|nil, name, seconds) -> bool (waits)
+ *       false when the time passed; for a kind that is not cached true after a second, so that
+ *       the caller looks again
  *   host.is_unchanged(object) -> bool   an object that was read and still says what was read
  *
  * Writing (waits): the write gate
  *   host.write{verb="create"|"update"|"patch"|"apply"|"delete"|"deletecollection"|"get",
  *              patch_type="merge"|"json"|"strategic", kind=, namespace=, name=, subresource=,
- * body=, object=, owner=, adopt=, live=, force_write=, dry_run=, force=, field_manager=,
- *              field_validation=, propagation=, grace_period=, uid=, resource_version=, labels=,
- * fields=}
+ *              body=, object=, owner=, adopt=, live=, force_write=, dry_run=, force=,
+ *              field_manager=, field_validation=, propagation=, grace_period=, uid=,
+ *              resource_version=, labels=, fields=}
  *       -> object | nil, {skipped=, gone=, count=}
  *       body: what is sent. object: the table that the script read and names as target (its UID
  *       and version are carried; partial ones are recognised). "get" reads a subresource.
@@ -89,7 +97,7 @@
  *   host.say(text, failed) (waits) -> what the other side says next
  *
  * Saying
- *   host.log(level, message, fields | nil)   bound to the running controller, key and reconcile id
+ *   host.log(level, message, fields | nil)   bound to the running controller, key, reconcile id
  *   host.stopping() -> bool   the running task was asked to end
  *   host.memo(ns|nil, name) -> table   of the running key; kept when the run ends
  *   host.event(warning, api_version, kind, ns|nil, name, uid|nil, version|nil, reason, note)
