@@ -343,11 +343,11 @@ static int lazy_newindex(lua_State *L)
 /* ---- parts ---- */
 
 static void leave_parts(lua_State *L, struct pl_state *s, struct holder from,
-                        struct pl_level *level, const struct pl_part *parts);
+                        struct pl_level *level, struct pl_part *parts);
 
 /* Adds a member to the table at index, which is made of the node. */
 static void add_part(lua_State *L, struct pl_state *s, int index, struct holder from,
-                     struct pl_node node, struct pl_node value, const struct pl_part *part)
+                     struct pl_node node, struct pl_node value, struct pl_part *part)
 {
     pl_lua_push(L, part->name);
     struct pl_level *level = push_value(L, s, from, value);
@@ -359,10 +359,10 @@ static void add_part(lua_State *L, struct pl_state *s, int index, struct holder 
 
 /* Makes the level at index an ordinary table of these parts. */
 static void fill_parts(lua_State *L, struct pl_state *s, int index, struct holder from,
-                       struct pl_node node, const struct pl_part *parts)
+                       struct pl_node node, struct pl_part *parts)
 {
     end_level(L, index);
-    for (const struct pl_part *part = parts; part != NULL; part = part->next) {
+    for (struct pl_part *part = parts; part != NULL; part = part->next) {
         struct pl_node value = pl_node_get(node, part->name);
         if (!pl_node_is_missing(value))
             add_part(L, s, index, from, node, value, part);
@@ -372,7 +372,7 @@ static void fill_parts(lua_State *L, struct pl_state *s, int index, struct holde
 /* Of the level at the top: what is not of the parts counts as taken away, and what is one as a
  * whole is left for whoever asks for it. */
 static void leave_parts(lua_State *L, struct pl_state *s, struct holder from,
-                        struct pl_level *level, const struct pl_part *parts)
+                        struct pl_level *level, struct pl_part *parts)
 {
     int index = lua_gettop(L);
     struct pl_node node = level->node;
@@ -382,9 +382,9 @@ static void leave_parts(lua_State *L, struct pl_state *s, struct holder from,
         return;
     }
     level->taken = UINT64_MAX;
-    for (const struct pl_part *part = parts; part != NULL; part = part->next) {
+    for (struct pl_part *part = parts; part != NULL; part = part->next) {
         size_t place;
-        struct pl_node value = pl_node_find(node, part->name, &place);
+        struct pl_node value = pl_node_find_hinted(node, part->name, &part->hint, &place);
         if (part->whole && !pl_node_is_missing(value))
             level->taken &= ~((uint64_t)1 << place);
         else if (!pl_node_is_missing(value))
@@ -393,7 +393,7 @@ static void leave_parts(lua_State *L, struct pl_state *s, struct holder from,
 }
 
 void pl_lazy_push_parts(lua_State *L, struct pl_state *s, struct pl_doc *doc, unsigned flags,
-                        const struct pl_part *parts)
+                        struct pl_part *parts)
 {
     struct pl_node root = pl_doc_root(doc);
     luaL_checkstack(L, 10, "a document");

@@ -31,9 +31,10 @@ void pl_lazy_open(struct pl_state *s);
 struct pl_box *pl_box_push(lua_State *L, struct pl_state *s);
 /* Pushes the document's value; takes a reference of its own. */
 void pl_lazy_push(lua_State *L, struct pl_state *s, struct pl_doc *doc, unsigned flags);
-/* Only these parts of an object; parts NULL: all of it. */
+/* Only these parts of an object; parts NULL: all of it. Of several documents with the same parts
+ * all are held when the first is pushed. */
 void pl_lazy_push_parts(lua_State *L, struct pl_state *s, struct pl_doc *doc, unsigned flags,
-                        const struct pl_part *parts);
+                        struct pl_part *parts);
 /* The level that the value at index is, if it is not filled; NULL for any other value. Borrowed
  * from it. */
 struct pl_level *pl_lazy_level(lua_State *L, struct pl_state *s, int index);

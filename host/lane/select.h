@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/slice.h"
+#include "value/doc.h"
 
 #include <stdbool.h>
 
@@ -11,7 +12,8 @@ struct pl_part {
     struct pl_part *next, *below; /* owned */
     char *text;                   /* owned: the name's */
     struct pl_slice name;
-    bool whole; /* a path ends here; what is below does not matter */
+    struct pl_hint hint; /* where the last object had it: of objects that a list has found */
+    bool whole;          /* a path ends here; what is below does not matter */
 };
 
 /* Adds a path to the parts of an object. One through an element of an array takes the array.

@@ -359,30 +359,40 @@ struct pl_node pl_node_getz(struct pl_node node, const char *key)
 }
 
 /* Looks in vain once for all objects that lack it, too. */
-static struct pl_node look_and_note(struct pl_node node, const char *key, struct pl_hint *hint)
+static struct pl_node look_and_note(struct pl_node node, struct pl_slice key, struct pl_hint *hint,
+                                    size_t *index)
 {
     struct tape_box box;
     if (node.at == NULL || *node.at < TAG_OBJECT || !pl_tape_open(node.doc->base, node.at, &box))
         return PL_NODE_MISSING;
-    uint32_t i = find_key(&box, pl_slice_z(key));
+    uint32_t i = find_key(&box, key);
     if (*node.at < TAG_OWN && box.count < TAPE_BIG)
         *hint = (struct pl_hint){box.shape, i};
+    *index = i;
     return i == UINT32_MAX ? PL_NODE_MISSING : node_at(node.doc, child_at(&box, i));
 }
 
-struct pl_node pl_node_get_hinted(struct pl_node node, const char *key, struct pl_hint *hint)
+struct pl_node pl_node_find_hinted(struct pl_node node, struct pl_slice key, struct pl_hint *hint,
+                                   size_t *index)
 {
     if (node.at == NULL || hint->shape == NULL || *node.at < TAG_OBJECT || *node.at >= TAG_OWN)
-        return look_and_note(node, key, hint);
+        return look_and_note(node, key, hint, index);
     const uint8_t *at = node.at + 1 + box_width(*node.at);
     if (pool_value(node.doc->base, tape_u32(at)) != hint->shape)
-        return look_and_note(node, key, hint);
+        return look_and_note(node, key, hint, index);
+    *index = hint->index;
     if (hint->index == UINT32_MAX)
         return PL_NODE_MISSING;
     at += 4;
     for (uint32_t left = hint->index; left > 0; left--)
         at = tape_skip(at);
     return node_at(node.doc, at);
+}
+
+struct pl_node pl_node_get_hinted(struct pl_node node, const char *key, struct pl_hint *hint)
+{
+    size_t index;
+    return pl_node_find_hinted(node, pl_slice_z(key), hint, &index);
 }
 
 struct pl_node pl_node_at(struct pl_node node, size_t index)

@@ -79,7 +79,8 @@ double pl_node_double(struct pl_node node);
 
 /* Elements of an array, members of an object, else 0. */
 size_t pl_node_len(struct pl_node node);
-/* An object of 1 to `most` members, all of them scalars of which none takes more than some 80 bytes. */
+/* An object of 1 to `most` members, all of them scalars of which none takes more than some 80
+ * bytes. */
 bool pl_node_is_flat(struct pl_node node, size_t most);
 /* An object's member; PL_MISSING when absent or not an object. Of duplicates the last. */
 struct pl_node pl_node_get(struct pl_node node, struct pl_slice key);
@@ -92,8 +93,10 @@ struct pl_hint {
     const uint8_t *shape; /* private */
     uint32_t index;
 };
-/* pl_node_getz; always the same key with a hint. */
+/* pl_node_getz and pl_node_find; always the same key with a hint. */
 struct pl_node pl_node_get_hinted(struct pl_node node, const char *key, struct pl_hint *hint);
+struct pl_node pl_node_find_hinted(struct pl_node node, struct pl_slice key, struct pl_hint *hint,
+                                   size_t *index);
 /* An array's element; PL_MISSING beyond the end or not an array. */
 struct pl_node pl_node_at(struct pl_node node, size_t index);
 /* pl_node_getz along a path: pl_node_dig(root, "metadata", "name"). */

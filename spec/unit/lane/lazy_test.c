@@ -1,6 +1,7 @@
 /* Objects that fill on first touch look like ordinary tables. */
 #include "state_support.h"
 
+#include "value/pool.h"
 #include "value/write.h"
 
 #include <time.h>
@@ -224,6 +225,54 @@ TEST(an_object_may_be_cut_to_parts_of_it)
     pl_buf_deinit(&text);
     CHECK_INT(pl_parts_add(&(struct pl_part *){NULL}, pl_slice_z("a..b"), NULL), PL_EINVAL);
     pl_state_destroy(s);
+}
+
+/* With a place in the pool for its names, from the third of a form on. */
+static struct pl_doc *doc_in(struct pl_pool *pool, int uid, const char *status)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    pl_buf_add_f(&text,
+                 "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"n%d\",\"uid\":\"u%d\"},"
+                 "\"status\":{%s,\"host\":\"h%d\"}}",
+                 uid, uid, status, uid);
+    struct pl_scan_options options = {.pool = pool};
+    struct pl_doc *doc = pl_scan_text(pl_buf_slice(&text), &options, NULL);
+    REQUIRE(doc != NULL);
+    pl_buf_deinit(&text);
+    return doc;
+}
+
+/* A part that was found in one object says where it is in the next one, if that lists the same
+ * names. */
+TEST(objects_of_a_list_are_cut_to_the_same_parts)
+{
+    enum { DOCS = 60 };
+    static const char *const forms[] = {"\"a\":1,\"phase\":\"Running\"", "\"phase\":\"Running\"",
+                                        "\"a\":1,\"b\":{\"phase\":1}",
+                                        "\"phase\":\"Running\",\"z\":2"};
+    struct pl_state *s = new_state(NULL, 64 * MIB);
+    struct pl_pool *pool = pl_pool_create();
+    struct pl_part *parts = NULL;
+    struct pl_doc *docs[DOCS];
+    for (int i = 0; i < DOCS; i++)
+        docs[i] = doc_in(pool, i, forms[i * 7 % 11 % 4]);
+    REQUIRE(pl_parts_add(&parts, pl_slice_z("status.phase"), NULL) == 0);
+    for (int i = 0; i < DOCS; i++) {
+        bool has = !pl_node_is_missing(pl_node_dig(pl_doc_root(docs[i]), "status", "phase"));
+        pl_lazy_push_parts(s->L, s, docs[i], PL_OBJECT_ROOT, parts);
+        struct pl_doc *cut = pl_lval_doc(s->L, s, -1, NULL);
+        struct pl_buf out = PL_BUF_INIT;
+        pl_write(&out, pl_doc_root(cut), PL_WRITE_SORTED);
+        CHECK_STR(pl_buf_z(&out), has ? "{\"status\":{\"phase\":\"Running\"}}" : "{\"status\":{}}");
+        pl_buf_deinit(&out);
+        pl_doc_unref(cut);
+        lua_pop(s->L, 1);
+    }
+    pl_parts_free(parts);
+    for (int i = 0; i < DOCS; i++)
+        pl_doc_unref(docs[i]);
+    pl_state_destroy(s);
+    pl_pool_destroy(pool);
 }
 
 /* Of a Secret, cut to `data.p` and its name. */
