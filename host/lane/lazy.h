@@ -1,10 +1,13 @@
 /* Objects as tables that fill on first touch.
  *
  * A level of an object begins as an empty table with hidden entries, which lead to its place in
- * the document, and a metatable shared by all. Reading a member makes that one an ordinary entry
- * (maps as levels in turn, arrays at once, so that # holds). Assigning a new member, iterating and
- * whatever else looks at the whole level fills it: the rest is added, and what was hidden goes with
- * the metatable. What was never touched is written back from the document's own bytes. */
+ * the document, and a metatable shared by all. Reading a member makes that one an ordinary entry:
+ * maps as levels in turn, arrays at once, so that # holds. Maps of a few scalars are made at once,
+ * too, which takes less, but for a Secret's, whose values are noted as they are read. Assigning a
+ * new member, iterating and whatever else looks at the whole level fills it: the rest is added, and
+ * what was hidden goes with the metatable. What was never touched is written back from the
+ * document's own bytes.
+ */
 #pragma once
 
 #include "lane/select.h"
