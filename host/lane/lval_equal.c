@@ -119,27 +119,20 @@ static bool equal_node(lua_State *L, struct pl_state *s, struct pl_node node, in
     return false;
 }
 
-/* Is the table at index an object for certain, and all of it there? Without a metatable it is
- * filled, and not marked as an array. */
-static bool is_plain_object(lua_State *L, int index)
+/* Without a metatable a table is filled, and what is in it says whether it is an array. */
+static bool is_plain(lua_State *L, int index)
 {
-    if (lua_getmetatable(L, index)) {
-        lua_pop(L, 1);
-        return false;
-    }
-    lua_pushnil(L);
-    if (lua_next(L, index - 1) == 0)
-        return false;
-    bool named = lua_type(L, -2) == LUA_TSTRING;
-    lua_pop(L, 2);
-    return named;
+    if (!lua_getmetatable(L, index))
+        return true;
+    lua_pop(L, 1);
+    return false;
 }
 
 static bool equal_tables(lua_State *L, struct pl_state *s, int depth)
 {
     struct pl_node a, b;
     go_down(L, s, depth);
-    if (is_plain_object(L, -2) && is_plain_object(L, -1))
+    if (is_plain(L, -2) && is_plain(L, -1))
         return equal_members(L, s, depth);
     if (pl_lazy_node(L, s, -2, &a))
         return equal_node_table(L, s, a, depth);

@@ -15,15 +15,15 @@ end
 -- ---- what a reconcile is called with ----
 
 -- A table that is made with room for its fields takes a third of one that grows with each. The room
--- is that of the constants: the build's bytecode forgets fields that have none. One is for the log,
--- which controller.lua sets. The metatable makes causes and reconcile_id of the unread text when
+-- is that of the constants: the build's bytecode forgets fields that have none. controller.lua puts
+-- the log in its place. The metatable makes causes and reconcile_id of the unread text when
 -- somebody asks for one of them.
 local setmetatable, unread_meta = setmetatable, c.unread_meta
 function c.new_arguments(namespace, name, key, attempt, unread, dropped, deadline)
   local request = { namespace = 0, name = 0, key = 0 }
   request.namespace, request.name, request.key = namespace, name, key
   local context = { attempt = 0, unread = 0, causes_dropped = 0, deadline = 0, log = 0 }
-  context.attempt, context.unread, context.log = attempt, unread, nil
+  context.attempt, context.unread = attempt, unread
   context.causes_dropped, context.deadline = dropped, deadline
   return request, setmetatable(context, unread_meta)
 end
