@@ -30,7 +30,7 @@ struct pl_selector {
     size_t count;
 };
 
-/* A requirement without values, to be finished before the next one is added. */
+/* A requirement without values. Borrowed until the next one is added. */
 struct pl_requirement *pl_selector_add(struct pl_selector *selector, struct pl_slice key,
                                        enum pl_selector_op op);
 /* EINVAL where the text can't be a label's. */
