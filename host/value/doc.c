@@ -337,14 +337,21 @@ static uint32_t find_key(const struct tape_box *box, struct pl_slice key)
     return UINT32_MAX;
 }
 
+/* box: what was looked into; not touched, or zero, where that is no object. */
+static inline struct pl_node find_in(struct pl_node node, struct pl_slice key, struct tape_box *box,
+                                     size_t *index)
+{
+    if (node.at == NULL || *node.at < TAG_OBJECT || !pl_tape_open(node.doc->base, node.at, box))
+        return PL_NODE_MISSING;
+    uint32_t i = find_key(box, key);
+    *index = i;
+    return i == UINT32_MAX ? PL_NODE_MISSING : node_at(node.doc, child_at(box, i));
+}
+
 struct pl_node pl_node_find(struct pl_node node, struct pl_slice key, size_t *index)
 {
     struct tape_box box;
-    if (node.at == NULL || *node.at < TAG_OBJECT || !pl_tape_open(node.doc->base, node.at, &box))
-        return PL_NODE_MISSING;
-    uint32_t i = find_key(&box, key);
-    *index = i;
-    return i == UINT32_MAX ? PL_NODE_MISSING : node_at(node.doc, child_at(&box, i));
+    return find_in(node, key, &box, index);
 }
 
 struct pl_node pl_node_get(struct pl_node node, struct pl_slice key)
@@ -362,14 +369,11 @@ struct pl_node pl_node_getz(struct pl_node node, const char *key)
 static struct pl_node look_and_note(struct pl_node node, struct pl_slice key, struct pl_hint *hint,
                                     size_t *index)
 {
-    struct tape_box box;
-    if (node.at == NULL || *node.at < TAG_OBJECT || !pl_tape_open(node.doc->base, node.at, &box))
-        return PL_NODE_MISSING;
-    uint32_t i = find_key(&box, key);
-    if (*node.at < TAG_OWN && box.count < TAPE_BIG)
-        *hint = (struct pl_hint){box.shape, i};
-    *index = i;
-    return i == UINT32_MAX ? PL_NODE_MISSING : node_at(node.doc, child_at(&box, i));
+    struct tape_box box = {.shape = NULL};
+    struct pl_node found = find_in(node, key, &box, index);
+    if (box.shape != NULL && *node.at < TAG_OWN && box.count < TAPE_BIG)
+        *hint = (struct pl_hint){box.shape, (uint32_t)*index};
+    return found;
 }
 
 struct pl_node pl_node_find_hinted(struct pl_node node, struct pl_slice key, struct pl_hint *hint,

@@ -88,13 +88,6 @@ int pl_requirement_finish(struct pl_requirement *item, struct pl_err *err)
     return 0;
 }
 
-struct pl_selector *pl_selector_sorted(struct pl_selector *selector)
-{
-    if (selector->count > 1)
-        qsort(selector->items, selector->count, sizeof(*selector->items), by_key);
-    return selector;
-}
-
 void pl_selector_destroy(struct pl_selector *selector)
 {
     if (selector == NULL)
@@ -108,6 +101,17 @@ void pl_selector_destroy(struct pl_selector *selector)
     }
     pl_free(selector->items);
     pl_free(selector);
+}
+
+struct pl_selector *pl_selector_made(struct pl_selector *selector, int failed)
+{
+    if (failed) {
+        pl_selector_destroy(selector);
+        return NULL;
+    }
+    if (selector->count > 1)
+        qsort(selector->items, selector->count, sizeof(*selector->items), by_key);
+    return selector;
 }
 
 /* ---- matching ---- */

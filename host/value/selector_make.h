@@ -38,5 +38,5 @@ int pl_requirement_add_value(struct pl_requirement *item, struct pl_slice value,
                              struct pl_err *err);
 /* Once all values are there. EINVAL where one must be an integer. */
 int pl_requirement_finish(struct pl_requirement *item, struct pl_err *err);
-/* Once all requirements are there; returns the selector. */
-struct pl_selector *pl_selector_sorted(struct pl_selector *selector);
+/* Once all requirements are there; returns the selector. One that failed is freed: NULL. */
+struct pl_selector *pl_selector_made(struct pl_selector *selector, int failed);

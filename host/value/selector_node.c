@@ -120,17 +120,11 @@ static int add_selector(struct pl_selector *selector, struct pl_node node, struc
 struct pl_selector *pl_selector_from_node(struct pl_node node, struct pl_err *err)
 {
     struct pl_selector *selector = PL_NEW(struct pl_selector);
-    if (add_selector(selector, node, err) == 0)
-        return pl_selector_sorted(selector);
-    pl_selector_destroy(selector);
-    return NULL;
+    return pl_selector_made(selector, add_selector(selector, node, err));
 }
 
 struct pl_selector *pl_selector_from_map(struct pl_node node, struct pl_err *err)
 {
     struct pl_selector *selector = PL_NEW(struct pl_selector);
-    if (add_map(selector, node, err) == 0)
-        return pl_selector_sorted(selector);
-    pl_selector_destroy(selector);
-    return NULL;
+    return pl_selector_made(selector, add_map(selector, node, err));
 }

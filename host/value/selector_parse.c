@@ -207,9 +207,5 @@ static int parse_all(struct parser *p)
 struct pl_selector *pl_selector_parse(struct pl_slice text, struct pl_err *err)
 {
     struct parser p = {.text = text, .selector = PL_NEW(struct pl_selector), .err = err};
-    if (parse_all(&p) != 0) {
-        pl_selector_destroy(p.selector);
-        return NULL;
-    }
-    return pl_selector_sorted(p.selector);
+    return pl_selector_made(p.selector, parse_all(&p));
 }
