@@ -92,7 +92,7 @@ void pl_bind_push(lua_State *L, struct pl_state *s)
 {
     pl_co_open(s);
     pl_batch_open(s);
-    pl_bind_open_kinds(s);
+    s->refs.kinds = pl_weak_ref(L, "v");
     lua_newtable(L);
     pl_state_register(L, s, places);
     pl_state_register(L, s, pl_bind_values);

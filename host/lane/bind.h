@@ -118,8 +118,6 @@ void pl_bind_push(struct lua_State *L, struct pl_state *s);
 void pl_bind_push_waits(struct lua_State *L, struct pl_state *s);
 /* The same for reads, which may also ask to be called again. */
 void pl_bind_push_reads(struct lua_State *L, struct pl_state *s);
-/* What reads keep in the state. */
-void pl_bind_open_kinds(struct pl_state *s);
 /* The next object of a batch that host.each reads. */
 int pl_bind_batch_next(struct lua_State *L);
 /* The same as a function without arguments. */

@@ -48,17 +48,6 @@ static struct pl_slice text_or_nil(lua_State *L, int index)
     return lua_type(L, index) == LUA_TSTRING ? pl_lua_slice(L, index) : pl_slice(NULL, 0);
 }
 
-void pl_bind_open_kinds(struct pl_state *s)
-{
-    lua_State *L = s->L;
-    lua_newtable(L);
-    lua_createtable(L, 0, 1);
-    lua_pushliteral(L, "v");
-    lua_setfield(L, -2, "__mode");
-    lua_setmetatable(L, -2);
-    s->refs.kinds = luaL_ref(L, LUA_REGISTRYINDEX);
-}
-
 static void parse_kind(lua_State *L, struct pl_state *s, int index, struct pl_kind *kind)
 {
     struct pl_err err;

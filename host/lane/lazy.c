@@ -342,8 +342,8 @@ static int lazy_newindex(lua_State *L)
 
 /* ---- parts ---- */
 
-static void leave_parts(lua_State *L, struct pl_state *s, struct holder from,
-                        struct pl_level *level, struct pl_part *parts);
+static struct pl_level *leave_parts(lua_State *L, struct pl_state *s, struct holder from,
+                                    struct pl_level *level, struct pl_part *parts);
 
 /* Adds a member to the table at index, which is made of the node. */
 static void add_part(lua_State *L, struct pl_state *s, int index, struct holder from,
@@ -370,16 +370,16 @@ static void fill_parts(lua_State *L, struct pl_state *s, int index, struct holde
 }
 
 /* Of the level at the top: what is not of the parts counts as taken away, and what is one as a
- * whole is left for whoever asks for it. */
-static void leave_parts(lua_State *L, struct pl_state *s, struct holder from,
-                        struct pl_level *level, struct pl_part *parts)
+ * whole is left for whoever asks for it. Returns the level; NULL: the table is an ordinary one. */
+static struct pl_level *leave_parts(lua_State *L, struct pl_state *s, struct holder from,
+                                    struct pl_level *level, struct pl_part *parts)
 {
     int index = lua_gettop(L);
     struct pl_node node = level->node;
     luaL_checkstack(L, 10, "select");
     if (pl_node_len(node) > PL_LEVEL_TAKEN) {
         fill_parts(L, s, index, from, node, parts);
-        return;
+        return NULL;
     }
     level->taken = UINT64_MAX;
     for (struct pl_part *part = parts; part != NULL; part = part->next) {
@@ -390,6 +390,7 @@ static void leave_parts(lua_State *L, struct pl_state *s, struct holder from,
         else if (!pl_node_is_missing(value))
             add_part(L, s, index, from, node, value, part);
     }
+    return level;
 }
 
 void pl_lazy_push_parts(lua_State *L, struct pl_state *s, struct pl_doc *doc, unsigned flags,
@@ -402,9 +403,8 @@ void pl_lazy_push_parts(lua_State *L, struct pl_state *s, struct pl_doc *doc, un
     from.flat = from.flat && parts == NULL; /* parts are taken of levels */
     struct pl_level *level = push_value(L, s, from, root);
     if (level != NULL && parts != NULL)
-        leave_parts(L, s, from, level, parts);
-    if ((flags & PL_OBJECT_ROOT) &&
-        (level == NULL || (parts != NULL && !has_meta(L, -1, s->lazy_meta))))
+        level = leave_parts(L, s, from, level, parts);
+    if ((flags & PL_OBJECT_ROOT) && level == NULL)
         note_base(L, s, doc, flags);
     lua_remove(L, from.shelf);
 }
@@ -467,16 +467,6 @@ bool pl_array_is_marked(lua_State *L, struct pl_state *s, int index)
 
 /* ---- the state's own tables ---- */
 
-static int weak_table(lua_State *L)
-{
-    lua_newtable(L);
-    lua_newtable(L);
-    lua_pushliteral(L, "k");
-    lua_setfield(L, -2, "__mode");
-    lua_setmetatable(L, -2);
-    return luaL_ref(L, LUA_REGISTRYINDEX);
-}
-
 void pl_lazy_open(struct pl_state *s)
 {
     lua_State *L = s->L;
@@ -498,9 +488,9 @@ void pl_lazy_open(struct pl_state *s)
     s->box_meta = lua_topointer(L, -1);
     s->refs.box_meta = luaL_ref(L, LUA_REGISTRYINDEX);
     pl_shelf_open(s);
-    s->refs.bases = weak_table(L);
-    s->refs.secrets = weak_table(L);
-    s->refs.traced = weak_table(L);
+    s->refs.bases = pl_weak_ref(L, "k");
+    s->refs.secrets = pl_weak_ref(L, "k");
+    s->refs.traced = pl_weak_ref(L, "k");
 }
 
 /* ---- the globals of scripts ---- */

@@ -98,13 +98,8 @@ static int guard(lua_State *L)
  * the top. */
 static int set_weak(lua_State *L, const char *name)
 {
-    lua_newtable(L);
-    lua_newtable(L);
-    lua_pushliteral(L, "k");
-    lua_setfield(L, -2, "__mode");
-    lua_setmetatable(L, -2);
-    lua_pushvalue(L, -1);
-    int ref = luaL_ref(L, LUA_REGISTRYINDEX);
+    int ref = pl_weak_ref(L, "k");
+    pl_ref_push(L, ref);
     lua_setfield(L, -2, name);
     return ref;
 }

@@ -45,6 +45,16 @@ void pl_state_register(lua_State *L, struct pl_state *s, const luaL_Reg *functio
         pl_state_set(L, s, functions->name, functions->func);
 }
 
+int pl_weak_ref(lua_State *L, const char *mode)
+{
+    lua_newtable(L);
+    lua_createtable(L, 0, 1);
+    lua_pushstring(L, mode);
+    lua_setfield(L, -2, "__mode");
+    lua_setmetatable(L, -2);
+    return luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
 /* ---- libraries ---- */
 
 static const luaL_Reg libraries[] = {

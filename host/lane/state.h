@@ -125,5 +125,7 @@ static inline void pl_lua_set(lua_State *L, const char *field, struct pl_slice t
 /* Sets name = function, with the state as upvalue, in the table at the top. */
 void pl_state_set(lua_State *L, struct pl_state *s, const char *name, lua_CFunction function);
 void pl_state_register(lua_State *L, struct pl_state *s, const luaL_Reg *functions);
+/* A reference to a new table that does not keep its keys ("k") or values ("v") alive. */
+int pl_weak_ref(lua_State *L, const char *mode);
 /* Chunk names of Perilune's own Lua begin with this; such frames are not shown. */
 #define PL_OWN_CHUNK "=perilune:"
