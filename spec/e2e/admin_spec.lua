@@ -425,10 +425,12 @@ perilune.controller("leaks")
     server:create(path(), { apiVersion = "v1", kind = "ConfigMap",
       metadata = { name = "leaks", labels = { leak = "yes" } } })
     local out
-    e2e.eventually("the server refused", function()
+    -- The call is told before the run that it fails has ended, and it is the end that quotes.
+    e2e.eventually("a run that the server refused has ended", function()
       out = select(2, e2e.run("why", "v1/ConfigMap", key, "--admin-socket", other_socket))
-      return out:find("create v1/ConfigMap " .. namespace .. "/labelled: 422 Invalid", 1, true)
+      return out:find("ended     error: ", 1, true)
     end)
+    assert(out:find("create v1/ConfigMap " .. namespace .. "/labelled: 422 Invalid", 1, true), out)
     assert(out:find('Invalid value: "<15 bytes>"', 1, true), out)
     assert.is_nil(out:find("not to be seen", 1, true), out)
     assert.is_nil(other:text():find("not to be seen", 1, true), other:text())
