@@ -38,8 +38,8 @@ describe("SIGTERM", function()
   end)
   after_each(function()
     if frozen then
-      frozen.child:signal("CONT")
-      frozen:stop()
+      frozen.child:signal("KILL") -- TSan may lose a TERM that comes with the CONT
+      frozen.child:wait()
       frozen = nil
     end
     e2e.clean_up()
@@ -221,14 +221,14 @@ users:
 
   ends("while an exec plugin hangs that is to renew a token", function()
     local plugin, target = with_plugin([[
-if [ -e "$0.ran" ]; then echo hanging >&2; sleep 3600; fi
-touch "$0.ran"
+if [ -e "$0.hangs" ]; then echo hanging >&2; sleep 3600; fi
 echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"t",' \
   "\"expirationTimestamp\":\"$(date -u -d '+6 seconds' +%Y-%m-%dT%H:%M:%SZ)\"}}"
 ]])
     local host = start(target)
     create("one", "a")
     ran(host, "a")
+    e2e.write_file(plugin .. ".hangs", "")
     e2e.eventually("the token expired", function()
       create(e2e.unique("more"), "a")
       return host:count_logged("stderr of another program") > 0
