@@ -150,6 +150,7 @@ static int take_helper(lua_State *L, const char *name)
 void pl_prelude_run(lua_State *L, struct pl_state *s)
 {
     /* -- cjson */
+    s->refs.own_chunks = pl_weak_ref(L, "k");
     s->own_code = pl_own_is_native(L, pl_embedded_sample);
     if (pl_own_load(L, s, pl_own_find("perilune.prelude"), PL_OWN_CHUNK "prelude") != 0)
         lua_error(L);

@@ -191,19 +191,61 @@ end
 
 local memory_limit = c.memory_limit
 
-local encode, decode, fill_deep = cjson.encode, cjson.decode, c.fill_deep
-function cjson.encode(value)
-  return encode(fill_deep(value))
+-- lua-cjson writes into memory of its own, which no limit counts, and in one call, which no limit
+-- ends. So what it would need is added up before: it reserves 6 bytes for each byte of a text, and
+-- writes a null for each hole of an array. fill_deep has looked for cycles and depth.
+local next, floor, fill_deep = next, math.floor, c.fill_deep
+
+-- What is left of the room, which is negative when the text could need more.
+local function room_after(value, room)
+  local kind = type(value)
+  if kind == "string" then
+    return room - 6 * #value - 4
+  elseif kind ~= "table" then
+    return room - 32
+  end
+  local last = 0
+  for k, v in next, value do
+    if type(k) == "number" and k > last and k == floor(k) then
+      last = k
+    end
+    room = room_after(v, room_after(k, room))
+    if room - 5 * last < 0 then
+      return -1
+    end
+  end
+  return room - 5 * last
 end
 
--- In one call it makes tables of up to 20 times the text: not past the limit on memory, where a
--- state can't be saved.
-function cjson.decode(text)
-  if type(text) == "string" and #text > memory_limit / 8 then
-    fail("cjson.decode: the text is larger than an eighth of the script memory limit")
+local function limit_cjson(json)
+  local encode, decode, new = json.encode, json.decode, json.new
+  json.encode_keep_buffer(false)
+  json.encode_keep_buffer = nil
+
+  function json.encode(value)
+    value = fill_deep(value)
+    if room_after(value, memory_limit / 2) < 0 then
+      fail("cjson.encode: the text could take more than half of the script memory limit")
+    end
+    return encode(value)
   end
-  return decode(text)
+
+  -- In one call it makes tables of up to 20 times the text: not past the limit on memory, where a
+  -- state can't be saved.
+  function json.decode(text)
+    if type(text) == "string" and #text > memory_limit / 8 then
+      fail("cjson.decode: the text is larger than an eighth of the script memory limit")
+    end
+    return decode(text)
+  end
+
+  function json.new()
+    return limit_cjson(new())
+  end
+  return json
 end
+
+limit_cjson(cjson)
 
 -- ---- text only ----
 
@@ -233,7 +275,16 @@ if not c.unsafe then
     end
   end
 
+  -- Errors hide the frames of Perilune's own chunks, which are known by their names.
+  local sub = string.sub
+  local function check_name(name)
+    if type(name) == "string" and sub(name, 1, 10) == "=perilune:" then
+      fail("load: names that begin with =perilune: are Perilune's own")
+    end
+  end
+
   function _G.load(chunk, name, _, env)
+    check_name(name)
     if type(chunk) == "function" then
       local ok, text = pcall(read_all, chunk)
       if not ok then
@@ -249,6 +300,7 @@ if not c.unsafe then
     if type(text) ~= "string" then
       return loadstring(text, name)
     end
+    check_name(name or text)
     check_text(text, "loadstring")
     return load(text, name or text, "t")
   end

@@ -288,6 +288,25 @@ static void keep_own_globals(struct pl_state *s)
     lua_pop(L, 1);
 }
 
+static int null_text(lua_State *L)
+{
+    lua_pushliteral(L, "null");
+    return 1;
+}
+
+/* tostring(perilune.null). All light userdata share one metatable, and scripts see no other. */
+static void name_null(lua_State *L)
+{
+    lua_pushlightuserdata(L, NULL);
+    lua_createtable(L, 0, 2);
+    lua_pushcfunction(L, null_text);
+    lua_setfield(L, -2, "__tostring");
+    lua_pushboolean(L, false);
+    lua_setfield(L, -2, "__metatable");
+    lua_setmetatable(L, -2);
+    lua_pop(L, 1);
+}
+
 static void replace_globals(struct pl_state *s)
 {
     lua_State *L = s->L;
@@ -295,6 +314,7 @@ static void replace_globals(struct pl_state *s)
     lua_getglobal(L, "tostring");
     lua_pushcclosure(L, script_print, 2);
     lua_setglobal(L, "print");
+    name_null(L);
     pl_lazy_install(s);
 }
 

@@ -453,9 +453,22 @@ static bool is_called_by_own(lua_State *L)
     lua_Debug ar;
     if (!lua_getstack(L, 1, &ar))
         return false;
-    lua_getinfo(L, "S", &ar);
-    return strcmp(ar.what, "main") == 0 &&
-           strncmp(ar.source, PL_OWN_CHUNK, strlen(PL_OWN_CHUNK)) == 0;
+    pl_ref_push(L, pl_state_of(L)->refs.own_chunks);
+    lua_getinfo(L, "f", &ar);
+    lua_rawget(L, -2);
+    bool own = lua_toboolean(L, -1);
+    lua_pop(L, 2);
+    return own;
+}
+
+/* Notes that the function at the top is a main chunk of Perilune's own. */
+static void note_own_chunk(lua_State *L, struct pl_state *s)
+{
+    pl_ref_push(L, s->refs.own_chunks);
+    lua_pushvalue(L, -2);
+    lua_pushboolean(L, true);
+    lua_rawset(L, -3);
+    lua_pop(L, 1);
 }
 
 /* What `perilune repl` runs declares a task that talks with it. */
@@ -483,6 +496,7 @@ static int require_own(lua_State *L, struct pl_state *s, const char *name)
         pl_ref_push(L, s->refs.own_globals);
         lua_setfenv(L, -2);
     }
+    note_own_chunk(L, s);
     return run_module(L, s, name, name);
 }
 

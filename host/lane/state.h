@@ -50,6 +50,7 @@ struct pl_refs {
     int loaded;      /* modules by their path */
     int host;        /* perilune.host */
     int own_globals; /* what Perilune's own Lua sees, whatever scripts do to the others */
+    int own_chunks;  /* weak: main chunks of Perilune's own Lua, which alone get perilune.host */
     int run_threads; /* weak: coroutines of runs, which no script may resume */
     int traced;      /* weak: error values of script coroutines -> traceback text */
     int traceback;   /* message handler of protected calls */

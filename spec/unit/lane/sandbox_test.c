@@ -237,4 +237,46 @@ TEST(an_array_is_made_of_plain_tables_alone)
     pl_state_destroy(s);
 }
 
+TEST(perilune_host_is_for_no_chunk_that_only_bears_its_name)
+{
+    struct pl_state *s = new_state(NULL, 64 * MIB);
+    static const char *const loaders[] = {
+        "load(\"return require('perilune.host')\", '=perilune:x')()",
+        "loadstring(\"return require('perilune.host')\", '=perilune:client')()",
+        "load(\"local h = require('perilune.host') return h\", '=perilune:init', 't', _G)()"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(loaders); i++)
+        CHECK_FAILS(s, loaders[i], NULL, "Perilune's own");
+    pl_state_destroy(s);
+}
+
+TEST(cjson_keeps_within_the_limit_on_memory)
+{
+    struct pl_state *s = new_state(NULL, 32 * MIB);
+    CHECK_FAILS(s, "require('cjson').encode(('x'):rep(4 * 1024 * 1024))", NULL, "memory limit");
+    CHECK_FAILS(s, "require('cjson').new().encode(('x'):rep(4 * 1024 * 1024))", NULL,
+                "memory limit");
+    CHECK_FAILS(s, "require('cjson').new().new().decode(('x'):rep(5 * 1024 * 1024))", NULL,
+                "memory limit");
+    CHECK_FAILS(s,
+                "local c = require('cjson') c.encode_sparse_array(true, 0, 0)\n"
+                "c.encode({[429496729] = 1})",
+                NULL, "memory limit");
+    CHECK_FAILS(s, "local t = {} t[1] = t require('cjson').encode(t)", NULL, "nested deeper than 512");
+    CHECK_FAILS(s,
+                "local t = {} for _ = 1, 60 do t = {t, t} end\n"
+                "require('cjson').encode(t)",
+                NULL, "can't be encoded");
+    CHECK_CODE(s, "return require('cjson').new().decode(require('cjson').encode({a = {1, 'x'}}))",
+               NULL, "{\"a\":[1,\"x\"]}");
+    pl_state_destroy(s);
+}
+
+TEST(null_says_what_it_is)
+{
+    struct pl_state *s = new_state(NULL, 64 * MIB);
+    CHECK_CODE(s, "return tostring(require('perilune').null)", NULL, "\"null\"");
+    CHECK_FAILS(s, "return require('perilune').null.name", NULL, "attempt to index");
+    pl_state_destroy(s);
+}
+
 TEST_MAIN()
