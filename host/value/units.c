@@ -337,9 +337,7 @@ bool pl_time_parse(struct pl_slice text, int64_t *wall_ns)
     int64_t seconds =
         days_from_date(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset;
     __int128 total = (__int128)seconds * PL_SECOND + ns;
-    if (total > INT64_MAX || total < INT64_MIN)
-        return false;
-    *wall_ns = (int64_t)total;
+    *wall_ns = total > INT64_MAX ? INT64_MAX : total < INT64_MIN ? INT64_MIN : (int64_t)total;
     return true;
 }
 

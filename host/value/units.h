@@ -12,7 +12,8 @@ bool pl_duration_parse(struct pl_slice text, int64_t *ns);
 void pl_duration_text(int64_t ns, char out[32]);
 /* "500m", "1Gi", "1e3", "2.5k": in base units. */
 bool pl_quantity_parse(struct pl_slice text, double *value);
-/* RFC 3339 with any fraction and offset: nanoseconds since 1970. */
+/* RFC 3339 with any fraction and offset: nanoseconds since 1970. An instant outside of 1677 to 2262
+ * (Go's zero time, "9999-12-31T23:59:59Z") gives INT64_MIN or INT64_MAX. */
 bool pl_time_parse(struct pl_slice text, int64_t *wall_ns);
 /* "2026-11-21T09:30:00Z"; digits: of the second's fraction, 0 to 9. */
 void pl_time_text(int64_t wall_ns, int digits, char out[40]);
