@@ -213,6 +213,20 @@ TEST(updates_and_applies_of_partial_objects_and_applies_of_read_ones_are_refused
     finish(&scene);
 }
 
+TEST(a_creation_time_that_is_null_is_none)
+{
+    struct scene scene;
+    begin(&scene);
+    struct pl_write write = write_of(&scene, PL_VERB_PATCH, "v1/Pod", "p");
+    write.patch_type = PL_PATCH_APPLY;
+    send(&scene, &write, "{\"metadata\":{\"name\":\"p\",\"creationTimestamp\":null}}", NULL, NULL);
+    struct fake_request *patch =
+        bed_expect(&scene.stage.bed, "PATCH", "/api/v1/namespaces/d/pods/p?");
+    bed_reply(&scene.stage.bed, patch, 500, BED_STATUS(500, "InternalError"));
+    CHECK_INT(scene.err.code, PL_EAPI);
+    finish(&scene);
+}
+
 /* ---- 3: is it allowed by scope? ---- */
 
 TEST(scopes_and_names_that_do_not_fit_are_errors_before_any_request)
