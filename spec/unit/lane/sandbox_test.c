@@ -261,7 +261,8 @@ TEST(cjson_keeps_within_the_limit_on_memory)
                 "local c = require('cjson') c.encode_sparse_array(true, 0, 0)\n"
                 "c.encode({[429496729] = 1})",
                 NULL, "memory limit");
-    CHECK_FAILS(s, "local t = {} t[1] = t require('cjson').encode(t)", NULL, "nested deeper than 512");
+    CHECK_FAILS(s, "local t = {} t[1] = t require('cjson').encode(t)", NULL,
+                "nested deeper than 512");
     CHECK_FAILS(s,
                 "local t = {} for _ = 1, 60 do t = {t, t} end\n"
                 "require('cjson').encode(t)",
