@@ -1,11 +1,11 @@
 #include "apiserver/core.h"
 
 #include "apiserver/table.h"
-#include "value/meta.h"
+#include "object/meta.h"
 #include "value/scan.h"
-#include "value/units.h"
+#include "object/units.h"
 #include "value/write.h"
-#include "value/yaml.h"
+#include "object/yaml.h"
 
 #include <stdio.h>
 

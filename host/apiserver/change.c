@@ -2,7 +2,7 @@
 #include "apiserver/defaults.h"
 #include "apiserver/jsonpath.h"
 #include "apiserver/steps.h"
-#include "value/meta.h"
+#include "object/meta.h"
 #include "value/scan.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 #include "apiserver/watch.h"
 #include "apiserver/write.h"
 #include "base/alloc.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #include <ctype.h>
 #include <stdio.h>

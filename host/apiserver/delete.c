@@ -2,9 +2,9 @@
 #include "apiserver/select.h"
 #include "apiserver/steps.h"
 #include "base/alloc.h"
-#include "value/meta.h"
+#include "object/meta.h"
 #include "value/scan.h"
-#include "value/yaml.h"
+#include "object/yaml.h"
 
 #include <inttypes.h>
 #include <stdio.h>

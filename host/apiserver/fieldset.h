@@ -7,7 +7,7 @@
 #pragma once
 
 #include "apiserver/tree.h"
-#include "value/schema.h"
+#include "object/schema.h"
 
 /* Every field that the object states. */
 struct pl_tree *pl_api_fields_of(struct pl_arena *arena, const struct pl_tree *object,

@@ -3,7 +3,7 @@
 #include "apiserver/crd.h"
 #include "apiserver/write.h"
 #include "base/alloc.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
-#include "value/patch.h"
+#include "object/patch.h"
 
 #include "apiserver/steps.h"
 #include "value/scan.h"
-#include "value/yaml.h"
+#include "object/yaml.h"
 
 #include <stdio.h>
 

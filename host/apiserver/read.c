@@ -5,7 +5,7 @@
 #include "apiserver/table.h"
 #include "base/alloc.h"
 #include "base/base64.h"
-#include "value/meta.h"
+#include "object/meta.h"
 #include "value/scan.h"
 #include "value/write.h"
 

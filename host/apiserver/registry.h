@@ -5,8 +5,8 @@
 #include "apiserver/storage.h"
 #include "apiserver/tree.h"
 #include "base/err.h"
-#include "value/kind.h"
-#include "value/schema.h"
+#include "object/kind.h"
+#include "object/schema.h"
 
 #include <stdbool.h>
 

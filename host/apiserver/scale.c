@@ -1,7 +1,7 @@
 #include "apiserver/jsonpath.h"
 #include "apiserver/steps.h"
-#include "value/meta.h"
-#include "value/selector.h"
+#include "object/meta.h"
+#include "object/selector.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 #include "apiserver/structural.h"
 
 #include "base/map.h"
-#include "value/units.h"
+#include "object/units.h"
 #include "value/write.h"
 
 #include <inttypes.h>

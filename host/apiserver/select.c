@@ -2,7 +2,7 @@
 
 #include "apiserver/jsonpath.h"
 #include "base/alloc.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "apiserver/core.h"
-#include "value/selector.h"
+#include "object/selector.h"
 
 struct pl_api_select {
     struct pl_selector *labels; /* owned; NULL: all */

@@ -3,7 +3,7 @@
 #include "apiserver/registry.h"
 #include "base/alloc.h"
 #include "base/check.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #include <inttypes.h>
 #include <stdio.h>

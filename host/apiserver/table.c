@@ -2,8 +2,8 @@
 
 #include "apiserver/core.h"
 #include "apiserver/jsonpath.h"
-#include "value/meta.h"
-#include "value/units.h"
+#include "object/meta.h"
+#include "object/units.h"
 #include "value/write.h"
 
 #include <inttypes.h>

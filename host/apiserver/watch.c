@@ -3,7 +3,7 @@
 #include "apiserver/select.h"
 #include "apiserver/table.h"
 #include "base/alloc.h"
-#include "value/meta.h"
+#include "object/meta.h"
 #include "value/write.h"
 
 #include <inttypes.h>

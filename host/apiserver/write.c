@@ -4,9 +4,9 @@
 #include "apiserver/defaults.h"
 #include "apiserver/steps.h"
 #include "value/build.h"
-#include "value/meta.h"
+#include "object/meta.h"
 #include "value/scan.h"
-#include "value/yaml.h"
+#include "object/yaml.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "cli/admin.h"
 #include "control/pause.h"
 #include "control/report.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  */
 #include "cli/admin.h"
 #include "control/report.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #include <stdio.h>
 #include <string.h>

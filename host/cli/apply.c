@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "cli/options.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #include <dirent.h>
 #include <errno.h>

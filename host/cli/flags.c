@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/nearest.h"
-#include "value/units.h"
+#include "object/units.h"
 
 #include <errno.h>
 #include <stdio.h>

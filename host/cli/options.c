@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "kube/proxy.h"
-#include "value/yaml.h"
+#include "object/yaml.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/keyset.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #include <stdlib.h>
 #include <string.h>

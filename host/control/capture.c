@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/map.h"
 #include "value/build.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -3,8 +3,8 @@
 
 #include "base/buf.h"
 #include "value/build.h"
-#include "value/meta.h"
-#include "value/patch.h"
+#include "object/meta.h"
+#include "object/patch.h"
 
 #include <stdio.h>
 

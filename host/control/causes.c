@@ -2,8 +2,8 @@
 
 #include "base/alloc.h"
 #include "control/source.h"
-#include "value/diff.h"
-#include "value/meta.h"
+#include "object/diff.h"
+#include "object/meta.h"
 
 #include <string.h>
 

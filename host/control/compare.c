@@ -1,8 +1,8 @@
 #include "control/compare.h"
 
 #include "base/alloc.h"
-#include "value/diff.h"
-#include "value/path.h"
+#include "object/diff.h"
+#include "object/path.h"
 #include "value/write.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 /* Shorter periods would keep a large store busy with itself (43). */
 #define RESYNC_MIN PL_SECOND

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "control/distributor.h"
 #include "control/informer_impl.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 struct pl_feed {
     struct pl_informer *informer; /* back-pointer */

@@ -6,7 +6,7 @@
 #include "control/capture.h"
 #include "control/edition.h"
 #include "kube/status.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #include <stdarg.h>
 #include <stdio.h>

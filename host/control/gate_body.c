@@ -4,8 +4,8 @@
 #include "base/alloc.h"
 #include "control/owner_ref.h"
 #include "value/build.h"
-#include "value/meta.h"
-#include "value/patch.h"
+#include "object/meta.h"
+#include "object/patch.h"
 
 static void set_body(struct pl_gate_op *op, struct pl_doc *body)
 {

@@ -4,8 +4,8 @@
 #include "control/handler.h"
 #include "control/source.h"
 #include "value/build.h"
-#include "value/diff.h"
-#include "value/meta.h"
+#include "object/diff.h"
+#include "object/meta.h"
 
 /* ---- before ---- */
 

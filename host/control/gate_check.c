@@ -5,8 +5,8 @@
 #include "base/log.h"
 #include "control/owner_ref.h"
 #include "control/source.h"
-#include "value/meta.h"
-#include "value/patch.h"
+#include "object/meta.h"
+#include "object/patch.h"
 
 #include <string.h>
 

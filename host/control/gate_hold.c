@@ -5,10 +5,10 @@
 #include "base/alloc.h"
 #include "control/capture.h"
 #include "value/build.h"
-#include "value/diff.h"
-#include "value/meta.h"
-#include "value/patch.h"
-#include "value/path.h"
+#include "object/diff.h"
+#include "object/meta.h"
+#include "object/patch.h"
+#include "object/path.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/err.h"
 #include "store/workqueue.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 /* ---- requests ---- */
 

@@ -2,7 +2,7 @@
 #include "control/informer_impl.h"
 
 #include "base/alloc.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #define COMPACT_DELAY PL_SECOND   /* a burst of removals is over by then, mostly */
 #define COMPACT_LEAST 1000        /* removals */

@@ -6,7 +6,7 @@
 #include "control/cluster.h"
 #include "control/feed.h"
 #include "control/own_write.h"
-#include "value/selector.h"
+#include "object/selector.h"
 
 struct pl_informer {
     int refs;

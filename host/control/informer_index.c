@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "control/label_index.h"
-#include "value/path.h"
+#include "object/path.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "kube/status.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/timer.h"
 #include "store/store.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #define MOST   8   /* indices: each costs some 50 bytes an object, and time at each change */
 #define SAMPLE 512 /* objects that tell how common a label is */

@@ -4,9 +4,9 @@
 #include "base/check.h"
 #include "kube/status.h"
 #include "value/build.h"
-#include "value/meta.h"
-#include "value/patch.h"
-#include "value/units.h"
+#include "object/meta.h"
+#include "object/patch.h"
+#include "object/units.h"
 
 #include <stdio.h>
 

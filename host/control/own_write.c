@@ -1,7 +1,7 @@
 #include "control/own_write.h"
 
 #include "base/alloc.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 #include "control/owner_ref.h"
 
 #include "value/build.h"
-#include "value/meta.h"
-#include "value/patch.h"
+#include "object/meta.h"
+#include "object/patch.h"
 
 #include <string.h>
 

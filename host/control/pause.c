@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "value/build.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 bool pl_object_is_paused(struct pl_node object)
 {

@@ -2,9 +2,9 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include "value/meta.h"
-#include "value/path.h"
-#include "value/selector.h"
+#include "object/meta.h"
+#include "object/path.h"
+#include "object/selector.h"
 
 enum predicate_type {
     CONSTANT,

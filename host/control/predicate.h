@@ -28,7 +28,7 @@ struct pl_predicate *pl_predicate_resource_version_changed(void);
 struct pl_predicate *pl_predicate_label_changed(void);
 struct pl_predicate *pl_predicate_annotation_changed(void);
 struct pl_predicate *pl_predicate_finalizers_changed(void);
-/* Any of the paths (value/path.h) differs. NULL with err when one is no path, or there is none. */
+/* Any of the paths (object/path.h) differs. NULL with err when one is no path, or there is none. */
 struct pl_predicate *pl_predicate_fields_changed(const char *const *paths, size_t count,
                                                  struct pl_err *err);
 /* Every event by its object, an update by the new one; without an object it is dropped. Takes

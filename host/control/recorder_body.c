@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "value/build.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "control/reflector.h"
 #include "kube/status.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 /* Why a watch that we cancelled had to end. */
 enum ending {

@@ -4,7 +4,7 @@
 #include "base/check.h"
 #include "control/cluster.h"
 #include "control/controller_impl.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "control/capture.h"
 #include "control/report.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #include <string.h>
 

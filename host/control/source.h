@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/slice.h"
 #include "value/doc.h"
-#include "value/kind.h"
+#include "object/kind.h"
 
 #include <stdbool.h>
 

@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "control/predicate.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #include <string.h>
 

@@ -15,7 +15,7 @@
 #include "net/http.h"
 #include "net/loop.h"
 #include "value/scan.h"
-#include "value/yaml.h"
+#include "object/yaml.h"
 
 struct pl_client;
 struct pl_decode_thread;

@@ -2,7 +2,7 @@
 
 #include "kube/status.h"
 #include "value/build.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #include <stdio.h>
 #include <strings.h>

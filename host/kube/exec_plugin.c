@@ -4,7 +4,7 @@
 #include "base/base64.h"
 #include "value/build.h"
 #include "value/scan.h"
-#include "value/units.h"
+#include "object/units.h"
 #include "value/write.h"
 
 static void add_str(struct pl_build *b, const char *key, const char *text)

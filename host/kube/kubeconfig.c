@@ -6,7 +6,7 @@
 #include "kube/kubeconfig_impl.h"
 #include "kube/proxy.h"
 #include "value/write.h"
-#include "value/yaml.h"
+#include "object/yaml.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Where the API server keeps a kind. Immutable; lives as long as its discovery. */
 #pragma once
 
-#include "value/kind.h"
+#include "object/kind.h"
 
 #include <stdbool.h>
 

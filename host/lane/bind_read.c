@@ -9,7 +9,7 @@
 #include "lane/lazy.h"
 #include "lane/lerr.h"
 #include "lane/co.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #include "lane/lazy.h"
 #include "lane/lerr.h"
 #include "lane/co.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #define HTTP_TIMEOUT_MS   30000
 #define HTTP_MAX_RESPONSE ((size_t)10 << 20)

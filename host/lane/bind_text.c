@@ -10,10 +10,10 @@
 #include "lane/lerr.h"
 #include "lane/lval.h"
 #include "lane/lazy.h"
-#include "value/kind.h"
-#include "value/path.h"
-#include "value/selector.h"
-#include "value/units.h"
+#include "object/kind.h"
+#include "object/path.h"
+#include "object/selector.h"
+#include "object/units.h"
 
 #include <math.h>
 #include <stdlib.h>

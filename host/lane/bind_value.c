@@ -5,11 +5,11 @@
 #include "lane/lerr.h"
 #include "lane/lval.h"
 #include "lane/peek.h"
-#include "value/kind.h"
-#include "value/patch.h"
+#include "object/kind.h"
+#include "object/patch.h"
 #include "value/scan.h"
 #include "value/write.h"
-#include "value/yaml.h"
+#include "object/yaml.h"
 
 static int array(lua_State *L)
 {

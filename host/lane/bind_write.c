@@ -6,7 +6,7 @@
 #include "lane/lerr.h"
 #include "lane/lval.h"
 #include "lane/co.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #include <stdlib.h>
 

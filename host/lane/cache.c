@@ -7,9 +7,9 @@
 #include "control/capture.h"
 #include "control/label_index.h"
 #include "lane/wish.h"
-#include "value/label.h"
-#include "value/meta.h"
-#include "value/selector.h"
+#include "object/label.h"
+#include "object/meta.h"
+#include "object/selector.h"
 
 #include <stdio.h>
 

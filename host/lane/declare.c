@@ -5,7 +5,7 @@
 #include "lane/origin.h"
 #include "lane/lazy.h"
 #include "lane/lerr.h"
-#include "value/path.h"
+#include "object/path.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "control/predicate.h"
-#include "value/selector.h"
+#include "object/selector.h"
 
 struct reading {
     lua_State *L;

@@ -12,7 +12,7 @@
 #include "lane/state.h"
 #include "lane/wish.h"
 #include "net/http_client.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #include <unistd.h>
 

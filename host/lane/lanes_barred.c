@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "lane/barred.h"
 #include "lane/origin.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 /* A candidate that is tried beside what runs must not cost the host more than one lane. */
 static bool is_shadow_over(const struct pl_lanes *lanes)

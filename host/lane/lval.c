@@ -2,7 +2,7 @@
 
 #include "lane/lazy.h"
 #include "lane/number.h"
-#include "value/path.h"
+#include "object/path.h"
 
 #include <math.h>
 

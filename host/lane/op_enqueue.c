@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/nearest.h"
 #include "lane/lane.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 static bool keeps(struct pl_lop *op)
 {

@@ -1,7 +1,7 @@
 #include "lane/select.h"
 
 #include "base/alloc.h"
-#include "value/path.h"
+#include "object/path.h"
 
 static struct pl_part *part_of(struct pl_part **parts, struct pl_slice name)
 {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "lane/lane.h"
-#include "value/selector.h"
+#include "object/selector.h"
 
 /* On the lane's thread. A list with this selector looked at so many objects of the cache and found
  * so many: wishes for its labels, each once a cache, if that is worth an index. */

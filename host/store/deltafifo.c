@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/keyset.h"
 #include "store/store.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 /* One queued key with its deltas; or one that was taken and is not yet done. */
 struct item {

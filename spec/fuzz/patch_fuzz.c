@@ -1,7 +1,7 @@
 /* Two JSON texts, each on a line: a document and a patch, tried as every kind of patch. */
 #include "base/check.h"
-#include "value/diff.h"
-#include "value/patch.h"
+#include "object/diff.h"
+#include "object/patch.h"
 #include "value/scan.h"
 #include "value/write.h"
 

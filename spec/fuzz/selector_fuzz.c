@@ -1,10 +1,10 @@
 /* Selectors, field selectors, paths and the other short texts: whatever is read is written
  * in a form that reads back to the same. */
 #include "base/check.h"
-#include "value/kind.h"
-#include "value/path.h"
-#include "value/selector.h"
-#include "value/units.h"
+#include "object/kind.h"
+#include "object/path.h"
+#include "object/selector.h"
+#include "object/units.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include "apiserver/api.h"
 #include "base/alloc.h"
 #include "value/doc.h"
-#include "value/path.h"
+#include "object/path.h"
 #include "value/scan.h"
 #include "value/write.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "store/workqueue.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "control/distributor.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #include <stdlib.h>
 

@@ -8,8 +8,8 @@
 #include "control/election.h"
 #include "control/lease.h"
 #include "support/fake_transport.h"
-#include "value/meta.h"
-#include "value/patch.h"
+#include "object/meta.h"
+#include "object/patch.h"
 #include "value/scan.h"
 #include "value/write.h"
 

@@ -2,8 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include "value/meta.h"
-#include "value/path.h"
+#include "object/meta.h"
+#include "object/path.h"
 
 #include <ctype.h>
 

@@ -4,8 +4,8 @@
 #include "base/check.h"
 #include "control/event.h"
 #include "control/predicate.h"
-#include "value/meta.h"
-#include "value/selector.h"
+#include "object/meta.h"
+#include "object/selector.h"
 
 /* ---- events ---- */
 

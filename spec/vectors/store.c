@@ -1,7 +1,7 @@
 #include "driver.h"
 
 #include "base/alloc.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #include <stdlib.h>
 

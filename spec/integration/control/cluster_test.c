@@ -7,7 +7,7 @@
 #include "net/loop.h"
 #include "support/test.h"
 #include "value/build.h"
-#include "value/meta.h"
+#include "object/meta.h"
 #include "value/pool.h"
 #include "value/scan.h"
 #include <unistd.h>

@@ -10,7 +10,7 @@
 #include "net/http_client.h"
 #include "support/test.h"
 #include "value/build.h"
-#include "value/meta.h"
+#include "object/meta.h"
 #include "value/pool.h"
 #include "value/write.h"
 

@@ -1,6 +1,6 @@
 #include "apiserver/crd.h"
 
-#include "value/patch.h"
+#include "object/patch.h"
 
 #include "support/api_fixture.h"
 

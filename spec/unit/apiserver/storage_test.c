@@ -1,7 +1,7 @@
 #include "apiserver/storage.h"
 
 #include "apiserver/registry.h"
-#include "value/meta.h"
+#include "object/meta.h"
 #include "base/alloc.h"
 #include "value/pool.h"
 

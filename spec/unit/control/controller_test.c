@@ -1,6 +1,6 @@
 #include "bed_controller.h"
 
-#include "value/selector.h"
+#include "object/selector.h"
 
 static struct pl_controller *maps(struct stage *stage, struct pl_controller_spec *spec)
 {

@@ -2,7 +2,7 @@
 
 #include "objects.h"
 
-#include "value/meta.h"
+#include "object/meta.h"
 
 static struct pl_store *store;
 static struct pl_deltafifo *fifo;

@@ -4,7 +4,7 @@
 #include "support/fake_transport.h"
 #include "support/test.h"
 #include "support/virtual_clock.h"
-#include "value/meta.h"
+#include "object/meta.h"
 #include "value/scan.h"
 #include "value/write.h"
 

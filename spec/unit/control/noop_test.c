@@ -2,7 +2,7 @@
 
 #include "bed.h"
 #include "support/json.h"
-#include "value/patch.h"
+#include "object/patch.h"
 
 static const struct pl_resource pods = {
     .kind = {"", "v1", "Pod"}, .plural = "pods", .namespaced = true, .has_status = true};

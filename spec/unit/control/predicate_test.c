@@ -1,7 +1,7 @@
 #include "control/predicate.h"
 
 #include "objects.h"
-#include "value/selector.h"
+#include "object/selector.h"
 
 #define DROP PL_VERDICT_DROP
 #define PASS PL_VERDICT_PASS

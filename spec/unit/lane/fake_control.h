@@ -13,7 +13,7 @@
 #include "lane/lanes.h"
 #include "support/test.h"
 #include "support/turn.h"
-#include "value/meta.h"
+#include "object/meta.h"
 #include "value/scan.h"
 #include "value/write.h"
 

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "store/store.h"
 #include "support/test.h"
-#include "value/meta.h"
+#include "object/meta.h"
 #include "value/scan.h"
 
 /* {"metadata":{"name":NAME},"v":V}; a name of "" makes an object without a key. */

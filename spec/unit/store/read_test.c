@@ -3,7 +3,7 @@
 #include "docs.h"
 #include "support/json.h"
 #include "value/label_bloom.h"
-#include "value/meta.h"
+#include "object/meta.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,0 +1,175 @@
+#include "object/kind.h"
+
+#include <string.h>
+
+static bool is_lower_or_digit(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+/* Labels of lower case letters, digits and inner dashes, joined by dots. */
+static bool is_subdomain(struct pl_slice text, size_t max)
+{
+    if (text.len == 0 || text.len > max)
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        if (is_lower_or_digit(c))
+            continue;
+        bool inner = i > 0 && i + 1 < text.len && text.ptr[i - 1] != '.';
+        if (!inner || (c != '.' && (c != '-' || text.ptr[i + 1] == '.')))
+            return false;
+    }
+    return true;
+}
+
+static bool is_version(struct pl_slice text)
+{
+    return is_subdomain(text, 63) && memchr(text.ptr, '.', text.len) == NULL;
+}
+
+static bool is_kind_name(struct pl_slice text)
+{
+    if (text.len == 0 || text.len > 63)
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        bool later = (c >= '0' && c <= '9') || (c == '-' && i + 1 != text.len);
+        if (!letter && (i == 0 || !later))
+            return false;
+    }
+    return true;
+}
+
+/* Behind out, which has room; the new end. */
+static char *append(char *out, struct pl_slice text)
+{
+    if (text.len > 0)
+        memcpy(out, text.ptr, text.len);
+    out[text.len] = '\0';
+    return out + text.len;
+}
+
+/* The part before the first '/', which is taken off; the whole when there is none. */
+static struct pl_slice take_part(struct pl_slice *text)
+{
+    const char *slash = text->len ? memchr(text->ptr, '/', text->len) : NULL;
+    struct pl_slice part = *text;
+    if (slash == NULL) {
+        *text = pl_slice(NULL, 0);
+        return part;
+    }
+    part.len = (size_t)(slash - text->ptr);
+    *text = pl_slice(slash + 1, text->len - part.len - 1);
+    return part;
+}
+
+static bool fill(struct pl_slice group, struct pl_slice version, struct pl_slice name,
+                 struct pl_kind *kind)
+{
+    if ((group.len != 0 && !is_subdomain(group, 253)) || !is_version(version) ||
+        !is_kind_name(name))
+        return false;
+    append(kind->group, group);
+    append(kind->version, version);
+    append(kind->kind, name);
+    return true;
+}
+
+int pl_kind_parse(struct pl_slice text, struct pl_kind *kind, struct pl_err *err)
+{
+    struct pl_slice rest = text, parts[3];
+    size_t count = 0;
+    while (count < 3 && rest.ptr != NULL)
+        parts[count++] = take_part(&rest);
+    bool good = rest.ptr == NULL;
+    if (good && count == 2)
+        good = fill(pl_slice(NULL, 0), parts[0], parts[1], kind);
+    else
+        good = good && count == 3 && parts[0].len != 0 && fill(parts[0], parts[1], parts[2], kind);
+    if (good)
+        return 0;
+    return pl_err_set(err, PL_EINVAL,
+                      "\"%.*s\" is no kind: write apiVersion/Kind, like v1/Pod or "
+                      "apps/v1/Deployment",
+                      PL_FMT(text));
+}
+
+int pl_kind_from(struct pl_slice api_version, struct pl_slice kind_name, struct pl_kind *kind,
+                 struct pl_err *err)
+{
+    struct pl_slice version = api_version, first = take_part(&version), group = pl_slice(NULL, 0);
+    if (version.ptr == NULL)
+        version = first;
+    else
+        group = first;
+    if ((first.len != 0 || version.ptr == first.ptr) && fill(group, version, kind_name, kind))
+        return 0;
+    return pl_err_set(err, PL_EINVAL,
+                      "apiVersion \"%.*s\" and kind \"%.*s\" name no kind: an example is "
+                      "apps/v1 and Deployment",
+                      PL_FMT(api_version), PL_FMT(kind_name));
+}
+
+int pl_kind_of(struct pl_node object, struct pl_kind *kind, struct pl_err *err)
+{
+    struct pl_scratch scratch[2];
+    if (pl_node_type(object) != PL_OBJECT)
+        return pl_err_set(err, PL_EINVAL, "not an object but %s",
+                          pl_type_name(pl_node_type(object)));
+    struct pl_slice version = pl_node_str(pl_node_getz(object, "apiVersion"), &scratch[0]);
+    struct pl_slice name = pl_node_str(pl_node_getz(object, "kind"), &scratch[1]);
+    if (version.ptr == NULL || name.ptr == NULL)
+        return pl_err_set(err, PL_EINVAL, "the object has no %s",
+                          version.ptr == NULL ? "apiVersion" : "kind");
+    return pl_kind_from(version, name, kind, err);
+}
+
+bool pl_kind_eq_group(const struct pl_kind *a, const struct pl_kind *b)
+{
+    return strcmp(a->kind, b->kind) == 0 && strcmp(a->group, b->group) == 0;
+}
+
+bool pl_kind_eq(const struct pl_kind *a, const struct pl_kind *b)
+{
+    return pl_kind_eq_group(a, b) && strcmp(a->version, b->version) == 0;
+}
+
+bool pl_kind_is(const struct pl_kind *kind, struct pl_slice api_version, struct pl_slice name)
+{
+    struct pl_slice group = pl_slice_z(kind->group), version = api_version;
+    if (!pl_slice_eqz(name, kind->kind))
+        return false;
+    if (group.len != 0) {
+        if (version.len <= group.len || version.ptr[group.len] != '/' ||
+            memcmp(version.ptr, group.ptr, group.len) != 0)
+            return false;
+        version = pl_slice(version.ptr + group.len + 1, version.len - group.len - 1);
+    }
+    return pl_slice_eqz(version, kind->version);
+}
+
+/* Group and version, "apps/v1"; the end. */
+static char *append_api_version(char *out, const struct pl_kind *kind)
+{
+    if (kind->group[0] != '\0') {
+        out = append(out, pl_slice_z(kind->group));
+        *out++ = '/';
+    }
+    return append(out, pl_slice_z(kind->version));
+}
+
+const char *pl_kind_text(const struct pl_kind *kind, char out[PL_KIND_TEXT])
+{
+    char *end = append_api_version(out, kind);
+    *end++ = '/';
+    append(end, pl_slice_z(kind->kind));
+    return out;
+}
+
+const char *pl_kind_api_version(const struct pl_kind *kind, char out[PL_KIND_TEXT])
+{
+    append_api_version(out, kind);
+    return out;
+}

@@ -1,0 +1,54 @@
+/* Object metadata: keys, owner references, resourceVersions. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "value/doc.h"
+#include "object/kind.h"
+
+/* ---- keys: "namespace/name", or "name" when cluster-scoped ---- */
+
+/* Appends the object's key. EINVAL when it has no metadata.name. */
+int pl_meta_key(struct pl_node object, struct pl_buf *out, struct pl_err *err);
+/* Splits; namespace is empty for "name". EINVAL for anything with two slashes or an empty part. */
+int pl_key_split(struct pl_slice key, struct pl_slice *ns, struct pl_slice *name);
+/* Appends "ns/name", or "name" when ns is empty. */
+void pl_key_add(struct pl_buf *out, struct pl_slice ns, struct pl_slice name);
+
+/* ---- metadata fields; an empty slice when absent ---- */
+
+struct pl_slice pl_meta_name(struct pl_node object, struct pl_scratch *scratch);
+struct pl_slice pl_meta_namespace(struct pl_node object, struct pl_scratch *scratch);
+struct pl_slice pl_meta_uid(struct pl_node object, struct pl_scratch *scratch);
+struct pl_slice pl_meta_rv(struct pl_node object, struct pl_scratch *scratch);
+/* apiVersion and kind in one go; mostly they stand first. */
+void pl_meta_type(struct pl_node object, struct pl_node *api_version, struct pl_node *kind);
+/* Have both the same uid, or none? */
+bool pl_meta_same_uid(struct pl_node a, struct pl_node b);
+/* Have both the same resourceVersion, or none? */
+bool pl_meta_same_rv(struct pl_node a, struct pl_node b);
+int64_t pl_meta_generation(struct pl_node object); /* 0 when absent */
+bool pl_meta_is_deleting(struct pl_node object);   /* has a deletionTimestamp */
+struct pl_node pl_meta_labels(struct pl_node object);
+struct pl_node pl_meta_annotations(struct pl_node object);
+
+/* ---- owner references ---- */
+
+struct pl_owner {
+    struct pl_slice api_version, kind, name, uid; /* borrowed from the object or from scratch */
+    bool controller;
+    struct pl_scratch scratch[4];
+};
+
+size_t pl_meta_owner_count(struct pl_node object);
+/* False beyond the end. */
+bool pl_meta_owner(struct pl_node object, size_t index, struct pl_owner *owner);
+/* The one with controller: true; false when there is none. */
+bool pl_meta_controller(struct pl_node object, struct pl_owner *owner);
+
+/* ---- resourceVersions (semantics 38) ---- */
+
+/* Digits without leading zeros, not "0". */
+bool pl_rv_is_valid(struct pl_slice rv);
+/* <0, 0, >0; both must be valid. */
+int pl_rv_compare(struct pl_slice a, struct pl_slice b);

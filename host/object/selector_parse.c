@@ -1,0 +1,211 @@
+/* "app=web,env in (a,b)": label selectors as texts. */
+#include "object/selector_make.h"
+
+#include "base/alloc.h"
+#include "object/label.h"
+
+enum token_type {
+    TOKEN_END,
+    TOKEN_WORD,
+    TOKEN_COMMA,
+    TOKEN_OPEN,
+    TOKEN_CLOSE,
+    TOKEN_NOT,
+    TOKEN_EQUALS,
+    TOKEN_DOUBLE_EQUALS,
+    TOKEN_NOT_EQUALS,
+    TOKEN_GREATER,
+    TOKEN_LESS,
+};
+
+struct token {
+    enum token_type type;
+    struct pl_slice text;
+    size_t at;
+};
+
+struct parser {
+    struct pl_slice text;
+    size_t next;       /* where the token after the current one begins */
+    struct token here; /* the current token */
+    struct pl_selector *selector;
+    struct pl_err *err;
+};
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static bool is_symbol(char c)
+{
+    return c != '\0' && strchr("=!(),<>", c) != NULL;
+}
+
+static enum token_type symbol(struct pl_slice rest, size_t *len)
+{
+    bool equals = rest.len > 1 && rest.ptr[1] == '=';
+    *len = 1;
+    switch (rest.ptr[0]) {
+    case '=':
+        *len += equals;
+        return equals ? TOKEN_DOUBLE_EQUALS : TOKEN_EQUALS;
+    case '!':
+        *len += equals;
+        return equals ? TOKEN_NOT_EQUALS : TOKEN_NOT;
+    case '(':
+        return TOKEN_OPEN;
+    case ')':
+        return TOKEN_CLOSE;
+    case ',':
+        return TOKEN_COMMA;
+    default:
+        return rest.ptr[0] == '<' ? TOKEN_LESS : TOKEN_GREATER;
+    }
+}
+
+static void advance(struct parser *p)
+{
+    while (p->next < p->text.len && is_space(p->text.ptr[p->next]))
+        p->next++;
+    struct pl_slice rest = pl_slice(p->text.ptr + p->next, p->text.len - p->next);
+    size_t len = 0;
+    enum token_type type = TOKEN_WORD;
+    if (rest.len == 0)
+        type = TOKEN_END;
+    else if (is_symbol(rest.ptr[0]))
+        type = symbol(rest, &len);
+    else
+        while (len < rest.len && !is_space(rest.ptr[len]) && !is_symbol(rest.ptr[len]))
+            len++;
+    p->here = (struct token){type, pl_slice(rest.ptr, len), p->next};
+    p->next += len;
+}
+
+static int fail_at(struct pl_err *err, size_t offset)
+{
+    if (err != NULL)
+        err->offset = (int64_t)offset;
+    return PL_EINVAL;
+}
+
+static int unexpected(struct parser *p, const char *wanted)
+{
+    if (p->here.type == TOKEN_END)
+        pl_err_set(p->err, PL_EINVAL, "the selector ends where %s must come", wanted);
+    else
+        pl_err_set(p->err, PL_EINVAL, "found '%.*s' where %s must come", PL_FMT(p->here.text),
+                   wanted);
+    return fail_at(p->err, p->here.at);
+}
+
+/* (a,b): empty values count, so "(a,)" is "a" and "", and "()" is "". */
+static int parse_set(struct parser *p, struct pl_requirement *item)
+{
+    if (p->here.type != TOKEN_OPEN)
+        return unexpected(p, "'('");
+    advance(p);
+    for (;;) {
+        struct token value = p->here;
+        if (value.type == TOKEN_WORD)
+            advance(p);
+        else
+            value.text.len = 0;
+        if (pl_requirement_add_value(item, value.text, p->err) != 0)
+            return fail_at(p->err, value.at);
+        if (p->here.type == TOKEN_CLOSE)
+            break;
+        if (p->here.type != TOKEN_COMMA)
+            return unexpected(p, "',' or ')'");
+        advance(p);
+    }
+    advance(p);
+    return 0;
+}
+
+static int parse_exact(struct parser *p, struct pl_requirement *item)
+{
+    struct token value = p->here;
+    if (value.type == TOKEN_WORD)
+        advance(p);
+    else if (value.type == TOKEN_END || value.type == TOKEN_COMMA)
+        value.text.len = 0;
+    else
+        return unexpected(p, "a value");
+    return pl_requirement_add_value(item, value.text, p->err) == 0 ? 0 : fail_at(p->err, value.at);
+}
+
+static bool binary_operator(const struct token *token, enum pl_selector_op *op)
+{
+    switch (token->type) {
+    case TOKEN_EQUALS:
+        *op = PL_OP_EQUALS;
+        return true;
+    case TOKEN_DOUBLE_EQUALS:
+        *op = PL_OP_DOUBLE_EQUALS;
+        return true;
+    case TOKEN_NOT_EQUALS:
+        *op = PL_OP_NOT_EQUALS;
+        return true;
+    case TOKEN_GREATER:
+        *op = PL_OP_GREATER;
+        return true;
+    case TOKEN_LESS:
+        *op = PL_OP_LESS;
+        return true;
+    default:
+        *op = pl_slice_eqz(token->text, "in") ? PL_OP_IN : PL_OP_NOT_IN;
+        return token->type == TOKEN_WORD && (*op == PL_OP_IN || pl_slice_eqz(token->text, "notin"));
+    }
+}
+
+static int parse_requirement(struct parser *p)
+{
+    bool absent = p->here.type == TOKEN_NOT;
+    if (absent)
+        advance(p);
+    struct token key = p->here;
+    if (key.type != TOKEN_WORD)
+        return unexpected(p, "a label key");
+    if (pl_label_check_key(key.text, p->err) != 0)
+        return fail_at(p->err, key.at);
+    advance(p);
+    if (absent || p->here.type == TOKEN_END || p->here.type == TOKEN_COMMA) {
+        pl_selector_add(p->selector, key.text, absent ? PL_OP_NOT_EXISTS : PL_OP_EXISTS);
+        return 0;
+    }
+    enum pl_selector_op op;
+    if (!binary_operator(&p->here, &op))
+        return unexpected(p, "one of = == != in notin > < or ','");
+    advance(p);
+    size_t value_at = p->here.at;
+    struct pl_requirement *item = pl_selector_add(p->selector, key.text, op);
+    int rc = op == PL_OP_IN || op == PL_OP_NOT_IN ? parse_set(p, item) : parse_exact(p, item);
+    if (rc == 0 && pl_requirement_finish(item, p->err) != 0)
+        rc = fail_at(p->err, value_at);
+    return rc;
+}
+
+static int parse_all(struct parser *p)
+{
+    advance(p);
+    while (p->here.type != TOKEN_END) {
+        int rc = parse_requirement(p);
+        if (rc != 0)
+            return rc;
+        if (p->here.type == TOKEN_END)
+            return 0;
+        if (p->here.type != TOKEN_COMMA)
+            return unexpected(p, "',' or the end");
+        advance(p);
+        if (p->here.type == TOKEN_END)
+            return unexpected(p, "a label key");
+    }
+    return 0;
+}
+
+struct pl_selector *pl_selector_parse(struct pl_slice text, struct pl_err *err)
+{
+    struct parser p = {.text = text, .selector = PL_NEW(struct pl_selector), .err = err};
+    return pl_selector_made(p.selector, parse_all(&p));
+}
