@@ -178,5 +178,5 @@ void pl_admin_pause(void *arg, struct pl_admin_call *call)
     }
     const struct pl_pause pause = {
         .kind = *kind, .ns = ns, .name = name, .paused = strcmp(command, "pause") == 0};
-    pl_pause_object(host->cluster, &pause, on_written, call);
+    pl_pause_object(pl_cluster_gate(host->cluster), &pause, on_written, call);
 }

@@ -130,11 +130,11 @@ static void build_status(struct pl_build *b, const struct pl_admin_call *call)
     pl_build_end(b);
     pl_build_keyz(b, "sources");
     pl_build_array(b);
-    for (size_t i = 0; i < pl_cluster_informer_count(host->cluster); i++)
-        build_source(b, pl_cluster_informer_at(host->cluster, i));
+    for (size_t i = 0; i < pl_informers_count(pl_cluster_informers(host->cluster)); i++)
+        build_source(b, pl_informers_at(pl_cluster_informers(host->cluster), i));
     pl_build_end(b);
     build_events(b, host->cluster);
-    build_waits(b, pl_cluster_waits(host->cluster));
+    build_waits(b, pl_site_waits(pl_cluster_site(host->cluster)));
     pl_build_end(b);
 }
 

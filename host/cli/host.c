@@ -214,19 +214,19 @@ static int connect_cluster(struct host *host, struct pl_err *err)
                                  .uid = env_or("POD_UID", NULL)};
     bool in_pod = getenv("KUBERNETES_SERVICE_HOST") != NULL && self.ns.len > 0 && self.name.len > 0;
     struct pl_cluster_options cluster = {
-        .client = host->client,
-        .timers = pl_loop_timers(host->loop),
-        .rand = &host->rand,
-        .waits = &host->waits,
-        .pool = host->pool,
-        .metrics = host->metrics,
-        .defer = defer,
-        .defer_arg = host->loop,
+        .site = {.client = host->client,
+                 .timers = pl_loop_timers(host->loop),
+                 .rand = &host->rand,
+                 .waits = &host->waits,
+                 .pool = host->pool,
+                 .metrics = host->metrics,
+                 .defer = defer,
+                 .defer_arg = host->loop,
+                 .stream_lists = options->stream_lists},
         .namespaces = (char **)options->namespaces,
         .dry_run = options->dry_run,
         .instance = instance,
         .self = in_pod ? &self : NULL,
-        .stream_lists = options->stream_lists,
     };
     host->cluster = pl_cluster_create(&cluster);
     return 0;

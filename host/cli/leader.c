@@ -93,7 +93,7 @@ static void make_lease(struct pl_leader *leader)
 {
     const struct pl_leader_options *o = leader->o.options;
     struct pl_lease_options lease = {
-        .client = pl_cluster_client(leader->o.cluster),
+        .client = pl_site_client(pl_cluster_site(leader->o.cluster)),
         .ns = leader->ns,
         .name = leader->name,
         .request_timeout_ns = pl_lease_request_timeout(o->renew_deadline_ns),
@@ -109,10 +109,10 @@ static void make_leadership(struct pl_leader *leader)
     struct pl_leadership_options leadership = {
         .cluster = cluster,
         .election = {.lock = pl_lease_lock(leader->lease),
-                     .timers = pl_cluster_timers(cluster),
-                     .clock = pl_cluster_timers(cluster)->clock,
-                     .rand = pl_cluster_rand(cluster),
-                     .waits = pl_cluster_waits(cluster),
+                     .timers = pl_site_timers(pl_cluster_site(cluster)),
+                     .clock = pl_site_timers(pl_cluster_site(cluster))->clock,
+                     .rand = pl_site_rand(pl_cluster_site(cluster)),
+                     .waits = pl_site_waits(pl_cluster_site(cluster)),
                      .owner = leader->lease_name,
                      .identity = leader->identity,
                      .lease_duration_ns = o->lease_duration_ns,
@@ -142,7 +142,7 @@ struct pl_leader *pl_leader_create(const struct pl_leader_setup *setup, struct p
     char hostname[256] = "";
     if (gethostname(hostname, sizeof(hostname) - 1) != 0 || hostname[0] == '\0')
         strcpy(hostname, "perilune");
-    pl_election_identity(pl_cluster_rand(setup->cluster), hostname, leader->identity);
+    pl_election_identity(pl_site_rand(pl_cluster_site(setup->cluster)), hostname, leader->identity);
     make_lease(leader);
     make_leadership(leader);
     pl_fence_guard();

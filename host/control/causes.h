@@ -2,7 +2,30 @@
 #pragma once
 
 #include "base/keyset.h"
-#include "control/reconciler.h"
+#include "control/event.h"
+
+#define PL_CAUSES_MAX  16
+#define PL_CHANGED_MAX 16 /* paths of a cause */
+
+enum pl_cause_type {
+    PL_CAUSE_ADDED,
+    PL_CAUSE_MODIFIED,
+    PL_CAUSE_DELETED,
+    PL_CAUSE_RESYNC,
+    PL_CAUSE_REQUEUE,
+    PL_CAUSE_RETRY,
+    PL_CAUSE_RELOAD,
+    PL_CAUSE_CHANNEL,
+};
+
+/* Why a key was queued. Evidence for logs, not input for decisions. */
+struct pl_cause {
+    enum pl_cause_type type;
+    /* Borrowed from the controller: of an event the kind, of a channel its name; else NULL. */
+    const char *kind;
+    char *key;      /* owned: of the event's object; NULL: none */
+    char **changed; /* owned, NULL-terminated paths, all in one piece; NULL: none */
+};
 
 struct pl_causes {
     struct pl_keyset by_key; /* owned: keys with their lists */

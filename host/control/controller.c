@@ -42,12 +42,19 @@ static void on_queue_changed(void *arg)
     pl_controller_drive(arg);
 }
 
+static struct pl_informer *informer_of(const struct pl_writer *writer, size_t source)
+{
+    return pl_controller_informer(PL_CONTAINER_OF(writer, struct pl_controller, writer), source);
+}
+
 struct pl_controller *pl_controller_create_with(struct pl_edition *edition)
 {
     struct pl_controller *c = PL_NEW(struct pl_controller);
     c->name = pl_strdup(edition->spec.name);
     c->cluster = edition->o.cluster;
-    c->timers = pl_cluster_timers(c->cluster);
+    c->site = pl_cluster_site(c->cluster);
+    c->timers = pl_site_timers(c->site);
+    c->writer.informer = informer_of;
     c->may_run = true;
     pl_list_init(&c->runs);
     pl_list_init(&c->its_editions);
@@ -97,7 +104,7 @@ void pl_controller_wait_until(struct pl_controller *c, struct pl_wait *wait, con
     if (pl_wait_is_waiting(wait))
         pl_wait_extend(wait, left > 0 ? left : 0);
     else
-        pl_wait_begin(pl_cluster_waits(c->cluster), wait, name, c->name, left > 0 ? left : 0);
+        pl_wait_begin(pl_site_waits(c->site), wait, name, c->name, left > 0 ? left : 0);
 }
 
 void pl_controller_destroy(struct pl_controller *c)
@@ -300,8 +307,8 @@ void pl_controller_await_sources(struct pl_controller *c)
     pl_timer_stop(c->timers, &c->resync);
     int64_t limit = sync_timeout_of(c->spec);
     pl_timer_start(c->timers, &c->sync_limit, limit, on_sync_limit);
-    if (pl_cluster_waits(c->cluster) != NULL)
-        pl_wait_begin_open(pl_cluster_waits(c->cluster), &c->sync_wait, "first sync", c->name,
+    if (pl_site_waits(c->site) != NULL)
+        pl_wait_begin_open(pl_site_waits(c->site), &c->sync_wait, "first sync", c->name,
                            "sources keep trying");
 }
 
@@ -389,6 +396,11 @@ void pl_controller_send(struct pl_controller *c, const char *channel, struct pl_
 
 /* ---- questions about it ---- */
 
+const struct pl_writer *pl_controller_writer(const struct pl_controller *c)
+{
+    return &c->writer;
+}
+
 const struct pl_controller_spec *pl_controller_spec(const struct pl_controller *c)
 {
     return c->spec;
@@ -457,7 +469,7 @@ void pl_controller_enqueue(struct pl_controller *c, struct pl_slice key, const s
 static void add_waits(const struct pl_controller *c, const struct pl_informer *informer,
                       struct pl_buf *out)
 {
-    const struct pl_waits *waits = pl_cluster_waits(c->cluster);
+    const struct pl_waits *waits = pl_site_waits(c->site);
     if (waits == NULL)
         return;
     for (const struct pl_wait *wait = pl_waits_next(waits, NULL); wait != NULL;

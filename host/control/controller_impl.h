@@ -10,6 +10,7 @@
 #include "control/causes.h"
 #include "control/cluster.h"
 #include "control/edition.h"
+#include "control/gate.h"
 #include "control/pause.h"
 #include "control/question.h"
 
@@ -74,6 +75,7 @@ struct pl_edition {
     int refs;
     struct pl_controller_options o;
     struct pl_controller_spec spec;        /* owned */
+    struct pl_writer writer;               /* lent to writes */
     struct pl_subscription *subscriptions; /* owned */
     struct pl_controller *controller;      /* back-pointer; NULL: of none, or it is gone */
     struct pl_link of_controller;          /* in its list of editions */
@@ -86,8 +88,10 @@ struct pl_edition {
 struct pl_controller {
     char *name;                            /* owned; of every edition */
     struct pl_cluster *cluster;            /* borrowed for life */
+    struct pl_site *site;                  /* the cluster's */
     struct pl_edition *edition;            /* counted: the current one; */
     const struct pl_controller_spec *spec; /* its, */
+    struct pl_writer writer;               /* its, */
     struct pl_subscription *subscriptions; /* and its */
     int editions;                          /* so far */
     struct pl_list its_editions;           /* those that are still there: their back-pointers */
@@ -218,7 +222,7 @@ void pl_controller_may_follow(struct pl_controller *controller, struct pl_run_re
 void pl_controller_follow_up(struct pl_controller *controller, struct pl_run_record *run,
                              int64_t ended_ns);
 
-/* ---- pause.c ---- */
+/* ---- parked.c ---- */
 
 /* Its For object says that it is not to be reconciled for now. */
 bool pl_controller_is_paused(struct pl_controller *controller, struct pl_slice key);

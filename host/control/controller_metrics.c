@@ -13,7 +13,7 @@ static struct pl_series *series(struct pl_controller *c, const struct pl_metric_
 {
     struct pl_controller_metrics *m = &c->metrics;
     const char *const values[] = {first, second};
-    struct pl_metric *metric = pl_metrics_add(pl_cluster_metrics(c->cluster), spec);
+    struct pl_metric *metric = pl_metrics_add(pl_site_metrics(c->site), spec);
     PL_REQUIRE(m->held_count < PL_ARRAY_LEN(m->held));
     return m->held[m->held_count++] = pl_metric_hold(metric, values);
 }
@@ -90,7 +90,7 @@ static void collect(void *arg)
 
 void pl_controller_metrics_init(struct pl_controller *c)
 {
-    struct pl_metrics *metrics = pl_cluster_metrics(c->cluster);
+    struct pl_metrics *metrics = pl_site_metrics(c->site);
     struct pl_controller_metrics *m = &c->metrics;
     const char *name = c->name;
     if (metrics == NULL)
@@ -123,7 +123,7 @@ void pl_controller_metrics_deinit(struct pl_controller *c)
     if (!c->metrics.on)
         return;
     collect(c);
-    pl_metrics_uncollect(pl_cluster_metrics(c->cluster), collect, c);
+    pl_metrics_uncollect(pl_site_metrics(c->site), collect, c);
     for (size_t i = 0; i < c->metrics.held_count; i++)
         pl_series_release(c->metrics.held[i]);
 }

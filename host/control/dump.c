@@ -79,9 +79,9 @@ static void dump_source(struct pl_informer *informer)
 
 size_t pl_dump_sources(struct pl_cluster *cluster)
 {
-    size_t count = pl_cluster_informer_count(cluster);
+    size_t count = pl_informers_count(pl_cluster_informers(cluster));
     for (size_t i = 0; i < count && i < PL_DUMP_LINES; i++)
-        dump_source(pl_cluster_informer_at(cluster, i));
+        dump_source(pl_informers_at(pl_cluster_informers(cluster), i));
     return left_out(count);
 }
 

@@ -8,6 +8,11 @@
 
 /* ---- lifetime ---- */
 
+static struct pl_informer *informer_of(const struct pl_writer *writer, size_t source)
+{
+    return pl_edition_informer(PL_CONTAINER_OF(writer, struct pl_edition, writer), source);
+}
+
 struct pl_edition *pl_edition_create(const struct pl_controller_options *options,
                                      struct pl_controller_spec *spec)
 {
@@ -15,6 +20,7 @@ struct pl_edition *pl_edition_create(const struct pl_controller_options *options
     edition->refs = 1;
     edition->o = *options;
     edition->spec = *spec;
+    edition->writer = (struct pl_writer){.spec = &edition->spec, .informer = informer_of};
     *spec = (struct pl_controller_spec){0};
     edition->subscriptions =
         pl_calloc(edition->spec.source_count + 1, sizeof(struct pl_subscription));
@@ -63,6 +69,11 @@ bool pl_edition_is_synced(const struct pl_edition *edition)
         if (!edition->subscriptions[i].is_synced)
             return false;
     return edition->is_open;
+}
+
+const struct pl_writer *pl_edition_writer(const struct pl_edition *edition)
+{
+    return &edition->writer;
 }
 
 const struct pl_controller_spec *pl_edition_spec(const struct pl_edition *edition)
@@ -134,6 +145,7 @@ void pl_controller_use(struct pl_controller *c, struct pl_edition *edition)
 {
     c->edition = pl_edition_ref(edition);
     c->spec = &edition->spec;
+    c->writer.spec = c->spec;
     c->subscriptions = edition->subscriptions;
     c->editions++;
     edition->controller = c;

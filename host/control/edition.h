@@ -23,6 +23,8 @@ void pl_edition_forget_sync(struct pl_edition *edition);
 /* Every informer has synced. */
 bool pl_edition_is_synced(const struct pl_edition *edition);
 
+/* Lent to its writes; lives as long as the edition. */
+const struct pl_writer *pl_edition_writer(const struct pl_edition *edition);
 const struct pl_controller_spec *pl_edition_spec(const struct pl_edition *edition);
 /* The informer behind source i; NULL before it was opened. */
 struct pl_informer *pl_edition_informer(const struct pl_edition *edition, size_t source);

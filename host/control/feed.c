@@ -379,14 +379,14 @@ static void on_changed(void *arg)
 static struct pl_reflector *create_reflector(struct pl_feed *feed)
 {
     struct pl_informer *informer = feed->informer;
-    struct pl_cluster *cluster = informer->cluster;
+    struct pl_site *site = informer->site;
     struct pl_reflector_options options = {
-        .client = pl_cluster_client(cluster),
-        .timers = pl_cluster_timers(cluster),
-        .rand = pl_cluster_rand(cluster),
-        .waits = pl_cluster_waits(cluster),
-        .reconnects = pl_cluster_reconnects(cluster),
-        .stream = pl_cluster_streams_lists(cluster),
+        .client = pl_site_client(site),
+        .timers = pl_site_timers(site),
+        .rand = pl_site_rand(site),
+        .waits = pl_site_waits(site),
+        .reconnects = pl_site_reconnects(site),
+        .stream = pl_site_streams_lists(site),
         .resource = informer->resource,
         .owner = feed->owner,
         .ns = feed->ns,

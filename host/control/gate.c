@@ -4,36 +4,22 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "control/capture.h"
-#include "control/edition.h"
 #include "kube/status.h"
 #include "object/meta.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-
-int pl_gate_refuse(struct pl_err *err, const char *rule, const char *fmt, ...)
-{
-    char message[512];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(message, sizeof message, fmt, args);
-    va_end(args);
-    pl_err_set(err, PL_EREFUSED, "%s", message);
-    snprintf(err->reason, sizeof err->reason, "%s", rule);
-    return PL_EREFUSED;
-}
 
 /* ---- the gate ---- */
 
 struct pl_gate *pl_gate_create(const struct pl_gate_options *options)
 {
     struct pl_gate *gate = PL_NEW(struct pl_gate);
-    gate->cluster = options->cluster;
+    gate->site = options->site;
+    gate->informers = options->informers;
     gate->dry_run = options->dry_run;
     pl_list_init(&gate->ops);
     gate->applied = pl_applied_create(PL_APPLIED_MAX);
-    struct pl_metrics *metrics = pl_cluster_metrics(options->cluster);
+    struct pl_metrics *metrics = pl_site_metrics(options->site);
     if (metrics != NULL) {
         struct pl_metric_spec spec = {
             .name = "perilune_writes_skipped_total",
@@ -98,21 +84,14 @@ static bool is_fenced(const struct pl_gate *gate, const struct pl_write *write)
 {
     if (gate->fence == NULL || write->any_replica || write->held)
         return false;
-    if (write->edition != NULL && pl_edition_spec(write->edition)->leader_election)
+    if (write->edition != NULL && write->edition->spec->leader_election)
         return true; /* also when the scripts of today would let it run anywhere */
-    return write->controller == NULL || pl_controller_spec(write->controller)->leader_election;
+    return write->controller == NULL || write->controller->spec->leader_election;
 }
 
 static bool is_allowed(const struct pl_gate_op *op)
 {
     return !op->gate->closed && !op->cut && (!op->fenced || pl_fence_is_open(op->gate->fence));
-}
-
-const struct pl_controller_spec *pl_gate_writer(const struct pl_gate_op *op)
-{
-    if (op->w.edition != NULL)
-        return pl_edition_spec(op->w.edition);
-    return op->w.controller != NULL ? pl_controller_spec(op->w.controller) : NULL;
 }
 
 /* ---- the end of a write ---- */
@@ -148,7 +127,7 @@ static void explain(struct pl_gate_op *op)
 static void finish(struct pl_gate_op *op)
 {
     struct pl_gate *gate = op->gate;
-    struct pl_cluster *cluster = gate->cluster;
+    struct pl_site *site = gate->site;
     if (op->failed)
         explain(op);
     if (op->failed)
@@ -171,7 +150,7 @@ static void finish(struct pl_gate_op *op)
         pl_free(op->texts[i]);
     pl_free(op->key);
     pl_free(op);
-    pl_cluster_release(cluster);
+    pl_site_release(site);
 }
 
 static void finish_task(struct pl_task *task)
@@ -182,7 +161,7 @@ static void finish_task(struct pl_task *task)
 static void finish_later(struct pl_gate_op *op)
 {
     op->stage = PL_GATE_FINISHING;
-    pl_cluster_defer(op->gate->cluster, &op->task, finish_task);
+    pl_site_defer(op->gate->site, &op->task, finish_task);
 }
 
 static void fail(struct pl_gate_op *op, const struct pl_err *err)
@@ -203,7 +182,7 @@ void pl_gate_op_cancel(struct pl_gate_op *op)
         return;
     }
     if (op->stage == PL_GATE_RESOLVING)
-        pl_discovery_forget(pl_cluster_discovery(op->gate->cluster), op);
+        pl_discovery_forget(pl_site_discovery(op->gate->site), op);
     op->failed = true;
     pl_err_set(&op->err, PL_ECANCELED, "the write was cancelled");
     finish_later(op);
@@ -239,7 +218,7 @@ static void get(struct pl_gate_op *op, enum pl_gate_stage stage, pl_answer_fn on
         .grace_period = -1,
     };
     op->stage = stage;
-    op->op = pl_client_start(pl_cluster_client(op->gate->cluster), &call, on_answer, op);
+    op->op = pl_client_start(pl_site_client(op->gate->site), &call, on_answer, op);
 }
 
 static void on_success(struct pl_gate_op *op, struct pl_doc *doc)
@@ -303,7 +282,7 @@ static int timeout_of(const struct pl_gate_op *op, int64_t *timeout_ns, struct p
     *timeout_ns = 0;
     if (op->w.deadline_ns == 0)
         return 0;
-    *timeout_ns = op->w.deadline_ns - pl_clock_mono(pl_cluster_timers(op->gate->cluster)->clock);
+    *timeout_ns = op->w.deadline_ns - pl_clock_mono(pl_site_timers(op->gate->site)->clock);
     if (*timeout_ns <= 0)
         return pl_err_set(err, PL_ETIMEOUT, "the deadline has passed");
     return 0;
@@ -354,12 +333,12 @@ static void send(struct pl_gate_op *op)
     if (call.dry_run) {
         char kind[PL_KIND_TEXT];
         pl_log(PL_LOG_INFO, "dry run",
-               pl_str("controller", w->controller ? pl_controller_spec(w->controller)->name : ""),
+               pl_str("controller", w->controller ? w->controller->spec->name : ""),
                pl_str("verb", pl_verb_name(w->verb)), pl_str("kind", pl_kind_text(&w->kind, kind)),
                pl_str("key", op->key));
     }
     op->stage = PL_GATE_SENDING;
-    op->op = pl_client_start(pl_cluster_client(gate->cluster), &call, on_sent, op);
+    op->op = pl_client_start(pl_site_client(gate->site), &call, on_sent, op);
 }
 
 /* ---- the steps before ---- */
@@ -370,9 +349,9 @@ static void work(struct pl_gate_op *op)
     struct pl_gate *gate = op->gate;
     if (pl_gate_set_owner(op, &op->err) != 0 || pl_gate_check_finalizers(op, &op->err) != 0 ||
         (creates_object(op) &&
-         pl_scope_check(op->resource, op->w.ns,
-                        op->w.name.len > 0 ? op->w.name : pl_slice_z("the new object"),
-                        &op->err) != 0)) {
+         pl_resource_check_scope(op->resource, op->w.ns,
+                                 op->w.name.len > 0 ? op->w.name : pl_slice_z("the new object"),
+                                 &op->err) != 0)) {
         fail(op, &op->err);
         return;
     }
@@ -477,7 +456,7 @@ struct pl_gate_op *pl_gate_write(struct pl_gate *gate, const struct pl_write *wr
     op->on_written = on_written;
     op->arg = arg;
     pl_list_push(&gate->ops, &op->link);
-    pl_cluster_hold(gate->cluster);
+    pl_site_hold(gate->site);
     op->fenced = is_fenced(gate, write);
     if (!is_allowed(op)) {
         op->failed = true;
@@ -486,6 +465,6 @@ struct pl_gate_op *pl_gate_write(struct pl_gate *gate, const struct pl_write *wr
         return op;
     }
     op->stage = PL_GATE_RESOLVING;
-    pl_discovery_find(pl_cluster_discovery(gate->cluster), &op->w.kind, on_resource, op);
+    pl_discovery_find(pl_site_discovery(gate->site), &op->w.kind, on_resource, op);
     return op;
 }

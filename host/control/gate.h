@@ -3,13 +3,21 @@
  * ("leader", "stopping", "partial", "scope", "adopt", "finalizer") as its reason. I/O thread. */
 #pragma once
 
-#include "control/controller.h"
+#include "control/controller_spec.h"
 #include "kube/client.h"
 
-struct pl_gate;
 struct pl_capture;
-struct pl_cluster;
-struct pl_edition;
+struct pl_gate;
+struct pl_informer;
+struct pl_informers;
+struct pl_site;
+
+/* On whose behalf something is written. Embedded in whoever lends it. */
+struct pl_writer {
+    const struct pl_controller_spec *spec; /* what was declared */
+    /* The informer behind source i of the spec; NULL: it is not open. */
+    struct pl_informer *(*informer)(const struct pl_writer *writer, size_t i);
+};
 
 /* Documents are borrowed for the call; references are taken. Slices are copied. */
 struct pl_write {
@@ -28,10 +36,12 @@ struct pl_write {
     bool dry_run;
     bool force; /* of applies */
     struct pl_slice field_manager, field_validation, propagation, labels, fields;
-    struct pl_slice uid, rv;          /* preconditions given by the script */
-    int64_t grace_period;             /* -1: not given */
-    int64_t deadline_ns;              /* monotonic, of the run; 0: none */
-    struct pl_controller *controller; /* who writes; NULL: a task */
+    struct pl_slice uid, rv; /* preconditions given by the script */
+    int64_t grace_period;    /* -1: not given */
+    int64_t deadline_ns;     /* monotonic, of the run; 0: none */
+    /* The controller that writes, as it is now: where its sources hear of a change, a write that
+     * would make none can be left out. Borrowed until the write has ended. NULL: a task. */
+    const struct pl_writer *controller;
     /* Behind the fence is what a controller writes that runs only while leading (its spec says
      * so), and what has no controller, unless this is set. */
     bool any_replica;
@@ -39,9 +49,9 @@ struct pl_write {
     struct pl_capture *capture;
     /* Of a shadow: answered with the object as merged here, and never sent. Reads may be. */
     bool held;
-    /* Whose script writes: what it declared counts, also after its controller has adopted another;
-     * borrowed until the write has ended. NULL: the controller's current one. */
-    const struct pl_edition *edition;
+    /* The edition whose script writes: what it declared counts, also after its controller has
+     * adopted another one. Borrowed until the write has ended. NULL: as `controller`. */
+    const struct pl_writer *edition;
 };
 
 struct pl_written {
@@ -54,8 +64,9 @@ struct pl_written {
 typedef void (*pl_written_fn)(void *arg, const struct pl_written *written);
 
 struct pl_gate_options {
-    struct pl_cluster *cluster; /* borrowed for life */
-    bool dry_run;               /* --dry-run: every write is sent with dryRun=All and logged */
+    struct pl_site *site;           /* borrowed for life */
+    struct pl_informers *informers; /* borrowed for life */
+    bool dry_run;                   /* --dry-run: every write is sent with dryRun=All and logged */
 };
 
 struct pl_gate *pl_gate_create(const struct pl_gate_options *options);

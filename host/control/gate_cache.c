@@ -32,7 +32,7 @@ static struct lookup look_up(struct pl_gate_op *op)
 {
     struct lookup lookup = {.op = op};
     if (op->w.name.len > 0)
-        pl_cluster_each_informer(op->gate->cluster, &op->w.kind, look, &lookup);
+        pl_informers_each(op->gate->informers, &op->w.kind, look, &lookup);
     return lookup;
 }
 
@@ -74,10 +74,10 @@ static struct pl_doc *cached_and_waking(const struct pl_gate_op *op)
 {
     if (op->w.controller == NULL)
         return NULL;
-    const struct pl_controller_spec *spec = pl_controller_spec(op->w.controller);
+    const struct pl_controller_spec *spec = op->w.controller->spec;
     for (size_t i = 0; i < spec->source_count; i++) {
         const struct pl_source_spec *source = &spec->sources[i];
-        struct pl_informer *informer = pl_controller_informer(op->w.controller, i);
+        struct pl_informer *informer = op->w.controller->informer(op->w.controller, i);
         if (source->role == PL_SOURCE_READS || source->predicate != NULL ||
             source->options.metadata_only || informer == NULL ||
             !pl_kind_eq(&source->kind, &op->w.kind) || !pl_informer_has_synced(informer))
@@ -161,7 +161,7 @@ static void write_through(void *arg, struct pl_informer *informer)
 static void each(struct pl_gate_op *op, void (*visit)(void *arg, struct pl_informer *informer),
                  struct through *through)
 {
-    pl_cluster_each_informer(op->gate->cluster, &op->w.kind, visit, through);
+    pl_informers_each(op->gate->informers, &op->w.kind, visit, through);
 }
 
 static void remove_gone(void *arg, struct pl_informer *informer)

@@ -82,7 +82,7 @@ static bool is_namespaced(void *arg, const struct pl_kind *kind)
 {
     const struct pl_gate_op *op = arg;
     const struct pl_resource *resource =
-        pl_discovery_known(pl_cluster_discovery(op->gate->cluster), kind);
+        pl_discovery_known(pl_site_discovery(op->gate->site), kind);
     return resource != NULL && resource->namespaced;
 }
 
@@ -93,8 +93,8 @@ int pl_gate_check(struct pl_gate_op *op, struct pl_err *err)
     if (code == 0)
         code = check_whole(op, err);
     if (code == 0)
-        code = pl_scope_check(op->resource, w->ns,
-                              w->verb == PL_VERB_CREATE ? pl_slice_z("") : w->name, err);
+        code = pl_resource_check_scope(op->resource, w->ns,
+                                       w->verb == PL_VERB_CREATE ? pl_slice_z("") : w->name, err);
     if (code == 0 && w->body != NULL && pl_gate_op_is_object(op) &&
         pl_node_type(pl_doc_root(w->body)) == PL_OBJECT)
         code = pl_owner_ref_check(pl_doc_root(w->body), op->resource, is_namespaced, op, err);

@@ -131,8 +131,7 @@ static int merge(struct pl_gate_op *op, struct pl_node existing, struct pl_doc *
 {
     char made_up[40], now[40];
     struct tm utc;
-    time_t seconds =
-        (time_t)(pl_clock_wall(pl_cluster_timers(op->gate->cluster)->clock) / PL_SECOND);
+    time_t seconds = (time_t)(pl_clock_wall(pl_site_timers(op->gate->site)->clock) / PL_SECOND);
     gmtime_r(&seconds, &utc);
     strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", &utc);
     snprintf(made_up, sizeof made_up, PL_MADE_UP "%llu", (unsigned long long)++op->gate->made_up);

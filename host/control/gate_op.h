@@ -2,11 +2,14 @@
 #pragma once
 
 #include "base/map.h"
-#include "control/cluster.h"
+#include "control/gate.h"
+#include "control/informers.h"
 #include "control/noop.h"
+#include "control/site.h"
 
 struct pl_gate {
-    struct pl_cluster *cluster; /* borrowed for life */
+    struct pl_site *site;           /* borrowed for life */
+    struct pl_informers *informers; /* borrowed for life */
     bool dry_run;
     bool closed;
     char *rule, *message;         /* owned; why it is closed */
@@ -66,9 +69,12 @@ static inline bool pl_gate_op_is_status(const struct pl_gate_op *op)
     return pl_slice_eqz(op->w.subresource, "status");
 }
 
+/* ---- gate_op.c ---- */
+
 /* What the writer declared; NULL: it is a task of nobody's. */
 const struct pl_controller_spec *pl_gate_writer(const struct pl_gate_op *op);
 
+/* EREFUSED with the rule as its reason; always returns that. */
 int pl_gate_refuse(struct pl_err *err, const char *rule, const char *fmt, ...) PL_PRINTF(3, 4);
 
 /* gate_check.c: steps 2 and 3. 0, or the refusal. */

@@ -77,7 +77,7 @@ static void release_metrics(struct pl_informer *informer)
 
 static void add_metrics(struct pl_informer *informer)
 {
-    struct pl_metrics *metrics = pl_cluster_metrics(informer->cluster);
+    struct pl_metrics *metrics = pl_site_metrics(informer->site);
     if (metrics == NULL)
         return;
     static const char *const types[] = {"ADDED", "MODIFIED", "DELETED", "BOOKMARK"};
@@ -113,22 +113,23 @@ static void on_backlog_more(void *arg)
         pl_timer_start(pl_informer_timers(informer), &informer->more, 0, on_more_due);
 }
 
-struct pl_informer *pl_informer_create(struct pl_cluster *cluster, const struct pl_kind *kind,
-                                       const struct pl_source_options *options,
-                                       char *const *host_namespaces)
+struct pl_informer *pl_informer_create(const struct pl_informer_options *options)
 {
+    const struct pl_source_options *source = options->source;
     struct pl_informer *informer = PL_NEW(struct pl_informer);
     informer->refs = 1;
-    informer->cluster = cluster;
-    informer->kind = *kind;
-    informer->host_namespaces = host_namespaces;
-    pl_source_options_copy(&informer->options, options);
-    pl_kind_text(kind, informer->kind_text);
+    informer->site = options->site;
+    informer->kind = *options->kind;
+    informer->host_namespaces = options->host_namespaces;
+    informer->unused = options->unused;
+    informer->unused_arg = options->arg;
+    pl_source_options_copy(&informer->options, source);
+    pl_kind_text(options->kind, informer->kind_text);
     informer->owner = name_of(informer);
-    if (options->labels != NULL)
-        informer->labels = pl_selector_parse(pl_slice_z(options->labels), NULL);
-    if (options->fields != NULL)
-        informer->fields = pl_fields_parse(pl_slice_z(options->fields), NULL);
+    if (source->labels != NULL)
+        informer->labels = pl_selector_parse(pl_slice_z(source->labels), NULL);
+    if (source->fields != NULL)
+        informer->fields = pl_fields_parse(pl_slice_z(source->fields), NULL);
     informer->store = pl_store_create();
     pl_store_add_index(informer->store, PL_INDEX_CONTROLLER_UID, &controller_uid_ops, NULL, NULL);
     pl_store_add_index(informer->store, PL_INDEX_NAMESPACE, &namespace_ops, NULL, NULL);
@@ -141,7 +142,7 @@ struct pl_informer *pl_informer_create(struct pl_cluster *cluster, const struct 
     pl_list_init(&informer->sync_waits);
     pl_own_writes_init(&informer->own);
     add_metrics(informer);
-    pl_cluster_hold(cluster);
+    pl_site_hold(informer->site);
     return informer;
 }
 
@@ -191,11 +192,11 @@ static void free_informer(struct pl_informer *informer)
 static void on_ended(struct pl_timer *timer)
 {
     struct pl_informer *informer = PL_CONTAINER_OF(timer, struct pl_informer, tick);
-    struct pl_cluster *cluster = informer->cluster;
+    struct pl_site *site = informer->site;
     informer->ended = true;
     if (informer->refs == 0)
         free_informer(informer);
-    pl_cluster_release(cluster);
+    pl_site_release(site);
 }
 
 struct pl_informer *pl_informer_ref(struct pl_informer *informer)
@@ -225,7 +226,7 @@ void pl_informer_unref(struct pl_informer *informer)
 {
     if (informer == NULL || --informer->refs > 0)
         return;
-    pl_cluster_forget_informer(informer->cluster, informer);
+    informer->unused(informer->unused_arg, informer);
     pl_informer_stop(informer);
     if (informer->ended)
         free_informer(informer);
@@ -338,7 +339,7 @@ bool pl_informer_wants(const struct pl_informer *informer, struct pl_node object
 
 static struct pl_doc *metadata_alone(const struct pl_informer *informer, struct pl_node object)
 {
-    struct pl_build *b = pl_build_create(pl_cluster_pool(informer->cluster));
+    struct pl_build *b = pl_build_create(pl_site_pool(informer->site));
     char text[PL_KIND_TEXT];
     pl_build_object(b);
     pl_build_keyz(b, "apiVersion");

@@ -1,5 +1,5 @@
 /* One cache of one kind, kept equal to the server by reflectors and shared by all
- * sources with the same options. Counted; made by the cluster. I/O thread, but for
+ * sources with the same options. Counted; made by `informers`. I/O thread, but for
  * the store, which any thread reads. */
 #pragma once
 
@@ -10,12 +10,20 @@
 #include "store/store.h"
 
 struct pl_informer;
-struct pl_cluster;
+struct pl_site;
 
-/* For the cluster alone. host_namespaces: those of --namespace, borrowed for life; NULL: all. */
-struct pl_informer *pl_informer_create(struct pl_cluster *cluster, const struct pl_kind *kind,
-                                       const struct pl_source_options *options,
-                                       char *const *host_namespaces);
+struct pl_informer_options {
+    struct pl_site *site;                   /* borrowed for life */
+    const struct pl_kind *kind;             /* copied */
+    const struct pl_source_options *source; /* copied */
+    char *const *host_namespaces;           /* those of --namespace, borrowed for life; NULL: all */
+    /* Called once, when its last reference has gone and before it stops. */
+    void (*unused)(void *arg, const struct pl_informer *informer);
+    void *arg;
+};
+
+/* For `informers` alone. With one reference, the caller's. */
+struct pl_informer *pl_informer_create(const struct pl_informer_options *options);
 void pl_informer_start(struct pl_informer *informer);
 /* No request is made any more; what is stored can be read as long as there are references. */
 void pl_informer_stop(struct pl_informer *informer);

@@ -93,8 +93,8 @@ static void on_compact(struct pl_timer *timer)
     if (informer->compact_at == 0)
         informer->removed = 0;
     do {
-        if (!pl_store_compact(informer->store, pl_cluster_pool(informer->cluster),
-                              &informer->compact_at, COMPACT_SOME)) {
+        if (!pl_store_compact(informer->store, pl_site_pool(informer->site), &informer->compact_at,
+                              COMPACT_SOME)) {
             arm_compact(informer);
             return;
         }

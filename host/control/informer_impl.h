@@ -3,14 +3,17 @@
 
 #include "base/backoff.h"
 #include "control/backlog.h"
-#include "control/cluster.h"
 #include "control/feed.h"
 #include "control/own_write.h"
+#include "control/read.h"
+#include "control/site.h"
 #include "object/selector.h"
 
 struct pl_informer {
     int refs;
-    struct pl_cluster *cluster; /* borrowed for life */
+    struct pl_site *site; /* borrowed for life */
+    void (*unused)(void *arg, const struct pl_informer *informer);
+    void *unused_arg;
     struct pl_kind kind;
     struct pl_source_options options; /* owned; as declared */
     char *const *host_namespaces;     /* borrowed */
@@ -56,7 +59,7 @@ struct pl_informer {
 
 static inline struct pl_timers *pl_informer_timers(const struct pl_informer *informer)
 {
-    return pl_cluster_timers(informer->cluster);
+    return pl_site_timers(informer->site);
 }
 
 static inline int64_t pl_informer_now(const struct pl_informer *informer)

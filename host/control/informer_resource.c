@@ -4,7 +4,6 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "control/recorder.h"
 #include "kube/status.h"
 
 #include <string.h>
@@ -24,9 +23,9 @@ static void on_turn(struct pl_reconnect *turn)
 /* At once, or when it is its turn to ask a server that is away. */
 static void look(struct pl_informer *informer)
 {
-    struct pl_waits *waits = pl_cluster_waits(informer->cluster);
-    if (pl_reconnect_ask(pl_cluster_reconnects(informer->cluster), &informer->turn,
-                         PL_RECONNECT_FIRST, on_turn))
+    struct pl_waits *waits = pl_site_waits(informer->site);
+    if (pl_reconnect_ask(pl_site_reconnects(informer->site), &informer->turn, PL_RECONNECT_FIRST,
+                         on_turn))
         find_resource(informer);
     else if (waits != NULL)
         pl_wait_begin(waits, &informer->wait, "turn to look for the kind", informer->owner,
@@ -45,8 +44,7 @@ void pl_informer_tell_trouble(struct pl_informer *informer)
     bool is_theirs = err != NULL && (pl_err_is_forbidden(err) || err->code == PL_ENOTFOUND);
     if (is_theirs && !informer->told) {
         char *note = pl_format("cannot watch %s: %s", informer->owner, err->message);
-        pl_recorder_own_event(pl_cluster_recorder(informer->cluster), true, "SourceNotSynced",
-                              note);
+        pl_site_say(informer->site, "SourceNotSynced", note);
         pl_free(note);
     }
     informer->told = is_theirs;
@@ -56,14 +54,14 @@ static void retry_later(struct pl_informer *informer, const struct pl_err *err)
 {
     struct pl_field source = pl_str("source", informer->owner);
     int64_t now = pl_informer_now(informer);
-    pl_reconnect_forget(pl_cluster_reconnects(informer->cluster), &informer->turn);
+    pl_reconnect_forget(pl_site_reconnects(informer->site), &informer->turn);
     pl_trouble_note(&informer->trouble, err, now, "cannot watch source", &source, 1);
     pl_informer_tell_trouble(informer);
-    int64_t delay = pl_backoff_next(&informer->backoff, now, pl_cluster_rand(informer->cluster));
+    int64_t delay = pl_backoff_next(&informer->backoff, now, pl_site_rand(informer->site));
     pl_timer_start(pl_informer_timers(informer), &informer->retry, delay, on_retry);
-    if (pl_cluster_waits(informer->cluster) != NULL)
-        pl_wait_begin(pl_cluster_waits(informer->cluster), &informer->wait,
-                      "next look for the kind", informer->owner, delay);
+    if (pl_site_waits(informer->site) != NULL)
+        pl_wait_begin(pl_site_waits(informer->site), &informer->wait, "next look for the kind",
+                      informer->owner, delay);
 }
 
 static void add_feed(struct pl_informer *informer, const char *ns)
@@ -112,7 +110,7 @@ static int use_resource(struct pl_informer *informer, const struct pl_resource *
 static bool is_away(struct pl_informer *informer, const struct pl_err *why)
 {
     if ((why->code != PL_ENETWORK && why->code != PL_ETIMEOUT) ||
-        !pl_reconnect_failed(pl_cluster_reconnects(informer->cluster), &informer->turn, why))
+        !pl_reconnect_failed(pl_site_reconnects(informer->site), &informer->turn, why))
         return false;
     pl_trouble_count(&informer->trouble, why, pl_informer_now(informer));
     pl_informer_tell_trouble(informer);
@@ -130,7 +128,7 @@ static void on_resource(void *arg, const struct pl_resource *resource, const str
         return;
     }
     if (informer->turn.trying && (resource != NULL || why->status != 0))
-        pl_reconnect_heard(pl_cluster_reconnects(informer->cluster), &informer->turn);
+        pl_reconnect_heard(pl_site_reconnects(informer->site), &informer->turn);
     if (resource == NULL || use_resource(informer, resource, &err) != 0) {
         retry_later(informer, resource == NULL ? why : &err);
         return;
@@ -166,7 +164,7 @@ static void on_found_again(void *arg, const struct pl_resource *resource, const 
 
 void pl_informer_gone(struct pl_informer *informer)
 {
-    struct pl_discovery *discovery = pl_cluster_discovery(informer->cluster);
+    struct pl_discovery *discovery = pl_site_discovery(informer->site);
     if (informer->resolving || informer->stopping)
         return;
     informer->resolving = true;
@@ -177,11 +175,10 @@ void pl_informer_gone(struct pl_informer *informer)
 static void find_resource(struct pl_informer *informer)
 {
     informer->resolving = true;
-    if (pl_cluster_waits(informer->cluster) != NULL)
-        pl_wait_begin_open(pl_cluster_waits(informer->cluster), &informer->wait, "discovery",
+    if (pl_site_waits(informer->site) != NULL)
+        pl_wait_begin_open(pl_site_waits(informer->site), &informer->wait, "discovery",
                            informer->owner, "the client limits each request");
-    pl_discovery_find(pl_cluster_discovery(informer->cluster), &informer->kind, on_resource,
-                      informer);
+    pl_discovery_find(pl_site_discovery(informer->site), &informer->kind, on_resource, informer);
 }
 
 void pl_informer_start(struct pl_informer *informer)
@@ -193,8 +190,8 @@ void pl_informer_start(struct pl_informer *informer)
 
 void pl_informer_stop_search(struct pl_informer *informer)
 {
-    pl_discovery_forget(pl_cluster_discovery(informer->cluster), informer);
+    pl_discovery_forget(pl_site_discovery(informer->site), informer);
     pl_timer_stop(pl_informer_timers(informer), &informer->retry);
-    pl_reconnect_forget(pl_cluster_reconnects(informer->cluster), &informer->turn);
+    pl_reconnect_forget(pl_site_reconnects(informer->site), &informer->turn);
     pl_wait_end(&informer->wait);
 }

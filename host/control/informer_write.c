@@ -175,7 +175,7 @@ static void ask(struct pl_informer *informer, const struct pl_own_write *write)
     pl_key_split(pl_slice_z(informer->asking_key), &read.ns, &read.name);
     pl_log(PL_LOG_DEBUG, "a write was not confirmed by the watch: asking",
            pl_str("source", informer->owner), pl_str("key", write->key));
-    informer->asking = pl_cluster_read(informer->cluster, &read, on_answer, informer);
+    informer->asking = pl_read_start(informer->site, &read, on_answer, informer);
 }
 
 /* An object that this source leaves out, and nobody said anything of since: its watch will not

@@ -112,7 +112,7 @@ struct pl_leadership *pl_leadership_create(const struct pl_leadership_options *o
     election.arg = l;
     l->election = pl_election_create(&election);
     l->since_ns = now(l);
-    struct pl_metrics *metrics = pl_cluster_metrics(options->cluster);
+    struct pl_metrics *metrics = pl_site_metrics(pl_cluster_site(options->cluster));
     if (metrics != NULL) {
         struct pl_metric_spec spec = {.name = "leader_election_master_status",
                                       .help = "1 on the replica that leads, 0 on a standby.",

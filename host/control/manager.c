@@ -27,7 +27,7 @@ struct pl_manager *pl_manager_create(const struct pl_manager_options *options)
 {
     struct pl_manager *manager = PL_NEW(struct pl_manager);
     manager->o = *options;
-    manager->timers = pl_cluster_timers(options->cluster);
+    manager->timers = pl_site_timers(pl_cluster_site(options->cluster));
     if (options->leadership != NULL)
         pl_leadership_bind(options->leadership, manager);
     return manager;
@@ -39,7 +39,7 @@ void pl_manager_destroy(struct pl_manager *manager)
         return;
     pl_timer_stop(manager->timers, &manager->cancel);
     pl_timer_stop(manager->timers, &manager->grace);
-    pl_cluster_on_idle(manager->o.cluster, NULL, NULL);
+    pl_site_on_idle(pl_cluster_site(manager->o.cluster), NULL, NULL);
     for (size_t i = 0; i < manager->count; i++)
         pl_controller_destroy(manager->controllers[i]);
     pl_free(manager->controllers);
@@ -202,8 +202,8 @@ static void on_controller_stopped(void *arg)
     for (size_t i = 0; i < manager->count; i++)
         pl_controller_release_sources(manager->controllers[i]);
     /* Others may hold references to informers for as long as they read. */
-    pl_cluster_stop_informers(manager->o.cluster);
-    pl_cluster_on_idle(manager->o.cluster, on_idle, manager);
+    pl_cluster_stop(manager->o.cluster);
+    pl_site_on_idle(pl_cluster_site(manager->o.cluster), on_idle, manager);
 }
 
 static void on_cancel(struct pl_timer *timer)
@@ -272,7 +272,7 @@ bool pl_manager_is_clean(const struct pl_manager *manager)
     for (size_t i = 0; i < manager->count; i++)
         if (!pl_controller_is_quiet(manager->controllers[i]))
             return false;
-    return pl_cluster_is_idle(manager->o.cluster);
+    return pl_site_is_idle(pl_cluster_site(manager->o.cluster));
 }
 
 struct pl_leadership *pl_manager_leadership(const struct pl_manager *manager)

@@ -1,11 +1,7 @@
 #include "control/pause.h"
 
-#include "control/controller_impl.h"
-
-#include "base/alloc.h"
-#include "base/log.h"
-#include "value/build.h"
 #include "object/meta.h"
+#include "value/build.h"
 
 bool pl_object_is_paused(struct pl_node object)
 {
@@ -13,95 +9,6 @@ bool pl_object_is_paused(struct pl_node object)
     return pl_node_type(value) == PL_STRING && !pl_node_str_eq(value, pl_slice_z("false")) &&
            !pl_meta_is_deleting(object);
 }
-
-/* ---- parking ---- */
-
-bool pl_controller_is_paused(struct pl_controller *c, struct pl_slice key)
-{
-    struct pl_doc *object = pl_controller_for_object(c, key);
-    bool paused = object != NULL && pl_object_is_paused(pl_doc_root(object));
-    pl_doc_unref(object);
-    return paused;
-}
-
-static void free_parked(struct pl_parked *parked)
-{
-    pl_wait_end(&parked->wait);
-    pl_free(parked->key);
-    pl_free(parked);
-}
-
-static void park(struct pl_controller *c, struct pl_slice key, int priority)
-{
-    struct pl_parked *parked = pl_map_get(&c->parked, key);
-    if (parked == NULL) {
-        parked = PL_NEW(struct pl_parked);
-        parked->key = pl_format("%s %.*s", c->name, PL_FMT(key));
-        parked->priority = priority;
-        pl_map_put(&c->parked, key, parked);
-        if (pl_cluster_waits(c->cluster) != NULL)
-            pl_wait_begin_open(pl_cluster_waits(c->cluster), &parked->wait, "paused", parked->key,
-                               "until it is resumed or deleted");
-        pl_log(PL_LOG_INFO, "paused: not reconciled", pl_str("controller", c->name),
-               pl_strn("key", key));
-        pl_controller_note(c, key, PL_HAPPENED_PARKED, 0, "its For object is paused");
-    }
-    if (parked->priority < priority)
-        parked->priority = priority;
-}
-
-bool pl_controller_park(struct pl_controller *c, const struct pl_item *item)
-{
-    if (!pl_controller_is_paused(c, item->key))
-        return false;
-    park(c, item->key, item->priority);
-    pl_workqueue_done(c->queue, item->key, pl_controller_now(c));
-    return true;
-}
-
-void pl_controller_unpark(struct pl_controller *c, struct pl_slice key)
-{
-    struct pl_parked *parked = pl_map_remove(&c->parked, key);
-    if (parked == NULL)
-        return;
-    struct pl_add how = {.priority = parked->priority};
-    free_parked(parked);
-    pl_workqueue_add(c->queue, key, &how, pl_controller_now(c));
-    pl_controller_drive(c);
-}
-
-void pl_controller_check_parked(struct pl_controller *c)
-{
-    struct pl_list resumed;
-    pl_list_init(&resumed);
-    size_t at = 0;
-    struct pl_slice key;
-    void *value;
-    while (pl_map_next(&c->parked, &at, &key, &value)) {
-        struct pl_parked *parked = value;
-        if (!pl_controller_is_paused(c, key))
-            pl_list_push(&resumed, &parked->resumed);
-    }
-    PL_LIST_FOR (link, &resumed) {
-        struct pl_parked *parked = PL_CONTAINER_OF(link, struct pl_parked, resumed);
-        pl_link_unlink(link);
-        char *own = pl_strdup(parked->key + strlen(c->name) + 1);
-        pl_controller_unpark(c, pl_slice_z(own));
-        pl_free(own);
-    }
-}
-
-void pl_controller_free_parked(struct pl_controller *c)
-{
-    size_t at = 0;
-    struct pl_slice key;
-    void *value;
-    while (pl_map_next(&c->parked, &at, &key, &value))
-        free_parked(value);
-    pl_map_deinit(&c->parked);
-}
-
-/* ---- pausing ---- */
 
 static struct pl_doc *annotation_patch(bool paused)
 {
@@ -124,7 +31,7 @@ static struct pl_doc *annotation_patch(bool paused)
     return doc;
 }
 
-struct pl_gate_op *pl_pause_object(struct pl_cluster *cluster, const struct pl_pause *pause,
+struct pl_gate_op *pl_pause_object(struct pl_gate *gate, const struct pl_pause *pause,
                                    pl_written_fn on_written, void *arg)
 {
     struct pl_doc *patch = annotation_patch(pause->paused);
@@ -139,7 +46,7 @@ struct pl_gate_op *pl_pause_object(struct pl_cluster *cluster, const struct pl_p
         .deadline_ns = pause->deadline_ns,
         .any_replica = true,
     };
-    struct pl_gate_op *op = pl_gate_write(pl_cluster_gate(cluster), &write, on_written, arg);
+    struct pl_gate_op *op = pl_gate_write(gate, &write, on_written, arg);
     pl_doc_unref(patch);
     return op;
 }

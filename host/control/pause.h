@@ -4,7 +4,7 @@
  * meanwhile is cached, and remembered as causes of the next run. I/O thread. */
 #pragma once
 
-#include "control/cluster.h"
+#include "control/gate.h"
 
 #define PL_PAUSED_ANNOTATION "perilune.dev/paused"
 
@@ -19,5 +19,5 @@ struct pl_pause {
     bool paused;         /* false: resume */
     int64_t deadline_ns; /* monotonic; 0: none */
 };
-struct pl_gate_op *pl_pause_object(struct pl_cluster *cluster, const struct pl_pause *pause,
+struct pl_gate_op *pl_pause_object(struct pl_gate *gate, const struct pl_pause *pause,
                                    pl_written_fn on_written, void *arg);

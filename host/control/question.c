@@ -59,8 +59,8 @@ void pl_question_verdict(struct pl_question *question, int leaf, bool pass)
 {
     struct pl_asked *asked = asked_of(question);
     asked->verdicts =
-        pl_reallocarray(asked->verdicts, asked->verdict_count + 1, sizeof(struct pl_leaf_verdict));
-    asked->verdicts[asked->verdict_count++] = (struct pl_leaf_verdict){leaf, pass};
+        pl_reallocarray(asked->verdicts, asked->verdict_count + 1, sizeof(struct pl_asked_leaf));
+    asked->verdicts[asked->verdict_count++] = (struct pl_asked_leaf){leaf, pass};
 }
 
 void pl_question_request(struct pl_question *question, struct pl_slice ns, struct pl_slice name)

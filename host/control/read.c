@@ -1,12 +1,13 @@
 /* Live reads: discovery, scope check, one request. */
-#include "control/cluster.h"
+#include "control/read.h"
 
 #include "base/alloc.h"
+#include "control/site.h"
 
 struct pl_read_op {
-    struct pl_cluster *cluster; /* borrowed */
-    struct pl_read read;        /* its texts are in `texts` */
-    char *texts[6];             /* owned */
+    struct pl_site *site; /* borrowed */
+    struct pl_read read;  /* its texts are in `texts` */
+    char *texts[6];       /* owned */
     pl_answer_fn on_answer;
     void *arg;
     struct pl_op *op; /* under way, or NULL */
@@ -17,14 +18,14 @@ struct pl_read_op {
 
 static void finish(struct pl_read_op *read, const struct pl_answer *answer)
 {
-    struct pl_cluster *cluster = read->cluster;
+    struct pl_site *site = read->site;
     pl_answer_fn on_answer = read->on_answer;
     void *arg = read->arg;
     on_answer(arg, answer);
     for (size_t i = 0; i < PL_ARRAY_LEN(read->texts); i++)
         pl_free(read->texts[i]);
     pl_free(read);
-    pl_cluster_release(cluster);
+    pl_site_release(site);
 }
 
 static void fail(struct pl_read_op *read)
@@ -48,7 +49,7 @@ static int timeout_of(const struct pl_read_op *read, int64_t *timeout_ns, struct
     *timeout_ns = 0;
     if (read->read.deadline_ns == 0)
         return 0;
-    *timeout_ns = read->read.deadline_ns - pl_clock_mono(pl_cluster_timers(read->cluster)->clock);
+    *timeout_ns = read->read.deadline_ns - pl_clock_mono(pl_site_timers(read->site)->clock);
     if (*timeout_ns <= 0)
         return pl_err_set(err, PL_ETIMEOUT, "the deadline has passed");
     return 0;
@@ -62,7 +63,7 @@ static void on_resource(void *arg, const struct pl_resource *resource, const str
     int64_t timeout_ns;
     if (resource == NULL)
         read->err = *err;
-    if (resource == NULL || pl_scope_check(resource, r->ns, r->name, &read->err) != 0 ||
+    if (resource == NULL || pl_resource_check_scope(resource, r->ns, r->name, &read->err) != 0 ||
         timeout_of(read, &timeout_ns, &read->err) != 0) {
         fail(read);
         return;
@@ -82,14 +83,14 @@ static void on_resource(void *arg, const struct pl_resource *resource, const str
         .grace_period = -1,
         .timeout_ns = timeout_ns,
     };
-    read->op = pl_client_start(pl_cluster_client(read->cluster), &call, on_answer, read);
+    read->op = pl_client_start(pl_site_client(read->site), &call, on_answer, read);
 }
 
-struct pl_read_op *pl_cluster_read(struct pl_cluster *cluster, const struct pl_read *read,
-                                   pl_answer_fn call, void *arg)
+struct pl_read_op *pl_read_start(struct pl_site *site, const struct pl_read *read,
+                                 pl_answer_fn call, void *arg)
 {
     struct pl_read_op *op = PL_NEW(struct pl_read_op);
-    op->cluster = cluster;
+    op->site = site;
     op->read = *read;
     struct pl_slice *texts[] = {&op->read.ns,     &op->read.name,   &op->read.subresource,
                                 &op->read.labels, &op->read.fields, &op->read.continue_token};
@@ -100,8 +101,8 @@ struct pl_read_op *pl_cluster_read(struct pl_cluster *cluster, const struct pl_r
     op->on_answer = call;
     op->arg = arg;
     op->resolving = true;
-    pl_cluster_hold(cluster);
-    pl_discovery_find(pl_cluster_discovery(cluster), &read->kind, on_resource, op);
+    pl_site_hold(site);
+    pl_discovery_find(pl_site_discovery(site), &read->kind, on_resource, op);
     return op;
 }
 
@@ -114,7 +115,7 @@ void pl_read_op_cancel(struct pl_read_op *op)
     if (!op->resolving)
         return;
     op->resolving = false;
-    pl_discovery_forget(pl_cluster_discovery(op->cluster), op);
+    pl_discovery_forget(pl_site_discovery(op->site), op);
     pl_err_set(&op->err, PL_ECANCELED, "the read was cancelled");
-    pl_cluster_defer(op->cluster, &op->task, fail_later);
+    pl_site_defer(op->site, &op->task, fail_later);
 }

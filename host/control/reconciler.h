@@ -4,9 +4,8 @@
 #pragma once
 
 #include "base/err.h"
-#include "base/list.h"
-#include "control/event.h"
-#include "control/source.h"
+#include "control/causes.h"
+#include "control/question.h"
 #include "value/doc.h"
 
 #include <stdbool.h>
@@ -18,29 +17,6 @@ struct pl_edition;
 struct pl_outcome_of_run;
 
 /* ---- runs ---- */
-
-#define PL_CAUSES_MAX  16
-#define PL_CHANGED_MAX 16 /* paths of a cause */
-
-enum pl_cause_type {
-    PL_CAUSE_ADDED,
-    PL_CAUSE_MODIFIED,
-    PL_CAUSE_DELETED,
-    PL_CAUSE_RESYNC,
-    PL_CAUSE_REQUEUE,
-    PL_CAUSE_RETRY,
-    PL_CAUSE_RELOAD,
-    PL_CAUSE_CHANNEL,
-};
-
-/* Why a key was queued. Evidence for logs, not input for decisions. */
-struct pl_cause {
-    enum pl_cause_type type;
-    /* Borrowed from the controller: of an event the kind, of a channel its name; else NULL. */
-    const char *kind;
-    char *key;      /* owned: of the event's object; NULL: none */
-    char **changed; /* owned, NULL-terminated paths, all in one piece; NULL: none */
-};
 
 /* One reconcile of one key. Made by the controller, handed to the reconciler, which
  * finishes it exactly once. Fields are read-only to the reconciler but `self_data`. */
@@ -90,33 +66,6 @@ void pl_run_called(struct pl_run *run, struct pl_slice what, struct pl_slice res
                    int64_t took_ns);
 /* Ends the run: the queue is told, metrics and log are written, run is gone. */
 void pl_run_finish(struct pl_run *run, const struct pl_outcome_of_run *outcome);
-
-/* ---- questions about events, for predicates, map and index functions that are scripts' ---- */
-
-/* One event of one source. The asker owns it; it is answered exactly once and later
- * (never from inside ask). Answer arrays are filled by pl_question_*. */
-struct pl_question {
-    struct pl_link link;                 /* for the answerer's queues */
-    const struct pl_source_spec *source; /* NULL: only indexes are asked for */
-    void *external;                      /* source->external, or the index owner's handle */
-    struct pl_event event;               /* counted documents */
-    bool
-        ask_predicates; /* evaluate the external leaves of source->predicate: pl_question_verdict */
-    bool ask_map;       /* map old (if any) and new: pl_question_request */
-    bool ask_indexes;   /* pl_question_value for each external index of the kind */
-    const char *kind;   /* text of the source's kind */
-    void *self_data;    /* the answerer's */
-};
-
-/* The answerer's side. A leaf without a verdict passes: no wake-up is lost to a script error. */
-void pl_question_verdict(struct pl_question *question, int leaf, bool pass);
-void pl_question_request(struct pl_question *question, struct pl_slice ns, struct pl_slice name);
-void pl_question_value(struct pl_question *question, const char *index, struct pl_slice value);
-/* The map function raised: it is logged, counted and asked again with backoff. */
-void pl_question_map_failed(struct pl_question *question, const char *message,
-                            const char *traceback);
-/* Gives it back to the asker. */
-void pl_question_done(struct pl_question *question);
 
 struct pl_reconciler_ops {
     /* Begins a run; must return quickly. Ends, later, with pl_run_finish. */

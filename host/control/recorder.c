@@ -280,7 +280,7 @@ static void copy_self(struct pl_recorder *r, const struct pl_object_ref *self)
 
 static void add_metrics(struct pl_recorder *r)
 {
-    struct pl_metrics *metrics = pl_cluster_metrics(r->cluster);
+    struct pl_metrics *metrics = pl_site_metrics(r->site);
     if (metrics == NULL)
         return;
     struct pl_metric_spec recorded = {.name = "perilune_events_total",
@@ -302,8 +302,8 @@ static void add_metrics(struct pl_recorder *r)
 struct pl_recorder *pl_recorder_create(const struct pl_recorder_options *options)
 {
     struct pl_recorder *r = PL_NEW(struct pl_recorder);
-    r->cluster = options->cluster;
-    r->timers = pl_cluster_timers(options->cluster);
+    r->site = options->site;
+    r->timers = pl_site_timers(options->site);
     r->instance =
         pl_event_text(pl_slice_z(options->instance != NULL ? options->instance : "perilune"), 128);
     copy_self(r, options->self);

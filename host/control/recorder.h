@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 struct pl_recorder;
-struct pl_cluster;
+struct pl_site;
 
 #define PL_EVENT_INTERVAL   (6 * PL_SECOND)   /* between writes of one series, at first */
 #define PL_EVENT_SLOWEST    (60 * PL_SECOND)  /* and at last */
@@ -53,7 +53,7 @@ struct pl_report {
 };
 
 struct pl_recorder_options {
-    struct pl_cluster *cluster;       /* borrowed for life */
+    struct pl_site *site;             /* borrowed for life */
     const char *instance;             /* reportingInstance; copied; NULL: "perilune" */
     const struct pl_object_ref *self; /* the pod that we are; copied; NULL: none */
     bool dry_run;

@@ -62,7 +62,7 @@ struct pl_event_series {
 };
 
 struct pl_recorder {
-    struct pl_cluster *cluster;  /* borrowed */
+    struct pl_site *site;        /* borrowed */
     struct pl_timers *timers;    /* the cluster's */
     char *instance;              /* owned */
     char *self[PL_EVENT_RV + 1]; /* owned: the pod's reference; [NAME] NULL: none */

@@ -76,10 +76,10 @@ static void back_off(struct pl_recorder *r)
     if (r->backing_off)
         return;
     r->backing_off = true;
-    int64_t delay = pl_backoff_next(&r->backoff, pl_recorder_now(r), pl_cluster_rand(r->cluster));
+    int64_t delay = pl_backoff_next(&r->backoff, pl_recorder_now(r), pl_site_rand(r->site));
     pl_timer_start(r->timers, &r->pace, delay, on_pace);
-    if (pl_cluster_waits(r->cluster) != NULL)
-        pl_wait_begin(pl_cluster_waits(r->cluster), &r->wait, "backoff", "Events", delay);
+    if (pl_site_waits(r->site) != NULL)
+        pl_wait_begin(pl_site_waits(r->site), &r->wait, "backoff", "Events", delay);
 }
 
 void pl_recorder_drop_waiting(struct pl_recorder *r, const char *why)
@@ -198,14 +198,14 @@ static void on_answer(void *arg, const struct pl_answer *answer)
 {
     struct pl_event_series *s = arg;
     struct pl_recorder *r = s->recorder;
-    struct pl_cluster *cluster = r->cluster;
+    struct pl_site *site = r->site;
     r->in_flight--;
     if (answer->err == NULL)
         succeeded(s);
     else
         failed(s, answer->err);
     pl_recorder_pump(r);
-    pl_cluster_release(cluster);
+    pl_site_release(site);
 }
 
 static void send(struct pl_event_series *s)
@@ -215,8 +215,8 @@ static void send(struct pl_event_series *s)
     pl_list_push(&r->flying, &s->link);
     s->sent = s->count;
     if (s->event_name == NULL)
-        s->event_name = pl_event_name(pl_slice_z(s->texts[PL_EVENT_NAME]),
-                                      pl_rand_u64(pl_cluster_rand(r->cluster)));
+        s->event_name =
+            pl_event_name(pl_slice_z(s->texts[PL_EVENT_NAME]), pl_rand_u64(pl_site_rand(r->site)));
     struct pl_doc *body = s->exists ? pl_event_patch(s) : pl_event_body(s);
     struct pl_call call = {
         .verb = s->exists ? PL_VERB_PATCH : PL_VERB_CREATE,
@@ -230,8 +230,8 @@ static void send(struct pl_event_series *s)
         .timeout_ns = REQUEST_TIMEOUT,
     };
     r->in_flight++;
-    pl_cluster_hold(r->cluster);
-    pl_client_start(pl_cluster_client(r->cluster), &call, on_answer, s);
+    pl_site_hold(r->site);
+    pl_client_start(pl_site_client(r->site), &call, on_answer, s);
     pl_doc_unref(body);
 }
 

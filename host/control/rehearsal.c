@@ -225,7 +225,7 @@ static void on_finished(struct pl_run *finished, const struct pl_outcome_of_run 
     pl_capture_unref(run->run.capture);
     pl_free(run->key);
     pl_free(run);
-    pl_cluster_release(r->o.cluster);
+    pl_site_release(pl_cluster_site(r->o.cluster));
     drive_later(r);
 }
 
@@ -270,7 +270,7 @@ static void start(struct pl_rehearsal *r, struct pl_slice text, struct ran *ran)
     run->run.key = pl_slice(run->key, text.len);
     pl_key_split(run->run.key, &run->run.ns, &run->run.name);
     snprintf(run->run.id, sizeof run->run.id, "%016llx",
-             (unsigned long long)pl_rand_u64(pl_cluster_rand(r->o.cluster)));
+             (unsigned long long)pl_rand_u64(pl_site_rand(pl_cluster_site(r->o.cluster))));
     run->run.deadline_ns = now_of(r) + limit;
     run->run.causes = &run->cause;
     run->run.cause_count = 1;
@@ -281,7 +281,7 @@ static void start(struct pl_rehearsal *r, struct pl_slice text, struct ran *ran)
     pl_timer_start(r->timers, &run->timeout, limit, on_timeout);
     pl_list_push(&r->runs, &run->link);
     r->in_flight++;
-    pl_cluster_hold(r->o.cluster);
+    pl_site_hold(pl_cluster_site(r->o.cluster));
     r->o.ops->start(r->o.self, &run->run);
 }
 
@@ -307,7 +307,7 @@ static void drive(struct pl_task *task)
     struct pl_item item;
     int64_t due_ns;
     r->drive_deferred = false;
-    pl_cluster_release(r->o.cluster);
+    pl_site_release(pl_cluster_site(r->o.cluster));
     while (!r->stopped && r->in_flight < AT_ONCE &&
            pl_workqueue_take(r->queue, &item, now_of(r)) == 0)
         take(r, item.key);
@@ -320,8 +320,8 @@ static void drive_later(struct pl_rehearsal *r)
     if (r->drive_deferred || r->stopped)
         return;
     r->drive_deferred = true;
-    pl_cluster_hold(r->o.cluster);
-    pl_cluster_defer(r->o.cluster, &r->drive, drive);
+    pl_site_hold(pl_cluster_site(r->o.cluster));
+    pl_site_defer(pl_cluster_site(r->o.cluster), &r->drive, drive);
 }
 
 /* ---- every key once ---- */
@@ -376,7 +376,7 @@ struct pl_rehearsal *pl_rehearsal_create(const struct pl_rehearsal_options *opti
     struct pl_rehearsal *r = PL_NEW(struct pl_rehearsal);
     struct pl_workqueue_options queue = {.changed = on_queue_changed, .arg = r};
     r->o = *options;
-    r->timers = pl_cluster_timers(options->cluster);
+    r->timers = pl_site_timers(pl_cluster_site(options->cluster));
     pl_list_init(&r->runs);
     r->queue = pl_workqueue_create(&queue);
     r->watcher = (struct pl_run_watcher){.ran = on_ran, .arg = r};

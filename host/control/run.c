@@ -362,7 +362,7 @@ struct pl_run_record *pl_run_create(struct pl_controller *c, const struct pl_ite
     run->run.edition = pl_edition_ref(c->edition);
     run->run.key = pl_slice(run->key, item->key.len);
     pl_key_split(run->run.key, &run->run.ns, &run->run.name);
-    make_id(run->run.id, pl_rand_u64(pl_cluster_rand(c->cluster)));
+    make_id(run->run.id, pl_rand_u64(pl_site_rand(c->site)));
     const struct pl_failing *failing = pl_map_get(&c->failing, run->run.key);
     run->run.attempt = failing != NULL ? failing->failures : 0;
     pl_causes_take(&c->causes, run->run.key, &run->causes);
@@ -434,5 +434,5 @@ void pl_controller_drive(struct pl_controller *c)
     if (c->drive_deferred)
         return;
     c->drive_deferred = true;
-    pl_cluster_defer(c->cluster, &c->drive, drive);
+    pl_site_defer(c->site, &c->drive, drive);
 }

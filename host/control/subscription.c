@@ -480,8 +480,8 @@ static void on_synced(struct pl_sync_wait *wait)
 void pl_subscription_start(struct pl_subscription *subscription)
 {
     subscription->informer =
-        pl_cluster_informer(subscription->edition->o.cluster, &subscription->source->kind,
-                            &subscription->source->options);
+        pl_informers_take(pl_cluster_informers(subscription->edition->o.cluster),
+                          &subscription->source->kind, &subscription->source->options);
     subscription->is_synced = pl_informer_has_synced(subscription->informer);
     subscription->synced.synced = on_synced;
     pl_informer_on_sync(subscription->informer, &subscription->synced);

@@ -1,6 +1,7 @@
 /* Where the API server keeps a kind. Immutable; lives as long as its discovery. */
 #pragma once
 
+#include "base/err.h"
 #include "object/kind.h"
 
 #include <stdbool.h>
@@ -12,3 +13,8 @@ struct pl_resource {
     bool has_status; /* the status subresource */
     bool can_watch;
 };
+
+/* 0, or EINVAL "v1/Pod is namespaced: ..." when namespace and scope do not fit. An empty name
+ * stands for a collection. */
+int pl_resource_check_scope(const struct pl_resource *resource, struct pl_slice ns,
+                            struct pl_slice name, struct pl_err *err);

@@ -159,7 +159,7 @@ static void check_scope(lua_State *L, struct pl_state *s, struct pl_cache *cache
 {
     struct pl_err err;
     pl_err_clear(&err);
-    if (cache->resource != NULL && pl_scope_check(cache->resource, ns, name, &err) != 0)
+    if (cache->resource != NULL && pl_resource_check_scope(cache->resource, ns, name, &err) != 0)
         pl_lerr_raise(L, s, "%s", err.message);
 }
 

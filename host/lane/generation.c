@@ -34,7 +34,7 @@ struct pl_generation {
 
 static struct pl_timers *timers_of(const struct pl_generation *generation)
 {
-    return pl_cluster_timers(generation->o.cluster);
+    return pl_site_timers(pl_cluster_site(generation->o.cluster));
 }
 
 /* ---- making one ---- */

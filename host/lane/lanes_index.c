@@ -50,7 +50,7 @@ int pl_lanes_add_indexes(struct pl_lanes *lanes, struct pl_err *err)
         struct pl_index_spec *index = &lanes->indexes[i];
         struct adding adding = {.lanes = lanes, .index = index, .err = err};
         index->stored = stored_name(lanes, index);
-        pl_cluster_each_informer(lanes->cluster, &index->kind, add_index, &adding);
+        pl_informers_each(pl_cluster_informers(lanes->cluster), &index->kind, add_index, &adding);
         char kind[PL_KIND_TEXT];
         if (adding.count == 0)
             adding.failed = pl_err_set(err, PL_EINVAL, "index %s: no controller declares %s",
@@ -75,7 +75,8 @@ void pl_lanes_drop_indexes(struct pl_lanes *lanes)
     for (size_t i = 0; i < lanes->index_count; i++) {
         struct adding adding = {.lanes = lanes, .index = &lanes->indexes[i]};
         if (adding.index->stored != NULL)
-            pl_cluster_each_informer(lanes->cluster, &adding.index->kind, drop_index, &adding);
+            pl_informers_each(pl_cluster_informers(lanes->cluster), &adding.index->kind, drop_index,
+                              &adding);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "base/timer.h"
 #include "control/cluster.h"
 #include "control/gate.h"
+#include "control/read.h"
 #include "control/informer.h"
 #include "lane/state.h"
 #include "net/http.h"

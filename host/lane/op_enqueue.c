@@ -49,7 +49,7 @@ static bool is_in_scope(struct pl_lop *op, const struct pl_known_controller *kno
         const struct pl_informer *informer = pl_edition_informer(known->edition, i);
         const struct pl_resource *resource =
             informer != NULL ? pl_informer_resource(informer) : NULL;
-        if (resource == NULL || pl_scope_check(resource, ns, name, &why) == 0)
+        if (resource == NULL || pl_resource_check_scope(resource, ns, name, &why) == 0)
             continue;
         pl_err_set(&err, PL_EINVAL, "%s to controller \"%s\": %s", op->verb, known->name,
                    why.message);

@@ -238,7 +238,8 @@ static void start_read(struct pl_lop *op)
     if (is_seen(op))
         return;
     op->in.read.deadline_ns = op->deadline_ns;
-    op->io.work = pl_cluster_read(op->lane->lanes->cluster, &op->in.read, on_answer, op);
+    op->io.work =
+        pl_read_start(pl_cluster_site(op->lane->lanes->cluster), &op->in.read, on_answer, op);
 }
 
 static void on_written(void *arg, const struct pl_written *written)
@@ -257,13 +258,15 @@ static void on_written(void *arg, const struct pl_written *written)
 static void start_write(struct pl_lop *op)
 {
     struct pl_lanes *lanes = op->lane->lanes;
+    const struct pl_controller *controller =
+        op->controller >= 0 ? lanes->controllers[op->controller].controller : NULL;
     op->in.write.deadline_ns = op->deadline_ns;
-    if (op->controller >= 0)
-        op->in.write.controller = lanes->controllers[op->controller].controller;
+    if (controller != NULL)
+        op->in.write.controller = pl_controller_writer(controller);
     op->in.write.capture = capture_of(op);
     op->in.write.held = lanes->options.shadow;
     if (op->exec != NULL)
-        op->in.write.edition = lanes->controllers[op->exec->controller].edition;
+        op->in.write.edition = pl_edition_writer(lanes->controllers[op->exec->controller].edition);
     op->io.work = pl_gate_write(pl_cluster_gate(lanes->cluster), &op->in.write, on_written, op);
 }
 

@@ -105,7 +105,7 @@ static void on_start(void *self, struct pl_run *run)
         .owner = map,
         .force = true,
         .grace_period = -1,
-        .controller = run->controller,
+        .controller = pl_controller_writer(run->controller),
     };
     pl_gate_write(pl_cluster_gate(host.cluster), &write, on_applied, run);
     pl_doc_unref(write.body);
@@ -175,14 +175,14 @@ static void begin(const char *file)
                                        .user_agent = "perilune-test"};
     host.client = pl_client_create(&client, &err);
     REQUIRE(host.client != NULL);
-    struct pl_cluster_options cluster = {.client = host.client,
-                                         .timers = pl_loop_timers(host.loop),
-                                         .rand = &host.rand,
-                                         .waits = &host.waits,
-                                         .pool = host.pool,
-                                         .metrics = host.metrics,
-                                         .defer = defer,
-                                         .defer_arg = host.loop};
+    struct pl_cluster_options cluster = {.site = {.client = host.client,
+                                                  .timers = pl_loop_timers(host.loop),
+                                                  .rand = &host.rand,
+                                                  .waits = &host.waits,
+                                                  .pool = host.pool,
+                                                  .metrics = host.metrics,
+                                                  .defer = defer,
+                                                  .defer_arg = host.loop}};
     host.cluster = pl_cluster_create(&cluster);
     start_controller();
 }

@@ -66,17 +66,17 @@ static inline void bed_init_apart(struct bed *bed, char **namespaces, bool dry_r
     bed->client = pl_client_create(&client, &err);
     REQUIRE(bed->client != NULL);
     struct pl_cluster_options cluster = {
-        .client = bed->client,
-        .timers = &bed->timers,
-        .rand = &bed->rand,
-        .waits = &bed->waits,
-        .pool = bed->pool,
-        .metrics = bed->metrics,
-        .defer = bed_defer,
-        .defer_arg = bed,
+        .site = {.client = bed->client,
+                 .timers = &bed->timers,
+                 .rand = &bed->rand,
+                 .waits = &bed->waits,
+                 .pool = bed->pool,
+                 .metrics = bed->metrics,
+                 .defer = bed_defer,
+                 .defer_arg = bed,
+                 .stream_lists = streams},
         .namespaces = namespaces,
         .dry_run = dry_run,
-        .stream_lists = streams,
     };
     bed->cluster = pl_cluster_create(&cluster);
 }
@@ -189,7 +189,7 @@ static inline bool bed_is_quiet(struct bed *bed)
 static inline void bed_deinit(struct bed *bed)
 {
     bed_run(bed);
-    CHECK(pl_cluster_is_idle(bed->cluster));
+    CHECK(pl_site_is_idle(pl_cluster_site(bed->cluster)));
     pl_cluster_destroy(bed->cluster);
     pl_client_destroy(bed->client);
     bed_run(bed);

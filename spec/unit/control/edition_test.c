@@ -212,11 +212,11 @@ TEST(a_kind_that_is_not_watched_any_more_ends_with_its_edition)
     switch_to(&scene, scene.second, false);
     bed_stream(&scene.stage.bed, watch, BED_EVENT("MODIFIED", BED_MAP("a", "u1", "6", "")));
     CHECK_INT(scene.next.started, 0);
-    CHECK_INT(pl_cluster_informer_count(scene.stage.bed.cluster), 2);
+    CHECK_INT(pl_informers_count(pl_cluster_informers(scene.stage.bed.cluster)), 2);
     CHECK(pl_edition_is_quiet(scene.first));
     pl_edition_unref(scene.first);
     bed_run(&scene.stage.bed);
-    CHECK_INT(pl_cluster_informer_count(scene.stage.bed.cluster), 1);
+    CHECK_INT(pl_informers_count(pl_cluster_informers(scene.stage.bed.cluster)), 1);
     scene.first = pl_edition_ref(scene.second);
     scene_deinit(&scene);
 }

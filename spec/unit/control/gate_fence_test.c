@@ -65,7 +65,7 @@ static void create_as(struct scene *scene, struct pl_controller *who, bool any_r
                              .ns = pl_slice_z("d"),
                              .name = pl_slice_z("n"),
                              .grace_period = -1,
-                             .controller = who,
+                             .controller = who != NULL ? pl_controller_writer(who) : NULL,
                              .any_replica = any_replica};
     write.body = bed_doc("{\"metadata\":{\"name\":\"n\",\"namespace\":\"d\"}}");
     scene->written = 0;
@@ -212,7 +212,7 @@ TEST(closing_cancels_what_is_in_flight_behind_the_fence_and_nothing_else)
                              .ns = pl_slice_z("d"),
                              .name = pl_slice_z("n"),
                              .grace_period = -1,
-                             .controller = scene.everywhere};
+                             .controller = pl_controller_writer(scene.everywhere)};
     pl_gate_write(scene.gate, &write, on_written, &other);
     struct fake_request *free = bed_expect(&scene.stage.bed, "DELETE", "/api/v1/");
     scene.open = false;
@@ -238,7 +238,7 @@ TEST(closing_ends_a_write_that_was_not_sent_yet)
                              .ns = pl_slice_z("d"),
                              .grace_period = -1,
                              .body = body,
-                             .controller = scene.leader_only};
+                             .controller = pl_controller_writer(scene.leader_only)};
     pl_gate_write(scene.gate, &write, on_written, &scene);
     pl_doc_unref(body);
     pl_gate_cut(scene.gate); /* still asking discovery */

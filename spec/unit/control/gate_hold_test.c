@@ -62,7 +62,8 @@ static struct pl_write write_of(struct scene *scene, enum pl_verb verb, const ch
                              .grace_period = -1,
                              .held = true,
                              .capture = scene->capture,
-                             .edition = pl_controller_edition(scene->controller)};
+                             .edition =
+                                 pl_edition_writer(pl_controller_edition(scene->controller))};
 }
 
 static void start(struct scene *scene, struct pl_write *write, const char *body)
@@ -247,7 +248,7 @@ TEST(what_is_sent_is_written_down_with_what_was_there_before)
     struct pl_write write = patch_of(&scene, "a");
     write.held = false;
     write.edition = NULL;
-    write.controller = scene.controller;
+    write.controller = pl_controller_writer(scene.controller);
     start(&scene, &write, "{\"data\":{\"x\":\"2\"}}");
     struct fake_request *request =
         bed_expect(&scene.stage.bed, "PATCH", "/api/v1/namespaces/d/configmaps/a");
@@ -273,7 +274,7 @@ TEST(an_answer_that_holds_somebody_elses_change_disturbs_the_run)
     struct pl_write write = patch_of(&scene, "a");
     write.held = false;
     write.edition = NULL;
-    write.controller = scene.controller;
+    write.controller = pl_controller_writer(scene.controller);
     start(&scene, &write, "{\"data\":{\"y\":\"2\"}}");
     struct fake_request *request =
         bed_expect(&scene.stage.bed, "PATCH", "/api/v1/namespaces/d/configmaps/a");
@@ -298,7 +299,7 @@ TEST(an_object_that_changed_since_the_run_looked_disturbs_it_but_not_its_own_wri
         struct pl_write write = patch_of(&scene, "a");
         write.held = false;
         write.edition = NULL;
-        write.controller = scene.controller;
+        write.controller = pl_controller_writer(scene.controller);
         start(&scene, &write, "{\"data\":{\"y\":\"2\"}}");
         struct fake_request *request =
             bed_expect(&scene.stage.bed, "PATCH", "/api/v1/namespaces/d/configmaps/a");

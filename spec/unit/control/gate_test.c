@@ -83,7 +83,7 @@ static struct pl_write write_of(struct scene *scene, enum pl_verb verb, const ch
                              .ns = pl_slice_z("d"),
                              .name = pl_slice_z(name),
                              .grace_period = -1,
-                             .controller = scene->controller};
+                             .controller = pl_controller_writer(scene->controller)};
 }
 
 /* Sends it; the texts become documents for the call. */

@@ -238,7 +238,7 @@ TEST(F37_sources_whose_server_was_away_come_back_one_after_another_and_do_not_li
     for (int i = 0; i < SOURCES; i++) {
         snprintf(labels[i], sizeof labels[i], "n=%d", i);
         struct pl_source_options options = {.labels = labels[i]};
-        informers[i] = pl_cluster_informer(bed.cluster, &kind, &options);
+        informers[i] = pl_informers_take(pl_cluster_informers(bed.cluster), &kind, &options);
         bed_reply(&bed, bed_expect(&bed, "GET", "/api/v1/configmaps"), 200, BED_MAPS("10", ));
         fake_begin(bed_expect(&bed, "GET", "/api/v1/configmaps"), 200);
     }
@@ -428,14 +428,16 @@ TEST(sources_with_the_same_options_share_an_informer)
     begin(&scene);
     struct pl_kind kind = {"", "v1", "ConfigMap"};
     struct pl_source_options same = {0}, other = {.labels = (char *)"a=b"};
-    struct pl_informer *shared = pl_cluster_informer(scene.bed.cluster, &kind, &same);
+    struct pl_informer *shared =
+        pl_informers_take(pl_cluster_informers(scene.bed.cluster), &kind, &same);
     CHECK(shared == scene.informer);
-    struct pl_informer *apart = pl_cluster_informer(scene.bed.cluster, &kind, &other);
+    struct pl_informer *apart =
+        pl_informers_take(pl_cluster_informers(scene.bed.cluster), &kind, &other);
     CHECK(apart != scene.informer);
     pl_informer_unref(shared);
     pl_informer_unref(apart);
     bed_run(&scene.bed);
-    CHECK_INT(pl_cluster_informer_count(scene.bed.cluster), 1);
+    CHECK_INT(pl_informers_count(pl_cluster_informers(scene.bed.cluster)), 1);
     finish(&scene);
 }
 

@@ -133,7 +133,7 @@ static void finish(struct scene *scene)
     pl_manager_stop(scene->stage.manager);
     run(scene);
     /* An end at once leaves informers behind, as the end of the process may. */
-    pl_cluster_stop_informers(scene->stage.bed.cluster);
+    pl_cluster_stop(scene->stage.bed.cluster);
     run(scene);
     CHECK_INT(scene->stage.stopped, 1);
     pl_manager_destroy(scene->stage.manager);
@@ -167,7 +167,7 @@ static void write_as_leader(struct scene *scene)
                              .ns = pl_slice_z("d"),
                              .name = pl_slice_z("n"),
                              .grace_period = -1,
-                             .controller = scene->beat};
+                             .controller = pl_controller_writer(scene->beat)};
     scene->written = 0;
     pl_gate_write(pl_cluster_gate(scene->stage.bed.cluster), &write, on_written, scene);
     run(scene);

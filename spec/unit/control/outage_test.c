@@ -248,7 +248,7 @@ static void finish(struct world *world)
     pl_log_configure(PL_LOG_ERROR + 1, false, 2);
     pl_manager_stop(world->stage.manager);
     pass(world, PL_SECOND);
-    pl_cluster_stop_informers(world->stage.bed.cluster);
+    pl_cluster_stop(world->stage.bed.cluster);
     pass(world, PL_SECOND);
     CHECK_INT(world->stage.stopped, 1);
     pl_manager_destroy(world->stage.manager);

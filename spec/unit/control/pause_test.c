@@ -201,7 +201,7 @@ TEST(pausing_is_one_patch_of_the_annotation)
                              .name = pl_slice_z("a"),
                              .paused = true};
     int ended = 0;
-    pl_pause_object(stage.bed.cluster, &pause, on_paused, &ended);
+    pl_pause_object(pl_cluster_gate(stage.bed.cluster), &pause, on_paused, &ended);
     struct fake_request *patch =
         bed_expect(&stage.bed, "PATCH", "/api/v1/namespaces/d/configmaps/a");
     CHECK_STR(fake_header(patch, "content-type"), "application/merge-patch+json");
@@ -211,7 +211,7 @@ TEST(pausing_is_one_patch_of_the_annotation)
     CHECK_INT(ended, 1);
     CHECK_INT(stage.fake.running, 0); /* the answer is in the cache before any watch event */
     pause.paused = false;
-    pl_pause_object(stage.bed.cluster, &pause, on_paused, &ended);
+    pl_pause_object(pl_cluster_gate(stage.bed.cluster), &pause, on_paused, &ended);
     patch = bed_expect(&stage.bed, "PATCH", "/api/v1/namespaces/d/configmaps/a");
     CHECK_STR(pl_buf_z(&patch->body),
               "{\"metadata\":{\"annotations\":{\"perilune.dev/paused\":null}}}");
@@ -219,7 +219,7 @@ TEST(pausing_is_one_patch_of_the_annotation)
     CHECK_INT(stage.fake.started, 2);
     fake_finish(&stage.fake, "d/a", PL_OUTCOME_DONE);
     pause.name = pl_slice_z("nobody");
-    pl_pause_object(stage.bed.cluster, &pause, on_paused, &ended);
+    pl_pause_object(pl_cluster_gate(stage.bed.cluster), &pause, on_paused, &ended);
     bed_reply(&stage.bed, bed_expect(&stage.bed, "PATCH", "/api/v1/namespaces/d/configmaps/nobody"),
               404, BED_STATUS(404, "NotFound"));
     CHECK_INT(ended, PL_EAPI);

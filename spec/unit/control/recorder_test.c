@@ -411,7 +411,7 @@ TEST(draining_sends_what_is_known_and_tries_nothing_twice)
     pl_recorder_drain(scene.recorder);
     struct fake_request *patch = bed_expect(&scene.bed, "PATCH", PATH);
     CHECK_INT(count_of(patch), 2);
-    CHECK(!pl_cluster_is_idle(scene.bed.cluster));
+    CHECK(!pl_site_is_idle(pl_cluster_site(scene.bed.cluster)));
     say(&scene, false, "Scaled", "x"); /* meanwhile */
     say(&scene, true, "LeaderElection", "stopped leading");
     bed_reply(&scene.bed, patch, 200, "{}");
@@ -421,13 +421,13 @@ TEST(draining_sends_what_is_known_and_tries_nothing_twice)
     fake_fail(patch, PL_ENETWORK, "ConnectionReset");
     bed_run(&scene.bed);
     CHECK(bed_is_quiet(&scene.bed));
-    CHECK(!pl_cluster_is_idle(scene.bed.cluster));
+    CHECK(!pl_site_is_idle(pl_cluster_site(scene.bed.cluster)));
     PL_LIST_FOR (link, &scene.bed.net.taken) {
         struct fake_request *request = PL_CONTAINER_OF(link, struct fake_request, link);
         if (!request->done)
             bed_reply(&scene.bed, request, 201, "{}");
     }
-    CHECK(pl_cluster_is_idle(scene.bed.cluster));
+    CHECK(pl_site_is_idle(pl_cluster_site(scene.bed.cluster)));
     CHECK_INT(stats_of(&scene).dropped, 1);
     finish(&scene);
 }
@@ -454,7 +454,7 @@ TEST(what_befalls_the_host_is_said_of_its_pod)
                                  .ns = pl_slice_z("d"),
                                  .name = pl_slice_z("me")};
     struct pl_recorder *recorder = pl_recorder_create(
-        &(struct pl_recorder_options){.cluster = scene.bed.cluster, .self = &self});
+        &(struct pl_recorder_options){.site = pl_cluster_site(scene.bed.cluster), .self = &self});
     pl_recorder_own_event(recorder, true, "SourceNotSynced", "x");
     struct fake_request *create = bed_expect(&scene.bed, "POST", PATH);
     struct pl_doc *body = body_of(create);

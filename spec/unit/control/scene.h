@@ -44,7 +44,7 @@ static inline void begin_kind(struct scene *scene, char **host_namespaces, struc
     bool streams = scene->streams;
     *scene = (struct scene){.options = options, .streams = streams};
     bed_init_apart(&scene->bed, host_namespaces, false, streams, NULL);
-    scene->informer = pl_cluster_informer(scene->bed.cluster, &kind, &options);
+    scene->informer = pl_informers_take(pl_cluster_informers(scene->bed.cluster), &kind, &options);
     scene->follower.on_event = on_event;
     pl_informer_follow(scene->informer, &scene->follower);
 }

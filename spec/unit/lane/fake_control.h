@@ -32,6 +32,7 @@ struct pl_informer {
 
 struct pl_controller {
     struct pl_controller_spec spec;
+    struct pl_writer writer; /* whose address stands for the controller's */
     struct pl_informer informers[CACHES];
 };
 
@@ -110,7 +111,17 @@ const struct pl_controller_spec *pl_controller_spec(const struct pl_controller *
     return &controller->spec;
 }
 
+const struct pl_writer *pl_controller_writer(const struct pl_controller *controller)
+{
+    return &controller->writer;
+}
+
 /* One edition a controller: they are the same here. */
+const struct pl_writer *pl_edition_writer(const struct pl_edition *edition)
+{
+    return pl_controller_writer((const struct pl_controller *)edition);
+}
+
 const struct pl_controller_spec *pl_edition_spec(const struct pl_edition *edition)
 {
     return pl_controller_spec((const struct pl_controller *)edition);
@@ -185,16 +196,6 @@ const struct pl_resource *pl_informer_resource(const struct pl_informer *informe
     return NULL; /* of any scope */
 }
 
-int pl_scope_check(const struct pl_resource *resource, struct pl_slice ns, struct pl_slice name,
-                   struct pl_err *err)
-{
-    PL_UNUSED(resource);
-    PL_UNUSED(ns);
-    PL_UNUSED(name);
-    PL_UNUSED(err);
-    return 0;
-}
-
 const struct pl_err *pl_informer_trouble(const struct pl_informer *informer)
 {
     PL_UNUSED(informer);
@@ -243,10 +244,20 @@ void pl_informer_want_label(struct pl_informer *informer, struct pl_slice key,
     pl_buf_add_f(&fake.wanted, "%.*s=%.*s;", PL_FMT(key), PL_FMT(value));
 }
 
-void pl_cluster_each_informer(struct pl_cluster *cluster, const struct pl_kind *kind,
-                              void (*visit)(void *arg, struct pl_informer *informer), void *arg)
+struct pl_site *pl_cluster_site(struct pl_cluster *cluster)
 {
-    PL_UNUSED(cluster);
+    return (struct pl_site *)cluster;
+}
+
+struct pl_informers *pl_cluster_informers(struct pl_cluster *cluster)
+{
+    return (struct pl_informers *)cluster;
+}
+
+void pl_informers_each(struct pl_informers *informers, const struct pl_kind *kind,
+                       void (*visit)(void *arg, struct pl_informer *informer), void *arg)
+{
+    PL_UNUSED(informers);
     for (size_t i = 0; i < fake.controller_count; i++) {
         struct pl_controller *controller = &fake.controllers[i];
         for (size_t j = 0; j < controller->spec.source_count; j++) {
@@ -295,10 +306,10 @@ void pl_gate_op_cancel(struct pl_gate_op *op)
     ((struct fake_call *)op)->canceled = true;
 }
 
-struct pl_read_op *pl_cluster_read(struct pl_cluster *cluster, const struct pl_read *read,
-                                   pl_answer_fn on_answer, void *arg)
+struct pl_read_op *pl_read_start(struct pl_site *site, const struct pl_read *read,
+                                 pl_answer_fn on_answer, void *arg)
 {
-    PL_UNUSED(cluster);
+    PL_UNUSED(site);
     struct fake_call *call = new_call(&read->kind, read->ns, read->name, arg);
     call->verb = read->verb;
     call->on_answer = on_answer;

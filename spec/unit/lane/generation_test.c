@@ -139,8 +139,9 @@ TEST(one_that_never_began_to_watch_asks_for_nothing_when_it_ends)
             pl_generation_destroy(s.generation);
         else
             close_it(&s);
-        CHECK(pl_cluster_is_idle(s.bed.cluster)); /* before anything else can happen */
-        CHECK_INT(pl_cluster_informer_count(s.bed.cluster), 0);
+        CHECK(
+            pl_site_is_idle(pl_cluster_site(s.bed.cluster))); /* before anything else can happen */
+        CHECK_INT(pl_informers_count(pl_cluster_informers(s.bed.cluster)), 0);
         CHECK(pl_list_empty(&s.bed.net.started) && pl_list_empty(&s.bed.net.taken));
         finish(&s);
     }

@@ -315,7 +315,7 @@ TEST(writes_carry_what_was_read)
     struct fake_call *call = next_call();
     CHECK_INT(call->verb, PL_VERB_UPDATE);
     CHECK(call->write.base != NULL && !call->write.partial);
-    CHECK(call->write.controller == &fake.controllers[0]);
+    CHECK(call->write.controller == &fake.controllers[0].writer);
     CHECK_STR(call->body, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\","
                           "\"namespace\":\"default\",\"resourceVersion\":\"7\",\"uid\":\"u1\"},"
                           "\"spec\":{\"e\":[],\"n\":2}}");
