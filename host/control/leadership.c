@@ -4,12 +4,12 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "control/cluster.h"
-#include "control/manager.h"
 
 struct pl_leadership {
     struct pl_leadership_options o;
     struct pl_election *election; /* owned */
-    struct pl_manager *manager;   /* borrowed; NULL before it is bound */
+    const struct pl_led_ops *led; /* borrowed; NULL before it is bound */
+    void *led_arg;
     struct pl_fence fence;
     struct pl_series *status; /* NULL: no metrics */
     char *name, *lease;       /* owned; lease is "namespace/name" */
@@ -45,7 +45,7 @@ static void on_started(void *arg)
     struct pl_leadership *l = arg;
     l->since_ns = now(l);
     tell(l, PL_LEAD_GAINED, "");
-    pl_manager_set_leading(l->manager, true);
+    l->led->set_leading(l->led_arg, true);
 }
 
 /* Not the end of the lead: runs go on, and their writes are refused until it is renewed. */
@@ -67,10 +67,10 @@ static void on_lost(void *arg, const char *why)
     l->since_ns = now(l);
     /* First what could still do harm, whatever hangs elsewhere (F34). */
     pl_gate_cut(pl_cluster_gate(l->o.cluster));
-    pl_manager_set_leading(l->manager, false);
+    l->led->set_leading(l->led_arg, false);
     tell(l, PL_LEAD_LOST, why);
     if (!l->o.standby_on_loss)
-        pl_manager_lose(l->manager);
+        l->led->lose(l->led_arg);
     else
         pl_leadership_check(l);
 }
@@ -169,24 +169,15 @@ void pl_leadership_describe(const struct pl_leadership *l, struct pl_buf *out)
 
 /* ---- for the manager ---- */
 
-void pl_leadership_bind(struct pl_leadership *l, struct pl_manager *manager)
+void pl_leadership_bind(struct pl_leadership *l, const struct pl_led_ops *ops, void *arg)
 {
-    l->manager = manager;
+    l->led = ops;
+    l->led_arg = arg;
 }
 
 void pl_leadership_check(struct pl_leadership *l)
 {
-    bool ready = false;
-    if (l->campaigning || l->stopping)
-        return;
-    for (size_t i = 0; i < pl_manager_count(l->manager); i++) {
-        const struct pl_controller *controller = pl_manager_at(l->manager, i);
-        if (pl_controller_running_as_leader(controller) > 0)
-            return; /* of the lead that was lost: it may still write for that one */
-        ready = ready || (pl_controller_spec(controller)->leader_election &&
-                          pl_controller_is_standing_by(controller));
-    }
-    if (!ready)
+    if (l->campaigning || l->stopping || !l->led->may_campaign(l->led_arg))
         return;
     l->campaigning = true;
     pl_election_campaign(l->election);

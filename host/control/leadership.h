@@ -9,7 +9,6 @@
 #include "net/fence.h"
 
 struct pl_cluster;
-struct pl_manager;
 struct pl_leadership;
 
 enum pl_lead_change {
@@ -49,10 +48,19 @@ void pl_leadership_describe(const struct pl_leadership *leadership, struct pl_bu
 
 /* ---- for the manager ---- */
 
-/* The manager whose leader-only controllers these are. */
-void pl_leadership_bind(struct pl_leadership *leadership, struct pl_manager *manager);
-/* Something has changed that campaigning depends on: it begins when a leader-only controller
- * could start, and none of an earlier lead is still running. */
+/* Who runs what only a leader may run. Called on the I/O thread. */
+struct pl_led_ops {
+    /* A leader-only controller could start, and none of an earlier lead is still running. */
+    bool (*may_campaign)(void *arg);
+    /* Leader-only controllers run from now on, or their runs are cancelled. */
+    void (*set_leading)(void *arg, bool leading);
+    /* The lead was lost, and nothing may outlive it: no grace (124). */
+    void (*lose)(void *arg);
+};
+
+/* Once, before anything else; ops and arg are borrowed for life. */
+void pl_leadership_bind(struct pl_leadership *leadership, const struct pl_led_ops *ops, void *arg);
+/* Something has changed that may_campaign depends on: when it says yes, campaigning begins. */
 void pl_leadership_check(struct pl_leadership *leadership);
 /* No more work is begun: a standby is kept from becoming leader (125, F35). A leader keeps its
  * Lease until the end. */

@@ -23,16 +23,6 @@ struct pl_manager {
     struct pl_timer cancel, grace;
 };
 
-struct pl_manager *pl_manager_create(const struct pl_manager_options *options)
-{
-    struct pl_manager *manager = PL_NEW(struct pl_manager);
-    manager->o = *options;
-    manager->timers = pl_site_timers(pl_cluster_site(options->cluster));
-    if (options->leadership != NULL)
-        pl_leadership_bind(options->leadership, manager);
-    return manager;
-}
-
 void pl_manager_destroy(struct pl_manager *manager)
 {
     if (manager == NULL)
@@ -245,8 +235,23 @@ void pl_manager_stop(struct pl_manager *manager)
 
 /* ---- the lead ---- */
 
-void pl_manager_set_leading(struct pl_manager *manager, bool leading)
+static bool may_campaign(void *arg)
 {
+    const struct pl_manager *manager = arg;
+    bool ready = false;
+    for (size_t i = 0; i < manager->count; i++) {
+        const struct pl_controller *controller = manager->controllers[i];
+        if (pl_controller_running_as_leader(controller) > 0)
+            return false; /* of the lead that was lost: it may still write for that one */
+        ready = ready || (pl_controller_spec(controller)->leader_election &&
+                          pl_controller_is_standing_by(controller));
+    }
+    return ready;
+}
+
+static void set_leading(void *arg, bool leading)
+{
+    struct pl_manager *manager = arg;
     for (size_t i = 0; i < manager->count; i++) {
         struct pl_controller *controller = manager->controllers[i];
         if (pl_controller_spec(controller)->leader_election)
@@ -256,8 +261,9 @@ void pl_manager_set_leading(struct pl_manager *manager, bool leading)
     }
 }
 
-void pl_manager_lose(struct pl_manager *manager)
+static void lose(void *arg)
 {
+    struct pl_manager *manager = arg;
     if (manager->ended)
         return;
     pl_log(PL_LOG_ERROR, "ending at once: what only a leader may do must not go on");
@@ -265,6 +271,18 @@ void pl_manager_lose(struct pl_manager *manager)
     manager->stopping = true;
     manager->exit_code = EXIT_LEAD_LOST;
     end(manager, false);
+}
+
+static const struct pl_led_ops led_ops = {may_campaign, set_leading, lose};
+
+struct pl_manager *pl_manager_create(const struct pl_manager_options *options)
+{
+    struct pl_manager *manager = PL_NEW(struct pl_manager);
+    manager->o = *options;
+    manager->timers = pl_site_timers(pl_cluster_site(options->cluster));
+    if (options->leadership != NULL)
+        pl_leadership_bind(options->leadership, &led_ops, manager);
+    return manager;
 }
 
 bool pl_manager_is_clean(const struct pl_manager *manager)

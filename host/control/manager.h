@@ -43,10 +43,6 @@ bool pl_manager_is_stopping(const struct pl_manager *manager);
 void pl_manager_stop(struct pl_manager *manager);
 /* NULL: no leader election. */
 struct pl_leadership *pl_manager_leadership(const struct pl_manager *manager);
-/* For leadership.c: leader-only controllers run, or their runs are cancelled. */
-void pl_manager_set_leading(struct pl_manager *manager, bool leading);
-/* For leadership.c: the lead was lost, and nothing may outlive it: no grace (124). */
-void pl_manager_lose(struct pl_manager *manager);
 /* Everything that was started has ended. */
 bool pl_manager_is_clean(const struct pl_manager *manager);
 /* A name used by a controller already? */
