@@ -10,10 +10,16 @@ local may_include = {
   store = { "base", "value", "object" },
   net = { "base" },
   kube = { "base", "value", "object", "net" },
-  control = { "base", "value", "object", "store", "net", "kube" },
-  lane = { "base", "value", "object", "store", "net", "kube", "control" },
+  event = { "base", "value", "object", "store" },
+  sync = { "base", "value", "object", "store", "kube", "event" },
+  write = { "base", "value", "object", "store", "kube", "event", "sync", "net" },
+  lead = { "base", "value", "object", "net", "kube", "sync" },
+  control = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead" },
+  lane = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead",
+    "control" },
   apiserver = { "base", "value", "object", "store", "net" },
-  cli = { "base", "value", "object", "store", "net", "kube", "control", "lane", "apiserver" },
+  cli = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead",
+    "control", "lane", "apiserver" },
 }
 
 -- Third-party headers by pattern, and the folder or file that owns them.

@@ -1,7 +1,7 @@
 /* The admin commands "queue" (list, requeue, drop), "pause" and "resume". */
 #include "base/alloc.h"
 #include "cli/admin.h"
-#include "control/pause.h"
+#include "write/pause.h"
 #include "control/report.h"
 #include "object/meta.h"
 

@@ -2,7 +2,7 @@
 #include "cli/admin.h"
 #include "cli/command.h"
 #include "control/leadership.h"
-#include "control/recorder.h"
+#include "write/recorder.h"
 #include "control/report.h"
 
 #include <string.h>

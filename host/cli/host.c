@@ -7,7 +7,7 @@
 #include "cli/tidy.h"
 #include "cli/shadow.h"
 #include "control/manager.h"
-#include "control/recorder.h"
+#include "write/recorder.h"
 #include "kube/decode_thread.h"
 #include "lane/barred.h"
 #include "lane/memo.h"

@@ -2,8 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "control/lease.h"
-#include "control/recorder.h"
+#include "lead/lease.h"
+#include "write/recorder.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -7,7 +7,7 @@
 #include "cli/guard.h"
 #include "cli/options.h"
 #include "cli/watch_files.h"
-#include "control/recorder.h"
+#include "write/recorder.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "cli/admin.h"
-#include "control/compare.h"
+#include "write/compare.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #include "control/cluster.h"
 
 #include "base/alloc.h"
-#include "control/recorder.h"
-#include "control/source.h"
+#include "write/recorder.h"
+#include "event/source.h"
 
 struct pl_cluster {
     char **namespaces; /* owned; NULL: all */

@@ -2,10 +2,10 @@
  * write gate, the recorder of Events, the history of keys. I/O thread. */
 #pragma once
 
-#include "control/gate.h"
+#include "write/gate.h"
 #include "control/history.h"
-#include "control/informers.h"
-#include "control/site.h"
+#include "sync/informers.h"
+#include "sync/site.h"
 
 struct pl_cluster;
 struct pl_object_ref;

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
-#include "control/recorder.h"
+#include "write/recorder.h"
 
 #include <stdio.h>
 

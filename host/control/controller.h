@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "control/controller_spec.h"
+#include "event/controller_spec.h"
 #include "control/reconciler.h"
 #include "store/workqueue.h"
 

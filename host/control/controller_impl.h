@@ -6,13 +6,13 @@
 #include "base/map.h"
 #include "base/timer.h"
 #include "base/wait.h"
-#include "control/backlog.h"
-#include "control/causes.h"
+#include "sync/backlog.h"
+#include "event/causes.h"
 #include "control/cluster.h"
 #include "control/edition.h"
-#include "control/gate.h"
-#include "control/pause.h"
-#include "control/question.h"
+#include "write/gate.h"
+#include "write/pause.h"
+#include "event/question.h"
 
 /* What is remembered of a key, or of a map function, while it fails. */
 struct pl_failing {

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "control/election.h"
+#include "lead/election.h"
 #include "net/fence.h"
 
 struct pl_cluster;

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "base/err.h"
-#include "control/causes.h"
-#include "control/question.h"
+#include "event/causes.h"
+#include "event/question.h"
 #include "value/doc.h"
 
 #include <stdbool.h>
@@ -30,7 +30,7 @@ struct pl_run {
     const struct pl_cause *causes;    /* oldest first; owned by the run */
     size_t cause_count;
     size_t causes_dropped; /* beyond PL_CAUSES_MAX */
-    /* What it does is kept there (control/capture.h): with a shadow on either side. NULL: no. */
+    /* What it does is kept there (write/capture.h): with a shadow on either side. NULL: no. */
     struct pl_capture *capture;
     /* Who is told of its end; NULL: the controller. With it, `controller` is NULL. */
     void (*finished)(struct pl_run *run, const struct pl_outcome_of_run *outcome);

@@ -7,7 +7,7 @@
  * before. Nothing is retried, requeued or paused. */
 #pragma once
 
-#include "control/capture.h"
+#include "write/capture.h"
 #include "control/edition.h"
 
 struct pl_rehearsal;

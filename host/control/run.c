@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
-#include "control/capture.h"
+#include "write/capture.h"
 #include "control/report.h"
 #include "object/meta.h"
 

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
-#include "control/predicate.h"
+#include "event/predicate.h"
 #include "object/meta.h"
 
 #include <string.h>

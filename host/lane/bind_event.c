@@ -2,8 +2,8 @@
 #include "lane/bind_event.h"
 
 #include "base/alloc.h"
-#include "control/capture.h"
-#include "control/recorder.h"
+#include "write/capture.h"
+#include "write/recorder.h"
 #include "lane/bind_list.h"
 #include "lane/co.h"
 #include "lane/lane.h"

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "control/capture.h"
+#include "write/capture.h"
 #include "lane/bind_list.h"
 #include "lane/co.h"
 #include "lane/lane.h"

@@ -1,7 +1,7 @@
 /* host: reading. Each returns "failed?" and its results; WAIT (the state's address) as first
  * result means: call again, what was missing is there now. */
 #include "base/alloc.h"
-#include "control/capture.h"
+#include "write/capture.h"
 #include "lane/bind.h"
 #include "lane/bind_batch.h"
 #include "lane/bind_list.h"

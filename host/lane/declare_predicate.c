@@ -2,7 +2,7 @@
 #include "lane/declare_impl.h"
 
 #include "base/alloc.h"
-#include "control/predicate.h"
+#include "event/predicate.h"
 #include "object/selector.h"
 
 struct reading {

@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include "control/capture.h"
+#include "write/capture.h"
 #include "kube/status.h"
 #include "lane/lane.h"
 

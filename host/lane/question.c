@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "control/predicate.h"
+#include "event/predicate.h"
 #include "lane/lazy.h"
 #include "lane/lval.h"
 

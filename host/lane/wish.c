@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "control/edition.h"
-#include "control/label_index.h"
+#include "sync/label_index.h"
 
 #define MOST_WISHES 64 /* of one cache */
 

@@ -1,5 +1,5 @@
 /* Wishes for an index: lists by label that look at many objects for few tell the cache's informer
- * (control/label_index.h). Nobody waits for them. Private to host/lane. */
+ * (sync/label_index.h). Nobody waits for them. Private to host/lane. */
 #pragma once
 
 #include "lane/lane.h"

@@ -46,16 +46,21 @@ function(pl_layer name)
   target_link_libraries(pl_${name} PUBLIC pl_flags ${arg_LAYERS} PRIVATE ${arg_LIBS})
 endfunction()
 
-# pl_unit_test(LAYER NAME [THREADS] [EXTRA SOURCES...]): spec/unit/LAYER/NAME_test.c, linked with its
-# layer and those below, so that an upward call does not link. THREADS: it starts some, and so is a
-# test that TSan has something to say about; support/one_thread.c fails those that start one without.
+# pl_unit_test(LAYER NAME [THREADS] [IN LAYER] [EXTRA SOURCES...]): spec/unit/LAYER/NAME_test.c, linked
+# with its layer and those below, so that an upward call does not link. IN: the test drives its object
+# inside of a whole cluster, and is linked with that higher layer instead. THREADS: it starts some, and
+# so is a test that TSan has something to say about; support/one_thread.c fails those that start one
+# without.
 function(pl_unit_test layer name)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "THREADS" "" "")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "THREADS" "IN" "")
+  if(NOT arg_IN)
+    set(arg_IN ${layer})
+  endif()
   set(target unit_${layer}_${name})
   add_executable(${target} ${CMAKE_SOURCE_DIR}/spec/unit/${layer}/${name}_test.c
     ${arg_UNPARSED_ARGUMENTS})
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/spec)
-  target_link_libraries(${target} PRIVATE pl_${layer})
+  target_link_libraries(${target} PRIVATE pl_${arg_IN})
   add_test(NAME unit/${layer}/${name} COMMAND ${target} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(unit/${layer}/${name} PROPERTIES LABELS unit TIMEOUT 300)
   if(arg_THREADS)

@@ -3,7 +3,7 @@
 
 #include "driver.h"
 
-#include "control/handler.h"
+#include "event/handler.h"
 
 /* A handler of the product, or functions of the test's. */
 struct test_handler {

@@ -3,7 +3,7 @@
 #include "driver.h"
 
 #include "base/alloc.h"
-#include "control/distributor.h"
+#include "sync/distributor.h"
 #include "object/meta.h"
 
 #include <stdlib.h>

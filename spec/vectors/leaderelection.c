@@ -4,9 +4,9 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include "control/candidate.h"
-#include "control/election.h"
-#include "control/lease.h"
+#include "lead/candidate.h"
+#include "lead/election.h"
+#include "lead/lease.h"
 #include "support/fake_transport.h"
 #include "object/meta.h"
 #include "object/patch.h"

@@ -2,8 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include "control/event.h"
-#include "control/predicate.h"
+#include "event/event.h"
+#include "event/predicate.h"
 #include "object/meta.h"
 #include "object/selector.h"
 

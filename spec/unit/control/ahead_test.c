@@ -2,7 +2,7 @@
  * ends there first, the one that follows it begins, and the controller hears of it later. */
 #include "bed_controller.h"
 
-#include "control/pause.h"
+#include "write/pause.h"
 #include "control/report.h"
 
 #define ENDED_MAX 16

@@ -5,7 +5,7 @@
 
 #include "control/controller.h"
 #include "control/manager.h"
-#include "control/predicate.h"
+#include "event/predicate.h"
 #include "base/alloc.h"
 
 #define FAKE_RUNS 64

@@ -1,7 +1,7 @@
 /* What follows from the lead: a manager with one controller for leaders, one for everybody, and a
  * lock that the test plays the server of. */
 #include "bed_controller.h"
-#include "fake_lock.h"
+#include "unit/lead/fake_lock.h"
 
 #include "control/edition.h"
 #include "control/leadership.h"

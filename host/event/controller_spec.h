@@ -1,0 +1,49 @@
+/* What a controller or a task declares: its sources, rates and rights. Plain data, made by whoever
+ * reads the script and owned by an edition. */
+#pragma once
+
+#include "event/source.h"
+
+enum pl_task_form { PL_NO_TASK, PL_TASK_EVERY, PL_TASK_RUN };
+
+struct pl_task_spec {
+    enum pl_task_form form;
+    int64_t period_ns; /* of every: above 0 */
+    bool immediate;    /* the first run of every is at once: when the name is new to the process */
+};
+
+/* What a script declares. All texts and arrays are the spec's own. */
+struct pl_controller_spec {
+    char *name;                   /* DNS-1123 label, unique in the process */
+    int max_concurrent;           /* at least 1 */
+    int64_t reconcile_timeout_ns; /* 0: none */
+    struct {
+        int64_t base_ns, max_ns;  /* exponential; 0: 5 ms, 1000 s */
+        int64_t fast_ns, slow_ns; /* instead, when fast_attempts > 0 */
+        int fast_attempts;
+        double qps; /* shared bucket on top, when > 0 */
+        int burst;
+        int64_t max_wait_ns; /* 0: none */
+    } rate;
+    int max_retries;          /* -1: for ever */
+    int64_t resync_period_ns; /* 0: none */
+    bool leader_election;     /* runs only while leading */
+    bool on_reload_enqueue;
+    int64_t cache_sync_timeout_ns; /* 0: 2 minutes */
+    struct pl_source_spec *sources;
+    size_t source_count;
+    struct pl_write_right {
+        struct pl_kind kind;
+        char **verbs; /* NULL-terminated */
+    } * writes;       /* :Writes declarations */
+    size_t write_count;
+    char **channels; /* names, NULL-terminated; NULL: none */
+    struct pl_task_spec task;
+    const char *declared_at; /* "file:line", for messages; owned */
+};
+
+void pl_controller_spec_deinit(struct pl_controller_spec *spec);
+
+/* Mistakes that any builder must refuse (semantics 142): two For, Owns without For, nothing that
+ * wakes it, a bad name, wrong numbers. EINVAL with a message that says what to do. */
+int pl_controller_spec_check(const struct pl_controller_spec *spec, struct pl_err *err);

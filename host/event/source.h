@@ -1,0 +1,60 @@
+/* What a controller watches: one declared source and the options that make its
+ * informer its own. Sources with equal options share one informer. */
+#pragma once
+
+#include "base/err.h"
+#include "base/slice.h"
+#include "value/doc.h"
+#include "object/kind.h"
+
+#include <stdbool.h>
+
+/* Together with the kind these decide which informer serves a source. */
+struct pl_source_options {
+    char **namespaces; /* NULL-terminated, sorted, unique; NULL: all */
+    char *labels;      /* canonical selector text; NULL: none */
+    char *fields;      /* canonical field selector text; NULL: none */
+    bool metadata_only;
+    bool managed_fields;
+};
+
+void pl_source_options_copy(struct pl_source_options *to, const struct pl_source_options *from);
+void pl_source_options_deinit(struct pl_source_options *options);
+/* Namespaces are compared in their order: sorted, as pl_source_options_copy leaves them. */
+bool pl_source_options_eq(const struct pl_source_options *a, const struct pl_source_options *b);
+
+/* NULL-terminated arrays of owned texts; NULL is accepted, as "none". */
+bool pl_texts_has(char *const *texts, struct pl_slice text);
+char **pl_texts_sorted(char *const *texts); /* a copy, each text once */
+void pl_texts_free(char **texts);
+
+enum pl_source_role {
+    PL_SOURCE_FOR,
+    PL_SOURCE_OWNS,
+    PL_SOURCE_WATCHES,
+    PL_SOURCE_READS, /* cached for reading, wakes nothing */
+};
+
+/* "for", "owns", "watches", "reads" */
+const char *pl_source_role_name(enum pl_source_role role);
+
+enum pl_map_by {
+    PL_MAP_SELF,     /* the object's own key: For, and Watches with "self" */
+    PL_MAP_OWNER,    /* Owns */
+    PL_MAP_EXTERNAL, /* a script's function: asked through pl_reconciler_ops.ask */
+};
+
+struct pl_predicate; /* event/predicate.h */
+
+struct pl_source_spec {
+    enum pl_source_role role;
+    struct pl_kind kind;
+    struct pl_source_options options;
+    enum pl_map_by map_by;
+    bool match_every_owner;         /* Owns: not only the controller reference */
+    struct pl_predicate *predicate; /* owned; NULL: everything passes */
+    char **writes;     /* owned, NULL-terminated verbs declared with `writes`; NULL: none */
+    char **finalizers; /* owned, NULL-terminated: the names this controller may add; NULL: not
+                          declared */
+    void *external;    /* the implementer's handle on its map function and predicates; borrowed */
+};

@@ -1,0 +1,86 @@
+/* Leader election over a lock (semantics 112-125): campaigning, renewing, losing, releasing. Only
+ * the monotonic clock that counts suspended time decides. I/O thread.
+ *
+ * Two instants end a lead, and they are not the same:
+ * - From renew deadline after the last successful renewal was *sent*, nothing may be written:
+ *   `closed`. A renewal that succeeds later still opens it again.
+ * - A round of renewals that failed for renew deadline (114), or another holder seen: `lost`. Who
+ *   lost does nothing more until it is told to campaign again.
+ *
+ * A standby watches the lock where it can: what was released is tried for at once, what was not
+ * renewed when the duration in the record has passed since it was last seen to change. Where it
+ * cannot watch it polls (113). */
+#pragma once
+
+#include "base/rand.h"
+#include "base/timer.h"
+#include "base/wait.h"
+#include "lead/lease_lock.h"
+
+struct pl_election;
+
+/* Callbacks may call anything here but destroy. */
+struct pl_election_ops {
+    /* The lead was gained, and pl_election_may_write says yes. */
+    void (*on_started)(void *arg);
+    /* Nothing may be written any more, though the lead is not lost yet. May be NULL. */
+    void (*on_closed)(void *arg);
+    /* After on_closed: a renewal succeeded. May be NULL. */
+    void (*on_reopened)(void *arg);
+    /* The lead is lost, why as text for people; with or without on_closed before. Not called
+     * for a lead that pl_election_stop ends. */
+    void (*on_lost)(void *arg, const char *why);
+    /* Another holder than last time was seen, ourselves too; "": nobody. May be NULL. */
+    void (*on_leader)(void *arg, const char *identity);
+};
+
+struct pl_election_options {
+    struct pl_lease_lock lock;    /* borrowed for life */
+    struct pl_timers *timers;     /* borrowed for life */
+    const struct pl_clock *clock; /* borrowed for life: boot_ns, and wall_ns for the record */
+    struct pl_rand *rand;         /* borrowed for life */
+    struct pl_waits *waits;       /* borrowed for life; NULL: none */
+    const char *owner;            /* "namespace/name" of the lock, for logs and waits; copied */
+    const char *identity;         /* copied */
+    int64_t lease_duration_ns, renew_deadline_ns, retry_period_ns;
+    bool release_on_exit;
+    int64_t health_tolerance_ns; /* 121 */
+    const struct pl_election_ops *ops;
+    void *arg;
+};
+
+#define PL_ELECTION_TOLERANCE (20 * PL_SECOND)
+
+/* Rule 112; EINVAL says which of them is wrong. Beyond it, the duration in whole seconds (123), as
+ * others will read it, must not be less than the renew deadline. */
+int pl_election_check(const struct pl_election_options *options, struct pl_err *err);
+/* "HOSTNAME_UUID" */
+void pl_election_identity(struct pl_rand *rand, const char *hostname, char out[PL_LEASE_HOLDER]);
+
+/* The options must have passed the check. */
+struct pl_election *pl_election_create(const struct pl_election_options *options);
+/* Before the first campaign, or once stopped. Accepts NULL. */
+void pl_election_destroy(struct pl_election *e);
+
+/* Tries for the lead until it has it, and then to keep it. At the beginning, again after on_lost
+ * (also from inside of it), and again after a stop; harmless at other times. */
+void pl_election_campaign(struct pl_election *e);
+
+/* No more campaigning, no more lead: from inside this call on, may_write and is_leading say no.
+ * `release`: the work that the lead allowed has ended, so the lock may be given up (119, 125; also
+ * one that was just lost or may have been gained unnoticed, if the record names us); only with
+ * release_on_exit. on_stopped comes once, later, soon after the renew deadline at the latest, and
+ * may destroy the election or campaign again; a second stop while the first is under way replaces
+ * the callback. */
+void pl_election_stop(struct pl_election *e, bool release, void (*on_stopped)(void *arg),
+                      void *arg);
+
+bool pl_election_is_leading(const struct pl_election *e); /* also while closed */
+/* Reads the clock afresh: leading, and before renew deadline after the last successful renewal was
+ * sent. Cheap; to be asked right before anything leaves the process. */
+bool pl_election_may_write(const struct pl_election *e);
+/* The last observed holder; "" unknown or nobody. */
+const char *pl_election_holder(const struct pl_election *e);
+const char *pl_election_identity_of(const struct pl_election *e);
+/* Rule 121: false when we lead and have not renewed for the lease duration and the tolerance. */
+bool pl_election_is_healthy(const struct pl_election *e);

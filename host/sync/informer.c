@@ -1,0 +1,414 @@
+#include "sync/informer_impl.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "value/build.h"
+#include "object/meta.h"
+#include "object/patch.h"
+
+#include <string.h>
+
+/* ---- indices of every store ---- */
+
+static int controller_uid(void *arg, struct pl_node object, struct pl_values *out,
+                          struct pl_err *err)
+{
+    PL_UNUSED(arg);
+    PL_UNUSED(err);
+    struct pl_owner owner;
+    if (pl_meta_controller(object, &owner))
+        pl_values_add(out, owner.uid);
+    return 0;
+}
+
+static int namespace_of(void *arg, struct pl_node object, struct pl_values *out, struct pl_err *err)
+{
+    PL_UNUSED(arg);
+    PL_UNUSED(err);
+    struct pl_scratch scratch;
+    struct pl_slice ns = pl_meta_namespace(object, &scratch);
+    if (ns.len > 0)
+        pl_values_add(out, ns);
+    return 0;
+}
+
+static const struct pl_index_ops controller_uid_ops = {controller_uid, NULL};
+static const struct pl_index_ops namespace_ops = {namespace_of, NULL};
+
+/* ---- lifetime ---- */
+
+static char *name_of(const struct pl_informer *informer)
+{
+    const struct pl_source_options *o = &informer->options;
+    struct pl_buf text = PL_BUF_INIT;
+    pl_buf_add_z(&text, informer->kind_text);
+    for (char **ns = o->namespaces; ns != NULL && *ns != NULL; ns++)
+        pl_buf_add_f(&text, "%s%s", ns == o->namespaces ? " in " : ",", *ns);
+    if (o->labels != NULL)
+        pl_buf_add_f(&text, " labels %s", o->labels);
+    if (o->fields != NULL)
+        pl_buf_add_f(&text, " fields %s", o->fields);
+    if (o->metadata_only)
+        pl_buf_add_z(&text, " (metadata)");
+    return pl_buf_take(&text);
+}
+
+/* Held until the informer goes: kinds that nobody watches any more leave the page. */
+static struct pl_series *series(struct pl_metrics *metrics, enum pl_metric_type type,
+                                const char *name, const char *help, const char *kind,
+                                const char *event)
+{
+    struct pl_metric_spec spec = {.name = name, .help = help, .type = type, .labels = {"kind"}};
+    if (event != NULL)
+        spec.labels[1] = "type";
+    const char *values[] = {kind, event};
+    return pl_metric_hold(pl_metrics_add(metrics, &spec), values);
+}
+
+static void release_metrics(struct pl_informer *informer)
+{
+    pl_series_release(informer->objects);
+    pl_series_release(informer->bytes);
+    pl_series_release(informer->lists);
+    pl_series_release(informer->watches);
+    for (size_t i = 0; i < PL_ARRAY_LEN(informer->events); i++)
+        pl_series_release(informer->events[i]);
+}
+
+static void add_metrics(struct pl_informer *informer)
+{
+    struct pl_metrics *metrics = pl_site_metrics(informer->site);
+    if (metrics == NULL)
+        return;
+    static const char *const types[] = {"ADDED", "MODIFIED", "DELETED", "BOOKMARK"};
+    const char *kind = informer->kind_text;
+    informer->objects = series(metrics, PL_METRIC_GAUGE, "perilune_informer_objects",
+                               "Objects in caches.", kind, NULL);
+    informer->bytes = series(metrics, PL_METRIC_GAUGE, "perilune_informer_bytes",
+                             "Bytes of documents in caches, without what they share.", kind, NULL);
+    informer->lists = series(metrics, PL_METRIC_COUNTER, "perilune_informer_lists_total",
+                             "List requests, each page counted.", kind, NULL);
+    informer->watches = series(metrics, PL_METRIC_COUNTER, "perilune_informer_watches_total",
+                               "Watch requests.", kind, NULL);
+    for (size_t i = 0; i < PL_ARRAY_LEN(types); i++)
+        informer->events[i] =
+            series(metrics, PL_METRIC_COUNTER, "perilune_informer_watch_events_total",
+                   "Events that watches brought.", kind, types[i]);
+}
+
+static void on_backlog_changed(void *arg)
+{
+    pl_informer_check(arg);
+}
+
+static void on_more_due(struct pl_timer *timer)
+{
+    pl_backlog_flush(PL_CONTAINER_OF(timer, struct pl_informer, more)->backlog);
+}
+
+static void on_backlog_more(void *arg)
+{
+    struct pl_informer *informer = arg;
+    if (!informer->stopping)
+        pl_timer_start(pl_informer_timers(informer), &informer->more, 0, on_more_due);
+}
+
+struct pl_informer *pl_informer_create(const struct pl_informer_options *options)
+{
+    const struct pl_source_options *source = options->source;
+    struct pl_informer *informer = PL_NEW(struct pl_informer);
+    informer->refs = 1;
+    informer->site = options->site;
+    informer->kind = *options->kind;
+    informer->host_namespaces = options->host_namespaces;
+    informer->unused = options->unused;
+    informer->unused_arg = options->arg;
+    pl_source_options_copy(&informer->options, source);
+    pl_kind_text(options->kind, informer->kind_text);
+    informer->owner = name_of(informer);
+    if (source->labels != NULL)
+        informer->labels = pl_selector_parse(pl_slice_z(source->labels), NULL);
+    if (source->fields != NULL)
+        informer->fields = pl_fields_parse(pl_slice_z(source->fields), NULL);
+    informer->store = pl_store_create();
+    pl_store_add_index(informer->store, PL_INDEX_CONTROLLER_UID, &controller_uid_ops, NULL, NULL);
+    pl_store_add_index(informer->store, PL_INDEX_NAMESPACE, &namespace_ops, NULL, NULL);
+    struct pl_backlog_options backlog = {.store = informer->store,
+                                         .kind = informer->kind_text,
+                                         .changed = on_backlog_changed,
+                                         .more = on_backlog_more,
+                                         .arg = informer};
+    informer->backlog = pl_backlog_create(&backlog);
+    pl_list_init(&informer->sync_waits);
+    pl_own_writes_init(&informer->own);
+    add_metrics(informer);
+    pl_site_hold(informer->site);
+    return informer;
+}
+
+void pl_informer_clear_gauges(struct pl_informer *informer)
+{
+    if (informer->objects == NULL)
+        return;
+    pl_series_set(informer->objects, 0);
+    pl_series_set(informer->bytes, 0);
+}
+
+void pl_informer_add_gauges(struct pl_informer *informer)
+{
+    if (informer->objects == NULL)
+        return;
+    pl_series_add(informer->objects, (double)pl_store_count(informer->store));
+    pl_series_add(informer->bytes, (double)pl_store_bytes(informer->store));
+}
+
+static void free_key_watches(struct pl_informer *informer)
+{
+    size_t at = 0;
+    struct pl_slice key;
+    void *watches;
+    while (pl_map_next(&informer->key_watches, &at, &key, &watches))
+        pl_free(watches);
+    pl_map_deinit(&informer->key_watches);
+}
+
+static void free_informer(struct pl_informer *informer)
+{
+    pl_informer_clear_gauges(informer);
+    release_metrics(informer);
+    free_key_watches(informer);
+    pl_own_writes_deinit(&informer->own);
+    pl_backlog_destroy(informer->backlog);
+    pl_informer_free_indexes(informer);
+    pl_store_destroy(informer->store);
+    pl_selector_destroy(informer->labels);
+    pl_fields_destroy(informer->fields);
+    pl_source_options_deinit(&informer->options);
+    pl_free(informer->feeds);
+    pl_free(informer->owner);
+    pl_free(informer);
+}
+
+static void on_ended(struct pl_timer *timer)
+{
+    struct pl_informer *informer = PL_CONTAINER_OF(timer, struct pl_informer, tick);
+    struct pl_site *site = informer->site;
+    informer->ended = true;
+    if (informer->refs == 0)
+        free_informer(informer);
+    pl_site_release(site);
+}
+
+struct pl_informer *pl_informer_ref(struct pl_informer *informer)
+{
+    informer->refs++;
+    return informer;
+}
+
+void pl_informer_stop(struct pl_informer *informer)
+{
+    if (informer->stopping)
+        return;
+    informer->stopping = true;
+    pl_informer_stop_search(informer);
+    pl_timer_stop(pl_informer_timers(informer), &informer->tick);
+    pl_timer_stop(pl_informer_timers(informer), &informer->more);
+    pl_informer_stop_confirm(informer);
+    pl_informer_stop_compact(informer);
+    pl_informer_stop_building(informer);
+    pl_backlog_stop(informer->backlog);
+    for (size_t i = 0; i < informer->feed_count; i++)
+        pl_feed_stop(informer->feeds[i]);
+    pl_informer_check(informer);
+}
+
+void pl_informer_unref(struct pl_informer *informer)
+{
+    if (informer == NULL || --informer->refs > 0)
+        return;
+    informer->unused(informer->unused_arg, informer);
+    pl_informer_stop(informer);
+    if (informer->ended)
+        free_informer(informer);
+}
+
+void pl_informer_feed_ended(struct pl_informer *informer, struct pl_feed *feed)
+{
+    size_t kept = 0, count = informer->feed_count;
+    for (size_t i = 0; i < informer->feed_count; i++)
+        if (informer->feeds[i] != feed)
+            informer->feeds[kept++] = informer->feeds[i];
+    informer->feed_count = kept;
+    informer->ending -= kept == count; /* one of those that were replaced */
+    pl_informer_check(informer);
+}
+
+/* ---- sync ---- */
+
+static bool is_filled(const struct pl_informer *informer)
+{
+    for (size_t i = 0; i < informer->feed_count; i++)
+        if (!pl_feed_has_listed(informer->feeds[i]))
+            return false;
+    return informer->feed_count > 0 && pl_backlog_unindexed(informer->backlog) == 0;
+}
+
+static void tell_synced(struct pl_timer *timer)
+{
+    struct pl_informer *informer = PL_CONTAINER_OF(timer, struct pl_informer, tick);
+    struct pl_list due;
+    pl_list_init(&due);
+    pl_list_splice(&due, &informer->sync_waits);
+    struct pl_link *link;
+    pl_informer_ref(informer);
+    while ((link = pl_list_pop(&due)) != NULL) {
+        struct pl_sync_wait *wait = PL_CONTAINER_OF(link, struct pl_sync_wait, link);
+        wait->synced(wait);
+    }
+    pl_informer_unref(informer);
+}
+
+void pl_informer_check(struct pl_informer *informer)
+{
+    if (informer->stopping) {
+        if (!informer->ended && informer->feed_count == 0 && informer->ending == 0 &&
+            informer->asking == NULL && pl_backlog_outstanding(informer->backlog) == 0)
+            pl_timer_start(pl_informer_timers(informer), &informer->tick, 0, on_ended);
+        return;
+    }
+    pl_informer_tell_trouble(informer);
+    if (!informer->synced && is_filled(informer)) {
+        informer->synced = true;
+        pl_log(PL_LOG_INFO, "source synced", pl_str("source", informer->owner),
+               pl_int("objects", (int64_t)pl_store_count(informer->store)));
+    }
+    if (informer->synced && !pl_list_empty(&informer->sync_waits))
+        pl_timer_start(pl_informer_timers(informer), &informer->tick, 0, tell_synced);
+}
+
+void pl_informer_on_sync(struct pl_informer *informer, struct pl_sync_wait *wait)
+{
+    pl_list_push(&informer->sync_waits, &wait->link);
+    pl_informer_check(informer);
+}
+
+void pl_informer_forget_sync(struct pl_sync_wait *wait)
+{
+    pl_link_unlink(&wait->link);
+}
+
+bool pl_informer_has_synced(const struct pl_informer *informer)
+{
+    return informer->synced;
+}
+
+const struct pl_err *pl_informer_trouble(const struct pl_informer *informer)
+{
+    if (pl_trouble_is_on(&informer->trouble))
+        return &informer->trouble.err;
+    for (size_t i = 0; i < informer->feed_count; i++) {
+        const struct pl_trouble *trouble = pl_feed_trouble(informer->feeds[i]);
+        if (trouble != NULL)
+            return &trouble->err;
+    }
+    return NULL;
+}
+
+/* ---- what belongs here, and in which form ---- */
+
+bool pl_informer_covers(const struct pl_informer *informer, struct pl_slice ns)
+{
+    for (size_t i = 0; i < informer->feed_count; i++) {
+        const char *of = pl_feed_ns(informer->feeds[i]);
+        if (of == NULL || pl_slice_eqz(ns, of))
+            return true;
+    }
+    return false;
+}
+
+bool pl_informer_wants(const struct pl_informer *informer, struct pl_node object)
+{
+    if (informer->labels != NULL && !pl_selector_matches(informer->labels, pl_meta_labels(object)))
+        return false;
+    if (informer->fields != NULL && !pl_fields_match(informer->fields, object))
+        return false;
+    struct pl_scratch scratch;
+    return informer->feed_count == 0 ||
+           pl_informer_covers(informer, pl_meta_namespace(object, &scratch));
+}
+
+static struct pl_doc *metadata_alone(const struct pl_informer *informer, struct pl_node object)
+{
+    struct pl_build *b = pl_build_create(pl_site_pool(informer->site));
+    char text[PL_KIND_TEXT];
+    pl_build_object(b);
+    pl_build_keyz(b, "apiVersion");
+    pl_build_strz(b, pl_kind_api_version(&informer->kind, text));
+    pl_build_keyz(b, "kind");
+    pl_build_strz(b, informer->kind.kind);
+    pl_build_keyz(b, "metadata");
+    pl_build_node(b, pl_node_getz(object, "metadata"));
+    pl_build_end(b);
+    struct pl_doc *doc = pl_build_finish(b);
+    pl_build_destroy(b);
+    return doc;
+}
+
+struct pl_doc *pl_informer_shape(const struct pl_informer *informer, struct pl_doc *object)
+{
+    struct pl_doc *doc = informer->options.metadata_only
+                             ? metadata_alone(informer, pl_doc_root(object))
+                             : pl_doc_ref(object);
+    static const char *const managed[] = {"metadata", "managedFields"};
+    if (informer->options.managed_fields ||
+        pl_node_is_missing(pl_node_dig_n(pl_doc_root(doc), managed, 2)))
+        return doc;
+    struct pl_doc *stripped = pl_doc_with(pl_doc_root(doc), managed, 2, PL_NODE_MISSING);
+    pl_doc_unref(doc);
+    return stripped;
+}
+
+/* ---- the rest ---- */
+
+const struct pl_kind *pl_informer_kind(const struct pl_informer *informer)
+{
+    return &informer->kind;
+}
+
+const struct pl_source_options *pl_informer_options(const struct pl_informer *informer)
+{
+    return &informer->options;
+}
+
+const char *pl_informer_owner(const struct pl_informer *informer)
+{
+    return informer->owner;
+}
+
+bool pl_informer_is_waiting(const struct pl_informer *informer, const struct pl_wait *wait)
+{
+    bool mine = strcmp(wait->owner, informer->owner) == 0;
+    for (size_t i = 0; i < informer->feed_count; i++)
+        mine |= strcmp(wait->owner, pl_feed_owner(informer->feeds[i])) == 0;
+    return mine;
+}
+
+const struct pl_resource *pl_informer_resource(const struct pl_informer *informer)
+{
+    return informer->resource;
+}
+
+struct pl_store *pl_informer_store(struct pl_informer *informer)
+{
+    return informer->store;
+}
+
+void pl_informer_follow(struct pl_informer *informer, struct pl_follower *follower)
+{
+    pl_backlog_follow(informer->backlog, follower);
+}
+
+void pl_informer_flush(struct pl_informer *informer)
+{
+    pl_backlog_flush(informer->backlog);
+}

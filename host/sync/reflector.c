@@ -1,0 +1,255 @@
+#include "sync/reflector_impl.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+
+#define GONE_PAUSE (5 * PL_SECOND)
+/* Hundreds of lists, one in 200 ms, or a server that is away: the longest a turn is waited for
+ * before that looks odd. */
+#define TURN_WITHIN (10 * 60 * PL_SECOND)
+
+/* ---- state, waits, trouble ---- */
+
+static const char *state_name(enum pl_reflector_state state)
+{
+    static const char *const names[] = {"idle",  "list",    "open watch",
+                                        "watch", "backoff", "stopped"};
+    return names[state];
+}
+
+/* timeout_ns: until something else happens; 0: not ours to say. */
+void pl_reflector_set_state(struct pl_reflector *r, enum pl_reflector_state state,
+                            int64_t timeout_ns)
+{
+    r->state = state;
+    pl_wait_end(&r->wait);
+    const char *name = state_name(state);
+    if (r->o.waits == NULL || state == PL_REFLECTOR_STOPPED)
+        ;
+    else if (timeout_ns > 0)
+        pl_wait_begin(r->o.waits, &r->wait, name, r->o.owner, timeout_ns);
+    else
+        pl_wait_begin_open(r->o.waits, &r->wait, name, r->o.owner,
+                           "the client limits each request");
+    if (r->o.changed != NULL && !r->stopped)
+        r->o.changed(r->o.arg);
+}
+
+void pl_reflector_note(struct pl_reflector *r, const char *message, const struct pl_err *err)
+{
+    struct pl_field owner = pl_str("source", r->o.owner);
+    pl_trouble_note(&r->trouble, err, pl_reflector_now(r), message, &owner, 1);
+}
+
+void pl_reflector_works(struct pl_reflector *r)
+{
+    if (!pl_trouble_is_on(&r->trouble))
+        return;
+    struct pl_field owner = pl_str("source", r->o.owner);
+    pl_trouble_end(&r->trouble, pl_reflector_now(r), "source works again", &owner, 1);
+    if (r->o.changed != NULL)
+        r->o.changed(r->o.arg);
+}
+
+/* ---- lifetime ---- */
+
+static char *dup_or_null(const char *text)
+{
+    return text != NULL ? pl_strdup(text) : NULL;
+}
+
+struct pl_reflector *pl_reflector_create(const struct pl_reflector_options *options)
+{
+    struct pl_reflector *r = PL_NEW(struct pl_reflector);
+    r->o = *options;
+    r->o.owner = pl_strdup(options->owner);
+    r->o.ns = dup_or_null(options->ns);
+    r->o.labels = dup_or_null(options->labels);
+    r->o.fields = dup_or_null(options->fields);
+    r->page_limit = PL_LIST_PAGE;
+    pl_backoff_init(&r->backoff, pl_reflector_now(r));
+    return r;
+}
+
+static void free_reflector(struct pl_timer *timer)
+{
+    struct pl_reflector *r = PL_CONTAINER_OF(timer, struct pl_reflector, pause);
+    void (*ended)(void *arg) = r->ended;
+    void *arg = r->ended_arg;
+    PL_REQUIRE(r->list == NULL && r->watch == NULL);
+    pl_docs_deinit(&r->items);
+    pl_map_deinit(&r->by_key);
+    pl_buf_deinit(&r->rv);
+    pl_buf_deinit(&r->asked_rv);
+    pl_buf_deinit(&r->page_rv);
+    pl_buf_deinit(&r->token);
+    pl_doc_unref(r->witness.object);
+    pl_buf_deinit(&r->witness.rv);
+    pl_free((char *)r->o.owner);
+    pl_free((char *)r->o.ns);
+    pl_free((char *)r->o.labels);
+    pl_free((char *)r->o.fields);
+    pl_free(r);
+    ended(arg);
+}
+
+/* Whatever was under way has ended: nobody points at us any more. */
+void pl_reflector_end_soon(struct pl_reflector *r)
+{
+    pl_timer_start(r->o.timers, &r->pause, 0, free_reflector);
+}
+
+void pl_reflector_stop(struct pl_reflector *r, void (*ended)(void *arg), void *arg)
+{
+    PL_REQUIRE(!r->stopped);
+    r->stopped = true;
+    r->ended = ended;
+    r->ended_arg = arg;
+    pl_timer_stop(r->o.timers, &r->pause);
+    if (r->o.reconnects != NULL) {
+        pl_reconnect_forget(r->o.reconnects, &r->turn);
+        pl_reconnect_leave(&r->turn);
+    }
+    pl_timer_stop(r->o.timers, &r->more);
+    pl_timer_stop(r->o.timers, &r->guard);
+    pl_timer_stop(r->o.timers, &r->at_most);
+    pl_reflector_set_state(r, PL_REFLECTOR_STOPPED, 0);
+    if (r->list != NULL)
+        pl_op_cancel(r->list);
+    else if (r->watch != NULL)
+        pl_watch_cancel(r->watch);
+    else
+        pl_reflector_end_soon(r);
+}
+
+/* Another source found that the server's data was restored. Who does not watch looks before it
+ * watches on. */
+static void on_restored(struct pl_reconnect *turn)
+{
+    struct pl_reflector *r = PL_CONTAINER_OF(turn, struct pl_reflector, turn);
+    if (r->watch != NULL && !r->streaming)
+        pl_reflector_end_watch(r, END_BY_OLD_RV);
+}
+
+void pl_reflector_start(struct pl_reflector *r)
+{
+    PL_REQUIRE(r->state == PL_REFLECTOR_IDLE);
+    if (r->o.reconnects != NULL)
+        pl_reconnect_join(r->o.reconnects, &r->turn, on_restored);
+    pl_reflector_go(r, NEXT_SYNC);
+}
+
+enum pl_reflector_state pl_reflector_state(const struct pl_reflector *r)
+{
+    return r->state;
+}
+
+const struct pl_trouble *pl_reflector_trouble(const struct pl_reflector *r)
+{
+    return pl_trouble_is_on(&r->trouble) ? &r->trouble : NULL;
+}
+
+struct pl_slice pl_reflector_rv(const struct pl_reflector *r)
+{
+    return pl_buf_slice(&r->rv);
+}
+
+/* ---- pauses ---- */
+
+static void proceed(struct pl_reflector *r)
+{
+    switch (r->next) {
+    case NEXT_SYNC:
+        if (r->o.reconnects != NULL)
+            pl_reconnect_lists(r->o.reconnects, &r->turn);
+        if (pl_reflector_may_stream(r))
+            pl_reflector_stream(r);
+        else
+            pl_reflector_list(r);
+        break;
+    case NEXT_LIST:
+        pl_reflector_list(r);
+        break;
+    case NEXT_PAGE:
+        pl_reflector_list_on(r);
+        break;
+    case NEXT_WATCH:
+        pl_reflector_watch(r);
+        break;
+    }
+}
+
+static void on_turn(struct pl_reconnect *turn)
+{
+    proceed(PL_CONTAINER_OF(turn, struct pl_reflector, turn));
+}
+
+void pl_reflector_go(struct pl_reflector *r, enum next next)
+{
+    enum pl_reconnect_kind kind = next == NEXT_WATCH ? PL_RECONNECT_WATCH
+                                  : r->rv.len > 0    ? PL_RECONNECT_LIST
+                                                     : PL_RECONNECT_FIRST;
+    r->next = next;
+    if (r->o.reconnects == NULL || pl_reconnect_ask(r->o.reconnects, &r->turn, kind, on_turn))
+        proceed(r);
+    else
+        pl_reflector_set_state(r, PL_REFLECTOR_PAUSING, TURN_WITHIN);
+}
+
+static void on_pause_over(struct pl_timer *timer)
+{
+    struct pl_reflector *r = PL_CONTAINER_OF(timer, struct pl_reflector, pause);
+    pl_reflector_go(r, r->next);
+}
+
+static void pause_for(struct pl_reflector *r, enum next next, int64_t delay)
+{
+    r->next = next;
+    if (r->o.reconnects != NULL)
+        pl_reconnect_forget(r->o.reconnects, &r->turn); /* others may try meanwhile */
+    pl_timer_start(r->o.timers, &r->pause, delay, on_pause_over);
+    pl_reflector_set_state(r, PL_REFLECTOR_PAUSING, delay);
+}
+
+void pl_reflector_pause(struct pl_reflector *r, enum next next, int64_t at_least_ns)
+{
+    if (r->stopped)
+        return;
+    int64_t delay = pl_backoff_next(&r->backoff, pl_reflector_now(r), r->o.rand);
+    pause_for(r, next, delay > at_least_ns ? delay : at_least_ns);
+}
+
+void pl_reflector_gone(struct pl_reflector *r, const struct pl_err *err)
+{
+    int64_t delay = pl_backoff_next(&r->backoff, pl_reflector_now(r), r->o.rand);
+    if (delay > 2 * GONE_PAUSE)
+        delay = GONE_PAUSE + (int64_t)(pl_rand_unit(r->o.rand) * (double)GONE_PAUSE);
+    int64_t at_least = err->retry_after_ms * PL_MS;
+    pause_for(r, NEXT_SYNC, delay > at_least ? delay : at_least);
+    if (r->o.gone != NULL)
+        r->o.gone(r->o.arg);
+}
+
+void pl_reflector_unanswered(struct pl_reflector *r, enum next next, const char *message,
+                             const struct pl_err *err)
+{
+    if (r->o.reconnects != NULL && pl_reconnect_failed(r->o.reconnects, &r->turn, err)) {
+        pl_trouble_count(&r->trouble, err, pl_reflector_now(r));
+        pl_reflector_go(r, next);
+    } else {
+        pl_reflector_note(r, message, err);
+        pl_reflector_pause(r, next, 0);
+    }
+}
+
+void pl_reflector_heard(struct pl_reflector *r)
+{
+    if (r->o.reconnects != NULL)
+        pl_reconnect_heard(r->o.reconnects, &r->turn);
+}
+
+struct pl_doc *pl_reflector_share(void *reflector, struct pl_doc *object)
+{
+    const struct pl_reflector *r = reflector;
+    return r->o.sink->share != NULL && !r->stopped ? r->o.sink->share(r->o.arg, object) : object;
+}

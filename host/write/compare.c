@@ -1,0 +1,253 @@
+#include "write/compare.h"
+
+#include "base/alloc.h"
+#include "object/diff.h"
+#include "object/path.h"
+#include "value/write.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define PATHS_MAX 32
+#define VALUE_MAX 200
+/* Apart are two writes of the time that mean "now". */
+#define NOW_SECONDS 60
+
+static bool docs_eq(const struct pl_doc *a, const struct pl_doc *b)
+{
+    return pl_node_equal(pl_doc_root(a), pl_doc_root(b));
+}
+
+/* ---- documents of two runs, one a little later than the other ---- */
+
+/* Seconds since 1970 of "2026-01-02T03:04:05Z", with or without a fraction. */
+static bool read_time(struct pl_node node, int64_t *seconds)
+{
+    struct pl_scratch scratch;
+    struct pl_slice text = pl_node_str(node, &scratch);
+    char copy[32];
+    struct tm tm = {.tm_isdst = 0};
+    int used = 0;
+    if (text.len < 20 || text.len >= sizeof copy || text.ptr[text.len - 1] != 'Z')
+        return false;
+    memcpy(copy, text.ptr, text.len);
+    copy[text.len] = '\0';
+    if (sscanf(copy, "%4d-%2d-%2dT%2d:%2d:%2d%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour,
+               &tm.tm_min, &tm.tm_sec, &used) != 6 ||
+        used != 19)
+        return false;
+    tm.tm_year -= 1900;
+    tm.tm_mon--;
+    *seconds = (int64_t)timegm(&tm);
+    return true;
+}
+
+static bool both_now(struct pl_node a, struct pl_node b)
+{
+    int64_t first, second;
+    return read_time(a, &first) && read_time(b, &second) && first - second <= NOW_SECONDS &&
+           second - first <= NOW_SECONDS;
+}
+
+/* Equal, but for times that are nearly the same: a condition's, when it changes. more: b may have
+ * members that a has not. */
+static bool is_alike(struct pl_node a, struct pl_node b, bool more)
+{
+    if (pl_node_equal(a, b) || both_now(a, b))
+        return true;
+    enum pl_type type = pl_node_type(a);
+    bool enough = pl_node_len(a) == pl_node_len(b) || (more && type == PL_OBJECT);
+    if (type != pl_node_type(b) || (type != PL_OBJECT && type != PL_ARRAY) || !enough)
+        return false;
+    for (struct pl_iter it = pl_iter(a); pl_iter_next(&it);) {
+        struct pl_node other =
+            it.key.ptr != NULL ? pl_node_get(b, it.key) : pl_node_at(b, it.index);
+        if (!is_alike(it.value, other, more))
+            return false;
+    }
+    return true;
+}
+
+static bool docs_alike(const struct pl_doc *a, const struct pl_doc *b)
+{
+    return is_alike(pl_doc_root(a), pl_doc_root(b), false);
+}
+
+bool pl_effect_eq(const struct pl_effect *running, const struct pl_effect *candidate)
+{
+    if (strcmp(running->verb, candidate->verb) != 0)
+        return false;
+    if (docs_alike(running->sent, candidate->sent))
+        return true;
+    if (!running->is_write || running->after == NULL || candidate->after == NULL)
+        return false;
+    bool defaulted = running->several && running->before == NULL && candidate->before == NULL;
+    return is_alike(pl_doc_root(candidate->after), pl_doc_root(running->after), defaulted);
+}
+
+void pl_compare(const struct pl_capture *running, const struct pl_capture *candidate,
+                pl_compare_fn differs, pl_compare_fn agrees, void *arg)
+{
+    for (size_t i = 0; i < pl_capture_count(candidate); i++) {
+        const struct pl_effect *effect = pl_capture_at(candidate, i);
+        const struct pl_effect *other =
+            running != NULL ? pl_capture_find(running, effect->name) : NULL;
+        if (running == NULL && !effect->is_write)
+            continue;
+        if (other != NULL && pl_effect_eq(other, effect))
+            agrees(arg, other, effect);
+        else
+            differs(arg, other, effect);
+    }
+    for (size_t i = 0; running != NULL && i < pl_capture_count(running); i++) {
+        const struct pl_effect *effect = pl_capture_at(running, i);
+        if (pl_capture_find(candidate, effect->name) == NULL)
+            differs(arg, effect, NULL);
+    }
+}
+
+/* ---- in words ---- */
+
+static void add_secret(struct pl_buf *out, struct pl_node node)
+{
+    struct pl_scratch scratch;
+    if (pl_node_type(node) == PL_OBJECT) {
+        bool first = true;
+        pl_buf_add_char(out, '{');
+        for (struct pl_iter it = pl_iter(node); pl_iter_next(&it); first = false) {
+            pl_buf_add_z(out, first ? "" : ",");
+            pl_write_str(out, it.key);
+            pl_buf_add_char(out, ':');
+            add_secret(out, it.value);
+        }
+        pl_buf_add_char(out, '}');
+    } else if (!pl_node_is_missing(node)) {
+        pl_buf_add_f(out, "<%zu bytes>", pl_node_str(node, &scratch).len);
+    }
+}
+
+static bool hides(const struct pl_effect *effect, const char *path)
+{
+    return effect->is_secret &&
+           (strncmp(path, "data", 4) == 0 || strncmp(path, "stringData", 10) == 0);
+}
+
+/* At a character's beginning. */
+static void cut(struct pl_buf *text)
+{
+    if (text->len <= VALUE_MAX)
+        return;
+    size_t len = VALUE_MAX;
+    while (len > 0 && ((unsigned char)text->ptr[len] & 0xc0) == 0x80)
+        len--;
+    text->len = len;
+    pl_buf_add_z(text, "...");
+}
+
+static void build_value(struct pl_build *b, const char *name, struct pl_node value, bool secret)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    if (pl_node_is_missing(value))
+        return;
+    if (secret)
+        add_secret(&text, value);
+    else
+        pl_write(&text, value, PL_WRITE_SORTED);
+    cut(&text);
+    pl_build_put_str(b, name, pl_buf_slice(&text));
+    pl_buf_deinit(&text);
+}
+
+struct sides {
+    const struct pl_effect *effect;
+    struct pl_node old_node, new_node;
+};
+
+static void build_change(struct pl_build *b, const struct sides *sides, const char *text)
+{
+    struct pl_path *path = pl_path_parse(pl_slice_z(text), NULL);
+    bool secret = hides(sides->effect, text);
+    if (path == NULL)
+        return;
+    pl_build_object(b);
+    pl_build_put_strz(b, "path", text);
+    build_value(b, "old", pl_path_find(path, sides->old_node), secret);
+    build_value(b, "new", pl_path_find(path, sides->new_node), secret);
+    pl_build_end(b);
+    pl_path_destroy(path);
+}
+
+static struct pl_doc *empty_object(void)
+{
+    struct pl_build *b = pl_build_create(NULL);
+    pl_build_object(b);
+    pl_build_end(b);
+    struct pl_doc *doc = pl_build_finish(b);
+    pl_build_destroy(b);
+    return doc;
+}
+
+/* What only one did is told by before and after; what both did by what each makes of it, or sent
+ * where that is not known. */
+static void choose(struct sides *sides, const struct pl_effect *running,
+                   const struct pl_effect *candidate)
+{
+    const struct pl_effect *one = candidate != NULL ? candidate : running;
+    sides->effect = one;
+    if (running != NULL && candidate != NULL) {
+        bool made = running->after != NULL && candidate->after != NULL &&
+                    !docs_eq(running->after, candidate->after);
+        sides->old_node = pl_doc_root(made ? running->after : running->sent);
+        sides->new_node = pl_doc_root(made ? candidate->after : candidate->sent);
+        return;
+    }
+    bool made = one->before != NULL || one->after != NULL;
+    sides->old_node = pl_doc_root(one->before);
+    sides->new_node = pl_doc_root(made ? one->after : one->sent);
+}
+
+static void build_changes(struct pl_build *b, const struct pl_effect *running,
+                          const struct pl_effect *candidate)
+{
+    struct sides sides = {0};
+    struct pl_paths paths = {0};
+    struct pl_doc *empty = empty_object();
+    choose(&sides, running, candidate);
+    bool whole =
+        pl_node_type(sides.old_node) == PL_STRING || pl_node_type(sides.new_node) == PL_STRING ||
+        pl_node_type(sides.old_node) == PL_ARRAY || pl_node_type(sides.new_node) == PL_ARRAY;
+    if (!whole && pl_node_is_missing(sides.old_node))
+        sides.old_node = pl_doc_root(empty);
+    bool gone = pl_node_is_missing(sides.new_node);
+    pl_build_keyz(b, "changes");
+    pl_build_array(b);
+    if (whole) {
+        build_change(b, &sides, "");
+    } else if (!gone) {
+        pl_diff(sides.old_node, sides.new_node, PATHS_MAX, &paths);
+        for (size_t i = 0; i < paths.count; i++)
+            build_change(b, &sides, paths.items[i]);
+    }
+    pl_build_end(b);
+    if (paths.cut) {
+        pl_build_put_bool(b, "more", true);
+    }
+    pl_paths_deinit(&paths);
+    pl_doc_unref(empty);
+}
+
+void pl_difference_build(struct pl_build *b, const struct pl_effect *running,
+                         const struct pl_effect *candidate)
+{
+    const struct pl_effect *one = candidate != NULL ? candidate : running;
+    pl_build_object(b);
+    pl_build_put_strz(b, "what", one->name);
+    pl_build_put_strz(b, "candidate", candidate != NULL ? candidate->verb : "");
+    pl_build_put_strz(b, "running", running != NULL ? running->verb : "");
+    build_changes(b, running, candidate);
+    if (one->note != NULL) {
+        pl_build_put_strz(b, "note", one->note);
+    }
+    pl_build_end(b);
+}

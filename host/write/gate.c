@@ -1,0 +1,470 @@
+#include "write/gate_op.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "write/capture.h"
+#include "kube/status.h"
+#include "object/meta.h"
+
+#include <string.h>
+
+/* ---- the gate ---- */
+
+struct pl_gate *pl_gate_create(const struct pl_gate_options *options)
+{
+    struct pl_gate *gate = PL_NEW(struct pl_gate);
+    gate->site = options->site;
+    gate->informers = options->informers;
+    gate->dry_run = options->dry_run;
+    pl_list_init(&gate->ops);
+    gate->applied = pl_applied_create(PL_APPLIED_MAX);
+    struct pl_metrics *metrics = pl_site_metrics(options->site);
+    if (metrics != NULL) {
+        struct pl_metric_spec spec = {
+            .name = "perilune_writes_skipped_total",
+            .help = "Writes that would have changed nothing and were not sent.",
+            .type = PL_METRIC_COUNTER};
+        gate->skipped = pl_metric_series(pl_metrics_add(metrics, &spec), NULL);
+    }
+    return gate;
+}
+
+void pl_gate_destroy(struct pl_gate *gate)
+{
+    if (gate == NULL)
+        return;
+    PL_REQUIRE(pl_list_empty(&gate->ops));
+    pl_applied_destroy(gate->applied);
+    pl_map_deinit(&gate->said);
+    pl_free(gate->rule);
+    pl_free(gate->message);
+    pl_free(gate);
+}
+
+bool pl_gate_is_open(const struct pl_gate *gate)
+{
+    return !gate->closed;
+}
+
+void pl_gate_stats(const struct pl_gate *gate, struct pl_gate_stats *stats)
+{
+    *stats = gate->stats;
+}
+
+void pl_gate_close(struct pl_gate *gate, const char *rule, const char *message)
+{
+    if (gate->closed)
+        return;
+    gate->closed = true;
+    gate->rule = pl_strdup(rule);
+    gate->message = pl_strdup(message);
+    PL_LIST_FOR (link, &gate->ops)
+        pl_gate_op_cancel(PL_CONTAINER_OF(link, struct pl_gate_op, link));
+}
+
+void pl_gate_fence(struct pl_gate *gate, const struct pl_fence *fence)
+{
+    PL_REQUIRE(gate->fence == NULL && pl_list_empty(&gate->ops));
+    gate->fence = fence;
+}
+
+void pl_gate_cut(struct pl_gate *gate)
+{
+    PL_LIST_FOR (link, &gate->ops) {
+        struct pl_gate_op *op = PL_CONTAINER_OF(link, struct pl_gate_op, link);
+        if (!op->fenced || op->stage == PL_GATE_FINISHING)
+            continue;
+        op->cut = true;
+        pl_gate_op_cancel(op);
+    }
+}
+
+static bool is_fenced(const struct pl_gate *gate, const struct pl_write *write)
+{
+    if (gate->fence == NULL || write->any_replica || write->held)
+        return false;
+    if (write->edition != NULL && write->edition->spec->leader_election)
+        return true; /* also when the scripts of today would let it run anywhere */
+    return write->controller == NULL || write->controller->spec->leader_election;
+}
+
+static bool is_allowed(const struct pl_gate_op *op)
+{
+    return !op->gate->closed && !op->cut && (!op->fenced || pl_fence_is_open(op->gate->fence));
+}
+
+/* ---- the end of a write ---- */
+
+static int refuse_closed(struct pl_gate_op *op)
+{
+    const struct pl_gate *gate = op->gate;
+    if (gate->closed)
+        return pl_gate_refuse(&op->err, gate->rule, "%s", gate->message);
+    if (op->stage == PL_GATE_SENDING)
+        return pl_gate_refuse(
+            &op->err, "leader",
+            "%s of %s: this replica's lead ended while it was on its way; whether "
+            "the server has made it is not known",
+            pl_verb_name(op->w.verb), op->key);
+    return pl_gate_refuse(&op->err, "leader", "%s of %s: this replica does not lead now",
+                          pl_verb_name(op->w.verb), op->key);
+}
+
+/* A failure that is the closing's doing says so: the request was cancelled for it, or its
+ * connection was cut. An answer of the server is told as it came. */
+static void explain(struct pl_gate_op *op)
+{
+    int code = op->err.code;
+    bool refused = code == PL_EREFUSED && op->err.reason[0] == '\0';
+    bool ended = op->cut || op->gate->closed;
+    bool broken = code == PL_ENETWORK || code == PL_ETIMEOUT;
+    if (refused || (ended && code == PL_ECANCELED) ||
+        (broken && op->fenced && !pl_fence_is_open(op->gate->fence)))
+        refuse_closed(op);
+}
+
+static void finish(struct pl_gate_op *op)
+{
+    struct pl_gate *gate = op->gate;
+    struct pl_site *site = gate->site;
+    if (op->failed)
+        explain(op);
+    if (op->failed)
+        gate->stats.refused += op->err.code == PL_EREFUSED;
+    struct pl_written written = {.err = op->failed ? &op->err : NULL,
+                                 .object = op->result,
+                                 .skipped = op->skipped,
+                                 .gone = op->gone};
+    pl_link_unlink(&op->link);
+    op->on_written(op->arg, &written);
+    pl_doc_unref(op->w.body);
+    pl_doc_unref(op->w.base);
+    pl_doc_unref(op->w.owner);
+    pl_capture_unref(op->w.capture);
+    pl_doc_unref(op->watched[0]);
+    pl_doc_unref(op->watched[1]);
+    pl_doc_unref(op->existing);
+    pl_doc_unref(op->result);
+    for (size_t i = 0; i < PL_ARRAY_LEN(op->texts); i++)
+        pl_free(op->texts[i]);
+    pl_free(op->key);
+    pl_free(op);
+    pl_site_release(site);
+}
+
+static void finish_task(struct pl_task *task)
+{
+    finish(PL_CONTAINER_OF(task, struct pl_gate_op, task));
+}
+
+static void finish_later(struct pl_gate_op *op)
+{
+    op->stage = PL_GATE_FINISHING;
+    pl_site_defer(op->gate->site, &op->task, finish_task);
+}
+
+static void fail(struct pl_gate_op *op, const struct pl_err *err)
+{
+    if (err != &op->err)
+        op->err = *err;
+    op->failed = true;
+    finish(op);
+}
+
+void pl_gate_op_cancel(struct pl_gate_op *op)
+{
+    if (op->canceled || op->stage == PL_GATE_FINISHING)
+        return;
+    op->canceled = true;
+    if (op->op != NULL) {
+        pl_op_cancel(op->op);
+        return;
+    }
+    if (op->stage == PL_GATE_RESOLVING)
+        pl_discovery_forget(pl_site_discovery(op->gate->site), op);
+    op->failed = true;
+    pl_err_set(&op->err, PL_ECANCELED, "the write was cancelled");
+    finish_later(op);
+}
+
+/* ---- sending ---- */
+
+static bool may_send(void *arg)
+{
+    const struct pl_gate_op *op = arg;
+    return is_allowed(op);
+}
+
+static void on_refreshed(void *arg, const struct pl_answer *answer)
+{
+    struct pl_gate_op *op = arg;
+    op->op = NULL;
+    if (answer->err == NULL && answer->doc != NULL)
+        pl_gate_through(op, answer->doc);
+    else if (answer->err != NULL && pl_err_is_not_found(answer->err))
+        pl_gate_through_gone(op, pl_slice_z(""));
+    finish(op);
+}
+
+static void get(struct pl_gate_op *op, enum pl_gate_stage stage, pl_answer_fn on_answer)
+{
+    struct pl_call call = {
+        .verb = PL_VERB_GET,
+        .resource = op->resource,
+        .ns = op->w.ns,
+        .name = op->w.name,
+        .keep_managed_fields = pl_gate_wants_managed_fields(op),
+        .grace_period = -1,
+    };
+    op->stage = stage;
+    op->op = pl_client_start(pl_site_client(op->gate->site), &call, on_answer, op);
+}
+
+static void on_success(struct pl_gate_op *op, struct pl_doc *doc)
+{
+    op->gate->stats.sent++;
+    op->result = pl_doc_ref(doc);
+    if (op->w.capture != NULL)
+        pl_gate_watched(op, doc);
+    if (op->gate->dry_run || op->w.dry_run) {
+        finish(op);
+        return;
+    }
+    if (pl_gate_op_is_apply(op)) {
+        struct pl_buf name = PL_BUF_INIT;
+        pl_gate_applied_name(op, &name);
+        pl_applied_remember(op->gate->applied, pl_buf_slice(&name), pl_doc_root(op->w.body));
+        pl_buf_deinit(&name);
+    }
+    if (!pl_gate_op_is_object(op)) {
+        /* The answer is a Scale or the like: what it did to the object is asked, where a
+         * cached read could ask for it. */
+        if (op->w.name.len > 0 && pl_gate_is_known(op) && !op->canceled)
+            get(op, PL_GATE_REFRESHING, on_refreshed);
+        else
+            finish(op);
+        return;
+    }
+    if (doc != NULL)
+        pl_gate_through(op, doc);
+    finish(op);
+}
+
+static void on_sent(void *arg, const struct pl_answer *answer)
+{
+    struct pl_gate_op *op = arg;
+    op->op = NULL;
+    if (answer->err == NULL) {
+        on_success(op, answer->doc);
+        return;
+    }
+    if (pl_gate_op_is_apply(op)) {
+        struct pl_buf name = PL_BUF_INIT;
+        pl_gate_applied_name(op, &name);
+        pl_applied_forget(op->gate->applied, pl_buf_slice(&name));
+        pl_buf_deinit(&name);
+    }
+    if (op->w.verb == PL_VERB_DELETE && op->w.subresource.len == 0 &&
+        pl_err_is_not_found(answer->err)) {
+        op->gate->stats.sent++;
+        op->gone = true;
+        pl_gate_through_gone(op, op->w.uid);
+        finish(op);
+        return;
+    }
+    op->result = pl_doc_ref(answer->doc);
+    fail(op, answer->err);
+}
+
+static int timeout_of(const struct pl_gate_op *op, int64_t *timeout_ns, struct pl_err *err)
+{
+    *timeout_ns = 0;
+    if (op->w.deadline_ns == 0)
+        return 0;
+    *timeout_ns = op->w.deadline_ns - pl_clock_mono(pl_site_timers(op->gate->site)->clock);
+    if (*timeout_ns <= 0)
+        return pl_err_set(err, PL_ETIMEOUT, "the deadline has passed");
+    return 0;
+}
+
+static bool creates_object(const struct pl_gate_op *op)
+{
+    return op->w.verb == PL_VERB_CREATE && op->w.subresource.len == 0;
+}
+
+static void send(struct pl_gate_op *op)
+{
+    struct pl_gate *gate = op->gate;
+    const struct pl_write *w = &op->w;
+    int64_t timeout_ns;
+    PL_REQUIRE(!w->held);
+    if (timeout_of(op, &timeout_ns, &op->err) != 0) {
+        fail(op, &op->err);
+        return;
+    }
+    struct pl_call call = {
+        .verb = w->verb,
+        .resource = op->resource,
+        .ns = w->ns,
+        /* A new object is named by its document. */
+        .name = creates_object(op) ? pl_slice_z("") : w->name,
+        .subresource = w->subresource,
+        .body = w->body,
+        .patch_type = w->patch_type,
+        .labels = w->labels,
+        .fields = w->fields,
+        .field_manager = w->field_manager,
+        .field_validation = w->field_validation,
+        .propagation = w->propagation,
+        .force = w->force,
+        .dry_run = gate->dry_run || w->dry_run,
+        .keep_managed_fields = pl_gate_wants_managed_fields(op),
+        .grace_period = w->grace_period,
+        .timeout_ns = timeout_ns,
+        .may_send = may_send,
+        .may_send_arg = op,
+        .fence = op->fenced ? gate->fence : NULL,
+    };
+    if (w->verb == PL_VERB_DELETE) {
+        call.uid = w->uid;
+        call.precondition_rv = w->rv;
+    }
+    if (call.dry_run) {
+        char kind[PL_KIND_TEXT];
+        pl_log(PL_LOG_INFO, "dry run",
+               pl_str("controller", w->controller ? w->controller->spec->name : ""),
+               pl_str("verb", pl_verb_name(w->verb)), pl_str("kind", pl_kind_text(&w->kind, kind)),
+               pl_str("key", op->key));
+    }
+    op->stage = PL_GATE_SENDING;
+    op->op = pl_client_start(pl_site_client(gate->site), &call, on_sent, op);
+}
+
+/* ---- the steps before ---- */
+
+/* What existed is known, as far as it has to be. */
+static void work(struct pl_gate_op *op)
+{
+    struct pl_gate *gate = op->gate;
+    if (pl_gate_set_owner(op, &op->err) != 0 || pl_gate_check_finalizers(op, &op->err) != 0 ||
+        (creates_object(op) &&
+         pl_resource_check_scope(op->resource, op->w.ns,
+                                 op->w.name.len > 0 ? op->w.name : pl_slice_z("the new object"),
+                                 &op->err) != 0)) {
+        fail(op, &op->err);
+        return;
+    }
+    pl_gate_check_rights(op);
+    pl_gate_carry(op);
+    if (op->w.held) {
+        pl_gate_hold(op);
+        finish(op);
+        return;
+    }
+    op->result = pl_gate_unchanged(op);
+    if (op->result != NULL) {
+        op->skipped = true;
+        gate->stats.skipped++;
+        if (gate->skipped != NULL)
+            pl_series_add(gate->skipped, 1);
+        finish(op);
+        return;
+    }
+    if (op->w.capture != NULL)
+        pl_gate_watch(op);
+    send(op);
+}
+
+static void on_looked(void *arg, const struct pl_answer *answer)
+{
+    struct pl_gate_op *op = arg;
+    op->op = NULL;
+    if (answer->err != NULL && !pl_err_is_not_found(answer->err)) {
+        fail(op, answer->err);
+        return;
+    }
+    if (answer->err == NULL)
+        op->existing = pl_doc_ref(answer->doc);
+    work(op);
+}
+
+static void on_resource(void *arg, const struct pl_resource *resource, const struct pl_err *err)
+{
+    struct pl_gate_op *op = arg;
+    if (resource == NULL) {
+        fail(op, err);
+        return;
+    }
+    op->resource = resource;
+    pl_gate_follow_owner(op);
+    if (pl_gate_check(op, &op->err) != 0) {
+        fail(op, &op->err);
+        return;
+    }
+    bool must_look = false;
+    if (op->w.held) {
+        must_look = !pl_gate_shadow_sees(op, &op->existing) && pl_gate_shadow_must_look(op);
+    } else {
+        op->existing = op->w.base != NULL ? pl_doc_ref(op->w.base) : pl_gate_cached(op);
+        must_look = op->w.owner != NULL && pl_gate_op_is_apply(op) && op->existing == NULL &&
+                    !pl_gate_is_covered(op);
+    }
+    if (must_look)
+        get(op, PL_GATE_LOOKING, on_looked);
+    else
+        work(op);
+}
+
+static void copy_texts(struct pl_gate_op *op)
+{
+    struct pl_slice *texts[] = {&op->w.ns,
+                                &op->w.name,
+                                &op->w.subresource,
+                                &op->w.field_manager,
+                                &op->w.field_validation,
+                                &op->w.propagation,
+                                &op->w.labels,
+                                &op->w.fields,
+                                &op->w.uid,
+                                &op->w.rv};
+    _Static_assert(PL_ARRAY_LEN(texts) == PL_ARRAY_LEN(op->texts), "one place each");
+    for (size_t i = 0; i < PL_ARRAY_LEN(texts); i++) {
+        op->texts[i] = pl_memdup0(texts[i]->len > 0 ? texts[i]->ptr : "", texts[i]->len);
+        texts[i]->ptr = op->texts[i];
+    }
+}
+
+struct pl_gate_op *pl_gate_write(struct pl_gate *gate, const struct pl_write *write,
+                                 pl_written_fn on_written, void *arg)
+{
+    struct pl_gate_op *op = PL_NEW(struct pl_gate_op);
+    op->gate = gate;
+    op->w = *write;
+    pl_doc_ref(op->w.body);
+    pl_doc_ref(op->w.base);
+    pl_doc_ref(op->w.owner);
+    /* A dry run changes nothing. */
+    op->w.capture = write->dry_run ? NULL : pl_capture_ref(write->capture);
+    const struct pl_controller_spec *writer = pl_gate_writer(op);
+    if (op->w.field_manager.len == 0)
+        op->w.field_manager = pl_slice_z(writer != NULL ? writer->name : "perilune");
+    copy_texts(op);
+    struct pl_buf key = PL_BUF_INIT;
+    pl_key_add(&key, op->w.ns, op->w.name);
+    op->key = pl_buf_take(&key);
+    op->on_written = on_written;
+    op->arg = arg;
+    pl_list_push(&gate->ops, &op->link);
+    pl_site_hold(gate->site);
+    op->fenced = is_fenced(gate, write);
+    if (!is_allowed(op)) {
+        op->failed = true;
+        refuse_closed(op);
+        finish_later(op);
+        return op;
+    }
+    op->stage = PL_GATE_RESOLVING;
+    pl_discovery_find(pl_site_discovery(gate->site), &op->w.kind, on_resource, op);
+    return op;
+}

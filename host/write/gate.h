@@ -1,0 +1,97 @@
+/* The write gate: the one way by which writes of scripts leave the host. Each step of
+ * architecture.md's list in order; a refusal is EREFUSED with the rule's name
+ * ("leader", "stopping", "partial", "scope", "adopt", "finalizer") as its reason. I/O thread. */
+#pragma once
+
+#include "event/controller_spec.h"
+#include "kube/client.h"
+
+struct pl_capture;
+struct pl_gate;
+struct pl_informer;
+struct pl_informers;
+struct pl_site;
+
+/* On whose behalf something is written. Embedded in whoever lends it. */
+struct pl_writer {
+    const struct pl_controller_spec *spec; /* what was declared */
+    /* The informer behind source i of the spec; NULL: it is not open. */
+    struct pl_informer *(*informer)(const struct pl_writer *writer, size_t i);
+};
+
+/* Documents are borrowed for the call; references are taken. Slices are copied. */
+struct pl_write {
+    enum pl_verb verb; /* CREATE, UPDATE, PATCH, DELETE, DELETE_COLLECTION */
+    enum pl_patch_type patch_type;
+    struct pl_kind kind;
+    struct pl_slice ns, name, subresource;
+    struct pl_doc
+        *body; /* the object (create, update, apply), the patch, or the subresource's body */
+    struct pl_doc *base;  /* the object as it was read, where the write names one; NULL: unknown */
+    bool partial;         /* the object came from `select` or a metadata-only source */
+    struct pl_doc *owner; /* sets the controller reference; NULL: none */
+    bool adopt;
+    bool force_write; /* send it also when it would change nothing */
+    bool live;        /* from perilune.live: never skipped */
+    bool dry_run;
+    bool force; /* of applies */
+    struct pl_slice field_manager, field_validation, propagation, labels, fields;
+    struct pl_slice uid, rv; /* preconditions given by the script */
+    int64_t grace_period;    /* -1: not given */
+    int64_t deadline_ns;     /* monotonic, of the run; 0: none */
+    /* The controller that writes, as it is now: where its sources hear of a change, a write that
+     * would make none can be left out. Borrowed until the write has ended. NULL: a task. */
+    const struct pl_writer *controller;
+    /* Behind the fence is what a controller writes that runs only while leading (its spec says
+     * so), and what has no controller, unless this is set. */
+    bool any_replica;
+    /* Keeps what the write would make; NULL: nobody wants to know. A reference is taken. */
+    struct pl_capture *capture;
+    /* Of a shadow: answered with the object as merged here, and never sent. Reads may be. */
+    bool held;
+    /* The edition whose script writes: what it declared counts, also after its controller has
+     * adopted another one. Borrowed until the write has ended. NULL: as `controller`. */
+    const struct pl_writer *edition;
+};
+
+struct pl_written {
+    const struct pl_err *err; /* NULL: success */
+    struct pl_doc *object; /* as stored (or the cached one when skipped), or the decoded answer (a
+                            * Status with failures that carry one); borrowed */
+    bool skipped;          /* it would have changed nothing and was not sent */
+    bool gone;             /* a delete that found nothing */
+};
+typedef void (*pl_written_fn)(void *arg, const struct pl_written *written);
+
+struct pl_gate_options {
+    struct pl_site *site;           /* borrowed for life */
+    struct pl_informers *informers; /* borrowed for life */
+    bool dry_run;                   /* --dry-run: every write is sent with dryRun=All and logged */
+};
+
+struct pl_gate *pl_gate_create(const struct pl_gate_options *options);
+void pl_gate_destroy(struct pl_gate *gate);
+
+/* A write under way; on_written comes exactly once, later. */
+struct pl_gate_op;
+struct pl_gate_op *pl_gate_write(struct pl_gate *gate, const struct pl_write *write,
+                                 pl_written_fn on_written, void *arg);
+void pl_gate_op_cancel(struct pl_gate_op *op);
+
+/* From now on every write is refused with this rule, and those in flight are cancelled
+ * (stopping past the grace; the Lease, with leader election). */
+void pl_gate_close(struct pl_gate *gate, const char *rule, const char *message);
+bool pl_gate_is_open(const struct pl_gate *gate);
+
+/* From now on the writes of leaders pass only while the fence is open: it is asked when a write
+ * starts, before anything of it can leave, and on every retry. Borrowed for as long as connections
+ * live; once, before the first write. */
+void pl_gate_fence(struct pl_gate *gate, const struct pl_fence *fence);
+/* The fence has closed: what is behind it and under way ends now, with the rule "leader". What
+ * comes later is refused for as long as it stays closed; nothing needs to be said when it opens. */
+void pl_gate_cut(struct pl_gate *gate);
+
+struct pl_gate_stats {
+    uint64_t sent, skipped, refused;
+};
+void pl_gate_stats(const struct pl_gate *gate, struct pl_gate_stats *stats);

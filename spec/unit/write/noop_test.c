@@ -1,0 +1,147 @@
+#include "write/noop.h"
+
+#include "unit/control/bed.h"
+#include "support/json.h"
+#include "object/patch.h"
+
+static const struct pl_resource pods = {
+    .kind = {"", "v1", "Pod"}, .plural = "pods", .namespaced = true, .has_status = true};
+
+TEST(server_owned_fields_and_the_order_of_members_are_no_change)
+{
+    static const struct {
+        const char *object;
+        bool status, noop;
+    } cases[] = {
+        {"{\"spec\":{\"x\":1,\"y\":[2]},\"metadata\":{\"name\":\"p\",\"uid\":\"9\"}}", false, true},
+        {"{\"metadata\":{\"name\":\"p\"},\"spec\":{\"y\":[2],\"x\":1.0}}", false, true},
+        {"{\"metadata\":{\"name\":\"p\"},\"spec\":{\"y\":[2]}}", false, false},
+        {"{\"metadata\":{\"name\":\"p\",\"labels\":{}},\"spec\":{\"y\":[2],\"x\":1}}", false,
+         false},
+        {"{\"metadata\":{\"name\":\"p\"},\"spec\":{\"y\":[2],\"x\":1},\"status\":{}}", false, true},
+        {"{\"metadata\":{\"name\":\"p\"},\"status\":{\"z\":3}}", true, true},
+        {"{\"metadata\":{\"name\":\"p\"},\"status\":{\"z\":4}}", true, false},
+        {"{\"metadata\":{\"name\":\"p\"}}", true, false},
+    };
+    struct pl_doc *cached = bed_doc("{\"metadata\":{\"name\":\"p\",\"uid\":\"1\",\"generation\":2,"
+                                    "\"resourceVersion\":\"5\",\"creationTimestamp\":\"x\"},"
+                                    "\"spec\":{\"x\":1,\"y\":[2]},\"status\":{\"z\":3}}");
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
+        struct pl_doc *object = bed_doc(cases[i].object);
+        if (pl_noop_update(pl_doc_root(object), pl_doc_root(cached), &pods, cases[i].status) !=
+            cases[i].noop)
+            TEST_FAIL("case %zu", i);
+        pl_doc_unref(object);
+    }
+    pl_doc_unref(cached);
+}
+
+/* What is decided by looking is what merging and comparing would decide. */
+TEST(a_merge_patch_changes_nothing_when_the_merged_object_is_the_same)
+{
+    static const char *const patches[] = {
+        "{}",
+        "{'spec':{}}",
+        "{'spec':{'x':1,'y':[2,{'k':null}]}}",
+        "{'spec':{'x':1.0}}",
+        "{'spec':{'x':2}}",
+        "{'spec':{'x':null}}",
+        "{'spec':{'gone':null}}",
+        "{'spec':{'gone':{}}}",
+        "{'spec':{'gone':{'deeper':null}}}",
+        "{'spec':{'none':null}}",
+        "{'spec':{'x':{}}}",
+        "{'spec':{'x':{'a':null}}}",
+        "{'spec':{'m':{'a':1}}}",
+        "{'spec':{'m':{'a':1,'b':2}}}",
+        "{'spec':{'m':{'b':null}}}",
+        "{'spec':{'y':[2]}}",
+        "{'spec':7}",
+        "{'spec':null}",
+        "{'other':null}",
+        "{'other':{}}",
+        "{'metadata':{}}",
+        "{'metadata':null}",
+        "{'metadata':3}",
+        "{'metadata':{'generation':9,'creationTimestamp':null}}",
+        "{'metadata':{'labels':{'l':'1'}}}",
+        "{'metadata':{'labels':{'l':'2'}}}",
+        "{'metadata':{'labels':null}}",
+        "{'metadata':{'annotations':null,'finalizers':null}}",
+        "{'metadata':{'finalizers':[]}}",
+        "{'status':{'z':3}}",
+        "{'status':{'z':4}}",
+        "{'status':{'z':null}}",
+        "{'status':{'more':{}}}",
+        "{'status':null}",
+        "{'status':[]}",
+        "{'status':{'z':3},'spec':{'x':2}}",
+    };
+    struct pl_resource plain = pods;
+    plain.has_status = false;
+    struct pl_doc *cached =
+        json("{'metadata':{'name':'p','uid':'1','generation':2,'labels':{'l':'1'}},'spec':{'x':1,"
+             "'y':[2,{'k':null}],'none':null,'m':{'a':1}},'status':{'z':3}}");
+    for (size_t i = 0; i < PL_ARRAY_LEN(patches) * 4; i++) {
+        const struct pl_resource *resource = i % 2 ? &pods : &plain;
+        bool status = i / 2 % 2;
+        struct pl_doc *patch = json(patches[i / 4]);
+        struct pl_doc *merged = pl_patch_merge(pl_doc_root(cached), pl_doc_root(patch), NULL);
+        if (pl_noop_merge_patch(pl_doc_root(patch), pl_doc_root(cached), resource, status) !=
+            pl_noop_update(pl_doc_root(merged), pl_doc_root(cached), resource, status))
+            TEST_FAIL("%s, %d", patches[i / 4], status);
+        pl_doc_unref(patch);
+        pl_doc_unref(merged);
+    }
+    pl_doc_unref(cached);
+}
+
+TEST(a_merge_patch_that_names_a_version_or_another_uid_is_always_sent)
+{
+    static const struct {
+        const char *patch;
+        bool noop;
+    } cases[] = {
+        {"{\"spec\":{\"x\":1}}", true},
+        {"{\"spec\":{\"x\":2}}", false},
+        {"{\"spec\":{\"gone\":null}}", true},
+        {"{\"metadata\":{\"uid\":\"1\"},\"spec\":{\"x\":1}}", true},
+        {"{\"metadata\":{\"uid\":\"2\"},\"spec\":{\"x\":1}}", false},
+        {"{\"metadata\":{\"resourceVersion\":\"5\"},\"spec\":{\"x\":1}}", false},
+    };
+    struct pl_doc *cached = bed_doc("{\"metadata\":{\"name\":\"p\",\"uid\":\"1\","
+                                    "\"resourceVersion\":\"5\"},\"spec\":{\"x\":1}}");
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
+        struct pl_doc *patch = bed_doc(cases[i].patch);
+        if (pl_noop_merge_patch(pl_doc_root(patch), pl_doc_root(cached), &pods, false) !=
+            cases[i].noop)
+            TEST_FAIL("case %zu", i);
+        pl_doc_unref(patch);
+    }
+    pl_doc_unref(cached);
+}
+
+TEST(what_was_applied_is_remembered_up_to_a_limit)
+{
+    struct pl_applied *applied = pl_applied_create(2);
+    struct pl_doc *one = bed_doc("{\"a\":1,\"b\":2}"), *same = bed_doc("{\"b\":2,\"a\":1}");
+    struct pl_doc *other = bed_doc("{\"a\":1}");
+    CHECK(!pl_applied_is_last(applied, pl_slice_z("x"), pl_doc_root(one)));
+    pl_applied_remember(applied, pl_slice_z("x"), pl_doc_root(one));
+    CHECK(pl_applied_is_last(applied, pl_slice_z("x"), pl_doc_root(same)));
+    CHECK(!pl_applied_is_last(applied, pl_slice_z("x"), pl_doc_root(other)));
+    pl_applied_remember(applied, pl_slice_z("y"), pl_doc_root(one));
+    CHECK(pl_applied_is_last(applied, pl_slice_z("x"), pl_doc_root(one))); /* used: kept longer */
+    pl_applied_remember(applied, pl_slice_z("z"), pl_doc_root(one));
+    CHECK_INT(pl_applied_count(applied), 2);
+    CHECK(!pl_applied_is_last(applied, pl_slice_z("y"), pl_doc_root(one)));
+    CHECK(pl_applied_is_last(applied, pl_slice_z("x"), pl_doc_root(one)));
+    pl_applied_forget(applied, pl_slice_z("x"));
+    CHECK(!pl_applied_is_last(applied, pl_slice_z("x"), pl_doc_root(one)));
+    pl_doc_unref(one);
+    pl_doc_unref(same);
+    pl_doc_unref(other);
+    pl_applied_destroy(applied);
+}
+
+TEST_MAIN()
