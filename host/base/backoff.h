@@ -1,4 +1,4 @@
-/* Exponential delays with jitter, as client-go's reflector uses them (semantics 83, 84). */
+/* Exponential delays with jitter, as client-go's reflector uses them (rules 83, 84). */
 #pragma once
 
 #include "base/rand.h"

@@ -22,7 +22,7 @@ struct pl_admin_options {
     struct pl_cluster *cluster;
     struct pl_manager *manager;
     const char *server; /* the API server's URL, for status */
-    const char *path;   /* of the socket; NULL: the default of cli.md */
+    const char *path;   /* of the socket; NULL: the default (cli/admin_path.h) */
 };
 
 /* NULL and err when the socket can't be made. */

@@ -1,5 +1,5 @@
 /* The commands of the binary. Each takes its arguments without its own name and returns the
- * exit code of cli.md: 0 clean, 1 a mistake or failure, 2 usage, 3 leadership lost, 4 not synced.
+ * exit code: 0 clean, 1 a mistake or failure, 2 usage, 3 leadership lost, 4 not synced.
  */
 #pragma once
 

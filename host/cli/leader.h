@@ -13,7 +13,7 @@ struct pl_leader_options {
     int64_t lease_duration_ns, renew_deadline_ns, retry_period_ns;
 };
 
-/* EINVAL, naming the flags, when the times do not fit together (112). */
+/* EINVAL, naming the flags, when the times do not fit together (rule 112). */
 int pl_leader_read(const struct pl_flags *flags, struct pl_leader_options *out, struct pl_err *err);
 
 struct pl_leader;
@@ -24,7 +24,7 @@ struct pl_leader_setup {
     const struct pl_kubeconfig *config; /* the pod's namespace */
     struct pl_cluster *cluster;
     const char *first_controller; /* copied */
-    struct pl_health *health;     /* gets the check "leader-election" (121); NULL: none */
+    struct pl_health *health;     /* gets the check "leader-election" (rule 121); NULL: none */
 };
 
 /* NULL and err when the Lease's namespace is not known. Campaigns once the manager says so. On the

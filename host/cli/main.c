@@ -28,7 +28,7 @@ static const struct pl_command commands[] = {
     {"version", "", "versions of perilune and its libraries", pl_command_version},
 };
 
-/* Commands of the contract that a later release brings. */
+/* Commands that a later release brings. */
 static const char *const later[] = {"rbac", "test", "new", "uninstall"};
 
 static void print_usage(FILE *to)

@@ -169,7 +169,7 @@ static const struct pl_flag table[] = {
      .choices = "exit|standby",
      .fallback = "exit",
      .help = "standby: drain and campaign again in the same process"},
-    /* The contract's flags that a later release brings: saying "off" is fine. */
+    /* Flags that a later release brings: saying "off" is fine. */
     {.name = "webhook-bind-address",
      .of = HOST,
      .type = PL_FLAG_LATER,

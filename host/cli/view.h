@@ -1,5 +1,5 @@
 /* What an operator sees of a running host: /metrics, /healthz and /readyz, and the dump that
- * SIGUSR1 asks for. Made before anything is watched, gone last (semantics 156). I/O thread. */
+ * SIGUSR1 asks for. Made before anything is watched, gone last (rule 156). I/O thread. */
 #pragma once
 
 #include "base/wait.h"

@@ -34,8 +34,8 @@ struct pl_controller *pl_controller_create(const struct pl_controller_options *o
 /* After it has stopped. */
 void pl_controller_destroy(struct pl_controller *controller);
 
-/* Subscribes to its informers; workers start when all have synced (132) and may_run is set. Where a
- * key may have several events of first lists, they start when all of these were told. */
+/* Subscribes to its informers; workers start when all have synced (rule 132) and may_run is set.
+ * Where a key may have several events of first lists, they start when all of these were told. */
 void pl_controller_start(struct pl_controller *controller);
 /* Leader-only controllers: gained or lost the lead. Losing cancels runs. */
 void pl_controller_set_may_run(struct pl_controller *controller, bool may_run);

@@ -1,4 +1,4 @@
-/* The names that dashboards of controllers know already (cli.md). */
+/* The names that dashboards of controller-runtime know already (host/cli/README.md). */
 #include "control/controller_impl.h"
 
 #include "base/check.h"

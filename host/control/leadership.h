@@ -1,5 +1,5 @@
 /* What being the leader means for this process: which controllers run, what the write gate lets
- * out, when it campaigns, and what a lost lead leads to (semantics 120, 124, 125). I/O thread.
+ * out, when it campaigns, and what a lost lead leads to (rules 120, 124, 125). I/O thread.
  *
  * The manager calls what is below "for the manager". */
 #pragma once
@@ -54,7 +54,7 @@ struct pl_led_ops {
     bool (*may_campaign)(void *arg);
     /* Leader-only controllers run from now on, or their runs are cancelled. */
     void (*set_leading)(void *arg, bool leading);
-    /* The lead was lost, and nothing may outlive it: no grace (124). */
+    /* The lead was lost, and nothing may outlive it: no grace (rule 124). */
     void (*lose)(void *arg);
 };
 
@@ -62,7 +62,7 @@ struct pl_led_ops {
 void pl_leadership_bind(struct pl_leadership *leadership, const struct pl_led_ops *ops, void *arg);
 /* Something has changed that may_campaign depends on: when it says yes, campaigning begins. */
 void pl_leadership_check(struct pl_leadership *leadership);
-/* No more work is begun: a standby is kept from becoming leader (125, F35). A leader keeps its
+/* No more work is begun: a standby is kept from becoming leader (rule 125, F35). A leader keeps its
  * Lease until the end. */
 void pl_leadership_stopping(struct pl_leadership *leadership);
 /* All work has ended, or its grace period has: the Lease is given up (`release`), or only let go.

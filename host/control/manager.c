@@ -213,7 +213,7 @@ static void on_grace_over(struct pl_timer *timer)
                   "the host is stopping and its grace period is over");
     pl_log(PL_LOG_ERROR, "the grace period ran out", pl_int("running", (int64_t)running));
     manager->exit_code = manager->exit_code != 0 ? manager->exit_code : EXIT_MISTAKE;
-    end(manager, true); /* the gate is closed for good, which is the end of all work (125) */
+    end(manager, true); /* the gate is closed for good, which is the end of all work (rule 125) */
 }
 
 void pl_manager_stop(struct pl_manager *manager)

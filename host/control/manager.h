@@ -1,4 +1,4 @@
-/* Starts and stops what the scripts declared, in the order of architecture.md. I/O thread. */
+/* Starts and stops what the scripts declared, in the order of host/README.md. I/O thread. */
 #pragma once
 
 #include "control/cluster.h"
@@ -12,7 +12,7 @@ struct pl_manager_options {
     int64_t grace_ns;           /* --graceful-shutdown-timeout */
     /* Borrowed for life. Controllers whose spec says so run only while it leads; NULL: all run. */
     struct pl_leadership *leadership;
-    /* Everything has stopped: 0, or the exit code of cli.md that says why (1: the grace ran out; 3:
+    /* Everything has stopped: 0, or the exit code that says why (1: the grace ran out; 3:
      * the lead was lost; 4: no controller could start within its cache_sync_timeout). Called once.
      * When the grace ran out or the lead was lost, pl_manager_is_clean may say no: runs, reads or
      * writes are still under way, so that nothing may be torn down; the process has to end. */
@@ -38,7 +38,7 @@ struct pl_takeover {
 void pl_manager_switch(struct pl_manager *manager, const struct pl_takeover *all, size_t count);
 bool pl_manager_is_stopping(const struct pl_manager *manager);
 /* Graceful: no new work, running reconciles finish, calls still pending 5 s before the
- * grace ends are cancelled, informers stop, the Lease is released (125), then `stopped`.
+ * grace ends are cancelled, informers stop, the Lease is released (rule 125), then `stopped`.
  * Idempotent. */
 void pl_manager_stop(struct pl_manager *manager);
 /* NULL: no leader election. */

@@ -99,7 +99,7 @@ static void log_failure(struct pl_controller *c, const struct pl_run_record *run
     failing->repeated = 0;
 }
 
-/* ---- what a result leads to (127-129, lua-api.md 2) ---- */
+/* ---- what a result leads to (rules 127-129) ---- */
 
 static void again(struct pl_controller *c, const struct pl_run_record *run,
                   enum pl_cause_type cause, int64_t after_ns, bool rate_limited)
@@ -238,7 +238,7 @@ void pl_run_finish(struct pl_run *finished, const struct pl_outcome_of_run *outc
     struct pl_run_record *run = PL_CONTAINER_OF(finished, struct pl_run_record, run);
     struct pl_controller *c = run->run.controller;
     struct pl_outcome_of_run result = *outcome;
-    /* An error after the deadline is the deadline's doing (131). */
+    /* An error after the deadline is the deadline's doing (rule 131). */
     if (run->timed_out && result.outcome == PL_OUTCOME_ERROR)
         result.outcome = PL_OUTCOME_TIMEOUT;
     int64_t ended_ns = end_of(run, &result);

@@ -44,6 +44,6 @@ struct pl_controller_spec {
 
 void pl_controller_spec_deinit(struct pl_controller_spec *spec);
 
-/* Mistakes that any builder must refuse (semantics 142): two For, Owns without For, nothing that
+/* Mistakes that any builder must refuse (rule 142): two For, Owns without For, nothing that
  * wakes it, a bad name, wrong numbers. EINVAL with a message that says what to do. */
 int pl_controller_spec_check(const struct pl_controller_spec *spec, struct pl_err *err);

@@ -20,9 +20,9 @@ struct pl_event {
     enum pl_event_type type;
     struct pl_doc *object; /* the new one; of a deletion the last known state */
     struct pl_doc *old;    /* of an update, else NULL */
-    bool stale;            /* a deletion that was missed: object is the last state we knew (141) */
-    bool initial;          /* of the first list, or shown again */
-    enum pl_again again;   /* nothing happened: it is looked at anew */
+    bool stale;   /* a deletion that was missed: object is the last state we knew (rule 141) */
+    bool initial; /* of the first list, or shown again */
+    enum pl_again again; /* nothing happened: it is looked at anew */
 };
 
 /* One object to reconcile. */

@@ -102,7 +102,7 @@ static void add_self(const struct pl_event *event, struct pl_requests *out)
 }
 
 /* An apiVersion that cannot be read matches nothing; references behind it still count, which
- * is where this differs from 135. */
+ * is where this differs from client-go (rule 135). */
 static void add_if_owner(const struct pl_handler *handler, struct pl_node object,
                          const struct pl_owner *owner, struct pl_requests *out)
 {
@@ -138,7 +138,7 @@ bool pl_handler_requests(const struct pl_handler *handler, const struct pl_event
         add_self(event, out);
         return true;
     case PL_MAP_OWNER:
-        add_owners(handler, event->old, out); /* those it had and those it has (136) */
+        add_owners(handler, event->old, out); /* those it had and those it has (rule 136) */
         add_owners(handler, event->object, out);
         return true;
     case PL_MAP_EXTERNAL:

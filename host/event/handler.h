@@ -1,4 +1,4 @@
-/* From an event to the requests it wakes (semantics 108, 135-138). Pure; any thread. */
+/* From an event to the requests it wakes (rules 108, 135-138). Pure; any thread. */
 #pragma once
 
 #include "base/buf.h"
@@ -31,16 +31,16 @@ struct pl_request pl_requests_at(const struct pl_requests *requests, size_t i);
 
 struct pl_handler {
     enum pl_map_by by;
-    struct pl_kind owner;      /* PL_MAP_OWNER: matched by group and kind, in any version (135) */
-    bool every_owner;          /* not only the controller reference */
-    bool owner_cluster_scoped; /* requests carry no namespace (137) */
+    struct pl_kind owner; /* PL_MAP_OWNER: matched by group and kind, in any version (rule 135) */
+    bool every_owner;     /* not only the controller reference */
+    bool owner_cluster_scoped; /* requests carry no namespace (rule 137) */
 };
 
 /* Appends the event's requests. False for PL_MAP_EXTERNAL: the implementer must be asked, for
- * the old object (if any) and the new one (136). */
+ * the old object (if any) and the new one (rule 136). */
 bool pl_handler_requests(const struct pl_handler *handler, const struct pl_event *event,
                          struct pl_requests *out);
 
 /* PL_PRIORITY_LOW (store/workqueue.h) for creates of the first list and updates that left the
- * resourceVersion as it was, else 0 (108). */
+ * resourceVersion as it was, else 0 (rule 108). */
 int pl_event_priority(const struct pl_event *event);

@@ -1,4 +1,4 @@
-/* Predicates: which events of a source reach its handler (semantics 139, 140).
+/* Predicates: which events of a source reach its handler (rules 139, 140).
  *
  * A tree of tests that the core knows and of leaves that stand for a script's
  * functions. Evaluating it without asking gives PASS or DROP where the core can
@@ -46,7 +46,7 @@ struct pl_predicate *pl_predicate_any(struct pl_predicate *const *parts, size_t 
                                       struct pl_err *err);
 struct pl_predicate *pl_predicate_none(struct pl_predicate *const *parts, size_t count,
                                        struct pl_err *err);
-/* One predicate for each type of event; NULL passes (139). */
+/* One predicate for each type of event; NULL passes (rule 139). */
 struct pl_predicate *pl_predicate_funcs(struct pl_predicate *const parts[PL_EVENT_TYPES],
                                         struct pl_err *err);
 

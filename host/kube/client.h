@@ -33,7 +33,7 @@ struct pl_client_options {
     struct pl_decode_thread *decode_thread; /* for large answers; borrowed for life; NULL: none */
     const char *user_agent;
     int64_t request_timeout_ns; /* 0: 30 s; watches have their own */
-    /* Client-side limit, 0: off. Watches are not limited (74), nor is what has a connection
+    /* Client-side limit, 0: off. Watches are not limited (rule 74), nor is what has a connection
      * lane of its own: a flood of other requests must not cost the Lease. */
     double qps;
     int burst;
@@ -133,7 +133,7 @@ enum pl_watch_type {
     PL_WATCH_DELETED,
     PL_WATCH_BOOKMARK,
     PL_WATCH_ERROR,   /* object is a Status */
-    PL_WATCH_UNKNOWN, /* some other type (70) */
+    PL_WATCH_UNKNOWN, /* some other type (rule 70) */
 };
 
 struct pl_watch_call {

@@ -222,7 +222,7 @@ static void pause_for(struct pl_op *op, int64_t delay_ns, const char *why)
 }
 
 /* Rule 152: 429 and 5xx that name a time. Not a version that the server has not reached: each
- * such answer took it 3 s already, and who asked knows a better question (57, F12). */
+ * such answer took it 3 s already, and who asked knows a better question (rule 57, F12). */
 static int64_t asked_delay(const struct pl_op *op)
 {
     const struct pl_err *err = &op->err;
@@ -341,7 +341,7 @@ static void on_limit_over(struct pl_timer *timer)
     send_attempt(PL_CONTAINER_OF(timer, struct pl_op, timer));
 }
 
-/* Each attempt passes the client-side limit (152). */
+/* Each attempt passes the client-side limit (rule 152). */
 static void attempt_now(struct pl_op *op)
 {
     int64_t delay = 0;

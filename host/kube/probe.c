@@ -1,5 +1,5 @@
 /* A sign of life from the server while its watches are silent: what keeps an HTTP/2 connection
- * to a dead peer from looking quiet (154). A GET shares the watches' connection, and no answer
+ * to a dead peer from looking quiet (rule 154). A GET shares the watches' connection, and no answer
  * to it says what a missing ping would. One question serves all watches of a client. */
 #include "kube/client_impl.h"
 

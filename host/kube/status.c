@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A server that says "too large resource version" by its cause alone (57) is remembered by
+/* A server that says "too large resource version" by its cause alone (rule 57) is remembered by
  * this reason: afterwards only the error record is at hand. */
 #define TOO_LARGE_RV "ResourceVersionTooLarge"
 
@@ -215,7 +215,7 @@ bool pl_err_is_expired(const struct pl_err *err)
 
 bool pl_err_is_too_large_rv(const struct pl_err *err)
 {
-    /* Servers 1.17.0 to 1.18.5 send no cause; their text is part of the rule (57). */
+    /* Servers 1.17.0 to 1.18.5 send no cause; rule 57 goes by their text. */
     return has_reason(err, TOO_LARGE_RV) ||
            (has_reason(err, "Timeout") &&
             strstr(err->message, "Too large resource version") != NULL);

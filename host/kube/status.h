@@ -20,7 +20,7 @@ bool pl_err_is_forbidden(const struct pl_err *err);
 bool pl_err_is_unauthorized(const struct pl_err *err);
 bool pl_err_is_invalid(const struct pl_err *err);
 bool pl_err_is_too_many_requests(const struct pl_err *err);
-bool pl_err_is_expired(const struct pl_err *err);      /* 410 Expired or Gone (58) */
-bool pl_err_is_too_large_rv(const struct pl_err *err); /* 57 */
+bool pl_err_is_expired(const struct pl_err *err);      /* 410 Expired or Gone (rule 58) */
+bool pl_err_is_too_large_rv(const struct pl_err *err); /* rule 57 */
 bool pl_err_is_internal(const struct pl_err *err);
 bool pl_err_is_connection_refused(const struct pl_err *err);

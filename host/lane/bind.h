@@ -3,8 +3,8 @@
  * The Lua half checks arguments, words errors for people and is pleasant to
  * use; the C half does what must be right. Calls marked (waits) yield the running
  * coroutine and raise "cannot wait here" with the reason where that is impossible.
- * Failures of the API raise an error table {type=, code=, ...} (lua-api.md
- * section 4) whose metatable is host.error_mt, which lua/perilune/errors.lua fills.
+ * Failures of the API raise an error table {type=, code=, ...}
+ * whose metatable is host.error_mt, which lua/perilune/errors.lua fills.
  *
  * Values
  *   host.null                         lightuserdata, the same as cjson.null

@@ -67,9 +67,9 @@ struct pl_declarations {
 void pl_declarations_deinit(struct pl_declarations *declarations);
 
 struct pl_lanes *pl_lanes_create(const struct pl_lanes_options *options);
-/* Loads the scripts (cli.md: PATH) in every lane, on the lanes' threads; blocks until done. On a
- * mistake the message is "file:line: what", with a traceback below where it helps. `out` is filled
- * from the first lane. */
+/* Loads the scripts (pl_script_find: PATH) in every lane, on the lanes' threads; blocks until done.
+ * On a mistake the message is "file:line: what", with a traceback below where it helps. `out` is
+ * filled from the first lane. */
 int pl_lanes_load(struct pl_lanes *lanes, const char *const *paths, size_t path_count,
                   struct pl_declarations *out, struct pl_err *err);
 /* The same in two steps, for a thread that has something else to do meanwhile. A start must be

@@ -5,7 +5,7 @@
 #include "lane/lerr.h"
 #include "lane/state.h"
 
-/* The files of a PATH (cli.md): the file itself, a folder's main.lua, or its *.lua but
+/* The files of a PATH: the file itself, a folder's main.lua, or its *.lua but
  * *_spec.lua in name order. Absolute or as given; owned, NULL-terminated. */
 char **pl_script_find(const char *path, struct pl_err *err);
 void pl_script_free(char **files);

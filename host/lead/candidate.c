@@ -8,7 +8,7 @@
 
 #define CONFLICTS_MAX 8       /* in one release */
 #define CLOCK_SLACK   1000000 /* microseconds that a wall clock may stand still or step back */
-#define RELEASED_FOR  1       /* seconds: a record must have a duration (119) */
+#define RELEASED_FOR  1       /* seconds: a record must have a duration (rule 119) */
 
 void pl_candidate_init(struct pl_candidate *c, const struct pl_lease_lock *lock,
                        const struct pl_clock *clock, const char *identity, int64_t duration_ns)
@@ -67,7 +67,7 @@ static void remember(struct pl_candidate *c, const struct pl_lease_record *recor
     c->is_told = false;
 }
 
-/* Whatever changes is a sign of life; wall clocks are not compared (116). */
+/* Whatever changes is a sign of life; wall clocks are not compared (rule 116). */
 static bool is_news(const struct pl_candidate *c, const struct pl_lease_record *record)
 {
     return !c->has_seen || !pl_lease_record_equal(&c->seen, record);
@@ -126,7 +126,7 @@ static int64_t renew_time(struct pl_candidate *c)
     return us;
 }
 
-/* Whoever is named already keeps the time and the count; a new holder begins a term (118). */
+/* Whoever is named already keeps the time and the count; a new holder begins a term (rule 118). */
 static void write_claim(struct pl_candidate *c, enum pl_lease_verb verb, bool fast)
 {
     bool keeps = pl_candidate_is_holder(c);
@@ -172,7 +172,7 @@ void pl_candidate_try(struct pl_candidate *c, pl_candidate_fn on_done, void *arg
 {
     begin(c, false, on_done, arg);
     if (pl_candidate_is_holder(c) && pl_candidate_valid_for(c) > 0 && !c->is_told)
-        write_claim(c, PL_LEASE_UPDATE, true); /* the fast path (115) */
+        write_claim(c, PL_LEASE_UPDATE, true); /* the fast path (rule 115) */
     else
         send(c, PL_LEASE_GET, false);
 }
@@ -247,7 +247,7 @@ static void on_failure(struct pl_candidate *c, const struct pl_err *err)
     else if (!c->releasing && c->verb == PL_LEASE_GET && missing)
         write_claim(c, PL_LEASE_CREATE, false);
     else if (c->fast)
-        send(c, PL_LEASE_GET, false); /* the slow path (115) */
+        send(c, PL_LEASE_GET, false); /* the slow path (rule 115) */
     else
         fail(c, err);
 }

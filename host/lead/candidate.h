@@ -1,4 +1,4 @@
-/* What one replica knows of the lock, and one try at a time to get or keep it (semantics 115-119,
+/* What one replica knows of the lock, and one try at a time to get or keep it (rules 115-119,
  * 123). When to try is election.h's. I/O thread. */
 #pragma once
 
@@ -66,7 +66,7 @@ bool pl_candidate_is_holder(const struct pl_candidate *c);
 const char *pl_candidate_holder(const struct pl_candidate *c);
 /* Somebody is named, and it is not us. */
 bool pl_candidate_is_other(const struct pl_candidate *c);
-/* For how much longer the record seen last has to be respected (116); <= 0: no longer. */
+/* For how much longer the record seen last has to be respected (rule 116); <= 0: no longer. */
 int64_t pl_candidate_valid_for(const struct pl_candidate *c);
 /* Rule 121: the record names us and was not seen to change for so long. */
 bool pl_candidate_is_overdue(const struct pl_candidate *c, int64_t limit_ns);

@@ -24,7 +24,7 @@ struct pl_election {
     struct pl_candidate candidate;
     enum state state;
     struct pl_timer next;    /* the next try, or the end of stopping */
-    struct pl_timer limit;   /* of a try, of a round of renewals (114), of a release */
+    struct pl_timer limit;   /* of a try, of a round of renewals (rule 114), of a release */
     struct pl_timer closing; /* when writes must end; only while leading and not closed */
     struct pl_wait wait;
     struct pl_trouble trouble, watch_trouble;
@@ -170,7 +170,7 @@ static const char *wait_name(const struct pl_election *e)
     return e->state == LEADING ? "lease renewal" : "lease";
 }
 
-/* Who leads is news once (120). */
+/* Who leads is news once (rule 120). */
 static void tell_leader(struct pl_election *e)
 {
     const char *holder = pl_candidate_news(&e->candidate);
@@ -223,7 +223,7 @@ static void try_now(struct pl_election *e)
     e->hurry = false;
     e->tried_ns = mono(e);
     pl_timer_stop(e->o.timers, &e->next);
-    /* A round of renewals has one limit from its first failing try on (114). */
+    /* A round of renewals has one limit from its first failing try on (rule 114). */
     if (!pl_timer_is_active(&e->limit))
         pl_timer_start(e->o.timers, &e->limit, e->o.renew_deadline_ns, on_limit);
     wait_for(e, wait_name(e), e->limit.due_ns - mono(e));
@@ -336,7 +336,7 @@ static void lead(struct pl_election *e, const struct pl_candidate_result *result
     e->transitions = e->candidate.seen.transitions;
     unwatch(e);
     arm_closing(e);
-    try_after(e, 0); /* the first round begins at once (114) */
+    try_after(e, 0); /* the first round begins at once (rule 114) */
     pl_log(PL_LOG_INFO, "lease acquired", who(e), pl_str("identity", e->o.identity));
     tell_leader(e);
     if (e->state == LEADING)

@@ -1,15 +1,15 @@
-/* Leader election over a lock (semantics 112-125): campaigning, renewing, losing, releasing. Only
- * the monotonic clock that counts suspended time decides. I/O thread.
+/* Leader election over a lock (rules 112-121, 123, 125): campaigning, renewing, losing, releasing.
+ * Only the monotonic clock that counts suspended time decides. I/O thread.
  *
  * Two instants end a lead, and they are not the same:
  * - From renew deadline after the last successful renewal was *sent*, nothing may be written:
  *   `closed`. A renewal that succeeds later still opens it again.
- * - A round of renewals that failed for renew deadline (114), or another holder seen: `lost`. Who
- *   lost does nothing more until it is told to campaign again.
+ * - A round of renewals that failed for renew deadline (rule 114), or another holder seen: `lost`.
+ * Who lost does nothing more until it is told to campaign again.
  *
  * A standby watches the lock where it can: what was released is tried for at once, what was not
  * renewed when the duration in the record has passed since it was last seen to change. Where it
- * cannot watch it polls (113). */
+ * cannot watch it polls (rule 113). */
 #pragma once
 
 #include "base/rand.h"
@@ -44,15 +44,15 @@ struct pl_election_options {
     const char *identity;         /* copied */
     int64_t lease_duration_ns, renew_deadline_ns, retry_period_ns;
     bool release_on_exit;
-    int64_t health_tolerance_ns; /* 121 */
+    int64_t health_tolerance_ns; /* rule 121 */
     const struct pl_election_ops *ops;
     void *arg;
 };
 
 #define PL_ELECTION_TOLERANCE (20 * PL_SECOND)
 
-/* Rule 112; EINVAL says which of them is wrong. Beyond it, the duration in whole seconds (123), as
- * others will read it, must not be less than the renew deadline. */
+/* Rule 112; EINVAL says which of them is wrong. Beyond it, the duration in whole seconds (rule
+ * 123), as others will read it, must not be less than the renew deadline. */
 int pl_election_check(const struct pl_election_options *options, struct pl_err *err);
 /* "HOSTNAME_UUID" */
 void pl_election_identity(struct pl_rand *rand, const char *hostname, char out[PL_LEASE_HOLDER]);
@@ -67,8 +67,8 @@ void pl_election_destroy(struct pl_election *e);
 void pl_election_campaign(struct pl_election *e);
 
 /* No more campaigning, no more lead: from inside this call on, may_write and is_leading say no.
- * `release`: the work that the lead allowed has ended, so the lock may be given up (119, 125; also
- * one that was just lost or may have been gained unnoticed, if the record names us); only with
+ * `release`: the work that the lead allowed has ended, so the lock may be given up (rules 119, 125;
+ * also one that was just lost or may have been gained unnoticed, if the record names us); only with
  * release_on_exit. on_stopped comes once, later, soon after the renew deadline at the latest, and
  * may destroy the election or campaign again; a second stop while the first is under way replaces
  * the callback. */

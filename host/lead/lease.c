@@ -110,7 +110,7 @@ static void put_spec(struct pl_build *b, const struct pl_lease_record *record)
 }
 
 /* `object` (PL_NODE_MISSING: a new one of that name) with the record in its spec and the labels
- * added; everything else stays as it is (123). A new reference. */
+ * added; everything else stays as it is (rule 123). A new reference. */
 static struct pl_doc *lease_with(struct pl_node object, const char *ns, const char *name,
                                  struct pl_node labels, const struct pl_lease_record *record)
 {

@@ -13,7 +13,7 @@
 
 struct pl_lease_record {
     char holder[PL_LEASE_HOLDER]; /* "": nobody; of longer ones the beginning */
-    int64_t duration_s;           /* whole seconds (123); 0 when it does not say */
+    int64_t duration_s;           /* whole seconds (rule 123); 0 when it does not say */
     int64_t acquire_us, renew_us; /* microseconds since 1970 by the holder's wall clock */
     int64_t transitions;
 };

@@ -46,7 +46,7 @@ bool pl_meta_owner(struct pl_node object, size_t index, struct pl_owner *owner);
 /* The one with controller: true; false when there is none. */
 bool pl_meta_controller(struct pl_node object, struct pl_owner *owner);
 
-/* ---- resourceVersions (semantics 38) ---- */
+/* ---- resourceVersions (rule 38) ---- */
 
 /* Digits without leading zeros, not "0". */
 bool pl_rv_is_valid(struct pl_slice rv);

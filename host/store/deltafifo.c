@@ -103,7 +103,7 @@ static struct item *find_or_make(struct pl_deltafifo *fifo, struct pl_slice key)
     return item;
 }
 
-/* Of two deletions in a row one stays: the older, unless it is only a tombstone (2, 3). */
+/* Of two deletions in a row one stays: the older, unless it is only a tombstone (rules 2, 3). */
 static void fold_deletions(struct item *item)
 {
     if (item->count < 2)
@@ -143,7 +143,7 @@ static int queue_event(struct pl_deltafifo *fifo, enum pl_delta_type type, struc
     int rc = key_of(fifo, doc, &fifo->key, err);
     if (rc != 0)
         return rc;
-    fifo->populated = true; /* (10) */
+    fifo->populated = true; /* (rule 10) */
     struct pl_doc *own = transformed(fifo, doc, err);
     if (own == NULL)
         return PL_EINVAL;
@@ -170,14 +170,14 @@ void pl_deltafifo_queue(struct pl_deltafifo *fifo, enum pl_delta_type type, stru
                         struct pl_doc *doc)
 {
     PL_REQUIRE(keeps_objects(fifo));
-    fifo->populated = true; /* (10) */
+    fifo->populated = true; /* (rule 10) */
     append(fifo, key, (struct pl_delta){.type = type, .doc = pl_doc_ref(doc)});
 }
 
 /* ---- deletions ---- */
 
-/* Neither queued nor known: nobody can have heard of it (4). A look-up that fails
- * proves nothing (5). */
+/* Neither queued nor known: nobody can have heard of it (rule 4). A look-up that fails
+ * proves nothing (rule 5). */
 static bool is_unknown(struct pl_deltafifo *fifo, struct pl_slice key)
 {
     const struct pl_known_ops *known = fifo->options.known;
@@ -215,7 +215,8 @@ int pl_deltafifo_delete_stale(struct pl_deltafifo *fifo, struct pl_slice key, st
 
 /* ---- replace ---- */
 
-/* What a list brings, ready to be queued: nothing is until all of it is known to be good (16). */
+/* What a list brings, ready to be queued: nothing is until all of it is known to be good (rule 16).
+ */
 struct listed {
     struct pl_map keys;         /* each once; the slices below point into it */
     struct pl_slice *item_keys; /* owned */
@@ -254,7 +255,7 @@ static void append_tombstone(struct pl_deltafifo *fifo, struct pl_slice key, str
     append(fifo, key, (struct pl_delta){.type = PL_DELTA_DELETED, .stale = true, .doc = doc});
 }
 
-/* Queued keys that the list lacks, with their newest object (8). Returns how many. */
+/* Queued keys that the list lacks, with their newest object (rule 8). Returns how many. */
 static size_t delete_queued(struct pl_deltafifo *fifo, const struct pl_map *listed)
 {
     size_t count = 0;
@@ -270,7 +271,7 @@ static size_t delete_queued(struct pl_deltafifo *fifo, const struct pl_map *list
 }
 
 /* Known keys that are neither listed nor queued, with their stored object; without one
- * when the look-up fails (8). Returns how many. */
+ * when the look-up fails (rule 8). Returns how many. */
 static size_t delete_known(struct pl_deltafifo *fifo, const struct pl_map *listed)
 {
     size_t count = 0;
@@ -299,7 +300,7 @@ static void queue_list(struct pl_deltafifo *fifo, struct listed *listed)
     if (fifo->options.known != NULL)
         deleted += delete_known(fifo, &listed->keys);
     if (!fifo->populated)
-        fifo->first_left = listed->keys.count + deleted; /* (9) */
+        fifo->first_left = listed->keys.count + deleted; /* rule 9 */
     fifo->populated = true;
 }
 
@@ -319,7 +320,7 @@ int pl_deltafifo_replace(struct pl_deltafifo *fifo, struct pl_doc *const *docs, 
 
 /* ---- resync ---- */
 
-/* A known object goes in only when nothing newer is queued (12). Its key is asked for
+/* A known object goes in only when nothing newer is queued (rule 12). Its key is asked for
  * anew: a transformation may have renamed what is stored. */
 static void resync_one(struct pl_deltafifo *fifo, struct pl_slice known_key)
 {
@@ -368,7 +369,7 @@ void pl_deltafifo_done(struct pl_deltafifo *fifo, struct pl_deltas *deltas)
 {
     PL_REQUIRE(deltas->item != NULL);
     if (fifo->first_left > 0)
-        fifo->first_left--; /* only now, unlike 11: synced means worked off (27) */
+        fifo->first_left--; /* only now: synced means worked off (rule 27) */
     free_item(deltas->item);
     *deltas = (struct pl_deltas){0};
 }

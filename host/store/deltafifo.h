@@ -1,5 +1,5 @@
 /* The queue between a reflector and its store: a list of deltas per key, keys in
- * first-in order (semantics 1-16, with the later fixes 21, 24, 27). I/O thread. */
+ * first-in order (rules 1-10, 12, 14-16, 27). I/O thread. */
 #pragma once
 
 #include "base/buf.h"
@@ -26,14 +26,14 @@ struct pl_deltas {
     struct pl_slice key;    /* borrowed until pl_deltafifo_done */
     struct pl_delta *items; /* oldest first */
     size_t count;
-    bool initial; /* the first list was not yet worked off when this was taken (15) */
+    bool initial; /* the first list was not yet worked off when this was taken (rule 15) */
     bool own_key; /* the objects' own: nobody could change them or their keys on the way */
     void *item;   /* private */
 };
 
 /* What is known already (usually the store): Replace finds deletions by it, Resync its objects. */
 struct pl_known_ops {
-    /* A reference; NULL with 0: unknown; non-zero: the look-up failed (5). */
+    /* A reference; NULL with 0: unknown; non-zero: the look-up failed (rule 5). */
     int (*get)(void *arg, struct pl_slice key, struct pl_doc **doc);
     /* NULL-terminated, as pl_store_keys gives them; freed with pl_store_free_names. */
     char **(*keys)(void *arg);
@@ -46,7 +46,7 @@ struct pl_deltafifo_options {
     /* Appends the key; NULL: metadata namespace/name. */
     int (*key)(void *arg, struct pl_node object, struct pl_buf *out, struct pl_err *err);
     /* A new reference to what is queued in place of doc; NULL: no transformation. Not asked
-     * for tombstones and SYNC (6). NULL with err refuses the object. */
+     * for tombstones and SYNC (rule 6). NULL with err refuses the object. */
     struct pl_doc *(*transform)(void *arg, struct pl_doc *doc, struct pl_err *err);
     void *arg; /* of key and transform */
 };
@@ -55,7 +55,7 @@ struct pl_deltafifo *pl_deltafifo_create(const struct pl_deltafifo_options *opti
 void pl_deltafifo_destroy(struct pl_deltafifo *fifo);
 
 /* Documents are borrowed; the queue takes references. When an object has no key or is refused
- * by the transformation nothing changes (16); a list is taken as a whole or not at all. */
+ * by the transformation nothing changes (rule 16); a list is taken as a whole or not at all. */
 int pl_deltafifo_add(struct pl_deltafifo *fifo, struct pl_doc *doc, struct pl_err *err);
 int pl_deltafifo_update(struct pl_deltafifo *fifo, struct pl_doc *doc, struct pl_err *err);
 int pl_deltafifo_delete(struct pl_deltafifo *fifo, struct pl_doc *doc, struct pl_err *err);
@@ -70,12 +70,12 @@ int pl_deltafifo_replace(struct pl_deltafifo *fifo, struct pl_doc *const *docs, 
 int pl_deltafifo_resync(struct pl_deltafifo *fifo);
 
 /* EAGAIN when nothing is queued, ECLOSED when closed and empty. What is taken must be
- * given to pl_deltafifo_done once processed (27), which also releases it. */
+ * given to pl_deltafifo_done once processed (rule 27), which also releases it. */
 int pl_deltafifo_take(struct pl_deltafifo *fifo, struct pl_deltas *deltas);
 void pl_deltafifo_done(struct pl_deltafifo *fifo, struct pl_deltas *deltas);
 
 bool pl_deltafifo_has_synced(const struct pl_deltafifo *fifo);
 size_t pl_deltafifo_len(const struct pl_deltafifo *fifo); /* keys queued */
-/* Queued keys can still be taken (14). */
+/* Queued keys can still be taken (rule 14). */
 void pl_deltafifo_close(struct pl_deltafifo *fifo);
 bool pl_deltafifo_is_closed(const struct pl_deltafifo *fifo);

@@ -22,7 +22,7 @@ struct pl_entries {
     } of;
 };
 
-/* The entries under one value of one index; never empty (32). */
+/* The entries under one value of one index; never empty (rule 32). */
 struct pl_bucket {
     struct pl_keyed node; /* in its index's set, by value */
     uint32_t slot;        /* of the index, in the store */
@@ -131,7 +131,7 @@ void pl_buckets_exchange(struct pl_buckets *buckets, struct pl_bucket *bucket,
 /* The document's values; none where they can't be had. */
 void pl_store_compute(struct pl_store *store, size_t slot, struct pl_doc *doc,
                       struct pl_values *values);
-/* Does the entry stand under exactly these values already? (31) */
+/* Does the entry stand under exactly these values already? (rule 31) */
 bool pl_entry_has_values(const struct pl_entry *entry, size_t slot, const struct pl_values *values);
 /* Room in store->postings for what the entry will have at most. */
 void pl_store_make_posting_room(struct pl_store *store, const struct pl_entry *entry);

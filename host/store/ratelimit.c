@@ -93,7 +93,7 @@ static intptr_t count_failure(struct pl_ratelimit *limit, struct pl_slice key)
     return before;
 }
 
-/* (96) What does not fit 63 bits is over any maximum. */
+/* What does not fit 63 bits is over any maximum (rule 96). */
 static int64_t exponential_when(struct pl_ratelimit *limit, struct pl_slice key)
 {
     intptr_t before = count_failure(limit, key);
@@ -103,7 +103,7 @@ static int64_t exponential_when(struct pl_ratelimit *limit, struct pl_slice key)
     return delay < limit->limit_ns ? delay : limit->limit_ns;
 }
 
-/* (97) Takes a token whether or not one is there; a debt is waited for. */
+/* Takes a token whether or not one is there; a debt is waited for (rule 97). */
 static int64_t bucket_when(struct pl_ratelimit *limit, int64_t now_ns)
 {
     if (limit->burst < 1)
@@ -123,7 +123,7 @@ static int64_t bucket_when(struct pl_ratelimit *limit, int64_t now_ns)
     return wait < 9e18 ? (int64_t)wait : INT64_MAX;
 }
 
-/* (98) Each is asked, also when another decides. */
+/* Each is asked, also when another decides (rule 98). */
 static int64_t longest_when(struct pl_ratelimit *limit, struct pl_slice key, int64_t now_ns)
 {
     int64_t longest = 0;

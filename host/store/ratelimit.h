@@ -1,4 +1,4 @@
-/* How long to wait before a key is tried again (semantics 96-98). I/O thread; time is passed in. */
+/* How long to wait before a key is tried again (rules 96-98). I/O thread; time is passed in. */
 #pragma once
 
 #include "base/slice.h"

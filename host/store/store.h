@@ -1,4 +1,4 @@
-/* The cache of one source: key -> document, with named indices (semantics 30-39).
+/* The cache of one source: key -> document, with named indices (rules 30-39).
  *
  * One thread writes (the I/O thread); any thread reads. One reader/writer lock,
  * a leaf: nothing is called back or logged while it is held. What a read returns
@@ -16,8 +16,7 @@ struct pl_store;
 /* The values under which an object is found; called by the writer, outside the
  * lock. Adds each with pl_values_add. A non-zero return (with err) or more than
  * PL_VALUES_MAX values leave the object out of this index and are counted
- * (pl_store_index_errors): a script's mistake must not end the host, which is where
- * this differs from rule 30. */
+ * (pl_store_index_errors): a script's mistake must not end the host (rule 30). */
 struct pl_values {
     struct pl_buf text; /* private */
     size_t count;       /* each value once */
@@ -102,7 +101,7 @@ bool pl_store_build_index(struct pl_store *store, const char *name, struct pl_st
 void pl_store_set_building(struct pl_store *store, const char *index, bool building);
 /* Forgets an index. Harmless when there is none. */
 void pl_store_drop_index(struct pl_store *store, const char *name);
-/* The version the content reflects: of the last object, bookmark or replace (37). */
+/* The version the content reflects: of the last object, bookmark or replace (rule 37). */
 void pl_store_set_rv(struct pl_store *store, struct pl_slice rv);
 
 /* ---- readers, any thread ---- */
@@ -131,7 +130,7 @@ int pl_store_by_fewest(struct pl_store *store, const struct pl_index_value *valu
 bool pl_store_has_index(struct pl_store *store, const char *name);
 /* NULL-terminated texts the caller frees with pl_store_free_names: keys (sorted),
  * keys of an index value (sorted), values of an index that have keys (sorted).
- * NULL when there is no such index (34), or it is being built. */
+ * NULL when there is no such index (rule 34), or it is being built. */
 char **pl_store_keys(struct pl_store *store);
 char **pl_store_index_keys(struct pl_store *store, const char *index, struct pl_slice value);
 char **pl_store_index_values(struct pl_store *store, const char *index);

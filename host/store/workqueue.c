@@ -177,7 +177,7 @@ static void make_ready(struct pl_workqueue *q, struct pl_queue_entry *entry, int
     q->adds++;
     enter_level(q, entry);
     if (q->options.plain && entry->processing)
-        pl_link_unlink(&entry->link); /* only its mark stays; done gives it its turn (88) */
+        pl_link_unlink(&entry->link); /* only its mark stays; done gives it its turn (rule 88) */
 }
 
 static void unmake_ready(struct pl_workqueue *q, struct pl_queue_entry *entry)
@@ -187,7 +187,7 @@ static void unmake_ready(struct pl_workqueue *q, struct pl_queue_entry *entry)
     q->ready_count--;
 }
 
-/* A higher priority moves a ready key to the end of its new level (101). */
+/* A higher priority moves a ready key to the end of its new level (rule 101). */
 static void raise_priority(struct pl_workqueue *q, struct pl_queue_entry *entry, int priority)
 {
     if (priority <= entry->priority)
@@ -251,7 +251,7 @@ static void add_merged(struct pl_workqueue *q, struct pl_queue_entry *entry, int
                        int64_t now_ns)
 {
     if (entry->ready && !entry->claimed)
-        return; /* and stays so, whatever the delay (103) */
+        return; /* and stays so, whatever the delay (rule 103) */
     if (due_ns > now_ns) {
         delay_until(q, entry, due_ns);
         return;
@@ -287,7 +287,7 @@ void pl_workqueue_add(struct pl_workqueue *q, struct pl_slice key, const struct 
 
 /* ---- working ---- */
 
-/* A ready key that is being worked on keeps its turn (105) but must not be met again by
+/* A ready key that is being worked on keeps its turn (rule 105) but must not be met again by
  * every take, so it leaves the list; done puts it back among its equals. */
 static void park(struct pl_queue_entry *entry)
 {
@@ -407,7 +407,7 @@ void pl_workqueue_unclaim(struct pl_workqueue *q, struct pl_slice key)
     struct pl_queue_entry *entry = pl_queue_entry_find(q, key);
     PL_REQUIRE(entry != NULL && entry->claimed);
     entry->processing = entry->claimed = entry->again = false;
-    pl_heap_remove(&q->waiting, &entry->waiting); /* it is ready (103) */
+    pl_heap_remove(&q->waiting, &entry->waiting); /* it is ready (rule 103) */
     if (!pl_link_is_linked(&entry->link))         /* its priority may have risen */
         unpark(q, entry);
 }

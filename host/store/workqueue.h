@@ -1,6 +1,6 @@
 /* The queue of keys to reconcile: each key once, never worked on twice at a time,
- * with delays, rate limits and priorities (semantics 86-98, 100-106, 108, 109;
- * shutdown drains: 89-91). I/O thread; time is passed in, never read. */
+ * with delays, rate limits and priorities (rules 86-98, 100-106, 108, 109;
+ * shutdown drains: rules 89-91). I/O thread; time is passed in, never read. */
 #pragma once
 
 #include "base/base.h"
@@ -14,7 +14,8 @@ struct pl_workqueue;
 struct pl_workqueue_options {
     struct pl_ratelimit *limit; /* the queue takes it; NULL: exponential 5 ms to 1000 s */
     /* client-go's queue without priorities, to the letter: a delay and an add without one run a
-     * key twice (92), a key added while it is worked on queues at the end when it is done (88). */
+     * key twice (rule 92), a key added while it is worked on queues at the end when it is done
+     * (rule 88). */
     bool plain;
     /* Something may be ready, or the next due time moved. May be NULL. */
     void (*changed)(void *arg);
@@ -23,16 +24,16 @@ struct pl_workqueue_options {
 
 struct pl_add {
     int priority;
-    int64_t after_ns;  /* 0: at once; below 0: at once, but counted as a retry (93) */
-    bool rate_limited; /* wait what the limiter says; with after_ns the smaller (102) */
+    int64_t after_ns;  /* 0: at once; below 0: at once, but counted as a retry (rule 93) */
+    bool rate_limited; /* wait what the limiter says; with after_ns the smaller (rule 102) */
 };
 
 struct pl_workqueue *pl_workqueue_create(const struct pl_workqueue_options *options);
 void pl_workqueue_destroy(struct pl_workqueue *q);
 
 /* A key that is there already is merged: the higher priority, the earlier time; one that is
- * ready stays ready, one whose priority rises goes to the end of its new level (101-104).
- * Ignored after shutdown (90), except that a key dirty before is queued by done. */
+ * ready stays ready, one whose priority rises goes to the end of its new level (rules 101-104).
+ * Ignored after shutdown (rule 90), except that a key dirty before is queued by done. */
 void pl_workqueue_add(struct pl_workqueue *q, struct pl_slice key, const struct pl_add *how,
                       int64_t now_ns);
 
@@ -63,7 +64,7 @@ bool pl_workqueue_drop(struct pl_workqueue *q, struct pl_slice key);
 void pl_workqueue_set_limit(struct pl_workqueue *q, struct pl_ratelimit *limit);
 /* The instant the next waiting key becomes ready; false when none waits. */
 bool pl_workqueue_next_due(struct pl_workqueue *q, int64_t *due_ns);
-size_t pl_workqueue_len(struct pl_workqueue *q, int64_t now_ns); /* ready keys (106) */
+size_t pl_workqueue_len(struct pl_workqueue *q, int64_t now_ns); /* ready keys (rule 106) */
 size_t pl_workqueue_waiting(struct pl_workqueue *q);
 int pl_workqueue_requeues(struct pl_workqueue *q, struct pl_slice key);
 
@@ -86,16 +87,16 @@ bool pl_workqueue_look(struct pl_workqueue *q, struct pl_slice key, int64_t now_
 size_t pl_workqueue_each(struct pl_workqueue *q, int64_t now_ns, size_t limit,
                          void (*visit)(void *arg, const struct pl_queued *queued), void *arg);
 
-/* No new keys; what is ready is still handed out; delays are lost (94). */
+/* No new keys; what is ready is still handed out; delays are lost (rule 94). */
 void pl_workqueue_shutdown(struct pl_workqueue *q);
 bool pl_workqueue_is_shutting_down(const struct pl_workqueue *q);
 /* Shut down and nothing left ready or being worked on. */
 bool pl_workqueue_is_drained(struct pl_workqueue *q, int64_t now_ns);
 
 struct pl_workqueue_metrics {
-    uint64_t adds;         /* keys that became ready */
-    uint64_t retries;      /* rate limited and delayed adds, also those that changed nothing (93) */
-    size_t depth;          /* keys ready, those worked on that were added again included */
+    uint64_t adds;    /* keys that became ready */
+    uint64_t retries; /* rate limited and delayed adds, also those that changed nothing (rule 93) */
+    size_t depth;     /* keys ready, those worked on that were added again included */
     int64_t unfinished_ns; /* sum over keys being worked on */
     int64_t longest_ns;
 };

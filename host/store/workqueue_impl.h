@@ -19,7 +19,7 @@ struct pl_queue_entry {
     struct pl_link link;          /* in its level while ready, but see `park` */
     struct pl_link running;       /* in the queue's list while processing */
     struct pl_heap_node waiting;  /* while delayed */
-    uint64_t turn;                /* order among its equals (100) */
+    uint64_t turn;                /* order among its equals (rule 100) */
     int64_t due_ns;               /* while delayed */
     int64_t ready_ns;             /* when it became ready */
     int64_t started_ns;           /* while processing */
@@ -67,5 +67,5 @@ static inline struct pl_queue_entry *pl_queue_entry_find(const struct pl_workque
     return node != NULL ? pl_queue_entry_of(node) : NULL;
 }
 
-/* Moves what is due into the ready set, in the order of the due times (104). */
+/* Moves what is due into the ready set, in the order of the due times (rule 104). */
 void pl_workqueue_promote(struct pl_workqueue *q, int64_t now_ns);

@@ -44,7 +44,7 @@ void pl_backlog_push(struct pl_backlog *backlog, struct pl_slice key, const stru
 /* Delivers what can be delivered, up to a few dozen events. */
 void pl_backlog_flush(struct pl_backlog *backlog);
 
-/* From now on; objects that are in the store already come as CREATE of a first list (40). */
+/* From now on; objects that are in the store already come as CREATE of a first list (rule 40). */
 void pl_backlog_follow(struct pl_backlog *backlog, struct pl_follower *follower);
 /* Another one goes on in its place: what it has not heard yet, the other hears. */
 void pl_backlog_hand_over(struct pl_follower *from, struct pl_follower *to);

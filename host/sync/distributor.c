@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "object/meta.h"
 
-/* Shorter periods would keep a large store busy with itself (43). */
+/* Shorter periods would keep a large store busy with itself (rule 43). */
 #define RESYNC_MIN PL_SECOND
 
 struct pl_distributor {
@@ -101,7 +101,7 @@ static void tell(struct pl_listener *listener, const struct notice *notice)
     }
 }
 
-/* For listeners that are due alone (42). */
+/* For listeners that are due alone (rule 42). */
 static bool is_unchanged(const struct notice *notice)
 {
     return notice->type == UPDATED &&
@@ -131,7 +131,7 @@ static void distribute(struct pl_distributor *d, const struct notice *notice)
 
 /* ---- working off ---- */
 
-/* The version of what was just applied (37). A later one than that of a list or bookmark
+/* The version of what was just applied (rule 37). A later one than that of a list or bookmark
  * that still waits came after it. */
 static void note_rv(struct pl_distributor *d, struct pl_doc *doc)
 {
@@ -145,7 +145,7 @@ static void note_rv(struct pl_distributor *d, struct pl_doc *doc)
         pl_buf_clear(&d->rv);
 }
 
-/* The store decides what a change is, not the delta's name (29). */
+/* The store decides what a change is, not the delta's name (rule 29). */
 static void store_object(struct pl_distributor *d, const struct pl_deltas *deltas,
                          struct pl_slice key, struct pl_doc *doc)
 {
@@ -340,7 +340,7 @@ static void lower_check_period(struct pl_distributor *d, int64_t period_ns)
     }
 }
 
-/* Everything stored, as initial adds (40). */
+/* Everything stored, as initial adds (rule 40). */
 static void tell_stored(struct pl_distributor *d, struct pl_listener *listener)
 {
     struct pl_docs docs = {0};

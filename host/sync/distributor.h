@@ -1,5 +1,5 @@
 /* The inner part of a shared informer, without I/O: takes what a delta queue holds, keeps the
- * store equal to it and tells every listener (semantics 29, 40-43, 48, 49; bookmarks 24).
+ * store equal to it and tells every listener (rules 24, 29, 40-43, 49).
  * I/O thread; time is passed in. */
 #pragma once
 
@@ -20,7 +20,7 @@ struct pl_listener_ops {
     void (*on_update)(struct pl_listener *listener, struct pl_slice key, struct pl_doc *old,
                       struct pl_doc *object);
     /* stale: the deletion was missed; object is the last known state then, NULL when there is
-     * none (49). */
+     * none (rule 49). */
     void (*on_delete)(struct pl_listener *listener, struct pl_slice key, struct pl_doc *object,
                       bool stale);
 };
@@ -31,8 +31,8 @@ struct pl_listener {
     const struct pl_listener_ops *ops; /* borrowed for life */
     struct pl_distributor *of;         /* back-pointer; NULL when not registered */
     int64_t asked_resync_ns, resync_ns, next_resync_ns;
-    bool due;        /* gets updates that changed nothing (42) */
-    size_t holds;    /* initial work that is still under way (41) */
+    bool due;        /* gets updates that changed nothing (rule 42) */
+    size_t holds;    /* initial work that is still under way (rule 41) */
     uint64_t joined; /* the distribution during which it came */
 };
 
@@ -51,7 +51,7 @@ void pl_distributor_destroy(struct pl_distributor *d);
 
 /* From here on listeners that come are told what is stored, and the check period is fixed. */
 void pl_distributor_start(struct pl_distributor *d);
-/* Forgets all listeners and takes no more (46). */
+/* Forgets all listeners and takes no more (rule 46). */
 void pl_distributor_stop(struct pl_distributor *d);
 bool pl_distributor_is_stopped(const struct pl_distributor *d);
 
@@ -61,13 +61,13 @@ int pl_distributor_process(struct pl_distributor *d);
  * (F26), then the listeners are told one by one. EAGAIN and ECLOSED as above. */
 int pl_distributor_process_all(struct pl_distributor *d);
 /* The version of a list or bookmark: the store's once all that is queued has been worked off,
- * never ahead of the content (24, 37). */
+ * never ahead of the content (rules 24, 37). */
 void pl_distributor_set_rv(struct pl_distributor *d, struct pl_slice rv);
 
 /* ---- listeners ---- */
 
-/* resync_ns: 0 for never; raised to a second (43), to the check period after start, and
- * it lowers that before (43). Calls on_add for everything stored when started (40).
+/* resync_ns: 0 for never; raised to a second (rule 43), to the check period after start, and
+ * it lowers that before (rule 43). Calls on_add for everything stored when started (rule 40).
  * ECLOSED after stop. */
 int pl_distributor_add(struct pl_distributor *d, struct pl_listener *listener,
                        const struct pl_listener_ops *ops, int64_t resync_ns, int64_t now_ns);
@@ -77,7 +77,7 @@ bool pl_distributor_has(const struct pl_listener *listener);
 /* A listener that finishes its initial adds later holds while it has some. */
 void pl_listener_hold(struct pl_listener *listener);
 void pl_listener_release(struct pl_listener *listener);
-/* The first list was worked off, and this listener is done with its initial adds (41). */
+/* The first list was worked off, and this listener is done with its initial adds (rule 41). */
 bool pl_listener_has_synced(const struct pl_listener *listener);
 
 /* ---- resync ---- */

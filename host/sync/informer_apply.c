@@ -1,4 +1,4 @@
-/* What the store has just taken is told to the backlog and to key watches (21). */
+/* What the store has just taken is told to the backlog and to key watches (rule 21). */
 #include "sync/informer_impl.h"
 
 #include "base/alloc.h"

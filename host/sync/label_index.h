@@ -21,6 +21,6 @@ struct pl_label_indexes *pl_label_indexes_create(struct pl_store *store, struct 
 /* Builds nothing any more; what is built stays in the store. Accepts NULL. */
 void pl_label_indexes_destroy(struct pl_label_indexes *indexes);
 /* A list has asked for objects with this label. Nothing comes of it when more than one object in
- * PL_LABEL_INDEX_SHARE has it, or when there are as many indices as a cache may have (8). */
+ * PL_LABEL_INDEX_SHARE has it, or when the cache has eight indices already. */
 void pl_label_indexes_want(struct pl_label_indexes *indexes, struct pl_slice key,
                            struct pl_slice value);

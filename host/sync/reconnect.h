@@ -70,8 +70,8 @@ bool pl_reconnect_is_current(const struct pl_reconnects *all, const struct pl_re
 
 bool pl_reconnects_is_away(const struct pl_reconnects *all);
 
-/* The server refused to stream a list: nobody asks for one for some minutes (79 says each cycle
- * tries; a server without the feature would be asked for ever). */
+/* The server refused to stream a list: nobody asks for one for some minutes (client-go tries
+ * in each cycle, rule 79; a server without the feature would be asked for ever). */
 void pl_reconnects_refuse_streams(struct pl_reconnects *all);
 bool pl_reconnects_may_stream(const struct pl_reconnects *all);
 /* How long a refusal is remembered. */

@@ -1,12 +1,13 @@
 /* Keeps a sink equal to what the server has of one kind (in one namespace or in all):
- * LIST, then WATCH from where the list ended, for ever (semantics 50-74, 83-85); with `stream`
- * the list comes as the beginning of the watch (75-81). Knows no store and no queue. I/O thread.
+ * LIST, then WATCH from where the list ended, for ever (rules 50-53, 55-71, 73, 83-85); with
+ * `stream` the list comes as the beginning of the watch (rules 75-79, 81). Knows no store and no
+ * queue. I/O thread.
  *
  * What it decides itself:
  * - An answer without an HTTP status when a watch is opened (refused, reset, timed out)
  *   says nothing about our resourceVersion, so the watch is opened again after a pause; rule 64 is
  *   kept for answers. The same holds for a watch that ends within a second without progress
- *   (68).
+ *   (rule 68).
  * - A page limit beside a resourceVersion other than "0" goes with
  *   resourceVersionMatch=NotOlderThan, as the server would read it as an exact version else.
  * - resourceVersions that go back (a restored etcd) lead to a list without a version.
@@ -14,9 +15,9 @@
  *   the whole list; pages grow back with lists that come through.
  * - A streamed list falls back to a list in the same cycle on any failure but a lost connection or
  *   429, and when its end bookmark does not come: within 30 s, or 30 s more for each 1,000
- *   objects that came in the last 30 (5 minutes at most). 79 would try again with each cycle; a
- *   refusal is remembered for 10 minutes by the whole cluster, a bookmark that did not come by the
- *   source. A stream that is cut is opened once more (78), then listed.
+ *   objects that came in the last 30 (5 minutes at most). client-go tries again with each cycle
+ * (rule 79); here a refusal is remembered for 10 minutes by the whole cluster, a bookmark that did
+ * not come by the source. A stream that is cut is opened once more (rule 78), then listed.
  * - What ends without any answer waits for its turn among the cluster's reflectors instead of for a
  *   pause of its own (sync/reconnect.h). */
 #pragma once
@@ -42,7 +43,7 @@ struct pl_reflector_sink {
      * the array. */
     int (*replace)(void *arg, struct pl_docs *items, bool begun, struct pl_slice rv, bool anew,
                    struct pl_err *err);
-    /* A failure is logged; the next event comes nevertheless (69). */
+    /* A failure is logged; the next event comes nevertheless (rule 69). */
     int (*add)(void *arg, struct pl_doc *object, struct pl_err *err);
     int (*update)(void *arg, struct pl_doc *object, struct pl_err *err);
     int (*remove)(void *arg, struct pl_doc *object, struct pl_err *err);

@@ -21,12 +21,12 @@ enum ending {
 /* What a pause, or a wait for our turn, leads to. */
 enum next {
     NEXT_SYNC, /* a list, streamed where that works, and then a watch */
-    NEXT_LIST, /* the same cycle goes on with a list (79) */
+    NEXT_LIST, /* the same cycle goes on with a list (rule 79) */
     NEXT_PAGE, /* of the list that was cut */
     NEXT_WATCH,
 };
 
-#define PL_LIST_PAGE 500 /* objects (52) */
+#define PL_LIST_PAGE 500 /* objects (rule 52) */
 #define PL_LIST_SOME 64  /* of them are seen before what came meanwhile is received */
 
 struct pl_reflector {
@@ -49,7 +49,7 @@ struct pl_reflector {
         struct pl_doc *object; /* counted; NULL: none */
         struct pl_buf rv;      /* its version */
     } witness;                 /* the newest object that we know */
-    bool paginated;            /* the server has no watch cache (53) */
+    bool paginated;            /* the server has no watch cache (rule 53) */
     int expired_in_row;        /* watches that expired without any progress between */
 
     struct pl_op *list;   /* under way, or NULL */
@@ -64,18 +64,19 @@ struct pl_reflector {
     int page;
     int page_limit; /* objects; less than PL_LIST_PAGE after a list was cut */
     bool small;     /* lists were cut: pages, whatever rule 52 says */
-    bool whole;     /* asked for without a limit, as a page had expired (55) */
-    bool retried;   /* asked for without a version (51) */
+    bool whole;     /* asked for without a limit, as a page had expired (rule 55) */
+    bool retried;   /* asked for without a version (rule 51) */
 
     struct pl_watch *watch;  /* under way, or NULL */
     struct pl_timer guard;   /* opening, settling, silence */
     struct pl_timer at_most; /* our own end of a watch */
     int64_t opened_ns, heard_ns;
-    bool synthetic; /* begun at "" or "0": what comes first is in no order (62) */
+    bool synthetic; /* begun at "" or "0": what comes first is in no order (rule 62) */
     bool progress;  /* rv moved */
     bool complained, silence_said;
 
-    /* A list that is streamed (75-81); what the sink does not take at once gathers in items. */
+    /* A list that is streamed (rules 75-79, 81); what the sink does not take at once gathers in
+     * items. */
     bool streaming;
     struct pl_map by_key; /* key -> place in items + 1; only once something changed (keyed) */
     bool keyed;
@@ -115,7 +116,7 @@ void pl_reflector_note(struct pl_reflector *r, const char *message, const struct
 void pl_reflector_works(struct pl_reflector *r);
 /* Whatever was under way has ended: nobody points at us any more. */
 void pl_reflector_end_soon(struct pl_reflector *r);
-/* One backoff for both loops (83-85). */
+/* One backoff for both loops (rules 83-85). */
 void pl_reflector_pause(struct pl_reflector *r, enum next next, int64_t at_least_ns);
 /* The kind is not served: asked for often enough to be there soon after it is installed (F43). */
 void pl_reflector_gone(struct pl_reflector *r, const struct pl_err *err);

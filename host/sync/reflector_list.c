@@ -1,4 +1,4 @@
-/* Lists, page by page (50-60). */
+/* Lists, page by page (rules 50-53, 55-60). */
 #include "sync/reflector_impl.h"
 
 #define PAGE_MIN 20
@@ -41,7 +41,7 @@ static void send_page(struct pl_reflector *r)
         .continue_token = pl_buf_slice(&r->token),
         .large = true,
     };
-    /* Later pages carry the version in their token (55). */
+    /* Later pages carry the version in their token (rule 55). */
     if (r->token.len == 0)
         call.rv = rv;
     if (r->small || (!r->whole && (r->token.len > 0 || pl_rv_is_zero(rv) || r->paginated)))
@@ -82,7 +82,7 @@ void pl_reflector_list_on(struct pl_reflector *r)
     pl_reflector_set_state(r, PL_REFLECTOR_LISTING, 0);
 }
 
-/* Without a version, at once (51). */
+/* Without a version, at once (rule 51). */
 static void list_anew(struct pl_reflector *r)
 {
     pl_reflector_drop_pages(r);
@@ -216,7 +216,7 @@ static int check_list(const struct pl_reflector *r, const struct pl_answer *answ
     struct pl_node root = pl_doc_root(answer->doc);
     struct pl_scratch scratch;
     struct pl_slice kind = pl_node_str(pl_node_getz(root, "kind"), &scratch);
-    /* Also what the server prints as a table for people (56). */
+    /* Also what the server prints as a table for people (rule 56). */
     if (kind.len < 4 || memcmp(kind.ptr + kind.len - 4, "List", 4) != 0)
         return pl_err_set(err, PL_ESYNTAX, "the server answered a list of %s with a \"%.*s\"",
                           r->o.owner, PL_FMT(kind));

@@ -1,4 +1,4 @@
-/* Lists that come as the beginning of a watch (75-81). */
+/* Lists that come as the beginning of a watch (rules 75-79, 81). */
 #include "sync/reflector_impl.h"
 
 #define BOOKMARK_LIMIT (30 * PL_SECOND)     /* F21 */
@@ -161,7 +161,7 @@ static void collect(struct pl_reflector *r, enum pl_watch_type type, struct pl_d
     }
 }
 
-/* The same stream goes on as the watch (77). */
+/* The same stream goes on as the watch (rule 77). */
 static void take_over(struct pl_reflector *r, struct pl_slice rv)
 {
     struct pl_err err = {0};

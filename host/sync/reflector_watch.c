@@ -1,4 +1,4 @@
-/* Watches, and what their ends mean (61-74). */
+/* Watches, and what their ends mean (rules 61-71, 73). */
 #include "sync/reflector_impl.h"
 
 #define OPEN_LIMIT    (30 * PL_SECOND)
@@ -31,7 +31,7 @@ static void on_silence(struct pl_timer *timer)
         pl_reflector_end_watch(r, END_BY_SILENCE);
 }
 
-/* A watch that is still there after a second is taken to work (68). */
+/* A watch that is still there after a second is taken to work (rule 68). */
 static void on_settled(struct pl_timer *timer)
 {
     struct pl_reflector *r = PL_CONTAINER_OF(timer, struct pl_reflector, guard);
@@ -156,7 +156,7 @@ static void deliver(struct pl_reflector *r, enum pl_watch_type type, struct pl_d
         pl_reflector_complain(r, "an event could not be stored", err.message);
 }
 
-/* True when the event's version counts (62, 69, 70). */
+/* True when the event's version counts (rules 62, 69, 70). */
 static bool take_event(struct pl_reflector *r, enum pl_watch_type type, struct pl_doc *object)
 {
     struct pl_node root = pl_doc_root(object);
@@ -217,7 +217,7 @@ static void on_event(void *arg, enum pl_watch_type type, struct pl_doc *object)
     pl_doc_unref(object);
 }
 
-/* Our version is too old for a watch: a list that is not older will do (65). Where that
+/* Our version is too old for a watch: a list that is not older will do (rule 65). Where that
  * does not help either, one without a version. */
 static void watch_expired(struct pl_reflector *r, const struct pl_err *err)
 {
@@ -248,7 +248,7 @@ void pl_reflector_watch_failed(struct pl_reflector *r, const struct pl_err *err)
         pl_reflector_pause(r, again ? NEXT_WATCH : NEXT_SYNC, err->retry_after_ms * PL_MS);
 }
 
-/* The stream was open and ended as streams do (67, 73). */
+/* The stream was open and ended as streams do (rules 67, 73). */
 static void watch_ended(struct pl_reflector *r)
 {
     if (r->progress || pl_reflector_now(r) - r->opened_ns >= SETTLED_AFTER) {

@@ -1,6 +1,16 @@
-/* The write gate: the one way by which writes of scripts leave the host. Each step of
- * architecture.md's list in order; a refusal is EREFUSED with the rule's name
- * ("leader", "stopping", "partial", "scope", "adopt", "finalizer") as its reason. I/O thread. */
+/* The write gate: the one way by which writes of scripts leave the host. A refusal is EREFUSED with
+ * the rule's name ("leader", "stopping", "partial", "scope", "adopt", "finalizer") as its reason.
+ * I/O thread. The steps, in their order:
+ *
+ * 1. May this process write now? Not after the gate was closed, and for work of the leader alone
+ *    only while its fence is open. Asked again before each attempt and before anything is sent.
+ * 2. Is the document whole? What was read in part cannot be written back as a whole.
+ * 3. Do scope, owners and finalizers allow it?
+ * 4. What was read gives the write its uid and, for updates, its resourceVersion.
+ * 5. Would it change anything? Where it certainly would not, it is not sent.
+ * 6. A dry run is sent as one. A shadow's write is not sent: it is answered right after step 4.
+ * 7. It is sent, within its deadline and the client's limit, with retries where the server asks.
+ * 8. The answer is written through to the caches before the writer goes on. */
 #pragma once
 
 #include "event/controller_spec.h"

@@ -1,5 +1,5 @@
 /* Who owns an object: the rules that are checked before a request is made, and the controller
- * reference that the host sets (semantics 143). Pure; any thread. */
+ * reference that the host sets (rule 143). Pure; any thread. */
 #pragma once
 
 #include "base/err.h"

@@ -16,7 +16,7 @@ local tasks = require("perilune.task")
 
 local fail, frozen = check.fail, check.frozen
 
--- What the contract names and a later release brings.
+-- What a later release brings: until then, calling it says so.
 local function later(name)
   return function()
     fail("%s is not available yet", name)

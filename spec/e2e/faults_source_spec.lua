@@ -1,7 +1,7 @@
 -- What can go wrong between a source and its server, all at once: each namespace has a watch of
 -- its own, and each gets a fault of its own from the proxy. What counts is what the host asks
 -- next, that its cache ends equal to the server, and that the log says it once. F-numbers as in
--- spec/README.md; rule numbers are those of lists and watches (50-85).
+-- spec/README.md; rule numbers are those of host/RULES.md.
 
 local e2e = require("spec.support.e2e")
 local mirror = require("spec.support.mirror")
@@ -56,7 +56,7 @@ local function of_verb(asked, verb)
   return out
 end
 
--- One list, not older than what was known, whole, and a watch from there (50, 52, 65).
+-- One list, not older than what was known, whole, and a watch from there (rules 50, 52, 65).
 local function relists_once_from_what_it_knew(asked)
   assert.matches("^watch list watch", verbs(asked))
   local lists = of_verb(asked, "list")
@@ -65,7 +65,7 @@ local function relists_once_from_what_it_knew(asked)
   assert.is_nil(lists[1].limit)
 end
 
--- The version is still good: it is watched on from it, and nothing is listed (20, 63, 67).
+-- The version is still good: it is watched on from it, and nothing is listed (rules 63, 67, F20).
 local function resumes(asked)
   assert.equal(0, #of_verb(asked, "list"), verbs(asked))
   assert.is_true(#of_verb(asked, "watch") >= 2, verbs(asked))
@@ -394,7 +394,7 @@ describe("a source", function()
     end
   end
 
-  -- A watch that ends within its first second is told of (68). The one that began at a version which
+  -- A watch that ends within its first second is told of (rule 68). The one that began at a version which
   -- the server has forgotten is opened a pause later than the others.
   local function settle()
     local count, since

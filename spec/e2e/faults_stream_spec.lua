@@ -1,4 +1,4 @@
--- Lists that come as the beginning of a watch (75-81), where something is wrong with them: they end
+-- Lists that come as the beginning of a watch (rules 75-79, 81), where something is wrong with them: they end
 -- in a list, in bounded time, and other sources notice nothing.
 
 local e2e = require("spec.support.e2e")

@@ -1,4 +1,4 @@
--- Documents survive read, change of one field and write unchanged in meaning (lua-api.md 1).
+-- Documents survive read, change of one field and write unchanged in meaning.
 
 local e2e = require("spec.support.e2e")
 

@@ -177,7 +177,7 @@ describe("leader election", function()
     leads(two)
     say("handed over %.0f ms after SIGTERM", (e2e.now() - from) * 1000)
     history:reaches(mark())
-    -- In the server's order: all of one's writes, then all of two's (125).
+    -- In the server's order: all of one's writes, then all of two's (rule 125).
     local seen_two = false
     for _, write in ipairs(history.writes) do
       seen_two = seen_two or write.who == "two"

@@ -9,7 +9,7 @@ local mirror = require("spec.support.mirror")
 local proxies = require("spec.support.proxy")
 
 local NAME = "api.perilune.test"
-local SETTLED = 1.5 -- a watch that ends sooner is another trouble (68)
+local SETTLED = 1.5 -- a watch that ends sooner is another trouble (rule 68)
 local outage = tonumber(os.getenv("PL_NAMELESS") or "45")
 local build = os.getenv("PL_BUILD") or "build"
 

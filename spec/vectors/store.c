@@ -60,7 +60,7 @@ static void store_destroy(void *arg)
 
 /* ---- writes ---- */
 
-/* (37) Tombstones carry no version of their own. */
+/* Tombstones carry no version of their own (rule 37). */
 static void note_rv(struct keyed_store *self, struct pl_doc *doc)
 {
     struct pl_scratch room;

@@ -91,7 +91,7 @@ static void queue_destroy(void *arg)
 
 /* ---- adding ---- */
 
-/* A delay of zero or less is no delay, but the plain queue counts it as a retry (93). */
+/* A delay of zero or less is no delay, but the plain queue counts it as a retry (rule 93). */
 static int64_t delay_of(const struct queue *self, struct pl_node node)
 {
     int64_t after = duration_of(node, 0);

@@ -1,6 +1,6 @@
 /* The client against a real kube-apiserver: $PL_TEST_KUBECONFIG, whose current context has a
  * client certificate and whose context "token" a token, both of a cluster administrator. Skipped
- * (77) without one. Each test makes a namespace of its own.
+ * (rule 77) without one. Each test makes a namespace of its own.
  * Real time: what is waited for has a limit. */
 #include "kube/client.h"
 

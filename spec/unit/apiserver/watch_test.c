@@ -100,7 +100,7 @@ TEST(options_that_do_not_fit_together_are_invalid)
     api_close(&t);
 }
 
-TEST(an_initial_state_from_a_version_ahead_is_a_timeout_in_the_stream) /* 78 */
+TEST(an_initial_state_from_a_version_ahead_is_a_timeout_in_the_stream) /* rule 78 */
 {
     struct api t;
     struct api_watch watch;
@@ -116,7 +116,7 @@ TEST(an_initial_state_from_a_version_ahead_is_a_timeout_in_the_stream) /* 78 */
     api_close(&t);
 }
 
-TEST(what_changes_after_the_initial_state_comes_on_the_same_stream) /* 77 */
+TEST(what_changes_after_the_initial_state_comes_on_the_same_stream) /* rule 77 */
 {
     struct api t;
     struct api_watch watch;

@@ -10,7 +10,7 @@ static void check_step(struct pl_backoff *backoff, struct pl_rand *rand, int64_t
         TEST_FAIL("delay %" PRId64 " is not in [%" PRId64 ", %" PRId64 ")", delay, step, 2 * step);
 }
 
-/* 83 */
+/* rule 83 */
 TEST(doubles_from_800_ms_and_stays_between_30_and_60_s)
 {
     struct pl_backoff backoff;
@@ -24,7 +24,7 @@ TEST(doubles_from_800_ms_and_stays_between_30_and_60_s)
     }
 }
 
-/* 84 */
+/* rule 84 */
 TEST(starts_over_two_minutes_after_the_last_reset_point)
 {
     struct pl_backoff backoff;

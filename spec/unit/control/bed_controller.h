@@ -30,7 +30,7 @@ static inline void fake_start(void *self, struct pl_run *run)
     while (place < FAKE_RUNS && fake->runs[place] != NULL)
         place++;
     REQUIRE(place < FAKE_RUNS);
-    for (int i = 0; i < FAKE_RUNS; i++) /* 126 */
+    for (int i = 0; i < FAKE_RUNS; i++) /* rule 126 */
         CHECK(fake->runs[i] == NULL || fake->runs[i]->controller != run->controller ||
               !pl_slice_eq(fake->runs[i]->key, run->key));
     if (fake->started++ == 0 && run->controller != NULL) /* a rehearsal's runs have none */

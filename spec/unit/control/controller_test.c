@@ -42,7 +42,7 @@ TEST(every_object_of_the_first_list_is_reconciled_and_then_every_change)
     stage_deinit(&stage);
 }
 
-TEST(a_burst_during_a_run_leads_to_exactly_one_more) /* 88, 126, F38 */
+TEST(a_burst_during_a_run_leads_to_exactly_one_more) /* rules 88, 126, F38 */
 {
     struct stage stage;
     struct fake_request *watch = begin(&stage);
@@ -86,7 +86,7 @@ TEST(no_more_runs_at_once_than_declared)
     stage_deinit(&stage);
 }
 
-TEST(each_result_leads_to_what_the_table_says) /* 127-131, lua-api.md 2 */
+TEST(each_result_leads_to_what_the_table_says) /* rules 127-130 */
 {
     static const struct {
         enum pl_outcome outcome;
@@ -125,7 +125,7 @@ TEST(each_result_leads_to_what_the_table_says) /* 127-131, lua-api.md 2 */
     }
 }
 
-TEST(errors_back_off_and_success_forgets_them) /* 96, 128 */
+TEST(errors_back_off_and_success_forgets_them) /* rules 96, 128 */
 {
     struct stage stage;
     struct fake_request *watch = begin(&stage);
@@ -147,7 +147,7 @@ TEST(errors_back_off_and_success_forgets_them) /* 96, 128 */
     stage_deinit(&stage);
 }
 
-TEST(requeue_grows_the_delay_but_is_no_failure) /* 128 */
+TEST(requeue_grows_the_delay_but_is_no_failure) /* rule 128 */
 {
     struct stage stage;
     begin(&stage);
@@ -186,7 +186,7 @@ TEST(after_max_retries_a_key_is_dropped_until_the_next_event)
     stage_deinit(&stage);
 }
 
-TEST(a_run_over_its_time_is_cancelled_and_counted) /* 131 */
+TEST(a_run_over_its_time_is_cancelled_and_counted) /* rule 131 */
 {
     struct stage stage;
     stage_init(&stage);
@@ -234,7 +234,7 @@ TEST(resync_enqueues_every_for_object)
     "\",\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"" owner      \
     "\",\"uid\":\"1\",\"controller\":true}]}}"
 
-TEST(an_update_of_a_child_wakes_the_old_and_the_new_owner) /* 135, 136 */
+TEST(an_update_of_a_child_wakes_the_old_and_the_new_owner) /* rules 135, 136 */
 {
     struct stage stage;
     stage_init(&stage);
@@ -300,7 +300,7 @@ TEST(a_map_function_is_asked_only_when_every_source_has_synced_and_again_when_it
     bed_pass(&stage.bed, 2 * PL_SECOND);
     question = fake_question(&stage.fake);
     pl_question_request(question, pl_slice_z("d"), pl_slice_z("x"));
-    pl_question_request(question, pl_slice_z("d"), pl_slice_z("x")); /* 136 */
+    pl_question_request(question, pl_slice_z("d"), pl_slice_z("x")); /* rule 136 */
     pl_question_done(question);
     bed_run(&stage.bed);
     check_log(&stage.fake, "start d/x(ADDED);");
@@ -424,7 +424,7 @@ TEST(where_a_key_may_have_several_events_all_first_lists_are_told_before_runs_be
     stage_deinit(&stage);
 }
 
-TEST(a_missing_kind_holds_up_only_its_controller) /* 134, F43 */
+TEST(a_missing_kind_holds_up_only_its_controller) /* rule 134, F43 */
 {
     struct stage stage;
     stage_init(&stage);
@@ -552,7 +552,7 @@ TEST(losing_the_lead_cancels_runs_and_gaining_it_resumes_them)
     stage_deinit(&stage);
 }
 
-TEST(mistakes_in_declarations_are_refused) /* 142 */
+TEST(mistakes_in_declarations_are_refused) /* rule 142 */
 {
     static const char *const wants[] = {"For twice", "needs For", "nothing wakes",
                                         "no controller name", "at least 1"};

@@ -69,7 +69,7 @@ TEST(requests_of_like_names_are_told_apart)
 
 /* ---- self ---- */
 
-/* 138 */
+/* rule 138 */
 TEST(self_names_the_new_object_and_the_old_one_only_without_it)
 {
     const char *a = "{\"namespace\":\"ns\",\"name\":\"a\"}", *b = "{\"name\":\"b\"}";
@@ -88,7 +88,7 @@ TEST(self_names_the_new_object_and_the_old_one_only_without_it)
 #define CHILD(refs) "{\"namespace\":\"ns\",\"name\":\"x\",\"ownerReferences\":[" refs "]}"
 #define CONTROLS    ",\"controller\":true"
 
-/* 135 */
+/* rule 135 */
 TEST(owners_match_by_group_and_kind_in_any_version)
 {
     CHECK_STR(requests_of(&owner, PL_EVENT_CREATE, NULL,
@@ -100,7 +100,7 @@ TEST(owners_match_by_group_and_kind_in_any_version)
               "ns/a ns/b");
 }
 
-/* 135, choice: the scan goes on behind a reference that cannot be read. */
+/* rule 135, choice: the scan goes on behind a reference that cannot be read. */
 TEST(a_reference_that_cannot_be_read_hides_no_other)
 {
     CHECK_STR(requests_of(&owner, PL_EVENT_CREATE, NULL,
@@ -109,7 +109,7 @@ TEST(a_reference_that_cannot_be_read_hides_no_other)
               "ns/a");
 }
 
-/* 135 */
+/* rule 135 */
 TEST(the_controller_alone_counts_unless_every_owner_is_asked_for)
 {
     const char *child = CHILD(REF("apps/v1", "ReplicaSet", "a", "") "," REF(
@@ -122,7 +122,7 @@ TEST(the_controller_alone_counts_unless_every_owner_is_asked_for)
               "");
 }
 
-/* 136 */
+/* rule 136 */
 TEST(an_update_names_the_owners_of_both_sides_once)
 {
     CHECK_STR(requests_of(&owner, PL_EVENT_UPDATE,
@@ -133,7 +133,7 @@ TEST(an_update_names_the_owners_of_both_sides_once)
               "ns/old ns/both ns/new");
 }
 
-/* 137 */
+/* rule 137 */
 TEST(a_cluster_scoped_owner_is_named_without_a_namespace)
 {
     const struct pl_handler node = {.by = PL_MAP_OWNER,
@@ -155,7 +155,7 @@ TEST(a_scripts_map_is_left_to_the_script)
 
 /* ---- priorities ---- */
 
-/* 108 */
+/* rule 108 */
 TEST(the_first_list_and_unchanged_objects_are_queued_low)
 {
     static const struct {

@@ -42,7 +42,7 @@ TEST(no_predicate_passes)
     pl_predicate_destroy(NULL);
 }
 
-/* 139, 140 */
+/* rules 139, 140 */
 TEST(change_predicates_compare_their_part_of_an_update)
 {
     static const struct {
@@ -154,7 +154,7 @@ TEST(compositions_ask_only_while_the_answer_is_open)
     }
 }
 
-/* 139 */
+/* rule 139 */
 TEST(funcs_has_a_part_for_each_type_and_passes_where_it_has_none)
 {
     struct pl_predicate *parts[PL_EVENT_TYPES] = {[PL_EVENT_CREATE] = pl_predicate_constant(false),

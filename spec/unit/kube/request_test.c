@@ -157,7 +157,7 @@ TEST(each_verb_makes_its_request)
     pl_doc_unref(doc);
 }
 
-TEST(the_next_page_of_a_list_is_told_by_its_token_alone) /* 55 */
+TEST(the_next_page_of_a_list_is_told_by_its_token_alone) /* rule 55 */
 {
     static const char *const pages[][2] = {
         {"http://s/api/v1/pods", "http://s/api/v1/pods?continue=x%2B"},

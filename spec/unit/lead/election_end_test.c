@@ -187,7 +187,7 @@ TEST(rule_125_a_follower_that_stops_does_not_become_leader)
     bed_deinit(&bed);
 }
 
-/* ---- 121 ---- */
+/* ---- rule 121 ---- */
 
 TEST(rule_121_only_a_leader_that_has_not_renewed_for_long_is_unhealthy)
 {

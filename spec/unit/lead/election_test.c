@@ -2,7 +2,7 @@
 
 #include "bed_election.h"
 
-/* ---- 112 ---- */
+/* ---- rule 112 ---- */
 
 static void refuse(struct pl_election_options options, const char *message)
 {

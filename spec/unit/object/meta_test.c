@@ -230,7 +230,7 @@ TEST(owner_references_are_read_by_index_and_by_controller)
     pl_doc_unref(doc);
 }
 
-/* Semantics 38. */
+/* Rule 38. */
 TEST(resource_versions_compare_by_length_and_then_by_text)
 {
     CHECK(pl_rv_is_valid(pl_slice_z("1")));

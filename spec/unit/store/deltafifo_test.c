@@ -139,13 +139,13 @@ TEST(an_object_whose_key_is_known_is_queued_like_any_other)
     begin(NULL, PLAIN);
     CHECK(!pl_deltafifo_has_synced(fifo));
     pl_deltafifo_queue(fifo, PL_DELTA_ADDED, pl_slice_z("a"), doc);
-    CHECK(pl_deltafifo_has_synced(fifo)); /* 10 */
+    CHECK(pl_deltafifo_has_synced(fifo)); /* rule 10 */
     CHECK_STR(pop(), "a:A2");
     end();
     pl_doc_unref(doc);
 }
 
-/* 1 */
+/* rule 1 */
 TEST(events_of_a_queued_key_gather_without_moving_it)
 {
     begin(NULL, PLAIN);
@@ -162,7 +162,7 @@ TEST(events_of_a_queued_key_gather_without_moving_it)
     end();
 }
 
-/* 2, 3 */
+/* rules 2, 3 */
 TEST(two_deletions_in_a_row_become_the_one_that_knows_more)
 {
     begin(NULL, PLAIN);
@@ -190,7 +190,7 @@ TEST(two_deletions_in_a_row_become_the_one_that_knows_more)
     end();
 }
 
-/* 4, 5 */
+/* rules 4, 5 */
 TEST(a_deletion_of_what_nobody_knows_is_dropped)
 {
     begin("kE", PLAIN);
@@ -208,7 +208,7 @@ TEST(a_deletion_of_what_nobody_knows_is_dropped)
     end();
 }
 
-/* 16 */
+/* rule 16 */
 TEST(an_object_without_a_key_changes_nothing)
 {
     begin(NULL, PLAIN);
@@ -222,7 +222,7 @@ TEST(an_object_without_a_key_changes_nothing)
 
 /* ---- replace ---- */
 
-/* 7, 8 */
+/* rules 7, 8 */
 TEST(a_list_comes_before_the_tombstones_of_what_it_lacks)
 {
     begin("ckE", (struct pl_deltafifo_options){.emit_replaced = true});
@@ -248,7 +248,7 @@ TEST(without_emit_replaced_a_list_reads_as_sync)
     end();
 }
 
-/* 9, 15, 27 */
+/* rules 9, 15, 27 */
 TEST(synced_when_the_first_list_and_its_deletions_are_worked_off)
 {
     begin("ak", PLAIN);
@@ -259,7 +259,7 @@ TEST(synced_when_the_first_list_and_its_deletions_are_worked_off)
     struct pl_deltas deltas;
     CHECK_INT(pl_deltafifo_take(fifo, &deltas), 0);
     CHECK(deltas.initial);
-    CHECK(!pl_deltafifo_has_synced(fifo)); /* taken is not worked off (27) */
+    CHECK(!pl_deltafifo_has_synced(fifo)); /* taken is not worked off (rule 27) */
     pl_deltafifo_done(fifo, &deltas);
     CHECK(pl_deltafifo_has_synced(fifo));
     CHECK_INT(replace("ak", 2), 0);
@@ -276,7 +276,7 @@ TEST(an_empty_first_list_is_synced_at_once)
     end();
 }
 
-/* 10 */
+/* rule 10 */
 TEST(an_event_before_any_list_ends_the_initial_state)
 {
     begin(NULL, PLAIN);
@@ -290,8 +290,8 @@ TEST(an_event_before_any_list_ends_the_initial_state)
 
 /* ---- resync ---- */
 
-/* 12 */
-TEST(resync_brings_back_known_objects_with_nothing_queued) /* 12, F2 */
+/* rule 12 */
+TEST(resync_brings_back_known_objects_with_nothing_queued) /* rule 12, F2 */
 {
     begin("abE", PLAIN);
     ADD("a", 9);
@@ -336,7 +336,7 @@ static struct pl_doc *add_hundred(void *arg, struct pl_doc *doc, struct pl_err *
     return fresh;
 }
 
-/* 6 */
+/* rule 6 */
 static bool takes_its_own_key(void)
 {
     struct pl_deltas deltas;
@@ -386,7 +386,7 @@ TEST(a_refused_object_is_not_queued_and_refuses_its_list)
 
 /* ---- closing ---- */
 
-/* 14 */
+/* rule 14 */
 TEST(a_closed_queue_hands_out_the_rest_first)
 {
     begin(NULL, PLAIN);

@@ -19,7 +19,7 @@ static size_t holds(const struct pl_bucket *bucket, const struct pl_entry *entry
     return count;
 }
 
-/* 32 */
+/* rule 32 */
 TEST(a_bucket_goes_with_its_last_entry)
 {
     pl_slab_init(&memory, 1 << 20);

@@ -14,7 +14,7 @@ static int64_t ask(struct pl_ratelimit *limit, struct pl_slice key, int times)
     return delay;
 }
 
-/* 96 */
+/* rule 96 */
 TEST(exponential_doubles_per_key_up_to_the_maximum)
 {
     struct pl_ratelimit *limit = pl_ratelimit_exponential(5 * PL_MS, 1000 * PL_SECOND);
@@ -59,7 +59,7 @@ TEST(fast_slow_turns_slow_after_its_fast_attempts)
     pl_ratelimit_destroy(limit);
 }
 
-/* 97 */
+/* rule 97 */
 TEST(bucket_is_shared_by_all_keys_and_not_undone_by_forget)
 {
     struct pl_ratelimit *limit = pl_ratelimit_bucket(10, 2);
@@ -87,7 +87,7 @@ TEST(bucket_that_cannot_serve_says_never)
     pl_ratelimit_destroy(no_rate);
 }
 
-/* 98 */
+/* rule 98 */
 TEST(max_of_spends_tokens_also_when_the_key_decides)
 {
     struct pl_ratelimit *limit = pl_ratelimit_max_of(

@@ -95,7 +95,7 @@ TEST(of_several_values_the_one_with_the_fewest_objects_is_taken)
     pl_store_destroy(store);
 }
 
-/* 33 */
+/* rule 33 */
 TEST(names_come_sorted_by_their_bytes)
 {
     struct pl_store *store = pl_store_create();
@@ -110,7 +110,7 @@ TEST(names_come_sorted_by_their_bytes)
     pl_store_destroy(store);
 }
 
-/* 34 */
+/* rule 34 */
 TEST(an_unknown_index_is_an_error_and_an_unknown_value_is_not)
 {
     struct pl_store *store = pl_store_create();

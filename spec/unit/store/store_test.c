@@ -34,7 +34,7 @@ TEST(put_and_remove_hand_back_what_was_there)
     pl_store_destroy(store);
 }
 
-/* 39 */
+/* rule 39 */
 TEST(what_was_read_outlives_the_store)
 {
     struct pl_store *store = pl_store_create();
@@ -45,7 +45,7 @@ TEST(what_was_read_outlives_the_store)
     pl_doc_unref(doc);
 }
 
-/* 31, 32 */
+/* rules 31, 32 */
 TEST(index_sets_follow_overlapping_values)
 {
     struct pl_store *store = pl_store_create();
@@ -78,7 +78,7 @@ TEST(an_unchanged_value_leads_to_the_newest_object)
     pl_store_destroy(store);
 }
 
-/* 35 */
+/* rule 35 */
 TEST(a_late_index_covers_what_is_there_and_what_comes)
 {
     struct pl_store *store = pl_store_create();
@@ -133,7 +133,7 @@ TEST(an_index_owns_its_argument)
     CHECK_INT(two, 1);
 }
 
-/* 30, choice: a failing function leaves the object out instead of ending the host. */
+/* rule 30, choice: a failing function leaves the object out instead of ending the host. */
 TEST(a_refused_object_is_left_out_of_that_index_and_counted)
 {
     struct pl_store *store = pl_store_create();
@@ -186,7 +186,7 @@ TEST(only_an_index_computed_elsewhere_takes_values)
     pl_store_destroy(store);
 }
 
-/* 36 */
+/* rule 36 */
 TEST(replace_swaps_content_and_rebuilds_every_index)
 {
     struct pl_store *store = pl_store_create();
@@ -217,7 +217,7 @@ TEST(replace_swaps_content_and_rebuilds_every_index)
     pl_store_destroy(store);
 }
 
-/* 37 */
+/* rule 37 */
 /* Under one lock, and with so many changes that a table is made aside. */
 TEST(changes_are_applied_together_and_hand_back_what_was_there)
 {

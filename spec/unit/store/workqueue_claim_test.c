@@ -148,7 +148,7 @@ TEST(a_claimed_key_counts_and_is_shown_as_ready_until_it_begins)
     end();
 }
 
-/* Whoever begins may have looked before (88). */
+/* Whoever begins may have looked before (rule 88). */
 TEST(what_is_added_to_a_claimed_key_runs_once_more_after_it)
 {
     begin("ab");
@@ -173,7 +173,7 @@ TEST(what_is_added_to_an_unclaimed_key_is_one_with_it)
     add("a", 0, 50);
     unclaim("a");
     CHECK_STR(drain(), "a");
-    CHECK_INT(pl_workqueue_waiting(q), 0); /* 103 */
+    CHECK_INT(pl_workqueue_waiting(q), 0); /* rule 103 */
     now += 100;
     CHECK_STR(take(), "-");
     end();
@@ -196,7 +196,7 @@ TEST(a_delay_of_a_claimed_key_is_kept_when_it_begins)
     end();
 }
 
-TEST(a_claimed_key_whose_priority_rises_comes_back_above_the_others) /* 101 */
+TEST(a_claimed_key_whose_priority_rises_comes_back_above_the_others) /* rule 101 */
 {
     begin("ab");
     claim();
@@ -222,7 +222,7 @@ TEST(what_is_dropped_of_a_claimed_key_is_only_what_came_since)
     end();
 }
 
-TEST(a_queue_with_a_claimed_key_is_not_drained) /* 89-91 */
+TEST(a_queue_with_a_claimed_key_is_not_drained) /* rules 89-91 */
 {
     begin("a");
     claim();

@@ -92,7 +92,7 @@ static const char *drain(void)
 
 /* ---- one level ---- */
 
-/* 86, 87, 100 */
+/* rules 86, 87, 100 */
 TEST(keys_come_once_in_the_order_of_adding)
 {
     begin();
@@ -106,7 +106,7 @@ TEST(keys_come_once_in_the_order_of_adding)
     end();
 }
 
-/* 88 */
+/* rule 88 */
 TEST(many_adds_while_it_is_worked_on_make_one_more_run)
 {
     begin();
@@ -122,7 +122,7 @@ TEST(many_adds_while_it_is_worked_on_make_one_more_run)
     end();
 }
 
-/* 105 */
+/* rule 105 */
 TEST(a_key_worked_on_keeps_its_turn_but_holds_up_nobody)
 {
     begin();
@@ -177,7 +177,7 @@ TEST(done_of_a_key_that_is_not_worked_on_is_harmless)
 
 /* ---- priorities ---- */
 
-/* 100 */
+/* rule 100 */
 TEST(higher_numbers_come_first_and_equals_in_order)
 {
     begin();
@@ -190,7 +190,7 @@ TEST(higher_numbers_come_first_and_equals_in_order)
     end();
 }
 
-/* 101 */
+/* rule 101 */
 TEST(a_raised_key_goes_to_the_end_of_its_new_level_and_none_is_lowered)
 {
     begin();
@@ -248,7 +248,7 @@ TEST(depths_name_the_levels_that_have_keys)
 
 /* ---- delays ---- */
 
-/* 104, 106 */
+/* rules 104, 106 */
 TEST(a_delayed_key_queues_behind_those_that_were_ready_before_it)
 {
     begin();
@@ -294,7 +294,7 @@ TEST(delays_of_one_key_keep_the_earlier_time)
     end();
 }
 
-/* 106, unlike 92 */
+/* rule 106, unlike rule 92 */
 TEST(an_add_without_delay_takes_the_delay_away)
 {
     begin();
@@ -307,7 +307,7 @@ TEST(an_add_without_delay_takes_the_delay_away)
     end();
 }
 
-/* 103 */
+/* rule 103 */
 TEST(a_ready_key_stays_ready_when_added_with_a_delay)
 {
     begin();
@@ -337,7 +337,7 @@ TEST(a_delay_may_end_while_the_key_is_worked_on)
     end();
 }
 
-/* 95, 102 */
+/* rules 95, 102 */
 TEST(rate_limited_adds_wait_and_count_even_when_something_else_is_sooner)
 {
     begin();
@@ -369,7 +369,7 @@ TEST(an_endless_delay_does_not_wrap_round)
 
 /* ---- shutdown ---- */
 
-/* 89, 90, 94 */
+/* rules 89, 90, 94 */
 TEST(shutdown_hands_out_what_is_ready_and_loses_what_waits)
 {
     begin();
@@ -389,7 +389,7 @@ TEST(shutdown_hands_out_what_is_ready_and_loses_what_waits)
     end();
 }
 
-/* 90 */
+/* rule 90 */
 TEST(a_key_marked_before_shutdown_still_comes_back)
 {
     begin();
@@ -476,7 +476,7 @@ TEST(times_are_observed_and_running_work_is_summed)
     end();
 }
 
-/* 93, choice: everything asked for as a retry counts, a plain add does not. */
+/* rule 93, choice: everything asked for as a retry counts, a plain add does not. */
 TEST(retries_count_what_was_asked_for)
 {
     begin();
@@ -495,7 +495,7 @@ TEST(retries_count_what_was_asked_for)
 
 /* ---- the plain form ---- */
 
-/* 88, 92 */
+/* rules 88, 92 */
 TEST(plain_keys_queue_at_the_end_and_delays_run_on_their_own)
 {
     begin_plain();
@@ -588,7 +588,7 @@ static void key_name(char out[16], int i)
     snprintf(out, 16, "k%d", i);
 }
 
-/* 100-106 */
+/* rules 100-106 */
 TEST(agrees_with_a_model_over_random_calls) /* F38, F49 */
 {
     struct pl_rand rand;

@@ -155,7 +155,7 @@ static const char *store_rv(void)
     return text;
 }
 
-/* 29 */
+/* rule 29 */
 TEST(the_store_decides_between_add_and_update)
 {
     struct ear ear;
@@ -176,7 +176,7 @@ TEST(the_store_decides_between_add_and_update)
     end();
 }
 
-/* 15, 49 */
+/* rules 15, 49 */
 TEST(the_first_list_is_initial_and_a_relist_tells_of_missed_deletions)
 {
     struct ear ear;
@@ -192,7 +192,7 @@ TEST(the_first_list_is_initial_and_a_relist_tells_of_missed_deletions)
     end();
 }
 
-/* 40 */
+/* rule 40 */
 TEST(a_late_listener_hears_what_is_stored_and_then_every_change)
 {
     struct ear early, late;
@@ -248,7 +248,7 @@ TEST(listeners_may_go_while_they_are_told)
     end();
 }
 
-/* 41, 27 */
+/* rules 41, 27 */
 TEST(a_listener_is_synced_when_the_list_and_its_own_work_are_done)
 {
     struct ear ear;
@@ -266,7 +266,7 @@ TEST(a_listener_is_synced_when_the_list_and_its_own_work_are_done)
     end();
 }
 
-/* 42 */
+/* rule 42 */
 TEST(unchanged_objects_go_to_all_at_first_and_then_to_those_due)
 {
     struct ear never, often;
@@ -295,7 +295,7 @@ TEST(unchanged_objects_go_to_all_at_first_and_then_to_those_due)
     end();
 }
 
-/* 43 */
+/* rule 43 */
 TEST(periods_are_raised_to_a_second_and_to_the_check)
 {
     struct ear a, b, c;
@@ -322,7 +322,7 @@ TEST(periods_are_raised_to_a_second_and_to_the_check)
     end();
 }
 
-/* 46 */
+/* rule 46 */
 TEST(a_stopped_distributor_has_no_listeners_and_takes_none)
 {
     struct ear a, b = {.hold = false};
@@ -339,7 +339,7 @@ TEST(a_stopped_distributor_has_no_listeners_and_takes_none)
     end();
 }
 
-/* 24, 37 */
+/* rules 24, 37 */
 TEST(the_stores_version_never_runs_ahead_of_its_content)
 {
     begin(0);
@@ -458,7 +458,7 @@ TEST(deltas_of_one_key_in_a_batch_are_told_one_after_another) /* F4 */
     end();
 }
 
-TEST(who_comes_while_a_batch_is_told_has_seen_all_of_it) /* 40 */
+TEST(who_comes_while_a_batch_is_told_has_seen_all_of_it) /* rule 40 */
 {
     struct ear ear, late;
     begin(0);

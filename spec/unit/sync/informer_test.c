@@ -29,7 +29,7 @@ TEST(a_relist_tells_of_what_changed_and_of_nothing_else) /* F3, F5 */
     finish(&scene);
 }
 
-TEST(an_object_that_is_another_one_since_is_first_gone_and_then_new) /* F4, 47 */
+TEST(an_object_that_is_another_one_since_is_first_gone_and_then_new) /* F4, rule 47 */
 {
     struct scene scene = {0};
     begin(&scene);
@@ -85,7 +85,7 @@ static void check_version(struct scene *scene, const char *want)
     pl_buf_deinit(&rv);
 }
 
-TEST(F15_a_streamed_list_counts_when_it_is_whole) /* 77 */
+TEST(F15_a_streamed_list_counts_when_it_is_whole) /* rule 77 */
 {
     struct scene scene = {.streams = true};
     begin_unsynced(&scene, NULL);
@@ -111,7 +111,7 @@ TEST(F15_a_streamed_list_counts_when_it_is_whole) /* 77 */
     finish(&scene);
 }
 
-TEST(bookmarks_move_the_stores_version_and_are_no_objects) /* 24, F14 */
+TEST(bookmarks_move_the_stores_version_and_are_no_objects) /* rule 24, F14 */
 {
     struct scene scene = {0};
     begin(&scene);
@@ -475,7 +475,7 @@ TEST(key_watches_hear_of_their_key_until_they_are_forgotten)
     finish(&scene);
 }
 
-TEST(who_comes_late_hears_first_of_what_is_there) /* 40 */
+TEST(who_comes_late_hears_first_of_what_is_there) /* rule 40 */
 {
     struct scene scene = {0};
     begin(&scene);

@@ -290,7 +290,7 @@ static void check_gaps(const struct tries *tries, int first, int64_t least, int6
     CHECK(lengths >= 10); /* jittered: at a fixed pace it would be one or two */
 }
 
-TEST(ten_minutes_without_a_name_cost_few_requests_two_lines_and_no_list) /* 64, 83-85, F37 */
+TEST(ten_minutes_without_a_name_cost_few_requests_two_lines_and_no_list) /* rules 64, 83-85, F37 */
 {
     struct world world;
     begin(&world);
@@ -298,7 +298,8 @@ TEST(ten_minutes_without_a_name_cost_few_requests_two_lines_and_no_list) /* 64, 
     pass(&world, OUTAGE);
     CHECK_INT(said(&world, "the API server does not answer"), 1);
     CHECK_INT(said(&world, "answers again"), 0);
-    /* One after another, at most 10 s apart, with a few soon after each reset of the backoff (84).
+    /* One after another, at most 10 s apart, with a few soon after each reset of the backoff (rule
+     * 84).
      */
     CHECK(world.source_tries.count > 60 && world.source_tries.count < 150);
     check_gaps(&world.source_tries, SOURCES + 1, 800 * PL_MS, 10 * PL_SECOND);
@@ -316,7 +317,7 @@ TEST(ten_minutes_without_a_name_cost_few_requests_two_lines_and_no_list) /* 64, 
     finish(&world);
 }
 
-TEST(the_lease_is_lost_in_time_when_its_server_has_no_name_and_won_again_after) /* 113-116 */
+TEST(the_lease_is_lost_in_time_when_its_server_has_no_name_and_won_again_after) /* rules 113-116 */
 {
     struct world world;
     begin(&world);
@@ -333,7 +334,7 @@ TEST(the_lease_is_lost_in_time_when_its_server_has_no_name_and_won_again_after) 
     pass(&world, OUTAGE);
     CHECK(!pl_leadership_is_leading(world.leadership));
     CHECK_INT(world.renewals, before);
-    /* Each retry period and up to 1.2 times that (113). */
+    /* Each retry period and up to 1.2 times that (rule 113). */
     check_gaps(&world.lease_tries, lost + 1, 2 * PL_SECOND, 4400 * PL_MS);
     CHECK(world.lease_tries.count > 120 && world.lease_tries.count < 310);
     CHECK(world.lease_watches.count < world.lease_tries.count);

@@ -143,7 +143,7 @@ TEST(F37_while_the_server_is_away_few_try_and_all_follow_quickly)
     CHECK_INT(bed.tries, 1);
     CHECK(pl_reconnects_is_away(bed.all));
     pass(5 * 60 * PL_SECOND);
-    /* One in five to ten seconds, with a few soon after each reset of the backoff (84). */
+    /* One in five to ten seconds, with a few soon after each reset of the backoff (rule 84). */
     CHECK(bed.tries > 20 && bed.tries < 90);
     bed.up = true;
     pass(10 * PL_SECOND);

@@ -34,7 +34,7 @@ static struct fake_request *get_streaming(struct diary *diary)
     return stream;
 }
 
-TEST(a_streamed_list_is_one_replace_and_the_same_stream_goes_on) /* 76, 77 */
+TEST(a_streamed_list_is_one_replace_and_the_same_stream_goes_on) /* rules 76, 77 */
 {
     struct diary diary;
     struct fake_request *stream = get_streaming(&diary);
@@ -47,7 +47,7 @@ TEST(a_streamed_list_is_one_replace_and_the_same_stream_goes_on) /* 76, 77 */
     finish(&diary);
 }
 
-TEST(the_end_of_that_stream_leads_to_a_watch_from_its_version) /* 67, 79: not to a list */
+TEST(the_end_of_that_stream_leads_to_a_watch_from_its_version) /* rules 67, 79: not to a list */
 {
     struct diary diary;
     struct fake_request *stream = get_streaming(&diary);
@@ -57,7 +57,7 @@ TEST(the_end_of_that_stream_leads_to_a_watch_from_its_version) /* 67, 79: not to
     finish(&diary);
 }
 
-TEST(changes_before_the_bookmark_are_part_of_the_list) /* 77 */
+TEST(changes_before_the_bookmark_are_part_of_the_list) /* rule 77 */
 {
     struct diary diary;
     begin_with(&diary, true);
@@ -119,7 +119,7 @@ TEST(a_sink_may_take_a_streamed_list_as_it_comes)
     finish(&diary);
 }
 
-TEST(changes_of_what_was_taken_are_taken_in_their_order) /* 77 */
+TEST(changes_of_what_was_taken_are_taken_in_their_order) /* rule 77 */
 {
     struct diary diary;
     struct fake_request *stream = begin_taking(&diary);
@@ -143,7 +143,7 @@ TEST(changes_of_what_was_taken_are_taken_in_their_order) /* 77 */
     finish(&diary);
 }
 
-TEST(a_list_that_was_taken_in_part_begins_anew_when_it_is_cut) /* 60, 78 */
+TEST(a_list_that_was_taken_in_part_begins_anew_when_it_is_cut) /* rules 60, 78 */
 {
     for (int way = 0; way < 2; way++) {
         struct diary diary;
@@ -263,7 +263,7 @@ TEST(F22_what_is_refused_is_listed_at_once_and_not_asked_for_again)
     finish(&diary);
 }
 
-TEST(F22_any_other_failure_leads_to_a_list_at_once_and_to_a_stream_next_time) /* 78, 79 */
+TEST(F22_any_other_failure_leads_to_a_list_at_once_and_to_a_stream_next_time) /* rules 78, 79 */
 {
     static const struct {
         int status;
@@ -319,7 +319,7 @@ TEST(F22_a_stream_that_is_always_cut_gives_way_to_a_list)
     finish(&diary);
 }
 
-TEST(a_version_that_cannot_be_streamed_is_dropped_at_once) /* 78, F10, F12 */
+TEST(a_version_that_cannot_be_streamed_is_dropped_at_once) /* rule 78, F10, F12 */
 {
     static const struct {
         int status;
@@ -346,7 +346,7 @@ TEST(a_version_that_cannot_be_streamed_is_dropped_at_once) /* 78, F10, F12 */
     }
 }
 
-TEST(a_server_that_is_busy_or_away_is_asked_for_the_stream_again) /* 78 */
+TEST(a_server_that_is_busy_or_away_is_asked_for_the_stream_again) /* rule 78 */
 {
     struct diary diary;
     begin_with(&diary, true);
@@ -375,7 +375,7 @@ TEST(an_end_that_is_older_than_what_we_have_is_asked_for_anew) /* F11, F27 */
     finish(&diary);
 }
 
-TEST(what_cannot_be_stored_is_streamed_again) /* 60 */
+TEST(what_cannot_be_stored_is_streamed_again) /* rule 60 */
 {
     struct diary diary;
     begin_with(&diary, true);

@@ -16,7 +16,7 @@ TEST(lists_from_zero_by_pages_then_watches_from_the_lists_version)
     finish(&diary);
 }
 
-TEST(a_watch_asks_for_five_to_ten_minutes) /* 61 */
+TEST(a_watch_asks_for_five_to_ten_minutes) /* rule 61 */
 {
     struct diary diary;
     struct fake_request *watch = get_going(&diary);
@@ -28,7 +28,7 @@ TEST(a_watch_asks_for_five_to_ten_minutes) /* 61 */
     finish(&diary);
 }
 
-TEST(pages_are_followed_without_a_version_and_stored_as_one) /* 55, 60 */
+TEST(pages_are_followed_without_a_version_and_stored_as_one) /* rules 55, 60 */
 {
     struct diary diary;
     begin(&diary);
@@ -45,7 +45,7 @@ TEST(pages_are_followed_without_a_version_and_stored_as_one) /* 55, 60 */
     finish(&diary);
 }
 
-TEST(a_server_without_a_watch_cache_is_paged_later_too) /* 53, and the trap of 4.E */
+TEST(a_server_without_a_watch_cache_is_paged_later_too) /* rule 53 */
 {
     struct diary diary;
     begin(&diary);
@@ -58,7 +58,7 @@ TEST(a_server_without_a_watch_cache_is_paged_later_too) /* 53, and the trap of 4
     finish(&diary);
 }
 
-TEST(later_lists_are_not_limited_so_that_the_watch_cache_answers) /* 50, 52, 65 */
+TEST(later_lists_are_not_limited_so_that_the_watch_cache_answers) /* rules 50, 52, 65 */
 {
     struct diary diary;
     struct fake_request *watch = get_going(&diary);
@@ -71,7 +71,7 @@ TEST(later_lists_are_not_limited_so_that_the_watch_cache_answers) /* 50, 52, 65 
     finish(&diary);
 }
 
-TEST(F25_an_expired_page_leads_to_one_unlimited_list) /* 55 */
+TEST(F25_an_expired_page_leads_to_one_unlimited_list) /* rule 55 */
 {
     static const char *const answers[] = {
         BED_STATUS(410, "Expired"),
@@ -142,7 +142,7 @@ TEST(a_page_that_is_always_cut_is_asked_for_in_smaller_ones_until_it_comes)
     finish(&diary);
 }
 
-TEST(a_list_in_one_piece_that_is_cut_is_paged) /* 52 gives way */
+TEST(a_list_in_one_piece_that_is_cut_is_paged) /* rule 52 gives way */
 {
     struct diary diary;
     struct fake_request *watch = get_going(&diary);
@@ -204,7 +204,7 @@ TEST(a_repeated_continue_token_is_an_error_and_no_endless_loop) /* F25 */
     finish(&diary);
 }
 
-TEST(a_version_that_cannot_be_listed_is_dropped_at_once_and_once) /* 51, 57, F12 */
+TEST(a_version_that_cannot_be_listed_is_dropped_at_once_and_once) /* rules 51, 57, F12 */
 {
     static const char *const answers[] = {
         BED_STATUS(410, "Gone"),
@@ -278,7 +278,7 @@ TEST(F10_watches_that_always_expire_lead_to_lists_without_a_version_and_longer_p
     finish(&diary);
 }
 
-TEST(the_end_of_a_watch_leads_to_the_next_one_and_to_no_list) /* 63, 67, 73, F20 */
+TEST(the_end_of_a_watch_leads_to_the_next_one_and_to_no_list) /* rules 63, 67, 73, F20 */
 {
     struct diary diary;
     struct fake_request *watch = get_going(&diary);
@@ -305,7 +305,7 @@ TEST(the_end_of_a_watch_leads_to_the_next_one_and_to_no_list) /* 63, 67, 73, F20
     finish(&diary);
 }
 
-TEST(a_watch_that_ends_within_a_second_is_opened_again_after_a_pause) /* 68 */
+TEST(a_watch_that_ends_within_a_second_is_opened_again_after_a_pause) /* rule 68 */
 {
     struct diary diary;
     begin(&diary);
@@ -319,13 +319,13 @@ TEST(a_watch_that_ends_within_a_second_is_opened_again_after_a_pause) /* 68 */
         while (bed_is_quiet(&diary.bed))
             bed_pass(&diary.bed, 100 * PL_MS);
     }
-    /* 0.8 + 1.6 + 3.2 + 6.4 s at least (83). */
+    /* 0.8 + 1.6 + 3.2 + 6.4 s at least (rule 83). */
     CHECK(diary.bed.clock.now_ns - began >= 12 * PL_SECOND);
     CHECK(pl_reflector_trouble(diary.reflector) != NULL);
     finish(&diary);
 }
 
-TEST(other_answers_to_a_watch_lead_to_a_list_after_a_pause) /* 64 */
+TEST(other_answers_to_a_watch_lead_to_a_list_after_a_pause) /* rule 64 */
 {
     struct diary diary;
     struct fake_request *watch = get_going(&diary);
@@ -337,7 +337,7 @@ TEST(other_answers_to_a_watch_lead_to_a_list_after_a_pause) /* 64 */
     finish(&diary);
 }
 
-TEST(an_error_event_keeps_the_version_and_is_never_stored) /* 66, F9, F13 */
+TEST(an_error_event_keeps_the_version_and_is_never_stored) /* rule 66, F9, F13 */
 {
     static const struct {
         const char *event;
@@ -363,7 +363,7 @@ TEST(an_error_event_keeps_the_version_and_is_never_stored) /* 66, F9, F13 */
     }
 }
 
-TEST(a_broken_line_leads_to_a_list_after_a_pause) /* 73, F19 */
+TEST(a_broken_line_leads_to_a_list_after_a_pause) /* rule 73, F19 */
 {
     struct diary diary;
     struct fake_request *watch = get_going(&diary);
@@ -374,7 +374,7 @@ TEST(a_broken_line_leads_to_a_list_after_a_pause) /* 73, F19 */
     finish(&diary);
 }
 
-TEST(events_of_another_kind_are_skipped_and_their_version_does_not_count) /* 69, 70 */
+TEST(events_of_another_kind_are_skipped_and_their_version_does_not_count) /* rules 69, 70 */
 {
     struct diary diary;
     struct fake_request *watch = get_going(&diary);
@@ -388,7 +388,7 @@ TEST(events_of_another_kind_are_skipped_and_their_version_does_not_count) /* 69,
     finish(&diary);
 }
 
-TEST(a_watch_from_nowhere_counts_versions_from_the_first_change) /* 62 */
+TEST(a_watch_from_nowhere_counts_versions_from_the_first_change) /* rule 62 */
 {
     struct diary diary;
     begin(&diary);
@@ -506,7 +506,7 @@ TEST(a_server_that_comes_back_older_is_listed_anew) /* F27 */
     }
 }
 
-TEST(tables_and_other_documents_are_refused) /* 56 */
+TEST(tables_and_other_documents_are_refused) /* rule 56 */
 {
     struct diary diary;
     begin(&diary);
@@ -517,7 +517,7 @@ TEST(tables_and_other_documents_are_refused) /* 56 */
     finish(&diary);
 }
 
-TEST(a_list_that_cannot_be_stored_is_made_again) /* 60 */
+TEST(a_list_that_cannot_be_stored_is_made_again) /* rule 60 */
 {
     struct diary diary;
     begin(&diary);

@@ -260,7 +260,7 @@ TEST(a_kind_that_is_not_served_is_a_clear_error)
     finish(&scene);
 }
 
-TEST(an_owner_is_set_and_fills_the_namespace) /* 143 */
+TEST(an_owner_is_set_and_fills_the_namespace) /* rule 143 */
 {
     struct scene scene;
     begin(&scene);
@@ -305,7 +305,7 @@ TEST(an_applied_object_without_namespace_goes_to_its_owner)
     finish(&scene);
 }
 
-TEST(owners_that_do_not_fit_are_refused) /* 143 */
+TEST(owners_that_do_not_fit_are_refused) /* rule 143 */
 {
     struct scene scene;
     begin(&scene);

@@ -164,7 +164,6 @@ TEST(texts_are_cut_at_a_character_and_made_clean)
     finish(&scene);
 }
 
-/* asks.md 44 */
 TEST(the_same_warning_ten_thousand_times_costs_few_writes_and_counts_right)
 {
     struct scene scene;
@@ -191,7 +190,6 @@ TEST(the_same_warning_ten_thousand_times_costs_few_writes_and_counts_right)
     finish(&scene);
 }
 
-/* asks.md 44 */
 TEST(a_hundred_reasons_at_once_are_all_recorded)
 {
     struct scene scene;
