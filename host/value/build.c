@@ -1,3 +1,11 @@
+/* Documents built call by call, for what the host makes itself: requests, patches, answers, Lua
+ * tables.
+ *
+ * Each call is checked: a value where a name is missing, or an object closed twice, is a bug of the
+ * caller and ends the process. Text from outside must be checked as UTF-8 before it comes here.
+ *
+ * A builder with a pool encodes twice: first without the pool, since other threads may add to it
+ * while this document grows, then as a copy into the pool in one turn. */
 #include "value/build.h"
 #include "value/encode.h"
 #include "value/number.h"

@@ -1,3 +1,12 @@
+/* The encoder: values in document order become a tape (tape.h). The scanner and the builder call
+ * it, and both guarantee that the calls are in a legal order; nothing is checked again here.
+ *
+ * With a pool, share.c decides for each string, shape and container whether a handle takes its
+ * place, and each value's hash is carried up to its parent. Handles mean nothing outside their
+ * pool, so a value from another document is encoded anew unless neither side has a pool; then its
+ * bytes are copied.
+ *
+ * Buffers are kept for the next document, but not those that one large document has made large. */
 #include "value/encode.h"
 #include "value/number.h"
 #include "value/pack.h"

@@ -1,3 +1,11 @@
+/* A lossy memory of which value was seen in which object: one 32-bit entry for each place, with
+ * some bits of the value's hash and the object's number. A later value overwrites an earlier one of
+ * the same place. Both kinds of error are harmless: see filter.h.
+ *
+ * The table lies in one reserved stretch of addresses and grows in place, a few entries at each
+ * use, so that no call takes long. It never shrinks by moving: it forgets what it knew instead.
+ *
+ * Only in a turn of the pool; nothing here is locked. */
 #include "value/filter.h"
 
 #include <stdio.h>

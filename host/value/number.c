@@ -1,3 +1,9 @@
+/* JSON numbers as text. A document keeps a number as it was written unless it is a plain int64, so
+ * that reading and writing an object changes no digit of it.
+ *
+ * Comparing goes by decimal value and not by way of a double: 1, 1.0 and 10e-1 are equal, and two
+ * integers that share a double are not. Nothing here depends on the locale but pl_number_to_double,
+ * which calls strtod; the host never sets a locale. */
 #include "value/number.h"
 #include "value/build.h"
 

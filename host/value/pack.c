@@ -1,3 +1,10 @@
+/* Strings of common forms in fewer bytes: uids, times, IPv4 addresses, runs of hex digits, decimal
+ * numbers in quotes.
+ *
+ * Packing is allowed only where unpacking gives back exactly the same bytes. So each form is read
+ * strictly (lower-case hex, no leading zero, a date that the calendar has), and text that is nearly
+ * of a form stays text. Two strings packed in one form are equal exactly when their bytes are, so
+ * that equal.c need not unpack them. */
 #include "value/pack.h"
 #include "value/tape.h"
 

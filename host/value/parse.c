@@ -1,3 +1,14 @@
+/* The JSON parser: bytes to encoder calls, by a loop over six states that can stop before any token
+ * and go on with more bytes.
+ *
+ * It must accept exactly what RFC 8259 and RFC 3629 allow, whatever the chunks: spec/data/json has
+ * the cases, and the tests feed it in pieces of every size. Text is never trusted: depth and length
+ * have limits, and what is skipped (managedFields) is checked like the rest.
+ *
+ * Three things make it fast without changing what it accepts: strings are searched 16 bytes at a
+ * time, names are compared with those expected at this place before they are read (share.h), and
+ * text that equals the last managedFields is not read again (skim.h). The zero bytes behind the
+ * input stop the inner loops, so that these need not ask for the end. */
 #include "value/parse.h"
 #include "value/number.h"
 #include "value/share.h"

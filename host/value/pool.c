@@ -1,3 +1,13 @@
+/* The pool's life, its turns and its documents. Nodes, which are the shared values, are in
+ * pool_node.c.
+ *
+ * One thread at a time may add or free: it has the turn. A thread that waits for a turn holds
+ * `next`, so that it is the one that gets it. Everyone else reads nodes without a lock and must
+ * hold a reference to a document that uses them.
+ *
+ * Dropping a document's last reference is allowed on any thread and never waits: without a turn the
+ * document goes on a list, and the next turn frees what is on it. Memory goes back to the system a
+ * bounded amount a call. */
 #include "value/pool.h"
 #include "value/pool_node.h"
 

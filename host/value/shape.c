@@ -1,3 +1,8 @@
+/* Shapes: the names of an object's members, in order. Objects of one kind share a few of them.
+ *
+ * A large shape has an index sorted by name, and finding repeated names sorts as well, so that an
+ * object with many members, which an outsider may send, costs n log n and not n squared. Small ones
+ * are compared pairwise, after a bit set has ruled most pairs out. */
 #include "value/shape.h"
 #include "value/tape.h"
 

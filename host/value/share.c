@@ -1,3 +1,12 @@
+/* What the pool shares, decided while a document is encoded. A value enters the pool when a second
+ * object shows it (filter.h); a container that has a part which is new is new as well and is not
+ * looked up.
+ *
+ * Nodes made for a document have no count until it is finished, so an encoder that pauses between
+ * two pieces of text pins the handles it has written, and settles those it made: another thread's
+ * turn may come in between and must not free them.
+ *
+ * Guesses are hints. A wrong one costs time and never changes what is encoded. */
 #include "value/share.h"
 #include "value/pack.h"
 #include "value/shape.h"

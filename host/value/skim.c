@@ -1,3 +1,11 @@
+/* Text that was checked once and comes again with small differences. Two texts count as alike where
+ * they differ only in plain characters inside strings: neither quotes, escapes, control characters
+ * nor bytes of UTF-8 sequences may differ, so the one has the same structure as the other and is as
+ * valid.
+ *
+ * Where they part, parsing goes on from the last mark before it. A mark has everything that the
+ * parser must know there. Learning a text costs as much as parsing it, so that a text which keeps
+ * changing is learned again only now and then. */
 #include "value/skim.h"
 #include "value/string_scan.h"
 

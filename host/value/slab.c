@@ -1,3 +1,13 @@
+/* Size classes in spans of 64 KiB, each span with a bit for each block. A block never moves, and a
+ * new span is begun only when no span of the class has room.
+ *
+ * Memory goes back to the system page by page: sweeps look at a bounded number of dirty spans a
+ * call. Huge pages are switched off for the stretch, as they would bring released pages back.
+ * Whoever holds the only reference to a block can empty a span by copying its blocks elsewhere
+ * (pl_slab_drain).
+ *
+ * A wrong free is found: the bit must say that the block was in use. Under AddressSanitizer, free
+ * blocks are poisoned. */
 #include "value/slab.h"
 
 #include "base/alloc.h"

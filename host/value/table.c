@@ -1,3 +1,9 @@
+/* The pool's hash table, open addressing with linear probes. It is never rehashed at once: a resize
+ * makes a second part, and each later addition moves some slots, so that no document pays for all
+ * of them.
+ *
+ * While slots move, a lookup probes both parts. A removed or moved entry leaves a mark in its slot,
+ * since an empty slot ends a probe; only the last one of a chain becomes empty at once. */
 #include "value/table.h"
 
 #include "base/alloc.h"

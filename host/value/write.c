@@ -1,3 +1,7 @@
+/* Documents as JSON text: compact, indented or with sorted names. Numbers are written as they came.
+ * Strings are valid UTF-8 already, so that only quotes, backslashes and control characters need an
+ * escape. It cannot fail, and recursion is as deep as the document, which the scanner and the
+ * builder limit. */
 #include "value/write.h"
 
 #include "base/alloc.h"
