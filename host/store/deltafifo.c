@@ -1,3 +1,12 @@
+/* The delta queue between a watch and its store (rules 1-10, 12, 14-16, 27). A key is in the order
+ * once, with all its changes behind it, so that a burst on one object costs one turn.
+ *
+ * A list goes in as a whole or not at all: every object is keyed and transformed before the first
+ * is queued.
+ *
+ * A key that was taken counts until it is given to pl_deltafifo_done. The queue has synced only
+ * when the last key of the first list was processed, not when it was handed out. One thread;
+ * nothing is called back but the options' own functions. */
 #include "store/deltafifo.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,12 @@
+/* Indices: from a value to the entries that have it (buckets), and from an entry back to its
+ * buckets (postings).
+ *
+ * Buckets are what readers see and change only under the store's lock. Postings are the writer's
+ * alone; they tell where to remove an entry without computing its old values again. A bucket goes
+ * with its last entry, so that values which come and go leave nothing behind (rule 32).
+ *
+ * Postings lie behind the entry's key where they fit, since most objects stand in as many buckets
+ * as when they came; else in a block of their own. */
 #include "store/impl.h"
 
 #include "base/alloc.h"

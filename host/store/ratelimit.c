@@ -1,3 +1,10 @@
+/* How long a key waits before it is tried again (rules 96-98): exponential, fast then slow, a token
+ * bucket, the longest of several, and a cap on any of them.
+ *
+ * It never reads a clock and never sleeps: the caller passes the time in and waits. Asking counts:
+ * each call records a failure and takes a token, also when another limiter decides. Sums that could
+ * overflow are cut at the maximum first. Failure counts are kept for each key until it is
+ * forgotten. */
 #include "store/ratelimit.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,14 @@
+/* The store's content and how it changes. One thread writes. A single change computes its index
+ * values and makes room before it takes the lock, so that readers wait only while pointers are
+ * moved.
+ *
+ * Readers see each change whole: with its index values or not at all. Some thousand changes at most
+ * are made under one lock; a list, or more changes, are built aside and exchanged in one step.
+ * Nothing is called back or logged under the lock but index functions of the host, which are short;
+ * values that a script computes come later (pl_store_set_values).
+ *
+ * What is stored is counted and immutable. Replaced documents go back to the caller with their
+ * reference, so that they are freed outside the lock. */
 #include "store/store.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,13 @@
+/* The queue of keys (rules 86-98, 100-106). A key has one entry from its first add until it is
+ * neither queued nor worked on, and may be in several states at once: worked on and ready again, or
+ * worked on and delayed.
+ *
+ * Ready keys stand in one list for each priority, delayed ones in a heap by their time. A ready key
+ * that is worked on is parked: it keeps its turn but leaves its list, so that taking never walks
+ * over keys that cannot be taken.
+ *
+ * It never reads a clock: `now_ns` comes with each call, and time passes only by promoting what has
+ * become due. `changed` is called at the end of a call, when the queue is whole again. */
 #include "base/alloc.h"
 #include "base/base.h"
 #include "base/check.h"
