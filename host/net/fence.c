@@ -1,3 +1,13 @@
+/* The sockets of fenced requests, and what happens when their fence is found closed: they are shut
+ * down, so that nothing which a library still holds can leave. Whether a fence is open is asked
+ * before bytes are sent; this file makes the answer final.
+ *
+ * The table is static because the handler of SIGCONT uses it: a process that was stopped and
+ * continued looks at every fence before the sending thread goes on. So everything here keeps to
+ * what a signal handler may do: atomics, the clock, fstat, shutdown, pthread_kill.
+ *
+ * A descriptor's number may belong to another file by now, so each place also has the socket's
+ * inode, and only a socket with that inode is shut down. */
 #include "net/fence.h"
 
 #include "base/base.h"

@@ -1,3 +1,11 @@
+/* Watching files for other content, by inotify on their directories.
+ *
+ * An event only starts the quiet time; what decides is a hash of the content afterwards, so that an
+ * editor that writes twice or a mere touch does not count. Each file is read after its watch began,
+ * so that no change falls between. A lost queue of events counts as an event of every file.
+ *
+ * A directory that is moved or removed takes its watch along; until it is back it is tried again
+ * each second. */
 #include "net/files.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,12 @@
+/* One request as libcurl sees it: an easy handle, its callbacks and the timers that end it.
+ *
+ * No byte may leave without being allowed: may_send is asked when the connection is ready and
+ * before each piece of the body. A request is sent twice only if that does no harm: GET, PUT and
+ * DELETE, and what the server says it has not looked at.
+ *
+ * From curl's callbacks only may_send, on_response and on_body are called. A failure is noted once,
+ * the first reason counts, and the client tells it later. Connecting and the response's head are
+ * limited always; silence, the whole request and the body where the request says so. */
 #include "net/http_call.h"
 
 #include "base/alloc.h"

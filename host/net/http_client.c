@@ -1,3 +1,14 @@
+/* libcurl's multi interface on our loop. Each lane has a pool: one multi handle with connections of
+ * its own. curl asks for sockets to be watched and for one timer; libuv calls back; curl works
+ * inside curl_multi_socket_action and calls the request's callbacks from there.
+ *
+ * curl does not allow adding or removing handles in its callbacks, so start and cancel only put the
+ * call in a list, and a deferred task does the rest. For the same reason on_done is told outside of
+ * curl (`inside` is 0), exactly once and never from inside the start.
+ *
+ * Before curl is let at a fenced pool, for whatever reason, the fence is asked: curl, TLS and
+ * HTTP/2 would first of all send what they still hold. A connection on which a request timed out
+ * gets no further ones: its pool is retired. */
 #include "net/http_client.h"
 
 #include "base/alloc.h"
@@ -8,12 +19,6 @@
 
 #include <string.h>
 #include <unistd.h>
-
-/* Each lane has a pool: one multi handle with connections of its own. curl asks for
- * sockets to be watched and for one timer; libuv calls back; curl works inside
- * curl_multi_socket_action and calls the request's callbacks from there. As curl does
- * not allow adding or removing handles in its callbacks, start and cancel only put the
- * call in a list, and a deferred task does the rest. */
 
 #define POOLS       (PL_HTTP_LANE_FENCED + 1)
 #define MAX_STREAMS 1000 /* on one HTTP/2 connection, if the server allows as many */

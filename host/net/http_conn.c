@@ -1,3 +1,13 @@
+/* One connection of the server: reading, writing, TLS, time limits and the end. Its states are in
+ * http_conn.h.
+ *
+ * It is never freed from inside a call: pl_conn_kill marks it and a deferred task ends it, so that
+ * callers may go on using it until they return. Every state has a limit of time: a request's
+ * arrival, idling between requests, a reader that takes nothing, lingering after the answer.
+ *
+ * The end after an answer is a shutdown and a short wait for the client's, since a reset could
+ * overtake the answer. Whether a reader is slow is judged by what its kernel has acknowledged, as
+ * ours takes megabytes at once. */
 #include "net/http_conn.h"
 
 #include "base/alloc.h"

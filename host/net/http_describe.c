@@ -1,3 +1,9 @@
+/* What a request is, told to its easy handle: where it goes, what its head says, whom it trusts.
+ *
+ * Names and values of headers are checked, since a line break in one would begin another header.
+ * curl must add nothing of its own: no Expect, no content type, no system CAs beside a CA that was
+ * given. Certificates go in as bytes and not as paths, because curl would keep files in a cache and
+ * notice a rotation late. */
 #include "net/http_call.h"
 
 #include "base/alloc.h"
@@ -5,8 +11,6 @@
 
 #include <string.h>
 #include <strings.h>
-
-/* What a request is, told to its easy handle: where it goes, what its head says, whom it trusts. */
 
 #define SET(option, value) PL_REQUIRE(curl_easy_setopt(call->easy, (option), (value)) == CURLE_OK)
 

@@ -1,3 +1,11 @@
+/* From curl's result to an error of ours. Callers decide about retries by code and reason, so each
+ * reason must mean one thing: ConnectionRefused and Unreachable (nothing was sent), NotProcessed
+ * (the server did not look at it), ConnectionReset (it may have been done), Timeout, TLS, DNS,
+ * Proxy.
+ *
+ * curl alone does not tell these apart; refine looks at errno, at the phase that was reached and,
+ * where there is no other way, at curl's text. The message names the method and the host; curl's
+ * own words follow in brackets. */
 #include "net/http_call.h"
 
 #include <errno.h>

@@ -1,3 +1,11 @@
+/* One request and its answer, as the server's handlers use them.
+ *
+ * A handler owes each exchange exactly one answer: a reply, or a stream that it ends or aborts. It
+ * may answer at once or much later. The client may leave meanwhile: then the exchange is detached
+ * from its connection, a reply goes nowhere and frees it, and a stream's on_close is called.
+ *
+ * A stream that the client does not read is cut at max_unread bytes. Values of headers lose their
+ * line breaks. */
 #include "net/http_conn.h"
 
 #include "base/alloc.h"

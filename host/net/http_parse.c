@@ -1,3 +1,12 @@
+/* Requests found in a connection's bytes, with llhttp. Everything here comes from outside and is
+ * limited: 64 KiB of head, 512 headers, the body as the options say.
+ *
+ * One request at a time is handed over; the parser pauses behind it, and pipelined ones wait in
+ * `pending`, above whose limit reading stops. A loop and not recursion goes through them. What is
+ * malformed is answered with its status and the connection is closed; after that nothing of it is
+ * parsed.
+ *
+ * llhttp may be built to be lenient, so names of headers are checked again here. */
 #include "net/http_conn.h"
 
 #include "base/alloc.h"

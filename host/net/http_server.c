@@ -1,3 +1,8 @@
+/* The listening socket of a server, its options and its end. Connections are in http_conn.c.
+ *
+ * The server lives until its last handle is closed: pl_server_destroy closes all of them, and
+ * memory goes with the last one. A Unix socket gets its mode between bind and listen, when nobody
+ * can connect yet. A new certificate holds for new connections; those that are open keep theirs. */
 #include "net/http_server.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,12 @@
+/* Lines over a Unix socket. A client has one request under way at a time; what it sends meanwhile
+ * waits in `in`, and its line must not be longer than the limit.
+ *
+ * A failing write, or a client that does not read, only marks the client as cut and a deferred task
+ * ends it, so that whoever answers may go on using it. A hang-up, an overlong line or idling ends
+ * it at once. on_gone is called if a request was under way, on_end always.
+ *
+ * The socket is for its owner alone (mode 0600). One that a killed host left behind is replaced;
+ * one on which somebody answers is not. */
 #include "net/line_server.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,12 @@
+/* The loop of a thread: libuv, with timers by an injected clock, deferred tasks, hooks of each turn
+ * and mailboxes.
+ *
+ * The order within a turn matters: mail that was found, deferred tasks, then timers, then hooks.
+ * Deferred tasks come first, so that requests are on their way while work goes on here. What a task
+ * defers runs in the next turn, so that no chain of tasks starves the poll.
+ *
+ * Before it sleeps the loop may spin for a moment (base/awake.h). While it does, senders do not
+ * wake it, so it must look at every mailbox again before it sleeps. */
 #include "net/loop.h"
 
 #include "base/alloc.h"

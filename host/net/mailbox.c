@@ -1,3 +1,10 @@
+/* Messages between threads. Messages belong to the sender until they are sent and to the receiver
+ * from then on; a mailbox allocates nothing for them.
+ *
+ * A sender pays for a wake-up only if the box was empty and its receiver sleeps. That is safe
+ * because the receiver takes all there is at once, and because `watched` and `waiting` change under
+ * the same lock as the list. `has_some` is only a hint for a receiver that spins. Waits use the
+ * monotonic clock. */
 #include "net/mailbox.h"
 
 #include "base/alloc.h"

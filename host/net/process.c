@@ -1,3 +1,10 @@
+/* Programs that the host runs, such as credential plugins. A process leads a session of its own, so
+ * that killing it reaches its children too. Its input is empty.
+ *
+ * It is over when both pipes are at their end and the exit status is known; a time-out or too much
+ * output ends it at once, since something that escaped the kill may hold a pipe for ever. on_done
+ * is called exactly once and never from inside the start. A killed process must be reaped: the
+ * loop's end waits for that, up to a limit. */
 #include "net/process.h"
 
 #include "base/alloc.h"

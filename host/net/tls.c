@@ -1,3 +1,9 @@
+/* The server's side of TLS by OpenSSL on memory buffers: http_conn.c moves the bytes. OpenSSL's
+ * error queue is per thread and stale entries change the meaning of later results, so it is cleared
+ * before and after calls that may fail.
+ *
+ * Only TLS 1.2 and later, no renegotiation, no compression. When a CA for clients is given, a
+ * connection without a certificate of it fails. Idle connections keep no record buffers. */
 #include "net/tls.h"
 
 #include "base/alloc.h"
