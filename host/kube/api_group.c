@@ -1,3 +1,9 @@
+/* What one group-version serves, and helpful words for a kind that nobody serves.
+ *
+ * Resources are interned and stay until the discovery ends: informers and requests borrow them, so
+ * that a resource which the server no longer has, or has in another form, must not go. A group that
+ * failed to load keeps its kinds; one that is missing (404) has none. What the server sends is
+ * limited and anything odd in it is passed over. */
 #include "kube/api_group.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,12 @@
+/* One try of one request: credentials first, then the transport. Retries are decided above it, by
+ * op.c and watch.c.
+ *
+ * The owner is told exactly once and never from inside the start, unless it cancels: then nobody is
+ * told and the attempt frees itself with the transport's last call, perhaps after the client is
+ * gone. So after a cancellation only its own memory and the transport may be touched.
+ *
+ * A 401 makes the credentials doubtful, and a lost or silent connection its lane: the next request
+ * of that lane gets a fresh one. */
 #include "kube/client_impl.h"
 
 #include "base/alloc.h"

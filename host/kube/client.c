@@ -1,3 +1,9 @@
+/* The client of one API server: what its requests and watches share, and the limit on requests.
+ * Requests are in op.c, watches in watch.c, tries in attempt.c.
+ *
+ * Destroying it ends all of them before it returns; their owners are told that they were canceled.
+ * The bucket lends tokens, so that requests are spaced in the order in which they came; a request
+ * that would have to wait past its deadline fails at once instead. */
 #include "kube/client_impl.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,12 @@
+/* Who we are, for each request anew. Files are looked at before every request and read when their
+ * stamp has changed, a token's also after a minute (rule 153), since a stamp may lie.
+ *
+ * What cannot be read, is empty or is half written never replaces what works: a token must look
+ * like one, a CA must be a whole bundle, a certificate and a key must belong together.
+ *
+ * An identity is immutable and counted: requests under way keep theirs. An exec plugin runs once
+ * for all who wait for it, with a deadline, and rests a second after a failure. Tokens and keys are
+ * wiped before their memory is freed. */
 #include "kube/credentials.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,10 @@
+/* From an answer's bytes to documents, piece by piece. The text of a list or a watch is never kept;
+ * only the beginning is, to be quoted when it turns out to be no answer of an API server (a proxy's
+ * page, a login form, a redirect).
+ *
+ * Errors of the server become errors of ours here and in status.c, so that everything above decides
+ * by codes. A Table or a Status in place of objects is refused. Objects of a list get the kind and
+ * apiVersion that the server leaves out. */
 #include "kube/decode.h"
 
 #include "kube/status.h"

@@ -1,3 +1,12 @@
+/* The thread that decodes lists and the beginnings of watches, so that the I/O thread need not.
+ *
+ * A decoding belongs to one thread at a time. While pieces of it are under way the decoder is the
+ * thread's; once all are acknowledged and something but ADDED has come (`stays`), the I/O thread
+ * decodes in place, which saves the way there and back for each event. Documents come back in the
+ * order of their text.
+ *
+ * Text that waits is limited: a full queue makes the I/O thread wait, so that the server is read no
+ * faster than it is decoded. A decoding that is dropped is freed when its end has come back. */
 #include "kube/decode_thread.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,10 @@
+/* Kinds to resources. A group-version is asked for when a kind of it is wanted for the first time,
+ * and again when a kind is unknown or doubted; many who ask at once share one request.
+ *
+ * A kind that stays unknown is asked for every two seconds at most, however many want it.
+ * Suggestions ("did you mean") cost a request for each group, at most once a minute and for 300
+ * groups. Nobody is answered from inside the call, and a failed request is no proof that a kind
+ * does not exist. */
 #include "kube/discovery.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,9 @@
+/* The protocol of exec plugins, both ways: what a plugin is told, and its answer. No process is run
+ * here (credentials.c does that).
+ *
+ * The answer is somebody else's text: the kind and version must be those that were asked for, a
+ * certificate needs its key, a time must be one. No message quotes the answer but for its version,
+ * as it holds secrets; they are wiped when it goes. */
 #include "kube/exec_plugin.h"
 
 #include "base/alloc.h"

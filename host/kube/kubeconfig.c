@@ -1,3 +1,10 @@
+/* Kubeconfig files, merged as kubectl merges them: of whatever is named twice, the first file's
+ * counts. Places are looked at in this order: the flag, $KUBECONFIG, the pod's service account, the
+ * home folder.
+ *
+ * Mistakes name the file, the entry and what would be right, and list the names that do exist.
+ * Reading is synchronous and limited in size and number of files. It happens once at the start;
+ * what changes later is credentials.c's. */
 #include "kube/kubeconfig.h"
 
 #include "base/alloc.h"

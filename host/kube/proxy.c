@@ -1,3 +1,7 @@
+/* Which proxy the environment names for a server, by the rules of Go's net/http, so that the host
+ * goes where kubectl goes: NO_PROXY with names, suffixes, addresses, ranges and ports, and loopback
+ * never by a proxy. Pure: the environment is passed in. An entry of NO_PROXY that makes no sense
+ * matches nothing. */
 #include "kube/proxy.h"
 
 #include "base/alloc.h"

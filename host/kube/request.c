@@ -1,3 +1,8 @@
+/* A call as it goes over the wire. Pure, so that every URL and body can be tested without a server.
+ *
+ * Names, namespaces and subresources are checked as path segments before they are put into a URL:
+ * "..", "/" and "%" would lead to another object. Everything in a query is escaped. A next page is
+ * asked for by its token alone, as the token holds the rest (rule 55). */
 #include "kube/request.h"
 
 #include "net/http_server.h"

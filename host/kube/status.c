@@ -1,3 +1,10 @@
+/* What failures of the server mean. Its answer is a Status document, or any text of whatever stands
+ * between; both become an error with the HTTP status, a reason and a message that is clean UTF-8 on
+ * one line.
+ *
+ * Later decisions use the status and the reason, never the message. The two places that must look
+ * at text, because old servers and proxies send nothing else, are here and look once: too old a
+ * version (F9) and too large a version (rule 57). */
 #include "kube/status.h"
 
 #include "value/build.h"
