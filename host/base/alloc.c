@@ -1,3 +1,6 @@
+/* Allocation that ends the process where it would fail, with a message on stderr: nothing could be
+ * logged or undone then. Sizes that are products are checked for overflow. Limits on what outsiders
+ * can inflate are the callers', before they allocate. */
 #include "base/alloc.h"
 
 #include <stdarg.h>

@@ -1,3 +1,6 @@
+/* Filling error records. A record has fixed room, so that failing never allocates; a message that
+ * does not fit is cut, and never in the middle of a UTF-8 character. A NULL record is fine
+ * everywhere: then only the code is returned. */
 #include "base/err.h"
 
 #include <stdarg.h>

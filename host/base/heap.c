@@ -1,3 +1,7 @@
+/* A binary min-heap of nodes that are embedded in their owners. Each node knows its place plus one
+ * (0: it is in no heap), so that any of them can be moved or removed; after its owner has changed
+ * what `less` compares, pl_heap_fix must come before any other call. Equal nodes come out in no
+ * promised order. */
 #include "base/heap.h"
 
 #include "base/alloc.h"

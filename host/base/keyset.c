@@ -1,10 +1,16 @@
+/* A hash table of nodes that carry their own key, with linear probes. Removal shifts later nodes
+ * back instead of leaving tombstones, so that look-ups never degrade under churn. Each part keeps
+ * its nodes' hashes beside their pointers, so that most probes touch no node.
+ *
+ * A table with many nodes is divided into parts, each of which grows on its own and at another
+ * count than the others, so that no single insertion has to move everything. A walk that goes on
+ * while the table changes watches `shape`, which counts divisions and unions.
+ *
+ * A node must not change its key or its hash while it is in the table. */
 #include "base/keyset.h"
 
 #include "base/alloc.h"
 #include "base/hash.h"
-
-/* Linear probing. Removal shifts later nodes back instead of leaving tombstones, so
- * that look-ups never degrade under churn. */
 
 enum {
     PART_BITS = 4,

@@ -1,3 +1,12 @@
+/* The log: a line is formatted whole and written by one call where possible. It must never stop the
+ * host: a line that cannot be written is counted and told later, and a pipe that nobody reads is
+ * waited for once, for 100 ms, and not again until it has room.
+ *
+ * A message or a field may hold anything, also a script's text: line breaks and control characters
+ * are escaped or indented, so that no text can pass for another line or another field. A line that
+ * was torn by a full disk is ended before the next one.
+ *
+ * The configuration is the only global state here; it is written before threads start. */
 #include "base/log.h"
 
 #include "base/buf.h"

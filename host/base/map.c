@@ -1,3 +1,7 @@
+/* A hash map with linear probes. A removal moves later entries back instead of leaving tombstones,
+ * so that look-ups stay fast under churn, and the table shrinks when it is nearly empty. The hash
+ * has a seed of this process, so that nobody outside can choose keys that collide. Adding or
+ * removing during pl_map_next is not allowed. */
 #include "base/map.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,13 @@
+/* Metrics and the page that shows them. A series is found under the registry's lock and then
+ * updated by atomic operations without it, from any thread.
+ *
+ * Nothing outside may make the page grow without end: a metric has a limited number of series,
+ * those beyond it share one with the labels "other", and scripts may declare a limited number of
+ * metrics. Label values are escaped and made valid UTF-8, since readers refuse a page as a whole
+ * for one wrong byte.
+ *
+ * Collectors run on the thread that writes the page, without the lock, and set what is only known
+ * when asked. */
 #include "base/metrics.h"
 
 #include "base/alloc.h"

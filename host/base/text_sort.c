@@ -1,3 +1,8 @@
+/* A radix sort of texts, eight bytes at a time: what all have in common is passed by, the next
+ * eight bytes become a number, the numbers are sorted byte by byte, and groups of equal numbers are
+ * sorted by what follows. Few texts are compared in pairs instead. The order is strcmp's.
+ *
+ * Depth is bounded by an eighth of the longest text; memory by one spare array. */
 #include "base/text_sort.h"
 
 #include "base/alloc.h"

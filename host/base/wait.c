@@ -1,3 +1,6 @@
+/* The registry of waits: a list in the order of beginning. A wait is embedded in whoever waits and
+ * its texts are borrowed, so it must end before either goes; beginning one again ends it first. The
+ * registry only describes waits: it ends none and has no timer. */
 #include "base/wait.h"
 
 #include "base/base.h"
