@@ -1,3 +1,11 @@
+/* What differs between two documents, as paths. Cost follows what changed and not how large the
+ * objects are: two nodes at one position are the same, objects of one pool that share a list of
+ * names are compared in step without looking a name up, and values whose bytes are equal are not
+ * read.
+ *
+ * An array of another length counts as one difference; elements are not matched up. The visitor may
+ * end the walk, which is how limits on the number of paths are kept. This file reads tapes itself
+ * (value/tape.h), for that speed. */
 #include "object/diff.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,6 @@
+/* Kinds: "v1/Pod", "apps/v1/Deployment", and an object's apiVersion and kind. Texts are checked
+ * against what the API server accepts for groups, versions and kinds, so that a parsed kind fits
+ * its fixed room and can be put into a URL or a message as it is. Comparing never allocates. */
 #include "object/kind.h"
 
 #include <string.h>

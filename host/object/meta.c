@@ -1,3 +1,12 @@
+/* Metadata that everything asks for: name, namespace, uid, resourceVersion, labels, owners, the
+ * key.
+ *
+ * The places of the four that identify an object are found once and kept in its document, 16 bits
+ * each; two threads that look at the same time find the same, so a relaxed atomic is enough. Absent
+ * members are remembered too. Nothing here trusts the types of what it reads: a number in the place
+ * of a name is no name.
+ *
+ * resourceVersions are compared as numbers of any length without being converted (rule 38). */
 #include "object/meta.h"
 #include "value/tape.h"
 

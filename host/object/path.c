@@ -1,3 +1,7 @@
+/* Paths into documents, as kubectl prints them. Parsing and printing are inverse: what
+ * pl_path_add_key and pl_path_add_index print is parsed to the same steps. Names with anything but
+ * letters, digits, "_", "-" and "$" stand in brackets and quotes, so that a dot in a label's name
+ * is no step. Mistakes name the offset. */
 #include "object/path.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,10 @@
+/* How lists and maps of a kind are merged, from tables (built-in kinds: schema_builtin.c) or from a
+ * CRD's OpenAPI. A missing schema is legal everywhere: fields of unknown kinds have none, and then
+ * lists are replaced as a whole.
+ *
+ * The OpenAPI comes from outside: what is no schema is refused with the path to it. Trees made from
+ * it own all that they point to but pl_schema_meta, which every object's metadata shares. Immutable
+ * once made. */
 #include "object/schema.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,10 @@
+/* Label and field selectors once they are parsed (selector_parse.c, selector_node.c): requirements,
+ * sorted as the API server prints them, and matching.
+ *
+ * Matching looks at many objects in a row, so that it uses hints about where the last object had
+ * the label and the document's Bloom filter. A filter or a hint may only say that something is
+ * certainly absent; the labels themselves decide. A label that is missing satisfies "!=" and
+ * "notin", as on the server. */
 #include "object/selector_make.h"
 
 #include "base/alloc.h"

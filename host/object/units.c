@@ -1,3 +1,9 @@
+/* Durations, quantities, sizes and instants as text. Durations are Go's, quantities Kubernetes',
+ * instants RFC 3339; each parser takes all of the text or fails, and nothing overflows silently: an
+ * instant outside of int64 nanoseconds becomes the first or the last one.
+ *
+ * Quantities are doubles here, for comparing and computing in scripts; the exact canonical form is
+ * the API server's business (apiserver/quantity.c). */
 #include "object/units.h"
 
 #include "base/base.h"

@@ -1,3 +1,6 @@
+/* What an unquoted YAML scalar means: a word that is a constant, a number, or a string. Numbers
+ * come out as JSON spells them, with their digits kept, so that a large or precise number survives.
+ * What is nearly a number (0x, 1__, +.e) is a string, as kubectl reads it. */
 #include "object/yaml_scalar.h"
 
 #include <stdint.h>
