@@ -1,3 +1,7 @@
+/* Answers: an object, a list's text or a failure, in the form that was asked for (JSON, YAML,
+ * partial metadata, table), with warnings. An object is written from its stored document, with its
+ * apiVersion and names as the requested version has them; the document itself is never changed. A
+ * failure is always plain JSON or text, whatever form was asked for. */
 #include "apiserver/core.h"
 
 #include "apiserver/table.h"

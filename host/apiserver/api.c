@@ -1,3 +1,10 @@
+/* The API without sockets: its life, and the way of a request: authorisation, debug paths,
+ * discovery, then the kind, whether the verb is allowed there, and the verb.
+ *
+ * Every request is answered exactly once: a verb returns 0 when it has answered (or has begun a
+ * stream), or -1 with the status filled, and then the failure is written here. Everything that a
+ * request needs lies in its arena and goes with it. Writes are told to the collector of garbage and
+ * to watches by one callback of the storage, before the answer. */
 #include "apiserver/api.h"
 
 #include "apiserver/core.h"

@@ -1,3 +1,7 @@
+/* The API behind a socket: passes requests of the HTTP server to the API and answers back, and
+ * tidies memory between turns. Nothing is decided here. resourceVersions begin at the time of day
+ * in microseconds unless told otherwise, so that a server which was started again is ahead of the
+ * one before. */
 #include "apiserver/apiserver.h"
 
 #include "apiserver/api.h"

@@ -1,3 +1,10 @@
+/* Server-side apply: merges what a manager states into the live object, removes what it stated last
+ * time and nobody else owns, and finds conflicts with other managers.
+ *
+ * The order is kube-apiserver's: merge, remove, compare, settle ownership. Sets of fields are in
+ * fieldset.c, managedFields in managed.c; how lists are merged comes from the kind's schema. All
+ * trees are made anew in the request's arena. Without force a conflict changes nothing; with it the
+ * fields change hands. */
 #include "apiserver/managed.h"
 
 #include "base/map.h"

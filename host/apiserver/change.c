@@ -1,3 +1,10 @@
+/* Changing a stored object: what PUT, PATCH and apply have in common once they know the new object.
+ *
+ * The order of steps matters and is kube-apiserver's: place, uid and version, unknown fields, what
+ * a writer may not change, defaults, managedFields, values the server assigns, generation,
+ * validation, size. Only then is anything stored, so that a failing step stores nothing. A write
+ * that changes nothing keeps its resourceVersion and wakes no watch. An object whose last finalizer
+ * goes is removed instead of stored. */
 #include "apiserver/crd.h"
 #include "apiserver/defaults.h"
 #include "apiserver/jsonpath.h"

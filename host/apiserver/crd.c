@@ -1,3 +1,9 @@
+/* CustomResourceDefinitions: validation, conditions, and the kind that follows from one.
+ *
+ * A kind is served from the moment its CRD is stored. Where the spec changed, its watches end,
+ * since what they serve is defined anew. A CRD that is deleted stays, with a finalizer, until all
+ * objects of its kind are gone; only then its kind leaves the registry, and the storage forgets it
+ * in its history first. */
 #include "apiserver/crd.h"
 
 #include "apiserver/watch.h"

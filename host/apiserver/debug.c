@@ -1,3 +1,6 @@
+/* What tests ask: how many requests of each sort came, and the last writes. Counters and a ring of
+ * fixed size; paths and agents are copied, as the requests are gone by then. Nothing here changes
+ * what the API does but /debug/compact, which forgets the history. */
 #include "apiserver/debug.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,6 @@
+/* Defaults of built-in kinds: tables of where, which member, which value, and one function that
+ * walks them. A default fills a member that is absent or null and never replaces one. What depends
+ * on other members is in code below the tables. */
 #include "apiserver/defaults.h"
 
 #include "apiserver/crd.h"

@@ -1,3 +1,9 @@
+/* Deleting one object or many: options, preconditions, the marks of deletion, and what is answered.
+ *
+ * An object with finalizers is marked and stays; one without goes at once. The write that takes the
+ * last finalizer away removes the object (change.c). Foreground and orphan deletion are finalizers
+ * too, which gc.c works off. The choice for deletecollection is made before the first object is
+ * deleted, as deleting moves the table. */
 #include "apiserver/crd.h"
 #include "apiserver/select.h"
 #include "apiserver/steps.h"

@@ -1,3 +1,5 @@
+/* What clients ask before they ask for objects: groups, versions, resources, the server's version,
+ * health. Computed from the registry for each request, so that a new CRD is there at once. */
 #include "apiserver/discovery.h"
 
 #include "apiserver/openapi.h"

@@ -1,3 +1,10 @@
+/* What happens to objects by themselves: dependents follow owners, namespaces and CRDs take their
+ * content along.
+ *
+ * Each stored change notes the uids that it may concern; a timer looks at them right after the
+ * write, a bounded number a turn. Looking is idempotent: it reads what is there now, does the next
+ * step, and whatever that changes is noted again. So no order of events can leave work undone, and
+ * a uid is in the queue once at most. */
 #include "apiserver/gc.h"
 
 #include "apiserver/crd.h"

@@ -1,3 +1,7 @@
+/* metadata.managedFields: who wrote which fields. An update is compared with what was there; what
+ * it added or changed becomes the writer's and is taken from all others. The server's own metadata
+ * belongs to nobody. Entries without fields go, and beyond ten updating managers the oldest become
+ * one, as kube-apiserver does, so that the list stays bounded. */
 #include "apiserver/managed.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,6 @@
+/* The least of OpenAPI that kubectl needs to work: that PATCH takes dryRun, fieldManager,
+ * fieldValidation and force, and custom kinds' own schemas. Computed for each request. The old
+ * protobuf form is a constant that describes nothing. */
 #include "apiserver/openapi.h"
 
 #include "value/write.h"

@@ -1,3 +1,7 @@
+/* PATCH in its four forms. Merge, JSON and strategic patches are computed on the object as the
+ * request's version serves it (object/patch.h) and stored like an update; apply is apply.c's. Each
+ * form is refused where kube-apiserver refuses it, in its words: strategic patches of custom kinds,
+ * force without apply, apply without a field manager. */
 #include "object/patch.h"
 
 #include "apiserver/steps.h"

@@ -1,3 +1,6 @@
+/* Values that the server assigns to built-in objects and that no table can say: addresses and ports
+ * of Services, selectors of Jobs, and the like. Runs after defaulting and before validation, on
+ * creation and on change; what was assigned before stays. */
 #include "apiserver/defaults.h"
 
 #include "apiserver/crd.h"

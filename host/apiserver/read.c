@@ -1,3 +1,9 @@
+/* GET and LIST: which version is read, from which key on, and how many.
+ *
+ * A list is of one version: later pages take theirs from the continue token, and storage.c undoes
+ * what has changed since. A token whose version is forgotten gets 410 with another token, from
+ * which the list can go on inconsistently; a version that does not exist yet gets 504 at once,
+ * where kube-apiserver waits for three seconds. */
 #include "apiserver/core.h"
 
 #include "apiserver/jsonpath.h"

@@ -1,3 +1,7 @@
+/* The kinds that are served: a list of types, each with its versions and its table of objects. A
+ * custom kind's type stays the same object when its CRD changes, so that objects and watches keep
+ * pointing at it; it is removed only when nothing does any more. Schemas and columns are nodes of
+ * the CRD's document, which each version holds a reference to. */
 #include "apiserver/registry.h"
 
 #include "apiserver/builtin.h"

@@ -1,3 +1,7 @@
+/* A request as the API understands it: path, parameters, the form of the body, what Accept asks
+ * for. Paths are split before they are unescaped, so that an escaped slash is part of a name;
+ * nothing lies deeper than a subresource. Parameters that are unknown are passed over, as on the
+ * server. */
 #include "apiserver/request.h"
 
 #include "net/http_server.h"

@@ -1,3 +1,6 @@
+/* The scale subresource: a Scale object made from an object's paths, and a write of its replicas
+ * turned into a change of the object. Built-in kinds have fixed paths, custom kinds name theirs. A
+ * write goes through change.c like any other. */
 #include "apiserver/jsonpath.h"
 #include "apiserver/steps.h"
 #include "object/meta.h"

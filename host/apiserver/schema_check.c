@@ -1,3 +1,7 @@
+/* Validation of custom objects by their structural schema, with kube-apiserver's words for each
+ * fault, all of which are collected. Patterns are POSIX expressions translated from RE2; one that
+ * cannot be translated is not checked. Depth is that of the schema, which came from a CRD and is
+ * limited like any document. */
 #include "apiserver/structural.h"
 
 #include "base/map.h"

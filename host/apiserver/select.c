@@ -1,3 +1,6 @@
+/* Which objects a list, watch or deletecollection is about: label and field selectors and the
+ * namespace. Only fields that the kind makes selectable may be named. The events.k8s.io form of
+ * Events has other names for some of them; they are translated before they are compared. */
 #include "apiserver/select.h"
 
 #include "apiserver/jsonpath.h"

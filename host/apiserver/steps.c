@@ -1,3 +1,6 @@
+/* Steps that creating and changing share: unknown fields, the writer's description, size,
+ * validation, whether an object is finished. Each works on the tree in the request's version and
+ * fails with the status filled. */
 #include "apiserver/steps.h"
 
 #include "apiserver/defaults.h"

@@ -1,3 +1,12 @@
+/* All objects, one counter of resourceVersions, and the last events.
+ *
+ * Every write takes the next version, puts the object into its table, records an event with what
+ * was there before, and calls on_event, all in one go on one thread: so versions, tables and
+ * history never disagree. Keys of a table are sorted, which gives lists their order and pages.
+ *
+ * An older version is read by undoing the events since then; `floor` is the last version of which
+ * the history is gone. Documents are of the pool and immutable, so a view of the past shares what
+ * did not change. */
 #include "apiserver/storage.h"
 
 #include "apiserver/registry.h"

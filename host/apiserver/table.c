@@ -1,3 +1,6 @@
+/* Objects as rows for kubectl: the columns of some built-in kinds, those of custom kinds from their
+ * CRD, and the age. A cell whose path finds nothing is empty. Times are shown as ages, in kubectl's
+ * words. */
 #include "apiserver/table.h"
 
 #include "apiserver/core.h"

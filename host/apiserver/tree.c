@@ -1,3 +1,7 @@
+/* The arena of a request, and JSON trees in it that may be changed. Members keep their order and
+ * are found by walking, as objects here have few. Trees are shared only by copying: a value that is
+ * put into two parents would change in both. Nothing is freed alone, and no tree may outlive its
+ * arena. */
 #include "apiserver/tree.h"
 
 #include "base/alloc.h"

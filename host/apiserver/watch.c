@@ -1,3 +1,11 @@
+/* Watches: the state or the history first, then what happens.
+ *
+ * Whatever `rv` a watch has reached, it gets each later event of its kind once and in order. An
+ * object that begins or ceases to match the selector is shown as added or deleted. Texts of an
+ * event are made once for all watches that want the same form.
+ *
+ * The client may leave while something is written to it: then the watch is only marked, and whoever
+ * writes destroys it. A version that is forgotten, or ahead of the storage, gets an ERROR event. */
 #include "apiserver/watch.h"
 
 #include "apiserver/select.h"

@@ -1,3 +1,7 @@
+/* Reading an object from a request, and creating one. The order of steps of a creation is kube-
+ * apiserver's: namespace, unknown fields, what the server stamps, defaults, managedFields, assigned
+ * values, validation, size, and last whether the name is taken. Nothing is stored before all of it
+ * succeeded. */
 #include "apiserver/write.h"
 
 #include "apiserver/crd.h"
