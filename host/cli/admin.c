@@ -1,3 +1,9 @@
+/* The admin socket's server: from a line to a command, and from its result to a line.
+ *
+ * Each call is answered exactly once, at once or later, also when its client is gone: then the
+ * answer goes nowhere. A call that outlives the admin stays valid until it is answered. Whoever
+ * adds a command brings its name and a function; only status, why, queue, pause and resume are
+ * known here. Texts that scripts made may be no UTF-8 and are cleaned first. */
 #include "cli/admin.h"
 
 #include "base/alloc.h"

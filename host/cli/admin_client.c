@@ -1,3 +1,6 @@
+/* The commands' end of the admin socket: finds the host, sends a line, reads lines. Blocking, since
+ * a command does nothing else meanwhile. An answer has a limit, and a host that goes away is an
+ * error that says so. */
 #include "cli/admin_client.h"
 
 #include "cli/admin.h"

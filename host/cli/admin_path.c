@@ -1,3 +1,6 @@
+/* Where admin sockets are. A folder in which others may write could hold somebody else's socket, so
+ * a folder is used only if it is ours and nobody else can write to it. Hosts are found by the pids
+ * in the names of sockets; one whose process is gone is passed over. */
 #include "cli/admin_path.h"
 
 #include "base/buf.h"

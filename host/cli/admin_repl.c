@@ -1,3 +1,7 @@
+/* Sessions of the REPL. A session belongs to the connection that opened it: nobody else can send it
+ * a line, and it ends with that connection, after ten minutes without a line, and when the host
+ * stops. What a line starts may never end; then closing has a limit of its own, and the process may
+ * end without waiting for it. */
 #include "cli/admin_repl.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,7 @@
+/* Applying manifests before the host starts (`perilune dev -f`): all files are read
+ * first, CRDs are applied before namespaces and those before the rest, otherwise in the order of
+ * the files. A kind that is still unknown right after its CRD is tried again for a moment. The
+ * first failure ends it, with the file's name. */
 #include "cli/apply.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,6 @@
+/* The embedded API server on a thread and a loop of its own, so that a busy host does not slow its
+ * server and the other way round. Two messages cross: READY, after which the port or the error may
+ * be read, and STOP. The thread is always joined. */
 #include "cli/dev_server.h"
 
 #include "base/alloc.h"

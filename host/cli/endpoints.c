@@ -1,3 +1,7 @@
+/* The servers of /metrics and of the probes: addresses, methods, headers. What is on the pages is
+ * metrics.c's and health.c's. Requests have a deadline and no body, and connections a limit, as
+ * anybody who reaches the port may send some. An address that was asked for must be had; a default
+ * one that is taken costs a warning. */
 #include "cli/endpoints.h"
 
 #include "base/alloc.h"

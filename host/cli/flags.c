@@ -1,3 +1,7 @@
+/* Flags of all commands, from three places: the command line counts before the environment, and
+ * that before the --config file. Values are checked as they are read, and a mistake names where it
+ * came from, what was expected, and the flag that was probably meant. Texts are copied; nothing
+ * refers to argv or the environment later. */
 #include "cli/flags.h"
 
 #include "base/alloc.h"

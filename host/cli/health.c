@@ -1,3 +1,7 @@
+/* Named checks and the pages that show them, in the form of Kubernetes' own servers. Checks are
+ * asked anew for each request, in the order of being added, and must be quick: they run on the I/O
+ * thread. Reasons may hold a script's text, so they are cut and put on one line; pages and
+ * exclusions are limited. */
 #include "cli/health.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,12 @@
+/* The whole host. Building goes in the order of the fields of struct host, and tearing down goes
+ * backwards; both cope with a host that was built halfway.
+ *
+ * Scripts load on the first lane while this thread reads the kubeconfig and prepares TLS; mistakes
+ * in scripts are said first. Metrics and probes are served before anything is watched, and until
+ * everything else has stopped (rule 156).
+ *
+ * If runs could not be ended when the manager stopped, nothing may be freed, as they still use it:
+ * the process ends there. A second SIGTERM or SIGINT ends it at once. */
 #include "cli/host.h"
 
 #include "base/alloc.h"

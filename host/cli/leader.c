@@ -1,3 +1,7 @@
+/* What the flags for leader election make of client and cluster: the Lease's name and place, the
+ * identity, a check for /healthz, Events. The election itself is control's. Times that do not fit
+ * together, and a Lease whose namespace nobody named, are refused before anything starts. A release
+ * makes no Event: whoever takes over says so. */
 #include "cli/leader.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,7 @@
+/* All flags of run, dev and check as one table, and the checked options that follow from them. A
+ * flag is added here and nowhere else: --help, the environment's names and --config follow from its
+ * row. What a flag's value alone cannot say (flags that need each other) is checked below the
+ * table. */
 #include "cli/options.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,5 @@
+/* process_* figures, read from /proc when the page is written. What cannot be read (no descriptor
+ * is left) keeps its last value and fails nothing. */
 #include "cli/process_metrics.h"
 
 #include "base/alloc.h"

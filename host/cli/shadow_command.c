@@ -1,3 +1,6 @@
+/* `perilune reload --shadow`: sends the request, shows each key that differs as text or as a line
+ * of JSON, and then the summary. An interrupt asks the host for what was found so far and still
+ * shows it; a second one ends the command. */
 #include "cli/shadow_command.h"
 
 #include "base/alloc.h"

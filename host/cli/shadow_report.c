@@ -1,3 +1,6 @@
+/* What a shadow has found: for each key the differences of its last comparison. A later comparison
+ * of a key replaces what it says about the same effect; a key without any difference left is
+ * forgotten. Keys, differences and bytes are limited, and what did not fit is counted. */
 #include "cli/shadow_report.h"
 
 #include "base/alloc.h"

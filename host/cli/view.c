@@ -1,3 +1,6 @@
+/* What an operator sees of a running host, put together: the checks behind the probes, the metrics
+ * that need asking, the two endpoints, and the dump of SIGUSR1. It borrows the manager and the
+ * lanes and must be told before they go. */
 #include "cli/view.h"
 
 #include "base/alloc.h"
