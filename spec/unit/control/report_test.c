@@ -53,6 +53,23 @@ TEST(a_controller_reports_its_numbers_and_its_last_error)
     stage_deinit(&stage);
 }
 
+TEST(a_key_that_is_tried_again_keeps_its_priority) /* rule 109 */
+{
+    struct stage stage;
+    struct fake_request *watch = begin(&stage, BED_MAP("a", "1", "5", ""));
+    fake_finish(&stage.fake, "d/a", PL_OUTCOME_ERROR);
+    CHECK(report_key(&stage, "d/a").queued.delayed);
+    CHECK_INT(report_key(&stage, "d/a").queued.priority, PL_PRIORITY_LOW);
+    bed_pass(&stage.bed, 20 * PL_MS);
+    fake_finish(&stage.fake, "d/a", PL_OUTCOME_DONE);
+    bed_stream(&stage.bed, watch, BED_EVENT("MODIFIED", BED_MAP("a", "1", "11", "")));
+    fake_finish(&stage.fake, "d/a", PL_OUTCOME_ERROR);
+    CHECK(report_key(&stage, "d/a").queued.delayed);
+    CHECK_INT(report_key(&stage, "d/a").queued.priority, 0);
+    pl_buf_clear(&stage.fake.log);
+    stage_deinit(&stage);
+}
+
 TEST(a_standby_says_so)
 {
     struct stage stage;
