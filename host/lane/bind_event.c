@@ -8,6 +8,7 @@
 #include "lane/co.h"
 #include "lane/lane.h"
 #include "lane/lerr.h"
+#include "lane/member.h"
 
 /* As host.event takes them. */
 enum text {
@@ -81,13 +82,22 @@ static struct pl_slice put(char **at, struct pl_slice text)
     return copy;
 }
 
+/* The recorder takes no event without these. Borrowed from the arguments. */
+static void check_texts(lua_State *L, struct pl_slice texts[TEXTS])
+{
+    for (int i = 0; i < TEXTS; i++) {
+        bool needed = i == API_VERSION || i == KIND || i == NAME || i == REASON;
+        texts[i] = pl_argument_text(L, i + 2);
+        luaL_argcheck(L, !needed || texts[i].len > 0, i + 2, "a text that is not empty expected");
+    }
+}
+
 /* event(warning, api_version, kind, ns|nil, name, uid|nil, version|nil, reason, note) */
 static int event(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
     struct pl_slice texts[TEXTS], who = {"", 0};
-    for (int i = 0; i < TEXTS; i++)
-        texts[i] = lua_type(L, i + 2) == LUA_TSTRING ? pl_lua_slice(L, i + 2) : pl_slice("", 0);
+    check_texts(L, texts);
     if (s->lane == NULL || s->phase == PL_PHASE_LOAD)
         return pl_lerr_raise(L, s, "event can't be called while the script is loaded");
     struct pl_lanes *lanes = s->lane->lanes;

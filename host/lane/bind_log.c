@@ -173,15 +173,37 @@ static int compare_fields(const void *a, const void *b)
     return strcmp(((const struct pl_field *)a)->key, ((const struct pl_field *)b)->key);
 }
 
+/* Pushes an array of the names and values of the script's table at 3, so many at most: a
+ * __tostring of one may change that table while others are looked at. */
+static int push_pairs(lua_State *L, struct pl_state *s, size_t most)
+{
+    int count = 0;
+    pl_lazy_fill(L, s, 3);
+    lua_newtable(L);
+    lua_pushnil(L);
+    while (lua_next(L, 3) != 0) {
+        if (lua_type(L, -2) == LUA_TSTRING && most > 0) {
+            most--;
+            lua_pushvalue(L, -2);
+            lua_rawseti(L, -4, ++count);
+            lua_rawseti(L, -3, ++count);
+        } else {
+            lua_pop(L, 1);
+        }
+    }
+    return count;
+}
+
+/* Leaves on the stack what holds the texts. */
 static void add_fields(lua_State *L, struct pl_state *s, struct line *line)
 {
     size_t first = line->count;
-    pl_lazy_fill(L, s, 3);
-    lua_pushnil(L);
-    while (lua_next(L, 3) != 0) {
-        if (lua_type(L, -2) == LUA_TSTRING && line->count < FIELDS_MAX)
-            add_field(L, s, line, lua_tostring(L, -2));
-        lua_pop(L, 1);
+    int count = push_pairs(L, s, FIELDS_MAX - first), pairs = lua_gettop(L);
+    for (int i = 1; i < count; i += 2) {
+        lua_rawgeti(L, pairs, i);
+        lua_rawgeti(L, pairs, i + 1);
+        add_field(L, s, line, lua_tostring(L, -2));
+        lua_pop(L, 2);
     }
     qsort(line->fields + first, line->count - first, sizeof line->fields[0], compare_fields);
 }

@@ -8,6 +8,7 @@
 #include "lane/cache.h"
 #include "lane/lazy.h"
 #include "lane/lerr.h"
+#include "lane/member.h"
 #include "lane/co.h"
 #include "object/meta.h"
 
@@ -19,34 +20,6 @@
 #define LISTED_MAX      256 /* objects of a list that a shadow is told of */
 
 /* ---- arguments ---- */
-
-/* A member of the options table at index; borrowed from it. ptr NULL when absent. */
-static struct pl_slice option_text(lua_State *L, int options, const char *name)
-{
-    struct pl_slice text = {NULL, 0};
-    if (lua_type(L, options) != LUA_TTABLE)
-        return text;
-    lua_getfield(L, options, name);
-    if (lua_type(L, -1) == LUA_TSTRING)
-        text = pl_lua_slice(L, -1);
-    lua_pop(L, 1);
-    return text;
-}
-
-static bool option_flag(lua_State *L, int options, const char *name)
-{
-    if (lua_type(L, options) != LUA_TTABLE)
-        return false;
-    lua_getfield(L, options, name);
-    bool flag = lua_toboolean(L, -1);
-    lua_pop(L, 1);
-    return flag;
-}
-
-static struct pl_slice text_or_nil(lua_State *L, int index)
-{
-    return lua_type(L, index) == LUA_TSTRING ? pl_lua_slice(L, index) : pl_slice(NULL, 0);
-}
 
 static void parse_kind(lua_State *L, struct pl_state *s, int index, struct pl_kind *kind)
 {
@@ -267,12 +240,14 @@ static int get(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
     struct pl_lanes *lanes = check_lanes(L, s);
-    struct pl_wanted wanted = {.ns = text_or_nil(L, 2),
-                               .metadata_only = option_flag(L, 4, "metadata_only")};
+    if (!lua_isnoneornil(L, 4))
+        luaL_checktype(L, 4, LUA_TTABLE);
+    struct pl_wanted wanted = {.ns = pl_argument_text(L, 2),
+                               .metadata_only = pl_member_flag(L, 4, "metadata_only")};
     check_kind(L, s, 1, &wanted.kind);
     luaL_checkstring(L, 3);
     struct pl_slice name = pl_lua_slice(L, 3);
-    if (option_flag(L, 4, "live"))
+    if (pl_member_flag(L, 4, "live"))
         return get_live(L, s, &wanted, name);
     struct pl_cache *cache = NULL;
     switch (pl_cache_choose(lanes, running_controller(s), &wanted, &cache)) {
@@ -310,41 +285,64 @@ static int64_t limit_of(lua_Number value)
     return value > 0 && value < 1e15 ? (int64_t)value : 0;
 }
 
-/* The option whose value is at the top. */
-static void read_option(lua_State *L, struct pl_slice name, struct list_options *out)
+static const struct pl_member index_members[] = {
+    {"name", LUA_TSTRING}, {"value", LUA_TSTRING}, {NULL, LUA_TNIL}};
+
+/* The value at the top, which must be of that type. */
+static void check_option(lua_State *L, struct pl_state *s, const char *name, int type)
+{
+    if (lua_type(L, -1) != type)
+        pl_lerr_raise(L, s, "%s must be a %s, not a %s", name, lua_typename(L, type),
+                      luaL_typename(L, -1));
+}
+
+static struct pl_slice text_option(lua_State *L, struct pl_state *s, const char *name)
+{
+    check_option(L, s, name, LUA_TSTRING);
+    return pl_lua_slice(L, -1); /* the table keeps it */
+}
+
+/* The option whose value is at the top; nothing is owned by now. */
+static void read_option(lua_State *L, struct pl_state *s, const char *name,
+                        struct list_options *out)
 {
     struct pl_filter *filter = &out->filter;
-    struct pl_slice text = text_or_nil(L, -1);
-    if (pl_slice_eqz(name, "namespace")) {
-        filter->ns = text;
-    } else if (pl_slice_eqz(name, "owner_uid")) {
-        filter->owner_uid = text;
-    } else if (pl_slice_eqz(name, "labels")) {
-        filter->labels = text;
-    } else if (pl_slice_eqz(name, "fields")) {
-        filter->fields = text;
-    } else if (pl_slice_eqz(name, "live")) {
+    if (strcmp(name, "namespace") == 0) {
+        filter->ns = text_option(L, s, name);
+    } else if (strcmp(name, "owner_uid") == 0) {
+        filter->owner_uid = text_option(L, s, name);
+    } else if (strcmp(name, "labels") == 0) {
+        filter->labels = text_option(L, s, name);
+    } else if (strcmp(name, "fields") == 0) {
+        filter->fields = text_option(L, s, name);
+    } else if (strcmp(name, "live") == 0) {
         out->live = lua_toboolean(L, -1);
-    } else if (pl_slice_eqz(name, "metadata_only")) {
+    } else if (strcmp(name, "metadata_only") == 0) {
         out->metadata_only = lua_toboolean(L, -1);
-    } else if (pl_slice_eqz(name, "limit")) {
+    } else if (strcmp(name, "limit") == 0) {
+        check_option(L, s, name, LUA_TNUMBER);
         filter->limit = limit_of(lua_tonumber(L, -1));
-    } else if (pl_slice_eqz(name, "continue")) {
-        filter->continue_token = text;
-    } else if (pl_slice_eqz(name, "index")) {
-        filter->index_name = option_text(L, lua_gettop(L), "name");
-        filter->index_value = option_text(L, lua_gettop(L), "value");
+    } else if (strcmp(name, "continue") == 0) {
+        filter->continue_token = text_option(L, s, name);
+    } else if (strcmp(name, "select") == 0) {
+        check_option(L, s, name, LUA_TTABLE);
+    } else if (strcmp(name, "index") == 0) {
+        int index = lua_gettop(L);
+        check_option(L, s, name, LUA_TTABLE);
+        pl_member_check(L, s, index, index_members);
+        filter->index_name = pl_member_text(L, index, "name");
+        filter->index_value = pl_member_text(L, index, "value");
     }
 }
 
 /* One pass: there are few, of many that could be. */
-static struct list_options read_options(lua_State *L, int options)
+static struct list_options read_options(lua_State *L, struct pl_state *s, int options)
 {
     struct list_options out = {.live = false};
     lua_pushnil(L);
     while (lua_next(L, options) != 0) {
         if (lua_type(L, -2) == LUA_TSTRING)
-            read_option(L, pl_lua_slice(L, -2), &out);
+            read_option(L, s, lua_tostring(L, -2), &out);
         lua_pop(L, 1);
     }
     return out;
@@ -464,7 +462,7 @@ static int list_or_batch(lua_State *L, bool each)
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
     luaL_checkstack(L, 20, NULL);
-    struct list_options options = read_options(L, 2);
+    struct list_options options = read_options(L, s, 2);
     struct pl_filter filter = options.filter;
     struct pl_wanted wanted = {.ns = filter.ns, .metadata_only = options.metadata_only};
     check_kind(L, s, 1, &wanted.kind);
@@ -519,9 +517,10 @@ static int key_changed(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
     struct pl_lanes *lanes = check_lanes(L, s);
-    struct pl_wanted wanted = {.ns = text_or_nil(L, 2)};
+    struct pl_wanted wanted = {.ns = pl_argument_text(L, 2)};
     check_kind(L, s, 1, &wanted.kind);
-    struct pl_slice name = text_or_nil(L, 3);
+    luaL_checkstring(L, 3);
+    struct pl_slice name = pl_lua_slice(L, 3);
     double seconds = luaL_checknumber(L, 4);
     struct pl_cache *cache = NULL;
     enum pl_choice choice = pl_cache_choose(lanes, running_controller(s), &wanted, &cache);
@@ -530,7 +529,7 @@ static int key_changed(lua_State *L)
     struct pl_lop *op = new_op(L, s, PL_LOP_KEY, "wait", 1);
     set_key(op, wanted.ns, name);
     op->in.watch_key = op->key;
-    op->delay_ns = seconds > 1e8 ? (int64_t)1e8 * PL_SECOND : (int64_t)(seconds * PL_SECOND);
+    op->delay_ns = pl_clamp(seconds * (double)PL_SECOND, 0, (int64_t)1e8 * PL_SECOND);
     if (choice == PL_CHOICE_CACHE && !pl_cache_is_selective(cache)) {
         op->cache = cache;
         op->out.doc = pl_co_seen(s->task, cache, op->key);

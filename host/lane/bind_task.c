@@ -4,6 +4,7 @@
 #include "lane/lane.h"
 #include "lane/lazy.h"
 #include "lane/lerr.h"
+#include "lane/member.h"
 #include "lane/co.h"
 #include "object/meta.h"
 
@@ -21,9 +22,7 @@ static int push_nothing(lua_State *L, struct pl_state *s, struct pl_lop *op)
 
 static int64_t to_ns(double seconds)
 {
-    if (!(seconds > 0))
-        return 0;
-    return seconds > 1e9 ? (int64_t)1e9 * PL_SECOND : (int64_t)(seconds * (double)PL_SECOND);
+    return pl_clamp(seconds * (double)PL_SECOND, 0, (int64_t)1e9 * PL_SECOND);
 }
 
 static int sleep_for(lua_State *L)
@@ -54,9 +53,9 @@ static struct pl_lop *enqueue_op(lua_State *L, struct pl_state *s, const char *v
 {
     luaL_checkstring(L, 1);
     luaL_checkstring(L, 3);
+    struct pl_slice ns = pl_argument_text(L, 2);
     pl_co_check_wait(L, s);
     struct pl_lop *op = pl_lop_create(PL_LOP_ENQUEUE);
-    struct pl_slice ns = lua_type(L, 2) == LUA_TSTRING ? pl_lua_slice(L, 2) : pl_slice("", 0);
     struct pl_buf key = PL_BUF_INIT;
     pl_key_add(&key, ns, pl_lua_slice(L, 3));
     op->verb = verb;
@@ -90,44 +89,38 @@ static int send_into(lua_State *L)
 
 /* ---- http ---- */
 
-static struct pl_slice text(lua_State *L, int table, const char *name)
-{
-    struct pl_slice value = {NULL, 0};
-    if (lua_type(L, table) != LUA_TTABLE)
-        return value;
-    lua_getfield(L, table, name);
-    if (lua_type(L, -1) == LUA_TSTRING)
-        value = pl_lua_slice(L, -1);
-    lua_pop(L, 1); /* the table keeps it */
-    return value;
-}
+static const struct pl_member http_members[] = {
+    {"url", LUA_TSTRING},  {"method", LUA_TSTRING},  {"headers", LUA_TTABLE},
+    {"body", LUA_TSTRING}, {"timeout", LUA_TNUMBER}, {"max_response", LUA_TNUMBER},
+    {"tls", LUA_TTABLE},   {NULL, LUA_TNIL},
+};
+static const struct pl_member tls_members[] = {
+    {"ca", LUA_TSTRING},          {"cert", LUA_TSTRING},      {"key", LUA_TSTRING},
+    {"server_name", LUA_TSTRING}, {"insecure", LUA_TBOOLEAN}, {NULL, LUA_TNIL},
+};
 
-static double number(lua_State *L, const char *name, double otherwise)
+/* Is it a word as HTTP takes them for methods and the names of headers? */
+static bool is_token(struct pl_slice text)
 {
-    lua_getfield(L, 1, name);
-    double value = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : otherwise;
-    lua_pop(L, 1);
-    return value;
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+        if (c <= ' ' || c >= 127 || strchr("()<>@,;:\\\"/[]?={}", c) != NULL)
+            return false;
+    }
+    return text.len > 0;
 }
 
 static bool is_header(struct pl_slice name, struct pl_slice value)
 {
-    if (name.len == 0 || memchr(value.ptr, '\n', value.len) != NULL ||
-        memchr(value.ptr, '\r', value.len) != NULL || memchr(value.ptr, '\0', value.len) != NULL)
-        return false;
-    for (size_t i = 0; i < name.len; i++) {
-        unsigned char c = (unsigned char)name.ptr[i];
-        if (c <= ' ' || c >= 127 || strchr("()<>@,;:\\\"/[]?={}", c) != NULL)
-            return false;
-    }
-    return true;
+    return is_token(name) && memchr(value.ptr, '\n', value.len) == NULL &&
+           memchr(value.ptr, '\r', value.len) == NULL && memchr(value.ptr, '\0', value.len) == NULL;
 }
 
 /* Raises for headers that would break out of their line. -- counts them */
 static size_t check_headers(lua_State *L, struct pl_state *s)
 {
     size_t count = 0;
-    lua_getfield(L, 1, "headers");
+    pl_member_push(L, 1, "headers");
     if (lua_type(L, -1) == LUA_TTABLE) {
         lua_pushnil(L);
         while (lua_next(L, -2) != 0) {
@@ -150,7 +143,7 @@ static void copy_headers(lua_State *L, struct pl_lop *op, size_t count)
     if (count == 0)
         return;
     struct pl_buf *blob = &op->in.http.blob;
-    lua_getfield(L, 1, "headers");
+    pl_member_push(L, 1, "headers");
     lua_pushnil(L);
     while (lua_next(L, -2) != 0) {
         pl_buf_add(blob, lua_tostring(L, -2), lua_objlen(L, -2) + 1);
@@ -188,20 +181,14 @@ static int push_response(lua_State *L, struct pl_state *s, struct pl_lop *op)
     return 1;
 }
 
+/* Index 2: the table `tls`, or nil. */
 static void set_tls(lua_State *L, struct pl_lop *op)
 {
-    lua_getfield(L, 1, "tls");
-    int tls = lua_gettop(L);
-    op->in.http.ca = pl_lop_text(op, text(L, tls, "ca"));
-    op->in.http.cert = pl_lop_text(op, text(L, tls, "cert"));
-    op->in.http.key = pl_lop_text(op, text(L, tls, "key"));
-    op->in.http.server_name = pl_lop_text(op, text(L, tls, "server_name"));
-    if (lua_type(L, tls) == LUA_TTABLE) {
-        lua_getfield(L, tls, "insecure");
-        op->in.http.insecure = lua_toboolean(L, -1);
-        lua_pop(L, 1);
-    }
-    lua_pop(L, 1);
+    op->in.http.ca = pl_lop_text(op, pl_member_text(L, 2, "ca"));
+    op->in.http.cert = pl_lop_text(op, pl_member_text(L, 2, "cert"));
+    op->in.http.key = pl_lop_text(op, pl_member_text(L, 2, "key"));
+    op->in.http.server_name = pl_lop_text(op, pl_member_text(L, 2, "server_name"));
+    op->in.http.insecure = pl_member_flag(L, 2, "insecure");
 }
 
 static bool has_scheme(struct pl_slice url)
@@ -217,18 +204,24 @@ static int http(lua_State *L)
     lua_settop(L, 1);
     luaL_checkstack(L, 20, NULL);
     pl_co_check_wait(L, s);
-    struct pl_slice url = text(L, 1, "url"), method = text(L, 1, "method");
+    pl_member_check(L, s, 1, http_members);
+    pl_member_push(L, 1, "tls");
+    pl_member_check(L, s, 2, tls_members);
+    struct pl_slice url = pl_member_text(L, 1, "url"), method = pl_member_text(L, 1, "method");
     if (!has_scheme(url) || memchr(url.ptr, '\0', url.len) != NULL)
         return pl_lerr_raise(L, s, "http.request: url must begin with http:// or https://");
+    if (method.ptr != NULL && !is_token(method))
+        return pl_lerr_raise(L, s, "http.request: method must be one word");
     size_t headers = check_headers(L, s);
-    double max = number(L, "max_response", (double)HTTP_MAX_RESPONSE);
+    double max = pl_member_number(L, 1, "max_response", (double)HTTP_MAX_RESPONSE);
+    double timeout = pl_member_number(L, 1, "timeout", HTTP_TIMEOUT_MS / 1000.0);
     struct pl_lop *op = pl_lop_create(PL_LOP_HTTP);
     op->verb = "request";
     op->key = op->in.http.url = pl_lop_text(op, url);
     op->in.http.method = pl_lop_text(op, method.ptr ? method : pl_slice_z("GET"));
-    op->in.http.body = pl_lop_text(op, text(L, 1, "body"));
-    op->in.http.timeout_ms = to_ns(number(L, "timeout", HTTP_TIMEOUT_MS / 1000.0)) / PL_MS;
-    op->in.http.max_response = max > 1e9 ? (size_t)1e9 : (size_t)max;
+    op->in.http.body = pl_lop_text(op, pl_member_text(L, 1, "body"));
+    op->in.http.timeout_ms = to_ns(timeout) / PL_MS;
+    op->in.http.max_response = (size_t)pl_clamp(max, 1, 1000000000);
     copy_headers(L, op, headers);
     set_tls(L, op);
     op->push = push_response;

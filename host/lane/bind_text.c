@@ -76,7 +76,7 @@ static int random_bytes(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
     lua_Number count = luaL_checknumber(L, 1);
-    if (count < 0 || count > RANDOM_MAX)
+    if (!(count >= 0 && count <= RANDOM_MAX))
         return pl_lerr_raise(L, s, "random: at most %d bytes at a time", RANDOM_MAX);
     void *bytes = lua_newuserdata(L, (size_t)count + 1);
     if (pl_rand_bytes(bytes, (size_t)count) != 0)

@@ -5,6 +5,7 @@
 #include "lane/lazy.h"
 #include "lane/lerr.h"
 #include "lane/lval.h"
+#include "lane/member.h"
 #include "lane/co.h"
 #include "object/meta.h"
 
@@ -12,21 +13,32 @@
 
 /* ---- the request's table: always at index 1 ---- */
 
+static const struct pl_member members[] = {
+    {"verb", LUA_TSTRING},
+    {"patch_type", LUA_TSTRING},
+    {"kind", LUA_TSTRING},
+    {"namespace", LUA_TSTRING},
+    {"name", LUA_TSTRING},
+    {"subresource", LUA_TSTRING},
+    {"field_manager", LUA_TSTRING},
+    {"field_validation", LUA_TSTRING},
+    {"propagation", LUA_TSTRING},
+    {"labels", LUA_TSTRING},
+    {"fields", LUA_TSTRING},
+    {"uid", LUA_TSTRING},
+    {"grace_period", LUA_TNUMBER},
+    {"resource_version", LUA_TSTRING},
+    {NULL, LUA_TNIL},
+};
+
 static struct pl_slice text(lua_State *L, const char *name)
 {
-    lua_getfield(L, 1, name);
-    struct pl_slice value =
-        lua_type(L, -1) == LUA_TSTRING ? pl_lua_slice(L, -1) : pl_slice(NULL, 0);
-    lua_pop(L, 1); /* the table keeps it */
-    return value;
+    return pl_member_text(L, 1, name);
 }
 
 static bool flag(lua_State *L, const char *name)
 {
-    lua_getfield(L, 1, name);
-    bool value = lua_toboolean(L, -1);
-    lua_pop(L, 1);
-    return value;
+    return pl_member_flag(L, 1, name);
 }
 
 struct verb {
@@ -70,7 +82,7 @@ static enum pl_patch_type patch_type(lua_State *L, const struct verb *verb)
 static struct pl_doc *check_doc(lua_State *L, struct pl_state *s, const char *verb,
                                 const char *name)
 {
-    lua_getfield(L, 1, name);
+    pl_member_push(L, 1, name);
     if (lua_isnil(L, -1))
         return NULL;
     struct pl_box *box = pl_box_push(L, s);
@@ -163,15 +175,12 @@ static int read_subresource(lua_State *L, struct pl_state *s, const struct verb 
 
 static int64_t grace_period(lua_State *L)
 {
-    lua_getfield(L, 1, "grace_period");
-    int64_t seconds = lua_type(L, -1) == LUA_TNUMBER ? (int64_t)lua_tonumber(L, -1) : -1;
-    lua_pop(L, 1);
-    return seconds;
+    return pl_clamp(pl_member_number(L, 1, "grace_period", -1), -1, INT32_MAX);
 }
 
 static void set_target(lua_State *L, struct pl_state *s, struct pl_lop *op)
 {
-    lua_getfield(L, 1, "object");
+    pl_member_push(L, 1, "object");
     struct pl_base base = pl_lazy_base(L, s, lua_gettop(L));
     if (base.doc != NULL) {
         op->in.write.base = pl_doc_ref(base.doc);
@@ -205,6 +214,7 @@ static int write_object(lua_State *L)
     lua_settop(L, 1);
     luaL_checkstack(L, 20, NULL);
     pl_co_check_wait(L, s);
+    pl_member_check(L, s, 1, members);
     const struct verb *verb = check_verb(L);
     struct pl_kind kind;
     struct pl_err err;

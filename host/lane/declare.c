@@ -5,6 +5,7 @@
 #include "lane/origin.h"
 #include "lane/lazy.h"
 #include "lane/lerr.h"
+#include "lane/member.h"
 #include "object/path.h"
 
 #include <math.h>
@@ -47,13 +48,12 @@ static double number_of(lua_State *L, const char *name, double otherwise)
 static int64_t nanoseconds(lua_State *L, const char *name)
 {
     double seconds = number_of(L, name, 0);
-    return seconds > 9e9 ? INT64_MAX / 2 : (int64_t)(seconds * (double)PL_SECOND);
+    return pl_clamp(seconds * (double)PL_SECOND, -1, INT64_MAX / 2);
 }
 
 static int integer_of(lua_State *L, const char *name, int otherwise)
 {
-    double value = number_of(L, name, otherwise);
-    return value > 1e9 ? 1000000000 : value < -1e9 ? -1000000000 : (int)value;
+    return (int)pl_clamp(number_of(L, name, otherwise), -1000000000, 1000000000);
 }
 
 static bool flag_of(lua_State *L, const char *name, bool otherwise)
@@ -130,6 +130,15 @@ static void read_map(lua_State *L, int functions, int index, struct pl_source_sp
     lua_pop(L, 1);
 }
 
+/* Pushes the element of the array at the top; EINVAL for what is no table. */
+static int step_into(lua_State *L, size_t i, const char *what, struct pl_err *err)
+{
+    lua_rawgeti(L, -1, (int)i + 1);
+    if (lua_type(L, -1) == LUA_TTABLE)
+        return 0;
+    return pl_err_set(err, PL_EINVAL, "%s must be a table, not a %s", what, luaL_typename(L, -1));
+}
+
 /* The source at the top. */
 static int read_source(lua_State *L, int functions, int index, struct pl_source_spec *source,
                        struct pl_err *err)
@@ -159,8 +168,9 @@ static int read_sources(lua_State *L, int functions, struct pl_controller_spec *
     int failed = 0;
     for (size_t i = 0; i < count && failed == 0; i++) {
         spec->source_count = i + 1; /* so that what was read is freed */
-        lua_rawgeti(L, -1, (int)i + 1);
-        failed = read_source(L, functions, (int)i, &spec->sources[i], err);
+        failed = step_into(L, i, "a source", err);
+        if (failed == 0)
+            failed = read_source(L, functions, (int)i, &spec->sources[i], err);
         lua_pop(L, 1);
     }
     lua_pop(L, 1);
@@ -175,9 +185,12 @@ static int read_writes(lua_State *L, struct pl_controller_spec *spec, struct pl_
     int failed = 0;
     for (size_t i = 0; i < count && failed == 0; i++) {
         spec->write_count = i + 1;
-        lua_rawgeti(L, -1, (int)i + 1);
-        failed = pl_kind_parse(pl_slice_z(pl_declare_text(L, "kind")), &spec->writes[i].kind, err);
-        spec->writes[i].verbs = pl_declare_texts(L, "verbs");
+        failed = step_into(L, i, "a kind that is written", err);
+        if (failed == 0) {
+            struct pl_slice kind = pl_slice_z(pl_declare_text(L, "kind"));
+            failed = pl_kind_parse(kind, &spec->writes[i].kind, err);
+            spec->writes[i].verbs = pl_declare_texts(L, "verbs");
+        }
         lua_pop(L, 1);
     }
     lua_pop(L, 1);

@@ -29,12 +29,13 @@ local function index_option(what, value)
   return out
 end
 
+-- The object, and its metadata as they were checked.
 local function object_option(what, value)
   check.table(what, value)
   ref.kind_of(what, value)
-  check.table(check.member_text(what, "metadata"), value.metadata)
-  ref.parse(what, value)
-  return value
+  local metadata = check.table(check.member_text(what, "metadata"), value.metadata)
+  ref.parse(what, { metadata = metadata })
+  return value, metadata
 end
 
 local get_options = { metadata_only = check.boolean }
@@ -48,8 +49,8 @@ local list_options = {
     if uid then
       return uid
     end
-    object_option(what, value)
-    return check.string(check.member_text(what, "metadata.uid"), value.metadata.uid)
+    local _, metadata = object_option(what, value)
+    return check.string(check.member_text(what, "metadata.uid"), metadata.uid)
   end,
   index = index_option,
   select = check.array_of(check.path),
@@ -331,7 +332,7 @@ function methods.create_or_update(self, object, change, options, ...)
   check.func(what .. ": the second argument", change)
   local o = check.options(what, options, write_options)
   if not ns and o.owner then
-    ns = o.owner.metadata.namespace
+    ns = ref.parse(what .. ": owner", o.owner)
     object = host.deepcopy(object)
     object.metadata.namespace = ns
   end

@@ -28,11 +28,13 @@ end
 
 return function(object, kind, reason, message, ...)
   check.no_more("event", ...)
-  ref.kind_of("event: the object", object)
-  local ns, name = ref.parse("event: the object", object)
-  if object.metadata == nil then
+  local object_kind = ref.kind_of("event: the object", object)
+  local metadata = object.metadata -- once: what is checked is what is sent
+  if metadata == nil then
     fail("event: the object has no metadata")
-  elseif types[kind] == nil then
+  end
+  local ns, name = ref.parse("event: the object", { metadata = metadata })
+  if types[kind] == nil then
     fail('event: the type must be "Normal" or "Warning", not %s; %s', check.describe(kind),
       check.nearest(kind, types))
   end
@@ -41,8 +43,8 @@ return function(object, kind, reason, message, ...)
   if host.phase() == "load" then
     fail("event can't be called while the script is loaded, only in reconciles and tasks")
   end
-  local metadata = object.metadata
-  host.event(kind == "Warning", object.apiVersion, object.kind, ns, name,
+  local api_version, kind_name = object_kind:match("^(.+)/([^/]+)$")
+  host.event(kind == "Warning", api_version, kind_name, ns, name,
     text_or_nil("event: metadata.uid", metadata.uid),
     text_or_nil("event: metadata.resourceVersion", metadata.resourceVersion), reason, message)
 end

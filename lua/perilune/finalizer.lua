@@ -70,8 +70,9 @@ end
 
 -- The object as it is now, or nil when it (this uid) is gone.
 local function again(object)
-  local live = host.get(ref.kind_of("finalizer.handle", object), object.metadata.namespace,
-    object.metadata.name, { live = true })
+  local what = "finalizer.handle: the object"
+  local ns, name = ref.parse(what, object)
+  local live = host.get(ref.kind_of(what, object), ns, name, { live = true })
   if live and live.metadata.uid == object.metadata.uid then
     return live
   end

@@ -1,5 +1,5 @@
 -- References to objects, in every form that scripts use: a key, a request, a table with a name,
--- an object.
+-- an object. Each member is read once: a table with metamethods may answer otherwise the next time.
 
 local check = require("perilune.check")
 
@@ -23,9 +23,9 @@ function M.parse(what, value)
   elseif type(value) ~= "table" then
     fail("%s must be a key, a request or an object, not %s", what, check.describe(value))
   end
-  local holder = value
-  if value.metadata ~= nil then
-    holder = check.table(check.member_text(what, "metadata"), value.metadata)
+  local holder, metadata = value, value.metadata
+  if metadata ~= nil then
+    holder = check.table(check.member_text(what, "metadata"), metadata)
   end
   local ns, name = holder.namespace, holder.name
   if type(name) ~= "string" or name == "" then

@@ -54,6 +54,21 @@ describe("perilune.event", function()
     end)
   end)
 
+  it("reads each member once: what was checked is what is sent", function()
+    local function fickle(answers)
+      local reads = {}
+      return setmetatable({}, { __index = function(_, name)
+        reads[name] = (reads[name] or 0) + 1
+        return reads[name] == 1 and answers[name] or nil
+      end })
+    end
+    perilune.event(fickle({ apiVersion = "apps/v1", kind = "Deployment",
+      metadata = fickle({ name = "p", namespace = "d", uid = "u", resourceVersion = "7" }) }),
+      "Normal", "Seen", "x")
+    assert.are.same({ n = 9, false, "apps/v1", "Deployment", "d", "p", "u", "7", "Seen", "x" },
+      said)
+  end)
+
   it("is not for main chunks", function()
     host.set_phase("load")
     refuses("while the script is loaded", pod, "Normal", "A", "x")

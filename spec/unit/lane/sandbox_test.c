@@ -2,6 +2,7 @@
 #include "state_support.h"
 
 #include "base/alloc.h"
+#include "base/log.h"
 
 TEST(what_is_dangerous_is_absent)
 {
@@ -277,6 +278,38 @@ TEST(null_says_what_it_is)
     struct pl_state *s = new_state(NULL, 64 * MIB);
     CHECK_CODE(s, "return tostring(require('perilune').null)", NULL, "\"null\"");
     CHECK_FAILS(s, "return require('perilune').null.name", NULL, "attempt to index");
+    pl_state_destroy(s);
+}
+
+TEST(fields_of_a_log_line_stay_when_one_of_them_changes_their_table)
+{
+    struct pl_state *s = new_state(NULL, 64 * MIB);
+    char line[8192] = "";
+    FILE *log = tmpfile();
+    REQUIRE(log != NULL);
+    pl_log_configure(PL_LOG_INFO, true, fileno(log));
+    CHECK_CODE(s,
+               "local t, made = {}, {}\n"
+               "for i = 1, 30 do\n"
+               "  t['text' .. i] = 'a text ' .. i\n"
+               "  t['key' .. i] = setmetatable({}, {__tostring = function()\n"
+               "    for k in pairs(t) do t[k] = nil end\n"
+               "    for j = 1, 2000 do made[j] = ('%d %d'):format(i, j) end\n"
+               "    return 'value ' .. i end})\n"
+               "end\n"
+               "require('perilune').log:info('m', t) return next(t) == nil",
+               NULL, "true");
+    pl_log_configure(PL_LOG_ERROR + 1, false, 2);
+    rewind(log);
+    REQUIRE(fgets(line, sizeof line, log) != NULL);
+    for (int i = 1; i <= 30; i++) {
+        char field[2][40];
+        snprintf(field[0], sizeof field[0], "\"text%d\":\"a text %d\"", i, i);
+        snprintf(field[1], sizeof field[1], "\"key%d\":\"value %d\"", i, i);
+        CHECK(strstr(line, field[0]) != NULL);
+        CHECK(strstr(line, field[1]) != NULL);
+    }
+    fclose(log);
     pl_state_destroy(s);
 }
 
