@@ -103,7 +103,8 @@
  *   host.event(warning, api_version, kind, ns|nil, name, uid|nil, version|nil, reason, note)
  *   host.metric("counter"|"gauge"|"histogram", name, help, {label names}) -> metric | nil, message
  *       the same declaration again, from wherever, is the same metric
- *   host.metric_add(metric, n, value...), host.metric_set(...), host.metric_observe(...)
+ *   host.metric_add(metric, n, value...): a counter or gauge; host.metric_set(...): a gauge;
+ *   host.metric_observe(...): a histogram
  *       one value a label, in the order of the declaration; at most 256 bytes of each are kept
  */
 #pragma once

@@ -4,6 +4,7 @@
 #include "lane/cache.h"
 #include "lane/lazy.h"
 #include "lane/lerr.h"
+#include "lane/member.h"
 
 static const char batch_name[] = "perilune.batch";
 
@@ -22,6 +23,7 @@ void pl_batch_open(struct pl_state *s)
     luaL_newmetatable(L, batch_name);
     lua_pushcfunction(L, batch_gc);
     lua_setfield(L, -2, "__gc");
+    pl_meta_hide(L);
     s->refs.batch_meta = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
@@ -49,7 +51,7 @@ void pl_batch_read_select(lua_State *L, struct pl_state *s, struct pl_batch *bat
     static const char *const identity[] = {"apiVersion",    "kind",
                                            "metadata.name", "metadata.namespace",
                                            "metadata.uid",  "metadata.resourceVersion"};
-    lua_getfield(L, options, "select");
+    pl_member_push(L, options, "select");
     if (lua_type(L, -1) == LUA_TTABLE) {
         int count = (int)lua_objlen(L, -1);
         if (count > MOST_PATHS)

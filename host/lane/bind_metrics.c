@@ -6,9 +6,19 @@
 #include "lane/lane.h"
 #include "lane/lerr.h"
 
+#include <math.h>
 #include <string.h>
 
 #define VALUE_MAX 256 /* bytes of a label's value; the rest is cut off */
+
+static const char handle_name[] = "perilune.metric";
+
+/* What scripts' metrics hold: a userdata, as an address alone would have to be trusted. */
+struct handle {
+    struct pl_metric *metric; /* the registry's, which outlives the state */
+    enum pl_metric_type type;
+    int label_count;
+};
 
 static const double bounds[] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};
 
@@ -34,10 +44,26 @@ static int take_labels(lua_State *L, int index, struct pl_metric_spec *spec, str
         return pl_err_set(err, PL_ELIMIT, "a metric has at most %d labels", PL_METRIC_LABELS);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, index, (int)i + 1);
-        spec->labels[i] = lua_tostring(L, -1);
+        bool is_text = lua_type(L, -1) == LUA_TSTRING; /* the text of a number would not stay */
+        spec->labels[i] = is_text ? lua_tostring(L, -1) : NULL;
         lua_pop(L, 1);
+        if (!is_text)
+            return pl_err_set(err, PL_EINVAL, "the names of labels must be strings");
     }
     return 0;
+}
+
+static void push_handle(lua_State *L, const struct pl_metric_spec *spec, struct pl_metric *metric)
+{
+    struct handle *handle = lua_newuserdata(L, sizeof *handle);
+    *handle = (struct handle){.metric = metric, .type = spec->type};
+    while (handle->label_count < PL_METRIC_LABELS && spec->labels[handle->label_count] != NULL)
+        handle->label_count++;
+    if (luaL_newmetatable(L, handle_name)) {
+        lua_pushstring(L, handle_name);
+        lua_setfield(L, -2, "__metatable");
+    }
+    lua_setmetatable(L, -2);
 }
 
 /* metric(type, name, help, labels) -> metric | nil, message */
@@ -69,7 +95,7 @@ static int declare(lua_State *L)
     }
     if (spec.labels[0] == NULL)
         pl_metric_series(metric, NULL); /* shown from the start, as rates need its zero */
-    lua_pushlightuserdata(L, metric);
+    push_handle(L, &spec, metric);
     return 1;
 }
 
@@ -88,20 +114,25 @@ static char *label_value(lua_State *L, const struct pl_state *s, int index)
     return copy;
 }
 
-/* (metric, number, value of each label in order) */
-static struct pl_series *series_of(lua_State *L, double *number)
+/* (metric, number, value of each label in order), of a metric of one of the two types */
+static struct pl_series *series_of(lua_State *L, enum pl_metric_type type,
+                                   enum pl_metric_type other, double *number)
 {
     const struct pl_state *s = pl_state_of(L);
-    luaL_checktype(L, 1, LUA_TLIGHTUSERDATA);
+    const struct handle *handle = luaL_checkudata(L, 1, handle_name);
+    luaL_argcheck(L, handle->type == type || handle->type == other, 1, "a metric of another type");
     *number = luaL_checknumber(L, 2);
-    int count = lua_gettop(L) - 2;
-    luaL_argcheck(L, count <= PL_METRIC_LABELS, 3, "too many labels");
+    luaL_argcheck(L, isfinite(*number) && (handle->type != PL_METRIC_COUNTER || *number >= 0), 2,
+                  "a number expected, for a counter of at least zero");
+    int count = handle->label_count;
+    if (lua_gettop(L) - 2 != count)
+        luaL_error(L, "the metric has %d labels, not %d", count, lua_gettop(L) - 2);
     for (int i = 0; i < count; i++)
         luaL_checkstring(L, i + 3); /* raises here, where nothing is owned yet */
     char *values[PL_METRIC_LABELS] = {NULL};
     for (int i = 0; i < count; i++)
         values[i] = label_value(L, s, i + 3);
-    struct pl_series *series = pl_metric_series(lua_touserdata(L, 1), (const char *const *)values);
+    struct pl_series *series = pl_metric_series(handle->metric, (const char *const *)values);
     for (int i = 0; i < count; i++)
         pl_free(values[i]);
     return series;
@@ -110,7 +141,7 @@ static struct pl_series *series_of(lua_State *L, double *number)
 static int add(lua_State *L)
 {
     double number;
-    struct pl_series *series = series_of(L, &number);
+    struct pl_series *series = series_of(L, PL_METRIC_COUNTER, PL_METRIC_GAUGE, &number);
     pl_series_add(series, number);
     return 0;
 }
@@ -118,7 +149,7 @@ static int add(lua_State *L)
 static int set(lua_State *L)
 {
     double number;
-    struct pl_series *series = series_of(L, &number);
+    struct pl_series *series = series_of(L, PL_METRIC_GAUGE, PL_METRIC_GAUGE, &number);
     pl_series_set(series, number);
     return 0;
 }
@@ -126,7 +157,7 @@ static int set(lua_State *L)
 static int observe(lua_State *L)
 {
     double number;
-    struct pl_series *series = series_of(L, &number);
+    struct pl_series *series = series_of(L, PL_METRIC_HISTOGRAM, PL_METRIC_HISTOGRAM, &number);
     pl_series_observe(series, number);
     return 0;
 }

@@ -9,6 +9,7 @@
 
 #define POOL_MAX    64  /* idle coroutines that are kept */
 #define RESULTS_MAX 250 /* of a task */
+#define ARGS_MAX    250 /* of a task */
 
 static const char handle_name[] = "perilune.task";
 
@@ -58,7 +59,7 @@ struct pl_co *pl_co_create(struct pl_lane *lane, struct pl_exec *exec, lua_State
     task->handle = LUA_NOREF;
     task->args = args;
     pl_list_init(&task->joiners);
-    lua_checkstack(task->thread, args + 1);
+    lua_checkstack(task->thread, args + 1); /* so few fit on a fresh one */
     lua_xmove(L, task->thread, args + 1);
     pl_list_push(&exec->tasks, &task->link);
     pl_list_push(&lane->ready, &task->ready);
@@ -462,6 +463,8 @@ int pl_co_spawn(lua_State *L)
     }
     if (exec->live >= PL_TASKS_MAX)
         return pl_lerr_raise(L, s, "this run has %d spawned tasks already", PL_TASKS_MAX);
+    if (lua_gettop(L) - 1 > ARGS_MAX) /* all of them move to a stack of its own */
+        return pl_lerr_raise(L, s, "spawn: at most %d arguments", ARGS_MAX);
     struct pl_co **handle = lua_newuserdata(L, sizeof(struct pl_co *));
     *handle = NULL;
     luaL_getmetatable(L, handle_name);

@@ -5,8 +5,9 @@
 #include "lane/context.h"
 #include "lane/number.h"
 
-/* Keys of the entries that a level has until it is filled; scripts can't make such values. The
- * second is there only where the shelf does not know the level's table. */
+/* Keys of the entries that a level has until it is filled: its shelf, and its number where the
+ * shelf does not know the level's table. The `next` that pairs returns shows them to a script that
+ * asks for it, so that nothing they hold is trusted. */
 static const char shelf_key, level_key;
 
 /* Where the document of what is pushed lies, and what is to be known of its object. */
@@ -106,9 +107,10 @@ static struct pl_level *push_object(lua_State *L, struct pl_state *s, struct hol
     lua_pushvalue(L, from.shelf);
     hide(L, &shelf_key);
     struct pl_shelf *shelf = lua_touserdata(L, from.shelf);
-    struct pl_level *level = pl_shelf_add(shelf, lua_topointer(L, -1), from.flags, node);
+    unsigned number;
+    struct pl_level *level = pl_shelf_add(shelf, lua_topointer(L, -1), from.flags, node, &number);
     if (!pl_shelf_knows(shelf, level)) {
-        lua_pushlightuserdata(L, level);
+        lua_pushnumber(L, number);
         hide(L, &level_key);
     }
     pl_ref_push(L, s->refs.lazy_meta);
@@ -189,18 +191,29 @@ static int absolute(lua_State *L, int index)
     return index > 0 ? index : lua_gettop(L) + index + 1;
 }
 
+/* The shelf at the top; NULL: it is none. */
+static struct pl_shelf *check_shelf(lua_State *L, const struct pl_state *s)
+{
+    if (lua_type(L, -1) != LUA_TUSERDATA || !lua_getmetatable(L, -1))
+        return NULL;
+    bool is_shelf = lua_topointer(L, -1) == s->shelf_meta;
+    lua_pop(L, 1);
+    return is_shelf ? lua_touserdata(L, -1) : NULL;
+}
+
 /* Of a table with the metatable of levels. Pushes its shelf. */
-static struct pl_level *open_level(lua_State *L, int index)
+static struct pl_level *open_level(lua_State *L, const struct pl_state *s, int index)
 {
     lua_pushlightuserdata(L, (void *)&shelf_key);
     lua_rawget(L, index);
-    struct pl_shelf *shelf = lua_touserdata(L, -1);
+    struct pl_shelf *shelf = check_shelf(L, s);
     struct pl_level *level = shelf != NULL ? pl_shelf_find(shelf, lua_topointer(L, index)) : NULL;
     if (level != NULL || shelf == NULL)
         return level;
     lua_pushlightuserdata(L, (void *)&level_key);
     lua_rawget(L, index);
-    level = lua_touserdata(L, -1);
+    if (lua_type(L, -1) == LUA_TNUMBER)
+        level = pl_shelf_at(shelf, lua_tonumber(L, -1));
     lua_pop(L, 1);
     return level;
 }
@@ -210,7 +223,7 @@ struct pl_level *pl_lazy_level(lua_State *L, struct pl_state *s, int index)
     index = absolute(L, index);
     if (!has_meta(L, index, s->lazy_meta))
         return NULL;
-    struct pl_level *level = open_level(L, index);
+    struct pl_level *level = open_level(L, s, index);
     lua_pop(L, 1);
     return level;
 }
@@ -280,7 +293,7 @@ void pl_lazy_fill(lua_State *L, struct pl_state *s, int index)
     if (meta != s->lazy_meta)
         return;
     luaL_checkstack(L, 10, "a document");
-    const struct pl_level *level = open_level(L, index);
+    const struct pl_level *level = open_level(L, s, index);
     int shelf = lua_gettop(L);
     if (level == NULL) { /* a script got hold of our metatable */
         lua_settop(L, shelf - 1);
@@ -309,7 +322,7 @@ void pl_lazy_fill(lua_State *L, struct pl_state *s, int index)
 static int lazy_index(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
-    struct pl_level *level = open_level(L, 1); /* -- level, name, shelf */
+    struct pl_level *level = open_level(L, s, 1); /* -- level, name, shelf */
     size_t place;
     if (level == NULL || lua_type(L, 2) != LUA_TSTRING)
         return 0;
@@ -485,6 +498,7 @@ void pl_lazy_open(struct pl_state *s)
     s->refs.array_meta = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_newtable(L);
     pl_state_register(L, s, box);
+    pl_meta_hide(L);
     s->box_meta = lua_topointer(L, -1);
     s->refs.box_meta = luaL_ref(L, LUA_REGISTRYINDEX);
     pl_shelf_open(s);

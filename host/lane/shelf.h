@@ -29,8 +29,9 @@ struct pl_more_levels;
 struct pl_shelf {
     struct pl_doc *docs[PL_SHELF_DOCS]; /* counted */
     unsigned doc_count, level_count;
-    size_t bytes; /* counted in the state's `pinned` */
-    struct pl_more_levels *more;
+    size_t bytes;                 /* counted in the state's `pinned` */
+    struct pl_more_levels **more; /* owned, `more_count` of them */
+    size_t more_count;
     const void *tables[PL_SHELF_LEVELS]; /* whose levels the first are; never followed */
     struct pl_level levels[PL_SHELF_LEVELS];
 };
@@ -41,11 +42,13 @@ void pl_shelf_open(struct pl_state *s);
 void pl_shelf_push(lua_State *L, struct pl_state *s, struct pl_doc *doc);
 /* The next document lies on another one. */
 void pl_shelf_close(struct pl_state *s);
-/* The level of that table, which is new. flags: the object's. */
+/* The level of that table, which is new. flags: the object's. number: of the newest level. */
 struct pl_level *pl_shelf_add(struct pl_shelf *shelf, const void *table, unsigned flags,
-                              struct pl_node node);
+                              struct pl_node node, unsigned *number);
+/* The level of that number; NULL: there is none. */
+struct pl_level *pl_shelf_at(struct pl_shelf *shelf, double number);
 
-/* Will pl_shelf_find find it? Else its table has to say where it is. */
+/* Will pl_shelf_find find it? Else its table has to say its number. */
 static inline bool pl_shelf_knows(const struct pl_shelf *shelf, const struct pl_level *level)
 {
     return level >= shelf->levels && level < shelf->levels + PL_SHELF_LEVELS;

@@ -73,7 +73,7 @@ struct pl_state {
     int asking;           /* outside of runs: controller whose event is being looked at; -1 */
     struct pl_refs refs;
     /* Identities of metatables. */
-    const void *lazy_meta, *array_meta, *number_meta, *box_meta, *unread_meta;
+    const void *lazy_meta, *array_meta, *number_meta, *box_meta, *shelf_meta, *unread_meta;
     struct pl_limits limits;
     size_t memory_limit;
     struct pl_secrets secrets; /* values of Secrets that runs have read */
@@ -126,6 +126,12 @@ static inline void pl_lua_set(lua_State *L, const char *field, struct pl_slice t
 /* Sets name = function, with the state as upvalue, in the table at the top. */
 void pl_state_set(lua_State *L, struct pl_state *s, const char *name, lua_CFunction function);
 void pl_state_register(lua_State *L, struct pl_state *s, const luaL_Reg *functions);
+/* Scripts see false instead of the metatable at the top. */
+static inline void pl_meta_hide(lua_State *L)
+{
+    lua_pushboolean(L, false);
+    lua_setfield(L, -2, "__metatable");
+}
 /* A reference to a new table that does not keep its keys ("k") or values ("v") alive. */
 int pl_weak_ref(lua_State *L, const char *mode);
 /* Chunk names of Perilune's own Lua begin with this; such frames are not shown. */

@@ -431,4 +431,41 @@ TEST(an_object_and_one_field_cost_microseconds)
     pl_state_destroy(s);
 }
 
+/* The stock `next` shows what is hidden in a level to a script that keeps the one of pairs. */
+TEST(what_a_script_does_to_the_hidden_entries_of_a_level_breaks_nothing)
+{
+    struct pl_state *s = new_state(NULL, 64 * MIB);
+    struct pl_buf wide = PL_BUF_INIT; /* more levels than a shelf knows by their tables */
+    for (int i = 0; i < 60; i++)
+        pl_buf_add_f(&wide, "%s\"m%d\":{\"n\":%d,\"b\":{\"c\":{}},\"d\":3}", i ? "," : "{", i, i);
+    pl_buf_add_z(&wide, "}");
+    for (int member = 0; member < 60; member += 30) {
+        char *code = pl_format(
+            "local o, perilune = ..., require('perilune')\n"
+            "for i = 0, 59 do assert(o['m' .. i].n == i) end\n"
+            "local next, level, hidden = pairs({}), o.m%d, 0\n"
+            "local other = perilune.json.decode('{\"a\":{\"b\":1},\"c\":2,\"d\":3,"
+            "\"e\":4,\"f\":5}')\n"
+            "local values = {perilune.number('1.00000000000000000000001'), perilune.null, other,\n"
+            "  'x', true, -1, 0, 1, 59, 60, 1e300, 0 / 0, 0.5, print, coroutine.create(print)}\n"
+            "for key, value in next, other do values[#values + 1] = value\n"
+            "  assert(type(value) ~= 'userdata' or getmetatable(value) == false) end\n"
+            "local keys, count = {}, 0\n"
+            "for key, value in next, level do keys[#keys + 1] = key values[#values + 1] = value\n"
+            "  hidden = hidden + (type(key) == 'userdata' and 1 or 0) end\n"
+            "for _, key in ipairs(keys) do for _, value in ipairs(values) do\n"
+            "  level[key] = value\n"
+            "  local _ = level.n, level.nope, perilune.deepcopy(level), perilune.equal(level, "
+            "other)\n"
+            "  pcall(perilune.json.encode, level) count = count + 1 end end\n"
+            "level.new = 1 for _ in pairs(level) do end\n"
+            "return {count > 15, hidden}",
+            member);
+        CHECK_CODE(s, code, pl_buf_z(&wide), member == 0 ? "[true,1]" : "[true,2]");
+        pl_free(code);
+    }
+    pl_buf_deinit(&wide);
+    pl_state_destroy(s);
+}
+
 TEST_MAIN()
