@@ -202,6 +202,7 @@ struct pl_lanes {
     struct pl_external *indexer; /* of `externals`: asked for indexes */
     struct pl_known_controller *controllers;
     size_t controller_count;
+    bool all_ready;                 /* I/O: every cache was published */
     struct pl_external **externals; /* owned handles given to specs and indexes */
     size_t external_count;
     struct pl_index_spec *indexes; /* owned copies */

@@ -394,6 +394,21 @@ static void publish_caches(struct pl_known_controller *known)
         pl_cache_publish(&known->caches[i]);
 }
 
+/* What has synced since the last time, of whichever controller: lanes read others' caches, too. */
+static void publish_all(struct pl_lanes *lanes)
+{
+    if (lanes->all_ready)
+        return;
+    lanes->all_ready = true;
+    for (size_t i = 0; i < lanes->controller_count; i++) {
+        struct pl_known_controller *known = &lanes->controllers[i];
+        publish_caches(known);
+        for (size_t j = 0; j < known->cache_count; j++)
+            if (!atomic_load_explicit(&known->caches[j].ready, memory_order_relaxed))
+                lanes->all_ready = false;
+    }
+}
+
 static struct pl_exec *make_exec(struct pl_lanes *lanes, struct pl_run *run)
 {
     int controller = index_of(lanes, run->edition);
@@ -438,6 +453,7 @@ void pl_lanes_ask(void *self, struct pl_question *question)
     PL_UNUSED(self);
     const struct pl_external *external = question->external;
     struct pl_lanes *lanes = external->lanes;
+    publish_all(lanes); /* a function that is asked can't wait for a cache */
     struct pl_slice by = external->controller >= 0
                              ? pl_slice_z(lanes->controllers[external->controller].name)
                              : pl_slice_z(question->kind);
@@ -495,6 +511,7 @@ void pl_lanes_add_edition(struct pl_lanes *lanes, struct pl_edition *edition)
         known->caches[i] =
             (struct pl_cache){.edition = edition, .source = i, .spec = &spec->sources[i]};
     known->cache_count = spec->source_count;
+    lanes->all_ready = false;
 }
 
 void pl_lanes_add_controller(struct pl_lanes *lanes, struct pl_controller *controller)

@@ -541,6 +541,71 @@ TEST(questions_are_answered_by_the_scripts_functions)
     finish();
 }
 
+/* About an object of the first controller's first source, as its informer asks. */
+static void ask_for_indexes(const char *json)
+{
+    struct pl_err err;
+    pl_err_clear(&err);
+    REQUIRE(pl_lanes_add_indexes(fake.lanes, &err) == 0);
+    char kind[PL_KIND_TEXT];
+    struct pl_question question = {
+        .external = fake.lanes->indexer,
+        .event = {.type = PL_EVENT_CREATE},
+        .ask_indexes = true,
+        .kind = pl_kind_text(&fake.controllers[0].spec.sources[0].kind, kind),
+    };
+    question.event.object =
+        pl_scan_text(pl_slice_z(json), &(struct pl_scan_options){.max_depth = 0}, NULL);
+    size_t before = fake.questions_done;
+    pl_buf_clear(&fake.answers);
+    pl_lanes_ask(fake.lanes, &question);
+    TURN_UNTIL(fake.loop, fake.questions_done > before);
+    pl_doc_unref(question.event.object);
+}
+
+#define READING                                                                                    \
+    "local perilune = require('perilune')\nlocal client = perilune.client\n"                       \
+    "perilune.index('v1/Secret', 'pods', function(o) return #client:list('v1/Pod') end)\n"         \
+    "perilune.controller('c')\n"                                                                   \
+    ":Watches('v1/Secret', function(o) return client:list('v1/Pod') end,\n"                        \
+    "  {predicates = {function() return client:get('v1/Pod', 'd/p') ~= nil end}})\n"               \
+    ":Reconcile(function() end)\n"
+
+static const char pod[] =
+    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"namespace\":\"d\"}}";
+static const char secret[] = "{\"metadata\":{\"name\":\"s\",\"namespace\":\"d\"}}";
+
+TEST(questions_read_the_caches_before_any_run)
+{
+    for (int lanes = 1; lanes <= 3; lanes += 2) {
+        begin(READING "perilune.controller('pods'):For('v1/Pod'):Reconcile(function() end)\n",
+              ((struct pl_lanes_options){.count = lanes}));
+        struct pl_store *store = fake.controllers[1].informers[0].store;
+        struct pl_doc *doc =
+            pl_scan_text(pl_slice_z(pod), &(struct pl_scan_options){.max_depth = 0}, NULL);
+        pl_doc_unref(pl_store_put(store, pl_slice_z("d/p"), doc));
+        pl_doc_unref(doc);
+        ask(secret, NULL, PL_EVENT_CREATE, 0);
+        CHECK_STR(pl_buf_z(&fake.answers), "leaf 0 passes;request d/p;pods=1;");
+        ask_for_indexes(secret);
+        CHECK_STR(pl_buf_z(&fake.answers), "pods=1;");
+        finish();
+    }
+}
+
+TEST(a_question_says_which_cache_it_would_have_to_wait_for)
+{
+    begin(READING "perilune.controller('pods'):For('v1/Pod'):Reconcile(function() end)\n", NONE);
+    fake.controllers[1].informers[0].synced = false;
+    ask(secret, NULL, PL_EVENT_CREATE, 0);
+    CHECK(strstr(pl_buf_z(&fake.answers),
+                 "cannot wait here: the cache of v1/Pod has not synced yet") != NULL);
+    fake.controllers[1].informers[0].synced = true;
+    ask(secret, NULL, PL_EVENT_CREATE, 0);
+    CHECK_STR(pl_buf_z(&fake.answers), "leaf 0 drops;pods=0;");
+    finish();
+}
+
 TEST(mistakes_at_load_time_name_script_and_line)
 {
     static const struct {
