@@ -32,7 +32,8 @@
  *   host.number_metatable, host.int64 constructors are internal to lval.
  *
  * Where am I
- *   host.where(level) -> "file.lua", line   of the script's frame that called into Perilune
+ *   host.where(level) -> "file.lua", line   of the script's frame that called into Perilune; where
+ *       there is none, as that was a tail call: where the function begins that the host has called
  *   host.where(f) -> "file.lua", line       where the script's function f begins
  *   host.remember(e)    e is caught and raised again: keeps the traceback of now for it
  *   host.phase() -> "load" | "run" | "map"
@@ -49,9 +50,11 @@
  *           sources={{role="for"|"owns"|"watches"|"reads", kind=, namespaces=, labels=,
  *               fields=, metadata_only=, managed_fields=, match_every_owner=, writes=,
  *               finalizers=, predicate=P,
- *               map="self" | function(object, event) -> {ns|false, name, ns|false, name, ...}}},
+ *               map="self" | function(object, event) -> {ns|false, name, ns|false, name, ...},
+ *               blame=the script's function behind map}},
  *           writes={{kind=, verbs=}},
- *           reconcile=function(request, context) -> outcome [, seconds]}
+ *           reconcile=function(request, context) -> outcome [, seconds],
+ *           blame=the script's function behind reconcile}
  *       P = {type="generation_changed"|"resource_version_changed"|"label_changed"
  *               |"annotation_changed"|"finalizers_changed"}
  *         | {type="label_selector", selector=text} | {type="fields_changed", paths={...}}

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 
 /* What stays in Lua: declared[controller] = {reconcile, maps = {[source] = f},
- * leaves = {[source] = {[leaf] = f}}}, declared.indexes[kind][name] = f; counted from 0. */
+ * leaves = {[source] = {[leaf] = f}}, blame = {[source] = f, reconcile = f}},
+ * declared.indexes[kind][name] = f; counted from 0. */
 
 /* ---- reading tables, without metamethods ---- */
 
@@ -115,18 +116,27 @@ static int read_source_predicate(lua_State *L, int functions, int index,
     return source->predicate == NULL ? PL_EINVAL : 0;
 }
 
+/* The one at the top, which stays: functions.name[index]. */
+static void keep_function(lua_State *L, int functions, const char *name, int index)
+{
+    lua_pushstring(L, name);
+    lua_rawget(L, functions);
+    lua_pushvalue(L, -2);
+    lua_rawseti(L, -2, index);
+    lua_pop(L, 1);
+}
+
 static void read_map(lua_State *L, int functions, int index, struct pl_source_spec *source)
 {
     source->map_by = source->role == PL_SOURCE_OWNS ? PL_MAP_OWNER : PL_MAP_SELF;
     pl_declare_get(L, "map");
     if (lua_isfunction(L, -1)) {
         source->map_by = PL_MAP_EXTERNAL;
-        lua_pushliteral(L, "maps");
-        lua_rawget(L, functions);
-        lua_pushvalue(L, -2);
-        lua_rawseti(L, -2, index);
-        lua_pop(L, 1);
+        keep_function(L, functions, "maps", index);
     }
+    lua_pop(L, 1);
+    pl_declare_get(L, "blame");
+    keep_function(L, functions, "blame", index);
     lua_pop(L, 1);
 }
 
@@ -293,6 +303,11 @@ static void push_functions(lua_State *L, struct pl_state *s, size_t controller)
     lua_setfield(L, -2, "maps");
     lua_newtable(L);
     lua_setfield(L, -2, "leaves");
+    lua_newtable(L);
+    lua_pushliteral(L, "blame");
+    lua_rawget(L, 1);
+    lua_setfield(L, -2, "reconcile");
+    lua_setfield(L, -2, "blame");
     lua_pushvalue(L, -1);
     lua_rawseti(L, -3, (int)controller);
     lua_remove(L, -2);
@@ -417,6 +432,16 @@ void pl_declare_push_map(lua_State *L, struct pl_state *s, int controller, int s
     step_to(L, source);
 }
 
+void pl_declare_push_blamed(lua_State *L, struct pl_state *s, int controller, int source)
+{
+    push_controller(L, s, controller);
+    step(L, "blame");
+    if (source < 0)
+        step(L, "reconcile");
+    else
+        step_to(L, source);
+}
+
 void pl_declare_push_leaf(lua_State *L, struct pl_state *s, int controller, int source, int leaf)
 {
     push_controller(L, s, controller);
@@ -447,6 +472,8 @@ void pl_declare_open(struct pl_state *s)
     lua_newtable(s->L);
     lua_setfield(s->L, -2, "indexes");
     s->refs.declared = luaL_ref(s->L, LUA_REGISTRYINDEX);
+    lua_pushboolean(s->L, false);
+    s->refs.blamed = luaL_ref(s->L, LUA_REGISTRYINDEX);
 }
 
 void pl_declare_seal(struct pl_state *s)

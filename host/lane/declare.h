@@ -38,6 +38,9 @@ int pl_declare_index(lua_State *L);
 void pl_declare_push_reconcile(lua_State *L, struct pl_state *s, int controller);
 void pl_declare_push_map(lua_State *L, struct pl_state *s, int controller, int source);
 void pl_declare_push_leaf(lua_State *L, struct pl_state *s, int controller, int source, int leaf);
+/* The script's function behind a map, or with source -1 behind the reconcile: where it begins is
+ * what a message says that knows no line. */
+void pl_declare_push_blamed(lua_State *L, struct pl_state *s, int controller, int source);
 /* The table name -> function of a kind's indexes. */
 void pl_declare_push_indexes(lua_State *L, struct pl_state *s, const char *kind);
 /* "file:line" of the declaration. */

@@ -1,6 +1,7 @@
 #include "lane/lerr.h"
 
 #include "base/alloc.h"
+#include "lane/co.h"
 #include "lane/lazy.h"
 #include "lane/script.h"
 #include "value/build.h"
@@ -22,6 +23,26 @@ static bool is_own_chunk(const struct pl_state *s, const char *source)
            (s->eager && strstr(source, "lua/perilune/") != NULL);
 }
 
+/* Where the script's function begins that the host has called: a tail call leaves no frame of it.
+ */
+static bool where_called(lua_State *L, struct pl_state *s, lua_Debug *ar)
+{
+    luaL_checkstack(L, 4, NULL);
+    if (s->phase == PL_PHASE_MAP)
+        pl_ref_push(L, s->refs.blamed);
+    else if (s->phase == PL_PHASE_RUN && s->task != NULL && s->task->is_main)
+        pl_declare_push_blamed(L, s, s->task->exec->controller, -1);
+    else
+        return false;
+    if (!lua_isfunction(L, -1)) {
+        lua_pop(L, 1);
+        return false;
+    }
+    lua_getinfo(L, ">S", ar);
+    ar->currentline = ar->linedefined;
+    return ar->currentline > 0 && !is_own_chunk(s, ar->source);
+}
+
 bool pl_lerr_where(lua_State *L, struct pl_state *s, int level, lua_Debug *ar)
 {
     for (; lua_getstack(L, level, ar); level++) {
@@ -29,7 +50,7 @@ bool pl_lerr_where(lua_State *L, struct pl_state *s, int level, lua_Debug *ar)
         if (ar->currentline > 0 && !is_own_chunk(s, ar->source))
             return true;
     }
-    return false;
+    return where_called(L, s, ar);
 }
 
 const char *pl_lerr_chunk(const lua_Debug *ar)
@@ -228,6 +249,7 @@ static bool is_host_frame(struct pl_slice line)
 {
     static const char *const hidden[] = {"[builtin#", "\tperilune:", "<perilune:", "[C]: at 0x",
                                          "[C]: in function 'error'",
+                                         "[C]: in function 'host_call'", /* of the prelude */
                                          /* of xpcall, and of a handler that was called for them */
                                          "[C]: in function 'protect'", "[C]: in function '__"};
     for (size_t i = 0; i < PL_ARRAY_LEN(hidden); i++) {

@@ -26,7 +26,8 @@ int pl_lerr_raise(lua_State *L, struct pl_state *s, const char *fmt, ...) PL_PRI
 void pl_lerr_check_nesting(lua_State *L, struct pl_state *s, const void *frame);
 
 /* The innermost frame of a script, at or above `level`: its chunk's name without "@" and its
- * line. False when there is none. */
+ * line; where a tail call has left none, where the function begins that the host has called. False
+ * when there is neither. */
 bool pl_lerr_where(lua_State *L, struct pl_state *s, int level, lua_Debug *ar);
 /* "file.lua" of such a frame: borrowed from ar. */
 const char *pl_lerr_chunk(const lua_Debug *ar);

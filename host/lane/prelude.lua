@@ -39,21 +39,22 @@ local function settle(failed, ...)
   return ...
 end
 
-for name, f in next, c.waits do
+-- Tracebacks leave out what is called host_call.
+for name, host_call in next, c.waits do
   host[name] = function(...)
-    return settle(f(...))
+    return settle(host_call(...))
   end
 end
 
 -- Reads say WAIT when they must be called again: the cache has synced meanwhile.
 local WAIT = c.wait
 local pair = { list = true, batch = true }
-for name, f in next, c.reads do
+for name, host_call in next, c.reads do
   local both = pair[name]
   host[name] = function(kind, a, b, d)
-    local failed, first, second = f(kind, a, b, d)
+    local failed, first, second = host_call(kind, a, b, d)
     while not failed and first == WAIT do
-      failed, first, second = f(kind, a, b, d)
+      failed, first, second = host_call(kind, a, b, d)
     end
     if failed then
       error(first, 0)

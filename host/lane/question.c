@@ -181,6 +181,13 @@ static void push_event(lua_State *L, struct pl_state *s, const struct pl_ask *as
     }
 }
 
+/* The function at the top, which stays, is the one that messages without a line are about. */
+static void blame(struct pl_state *s)
+{
+    lua_pushvalue(s->L, -1);
+    lua_rawseti(s->L, LUA_REGISTRYINDEX, s->refs.blamed);
+}
+
 static int call(struct pl_lane *lane, int args, struct pl_fault *fault)
 {
     return pl_state_call(lane->s, PL_PHASE_MAP, lane->lanes->options.cpu_limit_ns, args, 1, fault);
@@ -231,6 +238,7 @@ static enum pl_verdict ask_leaf(void *arg, int leaf, const struct pl_event *even
     struct pl_state *s = lane->s;
     struct pl_leaf_verdict verdict = {.leaf = leaf, .pass = true};
     pl_declare_push_leaf(s->L, s, ask->external.controller, ask->external.source, leaf);
+    blame(s);
     push_event(s->L, s, ask);
     struct pl_fault fault;
     if (call(lane, 1, &fault) != 0) {
@@ -269,6 +277,9 @@ static void map_object(struct pl_lane *lane, struct pl_ask *ask, struct pl_doc *
     struct pl_state *s = lane->s;
     if (object == NULL || ask->map_message != NULL)
         return;
+    pl_declare_push_blamed(s->L, s, ask->external.controller, ask->external.source);
+    blame(s);
+    lua_pop(s->L, 1);
     pl_declare_push_map(s->L, s, ask->external.controller, ask->external.source);
     pl_lazy_push(s->L, s, object, flags_of(ask));
     push_event(s->L, s, ask);
@@ -324,6 +335,7 @@ static void answer_indexes(struct pl_lane *lane, struct pl_ask *ask)
     lua_pushnil(L);
     while (lua_type(L, -2) == LUA_TTABLE && lua_next(L, -2) != 0) {
         const char *name = lua_tostring(L, -2);
+        blame(s);
         pl_lazy_push(L, s, ask->event.object, flags_of(ask));
         struct pl_fault fault;
         if (call(lane, 1, &fault) != 0) {

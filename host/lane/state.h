@@ -56,6 +56,7 @@ struct pl_refs {
     int traceback;   /* message handler of protected calls */
     int blocking;    /* C functions that call back -> their names */
     int declared;    /* functions of controllers and indexes, see declare.c */
+    int blamed;      /* the script's function that is being asked, in PL_PHASE_MAP */
     int unread_meta; /* metatable of contexts that nobody has looked into */
     /* The prelude's: makes what reconciles are called with. */
     int new_arguments;

@@ -183,6 +183,7 @@ function Controller.Watches(self, kind, map, options, ...)
   if map == "self" then
     source.map = "self"
   else
+    source.blame = map
     source.map = function(object, event)
       return flatten(map, kind, (map(object, event)))
     end
@@ -254,6 +255,7 @@ local function describe(self, reconcile)
     end
     source.predicates = nil
   end
+  spec.blame = reconcile
   spec.reconcile = function(request, context)
     context.log = log
     return result.of(reconcile, reconcile(request, context))

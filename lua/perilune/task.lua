@@ -64,7 +64,7 @@ local function declare(what, name, task, options, f)
   local ok, message = pcall(host.controller, {
     name = name, file = self.file, line = self.line,
     sources = self.sources, writes = options.writes or {},
-    leader_election = options.leader_election, on_reload = "none", task = task,
+    leader_election = options.leader_election, on_reload = "none", task = task, blame = f,
     reconcile = function(_, context)
       return check_result(f, what, f({ log = log, deadline = context.deadline,
         stopping = host.stopping }))

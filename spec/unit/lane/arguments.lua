@@ -40,12 +40,14 @@ local pod = { name = "p", namespace = "d" }
 local source = { role = "for", kind = "v1/Pod", namespaces = { "a" }, labels = "a=b",
   fields = "a=b", metadata_only = true, managed_fields = true, match_every_owner = false,
   writes = { "create" }, finalizers = { "a/b" },
-  predicate = { type = "all", of = { { type = "script", f = print } } }, map = "self" }
+  predicate = { type = "all", of = { { type = "script", f = print } } }, map = "self",
+  blame = print }
 local spec = { name = "c", file = "f", line = 1, max_concurrent_reconciles = 1,
   reconcile_timeout = 1, rate_limiter = { base = 1, max = 2, fast = 1, slow = 1,
     fast_attempts = 1, qps = 1, burst = 1, max_wait = 1 }, max_retries = 1, resync_period = 1,
   cache_sync_timeout = 1, leader_election = true, on_reload = "none", channels = { "a" },
-  sources = { source }, writes = { { kind = "v1/Pod", verbs = { "create" } } }, reconcile = print }
+  sources = { source }, writes = { { kind = "v1/Pod", verbs = { "create" } } }, reconcile = print,
+  blame = print }
 local list = { live = false, namespace = "d", labels = "a=b", fields = "a=b", owner_uid = "u",
   index = { name = "i", value = "v" }, select = { "metadata.name" }, limit = 1, continue = "t",
   metadata_only = false }

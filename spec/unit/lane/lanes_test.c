@@ -606,6 +606,31 @@ TEST(a_question_says_which_cache_it_would_have_to_wait_for)
     finish();
 }
 
+/* Whose frame is gone by then. */
+TEST(errors_of_tail_calls_name_the_line_where_the_called_function_begins)
+{
+    begin("local perilune = require('perilune')\nlocal client = perilune.client\n"
+          "perilune.index('v1/Pod', 'i', function(o)\n return perilune.sleep(1) end)\n"
+          "perilune.controller('c'):For('v1/Pod', {predicates = {\n"
+          "  function(event) return perilune.sleep(1) end}})\n"
+          ":Watches('v1/Secret',\n"
+          "  function(object)\n"
+          "    if object.metadata.name == 's' then return perilune.sleep(1) end\n"
+          "    return client:get('nope', 'x') end)\n"
+          ":Reconcile(\n"
+          "  function(request)\n"
+          "    if request.name == 'a' then return client:get('nope', request) end\n"
+          "    return perilune.memo('d/x') end)\n",
+          NONE);
+    ask(secret, NULL, PL_EVENT_CREATE, 1);
+    CHECK(strstr(pl_buf_z(&fake.answers), ".lua:8: cannot wait here: predicates, map") != NULL);
+    ask("{\"metadata\":{\"name\":\"t\"}}", NULL, PL_EVENT_CREATE, 1);
+    CHECK(strstr(pl_buf_z(&fake.answers), ".lua:8: get: ") != NULL);
+    CHECK_RUN("d/a", PL_OUTCOME_ERROR, ".lua:12: get: ");
+    CHECK_RUN("d/b", PL_OUTCOME_ERROR, ".lua:12: memo takes the request");
+    finish();
+}
+
 TEST(mistakes_at_load_time_name_script_and_line)
 {
     static const struct {
