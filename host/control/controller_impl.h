@@ -20,7 +20,8 @@ struct pl_failing {
     int since;     /* serial of the edition under which it began to */
     char *message; /* owned; of the last error that was logged in full */
     int64_t logged_ns;
-    int repeated; /* the same again since then */
+    int repeated; /* the same again since then, unsaid */
+    int named;    /* of a map function: other objects that failed so, and were said, since then */
 };
 
 /* One run. In the controller's runs from its beginning to its end. */

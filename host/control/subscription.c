@@ -10,10 +10,11 @@
 
 #include <string.h>
 
-#define MAP_RETRY_BASE  PL_SECOND
-#define MAP_RETRY_CAP   (300 * PL_SECOND)
-#define MAP_RETRIES_MAX 100000
-#define SAY_AGAIN       (60 * PL_SECOND)
+#define MAP_RETRY_BASE     PL_SECOND
+#define MAP_RETRY_CAP      (300 * PL_SECOND)
+#define MAP_RETRIES_MAX    100000
+#define SAY_AGAIN          (60 * PL_SECOND)
+#define MAP_FAILURES_NAMED 10
 
 /* A question about one event; asked again when the map function failed. */
 struct ask {
@@ -127,24 +128,51 @@ static void flush_sources(struct pl_controller *c)
             pl_informer_flush(c->subscriptions[i].informer);
 }
 
-static void log_map_failure(struct pl_subscription *subscription, const struct pl_asked *asked)
+/* Of the same mistake a line in full once a minute, and in between one of each other object that it
+ * meets, so many at most. Whatever is not said is counted. */
+static bool is_said_again(struct pl_failing *failing, const struct ask *ask, int64_t now)
+{
+    const char *message = ask->asked.map_failure;
+    if (failing->message == NULL || strcmp(failing->message, message) != 0 ||
+        now - failing->logged_ns >= SAY_AGAIN)
+        return false;
+    if (ask->failures == 0 && failing->named < MAP_FAILURES_NAMED)
+        failing->named++;
+    else
+        failing->repeated++;
+    return true;
+}
+
+static void log_map_failure(struct pl_subscription *subscription, const struct ask *ask)
 {
     struct pl_failing *failing = &subscription->failing;
     int64_t now = pl_controller_now(subscription->controller);
+    int unsaid = failing->repeated;
+    bool again = is_said_again(failing, ask, now);
     failing->failures++;
-    if (failing->message != NULL && strcmp(failing->message, asked->map_failure) == 0 &&
-        now - failing->logged_ns < SAY_AGAIN) {
-        failing->repeated++;
+    if (again && failing->repeated > unsaid)
         return;
-    }
-    pl_log(PL_LOG_ERROR, "map function failed: the object is mapped again later",
-           pl_str("controller", subscription->controller->name), pl_str("kind", subscription->kind),
-           pl_str("error", asked->map_failure), pl_str("traceback", asked->traceback),
-           pl_int("repeated", failing->repeated));
+    struct pl_buf key = PL_BUF_INIT;
+    pl_meta_key(pl_doc_root(ask->asked.q.event.object), &key, NULL);
+    struct pl_field fields[] = {
+        pl_str("controller", subscription->controller->name),
+        pl_str("kind", subscription->kind),
+        pl_strn("key", pl_buf_slice(&key)),
+        pl_int("attempt", ask->failures),
+        pl_str("error", ask->asked.map_failure),
+        pl_int("repeated", failing->repeated),
+        pl_str("traceback", ask->asked.traceback),
+    };
+    bool in_full = !again && ask->asked.traceback != NULL;
+    pl_log_fields(PL_LOG_ERROR, "map function failed: the object is mapped again later", fields,
+                  PL_ARRAY_LEN(fields) - !in_full);
+    pl_buf_deinit(&key);
+    if (again)
+        return;
     pl_free(failing->message);
-    failing->message = pl_strdup(asked->map_failure);
+    failing->message = pl_strdup(ask->asked.map_failure);
     failing->logged_ns = now;
-    failing->repeated = 0;
+    failing->repeated = failing->named = 0;
 }
 
 static void send(struct ask *ask)
@@ -343,7 +371,7 @@ static void on_answer(struct pl_asked *asked)
         return;
     }
     if (asked->map_failure != NULL) {
-        log_map_failure(subscription, asked);
+        log_map_failure(subscription, ask);
         if (renew(c, ask))
             retry_later(c, ask);
     } else {

@@ -24,7 +24,7 @@ TEST(what_there_is_no_room_to_retry_is_made_up_for_when_there_is)
                         "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\","
                         "\"namespace\":\"d\",\"uid\":\"9\",\"resourceVersion\":\"4\"}}"));
     FILE *log = tmpfile();
-    char text[2048];
+    char text[8192];
     REQUIRE(log != NULL);
     pl_log_configure(PL_LOG_INFO, false, fileno(log));
     bed_stream(&stage.bed, watch, BED_EVENT("ADDED", BED_MAP("c", "3", "11", "")));
@@ -83,6 +83,77 @@ TEST(what_there_is_no_room_to_retry_is_made_up_for_when_there_is)
     pl_log_configure(PL_LOG_ERROR + 1, false, 2);
     fclose(log);
     pl_buf_deinit(&asked);
+    stage_deinit(&stage);
+}
+
+static int count(const char *text, const char *part)
+{
+    int found = 0;
+    for (; (text = strstr(text, part)) != NULL; text++)
+        found++;
+    return found;
+}
+
+/* The oldest question's map function has failed. */
+static void fail_map(struct stage *stage)
+{
+    struct pl_question *question = fake_question(&stage->fake);
+    pl_question_map_failed(question, "boom", "script.lua:1:");
+    pl_question_done(question);
+    bed_run(&stage->bed);
+}
+
+TEST(failures_of_a_map_name_their_objects_and_are_counted_when_they_are_many)
+{
+    enum { OBJECTS = 15 };
+    struct stage stage;
+    struct pl_buf maps = PL_BUF_INIT;
+    char text[16384];
+    stage_init(&stage);
+    struct pl_controller_spec spec = spec_of("maps");
+    add_source(&spec, PL_SOURCE_WATCHES, "v1/ConfigMap", PL_MAP_EXTERNAL);
+    stage_add(&stage, &spec);
+    pl_manager_start(stage.manager);
+    struct fake_request *watch = stage_sync(&stage, "/api/v1/configmaps", BED_MAPS("10", ));
+    FILE *log = tmpfile();
+    REQUIRE(log != NULL);
+    pl_log_configure(PL_LOG_ERROR, false, fileno(log));
+    for (int i = 0; i < OBJECTS; i++) {
+        pl_buf_clear(&maps);
+        pl_buf_add_f(&maps,
+                     "{\"type\":\"ADDED\",\"object\":{\"apiVersion\":\"v1\",\"kind\":"
+                     "\"ConfigMap\",\"metadata\":{\"name\":\"m%d\",\"namespace\":\"d\",\"uid\":"
+                     "\"%d\",\"resourceVersion\":\"%d\"}}}\n",
+                     i, i, 20 + i);
+        bed_stream(&stage.bed, watch, pl_buf_z(&maps));
+        fail_map(&stage);
+    }
+    text[pread(fileno(log), text, sizeof text - 1, 0)] = '\0';
+    CHECK_INT(count(text, "map function failed"), 1 + 10);
+    CHECK_INT(count(text, "script.lua:1:"), 1);
+    CHECK_INT(count(text, "key=d/m0 "), 1);
+    CHECK_INT(count(text, "key=d/m10 "), 1);
+
+    /* All of them again, after a second: nothing new. Then, when the minute is over, how many. */
+    size_t said = strlen(text);
+    bed_pass(&stage.bed, PL_SECOND);
+    for (int i = 0; i < OBJECTS; i++)
+        fail_map(&stage);
+    text[pread(fileno(log), text, sizeof text - 1, 0)] = '\0';
+    CHECK_INT(strlen(text), said);
+    bed_pass(&stage.bed, 60 * PL_SECOND);
+    fail_map(&stage);
+    text[pread(fileno(log), text, sizeof text - 1, 0)] = '\0';
+    CHECK_INT(count(text + said, "map function failed"), 1);
+    CHECK_INT(count(text + said, "attempt=2 "), 1);
+    CHECK_INT(count(text + said, "repeated=19"), 1);
+    CHECK_INT(count(text + said, "script.lua:1:"), 1);
+    pl_log_configure(PL_LOG_ERROR + 1, false, 2);
+    fclose(log);
+    while (!pl_list_empty(&stage.fake.questions))
+        pl_question_done(fake_question(&stage.fake));
+    bed_run(&stage.bed);
+    pl_buf_deinit(&maps);
     stage_deinit(&stage);
 }
 
