@@ -160,6 +160,7 @@ struct pl_lane {
 
 /* A cache that a declaration brings, as lanes see it. Written by the I/O thread until `ready`. */
 struct pl_cache {
+    struct pl_lanes *lanes;     /* back-pointer */
     struct pl_edition *edition; /* borrowed for life */
     size_t source;
     const struct pl_source_spec *spec;
@@ -170,6 +171,7 @@ struct pl_cache {
     const struct pl_resource *resource; /* immutable, of the cluster's discovery */
     struct pl_source_options options;   /* effective: with --namespace applied */
     _Atomic bool ready;                 /* synced: informer, store and options are set */
+    struct pl_informer *held;           /* I/O: a reference, see pl_lanes_hold_caches */
     struct pl_map wished;               /* labels an index was wished for by, under hint_lock */
 };
 
@@ -203,6 +205,7 @@ struct pl_lanes {
     struct pl_known_controller *controllers;
     size_t controller_count;
     bool all_ready;                 /* I/O: every cache was published */
+    size_t index_asks;              /* I/O: index functions that are being asked */
     struct pl_external **externals; /* owned handles given to specs and indexes */
     size_t external_count;
     struct pl_index_spec *indexes; /* owned copies */
@@ -270,6 +273,13 @@ struct pl_external *pl_lanes_new_external(struct pl_lanes *lanes, int controller
 /* The name in stores of an index of this generation; NULL: none is declared. Any thread. */
 const char *pl_lanes_stored_index(const struct pl_lanes *lanes, const struct pl_kind *kind,
                                   struct pl_slice name);
+
+/* I/O thread: index functions are asked about an object. They may read the caches of controllers
+ * that end meanwhile, so that there are references until as many have answered. */
+void pl_lanes_hold_caches(struct pl_lanes *lanes);
+void pl_lanes_let_go_caches(struct pl_lanes *lanes);
+/* It was published just now. */
+void pl_cache_hold(struct pl_cache *cache);
 
 /* ---- lanes_barred.c: what could not be interrupted is not run again; I/O thread ---- */
 

@@ -386,6 +386,7 @@ void pl_cache_publish(struct pl_cache *cache)
     cache->resource = pl_informer_resource(informer);
     pl_source_options_copy(&cache->options, pl_informer_options(informer));
     atomic_store_explicit(&cache->ready, true, memory_order_release);
+    pl_cache_hold(cache);
 }
 
 static void publish_caches(struct pl_known_controller *known)
@@ -508,8 +509,8 @@ void pl_lanes_add_edition(struct pl_lanes *lanes, struct pl_edition *edition)
     known->edition = edition;
     known->caches = pl_calloc(spec->source_count + 1, sizeof *known->caches);
     for (size_t i = 0; i < spec->source_count; i++)
-        known->caches[i] =
-            (struct pl_cache){.edition = edition, .source = i, .spec = &spec->sources[i]};
+        known->caches[i] = (struct pl_cache){
+            .lanes = lanes, .edition = edition, .source = i, .spec = &spec->sources[i]};
     known->cache_count = spec->source_count;
     lanes->all_ready = false;
 }

@@ -3,6 +3,7 @@
 #include "lane/lane.h"
 
 #include "base/alloc.h"
+#include "base/check.h"
 #include "lane/origin.h"
 
 static char *stored_name(struct pl_lanes *lanes, const struct pl_index_spec *index)
@@ -78,6 +79,46 @@ void pl_lanes_drop_indexes(struct pl_lanes *lanes)
             pl_informers_each(pl_cluster_informers(lanes->cluster), &adding.index->kind, drop_index,
                               &adding);
     }
+}
+
+/* ---- what index functions read ---- */
+
+void pl_cache_hold(struct pl_cache *cache)
+{
+    bool ready = atomic_load_explicit(&cache->ready, memory_order_relaxed);
+    if (cache->lanes->index_asks == 0 || cache->held != NULL || !ready)
+        return;
+    if (pl_edition_informer(cache->edition, cache->source) == cache->informer)
+        cache->held = pl_informer_ref(cache->informer);
+    else /* its controller has ended, and nobody reads it */
+        atomic_store_explicit(&cache->ready, false, memory_order_release);
+}
+
+static void each_cache(struct pl_lanes *lanes, void (*visit)(struct pl_cache *cache))
+{
+    for (size_t i = 0; i < lanes->controller_count; i++)
+        for (size_t j = 0; j < lanes->controllers[i].cache_count; j++)
+            visit(&lanes->controllers[i].caches[j]);
+}
+
+void pl_lanes_hold_caches(struct pl_lanes *lanes)
+{
+    if (lanes->index_asks++ == 0)
+        each_cache(lanes, pl_cache_hold);
+}
+
+static void let_go(struct pl_cache *cache)
+{
+    struct pl_informer *held = cache->held;
+    cache->held = NULL;
+    pl_informer_unref(held);
+}
+
+void pl_lanes_let_go_caches(struct pl_lanes *lanes)
+{
+    PL_REQUIRE(lanes->index_asks > 0);
+    if (--lanes->index_asks == 0)
+        each_cache(lanes, let_go);
 }
 
 const char *pl_lanes_stored_index(const struct pl_lanes *lanes, const struct pl_kind *kind,

@@ -70,6 +70,8 @@ void pl_ask_io(struct pl_lane *lane, struct pl_question *question)
     ask->ask_indexes = question->ask_indexes;
     ask->kind = pl_strdup(question->kind);
     ask->predicate = question->source != NULL ? question->source->predicate : NULL;
+    if (ask->external.controller < 0)
+        pl_lanes_hold_caches(lane->lanes);
     if (pl_lanes_is_ask_barred(lane->lanes, ask)) {
         refuse_ask(lane, ask);
         return;
@@ -99,6 +101,16 @@ static void use_value(struct pl_question *question, const char *index, const cha
     pl_question_value(question, index, pl_slice_z(value));
 }
 
+/* The question may be the last thing that keeps an informer. */
+static void end_question(struct pl_ask *ask, struct pl_question *question)
+{
+    struct pl_lanes *lanes = ask->lane->lanes;
+    bool of_indexes = ask->external.controller < 0;
+    pl_question_done(question);
+    if (of_indexes)
+        pl_lanes_let_go_caches(lanes);
+}
+
 static void give_answers(struct pl_ask *ask)
 {
     struct pl_question *question = ask->question;
@@ -109,7 +121,7 @@ static void give_answers(struct pl_ask *ask)
     each_pair(&ask->values, question, use_value);
     if (ask->map_message != NULL)
         pl_question_map_failed(question, ask->map_message, ask->map_traceback);
-    pl_question_done(question);
+    end_question(ask, question);
 }
 
 void pl_ask_done_io(struct pl_ask *ask)
@@ -134,7 +146,7 @@ void pl_ask_abandon_io(struct pl_lane *lane)
         ask->question = NULL; /* the lane may still be using the rest */
         if (ask->ask_map)
             pl_question_map_failed(question, "the script could not be interrupted", NULL);
-        pl_question_done(question);
+        end_question(ask, question);
     }
     pl_list_splice(&fresh->io.asks_waiting, &lane->io.asks_waiting);
     send_asks(fresh);

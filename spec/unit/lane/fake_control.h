@@ -27,6 +27,7 @@ struct pl_informer {
     struct pl_source_options options;
     struct pl_store *store;
     bool synced;
+    int refs; /* that lanes hold */
     struct pl_list waits, watches;
 };
 
@@ -173,6 +174,18 @@ void pl_recorder_lost(struct pl_recorder *recorder, uint64_t count)
     PL_UNUSED(recorder);
     if (count > 0)
         pl_buf_add_f(&fake.reported, "%d lost;", (int)count);
+}
+
+struct pl_informer *pl_informer_ref(struct pl_informer *informer)
+{
+    informer->refs++;
+    return informer;
+}
+
+void pl_informer_unref(struct pl_informer *informer)
+{
+    if (informer != NULL)
+        informer->refs--;
 }
 
 struct pl_store *pl_informer_store(struct pl_informer *informer)
@@ -424,6 +437,7 @@ static inline void finish(void)
     }
     for (size_t i = 0; i < fake.controller_count; i++) {
         for (size_t j = 0; j < fake.controllers[i].spec.source_count; j++) {
+            CHECK_INT(fake.controllers[i].informers[j].refs, 0);
             pl_store_destroy(fake.controllers[i].informers[j].store);
             pl_source_options_deinit(&fake.controllers[i].informers[j].options);
         }

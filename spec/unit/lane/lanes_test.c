@@ -559,6 +559,8 @@ static void ask_for_indexes(const char *json)
     size_t before = fake.questions_done;
     pl_buf_clear(&fake.answers);
     pl_lanes_ask(fake.lanes, &question);
+    for (size_t i = 0; i < fake.controller_count; i++) /* while it is read */
+        CHECK_INT(fake.controllers[i].informers[0].refs, fake.controllers[i].informers[0].synced);
     TURN_UNTIL(fake.loop, fake.questions_done > before);
     pl_doc_unref(question.event.object);
 }
