@@ -99,14 +99,23 @@ static int push_again(lua_State *L, struct pl_state *s, struct pl_lop *op)
     return 1;
 }
 
+/* Index functions may be asked while other kinds are still being listed: again later, then. */
+static int refuse_to_wait(lua_State *L, struct pl_state *s, struct pl_cache *cache, int kind)
+{
+    struct pl_ask *ask = atomic_load(&s->lane->answering);
+    if (ask != NULL && ask->external.controller < 0)
+        ask->unsynced = cache;
+    return pl_lerr_raise(L, s,
+                         "cannot wait here: the cache of %s has not synced yet, and predicates, "
+                         "map and index functions may not wait",
+                         lua_tostring(L, kind));
+}
+
 /* Waits until the cache has synced, and says "again". */
 static int wait_for_sync(lua_State *L, struct pl_state *s, struct pl_cache *cache, int kind)
 {
     if (s->phase == PL_PHASE_MAP)
-        return pl_lerr_raise(L, s,
-                             "cannot wait here: the cache of %s has not synced yet, and "
-                             "predicates, map and index functions may not wait",
-                             lua_tostring(L, kind));
+        return refuse_to_wait(L, s, cache, kind);
     struct pl_lop *op = new_op(L, s, PL_LOP_SYNC, "read", kind);
     const struct pl_controller_spec *spec = pl_edition_spec(cache->edition);
     op->cache = cache;

@@ -109,6 +109,10 @@ struct pl_ask {
     struct pl_buf requests;            /* ns\0name\0 */
     struct pl_buf values;              /* index\0value\0 */
     char *map_message, *map_traceback; /* owned; the map failed */
+    /* Index functions: the cache that one would have had to wait for, */
+    struct pl_cache *unsynced;
+    bool again;   /* which raised, so that they are to be asked once more, */
+    bool is_last; /* unless the I/O thread has said that this is all there will be */
 };
 
 struct pl_leaf_verdict {
@@ -172,6 +176,7 @@ struct pl_cache {
     struct pl_source_options options;   /* effective: with --namespace applied */
     _Atomic bool ready;                 /* synced: informer, store and options are set */
     struct pl_informer *held;           /* I/O: a reference, see pl_lanes_hold_caches */
+    int64_t awaited_ns;                 /* I/O: since when index functions wait for it; 0: none */
     struct pl_map wished;               /* labels an index was wished for by, under hint_lock */
 };
 
@@ -204,8 +209,12 @@ struct pl_lanes {
     struct pl_external *indexer; /* of `externals`: asked for indexes */
     struct pl_known_controller *controllers;
     size_t controller_count;
-    bool all_ready;                 /* I/O: every cache was published */
-    size_t index_asks;              /* I/O: index functions that are being asked */
+    bool all_ready;    /* I/O: every cache was published */
+    size_t index_asks; /* I/O: index functions that are being asked */
+    struct {           /* I/O: of them, those that wait; see ask_again.c */
+        struct pl_list asks;
+        struct pl_timer poll;
+    } again;
     struct pl_external **externals; /* owned handles given to specs and indexes */
     size_t external_count;
     struct pl_index_spec *indexes; /* owned copies */
@@ -294,6 +303,8 @@ bool pl_lanes_is_ask_barred(struct pl_lanes *lanes, const struct pl_ask *ask);
 /* ---- lanes.c ---- */
 
 void pl_lanes_ask(void *self, struct pl_question *question);
+/* I/O thread: to the lane that answers for it. */
+void pl_lanes_send_ask(struct pl_lanes *lanes, struct pl_ask *ask);
 /* A lane that was abandoned and whose thread was joined. */
 void pl_lanes_reap(struct pl_lane *lane);
 
@@ -308,6 +319,16 @@ void pl_ask_done_io(struct pl_ask *ask);
 void pl_ask_abandon_io(struct pl_lane *lane);
 /* The lane was abandoned before it came to it. */
 void pl_ask_drop(struct pl_ask *ask);
+
+/* Puts it into the lane's queue; what was answered is forgotten. */
+void pl_ask_send_io(struct pl_lane *lane, struct pl_ask *ask);
+
+/* ---- ask_again.c; I/O thread ---- */
+
+/* Index functions would have had to wait: they are asked again when that may be of use. */
+void pl_ask_again_io(struct pl_lanes *lanes, struct pl_ask *ask);
+/* Nobody is told of those that wait. */
+void pl_lanes_drop_again(struct pl_lanes *lanes);
 
 /* ---- exec.c: runs ---- */
 

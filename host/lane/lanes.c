@@ -43,6 +43,7 @@ struct pl_lanes *pl_lanes_create(const struct pl_lanes_options *options)
     pthread_mutex_init(&lanes->hint_lock, NULL);
     pthread_mutex_init(&lanes->end_lock, NULL);
     pl_list_init(&lanes->abandoned);
+    pl_list_init(&lanes->again.asks);
     lanes->metrics = options->metrics;
     if (lanes->metrics == NULL)
         lanes->metrics = lanes->own_metrics = pl_metrics_create();
@@ -110,7 +111,7 @@ bool pl_lanes_is_quiet(const struct pl_lanes *lanes)
               pl_list_empty(&lane->io.asks) && pl_list_empty(&lane->io.asks_waiting)))
             return false;
     }
-    return !lanes->loading.on;
+    return !lanes->loading.on && pl_list_empty(&lanes->again.asks);
 }
 
 /* What a thread that has ended sent before. */
@@ -178,6 +179,7 @@ void pl_lanes_destroy(struct pl_lanes *lanes)
     if (lanes == NULL)
         return;
     pl_lane_metrics_remove(lanes->shown);
+    pl_lanes_drop_again(lanes);
     end_lanes(lanes);
     pl_free(lanes->lanes);
     leave_abandoned(lanes);
@@ -449,16 +451,24 @@ static void cancel_run(void *self, struct pl_run *run, const struct pl_err *why)
     pl_exec_cancel_io(run->self_data, why);
 }
 
+/* One controller's functions are always on one lane, and so are a kind's index functions. */
+static struct pl_lane *lane_for(struct pl_lanes *lanes, int controller, const char *kind)
+{
+    return lane_of(lanes, pl_slice_z(controller >= 0 ? lanes->controllers[controller].name : kind));
+}
+
 void pl_lanes_ask(void *self, struct pl_question *question)
 {
     PL_UNUSED(self);
     const struct pl_external *external = question->external;
     struct pl_lanes *lanes = external->lanes;
     publish_all(lanes); /* a function that is asked can't wait for a cache */
-    struct pl_slice by = external->controller >= 0
-                             ? pl_slice_z(lanes->controllers[external->controller].name)
-                             : pl_slice_z(question->kind);
-    pl_ask_io(lane_of(lanes, by), question);
+    pl_ask_io(lane_for(lanes, external->controller, question->kind), question);
+}
+
+void pl_lanes_send_ask(struct pl_lanes *lanes, struct pl_ask *ask)
+{
+    pl_ask_send_io(lane_for(lanes, ask->external.controller, ask->kind), ask);
 }
 
 static void stop_task(void *self, struct pl_run *run)

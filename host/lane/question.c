@@ -76,6 +76,14 @@ void pl_ask_io(struct pl_lane *lane, struct pl_question *question)
         refuse_ask(lane, ask);
         return;
     }
+    pl_ask_send_io(lane, ask);
+}
+
+void pl_ask_send_io(struct pl_lane *lane, struct pl_ask *ask)
+{
+    pl_buf_clear(&ask->values);
+    ask->unsynced = NULL;
+    ask->again = false;
     pl_list_push(&lane->io.asks_waiting, &ask->link);
     send_asks(lane);
 }
@@ -130,8 +138,14 @@ void pl_ask_done_io(struct pl_ask *ask)
     if (ask->question != NULL) {
         pl_link_unlink(&ask->link);
         lane->io.asks_out--;
-        give_answers(ask);
     }
+    if (ask->question != NULL && ask->again) {
+        pl_ask_again_io(lane->lanes, ask);
+        send_asks(lane);
+        return;
+    }
+    if (ask->question != NULL)
+        give_answers(ask);
     free_ask(ask);
     send_asks(lane);
 }
@@ -350,7 +364,14 @@ static void answer_indexes(struct pl_lane *lane, struct pl_ask *ask)
         blame(s);
         pl_lazy_push(L, s, ask->event.object, flags_of(ask));
         struct pl_fault fault;
-        if (call(lane, 1, &fault) != 0) {
+        ask->unsynced = NULL;
+        bool failed = call(lane, 1, &fault) != 0;
+        if (failed && ask->unsynced != NULL && !ask->is_last) {
+            ask->again = true;
+            pl_fault_deinit(&fault);
+            break;
+        }
+        if (failed) {
             log_fault(lane, ask, "an index function raised; the object is left out", &fault);
             continue;
         }

@@ -1,0 +1,70 @@
+/* Index functions that read a cache which has not synced yet: nobody is told an answer, and they
+ * are asked again when it has, or when that is not to be expected. The I/O thread's. */
+#include "lane/lane.h"
+
+#include "base/clock.h"
+
+#define POLL_NS      (10 * PL_MS)
+#define SYNC_TIMEOUT (120 * PL_SECOND)
+
+static int64_t now_of(struct pl_lanes *lanes)
+{
+    return pl_clock_mono(pl_loop_timers(lanes->loop)->clock);
+}
+
+/* Functions that index the kind may be what it waits for itself: they may even be those. */
+static bool is_indexed(const struct pl_lanes *lanes, const struct pl_kind *kind)
+{
+    for (size_t i = 0; i < lanes->index_count; i++)
+        if (lanes->indexes[i].path == NULL && pl_kind_eq(&lanes->indexes[i].kind, kind))
+            return true;
+    return false;
+}
+
+/* Is the cache about to sync, as far as can be seen? */
+static bool is_expected(struct pl_cache *cache)
+{
+    struct pl_lanes *lanes = cache->lanes;
+    const struct pl_informer *informer = pl_edition_informer(cache->edition, cache->source);
+    int64_t limit = pl_edition_spec(cache->edition)->cache_sync_timeout_ns;
+    if (cache->awaited_ns == 0)
+        cache->awaited_ns = now_of(lanes);
+    return informer != NULL && pl_informer_trouble(informer) == NULL &&
+           !is_indexed(lanes, &cache->spec->kind) &&
+           now_of(lanes) - cache->awaited_ns < (limit > 0 ? limit : SYNC_TIMEOUT);
+}
+
+static void on_poll(struct pl_timer *timer)
+{
+    struct pl_lanes *lanes = PL_CONTAINER_OF(timer, struct pl_lanes, again.poll);
+    struct pl_list waiting;
+    struct pl_link *link;
+    pl_list_init(&waiting);
+    pl_list_splice(&waiting, &lanes->again.asks);
+    while ((link = pl_list_pop(&waiting)) != NULL)
+        pl_ask_again_io(lanes, PL_CONTAINER_OF(link, struct pl_ask, link));
+}
+
+void pl_ask_again_io(struct pl_lanes *lanes, struct pl_ask *ask)
+{
+    struct pl_cache *cache = ask->unsynced;
+    pl_cache_publish(cache);
+    bool ready = atomic_load_explicit(&cache->ready, memory_order_relaxed);
+    if (!ready && is_expected(cache)) {
+        pl_list_push(&lanes->again.asks, &ask->link);
+        if (!pl_timer_is_active(&lanes->again.poll))
+            pl_timer_start(pl_loop_timers(lanes->loop), &lanes->again.poll, POLL_NS, on_poll);
+        return;
+    }
+    ask->is_last = !ready;
+    pl_lanes_send_ask(lanes, ask);
+}
+
+void pl_lanes_drop_again(struct pl_lanes *lanes)
+{
+    struct pl_link *link;
+    if (lanes->loop != NULL)
+        pl_timer_stop(pl_loop_timers(lanes->loop), &lanes->again.poll);
+    while ((link = pl_list_pop(&lanes->again.asks)) != NULL)
+        pl_ask_drop(PL_CONTAINER_OF(link, struct pl_ask, link));
+}
