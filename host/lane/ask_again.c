@@ -1,5 +1,7 @@
-/* Index functions that read a cache which has not synced yet: nobody is told an answer, and they
- * are asked again when it has, or when that is not to be expected. The I/O thread's. */
+/* Questions whose functions would have had to wait: nobody is told an answer, and they are asked
+ * again when what was lacking is there, or when that is not to be expected. Index functions may be
+ * asked before other kinds have synced; after a reload, predicates and maps while an index is being
+ * built. The I/O thread's. */
 #include "lane/lane.h"
 
 #include "base/clock.h"
@@ -22,16 +24,42 @@ static bool is_indexed(const struct pl_lanes *lanes, const struct pl_kind *kind)
 }
 
 /* Is the cache about to sync, as far as can be seen? */
-static bool is_expected(struct pl_cache *cache)
+static bool is_syncing(struct pl_cache *cache, const struct pl_informer *informer)
 {
     struct pl_lanes *lanes = cache->lanes;
-    const struct pl_informer *informer = pl_edition_informer(cache->edition, cache->source);
     int64_t limit = pl_edition_spec(cache->edition)->cache_sync_timeout_ns;
     if (cache->awaited_ns == 0)
         cache->awaited_ns = now_of(lanes);
-    return informer != NULL && pl_informer_trouble(informer) == NULL &&
-           !is_indexed(lanes, &cache->spec->kind) &&
+    return pl_informer_trouble(informer) == NULL && !is_indexed(lanes, &cache->spec->kind) &&
            now_of(lanes) - cache->awaited_ns < (limit > 0 ? limit : SYNC_TIMEOUT);
+}
+
+/* Will what the question lacks be there? */
+static bool is_expected(struct pl_ask *ask)
+{
+    struct pl_cache *cache = ask->lacks;
+    const struct pl_informer *informer = pl_edition_informer(cache->edition, cache->source);
+    if (informer == NULL)
+        return false; /* its controller has ended */
+    if (ask->again_ns == 0)
+        ask->again_ns = now_of(cache->lanes);
+    if (ask->lacks_index != NULL)
+        return now_of(cache->lanes) - ask->again_ns < SYNC_TIMEOUT;
+    return is_syncing(cache, informer);
+}
+
+static bool is_there(const struct pl_ask *ask)
+{
+    struct pl_cache *cache = ask->lacks;
+    struct pl_docs docs = {.items = NULL};
+    pl_cache_publish(cache);
+    if (!atomic_load_explicit(&cache->ready, memory_order_relaxed))
+        return false;
+    if (ask->lacks_index == NULL)
+        return true;
+    int failed = pl_store_by_index(cache->store, ask->lacks_index, pl_slice("", 0), 0, &docs);
+    pl_docs_deinit(&docs);
+    return failed != PL_EAGAIN;
 }
 
 static void on_poll(struct pl_timer *timer)
@@ -47,16 +75,14 @@ static void on_poll(struct pl_timer *timer)
 
 void pl_ask_again_io(struct pl_lanes *lanes, struct pl_ask *ask)
 {
-    struct pl_cache *cache = ask->unsynced;
-    pl_cache_publish(cache);
-    bool ready = atomic_load_explicit(&cache->ready, memory_order_relaxed);
-    if (!ready && is_expected(cache)) {
+    bool there = is_there(ask);
+    if (!there && is_expected(ask)) {
         pl_list_push(&lanes->again.asks, &ask->link);
         if (!pl_timer_is_active(&lanes->again.poll))
             pl_timer_start(pl_loop_timers(lanes->loop), &lanes->again.poll, POLL_NS, on_poll);
         return;
     }
-    ask->is_last = !ready;
+    ask->is_last = !there;
     pl_lanes_send_ask(lanes, ask);
 }
 

@@ -104,7 +104,7 @@ static int refuse_to_wait(lua_State *L, struct pl_state *s, struct pl_cache *cac
 {
     struct pl_ask *ask = atomic_load(&s->lane->answering);
     if (ask != NULL && ask->external.controller < 0)
-        ask->unsynced = cache;
+        ask->lacks = cache;
     return pl_lerr_raise(L, s,
                          "cannot wait here: the cache of %s has not synced yet, and predicates, "
                          "map and index functions may not wait",
@@ -125,8 +125,14 @@ static int wait_for_sync(lua_State *L, struct pl_state *s, struct pl_cache *cach
 }
 
 /* A while, as the index is being built after a reload, and says "again". */
-static int wait_for_index(lua_State *L, struct pl_state *s)
+static int wait_for_index(lua_State *L, struct pl_state *s, struct pl_cache *cache,
+                          const char *stored)
 {
+    struct pl_ask *ask = atomic_load(&s->lane->answering);
+    if (ask != NULL && ask->external.controller >= 0) { /* of others it may be that very index */
+        ask->lacks = cache;
+        ask->lacks_index = stored;
+    }
     struct pl_lop *op = new_op(L, s, PL_LOP_SLEEP, "list", 1);
     op->delay_ns = INDEX_POLL_NS;
     op->push = push_again;
@@ -453,7 +459,7 @@ static int list_cached(lua_State *L, struct pl_state *s, struct pl_cache *cache,
     if (failed) {
         pl_found_deinit(&found);
         if (failed == PL_EAGAIN)
-            return wait_for_index(L, s);
+            return wait_for_index(L, s, cache, filter->index_stored);
         return pl_lerr_raise(L, s, "list: %s", err.message);
     }
     if (is_watched(s))

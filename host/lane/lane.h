@@ -109,10 +109,12 @@ struct pl_ask {
     struct pl_buf requests;            /* ns\0name\0 */
     struct pl_buf values;              /* index\0value\0 */
     char *map_message, *map_traceback; /* owned; the map failed */
-    /* Index functions: the cache that one would have had to wait for, */
-    struct pl_cache *unsynced;
-    bool again;   /* which raised, so that they are to be asked once more, */
-    bool is_last; /* unless the I/O thread has said that this is all there will be */
+    /* What a function would have had to wait for, which therefore raised: */
+    struct pl_cache *lacks;  /* a cache that has not synced, */
+    const char *lacks_index; /* or an index of it that is being built, as stores name it */
+    bool again;              /* the whole question is to be asked once more, */
+    bool is_last;            /* unless the I/O thread has said that this is all there will be */
+    int64_t again_ns;        /* I/O: since when it waits; 0: it does not */
 };
 
 struct pl_leaf_verdict {
@@ -211,7 +213,7 @@ struct pl_lanes {
     size_t controller_count;
     bool all_ready;    /* I/O: every cache was published */
     size_t index_asks; /* I/O: index functions that are being asked */
-    struct {           /* I/O: of them, those that wait; see ask_again.c */
+    struct {           /* I/O: questions that wait; see ask_again.c */
         struct pl_list asks;
         struct pl_timer poll;
     } again;
@@ -325,7 +327,7 @@ void pl_ask_send_io(struct pl_lane *lane, struct pl_ask *ask);
 
 /* ---- ask_again.c; I/O thread ---- */
 
-/* Index functions would have had to wait: they are asked again when that may be of use. */
+/* A function would have had to wait: it is asked again when that may be of use. */
 void pl_ask_again_io(struct pl_lanes *lanes, struct pl_ask *ask);
 /* Nobody is told of those that wait. */
 void pl_lanes_drop_again(struct pl_lanes *lanes);

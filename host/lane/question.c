@@ -81,8 +81,9 @@ void pl_ask_io(struct pl_lane *lane, struct pl_question *question)
 
 void pl_ask_send_io(struct pl_lane *lane, struct pl_ask *ask)
 {
+    pl_buf_clear(&ask->verdicts);
+    pl_buf_clear(&ask->requests);
     pl_buf_clear(&ask->values);
-    ask->unsynced = NULL;
     ask->again = false;
     pl_list_push(&lane->io.asks_waiting, &ask->link);
     send_asks(lane);
@@ -214,9 +215,21 @@ static void blame(struct pl_state *s)
     lua_rawseti(s->L, LUA_REGISTRYINDEX, s->refs.blamed);
 }
 
-static int call(struct pl_lane *lane, int args, struct pl_fault *fault)
+static int call(struct pl_lane *lane, struct pl_ask *ask, int args, struct pl_fault *fault)
 {
+    ask->lacks = NULL;
+    ask->lacks_index = NULL;
     return pl_state_call(lane->s, PL_PHASE_MAP, lane->lanes->options.cpu_limit_ns, args, 1, fault);
+}
+
+/* Did it raise as it could not wait? Then the whole question comes again. */
+static bool comes_again(struct pl_ask *ask, struct pl_fault *fault)
+{
+    if (ask->lacks == NULL || ask->is_last)
+        return false;
+    ask->again = true;
+    pl_fault_deinit(fault);
+    return true;
 }
 
 /* A script's mistake that every event meets is said once a minute. */
@@ -267,8 +280,9 @@ static enum pl_verdict ask_leaf(void *arg, int leaf, const struct pl_event *even
     blame(s);
     push_event(s->L, s, ask);
     struct pl_fault fault;
-    if (call(lane, 1, &fault) != 0) {
-        log_fault(lane, ask, "a predicate raised; the event passes", &fault);
+    if (call(lane, ask, 1, &fault) != 0) {
+        if (!comes_again(ask, &fault))
+            log_fault(lane, ask, "a predicate raised; the event passes", &fault);
     } else {
         verdict.pass = lua_toboolean(s->L, -1);
         lua_pop(s->L, 1);
@@ -301,7 +315,7 @@ static void read_requests(lua_State *L, struct pl_ask *ask)
 static void map_object(struct pl_lane *lane, struct pl_ask *ask, struct pl_doc *object)
 {
     struct pl_state *s = lane->s;
-    if (object == NULL || ask->map_message != NULL)
+    if (object == NULL || ask->map_message != NULL || ask->again)
         return;
     pl_declare_push_blamed(s->L, s, ask->external.controller, ask->external.source);
     blame(s);
@@ -310,7 +324,9 @@ static void map_object(struct pl_lane *lane, struct pl_ask *ask, struct pl_doc *
     pl_lazy_push(s->L, s, object, flags_of(ask));
     push_event(s->L, s, ask);
     struct pl_fault fault;
-    if (call(lane, 2, &fault) != 0) {
+    if (call(lane, ask, 2, &fault) != 0) {
+        if (comes_again(ask, &fault))
+            return;
         ask->map_message = fault.message;
         ask->map_traceback = fault.traceback;
         return;
@@ -364,13 +380,9 @@ static void answer_indexes(struct pl_lane *lane, struct pl_ask *ask)
         blame(s);
         pl_lazy_push(L, s, ask->event.object, flags_of(ask));
         struct pl_fault fault;
-        ask->unsynced = NULL;
-        bool failed = call(lane, 1, &fault) != 0;
-        if (failed && ask->unsynced != NULL && !ask->is_last) {
-            ask->again = true;
-            pl_fault_deinit(&fault);
+        bool failed = call(lane, ask, 1, &fault) != 0;
+        if (failed && comes_again(ask, &fault))
             break;
-        }
         if (failed) {
             log_fault(lane, ask, "an index function raised; the object is left out", &fault);
             continue;

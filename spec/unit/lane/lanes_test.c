@@ -632,6 +632,48 @@ TEST(index_functions_are_asked_again_when_what_they_read_has_synced)
     }
 }
 
+/* As after a reload that brings another index. */
+TEST(questions_wait_for_an_index_that_is_being_built)
+{
+    begin("local perilune = require('perilune')\nlocal client = perilune.client\n"
+          "perilune.index('v1/Pod', 'node', 'spec.nodeName')\n"
+          "local function found() return client:list('v1/Pod',\n"
+          "  {index = {name = 'node', value = 'n1'}}) end\n"
+          "perilune.controller('c'):For('v1/Pod'):Watches('v1/Secret', found,\n"
+          "  {predicates = {function() return #found() == 1 end}})\n"
+          ":Reconcile(function() end)\n",
+          NONE);
+    struct pl_err err;
+    pl_err_clear(&err);
+    REQUIRE(pl_lanes_add_indexes(fake.lanes, &err) == 0);
+    const char *stored = fake.lanes->indexes[0].stored;
+    struct pl_store *store = fake.controllers[0].informers[0].store;
+    struct pl_values values = {.count = 0};
+    put_object(0, pod);
+    REQUIRE(pl_store_add_index(store, stored, NULL, NULL, &err) == 0);
+    pl_values_add(&values, pl_slice_z("n1"));
+    pl_store_set_values(store, stored, pl_slice_z("d/p"), &values);
+    pl_store_set_building(store, stored, true);
+    struct pl_source_spec *spec = &fake.controllers[0].spec.sources[1];
+    struct pl_question question = {.source = spec,
+                                   .external = spec->external,
+                                   .event = {.type = PL_EVENT_CREATE},
+                                   .ask_predicates = true,
+                                   .ask_map = true,
+                                   .kind = "v1/Secret"};
+    question.event.object =
+        pl_scan_text(pl_slice_z(secret), &(struct pl_scan_options){.max_depth = 0}, NULL);
+    pl_lanes_ask(fake.lanes, &question);
+    TURN_UNTIL(fake.loop, !pl_list_empty(&fake.lanes->again.asks));
+    CHECK_INT(fake.questions_done, 0);
+    pl_store_set_building(store, stored, false);
+    TURN_UNTIL(fake.loop, fake.questions_done > 0);
+    CHECK_STR(pl_buf_z(&fake.answers), "leaf 0 passes;request d/p;");
+    pl_doc_unref(question.event.object);
+    pl_buf_deinit(&values.text);
+    finish();
+}
+
 TEST(a_host_ends_while_index_functions_wait)
 {
     begin(READING "perilune.controller('pods'):For('v1/Pod'):Reconcile(function() end)\n", NONE);
