@@ -5,34 +5,32 @@
 #include "base/log.h"
 #include "cli/endings.h"
 #include "cli/guard.h"
+#include "cli/look.h"
 #include "cli/options.h"
-#include "cli/watch_files.h"
+#include "cli/reload_state.h"
 #include "write/recorder.h"
 
 #include <string.h>
 
-#define BURSTS_MAX   10           /* loads in a row of files that change while they are read */
-#define ROLLED_BACK  8            /* contents that are remembered */
-#define CHECK_NS     (20 * PL_MS) /* until files that are watched anew are compared */
-#define HURRY_NS     (50 * PL_MS) /* between looks while others end */
 #define FILE_CHANGED "a file changed"
 
 struct pl_reload {
     struct pl_reload_options o;
-    struct pl_watch_files *files; /* NULL: --no-reload */
+    struct pl_reload_state state;
+    struct pl_files *files; /* NULL: --no-reload */
+    bool said_unwatched;    /* that a file cannot be watched */
     struct pl_generation *current;
     struct pl_generation *good; /* the one before, while the guard is on; NULL: none */
     struct pl_generation *next; /* is loading or preparing; NULL: none */
+    struct pl_err wrong;        /* with it, or what was to be it; code 0: nothing yet */
     struct pl_origin *refused;  /* counted: what was tried last and does not run; NULL: none */
     struct pl_endings endings;
     uint64_t numbers; /* given out */
-    bool preparing, stopped;
-    bool again, asked; /* once the load under way is over; somebody asked for it */
-    int bursts;
+    bool stopped;
     const char *why;
     int64_t began_ns, since_ns, refused_ns;
-    char *refusal;                              /* owned */
-    struct pl_origin *rolled_back[ROLLED_BACK]; /* counted: contents that are not tried again */
+    char *refusal;                                      /* owned */
+    struct pl_origin *rolled_back[PL_LOOK_ROLLED_BACK]; /* counted: are not tried again */
     size_t rolled_back_count;
     struct pl_guard guard;
     char *failure; /* owned: the guard's first */
@@ -111,59 +109,125 @@ static void add_metrics(struct pl_reload *reload)
     reload->seconds = pl_metric_series(pl_metrics_add(reload->o.metrics, &seconds), NULL);
 }
 
-/* ---- loading ---- */
+/* ---- telling the state ---- */
 
-static void begin(struct pl_reload *reload, bool asked);
-static void drop_next(struct pl_reload *reload);
-static void begin_again(struct pl_reload *reload, bool asked, int64_t delay_ns);
-
-/* What runs, and what was refused; and a look at what changed in between. */
-static void watch(struct pl_reload *reload)
+static void tell(struct pl_reload *reload, enum pl_reload_event event)
 {
-    if (reload->files == NULL)
-        return;
-    pl_watch_files_begin(reload->files);
-    pl_watch_files_add(reload->files, pl_generation_origin(reload->current));
-    if (reload->refused != NULL)
-        pl_watch_files_add(reload->files, reload->refused);
-    begin_again(reload, false, CHECK_NS);
+    pl_reload_state_tell(&reload->state, is_stopping(reload) ? PL_RELOAD_STOP : event);
 }
+
+static void on_due(struct pl_timer *timer)
+{
+    tell(PL_CONTAINER_OF(timer, struct pl_reload, step), PL_RELOAD_DUE);
+}
+
+static void wait_until(void *arg, int64_t due_ns)
+{
+    struct pl_reload *reload = arg;
+    int64_t delay = due_ns - pl_loop_now(reload->o.loop);
+    pl_timer_start(timers_of(reload), &reload->step, delay > 0 ? delay : 0, on_due);
+}
+
+static void on_event(void *arg, const char *path)
+{
+    struct pl_reload *reload = arg;
+    pl_log(PL_LOG_DEBUG, "a watched file changed", pl_str("path", path));
+    if (reload->began_ns == 0)
+        reload->began_ns = pl_loop_now(reload->o.loop);
+    tell(reload, PL_RELOAD_CHANGED);
+}
+
+static void on_read(void *arg)
+{
+    struct pl_reload *reload = arg;
+    if (reload->files != NULL)
+        tell(reload, PL_RELOAD_READ);
+}
+
+/* ---- looking at the disk ---- */
+
+static struct pl_origin *ref_origin(struct pl_origin *origin)
+{
+    return origin != NULL ? pl_origin_ref(origin) : NULL;
+}
+
+static struct pl_look *new_look(const struct pl_reload *reload)
+{
+    struct pl_look *look = PL_NEW(struct pl_look);
+    look->running = pl_origin_ref(pl_generation_origin(reload->current));
+    look->refused = ref_origin(reload->refused);
+    look->next = reload->next != NULL ? pl_origin_ref(pl_generation_origin(reload->next)) : NULL;
+    look->set = reload->files != NULL ? pl_files_set_create(reload->files) : NULL;
+    return look;
+}
+
+static enum pl_reload_event event_of(const struct pl_look *look)
+{
+    if (look->check)
+        return look->is_next ? PL_RELOAD_UNMIXED : PL_RELOAD_MIXED;
+    return look->is_next      ? PL_RELOAD_IS_NEXT
+           : look->is_running ? PL_RELOAD_IS_RUNNING
+           : look->is_refused ? PL_RELOAD_IS_REFUSED
+                              : PL_RELOAD_IS_NEW;
+}
+
+/* Files that are watched from now on are watched before the state hears what was found. */
+static void on_looked(struct pl_reload *reload, struct pl_look *look)
+{
+    enum pl_reload_event event = event_of(look);
+    if (look->unwatched != NULL && !reload->said_unwatched) {
+        reload->said_unwatched = true;
+        pl_log(PL_LOG_WARN, "changes of a file will not be seen", pl_str("path", look->unwatched),
+               pl_str("error", look->unwatched_why.message));
+    }
+    if (look->was_rolled_back && reload->wrong.code == 0)
+        pl_err_set(&reload->wrong, PL_ESCRIPT,
+                   "these scripts were tried and rolled back; change them");
+    if (look->set != NULL)
+        pl_files_use(reload->files, look->set);
+    look->set = NULL;
+    pl_look_free(look);
+    tell(reload, event);
+}
+
+static void run_look(struct pl_reload *reload, struct pl_look *look)
+{
+    pl_look_run(look);
+    on_looked(reload, look);
+}
+
+static void look(void *arg)
+{
+    struct pl_reload *reload = arg;
+    if (!reload->state.asked)
+        reload->why = FILE_CHANGED;
+    run_look(reload, new_look(reload));
+}
+
+static void check(void *arg)
+{
+    struct pl_reload *reload = arg;
+    struct pl_look *look = new_look(reload);
+    look->check = true;
+    look->carry = reload->wrong.code == 0;
+    for (size_t i = 0; i < PL_LOOK_ROLLED_BACK; i++)
+        look->rolled_back[i] = ref_origin(reload->rolled_back[i]);
+    run_look(reload, look);
+}
+
+/* ---- what is not taken ---- */
 
 static void set_refused(struct pl_reload *reload, struct pl_origin *origin)
 {
     pl_origin_unref(reload->refused);
-    reload->refused = origin != NULL ? pl_origin_ref(origin) : NULL;
+    reload->refused = ref_origin(origin);
 }
 
-static void on_step(struct pl_timer *timer)
+static void forget_refusal(struct pl_reload *reload)
 {
-    struct pl_reload *reload = PL_CONTAINER_OF(timer, struct pl_reload, step);
-    bool asked = reload->asked;
-    reload->again = reload->asked = false;
-    if (!asked)
-        reload->why = FILE_CHANGED;
-    begin(reload, asked);
-}
-
-/* A little later, when what is under way is over. */
-static void begin_again(struct pl_reload *reload, bool asked, int64_t delay_ns)
-{
-    reload->again = true;
-    reload->asked = reload->asked || asked;
-    if (reload->next == NULL || reload->preparing)
-        pl_timer_start(timers_of(reload), &reload->step, delay_ns, on_step);
-}
-
-/* The load under way is over, whatever came of it. */
-static void end_attempt(struct pl_reload *reload)
-{
-    bool again = reload->again;
-    reload->next = NULL;
-    reload->preparing = false;
-    reload->began_ns = 0;
-    watch(reload);
-    if (again)
-        begin_again(reload, false, 0);
+    set_refused(reload, NULL);
+    pl_free(reload->refusal);
+    reload->refusal = NULL;
 }
 
 /* An Event of the host's own pod; the log has it anyway. */
@@ -175,46 +239,57 @@ static void say(struct pl_reload *reload, bool warning, const char *reason, cons
     pl_free(note);
 }
 
-static void refuse(struct pl_reload *reload, const struct pl_err *err)
+static void refuse(void *arg)
 {
+    struct pl_reload *reload = arg;
     struct pl_generation *next = reload->next;
+    const char *message = reload->wrong.message;
+    reload->next = NULL;
+    reload->began_ns = 0;
     pl_free(reload->refusal);
-    reload->refusal = pl_strdup(err->message);
+    reload->refusal = pl_strdup(message);
     reload->refused_ns = wall(reload);
     pl_series_add(reload->results[PL_RELOAD_REJECTED], 1);
     pl_log(PL_LOG_ERROR, "reload refused: the running scripts go on",
            pl_int("generation", (int64_t)pl_generation_number(reload->current)),
-           pl_str("trigger", reload->why), pl_str("error", err->message));
-    say(reload, true, "ReloadRefused", err->message);
+           pl_str("trigger", reload->why), pl_str("error", message));
+    say(reload, true, "ReloadRefused", message);
     if (next != NULL) {
         set_refused(reload, pl_generation_origin(next));
         pl_endings_add(&reload->endings, next);
     }
-    end_attempt(reload);
     tell_all(&reload->waits, PL_RELOAD_REJECTED, reload->refusal);
 }
 
-static bool was_rolled_back(struct pl_reload *reload)
+static void drop(void *arg)
 {
-    for (size_t i = 0; i < ROLLED_BACK; i++)
-        if (reload->rolled_back[i] != NULL && pl_origin_is_current(reload->rolled_back[i], NULL))
-            return true;
-    return false;
+    struct pl_reload *reload = arg;
+    struct pl_generation *next = reload->next;
+    reload->next = NULL;
+    pl_endings_add(&reload->endings, next);
+}
+
+/* Nothing is to be loaded: what runs is what is there. */
+static void settle(void *arg, bool asked)
+{
+    struct pl_reload *reload = arg;
+    reload->began_ns = 0;
+    if (reload->refused != NULL || asked)
+        pl_log(PL_LOG_INFO, "nothing to reload: the scripts are those that run",
+               pl_int("generation", (int64_t)pl_generation_number(reload->current)));
+    forget_refusal(reload);
+    tell_all(&reload->waits, PL_RELOAD_UNCHANGED, NULL);
 }
 
 static void remember_rolled_back(struct pl_reload *reload, struct pl_origin *origin)
 {
-    struct pl_origin **place = &reload->rolled_back[reload->rolled_back_count++ % ROLLED_BACK];
+    struct pl_origin **place =
+        &reload->rolled_back[reload->rolled_back_count++ % PL_LOOK_ROLLED_BACK];
     pl_origin_unref(*place);
     *place = pl_origin_ref(origin);
 }
 
 /* ---- the switch, and the way back ---- */
-
-static void on_read(void *arg)
-{
-    watch(arg);
-}
 
 static void run_from_now_on(struct pl_reload *reload, struct pl_generation *generation,
                             struct pl_buf *changed)
@@ -272,14 +347,13 @@ static void on_roll_back(struct pl_timer *timer)
     pl_series_add(reload->results[PL_RELOAD_ROLLED_BACK], 1);
     say(reload, true, "ReloadRolledBack", reload->failure != NULL ? reload->failure : "");
     run_from_now_on(reload, good, NULL);
-    if (reload->preparing)
-        drop_next(reload); /* it was compared with what does not run any more */
     set_refused(reload, pl_generation_origin(bad));
     pl_free(reload->refusal);
     reload->refusal = pl_strdup(reload->failure);
     reload->refused_ns = wall(reload);
     pl_endings_add(&reload->endings, bad);
-    watch(reload);
+    tell(reload,
+         PL_RELOAD_BACK); /* what is prepared was compared with what does not run any more */
     tell_all(&reload->guarded_waits, PL_RELOAD_ROLLED_BACK, reload->refusal);
 }
 
@@ -309,8 +383,9 @@ static void on_ran(void *arg, struct pl_generation *generation, const struct pl_
                        verdict == PL_GUARD_FAILED ? on_roll_back : on_guard_end);
 }
 
-static void apply(struct pl_reload *reload)
+static void apply(void *arg)
 {
+    struct pl_reload *reload = arg;
     struct pl_generation *before = reload->current, *next = reload->next;
     struct pl_buf changed = PL_BUF_INIT;
     int64_t began = pl_loop_now(reload->o.loop);
@@ -318,9 +393,7 @@ static void apply(struct pl_reload *reload)
     pl_view_add_lanes(reload->o.view, pl_generation_lanes(next));
     run_from_now_on(reload, next, &changed);
     int64_t now = pl_loop_now(reload->o.loop);
-    set_refused(reload, NULL);
-    pl_free(reload->refusal);
-    reload->refusal = NULL;
+    forget_refusal(reload);
     begin_guard(reload, before);
     pl_series_add(reload->results[PL_RELOAD_APPLIED], 1);
     pl_series_observe(reload->seconds, (double)(now - reload->began_ns) / 1e9);
@@ -332,62 +405,48 @@ static void apply(struct pl_reload *reload)
            pl_num("switch_seconds", (double)(now - began) / 1e9));
     say(reload, false, "Reloaded", pl_buf_z(&changed));
     pl_buf_deinit(&changed);
-    end_attempt(reload);
+    reload->next = NULL;
+    reload->began_ns = 0;
     tell_applied(reload);
 }
+
+/* ---- loading ---- */
 
 static void on_prepared(void *arg, struct pl_generation *generation, const struct pl_err *err)
 {
     struct pl_reload *reload = arg;
     PL_REQUIRE(generation == reload->next);
-    if (is_stopping(reload))
-        return;
     if (err != NULL)
-        refuse(reload, err);
-    else
-        apply(reload);
+        reload->wrong = *err;
+    tell(reload, err != NULL ? PL_RELOAD_UNPREPARED : PL_RELOAD_PREPARED);
 }
 
-/* The files changed while they were read: what was loaded is a mixture. */
-static bool is_mixture(struct pl_reload *reload)
+static void prepare(void *arg)
 {
-    if (reload->bursts >= BURSTS_MAX ||
-        pl_origin_is_current(pl_generation_origin(reload->next), NULL))
-        return false;
-    reload->bursts++;
-    drop_next(reload);
-    begin(reload, true);
-    return true;
+    struct pl_reload *reload = arg;
+    pl_generation_prepare(reload->next, reload->current, on_prepared, reload);
+}
+
+static bool judge(void *arg)
+{
+    struct pl_reload *reload = arg;
+    if (reload->wrong.code == 0 && pl_generation_controllers(reload->next) == 0)
+        pl_err_set(&reload->wrong, PL_EINVAL,
+                   "%s: the scripts declare nothing; call perilune.controller", reload->o.paths[0]);
+    return reload->wrong.code == 0;
 }
 
 static void on_loaded(void *arg, struct pl_generation *generation, const struct pl_err *failed)
 {
     struct pl_reload *reload = arg;
-    struct pl_err err;
     PL_REQUIRE(generation == reload->next);
-    pl_err_clear(&err);
-    if (is_stopping(reload) || is_mixture(reload))
-        return;
-    reload->bursts = 0;
-    if (failed != NULL) {
-        refuse(reload, failed);
-    } else if (was_rolled_back(reload)) {
-        pl_err_set(&err, PL_ESCRIPT, "these scripts were tried and rolled back; change them");
-        refuse(reload, &err);
-    } else if (pl_generation_controllers(generation) == 0) {
-        pl_err_set(&err, PL_EINVAL, "%s: the scripts declare nothing; call perilune.controller",
-                   reload->o.paths[0]);
-        refuse(reload, &err);
-    } else {
-        pl_origin_carry_over(pl_generation_origin(generation),
-                             pl_generation_origin(reload->current));
-        reload->preparing = true;
-        pl_generation_prepare(generation, reload->current, on_prepared, reload);
-    }
+    if (failed != NULL)
+        reload->wrong = *failed;
+    tell(reload, PL_RELOAD_LOADED);
 }
 
 /* Nothing else was read: until it changes there is nothing to try. */
-static void refuse_config(struct pl_reload *reload, struct pl_slice text, const struct pl_err *err)
+static void refuse_config(struct pl_reload *reload, struct pl_slice text)
 {
     struct pl_origin *origin = pl_origin_create();
     if (text.len > 0)
@@ -396,11 +455,11 @@ static void refuse_config(struct pl_reload *reload, struct pl_slice text, const 
         pl_origin_is_file(origin, NULL, reload->o.config);
     set_refused(reload, origin);
     pl_origin_unref(origin);
-    refuse(reload, err);
 }
 
-static void load(struct pl_reload *reload)
+static bool load(void *arg)
 {
+    struct pl_reload *reload = arg;
     if (reload->began_ns == 0)
         reload->began_ns = pl_loop_now(reload->o.loop);
     struct pl_lanes_options lanes = reload->o.lanes;
@@ -408,12 +467,12 @@ static void load(struct pl_reload *reload)
         .cluster = reload->o.cluster, .loop = reload->o.loop, .ran = on_ran, .arg = reload};
     struct pl_doc *config = NULL;
     struct pl_buf text = PL_BUF_INIT;
-    struct pl_err err;
-    pl_err_clear(&err);
-    if (reload->o.config != NULL && pl_config_read(reload->o.config, &config, &text, &err) != 0) {
-        refuse_config(reload, pl_buf_slice(&text), &err);
+    pl_err_clear(&reload->wrong);
+    if (reload->o.config != NULL &&
+        pl_config_read(reload->o.config, &config, &text, &reload->wrong) != 0) {
+        refuse_config(reload, pl_buf_slice(&text));
         pl_buf_deinit(&text);
-        return;
+        return false;
     }
     lanes.config = config;
     lanes.config_path = reload->o.config;
@@ -423,52 +482,27 @@ static void load(struct pl_reload *reload)
                                       on_loaded, reload);
     pl_doc_unref(config);
     pl_buf_deinit(&text);
+    return true;
 }
 
-/* Nothing is to be loaded: the disk is what runs, or what was refused and nobody asked for. */
-static bool is_settled(struct pl_reload *reload, bool asked)
+static bool make_room(void *arg)
 {
-    if (pl_origin_is_current(pl_generation_origin(reload->current), NULL)) {
-        if (reload->refused != NULL || asked)
-            pl_log(PL_LOG_INFO, "nothing to reload: the scripts are those that run",
-                   pl_int("generation", (int64_t)pl_generation_number(reload->current)));
-        set_refused(reload, NULL);
-        pl_free(reload->refusal);
-        reload->refusal = NULL;
-        tell_all(&reload->waits, PL_RELOAD_UNCHANGED, NULL);
-        return true;
-    }
-    return !asked && reload->refused != NULL && pl_origin_is_current(reload->refused, NULL);
+    return pl_endings_make_room(&((struct pl_reload *)arg)->endings);
 }
 
-static void drop_next(struct pl_reload *reload)
-{
-    struct pl_generation *next = reload->next;
-    reload->next = NULL;
-    reload->preparing = false;
-    pl_endings_add(&reload->endings, next);
-}
-
-static void begin(struct pl_reload *reload, bool asked)
-{
-    if (is_stopping(reload))
-        return;
-    if (reload->next != NULL && !reload->preparing) {
-        begin_again(reload, asked, 0); /* when it has loaded */
-        return;
-    }
-    if (!pl_endings_make_room(&reload->endings)) {
-        begin_again(reload, asked, HURRY_NS);
-        return;
-    }
-    if (reload->preparing) { /* waits for kinds, and something newer is there */
-        if (pl_origin_is_current(pl_generation_origin(reload->next), NULL))
-            return;
-        drop_next(reload);
-    }
-    if (!is_settled(reload, asked))
-        load(reload);
-}
+static const struct pl_reload_ops ops = {
+    .wait = wait_until,
+    .look = look,
+    .check = check,
+    .make_room = make_room,
+    .load = load,
+    .judge = judge,
+    .prepare = prepare,
+    .apply = apply,
+    .refuse = refuse,
+    .drop = drop,
+    .settle = settle,
+};
 
 void pl_reload_request(struct pl_reload *reload, const char *why, struct pl_reload_wait *wait)
 {
@@ -477,18 +511,7 @@ void pl_reload_request(struct pl_reload *reload, const char *why, struct pl_relo
     reload->why = why;
     if (reload->next == NULL)
         reload->began_ns = pl_loop_now(reload->o.loop);
-    begin_again(reload, true, 0);
-}
-
-static void on_changed(void *arg, int64_t began_ns)
-{
-    struct pl_reload *reload = arg;
-    reload->why = FILE_CHANGED;
-    if (reload->next == NULL)
-        reload->began_ns = began_ns;
-    if (pl_watch_files_is_partial(reload->files))
-        watch(reload); /* perhaps more of it is there now */
-    begin(reload, false);
+    tell(reload, PL_RELOAD_ASKED);
 }
 
 /* ---- life ---- */
@@ -503,6 +526,8 @@ struct pl_reload *pl_reload_create(const struct pl_reload_options *options, stru
     pl_list_init(&reload->waits);
     pl_list_init(&reload->guarded_waits);
     add_metrics(reload);
+    pl_reload_state_init(&reload->state, &ops, reload, pl_loop_clock(options->loop),
+                         options->watch);
     struct pl_generation_options first = {
         .cluster = options->cluster, .loop = options->loop, .ran = on_ran, .arg = reload};
     struct pl_generation *generation = pl_generation_create(&first, lanes, declarations);
@@ -520,22 +545,22 @@ int pl_reload_start(struct pl_reload *reload, struct pl_err *err)
 {
     int rc = pl_lanes_add_indexes(pl_generation_lanes(reload->current), err);
     if (rc == 0 && reload->o.watch) {
-        reload->files = pl_watch_files_create(reload->o.loop, on_changed, reload, err);
+        reload->files = pl_files_create(reload->o.loop, on_event, reload, err);
         rc = reload->files == NULL ? err->code : 0;
     }
-    if (rc != 0)
-        return rc;
-    watch(reload);
-    return 0;
+    if (rc == 0)
+        on_read(reload);
+    return rc;
 }
 
 void pl_reload_stop(struct pl_reload *reload)
 {
     reload->stopped = true;
+    tell(reload, PL_RELOAD_STOP);
     reload->guard.on = false;
     pl_timer_stop(timers_of(reload), &reload->guard_end);
     pl_timer_stop(timers_of(reload), &reload->step);
-    pl_watch_files_destroy(reload->files);
+    pl_files_destroy(reload->files);
     reload->files = NULL;
     tell_all(&reload->waits, PL_RELOAD_REJECTED, "the host is stopping");
     tell_all(&reload->guarded_waits, PL_RELOAD_APPLIED, NULL);
@@ -551,7 +576,7 @@ void pl_reload_destroy(struct pl_reload *reload)
     pl_endings_deinit(&reload->endings);
     pl_generation_destroy(reload->current);
     pl_origin_unref(reload->refused);
-    for (size_t i = 0; i < ROLLED_BACK; i++)
+    for (size_t i = 0; i < PL_LOOK_ROLLED_BACK; i++)
         pl_origin_unref(reload->rolled_back[i]);
     pl_free(reload->refusal);
     pl_free(reload->failure);

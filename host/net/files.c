@@ -1,74 +1,135 @@
-/* Watching files for other content, by inotify on their directories.
- *
- * An event only starts the quiet time; what decides is a hash of the content afterwards, so that an
- * editor that writes twice or a mere touch does not count. Each file is read after its watch began,
- * so that no change falls between. A lost queue of events counts as an event of every file.
- *
- * A directory that is moved or removed takes its watch along; until it is back it is tried again
- * each second. */
+/* A set is filled anywhere, also while its thread is stuck in a file system that does not answer:
+ * it has a descriptor of its own for the same inotify instance. Until the loop uses the set, it
+ * keeps the events that it reads, so that none falls between an old set and a new one. */
 #include "net/files.h"
 
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/check.h"
-#include "base/file.h"
-#include "base/hash.h"
+#include "base/map.h"
 
 #include <uv.h>
 
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#define MAX_FILE    ((size_t)16 * 1024 * 1024)
-#define MAX_WATCHED 4096
-#define RETRY_NS    PL_SECOND
+#define MAX_NAMES  32768           /* of one set */
+#define KEPT_LIMIT ((size_t)65536) /* bytes of events that came while a set is filled */
 
 /* Not IN_MODIFY: between an editor's truncate and its last write the file is half. */
 #define EVENTS                                                                                     \
     (IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF |       \
      IN_MOVE_SELF | IN_ONLYDIR)
 
-struct watched {
-    struct pl_link link; /* in files->watched */
-    char *dir, *name;    /* owned; name is a file's, or a suffix when is_suffix */
-    char *path;          /* owned; for messages and for reading */
-    bool is_suffix;
-    int wd;           /* -1: the directory is not watched at the moment */
-    uint64_t content; /* hash of what is in use */
+struct folder {
+    char *path;   /* owned */
+    int wd;       /* -1: it is not watched any more */
+    char *suffix; /* owned; of files that are watched whatever their name; NULL: none */
+    struct pl_map names;
+};
+
+struct pl_files_set {
+    int fd;                  /* its own, of the inotify instance */
+    struct folder **folders; /* owned */
+    size_t folder_count, name_count;
+    struct pl_map by_path; /* path -> struct folder */
 };
 
 struct pl_files {
-    struct pl_loop *loop; /* borrowed */
-    pl_files_fn on_changed;
+    pl_files_fn on_event;
     void *arg;
-    int64_t quiet_ns, cap_ns;
     int fd; /* inotify */
     uv_poll_t poll;
-    struct pl_list watched; /* struct watched */
-    size_t count;
-    struct pl_timer settle;
-    int64_t first_ns; /* of the burst that is settling */
+    struct pl_files_set *used; /* owned; NULL: nothing is watched */
+    bool filling;              /* another set is */
+    bool kept_too_many;        /* more than `kept` has room for */
+    struct pl_buf kept;        /* events that were read meanwhile */
 };
 
-/* ---- content ---- */
+/* ---- a set ---- */
 
-static uint64_t hash_file(const char *path)
+struct pl_files_set *pl_files_set_create(struct pl_files *files)
 {
-    struct pl_buf bytes = PL_BUF_INIT;
-    uint64_t hash;
-    if (pl_file_read(path, MAX_FILE, &bytes, NULL) == 0) {
-        hash = pl_hash(bytes.ptr, bytes.len, 1);
-    } else {
-        /* Missing or too large to read each time: then what the directory says must do. */
-        struct pl_file_stamp stamp = pl_file_stamp(path);
-        hash = pl_hash(&stamp, sizeof stamp, 2);
-    }
-    pl_buf_deinit(&bytes);
-    return hash;
+    struct pl_files_set *set = PL_NEW(struct pl_files_set);
+    set->fd = fcntl(files->fd, F_DUPFD_CLOEXEC, 0);
+    files->filling = true;
+    return set;
 }
+
+static void free_folder(struct folder *folder)
+{
+    pl_map_deinit(&folder->names);
+    pl_free(folder->path);
+    pl_free(folder->suffix);
+    pl_free(folder);
+}
+
+void pl_files_set_free(struct pl_files_set *set)
+{
+    if (set == NULL)
+        return;
+    for (size_t i = 0; i < set->folder_count; i++)
+        free_folder(set->folders[i]);
+    pl_free(set->folders);
+    pl_map_deinit(&set->by_path);
+    if (set->fd >= 0)
+        close(set->fd);
+    pl_free(set);
+}
+
+/* NULL and err when it cannot be watched. */
+static struct folder *folder_at(struct pl_files_set *set, struct pl_slice path, struct pl_err *err)
+{
+    struct folder *folder = pl_map_get(&set->by_path, path);
+    if (folder != NULL)
+        return folder;
+    char *name = pl_memdup0(path.ptr, path.len);
+    int wd = inotify_add_watch(set->fd, name, EVENTS);
+    if (wd < 0) {
+        pl_err_set(err, PL_EIO, "%s cannot be watched: %s", name, strerror(errno));
+        pl_free(name);
+        return NULL;
+    }
+    folder = PL_NEW(struct folder);
+    folder->path = name;
+    folder->wd = wd;
+    set->folders = pl_reallocarray(set->folders, set->folder_count + 1, sizeof *set->folders);
+    set->folders[set->folder_count++] = folder;
+    pl_map_put(&set->by_path, path, folder);
+    return folder;
+}
+
+int pl_files_set_add(struct pl_files_set *set, const char *path, struct pl_err *err)
+{
+    const char *slash = strrchr(path, '/');
+    struct pl_slice where = slash == NULL   ? pl_slice_z(".")
+                            : slash == path ? pl_slice_z("/")
+                                            : pl_slice(path, (size_t)(slash - path));
+    if (set->name_count >= MAX_NAMES)
+        return pl_err_set(err, PL_ELIMIT, "more than %d files to watch", MAX_NAMES);
+    struct folder *folder = folder_at(set, where, err);
+    if (folder == NULL)
+        return PL_EIO;
+    if (pl_map_put(&folder->names, pl_slice_z(slash != NULL ? slash + 1 : path), folder) == NULL)
+        set->name_count++;
+    return 0;
+}
+
+int pl_files_set_add_folder(struct pl_files_set *set, const char *path, const char *suffix,
+                            struct pl_err *err)
+{
+    struct folder *folder = folder_at(set, pl_slice_z(path), err);
+    if (folder == NULL)
+        return PL_EIO;
+    pl_free(folder->suffix);
+    folder->suffix = pl_strdup(suffix);
+    return 0;
+}
+
+/* ---- events ---- */
 
 static bool ends_with(const char *text, const char *suffix)
 {
@@ -76,101 +137,67 @@ static bool ends_with(const char *text, const char *suffix)
     return len >= suffix_len && strcmp(text + len - suffix_len, suffix) == 0;
 }
 
-static uint64_t hash_dir(const struct watched *watched)
+static bool concerns(struct pl_files *files, struct folder *folder,
+                     const struct inotify_event *event)
 {
-    uint64_t sum = 0; /* a sum, as the order of readdir means nothing */
-    struct dirent *entry;
-    DIR *dir = opendir(watched->dir);
-    if (dir == NULL)
-        return 0;
-    while ((entry = readdir(dir)) != NULL) {
-        if (!ends_with(entry->d_name, watched->name))
+    if (event->mask & IN_MOVE_SELF) /* the watch would go with the folder */
+        inotify_rm_watch(files->fd, event->wd);
+    if (event->mask & (IN_IGNORED | IN_MOVE_SELF | IN_DELETE_SELF))
+        folder->wd = -1;
+    if (event->len == 0 || strcmp(event->name, "..data") == 0)
+        return true; /* the folder itself, or all of a ConfigMap volume */
+    return (folder->suffix != NULL && ends_with(event->name, folder->suffix)) ||
+           pl_map_has(&folder->names, pl_slice_z(event->name));
+}
+
+/* The path, owned, when a watched file is concerned. One folder may have been added by two paths.
+ */
+static char *look_at(struct pl_files *files, const struct inotify_event *event)
+{
+    char *path = NULL;
+    if (event->mask & IN_Q_OVERFLOW)
+        return pl_strdup("(more events than there is room for)");
+    for (size_t i = 0; files->used != NULL && i < files->used->folder_count; i++) {
+        struct folder *folder = files->used->folders[i];
+        if (folder->wd != event->wd || !concerns(files, folder, event) || path != NULL)
             continue;
-        char *path = pl_format("%s/%s", watched->dir, entry->d_name);
-        sum += pl_hash(entry->d_name, strlen(entry->d_name), hash_file(path));
-        pl_free(path);
+        path = event->len > 0 ? pl_format("%s/%s", folder->path, event->name)
+                              : pl_strdup(folder->path);
     }
-    closedir(dir);
-    return sum;
+    return path;
 }
 
-static uint64_t content_of(const struct watched *watched)
+/* The same of all of them: the first path. */
+static char *look_at_all(struct pl_files *files, const char *bytes, size_t len)
 {
-    return watched->is_suffix ? hash_dir(watched) : hash_file(watched->path);
-}
-
-/* ---- settling ---- */
-
-static void on_settled(struct pl_timer *timer);
-
-static void settle_in(struct pl_files *files, int64_t delay_ns)
-{
-    pl_timer_start(pl_loop_timers(files->loop), &files->settle, delay_ns, on_settled);
-}
-
-static void stir(struct pl_files *files)
-{
-    int64_t now = pl_loop_now(files->loop);
-    if (files->first_ns == 0)
-        files->first_ns = now;
-    int64_t rest = files->first_ns + files->cap_ns - now;
-    settle_in(files, rest < files->quiet_ns ? rest : files->quiet_ns);
-}
-
-/* Directories that went away are watched again once they are back. */
-static bool watch_lost_dirs(struct pl_files *files)
-{
-    bool any_lost = false;
-    PL_LIST_FOR (link, &files->watched) {
-        struct watched *watched = PL_CONTAINER_OF(link, struct watched, link);
-        if (watched->wd < 0)
-            watched->wd = inotify_add_watch(files->fd, watched->dir, EVENTS);
-        any_lost = any_lost || watched->wd < 0;
-    }
-    return any_lost;
-}
-
-static void on_settled(struct pl_timer *timer)
-{
-    struct pl_files *files = PL_CONTAINER_OF(timer, struct pl_files, settle);
-    char *changed = NULL;
-    files->first_ns = 0;
-    bool any_lost = watch_lost_dirs(files);
-    PL_LIST_FOR (link, &files->watched) {
-        struct watched *watched = PL_CONTAINER_OF(link, struct watched, link);
-        uint64_t content = content_of(watched);
-        if (content != watched->content && changed == NULL)
-            changed = pl_strdup(watched->path);
-        watched->content = content;
-    }
-    if (any_lost)
-        settle_in(files, RETRY_NS);
-    if (changed != NULL)
-        files->on_changed(files->arg, changed);
-    pl_free(changed);
-}
-
-/* ---- events ---- */
-
-static bool concerns(struct pl_files *files, const struct inotify_event *event)
-{
-    bool any = (event->mask & IN_Q_OVERFLOW) != 0;
-    PL_LIST_FOR (link, &files->watched) {
-        struct watched *watched = PL_CONTAINER_OF(link, struct watched, link);
-        if (watched->wd != event->wd)
-            continue;
-        if (event->mask & IN_MOVE_SELF) /* the watch would go with the directory */
-            inotify_rm_watch(files->fd, event->wd);
-        if (event->mask & (IN_IGNORED | IN_MOVE_SELF | IN_DELETE_SELF))
-            watched->wd = -1;
-        if (event->len == 0 || strcmp(event->name, "..data") == 0)
-            any = true; /* the directory itself, or all of a ConfigMap volume */
-        else if (watched->is_suffix)
-            any = any || ends_with(event->name, watched->name);
+    char *first = NULL;
+    for (const char *at = bytes; at < bytes + len;) {
+        const struct inotify_event *event = (const struct inotify_event *)(const void *)at;
+        char *path = look_at(files, event);
+        if (first == NULL)
+            first = path;
         else
-            any = any || strcmp(event->name, watched->name) == 0;
+            pl_free(path);
+        at += sizeof *event + event->len;
     }
-    return any;
+    return first;
+}
+
+static void keep(struct pl_files *files, const char *bytes, size_t len)
+{
+    if (!files->filling)
+        return;
+    if (files->kept.len + len <= KEPT_LIMIT)
+        pl_buf_add(&files->kept, bytes, len);
+    else
+        files->kept_too_many = true;
+}
+
+static void tell(struct pl_files *files, char *path)
+{
+    if (path != NULL)
+        files->on_event(files->arg, path);
+    pl_free(path);
 }
 
 static void on_readable_cb(uv_poll_t *poll, int status, int events)
@@ -179,22 +206,22 @@ static void on_readable_cb(uv_poll_t *poll, int status, int events)
     struct pl_files *files = poll->data;
     _Alignas(struct inotify_event) char bytes[8192];
     ssize_t n;
-    bool stirred = false;
+    char *first = NULL;
     while ((n = read(files->fd, bytes, sizeof bytes)) > 0) {
-        for (char *at = bytes; at < bytes + n;) {
-            const struct inotify_event *event = (const struct inotify_event *)at;
-            stirred = concerns(files, event) || stirred;
-            at += sizeof *event + event->len;
-        }
+        keep(files, bytes, (size_t)n);
+        char *path = look_at_all(files, bytes, (size_t)n);
+        if (first == NULL)
+            first = path;
+        else
+            pl_free(path);
     }
-    if (stirred)
-        stir(files);
+    tell(files, first);
 }
 
 /* ---- life ---- */
 
-struct pl_files *pl_files_create(struct pl_loop *loop, const struct pl_files_options *options,
-                                 pl_files_fn on_changed, void *arg, struct pl_err *err)
+struct pl_files *pl_files_create(struct pl_loop *loop, pl_files_fn on_event, void *arg,
+                                 struct pl_err *err)
 {
     int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (fd < 0) {
@@ -202,13 +229,9 @@ struct pl_files *pl_files_create(struct pl_loop *loop, const struct pl_files_opt
         return NULL;
     }
     struct pl_files *files = PL_NEW(struct pl_files);
-    files->loop = loop;
     files->fd = fd;
-    files->on_changed = on_changed;
+    files->on_event = on_event;
     files->arg = arg;
-    files->quiet_ns = (options && options->quiet_ms ? options->quiet_ms : 100) * PL_MS;
-    files->cap_ns = (options && options->cap_ms ? options->cap_ms : 1000) * PL_MS;
-    pl_list_init(&files->watched);
     PL_REQUIRE(uv_poll_init(pl_loop_uv(loop), &files->poll, fd) == 0);
     files->poll.data = files;
     uv_poll_start(&files->poll, UV_READABLE, on_readable_cb);
@@ -219,87 +242,41 @@ static void on_closed_cb(uv_handle_t *handle)
 {
     struct pl_files *files = handle->data;
     close(files->fd);
+    pl_files_set_free(files->used);
+    pl_buf_deinit(&files->kept);
     pl_free(files);
 }
 
 void pl_files_destroy(struct pl_files *files)
 {
-    if (files == NULL)
-        return;
-    pl_files_clear(files);
-    uv_close((uv_handle_t *)&files->poll, on_closed_cb);
+    if (files != NULL)
+        uv_close((uv_handle_t *)&files->poll, on_closed_cb);
 }
 
-static void free_watched(struct watched *watched)
+static bool has_watch(const struct pl_files_set *set, int wd)
 {
-    pl_free(watched->dir);
-    pl_free(watched->name);
-    pl_free(watched->path);
-    pl_free(watched);
+    for (size_t i = 0; i < set->folder_count; i++)
+        if (set->folders[i]->wd == wd)
+            return true;
+    return false;
 }
 
-void pl_files_clear(struct pl_files *files)
+void pl_files_use(struct pl_files *files, struct pl_files_set *set)
 {
-    struct pl_link *link;
-    while ((link = pl_list_pop(&files->watched)) != NULL) {
-        struct watched *watched = PL_CONTAINER_OF(link, struct watched, link);
-        if (watched->wd >= 0)
-            inotify_rm_watch(files->fd, watched->wd); /* may be gone with another of its dir */
-        free_watched(watched);
-    }
-    files->count = 0;
-    files->first_ns = 0;
-    pl_timer_stop(pl_loop_timers(files->loop), &files->settle);
-}
-
-static int add(struct pl_files *files, struct watched *watched, struct pl_err *err)
-{
-    int rc = 0;
-    watched->wd = inotify_add_watch(files->fd, watched->dir, EVENTS);
-    if (files->count == MAX_WATCHED)
-        rc = pl_err_set(err, PL_ELIMIT, "more than %d files to watch", MAX_WATCHED);
-    else if (watched->wd < 0)
-        rc = pl_err_set(err, PL_EIO, "%s cannot be watched: %s", watched->dir, strerror(errno));
-    if (rc != 0) {
-        free_watched(watched);
-        return rc;
-    }
-    /* After the watch began, so that no change falls between. */
-    watched->content = content_of(watched);
-    pl_list_push(&files->watched, &watched->link);
-    files->count++;
-    return 0;
-}
-
-int pl_files_watch(struct pl_files *files, const char *path, const struct pl_slice *content,
-                   struct pl_err *err)
-{
-    struct watched *watched = PL_NEW(struct watched);
-    const char *slash = strrchr(path, '/');
-    watched->path = pl_strdup(path);
-    watched->name = pl_strdup(slash != NULL ? slash + 1 : path);
-    if (slash == NULL)
-        watched->dir = pl_strdup(".");
-    else
-        watched->dir = slash == path ? pl_strdup("/") : pl_memdup0(path, (size_t)(slash - path));
-    int rc = add(files, watched, err);
-    if (rc != 0 || content == NULL)
-        return rc;
-    uint64_t in_use = pl_hash(content->ptr, content->len, 1);
-    if (in_use != watched->content) {
-        watched->content = in_use;
-        stir(files);
-    }
-    return 0;
-}
-
-int pl_files_watch_dir(struct pl_files *files, const char *path, const char *suffix,
-                       struct pl_err *err)
-{
-    struct watched *watched = PL_NEW(struct watched);
-    watched->path = pl_strdup(path);
-    watched->dir = pl_strdup(path);
-    watched->name = pl_strdup(suffix);
-    watched->is_suffix = true;
-    return add(files, watched, err);
+    struct pl_files_set *before = files->used;
+    files->used = set;
+    for (size_t i = 0; before != NULL && i < before->folder_count; i++)
+        if (before->folders[i]->wd >= 0 && !has_watch(set, before->folders[i]->wd))
+            inotify_rm_watch(files->fd, before->folders[i]->wd);
+    pl_files_set_free(before);
+    /* Copied, as who is told may use yet another set. */
+    struct pl_buf kept = files->kept;
+    bool too_many = files->kept_too_many;
+    files->kept = (struct pl_buf)PL_BUF_INIT;
+    files->filling = files->kept_too_many = false;
+    char *path = kept.len > 0 ? look_at_all(files, kept.ptr, kept.len) : NULL;
+    pl_buf_deinit(&kept);
+    if (path == NULL && too_many)
+        path = pl_strdup("(more events than there is room for)");
+    tell(files, path);
 }

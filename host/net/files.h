@@ -1,35 +1,39 @@
-/* Tells when the content of watched files is no longer what it was: inotify on their
- * directories, which survives editors that replace files and the swap of ..data in a
- * ConfigMap volume; a quiet time, so that a burst of changes is one; and a look at the
- * content, so that a mere touch is none. One loop's thread. */
+/* Tells when something happens to watched files: inotify on their folders, which survives editors
+ * that replace files and the swap of ..data in a ConfigMap volume. What has happened, and whether
+ * the content is another one, is for the caller to find out: there may be several tells a save.
+ * One loop's thread, but for filling a set. */
 #pragma once
 
 #include "base/err.h"
-#include "base/slice.h"
 #include "net/loop.h"
 
 struct pl_files;
 
-/* path: one that changed, for the log. May watch, clear and destroy. */
+/* path: one that something happened to, for the log. May use another set, and destroy. */
 typedef void (*pl_files_fn)(void *arg, const char *path);
 
-struct pl_files_options {
-    int64_t quiet_ms; /* told so long after the last event; 0: 100 */
-    int64_t cap_ms;   /* but at most so long after the first; 0: 1000 */
-};
-
-/* NULL and err when the system has no more inotify instances. options may be NULL. */
-struct pl_files *pl_files_create(struct pl_loop *loop, const struct pl_files_options *options,
-                                 pl_files_fn on_changed, void *arg, struct pl_err *err);
+/* NULL and err when the system has no more inotify instances. */
+struct pl_files *pl_files_create(struct pl_loop *loop, pl_files_fn on_event, void *arg,
+                                 struct pl_err *err);
 /* Accepts NULL. */
 void pl_files_destroy(struct pl_files *files);
 
-/* One file, which may be missing; its directory must be there. `content` is what is in
- * use: a file that differs already is told like a change. NULL: what is there now. */
-int pl_files_watch(struct pl_files *files, const char *path, const struct pl_slice *content,
-                   struct pl_err *err);
-/* The files of a directory whose names end with suffix, also those that come and go. */
-int pl_files_watch_dir(struct pl_files *files, const char *path, const char *suffix,
-                       struct pl_err *err);
-/* Forgets everything, e.g. before the files of another script generation are watched. */
-void pl_files_clear(struct pl_files *files);
+/* ---- what is watched ---- */
+
+/* Files that may be watched together. The folders are watched from when they are added, but nothing
+ * is told before the set is used; then also of what happened since it was created. */
+struct pl_files_set;
+
+/* One at a time: used or freed before the next. It may outlive `files`, to be freed. */
+struct pl_files_set *pl_files_set_create(struct pl_files *files);
+/* Any thread, one at a time; may block as long as the file's system does. A file, which may be
+ * missing; its folder must be there. */
+int pl_files_set_add(struct pl_files_set *set, const char *path, struct pl_err *err);
+/* The same: the files of a folder whose names end with suffix, also those that come and go. */
+int pl_files_set_add_folder(struct pl_files_set *set, const char *path, const char *suffix,
+                            struct pl_err *err);
+/* Any thread. Accepts NULL. */
+void pl_files_set_free(struct pl_files_set *set);
+
+/* From now on the set, which it takes, in place of what was watched. */
+void pl_files_use(struct pl_files *files, struct pl_files_set *set);
