@@ -40,17 +40,28 @@ int pl_file_read(const char *path, size_t max, struct pl_buf *out, struct pl_err
     return code;
 }
 
+static int64_t ns_of(struct timespec at)
+{
+    return (int64_t)at.tv_sec * PL_SECOND + at.tv_nsec;
+}
+
+struct pl_file_stamp pl_file_stamp_of(const struct stat *st)
+{
+    return (struct pl_file_stamp){
+        .device = st->st_dev,
+        .inode = st->st_ino,
+        .size = (uint64_t)st->st_size,
+        .mtime_ns = ns_of(st->st_mtim),
+        .ctime_ns = ns_of(st->st_ctim),
+    };
+}
+
 struct pl_file_stamp pl_file_stamp(const char *path)
 {
     struct stat st;
     if (stat(path, &st) != 0)
         return (struct pl_file_stamp){0};
-    return (struct pl_file_stamp){
-        .device = st.st_dev,
-        .inode = st.st_ino,
-        .size = (uint64_t)st.st_size,
-        .mtime_ns = (int64_t)st.st_mtim.tv_sec * PL_SECOND + st.st_mtim.tv_nsec,
-    };
+    return pl_file_stamp_of(&st);
 }
 
 bool pl_file_stamp_eq(const struct pl_file_stamp *a, const struct pl_file_stamp *b)

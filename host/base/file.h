@@ -8,11 +8,15 @@
  * message that names the file; nothing is appended then. */
 int pl_file_read(const char *path, size_t max, struct pl_buf *out, struct pl_err *err);
 
+struct stat;
+
 /* What changes when a file is written or replaced (also through a symbolic link). */
 struct pl_file_stamp {
     uint64_t device, inode, size; /* all 0: there is no such file */
     int64_t mtime_ns;
+    int64_t ctime_ns; /* moves also where mtime is set back; pl_file_stamp_eq leaves it out */
 };
 
 struct pl_file_stamp pl_file_stamp(const char *path);
+struct pl_file_stamp pl_file_stamp_of(const struct stat *st);
 bool pl_file_stamp_eq(const struct pl_file_stamp *a, const struct pl_file_stamp *b);

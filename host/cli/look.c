@@ -3,6 +3,7 @@
 #include "cli/look.h"
 
 #include "base/alloc.h"
+#include "cli/options.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -69,6 +70,16 @@ static void check_next(struct pl_look *look)
         pl_origin_carry_over(look->next, look->running);
 }
 
+static void read_config(struct pl_look *look)
+{
+    pl_err_clear(&look->config_err);
+    if (look->config == NULL ||
+        pl_config_read(look->config, &look->config_text, &look->config_err) == 0)
+        return;
+    look->config_origin = pl_origin_create();
+    pl_origin_is_file(look->config_origin, NULL, look->config);
+}
+
 /* Watches first, so that no change falls between. */
 void pl_look_run(struct pl_look *look)
 {
@@ -79,6 +90,7 @@ void pl_look_run(struct pl_look *look)
         check_next(look);
         return;
     }
+    read_config(look);
     look->is_next = is_current(look->next);
     look->is_running = !look->is_next && is_current(look->running);
     look->is_refused = !look->is_next && !look->is_running && is_current(look->refused);
@@ -92,6 +104,9 @@ void pl_look_free(struct pl_look *look)
     for (size_t i = 0; i < PL_LOOK_ROLLED_BACK; i++)
         pl_origin_unref(look->rolled_back[i]);
     pl_files_set_free(look->set);
+    pl_origin_unref(look->config_origin);
+    pl_buf_deinit(&look->config_text);
+    pl_free(look->config);
     pl_free(look->unwatched);
     pl_free(look);
 }

@@ -13,12 +13,17 @@ struct pl_look {
     struct pl_origin *running, *refused, *next;
     struct pl_origin *rolled_back[PL_LOOK_ROLLED_BACK]; /* for `check` alone */
     struct pl_files_set *set;                           /* owned; NULL: nothing is watched */
-    bool check; /* next has loaded; else it may be there for a while */
-    bool carry; /* it shall know what the running scripts have read (pl_origin_carry_over) */
+    bool check;   /* next has loaded; else it may be there for a while */
+    bool carry;   /* it shall know what the running scripts have read (pl_origin_carry_over) */
+    char *config; /* owned: the file of --config, for one that does not `check`; NULL: none */
+    void *owner;
 
     /* What was found. */
     bool is_running, is_refused, is_next, was_rolled_back;
-    char *unwatched; /* owned: a file that cannot be watched; NULL: none */
+    struct pl_buf config_text;       /* so far as it was read */
+    struct pl_err config_err;        /* code 0: to its end */
+    struct pl_origin *config_origin; /* counted: it was not, and that is all there is */
+    char *unwatched;                 /* owned: a file that cannot be watched; NULL: none */
     struct pl_err unwatched_why;
 };
 

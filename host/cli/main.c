@@ -2,6 +2,7 @@
 #include "base/base.h"
 #include "base/nearest.h"
 #include "cli/command.h"
+#include "net/work.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -70,12 +71,21 @@ static bool open_standard_streams(void)
 }
 
 /* Whoever asked for a text must not take half of it for all. */
-static int finish(int exit_code)
+static int flush(int exit_code)
 {
     if ((fflush(stdout) == 0 && !ferror(stdout)) || exit_code != PL_EXIT_OK)
         return exit_code;
     fprintf(stderr, "perilune: standard output cannot be written: %s\n", strerror(errno));
     return PL_EXIT_FAILURE;
+}
+
+/* Nobody waits for a disk that does not answer. */
+static int finish(int exit_code)
+{
+    exit_code = flush(exit_code);
+    if (pl_work_is_left())
+        _exit(exit_code);
+    return exit_code;
 }
 
 int main(int argc, char **argv)

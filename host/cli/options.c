@@ -200,17 +200,19 @@ int pl_read_file(const char *path, size_t limit, struct pl_buf *out, struct pl_e
     return 0;
 }
 
-int pl_config_read(const char *path, struct pl_doc **config, struct pl_buf *text,
-                   struct pl_err *err)
+int pl_config_read(const char *path, struct pl_buf *text, struct pl_err *err)
+{
+    return pl_read_file(path, CONFIG_LIMIT, text, err);
+}
+
+int pl_config_decode(const char *path, struct pl_slice text, struct pl_doc **config,
+                     struct pl_err *err)
 {
     struct pl_docs docs = {0};
     *config = NULL;
-    int rc = pl_read_file(path, CONFIG_LIMIT, text, err);
-    if (rc == 0) {
-        rc = pl_yaml_decode(pl_buf_slice(text), &docs, err);
-        if (rc != 0)
-            pl_err_prefix(err, "%s", path);
-    }
+    int rc = pl_yaml_decode(text, &docs, err);
+    if (rc != 0)
+        pl_err_prefix(err, "%s", path);
     if (rc == 0 && (docs.count > 1 ||
                     (docs.count == 1 && pl_node_type(pl_doc_root(docs.items[0])) != PL_OBJECT)))
         rc = pl_err_set(err, PL_EINVAL, "%s must be one YAML mapping", path);
@@ -223,7 +225,9 @@ int pl_config_read(const char *path, struct pl_doc **config, struct pl_buf *text
 /* Its `flags` go to the flags that are not set yet. */
 static int read_config(struct pl_options *options, const char *path, struct pl_err *err)
 {
-    int rc = pl_config_read(path, &options->config, &options->config_text, err);
+    int rc = pl_config_read(path, &options->config_text, err);
+    if (rc == 0)
+        rc = pl_config_decode(path, pl_buf_slice(&options->config_text), &options->config, err);
     if (rc == 0 && options->config != NULL)
         rc = pl_flags_merge(&options->flags, pl_node_getz(pl_doc_root(options->config), "flags"),
                             path, err);

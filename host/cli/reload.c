@@ -9,6 +9,7 @@
 #include "cli/options.h"
 #include "cli/reload_state.h"
 #include "write/recorder.h"
+#include "net/work.h"
 
 #include <string.h>
 
@@ -17,8 +18,14 @@
 struct pl_reload {
     struct pl_reload_options o;
     struct pl_reload_state state;
-    struct pl_files *files; /* NULL: --no-reload */
-    bool said_unwatched;    /* that a file cannot be watched */
+    struct pl_files *files;  /* NULL: --no-reload */
+    bool said_unwatched;     /* that a file cannot be watched */
+    struct pl_work *looking; /* the disk is compared; NULL: it is not */
+    struct {
+        struct pl_buf text;
+        struct pl_err err;
+        struct pl_origin *origin; /* counted; NULL unless err has a code */
+    } config;                     /* --config, as the last look found it */
     struct pl_generation *current;
     struct pl_generation *good; /* the one before, while the guard is on; NULL: none */
     struct pl_generation *next; /* is loading or preparing; NULL: none */
@@ -161,6 +168,18 @@ static struct pl_look *new_look(const struct pl_reload *reload)
     return look;
 }
 
+/* For the load that may follow. */
+static void keep_config(struct pl_reload *reload, struct pl_look *look)
+{
+    pl_buf_deinit(&reload->config.text);
+    pl_origin_unref(reload->config.origin);
+    reload->config.text = look->config_text;
+    reload->config.err = look->config_err;
+    reload->config.origin = look->config_origin;
+    look->config_text = (struct pl_buf)PL_BUF_INIT;
+    look->config_origin = NULL;
+}
+
 static enum pl_reload_event event_of(const struct pl_look *look)
 {
     if (look->check)
@@ -172,8 +191,11 @@ static enum pl_reload_event event_of(const struct pl_look *look)
 }
 
 /* Files that are watched from now on are watched before the state hears what was found. */
-static void on_looked(struct pl_reload *reload, struct pl_look *look)
+static void on_looked(void *arg)
 {
+    struct pl_look *look = arg;
+    struct pl_reload *reload = look->owner;
+    reload->looking = NULL;
     enum pl_reload_event event = event_of(look);
     if (look->unwatched != NULL && !reload->said_unwatched) {
         reload->said_unwatched = true;
@@ -186,14 +208,28 @@ static void on_looked(struct pl_reload *reload, struct pl_look *look)
     if (look->set != NULL)
         pl_files_use(reload->files, look->set);
     look->set = NULL;
+    if (!look->check)
+        keep_config(reload, look);
     pl_look_free(look);
     tell(reload, event);
 }
 
-static void run_look(struct pl_reload *reload, struct pl_look *look)
+static void run(void *look)
 {
     pl_look_run(look);
-    on_looked(reload, look);
+}
+
+static void drop_look(void *look)
+{
+    pl_look_free(look);
+}
+
+static void begin_look(struct pl_reload *reload, struct pl_look *look)
+{
+    const struct pl_work_options work = {
+        .run = run, .done = on_looked, .drop = drop_look, .arg = look};
+    look->owner = reload;
+    reload->looking = pl_work_start(reload->o.loop, &work);
 }
 
 static void look(void *arg)
@@ -201,7 +237,9 @@ static void look(void *arg)
     struct pl_reload *reload = arg;
     if (!reload->state.asked)
         reload->why = FILE_CHANGED;
-    run_look(reload, new_look(reload));
+    struct pl_look *look = new_look(reload);
+    look->config = reload->o.config != NULL ? pl_strdup(reload->o.config) : NULL;
+    begin_look(reload, look);
 }
 
 static void check(void *arg)
@@ -212,7 +250,7 @@ static void check(void *arg)
     look->carry = reload->wrong.code == 0;
     for (size_t i = 0; i < PL_LOOK_ROLLED_BACK; i++)
         look->rolled_back[i] = ref_origin(reload->rolled_back[i]);
-    run_look(reload, look);
+    begin_look(reload, look);
 }
 
 /* ---- what is not taken ---- */
@@ -446,15 +484,24 @@ static void on_loaded(void *arg, struct pl_generation *generation, const struct 
 }
 
 /* Nothing else was read: until it changes there is nothing to try. */
-static void refuse_config(struct pl_reload *reload, struct pl_slice text)
+static void refuse_config(struct pl_reload *reload)
 {
-    struct pl_origin *origin = pl_origin_create();
-    if (text.len > 0)
-        pl_origin_add_common(origin, reload->o.config, text);
-    else
-        pl_origin_is_file(origin, NULL, reload->o.config);
+    struct pl_origin *origin = reload->config.origin;
+    origin = origin != NULL ? pl_origin_ref(origin) : pl_origin_create();
+    if (reload->config.text.len > 0)
+        pl_origin_add_common(origin, reload->o.config, pl_buf_slice(&reload->config.text));
     set_refused(reload, origin);
     pl_origin_unref(origin);
+}
+
+/* Of what the last look has read. */
+static bool decode_config(struct pl_reload *reload, struct pl_doc **config)
+{
+    reload->wrong = reload->config.err;
+    return reload->o.config == NULL ||
+           (reload->wrong.code == 0 &&
+            pl_config_decode(reload->o.config, pl_buf_slice(&reload->config.text), config,
+                             &reload->wrong) == 0);
 }
 
 static bool load(void *arg)
@@ -466,22 +513,17 @@ static bool load(void *arg)
     struct pl_generation_options options = {
         .cluster = reload->o.cluster, .loop = reload->o.loop, .ran = on_ran, .arg = reload};
     struct pl_doc *config = NULL;
-    struct pl_buf text = PL_BUF_INIT;
-    pl_err_clear(&reload->wrong);
-    if (reload->o.config != NULL &&
-        pl_config_read(reload->o.config, &config, &text, &reload->wrong) != 0) {
-        refuse_config(reload, pl_buf_slice(&text));
-        pl_buf_deinit(&text);
+    if (!decode_config(reload, &config)) {
+        refuse_config(reload);
         return false;
     }
     lanes.config = config;
     lanes.config_path = reload->o.config;
-    lanes.config_text = pl_buf_slice(&text);
+    lanes.config_text = pl_buf_slice(&reload->config.text);
     lanes.generation = reload->numbers + 1;
     reload->next = pl_generation_load(&options, &lanes, reload->o.paths, reload->o.path_count,
                                       on_loaded, reload);
     pl_doc_unref(config);
-    pl_buf_deinit(&text);
     return true;
 }
 
@@ -560,6 +602,9 @@ void pl_reload_stop(struct pl_reload *reload)
     reload->guard.on = false;
     pl_timer_stop(timers_of(reload), &reload->guard_end);
     pl_timer_stop(timers_of(reload), &reload->step);
+    if (reload->looking != NULL)
+        pl_work_abandon(reload->looking);
+    reload->looking = NULL;
     pl_files_destroy(reload->files);
     reload->files = NULL;
     tell_all(&reload->waits, PL_RELOAD_REJECTED, "the host is stopping");
@@ -576,6 +621,8 @@ void pl_reload_destroy(struct pl_reload *reload)
     pl_endings_deinit(&reload->endings);
     pl_generation_destroy(reload->current);
     pl_origin_unref(reload->refused);
+    pl_origin_unref(reload->config.origin);
+    pl_buf_deinit(&reload->config.text);
     for (size_t i = 0; i < PL_LOOK_ROLLED_BACK; i++)
         pl_origin_unref(reload->rolled_back[i]);
     pl_free(reload->refusal);

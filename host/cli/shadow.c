@@ -373,7 +373,9 @@ static int load(struct pl_shadow *shadow, struct pl_err *err)
     struct pl_generation_options options = {.cluster = shadow->o.cluster, .loop = shadow->o.loop};
     struct pl_doc *config = NULL;
     struct pl_buf text = PL_BUF_INIT;
-    int rc = shadow->o.config != NULL ? pl_config_read(shadow->o.config, &config, &text, err) : 0;
+    int rc = shadow->o.config != NULL ? pl_config_read(shadow->o.config, &text, err) : 0;
+    if (rc == 0 && shadow->o.config != NULL)
+        rc = pl_config_decode(shadow->o.config, pl_buf_slice(&text), &config, err);
     if (rc == 0) {
         lanes.count = 1;
         lanes.shadow = true;

@@ -1,6 +1,8 @@
 #include "lane/origin.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
+#include "base/file.h"
 #include "base/map.h"
 #include "lane/script.h"
 
@@ -11,15 +13,19 @@
 
 #define PARTS_LIMIT 10000              /* files of one generation */
 #define TEXT_LIMIT  ((size_t)64 << 20) /* bytes of texts that are kept */
+#define SETTLED_NS  (2 * PL_SECOND)    /* the coarsest clock of a file system */
 
 enum part_kind { PART_FILE, PART_MISSING, PART_UNREADABLE, PART_FOLDER };
 
 struct part {
     enum part_kind kind;
     bool common;
-    bool late; /* was read at run time */
+    bool late;                  /* was read at run time */
+    bool settled;               /* who has the same stamp has the same text */
+    struct pl_file_stamp stamp; /* of the file when it had this text; inode 0: unknown */
     uint8_t digest[PL_SHA256_BYTES];
-    char *text; /* owned; of a folder its scripts, each ended by NUL; NULL: too large to keep */
+    char *text; /* owned; of a folder its scripts, each ended by NUL; NULL: too large to keep. Lasts
+                   as long as the origin */
     size_t len;
     char **uses; /* owned: paths of what this script read */
     size_t use_count;
@@ -138,15 +144,33 @@ static bool recall(struct pl_origin *origin, const char *reader, const char *pat
     return known;
 }
 
-/* True when it was not known. */
+/* Another write within the same tick of the file system's clock would leave the stamp as it is: so
+ * one says something once it was old when the file was read. */
+static bool is_settled(const struct pl_file_stamp *stamp, int64_t read_ns)
+{
+    int64_t newest = stamp->mtime_ns > stamp->ctime_ns ? stamp->mtime_ns : stamp->ctime_ns;
+    return stamp->inode != 0 && newest + SETTLED_NS < read_ns;
+}
+
+static void set_stamp_locked(struct part *part, const struct pl_file_stamp *stamp, int64_t read_ns)
+{
+    part->stamp = *stamp;
+    part->settled = is_settled(stamp, read_ns);
+}
+
+/* stamp: NULL unless it is a file's, that was opened at read_ns (wall clock). True when it was not
+ * known. */
 static bool remember(struct pl_origin *origin, const char *reader, const char *path,
-                     enum part_kind kind, struct pl_slice text)
+                     enum part_kind kind, struct pl_slice text, const struct pl_file_stamp *stamp,
+                     int64_t read_ns)
 {
     pthread_mutex_lock(&origin->lock);
     size_t known = origin->parts.count;
-    add_part_locked(origin, path, kind, text);
+    struct part *part = add_part_locked(origin, path, kind, text);
     note_use_locked(origin, reader, path);
     bool is_new = origin->parts.count > known;
+    if (is_new && kind == PART_FILE && stamp != NULL)
+        set_stamp_locked(part, stamp, read_ns);
     pthread_mutex_unlock(&origin->lock);
     return is_new;
 }
@@ -159,12 +183,14 @@ int pl_origin_read(struct pl_origin *origin, const char *reader, const char *pat
     if (recall(origin, reader, path, out))
         return 0;
     size_t before = out->len;
-    int failed = pl_script_read(path, out, err);
+    struct pl_file_stamp stamp = {0};
+    int64_t read_ns = pl_clock_wall(pl_clock_system());
+    int failed = pl_script_read_stamped(path, out, &stamp, err);
     enum part_kind kind = failed == 0              ? PART_FILE
                           : failed == PL_ENOTFOUND ? PART_MISSING
                                                    : PART_UNREADABLE;
     struct pl_slice text = pl_slice(out->ptr + before, failed == 0 ? out->len - before : 0);
-    bool added = remember(origin, reader, path, kind, text);
+    bool added = remember(origin, reader, path, kind, text, &stamp, read_ns);
     if (is_new != NULL)
         *is_new = added;
     return failed;
@@ -183,7 +209,7 @@ bool pl_origin_is_file(struct pl_origin *origin, const char *reader, const char 
     struct stat info;
     if (stat(path, &info) == 0 && S_ISREG(info.st_mode))
         return true;
-    remember(origin, reader, path, PART_MISSING, pl_slice("", 0));
+    remember(origin, reader, path, PART_MISSING, pl_slice("", 0), NULL, 0);
     return false;
 }
 
@@ -219,7 +245,7 @@ char **pl_origin_find(struct pl_origin *origin, const char *path, struct pl_err 
         files = pl_script_find(path, err);
         if (files != NULL)
             join_names(files, &names);
-        remember(origin, NULL, name, PART_FOLDER, pl_buf_slice(&names));
+        remember(origin, NULL, name, PART_FOLDER, pl_buf_slice(&names), NULL, 0);
         pl_buf_deinit(&names);
     }
     pl_free(name);
@@ -257,30 +283,60 @@ void pl_origin_seal(struct pl_origin *origin)
 
 /* ---- the disk ---- */
 
-static bool file_is(const char *path, const struct part *part)
+static bool is_text(struct pl_slice text, const struct part *part)
 {
+    uint8_t digest[PL_SHA256_BYTES];
+    if (part->text != NULL)
+        return text.len == part->len && memcmp(part->text, text.ptr ? text.ptr : "", text.len) == 0;
+    pl_sha256(text, digest);
+    return memcmp(digest, part->digest, sizeof digest) == 0;
+}
+
+static void restamp(struct pl_origin *origin, const char *path, const struct pl_file_stamp *stamp,
+                    int64_t read_ns)
+{
+    pthread_mutex_lock(&origin->lock);
+    struct part *part = part_of_locked(origin, path);
+    if (part != NULL)
+        set_stamp_locked(part, stamp, read_ns);
+    pthread_mutex_unlock(&origin->lock);
+}
+
+static bool is_same_stamp(const struct pl_file_stamp *a, const struct pl_file_stamp *b)
+{
+    return pl_file_stamp_eq(a, b) && a->ctime_ns == b->ctime_ns;
+}
+
+/* What the folder says of it first; its text only where that leaves it open. */
+static bool file_is(struct pl_origin *origin, const char *path, const struct part *part)
+{
+    struct pl_file_stamp stamp = pl_file_stamp(path);
+    if (part->settled && is_same_stamp(&stamp, &part->stamp))
+        return true;
+    if (part->stamp.inode != 0 && stamp.size != part->stamp.size)
+        return false;
     struct pl_buf text = PL_BUF_INIT;
-    uint8_t digest[PL_SHA256_BYTES] = {0};
-    bool same = pl_script_read(path, &text, NULL) == 0;
+    int64_t read_ns = pl_clock_wall(pl_clock_system());
+    bool same = pl_script_read_stamped(path, &text, &stamp, NULL) == 0 &&
+                is_text(pl_buf_slice(&text), part);
     if (same)
-        pl_sha256(pl_buf_slice(&text), digest);
+        restamp(origin, path, &stamp, read_ns);
     pl_buf_deinit(&text);
-    return same && memcmp(digest, part->digest, sizeof digest) == 0;
+    return same;
 }
 
 static bool folder_is(const char *path, const struct part *part)
 {
     char *folder = pl_memdup0(path, strlen(path) - 1);
     char **files = pl_script_find(folder, NULL);
-    uint8_t digest[PL_SHA256_BYTES];
     struct pl_buf names = PL_BUF_INIT;
     if (files != NULL)
         join_names(files, &names);
-    pl_sha256(pl_buf_slice(&names), digest);
+    bool same = is_text(pl_buf_slice(&names), part);
     pl_buf_deinit(&names);
     pl_script_free(files);
     pl_free(folder);
-    return memcmp(digest, part->digest, sizeof digest) == 0;
+    return same;
 }
 
 static bool is_readable(const char *path)
@@ -291,12 +347,12 @@ static bool is_readable(const char *path)
     return readable;
 }
 
-static bool is_as_read(const char *path, const struct part *part)
+static bool is_as_read(struct pl_origin *origin, const char *path, const struct part *part)
 {
     struct stat info;
     switch (part->kind) {
     case PART_FILE:
-        return file_is(path, part);
+        return file_is(origin, path, part);
     case PART_FOLDER:
         return folder_is(path, part);
     case PART_MISSING:
@@ -310,7 +366,7 @@ static bool is_as_read(const char *path, const struct part *part)
 /* What is known of each part, so that the disk is read without the lock. */
 struct copy {
     char *path;       /* owned */
-    struct part part; /* without its texts */
+    struct part part; /* without what it uses; its text stays the origin's */
 };
 
 static struct copy *copy_parts(struct pl_origin *origin, size_t *count)
@@ -325,7 +381,6 @@ static struct copy *copy_parts(struct pl_origin *origin, size_t *count)
         struct copy *copy = &copies[(*count)++];
         copy->path = pl_memdup0(key.ptr, key.len);
         copy->part = *(const struct part *)value;
-        copy->part.text = NULL;
         copy->part.uses = NULL;
     }
     pthread_mutex_unlock(&origin->lock);
@@ -345,7 +400,7 @@ bool pl_origin_is_current(struct pl_origin *origin, char **path)
     struct copy *copies = copy_parts(origin, &count);
     bool same = true;
     for (size_t i = 0; i < count && same; i++) {
-        same = is_as_read(copies[i].path, &copies[i].part);
+        same = is_as_read(origin, copies[i].path, &copies[i].part);
         if (!same && path != NULL)
             *path = pl_strdup(copies[i].path);
     }

@@ -37,8 +37,9 @@ void pl_origin_seal(struct pl_origin *origin);
 
 /* ---- comparing ---- */
 
-/* Is the disk still what was read? If not, *path (may be NULL) names one thing that is not, which
- * the caller frees. */
+/* Is the disk still what was read? Of each file its folder's entry is compared (size, times,
+ * inode), and the text where that is not enough. May block as long as the disk does. If not, *path
+ * (may be NULL) names one thing that is not, which the caller frees. */
 bool pl_origin_is_current(struct pl_origin *origin, char **path);
 /* Files that `before` read at run time are read again for `now`, for scripts that both have. */
 void pl_origin_carry_over(struct pl_origin *now, struct pl_origin *before);

@@ -112,12 +112,14 @@ void pl_script_free(char **files)
 /* ---- reading ---- */
 
 /* Not a pipe that nobody writes to: the host would wait for it for ever. */
-static FILE *open_regular(const char *path, struct pl_err *err)
+static FILE *open_regular(const char *path, struct pl_file_stamp *stamp, struct pl_err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat info;
-    if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
+    if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
+        *stamp = pl_file_stamp_of(&info);
         return fdopen(fd, "rb");
+    }
     if (fd >= 0) {
         close(fd);
         pl_err_set(err, PL_EINVAL, "%s: not a regular file", path);
@@ -127,11 +129,12 @@ static FILE *open_regular(const char *path, struct pl_err *err)
     return NULL;
 }
 
-int pl_script_read(const char *path, struct pl_buf *out, struct pl_err *err)
+int pl_script_read_stamped(const char *path, struct pl_buf *out, struct pl_file_stamp *stamp,
+                           struct pl_err *err)
 {
     struct pl_err own;
     err = err != NULL ? err : &own;
-    FILE *file = open_regular(path, err);
+    FILE *file = open_regular(path, stamp, err);
     if (file == NULL)
         return err->code;
     char chunk[8192];
@@ -145,6 +148,12 @@ int pl_script_read(const char *path, struct pl_buf *out, struct pl_err *err)
         failed = pl_err_set(err, PL_ELIMIT, "%s: larger than 8 MiB", path);
     fclose(file);
     return failed;
+}
+
+int pl_script_read(const char *path, struct pl_buf *out, struct pl_err *err)
+{
+    struct pl_file_stamp stamp;
+    return pl_script_read_stamped(path, out, &stamp, err);
 }
 
 /* Through the origin, where there is one; the I/O thread hears of what is read at run time. */

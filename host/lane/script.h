@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/file.h"
 #include "lane/lerr.h"
 #include "lane/state.h"
 
@@ -11,6 +12,9 @@ char **pl_script_find(const char *path, struct pl_err *err);
 void pl_script_free(char **files);
 /* Appends the file's bytes. ENOTFOUND, EIO or ELIMIT with the path in the message. */
 int pl_script_read(const char *path, struct pl_buf *out, struct pl_err *err);
+/* And what the file was when it was opened, before anything was read. Untouched when it was not. */
+int pl_script_read_stamped(const char *path, struct pl_buf *out, struct pl_file_stamp *stamp,
+                           struct pl_err *err);
 
 /* Loads the file's text (never bytecode) and pushes its chunk. reader: the script that requires it;
  * NULL: none, and its folder becomes one that `require` searches. The message of err begins with

@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "net/loop_work.h"
 
 #include <uv.h>
 
@@ -23,6 +24,7 @@
 #include <stdatomic.h>
 
 #define CHILDREN_MS 5000 /* for killed ones to die */
+#define WORK_MS     100  /* for work on other threads to end */
 
 /* A turn of libuv is: callbacks of the poll, then our check handle, which fires
  * timers, runs deferred tasks and calls the hooks. The uv timer only ends the
@@ -57,6 +59,7 @@ struct pl_loop {
     void *on_turn_arg;
     uint64_t turn_ns, turn_idle_ns; /* when this turn began, and libuv's idle time until then */
     _Atomic pthread_t thread;
+    int works; /* on other threads (net/work) */
 };
 
 static void claim(struct pl_loop *loop)
@@ -281,6 +284,22 @@ static void await_children(struct pl_loop *loop)
     uv_walk(&loop->uv, leave_child_cb, NULL);
 }
 
+void pl_loop_add_work(struct pl_loop *loop, int count)
+{
+    loop->works += count;
+}
+
+/* False: some has not ended, and will write to the loop when it does. */
+static bool await_work(struct pl_loop *loop)
+{
+    for (int ms = 0; ms < WORK_MS && loop->works > 0; ms++) {
+        if (ms > 0)
+            poll(NULL, 0, 1);
+        uv_run(&loop->uv, UV_RUN_NOWAIT);
+    }
+    return loop->works == 0;
+}
+
 void pl_loop_destroy(struct pl_loop *loop)
 {
     if (loop == NULL)
@@ -298,6 +317,10 @@ void pl_loop_destroy(struct pl_loop *loop)
     /* Close callbacks may close more; nothing that was closed needs many turns. */
     for (int i = 0; i < 16 && uv_run(&loop->uv, UV_RUN_NOWAIT) != 0; i++)
         continue;
+    if (!await_work(loop)) {
+        pl_work_leave();
+        return;
+    }
     if (uv_loop_close(&loop->uv) != 0) {
         uv_walk(&loop->uv, report_open_handle_cb, NULL);
         PL_UNREACHABLE();

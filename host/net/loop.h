@@ -13,7 +13,8 @@ struct uv_loop_s; /* for files of net alone */
 
 /* Ends the process when the system has no file descriptors for it. */
 struct pl_loop *pl_loop_create(const struct pl_clock *clock);
-/* Everything on it must be closed. Accepts NULL. */
+/* Everything on it must be closed. Accepts NULL. Work on another thread (net/work.h) that does not
+ * end in a moment keeps the loop's memory. */
 void pl_loop_destroy(struct pl_loop *loop);
 
 /* Runs until pl_loop_stop; the calling thread becomes the loop's. */
