@@ -12,6 +12,7 @@ local function wall()
 end
 
 local saves = tonumber(arg[1]) or 50
+local modules, module_bytes = 2000, 60 * 1024
 local sizes = { tonumber(arg[2]) or 10, tonumber(arg[3]) or 100000 }
 
 local function script(number)
@@ -89,7 +90,66 @@ local function measure(count)
     quantile(took, 0.99), quantile(switches, 0.5), quantile(switches, 1)))
 end
 
+-- A module of that size: a line of code, and lines that are only compiled away.
+local function module(number)
+  local line = "-- " .. ("word "):rep(12) .. "\n"
+  return ("return %d\n"):format(number) .. line:rep(math.floor(module_bytes / #line))
+end
+
+local function main_of_modules()
+  return ([[
+local perilune = require("perilune")
+local sum = 0
+for i = 1, %d do sum = sum + require("m" .. i) end
+perilune.controller("bench"):For("v1/ConfigMap"):Reconcile(function() end)
+]]):format(modules)
+end
+
+-- How many turns of the I/O thread took longer, by bound.
+local function slow_turns(host)
+  local page, all = host:metrics(), {}
+  local count = page:value("perilune_loop_turn_seconds_count", {})
+  for _, bound in ipairs({ "0.005", "0.01", "0.02", "0.05" }) do
+    all[bound] = count - page:value("perilune_loop_turn_seconds_bucket", { le = bound })
+  end
+  return all
+end
+
+local function measure_modules(rounds)
+  local server = e2e.start_embedded()
+  local folder = e2e.folder() .. "/" .. e2e.unique("modules")
+  assert(os.execute("mkdir -p " .. folder) == 0)
+  for i = 1, modules do
+    e2e.write_file(folder .. "/m" .. i .. ".lua", module(i))
+  end
+  local main = e2e.write_file(folder .. "/main.lua", main_of_modules())
+  local host = e2e.start_host(server, main, { "--namespace", server:new_namespace(), "--lanes", "1",
+    "--lua-memory", "1GiB", "--no-reload-guard" })
+  host:logged("^controller started$")
+  e2e.process.pause(3) -- what was just written is compared by its text
+  local before, seconds = slow_turns(host), {}
+  for round = 1, rounds do
+    local file = folder .. "/m" .. round .. ".lua"
+    e2e.write_file(file .. ".new", module(round + modules))
+    assert(os.rename(file .. ".new", file))
+    local line = host:logged(function(one)
+      return one.msg == "reloaded" and one.generation == round + 1
+    end, 60)
+    seconds[round] = line.seconds
+    e2e.process.pause(0.5)
+  end
+  local after = slow_turns(host)
+  host:stop()
+  server:stop()
+  table.sort(seconds)
+  print(("%d modules of %d KB, %d saves: reloaded in %.0f ms (median); turns of the I/O thread over "
+    .. "5 ms: %d, 10 ms: %d, 20 ms: %d, 50 ms: %d"):format(modules, module_bytes / 1024, rounds,
+    quantile(seconds, 0.5), after["0.005"] - before["0.005"], after["0.01"] - before["0.01"],
+    after["0.02"] - before["0.02"], after["0.05"] - before["0.05"]))
+end
+
 for _, count in ipairs(sizes) do
   measure(count)
 end
+measure_modules(math.min(saves, 10))
 e2e.finish()
