@@ -2,9 +2,9 @@
 #include "lane/op_impl.h"
 
 #include "base/alloc.h"
-#include "base/sha256.h"
 #include "lane/lane.h"
 #include "net/http_client.h"
+#include "net/sha256.h"
 
 #include <string.h>
 

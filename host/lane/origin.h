@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/sha256.h"
+#include "net/sha256.h"
 
 #include <stdbool.h>
 

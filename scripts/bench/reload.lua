@@ -123,8 +123,8 @@ local function measure_modules(rounds)
     e2e.write_file(folder .. "/m" .. i .. ".lua", module(i))
   end
   local main = e2e.write_file(folder .. "/main.lua", main_of_modules())
-  local host = e2e.start_host(server, main, { "--namespace", server:new_namespace(), "--lanes", "1",
-    "--lua-memory", "1GiB", "--no-reload-guard" })
+  local host = e2e.start_host(server, main, { "--namespace", server:new_namespace(),
+    "--lanes", "1", "--lua-memory", "1GiB", "--no-reload-guard" })
   host:logged("^controller started$")
   e2e.process.pause(3) -- what was just written is compared by its text
   local before, seconds = slow_turns(host), {}
@@ -142,8 +142,8 @@ local function measure_modules(rounds)
   host:stop()
   server:stop()
   table.sort(seconds)
-  print(("%d modules of %d KB, %d saves: reloaded in %.0f ms (median); turns of the I/O thread over "
-    .. "5 ms: %d, 10 ms: %d, 20 ms: %d, 50 ms: %d"):format(modules, module_bytes / 1024, rounds,
+  print(("%d modules of %d KB, %d saves: reloaded in %.0f ms (median); turns of the I/O thread "
+    .. "over 5 ms: %d, 10 ms: %d, 20 ms: %d, 50 ms: %d"):format(modules, module_bytes / 1024, rounds,
     quantile(seconds, 0.5), after["0.005"] - before["0.005"], after["0.01"] - before["0.01"],
     after["0.02"] - before["0.02"], after["0.05"] - before["0.05"]))
 end

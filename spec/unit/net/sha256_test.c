@@ -1,4 +1,4 @@
-#include "base/sha256.h"
+#include "net/sha256.h"
 
 #include "support/test.h"
 

@@ -1,4 +1,5 @@
-/* SHA-256 (FIPS 180-4), for names and hashes that scripts make. Any thread. */
+/* SHA-256 as OpenSSL does it, for names and hashes that scripts make, and to tell files apart. Here
+ * as this layer links OpenSSL. Any thread. */
 #pragma once
 
 #include "base/slice.h"
