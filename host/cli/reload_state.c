@@ -422,27 +422,11 @@ void pl_reload_state_init(struct pl_reload_state *state, const struct pl_reload_
     *state = (struct pl_reload_state){.ops = ops, .arg = arg, .clock = clock, .watches = watches};
 }
 
-/* One that waits already says it all, so the queue never holds more than one of each. */
-static void enqueue(struct pl_reload_state *state, enum pl_reload_event event)
-{
-    for (size_t i = 0; i < state->queued; i++)
-        if (state->queue[i] == event)
-            return;
-    state->queue[state->queued++] = event;
-}
-
 void pl_reload_state_tell(struct pl_reload_state *state, enum pl_reload_event event)
 {
-    enqueue(state, event);
-    if (state->busy)
+    int next;
+    if (!pl_event_queue_add(&state->events, (int)event))
         return;
-    state->busy = true;
-    while (state->queued > 0) {
-        event = state->queue[0];
-        state->queued--;
-        for (size_t i = 0; i < state->queued; i++)
-            state->queue[i] = state->queue[i + 1];
-        state->at = answers[state->at][event](state);
-    }
-    state->busy = false;
+    while ((next = pl_event_queue_next(&state->events)) >= 0)
+        state->at = answers[state->at][next](state);
 }

@@ -10,9 +10,7 @@
 
 #include "base/base.h"
 #include "base/clock.h"
-
-#include <stdbool.h>
-#include <stddef.h>
+#include "cli/event_queue.h"
 
 #define PL_RELOAD_QUIET_NS (20 * PL_MS)  /* a burst has ended when nothing changed for so long, */
 #define PL_RELOAD_BURST_NS (500 * PL_MS) /* or is cut after so long */
@@ -81,9 +79,7 @@ struct pl_reload_state {
     int64_t first_ns;     /* the first change of the burst; 0: none; */
     int64_t last_ns;      /* and the last one */
     int64_t due_ns;       /* as it was given to `wait` */
-    bool busy;            /* an answer is under way; events wait in `queue` */
-    enum pl_reload_event queue[PL_RELOAD_EVENTS];
-    size_t queued;
+    struct pl_event_queue events;
 };
 
 void pl_reload_state_init(struct pl_reload_state *state, const struct pl_reload_ops *ops, void *arg,

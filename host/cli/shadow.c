@@ -5,21 +5,10 @@
 #include "base/log.h"
 #include "cli/options.h"
 #include "cli/shadow_report.h"
+#include "cli/shadow_state.h"
 #include "control/manager.h"
 
 #include <string.h>
-
-#define QUIET_NS (10 * PL_MS)    /* between looks at whether its runs have ended */
-#define TELL_NS  (2 * PL_SECOND) /* whoever asked is told then, also if its lanes have not ended */
-
-enum stage {
-    NONE,
-    LOADING,
-    PREPARING,
-    RUNNING,
-    ENDING,  /* its runs end, */
-    CLOSING, /* and then its generation */
-};
 
 struct actor {
     char *name; /* owned: the controller's */
@@ -29,7 +18,7 @@ struct actor {
 
 struct pl_shadow {
     struct pl_shadow_options o;
-    enum stage stage;
+    struct pl_shadow_state state;
     bool stopped, told;
     struct pl_shadow_request request; /* paths: owned */
     char **paths;
@@ -37,8 +26,9 @@ struct pl_shadow {
     struct actor *actors;             /* owned array */
     size_t actor_count;
     struct pl_shadow_report report;
-    struct pl_err err;  /* why it ended; code 0: as it should */
-    const char *reason; /* literal, of an end as it should be */
+    struct pl_err wrong; /* why it may have to end */
+    struct pl_err err;   /* why it ended; code 0: as it should */
+    const char *reason;  /* literal, of an end as it should be */
     int64_t began_ns, ended_ns;
     struct pl_timer limit, poll;
 };
@@ -108,8 +98,9 @@ static void on_key_line(void *arg, struct pl_doc *line)
     shadow->request.line(shadow->request.arg, line);
 }
 
-static void tell(struct pl_shadow *shadow)
+static void tell_end(void *arg)
 {
+    struct pl_shadow *shadow = arg;
     if (shadow->told)
         return;
     shadow->told = true;
@@ -117,17 +108,60 @@ static void tell(struct pl_shadow *shadow)
     shadow->request.ended(shadow->request.arg, shadow->err.code != 0 ? &shadow->err : NULL);
 }
 
+/* ---- its state ---- */
+
+static void tell(struct pl_shadow *shadow, enum pl_shadow_event event)
+{
+    pl_shadow_state_tell(&shadow->state, event);
+}
+
+static void tell_failure(struct pl_shadow *shadow, enum pl_shadow_event event,
+                         const struct pl_err *why)
+{
+    shadow->wrong = *why;
+    tell(shadow, event);
+}
+
+static void on_limit(struct pl_timer *timer)
+{
+    tell(PL_CONTAINER_OF(timer, struct pl_shadow, limit), PL_SHADOW_LIMIT);
+}
+
+static void on_poll(struct pl_timer *timer)
+{
+    tell(PL_CONTAINER_OF(timer, struct pl_shadow, poll), PL_SHADOW_POLL);
+}
+
+static void start_timer(struct pl_shadow *shadow, struct pl_timer *timer, int64_t due_ns,
+                        pl_timer_fn fire)
+{
+    int64_t delay = due_ns - pl_loop_now(shadow->o.loop);
+    pl_timer_start(timers_of(shadow), timer, delay > 0 ? delay : 0, fire);
+}
+
+static void start_limit(void *arg, int64_t due_ns)
+{
+    struct pl_shadow *shadow = arg;
+    start_timer(shadow, &shadow->limit, due_ns, on_limit);
+}
+
+static void start_poll(void *arg, int64_t due_ns)
+{
+    struct pl_shadow *shadow = arg;
+    start_timer(shadow, &shadow->poll, due_ns, on_poll);
+}
+
 /* ---- ending ---- */
 
-static void reset(struct pl_shadow *shadow)
+static void reset(void *arg)
 {
-    tell(shadow);
+    struct pl_shadow *shadow = arg;
+    tell_end(shadow);
     for (char **path = shadow->paths; path != NULL && *path != NULL; path++)
         pl_free(*path);
     pl_free(shadow->paths);
     shadow->paths = NULL;
     shadow->generation = NULL;
-    shadow->stage = NONE;
     pl_timer_stop(timers_of(shadow), &shadow->limit);
     pl_timer_stop(timers_of(shadow), &shadow->poll);
 }
@@ -136,7 +170,7 @@ static void on_closed(void *arg, struct pl_generation *generation, const struct 
 {
     PL_UNUSED(generation);
     PL_UNUSED(err);
-    reset(arg);
+    tell(arg, PL_SHADOW_CLOSED);
 }
 
 static void destroy_actors(struct pl_shadow *shadow)
@@ -150,99 +184,79 @@ static void destroy_actors(struct pl_shadow *shadow)
     shadow->actor_count = 0;
 }
 
-static bool is_quiet(const struct pl_shadow *shadow)
+static bool is_quiet(void *arg)
 {
+    const struct pl_shadow *shadow = arg;
     for (size_t i = 0; i < shadow->actor_count; i++)
         if (!pl_rehearsal_is_quiet(shadow->actors[i].rehearsal))
             return false;
     return true;
 }
 
-static void on_poll(struct pl_timer *timer)
+static void close_generation(void *arg)
 {
-    struct pl_shadow *shadow = PL_CONTAINER_OF(timer, struct pl_shadow, poll);
-    if (shadow->stage == ENDING && is_quiet(shadow)) {
-        destroy_actors(shadow);
-        shadow->stage = CLOSING;
-        pl_generation_close(shadow->generation, 0, on_closed, shadow);
-        return;
-    }
-    pl_timer_start(timers_of(shadow), timer, QUIET_NS, on_poll);
+    struct pl_shadow *shadow = arg;
+    destroy_actors(shadow);
+    pl_generation_close(shadow->generation, 0, on_closed, shadow);
 }
 
-static void on_tell(struct pl_timer *timer)
+static void set_reason(struct pl_shadow *shadow, enum pl_shadow_why why)
 {
-    tell(PL_CONTAINER_OF(timer, struct pl_shadow, limit));
+    static const char *const reasons[] = {
+        [PL_SHADOW_DURATION] = "duration", [PL_SHADOW_KEYS] = "keys",
+        [PL_SHADOW_FINISHED] = "asked to", [PL_SHADOW_TOO_EARLY] = "asked to",
+        [PL_SHADOW_REFUSED] = "",          [PL_SHADOW_ABORTED] = "ended early",
+    };
+    shadow->reason = reasons[why];
+    if (why == PL_SHADOW_REFUSED || why == PL_SHADOW_ABORTED)
+        shadow->err = shadow->wrong;
+    else if (why == PL_SHADOW_TOO_EARLY)
+        pl_err_set(&shadow->err, PL_ECANCELED, "the shadow was ended before it had begun");
 }
 
-/* From wherever it is. */
-static void end(struct pl_shadow *shadow)
+static void end(void *arg, enum pl_shadow_why why, bool ran)
 {
-    enum stage from = shadow->stage;
-    if (from == NONE || from >= ENDING)
-        return;
+    struct pl_shadow *shadow = arg;
+    set_reason(shadow, why);
     shadow->ended_ns = pl_loop_now(shadow->o.loop);
     for (size_t i = 0; i < shadow->actor_count; i++)
         pl_rehearsal_stop(shadow->actors[i].rehearsal);
-    shadow->stage = ENDING;
     pl_log(PL_LOG_INFO, "shadow ended", pl_int("keys", (int64_t)shadow->report.keys),
            pl_int("different", (int64_t)pl_shadow_report_count(&shadow->report)),
            pl_str("error", shadow->err.code != 0 ? shadow->err.message : ""));
-    if (from == RUNNING) {
+    if (ran) {
         pl_shadow_report_each(&shadow->report, on_key_line, shadow);
         say_summary(shadow);
     }
-    pl_timer_start(timers_of(shadow), &shadow->limit, TELL_NS, on_tell);
-    if (from != LOADING) /* else when it has loaded */
-        pl_timer_start(timers_of(shadow), &shadow->poll, 0, on_poll);
 }
 
 bool pl_shadow_finish(struct pl_shadow *shadow)
 {
-    if (shadow->stage == NONE || shadow->stage >= ENDING)
-        return false;
-    shadow->reason = "asked to";
-    if (shadow->stage != RUNNING)
-        pl_err_set(&shadow->err, PL_ECANCELED, "the shadow was ended before it had begun");
-    end(shadow);
-    return true;
+    bool is_on = pl_shadow_state_is_on(&shadow->state);
+    tell(shadow, PL_SHADOW_FINISH);
+    return is_on;
 }
 
 void pl_shadow_abort(struct pl_shadow *shadow, const char *why)
 {
-    if (shadow->stage == NONE || shadow->stage >= ENDING)
-        return;
-    shadow->reason = "ended early";
-    pl_err_set(&shadow->err, PL_ECANCELED, "%s", why);
-    end(shadow);
-}
-
-static void on_limit(struct pl_timer *timer)
-{
-    struct pl_shadow *shadow = PL_CONTAINER_OF(timer, struct pl_shadow, limit);
-    shadow->reason = "duration";
-    end(shadow);
+    struct pl_err err;
+    pl_err_clear(&err);
+    pl_err_set(&err, PL_ECANCELED, "%s", why);
+    tell_failure(shadow, PL_SHADOW_ABORT, &err);
 }
 
 /* ---- running ---- */
-
-static void on_enough(struct pl_timer *timer)
-{
-    struct pl_shadow *shadow = PL_CONTAINER_OF(timer, struct pl_shadow, poll);
-    shadow->reason = "keys";
-    end(shadow);
-}
 
 static void on_compared(void *arg, const struct pl_rehearsed *rehearsed)
 {
     struct actor *actor = arg;
     struct pl_shadow *shadow = actor->shadow;
-    if (shadow->stage != RUNNING)
+    if (shadow->state.at != PL_SHADOW_RUNNING)
         return;
     pl_shadow_report_add(&shadow->report, actor->name, rehearsed);
     bool enough = shadow->request.keys > 0 && shadow->report.keys >= (uint64_t)shadow->request.keys;
     if (enough && !pl_timer_is_active(&shadow->poll)) /* not from inside the end of a run */
-        pl_timer_start(timers_of(shadow), &shadow->poll, 0, on_enough);
+        start_poll(shadow, pl_loop_now(shadow->o.loop));
 }
 
 static bool is_controller(const struct pl_controller_spec *spec)
@@ -302,12 +316,12 @@ static void say_begun(struct pl_shadow *shadow)
     say(shadow, b);
 }
 
-static void begin_runs(struct pl_shadow *shadow)
+static void begin_runs(void *arg)
 {
+    struct pl_shadow *shadow = arg;
     struct pl_generation *generation = shadow->generation;
     size_t editions = pl_generation_controllers(generation);
     size_t running = pl_manager_count(shadow->o.manager);
-    shadow->stage = RUNNING;
     shadow->actors = pl_calloc(editions + running + 1, sizeof *shadow->actors);
     for (size_t i = 0; i < editions; i++) {
         struct pl_edition *edition = pl_generation_edition(generation, i);
@@ -321,29 +335,28 @@ static void begin_runs(struct pl_shadow *shadow)
     }
     shadow->began_ns = pl_loop_now(shadow->o.loop);
     if (shadow->request.duration_ns > 0)
-        pl_timer_start(timers_of(shadow), &shadow->limit, shadow->request.duration_ns, on_limit);
+        start_limit(shadow, shadow->began_ns + shadow->request.duration_ns);
     pl_log(PL_LOG_INFO, "shadow began", pl_int("controllers", (int64_t)shadow->actor_count));
     say_begun(shadow);
 }
 
 /* ---- beginning ---- */
 
-static void refuse(struct pl_shadow *shadow, const struct pl_err *err)
-{
-    shadow->err = *err;
-    end(shadow);
-}
-
 static void on_prepared(void *arg, struct pl_generation *generation, const struct pl_err *err)
 {
     struct pl_shadow *shadow = arg;
     PL_UNUSED(generation);
-    if (shadow->stage != PREPARING)
-        return;
     if (err != NULL)
-        refuse(shadow, err);
+        tell_failure(shadow, PL_SHADOW_UNPREPARED, err);
     else
-        begin_runs(shadow);
+        tell(shadow, PL_SHADOW_PREPARED);
+}
+
+static void prepare(void *arg)
+{
+    struct pl_shadow *shadow = arg;
+    pl_generation_prepare(shadow->generation, pl_reload_current(shadow->o.reload), on_prepared,
+                          shadow);
 }
 
 static void on_loaded(void *arg, struct pl_generation *generation, const struct pl_err *failed)
@@ -351,21 +364,28 @@ static void on_loaded(void *arg, struct pl_generation *generation, const struct 
     struct pl_shadow *shadow = arg;
     struct pl_err err;
     pl_err_clear(&err);
-    if (shadow->stage != LOADING) { /* ended meanwhile */
-        pl_timer_start(timers_of(shadow), &shadow->poll, 0, on_poll);
-        return;
-    }
-    shadow->stage = PREPARING;
-    if (failed != NULL) {
-        refuse(shadow, failed);
-    } else if (pl_generation_controllers(generation) == 0) {
+    if (failed == NULL && pl_generation_controllers(generation) == 0) {
         pl_err_set(&err, PL_EINVAL, "%s: the scripts declare nothing; call perilune.controller",
                    shadow->paths[0]);
-        refuse(shadow, &err);
-    } else {
-        pl_generation_prepare(generation, pl_reload_current(shadow->o.reload), on_prepared, shadow);
+        failed = &err;
     }
+    if (failed != NULL)
+        tell_failure(shadow, PL_SHADOW_UNLOADED, failed);
+    else
+        tell(shadow, PL_SHADOW_LOADED);
 }
+
+static const struct pl_shadow_ops ops = {
+    .prepare = prepare,
+    .run = begin_runs,
+    .end = end,
+    .is_quiet = is_quiet,
+    .close = close_generation,
+    .tell = tell_end,
+    .reset = reset,
+    .limit = start_limit,
+    .poll = start_poll,
+};
 
 static int load(struct pl_shadow *shadow, struct pl_err *err)
 {
@@ -384,7 +404,6 @@ static int load(struct pl_shadow *shadow, struct pl_err *err)
         lanes.config_path = shadow->o.config;
         lanes.config_text = pl_buf_slice(&text);
         lanes.generation = pl_generation_number(pl_reload_current(shadow->o.reload)) + 1;
-        shadow->stage = LOADING;
         shadow->generation =
             pl_generation_load(&options, &lanes, (const char *const *)shadow->paths,
                                shadow->request.path_count, on_loaded, shadow);
@@ -407,17 +426,20 @@ int pl_shadow_begin(struct pl_shadow *shadow, const struct pl_shadow_request *re
 {
     if (shadow->stopped || pl_manager_is_stopping(shadow->o.manager))
         return pl_err_set(err, PL_ECLOSED, "the host is stopping");
-    if (shadow->stage != NONE)
+    if (shadow->state.at != PL_SHADOW_NONE)
         return pl_err_set(err, PL_EEXIST,
-                          shadow->stage >= ENDING ? "the last shadow is ending still; try again"
-                                                  : "there is a shadow already; one at a time");
+                          pl_shadow_state_is_on(&shadow->state)
+                              ? "there is a shadow already; one at a time"
+                              : "the last shadow is ending still; try again");
     shadow->request = *request;
     shadow->told = false;
     shadow->reason = "";
     pl_err_clear(&shadow->err);
     copy_paths(shadow);
     int rc = load(shadow, err);
-    if (rc != 0) {
+    if (rc == 0) {
+        tell(shadow, PL_SHADOW_BEGUN);
+    } else {
         shadow->told = true; /* the caller knows */
         reset(shadow);
     }
@@ -435,6 +457,7 @@ struct pl_shadow *pl_shadow_create(const struct pl_shadow_options *options)
 {
     struct pl_shadow *shadow = PL_NEW(struct pl_shadow);
     shadow->o = *options;
+    pl_shadow_state_init(&shadow->state, &ops, shadow, pl_loop_clock(options->loop));
     pl_reload_before_switch(options->reload, on_switch, shadow);
     return shadow;
 }
@@ -453,7 +476,7 @@ void pl_shadow_destroy(struct pl_shadow *shadow)
     pl_reload_before_switch(shadow->o.reload, NULL, NULL);
     struct pl_generation *generation = shadow->generation;
     destroy_actors(shadow);
-    if (shadow->stage != NONE)
+    if (shadow->state.at != PL_SHADOW_NONE)
         reset(shadow);
     pl_generation_destroy(generation);
     pl_free(shadow);
