@@ -144,10 +144,8 @@ static void follow_alone(struct pl_controller *c, struct pl_run_record *run)
     pl_controller_drive(c);
 }
 
-void pl_run_waits(struct pl_run *waiting)
+void pl_controller_run_waits(struct pl_run *waiting)
 {
-    if (waiting->finished != NULL)
-        return;
     struct pl_run_record *run = PL_CONTAINER_OF(waiting, struct pl_run_record, run);
     if (run->waited)
         return;

@@ -75,11 +75,9 @@ void pl_controller_note_outcome(struct pl_controller *c, const struct pl_run *ru
     note(c, run->key, PL_HAPPENED_ENDED, took_ns, parts, PL_ARRAY_LEN(parts));
 }
 
-void pl_run_called(struct pl_run *run, struct pl_slice what, struct pl_slice result,
-                   int64_t took_ns)
+void pl_controller_run_called(struct pl_run *run, struct pl_slice what, struct pl_slice result,
+                              int64_t took_ns)
 {
     struct pl_slice parts[] = {what, pl_slice_z(": "), result};
-    if (run->controller == NULL)
-        return; /* a shadow's */
     note(run->controller, run->key, PL_HAPPENED_CALLED, took_ns, parts, PL_ARRAY_LEN(parts));
 }

@@ -214,6 +214,8 @@ void pl_controller_free_keys(struct pl_controller *controller);
 
 /* ---- ahead.c: runs are handed over before there is room for them ---- */
 
+/* pl_run_owner.waits */
+void pl_controller_run_waits(struct pl_run *waiting);
 /* There is no more room: the next keys follow the run that began last, where its like have not
  * waited for anything. */
 void pl_controller_hand_ahead(struct pl_controller *controller);
@@ -280,6 +282,9 @@ void pl_controller_note_event(struct pl_subscription *subscription, struct pl_sl
                               const struct pl_event *event, const struct pl_cause *cause);
 /* A predicate dropped it: noted for the keys that it would have queued, where the core knows. */
 void pl_controller_note_dropped(struct pl_subscription *subscription, const struct pl_event *event);
+/* pl_run_owner.called */
+void pl_controller_run_called(struct pl_run *run, struct pl_slice what, struct pl_slice result,
+                              int64_t took_ns);
 void pl_controller_note_outcome(struct pl_controller *controller, const struct pl_run *run,
                                 const struct pl_outcome_of_run *outcome, int64_t took_ns);
 

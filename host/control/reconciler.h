@@ -15,13 +15,23 @@ struct pl_capture;
 struct pl_controller;
 struct pl_edition;
 struct pl_outcome_of_run;
+struct pl_run;
 
 /* ---- runs ---- */
 
-/* One reconcile of one key. Made by the controller, handed to the reconciler, which
+/* Who made a run, and follows it: a controller, or the rehearsal of a shadow. */
+struct pl_run_owner {
+    void (*finish)(struct pl_run *run, const struct pl_outcome_of_run *outcome);
+    void (*waits)(struct pl_run *run); /* NULL: nobody cares; the same for what follows */
+    void (*called)(struct pl_run *run, struct pl_slice what, struct pl_slice result,
+                   int64_t took_ns);
+};
+
+/* One reconcile of one key. Made by its owner, handed to the reconciler, which
  * finishes it exactly once. Fields are read-only to the reconciler but `self_data`. */
 struct pl_run {
-    struct pl_controller *controller; /* back-pointer */
+    const struct pl_run_owner *owner; /* borrowed for life */
+    struct pl_controller *controller; /* back-pointer; NULL: no controller's */
     struct pl_edition *edition;       /* counted: the one it began under */
     struct pl_slice key, ns, name;    /* owned by the run */
     char id[17];                      /* reconcile id, hexadecimal */
@@ -32,8 +42,6 @@ struct pl_run {
     size_t causes_dropped; /* beyond PL_CAUSES_MAX */
     /* What it does is kept there (write/capture.h): with a shadow on either side. NULL: no. */
     struct pl_capture *capture;
-    /* Who is told of its end; NULL: the controller. With it, `controller` is NULL. */
-    void (*finished)(struct pl_run *run, const struct pl_outcome_of_run *outcome);
     void *self_data; /* the reconciler's */
 };
 
@@ -58,7 +66,8 @@ struct pl_outcome_of_run {
     int64_t ago_ns;        /* so long ago did it end */
 };
 
-/* The run waits for something, and does not keep its lane busy meanwhile. Once is enough. */
+/* What the reconciler tells the owner (run_owner.c). The run waits for something, and does not keep
+ * its lane busy meanwhile. Once is enough. */
 void pl_run_waits(struct pl_run *run);
 
 /* For `perilune why`: a call of the run ("update v1/Pod default/a") has ended so ("ok"). */

@@ -256,6 +256,8 @@ static void set_view(struct pl_rehearsal *r, struct run *run)
         pl_capture_show_more(run->run.capture, PL_CONTAINER_OF(link, struct ran, link)->capture);
 }
 
+static const struct pl_run_owner owner = {.finish = on_finished};
+
 static void start(struct pl_rehearsal *r, struct pl_slice text, struct ran *ran)
 {
     const struct pl_controller_spec *spec = pl_edition_spec(r->o.edition);
@@ -275,7 +277,7 @@ static void start(struct pl_rehearsal *r, struct pl_slice text, struct ran *ran)
     run->run.causes = &run->cause;
     run->run.cause_count = 1;
     run->run.capture = pl_capture_create();
-    run->run.finished = on_finished;
+    run->run.owner = &owner;
     if (ran != NULL)
         set_view(r, run);
     pl_timer_start(r->timers, &run->timeout, limit, on_timeout);

@@ -229,12 +229,8 @@ static int64_t end_of(const struct pl_run_record *run, const struct pl_outcome_o
     return ended_ns > run->started_ns ? ended_ns : run->started_ns;
 }
 
-void pl_run_finish(struct pl_run *finished, const struct pl_outcome_of_run *outcome)
+static void on_finish(struct pl_run *finished, const struct pl_outcome_of_run *outcome)
 {
-    if (finished->finished != NULL) {
-        finished->finished(finished, outcome);
-        return;
-    }
     struct pl_run_record *run = PL_CONTAINER_OF(finished, struct pl_run_record, run);
     struct pl_controller *c = run->run.controller;
     struct pl_outcome_of_run result = *outcome;
@@ -353,11 +349,18 @@ static void make_id(char id[17], uint64_t number)
     id[16] = '\0';
 }
 
+static const struct pl_run_owner controller_owner = {
+    .finish = on_finish,
+    .waits = pl_controller_run_waits,
+    .called = pl_controller_run_called,
+};
+
 struct pl_run_record *pl_run_create(struct pl_controller *c, const struct pl_item *item)
 {
     struct pl_run_record *run = pl_calloc(1, sizeof *run + item->key.len + 1);
     memcpy(run->key, item->key.ptr, item->key.len);
     run->priority = item->priority;
+    run->run.owner = &controller_owner;
     run->run.controller = c;
     run->run.edition = pl_edition_ref(c->edition);
     run->run.key = pl_slice(run->key, item->key.len);

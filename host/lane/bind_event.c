@@ -6,6 +6,7 @@
 #include "write/recorder.h"
 #include "lane/bind_list.h"
 #include "lane/co.h"
+#include "lane/effects.h"
 #include "lane/lane.h"
 #include "lane/lerr.h"
 #include "lane/member.h"
@@ -68,7 +69,7 @@ void pl_event_msg_io(struct pl_msg *msg)
     };
     if (event->capture != NULL)
         keep(event);
-    if (!atomic_load(&event->lane->abandoned) && !lanes->options.shadow)
+    if (!atomic_load(&event->lane->abandoned) && !pl_lanes_hold(lanes))
         pl_recorder_event(recorder, &report);
     pl_recorder_lost(recorder, atomic_exchange(&lanes->events_lost, 0));
     pl_event_msg_free(msg);

@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "lane/bind_list.h"
+#include "lane/effects.h"
 #include "lane/lane.h"
 #include "lane/lazy.h"
 #include "lane/lerr.h"
@@ -164,7 +165,7 @@ static void add_run(struct pl_state *s, struct line *line)
         return;
     line->fields[line->count++] = pl_str("key", exec->key);
     line->fields[line->count++] = pl_str("reconcile_id", exec->id);
-    if (s->lane->lanes->options.shadow)
+    if (pl_lanes_hold(s->lane->lanes))
         line->fields[line->count++] = pl_bool("shadow", true);
 }
 

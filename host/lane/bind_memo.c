@@ -6,6 +6,7 @@
 #include "write/capture.h"
 #include "lane/bind_list.h"
 #include "lane/co.h"
+#include "lane/effects.h"
 #include "lane/lane.h"
 #include "lane/lazy.h"
 #include "lane/lerr.h"
@@ -37,8 +38,8 @@ static struct pl_doc *remembered(struct pl_exec *exec)
     struct pl_lanes *lanes = exec->lane->lanes;
     struct pl_slice key = pl_slice_z(exec->key);
     struct pl_doc *doc = NULL;
-    bool shadow = lanes->options.shadow && exec->capture != NULL;
-    if (!shadow || !pl_capture_sees(exec->capture, &kind, key, &doc))
+    struct pl_capture *view = pl_exec_view(exec);
+    if (view == NULL || !pl_capture_sees(view, &kind, key, &doc))
         doc = pl_memos_get(lanes->memos, controller_of(exec), exec->key);
     if (exec->capture != NULL) {
         pl_capture_show(exec->capture, &kind, key, doc, true);
@@ -102,7 +103,7 @@ static int keep(lua_State *L)
     struct pl_doc *doc = is_empty(L, 2) ? NULL : pl_lval_check_doc(L, s, 2, "memo", PL_MEMO_BYTES);
     if (exec->capture != NULL)
         exec->memo_after = pl_doc_ref(doc);
-    if (exec->lane->lanes->options.shadow)
+    if (pl_lanes_hold(exec->lane->lanes))
         return 0;
     if (pl_memos_put(exec->lane->lanes->memos, controller_of(exec), exec->key, doc, &err) != 0)
         return luaL_error(L, "memo: %s", err.message);
@@ -152,7 +153,7 @@ void pl_memo_keep(struct pl_lane *lane, struct pl_exec *exec)
     struct pl_memos *memos = lane->lanes->memos;
     if (exec->memo != 0)
         keep_table(lane, exec);
-    if (!lane->lanes->options.shadow && pl_memos_count(memos) > 0 && is_gone(exec))
+    if (!pl_lanes_hold(lane->lanes) && pl_memos_count(memos) > 0 && is_gone(exec))
         pl_memos_put(memos, controller_of(exec), exec->key, NULL, NULL);
 }
 

@@ -6,6 +6,7 @@
 #include "lane/bind_batch.h"
 #include "lane/bind_list.h"
 #include "lane/cache.h"
+#include "lane/effects.h"
 #include "lane/lazy.h"
 #include "lane/lerr.h"
 #include "lane/member.h"
@@ -186,16 +187,14 @@ static int get_live(lua_State *L, struct pl_state *s, const struct pl_wanted *wa
     return pl_co_wait(L, s, op);
 }
 
-/* A shadow's run sees what it wrote, and what the run that it follows found. */
 static struct pl_capture *view_of(const struct pl_state *s)
 {
-    bool shadow = s->lane != NULL && s->lane->lanes->options.shadow;
-    return shadow && s->task != NULL ? s->task->exec->capture : NULL;
+    return pl_exec_view(s->task != NULL ? s->task->exec : NULL);
 }
 
 static bool is_watched(const struct pl_state *s)
 {
-    return s->task != NULL && s->task->exec->capture != NULL && view_of(s) == NULL;
+    return pl_exec_watcher(s->task != NULL ? s->task->exec : NULL) != NULL;
 }
 
 /* For a shadow that follows this run: what it found. */

@@ -5,13 +5,14 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "lane/barred.h"
+#include "lane/effects.h"
 #include "lane/origin.h"
 #include "object/meta.h"
 
 /* A candidate that is tried beside what runs must not cost the host more than one lane. */
 static bool is_shadow_over(const struct pl_lanes *lanes)
 {
-    return lanes->options.shadow && atomic_load(&((struct pl_lanes *)lanes)->stuck) > 0;
+    return pl_lanes_hold(lanes) && atomic_load(&((struct pl_lanes *)lanes)->stuck) > 0;
 }
 
 static bool may_be_barred(const struct pl_lanes *lanes)

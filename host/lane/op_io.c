@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "write/capture.h"
 #include "kube/status.h"
+#include "lane/effects.h"
 #include "lane/lane.h"
 
 #include <stdio.h>
@@ -208,16 +209,17 @@ bool pl_lop_keeps(struct pl_lop *op, const char *name, struct pl_slice sent)
 {
     if (capture_of(op) != NULL)
         pl_capture_note(capture_of(op), op->verb, name, sent);
-    return op->lane->lanes->options.shadow;
+    return pl_lanes_hold(op->lane->lanes);
 }
 
 /* A read from the server, of what a shadow's run sees otherwise. */
 static bool is_seen(struct pl_lop *op)
 {
     const struct pl_read *read = &op->in.read;
+    struct pl_capture *view = pl_exec_view(op->exec);
     struct pl_doc *doc = NULL;
-    if (!op->lane->lanes->options.shadow || capture_of(op) == NULL || read->verb != PL_VERB_GET ||
-        read->subresource.len > 0 || !pl_capture_sees(capture_of(op), &read->kind, op->key, &doc))
+    if (view == NULL || read->verb != PL_VERB_GET || read->subresource.len > 0 ||
+        !pl_capture_sees(view, &read->kind, op->key, &doc))
         return false;
     op->out.doc = doc;
     if (doc != NULL || op->missing_is_nil) {
@@ -264,7 +266,7 @@ static void start_write(struct pl_lop *op)
     if (controller != NULL)
         op->in.write.controller = pl_controller_writer(controller);
     op->in.write.capture = capture_of(op);
-    op->in.write.held = lanes->options.shadow;
+    op->in.write.held = pl_lanes_hold(lanes);
     if (op->exec != NULL)
         op->in.write.edition = pl_edition_writer(lanes->controllers[op->exec->controller].edition);
     op->io.work = pl_gate_write(pl_cluster_gate(lanes->cluster), &op->in.write, on_written, op);

@@ -1,0 +1,20 @@
+/* What a reconciler tells of a run goes to whoever owns it; neither knows who that is. */
+#include "control/reconciler.h"
+
+void pl_run_waits(struct pl_run *run)
+{
+    if (run->owner->waits != NULL)
+        run->owner->waits(run);
+}
+
+void pl_run_called(struct pl_run *run, struct pl_slice what, struct pl_slice result,
+                   int64_t took_ns)
+{
+    if (run->owner->called != NULL)
+        run->owner->called(run, what, result, took_ns);
+}
+
+void pl_run_finish(struct pl_run *run, const struct pl_outcome_of_run *outcome)
+{
+    run->owner->finish(run, outcome);
+}
