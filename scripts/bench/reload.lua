@@ -142,10 +142,12 @@ local function measure_modules(rounds)
   host:stop()
   server:stop()
   table.sort(seconds)
+  local function more(bound)
+    return after[bound] - before[bound]
+  end
   print(("%d modules of %d KB, %d saves: reloaded in %.0f ms (median); turns of the I/O thread "
     .. "over 5 ms: %d, 10 ms: %d, 20 ms: %d, 50 ms: %d"):format(modules, module_bytes / 1024,
-    rounds, quantile(seconds, 0.5), after["0.005"] - before["0.005"], after["0.01"] - before["0.01"],
-    after["0.02"] - before["0.02"], after["0.05"] - before["0.05"]))
+    rounds, quantile(seconds, 0.5), more("0.005"), more("0.01"), more("0.02"), more("0.05")))
 end
 
 for _, count in ipairs(sizes) do
