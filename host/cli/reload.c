@@ -21,6 +21,7 @@ struct pl_reload {
     struct pl_files *files;  /* NULL: --no-reload */
     bool said_unwatched;     /* that a file cannot be watched */
     struct pl_work *looking; /* the disk is compared; NULL: it is not */
+    struct pl_wait disk;     /* while it is */
     struct {
         struct pl_buf text;
         struct pl_err err;
@@ -196,6 +197,7 @@ static void on_looked(void *arg)
     struct pl_look *look = arg;
     struct pl_reload *reload = look->owner;
     reload->looking = NULL;
+    pl_wait_end(&reload->disk);
     enum pl_reload_event event = event_of(look);
     if (look->unwatched != NULL && !reload->said_unwatched) {
         reload->said_unwatched = true;
@@ -226,9 +228,13 @@ static void drop_look(void *look)
 
 static void begin_look(struct pl_reload *reload, struct pl_look *look)
 {
+    struct pl_waits *waits = pl_site_waits(pl_cluster_site(reload->o.cluster));
     const struct pl_work_options work = {
         .run = run, .done = on_looked, .drop = drop_look, .arg = look};
     look->owner = reload;
+    if (waits != NULL)
+        pl_wait_begin_open(waits, &reload->disk, "the files of the scripts", "reload",
+                           "a disk answers when it can");
     reload->looking = pl_work_start(reload->o.loop, &work);
 }
 
@@ -604,6 +610,7 @@ void pl_reload_stop(struct pl_reload *reload)
     pl_timer_stop(timers_of(reload), &reload->step);
     if (reload->looking != NULL)
         pl_work_abandon(reload->looking);
+    pl_wait_end(&reload->disk);
     reload->looking = NULL;
     pl_files_destroy(reload->files);
     reload->files = NULL;

@@ -99,6 +99,10 @@ perilune.controller("words"):For("v1/ConfigMap", { labels = "reload=yes" })
       host.child:signal("HUP") -- is one more who waits
       bed.write("main.lua", says("two"))
     end
+    host.child:signal("USR1") -- tells what it waits for
+    host:logged(function(line)
+      return line.msg == "state: wait" and line.wait == "the files of the scripts"
+    end)
     assert.equal(1, asked()) -- one thread waits, however often it is asked
     assert.equal(0, host:count_logged("^reload"))
 
