@@ -56,6 +56,7 @@ void pl_conn_reap(struct pl_conn *conn)
     pl_loop_undefer(&conn->task);
     pl_link_unlink(&conn->link);
     conn->server->conn_count--;
+    conn->server->lingering -= conn->state == PL_CONN_LINGERING;
     uv_close(&conn->uv.handle, on_closed_cb);
     struct pl_exchange *exchange = conn->exchange;
     conn->exchange = NULL;
@@ -117,6 +118,8 @@ void pl_conn_limit(struct pl_conn *conn)
     const struct pl_server_options *options = &conn->server->options;
     if (conn->dead)
         return;
+    pl_link_unlink(&conn->link);
+    pl_list_push(&conn->server->conns, &conn->link);
     if (conn->state == PL_CONN_READING)
         pl_timer_start(timers_of(conn), &conn->limit,
                        (conn->in_request ? options->request_deadline_ms : options->idle_ms) * PL_MS,
@@ -297,6 +300,7 @@ void pl_conn_linger(struct pl_conn *conn)
 {
     if (conn->dead || conn->shutting)
         return;
+    conn->server->lingering += conn->state != PL_CONN_LINGERING;
     conn->state = PL_CONN_LINGERING;
     pl_conn_limit(conn);
     if (conn->tls != NULL) {
@@ -399,6 +403,55 @@ static void init_stream(struct pl_conn *conn)
     conn->uv.handle.data = conn;
 }
 
+/* Who goes first when there are too many: who waits for nothing, then who has not said yet what it
+ * wants, then who is slow to take its answer. Never one whose request is being answered. */
+enum worth { IDLE, ASKING, TAKING, KEPT };
+
+static enum worth worth_of(const struct pl_conn *conn)
+{
+    if (conn->dead || conn->state != PL_CONN_READING)
+        return KEPT;
+    if (conn->in_request)
+        return ASKING;
+    return pl_conn_unread(conn) > 0 ? TAKING : IDLE;
+}
+
+/* False when nobody can go. */
+static bool make_room(struct pl_server *server, const struct pl_conn *newcomer)
+{
+    struct pl_conn *worst = NULL;
+    PL_LIST_FOR (link, &server->conns) {
+        struct pl_conn *conn = PL_CONTAINER_OF(link, struct pl_conn, link);
+        if (conn != newcomer && worth_of(conn) < (worst != NULL ? worth_of(worst) : KEPT))
+            worst = conn;
+        if (worst != NULL && worth_of(worst) == IDLE)
+            break;
+    }
+    if (worst != NULL)
+        pl_conn_reap(worst);
+    return worst != NULL;
+}
+
+/* Those that linger hold nobody up, as long as they are not too many themselves. */
+static void make_lingering_few(struct pl_server *server)
+{
+    PL_LIST_FOR (link, &server->conns) {
+        struct pl_conn *conn = PL_CONTAINER_OF(link, struct pl_conn, link);
+        if (conn->state != PL_CONN_LINGERING)
+            continue;
+        pl_conn_reap(conn);
+        return;
+    }
+}
+
+static bool has_room(struct pl_server *server, const struct pl_conn *newcomer)
+{
+    size_t most = server->options.max_connections;
+    if (server->lingering > most)
+        make_lingering_few(server);
+    return server->conn_count - server->lingering <= most || make_room(server, newcomer);
+}
+
 void pl_conn_accept(struct pl_server *server)
 {
     struct pl_conn *conn = PL_NEW(struct pl_conn);
@@ -418,11 +471,11 @@ void pl_conn_accept(struct pl_server *server)
         uv_tcp_nodelay(&conn->uv.tcp, 1);
         uv_tcp_keepalive(&conn->uv.tcp, 1, KEEPALIVE_S);
     }
-    size_t most = server->options.max_connections;
     pl_conn_limit(conn);
-    if (server->conn_count > 2 * most || (server->conn_count > most && conn->tls != NULL) ||
+    bool room = has_room(server, conn);
+    if ((!room && conn->tls != NULL) ||
         uv_read_start(&conn->uv.stream, on_alloc_cb, on_read_cb) != 0)
         pl_conn_kill(conn);
-    else if (server->conn_count > most)
+    else if (!room)
         pl_conn_reject(conn, 503);
 }

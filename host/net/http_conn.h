@@ -23,9 +23,11 @@ struct pl_server {
         uv_tcp_t tcp;
         uv_pipe_t pipe;
     } listener;
-    struct pl_list conns; /* struct pl_conn that are not closing */
-    size_t conn_count;    /* their number */
-    size_t open_handles;  /* uv handles not closed yet, the listener's included */
+    /* struct pl_conn that are not closing, in the order in which they began what they do now. */
+    struct pl_list conns;
+    size_t conn_count;   /* their number */
+    size_t lingering;    /* of them */
+    size_t open_handles; /* uv handles not closed yet, the listener's included */
     int port;
     bool closing;
     struct pl_buf scratch;               /* heads and small TLS records are put together here */
@@ -101,7 +103,8 @@ void pl_conn_kill(struct pl_conn *conn);
 void pl_conn_reap(struct pl_conn *conn);
 /* Runs what is waiting (parsing, on_drained) in a callback of its own. */
 void pl_conn_schedule(struct pl_conn *conn);
-/* Restarts the limit on idle time, on the request in hand, or stops it. */
+/* The connection begins something else: restarts the limit on idle time, on the request in hand, or
+ * stops it. */
 void pl_conn_limit(struct pl_conn *conn);
 void pl_server_release_handle(struct pl_server *server);
 

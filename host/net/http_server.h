@@ -21,7 +21,9 @@ struct pl_server_options {
     /* Bytes of a stream that a client leaves unread before it is cut; 0: 16 MiB. A whole
      * reply may be larger. Whatever waits: a client that reads nothing for idle_ms is cut. */
     size_t max_unread;
-    size_t max_connections; /* more get 503; 0: 4096 */
+    /* 0: 4096. For one more the connection goes that is idle for longest, else one that has not
+     * sent its request or not taken its answer. When all are being answered it gets 503. */
+    size_t max_connections;
 };
 
 struct pl_server_ops {

@@ -138,6 +138,34 @@ perilune.controller("slow"):For("v1/ConfigMap", { labels = "mine=yes" })
     host.child:wait(e2e.patience)
   end)
 
+  it("answers probes and scrapes however many connections are held, on one endpoint or the other", function()
+    local host = start('perilune.controller("c"):For("v1/ConfigMap"):Reconcile(function() end)')
+    local metrics = host:logged("^serving metrics$").address
+    local health = host:logged("^serving health probes$").address
+    local function ask_while_holding(address)
+      local pipe = io.popen(string.format([[python3 - <<'END'
+import socket, urllib.request
+def connect(address):
+    host, port = address.rsplit(":", 1)
+    return socket.create_connection((host, int(port)), 20)
+silent = [connect("%s") for _ in range(300)]
+slow = [connect("%s") for _ in range(300)]
+for one in slow:
+    one.sendall(b"GET /metrics HT")
+for url in "%s/healthz", "%s/readyz", "%s/metrics":
+    print(urllib.request.urlopen("http://" + url, timeout=20).status)
+END]], address, address, health, health, metrics))
+      local out = pipe:read("*a")
+      pipe:close()
+      return out
+    end
+    assert.equal(200, (host:ask("health", "/healthz")))
+    e2e.eventually("it is ready", function() return (host:ask("health", "/readyz")) == 200 end)
+    assert.equal("200\n200\n200\n", ask_while_holding(health))
+    assert.equal("200\n200\n200\n", ask_while_holding(metrics))
+    host:stop()
+  end)
+
   it("names the source that cannot sync and what it waits for; others run", function()
     local proxy = proxies.start(server)
     proxy:add({ { name = "secrets", path = "/secrets", status = 403, times = 0,

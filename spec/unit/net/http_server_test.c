@@ -687,25 +687,81 @@ TEST(a_stream_says_when_all_of_it_was_taken)
     tear_down(&world);
 }
 
-TEST(connections_over_the_limit_get_503)
+TEST(connections_over_the_limit_get_503_while_all_others_are_answered)
 {
     struct world world;
     struct raw_peer peers[3];
     set_up_with(&world, (struct pl_server_options){.max_connections = 2});
-    for (int i = 0; i < 3; i++)
-        raw_connect(&peers[i], world.port);
+    raw_connect(&peers[0], world.port);
+    raw_send(&peers[0], "GET /hold HTTP/1.1\r\n\r\n");
+    raw_connect(&peers[1], world.port);
+    raw_send(&peers[1], "GET /watch HTTP/1.1\r\n\r\n");
+    TURN_UNTIL(world.loop, world.held_count == 2);
+    raw_connect(&peers[2], world.port);
     TURN_UNTIL(world.loop, raw_got(&peers[2], "HTTP/1.1 503 "));
-    raw_send(&peers[0], "GET /a HTTP/1.1\r\n\r\n");
-    TURN_UNTIL(world.loop, raw_got(&peers[0], "200 OK"));
-    raw_close(&peers[0]);
-    raw_close(&peers[2]);
-    for (int i = 0; i < 5; i++)
-        pl_loop_turn(world.loop, 1);
+    for (int i = 0; i < 2; i++)
+        CHECK(raw_read(&peers[i]));
+    CHECK_INT(world.closed, 0);
+    for (int i = 0; i < 3; i++)
+        raw_close(&peers[i]);
+    TURN_UNTIL(world.loop, world.closed == 1);
     raw_connect(&peers[0], world.port);
     raw_send(&peers[0], "GET /a HTTP/1.1\r\n\r\n");
     TURN_UNTIL(world.loop, raw_got(&peers[0], "200 OK"));
     raw_close(&peers[0]);
-    raw_close(&peers[1]);
+    tear_down(&world);
+}
+
+static void check_answered(struct world *world, struct raw_peer *peer)
+{
+    raw_connect(peer, world->port);
+    raw_send(peer, "GET /a HTTP/1.1\r\n\r\n");
+    TURN_UNTIL(world->loop, raw_got(peer, "\r\n\r\n"));
+    CHECK(raw_got(peer, "HTTP/1.1 200 OK\r\n"));
+}
+
+TEST(over_the_limit_the_connection_that_is_idle_for_longest_goes)
+{
+    struct world world;
+    struct raw_peer peers[3], more;
+    set_up_with(&world, (struct pl_server_options){.max_connections = 3});
+    for (int i = 0; i < 3; i++)
+        raw_connect(&peers[i], world.port);
+    raw_send(&peers[0], "GET /b HTTP/1.1\r\n\r\n"); /* idle from now on */
+    TURN_UNTIL(world.loop, raw_got(&peers[0], "200 OK"));
+    check_answered(&world, &more);
+    CHECK(raw_ended(&peers[1]));
+    CHECK(raw_read(&peers[0]) && raw_read(&peers[2]));
+    raw_close(&more);
+    for (int i = 0; i < 3; i++)
+        raw_close(&peers[i]);
+    tear_down(&world);
+}
+
+TEST(idle_connections_go_before_those_in_a_request_and_these_before_a_503)
+{
+    struct world world;
+    struct raw_peer slow, idle, watch, more[2];
+    set_up_with(&world, (struct pl_server_options){.max_connections = 3});
+    raw_connect(&watch, world.port);
+    raw_send(&watch, "GET /watch HTTP/1.1\r\n\r\n");
+    TURN_UNTIL(world.loop, world.held_count == 1);
+    raw_connect(&slow, world.port);
+    raw_send(&slow, "GET /slow HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n");
+    TURN_UNTIL(world.loop, raw_got(&slow, "100 Continue"));
+    raw_connect(&idle, world.port);
+    check_answered(&world, &more[0]);
+    CHECK(raw_ended(&idle));
+    CHECK(raw_read(&slow) && raw_read(&watch));
+    raw_send(&more[0], "GET /hold HTTP/1.1\r\n\r\n");
+    TURN_UNTIL(world.loop, world.held_count == 2);
+    check_answered(&world, &more[1]);
+    CHECK(raw_ended(&slow));
+    CHECK(raw_read(&more[0]) && raw_read(&watch));
+    CHECK_INT(world.closed, 0);
+    struct raw_peer *all[] = {&slow, &idle, &watch, &more[0], &more[1]};
+    for (size_t i = 0; i < PL_ARRAY_LEN(all); i++)
+        raw_close(all[i]);
     tear_down(&world);
 }
 
