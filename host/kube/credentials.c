@@ -23,12 +23,12 @@
 
 #define TOKEN_AGE_NS     (60 * PL_SECOND) /* rule 153 */
 #define PLUGIN_TIMEOUT_S 60
-/* A plugin that fails is not run for each request that comes in meanwhile. */
+/* A plugin that fails, or brings what is about to expire, is not run for each request. */
 #define PLUGIN_REST_NS (1 * PL_SECOND)
 /* Files that do not belong together are not parsed for each request. */
 #define PAIR_REST_NS (1 * PL_SECOND)
-/* A credential is renewed this long before it expires: the request has to arrive, too. */
-#define EXPIRY_LEEWAY_NS (5 * PL_SECOND)
+/* The next credential is asked for this long before one expires, which is used meanwhile. */
+#define RENEWAL_NS (5 * PL_SECOND)
 
 /* A file that may be replaced at any time, and what was last read from it. */
 struct watched {
@@ -55,7 +55,7 @@ struct pl_credentials {
     struct pl_wait plugin_wait;
     struct pl_list waits; /* struct pl_credentials_wait */
     struct pl_err plugin_err;
-    int64_t plugin_failed_ns;
+    int64_t plugin_ended_ns; /* its last run, however it ended */
 };
 
 /* ---- identities ---- */
@@ -299,6 +299,7 @@ static void on_plugin_done(void *arg, struct pl_slice output, const struct pl_er
     const struct pl_exec_plugin *plugin = c->config->exec;
     struct pl_err failure;
     c->process = NULL;
+    c->plugin_ended_ns = pl_clock_mono(c->clock);
     pl_wait_end(&c->plugin_wait);
     if (err != NULL)
         failure = *err;
@@ -312,7 +313,6 @@ static void on_plugin_done(void *arg, struct pl_slice output, const struct pl_er
                plugin->command, failure.message, missing && plugin->install_hint ? "; " : "",
                missing && plugin->install_hint ? plugin->install_hint : "");
     snprintf(c->plugin_err.reason, sizeof c->plugin_err.reason, "Credentials");
-    c->plugin_failed_ns = pl_clock_mono(c->clock);
     failure = c->plugin_err;
     tell_all(c, &failure);
 }
@@ -348,11 +348,24 @@ static void run_plugin(struct pl_credentials *c)
     pl_buf_deinit(&info);
 }
 
-static bool answer_is_good(const struct pl_credentials *c)
+/* Whether what the plugin gave will still be good after that time. */
+static bool answer_is_good(const struct pl_credentials *c, int64_t after_ns)
 {
     return c->current != NULL && !c->answer_rejected &&
            (c->answer.expires_ns == INT64_MAX ||
-            pl_clock_wall(c->clock) < c->answer.expires_ns - EXPIRY_LEEWAY_NS);
+            pl_clock_wall(c->clock) < c->answer.expires_ns - after_ns);
+}
+
+static bool plugin_rests(const struct pl_credentials *c)
+{
+    return c->process == NULL && pl_clock_mono(c->clock) - c->plugin_ended_ns < PLUGIN_REST_NS;
+}
+
+/* Early enough, so that nobody has to wait. What goes wrong is told to who needs the next one. */
+static void renew_early(struct pl_credentials *c)
+{
+    if (!answer_is_good(c, RENEWAL_NS) && c->process == NULL && !plugin_rests(c))
+        run_plugin(c);
 }
 
 /* ---- life ---- */
@@ -423,12 +436,13 @@ int pl_credentials_get(struct pl_credentials *c, struct pl_identity **identity,
 {
     *identity = NULL;
     refresh_files(c);
-    if (c->config->exec == NULL || answer_is_good(c)) {
+    if (c->config->exec == NULL || answer_is_good(c, 0)) {
         *identity = pl_identity_ref(c->current);
+        if (c->config->exec != NULL)
+            renew_early(c);
         return 0;
     }
-    if (c->process == NULL && c->plugin_err.code != 0 &&
-        pl_clock_mono(c->clock) - c->plugin_failed_ns < PLUGIN_REST_NS) {
+    if (c->plugin_err.code != 0 && plugin_rests(c)) {
         if (err != NULL)
             *err = c->plugin_err;
         return c->plugin_err.code;

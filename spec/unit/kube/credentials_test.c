@@ -3,6 +3,7 @@
 #include "harness.h"
 #include "kube/status.h"
 #include "support/tls.h"
+#include "support/turn.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -38,7 +39,8 @@ static void setup(void)
 
 static void teardown(void)
 {
-    static const char *const names[] = {"token", "ca", "cert", "key", "plugin", "runs", "info"};
+    static const char *const names[] = {"token", "ca",   "cert",   "key", "plugin",
+                                        "runs",  "info", "expiry", "go2", "fail2"};
     for (size_t i = 0; i < PL_ARRAY_LEN(names); i++)
         unlink(path_of(names[i]));
     REQUIRE(rmdir(dir) == 0);
@@ -345,8 +347,8 @@ TEST(a_token_that_would_break_the_header_is_refused_at_the_start)
 /* ---- exec plugins: real processes on a real loop, waited for with a limit ---- */
 
 struct stage {
-    struct pl_clock clock; /* the system's, with a wall clock that can be moved */
-    int64_t wall_offset_ns;
+    struct pl_clock clock;    /* the system's, unless it is stopped */
+    int64_t wall_ns, mono_ns; /* 0: as the system's */
     struct pl_loop *loop;
     struct fake_transport net;
     struct pl_kubeconfig config;
@@ -357,13 +359,14 @@ struct stage {
 
 static int64_t mono(void *arg)
 {
-    (void)arg;
-    return pl_clock_mono(pl_clock_system());
+    const struct stage *s = arg;
+    return s->mono_ns != 0 ? s->mono_ns : pl_clock_mono(pl_clock_system());
 }
 
 static int64_t wall(void *arg)
 {
-    return pl_clock_wall(pl_clock_system()) + ((struct stage *)arg)->wall_offset_ns;
+    const struct stage *s = arg;
+    return s->wall_ns != 0 ? s->wall_ns : pl_clock_wall(pl_clock_system());
 }
 
 static void stage_init(struct stage *s, const char *script, bool cluster_info)
@@ -475,6 +478,8 @@ TEST(a_plugin_is_run_once_for_all_who_wait_and_its_token_is_kept)
     stage_deinit(&s);
 }
 
+#define YEAR_2100 (INT64_C(4102444800) * PL_SECOND)
+
 TEST(a_plugin_is_run_again_when_its_credential_expires)
 {
     struct stage s;
@@ -487,9 +492,90 @@ TEST(a_plugin_is_run_again_when_its_credential_expires)
     CHECK_STR(fake_header(wait_request(&s, &got[0]), "authorization"), "Bearer t1");
     start_get(&s, &got[1]);
     CHECK_STR(fake_header(wait_request(&s, &got[1]), "authorization"), "Bearer t1");
-    s.wall_offset_ns = 80 * INT64_C(366) * 86400 * PL_SECOND;
+    s.wall_ns = YEAR_2100 + PL_SECOND;
     start_get(&s, &got[2]);
     CHECK_STR(fake_header(wait_request(&s, &got[2]), "authorization"), "Bearer t2");
+    stage_deinit(&s);
+}
+
+/* From the second run on the plugin waits until it may answer. */
+static const char slow_renewal[] = "n=$(wc -l < $1/runs)\n"
+                                   "while [ $n -gt 1 ] && [ ! -e $1/go$n ]; do sleep 0.01; done\n"
+                                   "[ ! -e $1/fail$n ] || exit 1\n" //
+    ANSWER("\"token\":\"t'$n'\",\"expirationTimestamp\":\"'$(cat $1/expiry)'\"");
+
+static void check_token(struct stage *s, struct got *got, const char *want)
+{
+    start_get(s, got);
+    struct fake_request *request = fake_next(&s->net);
+    CHECK(request != NULL);
+    if (request != NULL)
+        CHECK_STR(fake_header(request, "authorization"), want);
+}
+
+/* The plugin's last run is a while ago, and the credential ends in four seconds. */
+static void let_it_become_old(struct stage *s)
+{
+    s->mono_ns = pl_clock_mono(pl_clock_system()) + 2 * PL_SECOND;
+    s->wall_ns = YEAR_2100 - 4 * PL_SECOND;
+}
+
+TEST(while_a_credential_is_good_nobody_waits_for_the_next)
+{
+    struct stage s;
+    struct got got[5] = {0};
+    stage_init(&s, slow_renewal, false);
+    write_file("expiry", "2100-01-01T00:00:00Z");
+    s.wall_ns = YEAR_2100 - 3600 * PL_SECOND;
+    start_get(&s, &got[0]);
+    CHECK_STR(fake_header(wait_request(&s, &got[0]), "authorization"), "Bearer t1");
+    let_it_become_old(&s);
+    check_token(&s, &got[1], "Bearer t1"); /* and runs the plugin */
+    check_token(&s, &got[2], "Bearer t1");
+    TURN_UNTIL(s.loop, runs() == 2);
+    s.wall_ns = YEAR_2100;
+    start_get(&s, &got[3]); /* waits for that run */
+    CHECK(fake_next(&s.net) == NULL);
+    write_file("expiry", "2100-01-01T01:00:00Z");
+    write_file("go2", "");
+    CHECK_STR(fake_header(wait_request(&s, &got[3]), "authorization"), "Bearer t2");
+    check_token(&s, &got[4], "Bearer t2");
+    CHECK_INT(runs(), 2);
+    stage_deinit(&s);
+}
+
+TEST(a_renewal_that_fails_harms_nobody_while_the_credential_is_good)
+{
+    struct stage s;
+    struct got got[4] = {0};
+    stage_init(&s, slow_renewal, false);
+    write_file("expiry", "2100-01-01T00:00:00Z");
+    s.wall_ns = YEAR_2100 - 3600 * PL_SECOND;
+    start_get(&s, &got[0]);
+    CHECK_STR(fake_header(wait_request(&s, &got[0]), "authorization"), "Bearer t1");
+    let_it_become_old(&s);
+    write_file("fail2", "");
+    write_file("go2", "");
+    check_token(&s, &got[1], "Bearer t1");
+    TURN_UNTIL(s.loop, s.waits.count == 2); /* the two requests: the plugin has ended */
+    check_token(&s, &got[2], "Bearer t1");
+    CHECK_INT(runs(), 2); /* it rests */
+    stage_deinit(&s);
+}
+
+TEST(a_plugin_that_keeps_giving_what_is_about_to_expire_rests_too)
+{
+    struct stage s;
+    struct got got[3] = {0};
+    stage_init(&s, slow_renewal, false);
+    write_file("expiry", "2100-01-01T00:00:00Z");
+    write_file("go2", "");
+    s.wall_ns = YEAR_2100 - 4 * PL_SECOND;
+    s.mono_ns = pl_clock_mono(pl_clock_system());
+    start_get(&s, &got[0]);
+    CHECK_STR(fake_header(wait_request(&s, &got[0]), "authorization"), "Bearer t1");
+    check_token(&s, &got[1], "Bearer t1");
+    CHECK_INT(s.waits.count, 2); /* no plugin among them */
     stage_deinit(&s);
 }
 
