@@ -6,11 +6,13 @@
 
 #include "net/http_server.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_SEGMENTS 8
+#define MAX_SEGMENTS  8
+#define MAX_TIMEOUT_S (INT64_C(100) * 366 * 86400) /* what is longer has no room in nanoseconds */
 
 static struct pl_slice unescape(struct pl_arena *arena, struct pl_slice text)
 {
@@ -99,11 +101,13 @@ static int number(struct pl_slice text, int64_t *value, struct pl_api_status *st
     if (text.len == 0)
         return 0;
     char *end;
+    errno = 0;
     *value = strtoll(text.ptr, &end, 10);
-    if (*end == '\0')
+    bool is_number = *end == '\0' && text.ptr[0] > ' ';
+    if (is_number && errno == 0)
         return 0;
-    return pl_api_bad_request(status, "strconv.ParseInt: parsing \"%.*s\": invalid syntax",
-                              PL_FMT(text));
+    return pl_api_bad_request(status, "strconv.ParseInt: parsing \"%.*s\": %s", PL_FMT(text),
+                              is_number ? "value out of range" : "invalid syntax");
 }
 
 static int parse_params(struct pl_api_request *request, struct pl_api_status *status)
@@ -138,6 +142,8 @@ static int parse_params(struct pl_api_request *request, struct pl_api_status *st
         number(param(request, arena, "limit"), &request->limit, status) != 0 ||
         number(param(request, arena, "timeoutSeconds"), &request->timeout_s, status) != 0)
         return -1;
+    if (request->timeout_s > MAX_TIMEOUT_S)
+        request->timeout_s = MAX_TIMEOUT_S;
     return 0;
 }
 

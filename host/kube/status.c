@@ -17,6 +17,8 @@
  * this reason: afterwards only the error record is at hand. */
 #define TOO_LARGE_RV "ResourceVersionTooLarge"
 
+#define RETRY_AFTER_MAX_S 999999999 /* as of the header */
+
 static const struct {
     int status;
     const char *reason;
@@ -107,9 +109,8 @@ static void fill_from_status(struct pl_node status, int http_status, struct pl_e
     set_reason(err, reason.len > 0 ? reason : pl_slice_z(reason_of(http_status)));
     if (has_cause(status, TOO_LARGE_RV))
         set_reason(err, pl_slice_z(TOO_LARGE_RV));
-    if (pl_node_int(pl_node_dig(status, "details", "retryAfterSeconds"), &seconds) && seconds > 0 &&
-        seconds < INT64_MAX / 1000)
-        err->retry_after_ms = seconds * 1000;
+    if (pl_node_int(pl_node_dig(status, "details", "retryAfterSeconds"), &seconds) && seconds > 0)
+        err->retry_after_ms = (seconds < RETRY_AFTER_MAX_S ? seconds : RETRY_AFTER_MAX_S) * 1000;
 }
 
 /* What a proxy or a load balancer said, fit for one line of a log. */

@@ -67,9 +67,28 @@ TEST(parameters_are_decoded)
     pl_arena_deinit(&arena);
 }
 
+TEST(no_timeout_is_longer_than_can_be_waited_for)
+{
+    static const struct {
+        const char *query;
+        int64_t want;
+    } cases[] = {
+        {"timeoutSeconds=31536000", 31536000},
+        {"timeoutSeconds=9223372036854775807", INT64_C(100) * 366 * 86400},
+        {"timeoutSeconds=-9223372036854775808", INT64_MIN}, /* as if there were none */
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
+        struct pl_arena arena = {0};
+        CHECK_INT(parse(&arena, "/api/v1/pods", cases[i].query).timeout_s, cases[i].want);
+        pl_arena_deinit(&arena);
+    }
+}
+
 TEST(bad_parameters_are_errors)
 {
-    static const char *const queries[] = {"limit=x", "timeoutSeconds=1s", "dryRun=Some"};
+    static const char *const queries[] = {
+        "limit=x",  "timeoutSeconds=1s",          "dryRun=Some",
+        "limit=+5", "limit=99999999999999999999", "gracePeriodSeconds=-99999999999999999999"};
     for (size_t i = 0; i < sizeof(queries) / sizeof(*queries); i++) {
         struct pl_arena arena = {0};
         struct pl_api_status status = {.arena = &arena};

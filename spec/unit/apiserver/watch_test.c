@@ -224,6 +224,22 @@ TEST(a_watch_ends_after_its_time_and_sends_bookmarks_before)
     api_close(&t);
 }
 
+TEST(a_watch_for_ever_is_not_over_at_once)
+{
+    struct api t;
+    struct api_watch watch;
+    api_open(&t);
+    api_watch_open(&t, &watch,
+                   DEFAULT_CMS "?watch=1&timeoutSeconds=9223372036854775807&resourceVersion=5");
+    for (int i = 0; i < 10; i++)
+        api_advance(&t, INT64_C(86400) * PL_SECOND);
+    CHECK(!watch.ended);
+    api_post(&t, DEFAULT_CMS, "{'metadata':{'name':'a'}}");
+    CHECK_EVENTS(&watch, "ADDED a");
+    api_watch_close(&watch);
+    api_close(&t);
+}
+
 TEST(a_client_that_left_gets_nothing_more)
 {
     struct api t;

@@ -45,6 +45,9 @@ TEST(retry_after_seconds_are_read_from_the_details)
                                        "\"details\":{\"retryAfterSeconds\":3}}");
     CHECK(pl_err_is_too_many_requests(&err));
     CHECK_INT(err.retry_after_ms, 3000);
+    err = of_answer(429, "{\"kind\":\"Status\",\"code\":429,"
+                         "\"details\":{\"retryAfterSeconds\":9000000000000000}}");
+    CHECK(err.retry_after_ms > 0 && err.retry_after_ms < INT64_MAX / PL_MS);
 }
 
 TEST(plain_text_is_quoted_on_one_line_and_gets_the_reason_of_its_code)
