@@ -20,7 +20,7 @@ static struct pl_slice unescape(struct pl_arena *arena, struct pl_slice text)
     pl_url_unescape(text, false, &buf);
     struct pl_slice copy = pl_arena_copy(arena, pl_buf_slice(&buf));
     pl_buf_deinit(&buf);
-    return copy;
+    return pl_arena_utf8(arena, copy);
 }
 
 static size_t split(struct pl_arena *arena, struct pl_slice path, struct pl_slice *segments)
@@ -85,7 +85,7 @@ static struct pl_slice param(struct pl_api_request *request, struct pl_arena *ar
     struct pl_buf value = PL_BUF_INIT;
     struct pl_slice copy = {NULL, 0};
     if (pl_query_get(request->call.query, name, &value))
-        copy = pl_arena_copy(arena, pl_buf_slice(&value));
+        copy = pl_arena_utf8(arena, pl_arena_copy(arena, pl_buf_slice(&value)));
     pl_buf_deinit(&value);
     return copy;
 }
@@ -216,6 +216,9 @@ int pl_api_request_parse(struct pl_api_request *request, const struct pl_api_cal
 {
     *request = (struct pl_api_request){.call = *call};
     const char *agent = call->user_agent != NULL ? call->user_agent : "";
+    agent = pl_arena_utf8(status->arena, pl_slice_z(agent)).ptr;
+    request->call.user_agent = agent;
+    request->call.path = pl_arena_utf8(status->arena, call->path);
     /* People who type requests get answers for people. */
     struct pl_slice pretty = param(request, status->arena, "pretty");
     bool for_people = strncmp(agent, "curl/", 5) == 0 || strncmp(agent, "Wget/", 5) == 0;

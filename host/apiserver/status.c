@@ -19,7 +19,7 @@ static struct pl_slice format(struct pl_arena *arena, const char *fmt, va_list a
     va_end(again);
     char *text = pl_arena_alloc(arena, (size_t)len + 1);
     vsnprintf(text, (size_t)len + 1, fmt, args);
-    return pl_slice(text, (size_t)len);
+    return pl_arena_utf8(arena, pl_slice(text, (size_t)len)); /* it may quote anything */
 }
 
 int pl_api_fail(struct pl_api_status *status, int code, const char *reason, const char *fmt, ...)

@@ -56,6 +56,17 @@ struct pl_slice pl_arena_copy(struct pl_arena *arena, struct pl_slice text)
     return pl_slice(copy, text.len);
 }
 
+struct pl_slice pl_arena_utf8(struct pl_arena *arena, struct pl_slice text)
+{
+    if (pl_is_utf8(text))
+        return text;
+    struct pl_buf repaired = PL_BUF_INIT;
+    pl_utf8_repair(text, &repaired);
+    text = pl_arena_copy(arena, pl_buf_slice(&repaired));
+    pl_buf_deinit(&repaired);
+    return text;
+}
+
 struct pl_slice pl_arena_f(struct pl_arena *arena, const char *fmt, ...)
 {
     char small[256];

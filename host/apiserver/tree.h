@@ -22,6 +22,8 @@ void pl_arena_deinit(struct pl_arena *arena);
 /* Zeroed, aligned for any type. */
 void *pl_arena_alloc(struct pl_arena *arena, size_t size);
 struct pl_slice pl_arena_copy(struct pl_arena *arena, struct pl_slice text);
+/* The text itself when it is UTF-8, else a copy with U+FFFD for what is not. */
+struct pl_slice pl_arena_utf8(struct pl_arena *arena, struct pl_slice text);
 /* printf into the arena. */
 struct pl_slice pl_arena_f(struct pl_arena *arena, const char *fmt, ...) PL_PRINTF(2, 3);
 

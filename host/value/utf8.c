@@ -75,3 +75,17 @@ bool pl_is_utf8(struct pl_slice text)
     }
     return true;
 }
+
+void pl_utf8_repair(struct pl_slice text, struct pl_buf *out)
+{
+    const uint8_t *p = (const uint8_t *)text.ptr, *end = p + text.len;
+    while (p < end) {
+        unsigned bad;
+        int len = *p < 0x80 ? 1 : pl_utf8_sequence(p, (size_t)(end - p), &bad);
+        if (len > 0)
+            pl_buf_add(out, (const char *)p, (size_t)len);
+        else
+            pl_buf_add_z(out, "\xef\xbf\xbd");
+        p += len > 0 ? len : 1;
+    }
+}

@@ -61,6 +61,62 @@ TEST(bodies_have_a_largest_size)
     api_close(&t);
 }
 
+/* Requests that are bad in one part or another, for programs and for people. */
+TEST(whatever_bytes_come_in_json_goes_out)
+{
+    static const struct {
+        const char *method, *target, *type, *body;
+        int status;
+    } cases[] = {
+        {"POST", DEFAULT_CMS, "application/json", "{'metadata':{'name':'\xff'}}", 400},
+        {"POST", DEFAULT_CMS, "application/json", "\xc3", 400},
+        {"POST", DEFAULT_CMS, "application/json", "{'metadata':{'name':'aää", 400}, /* cut */
+        {"POST", DEFAULT_CMS, "application/yaml", "metadata: \xff", 400},
+        {"PATCH", DEFAULT_CMS "/a", MERGE, "{'a':'\xff'}", 400},
+        {"PATCH", DEFAULT_CMS "/a", "application/json-patch+json", "[{'op':'\xff'}]", 400},
+        {"PATCH", DEFAULT_CMS "/a?fieldManager=%ff", APPLY, "a: \xff", 400},
+        {"DELETE", DEFAULT_CMS "/a", "application/json", "{'propagationPolicy':'\xff'}", 400},
+        {"GET", DEFAULT_CMS "/%ff", NULL, NULL, 404},
+        {"GET", "/api/v1/namespaces/%ff/configmaps/a", NULL, NULL, 404},
+        {"GET", DEFAULT_CMS "?labelSelector=%ff,,", NULL, NULL, 400},
+        {"GET", DEFAULT_CMS "?fieldSelector=%ff%3Da", NULL, NULL, 400},
+        {"GET", DEFAULT_CMS "?limit=%ff", NULL, NULL, 400},
+        {"GET", DEFAULT_CMS "?resourceVersion=%ff", NULL, NULL, 400},
+        {"GET", DEFAULT_CMS "?continue=%ff", NULL, NULL, 400},
+        {"POST", DEFAULT_CMS "?dryRun=%ff", "application/json", "{'metadata':{'name':'x'}}", 400},
+    };
+    static const char *const agents[] = {"test/1", "curl/8", "\xff/1"};
+    struct api t;
+    api_open(&t);
+    api_post(&t, DEFAULT_CMS, "{'metadata':{'name':'a'}}");
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases) * PL_ARRAY_LEN(agents); i++) {
+        size_t at = i / PL_ARRAY_LEN(agents);
+        t.agent = agents[i % PL_ARRAY_LEN(agents)];
+        api_send(&t, cases[at].method, cases[at].target, cases[at].type, cases[at].body);
+        if (t.status != cases[at].status || t.doc == NULL)
+            TEST_FAIL("%s %s %s: %d %s", cases[at].method, cases[at].target,
+                      cases[at].body ? cases[at].body : "", t.status, t.text);
+        CHECK_AT(&t, "kind", "'Status'");
+    }
+    api_close(&t);
+}
+
+TEST(no_name_of_a_manager_breaks_what_is_stored)
+{
+    struct api t;
+    api_open(&t);
+    t.agent = "\xff/1";
+    api_post(&t, DEFAULT_CMS, "{'metadata':{'name':'a'},'data':{'k':'v'}}");
+    api_post(&t, DEFAULT_CMS "?fieldManager=%c3", "{'metadata':{'name':'b'},'data':{'k':'v'}}");
+    CHECK_INT(api_get(&t, DEFAULT_CMS), 200);
+    CHECK(t.doc != NULL);
+    CHECK_INT(api_get(&t, DEFAULT_CMS "/b"), 200);
+    CHECK_AT(&t, "metadata.managedFields[0].manager", "'\xef\xbf\xbd'");
+    CHECK_INT(api_get(&t, "/debug/audit"), 200);
+    CHECK(t.doc != NULL);
+    api_close(&t);
+}
+
 TEST(every_cluster_has_its_namespaces)
 {
     struct api t;

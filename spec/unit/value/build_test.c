@@ -168,4 +168,24 @@ TEST(number_and_utf8_checks_agree_with_the_grammar)
     CHECK(!pl_is_utf8(pl_slice_z("abcdefgh\xe2\x82")));
 }
 
+TEST(what_is_not_utf8_is_replaced_byte_by_byte)
+{
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"", ""},
+        {"aä€\xf0\x9f\x98\x80", "aä€\xf0\x9f\x98\x80"},
+        {"\xff", "\xef\xbf\xbd"},
+        {"a\xc3(", "a\xef\xbf\xbd("},
+        {"cut \xe2\x82", "cut \xef\xbf\xbd\xef\xbf\xbd"},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
+        struct pl_buf out = PL_BUF_INIT;
+        pl_utf8_repair(pl_slice_z(cases[i].text), &out);
+        CHECK_STR(pl_buf_z(&out), cases[i].want);
+        CHECK(pl_is_utf8(pl_buf_slice(&out)));
+        pl_buf_deinit(&out);
+    }
+}
+
 TEST_MAIN()
