@@ -4,10 +4,10 @@
 #include "cli/admin_path.h"
 
 #include "base/buf.h"
+#include "net/line_server.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,14 +51,16 @@ int pl_admin_path_make(char out[PL_ADMIN_PATH], struct pl_err *err)
     return rc;
 }
 
-/* The pid in "123.sock"; 0: another name, or a process that is gone. */
-static pid_t living(const char *name)
+/* The pid in "123.sock"; 0: another name, or a socket that a host has left behind. Its pid would
+ * say nothing: it may be another process's by now, or one of another container's. */
+static pid_t host_at(const char *folder, const char *name)
 {
-    char *end;
+    char *end, path[PL_ADMIN_PATH];
     long pid = strtol(name, &end, 10);
     if (end == name || strcmp(end, ".sock") != 0 || pid <= 0)
         return 0;
-    return kill((pid_t)pid, 0) == 0 || errno == EPERM ? (pid_t)pid : 0;
+    int len = snprintf(path, sizeof path, "%s/%s", folder, name);
+    return len < (int)sizeof path && pl_line_is_served(path) ? (pid_t)pid : 0;
 }
 
 static size_t list_hosts(const char *folder, pid_t wanted, pid_t *found, struct pl_buf *names)
@@ -67,7 +69,7 @@ static size_t list_hosts(const char *folder, pid_t wanted, pid_t *found, struct 
     size_t count = 0;
     struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        pid_t pid = living(entry->d_name);
+        pid_t pid = host_at(folder, entry->d_name);
         if (pid == 0 || (wanted != 0 && pid != wanted))
             continue;
         pl_buf_add_f(names, "%s%ld", count > 0 ? ", " : "", (long)pid);

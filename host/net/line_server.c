@@ -259,29 +259,41 @@ void pl_line_end(struct pl_line_client *client)
 /* ---- listening ---- */
 
 /* A host that was killed leaves its socket behind; one that lives answers. */
-static bool is_alive(const struct sockaddr_un *address)
+/* False when the path is too long for an address. */
+static bool set_address(struct sockaddr_un *address, const char *path)
 {
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address->sun_path)
+        return false;
+    memcpy(address->sun_path, path, strlen(path) + 1);
+    return true;
+}
+
+bool pl_line_is_served(const char *path)
+{
+    struct sockaddr_un address;
+    if (!set_address(&address, path))
+        return false;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    bool alive = fd >= 0 && (connect(fd, (const struct sockaddr *)address, sizeof *address) == 0 ||
-                             errno == EAGAIN);
+    bool served = fd >= 0 && (connect(fd, (const struct sockaddr *)&address, sizeof address) == 0 ||
+                              errno == EAGAIN); /* more wait than may */
     if (fd >= 0)
         close(fd);
-    return alive;
+    return served;
 }
 
 static int make_way(const char *path, struct pl_err *err)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct sockaddr_un address;
     struct stat st;
-    if (strlen(path) >= sizeof address.sun_path)
+    if (!set_address(&address, path))
         return pl_err_set(err, PL_EINVAL, "%s: a socket's path has at most %zu bytes", path,
                           sizeof address.sun_path - 1);
-    memcpy(address.sun_path, path, strlen(path) + 1);
     if (lstat(path, &st) != 0)
         return 0;
     if (!S_ISSOCK(st.st_mode))
         return pl_err_set(err, PL_EEXIST, "%s is there already and is no socket", path);
-    if (is_alive(&address))
+    if (pl_line_is_served(path))
         return pl_err_set(err, PL_EEXIST, "another process listens on %s", path);
     if (unlink(path) != 0)
         return pl_err_set(err, PL_EIO, "%s: %s", path, strerror(errno));

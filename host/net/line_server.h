@@ -7,6 +7,8 @@
 #include "base/slice.h"
 #include "net/loop.h"
 
+#include <stdbool.h>
+
 struct pl_line_server;
 struct pl_line_client; /* one connection */
 
@@ -27,6 +29,8 @@ struct pl_line_ops {
 struct pl_line_server *pl_line_server_create(struct pl_loop *loop, const char *path,
                                              const struct pl_line_ops *ops, void *arg,
                                              struct pl_err *err);
+/* Whether somebody listens on the Unix socket at that path, now. Does not wait. */
+bool pl_line_is_served(const char *path);
 /* Stops listening, removes the socket, cuts everybody; memory goes with the loop's next turns.
  * Accepts NULL. */
 void pl_line_server_destroy(struct pl_line_server *server);

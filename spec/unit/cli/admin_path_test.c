@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 struct world {
@@ -27,13 +29,19 @@ static void tear_down(struct world *world)
     unsetenv("XDG_RUNTIME_DIR");
 }
 
-static void touch(const struct world *world, const char *name)
+/* A socket there; with listen the caller closes what it gets. */
+static int put_socket(const struct world *world, const char *name, bool listens)
 {
-    char path[256];
-    snprintf(path, sizeof path, "%s/%s", world->folder, name);
-    FILE *file = fopen(path, "we");
-    REQUIRE(file != NULL);
-    fclose(file);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", world->folder, name);
+    REQUIRE(bind(fd, (const struct sockaddr *)&address, sizeof address) == 0);
+    if (listens) {
+        REQUIRE(listen(fd, 0) == 0);
+        return fd;
+    }
+    close(fd);
+    return -1;
 }
 
 static void forget(const struct world *world, const char *name)
@@ -72,30 +80,51 @@ TEST(a_folder_that_others_can_write_to_is_refused)
     tear_down(&world);
 }
 
-TEST(the_only_living_host_is_found_and_several_are_named)
+TEST(the_only_host_that_listens_is_found_and_several_are_named)
+{
+    struct world world;
+    struct pl_err err;
+    char path[PL_ADMIN_PATH];
+    set_up(&world);
+    CHECK_INT(pl_admin_path_find(0, path, &err), PL_ENOTFOUND);
+    CHECK(strstr(err.message, "no host is running") != NULL);
+    REQUIRE(pl_admin_path_make(path, &err) == 0);
+    int one = put_socket(&world, "4194305.sock", true); /* a process of another container */
+    put_socket(&world, "notes.sock", false);
+    CHECK_INT(pl_admin_path_find(0, path, &err), 0);
+    CHECK(strstr(path, "/4194305.sock") != NULL);
+    int other = put_socket(&world, "1.sock", true);
+    CHECK_INT(pl_admin_path_find(0, path, &err), PL_ENOTFOUND);
+    CHECK(strstr(err.message, "choose with --pid") != NULL);
+    CHECK_INT(pl_admin_path_find(1, path, &err), 0);
+    CHECK(strstr(path, "/1.sock") != NULL);
+    CHECK_INT(pl_admin_path_find(4194306, path, &err), PL_ENOTFOUND);
+    close(one);
+    close(other);
+    forget(&world, "4194305.sock");
+    forget(&world, "notes.sock");
+    forget(&world, "1.sock");
+    tear_down(&world);
+}
+
+TEST(a_socket_that_nobody_listens_on_is_no_host_although_its_process_lives)
 {
     struct world world;
     struct pl_err err;
     char path[PL_ADMIN_PATH], mine[64];
     set_up(&world);
-    CHECK_INT(pl_admin_path_find(0, path, &err), PL_ENOTFOUND);
-    CHECK(strstr(err.message, "no host is running") != NULL);
     REQUIRE(pl_admin_path_make(path, &err) == 0);
     snprintf(mine, sizeof mine, "%ld.sock", (long)getpid());
-    touch(&world, mine);
-    touch(&world, "4194305.sock"); /* no process has this pid */
-    touch(&world, "notes.txt");
-    CHECK_INT(pl_admin_path_find(0, path, &err), 0);
-    CHECK(strstr(path, mine) != NULL);
-    touch(&world, "1.sock"); /* somebody always has this one */
+    put_socket(&world, mine, false);
     CHECK_INT(pl_admin_path_find(0, path, &err), PL_ENOTFOUND);
-    CHECK(strstr(err.message, "choose with --pid") != NULL);
-    CHECK_INT(pl_admin_path_find(1, path, &err), 0);
+    CHECK(strstr(err.message, "no host is running") != NULL);
+    CHECK_INT(pl_admin_path_find(getpid(), path, &err), PL_ENOTFOUND);
+    CHECK(strstr(err.message, "no host with pid") != NULL);
+    int other = put_socket(&world, "1.sock", true);
+    CHECK_INT(pl_admin_path_find(0, path, &err), 0); /* no need to choose */
     CHECK(strstr(path, "/1.sock") != NULL);
-    CHECK_INT(pl_admin_path_find(4194305, path, &err), PL_ENOTFOUND);
+    close(other);
     forget(&world, mine);
-    forget(&world, "4194305.sock");
-    forget(&world, "notes.txt");
     forget(&world, "1.sock");
     tear_down(&world);
 }
