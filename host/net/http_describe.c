@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "net/http_trust.h"
 
 #include <string.h>
 #include <strings.h>
@@ -80,8 +81,10 @@ static void set_blob(struct pl_http_call *call, CURLoption option, const char *t
 
 static void set_tls(struct pl_http_call *call, const struct pl_tls_options *tls)
 {
-    if (tls == NULL)
+    if (tls == NULL) {
+        SET(CURLOPT_SSL_CTX_FUNCTION, pl_http_trust); /* of a proxy, and of https without options */
         return;
+    }
     /* As blobs: for files curl keeps a cache of its own, and rotation would come late. */
     set_blob(call, CURLOPT_CAINFO_BLOB, tls->ca_pem);
     if (tls->ca_pem != NULL)
@@ -91,6 +94,8 @@ static void set_tls(struct pl_http_call *call, const struct pl_tls_options *tls)
     if (tls->insecure) {
         SET(CURLOPT_SSL_VERIFYPEER, 0L);
         SET(CURLOPT_SSL_VERIFYHOST, 0L);
+    } else {
+        SET(CURLOPT_SSL_CTX_FUNCTION, pl_http_trust);
     }
 }
 

@@ -7,6 +7,7 @@
  * where there is no other way, at curl's text. The message names the method and the host; curl's
  * own words follow in brackets. */
 #include "net/http_call.h"
+#include "net/http_trust.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -68,6 +69,10 @@ static void refine(struct meaning *meaning, const struct pl_http_call *call)
     } else if (lost && call->unseen) {
         meaning->reason = "NotProcessed";
         meaning->words = "the server went away before it looked at the request";
+    } else if (strstr(call->error, PL_HTTP_NO_NAMES) != NULL) {
+        meaning->words =
+            "the server's certificate has only a common name: it needs the host's name "
+            "or address as a subject alternative name";
     } else if (meaning->result == CURLE_SSL_CONNECT_ERROR && was_cut(call->error)) {
         meaning->reason = "ConnectionReset"; /* the network's fault and not TLS's */
         meaning->words = "the connection was lost while TLS was set up";

@@ -13,7 +13,7 @@ struct test_cert {
 };
 
 /* Valid from an hour ago for valid_s seconds from now (negative: expired). alt_names
- * as in "IP:127.0.0.1,DNS:example.org"; NULL for a client's certificate. */
+ * as in "IP:127.0.0.1,DNS:example.org", "" for none; NULL for a client's certificate. */
 struct test_cert test_ca_issue(struct test_ca *ca, const char *common_name, const char *alt_names,
                                long valid_s);
 void test_cert_deinit(struct test_cert *cert);

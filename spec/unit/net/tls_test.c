@@ -48,13 +48,14 @@ static void on_request(void *arg, struct pl_exchange *exchange)
 
 static const struct pl_server_ops ops = {on_request};
 
-static void set_up_with(struct world *world, const char *alt_names, long valid_s, bool client_certs)
+static void set_up_named(struct world *world, const char *common_name, const char *alt_names,
+                         long valid_s, bool client_certs)
 {
     struct pl_err err = {0};
     memset(world, 0, sizeof *world);
     world->loop = pl_loop_create(pl_clock_system());
     world->ca = test_ca_create("test CA");
-    world->cert = test_ca_issue(world->ca, "server", alt_names, valid_s);
+    world->cert = test_ca_issue(world->ca, common_name, alt_names, valid_s);
     world->tls.ca_pem = test_ca_pem(world->ca);
     struct pl_server_options options = {.host = "127.0.0.1",
                                         .cert_pem = world->cert.cert_pem,
@@ -67,6 +68,11 @@ static void set_up_with(struct world *world, const char *alt_names, long valid_s
     world->port = pl_server_port(world->server);
     world->client = pl_http_client_create(world->loop);
     world->transport = pl_http_client_transport(world->client);
+}
+
+static void set_up_with(struct world *world, const char *alt_names, long valid_s, bool client_certs)
+{
+    set_up_named(world, "server", alt_names, valid_s, client_certs);
 }
 
 static void set_up(struct world *world)
@@ -222,6 +228,24 @@ TEST(a_wrong_name_is_refused_unless_the_server_name_says_what_to_expect)
     world.tls.server_name = "other.example.org";
     check_get(&world, "127.0.0.1", "TLS", "other.example.org");
     tear_down(&world);
+}
+
+TEST(a_common_name_is_no_name_of_a_host)
+{
+    static const char *const alt_names[] = {"", "URI:spiffe://example.org/x", "email:a@b.example"};
+    static const char *const hosts[] = {"127.0.0.1", "localhost"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(alt_names) * PL_ARRAY_LEN(hosts); i++) {
+        struct world world;
+        const char *host = hosts[i % PL_ARRAY_LEN(hosts)];
+        set_up_named(&world, host, alt_names[i / PL_ARRAY_LEN(hosts)], 3600, false);
+        check_get(&world, host, "TLS", "only a common name");
+        world.tls.server_name = host;
+        check_get(&world, "127.0.0.1", "TLS", "only a common name");
+        CHECK_INT(world.requests, 0);
+        world.tls = (struct pl_tls_options){.insecure = true};
+        check_get(&world, host, NULL, NULL);
+        tear_down(&world);
+    }
 }
 
 TEST(a_ca_that_is_no_pem_is_a_tls_error)
