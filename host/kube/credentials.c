@@ -107,12 +107,15 @@ static const char *token_of(const struct pl_credentials *c)
     return c->token.content != NULL ? c->token.content : c->config->token;
 }
 
-static void warn_about_plain_http(struct pl_credentials *c)
+/* Once: somebody on the way could read what we prove ourselves with. */
+static void warn_about_exposure(struct pl_credentials *c)
 {
-    if (c->https || c->warned)
+    if (c->warned || (c->https && !c->config->insecure))
         return;
     c->warned = true;
-    pl_log(PL_LOG_WARN, "credentials are sent without encryption",
+    pl_log(PL_LOG_WARN,
+           c->https ? "credentials are sent to a server whose certificate is not verified"
+                    : "credentials are sent without encryption",
            pl_str("server", c->config->server));
 }
 
@@ -139,7 +142,7 @@ static void set_identity(struct pl_credentials *c)
         identity->user_password =
             pl_format("%s:%s", c->config->username, c->config->password ? c->config->password : "");
     if (identity->authorization != NULL || identity->user_password != NULL)
-        warn_about_plain_http(c);
+        warn_about_exposure(c);
     pl_identity_unref(c->current);
     c->current = identity;
 }

@@ -1,5 +1,6 @@
 #include "kube/credentials.h"
 
+#include "base/log.h"
 #include "harness.h"
 #include "kube/status.h"
 #include "support/tls.h"
@@ -330,6 +331,65 @@ TEST(basic_auth_impersonation_proxy_and_plain_http_reach_the_request)
         groups += strcmp(request->headers[i].name, "Impersonate-Group") == 0;
     CHECK_INT(groups, 2);
     bench_deinit(&b);
+}
+
+/* What is logged of a token that is read twice from its file. */
+static void check_warning(const char *server, bool insecure, const char *want)
+{
+    struct bench b;
+    int fds[2];
+    char text[1024];
+    setup();
+    write_file("token", "one");
+    REQUIRE(pipe2(fds, O_CLOEXEC | O_NONBLOCK) == 0);
+    pl_log_configure(PL_LOG_WARN, false, fds[1]);
+    bench_prepare(&b);
+    pl_free(b.config.server);
+    b.config.server = pl_strdup(server);
+    b.config.insecure = insecure;
+    b.config.token_file = pl_strdup(path_of("token"));
+    b.config.token = pl_strdup("one");
+    bench_start(&b);
+    expect_token(&b, "Bearer one");
+    write_file("token", "another");
+    expect_token(&b, "Bearer another");
+    bench_deinit(&b);
+    pl_log_configure(PL_LOG_INFO, false, STDERR_FILENO);
+    ssize_t len = read(fds[0], text, sizeof text - 1);
+    text[len > 0 ? len : 0] = '\0';
+    const char *at = strstr(text, want);
+    CHECK(at != NULL);
+    if (at != NULL)
+        CHECK(*want == '\0' ? len <= 0 : strstr(at + 1, "warn") == NULL);
+    close(fds[0]);
+    close(fds[1]);
+    teardown();
+}
+
+TEST(a_token_that_somebody_in_between_could_take_is_warned_of_once)
+{
+    check_warning("https://api", false, "");
+    check_warning("http://api", false, "credentials are sent without encryption");
+    check_warning("http://api", true, "credentials are sent without encryption");
+    check_warning("https://api", true,
+                  "credentials are sent to a server whose certificate is not verified");
+}
+
+TEST(an_unverified_server_without_credentials_is_nothing_to_warn_of)
+{
+    struct bench b;
+    int fds[2];
+    char text[1024];
+    REQUIRE(pipe2(fds, O_CLOEXEC | O_NONBLOCK) == 0);
+    pl_log_configure(PL_LOG_WARN, false, fds[1]);
+    bench_prepare(&b);
+    b.config.insecure = true;
+    bench_start(&b);
+    bench_deinit(&b);
+    pl_log_configure(PL_LOG_INFO, false, STDERR_FILENO);
+    CHECK(read(fds[0], text, sizeof text) < 0);
+    close(fds[0]);
+    close(fds[1]);
 }
 
 TEST(a_token_that_would_break_the_header_is_refused_at_the_start)
