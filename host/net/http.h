@@ -31,6 +31,7 @@ struct pl_tls_options {
 struct pl_http_request {
     const char *method; /* "GET" */
     const char *url;    /* absolute, escaped */
+    /* Neither Content-Length nor Transfer-Encoding: they are refused. */
     const struct pl_http_header *headers;
     size_t header_count;
     struct pl_slice body;             /* copied when the request starts */

@@ -31,6 +31,12 @@ static bool is_one_line(const char *text)
     return strpbrk(text, "\r\n") == NULL;
 }
 
+/* Where a request ends is said once, by curl: two answers to that are two requests to some. */
+static bool is_framing(const char *name)
+{
+    return strcasecmp(name, "content-length") == 0 || strcasecmp(name, "transfer-encoding") == 0;
+}
+
 static bool has_header(const struct pl_http_request *request, const char *name)
 {
     for (size_t i = 0; i < request->header_count; i++) {
@@ -52,8 +58,12 @@ static bool set_headers(struct pl_http_call *call, const struct pl_http_request 
     struct pl_buf line = PL_BUF_INIT;
     for (size_t i = 0; i < request->header_count; i++) {
         const struct pl_http_header *header = &request->headers[i];
-        if (!is_token(header->name) || !is_one_line(header->value)) {
-            pl_http_call_fail(call, PL_EINVAL, "", "a header is malformed");
+        bool framing = is_framing(header->name);
+        if (framing || !is_token(header->name) || !is_one_line(header->value)) {
+            pl_http_call_fail(call, PL_EINVAL, "",
+                              framing
+                                  ? "a header says where the request ends, which is not its part"
+                                  : "a header is malformed");
             pl_buf_deinit(&line);
             return false;
         }

@@ -243,12 +243,16 @@ end
 
 -- A copy, with names as scripts wrote them: text -> text.
 local function http_headers(what, value)
-  local out = {}
+  local out, seen = {}, {}
   for name, one in pairs(check.table(what, value)) do
     check.string(what .. ": a name", name)
     if type(one) ~= "string" and type(one) ~= "number" then
       fail("%s: %s must be a string, not %s", what, name, check.describe(one))
     end
+    if seen[name:lower()] then
+      fail("%s: %s is there twice: upper and lower case make no difference", what, name)
+    end
+    seen[name:lower()] = true
     out[name] = tostring(one)
   end
   return out
@@ -261,6 +265,20 @@ local function has_header(headers, wanted)
     end
   end
   return false
+end
+
+-- The host says where a request ends: a header that says the same is left out, another one refused.
+local function leave_framing(headers, body)
+  for name, value in pairs(headers) do
+    if name:lower() == "content-length" then
+      if tonumber(value) ~= #body then
+        fail("http.request: headers: %s is %s, but the body has %d bytes", name, value, #body)
+      end
+      headers[name] = nil
+    elseif name:lower() == "transfer-encoding" then
+      fail("http.request: headers: %s cannot be set: the host knows the body's length", name)
+    end
+  end
 end
 
 local http_options = {
@@ -293,6 +311,7 @@ local function http_request(request, ...)
       o.headers["content-type"] = "application/json"
     end
   end
+  leave_framing(o.headers, o.body or "")
   o.method = o.method and o.method:upper() or o.body and "POST" or "GET"
   local answer = host.http(o)
   answer.ok = answer.status >= 200 and answer.status < 300

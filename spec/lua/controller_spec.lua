@@ -361,6 +361,19 @@ describe("perilune.http.request", function()
     assert.is_nil(request({ url = "http://x/" }).json)
   end)
 
+  it("leaves it to the host where a request ends", function()
+    request({ url = "http://x/", body = "abc", headers = { ["Content-Length"] = 3, ["X-A"] = "b" } })
+    assert.same({ ["X-A"] = "b" }, asked.headers)
+    request({ url = "http://x/", headers = { ["content-length"] = "0" } })
+    assert.same({}, asked.headers)
+    refuses("headers: Content-Length is 4, but the body has 3 bytes", request,
+      { url = "http://x/", body = "abc", headers = { ["Content-Length"] = "4" } })
+    refuses("headers: Transfer-Encoding cannot be set", request,
+      { url = "http://x/", body = "abc", headers = { ["Transfer-Encoding"] = "chunked" } })
+    refuses("is there twice: upper and lower case make no difference", request,
+      { url = "http://x/", headers = { HOST = "a", Host = "b" } })
+  end)
+
   it("refuses what makes no sense", function()
     refuses("http.request must be a table, not nil", request)
     refuses("http.request: url must be a string, not nil", request, {})

@@ -950,7 +950,9 @@ TEST(malformed_requests_fail_without_being_sent)
 {
     struct world world;
     set_up(&world);
-    const struct pl_http_header split = {"X-A", "b\r\nX-C: d"}, name = {"X A", "b"};
+    const struct pl_http_header split = {"X-A", "b\r\nX-C: d"}, name = {"X A", "b"},
+                                length = {"content-length", "3"},
+                                chunks = {"Transfer-Encoding", "chunked"};
     const struct {
         struct pl_http_request request;
         const char *url;
@@ -961,6 +963,8 @@ TEST(malformed_requests_fail_without_being_sent)
         {{.method = "GET"}, "/a HTTP/1.1\r\n\r\n"},
         {{.headers = &split, .header_count = 1}, "/"},
         {{.headers = &name, .header_count = 1}, "/"},
+        {{.headers = &length, .header_count = 1}, "/"},
+        {{.method = "POST", .body = pl_slice_z("abc"), .headers = &chunks, .header_count = 1}, "/"},
         {{.lane = PL_HTTP_LANES}, "/"},
         {{.method = "GET"}, "ftp://127.0.0.1/"},
     };
