@@ -42,6 +42,13 @@ enum pl_conn_state {
     PL_CONN_LINGERING, /* all is said; waiting for the client to hang up */
 };
 
+enum pl_head_line {
+    PL_HEAD_BEFORE, /* the request's first byte is still to come */
+    PL_HEAD_INSIDE, /* of a line */
+    PL_HEAD_BEGIN,  /* of a line */
+    PL_HEAD_OVER,   /* what comes is no part of the head */
+};
+
 struct pl_conn {
     struct pl_link link;      /* in server->conns */
     struct pl_server *server; /* back-pointer */
@@ -62,6 +69,7 @@ struct pl_conn {
     uint64_t queued, stall_mark;  /* bytes ever queued; bytes drained at the last look */
     struct pl_task task;          /* goes on parsing, tells on_drained, or reaps */
     int reject;                   /* status found while parsing that ends the connection */
+    enum pl_head_line line;       /* where in the request's head the next byte is */
     bool in_request;              /* a first byte of the request came */
     bool head_done;               /* what looks like headers now is a trailer */
     bool parsing, paused, eof, shutting, dead;

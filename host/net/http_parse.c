@@ -151,11 +151,23 @@ static void split_url(struct pl_exchange *exchange)
     exchange->query_len = end - exchange->query;
 }
 
+/* HTTP/1.1 asks for one, and nobody may send two (RFC 9112, 3.2). */
+static bool has_proper_host(const struct pl_exchange *exchange, const llhttp_t *parser)
+{
+    size_t hosts = 0;
+    for (size_t i = 0; i < exchange->header_count; i++)
+        hosts += strcmp(exchange->text.ptr + exchange->headers[i].name, "host") == 0;
+    bool needs_one = parser->http_major == 1 && parser->http_minor >= 1;
+    return hosts == 1 || (hosts == 0 && !needs_one);
+}
+
 static int on_headers_complete(llhttp_t *parser)
 {
     struct pl_conn *conn = parser->data;
     struct pl_exchange *exchange = conn->exchange;
     conn->head_done = true;
+    if (!has_proper_host(exchange, parser))
+        return refuse(conn, 400);
     parser->upgrade = 0; /* nothing is upgraded here: a request like any other */
     exchange->method = llhttp_method_name((llhttp_method_t)parser->method);
     exchange->is_head = parser->method == HTTP_HEAD;
@@ -220,12 +232,33 @@ void pl_conn_reject(struct pl_conn *conn, int status)
     pl_conn_linger(conn);
 }
 
+/* Whether a line of the head goes on in the next one. llhttp takes that, as RFC 2616 did; servers
+ * that do not would see another header there (RFC 9112, 5.2). */
+static bool is_folded(struct pl_conn *conn, struct pl_slice bytes)
+{
+    for (size_t i = 0; i < bytes.len && conn->line != PL_HEAD_OVER; i++) {
+        char c = bytes.ptr[i];
+        if (c == '\n' && conn->line != PL_HEAD_BEFORE)
+            conn->line = conn->line == PL_HEAD_BEGIN ? PL_HEAD_OVER : PL_HEAD_BEGIN;
+        else if ((c == ' ' || c == '\t') && conn->line == PL_HEAD_BEGIN)
+            return true;
+        else if (c != '\r' && c != '\n')
+            conn->line = PL_HEAD_INSIDE;
+    }
+    return false;
+}
+
 /* Parses up to the end of one request and hands it over; returns what was used. */
 static size_t parse_one(struct pl_conn *conn, struct pl_slice bytes)
 {
     if (!conn->in_request) {
         conn->in_request = true;
+        conn->line = PL_HEAD_BEFORE;
         pl_conn_limit(conn); /* from the first byte: slow senders gain nothing by going on */
+    }
+    if (is_folded(conn, bytes)) {
+        pl_conn_reject(conn, 400);
+        return bytes.len;
     }
     llhttp_errno_t rc = llhttp_execute(&conn->parser, bytes.ptr, bytes.len);
     if (rc == HPE_OK)

@@ -146,9 +146,9 @@ TEST(an_empty_header_is_there_and_empty)
     struct raw_peer peer;
     set_up(&world);
     raw_connect(&peer, world.port);
-    raw_send(&peer,
-             "GET /header HTTP/1.1\r\nX-Name:\r\nX-Other: o\r\n\r\n"
-             "GET /header HTTP/1.1\r\nX-Other: o\r\nX-Name: \r\n\r\nGET /end HTTP/1.1\r\n\r\n");
+    raw_send(&peer, "GET /header HTTP/1.1\r\nHost: h\r\nX-Name:\r\nX-Other: o\r\n\r\n"
+                    "GET /header HTTP/1.1\r\nHost: h\r\nX-Other: o\r\nX-Name: \r\n\r\nGET /end "
+                    "HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, raw_got(&peer, "/end"));
     CHECK(strstr(pl_buf_z(&peer.got), "Length: 0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Type: text/plain"
                                       "\r\nContent-Length: 0\r\n\r\nHTTP") != NULL);
@@ -162,11 +162,11 @@ TEST(bodies_come_whole_with_a_length_or_in_chunks)
     struct raw_peer peer;
     set_up(&world);
     raw_connect(&peer, world.port);
-    raw_send(&peer, "POST /x HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello");
-    raw_send(&peer,
-             "PATCH /y HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4;x=y\r\ndefg\r\n"
-             "0\r\nTrailer: t\r\n\r\n");
-    raw_send(&peer, "GET /z HTTP/1.1\r\n\r\n");
+    raw_send(&peer, "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello");
+    raw_send(&peer, "PATCH /y HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: "
+                    "chunked\r\n\r\n3\r\nabc\r\n4;x=y\r\ndefg\r\n"
+                    "0\r\nTrailer: t\r\n\r\n");
+    raw_send(&peer, "GET /z HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, world.requests == 3);
     CHECK_STR(pl_buf_z(&world.log), "POST /x? 5\nPATCH /y? 7\nGET /z? 0\n");
     raw_close(&peer);
@@ -179,8 +179,9 @@ TEST(pipelined_requests_are_answered_in_order_also_when_the_first_is_late)
     struct raw_peer peer;
     set_up(&world);
     raw_connect(&peer, world.port);
-    raw_send(&peer, "GET /1 HTTP/1.1\r\n\r\nGET /hold HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n"
-                    "GET /hold HTTP/1.1\r\n\r\nGET /3 HTTP/1.1\r\n\r\n");
+    raw_send(&peer, "GET /1 HTTP/1.1\r\nHost: h\r\n\r\nGET /hold HTTP/1.1\r\nHost: h\r\n\r\nGET /2 "
+                    "HTTP/1.1\r\nHost: h\r\n\r\n"
+                    "GET /hold HTTP/1.1\r\nHost: h\r\n\r\nGET /3 HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, world.held_count == 1);
     CHECK_INT(world.requests, 2);
     pl_exchange_reply(world.held[0], 200, "text/plain", pl_slice_z("late1"));
@@ -203,7 +204,7 @@ TEST(a_flood_of_pipelined_requests_is_answered_without_recursion_and_with_bounde
     struct raw_peer peer;
     set_up(&world);
     raw_connect(&peer, world.port);
-    const char *request = "GET /12 HTTP/1.1\r\n\r\n";
+    const char *request = "GET /12 HTTP/1.1\r\nHost: h\r\n\r\n";
     struct pl_buf flood = PL_BUF_INIT;
     for (int i = 0; i < 50000; i++)
         pl_buf_add_z(&flood, request);
@@ -228,8 +229,8 @@ TEST(head_and_204_have_no_body)
     struct raw_peer peer;
     set_up(&world);
     raw_connect(&peer, world.port);
-    raw_send(&peer,
-             "HEAD /four HTTP/1.1\r\n\r\nGET /none HTTP/1.1\r\n\r\nGET /end HTTP/1.1\r\n\r\n");
+    raw_send(&peer, "HEAD /four HTTP/1.1\r\nHost: h\r\n\r\nGET /none HTTP/1.1\r\nHost: "
+                    "h\r\n\r\nGET /end HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, raw_got(&peer, "/end"));
     CHECK_STR(pl_buf_z(&peer.got), "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
                                    "Content-Length: 5\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n"
@@ -242,7 +243,7 @@ TEST(head_and_204_have_no_body)
 TEST(connection_close_and_http_1_0_end_the_connection_after_the_answer)
 {
     struct world world;
-    const char *requests[] = {"GET /a HTTP/1.1\r\nConnection: close\r\n\r\n",
+    const char *requests[] = {"GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n",
                               "GET /a HTTP/1.0\r\n\r\n"};
     set_up(&world);
     for (int i = 0; i < 2; i++) {
@@ -280,13 +281,15 @@ TEST(a_client_that_expects_100_continue_gets_it)
     struct raw_peer peer;
     set_up_with(&world, (struct pl_server_options){.max_body = 10});
     raw_connect(&peer, world.port);
-    raw_send(&peer, "PUT /x HTTP/1.1\r\nContent-Length: 2\r\nExpect: 100-Continue\r\n\r\n");
+    raw_send(&peer,
+             "PUT /x HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nExpect: 100-Continue\r\n\r\n");
     TURN_UNTIL(world.loop, raw_got(&peer, "HTTP/1.1 100 Continue\r\n\r\n"));
     raw_send(&peer, "ok");
     TURN_UNTIL(world.loop, raw_got(&peer, "HTTP/1.1 200 OK"));
     raw_close(&peer);
     raw_connect(&peer, world.port);
-    raw_send(&peer, "PUT /x HTTP/1.1\r\nContent-Length: 11\r\nExpect: 100-continue\r\n\r\n");
+    raw_send(&peer,
+             "PUT /x HTTP/1.1\r\nHost: h\r\nContent-Length: 11\r\nExpect: 100-continue\r\n\r\n");
     TURN_UNTIL(world.loop, raw_ended(&peer));
     CHECK(strncmp(pl_buf_z(&peer.got), "HTTP/1.1 413 ", 13) == 0);
     raw_close(&peer);
@@ -323,24 +326,26 @@ TEST(a_body_over_the_limit_is_413_at_once_with_a_length)
 {
     /* Nothing of the body is sent, the answer comes all the same. */
     check_refused((struct pl_server_options){.max_body = 1000},
-                  pl_slice_z("POST / HTTP/1.1\r\nContent-Length: 1001\r\n\r\n"), 413);
-    check_refused((struct pl_server_options){0},
-                  pl_slice_z("POST / HTTP/1.1\r\nContent-Length: 99999999999999\r\n\r\n"), 413);
+                  pl_slice_z("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1001\r\n\r\n"), 413);
+    check_refused(
+        (struct pl_server_options){0},
+        pl_slice_z("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999999999\r\n\r\n"), 413);
 }
 
 TEST(a_body_over_the_limit_is_413_at_once_in_chunks)
 {
     check_refused(
         (struct pl_server_options){.max_body = 5},
-        pl_slice_z("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n3\r\nd"
-                   "ef\r\n"),
+        pl_slice_z(
+            "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n3\r\nd"
+            "ef\r\n"),
         413);
 }
 
 TEST(a_413_arrives_although_the_client_is_still_sending)
 {
     struct pl_buf request = PL_BUF_INIT;
-    pl_buf_add_z(&request, "POST / HTTP/1.1\r\nContent-Length: 8000000\r\n\r\n");
+    pl_buf_add_z(&request, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 8000000\r\n\r\n");
     pl_buf_reserve(&request, 8000000);
     memset(request.ptr + request.len, 'x', 8000000);
     request.len += 8000000;
@@ -351,7 +356,7 @@ TEST(a_413_arrives_although_the_client_is_still_sending)
 TEST(headers_over_64_kib_or_too_many_are_431)
 {
     struct pl_buf request = PL_BUF_INIT;
-    pl_buf_add_z(&request, "GET / HTTP/1.1\r\nX: ");
+    pl_buf_add_z(&request, "GET / HTTP/1.1\r\nHost: h\r\nX: ");
     for (int i = 0; i < 65536; i++)
         pl_buf_add_char(&request, 'x');
     check_refused((struct pl_server_options){0}, pl_buf_slice(&request), 431);
@@ -361,7 +366,7 @@ TEST(headers_over_64_kib_or_too_many_are_431)
         pl_buf_add_char(&request, 'x');
     check_refused((struct pl_server_options){0}, pl_buf_slice(&request), 431);
     pl_buf_clear(&request);
-    pl_buf_add_z(&request, "GET / HTTP/1.1\r\n");
+    pl_buf_add_z(&request, "GET / HTTP/1.1\r\nHost: h\r\n");
     for (int i = 0; i < 513; i++)
         pl_buf_add_z(&request, "a:b\r\n");
     check_refused((struct pl_server_options){0}, pl_buf_slice(&request), 431);
@@ -371,21 +376,82 @@ TEST(headers_over_64_kib_or_too_many_are_431)
 TEST(what_is_not_http_is_400)
 {
     check_refused((struct pl_server_options){0}, pl_slice_z("hello\r\n\r\n"), 400);
-    check_refused((struct pl_server_options){0}, pl_slice_z("GET / HTTP/1.1\r\nA B: c\r\n\r\n"),
-                  400);
     check_refused((struct pl_server_options){0},
-                  pl_slice_z("GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"),
-                  400);
+                  pl_slice_z("GET / HTTP/1.1\r\nHost: h\r\nA B: c\r\n\r\n"), 400);
     check_refused(
         (struct pl_server_options){0},
-        pl_slice_z("POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n"
-                   "\r\n"),
+        pl_slice_z("GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"),
         400);
-    check_refused((struct pl_server_options){0}, pl_slice_z("GET / HTTP/1.1\r\n: c\r\n\r\n"), 400);
+    check_refused(
+        (struct pl_server_options){0},
+        pl_slice_z(
+            "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n"
+            "\r\n"),
+        400);
     check_refused((struct pl_server_options){0},
-                  pl_slice_z("GET / HTTP/1.1\r\nA: b\r\n: c\r\n\r\n"), 400);
+                  pl_slice_z("GET / HTTP/1.1\r\nHost: h\r\n: c\r\n\r\n"), 400);
+    check_refused((struct pl_server_options){0},
+                  pl_slice_z("GET / HTTP/1.1\r\nHost: h\r\nA: b\r\n: c\r\n\r\n"), 400);
     check_refused((struct pl_server_options){0}, pl_slice_z("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
                   400);
+}
+
+static void check_refused_in_pieces(const char *request, size_t size)
+{
+    struct world world;
+    struct raw_peer peer;
+    set_up(&world);
+    raw_connect(&peer, world.port);
+    for (const char *at = request; *at != '\0' && !raw_got(&peer, "\r\n\r\n");) {
+        size_t len = strnlen(at, size);
+        raw_send_bytes(&peer, at, len);
+        for (int i = 0; i < 3; i++)
+            pl_loop_turn(world.loop, 0);
+        at += len;
+    }
+    TURN_UNTIL(world.loop, raw_got(&peer, "\r\n\r\n"));
+    if (strncmp(pl_buf_z(&peer.got), "HTTP/1.1 400 ", 13) != 0)
+        TEST_FAIL("%zu bytes at a time of %s: %.60s", size, request, pl_buf_z(&peer.got));
+    CHECK_INT(world.requests, 0);
+    raw_close(&peer);
+    tear_down(&world);
+}
+
+/* What servers and proxies in front of them could take for different things. */
+TEST(a_request_that_can_be_read_in_two_ways_is_400)
+{
+    static const char *const requests[] = {
+        "GET / HTTP/1.1\r\nHost: h\r\nX: a\r\n b\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: h\r\nX: a\r\n\tb\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: h\r\nX:\r\n b\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: h\r\nX: a\r\n \r\n\r\n",
+        "GET / HTTP/1.1\r\n Host: h\r\n\r\n",
+        "\r\n\r\nGET / HTTP/1.1\r\nHost: h\r\nX: a\n b\r\n\r\n",
+        "GET / HTTP/1.1\r\n\r\n",
+        "GET / HTTP/1.1\r\nX-Host: h\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: h\r\nHost: h\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: h\r\nX: a\r\nhOST: g\r\n\r\n",
+        "GET / HTTP/1.0\r\nHost: h\r\nHost: g\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: h\r\nX: a\rY: b\r\n\r\n",
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(requests); i++)
+        for (size_t size = 1; size < 40; size += size < 4 ? 1 : 16)
+            check_refused_in_pieces(requests[i], size);
+}
+
+TEST(space_at_the_beginning_of_a_line_is_fine_in_a_body)
+{
+    struct world world;
+    struct raw_peer peer;
+    set_up(&world);
+    raw_connect(&peer, world.port);
+    raw_send(&peer, "\r\nPOST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 8\r\n\r\n a\r\n b\r\n"
+                    "POST /b HTTP/1.1\r\nHost:\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    "4\r\n\r\n b\r\n0\r\n\r\nGET /end HTTP/1.0\r\n\r\n");
+    TURN_UNTIL(world.loop, raw_got(&peer, "/end"));
+    CHECK_STR(pl_buf_z(&world.log), "POST /a? 8\nPOST /b? 4\nGET /end? 0\n");
+    raw_close(&peer);
+    tear_down(&world);
 }
 
 TEST(an_upgrade_is_a_request_like_any_other)
@@ -394,8 +460,9 @@ TEST(an_upgrade_is_a_request_like_any_other)
     struct raw_peer peer;
     set_up(&world);
     raw_connect(&peer, world.port);
-    raw_send(&peer, "GET /up HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n"
-                    "GET /next HTTP/1.1\r\n\r\n");
+    raw_send(&peer,
+             "GET /up HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n"
+             "GET /next HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, raw_got(&peer, "/next"));
     CHECK_INT(world.requests, 2);
     raw_close(&peer);
@@ -408,7 +475,7 @@ TEST(a_slow_request_is_cut_at_its_deadline_however_busily_it_drips)
     struct raw_peer peer;
     set_up_with(&world, (struct pl_server_options){.request_deadline_ms = 40});
     raw_connect(&peer, world.port);
-    raw_send(&peer, "GET / HTTP/1.1\r\nA: ");
+    raw_send(&peer, "GET / HTTP/1.1\r\nHost: h\r\nA: ");
     for (int i = 0; i < 39; i++) {
         raw_send(&peer, "b");
         pass(&world, 1);
@@ -430,7 +497,7 @@ TEST(a_silent_connection_is_cut_before_and_after_a_request)
     set_up_with(&world, (struct pl_server_options){.idle_ms = 30});
     raw_connect(&silent, world.port);
     raw_connect(&after, world.port);
-    raw_send(&after, "GET / HTTP/1.1\r\n\r\n");
+    raw_send(&after, "GET / HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, raw_got(&after, "200 OK"));
     pass(&world, 29);
     CHECK(raw_read(&silent) && raw_read(&after));
@@ -449,9 +516,9 @@ TEST(a_slow_handler_and_a_watch_are_not_cut_by_the_limits_on_clients)
     set_up_with(&world, (struct pl_server_options){.idle_ms = 20, .request_deadline_ms = 20});
     raw_connect(&slow, world.port);
     raw_connect(&watch, world.port);
-    raw_send(&slow, "GET /hold HTTP/1.1\r\n\r\n");
+    raw_send(&slow, "GET /hold HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, world.held_count == 1);
-    raw_send(&watch, "GET /watch HTTP/1.1\r\n\r\n");
+    raw_send(&watch, "GET /watch HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, world.held_count == 2);
     pass(&world, 1000000);
     pl_exchange_reply(world.held[0], 200, "text/plain", pl_slice_z("at last"));
@@ -470,7 +537,7 @@ TEST(a_watcher_that_leaves_is_told_once)
     struct raw_peer peer;
     set_up(&world);
     raw_connect(&peer, world.port);
-    raw_send(&peer, "GET /watch HTTP/1.1\r\n\r\n");
+    raw_send(&peer, "GET /watch HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, raw_got(&peer, "chunked\r\n\r\n"));
     raw_close(&peer);
     TURN_UNTIL(world.loop, world.closed);
@@ -484,7 +551,7 @@ TEST(writes_to_a_watcher_that_is_gone_are_harmless_until_on_close)
     struct raw_peer peer;
     set_up(&world);
     raw_connect(&peer, world.port);
-    raw_send(&peer, "GET /watch HTTP/1.1\r\n\r\n");
+    raw_send(&peer, "GET /watch HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, world.held_count);
     struct linger reset = {.l_onoff = 1, .l_linger = 0};
     setsockopt(peer.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
@@ -503,7 +570,7 @@ TEST(ending_a_stream_whose_client_just_left_suppresses_on_close)
     struct raw_peer peer;
     set_up(&world);
     raw_connect(&peer, world.port);
-    raw_send(&peer, "GET /watch HTTP/1.1\r\n\r\n");
+    raw_send(&peer, "GET /watch HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, world.held_count);
     struct linger reset = {.l_onoff = 1, .l_linger = 0};
     setsockopt(peer.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
@@ -525,7 +592,7 @@ TEST(a_handler_may_answer_after_its_client_left)
     struct raw_peer *peers[] = {&replies, &begins, &begins_and_ends};
     for (int i = 0; i < 3; i++) {
         raw_connect(peers[i], world.port);
-        raw_send(peers[i], "GET /hold HTTP/1.1\r\n\r\n");
+        raw_send(peers[i], "GET /hold HTTP/1.1\r\nHost: h\r\n\r\n");
         TURN_UNTIL(world.loop, world.held_count == i + 1);
         struct linger reset = {.l_onoff = 1, .l_linger = 0};
         setsockopt(peers[i]->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
@@ -551,7 +618,7 @@ TEST(a_client_that_shuts_its_half_down_still_gets_its_answers)
     struct raw_peer peer;
     set_up(&world);
     raw_connect(&peer, world.port);
-    raw_send(&peer, "GET /hold HTTP/1.1\r\n\r\nGET /two HTTP/1.1\r\n\r\n");
+    raw_send(&peer, "GET /hold HTTP/1.1\r\nHost: h\r\n\r\nGET /two HTTP/1.1\r\nHost: h\r\n\r\n");
     shutdown(peer.fd, SHUT_WR);
     TURN_UNTIL(world.loop, world.held_count);
     for (int i = 0; i < 5; i++)
@@ -570,7 +637,7 @@ TEST(junk_sent_on_a_watch_is_dropped)
     struct raw_peer peer;
     set_up(&world);
     raw_connect(&peer, world.port);
-    raw_send(&peer, "GET /watch HTTP/1.1\r\n\r\n");
+    raw_send(&peer, "GET /watch HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, world.held_count);
     char *junk = pl_calloc(1, 65536);
     size_t sent = 0;
@@ -594,7 +661,7 @@ TEST(a_watcher_that_does_not_read_is_cut_at_the_limit)
     struct raw_peer peer;
     set_up_with(&world, (struct pl_server_options){.max_unread = 1 << 20});
     raw_connect(&peer, world.port);
-    raw_send(&peer, "GET /watch HTTP/1.1\r\n\r\n");
+    raw_send(&peer, "GET /watch HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, world.held_count);
     char *event = pl_calloc(1, 65536);
     size_t written = 0, most_unread = 0;
@@ -619,7 +686,7 @@ TEST(a_reply_larger_than_the_limit_on_streams_arrives_when_it_is_read)
     struct raw_peer peer;
     set_up_with(&world, (struct pl_server_options){.max_unread = 1 << 16, .idle_ms = 500});
     raw_connect(&peer, world.port);
-    raw_send(&peer, "GET /hold HTTP/1.1\r\n\r\n");
+    raw_send(&peer, "GET /hold HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, world.held_count);
     size_t size = 32 * 1000 * 1000;
     char *body = pl_calloc(1, size);
@@ -647,7 +714,7 @@ TEST(a_reply_that_is_not_read_at_all_is_cut_after_the_idle_time)
     struct raw_peer peer;
     set_up_with(&world, (struct pl_server_options){.idle_ms = 30});
     raw_connect(&peer, world.port);
-    raw_send(&peer, "GET /hold HTTP/1.1\r\n\r\n");
+    raw_send(&peer, "GET /hold HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, world.held_count);
     size_t size = 32 * 1000 * 1000;
     char *body = pl_calloc(1, size);
@@ -669,7 +736,7 @@ TEST(a_stream_says_when_all_of_it_was_taken)
     struct raw_peer peer;
     set_up(&world);
     raw_connect(&peer, world.port);
-    raw_send(&peer, "GET /watch HTTP/1.1\r\n\r\n");
+    raw_send(&peer, "GET /watch HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, world.held_count);
     pl_exchange_on_drained(world.held[0], on_drained);
     CHECK_INT(world.drained, 0);
@@ -693,9 +760,9 @@ TEST(connections_over_the_limit_get_503_while_all_others_are_answered)
     struct raw_peer peers[3];
     set_up_with(&world, (struct pl_server_options){.max_connections = 2});
     raw_connect(&peers[0], world.port);
-    raw_send(&peers[0], "GET /hold HTTP/1.1\r\n\r\n");
+    raw_send(&peers[0], "GET /hold HTTP/1.1\r\nHost: h\r\n\r\n");
     raw_connect(&peers[1], world.port);
-    raw_send(&peers[1], "GET /watch HTTP/1.1\r\n\r\n");
+    raw_send(&peers[1], "GET /watch HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, world.held_count == 2);
     raw_connect(&peers[2], world.port);
     TURN_UNTIL(world.loop, raw_got(&peers[2], "HTTP/1.1 503 "));
@@ -706,7 +773,7 @@ TEST(connections_over_the_limit_get_503_while_all_others_are_answered)
         raw_close(&peers[i]);
     TURN_UNTIL(world.loop, world.closed == 1);
     raw_connect(&peers[0], world.port);
-    raw_send(&peers[0], "GET /a HTTP/1.1\r\n\r\n");
+    raw_send(&peers[0], "GET /a HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, raw_got(&peers[0], "200 OK"));
     raw_close(&peers[0]);
     tear_down(&world);
@@ -715,7 +782,7 @@ TEST(connections_over_the_limit_get_503_while_all_others_are_answered)
 static void check_answered(struct world *world, struct raw_peer *peer)
 {
     raw_connect(peer, world->port);
-    raw_send(peer, "GET /a HTTP/1.1\r\n\r\n");
+    raw_send(peer, "GET /a HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world->loop, raw_got(peer, "\r\n\r\n"));
     CHECK(raw_got(peer, "HTTP/1.1 200 OK\r\n"));
 }
@@ -727,7 +794,7 @@ TEST(over_the_limit_the_connection_that_is_idle_for_longest_goes)
     set_up_with(&world, (struct pl_server_options){.max_connections = 3});
     for (int i = 0; i < 3; i++)
         raw_connect(&peers[i], world.port);
-    raw_send(&peers[0], "GET /b HTTP/1.1\r\n\r\n"); /* idle from now on */
+    raw_send(&peers[0], "GET /b HTTP/1.1\r\nHost: h\r\n\r\n"); /* idle from now on */
     TURN_UNTIL(world.loop, raw_got(&peers[0], "200 OK"));
     check_answered(&world, &more);
     CHECK(raw_ended(&peers[1]));
@@ -744,16 +811,17 @@ TEST(idle_connections_go_before_those_in_a_request_and_these_before_a_503)
     struct raw_peer slow, idle, watch, more[2];
     set_up_with(&world, (struct pl_server_options){.max_connections = 3});
     raw_connect(&watch, world.port);
-    raw_send(&watch, "GET /watch HTTP/1.1\r\n\r\n");
+    raw_send(&watch, "GET /watch HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, world.held_count == 1);
     raw_connect(&slow, world.port);
-    raw_send(&slow, "GET /slow HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n");
+    raw_send(&slow,
+             "GET /slow HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n");
     TURN_UNTIL(world.loop, raw_got(&slow, "100 Continue"));
     raw_connect(&idle, world.port);
     check_answered(&world, &more[0]);
     CHECK(raw_ended(&idle));
     CHECK(raw_read(&slow) && raw_read(&watch));
-    raw_send(&more[0], "GET /hold HTTP/1.1\r\n\r\n");
+    raw_send(&more[0], "GET /hold HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, world.held_count == 2);
     check_answered(&world, &more[1]);
     CHECK(raw_ended(&slow));
@@ -771,10 +839,10 @@ TEST(destroying_the_server_closes_streams_at_once_and_leaves_unanswered_requests
     struct raw_peer watch, held;
     set_up(&world);
     raw_connect(&watch, world.port);
-    raw_send(&watch, "GET /watch HTTP/1.1\r\n\r\n");
+    raw_send(&watch, "GET /watch HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, world.held_count == 1);
     raw_connect(&held, world.port);
-    raw_send(&held, "GET /hold HTTP/1.1\r\n\r\n");
+    raw_send(&held, "GET /hold HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, world.held_count == 2);
     pl_server_destroy(world.server);
     CHECK_INT(world.closed, 1);
@@ -796,7 +864,7 @@ TEST(a_handler_may_destroy_the_server)
     set_up(&world);
     world.destroy_in_request = true;
     raw_connect(&peer, world.port);
-    raw_send(&peer, "GET /a HTTP/1.1\r\n\r\nGET /b HTTP/1.1\r\n\r\n");
+    raw_send(&peer, "GET /a HTTP/1.1\r\nHost: h\r\n\r\nGET /b HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, raw_ended(&peer));
     CHECK_INT(world.requests, 1);
     raw_close(&peer);
@@ -834,7 +902,7 @@ TEST(a_server_on_a_unix_socket_is_for_its_owner_alone)
     snprintf(name.sun_path, sizeof name.sun_path, "%s", path);
     struct raw_peer peer = {.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     REQUIRE(connect(peer.fd, (struct sockaddr *)&name, sizeof name) == 0);
-    raw_send(&peer, "GET /status HTTP/1.1\r\n\r\n");
+    raw_send(&peer, "GET /status HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, raw_got(&peer, "/status"));
     raw_close(&peer);
     tear_down(&world);
@@ -856,7 +924,7 @@ TEST(a_thousand_watchers_get_each_event_once)
     struct raw_peer *peers = pl_calloc(WATCHERS, sizeof *peers);
     for (int i = 0; i < WATCHERS; i++) {
         raw_connect(&peers[i], world.port);
-        raw_send(&peers[i], "GET /watch HTTP/1.1\r\n\r\n");
+        raw_send(&peers[i], "GET /watch HTTP/1.1\r\nHost: h\r\n\r\n");
         if (i % 50 == 49)
             TURN_UNTIL(world.loop, world.watcher_count == i + 1);
     }

@@ -319,7 +319,7 @@ TEST(a_plain_client_of_a_tls_server_gets_nothing_and_does_no_harm)
     struct raw_peer peer;
     set_up(&world);
     raw_connect(&peer, world.port);
-    raw_send(&peer, "GET / HTTP/1.1\r\n\r\n");
+    raw_send(&peer, "GET / HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, raw_ended(&peer));
     CHECK(strstr(pl_buf_z(&peer.got), "HTTP") == NULL);
     CHECK_INT(world.requests, 0);
