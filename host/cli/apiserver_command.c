@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/dev_server.h"
+#include "cli/leave.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -48,6 +49,7 @@ static int serve(const struct pl_flags *flags, const struct pl_apiserver_options
                  struct pl_err *err)
 {
     static const int signals[] = {SIGINT, SIGTERM};
+    pl_leave_on_signals(PL_EXIT_OK);
     struct pl_loop *loop = pl_loop_create(pl_clock_system());
     struct pl_apiserver *server = pl_apiserver_create(loop, options, err);
     int rc = server != NULL ? 0 : err->code;

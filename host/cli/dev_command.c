@@ -3,12 +3,12 @@
 #include "cli/apply.h"
 #include "cli/dev_server.h"
 #include "cli/host.h"
+#include "cli/leave.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct dev {
     struct pl_options options;
@@ -23,21 +23,10 @@ static int make_kubeconfig(struct dev *dev, int port, struct pl_err *err)
     if (tmp == NULL || strlen(tmp) > 40)
         tmp = "/tmp";
     snprintf(dev->folder, sizeof(dev->folder), "%s/perilune-XXXXXX", tmp);
-    if (mkdtemp(dev->folder) == NULL) {
-        int rc = pl_err_set(err, PL_EIO, "%s: %s", dev->folder, strerror(errno));
-        dev->folder[0] = '\0';
-        return rc;
-    }
+    if (pl_leave_make_folder(dev->folder, "kubeconfig") != 0)
+        return pl_err_set(err, PL_EIO, "%s: %s", dev->folder, strerror(errno));
     snprintf(dev->kubeconfig, sizeof(dev->kubeconfig), "%s/kubeconfig", dev->folder);
     return pl_dev_kubeconfig(dev->kubeconfig, "127.0.0.1", port, err);
-}
-
-static void remove_kubeconfig(const struct dev *dev)
-{
-    if (dev->folder[0] == '\0')
-        return;
-    unlink(dev->kubeconfig);
-    rmdir(dev->folder);
 }
 
 static int apply_manifests(void *arg, struct pl_cluster *cluster, struct pl_loop *loop,
@@ -68,6 +57,7 @@ int pl_command_dev(const struct pl_command *self, int argc, char *const *argv)
     if (pl_options_read(&dev.options, self, argc, argv, &exit_code)) {
         struct pl_dev_server *server = NULL;
         const struct pl_apiserver_options options = {.port = 0};
+        pl_leave_on_signals(PL_EXIT_OK);
         int rc = 0;
         if ((server = pl_dev_server_start(&options, &err)) == NULL)
             rc = err.code;
@@ -77,7 +67,7 @@ int pl_command_dev(const struct pl_command *self, int argc, char *const *argv)
             fprintf(stderr, "perilune dev: %s\n", err.message);
         exit_code = rc < 0 ? PL_EXIT_FAILURE : rc;
         pl_dev_server_stop(server);
-        remove_kubeconfig(&dev);
+        pl_leave_remove_folder();
     }
     pl_options_deinit(&dev.options);
     return exit_code;

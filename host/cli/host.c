@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "cli/admin_repl.h"
+#include "cli/leave.h"
 #include "cli/reload.h"
 #include "cli/tidy.h"
 #include "cli/shadow.h"
@@ -146,7 +147,7 @@ static void on_signal(void *arg, int signum)
         pl_reload_request(host->reload, "SIGHUP", NULL);
     } else if (host->stopping) {
         pl_log(PL_LOG_WARN, "a second signal: ending at once");
-        _exit(PL_EXIT_FAILURE);
+        pl_leave(PL_EXIT_FAILURE);
     } else {
         host->stopping = true;
         pl_view_set_stopping(host->view);
@@ -339,9 +340,9 @@ static void tear_down(struct host *host)
 {
     /* Runs that could not be ended still use what would be freed. */
     if (host->manager != NULL && !pl_manager_is_clean(host->manager))
-        _exit(host->exit_code);
+        pl_leave(host->exit_code);
     if (!pl_repls_is_closed(host->repls))
-        _exit(host->exit_code);
+        pl_leave(host->exit_code);
     pl_admin_destroy(host->admin);
     pl_repls_destroy(host->repls);
     if (host->view != NULL) {
@@ -362,6 +363,8 @@ static void tear_down(struct host *host)
     pl_leader_destroy(host->leader);
     pl_tidy_stop(&host->tidy);
     pl_loop_unwatch_signals(host->loop);
+    pl_leave_on_signals(host->stopping ? PL_EXIT_FAILURE
+                                       : PL_EXIT_OK); /* a second one, or the first */
     pl_view_destroy(host->view);
     if (host->pool != NULL) {
         pl_loop_each_turn_stop(&host->collect);
@@ -428,6 +431,7 @@ int pl_host_run(const struct pl_options *options, const struct pl_host_hooks *ho
     struct pl_err err;
     pl_err_clear(&err);
     struct host host = {.options = options};
+    pl_leave_on_signals(PL_EXIT_OK);
     host.metrics = pl_metrics_create();
     host.memos = pl_memos_create();
     host.barred = pl_barred_create();

@@ -258,4 +258,54 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
     child:signal("TERM")
     assert.equal(0, (child:wait(e2e.patience)))
   end)
+
+  -- Of a process that has not come as far as to stop in order.
+  local function starts(...)
+    local folder = e2e.folder() .. "/" .. e2e.unique("tmp")
+    os.execute("mkdir " .. folder)
+    local out = folder .. ".out"
+    local child = e2e.process.start({ e2e.binary, ... },
+      { stdout = out, stderr = out .. ".err", env = { TMPDIR = folder } })
+    return child, folder, out
+  end
+
+  local function is_empty(folder)
+    return os.execute("rmdir " .. folder) == 0
+  end
+
+  it("ends dev while its scripts are loaded, and leaves no folder behind", function()
+    local child, folder, out = starts("dev", e2e.write_file(e2e.folder() .. "/endless.lua", "while true do end"))
+    e2e.eventually("the kubeconfig is there", function() return e2e.read_file(out):find("kubeconfig: ") end)
+    child:signal("HUP") -- there is nothing to reload yet
+    child:signal("USR1")
+    child:signal("TERM")
+    assert.same({ 0 }, { child:wait(e2e.patience) })
+    assert.is_true(is_empty(folder))
+  end)
+
+  it("ends run while its scripts are loaded", function()
+    local child = starts("run", e2e.folder() .. "/endless.lua", "--kubeconfig", server.kubeconfig)
+    e2e.eventually("signals have been thought of", function()
+      local caught = e2e.read_file("/proc/" .. child.pid .. "/status"):match("SigCgt:%s*(%x+)")
+      return math.floor(tonumber(caught:sub(-4), 16) / 2 ^ 14) % 2 == 1, caught -- SIGTERM is 15
+    end)
+    child:signal("TERM")
+    assert.same({ 0 }, { child:wait(e2e.patience) })
+  end)
+
+  it("ends dev at the second signal, and leaves no folder behind", function()
+    local child, folder, out = starts("dev", "--admin-socket", "0", e2e.write_file(e2e.folder() .. "/waits.lua", [[
+local perilune = require("perilune")
+perilune.controller("waits"):For("v1/Namespace"):Reconcile(function(_, context)
+  context.log:info("waits")
+  perilune.sleep(3600)
+end)
+]]))
+    e2e.eventually("a run waits", function() return e2e.read_file(out .. ".err"):find('"msg":"waits"', 1, true) end)
+    child:signal("TERM")
+    e2e.eventually("it stops", function() return e2e.read_file(out .. ".err"):find("stopping", 1, true) end)
+    child:signal("TERM")
+    assert.same({ 1 }, { child:wait(e2e.patience) })
+    assert.is_true(is_empty(folder))
+  end)
 end)

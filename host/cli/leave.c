@@ -1,0 +1,68 @@
+#include "cli/leave.h"
+
+#include "base/base.h"
+#include "base/check.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A signal handler finds nothing but what is global. */
+static struct {
+    char folder[208], file[208]; /* written while there is none */
+    atomic_bool has_folder;
+    atomic_int exit_code;
+} left;
+
+void pl_leave_remove_folder(void)
+{
+    if (!atomic_exchange(&left.has_folder, false))
+        return;
+    unlink(left.file);
+    rmdir(left.folder);
+}
+
+_Noreturn void pl_leave(int exit_code)
+{
+    pl_leave_remove_folder();
+    _exit(exit_code);
+}
+
+static void on_signal(int signum)
+{
+    PL_UNUSED(signum);
+    pl_leave(atomic_load(&left.exit_code));
+}
+
+void pl_leave_on_signals(int exit_code)
+{
+    struct sigaction end = {.sa_handler = on_signal}, ignore = {.sa_handler = SIG_IGN};
+    atomic_store(&left.exit_code, exit_code);
+    PL_REQUIRE(sigaction(SIGINT, &end, NULL) == 0 && sigaction(SIGTERM, &end, NULL) == 0 &&
+               sigaction(SIGHUP, &ignore, NULL) == 0 && sigaction(SIGUSR1, &ignore, NULL) == 0);
+}
+
+int pl_leave_make_folder(char *folder, const char *name)
+{
+    sigset_t ours, before;
+    PL_REQUIRE(!atomic_load(&left.has_folder));
+    PL_REQUIRE(strlen(folder) + strlen(name) <= 200);
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGINT);
+    sigaddset(&ours, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &ours, &before); /* or it would be there, and nobody know */
+    int error = mkdtemp(folder) != NULL ? 0 : errno;
+    if (error == 0) {
+        snprintf(left.folder, sizeof left.folder, "%s", folder);
+        snprintf(left.file, sizeof left.file, "%s/%s", folder, name);
+        atomic_store(&left.has_folder, true);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return error == 0 ? 0 : -1;
+}

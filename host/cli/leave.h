@@ -1,0 +1,16 @@
+/* Ending the process at once, wherever it is: by a signal while it starts or ends, when nothing is
+ * there yet, or no longer, that a signal could stop in order; by a second signal; with runs that
+ * could not be ended. Main thread, but for what says otherwise. */
+#pragma once
+
+/* Until pl_loop_watch_signals is called SIGINT and SIGTERM end the process with that code, and
+ * SIGHUP and SIGUSR1 are passed over. */
+void pl_leave_on_signals(int exit_code);
+/* Makes a folder from a template as mkdtemp does, which goes when the process leaves, with that
+ * file in it (name: of both together at most 200 bytes). 0, or -1 with errno. One at a time. */
+int pl_leave_make_folder(char *folder, const char *name);
+/* Removes the folder now, with what is in it. Harmless when there is none. Any thread, also in a
+ * handler of a signal. */
+void pl_leave_remove_folder(void);
+/* Removes the folder and ends the process. Any thread. */
+_Noreturn void pl_leave(int exit_code);
