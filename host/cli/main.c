@@ -63,11 +63,16 @@ static int unknown_command(const char *name)
  * number, and log lines would be written there. */
 static bool open_standard_streams(void)
 {
-    int fd;
-    do
-        fd = open("/dev/null", O_RDWR);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    return fd >= 0 && close(fd) == 0;
+    static const char *const names[] = {"standard input", "standard output", "standard error"};
+    for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+        /* The lowest free number is taken: this one. */
+        if (fcntl(fd, F_GETFD) != -1 || open("/dev/null", O_RDWR) == fd)
+            continue;
+        fprintf(stderr, "perilune: %s is closed, and /dev/null cannot be opened: %s\n", names[fd],
+                strerror(errno));
+        return false;
+    }
+    return true;
 }
 
 /* Whoever asked for a text must not take half of it for all. */

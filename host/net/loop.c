@@ -18,13 +18,17 @@
 
 #include <uv.h>
 
+#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
-#define CHILDREN_MS 5000 /* for killed ones to die */
-#define WORK_MS     100  /* for work on other threads to end */
+#define CHILDREN_MS    5000 /* for killed ones to die */
+#define WORK_MS        100  /* for work on other threads to end */
+#define PIPES_AT_START 5    /* three are a loop's */
 
 /* A turn of libuv is: callbacks of the poll, then our check handle, which fires
  * timers, runs deferred tasks and calls the hooks. The uv timer only ends the
@@ -218,6 +222,24 @@ static void on_check_cb(uv_check_t *check)
     call_each(&loop->each_turn, run_hook);
 }
 
+/* libuv aborts when its first loop cannot have a pipe for signals. So there must be room for a
+ * whole loop, and for what other threads may open meanwhile. */
+static int look_for_room(void)
+{
+    int fds[PIPES_AT_START][2], count = 0, failed = 0;
+    while (count < PIPES_AT_START && failed == 0) {
+        if (pipe2(fds[count], O_CLOEXEC) == 0)
+            count++;
+        else
+            failed = uv_translate_sys_error(errno);
+    }
+    while (count-- > 0) {
+        close(fds[count][0]);
+        close(fds[count][1]);
+    }
+    return failed;
+}
+
 struct pl_loop *pl_loop_create(const struct pl_clock *clock)
 {
     struct pl_loop *loop = PL_NEW(struct pl_loop);
@@ -230,7 +252,9 @@ struct pl_loop *pl_loop_create(const struct pl_clock *clock)
     /* A peer that went away is an error of the write, not the end of the process;
      * libuv writes with plain write(). */
     signal(SIGPIPE, SIG_IGN);
-    int failed = uv_loop_init(&loop->uv);
+    int failed = look_for_room();
+    if (failed == 0)
+        failed = uv_loop_init(&loop->uv);
     if (failed != 0) { /* out of file descriptors: nothing at all could be done */
         pl_log(PL_LOG_ERROR, "an event loop cannot be made", pl_str("error", uv_strerror(failed)));
         _exit(1);
