@@ -104,6 +104,8 @@ static intptr_t count_failure(struct pl_ratelimit *limit, struct pl_slice key)
 static int64_t exponential_when(struct pl_ratelimit *limit, struct pl_slice key)
 {
     intptr_t before = count_failure(limit, key);
+    if (limit->first_ns <= 0)
+        return 0; /* nothing doubled is nothing, however often */
     if (limit->first_ns > limit->limit_ns || before >= 63 || limit->first_ns > INT64_MAX >> before)
         return limit->limit_ns;
     int64_t delay = limit->first_ns << before;

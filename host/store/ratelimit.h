@@ -7,7 +7,7 @@
 
 struct pl_ratelimit;
 
-/* base x 2^failures, at most max. */
+/* base x 2^failures, at most max; a base of 0 never delays. */
 struct pl_ratelimit *pl_ratelimit_exponential(int64_t base_ns, int64_t max_ns);
 /* fast for the first max_fast failures, then slow. */
 struct pl_ratelimit *pl_ratelimit_fast_slow(int64_t fast_ns, int64_t slow_ns, int max_fast);

@@ -48,6 +48,17 @@ TEST(exponential_never_overflows)
     }
 }
 
+/* 96 */
+TEST(exponential_from_nothing_never_delays)
+{
+    struct pl_ratelimit *limit = pl_ratelimit_exponential(0, PL_SECOND);
+    CHECK_INT(ask(limit, A, 1), 0);
+    CHECK_INT(ask(limit, A, 63), 0);
+    CHECK_INT(ask(limit, A, 2000), 0);
+    CHECK_INT(pl_ratelimit_requeues(limit, A), 2064);
+    pl_ratelimit_destroy(limit);
+}
+
 TEST(fast_slow_turns_slow_after_its_fast_attempts)
 {
     struct pl_ratelimit *limit = pl_ratelimit_fast_slow(5, 900, 2);
