@@ -50,18 +50,15 @@ static void on_changed(void *arg, enum pl_lead_change change, const char *text)
     struct pl_recorder *recorder = pl_cluster_recorder(leader->o.cluster);
     if (recorder == NULL || change == PL_LEAD_RELEASED)
         return; /* whoever takes over says so; nothing waits for an Event of who ends */
-    bool gained = change == PL_LEAD_GAINED;
-    char *note = gained ? pl_format("%s became leader", leader->identity)
-                        : pl_format("%s stopped leading: %s", leader->identity, text);
+    char *note = pl_lead_note(change, leader->identity, text);
     struct pl_report report = {
         .regarding = {.api_version = pl_slice_z("coordination.k8s.io/v1"),
                       .kind = pl_slice_z("Lease"),
                       .ns = pl_slice_z(leader->ns),
                       .name = pl_slice_z(leader->name)},
-        .warning = !gained,
-        .reason = pl_slice_z("LeaderElection"),
+        .reason = pl_slice_z(PL_LEAD_REASON),
         .note = pl_slice_z(note),
-        .action = pl_slice_z("LeaderElection"),
+        .action = pl_slice_z(PL_LEAD_REASON),
     };
     pl_recorder_event(recorder, &report);
     pl_free(note);

@@ -30,6 +30,12 @@ static int64_t now(const struct pl_leadership *l)
     return pl_clock_mono(l->o.election.clock);
 }
 
+char *pl_lead_note(enum pl_lead_change change, const char *identity, const char *why)
+{
+    const char *what = change == PL_LEAD_GAINED ? "became leader" : "stopped leading";
+    return pl_format("%s %s%s%s", identity, what, why[0] != '\0' ? ": " : "", why);
+}
+
 static void tell(struct pl_leadership *l, enum pl_lead_change change, const char *text)
 {
     if (l->status != NULL)

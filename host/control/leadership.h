@@ -17,6 +17,11 @@ enum pl_lead_change {
     PL_LEAD_RELEASED, /* the process is stopping and has given it up */
 };
 
+/* The Event on the Lease that tells of a change is worded as client-go words it, so that what looks
+ * for those finds ours; `why` follows when it is not "". For the caller to free. */
+#define PL_LEAD_REASON "LeaderElection"
+char *pl_lead_note(enum pl_lead_change change, const char *identity, const char *why);
+
 struct pl_leadership_options {
     struct pl_cluster *cluster;          /* borrowed for life; its gate gets the fence */
     struct pl_election_options election; /* as there, without ops and arg */

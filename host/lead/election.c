@@ -170,7 +170,8 @@ static const char *wait_name(const struct pl_election *e)
     return e->state == LEADING ? "lease renewal" : "lease";
 }
 
-/* Who leads is news once (rule 120). */
+/* Who leads is news once (rule 120): after each try to get the lead, and after each round of renewals.
+ */
 static void tell_leader(struct pl_election *e)
 {
     const char *holder = pl_candidate_news(&e->candidate);
@@ -236,6 +237,7 @@ static void on_next(struct pl_timer *timer)
 {
     struct pl_election *e = PL_CONTAINER_OF(timer, struct pl_election, next);
     if (e->state == STOPPING) {
+        tell_leader(e); /* of a round that was broken off */
         continue_stop(e);
         return;
     }
@@ -316,6 +318,7 @@ static void on_limit(struct pl_timer *timer)
     snprintf(text, sizeof text, "it could not be renewed for %.1f s",
              (double)e->o.renew_deadline_ns / (double)PL_SECOND);
     lose(e, text);
+    tell_leader(e);
 }
 
 static int64_t write_until(const struct pl_election *e, const struct pl_candidate_result *result)
@@ -375,6 +378,7 @@ static void tried_renewing(struct pl_election *e, const struct pl_candidate_resu
     } else if (result->err != NULL) {
         note_failure(e, result->err);
         try_after(e, e->tried_ns + e->o.retry_period_ns - mono(e));
+        return; /* the round goes on: a lock that is empty meanwhile may be ours at its end */
     } else {
         char text[PL_LEASE_HOLDER + 32];
         snprintf(text, sizeof text, "%s holds it", pl_candidate_holder(&e->candidate));
@@ -414,8 +418,10 @@ static void on_tried(void *arg, const struct pl_candidate_result *result)
         tried_acquiring(e, result);
     else if (e->state == LEADING)
         tried_renewing(e, result);
-    else if (e->state == STOPPING)
+    else if (e->state == STOPPING) {
+        tell_leader(e);
         continue_stop(e);
+    }
 }
 
 /* With a watch the next thing to happen by itself is the end of the holder's time. */

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "lead/candidate.h"
 #include "lead/election.h"
+#include "control/leadership.h"
 #include "lead/lease.h"
 #include "support/fake_transport.h"
 #include "object/meta.h"
@@ -48,9 +49,9 @@ struct elector {
     int64_t rv;
     struct fault faults[NAMES];
     size_t fault_count;
-    struct pl_list hanging;             /* struct hanging */
-    char *calls[NAMES], *events[NAMES]; /* owned */
-    size_t call_count, event_count;
+    struct pl_list hanging;                               /* struct hanging */
+    char *calls[NAMES], *events[NAMES], *recorded[NAMES]; /* owned */
+    size_t call_count, event_count, recorded_count;
 };
 
 struct hanging {
@@ -97,6 +98,13 @@ static void note_call(struct elector *self, const char *verb, const char *outcom
     pl_buf_deinit(&text);
 }
 
+/* An Event on the Lease; the originals say no reason. */
+static void record(struct elector *self, enum pl_lead_change change)
+{
+    PL_REQUIRE(self->recorded_count < NAMES);
+    self->recorded[self->recorded_count++] = pl_lead_note(change, self->identity, "");
+}
+
 static int by_text(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -111,6 +119,21 @@ static void put_notes(struct pl_build *out, char **names, size_t *count)
     }
     pl_build_end(out);
     *count = 0;
+}
+
+static void put_recorded(struct elector *self, struct pl_build *out)
+{
+    pl_build_array(out);
+    for (size_t i = 0; i < self->recorded_count; i++) {
+        pl_build_array(out);
+        pl_build_strz(out, "Normal");
+        pl_build_strz(out, PL_LEAD_REASON);
+        pl_build_strz(out, self->recorded[i]);
+        pl_build_end(out);
+        pl_free(self->recorded[i]);
+    }
+    pl_build_end(out);
+    self->recorded_count = 0;
 }
 
 /* ---- the server ---- */
@@ -290,6 +313,7 @@ static void on_stopped(void *arg)
 
 static void on_started(void *arg)
 {
+    record(arg, PL_LEAD_GAINED);
     note_event(arg, "startedLeading", "");
 }
 
@@ -297,6 +321,7 @@ static void on_lost(void *arg, const char *why)
 {
     struct elector *self = arg;
     PL_UNUSED(why);
+    record(self, PL_LEAD_LOST);
     note_event(self, "leadContextDone", "");
     pl_election_stop(self->election, self->release, on_stopped, self);
 }
@@ -318,8 +343,10 @@ static void start(struct elector *self)
 
 static void cancel(struct elector *self)
 {
-    if (pl_election_is_leading(self->election))
+    if (pl_election_is_leading(self->election)) {
+        record(self, PL_LEAD_RELEASED);
         note_event(self, "leadContextDone", "");
+    }
     pl_election_stop(self->election, self->release, on_stopped, self);
 }
 
@@ -473,6 +500,8 @@ static void elector_step(void *arg, struct pl_slice op, struct pl_node step, str
     } else if (pl_slice_eqz(op, "events")) {
         qsort(self->events, self->event_count, sizeof self->events[0], by_text);
         put_notes(out, self->events, &self->event_count);
+    } else if (pl_slice_eqz(op, "recorded")) {
+        put_recorded(self, out);
     } else if (pl_slice_eqz(op, "isLeader")) {
         pl_build_bool(out, is_leader(self));
     } else if (pl_slice_eqz(op, "leader")) {
@@ -582,19 +611,25 @@ static void forget(char **names, size_t count)
 static void elector_destroy(void *arg)
 {
     struct elector *self = arg;
+    int64_t due;
+    while (self->fault_count > 0)
+        drop_fault(self, 0);
     if (self->running)
         cancel(self);
     settle(self);
+    while (self->running && next_due(self, &due)) { /* a release that hangs has its deadline */
+        ((struct clock *)self->clock.arg)->now_ns = due;
+        settle(self);
+    }
     PL_REQUIRE(!self->running);
     pl_election_destroy(self->election);
     pl_lease_destroy(self->lease);
     pl_client_destroy(self->client);
     fake_transport_deinit(&self->net);
     pl_timers_deinit(&self->timers);
-    while (self->fault_count > 0)
-        drop_fault(self, 0);
     forget(self->calls, self->call_count);
     forget(self->events, self->event_count);
+    forget(self->recorded, self->recorded_count);
     pl_doc_unref(self->stored);
     pl_free(self->identity);
     pl_free(self);

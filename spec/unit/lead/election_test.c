@@ -295,6 +295,29 @@ TEST(rule_114_a_round_that_fails_for_the_renew_deadline_ends_the_lead)
     bed_deinit(&bed);
 }
 
+/* Not at each try of the round: at its end it may be ours again. */
+TEST(rule_120_who_leads_is_news_when_a_round_of_renewals_has_ended)
+{
+    struct bed bed;
+    bed_init(&bed, false);
+    become_leader(&bed);
+    CHECK_STR(bed.leader, "me");
+    pass(&bed, 2 * S);
+    fake_lock_expect(&bed.lock, PL_LEASE_UPDATE);
+    others_hold(&bed, "");
+    fake_lock_answer(&bed.lock);
+    step(&bed, PL_LEASE_GET);
+    fake_lock_expect(&bed.lock, PL_LEASE_UPDATE);
+    fake_lock_fail(&bed.lock, PL_EAPI, 500);
+    CHECK_STR(pl_election_holder(bed.election), "");
+    CHECK_INT(bed.leaders, 1);
+    pass(&bed, 10 * S);
+    CHECK_INT(bed.lost, 1);
+    CHECK_INT(bed.leaders, 2);
+    CHECK_STR(bed.leader, "");
+    bed_deinit(&bed);
+}
+
 TEST(writes_end_renew_deadline_after_the_last_successful_renewal_was_sent)
 {
     struct bed bed;
