@@ -72,7 +72,9 @@ struct pl_call {
         *resource;            /* borrowed until the operation completes; NULL with raw_path */
     struct pl_slice raw_path; /* GET of "/version", "/apis", ... */
     struct pl_slice ns, name, subresource;
-    struct pl_doc *body; /* a reference is taken; NULL: none */
+    struct pl_slice query; /* of a GET: more parameters, escaped: "container=web&tailLines=10" */
+    bool takes_text;       /* of a GET: an answer that is text is one, see pl_answer.text */
+    struct pl_doc *body;   /* a reference is taken; NULL: none */
     enum pl_patch_type patch_type;
     struct pl_slice labels, fields; /* selectors in text form */
     int64_t limit;                  /* 0: none */
@@ -107,6 +109,9 @@ struct pl_answer {
     int status;               /* HTTP status, 0: none */
     struct pl_doc *
         doc; /* the decoded answer (a Status with failures that carry one); borrowed; may be NULL */
+    /* With takes_text: an answer that is no JSON but text, at most PL_SCAN_BYTES, "" too; borrowed.
+     * ptr NULL: it is a document. */
+    struct pl_slice text;
     /* LIST: its objects, to be moved out or left; doc is the list without them. Each
      * has apiVersion and kind, also where the server leaves them out; with metadata_only (also
      * in watches and single answers) those of the kind that was asked for. */

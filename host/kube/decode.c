@@ -150,6 +150,12 @@ static bool is_json_type(const char *content_type)
     return content_type == NULL || strstr(content_type, "json") != NULL;
 }
 
+static bool is_text_type(const char *content_type)
+{
+    return content_type != NULL && strncasecmp(content_type, "text/", 5) == 0 &&
+           strstr(content_type, "json") == NULL;
+}
+
 static struct pl_scan *create_scan(struct pl_decoder *d)
 {
     static const enum pl_scan_form forms[] = {[PL_FORM_OBJECT] = PL_SCAN_VALUES,
@@ -173,13 +179,24 @@ void pl_decoder_begin(struct pl_decoder *d, const struct pl_http_response *respo
     pl_err_clear(&d->err);
     d->status = response->status;
     d->is_json = is_json_type(content_type);
+    d->is_text = d->expected.takes_text && is_success(d) && is_text_type(content_type);
     snprintf(d->content_type, sizeof d->content_type, "%s", content_type ? content_type : "");
     if (is_success(d) && d->is_json)
         d->scan = create_scan(d);
 }
 
+static int feed_text(struct pl_decoder *d, struct pl_slice piece)
+{
+    if (piece.len > PL_SCAN_BYTES - d->text.len)
+        return pl_err_set(&d->err, PL_ELIMIT, "the text is longer than %u bytes", PL_SCAN_BYTES);
+    pl_buf_add_slice(&d->text, piece);
+    return 0;
+}
+
 int pl_decoder_feed(struct pl_decoder *d, struct pl_slice piece)
 {
+    if (d->is_text)
+        return feed_text(d, piece);
     if (d->scan == NULL || d->text.len < 256) { /* the beginning is quoted in errors */
         size_t max = d->scan == NULL ? MAX_ERROR_TEXT : 256;
         size_t room = d->text.len < max ? max - d->text.len : 0;
@@ -239,8 +256,12 @@ int pl_decoder_end(struct pl_decoder *d, struct pl_err *err)
     }
     if (!is_success(d))
         return fail_with_status(d, err);
-    if (d->text.len == 0 && d->expected.form != PL_FORM_LIST)
-        return 0; /* no content is an answer, too */
+    if (d->is_text)
+        return 0;
+    if (d->text.len == 0 && d->expected.form != PL_FORM_LIST) { /* no content is an answer, too */
+        d->is_text = d->expected.takes_text && d->content_type[0] == '\0';
+        return 0;
+    }
     if (!d->is_json) {
         not_json(err, d->content_type, pl_buf_slice(&d->text));
         return PL_ESYNTAX;
@@ -263,5 +284,6 @@ void pl_decoder_reset(struct pl_decoder *d)
     d->changes = false;
     pl_buf_deinit(&d->token);
     d->status = 0;
+    d->is_text = false;
     pl_err_clear(&d->err);
 }

@@ -15,7 +15,8 @@ enum pl_form {
 struct pl_expected {
     enum pl_form form;
     bool metadata_only;
-    bool has_kind; /* else objects keep the kind they came with */
+    bool takes_text; /* PL_FORM_OBJECT: or text */
+    bool has_kind;   /* else objects keep the kind they came with */
     struct pl_kind kind;
     bool keep_managed_fields;
     struct pl_pool *pool; /* NULL: documents of their own */
@@ -26,10 +27,10 @@ struct pl_decoder {
     char api_version[PL_KIND_TEXT]; /* of its kind, for scan */
     /* What came. */
     int status; /* 0: no answer yet */
-    bool is_json;
+    bool is_json, is_text;
     char content_type[64];
     struct pl_scan *scan; /* of a 2xx answer */
-    struct pl_buf text;   /* of any other answer, cut */
+    struct pl_buf text;   /* with is_text the answer; of any other, cut */
     struct pl_doc *doc;
     struct pl_docs items; /* of a list, or of events; to be taken after each piece */
     struct pl_buf types;  /* of events: the enum pl_watch_type of each item, a byte */

@@ -135,10 +135,12 @@ static void complete(struct pl_op *op)
         forget_next(op);
     struct pl_decoder *decoder = op->decoding != NULL ? pl_decoding_decoder(op->decoding) : NULL;
     end_op(op);
+    bool is_text = !failed && decoder != NULL && decoder->is_text;
     struct pl_answer answer = {
         .err = failed ? &op->err : NULL,
         .status = decoder != NULL ? decoder->status : 0,
         .doc = decoder != NULL ? decoder->doc : NULL,
+        .text = is_text ? pl_slice(pl_buf_z(&decoder->text), decoder->text.len) : pl_slice(NULL, 0),
         .items = op->asked.expected.form == PL_FORM_LIST && !failed ? &op->items : NULL,
         .next = release_next(op),
     };
@@ -387,6 +389,7 @@ static void expect(struct pl_expected *expected, const struct pl_client *client,
 {
     expected->form = call->verb == PL_VERB_LIST ? PL_FORM_LIST : PL_FORM_OBJECT;
     expected->metadata_only = call->metadata_only;
+    expected->takes_text = call->takes_text && call->verb == PL_VERB_GET;
     expected->has_kind = call->resource != NULL && call->subresource.len == 0;
     if (expected->has_kind)
         expected->kind = call->resource->kind;

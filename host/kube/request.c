@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #define ACCEPT_JSON "application/json"
+#define ACCEPT_ANY  "application/json, */*"
 /* Servers that cannot make partial objects answer with whole ones, which is right too. */
 #define ACCEPT_PARTIAL                                                                             \
     "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
@@ -49,12 +50,17 @@ static void add_path(struct pl_buf *out, const struct pl_resource *resource, str
     add_segment(out, subresource);
 }
 
+static void add_separator(struct pl_buf *url)
+{
+    pl_buf_add_char(url, memchr(url->ptr, '?', url->len) != NULL ? '&' : '?');
+}
+
 /* Appends "?name=value" or "&name=value"; nothing for an empty value. */
 static void add_query(struct pl_buf *url, const char *name, struct pl_slice value)
 {
     if (value.len == 0)
         return;
-    pl_buf_add_char(url, memchr(url->ptr, '?', url->len) != NULL ? '&' : '?');
+    add_separator(url);
     pl_buf_add_z(url, name);
     pl_buf_add_char(url, '=');
     pl_url_escape(value, url);
@@ -200,6 +206,10 @@ static void add_read_query(struct pl_buf *url, const struct pl_call *call)
     add_query(url, "continue", call->continue_token);
     add_query(url, "resourceVersion", call->rv);
     add_query(url, "resourceVersionMatch", call->rv_match);
+    if (call->query.len > 0) {
+        add_separator(url);
+        pl_buf_add_slice(url, call->query);
+    }
 }
 
 static void add_write_query(struct pl_buf *url, const struct pl_call *call)
@@ -215,7 +225,7 @@ static void add_write_query(struct pl_buf *url, const struct pl_call *call)
 static const char *accept_of(const struct pl_call *call)
 {
     if (!call->metadata_only)
-        return ACCEPT_JSON;
+        return call->takes_text ? ACCEPT_ANY : ACCEPT_JSON;
     return call->verb == PL_VERB_LIST ? ACCEPT_PARTIAL_LIST : ACCEPT_PARTIAL;
 }
 

@@ -87,7 +87,8 @@
  *              resource_version=, labels=, fields=}
  *       -> object | nil, {skipped=, gone=, count=}
  *       body: what is sent. object: the table that the script read and names as target (its UID
- *       and version are carried; partial ones are recognised). "get" reads a subresource.
+ *       and version are carried; partial ones are recognised). "get" reads a subresource, with
+ *       query= "a=b&c=d" (escaped); an answer that is text is a string.
  *
  * Tasks (waits)
  *   host.sleep(seconds), host.spawn(f, ...) -> task, host.join(task) -> results | raises

@@ -128,6 +128,16 @@ static int push_written(lua_State *L, struct pl_state *s, struct pl_lop *op)
     return 2;
 }
 
+/* object | text | nil, info */
+static int push_read(lua_State *L, struct pl_state *s, struct pl_lop *op)
+{
+    if (!op->out.is_text)
+        return push_written(L, s, op);
+    pl_lua_push(L, pl_buf_slice(&op->out.body));
+    push_info(L, op);
+    return 2;
+}
+
 /* ---- requests ---- */
 
 static unsigned flags_of(const struct pl_kind *kind, struct pl_slice subresource)
@@ -169,7 +179,10 @@ static int read_subresource(lua_State *L, struct pl_state *s, const struct verb 
         .ns = pl_lop_text(op, text(L, "namespace")),
         .name = pl_lop_text(op, text(L, "name")),
         .subresource = pl_lop_text(op, text(L, "subresource")),
+        .query = pl_lop_text(op, text(L, "query")),
+        .takes_text = true,
     };
+    op->push = push_read;
     return pl_co_wait(L, s, op);
 }
 

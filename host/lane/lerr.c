@@ -84,8 +84,12 @@ void pl_lerr_check_nesting(lua_State *L, struct pl_state *s, const void *frame)
         pl_lerr_raise(L, s, "%s", PL_NESTING_TEXT);
 }
 
-static const char *type_of(int code)
+/* An answer that nobody can read is as good as none; without `about` it is the script's own text
+ * that was read. */
+static const char *type_of(int code, const struct pl_about *about)
 {
+    if (about != NULL && (code == PL_ESYNTAX || code == PL_ELIMIT))
+        return "network";
     switch (code) {
     case PL_EAPI:
     case PL_ENOTFOUND: /* the server does not serve the kind */
@@ -144,7 +148,7 @@ static void set_causes(lua_State *L, struct pl_state *s, struct pl_doc *status)
 void pl_lerr_push(lua_State *L, struct pl_state *s, const struct pl_err *err,
                   const struct pl_about *about)
 {
-    const char *type = type_of(err->code);
+    const char *type = type_of(err->code, about);
     if (type == NULL) {
         push_positioned(L, s, err->message);
         return;

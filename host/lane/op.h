@@ -80,6 +80,7 @@ struct pl_lop {
         struct pl_doc *doc; /* counted; a Status on failure */
         struct pl_docs items;
         bool skipped, gone, flag;
+        bool is_text;       /* READ: the answer is `body` */
         int status;         /* HTTP */
         struct pl_buf blob; /* HTTP: headers as name\0value\0 */
         struct pl_buf body;

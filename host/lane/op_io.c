@@ -191,6 +191,10 @@ static void on_answer(void *arg, const struct pl_answer *answer)
         pl_lop_fail(op, answer->err);
         return;
     }
+    if (answer->text.ptr != NULL) {
+        op->out.is_text = true;
+        pl_buf_add_slice(&op->out.body, answer->text);
+    }
     if (answer->items != NULL) { /* moved out */
         op->out.items = *answer->items;
         *answer->items = (struct pl_docs){.items = NULL};

@@ -7,7 +7,7 @@
 struct pl_read_op {
     struct pl_site *site; /* borrowed */
     struct pl_read read;  /* its texts are in `texts` */
-    char *texts[6];       /* owned */
+    char *texts[7];       /* owned */
     pl_answer_fn on_answer;
     void *arg;
     struct pl_op *op; /* under way, or NULL */
@@ -74,6 +74,8 @@ static void on_resource(void *arg, const struct pl_resource *resource, const str
         .ns = r->ns,
         .name = r->name,
         .subresource = r->subresource,
+        .query = r->query,
+        .takes_text = r->takes_text,
         .labels = r->labels,
         .fields = r->fields,
         .limit = r->limit,
@@ -92,8 +94,9 @@ struct pl_read_op *pl_read_start(struct pl_site *site, const struct pl_read *rea
     struct pl_read_op *op = PL_NEW(struct pl_read_op);
     op->site = site;
     op->read = *read;
-    struct pl_slice *texts[] = {&op->read.ns,     &op->read.name,   &op->read.subresource,
-                                &op->read.labels, &op->read.fields, &op->read.continue_token};
+    struct pl_slice *texts[] = {
+        &op->read.ns,     &op->read.name,   &op->read.subresource,   &op->read.query,
+        &op->read.labels, &op->read.fields, &op->read.continue_token};
     for (size_t i = 0; i < PL_ARRAY_LEN(texts); i++) {
         op->texts[i] = pl_memdup0(texts[i]->ptr, texts[i]->len);
         texts[i]->ptr = op->texts[i];

@@ -10,9 +10,10 @@ struct pl_read {
     enum pl_verb verb; /* GET or LIST */
     struct pl_kind kind;
     /* Copied. */
-    struct pl_slice ns, name, subresource, labels, fields, continue_token;
+    struct pl_slice ns, name, subresource, query, labels, fields, continue_token;
     int64_t limit;
     bool metadata_only, keep_managed_fields;
+    bool takes_text;     /* as in pl_call */
     int64_t deadline_ns; /* monotonic; 0: the client's own limit */
 };
 

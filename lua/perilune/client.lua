@@ -96,6 +96,35 @@ local delete_all_options = {
 }
 local subresource_options = with(patch_options, {})
 
+local function escape(text)
+  return (text:gsub("[^%w%-._~]", function(char)
+    return format("%%%02X", char:byte())
+  end))
+end
+
+local function query_value(what, value)
+  if type(value) == "number" then
+    check.number()(what, value)
+    return value % 1 == 0 and format("%.0f", value) or tostring(value)
+  elseif type(value) == "boolean" then
+    return tostring(value)
+  end
+  return check.text(what, value)
+end
+
+-- {container = "web", tailLines = 10} -> "container=web&tailLines=10"
+local function query_option(what, value)
+  local out = {}
+  for name, one in pairs(check.table(what, value)) do
+    check.string(what .. ": a name", name)
+    out[#out + 1] = escape(name) .. "=" .. escape(query_value(check.member_text(what, name), one))
+  end
+  table.sort(out)
+  return table.concat(out, "&")
+end
+
+local subresource_get_options = { query = query_option }
+
 -- ---- the methods ----
 
 local methods = {}
@@ -278,11 +307,15 @@ function methods.subresource(self, kind, object_ref, name_of, verb, body, option
   local what = format("subresource %s of %s", check.string("subresource", name_of), kind)
   local ns, name = ref.parse(what, object_ref)
   check.one_of("get", "update", "patch", "create")(what .. ": verb", verb)
-  if body_verbs[verb] then
-    check.table(what .. ": body", body)
-  elseif body ~= nil then
-    fail("%s: get takes no body", what)
+  if not body_verbs[verb] then
+    if body ~= nil then
+      fail("%s: get takes no body; options come behind it: (..., nil, {query = ...})", what)
+    end
+    local o = check.options(what, options, subresource_get_options)
+    return (write(self, o, { verb = verb, kind = kind, namespace = ns, name = name,
+      subresource = name_of }))
   end
+  check.table(what .. ": body", body)
   local o = check.options(what, options, subresource_options)
   o.patch_type, o.type = o.type or "merge", nil
   return (write(self, o, { verb = verb, kind = kind, namespace = ns, name = name,

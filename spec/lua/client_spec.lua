@@ -228,6 +228,21 @@ describe("writes of the client", function()
     assert.same({ "get", "scale", "apps/v1/Deployment" }, { asked.verb, asked.subresource, asked.kind })
     client:subresource("apps/v1/Deployment", "default/a", "scale", "patch", { spec = { replicas = 1 } })
     assert.same({ "patch", "merge" }, { asked.verb, asked.patch_type })
+    client:subresource("v1/Pod", "a/b", "log", "get", nil,
+      { query = { container = "web & more", tailLines = 10, sinceSeconds = 1e10, previous = true } })
+    assert.same({ "get", "log" }, { asked.verb, asked.subresource })
+    assert.equal("container=web%20%26%20more&previous=true&sinceSeconds=10000000000&tailLines=10", asked.query)
+    client:subresource("v1/Pod", "a/b", "log", "get", nil, { query = {} })
+    assert.equal("", asked.query)
+    refuses("query must be a table, not the string", call, "subresource", "v1/Pod", "a/b", "log", "get", nil,
+      { query = "a=b" })
+    refuses("query: container must be a string, not a table", call, "subresource", "v1/Pod", "a/b", "log", "get",
+      nil, { query = { container = {} } })
+    refuses("query: a name must be a string, not the number 1", call, "subresource", "v1/Pod", "a/b", "log",
+      "get", nil, { query = { "web" } })
+    refuses('unknown option "dry_run"', call, "subresource", "v1/Pod", "a/b", "log", "get", nil, { dry_run = true })
+    refuses('unknown option "query"', call, "subresource", "v1/Pod", "a/b", "eviction", "create", {},
+      { query = {} })
     refuses("get takes no body", call, "subresource", "v1/Pod", "a/b", "eviction", "get", {})
     refuses("body must be a table, not nil", call, "subresource", "v1/Pod", "a/b", "eviction", "create")
     refuses("verb must be one of", call, "subresource", "v1/Pod", "a/b", "eviction", "post", {})

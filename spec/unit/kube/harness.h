@@ -108,6 +108,7 @@ struct got {
     int status;
     struct pl_err err; /* code 0: success */
     char doc[2048];    /* JSON; "" without one */
+    bool is_text;      /* then doc is that */
     size_t items;
     char keys[512]; /* "default/a default/b " */
     struct pl_docs kept;
@@ -125,6 +126,9 @@ static inline void got_answer(void *arg, const struct pl_answer *answer)
         got->err = *answer->err;
     if (answer->doc != NULL)
         pl_write(&text, pl_doc_root(answer->doc), PL_WRITE_COMPACT);
+    got->is_text = answer->text.ptr != NULL;
+    if (got->is_text)
+        pl_buf_add_slice(&text, answer->text);
     snprintf(got->doc, sizeof got->doc, "%s", pl_buf_z(&text));
     got->items = answer->items != NULL ? answer->items->count : 0;
     pl_buf_clear(&text);

@@ -1,5 +1,6 @@
 #include "kube/client.h"
 
+#include "base/alloc.h"
 #include "harness.h"
 #include "kube/status.h"
 #include "value/scan.h"
@@ -61,6 +62,66 @@ TEST(a_call_that_makes_no_request_is_an_error_told_later)
     CHECK_INT(got.count, 1);
     CHECK_INT(got.err.code, PL_EINVAL);
     CHECK_INT(b.net.start_count, 0);
+    bench_deinit(&b);
+}
+
+/* ---- text ---- */
+
+static void ask_for_log(struct bench *b, struct got *got, bool takes_text, const char *type,
+                        const char *body)
+{
+    struct pl_call call = get_call("a");
+    call.subresource = pl_slice_z("log");
+    call.takes_text = takes_text;
+    pl_client_start(b->client, &call, got_answer, got);
+    const struct pl_http_header header = {"content-type", type};
+    struct fake_request *request = fake_next(&b->net);
+    CHECK_STR(fake_header(request, "accept"),
+              takes_text ? "application/json, */*" : "application/json");
+    fake_reply_with(request, 200, &header, type != NULL, pl_slice_z(body));
+}
+
+TEST(an_answer_may_be_text_for_who_takes_it)
+{
+    static const struct {
+        const char *type, *body;
+        bool is_text;
+    } cases[] = {
+        {"text/plain", "one\ntwo\n", true},
+        {"text/plain; charset=utf-8", "{\"a\":1}", true},
+        {"text/plain", "", true},
+        {NULL, "", true},
+        {"application/json", "{\"a\":1}", false},
+        {"application/json", "", false},
+        {NULL, "{\"a\":1}", false},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
+        struct bench b;
+        struct got got = {0};
+        bench_init(&b);
+        ask_for_log(&b, &got, true, cases[i].type, cases[i].body);
+        CHECK_INT(got.err.code, 0);
+        CHECK_INT(got.is_text, cases[i].is_text);
+        CHECK_STR(got.doc, cases[i].body);
+        bench_deinit(&b);
+    }
+}
+
+TEST(text_is_no_answer_for_others_and_has_a_limit)
+{
+    struct bench b;
+    struct got got = {0};
+    bench_init(&b);
+    ask_for_log(&b, &got, false, "text/plain", "one");
+    CHECK_INT(got.err.code, PL_ESYNTAX);
+    char *large = pl_malloc(PL_SCAN_BYTES + 2);
+    memset(large, 'x', PL_SCAN_BYTES + 1);
+    large[PL_SCAN_BYTES + 1] = '\0';
+    ask_for_log(&b, &got, true, "text/plain", large);
+    bench_run(&b, 0);
+    CHECK_INT(got.err.code, PL_ELIMIT);
+    CHECK(strstr(got.err.message, "/log: the text is longer than 16777216 bytes") != NULL);
+    pl_free(large);
     bench_deinit(&b);
 }
 
