@@ -69,7 +69,7 @@ void pl_controller_note_outcome(struct pl_controller *c, const struct pl_run *ru
         [PL_OUTCOME_TERMINAL] = "terminal", [PL_OUTCOME_CONFLICT] = "conflict",
         [PL_OUTCOME_TIMEOUT] = "timeout",   [PL_OUTCOME_CANCELED] = "canceled"};
     bool says_why = outcome->message != NULL && outcome->message[0] != '\0';
-    struct pl_slice parts[] = {pl_slice_z(names[outcome->outcome]),
+    struct pl_slice parts[] = {pl_slice_z(outcome->gone ? "gone" : names[outcome->outcome]),
                                pl_slice_z(says_why ? ": " : ""),
                                pl_slice_z(says_why ? outcome->message : "")};
     note(c, run->key, PL_HAPPENED_ENDED, took_ns, parts, PL_ARRAY_LEN(parts));

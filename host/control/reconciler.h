@@ -62,6 +62,7 @@ struct pl_outcome_of_run {
     const char *message;   /* errors: one line; borrowed for the call */
     const char *traceback; /* errors: file, line, source line, frames; NULL: none */
     bool by_script;        /* errors: the script's own, not the server's or the network's */
+    bool gone;             /* conflict: what it had read is not there any more */
     bool barred;           /* terminal: not even an event starts it again, but other code */
     int64_t ago_ns;        /* so long ago did it end */
 };

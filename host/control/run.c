@@ -185,8 +185,10 @@ static void apply_outcome(struct pl_controller *c, const struct pl_run_record *r
                         : "reconcile failed for good: the next event starts anew");
         break;
     case PL_OUTCOME_CONFLICT:
-        pl_log(PL_LOG_INFO, "conflict: trying again", pl_str("controller", c->name),
-               pl_strn("key", run->run.key), pl_str("error", outcome->message));
+        pl_log(PL_LOG_INFO,
+               outcome->gone ? "gone since it was read: trying again" : "conflict: trying again",
+               pl_str("controller", c->name), pl_strn("key", run->run.key),
+               pl_str("error", outcome->message));
         again(c, run, PL_CAUSE_RETRY, 0, true);
         break;
     case PL_OUTCOME_CANCELED:

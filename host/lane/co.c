@@ -307,6 +307,7 @@ static int push_failure(lua_State *L, struct pl_co *task, struct pl_lop *op, str
         err = task->exec->why;
     struct pl_about about = {
         .verb = op->verb, .kind = op->kind, .key = op->key, .status = op->out.doc};
+    about.was_read = op->type == PL_LOP_WRITE && op->in.write.base != NULL;
     lua_pushboolean(L, true);
     pl_lerr_push(L, s, err, &about);
     return 2;

@@ -273,6 +273,7 @@ static enum pl_outcome outcome_of_fault(const struct pl_exec *exec)
     case PL_FAULT_TERMINAL:
         return PL_OUTCOME_TERMINAL;
     case PL_FAULT_CONFLICT:
+    case PL_FAULT_GONE:
         return PL_OUTCOME_CONFLICT;
     case PL_FAULT_TIMEOUT:
         return exec->canceled && !stopping ? PL_OUTCOME_TIMEOUT : PL_OUTCOME_ERROR;
@@ -337,6 +338,7 @@ void pl_exec_task_ended(struct pl_lane *lane, struct pl_exec *exec)
         exec->result.message = exec->fault.message;
         exec->result.traceback = exec->fault.traceback;
         exec->result.by_script = exec->fault.by_script;
+        exec->result.gone = exec->fault.type == PL_FAULT_GONE;
     }
     exec->ended = true;
     pl_link_unlink(&exec->active);

@@ -1,9 +1,11 @@
 #include "lane/lerr.h"
 
 #include "base/alloc.h"
+#include "kube/status.h"
 #include "lane/co.h"
 #include "lane/lazy.h"
 #include "lane/script.h"
+#include "object/meta.h"
 #include "value/build.h"
 
 #include <ctype.h>
@@ -145,6 +147,18 @@ static void set_causes(lua_State *L, struct pl_state *s, struct pl_doc *status)
     lua_setfield(L, -2, "causes");
 }
 
+/* The server names what it misses: a kind without that subresource is missed without a name. */
+static bool is_gone(const struct pl_err *err, const struct pl_about *about)
+{
+    struct pl_scratch scratch;
+    struct pl_slice ns, name;
+    return about->was_read && pl_err_is_not_found(err) &&
+           pl_key_split(about->key, &ns, &name) == 0 &&
+           pl_slice_eq(
+               pl_node_str(pl_node_dig(pl_doc_root(about->status), "details", "name"), &scratch),
+               name);
+}
+
 void pl_lerr_push(lua_State *L, struct pl_state *s, const struct pl_err *err,
                   const struct pl_about *about)
 {
@@ -165,6 +179,10 @@ void pl_lerr_push(lua_State *L, struct pl_state *s, const struct pl_err *err,
             lua_setfield(L, -2, "key");
         }
         set_causes(L, s, about->status);
+        if (is_gone(err, about)) {
+            lua_pushboolean(L, true);
+            lua_setfield(L, -2, "gone");
+        }
     }
     pl_ref_push(L, s->refs.error_meta);
     lua_setmetatable(L, -2);
@@ -199,6 +217,15 @@ static bool is_error_table(lua_State *L, struct pl_state *s)
     return same;
 }
 
+static bool says_gone(lua_State *L)
+{
+    lua_pushliteral(L, "gone");
+    lua_rawget(L, -2);
+    bool gone = lua_type(L, -1) == LUA_TBOOLEAN && lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return gone;
+}
+
 static enum pl_fault_type classify(lua_State *L, struct pl_state *s)
 {
     if (!is_error_table(L, s))
@@ -212,6 +239,8 @@ static enum pl_fault_type classify(lua_State *L, struct pl_state *s)
         return PL_FAULT_TIMEOUT;
     if (strcmp(type, "canceled") == 0)
         return PL_FAULT_CANCELED;
+    if (strcmp(type, "api") == 0 && says_gone(L))
+        return PL_FAULT_GONE;
     bool conflict = strcmp(type, "api") == 0 && reason != NULL && strcmp(reason, "Conflict") == 0;
     return conflict ? PL_FAULT_CONFLICT : PL_FAULT_SCRIPT;
 }

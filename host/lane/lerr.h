@@ -11,6 +11,7 @@ struct pl_about {
     const char *verb, *kind;
     struct pl_slice key;
     struct pl_doc *status; /* the server's Status, for causes */
+    bool was_read;         /* it was about an object that the script had read */
 };
 
 /* Pushes the error as scripts see it: a table {type=, code=, reason=, message=, ...} with
@@ -36,6 +37,7 @@ enum pl_fault_type {
     PL_FAULT_SCRIPT,
     PL_FAULT_TERMINAL,
     PL_FAULT_CONFLICT,
+    PL_FAULT_GONE, /* what the script had read is not there any more */
     PL_FAULT_TIMEOUT,
     PL_FAULT_CANCELED,
 };

@@ -101,8 +101,11 @@ static void add_public_url(struct pl_buf *out, struct pl_slice url)
 static void add_result(struct pl_buf *out, const struct pl_lop *op)
 {
     const struct pl_err *err = &op->out.err;
+    bool refused = op->type == PL_LOP_HTTP && (op->out.status < 200 || op->out.status > 299);
     if (err->code == PL_EAPI)
         pl_buf_add_f(out, "%d %s", err->status, err->reason);
+    else if (err->code == 0 && refused)
+        pl_buf_add_f(out, "answered %d", op->out.status);
     else
         pl_buf_add_z(out, err->code != 0    ? err->message
                           : op->out.skipped ? "nothing to change, not sent"

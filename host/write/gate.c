@@ -207,8 +207,21 @@ static void on_refreshed(void *arg, const struct pl_answer *answer)
     finish(op);
 }
 
+static int timeout_of(const struct pl_gate_op *op, int64_t *timeout_ns, struct pl_err *err)
+{
+    *timeout_ns = 0;
+    if (op->w.deadline_ns == 0)
+        return 0;
+    *timeout_ns = op->w.deadline_ns - pl_clock_mono(pl_site_timers(op->gate->site)->clock);
+    if (*timeout_ns <= 0)
+        return pl_err_set(err, PL_ETIMEOUT, "the deadline has passed");
+    return 0;
+}
+
 static void get(struct pl_gate_op *op, enum pl_gate_stage stage, pl_answer_fn on_answer)
 {
+    int64_t timeout_ns;
+    timeout_of(op, &timeout_ns, NULL);
     struct pl_call call = {
         .verb = PL_VERB_GET,
         .resource = op->resource,
@@ -216,6 +229,7 @@ static void get(struct pl_gate_op *op, enum pl_gate_stage stage, pl_answer_fn on
         .name = op->w.name,
         .keep_managed_fields = pl_gate_wants_managed_fields(op),
         .grace_period = -1,
+        .timeout_ns = timeout_ns > 0 ? timeout_ns : 0,
     };
     op->stage = stage;
     op->op = pl_client_start(pl_site_client(op->gate->site), &call, on_answer, op);
@@ -251,6 +265,27 @@ static void on_success(struct pl_gate_op *op, struct pl_doc *doc)
     finish(op);
 }
 
+static void on_explained(void *arg, const struct pl_answer *answer)
+{
+    struct pl_gate_op *op = arg;
+    op->op = NULL;
+    if (answer->err == NULL && answer->doc != NULL)
+        pl_gate_name_operation(op, answer->doc);
+    finish(op);
+}
+
+static void on_refused(struct pl_gate_op *op, const struct pl_answer *answer)
+{
+    op->result = pl_doc_ref(answer->doc);
+    if (op->canceled || !pl_gate_is_unexplained(op, answer)) {
+        fail(op, answer->err);
+        return;
+    }
+    op->err = *answer->err;
+    op->failed = true;
+    get(op, PL_GATE_EXPLAINING, on_explained);
+}
+
 static void on_sent(void *arg, const struct pl_answer *answer)
 {
     struct pl_gate_op *op = arg;
@@ -273,19 +308,7 @@ static void on_sent(void *arg, const struct pl_answer *answer)
         finish(op);
         return;
     }
-    op->result = pl_doc_ref(answer->doc);
-    fail(op, answer->err);
-}
-
-static int timeout_of(const struct pl_gate_op *op, int64_t *timeout_ns, struct pl_err *err)
-{
-    *timeout_ns = 0;
-    if (op->w.deadline_ns == 0)
-        return 0;
-    *timeout_ns = op->w.deadline_ns - pl_clock_mono(pl_site_timers(op->gate->site)->clock);
-    if (*timeout_ns <= 0)
-        return pl_err_set(err, PL_ETIMEOUT, "the deadline has passed");
-    return 0;
+    on_refused(op, answer);
 }
 
 static bool creates_object(const struct pl_gate_op *op)

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "write/owner_ref.h"
+#include "kube/status.h"
 #include "value/build.h"
 #include "object/meta.h"
 #include "object/patch.h"
@@ -96,8 +97,51 @@ static void put_tests_in_front(struct pl_gate_op *op, struct pl_slice uid, struc
     for (struct pl_iter it = pl_iter(pl_doc_root(op->w.body)); pl_iter_next(&it);)
         pl_build_node(b, it.value);
     pl_build_end(b);
+    op->tests_in_front = (size_t)(uid.len > 0) + (rv.len > 0);
     set_body(op, pl_build_finish(b));
     pl_build_destroy(b);
+}
+
+/* ---- JSON patches that do not fit ---- */
+
+bool pl_gate_is_unexplained(const struct pl_gate_op *op, const struct pl_answer *answer)
+{
+    struct pl_node causes = pl_node_dig(pl_doc_root(answer->doc), "details", "causes");
+    return op->w.verb == PL_VERB_PATCH && op->w.patch_type == PL_PATCH_JSON &&
+           pl_gate_op_is_object(op) && pl_err_is_invalid(answer->err) && pl_node_len(causes) == 0;
+}
+
+/* Operations from `first` to before `end`. */
+static struct pl_doc *part_of(const struct pl_doc *patch, size_t first, size_t end)
+{
+    struct pl_build *b = pl_build_create(NULL);
+    pl_build_array(b);
+    for (size_t i = first; i < end; i++)
+        pl_build_node(b, pl_node_at(pl_doc_root(patch), i));
+    pl_build_end(b);
+    struct pl_doc *part = pl_build_finish(b);
+    pl_build_destroy(b);
+    return part;
+}
+
+/* True when all fit. The script's operations are counted as the script does. */
+static bool fits(struct pl_gate_op *op, const struct pl_doc *live, size_t first, size_t end)
+{
+    struct pl_err err;
+    struct pl_doc *part = part_of(op->w.body, first, end);
+    struct pl_doc *patched = pl_patch_json(pl_doc_root(live), pl_doc_root(part), &err);
+    pl_doc_unref(part);
+    pl_doc_unref(patched);
+    if (patched == NULL)
+        pl_err_prefix(&op->err, "%s", err.message);
+    return patched != NULL;
+}
+
+void pl_gate_name_operation(struct pl_gate_op *op, const struct pl_doc *live)
+{
+    size_t count = pl_node_len(pl_doc_root(op->w.body));
+    if (fits(op, live, 0, op->tests_in_front))
+        fits(op, live, op->tests_in_front, count);
 }
 
 void pl_gate_carry(struct pl_gate_op *op)

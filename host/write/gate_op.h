@@ -27,6 +27,7 @@ enum pl_gate_stage {
     PL_GATE_LOOKING,   /* what does the owner take over? */
     PL_GATE_SENDING,
     PL_GATE_REFRESHING, /* what did a subresource's write do to the object? */
+    PL_GATE_EXPLAINING, /* which operation of a JSON patch does not fit? */
     PL_GATE_FINISHING,  /* decided; told a little later */
 };
 
@@ -42,6 +43,7 @@ struct pl_gate_op {
     struct pl_op *op;                   /* under way, or NULL */
     const struct pl_resource *resource; /* from discovery; NULL while resolving */
     struct pl_doc *watched[2];          /* counted; bare: before, and after as merged here */
+    size_t tests_in_front;              /* operations of a JSON patch that are not the script's */
     struct pl_doc *existing;            /* counted; what was there before, as far as is known */
     struct pl_task task;
     bool canceled;
@@ -90,6 +92,12 @@ void pl_gate_follow_owner(struct pl_gate_op *op);
 int pl_gate_set_owner(struct pl_gate_op *op, struct pl_err *err);
 /* Step 4: uid and resourceVersion of what was read. */
 void pl_gate_carry(struct pl_gate_op *op);
+
+/* The server refuses such a patch without a word about which operation it was. */
+bool pl_gate_is_unexplained(const struct pl_gate_op *op, const struct pl_answer *answer);
+/* Adds to the op's error which operation does not fit the object as it is now; none, when all do.
+ */
+void pl_gate_name_operation(struct pl_gate_op *op, const struct pl_doc *live);
 
 /* gate_cache.c: what the caches know. */
 /* A reference to the cached object, whole and from a synced source, or NULL. */

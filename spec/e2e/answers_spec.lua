@@ -32,6 +32,10 @@ describe("an answer", function()
       metadata = { name = job, labels = { job = job } } })
   end
 
+  local function why(name)
+    return select(2, e2e.run("why", "v1/ConfigMap", namespace .. "/" .. name, "--admin-socket", socket))
+  end
+
   setup(function()
     server = e2e.server()
     proxy = proxies.start(server)
@@ -89,6 +93,81 @@ describe("an answer", function()
     local odd = host:logged("^odd answer$")
     assert.same({ "network", true }, { odd.type, odd.network })
     assert(odd.message:find("is not JSON but text/html", 1, true), odd.message)
+    host:stop()
+  end)
+
+  it("to a request of other people's servers is told with its status", function()
+    start(([[
+      function jobs.calls(map, log)
+        perilune.http.request({ url = "http://127.0.0.1:%s/nothing" })
+        perilune.http.request({ url = "http://127.0.0.1:%s/state" })
+        log:info("called")
+      end
+    ]]):format(proxy.control, proxy.control))
+    give("calls")
+    host:logged("^called$")
+    local out = why("calls")
+    assert(out:find("/nothing: answered 404", 1, true), out)
+    assert(out:find("/state: ok", 1, true), out)
+    host:stop()
+  end)
+
+  it("that an object is gone since it was read is told as quietly as a conflict", function()
+    proxy:add({ { name = "update", method = "PUT", path = "/configmaps/update$", delay = 0.5 },
+      { name = "patch", method = "PATCH", path = "/configmaps/patch$", delay = 0.5 } })
+    start([[
+      function jobs.update(map) map.data = { a = "b" } client:update(map) end
+      function jobs.patch(map) client:patch(map, { data = { a = "b" } }) end
+      function jobs.never(map) client:patch("v1/ConfigMap", map.metadata.namespace .. "/none", { data = {} }) end
+      function jobs.status(map) map.status = { a = "b" } client:update_status(map) end
+    ]])
+    for _, name in ipairs({ "update", "patch" }) do
+      give(name)
+      e2e.eventually("the request is under way", function()
+        return proxy:hits()[name] > 0
+      end)
+      server:delete("/api/v1/namespaces/" .. namespace .. "/configmaps/" .. name)
+      local line = host:logged(function(line)
+        return line.msg == "gone since it was read: trying again" and line.key == namespace .. "/" .. name
+      end)
+      assert.equal("info", line.level)
+      assert(line.error:find("not found (404 NotFound)", 1, true), line.error)
+    end
+    assert.equal(0, host:count_logged("^reconcile failed"))
+    -- What was never read, and what the kind does not have, are mistakes.
+    for _, name in ipairs({ "never", "status" }) do
+      give(name)
+      local line = host:logged(function(line)
+        return line.msg == "reconcile failed" and line.key == namespace .. "/" .. name
+      end)
+      assert(line.traceback, name)
+    end
+    host:stop()
+  end)
+
+  it("to a JSON patch that does not fit is told with the operation", function()
+    start([[
+      function jobs.fit(map, log)
+        local function patch(...)
+          local _, e = perilune.try(client.patch, client, map, { ... }, { type = "json" })
+          return e and e.message or "it fits"
+        end
+        log:info("tried", {
+          none = patch({ op = "add", path = "/data", value = { a = "1" } }),
+          test = patch({ op = "add", path = "/data/b", value = "2" },
+            { op = "test", path = "/data/a", value = "hush" }),
+          path = patch({ op = "remove", path = "/data/none" }),
+          value = patch({ op = "replace", path = "/data", value = 5 }),
+        })
+      end
+    ]])
+    give("fit")
+    local tried = host:logged("^tried$")
+    assert.equal("it fits", tried.none)
+    assert(tried.test:find("operation 1 (test /data/a): the value is another one", 1, true), tried.test)
+    assert.is_nil(tried.test:find("hush", 1, true))
+    assert(tried.path:find("operation 0 (remove /data/none): ", 1, true), tried.path)
+    assert.is_nil(tried.value:find("operation 0", 1, true), tried.value)
     host:stop()
   end)
 end)

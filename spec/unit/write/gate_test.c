@@ -425,6 +425,43 @@ TEST(updates_patches_and_deletes_of_what_was_read_carry_its_identity) /* F28 */
     finish(&scene);
 }
 
+/* The server says of such a patch only that it does not fit. */
+TEST(a_json_patch_that_does_not_fit_is_told_with_the_operation)
+{
+    static const struct {
+        const char *live, *says;
+    } cases[] = {
+        {BED_MAP("a", "1", "6", ",\"data\":{\"x\":\"2\"}"),
+         "operation 1 (test /data/x): the value is another one: "},
+        {BED_MAP("a", "2", "7", ",\"data\":{\"x\":\"1\"}"),
+         "operation 0 (test /metadata/uid): the value is another one: "},
+        {BED_MAP("a", "1", "6", ",\"data\":{\"x\":\"1\"}"), ""}, /* it fits by now */
+        {NULL, ""},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
+        struct scene scene;
+        begin(&scene);
+        struct bed *bed = &scene.stage.bed;
+        struct pl_write write = write_of(&scene, PL_VERB_PATCH, "v1/ConfigMap", "a");
+        write.patch_type = PL_PATCH_JSON;
+        send(&scene, &write,
+             "[{\"op\":\"add\",\"path\":\"/data/y\",\"value\":\"1\"},"
+             "{\"op\":\"test\",\"path\":\"/data/x\",\"value\":\"1\"}]",
+             BED_MAP("a", "1", "5", ""), NULL);
+        bed_reply(bed, bed_expect(bed, "PATCH", "/api/v1/namespaces/d/configmaps/a"), 422,
+                  BED_STATUS(422, "Invalid"));
+        CHECK_INT(scene.written, 0);
+        bed_reply(bed, bed_expect(bed, "GET", "/api/v1/namespaces/d/configmaps/a"),
+                  cases[i].live != NULL ? 200 : 404,
+                  cases[i].live != NULL ? cases[i].live : BED_STATUS(404, "NotFound"));
+        CHECK_INT(scene.written, 1);
+        CHECK_INT(scene.err.status, 422);
+        CHECK_INT(strncmp(scene.err.message, cases[i].says, strlen(cases[i].says)), 0);
+        CHECK(cases[i].says[0] != '\0' || strstr(scene.err.message, "operation") == NULL);
+        finish(&scene);
+    }
+}
+
 /* ---- 5: would it change anything? ---- */
 
 TEST(an_update_that_changes_nothing_is_not_sent)
