@@ -57,7 +57,8 @@ void pl_shadow_report_deinit(struct pl_shadow_report *report)
 
 struct adding {
     struct pl_shadow_report *report;
-    struct subject *subject; /* NULL: there is no room for it */
+    struct subject *subject;  /* NULL: there is no room for it */
+    struct pl_secrets hidden; /* owned: what either run has read of Secrets */
 };
 
 static struct difference *find(const struct subject *subject, const char *what)
@@ -94,7 +95,7 @@ static void differs(void *arg, const struct pl_effect *running, const struct pl_
         return;
     }
     struct pl_build *b = pl_build_create(NULL);
-    pl_difference_build(b, running, candidate);
+    pl_difference_build(b, running, candidate, &adding->hidden);
     struct pl_doc *doc = pl_build_finish(b);
     pl_build_destroy(b);
     report->bytes += pl_doc_bytes(doc);
@@ -145,6 +146,9 @@ void pl_shadow_report_add(struct pl_shadow_report *report, const char *controlle
         report->keys++;
     else if (pl_map_put(&report->compared, pl_slice_z(name), report) == NULL)
         report->keys++;
+    pl_secrets_add_all(&adding.hidden, pl_capture_hidden(rehearsed->candidate));
+    if (rehearsed->running != NULL)
+        pl_secrets_add_all(&adding.hidden, pl_capture_hidden(rehearsed->running));
     pl_compare(rehearsed->running, rehearsed->candidate, differs, agrees, &adding);
     report->left_out += pl_capture_dropped(rehearsed->candidate);
     set_error(&adding, rehearsed);
@@ -152,6 +156,7 @@ void pl_shadow_report_add(struct pl_shadow_report *report, const char *controlle
         pl_map_remove(&report->subjects, pl_slice_z(name));
         free_subject(report, adding.subject);
     }
+    pl_secrets_clear(&adding.hidden);
     pl_free(name);
 }
 

@@ -8,6 +8,7 @@
 #include "lane/lerr.h"
 #include "lane/lval.h"
 #include "lane/co.h"
+#include "object/hide.h"
 #include "value/write.h"
 
 #include <math.h>
@@ -39,69 +40,18 @@ static struct pl_slice masked(struct pl_state *s, struct line *line, struct pl_s
     return pl_slice_z(copy);
 }
 
-/* Copies what is under a Secret's data with "<n bytes>" for its texts. */
-static void build_masked(struct pl_build *build, struct pl_node node, bool mask);
-
-static bool is_secret(struct pl_node node)
-{
-    return pl_node_str_eq(pl_node_getz(node, "kind"), pl_slice_z("Secret")) &&
-           pl_node_str_eq(pl_node_getz(node, "apiVersion"), pl_slice_z("v1"));
-}
-
-static void build_members(struct pl_build *build, struct pl_node node, bool mask)
-{
-    bool secret = is_secret(node);
-    struct pl_iter it = pl_iter(node);
-    pl_build_object(build);
-    while (pl_iter_next(&it)) {
-        bool values =
-            secret && (pl_slice_eqz(it.key, "data") || pl_slice_eqz(it.key, "stringData"));
-        pl_build_key(build, it.key);
-        build_masked(build, it.value, mask || values);
-    }
-    pl_build_end(build);
-}
-
-static void build_masked(struct pl_build *build, struct pl_node node, bool mask)
-{
-    struct pl_scratch scratch;
-    struct pl_iter it;
-    char size[40];
-    switch (pl_node_type(node)) {
-    case PL_OBJECT:
-        build_members(build, node, mask);
-        break;
-    case PL_ARRAY:
-        pl_build_array(build);
-        for (it = pl_iter(node); pl_iter_next(&it);)
-            build_masked(build, it.value, mask);
-        pl_build_end(build);
-        break;
-    case PL_STRING:
-        snprintf(size, sizeof size, "<%zu bytes>", pl_node_str(node, &scratch).len);
-        if (mask)
-            pl_build_strz(build, size);
-        else
-            pl_build_node(build, node);
-        break;
-    default:
-        pl_build_node(build, node);
-    }
-}
-
-/* The table at index as JSON. */
+/* The table at index as JSON, without the values of Secrets. */
 static char *table_text(lua_State *L, struct pl_state *s, int index)
 {
     struct pl_err err;
     pl_err_clear(&err);
     struct pl_doc *doc = pl_lval_doc(L, s, index, &err);
     struct pl_buf out = PL_BUF_INIT;
-    if (doc == NULL) {
-        pl_write_str(&out, pl_slice_z(err.message));
-        return pl_buf_take(&out);
-    }
     struct pl_build *build = pl_build_create(NULL);
-    build_masked(build, pl_doc_root(doc), pl_lazy_is_secret(L, s, index));
+    if (doc == NULL)
+        pl_hide_text(build, pl_slice_z(err.message), &s->secrets);
+    else
+        pl_hide_build(build, pl_doc_root(doc), &s->secrets, pl_lazy_is_secret(L, s, index));
     struct pl_doc *masked = pl_build_finish(build);
     pl_write(&out, pl_doc_root(masked), PL_WRITE_SORTED);
     pl_doc_unref(masked);
@@ -146,11 +96,11 @@ static void add_field(lua_State *L, struct pl_state *s, struct line *line, const
             break;
         }
         own(line, table_text(L, s, lua_gettop(L)));
-        *field = pl_json(key, masked(s, line, pl_slice_z(line->owned[line->owned_count - 1])));
+        *field = pl_json(key, pl_slice_z(line->owned[line->owned_count - 1]));
         break;
     default:
         own(line, table_text(L, s, lua_gettop(L)));
-        *field = pl_json(key, masked(s, line, pl_slice_z(line->owned[line->owned_count - 1])));
+        *field = pl_json(key, pl_slice_z(line->owned[line->owned_count - 1]));
     }
 }
 

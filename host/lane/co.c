@@ -410,12 +410,21 @@ static int fail_canceled(lua_State *L, struct pl_state *s)
     return 2;
 }
 
+/* The I/O thread tells of it, and does not know what is secret. */
+static void note_secrets(const struct pl_state *s, struct pl_lop *op)
+{
+    pl_secrets_add_found(&op->hidden, &s->secrets, op->key);
+    if (op->type == PL_LOP_HTTP)
+        pl_secrets_add_found(&op->hidden, &s->secrets, op->in.http.url);
+}
+
 int pl_co_wait(lua_State *L, struct pl_state *s, struct pl_lop *op)
 {
     struct pl_co *task = s->task;
     drop_op(task); /* of a coroutine that could not pass its wait on */
     stop_joining(task);
     op->lane = s->lane;
+    note_secrets(s, op);
     if (task->exec->canceled) {
         drop_options(op);
         pl_lop_unref(op);

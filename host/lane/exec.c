@@ -102,6 +102,7 @@ void pl_exec_unref(struct pl_exec *exec)
     if (exec == NULL || atomic_fetch_sub(&exec->refs, 1) != 1)
         return;
     pl_capture_unref(exec->capture);
+    pl_secrets_clear(&exec->secrets);
     pl_doc_unref(exec->memo_before);
     pl_doc_unref(exec->memo_after);
     pl_fault_deinit(&exec->fault);
@@ -155,6 +156,8 @@ static void capture_memo(struct pl_exec *exec)
 void pl_exec_done_io(struct pl_exec *exec)
 {
     capture_memo(exec);
+    if (exec->capture != NULL)
+        pl_capture_hide(exec->capture, &exec->secrets);
     exec->result.ago_ns = pl_clock_mono(pl_clock_system()) - exec->ended_ns;
     finish_run(exec, &exec->result);
     pl_exec_unref(exec);
@@ -340,6 +343,8 @@ void pl_exec_task_ended(struct pl_lane *lane, struct pl_exec *exec)
         exec->result.by_script = exec->fault.by_script;
         exec->result.gone = exec->fault.type == PL_FAULT_GONE;
     }
+    if (exec->capture != NULL)
+        pl_secrets_add_all(&exec->secrets, &lane->s->secrets);
     exec->ended = true;
     pl_link_unlink(&exec->active);
     if (pl_list_empty(&lane->execs))

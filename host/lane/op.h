@@ -46,10 +46,11 @@ struct pl_lop {
     int64_t deadline_ns;       /* monotonic; 0: none */
     char *texts[PL_LOP_TEXTS]; /* owned: what the slices below point to */
     size_t text_count;
-    const char *verb, *kind; /* for errors: literal; text below */
-    struct pl_slice key;     /* for errors */
-    struct pl_cache *cache;  /* SYNC and KEY: borrowed */
-    int controller;          /* index of the caller's declaration */
+    struct pl_secrets hidden; /* owned: of what was read of Secrets, what its key or URL holds */
+    const char *verb, *kind;  /* for errors: literal; text below */
+    struct pl_slice key;      /* for errors */
+    struct pl_cache *cache;   /* SYNC and KEY: borrowed */
+    int controller;           /* index of the caller's declaration */
     union {
         struct pl_read read;
         struct pl_write write; /* documents counted */

@@ -54,6 +54,7 @@ void pl_lop_unref(struct pl_lop *op)
         return;
     free_inputs(op);
     pl_exec_unref(op->exec);
+    pl_secrets_clear(&op->hidden);
     for (size_t i = 0; i < op->text_count; i++)
         pl_free(op->texts[i]);
     pl_doc_unref(op->out.doc);
@@ -106,11 +107,24 @@ static void add_result(struct pl_buf *out, const struct pl_lop *op)
         pl_buf_add_f(out, "%d %s", err->status, err->reason);
     else if (err->code == 0 && refused)
         pl_buf_add_f(out, "answered %d", op->out.status);
+    else if (err->code == PL_ESYNTAX)
+        pl_buf_add_z(out, "an answer that cannot be read");
     else
         pl_buf_add_z(out, err->code != 0    ? err->message
                           : op->out.skipped ? "nothing to change, not sent"
                           : op->out.gone    ? "it was gone"
                                             : "ok");
+}
+
+/* Cuts secrets out of it. */
+static void hide(struct pl_buf *text, const struct pl_secrets *secrets)
+{
+    char *masked = pl_secrets_mask(secrets, pl_buf_slice(text));
+    if (masked == NULL)
+        return;
+    pl_buf_clear(text);
+    pl_buf_add_z(text, masked);
+    pl_free(masked);
 }
 
 /* What the server was asked for is part of the key's history; that nothing was sent too. */
@@ -129,6 +143,8 @@ static void note(struct pl_lop *op)
     }
     struct pl_buf result = PL_BUF_INIT;
     add_result(&result, op);
+    hide(&what, &op->hidden);
+    hide(&result, &op->hidden);
     pl_run_called(op->exec->run, pl_buf_slice(&what), pl_buf_slice(&result),
                   pl_clock_mono(timers(op)->clock) - op->io.started_ns);
     pl_buf_deinit(&what);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "lane/limit.h"
-#include "lane/secret.h"
+#include "base/secrets.h"
 #include "base/map.h"
 #include "base/slice.h"
 

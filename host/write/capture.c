@@ -23,6 +23,7 @@ struct pl_capture {
     struct pl_effect *effects; /* owned */
     size_t count, dropped, bytes;
     bool disturbed;
+    struct pl_secrets hidden;
     pthread_mutex_t lock; /* of the view; a leaf */
     struct pl_map view;   /* "kind key" -> struct seen, owned */
 };
@@ -58,6 +59,7 @@ void pl_capture_unref(struct pl_capture *capture)
         pl_free(capture->effects[i].name);
     }
     pl_free(capture->effects);
+    pl_secrets_clear(&capture->hidden);
     size_t at = 0;
     struct pl_slice key;
     void *value;
@@ -69,6 +71,16 @@ void pl_capture_unref(struct pl_capture *capture)
     pl_map_deinit(&capture->view);
     pthread_mutex_destroy(&capture->lock);
     pl_free(capture);
+}
+
+void pl_capture_hide(struct pl_capture *capture, const struct pl_secrets *secrets)
+{
+    pl_secrets_add_all(&capture->hidden, secrets);
+}
+
+const struct pl_secrets *pl_capture_hidden(const struct pl_capture *capture)
+{
+    return &capture->hidden;
 }
 
 /* ---- effects ---- */

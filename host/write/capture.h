@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/secrets.h"
 #include "kube/client.h"
 #include "value/docs.h"
 
@@ -34,6 +35,10 @@ struct pl_capture *pl_capture_create(void);
 struct pl_capture *pl_capture_ref(struct pl_capture *capture);
 /* Any thread. Accepts NULL. */
 void pl_capture_unref(struct pl_capture *capture);
+
+/* What must not be shown of it; copied. */
+void pl_capture_hide(struct pl_capture *capture, const struct pl_secrets *secrets);
+const struct pl_secrets *pl_capture_hidden(const struct pl_capture *capture);
 
 /* Takes the documents (of `effect`); name and the rest are copied. */
 void pl_capture_add(struct pl_capture *capture, const struct pl_effect *effect);

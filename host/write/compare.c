@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "object/diff.h"
+#include "object/hide.h"
 #include "object/path.h"
 #include "value/write.h"
 
@@ -145,7 +146,24 @@ static void cut(struct pl_buf *text)
     pl_buf_add_z(text, "...");
 }
 
-static void build_value(struct pl_build *b, const char *name, struct pl_node value, bool secret)
+static void write_hidden(struct pl_buf *text, struct pl_node value, const struct pl_secrets *hidden)
+{
+    struct pl_build *b = pl_build_create(NULL);
+    pl_hide_build(b, value, hidden, false);
+    struct pl_doc *doc = pl_build_finish(b);
+    pl_build_destroy(b);
+    pl_write(text, pl_doc_root(doc), PL_WRITE_SORTED);
+    pl_doc_unref(doc);
+}
+
+struct sides {
+    const struct pl_effect *effect;
+    const struct pl_secrets *hidden;
+    struct pl_node old_node, new_node;
+};
+
+static void build_value(struct pl_build *b, const char *name, struct pl_node value,
+                        const struct sides *sides, bool secret)
 {
     struct pl_buf text = PL_BUF_INIT;
     if (pl_node_is_missing(value))
@@ -153,16 +171,11 @@ static void build_value(struct pl_build *b, const char *name, struct pl_node val
     if (secret)
         add_secret(&text, value);
     else
-        pl_write(&text, value, PL_WRITE_SORTED);
+        write_hidden(&text, value, sides->hidden);
     cut(&text);
     pl_build_put_str(b, name, pl_buf_slice(&text));
     pl_buf_deinit(&text);
 }
-
-struct sides {
-    const struct pl_effect *effect;
-    struct pl_node old_node, new_node;
-};
 
 static void build_change(struct pl_build *b, const struct sides *sides, const char *text)
 {
@@ -171,9 +184,10 @@ static void build_change(struct pl_build *b, const struct sides *sides, const ch
     if (path == NULL)
         return;
     pl_build_object(b);
-    pl_build_put_strz(b, "path", text);
-    build_value(b, "old", pl_path_find(path, sides->old_node), secret);
-    build_value(b, "new", pl_path_find(path, sides->new_node), secret);
+    pl_build_keyz(b, "path");
+    pl_hide_text(b, pl_slice_z(text), sides->hidden);
+    build_value(b, "old", pl_path_find(path, sides->old_node), sides, secret);
+    build_value(b, "new", pl_path_find(path, sides->new_node), sides, secret);
     pl_build_end(b);
     pl_path_destroy(path);
 }
@@ -208,9 +222,9 @@ static void choose(struct sides *sides, const struct pl_effect *running,
 }
 
 static void build_changes(struct pl_build *b, const struct pl_effect *running,
-                          const struct pl_effect *candidate)
+                          const struct pl_effect *candidate, const struct pl_secrets *hidden)
 {
-    struct sides sides = {0};
+    struct sides sides = {.hidden = hidden};
     struct pl_paths paths = {0};
     struct pl_doc *empty = empty_object();
     choose(&sides, running, candidate);
@@ -238,14 +252,15 @@ static void build_changes(struct pl_build *b, const struct pl_effect *running,
 }
 
 void pl_difference_build(struct pl_build *b, const struct pl_effect *running,
-                         const struct pl_effect *candidate)
+                         const struct pl_effect *candidate, const struct pl_secrets *hidden)
 {
     const struct pl_effect *one = candidate != NULL ? candidate : running;
     pl_build_object(b);
-    pl_build_put_strz(b, "what", one->name);
+    pl_build_keyz(b, "what");
+    pl_hide_text(b, pl_slice_z(one->name), hidden);
     pl_build_put_strz(b, "candidate", candidate != NULL ? candidate->verb : "");
     pl_build_put_strz(b, "running", running != NULL ? running->verb : "");
-    build_changes(b, running, candidate);
+    build_changes(b, running, candidate, hidden);
     if (one->note != NULL) {
         pl_build_put_strz(b, "note", one->note);
     }

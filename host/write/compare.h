@@ -21,6 +21,6 @@ void pl_compare(const struct pl_capture *running, const struct pl_capture *candi
 /* Writes a difference as an object: {"what","candidate","running" (verbs, "" for none),
  * "changes":[{"path","old","new"}],"more","note"}. Old and new are before and after of the one that
  * did it, or what the running scripts and the candidate make of it. Values are JSON, cut at 200
- * bytes; those of Secrets' data are sizes. */
+ * bytes; those of Secrets' data are sizes, and so is what is hidden wherever it turns up. */
 void pl_difference_build(struct pl_build *b, const struct pl_effect *running,
-                         const struct pl_effect *candidate);
+                         const struct pl_effect *candidate, const struct pl_secrets *hidden);

@@ -421,13 +421,18 @@ perilune.controller("leaks")
   :Writes("v1/ConfigMap", {"create"})
   :Reconcile(function(request, context)
     local secret = client:get("v1/Secret", request)
+    local name = perilune.base64.decode(secret.data.name)
+    perilune.live:get("v1/ConfigMap", {namespace = request.namespace, name = name})
+    perilune.try(perilune.http.request, {url = "http://127.0.0.1:1/hook/" .. name})
+    context.log:info("seen", {all = {perilune.base64.decode(secret.data.lines)}})
     client:create({apiVersion = "v1", kind = "ConfigMap", metadata = {namespace = request.namespace,
       name = "labelled", labels = {a = perilune.base64.decode(secret.data.word)}}})
   end)
 ]], { "--admin-socket", other_socket })
     local key = namespace .. "/leaks"
     server:create("/api/v1/namespaces/" .. namespace .. "/secrets", { apiVersion = "v1", kind = "Secret",
-      metadata = { name = "leaks" }, stringData = { word = "not to be seen!" } })
+      metadata = { name = "leaks" }, stringData = { word = "not to be seen!", name = "hush.hush",
+        lines = "hush\n\"hush\"" } })
     server:create(path(), { apiVersion = "v1", kind = "ConfigMap",
       metadata = { name = "leaks", labels = { leak = "yes" } } })
     local out
@@ -438,8 +443,13 @@ perilune.controller("leaks")
     end)
     assert(out:find("create v1/ConfigMap " .. namespace .. "/labelled: 422 Invalid", 1, true), out)
     assert(out:find('Invalid value: "<15 bytes>"', 1, true), out)
-    assert.is_nil(out:find("not to be seen", 1, true), out)
-    assert.is_nil(other:text():find("not to be seen", 1, true), other:text())
+    assert(out:find("get v1/ConfigMap " .. namespace .. "/<9 bytes>: ", 1, true), out)
+    assert(out:find("GET http://127.0.0.1:1/hook/<9 bytes>: ", 1, true), out)
+    assert.same({ "<11 bytes>" }, other:logged("^seen$").all)
+    for _, word in ipairs({ "not to be seen", "hush" }) do
+      assert.is_nil(out:find(word, 1, true), out)
+      assert.is_nil(other:text():find(word, 1, true), other:text())
+    end
     other:stop()
   end)
 

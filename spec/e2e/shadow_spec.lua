@@ -223,8 +223,10 @@ describe("a shadow", function()
       before = [[
         if map.metadata.name == "m1" then client:delete("v1/Secret", request) return end
         if map.metadata.name == "m2" then
+          local known = client:get("v1/Secret", request)
           local made = client:create({apiVersion = "v1", kind = "ConfigMap",
-            metadata = {name = "m2-more", namespace = request.namespace}, data = {a = "b"}})
+            metadata = {name = "m2-more", namespace = request.namespace},
+            data = {a = "b", of = "it is " .. known.data.copy}})
           assert(made.metadata.uid:find("^shadow%-"))
           assert(client:get("v1/ConfigMap", {namespace = request.namespace, name = "m2-more"}, {live = true}) == nil
             or true)
@@ -258,7 +260,7 @@ describe("a shadow", function()
       { deleted.candidate, deleted.running, deleted.what })
     assert.same({ "create", "v1/ConfigMap " .. namespace .. "/m2-more" },
       { created.candidate, created.what })
-    assert.equal('{"a":"b"}', paths_of(created)["data"].new)
+    assert.equal('{"a":"b","of":"it is <4 bytes>"}', paths_of(created)["data"].new)
     assert.same({ "update", "v1/Secret " .. namespace .. "/m3" }, { updated.candidate, updated.what })
     assert.same({ path = "data.copy", old = "<8 bytes>", new = "<12 bytes>" }, updated.changes[1])
     assert.equal(1, #updated.changes)

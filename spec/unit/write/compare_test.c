@@ -25,7 +25,7 @@ static void write_to(struct pl_capture *capture, const char *name, const char *v
 static void differs(void *arg, const struct pl_effect *running, const struct pl_effect *candidate)
 {
     struct pl_build *b = pl_build_create(NULL);
-    pl_difference_build(b, running, candidate);
+    pl_difference_build(b, running, candidate, NULL);
     struct pl_doc *doc = pl_build_finish(b);
     pl_build_destroy(b);
     pl_write(arg, pl_doc_root(doc), PL_WRITE_COMPACT);

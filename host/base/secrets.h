@@ -1,5 +1,6 @@
-/* Values of Secrets that scripts have read, so that they can be cut out of logs and error
- * messages wherever they turn up. Kept while runs are active; the state's own thread. */
+/* Values that must not be shown: of Secrets that scripts have read, of credentials. They are cut
+ * out of logs, error messages and reports wherever they turn up. Zero is empty. No thread of its
+ * own. */
 #pragma once
 
 #include "base/slice.h"
@@ -14,6 +15,11 @@ struct pl_secrets {
 
 /* Remembers a value; short ones are not told from ordinary words and left alone. */
 void pl_secrets_add(struct pl_secrets *secrets, struct pl_slice text);
+/* Copies. */
+void pl_secrets_add_all(struct pl_secrets *secrets, const struct pl_secrets *more);
+/* Copies those that the text holds. */
+void pl_secrets_add_found(struct pl_secrets *secrets, const struct pl_secrets *known,
+                          struct pl_slice text);
 bool pl_secrets_has(const struct pl_secrets *secrets, struct pl_slice text);
 /* A copy with "<n bytes>" in the place of each value, for the caller to free; NULL when the
  * text holds none. */

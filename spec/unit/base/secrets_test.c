@@ -1,5 +1,6 @@
+#include "base/secrets.h"
+
 #include "base/alloc.h"
-#include "lane/secret.h"
 #include "support/test.h"
 
 static void check(const struct pl_secrets *secrets, const char *text, const char *want)
@@ -37,6 +38,23 @@ TEST(their_number_is_limited)
     CHECK(pl_secrets_has(&secrets, pl_slice_z("secret-2999")));
     CHECK(!pl_secrets_has(&secrets, pl_slice_z("secret-999")));
     pl_secrets_clear(&secrets);
+}
+
+TEST(those_of_another_are_added)
+{
+    struct pl_secrets one = {.count = 0}, other = {.count = 0};
+    pl_secrets_add(&one, pl_slice_z("hunter1"));
+    pl_secrets_add(&other, pl_slice_z("hunter1"));
+    pl_secrets_add(&other, pl_slice_z("hunter2"));
+    pl_secrets_add_all(&one, &other);
+    pl_secrets_clear(&other);
+    CHECK_INT(one.count, 2);
+    pl_secrets_add_found(&other, &one, pl_slice_z("it is hunter2!"));
+    CHECK_INT(other.count, 1);
+    check(&other, "hunter1 hunter2", "hunter1 <7 bytes>");
+    pl_secrets_clear(&other);
+    check(&one, "hunter1 hunter2", "<7 bytes> <7 bytes>");
+    pl_secrets_clear(&one);
 }
 
 TEST_MAIN()

@@ -1,4 +1,4 @@
-#include "lane/secret.h"
+#include "base/secrets.h"
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -29,12 +29,27 @@ void pl_secrets_add(struct pl_secrets *secrets, struct pl_slice text)
         return;
     if (secrets->count == MOST)
         drop_oldest(secrets);
-    if (secrets->texts == NULL) {
-        secrets->texts = pl_calloc(MOST, sizeof *secrets->texts);
-        secrets->lens = pl_calloc(MOST, sizeof *secrets->lens);
+    if ((secrets->count & (secrets->count - 1)) == 0) { /* there is room up to a power of two */
+        size_t room = secrets->count > 0 ? 2 * secrets->count : 1;
+        secrets->texts = pl_reallocarray(secrets->texts, room, sizeof *secrets->texts);
+        secrets->lens = pl_reallocarray(secrets->lens, room, sizeof *secrets->lens);
     }
     secrets->texts[secrets->count] = pl_memdup0(text.ptr, text.len);
     secrets->lens[secrets->count++] = text.len;
+}
+
+void pl_secrets_add_all(struct pl_secrets *secrets, const struct pl_secrets *more)
+{
+    for (size_t i = 0; i < more->count; i++)
+        pl_secrets_add(secrets, pl_slice(more->texts[i], more->lens[i]));
+}
+
+void pl_secrets_add_found(struct pl_secrets *secrets, const struct pl_secrets *known,
+                          struct pl_slice text)
+{
+    for (size_t i = 0; text.len > 0 && i < known->count; i++)
+        if (memmem(text.ptr, text.len, known->texts[i], known->lens[i]) != NULL)
+            pl_secrets_add(secrets, pl_slice(known->texts[i], known->lens[i]));
 }
 
 /* The value that stands first in the text, the longest of those that begin there. */

@@ -1,0 +1,73 @@
+#include "object/hide.h"
+
+#include "base/alloc.h"
+
+#include <stdio.h>
+
+static char *mask(const struct pl_secrets *secrets, struct pl_slice text)
+{
+    return secrets != NULL ? pl_secrets_mask(secrets, text) : NULL;
+}
+
+static void hide_key(struct pl_build *b, struct pl_slice key, const struct pl_secrets *secrets)
+{
+    char *masked = mask(secrets, key);
+    pl_build_key(b, masked != NULL ? pl_slice_z(masked) : key);
+    pl_free(masked);
+}
+
+void pl_hide_text(struct pl_build *b, struct pl_slice text, const struct pl_secrets *secrets)
+{
+    char *masked = mask(secrets, text);
+    pl_build_str(b, masked != NULL ? pl_slice_z(masked) : text);
+    pl_free(masked);
+}
+
+static bool is_secret(struct pl_node node)
+{
+    return pl_node_str_eq(pl_node_getz(node, "kind"), pl_slice_z("Secret")) &&
+           pl_node_str_eq(pl_node_getz(node, "apiVersion"), pl_slice_z("v1"));
+}
+
+static void hide_members(struct pl_build *b, struct pl_node node, const struct pl_secrets *secrets,
+                         bool all)
+{
+    bool secret = is_secret(node);
+    struct pl_iter it = pl_iter(node);
+    pl_build_object(b);
+    while (pl_iter_next(&it)) {
+        bool values =
+            secret && (pl_slice_eqz(it.key, "data") || pl_slice_eqz(it.key, "stringData"));
+        hide_key(b, it.key, secrets);
+        pl_hide_build(b, it.value, secrets, all || values);
+    }
+    pl_build_end(b);
+}
+
+void pl_hide_build(struct pl_build *b, struct pl_node node, const struct pl_secrets *secrets,
+                   bool all)
+{
+    struct pl_scratch scratch;
+    struct pl_iter it;
+    char size[40];
+    switch (pl_node_type(node)) {
+    case PL_OBJECT:
+        hide_members(b, node, secrets, all);
+        break;
+    case PL_ARRAY:
+        pl_build_array(b);
+        for (it = pl_iter(node); pl_iter_next(&it);)
+            pl_hide_build(b, it.value, secrets, all);
+        pl_build_end(b);
+        break;
+    case PL_STRING:
+        snprintf(size, sizeof size, "<%zu bytes>", pl_node_str(node, &scratch).len);
+        if (all)
+            pl_build_strz(b, size);
+        else
+            pl_hide_text(b, pl_node_str(node, &scratch), secrets);
+        break;
+    default:
+        pl_build_node(b, node);
+    }
+}
