@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "kube/kubeconfig_impl.h"
 #include "kube/proxy.h"
+#include "net/http_server.h"
 #include "value/write.h"
 #include "object/yaml.h"
 
@@ -379,6 +380,17 @@ static int load_source(const struct pl_kubeconfig_options *options, struct pl_ku
 /* ---- the whole ---- */
 
 /* kubectl takes "host:port" too: https when anything speaks for TLS, else http. */
+/* EINVAL that quotes the URL as far as it may be seen. */
+static int bad_url(struct pl_err *err, const char *from, const char *before, const char *url,
+                   const char *behind)
+{
+    struct pl_buf seen = PL_BUF_INIT;
+    pl_url_add_public(&seen, pl_slice_z(url));
+    pl_err_set(err, PL_EINVAL, "%s: %s\"%s\" %s", from, before, pl_buf_z(&seen), behind);
+    pl_buf_deinit(&seen);
+    return PL_EINVAL;
+}
+
 static int settle_server(const struct pl_kubeconfig_options *options, struct pl_kubeconfig *config,
                          struct pl_err *err)
 {
@@ -405,8 +417,8 @@ static int settle_server(const struct pl_kubeconfig_options *options, struct pl_
         printable = printable && config->server[i] > ' ' && config->server[i] < 0x7f;
     if (!printable || !pl_server_name_parse(config->server, &name) ||
         strpbrk(config->server, "?#") != NULL)
-        return pl_err_set(err, PL_EINVAL, "%s: the server \"%s\" is not https://HOST[:PORT][/PATH]",
-                          from, config->server);
+        return bad_url(err, from, "the server ", config->server,
+                       "is not https://HOST[:PORT][/PATH]");
     return 0;
 }
 
@@ -425,9 +437,8 @@ static int settle_proxy(const struct pl_kubeconfig_options *options, struct pl_k
         if (strncmp(config->proxy, schemes[i], strlen(schemes[i])) == 0)
             return 0;
     }
-    return pl_err_set(err, PL_EINVAL,
-                      "%s: \"%s\" is no proxy (http://, https:// or socks5:// HOST:PORT)", from,
-                      config->proxy);
+    return bad_url(err, from, "", config->proxy,
+                   "is no proxy (http://, https:// or socks5:// HOST:PORT)");
 }
 
 int pl_kubeconfig_load(const struct pl_kubeconfig_options *options, struct pl_kubeconfig *config,

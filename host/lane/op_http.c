@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "lane/lane.h"
 #include "net/http_client.h"
+#include "net/http_server.h"
 #include "net/sha256.h"
 
 #include <string.h>
@@ -47,15 +48,15 @@ static const char *text_or_null(struct pl_slice text)
 static bool keeps_http(struct pl_lop *op)
 {
     struct pl_slice url = op->in.http.url, body = op->in.http.body;
-    const char *query = memchr(url.ptr, '?', url.len);
     uint8_t digest[PL_SHA256_BYTES];
     pl_sha256(body.ptr != NULL ? body : pl_slice("", 0), digest);
     char *sent = pl_format("%zu bytes, sha256 %02x%02x%02x%02x", body.len, digest[0], digest[1],
                            digest[2], digest[3]);
-    url.len = query != NULL ? (size_t)(query - url.ptr) : url.len;
-    char *name = pl_format("http %.*s %.*s", PL_FMT(op->in.http.method), PL_FMT(url));
-    bool kept = pl_lop_keeps(op, name, pl_slice_z(sent));
-    pl_free(name);
+    struct pl_buf name = PL_BUF_INIT;
+    pl_buf_add_f(&name, "http %.*s ", PL_FMT(op->in.http.method));
+    pl_url_add_public(&name, url);
+    bool kept = pl_lop_keeps(op, pl_buf_z(&name), pl_slice_z(sent));
+    pl_buf_deinit(&name);
     pl_free(sent);
     return kept;
 }

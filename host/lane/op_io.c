@@ -9,6 +9,7 @@
 #include "kube/status.h"
 #include "lane/effects.h"
 #include "lane/lane.h"
+#include "net/http_server.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -84,19 +85,6 @@ static void stop_waiting(struct pl_lop *op)
         op->lane->lanes->options.dialog->waiting = NULL;
 }
 
-/* The URL without its password and query, which may hold what is nobody's business. */
-static void add_public_url(struct pl_buf *out, struct pl_slice url)
-{
-    size_t len = strcspn(url.ptr, "?#");
-    const char *scheme = memmem(url.ptr, len, "://", 3);
-    const char *host = scheme != NULL ? scheme + 3 : url.ptr;
-    size_t host_len = strcspn(host, "/?#");
-    const char *at = memrchr(host, '@', host_len);
-    pl_buf_add(out, url.ptr, (size_t)(host - url.ptr));
-    host = at != NULL ? at + 1 : host;
-    pl_buf_add(out, host, (size_t)(url.ptr + len - host));
-}
-
 /* The server's own words may quote what the script sent, a Secret's value too, which only the lane
  * can mask; whoever does not catch the error has its words in the history all the same. */
 static void add_result(struct pl_buf *out, const struct pl_lop *op)
@@ -136,7 +124,7 @@ static void note(struct pl_lop *op)
     struct pl_buf what = PL_BUF_INIT;
     if (op->type == PL_LOP_HTTP) {
         pl_buf_add_f(&what, "%.*s ", PL_FMT(op->in.http.method));
-        add_public_url(&what, op->in.http.url);
+        pl_url_add_public(&what, op->in.http.url);
     } else {
         pl_buf_add_f(&what, "%s %s %.*s", op->verb, op->kind != NULL ? op->kind : "",
                      PL_FMT(op->key));

@@ -451,5 +451,6 @@ void pl_http_call_destroy(struct pl_http_call *call)
     pl_free(call->method);
     pl_free(call->url);
     pl_free(call->where);
+    pl_secrets_clear(&call->secrets);
     pl_free(call);
 }

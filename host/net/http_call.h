@@ -3,6 +3,7 @@
  * nothing of the loop but the clock and a timer for silence. */
 #pragma once
 
+#include "base/secrets.h"
 #include "base/buf.h"
 #include "base/list.h"
 #include "base/timer.h"
@@ -24,6 +25,7 @@ struct pl_http_call {
     CURL *easy;                                  /* owned; NULL when err was set at once */
     struct curl_slist *header_list, *connect_to; /* owned */
     char error[CURL_ERROR_SIZE];                 /* curl's own words */
+    struct pl_secrets secrets;                   /* that those may quote */
     char *method, *url;                          /* owned; the URL may end where its path begins */
     char *where;                                 /* owned; NULL: not asked for yet */
     bool via_proxy;

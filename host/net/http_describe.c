@@ -5,6 +5,7 @@
  * given. Certificates go in as bytes and not as paths, because curl would keep files in a cache and
  * notice a rotation late. */
 #include "net/http_call.h"
+#include "net/http_server.h"
 
 #include "base/alloc.h"
 #include "base/check.h"
@@ -218,9 +219,22 @@ static void set_route(struct pl_http_call *call, const struct pl_http_request *r
     }
 }
 
+/* The password alone, too. */
+static void hide_userinfo(struct pl_http_call *call, const char *url)
+{
+    struct pl_slice info = pl_url_userinfo(pl_slice_z(url != NULL ? url : ""));
+    const char *colon = info.len > 0 ? memchr(info.ptr, ':', info.len) : NULL;
+    pl_secrets_add(&call->secrets, info);
+    if (colon != NULL)
+        pl_secrets_add(&call->secrets,
+                       pl_slice(colon + 1, (size_t)(info.ptr + info.len - colon) - 1));
+}
+
 bool pl_http_call_describe(struct pl_http_call *call, const struct pl_http_request *request)
 {
     call->via_proxy = request->proxy != NULL && request->proxy[0] != '\0';
+    hide_userinfo(call, request->url);
+    hide_userinfo(call, request->proxy);
     if (!is_token(request->method)) {
         pl_http_call_fail(call, PL_EINVAL, "", "the method is malformed");
         return false;

@@ -9,6 +9,8 @@
 #include "net/http_call.h"
 #include "net/http_trust.h"
 
+#include "base/alloc.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -113,7 +115,10 @@ void pl_http_error(struct pl_err *err, struct pl_http_call *call, CURLcode resul
     struct meaning meaning =
         result == CURLE_OPERATION_TIMEDOUT ? meaning_of_timeout(call) : meaning_of(call, result);
     const char *detail = call->error[0] != '\0' ? call->error : curl_easy_strerror(result);
+    char *masked = pl_secrets_mask(&call->secrets, pl_slice_z(detail));
     pl_err_set(err, meaning.code, "%s %s%s: %s (%s)", call->method, pl_http_call_where(call),
-               call->via_proxy ? " through a proxy" : "", meaning.words, detail);
+               call->via_proxy ? " through a proxy" : "", meaning.words,
+               masked != NULL ? masked : detail);
+    pl_free(masked);
     snprintf(err->reason, sizeof err->reason, "%s", meaning.reason);
 }

@@ -84,4 +84,8 @@ void pl_exchange_on_drained(struct pl_exchange *exchange, void (*on_drained)(voi
 /* Query parameters and %-escapes. True and the decoded value of the first one so named. */
 bool pl_query_get(struct pl_slice query, const char *name, struct pl_buf *value);
 void pl_url_unescape(struct pl_slice text, bool plus_is_space, struct pl_buf *out);
+/* "user:password" of a URL, also of one that is malformed; empty: it has none. */
+struct pl_slice pl_url_userinfo(struct pl_slice url);
+/* Appends the URL as people may see it: without that, and without its query ("?..."). */
+void pl_url_add_public(struct pl_buf *out, struct pl_slice url);
 void pl_url_escape(struct pl_slice text, struct pl_buf *out); /* one path segment or query value */

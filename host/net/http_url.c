@@ -53,6 +53,52 @@ void pl_url_escape(struct pl_slice text, struct pl_buf *out)
     }
 }
 
+static bool is_digits(struct pl_slice text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+            return false;
+    return true;
+}
+
+/* A password with a slash in it looks like the end of the host with a port that is none. */
+static bool ends_in_password(struct pl_slice authority)
+{
+    const char *colon = authority.len > 0 ? memrchr(authority.ptr, ':', authority.len) : NULL;
+    return colon != NULL && authority.ptr[authority.len - 1] != ']' &&
+           !is_digits(pl_slice(colon + 1, (size_t)(authority.ptr + authority.len - colon) - 1));
+}
+
+struct pl_slice pl_url_userinfo(struct pl_slice url)
+{
+    const char *scheme = url.len > 0 ? memmem(url.ptr, url.len, "://", 3) : NULL;
+    const char *start = scheme != NULL ? scheme + 3 : url.ptr;
+    struct pl_slice rest = pl_slice(start, (size_t)(url.ptr + url.len - start));
+    struct pl_slice authority = rest;
+    for (size_t i = 0; i < authority.len; i++)
+        if (memchr("/?#", authority.ptr[i], 3) != NULL)
+            authority.len = i;
+    const char *at = authority.len > 0 ? memrchr(authority.ptr, '@', authority.len) : NULL;
+    if (at == NULL && ends_in_password(authority))
+        at = memrchr(rest.ptr, '@', rest.len);
+    return at != NULL ? pl_slice(start, (size_t)(at - start)) : pl_slice(start, 0);
+}
+
+void pl_url_add_public(struct pl_buf *out, struct pl_slice url)
+{
+    struct pl_slice secret = pl_url_userinfo(url);
+    size_t before = url.len > 0 ? (size_t)(secret.ptr - url.ptr) : 0;
+    size_t skip = secret.len > 0 || (before < url.len && *secret.ptr == '@') ? secret.len + 1 : 0;
+    struct pl_slice rest = pl_slice(url.ptr + before + skip, url.len - before - skip);
+    size_t len = 0;
+    while (len < rest.len && rest.ptr[len] != '?' && rest.ptr[len] != '#')
+        len++;
+    pl_buf_add(out, url.ptr, before);
+    pl_buf_add(out, rest.ptr, len);
+    if (len < rest.len)
+        pl_buf_add_f(out, "%c...", rest.ptr[len]);
+}
+
 bool pl_query_get(struct pl_slice query, const char *name, struct pl_buf *value)
 {
     struct pl_buf decoded = PL_BUF_INIT;

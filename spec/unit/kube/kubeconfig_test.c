@@ -358,9 +358,9 @@ TEST(servers_and_proxies_are_checked)
         {"server: 'ftp://a'", NULL,
          "@/config: the server \"ftp://a\" is not https://HOST[:PORT][/PATH]"},
         {"server: 'https://a?b'", NULL,
-         "@/config: the server \"https://a?b\" is not https://HOST[:PORT][/PATH]"},
+         "@/config: the server \"https://a?...\" is not https://HOST[:PORT][/PATH]"},
         {"server: 'https://me:secret@a'", NULL,
-         "@/config: the server \"https://me:secret@a\" is not https://HOST[:PORT][/PATH]"},
+         "@/config: the server \"https://a\" is not https://HOST[:PORT][/PATH]"},
         {"server: 'https://a b'", NULL,
          "@/config: the server \"https://a b\" is not https://HOST[:PORT][/PATH]"},
         {"server: 'https://a:99999'", NULL,
@@ -369,6 +369,10 @@ TEST(servers_and_proxies_are_checked)
          "--server: the server \"https:\" is not "
          "https://HOST[:PORT][/PATH]"},
         {"proxy-url: 'http://p'", NULL, "@/config: the cluster of context \"x\" has no server"},
+        {"server: 'https://a', proxy-url: 'gopher://me:se/cret@p'", NULL,
+         "proxy-url: \"gopher://p\" is no proxy (http://, https:// or socks5:// HOST:PORT)"},
+        {"server: 'https://a', proxy-url: 'me:secret@p'", NULL,
+         "proxy-url: \"p\" is no proxy (http://, https:// or socks5:// HOST:PORT)"},
         {"server: 'https://a', proxy-url: 'gopher://p'", NULL,
          "proxy-url: \"gopher://p\" is no proxy (http://, https:// or socks5:// HOST:PORT)"},
     };

@@ -239,6 +239,25 @@ TEST(the_proxy_of_the_environment_is_not_used)
     tear_down(&world);
 }
 
+/* curl quotes what it does not understand. */
+TEST(a_proxy_s_password_is_in_no_error)
+{
+    static const char *const proxies[] = {"http://me:hunter2@[bad", "http://me:hunter2@127.0.0.1:x",
+                                          "http://me:hunter2@127.0.0.1:1", "ftp://me:hunter2@a"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(proxies); i++) {
+        struct world world;
+        struct http_answer answer = {0};
+        set_up(&world);
+        start(&world, (struct pl_http_request){.proxy = proxies[i]}, "/", &answer);
+        TURN_UNTIL(world.loop, answer.done);
+        CHECK(answer.code != 0);
+        if (strstr(answer.err.message, "hunter2") != NULL)
+            TEST_FAIL("%s", answer.err.message);
+        http_answer_deinit(&answer);
+        tear_down(&world);
+    }
+}
+
 TEST(a_stream_arrives_piece_by_piece_and_ends)
 {
     struct world world;

@@ -64,4 +64,25 @@ TEST(query_parameters_are_found_by_name_the_first_one_wins)
     check_query("", "a", NULL);
 }
 
+TEST(people_see_urls_without_passwords_and_queries)
+{
+    static const char *const cases[][2] = {
+        {"https://a/b", "https://a/b"},
+        {"https://me:secret@a:1/b@c?d=e", "https://a:1/b@c?..."},
+        {"http://@a", "http://a"},
+        {"https://a/@me#x", "https://a/@me#..."},
+        {"http://me:se/cr@et@a", "http://a"},
+        {"http://[::1]:80/@b", "http://[::1]:80/@b"},
+        {"me:secret@a:1", "a:1"},
+        {"http://", "http://"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++) {
+        struct pl_buf out = PL_BUF_INIT;
+        pl_url_add_public(&out, pl_slice_z(cases[i][0]));
+        CHECK_STR(pl_buf_z(&out), cases[i][1]);
+        pl_buf_deinit(&out);
+    }
+}
+
 TEST_MAIN()
