@@ -23,6 +23,8 @@
 
 #define TOKEN_AGE_NS     (60 * PL_SECOND) /* rule 153 */
 #define PLUGIN_TIMEOUT_S 60
+#define SAID_MAX         ((size_t)64 << 10) /* of its stderr, in the log */
+#define SAID_LINE        1000
 /* A plugin that fails, or brings what is about to expire, is not run for each request. */
 #define PLUGIN_REST_NS (1 * PL_SECOND)
 /* Files that do not belong together are not parsed for each request. */
@@ -52,6 +54,7 @@ struct pl_credentials {
     struct pl_exec_answer answer; /* of the plugin's last good run */
     bool answer_rejected;
     struct pl_process *process; /* NULL: the plugin does not run */
+    struct pl_buf said;         /* its stderr, until it has ended; lines */
     struct pl_wait plugin_wait;
     struct pl_list waits; /* struct pl_credentials_wait */
     struct pl_err plugin_err;
@@ -296,6 +299,43 @@ static int take_answer(struct pl_credentials *c, struct pl_slice output, struct 
     return 0;
 }
 
+/* ---- what the plugin says ---- */
+
+static void on_plugin_line(void *arg, struct pl_slice line)
+{
+    struct pl_credentials *c = arg;
+    if (c->said.len + line.len >= SAID_MAX)
+        return;
+    pl_buf_add_slice(&c->said, line);
+    pl_buf_add_char(&c->said, '\n');
+}
+
+/* It may quote the very credentials that it gives, which are known when it has ended. Adds the last
+ * line to the error. */
+static void tell_said(struct pl_credentials *c, struct pl_slice output, struct pl_err *failure)
+{
+    struct pl_secrets secrets = {.count = 0};
+    pl_exec_add_secrets(c->config->exec, output, &secrets);
+    if (c->answer.token != NULL)
+        pl_secrets_add(&secrets, pl_slice_z(c->answer.token));
+    char *masked = pl_secrets_mask(&secrets, pl_buf_slice(&c->said));
+    const char *text = masked != NULL ? masked : pl_buf_z(&c->said);
+    size_t len = 0;
+    for (const char *line = text; *line != '\0'; line += len + 1) {
+        len = strcspn(line, "\n");
+        struct pl_slice shown = pl_slice(line, len < SAID_LINE ? len : SAID_LINE);
+        pl_log(PL_LOG_WARN, "stderr of another program",
+               pl_str("program", c->config->exec->command), pl_strn("line", shown));
+        if (failure != NULL && line[len + 1] == '\0') {
+            struct pl_err before = *failure;
+            pl_err_set(failure, before.code, "%s: %.*s", before.message, PL_FMT(shown));
+        }
+    }
+    pl_free(masked);
+    pl_buf_deinit(&c->said);
+    pl_secrets_clear(&secrets);
+}
+
 static void on_plugin_done(void *arg, struct pl_slice output, const struct pl_err *err)
 {
     struct pl_credentials *c = arg;
@@ -306,6 +346,7 @@ static void on_plugin_done(void *arg, struct pl_slice output, const struct pl_er
     pl_wait_end(&c->plugin_wait);
     if (err != NULL)
         failure = *err;
+    tell_said(c, output, err != NULL ? &failure : NULL);
     if (err == NULL && take_answer(c, output, &failure) == 0) {
         c->plugin_err.code = 0;
         tell_all(c, NULL);
@@ -344,6 +385,7 @@ static void run_plugin(struct pl_credentials *c)
                                       .file = plugin->command,
                                       .args = (const char *const *)plugin->args,
                                       .env = env,
+                                      .on_line = on_plugin_line,
                                       .timeout_ms = PLUGIN_TIMEOUT_S * 1000,
                                   },
                                   on_plugin_done, c);
@@ -424,6 +466,7 @@ void pl_credentials_destroy(struct pl_credentials *c)
     PL_REQUIRE(pl_list_empty(&c->waits));
     if (c->process != NULL)
         pl_process_cancel(c->process);
+    pl_buf_deinit(&c->said);
     pl_wait_end(&c->plugin_wait);
     pl_identity_unref(c->current);
     pl_exec_answer_deinit(&c->answer);

@@ -13,6 +13,8 @@
 #include "object/units.h"
 #include "value/write.h"
 
+#include <strings.h>
+
 static void add_str(struct pl_build *b, const char *key, const char *text)
 {
     if (text == NULL)
@@ -122,6 +124,58 @@ int pl_exec_answer_parse(struct pl_slice output, const char *api_version,
         code = read_status(pl_node_getz(root, "status"), answer, err);
     pl_doc_unref(doc);
     return code;
+}
+
+/* ---- what must not be shown ---- */
+
+/* "AWS_SECRET_ACCESS_KEY", "--client-secret" */
+static bool names_secret(const char *name, size_t len)
+{
+    static const char *const words[] = {"token", "secret", "passw", "key", "credential"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(words); i++)
+        for (size_t at = 0; at + strlen(words[i]) <= len; at++)
+            if (strncasecmp(name + at, words[i], strlen(words[i])) == 0)
+                return true;
+    return false;
+}
+
+/* Each line: what is shown is shown line by line. */
+static void add_lines(struct pl_slice text, struct pl_secrets *secrets)
+{
+    while (text.len > 0) {
+        const char *end = memchr(text.ptr, '\n', text.len);
+        size_t len = end != NULL ? (size_t)(end - text.ptr) : text.len;
+        if (memmem(text.ptr, len, "-----", 5) == NULL) /* of a PEM's frame */
+            pl_secrets_add(secrets, pl_slice(text.ptr, len));
+        text = pl_slice(text.ptr + len, text.len - len);
+        if (text.len > 0)
+            text = pl_slice(text.ptr + 1, text.len - 1);
+    }
+}
+
+/* "NAME=value"; of an argument without "=" the value is the next one. */
+static void add_named(const char *text, const char *next, struct pl_secrets *secrets)
+{
+    const char *equals = strchr(text, '=');
+    size_t len = equals != NULL ? (size_t)(equals - text) : strlen(text);
+    const char *value = equals != NULL ? equals + 1 : *text == '-' ? next : NULL;
+    if (value != NULL && names_secret(text, len))
+        add_lines(pl_slice_z(value), secrets);
+}
+
+void pl_exec_add_secrets(const struct pl_exec_plugin *plugin, struct pl_slice output,
+                         struct pl_secrets *secrets)
+{
+    struct pl_scratch scratch;
+    for (size_t i = 0; plugin->env != NULL && plugin->env[i] != NULL; i++)
+        add_named(plugin->env[i], NULL, secrets);
+    for (size_t i = 0; plugin->args != NULL && plugin->args[i] != NULL; i++)
+        add_named(plugin->args[i], plugin->args[i + 1], secrets);
+    struct pl_doc *doc = pl_scan_text(output, &(struct pl_scan_options){0}, NULL);
+    struct pl_node status = pl_node_getz(pl_doc_root(doc), "status");
+    add_lines(pl_node_str(pl_node_getz(status, "token"), &scratch), secrets);
+    add_lines(pl_node_str(pl_node_getz(status, "clientKeyData"), &scratch), secrets);
+    pl_doc_unref(doc);
 }
 
 /* Secrets do not stay behind in freed memory. */

@@ -40,6 +40,7 @@ struct pl_process {
     char last_line[256]; /* of stderr */
     struct pl_err failure;
     pl_process_fn on_done; /* NULL once called or cancelled */
+    void (*on_line)(void *arg, struct pl_slice line);
     void *arg;
     char chunk[4096];
 };
@@ -100,8 +101,7 @@ static void finish(struct pl_process *process)
         snprintf(process->failure.message + len, sizeof process->failure.message - len, ": %s",
                  process->last_line);
     }
-    on_done(process->arg, failed ? pl_slice(NULL, 0) : pl_buf_slice(&process->output),
-            failed ? &process->failure : NULL);
+    on_done(process->arg, pl_buf_slice(&process->output), failed ? &process->failure : NULL);
     close_all(process);
 }
 
@@ -133,7 +133,9 @@ static void log_line(struct pl_process *process)
     struct pl_slice line = pl_buf_slice(&process->line);
     while (line.len > 0 && (unsigned char)line.ptr[line.len - 1] <= ' ')
         line.len--;
-    if (line.len > 0) {
+    if (line.len > 0 && process->on_line != NULL) {
+        process->on_line(process->arg, line);
+    } else if (line.len > 0) {
         snprintf(process->last_line, sizeof process->last_line, "%.*s", PL_FMT(line));
         process->logged += line.len;
         if (process->logged <= MAX_LOGGED)
@@ -148,7 +150,7 @@ static void add_error_output(struct pl_process *process, struct pl_slice piece)
     for (size_t i = 0; i < piece.len; i++) {
         if (piece.ptr[i] == '\n')
             log_line(process);
-        else if (process->line.len < MAX_LINE)
+        else if (process->line.len < (process->on_line != NULL ? MAX_LOGGED : MAX_LINE))
             pl_buf_add_char(&process->line, piece.ptr[i]);
     }
 }
@@ -243,6 +245,7 @@ struct pl_process *pl_process_start(struct pl_loop *loop, const struct pl_proces
     process->name = pl_strdup(options->file);
     process->max_output = options->max_output ? options->max_output : MAX_OUTPUT;
     process->on_done = on_done;
+    process->on_line = options->on_line;
     process->arg = arg;
     uv_pipe_init(pl_loop_uv(loop), &process->out, 0);
     uv_pipe_init(pl_loop_uv(loop), &process->err_pipe, 0);

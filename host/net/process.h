@@ -13,10 +13,13 @@ struct pl_process_options {
     const char *const *args; /* behind the name, NULL-terminated; NULL: none. Copied. */
     const char *const *env;  /* NAME=value, NULL-terminated: the whole environment. Copied. */
     size_t max_output;       /* bytes; 0: 1 MiB. More is ELIMIT. */
-    int64_t timeout_ms;      /* 0: none. The process and its children are killed. */
+    /* Each line of stderr, at most 64 KiB of it, the arg that of on_done; NULL: they are logged,
+     * and an error ends with the last. */
+    void (*on_line)(void *arg, struct pl_slice line);
+    int64_t timeout_ms; /* 0: none. The process and its children are killed. */
 };
 
-/* err is NULL when it ended with status 0, and output is what it wrote; else ENETWORK (could
+/* output is what it wrote. err is NULL when it ended with status 0; else ENETWORK (could
  * not be started, ended badly), ETIMEOUT or ELIMIT with the last of its stderr. Both are
  * borrowed. Comes exactly once and never from inside start. */
 typedef void (*pl_process_fn)(void *arg, struct pl_slice output, const struct pl_err *err);

@@ -448,9 +448,10 @@ static void stage_init(struct stage *s, const char *script, bool cluster_info)
     plugin->install_hint = pl_strdup("try apt install login");
     plugin->args = pl_calloc(2, sizeof(char *));
     plugin->args[0] = pl_strdup(dir);
-    plugin->env = pl_calloc(3, sizeof(char *));
+    plugin->env = pl_calloc(4, sizeof(char *));
     plugin->env[0] = pl_strdup("PATH=/usr/bin:/bin");
     plugin->env[1] = pl_strdup("KUBERNETES_EXEC_INFO=old");
+    plugin->env[2] = pl_strdup("CLIENT_SECRET=hunter22");
     if (script != NULL) {
         snprintf(text, sizeof text, "#!/bin/sh\necho run >> $1/runs\n%s\n", script);
         write_file("plugin", text);
@@ -678,6 +679,8 @@ TEST(what_is_wrong_with_a_plugin_is_said)
     } cases[] = {
         {NULL, "; try apt install login"},
         {"echo please log in >&2; exit 1", "failed with exit status 1: please log in"},
+        {"echo with $CLIENT_SECRET in /usr/bin >&2; exit 1", "1: with <8 bytes> in /usr/bin"},
+        {ANSWER("\"token\":\"abcdefghi\"") "; echo got abcdefghi >&2; exit 1", "1: got <9 bytes>"},
         {"echo hello", "is not JSON"},
         {"echo '{}'", "is no ExecCredential"},
         {"echo "
@@ -702,6 +705,29 @@ TEST(what_is_wrong_with_a_plugin_is_said)
             TEST_FAIL("%s: not in \"%s\"", cases[i].says, got.err.message);
         stage_deinit(&s);
     }
+}
+
+TEST(what_a_plugin_says_is_logged_without_its_credentials)
+{
+    char text[4096] = "";
+    FILE *log = tmpfile();
+    REQUIRE(log != NULL);
+    struct stage s;
+    struct got got = {0};
+    stage_init(&s, "echo giving token-0123456789 >&2; " ANSWER("\"token\":\"token-0123456789\""),
+               false);
+    pl_log_configure(PL_LOG_INFO, false, fileno(log));
+    start_get(&s, &got);
+    struct fake_request *request = wait_request(&s, &got);
+    pl_log_configure(PL_LOG_INFO, false, STDERR_FILENO);
+    REQUIRE(request != NULL);
+    CHECK_STR(fake_header(request, "authorization"), "Bearer token-0123456789");
+    CHECK(pread(fileno(log), text, sizeof text - 1, 0) > 0);
+    if (strstr(text, "giving <16 bytes>") == NULL || strstr(text, "0123456789") != NULL)
+        TEST_FAIL("%s", text);
+    fake_reply(request, 200, "{}");
+    fclose(log);
+    stage_deinit(&s);
 }
 
 TEST(a_plugin_that_failed_rests_a_second)

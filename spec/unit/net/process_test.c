@@ -77,7 +77,7 @@ TEST(a_failure_tells_the_status_and_the_last_line_of_stderr)
                                (struct pl_process_options){0});
     CHECK_INT(run.err.code, PL_ENETWORK);
     CHECK_STR(run.err.message, "sh failed with exit status 3: no login");
-    CHECK_INT(run.output_len, 0);
+    CHECK_INT(run.output_len, 4);
 }
 
 TEST(a_program_that_is_not_there_is_an_error_told_later)
