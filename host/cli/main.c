@@ -25,7 +25,9 @@ static const struct pl_command commands[] = {
      pl_command_pause},
     {"resume", "KIND NAMESPACE/NAME", "reconcile a paused object again", pl_command_pause},
     {"reload", "[--shadow PATH...]", "load the scripts of a running host again", pl_command_reload},
-    {"repl", "", "evaluate Lua in a running host, with its caches to read", pl_command_repl},
+    {"repl", "",
+     "evaluate Lua in a running host, with its caches to read; shows Secrets as they are",
+     pl_command_repl},
     {"version", "", "versions of perilune and its libraries", pl_command_version},
 };
 
