@@ -19,6 +19,7 @@
 #define OBJ   PL_API_RETURNS_DELETED
 #define LAX   PL_API_LAX_NAME
 #define LABEL PL_API_LABEL_NAME
+#define ASK   PL_API_REVIEW
 
 static const char *const pod_fields[] = {"spec.nodeName",
                                          "spec.restartPolicy",
@@ -116,6 +117,12 @@ const struct pl_api_builtin pl_api_builtins[] = {
     ROW("coordination.k8s.io", "v1", "leases", "lease", "Lease", F = NS | MAKE | VER),
     ROW("node.k8s.io", "v1", "runtimeclasses", "runtimeclass", "RuntimeClass", F = MAKE | VER),
     ROW("discovery.k8s.io", "v1", "endpointslices", "endpointslice", "EndpointSlice", F = NS | GEN),
+    ROW("authorization.k8s.io", "v1", "localsubjectaccessreviews", "localsubjectaccessreview", "LocalSubjectAccessReview", F = NS | ASK),
+    ROW("authorization.k8s.io", "v1", "selfsubjectaccessreviews", "selfsubjectaccessreview", "SelfSubjectAccessReview", F = ASK),
+    ROW("authorization.k8s.io", "v1", "selfsubjectrulesreviews", "selfsubjectrulesreview", "SelfSubjectRulesReview", F = ASK),
+    ROW("authorization.k8s.io", "v1", "subjectaccessreviews", "subjectaccessreview", "SubjectAccessReview", F = ASK),
+    ROW("authentication.k8s.io", "v1", "selfsubjectreviews", "selfsubjectreview", "SelfSubjectReview", F = ASK),
+    ROW("authentication.k8s.io", "v1", "tokenreviews", "tokenreview", "TokenReview", F = ASK),
     {.plural = NULL},
 };
 #pragma GCC diagnostic pop

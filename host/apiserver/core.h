@@ -38,6 +38,9 @@ struct pl_api_ctx {
     struct pl_tree *warnings; /* texts for Warning headers; NULL: none */
 };
 
+/* Would a request with this bearer token be let in? */
+bool pl_api_is_token(const struct pl_api *api, struct pl_slice given);
+
 /* A context for the server's own writes: no request, no responder. */
 void pl_api_ctx_init(struct pl_api_ctx *ctx, struct pl_api *api, struct pl_api_type *type);
 void pl_api_ctx_deinit(struct pl_api_ctx *ctx);

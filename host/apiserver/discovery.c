@@ -127,10 +127,12 @@ static void add_resource(struct pl_arena *arena, struct pl_tree *list,
 static void add_type(struct pl_arena *arena, struct pl_tree *list, const struct pl_api_type *type,
                      const struct pl_api_version *v)
 {
-    add_resource(arena, list, type, "",
-                 type->flags & PL_API_NO_COLLECTION
-                     ? "create,delete,get,list,patch,update,watch"
-                     : "create,delete,deletecollection,get,list,patch,update,watch");
+    const char *verbs = "create,delete,deletecollection,get,list,patch,update,watch";
+    if (type->flags & PL_API_REVIEW)
+        verbs = "create";
+    else if (type->flags & PL_API_NO_COLLECTION)
+        verbs = "create,delete,get,list,patch,update,watch";
+    add_resource(arena, list, type, "", verbs);
     if (v->has_status)
         add_resource(arena, list, type, "/status", "get,patch,update");
     if (v->has_scale)

@@ -23,6 +23,7 @@ enum {
     PL_API_LAX_NAME = 128,       /* any path segment is a name (RBAC) */
     PL_API_LABEL_NAME = 256,     /* names are DNS labels, without dots */
     PL_API_NO_COLLECTION = 512,  /* no deletecollection */
+    PL_API_REVIEW = 1024,        /* posted, answered, never stored */
 };
 
 /* One version of a kind as it is served. */

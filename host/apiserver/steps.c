@@ -17,6 +17,15 @@ struct pl_tree *pl_api_meta_of(struct pl_api_ctx *ctx, struct pl_tree *object)
     return pl_tree_child(&ctx->arena, object, "metadata");
 }
 
+int pl_api_check_place(struct pl_api_ctx *ctx, const struct pl_tree *object)
+{
+    struct pl_slice ns = pl_tree_text_at(object, "metadata.namespace");
+    if (ns.len > 0 && !pl_slice_eq(ns, ctx->request.ns))
+        return pl_api_bad_request(&ctx->status, "the namespace of the provided object does not "
+                                                "match the namespace sent on the request");
+    return 0;
+}
+
 /* Unknown fields are dropped, with a warning or an error if that is wanted. */
 static int report_unknown(struct pl_api_ctx *ctx, const struct pl_tree *unknown)
 {

@@ -7,6 +7,8 @@
 
 struct pl_slice pl_api_name_of(const struct pl_tree *object);
 struct pl_tree *pl_api_meta_of(struct pl_api_ctx *ctx, struct pl_tree *object);
+/* The object's namespace is the request's, if it says one. */
+int pl_api_check_place(struct pl_api_ctx *ctx, const struct pl_tree *object);
 /* Drops unknown fields and fills in a custom kind's defaults; -1 when unknown fields
  * are to be refused. */
 int pl_api_shape(struct pl_api_ctx *ctx, struct pl_tree *object);

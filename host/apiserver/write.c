@@ -248,19 +248,10 @@ int pl_api_store_new(struct pl_api_ctx *ctx, struct pl_tree *object, bool by_app
     return store_first(ctx, object, key);
 }
 
-static int check_place(struct pl_api_ctx *ctx, struct pl_tree *object)
-{
-    struct pl_slice ns = pl_tree_text_at(object, "metadata.namespace");
-    if (ns.len > 0 && !pl_slice_eq(ns, ctx->request.ns))
-        return pl_api_bad_request(&ctx->status, "the namespace of the provided object does not "
-                                                "match the namespace sent on the request");
-    return 0;
-}
-
 int pl_api_create_object(struct pl_api_ctx *ctx)
 {
     struct pl_tree *object = pl_api_decode(ctx);
-    if (object == NULL || check_place(ctx, object) != 0)
+    if (object == NULL || pl_api_check_place(ctx, object) != 0)
         return -1;
     if (pl_tree_text_at(object, "metadata.resourceVersion").len > 0)
         return pl_api_fail(&ctx->status, 500, "",

@@ -137,11 +137,24 @@ local function require_self(self, method)
   end
 end
 
--- An object that is about to be written, its kind, namespace and name.
-local function target(what, object, generated)
+-- An object that is about to be written: its kind, namespace and name.
+local function target(what, object)
   local kind = ref.kind_of(what, object)
-  local metadata = check.table(what .. ": metadata", object.metadata)
-  if generated and metadata.name == nil and type(metadata.generateName) == "string" then
+  check.table(what .. ": metadata", object.metadata)
+  return kind, ref.parse(what, object)
+end
+
+-- An object that is about to be created. Some have no name yet; reviews (SubjectAccessReview,
+-- TokenReview and their relatives) never have one, nor need they metadata.
+local function new_target(what, object)
+  local kind = ref.kind_of(what, object)
+  local is_review = kind:sub(-6) == "Review"
+  local metadata = object.metadata
+  if is_review and metadata == nil then
+    return kind
+  end
+  check.table(what .. ": metadata", metadata)
+  if metadata.name == nil and (is_review or type(metadata.generateName) == "string") then
     local ns = metadata.namespace
     return kind, ns ~= nil and check.string(what .. ": metadata.namespace", ns) or nil, nil
   end
@@ -195,7 +208,7 @@ end
 function methods.create(self, object, options, ...)
   require_self(self, "create")
   check.no_more("create", ...)
-  local kind, ns, name = target("create", object, true)
+  local kind, ns, name = new_target("create", object)
   local o = check.options("create " .. kind, options, write_options)
   return (write(self, o, { verb = "create", kind = kind, namespace = ns, name = name,
     body = object, object = object }))

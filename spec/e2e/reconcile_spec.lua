@@ -396,6 +396,15 @@ perilune.controller("calls"):For(APP):Owns("v1/Pod"):Reads("v1/ConfigMap")
     local refused, scope = pcall(client.create, client, { apiVersion = "v1", kind = "ConfigMap",
       metadata = { namespace = "default", name = "elsewhere" } }, { owner = app })
     s.scope = not refused and scope.rule
+    s.allowed = client:create({ apiVersion = "authorization.k8s.io/v1", kind = "SubjectAccessReview",
+      spec = { user = "jane", groups = { "system:masters" },
+        resourceAttributes = { verb = "get", resource = "pods" } } }).status.allowed
+    s.allowed_here = client:create({ apiVersion = "authorization.k8s.io/v1",
+      kind = "LocalSubjectAccessReview", metadata = { namespace = ns },
+      spec = { user = "jane", groups = { "system:masters" },
+        resourceAttributes = { verb = "get", resource = "pods", namespace = ns } } }).status.allowed
+    s.reviewed = client:create({ apiVersion = "authentication.k8s.io/v1", kind = "TokenReview",
+      metadata = {}, spec = { token = "nobody's" } }).status.user ~= nil
     app.status = s
     client:update_status(app)
   end)
@@ -404,7 +413,8 @@ perilune.controller("calls"):For(APP):Owns("v1/Pod"):Reads("v1/ConfigMap")
     local s = e2e.eventually("status", status_of("calls"))
     assert.same({ picked = 2, first = "1", partial = "partial", sum = 3, live = 3, field = 1,
       missing = 404, exists = true, json = "9", undeleted = false, waited = true, replicas = 1,
-      containers = 2, timeout = true, scope = "scope" }, s)
+      containers = 2, timeout = true, scope = "scope", allowed = true, allowed_here = true,
+      reviewed = true }, s)
     host:stop()
   end)
 

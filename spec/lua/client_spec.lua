@@ -162,6 +162,17 @@ describe("writes of the client", function()
       { apiVersion = "v1", kind = "Pod", metadata = { namespace = "d", generateName = "x-" } })
   end)
 
+  it("create reviews, which have no name", function()
+    client:create({ apiVersion = "authentication.k8s.io/v1", kind = "TokenReview", spec = { token = "t" } })
+    assert.same({ "create", "authentication.k8s.io/v1/TokenReview" },
+      { asked.verb, asked.kind, asked.namespace, asked.name })
+    client:create({ apiVersion = "authorization.k8s.io/v1", kind = "LocalSubjectAccessReview",
+      metadata = { namespace = "d" }, spec = {} })
+    assert.same({ "d" }, { asked.namespace, asked.name })
+    refuses("create has no name", call, "create",
+      { apiVersion = "v1", kind = "Pod", metadata = { namespace = "d" } })
+  end)
+
   it("hand on the options of writes", function()
     local owner = config_map()
     client:create(config_map(), { owner = owner, adopt = true, force_write = true, dry_run = true,

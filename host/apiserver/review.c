@@ -1,0 +1,176 @@
+#include "apiserver/review.h"
+
+#include "apiserver/steps.h"
+#include "value/write.h"
+
+#include <string.h>
+
+/* Whoever gets past the token. */
+static struct pl_tree *user_of(struct pl_arena *arena)
+{
+    return pl_tree_literal(
+        arena,
+        "{\"username\":\"perilune\",\"groups\":[\"system:masters\",\"system:authenticated\"]}");
+}
+
+static const char *json_of(struct pl_arena *arena, const struct pl_tree *value)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    pl_tree_write(&text, value);
+    const char *copy = pl_arena_copy(arena, pl_buf_slice(&text)).ptr;
+    pl_buf_deinit(&text);
+    return copy;
+}
+
+static void fault(struct pl_api_faults *faults, const char *field, const struct pl_tree *value,
+                  const char *why)
+{
+    pl_api_fault(faults, "FieldValueInvalid", pl_slice_z(field), "Invalid value: %s: %s",
+                 json_of(faults->arena, value), why);
+}
+
+static const struct pl_tree *attributes(const struct pl_tree *spec, const char *name)
+{
+    const struct pl_tree *value = pl_tree_getz(spec, name);
+    return pl_tree_is(value, PL_OBJECT) ? value : NULL;
+}
+
+/* ---- what is refused ---- */
+
+static void check_subject(struct pl_api_faults *faults, const struct pl_tree *spec)
+{
+    const struct pl_tree *groups = pl_tree_getz(spec, "groups");
+    if (pl_tree_text_at(spec, "user").len == 0 && (groups == NULL || groups->count == 0))
+        fault(faults, "spec.user", pl_tree_strz(faults->arena, ""),
+              "at least one of user or group must be specified");
+}
+
+static void check_attributes(struct pl_api_faults *faults, const struct pl_tree *spec)
+{
+    const struct pl_tree *path = attributes(spec, "nonResourceAttributes");
+    bool resource = attributes(spec, "resourceAttributes") != NULL;
+    if (resource && path != NULL)
+        fault(faults, "spec.nonResourceAttributes", path,
+              "cannot be specified in combination with resourceAttributes");
+    if (!resource && path == NULL)
+        fault(faults, "spec.resourceAttributes", NULL,
+              "exactly one of nonResourceAttributes or resourceAttributes must be specified");
+}
+
+static void check_metadata(struct pl_api_ctx *ctx, struct pl_api_faults *faults,
+                           const struct pl_tree *object)
+{
+    bool namespaced = ctx->type->flags & PL_API_NAMESPACED;
+    struct pl_tree *meta = pl_tree_copy(&ctx->arena, pl_tree_getz(object, "metadata"));
+    pl_tree_removez(meta, "managedFields");
+    pl_tree_removez(meta, "creationTimestamp");
+    if (namespaced)
+        pl_tree_removez(meta, "namespace");
+    if (meta != NULL && meta->count > 0)
+        fault(faults, "metadata", meta,
+              namespaced ? "must be empty except for namespace" : "must be empty");
+}
+
+static void check_local(struct pl_api_ctx *ctx, struct pl_api_faults *faults,
+                        const struct pl_tree *spec)
+{
+    const struct pl_tree *resource = attributes(spec, "resourceAttributes");
+    const struct pl_tree *path = attributes(spec, "nonResourceAttributes");
+    struct pl_slice ns = pl_tree_text_at(resource, "namespace");
+    if (resource != NULL && !pl_slice_eq(ns, ctx->request.ns))
+        fault(faults, "spec.resourceAttributes.namespace", pl_tree_str(&ctx->arena, ns),
+              "must match metadata.namespace");
+    if (path != NULL)
+        fault(faults, "spec.nonResourceAttributes", path, "disallowed on this kind of request");
+}
+
+static int check_access(struct pl_api_ctx *ctx, const struct pl_tree *object, bool self)
+{
+    struct pl_api_faults faults = {.arena = &ctx->arena};
+    const struct pl_tree *spec = pl_tree_getz(object, "spec");
+    check_attributes(&faults, spec);
+    if (!self)
+        check_subject(&faults, spec);
+    check_metadata(ctx, &faults, object);
+    if (ctx->type->flags & PL_API_NAMESPACED)
+        check_local(ctx, &faults, spec);
+    return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z(pl_api_ctx_version(ctx)->group),
+                              pl_slice_z(ctx->type->kind), pl_api_name_of(object));
+}
+
+/* ---- the answers: a status, or NULL and why not ---- */
+
+static struct pl_tree *review_access(struct pl_api_ctx *ctx, const struct pl_tree *object)
+{
+    bool self = strcmp(ctx->type->kind, "SelfSubjectAccessReview") == 0;
+    if (check_access(ctx, object, self) != 0)
+        return NULL;
+    return pl_tree_literal(&ctx->arena, "{\"allowed\":true}");
+}
+
+static struct pl_tree *review_rules(struct pl_api_ctx *ctx, const struct pl_tree *object)
+{
+    if (pl_tree_text_at(object, "spec.namespace").len == 0) {
+        pl_api_bad_request(&ctx->status, "no namespace on request");
+        return NULL;
+    }
+    return pl_tree_literal(
+        &ctx->arena, "{\"resourceRules\":[{\"verbs\":[\"*\"],\"apiGroups\":[\"*\"],\"resources\":"
+                     "[\"*\"]}],\"nonResourceRules\":[{\"verbs\":[\"*\"],\"nonResourceURLs\":"
+                     "[\"*\"]}],\"incomplete\":false}");
+}
+
+static struct pl_tree *review_token(struct pl_api_ctx *ctx, const struct pl_tree *object)
+{
+    struct pl_arena *arena = &ctx->arena;
+    struct pl_slice token = pl_tree_text_at(object, "spec.token");
+    if (token.len == 0) {
+        pl_api_bad_request(&ctx->status, "token is required for TokenReview in authentication");
+        return NULL;
+    }
+    if (!pl_api_is_token(ctx->api, token))
+        return pl_tree_literal(arena, "{\"user\":{},\"error\":\"invalid bearer token\"}");
+    struct pl_tree *status = pl_tree_literal(arena, "{\"authenticated\":true}");
+    struct pl_tree *audiences = pl_tree_dig(object, "spec.audiences");
+    pl_tree_setz(arena, status, "user", user_of(arena));
+    if (audiences != NULL && audiences->count > 0)
+        pl_tree_setz(arena, status, "audiences", pl_tree_copy(arena, audiences));
+    return status;
+}
+
+static struct pl_tree *review_self(struct pl_api_ctx *ctx, const struct pl_tree *object)
+{
+    PL_UNUSED(object);
+    struct pl_tree *status = pl_tree_object(&ctx->arena);
+    pl_tree_setz(&ctx->arena, status, "userInfo", user_of(&ctx->arena));
+    return status;
+}
+
+static const struct {
+    const char *kind;
+    struct pl_tree *(*answer)(struct pl_api_ctx *ctx, const struct pl_tree *object);
+} reviews[] = {
+    {"LocalSubjectAccessReview", review_access},
+    {"SelfSubjectAccessReview", review_access},
+    {"SubjectAccessReview", review_access},
+    {"SelfSubjectRulesReview", review_rules},
+    {"TokenReview", review_token},
+    {"SelfSubjectReview", review_self},
+};
+
+int pl_api_review(struct pl_api_ctx *ctx)
+{
+    struct pl_tree *object = pl_api_decode(ctx), *status = NULL;
+    if (object == NULL || pl_api_check_place(ctx, object) != 0)
+        return -1;
+    for (size_t i = 0; i < PL_ARRAY_LEN(reviews); i++)
+        if (strcmp(reviews[i].kind, ctx->type->kind) == 0)
+            status = reviews[i].answer(ctx, object);
+    if (status == NULL)
+        return -1;
+    if (ctx->type->flags & PL_API_NAMESPACED)
+        pl_tree_setz(&ctx->arena, pl_api_meta_of(ctx, object), "namespace",
+                     pl_tree_str(&ctx->arena, ctx->request.ns));
+    pl_tree_setz(&ctx->arena, object, "status", status);
+    return pl_api_answer_dry(ctx, 201, object);
+}
