@@ -176,8 +176,9 @@ struct pl_tree *pl_api_load(struct pl_api_ctx *ctx, const struct pl_doc *doc)
     char text[PL_KIND_TEXT];
     pl_tree_setz(&ctx->arena, tree, "apiVersion",
                  pl_tree_str(&ctx->arena, pl_api_version_text(v, text)));
-    PL_TREE_FOR(item, tree)
-    item->key = served_name(v, item->key);
+    if (v->renames != NULL)
+        PL_TREE_FOR(item, tree)
+    pl_tree_rename(tree, item, served_name(v, item->key));
     return tree;
 }
 
@@ -192,7 +193,7 @@ void pl_api_to_storage(struct pl_api_ctx *ctx, struct pl_tree *object)
     for (const char *const *pair = v->renames; pair != NULL && *pair != NULL; pair += 2)
         PL_TREE_FOR(item, object)
     if (pl_slice_eqz(item->key, pair[1]))
-        item->key = pl_slice_z(pair[0]);
+        pl_tree_rename(object, item, pl_slice_z(pair[0]));
 }
 
 /* ---- common steps ---- */

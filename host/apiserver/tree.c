@@ -4,6 +4,7 @@
  * arena. */
 #include "apiserver/tree.h"
 
+#include "apiserver/tree_index.h"
 #include "base/alloc.h"
 #include "base/check.h"
 #include "value/build.h"
@@ -133,12 +134,15 @@ static void append(struct pl_arena *arena, struct pl_tree *tree, struct pl_slice
     struct pl_tree_item *item = pl_arena_alloc(arena, sizeof(*item));
     item->key = key;
     item->value = value;
+    item->prev = tree->last;
     if (tree->last != NULL)
         tree->last->next = item;
     else
         tree->first = item;
     tree->last = item;
     tree->count++;
+    if (tree->count > PL_TREE_INDEX_FROM && tree->type == PL_OBJECT && tree->index == NULL)
+        tree->index = pl_tree_index_create(arena);
 }
 
 struct pl_tree *pl_tree_from_node(struct pl_arena *arena, struct pl_node node)
@@ -189,6 +193,8 @@ static struct pl_tree_item *find(const struct pl_tree *object, struct pl_slice k
 {
     if (object == NULL || object->type != PL_OBJECT)
         return NULL;
+    if (object->index != NULL)
+        return pl_tree_index_find(object->index, object, key);
     for (struct pl_tree_item *item = object->first; item != NULL; item = item->next)
         if (pl_slice_eq(item->key, key))
             return item;
@@ -376,21 +382,26 @@ void pl_tree_push(struct pl_arena *arena, struct pl_tree *array, struct pl_tree 
     append(arena, array, pl_slice(NULL, 0), value);
 }
 
-void pl_tree_unlink(struct pl_tree *tree, const struct pl_tree_item *item)
+void pl_tree_unlink(struct pl_tree *tree, struct pl_tree_item *item)
 {
-    struct pl_tree_item *before = NULL;
-    for (struct pl_tree_item *at = tree->first; at != NULL; before = at, at = at->next) {
-        if (at != item)
-            continue;
-        if (before != NULL)
-            before->next = at->next;
-        else
-            tree->first = at->next;
-        if (tree->last == at)
-            tree->last = before;
-        tree->count--;
-        return;
-    }
+    if (tree->index != NULL)
+        pl_tree_index_forget(tree->index, item);
+    if (item->prev != NULL)
+        item->prev->next = item->next;
+    else
+        tree->first = item->next;
+    if (item->next != NULL)
+        item->next->prev = item->prev;
+    else
+        tree->last = item->prev;
+    tree->count--;
+}
+
+void pl_tree_rename(struct pl_tree *object, struct pl_tree_item *item, struct pl_slice key)
+{
+    item->key = key;
+    if (object->index != NULL)
+        pl_tree_index_reorder(object->index);
 }
 
 bool pl_tree_remove(struct pl_tree *object, struct pl_slice key)
@@ -413,6 +424,14 @@ static int by_key(const void *a, const void *b)
     return pl_slice_cmp((*x)->key, (*y)->key);
 }
 
+static bool is_sorted(const struct pl_tree *tree)
+{
+    for (const struct pl_tree_item *item = tree->first; item->next != NULL; item = item->next)
+        if (pl_slice_cmp(item->key, item->next->key) > 0)
+            return false;
+    return true;
+}
+
 static void sort_members(struct pl_tree *tree)
 {
     struct pl_tree_item **items = pl_reallocarray(NULL, tree->count, sizeof(*items));
@@ -420,18 +439,22 @@ static void sort_members(struct pl_tree *tree)
     for (struct pl_tree_item *item = tree->first; item != NULL; item = item->next)
         items[n++] = item;
     qsort(items, n, sizeof(*items), by_key);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        items[i]->prev = i > 0 ? items[i - 1] : NULL;
         items[i]->next = i + 1 < n ? items[i + 1] : NULL;
+    }
     tree->first = items[0];
     tree->last = items[n - 1];
     pl_free(items);
+    if (tree->index != NULL)
+        pl_tree_index_reorder(tree->index);
 }
 
 void pl_tree_sort(struct pl_tree *tree)
 {
     if (tree == NULL || tree->count == 0)
         return;
-    if (tree->type == PL_OBJECT)
+    if (tree->type == PL_OBJECT && !is_sorted(tree))
         sort_members(tree);
     for (struct pl_tree_item *item = tree->first; item != NULL; item = item->next)
         pl_tree_sort(item->value);

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct pl_build;
 struct pl_pool;
+struct pl_tree_index;
 
 /* Bump memory, freed whole. Zero-initialise. */
 struct pl_arena {
@@ -30,7 +30,7 @@ struct pl_slice pl_arena_f(struct pl_arena *arena, const char *fmt, ...) PL_PRIN
 struct pl_tree_item {
     struct pl_slice key; /* empty in arrays */
     struct pl_tree *value;
-    struct pl_tree_item *next;
+    struct pl_tree_item *next, *prev;
 };
 
 /* Fields are read freely; change them through the functions below. */
@@ -40,6 +40,7 @@ struct pl_tree {
     struct pl_slice text; /* of a string (decoded) or a number (as written) */
     struct pl_tree_item *first, *last;
     size_t count;
+    struct pl_tree_index *index; /* of an object with many members; NULL: none */
 };
 
 /* Visits members or elements in order; the current one may be removed. */
@@ -90,8 +91,10 @@ struct pl_tree *pl_tree_child(struct pl_arena *arena, struct pl_tree *object, co
 void pl_tree_push(struct pl_arena *arena, struct pl_tree *array, struct pl_tree *value);
 bool pl_tree_remove(struct pl_tree *object, struct pl_slice key);
 void pl_tree_removez(struct pl_tree *object, const char *key);
-/* Unlinks that item of an object or array. */
-void pl_tree_unlink(struct pl_tree *tree, const struct pl_tree_item *item);
+/* Unlinks an item of this object or array. */
+void pl_tree_unlink(struct pl_tree *tree, struct pl_tree_item *item);
+/* Gives a member another name, which no other member has; the text is not copied. */
+void pl_tree_rename(struct pl_tree *object, struct pl_tree_item *item, struct pl_slice key);
 
 /* Orders the members of all objects by name. */
 void pl_tree_sort(struct pl_tree *tree);

@@ -1,5 +1,6 @@
 #include "apiserver/tree.h"
 
+#include "base/rand.h"
 #include "support/json.h"
 
 static struct pl_tree *tree_of(struct pl_arena *arena, const char *quoted)
@@ -100,6 +101,83 @@ TEST(sorting_orders_members_at_every_depth)
     pl_tree_sort(tree);
     check_tree(tree, "{'a':[{'c':2,'d':1}],'b':{'y':2,'z':1}}");
     pl_arena_deinit(&arena);
+}
+
+/* ---- objects with many members ---- */
+
+enum { NAMES = 200 };
+
+struct model {
+    struct pl_arena arena;
+    struct pl_tree *tree;
+    int64_t values[NAMES]; /* 0: absent */
+};
+
+static struct pl_slice name_of(struct model *m, size_t i)
+{
+    return pl_arena_f(&m->arena, "name-%zu", i);
+}
+
+static void check_model(struct model *m)
+{
+    size_t count = 0, seen = 0;
+    for (size_t i = 0; i < NAMES; i++) {
+        int64_t value = 0;
+        pl_tree_integer(pl_tree_get(m->tree, name_of(m, i)), &value);
+        CHECK_INT(value, m->values[i]);
+        count += m->values[i] != 0;
+    }
+    const struct pl_tree_item *before = NULL;
+    PL_TREE_FOR(item, m->tree)
+    {
+        CHECK(item->prev == before);
+        before = item;
+        seen++;
+    }
+    CHECK(m->tree->last == before);
+    CHECK_INT(m->tree->count, count);
+    CHECK_INT(seen, count);
+}
+
+static void rename_some(struct model *m, size_t i, size_t to)
+{
+    PL_TREE_FOR(item, m->tree)
+    if (pl_slice_eq(item->key, name_of(m, i)) && m->values[to] == 0) {
+        pl_tree_rename(m->tree, item, name_of(m, to));
+        m->values[to] = m->values[i];
+        m->values[i] = 0;
+    }
+}
+
+static void change_some(struct model *m, size_t i, uint64_t how, int64_t value)
+{
+    if (how == 0) {
+        pl_tree_sort(m->tree);
+    } else if (how == 1) {
+        rename_some(m, i, (i + 7) % NAMES);
+    } else if (how < 40) {
+        CHECK_INT(pl_tree_remove(m->tree, name_of(m, i)), m->values[i] != 0);
+        m->values[i] = 0;
+    } else {
+        pl_tree_set(&m->arena, m->tree, name_of(m, i), pl_tree_int(&m->arena, value));
+        m->values[i] = value;
+    }
+}
+
+TEST(objects_with_many_members_behave_as_small_ones)
+{
+    struct pl_rand rand;
+    struct model m = {0};
+    pl_rand_seed(&rand, 5);
+    m.tree = pl_tree_object(&m.arena);
+    for (int64_t round = 1; round <= 20000; round++) {
+        change_some(&m, pl_rand_u64(&rand) % NAMES, pl_rand_u64(&rand) % 100, round);
+        if (round % 97 == 0)
+            check_model(&m);
+    }
+    check_model(&m);
+    CHECK(pl_tree_equal(m.tree, pl_tree_copy(&m.arena, m.tree)));
+    pl_arena_deinit(&m.arena);
 }
 
 TEST(long_texts_fit_the_arena)
