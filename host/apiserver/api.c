@@ -18,9 +18,11 @@
 
 #include <stdio.h>
 
-#define DEFAULT_HISTORY  100000
-#define DEFAULT_BOOKMARK (60 * PL_SECOND)
-#define MAX_BODY         ((size_t)3 << 20)
+#define DEFAULT_HISTORY       100000
+#define DEFAULT_BOOKMARK      (60 * PL_SECOND)
+#define DEFAULT_HISTORY_BYTES ((size_t)256 << 20)
+#define DEFAULT_WATCH_BYTES   ((size_t)64 << 20)
+#define MAX_BODY              ((size_t)3 << 20)
 
 /* ---- life ---- */
 
@@ -67,9 +69,9 @@ static void make_namespaces(struct pl_api *api)
 struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_options *options)
 {
     struct pl_api *api = PL_NEW(struct pl_api);
-    size_t history = options->history > 0 ? options->history : DEFAULT_HISTORY;
     api->timers = timers;
     api->token = options->token != NULL ? pl_strdup(options->token) : NULL;
+    api->watch_bytes = options->watch_bytes > 0 ? options->watch_bytes : DEFAULT_WATCH_BYTES;
     api->bookmark_ns = options->bookmark_ns > 0 ? options->bookmark_ns : DEFAULT_BOOKMARK;
     if (options->rand_seed != 0)
         pl_rand_seed(&api->rand, options->rand_seed);
@@ -77,9 +79,13 @@ struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_optio
         pl_rand_init(&api->rand);
     api->pool = pl_pool_create();
     api->registry = pl_api_registry_create();
-    api->storage = pl_api_storage_create(api->pool, history,
-                                         options->first_version > 0 ? options->first_version : 1,
-                                         &storage_ops, api);
+    struct pl_api_storage_options storage = {
+        .history = options->history > 0 ? options->history : DEFAULT_HISTORY,
+        .history_bytes =
+            options->history_bytes > 0 ? options->history_bytes : DEFAULT_HISTORY_BYTES,
+        .first = options->first_version > 0 ? options->first_version : 1,
+    };
+    api->storage = pl_api_storage_create(api->pool, &storage, &storage_ops, api);
     api->gc = pl_api_gc_create(api);
     api->debug = pl_api_debug_create();
     make_namespaces(api);

@@ -11,6 +11,8 @@ struct pl_api;
 struct pl_api_options {
     const char *token;      /* bearer token to ask for; NULL: none */
     size_t history;         /* events kept; 0: 100,000 */
+    size_t history_bytes;   /* of their documents as text; 0: 256 MiB */
+    size_t watch_bytes;     /* that all watches together may leave unread; 0: 64 MiB */
     int64_t bookmark_ns;    /* 0: one minute */
     uint64_t rand_seed;     /* 0: from the system */
     uint64_t first_version; /* 0: 1 */
@@ -25,6 +27,12 @@ struct pl_api_responder_ops {
                   void *arg);
     void (*write)(void *self, struct pl_slice piece);
     void (*end)(void *self);
+    /* Of a stream: bytes that the client has not taken yet. */
+    size_t (*unread)(void *self);
+    /* Calls on_drained(arg of begin) once, later, when nothing is unread any more. */
+    void (*on_drained)(void *self, void (*on_drained)(void *arg));
+    /* Cuts the stream without a proper end; on_close is not called. */
+    void (*abort)(void *self);
 };
 
 struct pl_api_responder {

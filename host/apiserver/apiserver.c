@@ -39,7 +39,23 @@ static void end(void *self)
     pl_exchange_end(self);
 }
 
-static const struct pl_api_responder_ops responder_ops = {reply, begin, write_piece, end};
+static size_t unread(void *self)
+{
+    return pl_exchange_unread(self);
+}
+
+static void on_drained(void *self, void (*then)(void *arg))
+{
+    pl_exchange_on_drained(self, then);
+}
+
+static void cut(void *self)
+{
+    pl_exchange_abort(self);
+}
+
+static const struct pl_api_responder_ops responder_ops = {reply,  begin,      write_piece, end,
+                                                          unread, on_drained, cut};
 
 static void on_request(void *arg, struct pl_exchange *exchange)
 {

@@ -24,7 +24,8 @@ struct pl_api {
     struct pl_api_debug *debug;       /* owned */
     char *token;                      /* owned; NULL: no authentication */
     int64_t bookmark_ns;
-    unsigned next_ip, next_port; /* what Services were given last */
+    size_t watch_unread, watch_bytes; /* what all watches leave unread, and the most */
+    unsigned next_ip, next_port;      /* what Services were given last */
 };
 
 struct pl_api_ctx {

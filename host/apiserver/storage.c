@@ -31,8 +31,9 @@ struct pl_api_storage {
     uint64_t rv, floor;
     struct pl_api_event *ring; /* owned, oldest at `first` */
     size_t first, count, cap, max;
-    struct pl_map by_uid;   /* uid -> entry */
-    struct pl_map by_owner; /* owner's uid -> struct dependents */
+    size_t bytes, max_bytes; /* of the events' documents, as text */
+    struct pl_map by_uid;    /* uid -> entry */
+    struct pl_map by_owner;  /* owner's uid -> struct dependents */
 };
 
 /* ---- tables ---- */
@@ -183,6 +184,7 @@ static void drop_oldest(struct pl_api_storage *storage)
 {
     struct pl_api_event *event = event_at(storage, 0);
     storage->floor = event->rv;
+    storage->bytes -= event->bytes;
     pl_doc_unref(event->doc);
     pl_doc_unref(event->old);
     storage->first = (storage->first + 1) % storage->cap;
@@ -203,17 +205,16 @@ static void grow_ring(struct pl_api_storage *storage)
     storage->first = 0;
 }
 
-/* Takes doc and old. */
-static void record(struct pl_api_storage *storage, enum pl_api_change change,
-                   struct pl_api_type *type, struct pl_doc *doc, struct pl_doc *old)
+/* Takes the documents of the event. */
+static void record(struct pl_api_storage *storage, struct pl_api_event event)
 {
-    if (storage->count == storage->max)
+    storage->bytes += event.bytes;
+    while (storage->count > 0 &&
+           (storage->count == storage->max || storage->bytes > storage->max_bytes))
         drop_oldest(storage);
     if (storage->count == storage->cap)
         grow_ring(storage);
-    struct pl_api_event *event = event_at(storage, storage->count++);
-    *event = (struct pl_api_event){
-        .rv = storage->rv, .change = change, .type = type, .doc = doc, .old = old};
+    *event_at(storage, storage->count++) = event;
 }
 
 size_t pl_api_storage_after(const struct pl_api_storage *storage, uint64_t rv)
@@ -266,15 +267,17 @@ void pl_api_storage_forget_type(struct pl_api_storage *storage, const struct pl_
 
 /* ---- life ---- */
 
-struct pl_api_storage *pl_api_storage_create(struct pl_pool *pool, size_t history, uint64_t first,
+struct pl_api_storage *pl_api_storage_create(struct pl_pool *pool,
+                                             const struct pl_api_storage_options *options,
                                              const struct pl_api_storage_ops *ops, void *arg)
 {
     struct pl_api_storage *storage = PL_NEW(struct pl_api_storage);
     storage->pool = pool;
     storage->ops = ops;
     storage->arg = arg;
-    storage->max = history;
-    storage->rv = storage->floor = first;
+    storage->max = options->history;
+    storage->max_bytes = options->history_bytes;
+    storage->rv = storage->floor = options->first;
     return storage;
 }
 
@@ -295,6 +298,16 @@ void pl_api_storage_destroy(struct pl_api_storage *storage)
 }
 
 /* ---- writing ---- */
+
+/* What the object takes as text, roughly: documents share what is equal, so that a change mostly
+ * takes less. */
+static size_t bytes_of(const struct pl_tree *tree)
+{
+    size_t bytes = tree->text.len + 3;
+    for (const struct pl_tree_item *item = tree->first; item != NULL; item = item->next)
+        bytes += item->key.len + 3 + bytes_of(item->value);
+    return bytes;
+}
 
 /* Gives the object the next version and makes it a document of the pool. */
 static struct pl_doc *stamp(struct pl_api_storage *storage, struct pl_arena *arena,
@@ -333,7 +346,12 @@ struct pl_api_entry *pl_api_storage_put(struct pl_api_storage *storage, struct p
     entry->doc = doc;
     entry->rv = storage->rv;
     index_owners(storage, entry, true);
-    record(storage, old == NULL ? PL_API_ADDED : PL_API_MODIFIED, type, pl_doc_ref(doc), old);
+    record(storage, (struct pl_api_event){.rv = storage->rv,
+                                          .change = old == NULL ? PL_API_ADDED : PL_API_MODIFIED,
+                                          .type = type,
+                                          .doc = pl_doc_ref(doc),
+                                          .old = old,
+                                          .bytes = bytes_of(object)});
     emit(storage, table);
     return entry;
 }
@@ -342,12 +360,16 @@ void pl_api_storage_remove(struct pl_api_storage *storage, struct pl_api_entry *
 {
     struct pl_api_type *type = entry->type;
     struct pl_arena arena = {0};
-    struct pl_doc *last =
-        stamp(storage, &arena, pl_tree_from_node(&arena, pl_doc_root(entry->doc)));
+    struct pl_tree *object = pl_tree_from_node(&arena, pl_doc_root(entry->doc));
+    struct pl_api_event event = {
+        .change = PL_API_DELETED, .type = type, .old = pl_doc_ref(entry->doc)};
+    event.doc = stamp(storage, &arena, object);
+    event.rv = storage->rv;
+    event.bytes = bytes_of(object);
     pl_arena_deinit(&arena);
     index_owners(storage, entry, false);
     pl_map_remove(&storage->by_uid, pl_slice_z(entry->uid));
-    record(storage, PL_API_DELETED, type, last, pl_doc_ref(entry->doc));
+    record(storage, event);
     table_remove(&type->table, entry);
     emit(storage, &type->table);
 }

@@ -39,6 +39,7 @@ struct pl_api_event {
     struct pl_api_type *type; /* NULL once the kind is gone */
     struct pl_doc *doc; /* counted: the new state; of a deletion the last state, with the new rv */
     struct pl_doc *old; /* counted: the state before; NULL for an addition */
+    size_t bytes;       /* of doc as text, roughly */
 };
 
 struct pl_api_storage_ops {
@@ -46,9 +47,15 @@ struct pl_api_storage_ops {
     void (*on_event)(void *arg, const struct pl_api_event *event);
 };
 
-/* pool and ops are borrowed for life. history: events kept. first: the version before the first
- * write, and the oldest that may be asked for. */
-struct pl_api_storage *pl_api_storage_create(struct pl_pool *pool, size_t history, uint64_t first,
+struct pl_api_storage_options {
+    size_t history;       /* events kept */
+    size_t history_bytes; /* of their documents as text; the newest is kept whatever it is */
+    uint64_t first; /* the version before the first write, and the oldest that may be asked for */
+};
+
+/* pool and ops are borrowed for life, options are copied. */
+struct pl_api_storage *pl_api_storage_create(struct pl_pool *pool,
+                                             const struct pl_api_storage_options *options,
                                              const struct pl_api_storage_ops *ops, void *arg);
 void pl_api_storage_destroy(struct pl_api_storage *storage);
 

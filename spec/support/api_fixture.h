@@ -177,8 +177,11 @@ static inline struct pl_node api_node(const struct api *t, const char *path)
 
 struct api_watch {
     struct pl_buf text; /* what came */
-    bool begun, ended;
+    bool begun, ended, cut;
+    bool stuck;    /* the client takes nothing */
+    size_t unread; /* bytes that came while it was stuck */
     void (*on_close)(void *arg);
+    void (*on_drained)(void *arg); /* asked for; NULL: not */
     void *arg;
     struct api *t;
 };
@@ -202,7 +205,27 @@ static inline void api_watch_begin(void *self, int status, const char *content_t
 
 static inline void api_watch_write(void *self, struct pl_slice piece)
 {
-    pl_buf_add_slice(&((struct api_watch *)self)->text, piece);
+    struct api_watch *watch = self;
+    pl_buf_add_slice(&watch->text, piece);
+    if (watch->stuck)
+        watch->unread += piece.len;
+}
+
+static inline size_t api_watch_unread(void *self)
+{
+    return ((struct api_watch *)self)->unread;
+}
+
+static inline void api_watch_on_drained(void *self, void (*on_drained)(void *arg))
+{
+    ((struct api_watch *)self)->on_drained = on_drained;
+}
+
+static inline void api_watch_cut(void *self)
+{
+    struct api_watch *watch = self;
+    watch->ended = watch->cut = true;
+    watch->unread = 0;
 }
 
 static inline void api_watch_end(void *self)
@@ -210,10 +233,13 @@ static inline void api_watch_end(void *self)
     ((struct api_watch *)self)->ended = true;
 }
 
-static const struct pl_api_responder_ops api_watch_ops = {api_watch_reply, api_watch_begin,
-                                                          api_watch_write, api_watch_end};
+static const struct pl_api_responder_ops api_watch_ops = {
+    api_watch_reply,  api_watch_begin,      api_watch_write, api_watch_end,
+    api_watch_unread, api_watch_on_drained, api_watch_cut};
 
-static inline void api_watch_open(struct api *t, struct api_watch *watch, const char *target)
+/* stuck: the client takes nothing until it is drained. */
+static inline void api_watch_start(struct api *t, struct api_watch *watch, const char *target,
+                                   bool stuck)
 {
     struct pl_slice path = pl_slice(target, strcspn(target, "?"));
     struct pl_api_call call = {.method = "GET",
@@ -221,8 +247,23 @@ static inline void api_watch_open(struct api *t, struct api_watch *watch, const 
                                .query = pl_slice_z(target + path.len + 1),
                                .accept = t->accept,
                                .user_agent = t->agent};
-    *watch = (struct api_watch){.text = PL_BUF_INIT, .t = t};
+    *watch = (struct api_watch){.text = PL_BUF_INIT, .t = t, .stuck = stuck};
     pl_api_handle(t->api, &call, (struct pl_api_responder){&api_watch_ops, watch});
+}
+
+static inline void api_watch_open(struct api *t, struct api_watch *watch, const char *target)
+{
+    api_watch_start(t, watch, target, false);
+}
+
+/* The client takes all that came so far. It stays stuck, if it was. */
+static inline void api_watch_drain(struct api_watch *watch)
+{
+    void (*on_drained)(void *arg) = watch->on_drained;
+    watch->unread = 0;
+    watch->on_drained = NULL;
+    if (on_drained != NULL && !watch->ended)
+        on_drained(watch->arg);
 }
 
 /* As when the client leaves. */

@@ -28,7 +28,9 @@ static const struct pl_api_storage_ops ops = {on_event};
 static void open_test(struct storage_test *t, size_t history)
 {
     *t = (struct storage_test){.pool = pl_pool_create(), .registry = pl_api_registry_create()};
-    t->storage = pl_api_storage_create(t->pool, history, 1, &ops, t);
+    struct pl_api_storage_options options = {
+        .history = history, .history_bytes = SIZE_MAX, .first = 1};
+    t->storage = pl_api_storage_create(t->pool, &options, &ops, t);
     t->type = pl_api_registry_find_group(t->registry, pl_slice_z(""), pl_slice_z("configmaps"));
 }
 

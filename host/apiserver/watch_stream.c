@@ -1,0 +1,311 @@
+#include "apiserver/watch_stream.h"
+
+#include "apiserver/table.h"
+#include "apiserver/watch.h"
+#include "base/alloc.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define MOST_UNREAD                                                                                \
+    ((size_t)256 << 10) /* of one watch, before it waits; an event more may come                   \
+                         */
+
+static const char *const change_names[] = {
+    [PL_API_ADDED] = "ADDED", [PL_API_MODIFIED] = "MODIFIED", [PL_API_DELETED] = "DELETED"};
+
+/* ---- the end ---- */
+
+void pl_api_watch_destroy(struct pl_api_watch *watch)
+{
+    watch->api->watch_unread -= watch->unread;
+    pl_link_unlink(&watch->link);
+    pl_timer_stop(watch->api->timers, &watch->timeout);
+    pl_timer_stop(watch->api->timers, &watch->bookmark);
+    pl_api_select_deinit(&watch->select);
+    pl_buf_deinit(&watch->next);
+    pl_free(watch);
+}
+
+void pl_api_watch_end(struct pl_api_watch *watch)
+{
+    watch->responder.ops->end(watch->responder.self);
+    pl_api_watch_destroy(watch);
+}
+
+/* ---- room ---- */
+
+static void look_at_unread(struct pl_api_watch *watch)
+{
+    size_t unread = watch->responder.ops->unread(watch->responder.self);
+    watch->api->watch_unread += unread - watch->unread;
+    watch->unread = unread;
+}
+
+/* What is furthest behind and takes room. Looks at all of them anew. */
+static struct pl_api_watch *furthest_behind(struct pl_api *api)
+{
+    struct pl_api_watch *found = NULL;
+    for (struct pl_api_type *type = pl_api_registry_first(api->registry); type != NULL;
+         type = type->next)
+        PL_LIST_FOR (link, &type->table.watches) {
+            struct pl_api_watch *watch = PL_CONTAINER_OF(link, struct pl_api_watch, link);
+            look_at_unread(watch);
+            if (watch->unread > 0 && (found == NULL || watch->rv < found->rv))
+                found = watch;
+        }
+    return found;
+}
+
+/* All watches share one bound: those furthest behind are cut. */
+static void make_room(struct pl_api *api)
+{
+    while (api->watch_unread > api->watch_bytes) {
+        struct pl_api_watch *last = furthest_behind(api);
+        if (last == NULL || api->watch_unread <= api->watch_bytes)
+            return;
+        last->responder.ops->abort(last->responder.self);
+        pl_api_watch_destroy(last);
+    }
+}
+
+/* ---- events out ---- */
+
+static void on_drained(void *arg)
+{
+    struct pl_api_watch *watch = arg;
+    watch->waits = false;
+    look_at_unread(watch);
+    pl_api_watch_run(watch);
+}
+
+/* False when the client left. The watch is not destroyed here. */
+static bool send(struct pl_api_watch *watch, struct pl_slice piece)
+{
+    watch->busy = true;
+    if (!watch->closed)
+        watch->responder.ops->write(watch->responder.self, piece);
+    watch->busy = false;
+    if (watch->closed)
+        return false;
+    look_at_unread(watch);
+    if (watch->unread > MOST_UNREAD && !watch->waits) {
+        watch->waits = true;
+        watch->responder.ops->on_drained(watch->responder.self, on_drained);
+    }
+    return true;
+}
+
+static void write_object(struct pl_api_watch *watch, struct pl_node object, struct pl_buf *out)
+{
+    if (watch->form == PL_API_PARTIAL) {
+        pl_api_partial_write(out, object);
+    } else if (watch->form == PL_API_TABLE) {
+        struct pl_api_table_options options = {
+            .now_ns = pl_clock_wall(watch->api->timers->clock),
+            .with_columns = !watch->had_columns,
+        };
+        watch->had_columns = true;
+        pl_api_table_write(out, watch->type, watch->version, &object, 1, &options);
+    } else {
+        pl_api_object_write(out, watch->type, watch->version, object, false);
+    }
+}
+
+static bool send_event(struct pl_api_watch *watch, const char *name, struct pl_node object)
+{
+    struct pl_buf out = PL_BUF_INIT;
+    pl_buf_add_f(&out, "{\"type\":\"%s\",\"object\":", name);
+    write_object(watch, object, &out);
+    pl_buf_add_z(&out, "}\n");
+    bool there = send(watch, pl_buf_slice(&out));
+    pl_buf_deinit(&out);
+    return there;
+}
+
+bool pl_api_watch_bookmark(struct pl_api_watch *watch, bool initial_end)
+{
+    const struct pl_api_version *v = &watch->type->versions[watch->version];
+    struct pl_buf out = PL_BUF_INIT;
+    char text[PL_KIND_TEXT];
+    bool partial = watch->form == PL_API_PARTIAL;
+    pl_buf_add_f(&out,
+                 "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"%s\",\"apiVersion\":\"%.*s\","
+                 "\"metadata\":{\"resourceVersion\":\"%" PRIu64 "\"",
+                 partial ? "PartialObjectMetadata" : watch->type->kind,
+                 PL_FMT(partial ? pl_slice_z("meta.k8s.io/v1") : pl_api_version_text(v, text)),
+                 watch->rv);
+    if (initial_end)
+        pl_buf_add_z(&out, ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}");
+    pl_buf_add_z(&out, "}}}\n");
+    bool there = send(watch, pl_buf_slice(&out));
+    pl_buf_deinit(&out);
+    return there;
+}
+
+void pl_api_watch_end_with(struct pl_api_watch *watch, const struct pl_api_status *status)
+{
+    struct pl_buf out = PL_BUF_INIT;
+    pl_buf_add_z(&out, "{\"type\":\"ERROR\",\"object\":");
+    pl_api_status_write(status, &out);
+    pl_buf_add_z(&out, "}\n");
+    bool there = send(watch, pl_buf_slice(&out));
+    pl_buf_deinit(&out);
+    if (there)
+        pl_api_watch_end(watch);
+    else
+        pl_api_watch_destroy(watch);
+}
+
+void pl_api_watch_expire(struct pl_api_watch *watch)
+{
+    const struct pl_api_storage *storage = watch->api->storage;
+    struct pl_arena arena = {0};
+    struct pl_api_status status = {.arena = &arena};
+    bool ahead = watch->rv > pl_api_storage_rv(storage);
+    pl_api_fail(&status, 410, "Expired", "too %s resource version: %" PRIu64 " (%" PRIu64 ")",
+                ahead ? "large" : "old", watch->rv,
+                ahead ? pl_api_storage_rv(storage) : pl_api_storage_floor(storage));
+    pl_api_watch_end_with(watch, &status);
+    pl_arena_deinit(&arena);
+}
+
+/* The last state that was selected, with the version at which it stopped being so. */
+static bool send_left(struct pl_api_watch *watch, const struct pl_api_event *event)
+{
+    struct pl_arena arena = {0};
+    char rv[24];
+    struct pl_tree *tree = pl_tree_from_node(&arena, pl_doc_root(event->old));
+    snprintf(rv, sizeof(rv), "%" PRIu64, event->rv);
+    pl_tree_set_strz(&arena, pl_tree_child(&arena, tree, "metadata"), "resourceVersion", rv);
+    struct pl_doc *doc = pl_tree_doc(tree, NULL);
+    bool there = send_event(watch, "DELETED", pl_doc_root(doc));
+    pl_doc_unref(doc);
+    pl_arena_deinit(&arena);
+    return there;
+}
+
+/* Texts of an event that several watches get, made once. */
+struct shared {
+    struct pl_buf text;
+    size_t version;
+    const char *name;
+};
+
+static bool send_shared(struct pl_api_watch *watch, const char *name, struct pl_node object,
+                        struct shared *shared)
+{
+    if (watch->form != PL_API_PLAIN)
+        return send_event(watch, name, object);
+    if (shared->text.len == 0 || shared->version != watch->version || shared->name != name) {
+        pl_buf_clear(&shared->text);
+        pl_buf_add_f(&shared->text, "{\"type\":\"%s\",\"object\":", name);
+        pl_api_object_write(&shared->text, watch->type, watch->version, object, false);
+        pl_buf_add_z(&shared->text, "}\n");
+        shared->version = watch->version;
+        shared->name = name;
+    }
+    return send(watch, pl_buf_slice(&shared->text));
+}
+
+static bool deliver(struct pl_api_watch *watch, const struct pl_api_event *event,
+                    struct shared *shared)
+{
+    if (event->rv <= watch->rv)
+        return true;
+    watch->rv = event->rv;
+    struct pl_node object = pl_doc_root(event->doc);
+    bool is = pl_api_select_matches(&watch->select, object);
+    bool was = event->old != NULL &&
+               (event->change == PL_API_DELETED
+                    ? is
+                    : pl_api_select_matches(&watch->select, pl_doc_root(event->old)));
+    if (event->change == PL_API_DELETED)
+        return is ? send_shared(watch, change_names[PL_API_DELETED], object, shared) : true;
+    if (is)
+        return send_shared(watch, change_names[was ? PL_API_MODIFIED : PL_API_ADDED], object,
+                           shared);
+    return was ? send_left(watch, event) : true;
+}
+
+void pl_api_watch_deliver(struct pl_api *api, const struct pl_api_event *event)
+{
+    struct shared shared = {.text = PL_BUF_INIT};
+    PL_LIST_FOR (link, &event->type->table.watches) {
+        struct pl_api_watch *watch = PL_CONTAINER_OF(link, struct pl_api_watch, link);
+        if (!watch->waits && !deliver(watch, event, &shared))
+            pl_api_watch_destroy(watch);
+    }
+    pl_buf_deinit(&shared.text);
+    make_room(api);
+}
+
+void pl_api_watch_end_all(struct pl_api_type *type)
+{
+    PL_LIST_FOR (link, &type->table.watches) {
+        pl_api_watch_end(PL_CONTAINER_OF(link, struct pl_api_watch, link));
+    }
+}
+
+/* ---- what was before ---- */
+
+static bool send_objects(struct pl_api_watch *watch, const struct pl_api_view *view)
+{
+    for (size_t i = 0; i < view->count; i++) {
+        struct pl_node object = pl_doc_root(view->docs[i]);
+        if (strcmp(view->keys[i], pl_buf_z(&watch->next)) < 0 ||
+            !pl_api_select_matches(&watch->select, object))
+            continue;
+        if (watch->waits) {
+            pl_buf_clear(&watch->next);
+            pl_buf_add_z(&watch->next, view->keys[i]);
+            return true;
+        }
+        if (!send_event(watch, "ADDED", object))
+            return false;
+    }
+    watch->in_state = false;
+    return true;
+}
+
+/* The objects as they were when the watch began, from where it stopped. */
+static bool send_state(struct pl_api_watch *watch)
+{
+    struct pl_api_view view;
+    pl_api_storage_view(watch->api->storage, watch->type, watch->rv, &view);
+    bool there = send_objects(watch, &view);
+    pl_api_view_deinit(&view);
+    if (there && !watch->in_state && watch->marks_state)
+        there = pl_api_watch_bookmark(watch, true);
+    return there;
+}
+
+static bool send_history(struct pl_api_watch *watch)
+{
+    struct pl_api_storage *storage = watch->api->storage;
+    size_t at = pl_api_storage_after(storage, watch->rv);
+    const struct pl_api_event *event;
+    bool there = true;
+    while (there && !watch->waits &&
+           (event = pl_api_storage_next(storage, watch->type, &at)) != NULL) {
+        struct shared shared = {.text = PL_BUF_INIT};
+        there = deliver(watch, event, &shared);
+        pl_buf_deinit(&shared.text);
+    }
+    return there;
+}
+
+void pl_api_watch_run(struct pl_api_watch *watch)
+{
+    struct pl_api *api = watch->api;
+    if (watch->rv < pl_api_storage_floor(api->storage)) {
+        pl_api_watch_expire(watch);
+        return;
+    }
+    bool there = !watch->in_state || send_state(watch);
+    if (there && !watch->waits)
+        there = send_history(watch);
+    if (!there)
+        pl_api_watch_destroy(watch);
+    make_room(api);
+}
