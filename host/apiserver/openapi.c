@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#define V2_PROTOBUF "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+#define V2_PROTOBUF "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
 /* {swagger: "2.0", info: {title: "Kubernetes", version: "v1.37.0"}, paths: {}} */
 static const char v2_bytes[] = "\x0a\x03"

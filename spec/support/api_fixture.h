@@ -30,6 +30,7 @@ struct api {
     struct pl_doc *doc;                         /* of the last answer; NULL when it was no JSON */
     char *text;                                 /* the last answer */
     char *warning;                              /* its first Warning header */
+    char *content_type;                         /* its Content-Type */
     const char *accept, *agent, *authorization; /* of the next calls */
 };
 
@@ -52,8 +53,9 @@ static inline void api_forget(struct api *t)
     pl_doc_unref(t->doc);
     pl_free(t->text);
     pl_free(t->warning);
+    pl_free(t->content_type);
     t->doc = NULL;
-    t->text = t->warning = NULL;
+    t->text = t->warning = t->content_type = NULL;
 }
 
 static inline void api_close(struct api *t)
@@ -75,6 +77,8 @@ static inline void api_on_reply(void *self, int status, const struct pl_http_hea
     for (size_t i = 0; i < count; i++)
         if (strcmp(headers[i].name, "Warning") == 0 && t->warning == NULL)
             t->warning = pl_strdup(headers[i].value);
+        else if (strcmp(headers[i].name, "Content-Type") == 0 && t->content_type == NULL)
+            t->content_type = pl_strdup(headers[i].value);
 }
 
 static const struct pl_api_responder_ops api_reply_ops = {.reply = api_on_reply};

@@ -31,6 +31,8 @@ TEST(the_second_version_is_served_as_protobuf_too)
                  "\x0a\x03"
                  "2.0\x12\x15",
                  7) == 0);
+    /* "@" is asked with, but has no place in a media type: kubectl refuses it. */
+    CHECK_STR(t.content_type, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
     api_close(&t);
 }
 
