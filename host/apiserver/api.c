@@ -7,6 +7,7 @@
  * to watches by one callback of the storage, before the answer. */
 #include "apiserver/api.h"
 
+#include "apiserver/caller.h"
 #include "apiserver/core.h"
 #include "apiserver/debug.h"
 #include "apiserver/discovery.h"
@@ -72,6 +73,7 @@ struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_optio
     api->timers = timers;
     api->token = options->token != NULL ? pl_strdup(options->token) : NULL;
     api->watch_bytes = options->watch_bytes > 0 ? options->watch_bytes : DEFAULT_WATCH_BYTES;
+    api->host = options->host != NULL ? pl_strdup(options->host) : NULL;
     api->bookmark_ns = options->bookmark_ns > 0 ? options->bookmark_ns : DEFAULT_BOOKMARK;
     if (options->rand_seed != 0)
         pl_rand_seed(&api->rand, options->rand_seed);
@@ -106,6 +108,7 @@ void pl_api_destroy(struct pl_api *api)
     pl_pool_collect(api->pool);
     pl_pool_destroy(api->pool);
     pl_free(api->token);
+    pl_free(api->host);
     pl_free(api);
 }
 
@@ -255,10 +258,27 @@ static bool is_write(const char *verb)
            strcmp(verb, "watch") != 0;
 }
 
+static int check_caller(struct pl_api_ctx *ctx)
+{
+    const struct pl_api *api = ctx->api;
+    const struct pl_api_call *call = &ctx->request.call;
+    if (api->host != NULL && !pl_api_caller_is_allowed(api->host, call->host, call->origin))
+        return pl_api_fail(&ctx->status, 403, "Forbidden",
+                           "this server answers for localhost and for what it listens on (%s), not "
+                           "for Host \"%s\"%s%s%s",
+                           api->host, call->host != NULL ? call->host : "",
+                           call->origin != NULL ? " and Origin \"" : "",
+                           call->origin != NULL ? call->origin : "",
+                           call->origin != NULL ? "\"" : "");
+    if (!is_authorized(api, call))
+        return pl_api_fail(&ctx->status, 401, "Unauthorized", "Unauthorized");
+    return 0;
+}
+
 static int dispatch(struct pl_api_ctx *ctx)
 {
-    if (!is_authorized(ctx->api, &ctx->request.call))
-        return pl_api_fail(&ctx->status, 401, "Unauthorized", "Unauthorized");
+    if (check_caller(ctx) != 0)
+        return -1;
     if (pl_api_debug_handle(ctx))
         return 0;
     if (!ctx->request.is_resource)

@@ -10,6 +10,7 @@ struct pl_api;
 
 struct pl_api_options {
     const char *token;      /* bearer token to ask for; NULL: none */
+    const char *host;       /* that it was told to listen on, see caller.h; NULL: any caller */
     size_t history;         /* events kept; 0: 100,000 */
     size_t history_bytes;   /* of their documents as text; 0: 256 MiB */
     size_t watch_bytes;     /* that all watches together may leave unread; 0: 64 MiB */

@@ -5,6 +5,7 @@
 #include "apiserver/apiserver.h"
 
 #include "apiserver/api.h"
+#include "apiserver/caller.h"
 #include "base/alloc.h"
 #include "net/http_server.h"
 
@@ -68,6 +69,8 @@ static void on_request(void *arg, struct pl_exchange *exchange)
         .content_type = pl_exchange_header(exchange, "content-type"),
         .user_agent = pl_exchange_header(exchange, "user-agent"),
         .authorization = pl_exchange_header(exchange, "authorization"),
+        .host = pl_exchange_header(exchange, "host"),
+        .origin = pl_exchange_header(exchange, "origin"),
         .body = pl_exchange_body(exchange),
     };
     pl_api_handle(server->api, &call, (struct pl_api_responder){&responder_ops, exchange});
@@ -89,6 +92,7 @@ struct pl_apiserver *pl_apiserver_create(struct pl_loop *loop,
         .port = options->port,
         .cert_pem = options->cert_pem,
         .key_pem = options->key_pem,
+        .plain_too = true,
         .max_body = MAX_BODY,
     };
     struct pl_apiserver *server = PL_NEW(struct pl_apiserver);
@@ -101,6 +105,7 @@ struct pl_apiserver *pl_apiserver_create(struct pl_loop *loop,
     int64_t now_us = pl_clock_wall(pl_loop_timers(loop)->clock) / (PL_MS / 1000);
     struct pl_api_options api = {
         .token = options->token,
+        .host = http.host,
         .history = options->history,
         .bookmark_ns = options->bookmark_ns,
         .rand_seed = options->rand_seed,
@@ -124,4 +129,9 @@ void pl_apiserver_destroy(struct pl_apiserver *server)
 int pl_apiserver_port(const struct pl_apiserver *server)
 {
     return pl_server_port(server->server);
+}
+
+bool pl_apiserver_is_loopback(const char *host)
+{
+    return pl_api_host_is_loopback(pl_slice_z(host));
 }

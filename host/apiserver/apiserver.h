@@ -22,10 +22,12 @@
 struct pl_apiserver;
 
 struct pl_apiserver_options {
-    const char *host;  /* to bind; NULL: 127.0.0.1 */
+    /* To bind; NULL: 127.0.0.1. Requests whose Host or Origin is neither loopback nor this get
+     * 403; where this is every address, any address and the machine's own name will do. */
+    const char *host;
     int port;          /* 0: any free one */
     const char *token; /* bearer token that every request must carry; NULL: none is asked for */
-    const char *cert_pem, *key_pem; /* both or neither: TLS or plain http */
+    const char *cert_pem, *key_pem; /* both or neither: TLS, or plain http alone */
     size_t history;      /* events kept for watches to resume from; 0: 100,000; older answer 410 */
     int64_t bookmark_ns; /* between bookmarks; 0: one minute */
     uint64_t rand_seed;  /* of uids and generated names; 0: from the system */
@@ -42,3 +44,5 @@ struct pl_apiserver *pl_apiserver_create(struct pl_loop *loop,
 /* Ends every watch and connection. Memory goes after the loop's next turns. */
 void pl_apiserver_destroy(struct pl_apiserver *server);
 int pl_apiserver_port(const struct pl_apiserver *server);
+/* "localhost" or a loopback address: nobody else reaches what listens there. */
+bool pl_apiserver_is_loopback(const char *host);

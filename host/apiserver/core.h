@@ -23,6 +23,7 @@ struct pl_api {
     struct pl_api_gc *gc;             /* owned */
     struct pl_api_debug *debug;       /* owned */
     char *token;                      /* owned; NULL: no authentication */
+    char *host;                       /* owned; NULL: whoever calls is answered */
     int64_t bookmark_ns;
     size_t watch_unread, watch_bytes; /* what all watches leave unread, and the most */
     unsigned next_ip, next_port;      /* what Services were given last */

@@ -11,7 +11,7 @@
 struct pl_api_call {
     const char *method;
     struct pl_slice path, query; /* still escaped */
-    const char *accept, *content_type, *user_agent, *authorization;
+    const char *accept, *content_type, *user_agent, *authorization, *host, *origin;
     struct pl_slice body;
 };
 

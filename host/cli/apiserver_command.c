@@ -1,7 +1,8 @@
 /* perilune apiserver: the embedded API server alone. */
+#include "apiserver/apiserver.h"
 #include "base/log.h"
 #include "cli/command.h"
-#include "cli/dev_server.h"
+#include "cli/dev_access.h"
 #include "cli/leave.h"
 
 #include <signal.h>
@@ -14,7 +15,13 @@ static const struct pl_flag table[] = {
      .metavar = "HOST:PORT",
      .fallback = "127.0.0.1:0",
      .help = "address to serve on; port 0 is any free one"},
-    {.name = "kubeconfig-out", .metavar = "FILE", .help = "write a kubeconfig for kubectl here"},
+    {.name = "kubeconfig-out",
+     .metavar = "FILE",
+     .help = "write a kubeconfig for kubectl here: address, token, certificate"},
+    {.name = "insecure",
+     .type = PL_FLAG_SWITCH,
+     .fallback = "false",
+     .help = "plain http without credentials: whoever reaches it may do everything"},
     {.name = "first-version",
      .type = PL_FLAG_INTEGER,
      .fallback = "0",
@@ -33,8 +40,10 @@ static bool split_address(const char *text, char *host, size_t size, int *port)
     long number = strtol(colon + 1, &end, 10);
     if (end == colon + 1 || *end != '\0' || number < 0 || number > 65535)
         return false;
-    memcpy(host, text, (size_t)(colon - text));
-    host[colon - text] = '\0';
+    if (*text == '[' && colon[-1] == ']') /* "[::1]:0" */
+        snprintf(host, size, "%.*s", (int)(colon - text) - 2, text + 1);
+    else
+        snprintf(host, size, "%.*s", (int)(colon - text), text);
     *port = (int)number;
     return true;
 }
@@ -45,28 +54,79 @@ static void stop_loop(void *arg, int signum)
     pl_loop_stop(arg);
 }
 
-static int serve(const struct pl_flags *flags, const struct pl_apiserver_options *options,
-                 struct pl_err *err)
+/* Where nobody said where the kubeconfig is to be, it is made and told: there is no other way in.
+ */
+static int tell_access(const struct pl_flags *flags, const char *host, int port,
+                       const struct pl_dev_access *access, char **temporary, struct pl_err *err)
+{
+    const char *out = pl_flags_text(flags, "kubeconfig-out");
+    if (out != NULL)
+        return pl_dev_kubeconfig(out, host, port, access, err);
+    if (access == NULL)
+        return 0;
+    *temporary = pl_dev_temporary_kubeconfig(err);
+    if (*temporary == NULL)
+        return err->code;
+    printf("kubeconfig: %s\n", *temporary);
+    return pl_dev_kubeconfig(*temporary, host, port, access, err);
+}
+
+/* Until a signal. access NULL: plain http without credentials. */
+static int run(const struct pl_flags *flags, const struct pl_apiserver_options *options,
+               const struct pl_dev_access *access, struct pl_err *err)
 {
     static const int signals[] = {SIGINT, SIGTERM};
     pl_leave_on_signals(PL_EXIT_OK);
     struct pl_loop *loop = pl_loop_create(pl_clock_system());
     struct pl_apiserver *server = pl_apiserver_create(loop, options, err);
     int rc = server != NULL ? 0 : err->code;
-    const char *out = pl_flags_text(flags, "kubeconfig-out");
-    if (rc == 0 && out != NULL)
-        rc = pl_dev_kubeconfig(out, options->host, pl_apiserver_port(server), err);
+    char *temporary = NULL;
+    if (rc == 0)
+        rc = tell_access(flags, options->host, pl_apiserver_port(server), access, &temporary, err);
     if (rc == 0 && pl_loop_watch_signals(loop, signals, 2, stop_loop, loop) != 0)
         rc = pl_err_set(err, PL_EIO, "signals can't be watched");
     if (rc == 0) {
-        printf("serving on http://%s:%d\n", options->host, pl_apiserver_port(server));
+        bool bracket = strchr(options->host, ':') != NULL;
+        printf("serving on %s://%s%s%s:%d\n", access != NULL ? "https" : "http", bracket ? "[" : "",
+               options->host, bracket ? "]" : "", pl_apiserver_port(server));
         pl_command_flush();
         pl_loop_run(loop);
     }
+    pl_dev_temporary_remove(temporary);
     pl_loop_unwatch_signals(loop);
     if (server != NULL)
         pl_apiserver_destroy(server);
     pl_loop_destroy(loop);
+    return rc;
+}
+
+static void warn(const char *host, bool insecure)
+{
+    if (!pl_apiserver_is_loopback(host))
+        fprintf(stderr,
+                "perilune apiserver: warning: %s is no loopback address: other machines reach this "
+                "server%s\n",
+                host, insecure ? ", and may do everything on it without credentials" : "");
+}
+
+static int serve(const struct pl_flags *flags, struct pl_apiserver_options *options,
+                 struct pl_err *err)
+{
+    struct pl_dev_access access = {.token = ""};
+    bool insecure = pl_flags_switch(flags, "insecure");
+    int rc = insecure ? 0 : pl_dev_access_make(&access, options->host, err);
+    warn(options->host, insecure);
+    const char *out = pl_flags_text(flags, "kubeconfig-out");
+    if (rc == 0 && !insecure && out != NULL)
+        pl_dev_access_keep_token(&access, out);
+    if (!insecure) {
+        options->token = access.token;
+        options->cert_pem = access.cert_pem;
+        options->key_pem = access.key_pem;
+    }
+    if (rc == 0)
+        rc = run(flags, options, insecure ? NULL : &access, err);
+    pl_dev_access_deinit(&access);
     return rc;
 }
 

@@ -4,14 +4,9 @@
 #include "cli/dev_server.h"
 
 #include "base/alloc.h"
-#include "base/buf.h"
 #include "net/mailbox.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <string.h>
-#include <unistd.h>
 
 enum message { READY, STOP };
 
@@ -96,23 +91,4 @@ void pl_dev_server_stop(struct pl_dev_server *server)
         return;
     pl_mailbox_send(server->to_thread, &server->stop);
     release(server);
-}
-
-int pl_dev_kubeconfig(const char *path, const char *host, int port, struct pl_err *err)
-{
-    struct pl_buf text = PL_BUF_INIT;
-    pl_buf_add_f(&text,
-                 "apiVersion: v1\nkind: Config\ncurrent-context: perilune\n"
-                 "contexts:\n- name: perilune\n  context: {cluster: perilune, user: perilune}\n"
-                 "clusters:\n- name: perilune\n  cluster: {server: \"http://%s:%d\"}\n"
-                 "users:\n- name: perilune\n  user: {}\n",
-                 host, port);
-    int rc = 0;
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, text.ptr, text.len) != (ssize_t)text.len)
-        rc = pl_err_set(err, PL_EIO, "%s: %s", path, strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    pl_buf_deinit(&text);
-    return rc;
 }

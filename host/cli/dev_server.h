@@ -12,7 +12,3 @@ struct pl_dev_server *pl_dev_server_start(const struct pl_apiserver_options *opt
 int pl_dev_server_port(const struct pl_dev_server *server);
 /* Ends every connection and joins the thread. Accepts NULL. */
 void pl_dev_server_stop(struct pl_dev_server *server);
-
-/* Writes a kubeconfig for kubectl, mode 0600. kubectl sends no token over plain http, so there is
- * none: the server is for loopback. */
-int pl_dev_kubeconfig(const char *path, const char *host, int port, struct pl_err *err);

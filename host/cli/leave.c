@@ -14,7 +14,7 @@
 
 /* A signal handler finds nothing but what is global. */
 static struct {
-    char folder[208], file[208]; /* written while there is none */
+    char folder[208], file[208], cert[208]; /* written while there is none */
     atomic_bool has_folder;
     atomic_int exit_code;
 } left;
@@ -24,6 +24,7 @@ void pl_leave_remove_folder(void)
     if (!atomic_exchange(&left.has_folder, false))
         return;
     unlink(left.file);
+    unlink(left.cert);
     rmdir(left.folder);
 }
 
@@ -51,7 +52,10 @@ int pl_leave_make_folder(char *folder, const char *name)
 {
     sigset_t ours, before;
     PL_REQUIRE(!atomic_load(&left.has_folder));
-    PL_REQUIRE(strlen(folder) + strlen(name) <= 200);
+    if (strlen(folder) + strlen(name) > 200) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
     sigemptyset(&ours);
     sigaddset(&ours, SIGINT);
     sigaddset(&ours, SIGTERM);
@@ -60,6 +64,7 @@ int pl_leave_make_folder(char *folder, const char *name)
     if (error == 0) {
         snprintf(left.folder, sizeof left.folder, "%s", folder);
         snprintf(left.file, sizeof left.file, "%s/%s", folder, name);
+        snprintf(left.cert, sizeof left.cert, "%s/%s.crt", folder, name);
         atomic_store(&left.has_folder, true);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);

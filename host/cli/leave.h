@@ -6,8 +6,9 @@
 /* Until pl_loop_watch_signals is called SIGINT and SIGTERM end the process with that code, and
  * SIGHUP and SIGUSR1 are passed over. */
 void pl_leave_on_signals(int exit_code);
-/* Makes a folder from a template as mkdtemp does, which goes when the process leaves, with that
- * file in it (name: of both together at most 200 bytes). 0, or -1 with errno. One at a time. */
+/* Makes a folder from a template as mkdtemp does, which goes when the process leaves, with the
+ * files `name` and `name`.crt in it. 0, or -1 with errno: ENAMETOOLONG when folder and name have
+ * more than 200 bytes together. One at a time. */
 int pl_leave_make_folder(char *folder, const char *name);
 /* Removes the folder now, with what is in it. Harmless when there is none. Any thread, also in a
  * handler of a signal. */

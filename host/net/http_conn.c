@@ -17,11 +17,12 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#define LINGER_NS   (1 * PL_SECOND)
-#define TLS_SLICE   ((size_t)64 * 1024) /* encrypted and sent before the next is encrypted */
-#define SMALL_WRITE ((size_t)16 * 1024) /* one TLS record */
-#define MAX_PIECES  4
-#define KEEPALIVE_S 30
+#define LINGER_NS     (1 * PL_SECOND)
+#define TLS_SLICE     ((size_t)64 * 1024) /* encrypted and sent before the next is encrypted */
+#define SMALL_WRITE   ((size_t)16 * 1024) /* one TLS record */
+#define MAX_PIECES    4
+#define TLS_HANDSHAKE 0x16
+#define KEEPALIVE_S   30
 
 struct write_job {
     uv_write_t req;
@@ -348,11 +349,24 @@ static void decrypt(struct pl_conn *conn, struct pl_slice bytes)
         pl_conn_kill(conn);
 }
 
+/* A handshake begins with the type of its record; no HTTP method begins so. */
+static void choose_protocol(struct pl_conn *conn, char first)
+{
+    if (!conn->heard && conn->tls != NULL && conn->server->options.plain_too &&
+        first != TLS_HANDSHAKE) {
+        pl_tls_destroy(conn->tls);
+        conn->tls = NULL;
+    }
+    conn->heard = true;
+}
+
 static void on_read_cb(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     struct pl_conn *conn = stream->data;
     if (conn->dead || n == 0)
         return;
+    if (n > 0)
+        choose_protocol(conn, buf->base[0]);
     if (n == UV_EOF)
         on_eof(conn);
     else if (n < 0)

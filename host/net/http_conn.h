@@ -72,6 +72,7 @@ struct pl_conn {
     enum pl_head_line line;       /* where in the request's head the next byte is */
     bool in_request;              /* a first byte of the request came */
     bool head_done;               /* what looks like headers now is a trailer */
+    bool heard;                   /* the client's first bytes came */
     bool parsing, paused, eof, shutting, dead;
 };
 

@@ -14,6 +14,7 @@ struct pl_server_options {
     const char *host;               /* address to bind, e.g. "127.0.0.1"; NULL: all */
     int port;                       /* 0: any free one */
     const char *cert_pem, *key_pem; /* both or neither: TLS or plain */
+    bool plain_too;                 /* with TLS: who speaks plain HTTP is answered so */
     const char *client_ca_pem;      /* with TLS: clients must have a certificate of it; or NULL */
     size_t max_body;                /* bytes; 0: 4 MiB */
     int64_t request_deadline_ms;    /* from a request's first byte to its last; 0: 30 s */

@@ -57,7 +57,7 @@ local function is_idle(host)
 end
 
 local function measure(count)
-  local server = e2e.start_embedded()
+  local server = e2e.start_embedded({ "--insecure" })
   local namespace = server:new_namespace()
   fill(server, namespace, count)
   local file = e2e.write_file(e2e.folder() .. "/" .. e2e.unique("bench") .. ".lua", script(0))

@@ -177,6 +177,37 @@ perilune.controller("from-" .. perilune.config.name):For("v1/Pod"):Reconcile(fun
     os.execute("kill " .. pid)
   end)
 
+  it("serves its API to whoever has the token of the kubeconfig, and to no page of others", function()
+    local server = e2e.start_embedded()
+    local path = "/api/v1/namespaces/default/configmaps"
+    assert.equal(200, (server:request("GET", path)))
+    local curl, plain = server.curl, server.curl:gsub("%-H '[^']*'", "")
+    server.curl = plain
+    assert.equal(401, (server:request("GET", path)))
+    assert.equal(401, (server:request("GET", "/version")))
+    server.curl = plain .. " -H 'Authorization: Bearer wrong'"
+    assert.equal(401, (server:request("POST", path, { metadata = { name = "a" } })))
+    server.curl = curl .. " -H 'Origin: https://evil.example.com'"
+    assert.equal(403, (server:request("GET", path)))
+    server.curl = curl .. " -H 'Host: evil.example.com'"
+    assert.equal(403, (server:request("GET", path)))
+    local stat = assert(io.popen("stat -c %a " .. server.kubeconfig))
+    assert.equal("600", stat:read("*l"))
+    stat:close()
+    server.curl = curl
+    server:stop()
+  end)
+
+  it("says so when others reach its API, and asks for nothing where it was told to", function()
+    local server = e2e.start_embedded({ "--listen", "0.0.0.0:0", "--insecure" })
+    assert.equal("http", server.url:match("^%w+"))
+    assert.equal(200, (server:request("GET", "/version")))
+    local warning = e2e.read_file((server.kubeconfig:gsub("%.kubeconfig$", ".err")))
+    assert(warning:find("warning: 0.0.0.0 is no loopback address", 1, true), warning)
+    assert(warning:find("without credentials", 1, true), warning)
+    server:stop()
+  end)
+
   it("loads a folder's main.lua alone, else its files in name order without specs", function()
     local folder = e2e.folder() .. "/many"
     os.execute("mkdir -p " .. folder .. "/lib")

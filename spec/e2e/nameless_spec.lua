@@ -17,7 +17,7 @@ describe("a name that does not resolve", function()
   local server, proxy, namespace, trouble, host
 
   setup(function()
-    server = e2e.server()
+    server = e2e.server({ "--insecure" }) -- a token would be warned of
     proxy = proxies.start(server)
   end)
   before_each(function()

@@ -286,7 +286,7 @@ describe("the cache", function()
       local address = server.url:match("//(.*)")
       server.child:signal("KILL")
       server.child:wait()
-      server = e2e.start_embedded({ "--listen", address, ... })
+      server = e2e.start_embedded({ "--listen", address, ... }, server)
       server:create("/api/v1/namespaces",
         { apiVersion = "v1", kind = "Namespace", metadata = { name = namespace } })
     end

@@ -31,7 +31,7 @@ describe("SIGTERM", function()
   local leads -- does the specification's host?
 
   setup(function()
-    server = e2e.server()
+    server = e2e.server({ "--insecure" }) -- tokens here are the plugins' own
   end)
   before_each(function()
     namespace = server:new_namespace()

@@ -32,6 +32,7 @@ struct api {
     char *warning;                              /* its first Warning header */
     char *content_type;                         /* its Content-Type */
     const char *accept, *agent, *authorization; /* of the next calls */
+    const char *host, *origin;                  /* the same */
 };
 
 static inline void api_open_with(struct api *t, struct pl_api_options options)
@@ -97,6 +98,8 @@ static inline int api_send(struct api *t, const char *method, const char *target
         .accept = t->accept,
         .user_agent = t->agent,
         .authorization = t->authorization,
+        .host = t->host,
+        .origin = t->origin,
         .body = pl_slice_z(json),
     };
     pl_api_handle(t->api, &call, (struct pl_api_responder){&api_reply_ops, t});

@@ -102,10 +102,11 @@ local function read_kubeconfig(path)
 end
 M.read_kubeconfig = read_kubeconfig
 
--- The embedded API server as a process of its own.
-function M.start_embedded(flags)
+-- The embedded API server as a process of its own. before: the one whose kubeconfig it takes over.
+function M.start_embedded(flags, before)
   local base = M.folder() .. "/" .. M.unique("server")
-  local argv = { M.binary, "apiserver", "--kubeconfig-out", base .. ".kubeconfig" }
+  local kubeconfig = before and before.kubeconfig or base .. ".kubeconfig"
+  local argv = { M.binary, "apiserver", "--kubeconfig-out", kubeconfig }
   for _, flag in ipairs(flags or {}) do
     argv[#argv + 1] = flag
   end
@@ -116,7 +117,7 @@ function M.start_embedded(flags)
     end
     return M.read_file(base .. ".out"):find("serving on", 1, true)
   end)
-  local server = read_kubeconfig(base .. ".kubeconfig")
+  local server = read_kubeconfig(kubeconfig)
   server.child = child
   return server
 end
@@ -132,11 +133,11 @@ function M.start_kube(flags)
   return server
 end
 
--- The server this run is about: shared for kube, one a spec file for embedded.
-function M.server()
+-- The server this run is about: shared for kube, one a spec file for embedded, with these flags.
+function M.server(flags)
   if not M.current then
     M.current = M.is_kube and read_kubeconfig(assert(os.getenv("PL_KUBECONFIG"),
-      "PL_SERVER=kube needs PL_KUBECONFIG")) or M.start_embedded()
+      "PL_SERVER=kube needs PL_KUBECONFIG")) or M.start_embedded(flags)
   end
   return M.current
 end

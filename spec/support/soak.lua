@@ -146,7 +146,7 @@ local function restart_embedded()
   server.child:signal("KILL")
   server.child:wait()
   local old = server
-  server = e2e.start_embedded({ "--listen", address })
+  server = e2e.start_embedded({ "--listen", address }, server)
   host.server = server
   old.child = nil
   make_namespaces()

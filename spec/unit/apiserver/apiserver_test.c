@@ -1,7 +1,9 @@
 #include "apiserver/apiserver.h"
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "net/http_client.h"
+#include "net/self_signed.h"
 
 #include "support/test.h"
 
@@ -36,16 +38,24 @@ struct served {
     struct pl_loop *loop;
     struct pl_apiserver *server;
     struct pl_http_client *client;
+    const struct pl_tls_options *tls; /* of the next requests; NULL: plain http */
+    struct pl_http_header headers[2]; /* the same */
+    size_t header_count;
 };
+
+static void open_with(struct served *t, const struct pl_apiserver_options *options)
+{
+    struct pl_err err;
+    *t = (struct served){.headers = {{"Content-Type", "application/json"}}, .header_count = 1};
+    t->loop = pl_loop_create(pl_clock_system());
+    t->server = pl_apiserver_create(t->loop, options, &err);
+    REQUIRE(t->server != NULL);
+    t->client = pl_http_client_create(t->loop);
+}
 
 static void open_test(struct served *t)
 {
-    struct pl_err err;
-    struct pl_apiserver_options options = {0};
-    t->loop = pl_loop_create(pl_clock_system());
-    t->server = pl_apiserver_create(t->loop, &options, &err);
-    REQUIRE(t->server != NULL);
-    t->client = pl_http_client_create(t->loop);
+    open_with(t, &(struct pl_apiserver_options){0});
 }
 
 static void close_test(struct served *t)
@@ -62,13 +72,14 @@ static void start(struct served *t, const char *method, const char *path, const 
 {
     char url[256];
     struct pl_transport transport = pl_http_client_transport(t->client);
-    static const struct pl_http_header header = {"Content-Type", "application/json"};
-    snprintf(url, sizeof(url), "http://127.0.0.1:%d%s", pl_apiserver_port(t->server), path);
+    snprintf(url, sizeof(url), "%s://127.0.0.1:%d%s", t->tls != NULL ? "https" : "http",
+             pl_apiserver_port(t->server), path);
     *exchange = (struct exchange){.body = PL_BUF_INIT};
     struct pl_http_request request = {.method = method,
                                       .url = url,
-                                      .headers = &header,
-                                      .header_count = body != NULL,
+                                      .headers = t->headers,
+                                      .header_count = t->header_count,
+                                      .tls = t->tls,
                                       .body = pl_slice_z(body)};
     transport.ops->start(transport.self, &request, &http_ops, exchange);
 }
@@ -102,6 +113,46 @@ TEST(an_address_that_is_taken_is_an_error)
     CHECK(pl_apiserver_create(t.loop, &options, &err) == NULL);
     CHECK(err.code != 0);
     close_test(&t);
+}
+
+static int status_of(struct served *t)
+{
+    struct exchange exchange;
+    start(t, "GET", "/api/v1/namespaces/default/configmaps", NULL, &exchange);
+    while (!exchange.done)
+        pl_loop_turn(t->loop, 100);
+    pl_buf_deinit(&exchange.body);
+    return exchange.status;
+}
+
+/* Both on one port, and neither without the token. */
+TEST(tls_and_plain_http_are_answered_to_whoever_has_the_token)
+{
+    struct served t;
+    struct pl_err err;
+    struct pl_apiserver_options options = {.token = "secret"};
+    char *cert_pem = NULL, *key_pem = NULL;
+    REQUIRE(pl_self_signed(NULL, &cert_pem, &key_pem, &err) == 0);
+    options.cert_pem = cert_pem;
+    options.key_pem = key_pem;
+    struct pl_tls_options tls = {.ca_pem = cert_pem};
+    open_with(&t, &options);
+    for (int i = 0; i < 2; i++) {
+        t.tls = i == 0 ? &tls : NULL;
+        t.header_count = 1;
+        CHECK_INT(status_of(&t), 401);
+        t.headers[1] = (struct pl_http_header){"Authorization", "Bearer secret"};
+        t.header_count = 2;
+        CHECK_INT(status_of(&t), 200);
+        t.headers[0] = (struct pl_http_header){"Origin", "https://evil.example.com"};
+        CHECK_INT(status_of(&t), 403);
+        t.headers[0] = (struct pl_http_header){"Host", "evil.example.com"};
+        CHECK_INT(status_of(&t), 403);
+        t.headers[0] = (struct pl_http_header){"Content-Type", "application/json"};
+    }
+    close_test(&t);
+    pl_free(cert_pem);
+    pl_free(key_pem);
 }
 
 TEST_MAIN()
