@@ -170,7 +170,7 @@ static bool add_places(struct pl_buf *text, const struct pl_kind *kind, const st
     void *value;
     while (pl_map_next(groups, &at, &key, &value)) {
         struct pl_api_group *group = value;
-        if (pl_map_has(&group->kinds, pl_slice_z(kind->kind)))
+        if (!group->stale && pl_map_has(&group->kinds, pl_slice_z(kind->kind)))
             names[count++] = group->name;
     }
     if (count > 1)
@@ -194,7 +194,7 @@ static const struct pl_resource *nearest(const struct pl_kind *kind, const struc
     while (pl_map_next(groups, &at, &key, &value)) {
         struct pl_api_group *group = value;
         size_t in = 0;
-        if (only != NULL && strcmp(group->name, only) != 0)
+        if (group->stale || (only != NULL && strcmp(group->name, only) != 0))
             continue;
         while (pl_map_next(&group->kinds, &in, &key, &value)) {
             if (count == cap)
@@ -219,7 +219,7 @@ static bool group_exists(const struct pl_kind *kind, const struct pl_map *groups
         struct pl_api_group *group = value;
         bool same = key.len > name.len && key.ptr[name.len] == '/' &&
                     pl_slice_eq(pl_slice(key.ptr, name.len), name);
-        if (same && (group->exists || group->state == PL_API_GROUP_LOADED))
+        if (same && (group->exists || (group->state == PL_API_GROUP_LOADED && !group->stale)))
             return true;
     }
     return name.len == 0;

@@ -16,7 +16,8 @@
 #include <stdio.h>
 
 #define REFRESH_NS (2 * PL_SECOND)  /* a kind that stays unknown is asked for this often */
-#define SEARCH_NS  (60 * PL_SECOND) /* suggestions are looked for this often */
+#define SEARCH_NS  (5 * PL_SECOND)  /* suggestions are looked for this often */
+#define BELIEVE_NS (60 * PL_SECOND) /* what a group serves is asked again for suggestions */
 #define MAX_GROUPS 300
 
 /* Someone who wants to know. */
@@ -117,6 +118,13 @@ static void answer_not_found(struct find *find)
     answer(find);
 }
 
+/* What its group serves, as far as that is believed. */
+static const struct pl_resource *find_known(const struct find *find)
+{
+    const struct pl_api_group *group = find->group;
+    return group->stale ? NULL : pl_map_get(&group->kinds, pl_slice_z(find->kind.kind));
+}
+
 /* ---- requests ---- */
 
 static void on_groups(struct pl_discovery *d, const struct pl_answer *got);
@@ -183,7 +191,13 @@ static void end_search(struct pl_discovery *d)
     d->searched_ns = now_ns(d);
     PL_LIST_FOR (link, &d->finds) {
         struct find *find = PL_CONTAINER_OF(link, struct find, link);
-        if (find->awaits == FIND_SEARCH)
+        if (find->awaits != FIND_SEARCH)
+            continue;
+        /* The search may have met what came while it lasted. */
+        find->resource = find_known(find);
+        if (find->resource != NULL)
+            answer(find);
+        else
             answer_not_found(find);
     }
 }
@@ -198,11 +212,46 @@ static void search_group(struct pl_discovery *d, struct pl_slice name)
 {
     struct pl_api_group *group = group_of(d, name);
     group->exists = true;
-    if (group->searched || (group->state == PL_API_GROUP_LOADED && group->fetch == NULL))
+    bool known = group->state == PL_API_GROUP_LOADED && !group->stale && group->fetch == NULL &&
+                 now_ns(d) - group->asked_ns < BELIEVE_NS;
+    if (group->searched || known)
         return;
     group->searched = true;
     d->search_left++;
     fetch_group(d, group);
+}
+
+/* Groups that are gone serve nothing more: they are asked again before they are believed. */
+static void note_groups(struct pl_discovery *d, struct pl_node groups)
+{
+    size_t at = 0;
+    struct pl_slice key;
+    void *value;
+    while (pl_map_next(&d->groups, &at, &key, &value))
+        ((struct pl_api_group *)value)->exists = false;
+    struct pl_iter it = pl_iter(groups);
+    while (pl_iter_next(&it)) {
+        struct pl_iter versions = pl_iter(pl_node_getz(it.value, "versions"));
+        while (pl_iter_next(&versions)) {
+            struct pl_scratch scratch;
+            struct pl_api_group *group = pl_map_get(
+                &d->groups, pl_node_str(pl_node_getz(versions.value, "groupVersion"), &scratch));
+            if (group != NULL)
+                group->exists = true;
+        }
+    }
+}
+
+static void doubt_missing_groups(struct pl_discovery *d)
+{
+    size_t at = 0;
+    struct pl_slice key;
+    void *value;
+    while (pl_map_next(&d->groups, &at, &key, &value)) {
+        struct pl_api_group *group = value;
+        if (!group->exists && group->state == PL_API_GROUP_LOADED)
+            group->stale = true;
+    }
 }
 
 /* The list of groups is there: ask each for its kinds, in the version it prefers. */
@@ -211,6 +260,7 @@ static void on_groups(struct pl_discovery *d, const struct pl_answer *got)
     size_t count = 0;
     if (got->err == NULL) {
         struct pl_iter it = pl_iter(pl_node_getz(pl_doc_root(got->doc), "groups"));
+        note_groups(d, pl_node_getz(pl_doc_root(got->doc), "groups"));
         search_group(d, pl_slice_z("v1"));
         while (pl_iter_next(&it) && count++ < MAX_GROUPS) {
             struct pl_scratch scratch;
@@ -219,6 +269,7 @@ static void on_groups(struct pl_discovery *d, const struct pl_answer *got)
             if (pl_api_group_name_is_valid(name))
                 search_group(d, name);
         }
+        doubt_missing_groups(d);
     }
     search_step(d);
 }
@@ -290,7 +341,7 @@ void pl_discovery_find(struct pl_discovery *d, const struct pl_kind *kind,
     find->arg = arg;
     pl_list_push(&d->finds, &find->link);
     struct pl_api_group *group = find->group;
-    find->resource = group->stale ? NULL : pl_map_get(&group->kinds, pl_slice_z(kind->kind));
+    find->resource = find_known(find);
     bool recent = group->state != PL_API_GROUP_NEW && group->state != PL_API_GROUP_FAILED &&
                   now_ns(d) - group->asked_ns < REFRESH_NS;
     if (find->resource != NULL) {

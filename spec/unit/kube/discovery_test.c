@@ -172,6 +172,68 @@ TEST(a_misspelt_kind_and_a_missing_group_are_explained)
     bench_deinit(&b);
 }
 
+#define GROUP(name, version)                                                                       \
+    "{\"name\":\"" name "\",\"versions\":[{\"groupVersion\":\"" name "/" version "\"}],"           \
+    "\"preferredVersion\":{\"groupVersion\":\"" name "/" version "\"}}"
+
+TEST(what_was_installed_since_is_suggested_and_what_is_gone_is_not)
+{
+    struct bench b;
+    struct answer got = {0};
+    bench_init(&b);
+    struct pl_discovery *d = pl_discovery_create(b.client);
+    pl_discovery_find(d, &website, on_resource, &got);
+    fake_reply(FAKE_EXPECT(&b.net, "GET", "/prefix/apis/example.com/v1"), 404, NOT_FOUND);
+    play_search(&b);
+    CHECK(strstr(got.err.message, "example.com/v2/Website") != NULL);
+    bench_run(&b, 6 * PL_SECOND);
+    pl_discovery_find(d, &website, on_resource, &got);
+    fake_reply(FAKE_EXPECT(&b.net, "GET", "/prefix/apis/example.com/v1"), 404, NOT_FOUND);
+    fake_reply(FAKE_EXPECT(&b.net, "GET", "/prefix/apis"), 200,
+               "{\"groups\":[" GROUP("apps", "v1") "," GROUP("acme.org", "v1") "]}");
+    /* The others were asked a moment ago. */
+    fake_reply(FAKE_EXPECT(&b.net, "GET", "/prefix/apis/acme.org/v1"), 200, SITES("v1", "Website"));
+    bench_run(&b, 0);
+    CHECK_INT(got.count, 2);
+    CHECK_STR(got.err.message, "the server does not serve example.com/v1/Website; it serves that "
+                               "kind as acme.org/v1/Website");
+    CHECK(fake_next(&b.net) == NULL);
+    /* A minute later they may serve something else. */
+    bench_run(&b, 61 * PL_SECOND);
+    pl_discovery_find(d, &website, on_resource, &got);
+    fake_reply(FAKE_EXPECT(&b.net, "GET", "/prefix/apis/example.com/v1"), 404, NOT_FOUND);
+    fake_reply(FAKE_EXPECT(&b.net, "GET", "/prefix/apis"), 200,
+               "{\"groups\":[" GROUP("acme.org", "v1") "]}");
+    fake_reply(FAKE_EXPECT(&b.net, "GET", "/prefix/api/v1"), 200, CORE);
+    fake_reply(FAKE_EXPECT(&b.net, "GET", "/prefix/apis/acme.org/v1"), 200, SITES("v1", "Rocket"));
+    bench_run(&b, 0);
+    CHECK(strstr(got.err.message, "acme.org") == NULL);
+    pl_discovery_destroy(d);
+    bench_deinit(&b);
+}
+
+TEST(a_kind_that_is_installed_while_suggestions_are_looked_for_is_found)
+{
+    struct bench b;
+    struct answer got = {0};
+    bench_init(&b);
+    struct pl_discovery *d = pl_discovery_create(b.client);
+    pl_discovery_find(d, &website, on_resource, &got);
+    fake_reply(FAKE_EXPECT(&b.net, "GET", "/prefix/apis/example.com/v1"), 404, NOT_FOUND);
+    fake_reply(FAKE_EXPECT(&b.net, "GET", "/prefix/apis"), 200,
+               "{\"groups\":[" GROUP("example.com", "v1") "," GROUP("acme.org", "v1") "]}");
+    fake_reply(FAKE_EXPECT(&b.net, "GET", "/prefix/api/v1"), 200, CORE);
+    fake_reply(FAKE_EXPECT(&b.net, "GET", "/prefix/apis/example.com/v1"), 200,
+               SITES("v1", "Website"));
+    fake_reply(FAKE_EXPECT(&b.net, "GET", "/prefix/apis/acme.org/v1"), 200, SITES("v1", "Website"));
+    bench_run(&b, 0);
+    CHECK_INT(got.count, 1);
+    REQUIRE(got.resource != NULL);
+    CHECK(pl_kind_eq(&got.resource->kind, &website));
+    pl_discovery_destroy(d);
+    bench_deinit(&b);
+}
+
 TEST(a_kind_that_stays_unknown_is_asked_for_every_two_seconds_until_it_is_there)
 {
     struct bench b;
