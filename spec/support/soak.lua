@@ -146,7 +146,7 @@ local function restart_embedded()
   server.child:signal("KILL")
   server.child:wait()
   local old = server
-  server = e2e.start_embedded({ "--listen", address }, server)
+  server = e2e.start_embedded({ "--listen", address, "--insecure" })
   host.server = server
   old.child = nil
   make_namespaces()
@@ -244,7 +244,7 @@ end
 
 say("%g minutes, seed %d, on %s", options.minutes, options.seed,
   options.kube and "kube-apiserver" or "the embedded server")
-server = options.kube and e2e.start_kube() or e2e.start_embedded()
+server = options.kube and e2e.start_kube() or e2e.start_embedded({ "--insecure" })
 proxy = proxies.start(server, options.seed)
 make_namespaces()
 host = mirror.start(server, proxy, namespaces, { "--request-timeout", "5s" })
