@@ -201,6 +201,7 @@ static enum pl_api_body body_form(const char *content_type)
         {"application/apply-patch+yaml", PL_API_APPLY},
         {"application/json", PL_API_JSON},
         {"application/yaml", PL_API_YAML},
+        {"application/vnd.kubernetes.protobuf", PL_API_PROTOBUF},
     };
     if (content_type == NULL || *content_type == '\0')
         return PL_API_JSON;

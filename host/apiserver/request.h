@@ -20,6 +20,7 @@ enum pl_api_form { PL_API_PLAIN, PL_API_TABLE, PL_API_PARTIAL };
 enum pl_api_body {
     PL_API_JSON,
     PL_API_YAML,
+    PL_API_PROTOBUF,
     PL_API_MERGE,
     PL_API_JSON_PATCH,
     PL_API_STRATEGIC,

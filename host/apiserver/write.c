@@ -6,6 +6,7 @@
 
 #include "apiserver/crd.h"
 #include "apiserver/defaults.h"
+#include "apiserver/protobuf.h"
 #include "apiserver/steps.h"
 #include "value/build.h"
 #include "object/meta.h"
@@ -86,9 +87,23 @@ static int check_type(struct pl_api_ctx *ctx, struct pl_tree *object)
     return 0;
 }
 
+static struct pl_tree *decode_protobuf(struct pl_api_ctx *ctx)
+{
+    struct pl_tree *object =
+        pl_api_protobuf_decode(&ctx->arena, ctx->type->kind, ctx->request.call.body);
+    if (object == NULL) {
+        pl_api_bad_request(&ctx->status, "the body is no %s in protobuf", ctx->type->kind);
+        return NULL;
+    }
+    pl_tree_child(&ctx->arena, object, "metadata");
+    return check_type(ctx, object) == 0 ? object : NULL;
+}
+
 struct pl_tree *pl_api_decode(struct pl_api_ctx *ctx)
 {
     struct pl_err err = {0};
+    if (ctx->request.body_form == PL_API_PROTOBUF && pl_api_protobuf_knows(ctx->type->kind))
+        return decode_protobuf(ctx);
     if (ctx->request.body_form != PL_API_JSON && ctx->request.body_form != PL_API_YAML) {
         pl_api_fail(&ctx->status, 415, "UnsupportedMediaType",
                     "the body of the request was in an unknown format - accepted media types "
