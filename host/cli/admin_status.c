@@ -42,6 +42,7 @@ static void build_controller(struct pl_build *b, const struct pl_controller *con
     pl_build_put_int(b, "ready", (int64_t)report.ready);
     pl_build_put_int(b, "delayed", (int64_t)report.delayed);
     pl_build_put_int(b, "paused", (int64_t)report.paused);
+    pl_build_put_int(b, "waiting", (int64_t)report.waiting);
     pl_build_put_int(b, "failing", (int64_t)report.failing);
     build_controller_sources(b, controller);
     if (report.last_error != NULL) {

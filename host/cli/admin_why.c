@@ -75,6 +75,10 @@ static void explain(const struct why *why, const struct pl_key_report *key, stru
     else if (key->queued.delayed)
         pl_buf_add_f(out, "for its time, which comes in %.1f s",
                      (double)key->queued.due_ns / 1e9 - now);
+    if (key->waits_for != NULL)
+        pl_buf_add_f(out, "%s for %.1f s: %s",
+                     out->len > 0 ? "; the script has waited" : "for an event,",
+                     now - (double)key->waiting_ns / 1e9, key->waits_for);
 }
 
 static void build_failures(struct pl_build *b, const struct pl_key_report *key)

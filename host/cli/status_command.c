@@ -38,14 +38,14 @@ static void print_generation(struct pl_node root)
 static void print_controller(struct pl_node controller)
 {
     struct pl_scratch s[4];
-    printf("%-24.*s %-9.*s %8lld %8lld %8lld %8lld %8lld\n",
-           PL_FMT(pl_show_text(controller, "name", &s[0])),
-           PL_FMT(pl_show_text(controller, "state", &s[1])),
-           (long long)pl_show_int(controller, "in_flight"),
-           (long long)pl_show_int(controller, "ready"),
-           (long long)pl_show_int(controller, "delayed"),
-           (long long)pl_show_int(controller, "paused"),
-           (long long)pl_show_int(controller, "failing"));
+    printf(
+        "%-24.*s %-9.*s %8lld %8lld %8lld %8lld %8lld %8lld\n",
+        PL_FMT(pl_show_text(controller, "name", &s[0])),
+        PL_FMT(pl_show_text(controller, "state", &s[1])),
+        (long long)pl_show_int(controller, "in_flight"),
+        (long long)pl_show_int(controller, "ready"), (long long)pl_show_int(controller, "delayed"),
+        (long long)pl_show_int(controller, "paused"), (long long)pl_show_int(controller, "waiting"),
+        (long long)pl_show_int(controller, "failing"));
     struct pl_node error = pl_node_getz(controller, "last_error");
     if (!pl_node_is_missing(error))
         printf("  last error %.0f s ago, %.*s: %.*s\n",
@@ -105,8 +105,8 @@ static void print_text(struct pl_node root)
     print_lead(root);
     print_generation(root);
     print_events(root);
-    printf("\n%-24s %-9s %8s %8s %8s %8s %8s\n", "CONTROLLER", "STATE", "RUNNING", "READY",
-           "DELAYED", "PAUSED", "FAILING");
+    printf("\n%-24s %-9s %8s %8s %8s %8s %8s %8s\n", "CONTROLLER", "STATE", "RUNNING", "READY",
+           "DELAYED", "PAUSED", "WAITING", "FAILING");
     each(root, "controllers", print_controller);
     printf("\n%-48s %-8s %8s\n", "SOURCE", "STATE", "OBJECTS");
     each(root, "sources", print_source);

@@ -67,7 +67,8 @@ void pl_controller_note_outcome(struct pl_controller *c, const struct pl_run *ru
         [PL_OUTCOME_DONE] = "done",         [PL_OUTCOME_REQUEUE_AFTER] = "requeue_after",
         [PL_OUTCOME_REQUEUE] = "requeue",   [PL_OUTCOME_ERROR] = "error",
         [PL_OUTCOME_TERMINAL] = "terminal", [PL_OUTCOME_CONFLICT] = "conflict",
-        [PL_OUTCOME_TIMEOUT] = "timeout",   [PL_OUTCOME_CANCELED] = "canceled"};
+        [PL_OUTCOME_TIMEOUT] = "timeout",   [PL_OUTCOME_CANCELED] = "canceled",
+        [PL_OUTCOME_WAITING] = "waiting"};
     bool says_why = outcome->message != NULL && outcome->message[0] != '\0';
     struct pl_slice parts[] = {pl_slice_z(outcome->gone ? "gone" : names[outcome->outcome]),
                                pl_slice_z(says_why ? ": " : ""),

@@ -10,9 +10,10 @@
 #include "event/causes.h"
 #include "control/cluster.h"
 #include "control/edition.h"
+#include "control/waiting.h"
+#include "event/question.h"
 #include "write/gate.h"
 #include "write/pause.h"
-#include "event/question.h"
 
 /* What is remembered of a key, or of a map function, while it fails. */
 struct pl_failing {
@@ -65,7 +66,7 @@ struct pl_controller_metrics {
     bool on;
     struct pl_series *success, *error, *requeue, *requeue_after;
     struct pl_series *errors, *terminal, *timeouts, *seconds;
-    struct pl_series *active, *max_concurrent;
+    struct pl_series *active, *max_concurrent, *waiting;
     struct pl_series *depth, *adds, *retries, *unfinished, *longest, *latency, *work;
     uint64_t adds_seen, retries_seen;
     struct pl_series *held[20]; /* all of the above, released with the controller */
@@ -102,6 +103,7 @@ struct pl_controller {
     struct pl_causes causes;
     struct pl_map failing; /* key -> struct pl_failing, owned */
     struct pl_map parked;  /* key -> struct pl_parked, owned */
+    struct pl_map waiting; /* waiting.c's, owned */
     struct {
         char *message, *key; /* owned; NULL: none yet */
         int64_t at_ns;

@@ -46,6 +46,8 @@ GAUGE(active_workers, "controller_runtime_active_workers", "Reconciles that are 
       "controller");
 GAUGE(max_concurrent, "controller_runtime_max_concurrent_reconciles",
       "Reconciles that may run at once.", "controller");
+GAUGE(waiting, "perilune_waiting_keys", "Keys that a script says wait for something outside.",
+      "controller");
 GAUGE(depth, "workqueue_depth", "Keys that are ready.", "name", "controller");
 COUNTER(adds, "workqueue_adds_total", "Keys that were added.", "name", "controller");
 COUNTER(retries, "workqueue_retries_total", "Keys that were added with a delay.", "name",
@@ -79,6 +81,7 @@ static void collect(void *arg)
     pl_workqueue_metrics(c->queue, pl_controller_now(c), &queue);
     pl_series_set(m->active, (double)c->in_flight);
     pl_series_set(m->max_concurrent, c->spec->max_concurrent); /* a reload may change it */
+    pl_series_set(m->waiting, (double)c->waiting.count);
     pl_series_set(m->depth, (double)queue.depth);
     pl_series_set(m->unfinished, (double)queue.unfinished_ns / (double)PL_SECOND);
     pl_series_set(m->longest, (double)queue.longest_ns / (double)PL_SECOND);
@@ -106,6 +109,7 @@ void pl_controller_metrics_init(struct pl_controller *c)
     m->seconds = series(c, &time_seconds, name, NULL);
     m->active = series(c, &active_workers, name, NULL);
     m->max_concurrent = series(c, &max_concurrent, name, NULL);
+    m->waiting = series(c, &waiting, name, NULL);
     m->depth = series(c, &depth, name, name);
     m->adds = series(c, &adds, name, name);
     m->retries = series(c, &retries, name, name);

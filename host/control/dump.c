@@ -23,7 +23,7 @@ static void dump_controller(const struct pl_controller *controller)
            pl_str("state", pl_controller_state_name(report.state)),
            pl_int("running", (int64_t)report.in_flight), pl_int("ready", (int64_t)report.ready),
            pl_int("delayed", (int64_t)report.delayed), pl_int("paused", (int64_t)report.paused),
-           pl_int("failing", (int64_t)report.failing),
+           pl_int("waiting", (int64_t)report.waiting), pl_int("failing", (int64_t)report.failing),
            pl_int("map_retries", (int64_t)report.map_retries),
            pl_str("waits_for", pl_buf_z(&waits_for)));
     pl_buf_deinit(&waits_for);

@@ -54,12 +54,13 @@ enum pl_outcome {
     PL_OUTCOME_CONFLICT,      /* an API conflict left uncaught: with backoff, logged at info */
     PL_OUTCOME_TIMEOUT,       /* over reconcile_timeout: an error, counted */
     PL_OUTCOME_CANCELED,      /* the host is stopping; not an error */
+    PL_OUTCOME_WAITING,       /* forgotten; not done: an event wakes it. message: for what */
 };
 
 struct pl_outcome_of_run {
     enum pl_outcome outcome;
     int64_t after_ns;
-    const char *message;   /* errors: one line; borrowed for the call */
+    const char *message;   /* errors, waiting: one line; borrowed for the call */
     const char *traceback; /* errors: file, line, source line, frames; NULL: none */
     bool by_script;        /* errors: the script's own, not the server's or the network's */
     bool gone;             /* conflict: what it had read is not there any more */

@@ -28,6 +28,7 @@ void pl_controller_report(const struct pl_controller *c, struct pl_controller_re
         .ready = pl_workqueue_len(c->queue, pl_controller_now(c)),
         .delayed = pl_workqueue_waiting(c->queue),
         .paused = c->parked.count,
+        .waiting = c->waiting.count,
         .failing = c->failing.count,
         .map_retries = c->retry_keys.count,
         .last_error = c->last_error.message,
@@ -44,6 +45,7 @@ void pl_controller_report_key(const struct pl_controller *c, struct pl_slice key
     const struct pl_parked *parked = pl_map_get(&c->parked, key);
     out->paused = parked != NULL;
     out->paused_ns = parked != NULL ? parked->wait.since_ns : 0;
+    out->waits_for = pl_controller_waits_for(c, key, &out->waiting_ns);
     const struct pl_failing *failing = pl_map_get(&c->failing, key);
     out->failures = failing != NULL ? failing->failures : 0;
     out->last_error = failing != NULL ? failing->message : NULL;

@@ -16,6 +16,7 @@ const char *pl_controller_state_name(enum pl_controller_state state);
 struct pl_controller_report {
     enum pl_controller_state state;
     size_t in_flight, ready, delayed, paused;
+    size_t waiting;           /* keys whose script waits */
     size_t failing;           /* keys whose last run failed */
     size_t map_retries;       /* objects whose map function failed */
     const char *last_error;   /* of any key, since the process began; NULL: none */
@@ -28,6 +29,8 @@ struct pl_key_report {
     struct pl_queued queued;
     bool paused;
     int64_t paused_ns;      /* since when, monotonic */
+    const char *waits_for;  /* what its script waits for; NULL: it does not */
+    int64_t waiting_ns;     /* since when, monotonic */
     int failures;           /* in a row */
     const char *last_error; /* of this key, since its last success; NULL: none */
 };

@@ -59,6 +59,7 @@ void pl_controller_free_keys(struct pl_controller *c)
     pl_free(c->last_error.message);
     pl_free(c->last_error.key);
     pl_controller_free_parked(c);
+    pl_controller_free_waiting(c);
 }
 
 static void keep_last_error(struct pl_controller *c, struct pl_slice key, const char *message)
@@ -137,6 +138,7 @@ static void failed(struct pl_controller *c, const struct pl_run_record *run,
            pl_str("controller", c->name), pl_strn("key", run->run.key),
            pl_int("failures", failing->failures));
     forget(c, run);
+    pl_controller_waits_no_more(c, run->run.key);
 }
 
 static void apply_task_outcome(struct pl_controller *c, const struct pl_run_record *run,
@@ -161,6 +163,7 @@ static void apply_outcome(struct pl_controller *c, const struct pl_run_record *r
     }
     switch (outcome->outcome) {
     case PL_OUTCOME_DONE:
+    case PL_OUTCOME_WAITING:
         forget(c, run);
         break;
     case PL_OUTCOME_REQUEUE_AFTER:
@@ -249,6 +252,7 @@ static void on_finish(struct pl_run *finished, const struct pl_outcome_of_run *o
     tell_ran(c, run, &result);
     if (c->watcher != NULL)
         c->watcher->ran(c->watcher->arg, c, &run->run, &result);
+    pl_controller_note_waiting(c, run->run.key, &result);
     apply_outcome(c, run, &result);
     pl_workqueue_done(c->queue, run->run.key, ended_ns);
     pl_run_free(run);

@@ -99,13 +99,14 @@ static void dropped(struct pl_subscription *subscription, const struct pl_event 
     struct pl_controller *c = subscription->controller;
     const struct pl_controller_options *by = &subscription->edition->o;
     pl_controller_note_dropped(subscription, event);
-    if (event->type != PL_EVENT_DELETE || subscription->source->role != PL_SOURCE_FOR ||
-        by->ops->gone == NULL)
+    if (event->type != PL_EVENT_DELETE || subscription->source->role != PL_SOURCE_FOR)
         return;
     struct pl_buf key = PL_BUF_INIT;
     struct pl_queued queued;
     pl_meta_key(pl_doc_root(event->object), &key, NULL);
-    if (!pl_workqueue_look(c->queue, pl_buf_slice(&key), pl_controller_now(c), &queued))
+    pl_controller_waits_no_more(c, pl_buf_slice(&key));
+    if (by->ops->gone != NULL &&
+        !pl_workqueue_look(c->queue, pl_buf_slice(&key), pl_controller_now(c), &queued))
         by->ops->gone(by->self, c, pl_buf_slice(&key));
     pl_buf_deinit(&key);
 }

@@ -9,6 +9,8 @@
 #include "lane/context.h"
 #include "lane/co.h"
 
+#define REASON_MAX 512 /* bytes; the rest is cut off */
+
 /* ---- the I/O thread's side ---- */
 
 /* Adds a text with its NUL. Returns where. */
@@ -295,7 +297,22 @@ static void fail_result(struct pl_exec *exec, const char *message)
         .type = PL_FAULT_SCRIPT, .by_script = true, .message = pl_strdup(message)};
 }
 
-/* The main task's results: "done" | "requeue" | "requeue_after", seconds. */
+/* What is waited for, as it is shown: without what a Secret holds, cut between characters. */
+static void take_reason(struct pl_exec *exec, struct pl_slice text)
+{
+    char *masked = pl_secrets_mask(&exec->lane->s->secrets, text);
+    if (masked != NULL)
+        text = pl_slice_z(masked);
+    size_t len = text.len < REASON_MAX ? text.len : REASON_MAX;
+    while (len > 0 && len < text.len && ((unsigned char)text.ptr[len] & 0xc0) == 0x80)
+        len--;
+    exec->fault.message = pl_memdup0(text.ptr, len);
+    exec->result.outcome = PL_OUTCOME_WAITING;
+    exec->result.message = exec->fault.message;
+    pl_free(masked);
+}
+
+/* The main task's results: "done" | "requeue" | "requeue_after", seconds | "waiting", reason. */
 static void read_result(struct pl_exec *exec, lua_State *co)
 {
     struct pl_slice word = lua_type(co, 1) == LUA_TSTRING ? pl_lua_slice(co, 1) : pl_slice("", 0);
@@ -308,6 +325,8 @@ static void read_result(struct pl_exec *exec, lua_State *co)
         bool sane = seconds >= 0 && seconds < 1e9;
         exec->result.outcome = PL_OUTCOME_REQUEUE_AFTER;
         exec->result.after_ns = (int64_t)((sane ? seconds : 1e9) * (double)PL_SECOND);
+    } else if (pl_slice_eqz(word, "waiting") && lua_type(co, 2) == LUA_TSTRING) {
+        take_reason(exec, pl_lua_slice(co, 2));
     } else {
         fail_result(exec, "a reconcile ended without an outcome");
     }

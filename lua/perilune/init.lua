@@ -50,6 +50,7 @@ local perilune = {
 
   try = errors.try,
   terminal = errors.terminal,
+  waiting = require("perilune.result").waiting,
   errors = frozen("perilune.errors", errors.tests),
 
   finalizer = frozen("perilune.finalizer", finalizer),

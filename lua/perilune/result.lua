@@ -1,4 +1,4 @@
--- What a reconcile returned, as the outcome the core acts on.
+-- What a reconcile returned, as the outcome the core acts on; and perilune.waiting.
 
 local check = require("perilune.check")
 
@@ -10,8 +10,20 @@ local checkers = {
   requeue = check.boolean,
 }
 
--- Takes the reconcile and all its results. Returns "done", "requeue", or "requeue_after" and
--- seconds; raises an error that was returned as `nil, e`.
+local waiting_mt = { __metatable = "perilune.waiting" }
+
+-- What a reconcile or a cleanup returns to say: not done, an event will wake the key.
+function M.waiting(reason, ...)
+  check.no_more("waiting", ...)
+  if type(reason) ~= "string" or not reason:find("%S") then
+    fail("waiting needs a reason, a text such as \"the volume is still attached\", not %s",
+      check.describe(reason))
+  end
+  return setmetatable({ waiting = reason }, waiting_mt)
+end
+
+-- Takes the reconcile and all its results. Returns "done", "requeue", "requeue_after" and seconds,
+-- or "waiting" and the reason; raises an error that was returned as `nil, e`.
 function M.of(reconcile, first, second, ...)
   check.blame(reconcile)
   if select("#", ...) > 0 then
@@ -25,8 +37,12 @@ function M.of(reconcile, first, second, ...)
     fail("Reconcile returned a second value (%s); only `nil, error` may have one",
       check.describe(second))
   elseif type(first) ~= "table" then
-    fail("Reconcile returned %s; return nothing, {requeue_after = ...} or {requeue = true}",
+    fail("Reconcile returned %s; return nothing, {requeue_after = ...}, {requeue = true} or "
+      .. "perilune.waiting(reason)",
       check.describe(first))
+  end
+  if getmetatable(first) == "perilune.waiting" then
+    return "waiting", (tostring(first.waiting):gsub("%s+", " "))
   end
   local result = check.options("the result of Reconcile", first, checkers)
   if result.requeue_after then

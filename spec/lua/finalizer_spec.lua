@@ -212,6 +212,16 @@ describe("perilune.finalizer.handle", function()
     assert.equal(2, #s.requests)
   end)
 
+  it("keeps the finalizer while a cleanup waits", function()
+    local s = server(object({ name }, true))
+    local waiting = perilune.waiting("2 pods are there")
+    assert.equal(waiting, finalizer.handle(object({ name }, true), name, functions(function()
+      return waiting
+    end)))
+    assert.equal(0, #s.requests)
+    assert.same({ name }, s.stored.metadata.finalizers)
+  end)
+
   it("takes gone for done", function()
     local s = server(object({ name }, true))
     s.meanwhile[1] = function(self)

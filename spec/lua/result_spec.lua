@@ -32,6 +32,15 @@ describe("the result of a reconcile", function()
     assert.same({ "requeue" }, outcome({ requeue = true }))
   end)
 
+  it("is waiting with its reason, on one line", function()
+    assert.same({ "waiting", "2 pods are there" }, outcome(perilune.waiting("2 pods\n  are there")))
+    for _, reason in ipairs({ "", "  ", 5, false, { "text" } }) do
+      assert.truthy(spec.message_of(perilune.waiting, reason):find("waiting needs a reason", 1, true))
+    end
+    assert.truthy(spec.message_of(perilune.waiting):find("not nil", 1, true))
+    assert.truthy(spec.message_of(perilune.waiting, "a", "b"):find("waiting", 1, true))
+  end)
+
   it("raises an error that was returned", function()
     local e = spec.api_error(409, "Conflict")
     local ok, raised = pcall(result.of, reconcile, nil, e)
@@ -53,6 +62,7 @@ describe("the result of a reconcile", function()
     { "three values", { nil, nil, 1, n = 3 }, "Reconcile returned more than two values" },
     { "an unknown name", { { requeueAfter = 5 } }, 'did you mean "requeue_after"?' },
     { "an array", { { 30 } }, "unknown option the number 1" },
+    { "waiting by hand", { { waiting = "a pod" } }, 'unknown option "waiting"' },
     { "a wrong type", { { requeue = "yes" } }, "requeue must be a boolean" },
     { "text that is no duration", { { requeue_after = "soon" } }, "requeue_after must be seconds" },
   }
