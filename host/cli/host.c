@@ -17,6 +17,7 @@
 #include "cli/tidy.h"
 #include "cli/shadow.h"
 #include "control/manager.h"
+#include "control/once.h"
 #include "write/recorder.h"
 #include "kube/decode_thread.h"
 #include "lane/barred.h"
@@ -51,6 +52,7 @@ struct host {
     struct pl_declarations declarations;
     struct pl_leader *leader; /* NULL: no election */
     struct pl_manager *manager;
+    struct pl_once *once;   /* NULL: until a signal */
     struct pl_admin *admin; /* NULL: without one */
     struct pl_repls *repls; /* as above */
     struct pl_reload *reload;
@@ -131,11 +133,60 @@ static void stop_loop(void *arg)
 static void on_stopped(void *arg, int exit_code)
 {
     struct host *host = arg;
-    host->exit_code = exit_code;
+    if (exit_code != 0)
+        host->exit_code = exit_code;
     if (host->repls != NULL)
         pl_repls_stop(host->repls, stop_loop, host->loop);
     else
         pl_loop_stop(host->loop);
+}
+
+static void stop(struct host *host)
+{
+    host->stopping = true;
+    pl_view_set_stopping(host->view);
+    pl_reload_stop(host->reload);
+    if (host->repls != NULL)
+        pl_repls_stop(host->repls, NULL, NULL);
+    pl_shadow_stop(host->shadow);
+    pl_manager_stop(host->manager);
+}
+
+/* ---- --once ---- */
+
+static void on_over(void *arg, int exit_code)
+{
+    struct host *host = arg;
+    if (host->stopping)
+        return;
+    host->exit_code = exit_code;
+    stop(host);
+}
+
+static void stop_before_it_is_over(struct host *host)
+{
+    if (host->once == NULL)
+        return;
+    pl_once_stop(host->once);
+    host->exit_code = PL_EXIT_FAILURE;
+    pl_log(PL_LOG_ERROR, "once: stopped before everything has run");
+}
+
+/* `every` does not wait for its period. */
+static void prepare_once(struct host *host)
+{
+    for (size_t i = 0; i < host->declarations.controller_count; i++)
+        host->declarations.controllers[i].task.immediate = true;
+}
+
+static void begin_once(struct host *host)
+{
+    const struct pl_once_options options = {.manager = host->manager,
+                                            .timeout_ns = host->options->once_timeout_ns,
+                                            .over = on_over,
+                                            .arg = host};
+    if (host->options->once)
+        host->once = pl_once_create(&options);
 }
 
 static void on_signal(void *arg, int signum)
@@ -149,15 +200,10 @@ static void on_signal(void *arg, int signum)
         pl_log(PL_LOG_WARN, "a second signal: ending at once");
         pl_leave(PL_EXIT_FAILURE);
     } else {
-        host->stopping = true;
-        pl_view_set_stopping(host->view);
-        pl_reload_stop(host->reload);
-        if (host->repls != NULL)
-            pl_repls_stop(host->repls, NULL, NULL);
-        pl_shadow_stop(host->shadow);
         pl_log(PL_LOG_INFO, "stopping", pl_str("signal", signum == SIGINT ? "SIGINT" : "SIGTERM"),
                pl_num("grace_seconds", (double)host->options->grace_ns / 1e9));
-        pl_manager_stop(host->manager);
+        stop_before_it_is_over(host);
+        stop(host);
     }
 }
 
@@ -279,6 +325,8 @@ static int start_controllers(struct host *host, struct pl_err *err)
         .arg = host,
     };
     host->manager = pl_manager_create(&options);
+    if (host->options->once)
+        prepare_once(host);
     struct pl_reload_options reload = {
         .loop = host->loop,
         .cluster = host->cluster,
@@ -348,6 +396,7 @@ static void tear_down(struct host *host)
     if (host->view != NULL) {
         pl_view_set_manager(host->view, NULL);
     }
+    pl_once_destroy(host->once);
     pl_shadow_destroy(host->shadow);
     pl_reload_destroy(host->reload);
     pl_lanes_destroy(host->lanes);
@@ -406,6 +455,7 @@ static int run_host(struct host *host, const struct pl_host_hooks *hooks, struct
     if (rc != 0)
         return rc;
     open_admin(host);
+    begin_once(host);
     pl_tidy_start(&host->tidy, host->loop, host->pool);
     pl_log(PL_LOG_INFO, "started", pl_str("server", host->config.server),
            pl_int("controllers", (int64_t)pl_manager_count(host->manager)),

@@ -173,6 +173,16 @@ static const struct pl_flag table[] = {
      .choices = "exit|standby",
      .fallback = "exit",
      .help = "standby: drain and campaign again in the same process"},
+    {.name = "once",
+     .of = HOST,
+     .type = PL_FLAG_SWITCH,
+     .help = "end when every key and task has run: 0, or 1 when one failed"},
+    {.name = "once-timeout",
+     .of = HOST,
+     .type = PL_FLAG_DURATION,
+     .fallback = "1h",
+     .metavar = "DURATION",
+     .help = "longest time for --once, then it ends with 1; 0 is none"},
     /* Flags that a later release brings: saying "off" is fine. */
     {.name = "webhook-bind-address",
      .of = HOST,
@@ -272,7 +282,9 @@ static void fill(struct pl_options *options)
     options->stream_lists = pl_flags_switch(flags, "watch-list");
     options->dry_run = pl_flags_switch(flags, "dry-run");
     options->admin_socket = pl_flags_text(flags, "admin-socket");
-    options->reload = pl_flags_switch(flags, "reload");
+    options->once = pl_flags_switch(flags, "once");
+    options->once_timeout_ns = pl_flags_duration(flags, "once-timeout");
+    options->reload = pl_flags_switch(flags, "reload") && !options->once;
     options->reload_guard = pl_flags_switch(flags, "reload-guard");
 }
 

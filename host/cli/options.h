@@ -20,6 +20,8 @@ struct pl_options {
     int burst;
     bool stream_lists;
     bool dry_run, reload, reload_guard;
+    bool once;
+    int64_t once_timeout_ns;         /* 0: none */
     const char *admin_socket;        /* NULL: the default; "0": none */
     struct pl_leader_options leader; /* borrows from flags */
     struct pl_bind_address metrics_address, health_address;

@@ -127,6 +127,8 @@ struct pl_controller {
     bool standing_by; /* synced and idle, but may not run */
     bool draining;    /* may not run any more, but runs had not ended then */
     bool task_begun;  /* since it last could not run */
+    bool task_ran;    /* at least once, to its end */
+    size_t gave_up;   /* keys that failed more often than max_retries, so far */
     bool retired;     /* nothing declares it any more */
     void (*gone)(void *arg, struct pl_controller *controller);
     void *gone_arg;
@@ -186,6 +188,8 @@ bool pl_subscription_is_ready(const struct pl_subscription *subscription);
 /* Every informer has synced: from now on events are heard, first those of what is there. So a
  * map function may read every source of its controller. */
 void pl_subscriptions_listen(struct pl_controller *controller);
+/* A map function that failed is to be asked again, and has not been so often. */
+bool pl_subscriptions_try_again(const struct pl_controller *controller, int tries);
 /* Drops what is to be retried. */
 void pl_subscriptions_drop(struct pl_controller *controller);
 /* What is to be retried is the current edition's business from now on. */

@@ -137,6 +137,7 @@ static void failed(struct pl_controller *c, const struct pl_run_record *run,
     pl_log(PL_LOG_ERROR, "gave up after max_retries: the next event starts anew",
            pl_str("controller", c->name), pl_strn("key", run->run.key),
            pl_int("failures", failing->failures));
+    c->gave_up++;
     forget(c, run);
     pl_controller_waits_no_more(c, run->run.key);
 }

@@ -311,6 +311,14 @@ static void retry_later(struct pl_controller *c, struct ask *ask)
     arm_retry(c);
 }
 
+bool pl_subscriptions_try_again(const struct pl_controller *c, int tries)
+{
+    for (size_t i = 0; i < c->retries.count; i++)
+        if (ask_of_node(c->retries.nodes[i])->failures <= tries)
+            return true;
+    return false;
+}
+
 /* The source of the current edition that hears the same events; NULL: there is none. */
 static struct pl_subscription *current_of(struct pl_controller *c, struct pl_subscription *of)
 {

@@ -108,6 +108,7 @@ void pl_controller_task_ended(struct pl_controller *c, struct pl_slice key, enum
     bool failed = outcome != PL_OUTCOME_DONE && outcome != PL_OUTCOME_CANCELED;
     if (pl_controller_is_over(c) || !pl_slice_eqz(key, c->name))
         return;
+    c->task_ran = c->task_ran || outcome != PL_OUTCOME_CANCELED;
     if (outcome == PL_OUTCOME_TERMINAL && task->form == PL_TASK_RUN)
         return;
     if (task->form == PL_TASK_EVERY && outcome != PL_OUTCOME_CANCELED) {

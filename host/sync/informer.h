@@ -69,6 +69,8 @@ void pl_informer_unwatch_key(struct pl_key_watch *watch);
 /* A write's answer: the store has it when this returns, followers hear of it, and what
  * the watch or a list brings of that uid at an older or equal version is ignored until it
  * has caught up. deleted: the object is gone. */
+/* Every event that is known has been told, and the watch has brought what was written. */
+bool pl_informer_is_settled(const struct pl_informer *informer);
 void pl_informer_write_through(struct pl_informer *informer, struct pl_doc *object, bool deleted);
 
 /* Hears of every event from now on, and first of what is there already. pl_backlog_unfollow

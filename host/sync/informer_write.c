@@ -112,6 +112,18 @@ void pl_informer_write_through(struct pl_informer *informer, struct pl_doc *obje
     written_deinit(&w);
 }
 
+bool pl_informer_is_settled(const struct pl_informer *informer)
+{
+    if (pl_timer_is_active(&informer->more) || pl_backlog_outstanding(informer->backlog) > 0)
+        return false;
+    PL_LIST_FOR (link, &informer->own.by_age) {
+        const struct pl_own_write *write = PL_CONTAINER_OF(link, struct pl_own_write, link);
+        if (write->doc != NULL || write->deleted)
+            return false;
+    }
+    return true;
+}
+
 /* ---- what the watch does not confirm ---- */
 
 static void forget_asking(struct pl_informer *informer)
