@@ -28,6 +28,8 @@ struct pl_series {
     struct pl_link link;     /* in the metric's series */
     struct pl_metric *of;    /* back-pointer */
     char *labels;            /* owned: {a="b",c="d"} without the braces, "" for none */
+    struct pl_link owned;    /* in the owner's series */
+    struct owner *owner;     /* back-pointer; NULL: none */
     size_t holds;            /* of pl_metric_hold */
     bool kept;               /* given out for good */
     _Atomic uint64_t bits;   /* the value; a histogram's sum */
@@ -44,6 +46,12 @@ struct pl_metric {
     struct pl_map by_labels; /* label text -> series */
 };
 
+/* Series that go together. */
+struct owner {
+    struct pl_list series;
+    char *text; /* owned */
+};
+
 struct collector {
     struct pl_link link;
     void (*collect)(void *arg);
@@ -53,7 +61,9 @@ struct collector {
 struct pl_metrics {
     pthread_mutex_t lock; /* of the lists; a leaf */
     struct pl_list metrics;
-    size_t declared;           /* of them, by pl_metrics_declare */
+    size_t declared;      /* of them, by pl_metrics_declare */
+    struct pl_map owners; /* text -> struct owner, owned */
+    _Atomic size_t owner_count;
     struct pl_list collectors; /* the writing thread's alone */
 };
 
@@ -107,6 +117,22 @@ static void destroy_metric(struct pl_metric *metric)
     pl_free(metric);
 }
 
+static void free_owner(struct owner *owner)
+{
+    pl_free(owner->text);
+    pl_free(owner);
+}
+
+static void free_owners(struct pl_map *owners)
+{
+    size_t at = 0;
+    struct pl_slice key;
+    void *value;
+    while (pl_map_next(owners, &at, &key, &value))
+        free_owner(value);
+    pl_map_deinit(owners);
+}
+
 void pl_metrics_destroy(struct pl_metrics *metrics)
 {
     if (metrics == NULL)
@@ -116,6 +142,7 @@ void pl_metrics_destroy(struct pl_metrics *metrics)
         destroy_metric(PL_CONTAINER_OF(link, struct pl_metric, link));
     while ((link = pl_list_pop(&metrics->collectors)) != NULL)
         pl_free(PL_CONTAINER_OF(link, struct collector, link));
+    free_owners(&metrics->owners);
     pthread_mutex_destroy(&metrics->lock);
     pl_free(metrics);
 }
@@ -407,6 +434,135 @@ void pl_series_release(struct pl_series *series)
     pthread_mutex_unlock(&metric->registry->lock);
     if (last)
         free_series(series);
+}
+
+/* ---- series that come and go; all of it under the lock ---- */
+
+static void leave_owner(struct pl_series *series)
+{
+    struct owner *owner = series->owner;
+    if (owner == NULL)
+        return;
+    struct pl_metrics *metrics = series->of->registry;
+    pl_link_unlink(&series->owned);
+    series->owner = NULL;
+    if (!pl_list_empty(&owner->series))
+        return;
+    pl_map_remove(&metrics->owners, pl_slice_z(owner->text));
+    atomic_store_explicit(&metrics->owner_count, metrics->owners.count, memory_order_relaxed);
+    free_owner(owner);
+}
+
+static void join_owner(struct pl_series *series, const char *text)
+{
+    struct pl_metrics *metrics = series->of->registry;
+    if (series->owner != NULL && strcmp(series->owner->text, text) == 0)
+        return;
+    leave_owner(series);
+    struct owner *owner = pl_map_get(&metrics->owners, pl_slice_z(text));
+    if (owner == NULL) {
+        owner = PL_NEW(struct owner);
+        owner->text = pl_strdup(text);
+        pl_list_init(&owner->series);
+        pl_map_put(&metrics->owners, pl_slice_z(text), owner);
+        atomic_store_explicit(&metrics->owner_count, metrics->owners.count, memory_order_relaxed);
+    }
+    series->owner = owner;
+    pl_list_push(&owner->series, &series->owned);
+}
+
+static void drop_series(struct pl_series *series)
+{
+    leave_owner(series);
+    pl_link_unlink(&series->link);
+    pl_map_remove(&series->of->by_labels, pl_slice_z(series->labels));
+    free_series(series);
+}
+
+void pl_metric_put(struct pl_metric *metric, const char *const *values, const char *owner,
+                   enum pl_metric_put how, double value)
+{
+    PL_REQUIRE(metric->declared);
+    char *labels = label_text(metric, metric->label_count ? values : NULL);
+    pthread_mutex_lock(&metric->registry->lock);
+    bool fits = pl_map_has(&metric->by_labels, pl_slice_z(labels)) ||
+                metric->by_labels.count < metric->spec.max_series;
+    struct pl_series *series = find_or_make_series(metric, labels);
+    if (how == PL_METRIC_OBSERVE)
+        pl_series_observe(series, value);
+    else if (how == PL_METRIC_SET)
+        pl_series_set(series, value);
+    else
+        pl_series_add(series, value);
+    if (owner != NULL && fits)
+        join_owner(series, owner);
+    pthread_mutex_unlock(&metric->registry->lock);
+}
+
+bool pl_metric_remove(struct pl_metric *metric, const char *const *values)
+{
+    PL_REQUIRE(metric->declared);
+    char *labels = label_text(metric, metric->label_count ? values : NULL);
+    pthread_mutex_lock(&metric->registry->lock);
+    struct pl_series *series = pl_map_get(&metric->by_labels, pl_slice_z(labels));
+    if (series != NULL)
+        drop_series(series);
+    pthread_mutex_unlock(&metric->registry->lock);
+    pl_free(labels);
+    return series != NULL;
+}
+
+/* The last of its series takes it along. */
+static void drop_owner(struct owner *owner)
+{
+    bool more = true;
+    while (more) {
+        struct pl_link *link = pl_list_first(&owner->series);
+        more = link->next != &owner->series.head;
+        drop_series(PL_CONTAINER_OF(link, struct pl_series, owned));
+    }
+}
+
+void pl_metrics_disown(struct pl_metrics *metrics, struct pl_slice text)
+{
+    pthread_mutex_lock(&metrics->lock);
+    struct owner *owner = pl_map_get(&metrics->owners, text);
+    if (owner != NULL)
+        drop_owner(owner);
+    pthread_mutex_unlock(&metrics->lock);
+}
+
+static struct owner *find_owner(const struct pl_map *owners, struct pl_slice beginning)
+{
+    size_t at = 0;
+    struct pl_slice key;
+    void *value;
+    while (pl_map_next(owners, &at, &key, &value))
+        if (key.len >= beginning.len && memcmp(key.ptr, beginning.ptr, beginning.len) == 0)
+            return value;
+    return NULL;
+}
+
+void pl_metrics_disown_all(struct pl_metrics *metrics, struct pl_slice beginning)
+{
+    struct owner *owner;
+    pthread_mutex_lock(&metrics->lock);
+    while ((owner = find_owner(&metrics->owners, beginning)) != NULL)
+        drop_owner(owner);
+    pthread_mutex_unlock(&metrics->lock);
+}
+
+size_t pl_metrics_owners(const struct pl_metrics *metrics)
+{
+    return atomic_load_explicit(&((struct pl_metrics *)metrics)->owner_count, memory_order_relaxed);
+}
+
+int pl_metric_label(const struct pl_metric *metric, const char *name)
+{
+    for (size_t i = 0; i < metric->label_count; i++)
+        if (strcmp(metric->spec.labels[i], name) == 0)
+            return (int)i;
+    return -1;
 }
 
 void pl_series_add(struct pl_series *series, double value)

@@ -8,7 +8,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/slice.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct pl_metrics;
@@ -58,6 +60,27 @@ struct pl_series *pl_metric_series(struct pl_metric *metric, const char *const *
  * holds it has released it, unless pl_metric_series gave it out too. Any thread. */
 struct pl_series *pl_metric_hold(struct pl_metric *metric, const char *const *values);
 void pl_series_release(struct pl_series *series); /* accepts NULL */
+
+/* ---- of metrics that scripts declare: their series come and go ---- */
+
+/* How a value is put in: that of the metric's type. */
+enum pl_metric_put { PL_METRIC_ADD, PL_METRIC_SET, PL_METRIC_OBSERVE };
+
+/* Finds or makes the series and changes it in one step, so that it may be removed from any thread.
+ * owner: whose end is the series' end, too (pl_metrics_disown), a text; NULL: nobody's, and one
+ * that it had stays. What goes to "other" has no owner. */
+void pl_metric_put(struct pl_metric *metric, const char *const *values, const char *owner,
+                   enum pl_metric_put how, double value);
+/* False when there is no such series. */
+bool pl_metric_remove(struct pl_metric *metric, const char *const *values);
+/* Removes every series of the owner. */
+void pl_metrics_disown(struct pl_metrics *metrics, struct pl_slice owner);
+/* The same for all owners whose text begins so. */
+void pl_metrics_disown_all(struct pl_metrics *metrics, struct pl_slice beginning);
+/* How many owners there are; any thread, without a lock. */
+size_t pl_metrics_owners(const struct pl_metrics *metrics);
+/* The label's place among the metric's labels; -1: it has none of that name. */
+int pl_metric_label(const struct pl_metric *metric, const char *name);
 
 /* Lock-free, any thread. */
 void pl_series_add(struct pl_series *series, double value);     /* counters (value >= 0), gauges */

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "write/capture.h"
 #include "lane/bind_list.h"
 #include "lane/co.h"
@@ -153,8 +154,42 @@ void pl_memo_keep(struct pl_lane *lane, struct pl_exec *exec)
     struct pl_memos *memos = lane->lanes->memos;
     if (exec->memo != 0)
         keep_table(lane, exec);
-    if (!pl_lanes_hold(lane->lanes) && pl_memos_count(memos) > 0 && is_gone(exec))
-        pl_memos_put(memos, controller_of(exec), exec->key, NULL, NULL);
+    struct pl_metrics *metrics = lane->lanes->options.metrics;
+    bool owns = pl_memos_count(memos) > 0 || (metrics != NULL && pl_metrics_owners(metrics) > 0);
+    if (!pl_lanes_hold(lane->lanes) && owns && is_gone(exec))
+        pl_lanes_forget_key(lane->lanes, controller_of(exec), exec->key);
+}
+
+/* ---- what goes with the For object ---- */
+
+static char *owner_text(const char *controller, const char *key)
+{
+    return pl_format("%s %s", controller, key);
+}
+
+char *pl_exec_metrics_owner(const struct pl_exec *exec)
+{
+    return for_cache(exec) != NULL ? owner_text(controller_of(exec), exec->key) : NULL;
+}
+
+void pl_lanes_forget_key(struct pl_lanes *lanes, const char *controller, const char *key)
+{
+    pl_memos_put(lanes->memos, controller, key, NULL, NULL);
+    if (lanes->options.metrics == NULL)
+        return;
+    char *owner = owner_text(controller, key);
+    pl_metrics_disown(lanes->options.metrics, pl_slice_z(owner));
+    pl_free(owner);
+}
+
+void pl_lanes_forget_keys(struct pl_lanes *lanes, const char *controller)
+{
+    pl_memos_forget(lanes->memos, controller);
+    if (lanes->options.metrics == NULL)
+        return;
+    char *owners = owner_text(controller, "");
+    pl_metrics_disown_all(lanes->options.metrics, pl_slice_z(owners));
+    pl_free(owners);
 }
 
 const luaL_Reg pl_bind_memos[] = {

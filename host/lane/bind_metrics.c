@@ -3,6 +3,8 @@
 #include "base/alloc.h"
 #include "base/metrics.h"
 #include "lane/bind_list.h"
+#include "lane/bind_memo.h"
+#include "lane/co.h"
 #include "lane/lane.h"
 #include "lane/lerr.h"
 
@@ -114,55 +116,107 @@ static char *label_value(lua_State *L, const struct pl_state *s, int index)
     return copy;
 }
 
-/* (metric, number, value of each label in order), of a metric of one of the two types */
-static struct pl_series *series_of(lua_State *L, enum pl_metric_type type,
-                                   enum pl_metric_type other, double *number)
+/* The values of a metric's labels, in order; free_values frees them. */
+struct values {
+    char *text[PL_METRIC_LABELS];
+    int count;
+};
+
+/* From index on to the top. */
+static struct values values_of(lua_State *L, const struct handle *handle, int index)
 {
     const struct pl_state *s = pl_state_of(L);
+    struct values values = {.count = handle->label_count};
+    int given = lua_gettop(L) - index + 1;
+    if (given != values.count)
+        luaL_error(L, "the metric has %d labels, not %d", values.count, given);
+    for (int i = 0; i < values.count; i++)
+        luaL_checkstring(L, i + index); /* raises here, where nothing is owned yet */
+    for (int i = 0; i < values.count; i++)
+        values.text[i] = label_value(L, s, i + index);
+    return values;
+}
+
+static void free_values(struct values *values)
+{
+    for (int i = 0; i < values->count; i++)
+        pl_free(values->text[i]);
+}
+
+/* Do the labels name the object that the run is about? One has its name or its key, and the label
+ * "namespace", where there is one, its namespace. */
+static bool names_object(const struct pl_exec *exec, const struct pl_metric *metric,
+                         const struct values *values)
+{
+    int ns = pl_metric_label(metric, "namespace");
+    if (ns >= 0 && strcmp(values->text[ns], exec->ns) != 0)
+        return false;
+    for (int i = 0; i < values->count; i++)
+        if (i != ns &&
+            (strcmp(values->text[i], exec->name) == 0 || strcmp(values->text[i], exec->key) == 0))
+            return true;
+    return false;
+}
+
+/* Whose end is the series' end; NULL: nobody's. To be freed. */
+static char *owner_of(const struct pl_state *s, const struct pl_metric *metric,
+                      const struct values *values)
+{
+    bool runs = s->task != NULL && s->phase == PL_PHASE_RUN;
+    return runs && names_object(s->task->exec, metric, values)
+               ? pl_exec_metrics_owner(s->task->exec)
+               : NULL;
+}
+
+/* (metric, number, per object?, value of each label in order), of a metric of one of the types */
+static int put(lua_State *L, enum pl_metric_put how, enum pl_metric_type type,
+               enum pl_metric_type other)
+{
     const struct handle *handle = luaL_checkudata(L, 1, handle_name);
     luaL_argcheck(L, handle->type == type || handle->type == other, 1, "a metric of another type");
-    *number = luaL_checknumber(L, 2);
-    luaL_argcheck(L, isfinite(*number) && (handle->type != PL_METRIC_COUNTER || *number >= 0), 2,
+    double number = luaL_checknumber(L, 2);
+    luaL_argcheck(L, isfinite(number) && (handle->type != PL_METRIC_COUNTER || number >= 0), 2,
                   "a number expected, for a counter of at least zero");
-    int count = handle->label_count;
-    if (lua_gettop(L) - 2 != count)
-        luaL_error(L, "the metric has %d labels, not %d", count, lua_gettop(L) - 2);
-    for (int i = 0; i < count; i++)
-        luaL_checkstring(L, i + 3); /* raises here, where nothing is owned yet */
-    char *values[PL_METRIC_LABELS] = {NULL};
-    for (int i = 0; i < count; i++)
-        values[i] = label_value(L, s, i + 3);
-    struct pl_series *series = pl_metric_series(handle->metric, (const char *const *)values);
-    for (int i = 0; i < count; i++)
-        pl_free(values[i]);
-    return series;
+    luaL_checkany(L, 3);
+    struct values values = values_of(L, handle, 4);
+    char *owner = lua_toboolean(L, 3) ? owner_of(pl_state_of(L), handle->metric, &values) : NULL;
+    pl_metric_put(handle->metric, (const char *const *)values.text, owner, how, number);
+    pl_free(owner);
+    free_values(&values);
+    return 0;
 }
 
 static int add(lua_State *L)
 {
-    double number;
-    struct pl_series *series = series_of(L, PL_METRIC_COUNTER, PL_METRIC_GAUGE, &number);
-    pl_series_add(series, number);
-    return 0;
+    return put(L, PL_METRIC_ADD, PL_METRIC_COUNTER, PL_METRIC_GAUGE);
 }
 
 static int set(lua_State *L)
 {
-    double number;
-    struct pl_series *series = series_of(L, PL_METRIC_GAUGE, PL_METRIC_GAUGE, &number);
-    pl_series_set(series, number);
-    return 0;
+    return put(L, PL_METRIC_SET, PL_METRIC_GAUGE, PL_METRIC_GAUGE);
 }
 
 static int observe(lua_State *L)
 {
-    double number;
-    struct pl_series *series = series_of(L, PL_METRIC_HISTOGRAM, PL_METRIC_HISTOGRAM, &number);
-    pl_series_observe(series, number);
-    return 0;
+    return put(L, PL_METRIC_OBSERVE, PL_METRIC_HISTOGRAM, PL_METRIC_HISTOGRAM);
+}
+
+/* (metric, value of each label in order) -> there was one */
+static int remove_series(lua_State *L)
+{
+    const struct handle *handle = luaL_checkudata(L, 1, handle_name);
+    struct values values = values_of(L, handle, 2);
+    bool was_there = pl_metric_remove(handle->metric, (const char *const *)values.text);
+    free_values(&values);
+    lua_pushboolean(L, was_there);
+    return 1;
 }
 
 const luaL_Reg pl_bind_metrics[] = {
-    {"metric", declare},         {"metric_add", add}, {"metric_set", set},
-    {"metric_observe", observe}, {NULL, NULL},
+    {"metric", declare},
+    {"metric_add", add},
+    {"metric_set", set},
+    {"metric_observe", observe},
+    {"metric_remove", remove_series},
+    {NULL, NULL},
 };

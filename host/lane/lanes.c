@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "lane/barred.h"
 #include "lane/bind_event.h"
+#include "lane/bind_memo.h"
 #include "lane/lane.h"
 #include "lane/memo.h"
 #include "lane/origin.h"
@@ -477,11 +478,11 @@ static void stop_task(void *self, struct pl_run *run)
     pl_exec_end_io(run->self_data);
 }
 
-static void forget_memo(void *self, struct pl_controller *controller, struct pl_slice key)
+static void forget_key(void *self, struct pl_controller *controller, struct pl_slice key)
 {
     struct pl_lanes *lanes = self;
     char *text = pl_memdup0(key.ptr, key.len);
-    pl_memos_put(lanes->memos, pl_controller_spec(controller)->name, text, NULL, NULL);
+    pl_lanes_forget_key(lanes, pl_controller_spec(controller)->name, text);
     pl_free(text);
 }
 
@@ -497,7 +498,7 @@ const struct pl_reconciler_ops *pl_lanes_ops(void)
                                                  .unfollow = unfollow_run,
                                                  .cancel = cancel_run,
                                                  .stop = stop_task,
-                                                 .gone = forget_memo,
+                                                 .gone = forget_key,
                                                  .ask = pl_lanes_ask};
     return &ops;
 }
@@ -532,7 +533,7 @@ void pl_lanes_add_controller(struct pl_lanes *lanes, struct pl_controller *contr
 
 void pl_lanes_forget_controller(struct pl_lanes *lanes, const struct pl_controller *controller)
 {
-    pl_memos_forget(lanes->memos, pl_controller_spec(controller)->name);
+    pl_lanes_forget_keys(lanes, pl_controller_spec(controller)->name);
     for (size_t i = 0; i < lanes->controller_count; i++) {
         if (lanes->controllers[i].controller == controller)
             lanes->controllers[i].controller = NULL;

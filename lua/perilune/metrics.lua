@@ -72,13 +72,24 @@ local function values_of(what, names, known, labels)
   return from_map(what, names, known, labels)
 end
 
+local metric_options = { per_object = check.boolean }
+
+local function read_options(what, options, names)
+  local o = check.options(what, options, metric_options)
+  if o.per_object and #names == 0 then
+    fail("%s: per_object needs a label whose value is the object's name or key", what)
+  end
+  return o
+end
+
 local function declare(kind, update, method, read)
-  M[kind] = function(name, help, labels, ...)
+  M[kind] = function(name, help, labels, options, ...)
     local what = "metrics." .. kind
     check.no_more(what, ...)
     check.string(what .. ": the name", name)
     check.string(what .. ": the help", help)
     local names = labels == nil and {} or names_of(what .. ": the labels", labels)
+    local per_object = read_options(what, options, names).per_object
     local metric, message = host.metric(kind, name, help, names)
     if not metric then
       fail("%s: %s", what, message)
@@ -89,14 +100,21 @@ local function declare(kind, update, method, read)
     end
     local self_name = format("the %s %s", kind, name)
     local object
+    local function check_call(self, called, ...)
+      if self ~= object then
+        fail("call it with a colon: %s:%s(...)", kind, called)
+      end
+      check.no_more(format("%s:%s", kind, called), ...)
+    end
     object = check.frozen(self_name, {
       [method] = function(self, a, b, ...)
-        if self ~= object then
-          fail("call it with a colon: %s:%s(...)", kind, method)
-        end
-        check.no_more(format("%s:%s", kind, method), ...)
+        check_call(self, method, ...)
         local number, given = read(self_name, a, b)
-        update(metric, number, unpack(values_of(self_name, names, known, given)))
+        update(metric, number, per_object, unpack(values_of(self_name, names, known, given)))
+      end,
+      remove = function(self, given, ...)
+        check_call(self, "remove", ...)
+        return host.metric_remove(metric, unpack(values_of(self_name, names, known, given)))
       end,
     })
     return object

@@ -50,6 +50,37 @@ describe("perilune.metrics", function()
     assert.equal(2, page():value("same_total", { a = "1" }))
   end)
 
+  it("removes a series, which may come back", function()
+    local size = metrics.gauge("gone_bytes", "Size.", { "of" })
+    size:set(5, { of = "x" })
+    size:set(6, { of = "y" })
+    assert.is_true(size:remove({ of = "x" }))
+    assert.is_false(size:remove({ "x" }))
+    assert.is_nil(page():value("gone_bytes", { of = "x" }))
+    assert.equal(6, page():value("gone_bytes", { of = "y" }))
+    local took = metrics.histogram("gone_seconds", "Took.", { "of" })
+    took:observe(1, { of = "x" })
+    assert.is_true(took:remove({ of = "x" }))
+    assert.is_nil(page():value("gone_seconds_count", { of = "x" }))
+    took:observe(1, { of = "x" })
+    assert.equal(1, page():value("gone_seconds_count", { of = "x" }))
+    local plain = metrics.counter("gone_total", "Plain.")
+    plain:inc(nil, 5)
+    assert.is_true(plain:remove())
+    assert.is_nil(page():value("gone_total"))
+  end)
+
+  it("makes room by removing", function()
+    local many = metrics.counter("room_total", "Many.", { "id" })
+    for i = 1, 1000 do
+      many:inc({ id = i })
+    end
+    many:remove({ id = 1 })
+    many:inc({ id = "new" })
+    assert.equal(1, page():value("room_total", { id = "new" }))
+    assert.is_nil(page():value("room_total", { id = "other" }))
+  end)
+
   it("keeps the page readable whatever a label holds", function()
     local odd = metrics.counter("odd_total", "Odd \\ and\nbroken.", { "text" })
     odd:inc({ text = 'a"b\\c\nd' })
@@ -92,7 +123,14 @@ describe("perilune.metrics", function()
     end, "at most 8 labels" },
     { "labels that are no array", function() metrics.counter("ok_total", "X.", { a = "b" }) end, "must be an array" },
     { "no help", function() metrics.counter("ok_total") end, "the help must be a string, not nil" },
-    { "more arguments", function() metrics.counter("ok_total", "X.", {}, {}) end, "more arguments" },
+    { "more arguments", function() metrics.counter("ok_total", "X.", {}, {}, {}) end, "more arguments" },
+    { "an unknown option", function() metrics.counter("ok_total", "X.", { "a" }, { per_objct = true }) end,
+      'did you mean "per_object"?' },
+    { "an object without a label", function() metrics.counter("ok_total", "X.", {}, { per_object = true }) end,
+      "per_object needs a label" },
+    { "a removal with a dot", function() labelled().remove({ "a", "b" }) end, "with a colon: counter:remove" },
+    { "a removal of half a series", function() labelled():remove({ queue = "a" }) end,
+      'needs a value for its label "result"' },
     { "an unknown type", function() return metrics.countr end, 'did you mean "counter"?' },
     { "an unknown method", function() return labelled().icn end, 'did you mean "inc"?' },
     { "a dot", function() labelled().inc({ queue = "a", result = "b" }) end, "with a colon: counter:inc" },

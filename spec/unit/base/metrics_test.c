@@ -272,4 +272,44 @@ TEST(no_update_is_lost_between_threads)
     pl_metrics_destroy(metrics);
 }
 
+/* ---- series that come and go ---- */
+
+static void put(struct pl_metric *metric, const char *kind, const char *owner, double value)
+{
+    pl_metric_put(metric, (const char *const[]){kind, ""}, owner, PL_METRIC_SET, value);
+}
+
+TEST(series_go_with_their_owner)
+{
+    struct pl_metrics *metrics = pl_metrics_create();
+    struct pl_metric_spec spec = events;
+    spec.name = "sizes";
+    spec.type = PL_METRIC_GAUGE;
+    spec.max_series = 4;
+    struct pl_metric *metric = pl_metrics_declare(metrics, &spec, NULL);
+    CHECK_INT(pl_metric_label(metric, "type"), 1);
+    CHECK_INT(pl_metric_label(metric, "owner"), -1);
+    put(metric, "a", "web d/a", 1);
+    put(metric, "b", "web d/a", 2);
+    put(metric, "c", "web d/c", 3);
+    put(metric, "d", NULL, 4);
+    put(metric, "e", "web d/e", 5); /* "other" is nobody's */
+    CHECK_INT(pl_metrics_owners(metrics), 2);
+    put(metric, "b", "jobs d/a", 6); /* another owner from now on */
+    put(metric, "b", NULL, 7);       /* who stays one */
+    pl_metrics_disown(metrics, pl_slice_z("web d/a"));
+    pl_metrics_disown(metrics, pl_slice_z("web d/x"));
+    pl_metrics_disown_all(metrics, pl_slice_z("web "));
+    CHECK_INT(pl_metrics_owners(metrics), 1);
+    check_page(metrics, "# HELP sizes Events seen\\\\taken.\\nBy kind.\n# TYPE sizes gauge\n"
+                        "sizes{kind=\"b\",type=\"\"} 7\n"
+                        "sizes{kind=\"d\",type=\"\"} 4\n"
+                        "sizes{kind=\"other\",type=\"other\"} 5\n");
+    CHECK(pl_metric_remove(metric, (const char *const[]){"b", ""}));
+    CHECK(!pl_metric_remove(metric, (const char *const[]){"b", ""}));
+    CHECK_INT(pl_metrics_owners(metrics), 0);
+    put(metric, "a", "web d/a", 1); /* freed with the registry */
+    pl_metrics_destroy(metrics);
+}
+
 TEST_MAIN()
