@@ -27,6 +27,7 @@ local owned = {
   { "^lua%.h$", "lane/" }, { "^lauxlib%.h$", "lane/" }, { "^lualib%.h$", "lane/" },
   { "^luajit%.h$", "lane/" }, { "^uv%.h$", "net/" }, { "^curl/", "net/" },
   { "^openssl/", "net/" }, { "^llhttp", "net/" }, { "^yaml%.h$", "object/yaml.c" },
+  { "^pcre2", "object/regex.c" },
 }
 
 local broken = 0

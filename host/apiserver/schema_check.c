@@ -6,17 +6,15 @@
 
 #include "base/map.h"
 #include "object/units.h"
+#include "object/regex.h"
 #include "value/write.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 /* Messages were checked against kube-apiserver 1.37. */
-
-#define MAX_PATTERN 4096
 
 struct check {
     struct pl_api_faults *faults;
@@ -165,61 +163,13 @@ static void check_number(const struct check *c, const struct pl_tree *value)
 
 /* ---- strings ---- */
 
-/* RE2's shorthands that POSIX expressions lack. */
-static bool translate(struct pl_slice pattern, char out[2 * MAX_PATTERN])
-{
-    size_t n = 0;
-    bool in_set = false;
-    if (pattern.len >= MAX_PATTERN / 4)
-        return false;
-    for (size_t i = 0; i < pattern.len; i++) {
-        const char *put = NULL;
-        char escaped[2] = {0}, c = pattern.ptr[i],
-             next = i + 1 < pattern.len ? pattern.ptr[i + 1] : '\0';
-        if (c == '\\' && next == 'd')
-            put = in_set ? "0-9" : "[0-9]";
-        else if (c == '\\' && next == 'w' && in_set)
-            put = "a-zA-Z0-9_";
-        else if (c == '\\' && next == 's' && in_set)
-            put = " \t\n\r";
-        else if (c == '\\' && in_set) {
-            escaped[0] = next;
-            put = escaped;
-        }
-        if (c == '(' && next == '?') {
-            if (i + 2 >= pattern.len || pattern.ptr[i + 2] != ':')
-                return false;
-            out[n++] = '(';
-            i += 2;
-            continue;
-        }
-        if (put != NULL) {
-            n += (size_t)snprintf(out + n, 16, "%s", put);
-            i++;
-            continue;
-        }
-        if (c == '[' && !in_set)
-            in_set = true;
-        else if (c == ']' && in_set && i > 0 && pattern.ptr[i - 1] != '[')
-            in_set = false;
-        out[n++] = c;
-        if (c == '\\' && next != '\0')
-            out[n++] = pattern.ptr[++i];
-    }
-    out[n] = '\0';
-    return true;
-}
-
-/* Expressions that POSIX can't say are taken as matching. */
+/* What is no expression, which kube-apiserver refuses in the CRD, is taken as matching; a search
+ * that was given up found nothing. */
 static bool matches(struct pl_slice pattern, struct pl_slice text)
 {
-    char posix[2 * MAX_PATTERN];
-    regex_t regex;
-    if (!translate(pattern, posix) || regcomp(&regex, posix, REG_EXTENDED | REG_NOSUB) != 0)
-        return true;
-    regmatch_t range = {.rm_so = 0, .rm_eo = (regoff_t)text.len};
-    bool found = regexec(&regex, text.ptr, 1, &range, REG_STARTEND) == 0;
-    regfree(&regex);
+    struct pl_regex *regex = pl_regex_compile(pattern, NULL);
+    bool found = regex == NULL || pl_regex_test(regex, text, NULL) == 1;
+    pl_regex_destroy(regex);
     return found;
 }
 

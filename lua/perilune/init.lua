@@ -82,6 +82,7 @@ local perilune = {
     return host.join(task)
   end,
 
+  regex = require("perilune.regex"),
   event = require("perilune.event"),
   every = tasks.every,
   run = tasks.run,

@@ -8,6 +8,7 @@ static const char schema_text[] =
     "{'type':'object','properties':{'spec':{'type':'object','properties':{"
     "'name':{'type':'string','minLength':2,'maxLength':5,'pattern':'^[a-z]+\\\\d?$'},"
     "'list':{'type':'array','minItems':1,'maxItems':2,'items':{'type':'string'}},"
+    "'re2':{'type':'string','pattern':'^(?:\\\\pL+|(?i)x(?:y|z)+?|(a+)+)$'},"
     "'ios':{'x-kubernetes-int-or-string':true},'nul':{'type':'string','nullable':true},"
     "'map':{'type':'object','maxProperties':1,'additionalProperties':{'type':'integer'}},"
     "'set':{'type':'array','x-kubernetes-list-type':'set','items':{'type':'string'}},"
@@ -117,6 +118,13 @@ TEST(values_are_validated)
         {"{'name':'abcdef'}", "spec.name: Too long: may not be more than 5 bytes"},
         {"{'name':'AB'}",
          "spec.name: Invalid value: \"AB\": spec.name in body should match '^[a-z]+\\d?$'"},
+        {"{'re2':'\xc3\xa4'}", ""},
+        {"{'re2':'XZ'}", ""},
+        {"{'re2':'1'}", "spec.re2: Invalid value: \"1\": spec.re2 in body should match "
+                        "'^(?:\\pL+|(?i)x(?:y|z)+?|(a+)+)$'"},
+        {"{'re2':'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!'}",
+         "spec.re2: Invalid value: \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!\": spec.re2 in body "
+         "should match '^(?:\\pL+|(?i)x(?:y|z)+?|(a+)+)$'"},
         {"{'list':[]}",
          "spec.list: Invalid value: 0: spec.list in body should have at least 1 items"},
         {"{'list':['a','b','c']}", "spec.list: Too many: 3: must have at most 2 items"},
