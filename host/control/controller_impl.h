@@ -252,7 +252,7 @@ void pl_controller_task_adopted(struct pl_controller *controller, const struct p
                                 bool changed);
 /* Of a task: a run ended, and what that leads to. */
 void pl_controller_task_ended(struct pl_controller *controller, struct pl_slice key,
-                              enum pl_outcome outcome, int64_t took_ns);
+                              const struct pl_outcome_of_run *outcome, int64_t took_ns);
 
 /* ---- edition.c ---- */
 

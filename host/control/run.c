@@ -145,14 +145,13 @@ static void failed(struct pl_controller *c, const struct pl_run_record *run,
 static void apply_task_outcome(struct pl_controller *c, const struct pl_run_record *run,
                                const struct pl_outcome_of_run *outcome)
 {
-    if (outcome->outcome == PL_OUTCOME_DONE) {
+    if (outcome->outcome == PL_OUTCOME_DONE || outcome->outcome == PL_OUTCOME_REQUEUE_AFTER) {
         forget_failures(c, run->run.key);
     } else if (outcome->outcome != PL_OUTCOME_CANCELED) {
         log_failure(c, run, outcome, "task failed");
         failing_of(c, run->run.key)->failures++;
     }
-    pl_controller_task_ended(c, run->run.key, outcome->outcome,
-                             pl_controller_now(c) - run->started_ns);
+    pl_controller_task_ended(c, run->run.key, outcome, pl_controller_now(c) - run->started_ns);
 }
 
 static void apply_outcome(struct pl_controller *c, const struct pl_run_record *run,

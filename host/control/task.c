@@ -3,7 +3,8 @@
  * A task is a controller with one key, its own name, that nobody queues but the clock. So it has
  * what controllers have: never two runs at a time, caches of its Reads that have synced first,
  * leading or not, editions, stopping with grace, metrics and history under its name. What differs:
- * - every: the next run is one period after the end of the last, however that ended;
+ * - every: the next run is one period after the end of the last, however that ended, or when the
+ *   run said (PL_OUTCOME_REQUEUE_AFTER): schedules do;
  * - run: begins with the host (leader-only ones with each lead), again with backoff when it failed,
  *   and not again when it returned;
  * - a run is asked to stop (pl_reconciler_ops.stop) when the host stops or another edition takes
@@ -100,19 +101,21 @@ void pl_controller_task_adopted(struct pl_controller *c, const struct pl_task_sp
 
 #define LIVED_LONG (120 * PL_SECOND) /* a run that fails after it was none of a row */
 
-void pl_controller_task_ended(struct pl_controller *c, struct pl_slice key, enum pl_outcome outcome,
-                              int64_t took_ns)
+void pl_controller_task_ended(struct pl_controller *c, struct pl_slice key,
+                              const struct pl_outcome_of_run *ended, int64_t took_ns)
 {
+    enum pl_outcome outcome = ended->outcome;
     const struct pl_task_spec *task = &c->spec->task;
     struct pl_add how = {.after_ns = 0};
-    bool failed = outcome != PL_OUTCOME_DONE && outcome != PL_OUTCOME_CANCELED;
+    bool later = outcome == PL_OUTCOME_REQUEUE_AFTER;
+    bool failed = !later && outcome != PL_OUTCOME_DONE && outcome != PL_OUTCOME_CANCELED;
     if (pl_controller_is_over(c) || !pl_slice_eqz(key, c->name))
         return;
     c->task_ran = c->task_ran || outcome != PL_OUTCOME_CANCELED;
     if (outcome == PL_OUTCOME_TERMINAL && task->form == PL_TASK_RUN)
         return;
     if (task->form == PL_TASK_EVERY && outcome != PL_OUTCOME_CANCELED) {
-        how.after_ns = task->period_ns;
+        how.after_ns = later ? ended->after_ns : task->period_ns;
     } else if (failed) {
         if (took_ns >= LIVED_LONG)
             pl_workqueue_forget(c->queue, key);

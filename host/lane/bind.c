@@ -103,6 +103,7 @@ void pl_bind_push(lua_State *L, struct pl_state *s)
     pl_state_register(L, s, pl_bind_metrics);
     pl_state_register(L, s, pl_bind_dialogs);
     pl_state_register(L, s, pl_bind_regexes);
+    pl_state_register(L, s, pl_bind_zones);
     lua_pushlightuserdata(L, NULL);
     lua_setfield(L, -2, "null");
     pl_ref_push(L, s->refs.error_meta);

@@ -11,6 +11,7 @@ extern const luaL_Reg pl_bind_memos[];   /* bind_memo.c */
 extern const luaL_Reg pl_bind_metrics[]; /* bind_metrics.c */
 extern const luaL_Reg pl_bind_dialogs[]; /* bind_dialog.c */
 extern const luaL_Reg pl_bind_regexes[]; /* bind_regex.c */
+extern const luaL_Reg pl_bind_zones[];   /* bind_zone.c */
 extern const luaL_Reg pl_bind_says[];    /* bind_dialog.c; wait */
 extern const luaL_Reg pl_bind_reads[];   /* bind_read.c; these wait: "failed?", results */
 extern const luaL_Reg pl_bind_writes[];  /* bind_write.c; wait */

@@ -83,8 +83,10 @@ local perilune = {
   end,
 
   regex = require("perilune.regex"),
+  schedule = require("perilune.schedule").schedule,
   event = require("perilune.event"),
   every = tasks.every,
+  cron = require("perilune.cron").cron,
   run = tasks.run,
   channel = require("perilune.channel").channel,
   memo = function(request, ...)

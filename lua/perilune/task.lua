@@ -56,7 +56,8 @@ local function check_result(f, what, first, second)
   return "done"
 end
 
-local function declare(what, name, task, options, f)
+-- reconcile: (context) -> what perilune.result gives.
+local function declare(what, name, task, options, reconcile)
   local self = controller.begin_task(name)
   for i, kind in ipairs(options.reads or {}) do
     self.sources[i] = { role = "reads", kind = kind }
@@ -66,12 +67,18 @@ local function declare(what, name, task, options, f)
     sources = self.sources, writes = options.writes or {},
     leader_election = options.leader_election, on_reload = "none", task = task, blame = f,
     reconcile = function(_, context)
-      return check_result(f, what, f({ log = log, deadline = context.deadline,
-        stopping = host.stopping }))
+      return reconcile({ log = log, deadline = context.deadline, stopping = host.stopping })
     end,
   })
   if not ok then
     fail("%s: %s", what, tostring(message))
+  end
+end
+
+-- f's own, which returns nothing.
+local function plain(what, f)
+  return function(context)
+    return check_result(f, what, f(context))
   end
 end
 
@@ -87,28 +94,34 @@ end
 
 -- The n-th of its file: a name that stays when lines move.
 local counts = {}
-local function default_name()
+local function default_name(beginning)
   local file = host.where() or "script"
   local stem = file:gsub("^.*/", ""):gsub("%.lua$", ""):lower():gsub("[^a-z0-9]+", "-")
   stem = stem:gsub("^%-+", ""):gsub("%-+$", ""):sub(1, 40)
   counts[file] = (counts[file] or 0) + 1
-  return format("every-%s%d", stem ~= "" and stem .. "-" or "", counts[file])
+  return format("%s-%s%d", beginning, stem ~= "" and stem .. "-" or "", counts[file])
 end
 
 function M.every(period, options, f, ...)
   check_call("perilune.every", options, f, ...)
   local seconds = check.positive_duration("perilune.every: the period", period)
   local o = check.options("perilune.every", options, every_options)
-  local name = o.name or default_name()
+  local name = o.name or default_name("every")
   local task = { form = "every", period = seconds, immediate = o.immediate }
-  declare(format("task %q", name), name, task, o, f)
+  local what = format("task %q", name)
+  declare(what, name, task, o, plain(what, f))
 end
+
+-- For perilune.cron.
+M.declare, M.check_call, M.check_result = declare, check_call, check_result
+M.default_name, M.run_options = default_name, run_options
 
 function M.run(name, options, f, ...)
   check_call("perilune.run", options, f, ...)
   check.string("perilune.run: the name", name)
   local o = check.options(format("task %q", name), options, run_options)
-  declare(format("task %q", name), name, { form = "run" }, o, f)
+  local what = format("task %q", name)
+  declare(what, name, { form = "run" }, o, plain(what, f))
 end
 
 return M

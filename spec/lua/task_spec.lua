@@ -73,6 +73,119 @@ describe("perilune.every", function()
   end)
 end)
 
+describe("perilune.cron", function()
+  local now, kept, told, ran, real_now, real_last, real_log
+  local begun_at = "2026-11-24T11:58:30Z"
+
+  -- As another generation does.
+  local function load_anew()
+    begin()
+    package.loaded["perilune.cron"], package.loaded["perilune"] = nil, nil
+    perilune = require("perilune")
+  end
+
+  before_each(function()
+    load_anew()
+    now, kept, told, ran = perilune.time.parse(begun_at), {}, {}, {}
+    real_now, real_last = host.now, host.last_time
+    host.now = function() return now end
+    host.last_time = function(name, value)
+      if value then kept[name] = value end
+      return kept[name]
+    end
+    real_log = host.log
+    host.log = function(level, _, fields) told[#told + 1] = level == "warn" and fields.missed or nil end
+  end)
+  after_each(function()
+    host.now, host.last_time, host.log = real_now, real_last, real_log
+    package.loaded["perilune.cron"] = nil
+  end)
+
+  local function cron(f)
+    perilune.cron("*/5 * * * *", { name = "five", zone = "Europe/Berlin" }, f or function(context)
+      ran[#ran + 1] = perilune.time.format(context.scheduled):match("T(%d+:%d+)")
+    end)
+    return declared[#declared].reconcile
+  end
+
+  -- The task is woken then; when it wants to be woken again.
+  local function wake(reconcile, at)
+    now = perilune.time.parse("2026-11-24T" .. at .. "Z")
+    local word, seconds = reconcile(nil, {})
+    assert.equal("requeue_after", word)
+    return math.floor(seconds + 0.5)
+  end
+
+  it("declares a task that is woken soon, and then at its times", function()
+    local reconcile = cron()
+    assert.same({ form = "every", period = 1 }, declared[1].task)
+    assert.equal("five", declared[1].name)
+    assert.equal(89, wake(reconcile, "11:58:31"))
+    assert.equal(300, wake(reconcile, "12:00:00"))
+    assert.equal(299, wake(reconcile, "12:00:01"))
+    assert.equal(280, wake(reconcile, "12:05:20"))
+    assert.same({ "12:00", "12:05" }, ran)
+    assert.same({}, told)
+    finish()
+  end)
+
+  it("tells of times that it missed, and does not repeat them", function()
+    local reconcile = cron()
+    wake(reconcile, "11:58:31")
+    assert.equal(180, wake(reconcile, "12:17:00")) -- away for a while
+    assert.same({ 4 }, told)
+    assert.same({}, ran)
+    wake(reconcile, "12:30:02")
+    assert.same({ 4, 2 }, told)
+    assert.same({ "12:30" }, ran)
+  end)
+
+  it("tells of times that came while it ran", function()
+    local reconcile = cron(function() now = now + 700 end)
+    wake(reconcile, "11:58:31")
+    assert.equal(200, wake(reconcile, "12:00:00"))
+    assert.same({ 2 }, told)
+  end)
+
+  it("does not run a time again in another lane or generation, or after a failure", function()
+    local reconcile = cron()
+    wake(reconcile, "12:00:00")
+    load_anew()
+    local other = cron(function() error("it failed") end)
+    wake(other, "12:00:03")
+    assert.same({ "12:00" }, ran)
+    now = perilune.time.parse("2026-11-24T12:05:00Z")
+    assert.is_false((pcall(other, nil, {})))
+    wake(reconcile, "12:05:01")
+    assert.same({ "12:00" }, ran)
+  end)
+
+  it("knows nothing of times before it began", function()
+    kept.five = nil
+    wake(cron(), "12:00:30")
+    assert.same({ "12:00" }, ran)
+    assert.same({}, told)
+  end)
+
+  it("looks at the clock once an hour", function()
+    perilune.cron("0 0 1 1 *", { name = "yearly" }, print)
+    assert.equal(3600, wake(declared[1].reconcile, "12:00:30"))
+  end)
+
+  it("names what is wrong", function()
+    local function call(...)
+      perilune.cron(...)
+    end
+    refuses("has 1 fields, not 5", call, "often", {}, print)
+    refuses("never comes", call, "0 0 30 2 *", {}, print)
+    refuses("the zone \"Nowhere\"", call, "* * * * *", { zone = "Nowhere" }, print)
+    refuses('did you mean "zone"?', call, "* * * * *", { zones = "UTC" }, print)
+    refuses("perilune.cron needs a function(context)", call, "* * * * *", {})
+    perilune.cron("* * * * *", nil, print)
+    assert.equal("cron-task-spec-1", declared[1].name)
+  end)
+end)
+
 describe("perilune.run", function()
   before_each(begin)
 

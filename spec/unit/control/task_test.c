@@ -71,6 +71,24 @@ TEST(every_runs_one_period_after_the_start_and_then_after_the_end_of_the_last)
     stage_deinit(&stage);
 }
 
+TEST(every_comes_again_when_its_run_said)
+{
+    struct stage stage;
+    begin(&stage, every(60 * PL_SECOND, true));
+    struct pl_outcome_of_run later = {.outcome = PL_OUTCOME_REQUEUE_AFTER,
+                                      .after_ns = 100 * PL_SECOND};
+    fake_finish_with(&stage.fake, "tick", &later);
+    bed_pass(&stage.bed, 99 * PL_SECOND);
+    CHECK_INT(stage.fake.started, 1);
+    bed_pass(&stage.bed, PL_SECOND);
+    CHECK_INT(stage.fake.started, 2);
+    end_run(&stage, PL_OUTCOME_ERROR); /* and after its period else */
+    bed_pass(&stage.bed, 60 * PL_SECOND);
+    CHECK_INT(stage.fake.started, 3);
+    end_run(&stage, PL_OUTCOME_DONE);
+    stage_deinit(&stage);
+}
+
 TEST(immediate_begins_at_once)
 {
     struct stage stage;

@@ -1,0 +1,101 @@
+-- perilune.cron(schedule, options, f): a task at the times of a schedule.
+--
+-- The core wakes the task when it asked to be woken, at least once an hour, as the clock may be
+-- set; whether a time has come is looked at here. The time of the last look is the process's, so
+-- that neither another lane nor another generation runs a time again.
+
+local host = require("perilune.host")
+local check = require("perilune.check")
+local log = require("perilune.log")
+local schedules = require("perilune.schedule")
+local tasks = require("perilune.task")
+
+local format = string.format
+local fail = check.fail
+local M = {}
+
+local LATE = 60 -- seconds after its time in which a run still begins
+local LOOK_EVERY = 3600
+local COUNT_MAX = 1000 -- missed times are counted so far
+
+local cron_options = {
+  name = check.string,
+  zone = check.string,
+  leader_election = tasks.run_options.leader_election,
+  reads = tasks.run_options.reads,
+  writes = tasks.run_options.writes,
+}
+
+-- The times after `from` up to `to`: the last of them, and how many came before it.
+function M.times(schedule, from, to)
+  local last, before = nil, -1
+  local at = schedule:next(from)
+  while at and at <= to and before < COUNT_MAX do
+    last, before = at, before + 1
+    at = schedule:next(at)
+  end
+  if at and at <= to then
+    last = schedule:previous(to + 1)
+  end
+  return last, math.max(before, 0)
+end
+
+local function tell(name, count, first)
+  if count > 0 then
+    log:warn("times of a schedule have passed without a run here", { task = name, missed = count,
+      first = host.time_format(first) })
+  end
+end
+
+local function outcome(schedule, now)
+  local at = schedule:next(now)
+  local left = at and at - host.now() or LOOK_EVERY
+  return "requeue_after", math.min(math.max(left, 0.001), LOOK_EVERY)
+end
+
+-- What a wake-up does: runs f when a time has come, and says when to be woken again.
+local function woken(what, name, schedule, began, f)
+  return function(context)
+    local now = host.now()
+    local looked = host.last_time(name)
+    local from = looked or math.max(began, now - LATE)
+    local last, missed = M.times(schedule, from, now)
+    host.last_time(name, math.floor(now))
+    if not last then
+      return outcome(schedule, now)
+    end
+    local is_late = now - last > LATE
+    tell(name, looked and missed + (is_late and 1 or 0) or 0, schedule:next(from))
+    if is_late then
+      return outcome(schedule, now)
+    end
+    context.scheduled = last
+    tasks.check_result(f, what, f(context))
+    local ended = host.now()
+    local _, more = M.times(schedule, now, ended)
+    local next_time = schedule:next(now)
+    if next_time and next_time <= ended then
+      tell(name, more + 1, next_time)
+      host.last_time(name, math.floor(ended))
+    end
+    return outcome(schedule, ended)
+  end
+end
+
+function M.cron(text, options, f, ...)
+  tasks.check_call("perilune.cron", options, f, ...)
+  local o = check.options("perilune.cron", options, cron_options)
+  local schedule = schedules.make("perilune.cron", text, o.zone)
+  local now = host.now()
+  local first = schedule:next(now)
+  if not first then
+    fail("perilune.cron: %q never comes", text)
+  end
+  local name = o.name or tasks.default_name("cron")
+  local what = format("task %q", name)
+  -- The period is for the first look, and for the one after a run that failed.
+  tasks.declare(what, name, { form = "every", period = math.max(math.min(first - now, 1), 0.001) },
+    o, woken(what, name, schedule, now, f))
+end
+
+return M
