@@ -17,8 +17,8 @@ struct pl_once;
 struct pl_once_options {
     struct pl_manager *manager; /* borrowed for life */
     int64_t timeout_ns;         /* 0: none */
-    /* It is over, or the time is: 0, or the exit code of cli.md. Called once, from a timer; what
-     * went wrong has been logged. */
+    /* It is over, or the time is: 0, or the exit code of the process. Called once, from a timer;
+     * what went wrong has been logged. */
     void (*over)(void *arg, int exit_code);
     void *arg;
 };

@@ -170,7 +170,8 @@ static const char *wait_name(const struct pl_election *e)
     return e->state == LEADING ? "lease renewal" : "lease";
 }
 
-/* Who leads is news once (rule 120): after each try to get the lead, and after each round of renewals.
+/* Who leads is news once (rule 120): after each try to get the lead, and after each round of
+ * renewals.
  */
 static void tell_leader(struct pl_election *e)
 {

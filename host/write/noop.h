@@ -1,5 +1,5 @@
 /* Would a write change anything? Answers "no" only where that is certain: the gate then does
- * not send it (step 5 of the write gate, control/gate.h). Pure; one thread a table. */
+ * not send it (step 5 of the write gate, write/gate.h). Pure; one thread a table. */
 #pragma once
 
 #include "kube/client.h"

@@ -95,7 +95,7 @@ function M.cron(text, options, f, ...)
   local what = format("task %q", name)
   -- The period is for the first look, and for the one after a run that failed.
   tasks.declare(what, name, { form = "every", period = math.max(math.min(first - now, 1), 0.001) },
-    o, woken(what, name, schedule, now, f))
+    o, f, woken(what, name, schedule, now, f))
 end
 
 return M

@@ -56,8 +56,8 @@ local function check_result(f, what, first, second)
   return "done"
 end
 
--- reconcile: (context) -> what perilune.result gives.
-local function declare(what, name, task, options, reconcile)
+-- f: the script's function, which errors name; reconcile: (context) -> what perilune.result gives.
+local function declare(what, name, task, options, f, reconcile)
   local self = controller.begin_task(name)
   for i, kind in ipairs(options.reads or {}) do
     self.sources[i] = { role = "reads", kind = kind }
@@ -109,7 +109,7 @@ function M.every(period, options, f, ...)
   local name = o.name or default_name("every")
   local task = { form = "every", period = seconds, immediate = o.immediate }
   local what = format("task %q", name)
-  declare(what, name, task, o, plain(what, f))
+  declare(what, name, task, o, f, plain(what, f))
 end
 
 -- For perilune.cron.
@@ -121,7 +121,7 @@ function M.run(name, options, f, ...)
   check.string("perilune.run: the name", name)
   local o = check.options(format("task %q", name), options, run_options)
   local what = format("task %q", name)
-  declare(what, name, { form = "run" }, o, plain(what, f))
+  declare(what, name, { form = "run" }, o, f, plain(what, f))
 end
 
 return M

@@ -48,7 +48,7 @@ TEST(exponential_never_overflows)
     }
 }
 
-/* 96 */
+/* rule 96 */
 TEST(exponential_from_nothing_never_delays)
 {
     struct pl_ratelimit *limit = pl_ratelimit_exponential(0, PL_SECOND);
