@@ -66,9 +66,11 @@ static int last_time(lua_State *L)
     struct pl_memos *memos = s->lane != NULL ? s->lane->lanes->memos : NULL;
     if (memos == NULL)
         return 0;
-    if (lua_isnumber(L, 2)) {
+    if (!lua_isnoneornil(L, 2)) {
+        lua_Number at = luaL_checknumber(L, 2);
+        luaL_argcheck(L, at >= -1e15 && at <= 1e15, 2, "no time");
         struct pl_build *b = pl_build_create(NULL);
-        pl_build_int(b, (int64_t)lua_tonumber(L, 2));
+        pl_build_int(b, (int64_t)at);
         struct pl_doc *doc = pl_build_finish(b);
         pl_build_destroy(b);
         pl_memos_put(memos, task, "last time", doc, NULL);
