@@ -17,9 +17,11 @@ local may_include = {
   control = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead" },
   lane = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead",
     "control" },
+  tool = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead",
+    "control", "lane" },
   apiserver = { "base", "value", "object", "store", "net" },
   cli = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead",
-    "control", "lane", "apiserver" },
+    "control", "lane", "tool", "apiserver" },
 }
 
 -- Third-party headers by pattern, and the folder or file that owns them.

@@ -151,7 +151,8 @@ static bool tell_controller(struct why *why)
     bool known = false;
     for (size_t i = 0; i < spec->source_count; i++) {
         const struct pl_source_spec *source = &spec->sources[i];
-        if (!pl_admin_is_kind(&source->kind, why->kind_text))
+        bool named = source->role == PL_SOURCE_FOR && strcmp(spec->name, why->kind_text) == 0;
+        if (!named && !pl_admin_is_kind(&source->kind, why->kind_text))
             continue;
         known = true;
         why->through = pl_source_role_name(source->role);

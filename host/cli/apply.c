@@ -1,7 +1,7 @@
-/* Applying manifests before the host starts (`perilune dev -f`): all files are read
- * first, CRDs are applied before namespaces and those before the rest, otherwise in the order of
- * the files. A kind that is still unknown right after its CRD is tried again for a moment. The
- * first failure ends it, with the file's name. */
+/* Applying manifests before the host starts (`perilune dev`: manifests/ beside the scripts, then
+ * what -f names): all files are read first, CRDs are applied before namespaces and those before the
+ * rest, otherwise in the order of the files. A kind that is still unknown right after its CRD is
+ * tried again for a moment. The first failure ends it, with the file's name. */
 #include "cli/apply.h"
 
 #include "base/alloc.h"
@@ -99,6 +99,42 @@ static int read_path(struct apply *apply, const char *path)
     return rc;
 }
 
+/* manifests/ beside the script, or in the folder of scripts; NULL: there is none with a manifest.
+ */
+static char *own_folder(const char *path)
+{
+    struct stat info;
+    struct dirent **entries;
+    bool folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    const char *slash = strrchr(path, '/');
+    char *parent = folder          ? pl_strdup(path)
+                   : slash == NULL ? pl_strdup(".")
+                                   : pl_memdup0(path, (size_t)(slash - path));
+    char *own = pl_format("%s/manifests", parent);
+    pl_free(parent);
+    int found = scandir(own, &entries, is_manifest, alphasort);
+    for (int i = 0; i < found; i++)
+        free(entries[i]);
+    if (found >= 0)
+        free(entries);
+    if (found > 0)
+        return own;
+    pl_free(own);
+    return NULL;
+}
+
+static int read_own(struct apply *apply, char *const *scripts)
+{
+    int rc = 0;
+    for (; rc == 0 && scripts != NULL && *scripts != NULL; scripts++) {
+        char *own = own_folder(*scripts);
+        if (own != NULL)
+            rc = read_path(apply, own);
+        pl_free(own);
+    }
+    return rc;
+}
+
 static int by_rank(const void *a, const void *b)
 {
     const struct manifest *x = a, *y = b;
@@ -186,12 +222,12 @@ static void apply_next(struct apply *apply)
     pl_gate_write(pl_cluster_gate(apply->cluster), &write, on_applied, apply);
 }
 
-int pl_apply_paths(char *const *paths, struct pl_cluster *cluster, struct pl_loop *loop,
-                   struct pl_err *err)
+int pl_apply_paths(char *const *scripts, char *const *paths, struct pl_cluster *cluster,
+                   struct pl_loop *loop, struct pl_err *err)
 {
     struct apply apply = {.cluster = cluster, .loop = loop, .err = err};
     apply.give_up_at = pl_loop_now(loop) + GIVE_UP_NS;
-    int rc = 0;
+    int rc = read_own(&apply, scripts);
     for (; rc == 0 && paths != NULL && *paths != NULL; paths++)
         rc = read_path(&apply, *paths);
     if (rc == 0 && apply.count > 0) {

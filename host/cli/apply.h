@@ -4,7 +4,9 @@
 #include "control/cluster.h"
 #include "net/loop.h"
 
-/* Paths: YAML or JSON files, or folders of them (not recursive, in name order). Runs the loop
- * until every object is applied; on the first failure returns it with file and object named. */
-int pl_apply_paths(char *const *paths, struct pl_cluster *cluster, struct pl_loop *loop,
-                   struct pl_err *err);
+/* Paths: YAML or JSON files, or folders of them (not recursive, in name order); scripts: PATHs of
+ * scripts, whose folders manifests/ come first, where they have manifests. Either may be NULL. Runs
+ * the loop until every object is applied, each with a line in the log; on the first failure returns
+ * it with file and object named. */
+int pl_apply_paths(char *const *scripts, char *const *paths, struct pl_cluster *cluster,
+                   struct pl_loop *loop, struct pl_err *err);

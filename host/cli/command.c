@@ -20,6 +20,11 @@ bool pl_command_flags(const struct pl_command *self, struct pl_flags *flags,
                       const struct pl_flag *table, size_t count, int argc, char *const *argv,
                       int *exit_code)
 {
+    if (self->describe != NULL) {
+        *flags = (struct pl_flags){.table = NULL};
+        pl_flags_describe(self->describe, &(const struct pl_flag_table){table, count, self->name});
+        return false;
+    }
     struct pl_err err;
     pl_err_clear(&err);
     const struct pl_flag_table own = {table, count, self->name};

@@ -14,12 +14,24 @@ enum pl_exit {
     PL_EXIT_NOT_SYNCED = 4,
 };
 
+struct pl_build;
+
 struct pl_command {
     const char *name;
     const char *arguments; /* "PATH..." */
     const char *summary;   /* one line */
     int (*run)(const struct pl_command *self, int argc, char *const *argv);
+    /* Not NULL: the command is asked for its flags, which pl_command_flags adds to the array that
+     * is being built. It does nothing else. */
+    struct pl_build *describe;
 };
+
+/* Every command, in the order of --help: the one table that usage, manual pages and completion come
+ * from. */
+const struct pl_command *pl_commands(size_t *count);
+/* [{name, arguments, summary, flags: [{name, letter, metavar, choices, default, help, repeatable,
+ * switch}]}] */
+struct pl_doc *pl_commands_describe(void);
 
 int pl_command_run(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_dev(const struct pl_command *self, int argc, char *const *argv);
@@ -31,6 +43,8 @@ int pl_command_queue(const struct pl_command *self, int argc, char *const *argv)
 int pl_command_pause(const struct pl_command *self, int argc, char *const *argv); /* and resume */
 int pl_command_reload(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_repl(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_completion(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_new(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_version(const struct pl_command *self, int argc, char *const *argv);
 
 /* Parses flags; on --help or a usage error prints and stores the exit code. True: go on. */

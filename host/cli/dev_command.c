@@ -18,7 +18,8 @@ static int apply_manifests(void *arg, struct pl_cluster *cluster, struct pl_loop
                            struct pl_err *err)
 {
     struct dev *dev = arg;
-    return pl_apply_paths(dev->options.manifests, cluster, loop, err);
+    char *const *scripts = dev->options.own_manifests ? dev->options.flags.paths : NULL;
+    return pl_apply_paths(scripts, dev->options.manifests, cluster, loop, err);
 }
 
 static int run_against(struct dev *dev, int port, struct pl_err *err)

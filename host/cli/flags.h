@@ -77,3 +77,10 @@ char *const *pl_flags_all(const struct pl_flags *flags, const char *name);
 /* Appends the flags that the command takes as --help shows them. */
 struct pl_buf;
 void pl_flags_help(struct pl_buf *out, const struct pl_flag_table *table);
+
+/* Adds them to the array that is being built; see pl_commands_describe. */
+struct pl_build;
+void pl_flags_describe(struct pl_build *b, const struct pl_flag_table *table);
+/* Adds a member for each flag that was given, or has a default: texts, numbers and booleans as they
+ * are; sizes in bytes, durations in seconds, repeatable flags as arrays. */
+void pl_flags_build(struct pl_build *b, const struct pl_flags *flags);

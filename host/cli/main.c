@@ -1,5 +1,6 @@
 /* The binary: finds the command and hands over. */
 #include "base/base.h"
+#include "base/check.h"
 #include "base/nearest.h"
 #include "cli/command.h"
 #include "net/work.h"
@@ -11,41 +12,26 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct pl_command commands[] = {
-    {"run", "PATH...", "run the scripts' controllers against a cluster", pl_command_run},
-    {"dev", "PATH...", "the same on the embedded API server", pl_command_dev},
-    {"check", "PATH...", "load the scripts without a cluster and print what they declare",
-     pl_command_check},
-    {"apiserver", "", "the embedded API server alone", pl_command_apiserver},
-    {"status", "", "what a running host is and does", pl_command_status},
-    {"why", "KIND NAMESPACE/NAME", "what happened to a key of a running host", pl_command_why},
-    {"queue", "[list|requeue|drop [CONTROLLER [KEY]]]", "the keys that wait in a running host",
-     pl_command_queue},
-    {"pause", "KIND NAMESPACE/NAME", "stop reconciling an object, but for its deletion",
-     pl_command_pause},
-    {"resume", "KIND NAMESPACE/NAME", "reconcile a paused object again", pl_command_pause},
-    {"reload", "[--shadow PATH...]", "load the scripts of a running host again", pl_command_reload},
-    {"repl", "",
-     "evaluate Lua in a running host, with its caches to read; shows Secrets as they are",
-     pl_command_repl},
-    {"version", "", "versions of perilune and its libraries", pl_command_version},
-};
-
 /* Commands that a later release brings. */
-static const char *const later[] = {"rbac", "test", "new", "uninstall"};
+static const char *const later[] = {"rbac", "test", "uninstall"};
 
 static void print_usage(FILE *to)
 {
+    size_t count;
+    const struct pl_command *commands = pl_commands(&count);
     fputs("usage: perilune COMMAND [FLAGS] [PATH...]\n\ncommands:\n", to);
-    for (size_t i = 0; i < PL_ARRAY_LEN(commands); i++)
+    for (size_t i = 0; i < count; i++)
         fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
     fputs("\nperilune COMMAND --help lists the command's flags.\n", to);
 }
 
 static int unknown_command(const char *name)
 {
-    const char *names[PL_ARRAY_LEN(commands)];
-    for (size_t i = 0; i < PL_ARRAY_LEN(commands); i++)
+    const char *names[64];
+    size_t count;
+    const struct pl_command *commands = pl_commands(&count);
+    PL_REQUIRE(count <= PL_ARRAY_LEN(names));
+    for (size_t i = 0; i < count; i++)
         names[i] = commands[i].name;
     for (size_t i = 0; i < PL_ARRAY_LEN(later); i++) {
         if (strcmp(name, later[i]) == 0) {
@@ -53,7 +39,7 @@ static int unknown_command(const char *name)
             return PL_EXIT_USAGE;
         }
     }
-    const char *best = pl_nearest(pl_slice_z(name), names, PL_ARRAY_LEN(names));
+    const char *best = pl_nearest(pl_slice_z(name), names, count);
     if (best != NULL)
         fprintf(stderr, "perilune: unknown command \"%s\"; did you mean \"%s\"?\n", name, best);
     else
@@ -112,7 +98,9 @@ int main(int argc, char **argv)
     }
     if (strcmp(name, "--version") == 0)
         name = "version";
-    for (size_t i = 0; i < PL_ARRAY_LEN(commands); i++)
+    size_t count;
+    const struct pl_command *commands = pl_commands(&count);
+    for (size_t i = 0; i < count; i++)
         if (strcmp(name, commands[i].name) == 0)
             return finish(commands[i].run(&commands[i], argc - 2, argv + 2));
     return unknown_command(name);

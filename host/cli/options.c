@@ -41,6 +41,11 @@ static const struct pl_flag table[] = {
      .metavar = "PATH",
      .repeatable = true,
      .help = "apply this YAML file or folder first"},
+    {.name = "manifests",
+     .of = DEV,
+     .type = PL_FLAG_SWITCH,
+     .fallback = "true",
+     .help = "apply the folder manifests/ beside the scripts first"},
     {.name = "lanes",
      .of = HOST,
      .type = PL_FLAG_INTEGER,
@@ -275,6 +280,7 @@ static void fill(struct pl_options *options)
     };
     options->namespaces = pl_flags_all(flags, "namespace");
     options->manifests = pl_flags_all(flags, "filename");
+    options->own_manifests = pl_flags_switch(flags, "manifests");
     options->grace_ns = pl_flags_duration(flags, "graceful-shutdown-timeout");
     options->request_timeout_ns = pl_flags_duration(flags, "request-timeout");
     options->qps = pl_flags_number(flags, "kube-api-qps");

@@ -15,6 +15,7 @@ struct pl_options {
     struct pl_lanes_options lanes;           /* borrows from flags and config */
     char *const *namespaces;                 /* NULL: all */
     char *const *manifests;                  /* dev: -f; NULL: none */
+    bool own_manifests;                      /* dev: manifests/ beside the scripts, too */
     int64_t grace_ns, request_timeout_ns;
     double qps;
     int burst;

@@ -3,7 +3,7 @@
 local e2e = require("spec.support.e2e")
 
 local commands = { "run", "dev", "check", "apiserver", "status", "why", "queue", "pause", "resume",
-  "reload", "repl", "version" }
+  "reload", "repl", "new", "completion", "version" }
 
 describe("the command line", function()
   teardown(e2e.finish)
@@ -25,7 +25,8 @@ describe("the command line", function()
   end)
 
   it("lists the flags that each command takes, and refuses the others", function()
-    local of_run_alone, of_dev_alone = { "kubeconfig", "context", "server" }, { "filename" }
+    local of_run_alone, of_dev_alone = { "kubeconfig", "context", "server" },
+      { "filename", "manifests" }
     local of_check = "config jit log-format log-level lua-memory unsafe-stdlib"
     local flags = {}
     for _, name in ipairs({ "run", "dev", "check" }) do

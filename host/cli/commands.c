@@ -1,0 +1,61 @@
+/* The table of commands. --help, manual pages and completion come from it and from the tables of
+ * flags beside each command; nothing lists them a second time. */
+#include "cli/command.h"
+
+#include "base/base.h"
+#include "value/build.h"
+
+static const struct pl_command commands[] = {
+    {"run", "PATH...", "run the scripts' controllers against a cluster", pl_command_run, NULL},
+    {"dev", "PATH...", "the same on the embedded API server", pl_command_dev, NULL},
+    {"check", "PATH...", "load the scripts without a cluster and print what they declare",
+     pl_command_check, NULL},
+    {"apiserver", "", "the embedded API server alone", pl_command_apiserver, NULL},
+    {"status", "", "what a running host is and does", pl_command_status, NULL},
+    {"why", "KIND NAMESPACE/NAME", "what happened to a key of a running host", pl_command_why,
+     NULL},
+    {"queue", "[list|requeue|drop [CONTROLLER [KEY]]]", "the keys that wait in a running host",
+     pl_command_queue, NULL},
+    {"pause", "KIND NAMESPACE/NAME", "stop reconciling an object, but for its deletion",
+     pl_command_pause, NULL},
+    {"resume", "KIND NAMESPACE/NAME", "reconcile a paused object again", pl_command_pause, NULL},
+    {"reload", "[--shadow PATH...]", "load the scripts of a running host again", pl_command_reload,
+     NULL},
+    {"repl", "",
+     "evaluate Lua in a running host, with its caches to read; shows Secrets as they are",
+     pl_command_repl, NULL},
+    {"new", "NAME", "write a controller that works: script, CRD, sample, spec", pl_command_new,
+     NULL},
+    {"completion", "bash|zsh|fish", "print what completes commands, flags and keys in a shell",
+     pl_command_completion, NULL},
+    {"version", "", "versions of perilune and its libraries", pl_command_version, NULL},
+};
+
+const struct pl_command *pl_commands(size_t *count)
+{
+    *count = PL_ARRAY_LEN(commands);
+    return commands;
+}
+
+struct pl_doc *pl_commands_describe(void)
+{
+    struct pl_build *b = pl_build_create(NULL);
+    pl_build_array(b);
+    for (size_t i = 0; i < PL_ARRAY_LEN(commands); i++) {
+        struct pl_command asked = commands[i];
+        asked.describe = b;
+        pl_build_object(b);
+        pl_build_put_strz(b, "name", asked.name);
+        pl_build_put_strz(b, "arguments", asked.arguments);
+        pl_build_put_strz(b, "summary", asked.summary);
+        pl_build_keyz(b, "flags");
+        pl_build_array(b);
+        asked.run(&asked, 0, NULL);
+        pl_build_end(b);
+        pl_build_end(b);
+    }
+    pl_build_end(b);
+    struct pl_doc *doc = pl_build_finish(b);
+    pl_build_destroy(b);
+    return doc;
+}

@@ -1,0 +1,64 @@
+/* perilune completion bash|zsh|fish: what completes commands and flags in a shell.
+ *
+ * For `why` and `queue` that asks a running host while somebody types, as `perilune completion keys
+ * COMMAND [WORD]`: it must end within 200 ms, whatever the host does, and say nothing when there is
+ * none. So an alarm ends the process, and mistakes are not told. */
+#include "base/base.h"
+#include "cli/admin_client.h"
+#include "cli/tool_command.h"
+#include "value/write.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#define LIMIT_US 180000 /* what is left of 200 ms for starting and printing */
+
+static const struct pl_flag table[] = {PL_ADMIN_FLAGS};
+
+static void give_up(int signum)
+{
+    PL_UNUSED(signum);
+    _exit(0);
+}
+
+static void limit_time(void)
+{
+    const struct itimerval limit = {.it_value = {.tv_usec = LIMIT_US}};
+    signal(SIGALRM, give_up);
+    setitimer(ITIMER_REAL, &limit, NULL);
+}
+
+static int ask_host(void *arg, const char *what, struct pl_slice question, struct pl_buf *answer,
+                    struct pl_err *err)
+{
+    PL_UNUSED(question);
+    struct pl_admin_client client = {.fd = -1};
+    int rc = pl_admin_connect(&client, arg, err);
+    struct pl_doc *result =
+        rc == 0 ? pl_admin_ask(&client, pl_admin_request_begin(what), err) : NULL;
+    if (result != NULL)
+        pl_write(answer, pl_doc_root(result), PL_WRITE_COMPACT);
+    rc = result != NULL ? 0 : err->code;
+    pl_doc_unref(result);
+    pl_admin_disconnect(&client);
+    return rc;
+}
+
+int pl_command_completion(const struct pl_command *self, int argc, char *const *argv)
+{
+    struct pl_flags flags;
+    int exit_code = PL_EXIT_OK;
+    struct pl_tool tool = {.module = "perilune.tool.completion", .ask = ask_host, .arg = &flags};
+    if (argc > 0 && strcmp(argv[0], "keys") == 0)
+        limit_time();
+    if (pl_command_flags(self, &flags, table, PL_ARRAY_LEN(table), argc, argv, &exit_code)) {
+        struct pl_build *input = pl_tool_input_begin(self, &flags);
+        pl_tool_add_commands(input);
+        exit_code = pl_tool_command(self, &tool, input);
+    }
+    pl_flags_deinit(&flags);
+    return exit_code;
+}

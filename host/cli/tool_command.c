@@ -1,0 +1,69 @@
+/* Commands whose work is a tool's: `new`, `completion` and their like. Each reads its flags here,
+ * and hands them over as a document. */
+#include "cli/tool_command.h"
+
+#include "base/base.h"
+#include "value/write.h"
+
+struct pl_build *pl_tool_input_begin(const struct pl_command *self, const struct pl_flags *flags)
+{
+    struct pl_build *b = pl_build_create(NULL);
+    pl_build_object(b);
+    pl_build_put_strz(b, "command", self->name);
+    pl_build_keyz(b, "flags");
+    pl_build_object(b);
+    pl_flags_build(b, flags);
+    pl_build_end(b);
+    pl_build_keyz(b, "paths");
+    pl_build_array(b);
+    for (size_t i = 0; i < flags->path_count; i++)
+        pl_build_strz(b, flags->paths[i]);
+    pl_build_end(b);
+    return b;
+}
+
+int pl_tool_command(const struct pl_command *self, struct pl_tool *tool, struct pl_build *input)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    pl_build_end(input);
+    struct pl_doc *doc = pl_build_finish(input);
+    pl_build_destroy(input);
+    pl_write(&text, pl_doc_root(doc), PL_WRITE_COMPACT);
+    pl_doc_unref(doc);
+    tool->command = self->name;
+    tool->version = pl_version();
+    tool->input = pl_buf_slice(&text);
+    int exit_code = pl_tool_run(tool);
+    pl_buf_deinit(&text);
+    return exit_code;
+}
+
+void pl_tool_add_commands(struct pl_build *b)
+{
+    struct pl_doc *commands = pl_commands_describe();
+    pl_build_keyz(b, "commands");
+    pl_build_node(b, pl_doc_root(commands));
+    pl_doc_unref(commands);
+}
+
+/* ---- new ---- */
+
+static const struct pl_flag new_flags[] = {
+    {.name = "group",
+     .metavar = "GROUP",
+     .fallback = "example.com",
+     .help = "API group of the kind"},
+    {.name = "kind", .metavar = "KIND", .help = "the kind (default NAME in CamelCase)"},
+    {.name = "dir", .metavar = "DIR", .help = "where the files go (default ./NAME)"},
+};
+
+int pl_command_new(const struct pl_command *self, int argc, char *const *argv)
+{
+    struct pl_flags flags;
+    int exit_code = PL_EXIT_OK;
+    struct pl_tool tool = {.module = "perilune.tool.new"};
+    if (pl_command_flags(self, &flags, new_flags, PL_ARRAY_LEN(new_flags), argc, argv, &exit_code))
+        exit_code = pl_tool_command(self, &tool, pl_tool_input_begin(self, &flags));
+    pl_flags_deinit(&flags);
+    return exit_code;
+}

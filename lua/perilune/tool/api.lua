@@ -1,0 +1,404 @@
+-- The Lua API as LuaLS definitions, for `perilune types` and `perilune new`. A specification compares
+-- the names with those of the module that scripts see. "@CLIENT@" and "@CONTROLLER@" are where the
+-- kinds of CRDs come in.
+
+return [==[
+---@meta perilune
+-- What the language server knows of Perilune. `perilune types` writes this file; do not edit it.
+
+---A kind: "v1/Pod", "apps/v1/Deployment", "example.com/v1/Website"
+---@alias perilune.Kind string
+---Seconds, or text such as "1m30s"
+---@alias perilune.Duration number|string
+---A request, a table with name (and namespace), a key such as "default/blog", or an object
+---@alias perilune.Ref string|table
+---"app=web,tier!=db", {app = "web"}, or a LabelSelector
+---@alias perilune.Selector string|table
+---@alias perilune.Verb "get"|"list"|"watch"|"create"|"update"|"patch"|"delete"|"deletecollection"
+
+---@class perilune.OwnerReference
+---@field apiVersion string
+---@field kind string
+---@field name string
+---@field uid string
+---@field controller? boolean
+---@field blockOwnerDeletion? boolean
+
+---@class perilune.Metadata
+---@field name? string
+---@field generateName? string
+---@field namespace? string
+---@field uid? string
+---@field resourceVersion? string
+---@field generation? integer
+---@field creationTimestamp? string
+---@field deletionTimestamp? string
+---@field deletionGracePeriodSeconds? integer
+---@field labels? table<string, string>
+---@field annotations? table<string, string>
+---@field finalizers? string[]
+---@field ownerReferences? perilune.OwnerReference[]
+
+---@class perilune.Condition
+---@field type string
+---@field status string
+---@field reason string
+---@field message string
+---@field lastTransitionTime string
+---@field observedGeneration? integer
+
+---@class perilune.Request
+---@field namespace? string
+---@field name string
+---@field key string
+
+---@class perilune.Cause
+---@field kind? perilune.Kind
+---@field key? string
+---@field type "ADDED"|"MODIFIED"|"DELETED"|"RESYNC"|"REQUEUE"|"RETRY"|"RELOAD"
+---@field changed? string[]
+
+---@class perilune.Log
+local Log = {}
+---@param message string
+---@param fields? table<string, any>
+function Log:debug(message, fields) end
+---@param message string
+---@param fields? table<string, any>
+function Log:info(message, fields) end
+---@param message string
+---@param fields? table<string, any>
+function Log:warn(message, fields) end
+---@param message string
+---@param fields? table<string, any>
+function Log:error(message, fields) end
+
+---@class perilune.Context
+---@field log perilune.Log
+---@field attempt integer
+---@field reconcile_id string
+---@field causes perilune.Cause[]
+---@field causes_dropped integer
+---@field deadline? number
+
+---@class perilune.TaskContext
+---@field log perilune.Log
+---@field deadline? number
+---@field scheduled? number the time that cron began it for
+local TaskContext = {}
+---@return boolean
+function TaskContext:stopping() end
+
+---@class perilune.Event
+---@field type "ADDED"|"MODIFIED"|"DELETED"|"GENERIC"
+---@field object table
+---@field old? table
+---@field stale? boolean
+
+---@class perilune.Result
+---@field requeue? boolean
+---@field requeue_after? perilune.Duration
+
+---@class perilune.Predicate
+
+---@class perilune.SourceOptions
+---@field predicates? (perilune.Predicate|fun(event: perilune.Event): boolean?)[]
+---@field namespaces? string[]
+---@field labels? perilune.Selector
+---@field fields? string
+---@field metadata_only? boolean
+---@field managed_fields? boolean
+---@field shared? boolean
+---@field writes? perilune.Verb[]
+---@field finalizers? string[] of For: the names that this controller may add
+---@field match_every_owner? boolean of Owns: not only the controller reference
+
+---@class perilune.RateLimiter
+---@field base? perilune.Duration
+---@field max? perilune.Duration
+---@field fast? perilune.Duration
+---@field slow? perilune.Duration
+---@field fast_attempts? integer
+---@field qps? number
+---@field burst? integer
+---@field max_wait? perilune.Duration
+
+---@class perilune.ControllerOptions
+---@field max_concurrent_reconciles? integer
+---@field reconcile_timeout? perilune.Duration
+---@field rate_limiter? perilune.RateLimiter
+---@field max_retries? integer
+---@field resync_period? perilune.Duration
+---@field leader_election? boolean
+---@field on_reload? "enqueue"|"none"
+---@field cache_sync_timeout? perilune.Duration
+
+---@class perilune.Controller
+local Controller = {}
+---@param kind perilune.Kind
+---@param options? perilune.SourceOptions
+---@return perilune.Controller
+function Controller:For(kind, options) end
+---@param kind perilune.Kind
+---@param options? perilune.SourceOptions
+---@return perilune.Controller
+function Controller:Owns(kind, options) end
+---@param kind perilune.Kind
+---@param map "self"|fun(object: table, event: perilune.Event): perilune.Ref|perilune.Ref[]|nil
+---@param options? perilune.SourceOptions
+---@return perilune.Controller
+function Controller:Watches(kind, map, options) end
+---@param kind perilune.Kind
+---@param options? perilune.SourceOptions
+---@return perilune.Controller
+function Controller:Reads(kind, options) end
+---@param kind perilune.Kind
+---@param verbs perilune.Verb[]
+---@return perilune.Controller
+function Controller:Writes(kind, verbs) end
+---@param name string
+---@return perilune.Controller
+function Controller:WatchesChannel(name) end
+---@param ... perilune.Predicate|fun(event: perilune.Event): boolean?
+---@return perilune.Controller
+function Controller:WithEventFilter(...) end
+---@param reconcile fun(request: perilune.Request, context: perilune.Context): perilune.Result?, any
+---@return perilune.Controller
+function Controller:Reconcile(reconcile) end
+
+---@class perilune.ListOptions
+---@field namespace? string
+---@field labels? perilune.Selector
+---@field fields? string
+---@field owner? table
+---@field index? {name: string, value: string|number|boolean}
+---@field select? string[]
+---@field limit? integer
+---@field continue? string
+---@field metadata_only? boolean
+
+---@class perilune.ListInfo
+---@field resource_version? string
+---@field continue? string
+---@field remaining? integer
+
+---@class perilune.WriteOptions
+---@field owner? table
+---@field adopt? boolean
+---@field force_write? boolean
+---@field dry_run? boolean
+---@field field_manager? string
+---@field field_validation? "Strict"|"Warn"|"Ignore"
+
+---@class perilune.PatchOptions: perilune.WriteOptions
+---@field type? "merge"|"json"|"strategic"
+
+---@class perilune.ApplyOptions: perilune.WriteOptions
+---@field force? boolean
+
+---@class perilune.DeleteOptions: perilune.WriteOptions
+---@field propagation? "Background"|"Foreground"|"Orphan"
+---@field grace_period? integer
+---@field uid? string
+---@field resource_version? string
+
+---@class perilune.DeleteAllOptions
+---@field namespace? string
+---@field labels? perilune.Selector
+---@field fields? string
+---@field all? boolean
+---@field dry_run? boolean
+
+---@class perilune.Client
+local Client = {}
+@GET@
+---@param kind perilune.Kind
+---@param ref perilune.Ref
+---@param options? {metadata_only?: boolean}
+---@return table? object nil: there is none
+function Client:get(kind, ref, options) end
+@LIST@
+---@param kind perilune.Kind
+---@param options? perilune.ListOptions
+---@return table[] objects
+---@return perilune.ListInfo info
+function Client:list(kind, options) end
+@EACH@
+---@param kind perilune.Kind
+---@param options? perilune.ListOptions
+---@return fun(): table?
+function Client:each(kind, options) end
+---@generic T: table
+---@param object T
+---@param options? perilune.WriteOptions
+---@return T stored
+function Client:create(object, options) end
+---@generic T: table
+---@param object T
+---@param options? perilune.WriteOptions
+---@return T stored
+function Client:update(object, options) end
+---@generic T: table
+---@param object T
+---@param options? perilune.WriteOptions
+---@return T stored
+function Client:update_status(object, options) end
+---@overload fun(self: perilune.Client, kind: perilune.Kind, ref: perilune.Ref, patch: table, options?: perilune.PatchOptions): table
+---@param object table
+---@param patch table
+---@param options? perilune.PatchOptions
+---@return table stored
+function Client:patch(object, patch, options) end
+---@overload fun(self: perilune.Client, kind: perilune.Kind, ref: perilune.Ref, patch: table, options?: perilune.PatchOptions): table
+---@param object table
+---@param patch table
+---@param options? perilune.PatchOptions
+---@return table stored
+function Client:patch_status(object, patch, options) end
+---@generic T: table
+---@param object T
+---@param options? perilune.ApplyOptions
+---@return T stored
+function Client:apply(object, options) end
+---@generic T: table
+---@param object T
+---@param options? perilune.ApplyOptions
+---@return T stored
+function Client:apply_status(object, options) end
+---@overload fun(self: perilune.Client, kind: perilune.Kind, ref: perilune.Ref, options?: perilune.DeleteOptions): boolean
+---@param object table
+---@param options? perilune.DeleteOptions
+---@return boolean deleted false: it was gone already
+function Client:delete(object, options) end
+---@param kind perilune.Kind
+---@param options perilune.DeleteAllOptions
+---@return integer? count
+function Client:delete_all_of(kind, options) end
+---@param kind perilune.Kind
+---@param ref perilune.Ref
+---@param name string "scale", "eviction", "log", ...
+---@param verb "get"|"update"|"patch"|"create"
+---@param body? table
+---@param options? table
+---@return any answer
+function Client:subresource(kind, ref, name, verb, body, options) end
+---@generic T: table
+---@param object T
+---@param change fun(current: T)
+---@param options? perilune.WriteOptions
+---@return T stored
+---@return "created"|"updated"|"unchanged" what
+function Client:create_or_update(object, change, options) end
+---@param kind perilune.Kind
+---@param ref perilune.Ref
+---@param predicate fun(object: table?): boolean?
+---@param timeout perilune.Duration
+---@return table object
+function Client:wait(kind, ref, predicate, timeout) end
+
+---@class perilune.ApiError
+---@field type "api"|"network"|"timeout"|"refused"
+---@field code? integer
+---@field reason? string
+---@field message string
+---@field retry_after? number
+---@field kind? perilune.Kind
+---@field key? string
+---@field verb? string
+---@field causes? table[]
+---@field gone? boolean
+---@field rule? string
+
+---@class perilune.TaskOptions
+---@field name? string
+---@field leader_election? boolean
+---@field reads? perilune.Kind[]
+---@field writes? perilune.Kind[]|table<perilune.Kind, perilune.Verb[]>
+
+---@class perilune.EveryOptions: perilune.TaskOptions
+---@field immediate? boolean
+
+---@class perilune.CronOptions: perilune.TaskOptions
+---@field zone? string
+
+---@class perilune.Schedule
+local Schedule = {}
+---@param time number
+---@return number? next
+function Schedule:next(time) end
+---@param time number
+---@return number? previous
+function Schedule:previous(time) end
+
+---@class perilune.Regex
+local Regex = {}
+---@param text string
+---@return boolean
+function Regex:test(text) end
+---@param text string
+---@param from? integer
+---@return string? ...
+function Regex:match(text, from) end
+---@param text string
+---@param from? integer
+---@return integer? first
+---@return integer? last
+---@return string? ...
+function Regex:find(text, from) end
+---@param text string
+---@param replacement string|table|function
+---@param count? integer
+---@return string text
+---@return integer replaced
+function Regex:gsub(text, replacement, count) end
+
+---@class perilune.Counter
+local Counter = {}
+---@param labels? table<string, string>
+---@param n? number
+function Counter:inc(labels, n) end
+---@param labels? table<string, string>
+---@return boolean
+function Counter:remove(labels) end
+
+---@class perilune.Gauge
+local Gauge = {}
+---@param value number
+---@param labels? table<string, string>
+function Gauge:set(value, labels) end
+---@param labels? table<string, string>
+---@return boolean
+function Gauge:remove(labels) end
+
+---@class perilune.Histogram
+local Histogram = {}
+---@param value number
+---@param labels? table<string, string>
+function Histogram:observe(value, labels) end
+---@param labels? table<string, string>
+---@return boolean
+function Histogram:remove(labels) end
+
+---@class perilune.Channel
+local Channel = {}
+---@param request perilune.Ref
+function Channel:send(request) end
+
+---@class perilune.HttpRequest
+---@field url string
+---@field method? string
+---@field headers? table<string, string>
+---@field body? string
+---@field json? any
+---@field timeout? perilune.Duration
+---@field max_response? integer
+---@field tls? {ca?: string, cert?: string, key?: string, server_name?: string, insecure?: boolean}
+
+---@class perilune.HttpResponse
+---@field status integer
+---@field ok boolean
+---@field headers table<string, string>
+---@field body string
+---@field json? any
+
+]==] .. require("perilune.tool.api_module")

@@ -1,0 +1,313 @@
+-- The second half of the definitions in api.lua: the module itself.
+
+return [==[
+---@class perilune
+---@field client perilune.Client cached reads, direct writes
+---@field live perilune.Client reads from the server
+---@field log perilune.Log
+---@field null any
+---@field version string
+---@field config table what --config holds
+---@field generation integer counts reloads
+---@field conditions perilune.conditions
+---@field finalizer perilune.finalizer
+---@field predicate perilune.predicate
+---@field errors perilune.errors
+---@field metrics perilune.metrics
+---@field base64 perilune.base64
+---@field time perilune.time
+---@field json perilune.json
+---@field yaml perilune.yaml
+---@field http perilune.http
+---@field webhook table
+local perilune = {}
+
+---@param name string
+---@param options? perilune.ControllerOptions
+---@return perilune.Controller
+function perilune.controller(name, options) end
+---@param kind perilune.Kind
+---@param name string
+---@param values string|fun(object: table): any
+function perilune.index(kind, name, values) end
+---@param period perilune.Duration
+---@param options perilune.EveryOptions
+---@param f fun(context: perilune.TaskContext)
+function perilune.every(period, options, f) end
+---@param schedule string
+---@param options perilune.CronOptions
+---@param f fun(context: perilune.TaskContext)
+function perilune.cron(schedule, options, f) end
+---@param name string
+---@param options perilune.TaskOptions
+---@param f fun(context: perilune.TaskContext)
+function perilune.run(name, options, f) end
+---@param text string
+---@param zone? string
+---@return perilune.Schedule
+function perilune.schedule(text, zone) end
+---@param name string
+---@return perilune.Channel
+function perilune.channel(name) end
+---@param controller string
+---@param request perilune.Ref
+---@param options? {after?: perilune.Duration, priority?: integer}
+function perilune.enqueue(controller, request, options) end
+---@param request perilune.Ref
+---@return table
+function perilune.memo(request) end
+---@param reason string
+---@return any
+function perilune.waiting(reason) end
+---@param why any
+---@return any
+function perilune.terminal(why) end
+---@param f function
+---@param ... any
+---@return any ...
+function perilune.try(f, ...) end
+---@param object table
+---@param type "Normal"|"Warning"
+---@param reason string
+---@param message string
+function perilune.event(object, type, reason, message) end
+---@param object table
+---@return boolean done
+---@return string message
+function perilune.rolled_out(object) end
+---@param owner table
+---@param object table
+function perilune.set_controller_reference(owner, object) end
+---@param owner table
+---@param object table
+function perilune.set_owner_reference(owner, object) end
+---@param object table
+---@param owner table
+---@return boolean
+function perilune.is_controlled_by(object, owner) end
+---@param object table
+---@return {kind: string, namespace: string?, name: string, uid: string}?
+function perilune.controller_of(object) end
+---@param object perilune.Ref
+---@return string
+function perilune.key(object) end
+---@param object table?
+---@param ... string|integer
+---@return any
+function perilune.dig(object, ...) end
+---@generic T
+---@param value T
+---@return T
+function perilune.deepcopy(value) end
+---@param a any
+---@param b any
+---@return boolean
+function perilune.equal(a, b) end
+---@param a table
+---@param b table
+---@return table
+function perilune.merge(a, b) end
+---@param list? any[]
+---@return any[]
+function perilune.array(list) end
+---@param text string|number
+---@return any
+function perilune.number(text) end
+---@param file string
+---@param values? table
+---@return table
+function perilune.manifest(file, values) end
+---@param file string
+---@param values? table
+---@return table[]
+function perilune.manifests(file, values) end
+---@param value any
+---@return string
+function perilune.hash(value) end
+---@param count integer
+---@return string
+function perilune.random(count) end
+---@param value string|number
+---@return number
+function perilune.quantity(value) end
+---@param value perilune.Duration
+---@return number seconds
+function perilune.duration(value) end
+---@param text perilune.Selector
+---@return any selector nil: it is none
+---@return string? message
+function perilune.selector(text) end
+---@param text string
+---@return perilune.Regex
+function perilune.regex(text) end
+---@param duration perilune.Duration
+function perilune.sleep(duration) end
+---@param f function
+---@param ... any
+---@return any task
+function perilune.spawn(f, ...) end
+---@param task any
+---@return any ...
+function perilune.join(task) end
+
+---@class perilune.conditions
+local conditions = {}
+---@param object table
+---@param condition {type: string, status: boolean|string, reason: string, message?: string}
+function conditions.set(object, condition) end
+---@param object table
+---@param type string
+---@return perilune.Condition?
+function conditions.get(object, type) end
+---@param object table
+---@param type string
+---@return boolean
+function conditions.is_true(object, type) end
+
+---@class perilune.finalizer
+local finalizer = {}
+---@param object table
+---@param name string
+---@return boolean changed
+function finalizer.add(object, name) end
+---@param object table
+---@param name string
+---@return boolean changed
+function finalizer.remove(object, name) end
+---@param object table
+---@param name string
+---@return boolean
+function finalizer.has(object, name) end
+---@generic T: table
+---@param object T?
+---@param name string
+---@param handlers {apply: (fun(object: T): any), cleanup: (fun(object: T): any)}
+---@return any
+function finalizer.handle(object, name, handlers) end
+
+---@class perilune.predicate
+---@field generation_changed perilune.Predicate
+---@field resource_version_changed perilune.Predicate
+---@field label_changed perilune.Predicate
+---@field annotation_changed perilune.Predicate
+---@field finalizers_changed perilune.Predicate
+local predicate = {}
+---@param selector perilune.Selector
+---@return perilune.Predicate
+function predicate.label_selector(selector) end
+---@param ... string
+---@return perilune.Predicate
+function predicate.fields_changed(...) end
+---@param ... perilune.Predicate|fun(event: perilune.Event): boolean?
+---@return perilune.Predicate
+function predicate.all(...) end
+---@param ... perilune.Predicate|fun(event: perilune.Event): boolean?
+---@return perilune.Predicate
+function predicate.any(...) end
+---@param one perilune.Predicate|fun(event: perilune.Event): boolean?
+---@return perilune.Predicate
+function predicate.none(one) end
+---@param functions {create?: function, update?: function, delete?: function, generic?: function}
+---@return perilune.Predicate
+function predicate.funcs(functions) end
+
+---@class perilune.errors
+local errors = {}
+---@param e any
+---@return boolean
+function errors.is_not_found(e) end
+---@param e any
+---@return boolean
+function errors.is_conflict(e) end
+---@param e any
+---@return boolean
+function errors.is_already_exists(e) end
+---@param e any
+---@return boolean
+function errors.is_forbidden(e) end
+---@param e any
+---@return boolean
+function errors.is_invalid(e) end
+---@param e any
+---@return boolean
+function errors.is_too_many_requests(e) end
+---@param e any
+---@return boolean
+function errors.is_timeout(e) end
+---@param e any
+---@return boolean
+function errors.is_network(e) end
+---@param e any
+---@return boolean
+function errors.is_refused(e) end
+
+---@class perilune.metrics
+local metrics = {}
+---@param name string
+---@param help string
+---@param labels? string[]
+---@param options? {per_object?: boolean}
+---@return perilune.Counter
+function metrics.counter(name, help, labels, options) end
+---@param name string
+---@param help string
+---@param labels? string[]
+---@param options? {per_object?: boolean}
+---@return perilune.Gauge
+function metrics.gauge(name, help, labels, options) end
+---@param name string
+---@param help string
+---@param labels? string[]
+---@param options? {per_object?: boolean}
+---@return perilune.Histogram
+function metrics.histogram(name, help, labels, options) end
+
+---@class perilune.base64
+local base64 = {}
+---@param text string
+---@return string
+function base64.encode(text) end
+---@param text string
+---@return string
+function base64.decode(text) end
+
+---@class perilune.time
+local time = {}
+---@param text string
+---@return number
+function time.parse(text) end
+---@return number
+function time.now() end
+---@param seconds number
+---@return string
+function time.format(seconds) end
+
+---@class perilune.json
+local json = {}
+---@param text string
+---@return any
+function json.decode(text) end
+---@param value any
+---@return string
+function json.encode(value) end
+
+---@class perilune.yaml
+local yaml = {}
+---@param text string
+---@return any
+function yaml.decode(text) end
+---@param text string
+---@return any[]
+function yaml.decode_all(text) end
+---@param value any
+---@return string
+function yaml.encode(value) end
+
+---@class perilune.http
+local http = {}
+---@param request perilune.HttpRequest
+---@return perilune.HttpResponse
+function http.request(request) end
+
+@KINDS@return perilune
+]==]
