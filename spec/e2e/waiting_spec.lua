@@ -39,6 +39,7 @@ describe("a key whose script waits", function()
     namespace = server:new_namespace()
     socket = e2e.folder() .. "/" .. e2e.unique("waiting") .. ".sock"
     host = e2e.start_host(server, script, { "--namespace", namespace, "--admin-socket", socket })
+    host:logged("^controller started$") -- the socket is there, too
   end)
   after_each(e2e.clean_up)
   teardown(e2e.finish)

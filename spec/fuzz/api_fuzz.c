@@ -118,8 +118,31 @@ static void on_end(void *self)
     watch->ended = true;
 }
 
-static const struct pl_api_responder_ops responder_ops = {on_watch_reply, on_begin, on_write,
-                                                          on_end};
+/* Its clients read at once. */
+static size_t nothing_unread(void *self)
+{
+    PL_UNUSED(self);
+    return 0;
+}
+
+static void on_drained(void *self, void (*call)(void *arg))
+{
+    PL_UNUSED(self);
+    PL_UNUSED(call);
+    PL_UNREACHABLE(); /* asked for only where something is unread */
+}
+
+static void on_abort(void *self)
+{
+    struct watch *watch = ((struct asked *)self)->watch;
+    PL_REQUIRE(watch->begun && !watch->ended);
+    pl_buf_clear(&watch->text);
+    watch->ended = true;
+}
+
+static const struct pl_api_responder_ops responder_ops = {
+    on_watch_reply, on_begin, on_write, on_end, nothing_unread, on_drained, on_abort,
+};
 
 /* ---- requests ---- */
 
