@@ -53,6 +53,7 @@ struct pl_admin_call {
 static const struct pl_admin_command own[] = {
     {"status", pl_admin_status}, {"why", pl_admin_why},      {"queue", pl_admin_queue},
     {"pause", pl_admin_pause},   {"resume", pl_admin_pause}, {"keys", pl_admin_keys},
+    {"calls", pl_admin_calls},
 };
 
 /* ---- answers ---- */

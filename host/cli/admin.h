@@ -86,6 +86,9 @@ bool pl_admin_is_kind(const struct pl_kind *kind, const char *text);
 void pl_admin_status(void *arg, struct pl_admin_call *call);
 void pl_admin_why(void *arg, struct pl_admin_call *call);
 void pl_admin_queue(void *arg, struct pl_admin_call *call);
+/* Adds "calls", for status, too. */
+void pl_admin_build_calls(const struct pl_admin_call *call, struct pl_build *b);
+void pl_admin_calls(void *arg, struct pl_admin_call *call);
 void pl_admin_keys(void *arg, struct pl_admin_call *call);
 void pl_admin_pause(void *arg, struct pl_admin_call *call);
 struct pl_reload;

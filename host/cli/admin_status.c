@@ -123,6 +123,7 @@ static void build_status(struct pl_build *b, const struct pl_admin_call *call)
     pl_build_put_int(b, "pid", getpid());
     pl_admin_build_text(b, "server", pl_slice_z(host->server));
     build_lead(b, pl_manager_leadership(host->manager));
+    pl_admin_build_calls(call, b);
     pl_admin_build_more(call, b);
     pl_build_keyz(b, "controllers");
     pl_build_array(b);

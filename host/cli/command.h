@@ -44,6 +44,7 @@ int pl_command_pause(const struct pl_command *self, int argc, char *const *argv)
 int pl_command_reload(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_repl(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_completion(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_rbac(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_new(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_version(const struct pl_command *self, int argc, char *const *argv);
 

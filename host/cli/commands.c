@@ -26,6 +26,8 @@ static const struct pl_command commands[] = {
      pl_command_repl, NULL},
     {"new", "NAME", "write a controller that works: script, CRD, sample, spec", pl_command_new,
      NULL},
+    {"rbac", "PATH...", "print the least roles for what the scripts declare", pl_command_rbac,
+     NULL},
     {"completion", "bash|zsh|fish", "print what completes commands, flags and keys in a shell",
      pl_command_completion, NULL},
     {"version", "", "versions of perilune and its libraries", pl_command_version, NULL},

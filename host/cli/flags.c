@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_FLAGS 64
+#define MAX_FLAGS 128
 
 static size_t find(const struct pl_flags *flags, struct pl_slice name)
 {

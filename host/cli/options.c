@@ -19,21 +19,24 @@
 #define CONFIG_LIMIT (8u << 20)
 
 /* Whose flags they are. Scripts that are checked run on no cluster: they need a state alone. */
-#define RUN  "run"
-#define DEV  "dev" /* has a server of its own */
-#define HOST "run|dev"
+#define RUN     "run"
+#define DEV     "dev" /* has a server of its own */
+#define HOST    "run|dev"
+#define CLUSTER "run|rbac"
+#define RBAC    "rbac"
+#define LEAD    "run|dev|rbac" /* whose work depends on leader election */
 
 static const struct pl_flag table[] = {
     {.name = "kubeconfig",
-     .of = RUN,
+     .of = CLUSTER,
      .metavar = "FILE",
      .help = "kubeconfig file; else $KUBECONFIG, in-cluster, ~/.kube/config"},
-    {.name = "context", .of = RUN, .metavar = "NAME", .help = "context of the kubeconfig"},
-    {.name = "server", .of = RUN, .metavar = "URL", .help = "address of the API server"},
+    {.name = "context", .of = CLUSTER, .metavar = "NAME", .help = "context of the kubeconfig"},
+    {.name = "server", .of = CLUSTER, .metavar = "URL", .help = "address of the API server"},
     {.name = "namespace",
-     .of = HOST,
+     .of = LEAD,
      .metavar = "NS",
-     .help = "watch only this namespace",
+     .help = "only this namespace",
      .repeatable = true},
     {.name = "filename",
      .of = DEV,
@@ -134,19 +137,19 @@ static const struct pl_flag table[] = {
      .type = PL_FLAG_SWITCH,
      .help = "send every write with dryRun=All and log it"},
     {.name = "admin-socket",
-     .of = HOST,
+     .of = LEAD,
      .metavar = "PATH",
      .help = "where `perilune status` and its like reach this host; 0 is off"},
     {.name = "leader-elect",
-     .of = HOST,
+     .of = LEAD,
      .type = PL_FLAG_SWITCH,
      .help = "run leader-only controllers only while holding the Lease"},
     {.name = "leader-elect-resource-name",
-     .of = HOST,
+     .of = LEAD,
      .metavar = "NAME",
      .help = "of the Lease (default perilune- and the first controller's name)"},
     {.name = "leader-elect-resource-namespace",
-     .of = HOST,
+     .of = LEAD,
      .metavar = "NAME",
      .help = "of the Lease (default the pod's; required outside of a cluster)"},
     {.name = "leader-elect-lease-duration",
@@ -188,6 +191,35 @@ static const struct pl_flag table[] = {
      .fallback = "1h",
      .metavar = "DURATION",
      .help = "longest time for --once, then it ends with 1; 0 is none"},
+    {.name = "name",
+     .of = RBAC,
+     .metavar = "NAME",
+     .help = "of the roles (default the first controller's)"},
+    {.name = "schema",
+     .of = RBAC,
+     .metavar = "FILE",
+     .repeatable = true,
+     .help = "CRDs, or OpenAPI of a server, that name kinds; a folder counts as its files"},
+    {.name = "cluster", .of = RBAC, .type = PL_FLAG_SWITCH, .help = "ask the cluster for kinds"},
+    {.name = "minimal",
+     .of = RBAC,
+     .type = PL_FLAG_SWITCH,
+     .help =
+         "leave out what only the admission plugin OwnerReferencesPermissionEnforcement asks for"},
+    {.name = "recorded",
+     .of = RBAC,
+     .type = PL_FLAG_SWITCH,
+     .help = "add what a running host's scripts did and do not declare"},
+    {.name = "from",
+     .of = RBAC,
+     .metavar = "FILE",
+     .help = "the same from a file: the calls of a host as JSON, or an audit log"},
+    {.name = "pid",
+     .of = RBAC,
+     .type = PL_FLAG_INTEGER,
+     .fallback = "0",
+     .metavar = "PID",
+     .help = "the host's process, where several run"},
     /* Flags that a later release brings: saying "off" is fine. */
     {.name = "webhook-bind-address",
      .of = HOST,

@@ -81,4 +81,6 @@ void pl_controller_run_called(struct pl_run *run, struct pl_slice what, struct p
 {
     struct pl_slice parts[] = {what, pl_slice_z(": "), result};
     note(run->controller, run->key, PL_HAPPENED_CALLED, took_ns, parts, PL_ARRAY_LEN(parts));
+    pl_history_note_call(pl_cluster_history(run->controller->cluster),
+                         pl_slice_z(pl_controller_spec(run->controller)->name), what);
 }

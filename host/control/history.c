@@ -2,6 +2,7 @@
 
 #include "base/base.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define LIMIT      ((size_t)512 << 10)
@@ -73,6 +74,7 @@ void pl_history_deinit(struct pl_history *history)
     while ((link = pl_list_first(&history->used)) != NULL)
         forget(history, PL_CONTAINER_OF(link, struct pl_history_key, link));
     pl_keyset_deinit(&history->keys);
+    pl_map_deinit(&history->calls);
     pl_slab_deinit(&history->memory);
 }
 
@@ -207,4 +209,35 @@ void pl_history_each(const struct pl_history *history, struct pl_slice controlle
         visit(arg, &happened);
         at += sizeof head + head.len;
     }
+}
+
+/* ---- sorts of calls ---- */
+
+#define CALLS_MAX 1000
+
+/* The next word, which ends at a space; what is left goes to *rest. */
+static struct pl_slice next_word(struct pl_slice *rest)
+{
+    const char *space = rest->len > 0 ? memchr(rest->ptr, ' ', rest->len) : NULL;
+    size_t len = space != NULL ? (size_t)(space - rest->ptr) : rest->len;
+    struct pl_slice word = pl_slice(rest->ptr, len);
+    size_t passed = space != NULL ? len + 1 : len;
+    *rest = pl_slice(rest->ptr + passed, rest->len - passed);
+    return word;
+}
+
+void pl_history_note_call(struct pl_history *history, struct pl_slice controller,
+                          struct pl_slice what)
+{
+    struct pl_slice verb = next_word(&what), kind = next_word(&what);
+    next_word(&what); /* the key */
+    char name[512];
+    if (kind.len == 0 || memchr(kind.ptr, ':', kind.len) != NULL ||
+        history->calls.count >= CALLS_MAX)
+        return;
+    int len = snprintf(name, sizeof name, "%.*s %.*s %.*s%s%.*s", PL_FMT(controller), PL_FMT(verb),
+                       PL_FMT(kind), what.len > 0 ? " " : "", PL_FMT(what));
+    struct pl_slice call = pl_slice(name, (size_t)len);
+    if (len < (int)sizeof name && !pl_map_has(&history->calls, call))
+        pl_map_put(&history->calls, call, history);
 }

@@ -6,6 +6,7 @@
 
 #include "base/keyset.h"
 #include "base/list.h"
+#include "base/map.h"
 #include "base/slice.h"
 #include "value/slab.h"
 
@@ -31,6 +32,7 @@ struct pl_history {
     struct pl_list used;   /* the quietest first */
     struct slab memory;    /* in the common heap they would keep what a burst needed */
     size_t bytes, limit;
+    struct pl_map calls; /* "controller verb kind [subresource]"; values are nothing */
 };
 
 struct pl_happened {
@@ -52,3 +54,8 @@ void pl_history_add(struct pl_history *history, struct pl_slice controller, stru
 typedef void (*pl_history_fn)(void *arg, const struct pl_happened *happened);
 void pl_history_each(const struct pl_history *history, struct pl_slice controller,
                      struct pl_slice key, pl_history_fn visit, void *arg);
+
+/* Remembers what sort of call a controller has made, each once, at most 1,000 sorts; what: "update
+ * v1/Pod default/a status". Requests to other servers are passed over. */
+void pl_history_note_call(struct pl_history *history, struct pl_slice controller,
+                          struct pl_slice what);

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "lane/declare.h"
 #include "lane/origin.h"
 #include "net/fence.h"
 #include "lane/script.h"
@@ -51,8 +52,9 @@ static int run_chunk(struct pl_lane *lane, const char *path, struct pl_fault *fa
     return failed;
 }
 
-/* require("perilune.controller").finish(): controllers that were begun and never completed. */
-static int finish_declarations(struct pl_lane *lane, struct pl_fault *fault)
+/* Calls require("perilune.controller")[name](), which returns a result or none. */
+static int call_controller_module(struct pl_lane *lane, const char *name, int results,
+                                  struct pl_fault *fault)
 {
     struct pl_state *s = lane->s;
     lua_State *L = s->L;
@@ -60,13 +62,30 @@ static int finish_declarations(struct pl_lane *lane, struct pl_fault *fault)
     lua_getfield(L, -1, "perilune.controller");
     lua_remove(L, -2);
     if (lua_type(L, -1) != LUA_TTABLE) {
-        lua_pop(L, 1); /* no script asked for perilune */
+        if (results == 0)
+            lua_pop(L, 1); /* no script asked for perilune */
         return 0;
     }
-    lua_getfield(L, -1, "finish");
+    lua_getfield(L, -1, name);
     lua_remove(L, -2);
-    return pl_state_call(s, PL_PHASE_LOAD, (int64_t)lane->lanes->options.load_limit_ns, 0, 0,
+    return pl_state_call(s, PL_PHASE_LOAD, (int64_t)lane->lanes->options.load_limit_ns, 0, results,
                          fault);
+}
+
+/* Controllers that were begun and never completed are a mistake. */
+static int finish_declarations(struct pl_lane *lane, struct pl_fault *fault)
+{
+    struct pl_state *s = lane->s;
+    int failed = call_controller_module(lane, "finish", 0, fault);
+    if (failed != 0 || !lane->lanes->options.describe)
+        return failed;
+    failed = call_controller_module(lane, "describe", 1, fault);
+    if (failed != 0)
+        return failed;
+    if (lua_type(s->L, -1) == LUA_TSTRING)
+        s->declared->content.description = pl_strdup(lua_tostring(s->L, -1));
+    lua_pop(s->L, 1);
+    return 0;
 }
 
 static int load_path(struct pl_lane *lane, const char *path, struct pl_fault *fault)

@@ -46,6 +46,7 @@ struct pl_lanes_options {
     /* A candidate that is tried beside what runs: whatever its scripts would do is kept in their
      * runs' captures, and nothing but reads leaves the host. */
     bool shadow;
+    bool describe;      /* the declarations are wanted as text, too, see pl_declarations */
     _Atomic int *stuck; /* lanes given up, of every generation; NULL: of this one alone */
 };
 
@@ -63,6 +64,10 @@ struct pl_declarations {
     size_t controller_count;
     struct pl_index_spec *indexes;
     size_t index_count;
+    /* With `describe`: all of it as JSON, with the file and line of each source and right, as
+     * perilune.controller's describe makes it. Owned; NULL: not wanted, or no script asked for
+     * perilune. */
+    char *description;
 };
 void pl_declarations_deinit(struct pl_declarations *declarations);
 

@@ -30,6 +30,7 @@ static void take_declarations(struct pl_lanes *lanes, struct pl_declarations *ou
     *out = declared->content;
     declared->content.controllers = NULL;
     declared->content.indexes = NULL;
+    declared->content.description = NULL;
     lanes->controller_count = out->controller_count;
     lanes->controllers = pl_calloc(out->controller_count + 1, sizeof *lanes->controllers);
     for (size_t i = 0; i < out->controller_count; i++) {
@@ -201,6 +202,7 @@ void pl_declarations_deinit(struct pl_declarations *declarations)
         pl_free(declarations->indexes[i].path);
         pl_free(declarations->indexes[i].declared_at);
     }
+    pl_free(declarations->description);
     pl_free(declarations->controllers);
     pl_free(declarations->indexes);
     *declarations = (struct pl_declarations){.controllers = NULL};

@@ -128,6 +128,11 @@ static void note(struct pl_lop *op)
     } else {
         pl_buf_add_f(&what, "%s %s %.*s", op->verb, op->kind != NULL ? op->kind : "",
                      PL_FMT(op->key));
+        struct pl_slice subresource = op->type == PL_LOP_WRITE  ? op->in.write.subresource
+                                      : op->type == PL_LOP_READ ? op->in.read.subresource
+                                                                : pl_slice(NULL, 0);
+        if (subresource.len > 0)
+            pl_buf_add_f(&what, " %.*s", PL_FMT(subresource));
     }
     struct pl_buf result = PL_BUF_INIT;
     add_result(&result, op);

@@ -223,8 +223,13 @@ void pl_gate_check_rights(struct pl_gate_op *op)
     char *who = pl_format("%s %s %s", spec->name, pl_kind_text(&op->w.kind, kind), verb);
     if (!pl_map_has(&gate->said, pl_slice_z(who)) && gate->said.count < SAID_MAX) {
         pl_map_put(&gate->said, pl_slice_z(who), gate);
-        pl_log(PL_LOG_WARN, "undeclared write: add it to writes or :Writes, so that rbac knows it",
-               pl_str("controller", spec->name), pl_str("kind", kind), pl_str("verb", verb));
+        bool task = spec->task.form != PL_NO_TASK;
+        char *add = pl_format(task ? "writes = {[\"%s\"] = {\"%s\"}}" : ":Writes(\"%s\", {\"%s\"})",
+                              kind, verb);
+        pl_log(PL_LOG_WARN, "undeclared write: perilune rbac cannot know of it",
+               pl_str("controller", spec->name), pl_str("kind", kind), pl_str("verb", verb),
+               pl_str("add", add), pl_str("declared_at", spec->declared_at));
+        pl_free(add);
     }
     pl_free(who);
 }

@@ -123,12 +123,22 @@ local function require_open(self, method)
   end
 end
 
+-- Where sources and rights were declared, for describe.
+local places = setmetatable({}, { __mode = "k" })
+
+local function note_place(declared)
+  local file, line = host.where()
+  places[declared] = file and { file = file, line = line }
+  return declared
+end
+
 local function add_source(self, role, method, kind, options)
   local what = format("controller %q: %s", self.name, method)
   check.kind(what, kind)
   local source = check.options(format("%s(%q)", what, kind), options, role_options[role])
   source.role = role
   source.kind = kind
+  note_place(source)
   self.sources[#self.sources + 1] = source
   return source
 end
@@ -202,10 +212,10 @@ function Controller.Writes(self, kind, list, ...)
   require_open(self, "Writes")
   check.no_more("Writes", ...)
   local what = format("controller %q: Writes", self.name)
-  self.writes[#self.writes + 1] = {
+  self.writes[#self.writes + 1] = note_place({
     kind = check.kind(what, kind),
     verbs = verbs(format("%s(%q)", what, tostring(kind)), list),
-  }
+  })
   return self
 end
 
@@ -347,6 +357,37 @@ local function is_cached(kind)
     end
   end
   return false
+end
+
+local function place(one, self)
+  return places[one] or { file = self.file, line = self.line }
+end
+
+-- What a controller or task declares as plain data, for commands such as `perilune rbac`.
+local function described(self, is_task)
+  local out = { name = self.name, task = is_task, at = { file = self.file, line = self.line },
+    sources = host.array({}), writes = host.array({}) }
+  for i, source in ipairs(self.sources) do
+    out.sources[i] = { role = source.role, kind = source.kind, at = place(source, self),
+      namespaces = source.namespaces, writes = source.writes, finalizers = source.finalizers,
+      metadata_only = source.metadata_only }
+  end
+  for i, write in ipairs(self.writes or {}) do
+    out.writes[i] = { kind = write.kind, verbs = write.verbs, at = place(write, self) }
+  end
+  return out
+end
+
+-- As JSON, after finish.
+function M.describe()
+  local out = { controllers = host.array({}) }
+  for _, self in ipairs(begun) do
+    out.controllers[#out.controllers + 1] = described(self, false)
+  end
+  for _, self in ipairs(tasks) do
+    out.controllers[#out.controllers + 1] = described(self, true)
+  end
+  return host.json_encode(out)
 end
 
 -- Called when all main chunks have run.

@@ -62,6 +62,7 @@ local function declare(what, name, task, options, f, reconcile)
   for i, kind in ipairs(options.reads or {}) do
     self.sources[i] = { role = "reads", kind = kind }
   end
+  self.writes = options.writes
   local ok, message = pcall(host.controller, {
     name = name, file = self.file, line = self.line,
     sources = self.sources, writes = options.writes or {},

@@ -3,7 +3,7 @@
 local e2e = require("spec.support.e2e")
 
 local commands = { "run", "dev", "check", "apiserver", "status", "why", "queue", "pause", "resume",
-  "reload", "repl", "new", "completion", "version" }
+  "reload", "repl", "new", "rbac", "completion", "version" }
 
 describe("the command line", function()
   teardown(e2e.finish)
@@ -49,7 +49,7 @@ describe("the command line", function()
       for _, flag in ipairs(alone) do
         local code, _, err = e2e.run(pair[3], "--" .. flag, "x", "a.lua")
         assert.equal(2, code)
-        assert(err:find(("--%s is a flag of `perilune %s`;"):format(flag, pair[1]), 1, true), err)
+        assert(err:find(("--%s is a flag of `perilune %s`"):format(flag, pair[1]), 1, true), err)
       end
     end
     for _, flag in ipairs(flags.check.list) do

@@ -109,4 +109,32 @@ TEST(names_too_long_for_kubernetes_are_left_out)
     pl_history_deinit(&history);
 }
 
+static void call(struct pl_history *history, const char *what)
+{
+    pl_history_note_call(history, pl_slice_z("web"), pl_slice_z(what));
+}
+
+TEST(each_sort_of_call_is_remembered_once_and_without_keys)
+{
+    struct pl_history history;
+    pl_history_init(&history, 0);
+    call(&history, "update v1/Pod default/a");
+    call(&history, "update v1/Pod default/b");
+    call(&history, "patch v1/Pod default/b status");
+    call(&history, "GET http://example.com/ x");
+    call(&history, "list v1/Pod ");
+    call(&history, "odd");
+    CHECK_INT(history.calls.count, 3);
+    CHECK(pl_map_has(&history.calls, pl_slice_z("web update v1/Pod")));
+    CHECK(pl_map_has(&history.calls, pl_slice_z("web patch v1/Pod status")));
+    CHECK(pl_map_has(&history.calls, pl_slice_z("web list v1/Pod")));
+    for (int i = 0; i < 3000; i++) {
+        char what[64];
+        snprintf(what, sizeof what, "get v1/Kind%d a", i);
+        call(&history, what);
+    }
+    CHECK_INT(history.calls.count, 1000);
+    pl_history_deinit(&history);
+}
+
 TEST_MAIN()

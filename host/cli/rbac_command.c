@@ -1,0 +1,81 @@
+/* perilune rbac PATH...: the least roles for what the scripts declare. The scripts load here,
+ * without a cluster; the roles are a tool's work, which may ask a cluster for plurals and a running
+ * host for the calls it has made. */
+#include "base/base.h"
+#include "cli/admin_client.h"
+#include "cli/declared.h"
+#include "cli/remote.h"
+#include "cli/tool_command.h"
+#include "value/scan.h"
+#include "value/write.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CLUSTER_TIMEOUT (10 * PL_SECOND)
+
+static int ask_host(struct pl_tool_ask *ask, const char *what, struct pl_buf *answer,
+                    struct pl_err *err)
+{
+    struct pl_admin_client client = {.fd = -1};
+    int rc = pl_admin_connect(&client, &ask->options->flags, err);
+    struct pl_doc *result =
+        rc == 0 ? pl_admin_ask(&client, pl_admin_request_begin(what), err) : NULL;
+    if (result != NULL)
+        pl_write(answer, pl_doc_root(result), PL_WRITE_COMPACT);
+    rc = result != NULL ? 0 : err->code;
+    pl_doc_unref(result);
+    pl_admin_disconnect(&client);
+    return rc;
+}
+
+static int ask_cluster(struct pl_tool_ask *ask, struct pl_slice question, struct pl_buf *answer,
+                       struct pl_err *err)
+{
+    if (ask->remote == NULL)
+        ask->remote = pl_remote_open(&ask->options->kubeconfig, CLUSTER_TIMEOUT, err);
+    if (ask->remote == NULL)
+        return err->code;
+    struct pl_doc *doc = pl_scan_text(question, NULL, err);
+    if (doc == NULL)
+        return err->code;
+    int rc = pl_remote_ask(ask->remote, pl_doc_root(doc), answer, err);
+    if (rc != 0)
+        pl_err_prefix(err, "%s", pl_remote_server(ask->remote));
+    pl_doc_unref(doc);
+    return rc;
+}
+
+int pl_tool_answer(void *arg, const char *what, struct pl_slice question, struct pl_buf *answer,
+                   struct pl_err *err)
+{
+    struct pl_tool_ask *ask = arg;
+    return strcmp(what, "cluster") == 0 ? ask_cluster(ask, question, answer, err)
+                                        : ask_host(ask, what, answer, err);
+}
+
+int pl_tool_on_scripts(const struct pl_command *self, const char *module, int argc,
+                       char *const *argv)
+{
+    struct pl_options options;
+    struct pl_tool_ask ask = {.options = &options};
+    struct pl_tool tool = {.module = module, .ask = pl_tool_answer, .arg = &ask};
+    int exit_code = PL_EXIT_OK;
+    if (pl_options_read(&options, self, argc, argv, &exit_code)) {
+        struct pl_build *input = pl_tool_input_begin(self, &options.flags);
+        if (pl_declared_add(&options, input)) {
+            exit_code = pl_tool_command(self, &tool, input);
+        } else {
+            pl_build_destroy(input);
+            exit_code = PL_EXIT_FAILURE;
+        }
+    }
+    pl_remote_close(ask.remote);
+    pl_options_deinit(&options);
+    return exit_code;
+}
+
+int pl_command_rbac(const struct pl_command *self, int argc, char *const *argv)
+{
+    return pl_tool_on_scripts(self, "perilune.tool.rbac", argc, argv);
+}

@@ -1,0 +1,112 @@
+-- What is known of kinds: from CRDs beside the scripts, from --schema, from --cluster, and of those that
+-- Kubernetes serves itself. A kind that nobody names is guessed, and says so.
+
+local builtin = require("perilune.tool.builtin")
+local crds = require("perilune.tool.crds")
+local openapi = require("perilune.tool.openapi")
+
+local M = {}
+local Kinds = {}
+Kinds.__index = Kinds
+
+-- "apps/v1/Deployment" -> "apps", "v1", "Deployment"; "v1/Pod" -> "", "v1", "Pod"
+function M.split(text)
+  local group, version, kind = text:match("^([^/]*)/([^/]*)/([^/]*)$")
+  if not group then
+    version, kind = text:match("^([^/]*)/([^/]*)$")
+    group = ""
+  end
+  return group, version, kind
+end
+
+local function plural_of(kind)
+  local word = kind:lower()
+  if word:match("[^aeiou]y$") then
+    return word:sub(1, -2) .. "ies"
+  elseif word:match("s$") or word:match("x$") or word:match("ch$") or word:match("sh$") then
+    return word .. "es"
+  end
+  return word .. "s"
+end
+
+function Kinds:add(list)
+  for _, one in ipairs(list) do
+    self.all[#self.all + 1] = one
+    local key = one.group .. "/" .. one.kind
+    self.by_kind[key] = self.by_kind[key] or one
+    self.by_version[one.group .. "/" .. one.version .. "/" .. one.kind] = one
+  end
+end
+
+-- The kinds of a group as the cluster serves them.
+local function discover(tool, group, version)
+  local path = group == "" and "/api/" .. version or "/apis/" .. group .. "/" .. version
+  local answer = tool.must_call("cluster", { path = path })
+  local out, status = {}, {}
+  for _, resource in ipairs(answer.object and answer.object.resources or {}) do
+    local plural, sub = resource.name:match("^([^/]+)/(.+)$")
+    if sub == "status" then
+      status[plural] = true
+    end
+  end
+  for _, resource in ipairs(answer.object and answer.object.resources or {}) do
+    if not resource.name:find("/", 1, true) then
+      out[#out + 1] = { group = group, version = version, kind = resource.kind, plural = resource.name,
+        namespaced = resource.namespaced, status = status[resource.name] or false }
+    end
+  end
+  return out
+end
+
+-- {group, version, kind, plural, namespaced, status, guessed}
+function Kinds:find(text)
+  local group, version, kind = M.split(text)
+  local found = self.by_version[group .. "/" .. version .. "/" .. kind] or self.by_kind[group .. "/" .. kind]
+    or builtin.find(group, kind)
+  if not found and self.cluster and not self.asked[group .. "/" .. version] then
+    self.asked[group .. "/" .. version] = true
+    self:add(discover(self.tool, group, version))
+    return self:find(text)
+  end
+  return {
+    group = group, version = version, kind = kind,
+    plural = found and found.plural or plural_of(kind),
+    namespaced = not found or found.namespaced,
+    status = not found or found.status,
+    guessed = not found,
+    builtin = builtin.find(group, kind) ~= nil,
+  }
+end
+
+-- Documents of --schema: CRDs and OpenAPI, files or folders.
+local function read_schemas(tool, paths)
+  local out = {}
+  for _, path in ipairs(paths) do
+    local files = crds.files(tool, path, crds.is_manifest)
+    if #files == 0 then
+      tool.fail("%s: no .yaml or .json file in it", path)
+    end
+    for _, file in ipairs(files) do
+      local before = #out
+      for _, document in ipairs(crds.documents(tool, file)) do
+        crds.add(out, document, file)
+        openapi.add(out, document, file)
+      end
+      if #out == before and tool.kind(path, true) ~= "folder" then
+        tool.fail("%s: it is no schema: neither a CustomResourceDefinition nor OpenAPI of an API server", file)
+      end
+    end
+  end
+  return out
+end
+
+-- input: the command's, with its paths and the flags schema and cluster.
+function M.read(tool, input)
+  local self = setmetatable({ tool = tool, all = {}, by_kind = {}, by_version = {}, asked = {},
+    cluster = input.flags.cluster }, Kinds)
+  self:add(read_schemas(tool, input.flags.schema or {}))
+  self:add(crds.beside(tool, input.paths))
+  return self
+end
+
+return M

@@ -1,0 +1,153 @@
+-- perilune rbac PATH...: the least Role and ClusterRole for what the scripts declare, as YAML.
+
+local host = require("perilune.host")
+local crds = require("perilune.tool.crds")
+local kinds_module = require("perilune.tool.kinds")
+local rights = require("perilune.tool.rights")
+local scripts = require("perilune.tool.scripts")
+
+local format = string.format
+
+-- ---- what scripts did and do not declare ----
+
+local SUBRESOURCES = { update_status = "status", patch_status = "status", apply_status = "status" }
+local VERBS = { apply = { "patch", "create" }, get = { "get" }, list = { "list" }, create = { "create" },
+  update = { "update" }, patch = { "patch" }, delete = { "delete" }, deletecollection = { "deletecollection" },
+  update_status = { "update" }, patch_status = { "patch" }, apply_status = { "patch" } }
+
+-- "website update v1/ConfigMap [status]", as a host tells it.
+local function parse_call(text)
+  local controller, verb, kind, sub = text:match("^(%S+) (%S+) (%S+) ?(%S*)$")
+  if not controller or not kind:find("/", 1, true) or not VERBS[verb] then
+    return nil
+  end
+  return { who = "controller " .. controller, verbs = VERBS[verb], kind = kind,
+    sub = sub ~= "" and sub or SUBRESOURCES[verb] }
+end
+
+-- An event of an audit log names the resource itself.
+local function parse_audit(event)
+  local ref = type(event.objectRef) == "table" and event.objectRef
+  if not ref or type(ref.resource) ~= "string" or type(event.verb) ~= "string" then
+    return nil
+  end
+  local user = type(event.user) == "table" and event.user.username or "?"
+  return { who = tostring(user), verbs = { event.verb }, group = ref.apiGroup or "", resource = ref.resource,
+    sub = ref.subresource, namespace = ref.namespace }
+end
+
+local function calls_of_text(tool, path, text)
+  local out = {}
+  local whole = host.json_decode(text)
+  if type(whole) == "table" and type(whole.calls) == "table" then
+    for _, call in ipairs(whole.calls) do
+      out[#out + 1] = type(call) == "string" and parse_call(call) or nil
+    end
+    return out
+  end
+  for line in text:gmatch("[^\n]+") do
+    local event = host.json_decode(line)
+    if type(event) ~= "table" then
+      tool.fail("%s: neither the calls of a host ({\"calls\": [...]}) nor an audit log with an event a line", path)
+    end
+    out[#out + 1] = parse_audit(event)
+  end
+  return out
+end
+
+local function recorded_calls(tool, flags)
+  if flags.from then
+    return calls_of_text(tool, flags.from, crds.read(tool, flags.from))
+  end
+  local out = {}
+  for _, call in ipairs(tool.must_call("calls").calls) do
+    out[#out + 1] = parse_call(call)
+  end
+  return out
+end
+
+local function is_covered(all, group, resource, verb)
+  for _, rule in ipairs(all.rules) do
+    if rule.group == group and rule.resource == resource and rule.verbs[verb] then
+      return true
+    end
+  end
+  return false
+end
+
+local function scopes_for(job, namespaced, namespace)
+  if not namespaced then
+    return { rights.CLUSTER }
+  elseif #job.namespaces == 0 then
+    return { rights.CLUSTER }
+  end
+  return namespace and { namespace } or job.namespaces
+end
+
+local function add_recorded(tool, job, all, flags)
+  local wanted = {}
+  for _, call in ipairs(recorded_calls(tool, flags)) do
+    local kind = call.kind and job.kinds:find(call.kind)
+    local group = kind and kind.group or call.group
+    local resource = (kind and kind.plural or call.resource) .. (call.sub and "/" .. call.sub or "")
+    for _, verb in ipairs(call.verbs) do
+      if not is_covered(all, group, resource, verb) then
+        wanted[#wanted + 1] = { group, resource, verb, call, kind }
+      end
+    end
+  end
+  for _, one in ipairs(wanted) do
+    local call, kind = one[4], one[5]
+    local namespaced = kind and kind.namespaced or not kind and call.namespace ~= nil
+    for _, scope in ipairs(scopes_for(job, namespaced, call.namespace)) do
+      all:add(scope, one[1], one[2], { one[3] },
+        format("RECORDED, not declared: %s: %s", call.who, one[3]))
+    end
+  end
+end
+
+-- ---- the command ----
+
+local M = {}
+
+-- What rights.of takes, from the command's input.
+function M.job(tool, input)
+  local flags = input.flags
+  local declared = input.declared or { controllers = {} }
+  local lease
+  if flags["leader-elect"] or flags.shards then
+    if not flags["leader-elect-resource-namespace"] then
+      tool.usage("--leader-elect needs --leader-elect-resource-namespace here: where is the Lease?")
+    end
+    lease = { namespace = flags["leader-elect-resource-namespace"], name = flags["leader-elect-resource-name"] }
+  end
+  return {
+    kinds = kinds_module.read(tool, input),
+    controllers = declared.controllers,
+    webhooks = declared.webhooks or {},
+    scripts = scripts.look(scripts.trees(tool, input.files or {})),
+    namespaces = flags.namespace or {},
+    minimal = flags.minimal,
+    lease = lease,
+    shards = flags.shards,
+  }
+end
+
+function M.check_name(tool, name)
+  if not host.is_name(name, "dns-subdomain") then
+    tool.usage("--name: %q is no name of an object: lower-case letters, digits, '-' and '.' alone", name)
+  end
+  return name
+end
+
+return setmetatable(M, { __call = function(_, tool, input)
+  local job = M.job(tool, input)
+  local first = job.controllers[1]
+  local name = M.check_name(tool, input.flags.name or first and first.name or "perilune")
+  local all = rights.of(job)
+  if input.flags.recorded or input.flags.from then
+    add_recorded(tool, job, all, input.flags)
+  end
+  tool.say((rights.write(all:sorted(), name)))
+  return 0
+end })

@@ -1,0 +1,361 @@
+-- The least rights for what scripts declare, each with the places that need it. A rule is about one
+-- resource in one scope; rules, verbs and places are sorted, so that the same scripts give the same
+-- text on every machine.
+
+local kinds_module = require("perilune.tool.kinds")
+
+local format, concat = string.format, table.concat
+local M = {}
+
+local VERBS = { "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection" }
+local ORDER = {}
+for i, verb in ipairs(VERBS) do
+  ORDER[verb] = i
+end
+local READS = { "get", "list", "watch" }
+local CLUSTER = "" -- the scope of a ClusterRole; else a namespace's name
+
+local Rights = {}
+Rights.__index = Rights
+
+function M.new()
+  return setmetatable({ rules = {}, by_key = {} }, Rights)
+end
+
+-- why: text; at: {file=, line=} or nil
+function Rights:add(scope, group, resource, verbs, why, at, names)
+  local key = concat({ scope, group, resource, concat(names or {}, ",") }, "\0")
+  local rule = self.by_key[key]
+  if not rule then
+    rule = { scope = scope, group = group, resource = resource, verbs = {}, why = {}, said = {},
+      marks = {}, names = names }
+    self.by_key[key] = rule
+    self.rules[#self.rules + 1] = rule
+  end
+  for _, verb in ipairs(verbs) do
+    for _, one in ipairs(verb == "*" and VERBS or { verb }) do
+      rule.verbs[one] = true
+    end
+  end
+  local line = (at and format("%s:%d: ", at.file, at.line) or "") .. why
+  if not rule.said[line] then
+    rule.said[line] = true
+    rule.why[#rule.why + 1] = { file = at and at.file or "", line = at and at.line or 0, text = line }
+  end
+  return rule
+end
+
+local function mark(rule, text)
+  rule.marks[text] = true
+end
+
+-- ---- what is declared ----
+
+-- Where a source's objects are: namespaces, or everywhere.
+local function scopes_of(job, kind, own)
+  if not kind.namespaced then
+    return { CLUSTER }
+  end
+  local asked = job.namespaces
+  if own and #asked > 0 then
+    local both = {}
+    for _, one in ipairs(own) do
+      for _, other in ipairs(asked) do
+        both[#both + 1] = one == other and one or nil
+      end
+    end
+    return #both > 0 and both or asked
+  end
+  return own or #asked > 0 and asked or { CLUSTER }
+end
+
+local function add_all(job, kind, own, resource, verbs, why, at)
+  for _, scope in ipairs(scopes_of(job, kind, own)) do
+    local rule = job.rights:add(scope, kind.group, resource, verbs, why, at)
+    if kind.guessed then
+      mark(rule, format("the plural of %s is guessed: no CRD beside the scripts names it; --schema FILE "
+        .. "and --cluster do", kind.kind))
+    end
+  end
+end
+
+local NAMES = { ["for"] = "For", owns = "Owns", watches = "Watches", reads = "Reads" }
+
+local function without(verbs, left_out)
+  local out = {}
+  for _, verb in ipairs(verbs) do
+    if verb ~= left_out then
+      out[#out + 1] = verb
+    end
+  end
+  return out
+end
+
+local function add_writes(job, source, kind, what)
+  if source.writes then
+    add_all(job, kind, source.namespaces, kind.plural, source.writes, what .. ", writes", source.at)
+  elseif source.role == "owns" then
+    add_all(job, kind, source.namespaces, kind.plural,
+      without({ "create", "update", "patch", "delete" }), what, source.at)
+  end
+end
+
+local function add_for(job, source, kind, what)
+  if source.finalizers then
+    add_all(job, kind, source.namespaces, kind.plural, { "update", "patch" },
+      what .. ", finalizers " .. concat(source.finalizers, ", "), source.at)
+  end
+  -- The status of a built-in kind is its own controller's, where no script says that it writes it.
+  if kind.status and not (kind.builtin and #job.scripts.status == 0) then
+    add_all(job, kind, source.namespaces, kind.plural .. "/status", { "update", "patch" },
+      what .. ", its status", source.at)
+  end
+end
+
+local function add_source(job, source)
+  local kind = job.kinds:find(source.kind)
+  local what = format("%s %s", NAMES[source.role] or source.role, source.kind)
+  add_all(job, kind, source.namespaces, kind.plural, READS, what, source.at)
+  add_writes(job, source, kind, what)
+  if source.role == "for" then
+    add_for(job, source, kind, what)
+  end
+end
+
+-- Of what the scripts say plainly: who owns things, so that references to it may block its deletion.
+local function add_owner(job, controller, places)
+  local text = "the admission plugin OwnerReferencesPermissionEnforcement asks for it"
+  for _, source in ipairs(controller.sources) do
+    if source.role == "for" then
+      local kind = job.kinds:find(source.kind)
+      for _, at in ipairs(places) do
+        add_all(job, kind, source.namespaces, kind.plural .. "/finalizers", { "update" },
+          format("%s owns what it makes; %s", source.kind, text), at)
+      end
+    end
+  end
+end
+
+local function owner_places(job, controller)
+  local places = {}
+  for _, source in ipairs(controller.sources) do
+    if source.role == "owns" then
+      places[#places + 1] = source.at
+    end
+  end
+  for _, at in ipairs(#places == 0 and job.scripts.owners or {}) do
+    places[#places + 1] = at
+  end
+  return places
+end
+
+local function is_cached(controller, text)
+  local group, _, kind = kinds_module.split(text)
+  for _, source in ipairs(controller.sources) do
+    local other, _, same = kinds_module.split(source.kind)
+    if group == other and kind == same then
+      return true
+    end
+  end
+  return false
+end
+
+-- Who gives what is written an owner, or changes it in place, looks at it first.
+local function add_write(job, controller, write)
+  local kind = job.kinds:find(write.kind)
+  local what = format("Writes %s", write.kind)
+  add_all(job, kind, nil, kind.plural, write.verbs, what, write.at)
+  local places = #job.scripts.read_first > 0 and job.scripts.read_first or job.scripts.owners
+  local deletes = #write.verbs == 1 and (write.verbs[1] == "delete" or write.verbs[1] == "deletecollection")
+  if #places > 0 and not deletes and not is_cached(controller, write.kind) then
+    add_all(job, kind, nil, kind.plural, { "get" }, format("looks at %s before it writes", write.kind),
+      places[1])
+  end
+end
+
+local function add_controller(job, controller)
+  for _, source in ipairs(controller.sources) do
+    add_source(job, source)
+  end
+  for _, write in ipairs(controller.writes) do
+    add_write(job, controller, write)
+  end
+  if not job.minimal then
+    add_owner(job, controller, owner_places(job, controller))
+  end
+end
+
+local SUBRESOURCE_VERBS = { get = "get", update = "update", patch = "patch", create = "create" }
+
+local function add_subresources(job)
+  for _, one in ipairs(job.scripts.subresources) do
+    if one.kind:find("/", 1, true) and SUBRESOURCE_VERBS[one.verb] then
+      local kind = job.kinds:find(one.kind)
+      add_all(job, kind, nil, kind.plural .. "/" .. one.name, { SUBRESOURCE_VERBS[one.verb] },
+        format("subresource %s of %s", one.name, one.kind), one.at)
+    end
+  end
+end
+
+-- Events of objects that have no namespace are in "default".
+local function add_events(job)
+  local everywhere = #job.namespaces == 0
+  for _, controller in ipairs(job.controllers) do
+    for _, source in ipairs(controller.sources) do
+      everywhere = everywhere or source.role == "for" and not job.kinds:find(source.kind).namespaced
+    end
+  end
+  for _, at in ipairs(job.scripts.events) do
+    for _, scope in ipairs(everywhere and { CLUSTER } or job.namespaces) do
+      job.rights:add(scope, "events.k8s.io", "events", { "create", "patch" }, "perilune.event", at)
+    end
+  end
+end
+
+-- ---- what the host itself needs ----
+
+function M.lease_name(job)
+  local first = job.controllers[1]
+  return job.lease.name or first and "perilune-" .. first.name or nil
+end
+
+local function add_lease(job)
+  local namespace, name = job.lease.namespace, M.lease_name(job)
+  local why = "--leader-elect"
+  job.rights:add(namespace, "coordination.k8s.io", "leases", { "create" }, why)
+  job.rights:add(namespace, "coordination.k8s.io", "leases", { "get", "update", "watch" }, why, nil, { name })
+  job.rights:add(namespace, "events.k8s.io", "events", { "create", "patch" },
+    why .. ": an Event about the Lease names each new leader")
+end
+
+-- ---- marks, order, text ----
+
+local ROLES = { roles = true, rolebindings = true, clusterroles = true, clusterrolebindings = true }
+local CHANGES = { "create", "update", "patch", "delete", "deletecollection" }
+
+local function has_any(rule, verbs)
+  for _, verb in ipairs(verbs) do
+    if rule.verbs[verb] then
+      return true
+    end
+  end
+  return false
+end
+
+local function mark_powers(rule)
+  if rule.scope == CLUSTER and rule.group == "" and rule.resource == "secrets" and has_any(rule, READS) then
+    mark(rule, "CAREFUL: it reads the Secrets of every namespace")
+  elseif rule.scope == CLUSTER and rule.group == "rbac.authorization.k8s.io" and ROLES[rule.resource]
+    and has_any(rule, CHANGES) then
+    mark(rule, "CAREFUL: it may write roles in every namespace; Kubernetes lets it grant no more than it "
+      .. "has, unless it has the verbs escalate and bind")
+  end
+end
+
+local function sort_rules(rules)
+  table.sort(rules, function(a, b)
+    if a.scope ~= b.scope then
+      return a.scope < b.scope
+    elseif a.group ~= b.group then
+      return a.group < b.group
+    elseif a.resource ~= b.resource then
+      return a.resource < b.resource
+    end
+    return concat(a.names or {}, ",") < concat(b.names or {}, ",")
+  end)
+end
+
+function M.verbs_of(rule)
+  local out = {}
+  for verb in pairs(rule.verbs) do
+    out[#out + 1] = verb
+  end
+  table.sort(out, function(a, b) return (ORDER[a] or 99) < (ORDER[b] or 99) end)
+  return out
+end
+
+-- job: {kinds, controllers, scripts, namespaces, minimal, lease = {namespace, name} | nil}. The rules,
+-- sorted.
+function M.of(job)
+  job.rights = M.new()
+  for _, controller in ipairs(job.controllers) do
+    add_controller(job, controller)
+  end
+  add_subresources(job)
+  add_events(job)
+  if job.lease then
+    add_lease(job)
+  end
+  return job.rights
+end
+
+function Rights:sorted()
+  for _, rule in ipairs(self.rules) do
+    mark_powers(rule)
+    table.sort(rule.why, function(a, b)
+      if a.file ~= b.file then
+        return a.file < b.file
+      elseif a.line ~= b.line then
+        return a.line < b.line
+      end
+      return a.text < b.text
+    end)
+  end
+  sort_rules(self.rules)
+  return self.rules
+end
+
+local function quoted(list)
+  local out = {}
+  for i, text in ipairs(list) do
+    out[i] = format("%q", text)
+  end
+  return "[" .. concat(out, ", ") .. "]"
+end
+
+-- One line of a comment, whatever a path holds.
+local function comment(text)
+  return "  # " .. text:gsub("%c", "?")
+end
+
+local function add_rule(out, rule)
+  local marks = {}
+  for text in pairs(rule.marks) do
+    marks[#marks + 1] = text
+  end
+  table.sort(marks)
+  for _, text in ipairs(marks) do
+    out[#out + 1] = comment(text)
+  end
+  for _, why in ipairs(rule.why) do
+    out[#out + 1] = comment(why.text)
+  end
+  out[#out + 1] = format("  - apiGroups: %s", quoted({ rule.group }))
+  out[#out + 1] = format("    resources: %s", quoted({ rule.resource }))
+  if rule.names then
+    out[#out + 1] = format("    resourceNames: %s", quoted(rule.names))
+  end
+  out[#out + 1] = format("    verbs: %s", quoted(M.verbs_of(rule)))
+end
+
+-- YAML documents, and which roles they are: {{kind=, name=, namespace=}...}.
+function M.write(rules, name, labels)
+  local out, roles, scope = {}, {}, nil
+  for _, rule in ipairs(rules) do
+    if rule.scope ~= scope then
+      scope = rule.scope
+      local kind = scope == CLUSTER and "ClusterRole" or "Role"
+      roles[#roles + 1] = { kind = kind, name = name, namespace = scope ~= CLUSTER and scope or nil }
+      if #out > 0 then
+        out[#out + 1] = "---"
+      end
+      out[#out + 1] = format("apiVersion: rbac.authorization.k8s.io/v1\nkind: %s\nmetadata:\n  name: %s%s%s\nrules:",
+        kind, name, scope ~= CLUSTER and "\n  namespace: " .. scope or "", labels or "")
+    end
+    add_rule(out, rule)
+  end
+  return concat(out, "\n"), roles
+end
+
+M.CLUSTER = CLUSTER
+return M
