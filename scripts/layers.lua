@@ -15,13 +15,15 @@ local may_include = {
   write = { "base", "value", "object", "store", "kube", "event", "sync", "net" },
   lead = { "base", "value", "object", "net", "kube", "sync" },
   control = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead" },
+  webhook = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead",
+    "control" },
   lane = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead",
     "control" },
   tool = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead",
     "control", "lane" },
   apiserver = { "base", "value", "object", "store", "net" },
   cli = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead",
-    "control", "lane", "tool", "apiserver" },
+    "control", "webhook", "lane", "tool", "apiserver" },
 }
 
 -- Third-party headers by pattern, and the folder or file that owns them.

@@ -1,5 +1,6 @@
 /* perilune check PATH...: what the scripts declare, without a cluster. */
 #include "cli/host.h"
+#include "cli/webhook.h"
 
 #include <stdio.h>
 
@@ -32,7 +33,10 @@ static void print_head(const struct pl_controller_spec *spec)
 
 static void print_controller(const struct pl_controller_spec *spec)
 {
-    print_head(spec);
+    if (spec->hook != NULL)
+        pl_webhook_print(spec);
+    else
+        print_head(spec);
     for (char **channel = spec->channels; channel != NULL && *channel != NULL; channel++)
         printf("  %-8s %s\n", "channel", *channel);
     for (size_t i = 0; i < spec->source_count; i++) {

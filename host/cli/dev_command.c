@@ -33,6 +33,7 @@ static int run_against(struct dev *dev, int port, struct pl_err *err)
     printf("kubeconfig: %s\n", dev->kubeconfig);
     pl_command_flush();
     dev->options.kubeconfig.files = dev->kubeconfig;
+    dev->options.own_server = true;
     const struct pl_host_hooks hooks = {apply_manifests, dev};
     return pl_host_run(&dev->options, &hooks);
 }

@@ -52,9 +52,11 @@ struct host {
     struct pl_declarations declarations;
     struct pl_leader *leader; /* NULL: no election */
     struct pl_manager *manager;
-    struct pl_once *once;   /* NULL: until a signal */
-    struct pl_admin *admin; /* NULL: without one */
-    struct pl_repls *repls; /* as above */
+    struct pl_webhooks *webhooks;
+    struct pl_err webhooks_err; /* of the first switch; code 0: none */
+    struct pl_once *once;       /* NULL: until a signal */
+    struct pl_admin *admin;     /* NULL: without one */
+    struct pl_repls *repls;     /* as above */
     struct pl_reload *reload;
     struct pl_shadow *shadow;
     _Atomic int stuck; /* lanes that were given up */
@@ -288,13 +290,22 @@ static int connect_cluster(struct host *host, struct pl_err *err)
     return 0;
 }
 
+/* NULL: the scripts have webhooks alone. */
+static const char *first_controller(const struct pl_declarations *declarations)
+{
+    for (size_t i = 0; i < declarations->controller_count; i++)
+        if (declarations->controllers[i].hook == NULL)
+            return declarations->controllers[i].name;
+    return NULL;
+}
+
 static int join_election(struct host *host, struct pl_err *err)
 {
     const struct pl_leader_setup setup = {
         .options = &host->options->leader,
         .config = &host->config,
         .cluster = host->cluster,
-        .first_controller = host->declarations.controllers[0].name,
+        .first_controller = first_controller(&host->declarations),
         .health = pl_view_health(host->view),
     };
     if (!host->options->leader.elect)
@@ -314,6 +325,56 @@ static void on_gone(void *arg, const struct pl_controller *controller)
     pl_reload_controller_gone(host->reload, controller);
 }
 
+/* ---- webhooks ---- */
+
+static int create_webhooks(struct host *host, struct pl_err *err)
+{
+    const struct pl_webhook_options *flags = &host->options->webhook;
+    const struct pl_webhooks_options options = {.loop = host->loop,
+                                                .cluster = host->cluster,
+                                                .metrics = host->metrics,
+                                                .off = flags->address.off,
+                                                .is_default = flags->address.is_default,
+                                                .any_port = flags->address.is_default &&
+                                                            host->options->own_server,
+                                                .host = flags->address.host,
+                                                .port = flags->address.port,
+                                                .cert_dir = flags->cert_dir,
+                                                .client_ca = flags->client_ca,
+                                                .drain_ns = flags->drain_ns};
+    host->webhooks = pl_webhooks_create(&options, err);
+    if (host->webhooks == NULL)
+        return err->code;
+    pl_webhook_add_check(pl_view_health(host->view), host->webhooks);
+    return 0;
+}
+
+static void on_switched(void *arg, struct pl_generation *generation)
+{
+    struct host *host = arg;
+    size_t count = pl_generation_hooks(generation);
+    struct pl_edition **editions = pl_calloc(count + 1, sizeof(struct pl_edition *));
+    for (size_t i = 0; i < count; i++)
+        editions[i] = pl_generation_hook(generation, i);
+    pl_err_clear(&host->webhooks_err);
+    if (pl_webhooks_switch(host->webhooks, editions, count, &host->webhooks_err) != 0)
+        pl_log(PL_LOG_ERROR, "webhooks are not served",
+               pl_str("error", host->webhooks_err.message));
+    pl_free(editions);
+}
+
+static void on_webhooks_stopped(void *arg)
+{
+    struct host *host = arg;
+    pl_manager_release(host->manager);
+}
+
+static void on_stopping(void *arg)
+{
+    struct host *host = arg;
+    pl_webhooks_stop(host->webhooks, on_webhooks_stopped, host);
+}
+
 static int start_controllers(struct host *host, struct pl_err *err)
 {
     struct pl_manager_options options = {
@@ -321,10 +382,12 @@ static int start_controllers(struct host *host, struct pl_err *err)
         .grace_ns = host->options->grace_ns,
         .leadership = pl_leader_leadership(host->leader),
         .stopped = on_stopped,
+        .stopping = on_stopping,
         .gone = on_gone,
         .arg = host,
     };
     host->manager = pl_manager_create(&options);
+    pl_manager_hold(host->manager); /* for the webhooks */
     if (host->options->once)
         prepare_once(host);
     struct pl_reload_options reload = {
@@ -340,6 +403,8 @@ static int start_controllers(struct host *host, struct pl_err *err)
         .watch = host->options->reload,
         .guard = host->options->reload_guard,
         .grace_ns = host->options->grace_ns,
+        .switched = on_switched,
+        .arg = host,
     };
     struct pl_lanes *lanes = host->lanes;
     host->lanes = NULL;
@@ -353,7 +418,12 @@ static int start_controllers(struct host *host, struct pl_err *err)
     host->shadow = pl_shadow_create(&shadow);
     pl_manager_start(host->manager);
     pl_view_set_manager(host->view, host->manager);
-    return pl_reload_start(host->reload, err);
+    int rc = pl_reload_start(host->reload, err);
+    if (rc == 0 && host->webhooks_err.code != 0) {
+        *err = host->webhooks_err;
+        rc = err->code;
+    }
+    return rc;
 }
 
 /* A host without the socket runs all the same. */
@@ -376,6 +446,7 @@ static void open_admin(struct host *host)
     }
     pl_admin_add_reload(host->admin, host->reload);
     pl_admin_add_shadow(host->admin, host->shadow);
+    pl_admin_add_webhooks(host->admin, host->webhooks);
     const struct pl_repl_options repl = {.cluster = host->cluster,
                                          .loop = host->loop,
                                          .manager = host->manager,
@@ -397,6 +468,9 @@ static void tear_down(struct host *host)
         pl_view_set_manager(host->view, NULL);
     }
     pl_once_destroy(host->once);
+    if (host->webhooks != NULL)
+        pl_health_remove(pl_view_health(host->view), host->webhooks);
+    pl_webhooks_destroy(host->webhooks);
     pl_shadow_destroy(host->shadow);
     pl_reload_destroy(host->reload);
     pl_lanes_destroy(host->lanes);
@@ -443,6 +517,8 @@ static int run_host(struct host *host, const struct pl_host_hooks *hooks, struct
         rc = hooks->before(hooks->arg, host->cluster, host->loop, err);
     if (rc == 0)
         rc = join_election(host, err);
+    if (rc == 0)
+        rc = create_webhooks(host, err);
     if (rc == 0)
         rc = start_controllers(host, err);
     if (rc == 0 &&

@@ -77,6 +77,11 @@ static int choose_namespace(struct pl_leader *leader, struct pl_err *err)
         return pl_err_set(err, PL_EINVAL,
                           "--leader-elect needs --leader-elect-resource-namespace outside of a "
                           "cluster: where is the Lease?");
+    if (leader->o.options->name == NULL && leader->o.first_controller == NULL)
+        return pl_err_set(
+            err, PL_EINVAL,
+            "--leader-elect needs --leader-elect-resource-name where the scripts have "
+            "no controller that the Lease could be named after");
     leader->ns = pl_strdup(ns);
     return 0;
 }

@@ -220,13 +220,23 @@ static const struct pl_flag table[] = {
      .fallback = "0",
      .metavar = "PID",
      .help = "the host's process, where several run"},
-    /* Flags that a later release brings: saying "off" is fine. */
     {.name = "webhook-bind-address",
      .of = HOST,
-     .type = PL_FLAG_LATER,
      .metavar = "ADDRESS",
-     .off = "0"},
-    {.name = "webhook-cert-dir", .of = HOST, .type = PL_FLAG_LATER, .metavar = "DIR"},
+     .help = "where webhooks are served, 0 is off (default 127.0.0.1:9443, in a cluster :9443)"},
+    {.name = "webhook-cert-dir",
+     .of = HOST,
+     .metavar = "DIR",
+     .help = "tls.crt and tls.key of the webhook server; taken anew when they change"},
+    {.name = "webhook-client-ca",
+     .of = HOST,
+     .metavar = "FILE",
+     .help = "webhook clients must have a certificate of it"},
+    {.name = "webhook-drain",
+     .of = HOST,
+     .type = PL_FLAG_DURATION,
+     .metavar = "DURATION",
+     .help = "how long webhooks are served after SIGTERM (default 0s, in a cluster 3s)"},
 };
 
 int pl_read_file(const char *path, size_t limit, struct pl_buf *out, struct pl_err *err)
@@ -400,7 +410,8 @@ bool pl_options_read(struct pl_options *options, const struct pl_command *self, 
         return false;
     }
     if (check_target(&options->flags, &err) != 0 || read_addresses(options, &err) != 0 ||
-        pl_leader_read(&options->flags, &options->leader, &err) != 0) {
+        pl_leader_read(&options->flags, &options->leader, &err) != 0 ||
+        pl_webhook_read(&options->flags, &options->webhook, &err) != 0) {
         fprintf(stderr, "perilune %s: %s\n", self->name, err.message);
         *exit_code = PL_EXIT_USAGE;
         return false;

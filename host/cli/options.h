@@ -4,6 +4,7 @@
 #include "cli/bind_address.h"
 #include "cli/command.h"
 #include "cli/leader.h"
+#include "cli/webhook.h"
 #include "kube/kubeconfig.h"
 #include "lane/lanes.h"
 
@@ -26,6 +27,8 @@ struct pl_options {
     const char *admin_socket;        /* NULL: the default; "0": none */
     struct pl_leader_options leader; /* borrows from flags */
     struct pl_bind_address metrics_address, health_address;
+    struct pl_webhook_options webhook; /* borrows from flags */
+    bool own_server;                   /* dev: nobody else is told where anything is */
 };
 
 /* Reads everything, configures the log. False: stop with *exit_code. The caller deinits in both

@@ -177,7 +177,8 @@ static void prepare(void *arg)
 static bool judge(void *arg)
 {
     struct pl_reload *reload = arg;
-    if (reload->wrong.code == 0 && pl_generation_controllers(reload->next) == 0)
+    if (reload->wrong.code == 0 && pl_generation_controllers(reload->next) == 0 &&
+        pl_generation_hooks(reload->next) == 0)
         pl_err_set(&reload->wrong, PL_EINVAL,
                    "%s: the scripts declare nothing; call perilune.controller", reload->o.paths[0]);
     return reload->wrong.code == 0;

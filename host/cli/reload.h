@@ -21,6 +21,9 @@ struct pl_reload_options {
     bool watch;         /* --reload */
     bool guard;         /* --reload-guard */
     int64_t grace_ns;   /* for runs of a generation that is over */
+    /* A generation runs from now on: whoever else has to do with it. May be NULL. */
+    void (*switched)(void *arg, struct pl_generation *generation);
+    void *arg;
 };
 
 /* The generation of these lanes, which have loaded, runs from now on: call it before the manager

@@ -22,6 +22,8 @@ void pl_reload_run(struct pl_reload *reload, struct pl_generation *generation,
     pl_generation_take_over(generation, reload->o.manager, before, changed);
     pl_lanes_on_read(pl_generation_lanes(generation), pl_reload_on_read, reload);
     reload->current = generation;
+    if (reload->o.switched != NULL)
+        reload->o.switched(reload->o.arg, generation);
     reload->since_ns = pl_reload_wall(reload);
 }
 

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static const struct pl_flag table[] = {
@@ -80,6 +81,34 @@ static void print_wait(struct pl_node wait)
         printf("at most %.1f s\n", pl_node_double(pl_node_getz(wait, "at_most_seconds")));
 }
 
+static void print_webhook(struct pl_node hook)
+{
+    struct pl_scratch s[2];
+    printf("%-40.*s %-40.*s %8lld %8lld %8lld %8lld\n", PL_FMT(pl_show_text(hook, "name", &s[0])),
+           PL_FMT(pl_show_text(hook, "path", &s[1])), (long long)pl_show_int(hook, "in_flight"),
+           (long long)pl_show_int(hook, "requests"), (long long)pl_show_int(hook, "denied"),
+           (long long)pl_show_int(hook, "errors"));
+}
+
+static void print_webhook_server(struct pl_node root)
+{
+    struct pl_scratch s;
+    struct pl_node server = pl_node_getz(root, "webhook_server");
+    int64_t expiry = pl_show_int(server, "certificate_expiry");
+    char ends[64] = "";
+    struct tm parts;
+    time_t at = (time_t)expiry;
+    if (pl_node_is_missing(server))
+        return;
+    if (expiry > 0 && gmtime_r(&at, &parts) != NULL)
+        strftime(ends, sizeof ends, ", certificate ends %Y-%m-%d %H:%MZ", &parts);
+    struct pl_slice address = pl_show_text(server, "address", &s);
+    printf("\nwebhooks    %.*s%s\n", PL_FMT(address.len > 0 ? address : pl_slice_z("not served")),
+           ends);
+    printf("%-40s %-40s %8s %8s %8s %8s\n", "WEBHOOK", "PATH", "RUNNING", "REQUESTS", "DENIED",
+           "ERRORS");
+}
+
 static void each(struct pl_node root, const char *key, void (*print)(struct pl_node node))
 {
     struct pl_iter it = pl_iter(pl_node_getz(root, key));
@@ -108,6 +137,8 @@ static void print_text(struct pl_node root)
     printf("\n%-24s %-9s %8s %8s %8s %8s %8s %8s\n", "CONTROLLER", "STATE", "RUNNING", "READY",
            "DELAYED", "PAUSED", "WAITING", "FAILING");
     each(root, "controllers", print_controller);
+    print_webhook_server(root);
+    each(root, "webhooks", print_webhook);
     printf("\n%-48s %-8s %8s\n", "SOURCE", "STATE", "OBJECTS");
     each(root, "sources", print_source);
     if (pl_node_len(pl_node_getz(root, "waits")) > 0)

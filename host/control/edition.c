@@ -47,6 +47,17 @@ void pl_edition_unref(struct pl_edition *edition)
     pl_free(edition);
 }
 
+void pl_edition_tell_ran(const struct pl_edition *edition, const struct pl_ran *ran)
+{
+    if (edition->o.ran != NULL)
+        edition->o.ran(edition->o.ran_arg, ran);
+}
+
+const struct pl_controller_options *pl_edition_options(const struct pl_edition *edition)
+{
+    return &edition->o;
+}
+
 void pl_edition_open(struct pl_edition *edition, void (*on_sync)(void *arg), void *arg)
 {
     edition->on_sync = on_sync;

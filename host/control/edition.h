@@ -26,8 +26,13 @@ bool pl_edition_is_synced(const struct pl_edition *edition);
 /* Lent to its writes; lives as long as the edition. */
 const struct pl_writer *pl_edition_writer(const struct pl_edition *edition);
 const struct pl_controller_spec *pl_edition_spec(const struct pl_edition *edition);
+/* What it was made with: who reconciles. Lives as long as the edition. */
+const struct pl_controller_options *pl_edition_options(const struct pl_edition *edition);
 /* The informer behind source i; NULL before it was opened. */
 struct pl_informer *pl_edition_informer(const struct pl_edition *edition, size_t source);
+
+/* A run of a webhook under it has ended: pl_controller_options.ran hears of it. */
+void pl_edition_tell_ran(const struct pl_edition *edition, const struct pl_ran *ran);
 
 /* Only its maker holds it: no run and no question of it is under way, and no controller has it. */
 bool pl_edition_is_quiet(const struct pl_edition *edition);

@@ -17,6 +17,7 @@ struct pl_manager {
     struct pl_timers *timers;
     struct pl_controller **controllers; /* owned array of owned controllers */
     size_t count;
+    size_t held;    /* others, whose end a stop waits for */
     size_t to_stop; /* controllers that have not stopped yet */
     bool started, stopping, ended;
     int exit_code;
@@ -216,6 +217,20 @@ static void on_grace_over(struct pl_timer *timer)
     end(manager, true); /* the gate is closed for good, which is the end of all work (rule 125) */
 }
 
+void pl_manager_hold(struct pl_manager *manager)
+{
+    PL_REQUIRE(!manager->stopping);
+    manager->held++;
+}
+
+void pl_manager_release(struct pl_manager *manager)
+{
+    if (manager->stopping)
+        on_controller_stopped(manager);
+    else
+        manager->held--;
+}
+
 void pl_manager_stop(struct pl_manager *manager)
 {
     if (manager->stopping)
@@ -227,9 +242,11 @@ void pl_manager_stop(struct pl_manager *manager)
     pl_timer_start(manager->timers, &manager->cancel,
                    grace > CANCEL_BEFORE_END ? grace - CANCEL_BEFORE_END : 0, on_cancel);
     pl_timer_start(manager->timers, &manager->grace, grace, on_grace_over);
-    manager->to_stop = manager->count + 1;
+    manager->to_stop = manager->count + manager->held + 1;
     for (size_t i = 0; i < manager->count; i++)
         pl_controller_stop(manager->controllers[i], on_controller_stopped, manager);
+    if (manager->o.stopping != NULL)
+        manager->o.stopping(manager->o.arg);
     on_controller_stopped(manager);
 }
 

@@ -17,6 +17,8 @@ struct pl_manager_options {
      * When the grace ran out or the lead was lost, pl_manager_is_clean may say no: runs, reads or
      * writes are still under way, so that nothing may be torn down; the process has to end. */
     void (*stopped)(void *arg, int exit_code);
+    /* A stop begins: what the manager is held for may end. May be NULL. */
+    void (*stopping)(void *arg);
     /* A controller that nothing declares any more is about to be destroyed. May be NULL. */
     void (*gone)(void *arg, const struct pl_controller *controller);
     void *arg;
@@ -41,6 +43,10 @@ bool pl_manager_is_stopping(const struct pl_manager *manager);
  * grace ends are cancelled, informers stop, the Lease is released (rule 125), then `stopped`.
  * Idempotent. */
 void pl_manager_stop(struct pl_manager *manager);
+/* Somebody else's work, that needs caches and the gate, has to end first: a stop waits for as many
+ * releases, within its grace. Before the stop. */
+void pl_manager_hold(struct pl_manager *manager);
+void pl_manager_release(struct pl_manager *manager);
 /* NULL: no leader election. */
 struct pl_leadership *pl_manager_leadership(const struct pl_manager *manager);
 /* Everything that was started has ended. */

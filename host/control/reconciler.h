@@ -14,12 +14,14 @@
 struct pl_capture;
 struct pl_controller;
 struct pl_edition;
+struct pl_hook_call;
 struct pl_outcome_of_run;
 struct pl_run;
 
 /* ---- runs ---- */
 
-/* Who made a run, and follows it: a controller, or the rehearsal of a shadow. */
+/* Who made a run, and follows it: a controller, the rehearsal of a shadow, or a
+ * webhook. */
 struct pl_run_owner {
     void (*finish)(struct pl_run *run, const struct pl_outcome_of_run *outcome);
     void (*waits)(struct pl_run *run); /* NULL: nobody cares; the same for what follows */
@@ -42,6 +44,8 @@ struct pl_run {
     size_t causes_dropped; /* beyond PL_CAUSES_MAX */
     /* What it does is kept there (write/capture.h): with a shadow on either side. NULL: no. */
     struct pl_capture *capture;
+    struct pl_hook_call
+        *hook;       /* of a webhook: what it is asked (control/hook_call.h); NULL: none */
     void *self_data; /* the reconciler's */
 };
 

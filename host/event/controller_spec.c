@@ -21,6 +21,7 @@ void pl_controller_spec_deinit(struct pl_controller_spec *spec)
     for (size_t i = 0; i < spec->write_count; i++)
         pl_texts_free(spec->writes[i].verbs);
     pl_texts_free(spec->channels);
+    pl_hook_spec_destroy(spec->hook);
     pl_free(spec->sources);
     pl_free(spec->writes);
     pl_free(spec->name);
@@ -77,8 +78,21 @@ static int check_source(const struct pl_source_spec *source, bool has_for, struc
     return 0;
 }
 
+/* Nothing wakes it but requests. */
+static int check_hook(const struct pl_controller_spec *spec, struct pl_err *err)
+{
+    for (size_t i = 0; i < spec->source_count; i++)
+        if (spec->sources[i].role != PL_SOURCE_READS)
+            return pl_err_set(err, PL_EINVAL, "webhook \"%s\" can only read kinds", spec->name);
+    if (spec->max_concurrent < 1)
+        return pl_err_set(err, PL_EINVAL, "max_concurrent must be at least 1");
+    return 0;
+}
+
 int pl_controller_spec_check(const struct pl_controller_spec *spec, struct pl_err *err)
 {
+    if (spec->hook != NULL)
+        return check_hook(spec, err);
     if (!is_label(spec->name))
         return pl_err_set(err, PL_EINVAL,
                           "\"%s\" is no controller name: lower-case letters, digits and \"-\", at "

@@ -2,6 +2,7 @@
  * reads the script and owned by an edition. */
 #pragma once
 
+#include "event/hook_spec.h"
 #include "event/source.h"
 
 enum pl_task_form { PL_NO_TASK, PL_TASK_EVERY, PL_TASK_RUN };
@@ -14,7 +15,7 @@ struct pl_task_spec {
 
 /* What a script declares. All texts and arrays are the spec's own. */
 struct pl_controller_spec {
-    char *name;                   /* DNS-1123 label, unique in the process */
+    char *name;                   /* DNS-1123 label (of a hook: subdomain), unique */
     int max_concurrent;           /* at least 1 */
     int64_t reconcile_timeout_ns; /* 0: none */
     struct {
@@ -39,6 +40,9 @@ struct pl_controller_spec {
     size_t write_count;
     char **channels; /* names, NULL-terminated; NULL: none */
     struct pl_task_spec task;
+    /* A webhook handler: requests start its runs, no queue does, and no controller is made of it.
+     * NULL: none. */
+    struct pl_hook_spec *hook;
     const char *declared_at; /* "file:line", for messages; owned */
 };
 

@@ -3,6 +3,7 @@
 #include "lane/bind_batch.h"
 #include "lane/bind_list.h"
 #include "lane/declare.h"
+#include "lane/hook.h"
 #include "lane/lane.h"
 #include "lane/lazy.h"
 #include "lane/lerr.h"
@@ -104,6 +105,7 @@ void pl_bind_push(lua_State *L, struct pl_state *s)
     pl_state_register(L, s, pl_bind_dialogs);
     pl_state_register(L, s, pl_bind_regexes);
     pl_state_register(L, s, pl_bind_zones);
+    pl_state_register(L, s, pl_bind_hooks);
     lua_pushlightuserdata(L, NULL);
     lua_setfield(L, -2, "null");
     pl_ref_push(L, s->refs.error_meta);

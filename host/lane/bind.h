@@ -53,6 +53,10 @@
  *               map="self" | function(object, event) -> {ns|false, name, ns|false, name, ...},
  *               blame=the script's function behind map}},
  *           writes={{kind=, verbs=}},
+ *           hook={sort="validate"|"mutate"|"convert", kinds={{group=, version=, kind=, name=,
+ * path=, exact=}}, operations=, subresources=, object_selector=, namespace_selector=,
+ *               match_conditions={{name=, expression=}}, ignore=, on_dry_run=, if_needed=,
+ *               timeout=},
  *           reconcile=function(request, context) -> outcome [, seconds],
  *           blame=the script's function behind reconcile}
  *       P = {type="generation_changed"|"resource_version_changed"|"label_changed"
@@ -61,11 +65,16 @@
  *         | {type="all"|"any", of={P...}} | {type="none", of=P}
  *         | {type="funcs", create=f, update=f, delete=f, generic=f}
  *         | {type="script", f=function(event) -> bool}
- *       outcome = "done" | "requeue" | "requeue_after"
- *       context = {reconcile_id=, attempt=, causes=, causes_dropped=, deadline=}
- *       Raises a message without position for what pl_controller_spec_check refuses.
- *   host.index(kind, name, path_text | function(object) -> value | {values})
- *   After the last main chunk the lane calls require("perilune.controller").finish(), which
+ *       With hook, reconcile is called with (object, old, request) or (version), and ends with
+ *       "done" when it has called:
+ *   host.hook_answer(object | nil, said) -> nil | message
+ *       said = {allowed=, message=, causes={{field=, message=}}, warnings=, audit=}; object: of
+ *       mutate, as it is now
+ *   host.hook_next() -> the next object to convert | nil; host.hook_converted(object) -> nil |
+ * message outcome = "done" | "requeue" | "requeue_after" context = {reconcile_id=, attempt=,
+ * causes=, causes_dropped=, deadline=} Raises a message without position for what
+ * pl_controller_spec_check refuses. host.index(kind, name, path_text | function(object) -> value |
+ * {values}) After the last main chunk the lane calls require("perilune.controller").finish(), which
  *   raises for a controller that was begun and never completed.
  *
  * Reading (waits when a source has not synced or the server must be asked)

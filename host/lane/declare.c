@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "lane/hook.h"
 #include "lane/origin.h"
 #include "lane/lazy.h"
 #include "lane/lerr.h"
@@ -251,6 +252,7 @@ static int read_spec(lua_State *L, int functions, struct pl_controller_spec *spe
     spec->leader_election = flag_of(L, "leader_election", true);
     spec->channels = pl_declare_texts(L, "channels");
     read_task(L, spec);
+    pl_hook_read_spec(L, spec);
     const char *on_reload = pl_declare_text(L, "on_reload");
     spec->on_reload_enqueue = on_reload == NULL || strcmp(on_reload, "none") != 0;
     spec->cache_sync_timeout_ns = nanoseconds(L, "cache_sync_timeout");

@@ -4,9 +4,11 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "write/capture.h"
+#include "control/hook_call.h"
 #include "event/causes.h"
 #include "lane/bind_memo.h"
 #include "lane/context.h"
+#include "lane/hook.h"
 #include "lane/co.h"
 
 #define REASON_MAX 512 /* bytes; the rest is cut off */
@@ -56,6 +58,7 @@ struct pl_exec *pl_exec_create_io(struct pl_lane *lane, struct pl_run *run, int 
     exec->attempt = run->attempt;
     exec->deadline_ns = run->deadline_ns;
     exec->capture = pl_capture_ref(run->capture);
+    exec->hook = pl_hook_call_ref(run->hook);
     pl_list_init(&exec->tasks);
     exec->msg.kind = PL_LANE_RUN;
     run->self_data = exec;
@@ -104,6 +107,7 @@ void pl_exec_unref(struct pl_exec *exec)
     if (exec == NULL || atomic_fetch_sub(&exec->refs, 1) != 1)
         return;
     pl_capture_unref(exec->capture);
+    pl_hook_call_unref(exec->hook);
     pl_secrets_clear(&exec->secrets);
     pl_doc_unref(exec->memo_before);
     pl_doc_unref(exec->memo_after);
@@ -216,8 +220,12 @@ void pl_exec_begin(struct pl_lane *lane, struct pl_exec *exec)
     lua_State *L = s->L;
     pl_list_push(&lane->execs, &exec->active);
     pl_declare_push_reconcile(L, s, exec->controller);
-    pl_context_push(L, s, exec);
-    pl_co_create(lane, exec, L, 2)->is_main = true;
+    int arguments = 2;
+    if (exec->hook != NULL)
+        arguments = pl_hook_push_arguments(L, s, exec);
+    else
+        pl_context_push(L, s, exec);
+    pl_co_create(lane, exec, L, arguments)->is_main = true;
 }
 
 static void cancel_tasks(struct pl_lane *lane, struct pl_exec *exec)

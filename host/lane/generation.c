@@ -17,8 +17,8 @@ struct pl_generation {
     struct pl_lanes *lanes;   /* owned; NULL once they are closed */
     struct pl_origin *origin; /* counted */
     struct pl_declarations declarations;
-    struct pl_edition **editions; /* owned array of references */
-    size_t count;
+    struct pl_edition **editions; /* owned array of references: controllers' first, then hooks' */
+    size_t count, controllers;
     pl_generation_fn told; /* loaded, prepared or closed, whichever is next */
     void *told_arg;
 
@@ -46,9 +46,24 @@ static void on_ran(void *arg, const struct pl_ran *ran)
         generation->o.ran(generation->o.arg, generation, ran);
 }
 
-static void make_editions(struct pl_generation *generation)
+/* Of those that are hooks, or of those that are not. */
+static void make_some(struct pl_generation *generation, const struct pl_controller_options *options,
+                      bool hooks)
 {
     struct pl_declarations *declared = &generation->declarations;
+    for (size_t i = 0; i < declared->controller_count; i++) {
+        struct pl_controller_spec *spec = &declared->controllers[i];
+        if (spec->name == NULL || (spec->hook != NULL) != hooks)
+            continue; /* without a name: an edition has taken it */
+        struct pl_edition *edition = pl_edition_create(options, spec);
+        generation->editions[generation->count++] = edition;
+        pl_lanes_add_edition(generation->lanes, edition);
+    }
+}
+
+static void make_editions(struct pl_generation *generation)
+{
+    size_t count = generation->declarations.controller_count;
     struct pl_controller_options options = {
         .cluster = generation->o.cluster,
         .ops = pl_lanes_ops(),
@@ -57,12 +72,10 @@ static void make_editions(struct pl_generation *generation)
         .ran_arg = generation,
         .unmeasured = generation->o.unmeasured,
     };
-    generation->editions = pl_calloc(declared->controller_count + 1, sizeof(struct pl_edition *));
-    for (size_t i = 0; i < declared->controller_count; i++) {
-        struct pl_edition *edition = pl_edition_create(&options, &declared->controllers[i]);
-        generation->editions[generation->count++] = edition;
-        pl_lanes_add_edition(generation->lanes, edition);
-    }
+    generation->editions = pl_calloc(count + 1, sizeof(struct pl_edition *));
+    make_some(generation, &options, false);
+    generation->controllers = generation->count;
+    make_some(generation, &options, true);
 }
 
 static struct pl_generation *create(const struct pl_generation_options *options,
@@ -237,8 +250,8 @@ void pl_generation_prepare(struct pl_generation *generation, const struct pl_gen
 void pl_generation_take_over(struct pl_generation *generation, struct pl_manager *manager,
                              const struct pl_generation *before, struct pl_buf *changed)
 {
-    struct pl_takeover *all = pl_calloc(generation->count + 1, sizeof *all);
-    for (size_t i = 0; i < generation->count; i++) {
+    struct pl_takeover *all = pl_calloc(generation->controllers + 1, sizeof *all);
+    for (size_t i = 0; i < generation->controllers; i++) {
         const char *name = pl_edition_spec(generation->editions[i])->name;
         char *unit = pl_format(PL_UNIT_CONTROLLER "%s", name);
         all[i].edition = generation->editions[i];
@@ -248,8 +261,10 @@ void pl_generation_take_over(struct pl_generation *generation, struct pl_manager
             pl_buf_add_f(changed, "%s%s", changed->len > 0 ? ", " : "", name);
         pl_free(unit);
     }
-    pl_manager_switch(manager, all, generation->count);
-    for (size_t i = 0; i < generation->count; i++) {
+    pl_manager_switch(manager, all, generation->controllers);
+    for (size_t i = generation->controllers; i < generation->count; i++)
+        pl_edition_open(generation->editions[i], NULL, NULL);
+    for (size_t i = 0; i < generation->controllers; i++) {
         const char *name = pl_edition_spec(generation->editions[i])->name;
         struct pl_controller *controller = pl_manager_find(manager, pl_slice_z(name));
         if (controller != NULL)
@@ -338,7 +353,17 @@ bool pl_generation_is_over(const struct pl_generation *generation)
 
 size_t pl_generation_controllers(const struct pl_generation *generation)
 {
-    return generation->count;
+    return generation->controllers;
+}
+
+size_t pl_generation_hooks(const struct pl_generation *generation)
+{
+    return generation->count - generation->controllers;
+}
+
+struct pl_edition *pl_generation_hook(const struct pl_generation *generation, size_t i)
+{
+    return generation->editions[generation->controllers + i];
 }
 
 struct pl_edition *pl_generation_edition(const struct pl_generation *generation, size_t i)

@@ -58,7 +58,11 @@ uint64_t pl_generation_number(const struct pl_generation *generation);
 /* Its last run has ended. */
 bool pl_generation_is_over(const struct pl_generation *generation);
 size_t pl_generation_controllers(const struct pl_generation *generation);
+/* Webhooks: an edition for each registration. */
+size_t pl_generation_hooks(const struct pl_generation *generation);
 /* i below that. */
+struct pl_edition *pl_generation_hook(const struct pl_generation *generation, size_t i);
+/* i below pl_generation_controllers. */
 struct pl_edition *pl_generation_edition(const struct pl_generation *generation, size_t i);
 /* NULL: it declares no controller of that name. */
 struct pl_edition *pl_generation_edition_of(const struct pl_generation *generation,

@@ -64,6 +64,7 @@ struct pl_exec {
     struct pl_slice unread; /* id and causes, see lane/context.h */
     size_t causes_dropped;
     struct pl_capture *capture; /* of the run, with a reference; NULL: none */
+    struct pl_hook_call *hook;  /* the same */
     struct pl_secrets secrets;  /* for the capture: owned, the lane's until it ended */
     struct pl_doc *memo_before,
         *memo_after; /* for the capture: counted, the lane's until it ended */

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/base.h"
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "lane/lerr.h"
 #include "net/fence.h"
@@ -348,6 +349,13 @@ static int64_t cpu_now(const struct pl_limits *limits)
     return now.tv_sec * PL_SECOND + now.tv_nsec;
 }
 
+static bool is_to_end(const struct pl_limits *limits, int64_t cpu)
+{
+    int64_t limit = atomic_load(&limits->cpu_ns), due = atomic_load(&limits->due_ns);
+    return (limit > 0 && cpu - limits->seen_cpu_ns >= limit) ||
+           (due > 0 && pl_clock_mono(pl_clock_system()) >= due);
+}
+
 /* True while the state is in Lua. */
 static bool look_at(struct pl_limits *limits)
 {
@@ -358,16 +366,19 @@ static bool look_at(struct pl_limits *limits)
     if (slice != limits->seen) {
         limits->seen = slice;
         limits->seen_cpu_ns = cpu;
+        limits->over_cpu_ns = 0;
         limits->told = false;
         return true;
     }
-    int64_t limit = atomic_load(&limits->cpu_ns), spent = cpu - limits->seen_cpu_ns;
-    if (limit <= 0 || spent < limit)
+    if (!is_to_end(limits, cpu))
         return true;
+    if (limits->over_cpu_ns == 0)
+        limits->over_cpu_ns = cpu;
     atomic_store(&limits->kill, slice);
     pthread_sigqueue(limits->thread, DOG_SIGNAL, (union sigval){.sival_ptr = limits});
     /* It has not ended: compiled code, or one long library call. */
-    if (spent > limit + GRACE_NS && !limits->told && !atomic_load(&limits->collecting)) {
+    if (cpu - limits->over_cpu_ns > GRACE_NS && !limits->told &&
+        !atomic_load(&limits->collecting)) {
         limits->told = true;
         if (limits->on_stuck != NULL)
             limits->on_stuck(limits->stuck_arg);
@@ -497,6 +508,11 @@ void pl_limits_enter(struct pl_limits *limits, lua_State *L, int64_t cpu_ns)
     limits->armable = 1;
 }
 
+void pl_limits_until(struct pl_limits *limits, int64_t due_ns)
+{
+    atomic_store_explicit(&limits->due_ns, due_ns, memory_order_relaxed);
+}
+
 bool pl_limits_has_stopped(const struct pl_limits *limits)
 {
     return limits->stopped;
@@ -509,6 +525,7 @@ enum pl_excess pl_limits_leave(struct pl_limits *limits)
     limits->armable = 0;
     limits->running = NULL;
     atomic_fetch_add(&limits->slice, 1);
+    atomic_store_explicit(&limits->due_ns, 0, memory_order_relaxed);
     if (limits->armed)
         set_hook(limits, false);
     return limits->excess;

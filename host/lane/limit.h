@@ -41,6 +41,7 @@ struct pl_limits {
     _Atomic size_t used;           /* written by the state's thread */
     size_t soft, hard;             /* bytes */
     _Atomic int64_t cpu_ns;        /* limit of the slice */
+    _Atomic int64_t due_ns;        /* monotonic, of the next slice: it ends then, too; 0: none */
     _Atomic uint64_t slice;        /* odd while Lua runs */
     _Atomic uint64_t kill;         /* the slice that the watchdog wants ended */
     volatile sig_atomic_t armable; /* a signal may call lua_sethook now */
@@ -61,7 +62,8 @@ struct pl_limits {
     pthread_t thread;            /* that runs the state */
     clockid_t cpu_clock;         /* of that thread */
     uint64_t seen;               /* the watchdog's: slice at its last tick */
-    int64_t seen_cpu_ns;         /* the watchdog's: CPU time when it first saw that slice */
+    int64_t seen_cpu_ns;         /* the watchdog's: CPU time when it first saw that slice, */
+    int64_t over_cpu_ns;         /* and when it first wanted it ended; 0: it does not */
     bool told;                   /* the watchdog's: on_stuck was called for that slice */
     void (*on_stuck)(void *arg); /* watchdog's thread: a slice cannot be ended */
     void *stuck_arg;
@@ -85,6 +87,8 @@ void pl_limits_unwatch(struct pl_limits *limits);
 
 /* L: what the slice begins with, the main thread or a coroutine. */
 void pl_limits_enter(struct pl_limits *limits, lua_State *L, int64_t cpu_ns);
+/* Before pl_limits_enter: the slice is over at that time, however little it has computed. */
+void pl_limits_until(struct pl_limits *limits, int64_t due_ns);
 /* Was the slice's coroutine suspended for good? It must not be resumed. */
 bool pl_limits_has_stopped(const struct pl_limits *limits);
 /* Says which limit ended the slice, if one did. */

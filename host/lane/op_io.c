@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "control/hook_call.h"
 #include "write/capture.h"
 #include "kube/status.h"
 #include "lane/effects.h"
@@ -283,6 +284,10 @@ static void start_write(struct pl_lop *op)
         op->in.write.controller = pl_controller_writer(controller);
     op->in.write.capture = capture_of(op);
     op->in.write.held = pl_lanes_hold(lanes);
+    if (op->exec != NULL && op->exec->hook != NULL) { /* every replica answers */
+        op->in.write.any_replica = true;
+        op->in.write.dry_run = op->in.write.dry_run || op->exec->hook->dry_run;
+    }
     if (op->exec != NULL)
         op->in.write.edition = pl_edition_writer(lanes->controllers[op->exec->controller].edition);
     op->io.work = pl_gate_write(pl_cluster_gate(lanes->cluster), &op->in.write, on_written, op);

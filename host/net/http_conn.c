@@ -18,6 +18,7 @@
 #include <sys/ioctl.h>
 
 #define LINGER_NS     (1 * PL_SECOND)
+#define LINGER_BYTES  ((size_t)1 << 20)   /* that are thrown away; then the client is cut */
 #define TLS_SLICE     ((size_t)64 * 1024) /* encrypted and sent before the next is encrypted */
 #define SMALL_WRITE   ((size_t)16 * 1024) /* one TLS record */
 #define MAX_PIECES    4
@@ -365,6 +366,10 @@ static void on_read_cb(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     struct pl_conn *conn = stream->data;
     if (conn->dead || n == 0)
         return;
+    if (n > 0 && conn->state == PL_CONN_LINGERING && (conn->lingered += (size_t)n) > LINGER_BYTES) {
+        pl_conn_kill(conn);
+        return;
+    }
     if (n > 0)
         choose_protocol(conn, buf->base[0]);
     if (n == UV_EOF)

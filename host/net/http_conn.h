@@ -30,6 +30,7 @@ struct pl_server {
     size_t open_handles; /* uv handles not closed yet, the listener's included */
     int port;
     bool closing;
+    bool close_after;                    /* each connection, its next answer */
     struct pl_buf scratch;               /* heads and small TLS records are put together here */
     char read_buf[PL_SERVER_READ_SIZE];  /* bytes are used up before the next read */
     char plain_buf[PL_SERVER_READ_SIZE]; /* the same behind TLS */
@@ -74,6 +75,7 @@ struct pl_conn {
     bool head_done;               /* what looks like headers now is a trailer */
     bool heard;                   /* the client's first bytes came */
     bool parsing, paused, eof, shutting, dead;
+    size_t lingered; /* bytes that came since all was said */
 };
 
 struct pl_exchange_header {

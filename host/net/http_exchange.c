@@ -128,6 +128,7 @@ static struct pl_buf *begin_head(struct pl_exchange *exchange, int status,
                                  const struct pl_http_header *headers, size_t count)
 {
     struct pl_buf *head = &exchange->conn->server->scratch;
+    exchange->keep_alive = exchange->keep_alive && !exchange->conn->server->close_after;
     pl_buf_clear(head);
     pl_buf_add_f(head, "HTTP/1.1 %d %s\r\n", status, pl_http_status_text(status));
     for (size_t i = 0; i < count; i++) {

@@ -162,6 +162,11 @@ static void on_listener_closed_cb(uv_handle_t *handle)
     pl_server_release_handle(handle->data);
 }
 
+void pl_server_close_after(struct pl_server *server)
+{
+    server->close_after = true;
+}
+
 void pl_server_destroy(struct pl_server *server)
 {
     if (server == NULL || server->closing)

@@ -16,6 +16,7 @@ local M = {}
 -- Controllers begun in this load, in order; a fresh state is made for every load.
 local begun, by_name = {}, {}
 local tasks = {}
+local endings = {} -- functions that are called when all main chunks have run
 local indexes = {} -- that the load declared: {kind=, name=, file=, line=}
 
 local rate_limiter = {
@@ -390,8 +391,20 @@ function M.describe()
   return host.json_encode(out)
 end
 
+-- For webhooks, which have name, file, line, sources and writes: they need caches and rights, too.
+function M.note_hook(self)
+  tasks[#tasks + 1] = self
+end
+
+function M.at_end(f)
+  endings[#endings + 1] = f
+end
+
 -- Called when all main chunks have run.
 function M.finish()
+  for _, f in ipairs(endings) do
+    f()
+  end
   for _, self in ipairs(begun) do
     if not self.complete then
       error(format("%s:%d: controller %q has no Reconcile", self.file, self.line, self.name), 0)

@@ -13,23 +13,9 @@ local owner = require("perilune.owner")
 local predicate = require("perilune.predicate")
 local ref = require("perilune.ref")
 local tasks = require("perilune.task")
+local webhook = require("perilune.webhook")
 
 local fail, frozen = check.fail, check.frozen
-
--- What a later release brings: until then, calling it says so.
-local function later(name)
-  return function()
-    fail("%s is not available yet", name)
-  end
-end
-
-local function later_table(name, ...)
-  local content = {}
-  for _, key in ipairs({ ... }) do
-    content[key] = later(name .. "." .. key)
-  end
-  return frozen(name, content)
-end
 
 local perilune = {
   controller = controller.new,
@@ -94,7 +80,8 @@ local perilune = {
     local ns, name = ref.parse("memo: the request", request)
     return host.memo(ns, name)
   end,
-  webhook = later_table("perilune.webhook", "validate", "mutate", "convert"),
+  webhook = frozen("perilune.webhook", { validate = webhook.validate, mutate = webhook.mutate,
+    convert = webhook.convert, invalid = webhook.invalid }),
 }
 
 -- ---- documents ----

@@ -62,7 +62,13 @@ perilune.controller("good", { max_concurrent_reconciles = 2 })
       .. "local function a() b() end\na()\n", ":2: ", "deep" },
     { "a wait while loading", 'perilune.sleep(1)\n', ":2: ", "wait" },
     { "an endless main chunk", "while true do end\n", ":2", "" },
-    { "a call that is not there yet", 'perilune.webhook.mutate("v1/Pod")\n', ":2: ", "not available yet" },
+    { "a webhook without a handler", 'perilune.webhook.mutate("v1/Pod")\n', ":2: ", "needs a function" },
+    { "two handlers for one kind", 'perilune.webhook.mutate("v1/Pod", print)\n'
+      .. 'perilune.webhook.mutate({"v1/Pod"}, print)\n', ":3: ", "called twice for one kind" },
+    { "two webhooks of one name", 'perilune.webhook.mutate("v1/Pod", print, {name = "a.b.c"})\n'
+      .. 'perilune.webhook.mutate("v1/Node", print, {name = "a.b.c"})\n', ":3: ", 'called "a.b.c"' },
+    { "a webhook's timeout", 'perilune.webhook.validate("v1/Pod", print, {timeout = "1500ms"})\n', ":2: ",
+      "whole seconds" },
     { "a dot for a colon", 'perilune.client.get("v1/Pod", "a/b")\n', ":2: ", "colon" },
     { "nothing at all", "", "", "declare" },
   }

@@ -171,12 +171,6 @@ describe("the module", function()
     end)
   end)
 
-  it("says what a later release brings", function()
-    refuses("perilune.webhook.validate is not available yet", function()
-      perilune.webhook.validate("v1/Pod", print)
-    end)
-  end)
-
   it("tells version, generation and config", function()
     assert.equal("spec", perilune.version)
     assert.equal(1, perilune.generation)

@@ -34,7 +34,7 @@ describe("the types", function()
   before_each(spec.reset)
 
   it("have every name that scripts see", function()
-    local own = { client = true, live = true, log = true, config = true, webhook = true }
+    local own = { client = true, live = true, log = true, config = true }
     for name, value in pairs(members(perilune)) do
       assert(has(class("perilune"), "perilune", name), "perilune." .. name)
       if type(value) == "table" and not own[name] then

@@ -321,6 +321,37 @@ function Client:wait(kind, ref, predicate, timeout) end
 ---@class perilune.CronOptions: perilune.TaskOptions
 ---@field zone? string
 
+---@class perilune.WebhookOptions
+---@field operations? ("CREATE"|"UPDATE"|"DELETE"|"CONNECT"|"*")[]
+---@field subresources? string[]
+---@field object_selector? perilune.Selector
+---@field namespace_selector? perilune.Selector
+---@field match_conditions? {name: string, expression: string}[]
+---@field match_policy? "Equivalent"|"Exact"
+---@field failure_policy? "Fail"|"Ignore"
+---@field timeout? perilune.Duration whole seconds, 1 to 30
+---@field side_effects? "None"|"NoneOnDryRun"
+---@field max_concurrent? integer
+---@field name? string
+---@field reads? perilune.Kind[]
+---@field writes? perilune.Kind[]|table<perilune.Kind, perilune.Verb[]>
+
+---@class perilune.MutateOptions: perilune.WebhookOptions
+---@field reinvocation? "Never"|"IfNeeded"
+
+---@class perilune.AdmissionRequest
+---@field uid string
+---@field operation "CREATE"|"UPDATE"|"DELETE"|"CONNECT"
+---@field kind perilune.Kind
+---@field resource string
+---@field subresource? string
+---@field namespace? string
+---@field name? string
+---@field user {username: string, uid?: string, groups?: string[], extra?: table}
+---@field dry_run? boolean
+---@field options? table
+---@field audit_annotations table<string, string>
+
 ---@class perilune.Schedule
 local Schedule = {}
 ---@param time number

@@ -19,7 +19,7 @@ return [==[
 ---@field json perilune.json
 ---@field yaml perilune.yaml
 ---@field http perilune.http
----@field webhook table
+---@field webhook perilune.webhook
 local perilune = {}
 
 ---@param name string
@@ -308,6 +308,23 @@ local http = {}
 ---@param request perilune.HttpRequest
 ---@return perilune.HttpResponse
 function http.request(request) end
+
+---@class perilune.webhook
+local webhook = {}
+---@param kind perilune.Kind|perilune.Kind[]
+---@param f fun(object?: table, old?: table, request: perilune.AdmissionRequest): any, string[]?
+---@param options? perilune.WebhookOptions
+function webhook.validate(kind, f, options) end
+---@param kind perilune.Kind|perilune.Kind[]
+---@param f fun(object?: table, old?: table, request: perilune.AdmissionRequest): any, string[]?
+---@param options? perilune.MutateOptions
+function webhook.mutate(kind, f, options) end
+---@param group_kind string "example.com/Website"
+---@param f fun(object: table, version: string): table
+function webhook.convert(group_kind, f) end
+---@param causes {field: string, message: string}[]
+---@return any
+function webhook.invalid(causes) end
 
 @KINDS@return perilune
 ]==]

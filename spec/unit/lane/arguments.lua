@@ -80,6 +80,7 @@ local examples = {
   metric_remove = { host.metric("counter", "r", "help", { "l" }), "v" },
   regex_compile = { "a+" }, regex_search = { (host.regex_compile("a+")), "aa", 1, false },
   zone_file = { "UTC" }, last_time = { "t", 1 },
+  hook_answer = { {}, { allowed = true } }, hook_next = {}, hook_converted = { {} },
   compile = { "return 1", "name", {} }, get = { "v1/Pod", "d", "p", { live = false,
     metadata_only = true } }, list = { "v1/Pod", list }, each = { "v1/Pod", list },
   key_changed = { "v1/Pod", "d", "p", 1 }, write = { write }, sleep = { 0 },

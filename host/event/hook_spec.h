@@ -1,0 +1,41 @@
+/* What a webhook handler declares: which requests it is for, and what the API server is told of it.
+ * Plain data, made by whoever reads the script and owned by the controller_spec.h that it is in. */
+#pragma once
+
+#include "object/kind.h"
+
+enum pl_hook_sort { PL_HOOK_VALIDATE, PL_HOOK_MUTATE, PL_HOOK_CONVERT };
+
+/* "validate", "mutate", "convert" */
+const char *pl_hook_sort_name(enum pl_hook_sort sort);
+
+/* One kind of a registration. */
+struct pl_hook_kind {
+    struct pl_kind kind; /* convert: without a version */
+    char *name;          /* of the webhook in its configuration: "validate.website.example.com" */
+    char *path;          /* that it is served under: "/validate-example-com-v1-website" */
+    bool exact;          /* match_policy */
+};
+
+struct pl_hook_condition {
+    char *name, *expression;
+};
+
+/* One call of perilune.webhook.*; all texts and arrays are the spec's own. */
+struct pl_hook_spec {
+    enum pl_hook_sort sort;
+    struct pl_hook_kind *kinds;
+    size_t kind_count;
+    char **operations;   /* NULL-terminated, as are the others; convert has none of what follows */
+    char **subresources; /* NULL: none */
+    char *object_selector, *namespace_selector; /* canonical text; NULL: everything */
+    struct pl_hook_condition *conditions;
+    size_t condition_count;
+    bool ignore;     /* failure_policy "Ignore" */
+    bool on_dry_run; /* side_effects "NoneOnDryRun" */
+    bool if_needed;  /* reinvocation "IfNeeded" */
+    int timeout_s;   /* 1 to 30 */
+};
+
+/* Accepts NULL. */
+void pl_hook_spec_destroy(struct pl_hook_spec *hook);

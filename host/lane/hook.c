@@ -1,0 +1,283 @@
+/* Webhook handlers in a lane.
+ *
+ * A handler is called with tables over documents of its call (control/hook_call.h), and whatever it
+ * left is made a document here, in its coroutine and so within its limits, before the run ends: the
+ * I/O thread sees documents alone. The JSONPatch is computed here too, since large objects take
+ * their time. Nothing of this file raises but for arguments that Perilune's own Lua gets wrong:
+ * what is wrong with a script's values is returned as a message. */
+#include "lane/hook.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "control/hook_call.h"
+#include "lane/declare_impl.h"
+#include "lane/lane.h"
+#include "lane/lazy.h"
+#include "lane/lerr.h"
+#include "lane/lval.h"
+#include "lane/co.h"
+#include "object/meta.h"
+#include "object/patch.h"
+#include "object/patch_diff.h"
+
+/* ---- declarations ---- */
+
+static char *own(const char *text)
+{
+    return text != NULL ? pl_strdup(text) : NULL;
+}
+
+static bool flag(lua_State *L, const char *name)
+{
+    pl_declare_get(L, name);
+    bool value = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return value;
+}
+
+static int whole(lua_State *L, const char *name)
+{
+    pl_declare_get(L, name);
+    int value = (int)lua_tonumber(L, -1);
+    lua_pop(L, 1);
+    return value;
+}
+
+/* Pushes the member and says how many elements it has. */
+static size_t open_array(lua_State *L, const char *name)
+{
+    pl_declare_get(L, name);
+    return lua_type(L, -1) == LUA_TTABLE ? lua_objlen(L, -1) : 0;
+}
+
+static void copy_text(char *to, size_t size, const char *from)
+{
+    size_t len = from != NULL ? strlen(from) : 0;
+    len = len < size ? len : size - 1;
+    if (len > 0)
+        memcpy(to, from, len);
+    to[len] = '\0';
+}
+
+static void read_kinds(lua_State *L, struct pl_hook_spec *hook)
+{
+    hook->kind_count = open_array(L, "kinds");
+    hook->kinds = pl_calloc(hook->kind_count + 1, sizeof *hook->kinds);
+    for (size_t i = 0; i < hook->kind_count; i++) {
+        struct pl_hook_kind *kind = &hook->kinds[i];
+        lua_rawgeti(L, -1, (int)i + 1);
+        copy_text(kind->kind.group, sizeof kind->kind.group, pl_declare_text(L, "group"));
+        copy_text(kind->kind.version, sizeof kind->kind.version, pl_declare_text(L, "version"));
+        copy_text(kind->kind.kind, sizeof kind->kind.kind, pl_declare_text(L, "kind"));
+        kind->name = own(pl_declare_text(L, "name"));
+        kind->path = own(pl_declare_text(L, "path"));
+        kind->exact = flag(L, "exact");
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+}
+
+static void read_conditions(lua_State *L, struct pl_hook_spec *hook)
+{
+    hook->condition_count = open_array(L, "match_conditions");
+    hook->conditions = pl_calloc(hook->condition_count + 1, sizeof *hook->conditions);
+    for (size_t i = 0; i < hook->condition_count; i++) {
+        lua_rawgeti(L, -1, (int)i + 1);
+        hook->conditions[i].name = own(pl_declare_text(L, "name"));
+        hook->conditions[i].expression = own(pl_declare_text(L, "expression"));
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+}
+
+static enum pl_hook_sort sort_of(const char *text)
+{
+    enum pl_hook_sort sort = PL_HOOK_VALIDATE;
+    while (sort != PL_HOOK_CONVERT && (text == NULL || strcmp(text, pl_hook_sort_name(sort)) != 0))
+        sort++;
+    return sort;
+}
+
+void pl_hook_read_spec(lua_State *L, struct pl_controller_spec *spec)
+{
+    pl_declare_get(L, "hook");
+    if (lua_type(L, -1) == LUA_TTABLE) {
+        struct pl_hook_spec *hook = spec->hook = PL_NEW(struct pl_hook_spec);
+        hook->sort = sort_of(pl_declare_text(L, "sort"));
+        read_kinds(L, hook);
+        hook->operations = pl_declare_texts(L, "operations");
+        hook->subresources = pl_declare_texts(L, "subresources");
+        hook->object_selector = own(pl_declare_text(L, "object_selector"));
+        hook->namespace_selector = own(pl_declare_text(L, "namespace_selector"));
+        read_conditions(L, hook);
+        hook->ignore = flag(L, "ignore");
+        hook->on_dry_run = flag(L, "on_dry_run");
+        hook->if_needed = flag(L, "if_needed");
+        hook->timeout_s = whole(L, "timeout");
+    }
+    lua_pop(L, 1);
+}
+
+/* ---- arguments ---- */
+
+static void push_object(lua_State *L, struct pl_state *s, struct pl_doc *doc)
+{
+    struct pl_kind kind;
+    if (doc == NULL) {
+        lua_pushnil(L);
+        return;
+    }
+    bool secret = pl_kind_of(pl_doc_root(doc), &kind, NULL) == 0 && *kind.group == '\0' &&
+                  strcmp(kind.kind, "Secret") == 0;
+    pl_lazy_push(L, s, doc, secret ? PL_OBJECT_SECRET : 0);
+}
+
+int pl_hook_push_arguments(lua_State *L, struct pl_state *s, const struct pl_exec *exec)
+{
+    const struct pl_hook_call *call = exec->hook;
+    if (call->sort == PL_HOOK_CONVERT) {
+        const char *slash = strrchr(call->desired, '/');
+        lua_pushstring(L, slash != NULL ? slash + 1 : call->desired);
+        return 1;
+    }
+    push_object(L, s, call->object);
+    push_object(L, s, call->old);
+    pl_lazy_push(L, s, call->request, 0);
+    return 3;
+}
+
+/* ---- answers ---- */
+
+static struct pl_hook_call *check_call(lua_State *L, struct pl_state *s)
+{
+    struct pl_hook_call *call = s->task != NULL ? s->task->exec->hook : NULL;
+    if (call == NULL)
+        pl_lerr_raise(L, s, "no webhook is being answered");
+    return call;
+}
+
+/* Returns nothing, or a message. */
+static int answer(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    struct pl_hook_call *call = check_call(L, s);
+    struct pl_err err;
+    pl_err_clear(&err);
+    lua_settop(L, 2);
+    struct pl_doc *said = pl_lval_doc(L, s, 2, &err);
+    if (said == NULL) {
+        lua_pushstring(L, err.message);
+        return 1;
+    }
+    pl_doc_unref(call->answer.said);
+    call->answer.said = said;
+    if (lua_isnil(L, 1) || call->object == NULL)
+        return 0;
+    struct pl_doc *after = pl_lval_doc(L, s, 1, &err);
+    if (after == NULL) {
+        lua_pushfstring(L, "the object: %s", err.message);
+        return 1;
+    }
+    pl_doc_unref(call->answer.patch);
+    call->answer.patch = pl_patch_diff(pl_doc_root(call->object), pl_doc_root(after));
+    pl_doc_unref(after);
+    return 0;
+}
+
+static struct pl_node next_object(const struct pl_hook_call *call)
+{
+    return pl_node_at(pl_hook_call_objects(call), call->answer.count);
+}
+
+/* The next object of the review that is not in the wanted version, or nil. */
+static int next(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    struct pl_hook_call *call = check_call(L, s);
+    struct pl_node node;
+    while (!pl_node_is_missing(node = next_object(call))) {
+        struct pl_box *box = pl_box_push(L, s);
+        box->doc = pl_doc_from_node(node, NULL);
+        if (!pl_node_str_eq(pl_node_getz(node, "apiVersion"), pl_slice_z(call->desired))) {
+            push_object(L, s, box->doc);
+            return 1;
+        }
+        pl_hook_call_add(call, pl_doc_ref(box->doc));
+        lua_pop(L, 1);
+    }
+    return 0;
+}
+
+static bool is_free(struct pl_slice name)
+{
+    return pl_slice_eqz(name, "labels") || pl_slice_eqz(name, "annotations");
+}
+
+/* The first member of one's metadata that the other has otherwise. */
+static bool differs(struct pl_node one, struct pl_node other, struct pl_slice *name)
+{
+    struct pl_iter it = pl_iter(one);
+    while (pl_iter_next(&it)) {
+        if (is_free(it.key) || pl_node_equal(it.value, pl_node_get(other, it.key)))
+            continue;
+        *name = it.key;
+        return true;
+    }
+    return false;
+}
+
+static int check_converted(struct pl_node before, struct pl_node after, struct pl_err *err)
+{
+    struct pl_node a = pl_node_getz(before, "metadata"), b = pl_node_getz(after, "metadata");
+    struct pl_slice name;
+    if (pl_node_type(after) != PL_OBJECT)
+        return pl_err_set(err, PL_EINVAL, "it must return the object, not %s",
+                          pl_type_name(pl_node_type(after)));
+    if (!pl_node_equal(pl_node_getz(before, "kind"), pl_node_getz(after, "kind")))
+        return pl_err_set(err, PL_EINVAL, "it has changed kind, which a conversion must not");
+    if (pl_node_type(b) != PL_OBJECT)
+        return pl_err_set(err, PL_EINVAL, "it has returned an object without metadata");
+    if (differs(a, b, &name) || differs(b, a, &name))
+        return pl_err_set(err, PL_EINVAL,
+                          "it has changed metadata.%.*s: of metadata a conversion may change "
+                          "labels and annotations alone",
+                          PL_FMT(name));
+    return 0;
+}
+
+static struct pl_doc *in_version(struct pl_doc *doc, const char *version)
+{
+    static const char *const path[] = {"apiVersion"};
+    struct pl_build *b = pl_build_create(NULL);
+    pl_build_strz(b, version);
+    struct pl_doc *text = pl_build_finish(b);
+    pl_build_destroy(b);
+    struct pl_doc *with = pl_doc_with(pl_doc_root(doc), path, 1, pl_doc_root(text));
+    pl_doc_unref(text);
+    return with;
+}
+
+/* hook_converted(object): returns nothing, or a message. */
+static int converted(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    struct pl_hook_call *call = check_call(L, s);
+    struct pl_err err;
+    pl_err_clear(&err);
+    lua_settop(L, 1);
+    struct pl_doc *doc = pl_lval_doc(L, s, 1, &err);
+    if (doc != NULL && check_converted(next_object(call), pl_doc_root(doc), &err) == 0)
+        pl_hook_call_add(call, in_version(doc, call->desired));
+    pl_doc_unref(doc);
+    if (err.code == 0)
+        return 0;
+    lua_pushstring(L, err.message);
+    return 1;
+}
+
+const luaL_Reg pl_bind_hooks[] = {
+    {"hook_answer", answer},
+    {"hook_next", next},
+    {"hook_converted", converted},
+    {NULL, NULL},
+};

@@ -1,0 +1,234 @@
+/* Follows two files. An event leads to a look a moment later, since certificate and key come one
+ * after the other; a look that finds them broken is followed by another, in case that nothing
+ * happens any more to tell of. At most one look at a time, however long the disk takes. */
+#include "webhook/pair_files.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "net/authority.h"
+#include "net/files.h"
+#include "net/work.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MOST_BYTES ((size_t)1 << 20)
+#define SOON_NS    (50 * PL_MS)
+#define AGAIN_NS   (5 * PL_SECOND) /* after a broken pair */
+
+/* One look at the disk; owned by the files, or by itself once they are gone. */
+struct look {
+    char *paths[2]; /* owned: certificate, key */
+    struct pl_buf texts[2];
+    struct pl_err err;
+    struct pl_pair_files *files; /* back-pointer, the loop's */
+};
+
+struct pl_pair_files {
+    struct pl_loop *loop;
+    char *folder;
+    char *cert_pem, *key_pem; /* owned */
+    pl_pair_fn changed;
+    void *arg;
+    struct pl_files *watched; /* NULL: it can't be watched, and is looked at now and then */
+    struct pl_timer timer;
+    struct pl_work *work; /* NULL: no look is under way */
+    bool again;           /* something happened since it began */
+    char *told;           /* owned: the trouble that was logged last */
+};
+
+/* ---- looking ---- */
+
+static int read_file(const char *path, struct pl_buf *out, struct pl_err *err)
+{
+    char chunk[4096];
+    size_t got;
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return pl_err_set(err, PL_EIO, "%s: %s", path, strerror(errno));
+    while ((got = fread(chunk, 1, sizeof chunk, file)) > 0 && out->len + got <= MOST_BYTES)
+        pl_buf_add(out, chunk, got);
+    bool failed = ferror(file) != 0;
+    fclose(file);
+    if (failed)
+        return pl_err_set(err, PL_EIO, "%s can't be read", path);
+    return got > 0 ? pl_err_set(err, PL_ELIMIT, "%s is larger than 1 MiB", path) : 0;
+}
+
+static void run_look(void *arg)
+{
+    struct look *look = arg;
+    pl_err_clear(&look->err);
+    for (size_t i = 0; i < 2 && look->err.code == 0; i++)
+        read_file(look->paths[i], &look->texts[i], &look->err);
+    if (look->err.code == 0 &&
+        !pl_certificate_has_key(pl_buf_z(&look->texts[0]), pl_buf_z(&look->texts[1])))
+        pl_err_set(&look->err, PL_EINVAL, "%s and %s are no certificate and its key",
+                   look->paths[0], look->paths[1]);
+}
+
+static struct look *create_look(struct pl_pair_files *files)
+{
+    struct look *look = PL_NEW(struct look);
+    look->files = files;
+    look->paths[0] = pl_format("%s/tls.crt", files->folder);
+    look->paths[1] = pl_format("%s/tls.key", files->folder);
+    return look;
+}
+
+static void free_look(void *arg)
+{
+    struct look *look = arg;
+    for (size_t i = 0; i < 2; i++) {
+        pl_free(look->paths[i]);
+        pl_buf_deinit(&look->texts[i]);
+    }
+    pl_free(look);
+}
+
+/* ---- what was found ---- */
+
+static void take(struct pl_pair_files *files, const struct look *look)
+{
+    pl_free(files->cert_pem);
+    pl_free(files->key_pem);
+    files->cert_pem = pl_strdup(pl_buf_z(&look->texts[0]));
+    files->key_pem = pl_strdup(pl_buf_z(&look->texts[1]));
+    pl_free(files->told);
+    files->told = NULL;
+}
+
+static bool is_known(const struct pl_pair_files *files, const struct look *look)
+{
+    return strcmp(files->cert_pem, pl_buf_z(&look->texts[0])) == 0 &&
+           strcmp(files->key_pem, pl_buf_z(&look->texts[1])) == 0;
+}
+
+static void complain(struct pl_pair_files *files, const char *why)
+{
+    if (files->told != NULL && strcmp(files->told, why) == 0)
+        return;
+    pl_log(PL_LOG_ERROR, "the webhooks' new certificate can't be used: the old one is kept",
+           pl_str("error", why));
+    pl_free(files->told);
+    files->told = pl_strdup(why);
+}
+
+static void on_timer(struct pl_timer *timer);
+
+static void look_in(struct pl_pair_files *files, int64_t delay_ns)
+{
+    pl_timer_start(pl_loop_timers(files->loop), &files->timer, delay_ns, on_timer);
+}
+
+static void on_looked(void *arg)
+{
+    struct look *look = arg;
+    struct pl_pair_files *files = look->files;
+    files->work = NULL;
+    bool broken = look->err.code != 0;
+    if (broken) {
+        complain(files, look->err.message);
+    } else if (!is_known(files, look)) {
+        take(files, look);
+        files->changed(files->arg, files->cert_pem, files->key_pem);
+    }
+    if (files->again)
+        look_in(files, SOON_NS);
+    else if (broken || files->watched == NULL)
+        look_in(files, AGAIN_NS);
+    files->again = false;
+    free_look(look);
+}
+
+static void on_timer(struct pl_timer *timer)
+{
+    struct pl_pair_files *files = PL_CONTAINER_OF(timer, struct pl_pair_files, timer);
+    const struct pl_work_options work = {
+        .run = run_look, .done = on_looked, .drop = free_look, .arg = create_look(files)};
+    files->work = pl_work_start(files->loop, &work);
+}
+
+static void on_event(void *arg, const char *path)
+{
+    struct pl_pair_files *files = arg;
+    PL_UNUSED(path);
+    if (files->work != NULL)
+        files->again = true;
+    else
+        look_in(files, SOON_NS);
+}
+
+/* ---- life ---- */
+
+static void watch(struct pl_pair_files *files, const struct look *look)
+{
+    struct pl_err err;
+    pl_err_clear(&err);
+    files->watched = pl_files_create(files->loop, on_event, files, &err);
+    if (files->watched == NULL)
+        return;
+    struct pl_files_set *set = pl_files_set_create(files->watched);
+    for (size_t i = 0; i < 2 && err.code == 0; i++)
+        pl_files_set_add(set, look->paths[i], &err);
+    if (err.code == 0) {
+        pl_files_use(files->watched, set);
+        return;
+    }
+    pl_files_set_free(set);
+    pl_files_destroy(files->watched);
+    files->watched = NULL;
+}
+
+struct pl_pair_files *pl_pair_files_create(struct pl_loop *loop, const char *folder,
+                                           pl_pair_fn changed, void *arg, struct pl_err *err)
+{
+    struct pl_pair_files *files = PL_NEW(struct pl_pair_files);
+    files->loop = loop;
+    files->folder = pl_strdup(folder);
+    files->changed = changed;
+    files->arg = arg;
+    struct look *look = create_look(files);
+    run_look(look);
+    if (look->err.code == 0) {
+        take(files, look);
+        watch(files, look);
+        if (files->watched == NULL)
+            look_in(files, AGAIN_NS);
+        free_look(look);
+        return files;
+    }
+    if (err != NULL)
+        *err = look->err;
+    free_look(look);
+    pl_pair_files_destroy(files);
+    return NULL;
+}
+
+void pl_pair_files_destroy(struct pl_pair_files *files)
+{
+    if (files == NULL)
+        return;
+    pl_timer_stop(pl_loop_timers(files->loop), &files->timer);
+    if (files->work != NULL)
+        pl_work_abandon(files->work);
+    pl_files_destroy(files->watched);
+    pl_free(files->folder);
+    pl_free(files->cert_pem);
+    pl_free(files->key_pem);
+    pl_free(files->told);
+    pl_free(files);
+}
+
+const char *pl_pair_files_cert(const struct pl_pair_files *files)
+{
+    return files->cert_pem;
+}
+
+const char *pl_pair_files_key(const struct pl_pair_files *files)
+{
+    return files->key_pem;
+}

@@ -1,0 +1,432 @@
+/* Reviews: what the API server asks a webhook, and what it is answered.
+ *
+ * Everything here comes from the network. A body is scanned as one document (depth and size are the
+ * scanner's limits), and nothing is believed of it that was not looked at: a member of another type
+ * than it should have is a refusal that names it. What the answer says of a handler's words was
+ * made a document before, so that it is valid text. */
+#include "webhook/review.h"
+
+#include "base/alloc.h"
+#include "base/base64.h"
+#include "base/clock.h"
+#include "net/http_server.h"
+#include "object/meta.h"
+#include "object/units.h"
+#include "value/build.h"
+#include "value/scan.h"
+#include "value/write.h"
+
+#include <string.h>
+
+#define ADMISSION    "admission.k8s.io/v1"
+#define CONVERSION   "apiextensions.k8s.io/v1"
+#define MOST_NS      (30 * PL_SECOND) /* what the API server asks for at most */
+#define MOST_LESS_NS (500 * PL_MS)
+
+static struct pl_slice text_at(struct pl_node node, const char *key, struct pl_scratch *scratch)
+{
+    return pl_node_str(pl_node_getz(node, key), scratch);
+}
+
+static char *dup_text(struct pl_node node, const char *key)
+{
+    struct pl_scratch scratch;
+    struct pl_slice text = text_at(node, key, &scratch);
+    return pl_memdup0(text.ptr != NULL ? text.ptr : "", text.len);
+}
+
+static bool is_none(struct pl_node node)
+{
+    return pl_node_is_missing(node) || pl_node_type(node) == PL_NULL;
+}
+
+/* ---- what both have ---- */
+
+static int check_head(struct pl_node root, const char *version, const char *kind,
+                      struct pl_err *err)
+{
+    struct pl_scratch a, b;
+    if (pl_node_type(root) != PL_OBJECT)
+        return pl_err_set(err, PL_EINVAL, "the body is no %s but a JSON %s", kind,
+                          pl_type_name(pl_node_type(root)));
+    struct pl_slice given = text_at(root, "apiVersion", &a), name = text_at(root, "kind", &b);
+    if (!pl_slice_eqz(name, kind))
+        return pl_err_set(err, PL_EINVAL, "the body is no %s but of kind \"%.*s\"", kind,
+                          PL_FMT(name));
+    if (!pl_slice_eqz(given, version))
+        return pl_err_set(err, PL_EINVAL, "%s of version \"%.*s\" is not understood; \"%s\" is",
+                          kind, PL_FMT(given), version);
+    if (pl_node_type(pl_node_getz(root, "request")) != PL_OBJECT)
+        return pl_err_set(err, PL_EINVAL, "the %s has no request", kind);
+    if (text_at(pl_node_getz(root, "request"), "uid", &a).len == 0)
+        return pl_err_set(err, PL_EINVAL, "the %s's request has no uid", kind);
+    return 0;
+}
+
+static int check_type(struct pl_node request, const char *key, enum pl_type type,
+                      struct pl_err *err)
+{
+    struct pl_node node = pl_node_getz(request, key);
+    if (is_none(node) || pl_node_type(node) == type)
+        return 0;
+    return pl_err_set(err, PL_EINVAL, "request.%s is no %s but a JSON %s", key, pl_type_name(type),
+                      pl_type_name(pl_node_type(node)));
+}
+
+/* ---- admission ---- */
+
+static void put_text(struct pl_build *b, const char *name, struct pl_node from, const char *key)
+{
+    struct pl_scratch scratch;
+    struct pl_slice text = text_at(from, key, &scratch);
+    if (text.len > 0)
+        pl_build_put_str(b, name, text);
+}
+
+static void put_node(struct pl_build *b, const char *name, struct pl_node from, const char *key)
+{
+    struct pl_node node = pl_node_getz(from, key);
+    if (is_none(node))
+        return;
+    pl_build_keyz(b, name);
+    pl_build_node(b, node);
+}
+
+/* "apps/v1/Deployment" */
+static void put_kind(struct pl_build *b, struct pl_node kind)
+{
+    struct pl_scratch g, v, k;
+    struct pl_buf text = PL_BUF_INIT;
+    struct pl_slice group = text_at(kind, "group", &g);
+    if (group.len > 0)
+        pl_buf_add_f(&text, "%.*s/", PL_FMT(group));
+    pl_buf_add_f(&text, "%.*s/%.*s", PL_FMT(text_at(kind, "version", &v)),
+                 PL_FMT(text_at(kind, "kind", &k)));
+    pl_build_put_str(b, "kind", pl_buf_slice(&text));
+    pl_buf_deinit(&text);
+}
+
+static void put_user(struct pl_build *b, struct pl_node user)
+{
+    pl_build_keyz(b, "user");
+    pl_build_object(b);
+    put_text(b, "username", user, "username");
+    put_text(b, "uid", user, "uid");
+    put_node(b, "groups", user, "groups");
+    put_node(b, "extra", user, "extra");
+    pl_build_end(b);
+}
+
+/* What scripts see: their names, and nothing that is absent or null. */
+static struct pl_doc *make_request(struct pl_node request)
+{
+    struct pl_build *b = pl_build_create(NULL);
+    pl_build_object(b);
+    put_text(b, "uid", request, "uid");
+    put_text(b, "operation", request, "operation");
+    put_kind(b, pl_node_getz(request, "kind"));
+    put_text(b, "resource", pl_node_getz(request, "resource"), "resource");
+    put_text(b, "subresource", request, "subResource");
+    put_text(b, "namespace", request, "namespace");
+    put_text(b, "name", request, "name");
+    put_user(b, pl_node_getz(request, "userInfo"));
+    put_node(b, "dry_run", request, "dryRun");
+    put_node(b, "options", request, "options");
+    pl_build_end(b);
+    struct pl_doc *doc = pl_build_finish(b);
+    pl_build_destroy(b);
+    return doc;
+}
+
+static struct pl_doc *object_of(struct pl_node request, const char *key)
+{
+    struct pl_node node = pl_node_getz(request, key);
+    return is_none(node) ? NULL : pl_doc_from_node(node, NULL);
+}
+
+static int check_admission(struct pl_node request, struct pl_err *err)
+{
+    static const char *const objects[] = {"kind",   "resource",  "userInfo",
+                                          "object", "oldObject", "options"};
+    static const char *const texts[] = {"operation", "subResource", "namespace", "name"};
+    int rc = check_type(request, "dryRun", PL_BOOL, err);
+    for (size_t i = 0; i < PL_ARRAY_LEN(objects) && rc == 0; i++)
+        rc = check_type(request, objects[i], PL_OBJECT, err);
+    for (size_t i = 0; i < PL_ARRAY_LEN(texts) && rc == 0; i++)
+        rc = check_type(request, texts[i], PL_STRING, err);
+    struct pl_scratch scratch;
+    if (rc == 0 && text_at(request, "operation", &scratch).len == 0)
+        rc = pl_err_set(err, PL_EINVAL, "the AdmissionReview's request has no operation");
+    struct pl_node kind = pl_node_getz(request, "kind");
+    if (rc == 0 && text_at(kind, "kind", &scratch).len == 0)
+        rc = pl_err_set(err, PL_EINVAL, "the AdmissionReview's request has no kind");
+    return rc;
+}
+
+static void read_admission(struct pl_review *review, struct pl_node request)
+{
+    struct pl_hook_call *call = review->call;
+    struct pl_scratch ns_scratch, name_scratch;
+    struct pl_slice ns = text_at(request, "namespace", &ns_scratch);
+    struct pl_slice name = text_at(request, "name", &name_scratch);
+    struct pl_buf key = PL_BUF_INIT;
+    call->object = object_of(request, "object");
+    call->old = object_of(request, "oldObject");
+    call->request = make_request(request);
+    call->dry_run = pl_node_bool(pl_node_getz(request, "dryRun"));
+    review->operation = dup_text(request, "operation");
+    if (name.len > 0)
+        pl_key_add(&key, ns, name);
+    else
+        pl_buf_add_z(&key, review->uid);
+    review->key = pl_buf_take(&key);
+}
+
+/* ---- conversion ---- */
+
+static int read_conversion(struct pl_review *review, struct pl_doc *doc, struct pl_node request,
+                           struct pl_err *err)
+{
+    struct pl_hook_call *call = review->call;
+    struct pl_node objects = pl_node_getz(request, "objects");
+    if (!is_none(objects) && pl_node_type(objects) != PL_ARRAY)
+        return pl_err_set(err, PL_EINVAL, "request.objects is no array but a JSON %s",
+                          pl_type_name(pl_node_type(objects)));
+    call->review = pl_doc_ref(doc);
+    call->desired = dup_text(request, "desiredAPIVersion");
+    review->operation = pl_strdup("");
+    review->key = pl_strdup(review->uid);
+    if (*call->desired == '\0')
+        return pl_err_set(err, PL_EINVAL, "the ConversionReview has no desiredAPIVersion");
+    return 0;
+}
+
+static int check_object(struct pl_node object, size_t i, struct pl_kind *kind, struct pl_err *err)
+{
+    if (pl_node_type(object) != PL_OBJECT)
+        return pl_err_set(err, PL_EINVAL, "request.objects[%zu] is no object", i);
+    if (pl_kind_of(object, kind, err) != 0) {
+        pl_err_prefix(err, "request.objects[%zu]", i);
+        return err != NULL ? err->code : PL_EINVAL;
+    }
+    return 0;
+}
+
+int pl_review_kind(const struct pl_review *review, struct pl_kind *kind, struct pl_err *err)
+{
+    struct pl_node objects = pl_hook_call_objects(review->call);
+    size_t count = pl_node_len(objects);
+    if (count == 0)
+        return pl_err_set(err, PL_ENOTFOUND, "there is nothing to convert");
+    int rc = check_object(pl_node_at(objects, 0), 0, kind, err);
+    struct pl_iter it = pl_iter(objects);
+    while (rc == 0 && pl_iter_next(&it)) {
+        struct pl_kind other;
+        rc = check_object(it.value, it.index, &other, err);
+        if (rc == 0 && !pl_kind_eq_group(kind, &other))
+            rc = pl_err_set(err, PL_EINVAL, "request.objects has objects of several kinds");
+    }
+    return rc;
+}
+
+char *pl_review_failed_name(const struct pl_review *review)
+{
+    struct pl_node object =
+        pl_node_at(pl_hook_call_objects(review->call), review->call->answer.count);
+    return dup_text(pl_node_getz(object, "metadata"), "name");
+}
+
+/* ---- reading ---- */
+
+int pl_review_read(struct pl_slice body, enum pl_hook_sort sort, struct pl_review *review,
+                   struct pl_err *err)
+{
+    bool converts = sort == PL_HOOK_CONVERT;
+    const struct pl_scan_options options = {.keep_managed_fields = true};
+    *review = (struct pl_review){.call = NULL};
+    struct pl_doc *doc = pl_scan_text(body, &options, err);
+    if (doc == NULL) {
+        pl_err_prefix(err, "the body is no JSON");
+        return PL_EINVAL;
+    }
+    struct pl_node root = pl_doc_root(doc), request = pl_node_getz(root, "request");
+    int rc = check_head(root, converts ? CONVERSION : ADMISSION,
+                        converts ? "ConversionReview" : "AdmissionReview", err);
+    if (rc == 0 && !converts)
+        rc = check_admission(request, err);
+    if (rc == 0) {
+        review->call = pl_hook_call_create(sort);
+        review->uid = dup_text(request, "uid");
+        if (converts)
+            rc = read_conversion(review, doc, request, err);
+        else
+            read_admission(review, request);
+    }
+    pl_doc_unref(doc);
+    if (rc != 0)
+        pl_review_deinit(review);
+    return rc;
+}
+
+void pl_review_deinit(struct pl_review *review)
+{
+    pl_hook_call_unref(review->call);
+    pl_free(review->uid);
+    pl_free(review->key);
+    pl_free(review->operation);
+    *review = (struct pl_review){.call = NULL};
+}
+
+bool pl_review_timeout(struct pl_slice query, int64_t *ns)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    bool given = pl_query_get(query, "timeout", &text) &&
+                 pl_duration_parse(pl_buf_slice(&text), ns) && *ns > 0;
+    pl_buf_deinit(&text);
+    if (given && *ns > MOST_NS)
+        *ns = MOST_NS;
+    return given;
+}
+
+int64_t pl_review_deadline(int64_t timeout_ns)
+{
+    int64_t less = timeout_ns / 10;
+    return timeout_ns - (less < MOST_LESS_NS ? less : MOST_LESS_NS);
+}
+
+/* ---- answers ---- */
+
+static struct pl_node said_of(const struct pl_review *review, const char *key)
+{
+    return pl_node_getz(pl_doc_root(review->call->answer.said), key);
+}
+
+bool pl_review_is_denied(const struct pl_review *review)
+{
+    return review->call->sort != PL_HOOK_CONVERT && !pl_node_bool(said_of(review, "allowed"));
+}
+
+static void put_causes(struct pl_build *b, struct pl_node causes)
+{
+    pl_build_keyz(b, "causes");
+    pl_build_array(b);
+    struct pl_iter it = pl_iter(causes);
+    while (pl_iter_next(&it)) {
+        pl_build_object(b);
+        pl_build_put_strz(b, "reason", "FieldValueInvalid");
+        put_text(b, "message", it.value, "message");
+        put_text(b, "field", it.value, "field");
+        pl_build_end(b);
+    }
+    pl_build_end(b);
+}
+
+static void put_details(struct pl_build *b, const struct pl_review *review, struct pl_node causes)
+{
+    struct pl_node request = pl_doc_root(review->call->request);
+    struct pl_scratch scratch;
+    struct pl_kind kind = {.group = ""};
+    pl_kind_parse(text_at(request, "kind", &scratch), &kind, NULL);
+    pl_build_keyz(b, "details");
+    pl_build_object(b);
+    put_text(b, "name", request, "name");
+    if (*kind.group != '\0')
+        pl_build_put_strz(b, "group", kind.group);
+    pl_build_put_strz(b, "kind", kind.kind);
+    put_causes(b, causes);
+    pl_build_end(b);
+}
+
+static void put_denial(struct pl_build *b, const struct pl_review *review)
+{
+    struct pl_node causes = said_of(review, "causes");
+    bool invalid = !pl_node_is_missing(causes);
+    struct pl_scratch scratch;
+    pl_build_keyz(b, "status");
+    pl_build_object(b);
+    pl_build_put_strz(b, "status", "Failure");
+    pl_build_put_str(b, "message", pl_node_str(said_of(review, "message"), &scratch));
+    pl_build_put_strz(b, "reason", invalid ? "Invalid" : "Forbidden");
+    if (invalid)
+        put_details(b, review, causes);
+    pl_build_put_int(b, "code", invalid ? 422 : 403);
+    pl_build_end(b);
+}
+
+static void put_patch(struct pl_build *b, const struct pl_doc *patch)
+{
+    struct pl_buf text = PL_BUF_INIT, coded = PL_BUF_INIT;
+    pl_write(&text, pl_doc_root(patch), PL_WRITE_COMPACT);
+    pl_base64_encode(pl_buf_slice(&text), &coded);
+    pl_build_put_strz(b, "patchType", "JSONPatch");
+    pl_build_put_str(b, "patch", pl_buf_slice(&coded));
+    pl_buf_deinit(&text);
+    pl_buf_deinit(&coded);
+}
+
+static void answer_admission(const struct pl_review *review, struct pl_buf *out)
+{
+    const struct pl_hook_call *call = review->call;
+    bool denied = pl_review_is_denied(review);
+    struct pl_node said = pl_doc_root(call->answer.said);
+    struct pl_build *b = pl_build_create(NULL);
+    pl_build_object(b);
+    pl_build_put_strz(b, "apiVersion", ADMISSION);
+    pl_build_put_strz(b, "kind", "AdmissionReview");
+    pl_build_keyz(b, "response");
+    pl_build_object(b);
+    pl_build_put_strz(b, "uid", review->uid);
+    pl_build_put_bool(b, "allowed", !denied);
+    if (denied)
+        put_denial(b, review);
+    else if (call->answer.patch != NULL)
+        put_patch(b, call->answer.patch);
+    put_node(b, "warnings", said, "warnings");
+    put_node(b, "auditAnnotations", said, "audit");
+    pl_build_end(b);
+    pl_build_end(b);
+    struct pl_doc *doc = pl_build_finish(b);
+    pl_write(out, pl_doc_root(doc), PL_WRITE_COMPACT);
+    pl_doc_unref(doc);
+    pl_build_destroy(b);
+}
+
+static void begin_conversion(const struct pl_review *review, struct pl_buf *out)
+{
+    pl_buf_add_z(out, "{\"apiVersion\":\"" CONVERSION
+                      "\",\"kind\":\"ConversionReview\",\"response\":{\"uid\":");
+    pl_write_str(out, pl_slice_z(review->uid));
+}
+
+/* The objects are written where they are: there may be thousands. */
+static void answer_conversion(const struct pl_review *review, struct pl_buf *out)
+{
+    const struct pl_hook_call *call = review->call;
+    begin_conversion(review, out);
+    pl_buf_add_z(out, ",\"convertedObjects\":[");
+    for (size_t i = 0; i < call->answer.count; i++) {
+        if (i > 0)
+            pl_buf_add_char(out, ',');
+        pl_write(out, pl_doc_root(call->answer.objects[i]), PL_WRITE_COMPACT);
+    }
+    pl_buf_add_z(out, "],\"result\":{\"status\":\"Success\"}}}");
+}
+
+void pl_review_answer(const struct pl_review *review, struct pl_buf *out)
+{
+    if (review->call->sort == PL_HOOK_CONVERT)
+        answer_conversion(review, out);
+    else
+        answer_admission(review, out);
+}
+
+void pl_review_refuse(const struct pl_review *review, const char *message, struct pl_buf *out)
+{
+    begin_conversion(review, out);
+    pl_buf_add_z(out, ",\"result\":{\"status\":\"Failure\",\"message\":");
+    struct pl_buf valid = PL_BUF_INIT;
+    pl_utf8_repair(pl_slice_z(message), &valid);
+    pl_write_str(out, pl_buf_slice(&valid));
+    pl_buf_deinit(&valid);
+    pl_buf_add_z(out, "}}}");
+}

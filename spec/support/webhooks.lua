@@ -1,0 +1,94 @@
+-- Webhooks as specs reach them: reviews, posted to a host without an API server between.
+
+local cjson = require("cjson")
+local e2e = require("spec.support.e2e")
+
+local M = {}
+
+M.flags = { "--webhook-bind-address", "127.0.0.1:0" }
+
+-- A review of a Website with that spec; fields replaces members of the request.
+function M.review(spec, fields)
+  local request = {
+    uid = "11111111-2222-3333-4444-555555555555",
+    kind = { group = "example.com", version = "v1", kind = "Website" },
+    resource = { group = "example.com", version = "v1", resource = "websites" },
+    name = "blog", namespace = "default", operation = "CREATE",
+    userInfo = { username = "jo", groups = { "people" } },
+    object = { apiVersion = "example.com/v1", kind = "Website",
+      metadata = { name = "blog", namespace = "default" }, spec = spec },
+    oldObject = cjson.null, dryRun = false, options = cjson.null,
+  }
+  for name, value in pairs(fields or {}) do
+    request[name] = value
+  end
+  return { apiVersion = "admission.k8s.io/v1", kind = "AdmissionReview", request = request }
+end
+
+function M.conversion(version, objects)
+  return { apiVersion = "apiextensions.k8s.io/v1", kind = "ConversionReview",
+    request = { uid = "c-1", desiredAPIVersion = version, objects = objects } }
+end
+
+function M.address(host)
+  return host:logged("^serving webhooks$").address
+end
+
+-- Status, decoded answer (or its text) and the text itself. options: type, curl (further arguments),
+-- method.
+function M.post(host, path, body, options)
+  options = options or {}
+  local text = type(body) == "string" and body or cjson.encode(body)
+  local file = e2e.write_file(os.tmpname(), text)
+  local pipe = io.popen(string.format(
+    "curl -sS %s --max-time 60 -X %s -H 'Content-Type: %s' -w '\\n%%{http_code}' --data-binary @%s %s "
+      .. "'https://%s%s' 2>&1; rm -f %s",
+    options.trust or "-k", options.method or "POST", options.type or "application/json", file,
+    options.curl or "", M.address(host), path, file))
+  local out = pipe:read("*a")
+  pipe:close()
+  local answer, status = out:match("^(.*)\n(%d+)%s*$")
+  local ok, decoded = pcall(cjson.decode, answer or "")
+  return tonumber(status) or 0, ok and decoded or answer or out, answer or out
+end
+
+-- The response of a review that is answered with 200.
+function M.answer(host, path, body, options)
+  local status, answer = M.post(host, path, body, options)
+  if status ~= 200 or type(answer) ~= "table" then
+    error(("%s: %d %s"):format(path, status, tostring(answer)), 2)
+  end
+  return answer.response
+end
+
+local function decode_base64(text)
+  local pipe = io.popen("printf %s '" .. text .. "' | base64 -d")
+  local out = pipe:read("*a")
+  pipe:close()
+  return out
+end
+
+-- The operations of an answer's patch.
+function M.patch(response)
+  return response.patch and cjson.decode(decode_base64(response.patch)), response.patch and
+    decode_base64(response.patch)
+end
+
+-- Sends a review again and again, beside the spec: a function that ends it and returns what came of it.
+function M.load(host, path, body, rate, connections)
+  local file = e2e.write_file(e2e.folder() .. "/" .. e2e.unique("review"), cjson.encode(body))
+  local out = file .. ".out"
+  local child = e2e.process.start({ "python3", "spec/support/reviews.py", "load",
+    "https://" .. M.address(host) .. path, file, tostring(rate), tostring(connections or 4) },
+    { stdout = out, stderr = out .. ".err" })
+  e2e.eventually("the client has begun", function()
+    return e2e.read_file(out .. ".err"):find("begun", 1, true)
+  end)
+  return function()
+    child:signal("TERM")
+    child:wait(60)
+    return cjson.decode(e2e.read_file(out))
+  end
+end
+
+return M
