@@ -22,8 +22,10 @@
 #define RUN     "run"
 #define DEV     "dev" /* has a server of its own */
 #define HOST    "run|dev"
-#define CLUSTER "run|rbac"
+#define CLUSTER "run|rbac|manifests"
 #define RBAC    "rbac"
+#define ROLES   "rbac|manifests"
+#define SHIP    "manifests"
 #define LEAD    "run|dev|rbac" /* whose work depends on leader election */
 
 static const struct pl_flag table[] = {
@@ -34,9 +36,10 @@ static const struct pl_flag table[] = {
     {.name = "context", .of = CLUSTER, .metavar = "NAME", .help = "context of the kubeconfig"},
     {.name = "server", .of = CLUSTER, .metavar = "URL", .help = "address of the API server"},
     {.name = "namespace",
-     .of = LEAD,
+     .of = LEAD "|manifests",
+     .letter = 'n',
      .metavar = "NS",
-     .help = "only this namespace",
+     .help = "only this namespace; of manifests: where the host will run",
      .repeatable = true},
     {.name = "filename",
      .of = DEV,
@@ -50,7 +53,7 @@ static const struct pl_flag table[] = {
      .fallback = "true",
      .help = "apply the folder manifests/ beside the scripts first"},
     {.name = "lanes",
-     .of = HOST,
+     .of = HOST "|manifests",
      .type = PL_FLAG_INTEGER,
      .fallback = "1",
      .metavar = "N",
@@ -141,11 +144,11 @@ static const struct pl_flag table[] = {
      .metavar = "PATH",
      .help = "where `perilune status` and its like reach this host; 0 is off"},
     {.name = "leader-elect",
-     .of = LEAD,
+     .of = LEAD "|manifests",
      .type = PL_FLAG_SWITCH,
      .help = "run leader-only controllers only while holding the Lease"},
     {.name = "leader-elect-resource-name",
-     .of = LEAD,
+     .of = LEAD "|manifests",
      .metavar = "NAME",
      .help = "of the Lease (default perilune- and the first controller's name)"},
     {.name = "leader-elect-resource-namespace",
@@ -192,17 +195,17 @@ static const struct pl_flag table[] = {
      .metavar = "DURATION",
      .help = "longest time for --once, then it ends with 1; 0 is none"},
     {.name = "name",
-     .of = RBAC,
+     .of = ROLES,
      .metavar = "NAME",
-     .help = "of the roles (default the first controller's)"},
+     .help = "of what is printed (default the first controller's)"},
     {.name = "schema",
-     .of = RBAC,
+     .of = ROLES,
      .metavar = "FILE",
      .repeatable = true,
      .help = "CRDs, or OpenAPI of a server, that name kinds; a folder counts as its files"},
-    {.name = "cluster", .of = RBAC, .type = PL_FLAG_SWITCH, .help = "ask the cluster for kinds"},
+    {.name = "cluster", .of = ROLES, .type = PL_FLAG_SWITCH, .help = "ask the cluster for kinds"},
     {.name = "minimal",
-     .of = RBAC,
+     .of = ROLES,
      .type = PL_FLAG_SWITCH,
      .help =
          "leave out what only the admission plugin OwnerReferencesPermissionEnforcement asks for"},
@@ -220,6 +223,19 @@ static const struct pl_flag table[] = {
      .fallback = "0",
      .metavar = "PID",
      .help = "the host's process, where several run"},
+    {.name = "image", .of = SHIP, .metavar = "IMAGE", .help = "the image that has perilune"},
+    {.name = "replicas",
+     .of = SHIP,
+     .type = PL_FLAG_INTEGER,
+     .fallback = "1",
+     .least = 1,
+     .metavar = "R",
+     .help = "of the Deployment; more than one elect a leader"},
+    {.name = "crds",
+     .of = SHIP,
+     .type = PL_FLAG_SWITCH,
+     .help = "the CRDs beside the scripts, too"},
+    {.name = "create-namespace", .of = SHIP, .type = PL_FLAG_SWITCH, .help = "the namespace, too"},
     {.name = "webhook-bind-address",
      .of = HOST,
      .metavar = "ADDRESS",

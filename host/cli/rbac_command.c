@@ -79,3 +79,8 @@ int pl_command_rbac(const struct pl_command *self, int argc, char *const *argv)
 {
     return pl_tool_on_scripts(self, "perilune.tool.rbac", argc, argv);
 }
+
+int pl_command_manifests(const struct pl_command *self, int argc, char *const *argv)
+{
+    return pl_tool_on_scripts(self, "perilune.tool.manifests", argc, argv);
+}

@@ -67,3 +67,23 @@ int pl_command_new(const struct pl_command *self, int argc, char *const *argv)
     pl_flags_deinit(&flags);
     return exit_code;
 }
+
+/* ---- types ---- */
+
+static const struct pl_flag types_flags[] = {
+    {.name = "out",
+     .metavar = "DIR",
+     .help = "where perilune.lua goes (default types beside PATH)"},
+};
+
+int pl_command_types(const struct pl_command *self, int argc, char *const *argv)
+{
+    struct pl_flags flags;
+    int exit_code = PL_EXIT_OK;
+    struct pl_tool tool = {.module = "perilune.tool.types"};
+    if (pl_command_flags(self, &flags, types_flags, PL_ARRAY_LEN(types_flags), argc, argv,
+                         &exit_code))
+        exit_code = pl_tool_command(self, &tool, pl_tool_input_begin(self, &flags));
+    pl_flags_deinit(&flags);
+    return exit_code;
+}

@@ -122,6 +122,11 @@ function M.start_embedded(flags, before)
   return server
 end
 
+-- The path of kubectl, which comes with kube-apiserver (scripts/envtest).
+function M.kubectl()
+  return run("scripts/envtest --have"):gsub("%s+$", "") .. "/kubectl"
+end
+
 -- A kube-apiserver of the spec's own, for those that kill it; see spec/support/kube-apiserver.
 function M.start_kube(flags)
   local state = M.folder() .. "/" .. M.unique("kube")

@@ -16,9 +16,10 @@ function M.read(tool, path)
   end
   local text = file:read(LIMIT + 1)
   file:close()
-  if not text then
-    local what = tool.kind(path, true)
-    tool.fail(what == "file" and "%s: it is empty" or "%s: it cannot be read as a file", path)
+  if not text and tool.kind(path, true) ~= "file" then
+    tool.fail("%s: it cannot be read as a file", path)
+  elseif not text then
+    return ""
   elseif #text > LIMIT then
     tool.fail("%s: larger than %d MiB", path, LIMIT / 1024 / 1024)
   end

@@ -339,12 +339,14 @@ local function add_rule(out, rule)
 end
 
 -- YAML documents, and which roles they are: {{kind=, name=, namespace=}...}.
-function M.write(rules, name, labels)
+-- name: of all roles, or name_of(scope).
+function M.write(rules, name, labels, name_of)
   local out, roles, scope = {}, {}, nil
   for _, rule in ipairs(rules) do
     if rule.scope ~= scope then
       scope = rule.scope
       local kind = scope == CLUSTER and "ClusterRole" or "Role"
+      name = name_of and name_of(scope) or name
       roles[#roles + 1] = { kind = kind, name = name, namespace = scope ~= CLUSTER and scope or nil }
       if #out > 0 then
         out[#out + 1] = "---"

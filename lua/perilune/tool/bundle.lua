@@ -1,0 +1,222 @@
+-- ConfigMaps with scripts and what they read, byte for byte, and the items of the volume that joins
+-- them: at most 200 KiB each as they stand in the document, so that kubectl can keep them in its
+-- annotation.
+
+local host = require("perilune.host")
+local crds = require("perilune.tool.crds")
+local scripts = require("perilune.tool.scripts")
+
+local format, concat = string.format, table.concat
+local M = {}
+
+local CONFIG_MAP = 200 * 1024
+local ALL = 1024 * 1024
+
+-- ---- which files ----
+
+-- The folder in the container of each root: the only one is the mount itself.
+local function roots_of(tool, paths)
+  local out, by_folder, names = {}, {}, {}
+  for _, path in ipairs(paths) do
+    local folder = tool.kind(path, true) == "folder" and path:gsub("(.)/+$", "%1") or crds.folder_of(path)
+    if not by_folder[folder] then
+      by_folder[folder] = { folder = folder, name = folder:match("([^/]+)$") or "root" }
+      out[#out + 1] = by_folder[folder]
+    end
+  end
+  for _, root in ipairs(out) do
+    local name, n = root.name:gsub("[^%w._-]", "-"), 2
+    if name == "." or name == ".." then
+      name = "scripts"
+    end
+    while names[name] do
+      name, n = root.name .. n, n + 1
+    end
+    names[name] = true
+    root.inside = #out > 1 and name .. "/" or ""
+  end
+  return out, by_folder
+end
+
+local function within(root, path)
+  if root.folder == "." and path:sub(1, 1) ~= "/" and path:sub(1, 3) ~= "../" then
+    return (path:gsub("^%./", ""))
+  elseif path:sub(1, #root.folder + 1) == root.folder .. "/" then
+    return path:sub(#root.folder + 2)
+  end
+end
+
+-- Adds a file once, under the deepest root that holds it.
+local function add(self, path)
+  local best, inside
+  for _, root in ipairs(self.roots) do
+    local one = within(root, path)
+    if one and (not best or #root.folder > #best.folder) then
+      best, inside = root, one
+    end
+  end
+  if not best or self.seen[path] or self.tool.kind(path, true) ~= "file" then
+    return
+  end
+  self.seen[path] = true
+  self.files[#self.files + 1] = { path = path, inside = best.inside .. inside }
+end
+
+local function add_templates(self, input)
+  local templates = scripts.templates(scripts.trees(self.tool, input.files))
+  for _, one in ipairs(templates) do
+    for _, root in ipairs(self.roots) do -- names are relative to the scripts' folder
+      add(self, crds.join(root.folder, one.name))
+    end
+  end
+  if templates.unclear then -- some name is computed: every document beside the scripts
+    for _, root in ipairs(self.roots) do
+      for _, file in ipairs(crds.files(self.tool, root.folder, crds.is_manifest)) do
+        add(self, file)
+      end
+    end
+  end
+end
+
+-- The files, sorted by where they are mounted, and the arguments that name the scripts there.
+local function collect(tool, input, mount)
+  local self = { tool = tool, files = {}, seen = {} }
+  local by_folder
+  self.roots, by_folder = roots_of(tool, input.paths)
+  local config = input.flags.config
+  for _, path in ipairs(input.files) do
+    if path ~= config then
+      add(self, path)
+    end
+  end
+  add_templates(self, input)
+  local arguments = {}
+  for _, path in ipairs(input.paths) do
+    local folder = tool.kind(path, true) == "folder"
+    local root = by_folder[folder and path:gsub("(.)/+$", "%1") or crds.folder_of(path)]
+    arguments[#arguments + 1] = (mount .. "/" .. root.inside
+      .. (folder and "" or path:match("([^/]+)$"))):gsub("/$", "")
+  end
+  if config then
+    local name = config:match("([^/]+)$")
+    self.files[#self.files + 1] = { path = config, inside = "_config/" .. name }
+    arguments[#arguments + 1] = "--config=" .. mount .. "/_config/" .. name
+  end
+  table.sort(self.files, function(a, b) return a.inside < b.inside end)
+  return self.files, arguments
+end
+
+-- ---- as YAML ----
+
+local function is_plain(text)
+  return text ~= "" and not text:find("[%z\1-\8\11-\31\127]") and not text:find("\194[\128-\159]")
+    and not text:find("\226\128[\168\169]") and not text:find("\239\187\191") and not text:find("\n[ \t]+$")
+    and not text:find("^[ \t\n]*$")
+end
+
+-- A literal block of exactly this text, its lines four spaces in.
+local function block(text)
+  local tail = text:match("\n*$")
+  local chomp = #tail == 0 and "-" or #tail == 1 and "" or "+"
+  local lines = {}
+  for line in (#tail > 0 and text or text .. "\n"):gmatch("([^\n]*)\n") do
+    lines[#lines + 1] = line == "" and "" or "    " .. line
+  end
+  return "|2" .. chomp .. "\n" .. concat(lines, "\n")
+end
+
+-- As JSON is written, but for what YAML takes for a line's end or does not take at all.
+local function quoted(text)
+  return (host.json_encode(text):gsub("\194[\128-\159]", function(c) return format("\\u%04x", c:byte(2)) end)
+    :gsub("\226\128\168", "\\u2028"):gsub("\226\128\169", "\\u2029"):gsub("\239\187\191", "\\ufeff")
+    :gsub("\127", "\\u007f"))
+end
+
+-- The member of data or binaryData.
+local function entry(file)
+  local text = file.text
+  local utf8 = pcall(host.json_encode, text) and host.json_decode(host.json_encode(text)) == text
+  if not utf8 then
+    file.binary = true
+    return format("  %s: %s", file.key, host.base64_encode(text))
+  elseif is_plain(text) then
+    return format("  %s: %s", file.key, block(text))
+  end
+  return format("  %s: %s", file.key, quoted(text))
+end
+
+local function give_keys(files)
+  local taken = {}
+  for _, file in ipairs(files) do
+    local key, n = file.inside:gsub("[^%w._-]", "-"):sub(1, 240), 2
+    local base = key
+    while taken[key] or key == "." or key == ".." do
+      key, n = base .. "-" .. n, n + 1
+    end
+    taken[key] = true
+    file.key = key
+  end
+end
+
+local function document(map, namespace, labels)
+  local out = { format("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: %s\n  namespace: %s%s", map.name,
+    namespace, labels) }
+  for _, member in ipairs({ "data", "binaryData" }) do
+    local head = false
+    for _, file in ipairs(map.files) do
+      if (file.binary or false) == (member == "binaryData") then
+        out[#out + 1] = not head and member .. ":" or nil
+        head = true
+        out[#out + 1] = file.entry
+      end
+    end
+  end
+  return concat(out, "\n")
+end
+
+-- ---- packing ----
+
+local function read_all(tool, files)
+  local total, largest = 0, nil
+  for _, file in ipairs(files) do
+    file.text = crds.read(tool, file.path)
+    total = total + #file.text
+    if not largest or #file.text > #largest.text then
+      largest = file
+    end
+  end
+  if total > ALL then
+    tool.fail("the scripts and what they read are %d bytes, more than the 1 MiB that ConfigMaps hold; the largest "
+      .. "is %s with %d bytes", total, largest.path, #largest.text)
+  end
+end
+
+-- ConfigMap documents, the volume's sources, and the arguments of `run`.
+function M.make(tool, input, o)
+  local files, arguments = collect(tool, input, o.mount)
+  read_all(tool, files)
+  give_keys(files)
+  local maps, size = {}, nil
+  local room = CONFIG_MAP - #document({ name = o.name .. "-scripts-999", files = {} }, o.namespace, o.labels) - 24
+  for _, file in ipairs(files) do
+    file.entry = entry(file)
+    if not size or size + #file.entry + 1 > room then
+      maps[#maps + 1] = { name = o.name .. "-scripts" .. (#maps > 0 and "-" .. #maps + 1 or ""), files = {} }
+      size = 0
+    end
+    if #file.entry > room then
+      tool.warn("%s takes %d bytes in its ConfigMap, more than kubectl apply keeps in an annotation: "
+        .. "use kubectl apply --server-side", file.path, #file.entry)
+    end
+    local map = maps[#maps]
+    map.files[#map.files + 1] = file
+    size = size + #file.entry + 1
+  end
+  local documents = {}
+  for _, map in ipairs(maps) do
+    documents[#documents + 1] = document(map, o.namespace, o.labels)
+  end
+  return documents, maps, arguments
+end
+
+return M

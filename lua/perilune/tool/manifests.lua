@@ -1,0 +1,216 @@
+-- perilune manifests PATH...: everything for `kubectl apply -f -`, as one stream of YAML documents.
+
+local host = require("perilune.host")
+local bundle = require("perilune.tool.bundle")
+local crds = require("perilune.tool.crds")
+local rbac = require("perilune.tool.rbac")
+local rights = require("perilune.tool.rights")
+
+local format, concat = string.format, table.concat
+
+local MIB = 1024 * 1024
+local MOUNT = "/scripts"
+
+local function settings(tool, input)
+  local flags = input.flags
+  local namespaces = flags.namespace or {}
+  if not flags.image or not flags.image:match("^[%w._/:@%-%[%]]+$") then
+    tool.usage(flags.image and format("--image: %q is no image", flags.image)
+      or "which image has perilune? --image IMAGE")
+  elseif #namespaces ~= 1 then
+    tool.usage("in which namespace will it run? one -n NS")
+  elseif not host.is_name(namespaces[1], "dns-label") then
+    tool.usage("-n: %q is no namespace's name", namespaces[1])
+  end
+  local first = input.declared and input.declared.controllers[1]
+  local name = flags.name or first and first.name or "perilune"
+  if not host.is_name(name, "dns-label") or #name > 50 then
+    tool.usage("--name: %q is no name for all of it: a DNS label of at most 50 characters", name)
+  end
+  return { name = name, namespace = namespaces[1], image = flags.image, replicas = flags.replicas or 1,
+    elect = (flags.replicas or 1) > 1 or flags.shards ~= nil or flags["leader-elect"] == true,
+    lanes = flags.lanes or 1, memory = flags["lua-memory"], shards = flags.shards,
+    mount = MOUNT, labels = format("\n  labels:\n    app.kubernetes.io/name: %s\n    "
+      .. "app.kubernetes.io/managed-by: perilune", name) }
+end
+
+local function namespace_document(s)
+  return format("apiVersion: v1\nkind: Namespace\nmetadata:\n  name: %s", s.namespace)
+end
+
+local function crd_documents(tool, input)
+  local out, seen = {}, {}
+  for _, kind in ipairs(crds.beside(tool, input.paths)) do
+    if not seen[kind.document] then
+      seen[kind.document] = true
+      out[#out + 1] = (host.yaml_encode(kind.document):gsub("\n$", ""))
+    end
+  end
+  return out
+end
+
+local function account_document(s)
+  return format("apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: %s\n  namespace: %s%s", s.name,
+    s.namespace, s.labels)
+end
+
+-- The host's own rights are in its namespace; what the scripts need is where they need it.
+local function role_documents(tool, input, s)
+  local flags = {}
+  for name, value in pairs(input.flags) do
+    flags[name] = value
+  end
+  flags.namespace = nil
+  flags["leader-elect"] = s.elect or nil
+  flags["leader-elect-resource-namespace"] = s.namespace
+  local job = rbac.job(tool, { flags = flags, paths = input.paths, files = input.files, declared = input.declared })
+  local text, roles = rights.write(rights.of(job):sorted(), nil, s.labels, function(scope)
+    return scope == rights.CLUSTER and s.namespace .. "-" .. s.name or s.name
+  end)
+  local out = { text }
+  for _, role in ipairs(roles) do
+    out[#out + 1] = format("apiVersion: rbac.authorization.k8s.io/v1\nkind: %sBinding\nmetadata:\n  name: %s%s%s\n"
+      .. "roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: %s\n  name: %s\n"
+      .. "subjects:\n  - kind: ServiceAccount\n    name: %s\n    namespace: %s",
+      role.kind, role.name, role.namespace and "\n  namespace: " .. role.namespace or "", s.labels, role.kind,
+      role.name, s.name, s.namespace)
+  end
+  return out
+end
+
+local function volume(maps)
+  local out = {}
+  for _, map in ipairs(maps) do
+    out[#out + 1] = format("              - configMap:\n                  name: %s\n                  items:", map.name)
+    for _, file in ipairs(map.files) do
+      out[#out + 1] = format("                    - key: %s\n                      path: %s", file.key,
+        host.json_encode(file.inside))
+    end
+  end
+  return concat(out, "\n")
+end
+
+local DEPLOYMENT = [[
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: @NAME@
+  namespace: @NAMESPACE@@LABELS@
+spec:
+  replicas: @REPLICAS@
+@STRATEGY@  selector:
+    matchLabels:
+      app.kubernetes.io/name: @NAME@
+  template:
+    metadata:
+      labels:
+        app.kubernetes.io/name: @NAME@
+    spec:
+      serviceAccountName: @NAME@
+      terminationGracePeriodSeconds: 30
+      securityContext:
+        runAsNonRoot: true
+        runAsUser: 65532
+        runAsGroup: 65532
+        fsGroup: 65532
+        seccompProfile:
+          type: RuntimeDefault
+      containers:
+        - name: perilune
+          image: @IMAGE@
+          args:
+@ARGS@
+          env:
+            - name: POD_NAMESPACE
+              valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
+            - name: POD_NAME
+              valueFrom: {fieldRef: {fieldPath: metadata.name}}
+            - name: POD_UID
+              valueFrom: {fieldRef: {fieldPath: metadata.uid}}
+          ports:
+            - name: metrics
+              containerPort: 8080
+            - name: health
+              containerPort: 8081
+          livenessProbe:
+            httpGet: {path: /healthz, port: health}
+            initialDelaySeconds: 15
+            periodSeconds: 20
+          readinessProbe:
+            httpGet: {path: /readyz, port: health}
+            initialDelaySeconds: 1
+            periodSeconds: 10
+          resources:
+            requests:
+              cpu: 10m
+              memory: 16Mi
+            limits:
+              memory: @MEMORY@Mi
+          securityContext:
+            allowPrivilegeEscalation: false
+            readOnlyRootFilesystem: true
+            capabilities:
+              drop: ["ALL"]
+          volumeMounts:
+            - name: scripts
+              mountPath: /scripts
+              readOnly: true
+            - name: tmp
+              mountPath: /tmp
+      volumes:
+        - name: scripts
+          projected:
+            sources:
+@SOURCES@
+        - name: tmp
+          emptyDir:
+            sizeLimit: 16Mi]]
+
+local function arguments_of(s, paths)
+  local out = { "run" }
+  for _, path in ipairs(paths) do
+    out[#out + 1] = path
+  end
+  if s.shards then
+    out[#out + 1] = "--shards=" .. s.shards
+  elseif s.elect then
+    out[#out + 1] = "--leader-elect"
+  end
+  out[#out + 1] = s.lanes ~= 1 and "--lanes=" .. s.lanes or nil
+  out[#out + 1] = "--lua-memory=" .. math.ceil(s.memory / MIB) .. "MiB"
+  local lines = {}
+  for i, one in ipairs(out) do
+    lines[i] = "            - " .. host.json_encode(one)
+  end
+  return concat(lines, "\n")
+end
+
+local function deployment_document(s, maps, paths)
+  local values = {
+    NAME = s.name, NAMESPACE = s.namespace, IMAGE = host.json_encode(s.image), REPLICAS = tostring(s.replicas),
+    LABELS = s.labels, ARGS = arguments_of(s, paths), SOURCES = volume(maps),
+    MEMORY = format("%d", math.ceil(s.lanes * 1.25 * s.memory / MIB + 64)),
+    -- Without an election two of them must not run at a time, not even during a rollout.
+    STRATEGY = s.elect and "" or "  strategy:\n    type: Recreate\n",
+  }
+  return (DEPLOYMENT:gsub("@(%u+)@", values))
+end
+
+return function(tool, input)
+  local s = settings(tool, input)
+  local documents = {}
+  local function add(list)
+    for _, one in ipairs(list) do
+      documents[#documents + 1] = one
+    end
+  end
+  local maps_documents, maps, paths = bundle.make(tool, input, s)
+  add(input.flags["create-namespace"] and { namespace_document(s) } or {})
+  add(input.flags.crds and crd_documents(tool, input) or {})
+  add({ account_document(s) })
+  add(role_documents(tool, input, s))
+  add(maps_documents)
+  add({ deployment_document(s, maps, paths) })
+  tool.say(concat(documents, "\n---\n"))
+  return 0
+end

@@ -1,0 +1,235 @@
+-- `perilune manifests`: a server takes all of it, the ConfigMaps hold the scripts byte for byte, and what
+-- does not fit is said.
+
+local e2e = require("spec.support.e2e")
+
+local IMAGE = "registry.example.com/perilune:1"
+
+describe("perilune manifests", function()
+  local folder, server, host
+
+  setup(function() server = e2e.server() end)
+  before_each(function()
+    folder = e2e.folder() .. "/" .. e2e.unique("m")
+    os.execute("mkdir -p " .. folder .. "/lib")
+  end)
+  after_each(e2e.clean_up)
+  teardown(e2e.finish)
+
+  local function manifests(path, ...)
+    local code, out, err = e2e.run("manifests", path, "--image", IMAGE, ...)
+    assert.equal(0, code, err)
+    return out, err
+  end
+
+  local function documents(text)
+    local out = {}
+    for document in (text .. "\n---\n"):gmatch("(.-)\n%-%-%-\n") do
+      out[#out + 1] = document .. "\n"
+    end
+    return out
+  end
+
+  local paths = { Namespace = "/api/v1/namespaces", ServiceAccount = "/api/v1/namespaces/%s/serviceaccounts",
+    ConfigMap = "/api/v1/namespaces/%s/configmaps", Deployment = "/apis/apps/v1/namespaces/%s/deployments",
+    ClusterRole = "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+    ClusterRoleBinding = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+    Role = "/apis/rbac.authorization.k8s.io/v1/namespaces/%s/roles",
+    RoleBinding = "/apis/rbac.authorization.k8s.io/v1/namespaces/%s/rolebindings",
+    CustomResourceDefinition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions" }
+
+  -- Applies all of it; the stored objects by kind, in order.
+  local function apply(text, namespace)
+    local out = {}
+    for _, document in ipairs(documents(text)) do
+      local kind = document:match("\nkind: (%S+)") or document:match("^kind: (%S+)")
+      local name = document:match("\nmetadata:\n  name: (%S+)") or document:match("\n  name: (%S+)")
+      local path = assert(paths[kind], kind):format(namespace) .. "/" .. name .. "?fieldManager=spec&force=true"
+      local status, answer = server:request("PATCH", path, document, "application/apply-patch+yaml")
+      assert(status == 200 or status == 201, kind .. " " .. tostring(answer and answer.message) .. "\n" .. document)
+      out[kind] = out[kind] or {}
+      table.insert(out[kind], answer)
+    end
+    return out
+  end
+
+  it("gives a server everything that the host needs", function()
+    local namespace = e2e.unique("web")
+    local stored = apply(manifests("examples/website", "-n", namespace, "--crds", "--create-namespace",
+      "--replicas", "3", "--lanes", "2", "--lua-memory", "100MiB"), namespace)
+    assert.equal("websites.example.com", stored.CustomResourceDefinition[1].metadata.name)
+    local deployment = stored.Deployment[1]
+    assert.equal(3, deployment.spec.replicas)
+    local pod = deployment.spec.template.spec
+    local container = pod.containers[1]
+    assert.equal(IMAGE, container.image)
+    assert.same({ "run", "/scripts", "--leader-elect", "--lanes=2", "--lua-memory=100MiB" }, container.args)
+    assert.equal("314Mi", container.resources.limits.memory)
+    assert.same({ cpu = "10m", memory = "16Mi" }, container.resources.requests)
+    assert.is_true(container.securityContext.readOnlyRootFilesystem)
+    assert.is_false(container.securityContext.allowPrivilegeEscalation)
+    assert.is_true(pod.securityContext.runAsNonRoot)
+    assert.equal(65532, pod.securityContext.runAsUser)
+    assert.equal("website", pod.serviceAccountName)
+    assert.equal("website", stored.ServiceAccount[1].metadata.name)
+    assert.equal(namespace .. "-website", stored.ClusterRoleBinding[1].roleRef.name)
+    assert.equal(namespace .. "-website", stored.ClusterRole[1].metadata.name)
+    assert.equal("website", stored.RoleBinding[1].subjects[1].name)
+    assert.equal("leases", stored.Role[1].rules[1].resources[1])
+    local data = stored.ConfigMap[1].data
+    assert.equal(e2e.read_file("examples/website/main.lua"), data["main.lua"])
+    assert.equal(e2e.read_file("examples/website/children.yaml"), data["children.yaml"])
+    assert.is_nil(data["README.md"])
+  end)
+
+  it("lets one replica go before another one begins, where nobody elects", function()
+    local text = manifests("examples/hello", "-n", "x")
+    assert(text:find("type: Recreate", 1, true))
+    assert.is_nil(text:find("leases", 1, true))
+    assert.is_nil(text:find("leader-elect", 1, true))
+  end)
+
+  it("keeps every byte, and the folders", function()
+    local texts = {
+      ["a.yaml"] = "plain: text\n", ["b.yaml"] = "no end", ["c.yaml"] = "many ends\n\n\n", ["d.yaml"] = "",
+      ["e.yaml"] = "  leading\n\ttab\n\n  trailing  \n", ["f.yaml"] = "carriage\r\nreturn\r\n",
+      ["g.yaml"] = "\n\nblank first\n", ["h.yaml"] = "bytes \255\254\0 none\n", ["i.yaml"] = "next\194\133line\n",
+      ["j.yaml"] = "ends in blanks\n   ", ["k.yaml"] = "---\n- a\n---\n# b\n",
+      ["lib/l.yaml"] = "\226\128\168 \240\159\166\138\n",
+      ["m n.yaml"] = "a name\n", ["o.yaml"] = "\239\187\191mark\n", ["p.yaml"] = " ",
+    }
+    local script = { 'local perilune = require("perilune")\nlocal words = require("lib.words")\n'
+      .. 'perilune.controller(words.name):For("v1/ConfigMap"):Reconcile(function()\n' }
+    for name, text in pairs(texts) do
+      e2e.write_file(folder .. "/" .. name, text)
+      script[#script + 1] = ("  perilune.manifest(%q)\n"):format(name)
+    end
+    script[#script + 1] = "end)\n"
+    e2e.write_file(folder .. "/lib/words.lua", 'return { name = "bytes" }\n')
+    e2e.write_file(folder .. "/main.lua", table.concat(script))
+    e2e.write_file(folder .. "/unread.yaml", "not: read\n")
+    local namespace = server:new_namespace()
+    local stored = apply(manifests(folder, "-n", namespace), namespace)
+    local found = {}
+    local at = {}
+    for _, source in ipairs(stored.Deployment[1].spec.template.spec.volumes[1].projected.sources) do
+      for _, item in ipairs(source.configMap.items) do
+        at[source.configMap.name .. "/" .. item.key] = item.path
+      end
+    end
+    for _, map in ipairs(stored.ConfigMap) do
+      for key, text in pairs(map.data or {}) do
+        found[at[map.metadata.name .. "/" .. key]] = text
+      end
+      for key, text in pairs(map.binaryData or {}) do
+        local pipe = io.popen("printf %s " .. text .. " | base64 -d")
+        found[at[map.metadata.name .. "/" .. key]] = pipe:read("*a")
+        pipe:close()
+      end
+    end
+    texts["main.lua"] = table.concat(script)
+    texts["lib/words.lua"] = e2e.read_file(folder .. "/lib/words.lua")
+    assert.same(texts, found)
+  end)
+
+  it("splits what is large, warns of one that is too large for kubectl, and refuses over 1 MiB", function()
+    e2e.write_file(folder .. "/main.lua", [[
+local perilune = require("perilune")
+local a, b, c = require("a"), require("b"), require("c")
+perilune.controller("large"):For("v1/ConfigMap"):Reconcile(function() end)
+]])
+    local function fill(name, bytes)
+      e2e.write_file(folder .. "/" .. name, "return [[\n" .. ("x"):rep(bytes) .. "]]\n")
+    end
+    fill("a.lua", 120000)
+    fill("b.lua", 120000)
+    fill("c.lua", 100)
+    local text, err = manifests(folder, "-n", "x")
+    assert.equal("", err)
+    local maps = 0
+    for _, document in ipairs(documents(text)) do
+      if document:find("\nkind: ConfigMap\n", 1, true) then
+        maps = maps + 1
+        assert.is_true(#document <= 200 * 1024)
+      end
+    end
+    assert.equal(2, maps)
+    fill("a.lua", 250000)
+    err = select(2, manifests(folder, "-n", "x"))
+    assert(err:find("a.lua takes", 1, true) and err:find("--server-side", 1, true), err)
+    fill("b.lua", 900000)
+    local code, out
+    code, out, err = e2e.run("manifests", folder, "--image", IMAGE, "-n", "x")
+    assert.equal(1, code)
+    assert.equal("", out)
+    assert(err:find("b.lua with 9000", 1, true), err)
+  end)
+
+  it("runs from the mounted folder, and an edit of the ConfigMap reloads it", function()
+    local function mount(version, word)
+      os.execute(("mkdir -p %s/vol/..%s && ln -sfn ..%s %s/vol/..tmp && mv -T %s/vol/..tmp %s/vol/..data"):format(
+        folder, version, version, folder, folder, folder))
+      e2e.write_file(folder .. "/vol/..data/main.lua", ([[
+require("perilune").controller("edit"):For("v1/Namespace")
+  :Reconcile(function(_, context) context.log:info("word", { word = %q }) end)
+]]):format(word))
+      os.execute(("ln -sfn ..data/main.lua %s/vol/main.lua"):format(folder))
+    end
+    mount("1", "first")
+    host = e2e.start_host(server, folder .. "/vol")
+    host:logged(function(line) return line.word == "first" end)
+    os.execute(("mkdir %s/vol/..2"):format(folder))
+    e2e.write_file(folder .. "/vol/..2/main.lua", (e2e.read_file(folder .. "/vol/main.lua"):gsub("first", "second")))
+    os.execute(("ln -sfn ..2 %s/vol/..tmp && mv -T %s/vol/..tmp %s/vol/..data"):format(folder, folder, folder))
+    host:logged(function(line) return line.word == "second" end)
+    host:stop()
+  end)
+
+  local refused = {
+    { { "-n", "x" }, 2, "--image IMAGE" }, { { "--image", "a b", "-n", "x" }, 2, '"a b" is no image' },
+    { { "--image", "i" }, 2, "one -n NS" }, { { "--image", "i", "-n", "x", "-n", "y" }, 2, "one -n NS" },
+    { { "--image", "i", "-n", "x", "--name", "No" }, 2, '"No" is no name' },
+    { { "--image", "i", "-n", "x", "--replicas", "0" }, 2, "--replicas" },
+  }
+  for _, case in ipairs(refused) do
+    it("refuses: manifests " .. table.concat(case[1], " "), function()
+      local code, out, err = e2e.run("manifests", "examples/hello", unpack(case[1]))
+      assert.equal(case[2], code)
+      assert.equal("", out)
+      assert(err:find(case[3], 1, true), err)
+    end)
+  end
+
+  it("writes types over itself and over nothing else", function()
+    os.execute("cp -r examples/website/. " .. folder)
+    local code, out, err = e2e.run("types", folder)
+    assert.equal(0, code, err)
+    assert.equal(folder .. "/types/perilune.lua\n", out)
+    assert(e2e.read_file(folder .. "/types/perilune.lua"):find("---@class example.com.v1.Website.spec", 1, true))
+    assert.equal(0, (e2e.run("types", folder)))
+    e2e.write_file(folder .. "/types/perilune.lua", "mine\n")
+    code, out, err = e2e.run("types", folder)
+    assert.equal(1, code)
+    assert.equal("", out)
+    assert(err:find("nothing was written", 1, true), err)
+    assert.equal("mine\n", e2e.read_file(folder .. "/types/perilune.lua"))
+    assert.equal(1, (e2e.run("types", folder .. "/no")))
+  end)
+
+  if e2e.is_kube then
+    it("is taken where Pod Security enforces restricted, without a warning", function()
+      local namespace = server:new_namespace()
+      server:patch("/api/v1/namespaces/" .. namespace, { metadata = { labels = {
+        ["pod-security.kubernetes.io/enforce"] = "restricted", ["pod-security.kubernetes.io/warn"] = "restricted" } } })
+      local text = manifests("examples/hello", "-n", namespace, "--replicas", "2")
+      local file = e2e.write_file(folder .. "/all.yaml", text)
+      local pipe = io.popen(("%s --kubeconfig %s apply --dry-run=server -f %s 2>&1; echo code $?"):format(
+        e2e.kubectl(), server.kubeconfig, file))
+      local said = pipe:read("*a")
+      pipe:close()
+      assert(said:find("code 0", 1, true), said)
+      assert(said:find("deployment.apps/hello", 1, true), said)
+      assert.is_nil(said:find("arning", 1, true), said)
+    end)
+  end
+end)
