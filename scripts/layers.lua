@@ -7,6 +7,7 @@ local may_include = {
   base = {},
   value = { "base" },
   object = { "base", "value" },
+  cel = { "base", "value", "object" },
   store = { "base", "value", "object" },
   net = { "base" },
   kube = { "base", "value", "object", "net" },
@@ -21,7 +22,7 @@ local may_include = {
     "control" },
   tool = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead",
     "control", "lane" },
-  apiserver = { "base", "value", "object", "store", "net" },
+  apiserver = { "base", "value", "object", "cel", "store", "net" },
   cli = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead",
     "control", "webhook", "lane", "tool", "apiserver" },
 }

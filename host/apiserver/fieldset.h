@@ -6,7 +6,7 @@
  * the empty set. */
 #pragma once
 
-#include "apiserver/tree.h"
+#include "object/tree.h"
 #include "object/schema.h"
 
 /* Every field that the object states. */

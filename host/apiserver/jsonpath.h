@@ -1,7 +1,7 @@
 /* The simple JSON paths that CRDs use: ".spec.replicas", ".spec['a.b']", ".status.list[0]". */
 #pragma once
 
-#include "apiserver/tree.h"
+#include "object/tree.h"
 #include "value/doc.h"
 
 /* PL_MISSING when a step is absent or the path says more than steps. Also accepts

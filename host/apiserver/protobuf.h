@@ -2,7 +2,7 @@
  * reviews are understood: `kubectl auth` sends them so and no other way. */
 #pragma once
 
-#include "apiserver/tree.h"
+#include "object/tree.h"
 
 /* Is there a description of this kind? */
 bool pl_api_protobuf_knows(const char *kind);

@@ -1,7 +1,7 @@
 /* Quantities in the one form in which kube-apiserver gives them back: "0.5" -> "500m". */
 #pragma once
 
-#include "apiserver/tree.h"
+#include "object/tree.h"
 
 /* Rewrites the members of every "limits", "requests", "hard", "capacity", "allocatable",
  * "used", "default", "defaultRequest", "min" and "max" below the object. */

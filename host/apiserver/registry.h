@@ -3,7 +3,7 @@
 #pragma once
 
 #include "apiserver/storage.h"
-#include "apiserver/tree.h"
+#include "object/tree.h"
 #include "base/err.h"
 #include "object/kind.h"
 #include "object/schema.h"

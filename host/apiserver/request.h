@@ -2,7 +2,7 @@
 #pragma once
 
 #include "apiserver/status.h"
-#include "apiserver/tree.h"
+#include "object/tree.h"
 
 #include <stdbool.h>
 #include <stdint.h>

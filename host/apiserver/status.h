@@ -1,7 +1,7 @@
 /* What a request that fails is answered with: a Status object as kube-apiserver writes it. */
 #pragma once
 
-#include "apiserver/tree.h"
+#include "object/tree.h"
 
 /* Zero-initialise. Texts live in the arena. */
 struct pl_api_status {

@@ -1,7 +1,7 @@
 /* The objects of all kinds, one resourceVersion counter, and what happened last. */
 #pragma once
 
-#include "apiserver/tree.h"
+#include "object/tree.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "value/doc.h"

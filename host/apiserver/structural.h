@@ -3,7 +3,7 @@
 #pragma once
 
 #include "apiserver/status.h"
-#include "apiserver/tree.h"
+#include "object/tree.h"
 #include "value/doc.h"
 
 /* Drops what the schema does not know, below the root also nulls that it does not

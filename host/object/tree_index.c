@@ -1,4 +1,4 @@
-#include "apiserver/tree_index.h"
+#include "object/tree_index.h"
 
 #include "base/hash.h"
 

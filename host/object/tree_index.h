@@ -2,7 +2,7 @@
  * its tree and lies in the tree's arena; members are taken in when one is first looked for. */
 #pragma once
 
-#include "apiserver/tree.h"
+#include "object/tree.h"
 
 /* Objects with fewer members are searched one by one. */
 #define PL_TREE_INDEX_FROM 16

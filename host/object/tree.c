@@ -2,9 +2,9 @@
  * are found by walking, as objects here have few. Trees are shared only by copying: a value that is
  * put into two parents would change in both. Nothing is freed alone, and no tree may outlive its
  * arena. */
-#include "apiserver/tree.h"
+#include "object/tree.h"
 
-#include "apiserver/tree_index.h"
+#include "object/tree_index.h"
 #include "base/alloc.h"
 #include "base/check.h"
 #include "value/build.h"

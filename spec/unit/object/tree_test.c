@@ -1,4 +1,4 @@
-#include "apiserver/tree.h"
+#include "object/tree.h"
 
 #include "base/rand.h"
 #include "support/json.h"

@@ -1,0 +1,105 @@
+/* An expression as a tree: what the parser makes, the checker fills in, and the evaluation walks.
+ * Macros are gone by then: has() is a test, the others are loops. Everything lives in the program's
+ * arena. Private to cel. */
+#pragma once
+
+#include "cel/cel.h"
+
+enum pl_cel_expr_kind {
+    PL_CEL_CONST,
+    PL_CEL_IDENT,
+    PL_CEL_SELECT,
+    PL_CEL_CALL,
+    PL_CEL_NEW_LIST,
+    PL_CEL_NEW_MAP,
+    PL_CEL_LOOP,
+    PL_CEL_BIND, /* optMap, optFlatMap: a name for what an optional holds */
+};
+
+enum pl_cel_loop {
+    PL_CEL_ALL,
+    PL_CEL_EXISTS,
+    PL_CEL_EXISTS_ONE,
+    PL_CEL_MAPPED,
+    PL_CEL_FILTER,
+    PL_CEL_SORT_BY,
+    PL_CEL_TO_MAP,
+    PL_CEL_TO_ENTRIES,
+};
+
+struct pl_cel_function;
+
+struct pl_cel_expr {
+    enum pl_cel_expr_kind kind;
+    uint16_t depth;                 /* levels below it */
+    uint32_t at;                    /* byte in the text, for messages */
+    const struct pl_cel_type *type; /* from the checker */
+    union {
+        struct pl_cel constant;
+        struct {
+            struct pl_slice name;
+            int slot; /* of a variable or a loop's; -1: a type's name, in `constant_type` */
+            const struct pl_cel_type *constant_type;
+        } ident;
+        struct {
+            struct pl_cel_expr *of;
+            struct pl_slice field;
+            bool is_test;     /* has(a.b) */
+            bool is_optional; /* a.?b */
+        } select;
+        struct {
+            struct pl_slice name;      /* "_+_" for operators */
+            struct pl_cel_expr **args; /* a member function's target first */
+            size_t count;
+            bool is_member;
+            const struct pl_cel_function *const *rows; /* of that name; from the checker */
+            size_t row_count;
+        } call;
+        struct {
+            struct pl_cel_expr **items; /* of a map: key, value, key, value */
+            bool *is_optional;          /* of each item or entry */
+            size_t count;               /* items or entries */
+        } list;
+        struct {
+            enum pl_cel_loop what;
+            struct pl_cel_expr *range;
+            struct pl_slice var, var2;  /* var2.ptr NULL: one variable */
+            int slot;                   /* var's; var2's is the next */
+            struct pl_cel_expr *filter; /* may be NULL */
+            struct pl_cel_expr *body;
+        } loop;
+        struct {
+            struct pl_cel_expr *target;
+            struct pl_slice var;
+            int slot;
+            struct pl_cel_expr *body;
+            bool is_flat;
+        } bind;
+    };
+};
+
+struct pl_cel_program {
+    struct pl_arena arena;
+    struct pl_cel_expr *root;
+    size_t var_count;
+    int slot_count; /* variables, and those of loops */
+    uint32_t used;  /* bit i: variable i is named */
+    uint64_t cost;
+};
+
+/* What is wrong with a text, in the form of the compiler's messages. */
+struct pl_cel_issues {
+    struct pl_slice text; /* the expression */
+    struct pl_buf *out;   /* borrowed */
+    size_t count;
+};
+
+void pl_cel_issue(struct pl_cel_issues *issues, uint32_t at, const char *fmt, ...) PL_PRINTF(3, 4);
+
+/* NULL after an issue. */
+struct pl_cel_expr *pl_cel_parse(struct pl_arena *arena, struct pl_slice text,
+                                 struct pl_cel_issues *issues);
+/* Resolves names and types; false after an issue. */
+bool pl_cel_check(struct pl_cel_program *program, const struct pl_cel_var *vars, size_t count,
+                  struct pl_cel_issues *issues);
+uint64_t pl_cel_estimate(const struct pl_cel_program *program);

@@ -1,0 +1,45 @@
+/* CEL: expressions that are compiled once, checked against the types of their variables, and then
+ * evaluated with limits. The language, the functions and the costs are those that Kubernetes 1.37
+ * offers to x-kubernetes-validations, match conditions and admission policies; not offered are the
+ * authorizer and time zones by name.
+ *
+ * Nothing that an expression does can fail the process, take for ever or reach anything but its
+ * variables: parsing is limited in size and depth, evaluation in cost. */
+#pragma once
+
+#include "base/err.h"
+#include "cel/type.h"
+#include "cel/value.h"
+
+#define PL_CEL_TEXT          (64u << 10) /* bytes of an expression */
+#define PL_CEL_DEPTH         64          /* levels of nesting */
+#define PL_CEL_REQUEST_BYTES (3u << 20)  /* the largest request: what estimates rest on */
+#define PL_CEL_CALL_LIMIT    1000000     /* cost of one evaluation */
+#define PL_CEL_MAX_VARS      16
+
+struct pl_cel_program;
+
+struct pl_cel_var {
+    const char *name;
+    const struct pl_cel_type *type; /* NULL: dyn; must outlive the program */
+};
+
+/* Compiles. NULL and the compiler's messages ("ERROR: <input>:1:6: undefined field 'x'\n | ...")
+ * appended to why. vars are borrowed while the program lives; what they name is bound at evaluation
+ * in the same order. The caller destroys it. Immutable: several threads may evaluate it. */
+struct pl_cel_program *pl_cel_compile(struct pl_slice text, const struct pl_cel_var *vars,
+                                      size_t count, struct pl_buf *why);
+void pl_cel_program_destroy(struct pl_cel_program *program); /* accepts NULL */
+
+/* What it evaluates to. */
+const struct pl_cel_type *pl_cel_program_type(const struct pl_cel_program *program);
+bool pl_cel_program_uses(const struct pl_cel_program *program, size_t var);
+/* The most that one evaluation can cost, as far as types tell; UINT64_MAX: no bound is known. */
+uint64_t pl_cel_program_cost(const struct pl_cel_program *program);
+
+/* Evaluates with one value a variable. The result is a value or an error (pl_cel_is_error, whose
+ * text says why), and lives in the arena and in what the values live in. *cost: added to. */
+struct pl_cel pl_cel_evaluate(const struct pl_cel_program *program, struct pl_arena *arena,
+                              const struct pl_cel *values, uint64_t limit, uint64_t *cost);
+/* The text of the error of an evaluation that reached its limit. */
+#define PL_CEL_OVER_LIMIT "operation cancelled: actual cost limit exceeded"

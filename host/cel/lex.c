@@ -1,0 +1,275 @@
+/* The words of an expression: names, numbers, strings with their escapes, and signs. Reads each
+ * byte once; what it does not know is one issue and ends the text. Strings are UTF-8, bytes are
+ * not. */
+#include "cel/lex.h"
+
+#include "value/build.h"
+
+#include <ctype.h>
+#include <string.h>
+
+void pl_cel_lex_begin(struct pl_cel_lex *lex, struct pl_arena *arena, struct pl_slice source,
+                      struct pl_cel_issues *issues)
+{
+    *lex = (struct pl_cel_lex){.arena = arena, .source = source, .issues = issues};
+    pl_cel_lex_next(lex);
+}
+
+bool pl_cel_lex_is(const struct pl_cel_lex *lex, const char *sign)
+{
+    return (lex->token == PL_CEL_T_SIGN || lex->token == PL_CEL_T_NAME) &&
+           pl_slice_eqz(lex->text, sign);
+}
+
+static int at(const struct pl_cel_lex *lex, size_t ahead)
+{
+    return lex->at + ahead < lex->source.len ? (unsigned char)lex->source.ptr[lex->at + ahead] : -1;
+}
+
+static void wrong(struct pl_cel_lex *lex, uint32_t where, const char *what)
+{
+    pl_cel_issue(lex->issues, where, "Syntax error: %s", what);
+    lex->token = PL_CEL_T_WRONG;
+    lex->at = lex->source.len;
+}
+
+static void skip_space(struct pl_cel_lex *lex)
+{
+    for (;;) {
+        int c = at(lex, 0);
+        if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f') {
+            lex->at++;
+        } else if (c == '/' && at(lex, 1) == '/') {
+            while (at(lex, 0) != -1 && at(lex, 0) != '\n')
+                lex->at++;
+        } else {
+            return;
+        }
+    }
+}
+
+/* ---- numbers ---- */
+
+static void digits(struct pl_cel_lex *lex)
+{
+    while (at(lex, 0) != -1 && isdigit(at(lex, 0)))
+        lex->at++;
+}
+
+static bool fraction_and_exponent(struct pl_cel_lex *lex)
+{
+    size_t before = lex->at;
+    if (at(lex, 0) == '.' && at(lex, 1) != -1 && isdigit(at(lex, 1))) {
+        lex->at++;
+        digits(lex);
+    }
+    if (at(lex, 0) == 'e' || at(lex, 0) == 'E') {
+        size_t sign = at(lex, 1) == '+' || at(lex, 1) == '-';
+        if (at(lex, 1 + sign) != -1 && isdigit(at(lex, 1 + sign))) {
+            lex->at += 1 + sign;
+            digits(lex);
+        }
+    }
+    return lex->at > before;
+}
+
+static void number(struct pl_cel_lex *lex)
+{
+    lex->token = PL_CEL_T_INT;
+    if (at(lex, 0) == '0' && (at(lex, 1) == 'x' || at(lex, 1) == 'X')) {
+        lex->at += 2;
+        while (at(lex, 0) != -1 && isxdigit(at(lex, 0)))
+            lex->at++;
+    } else {
+        digits(lex);
+        if (fraction_and_exponent(lex))
+            lex->token = PL_CEL_T_DOUBLE;
+    }
+    lex->text = pl_slice(lex->source.ptr + lex->start, lex->at - lex->start);
+    if (lex->token == PL_CEL_T_INT && (at(lex, 0) == 'u' || at(lex, 0) == 'U')) {
+        lex->token = PL_CEL_T_UINT;
+        lex->at++;
+    }
+}
+
+/* ---- strings ---- */
+
+static void add_code_point(struct pl_buf *out, uint32_t c)
+{
+    if (c < 0x80) {
+        pl_buf_add_char(out, (char)c);
+    } else if (c < 0x800) {
+        pl_buf_add_char(out, (char)(0xc0 | c >> 6));
+        pl_buf_add_char(out, (char)(0x80 | (c & 63)));
+    } else if (c < 0x10000) {
+        pl_buf_add_char(out, (char)(0xe0 | c >> 12));
+        pl_buf_add_char(out, (char)(0x80 | (c >> 6 & 63)));
+        pl_buf_add_char(out, (char)(0x80 | (c & 63)));
+    } else {
+        pl_buf_add_char(out, (char)(0xf0 | c >> 18));
+        pl_buf_add_char(out, (char)(0x80 | (c >> 12 & 63)));
+        pl_buf_add_char(out, (char)(0x80 | (c >> 6 & 63)));
+        pl_buf_add_char(out, (char)(0x80 | (c & 63)));
+    }
+}
+
+static int digit_value(int c, int base)
+{
+    int value = c >= '0' && c <= '9'   ? c - '0'
+                : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                       : 99;
+    return value < base ? value : -1;
+}
+
+/* count digits of a base; false when there are fewer. */
+static bool code(struct pl_cel_lex *lex, int count, int base, uint32_t *value)
+{
+    *value = 0;
+    for (int i = 0; i < count; i++) {
+        int digit = at(lex, 0) == -1 ? -1 : digit_value(at(lex, 0), base);
+        if (digit < 0)
+            return false;
+        *value = *value * (uint32_t)base + (uint32_t)digit;
+        lex->at++;
+    }
+    return true;
+}
+
+/* Behind a backslash. */
+static bool escape(struct pl_cel_lex *lex, bool is_bytes, struct pl_buf *out)
+{
+    static const char from[] = "abfnrtv\\?\"'`", to[] = "\a\b\f\n\r\t\v\\?\"'`";
+    int c = at(lex, 0);
+    const char *plain = c > 0 ? strchr(from, c) : NULL;
+    uint32_t value = 0;
+    if (plain != NULL) {
+        lex->at++;
+        pl_buf_add_char(out, to[plain - from]);
+        return true;
+    }
+    bool is_octal = c >= '0' && c <= '3';
+    int count = c == 'x' || c == 'X' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 3;
+    if (!is_octal)
+        lex->at++;
+    if ((!is_octal && count == 3) || (is_bytes && count > 3) ||
+        !code(lex, count, is_octal ? 8 : 16, &value))
+        return false;
+    if (is_bytes)
+        pl_buf_add_char(out, (char)value);
+    else if (value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
+        return false;
+    else
+        add_code_point(out, value);
+    return true;
+}
+
+/* The bytes between quotes; false: there is no end, or an escape is none. */
+static bool quoted(struct pl_cel_lex *lex, bool is_raw, bool is_bytes, struct pl_buf *out)
+{
+    int quote = at(lex, 0);
+    size_t width = at(lex, 1) == quote && at(lex, 2) == quote ? 3 : 1;
+    lex->at += width;
+    for (;;) {
+        int c = at(lex, 0);
+        if (c == -1 || (width == 1 && (c == '\n' || c == '\r')))
+            return false;
+        if (c == quote && (width == 1 || (at(lex, 1) == quote && at(lex, 2) == quote))) {
+            lex->at += width;
+            return true;
+        }
+        lex->at++;
+        if (c == '\\' && !is_raw) {
+            if (!escape(lex, is_bytes, out))
+                return false;
+        } else {
+            pl_buf_add_char(out, (char)c);
+        }
+    }
+}
+
+static void string(struct pl_cel_lex *lex, bool is_raw, bool is_bytes)
+{
+    struct pl_buf out = PL_BUF_INIT;
+    uint32_t start = lex->start;
+    bool is_whole = quoted(lex, is_raw, is_bytes, &out);
+    lex->token = is_bytes ? PL_CEL_T_BYTES : PL_CEL_T_STRING;
+    lex->text = pl_arena_copy(lex->arena, pl_buf_slice(&out));
+    bool is_text = is_bytes || pl_is_utf8(lex->text);
+    pl_buf_deinit(&out);
+    if (!is_whole || !is_text)
+        wrong(lex, start,
+              "token recognition error at: a string without an end or with an escape "
+              "that is none");
+}
+
+/* r"", b"", br"" in either case and order: the letters before the quote, or 0. */
+static size_t prefix(const struct pl_cel_lex *lex, bool *is_raw, bool *is_bytes)
+{
+    *is_raw = *is_bytes = false;
+    for (size_t i = 0; i < 3; i++) {
+        int c = at(lex, i);
+        if (c == '"' || c == '\'')
+            return i;
+        if ((c == 'r' || c == 'R') && !*is_raw)
+            *is_raw = true;
+        else if ((c == 'b' || c == 'B') && !*is_bytes)
+            *is_bytes = true;
+        else
+            return 0;
+    }
+    return 0;
+}
+
+/* ---- the rest ---- */
+
+static void name(struct pl_cel_lex *lex)
+{
+    while (at(lex, 0) != -1 && (isalnum(at(lex, 0)) || at(lex, 0) == '_'))
+        lex->at++;
+    lex->token = PL_CEL_T_NAME;
+    lex->text = pl_slice(lex->source.ptr + lex->start, lex->at - lex->start);
+}
+
+static void sign(struct pl_cel_lex *lex)
+{
+    static const char *const two[] = {"==", "!=", "<=", ">=", "&&", "||"};
+    struct pl_slice rest = {lex->source.ptr + lex->at, lex->source.len - lex->at};
+    size_t len = 1;
+    for (size_t i = 0; i < PL_ARRAY_LEN(two); i++)
+        if (rest.len >= 2 && memcmp(rest.ptr, two[i], 2) == 0)
+            len = 2;
+    if (len == 1 && strchr("+-*/%<>!?:.,()[]{}", rest.ptr[0]) == NULL) {
+        wrong(lex, lex->start, "token recognition error");
+        return;
+    }
+    lex->token = PL_CEL_T_SIGN;
+    lex->text = pl_slice(rest.ptr, len);
+    lex->at += len;
+}
+
+void pl_cel_lex_next(struct pl_cel_lex *lex)
+{
+    bool is_raw, is_bytes;
+    if (lex->token == PL_CEL_T_WRONG)
+        return;
+    skip_space(lex);
+    lex->start = (uint32_t)lex->at;
+    int c = at(lex, 0);
+    size_t before = prefix(lex, &is_raw, &is_bytes);
+    if (c <= 0) {
+        lex->token = c == 0 ? PL_CEL_T_SIGN : PL_CEL_T_END;
+        lex->text = pl_slice("", 0);
+        if (c == 0)
+            wrong(lex, lex->start, "token recognition error");
+    } else if (before > 0 || c == '"' || c == '\'') {
+        lex->at += before;
+        string(lex, is_raw, is_bytes);
+    } else if (isalpha(c) || c == '_') {
+        name(lex);
+    } else if (isdigit(c) || (c == '.' && at(lex, 1) != -1 && isdigit(at(lex, 1)))) {
+        number(lex);
+    } else {
+        sign(lex);
+    }
+}

@@ -1,0 +1,274 @@
+/* Operators, comparison, size and membership. Arithmetic never wraps: what has no room is an error.
+ */
+#include "cel/function.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FAIL(text) ((struct pl_cel){.kind = PL_CEL_ERROR, .s = pl_slice_z(text)})
+
+/* ---- numbers ---- */
+
+static struct pl_cel whole(bool overflows, int64_t value)
+{
+    return overflows ? FAIL("integer overflow") : pl_cel_int(value);
+}
+
+static struct pl_cel natural(bool overflows, uint64_t value)
+{
+    return overflows ? FAIL("unsigned integer overflow")
+                     : (struct pl_cel){.kind = PL_CEL_UINT, .u = value};
+}
+
+#define ARITHMETIC(fn_name, builtin, op)                                                           \
+    static struct pl_cel fn_name(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)    \
+    {                                                                                              \
+        int64_t i = 0;                                                                             \
+        uint64_t u = 0;                                                                            \
+        PL_UNUSED(eval);                                                                           \
+        PL_UNUSED(n);                                                                              \
+        if (args[0].kind == PL_CEL_INT) {                                                          \
+            bool overflows = builtin(args[0].i, args[1].i, &i);                                    \
+            return whole(overflows, i);                                                            \
+        }                                                                                          \
+        if (args[0].kind == PL_CEL_UINT) {                                                         \
+            bool overflows = builtin(args[0].u, args[1].u, &u);                                    \
+            return natural(overflows, u);                                                          \
+        }                                                                                          \
+        return pl_cel_double(args[0].d op args[1].d);                                              \
+    }
+
+ARITHMETIC(add_numbers, __builtin_add_overflow, +)
+ARITHMETIC(subtract, __builtin_sub_overflow, -)
+ARITHMETIC(multiply, __builtin_mul_overflow, *)
+
+static struct pl_cel divide(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    PL_UNUSED(eval);
+    PL_UNUSED(n);
+    if (args[0].kind == PL_CEL_DOUBLE)
+        return pl_cel_double(args[0].d / args[1].d);
+    if (args[1].u == 0) /* the bits of an int, too */
+        return FAIL("division by zero");
+    if (args[0].kind == PL_CEL_UINT)
+        return natural(false, args[0].u / args[1].u);
+    bool overflows = args[0].i == INT64_MIN && args[1].i == -1;
+    return whole(overflows, overflows ? 0 : args[0].i / args[1].i);
+}
+
+static struct pl_cel modulo(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    PL_UNUSED(eval);
+    PL_UNUSED(n);
+    if (args[1].u == 0)
+        return FAIL("modulus by zero");
+    if (args[0].kind == PL_CEL_UINT)
+        return natural(false, args[0].u % args[1].u);
+    bool overflows = args[0].i == INT64_MIN && args[1].i == -1;
+    return whole(overflows, overflows ? 0 : args[0].i % args[1].i);
+}
+
+static struct pl_cel negate(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    PL_UNUSED(eval);
+    PL_UNUSED(n);
+    if (args[0].kind == PL_CEL_DOUBLE)
+        return pl_cel_double(-args[0].d);
+    return whole(args[0].i == INT64_MIN, args[0].i == INT64_MIN ? 0 : -args[0].i);
+}
+
+static struct pl_cel not(struct pl_cel_eval * eval, const struct pl_cel *args, size_t n)
+{
+    PL_UNUSED(eval);
+    PL_UNUSED(n);
+    return pl_cel_bool(!args[0].b);
+}
+
+/* ---- texts and lists ---- */
+
+static struct pl_cel concatenate(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    PL_UNUSED(n);
+    size_t a = args[0].s.len, b = args[1].s.len;
+    char *text = pl_arena_alloc(eval->arena, a + b + 1);
+    if (a > 0)
+        memcpy(text, args[0].s.ptr, a);
+    if (b > 0)
+        memcpy(text + a, args[1].s.ptr, b);
+    struct pl_cel result = args[0];
+    result.s = pl_slice(text, a + b);
+    return result;
+}
+
+static struct pl_cel add_lists(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    PL_UNUSED(n);
+    const struct pl_cel_list *a = pl_cel_list_of(eval, args[0]), *b = pl_cel_list_of(eval, args[1]);
+    struct pl_cel *items;
+    if (!pl_cel_charge(eval, (a->count + b->count) / 10)) /* they are copied here */
+        return pl_cel_over_limit();
+    struct pl_cel made = pl_cel_new_list(eval->arena, a->count + b->count, &items);
+    memcpy(items, a->items, a->count * sizeof *items);
+    memcpy(items + a->count, b->items, b->count * sizeof *items);
+    return made;
+}
+
+static struct pl_cel size(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    PL_UNUSED(eval);
+    PL_UNUSED(n);
+    return pl_cel_int((int64_t)pl_cel_size(args[0]));
+}
+
+static struct pl_cel in_list(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    PL_UNUSED(n);
+    const struct pl_cel_list *list = pl_cel_list_of(eval, args[1]);
+    for (size_t i = 0; i < list->count; i++)
+        if (pl_cel_equal(eval, list->items[i], args[0]))
+            return pl_cel_bool(true);
+    return pl_cel_bool(false);
+}
+
+static struct pl_cel in_map(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    PL_UNUSED(n);
+    struct pl_cel value;
+    return pl_cel_bool(pl_cel_map_get(eval, args[1], args[0], &value));
+}
+
+/* ---- comparison ---- */
+
+static struct pl_cel equals(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    PL_UNUSED(n);
+    return pl_cel_bool(pl_cel_equal(eval, args[0], args[1]));
+}
+
+static struct pl_cel differs(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    PL_UNUSED(n);
+    return pl_cel_bool(!pl_cel_equal(eval, args[0], args[1]));
+}
+
+#define COMPARISON(fn_name, condition)                                                             \
+    static struct pl_cel fn_name(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)    \
+    {                                                                                              \
+        PL_UNUSED(eval);                                                                           \
+        PL_UNUSED(n);                                                                              \
+        int c = pl_cel_compare(args[0], args[1]);                                                  \
+        return pl_cel_bool(c != 2 && (condition));                                                 \
+    }
+
+COMPARISON(less, c < 0)
+COMPARISON(less_or_equal, c <= 0)
+COMPARISON(greater, c > 0)
+COMPARISON(greater_or_equal, c >= 0)
+
+/* Times and durations. */
+static struct pl_cel moment(enum pl_cel_kind kind, __int128 ns)
+{
+    __int128 second = 1000000000;
+    __int128 seconds = ns / second, rest = ns % second;
+    if (kind == PL_CEL_TIMESTAMP && rest < 0)
+        rest += second, seconds--;
+    if (kind == PL_CEL_TIMESTAMP && (seconds < -62135596800 || seconds > 253402300799))
+        return FAIL("timestamp overflow");
+    if (kind == PL_CEL_DURATION && (ns > INT64_MAX || ns < INT64_MIN))
+        return FAIL("duration overflow");
+    return (struct pl_cel){.kind = kind, .t = {(int64_t)seconds, (int32_t)rest}};
+}
+
+static __int128 in_ns(struct pl_cel_time t)
+{
+    return (__int128)t.seconds * 1000000000 + t.ns;
+}
+
+static struct pl_cel add_times(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    PL_UNUSED(eval);
+    PL_UNUSED(n);
+    bool is_time = args[0].kind == PL_CEL_TIMESTAMP || args[1].kind == PL_CEL_TIMESTAMP;
+    return moment(is_time ? PL_CEL_TIMESTAMP : PL_CEL_DURATION,
+                  in_ns(args[0].t) + in_ns(args[1].t));
+}
+
+static struct pl_cel subtract_times(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    PL_UNUSED(eval);
+    PL_UNUSED(n);
+    return moment(args[0].kind == args[1].kind ? PL_CEL_DURATION : PL_CEL_TIMESTAMP,
+                  in_ns(args[0].t) - in_ns(args[1].t));
+}
+
+#define ONE PL_CEL_COST_ONE, PL_CEL_SIZE_TYPE
+#define OP(name, signature, fn)                                                                    \
+    {                                                                                              \
+        name, signature, false, ONE, fn                                                            \
+    }
+#define OP_COST(name, signature, cost, size, fn)                                                   \
+    {                                                                                              \
+        name, signature, false, cost, size, fn                                                     \
+    }
+#define COMPARE(name, fn)                                                                          \
+    OP(name, "bb:b", fn), OP(name, "ii:b", fn), OP(name, "uu:b", fn), OP(name, "dd:b", fn),        \
+        OP(name, "iu:b", fn), OP(name, "ui:b", fn), OP(name, "id:b", fn), OP(name, "di:b", fn),    \
+        OP(name, "ud:b", fn), OP(name, "du:b", fn),                                                \
+        OP_COST(name, "ss:b", PL_CEL_COST_SMALLER, PL_CEL_SIZE_TYPE, fn),                          \
+        OP_COST(name, "yy:b", PL_CEL_COST_SMALLER, PL_CEL_SIZE_TYPE, fn), OP(name, "tt:b", fn),    \
+        OP(name, "rr:b", fn)
+
+const struct pl_cel_function pl_cel_core_functions[] = {
+    OP("_+_", "ii:i", add_numbers),
+    OP("_+_", "uu:u", add_numbers),
+    OP("_+_", "dd:d", add_numbers),
+    OP_COST("_+_", "ss:s", PL_CEL_COST_SUM, PL_CEL_SIZE_SUM, concatenate),
+    OP_COST("_+_", "yy:y", PL_CEL_COST_SUM, PL_CEL_SIZE_SUM, concatenate),
+    OP_COST("_+_", "LALA:LA", PL_CEL_COST_ONE, PL_CEL_SIZE_SUM, add_lists),
+    OP("_+_", "tr:t", add_times),
+    OP("_+_", "rt:t", add_times),
+    OP("_+_", "rr:r", add_times),
+    OP("_-_", "ii:i", subtract),
+    OP("_-_", "uu:u", subtract),
+    OP("_-_", "dd:d", subtract),
+    OP("_-_", "tt:r", subtract_times),
+    OP("_-_", "tr:t", subtract_times),
+    OP("_-_", "rr:r", subtract_times),
+    OP("_*_", "ii:i", multiply),
+    OP("_*_", "uu:u", multiply),
+    OP("_*_", "dd:d", multiply),
+    OP("_/_", "ii:i", divide),
+    OP("_/_", "uu:u", divide),
+    OP("_/_", "dd:d", divide),
+    OP("_%_", "ii:i", modulo),
+    OP("_%_", "uu:u", modulo),
+    OP("-_", "i:i", negate),
+    OP("-_", "d:d", negate),
+    OP("!_", "b:b", not ),
+    OP_COST("_==_", "AA:b", PL_CEL_COST_SMALLER, PL_CEL_SIZE_TYPE, equals),
+    OP_COST("_!=_", "AA:b", PL_CEL_COST_SMALLER, PL_CEL_SIZE_TYPE, differs),
+    COMPARE("_<_", less),
+    COMPARE("_<=_", less_or_equal),
+    COMPARE("_>_", greater),
+    COMPARE("_>=_", greater_or_equal),
+    OP_COST("@in", "ALA:b", PL_CEL_COST_IN, PL_CEL_SIZE_TYPE, in_list),
+    OP("@in", "AMAB:b", in_map),
+    OP("_?_:_", "bAA:A", NULL),
+    OP("_[_]", "LAi:A", NULL),
+    OP("_[_]", "MABA:B", NULL),
+    OP("_[_]", "OLAi:OA", NULL),
+    OP("_[_]", "OMABA:OB", NULL),
+    OP("_[?_]", "LAi:OA", NULL),
+    OP("_[?_]", "MABA:OB", NULL),
+    OP("_[?_]", "OLAi:OA", NULL),
+    OP("_[?_]", "OMABA:OB", NULL),
+    OP("size", "s:i", size),
+    OP("size", "y:i", size),
+    OP("size", "LA:i", size),
+    OP("size", "MAB:i", size),
+    {"size", "s:i", true, ONE, size},
+    {"size", "y:i", true, ONE, size},
+    {"size", "LA:i", true, ONE, size},
+    {"size", "MAB:i", true, ONE, size},
+    {0},
+};

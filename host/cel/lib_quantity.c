@@ -1,0 +1,238 @@
+/* Quantities ("500m", "1Gi"): exact to a thousand-millionth, as Kubernetes keeps them; what is
+ * smaller is rounded away from zero. Numbers over 10^27 are refused. */
+#include "cel/function.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define FAIL(text) ((struct pl_cel){.kind = PL_CEL_ERROR, .s = pl_slice_z(text)})
+#define NANO       1000000000
+#define MOST       ((__int128)1000000000000000000 * 1000000000) /* whole units */
+
+struct reader {
+    struct pl_slice text;
+    size_t at;
+    __int128 digits;
+    int scale; /* digits behind the point */
+    bool is_negative, has_rest, is_wrong;
+};
+
+static void read_digit(struct reader *r, char c, bool is_fraction)
+{
+    if (is_fraction && r->scale >= 18) {
+        r->has_rest |= c != '0';
+        return;
+    }
+    r->digits = r->digits * 10 + (c - '0');
+    r->scale += is_fraction;
+    r->is_wrong |= r->digits > MOST;
+}
+
+static void read_number(struct reader *r)
+{
+    size_t digits = 0;
+    bool is_fraction = false;
+    if (r->at < r->text.len && (r->text.ptr[r->at] == '-' || r->text.ptr[r->at] == '+'))
+        r->is_negative = r->text.ptr[r->at++] == '-';
+    for (; r->at < r->text.len && !r->is_wrong; r->at++) {
+        char c = r->text.ptr[r->at];
+        if (c == '.' && !is_fraction)
+            is_fraction = true;
+        else if (isdigit((unsigned char)c))
+            read_digit(r, c, is_fraction), digits++;
+        else
+            break;
+    }
+    r->is_wrong |= digits == 0;
+}
+
+/* e3, E-2: what is left of the text. */
+static bool read_exponent(struct reader *r, int *exponent)
+{
+    size_t i = r->at + 1;
+    bool is_negative = i < r->text.len && r->text.ptr[i] == '-';
+    if (i < r->text.len && (r->text.ptr[i] == '-' || r->text.ptr[i] == '+'))
+        i++;
+    if (i >= r->text.len || r->text.len - i > 2)
+        return false;
+    *exponent = 0;
+    for (; i < r->text.len; i++) {
+        if (!isdigit((unsigned char)r->text.ptr[i]))
+            return false;
+        *exponent = *exponent * 10 + (r->text.ptr[i] - '0');
+    }
+    *exponent = is_negative ? -*exponent : *exponent;
+    return true;
+}
+
+/* What follows the number: a power of ten or of 1024. */
+static bool read_suffix(struct reader *r, int *ten, int *kilo)
+{
+    static const char up[] = "kMGTPE", down[] = "mun";
+    struct pl_slice rest = pl_slice(r->text.ptr + r->at, r->text.len - r->at);
+    *ten = *kilo = 0;
+    if (rest.len == 0)
+        return true;
+    if (rest.len == 2 && rest.ptr[1] == 'i' && strchr("KMGTPE", rest.ptr[0]) != NULL) {
+        *kilo = (int)(strchr("KMGTPE", rest.ptr[0]) - "KMGTPE") + 1;
+        return true;
+    }
+    if (rest.len == 1 && strchr(up, rest.ptr[0]) != NULL) {
+        *ten = 3 * ((int)(strchr(up, rest.ptr[0]) - up) + 1);
+        return true;
+    }
+    if (rest.len == 1 && strchr(down, rest.ptr[0]) != NULL) {
+        *ten = -3 * ((int)(strchr(down, rest.ptr[0]) - down) + 1);
+        return true;
+    }
+    return (rest.ptr[0] == 'e' || rest.ptr[0] == 'E') && read_exponent(r, ten);
+}
+
+static bool parse(struct pl_slice text, __int128 *nano)
+{
+    struct reader r = {.text = text};
+    int ten, kilo;
+    read_number(&r);
+    if (r.is_wrong || !read_suffix(&r, &ten, &kilo))
+        return false;
+    __int128 value = r.digits;
+    for (; kilo > 0 && value <= MOST; kilo--)
+        value *= 1024;
+    for (ten += 9 - r.scale; ten > 0 && value <= MOST * NANO; ten--)
+        value *= 10;
+    for (; ten < 0; ten++) {
+        r.has_rest |= value % 10 != 0;
+        value /= 10;
+    }
+    value += r.has_rest;
+    if (ten > 0 || kilo > 0 || value > MOST * NANO)
+        return value == 0 && !r.is_wrong ? (*nano = 0, true) : false;
+    *nano = r.is_negative ? -value : value;
+    return true;
+}
+
+static struct pl_cel quantity(struct pl_cel_eval *eval, __int128 nano)
+{
+    if (nano > MOST * NANO || nano < -MOST * NANO)
+        return FAIL("quantity overflow");
+    struct pl_cel_quantity *q = pl_arena_alloc(eval->arena, sizeof *q);
+    q->nano = nano;
+    return (struct pl_cel){.kind = PL_CEL_QUANTITY, .q = q};
+}
+
+static struct pl_cel is_quantity(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    __int128 nano;
+    PL_UNUSED(eval);
+    PL_UNUSED(n);
+    return pl_cel_bool(parse(args[0].s, &nano));
+}
+
+static struct pl_cel make(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    __int128 nano;
+    PL_UNUSED(n);
+    if (!parse(args[0].s, &nano))
+        return FAIL("quantities must match the regular expression "
+                    "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+    return quantity(eval, nano);
+}
+
+static struct pl_cel sign(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    PL_UNUSED(eval);
+    PL_UNUSED(n);
+    return pl_cel_int((args[0].q->nano > 0) - (args[0].q->nano < 0));
+}
+
+static bool is_whole(__int128 nano)
+{
+    return nano % NANO == 0 && nano / NANO <= INT64_MAX && nano / NANO >= INT64_MIN;
+}
+
+static struct pl_cel is_integer(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    PL_UNUSED(eval);
+    PL_UNUSED(n);
+    return pl_cel_bool(is_whole(args[0].q->nano));
+}
+
+static struct pl_cel as_integer(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    PL_UNUSED(eval);
+    PL_UNUSED(n);
+    return is_whole(args[0].q->nano) ? pl_cel_int((int64_t)(args[0].q->nano / NANO))
+                                     : FAIL("cannot convert value to integer");
+}
+
+static struct pl_cel as_double(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    PL_UNUSED(eval);
+    PL_UNUSED(n);
+    return pl_cel_double((double)args[0].q->nano / NANO);
+}
+
+static __int128 operand(struct pl_cel value)
+{
+    return value.kind == PL_CEL_INT ? (__int128)value.i * NANO : value.q->nano;
+}
+
+static struct pl_cel add(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    PL_UNUSED(n);
+    return quantity(eval, args[0].q->nano + operand(args[1]));
+}
+
+static struct pl_cel subtract(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    PL_UNUSED(n);
+    return quantity(eval, args[0].q->nano - operand(args[1]));
+}
+
+static int compare(const struct pl_cel *args)
+{
+    return (args[0].q->nano > args[1].q->nano) - (args[0].q->nano < args[1].q->nano);
+}
+
+static struct pl_cel compare_to(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    PL_UNUSED(eval);
+    PL_UNUSED(n);
+    return pl_cel_int(compare(args));
+}
+
+static struct pl_cel is_less(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    PL_UNUSED(eval);
+    PL_UNUSED(n);
+    return pl_cel_bool(compare(args) < 0);
+}
+
+static struct pl_cel is_greater(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    PL_UNUSED(eval);
+    PL_UNUSED(n);
+    return pl_cel_bool(compare(args) > 0);
+}
+
+#define MEMBER(name, signature, fn)                                                                \
+    {                                                                                              \
+        name, signature, true, PL_CEL_COST_ONE, PL_CEL_SIZE_TYPE, fn                               \
+    }
+
+const struct pl_cel_function pl_cel_quantity_functions[] = {
+    {"quantity", "s:Q", false, PL_CEL_COST_SELF, PL_CEL_SIZE_TYPE, make},
+    {"isQuantity", "s:b", false, PL_CEL_COST_SELF, PL_CEL_SIZE_TYPE, is_quantity},
+    {"sign", "Q:i", false, PL_CEL_COST_ONE, PL_CEL_SIZE_TYPE, sign},
+    MEMBER("isInteger", "Q:b", is_integer),
+    MEMBER("asInteger", "Q:i", as_integer),
+    MEMBER("asApproximateFloat", "Q:d", as_double),
+    MEMBER("add", "QQ:Q", add),
+    MEMBER("add", "Qi:Q", add),
+    MEMBER("sub", "QQ:Q", subtract),
+    MEMBER("sub", "Qi:Q", subtract),
+    MEMBER("compareTo", "QQ:i", compare_to),
+    MEMBER("isLessThan", "QQ:b", is_less),
+    MEMBER("isGreaterThan", "QQ:b", is_greater),
+    {0},
+};

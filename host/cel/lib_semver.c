@@ -1,0 +1,171 @@
+/* Semantic versions (semver.org, 2.0.0): strict, or with what people leave out filled in. */
+#include "cel/function.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static bool number(struct pl_slice *rest, bool is_lax, uint64_t *value)
+{
+    size_t len = 0;
+    *value = 0;
+    while (len < rest->len && isdigit((unsigned char)rest->ptr[len])) {
+        if (__builtin_mul_overflow(*value, 10, value) ||
+            __builtin_add_overflow(*value, (uint64_t)(rest->ptr[len] - '0'), value))
+            return false;
+        len++;
+    }
+    bool has_zero = len > 1 && rest->ptr[0] == '0';
+    *rest = pl_slice(rest->ptr + len, rest->len - len);
+    return len > 0 && (is_lax || !has_zero);
+}
+
+static bool take(struct pl_slice *rest, char c)
+{
+    if (rest->len == 0 || rest->ptr[0] != c)
+        return false;
+    *rest = pl_slice(rest->ptr + 1, rest->len - 1);
+    return true;
+}
+
+/* "alpha.1": identifiers between dots, numbers without leading zeros. */
+static bool identifiers(struct pl_slice text, bool may_have_zeros)
+{
+    size_t start = 0;
+    for (size_t i = 0; i <= text.len; i++) {
+        if (i < text.len && text.ptr[i] != '.') {
+            if (!isalnum((unsigned char)text.ptr[i]) && text.ptr[i] != '-')
+                return false;
+            continue;
+        }
+        bool is_number = true;
+        for (size_t j = start; j < i; j++)
+            is_number &= isdigit((unsigned char)text.ptr[j]) != 0;
+        if (i == start || (is_number && !may_have_zeros && i - start > 1 && text.ptr[start] == '0'))
+            return false;
+        start = i + 1;
+    }
+    return true;
+}
+
+static bool parse(struct pl_slice text, bool is_lax, struct pl_cel_semver *v)
+{
+    struct pl_slice rest = text;
+    *v = (struct pl_cel_semver){.pre = pl_slice_z("")};
+    if (is_lax)
+        take(&rest, 'v');
+    if (!number(&rest, is_lax, &v->major))
+        return false;
+    bool has_minor = take(&rest, '.');
+    if ((!has_minor && !is_lax) || (has_minor && !number(&rest, is_lax, &v->minor)))
+        return false;
+    bool has_patch = has_minor && take(&rest, '.');
+    if ((!has_patch && !is_lax) || (has_patch && !number(&rest, is_lax, &v->patch)))
+        return false;
+    if (take(&rest, '-')) {
+        const char *plus = memchr(rest.ptr, '+', rest.len);
+        v->pre = pl_slice(rest.ptr, plus != NULL ? (size_t)(plus - rest.ptr) : rest.len);
+        rest = pl_slice(rest.ptr + v->pre.len, rest.len - v->pre.len);
+        if (!identifiers(v->pre, false))
+            return false;
+    }
+    return rest.len == 0 || (take(&rest, '+') && identifiers(rest, true));
+}
+
+static struct pl_cel is_semver(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    struct pl_cel_semver v;
+    PL_UNUSED(eval);
+    return pl_cel_bool(parse(args[0].s, n > 1 && args[1].b, &v));
+}
+
+static struct pl_cel make(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+{
+    struct pl_cel_semver *v = pl_arena_alloc(eval->arena, sizeof *v);
+    if (!parse(args[0].s, n > 1 && args[1].b, v))
+        return pl_cel_fail(eval->arena, "not a semantic version: \"%.*s\"", PL_FMT(args[0].s));
+    return (struct pl_cel){.kind = PL_CEL_SEMVER, .semver = v};
+}
+
+static struct pl_slice identifier(struct pl_slice *rest)
+{
+    size_t len = 0;
+    while (len < rest->len && rest->ptr[len] != '.')
+        len++;
+    struct pl_slice part = pl_slice(rest->ptr, len);
+    *rest = len < rest->len ? pl_slice(rest->ptr + len + 1, rest->len - len - 1) : pl_slice("", 0);
+    return part;
+}
+
+static bool is_number(struct pl_slice text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (!isdigit((unsigned char)text.ptr[i]))
+            return false;
+    return true;
+}
+
+static int compare_pre(struct pl_slice a, struct pl_slice b)
+{
+    if (a.len == 0 || b.len == 0)
+        return (a.len == 0) - (b.len == 0);
+    while (a.len > 0 && b.len > 0) {
+        struct pl_slice x = identifier(&a), y = identifier(&b);
+        bool numbers = is_number(x) && is_number(y);
+        int c = is_number(x) != is_number(y) ? (is_number(x) ? -1 : 1)
+                : numbers && x.len != y.len  ? (x.len < y.len ? -1 : 1)
+                                             : pl_slice_cmp(x, y);
+        if (c != 0)
+            return c < 0 ? -1 : 1;
+    }
+    return (a.len > 0) - (b.len > 0);
+}
+
+static int compare(const struct pl_cel *args)
+{
+    const struct pl_cel_semver *a = args[0].semver, *b = args[1].semver;
+    if (a->major != b->major)
+        return a->major < b->major ? -1 : 1;
+    if (a->minor != b->minor)
+        return a->minor < b->minor ? -1 : 1;
+    if (a->patch != b->patch)
+        return a->patch < b->patch ? -1 : 1;
+    return compare_pre(a->pre, b->pre);
+}
+
+#define GETTER(fn_name, expression)                                                                \
+    static struct pl_cel fn_name(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)    \
+    {                                                                                              \
+        PL_UNUSED(eval);                                                                           \
+        PL_UNUSED(n);                                                                              \
+        return expression;                                                                         \
+    }
+
+GETTER(compare_to, pl_cel_int(compare(args)))
+GETTER(is_less, pl_cel_bool(compare(args) < 0))
+GETTER(is_greater, pl_cel_bool(compare(args) > 0))
+GETTER(major, pl_cel_int((int64_t)args[0].semver->major))
+GETTER(minor, pl_cel_int((int64_t)args[0].semver->minor))
+GETTER(patch, pl_cel_int((int64_t)args[0].semver->patch))
+
+#define PLAIN(name, signature, fn)                                                                 \
+    {                                                                                              \
+        name, signature, false, PL_CEL_COST_SELF, PL_CEL_SIZE_TYPE, fn                             \
+    }
+#define MEMBER(name, signature, fn)                                                                \
+    {                                                                                              \
+        name, signature, true, PL_CEL_COST_ONE, PL_CEL_SIZE_TYPE, fn                               \
+    }
+
+const struct pl_cel_function pl_cel_semver_functions[] = {
+    PLAIN("semver", "s:V", make),
+    PLAIN("semver", "sb:V", make),
+    PLAIN("isSemver", "s:b", is_semver),
+    PLAIN("isSemver", "sb:b", is_semver),
+    MEMBER("major", "V:i", major),
+    MEMBER("minor", "V:i", minor),
+    MEMBER("patch", "V:i", patch),
+    MEMBER("compareTo", "VV:i", compare_to),
+    MEMBER("isLessThan", "VV:b", is_less),
+    MEMBER("isGreaterThan", "VV:b", is_greater),
+    {0},
+};

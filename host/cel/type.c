@@ -1,0 +1,189 @@
+/* Types: which fits where, and how they are written.
+ *
+ * A type says what the compiler knows, never more: what it does not know is dyn, which fits
+ * everywhere and is looked at again at run time. */
+#include "cel/type.h"
+
+#include <string.h>
+
+#define SIMPLE(k, size) [k] = {.kind = (k), .max_size = (size), .min_bytes = 1}
+
+static const struct pl_cel_type simple_types[] = {
+    SIMPLE(PL_CEL_DYN, PL_CEL_UNBOUNDED),
+    SIMPLE(PL_CEL_NULL, 1),
+    SIMPLE(PL_CEL_BOOL, 1),
+    SIMPLE(PL_CEL_INT, 1),
+    SIMPLE(PL_CEL_UINT, 1),
+    SIMPLE(PL_CEL_DOUBLE, 1),
+    SIMPLE(PL_CEL_STRING, PL_CEL_UNBOUNDED),
+    SIMPLE(PL_CEL_BYTES, PL_CEL_UNBOUNDED),
+    SIMPLE(PL_CEL_TIMESTAMP, 1),
+    SIMPLE(PL_CEL_DURATION, 1),
+    SIMPLE(PL_CEL_TYPE, 1),
+    SIMPLE(PL_CEL_QUANTITY, 1),
+    SIMPLE(PL_CEL_URL, 1),
+    SIMPLE(PL_CEL_IP, 1),
+    SIMPLE(PL_CEL_CIDR, 1),
+    SIMPLE(PL_CEL_FORMAT, 1),
+    SIMPLE(PL_CEL_SEMVER, 1),
+    SIMPLE(PL_CEL_ERROR, 1),
+};
+
+static const char *const kind_names[] = {
+    [PL_CEL_DYN] = "dyn",
+    [PL_CEL_NULL] = "null_type",
+    [PL_CEL_BOOL] = "bool",
+    [PL_CEL_INT] = "int",
+    [PL_CEL_UINT] = "uint",
+    [PL_CEL_DOUBLE] = "double",
+    [PL_CEL_STRING] = "string",
+    [PL_CEL_BYTES] = "bytes",
+    [PL_CEL_LIST] = "list",
+    [PL_CEL_MAP] = "map",
+    [PL_CEL_OBJECT] = "object",
+    [PL_CEL_TIMESTAMP] = "google.protobuf.Timestamp",
+    [PL_CEL_DURATION] = "google.protobuf.Duration",
+    [PL_CEL_TYPE] = "type",
+    [PL_CEL_OPTIONAL] = "optional_type",
+    [PL_CEL_QUANTITY] = "kubernetes.Quantity",
+    [PL_CEL_URL] = "kubernetes.URL",
+    [PL_CEL_IP] = "net.IP",
+    [PL_CEL_CIDR] = "net.CIDR",
+    [PL_CEL_FORMAT] = "kubernetes.NamedFormat",
+    [PL_CEL_SEMVER] = "kubernetes.Semver",
+};
+
+const char *pl_cel_kind_name(enum pl_cel_kind kind)
+{
+    return (size_t)kind < PL_ARRAY_LEN(kind_names) && kind_names[kind] ? kind_names[kind] : "";
+}
+
+const struct pl_cel_type *pl_cel_type_of(enum pl_cel_kind kind)
+{
+    bool is_simple = (size_t)kind < PL_ARRAY_LEN(simple_types) && simple_types[kind].kind == kind;
+    return &simple_types[is_simple ? kind : PL_CEL_DYN];
+}
+
+static struct pl_cel_type *new_type(struct pl_arena *arena, enum pl_cel_kind kind)
+{
+    struct pl_cel_type *type = pl_arena_alloc(arena, sizeof *type);
+    type->kind = kind;
+    type->max_size = PL_CEL_UNBOUNDED;
+    type->min_bytes = 2;
+    return type;
+}
+
+const struct pl_cel_type *pl_cel_type_list(struct pl_arena *arena, const struct pl_cel_type *elem)
+{
+    struct pl_cel_type *type = new_type(arena, PL_CEL_LIST);
+    type->elem = elem;
+    return type;
+}
+
+const struct pl_cel_type *pl_cel_type_map(struct pl_arena *arena, const struct pl_cel_type *key,
+                                          const struct pl_cel_type *value)
+{
+    struct pl_cel_type *type = new_type(arena, PL_CEL_MAP);
+    type->key = key;
+    type->elem = value;
+    return type;
+}
+
+const struct pl_cel_type *pl_cel_type_optional(struct pl_arena *arena,
+                                               const struct pl_cel_type *elem)
+{
+    struct pl_cel_type *type = new_type(arena, PL_CEL_OPTIONAL);
+    type->elem = elem;
+    type->max_size = elem != NULL ? elem->max_size : PL_CEL_UNBOUNDED;
+    return type;
+}
+
+bool pl_cel_type_is_dyn(const struct pl_cel_type *type)
+{
+    return type == NULL || type->kind == PL_CEL_DYN || type->kind == PL_CEL_ERROR;
+}
+
+const struct pl_cel_type *pl_cel_type_elem(const struct pl_cel_type *type)
+{
+    return type != NULL && type->elem != NULL ? type->elem : pl_cel_type_of(PL_CEL_DYN);
+}
+
+const struct pl_cel_type *pl_cel_type_key(const struct pl_cel_type *type)
+{
+    return type != NULL && type->key != NULL ? type->key : pl_cel_type_of(PL_CEL_DYN);
+}
+
+static bool has_parts(enum pl_cel_kind kind)
+{
+    return kind == PL_CEL_LIST || kind == PL_CEL_MAP || kind == PL_CEL_OPTIONAL ||
+           kind == PL_CEL_TYPE;
+}
+
+bool pl_cel_type_equal(const struct pl_cel_type *a, const struct pl_cel_type *b)
+{
+    if (a == b)
+        return true;
+    if (pl_cel_type_is_dyn(a) || pl_cel_type_is_dyn(b))
+        return pl_cel_type_is_dyn(a) && pl_cel_type_is_dyn(b);
+    if (a->kind != b->kind || a->kind == PL_CEL_OBJECT)
+        return false;
+    return !has_parts(a->kind) || a->kind == PL_CEL_TYPE ||
+           (pl_cel_type_equal(pl_cel_type_elem(a), pl_cel_type_elem(b)) &&
+            (a->kind != PL_CEL_MAP || pl_cel_type_equal(pl_cel_type_key(a), pl_cel_type_key(b))));
+}
+
+static bool may_be_null(enum pl_cel_kind kind)
+{
+    return kind == PL_CEL_NULL || kind == PL_CEL_OBJECT || kind == PL_CEL_TIMESTAMP ||
+           kind == PL_CEL_DURATION || kind == PL_CEL_OPTIONAL ||
+           (kind >= PL_CEL_QUANTITY && kind <= PL_CEL_SEMVER);
+}
+
+bool pl_cel_type_fits(const struct pl_cel_type *from, const struct pl_cel_type *to)
+{
+    if (from == to || pl_cel_type_is_dyn(from) || pl_cel_type_is_dyn(to))
+        return true;
+    if (from->kind == PL_CEL_NULL)
+        return may_be_null(to->kind);
+    if (from->kind != to->kind || from->kind == PL_CEL_OBJECT)
+        return false;
+    return !has_parts(from->kind) || from->kind == PL_CEL_TYPE ||
+           (pl_cel_type_fits(pl_cel_type_elem(from), pl_cel_type_elem(to)) &&
+            (from->kind != PL_CEL_MAP ||
+             pl_cel_type_fits(pl_cel_type_key(from), pl_cel_type_key(to))));
+}
+
+const struct pl_cel_field *pl_cel_type_field(const struct pl_cel_type *type, struct pl_slice name)
+{
+    for (size_t i = 0; type != NULL && i < type->field_count; i++)
+        if (pl_slice_eq(type->fields[i].name, name))
+            return &type->fields[i];
+    return NULL;
+}
+
+void pl_cel_type_write(struct pl_buf *out, const struct pl_cel_type *type)
+{
+    enum pl_cel_kind kind = type != NULL ? type->kind : PL_CEL_DYN;
+    if (kind == PL_CEL_OBJECT) {
+        pl_buf_add_z(out, type->name != NULL ? type->name : "object");
+        return;
+    }
+    if (kind == PL_CEL_NULL) {
+        pl_buf_add_z(out, "null");
+        return;
+    }
+    if (kind == PL_CEL_TIMESTAMP || kind == PL_CEL_DURATION) {
+        pl_buf_add_z(out, kind == PL_CEL_TIMESTAMP ? "timestamp" : "duration");
+        return;
+    }
+    pl_buf_add_z(out, pl_cel_kind_name(kind));
+    if (!has_parts(kind))
+        return;
+    pl_buf_add_char(out, '(');
+    if (kind == PL_CEL_MAP) {
+        pl_cel_type_write(out, pl_cel_type_key(type));
+        pl_buf_add_z(out, ", ");
+    }
+    pl_cel_type_write(out, pl_cel_type_elem(type));
+    pl_buf_add_char(out, ')');
+}

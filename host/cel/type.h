@@ -1,0 +1,98 @@
+/* Types of CEL (Common Expression Language, https://github.com/google/cel-spec): of variables, of
+ * expressions, and of the values that come from documents. Types are immutable and live in an arena
+ * or in static memory; nobody frees one alone. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/slice.h"
+#include "object/tree.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum pl_cel_kind {
+    PL_CEL_DYN, /* of types alone: known at run time */
+    PL_CEL_NULL,
+    PL_CEL_BOOL,
+    PL_CEL_INT,
+    PL_CEL_UINT,
+    PL_CEL_DOUBLE,
+    PL_CEL_STRING,
+    PL_CEL_BYTES,
+    PL_CEL_LIST,
+    PL_CEL_MAP,
+    PL_CEL_OBJECT, /* a map with declared fields */
+    PL_CEL_TIMESTAMP,
+    PL_CEL_DURATION,
+    PL_CEL_TYPE,
+    PL_CEL_OPTIONAL,
+    PL_CEL_QUANTITY, /* the types of Kubernetes' libraries from here on */
+    PL_CEL_URL,
+    PL_CEL_IP,
+    PL_CEL_CIDR,
+    PL_CEL_FORMAT,
+    PL_CEL_SEMVER,
+    PL_CEL_PARAM, /* of signatures alone: any type, the same one wherever its name stands */
+    PL_CEL_ERROR, /* of values alone */
+};
+
+#define PL_CEL_UNBOUNDED UINT64_MAX
+
+struct pl_cel_type;
+
+struct pl_cel_field {
+    struct pl_slice name;   /* as expressions write it: pl_cel_escape */
+    struct pl_slice member; /* as documents write it */
+    const struct pl_cel_type *type;
+    bool is_required;
+};
+
+struct pl_cel_type {
+    enum pl_cel_kind kind;
+    const struct pl_cel_type *key;     /* of maps; NULL: dyn */
+    const struct pl_cel_type *elem;    /* of lists, maps, optionals, types; NULL: dyn */
+    const char *name;                  /* of objects; NULL: "object" */
+    const struct pl_cel_field *fields; /* of objects */
+    size_t field_count;
+    /* How large a value can be, for estimates: characters, bytes, elements or members. */
+    uint64_t max_size;
+    /* The fewest bytes that a value takes in a request. */
+    uint64_t min_bytes;
+    /* Of lists: how elements are compared and added (x-kubernetes-list-type). */
+    bool is_set, is_map_list;
+    const struct pl_slice *list_keys; /* of map lists */
+    size_t list_key_count;
+};
+
+/* Types without parts: static, one of each kind; DYN for kinds that have parts. */
+const struct pl_cel_type *pl_cel_type_of(enum pl_cel_kind kind);
+const struct pl_cel_type *pl_cel_type_list(struct pl_arena *arena, const struct pl_cel_type *elem);
+const struct pl_cel_type *pl_cel_type_map(struct pl_arena *arena, const struct pl_cel_type *key,
+                                          const struct pl_cel_type *value);
+const struct pl_cel_type *pl_cel_type_optional(struct pl_arena *arena,
+                                               const struct pl_cel_type *elem);
+/* NULL counts as dyn in all that follows. */
+bool pl_cel_type_is_dyn(const struct pl_cel_type *type);
+const struct pl_cel_type *pl_cel_type_elem(const struct pl_cel_type *type);
+const struct pl_cel_type *pl_cel_type_key(const struct pl_cel_type *type);
+bool pl_cel_type_equal(const struct pl_cel_type *a, const struct pl_cel_type *b);
+/* May a value of type `from` stand where `to` is wanted? Dyn fits everywhere, null where a value
+ * may be absent. */
+bool pl_cel_type_fits(const struct pl_cel_type *from, const struct pl_cel_type *to);
+/* NULL when the object has no such field. */
+const struct pl_cel_field *pl_cel_type_field(const struct pl_cel_type *type, struct pl_slice name);
+/* As compilers' messages write it: "map(string, list(int))". */
+void pl_cel_type_write(struct pl_buf *out, const struct pl_cel_type *type);
+/* What `type(value)` prints, "" for kinds that have no name. */
+const char *pl_cel_kind_name(enum pl_cel_kind kind);
+
+/* A field's name as an expression writes it ("my-name": "my__dash__name"); false when there is no
+ * way to write it. The text is the arena's, or the name itself. */
+bool pl_cel_escape(struct pl_arena *arena, struct pl_slice name, struct pl_slice *escaped);
+
+/* The type of values that this structural schema (apiextensions.k8s.io/v1, as a document)
+ * describes; NULL when rules cannot reach such values. is_root: apiVersion, kind and metadata's
+ * names are there, too. The schema must outlive the type. */
+const struct pl_cel_type *pl_cel_type_from_schema(struct pl_arena *arena, struct pl_node schema,
+                                                  bool is_root);

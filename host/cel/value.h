@@ -1,0 +1,117 @@
+/* Values of CEL at run time. A value is small and passed by copy; what it points to lives in the
+ * evaluation's arena or in the documents that it was given. One thread. */
+#pragma once
+
+#include "cel/type.h"
+
+struct pl_cel_list;
+struct pl_cel_map;
+struct pl_cel_eval;
+
+struct pl_cel_time {
+    int64_t seconds; /* since 1970, UTC; of durations: whole ones */
+    int32_t ns;      /* of a time: 0 to 999999999; of a duration: of the same sign as seconds */
+};
+
+/* Exact: digits * 10^-scale or, when that has no room, the nearest double. */
+struct pl_cel_quantity {
+    __int128 nano; /* thousand-millionths */
+};
+
+struct pl_cel_ip {
+    uint8_t bytes[16];
+    uint8_t len;    /* 4 or 16 */
+    uint8_t prefix; /* of a CIDR: bits */
+};
+
+struct pl_cel_url {
+    struct pl_slice scheme, host, path, query;
+};
+
+struct pl_cel_semver {
+    uint64_t major, minor, patch;
+    struct pl_slice pre; /* release candidates: what is behind '-' */
+};
+
+struct pl_cel {
+    enum pl_cel_kind kind;
+    bool is_tree; /* of lists, maps and objects: as documents have them */
+    union {
+        bool b;
+        int64_t i;
+        uint64_t u;
+        double d;
+        struct pl_slice s; /* of strings, bytes, errors (why), and a format's name */
+        struct pl_cel_time t;
+        struct {
+            const struct pl_tree *tree;
+            const struct pl_cel_type *type; /* NULL: dyn */
+        };
+        const struct pl_cel_list *list;
+        const struct pl_cel_map *map;
+        const struct pl_cel *value;   /* of an optional; NULL: none */
+        const struct pl_cel_type *of; /* of types */
+        const struct pl_cel_quantity *q;
+        const struct pl_cel_ip *ip;
+        const struct pl_cel_url *url;
+        const struct pl_cel_semver *semver;
+    };
+};
+
+struct pl_cel_list {
+    size_t count;
+    const struct pl_cel *items;
+    const struct pl_cel_type *type; /* how it compares; NULL: element by element */
+};
+
+struct pl_cel_entry {
+    struct pl_cel key, value;
+};
+
+struct pl_cel_map {
+    size_t count;
+    const struct pl_cel_entry *entries; /* no key twice */
+};
+
+/* ---- making; texts are borrowed ---- */
+struct pl_cel pl_cel_bool(bool value);
+struct pl_cel pl_cel_int(int64_t value);
+struct pl_cel pl_cel_double(double value);
+struct pl_cel pl_cel_string(struct pl_slice text);
+struct pl_cel pl_cel_null(void);
+struct pl_cel pl_cel_some(struct pl_arena *arena, struct pl_cel value);
+struct pl_cel pl_cel_none(void);
+/* Zeroed room for count items, to be filled before it is used. */
+struct pl_cel pl_cel_new_list(struct pl_arena *arena, size_t count, struct pl_cel **items);
+struct pl_cel pl_cel_new_map(struct pl_arena *arena, size_t count, struct pl_cel_entry **entries);
+/* An error with printf's text. */
+struct pl_cel pl_cel_fail(struct pl_arena *arena, const char *fmt, ...) PL_PRINTF(2, 3);
+/* A value of a document, that the type describes (NULL: dyn, numbers by their form); an error when
+ * it is not one. */
+struct pl_cel pl_cel_from_tree(struct pl_arena *arena, const struct pl_tree *tree,
+                               const struct pl_cel_type *type);
+
+/* ---- reading ---- */
+static inline bool pl_cel_is_error(struct pl_cel value)
+{
+    return value.kind == PL_CEL_ERROR;
+}
+/* Of lists, maps, objects, strings (characters) and bytes; 1 for all else. */
+size_t pl_cel_size(struct pl_cel value);
+/* A list as built; those of documents are looked up once an evaluation. */
+const struct pl_cel_list *pl_cel_list_of(struct pl_cel_eval *eval, struct pl_cel list);
+/* A map's or object's keys and values as a built map. */
+const struct pl_cel_map *pl_cel_map_of(struct pl_cel_eval *eval, struct pl_cel map);
+/* A map's value; false: no such key. */
+bool pl_cel_map_get(struct pl_cel_eval *eval, struct pl_cel map, struct pl_cel key,
+                    struct pl_cel *value);
+/* An object's or map's member by its name in expressions; false: it is not there. */
+bool pl_cel_field(struct pl_cel_eval *eval, struct pl_cel object, struct pl_slice name,
+                  struct pl_cel *value);
+/* By value, numbers of different types, too. */
+bool pl_cel_equal(struct pl_cel_eval *eval, struct pl_cel a, struct pl_cel b);
+/* -1, 0, 1; 2: they have no order. */
+int pl_cel_compare(struct pl_cel a, struct pl_cel b);
+/* The type that type(value) is: of lists and maps without their parts. */
+struct pl_cel pl_cel_type_value(struct pl_cel value);
+size_t pl_cel_characters(struct pl_slice text);
