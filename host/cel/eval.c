@@ -15,17 +15,6 @@
 #define LIST_COST 10
 #define MAP_COST  30
 
-bool pl_cel_charge(struct pl_cel_eval *eval, uint64_t cost)
-{
-    eval->cost = cost > UINT64_MAX - eval->cost ? UINT64_MAX : eval->cost + cost;
-    return eval->cost <= eval->limit;
-}
-
-struct pl_cel pl_cel_over_limit(void)
-{
-    return (struct pl_cel){.kind = PL_CEL_ERROR, .s = pl_slice_z(PL_CEL_OVER_LIMIT)};
-}
-
 static struct pl_cel no_such_key(struct pl_cel_eval *eval, struct pl_cel key)
 {
     if (key.kind == PL_CEL_STRING)
