@@ -11,6 +11,8 @@
 #include "lane/number.h"
 #include "lane/script.h"
 #include "lane/co.h"
+#include "lane/context.h"
+#include "lane/prelude.h"
 
 /* host.where([level]) -> file, line of the script's frame; nil when no script is running.
  * host.where(f) -> file, line where the script's function f begins. */
@@ -131,3 +133,29 @@ void pl_bind_push_reads(lua_State *L, struct pl_state *s)
     lua_newtable(L);
     pl_state_register(L, s, pl_bind_reads);
 }
+
+/* ---- what a state of scripts has ---- */
+
+static void open_state(struct pl_state *s)
+{
+    pl_context_open(s);
+    pl_declare_open(s);
+}
+
+static bool push_blamed(lua_State *L, struct pl_state *s)
+{
+    if (s->task == NULL || !s->task->is_main)
+        return false;
+    pl_declare_push_blamed(L, s, s->task->exec->controller, -1);
+    return true;
+}
+
+const struct pl_state_hooks pl_bind_hooks = {
+    .open = open_state,
+    .close = pl_declare_close,
+    .push_host = pl_bind_push,
+    .prepare = pl_prelude_run,
+    .fill = pl_context_fill,
+    .push_blamed = push_blamed,
+    .told_read = pl_lane_tell_read,
+};

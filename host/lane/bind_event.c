@@ -1,6 +1,6 @@
-/* host.event: what a script reports about an object. */
-#include "lane/bind_event.h"
-
+/* host.event: what a script reports about an object. Nobody waits for it: a note that the I/O
+ * thread takes, records and frees. At most EVENTS_OUT are on their way; what a script says beyond
+ * that within one slice is counted, not kept. */
 #include "base/alloc.h"
 #include "write/capture.h"
 #include "write/recorder.h"
@@ -10,6 +10,8 @@
 #include "lane/lane.h"
 #include "lane/lerr.h"
 #include "lane/member.h"
+
+#define EVENTS_OUT 16384
 
 /* As host.event takes them. */
 enum text {
@@ -24,8 +26,8 @@ enum text {
     TEXTS,
 };
 
-struct pl_event_msg {
-    struct pl_msg msg;
+struct event_note {
+    struct pl_lane_note note;
     struct pl_lane *lane;       /* back-pointer */
     struct pl_capture *capture; /* of the run, with a reference; NULL: none */
     struct pl_slice texts[TEXTS];
@@ -34,15 +36,15 @@ struct pl_event_msg {
     char bytes[]; /* what the slices point to */
 };
 
-void pl_event_msg_free(struct pl_msg *msg)
+static void drop(struct pl_lane_note *note)
 {
-    struct pl_event_msg *event = PL_CONTAINER_OF(msg, struct pl_event_msg, msg);
+    struct event_note *event = PL_CONTAINER_OF(note, struct event_note, note);
     atomic_fetch_sub(&event->lane->lanes->events_out, 1);
     pl_capture_unref(event->capture);
     pl_free(event);
 }
 
-static void keep(struct pl_event_msg *event)
+static void keep(struct event_note *event)
 {
     const struct pl_slice *texts = event->texts;
     char *name =
@@ -53,9 +55,9 @@ static void keep(struct pl_event_msg *event)
     pl_free(name);
 }
 
-void pl_event_msg_io(struct pl_msg *msg)
+static void take(struct pl_lane_note *note)
 {
-    struct pl_event_msg *event = PL_CONTAINER_OF(msg, struct pl_event_msg, msg);
+    struct event_note *event = PL_CONTAINER_OF(note, struct event_note, note);
     struct pl_lanes *lanes = event->lane->lanes;
     struct pl_recorder *recorder = pl_cluster_recorder(lanes->cluster);
     const struct pl_slice *texts = event->texts;
@@ -72,7 +74,7 @@ void pl_event_msg_io(struct pl_msg *msg)
     if (!atomic_load(&event->lane->abandoned) && !pl_lanes_hold(lanes))
         pl_recorder_event(recorder, &report);
     pl_recorder_lost(recorder, atomic_exchange(&lanes->events_lost, 0));
-    pl_event_msg_free(msg);
+    drop(note);
 }
 
 static struct pl_slice put(char **at, struct pl_slice text)
@@ -104,7 +106,7 @@ static int event(lua_State *L)
     struct pl_lanes *lanes = s->lane->lanes;
     if (lanes->options.dialog != NULL)
         return pl_lerr_raise(L, s, "nothing can be changed from here: reads alone are allowed");
-    if (atomic_fetch_add(&lanes->events_out, 1) >= PL_EVENTS_OUT) {
+    if (atomic_fetch_add(&lanes->events_out, 1) >= EVENTS_OUT) {
         atomic_fetch_sub(&lanes->events_out, 1);
         atomic_fetch_add(&lanes->events_lost, 1);
         return 0;
@@ -117,8 +119,10 @@ static int event(lua_State *L)
     size_t size = who.len;
     for (int i = 0; i < TEXTS; i++)
         size += texts[i].len;
-    struct pl_event_msg *msg = pl_calloc(1, sizeof *msg + size);
+    struct event_note *msg = pl_calloc(1, sizeof *msg + size);
     char *at = msg->bytes;
+    msg->note.take = take;
+    msg->note.drop = drop;
     msg->lane = s->lane;
     msg->capture = s->task != NULL ? pl_capture_ref(s->task->exec->capture) : NULL;
     msg->warning = lua_toboolean(L, 1);
@@ -126,7 +130,7 @@ static int event(lua_State *L)
     for (int i = 0; i < TEXTS; i++)
         msg->texts[i] = put(&at, texts[i]);
     pl_free(clean);
-    pl_lane_send_io(s->lane, &msg->msg, PL_IO_EVENT);
+    pl_lane_send_io(s->lane, &msg->note.msg, PL_IO_NOTE);
     return 0;
 }
 

@@ -1,53 +1,10 @@
 /* host.memo: () -> the table of the running key. */
-#include "lane/bind_memo.h"
-
-#include "base/alloc.h"
-#include "base/log.h"
-#include "base/metrics.h"
-#include "write/capture.h"
 #include "lane/bind_list.h"
 #include "lane/co.h"
-#include "lane/effects.h"
+#include "lane/exec_memo.h"
 #include "lane/lane.h"
 #include "lane/lazy.h"
 #include "lane/lerr.h"
-#include "lane/lval.h"
-#include "lane/memo.h"
-
-#define LATE_KEEP_NS (100 * PL_MS)
-
-/* The cache of the For source; NULL when the controller has none. */
-static struct pl_cache *for_cache(const struct pl_exec *exec)
-{
-    const struct pl_known_controller *known = &exec->lane->lanes->controllers[exec->controller];
-    for (size_t i = 0; i < known->cache_count; i++)
-        if (known->caches[i].spec->role == PL_SOURCE_FOR)
-            return &known->caches[i];
-    return NULL;
-}
-
-static const char *controller_of(const struct pl_exec *exec)
-{
-    return exec->lane->lanes->controllers[exec->controller].name;
-}
-
-/* What is remembered of the key, for a shadow as it was before the run that it follows; and for
- * whoever follows this one. A reference, or NULL. */
-static struct pl_doc *remembered(struct pl_exec *exec)
-{
-    static const struct pl_kind kind = {"perilune.dev", "memo", "Memo"};
-    struct pl_lanes *lanes = exec->lane->lanes;
-    struct pl_slice key = pl_slice_z(exec->key);
-    struct pl_doc *doc = NULL;
-    struct pl_capture *view = pl_exec_view(exec);
-    if (view == NULL || !pl_capture_sees(view, &kind, key, &doc))
-        doc = pl_memos_get(lanes->memos, controller_of(exec), exec->key);
-    if (exec->capture != NULL) {
-        pl_capture_show(exec->capture, &kind, key, doc, true);
-        exec->memo_before = pl_doc_ref(doc);
-    }
-    return doc;
-}
 
 /* memo(ns|nil, name) */
 static int memo(lua_State *L)
@@ -57,7 +14,7 @@ static int memo(lua_State *L)
         return pl_lerr_raise(L, s, "memo works inside a reconcile only");
     struct pl_exec *exec = s->task->exec;
     const char *ns = luaL_optstring(L, 1, ""), *name = luaL_checkstring(L, 2);
-    if (for_cache(exec) == NULL)
+    if (pl_exec_for_cache(exec) == NULL)
         return pl_lerr_raise(L, s,
                              "memo needs a controller with For: it is dropped when the For object "
                              "is gone");
@@ -68,7 +25,7 @@ static int memo(lua_State *L)
         return 1;
     }
     struct pl_box *box = pl_box_push(L, s);
-    box->doc = remembered(exec);
+    box->doc = pl_exec_remembered(exec);
     if (box->doc != NULL) {
         bool eager = s->eager;
         s->eager = true; /* plain tables: nothing of it is written back from a document */
@@ -80,116 +37,6 @@ static int memo(lua_State *L)
     lua_pushvalue(L, -1);
     exec->memo = luaL_ref(L, LUA_REGISTRYINDEX);
     return 1;
-}
-
-/* ---- keeping ---- */
-
-static bool is_empty(lua_State *L, int index)
-{
-    lua_pushnil(L);
-    if (lua_next(L, index) == 0)
-        return true;
-    lua_pop(L, 2);
-    return false;
-}
-
-/* (exec): protected, as reading the table may raise. */
-static int keep(lua_State *L)
-{
-    struct pl_exec *exec = lua_touserdata(L, 1);
-    struct pl_state *s = exec->lane->s;
-    struct pl_err err;
-    pl_err_clear(&err);
-    pl_ref_push(L, exec->memo);
-    struct pl_doc *doc = is_empty(L, 2) ? NULL : pl_lval_check_doc(L, s, 2, "memo", PL_MEMO_BYTES);
-    if (exec->capture != NULL)
-        exec->memo_after = pl_doc_ref(doc);
-    if (pl_lanes_hold(exec->lane->lanes))
-        return 0;
-    if (pl_memos_put(exec->lane->lanes->memos, controller_of(exec), exec->key, doc, &err) != 0)
-        return luaL_error(L, "memo: %s", err.message);
-    return 0;
-}
-
-/* What a limit has ended may not take as long again. */
-static int64_t time_to_keep(const struct pl_lane *lane, const struct pl_exec *exec)
-{
-    int64_t limit = lane->lanes->options.cpu_limit_ns;
-    return exec->over && (limit <= 0 || limit > LATE_KEEP_NS) ? LATE_KEEP_NS : limit;
-}
-
-static void keep_table(struct pl_lane *lane, struct pl_exec *exec)
-{
-    struct pl_state *s = lane->s;
-    struct pl_fault fault = {.message = NULL};
-    lua_pushcfunction(s->L, keep);
-    lua_pushlightuserdata(s->L, exec);
-    bool kept = pl_state_call(s, PL_PHASE_RUN, time_to_keep(lane, exec), 1, 0, &fault) == 0;
-    luaL_unref(s->L, LUA_REGISTRYINDEX, exec->memo);
-    exec->memo = 0;
-    if (!kept) { /* no line of the script is to blame */
-        pl_free(fault.traceback);
-        fault.traceback = NULL;
-    }
-    if (!kept && !exec->failed) {
-        exec->failed = true;
-        exec->fault = fault;
-    } else {
-        pl_fault_deinit(&fault);
-    }
-}
-
-static bool is_gone(const struct pl_exec *exec)
-{
-    struct pl_cache *cache = for_cache(exec);
-    if (cache == NULL || !atomic_load_explicit(&cache->ready, memory_order_acquire))
-        return false;
-    struct pl_doc *object = pl_store_get(cache->store, pl_slice_z(exec->key));
-    pl_doc_unref(object);
-    return object == NULL;
-}
-
-void pl_memo_keep(struct pl_lane *lane, struct pl_exec *exec)
-{
-    struct pl_memos *memos = lane->lanes->memos;
-    if (exec->memo != 0)
-        keep_table(lane, exec);
-    struct pl_metrics *metrics = lane->lanes->options.metrics;
-    bool owns = pl_memos_count(memos) > 0 || (metrics != NULL && pl_metrics_owners(metrics) > 0);
-    if (!pl_lanes_hold(lane->lanes) && owns && is_gone(exec))
-        pl_lanes_forget_key(lane->lanes, controller_of(exec), exec->key);
-}
-
-/* ---- what goes with the For object ---- */
-
-static char *owner_text(const char *controller, const char *key)
-{
-    return pl_format("%s %s", controller, key);
-}
-
-char *pl_exec_metrics_owner(const struct pl_exec *exec)
-{
-    return for_cache(exec) != NULL ? owner_text(controller_of(exec), exec->key) : NULL;
-}
-
-void pl_lanes_forget_key(struct pl_lanes *lanes, const char *controller, const char *key)
-{
-    pl_memos_put(lanes->memos, controller, key, NULL, NULL);
-    if (lanes->options.metrics == NULL)
-        return;
-    char *owner = owner_text(controller, key);
-    pl_metrics_disown(lanes->options.metrics, pl_slice_z(owner));
-    pl_free(owner);
-}
-
-void pl_lanes_forget_keys(struct pl_lanes *lanes, const char *controller)
-{
-    pl_memos_forget(lanes->memos, controller);
-    if (lanes->options.metrics == NULL)
-        return;
-    char *owners = owner_text(controller, "");
-    pl_metrics_disown_all(lanes->options.metrics, pl_slice_z(owners));
-    pl_free(owners);
 }
 
 const luaL_Reg pl_bind_memos[] = {

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/metrics.h"
 #include "lane/bind_list.h"
-#include "lane/bind_memo.h"
+#include "lane/exec_memo.h"
 #include "lane/co.h"
 #include "lane/lane.h"
 #include "lane/lerr.h"

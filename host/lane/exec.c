@@ -6,7 +6,7 @@
 #include "write/capture.h"
 #include "control/hook_call.h"
 #include "event/causes.h"
-#include "lane/bind_memo.h"
+#include "lane/exec_memo.h"
 #include "lane/context.h"
 #include "lane/hook.h"
 #include "lane/co.h"

@@ -29,8 +29,11 @@ void pl_lane_send_io(struct pl_lane *lane, struct pl_msg *msg, int kind)
     pthread_mutex_unlock(&lanes->end_lock);
 }
 
-void pl_lane_tell_read(struct pl_lane *lane)
+void pl_lane_tell_read(struct pl_state *s)
 {
+    struct pl_lane *lane = s->lane;
+    if (lane == NULL)
+        return;
     if (lane->lanes->io_box != NULL && !atomic_exchange(&lane->told_read, true))
         pl_lane_send_io(lane, &lane->read_msg, PL_IO_READ);
 }
@@ -219,9 +222,11 @@ static struct pl_state *make_state(struct pl_lane *lane, struct pl_err *err)
     const struct pl_lanes_options *options = &lane->lanes->options;
     return pl_state_create(
         &(struct pl_sandbox_options){
+            .hooks = options->hooks,
             .memory = options->memory_limit,
             .jit = options->jit,
             .unsafe = options->unsafe_stdlib,
+            .in_dialog = options->dialog != NULL,
             .dog = lane->lanes->dog,
             .lane = lane,
             .config = options->config,

@@ -34,8 +34,15 @@ enum pl_lane_msg {
     PL_IO_READ,   /* pl_lane.read_msg */
     PL_IO_STUCK,  /* pl_lane.stuck_msg */
     PL_IO_ENDED,  /* pl_lane.end_msg: the last of a lane that was abandoned */
-    PL_IO_EVENT,  /* bind_event.h */
-    PL_IO_WISH,   /* wish.h */
+    PL_IO_NOTE,   /* struct pl_lane_note */
+};
+
+/* What a lane tells the I/O thread and waits for no answer to; freed by whichever of the two is
+ * called. */
+struct pl_lane_note {
+    struct pl_msg msg;
+    void (*take)(struct pl_lane_note *note); /* I/O thread: does it, and frees it */
+    void (*drop)(struct pl_lane_note *note); /* nobody is there to do it any more */
 };
 
 /* Loading the scripts in one lane. */
@@ -258,7 +265,7 @@ void pl_lane_check_ended(struct pl_lane *lane);
 /* What is left of a lane that was joined, or never started. */
 void pl_lane_free(struct pl_lane *lane);
 /* On the lane's thread: a script has read a file that is new to the origin. */
-void pl_lane_tell_read(struct pl_lane *lane);
+void pl_lane_tell_read(struct pl_state *s);
 /* On the lane's thread. */
 void pl_lane_send_io(struct pl_lane *lane, struct pl_msg *msg, int kind);
 

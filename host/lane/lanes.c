@@ -5,8 +5,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "lane/barred.h"
-#include "lane/bind_event.h"
-#include "lane/bind_memo.h"
+#include "lane/exec_memo.h"
 #include "lane/lane.h"
 #include "lane/memo.h"
 #include "lane/origin.h"
@@ -96,10 +95,9 @@ static void on_left(struct pl_msg *msg)
         struct pl_load *load = PL_CONTAINER_OF(msg, struct pl_load, msg);
         pl_free(load->message);
         pl_free(load);
-    } else if (msg->kind == PL_IO_EVENT) {
-        pl_event_msg_free(msg);
-    } else if (msg->kind == PL_IO_WISH) {
-        pl_wish_free(msg);
+    } else if (msg->kind == PL_IO_NOTE) {
+        struct pl_lane_note *note = PL_CONTAINER_OF(msg, struct pl_lane_note, msg);
+        note->drop(note);
     }
 }
 
@@ -254,12 +252,11 @@ static void handle_io(struct pl_lanes *lanes, struct pl_msg *msg)
         pl_lane_check_ended(lane);
         break;
     }
-    case PL_IO_EVENT:
-        pl_event_msg_io(msg);
+    case PL_IO_NOTE: {
+        struct pl_lane_note *note = PL_CONTAINER_OF(msg, struct pl_lane_note, msg);
+        note->take(note);
         break;
-    case PL_IO_WISH:
-        pl_wish_io(msg);
-        break;
+    }
     default:
         PL_UNREACHABLE();
     }

@@ -13,6 +13,7 @@ struct pl_barred;
 struct pl_lanes;
 struct pl_memos;
 struct pl_origin;
+struct pl_state_hooks;
 
 /* A script of Perilune's own that talks with the I/O thread instead of PATHs (`perilune repl`).
  * What it runs may read, and change nothing. I/O thread. */
@@ -26,6 +27,8 @@ struct pl_dialog {
 bool pl_dialog_say(struct pl_dialog *dialog, struct pl_slice text);
 
 struct pl_lanes_options {
+    const struct pl_state_hooks
+        *hooks;            /* of each lane's state: &pl_bind_hooks; borrowed for life */
     int count;             /* --lanes */
     size_t memory_limit;   /* --lua-memory, bytes per state */
     int64_t cpu_limit_ns;  /* --reconcile-cpu-limit */

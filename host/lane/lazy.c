@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include "lane/context.h"
 #include "lane/number.h"
 
 /* Keys of the entries that a level has until it is filled: its shelf, and its number where the
@@ -289,7 +288,7 @@ void pl_lazy_fill(lua_State *L, struct pl_state *s, int index)
     index = absolute(L, index);
     const void *meta = meta_of(L, index);
     if (meta == s->unread_meta)
-        pl_context_fill(L, s, index);
+        s->hooks->fill(L, s, index);
     if (meta != s->lazy_meta)
         return;
     luaL_checkstack(L, 10, "a document");

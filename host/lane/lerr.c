@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "kube/status.h"
-#include "lane/co.h"
 #include "lane/lazy.h"
 #include "lane/script.h"
 #include "object/meta.h"
@@ -32,9 +31,8 @@ static bool where_called(lua_State *L, struct pl_state *s, lua_Debug *ar)
     luaL_checkstack(L, 4, NULL);
     if (s->phase == PL_PHASE_MAP)
         pl_ref_push(L, s->refs.blamed);
-    else if (s->phase == PL_PHASE_RUN && s->task != NULL && s->task->is_main)
-        pl_declare_push_blamed(L, s, s->task->exec->controller, -1);
-    else
+    else if (s->phase != PL_PHASE_RUN || s->hooks->push_blamed == NULL ||
+             !s->hooks->push_blamed(L, s))
         return false;
     if (!lua_isfunction(L, -1)) {
         lua_pop(L, 1);

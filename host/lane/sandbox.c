@@ -5,12 +5,8 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/rand.h"
-#include "lane/bind.h"
-#include "lane/context.h"
-#include "lane/declare.h"
 #include "lane/lazy.h"
 #include "lane/number.h"
-#include "lane/prelude.h"
 #include "lane/script.h"
 #include "value/doc.h"
 
@@ -324,19 +320,23 @@ void pl_state_open(struct pl_state *s)
 {
     lua_State *L = s->L;
     pl_lazy_open(s);
-    pl_context_open(s);
     pl_number_open(s);
     pl_lerr_open(s);
-    pl_declare_open(s);
+    if (s->hooks->open != NULL)
+        s->hooks->open(s);
     lua_newtable(L);
     s->refs.loaded = luaL_ref(L, LUA_REGISTRYINDEX);
-    pl_bind_push(L, s);
+    if (s->hooks->push_host != NULL)
+        s->hooks->push_host(L, s);
+    else
+        lua_newtable(L);
     s->refs.host = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
 void pl_state_close(struct pl_state *s)
 {
-    pl_declare_close(s);
+    if (s->hooks->close != NULL)
+        s->hooks->close(s);
     pl_script_deinit(s);
     pl_origin_unref(s->origin);
     pl_secrets_clear(&s->secrets);
@@ -378,7 +378,10 @@ static int open_protected(lua_State *L)
         return 0;
     pl_state_open(s);
     lua_pushvalue(L, -1);
-    pl_prelude_run(L, s); /* wraps cjson, strings and coroutines: takes it */
+    if (s->hooks->prepare != NULL)
+        s->hooks->prepare(L, s); /* wraps cjson, strings and coroutines: takes it */
+    else
+        lua_pop(L, 1);
     install_require(s);
     replace_globals(s);
     if (!args->unsafe)
@@ -390,12 +393,15 @@ static int open_protected(lua_State *L)
 
 struct pl_state *pl_state_create(const struct pl_sandbox_options *options, struct pl_err *err)
 {
+    static const struct pl_state_hooks none = {.open = NULL};
     struct pl_state *s = PL_NEW(struct pl_state);
+    s->hooks = options->hooks != NULL ? options->hooks : &none;
     s->L = luaL_newstate();
     PL_REQUIRE(s->L != NULL);
     pl_limits_opened();
     s->own = true;
     s->unsafe = options->unsafe;
+    s->in_dialog = options->in_dialog;
     s->lane = options->lane;
     s->config = pl_doc_ref(options->config);
     s->version = options->version;

@@ -6,9 +6,11 @@
 #include "lane/state.h"
 
 struct pl_sandbox_options {
-    size_t memory; /* bytes; 0: 512 MiB */
+    const struct pl_state_hooks *hooks; /* borrowed for life; NULL: none */
+    size_t memory;                      /* bytes; 0: 512 MiB */
     bool jit;
     bool unsafe;                /* everything LuaJIT has */
+    bool in_dialog;             /* what runs talks with `perilune repl` */
     struct pl_watchdog *dog;    /* borrowed for life; NULL: no CPU limit */
     struct pl_lane *lane;       /* of the state; may be NULL */
     struct pl_doc *config;      /* a reference is taken; NULL: {} */

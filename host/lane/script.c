@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "lane/lane.h"
 #include "lane/origin.h"
 #include "lane/own.h"
 
@@ -164,8 +163,8 @@ static int read_file(struct pl_state *s, const char *reader, const char *path, s
     if (s->origin == NULL)
         return pl_script_read(path, out, err);
     int failed = pl_origin_read(s->origin, reader, path, out, &is_new, err);
-    if (is_new && s->phase != PL_PHASE_LOAD && s->lane != NULL)
-        pl_lane_tell_read(s->lane);
+    if (is_new && s->phase != PL_PHASE_LOAD && s->hooks->told_read != NULL)
+        s->hooks->told_read(s);
     return failed;
 }
 
@@ -483,8 +482,7 @@ static void note_own_chunk(lua_State *L, struct pl_state *s)
 /* What `perilune repl` runs declares a task that talks with it. */
 static bool is_for_dialogs(const struct pl_state *s, const char *name)
 {
-    bool in_dialog = s->lane != NULL && s->lane->lanes->options.dialog != NULL;
-    return !in_dialog && strcmp(name, "perilune.repl") == 0;
+    return !s->in_dialog && strcmp(name, "perilune.repl") == 0;
 }
 
 static int require_own(lua_State *L, struct pl_state *s, const char *name)

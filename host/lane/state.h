@@ -24,6 +24,7 @@ struct pl_doc;
 struct pl_co;
 struct pl_metrics;
 struct pl_origin;
+struct pl_state;
 
 enum pl_phase {
     PL_PHASE_LOAD, /* a main chunk: may declare, may not wait */
@@ -62,12 +63,29 @@ struct pl_refs {
     int new_arguments;
 };
 
+/* What those above give a state: this layer knows neither lanes nor what scripts may call. Each on
+ * the state's thread; a state without hooks has no perilune.host. */
+struct pl_state_hooks {
+    void (*open)(struct pl_state *s);  /* when the state is made, before the next one */
+    void (*close)(struct pl_state *s); /* when it ends */
+    void (*push_host)(lua_State *L, struct pl_state *s); /* pushes perilune.host */
+    /* Runs the sandbox's part that is written in Lua; takes cjson from the top of the stack. */
+    void (*prepare)(lua_State *L, struct pl_state *s);
+    /* Fills a run's context, at this absolute index, that nobody has looked into. */
+    void (*fill)(lua_State *L, struct pl_state *s, int index);
+    /* Pushes the script's function that the running task was begun with, or nothing: false. */
+    bool (*push_blamed)(lua_State *L, struct pl_state *s);
+    void (*told_read)(struct pl_state *s); /* a script has read a file that is new to the origin */
+};
+
 struct pl_state {
-    lua_State *L; /* owned when `own`: the main thread */
+    const struct pl_state_hooks *hooks; /* borrowed for life; never NULL, see sandbox.c */
+    lua_State *L;                       /* owned when `own`: the main thread */
     bool own;
-    bool eager;    /* fill every table at once: no wrapped pairs here (spec module) */
-    bool unsafe;   /* --unsafe-stdlib */
-    bool own_code; /* see pl_own_load */
+    bool eager;     /* fill every table at once: no wrapped pairs here (spec module) */
+    bool unsafe;    /* --unsafe-stdlib */
+    bool own_code;  /* see pl_own_load */
+    bool in_dialog; /* what runs here talks with `perilune repl` */
     enum pl_phase phase;
     struct pl_lane *lane; /* back-pointer; NULL: no cluster behind it */
     struct pl_co *task;   /* running now; NULL outside of runs */

@@ -7,37 +7,39 @@
 #define MOST_WISHES 64 /* of one cache */
 
 struct wish {
-    struct pl_msg msg;
+    struct pl_lane_note note;
     struct pl_cache *cache;
     struct pl_slice key, value;
     char bytes[]; /* what the slices point to */
 };
 
-void pl_wish_free(struct pl_msg *msg)
+static void drop(struct pl_lane_note *note)
 {
-    pl_free(PL_CONTAINER_OF(msg, struct wish, msg));
+    pl_free(PL_CONTAINER_OF(note, struct wish, note));
 }
 
-void pl_wish_io(struct pl_msg *msg)
+static void take(struct pl_lane_note *note)
 {
-    const struct wish *wish = PL_CONTAINER_OF(msg, struct wish, msg);
+    const struct wish *wish = PL_CONTAINER_OF(note, struct wish, note);
     /* Not the cache's: that may be gone when no run of the lane is under way. */
     struct pl_informer *informer = pl_edition_informer(wish->cache->edition, wish->cache->source);
     if (informer != NULL)
         pl_informer_want_label(informer, wish->key, wish->value);
-    pl_wish_free(msg);
+    drop(note);
 }
 
 static void send(struct pl_lane *lane, struct pl_cache *cache, struct pl_slice key,
                  struct pl_slice value)
 {
     struct wish *wish = pl_calloc(1, sizeof *wish + key.len + value.len + 1);
+    wish->note.take = take;
+    wish->note.drop = drop;
     wish->cache = cache;
     memcpy(wish->bytes, key.ptr, key.len);
     memcpy(wish->bytes + key.len, value.ptr, value.len);
     wish->key = pl_slice(wish->bytes, key.len);
     wish->value = pl_slice(wish->bytes + key.len, value.len);
-    pl_lane_send_io(lane, &wish->msg, PL_IO_WISH);
+    pl_lane_send_io(lane, &wish->note.msg, PL_IO_NOTE);
 }
 
 /* Whoever makes up labels as it goes is not helped by indices: after some there are no wishes. */

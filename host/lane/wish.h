@@ -9,7 +9,3 @@
  * so many: wishes for its labels, each once a cache, if that is worth an index. */
 void pl_wish_consider(struct pl_lane *lane, struct pl_cache *cache,
                       const struct pl_selector *labels, size_t seen, size_t found);
-/* I/O thread: passes it on and frees it. */
-void pl_wish_io(struct pl_msg *msg);
-/* Nobody is there to hear it any more. */
-void pl_wish_free(struct pl_msg *msg);

@@ -7,6 +7,7 @@
 #include "tool/tool.h"
 
 #include "base/alloc.h"
+#include "lane/bind.h"
 #include "lane/sandbox.h"
 #include "tool/files.h"
 
@@ -71,8 +72,11 @@ int pl_tool_run(const struct pl_tool *tool)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    const struct pl_sandbox_options options = {
-        .memory = MEMORY, .jit = true, .unsafe = true, .version = tool->version};
+    const struct pl_sandbox_options options = {.hooks = &pl_bind_hooks,
+                                               .memory = MEMORY,
+                                               .jit = true,
+                                               .unsafe = true,
+                                               .version = tool->version};
     struct pl_state *s = pl_state_create(&options, &err);
     if (s == NULL) {
         fprintf(stderr, "perilune %s: %s\n", tool->command, err.message);

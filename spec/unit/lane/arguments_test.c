@@ -28,10 +28,12 @@ TEST(functions_take_any_arguments_while_scripts_are_loaded)
     struct pl_err err;
     pl_err_clear(&err);
     struct pl_metrics *metrics = pl_metrics_create();
-    struct pl_state *s = pl_state_create(
-        &(struct pl_sandbox_options){
-            .memory = (size_t)512 << 20, .unsafe = true, .metrics = metrics, .generation = 1},
-        &err);
+    struct pl_state *s = pl_state_create(&(struct pl_sandbox_options){.hooks = &pl_bind_hooks,
+                                                                      .memory = (size_t)512 << 20,
+                                                                      .unsafe = true,
+                                                                      .metrics = metrics,
+                                                                      .generation = 1},
+                                         &err);
     REQUIRE(s != NULL);
     struct pl_fault fault;
     REQUIRE(luaL_loadstring(s->L, LOAD "sweep()") == 0);
