@@ -327,7 +327,7 @@ static void fill(struct pl_options *options)
         .environ = (const char *const *)environ,
     };
     options->lanes = (struct pl_lanes_options){
-        .hooks = &pl_bind_hooks,
+        .hooks = &pl_bind_state_hooks,
         .count = (int)pl_flags_integer(flags, "lanes"),
         .memory_limit = pl_flags_size(flags, "lua-memory"),
         .cpu_limit_ns = pl_flags_duration(flags, "reconcile-cpu-limit"),

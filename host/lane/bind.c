@@ -150,7 +150,7 @@ static bool push_blamed(lua_State *L, struct pl_state *s)
     return true;
 }
 
-const struct pl_state_hooks pl_bind_hooks = {
+const struct pl_state_hooks pl_bind_state_hooks = {
     .open = open_state,
     .close = pl_declare_close,
     .push_host = pl_bind_push,

@@ -127,7 +127,7 @@ struct pl_state;
 struct pl_state_hooks;
 
 /* What the states of lanes are made with. */
-extern const struct pl_state_hooks pl_bind_hooks;
+extern const struct pl_state_hooks pl_bind_state_hooks;
 
 /* Pushes a new host table. */
 void pl_bind_push(struct lua_State *L, struct pl_state *s);

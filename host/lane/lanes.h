@@ -28,7 +28,7 @@ bool pl_dialog_say(struct pl_dialog *dialog, struct pl_slice text);
 
 struct pl_lanes_options {
     const struct pl_state_hooks
-        *hooks;            /* of each lane's state: &pl_bind_hooks; borrowed for life */
+        *hooks;            /* of each lane's state: &pl_bind_state_hooks; borrowed for life */
     int count;             /* --lanes */
     size_t memory_limit;   /* --lua-memory, bytes per state */
     int64_t cpu_limit_ns;  /* --reconcile-cpu-limit */

@@ -102,7 +102,7 @@ static void anchor(lua_State *L, struct pl_state *s)
 int luaopen_perilune_host(lua_State *L)
 {
     struct pl_state *s = PL_NEW(struct pl_state);
-    s->hooks = &pl_bind_hooks;
+    s->hooks = &pl_bind_state_hooks;
     s->L = L;
     s->eager = true;
     s->asking = -1;

@@ -72,7 +72,7 @@ int pl_tool_run(const struct pl_tool *tool)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    const struct pl_sandbox_options options = {.hooks = &pl_bind_hooks,
+    const struct pl_sandbox_options options = {.hooks = &pl_bind_state_hooks,
                                                .memory = MEMORY,
                                                .jit = true,
                                                .unsafe = true,

@@ -28,7 +28,7 @@ TEST(functions_take_any_arguments_while_scripts_are_loaded)
     struct pl_err err;
     pl_err_clear(&err);
     struct pl_metrics *metrics = pl_metrics_create();
-    struct pl_state *s = pl_state_create(&(struct pl_sandbox_options){.hooks = &pl_bind_hooks,
+    struct pl_state *s = pl_state_create(&(struct pl_sandbox_options){.hooks = &pl_bind_state_hooks,
                                                                       .memory = (size_t)512 << 20,
                                                                       .unsafe = true,
                                                                       .metrics = metrics,

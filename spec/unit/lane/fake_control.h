@@ -407,7 +407,7 @@ static inline int load_script(const char *script, struct pl_lanes_options option
         options.cpu_limit_ns = 10 * PL_SECOND;
     if (options.memory_limit == 0)
         options.memory_limit = (size_t)64 << 20;
-    options.hooks = &pl_bind_hooks;
+    options.hooks = &pl_bind_state_hooks;
     fake.lanes = pl_lanes_create(&options);
     pl_err_clear(err);
     const char *paths[] = {fake.path};

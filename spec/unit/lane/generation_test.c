@@ -58,7 +58,7 @@ static void on_closed(void *arg, struct pl_generation *generation, const struct 
 static void load(struct scene *s)
 {
     const struct pl_generation_options options = {.cluster = s->bed.cluster, .loop = s->loop};
-    const struct pl_lanes_options lanes = {.hooks = &pl_bind_hooks, .count = 2, .generation = 7};
+    const struct pl_lanes_options lanes = {.hooks = &pl_bind_state_hooks, .count = 2, .generation = 7};
     const char *paths[] = {s->path};
     s->generation = pl_generation_load(&options, &lanes, paths, 1, on_loaded, s);
     CHECK_INT(pl_generation_number(s->generation), 7);

@@ -17,7 +17,7 @@ static inline struct pl_state *new_state(struct pl_watchdog *dog, size_t memory)
     struct pl_err err;
     pl_err_clear(&err);
     struct pl_sandbox_options options = {
-        .hooks = &pl_bind_hooks, .memory = memory, .dog = dog, .version = "test", .generation = 1};
+        .hooks = &pl_bind_state_hooks, .memory = memory, .dog = dog, .version = "test", .generation = 1};
     struct pl_state *s = pl_state_create(&options, &err);
     if (s == NULL)
         fprintf(stderr, "%s\n", err.message);
