@@ -18,19 +18,22 @@ local may_include = {
   control = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead" },
   webhook = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead",
     "control" },
+  lua = { "base", "value", "object", "net", "kube" },
   lane = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead",
-    "control" },
+    "control", "lua" },
+  bind = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead",
+    "control", "lua", "lane" },
   tool = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead",
-    "control", "lane" },
+    "control", "lua", "lane", "bind" },
   apiserver = { "base", "value", "object", "cel", "store", "net" },
   cli = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead",
-    "control", "webhook", "lane", "tool", "apiserver" },
+    "control", "webhook", "lua", "lane", "bind", "tool", "apiserver" },
 }
 
--- Third-party headers by pattern, and the folder or file that owns them.
+-- Third-party headers by pattern, and the folders or files that own them.
 local owned = {
-  { "^lua%.h$", "lane/" }, { "^lauxlib%.h$", "lane/" }, { "^lualib%.h$", "lane/" },
-  { "^luajit%.h$", "lane/" }, { "^uv%.h$", "net/" }, { "^curl/", "net/" },
+  { "^lua%.h$", "lua/", "lane/", "bind/" }, { "^lauxlib%.h$", "lua/", "lane/", "bind/" },
+  { "^lualib%.h$", "lua/" }, { "^luajit%.h$", "lua/" }, { "^uv%.h$", "net/" }, { "^curl/", "net/" },
   { "^openssl/", "net/" }, { "^llhttp", "net/" }, { "^yaml%.h$", "object/yaml.c" },
   { "^pcre2", "object/regex.c" },
 }
@@ -63,10 +66,19 @@ local function check_ours(file, line, layer, include)
   end
 end
 
+local function is_owner(rule, inside)
+  for i = 2, #rule do
+    if inside:sub(1, #rule[i]) == rule[i] then
+      return true
+    end
+  end
+  return false
+end
+
 local function check_third_party(file, line, include)
   local inside = file:match("^host/(.+)")
   for _, rule in ipairs(owned) do
-    if include:match(rule[1]) and inside:sub(1, #rule[2]) ~= rule[2] then
+    if include:match(rule[1]) and not is_owner(rule, inside) then
       complain(file, line, ("<%s> belongs to host/%s"):format(include, rule[2]))
     end
   end

@@ -78,7 +78,7 @@ static bool resolve(struct checker *c, struct pl_cel_expr *e, const struct local
     return false;
 }
 
-/* "a.b.c" when the expression is that and a is no variable; ptr NULL otherwise. */
+/* "one.two.three" when the expression is that and `one` is no variable; ptr NULL otherwise. */
 static struct pl_slice dotted(struct checker *c, struct pl_cel_expr *e, const struct local *scope)
 {
     if (e->kind == PL_CEL_IDENT)

@@ -26,7 +26,7 @@ bool pl_cel_function_exists(struct pl_slice name)
 const struct pl_cel_function *const *
 pl_cel_function_rows(struct pl_arena *arena, struct pl_slice name, bool is_member, size_t *count)
 {
-    const struct pl_cel_function *found[ROWS_OF_A_NAME];
+    const struct pl_cel_function *found[ROWS_OF_A_NAME] = {NULL};
     *count = 0;
     for (size_t i = 0; i < PL_ARRAY_LEN(libraries); i++)
         for (const struct pl_cel_function *f = libraries[i]; f->name != NULL; f++)

@@ -77,7 +77,7 @@ static struct pl_cel negate(struct pl_cel_eval *eval, const struct pl_cel *args,
     return whole(args[0].i == INT64_MIN, args[0].i == INT64_MIN ? 0 : -args[0].i);
 }
 
-static struct pl_cel not(struct pl_cel_eval * eval, const struct pl_cel *args, size_t n)
+static struct pl_cel negate_bool(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
     PL_UNUSED(eval);
     PL_UNUSED(n);
@@ -244,7 +244,7 @@ const struct pl_cel_function pl_cel_core_functions[] = {
     OP("_%_", "uu:u", modulo),
     OP("-_", "i:i", negate),
     OP("-_", "d:d", negate),
-    OP("!_", "b:b", not ),
+    OP("!_", "b:b", negate_bool),
     OP_COST("_==_", "AA:b", PL_CEL_COST_SMALLER, PL_CEL_SIZE_TYPE, equals),
     OP_COST("_!=_", "AA:b", PL_CEL_COST_SMALLER, PL_CEL_SIZE_TYPE, differs),
     COMPARE("_<_", less),

@@ -23,7 +23,7 @@ static struct pl_cel is_sorted(struct pl_cel_eval *eval, const struct pl_cel *ar
     return pl_cel_bool(true);
 }
 
-/* The smallest (sign is -1) or the largest (1). */
+/* The smallest (sign is -1) or the largest (it is +1). */
 static struct pl_cel extreme(struct pl_cel_eval *eval, struct pl_cel of, int sign)
 {
     const struct pl_cel_list *list = pl_cel_list_of(eval, of);

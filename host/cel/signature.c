@@ -1,5 +1,5 @@
-/* Matching signatures against types and values, from left to right; A and B take the first type that
- * they meet, widened from dyn and null to what is met later. */
+/* Matching signatures against types and values, from left to right; A and B take the first type
+ * that they meet, widened from dyn and null to what is met later. */
 #include "cel/function.h"
 
 #include "base/check.h"

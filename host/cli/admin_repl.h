@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cli/admin.h"
-#include "lane/repl.h"
+#include "bind/repl.h"
 
 struct pl_repls;
 

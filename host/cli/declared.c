@@ -2,7 +2,7 @@
 #include "cli/declared.h"
 
 #include "cli/host.h"
-#include "lane/origin.h"
+#include "lua/origin.h"
 #include "value/scan.h"
 
 struct files {

@@ -2,7 +2,7 @@
  * I/O thread. */
 #pragma once
 
-#include "lane/generation.h"
+#include "bind/generation.h"
 
 struct pl_view;
 

@@ -3,7 +3,7 @@
  * Made and freed on the I/O thread; run on any, alone. */
 #pragma once
 
-#include "lane/origin.h"
+#include "lua/origin.h"
 #include "net/files.h"
 
 #define PL_LOOK_ROLLED_BACK 8 /* contents that are remembered */

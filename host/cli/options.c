@@ -4,7 +4,7 @@
  * table. */
 #include "cli/options.h"
 
-#include "lane/bind.h"
+#include "bind/bind.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/log.h"

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cli/view.h"
-#include "lane/generation.h"
+#include "bind/generation.h"
 
 struct pl_reload;
 

@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include "lane/lazy.h"
+#include "lua/lazy.h"
 
 #include <stdio.h>
 #include <time.h>

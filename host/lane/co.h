@@ -3,7 +3,7 @@
 
 #include "base/list.h"
 #include "lane/lane.h"
-#include "lane/lerr.h"
+#include "lua/lerr.h"
 
 struct pl_co {
     struct pl_link link;  /* exec->tasks */

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "lane/lane.h"
-#include "lane/lazy.h"
+#include "lua/lazy.h"
 
 /* The field that a context has until it is filled; see new_arguments in prelude.lua. */
 #define UNREAD "unread"

@@ -2,7 +2,7 @@
  * the id, so a context has them as one text until one does. */
 #pragma once
 
-#include "lane/state.h"
+#include "lua/state.h"
 
 struct pl_exec;
 

@@ -3,10 +3,10 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "lane/hook.h"
-#include "lane/origin.h"
-#include "lane/lazy.h"
-#include "lane/lerr.h"
-#include "lane/member.h"
+#include "lua/origin.h"
+#include "lua/lazy.h"
+#include "lua/lerr.h"
+#include "lua/member.h"
 #include "object/path.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 
 #include "control/controller.h"
 #include "lane/lanes.h"
-#include "lane/state.h"
+#include "lua/state.h"
 
 /* The handle on a script's functions that the core hands back in questions. The same on all
  * lanes: an index in the order of declaration. */

@@ -11,9 +11,9 @@
 #include "lane/co.h"
 #include "lane/effects.h"
 #include "lane/lane.h"
-#include "lane/lazy.h"
-#include "lane/lerr.h"
-#include "lane/lval.h"
+#include "lua/lazy.h"
+#include "lua/lerr.h"
+#include "lua/lval.h"
 #include "lane/memo.h"
 
 #define LATE_KEEP_NS (100 * PL_MS)

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "event/controller_spec.h"
-#include "lane/state.h"
+#include "lua/state.h"
 
 struct pl_exec;
 
@@ -12,5 +12,5 @@ void pl_hook_read_spec(lua_State *L, struct pl_controller_spec *spec);
 /* Pushes what the run's handler is called with, and says how many values that are. */
 int pl_hook_push_arguments(lua_State *L, struct pl_state *s, const struct pl_exec *exec);
 
-/* host.hook_next, host.hook_converted, host.hook_answer: see lane/bind.h. */
+/* host.hook_next, host.hook_converted, host.hook_answer: see bind/bind.h. */
 extern const luaL_Reg pl_bind_hooks[];

@@ -4,9 +4,9 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "lane/declare.h"
-#include "lane/origin.h"
+#include "lua/origin.h"
 #include "net/fence.h"
-#include "lane/script.h"
+#include "lua/script.h"
 #include "lane/co.h"
 
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "lane/declare.h"
 #include "lane/lanes.h"
 #include "lane/op.h"
-#include "lane/sandbox.h"
+#include "lua/sandbox.h"
 #include "net/mailbox.h"
 
 #include <pthread.h>
@@ -242,7 +242,7 @@ struct pl_lanes {
     pthread_mutex_t end_lock; /* a lane that was abandoned ends or sends under it, unless */
     bool over;                /* all this is coming to its end: guarded by end_lock */
     _Atomic int stuck;
-    _Atomic int events_out;       /* bind_event.h: on their way, */
+    _Atomic int events_out;       /* bind/event.c: on their way, */
     _Atomic uint64_t events_lost; /* and not even sent off */
     struct pl_map hinted;         /* kinds whose missing :Reads was logged, under hint_lock */
     pthread_mutex_t hint_lock;

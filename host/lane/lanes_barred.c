@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "lane/barred.h"
 #include "lane/effects.h"
-#include "lane/origin.h"
+#include "lua/origin.h"
 #include "object/meta.h"
 
 /* A candidate that is tried beside what runs must not cost the host more than one lane. */

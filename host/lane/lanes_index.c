@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include "lane/origin.h"
+#include "lua/origin.h"
 
 static char *stored_name(struct pl_lanes *lanes, const struct pl_index_spec *index)
 {

@@ -3,8 +3,8 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include "lane/origin.h"
-#include "lane/state.h"
+#include "lua/origin.h"
+#include "lua/state.h"
 
 static void copy_paths(struct pl_lanes *lanes, const char *const *paths, size_t count)
 {

@@ -11,7 +11,7 @@
 #include "write/gate.h"
 #include "sync/read.h"
 #include "sync/informer.h"
-#include "lane/state.h"
+#include "lua/state.h"
 #include "net/http.h"
 #include "net/mailbox.h"
 

@@ -8,8 +8,8 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "event/predicate.h"
-#include "lane/lazy.h"
-#include "lane/lval.h"
+#include "lua/lazy.h"
+#include "lua/lval.h"
 
 #include <stdio.h>
 

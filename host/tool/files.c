@@ -2,7 +2,7 @@
  * and it is on the disk before its final name is. */
 #include "tool/files.h"
 
-#include "lane/state.h"
+#include "lua/state.h"
 
 #include <dirent.h>
 #include <errno.h>

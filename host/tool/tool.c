@@ -7,8 +7,8 @@
 #include "tool/tool.h"
 
 #include "base/alloc.h"
-#include "lane/bind.h"
-#include "lane/sandbox.h"
+#include "bind/bind.h"
+#include "lua/sandbox.h"
 #include "tool/files.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
--- perilune.host for specs: what needs no cluster is the core's own (host/lane/module.c), the rest
+-- perilune.host for specs: what needs no cluster is the core's own (host/bind/module.c), the rest
 -- is faked. Specs of lua/perilune begin with
 --
 --   local host = require("spec.support.host")

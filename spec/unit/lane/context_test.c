@@ -1,5 +1,5 @@
 /* What a reconcile is called with: causes that are made when somebody asks. */
-#include "fake_control.h"
+#include "support/fake_control.h"
 
 #define NONE ((struct pl_lanes_options){.count = 1})
 /* Each case's result is the run's error. */

@@ -1,5 +1,5 @@
 /* Runs on lanes: outcomes, waiting, tasks, cancelling, questions, limits. */
-#include "fake_control.h"
+#include "support/fake_control.h"
 
 #include "lane/memo.h"
 

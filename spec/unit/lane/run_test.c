@@ -1,5 +1,5 @@
 /* A run and its coroutines: what scripts can make of them, and limits of the whole. */
-#include "fake_control.h"
+#include "support/fake_control.h"
 
 #define NONE ((struct pl_lanes_options){.count = 1})
 #define SCRIPT(cases)                                                                              \

@@ -1,6 +1,6 @@
 /* A slice that nothing can interrupt costs its lane, not the host. A thread that is given up may
  * go on until the process ends, hence a program of its own. */
-#include "fake_control.h"
+#include "support/fake_control.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* Lists by label: which indices they use, and which they wish for. */
-#include "fake_control.h"
+#include "support/fake_control.h"
 
 #define SCRIPT(code)                                                                               \
     "local perilune = require('perilune')\nlocal client = perilune.client\n"                       \

@@ -1,0 +1,391 @@
+#include "bind/generation.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "lane/declare.h"
+
+#include <string.h>
+
+#define POLL_NS      (10 * PL_MS) /* between looks at whether it has come to its end */
+#define POLL_MAX     PL_SECOND    /* when a thread of it does not end */
+#define SYNC_TIMEOUT (120 * PL_SECOND)
+
+struct pl_generation {
+    struct pl_generation_options o;
+    uint64_t number;
+    struct pl_lanes *lanes;   /* owned; NULL once they are closed */
+    struct pl_origin *origin; /* counted */
+    struct pl_declarations declarations;
+    struct pl_edition **editions; /* owned array of references: controllers' first, then hooks' */
+    size_t count, controllers;
+    pl_generation_fn told; /* loaded, prepared or closed, whichever is next */
+    void *told_arg;
+
+    const struct pl_generation *running; /* while it is prepared: the one that runs now */
+    struct pl_timer limit;               /* to sync in */
+    bool preparing;
+
+    struct pl_timer poll; /* while it is closing */
+    int64_t cancel_ns;    /* then runs are cancelled */
+    bool closing, canceled, joining;
+    int64_t poll_ns;
+};
+
+static struct pl_timers *timers_of(const struct pl_generation *generation)
+{
+    return pl_site_timers(pl_cluster_site(generation->o.cluster));
+}
+
+/* ---- making one ---- */
+
+static void on_ran(void *arg, const struct pl_ran *ran)
+{
+    struct pl_generation *generation = arg;
+    if (generation->o.ran != NULL)
+        generation->o.ran(generation->o.arg, generation, ran);
+}
+
+/* Of those that are hooks, or of those that are not. */
+static void make_some(struct pl_generation *generation, const struct pl_controller_options *options,
+                      bool hooks)
+{
+    struct pl_declarations *declared = &generation->declarations;
+    for (size_t i = 0; i < declared->controller_count; i++) {
+        struct pl_controller_spec *spec = &declared->controllers[i];
+        if (spec->name == NULL || (spec->hook != NULL) != hooks)
+            continue; /* without a name: an edition has taken it */
+        struct pl_edition *edition = pl_edition_create(options, spec);
+        generation->editions[generation->count++] = edition;
+        pl_lanes_add_edition(generation->lanes, edition);
+    }
+}
+
+static void make_editions(struct pl_generation *generation)
+{
+    size_t count = generation->declarations.controller_count;
+    struct pl_controller_options options = {
+        .cluster = generation->o.cluster,
+        .ops = pl_lanes_ops(),
+        .self = generation->lanes,
+        .ran = on_ran,
+        .ran_arg = generation,
+        .unmeasured = generation->o.unmeasured,
+    };
+    generation->editions = pl_calloc(count + 1, sizeof(struct pl_edition *));
+    make_some(generation, &options, false);
+    generation->controllers = generation->count;
+    make_some(generation, &options, true);
+}
+
+static struct pl_generation *create(const struct pl_generation_options *options,
+                                    struct pl_lanes *lanes)
+{
+    struct pl_generation *generation = PL_NEW(struct pl_generation);
+    generation->o = *options;
+    generation->lanes = lanes;
+    generation->number = pl_lanes_generation(lanes);
+    generation->origin = pl_origin_ref(pl_lanes_origin(lanes));
+    pl_lanes_attach(lanes, options->cluster, options->loop);
+    return generation;
+}
+
+struct pl_generation *pl_generation_create(const struct pl_generation_options *options,
+                                           struct pl_lanes *lanes,
+                                           struct pl_declarations *declarations)
+{
+    struct pl_generation *generation = create(options, lanes);
+    generation->declarations = *declarations;
+    *declarations = (struct pl_declarations){.controllers = NULL};
+    make_editions(generation);
+    return generation;
+}
+
+static void tell(struct pl_generation *generation, const struct pl_err *err)
+{
+    pl_generation_fn told = generation->told;
+    generation->told = NULL;
+    if (told != NULL)
+        told(generation->told_arg, generation, err);
+}
+
+static void on_loaded(void *arg, const struct pl_err *err)
+{
+    struct pl_generation *generation = arg;
+    if (generation->closing)
+        return; /* who is told next waits for its end */
+    if (err == NULL && generation->o.declared != NULL)
+        generation->o.declared(generation->o.arg, &generation->declarations);
+    if (err == NULL)
+        make_editions(generation);
+    tell(generation, err);
+}
+
+struct pl_generation *pl_generation_load(const struct pl_generation_options *options,
+                                         const struct pl_lanes_options *lanes,
+                                         const char *const *paths, size_t path_count,
+                                         pl_generation_fn loaded, void *arg)
+{
+    struct pl_generation *generation = create(options, pl_lanes_create(lanes));
+    generation->told = loaded;
+    generation->told_arg = arg;
+    pl_lanes_load_begin(generation->lanes, paths, path_count, &generation->declarations, on_loaded,
+                        generation);
+    return generation;
+}
+
+static void free_generation(struct pl_generation *generation)
+{
+    pl_timer_stop(timers_of(generation), &generation->limit);
+    pl_timer_stop(timers_of(generation), &generation->poll);
+    for (size_t i = 0; i < generation->count; i++) {
+        pl_edition_forget_sync(generation->editions[i]);
+        pl_edition_unref(generation->editions[i]);
+    }
+    pl_free(generation->editions);
+    pl_declarations_deinit(&generation->declarations);
+    pl_origin_unref(generation->origin);
+    pl_free(generation);
+}
+
+void pl_generation_destroy(struct pl_generation *generation)
+{
+    if (generation == NULL)
+        return;
+    pl_lanes_destroy(generation->lanes);
+    free_generation(generation);
+}
+
+/* ---- its sources ---- */
+
+static bool has_informer(const struct pl_generation *generation, const struct pl_informer *informer)
+{
+    for (size_t i = 0; generation != NULL && i < generation->count; i++) {
+        const struct pl_edition *edition = generation->editions[i];
+        for (size_t j = 0; j < pl_edition_spec(edition)->source_count; j++)
+            if (pl_edition_informer(edition, j) == informer)
+                return true;
+    }
+    return false;
+}
+
+/* The first source that has to sync and has not; NULL: none. */
+static struct pl_informer *unsynced(const struct pl_generation *generation,
+                                    const struct pl_edition **of)
+{
+    for (size_t i = 0; i < generation->count; i++) {
+        const struct pl_edition *edition = generation->editions[i];
+        for (size_t j = 0; j < pl_edition_spec(edition)->source_count; j++) {
+            struct pl_informer *informer = pl_edition_informer(edition, j);
+            *of = edition;
+            if (!pl_informer_has_synced(informer) && !has_informer(generation->running, informer))
+                return informer;
+        }
+    }
+    return NULL;
+}
+
+static void end_preparing(struct pl_generation *generation, const struct pl_err *err)
+{
+    generation->preparing = false;
+    generation->running = NULL;
+    pl_timer_stop(timers_of(generation), &generation->limit);
+    tell(generation, err);
+}
+
+static void on_sync(void *arg)
+{
+    struct pl_generation *generation = arg;
+    const struct pl_edition *of;
+    if (generation->preparing && unsynced(generation, &of) == NULL)
+        end_preparing(generation, NULL);
+}
+
+static void on_limit(struct pl_timer *timer)
+{
+    struct pl_generation *generation = PL_CONTAINER_OF(timer, struct pl_generation, limit);
+    const struct pl_edition *of;
+    struct pl_informer *informer = unsynced(generation, &of);
+    const struct pl_err *trouble = informer != NULL ? pl_informer_trouble(informer) : NULL;
+    struct pl_err err;
+    pl_err_clear(&err);
+    pl_err_set(&err, PL_ETIMEOUT, "%s: controller \"%s\": %s did not sync in time%s%s",
+               pl_edition_spec(of)->declared_at, pl_edition_spec(of)->name,
+               informer != NULL ? pl_informer_owner(informer) : "a source",
+               trouble != NULL ? ": " : "", trouble != NULL ? trouble->message : "");
+    end_preparing(generation, &err);
+}
+
+/* The longest that anybody wants to wait. */
+static int64_t sync_timeout(const struct pl_generation *generation)
+{
+    int64_t longest = 0;
+    for (size_t i = 0; i < generation->count; i++) {
+        int64_t own = pl_edition_spec(generation->editions[i])->cache_sync_timeout_ns;
+        own = own > 0 ? own : SYNC_TIMEOUT;
+        longest = own > longest ? own : longest;
+    }
+    return longest;
+}
+
+void pl_generation_prepare(struct pl_generation *generation, const struct pl_generation *running,
+                           pl_generation_fn prepared, void *arg)
+{
+    struct pl_err err;
+    pl_err_clear(&err);
+    generation->told = prepared;
+    generation->told_arg = arg;
+    generation->running = running;
+    for (size_t i = 0; i < generation->count; i++)
+        pl_edition_open(generation->editions[i], on_sync, generation);
+    if (pl_lanes_add_indexes(generation->lanes, &err) != 0) {
+        end_preparing(generation, &err);
+        return;
+    }
+    generation->preparing = true;
+    pl_timer_start(timers_of(generation), &generation->limit, sync_timeout(generation), on_limit);
+    on_sync(generation);
+}
+
+void pl_generation_take_over(struct pl_generation *generation, struct pl_manager *manager,
+                             const struct pl_generation *before, struct pl_buf *changed)
+{
+    struct pl_takeover *all = pl_calloc(generation->controllers + 1, sizeof *all);
+    for (size_t i = 0; i < generation->controllers; i++) {
+        const char *name = pl_edition_spec(generation->editions[i])->name;
+        char *unit = pl_format(PL_UNIT_CONTROLLER "%s", name);
+        all[i].edition = generation->editions[i];
+        all[i].changed =
+            before != NULL && pl_origin_unit_changed(before->origin, generation->origin, unit);
+        if (all[i].changed && changed != NULL)
+            pl_buf_add_f(changed, "%s%s", changed->len > 0 ? ", " : "", name);
+        pl_free(unit);
+    }
+    pl_manager_switch(manager, all, generation->controllers);
+    for (size_t i = generation->controllers; i < generation->count; i++)
+        pl_edition_open(generation->editions[i], NULL, NULL);
+    for (size_t i = 0; i < generation->controllers; i++) {
+        const char *name = pl_edition_spec(generation->editions[i])->name;
+        struct pl_controller *controller = pl_manager_find(manager, pl_slice_z(name));
+        if (controller != NULL)
+            pl_lanes_add_controller(generation->lanes, controller);
+    }
+    pl_free(all);
+}
+
+/* ---- its end ---- */
+
+static bool is_quiet(const struct pl_generation *generation)
+{
+    for (size_t i = 0; i < generation->count; i++)
+        if (!pl_edition_is_quiet(generation->editions[i]))
+            return false;
+    return pl_lanes_is_quiet(generation->lanes);
+}
+
+static void cancel_late_runs(struct pl_generation *generation)
+{
+    if (generation->canceled || pl_clock_mono(timers_of(generation)->clock) < generation->cancel_ns)
+        return;
+    generation->canceled = true;
+    struct pl_err why = {0};
+    pl_err_set(&why, PL_ECANCELED, "the scripts were reloaded and the grace period is over");
+    for (size_t i = 0; i < generation->count; i++)
+        pl_edition_cancel_runs(generation->editions[i], &why);
+}
+
+static void on_poll(struct pl_timer *timer)
+{
+    struct pl_generation *generation = PL_CONTAINER_OF(timer, struct pl_generation, poll);
+    if (!generation->joining && is_quiet(generation)) {
+        generation->joining = true;
+        pl_lanes_drop_indexes(generation->lanes);
+    }
+    if (generation->joining && pl_lanes_close(generation->lanes)) {
+        generation->lanes = NULL;
+        pl_log(PL_LOG_DEBUG, "generation closed",
+               pl_int("generation", (int64_t)generation->number));
+        tell(generation, NULL);
+        free_generation(generation);
+        return;
+    }
+    if (!generation->joining)
+        cancel_late_runs(generation);
+    else if (generation->poll_ns < POLL_MAX)
+        generation->poll_ns += generation->poll_ns / 2;
+    pl_timer_start(timers_of(generation), timer, generation->poll_ns, on_poll);
+}
+
+void pl_generation_close(struct pl_generation *generation, int64_t grace_ns,
+                         pl_generation_fn closed, void *arg)
+{
+    int64_t cancel = pl_clock_mono(timers_of(generation)->clock) + grace_ns;
+    if (generation->closing && cancel >= generation->cancel_ns)
+        return;
+    generation->told = closed;
+    generation->told_arg = arg;
+    generation->cancel_ns = cancel;
+    generation->closing = true;
+    generation->preparing = false;
+    generation->running = NULL;
+    generation->poll_ns = POLL_NS;
+    pl_timer_stop(timers_of(generation), &generation->limit);
+    pl_timer_start(timers_of(generation), &generation->poll, 0, on_poll);
+}
+
+void pl_generation_forget(struct pl_generation *generation, const struct pl_controller *controller)
+{
+    if (generation->lanes != NULL)
+        pl_lanes_forget_controller(generation->lanes, controller);
+}
+
+/* ---- questions about it ---- */
+
+uint64_t pl_generation_number(const struct pl_generation *generation)
+{
+    return generation->number;
+}
+
+bool pl_generation_is_over(const struct pl_generation *generation)
+{
+    return generation->joining;
+}
+
+size_t pl_generation_controllers(const struct pl_generation *generation)
+{
+    return generation->controllers;
+}
+
+size_t pl_generation_hooks(const struct pl_generation *generation)
+{
+    return generation->count - generation->controllers;
+}
+
+struct pl_edition *pl_generation_hook(const struct pl_generation *generation, size_t i)
+{
+    return generation->editions[generation->controllers + i];
+}
+
+struct pl_edition *pl_generation_edition(const struct pl_generation *generation, size_t i)
+{
+    return generation->editions[i];
+}
+
+struct pl_edition *pl_generation_edition_of(const struct pl_generation *generation,
+                                            const char *name)
+{
+    for (size_t i = 0; i < generation->count; i++)
+        if (strcmp(pl_edition_spec(generation->editions[i])->name, name) == 0)
+            return generation->editions[i];
+    return NULL;
+}
+
+struct pl_lanes *pl_generation_lanes(const struct pl_generation *generation)
+{
+    return generation->lanes;
+}
+
+struct pl_origin *pl_generation_origin(const struct pl_generation *generation)
+{
+    return generation->origin;
+}

@@ -1,0 +1,18 @@
+/* The functions of the host table, one list a file. Private to host/bind. */
+#pragma once
+
+#include "lua/state.h"
+
+extern const luaL_Reg pl_bind_values[];  /* value.c */
+extern const luaL_Reg pl_bind_texts[];   /* text.c */
+extern const luaL_Reg pl_bind_logs[];    /* log.c */
+extern const luaL_Reg pl_bind_events[];  /* event.c */
+extern const luaL_Reg pl_bind_memos[];   /* memo.c */
+extern const luaL_Reg pl_bind_metrics[]; /* metrics.c */
+extern const luaL_Reg pl_bind_dialogs[]; /* dialog.c */
+extern const luaL_Reg pl_bind_regexes[]; /* regex.c */
+extern const luaL_Reg pl_bind_zones[];   /* zone.c */
+extern const luaL_Reg pl_bind_says[];    /* dialog.c; wait */
+extern const luaL_Reg pl_bind_reads[];   /* read.c; these wait: "failed?", results */
+extern const luaL_Reg pl_bind_writes[];  /* write.c; wait */
+extern const luaL_Reg pl_bind_tasks[];   /* task.c; wait */

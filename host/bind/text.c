@@ -1,0 +1,357 @@
+/* host: bytes, units, names. */
+#include "base/alloc.h"
+#include "base/base64.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/nearest.h"
+#include "base/rand.h"
+#include "bind/list.h"
+#include "lua/lerr.h"
+#include "lua/lval.h"
+#include "lua/lazy.h"
+#include "net/sha256.h"
+#include "object/kind.h"
+#include "object/path.h"
+#include "object/selector.h"
+#include "object/units.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define RANDOM_MAX (1 << 20)
+
+static struct pl_slice check_text(lua_State *L, int index)
+{
+    luaL_checkstring(L, index);
+    return pl_lua_slice(L, index);
+}
+
+static int fail(lua_State *L, const struct pl_err *err)
+{
+    lua_pushnil(L);
+    lua_pushstring(L, err->message);
+    return 2;
+}
+
+static int push_buf(lua_State *L, struct pl_buf *buf)
+{
+    pl_lua_push(L, pl_buf_slice(buf));
+    pl_buf_deinit(buf);
+    return 1;
+}
+
+/* ---- bytes ---- */
+
+static int sha256(lua_State *L)
+{
+    char hex[2 * PL_SHA256_BYTES + 1];
+    pl_sha256_hex(check_text(L, 1), hex);
+    lua_pushstring(L, hex);
+    return 1;
+}
+
+static int base64_encode(lua_State *L)
+{
+    struct pl_slice bytes = check_text(L, 1);
+    struct pl_buf out = PL_BUF_INIT;
+    pl_base64_encode(bytes, &out);
+    return push_buf(L, &out);
+}
+
+static int base64_decode(lua_State *L)
+{
+    struct pl_slice text = check_text(L, 1);
+    struct pl_buf out = PL_BUF_INIT;
+    if (pl_base64_decode(text, &out)) {
+        struct pl_secrets *secrets = &pl_state_of(L)->secrets;
+        if (pl_secrets_has(secrets, text)) /* what is in it is as secret */
+            pl_secrets_add(secrets, pl_buf_slice(&out));
+        return push_buf(L, &out);
+    }
+    pl_buf_deinit(&out);
+    return 0;
+}
+
+static int random_bytes(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    lua_Number count = luaL_checknumber(L, 1);
+    if (!(count >= 0 && count <= RANDOM_MAX))
+        return pl_lerr_raise(L, s, "random: at most %d bytes at a time", RANDOM_MAX);
+    void *bytes = lua_newuserdata(L, (size_t)count + 1);
+    if (pl_rand_bytes(bytes, (size_t)count) != 0)
+        return pl_lerr_raise(L, s, "random: the system gives no random bytes");
+    lua_pushlstring(L, bytes, (size_t)count);
+    return 1;
+}
+
+/* ---- units ---- */
+
+static int quantity(lua_State *L)
+{
+    double value;
+    if (!pl_quantity_parse(check_text(L, 1), &value))
+        return 0;
+    lua_pushnumber(L, value);
+    return 1;
+}
+
+static int push_seconds(lua_State *L, int64_t ns)
+{
+    /* Nanoseconds since 1970 are more than a double holds. */
+    int64_t whole = ns / PL_SECOND, rest = ns % PL_SECOND;
+    lua_pushnumber(L, (lua_Number)whole + (lua_Number)rest / (lua_Number)PL_SECOND);
+    return 1;
+}
+
+static int duration(lua_State *L)
+{
+    int64_t ns;
+    return pl_duration_parse(check_text(L, 1), &ns) ? push_seconds(L, ns) : 0;
+}
+
+static int time_parse(lua_State *L)
+{
+    int64_t ns;
+    return pl_time_parse(check_text(L, 1), &ns) ? push_seconds(L, ns) : 0;
+}
+
+/* RFC 3339 in UTC, with a fraction only where there is one. */
+static int time_format(lua_State *L)
+{
+    lua_Number seconds = luaL_checknumber(L, 1);
+    if (!(fabs(seconds) < 9e9))
+        return pl_lerr_raise(L, pl_state_of(L), "time.format: %g is outside of 1684 to 2255",
+                             seconds);
+    int64_t ns = (int64_t)floor(seconds) * PL_SECOND;
+    double fraction = seconds - floor(seconds);
+    ns += (int64_t)(fraction * 1e6 + 0.5) * 1000;
+    char text[40];
+    pl_time_text(ns, ns % PL_SECOND ? 6 : 0, text);
+    lua_pushstring(L, text);
+    return 1;
+}
+
+static int now(lua_State *L)
+{
+    return push_seconds(L, pl_clock_wall(pl_clock_system()));
+}
+
+/* ---- selectors, paths, kinds ---- */
+
+#define SELECTOR_MAX ((size_t)64 << 10)
+
+/* Each term costs: users may supply them. */
+static bool is_too_long(struct pl_slice text, struct pl_err *err)
+{
+    if (text.len > SELECTOR_MAX)
+        pl_err_set(err, PL_ELIMIT, "a selector of more than 64 KiB");
+    return text.len > SELECTOR_MAX;
+}
+
+static bool is_label_selector(struct pl_node node)
+{
+    struct pl_node labels = pl_node_getz(node, "matchLabels");
+    struct pl_node expressions = pl_node_getz(node, "matchExpressions");
+    return pl_node_type(labels) == PL_OBJECT || pl_node_type(expressions) == PL_ARRAY;
+}
+
+static struct pl_selector *selector_of_table(lua_State *L, struct pl_err *err)
+{
+    struct pl_state *s = pl_state_of(L);
+    struct pl_doc *doc = pl_lval_doc(L, s, 1, err);
+    if (doc == NULL)
+        return NULL;
+    struct pl_node root = pl_doc_root(doc);
+    struct pl_selector *selector = is_label_selector(root) ? pl_selector_from_node(root, err)
+                                                           : pl_selector_from_map(root, err);
+    pl_doc_unref(doc);
+    return selector;
+}
+
+static int selector(lua_State *L)
+{
+    struct pl_err err;
+    pl_err_clear(&err);
+    struct pl_selector *parsed = NULL;
+    if (lua_type(L, 1) == LUA_TSTRING)
+        parsed = is_too_long(pl_lua_slice(L, 1), &err)
+                     ? NULL
+                     : pl_selector_parse(pl_lua_slice(L, 1), &err);
+    else if (lua_type(L, 1) == LUA_TTABLE)
+        parsed = selector_of_table(L, &err);
+    else
+        pl_err_set(&err, PL_EINVAL, "a selector is a text or a table, not a %s",
+                   luaL_typename(L, 1));
+    if (parsed == NULL)
+        return fail(L, &err);
+    struct pl_buf out = PL_BUF_INIT;
+    pl_selector_text(parsed, &out);
+    bool empty = pl_selector_is_empty(parsed);
+    pl_selector_destroy(parsed);
+    if (empty) {
+        pl_buf_deinit(&out);
+        pl_err_set(&err, PL_EINVAL, "an empty selector; leave it out to mean everything");
+        return fail(L, &err);
+    }
+    return push_buf(L, &out);
+}
+
+static int fields(lua_State *L)
+{
+    struct pl_err err;
+    pl_err_clear(&err);
+    struct pl_slice text = check_text(L, 1);
+    struct pl_fields *parsed = is_too_long(text, &err) ? NULL : pl_fields_parse(text, &err);
+    if (parsed == NULL)
+        return fail(L, &err);
+    struct pl_buf out = PL_BUF_INIT;
+    pl_fields_text(parsed, &out);
+    size_t count = pl_fields_count(parsed);
+    pl_fields_destroy(parsed);
+    if (count == 0) {
+        pl_buf_deinit(&out);
+        pl_err_set(&err, PL_EINVAL, "an empty selector; leave it out to mean everything");
+        return fail(L, &err);
+    }
+    return push_buf(L, &out);
+}
+
+static int path(lua_State *L)
+{
+    struct pl_err err;
+    pl_err_clear(&err);
+    struct pl_path *parsed = pl_path_parse(check_text(L, 1), &err);
+    if (parsed == NULL)
+        return fail(L, &err);
+    lua_createtable(L, (int)pl_path_len(parsed), 0);
+    for (size_t i = 0; i < pl_path_len(parsed); i++) {
+        struct pl_step step = pl_path_step(parsed, i);
+        if (step.key.ptr != NULL)
+            pl_lua_push(L, step.key);
+        else
+            lua_pushinteger(L, (lua_Integer)step.index);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    pl_path_destroy(parsed);
+    return 1;
+}
+
+static int kind(lua_State *L)
+{
+    struct pl_err err;
+    struct pl_kind parsed;
+    pl_err_clear(&err);
+    if (pl_kind_parse(check_text(L, 1), &parsed, &err) != 0)
+        return fail(L, &err);
+    lua_createtable(L, 0, 3);
+    lua_pushstring(L, parsed.group);
+    lua_setfield(L, -2, "group");
+    lua_pushstring(L, parsed.version);
+    lua_setfield(L, -2, "version");
+    lua_pushstring(L, parsed.kind);
+    lua_setfield(L, -2, "kind");
+    return 1;
+}
+
+/* ---- words and names ---- */
+
+static int nearest(lua_State *L)
+{
+    struct pl_slice word = check_text(L, 1);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    int count = (int)lua_objlen(L, 2);
+    const char **words = lua_newuserdata(L, ((size_t)count + 1) * sizeof *words);
+    size_t kept = 0;
+    for (int i = 1; i <= count; i++) {
+        lua_rawgeti(L, 2, i);
+        if (lua_type(L, -1) == LUA_TSTRING)
+            words[kept++] = lua_tostring(L, -1); /* the array keeps it */
+        lua_pop(L, 1);
+    }
+    lua_pushstring(L, pl_nearest(word, words, kept)); /* nil for NULL */
+    return 1;
+}
+
+static bool is_alnum(char c, bool upper)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (upper && c >= 'A' && c <= 'Z');
+}
+
+/* Letters and digits, with these others inside. */
+static bool is_word(struct pl_slice text, size_t max, bool upper, const char *inside)
+{
+    if (text.len == 0 || text.len > max || !is_alnum(text.ptr[0], upper) ||
+        !is_alnum(text.ptr[text.len - 1], upper))
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        if (!is_alnum(c, upper) && (c == '\0' || strchr(inside, c) == NULL))
+            return false;
+    }
+    return true;
+}
+
+static bool is_subdomain(struct pl_slice text)
+{
+    if (text.len > 253)
+        return false;
+    const char *at = text.ptr, *end = text.ptr + text.len;
+    for (;;) {
+        const char *dot = memchr(at, '.', (size_t)(end - at));
+        if (!is_word(pl_slice(at, (size_t)((dot ? dot : end) - at)), 253, false, "-"))
+            return false;
+        if (dot == NULL)
+            return true;
+        at = dot + 1;
+    }
+}
+
+/* "name" or "sub.domain/name" */
+static bool is_qualified(struct pl_slice text)
+{
+    const char *slash = memchr(text.ptr, '/', text.len);
+    struct pl_slice name = text;
+    if (slash != NULL) {
+        struct pl_slice prefix = pl_slice(text.ptr, (size_t)(slash - text.ptr));
+        name = pl_slice(slash + 1, text.len - prefix.len - 1);
+        if (prefix.len == 0 || !is_subdomain(prefix))
+            return false;
+    }
+    return is_word(name, 63, true, "-_.");
+}
+
+static int is_name(lua_State *L)
+{
+    struct pl_slice text = check_text(L, 1), form = check_text(L, 2);
+    bool fits;
+    if (pl_slice_eqz(form, "dns-label"))
+        fits = is_word(text, 63, false, "-");
+    else if (pl_slice_eqz(form, "dns-subdomain"))
+        fits = text.len > 0 && is_subdomain(text);
+    else if (pl_slice_eqz(form, "qualified"))
+        fits = is_qualified(text);
+    else
+        return luaL_error(L, "no such form of names: %s", form.ptr);
+    lua_pushboolean(L, fits);
+    return 1;
+}
+
+const luaL_Reg pl_bind_texts[] = {
+    {"sha256", sha256},
+    {"base64_encode", base64_encode},
+    {"base64_decode", base64_decode},
+    {"random", random_bytes},
+    {"quantity", quantity},
+    {"duration", duration},
+    {"time_parse", time_parse},
+    {"time_format", time_format},
+    {"now", now},
+    {"selector", selector},
+    {"fields", fields},
+    {"path", path},
+    {"kind", kind},
+    {"nearest", nearest},
+    {"is_name", is_name},
+    {NULL, NULL},
+};

@@ -1,0 +1,261 @@
+/* host.write: one request to the write gate. */
+#include "base/alloc.h"
+#include "bind/list.h"
+#include "lane/lane.h"
+#include "lua/lazy.h"
+#include "lua/lerr.h"
+#include "lua/lval.h"
+#include "lua/member.h"
+#include "lane/co.h"
+#include "object/meta.h"
+
+#include <stdlib.h>
+
+/* ---- the request's table: always at index 1 ---- */
+
+static const struct pl_member members[] = {
+    {"verb", LUA_TSTRING},
+    {"patch_type", LUA_TSTRING},
+    {"kind", LUA_TSTRING},
+    {"namespace", LUA_TSTRING},
+    {"name", LUA_TSTRING},
+    {"subresource", LUA_TSTRING},
+    {"field_manager", LUA_TSTRING},
+    {"field_validation", LUA_TSTRING},
+    {"propagation", LUA_TSTRING},
+    {"labels", LUA_TSTRING},
+    {"fields", LUA_TSTRING},
+    {"uid", LUA_TSTRING},
+    {"grace_period", LUA_TNUMBER},
+    {"resource_version", LUA_TSTRING},
+    {NULL, LUA_TNIL},
+};
+
+static struct pl_slice text(lua_State *L, const char *name)
+{
+    return pl_member_text(L, 1, name);
+}
+
+static bool flag(lua_State *L, const char *name)
+{
+    return pl_member_flag(L, 1, name);
+}
+
+struct verb {
+    const char *name;
+    enum pl_verb verb;
+    enum pl_patch_type patch_type;
+};
+
+static const struct verb verbs[] = {
+    {"create", PL_VERB_CREATE, PL_PATCH_MERGE},
+    {"update", PL_VERB_UPDATE, PL_PATCH_MERGE},
+    {"patch", PL_VERB_PATCH, PL_PATCH_MERGE},
+    {"apply", PL_VERB_PATCH, PL_PATCH_APPLY},
+    {"delete", PL_VERB_DELETE, PL_PATCH_MERGE},
+    {"deletecollection", PL_VERB_DELETE_COLLECTION, PL_PATCH_MERGE},
+    {"get", PL_VERB_GET, PL_PATCH_MERGE},
+};
+
+static const struct verb *check_verb(lua_State *L)
+{
+    struct pl_slice name = text(L, "verb");
+    for (size_t i = 0; i < PL_ARRAY_LEN(verbs); i++) {
+        if (pl_slice_eqz(name, verbs[i].name))
+            return &verbs[i];
+    }
+    luaL_error(L, "no such verb");
+    return NULL;
+}
+
+static enum pl_patch_type patch_type(lua_State *L, const struct verb *verb)
+{
+    struct pl_slice name = text(L, "patch_type");
+    if (verb->patch_type == PL_PATCH_APPLY)
+        return PL_PATCH_APPLY;
+    if (pl_slice_eqz(name, "json"))
+        return PL_PATCH_JSON;
+    return pl_slice_eqz(name, "strategic") ? PL_PATCH_STRATEGIC : PL_PATCH_MERGE;
+}
+
+/* The table's member as a document in a box on the stack; NULL when it has none. */
+static struct pl_doc *check_doc(lua_State *L, struct pl_state *s, const char *verb,
+                                const char *name)
+{
+    pl_member_push(L, 1, name);
+    if (lua_isnil(L, -1))
+        return NULL;
+    struct pl_box *box = pl_box_push(L, s);
+    struct pl_err err;
+    pl_err_clear(&err);
+    box->doc = pl_lval_doc(L, s, lua_gettop(L) - 1, &err);
+    if (box->doc == NULL)
+        pl_lerr_raise(L, s, "%s: %s", verb, err.message);
+    return box->doc;
+}
+
+/* ---- results ---- */
+
+/* The number of objects a deletecollection's answer speaks of; -1 when it does not say. */
+static int64_t count_of(struct pl_doc *answer)
+{
+    struct pl_node items = pl_node_getz(pl_doc_root(answer), "items");
+    return pl_node_type(items) == PL_ARRAY ? (int64_t)pl_node_len(items) : -1;
+}
+
+static void push_info(lua_State *L, struct pl_lop *op)
+{
+    lua_createtable(L, 0, 3);
+    lua_pushboolean(L, op->out.skipped);
+    lua_setfield(L, -2, "skipped");
+    lua_pushboolean(L, op->out.gone);
+    lua_setfield(L, -2, "gone");
+    int64_t count = count_of(op->out.doc);
+    if (op->type == PL_LOP_WRITE && op->in.write.verb == PL_VERB_DELETE_COLLECTION && count >= 0) {
+        lua_pushnumber(L, (lua_Number)count);
+        lua_setfield(L, -2, "count");
+    }
+}
+
+/* object | nil, {skipped=, gone=, count=} */
+static int push_written(lua_State *L, struct pl_state *s, struct pl_lop *op)
+{
+    if (op->out.doc != NULL)
+        pl_lazy_push(L, s, op->out.doc, op->push_flags);
+    else
+        lua_pushnil(L);
+    push_info(L, op);
+    return 2;
+}
+
+/* object | text | nil, info */
+static int push_read(lua_State *L, struct pl_state *s, struct pl_lop *op)
+{
+    if (!op->out.is_text)
+        return push_written(L, s, op);
+    pl_lua_push(L, pl_buf_slice(&op->out.body));
+    push_info(L, op);
+    return 2;
+}
+
+/* ---- requests ---- */
+
+static unsigned flags_of(const struct pl_kind *kind, struct pl_slice subresource)
+{
+    bool secret = strcmp(kind->kind, "Secret") == 0 && *kind->group == '\0';
+    /* The answer of another subresource is another kind of object. */
+    bool whole = subresource.ptr == NULL || pl_slice_eqz(subresource, "status");
+    return (whole ? (unsigned)PL_OBJECT_ROOT : 0) | (secret ? (unsigned)PL_OBJECT_SECRET : 0);
+}
+
+static void set_key(struct pl_lop *op, struct pl_slice ns, struct pl_slice name)
+{
+    struct pl_buf key = PL_BUF_INIT;
+    pl_key_add(&key, ns, name);
+    op->key = pl_lop_text(op, pl_buf_slice(&key));
+    pl_buf_deinit(&key);
+}
+
+static struct pl_lop *new_op(lua_State *L, enum pl_lop_type type, const struct verb *verb,
+                             const struct pl_kind *kind)
+{
+    struct pl_lop *op = pl_lop_create(type);
+    op->verb = verb->name;
+    op->kind = pl_lop_text(op, text(L, "kind")).ptr;
+    set_key(op, text(L, "namespace"), text(L, "name"));
+    op->push_flags = flags_of(kind, text(L, "subresource"));
+    op->push = push_written;
+    return op;
+}
+
+/* "get" of a subresource: a live read. */
+static int read_subresource(lua_State *L, struct pl_state *s, const struct verb *verb,
+                            const struct pl_kind *kind)
+{
+    struct pl_lop *op = new_op(L, PL_LOP_READ, verb, kind);
+    op->in.read = (struct pl_read){
+        .verb = PL_VERB_GET,
+        .kind = *kind,
+        .ns = pl_lop_text(op, text(L, "namespace")),
+        .name = pl_lop_text(op, text(L, "name")),
+        .subresource = pl_lop_text(op, text(L, "subresource")),
+        .query = pl_lop_text(op, text(L, "query")),
+        .takes_text = true,
+    };
+    op->push = push_read;
+    return pl_co_wait(L, s, op);
+}
+
+static int64_t grace_period(lua_State *L)
+{
+    return pl_clamp(pl_member_number(L, 1, "grace_period", -1), -1, INT32_MAX);
+}
+
+static void set_target(lua_State *L, struct pl_state *s, struct pl_lop *op)
+{
+    pl_member_push(L, 1, "object");
+    struct pl_base base = pl_lazy_base(L, s, lua_gettop(L));
+    if (base.doc != NULL) {
+        op->in.write.base = pl_doc_ref(base.doc);
+        op->in.write.partial = (base.flags & PL_OBJECT_PARTIAL) != 0;
+    }
+    lua_pop(L, 1);
+}
+
+static void set_options(lua_State *L, struct pl_lop *op)
+{
+    struct pl_write *write = &op->in.write;
+    write->adopt = flag(L, "adopt");
+    write->force_write = flag(L, "force_write");
+    write->live = flag(L, "live");
+    write->dry_run = flag(L, "dry_run");
+    write->force = flag(L, "force");
+    write->field_manager = pl_lop_text(op, text(L, "field_manager"));
+    write->field_validation = pl_lop_text(op, text(L, "field_validation"));
+    write->propagation = pl_lop_text(op, text(L, "propagation"));
+    write->labels = pl_lop_text(op, text(L, "labels"));
+    write->fields = pl_lop_text(op, text(L, "fields"));
+    write->uid = pl_lop_text(op, text(L, "uid"));
+    write->rv = pl_lop_text(op, text(L, "resource_version"));
+    write->grace_period = grace_period(L);
+}
+
+static int write_object(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 1);
+    luaL_checkstack(L, 20, NULL);
+    pl_co_check_wait(L, s);
+    pl_member_check(L, s, 1, members);
+    const struct verb *verb = check_verb(L);
+    struct pl_kind kind;
+    struct pl_err err;
+    pl_err_clear(&err);
+    if (pl_kind_parse(text(L, "kind"), &kind, &err) != 0)
+        return pl_lerr_raise(L, s, "%s: %s", verb->name, err.message);
+    if (verb->verb == PL_VERB_GET)
+        return read_subresource(L, s, verb, &kind);
+    struct pl_doc *body = check_doc(L, s, verb->name, "body");
+    struct pl_doc *owner = check_doc(L, s, verb->name, "owner");
+    /* Nothing below raises: the operation owns what it holds. */
+    struct pl_lop *op = new_op(L, PL_LOP_WRITE, verb, &kind);
+    op->in.write = (struct pl_write){
+        .verb = verb->verb,
+        .patch_type = patch_type(L, verb),
+        .kind = kind,
+        .ns = pl_lop_text(op, text(L, "namespace")),
+        .name = pl_lop_text(op, text(L, "name")),
+        .subresource = pl_lop_text(op, text(L, "subresource")),
+        .body = pl_doc_ref(body),
+        .owner = pl_doc_ref(owner),
+    };
+    set_target(L, s, op);
+    set_options(L, op);
+    return pl_co_wait(L, s, op);
+}
+
+const luaL_Reg pl_bind_writes[] = {
+    {"write", write_object},
+    {NULL, NULL},
+};

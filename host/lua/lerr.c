@@ -1,0 +1,551 @@
+#include "lua/lerr.h"
+
+#include "base/alloc.h"
+#include "kube/status.h"
+#include "lua/lazy.h"
+#include "lua/script.h"
+#include "object/meta.h"
+#include "value/build.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MESSAGE_LIMIT   4096
+#define TRACEBACK_LIMIT 16384
+
+/* ---- from the core to Lua ---- */
+
+static bool is_own_chunk(const struct pl_state *s, const char *source)
+{
+    /* Specs load Perilune's modules from their files. */
+    return strncmp(source, PL_OWN_CHUNK, strlen(PL_OWN_CHUNK)) == 0 ||
+           (s->eager && strstr(source, "lua/perilune/") != NULL);
+}
+
+/* Where the script's function begins that the host has called: a tail call leaves no frame of it.
+ */
+static bool where_called(lua_State *L, struct pl_state *s, lua_Debug *ar)
+{
+    luaL_checkstack(L, 4, NULL);
+    if (s->phase == PL_PHASE_MAP)
+        pl_ref_push(L, s->refs.blamed);
+    else if (s->phase != PL_PHASE_RUN || s->hooks->push_blamed == NULL ||
+             !s->hooks->push_blamed(L, s))
+        return false;
+    if (!lua_isfunction(L, -1)) {
+        lua_pop(L, 1);
+        return false;
+    }
+    lua_getinfo(L, ">S", ar);
+    ar->currentline = ar->linedefined;
+    return ar->currentline > 0 && !is_own_chunk(s, ar->source);
+}
+
+bool pl_lerr_where(lua_State *L, struct pl_state *s, int level, lua_Debug *ar)
+{
+    for (; lua_getstack(L, level, ar); level++) {
+        lua_getinfo(L, "Sl", ar);
+        if (ar->currentline > 0 && !is_own_chunk(s, ar->source))
+            return true;
+    }
+    return where_called(L, s, ar);
+}
+
+const char *pl_lerr_chunk(const lua_Debug *ar)
+{
+    return *ar->source == '@' || *ar->source == '=' ? ar->source + 1 : ar->short_src;
+}
+
+static void push_positioned(lua_State *L, struct pl_state *s, const char *message)
+{
+    lua_Debug ar;
+    if (pl_lerr_where(L, s, 0, &ar))
+        lua_pushfstring(L, "%s:%d: %s", pl_lerr_chunk(&ar), ar.currentline, message);
+    else
+        lua_pushstring(L, message);
+}
+
+int pl_lerr_raise(lua_State *L, struct pl_state *s, const char *fmt, ...)
+{
+    char message[PL_ERR_MESSAGE];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof message, fmt, args);
+    va_end(args);
+    push_positioned(L, s, message);
+    return lua_error(L);
+}
+
+void pl_lerr_check_nesting(lua_State *L, struct pl_state *s, const void *frame)
+{
+    if (!pl_nesting_enter(&s->limits.nesting, frame))
+        pl_lerr_raise(L, s, "%s", PL_NESTING_TEXT);
+}
+
+/* An answer that nobody can read is as good as none; without `about` it is the script's own text
+ * that was read. */
+static const char *type_of(int code, const struct pl_about *about)
+{
+    if (about != NULL && (code == PL_ESYNTAX || code == PL_ELIMIT))
+        return "network";
+    switch (code) {
+    case PL_EAPI:
+    case PL_ENOTFOUND: /* the server does not serve the kind */
+        return "api";
+    case PL_ETIMEOUT:
+        return "timeout";
+    case PL_EREFUSED:
+        return "refused";
+    case PL_ECANCELED:
+        return "canceled";
+    case PL_EINVAL:
+    case PL_ESYNTAX:
+    case PL_ELIMIT:
+    case PL_EUNSUPPORTED:
+    case PL_ESCRIPT:
+        return NULL;
+    default:
+        return "network";
+    }
+}
+
+static void set_text(lua_State *L, const char *name, const char *text)
+{
+    pl_lua_set(L, name, pl_slice_z(text));
+}
+
+static void set_code(lua_State *L, const struct pl_err *err)
+{
+    if (err->code == PL_EREFUSED) {
+        set_text(L, "rule", err->reason);
+        return;
+    }
+    int status = err->code == PL_ENOTFOUND ? 404 : err->status;
+    if (status != 0) {
+        lua_pushinteger(L, status);
+        lua_setfield(L, -2, "code");
+    }
+    set_text(L, "reason", err->code == PL_ENOTFOUND ? "NoKindMatch" : err->reason);
+    if (err->retry_after_ms > 0 || (err->code == PL_EAPI && err->retry_after_ms == 0)) {
+        lua_pushnumber(L, (lua_Number)err->retry_after_ms / 1000);
+        lua_setfield(L, -2, "retry_after");
+    }
+}
+
+static void set_causes(lua_State *L, struct pl_state *s, struct pl_doc *status)
+{
+    struct pl_node causes = pl_node_dig(pl_doc_root(status), "details", "causes");
+    if (pl_node_type(causes) != PL_ARRAY)
+        return;
+    struct pl_doc *doc = pl_doc_from_node(causes, NULL);
+    pl_lazy_push(L, s, doc, 0);
+    pl_doc_unref(doc);
+    lua_setfield(L, -2, "causes");
+}
+
+/* The server names what it misses: a kind without that subresource is missed without a name. */
+static bool is_gone(const struct pl_err *err, const struct pl_about *about)
+{
+    struct pl_scratch scratch;
+    struct pl_slice ns, name;
+    return about->was_read && pl_err_is_not_found(err) &&
+           pl_key_split(about->key, &ns, &name) == 0 &&
+           pl_slice_eq(
+               pl_node_str(pl_node_dig(pl_doc_root(about->status), "details", "name"), &scratch),
+               name);
+}
+
+void pl_lerr_push(lua_State *L, struct pl_state *s, const struct pl_err *err,
+                  const struct pl_about *about)
+{
+    const char *type = type_of(err->code, about);
+    if (type == NULL) {
+        push_positioned(L, s, err->message);
+        return;
+    }
+    lua_newtable(L);
+    set_text(L, "type", type);
+    set_text(L, "message", err->message[0] ? err->message : pl_code_text(err->code));
+    set_code(L, err);
+    if (about != NULL) {
+        set_text(L, "verb", about->verb);
+        set_text(L, "kind", about->kind);
+        if (about->key.len > 0) {
+            pl_lua_push(L, about->key);
+            lua_setfield(L, -2, "key");
+        }
+        set_causes(L, s, about->status);
+        if (is_gone(err, about)) {
+            lua_pushboolean(L, true);
+            lua_setfield(L, -2, "gone");
+        }
+    }
+    pl_ref_push(L, s->refs.error_meta);
+    lua_setmetatable(L, -2);
+}
+
+/* ---- from Lua to people ---- */
+
+void pl_fault_deinit(struct pl_fault *fault)
+{
+    pl_free(fault->message);
+    pl_free(fault->traceback);
+    *fault = (struct pl_fault){.message = NULL};
+}
+
+/* A field of the error table at the top, as text; NULL when it is no string. */
+static const char *error_field(lua_State *L, const char *name)
+{
+    lua_pushstring(L, name);
+    lua_rawget(L, -2);
+    const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+    lua_pop(L, 1); /* the table keeps the text */
+    return text;
+}
+
+static bool is_error_table(lua_State *L, struct pl_state *s)
+{
+    if (lua_type(L, -1) != LUA_TTABLE || !lua_getmetatable(L, -1))
+        return false;
+    pl_ref_push(L, s->refs.error_meta);
+    bool same = lua_rawequal(L, -1, -2);
+    lua_pop(L, 2);
+    return same;
+}
+
+static bool says_gone(lua_State *L)
+{
+    lua_pushliteral(L, "gone");
+    lua_rawget(L, -2);
+    bool gone = lua_type(L, -1) == LUA_TBOOLEAN && lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return gone;
+}
+
+static enum pl_fault_type classify(lua_State *L, struct pl_state *s)
+{
+    if (!is_error_table(L, s))
+        return PL_FAULT_SCRIPT;
+    const char *type = error_field(L, "type"), *reason = error_field(L, "reason");
+    if (type == NULL)
+        return PL_FAULT_SCRIPT;
+    if (strcmp(type, "terminal") == 0)
+        return PL_FAULT_TERMINAL;
+    if (strcmp(type, "timeout") == 0)
+        return PL_FAULT_TIMEOUT;
+    if (strcmp(type, "canceled") == 0)
+        return PL_FAULT_CANCELED;
+    if (strcmp(type, "api") == 0 && says_gone(L))
+        return PL_FAULT_GONE;
+    bool conflict = strcmp(type, "api") == 0 && reason != NULL && strcmp(reason, "Conflict") == 0;
+    return conflict ? PL_FAULT_CONFLICT : PL_FAULT_SCRIPT;
+}
+
+/* What LuaJIT says when a big block was refused: the limit is the reason. */
+static bool is_refusal(lua_State *L, const struct pl_state *s)
+{
+    return s->limits.excess == PL_EXCESS_MEMORY && lua_type(L, -1) == LUA_TSTRING &&
+           strcmp(lua_tostring(L, -1), "not enough memory") == 0;
+}
+
+/* Replaces the error value at the top by text. */
+static void to_text(lua_State *L, const struct pl_state *s)
+{
+    if (is_refusal(L, s)) {
+        pl_limits_push_message(&s->limits, L);
+        lua_replace(L, -2);
+        return;
+    }
+    if (lua_type(L, -1) == LUA_TSTRING || lua_type(L, -1) == LUA_TNUMBER) {
+        lua_tostring(L, -1);
+        return;
+    }
+    const char *type = luaL_typename(L, -1);
+    if (luaL_getmetafield(L, -1, "__tostring")) {
+        lua_pushvalue(L, -2);
+        if (lua_pcall(L, 1, 1, 0) == 0 && lua_type(L, -1) == LUA_TSTRING) {
+            lua_replace(L, -2);
+            return;
+        }
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    lua_pushfstring(L, "(error object is a %s value)", type);
+}
+
+/* Frames that say nothing to the author of a script. */
+static bool is_host_frame(struct pl_slice line)
+{
+    static const char *const hidden[] = {"[builtin#", "\tperilune:", "<perilune:", "[C]: at 0x",
+                                         "[C]: in function 'error'",
+                                         "[C]: in function 'host_call'", /* of the prelude */
+                                         /* of xpcall, and of a handler that was called for them */
+                                         "[C]: in function 'protect'", "[C]: in function '__"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(hidden); i++) {
+        if (memmem(line.ptr, line.len, hidden[i], strlen(hidden[i])) != NULL)
+            return true;
+    }
+    return false;
+}
+
+static void add_frames(struct pl_buf *out, const char *trace)
+{
+    while (*trace != '\0' && out->len < TRACEBACK_LIMIT) {
+        size_t len = strcspn(trace, "\n");
+        struct pl_slice line = pl_slice(trace, len);
+        if (*trace == '\t' && !is_host_frame(line)) {
+            pl_buf_add_char(out, '\n');
+            pl_buf_add_slice(out, line);
+        }
+        trace += len + (trace[len] == '\n');
+    }
+}
+
+/* "path:12: ..." or "\tpath:12: in function" */
+static bool parse_position(const char *text, struct pl_slice *path, int *line)
+{
+    text += *text == '\t';
+    const char *colon = text;
+    while ((colon = strchr(colon, ':')) != NULL && strchr(text, '\n') != colon) {
+        char *end;
+        long number = strtol(colon + 1, &end, 10);
+        if (isdigit((unsigned char)colon[1]) && *end == ':') {
+            *path = pl_slice(text, (size_t)(colon - text));
+            *line = (int)number;
+            return true;
+        }
+        colon++;
+    }
+    return false;
+}
+
+static const char *first_script_frame(const char *trace)
+{
+    for (const char *line = strchr(trace, '\n'); line != NULL; line = strchr(line + 1, '\n')) {
+        struct pl_slice path;
+        int number;
+        size_t len = strcspn(line + 1, "\n");
+        if (!is_host_frame(pl_slice(line + 1, len)) && parse_position(line + 1, &path, &number))
+            return line + 1;
+    }
+    return NULL;
+}
+
+/* file:line and the line itself, where the error is from. */
+static void add_source_line(struct pl_buf *out, struct pl_state *s, const char *message,
+                            const char *trace)
+{
+    struct pl_slice path, source;
+    int line;
+    const char *frame = first_script_frame(trace);
+    if (!parse_position(message, &path, &line) || !pl_script_line(s, path, line, &source)) {
+        if (frame == NULL || !parse_position(frame, &path, &line) ||
+            !pl_script_line(s, path, line, &source))
+            return;
+    }
+    pl_buf_add_f(out, "%.*s:%d:", PL_FMT(path), line);
+    pl_buf_add_f(out, "\n    %.*s", PL_FMT(source));
+}
+
+/* A noted stack that begins with this holds all frames up to the coroutine's first. */
+#define WHOLE '='
+
+static char *describe_stack(struct pl_state *s, const char *message, const char *inner,
+                            const char *trace)
+{
+    struct pl_buf out = PL_BUF_INIT;
+    bool whole = *inner == WHOLE;
+    inner += whole;
+    add_source_line(&out, s, message, *inner ? inner : trace);
+    size_t before = out.len;
+    pl_buf_add_z(&out, out.len ? "\nstack traceback:" : "stack traceback:");
+    size_t empty = out.len;
+    add_frames(&out, inner);
+    if (!whole)
+        add_frames(&out, trace);
+    if (out.len == empty) { /* of what was found after the script's function had returned */
+        out.len = before;
+        out.ptr[before] = '\0';
+    }
+    return pl_buf_take(&out);
+}
+
+/* The stack of a coroutine that the value at the top came through, or "". Pushes it. */
+static void push_noted(lua_State *L, struct pl_state *s)
+{
+    pl_ref_push(L, s->refs.traced);
+    lua_pushvalue(L, -2);
+    lua_rawget(L, -2);
+    if (lua_type(L, -1) != LUA_TSTRING) {
+        lua_pop(L, 1);
+        lua_pushliteral(L, "");
+    }
+    lua_remove(L, -2);
+}
+
+static void forget_noted(lua_State *L, struct pl_state *s);
+
+static bool can_be_noted(lua_State *L)
+{
+    return !lua_isnil(L, -1) &&
+           (lua_type(L, -1) != LUA_TNUMBER || lua_tonumber(L, -1) == lua_tonumber(L, -1));
+}
+
+/* -- value, inner, stack; joins the two and notes them for the value; pops all */
+static void note(lua_State *L, struct pl_state *s, bool whole)
+{
+    lua_pushfstring(L, "%s%s\n%s", whole ? "=" : "", lua_tostring(L, -2), lua_tostring(L, -1));
+    if (*lua_tostring(L, -3) == '\0')
+        forget_noted(L, s); /* of errors that were caught */
+    pl_ref_push(L, s->refs.traced);
+    lua_pushvalue(L, -5);
+    lua_pushvalue(L, -3);
+    lua_rawset(L, -3);
+    lua_pop(L, 5);
+}
+
+void pl_lerr_note(lua_State *L, struct pl_state *s, lua_State *co)
+{
+    /* -- ..., error value */
+    if (!can_be_noted(L))
+        return;
+    luaL_checkstack(L, 10, NULL);
+    lua_pushvalue(L, -1);
+    push_noted(L, s);                          /* -- value, value, inner */
+    if (lua_objlen(L, -1) > TRACEBACK_LIMIT) { /* nobody sees more: a coroutine in a coroutine... */
+        lua_pop(L, 2);
+        return;
+    }
+    if (*lua_tostring(L, -1) == WHOLE) {
+        lua_pushstring(L, lua_tostring(L, -1) + 1);
+        lua_remove(L, -2);
+        lua_pushliteral(L, "");
+    } else {
+        luaL_traceback(L, co, NULL, 0);
+    }
+    note(L, s, false);
+}
+
+void pl_lerr_note_here(lua_State *L, struct pl_state *s)
+{
+    if (!can_be_noted(L))
+        return;
+    luaL_checkstack(L, 10, NULL);
+    lua_pushvalue(L, -1);
+    push_noted(L, s);
+    if (*lua_tostring(L, -1) == WHOLE) { /* noted deeper in the same stack */
+        lua_pop(L, 2);
+        return;
+    }
+    luaL_traceback(L, L, NULL, 1);
+    note(L, s, true);
+}
+
+/* Strings are never collected from a weak table: it lives for one run only. */
+static void forget_noted(lua_State *L, struct pl_state *s)
+{
+    pl_ref_push(L, s->refs.traced);
+    lua_pushnil(L);
+    while (lua_next(L, -2) != 0) {
+        lua_pop(L, 1);
+        lua_pushvalue(L, -1);
+        lua_pushnil(L);
+        lua_rawset(L, -4);
+    }
+    lua_pop(L, 1);
+}
+
+static char *cut_message(struct pl_slice text)
+{
+    if (text.len <= MESSAGE_LIMIT)
+        return pl_memdup0(text.ptr, text.len);
+    return pl_format("%.*s... (%zu bytes)", MESSAGE_LIMIT, text.ptr, text.len);
+}
+
+/* Without the values of Secrets, and not too long. */
+static char *clean_message(struct pl_state *s, struct pl_slice text)
+{
+    char *masked = pl_secrets_mask(&s->secrets, text);
+    if (masked != NULL) {
+        char *cut = cut_message(pl_slice_z(masked));
+        pl_free(masked);
+        return cut;
+    }
+    return cut_message(text);
+}
+
+/* -- error value, traceback; pops both */
+static void describe(lua_State *L, struct pl_state *s, struct pl_fault *fault)
+{
+    lua_insert(L, -2); /* -- trace, value */
+    fault->type = classify(L, s);
+    fault->by_script = !is_error_table(L, s);
+    push_noted(L, s);
+    lua_insert(L, -2); /* -- trace, inner, value */
+    to_text(L, s);
+    fault->message = clean_message(s, pl_lua_slice(L, -1));
+    bool worth = fault->type == PL_FAULT_SCRIPT || fault->type == PL_FAULT_TIMEOUT ||
+                 fault->type == PL_FAULT_TERMINAL;
+    fault->traceback =
+        worth ? describe_stack(s, fault->message, lua_tostring(L, -2), lua_tostring(L, -3)) : NULL;
+    lua_pop(L, 3);
+    forget_noted(L, s);
+}
+
+void pl_fault_take(lua_State *co, struct pl_state *s, struct pl_fault *fault)
+{
+    lua_State *L = s->L; /* a stack overflow may have left co without a slot to spare */
+    *fault = (struct pl_fault){.message = NULL};
+    lua_checkstack(L, 16);
+    if (pl_limits_has_stopped(&s->limits))
+        pl_limits_push_message(&s->limits, L);
+    else
+        lua_xmove(co, L, 1);
+    lua_settop(co, 0); /* room for the one that the traceback needs there */
+    lua_pushvalue(L, -1);
+    luaL_traceback(L, co, NULL, 0);
+    describe(L, s, fault);
+}
+
+/* value -> {value, traceback}, so that the stack is seen before it is gone. */
+static int on_error(lua_State *L)
+{
+    lua_settop(L, 1);
+    lua_createtable(L, 2, 0);
+    lua_pushvalue(L, 1);
+    lua_rawseti(L, -2, 1);
+    luaL_traceback(L, L, NULL, 1);
+    lua_rawseti(L, -2, 2);
+    return 1;
+}
+
+int pl_lerr_pcall(lua_State *L, struct pl_state *s, int args, int results, struct pl_fault *fault)
+{
+    int handler = lua_gettop(L) - args;
+    pl_ref_push(L, s->refs.traceback);
+    lua_insert(L, handler);
+    *fault = (struct pl_fault){.message = NULL};
+    int failed = lua_pcall(L, args, results, handler);
+    lua_remove(L, handler);
+    if (failed == 0)
+        return 0;
+    if (lua_type(L, -1) == LUA_TTABLE && failed == LUA_ERRRUN) {
+        lua_rawgeti(L, -1, 1);
+        lua_rawgeti(L, -2, 2);
+        lua_remove(L, -3);
+    } else {
+        lua_pushliteral(L, ""); /* an error in the handler: text alone */
+    }
+    describe(L, s, fault);
+    return PL_ESCRIPT;
+}
+
+void pl_lerr_open(struct pl_state *s)
+{
+    lua_pushcfunction(s->L, on_error);
+    s->refs.traceback = luaL_ref(s->L, LUA_REGISTRYINDEX);
+    lua_newtable(s->L);
+    s->refs.error_meta = luaL_ref(s->L, LUA_REGISTRYINDEX);
+}

@@ -1,0 +1,52 @@
+/* Perilune's own Lua modules, which the binary holds twice: as text, and as what LuaJIT made of it
+ * when this was built (lua/embed.c). Compiling them is most of what loading a script takes. */
+#pragma once
+
+#include "lua/state.h"
+
+#include <string.h>
+
+struct pl_embedded {
+    const char *name; /* "perilune.client" */
+    struct pl_slice text, code;
+};
+extern const struct pl_embedded pl_embedded[];
+extern const size_t pl_embedded_count;
+/* Of PL_OWN_SAMPLE. */
+extern const struct pl_slice pl_embedded_sample;
+
+/* A little of everything that compiles to instructions of its own. No constant tables with names:
+ * their order differs from one process to the next. */
+#define PL_OWN_SAMPLE                                                                              \
+    "local a, b, c = ...\n"                                                                        \
+    "local function f(x, ...) local n = select('#', ...) + 1; return x and n or #x, ... end\n"     \
+    "local t = { 1, 'two', 3.5, nil, true, f }\n"                                                  \
+    "for i = 1, 10, 2 do t[i] = (i * 2 - 1) / 3 % 5 ^ 2 .. a .. 'x' end\n"                         \
+    "for k, v in pairs(t) do if k == 'n' or v ~= 7 then t.k = -v elseif not v then break end "     \
+    "end\n"                                                                                        \
+    "for k in next, t do b[k] = k < 1 and k >= -300 or k > 70000 end\n"                            \
+    "while a do a = b:method(c, 1)(f(a, ...)) end\n"                                               \
+    "repeat local up = a; c = function(y) up = y; a = up; return f(up, y) end until a == nil\n"    \
+    "goto done\n"                                                                                  \
+    "do return c(...), { ... }, t[1], t[b], global end\n"                                          \
+    "::done:: global = f; return f(a)\n"
+
+/* "perilune.client" is client.lua and the chunk "=perilune:client"; "perilune" is init. */
+static inline const char *pl_own_file(const char *name)
+{
+    const char *dot = strchr(name, '.');
+    return dot != NULL ? dot + 1 : "init";
+}
+
+/* Pushes the chunk, or a message. As lua_load. */
+static inline int pl_own_load_sample(lua_State *L)
+{
+    return luaL_loadbufferx(L, PL_OWN_SAMPLE, sizeof PL_OWN_SAMPLE - 1, "=sample", "t");
+}
+
+/* Does the LuaJIT that runs compile as the one of the build did? A library may be exchanged. */
+bool pl_own_is_native(lua_State *L, struct pl_slice sample);
+/* NULL: there is no such module. */
+const struct pl_embedded *pl_own_find(const char *name);
+/* Loads the module's code, or its text where the code is another LuaJIT's. As lua_load. */
+int pl_own_load(lua_State *L, struct pl_state *s, const struct pl_embedded *own, const char *chunk);
