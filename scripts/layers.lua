@@ -26,8 +26,14 @@ local may_include = {
   tool = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead",
     "control", "lua", "lane", "bind" },
   apiserver = { "base", "value", "object", "cel", "store", "net" },
+  serve = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead",
+    "control", "webhook", "lua", "lane", "bind" },
+  reload = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead",
+    "control", "webhook", "lua", "lane", "bind", "serve" },
+  admin = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead",
+    "control", "webhook", "lua", "lane", "bind", "serve", "reload" },
   cli = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead",
-    "control", "webhook", "lua", "lane", "bind", "tool", "apiserver" },
+    "control", "webhook", "lua", "lane", "bind", "tool", "apiserver", "serve", "reload", "admin" },
 }
 
 -- Third-party headers by pattern, and the folders or files that own them.

@@ -3,8 +3,8 @@
  * error that says so. */
 #include "cli/admin_client.h"
 
-#include "cli/admin.h"
-#include "cli/admin_path.h"
+#include "admin/admin.h"
+#include "admin/path.h"
 #include "value/scan.h"
 #include "value/write.h"
 

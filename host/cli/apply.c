@@ -2,6 +2,7 @@
  * what -f names): all files are read first, CRDs are applied before namespaces and those before the
  * rest, otherwise in the order of the files. A kind that is still unknown right after its CRD is
  * tried again for a moment. The first failure ends it, with the file's name. */
+#include "reload/config.h"
 #include "cli/apply.h"
 
 #include "base/alloc.h"

@@ -58,6 +58,3 @@ bool pl_command_flags(const struct pl_command *self, struct pl_flags *flags,
 /* What was printed, now. A standard output that is full or gone is a warning: the command goes on.
  */
 void pl_command_flush(void);
-
-/* The version text, "0.1.0 (abc1234)". */
-const char *pl_version(void);

@@ -7,15 +7,16 @@
  *
  * If runs could not be ended when the manager stopped, nothing may be freed, as they still use it:
  * the process ends there. A second SIGTERM or SIGINT ends it at once. */
+#include "serve/version.h"
 #include "cli/host.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "cli/admin_repl.h"
+#include "admin/repl.h"
 #include "cli/leave.h"
-#include "cli/reload.h"
+#include "reload/reload.h"
 #include "cli/tidy.h"
-#include "cli/shadow.h"
+#include "reload/shadow.h"
 #include "control/manager.h"
 #include "control/once.h"
 #include "write/recorder.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/flags.h"
-#include "cli/health.h"
+#include "serve/health.h"
 #include "control/cluster.h"
 #include "control/leadership.h"
 #include "kube/kubeconfig.h"

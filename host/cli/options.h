@@ -1,7 +1,7 @@
 /* What `run`, `dev` and `check` are told: flags, environment and --config, checked. */
 #pragma once
 
-#include "cli/bind_address.h"
+#include "serve/bind_address.h"
 #include "cli/command.h"
 #include "cli/leader.h"
 #include "cli/webhook.h"
@@ -36,11 +36,3 @@ struct pl_options {
 bool pl_options_read(struct pl_options *options, const struct pl_command *self, int argc,
                      char *const *argv, int *exit_code);
 void pl_options_deinit(struct pl_options *options);
-
-/* The text of --config, appended as far as it could be read. */
-int pl_config_read(const char *path, struct pl_buf *text, struct pl_err *err);
-/* That text, read from path: one YAML mapping, or NULL when it is empty. */
-int pl_config_decode(const char *path, struct pl_slice text, struct pl_doc **config,
-                     struct pl_err *err);
-/* The file's content, at most `limit` bytes. 0 or EIO/ELIMIT with the reason. */
-int pl_read_file(const char *path, size_t limit, struct pl_buf *out, struct pl_err *err);

@@ -1,5 +1,6 @@
 /* An API server for commands that ask it a few things and end, see remote.h. It has a loop of its
  * own, which runs while a request is under way and at no other time. */
+#include "serve/version.h"
 #include "cli/remote.h"
 
 #include "base/alloc.h"

@@ -1,5 +1,6 @@
 /* Commands whose work is a tool's: `new`, `completion` and their like. Each reads its flags here,
  * and hands them over as a document. */
+#include "serve/version.h"
 #include "cli/tool_command.h"
 
 #include "base/base.h"

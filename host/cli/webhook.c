@@ -1,6 +1,6 @@
 #include "cli/webhook.h"
 
-#include "cli/admin.h"
+#include "admin/admin.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static void build_hook(void *arg, const struct pl_hook_status *status)
     pl_build_put_strz(b, "sort", pl_hook_sort_name(status->spec->sort));
     pl_build_put_str(b, "kind", pl_buf_slice(&text));
     pl_build_put_strz(b, "path", status->kind->path);
-    pl_admin_build_text(b, "declared_at", pl_slice_z(status->declared_at));
+    pl_build_put_text(b, "declared_at", pl_slice_z(status->declared_at));
     pl_build_put_int(b, "in_flight", status->in_flight);
     pl_build_put_int(b, "requests", (int64_t)status->requests);
     pl_build_put_int(b, "denied", (int64_t)status->denied);

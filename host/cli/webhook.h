@@ -1,9 +1,9 @@
 /* Webhooks on the command line: their flags, their check, what status and check say. */
 #pragma once
 
-#include "cli/bind_address.h"
+#include "serve/bind_address.h"
 #include "cli/flags.h"
-#include "cli/health.h"
+#include "serve/health.h"
 #include "webhook/webhooks.h"
 
 struct pl_admin;

@@ -198,3 +198,23 @@ struct pl_doc *pl_doc_from_node(struct pl_node node, struct pl_pool *pool)
     pl_pool_leave(pool);
     return doc;
 }
+
+void pl_build_text(struct pl_build *b, struct pl_slice text)
+{
+    if (pl_is_utf8(text)) {
+        pl_build_str(b, text);
+        return;
+    }
+    char *clean = pl_memdup0(text.ptr, text.len);
+    for (size_t i = 0; i < text.len; i++)
+        if ((unsigned char)clean[i] >= 0x80)
+            clean[i] = '?';
+    pl_build_str(b, pl_slice(clean, text.len));
+    pl_free(clean);
+}
+
+void pl_build_put_text(struct pl_build *b, const char *key, struct pl_slice text)
+{
+    pl_build_keyz(b, key);
+    pl_build_text(b, text);
+}

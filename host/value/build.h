@@ -48,6 +48,9 @@ void pl_build_put_bool(struct pl_build *b, const char *key, bool value);
 void pl_build_put_int(struct pl_build *b, const char *key, int64_t value);
 void pl_build_put_str(struct pl_build *b, const char *key, struct pl_slice text);
 void pl_build_put_strz(struct pl_build *b, const char *key, const char *text);
+/* Text from anywhere: each byte that is not ASCII becomes a question mark when it is no UTF-8. */
+void pl_build_text(struct pl_build *b, struct pl_slice text);
+void pl_build_put_text(struct pl_build *b, const char *key, struct pl_slice text);
 /* A copy of a value of another document; PL_MISSING is null. */
 void pl_build_node(struct pl_build *b, struct pl_node node);
 

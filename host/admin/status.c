@@ -1,0 +1,151 @@
+/* The admin command "status": what the host is and does. */
+#include "admin/admin.h"
+#include "serve/version.h"
+#include "control/leadership.h"
+#include "write/recorder.h"
+#include "control/report.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define WAITS_MAX 1000
+
+static void build_controller_sources(struct pl_build *b, const struct pl_controller *controller)
+{
+    const struct pl_controller_spec *spec = pl_controller_spec(controller);
+    pl_build_keyz(b, "sources");
+    pl_build_array(b);
+    for (size_t i = 0; i < spec->source_count; i++) {
+        const struct pl_informer *informer = pl_controller_informer(controller, i);
+        char kind[PL_KIND_TEXT];
+        pl_build_object(b);
+        pl_build_put_text(b, "role", pl_slice_z(pl_source_role_name(spec->sources[i].role)));
+        pl_build_put_text(b, "kind", pl_slice_z(pl_kind_text(&spec->sources[i].kind, kind)));
+        pl_build_put_bool(b, "synced", informer != NULL && pl_informer_has_synced(informer));
+        pl_build_end(b);
+    }
+    pl_build_end(b);
+}
+
+static void build_controller(struct pl_build *b, const struct pl_controller *controller,
+                             int64_t now_ns)
+{
+    struct pl_controller_report report;
+    pl_controller_report(controller, &report);
+    pl_build_object(b);
+    pl_build_put_text(b, "name", pl_slice_z(pl_controller_spec(controller)->name));
+    enum pl_task_form form = pl_controller_spec(controller)->task.form;
+    if (form != PL_NO_TASK)
+        pl_build_put_text(b, "task", pl_slice_z(form == PL_TASK_EVERY ? "every" : "run"));
+    pl_build_put_text(b, "state", pl_slice_z(pl_controller_state_name(report.state)));
+    pl_build_put_int(b, "in_flight", (int64_t)report.in_flight);
+    pl_build_put_int(b, "ready", (int64_t)report.ready);
+    pl_build_put_int(b, "delayed", (int64_t)report.delayed);
+    pl_build_put_int(b, "paused", (int64_t)report.paused);
+    pl_build_put_int(b, "waiting", (int64_t)report.waiting);
+    pl_build_put_int(b, "failing", (int64_t)report.failing);
+    build_controller_sources(b, controller);
+    if (report.last_error != NULL) {
+        pl_build_keyz(b, "last_error");
+        pl_build_object(b);
+        pl_build_put_text(b, "key", report.last_key);
+        pl_build_put_text(b, "message", pl_slice_z(report.last_error));
+        pl_admin_build_seconds(b, "seconds_ago", now_ns - report.last_error_ns);
+        pl_build_end(b);
+    }
+    pl_build_end(b);
+}
+
+static void build_source(struct pl_build *b, struct pl_informer *informer)
+{
+    const struct pl_err *trouble = pl_informer_trouble(informer);
+    pl_build_object(b);
+    pl_build_put_text(b, "source", pl_slice_z(pl_informer_owner(informer)));
+    pl_build_put_bool(b, "synced", pl_informer_has_synced(informer));
+    pl_build_put_int(b, "objects", (int64_t)pl_store_count(pl_informer_store(informer)));
+    if (trouble != NULL)
+        pl_build_put_text(b, "trouble", pl_slice_z(trouble->message));
+    pl_build_end(b);
+}
+
+static void build_waits(struct pl_build *b, const struct pl_waits *waits)
+{
+    size_t count = 0;
+    pl_build_keyz(b, "waits");
+    pl_build_array(b);
+    for (const struct pl_wait *wait = waits != NULL ? pl_waits_next(waits, NULL) : NULL;
+         wait != NULL && count < WAITS_MAX; wait = pl_waits_next(waits, wait), count++) {
+        pl_build_object(b);
+        pl_build_put_text(b, "name", pl_slice_z(wait->name));
+        pl_build_put_text(b, "owner", pl_slice_z(wait->owner));
+        pl_admin_build_seconds(b, "seconds", pl_wait_age_ns(wait));
+        if (wait->no_deadline != NULL)
+            pl_build_put_text(b, "no_deadline", pl_slice_z(wait->no_deadline));
+        else
+            pl_admin_build_seconds(b, "at_most_seconds", wait->deadline_ns - wait->since_ns);
+        pl_build_end(b);
+    }
+    pl_build_end(b);
+}
+
+static void build_lead(struct pl_build *b, const struct pl_leadership *leadership)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    if (leadership == NULL)
+        return;
+    pl_leadership_describe(leadership, &text);
+    pl_build_keyz(b, "lead");
+    pl_build_object(b);
+    pl_build_put_bool(b, "leading", pl_leadership_is_leading(leadership));
+    pl_build_put_text(b, "description", pl_buf_slice(&text));
+    pl_build_end(b);
+    pl_buf_deinit(&text);
+}
+
+static void build_events(struct pl_build *b, struct pl_cluster *cluster)
+{
+    struct pl_recorder_stats stats;
+    pl_recorder_stats(pl_cluster_recorder(cluster), &stats);
+    pl_build_keyz(b, "events");
+    pl_build_object(b);
+    pl_build_put_int(b, "sent", (int64_t)stats.sent);
+    pl_build_put_int(b, "waiting", (int64_t)stats.waiting);
+    pl_build_put_int(b, "dropped", (int64_t)stats.dropped);
+    pl_build_end(b);
+}
+
+static void build_status(struct pl_build *b, const struct pl_admin_call *call)
+{
+    const struct pl_admin_options *host = pl_admin_host(call);
+    int64_t now_ns = pl_loop_now(host->loop);
+    pl_build_object(b);
+    pl_build_put_text(b, "version", pl_slice_z(pl_version()));
+    pl_build_put_int(b, "pid", getpid());
+    pl_build_put_text(b, "server", pl_slice_z(host->server));
+    build_lead(b, pl_manager_leadership(host->manager));
+    pl_admin_build_calls(call, b);
+    pl_admin_build_more(call, b);
+    pl_build_keyz(b, "controllers");
+    pl_build_array(b);
+    for (size_t i = 0; i < pl_manager_count(host->manager); i++)
+        build_controller(b, pl_manager_at(host->manager, i), now_ns);
+    pl_build_end(b);
+    pl_build_keyz(b, "sources");
+    pl_build_array(b);
+    for (size_t i = 0; i < pl_informers_count(pl_cluster_informers(host->cluster)); i++)
+        build_source(b, pl_informers_at(pl_cluster_informers(host->cluster), i));
+    pl_build_end(b);
+    build_events(b, host->cluster);
+    build_waits(b, pl_site_waits(pl_cluster_site(host->cluster)));
+    pl_build_end(b);
+}
+
+void pl_admin_status(void *arg, struct pl_admin_call *call)
+{
+    PL_UNUSED(arg);
+    struct pl_build *b = pl_build_create(NULL);
+    build_status(b, call);
+    struct pl_doc *result = pl_build_finish(b);
+    pl_build_destroy(b);
+    pl_admin_reply(call, result);
+}

@@ -1,0 +1,112 @@
+/* Everything here may block, on a file system that does not answer for ever: it touches nothing but
+ * the look, and origins, which have locks of their own. */
+#include "reload/look.h"
+
+#include "base/alloc.h"
+#include "reload/config.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- watching ---- */
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* The path, or what is missing of it: the first step below a folder that is there. Owned. */
+static char *watchable(const char *path)
+{
+    char *part = pl_strdup(path);
+    for (;;) {
+        char *slash = strrchr(part, '/');
+        if (slash == NULL || slash == part)
+            return part;
+        *slash = '\0';
+        bool there = is_folder(part);
+        *slash = '/';
+        if (there)
+            return part;
+        *slash = '\0';
+    }
+}
+
+static void watch_path(void *arg, const char *path, bool folder)
+{
+    struct pl_look *look = arg;
+    struct pl_err err;
+    pl_err_clear(&err);
+    char *what = watchable(path);
+    int rc = folder && is_folder(path) ? pl_files_set_add_folder(look->set, path, ".lua", &err)
+                                       : pl_files_set_add(look->set, what, &err);
+    if (rc != 0 && look->unwatched == NULL) {
+        look->unwatched = pl_strdup(path);
+        look->unwatched_why = err;
+    }
+    pl_free(what);
+}
+
+static void watch(struct pl_look *look, struct pl_origin *origin)
+{
+    if (look->set != NULL && origin != NULL)
+        pl_origin_each(origin, watch_path, look);
+}
+
+/* ---- comparing ---- */
+
+static bool is_current(struct pl_origin *origin)
+{
+    return origin != NULL && pl_origin_is_current(origin, NULL);
+}
+
+static void check_next(struct pl_look *look)
+{
+    look->is_next = is_current(look->next);
+    for (size_t i = 0; i < PL_LOOK_ROLLED_BACK && look->is_next; i++)
+        look->was_rolled_back = look->was_rolled_back || is_current(look->rolled_back[i]);
+    if (look->carry && !look->was_rolled_back)
+        pl_origin_carry_over(look->next, look->running);
+}
+
+static void read_config(struct pl_look *look)
+{
+    pl_err_clear(&look->config_err);
+    if (look->config == NULL ||
+        pl_config_read(look->config, &look->config_text, &look->config_err) == 0)
+        return;
+    look->config_origin = pl_origin_create();
+    pl_origin_is_file(look->config_origin, NULL, look->config);
+}
+
+/* Watches first, so that no change falls between. */
+void pl_look_run(struct pl_look *look)
+{
+    watch(look, look->running);
+    watch(look, look->refused);
+    watch(look, look->next);
+    if (look->check) {
+        check_next(look);
+        return;
+    }
+    read_config(look);
+    look->is_next = is_current(look->next);
+    look->is_running = !look->is_next && is_current(look->running);
+    look->is_refused = !look->is_next && !look->is_running && is_current(look->refused);
+}
+
+void pl_look_free(struct pl_look *look)
+{
+    pl_origin_unref(look->running);
+    pl_origin_unref(look->refused);
+    pl_origin_unref(look->next);
+    for (size_t i = 0; i < PL_LOOK_ROLLED_BACK; i++)
+        pl_origin_unref(look->rolled_back[i]);
+    pl_files_set_free(look->set);
+    pl_origin_unref(look->config_origin);
+    pl_buf_deinit(&look->config_text);
+    pl_free(look->config);
+    pl_free(look->unwatched);
+    pl_free(look);
+}

@@ -1,0 +1,126 @@
+/* The servers of /metrics and of the probes: addresses, methods, headers. What is on the pages is
+ * metrics.c's and health.c's. Requests have a deadline and no body, and connections a limit, as
+ * anybody who reaches the port may send some. An address that was asked for must be had; a default
+ * one that is taken costs a warning. */
+#include "serve/endpoints.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "net/http_server.h"
+
+#include <string.h>
+
+#define MAX_BODY        4096 /* nobody has reason to send one */
+#define MAX_CONNECTIONS 128
+#define DEADLINE_MS     10000
+#define IDLE_MS         75000 /* longer than the usual time between two scrapes */
+
+struct pl_endpoints {
+    struct pl_endpoints_options o;
+    struct pl_server *metrics, *health; /* owned; NULL: off */
+};
+
+static void reply(struct pl_exchange *exchange, int status, const char *type, struct pl_buf *body)
+{
+    const struct pl_http_header headers[] = {{"Content-Type", type},
+                                             {"Cache-Control", "no-cache, no-store"},
+                                             {"X-Content-Type-Options", "nosniff"}};
+    pl_exchange_reply_with(exchange, status, headers, PL_ARRAY_LEN(headers), pl_buf_slice(body));
+    pl_buf_deinit(body);
+}
+
+#define TEXT "text/plain; charset=utf-8"
+
+/* True when it was neither GET nor HEAD and is answered. */
+static bool refuse_method(struct pl_exchange *exchange)
+{
+    const char *method = pl_exchange_method(exchange);
+    if (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0)
+        return false;
+    const struct pl_http_header headers[] = {{"Content-Type", TEXT}, {"Allow", "GET, HEAD"}};
+    pl_exchange_reply_with(exchange, 405, headers, PL_ARRAY_LEN(headers),
+                           pl_slice_z("only GET and HEAD\n"));
+    return true;
+}
+
+static void on_metrics(void *arg, struct pl_exchange *exchange)
+{
+    struct pl_endpoints *endpoints = arg;
+    if (refuse_method(exchange))
+        return;
+    struct pl_buf body = PL_BUF_INIT;
+    if (!pl_slice_eqz(pl_exchange_path(exchange), "/metrics")) {
+        pl_buf_add_z(&body, "there is /metrics\n");
+        reply(exchange, 404, TEXT, &body);
+        return;
+    }
+    pl_metrics_write(endpoints->o.metrics, &body);
+    reply(exchange, 200, "text/plain; version=0.0.4; charset=utf-8", &body);
+}
+
+static void on_probe(void *arg, struct pl_exchange *exchange)
+{
+    struct pl_endpoints *endpoints = arg;
+    if (refuse_method(exchange))
+        return;
+    struct pl_buf body = PL_BUF_INIT;
+    int status = pl_health_answer(endpoints->o.health, pl_exchange_path(exchange),
+                                  pl_exchange_query(exchange), &body);
+    reply(exchange, status, TEXT, &body);
+}
+
+static const struct pl_server_ops metrics_ops = {on_metrics}, health_ops = {on_probe};
+
+/* 0 with *server NULL when it is off, or could not be had and nobody insists. */
+static int listen_at(struct pl_endpoints *endpoints, const struct pl_bind_address *address,
+                     const struct pl_server_ops *ops, const char *flag, const char *what,
+                     struct pl_server **server, struct pl_err *err)
+{
+    if (address->off)
+        return 0;
+    const struct pl_server_options options = {
+        .host = address->host[0] != '\0' ? address->host : NULL,
+        .port = address->port,
+        .max_body = MAX_BODY,
+        .request_deadline_ms = DEADLINE_MS,
+        .idle_ms = IDLE_MS,
+        .max_connections = MAX_CONNECTIONS,
+    };
+    struct pl_err why;
+    pl_err_clear(&why);
+    char where[300];
+    *server = pl_server_create(endpoints->o.loop, &options, ops, endpoints, &why);
+    if (*server != NULL) {
+        pl_bind_address_text(address, pl_server_port(*server), where, sizeof(where));
+        pl_log(PL_LOG_INFO, what, pl_str("address", where));
+        return 0;
+    }
+    if (!address->is_default)
+        return pl_err_set(err, why.code, "%s: %s", flag, why.message);
+    pl_log(PL_LOG_WARN, "an endpoint is off, as its default address can't be had",
+           pl_str("flag", flag), pl_str("error", why.message));
+    return 0;
+}
+
+struct pl_endpoints *pl_endpoints_create(const struct pl_endpoints_options *options,
+                                         struct pl_err *err)
+{
+    struct pl_endpoints *endpoints = PL_NEW(struct pl_endpoints);
+    endpoints->o = *options;
+    if (listen_at(endpoints, &options->metrics_address, &metrics_ops, "--metrics-bind-address",
+                  "serving metrics", &endpoints->metrics, err) == 0 &&
+        listen_at(endpoints, &options->health_address, &health_ops, "--health-probe-bind-address",
+                  "serving health probes", &endpoints->health, err) == 0)
+        return endpoints;
+    pl_endpoints_destroy(endpoints);
+    return NULL;
+}
+
+void pl_endpoints_destroy(struct pl_endpoints *endpoints)
+{
+    if (endpoints == NULL)
+        return;
+    pl_server_destroy(endpoints->metrics);
+    pl_server_destroy(endpoints->health);
+    pl_free(endpoints);
+}

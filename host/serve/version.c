@@ -1,0 +1,16 @@
+/* The version and the commit, as the build knows them. */
+#include "serve/version.h"
+
+#ifndef PL_COMMIT
+#define PL_COMMIT "unknown"
+#endif
+
+const char *pl_version(void)
+{
+    return PL_VERSION;
+}
+
+const char *pl_version_commit(void)
+{
+    return PL_COMMIT;
+}

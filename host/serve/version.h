@@ -1,0 +1,5 @@
+/* What this binary is. */
+#pragma once
+
+const char *pl_version(void);        /* "0.1.0" */
+const char *pl_version_commit(void); /* "abc1234", or "unknown" */

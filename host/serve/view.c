@@ -1,0 +1,165 @@
+/* What an operator sees of a running host, put together: the checks behind the probes, the metrics
+ * that need asking, the two endpoints, and the dump of SIGUSR1. It borrows the manager and the
+ * lanes and must be told before they go. */
+#include "serve/view.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "serve/version.h"
+#include "serve/endpoints.h"
+#include "serve/host_metrics.h"
+#include "serve/process_metrics.h"
+#include "control/dump.h"
+
+#include <stdio.h>
+
+#define LANES_MAX 8 /* sets: generations that have not ended */
+
+struct pl_view {
+    struct pl_view_options o;
+    struct pl_health *health;
+    struct pl_process_metrics *process;
+    struct pl_host_metrics *host;
+    struct pl_endpoints *endpoints;
+    struct pl_manager *manager; /* borrowed; NULL: none yet, or no longer */
+    struct pl_lanes *lanes[LANES_MAX];
+    size_t lanes_count;
+    bool stopping;
+};
+
+/* ---- checks ---- */
+
+static bool check_lanes(void *arg, struct pl_buf *why)
+{
+    const struct pl_view *view = arg;
+    int stuck = 0;
+    for (size_t i = 0; i < view->lanes_count; i++)
+        stuck += pl_lanes_stuck(view->lanes[i]);
+    if (stuck > 0)
+        pl_buf_add_f(why, "%d of the scripts' threads could not be interrupted and were replaced",
+                     stuck);
+    return stuck == 0;
+}
+
+static bool check_shutdown(void *arg, struct pl_buf *why)
+{
+    const struct pl_view *view = arg;
+    if (view->stopping)
+        pl_buf_add_z(why, "the host is stopping");
+    return !view->stopping;
+}
+
+static bool check_startup(void *arg, struct pl_buf *why)
+{
+    const struct pl_view *view = arg;
+    if (view->manager == NULL)
+        pl_buf_add_z(why, "controllers have not been started");
+    return view->manager != NULL;
+}
+
+/* Synced is enough: one that waits for the lead is as ready as it can be. */
+static void check_controllers(void *arg, struct pl_health_page *page)
+{
+    const struct pl_view *view = arg;
+    for (size_t i = 0; view->manager != NULL && i < pl_manager_count(view->manager); i++) {
+        const struct pl_controller *controller = pl_manager_at(view->manager, i);
+        char name[128];
+        struct pl_buf why = PL_BUF_INIT;
+        bool ready = view->stopping || pl_controller_has_synced(controller);
+        snprintf(name, sizeof(name), "controller/%s", pl_controller_spec(controller)->name);
+        if (!ready)
+            pl_controller_explain(controller, &why);
+        pl_health_say(page, name, ready ? NULL : pl_buf_z(&why));
+        pl_buf_deinit(&why);
+    }
+}
+
+/* ---- lifetime ---- */
+
+struct pl_view *pl_view_create(const struct pl_view_options *options, struct pl_err *err)
+{
+    struct pl_view *view = PL_NEW(struct pl_view);
+    view->o = *options;
+    view->health = pl_health_create();
+    pl_health_add(view->health, PL_PROBE_LIVE, "lanes", check_lanes, view);
+    pl_health_add(view->health, PL_PROBE_READY, "shutdown", check_shutdown, view);
+    pl_health_add(view->health, PL_PROBE_READY, "startup", check_startup, view);
+    pl_health_add_group(view->health, PL_PROBE_READY, check_controllers, view);
+    view->process = pl_process_metrics_add(options->metrics);
+    view->host =
+        pl_host_metrics_add(options->metrics, options->waits, options->pool, options->loop);
+    const struct pl_endpoints_options endpoints = {
+        .loop = options->loop,
+        .metrics = options->metrics,
+        .health = view->health,
+        .metrics_address = options->metrics_address,
+        .health_address = options->health_address,
+    };
+    view->endpoints = pl_endpoints_create(&endpoints, err);
+    if (view->endpoints != NULL)
+        return view;
+    pl_view_destroy(view);
+    return NULL;
+}
+
+void pl_view_destroy(struct pl_view *view)
+{
+    if (view == NULL)
+        return;
+    pl_endpoints_destroy(view->endpoints);
+    pl_host_metrics_remove(view->host);
+    pl_process_metrics_remove(view->process);
+    pl_health_destroy(view->health);
+    pl_free(view);
+}
+
+/* ---- what it looks at ---- */
+
+struct pl_health *pl_view_health(struct pl_view *view)
+{
+    return view->health;
+}
+
+void pl_view_set_manager(struct pl_view *view, struct pl_manager *manager)
+{
+    view->manager = manager;
+}
+
+void pl_view_add_lanes(struct pl_view *view, struct pl_lanes *lanes)
+{
+    PL_REQUIRE(view->lanes_count < LANES_MAX);
+    view->lanes[view->lanes_count++] = lanes;
+}
+
+void pl_view_remove_lanes(struct pl_view *view, const struct pl_lanes *lanes)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < view->lanes_count; i++)
+        if (view->lanes[i] != lanes)
+            view->lanes[kept++] = view->lanes[i];
+    view->lanes_count = kept;
+}
+
+void pl_view_set_stopping(struct pl_view *view)
+{
+    view->stopping = true;
+}
+
+void pl_view_dump(struct pl_view *view)
+{
+    size_t left_out = 0;
+    pl_log(PL_LOG_INFO, "state of the host", pl_str("version", pl_version()),
+           pl_str("state", view->stopping          ? "stopping"
+                           : view->manager == NULL ? "starting"
+                                                   : "running"),
+           pl_int("waits", (int64_t)view->o.waits->count));
+    if (view->manager != NULL) {
+        left_out += pl_dump_controllers(view->manager);
+        left_out += pl_dump_sources(pl_manager_cluster(view->manager));
+    }
+    for (size_t i = 0; i < view->lanes_count; i++)
+        pl_lanes_dump(view->lanes[i]);
+    left_out += pl_dump_waits(view->o.waits);
+    pl_log(PL_LOG_INFO, "end of the state of the host", pl_int("left_out", (int64_t)left_out));
+}

@@ -1,0 +1,37 @@
+/* What an operator sees of a running host: /metrics, /healthz and /readyz, and the dump that
+ * SIGUSR1 asks for. Made before anything is watched, gone last (rule 156). I/O thread. */
+#pragma once
+
+#include "base/wait.h"
+#include "serve/bind_address.h"
+#include "serve/health.h"
+#include "control/manager.h"
+#include "lane/lanes.h"
+
+struct pl_view;
+
+struct pl_view_options {
+    struct pl_loop *loop; /* borrowed for life, as is what follows */
+    struct pl_metrics *metrics;
+    struct pl_waits *waits;
+    struct pl_pool *pool;
+    struct pl_bind_address metrics_address, health_address;
+};
+
+/* Listens. NULL and err when an address that was asked for can't be had. */
+struct pl_view *pl_view_create(const struct pl_view_options *options, struct pl_err *err);
+void pl_view_destroy(struct pl_view *view); /* accepts NULL */
+
+/* For those with checks of their own. */
+struct pl_health *pl_view_health(struct pl_view *view);
+
+/* From now on readiness is what the manager's controllers are; until then the host is starting.
+ * NULL: there is none any more. */
+void pl_view_set_manager(struct pl_view *view, struct pl_manager *manager);
+/* Lanes to look at, until they are removed; at most 8 sets. */
+void pl_view_add_lanes(struct pl_view *view, struct pl_lanes *lanes);
+void pl_view_remove_lanes(struct pl_view *view, const struct pl_lanes *lanes);
+/* Everything in the log, one record a line; what there are very many of is cut and counted. */
+void pl_view_dump(struct pl_view *view);
+/* Not ready from now on. */
+void pl_view_set_stopping(struct pl_view *view);
