@@ -1,5 +1,8 @@
 /* perilune check PATH...: what the scripts declare, without a cluster. */
+#include "cli/declared.h"
 #include "cli/host.h"
+#include "cli/remote.h"
+#include "cli/tool_command.h"
 #include "cli/webhook.h"
 
 #include <stdio.h>
@@ -67,6 +70,20 @@ static void print_declarations(const struct pl_declarations *declarations)
     }
 }
 
+/* Kinds, fields and types: the exit code. */
+static int judge(const struct pl_command *self, const struct pl_options *options,
+                 struct pl_lanes *lanes, const struct pl_declarations *declarations)
+{
+    struct pl_tool_ask ask = {.options = options};
+    struct pl_tool tool = {.module = "perilune.tool.check", .ask = pl_tool_answer, .arg = &ask};
+    struct pl_build *input = pl_tool_input_begin(self, &options->flags);
+    pl_declared_build(lanes, declarations, input);
+    fflush(stdout);
+    int exit_code = pl_tool_command(self, &tool, input);
+    pl_remote_close(ask.remote);
+    return exit_code;
+}
+
 int pl_command_check(const struct pl_command *self, int argc, char *const *argv)
 {
     struct pl_options options;
@@ -77,6 +94,7 @@ int pl_command_check(const struct pl_command *self, int argc, char *const *argv)
         struct pl_lanes *lanes = pl_host_load(&options, &options.lanes, &declarations);
         if (lanes != NULL) {
             print_declarations(&declarations);
+            exit_code = judge(self, &options, lanes, &declarations);
             pl_lanes_destroy(lanes);
         } else {
             exit_code = PL_EXIT_FAILURE;

@@ -27,6 +27,17 @@ static void add_description(struct pl_build *b, const char *text)
     pl_doc_unref(doc);
 }
 
+void pl_declared_build(struct pl_lanes *lanes, const struct pl_declarations *declarations,
+                       struct pl_build *b)
+{
+    struct files files = {b};
+    add_description(b, declarations->description);
+    pl_build_keyz(b, "files");
+    pl_build_array(b);
+    pl_origin_each(pl_lanes_origin(lanes), add_file, &files);
+    pl_build_end(b);
+}
+
 bool pl_declared_add(const struct pl_options *options, struct pl_build *b)
 {
     struct pl_lanes_options with = options->lanes;
@@ -34,14 +45,8 @@ bool pl_declared_add(const struct pl_options *options, struct pl_build *b)
     with.count = 1;
     with.describe = true;
     struct pl_lanes *lanes = pl_host_load(options, &with, &declarations);
-    if (lanes != NULL) {
-        struct files files = {b};
-        add_description(b, declarations.description);
-        pl_build_keyz(b, "files");
-        pl_build_array(b);
-        pl_origin_each(pl_lanes_origin(lanes), add_file, &files);
-        pl_build_end(b);
-    }
+    if (lanes != NULL)
+        pl_declared_build(lanes, &declarations, b);
     pl_declarations_deinit(&declarations);
     pl_lanes_destroy(lanes);
     return lanes != NULL;

@@ -23,7 +23,7 @@
 #define RUN     "run"
 #define DEV     "dev" /* has a server of its own */
 #define HOST    "run|dev"
-#define CLUSTER "run|rbac|manifests"
+#define CLUSTER "run|rbac|manifests|check"
 #define RBAC    "rbac"
 #define ROLES   "rbac|manifests"
 #define SHIP    "manifests"
@@ -200,11 +200,14 @@ static const struct pl_flag table[] = {
      .metavar = "NAME",
      .help = "of what is printed (default the first controller's)"},
     {.name = "schema",
-     .of = ROLES,
+     .of = ROLES "|check",
      .metavar = "FILE",
      .repeatable = true,
      .help = "CRDs, or OpenAPI of a server, that name kinds; a folder counts as its files"},
-    {.name = "cluster", .of = ROLES, .type = PL_FLAG_SWITCH, .help = "ask the cluster for kinds"},
+    {.name = "cluster",
+     .of = ROLES "|check",
+     .type = PL_FLAG_SWITCH,
+     .help = "ask the cluster for kinds"},
     {.name = "minimal",
      .of = ROLES,
      .type = PL_FLAG_SWITCH,

@@ -78,6 +78,22 @@ function Kinds:find(text)
   }
 end
 
+-- With --cluster: the group's kinds with their schemas, once.
+function Kinds:load_schemas(group, version)
+  local key = group .. "/" .. version
+  if self.loaded[key] then
+    return
+  end
+  self.loaded[key] = true
+  local path = group == "" and "/openapi/v3/api/" .. version or "/openapi/v3/apis/" .. key
+  local answer = self.tool.must_call("cluster", { path = path })
+  local out = {}
+  if answer.object then
+    openapi.add(out, answer.object, "the cluster")
+  end
+  self:add(out)
+end
+
 -- Documents of --schema: CRDs and OpenAPI, files or folders.
 local function read_schemas(tool, paths)
   local out = {}
@@ -102,7 +118,7 @@ end
 
 -- input: the command's, with its paths and the flags schema and cluster.
 function M.read(tool, input)
-  local self = setmetatable({ tool = tool, all = {}, by_kind = {}, by_version = {}, asked = {},
+  local self = setmetatable({ tool = tool, all = {}, by_kind = {}, by_version = {}, asked = {}, loaded = {},
     cluster = input.flags.cluster }, Kinds)
   self:add(read_schemas(tool, input.flags.schema or {}))
   self:add(crds.beside(tool, input.paths))

@@ -1,0 +1,443 @@
+-- What the API's calls take and give, for flow.lua.
+
+local fit = require("perilune.tool.fit")
+local views = require("perilune.tool.views")
+
+local format = string.format
+local M = {}
+
+local function text(self, node)
+  local value = node and self.eval(node)
+  return value and value.k == "const" and type(value.value) == "string" and value.value or nil
+end
+
+-- A kind that is written out: it is judged; its view.
+local function kind_view(self, node)
+  local kind = text(self, node)
+  if kind and kind:find("/", 1, true) then
+    self.judge(kind, node.line)
+    return self.known:root(kind), kind
+  end
+end
+
+local function item_of(node, name)
+  if not node or node.tag ~= "Table" then
+    return nil
+  end
+  for _, item in ipairs(node.items) do
+    if item.key and item.key.tag == "String" and item.key.value == name then
+      return item.value
+    end
+  end
+end
+
+local function eval_all(self, arguments, from)
+  for i = from, #arguments do
+    self.eval(arguments[i])
+  end
+end
+
+-- ---- predicates and sources ----
+
+local predicate
+
+local function predicates_in(self, nodes, view)
+  for _, node in ipairs(nodes) do
+    predicate(self, node, view)
+  end
+end
+
+predicate = function(self, node, view)
+  if node.tag == "Function" or node.tag == "Name" and node.var then
+    local value = self.eval(node.tag == "Name" and node or { tag = "Nil" })
+    if value and value.k == "predicate" then
+      return predicate(self, value.node, view)
+    end
+    self.call_with(self, node, { { k = "event", view = view } })
+  elseif node.tag == "Call" then
+    local callee = self.eval(node.callee)
+    local name = callee and callee.k == "member" and callee.name:match("^predicate%.(.*)")
+    if name == "fields_changed" then
+      for _, argument in ipairs(node.args) do
+        local path = text(self, argument)
+        if path then
+          fit.path(self, view, path, argument.line)
+        end
+      end
+    elseif name == "funcs" and node.args[1] and node.args[1].tag == "Table" then
+      for _, item in ipairs(node.args[1].items) do
+        predicate(self, item.value, view)
+      end
+    elseif name then
+      predicates_in(self, node.args, view)
+    end
+  end
+end
+
+local function source_options(self, node, view)
+  local list = item_of(node, "predicates")
+  if list and list.tag == "Table" then
+    for _, item in ipairs(list.items) do
+      predicate(self, item.value, view)
+    end
+  elseif node then
+    self.eval(node)
+  end
+end
+
+local sources = {}
+
+function sources.For(self, node)
+  local view = kind_view(self, node.args[1])
+  source_options(self, node.args[2], view or views.ANY)
+end
+sources.Owns, sources.Reads = sources.For, sources.For
+
+function sources.Watches(self, node)
+  local view = kind_view(self, node.args[1]) or views.ANY
+  if node.args[2] then
+    self.call_with(self, node.args[2], { { k = "view", view = view }, { k = "event", view = view } })
+  end
+  source_options(self, node.args[3], view)
+end
+
+function sources.Writes(self, node)
+  kind_view(self, node.args[1])
+end
+
+function sources.Reconcile(self, node)
+  if node.args[1] then
+    self.call_with(self, node.args[1], {})
+  end
+end
+
+-- ---- the client ----
+
+local client = {}
+
+-- The object that a call takes: its value, and the literal where it is one that nothing has touched.
+local function object_of(self, node, o)
+  if not node then
+    return nil
+  elseif node.tag == "Table" then
+    o = o or {}
+    o.document = true
+    return self.eval(node, o), node
+  end
+  local value = self.eval(node)
+  if o and o.required and value and value.literal and not self.touched[value.literal]
+    and node.tag == "Name" and not node.var.captured then
+    self.eval(value.literal, { document = true, required = true, left_out = o.left_out })
+  end
+  return value
+end
+
+local function kind_name(value)
+  return value and value.k == "view" and value.view.root and value.view.name or nil
+end
+
+local function need_status(self, kind, line)
+  if kind and self.known:lacks_status(kind) then
+    self.report(line, format("%s has no status subresource", kind))
+  end
+end
+
+function client.get(self, node)
+  local view = kind_view(self, node.args[1])
+  eval_all(self, node.args, 2)
+  return view and { k = "view", view = view }
+end
+
+local function select_paths(self, options, view)
+  local list = item_of(options, "select")
+  for _, item in ipairs(list and list.tag == "Table" and list.items or {}) do
+    local path = text(self, item.value)
+    if path then
+      fit.path(self, view, path, item.line)
+    end
+  end
+end
+
+function client.list(self, node)
+  local view = kind_view(self, node.args[1])
+  select_paths(self, node.args[2], view or views.ANY)
+  eval_all(self, node.args, 2)
+  return view and { k = "list", item = view }
+end
+
+function client.each(self, node)
+  local list = client.list(self, node)
+  return list and { k = "iterator", item = list.item }
+end
+
+function client.create(self, node)
+  local value = object_of(self, node.args[1], { required = true })
+  eval_all(self, node.args, 2)
+  return value and value.k == "view" and { k = "view", view = value.view } or nil
+end
+
+local function write(self, node)
+  local value = object_of(self, node.args[1])
+  eval_all(self, node.args, 2)
+  return value and value.k == "view" and { k = "view", view = value.view } or nil
+end
+client.update, client.apply = write, write
+
+local function write_status(self, node)
+  local value = write(self, node)
+  need_status(self, kind_name(value), node.line)
+  return value
+end
+client.update_status, client.apply_status = write_status, write_status
+
+local function json_patch(self, view, body)
+  for _, item in ipairs(body.tag == "Table" and body.items or {}) do
+    local path = item_of(item.value, "path")
+    local where = path and text(self, path)
+    if where then
+      fit.pointer(self, view, where, path.line)
+    end
+  end
+end
+
+-- (object, patch, options) or (kind, ref, patch, options)
+local function patch(self, node, status)
+  local args = node.args
+  local view, kind = kind_view(self, args[1])
+  local at = 3
+  if not view then
+    local value = args[1] and self.eval(args[1])
+    if text(self, args[1]) or not value or value.k ~= "view" then
+      eval_all(self, args, 2)
+      return nil
+    end
+    view, kind, at = value.view, kind_name(value), 2
+  else
+    self.eval(args[2] or args[1])
+  end
+  if status then
+    need_status(self, kind, node.line)
+  end
+  local form = args[at + 1] and item_of(args[at + 1], "type")
+  form = form and text(self, form) or (args[at + 1] and args[at + 1].tag ~= "Table" and "?" or "merge")
+  if args[at] and form == "json" then
+    json_patch(self, view, args[at])
+  elseif args[at] and form == "merge" then
+    fit.check(self, view, args[at])
+  end
+  eval_all(self, args, at)
+  return { k = "view", view = view }
+end
+
+function client.patch(self, node) return patch(self, node, false) end
+function client.patch_status(self, node) return patch(self, node, true) end
+
+function client.delete(self, node)
+  if not kind_view(self, node.args[1]) then
+    eval_all(self, node.args, 1)
+  end
+end
+
+function client.delete_all_of(self, node) kind_view(self, node.args[1]) end
+function client.subresource(self, node)
+  if not kind_view(self, node.args[1]) then
+    eval_all(self, node.args, 1)
+  end
+  eval_all(self, node.args, 2)
+end
+
+-- Names that the function sets on its argument: the start need not have them.
+local function names_set(node)
+  local out = {}
+  local function look(block)
+    for _, statement in ipairs(block) do
+      for _, target in ipairs(statement.tag == "Assign" and statement.targets or {}) do
+        local at = target
+        while at.tag == "Index" and at.object.tag == "Index" do
+          at = at.object
+        end
+        if at.tag == "Index" and at.key.tag == "String" then
+          out[at.key.value] = true
+        end
+      end
+      for _, below in ipairs({ statement.body or {}, statement.otherwise or {} }) do
+        look(below)
+      end
+      for _, clause in ipairs(statement.clauses or {}) do
+        look(clause.body)
+      end
+      if statement.tag == "Expression" then
+        out["*"] = true -- it may be given to somebody
+      end
+    end
+  end
+  look(node.body)
+  return out
+end
+
+function client.create_or_update(self, node)
+  local change = node.args[2]
+  local names = change and change.tag == "Function" and names_set(change)
+  local o = names and not names["*"] and { required = true, left_out = names } or nil
+  local value = object_of(self, node.args[1], o)
+  local view = value and value.k == "view" and value.view or nil
+  if change then
+    self.call_with(self, change, { view and { k = "view", view = view } })
+  end
+  return view and { k = "view", view = view }
+end
+
+function client.wait(self, node)
+  local view = kind_view(self, node.args[1])
+  if node.args[3] and view then
+    self.call_with(self, node.args[3], { { k = "view", view = view } })
+  end
+  return view and { k = "view", view = view }
+end
+
+function M.method(self, node, object)
+  if object and object.k == "member" and (object.name == "client" or object.name == "live") and client[node.name] then
+    return client[node.name](self, node)
+  elseif object and object.k == "controller" then
+    if sources[node.name] then
+      sources[node.name](self, node)
+    else
+      eval_all(self, node.args, 1)
+    end
+    return object
+  end
+  eval_all(self, node.args, 1)
+end
+
+-- ---- functions of the module ----
+
+local functions = {}
+
+function functions.controller(self, node)
+  eval_all(self, node.args, 2)
+  return { k = "controller" }
+end
+
+function functions.index(self, node)
+  local view = kind_view(self, node.args[1]) or views.ANY
+  local path = text(self, node.args[3])
+  if path then
+    fit.path(self, view, path, node.args[3].line)
+  elseif node.args[3] then
+    self.call_with(self, node.args[3], { { k = "view", view = view } })
+  end
+end
+
+function functions.dig(self, node)
+  local value = node.args[1] and self.eval(node.args[1])
+  local view = value and value.k == "view" and value.view
+  for i = 2, #node.args do
+    local name = self.eval(node.args[i])
+    name = name and name.k == "const" and name.value or nil
+    if not view or name == nil then
+      view = nil
+    else
+      view = fit.walk(self, view, { name }, node.args[i].line)
+    end
+  end
+  return view and { k = "view", view = view }
+end
+
+functions["finalizer.handle"] = function(self, node)
+  local value = node.args[1] and self.eval(node.args[1])
+  local handlers = node.args[3]
+  for _, name in ipairs({ "apply", "cleanup" }) do
+    local handler = item_of(handlers, name)
+    if handler then
+      self.call_with(self, handler, { value and value.k == "view" and value or nil })
+    end
+  end
+end
+
+local function handler_of_kind(self, node)
+  local kinds, view = node.args[1], nil
+  if kinds and kinds.tag == "Table" then
+    for _, item in ipairs(kinds.items) do
+      view = kind_view(self, item.value)
+    end
+    view = #kinds.items == 1 and view or nil
+  else
+    view = kind_view(self, kinds)
+  end
+  local value = view and { k = "view", view = view }
+  if node.args[2] then
+    self.call_with(self, node.args[2], { value, value })
+  end
+end
+functions["webhook.validate"], functions["webhook.mutate"] = handler_of_kind, handler_of_kind
+
+local function judge_kinds(self, node)
+  for _, item in ipairs(node and node.tag == "Table" and node.items or {}) do
+    kind_view(self, item.key and item.key.tag == "String" and item.key or item.value)
+  end
+end
+
+local function task(self, node)
+  for _, argument in ipairs(node.args) do
+    judge_kinds(self, item_of(argument, "reads"))
+    judge_kinds(self, item_of(argument, "writes"))
+  end
+  eval_all(self, node.args, 1)
+end
+functions.every, functions.cron, functions.run = task, task, task
+
+function functions.deepcopy(self, node)
+  local value = node.args[1] and self.eval(node.args[1])
+  return value and value.k == "view" and { k = "view", view = value.view } or nil
+end
+
+-- Predicates that are kept in a local are looked at where a source uses them.
+for _, name in ipairs({ "fields_changed", "any", "all", "none", "funcs" }) do
+  functions["predicate." .. name] = function(_, node)
+    return { k = "predicate", node = node }
+  end
+end
+
+local TYPES = { hash = "string", random = "string", key = "string", quantity = "number", duration = "number",
+  ["time.now"] = "number", ["time.format"] = "string", ["time.parse"] = "number", ["json.encode"] = "string",
+  ["yaml.encode"] = "string", ["base64.encode"] = "string", ["base64.decode"] = "string" }
+local GLOBALS = { tostring = "string" }
+
+function M.call(self, node, callee)
+  local name = callee and callee.k == "member" and callee.name
+  local f = name and functions[name]
+  if f then
+    return f(self, node)
+  end
+  local global = node.callee.tag == "Name" and not node.callee.var and node.callee.name
+  if global == "require" and text(self, node.args[1]) == "perilune" then
+    return { k = "module" }
+  end
+  -- table.insert(array, value)
+  local library = node.callee.tag == "Index" and node.callee.object.tag == "Name" and not node.callee.object.var
+    and node.callee.object.name
+  if library == "table" and node.callee.key.value == "insert" and #node.args == 2 then
+    local array = self.eval(node.args[1])
+    if array and array.k == "view" then
+      fit.check(self, views.element(array.view), node.args[2])
+      return nil
+    end
+  end
+  for _, argument in ipairs(node.args) do
+    local value = self.eval(argument)
+    if value and value.k == "table" then
+      value.touched = true
+    elseif value and value.literal then
+      self.touched[value.literal] = true
+    end
+  end
+  if library == "string" and (node.callee.key.value == "format" or node.callee.key.value == "rep") then
+    return { k = "typed", type = "string" }
+  elseif name and TYPES[name] then
+    return { k = "typed", type = TYPES[name] }
+  elseif global and GLOBALS[global] then
+    return { k = "typed", type = GLOBALS[global] }
+  end
+end
+
+return M

@@ -1,0 +1,432 @@
+-- Follows documents through a script: what get, list and handlers give, what is assigned to it, and what
+-- is handed to the client. Scripts are read, not run; a local that is assigned to again is not followed,
+-- and of what is not known nothing is said.
+--
+-- Values: {k = "view", view}, {k = "list", item}, {k = "const", value}, {k = "typed", type},
+-- {k = "table", node, touched}, {k = "fn", node}, {k = "module"}, {k = "member", name},
+-- {k = "controller"}, {k = "event", view}, {k = "predicate", nodes}; nil: not known.
+
+local calls = require("perilune.tool.calls")
+local fit = require("perilune.tool.fit")
+local views = require("perilune.tool.views")
+
+local format = string.format
+local M = {}
+
+local PASSES = 3 -- what functions are called with and give is known after the first ones
+
+local function same_view(a, b)
+  return a.k == "view" and b.k == "view" and a.view.name == b.view.name and a.view.path == b.view.path
+    and not (a.view.any and not a.view.root)
+end
+
+-- ---- functions ----
+
+local run_block
+
+local function info(self, node)
+  local one = self.functions[node]
+  if not one then
+    one = { calls = {}, returns = {}, analysed = -1 }
+    self.functions[node] = one
+  end
+  return one
+end
+
+-- What all calls of a function have in common.
+local function common(values)
+  local first
+  for _, value in ipairs(values) do
+    if value == false then
+      return nil
+    elseif not first then
+      first = value
+    elseif not same_view(first, value) then
+      return nil
+    end
+  end
+  return first
+end
+
+local function note_call(self, node, arguments)
+  local one = info(self, node)
+  for i = 1, #node.params do
+    one.calls[i] = one.calls[i] or {}
+    local value = arguments[i]
+    table.insert(one.calls[i], value and value.k == "view" and value or false)
+  end
+end
+
+-- Goes through the function's body. given: values of parameters that the caller knows better.
+local function analyse(self, node, given)
+  local one = info(self, node)
+  for i, var in ipairs(node.params) do
+    local value = given and given[i] or one.before and one.before[i]
+    self.env[var] = var.sets == 0 and value or nil
+  end
+  local above = self.fn
+  self.fn = one
+  run_block(self, node.body)
+  self.fn = above
+end
+
+-- A function that something calls with these values; a local one is noted, others are gone through.
+function M.call_with(self, expression, given)
+  if expression.tag == "Function" then
+    self.handled[expression] = true
+    analyse(self, expression, given)
+    return info(self, expression)
+  end
+  local value = self.eval(expression)
+  if value and value.k == "fn" then
+    note_call(self, value.node, given)
+    return info(self, value.node)
+  end
+end
+
+-- ---- expressions ----
+
+local eval = {}
+
+function eval.String(_, node) return { k = "const", value = node.value } end
+function eval.Number(_, node) return { k = "const", value = node.value } end
+function eval.True() return { k = "const", value = true } end
+function eval.False() return { k = "const", value = false } end
+function eval.Paren(self, node) return self.eval(node.a) end
+
+function eval.Name(self, node)
+  if node.var then
+    return self.env[node.var]
+  end
+end
+
+function eval.Function(self, node)
+  if not self.handled[node] then
+    analyse(self, node)
+  end
+  return { k = "fn", node = node }
+end
+
+local function text_item(self, node, name)
+  for _, item in ipairs(node.items) do
+    if item.key and item.key.tag == "String" and item.key.value == name then
+      local value = self.eval(item.value)
+      return value and value.k == "const" and type(value.value) == "string" and value.value or nil, item
+    end
+  end
+end
+
+local function has_item(node, name)
+  for _, item in ipairs(node.items) do
+    if item.key and item.key.tag == "String" and item.key.value == name then
+      return true
+    end
+  end
+  return false
+end
+
+-- The kind that a literal names; line of its name.
+function M.kind_of_literal(self, node)
+  local version = text_item(self, node, "apiVersion")
+  local kind, item = text_item(self, node, "kind")
+  if version and kind and version ~= "" and kind ~= "" then
+    return version .. "/" .. kind, item.line
+  end
+end
+
+-- A literal with apiVersion, kind and metadata is a document wherever it stands.
+function eval.Table(self, node, o)
+  local kind, line = M.kind_of_literal(self, node)
+  if kind and (has_item(node, "metadata") or o and o.document) then
+    self.judge(kind, line)
+    local root = self.known:root(kind)
+    fit.check(self, root, node, o)
+    return { k = "view", view = root, literal = node }
+  end
+  for _, item in ipairs(node.items) do
+    if item.key then
+      self.eval(item.key)
+    end
+    self.eval(item.value)
+  end
+  return { k = "table", node = node }
+end
+
+local function constant(self, node)
+  local value = self.eval(node)
+  return value and value.k == "const" and value.value
+end
+
+local ARITHMETIC = { ["+"] = true, ["-"] = true, ["*"] = true, ["/"] = true, ["%"] = true, ["^"] = true }
+
+function eval.Binop(self, node)
+  local a, b = self.eval(node.a), self.eval(node.b)
+  if node.op == ".." then
+    if a and b and a.k == "const" and b.k == "const" then
+      return { k = "const", value = tostring(a.value) .. tostring(b.value) }
+    end
+    return { k = "typed", type = "string" }
+  elseif ARITHMETIC[node.op] then
+    return { k = "typed", type = "number" }
+  elseif node.op == "and" then
+    return b and b.k == "view" and b or nil
+  elseif node.op == "or" then
+    return a and (a.k == "view" or a.k == "list") and a or nil
+  end
+  return { k = "typed", type = "boolean" }
+end
+
+function eval.Unop(self, node)
+  local a = self.eval(node.a)
+  if node.op == "-" and a and a.k == "const" and type(a.value) == "number" then
+    return { k = "const", value = -a.value }
+  end
+  return { k = "typed", type = node.op == "not" and "boolean" or "number" }
+end
+
+local LIST_FIELDS = { n = true }
+
+local function index_list(self, node, value, key)
+  if type(key) == "string" and not LIST_FIELDS[key] then
+    self.report(node.line, format("client:list returns an array, which has no %s", key))
+    return nil
+  end
+  return { k = "view", view = value.item }
+end
+
+local function index_view(self, node, view, key, dynamic)
+  local kind = views.type(view)
+  if dynamic or type(key) == "number" then
+    return { k = "view", view = views.element(view) }
+  elseif kind == "array" and key ~= "n" then
+    self.report(node.line, format("%s %s is an array and has no %s", view.name or "", view.path, key))
+    return nil
+  elseif kind == "integer" or kind == "number" or kind == "boolean" then
+    self.report(node.line, format("%s %s is %s and has no %s", view.name or "", view.path, kind, key))
+    return nil
+  elseif kind == "string" then
+    return nil
+  end
+  local field = views.field(view, key)
+  if not field then
+    self.report(node.line, fit.no_field(view, key))
+    return nil
+  end
+  return { k = "view", view = field }
+end
+
+function eval.Index(self, node)
+  local object = self.eval(node.object)
+  local key = constant(self, node.key)
+  if not object then
+    return nil
+  elseif object.k == "module" and type(key) == "string" then
+    return { k = "member", name = key }
+  elseif object.k == "member" and type(key) == "string" then
+    return { k = "member", name = object.name .. "." .. key }
+  elseif object.k == "event" and (key == "object" or key == "old") then
+    return { k = "view", view = object.view }
+  elseif object.k == "list" then
+    return index_list(self, node, object, key or nil)
+  elseif object.k == "view" and key ~= false then
+    return index_view(self, node, object.view, key, key == nil)
+  end
+end
+
+function eval.Call(self, node)
+  local callee = self.eval(node.callee)
+  local result = calls.call(self, node, callee)
+  if callee and callee.k == "fn" then
+    local values = {}
+    for i, argument in ipairs(node.args) do
+      values[i] = self.eval(argument) or nil
+    end
+    note_call(self, callee.node, values)
+    return info(self, callee.node).result
+  end
+  return result
+end
+
+function eval.Method(self, node)
+  return calls.method(self, node, self.eval(node.object))
+end
+
+-- ---- statements ----
+
+local run = {}
+
+local function bind(self, var, value)
+  self.env[var] = var.sets == 0 and value or nil
+end
+
+-- A local function is followed by its calls.
+function run.Local(self, node)
+  for i, value in ipairs(node.values) do
+    local var = node.vars[i]
+    local result = self.eval(value)
+    if var then
+      bind(self, var, result)
+    end
+  end
+end
+
+local function assign(self, target, value)
+  if target.tag ~= "Index" then
+    if value then
+      self.eval(value)
+    end
+    return
+  end
+  local object = self.eval(target.object)
+  local key = constant(self, target.key)
+  local is_nil = value and value.tag == "Nil"
+  if object and object.k == "table" then
+    object.touched = true
+  end
+  if object and object.literal then
+    self.touched[object.literal] = true
+  end
+  if not object or object.k ~= "view" or key == false then
+    return value and self.eval(value)
+  end
+  local place
+  if key == nil or type(key) == "number" then
+    place = views.element(object.view)
+  else
+    place = views.field(object.view, key)
+    if not place and not is_nil then
+      self.report(target.line, fit.no_field(object.view, key))
+    end
+  end
+  if value then
+    fit.check(self, place or views.ANY, value)
+  end
+end
+
+function run.Assign(self, node)
+  for i, target in ipairs(node.targets) do
+    assign(self, target, node.values[i])
+  end
+end
+
+function run.Expression(self, node) self.eval(node.call) end
+
+function run.Return(self, node)
+  local value = node.values[1] and self.eval(node.values[1])
+  for i = 2, #node.values do
+    self.eval(node.values[i])
+  end
+  if self.fn and node.values[1] and node.values[1].tag ~= "Nil" then
+    table.insert(self.fn.returns, value and value.k == "view" and value or false)
+  end
+end
+
+function run.If(self, node)
+  for _, clause in ipairs(node.clauses) do
+    self.eval(clause.cond)
+    run_block(self, clause.body)
+  end
+  if node.otherwise then
+    run_block(self, node.otherwise)
+  end
+end
+
+function run.While(self, node)
+  self.eval(node.cond)
+  run_block(self, node.body)
+end
+
+function run.Repeat(self, node)
+  run_block(self, node.body)
+  self.eval(node.cond)
+end
+
+function run.Do(self, node) run_block(self, node.body) end
+
+function run.For(self, node)
+  self.eval(node.from)
+  self.eval(node.to)
+  if node.step then
+    self.eval(node.step)
+  end
+  run_block(self, node.body)
+end
+
+-- What a loop's variables hold.
+local function iterate(self, node)
+  local call = node.values[1]
+  local name = call.tag == "Call" and call.callee.tag == "Name" and not call.callee.var and call.callee.name
+  if name ~= "ipairs" and name ~= "pairs" then
+    local value = self.eval(call)
+    return value and value.k == "iterator" and { { k = "view", view = value.item } } or {}
+  end
+  local value = call.args[1] and self.eval(call.args[1])
+  if value and value.k == "list" then
+    return { nil, { k = "view", view = value.item } }
+  elseif value and value.k == "view" and (name == "ipairs" or views.fields(value.view) == nil) then
+    return { nil, { k = "view", view = views.element(value.view) } }
+  end
+  return {}
+end
+
+function run.ForIn(self, node)
+  local values = iterate(self, node)
+  for i = 2, #node.values do
+    self.eval(node.values[i])
+  end
+  for i, var in ipairs(node.vars) do
+    bind(self, var, values[i])
+  end
+  run_block(self, node.body)
+end
+
+run_block = function(self, block)
+  for _, statement in ipairs(block) do
+    local step = run[statement.tag]
+    if step then
+      step(self, statement)
+    end
+  end
+end
+
+-- ---- a script ----
+
+local function finish_pass(self)
+  for _, one in pairs(self.functions) do
+    one.before = {}
+    for i, values in pairs(one.calls) do
+      one.before[i] = common(values)
+    end
+    one.result = common(one.returns)
+    one.calls, one.returns = {}, {}
+  end
+end
+
+-- report(line, message); judge(kind, line)
+function M.follow(tree, known, report, judge)
+  local self = { known = known, env = {}, functions = {}, handled = {}, touched = {}, call_with = M.call_with,
+    kind_of_literal = M.kind_of_literal }
+  local last = false
+  self.report = function(line, message)
+    if last then
+      report(line, message)
+    end
+  end
+  self.judge = function(kind, line)
+    if last then
+      judge(kind, line)
+    end
+  end
+  self.eval = function(node, o)
+    local step = eval[node.tag]
+    return step and step(self, node, o) or nil
+  end
+  for pass = 1, PASSES do
+    last = pass == PASSES
+    self.handled, self.touched = {}, {}
+    run_block(self, tree.body)
+    finish_pass(self)
+  end
+end
+
+return M

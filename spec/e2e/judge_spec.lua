@@ -1,0 +1,159 @@
+-- `perilune check` as a judge of kinds, fields and types: a corpus of scripts with one mistake each, of
+-- which nine in ten must be found, and one of correct scripts, of which nothing may be said.
+
+local e2e = require("spec.support.e2e")
+
+local FOLDER = "spec/data/check/"
+
+local HEAD = [[
+local perilune = require("perilune")
+local client = perilune.client
+local KIND = "example.com/v1/Website"
+perilune.controller("c"):For(KIND):Owns("apps/v1/Deployment"):Reconcile(function(request, context)
+  local site = client:get(KIND, request)
+]]
+
+-- {name, script}
+local function read_cases(file)
+  local out = {}
+  for case in (e2e.read_file(FOLDER .. file) .. "\n== "):gmatch("== ([^\n]*\n.-)\n%f[=]") do
+    local name, body = case:match("^([^\n]*)\n(.*)$")
+    if name:sub(1, 2) == "R " then
+      body = HEAD .. body .. "\nend)\n"
+    end
+    out[#out + 1] = { name = name, script = body .. "\n" }
+  end
+  return out
+end
+
+-- The line of the mistake and the words to find.
+local function expected(script)
+  local number = 0
+  for line in script:gmatch("([^\n]*)\n") do
+    number = number + 1
+    local words = line:match("%-%-! (.*)$")
+    if words then
+      return number, words
+    end
+  end
+end
+
+describe("perilune check", function()
+  local folder
+
+  setup(function() folder = e2e.folder() end)
+  teardown(e2e.finish)
+
+  local function check(script, ...)
+    local path = e2e.write_file(folder .. "/case.lua", script)
+    local code, _, err = e2e.run("check", path, "--schema", FOLDER .. "schemas", ...)
+    return code, err:gsub(folder:gsub("%p", "%%%0") .. "/", "")
+  end
+
+  it("finds nine of ten mistakes, and says nothing of what is right", function()
+    local wrong, right = read_cases("wrong.txt"), read_cases("right.txt")
+    assert.is_true(#wrong >= 60 and #right >= 40)
+    local found, missed, alarms = 0, {}, {}
+    for _, case in ipairs(wrong) do
+      local line, words = expected(case.script)
+      local code, err = check(case.script)
+      if code == 1 and err:find("case.lua:" .. line .. ": ", 1, true) and err:find(words, 1, true) then
+        found = found + 1
+      else
+        missed[#missed + 1] = case.name .. ": " .. err
+      end
+      local _, more = err:gsub("case.lua:%d+:", "")
+      if more > 1 then
+        alarms[#alarms + 1] = case.name .. ": more than one: " .. err
+      end
+    end
+    for _, case in ipairs(right) do
+      local code, err = check(case.script)
+      if code ~= 0 or err ~= "" then
+        alarms[#alarms + 1] = case.name .. ": " .. err
+      end
+    end
+    print(("found %d of %d mistakes (%.0f%%), %d false alarms in %d correct scripts"):format(found, #wrong,
+      100 * found / #wrong, #alarms, #right))
+    for _, text in ipairs(missed) do
+      print("  missed: " .. text)
+    end
+    assert.equal("", table.concat(alarms, "\n"))
+    assert.is_true(found >= 0.9 * #wrong)
+  end)
+
+  it("judges manifests, in which placeholders are not known", function()
+    local dir = folder .. "/project"
+    os.execute("mkdir -p " .. dir .. "/manifests && cp " .. FOLDER .. "schemas/crds.yaml " .. dir .. "/manifests/")
+    e2e.write_file(dir .. "/main.lua", [[
+local perilune = require("perilune")
+perilune.controller("c"):For("example.com/v1/Website"):Reconcile(function()
+  perilune.client:apply(perilune.manifest("child.yaml", { replicas = 1, name = "x" }))
+end)
+]])
+    e2e.write_file(dir .. "/child.yaml", [[
+apiVersion: example.com/v1
+kind: Website
+metadata:
+  name: ${name}-child
+spec:
+  host: "${name}.example.com"
+  replicas: ${replicas}
+  mode: ${mode}
+]])
+    local code, _, err = e2e.run("check", dir)
+    assert.equal("", err)
+    assert.equal(0, code)
+    e2e.write_file(dir .. "/child.yaml", [[
+apiVersion: example.com/v1
+kind: Website
+metadata:
+  name: ${name}
+spec:
+  hots: x
+  replicas: "3"
+  mode: fsat
+]])
+    code, _, err = e2e.run("check", dir)
+    assert.equal(1, code)
+    assert(err:find('child.yaml:6: example.com/v1/Website has no spec.hots; did you mean "host"?', 1, true), err)
+    assert(err:find("child.yaml:7: ", 1, true), err)
+    assert(err:find("child.yaml:8: ", 1, true), err)
+  end)
+
+  it("knows names of built-in kinds without any schema, and CRDs beside the script", function()
+    local path = e2e.write_file(folder .. "/plain.lua", [[
+require("perilune").controller("c"):For("apps/v1/Deploymnt"):Reconcile(function() end)
+]])
+    local code, out, err = e2e.run("check", path)
+    assert.equal(1, code)
+    assert.equal(path .. ':1: there is no kind apps/v1/Deploymnt; did you mean "Deployment"?\n', err)
+    assert(out:find("controller c", 1, true), out)
+  end)
+
+  it("asks the cluster, and gives up on one that is away", function()
+    local server = e2e.server()
+    local script = 'require("perilune").controller("c"):For("%s"):Reconcile(function() end)\n'
+    local path = e2e.write_file(folder .. "/cluster.lua", script:format("v1/Pod"))
+    local code, _, err = e2e.run("check", path, "--cluster", "--kubeconfig", server.kubeconfig)
+    assert.equal("", err)
+    assert.equal(0, code)
+    code, _, err = e2e.run("check", path, "--cluster", "--server", "http://127.0.0.1:1")
+    assert.equal(1, code)
+    assert(err:find("127.0.0.1:1", 1, true), err)
+  end)
+
+  it("refuses schemas that are none", function()
+    local path = e2e.write_file(folder .. "/ok.lua",
+      'require("perilune").controller("c"):For("v1/Pod"):Reconcile(function() end)\n')
+    for name, text in pairs({ ["a.yaml"] = "a: b\n", ["b.json"] = "{", ["c.json"] = "", ["d.yaml"] = "- 1\n" }) do
+      local file = e2e.write_file(folder .. "/" .. name, text)
+      local code, _, err = e2e.run("check", path, "--schema", file)
+      assert.equal(1, code)
+      assert(err:find(file, 1, true), err)
+    end
+    local code, _, err = e2e.run("check", path, "--schema", folder .. "/none")
+    assert.equal(1, code)
+    assert(err:find("none: No such file", 1, true), err)
+  end)
+end)
