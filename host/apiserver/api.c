@@ -12,10 +12,13 @@
 #include "apiserver/debug.h"
 #include "apiserver/discovery.h"
 #include "apiserver/gc.h"
+#include "apiserver/rbac.h"
 #include "apiserver/review.h"
+#include "apiserver/token.h"
 #include "apiserver/watch.h"
 #include "apiserver/write.h"
 #include "base/alloc.h"
+#include "base/check.h"
 
 #include <stdio.h>
 
@@ -46,24 +49,32 @@ static void ignore_reply(void *self, int status, const struct pl_http_header *he
     PL_UNUSED(body);
 }
 
+void pl_api_store_own(struct pl_api *api, const char *group, const char *plural,
+                      const struct pl_tree *object)
+{
+    static const struct pl_api_responder_ops quiet = {.reply = ignore_reply};
+    struct pl_api_ctx ctx;
+    pl_api_ctx_init(
+        &ctx, api,
+        pl_api_registry_find_group(api->registry, pl_slice_z(group), pl_slice_z(plural)));
+    ctx.responder.ops = &quiet;
+    ctx.request.call.user_agent = "kube-apiserver";
+    ctx.request.ns = pl_tree_text_at(object, "metadata.namespace");
+    pl_api_store_new(&ctx, pl_tree_copy(&ctx.arena, object), false);
+    pl_api_ctx_deinit(&ctx);
+}
+
 /* The namespaces that every cluster has. */
 static void make_namespaces(struct pl_api *api)
 {
     static const char *const names[] = {"default", "kube-node-lease", "kube-public", "kube-system"};
-    static const struct pl_api_responder_ops quiet = {.reply = ignore_reply};
-    struct pl_api_type *type =
-        pl_api_registry_find_group(api->registry, pl_slice_z(""), pl_slice_z("namespaces"));
     for (size_t i = 0; i < PL_ARRAY_LEN(names); i++) {
-        struct pl_api_ctx ctx;
-        pl_api_ctx_init(&ctx, api, type);
-        ctx.responder.ops = &quiet;
-        ctx.request.call.user_agent = "perilune-apiserver";
+        struct pl_arena arena = {0};
         struct pl_tree *object =
-            pl_tree_literal(&ctx.arena, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\"}");
-        struct pl_tree *meta = pl_tree_child(&ctx.arena, object, "metadata");
-        pl_tree_set_strz(&ctx.arena, meta, "name", names[i]);
-        pl_api_store_new(&ctx, object, false);
-        pl_api_ctx_deinit(&ctx);
+            pl_tree_literal(&arena, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\"}");
+        pl_tree_set_strz(&arena, pl_tree_child(&arena, object, "metadata"), "name", names[i]);
+        pl_api_store_own(api, "", "namespaces", object);
+        pl_arena_deinit(&arena);
     }
 }
 
@@ -90,7 +101,10 @@ struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_optio
     api->storage = pl_api_storage_create(api->pool, &storage, &storage_ops, api);
     api->gc = pl_api_gc_create(api);
     api->debug = pl_api_debug_create();
+    PL_REQUIRE(pl_rand_bytes(api->token_key, sizeof(api->token_key)) == 0);
     make_namespaces(api);
+    if (!options->bare)
+        pl_api_rbac_make_defaults(api);
     return api;
 }
 
@@ -119,28 +133,6 @@ void pl_api_collect(struct pl_api *api)
 
 /* ---- routing ---- */
 
-static bool is_method(const struct pl_api_ctx *ctx, const char *method)
-{
-    return strcmp(ctx->request.call.method, method) == 0;
-}
-
-static const char *verb_of(const struct pl_api_ctx *ctx)
-{
-    const struct pl_api_request *request = &ctx->request;
-    bool one = request->name.len > 0;
-    if (is_method(ctx, "GET"))
-        return request->watch ? "watch" : one ? "get" : "list";
-    if (is_method(ctx, "POST"))
-        return one && request->subresource.len == 0 ? "" : "create";
-    if (is_method(ctx, "PUT"))
-        return one ? "update" : "";
-    if (is_method(ctx, "PATCH"))
-        return one ? "patch" : "";
-    if (is_method(ctx, "DELETE"))
-        return one ? "delete" : "deletecollection";
-    return "";
-}
-
 static int run_main(struct pl_api_ctx *ctx, const char *verb)
 {
     if (strcmp(verb, "get") == 0)
@@ -160,12 +152,33 @@ static int run_main(struct pl_api_ctx *ctx, const char *verb)
     return pl_api_delete_collection(ctx);
 }
 
+/* Subresources that take something else than the object. */
+static const struct {
+    const char *plural, *sub, *verb;
+    int (*run)(struct pl_api_ctx *ctx);
+} own_subresources[] = {
+    {"serviceaccounts", "token", "create", pl_api_token_request},
+};
+
+static int (*own_subresource(const struct pl_api_ctx *ctx, const char *verb))(struct pl_api_ctx *)
+{
+    for (size_t i = 0; i < PL_ARRAY_LEN(own_subresources); i++)
+        if (!ctx->type->is_custom && strcmp(ctx->type->plural, own_subresources[i].plural) == 0 &&
+            pl_slice_eqz(ctx->request.subresource, own_subresources[i].sub) &&
+            strcmp(verb, own_subresources[i].verb) == 0)
+            return own_subresources[i].run;
+    return NULL;
+}
+
 static int run_sub(struct pl_api_ctx *ctx, const char *verb)
 {
     const struct pl_api_version *v = pl_api_ctx_version(ctx);
     struct pl_slice sub = ctx->request.subresource;
     bool status = pl_slice_eqz(sub, "status") && v->has_status;
     bool scale = pl_slice_eqz(sub, "scale") && v->has_scale;
+    int (*own)(struct pl_api_ctx * ctx) = own_subresource(ctx, verb);
+    if (own != NULL)
+        return own(ctx);
     if (!status && !scale)
         return ctx->type->is_custom ? pl_api_fail_not_found(ctx, ctx->request.name)
                                     : pl_api_no_resource(&ctx->status);
@@ -226,15 +239,6 @@ bool pl_api_is_token(const struct pl_api *api, struct pl_slice given)
     return differ == 0;
 }
 
-static bool is_authorized(const struct pl_api *api, const struct pl_api_call *call)
-{
-    static const char scheme[] = "Bearer ";
-    const char *given = call->authorization;
-    if (given == NULL || strncmp(given, scheme, strlen(scheme)) != 0)
-        return api->token == NULL;
-    return pl_api_is_token(api, pl_slice_z(given + strlen(scheme)));
-}
-
 /* ---- auditing: the code is known when the answer passes by, the request gone after it ---- */
 
 struct tap {
@@ -270,9 +274,7 @@ static int check_caller(struct pl_api_ctx *ctx)
                            call->origin != NULL ? " and Origin \"" : "",
                            call->origin != NULL ? call->origin : "",
                            call->origin != NULL ? "\"" : "");
-    if (!is_authorized(api, call))
-        return pl_api_fail(&ctx->status, 401, "Unauthorized", "Unauthorized");
-    return 0;
+    return pl_api_authenticate(ctx) == 0 ? pl_api_authorize(ctx) : -1;
 }
 
 static int dispatch(struct pl_api_ctx *ctx)
@@ -283,7 +285,7 @@ static int dispatch(struct pl_api_ctx *ctx)
         return 0;
     if (!ctx->request.is_resource)
         return pl_api_discover(ctx);
-    const char *verb = verb_of(ctx);
+    const char *verb = pl_api_verb(&ctx->request);
     struct pl_slice resource = ctx->request.resource;
     if (ctx->request.subresource.len > 0)
         resource = pl_arena_f(&ctx->arena, "%.*s/%.*s", PL_FMT(resource),

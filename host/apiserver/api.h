@@ -17,6 +17,7 @@ struct pl_api_options {
     int64_t bookmark_ns;    /* 0: one minute */
     uint64_t rand_seed;     /* 0: from the system */
     uint64_t first_version; /* 0: 1 */
+    bool bare;              /* without the roles and bindings that every cluster has */
 };
 
 /* Where an answer goes: reply once, or begin, write any number of times, end. */

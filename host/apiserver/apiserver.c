@@ -58,6 +58,21 @@ static void cut(void *self)
 static const struct pl_api_responder_ops responder_ops = {reply,  begin,      write_piece, end,
                                                           unread, on_drained, cut};
 
+/* The headers by which a request speaks for somebody else: an array to free; NULL: none. */
+static struct pl_http_header *impersonation(const struct pl_exchange *exchange, size_t *count)
+{
+    static const char prefix[] = "impersonate-";
+    struct pl_http_header header, *found = NULL;
+    *count = 0;
+    for (size_t i = 0; pl_exchange_header_at(exchange, i, &header); i++) {
+        if (strncmp(header.name, prefix, strlen(prefix)) != 0)
+            continue;
+        found = pl_reallocarray(found, *count + 1, sizeof(*found));
+        found[(*count)++] = header;
+    }
+    return found;
+}
+
 static void on_request(void *arg, struct pl_exchange *exchange)
 {
     struct pl_apiserver *server = arg;
@@ -73,7 +88,10 @@ static void on_request(void *arg, struct pl_exchange *exchange)
         .origin = pl_exchange_header(exchange, "origin"),
         .body = pl_exchange_body(exchange),
     };
+    struct pl_http_header *impersonate = impersonation(exchange, &call.impersonate_count);
+    call.impersonate = impersonate;
     pl_api_handle(server->api, &call, (struct pl_api_responder){&responder_ops, exchange});
+    pl_free(impersonate);
 }
 
 static const struct pl_server_ops server_ops = {.on_request = on_request};

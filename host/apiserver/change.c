@@ -8,6 +8,7 @@
 #include "apiserver/crd.h"
 #include "apiserver/defaults.h"
 #include "apiserver/jsonpath.h"
+#include "apiserver/rbac.h"
 #include "apiserver/steps.h"
 #include "object/meta.h"
 #include "value/scan.h"
@@ -253,7 +254,8 @@ int pl_api_store_change(struct pl_api_ctx *ctx, struct pl_api_entry *entry, stru
     if (pl_api_prepare_builtin(ctx, c.object, c.old) != 0)
         return -1;
     count_generation(&c);
-    if (pl_api_validate(ctx, c.object, c.old) != 0 || pl_api_check_size(ctx, c.object) != 0)
+    if (pl_api_validate(ctx, c.object, c.old) != 0 || pl_api_check_size(ctx, c.object) != 0 ||
+        pl_api_rbac_check_write(ctx, c.object, c.old) != 0)
         return -1;
     return store(&c);
 }

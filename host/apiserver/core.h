@@ -6,6 +6,7 @@
 #include "apiserver/request.h"
 #include "apiserver/status.h"
 #include "apiserver/storage.h"
+#include "apiserver/user.h"
 #include "base/rand.h"
 #include "value/pool.h"
 
@@ -23,6 +24,7 @@ struct pl_api {
     struct pl_api_gc *gc;             /* owned */
     struct pl_api_debug *debug;       /* owned */
     char *token;                      /* owned; NULL: no authentication */
+    uint8_t token_key[32];            /* signs the tokens of service accounts */
     char *host;                       /* owned; NULL: whoever calls is answered */
     int64_t bookmark_ns;
     size_t watch_unread, watch_bytes; /* what all watches leave unread, and the most */
@@ -35,6 +37,7 @@ struct pl_api_ctx {
     struct pl_api_status status;
     struct pl_arena arena;
     struct pl_api_responder responder;
+    struct pl_api_user user;  /* who asks; without a name: the server itself */
     struct pl_api_type *type; /* of the request's resource */
     size_t version;           /* index of the served version */
     struct pl_tree *warnings; /* texts for Warning headers; NULL: none */

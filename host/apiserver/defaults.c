@@ -284,8 +284,11 @@ static void default_policy_types(struct pl_arena *arena, struct pl_tree *spec)
     pl_tree_setz(arena, spec, "policyTypes", types);
 }
 
-static void default_subjects(struct pl_arena *arena, struct pl_tree *subjects)
+static void default_subjects(struct pl_arena *arena, struct pl_tree *object)
 {
+    struct pl_tree *subjects = pl_tree_getz(object, "subjects");
+    if (subjects != NULL && subjects->count == 0)
+        pl_tree_removez(object, "subjects");
     PL_TREE_FOR(item, subjects)
     if (!pl_slice_eqz(pl_tree_text_at(item->value, "kind"), "ServiceAccount"))
         pl_tree_default(arena, item->value, "apiGroup",
@@ -331,7 +334,7 @@ static void default_kind(struct pl_arena *arena, const char *kind, struct pl_tre
     else if (strcmp(kind, "NetworkPolicy") == 0)
         default_policy_types(arena, spec);
     else if (strcmp(kind, "RoleBinding") == 0 || strcmp(kind, "ClusterRoleBinding") == 0)
-        default_subjects(arena, pl_tree_getz(object, "subjects"));
+        default_subjects(arena, object);
     else if (strcmp(kind, "Secret") == 0)
         fold_string_data(arena, object);
     else if (strcmp(kind, "Namespace") == 0)

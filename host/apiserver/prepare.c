@@ -213,6 +213,14 @@ static void prepare_event(struct pl_arena *arena, const struct pl_api_version *v
         pl_tree_set(arena, object, item->key, item->value);
 }
 
+/* Roles always say their rules. */
+static void prepare_role(struct pl_arena *arena, struct pl_tree *object)
+{
+    struct pl_tree *rules = pl_tree_getz(object, "rules");
+    if (rules == NULL || rules->count == 0)
+        pl_tree_setz(arena, object, "rules", pl_tree_literal(arena, "null"));
+}
+
 int pl_api_prepare_builtin(struct pl_api_ctx *ctx, struct pl_tree *object,
                            const struct pl_tree *old)
 {
@@ -228,6 +236,8 @@ int pl_api_prepare_builtin(struct pl_api_ctx *ctx, struct pl_tree *object,
         prepare_pod(arena, object);
     else if (strcmp(kind, "Namespace") == 0)
         prepare_namespace(arena, object, old);
+    else if (strcmp(kind, "Role") == 0 || strcmp(kind, "ClusterRole") == 0)
+        prepare_role(arena, object);
     else if (strcmp(kind, "Event") == 0)
         prepare_event(arena, pl_api_ctx_version(ctx), object);
     else if (strcmp(kind, "CustomResourceDefinition") == 0 &&

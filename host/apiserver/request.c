@@ -240,3 +240,20 @@ struct pl_slice pl_api_request_manager(const struct pl_api_request *request)
         return pl_slice_z("unknown");
     return pl_slice(agent, strcspn(agent, "/"));
 }
+
+const char *pl_api_verb(const struct pl_api_request *request)
+{
+    const char *method = request->call.method;
+    bool one = request->name.len > 0;
+    if (strcmp(method, "GET") == 0)
+        return request->watch ? "watch" : one ? "get" : "list";
+    if (strcmp(method, "POST") == 0)
+        return one && request->subresource.len == 0 ? "" : "create";
+    if (strcmp(method, "PUT") == 0)
+        return one ? "update" : "";
+    if (strcmp(method, "PATCH") == 0)
+        return one ? "patch" : "";
+    if (strcmp(method, "DELETE") == 0)
+        return one ? "delete" : "deletecollection";
+    return "";
+}

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "apiserver/status.h"
+#include "net/http.h"
 #include "object/tree.h"
 
 #include <stdbool.h>
@@ -12,6 +13,8 @@ struct pl_api_call {
     const char *method;
     struct pl_slice path, query; /* still escaped */
     const char *accept, *content_type, *user_agent, *authorization, *host, *origin;
+    const struct pl_http_header *impersonate; /* Impersonate-* headers, as they came */
+    size_t impersonate_count;
     struct pl_slice body;
 };
 
@@ -53,3 +56,6 @@ int pl_api_request_parse(struct pl_api_request *request, const struct pl_api_cal
                          struct pl_api_status *status);
 /* The manager that writes are recorded for: the parameter, or the user agent up to "/". */
 struct pl_slice pl_api_request_manager(const struct pl_api_request *request);
+/* What a request for a resource does: get list watch create update patch delete deletecollection;
+ * "" when its method fits nothing. */
+const char *pl_api_verb(const struct pl_api_request *request);

@@ -1,17 +1,13 @@
+/* Reviews are decided by the code that decides about requests: RBAC for access and rules,
+ * authentication for tokens. They are answered at once and never stored; what is refused, and in
+ * which words, is kube-apiserver's. */
 #include "apiserver/review.h"
 
+#include "apiserver/rbac.h"
 #include "apiserver/steps.h"
 #include "value/write.h"
 
 #include <string.h>
-
-/* Whoever gets past the token. */
-static struct pl_tree *user_of(struct pl_arena *arena)
-{
-    return pl_tree_literal(
-        arena,
-        "{\"username\":\"perilune\",\"groups\":[\"system:masters\",\"system:authenticated\"]}");
-}
 
 static const char *json_of(struct pl_arena *arena, const struct pl_tree *value)
 {
@@ -97,41 +93,110 @@ static int check_access(struct pl_api_ctx *ctx, const struct pl_tree *object, bo
 
 /* ---- the answers: a status, or NULL and why not ---- */
 
+static struct pl_api_user subject_of(const struct pl_tree *spec)
+{
+    return (struct pl_api_user){.name = pl_tree_text_at(spec, "user"),
+                                .uid = pl_tree_text_at(spec, "uid"),
+                                .groups = pl_tree_getz(spec, "groups")};
+}
+
+static struct pl_api_attributes asked_of(const struct pl_tree *spec)
+{
+    const struct pl_tree *path = attributes(spec, "nonResourceAttributes");
+    const struct pl_tree *about = attributes(spec, "resourceAttributes");
+    if (path != NULL)
+        return (struct pl_api_attributes){.verb = pl_tree_text_at(path, "verb"),
+                                          .path = pl_tree_text_at(path, "path")};
+    return (struct pl_api_attributes){
+        .is_resource = true,
+        .verb = pl_tree_text_at(about, "verb"),
+        .group = pl_tree_text_at(about, "group"),
+        .resource = pl_tree_text_at(about, "resource"),
+        .subresource = pl_tree_text_at(about, "subresource"),
+        .ns = pl_tree_text_at(about, "namespace"),
+        .name = pl_tree_text_at(about, "name"),
+    };
+}
+
 static struct pl_tree *review_access(struct pl_api_ctx *ctx, const struct pl_tree *object)
 {
     bool self = strcmp(ctx->type->kind, "SelfSubjectAccessReview") == 0;
+    const struct pl_tree *spec = pl_tree_getz(object, "spec");
     if (check_access(ctx, object, self) != 0)
         return NULL;
-    return pl_tree_literal(&ctx->arena, "{\"allowed\":true}");
+    struct pl_api_user user = self ? ctx->user : subject_of(spec);
+    struct pl_api_attributes asked = asked_of(spec);
+    struct pl_slice reason;
+    struct pl_tree *status = pl_tree_object(&ctx->arena);
+    bool allowed = pl_api_rbac_allows(ctx, &user, &asked, &reason);
+    pl_tree_setz(&ctx->arena, status, "allowed", pl_tree_bool(&ctx->arena, allowed));
+    if (reason.len > 0)
+        pl_tree_setz(&ctx->arena, status, "reason", pl_tree_str(&ctx->arena, reason));
+    return status;
+}
+
+static void copy_member(struct pl_arena *arena, struct pl_tree *to, const struct pl_tree *from,
+                        const char *name)
+{
+    struct pl_tree *value = pl_tree_getz(from, name);
+    if (value != NULL)
+        pl_tree_setz(arena, to, name, pl_tree_copy(arena, value));
+}
+
+/* A rule may be about both; the answer tells them apart. */
+static void add_rule(struct pl_arena *arena, const struct pl_tree *rule, struct pl_tree *resources,
+                     struct pl_tree *paths)
+{
+    static const char *const members[] = {"apiGroups", "resources", "resourceNames"};
+    struct pl_tree *copy = pl_tree_object(arena);
+    copy_member(arena, copy, rule, "verbs");
+    if (pl_tree_getz(rule, "nonResourceURLs") != NULL) {
+        copy_member(arena, copy, rule, "nonResourceURLs");
+        pl_tree_push(arena, paths, copy);
+        return;
+    }
+    for (size_t i = 0; i < PL_ARRAY_LEN(members); i++)
+        copy_member(arena, copy, rule, members[i]);
+    pl_tree_push(arena, resources, copy);
 }
 
 static struct pl_tree *review_rules(struct pl_api_ctx *ctx, const struct pl_tree *object)
 {
-    if (pl_tree_text_at(object, "spec.namespace").len == 0) {
+    struct pl_arena *arena = &ctx->arena;
+    struct pl_slice ns = pl_tree_text_at(object, "spec.namespace");
+    if (ns.len == 0) {
         pl_api_bad_request(&ctx->status, "no namespace on request");
         return NULL;
     }
-    return pl_tree_literal(
-        &ctx->arena, "{\"resourceRules\":[{\"verbs\":[\"*\"],\"apiGroups\":[\"*\"],\"resources\":"
-                     "[\"*\"]}],\"nonResourceRules\":[{\"verbs\":[\"*\"],\"nonResourceURLs\":"
-                     "[\"*\"]}],\"incomplete\":false}");
+    struct pl_tree *status = pl_tree_object(arena), *resources = pl_tree_array(arena);
+    struct pl_tree *paths = pl_tree_array(arena);
+    PL_TREE_FOR(item, pl_api_rbac_rules(ctx, &ctx->user, ns))
+    add_rule(arena, item->value, resources, paths);
+    pl_tree_setz(arena, status, "resourceRules", resources);
+    pl_tree_setz(arena, status, "nonResourceRules", paths);
+    pl_tree_setz(arena, status, "incomplete", pl_tree_bool(arena, false));
+    return status;
 }
 
 static struct pl_tree *review_token(struct pl_api_ctx *ctx, const struct pl_tree *object)
 {
     struct pl_arena *arena = &ctx->arena;
     struct pl_slice token = pl_tree_text_at(object, "spec.token");
+    struct pl_api_user user;
     if (token.len == 0) {
         pl_api_bad_request(&ctx->status, "token is required for TokenReview in authentication");
         return NULL;
     }
-    if (!pl_api_is_token(ctx->api, token))
+    if (!pl_api_user_of_token(ctx, token, &user))
         return pl_tree_literal(arena, "{\"user\":{},\"error\":\"invalid bearer token\"}");
     struct pl_tree *status = pl_tree_literal(arena, "{\"authenticated\":true}");
     struct pl_tree *audiences = pl_tree_dig(object, "spec.audiences");
-    pl_tree_setz(arena, status, "user", user_of(arena));
+    pl_tree_setz(arena, status, "user", pl_api_user_info(arena, &user));
     if (audiences != NULL && audiences->count > 0)
         pl_tree_setz(arena, status, "audiences", pl_tree_copy(arena, audiences));
+    else if (user.extra != NULL) /* a token that is made for somebody */
+        pl_tree_setz(arena, status, "audiences",
+                     pl_tree_literal(arena, "[\"https://kubernetes.default.svc\"]"));
     return status;
 }
 
@@ -139,7 +204,7 @@ static struct pl_tree *review_self(struct pl_api_ctx *ctx, const struct pl_tree 
 {
     PL_UNUSED(object);
     struct pl_tree *status = pl_tree_object(&ctx->arena);
-    pl_tree_setz(&ctx->arena, status, "userInfo", user_of(&ctx->arena));
+    pl_tree_setz(&ctx->arena, status, "userInfo", pl_api_user_info(&ctx->arena, &ctx->user));
     return status;
 }
 
@@ -168,6 +233,23 @@ static struct pl_tree *in_order(struct pl_api_ctx *ctx, const struct pl_tree *ob
     return out;
 }
 
+/* As an object that is made: who wrote what; only a SelfSubjectReview says when. */
+static void describe(struct pl_api_ctx *ctx, struct pl_tree *object)
+{
+    struct pl_arena *arena = &ctx->arena;
+    if (strcmp(ctx->type->kind, "SelfSubjectReview") == 0)
+        pl_tree_setz(arena, pl_api_meta_of(ctx, object), "creationTimestamp",
+                     pl_api_now(ctx->api, arena));
+    if (strcmp(ctx->type->kind, "SelfSubjectRulesReview") == 0) {
+        pl_tree_setz(arena, object, "spec", pl_tree_object(arena)); /* as kube-apiserver has it */
+        return;
+    }
+    struct pl_api_writer writer = pl_api_writer_of(ctx);
+    struct pl_tree *blank = pl_tree_literal(arena, "{\"metadata\":{},\"spec\":{}}");
+    pl_api_set_managed(ctx, object,
+                       pl_api_managed_update(&writer, pl_tree_array(arena), blank, object));
+}
+
 int pl_api_review(struct pl_api_ctx *ctx)
 {
     struct pl_tree *object = pl_api_decode(ctx), *status = NULL;
@@ -181,6 +263,7 @@ int pl_api_review(struct pl_api_ctx *ctx)
     if (ctx->type->flags & PL_API_NAMESPACED)
         pl_tree_setz(&ctx->arena, pl_api_meta_of(ctx, object), "namespace",
                      pl_tree_str(&ctx->arena, ctx->request.ns));
+    describe(ctx, object);
     pl_tree_setz(&ctx->arena, object, "status", status);
     return pl_api_answer_dry(ctx, 201, in_order(ctx, object));
 }

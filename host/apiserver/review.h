@@ -1,5 +1,5 @@
 /* Access and token reviews: questions that are posted and answered at once. They have no name
- * and are never stored. No rules are evaluated: everybody may do everything. */
+ * and are never stored. */
 #pragma once
 
 #include "apiserver/core.h"

@@ -7,6 +7,7 @@
 #include "apiserver/crd.h"
 #include "apiserver/defaults.h"
 #include "apiserver/protobuf.h"
+#include "apiserver/rbac.h"
 #include "apiserver/steps.h"
 #include "value/build.h"
 #include "object/meta.h"
@@ -87,23 +88,34 @@ static int check_type(struct pl_api_ctx *ctx, struct pl_tree *object)
     return 0;
 }
 
-static struct pl_tree *decode_protobuf(struct pl_api_ctx *ctx)
+static struct pl_tree *parse_protobuf(struct pl_api_ctx *ctx, const char *kind)
 {
-    struct pl_tree *object =
-        pl_api_protobuf_decode(&ctx->arena, ctx->type->kind, ctx->request.call.body);
-    if (object == NULL) {
-        pl_api_bad_request(&ctx->status, "the body is no %s in protobuf", ctx->type->kind);
-        return NULL;
-    }
-    pl_tree_child(&ctx->arena, object, "metadata");
-    return check_type(ctx, object) == 0 ? object : NULL;
+    struct pl_tree *object = pl_api_protobuf_decode(&ctx->arena, kind, ctx->request.call.body);
+    if (object == NULL)
+        pl_api_bad_request(&ctx->status, "the body is no %s in protobuf", kind);
+    return object;
 }
 
-struct pl_tree *pl_api_decode(struct pl_api_ctx *ctx)
+static int fail_parse(struct pl_api_ctx *ctx, const char *kind, const struct pl_err *err)
+{
+    struct pl_slice body = ctx->request.call.body;
+    return pl_api_bad_request(
+        &ctx->status,
+        "the object provided is unrecognized (must be of type %s): couldn't get version/kind; "
+        "json parse error: %s (%.*s)",
+        kind,
+        body.len == 0 || err->offset == (int64_t)body.len ? "unexpected end of JSON input"
+        : err->code != 0                                  ? err->message
+                                                          : "not an object",
+        body.len == 0 ? 7 : (body.len < 25 ? (int)body.len : 25),
+        body.len == 0 ? "<empty>" : body.ptr);
+}
+
+static struct pl_tree *parse(struct pl_api_ctx *ctx, const char *kind)
 {
     struct pl_err err = {0};
-    if (ctx->request.body_form == PL_API_PROTOBUF && pl_api_protobuf_knows(ctx->type->kind))
-        return decode_protobuf(ctx);
+    if (ctx->request.body_form == PL_API_PROTOBUF && pl_api_protobuf_knows(kind))
+        return parse_protobuf(ctx, kind);
     if (ctx->request.body_form != PL_API_JSON && ctx->request.body_form != PL_API_YAML) {
         pl_api_fail(&ctx->status, 415, "UnsupportedMediaType",
                     "the body of the request was in an unknown format - accepted media types "
@@ -112,25 +124,37 @@ struct pl_tree *pl_api_decode(struct pl_api_ctx *ctx)
         return NULL;
     }
     struct pl_doc *doc = scan_body(ctx, &err);
-    struct pl_slice body = ctx->request.call.body;
-    if (pl_node_type(pl_doc_root(doc)) != PL_OBJECT) {
-        pl_doc_unref(doc);
-        pl_api_bad_request(
-            &ctx->status,
-            "the object provided is unrecognized (must be of type %s): couldn't get version/kind; "
-            "json parse error: %s (%.*s)",
-            ctx->type->kind,
-            body.len == 0 || err.offset == (int64_t)body.len ? "unexpected end of JSON input"
-            : err.code != 0                                  ? err.message
-                                                             : "not an object",
-            body.len == 0 ? 7 : (body.len < 25 ? (int)body.len : 25),
-            body.len == 0 ? "<empty>" : body.ptr);
-        return NULL;
-    }
-    struct pl_tree *object = pl_tree_from_node(&ctx->arena, pl_doc_root(doc));
+    struct pl_tree *object = NULL;
+    if (pl_node_type(pl_doc_root(doc)) == PL_OBJECT)
+        object = pl_tree_from_node(&ctx->arena, pl_doc_root(doc));
+    else
+        fail_parse(ctx, kind, &err);
     pl_doc_unref(doc);
+    return object;
+}
+
+struct pl_tree *pl_api_decode(struct pl_api_ctx *ctx)
+{
+    struct pl_tree *object = parse(ctx, ctx->type->kind);
+    if (object == NULL)
+        return NULL;
     pl_tree_child(&ctx->arena, object, "metadata");
     return check_type(ctx, object) == 0 ? object : NULL;
+}
+
+struct pl_tree *pl_api_decode_as(struct pl_api_ctx *ctx, const char *api_version, const char *kind)
+{
+    struct pl_tree *object = parse(ctx, kind);
+    if (object == NULL)
+        return NULL;
+    struct pl_slice version = pl_tree_text_at(object, "apiVersion");
+    struct pl_slice given = pl_tree_text_at(object, "kind");
+    if ((version.len == 0 || pl_slice_eqz(version, api_version)) &&
+        (given.len == 0 || pl_slice_eqz(given, kind)))
+        return object;
+    pl_api_bad_request(&ctx->status, "the body is %.*s %.*s, where %s %s is taken", PL_FMT(version),
+                       PL_FMT(given), api_version, kind);
+    return NULL;
 }
 
 /* ---- create ---- */
@@ -242,7 +266,9 @@ int pl_api_store_new(struct pl_api_ctx *ctx, struct pl_tree *object, bool by_app
 {
     struct pl_tree *meta = pl_api_meta_of(ctx, object);
     struct pl_tree *sent = by_apply ? NULL : pl_tree_getz(meta, "managedFields");
-    if (check_namespace(ctx, ctx->request.ns, pl_api_name_of(object)) != 0 ||
+    bool by_change = ctx->user.name.len > 0 && strcmp(pl_api_verb(&ctx->request), "create") != 0;
+    if ((by_change && pl_api_authorize_verb(ctx, "create") != 0) ||
+        check_namespace(ctx, ctx->request.ns, pl_api_name_of(object)) != 0 ||
         pl_api_shape(ctx, object) != 0)
         return -1;
     stamp_new(ctx, object);
@@ -254,7 +280,7 @@ int pl_api_store_new(struct pl_api_ctx *ctx, struct pl_tree *object, bool by_app
                            pl_api_managed_update(&writer, entries, blank(ctx), object));
     }
     if (pl_api_prepare_builtin(ctx, object, NULL) != 0 || pl_api_validate(ctx, object, NULL) != 0 ||
-        pl_api_check_size(ctx, object) != 0)
+        pl_api_check_size(ctx, object) != 0 || pl_api_rbac_check_write(ctx, object, NULL) != 0)
         return -1;
     struct pl_slice key = pl_api_key(&ctx->arena, pl_tree_text_at(object, "metadata.namespace"),
                                      pl_api_name_of(object));

@@ -6,6 +6,13 @@
 /* The body as an object of the request's kind; NULL and the status when it is none. */
 struct pl_tree *pl_api_decode(struct pl_api_ctx *ctx);
 
+/* The body as an object of another kind, as some subresources take it; it may leave out what it is.
+ */
+struct pl_tree *pl_api_decode_as(struct pl_api_ctx *ctx, const char *api_version, const char *kind);
+/* Creates an object for the server itself; nothing is answered. It must be a good one. */
+void pl_api_store_own(struct pl_api *api, const char *group, const char *plural,
+                      const struct pl_tree *object);
+
 /* Creates the (decoded) object and answers. by_apply: managedFields are already right. */
 int pl_api_store_new(struct pl_api_ctx *ctx, struct pl_tree *object, bool by_apply);
 

@@ -63,6 +63,16 @@ const char *pl_exchange_header(const struct pl_exchange *exchange, const char *n
     return NULL;
 }
 
+bool pl_exchange_header_at(const struct pl_exchange *exchange, size_t i,
+                           struct pl_http_header *header)
+{
+    if (i >= exchange->header_count)
+        return false;
+    header->name = exchange->text.ptr + exchange->headers[i].name;
+    header->value = exchange->text.ptr + exchange->headers[i].value;
+    return true;
+}
+
 struct pl_slice pl_exchange_body(const struct pl_exchange *exchange)
 {
     return pl_buf_slice(&exchange->body);

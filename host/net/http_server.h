@@ -55,6 +55,9 @@ struct pl_slice
 pl_exchange_query(const struct pl_exchange *exchange); /* after "?", still escaped */
 const char *pl_exchange_header(const struct pl_exchange *exchange,
                                const char *name); /* lower case */
+/* Header i, its name in lower case; false when there are not so many. */
+bool pl_exchange_header_at(const struct pl_exchange *exchange, size_t i,
+                           struct pl_http_header *header);
 struct pl_slice pl_exchange_body(const struct pl_exchange *exchange);
 
 /* ---- the answer ----

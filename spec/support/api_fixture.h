@@ -33,15 +33,24 @@ struct api {
     char *content_type;                         /* its Content-Type */
     const char *accept, *agent, *authorization; /* of the next calls */
     const char *host, *origin;                  /* the same */
+    struct pl_http_header impersonate[4];       /* the same; ends with a name of NULL */
 };
 
-static inline void api_open_with(struct api *t, struct pl_api_options options)
+/* A server with the roles and bindings that every cluster has. */
+static inline void api_open_cluster(struct api *t, struct pl_api_options options)
 {
     *t = (struct api){.agent = "test/1"};
     virtual_clock_init(&t->clock, API_START);
     pl_timers_init(&t->timers, &t->clock.clock);
     options.rand_seed = 7;
     t->api = pl_api_create(&t->timers, &options);
+}
+
+/* The others begin with four namespaces alone: the first version is 5. */
+static inline void api_open_with(struct api *t, struct pl_api_options options)
+{
+    options.bare = true;
+    api_open_cluster(t, options);
 }
 
 static inline void api_open(struct api *t)
@@ -100,8 +109,11 @@ static inline int api_send(struct api *t, const char *method, const char *target
         .authorization = t->authorization,
         .host = t->host,
         .origin = t->origin,
+        .impersonate = t->impersonate,
         .body = pl_slice_z(json),
     };
+    while (call.impersonate_count < 4 && t->impersonate[call.impersonate_count].name != NULL)
+        call.impersonate_count++;
     pl_api_handle(t->api, &call, (struct pl_api_responder){&api_reply_ops, t});
     free(json);
     return t->status;

@@ -1,0 +1,31 @@
+/* Who sends a request: the owner of the server's token, a service account, somebody they speak for,
+ * or the server itself. Texts live in the request's arena. */
+#pragma once
+
+#include "object/tree.h"
+
+struct pl_api;
+struct pl_api_ctx;
+
+struct pl_api_user {
+    struct pl_slice name, uid;
+    struct pl_tree *groups; /* array of strings; NULL: none */
+    struct pl_tree *extra;  /* object of arrays of strings; NULL: none */
+};
+
+/* Whoever holds the server's token: a cluster administrator. */
+struct pl_api_user pl_api_user_admin(struct pl_arena *arena);
+/* "system:serviceaccount:NS:NAME" with its groups. */
+struct pl_api_user pl_api_user_of_account(struct pl_arena *arena, struct pl_slice ns,
+                                          struct pl_slice name);
+/* "system:serviceaccount:NS:NAME" into its parts; false for any other name. */
+bool pl_api_user_is_account(struct pl_slice name, struct pl_slice *ns, struct pl_slice *account);
+bool pl_api_user_is_in(const struct pl_api_user *user, struct pl_slice group);
+/* {"username","uid","groups","extra"}, as reviews tell it. */
+struct pl_tree *pl_api_user_info(struct pl_arena *arena, const struct pl_api_user *user);
+
+/* Fills ctx->user from the request's credentials; -1 and 401 when there are none or they are wrong.
+ * A server without a token takes everybody for the administrator. */
+int pl_api_authenticate(struct pl_api_ctx *ctx);
+/* The same for a token alone: false when it is nobody's. */
+bool pl_api_user_of_token(struct pl_api_ctx *ctx, struct pl_slice token, struct pl_api_user *user);
