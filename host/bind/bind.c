@@ -100,6 +100,7 @@ void pl_bind_push(lua_State *L, struct pl_state *s)
     pl_state_register(L, s, places);
     pl_state_register(L, s, pl_bind_values);
     pl_state_register(L, s, pl_bind_texts);
+    pl_state_register(L, s, pl_bind_bytes);
     pl_state_register(L, s, pl_bind_logs);
     pl_state_register(L, s, pl_bind_events);
     pl_state_register(L, s, pl_bind_memos);

@@ -16,6 +16,8 @@
  *   host.yaml_encode(v)
  *   host.yaml_decode(text) -> array of values, array of the lines that they start at
  *                             | nil, message
+ *   host.digest, hmac, bytes_equal, x509_*, ip, ip_contains, url, url_escape, url_unescape: see
+ *       bytes.c
  *   host.sha256(text) -> hex, host.base64_encode(s), host.base64_decode(s) -> s | nil
  *   host.random(n) -> n bytes
  *   host.quantity(text) -> number | nil, host.duration(text) -> seconds | nil

@@ -5,6 +5,7 @@
 
 extern const luaL_Reg pl_bind_values[];  /* value.c */
 extern const luaL_Reg pl_bind_texts[];   /* text.c */
+extern const luaL_Reg pl_bind_bytes[];   /* bytes.c */
 extern const luaL_Reg pl_bind_logs[];    /* log.c */
 extern const luaL_Reg pl_bind_events[];  /* event.c */
 extern const luaL_Reg pl_bind_memos[];   /* memo.c */

@@ -283,14 +283,39 @@ function M.options(what, options, checkers)
   return out
 end
 
--- A table whose unknown names are errors and that scripts cannot change.
-function M.frozen(name, content)
+local function all_names(content, later)
+  local out = {}
+  for key in pairs(content) do
+    out[key] = true
+  end
+  for key in pairs(later or {}) do
+    out[key] = true
+  end
+  return out
+end
+
+-- A module that is a table is frozen too, with the name it has for scripts.
+local function load_later(name, content, key, later)
+  local value = require(later[key])
+  if type(value) == "table" then
+    value = M.frozen(name .. "." .. key, value)
+  end
+  content[key] = value
+  return value
+end
+
+-- A table whose unknown names are errors and that scripts cannot change. later: modules that
+-- are loaded when they are first wanted, so that they cost nothing where nobody wants them.
+function M.frozen(name, content, later)
   return setmetatable({}, {
     __index = function(_, key)
       local value = content[key]
+      if value == nil and later and later[key] then
+        value = load_later(name, content, key, later)
+      end
       if value == nil then
         fail("%s has no %s; %s", name, type(key) == "string" and format("%q", key) or describe(key),
-          M.nearest(key, content))
+          M.nearest(key, all_names(content, later)))
       end
       return value
     end,

@@ -4,6 +4,7 @@
 local host = require("perilune.host")
 local check = require("perilune.check")
 local errors = require("perilune.errors")
+local query = require("perilune.query")
 local ref = require("perilune.ref")
 
 local format, fail = string.format, check.fail
@@ -96,34 +97,7 @@ local delete_all_options = {
 }
 local subresource_options = with(patch_options, {})
 
-local function escape(text)
-  return (text:gsub("[^%w%-._~]", function(char)
-    return format("%%%02X", char:byte())
-  end))
-end
-
-local function query_value(what, value)
-  if type(value) == "number" then
-    check.number()(what, value)
-    return value % 1 == 0 and format("%.0f", value) or tostring(value)
-  elseif type(value) == "boolean" then
-    return tostring(value)
-  end
-  return check.text(what, value)
-end
-
--- {container = "web", tailLines = 10} -> "container=web&tailLines=10"
-local function query_option(what, value)
-  local out = {}
-  for name, one in pairs(check.table(what, value)) do
-    check.string(what .. ": a name", name)
-    out[#out + 1] = escape(name) .. "=" .. escape(query_value(check.member_text(what, name), one))
-  end
-  table.sort(out)
-  return table.concat(out, "&")
-end
-
-local subresource_get_options = { query = query_option }
+local subresource_get_options = { query = query.text }
 
 -- ---- the methods ----
 

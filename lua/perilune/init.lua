@@ -1,6 +1,7 @@
 -- The module that scripts see: local perilune = require("perilune").
 
 local host = require("perilune.host")
+local bytes = require("perilune.bytes")
 local check = require("perilune.check")
 local clients = require("perilune.client")
 local conditions = require("perilune.conditions")
@@ -11,6 +12,7 @@ local manifest = require("perilune.manifest")
 local metrics = require("perilune.metrics")
 local owner = require("perilune.owner")
 local predicate = require("perilune.predicate")
+local query = require("perilune.query")
 local ref = require("perilune.ref")
 local tasks = require("perilune.task")
 local webhook = require("perilune.webhook")
@@ -31,6 +33,10 @@ local perilune = {
   end,
   number = host.number,
   version = host.version,
+  hash = bytes.hash,
+  hmac = bytes.hmac,
+  constant_time_equal = bytes.constant_time_equal,
+
   config = host.config,
   generation = host.generation,
 
@@ -106,11 +112,6 @@ end
 
 -- ---- bytes ----
 
--- Hex SHA-256 of a string, or of any other value's JSON with sorted keys.
-function perilune.hash(value)
-  return host.sha256(type(value) == "string" and value or host.json_encode(value))
-end
-
 function perilune.random(count)
   return host.random(check.integer(0)("random", count))
 end
@@ -123,11 +124,11 @@ perilune.base64 = frozen("perilune.base64", {
     return host.base64_encode(text)
   end,
   decode = function(text)
-    local bytes = type(text) == "string" and host.base64_decode(text)
-    if not bytes then
+    local decoded = type(text) == "string" and host.base64_decode(text)
+    if not decoded then
       fail("base64.decode: this is no base64: %s", check.describe(text))
     end
-    return bytes
+    return decoded
   end,
 })
 
@@ -274,6 +275,7 @@ end
 
 local http_options = {
   url = check.string,
+  query = query.text,
   method = check.string,
   headers = http_headers,
   body = check.text,
@@ -292,6 +294,9 @@ local function http_request(request, ...)
   check.no_more("http.request", ...)
   local o = check.options("http.request", check.table("http.request", request), http_options)
   check.string("http.request: url", o.url)
+  if o.query then
+    o.url, o.query = query.add(o.url, o.query), nil
+  end
   o.headers = o.headers or {}
   if o.json ~= nil then
     if o.body then
@@ -315,4 +320,8 @@ end
 
 perilune.http = frozen("perilune.http", { request = http_request })
 
-return frozen("perilune", perilune)
+return frozen("perilune", perilune, {
+  ip = "perilune.ip",
+  url = "perilune.url",
+  x509 = "perilune.x509",
+})

@@ -415,8 +415,58 @@ local Channel = {}
 ---@param request perilune.Ref
 function Channel:send(request) end
 
+---@class perilune.DigestOptions
+---@field algorithm? "sha256"|"sha384"|"sha512"|"weak_sha1"|"weak_md5"
+---@field encoding? "hex"|"base64"|"bytes"
+
+---@class perilune.CertificateNames
+---@field subject? string|table<string, string|string[]>
+---@field dns? string|string[]
+---@field ips? string|string[]
+---@field uris? string|string[]
+---@field emails? string|string[]
+
+---@class perilune.CertificateOptions: perilune.CertificateNames
+---@field duration? perilune.Duration
+---@field not_before? number
+---@field ca? boolean
+---@field usages? "server"|"client"|("server"|"client")[]
+
+---@class perilune.SignOptions: perilune.CertificateOptions
+---@field ca_cert string
+---@field ca_key string
+
+---@class perilune.Certificate
+---@field kind "certificate"|"request"
+---@field subject table<string, string|string[]>
+---@field issuer? table<string, string|string[]>
+---@field dns string[]
+---@field ips string[]
+---@field uris string[]
+---@field emails string[]
+---@field usages? ("server"|"client")[]
+---@field not_before? number
+---@field not_after? number
+---@field ca? boolean
+---@field self_signed? boolean
+---@field serial? string
+---@field fingerprint? string
+---@field key string
+---@field signature string
+
+---@class perilune.UrlParts
+---@field scheme string
+---@field user? string
+---@field password? string
+---@field host? string
+---@field port? integer
+---@field path? string
+---@field query? table<string, string|string[]>
+---@field fragment? string
+
 ---@class perilune.HttpRequest
 ---@field url string
+---@field query? table<string, string|number|boolean|string[]>
 ---@field method? string
 ---@field headers? table<string, string>
 ---@field body? string

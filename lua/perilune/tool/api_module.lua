@@ -20,6 +20,9 @@ return [==[
 ---@field yaml perilune.yaml
 ---@field http perilune.http
 ---@field webhook perilune.webhook
+---@field x509 perilune.x509
+---@field url perilune.url
+---@field ip perilune.ip
 local perilune = {}
 
 ---@param name string
@@ -122,8 +125,18 @@ function perilune.manifest(file, values) end
 ---@return table[]
 function perilune.manifests(file, values) end
 ---@param value any
+---@param options? perilune.DigestOptions
 ---@return string
-function perilune.hash(value) end
+function perilune.hash(value, options) end
+---@param key string
+---@param text string
+---@param options? perilune.DigestOptions
+---@return string
+function perilune.hmac(key, text, options) end
+---@param a string
+---@param b string
+---@return boolean
+function perilune.constant_time_equal(a, b) end
 ---@param count integer
 ---@return string
 function perilune.random(count) end
@@ -270,6 +283,76 @@ function base64.encode(text) end
 ---@param text string
 ---@return string
 function base64.decode(text) end
+
+---@class perilune.x509
+local x509 = {}
+---@param kind? "ecdsa-p256"|"ecdsa-p384"|"ed25519"|"rsa-2048"|"rsa-3072"|"rsa-4096"
+---@return string pem
+function x509.key(kind) end
+---@param pem string
+---@return string pem
+function x509.public_key(pem) end
+---@param key string
+---@param names? perilune.CertificateNames
+---@return string pem
+function x509.request(key, names) end
+---@param key string
+---@param options? perilune.CertificateOptions
+---@return string pem
+function x509.self_signed(key, options) end
+---@param request string a request or a key
+---@param options perilune.SignOptions
+---@return string pem
+function x509.sign(request, options) end
+---@param pem string
+---@return perilune.Certificate?
+---@return string? message
+function x509.parse(pem) end
+---@param pem string
+---@return perilune.Certificate[]?
+---@return string? message
+function x509.parse_all(pem) end
+---@param pem string
+---@return number? seconds
+---@return string? message
+function x509.expires_in(pem) end
+---@param pem string
+---@param options {ca: string, intermediates?: string, host?: string, usage?: "server"|"client", time?: number}
+---@return boolean
+---@return string? why
+function x509.verify(pem, options) end
+---@param certificate string
+---@param key string
+---@return boolean
+---@return string? why
+function x509.is_pair(certificate, key) end
+
+---@class perilune.url
+local url = {}
+---@param text string
+---@return perilune.UrlParts?
+---@return string? message
+function url.parse(text) end
+---@param parts perilune.UrlParts
+---@return string
+function url.build(parts) end
+---@param text string
+---@return string
+function url.escape(text) end
+---@param text string
+---@return string
+function url.unescape(text) end
+
+---@class perilune.ip
+local ip = {}
+---@param text string
+---@return {version: 4|6, address: string, prefix?: integer, first?: string, last?: string}?
+---@return string? message
+function ip.parse(text) end
+---@param network string
+---@param address string
+---@return boolean
+function ip.contains(network, address) end
 
 ---@class perilune.time
 local time = {}

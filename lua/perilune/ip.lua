@@ -1,0 +1,26 @@
+-- perilune.ip: addresses and networks, of either version of IP.
+
+local host = require("perilune.host")
+local check = require("perilune.check")
+
+local M = {}
+
+-- {version =, address =, and of a network prefix =, first =, last =}, or nil and a message.
+function M.parse(text, ...)
+  check.no_more("ip.parse", ...)
+  return host.ip(check.text("ip.parse: the text", text))
+end
+
+-- Whether all of the second lies in the first.
+function M.contains(network, address, ...)
+  check.no_more("ip.contains", ...)
+  check.text("ip.contains: the network", network)
+  check.text("ip.contains: the address", address)
+  local inside, message, which = host.ip_contains(network, address)
+  if inside == nil then
+    check.fail("ip.contains: %q: %s", which == 1 and network or address, message)
+  end
+  return inside
+end
+
+return M

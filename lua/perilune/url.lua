@@ -1,0 +1,122 @@
+-- perilune.url: URLs taken apart and put together, as RFC 3986 has them.
+
+local host = require("perilune.host")
+local check = require("perilune.check")
+local query = require("perilune.query")
+
+local fail, concat = check.fail, table.concat
+local M = {}
+
+-- "a=1&a=2&b" -> {a = {"1", "2"}, b = ""}
+local function read_query(text)
+  local out = {}
+  for part in text:gmatch("[^&]+") do
+    local name, value = part:match("^([^=]*)=?(.*)$")
+    name, value = host.url_unescape(name, true), host.url_unescape(value, true)
+    local before = out[name]
+    if before == nil then
+      out[name] = value
+    elseif type(before) == "table" then
+      before[#before + 1] = value
+    else
+      out[name] = host.array({ before, value })
+    end
+  end
+  return out
+end
+
+local function unescaped(text)
+  return text and host.url_unescape(text, false)
+end
+
+-- The parts, or nil and a message. The path stays as it is: "%2F" is no slash.
+function M.parse(text, ...)
+  check.no_more("url.parse", ...)
+  local url, message = host.url(check.text("url.parse: the text", text))
+  if not url then
+    return nil, message
+  end
+  url.scheme = url.scheme:lower()
+  url.user, url.password = unescaped(url.user), unescaped(url.password)
+  url.host = url.host and unescaped(url.host):lower()
+  url.query = url.query and read_query(url.query)
+  url.fragment = unescaped(url.fragment)
+  return url
+end
+
+local part_checks = {
+  scheme = check.string,
+  user = check.text,
+  password = check.text,
+  host = check.text,
+  port = check.integer(1),
+  path = check.text,
+  query = query.text,
+  fragment = check.text,
+}
+
+local function escape_others(allowed)
+  return function(text)
+    return (text:gsub("[^%w%-._~%%" .. allowed .. "]", query.escape))
+  end
+end
+
+local escape_path = escape_others("/!$&'()*+,;=:@")
+
+local function authority(parts)
+  local out = { "//" }
+  if parts.user then
+    out[#out + 1] = query.escape(parts.user)
+    if parts.password then
+      out[#out + 1] = ":" .. query.escape(parts.password)
+    end
+    out[#out + 1] = "@"
+  end
+  local v6 = parts.host:find(":", 1, true)
+  out[#out + 1] = v6 and "[" .. parts.host .. "]" or query.escape(parts.host)
+  if parts.port then
+    out[#out + 1] = ":" .. parts.port
+  end
+  return concat(out)
+end
+
+-- The reverse of parse. What may not stand in a path is escaped; "%41" stays as it is.
+function M.build(parts, ...)
+  check.no_more("url.build", ...)
+  local o = check.options("url.build", check.table("url.build", parts), part_checks)
+  if not o.scheme then
+    fail("url.build needs a scheme such as \"https\"")
+  elseif not o.host and (o.user or o.password or o.port) then
+    fail("url.build needs a host where there is a user or a port")
+  elseif o.password and not o.user then
+    fail("url.build needs a user where there is a password")
+  end
+  local path = o.path or ""
+  if o.host and path ~= "" and path:sub(1, 1) ~= "/" then
+    path = "/" .. path
+  end
+  local text = o.scheme .. ":" .. (o.host and authority(o) or "") .. escape_path(path)
+  if o.query and o.query ~= "" then
+    text = text .. "?" .. o.query
+  end
+  if o.fragment then
+    text = text .. "#" .. query.escape(o.fragment)
+  end
+  local good, message = host.url(text)
+  if not good then
+    fail("url.build: %q: %s", text, message)
+  end
+  return text
+end
+
+function M.escape(text, ...)
+  check.no_more("url.escape", ...)
+  return host.url_escape(check.text("url.escape: the text", text))
+end
+
+function M.unescape(text, ...)
+  check.no_more("url.unescape", ...)
+  return host.url_unescape(check.text("url.unescape: the text", text), false)
+end
+
+return M
