@@ -54,6 +54,7 @@ struct host {
     struct pl_leader *leader; /* NULL: no election */
     struct pl_manager *manager;
     struct pl_webhooks *webhooks;
+    struct pl_webhook_names webhook_names;
     struct pl_err webhooks_err; /* of the first switch; code 0: none */
     struct pl_once *once;       /* NULL: until a signal */
     struct pl_admin *admin;     /* NULL: without one */
@@ -328,21 +329,28 @@ static void on_gone(void *arg, const struct pl_controller *controller)
 
 /* ---- webhooks ---- */
 
+/* The pod's namespace; NULL: outside of a cluster. */
+static const char *pod_namespace(const struct host *host)
+{
+    const char *ns = getenv("POD_NAMESPACE");
+    if (getenv("KUBERNETES_SERVICE_HOST") == NULL)
+        return NULL;
+    return ns != NULL && *ns != '\0' ? ns : host->config.ns;
+}
+
 static int create_webhooks(struct host *host, struct pl_err *err)
 {
-    const struct pl_webhook_options *flags = &host->options->webhook;
-    const struct pl_webhooks_options options = {.loop = host->loop,
-                                                .cluster = host->cluster,
-                                                .metrics = host->metrics,
-                                                .off = flags->address.off,
-                                                .is_default = flags->address.is_default,
-                                                .any_port = flags->address.is_default &&
-                                                            host->options->own_server,
-                                                .host = flags->address.host,
-                                                .port = flags->address.port,
-                                                .cert_dir = flags->cert_dir,
-                                                .client_ca = flags->client_ca,
-                                                .drain_ns = flags->drain_ns};
+    const struct pl_webhook_place place = {.ns = pod_namespace(host),
+                                           .lease_name = host->options->leader.name,
+                                           .first_controller =
+                                               first_controller(&host->declarations),
+                                           .own_server = host->options->own_server,
+                                           .dry_run = host->options->dry_run};
+    struct pl_webhooks_options options = {
+        .loop = host->loop, .cluster = host->cluster, .metrics = host->metrics};
+    if (pl_webhook_choose(&host->options->webhook, &place, &host->webhook_names, &options, err) !=
+        0)
+        return err->code;
     host->webhooks = pl_webhooks_create(&options, err);
     if (host->webhooks == NULL)
         return err->code;
@@ -472,6 +480,7 @@ static void tear_down(struct host *host)
     if (host->webhooks != NULL)
         pl_health_remove(pl_view_health(host->view), host->webhooks);
     pl_webhooks_destroy(host->webhooks);
+    pl_webhook_names_deinit(&host->webhook_names);
     pl_shadow_destroy(host->shadow);
     pl_reload_destroy(host->reload);
     pl_lanes_destroy(host->lanes);

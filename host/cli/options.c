@@ -252,6 +252,33 @@ static const struct pl_flag table[] = {
      .of = HOST,
      .metavar = "FILE",
      .help = "webhook clients must have a certificate of it"},
+    {.name = "webhook-self-signed",
+     .of = HOST,
+     .type = PL_FLAG_SWITCH,
+     .fallback = "true",
+     .help = "without --webhook-cert-dir: the host makes a CA and a certificate itself"},
+    {.name = "webhook-secret",
+     .of = HOST,
+     .metavar = "NS/NAME",
+     .help = "where replicas share them (default perilune-webhook in the pod's namespace; outside "
+             "of a cluster in memory)"},
+    {.name = "webhook-register",
+     .of = HOST,
+     .type = PL_FLAG_SWITCH,
+     .fallback = "true",
+     .help = "tell the API server of the webhooks, with --webhook-service or --webhook-url"},
+    {.name = "webhook-service",
+     .of = HOST,
+     .metavar = "NS/NAME[:PORT]",
+     .help = "the Service by which API servers reach the webhooks"},
+    {.name = "webhook-url",
+     .of = HOST,
+     .metavar = "https://HOST:PORT",
+     .help = "the same without a Service"},
+    {.name = "webhook-keep",
+     .of = HOST,
+     .type = PL_FLAG_SWITCH,
+     .help = "a stop outside of a cluster leaves what was registered, too"},
     {.name = "webhook-drain",
      .of = HOST,
      .type = PL_FLAG_DURATION,
@@ -404,6 +431,7 @@ bool pl_options_read(struct pl_options *options, const struct pl_command *self, 
 
 void pl_options_deinit(struct pl_options *options)
 {
+    pl_webhook_options_deinit(&options->webhook);
     pl_doc_unref(options->config);
     pl_buf_deinit(&options->config_text);
     pl_flags_deinit(&options->flags);

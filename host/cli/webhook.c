@@ -1,14 +1,84 @@
 #include "cli/webhook.h"
 
 #include "admin/admin.h"
+#include "base/alloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define PORT     9443
 #define DRAIN_NS (3 * PL_SECOND)
 
 /* ---- flags ---- */
+
+/* "NS/NAME", both owned by the caller. */
+static int split_name(const char *flag, const char *text, size_t len, char **ns, char **name,
+                      struct pl_err *err)
+{
+    const char *slash = memchr(text, '/', len);
+    size_t first = slash != NULL ? (size_t)(slash - text) : 0;
+    if (slash == NULL || first == 0 || first + 1 == len ||
+        memchr(slash + 1, '/', len - first - 1) != NULL)
+        return pl_err_set(err, PL_EINVAL, "--%s takes NAMESPACE/NAME%s, not \"%.200s\"", flag,
+                          strcmp(flag, "webhook-service") == 0 ? "[:PORT]" : "", text);
+    *ns = pl_memdup0(text, first);
+    *name = pl_memdup0(slash + 1, len - first - 1);
+    return 0;
+}
+
+static int read_service(const char *text, struct pl_webhook_options *out, struct pl_err *err)
+{
+    if (text == NULL)
+        return 0;
+    const char *colon = strrchr(text, ':');
+    size_t len = colon != NULL ? (size_t)(colon - text) : strlen(text);
+    char *end = NULL;
+    long port = colon != NULL ? strtol(colon + 1, &end, 10) : 443;
+    if (port < 1 || port > 65535 || (end != NULL && (*end != '\0' || end == colon + 1)))
+        return pl_err_set(err, PL_EINVAL,
+                          "--webhook-service: \"%.100s\" has no port from 1 to 65535", text);
+    out->service_port = (int)port;
+    return split_name("webhook-service", text, len, &out->service_ns, &out->service_name, err);
+}
+
+static int read_url(const char *text, struct pl_webhook_options *out, struct pl_err *err)
+{
+    if (text == NULL)
+        return 0;
+    size_t head = strlen("https://");
+    bool good = strncmp(text, "https://", head) == 0 && text[head] != '\0' &&
+                strpbrk(text + head, "/?#@ ") == NULL;
+    out->url = text;
+    return good ? 0
+                : pl_err_set(err, PL_EINVAL,
+                             "--webhook-url takes https://HOST:PORT, not \"%.200s\"", text);
+}
+
+static int read_target(const struct pl_flags *flags, struct pl_webhook_options *out,
+                       struct pl_err *err)
+{
+    const char *service = pl_flags_text(flags, "webhook-service");
+    const char *url = pl_flags_text(flags, "webhook-url");
+    out->secret = pl_flags_text(flags, "webhook-secret");
+    out->registers = pl_flags_switch(flags, "webhook-register");
+    out->self_signed = pl_flags_switch(flags, "webhook-self-signed");
+    out->keep = pl_flags_switch(flags, "webhook-keep");
+    if (service != NULL && url != NULL)
+        return pl_err_set(err, PL_EINVAL,
+                          "--webhook-service and --webhook-url exclude each other: where are the "
+                          "webhooks?");
+    if (out->cert_dir == NULL && !out->self_signed)
+        return pl_err_set(err, PL_EINVAL, "--no-webhook-self-signed needs --webhook-cert-dir");
+    int rc = read_service(service, out, err);
+    return rc != 0 ? rc : read_url(url, out, err);
+}
+
+void pl_webhook_options_deinit(struct pl_webhook_options *options)
+{
+    pl_free(options->service_ns);
+    pl_free(options->service_name);
+}
 
 int pl_webhook_read(const struct pl_flags *flags, struct pl_webhook_options *out,
                     struct pl_err *err)
@@ -26,7 +96,79 @@ int pl_webhook_read(const struct pl_flags *flags, struct pl_webhook_options *out
                                     &out->address, err);
     if (rc != 0)
         pl_err_prefix(err, "--webhook-bind-address");
+    return rc != 0 ? rc : read_target(flags, out, err);
+}
+
+/* ---- what follows from them ---- */
+
+static int choose_secret(const struct pl_webhook_options *flags,
+                         const struct pl_webhook_place *place, struct pl_webhook_names *names,
+                         struct pl_err *err)
+{
+    if (flags->secret != NULL)
+        return split_name("webhook-secret", flags->secret, strlen(flags->secret), &names->secret_ns,
+                          &names->secret_name, err);
+    if (place->ns == NULL || *place->ns == '\0')
+        return 0; /* outside of a cluster: in memory */
+    names->secret_ns = pl_strdup(place->ns);
+    names->secret_name = pl_strdup("perilune-webhook");
+    return 0;
+}
+
+static int choose_name(const struct pl_webhook_place *place, struct pl_webhook_names *names,
+                       struct pl_err *err)
+{
+    if (place->lease_name != NULL)
+        names->config_name = pl_strdup(place->lease_name);
+    else if (place->first_controller != NULL)
+        names->config_name = pl_format("perilune-%s", place->first_controller);
+    else if (place->own_server)
+        names->config_name = pl_strdup("perilune-dev");
+    else
+        return pl_err_set(err, PL_EINVAL,
+                          "registering webhooks needs --leader-elect-resource-name where the "
+                          "scripts have no controller: their configurations are named like the "
+                          "Lease");
+    return 0;
+}
+
+int pl_webhook_choose(const struct pl_webhook_options *flags, const struct pl_webhook_place *place,
+                      struct pl_webhook_names *names, struct pl_webhooks_options *out,
+                      struct pl_err *err)
+{
+    bool reached = flags->url != NULL || flags->service_name != NULL;
+    bool registers = flags->registers && (reached || place->own_server) && !place->dry_run;
+    out->off = flags->address.off;
+    out->is_default = flags->address.is_default;
+    out->any_port = flags->address.is_default && place->own_server;
+    out->host = flags->address.host;
+    out->port = flags->address.port;
+    out->cert_dir = flags->cert_dir;
+    out->client_ca = flags->client_ca;
+    out->drain_ns = flags->drain_ns;
+    int rc = place->own_server || place->dry_run ? 0 : choose_secret(flags, place, names, err);
+    if (rc == 0 && registers && !out->off)
+        rc = choose_name(place, names, err);
+    out->tell_unregistered = flags->registers && !registers;
+    out->secret_ns = names->secret_ns;
+    out->secret_name = names->secret_name;
+    out->config_name = names->config_name;
+    if (registers) {
+        out->url = flags->url;
+        out->service_ns = flags->service_ns;
+        out->service_name = flags->service_name;
+        out->service_port = flags->service_port;
+        out->own_url = !reached;
+        out->remove = place->ns == NULL && !flags->keep && !place->own_server;
+    }
     return rc;
+}
+
+void pl_webhook_names_deinit(struct pl_webhook_names *names)
+{
+    pl_free(names->secret_ns);
+    pl_free(names->secret_name);
+    pl_free(names->config_name);
 }
 
 /* ---- /readyz ---- */

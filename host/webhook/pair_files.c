@@ -21,8 +21,8 @@
 
 /* One look at the disk; owned by the files, or by itself once they are gone. */
 struct look {
-    char *paths[2]; /* owned: certificate, key */
-    struct pl_buf texts[2];
+    char *paths[3]; /* owned: certificate, key, and the authority's, which may be missing */
+    struct pl_buf texts[3];
     struct pl_err err;
     struct pl_pair_files *files; /* back-pointer, the loop's */
 };
@@ -30,7 +30,7 @@ struct look {
 struct pl_pair_files {
     struct pl_loop *loop;
     char *folder;
-    char *cert_pem, *key_pem; /* owned */
+    char *cert_pem, *key_pem, *ca_pem; /* owned; ca_pem NULL: none */
     pl_pair_fn changed;
     void *arg;
     struct pl_files *watched; /* NULL: it can't be watched, and is looked at now and then */
@@ -68,6 +68,8 @@ static void run_look(void *arg)
         !pl_certificate_has_key(pl_buf_z(&look->texts[0]), pl_buf_z(&look->texts[1])))
         pl_err_set(&look->err, PL_EINVAL, "%s and %s are no certificate and its key",
                    look->paths[0], look->paths[1]);
+    if (read_file(look->paths[2], &look->texts[2], NULL) != 0)
+        pl_buf_clear(&look->texts[2]);
 }
 
 static struct look *create_look(struct pl_pair_files *files)
@@ -76,13 +78,14 @@ static struct look *create_look(struct pl_pair_files *files)
     look->files = files;
     look->paths[0] = pl_format("%s/tls.crt", files->folder);
     look->paths[1] = pl_format("%s/tls.key", files->folder);
+    look->paths[2] = pl_format("%s/ca.crt", files->folder);
     return look;
 }
 
 static void free_look(void *arg)
 {
     struct look *look = arg;
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 3; i++) {
         pl_free(look->paths[i]);
         pl_buf_deinit(&look->texts[i]);
     }
@@ -97,14 +100,20 @@ static void take(struct pl_pair_files *files, const struct look *look)
     pl_free(files->key_pem);
     files->cert_pem = pl_strdup(pl_buf_z(&look->texts[0]));
     files->key_pem = pl_strdup(pl_buf_z(&look->texts[1]));
+    pl_free(files->ca_pem);
+    files->ca_pem = look->texts[2].len > 0 ? pl_strdup(pl_buf_z(&look->texts[2])) : NULL;
+    if (files->ca_pem == NULL && pl_certificate_issuer(files->cert_pem, files->cert_pem) == 0)
+        files->ca_pem = pl_strdup(files->cert_pem);
     pl_free(files->told);
     files->told = NULL;
 }
 
 static bool is_known(const struct pl_pair_files *files, const struct look *look)
 {
+    const char *ca = files->ca_pem != NULL ? files->ca_pem : "";
     return strcmp(files->cert_pem, pl_buf_z(&look->texts[0])) == 0 &&
-           strcmp(files->key_pem, pl_buf_z(&look->texts[1])) == 0;
+           strcmp(files->key_pem, pl_buf_z(&look->texts[1])) == 0 &&
+           (look->texts[2].len == 0 || strcmp(ca, pl_buf_z(&look->texts[2])) == 0);
 }
 
 static void complain(struct pl_pair_files *files, const char *why)
@@ -172,7 +181,7 @@ static void watch(struct pl_pair_files *files, const struct look *look)
     if (files->watched == NULL)
         return;
     struct pl_files_set *set = pl_files_set_create(files->watched);
-    for (size_t i = 0; i < 2 && err.code == 0; i++)
+    for (size_t i = 0; i < 3 && err.code == 0; i++)
         pl_files_set_add(set, look->paths[i], &err);
     if (err.code == 0) {
         pl_files_use(files->watched, set);
@@ -219,6 +228,7 @@ void pl_pair_files_destroy(struct pl_pair_files *files)
     pl_free(files->folder);
     pl_free(files->cert_pem);
     pl_free(files->key_pem);
+    pl_free(files->ca_pem);
     pl_free(files->told);
     pl_free(files);
 }
@@ -231,4 +241,9 @@ const char *pl_pair_files_cert(const struct pl_pair_files *files)
 const char *pl_pair_files_key(const struct pl_pair_files *files)
 {
     return files->key_pem;
+}
+
+const char *pl_pair_files_ca(const struct pl_pair_files *files)
+{
+    return files->ca_pem;
 }

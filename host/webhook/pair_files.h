@@ -20,3 +20,6 @@ void pl_pair_files_destroy(struct pl_pair_files *files); /* accepts NULL */
 /* What was read last. */
 const char *pl_pair_files_cert(const struct pl_pair_files *files);
 const char *pl_pair_files_key(const struct pl_pair_files *files);
+/* What clients can verify it with: ca.crt beside them, or a certificate that signed itself. NULL:
+ * neither. */
+const char *pl_pair_files_ca(const struct pl_pair_files *files);

@@ -11,23 +11,33 @@
 #include "net/authority.h"
 #include "webhook/certificates.h"
 #include "webhook/pair_files.h"
+#include "webhook/registrar.h"
+#include "webhook/shared_secret.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#define AGAIN_NS (5 * PL_SECOND) /* between tries to get the address */
-#define MOST_CA  ((size_t)1 << 20)
+#define AGAIN_NS  (5 * PL_SECOND) /* between tries to get the address */
+#define MOST_CA   ((size_t)1 << 20)
+#define REMOVE_NS (5 * PL_SECOND) /* for what was registered, at a stop */
+#define NAMES     5
 
 struct pl_webhooks {
     struct pl_webhooks_options o;
     struct pl_timers *timers;
     struct pl_hooks *hooks;
-    struct pl_pair_files *files; /* --webhook-cert-dir; NULL: none */
-    struct pl_certificates own;  /* else; made when they are first needed */
-    char *client_ca_pem;         /* owned; NULL: none */
-    char address[300];           /* "" while it does not listen */
-    char *trouble;               /* owned: why it does not; NULL: it has not tried */
+    struct pl_pair_files *files;     /* --webhook-cert-dir; NULL: none */
+    struct pl_certificates own;      /* else; made when they are first needed */
+    struct pl_shared_secret *secret; /* that they are shared through; NULL: none, or not yet */
+    bool secret_read;
+    char *names[NAMES + 1];         /* owned: what they are for, NULL-terminated */
+    struct pl_registrar *registrar; /* NULL: nothing is registered */
+    void (*stopped)(void *arg);
+    void *stopped_arg;
+    char *client_ca_pem; /* owned; NULL: none */
+    char address[300];   /* "" while it does not listen */
+    char *trouble;       /* owned: why it does not; NULL: it has not tried */
     struct pl_timer again, renew;
     struct pl_series *expiry; /* NULL: not shown yet */
     bool stopping;
@@ -84,14 +94,93 @@ static void serve_certificate(struct pl_webhooks *w)
            pl_int("ends_in_hours", (pl_webhooks_expiry(w) - wall_s(w)) / 3600));
 }
 
+static void tell_ca(struct pl_webhooks *w);
+
 static void on_pair(void *arg, const char *cert_pem, const char *key_pem)
 {
     PL_UNUSED(cert_pem);
     PL_UNUSED(key_pem);
     serve_certificate(arg);
+    tell_ca(arg);
 }
 
-static const char *const own_names[] = {"localhost", "127.0.0.1", "::1", NULL};
+static void add_name(struct pl_webhooks *w, char *name)
+{
+    size_t count = 0;
+    while (w->names[count] != NULL)
+        count++;
+    PL_REQUIRE(count < NAMES);
+    w->names[count] = name;
+}
+
+/* HOST of "https://HOST[:PORT]" or "https://[HOST]:PORT". */
+static char *host_of(const char *url)
+{
+    const char *host = url + strlen("https://");
+    size_t len = *host == '[' ? strcspn(host, "]") : strcspn(host, ":/");
+    return *host == '[' ? pl_memdup0(host + 1, len - 1) : pl_memdup0(host, len);
+}
+
+static void set_names(struct pl_webhooks *w)
+{
+    const char *ns = w->o.service_ns, *name = w->o.service_name;
+    if (w->o.url != NULL) {
+        add_name(w, host_of(w->o.url));
+    } else if (name != NULL) {
+        add_name(w, pl_format("%s.%s.svc", name, ns));
+        add_name(w, pl_format("%s.%s.svc.cluster.local", name, ns));
+        add_name(w, pl_format("%s.%s", name, ns));
+    } else {
+        add_name(w, pl_strdup("localhost"));
+        add_name(w, pl_strdup("127.0.0.1"));
+        add_name(w, pl_strdup("::1"));
+    }
+}
+
+static const char *const *names_of(const struct pl_webhooks *w)
+{
+    return (const char *const *)w->names;
+}
+
+static const char *ca_of(const struct pl_webhooks *w)
+{
+    return w->files != NULL ? pl_pair_files_ca(w->files) : w->own.ca_pem;
+}
+
+static void tell_ca(struct pl_webhooks *w)
+{
+    bool waits = w->secret != NULL && !w->secret_read;
+    if (w->registrar != NULL && !waits && pl_hooks_is_listening(w->hooks))
+        pl_registrar_set_ca(w->registrar, ca_of(w));
+}
+
+static void on_shared(void *arg, const struct pl_certificates *now)
+{
+    struct pl_webhooks *w = arg;
+    bool same = pl_certificates_eq(&w->own, now);
+    struct pl_certificates next = pl_certificates_copy(now);
+    pl_certificates_deinit(&w->own);
+    w->own = next;
+    w->secret_read = true;
+    pl_timer_stop(w->timers, &w->renew);
+    if (!same)
+        serve_certificate(w);
+    tell_ca(w);
+}
+
+static void share(struct pl_webhooks *w)
+{
+    struct pl_site *site = pl_cluster_site(w->o.cluster);
+    const struct pl_shared_secret_options options = {.client = pl_site_client(site),
+                                                     .timers = w->timers,
+                                                     .ns = w->o.secret_ns,
+                                                     .name = w->o.secret_name,
+                                                     .names = names_of(w),
+                                                     .changed = on_shared,
+                                                     .arg = w};
+    if (w->o.secret_name != NULL && w->files == NULL && w->secret == NULL)
+        w->secret = pl_shared_secret_create(&options);
+}
 
 static void on_renew(struct pl_timer *timer);
 
@@ -100,10 +189,10 @@ static int renew_own(struct pl_webhooks *w, struct pl_err *err)
 {
     enum pl_certificates_step step;
     int64_t at_s, now_s = wall_s(w);
-    while ((step = pl_certificates_plan(&w->own, own_names, now_s, &at_s)) !=
+    while ((step = pl_certificates_plan(&w->own, names_of(w), now_s, &at_s)) !=
            PL_CERTIFICATES_KEEP) {
         struct pl_certificates next;
-        int rc = pl_certificates_renew(&w->own, step, own_names, now_s, &next, err);
+        int rc = pl_certificates_renew(&w->own, step, names_of(w), now_s, &next, err);
         if (rc != 0)
             return rc;
         pl_certificates_deinit(&w->own);
@@ -124,6 +213,7 @@ static void on_renew(struct pl_timer *timer)
                pl_str("error", err.message));
     else if (strcmp(before, w->own.cert_pem) != 0)
         serve_certificate(w);
+    tell_ca(w);
     pl_free(before);
 }
 
@@ -150,6 +240,15 @@ static int listen_at(struct pl_webhooks *w, int port, struct pl_err *err)
 
 static void on_again(struct pl_timer *timer);
 
+/* Where API servers on this machine reach it. */
+static void tell_url(struct pl_webhooks *w)
+{
+    char *url = pl_format("https://127.0.0.1:%d", pl_hooks_port(w->hooks));
+    if (w->o.own_url && w->registrar != NULL)
+        pl_registrar_set_url(w->registrar, url);
+    pl_free(url);
+}
+
 static int open_listener(struct pl_webhooks *w, struct pl_err *err)
 {
     int rc = w->files == NULL ? renew_own(w, err) : 0;
@@ -163,6 +262,12 @@ static int open_listener(struct pl_webhooks *w, struct pl_err *err)
         set_address(w);
         show_expiry(w);
         pl_log(PL_LOG_INFO, "serving webhooks", pl_str("address", w->address));
+        if (w->registrar == NULL && w->o.tell_unregistered)
+            pl_log(PL_LOG_INFO, "webhooks are served and not registered: --webhook-service or "
+                                "--webhook-url says where API servers reach them");
+        tell_url(w);
+        share(w);
+        tell_ca(w);
         return 0;
     }
     w->trouble = pl_strdup(err->message);
@@ -182,6 +287,8 @@ int pl_webhooks_switch(struct pl_webhooks *w, struct pl_edition *const *editions
                        struct pl_err *err)
 {
     pl_hooks_switch(w->hooks, editions, count);
+    if (w->registrar != NULL && !w->stopping)
+        pl_registrar_set(w->registrar, editions, count);
     if (!pl_webhooks_is_used(w) || w->stopping || pl_hooks_is_listening(w->hooks) ||
         pl_timer_is_active(&w->again))
         return 0;
@@ -208,10 +315,15 @@ bool pl_webhooks_is_used(const struct pl_webhooks *w)
 
 bool pl_webhooks_is_ready(const struct pl_webhooks *w, struct pl_buf *why)
 {
-    if (pl_hooks_is_listening(w->hooks))
+    bool listens = pl_hooks_is_listening(w->hooks);
+    if (listens && (w->secret == NULL || w->secret_read))
         return true;
-    pl_buf_add_f(why, "webhooks are not served%s%s", w->trouble != NULL ? ": " : "",
-                 w->trouble != NULL ? w->trouble : "");
+    if (listens)
+        pl_buf_add_f(why, "the certificate in the Secret %s/%s has not been read", w->o.secret_ns,
+                     w->o.secret_name);
+    else
+        pl_buf_add_f(why, "webhooks are not served%s%s", w->trouble != NULL ? ": " : "",
+                     w->trouble != NULL ? w->trouble : "");
     return false;
 }
 
@@ -258,6 +370,18 @@ static int read_pair(struct pl_webhooks *w, struct pl_err *err)
     return err->code;
 }
 
+static void register_them(struct pl_webhooks *w)
+{
+    const struct pl_registrar_options options = {.cluster = w->o.cluster,
+                                                 .name = w->o.config_name,
+                                                 .url = w->o.url,
+                                                 .service_ns = w->o.service_ns,
+                                                 .service_name = w->o.service_name,
+                                                 .service_port = w->o.service_port};
+    if (!w->o.off && (w->o.url != NULL || w->o.service_name != NULL || w->o.own_url))
+        w->registrar = pl_registrar_create(&options);
+}
+
 struct pl_webhooks *pl_webhooks_create(const struct pl_webhooks_options *options,
                                        struct pl_err *err)
 {
@@ -267,17 +391,34 @@ struct pl_webhooks *pl_webhooks_create(const struct pl_webhooks_options *options
     w->o = *options;
     w->timers = pl_loop_timers(options->loop);
     w->hooks = pl_hooks_create(&hooks);
+    set_names(w);
+    register_them(w);
     if (w->o.off || (read_ca(w, err) == 0 && read_pair(w, err) == 0))
         return w;
     pl_webhooks_destroy(w);
     return NULL;
 }
 
+static void on_removed(void *arg)
+{
+    struct pl_webhooks *w = arg;
+    pl_registrar_destroy(w->registrar);
+    w->registrar = NULL;
+    pl_hooks_stop(w->hooks, pl_webhooks_is_used(w) ? w->o.drain_ns : 0, w->stopped, w->stopped_arg);
+}
+
 void pl_webhooks_stop(struct pl_webhooks *w, void (*done)(void *arg), void *arg)
 {
     w->stopping = true;
+    w->stopped = done;
+    w->stopped_arg = arg;
     pl_timer_stop(w->timers, &w->again);
-    pl_hooks_stop(w->hooks, pl_webhooks_is_used(w) ? w->o.drain_ns : 0, done, arg);
+    pl_shared_secret_close(w->secret);
+    w->secret = NULL;
+    if (w->registrar != NULL && w->o.remove)
+        pl_registrar_remove(w->registrar, REMOVE_NS, on_removed, w);
+    else
+        on_removed(w);
 }
 
 void pl_webhooks_destroy(struct pl_webhooks *w)
@@ -286,6 +427,10 @@ void pl_webhooks_destroy(struct pl_webhooks *w)
         return;
     pl_timer_stop(w->timers, &w->again);
     pl_timer_stop(w->timers, &w->renew);
+    pl_registrar_destroy(w->registrar);
+    pl_shared_secret_close(w->secret);
+    for (size_t i = 0; i < NAMES; i++)
+        pl_free(w->names[i]);
     pl_pair_files_destroy(w->files);
     pl_hooks_destroy(w->hooks);
     pl_certificates_deinit(&w->own);

@@ -19,6 +19,16 @@ struct pl_webhooks_options {
     const char *cert_dir;  /* NULL: the host makes its certificate itself */
     const char *client_ca; /* a file; NULL: clients need no certificate */
     int64_t drain_ns;
+    /* Where replicas share what the host makes itself; NULL: in memory. */
+    const char *secret_ns, *secret_name;
+    /* Where API servers reach the webhooks: a URL, "https://HOST:PORT", or a service. Both NULL:
+     * nothing is registered. own_url: at the address where it listens. */
+    const char *url, *service_ns, *service_name;
+    int service_port;
+    bool own_url;
+    bool tell_unregistered;  /* say once that nothing is registered */
+    const char *config_name; /* of what is registered; with either of them */
+    bool remove;             /* a stop takes back what was registered */
 };
 
 /* NULL and err when a file that is named can't be read. */

@@ -1,0 +1,267 @@
+-- Webhooks as API servers call them: registration, conversion, shared certificates, failure policies.
+
+local e2e = require("spec.support.e2e")
+
+local group = e2e.unique("w") .. ".example.com"
+local plural = "websites." .. group
+
+local script = ([[
+local perilune = require("perilune")
+
+perilune.webhook.validate({"GROUP/v1/Website", "GROUP/v2/Website"}, function(object, old, request)
+  if (object.spec.replicas or object.spec.size or 0) > 10 then return "spec.replicas: at most 10" end
+  if object.spec.slow then return nil, {"this is slow"} end
+end, { match_policy = "Equivalent" EXTRA })
+
+perilune.webhook.mutate("GROUP/v1/Website", function(object)
+  object.spec.replicas = object.spec.replicas or 1
+end)
+
+perilune.webhook.convert("GROUP/Website", function(object, version)
+  if version == "v2" then object.spec.size, object.spec.replicas = object.spec.replicas, nil
+  else object.spec.replicas, object.spec.size = object.spec.size, nil end
+  return object
+end)
+]]):gsub("GROUP", group)
+
+local open_schema = { openAPIV3Schema = { type = "object", properties = { spec = { type = "object",
+  ["x-kubernetes-preserve-unknown-fields"] = true } } } }
+local crd = { apiVersion = "apiextensions.k8s.io/v1", kind = "CustomResourceDefinition",
+  metadata = { name = plural },
+  spec = { group = group, scope = "Namespaced",
+    names = { plural = "websites", singular = "website", kind = "Website", listKind = "WebsiteList" },
+    versions = { { name = "v1", served = true, storage = true, schema = open_schema },
+      { name = "v2", served = true, storage = false, schema = open_schema } } } }
+
+local CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+local CONFIGS = "/apis/admissionregistration.k8s.io/v1/"
+
+local function free_port()
+  local pipe = io.popen("python3 -c 'import socket; s = socket.socket(); s.bind((\"127.0.0.1\", 0)); "
+    .. "print(s.getsockname()[1])'")
+  local port = tonumber(pipe:read("*a"))
+  pipe:close()
+  return port
+end
+
+describe("webhooks that register themselves", function()
+  local server, namespace, name, port
+
+  setup(function()
+    server = e2e.server()
+    namespace = server:new_namespace()
+    server:create(CRDS, crd)
+    e2e.eventually("the kind is served", function()
+      return server:get("/apis/" .. group .. "/v1/websites?limit=1")
+    end)
+  end)
+  before_each(function()
+    name = e2e.unique("hooks")
+    port = free_port()
+  end)
+  after_each(function()
+    e2e.clean_up()
+    for _, kind in ipairs({ "validatingwebhookconfigurations/", "mutatingwebhookconfigurations/" }) do
+      server:delete(CONFIGS .. kind .. name)
+    end
+  end)
+  teardown(e2e.finish)
+
+  local function config(kind)
+    return server:get(CONFIGS .. kind .. "webhookconfigurations/" .. name)
+  end
+
+  local function registered(count)
+    e2e.eventually("they are registered", function()
+      local validating, mutating = config("validating"), config("mutating")
+      local conversion = server:get(CRDS .. "/" .. plural).spec.conversion
+      return validating and #validating.webhooks == (count or 2) and mutating
+        and conversion.strategy == "Webhook"
+        and conversion.webhook.clientConfig.url == "https://127.0.0.1:" .. port .. "/convert"
+    end)
+  end
+
+  local function start(options)
+    options = options or {}
+    local flags = { "--webhook-bind-address", "127.0.0.1:" .. port, "--webhook-url",
+      "https://127.0.0.1:" .. port, "--leader-elect-resource-name", name }
+    for _, flag in ipairs(options.flags or {}) do
+      flags[#flags + 1] = flag
+    end
+    local text = (options.script or script):gsub("EXTRA", options.extra or "")
+    return e2e.start_host(server, text, flags)
+  end
+
+  local function path(version, site)
+    return "/apis/" .. group .. "/" .. version .. "/namespaces/" .. namespace .. "/websites"
+      .. (site and "/" .. site or "")
+  end
+
+  local function create(site, spec, version)
+    return server:request("POST", path(version or "v1"), { apiVersion = group .. "/" .. (version or "v1"),
+      kind = "Website", metadata = { name = site }, spec = spec })
+  end
+
+  -- kube-apiserver takes a moment to hear of a configuration.
+  local function works(host)
+    registered()
+    e2e.eventually("objects are defaulted", function()
+      local site = e2e.unique("probe")
+      local status, answer = create(site, { a = 1 })
+      host:must_run()
+      return status == 201 and answer.spec.replicas == 1, tostring(status) .. " " ..
+        tostring(type(answer) == "table" and answer.message or answer)
+    end)
+    e2e.eventually("versions are converted", function()
+      local site = e2e.unique("probe")
+      create(site, { replicas = 2 })
+      local status, answer = server:request("GET", path("v2", site))
+      return status == 200 and answer.spec.size == 2, tostring(status) .. " " ..
+        tostring(type(answer) == "table" and answer.message or answer)
+    end)
+  end
+
+  it("admit, deny, default and convert", function()
+    local host = start()
+    works(host)
+    local status, answer = create("many", { replicas = 11 })
+    assert.equal(403, status)
+    assert.truthy(answer.message:find("spec.replicas: at most 10", 1, true), answer.message)
+    status, answer = create("new", { size = 3 }, "v2")
+    assert.equal(201, status, type(answer) == "table" and answer.message or answer)
+    assert.equal(3, answer.spec.size)
+    assert.equal(3, server:get(path("v1", "new")).spec.replicas)
+    assert.equal(403, (create("few", { size = 11 }, "v2")))
+    local list = server:get(path("v2"))
+    for _, item in ipairs(list.items) do
+      assert.equal(group .. "/v2", item.apiVersion)
+      assert.is_nil(item.spec.replicas)
+    end
+    local webhook = config("validating").webhooks[1]
+    assert.same({ { "CREATE", "UPDATE" }, { "websites" }, { "v1" }, { group } }, { webhook.rules[1].operations,
+      webhook.rules[1].resources, webhook.rules[1].apiVersions, webhook.rules[1].apiGroups })
+    assert.same({ "Fail", "None", 10, "Equivalent" }, { webhook.failurePolicy, webhook.sideEffects,
+      webhook.timeoutSeconds, webhook.matchPolicy })
+    host:stop(0)
+    assert.is_nil(config("validating"))
+    assert.is_nil(config("mutating"))
+    assert.equal("None", server:get(CRDS .. "/" .. plural).spec.conversion.strategy)
+  end)
+
+  it("are put back when somebody changes or removes them, and left to another replica", function()
+    local host = start()
+    registered()
+    local first = config("validating").webhooks[1].name
+    server:patch(CONFIGS .. "validatingwebhookconfigurations/" .. name, { { op = "replace",
+      path = "/webhooks/0/failurePolicy", value = "Ignore" } }, "application/json-patch+json")
+    e2e.eventually("it is Fail again", function()
+      return config("validating").webhooks[1].failurePolicy == "Fail"
+    end)
+    server:delete(CONFIGS .. "mutatingwebhookconfigurations/" .. name)
+    e2e.eventually("it is there again", function()
+      return config("mutating")
+    end)
+    -- Another replica, with other scripts: what it writes stays.
+    local other = e2e.start_host(server, (script:gsub("EXTRA", ', timeout = "3s"')),
+      { "--webhook-bind-address", "127.0.0.1:0", "--webhook-url", "https://127.0.0.1:" .. port,
+        "--leader-elect-resource-name", name, "--webhook-keep" })
+    e2e.eventually("the other one's is there", function()
+      return config("validating").webhooks[1].timeoutSeconds == 3
+    end)
+    local version = config("validating").metadata.resourceVersion
+    server:patch(CONFIGS .. "mutatingwebhookconfigurations/" .. name, { metadata = { labels = { a = "b" } } })
+    e2e.process.pause(0.5)
+    assert.equal(version, config("validating").metadata.resourceVersion)
+    assert.equal(first, config("validating").webhooks[1].name)
+    other:stop(0)
+    assert.truthy(config("validating"))
+    host:stop(0)
+    assert.is_nil(config("validating"))
+  end)
+
+  it("follow reloads and names", function()
+    local file = e2e.write_file(e2e.folder() .. "/" .. e2e.unique("script") .. ".lua", (script:gsub("EXTRA", "")))
+    local old = name
+    local host = e2e.start_host(server, file, { "--webhook-bind-address", "127.0.0.1:" .. port, "--webhook-url",
+      "https://127.0.0.1:" .. port, "--leader-elect-resource-name", name, "--webhook-keep" })
+    registered()
+    e2e.write_file(file, (script:gsub("EXTRA", ""))
+      .. 'perilune.webhook.validate("v1/ConfigMap", function() end, { object_selector = "never=set,a in (b,c)", '
+      .. 'failure_policy = "Ignore", subresources = {"status"} })\n')
+    registered(3)
+    local added
+    for _, webhook in ipairs(config("validating").webhooks) do
+      added = webhook.name == "validate.configmap.core" and webhook or added
+    end
+    assert.same({ { "configmaps", "configmaps/status" }, "Ignore" }, { added.rules[1].resources, added.failurePolicy })
+    assert.equal(2, #added.objectSelector.matchExpressions)
+    e2e.write_file(file, 'local perilune = require("perilune")\n'
+      .. 'perilune.webhook.validate("v1/ConfigMap", function() end, { object_selector = "never=set" })\n')
+    e2e.eventually("what is handled no more is taken back", function()
+      return config("mutating") == nil and #config("validating").webhooks == 1
+        and server:get(CRDS .. "/" .. plural).spec.conversion.strategy == "None"
+    end)
+    host:stop(0)
+    assert.truthy(config("validating"))
+    name = e2e.unique("hooks")
+    host = e2e.start_host(server, file, { "--webhook-bind-address", "127.0.0.1:" .. port, "--webhook-url",
+      "https://127.0.0.1:" .. port, "--leader-elect-resource-name", name })
+    e2e.eventually("the old name is gone", function()
+      return config("validating") and not server:get(CONFIGS .. "validatingwebhookconfigurations/" .. old)
+    end)
+    host:stop(0)
+  end)
+
+  it("decide by their failure policy when nobody answers", function()
+    for policy, want in pairs({ Fail = 500, Ignore = 201 }) do
+      name = e2e.unique("hooks")
+      local alone = script:gsub("perilune%.webhook%.mutate.-\nend%)\n", "")
+        :gsub("perilune%.webhook%.convert.-\nend%)\n", "")
+      local host = start({ flags = { "--webhook-keep" }, script = alone,
+        extra = (', failure_policy = "%s", timeout = "1s"'):format(policy) })
+      e2e.eventually("it denies", function()
+        return create(e2e.unique("many"), { replicas = 11 }) == 403
+      end)
+      host:stop(0)
+      assert.equal(want, (create(e2e.unique("site"), { replicas = 1 })))
+      server:delete(CONFIGS .. "validatingwebhookconfigurations/" .. name)
+      e2e.eventually("it is forgotten", function()
+        return create(e2e.unique("many"), { replicas = 11 }) == 201
+      end)
+    end
+  end)
+
+  it("share a certificate through a Secret, which is made anew when somebody breaks it", function()
+    local secret = "/api/v1/namespaces/" .. namespace .. "/secrets/certs"
+    local flags = { "--webhook-secret", namespace .. "/certs" }
+    local host = start({ flags = flags })
+    works(host)
+    local data = server:get(secret).data
+    assert.equal("Opaque", server:get(secret).type)
+    assert.equal(data["ca.crt"], config("validating").webhooks[1].clientConfig.caBundle)
+    local other = e2e.start_host(server, (script:gsub("EXTRA", "")), { "--webhook-bind-address", "127.0.0.1:0",
+      "--webhook-url", "https://127.0.0.1:" .. port, "--leader-elect-resource-name", name, "--webhook-keep",
+      "--webhook-secret", namespace .. "/certs" })
+    other:logged("another certificate")
+    assert.same(data, server:get(secret).data)
+    server:patch(secret, { data = { ["tls.key"] = "bm9uc2Vuc2U=" } })
+    e2e.eventually("it is made anew", function()
+      local now = server:get(secret).data
+      return now["tls.key"] ~= "bm9uc2Vuc2U=" and now["ca.crt"] ~= data["ca.crt"] and
+        config("validating").webhooks[1].clientConfig.caBundle == now["ca.crt"]
+    end)
+    works(host)
+    other:stop(0)
+    host:stop(0)
+  end)
+
+  it("say that they are not registered when nobody says where they are", function()
+    local host = e2e.start_host(server, (script:gsub("EXTRA", "")), { "--webhook-bind-address", "127.0.0.1:0" })
+    host:logged("served and not registered")
+    host:stop(0)
+    host = e2e.start_host(server, (script:gsub("EXTRA", "")), { "--webhook-bind-address", "127.0.0.1:0",
+      "--webhook-url", "https://127.0.0.1:" .. port })
+    assert.equal(1, (host.child:wait(e2e.patience)))
+    assert.matches("leader%-elect%-resource%-name", host:text())
+  end)
+end)
