@@ -29,13 +29,13 @@ static int digits(lua_State *L)
 static void fill_all(lua_State *L, struct pl_state *s, int depth, size_t *bytes)
 {
     *bytes += 16 + (lua_type(L, -1) == LUA_TSTRING ? lua_objlen(L, -1) : 0);
-    if (*bytes > PL_LVAL_BYTES)
-        luaL_error(L, "more than 64 MiB can't be encoded");
+    if (*bytes > pl_lval_most(s))
+        pl_lerr_raise(L, s, "more than %zu MiB can't be encoded", pl_lval_most(s) >> 20);
     if (lua_type(L, -1) != LUA_TTABLE)
         return;
     luaL_checkstack(L, 6, "nested too deeply");
     if (depth > 512)
-        luaL_error(L, "nested deeper than 512 levels, or a table that contains itself");
+        pl_lerr_raise(L, s, "nested deeper than 512 levels, or a table that contains itself");
     pl_limits_check(&s->limits, L);
     pl_lazy_fill(L, s, -1);
     lua_pushnil(L);

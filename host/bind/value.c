@@ -216,6 +216,23 @@ static void push_first_lines(lua_State *L, struct pl_slice text, size_t count)
     }
 }
 
+/* Pushes an array of boxes of the documents: what follows may raise. */
+static void take_docs(lua_State *L, struct pl_state *s, struct pl_docs *docs)
+{
+    lua_createtable(L, (int)docs->count, 0);
+    for (size_t i = 0; i < docs->count; i++) {
+        if (pl_limits_is_over(&s->limits, L)) {
+            pl_docs_deinit(docs);
+            pl_limits_check(&s->limits, L); /* raises */
+        }
+        struct pl_box *box = pl_box_push(L, s);
+        box->doc = docs->items[i];
+        docs->items[i] = NULL;
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    pl_docs_deinit(docs);
+}
+
 /* The documents, and the line at which each starts. */
 static int yaml_decode(lua_State *L)
 {
@@ -230,17 +247,16 @@ static int yaml_decode(lua_State *L)
         lua_pushstring(L, err.message); /* names the line */
         return 2;
     }
-    if (pl_limits_is_over(&s->limits, L)) {
-        pl_docs_deinit(&docs);
-        pl_limits_check(&s->limits, L); /* raises */
-    }
-    lua_createtable(L, (int)docs.count, 0);
-    for (size_t i = 0; i < docs.count; i++) {
-        pl_lazy_push(L, s, docs.items[i], 0);
-        lua_rawseti(L, -2, (int)i + 1);
-    }
     size_t count = docs.count;
-    pl_docs_deinit(&docs);
+    take_docs(L, s, &docs);
+    pl_limits_check(&s->limits, L);
+    for (size_t i = 0; i < count; i++) { /* a document takes the place of its box */
+        lua_rawgeti(L, -1, (int)i + 1);
+        struct pl_box *box = lua_touserdata(L, -1);
+        pl_lazy_push(L, s, box->doc, 0);
+        lua_rawseti(L, -3, (int)i + 1);
+        lua_pop(L, 1);
+    }
     pl_array_mark(L, s);
     push_first_lines(L, pl_lua_slice(L, 1), count);
     return 2;

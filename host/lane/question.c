@@ -246,8 +246,9 @@ static bool is_repeated(struct pl_lane *lane, const char *message)
     return false;
 }
 
+/* index: of which index; "" of none. */
 static void log_fault(struct pl_lane *lane, const struct pl_ask *ask, const char *what,
-                      struct pl_fault *fault)
+                      const char *index, struct pl_fault *fault)
 {
     if (is_repeated(lane, fault->message)) {
         pl_fault_deinit(fault);
@@ -256,8 +257,9 @@ static void log_fault(struct pl_lane *lane, const struct pl_ask *ask, const char
     const char *name = ask->external.controller >= 0
                            ? lane->lanes->controllers[ask->external.controller].name
                            : "";
-    pl_log(PL_LOG_ERROR, what, pl_str("controller", name), pl_str("kind", ask->kind),
-           pl_str("error", fault->message), pl_int("repeated", (int64_t)lane->fault_repeats),
+    pl_log(PL_LOG_ERROR, what, index[0] ? pl_str("index", index) : pl_str("controller", name),
+           pl_str("kind", ask->kind), pl_str("error", fault->message),
+           pl_int("repeated", (int64_t)lane->fault_repeats),
            pl_str("traceback", fault->traceback ? fault->traceback : ""));
     lane->fault_repeats = 0;
     pl_fault_deinit(fault);
@@ -282,7 +284,7 @@ static enum pl_verdict ask_leaf(void *arg, int leaf, const struct pl_event *even
     struct pl_fault fault;
     if (call(lane, ask, 1, &fault) != 0) {
         if (!comes_again(ask, &fault))
-            log_fault(lane, ask, "a predicate raised; the event passes", &fault);
+            log_fault(lane, ask, "a predicate raised; the event passes", "", &fault);
     } else {
         verdict.pass = lua_toboolean(s->L, -1);
         lua_pop(s->L, 1);
@@ -384,7 +386,7 @@ static void answer_indexes(struct pl_lane *lane, struct pl_ask *ask)
         if (failed && comes_again(ask, &fault))
             break;
         if (failed) {
-            log_fault(lane, ask, "an index function raised; the object is left out", &fault);
+            log_fault(lane, ask, "an index function raised; the object is left out", name, &fault);
             continue;
         }
         add_values(L, s, ask, name);

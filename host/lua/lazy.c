@@ -126,6 +126,7 @@ static void push_array(lua_State *L, struct pl_state *s, struct holder from, str
     lua_createtable(L, (int)pl_node_len(node), 0);
     struct pl_iter it = pl_iter(node);
     while (pl_iter_next(&it)) {
+        pl_limits_check(&s->limits, L); /* a table takes fifty times the bytes of its "{}," */
         push_value(L, s, from, it.value);
         lua_rawseti(L, -2, (int)it.index + 1);
     }
@@ -308,6 +309,7 @@ void pl_lazy_fill(lua_State *L, struct pl_state *s, int index)
     while (pl_iter_next(&it)) {
         if (pl_level_has_taken(level, it.index))
             continue;
+        pl_limits_check(&s->limits, L);
         pl_lua_push(L, it.key);
         push_value(L, s, from, it.value);
         note_if_secret(L, s, index, from.flags, level->node, it.key);

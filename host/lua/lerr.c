@@ -139,10 +139,11 @@ static void set_causes(lua_State *L, struct pl_state *s, struct pl_doc *status)
     struct pl_node causes = pl_node_dig(pl_doc_root(status), "details", "causes");
     if (pl_node_type(causes) != PL_ARRAY)
         return;
-    struct pl_doc *doc = pl_doc_from_node(causes, NULL);
-    pl_lazy_push(L, s, doc, 0);
-    pl_doc_unref(doc);
-    lua_setfield(L, -2, "causes");
+    struct pl_box *box = pl_box_push(L, s); /* what follows may raise */
+    box->doc = pl_doc_from_node(causes, NULL);
+    pl_lazy_push(L, s, box->doc, 0);
+    lua_setfield(L, -3, "causes");
+    lua_pop(L, 1);
 }
 
 /* The server names what it misses: a kind without that subresource is missed without a name. */
@@ -307,8 +308,8 @@ static void add_frames(struct pl_buf *out, const char *trace)
 static bool parse_position(const char *text, struct pl_slice *path, int *line)
 {
     text += *text == '\t';
-    const char *colon = text;
-    while ((colon = strchr(colon, ':')) != NULL && strchr(text, '\n') != colon) {
+    const char *colon = text, *stop = text + strcspn(text, "\n");
+    while ((colon = strchr(colon, ':')) != NULL && colon < stop) {
         char *end;
         long number = strtol(colon + 1, &end, 10);
         if (isdigit((unsigned char)colon[1]) && *end == ':') {
@@ -333,6 +334,13 @@ static const char *first_script_frame(const char *trace)
     return NULL;
 }
 
+/* Is it a position in a script? Then its line, too. */
+static bool find_source(struct pl_state *s, const char *text, struct pl_slice *path, int *line,
+                        struct pl_slice *source)
+{
+    return parse_position(text, path, line) && pl_script_line(s, *path, *line, source);
+}
+
 /* file:line and the line itself, where the error is from. */
 static void add_source_line(struct pl_buf *out, struct pl_state *s, const char *message,
                             const char *trace)
@@ -340,9 +348,14 @@ static void add_source_line(struct pl_buf *out, struct pl_state *s, const char *
     struct pl_slice path, source;
     int line;
     const char *frame = first_script_frame(trace);
-    if (!parse_position(message, &path, &line) || !pl_script_line(s, path, line, &source)) {
-        if (frame == NULL || !parse_position(frame, &path, &line) ||
-            !pl_script_line(s, path, line, &source))
+    lua_Debug ar;
+    if (!find_source(s, message, &path, &line, &source) &&
+        (frame == NULL || !find_source(s, frame, &path, &line, &source))) {
+        if (frame != NULL || !where_called(s->L, s, &ar))
+            return;
+        path = pl_slice_z(pl_lerr_chunk(&ar));
+        line = ar.currentline;
+        if (!pl_script_line(s, path, line, &source))
             return;
     }
     pl_buf_add_f(out, "%.*s:%d:", PL_FMT(path), line);
@@ -476,6 +489,26 @@ static char *clean_message(struct pl_state *s, struct pl_slice text)
     return cut_message(text);
 }
 
+/* Puts a position in front of the text at the top that has none in a script, or one of ours: it was
+ * raised in a tail call, which has left no frame of the script. */
+static void find_place(lua_State *L, struct pl_state *s, const char *inner, const char *trace)
+{
+    struct pl_slice path, source;
+    int line;
+    lua_Debug ar;
+    const char *text = lua_tostring(L, -1);
+    if (first_script_frame(inner) != NULL || first_script_frame(trace) != NULL ||
+        find_source(s, text, &path, &line, &source) || !where_called(L, s, &ar))
+        return;
+    if (strncmp(text, PL_OWN_CHUNK + 1, strlen(PL_OWN_CHUNK) - 1) == 0 &&
+        parse_position(text, &path, &line)) {
+        text = strchr(path.ptr + path.len + 1, ':') + 1;
+        text += *text == ' ';
+    }
+    lua_pushfstring(L, "%s:%d: %s", pl_lerr_chunk(&ar), ar.currentline, text);
+    lua_replace(L, -2);
+}
+
 /* -- error value, traceback; pops both */
 static void describe(lua_State *L, struct pl_state *s, struct pl_fault *fault)
 {
@@ -485,6 +518,8 @@ static void describe(lua_State *L, struct pl_state *s, struct pl_fault *fault)
     push_noted(L, s);
     lua_insert(L, -2); /* -- trace, inner, value */
     to_text(L, s);
+    if (fault->by_script && s->limits.excess == PL_EXCESS_NONE)
+        find_place(L, s, lua_tostring(L, -2), lua_tostring(L, -3));
     fault->message = clean_message(s, pl_lua_slice(L, -1));
     bool worth = fault->type == PL_FAULT_SCRIPT || fault->type == PL_FAULT_TIMEOUT ||
                  fault->type == PL_FAULT_TERMINAL;

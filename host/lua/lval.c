@@ -63,13 +63,23 @@ static int fail_over(const struct encoder *e)
     return pl_err_set(e->err, PL_EINVAL, "%s", message);
 }
 
+size_t pl_lval_most(const struct pl_state *s)
+{
+    size_t limit = s->limits.soft;
+    return limit != 0 && limit < PL_LVAL_BYTES ? limit : PL_LVAL_BYTES;
+}
+
 /* As JSON each value has two bytes at least, where sixteen are counted. */
 #define COUNTED (size_t)8
 
 static int fail_size(const struct encoder *e, const struct level *at)
 {
-    if (e->most == PL_LVAL_BYTES)
-        return fail(e, at, "more than 64 MiB can't be encoded");
+    if (e->most == pl_lval_most(e->s)) {
+        char message[80];
+        snprintf(message, sizeof message, "more than %zu MiB can't be encoded%s", e->most >> 20,
+                 e->most < PL_LVAL_BYTES ? " (--lua-memory)" : "");
+        return fail(e, at, message);
+    }
     return pl_err_set(e->err, PL_ELIMIT, "it has more than %zu bytes as JSON", e->most / COUNTED);
 }
 
@@ -293,7 +303,7 @@ static struct pl_doc *make_doc(lua_State *L, struct pl_state *s, int index, size
 
 struct pl_doc *pl_lval_doc(lua_State *L, struct pl_state *s, int index, struct pl_err *err)
 {
-    return make_doc(L, s, index, PL_LVAL_BYTES, err);
+    return make_doc(L, s, index, pl_lval_most(s), err);
 }
 
 struct pl_doc *pl_lval_check_doc(lua_State *L, struct pl_state *s, int index, const char *what,
@@ -303,7 +313,7 @@ struct pl_doc *pl_lval_check_doc(lua_State *L, struct pl_state *s, int index, co
     struct pl_err err;
     pl_err_clear(&err);
     box->doc = make_doc(L, s, index < 0 ? index - 1 : index,
-                        most == 0 ? PL_LVAL_BYTES : most * COUNTED, &err);
+                        most == 0 ? pl_lval_most(s) : most * COUNTED, &err);
     if (box->doc == NULL) {
         if (what != NULL)
             pl_err_prefix(&err, "%s", what);

@@ -10,12 +10,15 @@
 #define PL_LVAL_DEPTH 512
 #define PL_LVAL_BYTES ((size_t)64 << 20) /* of one document, about */
 
+/* The same for this state: no more than its memory limit. What is encoded lies outside of it. */
+size_t pl_lval_most(const struct pl_state *s);
+
 /* The value at index as a document of its own, or NULL with EINVAL and the path of what can't
  * be encoded ("spec.ports[2]: a function can't be encoded"). Never raises. The reference is
  * the caller's. */
 struct pl_doc *pl_lval_doc(lua_State *L, struct pl_state *s, int index, struct pl_err *err);
 /* As pl_lval_doc, but raises, and the document is held by a box at the top of the stack.
- * most: gives up at what is larger as JSON for certain, bytes; 0: PL_LVAL_BYTES. */
+ * most: gives up at what is larger as JSON for certain, bytes; 0: pl_lval_most. */
 struct pl_doc *pl_lval_check_doc(lua_State *L, struct pl_state *s, int index, const char *what,
                                  size_t most);
 /* Marked as an array, or a sequence that is not empty. */

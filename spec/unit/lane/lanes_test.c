@@ -723,6 +723,34 @@ TEST(errors_of_tail_calls_name_the_line_where_the_called_function_begins)
     finish();
 }
 
+/* What LuaJIT itself has to say of it names the function that called: one of ours, or none. */
+TEST(what_is_raised_by_a_tail_call_is_at_the_line_where_the_called_function_begins)
+{
+    begin("local perilune = require('perilune')\n"
+          "perilune.controller('c'):For('v1/Pod')\n"
+          ":Watches('v1/Secret',\n"
+          "  function(object) return error('boom') end)\n"
+          ":Reconcile(\n"
+          "  function(request)\n"
+          "    if request.name == 'a' then return error('boom')\n"
+          "    elseif request.name == 'b' then return assert(nil, 'bang')\n"
+          "    elseif request.name == 'c' then return string.rep()\n"
+          "    elseif request.name == 'd' then return error({})\n"
+          "    elseif request.name == 'e' then return error('flat', 0) end\n"
+          "    error('flat', 0) end)\n",
+          NONE);
+    ask(secret, NULL, PL_EVENT_CREATE, 1);
+    CHECK(strstr(pl_buf_z(&fake.answers), ".lua:4: boom") != NULL);
+    CHECK(strstr(pl_buf_z(&fake.answers), "perilune:") == NULL);
+    CHECK_RUN("d/a", PL_OUTCOME_ERROR, ".lua:6: boom");
+    CHECK_RUN("d/b", PL_OUTCOME_ERROR, ".lua:6: bang");
+    CHECK_RUN("d/c", PL_OUTCOME_ERROR, ".lua:6: bad argument #1");
+    CHECK_RUN("d/d", PL_OUTCOME_ERROR, ".lua:6: (error object is a table value)");
+    CHECK_RUN("d/e", PL_OUTCOME_ERROR, ".lua:6: flat");
+    CHECK_RUN("d/f", PL_OUTCOME_ERROR, "flat");
+    finish();
+}
+
 TEST(mistakes_at_load_time_name_script_and_line)
 {
     static const struct {

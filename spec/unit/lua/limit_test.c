@@ -208,6 +208,42 @@ TEST(source_text_is_a_small_part_of_the_memory_limit)
     pl_state_destroy(s);
 }
 
+/* Of three bytes of text an empty table is made, which takes fifty times as many. */
+TEST(documents_of_many_small_tables_end_at_the_limit)
+{
+    static const char *const codes[] = {
+        "require('perilune').json.decode('[' .. ('[],'):rep(2000000) .. '1]')",
+        "require('perilune').json.decode('[' .. ('{},'):rep(2000000) .. '1]')",
+        "return #require('perilune').json.decode('{\"a\":[' .. ('[],'):rep(2000000) .. '1]}').a",
+        "local p = require('perilune') "
+        "p.deepcopy(p.json.decode('[' .. ('[[]],'):rep(1000000) .. '1]'))",
+    };
+    struct pl_watchdog *dog;
+    struct pl_state *s = state_with_dog(&dog);
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+        check_ended_within(s, codes[i], 20 * PL_SECOND, "script memory limit exceeded (32 MiB)");
+    pl_state_destroy(s);
+    s = new_state(dog, 8 * MIB);
+    check_ended_within(s, "require('perilune').yaml.decode('[' .. ('[],'):rep(900000) .. '1]')",
+                       20 * PL_SECOND, "script memory limit exceeded (8 MiB)");
+    check_ended_within(s, "require('perilune').yaml.decode_all(('---\\n[]\\n'):rep(400000))",
+                       20 * PL_SECOND, "script memory limit exceeded (8 MiB)");
+    CHECK_CODE(s, "return require('perilune').yaml.decode_all('---\\na: 1\\n---\\n- 2\\n')", NULL,
+               "[{\"a\":1},[2]]");
+    pl_state_destroy(s);
+    pl_watchdog_destroy(dog);
+}
+
+TEST(what_is_encoded_is_within_the_memory_limit)
+{
+    struct pl_state *s = new_state(NULL, 8 * MIB);
+    CHECK_FAILS(s,
+                "local t, text = {}, ('x'):rep(1048576) for i = 1, 10 do t[i] = text end\n"
+                "require('perilune').json.encode(t)",
+                NULL, "more than 8 MiB can't be encoded");
+    pl_state_destroy(s);
+}
+
 #define DOUBLED "local d = {} for _ = 1, 40 do d = {a = d, b = d} end "
 
 TEST(a_table_that_is_in_many_places_ends_at_a_limit)
@@ -232,7 +268,7 @@ TEST(text_of_a_table_that_is_in_many_places_ends_at_a_limit)
         char code[160];
         snprintf(code, sizeof code, DOUBLED "return %s.encode(d)", encoders[i]);
         check_ended_within(s, code, LIMIT / 10, "CPU limit exceeded");
-        check_ended_within(s, code, 100 * LIMIT, "more than 64 MiB can't be encoded");
+        check_ended_within(s, code, 100 * LIMIT, "more than 32 MiB can't be encoded");
     }
     pl_state_destroy(s);
     pl_watchdog_destroy(dog);
