@@ -3,22 +3,36 @@
 #include "base/base.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
 #define MAX_NAME 256
 
-/* "[::1]:80" -> "::1", "localhost:80" -> "localhost" */
+/* Nothing, or ":80". */
+static bool is_port(struct pl_slice text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (i == 0 ? text.ptr[i] != ':' : !isdigit((unsigned char)text.ptr[i]))
+            return false;
+    }
+    return true;
+}
+
+/* "[::1]:80" -> "::1", "localhost:80" -> "localhost"; empty: it is no authority. */
 static struct pl_slice without_port(struct pl_slice authority)
 {
-    if (authority.len > 0 && authority.ptr[0] == '[') {
-        const char *end = memchr(authority.ptr, ']', authority.len);
-        return end == NULL ? pl_slice("", 0)
-                           : pl_slice(authority.ptr + 1, (size_t)(end - authority.ptr) - 1);
-    }
-    const char *colon = memchr(authority.ptr, ':', authority.len);
-    return colon == NULL ? authority : pl_slice(authority.ptr, (size_t)(colon - authority.ptr));
+    const char *end = authority.ptr + authority.len, *host = authority.ptr, *stop;
+    bool brackets = authority.len > 0 && *host == '[';
+    stop = memchr(host, brackets ? ']' : ':', authority.len);
+    if (brackets && stop == NULL)
+        return pl_slice("", 0);
+    stop = stop == NULL ? end : stop;
+    host += brackets;
+    const char *port = stop + brackets;
+    return is_port(pl_slice(port, (size_t)(end - port))) ? pl_slice(host, (size_t)(stop - host))
+                                                        : pl_slice("", 0);
 }
 
 /* AF_INET, AF_INET6 or 0, and the address' bytes. */

@@ -76,7 +76,6 @@ static int run(const struct pl_flags *flags, const struct pl_apiserver_options *
                const struct pl_dev_access *access, struct pl_err *err)
 {
     static const int signals[] = {SIGINT, SIGTERM};
-    pl_leave_on_signals(PL_EXIT_OK);
     struct pl_loop *loop = pl_loop_create(pl_clock_system());
     struct pl_apiserver *server = pl_apiserver_create(loop, options, err);
     int rc = server != NULL ? 0 : err->code;
@@ -113,6 +112,7 @@ static int serve(const struct pl_flags *flags, struct pl_apiserver_options *opti
                  struct pl_err *err)
 {
     struct pl_dev_access access = {.token = ""};
+    pl_leave_on_signals(PL_EXIT_OK); /* keys take a while to make */
     bool insecure = pl_flags_switch(flags, "insecure");
     int rc = insecure ? 0 : pl_dev_access_make(&access, options->host, err);
     warn(options->host, insecure);

@@ -41,6 +41,8 @@ TEST(a_token_is_asked_for)
     CHECK_MESSAGE(&t, "Unauthorized");
     t.authorization = "Bearer secre";
     CHECK_INT(api_get(&t, DEFAULT_CMS), 401);
+    t.authorization = "bearer secret"; /* a scheme's case does not matter */
+    CHECK_INT(api_get(&t, DEFAULT_CMS), 200);
     t.authorization = "Bearer secret";
     CHECK_INT(api_get(&t, DEFAULT_CMS), 200);
     api_close(&t);
