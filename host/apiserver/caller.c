@@ -32,7 +32,7 @@ static struct pl_slice without_port(struct pl_slice authority)
     host += brackets;
     const char *port = stop + brackets;
     return is_port(pl_slice(port, (size_t)(end - port))) ? pl_slice(host, (size_t)(stop - host))
-                                                        : pl_slice("", 0);
+                                                         : pl_slice("", 0);
 }
 
 /* AF_INET, AF_INET6 or 0, and the address' bytes. */

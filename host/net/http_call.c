@@ -75,6 +75,8 @@ static void on_silence(struct pl_timer *timer)
 
 static void heard(struct pl_http_call *call)
 {
+    if (call->turn != NULL)
+        call->turn->records = 0;
     if (call->silence_ns > 0)
         call->heard_ns = pl_clock_mono(call->timers->clock);
 }
@@ -115,10 +117,11 @@ static size_t on_read(char *out, size_t size, size_t count, void *arg)
     return n;
 }
 
+/* May it be done twice, or has it not been done at all? */
 static bool is_repeatable(const struct pl_http_call *call)
 {
     return strcmp(call->method, "PUT") == 0 || strcmp(call->method, "DELETE") == 0 ||
-           strcmp(call->method, "GET") == 0;
+           strcmp(call->method, "GET") == 0 || call->unseen;
 }
 
 /* curl lets a body that it has whole go again without asking, see on_seek. What left before is
@@ -177,6 +180,8 @@ static int on_curl_says(CURL *easy, curl_infotype type, char *bytes, size_t len,
         call->stream = stream;
         call->unseen = false;
     }
+    if (memmem(bytes, len, "REFUSED_STREAM, retrying", 24) != NULL)
+        call->unseen = true; /* RFC 9113, 8.7: nothing of it was processed */
     if (last >= 0 && call->going_away != NULL)
         call->going_away(call, last);
     return 0;
@@ -187,10 +192,9 @@ static int on_curl_says(CURL *easy, curl_infotype type, char *bytes, size_t len,
 static int on_seek(void *arg, curl_off_t offset, int origin)
 {
     struct pl_http_call *call = arg;
-    bool may_repeat = is_repeatable(call) || call->unseen;
     if (origin != SEEK_SET || offset < 0 || (size_t)offset > call->body.len)
         return CURL_SEEKFUNC_FAIL;
-    if (call->sent > 0 && !may_repeat)
+    if (call->sent > 0 && !is_repeatable(call))
         return CURL_SEEKFUNC_FAIL;
     call->sent = (size_t)offset;
     return CURL_SEEKFUNC_OK;

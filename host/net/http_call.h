@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "base/timer.h"
 #include "net/http.h"
+#include "net/http_trust.h"
 
 #include <curl/curl.h>
 
@@ -17,6 +18,7 @@ struct pl_http_call {
     struct pl_link link;           /* in one of the client's lists */
     struct pl_http_client *client; /* back-pointer */
     struct pl_http_pool *pool;     /* borrowed while the handle is in its multi, else NULL */
+    struct pl_http_turn *turn;     /* borrowed as the pool is */
     struct pl_timers *timers;      /* borrowed from the loop */
     const struct pl_http_ops *ops; /* borrowed until on_done */
     void *arg;
@@ -36,7 +38,7 @@ struct pl_http_call {
     bool whole;         /* instead, curl has all of it and sends it with the head */
     int64_t connection; /* curl's number of it; -1: not known */
     int64_t stream;     /* of HTTP/2, as sent last */
-    bool unseen;        /* the server said that it has not looked at that stream */
+    bool unseen;        /* the server said that it has not looked at that stream, or refused it */
     bool (*may_send)(void *arg);
     void *may_send_arg;
     const struct pl_fence *fence; /* borrowed for as long as its connections live; NULL: none */

@@ -33,6 +33,7 @@ struct pl_http_pool {
     struct pl_link link;           /* in client->retired, once no new request comes here */
     size_t calls;                  /* handles in the multi */
     const struct pl_fence *fence;  /* of all of them; NULL: none */
+    struct pl_http_turn turn;
 };
 
 /* A socket that curl wants watched. Between two requests curl does not, but libuv would take seven
@@ -154,6 +155,7 @@ static void act(struct pl_http_pool *pool, curl_socket_t fd, int events)
         finish_ended(client);
         return;
     }
+    pool->turn = (struct pl_http_turn){0};
     client->inside++;
     curl_multi_socket_action(pool->multi, fd, events, &running);
     client->inside--;
@@ -311,6 +313,7 @@ static void leave_multi(struct pl_http_call *call)
         return;
     cut_if_closed(pool); /* removing it lets curl send, too */
     call->pool = NULL;
+    call->turn = NULL;
     pool->calls--;
     pool->client->inside++;
     curl_multi_remove_handle(pool->multi, call->easy);
@@ -376,6 +379,8 @@ static struct pl_http_pool *enter_multi(struct pl_http_client *client, struct pl
     (*pool)->fence = call->fence;
     curl_easy_setopt(call->easy, CURLOPT_CLOSESOCKETFUNCTION, on_socket_closing);
     curl_easy_setopt(call->easy, CURLOPT_CLOSESOCKETDATA, *pool);
+    curl_easy_setopt(call->easy, CURLOPT_SSL_CTX_DATA, &(*pool)->turn);
+    call->turn = &(*pool)->turn;
     PL_REQUIRE(curl_multi_add_handle((*pool)->multi, call->easy) == CURLM_OK);
     call->pool = *pool;
     call->pool->calls++;

@@ -92,10 +92,9 @@ static void set_blob(struct pl_http_call *call, CURLoption option, const char *t
 
 static void set_tls(struct pl_http_call *call, const struct pl_tls_options *tls)
 {
-    if (tls == NULL) {
-        SET(CURLOPT_SSL_CTX_FUNCTION, pl_http_trust); /* of a proxy, and of https without options */
-        return;
-    }
+    SET(CURLOPT_SSL_CTX_FUNCTION, pl_http_trust);
+    if (tls == NULL)
+        return; /* of a proxy, and of https without options */
     /* As blobs: for files curl keeps a cache of its own, and rotation would come late. */
     set_blob(call, CURLOPT_CAINFO_BLOB, tls->ca_pem);
     if (tls->ca_pem != NULL)
@@ -105,8 +104,6 @@ static void set_tls(struct pl_http_call *call, const struct pl_tls_options *tls)
     if (tls->insecure) {
         SET(CURLOPT_SSL_VERIFYPEER, 0L);
         SET(CURLOPT_SSL_VERIFYHOST, 0L);
-    } else {
-        SET(CURLOPT_SSL_CTX_FUNCTION, pl_http_trust);
     }
 }
 

@@ -64,7 +64,9 @@ static void refine(struct meaning *meaning, const struct pl_http_call *call)
     curl_easy_getinfo(call->easy, CURLINFO_OS_ERRNO, &os_errno);
     curl_easy_getinfo(call->easy, CURLINFO_HTTP_CONNECTCODE, &connect_code);
     bool lost = strcmp(meaning->reason, "ConnectionReset") == 0;
-    if (lost && strstr(call->error, "SSL routines") != NULL) {
+    if (lost && call->turn != NULL && call->turn->flooded) {
+        meaning->words = "the server sent a flood of what is no answer";
+    } else if (lost && strstr(call->error, "SSL routines") != NULL) {
         /* With TLS 1.3 a server refuses a client's certificate after its handshake. */
         meaning->reason = "TLS";
         meaning->words = "the server ended TLS";

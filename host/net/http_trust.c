@@ -28,10 +28,26 @@ static int on_certificate(int ok, X509_STORE_CTX *store)
     return 0;
 }
 
-CURLcode pl_http_trust(CURL *easy, void *ssl_ctx, void *arg)
+/* OpenSSL calls it, among others, for the head of each record that has come. */
+static void on_record(int sent, int version, int type, const void *bytes, size_t len, SSL *ssl,
+                      void *arg)
+{
+    struct pl_http_turn *turn = arg;
+    PL_UNUSED(version), PL_UNUSED(bytes), PL_UNUSED(len);
+    if (sent || type != SSL3_RT_HEADER || ++turn->records <= PL_HTTP_TURN_RECORDS)
+        return;
+    turn->flooded = true;
+    SSL_set_shutdown(ssl, SSL_get_shutdown(ssl) | SSL_RECEIVED_SHUTDOWN);
+}
+
+CURLcode pl_http_trust(CURL *easy, void *ssl_ctx, void *turn)
 {
     PL_UNUSED(easy);
-    PL_UNUSED(arg);
-    SSL_CTX_set_verify(ssl_ctx, SSL_CTX_get_verify_mode(ssl_ctx), on_certificate);
+    if (SSL_CTX_get_verify_mode(ssl_ctx) != SSL_VERIFY_NONE)
+        SSL_CTX_set_verify(ssl_ctx, SSL_CTX_get_verify_mode(ssl_ctx), on_certificate);
+    if (turn != NULL) {
+        SSL_CTX_set_msg_callback(ssl_ctx, on_record);
+        SSL_CTX_set_msg_callback_arg(ssl_ctx, turn);
+    }
     return CURLE_OK;
 }
