@@ -77,7 +77,8 @@ describe("a wall clock that jumps", function()
   it("changes no pause: requeues, tasks, sleeps and time-outs", function()
     local host = e2e.start_host(server, [[
 local perilune = require("perilune")
-perilune.controller("paced", { max_concurrent_reconciles = 2, reconcile_timeout = "1h" }):For("v1/ConfigMap"):Reconcile(function(request)
+perilune.controller("paced", { max_concurrent_reconciles = 2, reconcile_timeout = "1h" })
+  :For("v1/ConfigMap"):Reconcile(function(request)
   if request.name == "slept" then
     for i = 1, 1000 do
       perilune.sleep(0.3)
