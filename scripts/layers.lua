@@ -8,6 +8,7 @@ local may_include = {
   value = { "base" },
   object = { "base", "value" },
   cel = { "base", "value", "object" },
+  schema = { "base", "value", "object", "cel" },
   store = { "base", "value", "object" },
   net = { "base" },
   kube = { "base", "value", "object", "net" },
@@ -25,7 +26,7 @@ local may_include = {
     "control", "lua", "lane" },
   tool = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead",
     "control", "lua", "lane", "bind" },
-  apiserver = { "base", "value", "object", "cel", "store", "net" },
+  apiserver = { "base", "value", "object", "cel", "schema", "store", "net" },
   serve = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead",
     "control", "webhook", "lua", "lane", "bind" },
   reload = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead",
@@ -33,7 +34,8 @@ local may_include = {
   admin = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead",
     "control", "webhook", "lua", "lane", "bind", "serve", "reload" },
   cli = { "base", "value", "object", "store", "net", "kube", "event", "sync", "write", "lead",
-    "control", "webhook", "lua", "lane", "bind", "tool", "apiserver", "serve", "reload", "admin" },
+    "control", "webhook", "lua", "lane", "bind", "tool", "schema", "apiserver", "serve", "reload",
+    "admin" },
 }
 
 -- Third-party headers by pattern, and the folders or files that own them.

@@ -4,12 +4,12 @@
  * failure is always plain JSON or text, whatever form was asked for. */
 #include "apiserver/core.h"
 
-#include "apiserver/table.h"
 #include "object/meta.h"
-#include "value/scan.h"
 #include "object/units.h"
-#include "value/write.h"
 #include "object/yaml.h"
+#include "schema/table.h"
+#include "value/scan.h"
+#include "value/write.h"
 
 #include <stdio.h>
 
@@ -158,14 +158,6 @@ void pl_api_object_write(struct pl_buf *out, const struct pl_api_type *type, siz
         pl_buf_add_char(out, ':');
         pl_write(out, it.value, PL_WRITE_COMPACT);
     }
-    pl_buf_add_char(out, '}');
-}
-
-void pl_api_partial_write(struct pl_buf *out, struct pl_node object)
-{
-    pl_buf_add_z(out, "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\","
-                      "\"metadata\":");
-    pl_write(out, pl_node_getz(object, "metadata"), PL_WRITE_COMPACT);
     pl_buf_add_char(out, '}');
 }
 

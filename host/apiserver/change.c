@@ -5,12 +5,13 @@
  * validation, size. Only then is anything stored, so that a failing step stores nothing. A write
  * that changes nothing keeps its resourceVersion and wakes no watch. An object whose last finalizer
  * goes is removed instead of stored. */
-#include "apiserver/crd.h"
-#include "apiserver/defaults.h"
-#include "apiserver/jsonpath.h"
+#include "apiserver/crd_life.h"
+#include "apiserver/prepare.h"
 #include "apiserver/rbac.h"
 #include "apiserver/steps.h"
 #include "object/meta.h"
+#include "schema/defaults.h"
+#include "schema/jsonpath.h"
 #include "value/scan.h"
 
 #include <inttypes.h>
@@ -248,7 +249,7 @@ int pl_api_store_change(struct pl_api_ctx *ctx, struct pl_api_entry *entry, stru
         return -1;
     keep_metadata(&c);
     keep_other_half(&c);
-    pl_api_default_builtin(ctx, c.object);
+    pl_api_default_builtin(&ctx->arena, ctx->type, c.object);
     if (!options->by_apply)
         record_writer(&c);
     if (pl_api_prepare_builtin(ctx, c.object, c.old) != 0)
@@ -275,7 +276,7 @@ int pl_api_update(struct pl_api_ctx *ctx)
     if (object == NULL)
         return -1;
     struct pl_slice key = pl_api_key(&ctx->arena, ctx->request.ns, ctx->request.name);
-    struct pl_api_entry *entry = pl_api_table_find(&ctx->type->table, key);
+    struct pl_api_entry *entry = pl_api_table_find(ctx->type->table, key);
     struct pl_slice name = pl_api_name_of(object);
     if (name.len > 0 && !pl_slice_eq(name, ctx->request.name))
         return pl_api_bad_request(

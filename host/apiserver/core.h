@@ -4,10 +4,10 @@
 #include "apiserver/api.h"
 #include "apiserver/registry.h"
 #include "apiserver/request.h"
-#include "apiserver/status.h"
 #include "apiserver/storage.h"
 #include "apiserver/user.h"
 #include "base/rand.h"
+#include "schema/status.h"
 #include "value/pool.h"
 
 #define PL_API_MAX_OBJECT ((size_t)3 << 19) /* 1.5 MiB, etcd's limit */
@@ -67,8 +67,6 @@ void pl_api_answer_failure(struct pl_api_ctx *ctx);
  * kind out there. */
 void pl_api_object_write(struct pl_buf *out, const struct pl_api_type *type, size_t version,
                          struct pl_node object, bool in_list);
-/* The object's metadata alone, as PartialObjectMetadata. */
-void pl_api_partial_write(struct pl_buf *out, struct pl_node object);
 
 /* ---- common steps ---- */
 

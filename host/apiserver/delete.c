@@ -4,13 +4,13 @@
  * last finalizer away removes the object (change.c). Foreground and orphan deletion are finalizers
  * too, which gc.c works off. The choice for deletecollection is made before the first object is
  * deleted, as deleting moves the table. */
-#include "apiserver/crd.h"
 #include "apiserver/select.h"
 #include "apiserver/steps.h"
 #include "base/alloc.h"
 #include "object/meta.h"
-#include "value/scan.h"
 #include "object/yaml.h"
+#include "schema/crd.h"
+#include "value/scan.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -206,7 +206,7 @@ int pl_api_delete_entry(struct pl_api_ctx *ctx, struct pl_api_entry *entry,
         set_finalizer(arena, meta, ORPHAN, pl_slice_eqz(options->policy, "Orphan"));
     }
     if (is_builtin(ctx->type, "CustomResourceDefinition") && !deleting)
-        pl_api_crd_mark(ctx->api, arena, object);
+        pl_api_crd_mark(arena, object, pl_api_now(ctx->api, arena));
     if (!deleting)
         mark(ctx, object);
     *gone = pl_api_is_finished(object);
@@ -244,7 +244,7 @@ int pl_api_delete(struct pl_api_ctx *ctx)
 {
     struct pl_api_delete_options options;
     struct pl_slice key = pl_api_key(&ctx->arena, ctx->request.ns, ctx->request.name);
-    struct pl_api_entry *entry = pl_api_table_find(&ctx->type->table, key);
+    struct pl_api_entry *entry = pl_api_table_find(ctx->type->table, key);
     struct pl_doc *left;
     bool gone;
     if (read_options(ctx, &options) != 0)
@@ -287,7 +287,7 @@ int pl_api_delete_collection(struct pl_api_ctx *ctx)
 {
     struct pl_api_delete_options options;
     struct pl_api_select select;
-    struct pl_api_table *table = &ctx->type->table;
+    struct pl_api_table *table = ctx->type->table;
     if (read_options(ctx, &options) != 0 || pl_api_select_init(&select, ctx) != 0)
         return -1;
     struct pl_doc **docs = pl_reallocarray(NULL, table->count + 1, sizeof(struct pl_doc *));

@@ -7,7 +7,7 @@
  * a uid is in the queue once at most. */
 #include "apiserver/gc.h"
 
-#include "apiserver/crd.h"
+#include "apiserver/crd_life.h"
 #include "apiserver/write.h"
 #include "base/alloc.h"
 #include "object/meta.h"
@@ -84,7 +84,7 @@ static void enqueue_waiting(struct pl_api_gc *gc, const struct pl_api_type *type
     struct pl_slice ns = pl_meta_namespace(object, &scratch);
     const struct pl_api_type *holder =
         pl_api_registry_find_group(registry, pl_slice_z(""), pl_slice_z("namespaces"));
-    const struct pl_api_entry *entry = ns.len > 0 ? pl_api_table_find(&holder->table, ns) : NULL;
+    const struct pl_api_entry *entry = ns.len > 0 ? pl_api_table_find(holder->table, ns) : NULL;
     if (entry != NULL && pl_meta_is_deleting(pl_doc_root(entry->doc)))
         enqueue(gc, pl_slice_z(entry->uid), false);
     if (!type->is_custom || !type->is_going)
@@ -93,7 +93,7 @@ static void enqueue_waiting(struct pl_api_gc *gc, const struct pl_api_type *type
                                         pl_slice_z("customresourcedefinitions"));
     struct pl_buf name = PL_BUF_INIT;
     pl_buf_add_f(&name, "%s.%s", type->plural, pl_api_type_group(type));
-    entry = pl_api_table_find(&holder->table, pl_buf_slice(&name));
+    entry = pl_api_table_find(holder->table, pl_buf_slice(&name));
     if (entry != NULL)
         enqueue(gc, pl_slice_z(entry->uid), false);
     pl_buf_deinit(&name);
@@ -274,7 +274,7 @@ static void finish_namespace(struct pl_api_gc *gc, struct pl_api_entry *ns)
     size_t left = 0, prefix = strlen(ns->key);
     for (struct pl_api_type *type = pl_api_registry_first(gc->api->registry); type != NULL;
          type = type->next) {
-        struct pl_api_table *table = &type->table;
+        struct pl_api_table *table = type->table;
         if (!(type->flags & PL_API_NAMESPACED))
             continue;
         for (size_t i = table->count; i > 0; i--) {

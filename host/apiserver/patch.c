@@ -212,7 +212,7 @@ int pl_api_patch(struct pl_api_ctx *ctx)
     if (check_options(ctx) != 0)
         return -1;
     struct pl_slice key = pl_api_key(&ctx->arena, ctx->request.ns, ctx->request.name);
-    struct pl_api_entry *entry = pl_api_table_find(&ctx->type->table, key);
+    struct pl_api_entry *entry = pl_api_table_find(ctx->type->table, key);
     if (ctx->request.body_form == PL_API_APPLY)
         return apply(ctx, entry);
     if (entry == NULL)

@@ -1,9 +1,9 @@
 /* Values that the server assigns to built-in objects and that no table can say: addresses and ports
  * of Services, selectors of Jobs, and the like. Runs after defaulting and before validation, on
  * creation and on change; what was assigned before stays. */
-#include "apiserver/defaults.h"
+#include "apiserver/prepare.h"
 
-#include "apiserver/crd.h"
+#include "schema/crd.h"
 
 #include <stdio.h>
 
@@ -242,7 +242,7 @@ int pl_api_prepare_builtin(struct pl_api_ctx *ctx, struct pl_tree *object,
         prepare_event(arena, pl_api_ctx_version(ctx), object);
     else if (strcmp(kind, "CustomResourceDefinition") == 0 &&
              pl_tree_text_at(object, "metadata.deletionTimestamp").len == 0)
-        pl_api_crd_accept(ctx->api, arena, object);
+        pl_api_crd_accept(arena, object, pl_api_now(ctx->api, arena));
     if (old == NULL)
         first_status(arena, kind, object);
     return 0;

@@ -117,7 +117,7 @@ static bool rule_allows(struct pl_arena *arena, const struct pl_tree *rule,
 
 static struct pl_api_table *table_of(struct pl_api *api, const char *plural)
 {
-    return &pl_api_registry_find_group(api->registry, pl_slice_z(RBAC), pl_slice_z(plural))->table;
+    return pl_api_registry_find_group(api->registry, pl_slice_z(RBAC), pl_slice_z(plural))->table;
 }
 
 static void add_rules(struct pl_arena *arena, struct pl_tree *rules, struct pl_node role)

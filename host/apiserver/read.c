@@ -6,12 +6,12 @@
  * where kube-apiserver waits for three seconds. */
 #include "apiserver/core.h"
 
-#include "apiserver/jsonpath.h"
 #include "apiserver/select.h"
-#include "apiserver/table.h"
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "object/meta.h"
+#include "schema/jsonpath.h"
+#include "schema/table.h"
 #include "value/scan.h"
 #include "value/write.h"
 
@@ -78,7 +78,7 @@ int pl_api_get(struct pl_api_ctx *ctx)
     if (rv > pl_api_storage_rv(ctx->api->storage))
         return pl_api_fail_too_large(ctx, rv);
     struct pl_slice key = pl_api_key(&ctx->arena, request->ns, request->name);
-    struct pl_api_entry *entry = pl_api_table_find(&ctx->type->table, key);
+    struct pl_api_entry *entry = pl_api_table_find(ctx->type->table, key);
     if (entry == NULL)
         return pl_api_fail_not_found(ctx, request->name);
     pl_api_answer_object(ctx, 200, entry->doc);
@@ -255,7 +255,7 @@ static void fill_page(struct pl_api_ctx *ctx, const struct plan *plan,
                       const struct pl_api_select *select, struct pl_api_view *view,
                       struct page *page)
 {
-    const struct pl_api_table *table = &ctx->type->table;
+    const struct pl_api_table *table = ctx->type->table;
     size_t count = view != NULL ? view->count : table->count, i = 0;
     struct pl_slice from = plan->from;
     if (from.len == 0 && select->ns != NULL)
@@ -344,7 +344,7 @@ int pl_api_list(struct pl_api_ctx *ctx)
     if (code == 0) {
         struct pl_api_view view;
         struct page page = {0};
-        bool past = plan.rv < ctx->type->table.last_rv;
+        bool past = plan.rv < ctx->type->table->last_rv;
         if (past)
             pl_api_storage_view(ctx->api->storage, ctx->type, plan.rv, &view);
         fill_page(ctx, &plan, &select, past ? &view : NULL, &page);

@@ -1,9 +1,9 @@
 /* One request as the API understands it: path, parameters, wishes of the Accept header. */
 #pragma once
 
-#include "apiserver/status.h"
 #include "net/http.h"
 #include "object/tree.h"
+#include "schema/status.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /* The scale subresource: a Scale object made from an object's paths, and a write of its replicas
  * turned into a change of the object. Built-in kinds have fixed paths, custom kinds name theirs. A
  * write goes through change.c like any other. */
-#include "apiserver/jsonpath.h"
 #include "apiserver/steps.h"
 #include "object/meta.h"
 #include "object/selector.h"
+#include "schema/jsonpath.h"
 
 #include <stdio.h>
 
@@ -73,7 +73,7 @@ static struct pl_tree *scale_of(struct pl_api_ctx *ctx, struct pl_node object)
 static struct pl_api_entry *find(struct pl_api_ctx *ctx)
 {
     struct pl_slice key = pl_api_key(&ctx->arena, ctx->request.ns, ctx->request.name);
-    struct pl_api_entry *entry = pl_api_table_find(&ctx->type->table, key);
+    struct pl_api_entry *entry = pl_api_table_find(ctx->type->table, key);
     if (entry == NULL)
         pl_api_fail_not_found(ctx, ctx->request.name);
     return entry;

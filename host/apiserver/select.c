@@ -3,9 +3,9 @@
  * Events has other names for some of them; they are translated before they are compared. */
 #include "apiserver/select.h"
 
-#include "apiserver/jsonpath.h"
 #include "base/alloc.h"
 #include "object/meta.h"
+#include "schema/jsonpath.h"
 
 #include <stdio.h>
 

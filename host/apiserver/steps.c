@@ -3,9 +3,8 @@
  * fails with the status filled. */
 #include "apiserver/steps.h"
 
-#include "apiserver/defaults.h"
-#include "apiserver/structural.h"
-#include "apiserver/validate.h"
+#include "schema/structural.h"
+#include "schema/validate.h"
 
 struct pl_slice pl_api_name_of(const struct pl_tree *object)
 {

@@ -2,8 +2,8 @@
  * request's version. */
 #pragma once
 
-#include "apiserver/managed.h"
 #include "apiserver/write.h"
+#include "schema/managed.h"
 
 struct pl_slice pl_api_name_of(const struct pl_tree *object);
 struct pl_tree *pl_api_meta_of(struct pl_api_ctx *ctx, struct pl_tree *object);

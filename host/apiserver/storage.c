@@ -38,10 +38,12 @@ struct pl_api_storage {
 
 /* ---- tables ---- */
 
-void pl_api_table_init(struct pl_api_table *table)
+struct pl_api_table *pl_api_table_create(void)
 {
-    *table = (struct pl_api_table){.by_key = PL_MAP_INIT};
+    struct pl_api_table *table = PL_NEW(struct pl_api_table);
+    table->by_key = (struct pl_map)PL_MAP_INIT;
     pl_list_init(&table->watches);
+    return table;
 }
 
 static void entry_destroy(struct pl_api_entry *entry)
@@ -51,14 +53,13 @@ static void entry_destroy(struct pl_api_entry *entry)
     pl_free(entry);
 }
 
-void pl_api_table_deinit(struct pl_api_table *table)
+void pl_api_table_destroy(struct pl_api_table *table)
 {
     for (size_t i = 0; i < table->count; i++)
         entry_destroy(table->entries[i]);
     pl_free(table->entries);
     pl_map_deinit(&table->by_key);
-    table->entries = NULL;
-    table->count = table->cap = 0;
+    pl_free(table);
 }
 
 struct pl_api_entry *pl_api_table_find(const struct pl_api_table *table, struct pl_slice key)
@@ -329,7 +330,7 @@ struct pl_api_entry *pl_api_storage_put(struct pl_api_storage *storage, struct p
                                         struct pl_api_type *type, struct pl_slice key,
                                         struct pl_tree *object)
 {
-    struct pl_api_table *table = &type->table;
+    struct pl_api_table *table = type->table;
     struct pl_doc *doc = stamp(storage, arena, object);
     struct pl_api_entry *entry = pl_api_table_find(table, key);
     struct pl_doc *old = NULL;
@@ -370,8 +371,8 @@ void pl_api_storage_remove(struct pl_api_storage *storage, struct pl_api_entry *
     index_owners(storage, entry, false);
     pl_map_remove(&storage->by_uid, pl_slice_z(entry->uid));
     record(storage, event);
-    table_remove(&type->table, entry);
-    emit(storage, &type->table);
+    table_remove(type->table, entry);
+    emit(storage, type->table);
 }
 
 /* ---- the past ---- */
@@ -431,7 +432,7 @@ static void view_add(struct pl_api_view *view, const char *key, struct pl_doc *d
 void pl_api_storage_view(struct pl_api_storage *storage, struct pl_api_type *type, uint64_t rv,
                          struct pl_api_view *view)
 {
-    const struct pl_api_table *table = &type->table;
+    const struct pl_api_table *table = type->table;
     struct pl_map seen = PL_MAP_INIT;
     size_t changed = 0;
     struct past *past = table->last_rv > rv ? undo(storage, type, rv, &seen, &changed) : NULL;

@@ -59,9 +59,9 @@ struct pl_api_storage *pl_api_storage_create(struct pl_pool *pool,
                                              const struct pl_api_storage_ops *ops, void *arg);
 void pl_api_storage_destroy(struct pl_api_storage *storage);
 
-void pl_api_table_init(struct pl_api_table *table);
+struct pl_api_table *pl_api_table_create(void); /* owned */
 /* Drops the objects silently. */
-void pl_api_table_deinit(struct pl_api_table *table);
+void pl_api_table_destroy(struct pl_api_table *table);
 struct pl_api_entry *pl_api_table_find(const struct pl_api_table *table, struct pl_slice key);
 /* The first entry whose key is >= key. */
 size_t pl_api_table_seek(const struct pl_api_table *table, struct pl_slice key);

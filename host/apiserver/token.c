@@ -130,7 +130,7 @@ static const struct pl_api_entry *account_of(struct pl_api_ctx *ctx, struct pl_s
 {
     struct pl_api_type *type = pl_api_registry_find_group(ctx->api->registry, pl_slice_z(""),
                                                           pl_slice_z("serviceaccounts"));
-    return pl_api_table_find(&type->table, pl_api_key(&ctx->arena, ns, name));
+    return pl_api_table_find(type->table, pl_api_key(&ctx->arena, ns, name));
 }
 
 bool pl_api_token_verify(struct pl_api_ctx *ctx, struct pl_slice token, struct pl_api_user *user)

@@ -100,7 +100,7 @@ static void watch_begin(struct pl_api_watch *watch, struct pl_api_ctx *ctx)
     int64_t seconds = ctx->request.timeout_s > 0
                           ? ctx->request.timeout_s
                           : MIN_SECONDS + (int64_t)(pl_rand_unit(&api->rand) * MIN_SECONDS);
-    pl_list_push(&ctx->type->table.watches, &watch->link);
+    pl_list_push(&ctx->type->table->watches, &watch->link);
     pl_timer_start(api->timers, &watch->timeout, seconds * PL_SECOND, on_timeout);
     if (watch->bookmarks)
         pl_timer_start(api->timers, &watch->bookmark, api->bookmark_ns, on_bookmark);

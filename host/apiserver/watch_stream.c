@@ -1,8 +1,8 @@
 #include "apiserver/watch_stream.h"
 
-#include "apiserver/table.h"
 #include "apiserver/watch.h"
 #include "base/alloc.h"
+#include "schema/table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ static struct pl_api_watch *furthest_behind(struct pl_api *api)
     struct pl_api_watch *found = NULL;
     for (struct pl_api_type *type = pl_api_registry_first(api->registry); type != NULL;
          type = type->next)
-        PL_LIST_FOR (link, &type->table.watches) {
+        PL_LIST_FOR (link, &type->table->watches) {
             struct pl_api_watch *watch = PL_CONTAINER_OF(link, struct pl_api_watch, link);
             look_at_unread(watch);
             if (watch->unread > 0 && (found == NULL || watch->rv < found->rv))
@@ -231,7 +231,7 @@ static bool deliver(struct pl_api_watch *watch, const struct pl_api_event *event
 void pl_api_watch_deliver(struct pl_api *api, const struct pl_api_event *event)
 {
     struct shared shared = {.text = PL_BUF_INIT};
-    PL_LIST_FOR (link, &event->type->table.watches) {
+    PL_LIST_FOR (link, &event->type->table->watches) {
         struct pl_api_watch *watch = PL_CONTAINER_OF(link, struct pl_api_watch, link);
         if (!watch->waits && !deliver(watch, event, &shared))
             pl_api_watch_destroy(watch);
@@ -242,7 +242,7 @@ void pl_api_watch_deliver(struct pl_api *api, const struct pl_api_event *event)
 
 void pl_api_watch_end_all(struct pl_api_type *type)
 {
-    PL_LIST_FOR (link, &type->table.watches) {
+    PL_LIST_FOR (link, &type->table->watches) {
         pl_api_watch_end(PL_CONTAINER_OF(link, struct pl_api_watch, link));
     }
 }

@@ -4,15 +4,16 @@
  * succeeded. */
 #include "apiserver/write.h"
 
-#include "apiserver/crd.h"
-#include "apiserver/defaults.h"
-#include "apiserver/protobuf.h"
+#include "apiserver/crd_life.h"
+#include "apiserver/prepare.h"
 #include "apiserver/rbac.h"
 #include "apiserver/steps.h"
-#include "value/build.h"
 #include "object/meta.h"
-#include "value/scan.h"
 #include "object/yaml.h"
+#include "schema/defaults.h"
+#include "schema/protobuf.h"
+#include "value/build.h"
+#include "value/scan.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -165,7 +166,7 @@ static int check_namespace(struct pl_api_ctx *ctx, struct pl_slice ns, struct pl
         return 0;
     struct pl_api_type *type =
         pl_api_registry_find_group(ctx->api->registry, pl_slice_z(""), pl_slice_z("namespaces"));
-    const struct pl_api_entry *entry = pl_api_table_find(&type->table, ns);
+    const struct pl_api_entry *entry = pl_api_table_find(type->table, ns);
     if (entry == NULL) {
         pl_api_fail(&ctx->status, 404, "NotFound", "namespaces \"%.*s\" not found", PL_FMT(ns));
         pl_api_fail_about(&ctx->status, pl_slice_z(""), pl_slice_z("namespaces"), ns);
@@ -272,7 +273,7 @@ int pl_api_store_new(struct pl_api_ctx *ctx, struct pl_tree *object, bool by_app
         pl_api_shape(ctx, object) != 0)
         return -1;
     stamp_new(ctx, object);
-    pl_api_default_builtin(ctx, object);
+    pl_api_default_builtin(&ctx->arena, ctx->type, object);
     if (!by_apply) {
         struct pl_api_writer writer = pl_api_writer_of(ctx);
         struct pl_tree *entries = pl_api_managed_base(&ctx->arena, NULL, sent);
@@ -284,7 +285,7 @@ int pl_api_store_new(struct pl_api_ctx *ctx, struct pl_tree *object, bool by_app
         return -1;
     struct pl_slice key = pl_api_key(&ctx->arena, pl_tree_text_at(object, "metadata.namespace"),
                                      pl_api_name_of(object));
-    if (pl_api_table_find(&ctx->type->table, key) != NULL)
+    if (pl_api_table_find(ctx->type->table, key) != NULL)
         return fail_exists(ctx, pl_api_name_of(object));
     return store_first(ctx, object, key);
 }

@@ -1,4 +1,4 @@
-#include "apiserver/managed.h"
+#include "schema/managed.h"
 
 #include "support/api_fixture.h"
 

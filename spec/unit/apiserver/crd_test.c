@@ -1,4 +1,4 @@
-#include "apiserver/crd.h"
+#include "apiserver/crd_life.h"
 
 #include "object/patch.h"
 

@@ -1,4 +1,4 @@
-#include "apiserver/defaults.h"
+#include "schema/defaults.h"
 
 #include "support/api_fixture.h"
 

@@ -1,4 +1,4 @@
-#include "apiserver/defaults.h"
+#include "apiserver/prepare.h"
 
 #include "support/api_fixture.h"
 

@@ -84,8 +84,8 @@ TEST(writes_get_rising_versions_and_events)
     pl_api_storage_remove(t.storage, pl_api_storage_by_uid(t.storage, pl_slice_z("u-b")));
     CHECK_STR(pl_buf_z(&t.log), "+b +a *b -b ");
     CHECK_INT(pl_api_storage_rv(t.storage), 5);
-    CHECK_INT(t.type->table.count, 1);
-    CHECK(pl_api_table_find(&t.type->table, pl_slice_z("n/b")) == NULL);
+    CHECK_INT(t.type->table->count, 1);
+    CHECK(pl_api_table_find(t.type->table, pl_slice_z("n/b")) == NULL);
     close_test(&t);
 }
 
@@ -98,7 +98,7 @@ TEST(the_past_can_be_seen_again)
     put(&t, "b", 2);
     put(&t, "a", 1);
     put(&t, "c", 1);
-    pl_api_storage_remove(t.storage, pl_api_table_find(&t.type->table, pl_slice_z("n/d")));
+    pl_api_storage_remove(t.storage, pl_api_table_find(t.type->table, pl_slice_z("n/d")));
     put(&t, "b", 3);
     check_view(&t, 1, "");
     check_view(&t, 2, "b=1");

@@ -1,4 +1,4 @@
-#include "apiserver/table.h"
+#include "schema/table.h"
 
 #include "support/api_fixture.h"
 

@@ -1,4 +1,4 @@
-#include "apiserver/validate.h"
+#include "schema/validate.h"
 
 #include "support/api_fixture.h"
 

@@ -2,8 +2,8 @@
  * controllers meet. */
 #pragma once
 
-#include "apiserver/registry.h"
-#include "apiserver/status.h"
+#include "schema/status.h"
+#include "schema/type.h"
 
 /* old: NULL for a new object. */
 void pl_api_validate_meta(struct pl_api_faults *faults, const struct pl_api_type *type,

@@ -1,8 +1,8 @@
 /* Objects as rows, the form in which kubectl asks for lists. */
 #pragma once
 
-#include "apiserver/registry.h"
 #include "base/buf.h"
+#include "schema/type.h"
 
 struct pl_api_table_options {
     int64_t now_ns;          /* ages are counted to here */
@@ -16,3 +16,5 @@ void pl_api_table_write(struct pl_buf *out, const struct pl_api_type *type, size
                         const struct pl_api_table_options *options);
 /* "3d4h", "5m", "12s" as kubectl prints ages. */
 void pl_api_age_text(int64_t age_ns, char out[32]);
+/* The object's metadata alone, as PartialObjectMetadata. */
+void pl_api_partial_write(struct pl_buf *out, struct pl_node object);

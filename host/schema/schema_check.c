@@ -1,8 +1,8 @@
 /* Validation of custom objects by their structural schema, with kube-apiserver's words for each
- * fault, all of which are collected. Patterns are POSIX expressions translated from RE2; one that
- * cannot be translated is not checked. Depth is that of the schema, which came from a CRD and is
- * limited like any document. */
-#include "apiserver/structural.h"
+ * fault, all of which are collected. A pattern that is no expression of RE2 (object/regex.h) is
+ * not checked. Depth is that of the schema, which came from a CRD and is limited like any
+ * document. */
+#include "schema/structural.h"
 
 #include "base/map.h"
 #include "object/units.h"

@@ -1,6 +1,6 @@
 /* Quantities in the one form in which kube-apiserver stores them ("0.5" is "500m"), computed with
  * integers and exact. What does not fit or is no quantity is left as it came. */
-#include "apiserver/quantity.h"
+#include "schema/quantity.h"
 
 #include <ctype.h>
 #include <inttypes.h>

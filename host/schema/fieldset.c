@@ -2,7 +2,7 @@
  * between two objects. A missing set is empty, and operations never change their arguments. Which
  * lists have elements of their own, and by what they are told apart, comes from the schema; without
  * one a list is a single field. */
-#include "apiserver/fieldset.h"
+#include "schema/fieldset.h"
 
 #include "base/map.h"
 #include "value/scan.h"

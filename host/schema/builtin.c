@@ -1,9 +1,9 @@
 /* The built-in kinds as a table: names, scope, subresources, selectable fields, and in what they
  * differ from others. Adding a kind is adding a row here; its defaults are in defaults.c, its merge
  * keys in object/schema_builtin.c, its columns in table.c. */
-#include "apiserver/builtin.h"
+#include "schema/builtin.h"
 
-#include "apiserver/registry.h"
+#include "schema/type.h"
 
 #include <stddef.h>
 

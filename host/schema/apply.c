@@ -5,7 +5,7 @@
  * fieldset.c, managedFields in managed.c; how lists are merged comes from the kind's schema. All
  * trees are made anew in the request's arena. Without force a conflict changes nothing; with it the
  * fields change hands. */
-#include "apiserver/managed.h"
+#include "schema/managed.h"
 
 #include "base/map.h"
 

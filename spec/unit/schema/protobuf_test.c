@@ -1,4 +1,4 @@
-#include "apiserver/protobuf.h"
+#include "schema/protobuf.h"
 
 #include "base/alloc.h"
 #include "base/rand.h"

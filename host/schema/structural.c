@@ -1,7 +1,7 @@
 /* What a structural schema does to a custom object: which unknown fields go, and which defaults
  * come. What a schema does not know is kept only where it says so (x-kubernetes-preserve-unknown-
  * fields). Checking is in schema_check.c. */
-#include "apiserver/structural.h"
+#include "schema/structural.h"
 
 static bool flag(struct pl_node schema, const char *name)
 {

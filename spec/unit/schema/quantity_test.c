@@ -1,4 +1,4 @@
-#include "apiserver/quantity.h"
+#include "schema/quantity.h"
 
 #include "support/json.h"
 

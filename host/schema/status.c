@@ -1,7 +1,7 @@
 /* Failures: one status in the request's context, filled by whoever fails, and its text. The first
  * call decides code, reason and message; causes and details are added to it. Messages are kube-
  * apiserver's, since clients and people look for them. The number of causes is limited. */
-#include "apiserver/status.h"
+#include "schema/status.h"
 
 #include "value/write.h"
 

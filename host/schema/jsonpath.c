@@ -1,7 +1,7 @@
 /* The part of JSONPath that CRDs and tables need: names, indices, and a filter by one member. A
  * path that is not understood finds nothing; it is no error, as on the server it only leaves a cell
  * empty. */
-#include "apiserver/jsonpath.h"
+#include "schema/jsonpath.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
  * in, and what is valid. A missing schema knows nothing and keeps everything. */
 #pragma once
 
-#include "apiserver/status.h"
 #include "object/tree.h"
+#include "schema/status.h"
 #include "value/doc.h"
 
 /* Drops what the schema does not know, below the root also nulls that it does not

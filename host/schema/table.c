@@ -1,12 +1,11 @@
 /* Objects as rows for kubectl: the columns of some built-in kinds, those of custom kinds from their
  * CRD, and the age. A cell whose path finds nothing is empty. Times are shown as ages, in kubectl's
  * words. */
-#include "apiserver/table.h"
+#include "schema/table.h"
 
-#include "apiserver/core.h"
-#include "apiserver/jsonpath.h"
 #include "object/meta.h"
 #include "object/units.h"
+#include "schema/jsonpath.h"
 #include "value/write.h"
 
 #include <inttypes.h>
@@ -131,6 +130,14 @@ static void write_columns(struct pl_buf *out, const struct pl_api_type *type, si
         add_column(out, pl_slice_z("Age"), "date", "");
     }
     pl_buf_add_z(out, "],");
+}
+
+void pl_api_partial_write(struct pl_buf *out, struct pl_node object)
+{
+    pl_buf_add_z(out, "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\","
+                      "\"metadata\":");
+    pl_write(out, pl_node_getz(object, "metadata"), PL_WRITE_COMPACT);
+    pl_buf_add_char(out, '}');
 }
 
 /* ---- cells ---- */

@@ -1,4 +1,4 @@
-#include "apiserver/structural.h"
+#include "schema/structural.h"
 
 #include "support/json.h"
 

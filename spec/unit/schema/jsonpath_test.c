@@ -1,4 +1,4 @@
-#include "apiserver/jsonpath.h"
+#include "schema/jsonpath.h"
 
 #include "support/json.h"
 

@@ -2,7 +2,7 @@
  * it added or changed becomes the writer's and is taken from all others. The server's own metadata
  * belongs to nobody. Entries without fields go, and beyond ten updating managers the oldest become
  * one, as kube-apiserver does, so that the list stays bounded. */
-#include "apiserver/managed.h"
+#include "schema/managed.h"
 
 #include "base/alloc.h"
 

@@ -1,9 +1,9 @@
 /* What kube-apiserver refuses about metadata, and a few rules of built-in kinds that controllers
  * run into. All faults of an object are collected, in the server's words. `old` is NULL for a new
  * object; what must not change is compared with it. */
-#include "apiserver/validate.h"
+#include "schema/validate.h"
 
-#include "apiserver/crd.h"
+#include "schema/crd.h"
 
 #include <ctype.h>
 

@@ -1,4 +1,4 @@
-#include "apiserver/fieldset.h"
+#include "schema/fieldset.h"
 
 #include "support/json.h"
 

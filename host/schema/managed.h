@@ -1,8 +1,8 @@
 /* Who wrote which fields: metadata.managedFields. */
 #pragma once
 
-#include "apiserver/fieldset.h"
-#include "apiserver/status.h"
+#include "schema/fieldset.h"
+#include "schema/status.h"
 
 /* One write, for the record. */
 struct pl_api_writer {

@@ -1,11 +1,11 @@
 /* Defaults of built-in kinds: tables of where, which member, which value, and one function that
  * walks them. A default fills a member that is absent or null and never replaces one. What depends
  * on other members is in code below the tables. */
-#include "apiserver/defaults.h"
+#include "schema/defaults.h"
 
-#include "apiserver/crd.h"
-#include "apiserver/quantity.h"
 #include "base/base64.h"
+#include "schema/crd.h"
+#include "schema/quantity.h"
 
 #include <stdio.h>
 
@@ -343,18 +343,18 @@ static void default_kind(struct pl_arena *arena, const char *kind, struct pl_tre
         pl_api_crd_default_spec(arena, object);
 }
 
-void pl_api_default_builtin(struct pl_api_ctx *ctx, struct pl_tree *object)
+void pl_api_default_builtin(struct pl_arena *arena, const struct pl_api_type *type,
+                            struct pl_tree *object)
 {
-    const char *kind = ctx->type->kind;
-    const struct kind_rules *rules = ctx->type->is_custom ? NULL : rules_of(kind);
-    if (ctx->type->is_custom)
+    const char *kind = type->kind;
+    const struct kind_rules *rules = type->is_custom ? NULL : rules_of(kind);
+    if (type->is_custom)
         return;
     if (rules != NULL)
-        fill_all(&ctx->arena, object, rules->rules);
-    default_kind(&ctx->arena, kind, object);
+        fill_all(arena, object, rules->rules);
+    default_kind(arena, kind, object);
     if (rules != NULL && rules->pod_spec != NULL)
-        default_pod_spec(&ctx->arena, pl_tree_dig(object, rules->pod_spec),
-                         strcmp(kind, "Pod") == 0);
+        default_pod_spec(arena, pl_tree_dig(object, rules->pod_spec), strcmp(kind, "Pod") == 0);
     if (strcmp(kind, "CustomResourceDefinition") != 0) /* whose schemas are no quantities */
-        pl_api_canonical_quantities(&ctx->arena, object);
+        pl_api_canonical_quantities(arena, object);
 }

@@ -1,0 +1,81 @@
+/* The life of a kind that a CustomResourceDefinition declares.
+ *
+ * A kind is served from the moment its CRD is stored. Where the spec changed, its watches end,
+ * since what they serve is defined anew. A CRD that is deleted stays, with a finalizer, until all
+ * objects of its kind are gone; only then its kind leaves the registry, and the storage forgets it
+ * in its history first. */
+#include "apiserver/crd_life.h"
+
+#include "apiserver/watch.h"
+#include "apiserver/write.h"
+#include "base/alloc.h"
+#include "object/meta.h"
+#include "schema/crd.h"
+
+static struct pl_api_type *type_of_crd(const struct pl_api *api, struct pl_node crd)
+{
+    struct pl_scratch group, plural;
+    return pl_api_registry_find_group(
+        api->registry, pl_node_str(pl_node_dig(crd, "spec", "group"), &group),
+        pl_node_str(pl_node_dig(crd, "spec", "names", "plural"), &plural));
+}
+
+static bool is_crd(const struct pl_api_type *type)
+{
+    return !type->is_custom && strcmp(type->kind, "CustomResourceDefinition") == 0;
+}
+
+int pl_api_crd_changed(struct pl_api_ctx *ctx, struct pl_doc *crd)
+{
+    struct pl_err err = {0};
+    if (!is_crd(ctx->type) || ctx->request.dry_run || pl_meta_is_deleting(pl_doc_root(crd)))
+        return 0;
+    struct pl_api_type *type = type_of_crd(ctx->api, pl_doc_root(crd));
+    if (type != NULL && type->version_count > 0) {
+        struct pl_node old = pl_doc_root(type->versions[0].definition);
+        if (pl_node_equal(pl_node_getz(old, "spec"), pl_node_getz(pl_doc_root(crd), "spec")))
+            return 0;
+        pl_api_watch_end_all(type); /* what they serve is defined anew */
+    }
+    if (pl_api_registry_apply(ctx->api->registry, crd, &err) != 0)
+        return pl_api_bad_request(&ctx->status, "%s", err.message);
+    return 0;
+}
+
+/* ---- going ---- */
+
+static void delete_objects(struct pl_api *api, struct pl_api_type *type)
+{
+    for (size_t i = type->table->count; i > 0; i--) {
+        struct pl_api_entry *entry = type->table->entries[i - 1];
+        struct pl_api_delete_options options = {0};
+        struct pl_api_ctx ctx;
+        struct pl_doc *left;
+        bool gone;
+        if (pl_meta_is_deleting(pl_doc_root(entry->doc)))
+            continue;
+        pl_api_ctx_init(&ctx, api, type);
+        if (pl_api_delete_entry(&ctx, entry, &options, &left, &gone) == 0)
+            pl_doc_unref(left);
+        pl_api_ctx_deinit(&ctx);
+    }
+}
+
+void pl_api_crd_finish(struct pl_api *api, struct pl_api_entry *crd)
+{
+    struct pl_api_type *type = type_of_crd(api, pl_doc_root(crd->doc));
+    if (type != NULL && type->is_custom) {
+        type->is_going = true;
+        delete_objects(api, type);
+        if (type->table->count > 0)
+            return; /* finalizers hold some of them */
+        pl_api_watch_end_all(type);
+        pl_api_storage_forget_type(api->storage, type);
+        pl_api_registry_remove(api->registry, type);
+    }
+    struct pl_arena arena = {0};
+    struct pl_tree *object = pl_tree_from_node(&arena, pl_doc_root(crd->doc));
+    if (pl_api_crd_unmark(object))
+        pl_api_store_raw(api, &arena, crd, object);
+    pl_arena_deinit(&arena);
+}

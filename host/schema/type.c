@@ -1,0 +1,226 @@
+/* A kind as it is served, from a row of the built-in kinds or from a CRD. A custom kind that is
+ * defined anew stays the same object, since objects and watches point at it. Schemas and columns
+ * are nodes of the CRD's document, to which each version holds a reference. */
+#include "schema/type.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "schema/builtin.h"
+
+#include <stdio.h>
+
+static char *dup_slice(struct pl_slice text)
+{
+    return pl_memdup0(text.ptr != NULL ? text.ptr : "", text.len);
+}
+
+/* ---- life of a type ---- */
+
+static void version_deinit(struct pl_api_version *version)
+{
+    pl_free(version->group);
+    pl_free(version->name);
+    pl_schema_destroy(version->lists);
+    pl_doc_unref(version->definition);
+    pl_free(version->scale_spec);
+    pl_free(version->scale_status);
+    pl_free(version->scale_selector);
+}
+
+static void versions_clear(struct pl_api_type *type)
+{
+    for (size_t i = 0; i < type->version_count; i++)
+        version_deinit(&type->versions[i]);
+    pl_free(type->versions);
+    type->versions = NULL;
+    type->version_count = 0;
+}
+
+static void names_clear(struct pl_api_type *type)
+{
+    pl_free(type->plural);
+    pl_free(type->singular);
+    pl_free(type->kind);
+    pl_free(type->list_kind);
+    pl_free(type->short_names);
+    pl_free(type->categories);
+}
+
+void pl_api_type_destroy(struct pl_api_type *type)
+{
+    versions_clear(type);
+    names_clear(type);
+    pl_free(type);
+}
+
+/* ---- the built-in kinds ---- */
+
+static void builtin_version(struct pl_api_version *version, const struct pl_api_builtin *row,
+                            bool second)
+{
+    version->group = pl_strdup(second ? row->also_group : row->group);
+    version->name = pl_strdup(second ? row->also_version : row->version);
+    version->served = true;
+    version->has_status = row->flags & PL_API_STATUS;
+    version->has_scale = row->flags & PL_API_SCALE;
+    version->renames = second ? row->renames : NULL;
+    if (version->has_scale) {
+        version->scale_spec = pl_strdup(".spec.replicas");
+        version->scale_status = pl_strdup(".status.replicas");
+    }
+}
+
+struct pl_api_type *pl_api_type_of_builtin(const struct pl_api_builtin *row)
+{
+    struct pl_api_type *type = PL_NEW(struct pl_api_type);
+    type->plural = pl_strdup(row->plural);
+    type->singular = pl_strdup(row->singular);
+    type->kind = pl_strdup(row->kind);
+    type->list_kind = pl_format("%sList", row->kind);
+    type->short_names = pl_strdup(row->short_names);
+    type->categories = pl_strdup(row->categories);
+    type->flags = row->flags;
+    type->selectable = row->selectable;
+    type->version_count = row->also_group != NULL ? 2 : 1;
+    type->versions = pl_calloc(type->version_count, sizeof(*type->versions));
+    for (size_t i = 0; i < type->version_count; i++)
+        builtin_version(&type->versions[i], row, i == 1);
+    return type;
+}
+
+/* ---- custom kinds ---- */
+
+static char *join(struct pl_node array)
+{
+    struct pl_buf buf = PL_BUF_INIT;
+    struct pl_scratch scratch;
+    struct pl_iter it = pl_iter(array);
+    while (pl_iter_next(&it)) {
+        if (buf.len > 0)
+            pl_buf_add_char(&buf, ',');
+        pl_buf_add_slice(&buf, pl_node_str(it.value, &scratch));
+    }
+    return pl_buf_take(&buf);
+}
+
+static char *text_at(struct pl_node node, const char *key)
+{
+    struct pl_scratch scratch;
+    return dup_slice(pl_node_str(pl_node_getz(node, key), &scratch));
+}
+
+static char *path_at(struct pl_node node, const char *key)
+{
+    return pl_node_is_missing(pl_node_getz(node, key)) ? NULL : text_at(node, key);
+}
+
+static int read_version(struct pl_api_version *version, struct pl_doc *crd, struct pl_node node,
+                        struct pl_err *err)
+{
+    struct pl_node sub = pl_node_getz(node, "subresources");
+    struct pl_node scale = pl_node_getz(sub, "scale");
+    version->group = text_at(pl_node_getz(pl_doc_root(crd), "spec"), "group");
+    version->name = text_at(node, "name");
+    version->served = pl_node_bool(pl_node_getz(node, "served"));
+    version->has_status = pl_node_type(pl_node_getz(sub, "status")) == PL_OBJECT;
+    version->has_scale = pl_node_type(scale) == PL_OBJECT;
+    version->scale_spec = path_at(scale, "specReplicasPath");
+    version->scale_status = path_at(scale, "statusReplicasPath");
+    version->scale_selector = path_at(scale, "labelSelectorPath");
+    version->definition = pl_doc_ref(crd);
+    version->schema = pl_node_dig(node, "schema", "openAPIV3Schema");
+    version->columns = pl_node_getz(node, "additionalPrinterColumns");
+    version->selectable = pl_node_getz(node, "selectableFields");
+    if (pl_node_is_missing(version->schema))
+        return 0;
+    version->lists = pl_schema_from_openapi(version->schema, err);
+    return version->lists != NULL ? 0 : PL_EINVAL;
+}
+
+static void read_names(struct pl_api_type *type, struct pl_node spec)
+{
+    struct pl_node names = pl_node_getz(spec, "names");
+    names_clear(type);
+    type->plural = text_at(names, "plural");
+    type->singular = text_at(names, "singular");
+    type->kind = text_at(names, "kind");
+    type->list_kind = text_at(names, "listKind");
+    type->short_names = join(pl_node_getz(names, "shortNames"));
+    type->categories = join(pl_node_getz(names, "categories"));
+    bool namespaced = pl_node_str_eq(pl_node_getz(spec, "scope"), pl_slice_z("Namespaced"));
+    type->flags = (namespaced ? PL_API_NAMESPACED : 0u) | PL_API_GENERATION | PL_API_NEEDS_VERSION;
+}
+
+static struct pl_api_version *read_versions(struct pl_doc *crd, size_t *count, size_t *storage,
+                                            struct pl_err *err)
+{
+    struct pl_node list = pl_node_dig(pl_doc_root(crd), "spec", "versions");
+    struct pl_api_version *versions = pl_calloc(pl_node_len(list) + 1, sizeof(*versions));
+    int code = 0;
+    *count = *storage = 0;
+    struct pl_iter it = pl_iter(list);
+    while (code == 0 && pl_iter_next(&it)) {
+        if (pl_node_bool(pl_node_getz(it.value, "storage")))
+            *storage = *count;
+        code = read_version(&versions[(*count)++], crd, it.value, err);
+    }
+    if (code == 0)
+        return versions;
+    for (size_t i = 0; i < *count; i++)
+        version_deinit(&versions[i]);
+    pl_free(versions);
+    return NULL;
+}
+
+struct pl_api_type *pl_api_type_of_crd(struct pl_api_type *type, struct pl_doc *crd,
+                                       struct pl_err *err)
+{
+    size_t count, storage;
+    struct pl_api_version *versions = read_versions(crd, &count, &storage, err);
+    if (versions == NULL)
+        return NULL;
+    if (type == NULL) {
+        type = PL_NEW(struct pl_api_type);
+        type->is_custom = true;
+    }
+    versions_clear(type);
+    read_names(type, pl_node_getz(pl_doc_root(crd), "spec"));
+    type->versions = versions;
+    type->version_count = count;
+    type->storage_version = storage;
+    return type;
+}
+
+/* ---- about a type ---- */
+
+bool pl_api_type_has_group(const struct pl_api_type *type, struct pl_slice group)
+{
+    for (size_t i = 0; i < type->version_count; i++)
+        if (pl_slice_eqz(group, type->versions[i].group))
+            return true;
+    return false;
+}
+
+const struct pl_schema *pl_api_type_lists(const struct pl_api_type *type, size_t version)
+{
+    const struct pl_api_version *v = &type->versions[version];
+    if (type->is_custom)
+        return v->lists;
+    struct pl_kind kind;
+    snprintf(kind.group, sizeof(kind.group), "%s", v->group);
+    snprintf(kind.version, sizeof(kind.version), "%s", v->name);
+    snprintf(kind.kind, sizeof(kind.kind), "%s", type->kind);
+    return pl_schema_builtin(&kind);
+}
+
+const char *pl_api_type_group(const struct pl_api_type *type)
+{
+    return type->versions[type->storage_version].group;
+}
+
+struct pl_slice pl_api_version_text(const struct pl_api_version *version, char out[PL_KIND_TEXT])
+{
+    int len = snprintf(out, PL_KIND_TEXT, "%s%s%s", version->group,
+                       version->group[0] != '\0' ? "/" : "", version->name);
+    return pl_slice(out, (size_t)len);
+}

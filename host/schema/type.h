@@ -1,0 +1,75 @@
+/* What is known of a kind: its names, its versions with their schemas, and what the API server does
+ * with it. Built-in kinds come from a row of builtin.h, custom ones from their CRD. */
+#pragma once
+
+#include "base/err.h"
+#include "object/kind.h"
+#include "object/schema.h"
+#include "value/doc.h"
+
+#include <stdbool.h>
+
+struct pl_api_builtin;
+struct pl_api_table;
+
+enum {
+    PL_API_NAMESPACED = 1,
+    PL_API_STATUS = 2,         /* has a status subresource */
+    PL_API_SCALE = 4,          /* has a scale subresource */
+    PL_API_GENERATION = 8,     /* metadata.generation counts */
+    PL_API_NEEDS_VERSION = 16, /* an update must carry a resourceVersion */
+    PL_API_CREATE_ON_UPDATE = 32,
+    PL_API_RETURNS_DELETED = 64, /* DELETE answers with the object, not a Status */
+    PL_API_LAX_NAME = 128,       /* any path segment is a name (RBAC) */
+    PL_API_LABEL_NAME = 256,     /* names are DNS labels, without dots */
+    PL_API_NO_COLLECTION = 512,  /* no deletecollection */
+    PL_API_REVIEW = 1024,        /* posted, answered, never stored */
+};
+
+/* One version of a kind as it is served. */
+struct pl_api_version {
+    char *group; /* owned; differs between versions only for events */
+    char *name;  /* owned: "v1" */
+    bool served;
+    bool has_status, has_scale;
+    struct pl_doc
+        *definition;       /* counted: the CRD whose spec.versions[index] this is; NULL: built-in */
+    struct pl_node schema; /* openAPIV3Schema, in definition */
+    struct pl_schema *lists;                          /* owned; from schema */
+    char *scale_spec, *scale_status, *scale_selector; /* owned paths ".spec.replicas"; NULL: none */
+    struct pl_node columns, selectable;               /* in definition */
+    const char *const *renames; /* pairs stored, served; NULL-terminated; NULL: none */
+};
+
+#define PL_API_MAX_VERSIONS 32
+
+/* One kind with all its versions and objects. Lives as long as it is registered;
+ * requests look it up anew. */
+struct pl_api_type {
+    char *plural, *singular, *kind, *list_kind; /* owned */
+    char *short_names, *categories;             /* owned: "a,b"; "" for none */
+    unsigned flags;
+    bool is_custom;
+    bool is_going;                   /* its CRD is being deleted: no creates */
+    struct pl_api_version *versions; /* owned */
+    size_t version_count;
+    size_t storage_version; /* index */
+    const char *const
+        *selectable;            /* field selector paths besides metadata; NULL-terminated or NULL */
+    struct pl_api_table *table; /* its objects: the registry's, who makes and destroys it */
+    struct pl_api_type *next;   /* in the registry's list */
+};
+
+struct pl_api_type *pl_api_type_of_builtin(const struct pl_api_builtin *row); /* owned */
+/* A custom kind as `crd` (valid, referred to) declares it: a new one where type is NULL, else that
+ * one defined anew. NULL and the error leave type as it was. */
+struct pl_api_type *pl_api_type_of_crd(struct pl_api_type *type, struct pl_doc *crd,
+                                       struct pl_err *err);
+void pl_api_type_destroy(struct pl_api_type *type);
+
+bool pl_api_type_has_group(const struct pl_api_type *type, struct pl_slice group);
+/* What server-side apply and strategic patches know of the kind's lists; may be NULL. */
+const struct pl_schema *pl_api_type_lists(const struct pl_api_type *type, size_t version);
+const char *pl_api_type_group(const struct pl_api_type *type); /* of the storage version */
+/* "apps/v1" */
+struct pl_slice pl_api_version_text(const struct pl_api_version *version, char out[PL_KIND_TEXT]);
