@@ -46,6 +46,7 @@ int pl_command_repl(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_completion(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_rbac(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_manifests(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_uninstall(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_types(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_new(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_version(const struct pl_command *self, int argc, char *const *argv);

@@ -31,6 +31,8 @@ static const struct pl_command commands[] = {
     {"manifests", "PATH...",
      "print everything that runs the scripts in a cluster, for kubectl apply", pl_command_manifests,
      NULL},
+    {"uninstall", "PATH...", "take back what the host has put into a cluster", pl_command_uninstall,
+     NULL},
     {"types", "PATH...", "write what editors read: the API and the kinds of the CRDs",
      pl_command_types, NULL},
     {"completion", "bash|zsh|fish", "print what completes commands, flags and keys in a shell",

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* Commands that a later release brings. */
-static const char *const later[] = {"test", "uninstall"};
+static const char *const later[] = {"test"};
 
 static void print_usage(FILE *to)
 {

@@ -23,7 +23,7 @@
 #define RUN     "run"
 #define DEV     "dev" /* has a server of its own */
 #define HOST    "run|dev"
-#define CLUSTER "run|rbac|manifests|check"
+#define CLUSTER "run|rbac|manifests|check|uninstall"
 #define RBAC    "rbac"
 #define ROLES   "rbac|manifests"
 #define SHIP    "manifests"
@@ -37,7 +37,7 @@ static const struct pl_flag table[] = {
     {.name = "context", .of = CLUSTER, .metavar = "NAME", .help = "context of the kubeconfig"},
     {.name = "server", .of = CLUSTER, .metavar = "URL", .help = "address of the API server"},
     {.name = "namespace",
-     .of = LEAD "|manifests",
+     .of = LEAD "|manifests|uninstall",
      .letter = 'n',
      .metavar = "NS",
      .help = "only this namespace; of manifests: where the host will run",
@@ -137,9 +137,9 @@ static const struct pl_flag table[] = {
      .help = "where /healthz and /readyz are, 0 is off (default 127.0.0.1:8081, in a cluster "
              ":8081)"},
     {.name = "dry-run",
-     .of = HOST,
+     .of = HOST "|uninstall",
      .type = PL_FLAG_SWITCH,
-     .help = "send every write with dryRun=All and log it"},
+     .help = "send every write with dryRun=All and log it; of uninstall: only tell"},
     {.name = "admin-socket",
      .of = LEAD,
      .metavar = "PATH",
@@ -149,11 +149,11 @@ static const struct pl_flag table[] = {
      .type = PL_FLAG_SWITCH,
      .help = "run leader-only controllers only while holding the Lease"},
     {.name = "leader-elect-resource-name",
-     .of = LEAD "|manifests",
+     .of = LEAD "|manifests|uninstall",
      .metavar = "NAME",
      .help = "of the Lease (default perilune- and the first controller's name)"},
     {.name = "leader-elect-resource-namespace",
-     .of = LEAD,
+     .of = LEAD "|uninstall",
      .metavar = "NAME",
      .help = "of the Lease (default the pod's; required outside of a cluster)"},
     {.name = "leader-elect-lease-duration",
@@ -227,6 +227,12 @@ static const struct pl_flag table[] = {
      .fallback = "0",
      .metavar = "PID",
      .help = "the host's process, where several run"},
+    {.name = "force",
+     .of = "uninstall",
+     .type = PL_FLAG_SWITCH,
+     .help = "go on although a host holds the Lease"},
+    {.name = "cleanup", .of = "uninstall", .type = PL_FLAG_LATER},
+    {.name = "yes", .of = "uninstall", .type = PL_FLAG_SWITCH, .help = "for --cleanup: I mean it"},
     {.name = "image", .of = SHIP, .metavar = "IMAGE", .help = "the image that has perilune"},
     {.name = "replicas",
      .of = SHIP,
@@ -258,7 +264,7 @@ static const struct pl_flag table[] = {
      .fallback = "true",
      .help = "without --webhook-cert-dir: the host makes a CA and a certificate itself"},
     {.name = "webhook-secret",
-     .of = HOST,
+     .of = HOST "|uninstall",
      .metavar = "NS/NAME",
      .help = "where replicas share them (default perilune-webhook in the pod's namespace; outside "
              "of a cluster in memory)"},

@@ -55,6 +55,9 @@ static const struct pl_flag new_flags[] = {
      .fallback = "example.com",
      .help = "API group of the kind"},
     {.name = "kind", .metavar = "KIND", .help = "the kind (default NAME in CamelCase)"},
+    {.name = "webhook",
+     .type = PL_FLAG_SWITCH,
+     .help = "with an admission webhook that refuses what the schema cannot"},
     {.name = "dir", .metavar = "DIR", .help = "where the files go (default ./NAME)"},
 };
 

@@ -9,6 +9,9 @@
 
 #include <string.h>
 
+#define NEW_KIND_NS       (15 * PL_SECOND)
+#define NEW_KIND_PAUSE_NS (500 * PL_MS)
+
 /* ---- the gate ---- */
 
 struct pl_gate *pl_gate_create(const struct pl_gate_options *options)
@@ -183,6 +186,7 @@ void pl_gate_op_cancel(struct pl_gate_op *op)
     }
     if (op->stage == PL_GATE_RESOLVING)
         pl_discovery_forget(pl_site_discovery(op->gate->site), op);
+    pl_timer_stop(pl_site_timers(op->gate->site), &op->again);
     op->failed = true;
     pl_err_set(&op->err, PL_ECANCELED, "the write was cancelled");
     finish_later(op);
@@ -286,6 +290,31 @@ static void on_refused(struct pl_gate_op *op, const struct pl_answer *answer)
     get(op, PL_GATE_EXPLAINING, on_explained);
 }
 
+static void send(struct pl_gate_op *op);
+
+static void on_again(struct pl_timer *timer)
+{
+    send(PL_CONTAINER_OF(timer, struct pl_gate_op, again));
+}
+
+/* The admission plugin OwnerReferencesPermissionEnforcement learns of a new CRD within 10 s. Until
+ * then it refuses owners of that kind, which is nobody's mistake: the write is sent again. */
+static bool is_sent_again(struct pl_gate_op *op, const struct pl_err *err)
+{
+    struct pl_timers *timers = pl_site_timers(op->gate->site);
+    int64_t now = pl_clock_mono(timers->clock);
+    if (op->canceled || err->status != 403 ||
+        strstr(err->message, "cannot set blockOwnerDeletion") == NULL ||
+        strstr(err->message, "cannot find RESTMapping") == NULL)
+        return false;
+    if (op->again_until_ns == 0)
+        op->again_until_ns = now + NEW_KIND_NS;
+    if (now >= op->again_until_ns)
+        return false;
+    pl_timer_start(timers, &op->again, NEW_KIND_PAUSE_NS, on_again);
+    return true;
+}
+
 static void on_sent(void *arg, const struct pl_answer *answer)
 {
     struct pl_gate_op *op = arg;
@@ -294,6 +323,8 @@ static void on_sent(void *arg, const struct pl_answer *answer)
         on_success(op, answer->doc);
         return;
     }
+    if (is_sent_again(op, answer->err))
+        return;
     if (pl_gate_op_is_apply(op)) {
         struct pl_buf name = PL_BUF_INIT;
         pl_gate_applied_name(op, &name);

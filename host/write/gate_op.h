@@ -46,6 +46,8 @@ struct pl_gate_op {
     size_t tests_in_front;              /* operations of a JSON patch that are not the script's */
     struct pl_doc *existing;            /* counted; what was there before, as far as is known */
     struct pl_task task;
+    struct pl_timer again;  /* while it waits for the server to know the owner's kind */
+    int64_t again_until_ns; /* 0: it has not been refused for that */
     bool canceled;
     bool fenced; /* passes only while the gate's fence is open */
     bool cut;    /* ended by the fence */

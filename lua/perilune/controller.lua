@@ -366,7 +366,9 @@ end
 
 -- What a controller or task declares as plain data, for commands such as `perilune rbac`.
 local function described(self, is_task)
+  local hook = rawget(self, "hook")
   local out = { name = self.name, task = is_task, at = { file = self.file, line = self.line },
+    hook = hook and { sort = hook.sort, kinds = hook.kinds },
     sources = host.array({}), writes = host.array({}) }
   for i, source in ipairs(self.sources) do
     out.sources[i] = { role = source.role, kind = source.kind, at = place(source, self),

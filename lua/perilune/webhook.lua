@@ -375,7 +375,7 @@ local function declare(self, hook)
   end
   used[name] = true
   controller.note_hook({ name = name, file = self.file, line = self.line, sources = sources,
-    writes = self.options.writes })
+    writes = self.options.writes, hook = hook })
   local run = self.sort == "convert" and conversion(what, self.f)
     or admission(what, self.f, self.sort == "mutate")
   local ok, message = pcall(host.controller, {

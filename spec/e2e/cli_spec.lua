@@ -3,7 +3,7 @@
 local e2e = require("spec.support.e2e")
 
 local commands = { "run", "dev", "check", "apiserver", "status", "why", "queue", "pause", "resume",
-  "reload", "repl", "new", "rbac", "manifests", "types", "completion", "version" }
+  "reload", "repl", "new", "rbac", "manifests", "uninstall", "types", "completion", "version" }
 
 describe("the command line", function()
   teardown(e2e.finish)

@@ -31,7 +31,8 @@ describe("perilune manifests", function()
   end
 
   local paths = { Namespace = "/api/v1/namespaces", ServiceAccount = "/api/v1/namespaces/%s/serviceaccounts",
-    ConfigMap = "/api/v1/namespaces/%s/configmaps", Deployment = "/apis/apps/v1/namespaces/%s/deployments",
+    ConfigMap = "/api/v1/namespaces/%s/configmaps",
+    Service = "/api/v1/namespaces/%s/services", Deployment = "/apis/apps/v1/namespaces/%s/deployments",
     ClusterRole = "/apis/rbac.authorization.k8s.io/v1/clusterroles",
     ClusterRoleBinding = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
     Role = "/apis/rbac.authorization.k8s.io/v1/namespaces/%s/roles",
@@ -80,6 +81,28 @@ describe("perilune manifests", function()
     assert.equal(e2e.read_file("examples/website/main.lua"), data["main.lua"])
     assert.equal(e2e.read_file("examples/website/children.yaml"), data["children.yaml"])
     assert.is_nil(data["README.md"])
+  end)
+
+  it("serves webhooks through a Service, with the rights to register them", function()
+    e2e.write_file(folder .. "/main.lua", [[
+local perilune = require("perilune")
+perilune.webhook.validate("v1/ConfigMap", function() end)
+perilune.webhook.convert("example.com/Website", function(object) return object end)
+]])
+    local namespace = server:new_namespace()
+    local stored = apply(manifests(folder, "-n", namespace, "--name", "hooks"), namespace)
+    assert.equal("hooks", stored.Service[1].spec.selector["app.kubernetes.io/name"])
+    local container = stored.Deployment[1].spec.template.spec.containers[1]
+    assert.same({ "run", "/scripts", "--leader-elect-resource-name=perilune-hooks",
+      "--webhook-service=" .. namespace .. "/hooks-webhook:443", "--lua-memory=512MiB" }, container.args)
+    assert.equal(9443, container.ports[3].containerPort)
+    local resources = {}
+    for _, rule in ipairs(stored.ClusterRole[1].rules) do
+      resources[#resources + 1] = rule.resources[1] .. ":" .. table.concat(rule.resourceNames or {}, ",")
+    end
+    assert.same({ "mutatingwebhookconfigurations:", "validatingwebhookconfigurations:",
+      "customresourcedefinitions:", "customresourcedefinitions:websites.example.com" }, resources)
+    assert.same({ "perilune-webhook" }, stored.Role[1].rules[2].resourceNames)
   end)
 
   it("lets one replica go before another one begins, where nobody elects", function()

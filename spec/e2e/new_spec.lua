@@ -72,6 +72,19 @@ describe("perilune new", function()
     host:stop()
   end)
 
+  it("writes an admission webhook with --webhook", function()
+    local dir = folder .. "/hooked"
+    local code, _, err = e2e.run("new", "hooked", "--webhook", "--dir", dir)
+    assert.equal(0, code, err)
+    assert(loadfile(dir .. "/main_spec.lua"))
+    code, _, err = e2e.run("check", dir)
+    assert.equal(0, code, err)
+    host = e2e.start_host(nil, dir, { "--webhook-bind-address=127.0.0.1:0" }, { command = "dev" })
+    host:logged("^webhooks are registered$")
+    assert.same({}, host:complaints())
+    host:stop()
+  end)
+
   it("leaves manifests/ out with --no-manifests", function()
     local dir = folder .. "/plain"
     assert.equal(0, (e2e.run("new", "plain", "--dir", dir)))

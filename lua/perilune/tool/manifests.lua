@@ -22,13 +22,15 @@ local function settings(tool, input)
   elseif not host.is_name(namespaces[1], "dns-label") then
     tool.usage("-n: %q is no namespace's name", namespaces[1])
   end
-  local first = input.declared and input.declared.controllers[1]
+  local first = input.declared and rights.first(input.declared.controllers)
   local name = flags.name or first and first.name or "perilune"
   if not host.is_name(name, "dns-label") or #name > 50 then
     tool.usage("--name: %q is no name for all of it: a DNS label of at most 50 characters", name)
   end
   return { name = name, namespace = namespaces[1], image = flags.image, replicas = flags.replicas or 1,
     elect = (flags.replicas or 1) > 1 or flags.shards ~= nil or flags["leader-elect"] == true,
+    lease = flags["leader-elect-resource-name"] or not first and "perilune-" .. name or nil,
+    webhooks = input.declared ~= nil and rights.has_webhooks(input.declared.controllers),
     lanes = flags.lanes or 1, memory = flags["lua-memory"], shards = flags.shards,
     mount = MOUNT, labels = format("\n  labels:\n    app.kubernetes.io/name: %s\n    "
       .. "app.kubernetes.io/managed-by: perilune", name) }
@@ -62,6 +64,7 @@ local function role_documents(tool, input, s)
   end
   flags.namespace = nil
   flags["leader-elect"] = s.elect or nil
+  flags["leader-elect-resource-name"] = s.lease
   flags["leader-elect-resource-namespace"] = s.namespace
   local job = rbac.job(tool, { flags = flags, paths = input.paths, files = input.files, declared = input.declared })
   local text, roles = rights.write(rights.of(job):sorted(), nil, s.labels, function(scope)
@@ -76,6 +79,12 @@ local function role_documents(tool, input, s)
       role.name, s.name, s.namespace)
   end
   return out
+end
+
+local function service_document(s)
+  return format("apiVersion: v1\nkind: Service\nmetadata:\n  name: %s-webhook\n  namespace: %s%s\nspec:\n"
+    .. "  selector:\n    app.kubernetes.io/name: %s\n  ports:\n    - name: webhook\n      port: 443\n"
+    .. "      targetPort: webhook", s.name, s.namespace, s.labels, s.name)
 end
 
 local function volume(maps)
@@ -132,7 +141,7 @@ spec:
               containerPort: 8080
             - name: health
               containerPort: 8081
-          livenessProbe:
+@PORT@          livenessProbe:
             httpGet: {path: /healthz, port: health}
             initialDelaySeconds: 15
             periodSeconds: 20
@@ -176,6 +185,8 @@ local function arguments_of(s, paths)
   elseif s.elect then
     out[#out + 1] = "--leader-elect"
   end
+  out[#out + 1] = s.lease and "--leader-elect-resource-name=" .. s.lease or nil
+  out[#out + 1] = s.webhooks and format("--webhook-service=%s/%s-webhook:443", s.namespace, s.name) or nil
   out[#out + 1] = s.lanes ~= 1 and "--lanes=" .. s.lanes or nil
   out[#out + 1] = "--lua-memory=" .. math.ceil(s.memory / MIB) .. "MiB"
   local lines = {}
@@ -189,6 +200,7 @@ local function deployment_document(s, maps, paths)
   local values = {
     NAME = s.name, NAMESPACE = s.namespace, IMAGE = host.json_encode(s.image), REPLICAS = tostring(s.replicas),
     LABELS = s.labels, ARGS = arguments_of(s, paths), SOURCES = volume(maps),
+    PORT = s.webhooks and "            - name: webhook\n              containerPort: 9443\n" or "",
     MEMORY = format("%d", math.ceil(s.lanes * 1.25 * s.memory / MIB + 64)),
     -- Without an election two of them must not run at a time, not even during a rollout.
     STRATEGY = s.elect and "" or "  strategy:\n    type: Recreate\n",
@@ -210,6 +222,7 @@ return function(tool, input)
   add({ account_document(s) })
   add(role_documents(tool, input, s))
   add(maps_documents)
+  add(s.webhooks and { service_document(s) } or {})
   add({ deployment_document(s, maps, paths) })
   tool.say(concat(documents, "\n---\n"))
   return 0

@@ -54,6 +54,26 @@ local function check_kind(tool, kind)
   end
 end
 
+local WEBHOOK = [==[
+-- Asked before an object is stored: what a schema cannot say.
+perilune.webhook.validate(KIND, function(object)
+  if object.spec.message:find("^%s") or object.spec.message:find("%s$") then
+    return "spec.message: it must not begin or end with white space"
+  end
+end)
+
+]==]
+
+local WEBHOOK_SPEC = [==[
+  it("refuses a message with white space around it", function()
+    local ok, result, problem = pcall(world.patch, world, KIND, "default/sample",
+      { spec = { message = " hello " } })
+    assert.is_true(not ok or problem ~= nil, tostring(result))
+    assert.equal("hello, world", world:get(KIND, "default/sample").spec.message)
+  end)
+
+]==]
+
 -- What the templates are filled with.
 local function values_of(tool, input)
   local name = check_name(tool, input.paths)
@@ -69,6 +89,7 @@ local function values_of(tool, input)
   return {
     NAME = name, GROUP = group, KIND = kind, SINGULAR = singular, PLURAL = plural,
     FOLDER = input.flags.dir or name,
+    WEBHOOK = input.flags.webhook and WEBHOOK or "", WEBHOOKSPEC = input.flags.webhook and WEBHOOK_SPEC or "",
   }
 end
 

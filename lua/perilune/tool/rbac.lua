@@ -124,12 +124,12 @@ function M.job(tool, input)
   return {
     kinds = kinds_module.read(tool, input),
     controllers = declared.controllers,
-    webhooks = declared.webhooks or {},
     scripts = scripts.look(scripts.trees(tool, input.files or {})),
     namespaces = flags.namespace or {},
     minimal = flags.minimal,
     lease = lease,
     shards = flags.shards,
+    host_namespace = flags["leader-elect-resource-namespace"],
   }
 end
 
@@ -142,11 +142,15 @@ end
 
 return setmetatable(M, { __call = function(_, tool, input)
   local job = M.job(tool, input)
-  local first = job.controllers[1]
+  local first = rights.first(job.controllers)
   local name = M.check_name(tool, input.flags.name or first and first.name or "perilune")
   local all = rights.of(job)
   if input.flags.recorded or input.flags.from then
     add_recorded(tool, job, all, input.flags)
+  end
+  if rights.has_webhooks(job.controllers) and not job.host_namespace then
+    tool.warn("the host keeps the webhook's certificate in a Secret of its namespace; "
+      .. "--leader-elect-resource-namespace says which, and adds the Role")
   end
   tool.say((rights.write(all:sorted(), name)))
   return 0

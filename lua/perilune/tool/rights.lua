@@ -214,8 +214,17 @@ end
 
 -- ---- what the host itself needs ----
 
+-- The first that is no webhook.
+function M.first(controllers)
+  for _, controller in ipairs(controllers) do
+    if not controller.hook then
+      return controller
+    end
+  end
+end
+
 function M.lease_name(job)
-  local first = job.controllers[1]
+  local first = M.first(job.controllers)
   return job.lease.name or first and "perilune-" .. first.name or nil
 end
 
@@ -226,6 +235,55 @@ local function add_lease(job)
   job.rights:add(namespace, "coordination.k8s.io", "leases", { "get", "update", "watch" }, why, nil, { name })
   job.rights:add(namespace, "events.k8s.io", "events", { "create", "patch" },
     why .. ": an Event about the Lease names each new leader")
+end
+
+local CONFIGURATIONS = { "mutatingwebhookconfigurations", "validatingwebhookconfigurations" }
+
+-- What registering webhooks takes: lists find those of another name, applies make and keep them.
+local function add_registrations(job)
+  local sorts, crds = {}, {}
+  for _, controller in ipairs(job.controllers) do
+    for _, kind in ipairs(controller.hook and controller.hook.kinds or {}) do
+      sorts[controller.hook.sort] = controller.at
+      if controller.hook.sort == "convert" then
+        crds[#crds + 1] = job.kinds:find(kind.group .. "/v1/" .. kind.kind).plural .. "." .. kind.group
+      end
+    end
+  end
+  local at = sorts.validate or sorts.mutate
+  for _, resource in ipairs(at and CONFIGURATIONS or {}) do
+    job.rights:add(CLUSTER, "admissionregistration.k8s.io", resource,
+      { "get", "list", "watch", "create", "patch", "delete" }, "webhooks are registered", at)
+  end
+  if #crds > 0 then
+    table.sort(crds)
+    job.rights:add(CLUSTER, "apiextensions.k8s.io", "customresourcedefinitions", { "list" },
+      "the CRD whose conversion is registered", sorts.convert)
+    job.rights:add(CLUSTER, "apiextensions.k8s.io", "customresourcedefinitions", { "get", "watch", "patch" },
+      "its spec.conversion", sorts.convert, crds)
+  end
+  return at or sorts.convert
+end
+
+local SECRET = "perilune-webhook"
+
+local function add_webhooks(job)
+  local at = add_registrations(job)
+  if not at or not job.host_namespace then
+    return
+  end
+  local why = "the webhook's certificate, which replicas share"
+  job.rights:add(job.host_namespace, "", "secrets", { "create" }, why, at)
+  job.rights:add(job.host_namespace, "", "secrets", { "get", "update", "watch" }, why, at, { SECRET })
+end
+
+function M.has_webhooks(controllers)
+  for _, controller in ipairs(controllers) do
+    if controller.hook then
+      return true
+    end
+  end
+  return false
 end
 
 -- ---- marks, order, text ----
@@ -286,6 +344,7 @@ function M.of(job)
   if job.lease then
     add_lease(job)
   end
+  add_webhooks(job)
   return job.rights
 end
 

@@ -32,7 +32,7 @@ local function report(object, config_map)
   client:update_status(object)
 end
 
--- Called with a key when the object or its ConfigMap has changed, however often, in any order. It
+@WEBHOOK@-- Called with a key when the object or its ConfigMap has changed, however often, in any order. It
 -- looks at what is there now and makes it what it should be.
 perilune.controller("@NAME@", { max_concurrent_reconciles = 4 })
   :For(KIND)
@@ -171,7 +171,7 @@ describe("@NAME@", function()
     assert.equal("hello, world", world:get("v1/ConfigMap", "default/sample").data.message)
   end)
 
-  it("leaves nothing behind", function()
+@WEBHOOKSPEC@  it("leaves nothing behind", function()
     world:delete(KIND, "default/sample")
     world:settle()
     assert.is_nil(world:get("v1/ConfigMap", "default/sample"))

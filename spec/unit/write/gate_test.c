@@ -179,6 +179,43 @@ TEST(a_write_can_be_cancelled_at_each_of_its_steps)
     }
 }
 
+#define UNKNOWN_OWNER                                                                              \
+    "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"code\":403,"              \
+    "\"reason\":\"Forbidden\",\"message\":\"pods \\\"n\\\" is forbidden: cannot set "              \
+    "blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion x/v1 Kind "    \
+    "X: no matches for kind\"}"
+
+TEST(an_owner_whose_kind_the_server_does_not_know_yet_is_asked_for_again)
+{
+    for (int way = 0; way < 3; way++) { /* it learns of it, it does not, the write is cancelled */
+        struct scene scene;
+        begin(&scene);
+        struct bed *bed = &scene.stage.bed;
+        struct pl_doc *body = bed_doc("{\"metadata\":{\"name\":\"n\",\"namespace\":\"d\"}}");
+        struct pl_write write = write_of(&scene, PL_VERB_CREATE, "v1/Pod", "n");
+        write.body = body;
+        struct pl_gate_op *op =
+            pl_gate_write(pl_cluster_gate(bed->cluster), &write, on_written, &scene);
+        pl_doc_unref(body);
+        bed_run(bed);
+        int sent = 0;
+        for (; scene.written == 0 && sent < 100; sent++) {
+            struct fake_request *post = bed_expect(bed, "POST", "/api/v1/namespaces/d/pods?");
+            if (way == 0 && sent == 3)
+                bed_reply(bed, post, 201, POD("n", "9", "11", "") "}}");
+            else
+                bed_reply(bed, post, 403, UNKNOWN_OWNER);
+            if (way == 2 && sent == 1)
+                pl_gate_op_cancel(op);
+            bed_pass(bed, PL_SECOND / 2);
+        }
+        CHECK_INT(scene.written, 1);
+        CHECK_INT(scene.err.code, way == 0 ? 0 : way == 1 ? PL_EAPI : PL_ECANCELED);
+        CHECK_INT(sent, way == 0 ? 4 : way == 1 ? 31 : 2); /* for 15 s */
+        finish(&scene);
+    }
+}
+
 TEST(a_write_after_its_deadline_is_not_sent)
 {
     struct scene scene;

@@ -1,0 +1,149 @@
+-- `perilune uninstall`: what the host has put into a cluster goes, in order; what is somebody else's stays.
+
+local e2e = require("spec.support.e2e")
+
+describe("perilune uninstall", function()
+  local server, namespace, folder
+
+  setup(function() server = e2e.server() end)
+  before_each(function()
+    namespace = server:new_namespace()
+    folder = e2e.folder() .. "/" .. e2e.unique("u")
+    os.execute("mkdir " .. folder)
+    e2e.write_file(folder .. "/main.lua", [[
+local perilune = require("perilune")
+perilune.controller("keeper")
+  :For("v1/ConfigMap", { finalizers = { "example.com/kept" } })
+  :Reconcile(function(request, context)
+    local map = perilune.client:get("v1/ConfigMap", request)
+    return perilune.finalizer.handle(map, "example.com/kept", {
+      apply = function() context.log:info("kept") end, cleanup = function() end })
+  end)
+]])
+  end)
+  after_each(e2e.clean_up)
+  teardown(e2e.finish)
+
+  local function uninstall(...)
+    return e2e.run("uninstall", folder, "--kubeconfig", server.kubeconfig, "-n", namespace,
+      "--leader-elect-resource-namespace", namespace, ...)
+  end
+
+  local function maps(name)
+    return "/api/v1/namespaces/" .. namespace .. "/configmaps/" .. name
+  end
+
+  local function lease()
+    return server:get("/apis/coordination.k8s.io/v1/namespaces/" .. namespace .. "/leases/perilune-keeper")
+  end
+
+  local function start()
+    return e2e.start_host(server, folder, { "--namespace", namespace, "--leader-elect",
+      "--leader-elect-resource-namespace", namespace })
+  end
+
+  it("refuses while a host holds the Lease, and takes everything back afterwards", function()
+    server:create("/api/v1/namespaces/" .. namespace .. "/configmaps",
+      { metadata = { name = "a", finalizers = { "other.com/theirs" } }, data = { x = "1" } })
+    local host = start()
+    host:logged("^kept$")
+    e2e.eventually("the finalizer is there", function()
+      return #(server:get(maps("a")).metadata.finalizers or {}) == 2
+    end)
+    local holder = lease().spec.holderIdentity
+    local code, out, err = uninstall()
+    assert.equal(1, code)
+    assert.equal("", out)
+    assert(err:find(holder, 1, true) and err:find("--force", 1, true), err)
+    code, out, err = uninstall("--dry-run")
+    assert.equal(0, code, err)
+    assert(err:find(holder, 1, true), err)
+    assert(out:find("would remove the finalizers of ConfigMap " .. namespace .. "/a", 1, true), out)
+    assert(out:find("would delete Lease " .. namespace .. "/perilune-keeper", 1, true), out)
+    assert.equal(2, #server:get(maps("a")).metadata.finalizers)
+    host:stop()
+
+    code, out, err = uninstall()
+    assert.equal(0, code, err)
+    assert(out:find("remove the finalizers of ConfigMap " .. namespace .. "/a\n", 1, true), out)
+    local map = server:get(maps("a"))
+    assert.same({ "other.com/theirs" }, map.metadata.finalizers)
+    assert.equal("1", map.data.x)
+    assert.is_nil(lease())
+    code, out = uninstall()
+    assert.equal(0, code)
+    assert.equal("nothing is left of it\n", out)
+    server:patch(maps("a"), { metadata = { finalizers = e2e.null } })
+  end)
+
+  it("goes on with --force though the Lease is held", function()
+    local host = start()
+    host:logged("controller started")
+    host.child:signal("STOP")
+    local code, _, err = uninstall("--force")
+    assert.equal(0, code, err)
+    assert(err:find("a host still runs", 1, true), err)
+    assert.is_nil(lease())
+    host.child:signal("KILL")
+    host.child:wait(10)
+  end)
+
+  it("lets an object go that waits for the finalizer alone", function()
+    server:create("/api/v1/namespaces/" .. namespace .. "/configmaps",
+      { metadata = { name = "b", finalizers = { "example.com/kept" } } })
+    server:delete(maps("b"))
+    assert.is_truthy(server:get(maps("b")))
+    local code, _, err = uninstall()
+    assert.equal(0, code, err)
+    assert.is_nil(server:get(maps("b")))
+  end)
+
+  it("takes registrations, its own Secret and the conversion back", function()
+    local group = e2e.unique("g"):gsub("%-", "") .. ".example.com"
+    e2e.write_file(folder .. "/main.lua", e2e.read_file(folder .. "/main.lua") .. ([[
+perilune.webhook.convert("%s/Thing", function(object) return object end)
+]]):format(group))
+    local function version(name, storage)
+      return { name = name, served = true, storage = storage,
+        schema = { openAPIV3Schema = { type = "object" } } }
+    end
+    local crd = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    server:create(crd, { apiVersion = "apiextensions.k8s.io/v1", kind = "CustomResourceDefinition",
+      metadata = { name = "things." .. group }, spec = { group = group, scope = "Namespaced",
+        names = { kind = "Thing", plural = "things", singular = "thing", listKind = "ThingList" },
+        versions = { version("v1", true), version("v2", false) },
+        conversion = { strategy = "Webhook", webhook = { conversionReviewVersions = { "v1" },
+          clientConfig = { url = "https://127.0.0.1:1/convert" } } } } })
+    local hooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+    server:create(hooks, { metadata = { name = "perilune-keeper" } })
+    local secrets = "/api/v1/namespaces/" .. namespace .. "/secrets"
+    local data = { ["tls.crt"] = "YQ==", ["tls.key"] = "YQ==", ["ca.crt"] = "YQ==", ["ca.key"] = "YQ==" }
+    server:create(secrets, { metadata = { name = "perilune-webhook" }, data = data })
+    e2e.eventually("the CRD is there", function()
+      local now = server:get(crd .. "/things." .. group)
+      return now.status and now.status.storedVersions and #now.status.storedVersions == 1
+    end)
+    local code, out, err = uninstall()
+    assert.equal(0, code, err)
+    assert(out:find("delete ValidatingWebhookConfiguration perilune-keeper", 1, true), out)
+    assert.is_nil(server:get(hooks .. "/perilune-keeper"))
+    assert.is_nil(server:get(secrets .. "/perilune-webhook"))
+    assert.equal("None", server:get(crd .. "/things." .. group).spec.conversion.strategy)
+    data["mine"] = "YQ=="
+    server:create(secrets, { metadata = { name = "perilune-webhook" }, data = data })
+    code, out, err = uninstall()
+    assert.equal(0, code, out)
+    assert(err:find("it stays", 1, true), err)
+    server:delete(crd .. "/things." .. group)
+  end)
+
+  it("says what is wrong", function()
+    local code, _, err = e2e.run("uninstall", folder, "--server", "http://127.0.0.1:1",
+      "--leader-elect-resource-namespace", "x")
+    assert.equal(1, code)
+    assert(err:find("127.0.0.1:1", 1, true), err)
+    code, _, err = uninstall("--cleanup")
+    assert.equal(2, code)
+    assert(err:find("not available yet", 1, true), err)
+  end)
+end)
