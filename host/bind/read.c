@@ -169,6 +169,7 @@ static int push_object(lua_State *L, struct pl_state *s, struct pl_lop *op)
     return 1;
 }
 
+/* Index 4 may be options, whose headers say on whose behalf it is asked. */
 static int get_live(lua_State *L, struct pl_state *s, const struct pl_wanted *wanted,
                     struct pl_slice name)
 {
@@ -179,6 +180,7 @@ static int get_live(lua_State *L, struct pl_state *s, const struct pl_wanted *wa
         .kind = wanted->kind,
         .ns = pl_lop_text(op, wanted->ns),
         .name = pl_lop_text(op, name),
+        .headers = pl_lop_text(op, pl_member_text(L, 4, "headers")),
         .metadata_only = wanted->metadata_only,
     };
     op->missing_is_nil = true;
@@ -296,6 +298,7 @@ static int get(lua_State *L)
 
 struct list_options {
     struct pl_filter filter;
+    struct pl_slice headers; /* of a live list */
     bool live, metadata_only;
 };
 
@@ -338,6 +341,8 @@ static void read_option(lua_State *L, struct pl_state *s, const char *name,
         out->live = lua_toboolean(L, -1);
     } else if (strcmp(name, "metadata_only") == 0) {
         out->metadata_only = lua_toboolean(L, -1);
+    } else if (strcmp(name, "headers") == 0) {
+        out->headers = text_option(L, s, name);
     } else if (strcmp(name, "limit") == 0) {
         check_option(L, s, name, LUA_TNUMBER);
         filter->limit = limit_of(lua_tonumber(L, -1));
@@ -419,8 +424,9 @@ static int push_live(lua_State *L, struct pl_state *s, struct pl_lop *op)
 
 /* -- batch */
 static int list_live(lua_State *L, struct pl_state *s, struct pl_wanted *wanted,
-                     const struct pl_filter *filter, bool each)
+                     const struct list_options *options, bool each)
 {
+    const struct pl_filter *filter = &options->filter;
     struct pl_lop *op = new_op(L, s, PL_LOP_READ, "list", 1);
     op->in.read = (struct pl_read){
         .verb = PL_VERB_LIST,
@@ -429,6 +435,7 @@ static int list_live(lua_State *L, struct pl_state *s, struct pl_wanted *wanted,
         .labels = pl_lop_text(op, filter->labels),
         .fields = pl_lop_text(op, filter->fields),
         .continue_token = pl_lop_text(op, filter->continue_token),
+        .headers = pl_lop_text(op, options->headers),
         .limit = filter->limit > 0 ? filter->limit
                  : each            ? PAGE
                                    : 0,
@@ -508,7 +515,7 @@ static int list_or_batch(lua_State *L, bool each)
         return list_cached(L, s, cache, &filter, each);
     if (choice == PL_CHOICE_UNDECLARED)
         pl_cache_hint(lanes, pl_lua_slice(L, 1));
-    return list_live(L, s, &wanted, &filter, each);
+    return list_live(L, s, &wanted, &options, each);
 }
 
 static int list(lua_State *L)

@@ -28,6 +28,8 @@ static const struct pl_member members[] = {
     {"uid", LUA_TSTRING},
     {"grace_period", LUA_TNUMBER},
     {"resource_version", LUA_TSTRING},
+    {"raw_path", LUA_TSTRING},
+    {"headers", LUA_TSTRING},
     {NULL, LUA_TNIL},
 };
 
@@ -160,17 +162,21 @@ static struct pl_lop *new_op(lua_State *L, enum pl_lop_type type, const struct v
                              const struct pl_kind *kind)
 {
     struct pl_lop *op = pl_lop_create(type);
+    struct pl_slice raw_path = text(L, "raw_path");
     op->verb = verb->name;
-    op->kind = pl_lop_text(op, text(L, "kind")).ptr;
-    set_key(op, text(L, "namespace"), text(L, "name"));
+    op->kind = raw_path.ptr != NULL ? "raw" : pl_lop_text(op, text(L, "kind")).ptr;
+    if (raw_path.ptr != NULL)
+        op->key = pl_lop_text(op, raw_path);
+    else
+        set_key(op, text(L, "namespace"), text(L, "name"));
     op->push_flags = flags_of(kind, text(L, "subresource"));
     op->push = push_written;
     return op;
 }
 
-/* "get" of a subresource: a live read. */
-static int read_subresource(lua_State *L, struct pl_state *s, const struct verb *verb,
-                            const struct pl_kind *kind)
+/* "get" of a subresource or a path: a live read. */
+static int read_other(lua_State *L, struct pl_state *s, const struct verb *verb,
+                      const struct pl_kind *kind)
 {
     struct pl_lop *op = new_op(L, PL_LOP_READ, verb, kind);
     op->in.read = (struct pl_read){
@@ -180,10 +186,21 @@ static int read_subresource(lua_State *L, struct pl_state *s, const struct verb 
         .name = pl_lop_text(op, text(L, "name")),
         .subresource = pl_lop_text(op, text(L, "subresource")),
         .query = pl_lop_text(op, text(L, "query")),
+        .raw_path = pl_lop_text(op, text(L, "raw_path")),
+        .headers = pl_lop_text(op, text(L, "headers")),
         .takes_text = true,
     };
     op->push = push_read;
     return pl_co_wait(L, s, op);
+}
+
+/* "name\0value\0...", each of them whole? */
+static bool are_headers(struct pl_slice headers)
+{
+    size_t ends = 0;
+    for (size_t i = 0; i < headers.len; i++)
+        ends += headers.ptr[i] == '\0';
+    return ends % 2 == 0 && (headers.len == 0 || headers.ptr[headers.len - 1] == '\0');
 }
 
 static int64_t grace_period(lua_State *L)
@@ -217,6 +234,7 @@ static void set_options(lua_State *L, struct pl_lop *op)
     write->fields = pl_lop_text(op, text(L, "fields"));
     write->uid = pl_lop_text(op, text(L, "uid"));
     write->rv = pl_lop_text(op, text(L, "resource_version"));
+    write->headers = pl_lop_text(op, text(L, "headers"));
     write->grace_period = grace_period(L);
 }
 
@@ -229,13 +247,16 @@ static int write_object(lua_State *L)
     pl_co_check_wait(L, s);
     pl_member_check(L, s, 1, members);
     const struct verb *verb = check_verb(L);
-    struct pl_kind kind;
+    struct pl_kind kind = {.kind = ""};
     struct pl_err err;
     pl_err_clear(&err);
-    if (pl_kind_parse(text(L, "kind"), &kind, &err) != 0)
+    bool raw = text(L, "raw_path").ptr != NULL;
+    if (!raw && pl_kind_parse(text(L, "kind"), &kind, &err) != 0)
         return pl_lerr_raise(L, s, "%s: %s", verb->name, err.message);
+    if (!are_headers(text(L, "headers")))
+        return pl_lerr_raise(L, s, "%s: headers are cut", verb->name);
     if (verb->verb == PL_VERB_GET)
-        return read_subresource(L, s, verb, &kind);
+        return read_other(L, s, verb, &kind);
     struct pl_doc *body = check_doc(L, s, verb->name, "body");
     struct pl_doc *owner = check_doc(L, s, verb->name, "owner");
     /* Nothing below raises: the operation owns what it holds. */
@@ -247,6 +268,7 @@ static int write_object(lua_State *L)
         .ns = pl_lop_text(op, text(L, "namespace")),
         .name = pl_lop_text(op, text(L, "name")),
         .subresource = pl_lop_text(op, text(L, "subresource")),
+        .raw_path = pl_lop_text(op, text(L, "raw_path")),
         .body = pl_doc_ref(body),
         .owner = pl_doc_ref(owner),
     };

@@ -149,6 +149,35 @@ static void add_header(struct headers *headers, const char *name, const char *va
         headers->at[headers->count++] = (struct pl_http_header){name, value};
 }
 
+/* Steps through "name\0value\0...". */
+static bool next_header(const struct pl_buf *more, size_t *at, struct pl_http_header *header)
+{
+    if (*at >= more->len)
+        return false;
+    header->name = more->ptr + *at;
+    header->value = header->name + strlen(header->name) + 1;
+    *at = (size_t)(header->value + strlen(header->value) + 1 - more->ptr);
+    return true;
+}
+
+/* A call for somebody else is not for whom the kubeconfig speaks, too. */
+static bool impersonates(const struct pl_buf *more)
+{
+    struct pl_http_header header;
+    for (size_t at = 0; next_header(more, &at, &header);)
+        if (strcmp(header.name, "impersonate-user") == 0)
+            return true;
+    return false;
+}
+
+static void add_impersonation(struct headers *headers, const struct pl_kubeconfig *config)
+{
+    add_header(headers, "Impersonate-User", config->impersonate_user);
+    add_header(headers, "Impersonate-Uid", config->impersonate_uid);
+    for (size_t i = 0; config->impersonate_groups && config->impersonate_groups[i]; i++)
+        add_header(headers, "Impersonate-Group", config->impersonate_groups[i]);
+}
+
 static void add_headers(struct headers *headers, const struct pl_attempt *attempt)
 {
     const struct pl_kubeconfig *config = attempt->client->config;
@@ -156,10 +185,13 @@ static void add_headers(struct headers *headers, const struct pl_attempt *attemp
     add_header(headers, "User-Agent", attempt->client->user_agent);
     add_header(headers, "Content-Type", attempt->spec.wire->content_type);
     add_header(headers, "Authorization", attempt->identity->authorization);
-    add_header(headers, "Impersonate-User", config->impersonate_user);
-    add_header(headers, "Impersonate-Uid", config->impersonate_uid);
-    for (size_t i = 0; config->impersonate_groups && config->impersonate_groups[i]; i++)
-        add_header(headers, "Impersonate-Group", config->impersonate_groups[i]);
+    const struct pl_buf *more = &attempt->spec.wire->headers;
+    if (!impersonates(more))
+        add_impersonation(headers, config);
+    struct pl_http_header header;
+    for (size_t at = 0; next_header(more, &at, &header);)
+        if (strcmp(header.name, "accept") != 0 && strcmp(header.name, "content-type") != 0)
+            add_header(headers, header.name, header.value);
 }
 
 /* Rounded up: a request of 0 ms would have no end. */

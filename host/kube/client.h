@@ -69,8 +69,13 @@ enum pl_patch_type { PL_PATCH_MERGE, PL_PATCH_JSON, PL_PATCH_STRATEGIC, PL_PATCH
 struct pl_call {
     enum pl_verb verb;
     const struct pl_resource
-        *resource;            /* borrowed until the operation completes; NULL with raw_path */
-    struct pl_slice raw_path; /* GET of "/version", "/apis", ... */
+        *resource; /* borrowed until the operation completes; NULL with raw_path */
+    /* Instead: "/version", "/apis/apps/v1?x=y", escaped, for any verb but LIST. Only the body, the
+     * patch's type and the dry run go with it. */
+    struct pl_slice raw_path;
+    /* More headers: "name\0value\0...", names in lower case. Of a raw call, accept and content-type
+     * are sent instead of the client's own. */
+    struct pl_slice headers;
     struct pl_slice ns, name, subresource;
     struct pl_slice query; /* of a GET: more parameters, escaped: "container=web&tailLines=10" */
     bool takes_text;       /* of a GET: an answer that is text is one, see pl_answer.text */

@@ -23,6 +23,7 @@ void pl_wire_deinit(struct pl_wire *wire)
 {
     pl_buf_deinit(&wire->url);
     pl_buf_deinit(&wire->body);
+    pl_buf_deinit(&wire->headers);
 }
 
 static void add_segment(struct pl_buf *out, struct pl_slice segment)
@@ -229,14 +230,38 @@ static const char *accept_of(const struct pl_call *call)
     return call->verb == PL_VERB_LIST ? ACCEPT_PARTIAL_LIST : ACCEPT_PARTIAL;
 }
 
+/* A script's own accept and content-type are the wire's. */
+static void add_headers(struct pl_wire *wire, const struct pl_call *call)
+{
+    pl_buf_add_slice(&wire->headers, call->headers);
+    const char *at = wire->headers.ptr, *end = at + wire->headers.len;
+    while (call->resource == NULL && at < end) {
+        const char *value = at + strlen(at) + 1;
+        if (strcmp(at, "accept") == 0)
+            wire->accept = value;
+        else if (strcmp(at, "content-type") == 0 && wire->content_type != NULL)
+            wire->content_type = value;
+        at = value + strlen(value) + 1;
+    }
+}
+
+/* DeleteOptions say themselves that they are for a dry run. */
+static void write_raw(struct pl_wire *wire, const struct pl_call *call)
+{
+    pl_buf_add_slice(&wire->url, call->raw_path);
+    if (call->dry_run && call->verb != PL_VERB_DELETE)
+        add_query_z(&wire->url, "dryRun", "All");
+    write_body(wire, call);
+    add_headers(wire, call);
+}
+
 int pl_wire_of_call(struct pl_wire *wire, const char *server, const struct pl_call *call,
                     struct pl_err *err)
 {
     *wire = (struct pl_wire){.method = method_of(call->verb), .accept = accept_of(call)};
     pl_buf_add_z(&wire->url, server);
     if (call->resource == NULL) {
-        pl_buf_add_slice(&wire->url, call->raw_path);
-        write_body(wire, call);
+        write_raw(wire, call);
         return 0;
     }
     int code = check_call(call, err);
@@ -261,6 +286,7 @@ int pl_wire_of_call(struct pl_wire *wire, const char *server, const struct pl_ca
         break;
     }
     write_body(wire, call);
+    add_headers(wire, call);
     return 0;
 }
 
@@ -277,7 +303,8 @@ void pl_wire_of_next_page(struct pl_wire *next, const struct pl_wire *wire, stru
     while ((at = strpbrk(at, "?&")) != NULL && !is_of_one_page(at + 1))
         at++;
     *next = *wire;
-    next->url = next->body = PL_BUF_INIT;
+    next->url = next->body = next->headers = PL_BUF_INIT;
+    pl_buf_add_slice(&next->headers, pl_buf_slice(&wire->headers));
     pl_buf_add(&next->url, url, at != NULL ? (size_t)(at - url) : wire->url.len);
     add_query(&next->url, "continue", token);
 }

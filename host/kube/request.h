@@ -8,8 +8,9 @@ struct pl_wire {
     const char *method;
     const char *content_type; /* NULL: no body */
     const char *accept;
-    struct pl_buf url;  /* absolute, escaped */
-    struct pl_buf body; /* JSON */
+    struct pl_buf url;     /* absolute, escaped */
+    struct pl_buf body;    /* JSON */
+    struct pl_buf headers; /* more: "name\0value\0..."; accept and content_type come first */
 };
 
 /* EINVAL when the call makes no request: no name where one is needed, a namespace for a

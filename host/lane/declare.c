@@ -199,7 +199,10 @@ static int read_writes(lua_State *L, struct pl_controller_spec *spec, struct pl_
         failed = step_into(L, i, "a kind that is written", err);
         if (failed == 0) {
             struct pl_slice kind = pl_slice_z(pl_declare_text(L, "kind"));
-            failed = pl_kind_parse(kind, &spec->writes[i].kind, err);
+            if (pl_slice_eqz(kind, "*"))
+                pl_kind_set_any(&spec->writes[i].kind);
+            else
+                failed = pl_kind_parse(kind, &spec->writes[i].kind, err);
             spec->writes[i].verbs = pl_declare_texts(L, "verbs");
         }
         lua_pop(L, 1);

@@ -182,7 +182,8 @@ struct pl_lop *pl_lop_of_timer(struct pl_timer *timer)
 static void tell_found(const struct pl_lop *op, const struct pl_answer *answer)
 {
     const struct pl_read *read = &op->in.read;
-    bool whole = read->verb == PL_VERB_GET && read->subresource.len == 0 && !read->metadata_only;
+    bool whole = read->verb == PL_VERB_GET && read->subresource.len == 0 && !read->metadata_only &&
+                 read->raw_path.len == 0;
     bool known = answer->err == NULL || pl_err_is_not_found(answer->err);
     struct pl_capture *capture = op->exec != NULL ? op->exec->capture : NULL;
     if (capture != NULL && whole && known)
@@ -236,7 +237,7 @@ static bool is_seen(struct pl_lop *op)
     struct pl_capture *view = pl_exec_view(op->exec);
     struct pl_doc *doc = NULL;
     if (view == NULL || read->verb != PL_VERB_GET || read->subresource.len > 0 ||
-        !pl_capture_sees(view, &read->kind, op->key, &doc))
+        read->raw_path.len > 0 || !pl_capture_sees(view, &read->kind, op->key, &doc))
         return false;
     op->out.doc = doc;
     if (doc != NULL || op->missing_is_nil) {

@@ -176,3 +176,13 @@ const char *pl_kind_api_version(const struct pl_kind *kind, char out[PL_KIND_TEX
     append_api_version(out, kind);
     return out;
 }
+
+bool pl_kind_is_any(const struct pl_kind *kind)
+{
+    return strcmp(kind->kind, "*") == 0;
+}
+
+void pl_kind_set_any(struct pl_kind *kind)
+{
+    *kind = (struct pl_kind){.group = "*", .version = "*", .kind = "*"};
+}

@@ -25,6 +25,9 @@ int pl_kind_from(struct pl_slice api_version, struct pl_slice kind_name, struct 
 int pl_kind_of(struct pl_node object, struct pl_kind *kind, struct pl_err *err);
 bool pl_kind_eq(const struct pl_kind *a, const struct pl_kind *b);
 bool pl_kind_eq_group(const struct pl_kind *a, const struct pl_kind *b); /* any version */
+/* "*": every kind, where rights are declared. */
+bool pl_kind_is_any(const struct pl_kind *kind);
+void pl_kind_set_any(struct pl_kind *kind);
 /* Is it what a document's apiVersion and kind say? */
 bool pl_kind_is(const struct pl_kind *kind, struct pl_slice api_version, struct pl_slice name);
 /* "apps/v1/Deployment" */

@@ -7,7 +7,7 @@
 struct pl_read_op {
     struct pl_site *site; /* borrowed */
     struct pl_read read;  /* its texts are in `texts` */
-    char *texts[7];       /* owned */
+    char *texts[9];       /* owned */
     pl_answer_fn on_answer;
     void *arg;
     struct pl_op *op; /* under way, or NULL */
@@ -55,22 +55,14 @@ static int timeout_of(const struct pl_read_op *read, int64_t *timeout_ns, struct
     return 0;
 }
 
-static void on_resource(void *arg, const struct pl_resource *resource, const struct pl_err *err)
+static void start(struct pl_read_op *read, const struct pl_resource *resource, int64_t timeout_ns)
 {
-    struct pl_read_op *read = arg;
     const struct pl_read *r = &read->read;
-    read->resolving = false;
-    int64_t timeout_ns;
-    if (resource == NULL)
-        read->err = *err;
-    if (resource == NULL || pl_resource_check_scope(resource, r->ns, r->name, &read->err) != 0 ||
-        timeout_of(read, &timeout_ns, &read->err) != 0) {
-        fail(read);
-        return;
-    }
     struct pl_call call = {
         .verb = r->verb,
         .resource = resource,
+        .raw_path = r->raw_path,
+        .headers = r->headers,
         .ns = r->ns,
         .name = r->name,
         .subresource = r->subresource,
@@ -88,6 +80,31 @@ static void on_resource(void *arg, const struct pl_resource *resource, const str
     read->op = pl_client_start(pl_site_client(read->site), &call, on_answer, read);
 }
 
+static void on_resource(void *arg, const struct pl_resource *resource, const struct pl_err *err)
+{
+    struct pl_read_op *read = arg;
+    const struct pl_read *r = &read->read;
+    read->resolving = false;
+    int64_t timeout_ns;
+    if (resource == NULL)
+        read->err = *err;
+    if (resource == NULL || pl_resource_check_scope(resource, r->ns, r->name, &read->err) != 0 ||
+        timeout_of(read, &timeout_ns, &read->err) != 0) {
+        fail(read);
+        return;
+    }
+    start(read, resource, timeout_ns);
+}
+
+static void start_raw(struct pl_read_op *read)
+{
+    int64_t timeout_ns;
+    if (timeout_of(read, &timeout_ns, &read->err) != 0)
+        pl_site_defer(read->site, &read->task, fail_later);
+    else
+        start(read, NULL, timeout_ns);
+}
+
 struct pl_read_op *pl_read_start(struct pl_site *site, const struct pl_read *read,
                                  pl_answer_fn call, void *arg)
 {
@@ -95,16 +112,21 @@ struct pl_read_op *pl_read_start(struct pl_site *site, const struct pl_read *rea
     op->site = site;
     op->read = *read;
     struct pl_slice *texts[] = {
-        &op->read.ns,     &op->read.name,   &op->read.subresource,   &op->read.query,
-        &op->read.labels, &op->read.fields, &op->read.continue_token};
+        &op->read.ns,     &op->read.name,   &op->read.subresource,    &op->read.query,
+        &op->read.labels, &op->read.fields, &op->read.continue_token, &op->read.raw_path,
+        &op->read.headers};
     for (size_t i = 0; i < PL_ARRAY_LEN(texts); i++) {
         op->texts[i] = pl_memdup0(texts[i]->ptr, texts[i]->len);
         texts[i]->ptr = op->texts[i];
     }
     op->on_answer = call;
     op->arg = arg;
-    op->resolving = true;
     pl_site_hold(site);
+    if (read->raw_path.len > 0) {
+        start_raw(op);
+        return op;
+    }
+    op->resolving = true;
     pl_discovery_find(pl_site_discovery(site), &read->kind, on_resource, op);
     return op;
 }

@@ -9,7 +9,8 @@ struct pl_read_op;
 struct pl_read {
     enum pl_verb verb; /* GET or LIST */
     struct pl_kind kind;
-    /* Copied. */
+    /* As in pl_call: instead of kind and name, with GET. Copied, as what follows. */
+    struct pl_slice raw_path, headers;
     struct pl_slice ns, name, subresource, query, labels, fields, continue_token;
     int64_t limit;
     bool metadata_only, keep_managed_fields;

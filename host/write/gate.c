@@ -231,6 +231,7 @@ static void get(struct pl_gate_op *op, enum pl_gate_stage stage, pl_answer_fn on
         .resource = op->resource,
         .ns = op->w.ns,
         .name = op->w.name,
+        .headers = op->w.headers,
         .keep_managed_fields = pl_gate_wants_managed_fields(op),
         .grace_period = -1,
         .timeout_ns = timeout_ns > 0 ? timeout_ns : 0,
@@ -243,9 +244,9 @@ static void on_success(struct pl_gate_op *op, struct pl_doc *doc)
 {
     op->gate->stats.sent++;
     op->result = pl_doc_ref(doc);
-    if (op->w.capture != NULL)
+    if (op->w.capture != NULL && !pl_gate_op_is_raw(op))
         pl_gate_watched(op, doc);
-    if (op->gate->dry_run || op->w.dry_run) {
+    if (op->gate->dry_run || op->w.dry_run || pl_gate_op_is_raw(op)) {
         finish(op);
         return;
     }
@@ -331,7 +332,7 @@ static void on_sent(void *arg, const struct pl_answer *answer)
         pl_applied_forget(op->gate->applied, pl_buf_slice(&name));
         pl_buf_deinit(&name);
     }
-    if (op->w.verb == PL_VERB_DELETE && op->w.subresource.len == 0 &&
+    if (op->w.verb == PL_VERB_DELETE && op->w.subresource.len == 0 && !pl_gate_op_is_raw(op) &&
         pl_err_is_not_found(answer->err)) {
         op->gate->stats.sent++;
         op->gone = true;
@@ -347,19 +348,16 @@ static bool creates_object(const struct pl_gate_op *op)
     return op->w.verb == PL_VERB_CREATE && op->w.subresource.len == 0;
 }
 
-static void send(struct pl_gate_op *op)
+static void send_within(struct pl_gate_op *op, int64_t timeout_ns)
 {
     struct pl_gate *gate = op->gate;
     const struct pl_write *w = &op->w;
-    int64_t timeout_ns;
     PL_REQUIRE(!w->held);
-    if (timeout_of(op, &timeout_ns, &op->err) != 0) {
-        fail(op, &op->err);
-        return;
-    }
     struct pl_call call = {
         .verb = w->verb,
         .resource = op->resource,
+        .raw_path = w->raw_path,
+        .headers = w->headers,
         .ns = w->ns,
         /* A new object is named by its document. */
         .name = creates_object(op) ? pl_slice_z("") : w->name,
@@ -388,11 +386,38 @@ static void send(struct pl_gate_op *op)
         char kind[PL_KIND_TEXT];
         pl_log(PL_LOG_INFO, "dry run",
                pl_str("controller", w->controller ? w->controller->spec->name : ""),
-               pl_str("verb", pl_verb_name(w->verb)), pl_str("kind", pl_kind_text(&w->kind, kind)),
+               pl_str("verb", pl_verb_name(w->verb)),
+               pl_str("kind", op->resource != NULL ? pl_kind_text(&w->kind, kind) : "raw"),
                pl_str("key", op->key));
     }
     op->stage = PL_GATE_SENDING;
     op->op = pl_client_start(pl_site_client(gate->site), &call, on_sent, op);
+}
+
+static void send(struct pl_gate_op *op)
+{
+    int64_t timeout_ns;
+    if (timeout_of(op, &timeout_ns, &op->err) != 0)
+        fail(op, &op->err);
+    else
+        send_within(op, timeout_ns);
+}
+
+/* Begins, and ends later in any case. */
+static void start_raw(struct pl_gate_op *op)
+{
+    int64_t timeout_ns = 0;
+    op->failed = pl_gate_check_raw(op, &op->err) != 0 ||
+                 (!op->w.held && timeout_of(op, &timeout_ns, &op->err) != 0);
+    if (!op->failed)
+        pl_gate_note_raw(op);
+    if (!op->failed && !op->w.held) {
+        send_within(op, timeout_ns);
+        return;
+    }
+    if (!op->failed)
+        op->result = pl_doc_ref(op->w.body);
+    finish_later(op);
 }
 
 /* ---- the steps before ---- */
@@ -481,7 +506,9 @@ static void copy_texts(struct pl_gate_op *op)
                                 &op->w.labels,
                                 &op->w.fields,
                                 &op->w.uid,
-                                &op->w.rv};
+                                &op->w.rv,
+                                &op->w.raw_path,
+                                &op->w.headers};
     _Static_assert(PL_ARRAY_LEN(texts) == PL_ARRAY_LEN(op->texts), "one place each");
     for (size_t i = 0; i < PL_ARRAY_LEN(texts); i++) {
         op->texts[i] = pl_memdup0(texts[i]->len > 0 ? texts[i]->ptr : "", texts[i]->len);
@@ -505,7 +532,10 @@ struct pl_gate_op *pl_gate_write(struct pl_gate *gate, const struct pl_write *wr
         op->w.field_manager = pl_slice_z(writer != NULL ? writer->name : "perilune");
     copy_texts(op);
     struct pl_buf key = PL_BUF_INIT;
-    pl_key_add(&key, op->w.ns, op->w.name);
+    if (pl_gate_op_is_raw(op))
+        pl_buf_add_slice(&key, op->w.raw_path);
+    else
+        pl_key_add(&key, op->w.ns, op->w.name);
     op->key = pl_buf_take(&key);
     op->on_written = on_written;
     op->arg = arg;
@@ -516,6 +546,10 @@ struct pl_gate_op *pl_gate_write(struct pl_gate *gate, const struct pl_write *wr
         op->failed = true;
         refuse_closed(op);
         finish_later(op);
+        return op;
+    }
+    if (pl_gate_op_is_raw(op)) {
+        start_raw(op);
         return op;
     }
     op->stage = PL_GATE_RESOLVING;

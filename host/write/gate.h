@@ -35,6 +35,8 @@ struct pl_write {
     enum pl_patch_type patch_type;
     struct pl_kind kind;
     struct pl_slice ns, name, subresource;
+    /* As in pl_call: instead of kind and name, with CREATE, UPDATE, PATCH and DELETE. */
+    struct pl_slice raw_path, headers;
     struct pl_doc
         *body; /* the object (create, update, apply), the patch, or the subresource's body */
     struct pl_doc *base;  /* the object as it was read, where the write names one; NULL: unknown */

@@ -203,7 +203,8 @@ static bool is_declared(const struct pl_gate_op *op, const struct pl_controller_
         if (source_allows(&spec->sources[i], op))
             return true;
     for (size_t i = 0; i < spec->write_count; i++)
-        if (pl_kind_eq_group(&spec->writes[i].kind, &op->w.kind) &&
+        if ((pl_kind_is_any(&spec->writes[i].kind) ||
+             pl_kind_eq_group(&spec->writes[i].kind, &op->w.kind)) &&
             (pl_texts_has(spec->writes[i].verbs, pl_slice_z(pl_verb_name(op->w.verb))) ||
              pl_texts_has(spec->writes[i].verbs, pl_slice_z("*"))))
             return true;

@@ -35,7 +35,7 @@ struct pl_gate_op {
     struct pl_link link; /* in the gate's ops */
     struct pl_gate *gate;
     struct pl_write w; /* documents are counted, texts are in `texts` */
-    char *texts[10];   /* owned */
+    char *texts[12];   /* owned */
     char *key;         /* owned: "ns/name" */
     pl_written_fn on_written;
     void *arg;
@@ -71,6 +71,11 @@ static inline bool pl_gate_op_is_object(const struct pl_gate_op *op)
 static inline bool pl_gate_op_is_status(const struct pl_gate_op *op)
 {
     return pl_slice_eqz(op->w.subresource, "status");
+}
+
+static inline bool pl_gate_op_is_raw(const struct pl_gate_op *op)
+{
+    return op->w.raw_path.len > 0;
 }
 
 /* ---- gate_op.c ---- */
@@ -118,6 +123,12 @@ bool pl_gate_is_known(struct pl_gate_op *op);
 bool pl_gate_wants_managed_fields(struct pl_gate_op *op);
 /* Under which name an apply is remembered. */
 void pl_gate_applied_name(const struct pl_gate_op *op, struct pl_buf *out);
+
+/* gate_raw.c: writes to a path. */
+/* 0, or EREFUSED "dry-run"; in a dry run the body of a delete says so afterwards. */
+int pl_gate_check_raw(struct pl_gate_op *op, struct pl_err *err);
+/* What it sends, for whoever compares. */
+void pl_gate_note_raw(struct pl_gate_op *op);
 
 /* gate_hold.c: step 6, for shadows. */
 /* A shadow sees this object, or knows that there is none: *doc is a reference, or NULL. */

@@ -1,10 +1,14 @@
--- perilune.client (cached reads) and perilune.live (reads from the server): one table of methods,
--- made twice. Arguments are checked here; reading and the write gate are the core's.
+-- perilune.client (cached reads), perilune.live (reads from the server), and what `as` makes of
+-- them: one table of methods. Arguments are checked here; reading and the write gate are the
+-- core's.
 
 local host = require("perilune.host")
 local check = require("perilune.check")
 local errors = require("perilune.errors")
+local impersonate = require("perilune.impersonate")
+local pod = require("perilune.pod")
 local query = require("perilune.query")
+local raw = require("perilune.raw")
 local ref = require("perilune.ref")
 
 local format, fail = string.format, check.fail
@@ -102,7 +106,9 @@ local subresource_get_options = { query = query.text }
 -- ---- the methods ----
 
 local methods = {}
-local is_live = {} -- client -> does it read from the server?
+local weak = { __mode = "k" }
+local is_live = setmetatable({}, weak) -- client -> does it read from the server?
+local headers_of = setmetatable({}, weak) -- client -> who is spoken for, or nil
 local only_live = { live = true }
 
 local function require_self(self, method)
@@ -135,11 +141,21 @@ local function new_target(what, object)
   return kind, ref.parse(what, object)
 end
 
+-- Of reads without other options.
+local function read_options(self)
+  local headers = headers_of[self]
+  if headers then
+    return { live = true, headers = headers }
+  end
+  return is_live[self] and only_live or nil
+end
+
 local function write(self, options, fields)
   for name, value in pairs(options) do
     fields[name] = value
   end
   fields.live = is_live[self]
+  fields.headers = headers_of[self]
   return host.write(fields)
 end
 
@@ -149,10 +165,10 @@ function methods.get(self, kind, object_ref, options, ...)
   local what = check.verb_text(check.kind("get", kind), "get")
   local ns, name = ref.parse(what, object_ref)
   if options == nil then
-    return host.get(kind, ns, name, is_live[self] and only_live or nil)
+    return host.get(kind, ns, name, read_options(self))
   end
   local o = check.options(what, options, get_options)
-  o.live = is_live[self]
+  o.live, o.headers = is_live[self], headers_of[self]
   return host.get(kind, ns, name, o)
 end
 
@@ -163,7 +179,7 @@ local function list_arguments(self, method, kind, options)
     fail("%s: index works on the cache; perilune.live has none", what)
   end
   o.owner_uid, o.owner = o.owner, nil
-  o.live = is_live[self]
+  o.live, o.headers = is_live[self], headers_of[self]
   return kind, o
 end
 
@@ -356,7 +372,7 @@ function methods.create_or_update(self, object, change, options, ...)
     object = host.deepcopy(object)
     object.metadata.namespace = ns
   end
-  local current = host.get(kind, ns, name, { live = is_live[self] })
+  local current = host.get(kind, ns, name, read_options(self))
   for attempt = 1, attempts do
     local ok, stored, how
     if current then
@@ -374,7 +390,7 @@ function methods.create_or_update(self, object, change, options, ...)
       error(stored, 0)
     end
     -- The function runs again, on what is there now; never the old bytes.
-    current = host.get(kind, ns, name, { live = true })
+    current = host.get(kind, ns, name, { live = true, headers = headers_of[self] })
   end
 end
 
@@ -392,7 +408,7 @@ function methods.wait(self, kind, object_ref, is_met, timeout, ...)
   end
   local ends = host.now() + check.positive_duration(what .. ": timeout", timeout)
   while true do
-    local object = host.get(kind, ns, name, { live = is_live[self] })
+    local object = host.get(kind, ns, name, read_options(self))
     if is_met(object) then
       return object
     end
@@ -404,15 +420,47 @@ function methods.wait(self, kind, object_ref, is_met, timeout, ...)
   end
 end
 
--- ---- the two clients ----
+-- ---- pods, paths, and others ----
 
-local function new(live)
-  local client = check.frozen(live and "perilune.live" or "perilune.client", methods)
-  is_live[client] = live
+function methods.logs(self, pod_ref, options, ...)
+  require_self(self, "logs")
+  check.no_more("logs", ...)
+  return pod.logs(headers_of[self], pod_ref, options)
+end
+
+function methods.evict(self, pod_ref, options, ...)
+  require_self(self, "evict")
+  check.no_more("evict", ...)
+  return pod.evict(headers_of[self], pod_ref, options)
+end
+
+function methods.raw(self, method, path, options, ...)
+  require_self(self, "raw")
+  check.no_more("raw", ...)
+  if not is_live[self] then
+    fail("raw always asks the server: perilune.live:raw(...)")
+  end
+  return raw.call(headers_of[self], method, path, options)
+end
+
+-- ---- the clients ----
+
+local function new(name, live, headers)
+  local client = check.frozen(name, methods)
+  is_live[client], headers_of[client] = live, headers
   return client
 end
 
-M.client = new(false)
-M.live = new(true)
+function methods.as(self, who, ...)
+  require_self(self, "as")
+  check.no_more("as", ...)
+  if headers_of[self] then
+    fail("client:as: this client speaks for somebody already")
+  end
+  return new("the client of client:as", true, impersonate.headers(who))
+end
+
+M.client = new("perilune.client", false)
+M.live = new("perilune.live", true)
 
 return M

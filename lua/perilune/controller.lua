@@ -209,12 +209,17 @@ function Controller.Reads(self, kind, options, ...)
   return self
 end
 
+-- "*" stands for every kind.
+function M.writable(what, kind)
+  return kind == "*" and kind or check.kind(what, kind)
+end
+
 function Controller.Writes(self, kind, list, ...)
   require_open(self, "Writes")
   check.no_more("Writes", ...)
   local what = format("controller %q: Writes", self.name)
   self.writes[#self.writes + 1] = note_place({
-    kind = check.kind(what, kind),
+    kind = M.writable(what, kind),
     verbs = verbs(format("%s(%q)", what, tostring(kind)), list),
   })
   return self

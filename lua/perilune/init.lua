@@ -86,6 +86,7 @@ local perilune = {
     local ns, name = ref.parse("memo: the request", request)
     return host.memo(ns, name)
   end,
+  kinds = require("perilune.kinds").kinds,
   webhook = frozen("perilune.webhook", { validate = webhook.validate, mutate = webhook.mutate,
     convert = webhook.convert, invalid = webhook.invalid }),
 }

@@ -18,12 +18,12 @@ local function writes(what, value)
   local out = {}
   if next(value) ~= nil and host.is_array(value) then
     for i, kind in ipairs(value) do
-      out[i] = { kind = check.kind(format("%s[%d]", what, i), kind), verbs = all_verbs }
+      out[i] = { kind = controller.writable(format("%s[%d]", what, i), kind), verbs = all_verbs }
     end
     return out
   end
   for kind, verbs in pairs(value) do
-    check.kind(what, kind)
+    controller.writable(what, kind)
     out[#out + 1] = { kind = kind, verbs = controller.verbs(format("%s[%q]", what, kind), verbs) }
   end
   table.sort(out, function(a, b)

@@ -295,6 +295,22 @@ function Client:create_or_update(object, change, options) end
 ---@param timeout perilune.Duration
 ---@return table object
 function Client:wait(kind, ref, predicate, timeout) end
+---@param pod perilune.Ref
+---@param options? {container?: string, tail?: integer, since?: perilune.Duration, previous?: boolean, timestamps?: boolean, limit_bytes?: integer}
+---@return string text
+function Client:logs(pod, options) end
+---@param pod perilune.Ref
+---@param options? {grace_period?: integer, uid?: string, resource_version?: string, dry_run?: boolean}
+---@return boolean evicted false: there is no such pod
+function Client:evict(pod, options) end
+---@param method "GET"|"POST"|"PUT"|"PATCH"|"DELETE"
+---@param path string
+---@param options? {query?: table, body?: table, headers?: table<string, string>, dry_run?: boolean}
+---@return any answer
+function Client:raw(method, path, options) end
+---@param who {user: string, groups?: string[], uid?: string, extra?: table<string, string[]>}
+---@return perilune.Client
+function Client:as(who) end
 
 ---@class perilune.ApiError
 ---@field type "api"|"network"|"timeout"|"refused"
@@ -351,15 +367,6 @@ function Client:wait(kind, ref, predicate, timeout) end
 ---@field dry_run? boolean
 ---@field options? table
 ---@field audit_annotations table<string, string>
-
----@class perilune.Schedule
-local Schedule = {}
----@param time number
----@return number? next
-function Schedule:next(time) end
----@param time number
----@return number? previous
-function Schedule:previous(time) end
 
 ---@class perilune.Regex
 local Regex = {}

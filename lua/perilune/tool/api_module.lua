@@ -1,6 +1,26 @@
 -- The second half of the definitions in api.lua: the module itself.
 
 return [==[
+---@class perilune.Schedule
+local Schedule = {}
+---@param time number
+---@return number? next
+function Schedule:next(time) end
+---@param time number
+---@return number? previous
+function Schedule:previous(time) end
+
+---@class perilune.ServedKind
+---@field kind perilune.Kind
+---@field group string
+---@field version string
+---@field name string
+---@field plural string
+---@field namespaced boolean
+---@field scope "Namespaced"|"Cluster"
+---@field verbs string[]
+---@field subresources string[]
+
 ---@class perilune
 ---@field client perilune.Client cached reads, direct writes
 ---@field live perilune.Client reads from the server
@@ -45,6 +65,10 @@ function perilune.cron(schedule, options, f) end
 ---@param options perilune.TaskOptions
 ---@param f fun(context: perilune.TaskContext)
 function perilune.run(name, options, f) end
+---@param options? {group?: string|string[], verb?: string|string[], namespaced?: boolean}
+---@return perilune.ServedKind[] kinds
+---@return string[] missing group versions that could not be asked
+function perilune.kinds(options) end
 ---@param text string
 ---@param zone? string
 ---@return perilune.Schedule

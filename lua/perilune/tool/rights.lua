@@ -162,6 +162,12 @@ end
 
 -- Who gives what is written an owner, or changes it in place, looks at it first.
 local function add_write(job, controller, write)
+  if write.kind == "*" then
+    for _, scope in ipairs(#job.namespaces > 0 and job.namespaces or { CLUSTER }) do
+      job.rights:add(scope, "*", "*", write.verbs, "Writes *", write.at)
+    end
+    return
+  end
   local kind = job.kinds:find(write.kind)
   local what = format("Writes %s", write.kind)
   add_all(job, kind, nil, kind.plural, write.verbs, what, write.at)

@@ -55,7 +55,22 @@ local function note(found, what, path, line)
   list[#list + 1] = { file = path, line = line }
 end
 
+-- client, perilune.live, client:as{...}: as far as names tell.
+local function is_client(node)
+  local name = node.tag == "Name" and node.name or node.tag == "Index" and text(node.key)
+  return name == "client" or name == "live" or node.tag == "Method" and node.name == "as"
+end
+
+-- Methods of clients that are subresources of pods.
+local OF_PODS = { logs = { name = "log", verb = "get" }, evict = { name = "eviction", verb = "create" } }
+
 local function note_call(found, node, path)
+  local of_pods = OF_PODS[node.name]
+  if of_pods and is_client(node.object) then
+    found.subresources[#found.subresources + 1] = { kind = "v1/Pod", name = of_pods.name,
+      verb = of_pods.verb, at = { file = path, line = node.line } }
+    return
+  end
   if node.name == "subresource" and text(node.args[1]) and text(node.args[3]) and text(node.args[4]) then
     found.subresources[#found.subresources + 1] = { kind = text(node.args[1]), name = text(node.args[3]),
       verb = text(node.args[4]), at = { file = path, line = node.line } }

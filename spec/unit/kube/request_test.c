@@ -35,6 +35,18 @@ TEST(each_verb_makes_its_request)
           .query = S("container=web&tailLines=10")},
          "GET http://s/api/v1/namespaces/d/pods/p/log?container=web&tailLines=10"},
         {{.verb = PL_VERB_GET, .raw_path = S("/version")}, "GET http://s/version"},
+        {{.verb = PL_VERB_CREATE, .raw_path = S("/x?a=b"), .body = doc, .dry_run = true},
+         "POST http://s/x?a=b&dryRun=All application/json {\"a\":1}"},
+        {{.verb = PL_VERB_PATCH,
+          .raw_path = S("/x"),
+          .headers = S("accept\0text/plain\0content-type\0application/json-patch+json\0"),
+          .body = doc},
+         "PATCH http://s/x application/json-patch+json {\"a\":1}"},
+        {{.verb = PL_VERB_CREATE, .raw_path = S("/x"), .headers = S("content-type\0a/b\0")},
+         "POST http://s/x"},
+        {{.verb = PL_VERB_DELETE, .raw_path = S("/x"), .grace_period = -1, .dry_run = true},
+         "DELETE http://s/x application/json "
+         "{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\",\"dryRun\":[\"All\"]}"},
         {{.verb = PL_VERB_LIST,
           .resource = &pods,
           .ns = S("d"),
@@ -155,7 +167,8 @@ TEST(each_verb_makes_its_request)
             pl_buf_add_f(&got, "%s %s", wire.method, pl_buf_z(&wire.url));
             if (wire.content_type != NULL)
                 pl_buf_add_f(&got, " %s %s", wire.content_type, pl_buf_z(&wire.body));
-            CHECK_STR(wire.accept, "application/json");
+            bool own = cases[i].call.headers.len > 0 && cases[i].call.headers.ptr[0] == 'a';
+            CHECK_STR(wire.accept, own ? "text/plain" : "application/json");
         }
         CHECK_STR(pl_buf_z(&got), cases[i].want);
         pl_buf_deinit(&got);

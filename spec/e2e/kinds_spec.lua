@@ -1,0 +1,173 @@
+-- Scripts that find the kinds that a server serves, and reach it by paths and for others.
+
+local e2e = require("spec.support.e2e")
+
+local CRD = [[
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: relics.janitor.example.com
+spec:
+  group: janitor.example.com
+  scope: Namespaced
+  names: {plural: relics, singular: relic, kind: Relic}
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+]]
+
+describe("kinds", function()
+  local server, namespace, host
+
+  setup(function()
+    server = e2e.server()
+  end)
+  before_each(function()
+    namespace = server:new_namespace()
+  end)
+  after_each(e2e.clean_up)
+  teardown(e2e.finish)
+
+  local function maps(name)
+    return "/api/v1/namespaces/" .. namespace .. "/configmaps" .. (name and "/" .. name or "")
+  end
+
+  local function start(script)
+    host = e2e.start_host(server, 'local perilune = require("perilune")\n'
+      .. "local client, live = perilune.client, perilune.live\n" .. script)
+  end
+
+  it("are found, also those of CRDs; paths are read and written through the gate", function()
+    server:apply_crd(CRD)
+    start([[
+perilune.run("look", { writes = { "*" } }, function(context)
+  local relic
+  repeat
+    relic = perilune.kinds{ group = "janitor.example.com", namespaced = true, verb = "list" }[1]
+  until relic
+  context.log:info("found " .. relic.kind .. " " .. relic.plural .. " " .. relic.scope)
+  local pod
+  for _, kind in ipairs(perilune.kinds{ group = "" }) do
+    pod = kind.kind == "v1/Pod" and kind or pod
+  end
+  context.log:info("pods have " .. pod.plural .. " and " .. table.concat(pod.subresources, " "))
+  local path = "]] .. maps() .. [["
+  local made = live:raw("POST", path, { body = { apiVersion = "v1", kind = "ConfigMap",
+    metadata = { name = "raw" }, data = { a = "b" } } })
+  context.log:info("made " .. made.metadata.name)
+  live:raw("PATCH", path .. "/raw", { body = { { op = "replace", path = "/data/a", value = "c" } },
+    headers = { ["Content-Type"] = "application/json-patch+json" } })
+  local page = live:raw("GET", path, { query = { limit = 1, labelSelector = "none=here" } })
+  context.log:info(#page.items .. " items; health: " .. live:raw("GET", "/healthz"))
+  local _, e = perilune.try(live.raw, live, "DELETE", path .. "/nobody")
+  context.log:info("a delete: " .. tostring(e))
+  perilune.sleep("1h")
+end)
+]])
+    host:logged("found janitor.example.com/v1/Relic relics Namespaced")
+    host:logged("pods have pods and .*status")
+    host:logged("made raw")
+    host:logged("0 items; health: ok")
+    host:logged("a delete: delete raw " .. maps("nobody"):gsub("%-", "%%-") .. ": .*404 NotFound")
+    assert.equal("c", server:get(maps("raw")).data.a)
+    host:stop()
+  end)
+
+  it("of a dry run are left as they are", function()
+    host = e2e.start_host(server, [[
+local perilune = require("perilune")
+perilune.run("look", {}, function(context)
+  perilune.live:raw("POST", "]] .. maps() .. [[", { body = { apiVersion = "v1", kind = "ConfigMap",
+    metadata = { name = "dry" } } })
+  local _, e = pcall(perilune.live.raw, perilune.live, "POST", "]]
+      .. "/api/v1/namespaces/" .. namespace .. [[/services/x/proxy/shutdown")
+  context.log:info("refused: " .. tostring(e))
+  perilune.sleep("1h")
+end)
+]], { "--dry-run" })
+    host:logged("refused: .*refused %(dry%-run%)")
+    assert.is_nil(server:get(maps("dry")))
+    host:stop()
+  end)
+
+  it("are cleaned by a janitor that no one told of them", function()
+    server:apply_crd(CRD)
+    local relics = "/apis/janitor.example.com/v1/namespaces/" .. namespace .. "/relics"
+    local function relic(name, annotations)
+      e2e.eventually("the kind is served", function()
+        return (server:request("POST", relics, { apiVersion = "janitor.example.com/v1", kind = "Relic",
+          metadata = { name = name, annotations = annotations } })) == 201
+      end)
+    end
+    relic("old", { ["example.com/expires"] = "2020-01-01T00:00:00Z" })
+    relic("young", { ["example.com/ttl"] = "2w" })
+    relic("odd", { ["example.com/ttl"] = "soon" })
+    server:create(maps(), { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "brief",
+      annotations = { ["example.com/ttl"] = "1s" } } })
+    host = e2e.start_host(server, "examples/janitor", { "--config",
+      e2e.write_file(e2e.folder() .. "/janitor.yaml", "every: 200ms\n") })
+    e2e.eventually("the old relic goes", function()
+      return server:get(relics .. "/old") == nil
+    end)
+    e2e.eventually("the brief map goes", function()
+      return server:get(maps("brief")) == nil
+    end)
+    host:logged("example.com/ttl is no duration: soon")
+    assert.truthy(server:get(relics .. "/young"))
+    assert.truthy(server:get(relics .. "/odd"))
+    host:stop()
+  end)
+end)
+
+if e2e.is_kube then
+  describe("a client that speaks for somebody else", function()
+    local server, namespace
+
+    setup(function()
+      server = e2e.server()
+      namespace = server:new_namespace()
+    end)
+    after_each(e2e.clean_up)
+    teardown(e2e.finish)
+
+    it("has their rights alone", function()
+      local host = e2e.start_host(server, [[
+local perilune = require("perilune")
+perilune.run("as", {}, function(context)
+  local bob = perilune.client:as{ user = "bob", groups = { "nobodies", "others" } }
+  local review = bob:create{ apiVersion = "authentication.k8s.io/v1", kind = "SelfSubjectReview" }
+  context.log:info("I am " .. review.status.userInfo.username .. " of "
+    .. table.concat(review.status.userInfo.groups, " "))
+  local _, e = perilune.try(bob.list, bob, "v1/ConfigMap", { namespace = "]] .. namespace .. [[" })
+  context.log:info("told: " .. tostring(e))
+  perilune.sleep("1h")
+end)
+]])
+      host:logged("I am bob of nobodies others")
+      host:logged('told: .*User "bob" cannot list resource "configmaps"')
+      host:stop()
+    end)
+
+    it("evicts pods", function()
+      e2e.eventually("the namespace has its ServiceAccount", function()
+        return (server:request("POST", "/api/v1/namespaces/" .. namespace .. "/pods", { apiVersion = "v1",
+          kind = "Pod", metadata = { name = "p" },
+          spec = { containers = { { name = "c", image = "x" } } } })) == 201
+      end)
+      local host = e2e.start_host(server, [[
+local perilune = require("perilune")
+perilune.run("evict", { writes = { ["v1/Pod"] = { "create" } } }, function(context)
+  local pod = "]] .. namespace .. [[/p"
+  context.log:info("evicted: " .. tostring(perilune.client:evict(pod)))
+  context.log:info("again: " .. tostring(perilune.client:evict(pod)))
+  perilune.sleep("1h")
+end)
+]])
+      host:logged("evicted: true")
+      host:logged("again: false")
+      host:stop()
+    end)
+  end)
+end

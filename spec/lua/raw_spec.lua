@@ -1,0 +1,291 @@
+-- perilune.live:raw, client:as, logs, evict and perilune.kinds: what they hand to the core, and what
+-- they refuse before.
+local spec = require("spec.support.host")
+local perilune = require("perilune")
+
+local host, client, live = spec.host, perilune.client, perilune.live
+
+local function refuses(expected, f, ...)
+  local message = spec.message_of(f, ...)
+  assert.truthy(message:find(expected, 1, true), message)
+end
+
+local function raw(...)
+  return live:raw(...)
+end
+
+describe("perilune.live:raw", function()
+  local sent
+  before_each(function()
+    spec.reset()
+    host.write = function(fields)
+      sent = fields
+      return "the answer", { skipped = false }
+    end
+  end)
+
+  it("hands method, path, parameters, body and headers to the core", function()
+    assert.equal("the answer", live:raw("post", "/apis/x.io/v1/things/a%20b", {
+      query = { b = true, a = { "1 2", "3" }, limit = 5 }, body = { c = 1 }, dry_run = true,
+      headers = { ["X-One"] = "two", Accept = "text/plain" } }))
+    assert.same({ verb = "create", raw_path = "/apis/x.io/v1/things/a%20b?a=1%202&a=3&b=true&limit=5",
+      body = { c = 1 }, dry_run = true, headers = "accept\0text/plain\0x-one\0two\0", live = true }, sent)
+    live:raw("GET", "/version")
+    assert.same({ verb = "get", raw_path = "/version", live = true }, sent)
+    for method, verb in pairs({ PUT = "update", PATCH = "patch" }) do
+      live:raw(method, "/x", { body = {} })
+      assert.equal(verb, sent.verb)
+    end
+    live:raw("DELETE", "/x")
+    assert.equal("delete", sent.verb)
+  end)
+
+  it("takes no path that means another one", function()
+    for path, why in pairs({
+      ["api"] = 'must begin with "/"', ["/api?a=b"] = "parameters go into the option query",
+      ["/api/../version"] = "a segment of dots", ["/api/./v1"] = "a segment of dots",
+      ["/api//v1"] = "an empty segment", ["/a b"] = "must be escaped", ["/a\nb"] = "must be escaped",
+      ["/a\0b"] = "must be escaped", ["/a#b"] = "must be escaped", ["/%2e%2e/x"] = "escapes what must not be",
+      ["/a%2Fb"] = "escapes what must not be", ["/%70roxy"] = "escapes what must not be",
+      ["/a%"] = "escapes what must not be", ["/a%zz"] = "escapes what must not be",
+      ["/a%00"] = "escapes what must not be",
+    }) do
+      refuses(why, raw, "GET", path)
+    end
+    refuses("must not be empty", raw, "GET", "")
+    refuses("must be a string, not nil", raw, "GET")
+  end)
+
+  it("takes no header that is the host's or breaks out of its line", function()
+    for name, why in pairs({ Authorization = "is the host's", Host = "is the host's",
+      ["content-length"] = "is the host's", ["Transfer-Encoding"] = "is the host's",
+      ["Impersonate-User"] = "client:as{user = ...}", ["impersonate-extra-x"] = "client:as{user = ...}",
+      ["a b"] = "is no name of a header", ["a:b"] = "is no name of a header", [""] = "is no name" }) do
+      refuses(why, raw, "GET", "/x", { headers = { [name] = "x" } })
+    end
+    refuses("is no name of a header", raw, "GET", "/x", { headers = { "x" } })
+    refuses("must be a text of one line", raw, "GET", "/x", { headers = { a = "b\r\nc: d" } })
+    refuses("must be a text of one line", raw, "GET", "/x", { headers = { a = "b\0c" } })
+    refuses("must be a text of one line", raw, "GET", "/x", { headers = { a = 1 } })
+    refuses("is there twice", raw, "GET", "/x", { headers = { a = "1", A = "2" } })
+    local many = {}
+    for i = 1, 51 do
+      many["h" .. i] = "x"
+    end
+    refuses("more than 50", raw, "GET", "/x", { headers = many })
+  end)
+
+  it("refuses what makes no sense", function()
+    refuses("raw always asks the server: perilune.live:raw", function() client:raw("GET", "/x") end)
+    refuses("call it with a colon", function() live.raw("GET", "/x") end)
+    refuses("the method must be GET, POST, PUT, PATCH or DELETE, not", raw, "HEAD", "/x")
+    refuses("the method must be", raw, nil, "/x")
+    refuses("GET takes no body", raw, "GET", "/x", { body = {} })
+    refuses("raw PUT /x needs a body", raw, "PUT", "/x")
+    refuses("body must be a table", raw, "POST", "/x", { body = "{}" })
+    refuses('unknown option "params"', raw, "GET", "/x", { params = {} })
+    refuses("must be a string, not a function", raw, "GET", "/x", { query = { a = print } })
+    refuses("raw got more arguments", raw, "GET", "/x", {}, 1)
+  end)
+end)
+
+describe("client:as", function()
+  local sent, asked
+  before_each(function()
+    spec.reset()
+    host.write = function(fields)
+      sent = fields
+      return {}, { skipped = false, gone = false }
+    end
+    host.get = function(_, _, _, options)
+      asked = options
+    end
+    host.list = function(_, options)
+      asked = options
+      return {}
+    end
+  end)
+
+  it("gives a client that asks and writes for somebody else, and never reads the cache", function()
+    local bob = client:as({ user = "bob", groups = { "a", "b" }, uid = "7",
+      extra = { ["x.io/scopes"] = { "one" } } })
+    local headers = "impersonate-user\0bob\0impersonate-uid\0007\0impersonate-group\0a\0"
+      .. "impersonate-group\0b\0impersonate-extra-x.io%2Fscopes\0one\0"
+    bob:get("v1/Pod", "a/b")
+    assert.same({ live = true, headers = headers }, asked)
+    bob:list("v1/Pod")
+    assert.same({ live = true, headers = headers }, asked)
+    bob:create({ apiVersion = "v1", kind = "ConfigMap", metadata = { namespace = "a", name = "b" } })
+    assert.equal(headers, sent.headers)
+    assert.equal(true, sent.live)
+    bob:raw("GET", "/x", { headers = { a = "b" } })
+    assert.equal("a\0b\0" .. headers, sent.headers)
+    bob:evict("a/b")
+    assert.equal(headers, sent.headers)
+    client:get("v1/Pod", "a/b")
+    assert.equal(nil, asked)
+  end)
+
+  it("refuses what makes no sense", function()
+    local function as(...)
+      return client:as(...)
+    end
+    refuses("client:as must be a table, not nil", as)
+    refuses("client:as needs user", as, { groups = { "a" } })
+    refuses("must be a text of one line", as, { user = "a\r\nb: c" })
+    refuses("must be a text of one line", as, { user = "a", groups = { "b\nc" } })
+    refuses("groups must be an array", as, { user = "a", groups = "b" })
+    refuses("must be in lower case", as, { user = "a", extra = { Scopes = { "x" } } })
+    refuses('unknown option "group"; did you mean "groups"?', as, { user = "a", group = {} })
+    refuses("speaks for somebody already", function() client:as({ user = "a" }):as({ user = "b" }) end)
+    refuses("index works on the cache", function()
+      client:as({ user = "a" }):list("v1/Pod", { index = { name = "a", value = 1 } })
+    end)
+  end)
+end)
+
+describe("logs and evict", function()
+  local sent
+  before_each(function()
+    spec.reset()
+    host.write = function(fields)
+      sent = fields
+      return "text", {}
+    end
+  end)
+
+  it("ask for a log with the server's parameters", function()
+    assert.equal("text", client:logs("a/b", { container = "web", tail = 10, since = "1500ms",
+      previous = true, timestamps = true, limit_bytes = 100 }))
+    assert.same({ verb = "get", kind = "v1/Pod", namespace = "a", name = "b", subresource = "log",
+      query = "container=web&limitBytes=100&previous=true&sinceSeconds=2&tailLines=10&timestamps=true" }, sent)
+    refuses('unknown option "lines"', function() client:logs("a/b", { lines = 1 }) end)
+    refuses("tail must be a whole number of at least 0", function() client:logs("a/b", { tail = -1 }) end)
+    refuses("logs: the pod must be a key", function() client:logs() end)
+  end)
+
+  it("evict with preconditions, and tell when the pod is gone", function()
+    assert.equal(true, client:evict("a/b", { uid = "7", grace_period = 5 }))
+    assert.same({ apiVersion = "policy/v1", kind = "Eviction", metadata = { namespace = "a", name = "b" },
+      deleteOptions = { apiVersion = "v1", kind = "DeleteOptions", gracePeriodSeconds = 5,
+        preconditions = { uid = "7" } } }, sent.body)
+    assert.same({ "create", "eviction" }, { sent.verb, sent.subresource })
+    host.write = function()
+      error(spec.api_error(404, "NotFound", 'pods "b" not found'), 0)
+    end
+    assert.equal(false, client:evict("a/b"))
+    for _, e in ipairs({ spec.api_error(404, "NotFound", "the server could not find the requested resource"),
+      spec.api_error(429, "TooManyRequests", "Cannot evict pod as it would violate its budget") }) do
+      host.write = function()
+        error(e, 0)
+      end
+      local ok, raised = pcall(client.evict, client, "a/b")
+      assert.is_false(ok)
+      assert.equal(e, raised)
+    end
+    refuses("grace_period must be a whole number", function() client:evict("a/b", { grace_period = -1 }) end)
+  end)
+end)
+
+describe("perilune.kinds", function()
+  local answers
+  before_each(function()
+    spec.reset()
+    host.write = function(fields)
+      local answer = answers[fields.raw_path]
+      if answer == nil then
+        error(spec.api_error(404, "NotFound"), 0)
+      elseif type(answer) == "number" then
+        error(spec.api_error(answer, "ServiceUnavailable"), 0)
+      end
+      return answer, {}
+    end
+  end)
+
+  local function names(...)
+    local out = {}
+    for i, kind in ipairs((perilune.kinds(...))) do
+      out[i] = kind.kind
+    end
+    return table.concat(out, " ")
+  end
+
+  local function aggregated()
+    local function resource(name, kind, scope, verbs, subs)
+      return { resource = name, responseKind = { kind = kind, group = "", version = "" }, scope = scope,
+        verbs = verbs, subresources = subs }
+    end
+    return {
+      ["/api"] = { kind = "APIGroupDiscoveryList", items = { { metadata = {}, versions = { { version = "v1",
+        freshness = "Current", resources = {
+          resource("pods", "Pod", "Namespaced", { "get", "list", "delete" }, { { subresource = "log" } }),
+          resource("nodes", "Node", "Cluster", { "get", "list" }) } } } } } },
+      ["/apis"] = { kind = "APIGroupDiscoveryList", items = {
+        { metadata = { name = "apps" }, versions = {
+          { version = "v1", resources = { resource("deployments", "Deployment", "Namespaced", { "list", "delete" }) } },
+          { version = "v1beta1", resources = { resource("deployments", "Deployment", "Namespaced", { "list" }) } } } },
+        { metadata = { name = "metrics.k8s.io" }, versions = { { version = "v1", freshness = "Stale" } } } } },
+    }
+  end
+
+  it("reads aggregated discovery, and names groups that are stale", function()
+    answers = aggregated()
+    local kinds, missing = perilune.kinds()
+    assert.same({ kind = "v1/Pod", group = "", version = "v1", name = "Pod", plural = "pods", namespaced = true,
+      scope = "Namespaced", verbs = { "get", "list", "delete" }, subresources = { "log" } }, kinds[3])
+    assert.same({ "metrics.k8s.io/v1" }, missing)
+    assert.equal("apps/v1/Deployment v1/Node v1/Pod", names())
+    assert.equal("v1/Node v1/Pod", names({ group = "" }))
+    assert.equal("apps/v1/Deployment", names({ group = { "apps", "none" } }))
+    assert.equal("v1/Node", names({ namespaced = false }))
+    assert.equal("apps/v1/Deployment v1/Pod", names({ verb = { "list", "delete" } }))
+    assert.equal("v1/Node v1/Pod", names({ verb = "get" }))
+  end)
+
+  it("asks group by group where there is no aggregated discovery", function()
+    answers = {
+      ["/api"] = { kind = "APIVersions", versions = { "v1" } },
+      ["/apis"] = { kind = "APIGroupList", groups = {
+        { name = "apps", preferredVersion = { version = "v1" } },
+        { name = "down", preferredVersion = { version = "v2" } },
+        { name = "went", preferredVersion = { version = "v1" } } } },
+      ["/api/v1"] = { resources = { { name = "pods", kind = "Pod", namespaced = true, verbs = { "list" } },
+        { name = "pods/log", kind = "Pod", namespaced = true, verbs = { "get" } } } },
+      ["/apis/apps/v1"] = { resources = { { name = "deployments", kind = "Deployment", namespaced = true,
+        verbs = { "list" } } } },
+      ["/apis/down/v2"] = 503,
+    }
+    local kinds, missing = perilune.kinds({ verb = "list" })
+    assert.same({ "down/v2" }, missing)
+    assert.equal(2, #kinds)
+    assert.same({ "log" }, kinds[2].subresources)
+  end)
+
+  it("refuses what makes no sense", function()
+    answers = aggregated()
+    refuses('unknown option "groups"; did you mean "group"?', perilune.kinds, { groups = "apps" })
+    refuses("verb must be an array", perilune.kinds, { verb = 1 })
+    refuses("namespaced must be a boolean", perilune.kinds, { namespaced = "yes" })
+    refuses("perilune.kinds got more arguments", perilune.kinds, {}, 1)
+  end)
+end)
+
+describe("rights to every kind", function()
+  it("are declared with a star, in controllers and tasks", function()
+    spec.reset()
+    host.set_phase("load")
+    local declared
+    host.controller = function(what)
+      declared = what
+    end
+    local controller = spec.fresh("perilune.controller")
+    controller.new("star"):For("v1/ConfigMap"):Writes("*", { "delete" }):Reconcile(function() end)
+    assert.same({ kind = "*", verbs = { "delete" } }, declared.writes[1])
+    local task = spec.fresh("perilune.task")
+    task.run("all", { writes = { "*" } }, function() end)
+    assert.equal("*", declared.writes[1].kind)
+    task.run("some", { writes = { ["*"] = { "patch" } } }, function() end)
+    assert.same({ kind = "*", verbs = { "patch" } }, declared.writes[1])
+    refuses("must be a kind", task.run, "bad", { writes = { 7 } }, function() end)
+  end)
+end)
