@@ -141,12 +141,12 @@ static void time_text(struct pl_cel_time t, struct pl_buf *out)
     int digits = t.ns != 0 ? 9 : 0;
     for (int32_t rest = t.ns; digits > 0 && rest % 10 == 0; rest /= 10)
         digits--;
-    if (t.seconds > INT64_MAX / 1000000000 - 1 || t.seconds < INT64_MIN / 1000000000 + 1) {
-        pl_buf_add_f(out, "%" PRId64 "s", t.seconds); /* beyond what times are written for */
-        return;
-    }
-    pl_time_text(t.seconds * 1000000000 + t.ns, digits, text);
-    pl_buf_add_z(out, text);
+    /* Whole eras of 400 years away from where nanoseconds have room. */
+    int64_t eras = t.seconds / (INT64_C(146097) * 86400), near = t.seconds - eras * 146097 * 86400;
+    pl_time_text(near * 1000000000 + t.ns, digits, text);
+    int year =
+        (text[0] - '0') * 1000 + (text[1] - '0') * 100 + (text[2] - '0') * 10 + text[3] - '0';
+    pl_buf_add_f(out, "%04d%s", year + (int)eras * 400, text + 4);
 }
 
 static void duration_text(struct pl_cel_time t, struct pl_buf *out)

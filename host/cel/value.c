@@ -97,16 +97,33 @@ static struct pl_cel number_of(struct pl_arena *arena, const struct pl_tree *tre
     return pl_cel_double(strtod(text.ptr, NULL));
 }
 
+#define ERA_SECONDS (INT64_C(146097) * 86400) /* of 400 years */
+
+/* The time's text with its year moved by whole eras to where nanoseconds have room. */
+static struct pl_slice moved(struct pl_arena *arena, struct pl_slice text, int64_t *eras)
+{
+    int year = 0;
+    *eras = 0;
+    for (size_t i = 0; i < 4; i++) {
+        if (i >= text.len || text.ptr[i] < '0' || text.ptr[i] > '9')
+            return text;
+        year = year * 10 + text.ptr[i] - '0';
+    }
+    int near = 1800 + ((year - 1800) % 400 + 400) % 400;
+    *eras = (year - near) / 400;
+    return pl_arena_f(arena, "%04d%.*s%s", near, (int)text.len - 4, text.ptr + 4,
+                      text.len == 10 ? "T00:00:00Z" : "");
+}
+
 static struct pl_cel time_of(struct pl_arena *arena, struct pl_slice text)
 {
-    int64_t ns;
-    struct pl_slice whole =
-        text.len == 10 ? pl_arena_f(arena, "%.*sT00:00:00Z", PL_FMT(text)) : text;
-    if (!pl_time_parse(whole, &ns))
+    int64_t ns, eras;
+    if (!pl_time_parse(moved(arena, text, &eras), &ns))
         return pl_cel_fail(arena, "expected a time, but it is \"%.*s\"", PL_FMT(text));
     int64_t rest = ((ns % 1000000000) + 1000000000) % 1000000000;
+    int64_t seconds = ns / 1000000000 - (ns % 1000000000 < 0) + eras * ERA_SECONDS;
     return (struct pl_cel){.kind = PL_CEL_TIMESTAMP,
-                           .t = {.seconds = (ns - rest) / 1000000000, .ns = (int32_t)rest}};
+                           .t = {.seconds = seconds, .ns = (int32_t)rest}};
 }
 
 static struct pl_cel text_of(struct pl_arena *arena, struct pl_slice text, enum pl_cel_kind kind)
