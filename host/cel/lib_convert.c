@@ -142,7 +142,9 @@ static void time_text(struct pl_cel_time t, struct pl_buf *out)
     for (int32_t rest = t.ns; digits > 0 && rest % 10 == 0; rest /= 10)
         digits--;
     /* Whole eras of 400 years away from where nanoseconds have room. */
-    int64_t eras = t.seconds / (INT64_C(146097) * 86400), near = t.seconds - eras * 146097 * 86400;
+    const int64_t era = INT64_C(146097) * 86400;
+    int64_t shifted = t.seconds + era / 2;
+    int64_t eras = shifted / era - (shifted % era < 0), near = t.seconds - eras * era;
     pl_time_text(near * 1000000000 + t.ns, digits, text);
     int year =
         (text[0] - '0') * 1000 + (text[1] - '0') * 100 + (text[2] - '0') * 10 + text[3] - '0';
