@@ -1,6 +1,7 @@
 /* Steps that creating and changing share: unknown fields, the writer's description, size,
  * validation, whether an object is finished. Each works on the tree in the request's version and
  * fails with the status filled. */
+#include "schema/rules.h"
 #include "apiserver/steps.h"
 
 #include "schema/structural.h"
@@ -25,6 +26,13 @@ int pl_api_check_place(struct pl_api_ctx *ctx, const struct pl_tree *object)
     return 0;
 }
 
+static void warn(struct pl_api_ctx *ctx, struct pl_slice text)
+{
+    if (ctx->warnings == NULL)
+        ctx->warnings = pl_tree_array(&ctx->arena);
+    pl_tree_push(&ctx->arena, ctx->warnings, pl_tree_str(&ctx->arena, text));
+}
+
 /* Unknown fields are dropped, with a warning or an error if that is wanted. */
 static int report_unknown(struct pl_api_ctx *ctx, const struct pl_tree *unknown)
 {
@@ -36,9 +44,7 @@ static int report_unknown(struct pl_api_ctx *ctx, const struct pl_tree *unknown)
     {
         struct pl_slice text =
             pl_arena_f(&ctx->arena, "unknown field \"%.*s\"", PL_FMT(item->value->text));
-        if (ctx->warnings == NULL)
-            ctx->warnings = pl_tree_array(&ctx->arena);
-        pl_tree_push(&ctx->arena, ctx->warnings, pl_tree_str(&ctx->arena, text));
+        warn(ctx, text);
         pl_buf_add_f(&list, "%s%.*s", list.len > 0 ? ", " : "", PL_FMT(text));
     }
     int code = 0;
@@ -142,14 +148,27 @@ bool pl_api_is_finished(const struct pl_tree *object)
            (finalizers == NULL || finalizers->count == 0) && (more == NULL || more->count == 0);
 }
 
+/* What a rule says of a part that did not change is a warning. */
+static void apply_rules(struct pl_api_ctx *ctx, struct pl_api_faults *faults,
+                        const struct pl_tree *object, const struct pl_tree *old)
+{
+    struct pl_api_faults passed = {.arena = &ctx->arena};
+    pl_api_rules_apply(pl_api_ctx_version(ctx)->rules, faults, &passed, object, old);
+    PL_TREE_FOR(item, passed.causes)
+    warn(ctx, pl_arena_f(&ctx->arena, "%.*s: %.*s", PL_FMT(pl_tree_text_at(item->value, "field")),
+                         PL_FMT(pl_tree_text_at(item->value, "message"))));
+}
+
 int pl_api_validate(struct pl_api_ctx *ctx, struct pl_tree *object, const struct pl_tree *old)
 {
     struct pl_api_faults faults = {.arena = &ctx->arena};
     pl_api_validate_meta(&faults, ctx->type, object, old);
-    if (ctx->type->is_custom)
+    if (ctx->type->is_custom) {
         pl_api_structural_validate(&faults, object, pl_api_ctx_version(ctx)->schema,
                                    pl_slice("", 0));
-    else
+        if (faults.causes == NULL) /* rules are about objects that fit their schema */
+            apply_rules(ctx, &faults, object, old);
+    } else
         pl_api_validate_builtin(&faults, ctx->type, object, old);
     return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z(pl_api_ctx_version(ctx)->group),
                               pl_slice_z(ctx->type->kind), pl_api_name_of(object));

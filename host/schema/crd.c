@@ -3,6 +3,8 @@
  * that follows from one: that is type.c, and its life is apiserver/crd_life.c. */
 #include "schema/crd.h"
 
+#include "schema/rules.h"
+
 #include "schema/type.h"
 
 #include <ctype.h>
@@ -119,9 +121,32 @@ static void require(struct pl_api_faults *faults, const struct pl_tree *crd, con
         pl_api_fault(faults, "FieldValueRequired", pl_slice_z(path), "Required value");
 }
 
+static bool have_one_schema(const struct pl_tree *versions)
+{
+    const struct pl_tree *first = pl_tree_at(versions, 0);
+    PL_TREE_FOR(item, versions)
+    if (!pl_tree_equal(pl_tree_getz(item->value, "schema"), pl_tree_getz(first, "schema")))
+        return false;
+    return true;
+}
+
+static void validate_rules(struct pl_api_faults *faults, const struct pl_tree *version,
+                           struct pl_slice path)
+{
+    const struct pl_tree *schema = pl_tree_dig(version, "schema.openAPIV3Schema");
+    if (!pl_tree_is(schema, PL_OBJECT))
+        return;
+    struct pl_doc *doc = pl_tree_doc(schema, NULL);
+    pl_api_rules_check(faults, pl_doc_root(doc), path);
+    pl_doc_unref(doc);
+}
+
 static void validate_versions(struct pl_api_faults *faults, const struct pl_tree *versions)
 {
     size_t i = 0, storage = 0;
+    /* The server keeps one schema that all versions share in another place, and its messages, too.
+     */
+    bool is_one = have_one_schema(versions);
     PL_TREE_FOR(item, versions)
     {
         const struct pl_tree *is = pl_tree_getz(item->value, "storage");
@@ -134,6 +159,10 @@ static void validate_versions(struct pl_api_faults *faults, const struct pl_tree
             pl_api_fault(faults, "FieldValueRequired",
                          pl_arena_f(faults->arena, "%.*s.schema.openAPIV3Schema", PL_FMT(path)),
                          "Required value: schemas are required");
+        validate_rules(
+            faults, item->value,
+            is_one ? pl_slice_z("spec.validation.openAPIV3Schema")
+                   : pl_arena_f(faults->arena, "%.*s.schema.openAPIV3Schema", PL_FMT(path)));
     }
     if (storage != 1)
         pl_api_fault(faults, "FieldValueInvalid", pl_slice_z("spec.versions"),

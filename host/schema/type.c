@@ -3,6 +3,7 @@
  * are nodes of the CRD's document, to which each version holds a reference. */
 #include "schema/type.h"
 
+#include "schema/rules.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "schema/builtin.h"
@@ -21,6 +22,7 @@ static void version_deinit(struct pl_api_version *version)
     pl_free(version->group);
     pl_free(version->name);
     pl_schema_destroy(version->lists);
+    pl_api_rules_destroy(version->rules);
     pl_doc_unref(version->definition);
     pl_free(version->scale_spec);
     pl_free(version->scale_status);
@@ -134,6 +136,7 @@ static int read_version(struct pl_api_version *version, struct pl_doc *crd, stru
     if (pl_node_is_missing(version->schema))
         return 0;
     version->lists = pl_schema_from_openapi(version->schema, err);
+    version->rules = pl_api_rules_create(version->schema);
     return version->lists != NULL ? 0 : PL_EINVAL;
 }
 

@@ -26,6 +26,8 @@ enum {
     PL_API_REVIEW = 1024,        /* posted, answered, never stored */
 };
 
+struct pl_api_rules;
+
 /* One version of a kind as it is served. */
 struct pl_api_version {
     char *group; /* owned; differs between versions only for events */
@@ -36,6 +38,7 @@ struct pl_api_version {
         *definition;       /* counted: the CRD whose spec.versions[index] this is; NULL: built-in */
     struct pl_node schema; /* openAPIV3Schema, in definition */
     struct pl_schema *lists;                          /* owned; from schema */
+    struct pl_api_rules *rules;                       /* owned; from schema; NULL: none */
     char *scale_spec, *scale_status, *scale_selector; /* owned paths ".spec.replicas"; NULL: none */
     struct pl_node columns, selectable;               /* in definition */
     const char *const *renames; /* pairs stored, served; NULL-terminated; NULL: none */

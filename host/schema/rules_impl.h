@@ -1,0 +1,34 @@
+/* The compiled rules of a schema. Private to rules.c and rules_check.c. */
+#pragma once
+
+#include "schema/rules.h"
+#include "cel/cel.h"
+
+struct pl_api_rule {
+    struct pl_node node;            /* in the schema */
+    struct pl_cel_program *program; /* owned; NULL: it does not compile */
+    struct pl_cel_program *message; /* owned; NULL: there is none, or it does not compile */
+    struct pl_slice why;            /* it does not */
+};
+
+struct pl_api_member_rules {
+    struct pl_slice name;
+    struct pl_api_rules *rules;
+};
+
+/* Of one value of the schema. Everything lives in the root's arena. */
+struct pl_api_rules {
+    struct pl_arena arena; /* of the root */
+    struct pl_node schema;
+    const struct pl_cel_type *type;
+    struct pl_api_rule *rules;
+    size_t rule_count;
+    struct pl_api_member_rules *members;
+    size_t member_count;
+    struct pl_api_rules *elements; /* of lists and maps */
+};
+
+/* Compiles the rule's member ("rule" or "messageExpression"); NULL and why. */
+struct pl_cel_program *pl_api_rule_compile(const struct pl_cel_type *self, struct pl_node rule,
+                                           const char *member, struct pl_arena *arena,
+                                           struct pl_buf *why);
