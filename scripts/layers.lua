@@ -43,7 +43,7 @@ local owned = {
   { "^lua%.h$", "lua/", "lane/", "bind/" }, { "^lauxlib%.h$", "lua/", "lane/", "bind/" },
   { "^lualib%.h$", "lua/" }, { "^luajit%.h$", "lua/" }, { "^uv%.h$", "net/" }, { "^curl/", "net/" },
   { "^openssl/", "net/" }, { "^llhttp", "net/" }, { "^yaml%.h$", "object/yaml.c" },
-  { "^pcre2", "object/regex.c" },
+  { "^pcre2", "object/regex.c" }, { "^sqlite3", "apiserver/sqlite.h" },
 }
 
 local broken = 0

@@ -11,7 +11,9 @@
 #include "apiserver/core.h"
 #include "apiserver/debug.h"
 #include "apiserver/discovery.h"
+#include "apiserver/disk.h"
 #include "apiserver/gc.h"
+#include "apiserver/keep.h"
 #include "apiserver/rbac.h"
 #include "apiserver/review.h"
 #include "apiserver/token.h"
@@ -33,6 +35,7 @@
 static void on_event(void *arg, const struct pl_api_event *event)
 {
     struct pl_api *api = arg;
+    pl_api_keep_event(api, event);
     pl_api_gc_note(api->gc, event);
     pl_api_watch_deliver(api, event);
 }
@@ -78,6 +81,13 @@ static void make_namespaces(struct pl_api *api)
     }
 }
 
+void pl_api_make_first(struct pl_api *api)
+{
+    make_namespaces(api);
+    if (!api->bare)
+        pl_api_rbac_make_defaults(api);
+}
+
 struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_options *options)
 {
     struct pl_api *api = PL_NEW(struct pl_api);
@@ -102,9 +112,9 @@ struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_optio
     api->gc = pl_api_gc_create(api);
     api->debug = pl_api_debug_create();
     PL_REQUIRE(pl_rand_bytes(api->token_key, sizeof(api->token_key)) == 0);
-    make_namespaces(api);
-    if (!options->bare)
-        pl_api_rbac_make_defaults(api);
+    api->bare = options->bare;
+    if (!options->empty)
+        pl_api_make_first(api);
     return api;
 }
 
@@ -118,6 +128,7 @@ void pl_api_destroy(struct pl_api *api)
     pl_api_debug_destroy(api->debug);
     pl_api_gc_destroy(api->gc);
     pl_api_storage_destroy(api->storage);
+    pl_api_disk_close(api->disk);
     pl_api_registry_destroy(api->registry);
     pl_pool_collect(api->pool);
     pl_pool_destroy(api->pool);
@@ -243,13 +254,19 @@ bool pl_api_is_token(const struct pl_api *api, struct pl_slice given)
 
 struct tap {
     struct pl_api_responder inner;
-    const struct pl_api_ctx *ctx;
+    struct pl_api_ctx *ctx;
 };
 
 static void tap_reply(void *self, int status, const struct pl_http_header *headers, size_t count,
                       struct pl_slice body)
 {
     struct tap *tap = self;
+    if (pl_api_keep_check(tap->ctx) != 0) { /* what was not kept is not acknowledged */
+        tap->ctx->responder = tap->inner;
+        pl_api_debug_audit(tap->ctx->api->debug, &tap->ctx->request, tap->ctx->status.code);
+        pl_api_answer_failure(tap->ctx);
+        return;
+    }
     pl_api_debug_audit(tap->ctx->api->debug, &tap->ctx->request, status);
     tap->inner.ops->reply(tap->inner.self, status, headers, count, body);
 }
@@ -293,6 +310,8 @@ static int dispatch(struct pl_api_ctx *ctx)
     pl_api_debug_count(ctx->api->debug, verb, resource);
     if (!is_write(verb))
         return run_resource(ctx, verb);
+    if (pl_api_keep_check(ctx) != 0)
+        return -1;
     struct tap tap = {.inner = ctx->responder, .ctx = ctx};
     ctx->responder = (struct pl_api_responder){&tap_ops, &tap};
     int code = run_resource(ctx, verb);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "apiserver/request.h"
+#include "base/err.h"
 #include "base/timer.h"
 #include "net/http.h"
 
@@ -18,6 +19,7 @@ struct pl_api_options {
     uint64_t rand_seed;     /* 0: from the system */
     uint64_t first_version; /* 0: 1 */
     bool bare;              /* without the roles and bindings that every cluster has */
+    bool empty;             /* without anything; pl_api_keep_in must follow */
 };
 
 /* Where an answer goes: reply once, or begin, write any number of times, end. */
@@ -44,6 +46,9 @@ struct pl_api_responder {
 
 /* timers are borrowed for life. options are copied. */
 struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_options *options);
+/* Brings back what the folder has (see disk.h), or begins it, and keeps every write there from now
+ * on; before the first call comes in. Fails with err when the folder can't be used. */
+int pl_api_keep_in(struct pl_api *api, const char *folder, struct pl_err *err);
 /* Ends every watch first. Accepts NULL. */
 void pl_api_destroy(struct pl_api *api);
 /* Answers before it returns, except for watches. */

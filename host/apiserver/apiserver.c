@@ -128,8 +128,15 @@ struct pl_apiserver *pl_apiserver_create(struct pl_loop *loop,
         .bookmark_ns = options->bookmark_ns,
         .rand_seed = options->rand_seed,
         .first_version = options->first_version > 0 ? options->first_version : (uint64_t)now_us,
+        .empty = options->data_dir != NULL,
     };
     server->api = pl_api_create(pl_loop_timers(loop), &api);
+    if (options->data_dir != NULL && pl_api_keep_in(server->api, options->data_dir, err) != 0) {
+        pl_api_destroy(server->api);
+        pl_server_destroy(server->server);
+        pl_free(server);
+        return NULL;
+    }
     pl_loop_each_turn(loop, &server->idle, on_turn);
     return server;
 }

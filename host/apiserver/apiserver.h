@@ -28,6 +28,9 @@ struct pl_apiserver_options {
     int port;          /* 0: any free one */
     const char *token; /* bearer token that every request must carry; NULL: none is asked for */
     const char *cert_pem, *key_pem; /* both or neither: TLS, or plain http alone */
+    /* A folder where everything is kept, and from which it comes back; NULL: memory only. With it,
+     * versions go on from the last one that was written. */
+    const char *data_dir;
     size_t history;      /* events kept for watches to resume from; 0: 100,000; older answer 410 */
     int64_t bookmark_ns; /* between bookmarks; 0: one minute */
     uint64_t rand_seed;  /* of uids and generated names; 0: from the system */

@@ -14,6 +14,7 @@
 
 struct pl_api_gc;
 struct pl_api_debug;
+struct pl_api_disk;
 
 struct pl_api {
     struct pl_timers *timers; /* borrowed */
@@ -23,10 +24,12 @@ struct pl_api {
     struct pl_api_storage *storage;   /* owned */
     struct pl_api_gc *gc;             /* owned */
     struct pl_api_debug *debug;       /* owned */
+    struct pl_api_disk *disk;         /* owned; NULL: memory only */
     char *token;                      /* owned; NULL: no authentication */
     uint8_t token_key[32];            /* signs the tokens of service accounts */
     char *host;                       /* owned; NULL: whoever calls is answered */
     int64_t bookmark_ns;
+    bool bare;                        /* without default roles */
     size_t watch_unread, watch_bytes; /* what all watches leave unread, and the most */
     unsigned next_ip, next_port;      /* what Services were given last */
 };
@@ -45,6 +48,9 @@ struct pl_api_ctx {
 
 /* Would a request with this bearer token be let in? */
 bool pl_api_is_token(const struct pl_api *api, struct pl_slice given);
+
+/* Stores what every cluster has. */
+void pl_api_make_first(struct pl_api *api);
 
 /* A context for the server's own writes: no request, no responder. */
 void pl_api_ctx_init(struct pl_api_ctx *ctx, struct pl_api *api, struct pl_api_type *type);

@@ -3,6 +3,8 @@
  * what the API does but /debug/compact, which forgets the history. */
 #include "apiserver/debug.h"
 
+#include "apiserver/disk.h"
+
 #include "base/alloc.h"
 #include "value/write.h"
 
@@ -139,6 +141,8 @@ bool pl_api_debug_handle(struct pl_api_ctx *ctx)
     struct pl_buf out = PL_BUF_INIT;
     if (pl_slice_eqz(path, "/debug/compact") && post) {
         pl_api_storage_compact(ctx->api->storage);
+        if (ctx->api->disk != NULL)
+            pl_api_disk_compact(ctx->api->disk, pl_api_storage_rv(ctx->api->storage));
         pl_buf_add_f(&out, "{\"resourceVersion\":\"%" PRIu64 "\"}\n",
                      pl_api_storage_rv(ctx->api->storage));
     } else if (pl_slice_eqz(path, "/debug/requests") && !post) {

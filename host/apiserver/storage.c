@@ -375,6 +375,44 @@ void pl_api_storage_remove(struct pl_api_storage *storage, struct pl_api_entry *
     emit(storage, type->table);
 }
 
+/* ---- coming back ---- */
+
+void pl_api_storage_restore_begin(struct pl_api_storage *storage)
+{
+    PL_REQUIRE(storage->count == 0);
+    storage->rv = storage->floor = 0;
+}
+
+void pl_api_storage_restore(struct pl_api_storage *storage, struct pl_api_type *type,
+                            struct pl_slice key, struct pl_doc *doc, uint64_t rv)
+{
+    struct pl_scratch scratch;
+    struct pl_api_entry *entry = table_add(type->table, key);
+    struct pl_slice uid = pl_meta_uid(pl_doc_root(doc), &scratch);
+    entry->type = type;
+    entry->doc = doc;
+    entry->rv = rv;
+    snprintf(entry->uid, sizeof(entry->uid), "%.*s", PL_FMT(uid));
+    pl_map_put(&storage->by_uid, pl_slice_z(entry->uid), entry);
+    index_owners(storage, entry, true);
+    if (rv > type->table->last_rv)
+        type->table->last_rv = rv;
+}
+
+void pl_api_storage_restore_event(struct pl_api_storage *storage, const struct pl_api_event *event)
+{
+    record(storage, *event);
+    if (event->type != NULL && event->rv > event->type->table->last_rv)
+        event->type->table->last_rv = event->rv;
+}
+
+void pl_api_storage_restore_version(struct pl_api_storage *storage, uint64_t rv, uint64_t floor)
+{
+    storage->rv = rv;
+    if (floor > storage->floor) /* else what did not fit into the history said it */
+        storage->floor = floor;
+}
+
 /* ---- the past ---- */
 
 /* What an object that changed since was then. */

@@ -77,6 +77,15 @@ void pl_api_storage_compact(struct pl_api_storage *storage);
 struct pl_api_entry *pl_api_storage_put(struct pl_api_storage *storage, struct pl_arena *arena,
                                         struct pl_api_type *type, struct pl_slice key,
                                         struct pl_tree *object);
+/* For a server that starts with what an earlier one kept, before anything else: an object as it was
+ * stored, an event of the past (oldest first), and then the version that was reached and the last
+ * one of which the history is gone. Documents are taken. No event is told. */
+void pl_api_storage_restore_begin(struct pl_api_storage *storage);
+void pl_api_storage_restore(struct pl_api_storage *storage, struct pl_api_type *type,
+                            struct pl_slice key, struct pl_doc *doc, uint64_t rv);
+void pl_api_storage_restore_event(struct pl_api_storage *storage, const struct pl_api_event *event);
+void pl_api_storage_restore_version(struct pl_api_storage *storage, uint64_t rv, uint64_t floor);
+
 /* The entry is gone after the call. */
 void pl_api_storage_remove(struct pl_api_storage *storage, struct pl_api_entry *entry);
 /* Events of a kind that is about to go keep their documents but not the type. */

@@ -27,7 +27,9 @@ static const struct pl_flag table[] = {
      .fallback = "0",
      .metavar = "N",
      .help = "resourceVersions go on from N, as after a backup was restored; 0: from the clock"},
-    {.name = "data-dir", .type = PL_FLAG_LATER, .metavar = "DIR"},
+    {.name = "data-dir",
+     .metavar = "DIR",
+     .help = "keep everything in this folder and go on with what is there; default: memory only"},
 };
 
 /* "127.0.0.1:0" into its parts. */
@@ -137,7 +139,9 @@ int pl_command_apiserver(const struct pl_command *self, int argc, char *const *a
     if (pl_command_flags(self, &flags, table, PL_ARRAY_LEN(table), argc, argv, &exit_code)) {
         char host[256];
         struct pl_apiserver_options options = {
-            .host = host, .first_version = (uint64_t)pl_flags_integer(&flags, "first-version")};
+            .host = host,
+            .data_dir = pl_flags_text(&flags, "data-dir"),
+            .first_version = (uint64_t)pl_flags_integer(&flags, "first-version")};
         struct pl_err err;
         pl_err_clear(&err);
         if (!split_address(pl_flags_text(&flags, "listen"), host, sizeof(host), &options.port)) {

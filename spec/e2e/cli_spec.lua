@@ -89,7 +89,6 @@ describe("the command line", function()
     { { "run", "--lanes" }, "needs a value" },
     { { "run", "--dry-run=maybe", "a.lua" }, "true or false" },
     { { "run", "--log-format=xml", "a.lua" }, "text|json" },
-    { { "apiserver", "--data-dir", "x" }, "not available yet" },
     { { "apiserver", "--listen", "nonsense" }, "HOST:PORT" },
     { { "apiserver", "a.lua" }, "it takes no arguments: a.lua" },
     { { "status", "copies" }, "it takes no arguments: copies" },
