@@ -117,6 +117,8 @@ struct pl_answer {
     /* With takes_text: an answer that is no JSON but text, at most PL_SCAN_BYTES, "" too; borrowed.
      * ptr NULL: it is a document. */
     struct pl_slice text;
+    /* What the server warns of, "text\0" each; borrowed; empty: nothing. */
+    struct pl_slice warnings;
     /* LIST: its objects, to be moved out or left; doc is the list without them. Each
      * has apiVersion and kind, also where the server leaves them out; with metadata_only (also
      * in watches and single answers) those of the kind that was asked for. */

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "kube/decode_thread.h"
 #include "kube/status.h"
+#include "kube/warning.h"
 
 #define MAX_RETRIES 10 /* rule 152 */
 #define RECONNECT   (1 * PL_SECOND)
@@ -52,6 +53,7 @@ struct pl_op {
     struct pl_wait wait;
     struct pl_decoding *decoding; /* of the attempt; NULL: none, or it was given up */
     struct pl_docs items;         /* of a list, so far */
+    struct pl_buf warnings;       /* of the latest answer */
     struct pl_buf token;          /* where its next page begins; empty: not known */
     struct pl_op *front, *next;   /* the page in front of it, and the one after it, or NULL */
     int64_t retry_after_ms;       /* of the latest answer's header; -1: none */
@@ -80,6 +82,7 @@ static void destroy(struct pl_op *op)
 {
     drop_answer(op);
     pl_buf_deinit(&op->token);
+    pl_buf_deinit(&op->warnings);
     pl_wire_deinit(&op->wire);
     pl_free(op);
 }
@@ -141,6 +144,7 @@ static void complete(struct pl_op *op)
         .status = decoder != NULL ? decoder->status : 0,
         .doc = decoder != NULL ? decoder->doc : NULL,
         .text = is_text ? pl_slice(pl_buf_z(&decoder->text), decoder->text.len) : pl_slice(NULL, 0),
+        .warnings = pl_buf_slice(&op->warnings),
         .items = op->asked.expected.form == PL_FORM_LIST && !failed ? &op->items : NULL,
         .next = release_next(op),
     };
@@ -181,6 +185,8 @@ static void on_response(void *owner, const struct pl_http_response *response)
 {
     struct pl_op *op = owner;
     op->retry_after_ms = pl_retry_after_ms(response);
+    pl_buf_clear(&op->warnings);
+    pl_warnings_add(&op->warnings, response);
     pl_decoder_begin(pl_decoding_decoder(op->decoding), response);
 }
 

@@ -327,6 +327,7 @@ void pl_co_op_done(struct pl_lane *lane, struct pl_lop *op)
      * inside of the script. The few results fit where it yielded. */
     lua_State *L = lane->s->L;
     int count;
+    pl_lane_warn(lane, op, task->thread);
     if (op->woken && !task->exec->canceled)
         pl_err_clear(&op->out.err);
     if (op->out.err.code != 0) {

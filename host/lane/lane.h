@@ -245,8 +245,14 @@ struct pl_lanes {
     _Atomic int events_out;       /* bind/event.c: on their way, */
     _Atomic uint64_t events_lost; /* and not even sent off */
     struct pl_map hinted;         /* kinds whose missing :Reads was logged, under hint_lock */
+    struct pl_map warned;         /* what the API server warned of was logged, under hint_lock */
     pthread_mutex_t hint_lock;
 };
+
+/* ---- warn.c: any lane's thread ---- */
+
+/* Logs, once a line of a script, what the API server warned of. thread: of the task that waited. */
+void pl_lane_warn(struct pl_lane *lane, const struct pl_lop *op, lua_State *thread);
 
 /* ---- lane.c: the thread ---- */
 

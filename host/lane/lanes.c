@@ -202,6 +202,7 @@ void pl_lanes_destroy(struct pl_lanes *lanes)
     pl_memos_unref(lanes->memos);
     pl_barred_unref(lanes->barred);
     pl_map_deinit(&lanes->hinted);
+    pl_map_deinit(&lanes->warned);
     pthread_mutex_destroy(&lanes->hint_lock);
     if (!pl_list_empty(&lanes->abandoned))
         return;

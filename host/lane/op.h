@@ -85,6 +85,7 @@ struct pl_lop {
         int status;         /* HTTP */
         struct pl_buf blob; /* HTTP: headers as name\0value\0 */
         struct pl_buf body;
+        struct pl_buf warnings; /* READ, WRITE: text\0 each */
     } out;
 
     struct {                 /* the I/O thread's alone */

@@ -63,6 +63,7 @@ void pl_lop_unref(struct pl_lop *op)
     pl_docs_deinit(&op->out.items);
     pl_buf_deinit(&op->out.blob);
     pl_buf_deinit(&op->out.body);
+    pl_buf_deinit(&op->out.warnings);
     pl_free(op->io.url);
     pl_free(op);
 }
@@ -195,6 +196,7 @@ static void on_answer(void *arg, const struct pl_answer *answer)
 {
     struct pl_lop *op = arg;
     op->io.work = NULL;
+    pl_buf_add_slice(&op->out.warnings, answer->warnings);
     tell_found(op, answer);
     if (answer->err != NULL && op->missing_is_nil && pl_err_is_not_found(answer->err)) {
         pl_lop_complete(op);
@@ -269,6 +271,7 @@ static void on_written(void *arg, const struct pl_written *written)
     op->out.doc = pl_doc_ref(written->object);
     op->out.skipped = written->skipped;
     op->out.gone = written->gone;
+    pl_buf_add_slice(&op->out.warnings, written->warnings);
     if (written->err != NULL)
         pl_lop_fail(op, written->err);
     else

@@ -137,6 +137,7 @@ static void finish(struct pl_gate_op *op)
         gate->stats.refused += op->err.code == PL_EREFUSED;
     struct pl_written written = {.err = op->failed ? &op->err : NULL,
                                  .object = op->result,
+                                 .warnings = pl_buf_slice(&op->warnings),
                                  .skipped = op->skipped,
                                  .gone = op->gone};
     pl_link_unlink(&op->link);
@@ -149,6 +150,7 @@ static void finish(struct pl_gate_op *op)
     pl_doc_unref(op->watched[1]);
     pl_doc_unref(op->existing);
     pl_doc_unref(op->result);
+    pl_buf_deinit(&op->warnings);
     for (size_t i = 0; i < PL_ARRAY_LEN(op->texts); i++)
         pl_free(op->texts[i]);
     pl_free(op->key);
@@ -320,6 +322,7 @@ static void on_sent(void *arg, const struct pl_answer *answer)
 {
     struct pl_gate_op *op = arg;
     op->op = NULL;
+    pl_buf_add_slice(&op->warnings, answer->warnings);
     if (answer->err == NULL) {
         on_success(op, answer->doc);
         return;

@@ -70,8 +70,9 @@ struct pl_written {
     const struct pl_err *err; /* NULL: success */
     struct pl_doc *object; /* as stored (or the cached one when skipped), or the decoded answer (a
                             * Status with failures that carry one); borrowed */
-    bool skipped;          /* it would have changed nothing and was not sent */
-    bool gone;             /* a delete that found nothing */
+    struct pl_slice warnings; /* of the server, "text\0" each; borrowed */
+    bool skipped;             /* it would have changed nothing and was not sent */
+    bool gone;                /* a delete that found nothing */
 };
 typedef void (*pl_written_fn)(void *arg, const struct pl_written *written);
 

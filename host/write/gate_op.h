@@ -53,7 +53,8 @@ struct pl_gate_op {
     bool cut;    /* ended by the fence */
     bool failed; /* with err */
     struct pl_err err;
-    struct pl_doc *result; /* counted */
+    struct pl_doc *result;  /* counted */
+    struct pl_buf warnings; /* of the answer to the write */
     bool skipped, gone;
 };
 

@@ -121,6 +121,45 @@ end)
   end)
 end)
 
+describe("what the API server warns of", function()
+  setup(e2e.server)
+  after_each(e2e.clean_up)
+  teardown(e2e.finish)
+
+  it("is logged once with the script's line", function()
+    local server = e2e.server()
+    local namespace = server:new_namespace()
+    server:apply_crd((CRD:gsub("relics", "bills"):gsub("Relic", "Bill"):gsub("relic", "bill")
+      :gsub("x%-kubernetes%-preserve%-unknown%-fields: true",
+        "properties: {spec: {type: object, properties: {sum: {type: integer}}}}")))
+    local host = e2e.start_host(server, [[
+local perilune = require("perilune")
+local client = perilune.client
+local count = 0
+perilune.every("50ms", { immediate = true, writes = { "janitor.example.com/v1/Bill" } }, function(context)
+  count = count + 1
+  client:create({ apiVersion = "janitor.example.com/v1", kind = "Bill", metadata = { name = "c",
+    namespace = "]] .. namespace .. [[" }, tip = 1 }, { dry_run = true, field_validation = "Warn" })
+  context.log:info("written " .. count)
+end)
+]])
+    host:logged("^written")
+    local line = host:logged(function(one)
+      return one.msg == "the API server warns" and tostring(one.warning):find("tip", 1, true)
+    end)
+    assert.truthy(line.warning:find('unknown field "tip"', 1, true), line.warning)
+    assert.truthy(line.at:find("%.lua:6$"), line.at)
+    assert.same({ "create", "janitor.example.com/v1/Bill", namespace .. "/c" }, { line.verb, line.kind, line.key })
+    host:logged("^written.*[5-9]$")
+    local told = 0
+    for _, one in ipairs(host:log()) do
+      told = told + (one.warning and one.warning:find("tip", 1, true) and 1 or 0)
+    end
+    assert.equal(1, told)
+    host:stop()
+  end)
+end)
+
 if e2e.is_kube then
   describe("a client that speaks for somebody else", function()
     local server, namespace
