@@ -1,5 +1,9 @@
 -- What clients do with pods alone: their logs, and their eviction. Both are subresources, so they
 -- pass where those pass.
+--
+-- A log is followed by asking for what is new once a second. The API server takes a time of whole
+-- seconds to begin at, so lines come again; those that were seen are told by their timestamps. No
+-- connection stays open, so a script that is slow, or ends, holds nothing.
 
 local host = require("perilune.host")
 local check = require("perilune.check")
@@ -9,7 +13,11 @@ local ref = require("perilune.ref")
 
 local M = {}
 
+local PAUSE = 1 -- seconds between two looks
+local MOST = 8388608 -- bytes of one look
+
 local log_options = {
+  follow = check.func,
   container = check.string,
   tail = check.integer(0),
   since = check.positive_duration,
@@ -18,15 +26,123 @@ local log_options = {
   limit_bytes = check.integer(1),
 }
 
--- headers: of the client, or nil.
+-- where: {headers=, ns=, name=}; headers: of the client, or nil.
+local function read(where, query)
+  return (host.write({ verb = "get", kind = "v1/Pod", namespace = where.ns, name = where.name,
+    subresource = "log", query = queries.text("logs", query), headers = where.headers }))
+end
+
+local function get(where)
+  return host.get("v1/Pod", where.ns, where.name, { live = true, headers = where.headers })
+end
+
+-- ---- following ----
+
+-- Will the container write no more? A pod that is gone, or done, or whose container is.
+local function is_over(pod, container)
+  local status = pod and pod.status
+  if not status or status.phase == "Succeeded" or status.phase == "Failed" then
+    return true
+  end
+  for _, one in ipairs(status.containerStatuses or {}) do
+    if (not container or one.name == container) and one.state and one.state.terminated then
+      return pod.spec.restartPolicy == "Never"
+    end
+  end
+  return false
+end
+
+-- Calls f for each line of the text that was not seen before. Gives how many those were, and
+-- whether f has had enough. seen: {at = the last line's timestamp, count = lines that have it}.
+local function tell_new(text, seen, f, with_time)
+  local told, at_last = 0, 0
+  local last = seen.at
+  for whole in text:gmatch("[^\n]+") do
+    local at, line = whole:match("^(%S+) ?(.*)$")
+    at = at or ""
+    if at == last then
+      at_last = at_last + 1
+    end
+    if not last or at > last or at == last and at_last > seen.first then
+      if at == seen.at then
+        seen.count = seen.count + 1
+      else
+        seen.at, seen.count = at, 1
+      end
+      told = told + 1
+      if f(with_time and whole or line) == false then
+        return told, true
+      end
+    end
+  end
+  return told, false
+end
+
+local function since_of(o)
+  return o.since and host.time_format(host.now() - o.since):gsub("%.%d+", "")
+end
+
+local function check_follow(o)
+  if o.previous then
+    check.fail("logs: follow and previous: a container that has ended writes no more")
+  elseif o.limit_bytes then
+    check.fail("logs: follow takes no limit_bytes")
+  elseif o.tail == 0 then
+    check.fail('logs: follow with tail = 0 has no beginning; since = "1s" has one')
+  end
+end
+
+-- nil when a pod that was there is gone.
+local function read_again(where, query)
+  local ok, text = errors.protect(read, where, query)
+  if not ok and not errors.tests.is_not_found(text) then
+    error(text, 0)
+  end
+  return ok and text or nil
+end
+
+-- Until the container has ended, f returns false, or the task is asked to stop.
+local function follow(where, o)
+  local begin = since_of(o)
+  local query = { container = o.container, tailLines = o.tail, sinceTime = begin,
+    timestamps = true, limitBytes = MOST }
+  local seen = { count = 0, first = 0 }
+  local last_look = false
+  local text = read(where, query)
+  while text do
+    local is_cut = #text >= MOST
+    seen.first = seen.count
+    if is_cut then
+      text = text:match("^(.*\n)") or "" -- the last line may not be whole
+    end
+    local told, enough = tell_new(text, seen, o.follow, o.timestamps)
+    if enough or last_look or host.stopping() then
+      return
+    elseif told == 0 and is_cut then
+      check.fail("logs: %s writes more than %d bytes a second", where.name, MOST)
+    elseif told == 0 then
+      last_look = is_over(get(where), o.container)
+    end
+    query.tailLines = nil
+    query.sinceTime = seen.at and seen.at:gsub("%.%d+", "") or begin
+    if not last_look then
+      host.sleep(PAUSE)
+    end
+    text = read_again(where, query)
+  end
+end
+
 function M.logs(headers, pod, options)
   local ns, name = ref.parse("logs: the pod", pod)
   local o = check.options("logs", options, log_options)
-  local query = queries.text("logs", { container = o.container, tailLines = o.tail,
+  local where = { headers = headers, ns = ns, name = name }
+  if o.follow then
+    check_follow(o)
+    return follow(where, o)
+  end
+  return read(where, { container = o.container, tailLines = o.tail,
     sinceSeconds = o.since and math.ceil(o.since), previous = o.previous,
     timestamps = o.timestamps, limitBytes = o.limit_bytes })
-  return (host.write({ verb = "get", kind = "v1/Pod", namespace = ns, name = name,
-    subresource = "log", query = query, headers = headers }))
 end
 
 local evict_options = {

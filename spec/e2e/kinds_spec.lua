@@ -189,6 +189,64 @@ end)
       host:stop()
     end)
 
+    -- A node whose kubelet serves what the file holds as every container's log.
+    local function add_node(name, log)
+      local base = e2e.folder() .. "/" .. e2e.unique("kubelet")
+      assert(os.execute(([[openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 \
+        -subj /CN=kubelet -keyout %s.key -out %s.crt 2>/dev/null]]):format(base, base)) == 0)
+      local child = e2e.process.start({ "python3", "spec/support/kubelet.py", base .. ".crt", base .. ".key", log },
+        { stdout = base .. ".out", stderr = base .. ".err" })
+      local port = tonumber(e2e.eventually("the kubelet's port", function()
+        return e2e.read_file(base .. ".out"):match("^(%d+)\n")
+      end))
+      server:create("/api/v1/nodes", { apiVersion = "v1", kind = "Node", metadata = { name = name } })
+      server:patch("/api/v1/nodes/" .. name .. "/status", { status = {
+        addresses = { { type = "InternalIP", address = "127.0.0.1" } },
+        daemonEndpoints = { kubeletEndpoint = { Port = port } } } })
+      return child
+    end
+
+    it("reads and follows logs that a kubelet has", function()
+      local log = e2e.write_file(e2e.folder() .. "/" .. e2e.unique("log"),
+        "2026-01-01T00:00:01.100000000Z one\n2026-01-01T00:00:02.200000000Z two\n")
+      local node = e2e.unique("node")
+      local kubelet = add_node(node, log)
+      local pods = "/api/v1/namespaces/" .. namespace .. "/pods"
+      e2e.eventually("the namespace has its ServiceAccount", function()
+        return (server:request("POST", pods, { apiVersion = "v1", kind = "Pod", metadata = { name = "logs" },
+          spec = { nodeName = node, terminationGracePeriodSeconds = 0,
+            containers = { { name = "c", image = "x" } } } })) == 201
+      end)
+      local host = e2e.start_host(server, [[
+local perilune = require("perilune")
+local client = perilune.client
+perilune.run("logs", {}, function(context)
+  local pod = "]] .. namespace .. [[/logs"
+  context.log:info("all: " .. client:logs(pod, { container = "c" }):gsub("\n", "|"))
+  context.log:info("tail: " .. client:logs(pod, { container = "c", tail = 1 }):gsub("\n", "|"))
+  client:logs(pod, { container = "c", follow = function(line)
+    context.log:info("line " .. line)
+  end })
+  context.log:info("the log is over")
+  perilune.sleep("1h")
+end)
+]])
+      host:logged("all: one|two|")
+      host:logged("tail: two|")
+      host:logged("line two")
+      local file = assert(io.open(log, "a"))
+      file:write("2026-01-01T00:00:02.300000000Z three\n")
+      file:close()
+      host:logged("line three")
+      server:patch(pods .. "/logs/status", { status = { phase = "Succeeded" } })
+      host:logged("the log is over")
+      assert.equal(3, host:count_logged("^line "))
+      host:stop()
+      kubelet:signal("TERM")
+      server:delete(pods .. "/logs")
+      server:delete("/api/v1/nodes/" .. node)
+    end)
+
     it("evicts pods", function()
       e2e.eventually("the namespace has its ServiceAccount", function()
         return (server:request("POST", "/api/v1/namespaces/" .. namespace .. "/pods", { apiVersion = "v1",

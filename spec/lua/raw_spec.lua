@@ -164,6 +164,71 @@ describe("logs and evict", function()
     refuses("logs: the pod must be a key", function() client:logs() end)
   end)
 
+  it("follow a log: each line once, in order, until the container has ended", function()
+    local looks, queries, slept = {
+      "2026-01-01T00:00:01.100000000Z one\n2026-01-01T00:00:01.200000000Z two\n",
+      "2026-01-01T00:00:01.100000000Z one\n2026-01-01T00:00:01.200000000Z two\n"
+        .. "2026-01-01T00:00:01.200000000Z two\n2026-01-01T00:00:02.000000000Z  three\n",
+      "2026-01-01T00:00:02.000000000Z  three\n",
+      "2026-01-01T00:00:02.000000000Z  three\n2026-01-01T00:00:03.000000000Z last\n",
+    }, {}, 0
+    host.write = function(fields)
+      queries[#queries + 1] = fields.query
+      return table.remove(looks, 1), {}
+    end
+    host.sleep = function()
+      slept = slept + 1
+    end
+    host.stopping = function()
+      return false
+    end
+    host.get = function()
+      return { status = { phase = "Succeeded" } }
+    end
+    local lines = {}
+    client:logs("a/b", { container = "c", tail = 10, follow = function(line)
+      lines[#lines + 1] = line
+    end })
+    assert.same({ "one", "two", "two", " three", "last" }, lines)
+    assert.same({ "container=c&limitBytes=8388608&tailLines=10&timestamps=true",
+      "container=c&limitBytes=8388608&sinceTime=2026-01-01T00%3A00%3A01Z&timestamps=true",
+      "container=c&limitBytes=8388608&sinceTime=2026-01-01T00%3A00%3A02Z&timestamps=true",
+      "container=c&limitBytes=8388608&sinceTime=2026-01-01T00%3A00%3A02Z&timestamps=true" }, queries)
+    assert.equal(2, slept)
+  end)
+
+  it("follow a log until the function has enough, or the task is to stop", function()
+    host.write = function()
+      return "2026-01-01T00:00:01.100000000Z one\n2026-01-01T00:00:01.200000000Z two\n", {}
+    end
+    host.stopping = function()
+      return true
+    end
+    local lines = {}
+    local function add(line)
+      lines[#lines + 1] = line
+      return #lines < 1
+    end
+    client:logs("a/b", { follow = add, timestamps = true })
+    assert.same({ "2026-01-01T00:00:01.100000000Z one" }, lines)
+    client:logs("a/b", { follow = function() end })
+    host.write = function()
+      return ("x"):rep(8388608), {}
+    end
+    refuses("writes more than 8388608 bytes a second", function()
+      host.stopping = function()
+        return false
+      end
+      client:logs("a/b", { follow = add })
+    end)
+    for why, o in pairs({ ["has ended writes no more"] = { previous = true },
+      ["follow takes no limit_bytes"] = { limit_bytes = 1 }, ["has no beginning"] = { tail = 0 } }) do
+      o.follow = add
+      refuses(why, function() client:logs("a/b", o) end)
+    end
+    refuses("follow must be a function", function() client:logs("a/b", { follow = true }) end)
+  end)
+
   it("evict with preconditions, and tell when the pod is gone", function()
     assert.equal(true, client:evict("a/b", { uid = "7", grace_period = 5 }))
     assert.same({ apiVersion = "policy/v1", kind = "Eviction", metadata = { namespace = "a", name = "b" },

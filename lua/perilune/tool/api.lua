@@ -296,8 +296,8 @@ function Client:create_or_update(object, change, options) end
 ---@return table object
 function Client:wait(kind, ref, predicate, timeout) end
 ---@param pod perilune.Ref
----@param options? {container?: string, tail?: integer, since?: perilune.Duration, previous?: boolean, timestamps?: boolean, limit_bytes?: integer}
----@return string text
+---@param options? {container?: string, tail?: integer, since?: perilune.Duration, previous?: boolean, timestamps?: boolean, limit_bytes?: integer, follow?: fun(line: string): boolean?}
+---@return string? text
 function Client:logs(pod, options) end
 ---@param pod perilune.Ref
 ---@param options? {grace_period?: integer, uid?: string, resource_version?: string, dry_run?: boolean}
