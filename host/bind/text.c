@@ -12,6 +12,7 @@
 #include "net/sha256.h"
 #include "object/kind.h"
 #include "object/path.h"
+#include "object/pointer.h"
 #include "object/selector.h"
 #include "object/units.h"
 
@@ -107,7 +108,7 @@ static int push_seconds(lua_State *L, int64_t ns)
 static int duration(lua_State *L)
 {
     int64_t ns;
-    return pl_duration_parse(check_text(L, 1), &ns) ? push_seconds(L, ns) : 0;
+    return pl_duration_parse_long(check_text(L, 1), &ns) ? push_seconds(L, ns) : 0;
 }
 
 static int time_parse(lua_State *L)
@@ -116,10 +117,12 @@ static int time_parse(lua_State *L)
     return pl_time_parse(check_text(L, 1), &ns) ? push_seconds(L, ns) : 0;
 }
 
-/* RFC 3339 in UTC, with a fraction only where there is one. */
+/* time_format(seconds, digits | nil): RFC 3339 in UTC with that many digits behind the point, the
+ * rest cut; without a number microseconds, rounded, where there is a fraction. */
 static int time_format(lua_State *L)
 {
     lua_Number seconds = luaL_checknumber(L, 1);
+    int digits = (int)luaL_optinteger(L, 2, -1);
     if (!(fabs(seconds) < 9e9))
         return pl_lerr_raise(L, pl_state_of(L), "time.format: %g is outside of 1684 to 2255",
                              seconds);
@@ -127,7 +130,7 @@ static int time_format(lua_State *L)
     double fraction = seconds - floor(seconds);
     ns += (int64_t)(fraction * 1e6 + 0.5) * 1000;
     char text[40];
-    pl_time_text(ns, ns % PL_SECOND ? 6 : 0, text);
+    pl_time_text(ns, digits >= 0 ? digits : ns % PL_SECOND ? 6 : 0, text);
     lua_pushstring(L, text);
     return 1;
 }
@@ -235,6 +238,30 @@ static int path(lua_State *L)
     }
     pl_path_destroy(parsed);
     return 1;
+}
+
+/* pointer(text) -> array of words | nil, message */
+static int pointer(lua_State *L)
+{
+    struct pl_err err;
+    struct pl_slice text = check_text(L, 1);
+    struct pl_buf word = PL_BUF_INIT;
+    int rc, count = 0;
+    lua_newtable(L);
+    while ((rc = pl_pointer_next(&text, &word, &err)) == 1) {
+        pl_lua_push(L, pl_buf_slice(&word));
+        lua_rawseti(L, -2, ++count);
+    }
+    pl_buf_deinit(&word);
+    return rc == 0 ? 1 : fail(L, &err);
+}
+
+/* pointer_word(word) -> "/word", encoded */
+static int pointer_word(lua_State *L)
+{
+    struct pl_buf out = PL_BUF_INIT;
+    pl_pointer_add(&out, check_text(L, 1));
+    return push_buf(L, &out);
 }
 
 static int kind(lua_State *L)
@@ -350,6 +377,8 @@ const luaL_Reg pl_bind_texts[] = {
     {"selector", selector},
     {"fields", fields},
     {"path", path},
+    {"pointer", pointer},
+    {"pointer_word", pointer_word},
     {"kind", kind},
     {"nearest", nearest},
     {"is_name", is_name},

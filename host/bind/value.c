@@ -5,6 +5,7 @@
 #include "lua/lerr.h"
 #include "lua/lval.h"
 #include "lua/peek.h"
+#include "object/jsonpath.h"
 #include "object/kind.h"
 #include "object/patch.h"
 #include "value/scan.h"
@@ -156,6 +157,56 @@ static int json_decode(lua_State *L)
     return 1;
 }
 
+static bool add_found(void *arg, struct pl_node value)
+{
+    pl_build_node(arg, value);
+    return true;
+}
+
+/* Counted, or NULL with err: an array of what the path finds, or for no document "true". */
+static struct pl_doc *find(struct pl_slice text, struct pl_doc *doc, struct pl_err *err)
+{
+    struct pl_jsonpath *path = pl_jsonpath_parse(text, err);
+    if (path == NULL)
+        return NULL;
+    struct pl_build *b = pl_build_create(NULL);
+    int rc = 0;
+    if (doc == NULL) {
+        pl_build_bool(b, true);
+    } else {
+        pl_build_array(b);
+        rc = pl_jsonpath_each(path, pl_doc_root(doc), add_found, b, err);
+        pl_build_end(b);
+    }
+    struct pl_doc *found = pl_build_finish(b);
+    pl_build_destroy(b);
+    pl_jsonpath_destroy(path);
+    if (rc == 0)
+        return found;
+    pl_doc_unref(found);
+    return NULL;
+}
+
+/* jsonpath(text) -> true | nil, message; jsonpath(text, value) -> an array of what it finds */
+static int jsonpath(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    struct pl_err err;
+    pl_err_clear(&err);
+    luaL_checkstring(L, 1);
+    bool finds = lua_gettop(L) > 1;
+    lua_settop(L, 2);
+    struct pl_doc *doc = finds ? pl_lval_check_doc(L, s, 2, "jsonpath", 0) : NULL;
+    struct pl_doc *found = find(pl_lua_slice(L, 1), doc, &err);
+    if (found == NULL) {
+        lua_pushnil(L);
+        lua_pushstring(L, err.message);
+        return 2;
+    }
+    push_doc(L, s, found);
+    return 1;
+}
+
 static int yaml_encode(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
@@ -272,6 +323,7 @@ const luaL_Reg pl_bind_values[] = {
     {"owner_uid", owner_uid},
     {"json_encode", json_encode},
     {"json_decode", json_decode},
+    {"jsonpath", jsonpath},
     {"yaml_encode", yaml_encode},
     {"yaml_decode", yaml_decode},
     {NULL, NULL},

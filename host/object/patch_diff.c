@@ -6,6 +6,7 @@
  * at the time when its operation is applied. */
 #include "object/patch_diff.h"
 
+#include "object/pointer.h"
 #include "base/buf.h"
 #include "value/build.h"
 
@@ -34,15 +35,7 @@ static void operation(struct diff *d, const char *op, const struct pl_node *valu
 static size_t push_name(struct diff *d, struct pl_slice name)
 {
     size_t at = d->path.len;
-    pl_buf_add_char(&d->path, '/');
-    for (size_t i = 0; i < name.len; i++) {
-        if (name.ptr[i] == '~')
-            pl_buf_add_z(&d->path, "~0");
-        else if (name.ptr[i] == '/')
-            pl_buf_add_z(&d->path, "~1");
-        else
-            pl_buf_add_char(&d->path, name.ptr[i]);
-    }
+    pl_pointer_add(&d->path, name);
     return at;
 }
 

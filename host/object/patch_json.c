@@ -7,6 +7,7 @@
 #include "object/patch.h"
 
 #include "base/alloc.h"
+#include "object/pointer.h"
 #include "base/buf.h"
 #include "value/build.h"
 #include "value/scan.h"
@@ -206,26 +207,10 @@ static struct pl_doc *finish(const struct entry *entry, struct pl_err *err)
 
 /* ---- pointers ---- */
 
-static int add_word(struct patcher *p, struct pl_slice raw)
+static void add_word(struct patcher *p, struct pl_slice word)
 {
-    char *text = pl_memdup0(raw.ptr, raw.len);
-    size_t len = 0;
-    for (size_t i = 0; i < raw.len; i++) {
-        char c = raw.ptr[i];
-        if (c == '~') {
-            char escape = ++i < raw.len ? raw.ptr[i] : '\0';
-            if (escape != '0' && escape != '1') {
-                pl_free(text);
-                return pl_err_set(p->err, PL_ESYNTAX,
-                                  "'~' in a pointer is followed by 0 (for ~) or 1 (for /)");
-            }
-            c = escape == '0' ? '~' : '/';
-        }
-        text[len++] = c;
-    }
     p->words = pl_reallocarray(p->words, p->word_count + 1, sizeof(*p->words));
-    p->words[p->word_count++] = pl_slice(text, len);
-    return 0;
+    p->words[p->word_count++] = pl_slice(pl_memdup0(word.ptr, word.len), word.len);
 }
 
 static int parse_pointer(struct patcher *p, struct pl_node operation, const char *name,
@@ -238,14 +223,13 @@ static int parse_pointer(struct patcher *p, struct pl_node operation, const char
         return pl_err_set(p->err, PL_ESYNTAX, "\"%s\" must be a JSON pointer", name);
     if (text.len != 0 && text.ptr[0] != '/')
         return pl_err_set(p->err, PL_ESYNTAX, "\"%s\" must begin with '/'", name);
-    for (size_t at = 1; at <= text.len; at++) {
-        size_t start = at;
-        while (at < text.len && text.ptr[at] != '/')
-            at++;
-        int rc = add_word(p, pl_slice(text.ptr + start, at - start));
-        if (rc != 0)
-            return rc;
-    }
+    struct pl_buf word = PL_BUF_INIT;
+    int rc;
+    while ((rc = pl_pointer_next(&text, &word, p->err)) == 1)
+        add_word(p, pl_slice(pl_buf_z(&word), word.len));
+    pl_buf_deinit(&word);
+    if (rc != 0)
+        return rc;
     pointer->count = p->word_count - pointer->first;
     return spend(p, 0, pointer->count);
 }
@@ -257,14 +241,9 @@ static int no_such(struct patcher *p, struct pl_slice word)
 
 static int parse_index(struct patcher *p, struct pl_slice word, size_t *index)
 {
-    bool good = word.len != 0 && word.len < 10 && (word.ptr[0] != '0' || word.len == 1);
-    *index = 0;
-    for (size_t i = 0; i < word.len && good; i++) {
-        good = word.ptr[i] >= '0' && word.ptr[i] <= '9';
-        *index = *index * 10 + (size_t)(word.ptr[i] - '0');
-    }
-    return good ? 0
-                : pl_err_set(p->err, PL_EINVAL, "\"%.*s\" is no index of an array", PL_FMT(word));
+    return pl_pointer_index(word, index)
+               ? 0
+               : pl_err_set(p->err, PL_EINVAL, "\"%.*s\" is no index of an array", PL_FMT(word));
 }
 
 /* The place of a child; count when there is none. */

@@ -45,18 +45,20 @@ static const struct unit {
     const char *name;
     double factor;
 } duration_units[] = {
-    {"ns", 1},          {"us", 1e3},
-    {"\xc2\xb5s", 1e3}, {"\xce\xbcs", 1e3}, /* both of Unicode's micro signs, as Go reads them */
-    {"ms", 1e6},        {"s", 1e9},
-    {"m", 60e9},        {"h", 3600e9},
+    {"ns", 1},       {"us", 1e3}, {"\xc2\xb5s", 1e3}, {"\xce\xbcs", 1e3}, /* both of Unicode's micro
+                                                                             signs, as Go reads them
+                                                                           */
+    {"ms", 1e6},     {"s", 1e9},  {"m", 60e9},        {"h", 3600e9},      {"d", 86400e9},
+    {"w", 604800e9}, /* ours; the last two */
 };
+#define OUR_UNITS 2
 
-static int64_t duration_unit(struct pl_slice *in)
+static int64_t duration_unit(struct pl_slice *in, size_t known)
 {
     size_t len = 0;
     while (len < in->len && in->ptr[len] != '.' && !is_digit(in->ptr[len]))
         len++;
-    for (size_t i = 0; i < PL_ARRAY_LEN(duration_units); i++) {
+    for (size_t i = 0; i < known; i++) {
         if (!pl_slice_eqz(pl_slice(in->ptr, len), duration_units[i].name))
             continue;
         in->ptr += len;
@@ -67,14 +69,14 @@ static int64_t duration_unit(struct pl_slice *in)
 }
 
 /* whole * unit + fraction * unit, with the fraction's digits beyond what a unit resolves cut. */
-static bool duration_term(struct pl_slice *in, int64_t *ns)
+static bool duration_term(struct pl_slice *in, size_t known, int64_t *ns)
 {
     struct pl_slice whole = take_digits(in), fraction = {NULL, 0};
     if (take(in, '.'))
         fraction = take_digits(in);
     if (whole.len + fraction.len == 0)
         return false;
-    int64_t unit = duration_unit(in), value = 0;
+    int64_t unit = duration_unit(in, known), value = 0;
     if (unit == 0)
         return false;
     for (size_t i = 0; i < whole.len; i++)
@@ -92,7 +94,7 @@ static bool duration_term(struct pl_slice *in, int64_t *ns)
     return !__builtin_add_overflow(value, (int64_t)(part + 1e-6), ns);
 }
 
-bool pl_duration_parse(struct pl_slice text, int64_t *ns)
+static bool parse_duration(struct pl_slice text, size_t known, int64_t *ns)
 {
     bool negative = take(&text, '-');
     if (!negative)
@@ -106,11 +108,21 @@ bool pl_duration_parse(struct pl_slice text, int64_t *ns)
         return false;
     while (text.len != 0) {
         int64_t term;
-        if (!duration_term(&text, &term) || __builtin_add_overflow(sum, term, &sum))
+        if (!duration_term(&text, known, &term) || __builtin_add_overflow(sum, term, &sum))
             return false;
     }
     *ns = negative ? -sum : sum;
     return true;
+}
+
+bool pl_duration_parse(struct pl_slice text, int64_t *ns)
+{
+    return parse_duration(text, PL_ARRAY_LEN(duration_units) - OUR_UNITS, ns);
+}
+
+bool pl_duration_parse_long(struct pl_slice text, int64_t *ns)
+{
+    return parse_duration(text, PL_ARRAY_LEN(duration_units), ns);
 }
 
 /* "1.5" of 1500 with three decimals; without the point when nothing follows it. */

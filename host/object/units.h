@@ -8,6 +8,8 @@
 
 /* "1h30m", "250ms", "1.5s", "-2s", "0"; units ns us ms s m h. Nanoseconds. */
 bool pl_duration_parse(struct pl_slice text, int64_t *ns);
+/* Also days of 24 hours and weeks: "1w2d12h". */
+bool pl_duration_parse_long(struct pl_slice text, int64_t *ns);
 /* Go's shortest form: "1h30m0s", "250ms". */
 void pl_duration_text(int64_t ns, char out[32]);
 /* "500m", "1Gi", "1e3", "2.5k": in base units. */

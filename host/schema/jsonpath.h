@@ -4,8 +4,8 @@
 #include "object/tree.h"
 #include "value/doc.h"
 
-/* PL_MISSING when a step is absent or the path says more than steps. Also accepts
- * [?(@.type=="Ready")], whose first match it takes. */
+/* The first value that the path finds (object/jsonpath.h); PL_MISSING when there is none, or the
+ * text is no path. */
 struct pl_node pl_api_jsonpath(struct pl_node root, struct pl_slice path);
 /* The value at a path of plain names; NULL when a step is absent. */
 struct pl_tree *pl_api_jsonpath_tree(struct pl_tree *root, const char *path);

@@ -159,12 +159,19 @@ function perilune.duration(value)
   return check.seconds("duration", value)
 end
 
+-- Digits behind the point.
+local fractions = { seconds = 0, milliseconds = 3, microseconds = 6 }
+local time_unit = check.one_of("seconds", "milliseconds", "microseconds")
+
 perilune.time = frozen("perilune.time", {
   parse = parser("time.parse", host.time_parse,
     'a time of RFC 3339 such as "2026-01-31T12:00:00Z"'),
   now = host.now,
-  format = function(seconds)
-    return host.time_format(check.number()("time.format: the seconds since 1970", seconds))
+  format = function(seconds, unit, ...)
+    check.no_more("time.format", ...)
+    check.number()("time.format: the seconds since 1970", seconds)
+    local digits = unit ~= nil and fractions[time_unit("time.format", unit)] or nil
+    return host.time_format(seconds, digits)
   end,
 })
 
@@ -323,6 +330,8 @@ perilune.http = frozen("perilune.http", { request = http_request })
 
 return frozen("perilune", perilune, {
   ip = "perilune.ip",
+  jsonpath = "perilune.jsonpath",
+  pointer = "perilune.pointer",
   url = "perilune.url",
   x509 = "perilune.x509",
 })

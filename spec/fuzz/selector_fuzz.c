@@ -1,10 +1,13 @@
 /* Selectors, field selectors, paths and the other short texts: whatever is read is written
  * in a form that reads back to the same. */
 #include "base/check.h"
+#include "object/jsonpath.h"
 #include "object/kind.h"
 #include "object/path.h"
+#include "object/pointer.h"
 #include "object/selector.h"
 #include "object/units.h"
+#include "value/scan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -64,6 +67,38 @@ static void path(struct pl_slice text)
     pl_buf_deinit(&written);
 }
 
+static bool is_enough(void *arg, struct pl_node value)
+{
+    size_t *found = arg;
+    PL_REQUIRE(!pl_node_is_missing(value));
+    return ++*found < 1000;
+}
+
+static void jsonpath(struct pl_slice text)
+{
+    static const char object[] =
+        "{\"a\":{\"b\":[1,{\"t\":\"x\",\"n\":[[2],null]},true]},\"c\":\"d\"}";
+    struct pl_jsonpath *path = pl_jsonpath_parse(text, NULL);
+    struct pl_doc *doc = path != NULL ? pl_scan_text(pl_slice_z(object), NULL, NULL) : NULL;
+    size_t found = 0;
+    if (path != NULL)
+        pl_jsonpath_each(path, pl_doc_root(doc), is_enough, &found, NULL);
+    pl_doc_unref(doc);
+    pl_jsonpath_destroy(path);
+}
+
+static void pointer(struct pl_slice text)
+{
+    struct pl_slice rest = text;
+    struct pl_buf word = PL_BUF_INIT, again = PL_BUF_INIT;
+    int rc;
+    while ((rc = pl_pointer_next(&rest, &word, NULL)) == 1)
+        pl_pointer_add(&again, pl_buf_slice(&word));
+    PL_REQUIRE(rc < 0 || pl_slice_eq(pl_buf_slice(&again), text));
+    pl_buf_deinit(&word);
+    pl_buf_deinit(&again);
+}
+
 static void kind_and_units(struct pl_slice text)
 {
     struct pl_kind kind, again;
@@ -93,5 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fields(text);
     path(text);
     kind_and_units(text);
+    jsonpath(text);
+    pointer(text);
     return 0;
 }

@@ -34,7 +34,8 @@ describe("the types", function()
   before_each(spec.reset)
 
   it("have every name that scripts see", function()
-    assert(perilune.x509 and perilune.url and perilune.ip) -- loaded when they are first wanted
+    assert(perilune.x509 and perilune.url and perilune.ip and perilune.jsonpath
+      and perilune.pointer) -- loaded when they are first wanted
     local own = { client = true, live = true, log = true, config = true }
     for name, value in pairs(members(perilune)) do
       assert(has(class("perilune"), "perilune", name), "perilune." .. name)

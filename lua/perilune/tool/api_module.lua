@@ -1,6 +1,15 @@
 -- The second half of the definitions in api.lua: the module itself.
 
 return [==[
+---@class perilune.JsonPath
+local JsonPath = {}
+---@param value any
+---@return any[]
+function JsonPath:all(value) end
+---@param value any
+---@return any
+function JsonPath:first(value) end
+
 ---@class perilune.Schedule
 local Schedule = {}
 ---@param time number
@@ -43,6 +52,7 @@ function Schedule:previous(time) end
 ---@field x509 perilune.x509
 ---@field url perilune.url
 ---@field ip perilune.ip
+---@field pointer perilune.pointer
 local perilune = {}
 
 ---@param name string
@@ -148,6 +158,9 @@ function perilune.manifest(file, values) end
 ---@param values? table
 ---@return table[]
 function perilune.manifests(file, values) end
+---@param path string
+---@return perilune.JsonPath
+function perilune.jsonpath(path) end
 ---@param value any
 ---@param options? perilune.DigestOptions
 ---@return string
@@ -308,6 +321,19 @@ function base64.encode(text) end
 ---@return string
 function base64.decode(text) end
 
+---@class perilune.pointer
+local pointer = {}
+---@param text string
+---@return string[]
+function pointer.parse(text) end
+---@param words (string|integer)[]
+---@return string
+function pointer.build(words) end
+---@param value table
+---@param text string
+---@return any
+function pointer.get(value, text) end
+
 ---@class perilune.x509
 local x509 = {}
 ---@param kind? "ecdsa-p256"|"ecdsa-p384"|"ed25519"|"rsa-2048"|"rsa-3072"|"rsa-4096"
@@ -386,8 +412,9 @@ function time.parse(text) end
 ---@return number
 function time.now() end
 ---@param seconds number
+---@param fraction? "seconds"|"milliseconds"|"microseconds"
 ---@return string
-function time.format(seconds) end
+function time.format(seconds, fraction) end
 
 ---@class perilune.json
 local json = {}

@@ -79,6 +79,7 @@ local examples = {
   metric_observe = { host.metric("histogram", "h", "help", { "l" }), 1, "v" },
   metric_remove = { host.metric("counter", "r", "help", { "l" }), "v" },
   regex_compile = { "a+" }, regex_search = { (host.regex_compile("a+")), "aa", 1, false },
+  jsonpath = { ".a", { a = 1 } }, pointer = { "/a" }, pointer_word = { "a" },
   digest = { "sha256", "x" }, hmac = { "sha256", "k", "x" }, bytes_equal = { "a", "b" },
   x509_key = { "ed25519" }, x509_public = { "pem" }, x509_request = { "pem", { "dns", "a" } },
   x509_sign = { "pem", "", "", { "ca", "true" } }, x509_read = { "pem" },

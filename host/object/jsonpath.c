@@ -1,0 +1,520 @@
+/* A path is a list of steps, and a step a list of alternatives ([0,2] has two). Finding walks the
+ * steps depth first, so that values come in the document's order; what is looked at is counted,
+ * because "..*..*" looks at much. */
+#include "object/jsonpath.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_MAX  ((size_t)4 << 10)
+#define STEPS_MAX 64
+#define LOOKS_MAX 1000000
+
+enum part_type { PART_NAME, PART_ALL, PART_INDEX, PART_SLICE, PART_FILTER };
+
+enum relation { IS_THERE, EQUAL, UNEQUAL, LESS, AT_MOST, MORE, AT_LEAST };
+
+struct filter {
+    struct pl_jsonpath *path; /* owned; from the element */
+    enum relation relation;
+    enum pl_type type; /* of the literal */
+    char *text;        /* owned; a string's */
+    double number;
+    bool yes;
+};
+
+struct part {
+    enum part_type type;
+    char *name; /* owned */
+    bool has_start, has_end;
+    int64_t start, end, by; /* start: an index's too */
+    struct filter filter;
+};
+
+struct step {
+    bool deep; /* here and everywhere below */
+    struct part *parts;
+    size_t count;
+};
+
+struct pl_jsonpath {
+    struct step *steps;
+    size_t count;
+};
+
+/* ---- reading ---- */
+
+struct reader {
+    struct pl_slice text;
+    size_t at;
+    struct pl_err *err;
+};
+
+static bool fail(struct reader *r, const char *what)
+{
+    pl_err_set(r->err, PL_ESYNTAX, "%s, at byte %zu of the path", what, r->at + 1);
+    if (r->err != NULL)
+        r->err->offset = (int64_t)r->at;
+    return false;
+}
+
+static char peek(const struct reader *r)
+{
+    return r->at < r->text.len ? r->text.ptr[r->at] : '\0';
+}
+
+static bool take(struct reader *r, char c)
+{
+    if (r->at >= r->text.len || r->text.ptr[r->at] != c)
+        return false;
+    r->at++;
+    return true;
+}
+
+static void skip_spaces(struct reader *r)
+{
+    while (take(r, ' '))
+        continue;
+}
+
+static struct part *add_part(struct step *step, enum part_type type)
+{
+    step->parts = pl_reallocarray(step->parts, step->count + 1, sizeof *step->parts);
+    struct part *part = &step->parts[step->count++];
+    *part = (struct part){.type = type, .by = 1};
+    return part;
+}
+
+/* 'it''s' has no quotes inside; "\'" is one. The text is the caller's. */
+static char *quoted(struct reader *r)
+{
+    char quote = peek(r);
+    struct pl_buf out = PL_BUF_INIT;
+    r->at++;
+    while (r->at < r->text.len && peek(r) != quote) {
+        if (peek(r) == '\\' && r->at + 1 < r->text.len)
+            r->at++;
+        pl_buf_add_char(&out, r->text.ptr[r->at++]);
+    }
+    if (!take(r, quote)) {
+        fail(r, "a quote is not closed");
+        pl_buf_deinit(&out);
+        return NULL;
+    }
+    pl_buf_z(&out);
+    return pl_buf_take(&out);
+}
+
+static bool is_name_end(char c)
+{
+    return c == '\0' || strchr(".[]{}()@?!=<>,'\" ", c) != NULL;
+}
+
+static bool read_name(struct reader *r, struct step *step)
+{
+    if (take(r, '*')) {
+        add_part(step, PART_ALL);
+        return true;
+    }
+    struct pl_buf name = PL_BUF_INIT;
+    while (!is_name_end(peek(r))) {
+        if (peek(r) == '\\' && r->at + 1 < r->text.len)
+            r->at++;
+        pl_buf_add_char(&name, r->text.ptr[r->at++]);
+    }
+    if (name.len == 0) {
+        pl_buf_deinit(&name);
+        return fail(r, "there must be a name");
+    }
+    pl_buf_z(&name);
+    add_part(step, PART_NAME)->name = pl_buf_take(&name);
+    return true;
+}
+
+/* False when there is none. */
+static bool read_integer(struct reader *r, int64_t *out)
+{
+    size_t start = r->at;
+    bool negative = take(r, '-');
+    int64_t value = 0;
+    size_t digits = r->at;
+    while (isdigit((unsigned char)peek(r)) && r->at - digits < 9)
+        value = value * 10 + (r->text.ptr[r->at++] - '0');
+    if (r->at == digits)
+        r->at = start;
+    *out = negative ? -value : value;
+    return r->at != start;
+}
+
+static bool read_number_part(struct reader *r, struct step *step)
+{
+    struct part part = {.type = PART_INDEX, .by = 1};
+    part.has_start = read_integer(r, &part.start);
+    if (take(r, ':')) {
+        part.type = PART_SLICE;
+        part.has_end = read_integer(r, &part.end);
+        if (take(r, ':') && (!read_integer(r, &part.by) || part.by < 1))
+            return fail(r, "a step is a number above 0");
+    } else if (!part.has_start) {
+        return fail(r, "in brackets must be an index, a name in quotes, * or ?(...)");
+    }
+    *add_part(step, part.type) = part;
+    return true;
+}
+
+static struct pl_jsonpath *read_steps(struct reader *r, bool inside);
+
+static bool read_relation(struct reader *r, enum relation *out)
+{
+    static const struct {
+        const char *text;
+        enum relation relation;
+    } known[] = {{"==", EQUAL},    {"!=", UNEQUAL}, {"<=", AT_MOST},
+                 {">=", AT_LEAST}, {"<", LESS},     {">", MORE}};
+    for (size_t i = 0; i < PL_ARRAY_LEN(known); i++) {
+        size_t len = strlen(known[i].text);
+        if (r->text.len - r->at < len || memcmp(r->text.ptr + r->at, known[i].text, len) != 0)
+            continue;
+        r->at += len;
+        *out = known[i].relation;
+        return true;
+    }
+    return false;
+}
+
+static bool read_word(struct reader *r, const char *word)
+{
+    size_t len = strlen(word);
+    if (r->text.len - r->at < len || memcmp(r->text.ptr + r->at, word, len) != 0)
+        return false;
+    r->at += len;
+    return true;
+}
+
+static bool read_literal(struct reader *r, struct filter *f)
+{
+    if (peek(r) == '"' || peek(r) == '\'') {
+        f->type = PL_STRING;
+        f->text = quoted(r);
+        return f->text != NULL;
+    }
+    if (read_word(r, "true") || read_word(r, "false")) {
+        f->type = PL_BOOL;
+        f->yes = r->text.ptr[r->at - 2] == 'u';
+        return true;
+    }
+    if (read_word(r, "null")) {
+        f->type = PL_NULL;
+        return true;
+    }
+    char text[40], *end;
+    size_t len = 0;
+    while (len < sizeof text - 1 && peek(r) != '\0' && strchr("+-.0123456789eE", peek(r)) != NULL)
+        text[len++] = r->text.ptr[r->at++];
+    text[len] = '\0';
+    f->type = PL_NUMBER;
+    f->number = strtod(text, &end);
+    return (len > 0 && *end == '\0') ||
+           fail(r, "there must be a text in quotes, a number, true, false or null");
+}
+
+/* Behind "?": "(@.a.b == 'x')" */
+static bool read_filter(struct reader *r, struct step *step)
+{
+    if (!take(r, '('))
+        return fail(r, "behind ? must be a filter such as (@.type==\"Ready\")");
+    skip_spaces(r);
+    if (!take(r, '@'))
+        return fail(r, "a filter begins with @");
+    struct filter *f = &add_part(step, PART_FILTER)->filter;
+    f->path = read_steps(r, true);
+    if (f->path == NULL)
+        return false;
+    skip_spaces(r);
+    if (read_relation(r, &f->relation)) {
+        skip_spaces(r);
+        if (!read_literal(r, f))
+            return false;
+        skip_spaces(r);
+    }
+    return take(r, ')') || fail(r, "a filter ends with )");
+}
+
+static bool read_part(struct reader *r, struct step *step)
+{
+    skip_spaces(r);
+    bool read = true;
+    if (peek(r) == '\'' || peek(r) == '"') {
+        char *name = quoted(r);
+        if (name == NULL)
+            return false;
+        add_part(step, PART_NAME)->name = name;
+    } else if (take(r, '*')) {
+        add_part(step, PART_ALL);
+    } else if (take(r, '?')) {
+        read = read_filter(r, step);
+    } else {
+        read = read_number_part(r, step);
+    }
+    skip_spaces(r);
+    return read;
+}
+
+static bool read_brackets(struct reader *r, struct step *step)
+{
+    do {
+        if (!read_part(r, step))
+            return false;
+    } while (take(r, ','));
+    return take(r, ']') || fail(r, "a bracket is not closed");
+}
+
+static struct step *add_step(struct pl_jsonpath *path)
+{
+    path->steps = pl_reallocarray(path->steps, path->count + 1, sizeof *path->steps);
+    path->steps[path->count] = (struct step){0};
+    return &path->steps[path->count++];
+}
+
+/* inside: a filter's path, which ends where no step begins. */
+static bool read_step(struct reader *r, struct pl_jsonpath *path, bool inside)
+{
+    if (path->count == STEPS_MAX)
+        return fail(r, "more than 64 steps");
+    struct step *step = add_step(path);
+    if (take(r, '['))
+        return read_brackets(r, step);
+    bool dot = take(r, '.');
+    if (!dot && (inside || path->count > 1))
+        return fail(r, "there must be a dot or a bracket");
+    step->deep = dot && take(r, '.');
+    if (step->deep && take(r, '['))
+        return read_brackets(r, step);
+    if (dot && !step->deep && path->count == 1 && (peek(r) == '\0' || peek(r) == '[')) {
+        path->count--; /* "." alone is the root */
+        return true;
+    }
+    return read_name(r, step);
+}
+
+static struct pl_jsonpath *read_steps(struct reader *r, bool inside)
+{
+    struct pl_jsonpath *path = pl_calloc(1, sizeof *path);
+    while (r->at < r->text.len && !(inside && peek(r) != '.' && peek(r) != '[')) {
+        if (read_step(r, path, inside))
+            continue;
+        pl_jsonpath_destroy(path);
+        return NULL;
+    }
+    return path;
+}
+
+struct pl_jsonpath *pl_jsonpath_parse(struct pl_slice text, struct pl_err *err)
+{
+    struct reader r = {.text = text, .err = err};
+    if (text.len > TEXT_MAX || (text.len > 0 && memchr(text.ptr, '\0', text.len) != NULL)) {
+        fail(&r, "a path of more than 4 KiB, or with a NUL byte");
+        return NULL;
+    }
+    if (text.len >= 2 && text.ptr[0] == '{' && text.ptr[text.len - 1] == '}')
+        r.text = pl_slice(text.ptr + 1, text.len - 2);
+    take(&r, '$');
+    return read_steps(&r, false);
+}
+
+void pl_jsonpath_destroy(struct pl_jsonpath *path)
+{
+    if (path == NULL)
+        return;
+    for (size_t i = 0; i < path->count; i++) {
+        for (size_t j = 0; j < path->steps[i].count; j++) {
+            struct part *part = &path->steps[i].parts[j];
+            pl_free(part->name);
+            pl_free(part->filter.text);
+            pl_jsonpath_destroy(part->filter.path);
+        }
+        pl_free(path->steps[i].parts);
+    }
+    pl_free(path->steps);
+    pl_free(path);
+}
+
+/* ---- finding ---- */
+
+struct finder {
+    pl_jsonpath_visit visit;
+    void *arg;
+    size_t *looks; /* one for filters' paths too */
+};
+
+enum { GO_ON, ENOUGH, TOO_MUCH };
+
+static int find(const struct finder *f, const struct pl_jsonpath *path, size_t i,
+                struct pl_node node);
+
+static bool keep_first(void *arg, struct pl_node value)
+{
+    *(struct pl_node *)arg = value;
+    return false;
+}
+
+static bool holds(enum relation relation, double a, double b)
+{
+    switch (relation) {
+    case EQUAL:
+        return a == b;
+    case UNEQUAL:
+        return a != b;
+    case LESS:
+        return a < b;
+    case AT_MOST:
+        return a <= b;
+    case MORE:
+        return a > b;
+    default:
+        return a >= b;
+    }
+}
+
+static int compare_texts(struct pl_slice a, const char *b)
+{
+    size_t len = strlen(b), least = a.len < len ? a.len : len;
+    int order = least > 0 ? memcmp(a.ptr, b, least) : 0;
+    return order != 0 ? order : (a.len > len) - (a.len < len);
+}
+
+/* Values of two types are unequal, and in no order. */
+static bool fits(const struct filter *filter, struct pl_node value)
+{
+    struct pl_scratch scratch;
+    enum pl_type type = pl_node_type(value);
+    if (filter->relation == IS_THERE)
+        return type != PL_MISSING;
+    if (type != filter->type)
+        return filter->relation == UNEQUAL && type != PL_MISSING;
+    if (type == PL_STRING)
+        return holds(filter->relation, compare_texts(pl_node_str(value, &scratch), filter->text),
+                     0);
+    if (type == PL_NUMBER)
+        return holds(filter->relation, pl_node_double(value), filter->number);
+    bool same = type == PL_NULL || pl_node_bool(value) == filter->yes;
+    return filter->relation == EQUAL ? same : filter->relation == UNEQUAL && !same;
+}
+
+static int find_filtered(const struct finder *f, const struct pl_jsonpath *path, size_t i,
+                         const struct filter *filter, struct pl_node node)
+{
+    int rc = GO_ON;
+    struct pl_iter it = pl_iter(node);
+    while (rc == GO_ON && pl_node_type(node) == PL_ARRAY && pl_iter_next(&it)) {
+        struct pl_node value = PL_NODE_MISSING;
+        const struct finder inner = {keep_first, &value, f->looks};
+        rc = find(&inner, filter->path, 0, it.value);
+        if (rc == TOO_MUCH)
+            return rc;
+        rc = fits(filter, value) ? find(f, path, i + 1, it.value) : GO_ON;
+    }
+    return rc;
+}
+
+/* Negative places are counted from the end. */
+static int64_t place(int64_t at, int64_t len)
+{
+    at = at < 0 ? at + len : at;
+    return at < 0 ? 0 : at > len ? len : at;
+}
+
+static int find_slice(const struct finder *f, const struct pl_jsonpath *path, size_t i,
+                      const struct part *part, struct pl_node node)
+{
+    int64_t len = (int64_t)pl_node_len(node);
+    int64_t from = part->has_start ? place(part->start, len) : 0;
+    int64_t to = part->has_end ? place(part->end, len) : len;
+    int rc = GO_ON;
+    for (int64_t at = from; at < to && rc == GO_ON; at += part->by)
+        rc = find(f, path, i + 1, pl_node_at(node, (size_t)at));
+    return rc;
+}
+
+static int find_index(const struct finder *f, const struct pl_jsonpath *path, size_t i,
+                      int64_t index, struct pl_node node)
+{
+    int64_t at = index < 0 ? index + (int64_t)pl_node_len(node) : index;
+    return at < 0 ? GO_ON : find(f, path, i + 1, pl_node_at(node, (size_t)at));
+}
+
+static int find_all(const struct finder *f, const struct pl_jsonpath *path, size_t i,
+                    struct pl_node node)
+{
+    int rc = GO_ON;
+    struct pl_iter it = pl_iter(node);
+    while (rc == GO_ON && pl_iter_next(&it))
+        rc = find(f, path, i + 1, it.value);
+    return rc;
+}
+
+static int find_part(const struct finder *f, const struct pl_jsonpath *path, size_t i,
+                     const struct part *part, struct pl_node node)
+{
+    bool is_array = pl_node_type(node) == PL_ARRAY;
+    switch (part->type) {
+    case PART_NAME:
+        return find(f, path, i + 1, pl_node_getz(node, part->name));
+    case PART_ALL:
+        return find_all(f, path, i, node);
+    case PART_INDEX:
+        return is_array ? find_index(f, path, i, part->start, node) : GO_ON;
+    case PART_SLICE:
+        return is_array ? find_slice(f, path, i, part, node) : GO_ON;
+    default:
+        return find_filtered(f, path, i, &part->filter, node);
+    }
+}
+
+static int find_step(const struct finder *f, const struct pl_jsonpath *path, size_t i,
+                     struct pl_node node)
+{
+    const struct step *step = &path->steps[i];
+    int rc = GO_ON;
+    if (pl_node_is_missing(node))
+        return rc;
+    if (++*f->looks > LOOKS_MAX)
+        return TOO_MUCH;
+    for (size_t j = 0; j < step->count && rc == GO_ON; j++)
+        rc = find_part(f, path, i, &step->parts[j], node);
+    struct pl_iter it = pl_iter(node);
+    while (step->deep && rc == GO_ON && pl_iter_next(&it))
+        rc = find_step(f, path, i, it.value);
+    return rc;
+}
+
+static int find(const struct finder *f, const struct pl_jsonpath *path, size_t i,
+                struct pl_node node)
+{
+    if (i < path->count)
+        return find_step(f, path, i, node);
+    if (pl_node_is_missing(node))
+        return GO_ON;
+    return f->visit(f->arg, node) ? GO_ON : ENOUGH;
+}
+
+int pl_jsonpath_each(const struct pl_jsonpath *path, struct pl_node root, pl_jsonpath_visit visit,
+                     void *arg, struct pl_err *err)
+{
+    size_t looks = 0;
+    const struct finder f = {visit, arg, &looks};
+    if (find(&f, path, 0, root) == TOO_MUCH)
+        return pl_err_set(err, PL_ELIMIT, "the path looks at more than a million values");
+    return 0;
+}
+
+struct pl_node pl_jsonpath_first(const struct pl_jsonpath *path, struct pl_node root)
+{
+    struct pl_node value = PL_NODE_MISSING;
+    pl_jsonpath_each(path, root, keep_first, &value, NULL);
+    return value;
+}
