@@ -4,6 +4,8 @@
  * failure is always plain JSON or text, whatever form was asked for. */
 #include "apiserver/core.h"
 
+#include "apiserver/convert.h"
+#include "base/alloc.h"
 #include "object/meta.h"
 #include "object/units.h"
 #include "object/yaml.h"
@@ -19,6 +21,8 @@ void pl_api_ctx_init(struct pl_api_ctx *ctx, struct pl_api *api, struct pl_api_t
 {
     *ctx = (struct pl_api_ctx){.api = api, .type = type};
     ctx->status.arena = &ctx->arena;
+    ctx->seed = pl_rand_u64(&api->rand);
+    pl_rand_seed(&ctx->rand, ctx->seed);
     if (type != NULL)
         ctx->version = type->storage_version;
 }
@@ -26,6 +30,17 @@ void pl_api_ctx_init(struct pl_api_ctx *ctx, struct pl_api *api, struct pl_api_t
 void pl_api_ctx_deinit(struct pl_api_ctx *ctx)
 {
     pl_arena_deinit(&ctx->arena);
+    for (size_t i = 0; i < ctx->held_count; i++)
+        pl_doc_unref(ctx->held[i]);
+    pl_free(ctx->held);
+}
+
+void pl_api_ctx_hold(struct pl_api_ctx *ctx, struct pl_doc *doc)
+{
+    if (doc == NULL)
+        return;
+    ctx->held = pl_reallocarray(ctx->held, ctx->held_count + 1, sizeof(struct pl_doc *));
+    ctx->held[ctx->held_count++] = doc;
 }
 
 /* ---- headers and bodies ---- */
@@ -164,7 +179,10 @@ void pl_api_object_write(struct pl_buf *out, const struct pl_api_type *type, siz
 struct pl_tree *pl_api_load(struct pl_api_ctx *ctx, const struct pl_doc *doc)
 {
     const struct pl_api_version *v = pl_api_ctx_version(ctx);
-    struct pl_tree *tree = pl_tree_from_node(&ctx->arena, pl_doc_root(doc));
+    struct pl_node root = pl_doc_root(doc);
+    if (pl_api_convert_nodes(ctx, &root, 1) != 0)
+        return NULL;
+    struct pl_tree *tree = pl_tree_from_node(&ctx->arena, root);
     char text[PL_KIND_TEXT];
     pl_tree_setz(&ctx->arena, tree, "apiVersion",
                  pl_tree_str(&ctx->arena, pl_api_version_text(v, text)));
@@ -174,8 +192,25 @@ struct pl_tree *pl_api_load(struct pl_api_ctx *ctx, const struct pl_doc *doc)
     return tree;
 }
 
-void pl_api_to_storage(struct pl_api_ctx *ctx, struct pl_tree *object)
+void pl_api_answer_stored(struct pl_api_ctx *ctx, int code, const struct pl_doc *doc,
+                          struct pl_tree *shown)
 {
+    if (!pl_api_converts(ctx->type, ctx->type->storage_version, ctx->version)) {
+        pl_api_answer_object(ctx, code, doc);
+        return;
+    }
+    pl_tree_setz(&ctx->arena, shown, "metadata",
+                 pl_tree_from_node(&ctx->arena, pl_node_getz(pl_doc_root(doc), "metadata")));
+    struct pl_doc *made = pl_tree_doc(shown, NULL);
+    pl_api_answer_object(ctx, code, made);
+    pl_doc_unref(made);
+}
+
+int pl_api_to_storage(struct pl_api_ctx *ctx, struct pl_tree **whole)
+{
+    if (pl_api_convert(ctx, whole, ctx->version, ctx->type->storage_version) != 0)
+        return -1;
+    struct pl_tree *object = *whole;
     const struct pl_api_version *v = pl_api_ctx_version(ctx);
     char text[PL_KIND_TEXT];
     struct pl_slice stored =
@@ -186,6 +221,7 @@ void pl_api_to_storage(struct pl_api_ctx *ctx, struct pl_tree *object)
         PL_TREE_FOR(item, object)
     if (pl_slice_eqz(item->key, pair[1]))
         pl_tree_rename(object, item, pl_slice_z(pair[0]));
+    return 0;
 }
 
 /* ---- common steps ---- */

@@ -7,6 +7,7 @@
  * to watches by one callback of the storage, before the answer. */
 #include "apiserver/api.h"
 
+#include "apiserver/ask.h"
 #include "apiserver/caller.h"
 #include "apiserver/core.h"
 #include "apiserver/debug.h"
@@ -92,6 +93,7 @@ struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_optio
 {
     struct pl_api *api = PL_NEW(struct pl_api);
     api->timers = timers;
+    api->transport = options->transport;
     api->token = options->token != NULL ? pl_strdup(options->token) : NULL;
     api->watch_bytes = options->watch_bytes > 0 ? options->watch_bytes : DEFAULT_WATCH_BYTES;
     api->host = options->host != NULL ? pl_strdup(options->host) : NULL;
@@ -307,7 +309,8 @@ static int dispatch(struct pl_api_ctx *ctx)
     if (ctx->request.subresource.len > 0)
         resource = pl_arena_f(&ctx->arena, "%.*s/%.*s", PL_FMT(resource),
                               PL_FMT(ctx->request.subresource));
-    pl_api_debug_count(ctx->api->debug, verb, resource);
+    if (ctx->job == NULL) /* else it was counted when it was run first */
+        pl_api_debug_count(ctx->api->debug, verb, resource);
     if (!is_write(verb))
         return run_resource(ctx, verb);
     if (pl_api_keep_check(ctx) != 0)
@@ -316,19 +319,40 @@ static int dispatch(struct pl_api_ctx *ctx)
     ctx->responder = (struct pl_api_responder){&tap_ops, &tap};
     int code = run_resource(ctx, verb);
     ctx->responder = tap.inner;
-    if (code != 0)
+    if (code != 0 && !ctx->is_waiting)
         pl_api_debug_audit(ctx->api->debug, &ctx->request, ctx->status.code);
     return code;
+}
+
+bool pl_api_run(struct pl_api *api, const struct pl_api_call *call, struct pl_api_responder out,
+                struct pl_api_job *job)
+{
+    struct pl_api_ctx ctx;
+    pl_api_ctx_init(&ctx, api, NULL);
+    ctx.responder = ctx.outside = out;
+    ctx.request.call = *call;
+    ctx.job = job;
+    if (job != NULL)
+        pl_api_job_seed(job, &ctx);
+    bool failed = pl_api_request_parse(&ctx.request, call, &ctx.status) != 0 || dispatch(&ctx) != 0;
+    bool waits = failed && ctx.is_waiting;
+    if (waits)
+        pl_api_job_wait(&ctx);
+    else if (failed)
+        pl_api_answer_failure(&ctx);
+    if (!waits && job == NULL)
+        pl_api_job_end(ctx.job);
+    pl_api_ctx_deinit(&ctx);
+    return waits;
 }
 
 void pl_api_handle(struct pl_api *api, const struct pl_api_call *call,
                    struct pl_api_responder responder)
 {
-    struct pl_api_ctx ctx;
-    pl_api_ctx_init(&ctx, api, NULL);
-    ctx.responder = responder;
-    ctx.request.call = *call;
-    if (pl_api_request_parse(&ctx.request, call, &ctx.status) != 0 || dispatch(&ctx) != 0)
-        pl_api_answer_failure(&ctx);
-    pl_api_ctx_deinit(&ctx);
+    pl_api_run(api, call, responder, NULL);
+}
+
+void pl_api_hang_up(struct pl_api *api)
+{
+    api->transport = (struct pl_transport){.ops = NULL};
 }

@@ -18,8 +18,9 @@ struct pl_api_options {
     int64_t bookmark_ns;    /* 0: one minute */
     uint64_t rand_seed;     /* 0: from the system */
     uint64_t first_version; /* 0: 1 */
-    bool bare;              /* without the roles and bindings that every cluster has */
-    bool empty;             /* without anything; pl_api_keep_in must follow */
+    struct pl_transport transport; /* to webhooks; ops NULL: they can't be called */
+    bool bare;                     /* without the roles and bindings that every cluster has */
+    bool empty;                    /* without anything; pl_api_keep_in must follow */
 };
 
 /* Where an answer goes: reply once, or begin, write any number of times, end. */
@@ -51,8 +52,11 @@ struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_optio
 int pl_api_keep_in(struct pl_api *api, const char *folder, struct pl_err *err);
 /* Ends every watch first. Accepts NULL. */
 void pl_api_destroy(struct pl_api *api);
-/* Answers before it returns, except for watches. */
+/* Answers before it returns, except for watches and what waits for webhooks: the call's texts are
+ * copied then. */
 void pl_api_handle(struct pl_api *api, const struct pl_api_call *call,
                    struct pl_api_responder responder);
+/* No webhook is called any more. Before what carries the calls goes. */
+void pl_api_hang_up(struct pl_api *api);
 /* Drops what other threads gave back; once a turn. */
 void pl_api_collect(struct pl_api *api);

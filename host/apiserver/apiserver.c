@@ -7,14 +7,16 @@
 #include "apiserver/api.h"
 #include "apiserver/caller.h"
 #include "base/alloc.h"
+#include "net/http_client.h"
 #include "net/http_server.h"
 
 #define MAX_BODY ((size_t)4 << 20) /* the API refuses above 3 MiB in its own words */
 
 struct pl_apiserver {
-    struct pl_loop *loop;     /* borrowed */
-    struct pl_api *api;       /* owned */
-    struct pl_server *server; /* owned */
+    struct pl_loop *loop;            /* borrowed */
+    struct pl_api *api;              /* owned */
+    struct pl_server *server;        /* owned */
+    struct pl_http_client *webhooks; /* owned */
     struct pl_idle idle;
 };
 
@@ -120,6 +122,7 @@ struct pl_apiserver *pl_apiserver_create(struct pl_loop *loop,
         pl_free(server);
         return NULL;
     }
+    server->webhooks = pl_http_client_create(loop);
     int64_t now_us = pl_clock_wall(pl_loop_timers(loop)->clock) / (PL_MS / 1000);
     struct pl_api_options api = {
         .token = options->token,
@@ -127,6 +130,7 @@ struct pl_apiserver *pl_apiserver_create(struct pl_loop *loop,
         .history = options->history,
         .bookmark_ns = options->bookmark_ns,
         .rand_seed = options->rand_seed,
+        .transport = pl_http_client_transport(server->webhooks),
         .first_version = options->first_version > 0 ? options->first_version : (uint64_t)now_us,
         .empty = options->data_dir != NULL,
     };
@@ -146,6 +150,9 @@ void pl_apiserver_destroy(struct pl_apiserver *server)
     if (server == NULL)
         return;
     pl_loop_each_turn_stop(&server->idle);
+    pl_api_hang_up(server->api);
+    pl_http_client_destroy(server->webhooks); /* what waited is run again, and answered */
+    pl_timers_run(pl_loop_timers(server->loop));
     pl_api_destroy(server->api);
     pl_server_destroy(server->server);
     pl_free(server);

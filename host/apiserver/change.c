@@ -5,6 +5,7 @@
  * validation, size. Only then is anything stored, so that a failing step stores nothing. A write
  * that changes nothing keeps its resourceVersion and wakes no watch. An object whose last finalizer
  * goes is removed instead of stored. */
+#include "apiserver/admit.h"
 #include "apiserver/crd_life.h"
 #include "apiserver/prepare.h"
 #include "apiserver/rbac.h"
@@ -199,28 +200,51 @@ static int store(struct change *c)
     struct pl_api_ctx *ctx = c->ctx;
     struct pl_tree *object = c->object;
     if (is_unchanged(c)) {
-        pl_api_answer_object(ctx, 200, c->entry->doc);
+        pl_api_answer_stored(ctx, 200, c->entry->doc, c->old);
         return 0;
     }
+    struct pl_tree *shown = pl_tree_copy(&ctx->arena, object);
+    if (pl_api_to_storage(ctx, &object) != 0)
+        return -1;
+    c->object = shown;
     if (ctx->request.dry_run) {
         keep(c, "resourceVersion");
-        return pl_api_answer_dry(ctx, 200, object);
+        return pl_api_answer_dry(ctx, 200, shown);
     }
-    pl_api_to_storage(ctx, object);
     if (pl_api_is_finished(object)) {
         /* The last finalizer went, and the object with it: this state is never stored. */
         keep(c, "resourceVersion");
         pl_api_storage_remove(ctx->api->storage, c->entry);
-        return pl_api_answer_dry(ctx, 200, object);
+        return pl_api_answer_dry(ctx, 200, shown);
     }
     struct pl_api_entry *entry = pl_api_storage_put(ctx->api->storage, &ctx->arena, ctx->type,
                                                     pl_slice_z(c->entry->key), object);
     struct pl_doc *doc = pl_doc_ref(entry->doc);
     int code = pl_api_crd_changed(ctx, doc);
     if (code == 0)
-        pl_api_answer_object(ctx, 200, doc);
+        pl_api_answer_stored(ctx, 200, doc, shown);
     pl_doc_unref(doc);
     return code;
+}
+
+static int admit(struct change *c)
+{
+    struct pl_api_admission admission = {.operation = "UPDATE", .object = c->object, .old = c->old};
+    if (pl_api_admit(c->ctx, &admission) != 0)
+        return -1;
+    bool same = admission.object == c->object;
+    c->object = admission.object;
+    if (same || pl_api_shape(c->ctx, c->object) != 0)
+        return same ? 0 : -1;
+    keep_metadata(c);
+    keep_other_half(c);
+    return 0;
+}
+
+static int admit_check(struct change *c)
+{
+    struct pl_api_admission admission = {.operation = "UPDATE", .object = c->object, .old = c->old};
+    return pl_api_admit_check(c->ctx, &admission);
 }
 
 static void record_writer(struct change *c)
@@ -241,6 +265,8 @@ int pl_api_store_change(struct pl_api_ctx *ctx, struct pl_api_entry *entry, stru
 {
     struct change c = {.ctx = ctx, .entry = entry, .object = object, .options = options};
     c.old = pl_api_load(ctx, entry->doc);
+    if (c.old == NULL)
+        return -1;
     c.sent_managed = options->is_patch || options->by_apply
                          ? NULL
                          : pl_tree_dig(object, "metadata.managedFields");
@@ -250,13 +276,15 @@ int pl_api_store_change(struct pl_api_ctx *ctx, struct pl_api_entry *entry, stru
     keep_metadata(&c);
     keep_other_half(&c);
     pl_api_default_builtin(&ctx->arena, ctx->type, c.object);
+    if (admit(&c) != 0)
+        return -1;
     if (!options->by_apply)
         record_writer(&c);
     if (pl_api_prepare_builtin(ctx, c.object, c.old) != 0)
         return -1;
     count_generation(&c);
     if (pl_api_validate(ctx, c.object, c.old) != 0 || pl_api_check_size(ctx, c.object) != 0 ||
-        pl_api_rbac_check_write(ctx, c.object, c.old) != 0)
+        pl_api_rbac_check_write(ctx, c.object, c.old) != 0 || admit_check(&c) != 0)
         return -1;
     return store(&c);
 }

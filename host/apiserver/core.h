@@ -13,6 +13,7 @@
 #define PL_API_MAX_OBJECT ((size_t)3 << 19) /* 1.5 MiB, etcd's limit */
 
 struct pl_api_gc;
+struct pl_api_job;
 struct pl_api_debug;
 struct pl_api_disk;
 
@@ -32,6 +33,7 @@ struct pl_api {
     bool bare;                        /* without default roles */
     size_t watch_unread, watch_bytes; /* what all watches leave unread, and the most */
     unsigned next_ip, next_port;      /* what Services were given last */
+    struct pl_transport transport;    /* to webhooks; ops NULL: they can't be called */
 };
 
 struct pl_api_ctx {
@@ -40,10 +42,17 @@ struct pl_api_ctx {
     struct pl_api_status status;
     struct pl_arena arena;
     struct pl_api_responder responder;
-    struct pl_api_user user;  /* who asks; without a name: the server itself */
-    struct pl_api_type *type; /* of the request's resource */
-    size_t version;           /* index of the served version */
-    struct pl_tree *warnings; /* texts for Warning headers; NULL: none */
+    struct pl_api_user user;         /* who asks; without a name: the server itself */
+    struct pl_api_type *type;        /* of the request's resource */
+    size_t version;                  /* index of the served version */
+    struct pl_tree *warnings;        /* texts for Warning headers; NULL: none */
+    struct pl_api_responder outside; /* of the whole request; ops NULL: the server's own write */
+    struct pl_api_job *job;          /* what it has asked webhooks (ask.h); NULL: nothing */
+    bool is_waiting;                 /* -1 means: run it again when they have answered */
+    uint64_t seed; /* of what the server makes up for it: the same each time that it is run */
+    struct pl_rand rand;
+    struct pl_doc **held; /* owned array of references that live as long */
+    size_t held_count;
 };
 
 /* Would a request with this bearer token be let in? */
@@ -55,6 +64,8 @@ void pl_api_make_first(struct pl_api *api);
 /* A context for the server's own writes: no request, no responder. */
 void pl_api_ctx_init(struct pl_api_ctx *ctx, struct pl_api *api, struct pl_api_type *type);
 void pl_api_ctx_deinit(struct pl_api_ctx *ctx);
+/* Takes the document, which lives as long as the context. Accepts NULL. */
+void pl_api_ctx_hold(struct pl_api_ctx *ctx, struct pl_doc *doc);
 
 static inline struct pl_api_version *pl_api_ctx_version(const struct pl_api_ctx *ctx)
 {
@@ -86,10 +97,16 @@ int pl_api_fail_too_large(struct pl_api_ctx *ctx, uint64_t rv);
 int pl_api_fail_not_found(struct pl_api_ctx *ctx, struct pl_slice name);
 /* 409 with kube-apiserver's words around `why`. */
 int pl_api_fail_conflict(struct pl_api_ctx *ctx, struct pl_slice name, const char *why);
-/* The stored object in the request's version. */
+/* The stored object in the request's version; NULL with the status, or while it waits for its
+ * conversion (convert.h). */
 struct pl_tree *pl_api_load(struct pl_api_ctx *ctx, const struct pl_doc *doc);
-/* Turns an object of the request's version into the stored one, in place. */
-void pl_api_to_storage(struct pl_api_ctx *ctx, struct pl_tree *object);
+/* Turns an object of the request's version into the stored one, in place or by another one; -1 as
+ * above. */
+int pl_api_to_storage(struct pl_api_ctx *ctx, struct pl_tree **object);
+/* Answers with what was stored, as the request's version has it: `shown` is how it was before it
+ * was turned into the stored one. */
+void pl_api_answer_stored(struct pl_api_ctx *ctx, int code, const struct pl_doc *doc,
+                          struct pl_tree *shown);
 
 /* ---- verbs: 0 when answered, -1 with the status filled ---- */
 

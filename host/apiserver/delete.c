@@ -4,6 +4,7 @@
  * last finalizer away removes the object (change.c). Foreground and orphan deletion are finalizers
  * too, which gc.c works off. The choice for deletecollection is made before the first object is
  * deleted, as deleting moves the table. */
+#include "apiserver/admit.h"
 #include "apiserver/select.h"
 #include "apiserver/steps.h"
 #include "base/alloc.h"
@@ -252,6 +253,11 @@ int pl_api_delete(struct pl_api_ctx *ctx)
     if (entry == NULL)
         return pl_api_fail_not_found(ctx, ctx->request.name);
     struct pl_slice uid = pl_arena_copy(&ctx->arena, pl_slice_z(entry->uid));
+    struct pl_api_admission admission = {.operation = "DELETE",
+                                         .old = pl_api_load(ctx, entry->doc)};
+    if (admission.old == NULL || pl_api_admit(ctx, &admission) != 0 ||
+        pl_api_admit_check(ctx, &admission) != 0)
+        return -1;
     if (pl_api_delete_entry(ctx, entry, &options, &left, &gone) != 0)
         return -1;
     if (gone && !(ctx->type->flags & PL_API_RETURNS_DELETED))

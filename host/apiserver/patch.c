@@ -103,7 +103,10 @@ struct pl_doc *pl_api_patched(struct pl_api_ctx *ctx, struct pl_node target)
 
 static int patch_existing(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
 {
-    struct pl_doc *target = pl_tree_doc(pl_api_load(ctx, entry->doc), NULL);
+    const struct pl_tree *live = pl_api_load(ctx, entry->doc);
+    if (live == NULL)
+        return -1;
+    struct pl_doc *target = pl_tree_doc(live, NULL);
     struct pl_doc *result = pl_api_patched(ctx, pl_doc_root(target));
     int code = -1;
     if (result != NULL && pl_node_type(pl_doc_root(result)) != PL_OBJECT) {
@@ -187,6 +190,8 @@ static int apply(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
         return pl_api_fail_not_found(ctx, ctx->request.name);
     struct pl_api_writer writer = pl_api_writer_of(ctx);
     struct pl_tree *live = entry != NULL ? pl_api_load(ctx, entry->doc) : NULL;
+    if (entry != NULL && live == NULL)
+        return -1;
     struct pl_tree *stated = pl_tree_copy(&ctx->arena, config);
     if (pl_api_shape_config(ctx, stated) != 0)
         return -1;

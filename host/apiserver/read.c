@@ -4,6 +4,8 @@
  * what has changed since. A token whose version is forgotten gets 410 with another token, from
  * which the list can go on inconsistently; a version that does not exist yet gets 504 at once,
  * where kube-apiserver waits for three seconds. */
+#include "apiserver/convert.h"
+#include "value/build.h"
 #include "apiserver/core.h"
 
 #include "apiserver/select.h"
@@ -81,7 +83,16 @@ int pl_api_get(struct pl_api_ctx *ctx)
     struct pl_api_entry *entry = pl_api_table_find(ctx->type->table, key);
     if (entry == NULL)
         return pl_api_fail_not_found(ctx, request->name);
-    pl_api_answer_object(ctx, 200, entry->doc);
+    struct pl_node object = pl_doc_root(entry->doc);
+    if (!pl_api_converts(ctx->type, ctx->type->storage_version, ctx->version)) {
+        pl_api_answer_object(ctx, 200, entry->doc);
+        return 0;
+    }
+    if (pl_api_convert_nodes(ctx, &object, 1) != 0)
+        return -1;
+    struct pl_doc *doc = pl_doc_from_node(object, NULL);
+    pl_api_answer_object(ctx, 200, doc);
+    pl_doc_unref(doc);
     return 0;
 }
 
@@ -348,7 +359,10 @@ int pl_api_list(struct pl_api_ctx *ctx)
         if (past)
             pl_api_storage_view(ctx->api->storage, ctx->type, plan.rv, &view);
         fill_page(ctx, &plan, &select, past ? &view : NULL, &page);
-        answer_page(ctx, &plan, &page, select.labels != NULL || select.fields != NULL);
+        if (ctx->request.form != PL_API_PARTIAL)
+            code = pl_api_convert_nodes(ctx, page.objects, page.count);
+        if (code == 0)
+            answer_page(ctx, &plan, &page, select.labels != NULL || select.fields != NULL);
         pl_free(page.objects);
         if (past)
             pl_api_view_deinit(&view);

@@ -135,6 +135,8 @@ int pl_api_write_scale(struct pl_api_ctx *ctx)
     pl_tree_integer(pl_tree_dig(scale, "spec.replicas"), &replicas);
     struct pl_slice rv = pl_tree_text_at(scale, "metadata.resourceVersion");
     struct pl_tree *object = pl_api_load(ctx, entry->doc);
+    if (object == NULL)
+        return -1;
     struct pl_tree *meta = pl_api_meta_of(ctx, object);
     pl_api_jsonpath_set(&ctx->arena, object, pl_api_ctx_version(ctx)->scale_spec,
                         pl_tree_int(&ctx->arena, replicas));

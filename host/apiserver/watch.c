@@ -35,7 +35,7 @@ static void on_bookmark(struct pl_timer *timer)
     struct pl_api_watch *watch = PL_CONTAINER_OF(timer, struct pl_api_watch, bookmark);
     uint64_t now = pl_api_storage_rv(watch->api->storage);
     bool there = true;
-    if (!watch->waits) { /* else it has not been told everything */
+    if (!watch->waits && !watch->converting) { /* else it has not been told everything */
         if (watch->rv < now)
             watch->rv = now;
         there = pl_api_watch_bookmark(watch, false);

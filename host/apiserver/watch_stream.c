@@ -1,5 +1,7 @@
 #include "apiserver/watch_stream.h"
 
+#include "apiserver/ask.h"
+#include "apiserver/convert.h"
 #include "apiserver/watch.h"
 #include "base/alloc.h"
 #include "schema/table.h"
@@ -24,6 +26,7 @@ void pl_api_watch_destroy(struct pl_api_watch *watch)
     pl_timer_stop(watch->api->timers, &watch->bookmark);
     pl_api_select_deinit(&watch->select);
     pl_buf_deinit(&watch->next);
+    pl_api_job_drop(watch->job);
     pl_free(watch);
 }
 
@@ -170,6 +173,91 @@ void pl_api_watch_expire(struct pl_api_watch *watch)
     pl_arena_deinit(&arena);
 }
 
+/* ---- other versions, by the webhook of the kind ---- */
+
+#define CONVERT_MOST 100 /* objects at once */
+
+static bool converts(const struct pl_api_watch *watch)
+{
+    return watch->form != PL_API_PARTIAL &&
+           pl_api_converts(watch->type, watch->type->storage_version, watch->version);
+}
+
+static void on_converted(void *arg)
+{
+    struct pl_api_watch *watch = arg;
+    watch->converting = false;
+    pl_api_watch_run(watch);
+}
+
+static void ignore(void *self, int status, const struct pl_http_header *headers, size_t count,
+                   struct pl_slice body)
+{
+    PL_UNUSED(self);
+    PL_UNUSED(status);
+    PL_UNUSED(headers);
+    PL_UNUSED(count);
+    PL_UNUSED(body);
+}
+
+enum converted { CONVERTED, CONVERTING, NOT_CONVERTED };
+
+/* ctx holds what comes out, until its end. CONVERTING: the watch goes on by itself. */
+static enum converted convert(struct pl_api_watch *watch, struct pl_api_ctx *ctx,
+                              struct pl_node *objects, size_t count)
+{
+    static const struct pl_api_responder_ops nobody = {.reply = ignore};
+    pl_api_ctx_init(ctx, watch->api, watch->type);
+    ctx->version = watch->version;
+    ctx->outside.ops = &nobody;
+    ctx->job = watch->job;
+    if (pl_api_convert_nodes(ctx, objects, count) == 0)
+        return CONVERTED;
+    watch->job = ctx->job;
+    if (!ctx->is_waiting)
+        return NOT_CONVERTED;
+    pl_api_job_resume(watch->job, on_converted, watch);
+    pl_api_job_wait(ctx);
+    watch->converting = true;
+    return CONVERTING;
+}
+
+/* What was asked for has been sent. */
+static void forget_converted(struct pl_api_watch *watch, struct pl_api_ctx *ctx)
+{
+    pl_api_job_drop(watch->job);
+    watch->job = NULL;
+    pl_api_ctx_deinit(ctx);
+}
+
+/* Sends objects in the watch's version, with `name`. False: it is over, and destroyed by whoever
+ * called. */
+static bool send_converted(struct pl_api_watch *watch, const char *name, struct pl_node *objects,
+                           size_t count)
+{
+    struct pl_api_ctx ctx;
+    bool there = true;
+    enum converted result = convert(watch, &ctx, objects, count);
+    if (result == CONVERTING) {
+        pl_api_ctx_deinit(&ctx);
+        return true;
+    }
+    if (result == NOT_CONVERTED) {
+        struct pl_buf out = PL_BUF_INIT;
+        pl_buf_add_z(&out, "{\"type\":\"ERROR\",\"object\":");
+        pl_api_status_write(&ctx.status, &out);
+        pl_buf_add_z(&out, "}\n");
+        if (send(watch, pl_buf_slice(&out)))
+            watch->responder.ops->end(watch->responder.self);
+        pl_buf_deinit(&out);
+        there = false;
+    }
+    for (size_t i = 0; i < count && there; i++)
+        there = send_event(watch, name, objects[i]);
+    forget_converted(watch, &ctx);
+    return there;
+}
+
 /* The last state that was selected, with the version at which it stopped being so. */
 static bool send_left(struct pl_api_watch *watch, const struct pl_api_event *event)
 {
@@ -179,7 +267,9 @@ static bool send_left(struct pl_api_watch *watch, const struct pl_api_event *eve
     snprintf(rv, sizeof(rv), "%" PRIu64, event->rv);
     pl_tree_set_strz(&arena, pl_tree_child(&arena, tree, "metadata"), "resourceVersion", rv);
     struct pl_doc *doc = pl_tree_doc(tree, NULL);
-    bool there = send_event(watch, "DELETED", pl_doc_root(doc));
+    struct pl_node object = pl_doc_root(doc);
+    bool there = converts(watch) ? send_converted(watch, "DELETED", &object, 1)
+                                 : send_event(watch, "DELETED", object);
     pl_doc_unref(doc);
     pl_arena_deinit(&arena);
     return there;
@@ -195,6 +285,8 @@ struct shared {
 static bool send_shared(struct pl_api_watch *watch, const char *name, struct pl_node object,
                         struct shared *shared)
 {
+    if (converts(watch))
+        return send_converted(watch, name, &object, 1);
     if (watch->form != PL_API_PLAIN)
         return send_event(watch, name, object);
     if (shared->text.len == 0 || shared->version != watch->version || shared->name != name) {
@@ -208,12 +300,9 @@ static bool send_shared(struct pl_api_watch *watch, const char *name, struct pl_
     return send(watch, pl_buf_slice(&shared->text));
 }
 
-static bool deliver(struct pl_api_watch *watch, const struct pl_api_event *event,
-                    struct shared *shared)
+static bool tell(struct pl_api_watch *watch, const struct pl_api_event *event,
+                 struct shared *shared)
 {
-    if (event->rv <= watch->rv)
-        return true;
-    watch->rv = event->rv;
     struct pl_node object = pl_doc_root(event->doc);
     bool is = pl_api_select_matches(&watch->select, object);
     bool was = event->old != NULL &&
@@ -228,12 +317,25 @@ static bool deliver(struct pl_api_watch *watch, const struct pl_api_event *event
     return was ? send_left(watch, event) : true;
 }
 
+static bool deliver(struct pl_api_watch *watch, const struct pl_api_event *event,
+                    struct shared *shared)
+{
+    uint64_t before = watch->rv;
+    if (event->rv <= watch->rv)
+        return true;
+    watch->rv = event->rv;
+    bool there = tell(watch, event, shared);
+    if (there && watch->converting) /* it was not told: it is when it has been converted */
+        watch->rv = before;
+    return there;
+}
+
 void pl_api_watch_deliver(struct pl_api *api, const struct pl_api_event *event)
 {
     struct shared shared = {.text = PL_BUF_INIT};
     PL_LIST_FOR (link, &event->type->table->watches) {
         struct pl_api_watch *watch = PL_CONTAINER_OF(link, struct pl_api_watch, link);
-        if (!watch->waits && !deliver(watch, event, &shared))
+        if (!watch->waits && !watch->converting && !deliver(watch, event, &shared))
             pl_api_watch_destroy(watch);
     }
     pl_buf_deinit(&shared.text);
@@ -249,8 +351,51 @@ void pl_api_watch_end_all(struct pl_api_type *type)
 
 /* ---- what was before ---- */
 
+static bool is_next(const struct pl_api_watch *watch, const struct pl_api_view *view, size_t i)
+{
+    return strcmp(view->keys[i], pl_buf_z(&watch->next)) >= 0 &&
+           pl_api_select_matches(&watch->select, pl_doc_root(view->docs[i]));
+}
+
+static void stop_at(struct pl_api_watch *watch, const char *key)
+{
+    pl_buf_clear(&watch->next);
+    pl_buf_add_z(&watch->next, key);
+}
+
+/* The same for those that a webhook converts, a hundred at a time. */
+static bool send_objects_converted(struct pl_api_watch *watch, const struct pl_api_view *view)
+{
+    struct pl_node batch[CONVERT_MOST];
+    size_t i = 0;
+    while (i < view->count) {
+        size_t count = 0;
+        const char *first = NULL;
+        for (; i < view->count && count < CONVERT_MOST; i++) {
+            if (!is_next(watch, view, i))
+                continue;
+            first = first != NULL ? first : view->keys[i];
+            batch[count++] = pl_doc_root(view->docs[i]);
+        }
+        if (first != NULL && watch->waits) {
+            stop_at(watch, first);
+            return true;
+        }
+        if (count > 0 && !send_converted(watch, "ADDED", batch, count))
+            return false;
+        if (watch->converting) {
+            stop_at(watch, first);
+            return true;
+        }
+    }
+    watch->in_state = false;
+    return true;
+}
+
 static bool send_objects(struct pl_api_watch *watch, const struct pl_api_view *view)
 {
+    if (converts(watch))
+        return send_objects_converted(watch, view);
     for (size_t i = 0; i < view->count; i++) {
         struct pl_node object = pl_doc_root(view->docs[i]);
         if (strcmp(view->keys[i], pl_buf_z(&watch->next)) < 0 ||
@@ -286,7 +431,7 @@ static bool send_history(struct pl_api_watch *watch)
     size_t at = pl_api_storage_after(storage, watch->rv);
     const struct pl_api_event *event;
     bool there = true;
-    while (there && !watch->waits &&
+    while (there && !watch->waits && !watch->converting &&
            (event = pl_api_storage_next(storage, watch->type, &at)) != NULL) {
         struct shared shared = {.text = PL_BUF_INIT};
         there = deliver(watch, event, &shared);
@@ -298,12 +443,14 @@ static bool send_history(struct pl_api_watch *watch)
 void pl_api_watch_run(struct pl_api_watch *watch)
 {
     struct pl_api *api = watch->api;
+    if (watch->converting)
+        return;
     if (watch->rv < pl_api_storage_floor(api->storage)) {
         pl_api_watch_expire(watch);
         return;
     }
     bool there = !watch->in_state || send_state(watch);
-    if (there && !watch->waits)
+    if (there && !watch->waits && !watch->converting)
         there = send_history(watch);
     if (!there)
         pl_api_watch_destroy(watch);

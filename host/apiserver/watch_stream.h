@@ -19,10 +19,12 @@ struct pl_api_watch {
     bool in_state; /* the objects as of rv are being sent */
     struct pl_buf next; /* the key of the first one that was not */
     bool bookmarks, had_columns;
-    bool marks_state;  /* a bookmark ends the state */
-    bool waits;        /* for the client to take what was written */
-    bool busy, closed; /* the client may leave while we write */
-    size_t unread;     /* bytes, when it was last looked at; part of the API's watch_unread */
+    bool marks_state;       /* a bookmark ends the state */
+    bool waits;             /* for the client to take what was written */
+    bool converting;        /* for the webhook that converts what comes next */
+    struct pl_api_job *job; /* what it has asked that webhook; NULL: nothing */
+    bool busy, closed;      /* the client may leave while we write */
+    size_t unread;          /* bytes, when it was last looked at; part of the API's watch_unread */
 };
 
 /* Sends what there is to send now; later events follow by themselves. The watch may be gone

@@ -4,6 +4,7 @@
  * succeeded. */
 #include "apiserver/write.h"
 
+#include "apiserver/admit.h"
 #include "apiserver/crd_life.h"
 #include "apiserver/prepare.h"
 #include "apiserver/rbac.h"
@@ -194,7 +195,7 @@ static void generate_name(struct pl_api_ctx *ctx, struct pl_tree *meta)
     if (pl_tree_text_at(meta, "name").len > 0 || base.len == 0)
         return;
     for (size_t i = 0; i < GENERATED_LETTERS; i++)
-        tail[i] = letters[pl_rand_u64(&ctx->api->rand) % (sizeof(letters) - 1)];
+        tail[i] = letters[pl_rand_u64(&ctx->rand) % (sizeof(letters) - 1)];
     if (base.len > MAX_GENERATED)
         base.len = MAX_GENERATED;
     struct pl_slice name = pl_arena_f(&ctx->arena, "%.*s%s", PL_FMT(base), tail);
@@ -208,7 +209,7 @@ static void stamp_new(struct pl_api_ctx *ctx, struct pl_tree *object)
     struct pl_tree *meta = pl_api_meta_of(ctx, object);
     char uid[37];
     generate_name(ctx, meta);
-    pl_rand_uuid(&ctx->api->rand, uid);
+    pl_rand_uuid(&ctx->rand, uid);
     pl_tree_set_strz(arena, meta, "uid", uid);
     pl_tree_setz(arena, meta, "creationTimestamp", pl_api_now(ctx->api, arena));
     static const char *const gone[] = {"deletionTimestamp", "deletionGracePeriodSeconds",
@@ -250,28 +251,47 @@ static struct pl_tree *blank(struct pl_api_ctx *ctx)
 
 static int store_first(struct pl_api_ctx *ctx, struct pl_tree *object, struct pl_slice key)
 {
+    struct pl_tree *shown = pl_tree_copy(&ctx->arena, object);
+    if (pl_api_to_storage(ctx, &object) != 0)
+        return -1;
     if (ctx->request.dry_run)
-        return pl_api_answer_dry(ctx, 201, object);
-    pl_api_to_storage(ctx, object);
+        return pl_api_answer_dry(ctx, 201, shown);
     struct pl_api_entry *entry =
         pl_api_storage_put(ctx->api->storage, &ctx->arena, ctx->type, key, object);
     struct pl_doc *doc = pl_doc_ref(entry->doc);
     int code = pl_api_crd_changed(ctx, doc);
     if (code == 0)
-        pl_api_answer_object(ctx, 201, doc);
+        pl_api_answer_stored(ctx, 201, doc, shown);
     pl_doc_unref(doc);
     return code;
 }
 
+/* What mutating webhooks make of it; fields are looked at again when they changed any. */
+static int admit_new(struct pl_api_ctx *ctx, struct pl_tree **object)
+{
+    struct pl_api_admission admission = {.operation = "CREATE", .object = *object};
+    if (pl_api_admit(ctx, &admission) != 0)
+        return -1;
+    bool same = admission.object == *object;
+    *object = admission.object;
+    return same ? 0 : pl_api_shape(ctx, *object);
+}
+
+static int check_new(struct pl_api_ctx *ctx, struct pl_tree *object)
+{
+    struct pl_api_admission admission = {.operation = "CREATE", .object = object};
+    return pl_api_admit_check(ctx, &admission);
+}
+
 int pl_api_store_new(struct pl_api_ctx *ctx, struct pl_tree *object, bool by_apply)
 {
-    struct pl_tree *meta = pl_api_meta_of(ctx, object);
-    struct pl_tree *sent = by_apply ? NULL : pl_tree_getz(meta, "managedFields");
     bool by_change = ctx->user.name.len > 0 && strcmp(pl_api_verb(&ctx->request), "create") != 0;
     if ((by_change && pl_api_authorize_verb(ctx, "create") != 0) ||
         check_namespace(ctx, ctx->request.ns, pl_api_name_of(object)) != 0 ||
-        pl_api_shape(ctx, object) != 0)
+        pl_api_shape(ctx, object) != 0 || admit_new(ctx, &object) != 0)
         return -1;
+    struct pl_tree *meta = pl_api_meta_of(ctx, object);
+    struct pl_tree *sent = by_apply ? NULL : pl_tree_getz(meta, "managedFields");
     stamp_new(ctx, object);
     pl_api_default_builtin(&ctx->arena, ctx->type, object);
     if (!by_apply) {
@@ -281,7 +301,8 @@ int pl_api_store_new(struct pl_api_ctx *ctx, struct pl_tree *object, bool by_app
                            pl_api_managed_update(&writer, entries, blank(ctx), object));
     }
     if (pl_api_prepare_builtin(ctx, object, NULL) != 0 || pl_api_validate(ctx, object, NULL) != 0 ||
-        pl_api_check_size(ctx, object) != 0 || pl_api_rbac_check_write(ctx, object, NULL) != 0)
+        pl_api_check_size(ctx, object) != 0 || pl_api_rbac_check_write(ctx, object, NULL) != 0 ||
+        check_new(ctx, object) != 0)
         return -1;
     struct pl_slice key = pl_api_key(&ctx->arena, pl_tree_text_at(object, "metadata.namespace"),
                                      pl_api_name_of(object));

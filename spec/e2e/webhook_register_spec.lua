@@ -148,6 +148,78 @@ describe("webhooks that register themselves", function()
     assert.equal("None", server:get(CRDS .. "/" .. plural).spec.conversion.strategy)
   end)
 
+  it("convert what a watch brings, from its beginning and as it changes", function()
+    local host = start()
+    works(host)
+    create("seen", { replicas = 4 })
+    local out = e2e.folder() .. "/" .. e2e.unique("watch")
+    local command = ("exec %s -N '%s%s?watch=1&fieldSelector=metadata.name%%3Dseen'"):format(server.curl,
+      server.url, path("v2"))
+    local child = e2e.process.start({ "sh", "-c", command }, { stdout = out, stderr = out .. ".err" })
+    e2e.eventually("it is told in v2", function()
+      return e2e.read_file(out):find('"size":4', 1, true)
+    end)
+    server:patch(path("v1", "seen"), { spec = { replicas = 5 } })
+    server:delete(path("v1", "seen"))
+    e2e.eventually("its change and its end are, too", function()
+      local text = e2e.read_file(out)
+      return text:find('"size":5', 1, true) and text:find('"DELETED"', 1, true)
+    end)
+    assert.is_nil(e2e.read_file(out):find('"replicas"', 1, true))
+    child:signal("TERM")
+    child:wait(10)
+    host:stop(0)
+  end)
+
+  it("warn, see dry runs, and leave out what conditions and selectors do not match", function()
+    local host = start({ script = [[
+local perilune = require("perilune")
+perilune.webhook.validate("v1/ConfigMap", function(object, old, request)
+  if request.operation == "DELETE" then return "it stays" end
+  if object.data.slow then perilune.sleep(2) end
+  return object.data.deny and "no, " .. tostring(request.dry_run) or nil, {"be careful"}
+end, { operations = {"CREATE", "UPDATE", "DELETE"}, object_selector = "hooked=yes",
+  match_conditions = {{name = "not-exempt",
+    expression = "request.operation == 'DELETE' || !('exempt' in object.data)"}} })
+]] })
+    e2e.eventually("they are registered", function()
+      return config("validating")
+    end)
+    local function map(site, data, labels, query)
+      return server:request("POST", "/api/v1/namespaces/" .. namespace .. "/configmaps" .. (query or ""), {
+        apiVersion = "v1", kind = "ConfigMap", metadata = { name = site, labels = labels }, data = data })
+    end
+    local hooked = { hooked = "yes" }
+    e2e.eventually("they are called", function()
+      return map(e2e.unique("m"), { deny = "1" }, hooked) == 403
+    end)
+    local _, answer = map("dry", { deny = "1" }, hooked, "?dryRun=All")
+    assert.truthy(answer.message:find("no, true", 1, true), answer.message)
+    assert.equal(201, (map("other", { deny = "1" }, { hooked = "no" })))
+    assert.equal(201, (map("exempt", { deny = "1", exempt = "1" }, hooked)))
+    assert.equal(201, (map("good", { a = "1" }, hooked)))
+    assert.equal(403, (server:request("DELETE", "/api/v1/namespaces/" .. namespace .. "/configmaps/good")))
+    local file = e2e.write_file(os.tmpname(), '{"apiVersion":"v1","kind":"ConfigMap",'
+      .. '"metadata":{"name":"warned",'
+      .. '"labels":{"hooked":"yes"}},"data":{"a":"1"}}')
+    local pipe = io.popen(server.curl .. " -D - -o /dev/null -H 'Content-Type: application/json' --data-binary @"
+      .. file .. " '" .. server.url .. "/api/v1/namespaces/" .. namespace .. "/configmaps' 2>&1")
+    local headers = pipe:read("*a"):lower()
+    pipe:close()
+    assert.truthy(headers:find('warning: 299 - "be careful"', 1, true), headers)
+    -- While one request waits for its webhook, others are answered.
+    local stop = server:bulk_start({ { "POST", "/api/v1/namespaces/" .. namespace .. "/configmaps",
+      { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "slow", labels = hooked },
+        data = { slow = "1" } } } })
+    local waited = 0
+    while not server:get("/api/v1/namespaces/" .. namespace .. "/configmaps/slow") do
+      waited = waited + 1
+    end
+    assert.is_true(waited > 1)
+    assert.equal(1, stop()[201])
+    host:stop(0)
+  end)
+
   it("are put back when somebody changes or removes them, and left to another replica", function()
     local host = start()
     registered()
