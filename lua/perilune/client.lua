@@ -5,10 +5,7 @@
 local host = require("perilune.host")
 local check = require("perilune.check")
 local errors = require("perilune.errors")
-local impersonate = require("perilune.impersonate")
-local pod = require("perilune.pod")
 local query = require("perilune.query")
-local raw = require("perilune.raw")
 local ref = require("perilune.ref")
 
 local format, fail = string.format, check.fail
@@ -420,18 +417,18 @@ function methods.wait(self, kind, object_ref, is_met, timeout, ...)
   end
 end
 
--- ---- pods, paths, and others ----
+-- ---- pods, paths, and others: loaded when they are called for ----
 
 function methods.logs(self, pod_ref, options, ...)
   require_self(self, "logs")
   check.no_more("logs", ...)
-  return pod.logs(headers_of[self], pod_ref, options)
+  return require("perilune.pod").logs(headers_of[self], pod_ref, options)
 end
 
 function methods.evict(self, pod_ref, options, ...)
   require_self(self, "evict")
   check.no_more("evict", ...)
-  return pod.evict(headers_of[self], pod_ref, options)
+  return require("perilune.pod").evict(headers_of[self], pod_ref, options)
 end
 
 function methods.raw(self, method, path, options, ...)
@@ -440,7 +437,7 @@ function methods.raw(self, method, path, options, ...)
   if not is_live[self] then
     fail("raw always asks the server: perilune.live:raw(...)")
   end
-  return raw.call(headers_of[self], method, path, options)
+  return require("perilune.raw").call(headers_of[self], method, path, options)
 end
 
 -- ---- the clients ----
@@ -457,7 +454,7 @@ function methods.as(self, who, ...)
   if headers_of[self] then
     fail("client:as: this client speaks for somebody already")
   end
-  return new("the client of client:as", true, impersonate.headers(who))
+  return new("the client of client:as", true, require("perilune.impersonate").headers(who))
 end
 
 M.client = new("perilune.client", false)

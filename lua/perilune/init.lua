@@ -86,7 +86,9 @@ local perilune = {
     local ns, name = ref.parse("memo: the request", request)
     return host.memo(ns, name)
   end,
-  kinds = require("perilune.kinds").kinds,
+  kinds = function(...)
+    return require("perilune.kinds").kinds(...)
+  end,
   webhook = frozen("perilune.webhook", { validate = webhook.validate, mutate = webhook.mutate,
     convert = webhook.convert, invalid = webhook.invalid }),
 }
