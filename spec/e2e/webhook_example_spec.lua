@@ -1,0 +1,68 @@
+-- examples/webhook does what its README says, on a server that is there and with `perilune dev`.
+
+local e2e = require("spec.support.e2e")
+
+local SITES = "/apis/hosting.example.com/%s/namespaces/%s/sites"
+
+local function free_port()
+  local pipe = io.popen("python3 -c 'import socket; s = socket.socket(); s.bind((\"127.0.0.1\", 0)); "
+    .. "print(s.getsockname()[1])'")
+  local port = tonumber(pipe:read("*a"))
+  pipe:close()
+  return port
+end
+
+describe("the example webhook", function()
+  after_each(e2e.clean_up)
+  teardown(e2e.finish)
+
+  local function create(server, namespace, name, spec, version)
+    version = version or "v1"
+    return server:request("POST", SITES:format(version, namespace), { kind = "Site",
+      apiVersion = "hosting.example.com/" .. version, metadata = { name = name }, spec = spec })
+  end
+
+  local function check(server, namespace)
+    e2e.eventually("sites are defaulted, and converted", function()
+      local name = e2e.unique("site")
+      local status, answer = create(server, namespace, name, { replicas = 1 })
+      return status == 201 and answer.spec.plan == "small"
+        and server:request("GET", SITES:format("v2", namespace) .. "/" .. name) == 200,
+        type(answer) == "table" and answer.message or status
+    end)
+    local status, answer = create(server, namespace, "blog", { plan = "large", scale = { replicas = 3 } }, "v2")
+    assert.equal(201, status, type(answer) == "table" and answer.message)
+    assert.equal(3, server:get(SITES:format("v1", namespace) .. "/blog").spec.replicas)
+    status, answer = create(server, namespace, "many", { plan = "small", replicas = 3 })
+    assert.equal(403, status)
+    assert.truthy(answer.message:find("plan small allows 2 replicas, not 3", 1, true), answer.message)
+    status, answer = create(server, namespace, "odd", { plan = "none", replicas = 1 })
+    assert.equal(422, status)
+    assert.equal("spec.plan", answer.details.causes[1].field)
+    status = server:request("PATCH", SITES:format("v2", namespace) .. "/blog",
+      { spec = { scale = { replicas = 11 } } }, "application/merge-patch+json")
+    assert.equal(403, status)
+  end
+
+  it("runs on a server that is there", function()
+    local server, port = e2e.server(), free_port()
+    local namespace = server:new_namespace()
+    server:apply_crd(e2e.read_file("examples/webhook/manifests/crd.yaml"))
+    server:apply_yaml(e2e.read_file("examples/webhook/manifests/plans.yaml"), namespace)
+    local host = e2e.start_host(server, "examples/webhook", { "--webhook-bind-address", "127.0.0.1:" .. port,
+      "--webhook-url", "https://127.0.0.1:" .. port, "--leader-elect-resource-name", e2e.unique("example") })
+    check(server, namespace)
+    host:stop(0)
+  end)
+
+  it("needs nothing else with perilune dev", function()
+    local host = e2e.start_host(nil, "examples/webhook", { "--webhook-bind-address", "127.0.0.1:0" },
+      { command = "dev" })
+    local kubeconfig = e2e.eventually("its kubeconfig", function()
+      host:must_run()
+      return e2e.read_file(host.out_file):match("kubeconfig: (%S+)")
+    end)
+    check(e2e.read_kubeconfig(kubeconfig), "default")
+    host:stop(0)
+  end)
+end)
