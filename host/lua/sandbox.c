@@ -100,8 +100,23 @@ static void keep_absolute(lua_State *L)
     lua_setfield(L, -2, "path");
 }
 
+/* Where lua-cjson is part of the program (scripts/package), no file is looked for. */
+extern int luaopen_cjson(lua_State *L) __attribute__((weak));
+
+static void preload_cjson(lua_State *L)
+{
+    if (luaopen_cjson == NULL)
+        return;
+    lua_getglobal(L, "package");
+    lua_getfield(L, -1, "preload");
+    lua_pushcfunction(L, luaopen_cjson);
+    lua_setfield(L, -2, "cjson");
+    lua_pop(L, 2);
+}
+
 static int load_cjson(lua_State *L, struct pl_err *err)
 {
+    preload_cjson(L);
     lua_getglobal(L, "package");
     keep_absolute(L);
     lua_pop(L, 1);

@@ -93,6 +93,9 @@ static void set_blob(struct pl_http_call *call, CURLoption option, const char *t
 static void set_tls(struct pl_http_call *call, const struct pl_tls_options *tls)
 {
     SET(CURLOPT_SSL_CTX_FUNCTION, pl_http_trust);
+    const char *system = tls == NULL || tls->ca_pem == NULL ? pl_http_ca_file() : NULL;
+    if (system != NULL)
+        SET(CURLOPT_CAINFO, system);
     if (tls == NULL)
         return; /* of a proxy, and of https without options */
     /* As blobs: for files curl keeps a cache of its own, and rotation would come late. */

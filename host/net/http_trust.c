@@ -5,6 +5,8 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static bool names_a_host(const X509 *cert)
 {
@@ -50,4 +52,22 @@ CURLcode pl_http_trust(CURL *easy, void *ssl_ctx, void *turn)
         SSL_CTX_set_msg_callback_arg(ssl_ctx, turn);
     }
     return CURLE_OK;
+}
+
+const char *pl_http_ca_file(void)
+{
+    static const char *const places[] = {
+        "/etc/ssl/certs/ca-certificates.crt",                /* Debian, Alpine, Arch */
+        "/etc/pki/tls/certs/ca-bundle.crt",                  /* Fedora, RHEL */
+        "/etc/ssl/ca-bundle.pem",                            /* SUSE */
+        "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", /* RHEL */
+        "/etc/ssl/cert.pem", /* Alpine without certificates' package */
+    };
+    const char *named = getenv("SSL_CERT_FILE");
+    if (named != NULL && *named != '\0')
+        return named;
+    for (size_t i = 0; i < PL_ARRAY_LEN(places); i++)
+        if (access(places[i], R_OK) == 0)
+            return places[i];
+    return NULL;
 }

@@ -24,3 +24,7 @@ CURLcode pl_http_trust(CURL *easy, void *ssl_ctx, void *turn);
 
 /* In curl's words for an error: this is why. */
 #define PL_HTTP_NO_NAMES "application verification failure"
+
+/* The file with the authorities that the system trusts: what SSL_CERT_FILE names, else the first of
+ * the places where distributions keep it that can be read; NULL: there is none. Borrowed. */
+const char *pl_http_ca_file(void);
