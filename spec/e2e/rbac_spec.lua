@@ -181,6 +181,14 @@ Roleops events.k8s.io/events: create patch]], 1, true))
     assert(err:find("--leader-elect-resource-namespace", 1, true), err)
   end)
 
+  it("takes every kind for what it is", function()
+    local text = rbac([[
+require("perilune").controller("c"):For("v1/Namespace"):Writes("*", { "delete" }):Reconcile(function() end)
+]])
+    assert(text:find("CAREFUL: it is about every kind", 1, true), text)
+    assert(rules(text):find("ClusterRole */*: delete", 1, true), text)
+  end)
+
   it("marks what may write roles, and refuses names that are none", function()
     local text = rbac([[
 require("perilune").controller("c"):For("v1/Namespace")

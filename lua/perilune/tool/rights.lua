@@ -307,7 +307,9 @@ local function has_any(rule, verbs)
 end
 
 local function mark_powers(rule)
-  if rule.scope == CLUSTER and rule.group == "" and rule.resource == "secrets" and has_any(rule, READS) then
+  if rule.scope == CLUSTER and rule.group == "*" then
+    mark(rule, "CAREFUL: it is about every kind there is, in every namespace")
+  elseif rule.scope == CLUSTER and rule.group == "" and rule.resource == "secrets" and has_any(rule, READS) then
     mark(rule, "CAREFUL: it reads the Secrets of every namespace")
   elseif rule.scope == CLUSTER and rule.group == "rbac.authorization.k8s.io" and ROLES[rule.resource]
     and has_any(rule, CHANGES) then
