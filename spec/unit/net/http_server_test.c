@@ -761,6 +761,7 @@ TEST(connections_over_the_limit_get_503_while_all_others_are_answered)
     set_up_with(&world, (struct pl_server_options){.max_connections = 2});
     raw_connect(&peers[0], world.port);
     raw_send(&peers[0], "GET /hold HTTP/1.1\r\nHost: h\r\n\r\n");
+    TURN_UNTIL(world.loop, world.held_count == 1);
     raw_connect(&peers[1], world.port);
     raw_send(&peers[1], "GET /watch HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, world.held_count == 2);
@@ -772,6 +773,7 @@ TEST(connections_over_the_limit_get_503_while_all_others_are_answered)
     for (int i = 0; i < 3; i++)
         raw_close(&peers[i]);
     TURN_UNTIL(world.loop, world.closed == 1);
+    pl_exchange_reply(world.held[0], 200, "text/plain", pl_slice_z("too late"));
     raw_connect(&peers[0], world.port);
     raw_send(&peers[0], "GET /a HTTP/1.1\r\nHost: h\r\n\r\n");
     TURN_UNTIL(world.loop, raw_got(&peers[0], "200 OK"));
@@ -827,6 +829,7 @@ TEST(idle_connections_go_before_those_in_a_request_and_these_before_a_503)
     CHECK(raw_ended(&slow));
     CHECK(raw_read(&more[0]) && raw_read(&watch));
     CHECK_INT(world.closed, 0);
+    pl_exchange_reply(world.held[1], 200, "text/plain", pl_slice_z("at last"));
     struct raw_peer *all[] = {&slow, &idle, &watch, &more[0], &more[1]};
     for (size_t i = 0; i < PL_ARRAY_LEN(all); i++)
         raw_close(all[i]);
