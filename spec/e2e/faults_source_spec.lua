@@ -318,7 +318,7 @@ local faults = {
     end },
 
   { f = "F4, F5, F6", name = "gap", it = "what was deleted and made anew in a gap is first gone, then new",
-    rules = { watch({ status = 410, body = expired, delay = 2 }) }, says = 0, gap = true,
+    rules = { watch({ status = 410, body = expired, delay = 8 }) }, says = 0, gap = true, -- while all changes
     check = relists_once_from_what_it_knew },
 }
 

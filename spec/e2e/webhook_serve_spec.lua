@@ -277,7 +277,7 @@ describe("a host with webhooks", function()
       { stdout = out, stderr = out .. ".err" })
     e2e.eventually("they are open", function()
       return e2e.read_file(out):find("held 1000", 1, true), e2e.read_file(out .. ".err")
-    end)
+    end, 4 * e2e.patience)
     assert.is_true(validate({}).allowed)
     if not os.getenv("PL_SANITIZED") then
       assert.is_true(host.child:rss() < 150 * 1024 * 1024)
