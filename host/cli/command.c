@@ -8,11 +8,25 @@
 #include <string.h>
 #include <unistd.h>
 
+const char *pl_command_flush_output(void)
+{
+    if (fflush(stdout) != 0)
+        return strerror(errno);
+    if (!ferror(stdout))
+        return NULL;
+    /* An earlier write failed, and nobody knows why any more: another one may tell. */
+    clearerr(stdout);
+    if (fputc('\n', stdout) == EOF || fflush(stdout) != 0)
+        return strerror(errno);
+    return "a part of it is lost";
+}
+
 void pl_command_flush(void)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    const char *failed = pl_command_flush_output();
+    if (failed == NULL)
         return;
-    pl_log(PL_LOG_WARN, "standard output cannot be written", pl_str("error", strerror(errno)));
+    pl_log(PL_LOG_WARN, "standard output cannot be written", pl_str("error", failed));
     clearerr(stdout);
 }
 

@@ -56,6 +56,8 @@ bool pl_command_flags(const struct pl_command *self, struct pl_flags *flags,
                       const struct pl_flag *table, size_t count, int argc, char *const *argv,
                       int *exit_code);
 
+/* Writes what was printed; NULL, or why it could not be. Borrowed, until the next call. */
+const char *pl_command_flush_output(void);
 /* What was printed, now. A standard output that is full or gone is a warning: the command goes on.
  */
 void pl_command_flush(void);

@@ -4,6 +4,7 @@
 #include "cli/dev_server.h"
 
 #include "base/alloc.h"
+#include "cli/leave.h"
 #include "net/mailbox.h"
 
 #include <pthread.h>
@@ -63,7 +64,11 @@ struct pl_dev_server *pl_dev_server_start(const struct pl_apiserver_options *opt
     server->ready.kind = READY;
     server->stop.kind = STOP;
     server->to_starter = pl_mailbox_create();
-    if (pthread_create(&server->thread, NULL, serve, server) != 0) {
+    sigset_t before;
+    pl_leave_hold(&before); /* the thread never takes the signals */
+    int failed = pthread_create(&server->thread, NULL, serve, server);
+    pl_leave_release(&before);
+    if (failed) {
         pl_err_set(err, PL_EIO, "the server's thread can't be started");
         pl_mailbox_destroy(server->to_starter, NULL);
         pl_free(server);

@@ -198,6 +198,8 @@ static void on_signal(void *arg, int signum)
     struct host *host = arg;
     if (signum == SIGUSR1) {
         pl_view_dump(host->view);
+    } else if (host->reload == NULL || host->shadow == NULL) {
+        host->stopping = true; /* the start has failed, and what there is of it ends already */
     } else if (signum == SIGHUP) {
         pl_reload_request(host->reload, "SIGHUP", NULL);
     } else if (host->stopping) {
@@ -525,15 +527,17 @@ static int run_host(struct host *host, const struct pl_host_hooks *hooks, struct
         rc = connect_cluster(host, err);
     if (rc == 0 && hooks != NULL && hooks->before != NULL)
         rc = hooks->before(hooks->arg, host->cluster, host->loop, err);
+    /* What is started from here on, plugins for credentials too, is not left behind: a signal is
+     * looked at when the loop runs. */
+    if (rc == 0 &&
+        pl_loop_watch_signals(host->loop, signals, PL_ARRAY_LEN(signals), on_signal, host) != 0)
+        rc = pl_err_set(err, PL_EIO, "signals can't be watched");
     if (rc == 0)
         rc = join_election(host, err);
     if (rc == 0)
         rc = create_webhooks(host, err);
     if (rc == 0)
         rc = start_controllers(host, err);
-    if (rc == 0 &&
-        pl_loop_watch_signals(host->loop, signals, PL_ARRAY_LEN(signals), on_signal, host) != 0)
-        rc = pl_err_set(err, PL_EIO, "signals can't be watched");
     if (rc != 0 && host->manager != NULL) {
         pl_manager_stop(host->manager); /* what had started ends before it is torn down */
         pl_loop_run(host->loop);

@@ -48,18 +48,29 @@ void pl_leave_on_signals(int exit_code)
                sigaction(SIGHUP, &ignore, NULL) == 0 && sigaction(SIGUSR1, &ignore, NULL) == 0);
 }
 
+void pl_leave_hold(sigset_t *before)
+{
+    sigset_t ours;
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGINT);
+    sigaddset(&ours, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &ours, before);
+}
+
+void pl_leave_release(const sigset_t *before)
+{
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
 int pl_leave_make_folder(char *folder, const char *name)
 {
-    sigset_t ours, before;
+    sigset_t before;
     PL_REQUIRE(!atomic_load(&left.has_folder));
     if (strlen(folder) + strlen(name) > 200) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    sigemptyset(&ours);
-    sigaddset(&ours, SIGINT);
-    sigaddset(&ours, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &ours, &before); /* or it would be there, and nobody know */
+    pl_leave_hold(&before); /* or it would be there, and nobody know */
     int error = mkdtemp(folder) != NULL ? 0 : errno;
     if (error == 0) {
         snprintf(left.folder, sizeof left.folder, "%s", folder);
@@ -67,7 +78,7 @@ int pl_leave_make_folder(char *folder, const char *name)
         snprintf(left.cert, sizeof left.cert, "%s/%s.crt", folder, name);
         atomic_store(&left.has_folder, true);
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pl_leave_release(&before);
     errno = error;
     return error == 0 ? 0 : -1;
 }

@@ -66,9 +66,10 @@ static bool open_standard_streams(void)
 /* Whoever asked for a text must not take half of it for all. */
 static int flush(int exit_code)
 {
-    if ((fflush(stdout) == 0 && !ferror(stdout)) || exit_code != PL_EXIT_OK)
+    const char *failed = pl_command_flush_output();
+    if (failed == NULL || exit_code != PL_EXIT_OK)
         return exit_code;
-    fprintf(stderr, "perilune: standard output cannot be written: %s\n", strerror(errno));
+    fprintf(stderr, "perilune: standard output cannot be written: %s\n", failed);
     return PL_EXIT_FAILURE;
 }
 
