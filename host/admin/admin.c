@@ -2,8 +2,8 @@
  *
  * Each call is answered exactly once, at once or later, also when its client is gone: then the
  * answer goes nowhere. A call that outlives the admin stays valid until it is answered. Whoever
- * adds a command brings its name and a function; only status, why, queue, pause and resume are
- * known here. Texts that scripts made may be no UTF-8 and are cleaned first. */
+ * adds a command brings its name and a function; none is known here. Texts that scripts made may be
+ * no UTF-8 and are cleaned first. */
 #include "admin/admin.h"
 
 #include "base/alloc.h"
@@ -48,12 +48,6 @@ struct pl_admin_call {
     size_t text_count;
     void (*gone)(void *arg);
     void *gone_arg;
-};
-
-static const struct pl_admin_command own[] = {
-    {"status", pl_admin_status}, {"why", pl_admin_why},      {"queue", pl_admin_queue},
-    {"pause", pl_admin_pause},   {"resume", pl_admin_pause}, {"keys", pl_admin_keys},
-    {"calls", pl_admin_calls},
 };
 
 /* ---- answers ---- */
@@ -285,8 +279,6 @@ struct pl_admin *pl_admin_create(const struct pl_admin_options *options, struct 
     admin->o = *options;
     pl_list_init(&admin->calls);
     pl_list_init(&admin->ties);
-    for (size_t i = 0; i < PL_ARRAY_LEN(own); i++)
-        pl_admin_add(admin, &own[i], admin);
     admin->server = pl_line_server_create(options->loop, path, &ops, admin, err);
     if (admin->server != NULL) {
         pl_log(PL_LOG_DEBUG, "admin socket", pl_str("path", path));

@@ -41,6 +41,8 @@ struct pl_admin_command {
 };
 /* Both are borrowed for life. */
 void pl_admin_add(struct pl_admin *admin, const struct pl_admin_command *command, void *arg);
+/* Those that every host answers: status, why, queue, pause, resume, keys, calls. */
+void pl_admin_add_commands(struct pl_admin *admin);
 /* Called while status is built, to add members to the object that is being written. */
 void pl_admin_add_status(struct pl_admin *admin, void (*add)(void *arg, struct pl_build *b),
                          void *arg);

@@ -10,6 +10,7 @@
 #include "apiserver/ask.h"
 #include "apiserver/caller.h"
 #include "apiserver/core.h"
+#include "apiserver/crd_life.h"
 #include "apiserver/debug.h"
 #include "apiserver/discovery.h"
 #include "apiserver/disk.h"
@@ -43,52 +44,6 @@ static void on_event(void *arg, const struct pl_api_event *event)
 
 static const struct pl_api_storage_ops storage_ops = {.on_event = on_event};
 
-static void ignore_reply(void *self, int status, const struct pl_http_header *headers, size_t count,
-                         struct pl_slice body)
-{
-    PL_UNUSED(self);
-    PL_UNUSED(status);
-    PL_UNUSED(headers);
-    PL_UNUSED(count);
-    PL_UNUSED(body);
-}
-
-void pl_api_store_own(struct pl_api *api, const char *group, const char *plural,
-                      const struct pl_tree *object)
-{
-    static const struct pl_api_responder_ops quiet = {.reply = ignore_reply};
-    struct pl_api_ctx ctx;
-    pl_api_ctx_init(
-        &ctx, api,
-        pl_api_registry_find_group(api->registry, pl_slice_z(group), pl_slice_z(plural)));
-    ctx.responder.ops = &quiet;
-    ctx.request.call.user_agent = "kube-apiserver";
-    ctx.request.ns = pl_tree_text_at(object, "metadata.namespace");
-    pl_api_store_new(&ctx, pl_tree_copy(&ctx.arena, object), false);
-    pl_api_ctx_deinit(&ctx);
-}
-
-/* The namespaces that every cluster has. */
-static void make_namespaces(struct pl_api *api)
-{
-    static const char *const names[] = {"default", "kube-node-lease", "kube-public", "kube-system"};
-    for (size_t i = 0; i < PL_ARRAY_LEN(names); i++) {
-        struct pl_arena arena = {0};
-        struct pl_tree *object =
-            pl_tree_literal(&arena, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\"}");
-        pl_tree_set_strz(&arena, pl_tree_child(&arena, object, "metadata"), "name", names[i]);
-        pl_api_store_own(api, "", "namespaces", object);
-        pl_arena_deinit(&arena);
-    }
-}
-
-void pl_api_make_first(struct pl_api *api)
-{
-    make_namespaces(api);
-    if (!api->bare)
-        pl_api_rbac_make_defaults(api);
-}
-
 struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_options *options)
 {
     struct pl_api *api = PL_NEW(struct pl_api);
@@ -103,6 +58,8 @@ struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_optio
     else
         pl_rand_init(&api->rand);
     api->pool = pl_pool_create();
+    api->stored = pl_api_crd_changed;
+    api->run = pl_api_run;
     api->registry = pl_api_registry_create();
     struct pl_api_storage_options storage = {
         .history = options->history > 0 ? options->history : DEFAULT_HISTORY,
@@ -238,18 +195,6 @@ static int run_resource(struct pl_api_ctx *ctx, const char *verb)
         return pl_api_fail(&ctx->status, 413, "RequestEntityTooLarge",
                            "Request entity too large: limit is %zu", MAX_BODY);
     return request->subresource.len > 0 ? run_sub(ctx, verb) : run_main(ctx, verb);
-}
-
-bool pl_api_is_token(const struct pl_api *api, struct pl_slice given)
-{
-    if (api->token == NULL)
-        return true;
-    if (given.len != strlen(api->token))
-        return false;
-    unsigned char differ = 0; /* all of it is looked at, so that time tells nothing */
-    for (size_t i = 0; i < given.len; i++)
-        differ |= (unsigned char)(given.ptr[i] ^ api->token[i]);
-    return differ == 0;
 }
 
 /* ---- auditing: the code is known when the answer passes by, the request gone after it ---- */

@@ -95,7 +95,7 @@ static void run_again(struct pl_timer *timer)
     job->running = true;
     if (job->resume != NULL)
         job->resume(job->resume_arg);
-    else if (!pl_api_run(job->api, &job->call, job->responder, job))
+    else if (!job->api->run(job->api, &job->call, job->responder, job))
         pl_api_job_end(job);
 }
 

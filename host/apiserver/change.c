@@ -6,7 +6,6 @@
  * that changes nothing keeps its resourceVersion and wakes no watch. An object whose last finalizer
  * goes is removed instead of stored. */
 #include "apiserver/admit.h"
-#include "apiserver/crd_life.h"
 #include "apiserver/prepare.h"
 #include "apiserver/rbac.h"
 #include "apiserver/steps.h"
@@ -220,7 +219,7 @@ static int store(struct change *c)
     struct pl_api_entry *entry = pl_api_storage_put(ctx->api->storage, &ctx->arena, ctx->type,
                                                     pl_slice_z(c->entry->key), object);
     struct pl_doc *doc = pl_doc_ref(entry->doc);
-    int code = pl_api_crd_changed(ctx, doc);
+    int code = ctx->api->stored(ctx, doc);
     if (code == 0)
         pl_api_answer_stored(ctx, 200, doc, shown);
     pl_doc_unref(doc);

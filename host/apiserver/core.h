@@ -12,8 +12,9 @@
 
 #define PL_API_MAX_OBJECT ((size_t)3 << 19) /* 1.5 MiB, etcd's limit */
 
-struct pl_api_gc;
+struct pl_api_ctx;
 struct pl_api_job;
+struct pl_api_gc;
 struct pl_api_debug;
 struct pl_api_disk;
 
@@ -29,6 +30,11 @@ struct pl_api {
     char *token;                      /* owned; NULL: no authentication */
     uint8_t token_key[32];            /* signs the tokens of service accounts */
     char *host;                       /* owned; NULL: whoever calls is answered */
+    /* Told of each object that was stored; -1 with the status filled fails the request. */
+    int (*stored)(struct pl_api_ctx *ctx, struct pl_doc *doc);
+    /* pl_api_run, for requests that begin again when their answer has come. */
+    bool (*run)(struct pl_api *api, const struct pl_api_call *call, struct pl_api_responder out,
+                struct pl_api_job *job);
     int64_t bookmark_ns;
     bool bare;                        /* without default roles */
     size_t watch_unread, watch_bytes; /* what all watches leave unread, and the most */
@@ -54,9 +60,6 @@ struct pl_api_ctx {
     struct pl_doc **held; /* owned array of references that live as long */
     size_t held_count;
 };
-
-/* Would a request with this bearer token be let in? */
-bool pl_api_is_token(const struct pl_api *api, struct pl_slice given);
 
 /* Stores what every cluster has. */
 void pl_api_make_first(struct pl_api *api);

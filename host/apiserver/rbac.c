@@ -14,6 +14,14 @@
 
 #define RBAC "rbac.authorization.k8s.io"
 
+bool pl_api_user_is_in(const struct pl_api_user *user, struct pl_slice group)
+{
+    PL_TREE_FOR(item, user->groups)
+    if (pl_slice_eq(pl_tree_text(item->value), group))
+        return true;
+    return false;
+}
+
 /* ---- what a request asks for ---- */
 
 static struct pl_slice verb_of_path(struct pl_api_ctx *ctx)

@@ -4,6 +4,9 @@
 #include "apiserver/core.h"
 #include "apiserver/user.h"
 
+/* Is the user in that group? */
+bool pl_api_user_is_in(const struct pl_api_user *user, struct pl_slice group);
+
 /* What somebody wants to do. Borrowed texts. */
 struct pl_api_attributes {
     struct pl_slice verb;

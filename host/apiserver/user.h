@@ -20,7 +20,6 @@ struct pl_api_user pl_api_user_of_account(struct pl_arena *arena, struct pl_slic
                                           struct pl_slice name);
 /* "system:serviceaccount:NS:NAME" into its parts; false for any other name. */
 bool pl_api_user_is_account(struct pl_slice name, struct pl_slice *ns, struct pl_slice *account);
-bool pl_api_user_is_in(const struct pl_api_user *user, struct pl_slice group);
 /* {"username","uid","groups","extra"}, as reviews tell it. */
 struct pl_tree *pl_api_user_info(struct pl_arena *arena, const struct pl_api_user *user);
 

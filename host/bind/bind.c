@@ -121,20 +121,6 @@ void pl_bind_push(lua_State *L, struct pl_state *s)
     lua_setfield(L, -2, "generation");
 }
 
-void pl_bind_push_waits(lua_State *L, struct pl_state *s)
-{
-    lua_newtable(L);
-    pl_state_register(L, s, pl_bind_writes);
-    pl_state_register(L, s, pl_bind_tasks);
-    pl_state_register(L, s, pl_bind_says);
-}
-
-void pl_bind_push_reads(lua_State *L, struct pl_state *s)
-{
-    lua_newtable(L);
-    pl_state_register(L, s, pl_bind_reads);
-}
-
 /* ---- what a state of scripts has ---- */
 
 static void open_state(struct pl_state *s)

@@ -15,6 +15,7 @@ enum pl_exit {
 };
 
 struct pl_build;
+struct pl_doc;
 
 struct pl_command {
     const char *name;
@@ -24,6 +25,8 @@ struct pl_command {
     /* Not NULL: the command is asked for its flags, which pl_command_flags adds to the array that
      * is being built. It does nothing else. */
     struct pl_build *describe;
+    /* pl_commands_describe, for commands that tell of all: set when a command is run. */
+    struct pl_doc *(*all)(void);
 };
 
 /* Every command, in the order of --help: the one table that usage, manual pages and completion come

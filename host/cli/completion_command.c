@@ -56,7 +56,10 @@ int pl_command_completion(const struct pl_command *self, int argc, char *const *
         limit_time();
     if (pl_command_flags(self, &flags, table, PL_ARRAY_LEN(table), argc, argv, &exit_code)) {
         struct pl_build *input = pl_tool_input_begin(self, &flags);
-        pl_tool_add_commands(input);
+        struct pl_doc *commands = self->all();
+        pl_build_keyz(input, "commands");
+        pl_build_node(input, pl_doc_root(commands));
+        pl_doc_unref(commands);
         exit_code = pl_tool_command(self, &tool, input);
     }
     pl_flags_deinit(&flags);

@@ -455,6 +455,7 @@ static void open_admin(struct host *host)
                pl_str("error", err.message));
         return;
     }
+    pl_admin_add_commands(host->admin);
     pl_admin_add_reload(host->admin, host->reload);
     pl_admin_add_shadow(host->admin, host->shadow);
     pl_admin_add_webhooks(host->admin, host->webhooks);

@@ -101,8 +101,12 @@ int main(int argc, char **argv)
         name = "version";
     size_t count;
     const struct pl_command *commands = pl_commands(&count);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(name, commands[i].name) == 0)
-            return finish(commands[i].run(&commands[i], argc - 2, argv + 2));
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(name, commands[i].name) != 0)
+            continue;
+        struct pl_command asked = commands[i];
+        asked.all = pl_commands_describe;
+        return finish(asked.run(&asked, argc - 2, argv + 2));
+    }
     return unknown_command(name);
 }

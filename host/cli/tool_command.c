@@ -39,14 +39,6 @@ int pl_tool_command(const struct pl_command *self, struct pl_tool *tool, struct 
     return exit_code;
 }
 
-void pl_tool_add_commands(struct pl_build *b)
-{
-    struct pl_doc *commands = pl_commands_describe();
-    pl_build_keyz(b, "commands");
-    pl_build_node(b, pl_doc_root(commands));
-    pl_doc_unref(commands);
-}
-
 /* ---- new ---- */
 
 static const struct pl_flag new_flags[] = {

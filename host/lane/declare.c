@@ -19,20 +19,6 @@
 
 /* ---- reading tables, without metamethods ---- */
 
-void pl_declare_get(lua_State *L, const char *name)
-{
-    lua_pushstring(L, name);
-    lua_rawget(L, -2);
-}
-
-const char *pl_declare_text(lua_State *L, const char *name)
-{
-    pl_declare_get(L, name);
-    const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
-    lua_pop(L, 1); /* the table keeps it */
-    return text;
-}
-
 static char *dup_text(lua_State *L, const char *name)
 {
     const char *text = pl_declare_text(L, name);
@@ -64,25 +50,6 @@ static bool flag_of(lua_State *L, const char *name, bool otherwise)
     bool value = lua_isnil(L, -1) ? otherwise : lua_toboolean(L, -1);
     lua_pop(L, 1);
     return value;
-}
-
-char **pl_declare_texts(lua_State *L, const char *name)
-{
-    pl_declare_get(L, name);
-    if (lua_type(L, -1) != LUA_TTABLE) {
-        lua_pop(L, 1);
-        return NULL;
-    }
-    int count = (int)lua_objlen(L, -1), kept = 0;
-    char **texts = pl_calloc((size_t)count + 1, sizeof *texts);
-    for (int i = 1; i <= count; i++) {
-        lua_rawgeti(L, -1, i);
-        if (lua_type(L, -1) == LUA_TSTRING)
-            texts[kept++] = pl_strdup(lua_tostring(L, -1));
-        lua_pop(L, 1);
-    }
-    lua_pop(L, 1);
-    return texts;
 }
 
 /* ---- sources ---- */

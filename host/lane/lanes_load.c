@@ -192,18 +192,3 @@ void pl_lanes_on_read(struct pl_lanes *lanes, void (*read)(void *arg), void *arg
     lanes->on_read = read;
     lanes->on_read_arg = arg;
 }
-
-void pl_declarations_deinit(struct pl_declarations *declarations)
-{
-    for (size_t i = 0; i < declarations->controller_count && declarations->controllers; i++)
-        pl_controller_spec_deinit(&declarations->controllers[i]);
-    for (size_t i = 0; i < declarations->index_count && declarations->indexes; i++) {
-        pl_free(declarations->indexes[i].name);
-        pl_free(declarations->indexes[i].path);
-        pl_free(declarations->indexes[i].declared_at);
-    }
-    pl_free(declarations->description);
-    pl_free(declarations->controllers);
-    pl_free(declarations->indexes);
-    *declarations = (struct pl_declarations){.controllers = NULL};
-}

@@ -17,47 +17,6 @@
 
 /* ---- from the core to Lua ---- */
 
-static bool is_own_chunk(const struct pl_state *s, const char *source)
-{
-    /* Specs load Perilune's modules from their files. */
-    return strncmp(source, PL_OWN_CHUNK, strlen(PL_OWN_CHUNK)) == 0 ||
-           (s->eager && strstr(source, "lua/perilune/") != NULL);
-}
-
-/* Where the script's function begins that the host has called: a tail call leaves no frame of it.
- */
-static bool where_called(lua_State *L, struct pl_state *s, lua_Debug *ar)
-{
-    luaL_checkstack(L, 4, NULL);
-    if (s->phase == PL_PHASE_MAP)
-        pl_ref_push(L, s->refs.blamed);
-    else if (s->phase != PL_PHASE_RUN || s->hooks->push_blamed == NULL ||
-             !s->hooks->push_blamed(L, s))
-        return false;
-    if (!lua_isfunction(L, -1)) {
-        lua_pop(L, 1);
-        return false;
-    }
-    lua_getinfo(L, ">S", ar);
-    ar->currentline = ar->linedefined;
-    return ar->currentline > 0 && !is_own_chunk(s, ar->source);
-}
-
-bool pl_lerr_where(lua_State *L, struct pl_state *s, int level, lua_Debug *ar)
-{
-    for (; lua_getstack(L, level, ar); level++) {
-        lua_getinfo(L, "Sl", ar);
-        if (ar->currentline > 0 && !is_own_chunk(s, ar->source))
-            return true;
-    }
-    return where_called(L, s, ar);
-}
-
-const char *pl_lerr_chunk(const lua_Debug *ar)
-{
-    return *ar->source == '@' || *ar->source == '=' ? ar->source + 1 : ar->short_src;
-}
-
 static void push_positioned(lua_State *L, struct pl_state *s, const char *message)
 {
     lua_Debug ar;
@@ -351,7 +310,7 @@ static void add_source_line(struct pl_buf *out, struct pl_state *s, const char *
     lua_Debug ar;
     if (!find_source(s, message, &path, &line, &source) &&
         (frame == NULL || !find_source(s, frame, &path, &line, &source))) {
-        if (frame != NULL || !where_called(s->L, s, &ar))
+        if (frame != NULL || !pl_lerr_where_called(s->L, s, &ar))
             return;
         path = pl_slice_z(pl_lerr_chunk(&ar));
         line = ar.currentline;
@@ -498,7 +457,7 @@ static void find_place(lua_State *L, struct pl_state *s, const char *inner, cons
     lua_Debug ar;
     const char *text = lua_tostring(L, -1);
     if (first_script_frame(inner) != NULL || first_script_frame(trace) != NULL ||
-        find_source(s, text, &path, &line, &source) || !where_called(L, s, &ar))
+        find_source(s, text, &path, &line, &source) || !pl_lerr_where_called(L, s, &ar))
         return;
     if (strncmp(text, PL_OWN_CHUNK + 1, strlen(PL_OWN_CHUNK) - 1) == 0 &&
         parse_position(text, &path, &line)) {

@@ -30,6 +30,9 @@ void pl_lerr_check_nesting(lua_State *L, struct pl_state *s, const void *frame);
  * line; where a tail call has left none, where the function begins that the host has called. False
  * when there is neither. */
 bool pl_lerr_where(lua_State *L, struct pl_state *s, int level, lua_Debug *ar);
+/* Where the script's function begins that the host has called: a tail call leaves no frame of it.
+ */
+bool pl_lerr_where_called(lua_State *L, struct pl_state *s, lua_Debug *ar);
 /* "file.lua" of such a frame: borrowed from ar. */
 const char *pl_lerr_chunk(const lua_Debug *ar);
 

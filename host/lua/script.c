@@ -16,11 +16,6 @@
 #define SCRIPT_LIMIT (8u << 20) /* bytes of one file */
 #define FILES_LIMIT  10000      /* scripts in one folder */
 
-struct source_text {
-    size_t len;
-    char text[];
-};
-
 /* ---- which files ---- */
 
 static bool ends_with(const char *text, const char *end)
@@ -170,33 +165,11 @@ static int read_file(struct pl_state *s, const char *reader, const char *path, s
 
 static void remember_text(struct pl_state *s, const char *path, struct pl_slice text)
 {
-    struct source_text *copy = pl_malloc(sizeof *copy + text.len + 1);
+    struct pl_source_text *copy = pl_malloc(sizeof *copy + text.len + 1);
     copy->len = text.len;
     memcpy(copy->text, text.ptr ? text.ptr : "", text.len);
     copy->text[text.len] = '\0';
     pl_free(pl_map_put(&s->sources, pl_slice_z(path), copy));
-}
-
-bool pl_script_line(struct pl_state *s, struct pl_slice path, int line, struct pl_slice *out)
-{
-    const struct source_text *source = pl_map_get(&s->sources, path);
-    if (source == NULL)
-        return false;
-    const char *at = source->text, *end = at + source->len;
-    for (int i = 1; i < line && at != NULL; i++) {
-        at = memchr(at, '\n', (size_t)(end - at));
-        at = at != NULL ? at + 1 : NULL;
-    }
-    if (at == NULL || at >= end)
-        return false;
-    const char *stop = memchr(at, '\n', (size_t)(end - at));
-    stop = stop != NULL ? stop : end;
-    while (at < stop && (*at == ' ' || *at == '\t'))
-        at++;
-    while (stop > at && (stop[-1] == ' ' || stop[-1] == '\r'))
-        stop--;
-    *out = pl_slice(at, (size_t)(stop - at) < 200 ? (size_t)(stop - at) : 200);
-    return stop > at;
 }
 
 /* ---- loading ---- */

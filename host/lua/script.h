@@ -16,6 +16,12 @@ int pl_script_read(const char *path, struct pl_buf *out, struct pl_err *err);
 int pl_script_read_stamped(const char *path, struct pl_buf *out, struct pl_file_stamp *stamp,
                            struct pl_err *err);
 
+/* What was loaded of a file, for the lines that errors show. */
+struct pl_source_text {
+    size_t len;
+    char text[];
+};
+
 /* Loads the file's text (never bytecode) and pushes its chunk. reader: the script that requires it;
  * NULL: none, and its folder becomes one that `require` searches. The message of err begins with
  * file:line. */

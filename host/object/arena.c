@@ -1,0 +1,80 @@
+/* Bump memory in blocks that go together. Nothing is freed alone, so an arena belongs to one short
+ * piece of work, such as a request; what it allocates grows with what that work reads, and whoever
+ * reads limits it. */
+#include "object/arena.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/check.h"
+#include "value/build.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BLOCK_BYTES ((size_t)16 << 10)
+
+struct pl_arena_block {
+    struct pl_arena_block *next;
+    _Alignas(16) char bytes[];
+};
+
+void pl_arena_deinit(struct pl_arena *arena)
+{
+    while (arena->blocks != NULL) {
+        struct pl_arena_block *next = arena->blocks->next;
+        pl_free(arena->blocks);
+        arena->blocks = next;
+    }
+    *arena = (struct pl_arena){0};
+}
+
+void *pl_arena_alloc(struct pl_arena *arena, size_t size)
+{
+    size = (size + 15) & ~(size_t)15;
+    if (arena->blocks == NULL || size > arena->cap - arena->used) {
+        size_t cap = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+        struct pl_arena_block *block = pl_calloc(1, sizeof(*block) + cap);
+        block->next = arena->blocks;
+        arena->blocks = block;
+        arena->cap = cap;
+        arena->used = 0;
+    }
+    void *at = arena->blocks->bytes + arena->used;
+    arena->used += size;
+    return at;
+}
+
+struct pl_slice pl_arena_copy(struct pl_arena *arena, struct pl_slice text)
+{
+    char *copy = pl_arena_alloc(arena, text.len + 1);
+    if (text.len > 0)
+        memcpy(copy, text.ptr, text.len);
+    return pl_slice(copy, text.len);
+}
+
+struct pl_slice pl_arena_utf8(struct pl_arena *arena, struct pl_slice text)
+{
+    if (pl_is_utf8(text))
+        return text;
+    struct pl_buf repaired = PL_BUF_INIT;
+    pl_utf8_repair(text, &repaired);
+    text = pl_arena_copy(arena, pl_buf_slice(&repaired));
+    pl_buf_deinit(&repaired);
+    return text;
+}
+
+struct pl_slice pl_arena_f(struct pl_arena *arena, const char *fmt, ...)
+{
+    char small[256];
+    va_list args, again;
+    va_start(args, fmt);
+    va_copy(again, args);
+    int len = vsnprintf(small, sizeof(small), fmt, args);
+    va_end(args);
+    PL_REQUIRE(len >= 0);
+    char *out = pl_arena_alloc(arena, (size_t)len + 1);
+    vsnprintf(out, (size_t)len + 1, fmt, again);
+    va_end(again);
+    return pl_slice(out, (size_t)len);
+}
