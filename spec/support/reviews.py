@@ -2,7 +2,7 @@
 """A client of webhooks for specs: sends one review again and again over kept TLS connections.
 
     reviews.py load URL FILE RATE CONNECTIONS   until SIGTERM, then prints {"ok":, "failed":, "first":, "answers":}
-    reviews.py idle HOST PORT COUNT             opens connections (every second one stops in the middle
+    reviews.py idle HOST PORT COUNT             opens connections (nine of ten stop in the middle
                                                 of its handshake) and holds them until SIGTERM
 """
 import http.client
@@ -91,7 +91,7 @@ def idle(host, port, count):
     held = []
     for i in range(int(count)):
         raw = socket.create_connection((host, int(port)), timeout=20)
-        if i % 2 == 0:
+        if i % 10 != 0:
             raw.sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01")  # the beginning of a ClientHello
             held.append(raw)
         else:
