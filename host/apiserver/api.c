@@ -16,6 +16,7 @@
 #include "apiserver/disk.h"
 #include "apiserver/gc.h"
 #include "apiserver/keep.h"
+#include "apiserver/pods.h"
 #include "apiserver/rbac.h"
 #include "apiserver/review.h"
 #include "apiserver/token.h"
@@ -111,6 +112,9 @@ static int run_main(struct pl_api_ctx *ctx, const char *verb)
         return pl_api_list(ctx);
     if (strcmp(verb, "watch") == 0)
         return pl_api_watch(ctx);
+    if (strcmp(verb, "create") == 0 && !ctx->type->is_custom &&
+        strcmp(ctx->type->kind, "Binding") == 0)
+        return pl_api_pod_bind(ctx);
     if (strcmp(verb, "create") == 0)
         return ctx->type->flags & PL_API_REVIEW ? pl_api_review(ctx) : pl_api_create_object(ctx);
     if (strcmp(verb, "update") == 0)
@@ -128,6 +132,16 @@ static const struct {
     int (*run)(struct pl_api_ctx *ctx);
 } own_subresources[] = {
     {"serviceaccounts", "token", "create", pl_api_token_request},
+    {"pods", "binding", "create", pl_api_pod_bind},
+    {"pods", "eviction", "create", pl_api_pod_evict},
+    {"pods", "log", "get", pl_api_pod_log},
+    {"pods", "exec", "get", pl_api_pod_connect},
+    {"pods", "exec", "create", pl_api_pod_connect},
+    {"pods", "attach", "get", pl_api_pod_connect},
+    {"pods", "attach", "create", pl_api_pod_connect},
+    {"pods", "portforward", "get", pl_api_pod_connect},
+    {"pods", "portforward", "create", pl_api_pod_connect},
+    {"namespaces", "finalize", "update", pl_api_namespace_finalize},
 };
 
 static int (*own_subresource(const struct pl_api_ctx *ctx, const char *verb))(struct pl_api_ctx *)

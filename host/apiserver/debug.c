@@ -111,6 +111,22 @@ static void write_counts(const struct pl_api_debug *debug, struct pl_buf *out)
     pl_free(keys);
 }
 
+void pl_api_debug_metrics(const struct pl_api_debug *debug, struct pl_buf *out)
+{
+    size_t at = 0;
+    struct pl_slice key;
+    void *value;
+    pl_buf_add_z(out, "# HELP apiserver_request_total Requests since start.\n"
+                      "# TYPE apiserver_request_total counter\n");
+    while (pl_map_next(&debug->counts, &at, &key, &value)) {
+        size_t verb = strcspn(key.ptr, " ");
+        pl_buf_add_z(out, "apiserver_request_total{resource=");
+        pl_write_str(out, pl_slice_z(key.ptr + verb + (key.ptr[verb] == ' ')));
+        pl_buf_add_f(out, ",verb=\"%.*s\"} %" PRIu64 "\n", (int)verb, key.ptr,
+                     *(const uint64_t *)value);
+    }
+}
+
 static void write_member(struct pl_buf *out, const char *name, const char *value)
 {
     pl_buf_add_f(out, "\"%s\":", name);

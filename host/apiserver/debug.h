@@ -12,3 +12,5 @@ void pl_api_debug_count(struct pl_api_debug *debug, const char *verb, struct pl_
 void pl_api_debug_audit(struct pl_api_debug *debug, const struct pl_api_request *request, int code);
 /* Answers paths below /debug/; false for others. */
 bool pl_api_debug_handle(struct pl_api_ctx *ctx);
+/* Appends the counters of requests in Prometheus' text format. */
+void pl_api_debug_metrics(const struct pl_api_debug *debug, struct pl_buf *out);

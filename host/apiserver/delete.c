@@ -9,6 +9,7 @@
 #include "apiserver/steps.h"
 #include "base/alloc.h"
 #include "object/meta.h"
+#include "object/units.h"
 #include "object/yaml.h"
 #include "schema/crd.h"
 #include "value/scan.h"
@@ -52,7 +53,10 @@ static int read_options(struct pl_api_ctx *ctx, struct pl_api_delete_options *op
 {
     struct pl_err err = {0};
     *options = (struct pl_api_delete_options){.policy = ctx->request.propagation,
-                                              .dry_run = ctx->request.dry_run};
+                                              .dry_run = ctx->request.dry_run,
+                                              .is_graceful = true,
+                                              .has_grace = ctx->request.has_grace,
+                                              .grace_s = ctx->request.grace_s};
     if (ctx->request.call.body.len > 0) {
         struct pl_doc *doc = scan_options(ctx, &err);
         if (doc == NULL)
@@ -70,6 +74,8 @@ static int read_options(struct pl_api_ctx *ctx, struct pl_api_delete_options *op
             options->policy = policy;
         else if (pl_tree_is(orphan, PL_BOOL))
             options->policy = pl_slice_z(orphan->boolean ? "Orphan" : "Background");
+        if (pl_tree_integer(pl_tree_getz(tree, "gracePeriodSeconds"), &options->grace_s))
+            options->has_grace = true;
         const struct pl_tree *dry = pl_tree_getz(tree, "dryRun");
         options->dry_run = options->dry_run || (pl_tree_is(dry, PL_ARRAY) && dry->count > 0);
     }
@@ -161,15 +167,61 @@ static void set_finalizer(struct pl_arena *arena, struct pl_tree *meta, const ch
         pl_tree_removez(meta, "finalizers");
 }
 
-static void mark(struct pl_api_ctx *ctx, struct pl_tree *object)
+/* ---- the grace period of Pods ---- */
+
+/* Only a Pod on a node that has not ended waits; others are over at once. */
+static int64_t grace_of(const struct pl_api_ctx *ctx, const struct pl_tree *object,
+                        const struct pl_api_delete_options *options)
+{
+    struct pl_slice phase = pl_tree_text_at(object, "status.phase");
+    int64_t seconds = 0;
+    if (!options->is_graceful || !is_builtin(ctx->type, "Pod") ||
+        pl_tree_text_at(object, "spec.nodeName").len == 0 || pl_slice_eqz(phase, "Succeeded") ||
+        pl_slice_eqz(phase, "Failed"))
+        return 0;
+    if (options->has_grace)
+        seconds = options->grace_s;
+    else
+        pl_tree_integer(pl_tree_dig(object, "spec.terminationGracePeriodSeconds"), &seconds);
+    return seconds < 0 ? 1 : seconds;
+}
+
+static void set_times(struct pl_api_ctx *ctx, struct pl_tree *meta, int64_t ends_ns,
+                      int64_t seconds)
+{
+    char text[40];
+    pl_time_text(ends_ns, 0, text);
+    pl_tree_set_strz(&ctx->arena, meta, "deletionTimestamp", text);
+    pl_tree_setz(&ctx->arena, meta, "deletionGracePeriodSeconds",
+                 pl_tree_int(&ctx->arena, seconds));
+}
+
+/* A grace period that runs gets shorter only. Does it? */
+static bool shorten(struct pl_api_ctx *ctx, struct pl_tree *object,
+                    const struct pl_api_delete_options *options)
+{
+    struct pl_tree *meta = pl_tree_getz(object, "metadata");
+    int64_t left = 0;
+    if (!is_builtin(ctx->type, "Pod") ||
+        !pl_tree_integer(pl_tree_getz(meta, "deletionGracePeriodSeconds"), &left))
+        return false;
+    bool wants = !options->is_graceful || (options->has_grace && options->grace_s < left);
+    int64_t seconds = options->is_graceful && options->grace_s > 0 ? options->grace_s : 0;
+    if (!wants || left == 0)
+        return false;
+    set_times(ctx, meta, pl_clock_wall(ctx->api->timers->clock) + seconds * PL_SECOND, seconds);
+    return true;
+}
+
+static void mark(struct pl_api_ctx *ctx, struct pl_tree *object, int64_t grace_s)
 {
     struct pl_arena *arena = &ctx->arena;
     struct pl_tree *meta = pl_tree_child(arena, object, "metadata");
     int64_t generation = 0;
     bool ns = is_builtin(ctx->type, "Namespace");
-    pl_tree_setz(arena, meta, "deletionTimestamp", pl_api_now(ctx->api, arena));
-    if (!ns)
-        pl_tree_setz(arena, meta, "deletionGracePeriodSeconds", pl_tree_int(arena, 0));
+    set_times(ctx, meta, pl_clock_wall(ctx->api->timers->clock) + grace_s * PL_SECOND, grace_s);
+    if (ns)
+        pl_tree_removez(meta, "deletionGracePeriodSeconds");
     if (pl_tree_integer(pl_tree_getz(meta, "generation"), &generation) && generation > 0)
         pl_tree_setz(arena, meta, "generation", pl_tree_int(arena, generation + 1));
     if (ns)
@@ -208,14 +260,15 @@ int pl_api_delete_entry(struct pl_api_ctx *ctx, struct pl_api_entry *entry,
     }
     if (is_builtin(ctx->type, "CustomResourceDefinition") && !deleting)
         pl_api_crd_mark(arena, object, pl_api_now(ctx->api, arena));
+    bool changed = deleting && shorten(ctx, object, options);
     if (!deleting)
-        mark(ctx, object);
+        mark(ctx, object, grace_of(ctx, object, options));
     *gone = pl_api_is_finished(object);
     if (options->dry_run) {
         *left = pl_tree_doc(object, NULL);
     } else if (*gone) {
         *left = remove_now(ctx, entry, object);
-    } else if (deleting && pl_tree_equal(before, pl_tree_getz(meta, "finalizers"))) {
+    } else if (deleting && !changed && pl_tree_equal(before, pl_tree_getz(meta, "finalizers"))) {
         *left = pl_doc_ref(entry->doc);
     } else {
         entry =

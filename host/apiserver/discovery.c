@@ -2,7 +2,10 @@
  * health. Computed from the registry for each request, so that a new CRD is there at once. */
 #include "apiserver/discovery.h"
 
+#include "apiserver/debug.h"
 #include "apiserver/openapi.h"
+#include "net/http_server.h"
+
 #include <stdio.h>
 
 #define VERSION_JSON                                                                               \
@@ -153,7 +156,9 @@ static int answer_resources(struct pl_api_ctx *ctx, struct pl_slice group, struc
                 add_type(arena, list, type, v);
         }
     if (list->count == 0)
-        return pl_api_no_page(&ctx->status);
+        return pl_api_registry_is_builtin(ctx->api->registry, group)
+                   ? pl_api_no_resource(&ctx->status)
+                   : pl_api_no_page(&ctx->status);
     pl_tree_setz(arena, root, "groupVersion",
                  pl_tree_str(arena, pl_arena_f(arena, "%.*s%s%.*s", PL_FMT(group),
                                                group.len > 0 ? "/" : "", PL_FMT(version))));
@@ -169,12 +174,7 @@ struct fixed {
 };
 
 static const struct fixed fixed_answers[] = {
-    {"/api", "json",
-     "{\"kind\":\"APIVersions\",\"versions\":[\"v1\"],\"serverAddressByClientCIDRs\":[]}\n"},
     {"/version", "json", VERSION_JSON "\n"},
-    {"/healthz", "text", "ok"},
-    {"/livez", "text", "ok"},
-    {"/readyz", "text", "ok"},
     {"/", "json",
      "{\"paths\":[\"/api\",\"/api/v1\",\"/apis\",\"/healthz\",\"/livez\",\"/openapi/v2\","
      "\"/openapi/v3\",\"/readyz\",\"/version\"]}\n"},
@@ -196,6 +196,67 @@ static bool answer_fixed(struct pl_api_ctx *ctx, struct pl_slice path)
         return true;
     }
     return false;
+}
+
+static void answer_text(struct pl_api_ctx *ctx, struct pl_slice text)
+{
+    struct pl_http_header header = {"Content-Type", "text/plain; charset=utf-8"};
+    ctx->responder.ops->reply(ctx->responder.self, 200, &header, 1, text);
+}
+
+/* ---- health: who answers is well ---- */
+
+/* /healthz, /livez, /readyz, each also with the name of a check behind it. */
+static bool answer_health(struct pl_api_ctx *ctx, struct pl_slice path)
+{
+    static const char *const pages[] = {"/healthz", "/livez", "/readyz"};
+    struct pl_buf verbose = PL_BUF_INIT;
+    bool wants_all = pl_query_get(ctx->request.call.query, "verbose", &verbose);
+    pl_buf_deinit(&verbose);
+    for (size_t i = 0; i < PL_ARRAY_LEN(pages); i++) {
+        size_t len = strlen(pages[i]);
+        if (path.len < len || memcmp(path.ptr, pages[i], len) != 0)
+            continue;
+        struct pl_slice check = pl_slice(path.ptr + len, path.len - len);
+        if (check.len > 0 && !pl_slice_eqz(check, "/ping") && !pl_slice_eqz(check, "/storage"))
+            return false;
+        if (check.len == 0 && wants_all)
+            answer_text(ctx, pl_arena_f(&ctx->arena, "[+]ping ok\n[+]storage ok\n%s check passed\n",
+                                        pages[i] + 1));
+        else
+            answer_text(ctx, pl_slice_z("ok"));
+        return true;
+    }
+    return false;
+}
+
+static void answer_metrics(struct pl_api_ctx *ctx)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    pl_api_debug_metrics(ctx->api->debug, &text);
+    pl_buf_add_z(&text, "# HELP apiserver_resource_objects Number of stored objects.\n"
+                        "# TYPE apiserver_resource_objects gauge\n");
+    for (const struct pl_api_type *type = pl_api_registry_first(ctx->api->registry); type != NULL;
+         type = type->next)
+        if (type->table->count > 0)
+            pl_buf_add_f(&text, "apiserver_resource_objects{group=\"%s\",resource=\"%s\"} %zu\n",
+                         pl_api_type_group(type), type->plural, type->table->count);
+    answer_text(ctx, pl_buf_slice(&text));
+    pl_buf_deinit(&text);
+}
+
+/* The address is the one that the client used. */
+static void answer_versions(struct pl_api_ctx *ctx)
+{
+    struct pl_arena *arena = &ctx->arena;
+    const char *host = ctx->request.call.host;
+    struct pl_tree *root = pl_tree_literal(
+        arena, "{\"kind\":\"APIVersions\",\"versions\":[\"v1\"],\"serverAddressByClientCIDRs\":"
+               "[{\"clientCIDR\":\"0.0.0.0/0\",\"serverAddress\":\"\"}]}");
+    struct pl_tree *first = pl_tree_at(pl_tree_getz(root, "serverAddressByClientCIDRs"), 0);
+    pl_tree_setz(arena, first, "serverAddress",
+                 pl_tree_str(arena, pl_arena_utf8(arena, pl_slice_z(host != NULL ? host : ""))));
+    pl_api_answer_tree(ctx, 200, root);
 }
 
 /* "/apis/G/V" -> G and V. */
@@ -223,8 +284,16 @@ int pl_api_discover(struct pl_api_ctx *ctx)
         path.len--;
     if (strcmp(ctx->request.call.method, "GET") != 0)
         return pl_api_no_method(&ctx->status);
-    if (answer_fixed(ctx, path))
+    if (answer_fixed(ctx, path) || answer_health(ctx, path))
         return 0;
+    if (pl_slice_eqz(path, "/metrics")) {
+        answer_metrics(ctx);
+        return 0;
+    }
+    if (pl_slice_eqz(path, "/api")) {
+        answer_versions(ctx);
+        return 0;
+    }
     if (path.len > 8 && memcmp(path.ptr, "/openapi", 8) == 0)
         return pl_api_openapi(ctx, path);
     size_t count = split(path, parts);
@@ -239,5 +308,7 @@ int pl_api_discover(struct pl_api_ctx *ctx)
         return answer_resources(ctx, parts[1], parts[2]);
     if (count == 2 && pl_slice_eqz(parts[0], "api"))
         return answer_resources(ctx, pl_slice_z(""), parts[1]);
+    if (count > 2 && pl_slice_eqz(parts[0], "api")) /* deeper than any resource */
+        return pl_api_no_resource(&ctx->status);
     return pl_api_no_page(&ctx->status);
 }

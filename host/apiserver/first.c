@@ -1,5 +1,6 @@
 /* What every cluster has before its first request: namespaces, and the default roles unless the
  * server is bare. A server that keeps its objects in a folder makes them only once. */
+#include "apiserver/admission.h"
 #include "apiserver/rbac.h"
 #include "apiserver/write.h"
 
@@ -20,6 +21,8 @@ static void make_namespaces(struct pl_api *api)
 void pl_api_make_first(struct pl_api *api)
 {
     make_namespaces(api);
-    if (!api->bare)
-        pl_api_rbac_make_defaults(api);
+    if (api->bare)
+        return;
+    pl_api_rbac_make_defaults(api);
+    pl_api_make_priorities(api);
 }

@@ -292,10 +292,16 @@ static void finish_namespace(struct pl_api_gc *gc, struct pl_api_entry *ns)
     struct pl_arena arena = {0};
     struct pl_tree *object = pl_tree_from_node(&arena, pl_doc_root(ns->doc));
     struct pl_tree *finalizers = pl_tree_dig(object, "spec.finalizers");
-    if (finalizers != NULL && finalizers->count > 0) {
-        pl_tree_removez(pl_tree_getz(object, "spec"), "finalizers");
-        pl_api_store_raw(gc->api, &arena, ns, object);
+    bool changed = false;
+    PL_TREE_FOR(item, finalizers)
+    if (pl_slice_eqz(pl_tree_text(item->value), "kubernetes")) { /* others' are theirs to take */
+        pl_tree_unlink(finalizers, item);
+        changed = true;
     }
+    if (changed && finalizers->count == 0)
+        pl_tree_removez(pl_tree_getz(object, "spec"), "finalizers");
+    if (changed)
+        pl_api_store_raw(gc->api, &arena, ns, object);
     pl_arena_deinit(&arena);
 }
 

@@ -3,6 +3,7 @@
  * creation and on change; what was assigned before stays. */
 #include "apiserver/prepare.h"
 
+#include "apiserver/admission.h"
 #include "schema/crd.h"
 
 #include <stdio.h>
@@ -118,8 +119,11 @@ static void prepare_job(struct pl_arena *arena, struct pl_tree *object, const st
 
 /* ---- Pods ---- */
 
-static void prepare_pod(struct pl_arena *arena, struct pl_tree *object)
+static int prepare_pod(struct pl_api_ctx *ctx, struct pl_tree *object, bool is_new)
 {
+    struct pl_arena *arena = &ctx->arena;
+    if (is_new && pl_api_admit_pod(ctx, object) != 0)
+        return -1;
     struct pl_tree *spec = pl_tree_child(arena, object, "spec");
     pl_tree_default(arena, spec, "priority", pl_tree_int(arena, 0));
     pl_tree_default(arena, spec, "preemptionPolicy", pl_tree_strz(arena, "PreemptLowerPriority"));
@@ -130,6 +134,7 @@ static void prepare_pod(struct pl_arena *arena, struct pl_tree *object)
                         "\"effect\":\"NoExecute\",\"tolerationSeconds\":300},"
                         "{\"key\":\"node.kubernetes.io/unreachable\",\"operator\":\"Exists\","
                         "\"effect\":\"NoExecute\",\"tolerationSeconds\":300}]"));
+    return 0;
 }
 
 /* Guaranteed, Burstable or BestEffort. */
@@ -232,8 +237,8 @@ int pl_api_prepare_builtin(struct pl_api_ctx *ctx, struct pl_tree *object,
         prepare_service(ctx, object, old);
     else if (strcmp(kind, "Job") == 0)
         prepare_job(arena, object, old);
-    else if (strcmp(kind, "Pod") == 0)
-        prepare_pod(arena, object);
+    else if (strcmp(kind, "Pod") == 0 && prepare_pod(ctx, object, old == NULL) != 0)
+        return -1;
     else if (strcmp(kind, "Namespace") == 0)
         prepare_namespace(arena, object, old);
     else if (strcmp(kind, "Role") == 0 || strcmp(kind, "ClusterRole") == 0)

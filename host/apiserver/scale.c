@@ -6,6 +6,7 @@
 #include "object/selector.h"
 #include "schema/jsonpath.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 static int fail_no_replicas(struct pl_api_ctx *ctx)
@@ -133,6 +134,13 @@ int pl_api_write_scale(struct pl_api_ctx *ctx)
     if (scale == NULL)
         return -1;
     pl_tree_integer(pl_tree_dig(scale, "spec.replicas"), &replicas);
+    if (replicas < 0) {
+        struct pl_api_faults faults = {.arena = &ctx->arena};
+        pl_api_fault(&faults, "FieldValueInvalid", pl_slice_z("spec.replicas"),
+                     "Invalid value: %" PRId64 ": must be greater than or equal to 0", replicas);
+        return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z("autoscaling"),
+                                  pl_slice_z("Scale"), ctx->request.name);
+    }
     struct pl_slice rv = pl_tree_text_at(scale, "metadata.resourceVersion");
     struct pl_tree *object = pl_api_load(ctx, entry->doc);
     if (object == NULL)

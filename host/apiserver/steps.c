@@ -144,7 +144,10 @@ bool pl_api_is_finished(const struct pl_tree *object)
     const struct pl_tree *more = pl_slice_eqz(pl_tree_text_at(object, "kind"), "Namespace")
                                      ? pl_tree_dig(object, "spec.finalizers")
                                      : NULL;
-    return pl_tree_text_at(object, "metadata.deletionTimestamp").len > 0 &&
+    int64_t grace_s = 0;
+    if (pl_slice_eqz(pl_tree_text_at(object, "kind"), "Pod"))
+        pl_tree_integer(pl_tree_dig(object, "metadata.deletionGracePeriodSeconds"), &grace_s);
+    return grace_s == 0 && pl_tree_text_at(object, "metadata.deletionTimestamp").len > 0 &&
            (finalizers == NULL || finalizers->count == 0) && (more == NULL || more->count == 0);
 }
 

@@ -74,6 +74,7 @@ static const char *const event_renames[] = {"involvedObject",
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverride-init"
 const struct pl_api_builtin pl_api_builtins[] = {
+    ROW("", "v1", "bindings", "binding", "Binding", F = NS | ASK),
     ROW("", "v1", "configmaps", "configmap", "ConfigMap", SHORT = "cm", F = NS),
     ROW("", "v1", "endpoints", "endpoints", "Endpoints", SHORT = "ep", F = NS | MAKE),
     ROW("", "v1", "events", "event", "Event", SHORT = "ev", F = NS | MAKE, .selectable = event_fields,

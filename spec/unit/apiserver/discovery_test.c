@@ -13,7 +13,7 @@ TEST(groups_versions_and_resources_are_listed)
     CHECK_INT(api_get(&t, "/apis/"), 200);
     CHECK_AT(&t, "kind", "'APIGroupList'");
     CHECK_INT(api_get(&t, "/api/v1"), 200);
-    CHECK_AT(&t, "resources[0]",
+    CHECK_AT(&t, "resources[1]",
              "{'kind':'ConfigMap','name':'configmaps','namespaced':true,'shortNames':['cm'],"
              "'singularName':'configmap','verbs':['create','delete','deletecollection','get',"
              "'list','patch','update','watch']}");
