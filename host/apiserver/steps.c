@@ -33,11 +33,11 @@ static void warn(struct pl_api_ctx *ctx, struct pl_slice text)
     pl_tree_push(&ctx->arena, ctx->warnings, pl_tree_str(&ctx->arena, text));
 }
 
-/* Unknown fields are dropped, with a warning or an error if that is wanted. */
+/* Unknown fields are dropped, with a warning, unless none or an error is wanted. */
 static int report_unknown(struct pl_api_ctx *ctx, const struct pl_tree *unknown)
 {
     struct pl_slice mode = ctx->request.field_validation;
-    if (unknown->count == 0 || pl_slice_eqz(mode, "Ignore") || mode.len == 0)
+    if (unknown->count == 0 || pl_slice_eqz(mode, "Ignore"))
         return 0;
     struct pl_buf list = PL_BUF_INIT;
     PL_TREE_FOR(item, unknown)

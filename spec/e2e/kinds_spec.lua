@@ -139,7 +139,7 @@ local count = 0
 perilune.every("50ms", { immediate = true, writes = { "janitor.example.com/v1/Bill" } }, function(context)
   count = count + 1
   client:create({ apiVersion = "janitor.example.com/v1", kind = "Bill", metadata = { name = "c",
-    namespace = "]] .. namespace .. [[" }, tip = 1 }, { dry_run = true, field_validation = "Warn" })
+    namespace = "]] .. namespace .. [[" }, tip = 1 }, { dry_run = true })
   context.log:info("written " .. count)
 end)
 ]])
