@@ -3,8 +3,6 @@
  * besides is added. A class that is not there refuses the Pod. */
 #include "apiserver/admission.h"
 
-#include "apiserver/write.h"
-
 #include <inttypes.h>
 
 static int refuse(struct pl_api_ctx *ctx, const struct pl_tree *pod, struct pl_slice why)
@@ -86,25 +84,4 @@ static int admit_runtime(struct pl_api_ctx *ctx, struct pl_tree *pod)
 int pl_api_admit_pod(struct pl_api_ctx *ctx, struct pl_tree *pod)
 {
     return admit_priority(ctx, pod) == 0 ? admit_runtime(ctx, pod) : -1;
-}
-
-void pl_api_make_priorities(struct pl_api *api)
-{
-    static const char *const classes[] = {
-        "{\"apiVersion\":\"scheduling.k8s.io/"
-        "v1\",\"kind\":\"PriorityClass\",\"metadata\":{\"name\":"
-        "\"system-cluster-critical\"},\"value\":2000000000,\"description\":\"Used for system "
-        "critical pods that must run in the cluster, but can be moved to another node if "
-        "necessary.\"}",
-        "{\"apiVersion\":\"scheduling.k8s.io/"
-        "v1\",\"kind\":\"PriorityClass\",\"metadata\":{\"name\":"
-        "\"system-node-critical\"},\"value\":2000001000,\"description\":\"Used for system critical "
-        "pods that must not be moved from their current node.\"}",
-    };
-    for (size_t i = 0; i < PL_ARRAY_LEN(classes); i++) {
-        struct pl_arena arena = {0};
-        pl_api_store_own(api, "scheduling.k8s.io", "priorityclasses",
-                         pl_tree_literal(&arena, classes[i]));
-        pl_arena_deinit(&arena);
-    }
 }

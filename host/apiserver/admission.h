@@ -5,5 +5,3 @@
 
 /* Priority and overhead by the classes that it names; -1 and 403 when there is no such class. */
 int pl_api_admit_pod(struct pl_api_ctx *ctx, struct pl_tree *pod);
-/* Stores the priority classes that every cluster has. */
-void pl_api_make_priorities(struct pl_api *api);

@@ -1,6 +1,6 @@
-/* What every cluster has before its first request: namespaces, and the default roles unless the
- * server is bare. A server that keeps its objects in a folder makes them only once. */
-#include "apiserver/admission.h"
+/* What every cluster has before its first request: namespaces, and the default roles and priority
+ * classes unless the server is bare. A server that keeps its objects in a folder makes them only
+ * once. */
 #include "apiserver/rbac.h"
 #include "apiserver/write.h"
 
@@ -18,11 +18,33 @@ static void make_namespaces(struct pl_api *api)
     }
 }
 
+/* The priority classes that every cluster has. */
+static void make_priorities(struct pl_api *api)
+{
+    static const char *const classes[] = {
+        "{\"apiVersion\":\"scheduling.k8s.io/"
+        "v1\",\"kind\":\"PriorityClass\",\"metadata\":{\"name\":"
+        "\"system-cluster-critical\"},\"value\":2000000000,\"description\":\"Used for system "
+        "critical pods that must run in the cluster, but can be moved to another node if "
+        "necessary.\"}",
+        "{\"apiVersion\":\"scheduling.k8s.io/"
+        "v1\",\"kind\":\"PriorityClass\",\"metadata\":{\"name\":"
+        "\"system-node-critical\"},\"value\":2000001000,\"description\":\"Used for system critical "
+        "pods that must not be moved from their current node.\"}",
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(classes); i++) {
+        struct pl_arena arena = {0};
+        pl_api_store_own(api, "scheduling.k8s.io", "priorityclasses",
+                         pl_tree_literal(&arena, classes[i]));
+        pl_arena_deinit(&arena);
+    }
+}
+
 void pl_api_make_first(struct pl_api *api)
 {
     make_namespaces(api);
     if (api->bare)
         return;
     pl_api_rbac_make_defaults(api);
-    pl_api_make_priorities(api);
+    make_priorities(api);
 }
