@@ -96,5 +96,9 @@ struct pl_reload;
 struct pl_shadow;
 void pl_admin_add_shadow(struct pl_admin *admin, struct pl_shadow *shadow);
 void pl_admin_add_reload(struct pl_admin *admin, struct pl_reload *reload);
+/* The command "tune". The tuner outlives the admin's calls; both are to be destroyed. */
+struct pl_tuner;
+struct pl_tuner *pl_admin_add_tune(struct pl_admin *admin, struct pl_timers *timers);
+void pl_tuner_destroy(struct pl_tuner *tuner);
 /* Members of status that others add. */
 void pl_admin_build_more(const struct pl_admin_call *call, struct pl_build *b);

@@ -27,7 +27,7 @@
 
 /* The one piece of global state beside the signal flag: written before threads start. */
 static struct {
-    enum pl_log_level level;
+    atomic_int level; /* also changed later (pl_log_set_level) */
     bool json;
     int fd;
     /* What could not be written, to be told as soon as something can be. */
@@ -43,7 +43,7 @@ static const char *const level_names[] = {"debug", "info", "warn", "error"};
 
 void pl_log_configure(enum pl_log_level level, bool json, int fd)
 {
-    config.level = level;
+    atomic_store(&config.level, (int)level);
     config.json = json;
     config.fd = fd;
     struct stat info;
@@ -53,7 +53,22 @@ void pl_log_configure(enum pl_log_level level, bool json, int fd)
 
 bool pl_log_enabled(enum pl_log_level level)
 {
-    return level >= config.level;
+    return (int)level >= atomic_load_explicit(&config.level, memory_order_relaxed);
+}
+
+void pl_log_set_level(enum pl_log_level level)
+{
+    atomic_store(&config.level, (int)level);
+}
+
+enum pl_log_level pl_log_get_level(void)
+{
+    return (enum pl_log_level)atomic_load(&config.level);
+}
+
+const char *pl_log_level_name(enum pl_log_level level)
+{
+    return level_names[level];
 }
 
 bool pl_log_parse_level(const char *text, enum pl_log_level *level)

@@ -68,4 +68,8 @@ bool pl_log_enabled(enum pl_log_level level);
 /* What is below `level` is dropped. Before any other thread starts. */
 void pl_log_configure(enum pl_log_level level, bool json, int fd);
 /* "debug", "info", "warn", "error"; false for anything else. */
+/* Later, from any thread. */
+void pl_log_set_level(enum pl_log_level level);
+enum pl_log_level pl_log_get_level(void);
+const char *pl_log_level_name(enum pl_log_level level);
 bool pl_log_parse_level(const char *text, enum pl_log_level *level);

@@ -45,6 +45,7 @@ int pl_command_why(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_queue(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_pause(const struct pl_command *self, int argc, char *const *argv); /* and resume */
 int pl_command_reload(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_tune(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_repl(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_completion(const struct pl_command *self, int argc, char *const *argv);
 int pl_command_rbac(const struct pl_command *self, int argc, char *const *argv);

@@ -23,6 +23,8 @@ static const struct pl_command commands[] = {
      NULL},
     {"reload", "[--shadow PATH...]", "load the scripts of a running host again", pl_command_reload,
      NULL, NULL},
+    {"tune", "", "change the log's level or a controller's numbers in a running host, for a while",
+     pl_command_tune, NULL, NULL},
     {"repl", "",
      "evaluate Lua in a running host, with its caches to read; shows Secrets as they are",
      pl_command_repl, NULL, NULL},

@@ -58,6 +58,7 @@ struct host {
     struct pl_err webhooks_err; /* of the first switch; code 0: none */
     struct pl_once *once;       /* NULL: until a signal */
     struct pl_admin *admin;     /* NULL: without one */
+    struct pl_tuner *tuner;     /* with the admin */
     struct pl_repls *repls;     /* as above */
     struct pl_reload *reload;
     struct pl_shadow *shadow;
@@ -459,6 +460,7 @@ static void open_admin(struct host *host)
     pl_admin_add_reload(host->admin, host->reload);
     pl_admin_add_shadow(host->admin, host->shadow);
     pl_admin_add_webhooks(host->admin, host->webhooks);
+    host->tuner = pl_admin_add_tune(host->admin, pl_loop_timers(host->loop));
     const struct pl_repl_options repl = {.cluster = host->cluster,
                                          .loop = host->loop,
                                          .manager = host->manager,
@@ -475,6 +477,7 @@ static void tear_down(struct host *host)
     if (!pl_repls_is_closed(host->repls))
         pl_leave(host->exit_code);
     pl_admin_destroy(host->admin);
+    pl_tuner_destroy(host->tuner);
     pl_repls_destroy(host->repls);
     if (host->view != NULL) {
         pl_view_set_manager(host->view, NULL);

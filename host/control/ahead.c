@@ -107,7 +107,7 @@ static bool hand_next(struct pl_controller *c)
 
 void pl_controller_hand_ahead(struct pl_controller *c)
 {
-    bool has_room = c->in_flight < (size_t)c->spec->max_concurrent;
+    bool has_room = c->in_flight < (size_t)pl_controller_workers(c);
     if (has_room && c->ahead.count > 0)
         pl_controller_take_back(c); /* to begin at once */
     if (has_room || !may_hand_ahead(c))
@@ -151,7 +151,7 @@ void pl_controller_run_waits(struct pl_run *waiting)
         return;
     run->waited = true;
     struct pl_controller *c = run->run.controller;
-    bool one_worker = c->spec->max_concurrent == 1;
+    bool one_worker = pl_controller_workers(c) == 1;
     if (!one_worker || c->ahead.count > 1)
         pl_controller_take_back(c);
     if (one_worker)

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "write/recorder.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #define SYNC_TIMEOUT (120 * PL_SECOND)
@@ -35,6 +36,23 @@ struct pl_ratelimit *pl_controller_make_limit(const struct pl_controller_spec *s
     if (spec->rate.max_wait_ns > 0)
         limit = pl_ratelimit_max_wait(limit, spec->rate.max_wait_ns);
     return limit;
+}
+
+struct pl_ratelimit *pl_controller_current_limit(const struct pl_controller *c)
+{
+    struct pl_controller_spec spec = *c->spec; /* borrows all */
+    const struct pl_tuning *t = &c->tuning;
+    if (t->base_ns > 0 || t->max_ns > 0)
+        spec.rate.fast_attempts = 0;
+    if (t->base_ns > 0)
+        spec.rate.base_ns = t->base_ns;
+    if (t->max_ns > 0)
+        spec.rate.max_ns = t->max_ns;
+    if (t->qps > 0) {
+        spec.rate.qps = t->qps;
+        spec.rate.burst = t->burst > 0 ? t->burst : (int)ceil(t->qps);
+    }
+    return pl_controller_make_limit(&spec);
 }
 
 static void on_queue_changed(void *arg)
@@ -116,6 +134,7 @@ void pl_controller_destroy(struct pl_controller *c)
     pl_subscriptions_drop(c);
     pl_controller_stop_showing(c);
     pl_controller_stop_timers(c);
+    pl_timer_stop(c->timers, &c->tuned);
     pl_controller_leave_editions(c);
     pl_heap_deinit(&c->retries);
     pl_map_deinit(&c->retry_keys);

@@ -9,6 +9,7 @@
 #include "sync/backlog.h"
 #include "event/causes.h"
 #include "control/cluster.h"
+#include "control/tuning.h"
 #include "control/edition.h"
 #include "control/waiting.h"
 #include "event/question.h"
@@ -122,6 +123,9 @@ struct pl_controller {
     int64_t unmapped_said_ns;
     bool listening;
 
+    struct pl_tuning tuning; /* zero: as declared */
+    struct pl_timer tuned;   /* active while something is tuned */
+
     /* Life. */
     bool started, may_run, running, stopping, told_stopped;
     bool standing_by; /* synced and idle, but may not run */
@@ -202,6 +206,14 @@ void pl_subscriptions_init_retries(struct pl_controller *controller);
 
 /* Starts what may start, a little later. */
 void pl_controller_drive(struct pl_controller *controller);
+/* How many runs may be under way at once. */
+static inline int pl_controller_workers(const struct pl_controller *controller)
+{
+    return controller->tuning.workers > 0 ? controller->tuning.workers
+                                          : controller->spec->max_concurrent;
+}
+/* What the spec says with what is tuned; the caller's. */
+struct pl_ratelimit *pl_controller_current_limit(const struct pl_controller *controller);
 /* A key's For object as cached (a reference), or NULL. */
 struct pl_doc *pl_controller_for_object(struct pl_controller *controller, struct pl_slice key);
 /* A run of the item, which has not begun. */

@@ -80,7 +80,7 @@ static void collect(void *arg)
     struct pl_workqueue_metrics queue;
     pl_workqueue_metrics(c->queue, pl_controller_now(c), &queue);
     pl_series_set(m->active, (double)c->in_flight);
-    pl_series_set(m->max_concurrent, c->spec->max_concurrent); /* a reload may change it */
+    pl_series_set(m->max_concurrent, pl_controller_workers(c)); /* a reload may change it */
     pl_series_set(m->waiting, (double)c->waiting.count);
     pl_series_set(m->depth, (double)queue.depth);
     pl_series_set(m->unfinished, (double)queue.unfinished_ns / (double)PL_SECOND);

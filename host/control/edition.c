@@ -145,11 +145,11 @@ void pl_controller_leave_editions(struct pl_controller *c)
 static void retime(struct pl_controller *c, const struct pl_controller_spec *old)
 {
     if (memcmp(&old->rate, &c->spec->rate, sizeof old->rate) != 0)
-        pl_workqueue_set_limit(c->queue, pl_controller_make_limit(c->spec));
+        pl_workqueue_set_limit(c->queue, pl_controller_current_limit(c));
     if (c->running && old->resync_period_ns != c->spec->resync_period_ns)
         pl_controller_arm_resync(c);
     if (c->metrics.on)
-        pl_series_set(c->metrics.max_concurrent, c->spec->max_concurrent);
+        pl_series_set(c->metrics.max_concurrent, pl_controller_workers(c));
 }
 
 void pl_controller_use(struct pl_controller *c, struct pl_edition *edition)

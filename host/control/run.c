@@ -429,7 +429,7 @@ static void drive(struct pl_task *task)
     struct pl_controller *c = PL_CONTAINER_OF(task, struct pl_controller, drive);
     c->drive_deferred = false;
     struct pl_item item;
-    while (c->running && c->in_flight < (size_t)c->spec->max_concurrent &&
+    while (c->running && c->in_flight < (size_t)pl_controller_workers(c) &&
            pl_workqueue_take(c->queue, &item, pl_controller_now(c)) == 0)
         if (!pl_controller_park(c, &item))
             start_run(c, &item);

@@ -106,6 +106,57 @@ describe("the admin socket", function()
     assert(text:find("copies%s+running%s+0%s+0"), text)
   end)
 
+  it("tunes the log and a controller for a while, and back", function()
+    local tuned = decoded("tune")
+    assert.same({ "info", 0 }, { tuned.log_level, #tuned.controllers })
+    local code, text, err = ask("tune", "--level", "debug", "--controller", "copies", "--workers", "3",
+      "--retry-max", "2s", "--for", "10m")
+    assert.equal(0, code, err)
+    assert(text:find("log level debug, for %d+ s more"), text)
+    assert(text:find("controller copies: workers 3 %(declared 1%), longest delay 2 s, for %d+ s more"), text)
+    tuned = decoded("tune")
+    assert.same({ 3, 1, 2 }, { tuned.controllers[1].workers, tuned.controllers[1].declared_workers,
+      tuned.controllers[1].retry_max_seconds })
+    server:create(path(), map("tuned", { text = "a" }))
+    e2e.eventually("the log is at debug level", function()
+      for _, line in ipairs(host:log()) do
+        if line.level == "debug" then
+          return true
+        end
+      end
+    end)
+    tuned = decoded("tune", "--reset")
+    assert.same({ "info", 0 }, { tuned.log_level, #tuned.controllers })
+  end)
+
+  it("gives a tuning back when its time is over", function()
+    decoded("tune", "--level", "warn", "--controller", "copies", "--workers", "2", "--for", "1s")
+    e2e.eventually("nothing is tuned", function()
+      local tuned = decoded("tune")
+      return tuned.log_level == "info" and #tuned.controllers == 0
+    end)
+    assert.equal(1, host:count_logged("^the log has its level of before$"))
+  end)
+
+  it("refuses a tuning that makes no sense", function()
+    local wrong = {
+      ['there is no controller "nobody"'] = { "--controller", "nobody", "--workers", "2" },
+      ["which controller"] = { "--workers", "2" },
+      ["tune what"] = { "--controller", "copies" },
+      ["workers must be from 1"] = { "--controller", "copies", "--workers", "5000" },
+      ["first delay is longer"] = { "--controller", "copies", "--retry-base", "2s", "--retry-max", "1s" },
+      ["from 1s to 24h"] = { "--level", "debug", "--for", "48h" },
+    }
+    for part, words in pairs(wrong) do
+      local code, _, err = ask("tune", unpack(words))
+      assert.equal(1, code)
+      assert(err:find(part, 1, true), err)
+    end
+    assert.equal(2, (ask("tune", "--level", "loud")))
+    assert.equal(2, (ask("tune", "debug")))
+    assert.same({}, decoded("tune").controllers)
+  end)
+
   it("shows them again each second until the host ends", function()
     local other_socket = e2e.folder() .. "/watched.sock"
     local out = e2e.folder() .. "/" .. e2e.unique("watched")

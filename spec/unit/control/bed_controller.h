@@ -4,6 +4,7 @@
 #include "bed.h"
 
 #include "control/controller.h"
+#include "control/tuning.h"
 #include "control/manager.h"
 #include "event/predicate.h"
 #include "base/alloc.h"

@@ -86,6 +86,93 @@ TEST(no_more_runs_at_once_than_declared)
     stage_deinit(&stage);
 }
 
+TEST(workers_are_tuned_for_a_while)
+{
+    struct stage stage;
+    stage_init(&stage);
+    struct pl_controller_spec spec = spec_of("maps");
+    spec.max_concurrent = 1;
+    struct pl_controller *c = maps(&stage, &spec);
+    pl_manager_start(stage.manager);
+    stage_sync(&stage, "/api/v1/configmaps",
+               BED_MAPS("10", BED_MAP("a", "1", "5", "") "," BED_MAP("b", "2", "6", "") "," BED_MAP(
+                                  "c", "3", "7", "")));
+    CHECK_INT(stage.fake.running, 1);
+    struct pl_err err;
+    struct pl_tuning tuned;
+    int64_t left;
+    CHECK(!pl_controller_tuned(c, &tuned, &left));
+    REQUIRE(pl_controller_tune(c, &(struct pl_tuning){.workers = 2}, 60 * PL_SECOND, &err) == 0);
+    bed_run(&stage.bed);
+    CHECK_INT(stage.fake.running, 2);
+    bed_pass(&stage.bed, 20 * PL_SECOND);
+    CHECK(pl_controller_tuned(c, &tuned, &left));
+    CHECK_INT(left, 40 * PL_SECOND);
+    bed_pass(&stage.bed, 41 * PL_SECOND);
+    CHECK(!pl_controller_tuned(c, &tuned, &left));
+    while (stage.fake.running > 0) {
+        const char *keys[] = {"d/a", "d/b", "d/c"};
+        for (int i = 0; i < 3; i++)
+            if (fake_run(&stage.fake, keys[i]) != NULL)
+                fake_finish(&stage.fake, keys[i], PL_OUTCOME_DONE);
+        bed_run(&stage.bed);
+        CHECK(stage.fake.running <= 1);
+    }
+    CHECK_INT(stage.fake.started, 3);
+    stage_deinit(&stage);
+}
+
+TEST(delays_are_tuned_until_they_are_reset)
+{
+    struct stage stage;
+    stage_init(&stage);
+    struct pl_controller_spec spec = spec_of("maps");
+    struct pl_controller *c = maps(&stage, &spec);
+    pl_manager_start(stage.manager);
+    stage_sync(&stage, "/api/v1/configmaps", BED_MAPS("10", BED_MAP("a", "1", "5", "")));
+    struct pl_err err;
+    REQUIRE(pl_controller_tune(c, &(struct pl_tuning){.base_ns = 100 * PL_SECOND}, 3600 * PL_SECOND,
+                               &err) == 0);
+    pl_buf_clear(&stage.fake.log);
+    fake_finish(&stage.fake, "d/a", PL_OUTCOME_ERROR);
+    bed_pass(&stage.bed, 99 * PL_SECOND);
+    check_log(&stage.fake, "");
+    bed_pass(&stage.bed, 2 * PL_SECOND);
+    CHECK_INT(stage.fake.running, 1);
+    pl_controller_untune(c);
+    fake_finish(&stage.fake, "d/a", PL_OUTCOME_ERROR);
+    bed_pass(&stage.bed, PL_SECOND);
+    CHECK_INT(stage.fake.running, 1);
+    fake_finish(&stage.fake, "d/a", PL_OUTCOME_DONE);
+    stage_deinit(&stage);
+}
+
+TEST(a_tuning_that_makes_no_sense_is_refused)
+{
+    struct stage stage;
+    stage_init(&stage);
+    struct pl_controller_spec spec = spec_of("maps");
+    struct pl_controller *c = maps(&stage, &spec);
+    static const struct {
+        struct pl_tuning tuning;
+        int64_t for_ns;
+    } wrong[] = {{{.workers = -1}, PL_SECOND},
+                 {{.workers = PL_TUNE_WORKERS_MAX + 1}, PL_SECOND},
+                 {{.base_ns = 2, .max_ns = 1}, PL_SECOND},
+                 {{.burst = 1}, PL_SECOND},
+                 {{.qps = -1}, PL_SECOND},
+                 {{.workers = 1}, 0},
+                 {{.workers = 1}, PL_TUNE_FOR_MAX + 1}};
+    for (size_t i = 0; i < PL_ARRAY_LEN(wrong); i++) {
+        struct pl_err err;
+        CHECK_INT(pl_controller_tune(c, &wrong[i].tuning, wrong[i].for_ns, &err), PL_EINVAL);
+    }
+    struct pl_tuning tuned;
+    int64_t left;
+    CHECK(!pl_controller_tuned(c, &tuned, &left));
+    stage_deinit(&stage);
+}
+
 TEST(each_result_leads_to_what_the_table_says) /* rules 127-130 */
 {
     static const struct {
