@@ -18,7 +18,7 @@
 struct pl_regex {
     size_t bytes; /* of all of it */
     size_t groups;
-    max_align_t code[]; /* PCRE2's, which needs no other place for anything */
+    uint64_t code[]; /* PCRE2's, which needs no other place for anything: aligned as userdata are */
 };
 
 static const pcre2_code *code_of(const struct pl_regex *regex)
