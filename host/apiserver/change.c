@@ -5,12 +5,14 @@
  * validation, size. Only then is anything stored, so that a failing step stores nothing. A write
  * that changes nothing keeps its resourceVersion and wakes no watch. An object whose last finalizer
  * goes is removed instead of stored. */
+#include "apiserver/body.h"
 #include "apiserver/admit.h"
 #include "apiserver/prepare.h"
 #include "apiserver/rbac.h"
 #include "apiserver/steps.h"
 #include "object/meta.h"
 #include "schema/defaults.h"
+#include "schema/typed.h"
 #include "schema/jsonpath.h"
 #include "value/scan.h"
 
@@ -275,6 +277,7 @@ int pl_api_store_change(struct pl_api_ctx *ctx, struct pl_api_entry *entry, stru
     keep_metadata(&c);
     keep_other_half(&c);
     pl_api_default_builtin(&ctx->arena, ctx->type, c.object);
+    pl_typed_fill(&ctx->arena, c.object, pl_api_body_type(ctx));
     if (admit(&c) != 0)
         return -1;
     if (!options->by_apply)
@@ -285,6 +288,7 @@ int pl_api_store_change(struct pl_api_ctx *ctx, struct pl_api_entry *entry, stru
     if (pl_api_validate(ctx, c.object, c.old) != 0 || pl_api_check_size(ctx, c.object) != 0 ||
         pl_api_rbac_check_write(ctx, c.object, c.old) != 0 || admit_check(&c) != 0)
         return -1;
+    pl_typed_fill_nulls(&ctx->arena, c.object, pl_api_body_type(ctx));
     return store(&c);
 }
 

@@ -2,8 +2,8 @@
  * that the path says. */
 #include "apiserver/write.h"
 
+#include "apiserver/body.h"
 #include "object/yaml.h"
-#include "schema/protobuf.h"
 #include "value/build.h"
 #include "value/scan.h"
 
@@ -72,14 +72,6 @@ static int check_type(struct pl_api_ctx *ctx, struct pl_tree *object)
     return 0;
 }
 
-static struct pl_tree *parse_protobuf(struct pl_api_ctx *ctx, const char *kind)
-{
-    struct pl_tree *object = pl_api_protobuf_decode(&ctx->arena, kind, ctx->request.call.body);
-    if (object == NULL)
-        pl_api_bad_request(&ctx->status, "the body is no %s in protobuf", kind);
-    return object;
-}
-
 static int fail_parse(struct pl_api_ctx *ctx, const char *kind, const struct pl_err *err)
 {
     struct pl_slice body = ctx->request.call.body;
@@ -98,8 +90,8 @@ static int fail_parse(struct pl_api_ctx *ctx, const char *kind, const struct pl_
 static struct pl_tree *parse(struct pl_api_ctx *ctx, const char *kind)
 {
     struct pl_err err = {0};
-    if (ctx->request.body_form == PL_API_PROTOBUF && pl_api_protobuf_knows(kind))
-        return parse_protobuf(ctx, kind);
+    if (ctx->request.body_form == PL_API_PROTOBUF && !ctx->type->is_custom)
+        return pl_api_body_protobuf(ctx, kind);
     if (ctx->request.body_form != PL_API_JSON && ctx->request.body_form != PL_API_YAML) {
         pl_api_fail(&ctx->status, 415, "UnsupportedMediaType",
                     "the body of the request was in an unknown format - accepted media types "
@@ -110,7 +102,7 @@ static struct pl_tree *parse(struct pl_api_ctx *ctx, const char *kind)
     struct pl_doc *doc = scan_body(ctx, &err);
     struct pl_tree *object = NULL;
     if (pl_node_type(pl_doc_root(doc)) == PL_OBJECT)
-        object = pl_tree_from_node(&ctx->arena, pl_doc_root(doc));
+        object = pl_api_body_json(ctx, doc);
     else
         fail_parse(ctx, kind, &err);
     pl_doc_unref(doc);
@@ -122,8 +114,10 @@ struct pl_tree *pl_api_decode(struct pl_api_ctx *ctx)
     struct pl_tree *object = parse(ctx, ctx->type->kind);
     if (object == NULL)
         return NULL;
+    if (check_type(ctx, object) != 0 || pl_api_body_read(ctx, object) != 0)
+        return NULL;
     pl_tree_child(&ctx->arena, object, "metadata");
-    return check_type(ctx, object) == 0 ? object : NULL;
+    return object;
 }
 
 struct pl_tree *pl_api_decode_as(struct pl_api_ctx *ctx, const char *api_version, const char *kind)

@@ -5,6 +5,7 @@
  * too, which gc.c works off. The choice for deletecollection is made before the first object is
  * deleted, as deleting moves the table. */
 #include "apiserver/admit.h"
+#include "apiserver/body.h"
 #include "apiserver/select.h"
 #include "apiserver/steps.h"
 #include "base/alloc.h"
@@ -49,23 +50,31 @@ static struct pl_doc *scan_options(struct pl_api_ctx *ctx, struct pl_err *err)
     return doc;
 }
 
-static int read_options(struct pl_api_ctx *ctx, struct pl_api_delete_options *options)
+static struct pl_tree *parse_options(struct pl_api_ctx *ctx)
 {
     struct pl_err err = {0};
+    if (ctx->request.body_form == PL_API_PROTOBUF)
+        return pl_api_body_protobuf(ctx, "DeleteOptions");
+    struct pl_doc *doc = scan_options(ctx, &err);
+    struct pl_tree *tree = pl_tree_from_node(&ctx->arena, pl_doc_root(doc));
+    if (doc == NULL)
+        pl_api_bad_request(&ctx->status, "couldn't get version/kind; json parse error: %s",
+                           err.message);
+    pl_doc_unref(doc);
+    return tree;
+}
+
+static int read_options(struct pl_api_ctx *ctx, struct pl_api_delete_options *options)
+{
     *options = (struct pl_api_delete_options){.policy = ctx->request.propagation,
                                               .dry_run = ctx->request.dry_run,
                                               .is_graceful = true,
                                               .has_grace = ctx->request.has_grace,
                                               .grace_s = ctx->request.grace_s};
     if (ctx->request.call.body.len > 0) {
-        struct pl_doc *doc = scan_options(ctx, &err);
-        if (doc == NULL)
-            return pl_api_bad_request(&ctx->status,
-                                      "couldn't get version/kind; json parse error: "
-                                      "%s",
-                                      err.message);
-        struct pl_tree *tree = pl_tree_from_node(&ctx->arena, pl_doc_root(doc));
-        pl_doc_unref(doc);
+        struct pl_tree *tree = parse_options(ctx);
+        if (tree == NULL)
+            return -1;
         struct pl_tree *orphan = pl_tree_getz(tree, "orphanDependents");
         struct pl_slice policy = pl_tree_text_at(tree, "propagationPolicy");
         options->uid = pl_tree_text_at(tree, "preconditions.uid");

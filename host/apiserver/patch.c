@@ -4,6 +4,7 @@
  * force without apply, apply without a field manager. */
 #include "object/patch.h"
 
+#include "apiserver/body.h"
 #include "apiserver/steps.h"
 #include "value/scan.h"
 #include "object/yaml.h"
@@ -113,8 +114,10 @@ static int patch_existing(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
         pl_api_bad_request(&ctx->status, "the patch does not leave an object");
     } else if (result != NULL) {
         struct pl_tree *object = pl_tree_from_node(&ctx->arena, pl_doc_root(result));
-        code = pl_api_store_change(ctx, entry, object,
-                                   &(struct pl_api_change_options){.is_patch = true});
+        code = pl_api_body_read_patched(ctx, object);
+        if (code == 0)
+            code = pl_api_store_change(ctx, entry, object,
+                                       &(struct pl_api_change_options){.is_patch = true});
     }
     pl_doc_unref(result);
     pl_doc_unref(target);
@@ -193,7 +196,7 @@ static int apply(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
     if (entry != NULL && live == NULL)
         return -1;
     struct pl_tree *stated = pl_tree_copy(&ctx->arena, config);
-    if (pl_api_shape_config(ctx, stated) != 0)
+    if (pl_api_body_read_applied(ctx, stated) != 0 || pl_api_shape_config(ctx, stated) != 0)
         return -1;
     struct pl_tree *object =
         pl_api_managed_apply(&writer, live, stated, ctx->request.force, &ctx->status);

@@ -181,6 +181,9 @@ static const struct first firsts[] = {
 
 static void first_status(struct pl_arena *arena, const char *kind, struct pl_tree *object)
 {
+    const struct pl_tree *there = pl_tree_getz(object, "status");
+    if (there != NULL && there->count == 0)
+        pl_tree_removez(object, "status");
     for (size_t i = 0; i < PL_ARRAY_LEN(firsts); i++)
         if (strcmp(firsts[i].kind, kind) == 0)
             pl_tree_default(arena, object, "status", pl_tree_literal(arena, firsts[i].status));

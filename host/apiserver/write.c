@@ -4,12 +4,14 @@
  * succeeded. */
 #include "apiserver/write.h"
 
+#include "apiserver/body.h"
 #include "apiserver/admit.h"
 #include "apiserver/prepare.h"
 #include "apiserver/rbac.h"
 #include "apiserver/steps.h"
 #include "object/meta.h"
 #include "schema/defaults.h"
+#include "schema/typed.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -151,6 +153,7 @@ int pl_api_store_new(struct pl_api_ctx *ctx, struct pl_tree *object, bool by_app
     struct pl_tree *sent = by_apply ? NULL : pl_tree_getz(meta, "managedFields");
     stamp_new(ctx, object);
     pl_api_default_builtin(&ctx->arena, ctx->type, object);
+    pl_typed_fill(&ctx->arena, object, pl_api_body_type(ctx));
     if (!by_apply) {
         struct pl_api_writer writer = pl_api_writer_of(ctx);
         struct pl_tree *entries = pl_api_managed_base(&ctx->arena, NULL, sent);
@@ -161,6 +164,7 @@ int pl_api_store_new(struct pl_api_ctx *ctx, struct pl_tree *object, bool by_app
         pl_api_check_size(ctx, object) != 0 || pl_api_rbac_check_write(ctx, object, NULL) != 0 ||
         check_new(ctx, object) != 0)
         return -1;
+    pl_typed_fill_nulls(&ctx->arena, object, pl_api_body_type(ctx));
     struct pl_slice key = pl_api_key(&ctx->arena, pl_tree_text_at(object, "metadata.namespace"),
                                      pl_api_name_of(object));
     if (pl_api_table_find(ctx->type->table, key) != NULL)

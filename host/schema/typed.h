@@ -20,8 +20,11 @@ struct pl_tree *pl_typed_parse(struct pl_arena *arena, struct pl_slice json);
  * without nulls. 0, or -1 with error set. */
 int pl_typed_read(struct pl_typed *t, struct pl_tree *object, struct pl_message type);
 /* Writes it in place as Go would marshal it after it was stored: empties that are left out go, what
- * is always there comes. For what pl_typed_read has passed. */
+ * is always there comes, but for what would be null. For what pl_typed_read has passed. */
 void pl_typed_fill(struct pl_arena *arena, struct pl_tree *object, struct pl_message type);
+/* The same with the nulls: lists and the like that are always written. The last step before an
+ * object is stored, since everybody else takes null for something that somebody said. */
+void pl_typed_fill_nulls(struct pl_arena *arena, struct pl_tree *object, struct pl_message type);
 /* The same mistakes as server-side apply words them: the first of each kind of value that is none,
  * by a path such as .spec.containers[name="c"].tty. NULL when there is none. */
 const char *pl_typed_apply_error(struct pl_arena *arena, const struct pl_tree *object,

@@ -70,45 +70,52 @@ static struct pl_tree *zero(struct pl_arena *arena, const struct pl_message_fiel
     }
 }
 
+static void fill(struct pl_arena *arena, struct pl_tree *object, struct pl_message type,
+                 bool with_nulls);
+
 static void fill_value(struct pl_arena *arena, const struct pl_message_field *field,
-                       struct pl_tree *value)
+                       struct pl_tree *value, bool with_nulls)
 {
     if (field->form != PL_FORM_MESSAGE)
         return;
     if (field->many == PL_MANY_ONE) {
-        pl_typed_fill(arena, value, field->message);
+        fill(arena, value, field->message, with_nulls);
         return;
     }
     PL_TREE_FOR(item, value)
-    pl_typed_fill(arena, item->value, field->message);
+    fill(arena, item->value, field->message, with_nulls);
 }
 
 static void fill_field(struct pl_arena *arena, struct pl_tree *object,
-                       const struct pl_message_field *field)
+                       const struct pl_message_field *field, bool with_nulls)
 {
     struct pl_slice name = pl_slice_z(field->name);
     struct pl_tree *value = pl_tree_get(object, name);
     bool is_pointer = field->flags & PL_PACKED_POINTER;
     bool drops =
         value != NULL && (value->type == PL_NULL || (!is_pointer && is_empty(field, value)));
-    if (drops && value->type != PL_NULL && field->many == PL_MANY_ONE &&
-        !(field->flags & PL_PACKED_OMITEMPTY))
+    bool stays = !(field->flags & PL_PACKED_OMITEMPTY) && drops && value->type != PL_NULL;
+    if (stays && (field->many == PL_MANY_ONE || !with_nulls))
         return;
     if (drops) {
         struct pl_tree *empty = zero(arena, field);
+        if (empty != NULL && empty->type == PL_NULL && !with_nulls)
+            empty = NULL;
         if (empty != NULL)
             pl_tree_set(arena, object, name, empty);
         else
             pl_tree_remove(object, name);
         value = pl_tree_get(object, name);
-    } else if (value == NULL && (value = zero(arena, field)) != NULL) {
+    } else if (value == NULL && (value = zero(arena, field)) != NULL &&
+               (with_nulls || value->type != PL_NULL)) {
         pl_tree_set(arena, object, name, value);
     }
     if (value != NULL && value->type != PL_NULL)
-        fill_value(arena, field, value);
+        fill_value(arena, field, value, with_nulls);
 }
 
-void pl_typed_fill(struct pl_arena *arena, struct pl_tree *object, struct pl_message type)
+static void fill(struct pl_arena *arena, struct pl_tree *object, struct pl_message type,
+                 bool with_nulls)
 {
     if (!pl_tree_is(object, PL_OBJECT))
         return;
@@ -116,8 +123,18 @@ void pl_typed_fill(struct pl_arena *arena, struct pl_tree *object, struct pl_mes
         struct pl_message_field field;
         pl_message_at(type, i, &field);
         if (field.flags & PL_PACKED_INLINE)
-            pl_typed_fill(arena, object, field.message);
+            fill(arena, object, field.message, with_nulls);
         else
-            fill_field(arena, object, &field);
+            fill_field(arena, object, &field, with_nulls);
     }
+}
+
+void pl_typed_fill(struct pl_arena *arena, struct pl_tree *object, struct pl_message type)
+{
+    fill(arena, object, type, false);
+}
+
+void pl_typed_fill_nulls(struct pl_arena *arena, struct pl_tree *object, struct pl_message type)
+{
+    fill(arena, object, type, true);
 }
