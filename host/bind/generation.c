@@ -1,3 +1,6 @@
+/* One loaded set of scripts: its lanes, its editions and its origin, from loading to the end. A
+ * generation that fails to load leaves nothing behind. It is freed when its lanes have ended and
+ * its caches are given back. */
 #include "bind/generation.h"
 
 #include "base/alloc.h"

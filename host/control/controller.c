@@ -1,3 +1,6 @@
+/* A controller's life: what survives a reload is here (queue, delays, failures, metrics), what a
+ * generation says is in its edition. It begins to run when its sources have synced, and ends
+ * when its runs have. */
 #include "control/controller_impl.h"
 
 #include "base/alloc.h"

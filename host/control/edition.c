@@ -1,3 +1,6 @@
+/* One generation's word on a controller, and how a controller adopts it: a source that both
+ * editions watch is handed over in its place, others are started and stopped. A run holds the
+ * edition under which it began. */
 #include "control/controller_impl.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,6 @@
+/* Starts, switches and stops what the scripts declared. The order matters: sources sync before
+ * runs begin; at a switch new subscriptions take over before old ones stop; at the end no run is
+ * begun while others finish. */
 #include "control/manager.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,6 @@
+/* A controller's keys run by a candidate beside the running one. It has a queue of its own: keys
+ * at rest once, and each run of the running controller when it has ended. What both did is
+ * compared; nothing is sent. */
 #include "control/rehearsal.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,5 @@
+/* Evaluating a predicate: a tree of conditions over an event. Leaves that are scripts' functions
+ * are asked for outside and their answers handed in. No effect, no clock; depth is limited. */
 #include "event/predicate.h"
 
 #include "base/alloc.h"

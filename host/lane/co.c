@@ -1,3 +1,6 @@
+/* The coroutines of a run and the one loop that resumes them. Nothing resumes from inside a
+ * resume: what is ready waits in a list. A coroutine yields an operation and is resumed once
+ * with its result. The run ends when its main coroutine has ended and no operation is left. */
 #include "lane/co.h"
 
 #include "base/alloc.h"

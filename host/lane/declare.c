@@ -1,3 +1,6 @@
+/* What scripts declare while they load, read from Lua's tables into the core's specs. Functions
+ * stay in Lua and are named by numbers. Tables are read without metamethods. Perilune's own Lua
+ * has checked the values before; a wrong one here is clamped, never trusted. */
 #include "lane/declare_impl.h"
 
 #include "base/alloc.h"

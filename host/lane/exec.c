@@ -1,3 +1,6 @@
+/* One run on a lane, and its record on the I/O thread. The two halves talk by mailbox; the
+ * record is counted and outlives whichever half ends first. A run that is cancelled still ends
+ * once. */
 #include "lane/lane.h"
 
 #include "base/alloc.h"

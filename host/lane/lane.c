@@ -1,3 +1,5 @@
+/* One lane: its thread, its mailbox, its states. Messages are handled one after the other; runs
+ * go on between them. It touches nothing of the I/O thread but the read side of stores. */
 #include "lane/lane.h"
 
 #include "base/alloc.h"

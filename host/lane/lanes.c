@@ -1,3 +1,6 @@
+/* All lanes of a generation, seen from the I/O thread: which lane gets a run, what comes back,
+ * and how they end. Nothing here touches a Lua state. What was sent to a lane comes back once; a
+ * lane that cannot be stopped is abandoned, and what it had is answered for it. */
 #include "lane/lanes.h"
 
 #include "base/alloc.h"

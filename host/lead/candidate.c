@@ -1,3 +1,5 @@
+/* One try at a time to get or keep the lock, and what is known of its holder. When a record was
+ * seen to change is remembered by the own clock; that alone says when it is over. */
 #include "lead/candidate.h"
 
 #include "base/base.h"

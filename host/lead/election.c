@@ -1,3 +1,6 @@
+/* Leader election as a state machine over a lock: campaigning, renewing, losing, releasing. It
+ * never asks the wall clock of another machine: a lease is over when its own clock says so.
+ * Times and tries are the candidate's (candidate.c); here is what follows from them. */
 #include "lead/election.h"
 
 #include "base/alloc.h"

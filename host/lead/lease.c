@@ -1,3 +1,6 @@
+/* The lock on a coordination.k8s.io/v1 Lease: get, create and update with the resourceVersion
+ * that was read, so that of two replicas one is refused. Requests have a deadline that is
+ * shorter than the lease. */
 #include "lead/lease.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,6 @@
+/* Objects as tables that fill on first touch. A level begins as an empty table with a metatable;
+ * the first read, write or walk fills it from the document. An untouched level is the document's
+ * own and costs a reference. The document never changes, so no script can change a cache. */
 #include "lua/lazy.h"
 
 #include "base/alloc.h"

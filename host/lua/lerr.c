@@ -1,3 +1,7 @@
+/* Errors between the core and scripts. What the core says becomes a table that scripts can tell
+ * apart; what scripts raise becomes one line with its place, and a traceback without Perilune's
+ * own frames. Messages have a limit. __tostring of an error value may run a script, so this is
+ * done inside of a slice. */
 #include "lua/lerr.h"
 
 #include "base/alloc.h"

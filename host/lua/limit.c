@@ -1,3 +1,6 @@
+/* The limits of every entry into Lua: computing is watched by a thread that signals the lane's
+ * thread, whose hook then suspends the script for good; memory is counted in the allocator. A
+ * stopped script is never resumed, so that no pcall of its own can go on. */
 #include "lua/limit.h"
 
 #include "base/alloc.h"

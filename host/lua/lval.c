@@ -1,3 +1,6 @@
+/* From Lua values to documents. Levels that nobody touched are copied from the document they
+ * came from, so that null, [], {} and every digit survive. Depth and size are limited; what is
+ * no JSON is refused with its path. */
 #include "lua/lval.h"
 
 #include "lua/lazy.h"

@@ -1,3 +1,6 @@
+/* Every file that a generation was made of, with its text, its stamp and who read it. A file is
+ * read once, so that all lanes of a generation see one state of the disk; what changed is found
+ * by size, times and inode first, then by the text that is kept. */
 #include "lua/origin.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,5 @@
+/* Making a Lua state: the allow-list of libraries, the allocator, the collector's pace, and the
+ * end. A state knows neither lanes nor what scripts may call; both come as its hooks. */
 #include "lua/origin.h"
 #include "lua/sandbox.h"
 

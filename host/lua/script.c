@@ -1,3 +1,5 @@
+/* Which files a PATH names, how they are loaded (as text, never as bytecode), and require among
+ * them. A module is Perilune's own or found below the folders of the scripts. */
 #include "lua/script.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,6 @@
+/* Events of one informer that are in its store and that some follower has not heard yet.
+ * Scripts' indexes are asked first, then followers are told by pieces, so that a burst stops
+ * nobody. The order of one key's events is kept. */
 #include "sync/backlog.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,6 @@
+/* From the delta queue to the store and to the listeners: the store changes first, then each
+ * listener is told. A sync of what is known already is told apart from a change. Pure: neither
+ * clock nor I/O. */
 #include "sync/distributor.h"
 
 #include "base/alloc.h"

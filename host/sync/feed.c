@@ -1,3 +1,6 @@
+/* One reflector with its delta queue, and how what it delivers gets into an informer's store. A
+ * first list is stored as it comes; a later one is one change for readers. Feeds of several
+ * namespaces share the store and leave each other's objects alone. */
 #include "sync/feed.h"
 
 #include "base/alloc.h"

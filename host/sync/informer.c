@@ -1,3 +1,6 @@
+/* An informer's life and its followers: start when somebody needs it, stop when nobody does.
+ * Storing, writing through and looking for the kind are in the files beside it
+ * (informer_impl.h). */
 #include "sync/informer_impl.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,5 @@
+/* What reflectors share after an outage: few try the server, the others wait for their success
+ * and follow in turns. A turn is given back always, also by one that is stopped. */
 #include "sync/reconnect.h"
 
 #include "base/alloc.h"

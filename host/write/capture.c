@@ -1,3 +1,6 @@
+/* What one run does to the outside, written down: instead of doing it (a shadow), or beside it
+ * (the run that is followed). A capture is also a view: it keeps objects as the run found and
+ * changed them, in front of the caches. */
 #include "write/capture.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,7 @@
+/* The gate: the steps of a write, in an order that matters. What the host alone can refuse comes
+ * first (leadership, scope, owners), then what needs the cache (would it change anything?), then
+ * the request. The answer is in the store before the caller hears of it. A write completes once,
+ * also when it is cancelled. */
 #include "write/gate_op.h"
 
 #include "base/alloc.h"
