@@ -55,6 +55,8 @@ struct pl_tree *pl_api_body_protobuf(struct pl_api_ctx *ctx, const char *kind)
         why = "the envelope has another type";
         if (same && !pl_message_is_none(type))
             object = pl_proto_decode(&ctx->arena, type, envelope.raw, &why);
+        if (object != NULL) /* Go sends fields that say nothing, too */
+            pl_typed_fill(&ctx->arena, object, type);
     }
     if (object == NULL) {
         pl_api_bad_request(&ctx->status, "the body is no %s in protobuf: %s", kind, why);

@@ -75,7 +75,9 @@ static int send_object(struct api *t, const char *method, const char *path, cons
     struct pl_message type =
         strcmp(kind, "DeleteOptions") == 0
             ? pl_message_find(pl_slice_z("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"))
-            : pl_message_of_kind(pl_slice_z(strchr(version, '/') != NULL ? "apps" : ""),
+            : pl_message_of_kind(pl_slice(version, strcspn(version, "/") == strlen(version)
+                                                       ? 0
+                                                       : strcspn(version, "/")),
                                  pl_slice_z("v1"), pl_slice_z(kind));
     size_t begun = pl_proto_begin(&out, pl_slice_z(version), pl_slice_z(kind));
     pl_proto_encode(&out, type, pl_doc_root(doc));
@@ -98,6 +100,10 @@ TEST(objects_are_taken_in_protobuf)
                           "'template':{'metadata':{'labels':{'a':'b'}},'spec':{'containers':[{"
                           "'name':'c','image':'i'}]}}}}"),
               201);
+    CHECK_INT(send_object(&t, "POST", DEFAULT_CMS, "v1", "ConfigMap",
+                          "{'metadata':{'name':'b','namespace':'','uid':'','resourceVersion':'',"
+                          "'generation':0}}"),
+              201);
     CHECK_INT(send_object(&t, "PUT", DEFAULT_CMS "/a", "v1", "ConfigMap",
                           "{'metadata':{'name':'a'},'data':{'k':'w'}}"),
               200);
@@ -109,6 +115,20 @@ TEST(objects_are_taken_in_protobuf)
                           "{'preconditions':{'uid':'x'}}"),
               409);
     CHECK_INT(send_object(&t, "DELETE", DEFAULT_CMS "/a", "v1", "DeleteOptions", "{}"), 200);
+    api_close(&t);
+}
+
+/* Go sends empty fields, too, and a review's metadata must say nothing. */
+TEST(a_review_is_taken_in_protobuf)
+{
+    struct api t;
+    api_open(&t);
+    CHECK_INT(send_object(&t, "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+                          "authorization.k8s.io/v1", "SelfSubjectAccessReview",
+                          "{'metadata':{'name':'','uid':'','generation':0},'spec':{"
+                          "'resourceAttributes':{'verb':'get','resource':'pods'}}}"),
+              201);
+    CHECK_AT(&t, "status.allowed", "true");
     api_close(&t);
 }
 
