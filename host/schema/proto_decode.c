@@ -44,7 +44,7 @@ static bool read_small(struct decoding *d, struct pl_slice bytes, struct small *
 {
     struct pl_wire_field field;
     int got;
-    *out = (struct small){0};
+    *out = (struct small){.text = {{"", 0}, {"", 0}, {"", 0}, {"", 0}}};
     while ((got = pl_wire_next(&bytes, &field)) > 0) {
         if (field.number > 3)
             continue;
@@ -420,7 +420,7 @@ bool pl_proto_open(struct pl_slice body, struct pl_proto_envelope *out)
 {
     struct pl_wire_field field;
     int got;
-    *out = (struct pl_proto_envelope){.raw = {"", 0}};
+    *out = (struct pl_proto_envelope){{"", 0}, {"", 0}, {"", 0}};
     if (body.len < sizeof(magic) || memcmp(body.ptr, magic, sizeof(magic)) != 0)
         return false;
     body = pl_slice(body.ptr + sizeof(magic), body.len - sizeof(magic));
