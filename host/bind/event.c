@@ -28,7 +28,8 @@ enum text {
 
 struct event_note {
     struct pl_lane_note note;
-    struct pl_lane *lane;       /* back-pointer */
+    struct pl_lanes *lanes;     /* back-pointer: it outlives the lane, and what is on its way */
+    struct pl_lane *lane;       /* back-pointer, while the lanes run */
     struct pl_capture *capture; /* of the run, with a reference; NULL: none */
     struct pl_slice texts[TEXTS];
     struct pl_slice who; /* the controller or task */
@@ -39,7 +40,7 @@ struct event_note {
 static void drop(struct pl_lane_note *note)
 {
     struct event_note *event = PL_CONTAINER_OF(note, struct event_note, note);
-    atomic_fetch_sub(&event->lane->lanes->events_out, 1);
+    atomic_fetch_sub(&event->lanes->events_out, 1);
     pl_capture_unref(event->capture);
     pl_free(event);
 }
@@ -58,7 +59,7 @@ static void keep(struct event_note *event)
 static void take(struct pl_lane_note *note)
 {
     struct event_note *event = PL_CONTAINER_OF(note, struct event_note, note);
-    struct pl_lanes *lanes = event->lane->lanes;
+    struct pl_lanes *lanes = event->lanes;
     struct pl_recorder *recorder = pl_cluster_recorder(lanes->cluster);
     const struct pl_slice *texts = event->texts;
     struct pl_report report = {
@@ -123,6 +124,7 @@ static int event(lua_State *L)
     char *at = msg->bytes;
     msg->note.take = take;
     msg->note.drop = drop;
+    msg->lanes = lanes;
     msg->lane = s->lane;
     msg->capture = s->task != NULL ? pl_capture_ref(s->task->exec->capture) : NULL;
     msg->warning = lua_toboolean(L, 1);

@@ -7,7 +7,12 @@
 
 #include <fcntl.h>
 
-#define LOAD "local sweep = assert(loadfile('" PL_ARGUMENTS_LUA "'))()\n"
+#ifdef __SANITIZE_THREAD__
+#define STEP "5"
+#else
+#define STEP "1"
+#endif
+#define LOAD "local sweep = assert(loadfile('" PL_ARGUMENTS_LUA "'))(" STEP ")\n"
 #define LANES                                                                                      \
     ((struct pl_lanes_options){.count = 1,                                                         \
                                .unsafe_stdlib = true,                                              \
