@@ -200,6 +200,10 @@ static void on_finished(struct pl_run *run, const struct pl_outcome_of_run *outc
     struct pl_site *site = pl_cluster_site(request->hooks->o.cluster);
     bool done = outcome->outcome == PL_OUTCOME_DONE;
     const char *message = outcome->message != NULL ? outcome->message : "it has failed";
+    /* A handler that computes is ended by its lane's watchdog, which may be before the timer here.
+     */
+    if (!done && now_of(request->hooks) >= run->deadline_ns)
+        request->late = true;
     char *late = request->late ? late_text(request) : NULL;
     set->running--;
     if (late != NULL || !done)
@@ -208,7 +212,7 @@ static void on_finished(struct pl_run *run, const struct pl_outcome_of_run *outc
     if (request->exchange != NULL && done)
         answer_handled(request);
     else if (request->exchange != NULL)
-        answer_failed(request, message);
+        answer_failed(request, late != NULL ? late : message);
     pl_free(late);
     pl_edition_unref(request->run.edition);
     pl_hook_call_unref(request->run.hook);
