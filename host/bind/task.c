@@ -7,6 +7,7 @@
 #include "lua/member.h"
 #include "lane/co.h"
 #include "object/meta.h"
+#include "net/http_server.h"
 
 #define HTTP_TIMEOUT_MS   30000
 #define HTTP_MAX_RESPONSE ((size_t)10 << 20)
@@ -191,6 +192,16 @@ static void set_tls(lua_State *L, struct pl_lop *op)
     op->in.http.insecure = pl_member_flag(L, 2, "insecure");
 }
 
+/* What errors name: without a password and the query. */
+static struct pl_slice shown_url(struct pl_lop *op, struct pl_slice url)
+{
+    struct pl_buf shown = PL_BUF_INIT;
+    pl_url_add_public(&shown, url);
+    struct pl_slice text = pl_lop_text(op, pl_buf_slice(&shown));
+    pl_buf_deinit(&shown);
+    return text;
+}
+
 static bool has_scheme(struct pl_slice url)
 {
     return (url.len > 7 && memcmp(url.ptr, "http://", 7) == 0) ||
@@ -217,7 +228,8 @@ static int http(lua_State *L)
     double timeout = pl_member_number(L, 1, "timeout", HTTP_TIMEOUT_MS / 1000.0);
     struct pl_lop *op = pl_lop_create(PL_LOP_HTTP);
     op->verb = "request";
-    op->key = op->in.http.url = pl_lop_text(op, url);
+    op->in.http.url = pl_lop_text(op, url);
+    op->key = shown_url(op, url);
     op->in.http.method = pl_lop_text(op, method.ptr ? method : pl_slice_z("GET"));
     op->in.http.body = pl_lop_text(op, pl_member_text(L, 1, "body"));
     op->in.http.timeout_ms = to_ns(timeout) / PL_MS;
