@@ -4,6 +4,7 @@
 #include "cel/lex.h"
 
 #include "value/build.h"
+#include "value/utf8.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -96,21 +97,8 @@ static void number(struct pl_cel_lex *lex)
 
 static void add_code_point(struct pl_buf *out, uint32_t c)
 {
-    if (c < 0x80) {
-        pl_buf_add_char(out, (char)c);
-    } else if (c < 0x800) {
-        pl_buf_add_char(out, (char)(0xc0 | c >> 6));
-        pl_buf_add_char(out, (char)(0x80 | (c & 63)));
-    } else if (c < 0x10000) {
-        pl_buf_add_char(out, (char)(0xe0 | c >> 12));
-        pl_buf_add_char(out, (char)(0x80 | (c >> 6 & 63)));
-        pl_buf_add_char(out, (char)(0x80 | (c & 63)));
-    } else {
-        pl_buf_add_char(out, (char)(0xf0 | c >> 18));
-        pl_buf_add_char(out, (char)(0x80 | (c >> 12 & 63)));
-        pl_buf_add_char(out, (char)(0x80 | (c >> 6 & 63)));
-        pl_buf_add_char(out, (char)(0x80 | (c & 63)));
-    }
+    char bytes[4];
+    pl_buf_add(out, bytes, pl_utf8_put(bytes, c));
 }
 
 static int digit_value(int c, int base)

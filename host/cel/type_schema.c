@@ -13,18 +13,15 @@
 #define MAX_TIME     32
 #define DATE         12
 
-static const char *const reserved[] = {
-    "true",     "false",   "null",      "in",       "as",  "break",  "const",
-    "continue", "else",    "for",       "function", "if",  "import", "let",
-    "loop",     "package", "namespace", "return",   "var", "void",   "while"};
+/* "var", "void" and "while" are words of CEL, too, but Kubernetes does not escape them. */
+static const char *const escaped_words[] = {
+    "true", "false",    "null", "in",     "as",  "break", "const",   "continue",  "else",
+    "for",  "function", "if",   "import", "let", "loop",  "package", "namespace", "return"};
 
-/* "var", "void" and "while" are words of CEL that Kubernetes does not escape. */
-#define ESCAPED_WORDS 18
-
-static bool is_reserved(struct pl_slice name)
+static bool is_escaped_word(struct pl_slice name)
 {
-    for (size_t i = 0; i < ESCAPED_WORDS; i++)
-        if (pl_slice_eqz(name, reserved[i]))
+    for (size_t i = 0; i < PL_ARRAY_LEN(escaped_words); i++)
+        if (pl_slice_eqz(name, escaped_words[i]))
             return true;
     return false;
 }
@@ -63,7 +60,7 @@ bool pl_cel_escape(struct pl_arena *arena, struct pl_slice name, struct pl_slice
 {
     if (name.len == 0 || is_digit(name.ptr[0]))
         return false;
-    if (is_reserved(name)) {
+    if (is_escaped_word(name)) {
         *escaped = pl_arena_f(arena, "__%.*s__", PL_FMT(name));
         return true;
     }

@@ -19,6 +19,17 @@ static bool flag(struct pl_node schema, const char *name)
 
 /* ---- compiling ---- */
 
+struct pl_slice pl_api_rule_text(struct pl_arena *arena, struct pl_node rule, const char *member)
+{
+    struct pl_scratch scratch;
+    struct pl_slice text = pl_node_str(pl_node_getz(rule, member), &scratch);
+    while (text.len > 0 && strchr(" \t\r\n", text.ptr[0]) != NULL)
+        text.ptr++, text.len--;
+    while (text.len > 0 && strchr(" \t\r\n", text.ptr[text.len - 1]) != NULL)
+        text.len--;
+    return pl_arena_copy(arena, text);
+}
+
 struct pl_cel_program *pl_api_rule_compile(const struct pl_cel_type *self, struct pl_node rule,
                                            const char *member, struct pl_arena *arena,
                                            struct pl_buf *why)
@@ -155,13 +166,7 @@ struct part {
 
 static struct pl_slice text_of(struct run *run, struct pl_node node, const char *name)
 {
-    struct pl_scratch scratch;
-    struct pl_slice text = pl_node_str(pl_node_getz(node, name), &scratch);
-    while (text.len > 0 && strchr(" \t\r\n", text.ptr[0]) != NULL)
-        text.ptr++, text.len--;
-    while (text.len > 0 && strchr(" \t\r\n", text.ptr[text.len - 1]) != NULL)
-        text.len--;
-    return pl_arena_copy(run->faults->arena, text);
+    return pl_api_rule_text(run->faults->arena, node, name);
 }
 
 static struct pl_slice rule_text(struct run *run, const struct pl_api_rule *rule)

@@ -34,17 +34,6 @@ struct place {
         list; /* the list or set above whose elements cannot be told apart; ptr NULL: none */
 };
 
-static struct pl_slice trimmed(struct pl_arena *arena, struct pl_node rule, const char *member)
-{
-    struct pl_scratch scratch;
-    struct pl_slice text = pl_node_str(pl_node_getz(rule, member), &scratch);
-    while (text.len > 0 && strchr(" \t\r\n", text.ptr[0]) != NULL)
-        text.ptr++, text.len--;
-    while (text.len > 0 && strchr(" \t\r\n", text.ptr[text.len - 1]) != NULL)
-        text.len--;
-    return pl_arena_copy(arena, text);
-}
-
 static struct pl_slice escaped(struct pl_arena *arena, struct pl_slice text)
 {
     struct pl_buf out = PL_BUF_INIT;
@@ -113,7 +102,8 @@ static struct pl_slice rule_shown(struct pl_arena *arena, struct pl_node rule)
 static void check_texts(struct checking *c, struct pl_node rule, struct pl_slice path)
 {
     struct pl_arena *arena = c->faults->arena;
-    struct pl_slice text = trimmed(arena, rule, "rule"), message = trimmed(arena, rule, "message");
+    struct pl_slice text = pl_api_rule_text(arena, rule, "rule"),
+                    message = pl_api_rule_text(arena, rule, "message");
     bool has_message = !pl_node_is_missing(pl_node_getz(rule, "message"));
     struct pl_slice at = pl_arena_f(arena, "%.*s.message", PL_FMT(path));
     if (text.len == 0)
@@ -215,7 +205,7 @@ static void check_rule(struct checking *c, const struct place *place, struct pl_
             c->faults, "FieldValueInvalid", at,
             "Invalid value: \"%.*s\": oldSelf cannot be used on the uncorrelatable portion "
             "of the schema within %.*s",
-            PL_FMT(trimmed(arena, rule, "rule")), PL_FMT(place->list));
+            PL_FMT(pl_api_rule_text(arena, rule, "rule")), PL_FMT(place->list));
     struct pl_node optional = pl_node_getz(rule, "optionalOldSelf");
     if (program != NULL && !looks_back && !pl_node_is_missing(optional))
         pl_api_fault(c->faults, "FieldValueInvalid",

@@ -28,6 +28,8 @@ struct pl_api_rules {
     struct pl_api_rules *elements; /* of lists and maps */
 };
 
+/* A member of a rule without the space around it, in the arena; empty when it is absent. */
+struct pl_slice pl_api_rule_text(struct pl_arena *arena, struct pl_node rule, const char *member);
 /* Compiles the rule's member ("rule" or "messageExpression"); NULL and why. */
 struct pl_cel_program *pl_api_rule_compile(const struct pl_cel_type *self, struct pl_node rule,
                                            const char *member, struct pl_arena *arena,

@@ -5,6 +5,7 @@
 #include "schema/structural.h"
 
 #include "base/map.h"
+#include "cel/value.h"
 #include "object/units.h"
 #include "object/regex.h"
 #include "value/write.h"
@@ -173,19 +174,11 @@ static bool matches(struct pl_slice pattern, struct pl_slice text)
     return found;
 }
 
-static size_t characters(struct pl_slice text)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < text.len; i++)
-        count += ((unsigned char)text.ptr[i] & 0xc0) != 0x80;
-    return count;
-}
-
 static void check_string(const struct check *c, const struct pl_tree *value)
 {
     struct pl_scratch scratch;
     int64_t limit, instant;
-    size_t length = characters(value->text);
+    size_t length = pl_cel_characters(value->text);
     struct pl_slice pattern = pl_node_str(pl_node_getz(c->schema, "pattern"), &scratch);
     if (pl_node_int(pl_node_getz(c->schema, "maxLength"), &limit) && (int64_t)length > limit)
         pl_api_fault(c->faults, "FieldValueTooLong", c->path,
