@@ -279,7 +279,7 @@ TEST(kinds_are_found_and_unknown_ones_explained)
     found = find(&w, "v1/ConfigMpa");
     CHECK_STR(found.err.message, "the server does not serve v1/ConfigMpa; did you mean "
                                  "v1/ConfigMap?");
-    found = find(&w, "nowhere.example.com/v1/Thing");
+    found = find(&w, "nowhere.example.com/v1/NeverDefined");
     CHECK(strstr(found.err.message, "CustomResourceDefinition") != NULL);
     tear_down(&w);
 }
