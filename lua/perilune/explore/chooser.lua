@@ -1,0 +1,124 @@
+-- The one that everything asks which way it goes: at each point the plan's disturbance, or nil, the
+-- undisturbed way. It counts how often each named thing happened since the step began, remembers
+-- every point that it was asked at (what a search tries next), and which parts of the plan met
+-- nothing. It knows no world: an executor asks and obeys.
+
+local nearest = require("perilune.explore.nearest")
+local plans = require("perilune.explore.plan")
+
+local format = string.format
+local M = {}
+
+local chooser = {}
+chooser.__index = chooser
+
+-- A chooser for one execution of `plan`.
+function M.new(plan)
+  local self = setmetatable({ plan = plan, step = 0, seen = {}, points = {}, used = {}, by_key = {},
+    by_step = {}, kinds = {}, applied = 0 }, chooser)
+  for _, d in ipairs(plan) do
+    if d.place then
+      self.by_key[plans.key(d.place, d.step, d.n)] = d
+    else
+      local name = format("%s %d", d.what, d.step)
+      self.by_step[name] = self.by_step[name] or {}
+      table.insert(self.by_step[name], d)
+    end
+  end
+  return self
+end
+
+-- A step of the scenario begins.
+function chooser:begin_step(text)
+  self.step = self.step + 1
+  self.seen = {}
+  self.points[#self.points + 1] = { what = "step", step = self.step, text = text }
+  return self.step
+end
+
+function chooser:use(d)
+  if not self.used[d] then
+    self.used[d] = true
+    self.applied = self.applied + 1
+    self.last_point = #self.points
+  end
+end
+
+-- Something is about to be sent: `place` as in a plan, `facts` {line, options = {{what, how}, ...}}.
+-- The plan's disturbance for it, or nil.
+function chooser:effect(place, facts)
+  local name = plans.name(place)
+  local n = (self.seen[name] or 0) + 1
+  self.seen[name] = n
+  local point = { what = "effect", place = place, step = self.step, n = n, line = facts.line,
+    options = facts.options, run = facts.run }
+  self.points[#self.points + 1] = point
+  local d = self.by_key[plans.key(place, self.step, n)]
+  if d then
+    self:use(d)
+    d.line = facts.line
+  end
+  return d, point
+end
+
+-- Something may go another way in this step: the disturbances of `what` that the plan has for it.
+function chooser:of_step(what, step)
+  return self.by_step[format("%s %d", what, step or self.step)] or {}
+end
+
+-- A choice between things that are ready, by name; the first is the undisturbed one. The index.
+function chooser:pick(names)
+  local key = "order"
+  local n = (self.seen[key] or 0) + 1
+  self.seen[key] = n
+  if #names > 1 then
+    self.points[#self.points + 1] = { what = "order", step = self.step, n = n, names = names }
+  end
+  for _, d in ipairs(self:of_step("order")) do
+    if d.n == n then
+      for i, name in ipairs(names) do
+        if name == d.name then
+          self:use(d)
+          return i
+        end
+      end
+    end
+  end
+  return 1
+end
+
+-- An event of a kind reached its cache.
+function chooser:event(kind)
+  local counts = self.kinds[kind] or {}
+  self.kinds[kind] = counts
+  counts[self.step] = (counts[self.step] or 0) + 1
+  return counts[self.step]
+end
+
+-- Every part of the plan that is to happen has happened.
+function chooser:is_over()
+  return self.applied == #self.plan
+end
+
+-- What no longer applies: an array of messages, with the nearest place that there was.
+function chooser:unmet()
+  local out, names = {}, {}
+  for _, point in ipairs(self.points) do
+    if point.what == "effect" then
+      names[#names + 1] = format("%s @%d%s", plans.name(point.place), point.step,
+        point.n > 1 and "." .. point.n or "")
+    end
+  end
+  for _, d in ipairs(self.plan) do
+    if not self.used[d] then
+      local text = plans.print_one(d)
+      local place = d.place and text:gsub("^%S+ ", "")
+      local near = place and nearest.of(place, names)
+      out[#out + 1] = format('"%s" did not come to pass%s', text,
+        near and format('; the nearest that did is "%s"', near) or "")
+    end
+  end
+  return out
+end
+
+return M

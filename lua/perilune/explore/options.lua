@@ -1,0 +1,175 @@
+-- What may go another way: the disturbances that are fair for one request, and those of an
+-- execution that is known: at its effects, at its steps, in its caches. Only what a conforming API
+-- server, a network or a kill can do; the order is the one in which they are tried.
+
+local M = {}
+
+local function each(word, ...)
+  local out = {}
+  for i, how in ipairs({ ... }) do
+    out[i] = { word, how }
+  end
+  return out
+end
+
+local function append(list, more)
+  for _, item in ipairs(more) do
+    list[#list + 1] = item
+  end
+end
+
+-- The disturbances of a request, each {what, how}: of `request` count verb ("create", "update",
+-- "patch", "delete", "get", "list", "http"), conditional (it carries a resourceVersion), generated
+-- (the server picks the name), first (of its run).
+function M.of_request(request)
+  local out = {}
+  local reads = request.verb == "get" or request.verb == "list"
+  if not reads then
+    append(out, each("crash", "after"))
+    if request.first then
+      append(out, each("crash", "before"))
+    end
+  end
+  append(out, each("refuse", "500"))
+  if not reads then
+    append(out, each("lose", "timeout"))
+    if request.verb == "create" and not request.generated then
+      append(out, each("refuse", "exists"))
+    end
+    if request.conditional then
+      append(out, each("refuse", "conflict"))
+      append(out, { { "touch" } })
+    end
+    append(out, each("crash", "unanswered"))
+  end
+  append(out, each("refuse", "connection"))
+  if request.verb ~= "http" then
+    append(out, each("refuse", "503", "429"))
+    if request.verb == "create" then
+      append(out, each("refuse", "403"))
+    end
+  end
+  if not reads then
+    append(out, each("lose", "reset"))
+    append(out, each("reload", "after"))
+  end
+  return out
+end
+
+-- In which order single disturbances are tried; what stands for its class in pairs.
+local rank = { ["crash after"] = 1, ["refuse 500"] = 2, ["lose timeout"] = 3, ["stale"] = 4,
+  ["early"] = 5, ["restart"] = 1, ["unobserved"] = 6, ["touch"] = 6, ["lag"] = 7 }
+local REST = 8
+
+local function word(d)
+  return d.how and d.what .. " " .. d.how or d.what
+end
+
+function M.rank(d)
+  return rank[word(d)] or REST
+end
+
+-- Whether it stands for its class where two or three are combined.
+function M.is_representative(d)
+  return rank[word(d)] ~= nil
+end
+
+local function of_effects(execution, from, out)
+  for i = from, #execution.points do
+    local p = execution.points[i]
+    if p.what == "effect" then
+      for _, option in ipairs(p.options) do
+        out[#out + 1] = { what = option[1], how = option[2], place = p.place, step = p.step, n = p.n,
+          line = p.line }
+      end
+    elseif p.what == "order" then
+      for j = 2, math.min(#p.names, 4) do
+        out[#out + 1] = { what = "order", name = p.names[j], step = p.step, n = p.n }
+      end
+    end
+  end
+end
+
+local function stale_positions(kind, counts, step, add)
+  local last_step, last_n
+  for s = 1, step do
+    if counts[s] then
+      last_step, last_n = s, counts[s]
+    end
+  end
+  for s = 1, step do
+    for n = s == 1 and 0 or 1, counts[s] or -1 do
+      if not (s == last_step and n == last_n) then
+        add({ what = "stale", kind = kind, from_step = s, from_n = n, step = step })
+      end
+    end
+  end
+end
+
+local function sorted(map)
+  local keys = {}
+  for key in pairs(map) do
+    keys[#keys + 1] = key
+  end
+  table.sort(keys)
+  return keys
+end
+
+local function of_caches(execution, from_step, no_stale, add)
+  for step = from_step, execution.steps do
+    for _, kind in ipairs(sorted(execution.kinds)) do
+      local counts = execution.kinds[kind]
+      if not no_stale then
+        stale_positions(kind, counts, step, add)
+      end
+      if counts[step] then
+        add({ what = "lag", kind = kind, step = step })
+        add({ what = "unobserved", kind = kind, step = step })
+      end
+    end
+  end
+end
+
+local function of_steps(execution, from_step, add)
+  local effects, early = {}, {}
+  for _, p in ipairs(execution.points) do
+    if p.what == "effect" and p.place.verb ~= "get" then
+      effects[p.step] = (effects[p.step] or 0) + 1
+    elseif p.what == "step" then
+      early[p.step] = p.text and p.text:find("^patch ") ~= nil or false
+    end
+  end
+  for step = from_step, execution.steps do
+    add({ what = "restart", step = step })
+    if early[step] and step > 1 then
+      for n = 0, math.min(effects[step - 1] or 0, 4) - 1 do
+        add({ what = "early", step = step, n = n })
+      end
+    end
+  end
+end
+
+-- Every disturbance that `execution` was open to, from its point `from` on. An array, in the order
+-- in which they are tried.
+function M.of_execution(execution, o)
+  local out, from = {}, o.from or 1
+  local from_step = execution.points[from] and execution.points[from].step or execution.steps + 1
+  from_step = math.max(from_step, 1)
+  of_effects(execution, from, out)
+  local function add(d)
+    out[#out + 1] = d
+  end
+  of_steps(execution, from_step, add)
+  of_caches(execution, from_step, o.no_stale, add)
+  for i, d in ipairs(out) do
+    d.i = i
+  end
+  table.sort(out, function(a, b)
+    local x, y = M.rank(a), M.rank(b)
+    if x ~= y then return x < y end
+    return a.i < b.i
+  end)
+  return out
+end
+
+return M

@@ -1,0 +1,229 @@
+-- Plans: what goes another way than undisturbed, as text that reads like a sentence and as tables.
+-- A place is named by what happens there, not by a number, so that a plan survives an edit of the
+-- script. `@2.3` is the third such thing since step 2 began; `@2` the first. The text is the
+-- interface: what is printed is read back as the same plan.
+--
+--   crash after website default/blog create Service @1
+--   refuse 500 website default/blog patch Deployment default/other @2.3
+--   stale Pod 1.2 @3, lag Website @2, unobserved Pod @2, early @3 after 1, restart @2
+
+local format = string.format
+local M = {}
+
+-- What a disturbance at an effect says before its place: first the word, then which. Each is one
+-- that a conforming API server, a network or a kill can do.
+M.variants = {
+  crash = { "before", "unanswered", "after" },
+  refuse = { "500", "503", "429", "403", "conflict", "exists", "connection" },
+  lose = { "timeout", "reset" },
+  reload = { "after" },
+  touch = {},
+}
+
+-- Those that name a kind and a step.
+local of_kind = { lag = true, unobserved = true }
+
+local function set_of(list)
+  local set = {}
+  for _, word in ipairs(list) do
+    set[word] = true
+  end
+  return set
+end
+
+local variant_sets = {}
+for word, list in pairs(M.variants) do
+  variant_sets[word] = set_of(list)
+end
+
+local function at(step, n)
+  return n and n > 1 and format("@%d.%d", step, n) or format("@%d", step)
+end
+
+-- The text of a place: who does what to which object, without when.
+function M.name(place)
+  local words = { place.controller, place.key, place.verb, place.kind }
+  if place.object and place.object ~= place.key then
+    words[#words + 1] = place.object
+  end
+  return table.concat(words, " ")
+end
+
+-- The text of one disturbance.
+function M.print_one(d)
+  if M.variants[d.what] then
+    local words = { d.what }
+    if d.how then
+      words[#words + 1] = d.how
+    end
+    words[#words + 1] = M.name(d.place)
+    words[#words + 1] = at(d.step, d.n)
+    return table.concat(words, " ")
+  elseif d.what == "stale" then
+    return format("stale %s %d.%d %s", d.kind, d.from_step, d.from_n, at(d.step))
+  elseif of_kind[d.what] then
+    return format("%s %s %s", d.what, d.kind, at(d.step))
+  elseif d.what == "early" then
+    return format("early %s after %d", at(d.step), d.n)
+  elseif d.what == "order" then
+    return format("order %s %s", d.name, at(d.step, d.n))
+  end
+  return format("%s %s", d.what, at(d.step)) -- restart
+end
+
+-- The text of a whole plan; "" for the undisturbed one.
+function M.print(plan)
+  local texts = {}
+  for i, d in ipairs(plan) do
+    texts[i] = M.print_one(d)
+  end
+  return table.concat(texts, ", ")
+end
+
+local function words_of(text)
+  local words = {}
+  for word in text:gmatch("%S+") do
+    words[#words + 1] = word
+  end
+  return words
+end
+
+local function read_at(word)
+  local step, n = (word or ""):match("^@(%d+)%.(%d+)$")
+  if not step then
+    step, n = (word or ""):match("^@(%d+)$"), "1"
+  end
+  if not step or tonumber(step) < 1 or tonumber(n) < 1 then
+    return nil, format("%s should be @STEP or @STEP.N, as @2 or @2.3", word and '"' .. word .. '"'
+      or "the end")
+  end
+  return tonumber(step), tonumber(n)
+end
+
+local function read_effect(words, d)
+  local i = 2
+  if next(variant_sets[d.what]) then
+    d.how = words[2]
+    if not variant_sets[d.what][d.how or ""] then
+      return nil, format('after "%s" one of %s is expected, not "%s"', d.what,
+        table.concat(M.variants[d.what], ", "), d.how or "")
+    end
+    i = 3
+  end
+  local left = #words - i + 1
+  if left < 5 or left > 6 then
+    return nil, "a place is CONTROLLER KEY VERB KIND [OBJECT] @STEP[.N]"
+  end
+  d.place = { controller = words[i], key = words[i + 1], verb = words[i + 2], kind = words[i + 3],
+    object = left == 6 and words[i + 4] or words[i + 1] }
+  local step, n = read_at(words[#words])
+  if not step then
+    return nil, n
+  end
+  d.step, d.n = step, n
+  return d
+end
+
+local function read_stale(words, d)
+  local from_step, from_n = (words[3] or ""):match("^(%d+)%.(%d+)$")
+  if #words ~= 4 or not from_step then
+    return nil, 'it should be as "stale Pod 1.2 @3": the cache of Pod as after the second event of '
+      .. "step 1, at the start in step 3"
+  end
+  local step, why = read_at(words[4])
+  if not step then
+    return nil, why
+  end
+  d.kind, d.from_step, d.from_n, d.step = words[2], tonumber(from_step), tonumber(from_n), step
+  return d
+end
+
+local function read_early(words, d)
+  local step, why = read_at(words[2])
+  if not step then
+    return nil, why
+  elseif #words ~= 4 or words[3] ~= "after" or not tonumber(words[4]) then
+    return nil, 'it should be as "early @3 after 1": step 3 comes after one effect of the step before'
+  end
+  d.step, d.n = step, tonumber(words[4])
+  return d
+end
+
+local function read_order(words, d)
+  local step, n = read_at(words[#words])
+  if not step then
+    return nil, n
+  elseif #words < 3 then
+    return nil, 'it should be as "order website default/b @1": which key runs first'
+  end
+  d.name, d.step, d.n = table.concat(words, " ", 2, #words - 1), step, n
+  return d
+end
+
+local function read_one(text)
+  local words = words_of(text)
+  local d = { what = words[1] }
+  if M.variants[d.what or ""] then
+    return read_effect(words, d)
+  elseif d.what == "stale" then
+    return read_stale(words, d)
+  elseif d.what == "early" then
+    return read_early(words, d)
+  elseif d.what == "order" then
+    return read_order(words, d)
+  elseif of_kind[d.what or ""] and #words == 3 then
+    local step, why = read_at(words[3])
+    d.kind, d.step = words[2], step
+    return step and d, why
+  elseif d.what == "restart" and #words == 2 then
+    local step, why = read_at(words[2])
+    d.step = step
+    return step and d, why
+  end
+  return nil, "it begins with none of crash, refuse, lose, touch, reload, restart, stale, "
+    .. "lag, unobserved, early, order, or is not complete"
+end
+
+-- A plan from its text; nil and a message that names the part that is wrong.
+function M.parse(text)
+  local plan = {}
+  for part in (text .. ","):gmatch("([^,]*),") do
+    local trimmed = part:match("^%s*(.-)%s*$")
+    if trimmed ~= "" then
+      local d, why = read_one(trimmed)
+      if not d then
+        return nil, format('"%s": %s', trimmed, why)
+      end
+      plan[#plan + 1] = d
+    end
+  end
+  return plan
+end
+
+-- The key under which a chooser looks a disturbance at an effect up.
+function M.key(place, step, n)
+  return format("%s @%d.%d", M.name(place), step, n)
+end
+
+-- What a disturbance touches, for the question whether two are disjoint: an object, a kind, or
+-- everything.
+function M.scope(d)
+  if d.place then
+    return { object = d.place.kind .. " " .. (d.place.object or ""), key = d.place.key,
+      controller = d.place.controller }
+  elseif d.kind then
+    return { kind = d.kind }
+  end
+  return { all = true }
+end
+
+-- Whether no object is touched by both, so that together they show nothing new.
+function M.disjoint(a, b)
+  local x, y = M.scope(a), M.scope(b)
+  if x.all or y.all or x.kind or y.kind then
+    return false
+  end
+  return x.object ~= y.object and not (x.key == y.key and x.controller == y.controller)
+end
+
+return M

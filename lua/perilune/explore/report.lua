@@ -1,0 +1,323 @@
+-- Reports: a finding as a few lines that say what is wrong, what happened with the script's lines,
+-- and how to see it again; the summary of what was and was not covered; both as lines of JSON.
+
+local host = require("perilune.host")
+local plans = require("perilune.explore.plan")
+
+local concat, format = table.concat, string.format
+local M = {}
+
+local function thousands(n)
+  local text = tostring(n)
+  repeat
+    local more, count = text:gsub("^(%d+)(%d%d%d)", "%1,%2")
+    text = more
+  until count == 0
+  return text
+end
+M.thousands = thousands
+
+local function short(kind)
+  return (kind or ""):match("[^/]+$") or kind or ""
+end
+
+-- ---- one finding ----
+
+-- "state  PersistentVolumeClaim default/data-mq-0 spec.size is 10Gi, undisturbed 15Gi"
+function M.headline(f)
+  local words = { f.class .. " ", short(f.kind) }
+  if f.key and f.key ~= "" then
+    words[#words + 1] = f.key
+  end
+  if f.field and f.field ~= "" then
+    words[#words + 1] = f.field
+  end
+  if f.class == "error" or f.class == "invariant" or f.class == "unsettled" then
+    return concat(words, " ") .. ": " .. tostring(f.is)
+  end
+  words[#words + 1] = format("is %s, undisturbed %s", f.is, f.want)
+  return concat(words, " ")
+end
+
+local faults = {
+  crash = "the process ends here",
+  reload = "the scripts are loaded anew here",
+  touch = "somebody else has written the object meanwhile, harmlessly",
+}
+
+local function fault_text(d)
+  if faults[d.what] then
+    return faults[d.what]
+  elseif d.what == "refuse" and d.how == "exists" then
+    return "somebody else has made it: answered 409 AlreadyExists"
+  elseif d.what == "refuse" then
+    return format("not done: %s", d.how == "connection" and "the connection is refused"
+      or "answered " .. d.how)
+  elseif d.what == "lose" then
+    return format("done, but the answer is lost: %s", d.how)
+  elseif d.what == "stale" then
+    return format("the cache of %s begins as it was at event %d of step %d, as a lagging API server "
+      .. "may answer", d.kind, d.from_n, d.from_step)
+  elseif d.what == "lag" then
+    return format("the watch of %s brings nothing until all else has settled", d.kind)
+  elseif d.what == "unobserved" then
+    return format("the watch of %s is cut, and listed anew when all else has settled", d.kind)
+  elseif d.what == "early" then
+    return format("step %d comes before the one before it has settled", d.step)
+  elseif d.what == "order" then
+    return format("%s runs first", d.name)
+  end
+  return "the process is started anew"
+end
+M.fault_text = fault_text
+
+local function effect_text(e)
+  return format("%s%s %s%s", e.line and e.line .. " " or "", e.verb, e.api or e.kind,
+    e.object and " " .. e.object or "")
+end
+
+local function same_effect(a, b)
+  return a.what == "effect" and b.what == "effect" and a.verb == b.verb and a.object == b.object
+    and (a.api or a.kind) == (b.api or b.kind) and a.controller == b.controller and a.key == b.key
+end
+
+-- Where in the trace the first fault is; nil without one.
+local function fault_at(trace)
+  for i, e in ipairs(trace) do
+    if e.what == "fault" then
+      return i
+    end
+  end
+end
+
+-- What the undisturbed run did next for that key, and this one never did.
+local function never(reference, trace, at)
+  local before = trace[at - 1]
+  if not (reference and before and before.what == "effect") then
+    return nil
+  end
+  local following
+  for i, e in ipairs(reference.trace) do
+    if same_effect(e, before) and e.step == before.step then
+      for j = i + 1, #reference.trace do
+        local next_one = reference.trace[j]
+        if next_one.step ~= e.step then break end
+        if next_one.what == "effect" and next_one.key == e.key then
+          following = next_one
+          break
+        end
+      end
+      break
+    end
+  end
+  for i = at + 1, following and #trace or 0 do
+    if same_effect(trace[i], following) then
+      return nil
+    end
+  end
+  return following
+end
+
+local function who(e)
+  return e.after_restart and format("run %d after the restart", e.run)
+    or format("run %d, %s %s", e.run or 1, e.controller or "", e.key or "")
+end
+
+-- The lines between the headline and "again": {left, text, right}.
+local function timeline(group, reference)
+  local trace, rows = group.execution.trace, {}
+  local at = fault_at(trace)
+  local step = at and trace[at].step or group.finding.step
+  for _, e in ipairs(trace) do
+    if e.what == "step" and (not step or e.step == step) then
+      rows[#rows + 1] = { format("step %d", e.step), e.text, "" }
+    end
+  end
+  if not at then
+    return rows
+  end
+  local shown_before
+  for i = at - 1, 1, -1 do
+    if trace[i].what == "effect" and trace[i].step == step then
+      shown_before = trace[i]
+      break
+    end
+  end
+  if shown_before then
+    rows[#rows + 1] = { who(shown_before), effect_text(shown_before), shown_before.outcome or "" }
+  end
+  for i = at, #trace do
+    if trace[i].what == "fault" then
+      local missing = i == at and never(reference, trace, at)
+      rows[#rows + 1] = { "", format("** %s **", trace[i].text),
+        missing and format("(never: %s)", effect_text(missing)) or "" }
+    end
+  end
+  for i = at + 1, #trace do
+    if trace[i].what == "effect" then
+      rows[#rows + 1] = { who(trace[i]), effect_text(trace[i]), trace[i].outcome or "" }
+      break
+    end
+  end
+  return rows
+end
+
+local function aligned(rows)
+  local left, middle, lines = 0, 0, {}
+  for _, row in ipairs(rows) do
+    left, middle = math.max(left, #row[1]), math.max(middle, math.min(#row[2], 72))
+  end
+  for i, row in ipairs(rows) do
+    lines[i] = (format("  %-" .. left .. "s  %-" .. middle .. "s  %s", row[1], row[2], row[3])
+      :gsub("%s+$", ""))
+  end
+  return lines
+end
+
+local function quoted(text)
+  return "'" .. text:gsub("'", "'\\''") .. "'"
+end
+
+-- The command that shows it again.
+function M.again(o, plan)
+  if plan == "" then
+    return format("%s --explore", o.command)
+  end
+  return format("%s --explore --plan %s", o.command, quoted(plan))
+end
+
+-- The report of a group. `o`: command ("perilune test ."), reference.
+function M.finding(group, o)
+  local lines = { M.headline(group.finding) }
+  for _, line in ipairs(aligned(timeline(group, o.reference))) do
+    lines[#lines + 1] = line
+  end
+  for i, f in ipairs(group.also) do
+    if i > 3 then
+      lines[#lines + 1] = format("  and %d more that the same plan leads to", #group.also - 3)
+      break
+    end
+    lines[#lines + 1] = "  also: " .. M.headline(f)
+  end
+  local again = "  again: " .. M.again(o, group.plan)
+  if group.others > 0 then
+    again = format("%s       (the same from %s other plan%s)", again, thousands(group.others),
+      group.others == 1 and "" or "s")
+  end
+  lines[#lines + 1] = group.plan == "" and "  without any disturbance" or again
+  return concat(lines, "\n")
+end
+
+-- ---- the summary ----
+
+local function count(map)
+  local n = 0
+  for _ in pairs(map) do
+    n = n + 1
+  end
+  return n
+end
+
+-- The lines of `code` (file -> line -> true) that no execution reached, as "main.lua:52".
+function M.unreached(code, lines)
+  local out = {}
+  for file, all in pairs(code or {}) do
+    for line in pairs(all) do
+      if not (lines[file] and lines[file][line]) then
+        out[#out + 1] = { file = file, line = line }
+      end
+    end
+  end
+  table.sort(out, function(a, b)
+    if a.file ~= b.file then return a.file < b.file end
+    return a.line < b.line
+  end)
+  for i, at in ipairs(out) do
+    out[i] = format("%s:%d", at.file, at.line)
+  end
+  return out
+end
+
+local function left_out_lines(result)
+  local out = {}
+  for why, n in pairs(result.left_out) do
+    out[#out + 1] = format("left out: %s, as %s", thousands(n), why)
+  end
+  table.sort(out)
+  return out
+end
+
+-- "explored 41 of 41 single disturbances, ..."
+function M.summary(result)
+  local s, p = result.singles, result.pairs
+  local text = format("explored %s of %s single disturbances, %s of %s pairs, %s random; "
+    .. "%d of %d effects crashed at, %d positions of %d kinds stale",
+    thousands(s.done), thousands(s.total), thousands(p.done), thousands(p.total),
+    thousands(result.random), result.effects_crashed, result.effects or 0, result.stale.positions,
+    count(result.stale.kinds))
+  local unreached = M.unreached(result.code, result.lines)
+  if #unreached > 0 then
+    text = text .. "; never reached: " .. concat(unreached, ", ", 1, math.min(#unreached, 20))
+    if #unreached > 20 then
+      text = format("%s and %d more", text, #unreached - 20)
+    end
+  end
+  local lines = { text }
+  for _, line in ipairs(left_out_lines(result)) do
+    lines[#lines + 1] = "  " .. line
+  end
+  return concat(lines, "\n")
+end
+
+-- ---- JSON ----
+
+local function finding_json(f, group, o)
+  return host.json_encode({ scenario = o.scenario, class = f.class, kind = f.kind, key = f.key,
+    field = f.field, is = f.is, want = f.want, line = group.line, plan = group.plan, seed = o.seed,
+    allowed = f.allowed })
+end
+
+-- One line a finding, those that the same plan leads to included.
+function M.json_findings(group, o)
+  local lines = { finding_json(group.finding, group, o) }
+  for _, f in ipairs(group.also) do
+    lines[#lines + 1] = finding_json(f, group, o)
+  end
+  return concat(lines, "\n")
+end
+
+-- The summary as a line.
+function M.json_summary(result, o)
+  return host.json_encode({ summary = true, scenario = o.scenario, executions = result.count,
+    singles = result.singles, pairs = result.pairs, random = result.random, findings = #result.groups,
+    effects = result.effects or 0, effects_crashed = result.effects_crashed,
+    stale_positions = result.stale.positions, left_out = result.left_out,
+    unreached = M.unreached(result.code, result.lines), seed = o.seed })
+end
+
+-- Where two runs of the same plan differ: for exit code 3.
+function M.differing(d)
+  local i = 1
+  while d.first[i] and d.second[i] and M.trace_line(d.first[i]) == M.trace_line(d.second[i]) do
+    i = i + 1
+  end
+  return format("the same plan and seed did not give the same trace twice%s; the first difference:\n"
+    .. "  %s\n  %s", d.plan == "" and " (without any disturbance)" or " (" .. d.plan .. ")",
+    d.first[i] and M.trace_line(d.first[i]) or "the end",
+    d.second[i] and M.trace_line(d.second[i]) or "the end")
+end
+
+-- An entry of a trace as a line.
+function M.trace_line(e)
+  if e.what == "effect" then
+    return format("%s: %s %s", who(e), effect_text(e), e.outcome or "")
+  end
+  return format("%s %s %s", e.what, e.step or "", e.text or "")
+end
+
+-- What a disturbance is called in a trace.
+function M.plan_text(plan)
+  return plans.print(plan)
+end
+
+return M

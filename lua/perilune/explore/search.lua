@@ -1,0 +1,361 @@
+-- The search: all single disturbances of the undisturbed run, then all pairs, then random plans, as
+-- far as the budget goes. What was left out, and why, is counted. What is found is shrunk, run a
+-- second time (the same plan and seed must give the same trace), and grouped: one report a bug.
+--
+-- `o`: execute(plan, how) -> execution (the interface is in lua/perilune/explore/README.md), budget
+-- (seconds) or executions, clock() in seconds, seed, ignore, no_stale, found(group) for progress.
+
+local judges = require("perilune.explore.judge")
+local options = require("perilune.explore.options")
+local plans = require("perilune.explore.plan")
+local states = require("perilune.explore.state")
+
+local format = string.format
+local M = {}
+
+local search = {}
+search.__index = search
+
+local class_rank = { error = 1, unsettled = 2, invariant = 3, replaced = 4, leak = 5, rewritten = 6,
+  state = 7, restart = 8 }
+
+local function rank_of(f)
+  local status = f.field and f.field:find("^status") and 100 or 0
+  return status + (class_rank[f.class] or 9)
+end
+
+local function key_of(f)
+  return format("%s %s %s", f.class, f.place or f.key or "", f.field or "")
+end
+
+local function sort_findings(findings)
+  for i, f in ipairs(findings) do
+    f.i = i
+  end
+  table.sort(findings, function(a, b)
+    local x, y = rank_of(a), rank_of(b)
+    if x ~= y then return x < y end
+    return a.i < b.i
+  end)
+  return findings
+end
+
+function search:spent()
+  if self.o.executions then
+    return self.count >= self.o.executions
+  end
+  return self.o.clock() - self.began >= (self.o.budget or 30)
+end
+
+function search:run(plan)
+  self.count = self.count + 1
+  local execution = self.o.execute(plan, { seed = self.o.seed })
+  for file, lines in pairs(execution.lines or {}) do
+    self.lines[file] = self.lines[file] or {}
+    for line in pairs(lines) do
+      self.lines[file][line] = true
+    end
+  end
+  return execution
+end
+
+function search:judge(execution)
+  return sort_findings(judges.judge(self.reference, execution, self.taint, self.rules))
+end
+
+-- The plan without each part that the finding does not need.
+function search:shrink(plan, key)
+  local i = 1
+  while #plan > 1 and i <= #plan do
+    local less = {}
+    for j, d in ipairs(plan) do
+      if j ~= i then
+        less[#less + 1] = d
+      end
+    end
+    local still
+    for _, f in ipairs(self:judge(self:run(less))) do
+      still = still or (key_of(f) == key and f)
+    end
+    if still then
+      plan = less
+    else
+      i = i + 1
+    end
+  end
+  return plan
+end
+
+local function line_of(execution, finding)
+  if finding.line then
+    return finding.line
+  end
+  for i = #execution.plan, 1, -1 do
+    if execution.plan[i].line then
+      return execution.plan[i].line
+    end
+  end
+end
+
+function search:same_trace(plan, execution)
+  local again = self:run(plan)
+  if again.digest == execution.digest then
+    return true
+  end
+  self.differing = self.differing or { plan = plans.print(plan), first = execution.trace,
+    second = again.trace }
+  return false
+end
+
+local function is_status(f)
+  return f.field ~= nil and f.field:find("^status") ~= nil
+end
+
+function search:known(findings)
+  for _, f in ipairs(findings) do
+    local group = self.by_key[key_of(f)]
+    if group and (not is_status(f) or is_status(group.finding)) then
+      return group
+    end
+  end
+end
+
+function search:attach(group, findings)
+  for _, f in ipairs(findings) do
+    local key = key_of(f)
+    if not self.by_key[key] then
+      self.by_key[key] = group
+      group.also[#group.also + 1] = f
+    end
+  end
+end
+
+-- Findings of an execution become a group, or count for one that is known.
+function search:take(plan, execution, findings)
+  if #findings == 0 then
+    return
+  end
+  local group = self:known(findings)
+  if group then
+    group.others = group.others + 1
+    return self:attach(group, findings)
+  end
+  local key = key_of(findings[1])
+  local smaller = self:shrink(plan, key)
+  if #smaller ~= #plan then
+    execution = self:run(smaller)
+    findings = self:judge(execution)
+  end
+  self:same_trace(smaller, execution)
+  local first = findings[1]
+  group = { finding = first, plan = plans.print(smaller), parts = #smaller, also = {}, others = 0,
+    line = line_of(execution, first), execution = execution }
+  self.by_key[key_of(first)] = group
+  self.groups[#self.groups + 1] = group
+  self:attach(group, findings)
+  if self.o.found then
+    self.o.found(group)
+  end
+end
+
+-- ---- the undisturbed run ----
+
+local function settle_states(execution)
+  local out = {}
+  for i, settle in ipairs(execution.settles) do
+    out[i] = settle.state
+  end
+  return out
+end
+
+-- The first report: what is wrong without any disturbance; nil and a message when nothing can be
+-- explored, as two undisturbed runs differ.
+function search:begin()
+  local o = self.o
+  self.reference = self:run({})
+  local again = self:run({})
+  if again.digest ~= self.reference.digest then
+    self.differing = { plan = "", first = self.reference.trace, second = again.trace }
+    return false
+  end
+  local seeded = o.execute({}, { seed = o.seed + 1 })
+  local later = o.execute({}, { seed = o.seed, later = true })
+  self.count = self.count + 2
+  self.taint = states.learn(settle_states(self.reference), settle_states(seeded),
+    settle_states(later))
+  self.rules = states.ignore_rules(o.ignore)
+  self:take({}, self.reference, self:judge(self.reference))
+  return not (self.reference.unsettled or (self.reference.invariants and self.reference.invariants[1]))
+end
+
+-- ---- singles, pairs, random ----
+
+function search:single(d)
+  local execution = self:run({ d })
+  self.singles.done = self.singles.done + 1
+  if d.what == "crash" and not self.crashed[plans.key(d.place, d.step, d.n)] then
+    self.crashed[plans.key(d.place, d.step, d.n)] = true
+    self.effects_crashed = self.effects_crashed + 1
+  elseif d.what == "stale" then
+    self.stale.positions = self.stale.positions + 1
+    self.stale.kinds[d.kind] = true
+  end
+  local findings = self:judge(execution)
+  self:take({ d }, execution, findings)
+  return execution, #findings > 0
+end
+
+function search:leave_out(why, n)
+  self.left_out[why] = (self.left_out[why] or 0) + (n or 1)
+end
+
+local function same_part(a, b)
+  return plans.print_one(a) == plans.print_one(b)
+end
+
+-- Those that may follow d: open after it in the execution that it led to.
+function search:partners(d, execution)
+  local out = {}
+  local all = options.of_execution(execution, { from = (execution.last_point or 0) + 1,
+    no_stale = self.o.no_stale })
+  for _, e in ipairs(all) do
+    if not options.is_representative(e) then
+      self:leave_out("another of its class stands for it in pairs")
+    elseif plans.disjoint(d, e) then
+      self:leave_out("their parts touch disjoint objects")
+    elseif not same_part(d, e) then
+      out[#out + 1] = e
+    end
+  end
+  return out
+end
+
+function search:all_singles()
+  local all = options.of_execution(self.reference, { no_stale = self.o.no_stale })
+  self.singles.total = #all
+  local pairs_of = {}
+  for _, d in ipairs(all) do
+    if self:spent() then
+      break
+    end
+    local execution, found = self:single(d)
+    if found then
+      self:leave_out("one part alone is a finding")
+    elseif options.is_representative(d) then
+      local partners = self:partners(d, execution)
+      self.pairs.total = self.pairs.total + #partners
+      pairs_of[#pairs_of + 1] = { d = d, partners = partners }
+    end
+  end
+  return all, pairs_of
+end
+
+function search:all_pairs(pairs_of)
+  for _, of in ipairs(pairs_of) do
+    for _, e in ipairs(of.partners) do
+      if self:spent() then
+        return
+      end
+      local plan = { of.d, e }
+      local execution = self:run(plan)
+      self.pairs.done = self.pairs.done + 1
+      self:take(plan, execution, self:judge(execution))
+    end
+  end
+end
+
+-- A generator of its own: the same on every machine.
+local function generator(seed)
+  local state = seed % 2147483647
+  if state == 0 then
+    state = 1
+  end
+  return function(n)
+    state = state * 16807 % 2147483647
+    return state % n + 1
+  end
+end
+
+-- Three at a time, of half of the classes each time.
+function search:at_random(all)
+  local draw = generator(self.o.seed + 7919)
+  local classes = {}
+  for _, d in ipairs(all) do
+    classes[d.what] = true
+  end
+  while not self:spent() and #all >= 3 and self.random < (self.o.random or math.huge) do
+    local on, pool, plan = {}, {}, {}
+    for class in pairs(classes) do
+      on[class] = true
+    end
+    for _, class in ipairs({ "crash", "refuse", "lose", "stale", "lag", "unobserved", "order" }) do
+      on[class] = on[class] and draw(2) == 1
+    end
+    for _, d in ipairs(all) do
+      pool[#pool + 1] = on[d.what] and d or nil
+    end
+    for _ = 1, math.min(3, #pool) do
+      local d = pool[draw(#pool)]
+      if not (plan[1] and same_part(plan[1], d)) and not (plan[2] and same_part(plan[2], d)) then
+        plan[#plan + 1] = d
+      end
+    end
+    self.random = self.random + 1
+    if #plan > 0 then
+      local execution = self:run(plan)
+      self:take(plan, execution, self:judge(execution))
+    end
+  end
+end
+
+local function count_effects(reference)
+  local n = 0
+  for _, p in ipairs(reference.points) do
+    if p.what == "effect" and p.place.verb ~= "get" and p.place.verb ~= "list" then
+      n = n + 1
+    end
+  end
+  return n
+end
+
+local function new(o)
+  return setmetatable({ o = o, count = 0, groups = {}, by_key = {}, lines = {}, crashed = {},
+    effects_crashed = 0, singles = { done = 0, total = 0 }, pairs = { done = 0, total = 0 },
+    random = 0, left_out = {}, stale = { positions = 0, kinds = {} }, began = o.clock() }, search)
+end
+
+-- What was found and what was covered: {groups, differing, singles, pairs, random, left_out, ...}.
+function M.explore(o)
+  local self = new(o)
+  if self:begin() then
+    local all, pairs_of = self:all_singles()
+    self:all_pairs(pairs_of)
+    if self.pairs.done == self.pairs.total then
+      self:at_random(all)
+    end
+    self.effects = count_effects(self.reference)
+  end
+  self.seconds = o.clock() - self.began
+  return self
+end
+
+-- One plan, judged: the same result with at most one group; `unmet` has what no longer applies.
+function M.replay(o, plan)
+  local self = new(o)
+  if self:begin() then
+    local execution = self:run(plan)
+    self:same_trace(plan, execution)
+    self.unmet = execution.unmet
+    local findings = self:judge(execution)
+    if #findings > 0 and not self:known(findings) then
+      local first = findings[1]
+      self.groups[#self.groups + 1] = { finding = first, plan = plans.print(plan), parts = #plan,
+        also = { unpack(findings, 2) }, others = 0, line = line_of(execution, first),
+        execution = execution }
+    end
+  end
+  self.seconds = o.clock() - self.began
+  return self
+end
+
+return M

@@ -1,0 +1,266 @@
+-- The explorer: plans, states, the search, reports; on a toy cluster.
+require("spec.support.host")
+local allow = require("perilune.explore.allow")
+local plans = require("perilune.explore.plan")
+local report = require("perilune.explore.report")
+local search = require("perilune.explore.search")
+local states = require("perilune.explore.state")
+local toy = require("spec.support.toy_cluster")
+
+describe("a plan", function()
+  it("is read as it is printed", function()
+    for _, text in ipairs({
+      "", "crash after website default/blog create Service @1",
+      "refuse 500 website default/blog patch Deployment default/other @2.3",
+      "lose timeout w a get Pod @1, stale Pod 1.2 @3, lag Website @2, unobserved Pod @2",
+      "early @3 after 1, restart @2, order website default/b @1.4, touch w default/a update Website/status @1",
+      "reload after janitor - delete Pod default/x @1", "stale Pod 1.0 @1",
+    }) do
+      assert.equal(text, plans.print(assert(plans.parse(text))))
+    end
+  end)
+
+  it("says what is wrong with its text", function()
+    for text, part in pairs({
+      ["crash website default/blog create Service @1"] = 'one of before, unanswered, after is expected, not "website"',
+      ["crash after website create @1"] = "CONTROLLER KEY VERB KIND",
+      ["crash after website default/blog create Service"] = "CONTROLLER KEY VERB KIND",
+      ["crash after website default/blog create Service x @0"] = '"@0" should be @STEP',
+      ["explode @1"] = "begins with none of",
+      ["stale Pod @1"] = "stale Pod 1.2 @3",
+      ["early @2"] = "early @3 after 1",
+      ["restart @1, lag Pod"] = '"lag Pod":',
+    }) do
+      local plan, message = plans.parse(text)
+      assert.is_nil(plan)
+      assert.truthy(message:find(part, 1, true), message)
+    end
+  end)
+end)
+
+local function object(kind, name, more)
+  local o = { apiVersion = "v1", kind = kind, metadata = { namespace = "default", name = name,
+    uid = "uid of " .. name, resourceVersion = tostring(math.random(1000)), generation = 3,
+    creationTimestamp = "2026-01-01T00:00:00Z" } }
+  for key, value in pairs(more or {}) do
+    o[key] = value
+  end
+  return o
+end
+
+local function differences(want, is, taint, rules)
+  taint = taint or states.no_taint()
+  rules = states.ignore_rules(rules)
+  local texts = {}
+  for i, d in ipairs(states.differences(states.canon(states.flat(want), taint, rules),
+    states.canon(states.flat(is), taint, rules))) do
+    texts[i] = ("%s %s %s -> %s"):format(d.place, d.field, d.want, d.is)
+  end
+  return texts
+end
+
+describe("states", function()
+  it("are alike but for uids, versions, times and generations", function()
+    local a = { object("ConfigMap", "a", { data = { at = "2026-01-01T00:00:00Z" } }) }
+    local b = { object("ConfigMap", "a", { data = { at = "2026-01-01T00:07:00.5Z" } }) }
+    b[1].metadata.uid, b[1].metadata.generation = "another", 4
+    assert.same({}, differences(a, b))
+  end)
+
+  it("differ in a field, an object that is gone, one that is too many", function()
+    local a = { object("ConfigMap", "a", { data = { x = "1", y = "1" } }), object("Pod", "p") }
+    local b = { object("ConfigMap", "a", { data = { x = "2" } }), object("Pod", "q") }
+    assert.same({ "v1/ConfigMap default/a data.x 1 -> 2", "v1/ConfigMap default/a data.y 1 -> absent",
+      "v1/Pod default/p  there -> gone", "v1/Pod default/q  gone -> there" }, differences(a, b))
+  end)
+
+  it("find items of a list by their names", function()
+    local a = { object("Pod", "a", { spec = { containers = { { name = "x", image = "1" }, { name = "y" } } } }) }
+    local b = { object("Pod", "a", { spec = { containers = { { name = "y" }, { name = "x", image = "2" } } } }) }
+    assert.same({ "v1/Pod default/a spec.containers[x].image 1 -> 2" }, differences(a, b))
+  end)
+
+  it("leave out what rules say, and count objects of a rule without a path", function()
+    local a = { object("Pod", "pool-1", { status = { x = "1" } }), object("ConfigMap", "a", { status = { x = "1" } }) }
+    local b = { object("Pod", "pool-2", { status = { x = "2" } }), object("ConfigMap", "a", { status = { x = "2" } }) }
+    assert.same({}, differences(a, b, nil, { "v1/Pod default/pool-*", "status.x" }))
+    assert.same({ "v1/ConfigMap default/a status.x 1 -> 2" },
+      differences(a, b, nil, { "v1/Pod default/pool-*", "v1/Secret * status" }))
+    b[3] = object("Pod", "pool-3")
+    assert.same({ "v1/Pod default/pool-* count 1 -> 2" }, differences(a, b, nil, { "v1/Pod default/pool-*", "status" }))
+    assert.has_error(function() states.ignore_rules({ "a b c d" }) end)
+  end)
+end)
+
+describe("random values", function()
+  local function run(password, suffix, used)
+    return { object("Secret", "db", { data = { password = password } }),
+      object("Pod", "pool-" .. suffix, { spec = { url = "postgres://user:" .. (used or password) .. "@db" } }) }
+  end
+  local function taint_of(later)
+    local flat = function(list) return { states.flat(list) } end
+    return states.learn(flat(run("abc", "x1")), flat(run("efg", "y2")), flat(later or run("abc", "x1")))
+  end
+
+  it("are symbols: places that must agree still do", function()
+    local taint = taint_of()
+    assert.same({}, differences(run("abc", "x1"), run("zzz", "w9"), taint))
+    local found = differences(run("abc", "x1"), run("zzz", "w9", "other"), taint)
+    assert.equal(1, #found)
+    assert.truthy(found[1]:find("data.password", 1, true), found[1])
+  end)
+
+  it("that follow the clock are masked", function()
+    local taint = taint_of(run("abc", "x1", "17"))
+    assert.same({}, differences(run("abc", "x1"), run("zzz", "w9", "other"), taint))
+  end)
+end)
+
+-- ---- the search ----
+
+local BROKER, SET, CLAIM = "example.com/v1/Broker", "apps/v1/StatefulSet", "v1/PersistentVolumeClaim"
+
+-- The first write destroys the difference that asks for the second.
+local function grows(world, key)
+  local broker, set = world:get(BROKER, key), world:get(SET, key)
+  if not broker then return end
+  if not world:get(CLAIM, key) then
+    world:write("create", CLAIM, key, { spec = { size = broker.spec.size } }, "main.lua:40")
+  end
+  if set and set.spec.size ~= broker.spec.size then
+    world:write("delete", SET, key, nil, "main.lua:44")
+    world:write("patch", CLAIM, key, { spec = { size = broker.spec.size } }, "main.lua:45")
+    set = nil
+  end
+  if not set then
+    world:write("create", SET, key, { spec = { size = broker.spec.size } }, "main.lua:47")
+  end
+end
+
+local function grows_mended(world, key)
+  local broker, set, claim = world:get(BROKER, key), world:get(SET, key), world:get(CLAIM, key)
+  if not broker then return end
+  if not claim then
+    world:write("create", CLAIM, key, { spec = { size = broker.spec.size } }, "main.lua:40")
+  elseif claim.spec.size ~= broker.spec.size then
+    world:write("patch", CLAIM, key, { spec = { size = broker.spec.size } }, "main.lua:45")
+  end
+  if set and set.spec.size ~= broker.spec.size then
+    world:write("delete", SET, key, nil, "main.lua:44")
+    set = nil
+  end
+  if not set then
+    world:write("create", SET, key, { spec = { size = broker.spec.size } }, "main.lua:47")
+  end
+end
+
+local function scenario(world)
+  world:apply(BROKER, "default/a", { spec = { size = 10 } })
+  world:settle()
+  world:apply(BROKER, "default/a", { spec = { size = 15 } })
+  world:settle()
+end
+
+local function explore(controller, more)
+  local o = { execute = toy.executor({ broker = controller }, scenario), seed = 1, executions = 3000,
+    random = 50, clock = os.clock }
+  for key, value in pairs(more or {}) do
+    o[key] = value
+  end
+  return search.explore(o)
+end
+
+describe("the search", function()
+  it("finds what a crash between two writes leaves behind, once", function()
+    local result = explore(grows)
+    assert.equal(1, #result.groups)
+    local group = result.groups[1]
+    assert.equal("crash after broker default/a delete StatefulSet @2", group.plan)
+    assert.same({ "state", CLAIM, "default/a", "spec.size", "10", "15" }, { group.finding.class,
+      group.finding.kind, group.finding.key, group.finding.field, group.finding.is, group.finding.want })
+    assert.equal("main.lua:44", group.line)
+    assert.is_true(group.others > 2)
+    assert.is_nil(result.differing)
+  end)
+
+  it("finds nothing in the mended one, and says what it tried", function()
+    local result = explore(grows_mended)
+    assert.same({}, result.groups)
+    assert.equal(result.singles.total, result.singles.done)
+    assert.equal(result.pairs.total, result.pairs.done)
+    assert.equal(50, result.random)
+    assert.equal(result.effects, result.effects_crashed)
+    assert.truthy(report.summary(result):find("explored %d+ of %d+ single disturbances, [%d,]+ of [%d,]+ pairs, "
+      .. "50 random; 5 of 5 effects crashed at"))
+  end)
+
+  it("ends with its budget", function()
+    local result = explore(grows_mended, { executions = 20 })
+    assert.is_true(result.count <= 21)
+    assert.is_true(result.singles.done < result.singles.total)
+  end)
+
+  it("shows a mistake of the script, also without a disturbance", function()
+    local result = explore(function(_, key)
+      error("main.lua:3: attempt to index a nil value of " .. key, 0)
+    end)
+    assert.equal("error", result.groups[1].finding.class)
+    assert.equal("", result.groups[1].plan)
+  end)
+
+  it("tells when the same plan gives two traces", function()
+    local n = 0
+    local result = explore(function(world, key)
+      n = n + 1
+      world:write("create", "v1/ConfigMap", key .. n, {}, "main.lua:1")
+    end)
+    assert.truthy(report.differing(result.differing):find("the first difference", 1, true))
+  end)
+
+  it("replays a plan, and says when it no longer applies", function()
+    local o = { execute = toy.executor({ broker = grows }, scenario), seed = 1, clock = os.clock }
+    local result = search.replay(o, assert(plans.parse("refuse 500 broker default/a patch PersistentVolumeClaim @2")))
+    assert.equal("spec.size", result.groups[1].finding.field)
+    result = search.replay(o, assert(plans.parse("crash after broker default/a delete PersistentVolume @2")))
+    assert.same({}, result.groups)
+    assert.same({ '"crash after broker default/a delete PersistentVolume @2" did not come to pass; the nearest that '
+      .. 'did is "broker default/a delete StatefulSet @2"' }, result.unmet)
+  end)
+end)
+
+describe("a report", function()
+  it("says what is wrong, what happened, and how to see it again", function()
+    local result = explore(grows)
+    assert.equal([[
+state  PersistentVolumeClaim default/a spec.size is 10, undisturbed 15
+  step 2                   apply example.com/v1/Broker default/a
+  run 1, broker default/a  main.lua:44 delete apps/v1/StatefulSet default/a  done
+                           ** crash **                                       ]] ..
+      [[(never: main.lua:45 patch v1/PersistentVolumeClaim default/a)
+  run 2 after the restart  main.lua:47 create apps/v1/StatefulSet default/a  done
+  again: perilune test . --explore --plan 'crash after broker default/a delete StatefulSet @2'       ]] ..
+      ("(the same from %s other plans)"):format(report.thousands(result.groups[1].others)),
+      report.finding(result.groups[1], { command = "perilune test .", reference = result.reference }))
+  end)
+
+  it("has lines that no execution reached", function()
+    assert.same({ "a.lua:2", "b.lua:1" }, report.unreached({ ["a.lua"] = { true, true, true }, ["b.lua"] = { true } },
+      { ["a.lua"] = { [1] = true, [3] = true } }))
+  end)
+end)
+
+describe("accepted findings", function()
+  local finding = { class = "state", kind = "v1/Secret", key = "default/db", field = "data.password" }
+
+  it("are told by class, kind, key and field", function()
+    local rules = assert(allow.parse("# a comment\n\nstate Secret default/* data.*: rotated by hand\n", "allow"))
+    assert.equal("rotated by hand", allow.of(rules, finding).reason)
+    assert.is_nil(allow.of(rules, { class = "leak", kind = "v1/Secret", key = "default/db", field = "" }))
+  end)
+
+  it("need a reason", function()
+    local rules, message = allow.parse("state Secret default/*\n", "allow")
+    assert.is_nil(rules)
+    assert.truthy(message:find("allow:1: a line is", 1, true))
+  end)
+end)
