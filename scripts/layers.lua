@@ -28,7 +28,7 @@ local may_include = {
     "lead", "control", "lua", "lane" },
   tool = { "base", "value", "object", "shard", "store", "net", "kube", "event", "sync", "write",
     "lead", "control", "lua", "lane", "bind" },
-  apiserver = { "base", "value", "object", "cel", "schema", "store", "net" },
+  apiserver = { "base", "shard", "value", "object", "cel", "schema", "store", "net" },
   serve = { "base", "value", "object", "shard", "store", "net", "kube", "event", "sync", "write",
     "lead", "control", "webhook", "lua", "lane", "bind" },
   reload = { "base", "value", "object", "shard", "store", "net", "kube", "event", "sync", "write",

@@ -73,6 +73,7 @@ struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_optio
     api->debug = pl_api_debug_create();
     PL_REQUIRE(pl_rand_bytes(api->token_key, sizeof(api->token_key)) == 0);
     api->bare = options->bare;
+    api->no_shard_selector = options->no_shard_selector;
     if (!options->empty)
         pl_api_make_first(api);
     return api;

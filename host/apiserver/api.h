@@ -20,7 +20,8 @@ struct pl_api_options {
     uint64_t first_version; /* 0: 1 */
     struct pl_transport transport; /* to webhooks; ops NULL: they can't be called */
     bool bare;                     /* without the roles and bindings that every cluster has */
-    bool empty;                    /* without anything; pl_api_keep_in must follow */
+    bool no_shard_selector; /* passed over, as without the feature gate ShardedListAndWatch */
+    bool empty;             /* without anything; pl_api_keep_in must follow */
 };
 
 /* Where an answer goes: reply once, or begin, write any number of times, end. */

@@ -131,6 +131,7 @@ struct pl_apiserver *pl_apiserver_create(struct pl_loop *loop,
         .bookmark_ns = options->bookmark_ns,
         .rand_seed = options->rand_seed,
         .transport = pl_http_client_transport(server->webhooks),
+        .no_shard_selector = options->no_shard_selector,
         .first_version = options->first_version > 0 ? options->first_version : (uint64_t)now_us,
         .empty = options->data_dir != NULL,
     };

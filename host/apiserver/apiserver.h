@@ -38,6 +38,8 @@ struct pl_apiserver_options {
      * twice: a server that is started anew has lost its data, and who watched the one before it
      * gets 410 instead of events that it would take for the rest of what it knows. */
     uint64_t first_version;
+    /* shardSelector is passed over, as kube-apiserver does without ShardedListAndWatch. */
+    bool no_shard_selector;
 };
 
 /* NULL and err when the address can't be bound. Starts serving with the loop. */

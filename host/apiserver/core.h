@@ -37,6 +37,7 @@ struct pl_api {
                 struct pl_api_job *job);
     int64_t bookmark_ns;
     bool bare;                        /* without default roles */
+    bool no_shard_selector;           /* lists and watches don't look at it */
     size_t watch_unread, watch_bytes; /* what all watches leave unread, and the most */
     unsigned next_ip, next_port;      /* what Services were given last */
     struct pl_transport transport;    /* to webhooks; ops NULL: they can't be called */

@@ -298,7 +298,7 @@ static void fill_page(struct pl_api_ctx *ctx, const struct plan *plan,
 }
 
 static void write_list(struct pl_api_ctx *ctx, const struct plan *plan, const struct page *page,
-                       bool has_selector, struct pl_buf *out)
+                       const struct pl_api_select *select, struct pl_buf *out)
 {
     const struct pl_api_version *v = pl_api_ctx_version(ctx);
     bool partial = ctx->request.form == PL_API_PARTIAL;
@@ -312,8 +312,14 @@ static void write_list(struct pl_api_ctx *ctx, const struct plan *plan, const st
     pl_buf_add_f(out, ",\"metadata\":{\"resourceVersion\":\"%" PRIu64 "\"", plan->rv);
     if (page->next.len > 0)
         pl_buf_add_f(out, ",\"continue\":\"%.*s\"", PL_FMT(page->next));
-    if (page->next.len > 0 && !has_selector)
+    if (page->next.len > 0 && select->labels == NULL && select->fields == NULL &&
+        select->shards.count == 0)
         pl_buf_add_f(out, ",\"remainingItemCount\":%zu", page->remaining);
+    if (select->shards.count > 0 && !partial && !ctx->type->is_custom) {
+        pl_buf_add_z(out, ",\"shardInfo\":{\"selector\":");
+        pl_write_str(out, pl_slice_z(select->shards.text));
+        pl_buf_add_char(out, '}');
+    }
     pl_buf_add_z(out, "},\"items\":[");
     for (size_t i = 0; i < page->count; i++) {
         if (i > 0)
@@ -327,7 +333,7 @@ static void write_list(struct pl_api_ctx *ctx, const struct plan *plan, const st
 }
 
 static void answer_page(struct pl_api_ctx *ctx, const struct plan *plan, const struct page *page,
-                        bool has_selector)
+                        const struct pl_api_select *select)
 {
     struct pl_buf out = PL_BUF_INIT;
     if (ctx->request.form == PL_API_TABLE) {
@@ -339,7 +345,7 @@ static void answer_page(struct pl_api_ctx *ctx, const struct plan *plan, const s
         };
         pl_api_table_write(&out, ctx->type, ctx->version, page->objects, page->count, &options);
     } else {
-        write_list(ctx, plan, page, has_selector, &out);
+        write_list(ctx, plan, page, select, &out);
     }
     pl_api_answer(ctx, 200, pl_buf_slice(&out));
     pl_buf_deinit(&out);
@@ -362,7 +368,7 @@ int pl_api_list(struct pl_api_ctx *ctx)
         if (ctx->request.form != PL_API_PARTIAL)
             code = pl_api_convert_nodes(ctx, page.objects, page.count);
         if (code == 0)
-            answer_page(ctx, &plan, &page, select.labels != NULL || select.fields != NULL);
+            answer_page(ctx, &plan, &page, &select);
         pl_free(page.objects);
         if (past)
             pl_api_view_deinit(&view);

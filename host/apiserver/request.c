@@ -115,6 +115,7 @@ static int parse_params(struct pl_api_request *request, struct pl_api_status *st
     struct pl_arena *arena = status->arena;
     request->label_selector = param(request, arena, "labelSelector");
     request->field_selector = param(request, arena, "fieldSelector");
+    request->shard_selector = param(request, arena, "shardSelector");
     request->resource_version = param(request, arena, "resourceVersion");
     request->version_match = param(request, arena, "resourceVersionMatch");
     request->next = param(request, arena, "continue");

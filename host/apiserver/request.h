@@ -42,7 +42,8 @@ struct pl_api_request {
     enum pl_api_body body_form;
 
     /* parameters; empty when absent */
-    struct pl_slice label_selector, field_selector, resource_version, version_match, next;
+    struct pl_slice label_selector, field_selector, shard_selector, resource_version, version_match,
+        next;
     struct pl_slice field_manager, field_validation, propagation;
     bool watch, bookmarks, dry_run, force, has_force;
     bool has_send_initial, send_initial;

@@ -1,6 +1,7 @@
-/* Which objects a list, watch or deletecollection is about: label and field selectors and the
- * namespace. Only fields that the kind makes selectable may be named. The events.k8s.io form of
- * Events has other names for some of them; they are translated before they are compared. */
+/* Which objects a list, watch or deletecollection is about: label and field selectors, ranges of
+ * hashes and the namespace. Only fields that the kind makes selectable may be named. The
+ * events.k8s.io form of Events has other names for some of them; they are translated before they
+ * are compared. */
 #include "apiserver/select.h"
 
 #include "base/alloc.h"
@@ -91,6 +92,16 @@ static int parse_fields(struct pl_api_select *select, struct pl_api_ctx *ctx)
     return code;
 }
 
+static int parse_shards(struct pl_api_select *select, struct pl_api_ctx *ctx)
+{
+    struct pl_buf why = PL_BUF_INIT;
+    int code = pl_api_shards_parse(&select->shards, ctx->request.shard_selector, &why);
+    if (code != 0)
+        pl_api_fail(&ctx->status, 500, "", "invalid shard selector: %s", pl_buf_z(&why));
+    pl_buf_deinit(&why);
+    return code;
+}
+
 int pl_api_select_init(struct pl_api_select *select, struct pl_api_ctx *ctx)
 {
     const struct pl_api_request *request = &ctx->request;
@@ -111,6 +122,11 @@ int pl_api_select_init(struct pl_api_select *select, struct pl_api_ctx *ctx)
         pl_api_select_deinit(select);
         return -1;
     }
+    bool is_sharded = request->shard_selector.len > 0 && !ctx->api->no_shard_selector;
+    if (is_sharded && parse_shards(select, ctx) != 0) {
+        pl_api_select_deinit(select);
+        return -1;
+    }
     return 0;
 }
 
@@ -118,6 +134,7 @@ void pl_api_select_deinit(struct pl_api_select *select)
 {
     pl_selector_destroy(select->labels);
     pl_fields_destroy(select->fields);
+    pl_api_shards_deinit(&select->shards);
     pl_free(select->ns);
     pl_free(select->name);
     *select = (struct pl_api_select){0};
@@ -133,5 +150,6 @@ bool pl_api_select_matches(const struct pl_api_select *select, struct pl_node ob
         return false;
     if (select->labels != NULL && !pl_selector_matches(select->labels, pl_meta_labels(object)))
         return false;
-    return select->fields == NULL || pl_fields_match(select->fields, object);
+    return pl_api_shards_match(&select->shards, object) &&
+           (select->fields == NULL || pl_fields_match(select->fields, object));
 }

@@ -2,12 +2,14 @@
 #pragma once
 
 #include "apiserver/core.h"
+#include "apiserver/shard_select.h"
 #include "object/selector.h"
 
 struct pl_api_select {
     struct pl_selector *labels; /* owned; NULL: all */
     struct pl_fields *fields;   /* owned; NULL: all */
-    char *ns, *name;            /* owned; NULL: all */
+    struct pl_api_shards shards;
+    char *ns, *name; /* owned; NULL: all */
 };
 
 /* From the request's parameters; -1 and the status when a selector is bad or names

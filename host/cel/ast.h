@@ -1,6 +1,6 @@
 /* An expression as a tree: what the parser makes, the checker fills in, and the evaluation walks.
  * Macros are gone by then: has() is a test, the others are loops. Everything lives in the program's
- * arena. Private to cel. */
+ * arena. Private to cel, and to who reads an expression without evaluating it. */
 #pragma once
 
 #include "cel/cel.h"

@@ -27,6 +27,10 @@ static const struct pl_flag table[] = {
      .fallback = "0",
      .metavar = "N",
      .help = "resourceVersions go on from N, as after a backup was restored; 0: from the clock"},
+    {.name = "shard-selector",
+     .type = PL_FLAG_SWITCH,
+     .fallback = "true",
+     .help = "filter by shardSelector, as with the feature gate ShardedListAndWatch"},
     {.name = "data-dir",
      .metavar = "DIR",
      .help = "keep everything in this folder and go on with what is there; default: memory only"},
@@ -140,6 +144,7 @@ int pl_command_apiserver(const struct pl_command *self, int argc, char *const *a
         char host[256];
         struct pl_apiserver_options options = {
             .host = host,
+            .no_shard_selector = !pl_flags_switch(&flags, "shard-selector"),
             .data_dir = pl_flags_text(&flags, "data-dir"),
             .first_version = (uint64_t)pl_flags_integer(&flags, "first-version")};
         struct pl_err err;

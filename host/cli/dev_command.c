@@ -44,7 +44,9 @@ static int serve(struct dev *dev, struct pl_err *err)
     int rc = pl_dev_access_make(&dev->access, "127.0.0.1", err);
     if (rc != 0)
         return rc;
+    bool filters = pl_flags_switch(&dev->options.flags, "shard-selector");
     const struct pl_apiserver_options options = {.token = dev->access.token,
+                                                 .no_shard_selector = !filters,
                                                  .cert_pem = dev->access.cert_pem,
                                                  .key_pem = dev->access.key_pem};
     struct pl_dev_server *server = pl_dev_server_start(&options, err);

@@ -26,7 +26,7 @@ describe("the command line", function()
 
   it("lists the flags that each command takes, and refuses the others", function()
     local of_run_alone, of_dev_alone = { "kubeconfig", "context", "server" },
-      { "filename", "manifests" }
+      { "filename", "manifests", "shard-selector" }
     local of_check = "cluster config context jit kubeconfig log-format log-level lua-memory schema server unsafe-stdlib"
     local of_check_alone = { cluster = true, schema = true, context = true, kubeconfig = true, server = true }
     local flags = {}

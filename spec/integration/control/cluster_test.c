@@ -253,8 +253,8 @@ static size_t owned_secrets(void)
     pl_store_list(store(1), 0, &docs);
     for (size_t i = 0; i < docs.count; i++) {
         struct pl_owner owner;
-        count += pl_meta_controller(pl_doc_root(docs.items[i]), &owner) &&
-                 owner.name.len > 7 && memcmp(owner.name.ptr, "copied-", 7) == 0;
+        count += pl_meta_controller(pl_doc_root(docs.items[i]), &owner) && owner.name.len > 7 &&
+                 memcmp(owner.name.ptr, "copied-", 7) == 0;
     }
     pl_docs_deinit(&docs);
     return count;
