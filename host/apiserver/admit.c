@@ -2,31 +2,13 @@
  *
  * Mutating ones are called one after the other, by name of their configuration and in the order of
  * its list, each with what the one before has left; those with reinvocationPolicy IfNeeded once
- * more when the object has changed since. Validating ones are called at once with the final object.
- * What failed is decided by failurePolicy. The key of a question leaves out what the server makes
- * up anew each time a request is run (uid, times, generated names): see ask.h. */
+ * more when another one has changed the object since. Validating ones are called at once with the
+ * final object. Nobody may be called twice in one round, nor about the server's own writes. */
 #include "apiserver/admit.h"
 
-#include "apiserver/ask.h"
-#include "apiserver/convert.h"
-#include "base/alloc.h"
-#include "base/base64.h"
-#include "base/hash.h"
-#include "object/patch.h"
-#include "value/scan.h"
+#include "apiserver/admit_call.h"
 
 #include <string.h>
-
-#define TIMEOUT_S 10
-
-struct hook {
-    struct pl_api_ctx *ctx;
-    struct pl_node webhook;
-    struct pl_slice name;
-    size_t version; /* in which it wants the object */
-    bool mutates;
-    int round;
-};
 
 static const struct pl_api_table *configurations(struct pl_api_ctx *ctx, bool mutating)
 {
@@ -36,265 +18,38 @@ static const struct pl_api_table *configurations(struct pl_api_ctx *ctx, bool mu
     return type->table;
 }
 
-/* Nobody is asked about the server's own writes, about webhooks, or about a Scale, which is only
- * seen here as the object behind it. */
+/* Nobody is asked about the server's own writes, or about webhooks. */
 static bool is_exempt(const struct pl_api_ctx *ctx)
 {
     return ctx->user.name.len == 0 || ctx->outside.ops == NULL ||
-           pl_slice_eqz(ctx->request.subresource, "scale") ||
            (strcmp(pl_api_ctx_version(ctx)->group, "admissionregistration.k8s.io") == 0 &&
             !ctx->type->is_custom);
 }
 
-/* ---- one call ---- */
-
-static bool ignores(const struct hook *hook)
+/* The object behind a Scale: the Scale itself was asked about. */
+static bool is_behind_scale(const struct pl_api_ctx *ctx, const struct pl_api_admission *admission)
 {
-    return pl_node_str_eq(pl_node_getz(hook->webhook, "failurePolicy"), pl_slice_z("Ignore"));
+    return pl_slice_eqz(ctx->request.subresource, "scale") && !admission->is_scale;
 }
 
-static int failed(struct hook *hook, const char *why)
+/* An error of a condition is no failed call: the request is forbidden. */
+static int undecided(struct pl_api_hook *hook, const struct pl_api_admission *admission,
+                     const char *why)
 {
-    if (ignores(hook))
+    struct pl_api_ctx *ctx = hook->ctx;
+    if (pl_node_str_eq(pl_node_getz(hook->webhook, "failurePolicy"), pl_slice_z("Ignore")))
         return 0;
-    return pl_api_fail(&hook->ctx->status, 500, "InternalError",
-                       "Internal error occurred: failed calling webhook \"%.*s\": %s",
-                       PL_FMT(hook->name), why);
-}
-
-/* What stays the same when the request is run again. */
-static struct pl_tree *steady(struct pl_arena *arena, const struct pl_tree *object, bool is_new)
-{
-    struct pl_tree *copy = pl_tree_copy(arena, object);
-    struct pl_tree *meta = pl_tree_getz(copy, "metadata");
-    pl_tree_removez(meta, "managedFields");
-    if (!is_new)
-        return copy;
-    pl_tree_removez(meta, "uid");
-    pl_tree_removez(meta, "creationTimestamp");
-    if (pl_tree_text_at(meta, "generateName").len > 0)
-        pl_tree_removez(meta, "name");
-    return copy;
-}
-
-static uint64_t key_of(const struct hook *hook, const struct pl_api_admission *admission)
-{
-    struct pl_arena *arena = &hook->ctx->arena;
-    struct pl_buf text = PL_BUF_INIT;
-    bool is_new = strcmp(admission->operation, "CREATE") == 0;
-    pl_buf_add_f(&text, "%.*s %d %d ", PL_FMT(hook->name), hook->round, hook->mutates);
-    if (admission->object != NULL)
-        pl_tree_write(&text, steady(arena, admission->object, is_new));
-    pl_buf_add_char(&text, ' ');
-    if (admission->old != NULL)
-        pl_tree_write(&text, steady(arena, admission->old, false));
-    uint64_t key = pl_hash(text.ptr, text.len, 7);
-    pl_buf_deinit(&text);
-    return key;
-}
-
-static void write_review(struct hook *hook, const struct pl_api_admission *sent,
-                         struct pl_buf *body)
-{
-    struct pl_arena *arena = &hook->ctx->arena;
-    struct pl_tree *request = pl_api_admit_request(hook->ctx, sent, hook->version);
-    struct pl_tree *review = pl_tree_literal(
-        arena, "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\"}");
-    struct pl_tree *nothing = pl_tree_literal(arena, "null");
-    char uid[37];
-    pl_rand_uuid(&hook->ctx->api->rand, uid);
-    pl_tree_set_strz(arena, request, "uid", uid);
-    pl_tree_setz(arena, request, "object", sent->object != NULL ? sent->object : nothing);
-    pl_tree_setz(arena, request, "oldObject",
-                 sent->old != NULL ? pl_tree_copy(arena, sent->old) : nothing);
-    pl_tree_setz(arena, review, "request", request);
-    pl_tree_write(body, review);
-}
-
-static int64_t timeout_ms(struct pl_node webhook)
-{
-    int64_t seconds;
-    bool given = pl_node_int(pl_node_getz(webhook, "timeoutSeconds"), &seconds);
-    return (given && seconds > 0 && seconds <= 30 ? seconds : TIMEOUT_S) * 1000;
-}
-
-static const struct pl_api_reply *call(struct hook *hook, const struct pl_api_admission *sent)
-{
-    struct pl_buf body = PL_BUF_INIT;
-    uint64_t key = key_of(hook, sent);
-    if (!pl_api_is_asked(hook->ctx, key))
-        write_review(hook, sent, &body);
-    const struct pl_api_question question = {
-        .key = key,
-        .client = pl_tree_from_node(&hook->ctx->arena, pl_node_getz(hook->webhook, "clientConfig")),
-        .body = pl_buf_slice(&body),
-        .timeout_ms = timeout_ms(hook->webhook)};
-    const struct pl_api_reply *reply = pl_api_ask(hook->ctx, &question);
-    pl_buf_deinit(&body);
-    return reply;
-}
-
-/* ---- what it answered ---- */
-
-/* The review's response, in a document that the context holds; MISSING: *code says what follows. */
-static struct pl_node read_reply(struct hook *hook, const struct pl_api_reply *reply, int *code)
-{
-    struct pl_scan_options options = {.keep_managed_fields = true};
-    struct pl_err err;
-    pl_err_clear(&err);
-    *code = 0;
-    if (reply->err.code != 0 || reply->status != 200) {
-        struct pl_slice said = pl_buf_slice(&reply->body);
-        while (said.len > 0 && said.ptr[said.len - 1] == '\n')
-            said.len--;
-        char *why = reply->err.code != 0
-                        ? pl_format("failed to call webhook: %s", reply->err.message)
-                        : pl_format("failed to call webhook: an error on the server (\"%.*s\") has "
-                                    "prevented the request from succeeding (status %d)",
-                                    said.len < 500 ? (int)said.len : 500,
-                                    said.ptr != NULL ? said.ptr : "", reply->status);
-        *code = failed(hook, why);
-        pl_free(why);
-        return PL_NODE_MISSING;
-    }
-    struct pl_doc *doc = pl_scan_text(pl_buf_slice(&reply->body), &options, &err);
-    pl_api_ctx_hold(hook->ctx, doc);
-    struct pl_node response = pl_node_getz(pl_doc_root(doc), "response");
-    if (pl_node_type(response) != PL_OBJECT)
-        *code = failed(hook, doc == NULL ? err.message : "the answer is no AdmissionReview");
-    return pl_node_type(response) == PL_OBJECT ? response : PL_NODE_MISSING;
-}
-
-static void take_warnings(struct hook *hook, struct pl_node response)
-{
-    struct pl_api_ctx *ctx = hook->ctx;
-    struct pl_iter it = pl_iter(pl_node_getz(response, "warnings"));
-    while (pl_iter_next(&it)) {
-        struct pl_scratch scratch;
-        if (ctx->warnings == NULL)
-            ctx->warnings = pl_tree_array(&ctx->arena);
-        pl_tree_push(&ctx->arena, ctx->warnings,
-                     pl_tree_str(&ctx->arena, pl_node_str(it.value, &scratch)));
-    }
-}
-
-static int denied(struct hook *hook, struct pl_node response)
-{
-    struct pl_api_ctx *ctx = hook->ctx;
-    struct pl_node status = pl_node_getz(response, "status");
-    struct pl_scratch a, b;
-    struct pl_slice message = pl_node_str(pl_node_getz(status, "message"), &a);
-    struct pl_slice reason = pl_node_str(pl_node_getz(status, "reason"), &b);
-    struct pl_slice said = message.len > 0 ? message : reason;
-    int64_t code = 0;
-    bool given = pl_node_int(pl_node_getz(status, "code"), &code) && code >= 400 && code < 600;
-    pl_api_fail(&ctx->status, given ? (int)code : 400, pl_arena_copy(&ctx->arena, reason).ptr,
-                "admission webhook \"%.*s\" denied the request%s%.*s", PL_FMT(hook->name),
-                said.len > 0 ? ": " : " without explanation", PL_FMT(said));
-    struct pl_node details = pl_node_getz(status, "details");
-    if (pl_node_type(details) == PL_OBJECT) {
-        struct pl_tree *tree = pl_tree_from_node(&ctx->arena, details);
-        pl_api_fail_about(&ctx->status, pl_tree_text_at(tree, "group"),
-                          pl_tree_text_at(tree, "kind"), pl_tree_text_at(tree, "name"));
-        ctx->status.causes = pl_tree_getz(tree, "causes");
-    }
+    const struct pl_tree *named = admission->object != NULL ? admission->object : admission->old;
+    struct pl_slice name = pl_tree_text_at(named, "metadata.name");
+    struct pl_slice group = pl_slice_z(pl_api_ctx_version(ctx)->group);
+    pl_api_fail(&ctx->status, 403, "Forbidden", "%s%s%.*s \"%.*s\" is forbidden: %s",
+                ctx->type->plural, group.len > 0 ? "." : "", PL_FMT(group), PL_FMT(name), why);
+    pl_api_fail_about(&ctx->status, group, pl_slice_z(ctx->type->plural), name);
     return -1;
 }
 
-static int apply_patch(struct hook *hook, struct pl_node response, struct pl_tree *sent,
-                       struct pl_tree **object)
-{
-    struct pl_api_ctx *ctx = hook->ctx;
-    struct pl_scratch scratch;
-    struct pl_buf text = PL_BUF_INIT;
-    struct pl_err err;
-    pl_err_clear(&err);
-    struct pl_slice coded = pl_node_str(pl_node_getz(response, "patch"), &scratch);
-    if (coded.len == 0)
-        return 0;
-    struct pl_doc *patch =
-        pl_base64_decode(coded, &text) ? pl_scan_text(pl_buf_slice(&text), NULL, &err) : NULL;
-    struct pl_doc *target = pl_tree_doc(sent, NULL);
-    struct pl_doc *result =
-        patch != NULL ? pl_patch_json(pl_doc_root(target), pl_doc_root(patch), &err) : NULL;
-    int code = 0;
-    if (pl_node_type(pl_doc_root(result)) != PL_OBJECT)
-        code = failed(hook,
-                      result == NULL && err.code != 0 ? err.message : "its patch can't be applied");
-    else
-        *object = pl_tree_from_node(&ctx->arena, pl_doc_root(result));
-    pl_doc_unref(result);
-    pl_doc_unref(target);
-    pl_doc_unref(patch);
-    pl_buf_deinit(&text);
-    return code;
-}
-
-static bool fits_dry_run(const struct hook *hook)
-{
-    struct pl_node effects = pl_node_getz(hook->webhook, "sideEffects");
-    return !hook->ctx->request.dry_run || pl_node_str_eq(effects, pl_slice_z("None")) ||
-           pl_node_str_eq(effects, pl_slice_z("NoneOnDryRun"));
-}
-
-/* Both objects in the webhook's version. */
-static int in_version(struct hook *hook, const struct pl_api_admission *admission,
-                      struct pl_api_admission *sent)
-{
-    struct pl_api_ctx *ctx = hook->ctx;
-    *sent = *admission;
-    if (hook->version == ctx->version)
-        return 0;
-    struct pl_tree *old = admission->old != NULL ? pl_tree_copy(&ctx->arena, admission->old) : NULL;
-    if (sent->object != NULL) {
-        sent->object = pl_tree_copy(&ctx->arena, sent->object);
-        if (pl_api_convert(ctx, &sent->object, ctx->version, hook->version) != 0)
-            return -1;
-    }
-    if (old != NULL && pl_api_convert(ctx, &old, ctx->version, hook->version) != 0)
-        return -1;
-    sent->old = old;
-    return 0;
-}
-
-/* 0: it allows, and may have changed the object; -1 with the status, or while it waits. */
-static int ask_one(struct hook *hook, struct pl_api_admission *admission)
-{
-    struct pl_api_ctx *ctx = hook->ctx;
-    struct pl_api_admission sent;
-    int code;
-    if (!fits_dry_run(hook))
-        return pl_api_bad_request(&ctx->status,
-                                  "admission webhook \"%.*s\" does not support dry run",
-                                  PL_FMT(hook->name));
-    if (in_version(hook, admission, &sent) != 0)
-        return -1;
-    const struct pl_api_reply *reply = call(hook, &sent);
-    if (reply == NULL)
-        return -1;
-    struct pl_node response = read_reply(hook, reply, &code);
-    if (pl_node_is_missing(response))
-        return code;
-    take_warnings(hook, response);
-    if (!pl_node_bool(pl_node_getz(response, "allowed")))
-        return denied(hook, response);
-    if (!hook->mutates || sent.object == NULL)
-        return 0;
-    struct pl_tree *changed = NULL;
-    if (apply_patch(hook, response, sent.object, &changed) != 0)
-        return -1;
-    if (changed != NULL && hook->version != ctx->version &&
-        pl_api_convert(ctx, &changed, hook->version, ctx->version) != 0)
-        return -1;
-    if (changed != NULL)
-        admission->object = changed;
-    return 0;
-}
-
-/* ---- all of them ---- */
-
 /* 1: it is to be called; 0: not; -1: failed. */
-static int begin(struct hook *hook, const struct pl_api_admission *admission)
+static int begin(struct pl_api_hook *hook, const struct pl_api_admission *admission)
 {
     struct pl_buf why = PL_BUF_INIT;
     struct pl_scratch scratch;
@@ -304,76 +59,96 @@ static int begin(struct hook *hook, const struct pl_api_admission *admission)
         pl_api_admit_match(hook->ctx, hook->webhook, admission, &hook->version, &why);
     int code = match == PL_API_MATCHES       ? 1
                : match == PL_API_MATCHES_NOT ? 0
-                                             : failed(hook, pl_buf_z(&why));
+                                             : undecided(hook, admission, pl_buf_z(&why));
     pl_buf_deinit(&why);
     return code;
 }
 
-struct called {
-    struct pl_node webhook;
-    uint64_t left; /* a hash of the object as it was left */
+/* Mutating webhooks by their numbers, in the order in which they are called: those that are told
+ * of changes of others (IfNeeded), since the last change, and those that are called again. */
+struct again {
+    bool *called, *due; /* of the arena */
+    size_t count;
 };
 
-static uint64_t hash_of(struct pl_api_ctx *ctx, const struct pl_tree *object)
+static void note(struct again *again, const struct pl_api_hook *hook, size_t i)
 {
-    struct pl_buf text = PL_BUF_INIT;
-    if (object != NULL)
-        pl_tree_write(&text, steady(&ctx->arena, object, true));
-    uint64_t hash = pl_hash(text.ptr, text.len, 3);
-    pl_buf_deinit(&text);
-    return hash;
+    for (size_t k = 0; hook->changed && k < again->count; k++) {
+        again->due[k] = again->due[k] || again->called[k];
+        again->called[k] = false;
+    }
+    again->called[i] =
+        pl_node_str_eq(pl_node_getz(hook->webhook, "reinvocationPolicy"), pl_slice_z("IfNeeded"));
 }
 
-static int call_again(struct pl_api_ctx *ctx, struct pl_api_admission *admission,
-                      const struct called *all, size_t count)
+/* round 0: all of them; 1: those that are due, which the calls of this round may add to. */
+static int mutate(struct pl_api_ctx *ctx, struct pl_api_admission *admission, int round,
+                  struct again *again)
 {
-    for (size_t i = 0; i < count; i++) {
-        struct hook hook = {.ctx = ctx, .webhook = all[i].webhook, .mutates = true, .round = 1};
-        bool needed = pl_node_str_eq(pl_node_getz(hook.webhook, "reinvocationPolicy"),
-                                     pl_slice_z("IfNeeded"));
-        if (!needed || hash_of(ctx, admission->object) == all[i].left)
-            continue;
-        int code = begin(&hook, admission);
-        if (code < 0 || (code > 0 && ask_one(&hook, admission) != 0))
-            return -1;
+    const struct pl_api_table *table = configurations(ctx, true);
+    size_t i = 0;
+    for (size_t t = 0; t < table->count; t++) {
+        const struct pl_api_entry *entry = table->entries[t];
+        struct pl_iter it = pl_iter(pl_node_getz(pl_doc_root(entry->doc), "webhooks"));
+        for (; pl_iter_next(&it); i++) {
+            struct pl_api_hook hook = {.ctx = ctx,
+                                       .config = entry->key,
+                                       .webhook = it.value,
+                                       .mutates = true,
+                                       .round = round};
+            if (round > 0 && !again->due[i])
+                continue;
+            int code = begin(&hook, admission);
+            if (code < 0 || (code > 0 && pl_api_hook_ask(&hook, admission) != 0))
+                return -1;
+            if (code > 0)
+                note(again, &hook, i);
+        }
     }
     return 0;
 }
 
+static size_t count_webhooks(const struct pl_api_table *table)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < table->count; i++)
+        count += pl_node_len(pl_node_getz(pl_doc_root(table->entries[i]->doc), "webhooks"));
+    return count;
+}
+
+bool pl_api_admit_any(struct pl_api_ctx *ctx)
+{
+    return !is_exempt(ctx) &&
+           (configurations(ctx, true)->count > 0 || configurations(ctx, false)->count > 0);
+}
+
 int pl_api_admit(struct pl_api_ctx *ctx, struct pl_api_admission *admission)
 {
-    const struct pl_api_table *table = configurations(ctx, true);
-    struct called all[64];
-    size_t count = 0;
-    if (is_exempt(ctx))
+    size_t count = is_exempt(ctx) ? 0 : count_webhooks(configurations(ctx, true));
+    if (count == 0 || is_behind_scale(ctx, admission))
         return 0;
-    for (size_t i = 0; i < table->count; i++) {
-        struct pl_iter it = pl_iter(pl_node_getz(pl_doc_root(table->entries[i]->doc), "webhooks"));
-        while (pl_iter_next(&it)) {
-            struct hook hook = {.ctx = ctx, .webhook = it.value, .mutates = true};
-            int code = begin(&hook, admission);
-            if (code < 0 || (code > 0 && ask_one(&hook, admission) != 0))
-                return -1;
-            if (code > 0 && count < PL_ARRAY_LEN(all))
-                all[count++] = (struct called){it.value, hash_of(ctx, admission->object)};
-        }
-    }
-    return call_again(ctx, admission, all, count);
+    struct again again = {.called = pl_arena_alloc(&ctx->arena, count),
+                          .due = pl_arena_alloc(&ctx->arena, count),
+                          .count = count};
+    memset(again.called, 0, count);
+    memset(again.due, 0, count);
+    return mutate(ctx, admission, 0, &again) != 0 ? -1 : mutate(ctx, admission, 1, &again);
 }
 
 int pl_api_admit_check(struct pl_api_ctx *ctx, struct pl_api_admission *admission)
 {
     const struct pl_api_table *table = configurations(ctx, false);
     int result = 0;
-    if (is_exempt(ctx))
+    if (is_exempt(ctx) || is_behind_scale(ctx, admission))
         return 0;
     for (size_t i = 0; i < table->count; i++) {
         struct pl_iter it = pl_iter(pl_node_getz(pl_doc_root(table->entries[i]->doc), "webhooks"));
         while (pl_iter_next(&it)) {
-            struct hook hook = {.ctx = ctx, .webhook = it.value};
+            struct pl_api_hook hook = {
+                .ctx = ctx, .config = table->entries[i]->key, .webhook = it.value};
             int code = begin(&hook, admission);
             if (code > 0)
-                code = ask_one(&hook, admission);
+                code = pl_api_hook_ask(&hook, admission);
             if (code < 0 && !ctx->is_waiting) /* the first that says no is enough */
                 return -1;
             result = code < 0 ? -1 : result;

@@ -10,8 +10,11 @@ struct pl_api_admission {
     const char *operation;     /* "CREATE", "UPDATE", "DELETE" */
     struct pl_tree *object;    /* NULL: a deletion */
     const struct pl_tree *old; /* NULL: a creation */
+    bool is_scale;             /* both are Scales of the request's kind */
 };
 
+/* Is there any webhook that requests like this one may go to? */
+bool pl_api_admit_any(struct pl_api_ctx *ctx);
 /* Calls mutating webhooks; the object may be another one afterwards. */
 int pl_api_admit(struct pl_api_ctx *ctx, struct pl_api_admission *admission);
 /* Calls validating ones, all at once. */

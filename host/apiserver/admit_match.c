@@ -3,8 +3,8 @@
  * when it names another version of the kind: the object is sent in that one. */
 #include "apiserver/admit.h"
 
-#include "cel/cel.h"
 #include "object/selector.h"
+#include "schema/webhook_config.h"
 
 #include <string.h>
 
@@ -155,9 +155,9 @@ static struct pl_cel value_of(struct pl_arena *arena, const struct pl_tree *tree
 static enum pl_api_match evaluate(struct pl_api_ctx *ctx, struct pl_slice text,
                                   const struct pl_cel *values, struct pl_buf *why)
 {
-    static const struct pl_cel_var vars[] = {
-        {"object", NULL}, {"oldObject", NULL}, {"request", NULL}};
-    struct pl_cel_program *program = pl_cel_compile(text, vars, PL_ARRAY_LEN(vars), why);
+    size_t count;
+    const struct pl_cel_var *vars = pl_webhook_condition_vars(&count);
+    struct pl_cel_program *program = pl_cel_compile(text, vars, count, why);
     if (program == NULL)
         return PL_API_MATCH_FAILED;
     uint64_t cost = 0;
@@ -233,9 +233,7 @@ static struct pl_tree *kind_tree(struct pl_api_ctx *ctx, size_t version, bool re
 static struct pl_tree *options_tree(struct pl_api_ctx *ctx, const char *operation)
 {
     struct pl_tree *options = pl_tree_object(&ctx->arena);
-    const char *verb = pl_api_verb(&ctx->request);
-    const char *kind = strcmp(verb, "patch") == 0         ? "PatchOptions"
-                       : strcmp(operation, "CREATE") == 0 ? "CreateOptions"
+    const char *kind = strcmp(operation, "CREATE") == 0   ? "CreateOptions"
                        : strcmp(operation, "UPDATE") == 0 ? "UpdateOptions"
                                                           : "DeleteOptions";
     pl_tree_set_strz(&ctx->arena, options, "kind", kind);
@@ -260,9 +258,14 @@ struct pl_tree *pl_api_admit_request(struct pl_api_ctx *ctx,
     struct pl_slice name = ctx->request.name;
     if (name.len == 0 && pl_tree_text_at(named, "metadata.generateName").len == 0)
         name = pl_tree_text_at(named, "metadata.name");
-    pl_tree_setz(arena, request, "kind", kind_tree(ctx, version, false));
+    struct pl_tree *scale = admission->is_scale
+                                ? pl_tree_literal(arena, "{\"group\":\"autoscaling\","
+                                                         "\"version\":\"v1\",\"kind\":\"Scale\"}")
+                                : NULL;
+    pl_tree_setz(arena, request, "kind", scale != NULL ? scale : kind_tree(ctx, version, false));
     pl_tree_setz(arena, request, "resource", kind_tree(ctx, version, true));
-    pl_tree_setz(arena, request, "requestKind", kind_tree(ctx, ctx->version, false));
+    pl_tree_setz(arena, request, "requestKind",
+                 scale != NULL ? pl_tree_copy(arena, scale) : kind_tree(ctx, ctx->version, false));
     pl_tree_setz(arena, request, "requestResource", kind_tree(ctx, ctx->version, true));
     if (ctx->request.subresource.len > 0) {
         struct pl_tree *sub = pl_tree_str(arena, ctx->request.subresource);

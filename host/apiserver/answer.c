@@ -19,11 +19,25 @@
 
 /* ---- headers and bodies ---- */
 
+static bool was_said(const struct pl_tree *warnings, const struct pl_tree_item *item)
+{
+    PL_TREE_FOR(before, warnings)
+    {
+        if (before == item)
+            return false;
+        if (pl_slice_eq(pl_tree_text(before->value), pl_tree_text(item->value)))
+            return true;
+    }
+    return false;
+}
+
 static size_t add_warnings(struct pl_api_ctx *ctx, struct pl_http_header *headers)
 {
     size_t count = 0;
     PL_TREE_FOR(item, ctx->warnings)
     {
+        if (was_said(ctx->warnings, item))
+            continue;
         struct pl_buf quoted = PL_BUF_INIT;
         pl_write_str(&quoted, pl_tree_text(item->value));
         struct pl_slice value = pl_arena_f(&ctx->arena, "299 - %s", pl_buf_z(&quoted));

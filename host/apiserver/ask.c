@@ -4,6 +4,7 @@
 #include "base/base64.h"
 #include "base/check.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define MOST_RUNS     200
@@ -201,6 +202,8 @@ const struct pl_api_reply *pl_api_ask(struct pl_api_ctx *ctx,
     reply = PL_NEW(struct pl_api_reply);
     reply->job = job;
     reply->key = question->key;
+    if (question->uid != NULL)
+        snprintf(reply->question_uid, sizeof reply->question_uid, "%s", question->uid);
     pl_err_clear(&reply->err);
     pl_list_push(&job->replies, &reply->link);
     bool can =

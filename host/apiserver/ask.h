@@ -21,10 +21,12 @@ struct pl_api_reply {
     struct pl_http_call *call;
     struct pl_tls_options tls;
     char *ca_pem, *url; /* owned */
+    char question_uid[37];
 };
 
 struct pl_api_question {
     uint64_t key;                 /* the same question has the same key each time */
+    const char *uid;              /* of the review; NULL: nobody asks for it */
     const struct pl_tree *client; /* clientConfig: url, or service, and caBundle */
     struct pl_slice body;         /* JSON */
     int64_t timeout_ms;

@@ -351,6 +351,24 @@ static void answer_list(struct pl_api_ctx *ctx, struct pl_doc **docs, size_t cou
     pl_buf_deinit(&out);
 }
 
+/* Asks about all of them before the first one goes: a request that waits is run again, and what one
+ * webhook denies keeps all. */
+static int admit_all(struct pl_api_ctx *ctx, struct pl_api_entry **chosen, size_t count)
+{
+    bool waits = false;
+    for (size_t i = 0; i < count && pl_api_admit_any(ctx); i++) {
+        struct pl_api_admission admission = {.operation = "DELETE",
+                                             .old = pl_api_load(ctx, chosen[i]->doc)};
+        if (admission.old != NULL && pl_api_admit(ctx, &admission) == 0 &&
+            pl_api_admit_check(ctx, &admission) == 0)
+            continue;
+        if (!ctx->is_waiting)
+            return -1;
+        waits = true;
+    }
+    return waits ? -1 : 0;
+}
+
 int pl_api_delete_collection(struct pl_api_ctx *ctx)
 {
     struct pl_api_delete_options options;
@@ -365,6 +383,7 @@ int pl_api_delete_collection(struct pl_api_ctx *ctx)
     for (size_t i = 0; i < table->count; i++)
         if (pl_api_select_matches(&select, pl_doc_root(table->entries[i]->doc)))
             chosen[count++] = table->entries[i];
+    code = admit_all(ctx, chosen, count);
     for (size_t i = 0; i < count && code == 0; i++) {
         bool gone;
         code = pl_api_delete_entry(ctx, chosen[i], &options, &docs[done], &gone);

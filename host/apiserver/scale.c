@@ -1,6 +1,7 @@
 /* The scale subresource: a Scale object made from an object's paths, and a write of its replicas
  * turned into a change of the object. Built-in kinds have fixed paths, custom kinds name theirs. A
  * write goes through change.c like any other. */
+#include "apiserver/admit.h"
 #include "apiserver/steps.h"
 #include "object/meta.h"
 #include "object/selector.h"
@@ -125,13 +126,28 @@ static void drop_reply(void *self, int status, const struct pl_http_header *head
     PL_UNUSED(body);
 }
 
+/* Webhooks of the subresource see Scales; mutating ones may change the wanted one. */
+static int admit(struct pl_api_ctx *ctx, const struct pl_api_entry *entry, struct pl_tree **scale)
+{
+    if (!pl_api_admit_any(ctx))
+        return 0;
+    struct pl_api_admission admission = {.operation = "UPDATE",
+                                         .object = *scale,
+                                         .old = scale_of(ctx, pl_doc_root(entry->doc)),
+                                         .is_scale = true};
+    if (pl_api_admit(ctx, &admission) != 0 || pl_api_admit_check(ctx, &admission) != 0)
+        return -1;
+    *scale = admission.object;
+    return 0;
+}
+
 int pl_api_write_scale(struct pl_api_ctx *ctx)
 {
     static const struct pl_api_responder_ops quiet = {.reply = drop_reply};
     struct pl_api_entry *entry = find(ctx);
     struct pl_tree *scale = entry != NULL ? wanted(ctx, entry) : NULL;
     int64_t replicas = 0;
-    if (scale == NULL)
+    if (scale == NULL || admit(ctx, entry, &scale) != 0)
         return -1;
     pl_tree_integer(pl_tree_dig(scale, "spec.replicas"), &replicas);
     if (replicas < 0) {

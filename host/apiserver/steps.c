@@ -6,6 +6,7 @@
 
 #include "schema/structural.h"
 #include "schema/validate.h"
+#include "schema/webhook_config.h"
 
 struct pl_slice pl_api_name_of(const struct pl_tree *object)
 {
@@ -162,6 +163,15 @@ static void apply_rules(struct pl_api_ctx *ctx, struct pl_api_faults *faults,
                          PL_FMT(pl_tree_text_at(item->value, "message"))));
 }
 
+static void validate_builtin(struct pl_api_faults *faults, const struct pl_api_type *type,
+                             const struct pl_tree *object, const struct pl_tree *old)
+{
+    pl_api_validate_builtin(faults, type, object, old);
+    if (strcmp(type->kind, "ValidatingWebhookConfiguration") == 0 ||
+        strcmp(type->kind, "MutatingWebhookConfiguration") == 0)
+        pl_webhook_config_validate(faults, object, old);
+}
+
 int pl_api_validate(struct pl_api_ctx *ctx, struct pl_tree *object, const struct pl_tree *old)
 {
     struct pl_api_faults faults = {.arena = &ctx->arena};
@@ -172,7 +182,7 @@ int pl_api_validate(struct pl_api_ctx *ctx, struct pl_tree *object, const struct
         if (faults.causes == NULL) /* rules are about objects that fit their schema */
             apply_rules(ctx, &faults, object, old);
     } else
-        pl_api_validate_builtin(&faults, ctx->type, object, old);
+        validate_builtin(&faults, ctx->type, object, old);
     return pl_api_fail_faults(&ctx->status, &faults, pl_slice_z(pl_api_ctx_version(ctx)->group),
                               pl_slice_z(ctx->type->kind), pl_api_name_of(object));
 }

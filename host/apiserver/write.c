@@ -136,6 +136,16 @@ static int admit_new(struct pl_api_ctx *ctx, struct pl_tree **object)
     return same ? 0 : pl_api_shape(ctx, *object);
 }
 
+/* What webhooks see of a new object beside what was sent: no uid and no time yet. */
+static void stamp_before(struct pl_api_ctx *ctx, struct pl_tree *object)
+{
+    struct pl_tree *meta = pl_api_meta_of(ctx, object);
+    if (ctx->type->flags & PL_API_NAMESPACED)
+        pl_tree_setz(&ctx->arena, meta, "namespace", pl_tree_str(&ctx->arena, ctx->request.ns));
+    pl_api_default_builtin(&ctx->arena, ctx->type, object);
+    pl_typed_fill(&ctx->arena, object, pl_api_body_type(ctx));
+}
+
 static int check_new(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
     struct pl_api_admission admission = {.operation = "CREATE", .object = object};
@@ -147,7 +157,11 @@ int pl_api_store_new(struct pl_api_ctx *ctx, struct pl_tree *object, bool by_app
     bool by_change = ctx->user.name.len > 0 && strcmp(pl_api_verb(&ctx->request), "create") != 0;
     if ((by_change && pl_api_authorize_verb(ctx, "create") != 0) ||
         check_namespace(ctx, ctx->request.ns, pl_api_name_of(object)) != 0 ||
-        pl_api_shape(ctx, object) != 0 || admit_new(ctx, &object) != 0)
+        pl_api_shape(ctx, object) != 0)
+        return -1;
+    if (pl_api_admit_any(ctx))
+        stamp_before(ctx, object);
+    if (admit_new(ctx, &object) != 0)
         return -1;
     struct pl_tree *meta = pl_api_meta_of(ctx, object);
     struct pl_tree *sent = by_apply ? NULL : pl_tree_getz(meta, "managedFields");

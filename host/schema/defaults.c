@@ -55,6 +55,14 @@ static const struct rule pod_rules[] = {
     {NULL, NULL, NULL},
 };
 
+#define WEBHOOK                                                                                    \
+    {"webhooks[]", "failurePolicy", "\"Fail\""}, {"webhooks[]", "matchPolicy", "\"Equivalent\""},  \
+        {"webhooks[]", "namespaceSelector", "{}"}, {"webhooks[]", "objectSelector", "{}"},         \
+        {"webhooks[]", "timeoutSeconds", "10"}, {"webhooks[].rules[]", "scope", "\"*\""},          \
+    {                                                                                              \
+        "webhooks[].clientConfig.service", "port", "443"                                           \
+    }
+
 struct kind_rules {
     const char *kind;
     const char *pod_spec; /* where a pod's spec is; NULL: nowhere */
@@ -120,6 +128,9 @@ static const struct kind_rules kinds[] = {
     {"ClusterRoleBinding", NULL, RULES({"roleRef", "apiGroup", "\"rbac.authorization.k8s.io\""})},
     {"StorageClass", NULL,
      RULES({"", "reclaimPolicy", "\"Delete\""}, {"", "volumeBindingMode", "\"Immediate\""})},
+    {"ValidatingWebhookConfiguration", NULL, RULES(WEBHOOK)},
+    {"MutatingWebhookConfiguration", NULL,
+     RULES(WEBHOOK, {"webhooks[]", "reinvocationPolicy", "\"Never\""})},
     {"PriorityClass", NULL, RULES({"", "preemptionPolicy", "\"PreemptLowerPriority\""})},
 };
 

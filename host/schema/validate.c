@@ -9,10 +9,7 @@
 
 /* Messages were checked against kube-apiserver 1.37. */
 
-#define SUBDOMAIN                                                                                  \
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "   \
-    "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "  \
-    "for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+#define SUBDOMAIN PL_API_SUBDOMAIN_TEXT
 #define LABEL                                                                                      \
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "   \
     "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex "     \
@@ -47,7 +44,7 @@ static bool is_label(struct pl_slice text)
     return true;
 }
 
-static bool is_subdomain(struct pl_slice text)
+bool pl_api_is_subdomain(struct pl_slice text)
 {
     size_t start = 0;
     for (size_t i = 0; i <= text.len; i++) {
@@ -79,7 +76,7 @@ static void invalid(struct pl_api_faults *faults, const char *field, struct pl_s
                  PL_FMT(value), why);
 }
 
-static void check_qualified(struct pl_api_faults *faults, const char *field, struct pl_slice key)
+void pl_api_validate_qualified(struct pl_api_faults *faults, const char *field, struct pl_slice key)
 {
     const char *slash = memchr(key.ptr ? key.ptr : "", '/', key.len);
     struct pl_slice name = key;
@@ -89,7 +86,7 @@ static void check_qualified(struct pl_api_faults *faults, const char *field, str
         name = pl_slice(slash + 1, key.len - at - 1);
         if (prefix.len == 0)
             invalid(faults, field, key, "prefix part must be non-empty");
-        else if (!is_subdomain(prefix) || prefix.len > MAX_NAME)
+        else if (!pl_api_is_subdomain(prefix) || prefix.len > MAX_NAME)
             invalid(faults, field, key, "prefix part " SUBDOMAIN);
     }
     if (name.len == 0)
@@ -126,7 +123,7 @@ static void check_name(struct pl_api_faults *faults, const struct pl_api_type *t
     }
     if (name.len > MAX_NAME)
         invalid(faults, "metadata.name", name, "must be no more than 253 bytes");
-    if (!is_subdomain(name))
+    if (!pl_api_is_subdomain(name))
         invalid(faults, "metadata.name", name, SUBDOMAIN);
 }
 
@@ -135,7 +132,7 @@ static void check_labels(struct pl_api_faults *faults, const struct pl_tree *lab
     PL_TREE_FOR(item, labels)
     {
         struct pl_slice value = pl_tree_text(item->value);
-        check_qualified(faults, "metadata.labels", item->key);
+        pl_api_validate_qualified(faults, "metadata.labels", item->key);
         if (!pl_tree_is(item->value, PL_STRING))
             invalid(faults, "metadata.labels", item->key, "the value must be a string");
         else if (value.len > MAX_LABEL)
@@ -150,7 +147,7 @@ static void check_annotations(struct pl_api_faults *faults, const struct pl_tree
     size_t size = 0;
     PL_TREE_FOR(item, annotations)
     {
-        check_qualified(faults, "metadata.annotations", item->key);
+        pl_api_validate_qualified(faults, "metadata.annotations", item->key);
         if (!pl_tree_is(item->value, PL_STRING))
             invalid(faults, "metadata.annotations", item->key, "the value must be a string");
         size += item->key.len + pl_tree_text(item->value).len;
@@ -194,7 +191,7 @@ static void check_finalizers(struct pl_api_faults *faults, const struct pl_tree 
         struct pl_slice name = pl_tree_text(item->value);
         orphan = orphan || pl_slice_eqz(name, "orphan");
         foreground = foreground || pl_slice_eqz(name, "foregroundDeletion");
-        check_qualified(faults, "metadata.finalizers", name);
+        pl_api_validate_qualified(faults, "metadata.finalizers", name);
     }
     if (orphan && foreground)
         pl_api_fault(faults, "FieldValueInvalid", pl_slice_z("metadata.finalizers"),
