@@ -5,10 +5,12 @@
 #include "apiserver/core.h"
 
 #include "apiserver/convert.h"
+#include "apiserver/protobuf.h"
 #include "base/alloc.h"
 #include "object/meta.h"
 #include "object/units.h"
 #include "object/yaml.h"
+#include "schema/proto.h"
 #include "schema/table.h"
 #include "value/scan.h"
 #include "value/write.h"
@@ -79,8 +81,21 @@ static void reply_reformatted(struct pl_api_ctx *ctx, int code, struct pl_slice 
     pl_doc_unref(doc);
 }
 
+/* What has no type in protobuf is answered in JSON. */
+static bool reply_protobuf(struct pl_api_ctx *ctx, int code, struct pl_slice json)
+{
+    struct pl_buf out = PL_BUF_INIT;
+    bool written = pl_api_proto_write_json(&out, json);
+    if (written)
+        reply(ctx, code, PL_PROTO_TYPE, pl_buf_slice(&out));
+    pl_buf_deinit(&out);
+    return written;
+}
+
 void pl_api_answer(struct pl_api_ctx *ctx, int code, struct pl_slice json)
 {
+    if (ctx->request.is_proto_answer && reply_protobuf(ctx, code, json))
+        return;
     if (ctx->request.is_yaml_answer || ctx->request.is_pretty)
         reply_reformatted(ctx, code, json);
     else
@@ -100,6 +115,12 @@ void pl_api_answer_object(struct pl_api_ctx *ctx, int code, const struct pl_doc 
 {
     struct pl_buf out = PL_BUF_INIT;
     struct pl_node root = pl_doc_root(doc);
+    if (ctx->request.is_proto_answer && ctx->request.form == PL_API_PLAIN) {
+        pl_api_proto_object(&out, ctx->type, ctx->version, root);
+        reply(ctx, code, PL_PROTO_TYPE, pl_buf_slice(&out));
+        pl_buf_deinit(&out);
+        return;
+    }
     if (ctx->request.form == PL_API_PARTIAL)
         pl_api_partial_write(&out, root);
     else if (ctx->request.form == PL_API_TABLE)
@@ -130,40 +151,6 @@ void pl_api_answer_failure(struct pl_api_ctx *ctx)
 
 /* ---- objects ---- */
 
-static struct pl_slice served_name(const struct pl_api_version *version, struct pl_slice key)
-{
-    for (const char *const *pair = version->renames; pair != NULL && *pair != NULL; pair += 2)
-        if (pl_slice_eqz(key, pair[0]))
-            return pl_slice_z(pair[1]);
-    return key;
-}
-
-void pl_api_object_write(struct pl_buf *out, const struct pl_api_type *type, size_t version,
-                         struct pl_node object, bool in_list)
-{
-    const struct pl_api_version *v = &type->versions[version];
-    char text[PL_KIND_TEXT];
-    pl_buf_add_char(out, '{');
-    bool bare = in_list && !type->is_custom;
-    if (!bare) {
-        pl_buf_add_f(out, "\"kind\":\"%s\",\"apiVersion\":\"%.*s\"", type->kind,
-                     PL_FMT(pl_api_version_text(v, text)));
-    }
-    bool first = bare;
-    struct pl_iter it = pl_iter(object);
-    while (pl_iter_next(&it)) {
-        if (pl_slice_eqz(it.key, "apiVersion") || pl_slice_eqz(it.key, "kind"))
-            continue;
-        if (!first)
-            pl_buf_add_char(out, ',');
-        first = false;
-        pl_write_str(out, served_name(v, it.key));
-        pl_buf_add_char(out, ':');
-        pl_write(out, it.value, PL_WRITE_COMPACT);
-    }
-    pl_buf_add_char(out, '}');
-}
-
 struct pl_tree *pl_api_load(struct pl_api_ctx *ctx, const struct pl_doc *doc)
 {
     const struct pl_api_version *v = pl_api_ctx_version(ctx);
@@ -176,7 +163,7 @@ struct pl_tree *pl_api_load(struct pl_api_ctx *ctx, const struct pl_doc *doc)
                  pl_tree_str(&ctx->arena, pl_api_version_text(v, text)));
     if (v->renames != NULL)
         PL_TREE_FOR(item, tree)
-    pl_tree_rename(tree, item, served_name(v, item->key));
+    pl_tree_rename(tree, item, pl_api_served_name(v, item->key));
     return tree;
 }
 

@@ -17,6 +17,7 @@
 #include "apiserver/gc.h"
 #include "apiserver/keep.h"
 #include "apiserver/pods.h"
+#include "apiserver/protobuf.h"
 #include "apiserver/rbac.h"
 #include "apiserver/review.h"
 #include "apiserver/token.h"
@@ -199,6 +200,8 @@ static int run_resource(struct pl_api_ctx *ctx, const char *verb)
         return pl_api_registry_is_builtin(ctx->api->registry, request->group)
                    ? pl_api_no_resource(&ctx->status)
                    : pl_api_no_page(&ctx->status);
+    if (pl_api_proto_choose(ctx) != 0)
+        return -1;
     bool namespaced = ctx->type->flags & PL_API_NAMESPACED;
     if (!namespaced && request->ns.len > 0)
         return pl_api_no_resource(&ctx->status);

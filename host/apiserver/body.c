@@ -4,6 +4,7 @@
  * (steps.c). */
 #include "apiserver/body.h"
 
+#include "apiserver/protobuf.h"
 #include "schema/proto.h"
 #include "schema/typed.h"
 #include "value/scan.h"
@@ -31,17 +32,9 @@ struct pl_tree *pl_api_body_json(struct pl_api_ctx *ctx, const struct pl_doc *do
 /* Every group has the same options. */
 static struct pl_message message_of(struct pl_slice api_version, const char *kind)
 {
-    const char *slash = api_version.len > 0 ? memchr(api_version.ptr, '/', api_version.len) : NULL;
-    size_t group = slash != NULL ? (size_t)(slash - api_version.ptr) : 0;
-    struct pl_slice version =
-        slash != NULL ? pl_slice(slash + 1, api_version.len - group - 1) : api_version;
     if (strcmp(kind, "DeleteOptions") == 0)
-        return pl_message_find(pl_slice_z("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"));
-    if (strcmp(kind, "TokenRequest") == 0)
-        return pl_message_find(pl_slice_z("io.k8s.api.authentication.v1.TokenRequest"));
-    if (strcmp(kind, "Eviction") == 0)
-        return pl_message_find(pl_slice_z("io.k8s.api.policy.v1.Eviction"));
-    return pl_message_of_kind(pl_slice(api_version.ptr, group), version, pl_slice_z(kind));
+        api_version = pl_slice_z("v1");
+    return pl_api_proto_type(api_version, pl_slice_z(kind));
 }
 
 struct pl_tree *pl_api_body_protobuf(struct pl_api_ctx *ctx, const char *kind)

@@ -84,6 +84,8 @@ void pl_api_answer_tree(struct pl_api_ctx *ctx, int code, const struct pl_tree *
 void pl_api_answer_object(struct pl_api_ctx *ctx, int code, const struct pl_doc *doc);
 void pl_api_answer_failure(struct pl_api_ctx *ctx);
 
+/* What that version calls a member of the stored object. */
+struct pl_slice pl_api_served_name(const struct pl_api_version *version, struct pl_slice key);
 /* An object as that version serves it. in_list: built-in kinds leave apiVersion and
  * kind out there. */
 void pl_api_object_write(struct pl_buf *out, const struct pl_api_type *type, size_t version,

@@ -7,6 +7,8 @@
 #include "value/build.h"
 #include "value/scan.h"
 
+#include <string.h>
+
 static struct pl_doc *scan_body(struct pl_api_ctx *ctx, struct pl_err *err)
 {
     struct pl_slice body = ctx->request.call.body;
@@ -90,7 +92,8 @@ static int fail_parse(struct pl_api_ctx *ctx, const char *kind, const struct pl_
 static struct pl_tree *parse(struct pl_api_ctx *ctx, const char *kind)
 {
     struct pl_err err = {0};
-    if (ctx->request.body_form == PL_API_PROTOBUF && !ctx->type->is_custom)
+    bool has_type = !ctx->type->is_custom || strcmp(kind, ctx->type->kind) != 0;
+    if (ctx->request.body_form == PL_API_PROTOBUF && has_type)
         return pl_api_body_protobuf(ctx, kind);
     if (ctx->request.body_form != PL_API_JSON && ctx->request.body_form != PL_API_YAML) {
         pl_api_fail(&ctx->status, 415, "UnsupportedMediaType",

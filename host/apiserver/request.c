@@ -155,39 +155,62 @@ static bool has_word(const char *text, size_t len, const char *word)
     return memmem(text, len, word, strlen(word)) != NULL;
 }
 
-/* The first alternative that we offer. */
-static int parse_accept(struct pl_api_request *request, struct pl_api_status *status)
+/* The form that an alternative asks for. False: one that there is not. */
+static bool form_of(const char *text, size_t len, enum pl_api_form *form)
 {
-    const char *at = request->call.accept;
-    if (at == NULL || *at == '\0')
-        return 0;
-    while (*at != '\0') {
-        size_t len = strcspn(at, ",");
-        bool json = has_word(at, len, "application/json") || has_word(at, len, "*/*") ||
-                    has_word(at, len, "application/*");
-        bool yaml = has_word(at, len, "application/yaml");
-        if (json || yaml) {
-            if (has_word(at, len, "as=Table"))
-                request->form = PL_API_TABLE;
-            else if (has_word(at, len, "as=PartialObjectMetadata"))
-                request->form = PL_API_PARTIAL;
-            else if (has_word(at, len, "as=") && !has_word(at, len, "as=APIGroupDiscoveryList"))
-                json = yaml = false;
-            request->is_yaml_answer = yaml;
-            if (json || yaml)
-                return 0;
-        }
-        at += len;
-        at += strspn(at, ", ");
+    *form = has_word(text, len, "as=Table")                   ? PL_API_TABLE
+            : has_word(text, len, "as=PartialObjectMetadata") ? PL_API_PARTIAL
+                                                              : PL_API_PLAIN;
+    return *form != PL_API_PLAIN || !has_word(text, len, "as=") ||
+           has_word(text, len, "as=APIGroupDiscoveryList");
+}
+
+/* Protobuf, if it is what this alternative asks for; what is taken besides comes after it. */
+static bool note_proto(struct pl_api_request *request, const char *text, size_t len)
+{
+    enum pl_api_form form;
+    if (!has_word(text, len, "application/vnd.kubernetes.protobuf"))
+        return false;
+    if (!request->takes_proto && form_of(text, len, &form) && form != PL_API_TABLE) {
+        request->takes_proto = true;
+        request->proto_form = form;
     }
-    if (!request->is_resource) /* openapi in protobuf, metrics in text: the handler decides */
-        return 0;
+    return true;
+}
+
+int pl_api_fail_media_type(struct pl_api_status *status)
+{
     pl_api_fail(status, 406, "NotAcceptable",
                 "406: Not Acceptable\n\nAvailable representations: application/json, "
                 "application/yaml, application/vnd.kubernetes.protobuf, "
                 "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch");
     status->has_details = true;
     return -1;
+}
+
+/* The first alternative that we offer. Whether there is protobuf depends on the type, which is not
+ * known yet. */
+static int parse_accept(struct pl_api_request *request, struct pl_api_status *status)
+{
+    const char *at = request->call.accept;
+    if (at == NULL || *at == '\0')
+        return 0;
+    for (size_t len; *at != '\0'; at += len, at += strspn(at, ", ")) {
+        len = strcspn(at, ",");
+        bool yaml = has_word(at, len, "application/yaml");
+        bool json = has_word(at, len, "application/json") || has_word(at, len, "*/*") ||
+                    has_word(at, len, "application/*");
+        if (note_proto(request, at, len) || (!json && !yaml) || !form_of(at, len, &request->form))
+            continue;
+        request->is_yaml_answer = yaml;
+        return 0;
+    }
+    request->takes_nothing_else = true;
+    request->form = PL_API_PLAIN;
+    /* openapi in protobuf, metrics in text: the handler decides */
+    if (request->takes_proto || !request->is_resource)
+        return 0;
+    return pl_api_fail_media_type(status);
 }
 
 static enum pl_api_body body_form(const char *content_type)

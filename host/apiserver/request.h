@@ -38,6 +38,10 @@ struct pl_api_request {
     size_t depth; /* of path segments after /api/v1 or /apis/G/V */
     enum pl_api_form form;
     bool is_yaml_answer;
+    bool takes_proto; /* and would rather have it than what form says */
+    enum pl_api_form proto_form;
+    bool takes_nothing_else;
+    bool is_proto_answer; /* known once the type is (protobuf.h) */
     bool is_pretty;
     enum pl_api_body body_form;
 
@@ -55,6 +59,8 @@ struct pl_api_request {
 /* Fills out; texts live in the status' arena. 0, or -1 with the status filled. */
 int pl_api_request_parse(struct pl_api_request *request, const struct pl_api_call *call,
                          struct pl_api_status *status);
+/* 406: -1. */
+int pl_api_fail_media_type(struct pl_api_status *status);
 /* The manager that writes are recorded for: the parameter, or the user agent up to "/". */
 struct pl_slice pl_api_request_manager(const struct pl_api_request *request);
 /* What a request for a resource does: get list watch create update patch delete deletecollection;

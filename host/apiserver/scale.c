@@ -3,6 +3,7 @@
  * write goes through change.c like any other. */
 #include "apiserver/admit.h"
 #include "apiserver/steps.h"
+#include "apiserver/write.h"
 #include "object/meta.h"
 #include "object/selector.h"
 #include "schema/jsonpath.h"
@@ -100,9 +101,9 @@ static struct pl_tree *wanted(struct pl_api_ctx *ctx, const struct pl_api_entry 
     bool patch = ctx->request.body_form == PL_API_MERGE ||
                  ctx->request.body_form == PL_API_JSON_PATCH ||
                  ctx->request.body_form == PL_API_STRATEGIC;
-    struct pl_doc *target = pl_tree_doc(patch ? scale : pl_tree_object(&ctx->arena), NULL);
     if (!patch)
-        ctx->request.body_form = PL_API_MERGE; /* of nothing: the body as it is */
+        return pl_api_decode_as(ctx, "autoscaling/v1", "Scale");
+    struct pl_doc *target = pl_tree_doc(scale, NULL);
     struct pl_doc *result = pl_api_patched(ctx, pl_doc_root(target));
     pl_doc_unref(target);
     struct pl_tree *tree =

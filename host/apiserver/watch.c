@@ -10,6 +10,7 @@
 
 #include "apiserver/watch_stream.h"
 #include "base/alloc.h"
+#include "schema/proto.h"
 
 #include <inttypes.h>
 
@@ -104,7 +105,8 @@ static void watch_begin(struct pl_api_watch *watch, struct pl_api_ctx *ctx)
     pl_timer_start(api->timers, &watch->timeout, seconds * PL_SECOND, on_timeout);
     if (watch->bookmarks)
         pl_timer_start(api->timers, &watch->bookmark, api->bookmark_ns, on_bookmark);
-    watch->responder.ops->begin(watch->responder.self, 200, "application/json", on_close, watch);
+    const char *form = watch->in_proto ? PL_PROTO_WATCH_TYPE : "application/json";
+    watch->responder.ops->begin(watch->responder.self, 200, form, on_close, watch);
 }
 
 /* A version ahead of the storage is of a server that was here before and lost its memory: its
@@ -121,6 +123,7 @@ static struct pl_api_watch *create(struct pl_api_ctx *ctx, const struct pl_api_s
     watch->type = ctx->type;
     watch->version = ctx->version;
     watch->form = ctx->request.form;
+    watch->in_proto = ctx->request.is_proto_answer;
     watch->select = *select;
     watch->responder = ctx->responder;
     watch->bookmarks = ctx->request.bookmarks;

@@ -2,6 +2,7 @@
 
 #include "apiserver/ask.h"
 #include "apiserver/convert.h"
+#include "apiserver/protobuf.h"
 #include "apiserver/watch.h"
 #include "base/alloc.h"
 #include "schema/table.h"
@@ -115,12 +116,62 @@ static void write_object(struct pl_api_watch *watch, struct pl_node object, stru
     }
 }
 
+/* An event about what is JSON already. */
+static void write_event_json(const struct pl_api_watch *watch, const char *name,
+                             struct pl_slice json, struct pl_buf *out)
+{
+    if (watch->in_proto) {
+        struct pl_api_frame frame = pl_api_frame_begin(out, name);
+        pl_api_proto_write_json(out, json);
+        pl_api_frame_end(out, frame);
+        return;
+    }
+    pl_buf_add_f(out, "{\"type\":\"%s\",\"object\":", name);
+    pl_buf_add_slice(out, json);
+    pl_buf_add_z(out, "}\n");
+}
+
+static void write_event(struct pl_api_watch *watch, const char *name, struct pl_node object,
+                        struct pl_buf *out)
+{
+    if (watch->in_proto && watch->form == PL_API_PLAIN) {
+        struct pl_api_frame frame = pl_api_frame_begin(out, name);
+        pl_api_proto_object(out, watch->type, watch->version, object);
+        pl_api_frame_end(out, frame);
+    } else if (watch->in_proto) {
+        struct pl_buf json = PL_BUF_INIT;
+        write_object(watch, object, &json);
+        write_event_json(watch, name, pl_buf_slice(&json), out);
+        pl_buf_deinit(&json);
+    } else {
+        pl_buf_add_f(out, "{\"type\":\"%s\",\"object\":", name);
+        write_object(watch, object, out);
+        pl_buf_add_z(out, "}\n");
+    }
+}
+
+static bool send_json(struct pl_api_watch *watch, const char *name, struct pl_slice json)
+{
+    struct pl_buf out = PL_BUF_INIT;
+    write_event_json(watch, name, json, &out);
+    bool there = send(watch, pl_buf_slice(&out));
+    pl_buf_deinit(&out);
+    return there;
+}
+
+static bool send_error(struct pl_api_watch *watch, const struct pl_api_status *status)
+{
+    struct pl_buf json = PL_BUF_INIT;
+    pl_api_status_write(status, &json);
+    bool there = send_json(watch, "ERROR", pl_buf_slice(&json));
+    pl_buf_deinit(&json);
+    return there;
+}
+
 static bool send_event(struct pl_api_watch *watch, const char *name, struct pl_node object)
 {
     struct pl_buf out = PL_BUF_INIT;
-    pl_buf_add_f(&out, "{\"type\":\"%s\",\"object\":", name);
-    write_object(watch, object, &out);
-    pl_buf_add_z(&out, "}\n");
+    write_event(watch, name, object, &out);
     bool there = send(watch, pl_buf_slice(&out));
     pl_buf_deinit(&out);
     return there;
@@ -132,29 +183,23 @@ bool pl_api_watch_bookmark(struct pl_api_watch *watch, bool initial_end)
     struct pl_buf out = PL_BUF_INIT;
     char text[PL_KIND_TEXT];
     bool partial = watch->form == PL_API_PARTIAL;
-    pl_buf_add_f(&out,
-                 "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"%s\",\"apiVersion\":\"%.*s\","
-                 "\"metadata\":{\"resourceVersion\":\"%" PRIu64 "\"",
-                 partial ? "PartialObjectMetadata" : watch->type->kind,
-                 PL_FMT(partial ? pl_slice_z("meta.k8s.io/v1") : pl_api_version_text(v, text)),
-                 watch->rv);
+    pl_buf_add_f(
+        &out,
+        "{\"kind\":\"%s\",\"apiVersion\":\"%.*s\",\"metadata\":{\"resourceVersion\":\"%" PRIu64
+        "\"",
+        partial ? "PartialObjectMetadata" : watch->type->kind,
+        PL_FMT(partial ? pl_slice_z("meta.k8s.io/v1") : pl_api_version_text(v, text)), watch->rv);
     if (initial_end)
         pl_buf_add_z(&out, ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}");
-    pl_buf_add_z(&out, "}}}\n");
-    bool there = send(watch, pl_buf_slice(&out));
+    pl_buf_add_z(&out, "}}");
+    bool there = send_json(watch, "BOOKMARK", pl_buf_slice(&out));
     pl_buf_deinit(&out);
     return there;
 }
 
 void pl_api_watch_end_with(struct pl_api_watch *watch, const struct pl_api_status *status)
 {
-    struct pl_buf out = PL_BUF_INIT;
-    pl_buf_add_z(&out, "{\"type\":\"ERROR\",\"object\":");
-    pl_api_status_write(status, &out);
-    pl_buf_add_z(&out, "}\n");
-    bool there = send(watch, pl_buf_slice(&out));
-    pl_buf_deinit(&out);
-    if (there)
+    if (send_error(watch, status))
         pl_api_watch_end(watch);
     else
         pl_api_watch_destroy(watch);
@@ -243,13 +288,8 @@ static bool send_converted(struct pl_api_watch *watch, const char *name, struct 
         return true;
     }
     if (result == NOT_CONVERTED) {
-        struct pl_buf out = PL_BUF_INIT;
-        pl_buf_add_z(&out, "{\"type\":\"ERROR\",\"object\":");
-        pl_api_status_write(&ctx.status, &out);
-        pl_buf_add_z(&out, "}\n");
-        if (send(watch, pl_buf_slice(&out)))
+        if (send_error(watch, &ctx.status))
             watch->responder.ops->end(watch->responder.self);
-        pl_buf_deinit(&out);
         there = false;
     }
     for (size_t i = 0; i < count && there; i++)
@@ -280,6 +320,7 @@ struct shared {
     struct pl_buf text;
     size_t version;
     const char *name;
+    bool in_proto;
 };
 
 static bool send_shared(struct pl_api_watch *watch, const char *name, struct pl_node object,
@@ -289,11 +330,11 @@ static bool send_shared(struct pl_api_watch *watch, const char *name, struct pl_
         return send_converted(watch, name, &object, 1);
     if (watch->form != PL_API_PLAIN)
         return send_event(watch, name, object);
-    if (shared->text.len == 0 || shared->version != watch->version || shared->name != name) {
+    if (shared->text.len == 0 || shared->version != watch->version || shared->name != name ||
+        shared->in_proto != watch->in_proto) {
         pl_buf_clear(&shared->text);
-        pl_buf_add_f(&shared->text, "{\"type\":\"%s\",\"object\":", name);
-        pl_api_object_write(&shared->text, watch->type, watch->version, object, false);
-        pl_buf_add_z(&shared->text, "}\n");
+        write_event(watch, name, object, &shared->text);
+        shared->in_proto = watch->in_proto;
         shared->version = watch->version;
         shared->name = name;
     }

@@ -12,6 +12,7 @@ struct pl_api_watch {
     struct pl_api_type *type;
     size_t version;
     enum pl_api_form form;
+    bool in_proto;
     struct pl_api_select select;
     struct pl_api_responder responder;
     struct pl_timer timeout, bookmark;

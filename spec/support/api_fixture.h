@@ -26,9 +26,10 @@ struct api {
     struct virtual_clock clock;
     struct pl_timers timers;
     struct pl_api *api;
-    int status;                                 /* of the last answer */
-    struct pl_doc *doc;                         /* of the last answer; NULL when it was no JSON */
-    char *text;                                 /* the last answer */
+    int status;         /* of the last answer */
+    struct pl_doc *doc; /* of the last answer; NULL when it was no JSON */
+    char *text;         /* the last answer */
+    size_t text_len;
     char *warning;                              /* its first Warning header */
     char *content_type;                         /* its Content-Type */
     const char *accept, *agent, *authorization; /* of the next calls */
@@ -83,6 +84,7 @@ static inline void api_on_reply(void *self, int status, const struct pl_http_hea
     api_forget(t);
     t->status = status;
     t->text = pl_memdup0(body.ptr, body.len);
+    t->text_len = body.len;
     t->doc = pl_scan_text(body, &options, NULL);
     for (size_t i = 0; i < count; i++)
         if (strcmp(headers[i].name, "Warning") == 0 && t->warning == NULL)

@@ -58,7 +58,7 @@ static int send_bytes(struct api *t, const char *method, const char *path, struc
         .path = pl_slice_z(path),
         .user_agent = "test",
         .content_type = PL_PROTO_TYPE,
-        .accept = PL_PROTO_TYPE ",application/json",
+        .accept = "application/json",
         .body = body,
     };
     api_forget(t);
