@@ -12,10 +12,10 @@ local known = {
   { "apiserver/user.h", "token user" },
   { "cel/eval.h", "eval loop" },
   { "control/controller_impl.h",
-    "ahead controller controller_history edition parked run subscription task" },
+    "ahead controller controller_history edition members parked run subscription task" },
   { "kube/client_impl.h", "client op probe watch" },
   { "lane/lane.h", "ask_again co exec lane lanes lanes_index lanes_load op_cache op_enqueue op_http"
-    .. " op_io question" },
+    .. " op_io op_select question" },
   { "lua/script.h", "origin script" },
   { "net/http_call.h", "http_call http_describe http_error" },
   { "net/http_conn.h", "http_conn http_exchange http_parse http_server" },

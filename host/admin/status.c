@@ -10,20 +10,28 @@
 
 #define WAITS_MAX 1000
 
+static void build_controller_source(void *arg, const struct pl_source_spec *source,
+                                    struct pl_informer *informer)
+{
+    struct pl_build *b = arg;
+    bool synced = pl_source_is_family(source) || /* it has none of its own */
+                  (informer != NULL && pl_informer_has_synced(informer));
+    char kind[PL_KIND_TEXT];
+    pl_build_object(b);
+    pl_build_put_text(b, "role", pl_slice_z(pl_source_role_name(source->role)));
+    pl_build_put_text(b, "kind", pl_slice_z(pl_kind_text(&source->kind, kind)));
+    pl_build_put_bool(b, "synced", synced);
+    pl_build_end(b);
+}
+
 static void build_controller_sources(struct pl_build *b, const struct pl_controller *controller)
 {
     const struct pl_controller_spec *spec = pl_controller_spec(controller);
     pl_build_keyz(b, "sources");
     pl_build_array(b);
-    for (size_t i = 0; i < spec->source_count; i++) {
-        const struct pl_informer *informer = pl_controller_informer(controller, i);
-        char kind[PL_KIND_TEXT];
-        pl_build_object(b);
-        pl_build_put_text(b, "role", pl_slice_z(pl_source_role_name(spec->sources[i].role)));
-        pl_build_put_text(b, "kind", pl_slice_z(pl_kind_text(&spec->sources[i].kind, kind)));
-        pl_build_put_bool(b, "synced", informer != NULL && pl_informer_has_synced(informer));
-        pl_build_end(b);
-    }
+    for (size_t i = 0; i < spec->source_count; i++)
+        build_controller_source(b, &spec->sources[i], pl_controller_informer(controller, i));
+    pl_edition_each_member(pl_controller_edition(controller), build_controller_source, b);
     pl_build_end(b);
 }
 

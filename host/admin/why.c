@@ -18,6 +18,7 @@ struct why {
     const char *through;   /* "for", "owns", "watches" */
     int64_t now_ns;
     size_t sections;
+    bool is_member; /* a family of the controller follows the kind */
 };
 
 /* ---- one key of one controller ---- */
@@ -145,6 +146,20 @@ static void tell_woken(struct why *why, size_t source)
     pl_doc_unref(object);
 }
 
+/* A kind that a family follows: the keys that a script's map makes of it are not known. */
+static void tell_member(void *arg, const struct pl_source_spec *source,
+                        struct pl_informer *informer)
+{
+    struct why *why = arg;
+    PL_UNUSED(informer);
+    if (!pl_admin_is_kind(&source->kind, why->kind_text))
+        return;
+    why->is_member = true;
+    why->through = pl_source_role_name(source->role);
+    if (source->map_by == PL_MAP_SELF)
+        build_section(why, why->key);
+}
+
 static bool tell_controller(struct why *why)
 {
     const struct pl_controller_spec *spec = pl_controller_spec(why->controller);
@@ -161,7 +176,9 @@ static bool tell_controller(struct why *why)
         else if (source->role != PL_SOURCE_READS)
             tell_woken(why, i);
     }
-    return known;
+    why->is_member = false;
+    pl_edition_each_member(pl_controller_edition(why->controller), tell_member, why);
+    return known || why->is_member;
 }
 
 static void fail_unknown_kind(struct pl_admin_call *call, const char *kind)

@@ -106,6 +106,8 @@
  *   host.http{url=, method=, headers=, body=, timeout=, ...} -> {status=, headers=, body=}
  *   host.enqueue(controller, ns|nil, name, seconds, priority)
  *   host.send(channel, ns|nil, name)
+ *   host.select_kinds(controller, source, kinds, unknown)   source: from 0; kinds:
+ * "apps/v1/Deployment", unknown: "apps/v1" that could not be asked; a line each
  *
  * Dialogs: for Perilune's own script that `perilune repl` loads
  *   host.compile(text, name, env) -> function with that environment | nil, message

@@ -181,6 +181,8 @@ static struct pl_informer *unsynced(const struct pl_generation *generation,
         for (size_t j = 0; j < pl_edition_spec(edition)->source_count; j++) {
             struct pl_informer *informer = pl_edition_informer(edition, j);
             *of = edition;
+            if (informer == NULL)
+                continue; /* a family has none of its own */
             if (!pl_informer_has_synced(informer) && !has_informer(generation->running, informer))
                 return informer;
         }

@@ -88,6 +88,25 @@ static int send_into(lua_State *L)
     return pl_co_wait(L, s, op);
 }
 
+/* select_kinds(controller, source, kinds, unknown): what a source that is a family follows */
+static int select_kinds(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    luaL_checkstring(L, 1);
+    lua_Integer source = luaL_checkinteger(L, 2);
+    luaL_checkstring(L, 3);
+    luaL_checkstring(L, 4);
+    pl_co_check_wait(L, s);
+    struct pl_lop *op = pl_lop_create(PL_LOP_SELECT);
+    op->verb = "select";
+    op->in.select.controller = pl_lop_text(op, pl_lua_slice(L, 1));
+    op->in.select.source = source > 0 ? (size_t)source : 0;
+    op->in.select.kinds = pl_lop_text(op, pl_lua_slice(L, 3));
+    op->in.select.unknown = pl_lop_text(op, pl_lua_slice(L, 4));
+    op->push = push_nothing;
+    return pl_co_wait(L, s, op);
+}
+
 /* ---- http ---- */
 
 static const struct pl_member http_members[] = {
@@ -241,6 +260,6 @@ static int http(lua_State *L)
 }
 
 const luaL_Reg pl_bind_tasks[] = {
-    {"sleep", sleep_for}, {"join", pl_co_join}, {"enqueue", enqueue},
-    {"send", send_into},  {"http", http},       {NULL, NULL},
+    {"sleep", sleep_for}, {"join", pl_co_join},           {"enqueue", enqueue}, {"send", send_into},
+    {"http", http},       {"select_kinds", select_kinds}, {NULL, NULL},
 };

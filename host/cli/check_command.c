@@ -47,7 +47,7 @@ static void print_controller(const struct pl_controller_spec *spec)
         char kind[PL_KIND_TEXT];
         printf("  %-8s %s", pl_source_role_name(source->role), pl_kind_text(&source->kind, kind));
         print_options(&source->options);
-        printf("\n");
+        printf("%s\n", pl_source_is_family(source) ? " (kinds that a function selects)" : "");
     }
     for (size_t i = 0; i < spec->write_count; i++) {
         char kind[PL_KIND_TEXT];

@@ -305,6 +305,7 @@ void pl_controller_check(struct pl_controller *c)
         c->listening = true;
         pl_subscriptions_listen(c);
     }
+    pl_members_listen(c);
     if (c->running || c->standing_by || !may_begin(c))
         return;
     if (c->may_run)
@@ -384,6 +385,8 @@ void pl_controller_release_sources(struct pl_controller *c)
     PL_REQUIRE(c->told_stopped);
     for (size_t i = 0; i < c->spec->source_count; i++)
         pl_subscription_stop(&c->subscriptions[i]);
+    for (size_t i = 0; i < c->edition->member_count; i++)
+        pl_subscription_stop(&c->edition->members[i]->subscription);
 }
 
 void pl_controller_cancel_runs(struct pl_controller *c)

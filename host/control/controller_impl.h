@@ -39,11 +39,13 @@ struct pl_run_record {
     char key[]; /* run.key, run.ns and run.name point into it */
 };
 
-/* One source of one controller. */
+/* One source of one controller, or one member of a source that is a family. */
 struct pl_subscription {
+    size_t number;                       /* among the edition's sources, then its members */
     struct pl_edition *edition;          /* back-pointer */
     struct pl_controller *controller;    /* back-pointer; NULL until one has adopted the edition */
-    const struct pl_source_spec *source; /* of the edition's spec */
+    const struct pl_source_spec *source; /* of the edition's spec, or the member's */
+    struct pl_member *member;            /* back-pointer; NULL: a source of the spec */
     struct pl_informer *informer;        /* counted; NULL before start */
     struct pl_handler handler;
     struct pl_follower follower; /* at the informer; unused for Reads */
@@ -53,6 +55,14 @@ struct pl_subscription {
     const char *cause_kind;    /* the same, of the controller, so that causes outlive the edition */
     size_t initial;            /* questions about the first list that are not answered */
     struct pl_failing failing; /* its map function */
+};
+
+/* One kind that a family follows, or has followed. */
+struct pl_member {
+    size_t family;                /* its place among the edition's sources */
+    bool active;                  /* it is followed now */
+    struct pl_source_spec source; /* the family's, with a kind; what it points to is the family's */
+    struct pl_subscription subscription;
 };
 
 /* A paused For object's key. */
@@ -80,9 +90,11 @@ struct pl_edition {
     struct pl_controller_spec spec;        /* owned */
     struct pl_writer writer;               /* lent to writes */
     struct pl_subscription *subscriptions; /* owned */
-    struct pl_controller *controller;      /* back-pointer; NULL: of none, or it is gone */
-    struct pl_link of_controller;          /* in its list of editions */
-    int serial;                            /* counts the controller's editions */
+    struct pl_member **members; /* owned; they stay until the end, as questions point to them */
+    size_t member_count;
+    struct pl_controller *controller; /* back-pointer; NULL: of none, or it is gone */
+    struct pl_link of_controller;     /* in its list of editions */
+    int serial;                       /* counts the controller's editions */
     bool is_open;
     void (*on_sync)(void *arg);
     void *on_sync_arg;
@@ -177,13 +189,15 @@ static inline int64_t pl_controller_now(const struct pl_controller *controller)
 /* ---- subscription.c ---- */
 
 void pl_subscription_init(struct pl_subscription *subscription, struct pl_edition *edition,
-                          size_t source);
+                          const struct pl_source_spec *source, size_t number);
 void pl_subscription_adopt(struct pl_subscription *subscription, struct pl_controller *controller);
 /* Both hear the same events: of one role and one informer. */
 bool pl_subscription_is_twin(const struct pl_subscription *a, const struct pl_subscription *b);
 /* A cached object is looked at anew. */
 void pl_subscription_show_again(struct pl_subscription *subscription, struct pl_doc *object,
                                 enum pl_again why);
+/* A cached object is told as gone, in its last known state. */
+void pl_subscription_show_end(struct pl_subscription *subscription, struct pl_doc *object);
 void pl_subscription_start(struct pl_subscription *subscription);
 /* Hears nothing more; the informer is released. */
 void pl_subscription_stop(struct pl_subscription *subscription);
@@ -201,6 +215,22 @@ void pl_subscriptions_renew_retries(struct pl_controller *controller);
 /* Where events were left out for want of room and there is room now, all is looked at again. */
 void pl_subscriptions_check_overflow(struct pl_controller *controller);
 void pl_subscriptions_init_retries(struct pl_controller *controller);
+
+/* ---- members.c ---- */
+
+/* Those that have synced are heard from now on, where the controller listens. */
+void pl_members_listen(struct pl_controller *controller);
+/* A controller goes on under `to`: what `from` follows is followed there, too, where it has the
+ * same family. */
+void pl_members_carry(struct pl_edition *from, struct pl_edition *to);
+void pl_members_hand_over(struct pl_edition *from, struct pl_edition *to);
+void pl_members_fall_silent(struct pl_edition *edition);
+void pl_members_free(struct pl_edition *edition);
+/* That of `edition` which hears the same; NULL: none. */
+struct pl_subscription *pl_members_twin(struct pl_edition *edition,
+                                        const struct pl_subscription *of);
+/* Nothing of what is followed is on its way. One that cannot sync holds up nobody. */
+bool pl_members_are_settled(const struct pl_controller *controller);
 
 /* ---- run.c ---- */
 

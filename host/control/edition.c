@@ -28,7 +28,7 @@ struct pl_edition *pl_edition_create(const struct pl_controller_options *options
     edition->subscriptions =
         pl_calloc(edition->spec.source_count + 1, sizeof(struct pl_subscription));
     for (size_t i = 0; i < edition->spec.source_count; i++)
-        pl_subscription_init(&edition->subscriptions[i], edition, i);
+        pl_subscription_init(&edition->subscriptions[i], edition, &edition->spec.sources[i], i);
     return edition;
 }
 
@@ -44,6 +44,7 @@ void pl_edition_unref(struct pl_edition *edition)
         return;
     for (size_t i = 0; i < edition->spec.source_count; i++)
         pl_subscription_stop(&edition->subscriptions[i]);
+    pl_members_free(edition);
     pl_link_unlink(&edition->of_controller);
     pl_free(edition->subscriptions);
     pl_controller_spec_deinit(&edition->spec);
@@ -126,12 +127,14 @@ static void hand_over(struct pl_edition *from, struct pl_edition *to)
             break;
         }
     }
+    pl_members_hand_over(from, to);
 }
 
 static void fall_silent(struct pl_edition *edition)
 {
     for (size_t i = 0; i < edition->spec.source_count; i++)
         pl_backlog_unfollow(&edition->subscriptions[i].follower);
+    pl_members_fall_silent(edition);
 }
 
 void pl_controller_leave_editions(struct pl_controller *c)
@@ -168,6 +171,8 @@ void pl_controller_use(struct pl_controller *c, struct pl_edition *edition)
     edition->serial = c->editions;
     for (size_t i = 0; i < edition->spec.source_count; i++)
         pl_subscription_adopt(&edition->subscriptions[i], c);
+    for (size_t i = 0; i < edition->member_count; i++)
+        pl_subscription_adopt(&edition->members[i]->subscription, c);
 }
 
 void pl_controller_adopt(struct pl_controller *c, struct pl_edition *edition, bool changed)
@@ -179,6 +184,8 @@ void pl_controller_adopt(struct pl_controller *c, struct pl_edition *edition, bo
     bool ready = c->started && pl_edition_is_synced(edition), was_back = c->retired;
     enum pl_again showing = c->showing;
     pl_controller_stop_showing(c);
+    if (!c->retired)
+        pl_members_carry(old, edition);
     if (ready && !c->retired)
         hand_over(old, edition);
     fall_silent(old);
@@ -251,13 +258,21 @@ static void show_docs(struct pl_subscription *subscription, const struct pl_docs
         pl_subscription_show_again(subscription, docs->items[i], why);
 }
 
+/* The sources, then the members of families. */
+static struct pl_subscription *shown_at(struct pl_controller *c, size_t i)
+{
+    return i < c->spec->source_count
+               ? &c->subscriptions[i]
+               : &c->edition->members[i - c->spec->source_count]->subscription;
+}
+
 /* One piece of one source; false when the whole is done. */
 static bool show_piece(struct pl_controller *c)
 {
-    while (c->show_source < c->spec->source_count) {
-        struct pl_subscription *subscription = &c->subscriptions[c->show_source];
+    while (c->show_source < c->spec->source_count + c->edition->member_count) {
+        struct pl_subscription *subscription = shown_at(c, c->show_source);
         bool more = false;
-        if (is_shown_again(c, subscription->source)) {
+        if (subscription->informer != NULL && is_shown_again(c, subscription->source)) {
             struct pl_docs docs = {0};
             more = pl_store_walk(pl_informer_store(subscription->informer), &c->show_walk,
                                  SLICE_DOCS, &docs);

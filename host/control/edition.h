@@ -31,6 +31,18 @@ const struct pl_controller_options *pl_edition_options(const struct pl_edition *
 /* The informer behind source i; NULL before it was opened. */
 struct pl_informer *pl_edition_informer(const struct pl_edition *edition, size_t source);
 
+/* What a source that is a family follows from now on: these kinds, and those that it follows of a
+ * group and version that is among the unknown (their kind is not looked at). The objects of one
+ * that it does not follow any more are told as gone where no other version of it is followed. An
+ * edition that no controller has any more is left as it is. */
+void pl_edition_select(struct pl_edition *edition, size_t source, const struct pl_kind *kinds,
+                       size_t count, const struct pl_kind *unknown, size_t unknown_count);
+/* Visits each kind that a family follows now; informer: borrowed. */
+void pl_edition_each_member(const struct pl_edition *edition,
+                            void (*visit)(void *arg, const struct pl_source_spec *source,
+                                          struct pl_informer *informer),
+                            void *arg);
+
 /* A run of a webhook under it has ended: pl_controller_options.ran hears of it. */
 void pl_edition_tell_ran(const struct pl_edition *edition, const struct pl_ran *ran);
 

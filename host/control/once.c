@@ -37,9 +37,10 @@ static bool tries_again(struct pl_controller *c)
 static bool sources_are_settled(const struct pl_controller *c)
 {
     for (size_t i = 0; i < c->spec->source_count; i++)
-        if (!pl_informer_is_settled(pl_controller_informer(c, i)))
+        if (!pl_source_is_family(&c->spec->sources[i]) &&
+            !pl_informer_is_settled(pl_controller_informer(c, i)))
             return false;
-    return true;
+    return pl_members_are_settled(c);
 }
 
 /* What holds it up; NULL: nothing. */

@@ -127,6 +127,9 @@ static void flush_sources(struct pl_controller *c)
     for (size_t i = 0; i < c->spec->source_count; i++)
         if (c->subscriptions[i].informer != NULL)
             pl_informer_flush(c->subscriptions[i].informer);
+    for (size_t i = 0; i < c->edition->member_count; i++)
+        if (c->edition->members[i]->subscription.informer != NULL)
+            pl_informer_flush(c->edition->members[i]->subscription.informer);
 }
 
 /* Of the same mistake a line in full once a minute, and in between one of each other object that it
@@ -284,7 +287,7 @@ void pl_subscriptions_check_overflow(struct pl_controller *c)
 static void wait_for_retry(struct pl_controller *c, struct ask *ask)
 {
     struct pl_buf key = PL_BUF_INIT;
-    pl_buf_add_f(&key, "%zu ", (size_t)(ask->subscription - c->subscriptions));
+    pl_buf_add_f(&key, "%zu ", ask->subscription->number);
     pl_meta_key(pl_doc_root(ask->asked.q.event.object), &key, NULL);
     struct ask *waiting = pl_map_get(&c->retry_keys, pl_buf_slice(&key));
     if (waiting != NULL || c->retry_keys.count >= retries_max(c)) {
@@ -324,6 +327,8 @@ static struct pl_subscription *current_of(struct pl_controller *c, struct pl_sub
 {
     if (of->edition == c->edition)
         return of;
+    if (of->member != NULL)
+        return pl_members_twin(c->edition, of);
     for (size_t i = 0; i < c->spec->source_count; i++)
         if (pl_subscription_is_twin(of, &c->subscriptions[i]))
             return &c->subscriptions[i];
@@ -460,10 +465,11 @@ static const struct pl_source_spec *for_source(const struct pl_controller *c, si
 }
 
 void pl_subscription_init(struct pl_subscription *subscription, struct pl_edition *edition,
-                          size_t source)
+                          const struct pl_source_spec *source, size_t number)
 {
     subscription->edition = edition;
-    subscription->source = &edition->spec.sources[source];
+    subscription->number = number;
+    subscription->source = source;
     pl_kind_text(&subscription->source->kind, subscription->kind);
     subscription->handler.by = subscription->source->map_by;
     subscription->handler.every_owner = subscription->source->match_every_owner;
@@ -502,6 +508,12 @@ void pl_subscription_show_again(struct pl_subscription *subscription, struct pl_
     enqueue(subscription, &event, requests);
 }
 
+void pl_subscription_show_end(struct pl_subscription *subscription, struct pl_doc *object)
+{
+    struct pl_event event = {.type = PL_EVENT_DELETE, .object = object, .stale = true};
+    on_event(&subscription->follower, &event);
+}
+
 static void on_synced(struct pl_sync_wait *wait)
 {
     struct pl_subscription *subscription = PL_CONTAINER_OF(wait, struct pl_subscription, synced);
@@ -516,6 +528,10 @@ static void on_synced(struct pl_sync_wait *wait)
 
 void pl_subscription_start(struct pl_subscription *subscription)
 {
+    if (pl_source_is_family(subscription->source)) {
+        subscription->is_synced = true; /* it has nothing of its own */
+        return;
+    }
     subscription->informer =
         pl_informers_take(pl_cluster_informers(subscription->edition->o.cluster),
                           &subscription->source->kind, &subscription->source->options);
@@ -535,7 +551,7 @@ void pl_subscriptions_listen(struct pl_controller *c)
             subscription->handler.owner_cluster_scoped =
                 !pl_informer_resource(c->subscriptions[of_for].informer)->namespaced;
         }
-        if (subscription->source->role != PL_SOURCE_READS &&
+        if (subscription->source->role != PL_SOURCE_READS && subscription->informer != NULL &&
             !pl_link_is_linked(&subscription->follower.link))
             pl_informer_follow(subscription->informer, &subscription->follower);
     }

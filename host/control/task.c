@@ -90,6 +90,8 @@ void pl_controller_task_adopted(struct pl_controller *c, const struct pl_task_sp
         c->task_begun = false;
         if (c->running)
             pl_controller_task_begin(c);
+    } else if (now->form == PL_TASK_EVERY && now->when_changed && changed) {
+        queue_task(c, 0, PL_CAUSE_RELOAD);
     } else if (now->form == PL_TASK_EVERY && !was_running && now->period_ns < old->period_ns) {
         queue_task(c, now->period_ns, PL_CAUSE_RELOAD);
     } else if (now->form == PL_TASK_RUN && (changed || was_running || was_waiting)) {

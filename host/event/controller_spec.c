@@ -66,6 +66,9 @@ static int check_source(const struct pl_source_spec *source, bool has_for, struc
         return pl_err_set(err, PL_EINVAL,
                           "Owns(\"%s\") needs For: it enqueues the owner, which is of the For kind",
                           kind);
+    if (pl_source_is_family(source) && source->role != PL_SOURCE_WATCHES)
+        return pl_err_set(err, PL_EINVAL, "%s takes one kind: WatchesKinds follows several",
+                          pl_source_role_name(source->role));
     if (source->finalizers != NULL && source->role != PL_SOURCE_FOR)
         return pl_err_set(err, PL_EINVAL, "%s: only For declares finalizers", kind);
     if (source->match_every_owner && source->role != PL_SOURCE_OWNS)

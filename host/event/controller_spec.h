@@ -11,6 +11,7 @@ struct pl_task_spec {
     enum pl_task_form form;
     int64_t period_ns; /* of every: above 0 */
     bool immediate;    /* the first run of every is at once: when the name is new to the process */
+    bool when_changed; /* every: it runs at once when its code has changed */
 };
 
 /* What a script declares. All texts and arrays are the spec's own. */

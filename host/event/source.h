@@ -58,3 +58,10 @@ struct pl_source_spec {
                           declared */
     void *external;    /* the implementer's handle on its map function and predicates; borrowed */
 };
+
+/* A family: it follows a selection of kinds, its own kind is any. The kinds that are selected are
+ * its members (control/members.c); it has no cache itself. */
+static inline bool pl_source_is_family(const struct pl_source_spec *source)
+{
+    return pl_kind_is_any(&source->kind);
+}

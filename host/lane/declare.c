@@ -120,12 +120,21 @@ static int step_into(lua_State *L, size_t i, const char *what, struct pl_err *er
     return pl_err_set(err, PL_EINVAL, "%s must be a table, not a %s", what, luaL_typename(L, -1));
 }
 
+/* "*": any. */
+static int read_kind(struct pl_slice text, struct pl_kind *kind, struct pl_err *err)
+{
+    if (!pl_slice_eqz(text, "*"))
+        return pl_kind_parse(text, kind, err);
+    pl_kind_set_any(kind);
+    return 0;
+}
+
 /* The source at the top. */
 static int read_source(lua_State *L, int functions, int index, struct pl_source_spec *source,
                        struct pl_err *err)
 {
     source->role = role_of(pl_declare_text(L, "role"));
-    int failed = pl_kind_parse(pl_slice_z(pl_declare_text(L, "kind")), &source->kind, err);
+    int failed = read_kind(pl_slice_z(pl_declare_text(L, "kind")), &source->kind, err);
     char **namespaces = pl_declare_texts(L, "namespaces");
     source->options.namespaces = pl_texts_sorted(namespaces);
     pl_texts_free(namespaces);
@@ -168,11 +177,7 @@ static int read_writes(lua_State *L, struct pl_controller_spec *spec, struct pl_
         spec->write_count = i + 1;
         failed = step_into(L, i, "a kind that is written", err);
         if (failed == 0) {
-            struct pl_slice kind = pl_slice_z(pl_declare_text(L, "kind"));
-            if (pl_slice_eqz(kind, "*"))
-                pl_kind_set_any(&spec->writes[i].kind);
-            else
-                failed = pl_kind_parse(kind, &spec->writes[i].kind, err);
+            failed = read_kind(pl_slice_z(pl_declare_text(L, "kind")), &spec->writes[i].kind, err);
             spec->writes[i].verbs = pl_declare_texts(L, "verbs");
         }
         lua_pop(L, 1);
@@ -205,7 +210,8 @@ static void read_task(lua_State *L, struct pl_controller_spec *spec)
         bool is_every = form != NULL && strcmp(form, "every") == 0;
         spec->task = (struct pl_task_spec){.form = is_every ? PL_TASK_EVERY : PL_TASK_RUN,
                                            .period_ns = nanoseconds(L, "period"),
-                                           .immediate = flag_of(L, "immediate", false)};
+                                           .immediate = flag_of(L, "immediate", false),
+                                           .when_changed = flag_of(L, "when_changed", false)};
     }
     lua_pop(L, 1);
 }

@@ -409,7 +409,8 @@ static void publish_all(struct pl_lanes *lanes)
         struct pl_known_controller *known = &lanes->controllers[i];
         publish_caches(known);
         for (size_t j = 0; j < known->cache_count; j++)
-            if (!atomic_load_explicit(&known->caches[j].ready, memory_order_relaxed))
+            if (!pl_source_is_family(known->caches[j].spec) &&
+                !atomic_load_explicit(&known->caches[j].ready, memory_order_relaxed))
                 lanes->all_ready = false;
     }
 }

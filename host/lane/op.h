@@ -27,6 +27,7 @@ enum pl_lop_type {
     PL_LOP_KEY,   /* until an object of a cache changes */
     PL_LOP_SLEEP,
     PL_LOP_ENQUEUE,
+    PL_LOP_SELECT, /* which kinds a source follows */
     PL_LOP_HTTP,
     PL_LOP_SAY, /* to the dialog, and its answer */
 };
@@ -59,6 +60,12 @@ struct pl_lop {
             int priority;
             bool is_channel; /* `controller` is a channel's name */
         } enqueue;
+        struct {
+            struct pl_slice controller;
+            size_t source;
+            struct pl_slice kinds;   /* a line each */
+            struct pl_slice unknown; /* groups and versions that could not be asked, a line each */
+        } select;
         struct {
             struct pl_slice method, url, body, ca, cert, server_name, key;
             struct pl_http_header *headers; /* owned array, texts in `blob` */

@@ -18,6 +18,10 @@ bool pl_lop_keeps(struct pl_lop *op, const char *name, struct pl_slice sent);
 
 void pl_lop_start_enqueue(struct pl_lop *op);
 
+/* ---- op_select.c ---- */
+
+void pl_lop_start_select(struct pl_lop *op);
+
 /* ---- op_cache.c ---- */
 
 /* Waits for the informer, which a controller that has not started yet does not have. */

@@ -1,6 +1,6 @@
 /* The I/O thread's half of what scripts wait for: how it begins, ends and is cancelled, and reads,
- * writes, times and dialogs. Caches are op_cache.c, queues op_enqueue.c, other people's servers
- * op_http.c. */
+ * writes, times and dialogs. Caches are op_cache.c, queues op_enqueue.c, kinds that are followed
+ * op_select.c, other people's servers op_http.c. */
 #include "lane/op_impl.h"
 
 #include "base/alloc.h"
@@ -312,6 +312,7 @@ static bool only_reads(const struct pl_lop *op)
     case PL_LOP_WRITE:
         return op->in.write.verb == PL_VERB_GET;
     case PL_LOP_ENQUEUE:
+    case PL_LOP_SELECT:
         return false;
     case PL_LOP_HTTP:
         return pl_slice_eqz(op->in.http.method, "GET") || pl_slice_eqz(op->in.http.method, "HEAD");
@@ -379,6 +380,9 @@ void pl_lop_start_io(struct pl_lop *op)
         break;
     case PL_LOP_ENQUEUE:
         pl_lop_start_enqueue(op);
+        break;
+    case PL_LOP_SELECT:
+        pl_lop_start_select(op);
         break;
     case PL_LOP_HTTP:
         pl_lop_start_http(op);

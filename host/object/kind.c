@@ -165,6 +165,10 @@ static char *append_api_version(char *out, const struct pl_kind *kind)
 
 const char *pl_kind_text(const struct pl_kind *kind, char out[PL_KIND_TEXT])
 {
+    if (pl_kind_is_any(kind)) {
+        append(out, pl_slice_z("*"));
+        return out;
+    }
     char *end = append_api_version(out, kind);
     *end++ = '/';
     append(end, pl_slice_z(kind->kind));

@@ -185,7 +185,7 @@ int pl_gate_check_finalizers(struct pl_gate_op *op, struct pl_err *err)
 static bool source_allows(const struct pl_source_spec *source, const struct pl_gate_op *op)
 {
     struct pl_slice verb = pl_slice_z(pl_verb_name(op->w.verb));
-    if (!pl_kind_eq_group(&source->kind, &op->w.kind))
+    if (!pl_source_is_family(source) && !pl_kind_eq_group(&source->kind, &op->w.kind))
         return false;
     if (pl_texts_has(source->writes, verb) || pl_texts_has(source->writes, pl_slice_z("*")))
         return true;

@@ -93,11 +93,12 @@ end
 
 local predicates = check.array_of(predicate.of)
 
+local watches_options = source_options({ predicates = predicates, writes = verbs })
 local role_options = {
   ["for"] = source_options({ predicates = predicates, writes = verbs, finalizers = finalizers }),
   owns = source_options({ predicates = predicates, writes = verbs,
     match_every_owner = check.boolean }),
-  watches = source_options({ predicates = predicates, writes = verbs }),
+  watches = watches_options,
   reads = source_options({}),
 }
 
@@ -133,15 +134,19 @@ local function note_place(declared)
   return declared
 end
 
-local function add_source(self, role, method, kind, options)
-  local what = format("controller %q: %s", self.name, method)
-  check.kind(what, kind)
-  local source = check.options(format("%s(%q)", what, kind), options, role_options[role])
+local function note_source(self, source, role, kind)
   source.role = role
   source.kind = kind
   note_place(source)
   self.sources[#self.sources + 1] = source
   return source
+end
+
+local function add_source(self, role, method, kind, options)
+  local what = format("controller %q: %s", self.name, method)
+  check.kind(what, kind)
+  what = format("%s(%q)", what, kind)
+  return note_source(self, check.options(what, options, role_options[role]), role, kind)
 end
 
 function Controller.For(self, kind, options, ...)
@@ -183,22 +188,45 @@ local function flatten(map, kind, mapped)
   return out
 end
 
+local function check_map(self, method, map)
+  if map ~= "self" and type(map) ~= "function" then
+    fail('controller %q: %s needs a function(object, event) or "self" as second '
+      .. "argument, not %s", self.name, method, check.describe(map))
+  end
+end
+
+local function set_map(source, map)
+  if map == "self" then
+    source.map = "self"
+    return
+  end
+  source.blame = map
+  source.map = function(object, event)
+    return flatten(map, source.kind == "*" and "WatchesKinds" or source.kind, (map(object, event)))
+  end
+end
+
 function Controller.Watches(self, kind, map, options, ...)
   require_open(self, "Watches")
   check.no_more("Watches", ...)
-  if map ~= "self" and type(map) ~= "function" then
-    fail('controller %q: Watches(%q) needs a function(object, event) or "self" as second '
-      .. "argument, not %s", self.name, tostring(kind), check.describe(map))
-  end
-  local source = add_source(self, "watches", "Watches", kind, options)
-  if map == "self" then
-    source.map = "self"
-  else
-    source.blame = map
-    source.map = function(object, event)
-      return flatten(map, kind, (map(object, event)))
-    end
-  end
+  check_map(self, format("Watches(%q)", tostring(kind)), map)
+  set_map(add_source(self, "watches", "Watches", kind, options), map)
+  return self
+end
+
+function Controller.WatchesKinds(self, selects, map, options, ...)
+  require_open(self, "WatchesKinds")
+  check.no_more("WatchesKinds", ...)
+  local family = require("perilune.family")
+  local what = format("controller %q: WatchesKinds", self.name)
+  check.func(what .. ": the first argument", selects)
+  check_map(self, "WatchesKinds", map)
+  local o = check.options(what, options, family.options(watches_options))
+  local narrow, source = family.split(o)
+  note_source(self, source, "watches", "*")
+  set_map(source, map)
+  self.families[#self.families + 1] =
+    { selects = selects, narrow = narrow, source = #self.sources - 1 }
   return self
 end
 
@@ -290,12 +318,15 @@ function Controller.Reconcile(self, reconcile, ...)
     fail("%s", message:find(own, 1, true) and message or own .. ": " .. message)
   end
   self.complete = true
+  if #self.families > 0 then
+    require("perilune.family").declare(self)
+  end
   return self
 end
 
 Controller.methods = {}
-for _, name in ipairs({ "For", "Owns", "Watches", "Reads", "Writes", "WatchesChannel",
-  "WithEventFilter", "Reconcile" }) do
+for _, name in ipairs({ "For", "Owns", "Watches", "WatchesKinds", "Reads", "Writes",
+  "WatchesChannel", "WithEventFilter", "Reconcile" }) do
   Controller.methods[name] = true
 end
 
@@ -337,6 +368,7 @@ function M.new(name, options, ...)
     sources = {},
     writes = {},
     channels = {},
+    families = {},
     filters = {},
     complete = false,
     file = file or "?",
@@ -369,6 +401,15 @@ local function place(one, self)
   return places[one] or { file = self.file, line = self.line }
 end
 
+-- To which groups a source that follows kinds keeps itself; nil: to none.
+local function groups_of(self, source)
+  for _, family in ipairs(rawget(self, "families") or {}) do
+    if family.source == source - 1 then
+      return family.narrow.group
+    end
+  end
+end
+
 -- What a controller or task declares as plain data, for commands such as `perilune rbac`.
 local function described(self, is_task)
   local hook = rawget(self, "hook")
@@ -378,7 +419,7 @@ local function described(self, is_task)
   for i, source in ipairs(self.sources) do
     out.sources[i] = { role = source.role, kind = source.kind, at = place(source, self),
       namespaces = source.namespaces, writes = source.writes, finalizers = source.finalizers,
-      metadata_only = source.metadata_only }
+      metadata_only = source.metadata_only, groups = groups_of(self, i) }
   end
   for i, write in ipairs(self.writes or {}) do
     out.writes[i] = { kind = write.kind, verbs = write.verbs, at = place(write, self) }

@@ -87,7 +87,8 @@ local function ask_group(out, missing, group, version)
   end
 end
 
-local function all_kinds()
+-- Every kind, unsorted, and the group versions that could not be asked. Waits.
+function M.all()
   local out, missing = {}, {}
   local core, groups = fetch("/api"), fetch("/apis")
   if core.kind == "APIGroupDiscoveryList" then
@@ -114,7 +115,7 @@ local function texts(what, value)
   return type(value) == "string" and { value } or check.array_of(check.text)(what, value)
 end
 
-local options_of = { group = texts, verb = texts, namespaced = check.boolean }
+M.options_of = { group = texts, verb = texts, namespaced = check.boolean }
 
 local function has(list, wanted)
   for _, one in ipairs(list) do
@@ -125,7 +126,7 @@ local function has(list, wanted)
   return false
 end
 
-local function fits(kind, o)
+function M.fits(kind, o)
   if o.group and not has(o.group, kind.group) then
     return false
   elseif o.namespaced ~= nil and o.namespaced ~= kind.namespaced then
@@ -141,11 +142,11 @@ end
 
 function M.kinds(options, ...)
   check.no_more("perilune.kinds", ...)
-  local o = check.options("perilune.kinds", options, options_of)
-  local all, missing = all_kinds()
+  local o = check.options("perilune.kinds", options, M.options_of)
+  local all, missing = M.all()
   local out = {}
   for _, kind in ipairs(all) do
-    if fits(kind, o) then
+    if M.fits(kind, o) then
       out[#out + 1] = kind
     end
   end

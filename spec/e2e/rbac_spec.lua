@@ -189,6 +189,28 @@ require("perilune").controller("c"):For("v1/Namespace"):Writes("*", { "delete" }
     assert(rules(text):find("ClusterRole */*: delete", 1, true), text)
   end)
 
+  it("counts kinds that are followed by their groups, and check names them so", function()
+    local text = rbac([[
+local function all() return true end
+require("perilune").controller("c")
+  :WatchesKinds(all, "self", { group = { "apps", "example.com" }, writes = { "delete" } })
+  :Reconcile(function() end)
+]])
+    for _, line in ipairs({ "ClusterRole apps/*: get list watch delete",
+      "ClusterRole example.com/*: get list watch delete" }) do
+      assert(rules(text):find(line, 1, true), text)
+    end
+    assert(text:find("it reads every kind of the group", 1, true), text)
+    local code, out, err = e2e.run("check", folder)
+    assert.equal(0, code, err)
+    assert(out:find("watches  * (kinds that a function selects)", 1, true), out)
+    text = rbac([[
+local function all() return true end
+require("perilune").controller("c"):WatchesKinds(all, "self"):Reconcile(function() end)
+]])
+    assert(rules(text):find("ClusterRole */*: get list watch", 1, true), text)
+  end)
+
   it("marks what may write roles, and refuses names that are none", function()
     local text = rbac([[
 require("perilune").controller("c"):For("v1/Namespace")

@@ -335,6 +335,71 @@ describe("perilune.kinds", function()
   end)
 end)
 
+describe("kinds that are followed", function()
+  local controller, declared, selected
+  local served = {
+    { kind = "apps/v1/Deployment", group = "apps", plural = "deployments", namespaced = true,
+      verbs = { "list", "watch", "patch" } },
+    { kind = "v1/Node", group = "", plural = "nodes", namespaced = false, verbs = { "list", "watch" } },
+    { kind = "v1/Binding", group = "", plural = "bindings", namespaced = true, verbs = { "create" } },
+  }
+
+  before_each(function()
+    spec.reset()
+    host.set_phase("load")
+    declared, selected = {}, {}
+    host.controller = function(what)
+      declared[#declared + 1] = what
+    end
+    host.select_kinds = function(name, source, kinds, missing)
+      selected[#selected + 1] = { name, source, kinds, missing }
+    end
+    controller = spec.fresh("perilune.controller")
+    spec.fresh("perilune.task")
+    spec.fresh("perilune.family")
+    local kinds = spec.fresh("perilune.kinds")
+    kinds.all = function()
+      return served, { "away.example.com/v1" }
+    end
+    package.loaded["perilune.kinds"] = kinds
+    package.loaded["perilune.family"] = nil
+  end)
+
+  it("are a source of any kind, and a task that says which", function()
+    local seen = {}
+    controller.new("all"):For("v1/ConfigMap"):WatchesKinds(function(kind)
+      seen[#seen + 1] = kind.kind
+      kind.verbs = nil -- a copy
+      return kind.namespaced
+    end, "self", { every = "1m", metadata_only = true, writes = { "delete" } })
+      :WatchesKinds(function() return true end, "self", { group = "", verb = "watch" })
+      :Reconcile(function() end)
+    assert.equal(2, #declared)
+    assert.same({ role = "watches", kind = "*", map = "self", metadata_only = true,
+      writes = { "delete" } }, declared[1].sources[2])
+    local task = declared[2]
+    assert.same({ "all-kinds", false, "every", 30, true, true }, { task.name, task.leader_election,
+      task.task.form, task.task.period, task.task.immediate, task.task.when_changed })
+    task.reconcile({}, {})
+    assert.same({ "apps/v1/Deployment", "v1/Node" }, seen)
+    assert.same({ { "all", 1, "apps/v1/Deployment", "away.example.com/v1" },
+      { "all", 2, "v1/Node", "away.example.com/v1" } }, selected)
+  end)
+
+  it("are refused where they make no sense", function()
+    local new = controller.new
+    local function yes() return true end
+    refuses("the first argument must be a function", new("a").WatchesKinds, new("b"), "v1/Pod", "self")
+    refuses('WatchesKinds needs a function(object, event) or "self" as second argument', new("c").WatchesKinds,
+      new("d"), yes)
+    refuses('unknown option "groups"; did you mean "group"?', new("e").WatchesKinds, new("f"), yes, "self",
+      { groups = "apps" })
+    refuses("every must be", new("g").WatchesKinds, new("h"), yes, "self", { every = 0 })
+    local long = new(("x"):rep(60)):WatchesKinds(yes, "self")
+    refuses("longer than 63 letters", long.Reconcile, long, yes)
+  end)
+end)
+
 describe("rights to every kind", function()
   it("are declared with a star, in controllers and tasks", function()
     spec.reset()

@@ -135,6 +135,13 @@ struct pl_informer *pl_edition_informer(const struct pl_edition *edition, size_t
     return (struct pl_informer *)&controller->informers[source];
 }
 
+void pl_edition_select(struct pl_edition *edition, size_t source, const struct pl_kind *kinds,
+                       size_t count, const struct pl_kind *unknown, size_t unknown_count)
+{
+    PL_UNUSED(edition), PL_UNUSED(source), PL_UNUSED(kinds), PL_UNUSED(count);
+    PL_UNUSED(unknown), PL_UNUSED(unknown_count);
+}
+
 void pl_controller_enqueue(struct pl_controller *controller, struct pl_slice key,
                            const struct pl_add *how, enum pl_cause_type cause)
 {

@@ -133,39 +133,6 @@ function TaskContext:stopping() end
 ---@field on_reload? "enqueue"|"none"
 ---@field cache_sync_timeout? perilune.Duration
 
----@class perilune.Controller
-local Controller = {}
----@param kind perilune.Kind
----@param options? perilune.SourceOptions
----@return perilune.Controller
-function Controller:For(kind, options) end
----@param kind perilune.Kind
----@param options? perilune.SourceOptions
----@return perilune.Controller
-function Controller:Owns(kind, options) end
----@param kind perilune.Kind
----@param map "self"|fun(object: table, event: perilune.Event): perilune.Ref|perilune.Ref[]|nil
----@param options? perilune.SourceOptions
----@return perilune.Controller
-function Controller:Watches(kind, map, options) end
----@param kind perilune.Kind
----@param options? perilune.SourceOptions
----@return perilune.Controller
-function Controller:Reads(kind, options) end
----@param kind perilune.Kind
----@param verbs perilune.Verb[]
----@return perilune.Controller
-function Controller:Writes(kind, verbs) end
----@param name string
----@return perilune.Controller
-function Controller:WatchesChannel(name) end
----@param ... perilune.Predicate|fun(event: perilune.Event): boolean?
----@return perilune.Controller
-function Controller:WithEventFilter(...) end
----@param reconcile fun(request: perilune.Request, context: perilune.Context): perilune.Result?, any
----@return perilune.Controller
-function Controller:Reconcile(reconcile) end
-
 ---@class perilune.ListOptions
 ---@field namespace? string
 ---@field labels? perilune.Selector
@@ -489,4 +456,5 @@ function Channel:send(request) end
 ---@field body string
 ---@field json? any
 
-]==] .. require("perilune.tool.api_module")
+]==] .. require("perilune.tool.api_controller")
+  .. require("perilune.tool.api_module")

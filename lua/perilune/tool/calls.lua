@@ -101,6 +101,16 @@ function sources.Watches(self, node)
   source_options(self, node.args[3], view)
 end
 
+function sources.WatchesKinds(self, node)
+  if node.args[1] then
+    self.call_with(self, node.args[1], {})
+  end
+  if node.args[2] then
+    self.call_with(self, node.args[2], {})
+  end
+  source_options(self, node.args[3], views.ANY)
+end
+
 function sources.Writes(self, node)
   kind_view(self, node.args[1])
 end

@@ -112,7 +112,24 @@ local function add_for(job, source, kind, what)
   end
 end
 
+-- A source that follows kinds: whatever its groups hold, as nobody knows which there will be.
+local function add_family(job, source)
+  for _, group in ipairs(source.groups or { "*" }) do
+    for _, scope in ipairs(source.namespaces or #job.namespaces > 0 and job.namespaces or { CLUSTER }) do
+      local rule = job.rights:add(scope, group, "*", READS, "WatchesKinds", source.at)
+      if source.writes then
+        job.rights:add(scope, group, "*", source.writes, "WatchesKinds, writes", source.at)
+      end
+      mark(rule, "it reads every kind of the group, Secrets too where they are in it: name groups, or "
+        .. "take single kinds away by hand")
+    end
+  end
+end
+
 local function add_source(job, source)
+  if source.kind == "*" then
+    return add_family(job, source)
+  end
   local kind = job.kinds:find(source.kind)
   local what = format("%s %s", NAMES[source.role] or source.role, source.kind)
   add_all(job, kind, source.namespaces, kind.plural, READS, what, source.at)

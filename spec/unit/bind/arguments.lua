@@ -96,7 +96,7 @@ local examples = {
     metadata_only = true } }, list = { "v1/Pod", list }, each = { "v1/Pod", list },
   key_changed = { "v1/Pod", "d", "p", 1 }, write = { write }, sleep = { 0 },
   spawn = { print, pod }, join = { 1 }, http = { http }, enqueue = { "c", "d", "p", 0, 0 },
-  send = { "c", "d", "p" }, say = { "text", false },
+  send = { "c", "d", "p" }, say = { "text", false }, select_kinds = { "c", 0, "v1/Pod", "apps/v1" },
 }
 
 local calls, problems = 0, {}

@@ -167,7 +167,8 @@ TEST(every_task_runs_to_its_end)
         for (int fails = 0; fails < 2; fails++) {
             struct scene scene;
             struct pl_controller_spec spec = spec_of("tick");
-            spec.task = (struct pl_task_spec){forms[i], 600 * PL_SECOND, true};
+            spec.task = (struct pl_task_spec){
+                .form = forms[i], .period_ns = 600 * PL_SECOND, .immediate = true};
             begin(&scene, &spec, 0);
             check_not_over(&scene);
             end_run(&scene, "tick", fails ? PL_OUTCOME_TERMINAL : PL_OUTCOME_DONE, 0);
@@ -202,7 +203,7 @@ TEST(time_is_limited_and_so_is_syncing)
 {
     struct scene scene;
     struct pl_controller_spec spec = spec_of("tick");
-    spec.task = (struct pl_task_spec){PL_TASK_RUN, 0, true};
+    spec.task = (struct pl_task_spec){.form = PL_TASK_RUN, .immediate = true};
     begin(&scene, &spec, 60 * PL_SECOND);
     bed_pass(&scene.stage.bed, 59 * PL_SECOND);
     check_over(&scene, 1);

@@ -6,7 +6,8 @@
 static struct pl_controller_spec every(int64_t period_ns, bool immediate)
 {
     struct pl_controller_spec spec = spec_of("tick");
-    spec.task = (struct pl_task_spec){PL_TASK_EVERY, period_ns, immediate};
+    spec.task = (struct pl_task_spec){
+        .form = PL_TASK_EVERY, .period_ns = period_ns, .immediate = immediate};
     return spec;
 }
 
