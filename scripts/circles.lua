@@ -9,7 +9,7 @@ local build = arg[1]
 -- {the private header, the files}. The files that lie in the header's folder.
 local known = {
   { "cel/value.h", "budget compare value" },
-  { "apiserver/user.h", "token user" },
+  { "apicall/user.h", "token user" },
   { "cel/eval.h", "eval loop" },
   { "control/controller_impl.h",
     "ahead controller controller_history edition members parked run subscription task" },

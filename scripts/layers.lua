@@ -3,49 +3,67 @@
 --
 --   luajit scripts/layers.lua < list-of-files
 
-local may_include = {
-  base = {},
-  value = { "base" },
-  object = { "base", "value" },
-  cel = { "base", "value", "object" },
-  schema = { "base", "value", "object", "cel" },
-  shard = { "base" },
-  store = { "base", "value", "object" },
-  net = { "base" },
-  kube = { "base", "value", "object", "net" },
-  event = { "base", "value", "object", "shard", "store" },
-  sync = { "base", "value", "object", "shard", "store", "kube", "event" },
-  write = { "base", "value", "object", "shard", "store", "kube", "event", "sync", "net" },
-  lead = { "base", "value", "object", "shard", "net", "kube", "sync" },
-  control = { "base", "value", "object", "shard", "store", "net", "kube", "event", "sync", "write",
-    "lead" },
-  webhook = { "base", "value", "object", "shard", "store", "net", "kube", "event", "sync", "write",
-    "lead", "control" },
-  lua = { "base", "value", "object", "net", "kube" },
-  lane = { "base", "value", "object", "shard", "store", "net", "kube", "event", "sync", "write",
-    "lead", "control", "lua" },
-  bind = { "base", "value", "object", "shard", "store", "net", "kube", "event", "sync", "write",
-    "lead", "control", "lua", "lane" },
-  tool = { "base", "value", "object", "shard", "store", "net", "kube", "event", "sync", "write",
-    "lead", "control", "lua", "lane", "bind" },
-  apiserver = { "base", "shard", "value", "object", "cel", "schema", "store", "net" },
-  serve = { "base", "value", "object", "shard", "store", "net", "kube", "event", "sync", "write",
-    "lead", "control", "webhook", "lua", "lane", "bind" },
-  reload = { "base", "value", "object", "shard", "store", "net", "kube", "event", "sync", "write",
-    "lead", "control", "webhook", "lua", "lane", "bind", "serve" },
-  admin = { "base", "value", "object", "shard", "store", "net", "kube", "event", "sync", "write",
-    "lead", "control", "webhook", "lua", "lane", "bind", "serve", "reload" },
-  cli = { "base", "value", "object", "shard", "store", "net", "kube", "event", "sync", "write",
-    "lead", "control", "webhook", "lua", "lane", "bind", "tool", "schema", "apiserver", "serve",
-    "reload", "admin" },
+-- What a layer stands on. It may include that, and what that stands on.
+local stands_on = {
+  base = "",
+  value = "base",
+  format = "value",
+  object = "format",
+  cel = "object",
+  schema = "cel",
+  shard = "base",
+  store = "object",
+  crypto = "base",
+  net = "crypto",
+  kube = "object net",
+  event = "store shard",
+  sync = "kube event",
+  write = "sync",
+  lead = "sync",
+  control = "write lead",
+  webhook = "control",
+  lua = "kube",
+  lane = "control lua",
+  bind = "lane",
+  tool = "bind",
+  apistore = "schema",
+  apicall = "apistore net shard",
+  apiserver = "apicall",
+  serve = "bind webhook",
+  reload = "serve",
+  admin = "reload",
+  cli = "admin tool apiserver",
 }
+
+-- What it must not include all the same.
+local barred = {
+  sync = "net crypto",
+  lead = "store event",
+  apistore = "cel",
+}
+
+local function add_below(layer, into)
+  for one in stands_on[layer]:gmatch("%S+") do
+    into[one] = true
+    add_below(one, into)
+  end
+  return into
+end
+
+local may_include = {}
+for layer in pairs(stands_on) do
+  may_include[layer] = add_below(layer, {})
+  for one in (barred[layer] or ""):gmatch("%S+") do
+    may_include[layer][one] = nil
+  end
+end
 
 -- Third-party headers by pattern, and the folders or files that own them.
 local owned = {
   { "^lua%.h$", "lua/", "lane/", "bind/" }, { "^lauxlib%.h$", "lua/", "lane/", "bind/" },
   { "^lualib%.h$", "lua/" }, { "^luajit%.h$", "lua/" }, { "^uv%.h$", "net/" }, { "^curl/", "net/" },
-  { "^openssl/", "net/" }, { "^llhttp", "net/" }, { "^yaml%.h$", "object/yaml.c" },
-  { "^pcre2", "object/regex.c" }, { "^sqlite3", "apiserver/sqlite.h" },
+  { "^openssl/", "crypto/", "net/" }, { "^llhttp", "net/" }, { "^yaml%.h$", "format/yaml.c" },
+  { "^pcre2", "format/regex.c" }, { "^sqlite3", "apistore/sqlite.h" },
 }
 
 local broken = 0
@@ -56,15 +74,7 @@ local function complain(file, line, text)
 end
 
 local function is_allowed(layer, target)
-  if layer == target then
-    return true
-  end
-  for _, one in ipairs(may_include[layer]) do
-    if one == target then
-      return true
-    end
-  end
-  return false
+  return layer == target or may_include[layer][target] ~= nil
 end
 
 local function check_ours(file, line, layer, include)

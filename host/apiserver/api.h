@@ -2,7 +2,8 @@
  * table of functions. One thread; time comes from the timers' clock. */
 #pragma once
 
-#include "apiserver/request.h"
+#include "apicall/request.h"
+#include "apicall/responder.h"
 #include "base/err.h"
 #include "base/timer.h"
 #include "net/http.h"
@@ -22,28 +23,6 @@ struct pl_api_options {
     bool bare;                     /* without the roles and bindings that every cluster has */
     bool no_shard_selector; /* passed over, as without the feature gate ShardedListAndWatch */
     bool empty;             /* without anything; pl_api_keep_in must follow */
-};
-
-/* Where an answer goes: reply once, or begin, write any number of times, end. */
-struct pl_api_responder_ops {
-    void (*reply)(void *self, int status, const struct pl_http_header *headers, size_t count,
-                  struct pl_slice body);
-    /* on_close(arg): the client left; nothing may be written after it. */
-    void (*begin)(void *self, int status, const char *content_type, void (*on_close)(void *arg),
-                  void *arg);
-    void (*write)(void *self, struct pl_slice piece);
-    void (*end)(void *self);
-    /* Of a stream: bytes that the client has not taken yet. */
-    size_t (*unread)(void *self);
-    /* Calls on_drained(arg of begin) once, later, when nothing is unread any more. */
-    void (*on_drained)(void *self, void (*on_drained)(void *arg));
-    /* Cuts the stream without a proper end; on_close is not called. */
-    void (*abort)(void *self);
-};
-
-struct pl_api_responder {
-    const struct pl_api_responder_ops *ops;
-    void *self;
 };
 
 /* timers are borrowed for life. options are copied. */

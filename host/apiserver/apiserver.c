@@ -4,8 +4,8 @@
  * one before. */
 #include "apiserver/apiserver.h"
 
+#include "apicall/caller.h"
 #include "apiserver/api.h"
-#include "apiserver/caller.h"
 #include "base/alloc.h"
 #include "net/http_client.h"
 #include "net/http_server.h"

@@ -5,15 +5,16 @@
  * validation, size. Only then is anything stored, so that a failing step stores nothing. A write
  * that changes nothing keeps its resourceVersion and wakes no watch. An object whose last finalizer
  * goes is removed instead of stored. */
-#include "apiserver/body.h"
-#include "apiserver/admit.h"
-#include "apiserver/prepare.h"
-#include "apiserver/rbac.h"
+#include "apicall/admit.h"
+#include "apicall/body.h"
+#include "apicall/prepare.h"
+#include "apicall/rbac.h"
 #include "apiserver/steps.h"
+#include "apiserver/verbs.h"
 #include "object/meta.h"
 #include "schema/defaults.h"
-#include "schema/typed.h"
 #include "schema/jsonpath.h"
+#include "schema/typed.h"
 #include "value/scan.h"
 
 #include <inttypes.h>

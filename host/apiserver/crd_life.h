@@ -2,7 +2,7 @@
  * its end. */
 #pragma once
 
-#include "apiserver/core.h"
+#include "apicall/core.h"
 
 /* After a CRD was stored: serves what it declares. 0 for objects of other kinds. */
 int pl_api_crd_changed(struct pl_api_ctx *ctx, struct pl_doc *crd);

@@ -3,7 +3,7 @@
  * what the API does but /debug/compact, which forgets the history. */
 #include "apiserver/debug.h"
 
-#include "apiserver/disk.h"
+#include "apistore/disk.h"
 
 #include "base/alloc.h"
 #include "value/write.h"

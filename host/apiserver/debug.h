@@ -2,7 +2,7 @@
  * and to do to the history: /debug/compact (apiserver.h). */
 #pragma once
 
-#include "apiserver/core.h"
+#include "apicall/core.h"
 
 struct pl_api_debug *pl_api_debug_create(void);
 void pl_api_debug_destroy(struct pl_api_debug *debug);

@@ -4,14 +4,15 @@
  * last finalizer away removes the object (change.c). Foreground and orphan deletion are finalizers
  * too, which gc.c works off. The choice for deletecollection is made before the first object is
  * deleted, as deleting moves the table. */
-#include "apiserver/admit.h"
-#include "apiserver/body.h"
-#include "apiserver/select.h"
+#include "apicall/admit.h"
+#include "apicall/body.h"
+#include "apicall/select.h"
 #include "apiserver/steps.h"
+#include "apiserver/verbs.h"
 #include "base/alloc.h"
+#include "format/units.h"
+#include "format/yaml.h"
 #include "object/meta.h"
-#include "object/units.h"
-#include "object/yaml.h"
 #include "schema/crd.h"
 #include "value/scan.h"
 

@@ -1,7 +1,8 @@
 /* What every cluster has before its first request: namespaces, and the default roles and priority
  * classes unless the server is bare. A server that keeps its objects in a folder makes them only
  * once. */
-#include "apiserver/rbac.h"
+#include "apicall/rbac.h"
+#include "apiserver/verbs.h"
 #include "apiserver/write.h"
 
 /* The namespaces that every cluster has. */

@@ -2,7 +2,7 @@
  * CRDs take their content along. Runs on a timer right after the write that caused it. */
 #pragma once
 
-#include "apiserver/core.h"
+#include "apicall/core.h"
 
 struct pl_api_gc *pl_api_gc_create(struct pl_api *api);
 void pl_api_gc_destroy(struct pl_api_gc *gc);

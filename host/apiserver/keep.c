@@ -2,7 +2,7 @@
  * it comes back at start is in restore.c. */
 #include "apiserver/keep.h"
 
-#include "apiserver/disk.h"
+#include "apistore/disk.h"
 #include "object/meta.h"
 #include "value/write.h"
 

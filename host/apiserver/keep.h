@@ -1,7 +1,7 @@
 /* Keeps what the API stores in a folder, and brings it back. */
 #pragma once
 
-#include "apiserver/core.h"
+#include "apicall/core.h"
 
 /* Called for every event, after the storage changed and before the answer. */
 void pl_api_keep_event(struct pl_api *api, const struct pl_api_event *event);

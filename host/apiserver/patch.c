@@ -4,10 +4,11 @@
  * force without apply, apply without a field manager. */
 #include "object/patch.h"
 
-#include "apiserver/body.h"
+#include "apicall/body.h"
 #include "apiserver/steps.h"
+#include "apiserver/verbs.h"
+#include "format/yaml.h"
 #include "value/scan.h"
-#include "object/yaml.h"
 
 #include <stdio.h>
 

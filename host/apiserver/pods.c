@@ -7,6 +7,7 @@
  * controller; a budget that nobody has looked at yet allows nothing. */
 #include "apiserver/pods.h"
 
+#include "apicall/body.h"
 #include "apiserver/steps.h"
 #include "net/http_server.h"
 #include "object/meta.h"

@@ -1,7 +1,7 @@
 /* What clients ask of Pods besides reading and writing them, and the end of a namespace. */
 #pragma once
 
-#include "apiserver/core.h"
+#include "apicall/core.h"
 
 /* Each: 0 when answered, -1 with the status filled. */
 int pl_api_pod_bind(struct pl_api_ctx *ctx);  /* POST pods/NAME/binding, and bindings */

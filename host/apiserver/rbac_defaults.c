@@ -1,8 +1,9 @@
 /* The ClusterRoles and bindings that every cluster has: who is an administrator, what may be
  * discovered, what everybody may ask, and admin, edit and view with the parts that they are
  * aggregated of. They are facts about Kubernetes 1.37, stored once when the server starts. */
-#include "apiserver/rbac.h"
+#include "apicall/rbac.h"
 
+#include "apiserver/verbs.h"
 #include "apiserver/write.h"
 
 #define READ  "[\"get\",\"list\",\"watch\"]"

@@ -4,11 +4,12 @@
  * what has changed since. A token whose version is forgotten gets 410 with another token, from
  * which the list can go on inconsistently; a version that does not exist yet gets 504 at once,
  * where kube-apiserver waits for three seconds. */
-#include "apiserver/convert.h"
+#include "apicall/convert.h"
+#include "apicall/core.h"
+#include "apiserver/verbs.h"
 #include "value/build.h"
-#include "apiserver/core.h"
 
-#include "apiserver/select.h"
+#include "apicall/select.h"
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "object/meta.h"
@@ -52,17 +53,6 @@ static bool parse_rv(struct pl_slice text, uint64_t *rv)
         *rv = *rv * 10 + (uint64_t)(text.ptr[i] - '0');
     }
     return true;
-}
-
-int pl_api_fail_too_large(struct pl_api_ctx *ctx, uint64_t rv)
-{
-    pl_api_fail(&ctx->status, 504, "Timeout",
-                "Timeout: Too large resource version: %" PRIu64 ", current: %" PRIu64, rv,
-                pl_api_storage_rv(ctx->api->storage));
-    ctx->status.retry_after = 1;
-    pl_api_fail_cause(&ctx->status, "ResourceVersionTooLarge", pl_slice_z(""),
-                      pl_slice_z("Too large resource version"));
-    return -1;
 }
 
 /* ---- get ---- */

@@ -4,8 +4,10 @@
  * Definitions of kinds are read first, so that the objects find their kinds. Objects whose kind is
  * gone are left out. Then the collector looks at all that is being deleted or has an owner, since
  * its own list of work is not kept. An empty folder gets what every cluster has. */
-#include "apiserver/disk.h"
+#include "apiserver/api.h"
 #include "apiserver/gc.h"
+#include "apiserver/verbs.h"
+#include "apistore/disk.h"
 #include "object/meta.h"
 #include "value/scan.h"
 

@@ -3,7 +3,8 @@
  * which words, is kube-apiserver's. */
 #include "apiserver/review.h"
 
-#include "apiserver/rbac.h"
+#include "apicall/body.h"
+#include "apicall/rbac.h"
 #include "apiserver/steps.h"
 #include "value/write.h"
 

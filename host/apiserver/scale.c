@@ -1,8 +1,10 @@
 /* The scale subresource: a Scale object made from an object's paths, and a write of its replicas
  * turned into a change of the object. Built-in kinds have fixed paths, custom kinds name theirs. A
  * write goes through change.c like any other. */
-#include "apiserver/admit.h"
+#include "apicall/admit.h"
+#include "apicall/body.h"
 #include "apiserver/steps.h"
+#include "apiserver/verbs.h"
 #include "apiserver/write.h"
 #include "object/meta.h"
 #include "object/selector.h"

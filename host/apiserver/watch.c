@@ -8,6 +8,7 @@
  * writes destroys it. A version that is forgotten, or ahead of the storage, gets an ERROR event. */
 #include "apiserver/watch.h"
 
+#include "apiserver/verbs.h"
 #include "apiserver/watch_stream.h"
 #include "base/alloc.h"
 #include "schema/proto.h"

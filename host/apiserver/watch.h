@@ -1,7 +1,7 @@
 /* Watches: streams of what happens to one kind. */
 #pragma once
 
-#include "apiserver/core.h"
+#include "apicall/core.h"
 
 /* Sends one event to every watch that wants it. */
 void pl_api_watch_deliver(struct pl_api *api, const struct pl_api_event *event);

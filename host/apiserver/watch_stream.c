@@ -1,8 +1,8 @@
 #include "apiserver/watch_stream.h"
 
-#include "apiserver/ask.h"
-#include "apiserver/convert.h"
-#include "apiserver/protobuf.h"
+#include "apicall/ask.h"
+#include "apicall/convert.h"
+#include "apicall/protobuf.h"
 #include "apiserver/watch.h"
 #include "base/alloc.h"
 #include "schema/table.h"

@@ -3,8 +3,8 @@
  * watches share. When it falls out of the history it is told 410. Private to the watch*.c files. */
 #pragma once
 
-#include "apiserver/core.h"
-#include "apiserver/select.h"
+#include "apicall/core.h"
+#include "apicall/select.h"
 
 struct pl_api_watch {
     struct pl_link link; /* in its type's table.watches */

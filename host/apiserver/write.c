@@ -4,11 +4,12 @@
  * succeeded. */
 #include "apiserver/write.h"
 
-#include "apiserver/body.h"
-#include "apiserver/admit.h"
-#include "apiserver/prepare.h"
-#include "apiserver/rbac.h"
+#include "apicall/admit.h"
+#include "apicall/body.h"
+#include "apicall/prepare.h"
+#include "apicall/rbac.h"
 #include "apiserver/steps.h"
+#include "apiserver/verbs.h"
 #include "object/meta.h"
 #include "schema/defaults.h"
 #include "schema/typed.h"

@@ -1,14 +1,8 @@
 /* The flows that change objects, as the verbs and the background work share them. */
 #pragma once
 
-#include "apiserver/core.h"
+#include "apicall/core.h"
 
-/* The body as an object of the request's kind; NULL and the status when it is none. */
-struct pl_tree *pl_api_decode(struct pl_api_ctx *ctx);
-
-/* The body as an object of another kind, as some subresources take it; it may leave out what it is.
- */
-struct pl_tree *pl_api_decode_as(struct pl_api_ctx *ctx, const char *api_version, const char *kind);
 /* Creates an object for the server itself; nothing is answered. It must be a good one. */
 void pl_api_store_own(struct pl_api *api, const char *group, const char *plural,
                       const struct pl_tree *object);

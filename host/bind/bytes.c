@@ -1,14 +1,14 @@
-/* host: digests, certificates, addresses and URLs (net/digest.h, net/x509.h, net/ip.h, net/url.h).
- * Texts come from scripts and whoever they heed: each function says nil and why, and the Lua half
- * words it. Private keys are among the values that logs leave out. */
+/* host: digests, certificates, addresses and URLs (crypto/digest.h, crypto/x509.h, format/ip.h,
+ * format/url.h). Texts come from scripts and whoever they heed: each function says nil and why, and
+ * the Lua half words it. Private keys are among the values that logs leave out. */
 #include "base/buf.h"
 #include "base/secrets.h"
 #include "bind/list.h"
-#include "net/digest.h"
+#include "crypto/digest.h"
+#include "crypto/x509.h"
+#include "format/ip.h"
+#include "format/url.h"
 #include "net/http_server.h"
-#include "net/ip.h"
-#include "net/url.h"
-#include "net/x509.h"
 
 #include <string.h>
 

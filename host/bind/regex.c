@@ -1,9 +1,9 @@
-/* host.regex*: regular expressions (object/regex.h). A compiled one lies in a userdata, so that it
+/* host.regex*: regular expressions (format/regex.h). A compiled one lies in a userdata, so that it
  * counts in the script's memory; what a search needs meanwhile does not, and has a limit of its
  * own.
  */
 #include "bind/list.h"
-#include "object/regex.h"
+#include "format/regex.h"
 
 #include <string.h>
 

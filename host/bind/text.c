@@ -6,15 +6,15 @@
 #include "base/nearest.h"
 #include "base/rand.h"
 #include "bind/list.h"
+#include "crypto/sha256.h"
+#include "format/units.h"
+#include "lua/lazy.h"
 #include "lua/lerr.h"
 #include "lua/lval.h"
-#include "lua/lazy.h"
-#include "net/sha256.h"
 #include "object/kind.h"
 #include "object/path.h"
 #include "object/pointer.h"
 #include "object/selector.h"
-#include "object/units.h"
 
 #include <math.h>
 #include <stdlib.h>

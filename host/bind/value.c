@@ -1,6 +1,7 @@
 /* host: documents. */
 #include "base/buf.h"
 #include "bind/list.h"
+#include "format/yaml.h"
 #include "lua/lazy.h"
 #include "lua/lerr.h"
 #include "lua/lval.h"
@@ -10,7 +11,6 @@
 #include "object/patch.h"
 #include "value/scan.h"
 #include "value/write.h"
-#include "object/yaml.h"
 
 static int array(lua_State *L)
 {

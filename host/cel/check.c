@@ -5,7 +5,7 @@
  * Every variable gets a slot, also those of loops, so that the evaluation never looks up a name. */
 #include "cel/function.h"
 
-#include "object/regex.h"
+#include "format/regex.h"
 
 #include <string.h>
 

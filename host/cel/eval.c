@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "cel/function.h"
-#include "object/regex.h"
+#include "format/regex.h"
 
 #include <math.h>
 #include <string.h>

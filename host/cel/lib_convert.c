@@ -1,7 +1,7 @@
 /* Conversions between types, and dyn() and type(). What does not fit is an error. */
 #include "cel/function.h"
 
-#include "object/units.h"
+#include "format/units.h"
 #include "value/build.h"
 
 #include <errno.h>

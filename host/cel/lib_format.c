@@ -1,8 +1,8 @@
 /* Named formats (format.dns1123Label().validate(text)) and the text function `format`. */
 #include "cel/function.h"
 
-#include "object/regex.h"
-#include "object/units.h"
+#include "format/regex.h"
+#include "format/units.h"
 
 #include <inttypes.h>
 #include <math.h>

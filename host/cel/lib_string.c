@@ -2,7 +2,7 @@
  * (version 2). Places in a text count characters. */
 #include "cel/function.h"
 
-#include "object/regex.h"
+#include "format/regex.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/base64.h"
-#include "object/units.h"
+#include "format/units.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/rand.h"
 #include "cli/leave.h"
-#include "net/self_signed.h"
+#include "crypto/self_signed.h"
 #include "value/write.h"
 
 #include <errno.h>

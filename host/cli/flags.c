@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/nearest.h"
-#include "object/units.h"
+#include "format/units.h"
 #include "value/build.h"
 
 #include <errno.h>

@@ -7,24 +7,24 @@
  *
  * If runs could not be ended when the manager stopped, nothing may be freed, as they still use it:
  * the process ends there. A second SIGTERM or SIGINT ends it at once. */
-#include "serve/version.h"
 #include "cli/host.h"
+#include "serve/version.h"
 
+#include "admin/repl.h"
 #include "base/alloc.h"
 #include "base/log.h"
-#include "admin/repl.h"
 #include "cli/leave.h"
-#include "reload/reload.h"
 #include "cli/tidy.h"
-#include "reload/shadow.h"
 #include "control/manager.h"
 #include "control/once.h"
-#include "write/recorder.h"
+#include "crypto/tls_prepare.h"
 #include "kube/decode_thread.h"
 #include "lane/barred.h"
 #include "lane/memo.h"
 #include "net/http_client.h"
-#include "net/tls_prepare.h"
+#include "reload/reload.h"
+#include "reload/shadow.h"
+#include "write/recorder.h"
 
 #include <signal.h>
 #include <stdatomic.h>

@@ -2,16 +2,16 @@
  * flag is added here and nowhere else: --help, the environment's names and --config follow from its
  * row. What a flag's value alone cannot say (flags that need each other) is checked below the
  * table. */
-#include "serve/version.h"
-#include "reload/config.h"
 #include "cli/options.h"
+#include "reload/config.h"
+#include "serve/version.h"
 
-#include "bind/bind.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/log.h"
+#include "bind/bind.h"
+#include "format/yaml.h"
 #include "kube/proxy.h"
-#include "object/yaml.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 /* An API server for commands that ask it a few things and end, see remote.h. It has a loop of its
  * own, which runs while a request is under way and at no other time. */
-#include "serve/version.h"
 #include "cli/remote.h"
+#include "serve/version.h"
 
 #include "base/alloc.h"
 #include "cli/command.h"
+#include "crypto/tls_prepare.h"
 #include "kube/client.h"
 #include "net/http_client.h"
-#include "net/tls_prepare.h"
 #include "value/build.h"
 #include "value/write.h"
 

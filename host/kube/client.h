@@ -10,12 +10,12 @@
 #include "base/rand.h"
 #include "base/timer.h"
 #include "base/wait.h"
+#include "format/yaml.h"
 #include "kube/kubeconfig.h"
 #include "kube/resource.h"
 #include "net/http.h"
 #include "net/loop.h"
 #include "value/scan.h"
-#include "object/yaml.h"
 
 struct pl_client;
 struct pl_decode_thread;

@@ -13,10 +13,10 @@
 #include "base/check.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "crypto/pem.h"
 #include "kube/exec_plugin.h"
 #include "kube/kubeconfig_impl.h"
 #include "kube/proxy.h"
-#include "net/pem.h"
 #include "net/process.h"
 
 #include <stdio.h>

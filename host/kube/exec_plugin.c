@@ -8,9 +8,9 @@
 
 #include "base/alloc.h"
 #include "base/base64.h"
+#include "format/units.h"
 #include "value/build.h"
 #include "value/scan.h"
-#include "object/units.h"
 #include "value/write.h"
 
 #include <strings.h>

@@ -10,11 +10,11 @@
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "base/file.h"
+#include "format/yaml.h"
 #include "kube/kubeconfig_impl.h"
 #include "kube/proxy.h"
 #include "net/http_server.h"
 #include "value/write.h"
-#include "object/yaml.h"
 
 #include <errno.h>
 #include <stdio.h>

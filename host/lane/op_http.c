@@ -2,10 +2,10 @@
 #include "lane/op_impl.h"
 
 #include "base/alloc.h"
+#include "crypto/sha256.h"
 #include "lane/lane.h"
 #include "net/http_client.h"
 #include "net/http_server.h"
-#include "net/sha256.h"
 
 #include <string.h>
 

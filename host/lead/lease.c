@@ -5,11 +5,11 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "format/units.h"
 #include "kube/status.h"
-#include "value/build.h"
 #include "object/meta.h"
 #include "object/patch.h"
-#include "object/units.h"
+#include "value/build.h"
 
 #include <stdio.h>
 

@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "net/sha256.h"
+#include "crypto/sha256.h"
 
 #include <stdbool.h>
 

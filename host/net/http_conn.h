@@ -2,8 +2,8 @@
  * limits, the end), http_parse.c finds requests in them, http_exchange.c answers. */
 #pragma once
 
+#include "crypto/tls.h"
 #include "net/http_server.h"
-#include "net/tls.h"
 
 #include <llhttp.h>
 #include <uv.h>

@@ -2,7 +2,7 @@
  */
 #include "reload/config.h"
 
-#include "object/yaml.h"
+#include "format/yaml.h"
 #include "value/docs.h"
 
 #include <errno.h>

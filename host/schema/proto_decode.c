@@ -5,7 +5,7 @@
 #include "schema/proto.h"
 
 #include "base/base64.h"
-#include "object/units.h"
+#include "format/units.h"
 #include "schema/packed.h"
 #include "schema/wire.h"
 #include "value/build.h"

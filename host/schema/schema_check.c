@@ -1,13 +1,13 @@
 /* Validation of custom objects by their structural schema, with kube-apiserver's words for each
- * fault, all of which are collected. A pattern that is no expression of RE2 (object/regex.h) is
+ * fault, all of which are collected. A pattern that is no expression of RE2 (format/regex.h) is
  * not checked. Depth is that of the schema, which came from a CRD and is limited like any
  * document. */
 #include "schema/structural.h"
 
 #include "base/map.h"
 #include "cel/value.h"
-#include "object/units.h"
-#include "object/regex.h"
+#include "format/regex.h"
+#include "format/units.h"
 #include "value/write.h"
 
 #include <inttypes.h>

@@ -3,8 +3,8 @@
  * words. */
 #include "schema/table.h"
 
+#include "format/units.h"
 #include "object/meta.h"
-#include "object/units.h"
 #include "schema/jsonpath.h"
 #include "value/write.h"
 

@@ -3,7 +3,7 @@
  * writes them. Messages were checked against kube-apiserver 1.37. */
 #include "schema/typed_scalar.h"
 
-#include "object/units.h"
+#include "format/units.h"
 #include "schema/quantity.h"
 
 #include <ctype.h>

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "net/authority.h"
+#include "crypto/authority.h"
 
 #include <string.h>
 

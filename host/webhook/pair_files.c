@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/log.h"
-#include "net/authority.h"
+#include "crypto/authority.h"
 #include "net/files.h"
 #include "net/work.h"
 

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
-#include "net/authority.h"
+#include "crypto/authority.h"
 #include "webhook/certificates.h"
 #include "webhook/pair_files.h"
 #include "webhook/registrar.h"

@@ -1,7 +1,7 @@
 /* Regular expressions: the first line is one, the rest is searched. It ends, and what it finds lies
  * in the text. */
 #include "base/check.h"
-#include "object/regex.h"
+#include "format/regex.h"
 
 #include <string.h>
 

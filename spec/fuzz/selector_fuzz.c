@@ -1,12 +1,12 @@
 /* Selectors, field selectors, paths and the other short texts: whatever is read is written
  * in a form that reads back to the same. */
 #include "base/check.h"
+#include "format/units.h"
 #include "object/jsonpath.h"
 #include "object/kind.h"
 #include "object/path.h"
 #include "object/pointer.h"
 #include "object/selector.h"
-#include "object/units.h"
 #include "value/scan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

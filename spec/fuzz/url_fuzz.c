@@ -1,8 +1,8 @@
 /* URLs and IP addresses: the parts lie in the text, in its order, and what a network contains is
  * between its first and its last address. */
 #include "base/check.h"
-#include "net/ip.h"
-#include "net/url.h"
+#include "format/ip.h"
+#include "format/url.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Certificates, requests and keys: what is read is read whole as pairs of texts, and nothing that a
  * stranger sends is trusted by a CA that has not signed it. */
 #include "base/check.h"
-#include "net/x509.h"
+#include "crypto/x509.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Whatever YAML is read can be written, and reads back as the same. */
 #include "base/check.h"
-#include "object/yaml.h"
+#include "format/yaml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,4 +1,4 @@
--- perilune.regex: the calls. What matches what is spec/unit/object/regex_test.c's.
+-- perilune.regex: the calls. What matches what is spec/unit/format/regex_test.c's.
 local spec = require("spec.support.host")
 local perilune = require("perilune")
 

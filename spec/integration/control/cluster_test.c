@@ -5,9 +5,9 @@
 #include "control/manager.h"
 #include "net/http_client.h"
 #include "net/loop.h"
+#include "object/meta.h"
 #include "support/test.h"
 #include "value/build.h"
-#include "object/meta.h"
 #include "value/pool.h"
 #include "value/scan.h"
 #include <unistd.h>

@@ -2,8 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "crypto/self_signed.h"
 #include "net/http_client.h"
-#include "net/self_signed.h"
 
 #include "support/test.h"
 

@@ -1,6 +1,6 @@
 #include "webhook/certificates.h"
 
-#include "net/authority.h"
+#include "crypto/authority.h"
 #include "support/test.h"
 
 #define DAY   INT64_C(86400)

@@ -1,0 +1,323 @@
+/* One call of an admission webhook: the review, and what follows from its answer.
+ *
+ * What failed is decided by failurePolicy, as far as kube-apiserver leaves that to it: calls that
+ * fail and answers that are none may be ignored, a patch that does not apply may not. It must never
+ * change the object of the caller before the answer is whole. The key of a question leaves out what
+ * the server makes up anew each time a request is run (uid, times, generated names): see ask.h. */
+#include "apicall/admit_call.h"
+
+#include "apicall/ask.h"
+#include "apicall/convert.h"
+#include "base/alloc.h"
+#include "base/base64.h"
+#include "base/hash.h"
+#include "object/patch.h"
+#include "value/scan.h"
+
+#include <string.h>
+
+#define TIMEOUT_S 10
+
+static bool ignores(const struct pl_api_hook *hook)
+{
+    return pl_node_str_eq(pl_node_getz(hook->webhook, "failurePolicy"), pl_slice_z("Ignore"));
+}
+
+int pl_api_hook_failed(struct pl_api_hook *hook, const char *why)
+{
+    if (ignores(hook))
+        return 0;
+    return pl_api_fail(&hook->ctx->status, 500, "InternalError",
+                       "Internal error occurred: failed calling webhook \"%.*s\": %s",
+                       PL_FMT(hook->name), why);
+}
+
+/* What stays the same when the request is run again. */
+static struct pl_tree *steady(struct pl_arena *arena, const struct pl_tree *object, bool is_new)
+{
+    struct pl_tree *copy = pl_tree_copy(arena, object);
+    struct pl_tree *meta = pl_tree_getz(copy, "metadata");
+    pl_tree_removez(meta, "managedFields");
+    if (!is_new)
+        return copy;
+    pl_tree_removez(meta, "uid");
+    pl_tree_removez(meta, "creationTimestamp");
+    if (pl_tree_text_at(meta, "generateName").len > 0)
+        pl_tree_removez(meta, "name");
+    return copy;
+}
+
+static uint64_t key_of(const struct pl_api_hook *hook, const struct pl_api_admission *admission)
+{
+    struct pl_arena *arena = &hook->ctx->arena;
+    struct pl_buf text = PL_BUF_INIT;
+    bool is_new = strcmp(admission->operation, "CREATE") == 0;
+    pl_buf_add_f(&text, "%s %.*s %d %d ", hook->config, PL_FMT(hook->name), hook->round,
+                 hook->mutates);
+    if (admission->object != NULL)
+        pl_tree_write(&text, steady(arena, admission->object, is_new));
+    pl_buf_add_char(&text, ' ');
+    if (admission->old != NULL)
+        pl_tree_write(&text, steady(arena, admission->old, false));
+    uint64_t key = pl_hash(text.ptr, text.len, 7);
+    pl_buf_deinit(&text);
+    return key;
+}
+
+static void write_review(struct pl_api_hook *hook, const struct pl_api_admission *sent,
+                         char uid[37], struct pl_buf *body)
+{
+    struct pl_arena *arena = &hook->ctx->arena;
+    struct pl_tree *request = pl_api_admit_request(hook->ctx, sent, hook->version);
+    struct pl_tree *review = pl_tree_literal(
+        arena, "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\"}");
+    struct pl_tree *nothing = pl_tree_literal(arena, "null");
+    pl_rand_uuid(&hook->ctx->api->rand, uid);
+    pl_tree_set_strz(arena, request, "uid", uid);
+    pl_tree_setz(arena, request, "object", sent->object != NULL ? sent->object : nothing);
+    pl_tree_setz(arena, request, "oldObject",
+                 sent->old != NULL ? pl_tree_copy(arena, sent->old) : nothing);
+    pl_tree_setz(arena, review, "request", request);
+    pl_tree_write(body, review);
+}
+
+static int64_t timeout_ms(struct pl_node webhook)
+{
+    int64_t seconds;
+    bool given = pl_node_int(pl_node_getz(webhook, "timeoutSeconds"), &seconds);
+    return (given && seconds > 0 && seconds <= 30 ? seconds : TIMEOUT_S) * 1000;
+}
+
+static const struct pl_api_reply *call(struct pl_api_hook *hook,
+                                       const struct pl_api_admission *sent)
+{
+    struct pl_buf body = PL_BUF_INIT;
+    uint64_t key = key_of(hook, sent);
+    char uid[37] = "";
+    if (!pl_api_is_asked(hook->ctx, key))
+        write_review(hook, sent, uid, &body);
+    const struct pl_api_question question = {
+        .key = key,
+        .uid = uid,
+        .client = pl_tree_from_node(&hook->ctx->arena, pl_node_getz(hook->webhook, "clientConfig")),
+        .body = pl_buf_slice(&body),
+        .timeout_ms = timeout_ms(hook->webhook)};
+    const struct pl_api_reply *reply = pl_api_ask(hook->ctx, &question);
+    pl_buf_deinit(&body);
+    return reply;
+}
+
+/* ---- what it answered ---- */
+
+/* Why there is no answer that can be read; the caller frees it. */
+static char *why_not(const struct pl_api_reply *reply)
+{
+    struct pl_slice said = pl_buf_slice(&reply->body);
+    while (said.len > 0 && said.ptr[said.len - 1] == '\n')
+        said.len--;
+    if (reply->err.code == PL_ETIMEOUT)
+        return pl_format("failed to call webhook: Post \"%s\": context deadline exceeded",
+                         reply->url);
+    if (reply->err.code != 0)
+        return pl_format("failed to call webhook: %s", reply->err.message);
+    return pl_format("failed to call webhook: an error on the server (\"%.*s\") has prevented the "
+                     "request from succeeding (status %d)",
+                     said.len < 500 ? (int)said.len : 500, said.ptr != NULL ? said.ptr : "",
+                     reply->status);
+}
+
+/* NULL: it is the answer to what was asked. */
+static const char *wrong_with(const struct pl_api_hook *hook, struct pl_node review,
+                              struct pl_slice uid)
+{
+    struct pl_node response = pl_node_getz(review, "response");
+    struct pl_node patch = pl_node_getz(response, "patch");
+    struct pl_node type = pl_node_getz(response, "patchType");
+    if (!pl_node_str_eq(pl_node_getz(review, "kind"), pl_slice_z("AdmissionReview")) ||
+        !pl_node_str_eq(pl_node_getz(review, "apiVersion"), pl_slice_z("admission.k8s.io/v1")))
+        return "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview";
+    if (pl_node_type(response) != PL_OBJECT)
+        return "webhook response was absent";
+    if (!pl_node_str_eq(pl_node_getz(response, "uid"), uid))
+        return "expected response.uid to be the request's uid";
+    if (!hook->mutates || pl_node_type(patch) != PL_STRING)
+        return NULL;
+    if (pl_node_type(type) != PL_STRING)
+        return "webhook returned response.patch but not response.patchType";
+    return pl_node_str_eq(type, pl_slice_z("JSONPatch"))
+               ? NULL
+               : "webhook returned invalid response.patchType: only JSONPatch is known";
+}
+
+/* The review's response, in a document that the context holds; MISSING: *code says what follows. */
+static struct pl_node read_reply(struct pl_api_hook *hook, const struct pl_api_reply *reply,
+                                 int *code)
+{
+    struct pl_scan_options options = {.keep_managed_fields = true};
+    struct pl_err err;
+    pl_err_clear(&err);
+    if (reply->err.code != 0 || reply->status != 200) {
+        char *why = why_not(reply);
+        *code = pl_api_hook_failed(hook, why);
+        pl_free(why);
+        return PL_NODE_MISSING;
+    }
+    struct pl_doc *doc = pl_scan_text(pl_buf_slice(&reply->body), &options, &err);
+    pl_api_ctx_hold(hook->ctx, doc);
+    const char *wrong = doc == NULL
+                            ? err.message
+                            : wrong_with(hook, pl_doc_root(doc), pl_slice_z(reply->question_uid));
+    if (wrong == NULL)
+        return pl_node_getz(pl_doc_root(doc), "response");
+    char *why = pl_format(
+        "%s%s",
+        doc == NULL ? "failed to call webhook: " : "received invalid webhook response: ", wrong);
+    *code = pl_api_hook_failed(hook, why);
+    pl_free(why);
+    return PL_NODE_MISSING;
+}
+
+static void take_warnings(struct pl_api_hook *hook, struct pl_node response)
+{
+    struct pl_api_ctx *ctx = hook->ctx;
+    struct pl_iter it = pl_iter(pl_node_getz(response, "warnings"));
+    while (pl_iter_next(&it)) {
+        struct pl_scratch scratch;
+        if (ctx->warnings == NULL)
+            ctx->warnings = pl_tree_array(&ctx->arena);
+        pl_tree_push(&ctx->arena, ctx->warnings,
+                     pl_tree_str(&ctx->arena, pl_node_str(it.value, &scratch)));
+    }
+}
+
+static int denied(struct pl_api_hook *hook, struct pl_node response)
+{
+    struct pl_api_ctx *ctx = hook->ctx;
+    struct pl_node status = pl_node_getz(response, "status");
+    struct pl_scratch a, b;
+    struct pl_slice message = pl_node_str(pl_node_getz(status, "message"), &a);
+    struct pl_slice reason = pl_node_str(pl_node_getz(status, "reason"), &b);
+    struct pl_slice said = message.len > 0 ? message : reason;
+    int64_t code = 0;
+    bool given = pl_node_int(pl_node_getz(status, "code"), &code) && code >= 400 && code < 600;
+    pl_api_fail(&ctx->status, given ? (int)code : 400, pl_arena_copy(&ctx->arena, reason).ptr,
+                "admission webhook \"%.*s\" denied the request%s%.*s", PL_FMT(hook->name),
+                said.len > 0 ? ": " : " without explanation", PL_FMT(said));
+    struct pl_node details = pl_node_getz(status, "details");
+    if (pl_node_type(details) == PL_OBJECT) {
+        struct pl_tree *tree = pl_tree_from_node(&ctx->arena, details);
+        pl_api_fail_about(&ctx->status, pl_tree_text_at(tree, "group"),
+                          pl_tree_text_at(tree, "kind"), pl_tree_text_at(tree, "name"));
+        ctx->status.causes = pl_tree_getz(tree, "causes");
+    }
+    return -1;
+}
+
+static int apply_patch(struct pl_api_hook *hook, struct pl_node response, struct pl_tree *sent,
+                       struct pl_tree **object)
+{
+    struct pl_api_ctx *ctx = hook->ctx;
+    struct pl_scratch scratch;
+    struct pl_buf text = PL_BUF_INIT;
+    struct pl_err err;
+    pl_err_clear(&err);
+    struct pl_slice coded = pl_node_str(pl_node_getz(response, "patch"), &scratch);
+    if (coded.len == 0)
+        return 0;
+    if (sent == NULL)
+        return pl_api_fail(&ctx->status, 500, "InternalError",
+                           "Internal error occurred: admission webhook \"%.*s\" attempted to "
+                           "modify the object, which is not supported for this operation",
+                           PL_FMT(hook->name));
+    struct pl_doc *patch =
+        pl_base64_decode(coded, &text) ? pl_scan_text(pl_buf_slice(&text), NULL, &err) : NULL;
+    struct pl_doc *target = pl_tree_doc(sent, NULL);
+    struct pl_doc *result =
+        patch != NULL ? pl_patch_json(pl_doc_root(target), pl_doc_root(patch), &err) : NULL;
+    int code = 0;
+    if (pl_node_type(pl_doc_root(result)) != PL_OBJECT)
+        code = pl_api_fail(&ctx->status, 500, "InternalError", "Internal error occurred: %s",
+                           result == NULL && err.code != 0 ? err.message
+                                                           : "the patch can't be applied");
+    else
+        *object = pl_tree_from_node(&ctx->arena, pl_doc_root(result));
+    pl_doc_unref(result);
+    pl_doc_unref(target);
+    pl_doc_unref(patch);
+    pl_buf_deinit(&text);
+    return code;
+}
+
+static bool fits_dry_run(const struct pl_api_hook *hook)
+{
+    struct pl_node effects = pl_node_getz(hook->webhook, "sideEffects");
+    return !hook->ctx->request.dry_run || pl_node_str_eq(effects, pl_slice_z("None")) ||
+           pl_node_str_eq(effects, pl_slice_z("NoneOnDryRun"));
+}
+
+/* Both objects in the webhook's version. */
+static int in_version(struct pl_api_hook *hook, const struct pl_api_admission *admission,
+                      struct pl_api_admission *sent)
+{
+    struct pl_api_ctx *ctx = hook->ctx;
+    *sent = *admission;
+    if (hook->version == ctx->version || admission->is_scale)
+        return 0;
+    struct pl_tree *old = admission->old != NULL ? pl_tree_copy(&ctx->arena, admission->old) : NULL;
+    if (sent->object != NULL) {
+        sent->object = pl_tree_copy(&ctx->arena, sent->object);
+        if (pl_api_convert(ctx, &sent->object, ctx->version, hook->version) != 0)
+            return -1;
+    }
+    if (old != NULL && pl_api_convert(ctx, &old, ctx->version, hook->version) != 0)
+        return -1;
+    sent->old = old;
+    return 0;
+}
+
+/* What a webhook can change of an object. */
+static uint64_t hash_of(struct pl_api_ctx *ctx, const struct pl_tree *object)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    if (object != NULL)
+        pl_tree_write(&text, steady(&ctx->arena, object, true));
+    uint64_t hash = pl_hash(text.ptr, text.len, 3);
+    pl_buf_deinit(&text);
+    return hash;
+}
+
+/* 0: it allows, and may have changed the object; -1 with the status, or while it waits. */
+int pl_api_hook_ask(struct pl_api_hook *hook, struct pl_api_admission *admission)
+{
+    struct pl_api_ctx *ctx = hook->ctx;
+    struct pl_api_admission sent;
+    int code;
+    if (!fits_dry_run(hook))
+        return pl_api_bad_request(&ctx->status,
+                                  "admission webhook \"%.*s\" does not support dry run",
+                                  PL_FMT(hook->name));
+    if (in_version(hook, admission, &sent) != 0)
+        return -1;
+    const struct pl_api_reply *reply = call(hook, &sent);
+    if (reply == NULL)
+        return -1;
+    struct pl_node response = read_reply(hook, reply, &code);
+    if (pl_node_is_missing(response))
+        return code;
+    take_warnings(hook, response);
+    if (!pl_node_bool(pl_node_getz(response, "allowed")))
+        return denied(hook, response);
+    if (!hook->mutates)
+        return 0;
+    struct pl_tree *changed = NULL;
+    if (apply_patch(hook, response, sent.object, &changed) != 0)
+        return -1;
+    if (changed != NULL && hook->version != ctx->version && !sent.is_scale &&
+        pl_api_convert(ctx, &changed, hook->version, ctx->version) != 0)
+        return -1;
+    if (changed == NULL)
+        return 0;
+    hook->changed = hash_of(ctx, changed) != hash_of(ctx, admission->object);
+    admission->object = changed;
+    return 0;
+}

@@ -1,0 +1,247 @@
+/* Answers: an object, a list's text or a failure, in the form that was asked for (JSON, YAML,
+ * partial metadata, table), with warnings. An object is written from its stored document, with its
+ * apiVersion and names as the requested version has them; the document itself is never changed. A
+ * failure is always plain JSON or text, whatever form was asked for. */
+#include "apicall/core.h"
+
+#include "apicall/convert.h"
+#include "apicall/protobuf.h"
+#include "base/alloc.h"
+#include "format/units.h"
+#include "format/yaml.h"
+#include "object/meta.h"
+#include "schema/proto.h"
+#include "schema/table.h"
+#include "value/scan.h"
+#include "value/write.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define MAX_WARNINGS 20
+
+/* ---- headers and bodies ---- */
+
+static bool was_said(const struct pl_tree *warnings, const struct pl_tree_item *item)
+{
+    PL_TREE_FOR(before, warnings)
+    {
+        if (before == item)
+            return false;
+        if (pl_slice_eq(pl_tree_text(before->value), pl_tree_text(item->value)))
+            return true;
+    }
+    return false;
+}
+
+static size_t add_warnings(struct pl_api_ctx *ctx, struct pl_http_header *headers)
+{
+    size_t count = 0;
+    PL_TREE_FOR(item, ctx->warnings)
+    {
+        if (was_said(ctx->warnings, item))
+            continue;
+        struct pl_buf quoted = PL_BUF_INIT;
+        pl_write_str(&quoted, pl_tree_text(item->value));
+        struct pl_slice value = pl_arena_f(&ctx->arena, "299 - %s", pl_buf_z(&quoted));
+        pl_buf_deinit(&quoted);
+        headers[count++] = (struct pl_http_header){"Warning", value.ptr};
+        if (count == MAX_WARNINGS)
+            break;
+    }
+    return count;
+}
+
+static void reply(struct pl_api_ctx *ctx, int code, const char *content_type, struct pl_slice body)
+{
+    struct pl_http_header headers[MAX_WARNINGS + 3];
+    size_t count = add_warnings(ctx, headers);
+    headers[count++] = (struct pl_http_header){"Content-Type", content_type};
+    headers[count++] = (struct pl_http_header){"Cache-Control", "no-cache, private"};
+    if (ctx->status.retry_after > 0)
+        headers[count++] = (struct pl_http_header){
+            "Retry-After", pl_arena_f(&ctx->arena, "%d", ctx->status.retry_after).ptr};
+    ctx->responder.ops->reply(ctx->responder.self, code, headers, count, body);
+}
+
+/* For people (curl) and for those who ask for YAML. */
+static void reply_reformatted(struct pl_api_ctx *ctx, int code, struct pl_slice json)
+{
+    struct pl_scan_options options = {.keep_managed_fields = true, .max_bytes = SIZE_MAX};
+    struct pl_doc *doc = pl_scan_text(json, &options, NULL);
+    struct pl_buf out = PL_BUF_INIT;
+    if (ctx->request.is_yaml_answer) {
+        pl_yaml_encode(pl_doc_root(doc), &out);
+        reply(ctx, code, "application/yaml", pl_buf_slice(&out));
+    } else {
+        pl_write(&out, pl_doc_root(doc), PL_WRITE_PRETTY);
+        pl_buf_add_char(&out, '\n');
+        reply(ctx, code, "application/json", pl_buf_slice(&out));
+    }
+    pl_buf_deinit(&out);
+    pl_doc_unref(doc);
+}
+
+/* What has no type in protobuf is answered in JSON. */
+static bool reply_protobuf(struct pl_api_ctx *ctx, int code, struct pl_slice json)
+{
+    struct pl_buf out = PL_BUF_INIT;
+    bool written = pl_api_proto_write_json(&out, json);
+    if (written)
+        reply(ctx, code, PL_PROTO_TYPE, pl_buf_slice(&out));
+    pl_buf_deinit(&out);
+    return written;
+}
+
+void pl_api_answer(struct pl_api_ctx *ctx, int code, struct pl_slice json)
+{
+    if (ctx->request.is_proto_answer && reply_protobuf(ctx, code, json))
+        return;
+    if (ctx->request.is_yaml_answer || ctx->request.is_pretty)
+        reply_reformatted(ctx, code, json);
+    else
+        reply(ctx, code, "application/json", json);
+}
+
+void pl_api_answer_tree(struct pl_api_ctx *ctx, int code, const struct pl_tree *tree)
+{
+    struct pl_buf out = PL_BUF_INIT;
+    pl_tree_write(&out, tree);
+    pl_buf_add_char(&out, '\n');
+    pl_api_answer(ctx, code, pl_buf_slice(&out));
+    pl_buf_deinit(&out);
+}
+
+void pl_api_answer_object(struct pl_api_ctx *ctx, int code, const struct pl_doc *doc)
+{
+    struct pl_buf out = PL_BUF_INIT;
+    struct pl_node root = pl_doc_root(doc);
+    if (ctx->request.is_proto_answer && ctx->request.form == PL_API_PLAIN) {
+        pl_api_proto_object(&out, ctx->type, ctx->version, root);
+        reply(ctx, code, PL_PROTO_TYPE, pl_buf_slice(&out));
+        pl_buf_deinit(&out);
+        return;
+    }
+    if (ctx->request.form == PL_API_PARTIAL)
+        pl_api_partial_write(&out, root);
+    else if (ctx->request.form == PL_API_TABLE)
+        pl_api_table_write(
+            &out, ctx->type, ctx->version, &root, 1,
+            &(struct pl_api_table_options){.now_ns = pl_clock_wall(ctx->api->timers->clock),
+                                           .with_columns = true});
+    else
+        pl_api_object_write(&out, ctx->type, ctx->version, root, false);
+    pl_buf_add_char(&out, '\n');
+    pl_api_answer(ctx, code, pl_buf_slice(&out));
+    pl_buf_deinit(&out);
+}
+
+void pl_api_answer_failure(struct pl_api_ctx *ctx)
+{
+    if (ctx->status.is_plain) {
+        reply(ctx, ctx->status.code, "text/plain; charset=utf-8", ctx->status.message);
+        return;
+    }
+    struct pl_buf out = PL_BUF_INIT;
+    pl_api_status_write(&ctx->status, &out);
+    pl_buf_add_char(&out, '\n');
+    ctx->request.form = PL_API_PLAIN;
+    pl_api_answer(ctx, ctx->status.code, pl_buf_slice(&out));
+    pl_buf_deinit(&out);
+}
+
+/* ---- objects ---- */
+
+struct pl_tree *pl_api_load(struct pl_api_ctx *ctx, const struct pl_doc *doc)
+{
+    const struct pl_api_version *v = pl_api_ctx_version(ctx);
+    struct pl_node root = pl_doc_root(doc);
+    if (pl_api_convert_nodes(ctx, &root, 1) != 0)
+        return NULL;
+    struct pl_tree *tree = pl_tree_from_node(&ctx->arena, root);
+    char text[PL_KIND_TEXT];
+    pl_tree_setz(&ctx->arena, tree, "apiVersion",
+                 pl_tree_str(&ctx->arena, pl_api_version_text(v, text)));
+    if (v->renames != NULL)
+        PL_TREE_FOR(item, tree)
+    pl_tree_rename(tree, item, pl_api_served_name(v, item->key));
+    return tree;
+}
+
+void pl_api_answer_stored(struct pl_api_ctx *ctx, int code, const struct pl_doc *doc,
+                          struct pl_tree *shown)
+{
+    if (!pl_api_converts(ctx->type, ctx->type->storage_version, ctx->version)) {
+        pl_api_answer_object(ctx, code, doc);
+        return;
+    }
+    pl_tree_setz(&ctx->arena, shown, "metadata",
+                 pl_tree_from_node(&ctx->arena, pl_node_getz(pl_doc_root(doc), "metadata")));
+    struct pl_doc *made = pl_tree_doc(shown, NULL);
+    pl_api_answer_object(ctx, code, made);
+    pl_doc_unref(made);
+}
+
+int pl_api_to_storage(struct pl_api_ctx *ctx, struct pl_tree **whole)
+{
+    if (pl_api_convert(ctx, whole, ctx->version, ctx->type->storage_version) != 0)
+        return -1;
+    struct pl_tree *object = *whole;
+    const struct pl_api_version *v = pl_api_ctx_version(ctx);
+    char text[PL_KIND_TEXT];
+    struct pl_slice stored =
+        pl_api_version_text(&ctx->type->versions[ctx->type->storage_version], text);
+    pl_tree_setz(&ctx->arena, object, "apiVersion", pl_tree_str(&ctx->arena, stored));
+    pl_tree_set_strz(&ctx->arena, object, "kind", ctx->type->kind);
+    for (const char *const *pair = v->renames; pair != NULL && *pair != NULL; pair += 2)
+        PL_TREE_FOR(item, object)
+    if (pl_slice_eqz(item->key, pair[1]))
+        pl_tree_rename(object, item, pl_slice_z(pair[0]));
+    return 0;
+}
+
+/* ---- common steps ---- */
+
+struct pl_slice pl_api_key(struct pl_arena *arena, struct pl_slice ns, struct pl_slice name)
+{
+    if (ns.len == 0)
+        return pl_arena_copy(arena, name);
+    return pl_arena_f(arena, "%.*s/%.*s", PL_FMT(ns), PL_FMT(name));
+}
+
+struct pl_tree *pl_api_now(struct pl_api *api, struct pl_arena *arena)
+{
+    char text[40];
+    pl_time_text(pl_clock_wall(api->timers->clock), 0, text);
+    return pl_tree_strz(arena, text);
+}
+
+int pl_api_fail_too_large(struct pl_api_ctx *ctx, uint64_t rv)
+{
+    pl_api_fail(&ctx->status, 504, "Timeout",
+                "Timeout: Too large resource version: %" PRIu64 ", current: %" PRIu64, rv,
+                pl_api_storage_rv(ctx->api->storage));
+    ctx->status.retry_after = 1;
+    pl_api_fail_cause(&ctx->status, "ResourceVersionTooLarge", pl_slice_z(""),
+                      pl_slice_z("Too large resource version"));
+    return -1;
+}
+
+int pl_api_fail_not_found(struct pl_api_ctx *ctx, struct pl_slice name)
+{
+    struct pl_slice group = pl_slice_z(pl_api_ctx_version(ctx)->group);
+    pl_api_fail(&ctx->status, 404, "NotFound", "%s%s%.*s \"%.*s\" not found", ctx->type->plural,
+                group.len > 0 ? "." : "", PL_FMT(group), PL_FMT(name));
+    pl_api_fail_about(&ctx->status, group, pl_slice_z(ctx->type->plural), name);
+    return -1;
+}
+
+int pl_api_fail_conflict(struct pl_api_ctx *ctx, struct pl_slice name, const char *why)
+{
+    struct pl_slice group = pl_slice_z(pl_api_ctx_version(ctx)->group);
+    pl_api_fail(&ctx->status, 409, "Conflict",
+                "Operation cannot be fulfilled on %s%s%.*s \"%.*s\": %s", ctx->type->plural,
+                group.len > 0 ? "." : "", PL_FMT(group), PL_FMT(name), why);
+    pl_api_fail_about(&ctx->status, group, pl_slice_z(ctx->type->plural), name);
+    return -1;
+}

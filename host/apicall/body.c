@@ -1,0 +1,150 @@
+/* What clients send of built-in kinds is held against the kinds' types before anything else looks
+ * at it: wrong types are refused in kube-apiserver's words, what is unknown or comes twice is
+ * refused, warned of or passed over as fieldValidation says. Custom kinds have their schemas
+ * (steps.c). */
+#include "apicall/body.h"
+
+#include "apicall/protobuf.h"
+#include "schema/proto.h"
+#include "schema/typed.h"
+#include "value/scan.h"
+
+#include <string.h>
+
+struct pl_message pl_api_body_type(const struct pl_api_ctx *ctx)
+{
+    const struct pl_api_version *v = pl_api_ctx_version(ctx);
+    if (ctx->type->is_custom)
+        return (struct pl_message){NULL};
+    return pl_message_of_kind(pl_slice_z(v->group), pl_slice_z(v->name),
+                              pl_slice_z(ctx->type->kind));
+}
+
+struct pl_tree *pl_api_body_json(struct pl_api_ctx *ctx, const struct pl_doc *doc)
+{
+    if (ctx->type == NULL || ctx->type->is_custom || ctx->request.body_form != PL_API_JSON)
+        return pl_tree_from_node(&ctx->arena, pl_doc_root(doc));
+    return pl_typed_parse(&ctx->arena, ctx->request.call.body);
+}
+
+/* ---- protobuf ---- */
+
+/* Every group has the same options. */
+static struct pl_message message_of(struct pl_slice api_version, const char *kind)
+{
+    if (strcmp(kind, "DeleteOptions") == 0)
+        api_version = pl_slice_z("v1");
+    return pl_api_proto_type(api_version, pl_slice_z(kind));
+}
+
+struct pl_tree *pl_api_body_protobuf(struct pl_api_ctx *ctx, const char *kind)
+{
+    struct pl_proto_envelope envelope;
+    const char *why = "it does not begin with the envelope of Kubernetes' protobuf";
+    struct pl_tree *object = NULL;
+    if (pl_proto_open(ctx->request.call.body, &envelope)) {
+        bool same = pl_slice_eqz(envelope.kind, kind);
+        struct pl_message type = message_of(envelope.api_version, kind);
+        why = "the envelope has another type";
+        if (same && !pl_message_is_none(type))
+            object = pl_proto_decode(&ctx->arena, type, envelope.raw, &why);
+        if (object != NULL) /* Go sends fields that say nothing, too */
+            pl_typed_fill(&ctx->arena, object, type);
+    }
+    if (object == NULL) {
+        pl_api_bad_request(&ctx->status, "the body is no %s in protobuf: %s", kind, why);
+        return NULL;
+    }
+    pl_tree_setz(&ctx->arena, object, "apiVersion", pl_tree_str(&ctx->arena, envelope.api_version));
+    pl_tree_setz(&ctx->arena, object, "kind", pl_tree_str(&ctx->arena, envelope.kind));
+    return object;
+}
+
+/* ---- types ---- */
+
+static struct pl_slice joined(struct pl_arena *arena, const struct pl_tree *texts)
+{
+    struct pl_buf list = PL_BUF_INIT;
+    PL_TREE_FOR(item, texts)
+    pl_buf_add_f(&list, "%s%.*s", list.len > 0 ? ", " : "", PL_FMT(item->value->text));
+    struct pl_slice out = pl_arena_copy(arena, pl_buf_slice(&list));
+    pl_buf_deinit(&list);
+    return out;
+}
+
+/* What is wrong, or nothing; what is only warned of is warned of. */
+static struct pl_slice mistake(struct pl_api_ctx *ctx, struct pl_tree *object)
+{
+    struct pl_typed t = {.arena = &ctx->arena};
+    struct pl_slice mode = ctx->request.field_validation;
+    struct pl_message type = pl_api_body_type(ctx);
+    if (pl_message_is_none(type))
+        return pl_slice("", 0);
+    if (pl_typed_read(&t, object, type) != 0)
+        return t.error;
+    if (t.strict == NULL || pl_slice_eqz(mode, "Ignore"))
+        return pl_slice("", 0);
+    if (pl_slice_eqz(mode, "Strict"))
+        return pl_arena_f(&ctx->arena, "strict decoding error: %.*s",
+                          PL_FMT(joined(&ctx->arena, t.strict)));
+    if (ctx->warnings == NULL)
+        ctx->warnings = pl_tree_array(&ctx->arena);
+    PL_TREE_FOR(item, t.strict)
+    pl_tree_push(&ctx->arena, ctx->warnings, item->value);
+    return pl_slice("", 0);
+}
+
+int pl_api_body_read(struct pl_api_ctx *ctx, struct pl_tree *object)
+{
+    struct pl_slice what = mistake(ctx, object);
+    if (what.len == 0)
+        return 0;
+    return pl_api_bad_request(&ctx->status, "%s in version \"%s\" cannot be handled as a %s: %.*s",
+                              ctx->type->kind, pl_api_ctx_version(ctx)->name, ctx->type->kind,
+                              PL_FMT(what));
+}
+
+int pl_api_body_read_patched(struct pl_api_ctx *ctx, struct pl_tree *object)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    pl_tree_write(&text, object);
+    struct pl_tree *quoted = pl_tree_str(&ctx->arena, pl_buf_slice(&text));
+    pl_buf_clear(&text);
+    struct pl_slice what = mistake(ctx, object);
+    int code = 0;
+    if (what.len > 0) {
+        struct pl_api_faults faults = {.arena = &ctx->arena};
+        pl_tree_write(&text, quoted);
+        pl_api_fault(&faults, "FieldValueInvalid", pl_slice_z("patch"), "Invalid value: %s: %.*s",
+                     pl_buf_z(&text), PL_FMT(what));
+        code = pl_api_fail_faults(&ctx->status, &faults, pl_slice("", 0), pl_slice("", 0),
+                                  pl_slice("", 0));
+    }
+    pl_buf_deinit(&text);
+    return code;
+}
+
+int pl_api_body_read_applied(struct pl_api_ctx *ctx, struct pl_tree *config)
+{
+    char text[PL_KIND_TEXT];
+    struct pl_message type = pl_api_body_type(ctx);
+    if (pl_message_is_none(type))
+        return 0;
+    struct pl_slice version =
+        pl_arena_copy(&ctx->arena, pl_api_version_text(pl_api_ctx_version(ctx), text));
+    struct pl_slice ns = pl_tree_text_at(config, "metadata.namespace");
+    struct pl_slice name = pl_tree_text_at(config, "metadata.name");
+    const char *why = pl_typed_apply_error(&ctx->arena, config, type);
+    if (why != NULL)
+        return pl_api_fail(&ctx->status, 500, "",
+                           "failed to create typed patch object (%.*s/%.*s; %.*s, Kind=%s): %s",
+                           PL_FMT(ns), PL_FMT(name), PL_FMT(version), ctx->type->kind, why);
+    struct pl_typed t = {.arena = &ctx->arena};
+    if (pl_typed_read(&t, config, type) == 0)
+        return 0;
+    return pl_api_fail(&ctx->status, 500, "",
+                       "failed to convert new object (%.*s/%.*s; %.*s, Kind=%s) to proper version: "
+                       "unable to convert unstructured object to %.*s, Kind=%s: %.*s",
+                       PL_FMT(ns), PL_FMT(name), PL_FMT(version), ctx->type->kind, PL_FMT(version),
+                       ctx->type->kind, PL_FMT(t.error));
+}

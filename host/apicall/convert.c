@@ -1,0 +1,163 @@
+#include "apicall/convert.h"
+
+#include "apicall/ask.h"
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "value/scan.h"
+#include "value/write.h"
+
+#define TIMEOUT_MS 30000
+
+static struct pl_node conversion_of(const struct pl_api_type *type)
+{
+    return pl_node_dig(pl_doc_root(type->versions[type->storage_version].definition), "spec",
+                       "conversion");
+}
+
+bool pl_api_converts(const struct pl_api_type *type, size_t from, size_t to)
+{
+    return type->is_custom && from != to &&
+           pl_node_str_eq(pl_node_getz(conversion_of(type), "strategy"), pl_slice_z("Webhook"));
+}
+
+static int fail(struct pl_api_ctx *ctx, size_t from, const char *why)
+{
+    char text[PL_KIND_TEXT];
+    return pl_api_fail(
+        &ctx->status, 500, "InternalError", "conversion webhook for %.*s, Kind=%s failed: %s",
+        PL_FMT(pl_api_version_text(&ctx->type->versions[from], text)), ctx->type->kind, why);
+}
+
+/* The array of converted objects, in a document that the context holds; MISSING: -1. */
+static struct pl_node read_reply(struct pl_api_ctx *ctx, const struct pl_api_reply *reply,
+                                 size_t from, size_t count)
+{
+    struct pl_scan_options options = {.keep_managed_fields = true, .max_bytes = SIZE_MAX};
+    struct pl_err err;
+    pl_err_clear(&err);
+    if (reply->err.code != 0 || reply->status != 200) {
+        char *why = reply->err.code != 0
+                        ? pl_strdup(reply->err.message)
+                        : pl_format("the server answered with status %d", reply->status);
+        fail(ctx, from, why);
+        pl_free(why);
+        return PL_NODE_MISSING;
+    }
+    struct pl_doc *doc = pl_scan_text(pl_buf_slice(&reply->body), &options, &err);
+    pl_api_ctx_hold(ctx, doc);
+    struct pl_node response = pl_node_getz(pl_doc_root(doc), "response");
+    struct pl_scratch scratch;
+    struct pl_node objects = pl_node_getz(response, "convertedObjects");
+    if (pl_node_str_eq(pl_node_dig(response, "result", "status"), pl_slice_z("Success")) &&
+        pl_node_len(objects) == count)
+        return objects;
+    struct pl_slice why = pl_node_str(pl_node_dig(response, "result", "message"), &scratch);
+    char *text = why.len > 0 ? pl_memdup0(why.ptr, why.len)
+                             : pl_format("%s", doc == NULL ? err.message : "not every object came");
+    fail(ctx, from, text);
+    pl_free(text);
+    return PL_NODE_MISSING;
+}
+
+/* objects: JSON texts, joined by commas. The array of results; MISSING with the status, or while it
+ * waits. */
+static struct pl_node ask(struct pl_api_ctx *ctx, struct pl_slice objects, size_t count,
+                          size_t from, size_t to)
+{
+    char text[PL_KIND_TEXT], uid[37];
+    struct pl_slice version = pl_api_version_text(&ctx->type->versions[to], text);
+    struct pl_buf body = PL_BUF_INIT;
+    const struct pl_tree *client = pl_tree_from_node(
+        &ctx->arena, pl_node_dig(conversion_of(ctx->type), "webhook", "clientConfig"));
+    pl_rand_uuid(&ctx->api->rand, uid);
+    pl_buf_add_f(&body,
+                 "{\"kind\":\"ConversionReview\",\"apiVersion\":\"apiextensions.k8s.io/v1\","
+                 "\"request\":{\"uid\":\"%s\",\"desiredAPIVersion\":\"%.*s\",\"objects\":[",
+                 uid, PL_FMT(version));
+    pl_buf_add_slice(&body, objects);
+    pl_buf_add_z(&body, "]}}");
+    const struct pl_api_question question = {
+        .key = pl_hash(objects.ptr, objects.len, (uint64_t)to + 1),
+        .client = client,
+        .body = pl_buf_slice(&body),
+        .timeout_ms = TIMEOUT_MS};
+    const struct pl_api_reply *reply = pl_api_ask(ctx, &question);
+    pl_buf_deinit(&body);
+    return reply != NULL ? read_reply(ctx, reply, from, count) : PL_NODE_MISSING;
+}
+
+/* ---- one ---- */
+
+static void rename_version(struct pl_api_ctx *ctx, struct pl_tree *object, size_t to)
+{
+    char text[PL_KIND_TEXT];
+    pl_tree_setz(&ctx->arena, object, "apiVersion",
+                 pl_tree_str(&ctx->arena, pl_api_version_text(&ctx->type->versions[to], text)));
+}
+
+int pl_api_convert(struct pl_api_ctx *ctx, struct pl_tree **object, size_t from, size_t to)
+{
+    if (!pl_api_converts(ctx->type, from, to)) {
+        rename_version(ctx, *object, to);
+        return 0;
+    }
+    /* What the server alone knows of it stays here: it may differ each time that this is run. */
+    struct pl_tree *sent = pl_tree_copy(&ctx->arena, *object);
+    struct pl_tree *meta = pl_tree_getz(sent, "metadata");
+    static const char *const own[] = {"managedFields", "uid", "creationTimestamp"};
+    rename_version(ctx, sent, from);
+    for (size_t i = 0; i < PL_ARRAY_LEN(own); i++)
+        pl_tree_removez(meta, own[i]);
+    struct pl_buf text = PL_BUF_INIT;
+    pl_tree_write(&text, sent);
+    struct pl_node found = ask(ctx, pl_buf_slice(&text), 1, from, to);
+    pl_buf_deinit(&text);
+    if (pl_node_is_missing(found))
+        return -1;
+    struct pl_tree *made = pl_tree_from_node(&ctx->arena, pl_node_at(found, 0));
+    struct pl_tree *made_meta = pl_tree_child(&ctx->arena, made, "metadata");
+    for (size_t i = 0; i < PL_ARRAY_LEN(own); i++) {
+        struct pl_tree *value = pl_tree_getz(pl_tree_getz(*object, "metadata"), own[i]);
+        if (value != NULL)
+            pl_tree_setz(&ctx->arena, made_meta, own[i], value);
+    }
+    *object = made;
+    return 0;
+}
+
+/* ---- many ---- */
+
+static size_t version_of(const struct pl_api_type *type, struct pl_node object)
+{
+    for (size_t i = 0; i < type->version_count; i++) {
+        char text[PL_KIND_TEXT];
+        if (pl_node_str_eq(pl_node_getz(object, "apiVersion"),
+                           pl_api_version_text(&type->versions[i], text)))
+            return i;
+    }
+    return type->storage_version;
+}
+
+int pl_api_convert_nodes(struct pl_api_ctx *ctx, struct pl_node *objects, size_t count)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    size_t asked = 0, at = 0, from = ctx->type->storage_version;
+    for (size_t i = 0; i < count; i++) {
+        size_t own = version_of(ctx->type, objects[i]);
+        if (!pl_api_converts(ctx->type, own, ctx->version))
+            continue;
+        if (asked++ > 0)
+            pl_buf_add_char(&text, ',');
+        pl_write(&text, objects[i], PL_WRITE_COMPACT);
+        from = own;
+    }
+    struct pl_node found =
+        asked > 0 ? ask(ctx, pl_buf_slice(&text), asked, from, ctx->version) : PL_NODE_MISSING;
+    pl_buf_deinit(&text);
+    if (asked > 0 && pl_node_is_missing(found))
+        return -1;
+    for (size_t i = 0; i < count && asked > 0; i++)
+        if (pl_api_converts(ctx->type, version_of(ctx->type, objects[i]), ctx->version))
+            objects[i] = pl_node_at(found, at++);
+    return 0;
+}

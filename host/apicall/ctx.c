@@ -1,0 +1,30 @@
+/* The context of one request: its arena, and the documents that it holds until its end. */
+#include "apicall/core.h"
+
+#include "base/alloc.h"
+
+void pl_api_ctx_init(struct pl_api_ctx *ctx, struct pl_api *api, struct pl_api_type *type)
+{
+    *ctx = (struct pl_api_ctx){.api = api, .type = type};
+    ctx->status.arena = &ctx->arena;
+    ctx->seed = pl_rand_u64(&api->rand);
+    pl_rand_seed(&ctx->rand, ctx->seed);
+    if (type != NULL)
+        ctx->version = type->storage_version;
+}
+
+void pl_api_ctx_deinit(struct pl_api_ctx *ctx)
+{
+    pl_arena_deinit(&ctx->arena);
+    for (size_t i = 0; i < ctx->held_count; i++)
+        pl_doc_unref(ctx->held[i]);
+    pl_free(ctx->held);
+}
+
+void pl_api_ctx_hold(struct pl_api_ctx *ctx, struct pl_doc *doc)
+{
+    if (doc == NULL)
+        return;
+    ctx->held = pl_reallocarray(ctx->held, ctx->held_count + 1, sizeof(struct pl_doc *));
+    ctx->held[ctx->held_count++] = doc;
+}

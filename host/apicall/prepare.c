@@ -1,0 +1,257 @@
+/* Values that the server assigns to built-in objects and that no table can say: addresses and ports
+ * of Services, selectors of Jobs, and the like. Runs after defaulting and before validation, on
+ * creation and on change; what was assigned before stays. */
+#include "apicall/prepare.h"
+
+#include "apicall/admission.h"
+#include "schema/crd.h"
+
+#include <stdio.h>
+
+/* Checked against kube-apiserver 1.37. */
+
+#define FIRST_IP   10 /* 10.0.0.1 is the API server's own */
+#define LAST_IP    65000
+#define FIRST_PORT 30000
+#define LAST_PORT  32767
+
+/* ---- Services ---- */
+
+static void copy_if_absent(struct pl_arena *arena, struct pl_tree *to, const struct pl_tree *from,
+                           const char *member)
+{
+    struct pl_tree *value = pl_tree_getz(from, member);
+    if (value != NULL && pl_tree_getz(to, member) == NULL)
+        pl_tree_setz(arena, to, member, pl_tree_copy(arena, value));
+}
+
+static void assign_ip(struct pl_api_ctx *ctx, struct pl_tree *spec)
+{
+    struct pl_arena *arena = &ctx->arena;
+    if (pl_tree_text_at(spec, "clusterIP").len == 0) {
+        unsigned n = ctx->api->next_ip++;
+        if (n < FIRST_IP || n > LAST_IP)
+            n = FIRST_IP, ctx->api->next_ip = FIRST_IP + 1;
+        pl_tree_setz(arena, spec, "clusterIP",
+                     pl_tree_str(arena, pl_arena_f(arena, "10.0.%u.%u", n >> 8, n & 255)));
+    }
+    struct pl_tree *ips = pl_tree_array(arena), *families = pl_tree_array(arena);
+    pl_tree_push(arena, ips, pl_tree_getz(spec, "clusterIP"));
+    pl_tree_push(arena, families, pl_tree_strz(arena, "IPv4"));
+    pl_tree_default(arena, spec, "clusterIPs", ips);
+    pl_tree_default(arena, spec, "ipFamilies", families);
+    pl_tree_default(arena, spec, "ipFamilyPolicy", pl_tree_strz(arena, "SingleStack"));
+}
+
+static void assign_ports(struct pl_api_ctx *ctx, struct pl_tree *spec, const struct pl_tree *old)
+{
+    struct pl_arena *arena = &ctx->arena;
+    PL_TREE_FOR(item, pl_tree_getz(spec, "ports"))
+    {
+        struct pl_tree *port = item->value;
+        PL_TREE_FOR(was, pl_tree_getz(old, "ports"))
+        if (pl_tree_equal(pl_tree_getz(was->value, "port"), pl_tree_getz(port, "port")))
+            copy_if_absent(arena, port, was->value, "nodePort");
+        if (pl_tree_getz(port, "nodePort") != NULL)
+            continue;
+        unsigned n = ctx->api->next_port++;
+        if (n < FIRST_PORT || n > LAST_PORT)
+            n = FIRST_PORT, ctx->api->next_port = FIRST_PORT + 1;
+        pl_tree_setz(arena, port, "nodePort", pl_tree_int(arena, n));
+    }
+}
+
+/* A Service that no longer has ports on nodes gives them back. */
+static void drop_node_ports(struct pl_tree *spec)
+{
+    pl_tree_removez(spec, "externalTrafficPolicy");
+    pl_tree_removez(spec, "allocateLoadBalancerNodePorts");
+    PL_TREE_FOR(item, pl_tree_getz(spec, "ports"))
+    pl_tree_removez(item->value, "nodePort");
+}
+
+static void prepare_service(struct pl_api_ctx *ctx, struct pl_tree *object,
+                            const struct pl_tree *old)
+{
+    static const char *const kept[] = {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"};
+    struct pl_tree *spec = pl_tree_child(&ctx->arena, object, "spec");
+    struct pl_slice type = pl_tree_text_at(spec, "type");
+    if (pl_slice_eqz(type, "ExternalName"))
+        return;
+    for (size_t i = 0; old != NULL && i < PL_ARRAY_LEN(kept); i++)
+        copy_if_absent(&ctx->arena, spec, pl_tree_getz(old, "spec"), kept[i]);
+    assign_ip(ctx, spec);
+    if (pl_slice_eqz(type, "NodePort") || pl_slice_eqz(type, "LoadBalancer"))
+        assign_ports(ctx, spec, pl_tree_getz(old, "spec"));
+    else if (old != NULL && !pl_slice_eq(type, pl_tree_text_at(old, "spec.type")))
+        drop_node_ports(spec);
+}
+
+/* ---- Jobs: a selector of their own ---- */
+
+static void set_job_labels(struct pl_arena *arena, struct pl_tree *meta, struct pl_slice uid,
+                           struct pl_slice name)
+{
+    struct pl_tree *labels = pl_tree_child(arena, meta, "labels");
+    pl_tree_setz(arena, labels, "batch.kubernetes.io/controller-uid", pl_tree_str(arena, uid));
+    pl_tree_setz(arena, labels, "batch.kubernetes.io/job-name", pl_tree_str(arena, name));
+    pl_tree_setz(arena, labels, "controller-uid", pl_tree_str(arena, uid));
+    pl_tree_setz(arena, labels, "job-name", pl_tree_str(arena, name));
+}
+
+static void prepare_job(struct pl_arena *arena, struct pl_tree *object, const struct pl_tree *old)
+{
+    struct pl_tree *spec = pl_tree_child(arena, object, "spec");
+    const struct pl_tree *manual = pl_tree_getz(spec, "manualSelector");
+    struct pl_slice uid = pl_tree_text_at(object, "metadata.uid");
+    struct pl_slice name = pl_tree_text_at(object, "metadata.name");
+    if (manual != NULL && manual->boolean)
+        return;
+    struct pl_tree *template = pl_tree_child(arena, spec, "template");
+    struct pl_tree *meta = pl_tree_child(arena, template, "metadata");
+    set_job_labels(arena, meta, uid, name);
+    if (old == NULL)
+        set_job_labels(arena, pl_tree_child(arena, object, "metadata"), uid, name);
+    struct pl_tree *match =
+        pl_tree_child(arena, pl_tree_child(arena, spec, "selector"), "matchLabels");
+    pl_tree_setz(arena, match, "batch.kubernetes.io/controller-uid", pl_tree_str(arena, uid));
+}
+
+/* ---- Pods ---- */
+
+static int prepare_pod(struct pl_api_ctx *ctx, struct pl_tree *object, bool is_new)
+{
+    struct pl_arena *arena = &ctx->arena;
+    if (is_new && pl_api_admit_pod(ctx, object) != 0)
+        return -1;
+    struct pl_tree *spec = pl_tree_child(arena, object, "spec");
+    pl_tree_default(arena, spec, "priority", pl_tree_int(arena, 0));
+    pl_tree_default(arena, spec, "preemptionPolicy", pl_tree_strz(arena, "PreemptLowerPriority"));
+    pl_tree_default(
+        arena, spec, "tolerations",
+        pl_tree_literal(arena,
+                        "[{\"key\":\"node.kubernetes.io/not-ready\",\"operator\":\"Exists\","
+                        "\"effect\":\"NoExecute\",\"tolerationSeconds\":300},"
+                        "{\"key\":\"node.kubernetes.io/unreachable\",\"operator\":\"Exists\","
+                        "\"effect\":\"NoExecute\",\"tolerationSeconds\":300}]"));
+    return 0;
+}
+
+/* Guaranteed, Burstable or BestEffort. */
+static const char *qos_of(const struct pl_tree *object)
+{
+    bool any = false, full = true;
+    PL_TREE_FOR(item, pl_tree_dig(object, "spec.containers"))
+    {
+        const struct pl_tree *limits = pl_tree_dig(item->value, "resources.limits");
+        const struct pl_tree *requests = pl_tree_dig(item->value, "resources.requests");
+        any = any || (limits != NULL && limits->count > 0) ||
+              (requests != NULL && requests->count > 0);
+        full = full && pl_tree_getz(limits, "cpu") != NULL &&
+               pl_tree_getz(limits, "memory") != NULL && pl_tree_equal(limits, requests);
+    }
+    return !any ? "BestEffort" : full ? "Guaranteed" : "Burstable";
+}
+
+/* ---- a first status ---- */
+
+struct first {
+    const char *kind, *status;
+};
+
+static const struct first firsts[] = {
+    {"Namespace", "{\"phase\":\"Active\"}"},
+    {"Service", "{\"loadBalancer\":{}}"},
+    {"Ingress", "{\"loadBalancer\":{}}"},
+    {"PersistentVolumeClaim", "{\"phase\":\"Pending\"}"},
+    {"PersistentVolume", "{\"phase\":\"Pending\"}"},
+    {"Deployment", "{}"},
+    {"Job", "{}"},
+    {"CronJob", "{}"},
+    {"Node", "{}"},
+    {"ResourceQuota", "{}"},
+    {"ReplicaSet", "{\"replicas\":0}"},
+    {"StatefulSet", "{\"replicas\":0,\"availableReplicas\":0}"},
+    {"DaemonSet", "{\"currentNumberScheduled\":0,\"numberMisscheduled\":0,"
+                  "\"desiredNumberScheduled\":0,\"numberReady\":0}"},
+    {"PodDisruptionBudget", "{\"disruptionsAllowed\":0,\"currentHealthy\":0,"
+                            "\"desiredHealthy\":0,\"expectedPods\":0}"},
+    {"HorizontalPodAutoscaler", "{\"desiredReplicas\":0,\"currentMetrics\":null}"},
+};
+
+static void first_status(struct pl_arena *arena, const char *kind, struct pl_tree *object)
+{
+    const struct pl_tree *there = pl_tree_getz(object, "status");
+    if (there != NULL && there->count == 0)
+        pl_tree_removez(object, "status");
+    for (size_t i = 0; i < PL_ARRAY_LEN(firsts); i++)
+        if (strcmp(firsts[i].kind, kind) == 0)
+            pl_tree_default(arena, object, "status", pl_tree_literal(arena, firsts[i].status));
+    if (strcmp(kind, "Pod") == 0 && pl_tree_getz(object, "status") == NULL) {
+        struct pl_tree *status = pl_tree_child(arena, object, "status");
+        pl_tree_set_strz(arena, status, "phase", "Pending");
+        pl_tree_set_strz(arena, status, "qosClass", qos_of(object));
+    }
+}
+
+static void prepare_namespace(struct pl_arena *arena, struct pl_tree *object,
+                              const struct pl_tree *old)
+{
+    struct pl_tree *spec = pl_tree_child(arena, object, "spec");
+    if (old != NULL) { /* only the server takes it away */
+        pl_tree_setz(arena, object, "spec", pl_tree_copy(arena, pl_tree_getz(old, "spec")));
+        return;
+    }
+    struct pl_tree *finalizers = pl_tree_array(arena);
+    pl_tree_push(arena, finalizers, pl_tree_strz(arena, "kubernetes"));
+    pl_tree_setz(arena, spec, "finalizers", finalizers);
+}
+
+/* Members that an Event always has, whether they say something or not. */
+static void prepare_event(struct pl_arena *arena, const struct pl_api_version *v,
+                          struct pl_tree *object)
+{
+    static const char core[] =
+        "{\"source\":{},\"firstTimestamp\":null,\"lastTimestamp\":null,\"eventTime\":null,"
+        "\"reportingComponent\":\"\",\"reportingInstance\":\"\"}";
+    static const char second[] = "{\"deprecatedSource\":{},\"deprecatedFirstTimestamp\":null,"
+                                 "\"deprecatedLastTimestamp\":null,\"eventTime\":null}";
+    PL_TREE_FOR(item, pl_tree_literal(arena, v->renames == NULL ? core : second))
+    if (pl_tree_get(object, item->key) == NULL)
+        pl_tree_set(arena, object, item->key, item->value);
+}
+
+/* Roles always say their rules. */
+static void prepare_role(struct pl_arena *arena, struct pl_tree *object)
+{
+    struct pl_tree *rules = pl_tree_getz(object, "rules");
+    if (rules == NULL || rules->count == 0)
+        pl_tree_setz(arena, object, "rules", pl_tree_literal(arena, "null"));
+}
+
+int pl_api_prepare_builtin(struct pl_api_ctx *ctx, struct pl_tree *object,
+                           const struct pl_tree *old)
+{
+    struct pl_arena *arena = &ctx->arena;
+    const char *kind = ctx->type->kind;
+    if (ctx->type->is_custom)
+        return 0;
+    if (strcmp(kind, "Service") == 0)
+        prepare_service(ctx, object, old);
+    else if (strcmp(kind, "Job") == 0)
+        prepare_job(arena, object, old);
+    else if (strcmp(kind, "Pod") == 0 && prepare_pod(ctx, object, old == NULL) != 0)
+        return -1;
+    else if (strcmp(kind, "Namespace") == 0)
+        prepare_namespace(arena, object, old);
+    else if (strcmp(kind, "Role") == 0 || strcmp(kind, "ClusterRole") == 0)
+        prepare_role(arena, object);
+    else if (strcmp(kind, "Event") == 0)
+        prepare_event(arena, pl_api_ctx_version(ctx), object);
+    else if (strcmp(kind, "CustomResourceDefinition") == 0 &&
+             pl_tree_text_at(object, "metadata.deletionTimestamp").len == 0)
+        pl_api_crd_accept(arena, object, pl_api_now(ctx->api, arena));
+    if (old == NULL)
+        first_status(arena, kind, object);
+    return 0;
+}

@@ -1,0 +1,152 @@
+/* Answers in protobuf. An object is encoded from its document, which is never changed; those that
+ * another version serves under other names go through their JSON, which is rare. The type is found
+ * by apiVersion and kind; a list's is made from that of its items.
+ *
+ * A frame of a watch is its length in four bytes, the largest first, and a WatchEvent without an
+ * envelope, whose object has one. What keeps it right: client-go reads every form in
+ * spec/support/controller-runtime, and the tests decode what is written with our own. */
+#include "apicall/protobuf.h"
+
+#include "schema/proto.h"
+#include "schema/wire.h"
+#include "value/scan.h"
+
+#include <string.h>
+
+int pl_api_proto_choose(struct pl_api_ctx *ctx)
+{
+    struct pl_api_request *request = &ctx->request;
+    if (!request->takes_proto)
+        return 0;
+    request->is_proto_answer = !ctx->type->is_custom || request->proto_form == PL_API_PARTIAL;
+    if (request->is_proto_answer)
+        request->form = request->proto_form;
+    else if (request->takes_nothing_else)
+        return pl_api_fail_media_type(&ctx->status);
+    return 0;
+}
+
+/* ---- types ---- */
+
+static struct pl_message named(const char *package, struct pl_slice group, struct pl_slice version,
+                               struct pl_slice kind)
+{
+    struct pl_buf name = PL_BUF_INIT;
+    pl_buf_add_f(&name, "%s%.*s%s%.*s.%.*s", package, PL_FMT(group), group.len > 0 ? "." : "",
+                 PL_FMT(version), PL_FMT(kind));
+    struct pl_message found = pl_message_find(pl_buf_slice(&name));
+    pl_buf_deinit(&name);
+    return found;
+}
+
+struct pl_message pl_api_proto_type(struct pl_slice api_version, struct pl_slice kind)
+{
+    const char *slash = api_version.len > 0 ? memchr(api_version.ptr, '/', api_version.len) : NULL;
+    size_t len = slash != NULL ? (size_t)(slash - api_version.ptr) : 0;
+    struct pl_slice group = pl_slice(api_version.ptr, len);
+    struct pl_slice version =
+        slash != NULL ? pl_slice(slash + 1, api_version.len - len - 1) : api_version;
+    struct pl_message found = pl_message_of_kind(group, version, kind);
+    if (pl_message_is_none(found) && (len == 0 || pl_slice_eqz(group, "meta.k8s.io")))
+        found = named("io.k8s.apimachinery.pkg.apis.meta.", pl_slice("", 0), version, kind);
+    const char *dot = len > 0 ? memchr(group.ptr, '.', len) : NULL;
+    if (pl_message_is_none(found) && len > 0)
+        found =
+            named("io.k8s.api.", pl_slice(group.ptr, dot != NULL ? (size_t)(dot - group.ptr) : len),
+                  version, kind);
+    return found;
+}
+
+static bool is_list(struct pl_slice kind, struct pl_slice *of)
+{
+    *of = pl_slice(kind.ptr, kind.len > 4 ? kind.len - 4 : 0);
+    return kind.len > 4 && memcmp(kind.ptr + kind.len - 4, "List", 4) == 0;
+}
+
+/* ---- objects and lists ---- */
+
+static void write_field(struct pl_buf *out, unsigned number, struct pl_message type,
+                        struct pl_node object)
+{
+    size_t begun = pl_wire_begin(out, number);
+    pl_proto_encode(out, type, object);
+    pl_wire_end(out, begun);
+}
+
+static void write_list(struct pl_buf *out, struct pl_message item, struct pl_node list)
+{
+    struct pl_message meta = named("io.k8s.apimachinery.pkg.apis.meta.", pl_slice("", 0),
+                                   pl_slice_z("v1"), pl_slice_z("ListMeta"));
+    write_field(out, 1, meta, pl_node_getz(list, "metadata"));
+    struct pl_iter it = pl_iter(pl_node_getz(list, "items"));
+    while (pl_iter_next(&it))
+        write_field(out, 2, item, it.value);
+}
+
+bool pl_api_proto_write(struct pl_buf *out, struct pl_node object)
+{
+    struct pl_scratch scratch[2];
+    struct pl_slice api_version = pl_node_str(pl_node_getz(object, "apiVersion"), &scratch[0]);
+    struct pl_slice kind = pl_node_str(pl_node_getz(object, "kind"), &scratch[1]), of;
+    struct pl_message type = pl_api_proto_type(api_version, kind), item = {NULL};
+    if (pl_message_is_none(type) && is_list(kind, &of))
+        item = pl_api_proto_type(api_version, of);
+    if (pl_message_is_none(type) && pl_message_is_none(item))
+        return false;
+    size_t begun = pl_proto_begin(out, api_version, kind);
+    if (pl_message_is_none(type))
+        write_list(out, item, object);
+    else
+        pl_proto_encode(out, type, object);
+    pl_proto_end(out, begun);
+    return true;
+}
+
+bool pl_api_proto_write_json(struct pl_buf *out, struct pl_slice json)
+{
+    struct pl_scan_options options = {.keep_managed_fields = true, .max_bytes = SIZE_MAX};
+    struct pl_doc *doc = pl_scan_text(json, &options, NULL);
+    bool written = doc != NULL && pl_api_proto_write(out, pl_doc_root(doc));
+    pl_doc_unref(doc);
+    return written;
+}
+
+void pl_api_proto_object(struct pl_buf *out, const struct pl_api_type *type, size_t version,
+                         struct pl_node object)
+{
+    const struct pl_api_version *v = &type->versions[version];
+    char text[PL_KIND_TEXT];
+    struct pl_message message =
+        pl_message_of_kind(pl_slice_z(v->group), pl_slice_z(v->name), pl_slice_z(type->kind));
+    if (v->renames == NULL && !pl_message_is_none(message)) {
+        size_t begun = pl_proto_begin(out, pl_api_version_text(v, text), pl_slice_z(type->kind));
+        pl_proto_encode(out, message, object);
+        pl_proto_end(out, begun);
+        return;
+    }
+    struct pl_buf json = PL_BUF_INIT;
+    pl_api_object_write(&json, type, version, object, false);
+    pl_api_proto_write_json(out, pl_buf_slice(&json));
+    pl_buf_deinit(&json);
+}
+
+/* ---- frames ---- */
+
+struct pl_api_frame pl_api_frame_begin(struct pl_buf *out, const char *event)
+{
+    struct pl_api_frame frame = {.start = out->len};
+    pl_buf_add(out, "\0\0\0\0", 4);
+    pl_wire_put_bytes(out, 1, pl_slice_z(event));
+    frame.object = pl_wire_begin(out, 2);
+    frame.raw = pl_wire_begin(out, 1);
+    return frame;
+}
+
+void pl_api_frame_end(struct pl_buf *out, struct pl_api_frame frame)
+{
+    pl_wire_end(out, frame.raw);
+    pl_wire_end(out, frame.object);
+    size_t len = out->len - frame.start - 4;
+    for (size_t i = 0; i < 4; i++)
+        out->ptr[frame.start + i] = (char)(unsigned char)(len >> (24 - 8 * i));
+}

@@ -1,0 +1,28 @@
+/* The way of an answer out of the API: a small table of functions, so that the API knows no socket.
+ * One thread, the server's. */
+#pragma once
+
+#include "base/slice.h"
+#include "net/http.h"
+
+/* Where an answer goes: reply once, or begin, write any number of times, end. */
+struct pl_api_responder_ops {
+    void (*reply)(void *self, int status, const struct pl_http_header *headers, size_t count,
+                  struct pl_slice body);
+    /* on_close(arg): the client left; nothing may be written after it. */
+    void (*begin)(void *self, int status, const char *content_type, void (*on_close)(void *arg),
+                  void *arg);
+    void (*write)(void *self, struct pl_slice piece);
+    void (*end)(void *self);
+    /* Of a stream: bytes that the client has not taken yet. */
+    size_t (*unread)(void *self);
+    /* Calls on_drained(arg of begin) once, later, when nothing is unread any more. */
+    void (*on_drained)(void *self, void (*on_drained)(void *arg));
+    /* Cuts the stream without a proper end; on_close is not called. */
+    void (*abort)(void *self);
+};
+
+struct pl_api_responder {
+    const struct pl_api_responder_ops *ops;
+    void *self;
+};

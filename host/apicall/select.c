@@ -1,0 +1,155 @@
+/* Which objects a list, watch or deletecollection is about: label and field selectors, ranges of
+ * hashes and the namespace. Only fields that the kind makes selectable may be named. The
+ * events.k8s.io form of Events has other names for some of them; they are translated before they
+ * are compared. */
+#include "apicall/select.h"
+
+#include "base/alloc.h"
+#include "object/meta.h"
+#include "schema/jsonpath.h"
+
+#include <stdio.h>
+
+static bool is_listed(const char *const *paths, struct pl_slice path)
+{
+    for (; paths != NULL && *paths != NULL; paths++)
+        if (pl_slice_eqz(path, *paths))
+            return true;
+    return false;
+}
+
+static bool is_selectable(const struct pl_api_ctx *ctx, struct pl_slice path)
+{
+    if (pl_slice_eqz(path, "metadata.name") || pl_slice_eqz(path, "metadata.namespace"))
+        return true;
+    if (!ctx->type->is_custom)
+        return is_listed(ctx->type->selectable, path);
+    struct pl_scratch scratch;
+    struct pl_iter it = pl_iter(pl_api_ctx_version(ctx)->selectable);
+    while (pl_iter_next(&it)) {
+        struct pl_slice known = pl_node_str(pl_node_getz(it.value, "jsonPath"), &scratch);
+        if (known.len > 0 && pl_slice_eq(pl_slice(known.ptr + 1, known.len - 1), path))
+            return true;
+    }
+    return false;
+}
+
+static int refuse_field(struct pl_api_ctx *ctx, struct pl_slice path)
+{
+    if (!ctx->type->is_custom && ctx->type->selectable == NULL)
+        return pl_api_bad_request(&ctx->status,
+                                  "\"%.*s\" is not a known field selector: only "
+                                  "\"metadata.name\", \"metadata.namespace\"",
+                                  PL_FMT(path));
+    if (strcmp(ctx->type->kind, "Job") == 0)
+        return pl_api_bad_request(&ctx->status, "field label \"%.*s\" not supported for Job",
+                                  PL_FMT(path));
+    return pl_api_bad_request(&ctx->status, "field label not supported: %.*s", PL_FMT(path));
+}
+
+/* The second group of events has other names for the same members. */
+static struct pl_slice stored_path(struct pl_api_ctx *ctx, struct pl_slice path)
+{
+    size_t head = 0;
+    while (head < path.len && path.ptr[head] != '.')
+        head++;
+    const char *const *pair = pl_api_ctx_version(ctx)->renames;
+    for (; pair != NULL && *pair != NULL; pair += 2)
+        if (pl_slice_eqz(pl_slice(path.ptr, head), pair[1]))
+            return pl_arena_f(&ctx->arena, "%s%.*s", pair[0], (int)(path.len - head),
+                              path.ptr + head);
+    return path;
+}
+
+static int parse_fields(struct pl_api_select *select, struct pl_api_ctx *ctx)
+{
+    struct pl_err err = {0};
+    struct pl_buf stored = PL_BUF_INIT;
+    struct pl_fields *fields = pl_fields_parse(ctx->request.field_selector, &err);
+    if (fields == NULL)
+        return pl_api_bad_request(&ctx->status, "%s", err.message);
+    int code = 0;
+    for (size_t i = 0; code == 0 && i < pl_fields_count(fields); i++) {
+        struct pl_slice path, value;
+        bool equals;
+        pl_fields_term(fields, i, &path, &value, &equals);
+        struct pl_slice inner = stored_path(ctx, path);
+        if (!is_selectable(ctx, inner)) {
+            code = refuse_field(ctx, path);
+            break;
+        }
+        pl_buf_add_f(&stored, "%s%.*s%s", i > 0 ? "," : "", PL_FMT(inner), equals ? "=" : "!=");
+        for (size_t k = 0; k < value.len; k++) {
+            if (strchr(",=\\", value.ptr[k]) != NULL)
+                pl_buf_add_char(&stored, '\\');
+            pl_buf_add_char(&stored, value.ptr[k]);
+        }
+    }
+    pl_fields_destroy(fields);
+    if (code == 0)
+        select->fields = pl_fields_parse(pl_buf_slice(&stored), NULL);
+    pl_buf_deinit(&stored);
+    return code;
+}
+
+static int parse_shards(struct pl_api_select *select, struct pl_api_ctx *ctx)
+{
+    struct pl_buf why = PL_BUF_INIT;
+    int code = pl_api_shards_parse(&select->shards, ctx->request.shard_selector, &why);
+    if (code != 0)
+        pl_api_fail(&ctx->status, 500, "", "invalid shard selector: %s", pl_buf_z(&why));
+    pl_buf_deinit(&why);
+    return code;
+}
+
+int pl_api_select_init(struct pl_api_select *select, struct pl_api_ctx *ctx)
+{
+    const struct pl_api_request *request = &ctx->request;
+    struct pl_err err = {0};
+    *select = (struct pl_api_select){0};
+    if (request->ns.len > 0)
+        select->ns = pl_memdup0(request->ns.ptr, request->ns.len);
+    if (request->name.len > 0) /* a watch of one object */
+        select->name = pl_memdup0(request->name.ptr, request->name.len);
+    if (request->label_selector.len > 0) {
+        select->labels = pl_selector_parse(request->label_selector, &err);
+        if (select->labels == NULL) {
+            pl_api_select_deinit(select);
+            return pl_api_bad_request(&ctx->status, "unable to parse requirement: %s", err.message);
+        }
+    }
+    if (request->field_selector.len > 0 && parse_fields(select, ctx) != 0) {
+        pl_api_select_deinit(select);
+        return -1;
+    }
+    bool is_sharded = request->shard_selector.len > 0 && !ctx->api->no_shard_selector;
+    if (is_sharded && parse_shards(select, ctx) != 0) {
+        pl_api_select_deinit(select);
+        return -1;
+    }
+    return 0;
+}
+
+void pl_api_select_deinit(struct pl_api_select *select)
+{
+    pl_selector_destroy(select->labels);
+    pl_fields_destroy(select->fields);
+    pl_api_shards_deinit(&select->shards);
+    pl_free(select->ns);
+    pl_free(select->name);
+    *select = (struct pl_api_select){0};
+}
+
+bool pl_api_select_matches(const struct pl_api_select *select, struct pl_node object)
+{
+    if (select->ns != NULL &&
+        !pl_node_str_eq(pl_node_dig(object, "metadata", "namespace"), pl_slice_z(select->ns)))
+        return false;
+    if (select->name != NULL &&
+        !pl_node_str_eq(pl_node_dig(object, "metadata", "name"), pl_slice_z(select->name)))
+        return false;
+    if (select->labels != NULL && !pl_selector_matches(select->labels, pl_meta_labels(object)))
+        return false;
+    return pl_api_shards_match(&select->shards, object) &&
+           (select->fields == NULL || pl_fields_match(select->fields, object));
+}

@@ -1,7 +1,0 @@
-/* What a cluster adds to a new Pod, or refuses it for, besides its own values. */
-#pragma once
-
-#include "apiserver/core.h"
-
-/* Priority and overhead by the classes that it names; -1 and 403 when there is no such class. */
-int pl_api_admit_pod(struct pl_api_ctx *ctx, struct pl_tree *pod);

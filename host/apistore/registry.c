@@ -1,0 +1,119 @@
+/* The kinds that are served: a list of types, each with its table of objects. A custom kind's type
+ * stays the same object when its CRD changes, so that objects and watches keep pointing at it; it
+ * is removed only when nothing does any more. */
+#include "apistore/registry.h"
+
+#include "base/alloc.h"
+#include "schema/builtin.h"
+
+struct pl_api_registry {
+    struct pl_api_type *first, *last; /* owned list */
+};
+
+static void add_type(struct pl_api_registry *registry, struct pl_api_type *type)
+{
+    type->table = pl_api_table_create();
+    if (registry->last != NULL)
+        registry->last->next = type;
+    else
+        registry->first = type;
+    registry->last = type;
+}
+
+static void destroy_type(struct pl_api_type *type)
+{
+    pl_api_table_destroy(type->table);
+    pl_api_type_destroy(type);
+}
+
+struct pl_api_registry *pl_api_registry_create(void)
+{
+    struct pl_api_registry *registry = PL_NEW(struct pl_api_registry);
+    for (const struct pl_api_builtin *row = pl_api_builtins; row->plural != NULL; row++)
+        add_type(registry, pl_api_type_of_builtin(row));
+    return registry;
+}
+
+void pl_api_registry_destroy(struct pl_api_registry *registry)
+{
+    while (registry->first != NULL) {
+        struct pl_api_type *type = registry->first;
+        registry->first = type->next;
+        destroy_type(type);
+    }
+    pl_free(registry);
+}
+
+/* ---- finding ---- */
+
+struct pl_api_type *pl_api_registry_first(const struct pl_api_registry *registry)
+{
+    return registry->first;
+}
+
+struct pl_api_type *pl_api_registry_find(const struct pl_api_registry *registry,
+                                         struct pl_slice group, struct pl_slice version,
+                                         struct pl_slice plural, size_t *index)
+{
+    for (struct pl_api_type *type = registry->first; type != NULL; type = type->next) {
+        if (!pl_slice_eqz(plural, type->plural))
+            continue;
+        for (size_t i = 0; i < type->version_count; i++) {
+            const struct pl_api_version *v = &type->versions[i];
+            if (!v->served || !pl_slice_eqz(group, v->group) || !pl_slice_eqz(version, v->name))
+                continue;
+            if (index != NULL)
+                *index = i;
+            return type;
+        }
+    }
+    return NULL;
+}
+
+struct pl_api_type *pl_api_registry_find_group(const struct pl_api_registry *registry,
+                                               struct pl_slice group, struct pl_slice plural)
+{
+    for (struct pl_api_type *type = registry->first; type != NULL; type = type->next)
+        if (pl_slice_eqz(plural, type->plural) && pl_api_type_has_group(type, group))
+            return type;
+    return NULL;
+}
+
+bool pl_api_registry_is_builtin(const struct pl_api_registry *registry, struct pl_slice group)
+{
+    for (const struct pl_api_type *type = registry->first; type != NULL; type = type->next)
+        if (!type->is_custom && pl_api_type_has_group(type, group))
+            return true;
+    return false;
+}
+
+/* ---- custom kinds ---- */
+
+int pl_api_registry_apply(struct pl_api_registry *registry, struct pl_doc *crd, struct pl_err *err)
+{
+    struct pl_scratch group, plural;
+    struct pl_node spec = pl_node_getz(pl_doc_root(crd), "spec");
+    struct pl_slice g = pl_node_str(pl_node_getz(spec, "group"), &group);
+    struct pl_slice p = pl_node_str(pl_node_dig(spec, "names", "plural"), &plural);
+    struct pl_api_type *known = pl_api_registry_find_group(registry, g, p);
+    struct pl_api_type *type = pl_api_type_of_crd(known, crd, err);
+    if (type == NULL)
+        return PL_EINVAL;
+    if (known == NULL)
+        add_type(registry, type);
+    return 0;
+}
+
+void pl_api_registry_remove(struct pl_api_registry *registry, struct pl_api_type *type)
+{
+    struct pl_api_type **at = &registry->first;
+    struct pl_api_type *before = NULL;
+    while (*at != type) {
+        before = *at;
+        at = &(*at)->next;
+    }
+    *at = type->next;
+    if (registry->last == type)
+        registry->last = before;
+    destroy_type(type);
+}

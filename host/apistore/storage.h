@@ -1,0 +1,118 @@
+/* The objects of all kinds, one resourceVersion counter, and what happened last. */
+#pragma once
+
+#include "base/list.h"
+#include "base/map.h"
+#include "object/tree.h"
+#include "value/doc.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pl_api_type;
+struct pl_api_storage;
+struct pl_pool;
+
+/* One stored object. Borrowed by readers until the next write. */
+struct pl_api_entry {
+    char *key;                /* owned: "namespace/name" or "name" */
+    struct pl_doc *doc;       /* counted; in the storage version */
+    uint64_t rv;              /* of the last write */
+    struct pl_api_type *type; /* back-pointer */
+    char uid[48];
+};
+
+/* The objects of one kind, ordered by key as etcd orders them. */
+struct pl_api_table {
+    struct pl_api_entry **entries; /* owned array of owned entries */
+    size_t count, cap;
+    struct pl_map by_key;
+    uint64_t last_rv;       /* of the newest event of this kind */
+    struct pl_list watches; /* of struct pl_api_watch; the watch file's */
+};
+
+enum pl_api_change { PL_API_ADDED, PL_API_MODIFIED, PL_API_DELETED };
+
+struct pl_api_event {
+    uint64_t rv;
+    enum pl_api_change change;
+    struct pl_api_type *type; /* NULL once the kind is gone */
+    struct pl_doc *doc; /* counted: the new state; of a deletion the last state, with the new rv */
+    struct pl_doc *old; /* counted: the state before; NULL for an addition */
+    size_t bytes;       /* of doc as text, roughly */
+};
+
+struct pl_api_storage_ops {
+    /* After each write, with the storage consistent. Must not write. */
+    void (*on_event)(void *arg, const struct pl_api_event *event);
+};
+
+struct pl_api_storage_options {
+    size_t history;       /* events kept */
+    size_t history_bytes; /* of their documents as text; the newest is kept whatever it is */
+    uint64_t first; /* the version before the first write, and the oldest that may be asked for */
+};
+
+/* pool and ops are borrowed for life, options are copied. */
+struct pl_api_storage *pl_api_storage_create(struct pl_pool *pool,
+                                             const struct pl_api_storage_options *options,
+                                             const struct pl_api_storage_ops *ops, void *arg);
+void pl_api_storage_destroy(struct pl_api_storage *storage);
+
+struct pl_api_table *pl_api_table_create(void); /* owned */
+/* Drops the objects silently. */
+void pl_api_table_destroy(struct pl_api_table *table);
+struct pl_api_entry *pl_api_table_find(const struct pl_api_table *table, struct pl_slice key);
+/* The first entry whose key is >= key. */
+size_t pl_api_table_seek(const struct pl_api_table *table, struct pl_slice key);
+
+uint64_t pl_api_storage_rv(const struct pl_api_storage *storage);
+/* Watches and lists must not start before this version. */
+uint64_t pl_api_storage_floor(const struct pl_api_storage *storage);
+/* Forgets the history: everything older than now is too old. */
+void pl_api_storage_compact(struct pl_api_storage *storage);
+
+/* Creates or replaces: the object gets the next resourceVersion (set in the tree
+ * too). The entry is the new state. */
+struct pl_api_entry *pl_api_storage_put(struct pl_api_storage *storage, struct pl_arena *arena,
+                                        struct pl_api_type *type, struct pl_slice key,
+                                        struct pl_tree *object);
+/* For a server that starts with what an earlier one kept, before anything else: an object as it was
+ * stored, an event of the past (oldest first), and then the version that was reached and the last
+ * one of which the history is gone. Documents are taken. No event is told. */
+void pl_api_storage_restore_begin(struct pl_api_storage *storage);
+void pl_api_storage_restore(struct pl_api_storage *storage, struct pl_api_type *type,
+                            struct pl_slice key, struct pl_doc *doc, uint64_t rv);
+void pl_api_storage_restore_event(struct pl_api_storage *storage, const struct pl_api_event *event);
+void pl_api_storage_restore_version(struct pl_api_storage *storage, uint64_t rv, uint64_t floor);
+
+/* The entry is gone after the call. */
+void pl_api_storage_remove(struct pl_api_storage *storage, struct pl_api_entry *entry);
+/* Events of a kind that is about to go keep their documents but not the type. */
+void pl_api_storage_forget_type(struct pl_api_storage *storage, const struct pl_api_type *type);
+
+/* The object with that uid, of any kind; NULL when there is none. */
+struct pl_api_entry *pl_api_storage_by_uid(const struct pl_api_storage *storage,
+                                           struct pl_slice uid);
+/* Entries whose ownerReferences name that uid: a copy of the set, the caller frees it. */
+struct pl_api_entry **pl_api_storage_dependents(const struct pl_api_storage *storage,
+                                                struct pl_slice uid, size_t *count);
+
+/* The kind's objects as they were at version rv (floor <= rv <= now): borrowed
+ * documents ordered by key, valid until the next write. */
+struct pl_api_view {
+    const char **keys;    /* owned array of borrowed texts */
+    struct pl_doc **docs; /* owned array of borrowed documents */
+    size_t count;
+    struct pl_arena texts; /* private: keys of objects that are gone */
+};
+void pl_api_storage_view(struct pl_api_storage *storage, struct pl_api_type *type, uint64_t rv,
+                         struct pl_api_view *view);
+void pl_api_view_deinit(struct pl_api_view *view);
+
+/* Visits the kind's events with a version above rv, oldest first:
+ *     size_t at = pl_api_storage_after(storage, rv);
+ *     while ((event = pl_api_storage_next(storage, type, &at)) != NULL) ... */
+size_t pl_api_storage_after(const struct pl_api_storage *storage, uint64_t rv);
+const struct pl_api_event *pl_api_storage_next(const struct pl_api_storage *storage,
+                                               const struct pl_api_type *type, size_t *at);

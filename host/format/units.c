@@ -1,0 +1,392 @@
+/* Durations, quantities, sizes and instants as text. Durations are Go's, quantities Kubernetes',
+ * instants RFC 3339; each parser takes all of the text or fails, and nothing overflows silently: an
+ * instant outside of int64 nanoseconds becomes the first or the last one.
+ *
+ * Quantities are doubles here, for comparing and computing in scripts; the exact canonical form is
+ * the API server's business (schema/quantity.c). */
+#include "format/units.h"
+
+#include "base/base.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Takes one character off the front when it is `c`. */
+static bool take(struct pl_slice *in, char c)
+{
+    if (in->len == 0 || in->ptr[0] != c)
+        return false;
+    in->ptr++;
+    in->len--;
+    return true;
+}
+
+static struct pl_slice take_digits(struct pl_slice *in)
+{
+    struct pl_slice digits = {in->ptr, 0};
+    while (in->len != 0 && is_digit(in->ptr[0])) {
+        in->ptr++;
+        in->len--;
+        digits.len++;
+    }
+    return digits;
+}
+
+/* ---- durations ---- */
+
+static const struct unit {
+    const char *name;
+    double factor;
+} duration_units[] = {
+    {"ns", 1},       {"us", 1e3}, {"\xc2\xb5s", 1e3}, {"\xce\xbcs", 1e3}, /* both of Unicode's micro
+                                                                             signs, as Go reads them
+                                                                           */
+    {"ms", 1e6},     {"s", 1e9},  {"m", 60e9},        {"h", 3600e9},      {"d", 86400e9},
+    {"w", 604800e9}, /* ours; the last two */
+};
+#define OUR_UNITS 2
+
+static int64_t duration_unit(struct pl_slice *in, size_t known)
+{
+    size_t len = 0;
+    while (len < in->len && in->ptr[len] != '.' && !is_digit(in->ptr[len]))
+        len++;
+    for (size_t i = 0; i < known; i++) {
+        if (!pl_slice_eqz(pl_slice(in->ptr, len), duration_units[i].name))
+            continue;
+        in->ptr += len;
+        in->len -= len;
+        return (int64_t)duration_units[i].factor;
+    }
+    return 0;
+}
+
+/* whole * unit + fraction * unit, with the fraction's digits beyond what a unit resolves cut. */
+static bool duration_term(struct pl_slice *in, size_t known, int64_t *ns)
+{
+    struct pl_slice whole = take_digits(in), fraction = {NULL, 0};
+    if (take(in, '.'))
+        fraction = take_digits(in);
+    if (whole.len + fraction.len == 0)
+        return false;
+    int64_t unit = duration_unit(in, known), value = 0;
+    if (unit == 0)
+        return false;
+    for (size_t i = 0; i < whole.len; i++)
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, whole.ptr[i] - '0', &value))
+            return false;
+    if (__builtin_mul_overflow(value, unit, &value))
+        return false;
+    double part = 0, scale = (double)unit;
+    for (size_t i = 0; i < fraction.len && i < 18; i++) {
+        scale /= 10;
+        part += scale * (fraction.ptr[i] - '0');
+    }
+    /* 0.1 and its like have no exact binary form; half of the smallest digit hides that. */
+    return !__builtin_add_overflow(value, (int64_t)(part + 1e-6), ns);
+}
+
+static bool parse_duration(struct pl_slice text, size_t known, int64_t *ns)
+{
+    bool negative = take(&text, '-');
+    if (!negative)
+        take(&text, '+');
+    if (pl_slice_eqz(text, "0")) {
+        *ns = 0;
+        return true;
+    }
+    int64_t sum = 0;
+    if (text.len == 0)
+        return false;
+    while (text.len != 0) {
+        int64_t term;
+        if (!duration_term(&text, known, &term) || __builtin_add_overflow(sum, term, &sum))
+            return false;
+    }
+    *ns = negative ? -sum : sum;
+    return true;
+}
+
+bool pl_duration_parse(struct pl_slice text, int64_t *ns)
+{
+    return parse_duration(text, PL_ARRAY_LEN(duration_units) - OUR_UNITS, ns);
+}
+
+bool pl_duration_parse_long(struct pl_slice text, int64_t *ns)
+{
+    return parse_duration(text, PL_ARRAY_LEN(duration_units), ns);
+}
+
+/* "1.5" of 1500 with three decimals; without the point when nothing follows it. */
+static int add_decimal(char *out, size_t size, uint64_t value, int decimals)
+{
+    uint64_t scale = 1;
+    for (int i = 0; i < decimals; i++)
+        scale *= 10;
+    int len = snprintf(out, size, "%llu", (unsigned long long)(value / scale));
+    uint64_t rest = value % scale;
+    if (rest == 0)
+        return len;
+    len += snprintf(out + len, size - (size_t)len, ".%0*llu", decimals, (unsigned long long)rest);
+    while (out[len - 1] == '0')
+        out[--len] = '\0';
+    return len;
+}
+
+void pl_duration_text(int64_t ns, char out[32])
+{
+    uint64_t left = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+    char *at = out, *end = out + 32;
+    if (ns < 0)
+        *at++ = '-';
+    if (left < (uint64_t)PL_SECOND) {
+        static const struct {
+            uint64_t below;
+            int decimals;
+            const char *unit;
+        } small[] = {
+            {1, 0, "s"}, {1000, 0, "ns"}, {1000000, 3, "\xc2\xb5s"}, {1000000000, 6, "ms"}};
+        size_t i = 0;
+        while (left >= small[i].below)
+            i++;
+        at += add_decimal(at, (size_t)(end - at), left, small[i].decimals);
+        snprintf(at, (size_t)(end - at), "%s", small[i].unit);
+        return;
+    }
+    const uint64_t minute = 60ull * PL_SECOND, hour = 60 * minute;
+    if (left >= hour)
+        at += snprintf(at, (size_t)(end - at), "%lluh", (unsigned long long)(left / hour));
+    if (left >= minute)
+        at += snprintf(at, (size_t)(end - at), "%llum", (unsigned long long)(left % hour / minute));
+    at += add_decimal(at, (size_t)(end - at), left % minute, 9);
+    snprintf(at, (size_t)(end - at), "s");
+}
+
+/* ---- quantities and sizes ---- */
+
+/* "12", "1.5", ".5", "5."; at least one digit. */
+static bool decimal(struct pl_slice *in, double *value)
+{
+    const char *start = in->ptr;
+    size_t digits = take_digits(in).len;
+    if (take(in, '.'))
+        digits += take_digits(in).len;
+    size_t len = (size_t)(in->ptr - start);
+    char text[128];
+    if (digits == 0 || len >= sizeof(text))
+        return false;
+    memcpy(text, start, len);
+    text[len] = '\0';
+    *value = strtod(text, NULL);
+    return true;
+}
+
+static const struct unit quantity_suffixes[] = {
+    {"", 1},
+    {"n", 1e-9},
+    {"u", 1e-6},
+    {"m", 1e-3},
+    {"k", 1e3},
+    {"M", 1e6},
+    {"G", 1e9},
+    {"T", 1e12},
+    {"P", 1e15},
+    {"E", 1e18},
+    {"Ki", 1024.0},
+    {"Mi", 1024.0 * 1024},
+    {"Gi", 1024.0 * 1024 * 1024},
+    {"Ti", 1024.0 * 1024 * 1024 * 1024},
+    {"Pi", 1024.0 * 1024 * 1024 * 1024 * 1024},
+    {"Ei", 1024.0 * 1024 * 1024 * 1024 * 1024 * 1024},
+};
+
+/* "e3", "E-2": a power of ten; E alone is exa and no exponent. */
+static bool exponent(struct pl_slice in, int *power)
+{
+    if (!take(&in, 'e') && !take(&in, 'E'))
+        return false;
+    bool negative = take(&in, '-');
+    if (!negative)
+        take(&in, '+');
+    struct pl_slice digits = take_digits(&in);
+    if (digits.len == 0 || digits.len > 4 || in.len != 0)
+        return false;
+    *power = 0;
+    for (size_t i = 0; i < digits.len; i++)
+        *power = *power * 10 + (digits.ptr[i] - '0');
+    if (negative)
+        *power = -*power;
+    return true;
+}
+
+bool pl_quantity_parse(struct pl_slice text, double *value)
+{
+    double number;
+    int power;
+    bool negative = take(&text, '-');
+    if (!negative)
+        take(&text, '+');
+    if (!decimal(&text, &number))
+        return false;
+    if (exponent(text, &power)) {
+        /* Dividing by an exact power rounds once, multiplying by an inexact one twice. */
+        number = power < 0 ? number / pow(10, -power) : number * pow(10, power);
+    } else {
+        size_t i = 0;
+        while (i < PL_ARRAY_LEN(quantity_suffixes) &&
+               !pl_slice_eqz(text, quantity_suffixes[i].name))
+            i++;
+        if (i == PL_ARRAY_LEN(quantity_suffixes))
+            return false;
+        double factor = quantity_suffixes[i].factor;
+        number = factor < 1 ? number / round(1 / factor) : number * factor;
+    }
+    *value = negative ? -number : number;
+    return isfinite(number);
+}
+
+bool pl_size_parse(struct pl_slice text, uint64_t *bytes)
+{
+    double number, factor = 1;
+    if (!decimal(&text, &number))
+        return false;
+    if (text.len != 0 && text.ptr[0] != 'B') {
+        const char *letters = "kKMGTPE", *letter = strchr(letters, text.ptr[0]);
+        if (letter == NULL || text.ptr[0] == '\0')
+            return false;
+        int power = letter == letters ? 1 : (int)(letter - letters);
+        text = pl_slice(text.ptr + 1, text.len - 1);
+        factor = pow(take(&text, 'i') ? 1024 : 1000, power);
+    }
+    take(&text, 'B');
+    number *= factor;
+    if (text.len != 0 || !(number < 18446744073709551616.0))
+        return false;
+    *bytes = (uint64_t)number;
+    return true;
+}
+
+/* ---- instants ---- */
+
+/* Exactly n digits. */
+static bool fixed_digits(struct pl_slice *in, size_t n, int *value)
+{
+    if (in->len < n)
+        return false;
+    *value = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_digit(in->ptr[i]))
+            return false;
+        *value = *value * 10 + (in->ptr[i] - '0');
+    }
+    in->ptr += n;
+    in->len -= n;
+    return true;
+}
+
+/* Days since 1970-01-01 in the proleptic Gregorian calendar: years begin in March, so
+ * that the leap day is the last one. */
+static int64_t days_from_date(int year, int month, int day)
+{
+    int64_t y = year - (month <= 2), era = (y >= 0 ? y : y - 399) / 400;
+    int64_t year_of_era = y - era * 400;
+    int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+    int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    return era * 146097 + day_of_era - 719468;
+}
+
+static int days_in_month(int year, int month)
+{
+    static const signed char days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    return month == 2 && leap ? 29 : days[month - 1];
+}
+
+/* "Z", "+01:00": seconds east of UTC. */
+static bool time_offset(struct pl_slice *in, int *seconds)
+{
+    *seconds = 0;
+    if (take(in, 'Z') || take(in, 'z'))
+        return true;
+    bool negative = take(in, '-');
+    int hours, minutes;
+    if ((!negative && !take(in, '+')) || !fixed_digits(in, 2, &hours) || !take(in, ':') ||
+        !fixed_digits(in, 2, &minutes) || hours > 23 || minutes > 59)
+        return false;
+    *seconds = (hours * 60 + minutes) * 60;
+    if (negative)
+        *seconds = -*seconds;
+    return true;
+}
+
+static bool time_fraction(struct pl_slice *in, int *ns)
+{
+    *ns = 0;
+    if (!take(in, '.'))
+        return true;
+    struct pl_slice digits = take_digits(in);
+    for (size_t i = 0; i < 9; i++)
+        *ns = *ns * 10 + (i < digits.len ? digits.ptr[i] - '0' : 0);
+    return digits.len != 0;
+}
+
+bool pl_time_parse(struct pl_slice text, int64_t *wall_ns)
+{
+    int year, month, day, hour, minute, second, ns, offset;
+    if (!fixed_digits(&text, 4, &year) || !take(&text, '-') || !fixed_digits(&text, 2, &month) ||
+        !take(&text, '-') || !fixed_digits(&text, 2, &day) ||
+        (!take(&text, 'T') && !take(&text, 't')))
+        return false;
+    if (!fixed_digits(&text, 2, &hour) || !take(&text, ':') || !fixed_digits(&text, 2, &minute) ||
+        !take(&text, ':') || !fixed_digits(&text, 2, &second) || !time_fraction(&text, &ns) ||
+        !time_offset(&text, &offset) || text.len != 0)
+        return false;
+    if (month < 1 || month > 12 || day < 1 || day > days_in_month(year, month) || hour > 23 ||
+        minute > 59 || second > 59)
+        return false;
+    int64_t seconds =
+        days_from_date(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset;
+    __int128 total = (__int128)seconds * PL_SECOND + ns;
+    *wall_ns = total > INT64_MAX ? INT64_MAX : total < INT64_MIN ? INT64_MIN : (int64_t)total;
+    return true;
+}
+
+void pl_time_text(int64_t wall_ns, int digits, char out[40])
+{
+    int64_t seconds = wall_ns / PL_SECOND, ns = wall_ns % PL_SECOND;
+    if (ns < 0) {
+        ns += PL_SECOND;
+        seconds--;
+    }
+    int64_t days = seconds / 86400, rest = seconds % 86400;
+    if (rest < 0) {
+        rest += 86400;
+        days--;
+    }
+    /* The inverse of days_from_date. */
+    int64_t shifted = days + 719468, era = (shifted >= 0 ? shifted : shifted - 146096) / 146097;
+    int64_t day_of_era = shifted - era * 146097;
+    int64_t year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+    int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    int64_t march_month = (5 * day_of_year + 2) / 153;
+    int day = (int)(day_of_year - (153 * march_month + 2) / 5 + 1);
+    int month = (int)(march_month + (march_month < 10 ? 3 : -9));
+    int year = (int)(year_of_era + era * 400 + (month <= 2));
+    int len = snprintf(out, 40, "%04d-%02d-%02dT%02d:%02d:%02d", year, month, day,
+                       (int)(rest / 3600), (int)(rest / 60 % 60), (int)(rest % 60));
+    if (digits > 0) {
+        char fraction[16];
+        snprintf(fraction, sizeof(fraction), "%09d", (int)ns);
+        len += snprintf(out + len, 40 - (size_t)len, ".%.*s", digits > 9 ? 9 : digits, fraction);
+    }
+    snprintf(out + len, 40 - (size_t)len, "Z");
+}

@@ -1,0 +1,129 @@
+#include "format/url.h"
+
+#include "format/ip.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static bool is_hex(char c)
+{
+    return isxdigit((unsigned char)c) != 0;
+}
+
+/* Every byte may stand in a URL, and "%" has its digits. */
+static bool check_bytes(struct pl_slice text, struct pl_err *err)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+        if (c <= ' ' || c > '~' || strchr("\"<>\\^`{|}", c) != NULL) {
+            pl_err_set(err, PL_EINVAL, "byte %zu (0x%02x) must be escaped", i + 1, c);
+            return false;
+        }
+        if (c == '%' &&
+            (text.len - i < 3 || !is_hex(text.ptr[i + 1]) || !is_hex(text.ptr[i + 2]))) {
+            pl_err_set(err, PL_EINVAL, "byte %zu: %% must be followed by two hexadecimal digits",
+                       i + 1);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_scheme(struct pl_slice text)
+{
+    if (text.len == 0 || !isalpha((unsigned char)text.ptr[0]))
+        return false;
+    for (size_t i = 0; i < text.len; i++)
+        if (!isalnum((unsigned char)text.ptr[i]) && strchr("+-.", text.ptr[i]) == NULL)
+            return false;
+    return true;
+}
+
+/* Cuts the text at the first of these bytes; what is behind it, or ptr NULL. */
+static struct pl_slice cut(struct pl_slice *text, const char *at)
+{
+    for (size_t i = 0; i < text->len; i++) {
+        if (strchr(at, text->ptr[i]) == NULL)
+            continue;
+        struct pl_slice rest = pl_slice(text->ptr + i + 1, text->len - i - 1);
+        text->len = i;
+        return rest;
+    }
+    return pl_slice(NULL, 0);
+}
+
+static int read_port(struct pl_slice text, struct pl_url *url, struct pl_err *err)
+{
+    int value = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (!isdigit((unsigned char)text.ptr[i]) || i == 5)
+            return pl_err_set(err, PL_EINVAL, "the port must be a number up to 65535");
+        value = value * 10 + (text.ptr[i] - '0');
+    }
+    if (value > 65535)
+        return pl_err_set(err, PL_EINVAL, "the port must be a number up to 65535");
+    url->port = text.len > 0 ? value : -1; /* "host:" says nothing */
+    return 0;
+}
+
+static int read_brackets(struct pl_slice text, struct pl_url *url, struct pl_err *err)
+{
+    struct pl_slice inside = pl_slice(text.ptr + 1, text.len - 1);
+    struct pl_slice behind = cut(&inside, "]");
+    struct pl_ip ip;
+    if (behind.ptr == NULL || memchr(inside.ptr, ':', inside.len) == NULL ||
+        pl_ip_parse(inside, &ip, NULL) != 0 || ip.is_network)
+        return pl_err_set(err, PL_EINVAL, "in brackets must be an IPv6 address");
+    if (behind.len > 0 && behind.ptr[0] != ':')
+        return pl_err_set(err, PL_EINVAL, "behind \"]\" must be a port or the path");
+    url->host = inside;
+    return behind.len > 0 ? read_port(pl_slice(behind.ptr + 1, behind.len - 1), url, err) : 0;
+}
+
+static int read_authority(struct pl_slice text, struct pl_url *url, struct pl_err *err)
+{
+    const char *at = memchr(text.ptr, '@', text.len);
+    if (at != NULL) {
+        url->user = pl_slice(text.ptr, (size_t)(at - text.ptr));
+        url->password = cut(&url->user, ":");
+        text = pl_slice(at + 1, text.len - (size_t)(at - text.ptr) - 1);
+    }
+    if (text.len > 0 && text.ptr[0] == '[')
+        return read_brackets(text, url, err);
+    struct pl_slice port = cut(&text, ":");
+    for (size_t i = 0; i < text.len; i++)
+        if (strchr("@[]", text.ptr[i]) != NULL)
+            return pl_err_set(err, PL_EINVAL, "the host must not have \"%c\" in it", text.ptr[i]);
+    url->host = text;
+    if (text.len == 0 && (port.ptr != NULL || at != NULL))
+        return pl_err_set(err, PL_EINVAL, "there is no host");
+    return read_port(port, url, err);
+}
+
+int pl_url_parse(struct pl_slice text, struct pl_url *url, struct pl_err *err)
+{
+    *url = (struct pl_url){.port = -1};
+    if (text.len > PL_URL_MAX)
+        return pl_err_set(err, PL_EINVAL, "more than 64 KiB");
+    if (text.len == 0)
+        return pl_err_set(err, PL_EINVAL, "nothing is there");
+    if (!check_bytes(text, err))
+        return PL_EINVAL;
+    url->fragment = cut(&text, "#");
+    url->query = cut(&text, "?");
+    const char *colon = memchr(text.ptr, ':', text.len);
+    url->scheme = pl_slice(text.ptr, colon != NULL ? (size_t)(colon - text.ptr) : 0);
+    if (!is_scheme(url->scheme))
+        return pl_err_set(err, PL_EINVAL, "it must begin with a scheme such as https:");
+    struct pl_slice rest = pl_slice(colon + 1, text.len - url->scheme.len - 1);
+    if (rest.len < 2 || memcmp(rest.ptr, "//", 2) != 0) {
+        url->path = rest;
+        return 0;
+    }
+    rest = pl_slice(rest.ptr + 2, rest.len - 2);
+    size_t len = 0;
+    while (len < rest.len && rest.ptr[len] != '/')
+        len++;
+    url->path = pl_slice(rest.ptr + len, rest.len - len);
+    return read_authority(pl_slice(rest.ptr, len), url, err);
+}
