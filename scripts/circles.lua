@@ -22,6 +22,7 @@ local known = {
   { "net/loop_work.h", "loop work" },
   { "object/patch_strategic.h", "patch_strategic patch_strategic_list" },
   { "reload/reload_impl.h", "reload reload_disk reload_switch" },
+  { "shard/membership_impl.h", "hands membership roster title" },
   { "store/impl.h", "indexing read store walk" },
   { "sync/informer_impl.h", "feed informer informer_apply informer_resource informer_write" },
   { "sync/reflector_impl.h",

@@ -1,0 +1,445 @@
+/* A membership's life: joining, renewing, losing, leaving. All decisions are made in steps, from
+ * one timer; what is told and answered only asks for the next. Nothing that arrives late revives a
+ * membership: past its deadline it is over, whatever an answer says, because others may have
+ * taken its shards without writing into its Lease. */
+#include "shard/membership_impl.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/log.h"
+
+#include <stdio.h>
+
+static void on_step(struct pl_timer *timer);
+static void on_limit(struct pl_timer *timer);
+
+struct pl_membership *pl_membership_create(const struct pl_membership_options *options)
+{
+    struct pl_membership *m = PL_NEW(struct pl_membership);
+    m->o = *options;
+    m->count = pl_shards_count(options->shards);
+    return m;
+}
+
+void pl_membership_destroy(struct pl_membership *m)
+{
+    if (m == NULL)
+        return;
+    PL_REQUIRE(m->asks == 0);
+    pl_timer_stop(m->o.timers, &m->step);
+    pl_timer_stop(m->o.timers, &m->limit);
+    pl_roster_deinit(m);
+    pl_free(m);
+}
+
+/* ---- questions ---- */
+
+bool pl_membership_is_member(const struct pl_membership *m)
+{
+    return m->state == PL_MEMBER_IN || m->state == PL_MEMBER_LEAVING;
+}
+
+bool pl_membership_may_write(const struct pl_membership *m)
+{
+    return pl_membership_is_member(m) && pl_membership_now(m) < m->deadline_ns;
+}
+
+bool pl_membership_is_idle(const struct pl_membership *m)
+{
+    return m->asks == 0;
+}
+
+const char *pl_membership_id(const struct pl_membership *m)
+{
+    return m->me != NULL ? m->me->id : "";
+}
+
+const char *pl_membership_holder(const struct pl_membership *m, unsigned i, int64_t *for_ns)
+{
+    const struct pl_hand *hand = &m->hands[i];
+    *for_ns = hand->there ? pl_membership_now(m) - hand->since_ns : 0;
+    return hand->holder != NULL ? hand->holder->id : "";
+}
+
+uint64_t pl_membership_moves(const struct pl_membership *m)
+{
+    return m->moves;
+}
+
+const char *pl_membership_stranger(const struct pl_membership *m)
+{
+    return pl_title_stranger(m);
+}
+
+bool pl_membership_next(const struct pl_membership *m, size_t *at, struct pl_member_look *out)
+{
+    while (*at < m->member_count) {
+        const struct pl_member *member = m->members[(*at)++];
+        if (!member->there)
+            continue;
+        *out = (struct pl_member_look){.id = member->id,
+                                       .held = member->held,
+                                       .leaving = member->leaving,
+                                       .dead = member->dead,
+                                       .age_ns = pl_membership_now(m) - member->changed_ns};
+        return true;
+    }
+    return false;
+}
+
+/* ---- steps and requests ---- */
+
+void pl_membership_at(struct pl_membership *m, int64_t boot_ns)
+{
+    if (boot_ns < m->step_ns)
+        m->step_ns = boot_ns;
+}
+
+void pl_membership_poke(struct pl_membership *m)
+{
+    m->step_ns = INT64_MIN;
+    if (!pl_timer_is_active(&m->step) || m->step.due_ns > pl_clock_mono(m->o.clock))
+        pl_timer_start(m->o.timers, &m->step, 0, on_step);
+}
+
+static void arm(struct pl_membership *m)
+{
+    if (m->step_ns == INT64_MAX)
+        return;
+    int64_t left = m->step_ns == INT64_MIN ? 0 : m->step_ns - pl_membership_now(m);
+    pl_timer_start(m->o.timers, &m->step, left, on_step);
+}
+
+struct ask {
+    struct pl_membership *m;
+    unsigned epoch;
+    enum pl_shard_verb verb;
+    enum pl_shard_lease_kind kind;
+    unsigned index;
+    char *id; /* owned; of a member's */
+    void (*on_answer)(struct pl_membership *m, void *what, const struct pl_err *err);
+    void *what;
+};
+
+static void on_answer(void *arg, const struct pl_err *err, const struct pl_shard_lease *lease)
+{
+    struct ask *ask = arg;
+    struct pl_membership *m = ask->m;
+    struct pl_shard_lease gone = {
+        .kind = ask->kind, .index = ask->index, .id = pl_slice_z(ask->id)};
+    m->asks--;
+    if (lease != NULL)
+        pl_membership_see(m, lease);
+    else if ((err == NULL && ask->verb == PL_SHARD_DELETE) ||
+             (pl_shard_err_is(err, 404) && ask->verb != PL_SHARD_CREATE))
+        pl_membership_gone(m, &gone);
+    if (ask->epoch == m->epoch)
+        ask->on_answer(m, ask->what, err);
+    else
+        pl_membership_poke(m);
+    pl_free(ask->id);
+    pl_free(ask);
+}
+
+void pl_membership_ask(
+    struct pl_membership *m, enum pl_shard_verb verb, const struct pl_shard_lease *lease,
+    void (*answered)(struct pl_membership *m, void *what, const struct pl_err *err), void *what)
+{
+    struct ask *ask = PL_NEW(struct ask);
+    *ask = (struct ask){.m = m,
+                        .epoch = m->epoch,
+                        .verb = verb,
+                        .kind = lease->kind,
+                        .index = lease->index,
+                        .id = pl_memdup0(lease->id.len > 0 ? lease->id.ptr : "", lease->id.len),
+                        .on_answer = answered,
+                        .what = what};
+    m->asks++;
+    m->o.ops->start(m->o.self, verb, lease, on_answer, ask);
+}
+
+/* ---- losing ---- */
+
+/* What is under way is not heard of any more, and all is as before the first join, but for what is
+ * known of others. */
+static void reset(struct pl_membership *m)
+{
+    m->state = PL_MEMBER_OUT;
+    m->epoch++;
+    m->deadline_ns = 0;
+    m->renewing = m->renew_now = m->written = m->deleting = false;
+    for (unsigned i = 0; i < PL_SHARDS_MAX; i++) {
+        struct pl_hand *hand = &m->hands[i];
+        hand->doubtful = hand->doubtful || hand->busy;
+        hand->out = hand->busy = hand->taking = hand->unsure = false;
+        hand->to = NULL;
+        hand->again_ns = 0;
+    }
+    m->title.doubtful = m->title.doubtful || m->title.busy;
+    m->title.busy = m->title.mine = false;
+    for (size_t i = 0; i < m->member_count; i++)
+        m->members[i]->asked = false;
+    pl_hands_drop(m);
+}
+
+static void lose(struct pl_membership *m, const char *why)
+{
+    reset(m);
+    if (m->on_left != NULL)
+        pl_timer_start(m->o.timers, &m->limit, 0, on_limit);
+    else
+        m->o.ops->on_lost(m->o.self, why);
+}
+
+static bool lose_if_over(struct pl_membership *m)
+{
+    if (!pl_membership_is_member(m))
+        return false;
+    if (pl_membership_now(m) < m->deadline_ns) {
+        pl_membership_at(m, m->deadline_ns);
+        return false;
+    }
+    char text[80];
+    snprintf(text, sizeof text, "it was not renewed for %.1f s",
+             (double)m->o.renew_deadline_ns / (double)PL_SECOND);
+    lose(m, text);
+    return true;
+}
+
+/* ---- renewing ---- */
+
+static void renew(struct pl_membership *m);
+
+static void on_renewed(struct pl_membership *m, void *what, const struct pl_err *err)
+{
+    bool was_told_missing = pl_shard_err_is(err, 404);
+    PL_UNUSED(what);
+    m->renewing = false;
+    if (lose_if_over(m))
+        return;
+    if (err == NULL && m->sent_ns + m->o.renew_deadline_ns > pl_membership_now(m)) {
+        m->deadline_ns = m->sent_ns + m->o.renew_deadline_ns;
+        m->written = true;
+        if (m->state == PL_MEMBER_JOINING)
+            m->state = PL_MEMBER_IN;
+        pl_title_renew(m);
+    } else if (was_told_missing) {
+        m->written = false; /* somebody has deleted it: we live all the same */
+        m->renew_now = true;
+    } else if (err != NULL && err->status == 409) {
+        m->renew_now = true; /* what is there now was asked for with it */
+    }
+    pl_membership_poke(m);
+}
+
+/* After a refusal the version that is there is asked for, then it is written. */
+static void on_reread(struct pl_membership *m, void *what, const struct pl_err *err)
+{
+    PL_UNUSED(what);
+    m->renewing = false;
+    m->written = !pl_shard_err_is(err, 404);
+    m->renew_now = err == NULL || !m->written;
+    pl_membership_poke(m);
+}
+
+static void on_first_try(struct pl_membership *m, void *what, const struct pl_err *err)
+{
+    struct pl_shard_lease lease = {.kind = PL_LEASE_OF_MEMBER, .id = pl_slice_z(m->me->id)};
+    if (err == NULL || err->status != 409 || lose_if_over(m)) {
+        on_renewed(m, what, err);
+        return;
+    }
+    pl_membership_ask(m, PL_SHARD_GET, &lease, on_reread, NULL);
+}
+
+static void renew(struct pl_membership *m)
+{
+    struct pl_shard_lease lease = {
+        .kind = PL_LEASE_OF_MEMBER,
+        .id = pl_slice_z(m->me->id),
+        .holder = pl_slice_z(m->me->id),
+        .duration_s = m->o.lease_duration_ns / PL_SECOND,
+        .count = m->count,
+        .leaving = m->state == PL_MEMBER_LEAVING,
+    };
+    m->renewing = true;
+    m->renew_now = false;
+    m->sent_ns = m->tried_ns = pl_membership_now(m);
+    pl_membership_ask(m, m->written ? PL_SHARD_UPDATE : PL_SHARD_CREATE, &lease, on_first_try,
+                      NULL);
+}
+
+static void renew_if_due(struct pl_membership *m)
+{
+    int64_t due_ns = m->tried_ns + m->o.retry_period_ns;
+    if (m->renewing || m->deleting)
+        return;
+    if (m->renew_now || pl_membership_now(m) >= due_ns)
+        renew(m);
+    else
+        pl_membership_at(m, due_ns);
+}
+
+/* ---- one name, one N ---- */
+
+static bool has_shards(const struct pl_membership *m, const struct pl_member *member)
+{
+    for (unsigned i = 0; i < PL_SHARDS_MAX; i++)
+        if (m->hands[i].holder == member)
+            return true;
+    return false;
+}
+
+static void refuse(struct pl_membership *m, const struct pl_member *other)
+{
+    unsigned count = other->count;
+    pl_hands_drop(m);
+    m->o.ops->on_refused(m->o.self, count, other->id);
+}
+
+enum verdict { NOBODY_ELSE, PERHAPS, REFUSED };
+
+/* Who divides into another number and lives, as a renewal shows, keeps us out; until it is clear
+ * whether it lives nothing is taken. Of two that hold nothing, the first by id stays. */
+static enum verdict judge_others(struct pl_membership *m)
+{
+    enum verdict verdict = NOBODY_ELSE;
+    if (m->state == PL_MEMBER_LEAVING || (m->state == PL_MEMBER_IN && m->me->held > 0))
+        return verdict; /* they are the newcomers */
+    for (size_t i = 0; i < m->member_count; i++) {
+        const struct pl_member *other = m->members[i];
+        if (other == m->me || !other->there || other->dead || other->count == 0 ||
+            other->count == m->count)
+            continue;
+        bool first = !pl_membership_is_member(m) || has_shards(m, other) || i < m->me->order;
+        if (other->moved && first) {
+            refuse(m, other);
+            return REFUSED;
+        }
+        verdict = PERHAPS;
+    }
+    return verdict;
+}
+
+/* ---- leaving ---- */
+
+static void tell_left(struct pl_membership *m)
+{
+    void (*on_left)(void *arg) = m->on_left;
+    pl_timer_stop(m->o.timers, &m->limit);
+    m->on_left = NULL;
+    if (m->state != PL_MEMBER_OUT)
+        reset(m);
+    pl_timer_stop(m->o.timers, &m->step);
+    if (on_left != NULL)
+        on_left(m->left_arg);
+}
+
+static void on_deleted(struct pl_membership *m, void *what, const struct pl_err *err)
+{
+    PL_UNUSED(what);
+    if (err != NULL && !pl_shard_err_is(err, 404) && !m->told_left)
+        pl_log(PL_LOG_WARN, "the member's Lease could not be deleted: it runs out by itself",
+               pl_str("error", err->message));
+    m->told_left = true;
+    pl_membership_poke(m);
+}
+
+static void leave_step(struct pl_membership *m)
+{
+    struct pl_shard_lease lease = {.kind = PL_LEASE_OF_MEMBER, .id = pl_slice_z(m->me->id)};
+    if (m->told_left) {
+        m->told_left = false;
+        tell_left(m);
+        return;
+    }
+    if (m->deleting || m->renewing || m->on_left == NULL || !pl_hands_are_empty(m) ||
+        !pl_title_give_up(m))
+        return;
+    m->deleting = true;
+    pl_membership_ask(m, PL_SHARD_DELETE, &lease, on_deleted, NULL);
+}
+
+void pl_membership_leave(struct pl_membership *m)
+{
+    if (m->state == PL_MEMBER_IN) {
+        m->state = PL_MEMBER_LEAVING;
+        m->renew_now = true;
+        pl_membership_poke(m);
+    } else if (m->state == PL_MEMBER_JOINING) {
+        reset(m); /* what may have been written runs out */
+    }
+}
+
+static void on_limit(struct pl_timer *timer)
+{
+    struct pl_membership *m = PL_CONTAINER_OF(timer, struct pl_membership, limit);
+    if (m->state == PL_MEMBER_LEAVING)
+        pl_log(PL_LOG_WARN, "not all shards could be given away: others wait until the member's "
+                            "Lease runs out");
+    tell_left(m);
+}
+
+void pl_membership_end(struct pl_membership *m, bool release, void (*on_left)(void *arg), void *arg)
+{
+    m->on_left = on_left;
+    m->left_arg = arg;
+    m->forced = true;
+    pl_membership_leave(m);
+    bool works = m->state == PL_MEMBER_LEAVING && release;
+    pl_timer_start(m->o.timers, &m->limit, works ? m->o.renew_deadline_ns : 0, on_limit);
+    if (works)
+        pl_membership_poke(m);
+}
+
+/* ---- joining ---- */
+
+void pl_membership_join(struct pl_membership *m, const char *id)
+{
+    PL_REQUIRE(m->state == PL_MEMBER_OUT);
+    m->me = pl_roster_member(m, pl_slice_z(id));
+    PL_REQUIRE(m->me != NULL);
+    m->me->is_ours = true;
+    m->state = PL_MEMBER_JOINING;
+    m->forced = m->told_left = false;
+    m->renew_now = true;
+    pl_membership_poke(m);
+}
+
+void pl_membership_synced(struct pl_membership *m)
+{
+    if (m->synced)
+        return;
+    m->synced = true;
+    pl_membership_poke(m);
+}
+
+static void step(struct pl_membership *m)
+{
+    if (m->state == PL_MEMBER_OUT || !m->synced || lose_if_over(m))
+        return;
+    pl_roster_work_out(m);
+    enum verdict verdict = judge_others(m);
+    if (verdict == REFUSED || m->state == PL_MEMBER_OUT)
+        return;
+    if (verdict == NOBODY_ELSE || m->state != PL_MEMBER_JOINING)
+        renew_if_due(m);
+    if (m->state == PL_MEMBER_JOINING)
+        return;
+    pl_title_step(m);
+    if (verdict == NOBODY_ELSE)
+        pl_hands_step(m);
+    if (m->state == PL_MEMBER_LEAVING)
+        leave_step(m);
+    else if (m->state == PL_MEMBER_IN)
+        pl_roster_tidy(m, m->hands[0].holder == m->me);
+}
+
+static void on_step(struct pl_timer *timer)
+{
+    struct pl_membership *m = PL_CONTAINER_OF(timer, struct pl_membership, step);
+    m->step_ns = INT64_MAX;
+    step(m);
+    if (m->state != PL_MEMBER_OUT)
+        arm(m);
+}

@@ -1,0 +1,127 @@
+/* The Lease NAME. A deployment without shards elects its leader with it; while it holds it no shard
+ * is taken, and while shards are held whoever has shard 0 holds it, so that such a deployment stays
+ * a standby. */
+#include "shard/membership_impl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_over(const struct pl_membership *m)
+{
+    const struct pl_title *t = &m->title;
+    return t->holder[0] == '\0' || pl_membership_now(m) >= t->changed_ns + t->duration_ns;
+}
+
+/* Of us all: somebody whose Lease or shard was seen. */
+static const struct pl_member *holder_of(const struct pl_membership *m)
+{
+    return pl_map_get(&m->by_id, pl_slice_z(m->title.holder));
+}
+
+const char *pl_title_stranger(const struct pl_membership *m)
+{
+    return !is_over(m) && holder_of(m) == NULL ? m->title.holder : NULL;
+}
+
+void pl_title_see(struct pl_membership *m, const struct pl_shard_lease *lease)
+{
+    struct pl_title *t = &m->title;
+    if (lease->version < t->version)
+        return;
+    t->doubtful = false;
+    if (lease->version == t->version)
+        return;
+    t->version = lease->version;
+    if (!pl_slice_eqz(lease->holder, t->holder) || !t->there)
+        pl_membership_poke(m);
+    if (!pl_slice_eqz(lease->holder, t->holder) || !t->there || t->stamp != lease->stamp)
+        t->changed_ns = pl_membership_now(m);
+    t->there = true;
+    t->stamp = lease->stamp;
+    t->duration_ns = lease->duration_s * PL_SECOND;
+    snprintf(t->holder, sizeof t->holder, "%.*s", PL_FMT(lease->holder));
+    t->mine = m->me != NULL && strcmp(t->holder, m->me->id) == 0;
+}
+
+void pl_title_gone(struct pl_membership *m)
+{
+    m->title.there = m->title.mine = m->title.doubtful = false;
+    m->title.holder[0] = '\0';
+}
+
+/* ---- requests ---- */
+
+static void on_answer(struct pl_membership *m, void *what, const struct pl_err *err)
+{
+    struct pl_title *t = what;
+    t->busy = false;
+    if (err != NULL) {
+        t->doubtful = !pl_shard_err_is(err, 404);
+        t->again_ns = pl_membership_now(m) + m->o.retry_period_ns / 4;
+    }
+    pl_membership_poke(m);
+}
+
+static void ask(struct pl_membership *m, enum pl_shard_verb verb, const char *holder)
+{
+    struct pl_shard_lease lease = {.kind = PL_LEASE_OF_NAME,
+                                   .holder = pl_slice_z(holder),
+                                   .duration_s = m->o.lease_duration_ns / PL_SECOND,
+                                   .count = m->count};
+    if (holder[0] == '\0')
+        lease.duration_s = 1; /* as a release of a leader's is written */
+    m->title.busy = true;
+    pl_membership_ask(m, verb, &lease, on_answer, &m->title);
+}
+
+/* False while it must be waited; else what the server has is known. */
+static bool is_ready(struct pl_membership *m)
+{
+    struct pl_title *t = &m->title;
+    if (t->busy)
+        return false;
+    if (pl_membership_now(m) < t->again_ns) {
+        pl_membership_at(m, t->again_ns);
+        return false;
+    }
+    if (t->doubtful)
+        ask(m, PL_SHARD_GET, "");
+    return !t->doubtful;
+}
+
+bool pl_title_claim(struct pl_membership *m)
+{
+    struct pl_title *t = &m->title;
+    if (t->mine && !is_over(m))
+        return true;
+    if (pl_title_stranger(m) != NULL) {
+        pl_membership_at(m, t->changed_ns + t->duration_ns);
+        return false;
+    }
+    if (is_ready(m))
+        ask(m, t->there ? PL_SHARD_UPDATE : PL_SHARD_CREATE, m->me->id);
+    return false;
+}
+
+void pl_title_renew(struct pl_membership *m)
+{
+    if (m->title.mine && m->hands[0].holder == m->me && is_ready(m))
+        ask(m, PL_SHARD_UPDATE, m->me->id);
+}
+
+void pl_title_step(struct pl_membership *m)
+{
+    if (m->hands[0].holder == m->me && !m->title.mine)
+        pl_title_claim(m);
+    else if (m->title.doubtful)
+        is_ready(m);
+}
+
+bool pl_title_give_up(struct pl_membership *m)
+{
+    if (!m->title.mine || pl_roster_has_others(m))
+        return !m->title.busy;
+    if (is_ready(m))
+        ask(m, PL_SHARD_UPDATE, "");
+    return false;
+}

@@ -1,0 +1,337 @@
+/* Many members on one simulated server for a while: they join, stop, die, freeze and are cut off,
+ * the server answers late, refuses and conflicts, clocks run 10 % apart. After each step no shard
+ * has two actors, and none was without one for longer than promised; in the end no shard has moved
+ * oftener than promised.
+ *
+ * PL_SHARD_MEMBERS, PL_SHARD_COUNT, PL_SHARD_MINUTES and PL_SHARD_SEED choose another run;
+ * scripts/bench/shards does. */
+#include "simulated_shards.h"
+
+static int64_t setting(const char *name, int64_t otherwise)
+{
+    const char *text = getenv(name);
+    return text != NULL && text[0] != '\0' ? atoll(text) : otherwise;
+}
+
+static struct process *somebody(struct world *w)
+{
+    for (int tries = 0; tries < 20; tries++) {
+        struct process *p = &w->processes[pl_rand_u64(&w->rand) % (unsigned)w->count];
+        if (p->m != NULL && p->has_joined && p->frozen_until_ns <= w->now_ns)
+            return p;
+    }
+    return NULL;
+}
+
+static struct process *nobody(struct world *w)
+{
+    for (int k = 0; k < w->count; k++)
+        if (w->processes[k].m == NULL && w->processes[k].back_at_ns != 1)
+            return &w->processes[k];
+    return NULL;
+}
+
+static void disturb(struct world *w)
+{
+    double what = chance(w);
+    struct process *p = what < 0.35 ? nobody(w) : somebody(w);
+    if (p == NULL)
+        return;
+    if (what < 0.35) {
+        begin(p);
+    } else if (what < 0.6) {
+        stop(p);
+    } else if (what < 0.75) {
+        kill_it(p);
+    } else if (what < 0.85) {
+        w->freezes++;
+        w->promised += held_by(p);
+        p->frozen_until_ns = w->now_ns + (int64_t)(chance(w) * 40 * (double)S);
+    } else if (what < 0.95) {
+        w->promised += held_by(p);
+        p->cut_until_ns = w->now_ns + (int64_t)(chance(w) * 30 * (double)S);
+    } else {
+        w->ailing_until_ns = w->now_ns + (int64_t)(chance(w) * 5 * (double)S);
+    }
+}
+
+static void check_rest(struct world *w)
+{
+    unsigned least = UINT32_MAX, most = 0, all = 0;
+    for (int k = 0; k < w->count; k++) {
+        const struct process *p = &w->processes[k];
+        if (p->m == NULL || !pl_membership_may_write(p->m))
+            continue;
+        unsigned held = held_by(p);
+        least = held < least ? held : least;
+        most = held > most ? held : most;
+        all += held;
+    }
+    CHECK_INT(all, w->shards);
+    if (most - least > 1)
+        TEST_FAIL("one has %u shards, another %u", least, most);
+}
+
+static void say(const struct world *w, double minutes)
+{
+    printf("members %d, shards %u, minutes %.1f: joins %" PRIu64 ", stops %" PRIu64
+           ", deaths %" PRIu64 ", freezes %" PRIu64 ", lost %" PRIu64 "\n",
+           w->count, w->shards, minutes, w->joins, w->stops, w->deaths, w->freezes, w->losses);
+    printf("moves %" PRIu64 " of %" PRIu64 " promised, worst gap %.1f s of %.1f s promised\n",
+           w->moves, w->promised, (double)w->worst_gap_ns / 1e9, (double)w->limit_ns / 1e9);
+    printf("requests a minute: writes %.0f, reads %.0f\n", (double)w->writes / minutes,
+           (double)w->reads / minutes);
+}
+
+static void check_promises(const struct world *w)
+{
+    CHECK_INT(w->two_actors, 0);
+    CHECK_INT(w->too_long, 0);
+    if (w->moves > w->promised)
+        TEST_FAIL("%" PRIu64 " moves, %" PRIu64 " were promised", w->moves, w->promised);
+}
+
+static void start_all(struct world *w, int count)
+{
+    for (int k = 0; k < count; k++)
+        w->processes[k].back_at_ns = w->now_ns + (int64_t)(chance(w) * 10 * (double)S);
+}
+
+TEST(whatever_happens_the_promises_are_kept)
+{
+    int members = (int)setting("PL_SHARD_MEMBERS", 24);
+    unsigned shards = (unsigned)setting("PL_SHARD_COUNT", 64);
+    int64_t minutes = setting("PL_SHARD_MINUTES", 20);
+    struct world w;
+    world_init(&w, (uint64_t)setting("PL_SHARD_SEED", 1), members, shards);
+    w.rough = true;
+    start_all(&w, members - members / 8);
+    pass(&w, 300 * S); /* the first has all, and gives one at a time */
+    check_rest(&w);
+    int64_t until = w.now_ns + minutes * 60 * S;
+    while (w.now_ns < until) {
+        pass(&w, (int64_t)(chance(&w) * 12 * (double)S) + TICK);
+        disturb(&w);
+    }
+    w.rough = false;
+    pass(&w, 300 * S);
+    check_rest(&w);
+    check_promises(&w);
+    say(&w, (double)w.now_ns / 60e9);
+    world_deinit(&w);
+}
+
+/* ---- one thing at a time ---- */
+
+static void rest(struct world *w)
+{
+    pass(w, 60 * S);
+    check_rest(w);
+    check_promises(w);
+}
+
+TEST(a_join_moves_a_share_and_no_more)
+{
+    struct world w;
+    world_init(&w, 2, 12, 16);
+    for (int k = 0; k < w.count; k++) {
+        uint64_t moves = w.moves;
+        begin(&w.processes[k]);
+        rest(&w);
+        CHECK(w.moves - moves <= (uint64_t)(16 + k) / (unsigned)(k + 1));
+        if (k > 0)
+            CHECK_INT(w.moves - moves, 16 / (k + 1));
+    }
+    world_deinit(&w);
+}
+
+TEST(a_clean_stop_moves_its_shards_alone_and_leaves_no_gap)
+{
+    struct world w;
+    world_init(&w, 3, 5, 16);
+    for (int k = 0; k < w.count; k++)
+        begin(&w.processes[k]);
+    rest(&w);
+    for (int k = 0; k < w.count - 1; k++) {
+        uint64_t moves = w.moves;
+        unsigned held = held_by(&w.processes[k]);
+        w.worst_gap_ns = 0;
+        stop(&w.processes[k]);
+        rest(&w);
+        CHECK(w.processes[k].m == NULL);
+        CHECK(!w.leases[1 + PL_SHARDS_MAX + k].exists);
+        CHECK_INT(w.moves - moves, held);
+        CHECK(w.worst_gap_ns < 2 * S);
+    }
+    CHECK(strcmp(w.leases[0].holder, w.processes[4].id) == 0); /* NAME */
+    stop(&w.processes[4]);
+    pass(&w, 60 * S);
+    CHECK(w.leases[0].exists && w.leases[0].holder[0] == '\0');
+    for (unsigned i = 0; i < 16; i++)
+        CHECK(w.leases[1 + i].exists && w.leases[1 + i].holder[0] == '\0');
+    world_deinit(&w);
+}
+
+TEST(what_a_dead_member_had_is_taken_after_a_lease_duration)
+{
+    struct world w;
+    world_init(&w, 4, 4, 16);
+    for (int k = 0; k < w.count; k++)
+        begin(&w.processes[k]);
+    rest(&w);
+    w.worst_gap_ns = 0;
+    kill_it(&w.processes[0]);
+    rest(&w);
+    CHECK(w.worst_gap_ns > 12 * S); /* it may have renewed just before */
+    CHECK(w.worst_gap_ns < (int64_t)(1.055 * 17 * (double)S));
+    pass(&w, 30 * S);
+    CHECK(!w.leases[1 + PL_SHARDS_MAX].exists); /* who has shard 0 clears up */
+    world_deinit(&w);
+}
+
+TEST(who_was_frozen_past_its_deadline_has_lost_everything_and_joins_anew)
+{
+    struct world w;
+    world_init(&w, 5, 3, 12);
+    for (int k = 0; k < w.count; k++)
+        begin(&w.processes[k]);
+    rest(&w);
+    w.promised += 4;
+    w.processes[1].frozen_until_ns = w.now_ns + 25 * S;
+    pass(&w, 24 * S);
+    CHECK(!pl_membership_may_write(w.processes[1].m));
+    for (unsigned i = 0; i < 12; i++)
+        CHECK(strcmp(w.leases[1 + i].holder, "m0001") != 0);
+    rest(&w);
+    CHECK_INT(w.losses, 1);
+    CHECK_STR(w.processes[1].id, "m0003");
+    world_deinit(&w);
+}
+
+/* ---- others ---- */
+
+static void write_title(struct world *w, const char *holder)
+{
+    struct lease *name = &w->leases[0];
+    name->exists = true;
+    name->is = (struct pl_shard_lease){.kind = PL_LEASE_OF_NAME, .duration_s = 15};
+    name->is.stamp = (int64_t)w->version + 1;
+    snprintf(name->holder, sizeof name->holder, "%s", holder);
+    publish(w, 0);
+}
+
+TEST(while_one_without_shards_leads_no_shard_is_taken)
+{
+    struct world w;
+    world_init(&w, 6, 2, 8);
+    write_title(&w, "stranger");
+    begin(&w.processes[0]);
+    for (int i = 0; i < 20; i++) {
+        pass(&w, 2 * S);
+        write_title(&w, "stranger");
+        CHECK_INT(held_by(&w.processes[0]), 0);
+        CHECK_STR(pl_membership_stranger(w.processes[0].m), "stranger");
+    }
+    w.free_since[0] = 0;
+    pass(&w, 20 * S); /* it is renewed no more */
+    CHECK_INT(held_by(&w.processes[0]), 8);
+    CHECK_STR(w.leases[0].holder, "m0000");
+    write_title(&w, "stranger"); /* as nobody may do */
+    pass(&w, S);
+    CHECK_INT(held_by(&w.processes[0]), 0);
+    for (unsigned i = 0; i < 8; i++)
+        CHECK_STR(w.leases[1 + i].holder, "");
+    world_deinit(&w);
+}
+
+TEST(who_has_shard_0_has_the_name_too)
+{
+    struct world w;
+    world_init(&w, 7, 3, 4);
+    for (int k = 0; k < w.count; k++)
+        begin(&w.processes[k]);
+    for (int k = 0; k < w.count - 1; k++) {
+        rest(&w);
+        CHECK_STR(w.leases[0].holder, w.leases[1].holder);
+        for (int i = 0; i < w.count; i++)
+            if (strcmp(w.processes[i].id, w.leases[0].holder) == 0)
+                stop(&w.processes[i]);
+    }
+    rest(&w);
+    CHECK_STR(w.leases[0].holder, w.leases[1].holder);
+    world_deinit(&w);
+}
+
+static void write_member(struct world *w, int number, unsigned count, int64_t stamp)
+{
+    struct lease *lease = &w->leases[1 + PL_SHARDS_MAX + number];
+    lease->exists = true;
+    lease->is = (struct pl_shard_lease){
+        .kind = PL_LEASE_OF_MEMBER, .duration_s = 15, .count = count, .stamp = stamp};
+    snprintf(lease->id, sizeof lease->id, "m%04d", number);
+    snprintf(lease->holder, sizeof lease->holder, "m%04d", number);
+    publish(w, 1 + PL_SHARDS_MAX + number);
+}
+
+TEST(a_newcomer_that_divides_into_another_number_is_refused_by_one_that_lives)
+{
+    struct world w;
+    world_init(&w, 8, 2, 8);
+    write_member(&w, 0, 16, 1);
+    w.members = 1;
+    begin(&w.processes[0]);
+    pass(&w, 2 * S);
+    CHECK_INT(w.refusals, 0);
+    CHECK(!w.leases[1 + PL_SHARDS_MAX + 1].exists);
+    write_member(&w, 0, 16, 2);
+    pass(&w, 2 * S);
+    CHECK(w.refusals > 0);
+    CHECK_INT(held_by(&w.processes[0]), 0);
+    world_deinit(&w);
+}
+
+TEST(leases_of_another_number_that_nobody_holds_are_deleted)
+{
+    struct world w;
+    world_init(&w, 9, 2, 8);
+    write_member(&w, 0, 16, 1);
+    w.members = 1;
+    for (unsigned i = 0; i < 16; i++) {
+        struct lease *lease = &w.leases[1 + i];
+        lease->exists = true;
+        lease->is = (struct pl_shard_lease){.kind = PL_LEASE_OF_SHARD, .index = i, .count = 16};
+        snprintf(lease->holder, sizeof lease->holder, "m0000");
+        publish(&w, 1 + (int)i);
+    }
+    w.limit_ns *= 2; /* nothing is promised of them */
+    begin(&w.processes[0]);
+    pass(&w, 80 * S);
+    CHECK_INT(w.refusals, 0);
+    CHECK_INT(held_by(&w.processes[0]), 8);
+    CHECK(!w.leases[1 + PL_SHARDS_MAX].exists);
+    for (unsigned i = 0; i < 16; i++)
+        CHECK_INT(w.leases[1 + i].exists, i < 8);
+    world_deinit(&w);
+}
+
+TEST(nonsense_in_leases_does_no_harm)
+{
+    struct world w;
+    world_init(&w, 10, 2, 4);
+    write_member(&w, 0, 0, 1); /* says no number, and is never renewed */
+    w.leases[1 + PL_SHARDS_MAX].is.duration_s = 0;
+    w.members = 1;
+    struct lease *lease = &w.leases[1];
+    lease->exists = true;
+    lease->is = (struct pl_shard_lease){.kind = PL_LEASE_OF_SHARD, .index = 0};
+    snprintf(lease->holder, sizeof lease->holder, "was never seen");
+    publish(&w, 1);
+    begin(&w.processes[0]);
+    pass(&w, 5 * S);
+    CHECK_INT(held_by(&w.processes[0]), 3);
+    pass(&w, 15 * S);
+    CHECK_INT(held_by(&w.processes[0]), 4);
+    world_deinit(&w);
+}
+
+TEST_MAIN()
