@@ -106,7 +106,7 @@ TEST(whatever_happens_the_promises_are_kept)
     world_init(&w, (uint64_t)setting("PL_SHARD_SEED", 1), members, shards);
     w.rough = true;
     start_all(&w, members - members / 8);
-    pass(&w, 300 * S); /* the first has all, and gives one at a time */
+    pass(&w, (120 + 3 * (int64_t)shards) * S); /* the first has all, and gives one at a time */
     check_rest(&w);
     int64_t until = w.now_ns + minutes * 60 * S;
     while (w.now_ns < until) {
@@ -114,7 +114,7 @@ TEST(whatever_happens_the_promises_are_kept)
         disturb(&w);
     }
     w.rough = false;
-    pass(&w, 300 * S);
+    pass(&w, (120 + 3 * (int64_t)shards) * S);
     check_rest(&w);
     check_promises(&w);
     say(&w, (double)w.now_ns / 60e9);
