@@ -96,7 +96,7 @@ bool pl_source_options_eq(const struct pl_source_options *a, const struct pl_sou
 {
     return texts_eq(a->namespaces, b->namespaces) && text_eq(a->labels, b->labels) &&
            text_eq(a->fields, b->fields) && a->metadata_only == b->metadata_only &&
-           a->managed_fields == b->managed_fields;
+           a->managed_fields == b->managed_fields && a->part == b->part;
 }
 
 const char *pl_source_role_name(enum pl_source_role role)

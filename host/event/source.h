@@ -9,13 +9,27 @@
 
 #include <stdbool.h>
 
-/* Together with the kind these decide which informer serves a source. */
+/* Where all replicas act, each on its shards: which part of the objects is kept. Follows from the
+ * source's role, its For kind's scope and `shared`; whoever opens it says so. Its meaning is in
+ * sync/share.h. */
+enum pl_source_part {
+    PL_PART_WHOLE,
+    PL_PART_FOR,        /* of the For kind, what is ours */
+    PL_PART_NAMESPACE,  /* what lies in our namespaces */
+    PL_PART_CONTROLLER, /* whose controller reference names what is ours */
+    PL_PART_OWNERS,     /* any of whose owner references does */
+};
+
+/* Together with the kind these decide which informer serves a source, but for `shared`, whose
+ * effect is in `part`. */
 struct pl_source_options {
     char **namespaces; /* NULL-terminated, sorted, unique; NULL: all */
     char *labels;      /* canonical selector text; NULL: none */
     char *fields;      /* canonical field selector text; NULL: none */
     bool metadata_only;
     bool managed_fields;
+    bool shared; /* kept whole on every replica */
+    enum pl_source_part part;
 };
 
 void pl_source_options_copy(struct pl_source_options *to, const struct pl_source_options *from);

@@ -82,6 +82,7 @@ struct pl_call {
     struct pl_doc *body;   /* a reference is taken; NULL: none */
     enum pl_patch_type patch_type;
     struct pl_slice labels, fields; /* selectors in text form */
+    struct pl_slice shards;         /* LIST: shardSelector */
     int64_t limit;                  /* 0: none */
     struct pl_slice continue_token;
     struct pl_slice rv, rv_match;
@@ -90,8 +91,8 @@ struct pl_call {
     bool dry_run;
     bool metadata_only; /* PartialObjectMetadata(List) */
     bool cut_is_final;  /* a GET whose answer was cut is not repeated: less will be asked for */
-    /* LIST: each object passes through it as it comes; takes and gives a reference. NULL: not
-     * asked. May be called before an attempt that fails. */
+    /* LIST: each object passes through it as it comes; takes and gives a reference, or NULL for
+     * what is not wanted. NULL: not asked. May be called before an attempt that fails. */
     struct pl_doc *(*each_item)(void *arg, struct pl_doc *item);
     void *each_item_arg;
     /* LIST: its answer may well be large, so the decode thread has it, and the next page is asked
@@ -150,7 +151,7 @@ enum pl_watch_type {
 
 struct pl_watch_call {
     const struct pl_resource *resource;
-    struct pl_slice ns, labels, fields, rv;
+    struct pl_slice ns, labels, fields, shards, rv;
     bool metadata_only, keep_managed_fields;
     bool initial_events;     /* WatchList: sendInitialEvents + resourceVersionMatch=NotOlderThan */
     int64_t timeout_seconds; /* timeoutSeconds parameter */

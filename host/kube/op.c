@@ -203,9 +203,10 @@ static void on_items(void *owner, const struct pl_docs *items, const uint8_t *ty
     pl_docs_reserve(&op->items, items->count);
     for (size_t i = 0; i < items->count; i++) {
         struct pl_doc *item = items->items[i];
-        pl_docs_add(&op->items, op->asked.each_item != NULL
-                                    ? op->asked.each_item(op->asked.each_item_arg, item)
-                                    : item);
+        if (op->asked.each_item != NULL)
+            item = op->asked.each_item(op->asked.each_item_arg, item);
+        if (item != NULL)
+            pl_docs_add(&op->items, item);
     }
 }
 

@@ -202,6 +202,7 @@ static void add_read_query(struct pl_buf *url, const struct pl_call *call)
 {
     add_query(url, "labelSelector", call->labels);
     add_query(url, "fieldSelector", call->fields);
+    add_query(url, "shardSelector", call->shards);
     if (call->limit > 0)
         add_query_int(url, "limit", call->limit);
     add_query(url, "continue", call->continue_token);
@@ -324,6 +325,7 @@ int pl_wire_of_watch(struct pl_wire *wire, const char *server, const struct pl_w
     add_query_z(url, "allowWatchBookmarks", "true");
     add_query(url, "labelSelector", call->labels);
     add_query(url, "fieldSelector", call->fields);
+    add_query(url, "shardSelector", call->shards);
     add_query(url, "resourceVersion", call->rv);
     if (call->initial_events) {
         add_query_z(url, "sendInitialEvents", "true");

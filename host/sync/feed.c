@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "sync/distributor.h"
+#include "sync/feed_part.h"
 #include "sync/informer_impl.h"
 #include "object/meta.h"
 
@@ -21,6 +22,9 @@ struct pl_feed {
     bool fresh;    /* there was nothing before it */
     bool listed;
     bool draining;
+    struct pl_feed_part *part; /* owned; NULL: everything is kept */
+    struct pl_timer whole;     /* what is held has been listed: it is told */
+    bool may_start, started;   /* the reflector; it is at work */
 };
 
 /* ---- the queue's view of the store: only this feed's namespace ---- */
@@ -187,7 +191,10 @@ static int on_update(void *arg, struct pl_doc *object, struct pl_err *err)
 
 static int on_remove(void *arg, struct pl_doc *object, struct pl_err *err)
 {
+    const struct pl_feed *feed = arg;
     count(arg, 2);
+    if (feed->part != NULL)
+        pl_feed_part_gone(feed->part, pl_doc_root(object));
     return take_event(arg, object, PL_DELTA_DELETED, err);
 }
 
@@ -232,6 +239,8 @@ static bool is_mine(const struct pl_feed *feed, struct pl_slice key)
 static int take_one(struct pl_feed *feed, struct pl_doc *listed, bool anew, struct pl_err *err)
 {
     struct version version;
+    if (feed->part != NULL && !pl_feed_keeps(feed, pl_doc_root(listed)))
+        return 0; /* it was kept when it came */
     int code = version_of(listed, &version, err);
     if (code == 0) {
         struct pl_doc *stored =
@@ -326,6 +335,8 @@ static int on_replace(void *arg, struct pl_docs *items, bool begun, struct pl_sl
         return code;
     feed->listed = true;
     set_rv(feed, rv);
+    if (feed->part != NULL)
+        pl_feed_part_listed(feed->part);
     pl_own_writes_confirm(&feed->informer->own, feed->ns, rv);
     pl_informer_arm_confirm(feed->informer);
     pl_informer_check(feed->informer);
@@ -353,13 +364,170 @@ static struct pl_doc *on_share(void *arg, struct pl_doc *object)
     return same ? stored : object;
 }
 
+/* ---- a part alone ---- */
+
+static void on_begin(void *arg, struct pl_buf *shards)
+{
+    const struct pl_feed *feed = arg;
+    if (feed->part != NULL)
+        pl_feed_part_begin(feed->part, shards);
+}
+
+static void on_watch(void *arg, struct pl_buf *shards)
+{
+    const struct pl_feed *feed = arg;
+    if (feed->part != NULL)
+        pl_feed_part_watch(feed->part, shards);
+}
+
+static bool on_keeps(void *arg, struct pl_doc *object, bool listed)
+{
+    const struct pl_feed *feed = arg;
+    return feed->part == NULL || pl_feed_part_keeps(feed->part, pl_doc_root(object), listed);
+}
+
+/* What is not kept may have been, where owners change. */
+static void on_pass(void *arg, struct pl_doc *object)
+{
+    struct pl_feed *feed = arg;
+    struct pl_err err = {0};
+    if (pl_share_moves(pl_feed_part_by(feed->part))) {
+        pl_feed_part_gone(feed->part, pl_doc_root(object));
+        take_event(feed, object, PL_DELTA_DELETED, &err);
+        return;
+    }
+    struct pl_scratch scratch;
+    struct pl_slice rv = pl_meta_rv(pl_doc_root(object), &scratch);
+    if (rv.len > 0 && feed->listed)
+        set_rv(feed, rv);
+}
+
+static void on_no_shards(void *arg)
+{
+    const struct pl_feed *feed = arg;
+    pl_site_set_filters_uids(feed->informer->site, false);
+}
+
+static void take_topped(void *arg, const struct pl_docs *items)
+{
+    struct pl_feed *feed = arg;
+    struct pl_err err = {0};
+    for (size_t i = 0; i < items->count; i++)
+        if (!pl_feed_part_is_gone(feed->part, pl_doc_root(items->items[i])))
+            take_one(feed, items->items[i], false, &err);
+    drain(feed);
+    pl_informer_update_rv(feed->informer);
+}
+
+static void tell_whole(struct pl_timer *timer)
+{
+    const struct pl_feed *feed = PL_CONTAINER_OF(timer, struct pl_feed, whole);
+    pl_shards_settled(pl_site_shards(feed->informer->site));
+}
+
+/* Later: what follows may be other shards, and a list is being stored right now. */
+static void on_whole(void *arg)
+{
+    struct pl_feed *feed = arg;
+    pl_timer_start(pl_informer_timers(feed->informer), &feed->whole, 0, tell_whole);
+}
+
+static struct pl_slice reached(void *arg)
+{
+    const struct pl_feed *feed = arg;
+    return pl_buf_slice(&feed->rv);
+}
+
+static bool asks(void *arg)
+{
+    const struct pl_feed *feed = arg;
+    return pl_site_filters_uids(feed->informer->site);
+}
+
+static const struct pl_feed_part_ops part_ops = {take_topped, on_whole, reached};
+
+static struct pl_feed_part *create_part(struct pl_feed *feed)
+{
+    const struct pl_informer *informer = feed->informer;
+    struct pl_site *site = informer->site;
+    struct pl_shards *shards = pl_site_shards(site);
+    enum pl_share_by by = pl_share_by(shards, informer->options.part, informer->resource);
+    if (by == PL_SHARE_WHOLE)
+        return NULL;
+    struct pl_feed_part_options options = {
+        .shards = shards,
+        .by = by,
+        .asks = asks,
+        .topup = {.client = pl_site_client(site),
+                  .timers = pl_site_timers(site),
+                  .rand = pl_site_rand(site),
+                  .resource = informer->resource,
+                  .owner = feed->owner,
+                  .ns = feed->ns,
+                  .labels = informer->options.labels,
+                  .fields = informer->options.fields,
+                  .metadata_only = informer->options.metadata_only,
+                  .keep_managed_fields = informer->options.managed_fields,
+                  .lists = informer->lists},
+        .ops = &part_ops,
+        .arg = feed,
+    };
+    return pl_feed_part_create(&options);
+}
+
+/* What is not ours any more goes, and nobody is told: what would be told of is another's now. */
+static void purge(struct pl_feed *feed)
+{
+    struct pl_store *store = feed->informer->store;
+    struct pl_docs docs = {0};
+    struct pl_buf key = PL_BUF_INIT;
+    size_t removed = 0;
+    pl_store_list(store, 0, &docs);
+    for (size_t i = 0; i < docs.count; i++) {
+        struct pl_node object = pl_doc_root(docs.items[i]);
+        pl_buf_clear(&key);
+        if (pl_feed_part_keeps(feed->part, object, false) || pl_meta_key(object, &key, NULL) != 0)
+            continue;
+        pl_doc_unref(pl_store_remove(store, pl_buf_slice(&key)));
+        removed++;
+    }
+    pl_docs_deinit(&docs);
+    pl_buf_deinit(&key);
+    pl_informer_removed(feed->informer, removed);
+}
+
+void pl_feed_shards_changed(struct pl_feed *feed)
+{
+    if (feed->part == NULL)
+        return;
+    if (pl_feed_part_changed(feed->part, feed->reflector))
+        purge(feed);
+    if (!feed->started && feed->may_start)
+        pl_feed_start(feed);
+}
+
+bool pl_feed_has_shard(const struct pl_feed *feed, unsigned shard)
+{
+    return feed->part == NULL || pl_feed_part_has(feed->part, shard);
+}
+
+bool pl_feed_keeps(const struct pl_feed *feed, struct pl_node object)
+{
+    return feed->part == NULL || pl_feed_part_keeps(feed->part, object, false);
+}
+
 static const struct pl_reflector_sink sink = {.page = on_page,
                                               .replace = on_replace,
                                               .add = on_add,
                                               .update = on_update,
                                               .remove = on_remove,
                                               .bookmark = on_bookmark,
-                                              .share = on_share};
+                                              .share = on_share,
+                                              .begin = on_begin,
+                                              .watch = on_watch,
+                                              .keeps = on_keeps,
+                                              .pass = on_pass,
+                                              .no_shards = on_no_shards};
 
 /* The kind went away under us: so did its objects (F43). */
 static void on_gone(void *arg)
@@ -434,11 +602,18 @@ struct pl_feed *pl_feed_create(struct pl_informer *informer, const char *ns)
                        pl_informer_now(informer));
     pl_distributor_start(feed->distributor);
     feed->reflector = create_reflector(feed);
+    feed->part = create_part(feed);
     return feed;
 }
 
 void pl_feed_start(struct pl_feed *feed)
 {
+    feed->may_start = true;
+    if (feed->part != NULL && pl_feed_part_is_empty(feed->part)) { /* until there is something */
+        pl_informer_check(feed->informer);
+        return;
+    }
+    feed->started = true;
     pl_reflector_start(feed->reflector);
 }
 
@@ -446,6 +621,7 @@ static void on_reflector_ended(void *arg)
 {
     struct pl_feed *feed = arg;
     struct pl_informer *informer = feed->informer;
+    pl_timer_stop(pl_informer_timers(informer), &feed->whole);
     pl_distributor_destroy(feed->distributor);
     pl_deltafifo_destroy(feed->fifo);
     pl_buf_deinit(&feed->rv);
@@ -458,6 +634,9 @@ static void on_reflector_ended(void *arg)
 void pl_feed_stop(struct pl_feed *feed)
 {
     pl_deltafifo_close(feed->fifo);
+    feed->may_start = false;
+    pl_feed_part_destroy(feed->part);
+    feed->part = NULL;
     pl_reflector_stop(feed->reflector, on_reflector_ended, feed);
 }
 
@@ -476,6 +655,11 @@ const char *pl_feed_ns(const struct pl_feed *feed)
 bool pl_feed_has_listed(const struct pl_feed *feed)
 {
     return feed->listed;
+}
+
+bool pl_feed_is_idle(const struct pl_feed *feed)
+{
+    return feed->may_start && !feed->started;
 }
 
 const struct pl_trouble *pl_feed_trouble(const struct pl_feed *feed)

@@ -19,6 +19,8 @@ const char *pl_feed_ns(const struct pl_feed *feed);
 /* Its name in logs and waits: the informer's, with the namespace where that says too little. */
 const char *pl_feed_owner(const struct pl_feed *feed);
 bool pl_feed_has_listed(const struct pl_feed *feed);
+/* It keeps a part, and nothing of it is ours yet: there is nothing to list. */
+bool pl_feed_is_idle(const struct pl_feed *feed);
 const struct pl_trouble *pl_feed_trouble(const struct pl_feed *feed);
 /* The version its part of the store reflects; empty before the first list. */
 struct pl_slice pl_feed_rv(const struct pl_feed *feed);
@@ -26,3 +28,11 @@ struct pl_slice pl_feed_rv(const struct pl_feed *feed);
 /* Stores without asking whether it is news: a write's answer, a live read. */
 void pl_feed_put(struct pl_feed *feed, struct pl_doc *object);
 void pl_feed_remove(struct pl_feed *feed, struct pl_slice key, struct pl_doc *object, bool stale);
+
+/* ---- shards (sync/share.h) ---- */
+
+/* Some have come or gone: what came is listed, what went is dropped. */
+void pl_feed_shards_changed(struct pl_feed *feed);
+/* What it keeps of that shard is stored. */
+bool pl_feed_has_shard(const struct pl_feed *feed, unsigned shard);
+bool pl_feed_keeps(const struct pl_feed *feed, struct pl_node object);

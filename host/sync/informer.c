@@ -251,7 +251,7 @@ void pl_informer_feed_ended(struct pl_informer *informer, struct pl_feed *feed)
 static bool is_filled(const struct pl_informer *informer)
 {
     for (size_t i = 0; i < informer->feed_count; i++)
-        if (!pl_feed_has_listed(informer->feeds[i]))
+        if (!pl_feed_has_listed(informer->feeds[i]) && !pl_feed_is_idle(informer->feeds[i]))
             return false;
     return informer->feed_count > 0 && pl_backlog_unindexed(informer->backlog) == 0;
 }
@@ -329,15 +329,26 @@ bool pl_informer_covers(const struct pl_informer *informer, struct pl_slice ns)
     return false;
 }
 
+/* That of another shard is not. */
+static bool is_kept(const struct pl_informer *informer, struct pl_node object)
+{
+    struct pl_scratch scratch;
+    struct pl_slice ns = pl_meta_namespace(object, &scratch);
+    for (size_t i = 0; i < informer->feed_count; i++) {
+        const char *of = pl_feed_ns(informer->feeds[i]);
+        if (of == NULL || pl_slice_eqz(ns, of))
+            return pl_feed_keeps(informer->feeds[i], object);
+    }
+    return informer->feed_count == 0;
+}
+
 bool pl_informer_wants(const struct pl_informer *informer, struct pl_node object)
 {
     if (informer->labels != NULL && !pl_selector_matches(informer->labels, pl_meta_labels(object)))
         return false;
     if (informer->fields != NULL && !pl_fields_match(informer->fields, object))
         return false;
-    struct pl_scratch scratch;
-    return informer->feed_count == 0 ||
-           pl_informer_covers(informer, pl_meta_namespace(object, &scratch));
+    return is_kept(informer, object);
 }
 
 static struct pl_doc *metadata_alone(const struct pl_informer *informer, struct pl_node object)
@@ -369,6 +380,29 @@ struct pl_doc *pl_informer_shape(const struct pl_informer *informer, struct pl_d
     struct pl_doc *stripped = pl_doc_with(pl_doc_root(doc), managed, 2, PL_NODE_MISSING);
     pl_doc_unref(doc);
     return stripped;
+}
+
+/* ---- shards ---- */
+
+void pl_informer_shards_changed(struct pl_informer *informer)
+{
+    for (size_t i = 0; i < informer->feed_count && !informer->stopping; i++)
+        pl_feed_shards_changed(informer->feeds[i]);
+}
+
+bool pl_informer_has_shard(const struct pl_informer *informer, unsigned shard)
+{
+    for (size_t i = 0; i < informer->feed_count && informer->synced; i++)
+        if (!pl_feed_has_shard(informer->feeds[i], shard))
+            return informer->stopping;
+    return true;
+}
+
+enum pl_share_by pl_informer_share(const struct pl_informer *informer)
+{
+    return informer->resource != NULL ? pl_share_by(pl_site_shards(informer->site),
+                                                    informer->options.part, informer->resource)
+                                      : PL_SHARE_WHOLE;
 }
 
 /* ---- the rest ---- */

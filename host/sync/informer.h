@@ -7,6 +7,7 @@
 #include "base/list.h"
 #include "event/source.h"
 #include "kube/resource.h"
+#include "sync/share.h"
 #include "store/store.h"
 
 struct pl_informer;
@@ -81,6 +82,14 @@ void pl_informer_flush(struct pl_informer *informer);
 
 /* True when its namespaces (with those of the host) include ns; false until discovery answered. */
 bool pl_informer_covers(const struct pl_informer *informer, struct pl_slice ns);
+
+/* Shards have come or gone (sync/share.h). */
+void pl_informer_shards_changed(struct pl_informer *informer);
+/* What it keeps of that shard is stored, or it has not synced at all: then its first list will
+ * bring it. */
+bool pl_informer_has_shard(const struct pl_informer *informer, unsigned shard);
+/* How it is kept; the whole until discovery answered. */
+enum pl_share_by pl_informer_share(const struct pl_informer *informer);
 
 /* Brings the gauges of its kind to 0, and adds its own to them. */
 void pl_informer_clear_gauges(struct pl_informer *informer);

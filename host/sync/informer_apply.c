@@ -102,6 +102,12 @@ static void on_compact(struct pl_timer *timer)
     pl_timer_start(pl_informer_timers(informer), timer, 0, on_compact);
 }
 
+void pl_informer_removed(struct pl_informer *informer, size_t count)
+{
+    informer->removed += count;
+    arm_compact(informer);
+}
+
 void pl_informer_stop_compact(struct pl_informer *informer)
 {
     pl_timer_stop(pl_informer_timers(informer), &informer->compact);

@@ -96,6 +96,8 @@ void pl_informer_updated(struct pl_informer *informer, struct pl_slice key, stru
                          struct pl_doc *object);
 void pl_informer_deleted(struct pl_informer *informer, struct pl_slice key, struct pl_doc *object,
                          bool stale);
+/* So many objects left the store, and nobody is told. */
+void pl_informer_removed(struct pl_informer *informer, size_t count);
 /* Sets the version of the store, from those of its feeds. */
 void pl_informer_update_rv(struct pl_informer *informer);
 

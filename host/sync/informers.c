@@ -11,6 +11,7 @@ struct pl_informers {
     char *const *namespaces;    /* borrowed; NULL: all */
     struct pl_informer **items; /* owned array; each borrowed until `forget` */
     size_t count;
+    struct pl_shards_follower follower; /* of the site's shards */
 };
 
 /* Two informers of a kind share its gauges. */
@@ -23,11 +24,44 @@ static void collect(void *arg)
         pl_informer_add_gauges(informers->items[i]);
 }
 
+/* ---- shards ---- */
+
+static void on_shards(void *arg, const struct pl_shard_set *which, enum pl_shard_state state)
+{
+    struct pl_informers *informers = arg;
+    PL_UNUSED(which);
+    if (state == PL_SHARD_COMING || state == PL_SHARD_ELSEWHERE)
+        for (size_t i = 0; i < informers->count; i++)
+            pl_informer_shards_changed(informers->items[i]);
+}
+
+static bool is_settled(void *arg, unsigned shard)
+{
+    const struct pl_informers *informers = arg;
+    for (size_t i = 0; i < informers->count; i++)
+        if (!pl_informer_has_shard(informers->items[i], shard))
+            return false;
+    return true;
+}
+
+static const struct pl_shards_follower_ops follower_ops = {on_shards, is_settled};
+
+/* Of the For kind, by namespace, both are the same part. */
+static bool is_same_part(const struct pl_informer *informer, enum pl_source_part wanted)
+{
+    enum pl_source_part part = pl_informer_options(informer)->part;
+    bool either = part == PL_PART_FOR || part == PL_PART_NAMESPACE;
+    return part == wanted || (either && (wanted == PL_PART_FOR || wanted == PL_PART_NAMESPACE) &&
+                              pl_informer_share(informer) == PL_SHARE_BY_NAMESPACE);
+}
+
 struct pl_informers *pl_informers_create(struct pl_site *site, char *const *namespaces)
 {
     struct pl_informers *informers = PL_NEW(struct pl_informers);
     informers->site = site;
     informers->namespaces = namespaces;
+    if (pl_site_shards(site) != NULL)
+        pl_shards_follow(pl_site_shards(site), &informers->follower, &follower_ops, informers);
     if (pl_site_metrics(site) != NULL)
         pl_metrics_collect(pl_site_metrics(site), collect, informers);
     return informers;
@@ -38,6 +72,8 @@ void pl_informers_destroy(struct pl_informers *informers)
     if (informers == NULL)
         return;
     PL_REQUIRE(informers->count == 0);
+    if (pl_site_shards(informers->site) != NULL)
+        pl_shards_unfollow(pl_site_shards(informers->site), &informers->follower);
     if (pl_site_metrics(informers->site) != NULL)
         pl_metrics_uncollect(pl_site_metrics(informers->site), collect, informers);
     pl_free(informers->items);
@@ -66,8 +102,11 @@ static struct pl_informer *find_informer(const struct pl_informers *informers,
 {
     for (size_t i = 0; i < informers->count; i++) {
         struct pl_informer *informer = informers->items[i];
+        struct pl_source_options same = *wanted; /* borrows all */
+        if (is_same_part(informer, wanted->part))
+            same.part = pl_informer_options(informer)->part;
         if (pl_kind_eq(pl_informer_kind(informer), kind) &&
-            pl_source_options_eq(pl_informer_options(informer), wanted))
+            pl_source_options_eq(pl_informer_options(informer), &same))
             return informer;
     }
     return NULL;

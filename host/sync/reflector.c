@@ -2,6 +2,9 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/log.h"
+
+#include <string.h>
 
 #define GONE_PAUSE (5 * PL_SECOND)
 /* Hundreds of lists, one in 200 ms, or a server that is away: the longest a turn is waited for
@@ -83,6 +86,8 @@ static void free_reflector(struct pl_timer *timer)
     pl_buf_deinit(&r->asked_rv);
     pl_buf_deinit(&r->page_rv);
     pl_buf_deinit(&r->token);
+    pl_buf_deinit(&r->shards);
+    pl_buf_deinit(&r->watch_shards);
     pl_doc_unref(r->witness.object);
     pl_buf_deinit(&r->witness.rv);
     pl_free((char *)r->o.owner);
@@ -248,8 +253,47 @@ void pl_reflector_heard(struct pl_reflector *r)
         pl_reconnect_heard(r->o.reconnects, &r->turn);
 }
 
+/* ---- shards ---- */
+
+void pl_reflector_begin_list(struct pl_reflector *r)
+{
+    pl_buf_clear(&r->shards);
+    if (r->o.sink->begin != NULL)
+        r->o.sink->begin(r->o.arg, &r->shards);
+}
+
+bool pl_reflector_is_no_shards(struct pl_reflector *r, const struct pl_buf *asked,
+                               const struct pl_err *err)
+{
+    static const char refusal[] = "invalid shard selector";
+    bool refused = err->status == 400 ||
+                   (err->status == 500 && strncmp(err->message, refusal, sizeof refusal - 1) == 0);
+    if (asked->len == 0 || err->code != PL_EAPI || !refused)
+        return false;
+    pl_log(PL_LOG_WARN, "the server does not filter by shards any more: they are filtered here",
+           pl_str("source", r->o.owner), pl_str("error", err->message));
+    r->o.sink->no_shards(r->o.arg);
+    return true;
+}
+
+void pl_reflector_rewatch(struct pl_reflector *r)
+{
+    if (r->watch != NULL && !r->streaming)
+        pl_reflector_end_watch(r, END_BY_SHARDS);
+}
+
+bool pl_reflector_will_list(const struct pl_reflector *r)
+{
+    return r->state == PL_REFLECTOR_IDLE || r->streaming || r->state == PL_REFLECTOR_LISTING ||
+           (r->state == PL_REFLECTOR_PAUSING && r->next != NEXT_WATCH);
+}
+
 struct pl_doc *pl_reflector_share(void *reflector, struct pl_doc *object)
 {
     const struct pl_reflector *r = reflector;
+    if (!r->stopped && !pl_reflector_keeps(r, object, true)) {
+        pl_doc_unref(object);
+        return NULL;
+    }
     return r->o.sink->share != NULL && !r->stopped ? r->o.sink->share(r->o.arg, object) : object;
 }

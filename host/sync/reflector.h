@@ -52,6 +52,18 @@ struct pl_reflector_sink {
     /* What the sink holds of an object that is being listed, where that is the same version: takes
      * the reference and gives one back, so that a relist needs no second copy. NULL: nothing. */
     struct pl_doc *(*share)(void *arg, struct pl_doc *object);
+    /* ---- of objects that lie in shards; NULL: all are kept ---- */
+    /* A list begins: of what it brings, `keeps` is asked as it stands now. Appends what the server
+     * is to be asked for (shardSelector); nothing: for all. */
+    void (*begin)(void *arg, struct pl_buf *shards);
+    /* The same of a watch. */
+    void (*watch)(void *arg, struct pl_buf *shards);
+    /* Is it to be kept? */
+    bool (*keeps)(void *arg, struct pl_doc *object, bool listed);
+    /* Something happened to an object that is not: there is nothing else up to its version. */
+    void (*pass)(void *arg, struct pl_doc *object);
+    /* The server does not understand what begin or watch said. */
+    void (*no_shards)(void *arg);
 };
 
 struct pl_reflector_options {
@@ -88,6 +100,12 @@ void pl_reflector_start(struct pl_reflector *reflector);
 /* Cancels what is under way. From now on nothing is called but `ended`: later, once, when the
  * reflector is no more. At any moment, also from its own callbacks. */
 void pl_reflector_stop(struct pl_reflector *reflector, void (*ended)(void *arg), void *arg);
+
+/* What `watch` says is another text now: a watch that is under way is opened again with it, from
+ * where it is. */
+void pl_reflector_rewatch(struct pl_reflector *reflector);
+/* A list of all is under way, or will be before the next watch. */
+bool pl_reflector_will_list(const struct pl_reflector *reflector);
 
 enum pl_reflector_state pl_reflector_state(const struct pl_reflector *reflector);
 /* NULL when nothing is wrong. */

@@ -16,6 +16,7 @@ enum ending {
     END_BY_OLD_RV,
     END_BY_LATE_BOOKMARK, /* of a streamed list */
     END_BY_SINK,          /* which refused a streamed list */
+    END_BY_SHARDS,        /* others are to be watched */
 };
 
 /* What a pause, or a wait for our turn, leads to. */
@@ -61,6 +62,8 @@ struct pl_reflector {
     struct pl_err refused;
     const char *why_refused; /* what is said then */
     struct pl_buf asked_rv, page_rv, token;
+    struct pl_buf shards;       /* what the list is asked for, */
+    struct pl_buf watch_shards; /* and the watch */
     int page;
     int page_limit; /* objects; less than PL_LIST_PAGE after a list was cut */
     bool small;     /* lists were cut: pages, whatever rule 52 says */
@@ -127,8 +130,19 @@ void pl_reflector_unanswered(struct pl_reflector *r, enum next next, const char 
                              const struct pl_err *err);
 /* There was one, or an event. */
 void pl_reflector_heard(struct pl_reflector *r);
-/* The object, or that of the sink where it is the same version. Takes and gives a reference. */
+/* The object, or that of the sink where it is the same version; NULL: it is not kept. Takes and
+ * gives a reference. */
 struct pl_doc *pl_reflector_share(void *reflector, struct pl_doc *object);
+/* A list of all begins, in whatever form. */
+void pl_reflector_begin_list(struct pl_reflector *r);
+static inline bool pl_reflector_keeps(const struct pl_reflector *r, struct pl_doc *object,
+                                      bool listed)
+{
+    return r->o.sink->keeps == NULL || r->o.sink->keeps(r->o.arg, object, listed);
+}
+/* The server refused a request for shards: it is not asked for them again. */
+bool pl_reflector_is_no_shards(struct pl_reflector *r, const struct pl_buf *asked,
+                               const struct pl_err *err);
 
 /* ---- reflector_list.c ---- */
 

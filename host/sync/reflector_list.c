@@ -39,6 +39,7 @@ static void send_page(struct pl_reflector *r)
         .metadata_only = r->o.metadata_only,
         .keep_managed_fields = r->o.keep_managed_fields,
         .continue_token = pl_buf_slice(&r->token),
+        .shards = pl_buf_slice(&r->shards),
         .large = true,
     };
     /* Later pages carry the version in their token (rule 55). */
@@ -66,6 +67,7 @@ void pl_reflector_drop_pages(struct pl_reflector *r)
 void pl_reflector_list(struct pl_reflector *r)
 {
     pl_reflector_drop_pages(r);
+    pl_reflector_begin_list(r);
     r->whole = r->retried = false;
     /* At "0" a limit is not heeded where a watch cache answers. */
     if (r->rv_unavailable || (r->small && r->rv.len == 0))
@@ -86,6 +88,7 @@ void pl_reflector_list_on(struct pl_reflector *r)
 static void list_anew(struct pl_reflector *r)
 {
     pl_reflector_drop_pages(r);
+    pl_reflector_begin_list(r);
     r->rv_unavailable = r->retried = true;
     pl_buf_clear(&r->asked_rv);
     send_page(r);
@@ -133,6 +136,7 @@ static void list_failed(struct pl_reflector *r, const struct pl_err *err, int st
     bool first_page = r->page == 0;
     if (!first_page && !r->whole && pl_err_is_expired(err)) {
         pl_reflector_drop_pages(r);
+        pl_reflector_begin_list(r);
         r->whole = true;
         send_page(r);
         return;
@@ -147,6 +151,10 @@ static void list_failed(struct pl_reflector *r, const struct pl_err *err, int st
         return;
     }
     pl_reflector_drop_pages(r);
+    if (pl_reflector_is_no_shards(r, &r->shards, err)) {
+        pl_reflector_pause(r, NEXT_SYNC, 0);
+        return;
+    }
     if (err->code == PL_ENETWORK || err->code == PL_ETIMEOUT) {
         pl_reflector_unanswered(r, NEXT_SYNC, cannot_list, err);
         return;

@@ -22,6 +22,7 @@ static void drop(struct pl_reflector *r)
 static void open_stream(struct pl_reflector *r)
 {
     drop(r);
+    pl_reflector_begin_list(r);
     if (r->rv_unavailable)
         pl_buf_clear(&r->asked_rv);
     else
@@ -148,6 +149,11 @@ static void put_in_place(struct pl_reflector *r, enum pl_watch_type type, struct
 static void collect(struct pl_reflector *r, enum pl_watch_type type, struct pl_doc *object)
 {
     r->came++;
+    if (!pl_reflector_keeps(r, object, true)) {
+        if (type == PL_WATCH_ADDED && !r->keyed)
+            return;
+        type = PL_WATCH_DELETED; /* it may have been ours when it came first */
+    }
     if (type != PL_WATCH_ADDED && !r->keyed && !show(r))
         return;
     if (type == PL_WATCH_DELETED && r->begun) {

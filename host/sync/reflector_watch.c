@@ -82,11 +82,17 @@ void pl_reflector_watch(struct pl_reflector *r)
 void pl_reflector_open(struct pl_reflector *r, struct pl_slice rv)
 {
     int64_t seconds = WATCH_SECONDS + (int64_t)(pl_rand_unit(r->o.rand) * (WATCH_SECONDS + 1));
+    pl_buf_clear(&r->watch_shards);
+    if (r->streaming)
+        pl_buf_add_slice(&r->watch_shards, pl_buf_slice(&r->shards));
+    else if (r->o.sink->watch != NULL)
+        r->o.sink->watch(r->o.arg, &r->watch_shards);
     struct pl_watch_call call = {
         .resource = r->o.resource,
         .ns = pl_slice_z(r->o.ns),
         .labels = pl_slice_z(r->o.labels),
         .fields = pl_slice_z(r->o.fields),
+        .shards = pl_buf_slice(&r->watch_shards),
         .rv = rv,
         .metadata_only = r->o.metadata_only,
         .keep_managed_fields = r->o.keep_managed_fields,
@@ -148,6 +154,10 @@ static void deliver(struct pl_reflector *r, enum pl_watch_type type, struct pl_d
 {
     const struct pl_reflector_sink *sink = r->o.sink;
     struct pl_err err = {0};
+    if (!pl_reflector_keeps(r, object, false)) {
+        sink->pass(r->o.arg, object);
+        return;
+    }
     pl_reflector_saw(r, type, object);
     int code = type == PL_WATCH_ADDED      ? sink->add(r->o.arg, object, &err)
                : type == PL_WATCH_MODIFIED ? sink->update(r->o.arg, object, &err)
@@ -234,8 +244,9 @@ void pl_reflector_watch_failed(struct pl_reflector *r, const struct pl_err *err)
         watch_expired(r, err);
         return;
     }
+    bool no_shards = pl_reflector_is_no_shards(r, &r->watch_shards, err);
     bool away = err->code == PL_ENETWORK || err->code == PL_ETIMEOUT;
-    bool again = away || pl_err_is_too_many_requests(err);
+    bool again = away || no_shards || pl_err_is_too_many_requests(err);
     r->doubtful = r->doubtful || away;
     if (away && r->opened_ns == 0) {
         pl_reflector_unanswered(r, NEXT_WATCH, "cannot watch source", err);
@@ -314,7 +325,7 @@ static void on_end(void *arg, const struct pl_err *err)
         watch_was_silent(r);
     else if (r->ending == END_BY_OLD_RV)
         pl_reflector_went_back(r);
-    else if (r->ending == END_BY_DEADLINE)
+    else if (r->ending == END_BY_DEADLINE || r->ending == END_BY_SHARDS)
         pl_reflector_go(r, NEXT_WATCH);
     else if (err == NULL || (open && (err->code == PL_ENETWORK || err->code == PL_ETIMEOUT)))
         watch_ended(r);

@@ -9,7 +9,8 @@ struct pl_site {
     struct pl_site_options o;
     struct pl_discovery *discovery;   /* owned */
     struct pl_reconnects *reconnects; /* owned */
-    size_t held;                      /* informers, reads and writes that have not ended */
+    bool filters_uids;
+    size_t held; /* informers, reads and writes that have not ended */
     void (*on_idle)(void *arg);
     void *on_idle_arg;
     struct pl_timer idle;
@@ -123,6 +124,21 @@ struct pl_reconnects *pl_site_reconnects(const struct pl_site *site)
 bool pl_site_streams_lists(const struct pl_site *site)
 {
     return site->o.stream_lists;
+}
+
+struct pl_shards *pl_site_shards(const struct pl_site *site)
+{
+    return site->o.shards;
+}
+
+bool pl_site_filters_uids(const struct pl_site *site)
+{
+    return site->filters_uids;
+}
+
+void pl_site_set_filters_uids(struct pl_site *site, bool filters)
+{
+    site->filters_uids = filters;
 }
 
 void pl_site_defer(struct pl_site *site, struct pl_task *task, void (*run)(struct pl_task *task))

@@ -14,6 +14,7 @@
 #include "kube/discovery.h"
 #include "value/pool.h"
 
+struct pl_shards;
 struct pl_site;
 
 struct pl_site_options {
@@ -26,6 +27,7 @@ struct pl_site_options {
     /* Runs task->run later in this turn (pl_loop_defer behind it; tests have their own). */
     void (*defer)(void *arg, struct pl_task *task, void (*run)(struct pl_task *task));
     void *defer_arg;
+    struct pl_shards *shards; /* which are this process's; NULL: there are none, all is ours */
     bool stream_lists; /* lists come as the beginning of watches where the server does that */
     /* Tells people of something that they have to mend (an Event about ourselves). NULL: nobody. */
     void (*say)(void *arg, const char *reason, const char *note);
@@ -47,6 +49,10 @@ struct pl_pool *pl_site_pool(const struct pl_site *site);
 struct pl_metrics *pl_site_metrics(const struct pl_site *site); /* NULL: none */
 struct pl_reconnects *pl_site_reconnects(const struct pl_site *site);
 bool pl_site_streams_lists(const struct pl_site *site);
+struct pl_shards *pl_site_shards(const struct pl_site *site); /* NULL: none */
+/* The server filters lists and watches by ranges of uids; false until somebody says so. */
+bool pl_site_filters_uids(const struct pl_site *site);
+void pl_site_set_filters_uids(struct pl_site *site, bool filters);
 
 void pl_site_defer(struct pl_site *site, struct pl_task *task, void (*run)(struct pl_task *task));
 void pl_site_say(struct pl_site *site, const char *reason, const char *note);

@@ -38,8 +38,8 @@ static inline void bed_defer(void *arg, struct pl_task *task, void (*run)(struct
 
 /* thread: what large answers are decoded by; NULL: nobody but the test's thread. streams: lists
  * come as the beginning of watches. */
-static inline void bed_init_apart(struct bed *bed, char **namespaces, bool dry_run, bool streams,
-                                  struct pl_decode_thread *thread)
+static inline void bed_init_sharded(struct bed *bed, char **namespaces, bool dry_run, bool streams,
+                                    struct pl_decode_thread *thread, struct pl_shards *shards)
 {
     *bed = (struct bed){0};
     if (getenv("TEST_LOG") == NULL) /* what is provoked need not be read */
@@ -74,11 +74,18 @@ static inline void bed_init_apart(struct bed *bed, char **namespaces, bool dry_r
                  .metrics = bed->metrics,
                  .defer = bed_defer,
                  .defer_arg = bed,
+                 .shards = shards,
                  .stream_lists = streams},
         .namespaces = namespaces,
         .dry_run = dry_run,
     };
     bed->cluster = pl_cluster_create(&cluster);
+}
+
+static inline void bed_init_apart(struct bed *bed, char **namespaces, bool dry_run, bool streams,
+                                  struct pl_decode_thread *thread)
+{
+    bed_init_sharded(bed, namespaces, dry_run, streams, thread, NULL);
 }
 
 static inline void bed_init_with(struct bed *bed, char **namespaces, bool dry_run)

@@ -4,6 +4,7 @@
 #include "sync/informer.h"
 
 #include "unit/control/bed.h"
+#include "shard/shards.h"
 #include "sync/backlog.h"
 
 /* An informer on ConfigMaps with a follower that writes events down: "+a@5 ~a@5>6 -a@6 !a@6"
@@ -15,7 +16,8 @@ struct scene {
     struct pl_follower follower;
     struct pl_buf log;
     struct pl_source_options options;
-    bool streams; /* lists come as the beginning of watches */
+    bool streams;             /* lists come as the beginning of watches */
+    struct pl_shards *shards; /* the test's; NULL: none */
 };
 
 static inline void add_version(struct pl_buf *out, struct pl_doc *doc)
@@ -42,8 +44,9 @@ static inline void begin_kind(struct scene *scene, char **host_namespaces, struc
 {
     struct pl_source_options options = scene->options;
     bool streams = scene->streams;
-    *scene = (struct scene){.options = options, .streams = streams};
-    bed_init_apart(&scene->bed, host_namespaces, false, streams, NULL);
+    struct pl_shards *shards = scene->shards;
+    *scene = (struct scene){.options = options, .streams = streams, .shards = shards};
+    bed_init_sharded(&scene->bed, host_namespaces, false, streams, NULL, shards);
     scene->informer = pl_informers_take(pl_cluster_informers(scene->bed.cluster), &kind, &options);
     scene->follower.on_event = on_event;
     pl_informer_follow(scene->informer, &scene->follower);

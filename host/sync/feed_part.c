@@ -1,0 +1,254 @@
+/* Which shards a feed keeps, and how those that come are listed without the others.
+ *
+ * From the moment at which a shard is held the watch brings what happens to its objects; the list
+ * beside it is not older than the watch was then. So what the list lacks has gone, what it has of
+ * older versions is late, and what went after the list was made is remembered until it is stored.
+ * A list of all that begins meanwhile makes the one beside the watch superfluous. */
+#include "sync/feed_part.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "object/meta.h"
+#include "sync/own_write.h"
+
+#define MOST_GONE 100000 /* remembered; then the list begins anew */
+
+struct pl_feed_part {
+    struct pl_feed_part_options o;
+    struct pl_shard_set held;    /* what is kept; */
+    struct pl_shard_set listed;  /* of it what the store has, */
+    struct pl_shard_set listing; /* what the list of all brings, */
+    struct pl_shard_set topping; /* and what the list beside the watch does */
+    struct pl_buf watched;       /* what the watch was opened with */
+    struct pl_topup *topup;      /* NULL: none */
+    struct pl_map gone;          /* while there is one: uid -> version, owned text */
+};
+
+struct pl_feed_part *pl_feed_part_create(const struct pl_feed_part_options *options)
+{
+    struct pl_feed_part *part = PL_NEW(struct pl_feed_part);
+    part->o = *options;
+    part->held = pl_shards_held(options->shards);
+    return part;
+}
+
+static void forget_gone(struct pl_feed_part *part)
+{
+    size_t at = 0;
+    struct pl_slice uid;
+    void *rv;
+    while (pl_map_next(&part->gone, &at, &uid, &rv))
+        pl_free(rv);
+    pl_map_deinit(&part->gone);
+    part->gone = PL_MAP_INIT;
+}
+
+static void drop_topup(struct pl_feed_part *part)
+{
+    pl_topup_drop(part->topup);
+    part->topup = NULL;
+    part->topping = (struct pl_shard_set){{0}};
+    forget_gone(part);
+}
+
+void pl_feed_part_destroy(struct pl_feed_part *part)
+{
+    if (part == NULL)
+        return;
+    drop_topup(part);
+    pl_buf_deinit(&part->watched);
+    pl_free(part);
+}
+
+/* ---- sets ---- */
+
+static struct pl_shard_set both(const struct pl_shard_set *a, const struct pl_shard_set *b)
+{
+    struct pl_shard_set set;
+    for (size_t i = 0; i < PL_ARRAY_LEN(set.bits); i++)
+        set.bits[i] = a->bits[i] & b->bits[i];
+    return set;
+}
+
+static struct pl_shard_set without(const struct pl_shard_set *a, const struct pl_shard_set *b)
+{
+    struct pl_shard_set set;
+    for (size_t i = 0; i < PL_ARRAY_LEN(set.bits); i++)
+        set.bits[i] = a->bits[i] & ~b->bits[i];
+    return set;
+}
+
+static bool is_empty(const struct pl_shard_set *set)
+{
+    return pl_shard_set_count(set) == 0;
+}
+
+static bool has(const struct pl_feed_part *part, const struct pl_shard_set *set,
+                struct pl_node object)
+{
+    return pl_share_has(part->o.shards, part->o.by, set, object);
+}
+
+/* ---- what is asked for ---- */
+
+static void select_shards(const struct pl_feed_part *part, const struct pl_shard_set *set,
+                          struct pl_buf *out)
+{
+    if (part->o.by == PL_SHARE_BY_UID && part->o.asks(part->o.arg))
+        pl_shard_selector(set, pl_shards_count(part->o.shards), out);
+}
+
+void pl_feed_part_begin(struct pl_feed_part *part, struct pl_buf *shards)
+{
+    drop_topup(part);
+    part->listing = part->held;
+    select_shards(part, &part->listing, shards);
+}
+
+void pl_feed_part_watch(struct pl_feed_part *part, struct pl_buf *shards)
+{
+    select_shards(part, &part->held, shards);
+    pl_buf_clear(&part->watched);
+    pl_buf_add_slice(&part->watched, pl_buf_slice(shards));
+}
+
+bool pl_feed_part_keeps(const struct pl_feed_part *part, struct pl_node object, bool listed)
+{
+    return has(part, listed ? &part->listing : &part->held, object);
+}
+
+/* ---- the list beside the watch ---- */
+
+static struct pl_doc *each_topped(void *arg, struct pl_doc *object)
+{
+    struct pl_feed_part *part = arg;
+    if (has(part, &part->topping, pl_doc_root(object)))
+        return object;
+    pl_doc_unref(object);
+    return NULL;
+}
+
+static void on_page(void *arg, const struct pl_docs *items)
+{
+    struct pl_feed_part *part = arg;
+    part->o.ops->take(part->o.arg, items);
+}
+
+static void start_topup(struct pl_feed_part *part);
+
+static void on_done(void *arg)
+{
+    struct pl_feed_part *part = arg;
+    bool is_short = part->gone.count >= MOST_GONE;
+    part->topup = NULL;
+    if (!is_short)
+        for (size_t i = 0; i < PL_ARRAY_LEN(part->listed.bits); i++)
+            part->listed.bits[i] |= part->topping.bits[i];
+    drop_topup(part);
+    start_topup(part);
+    if (part->topup == NULL)
+        part->o.ops->whole(part->o.arg);
+}
+
+static struct pl_slice at_least(void *arg)
+{
+    struct pl_feed_part *part = arg;
+    return part->o.ops->reached(part->o.arg);
+}
+
+static const struct pl_topup_ops topup_ops = {each_topped, on_page, on_done, at_least};
+
+/* Of what is held and was not listed, unless nothing is missing. */
+static void start_topup(struct pl_feed_part *part)
+{
+    part->topping = without(&part->held, &part->listed);
+    if (is_empty(&part->topping))
+        return;
+    struct pl_buf text = PL_BUF_INIT;
+    struct pl_topup_options options = part->o.topup;
+    select_shards(part, &part->topping, &text);
+    options.shards = pl_buf_slice(&text);
+    options.ops = &topup_ops;
+    options.arg = part;
+    part->topup = pl_topup_start(&options);
+    pl_buf_deinit(&text);
+    pl_log(PL_LOG_DEBUG, "shards that came are listed", pl_str("source", options.owner),
+           pl_int("shards", (int64_t)pl_shard_set_count(&part->topping)));
+}
+
+/* Where a list of all is to come it brings them. */
+static void check_topup(struct pl_feed_part *part, const struct pl_reflector *reflector)
+{
+    if (part->topup == NULL && !pl_reflector_will_list(reflector))
+        start_topup(part);
+}
+
+void pl_feed_part_listed(struct pl_feed_part *part)
+{
+    part->listed = both(&part->listing, &part->held);
+    start_topup(part);
+    if (part->topup == NULL)
+        part->o.ops->whole(part->o.arg);
+}
+
+void pl_feed_part_gone(struct pl_feed_part *part, struct pl_node object)
+{
+    struct pl_scratch room[2];
+    if (part->topup == NULL || part->gone.count >= MOST_GONE)
+        return;
+    struct pl_slice rv = pl_meta_rv(object, &room[0]);
+    pl_free(pl_map_put(&part->gone, pl_meta_uid(object, &room[1]), pl_memdup0(rv.ptr, rv.len)));
+}
+
+bool pl_feed_part_is_gone(const struct pl_feed_part *part, struct pl_node object)
+{
+    struct pl_scratch room[2];
+    if (part->gone.count == 0)
+        return false;
+    const char *rv = pl_map_get(&part->gone, pl_meta_uid(object, &room[0]));
+    return rv != NULL && pl_rv_is_at_most(pl_meta_rv(object, &room[1]), pl_slice_z(rv));
+}
+
+/* ---- changes ---- */
+
+enum pl_share_by pl_feed_part_by(const struct pl_feed_part *part)
+{
+    return part->o.by;
+}
+
+bool pl_feed_part_is_empty(const struct pl_feed_part *part)
+{
+    return is_empty(&part->held);
+}
+
+bool pl_feed_part_has(const struct pl_feed_part *part, unsigned shard)
+{
+    return pl_shard_set_has(&part->listed, shard);
+}
+
+static void rewatch(struct pl_feed_part *part, struct pl_reflector *reflector)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    select_shards(part, &part->held, &text);
+    if (!pl_slice_eq(pl_buf_slice(&text), pl_buf_slice(&part->watched)))
+        pl_reflector_rewatch(reflector);
+    pl_buf_deinit(&text);
+}
+
+bool pl_feed_part_changed(struct pl_feed_part *part, struct pl_reflector *reflector)
+{
+    struct pl_shard_set held = pl_shards_held(part->o.shards);
+    struct pl_shard_set gone = without(&part->held, &held);
+    if (pl_shard_set_equal(&held, &part->held))
+        return false;
+    part->held = held;
+    part->listed = both(&part->listed, &held);
+    part->listing = both(&part->listing, &held);
+    part->topping = both(&part->topping, &held);
+    if (part->topup != NULL && is_empty(&part->topping))
+        drop_topup(part);
+    rewatch(part, reflector);
+    check_topup(part, reflector);
+    return !is_empty(&gone);
+}

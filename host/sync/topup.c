@@ -1,0 +1,141 @@
+/* Pages of one list, from a version that is not older than what the watch has reached: so whatever
+ * happens after the list is told by the watch, and what the list has of older versions than the
+ * store is late. A page that has expired begins the list anew; other failures are tried again
+ * after a pause that grows. */
+#include "sync/topup.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "kube/status.h"
+
+#define PAGE 500
+
+struct pl_topup {
+    struct pl_topup_options o;
+    struct pl_buf shards, token;
+    struct pl_op *list; /* under way, or NULL */
+    struct pl_timer pause;
+    struct pl_backoff backoff;
+    bool anew;    /* a page had expired, or the version: without one, in one piece */
+    bool dropped; /* goes when its request has ended */
+    bool said;
+};
+
+static void ask(struct pl_topup *t);
+
+static void destroy(struct pl_topup *t)
+{
+    pl_timer_stop(t->o.timers, &t->pause);
+    pl_buf_deinit(&t->shards);
+    pl_buf_deinit(&t->token);
+    pl_free(t);
+}
+
+static void on_pause_over(struct pl_timer *timer)
+{
+    ask(PL_CONTAINER_OF(timer, struct pl_topup, pause));
+}
+
+static void try_again(struct pl_topup *t, const struct pl_err *err)
+{
+    int64_t now = pl_clock_mono(t->o.timers->clock);
+    int64_t delay = pl_backoff_next(&t->backoff, now, t->o.rand);
+    int64_t at_least = err->retry_after_ms * PL_MS;
+    bool is_old = pl_err_is_expired(err) || pl_err_is_too_large_rv(err);
+    pl_buf_clear(&t->token);
+    t->anew = t->anew || is_old;
+    if (!is_old && !t->said)
+        pl_log(PL_LOG_WARN, "cannot list what has come to be ours", pl_str("source", t->o.owner),
+               pl_str("error", err->message));
+    t->said = t->said || !is_old;
+    pl_timer_start(t->o.timers, &t->pause, delay > at_least ? delay : at_least, on_pause_over);
+}
+
+static struct pl_doc *each_item(void *arg, struct pl_doc *item)
+{
+    struct pl_topup *t = arg;
+    if (!t->dropped)
+        return t->o.ops->each(t->o.arg, item);
+    pl_doc_unref(item);
+    return NULL;
+}
+
+static void on_list(void *arg, const struct pl_answer *answer)
+{
+    struct pl_topup *t = arg;
+    t->list = NULL;
+    if (t->dropped) {
+        destroy(t);
+        return;
+    }
+    if (answer->err != NULL) {
+        try_again(t, answer->err);
+        return;
+    }
+    struct pl_scratch scratch;
+    struct pl_node meta = pl_node_getz(pl_doc_root(answer->doc), "metadata");
+    pl_buf_clear(&t->token);
+    pl_buf_add_slice(&t->token, pl_node_str(pl_node_getz(meta, "continue"), &scratch));
+    if (answer->items != NULL)
+        t->o.ops->page(t->o.arg, answer->items);
+    if (t->dropped) {
+        destroy(t);
+    } else if (t->token.len > 0) {
+        ask(t);
+    } else {
+        void (*done)(void *arg) = t->o.ops->done;
+        void *owner = t->o.arg;
+        destroy(t);
+        done(owner);
+    }
+}
+
+static void ask(struct pl_topup *t)
+{
+    struct pl_call call = {
+        .verb = PL_VERB_LIST,
+        .resource = t->o.resource,
+        .ns = pl_slice_z(t->o.ns),
+        .labels = pl_slice_z(t->o.labels),
+        .fields = pl_slice_z(t->o.fields),
+        .shards = pl_buf_slice(&t->shards),
+        .continue_token = pl_buf_slice(&t->token),
+        .metadata_only = t->o.metadata_only,
+        .keep_managed_fields = t->o.keep_managed_fields,
+        .grace_period = -1,
+        .each_item = each_item,
+        .each_item_arg = t,
+    };
+    if (!t->anew)
+        call.limit = PAGE;
+    if (t->token.len == 0 && !t->anew) {
+        call.rv = t->o.ops->at_least(t->o.arg);
+        if (call.rv.len > 0)
+            call.rv_match = pl_slice_z("NotOlderThan");
+    }
+    if (t->o.lists != NULL)
+        pl_series_add(t->o.lists, 1);
+    t->list = pl_client_start(t->o.client, &call, on_list, t);
+}
+
+struct pl_topup *pl_topup_start(const struct pl_topup_options *options)
+{
+    struct pl_topup *t = PL_NEW(struct pl_topup);
+    t->o = *options;
+    pl_buf_add_slice(&t->shards, options->shards);
+    t->o.shards = pl_slice(NULL, 0);
+    pl_backoff_init(&t->backoff, pl_clock_mono(t->o.timers->clock));
+    ask(t);
+    return t;
+}
+
+void pl_topup_drop(struct pl_topup *t)
+{
+    if (t == NULL)
+        return;
+    t->dropped = true;
+    if (t->list != NULL)
+        pl_op_cancel(t->list);
+    else
+        destroy(t);
+}
