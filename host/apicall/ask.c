@@ -1,5 +1,6 @@
 #include "apicall/ask.h"
 
+#include "apicall/reach.h"
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "base/check.h"
@@ -132,19 +133,15 @@ static const struct pl_http_ops ops = {on_response, on_body, on_done};
 
 /* ---- where it is ---- */
 
-static int choose_url(struct pl_api_reply *reply, const struct pl_tree *client, struct pl_err *err)
+static int choose_place(struct pl_api_reply *reply, const struct pl_tree *client,
+                        struct pl_err *err)
 {
-    struct pl_slice url = pl_tree_text_at(client, "url");
-    if (url.len == 0)
-        return pl_err_set(err, PL_EUNSUPPORTED,
-                          "the webhook is a Service (\"%.*s\" in namespace \"%.*s\"), which this "
-                          "server cannot reach, as it runs no pods: give clientConfig a url",
-                          PL_FMT(pl_tree_text_at(client, "service.name")),
-                          PL_FMT(pl_tree_text_at(client, "service.namespace")));
-    if (url.len < 9 || memcmp(url.ptr, "https://", 8) != 0)
-        return pl_err_set(err, PL_EINVAL, "the webhook's url must begin with https://");
-    reply->url = pl_memdup0(url.ptr, url.len);
-    return 0;
+    struct pl_api_reach reach;
+    int rc = pl_api_reach(reply->job->api, client, &reach, err);
+    reply->url = reach.url;
+    reply->server_name = reach.server_name;
+    reply->tls.server_name = reach.server_name;
+    return rc;
 }
 
 static int choose_ca(struct pl_api_reply *reply, const struct pl_tree *client, struct pl_err *err)
@@ -210,7 +207,7 @@ const struct pl_api_reply *pl_api_ask(struct pl_api_ctx *ctx,
         job->api->transport.ops != NULL && ++job->count <= PL_API_ASKS_MAX && job->runs < MOST_RUNS;
     if (!can)
         pl_err_set(&reply->err, PL_ELIMIT, "webhooks can't be called now");
-    if (can && choose_url(reply, question->client, &reply->err) == 0 &&
+    if (can && choose_place(reply, question->client, &reply->err) == 0 &&
         choose_ca(reply, question->client, &reply->err) == 0)
         send(job, reply, question);
     else
@@ -264,6 +261,7 @@ void pl_api_job_end(struct pl_api_job *job)
         pl_buf_deinit(&reply->body);
         pl_free(reply->ca_pem);
         pl_free(reply->url);
+        pl_free(reply->server_name);
         pl_free(reply);
     }
     pl_arena_deinit(&job->arena);

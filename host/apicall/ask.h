@@ -20,7 +20,7 @@ struct pl_api_reply {
     struct pl_buf body;
     struct pl_http_call *call;
     struct pl_tls_options tls;
-    char *ca_pem, *url; /* owned */
+    char *ca_pem, *url, *server_name; /* owned */
     char question_uid[37];
 };
 

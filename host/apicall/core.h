@@ -3,6 +3,7 @@
 
 #include "apicall/request.h"
 #include "apicall/responder.h"
+#include "apicall/services.h"
 #include "apicall/user.h"
 #include "apistore/registry.h"
 #include "apistore/storage.h"
@@ -43,6 +44,7 @@ struct pl_api {
     size_t watch_unread, watch_bytes; /* what all watches leave unread, and the most */
     unsigned next_ip, next_port;      /* what Services were given last */
     struct pl_transport transport;    /* to webhooks; ops NULL: they can't be called */
+    struct pl_api_services services;  /* find NULL: none */
 };
 
 struct pl_api_ctx {

@@ -52,6 +52,7 @@ struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_optio
     struct pl_api *api = PL_NEW(struct pl_api);
     api->timers = timers;
     api->transport = options->transport;
+    api->services = options->services;
     api->token = options->token != NULL ? pl_strdup(options->token) : NULL;
     api->watch_bytes = options->watch_bytes > 0 ? options->watch_bytes : DEFAULT_WATCH_BYTES;
     api->host = options->host != NULL ? pl_strdup(options->host) : NULL;

@@ -4,6 +4,7 @@
 
 #include "apicall/request.h"
 #include "apicall/responder.h"
+#include "apicall/services.h"
 #include "base/err.h"
 #include "base/timer.h"
 #include "net/http.h"
@@ -19,8 +20,9 @@ struct pl_api_options {
     int64_t bookmark_ns;    /* 0: one minute */
     uint64_t rand_seed;     /* 0: from the system */
     uint64_t first_version; /* 0: 1 */
-    struct pl_transport transport; /* to webhooks; ops NULL: they can't be called */
-    bool bare;                     /* without the roles and bindings that every cluster has */
+    struct pl_transport transport;   /* to webhooks; ops NULL: they can't be called */
+    struct pl_api_services services; /* find NULL: none is known */
+    bool bare;                       /* without the roles and bindings that every cluster has */
     bool no_shard_selector; /* passed over, as without the feature gate ShardedListAndWatch */
     bool empty;             /* without anything; pl_api_keep_in must follow */
 };

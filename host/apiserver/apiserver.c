@@ -132,6 +132,7 @@ struct pl_apiserver *pl_apiserver_create(struct pl_loop *loop,
         .rand_seed = options->rand_seed,
         .transport = pl_http_client_transport(server->webhooks),
         .no_shard_selector = options->no_shard_selector,
+        .services = options->services,
         .first_version = options->first_version > 0 ? options->first_version : (uint64_t)now_us,
         .empty = options->data_dir != NULL,
     };

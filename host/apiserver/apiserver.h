@@ -12,6 +12,7 @@
  *                         [{"method","path","userAgent","fieldManager","code"},...] */
 #pragma once
 
+#include "apiserver/api.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "net/loop.h"
@@ -40,6 +41,7 @@ struct pl_apiserver_options {
     uint64_t first_version;
     /* shardSelector is passed over, as kube-apiserver does without ShardedListAndWatch. */
     bool no_shard_selector;
+    struct pl_api_services services; /* find NULL: none is known; called on the loop's thread */
 };
 
 /* NULL and err when the address can't be bound. Starts serving with the loop. */

@@ -6,6 +6,7 @@
  * deleted, as deleting moves the table. */
 #include "apicall/admit.h"
 #include "apicall/body.h"
+#include "apicall/convert.h"
 #include "apicall/select.h"
 #include "apiserver/steps.h"
 #include "apiserver/verbs.h"
@@ -326,7 +327,7 @@ int pl_api_delete(struct pl_api_ctx *ctx)
     if (gone && !(ctx->type->flags & PL_API_RETURNS_DELETED))
         answer_gone(ctx, ctx->request.name, uid);
     else
-        pl_api_answer_object(ctx, 200, left);
+        pl_api_answer_stored(ctx, 200, left, pl_tree_copy(&ctx->arena, admission.old));
     pl_doc_unref(left);
     return 0;
 }
@@ -352,16 +353,47 @@ static void answer_list(struct pl_api_ctx *ctx, struct pl_doc **docs, size_t cou
     pl_buf_deinit(&out);
 }
 
-/* Asks about all of them before the first one goes: a request that waits is run again, and what one
- * webhook denies keeps all. */
-static int admit_all(struct pl_api_ctx *ctx, struct pl_api_entry **chosen, size_t count)
+/* The objects of a collection before the first one goes, and what is left of each. */
+struct many {
+    struct pl_api_entry **entries;
+    struct pl_node *nodes; /* in the request's version */
+    struct pl_doc **docs;  /* references; NULL: not deleted */
+    size_t count;
+};
+
+static void choose(struct many *many, struct pl_api_ctx *ctx, const struct pl_api_select *select)
+{
+    const struct pl_api_table *table = ctx->type->table;
+    many->entries = pl_calloc(table->count + 1, sizeof(struct pl_api_entry *));
+    many->nodes = pl_calloc(table->count + 1, sizeof(struct pl_node));
+    many->docs = pl_calloc(table->count + 1, sizeof(struct pl_doc *));
+    for (size_t i = 0; i < table->count; i++) {
+        struct pl_node root = pl_doc_root(table->entries[i]->doc);
+        if (!pl_api_select_matches(select, root))
+            continue;
+        many->nodes[many->count] = root;
+        many->entries[many->count++] = table->entries[i];
+    }
+}
+
+static void forget(struct many *many)
+{
+    for (size_t i = 0; i < many->count; i++)
+        pl_doc_unref(many->docs[i]);
+    pl_free(many->docs);
+    pl_free(many->nodes);
+    pl_free(many->entries);
+}
+
+/* A request that waits is run again, so all webhooks are asked about all objects first; what one
+ * of them denies keeps every object. */
+static int admit_all(struct pl_api_ctx *ctx, const struct many *many)
 {
     bool waits = false;
-    for (size_t i = 0; i < count && pl_api_admit_any(ctx); i++) {
+    for (size_t i = 0; i < many->count && pl_api_admit_any(ctx); i++) {
         struct pl_api_admission admission = {.operation = "DELETE",
-                                             .old = pl_api_load(ctx, chosen[i]->doc)};
-        if (admission.old != NULL && pl_api_admit(ctx, &admission) == 0 &&
-            pl_api_admit_check(ctx, &admission) == 0)
+                                             .old = pl_tree_from_node(&ctx->arena, many->nodes[i])};
+        if (pl_api_admit(ctx, &admission) == 0 && pl_api_admit_check(ctx, &admission) == 0)
             continue;
         if (!ctx->is_waiting)
             return -1;
@@ -370,32 +402,38 @@ static int admit_all(struct pl_api_ctx *ctx, struct pl_api_entry **chosen, size_
     return waits ? -1 : 0;
 }
 
+/* What is left of an object, as the request's version has it. */
+static void show(struct pl_api_ctx *ctx, struct many *many, size_t i)
+{
+    if (!pl_api_converts(ctx->type, ctx->type->storage_version, ctx->version))
+        return;
+    struct pl_tree *shown = pl_tree_from_node(&ctx->arena, many->nodes[i]);
+    struct pl_node meta = pl_node_getz(pl_doc_root(many->docs[i]), "metadata");
+    pl_tree_setz(&ctx->arena, shown, "metadata", pl_tree_from_node(&ctx->arena, meta));
+    pl_doc_unref(many->docs[i]);
+    many->docs[i] = pl_tree_doc(shown, NULL);
+}
+
 int pl_api_delete_collection(struct pl_api_ctx *ctx)
 {
     struct pl_api_delete_options options;
     struct pl_api_select select;
-    struct pl_api_table *table = ctx->type->table;
+    struct many many = {.count = 0};
     if (read_options(ctx, &options) != 0 || pl_api_select_init(&select, ctx) != 0)
         return -1;
-    struct pl_doc **docs = pl_reallocarray(NULL, table->count + 1, sizeof(struct pl_doc *));
-    struct pl_api_entry **chosen = pl_reallocarray(NULL, table->count + 1, sizeof(*chosen));
-    size_t count = 0, done = 0;
-    int code = 0;
-    for (size_t i = 0; i < table->count; i++)
-        if (pl_api_select_matches(&select, pl_doc_root(table->entries[i]->doc)))
-            chosen[count++] = table->entries[i];
-    code = admit_all(ctx, chosen, count);
-    for (size_t i = 0; i < count && code == 0; i++) {
+    choose(&many, ctx, &select);
+    int code = pl_api_convert_nodes(ctx, many.nodes, many.count);
+    if (code == 0)
+        code = admit_all(ctx, &many);
+    for (size_t i = 0; i < many.count && code == 0; i++) {
         bool gone;
-        code = pl_api_delete_entry(ctx, chosen[i], &options, &docs[done], &gone);
-        done += code == 0;
+        code = pl_api_delete_entry(ctx, many.entries[i], &options, &many.docs[i], &gone);
+        if (code == 0)
+            show(ctx, &many, i);
     }
     if (code == 0)
-        answer_list(ctx, docs, done);
-    for (size_t i = 0; i < done; i++)
-        pl_doc_unref(docs[i]);
-    pl_free(docs);
-    pl_free(chosen);
+        answer_list(ctx, many.docs, many.count);
+    forget(&many);
     pl_api_select_deinit(&select);
     return code;
 }

@@ -170,6 +170,8 @@ static void validate_builtin(struct pl_api_faults *faults, const struct pl_api_t
     if (strcmp(type->kind, "ValidatingWebhookConfiguration") == 0 ||
         strcmp(type->kind, "MutatingWebhookConfiguration") == 0)
         pl_webhook_config_validate(faults, object, old);
+    else if (strcmp(type->kind, "CustomResourceDefinition") == 0)
+        pl_webhook_conversion_validate(faults, object, old);
 }
 
 int pl_api_validate(struct pl_api_ctx *ctx, struct pl_tree *object, const struct pl_tree *old)

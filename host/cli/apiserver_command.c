@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/dev_access.h"
 #include "cli/leave.h"
+#include "cli/services.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -31,6 +32,10 @@ static const struct pl_flag table[] = {
      .type = PL_FLAG_SWITCH,
      .fallback = "true",
      .help = "filter by shardSelector, as with the feature gate ShardedListAndWatch"},
+    {.name = "service",
+     .metavar = "NS/NAME[:PORT]=HOST:PORT",
+     .repeatable = true,
+     .help = "where a Service is that webhooks are registered with (port 443 unless given)"},
     {.name = "data-dir",
      .metavar = "DIR",
      .help = "keep everything in this folder and go on with what is there; default: memory only"},
@@ -136,29 +141,43 @@ static int serve(const struct pl_flags *flags, struct pl_apiserver_options *opti
     return rc;
 }
 
+/* Services and address from the flags; false: they are wrong, which has been told. */
+static bool read_places(const struct pl_flags *flags, struct pl_services *services, char *host,
+                        size_t size, int *port)
+{
+    struct pl_err err;
+    pl_err_clear(&err);
+    int rc = pl_services_read(pl_flags_all(flags, "service"), services, &err);
+    if (rc == 0 && !split_address(pl_flags_text(flags, "listen"), host, size, port))
+        rc = pl_err_set(&err, PL_EINVAL, "--listen takes HOST:PORT, not \"%s\"",
+                        pl_flags_text(flags, "listen"));
+    if (rc != 0)
+        fprintf(stderr, "perilune apiserver: %s\n", err.message);
+    return rc == 0;
+}
+
 int pl_command_apiserver(const struct pl_command *self, int argc, char *const *argv)
 {
     struct pl_flags flags;
     int exit_code = PL_EXIT_OK;
     if (pl_command_flags(self, &flags, table, PL_ARRAY_LEN(table), argc, argv, &exit_code)) {
         char host[256];
+        struct pl_services services;
         struct pl_apiserver_options options = {
             .host = host,
             .no_shard_selector = !pl_flags_switch(&flags, "shard-selector"),
             .data_dir = pl_flags_text(&flags, "data-dir"),
+            .services = {pl_services_find, &services},
             .first_version = (uint64_t)pl_flags_integer(&flags, "first-version")};
         struct pl_err err;
         pl_err_clear(&err);
-        if (!split_address(pl_flags_text(&flags, "listen"), host, sizeof(host), &options.port)) {
-            fprintf(stderr, "perilune apiserver: --listen takes HOST:PORT, not \"%s\"\n",
-                    pl_flags_text(&flags, "listen"));
+        if (!read_places(&flags, &services, host, sizeof(host), &options.port)) {
             exit_code = PL_EXIT_USAGE;
-        } else {
-            if (serve(&flags, &options, &err) != 0) {
-                fprintf(stderr, "perilune apiserver: %s\n", err.message);
-                exit_code = PL_EXIT_FAILURE;
-            }
+        } else if (serve(&flags, &options, &err) != 0) {
+            fprintf(stderr, "perilune apiserver: %s\n", err.message);
+            exit_code = PL_EXIT_FAILURE;
         }
+        pl_services_deinit(&services);
     }
     pl_flags_deinit(&flags);
     return exit_code;

@@ -7,8 +7,10 @@
 #include "cli/leave.h"
 
 #include <stdio.h>
+#include <string.h>
 
 struct dev {
+    atomic_int webhook_port; /* where the host serves webhooks; 0: it does not yet */
     struct pl_options options;
     struct pl_dev_access access;
     char *kubeconfig; /* owned; NULL: not there yet */
@@ -20,6 +22,20 @@ static int apply_manifests(void *arg, struct pl_cluster *cluster, struct pl_loop
     struct dev *dev = arg;
     char *const *scripts = dev->options.own_manifests ? dev->options.flags.paths : NULL;
     return pl_apply_paths(scripts, dev->options.manifests, cluster, loop, err);
+}
+
+/* The Service of --webhook-service is this process. On the server's thread: what is read of the
+ * flags does not change. */
+static bool find_service(void *arg, const struct pl_api_service *service, struct pl_buf *where)
+{
+    struct dev *dev = arg;
+    const struct pl_webhook_options *own = &dev->options.webhook;
+    int port = atomic_load(&dev->webhook_port);
+    if (own->service_name == NULL || strcmp(own->service_name, service->name) != 0 ||
+        strcmp(own->service_ns, service->ns) != 0 || own->service_port != service->port)
+        return false;
+    pl_buf_add_f(where, "127.0.0.1:%d", port > 0 ? port : own->address.port);
+    return true;
 }
 
 static int run_against(struct dev *dev, int port, struct pl_err *err)
@@ -34,6 +50,7 @@ static int run_against(struct dev *dev, int port, struct pl_err *err)
     pl_command_flush();
     dev->options.kubeconfig.files = dev->kubeconfig;
     dev->options.own_server = true;
+    dev->options.webhook_port = &dev->webhook_port;
     const struct pl_host_hooks hooks = {apply_manifests, dev};
     return pl_host_run(&dev->options, &hooks);
 }
@@ -47,6 +64,7 @@ static int serve(struct dev *dev, struct pl_err *err)
     bool filters = pl_flags_switch(&dev->options.flags, "shard-selector");
     const struct pl_apiserver_options options = {.token = dev->access.token,
                                                  .no_shard_selector = !filters,
+                                                 .services = {find_service, dev},
                                                  .cert_pem = dev->access.cert_pem,
                                                  .key_pem = dev->access.key_pem};
     struct pl_dev_server *server = pl_dev_server_start(&options, err);

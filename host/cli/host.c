@@ -348,6 +348,7 @@ static int create_webhooks(struct host *host, struct pl_err *err)
                                            .first_controller =
                                                first_controller(&host->declarations),
                                            .own_server = host->options->own_server,
+                                           .port_told = host->options->webhook_port,
                                            .dry_run = host->options->dry_run};
     struct pl_webhooks_options options = {
         .loop = host->loop, .cluster = host->cluster, .metrics = host->metrics};

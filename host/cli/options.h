@@ -29,6 +29,7 @@ struct pl_options {
     struct pl_bind_address metrics_address, health_address;
     struct pl_webhook_options webhook; /* borrows from flags */
     bool own_server;                   /* dev: nobody else is told where anything is */
+    atomic_int *webhook_port; /* dev: told where its API server finds webhooks; NULL: nobody asks */
 };
 
 /* Reads everything, configures the log. False: stop with *exit_code. The caller deinits in both

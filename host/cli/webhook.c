@@ -1,7 +1,13 @@
+/* Webhooks on the command line: their flags, what follows from them, what check and status say.
+ *
+ * The flags are read once, before the host is built; what is wrong with them is told with the
+ * flag's name. Nothing here serves or registers anything: host/webhook does, with what
+ * pl_webhook_choose has decided. */
 #include "cli/webhook.h"
 
 #include "admin/admin.h"
 #include "base/alloc.h"
+#include "cli/services.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,17 +19,14 @@
 /* ---- flags ---- */
 
 /* "NS/NAME", both owned by the caller. */
-static int split_name(const char *flag, const char *text, size_t len, char **ns, char **name,
+static int split_name(const char *flag, const char *text, char **ns, char **name,
                       struct pl_err *err)
 {
-    const char *slash = memchr(text, '/', len);
-    size_t first = slash != NULL ? (size_t)(slash - text) : 0;
-    if (slash == NULL || first == 0 || first + 1 == len ||
-        memchr(slash + 1, '/', len - first - 1) != NULL)
-        return pl_err_set(err, PL_EINVAL, "--%s takes NAMESPACE/NAME%s, not \"%.200s\"", flag,
-                          strcmp(flag, "webhook-service") == 0 ? "[:PORT]" : "", text);
-    *ns = pl_memdup0(text, first);
-    *name = pl_memdup0(slash + 1, len - first - 1);
+    const char *slash = strchr(text, '/');
+    if (slash == NULL || slash == text || slash[1] == '\0' || strchr(slash + 1, '/') != NULL)
+        return pl_err_set(err, PL_EINVAL, "--%s takes NAMESPACE/NAME, not \"%.200s\"", flag, text);
+    *ns = pl_memdup0(text, (size_t)(slash - text));
+    *name = pl_strdup(slash + 1);
     return 0;
 }
 
@@ -31,15 +34,8 @@ static int read_service(const char *text, struct pl_webhook_options *out, struct
 {
     if (text == NULL)
         return 0;
-    const char *colon = strrchr(text, ':');
-    size_t len = colon != NULL ? (size_t)(colon - text) : strlen(text);
-    char *end = NULL;
-    long port = colon != NULL ? strtol(colon + 1, &end, 10) : 443;
-    if (port < 1 || port > 65535 || (end != NULL && (*end != '\0' || end == colon + 1)))
-        return pl_err_set(err, PL_EINVAL,
-                          "--webhook-service: \"%.100s\" has no port from 1 to 65535", text);
-    out->service_port = (int)port;
-    return split_name("webhook-service", text, len, &out->service_ns, &out->service_name, err);
+    return pl_service_parse("webhook-service", text, strlen(text), &out->service_ns,
+                            &out->service_name, &out->service_port, err);
 }
 
 static int read_url(const char *text, struct pl_webhook_options *out, struct pl_err *err)
@@ -106,8 +102,8 @@ static int choose_secret(const struct pl_webhook_options *flags,
                          struct pl_err *err)
 {
     if (flags->secret != NULL)
-        return split_name("webhook-secret", flags->secret, strlen(flags->secret), &names->secret_ns,
-                          &names->secret_name, err);
+        return split_name("webhook-secret", flags->secret, &names->secret_ns, &names->secret_name,
+                          err);
     if (place->ns == NULL || *place->ns == '\0')
         return 0; /* outside of a cluster: in memory */
     names->secret_ns = pl_strdup(place->ns);
@@ -146,6 +142,7 @@ int pl_webhook_choose(const struct pl_webhook_options *flags, const struct pl_we
     out->cert_dir = flags->cert_dir;
     out->client_ca = flags->client_ca;
     out->drain_ns = flags->drain_ns;
+    out->port_told = place->port_told;
     int rc = place->own_server || place->dry_run ? 0 : choose_secret(flags, place, names, err);
     if (rc == 0 && registers && !out->off)
         rc = choose_name(place, names, err);

@@ -6,6 +6,8 @@
 #include "serve/health.h"
 #include "webhook/webhooks.h"
 
+#include <stdatomic.h>
+
 struct pl_admin;
 
 /* Borrows from the flags. */
@@ -35,6 +37,7 @@ struct pl_webhook_place {
     const char *lease_name;       /* --leader-elect-resource-name; NULL: not given */
     const char *first_controller; /* NULL: there is none */
     bool own_server;              /* perilune dev */
+    atomic_int *port_told;        /* where the port of the listener is told; NULL: nowhere */
     bool dry_run;
 };
 int pl_webhook_choose(const struct pl_webhook_options *flags, const struct pl_webhook_place *place,

@@ -53,8 +53,10 @@ void pl_api_crd_default_spec(struct pl_arena *arena, struct pl_tree *crd)
     pl_tree_default(arena, names, "singular", pl_tree_str(arena, lower(arena, kind)));
     pl_tree_default(arena, names, "listKind",
                     pl_tree_str(arena, pl_arena_f(arena, "%.*sList", PL_FMT(kind))));
-    struct pl_tree *conversion = pl_tree_child(arena, spec, "conversion");
-    pl_tree_default(arena, conversion, "strategy", pl_tree_strz(arena, "None"));
+    pl_tree_default(arena, spec, "conversion", pl_tree_literal(arena, "{\"strategy\":\"None\"}"));
+    struct pl_tree *service = pl_tree_dig(spec, "conversion.webhook.clientConfig.service");
+    if (service != NULL)
+        pl_tree_default(arena, service, "port", pl_tree_int(arena, 443));
 }
 
 static void add_stored_version(struct pl_arena *arena, struct pl_tree *crd)

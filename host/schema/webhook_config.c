@@ -1,7 +1,7 @@
 /* What kube-apiserver refuses about webhook configurations: names, rules, where webhooks are, match
  * conditions. All faults are collected, in the server's words (checked against kube-apiserver 1.37;
  * what a compiler or a URL parser says is ours). It must know no request and call no webhook: what
- * is let through here is what apiserver/admit can work with. Match conditions that an update leaves
+ * is let through here is what apicall/admit can work with. Match conditions that an update leaves
  * as they were are not looked at again. */
 #include "schema/webhook_config.h"
 
@@ -142,11 +142,11 @@ static void check_service(const struct check *c, const char *at, const struct pl
         required(c, field_of(c, at, "name"), "");
     if (pl_tree_text_at(service, "namespace").len == 0)
         required(c, field_of(c, at, "namespace"), "");
-    if (path.len > 0)
-        check_path(c, field_of(c, at, "path"), path);
     if (pl_tree_integer(pl_tree_getz(service, "port"), &port) && (port < 1 || port > 65535))
         invalid_tree(c, field_of(c, at, "port"), pl_tree_getz(service, "port"),
                      "port is not valid: must be between 1 and 65535, inclusive");
+    if (path.len > 0)
+        check_path(c, field_of(c, at, "path"), path);
 }
 
 static void check_client(const struct check *c, const char *at, const struct pl_tree *client)
@@ -352,17 +352,17 @@ static bool is_version(struct pl_slice text)
     return good;
 }
 
-static void check_versions(const struct check *c, const char *at, const struct pl_tree *list)
+/* That there is one which the server speaks is only looked at when all are well formed. */
+static void check_versions(const struct check *c, const char *at, const struct pl_tree *list,
+                           bool only_good)
 {
     size_t i = 0;
-    if (list == NULL || list->count == 0) {
-        required(c, at, "must specify one of v1, v1beta1");
-        return;
-    }
+    bool good = true;
     PL_TREE_FOR(item, list)
     {
         const char *field = pl_arena_f(c->arena, "%s[%zu]", at, i++).ptr;
         struct pl_slice text = pl_tree_text(item->value);
+        good = good && is_version(text);
         if (!is_version(text))
             invalid(c, field, text,
                     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', "
@@ -377,7 +377,8 @@ static void check_versions(const struct check *c, const char *at, const struct p
                 invalid(c, field, text, "duplicate version");
         }
     }
-    if (!has(list, pl_slice_z("v1")) && !has(list, pl_slice_z("v1beta1")))
+    if (list != NULL && list->count > 0 && (good || !only_good) && !has(list, pl_slice_z("v1")) &&
+        !has(list, pl_slice_z("v1beta1")))
         invalid_tree(c, at, list, "must include at least one of v1, v1beta1");
 }
 
@@ -431,8 +432,10 @@ static void check_webhook(const struct check *c, const char *at, const struct pl
     check_conditions(c, field_of(c, at, "matchConditions"),
                      pl_tree_getz(webhook, "matchConditions"),
                      pl_tree_getz(before, "matchConditions"));
-    check_versions(c, field_of(c, at, "admissionReviewVersions"),
-                   pl_tree_getz(webhook, "admissionReviewVersions"));
+    const struct pl_tree *versions = pl_tree_getz(webhook, "admissionReviewVersions");
+    if (versions == NULL || versions->count == 0)
+        required(c, field_of(c, at, "admissionReviewVersions"), "must specify one of v1, v1beta1");
+    check_versions(c, field_of(c, at, "admissionReviewVersions"), versions, false);
 }
 
 static const struct pl_tree *of_name(const struct pl_tree *list, struct pl_slice name)
@@ -454,4 +457,64 @@ void pl_webhook_config_validate(struct pl_api_faults *faults, const struct pl_tr
     check_webhook(&c, pl_arena_f(c.arena, "webhooks[%zu]", i++).ptr, item->value,
                   of_name(before, pl_tree_text_at(item->value, "name")));
     check_twice(&c, "webhooks", list);
+}
+
+/* ---- conversion ---- */
+
+static void forbidden(const struct check *c, const char *field)
+{
+    pl_api_fault(c->faults, "FieldValueForbidden", pl_slice_z(field),
+                 "Forbidden: should not be set when strategy is not set to Webhook");
+}
+
+static void check_conversion(const struct check *c, const struct pl_tree *conversion)
+{
+    static const char client_at[] = "spec.conversion.webhookClientConfig";
+    static const char versions_at[] = "spec.conversion.conversionReviewVersions";
+    static const char *const strategies[] = {"None", "Webhook", NULL};
+    struct pl_slice strategy = pl_tree_text_at(conversion, "strategy");
+    const struct pl_tree *client = pl_tree_dig(conversion, "webhook.clientConfig");
+    const struct pl_tree *versions = pl_tree_dig(conversion, "webhook.conversionReviewVersions");
+    if (strategy.len == 0)
+        required(c, "spec.conversion.strategy", "");
+    else
+        one_of(c, "spec.conversion.strategy", pl_tree_getz(conversion, "strategy"), strategies);
+    if (!pl_slice_eqz(strategy, "Webhook")) {
+        if (client != NULL)
+            forbidden(c, client_at);
+        if (versions != NULL && versions->count > 0)
+            forbidden(c, versions_at);
+        return;
+    }
+    if (client == NULL)
+        required(c, client_at, "required when strategy is set to Webhook");
+    else
+        check_client(c, client_at, client);
+    if (versions == NULL || versions->count == 0)
+        required(c, versions_at, "");
+    check_versions(c, versions_at, versions, true);
+}
+
+static bool is_true(const struct pl_tree *value)
+{
+    return pl_tree_is(value, PL_BOOL) && value->boolean;
+}
+
+void pl_webhook_conversion_validate(struct pl_api_faults *faults, const struct pl_tree *crd,
+                                    const struct pl_tree *old)
+{
+    const struct check c = {.faults = faults, .arena = faults->arena};
+    const struct pl_tree *conversion = pl_tree_dig(crd, "spec.conversion");
+    bool preserves = is_true(pl_tree_dig(crd, "spec.preserveUnknownFields"));
+    bool webhook = pl_slice_eqz(pl_tree_text_at(conversion, "strategy"), "Webhook");
+    if (preserves && webhook)
+        invalid(&c, "spec.conversion.strategy", pl_slice_z("Webhook"),
+                "must be None if spec.preserveUnknownFields is true");
+    if (conversion != NULL)
+        check_conversion(&c, conversion);
+    if (preserves && !is_true(pl_tree_dig(old, "spec.preserveUnknownFields")))
+        pl_api_fault(faults, "FieldValueInvalid", pl_slice_z("spec.preserveUnknownFields"),
+                     "Invalid value: true: cannot set to true, set "
+                     "x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema "
+                     "instead");
 }

@@ -8,5 +8,8 @@
  * a new one. */
 void pl_webhook_config_validate(struct pl_api_faults *faults, const struct pl_tree *object,
                                 const struct pl_tree *old);
+/* The conversion of a CustomResourceDefinition, and whether it may have one. */
+void pl_webhook_conversion_validate(struct pl_api_faults *faults, const struct pl_tree *crd,
+                                    const struct pl_tree *old);
 /* The variables of match conditions, static: object, oldObject, request. */
 const struct pl_cel_var *pl_webhook_condition_vars(size_t *count);

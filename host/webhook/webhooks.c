@@ -244,6 +244,8 @@ static void on_again(struct pl_timer *timer);
 static void tell_url(struct pl_webhooks *w)
 {
     char *url = pl_format("https://127.0.0.1:%d", pl_hooks_port(w->hooks));
+    if (w->o.port_told != NULL)
+        atomic_store(w->o.port_told, pl_hooks_port(w->hooks));
     if (w->o.own_url && w->registrar != NULL)
         pl_registrar_set_url(w->registrar, url);
     pl_free(url);

@@ -4,6 +4,8 @@
 
 #include "webhook/hooks.h"
 
+#include <stdatomic.h>
+
 struct pl_webhooks;
 
 struct pl_webhooks_options {
@@ -16,6 +18,7 @@ struct pl_webhooks_options {
     bool any_port;    /* then any free one will do */
     const char *host; /* "": every address */
     int port;
+    atomic_int *port_told; /* the port is written here once it listens; NULL: nowhere */
     const char *cert_dir;  /* NULL: the host makes its certificate itself */
     const char *client_ca; /* a file; NULL: clients need no certificate */
     int64_t drain_ns;

@@ -8,7 +8,7 @@ local cjson = require("cjson")
 local CONFIGS = "/apis/admissionregistration.k8s.io/v1/"
 
 describe("an API server that calls webhooks", function()
-  local server, namespace, url, ca, folder, child
+  local server, namespace, url, port, ca, folder, child
   local made = {}
 
   setup(function()
@@ -16,9 +16,9 @@ describe("an API server that calls webhooks", function()
     namespace = server:new_namespace()
     folder = e2e.folder() .. "/" .. e2e.unique("hooks")
     assert(os.execute("mkdir -p " .. folder))
-    child = e2e.process.start({ "python3", "spec/support/hooks.py", folder },
+    child = e2e.process.start({ "python3", "spec/support/hooks.py", folder, namespace },
       { stdout = folder .. "/out", stderr = folder .. "/err" })
-    local port = e2e.eventually("webhooks are served", function()
+    port = e2e.eventually("webhooks are served", function()
       return e2e.read_file(folder .. "/out"):match("^(%d+)\n"), e2e.read_file(folder .. "/err")
     end)
     url = "https://127.0.0.1:" .. port
@@ -443,4 +443,53 @@ describe("an API server that calls webhooks", function()
     assert.same({ "deployments", "scale", "UPDATE", "Scale" }, { last.resource.resource, last.subResource,
       last.operation, last.object.kind })
   end)
+
+  it("reaches those behind a Service that leads out, and says why it does not", function()
+    local mark = e2e.unique("service")
+    local services = "/api/v1/namespaces/" .. namespace .. "/services"
+    local function at(name)
+      return { caBundle = ca, service = { namespace = namespace, name = name, path = "/append/a", port = tonumber(port) } }
+    end
+    server:create(services, { apiVersion = "v1", kind = "Service", metadata = { name = "hooks" },
+      spec = { type = "ExternalName", externalName = "localhost" } })
+    server:create(services, { apiVersion = "v1", kind = "Service", metadata = { name = "wrong" },
+      spec = { type = "ExternalName", externalName = "localhost" } })
+    configure("mutating", mark, mark, { { "", clientConfig = at("hooks") } })
+    order_is(mark, "a")
+    for name, why in pairs({ wrong = "certificate", nowhere = 'service "nowhere" not found' }) do
+      mark = e2e.unique("service")
+      configure("mutating", mark, mark, { { "", clientConfig = at(name) } })
+      comes_to(mark, function(status, message) -- the certificate is for another name
+        return status == 500 and message:find(why, 1, true)
+      end)
+    end
+  end)
+
+  if not e2e.is_kube then
+    it("is told where Services are", function()
+      local other = e2e.start_embedded({ "--service", "there/hooks=127.0.0.1:" .. port, "--service",
+        namespace .. "/hooks:8443=localhost:" .. port })
+      other:create("/api/v1/namespaces", { apiVersion = "v1", kind = "Namespace", metadata = { name = namespace } })
+      local config = document("mutating", "a", "yes", { { "", clientConfig = { caBundle = ca,
+        service = { namespace = namespace, name = "hooks", path = "/append/a", port = 8443 } } } })
+      other:create(CONFIGS .. "mutatingwebhookconfigurations", config)
+      assert.equal("a", other:create(maps(), map("a", "yes")).metadata.annotations.order)
+      config.webhooks[1].clientConfig.service.port = nil
+      other:update(CONFIGS .. "mutatingwebhookconfigurations/a", config)
+      local status, answer = other:request("POST", maps(), map("b", "yes"))
+      assert.equal(500, status)
+      assert.truthy(answer.message:find('service "hooks" not found', 1, true), answer.message)
+      other:create("/api/v1/namespaces/" .. namespace .. "/services", { apiVersion = "v1", kind = "Service",
+        metadata = { name = "hooks" }, spec = { ports = { { port = 443 } } } })
+      status, answer = other:request("POST", maps(), map("b", "yes"))
+      assert.equal(500, status)
+      assert.truthy(answer.message:find("--service", 1, true), answer.message)
+      other:stop()
+      for _, wrong in ipairs({ "hooks=a:1", "a/b=c", "a/b:0=c:1", "a/b/c=d:1", "a/b:1", "a/b=:1", "/b=c:1", "a/=c:1" }) do
+        local code, _, text = e2e.run("apiserver", "--service", wrong)
+        assert.equal(2, code, wrong)
+        assert.truthy(text:find("--service", 1, true), text)
+      end
+    end)
+  end
 end)

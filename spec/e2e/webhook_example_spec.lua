@@ -65,4 +65,19 @@ describe("the example webhook", function()
     check(e2e.read_kubeconfig(kubeconfig), "default")
     host:stop(0)
   end)
+
+  it("is a Service for the API server of perilune dev", function()
+    local host = e2e.start_host(nil, "examples/webhook", { "--webhook-bind-address", "127.0.0.1:0",
+      "--webhook-service", "web/hooks:8443" }, { command = "dev" })
+    local kubeconfig = e2e.eventually("its kubeconfig", function()
+      host:must_run()
+      return e2e.read_file(host.out_file):match("kubeconfig: (%S+)")
+    end)
+    local server = e2e.read_kubeconfig(kubeconfig)
+    check(server, "default")
+    local list = server:get("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations").items
+    assert.same({ namespace = "web", name = "hooks", port = 8443, path = "/validate-hosting-example-com-v1-site" },
+      list[1].webhooks[1].clientConfig.service)
+    host:stop(0)
+  end)
 end)

@@ -171,6 +171,33 @@ describe("webhooks that register themselves", function()
     host:stop(0)
   end)
 
+  it("convert what deletions answer", function()
+    local host = start()
+    works(host)
+    local function held(site)
+      server:create(path("v1"), { apiVersion = group .. "/v1", kind = "Website", spec = { replicas = 4 },
+        metadata = { name = site, finalizers = { "spec.example.com/hold" }, labels = { held = "yes" } } })
+    end
+    held("one")
+    held("two")
+    local status, answer = server:request("DELETE", path("v2", "one"))
+    assert.same({ 200, group .. "/v2", 4 }, { status, answer.apiVersion, answer.spec.size })
+    assert.is_nil(answer.spec.replicas)
+    assert.truthy(answer.metadata.deletionTimestamp)
+    status, answer = server:request("DELETE", path("v2") .. "?labelSelector=held%3Dyes")
+    assert.equal(200, status)
+    assert.equal(2, #answer.items)
+    for _, item in ipairs(answer.items) do
+      assert.same({ group .. "/v2", 4 }, { item.apiVersion, item.spec.size })
+      assert.is_nil(item.spec.replicas)
+    end
+    for _, site in ipairs({ "one", "two" }) do
+      server:patch(path("v2", site), { metadata = { finalizers = e2e.null } })
+      assert.is_nil(server:get(path("v1", site)))
+    end
+    host:stop(0)
+  end)
+
   it("warn, see dry runs, and leave out what conditions and selectors do not match", function()
     local host = start({ script = [[
 local perilune = require("perilune")

@@ -1,7 +1,8 @@
 """A server of webhooks that does what its paths say, for specs of those who call webhooks.
 
 It must never know Perilune: API servers are held against each other with it. Arguments: a folder,
-which gets ca.pem, and `reviews`, a JSON line for each review that came. Prints its port.
+which gets ca.pem, and `reviews`, a JSON line for each review that came; the namespace of a Service
+"hooks" that its certificate is for, too. Prints its port.
 
 A path is a chain of deeds: /append/a/sleep/2 sleeps two seconds and appends "a" to the object's
 annotation "order". Words: append T, set T (the annotation is T), once T (appends T unless it ends
@@ -19,13 +20,14 @@ import time
 import urllib.parse
 
 FOLDER = sys.argv[1]
+NAMESPACE = sys.argv[2]  # of Services that lead here
 
 
 def make_certificate():
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
          "-keyout", FOLDER + "/key.pem", "-out", FOLDER + "/ca.pem", "-days", "2", "-subj", "/CN=hooks",
-         "-addext", "subjectAltName=IP:127.0.0.1,DNS:hooks.spec.svc"],
+         "-addext", "subjectAltName=IP:127.0.0.1,DNS:hooks.%s.svc" % NAMESPACE],
         check=True, stderr=subprocess.DEVNULL)
 
 

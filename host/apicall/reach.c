@@ -1,0 +1,86 @@
+/* Where a webhook is: at a URL, or behind a Service.
+ *
+ * No pods run here, so a Service leads somewhere only when whoever started the server said where
+ * (pl_api_services), or when it is of type ExternalName, as with kube-apiserver. Everything else is
+ * refused with the reason; nothing is ever guessed. The certificate must be for NAME.NAMESPACE.svc,
+ * wherever the Service leads. */
+#include "apicall/reach.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+static int by_url(struct pl_slice url, struct pl_api_reach *out, struct pl_err *err)
+{
+    if (url.len < 9 || memcmp(url.ptr, "https://", 8) != 0)
+        return pl_err_set(err, PL_EINVAL, "the webhook's url must begin with https://");
+    out->url = pl_memdup0(url.ptr, url.len);
+    return 0;
+}
+
+/* "HOST:PORT" is appended. */
+static int find(struct pl_api *api, const struct pl_api_service *service, struct pl_buf *where,
+                struct pl_err *err)
+{
+    const struct pl_api_services *services = &api->services;
+    if (services->find != NULL && services->find(services->arg, service, where))
+        return 0;
+    struct pl_arena arena = {0};
+    const struct pl_api_type *type =
+        pl_api_registry_find_group(api->registry, pl_slice_z(""), pl_slice_z("services"));
+    const struct pl_api_entry *entry = pl_api_table_find(
+        type->table, pl_api_key(&arena, pl_slice_z(service->ns), pl_slice_z(service->name)));
+    pl_arena_deinit(&arena);
+    if (entry == NULL)
+        return pl_err_set(err, PL_ENOTFOUND, "service \"%s\" not found", service->name);
+    struct pl_node spec = pl_node_getz(pl_doc_root(entry->doc), "spec");
+    struct pl_scratch scratch;
+    struct pl_slice name = pl_node_str(pl_node_getz(spec, "externalName"), &scratch);
+    if (!pl_node_str_eq(pl_node_getz(spec, "type"), pl_slice_z("ExternalName")) || name.len == 0)
+        return pl_err_set(
+            err, PL_EUNSUPPORTED,
+            "the Service \"%s\" in namespace \"%s\" has no endpoints, as this server "
+            "runs no pods: say where it is (perilune apiserver --service, perilune dev "
+            "--webhook-service), make it an ExternalName, or give clientConfig a url",
+            service->name, service->ns);
+    pl_buf_add_f(where, "%.*s:%d", PL_FMT(name), service->port);
+    return 0;
+}
+
+static int by_service(struct pl_api *api, const struct pl_tree *tree, struct pl_api_reach *out,
+                      struct pl_err *err)
+{
+    struct pl_slice ns = pl_tree_text_at(tree, "namespace"), name = pl_tree_text_at(tree, "name");
+    struct pl_slice path = pl_tree_text_at(tree, "path");
+    int64_t port = 443;
+    struct pl_buf where = PL_BUF_INIT;
+    char *ns_z = pl_memdup0(ns.ptr, ns.len), *name_z = pl_memdup0(name.ptr, name.len);
+    pl_tree_integer(pl_tree_getz(tree, "port"), &port);
+    const struct pl_api_service service = {.ns = ns_z, .name = name_z, .port = (int)port};
+    int rc = find(api, &service, &where, err);
+    if (rc == 0) {
+        bool slash = path.len == 0 || path.ptr[0] != '/';
+        out->url = pl_format("https://%s%s%.*s", pl_buf_z(&where), slash ? "/" : "", PL_FMT(path));
+        out->server_name = pl_format("%s.%s.svc", name_z, ns_z);
+    }
+    pl_buf_deinit(&where);
+    pl_free(ns_z);
+    pl_free(name_z);
+    return rc;
+}
+
+int pl_api_reach(struct pl_api *api, const struct pl_tree *client, struct pl_api_reach *out,
+                 struct pl_err *err)
+{
+    struct pl_slice url = pl_tree_text_at(client, "url");
+    *out = (struct pl_api_reach){.url = NULL};
+    if (url.len > 0)
+        return by_url(url, out, err);
+    return by_service(api, pl_tree_getz(client, "service"), out, err);
+}
+
+void pl_api_reach_deinit(struct pl_api_reach *reach)
+{
+    pl_free(reach->url);
+    pl_free(reach->server_name);
+}
