@@ -28,8 +28,8 @@ static int find(struct pl_api *api, const struct pl_api_service *service, struct
     struct pl_arena arena = {0};
     const struct pl_api_type *type =
         pl_api_registry_find_group(api->registry, pl_slice_z(""), pl_slice_z("services"));
-    const struct pl_api_entry *entry = pl_api_table_find(
-        type->table, pl_api_key(&arena, pl_slice_z(service->ns), pl_slice_z(service->name)));
+    const struct pl_api_entry *entry =
+        pl_api_table_find(type->table, pl_arena_f(&arena, "%s/%s", service->ns, service->name));
     pl_arena_deinit(&arena);
     if (entry == NULL)
         return pl_err_set(err, PL_ENOTFOUND, "service \"%s\" not found", service->name);

@@ -448,7 +448,8 @@ describe("an API server that calls webhooks", function()
     local mark = e2e.unique("service")
     local services = "/api/v1/namespaces/" .. namespace .. "/services"
     local function at(name)
-      return { caBundle = ca, service = { namespace = namespace, name = name, path = "/append/a", port = tonumber(port) } }
+      return { caBundle = ca, service = { namespace = namespace, name = name, path = "/append/a",
+        port = tonumber(port) } }
     end
     server:create(services, { apiVersion = "v1", kind = "Service", metadata = { name = "hooks" },
       spec = { type = "ExternalName", externalName = "localhost" } })
@@ -485,7 +486,8 @@ describe("an API server that calls webhooks", function()
       assert.equal(500, status)
       assert.truthy(answer.message:find("--service", 1, true), answer.message)
       other:stop()
-      for _, wrong in ipairs({ "hooks=a:1", "a/b=c", "a/b:0=c:1", "a/b/c=d:1", "a/b:1", "a/b=:1", "/b=c:1", "a/=c:1" }) do
+      for _, wrong in ipairs({ "hooks=a:1", "a/b=c", "a/b:0=c:1", "a/b/c=d:1", "a/b:1", "a/b=:1", "/b=c:1",
+        "a/=c:1" }) do
         local code, _, text = e2e.run("apiserver", "--service", wrong)
         assert.equal(2, code, wrong)
         assert.truthy(text:find("--service", 1, true), text)

@@ -28,7 +28,8 @@ static int read_one(const char *text)
 
 TEST(services_are_where_the_flags_say)
 {
-    char *const texts[] = {"web/hooks=127.0.0.1:9443", "web/other:8443=[::1]:1", NULL};
+    static char first[] = "web/hooks=127.0.0.1:9443", second[] = "web/other:8443=[::1]:1";
+    char *const texts[] = {first, second, NULL};
     struct pl_services services;
     pl_err_clear(&err);
     CHECK_INT(pl_services_read(texts, &services, &err), 0);
