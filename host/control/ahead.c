@@ -83,8 +83,8 @@ static bool may_hand_ahead(const struct pl_controller *c)
 {
     const struct pl_run_record *tail = c->ahead.tail;
     int64_t timeout_ns = c->spec->reconcile_timeout_ns;
-    return c->running && tail != NULL && ops_of(tail)->follow != NULL && c->watcher == NULL &&
-           c->spec->task.form == PL_NO_TASK &&
+    return c->running && tail != NULL && pl_controller_is_here((struct pl_controller *)c) &&
+           ops_of(tail)->follow != NULL && c->watcher == NULL && c->spec->task.form == PL_NO_TASK &&
            (timeout_ns == 0 || timeout_ns >= SHORTEST_TIMEOUT_NS);
 }
 
@@ -96,7 +96,7 @@ static bool hand_next(struct pl_controller *c)
         return false;
     c->ahead.count++;
     struct pl_run_record *tail = c->ahead.tail, *run = pl_run_create(c, &item);
-    if (pl_controller_is_paused(c, item.key) ||
+    if (pl_controller_is_paused(c, item.key) || !pl_controller_may_begin(c, item.key) ||
         !ops_of(tail)->follow(tail->run.edition->o.self, &tail->run, &run->run)) {
         give_back(c, run);
         return false;

@@ -87,6 +87,7 @@ struct pl_controller *pl_controller_create_with(struct pl_edition *edition)
     c->queue = pl_workqueue_create(&queue);
     if (!edition->o.unmeasured)
         pl_controller_metrics_init(c);
+    pl_controller_follow_shards(c);
     return c;
 }
 
@@ -133,6 +134,7 @@ void pl_controller_destroy(struct pl_controller *c)
     if (c == NULL)
         return;
     PL_REQUIRE(pl_controller_is_quiet(c));
+    pl_controller_unfollow_shards(c);
     pl_controller_metrics_deinit(c);
     pl_subscriptions_drop(c);
     pl_controller_stop_showing(c);
@@ -191,7 +193,8 @@ static void add_unsynced(const struct pl_controller *c, struct pl_buf *out)
         const struct pl_subscription *subscription = &c->subscriptions[i];
         if (pl_subscription_is_ready(subscription))
             continue;
-        const struct pl_err *trouble = pl_informer_trouble(subscription->informer);
+        const struct pl_err *trouble =
+            subscription->informer != NULL ? pl_informer_trouble(subscription->informer) : NULL;
         pl_buf_add_f(out, "%s%s%s%s", out->len > 0 ? "; " : "", subscription->kind,
                      trouble != NULL ? ": " : "", trouble != NULL ? trouble->message : "");
     }
@@ -408,7 +411,7 @@ bool pl_controller_watches_channel(const struct pl_controller *c, struct pl_slic
 
 void pl_controller_send(struct pl_controller *c, const char *channel, struct pl_slice key)
 {
-    if (pl_controller_is_over(c))
+    if (pl_controller_is_over(c) || !pl_controller_may_queue(c, key))
         return;
     if (!pl_map_has(&c->kinds, pl_slice_z(channel)))
         pl_map_put(&c->kinds, pl_slice_z(channel), c);
@@ -483,7 +486,7 @@ void pl_controller_on_change(struct pl_controller *c,
 void pl_controller_enqueue(struct pl_controller *c, struct pl_slice key, const struct pl_add *how,
                            enum pl_cause_type cause)
 {
-    if (pl_controller_is_over(c))
+    if (pl_controller_is_over(c) || !pl_controller_may_queue(c, key))
         return;
     pl_causes_add(&c->causes, key, cause);
     pl_controller_note(c, key, PL_HAPPENED_QUEUED, how->after_ns, pl_cause_type_name(cause));

@@ -55,6 +55,7 @@ struct pl_subscription {
     const char *cause_kind;    /* the same, of the controller, so that causes outlive the edition */
     size_t initial;            /* questions about the first list that are not answered */
     struct pl_failing failing; /* its map function */
+    bool said_foreign;         /* that it gave a key of another shard */
 };
 
 /* One kind that a family follows, or has followed. */
@@ -167,6 +168,9 @@ struct pl_controller {
         bool moved; /* one of them has begun since the timer was set */
         struct pl_timer limit;
     } ahead;
+    struct pl_shards_follower shards; /* the site's, where there are some */
+    struct pl_timer drain_limit;      /* of runs whose shards go */
+    bool shard_left;                  /* the last run of a shard that goes may have ended */
     void (*stopped)(void *arg);
     void *stopped_arg;
     void (*changed)(void *arg, struct pl_controller *controller);
@@ -251,6 +255,10 @@ struct pl_run_record *pl_run_create(struct pl_controller *controller, const stru
 /* It has begun at that time. */
 void pl_run_begun(struct pl_run_record *run, int64_t at_ns);
 void pl_run_free(struct pl_run_record *run);
+/* It should end; once is enough. */
+void pl_run_cancel(struct pl_run_record *run, const struct pl_err *why);
+/* Nothing is known of the key's failures any more. */
+void pl_controller_forget_key(struct pl_controller *controller, struct pl_slice key);
 /* The runs of one edition; NULL: of all. */
 void pl_controller_cancel_all(struct pl_controller *controller, const struct pl_edition *edition,
                               const struct pl_err *why);
@@ -283,6 +291,8 @@ bool pl_controller_park(struct pl_controller *controller, const struct pl_item *
 void pl_controller_unpark(struct pl_controller *controller, struct pl_slice key);
 /* The same for all whose For object is not paused any more, or another one. */
 void pl_controller_check_parked(struct pl_controller *controller);
+/* Harmless when it is not. */
+void pl_controller_drop_parked(struct pl_controller *controller, struct pl_slice key);
 void pl_controller_free_parked(struct pl_controller *controller);
 
 /* ---- task.c; harmless for what is no task ---- */
@@ -298,6 +308,8 @@ void pl_controller_task_ended(struct pl_controller *controller, struct pl_slice 
 
 /* ---- edition.c ---- */
 
+/* Those of its sources that may be opened and are not. */
+void pl_edition_open_sources(struct pl_edition *edition);
 /* The edition is the current one; a reference is taken. */
 void pl_controller_use(struct pl_controller *controller, struct pl_edition *edition);
 /* At its end. Editions that others hold keep their sources, and do not know it any more. */
@@ -305,6 +317,33 @@ void pl_controller_leave_editions(struct pl_controller *controller);
 /* Enqueues every key again, at low priority and piece by piece. */
 void pl_controller_show_again(struct pl_controller *controller, enum pl_again why);
 void pl_controller_stop_showing(struct pl_controller *controller);
+
+/* ---- sharing.c ---- */
+
+void pl_controller_follow_shards(struct pl_controller *controller);
+void pl_controller_unfollow_shards(struct pl_controller *controller);
+/* The key is in a shard of ours that runs; what can't be placed is in none. */
+bool pl_controller_may_queue(struct pl_controller *controller, struct pl_slice key);
+/* The same of a key that an event gave; a map function's mistake is said and counted. */
+bool pl_subscription_may_queue(struct pl_subscription *subscription, const struct pl_event *event,
+                               struct pl_slice key);
+/* What was queued may begin: it is not known to be in another's shard. */
+bool pl_controller_may_begin(struct pl_controller *controller, struct pl_slice key);
+/* A run has ended, and is to be followed by another. */
+bool pl_controller_may_run_again(struct pl_controller *controller, const struct pl_run_record *run);
+/* What has no keys of its own: shard 0 is ours. */
+bool pl_controller_is_here(struct pl_controller *controller);
+/* pl_run.shard */
+unsigned pl_controller_run_shard(struct pl_controller *controller, struct pl_slice key);
+/* The run has ended. */
+void pl_controller_run_left_shard(struct pl_controller *controller,
+                                  const struct pl_run_record *run);
+/* Whoever waits for shards to drain hears of it. */
+void pl_controller_tell_left(struct pl_controller *controller);
+/* Says of each source which part it keeps, as far as it is known. */
+void pl_edition_share(struct pl_edition *edition);
+/* False: that is not known before the For kind is. */
+bool pl_edition_may_open(const struct pl_edition *edition, size_t source);
 
 /* ---- controller.c ---- */
 

@@ -25,6 +25,7 @@ struct pl_edition *pl_edition_create(const struct pl_controller_options *options
     edition->spec = *spec;
     edition->writer = (struct pl_writer){.spec = &edition->spec, .informer = informer_of};
     *spec = (struct pl_controller_spec){0};
+    pl_edition_share(edition);
     edition->subscriptions =
         pl_calloc(edition->spec.source_count + 1, sizeof(struct pl_subscription));
     for (size_t i = 0; i < edition->spec.source_count; i++)
@@ -69,8 +70,15 @@ void pl_edition_open(struct pl_edition *edition, void (*on_sync)(void *arg), voi
     if (edition->is_open)
         return;
     edition->is_open = true;
+    pl_edition_open_sources(edition);
+}
+
+void pl_edition_open_sources(struct pl_edition *edition)
+{
+    pl_edition_share(edition);
     for (size_t i = 0; i < edition->spec.source_count; i++)
-        pl_subscription_start(&edition->subscriptions[i]);
+        if (edition->subscriptions[i].informer == NULL && pl_edition_may_open(edition, i))
+            pl_subscription_start(&edition->subscriptions[i]);
 }
 
 void pl_edition_forget_sync(struct pl_edition *edition)

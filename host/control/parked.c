@@ -62,6 +62,13 @@ void pl_controller_unpark(struct pl_controller *c, struct pl_slice key)
     pl_controller_drive(c);
 }
 
+void pl_controller_drop_parked(struct pl_controller *c, struct pl_slice key)
+{
+    struct pl_parked *parked = pl_map_remove(&c->parked, key);
+    if (parked != NULL)
+        free_parked(parked);
+}
+
 void pl_controller_check_parked(struct pl_controller *c)
 {
     struct pl_list resumed;

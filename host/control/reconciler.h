@@ -37,6 +37,7 @@ struct pl_run {
     struct pl_edition *edition;       /* counted: the one it began under */
     struct pl_slice key, ns, name;    /* owned by the run */
     char id[17];                      /* reconcile id, hexadecimal */
+    unsigned shard;                   /* of its key, and 1; 0: none */
     int attempt;                      /* failed runs of this key since the last success */
     int64_t deadline_ns;              /* monotonic; 0: none */
     const struct pl_cause *causes;    /* oldest first; owned by the run */

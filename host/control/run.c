@@ -109,6 +109,10 @@ static void again(struct pl_controller *c, const struct pl_run_record *run,
         .priority = run->priority, .after_ns = after_ns, .rate_limited = rate_limited};
     if (pl_controller_is_over(c))
         return;
+    if (!pl_controller_may_run_again(c, run)) { /* it is another's now */
+        pl_controller_forget_key(c, run->run.key);
+        return;
+    }
     pl_causes_add(&c->causes, run->run.key, cause);
     pl_workqueue_add(c->queue, run->run.key, &how, pl_controller_now(c));
     struct pl_queued queued;
@@ -116,6 +120,12 @@ static void again(struct pl_controller *c, const struct pl_run_record *run,
     if (pl_workqueue_look(c->queue, run->run.key, now, &queued) && queued.delayed)
         pl_controller_note(c, run->run.key, PL_HAPPENED_DELAYED, queued.due_ns - now,
                            pl_cause_type_name(cause));
+}
+
+void pl_controller_forget_key(struct pl_controller *c, struct pl_slice key)
+{
+    pl_workqueue_forget(c->queue, key);
+    forget_failures(c, key);
 }
 
 static void forget(struct pl_controller *c, const struct pl_run_record *run)
@@ -253,6 +263,7 @@ static void on_finish(struct pl_run *finished, const struct pl_outcome_of_run *o
     if (c->watcher != NULL)
         c->watcher->ran(c->watcher->arg, c, &run->run, &result);
     pl_controller_note_waiting(c, run->run.key, &result);
+    pl_controller_run_left_shard(c, run);
     apply_outcome(c, run, &result);
     pl_workqueue_done(c->queue, run->run.key, ended_ns);
     pl_run_free(run);
@@ -277,7 +288,7 @@ static void begin_capture(struct pl_controller *c, struct pl_run_record *run)
     }
 }
 
-static void cancel(struct pl_run_record *run, const struct pl_err *why)
+void pl_run_cancel(struct pl_run_record *run, const struct pl_err *why)
 {
     if (run->canceled)
         return;
@@ -293,7 +304,7 @@ static void on_timeout(struct pl_timer *timer)
     pl_err_set(&why, PL_ETIMEOUT, "reconcile_timeout of %g s has passed",
                (double)run->run.edition->spec.reconcile_timeout_ns / (double)PL_SECOND);
     run->timed_out = !run->canceled;
-    cancel(run, &why);
+    pl_run_cancel(run, &why);
 }
 
 void pl_controller_ask_to_stop(struct pl_controller *c)
@@ -313,7 +324,7 @@ void pl_controller_cancel_all(struct pl_controller *c, const struct pl_edition *
     PL_LIST_FOR (link, &c->runs) {
         struct pl_run_record *run = PL_CONTAINER_OF(link, struct pl_run_record, link);
         if (edition == NULL || run->run.edition == edition)
-            cancel(run, why);
+            pl_run_cancel(run, why);
     }
 }
 
@@ -332,7 +343,7 @@ void pl_controller_cancel_as_leader(struct pl_controller *c, const struct pl_err
     PL_LIST_FOR (link, &c->runs) {
         struct pl_run_record *run = PL_CONTAINER_OF(link, struct pl_run_record, link);
         if (run->run.edition->spec.leader_election)
-            cancel(run, why);
+            pl_run_cancel(run, why);
     }
 }
 
@@ -371,6 +382,7 @@ struct pl_run_record *pl_run_create(struct pl_controller *c, const struct pl_ite
     run->run.edition = pl_edition_ref(c->edition);
     run->run.key = pl_slice(run->key, item->key.len);
     pl_key_split(run->run.key, &run->run.ns, &run->run.name);
+    run->run.shard = pl_controller_run_shard(c, run->run.key);
     make_id(run->run.id, pl_rand_u64(pl_site_rand(c->site)));
     const struct pl_failing *failing = pl_map_get(&c->failing, run->run.key);
     run->run.attempt = failing != NULL ? failing->failures : 0;
@@ -430,11 +442,15 @@ static void drive(struct pl_task *task)
     c->drive_deferred = false;
     struct pl_item item;
     while (c->running && c->in_flight < (size_t)pl_controller_workers(c) &&
+           pl_controller_is_here(c) &&
            pl_workqueue_take(c->queue, &item, pl_controller_now(c)) == 0)
-        if (!pl_controller_park(c, &item))
+        if (!pl_controller_may_begin(c, item.key))
+            pl_workqueue_done(c->queue, item.key, pl_controller_now(c));
+        else if (!pl_controller_park(c, &item))
             start_run(c, &item);
     pl_controller_hand_ahead(c);
     arm_due(c);
+    pl_controller_tell_left(c);
     pl_controller_check(c);
 }
 

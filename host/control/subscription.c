@@ -54,6 +54,8 @@ static void enqueue(struct pl_subscription *subscription, const struct pl_event 
         pl_meta_key(pl_doc_root(event->object), &object, NULL);
     for (size_t i = 0; i < requests->count; i++) {
         struct pl_slice key = pl_requests_key(requests, i);
+        if (!pl_subscription_may_queue(subscription, event, key))
+            continue;
         if (event->again == PL_AGAIN_RELOAD) {
             pl_causes_add(&c->causes, key, PL_CAUSE_RELOAD);
             pl_controller_note(c, key, PL_HAPPENED_EVENT, 0, "RELOAD: the code has changed");
@@ -520,6 +522,8 @@ static void on_synced(struct pl_sync_wait *wait)
     struct pl_edition *edition = subscription->edition;
     struct pl_controller *c = edition->controller;
     subscription->is_synced = true;
+    if (subscription->source->role == PL_SOURCE_FOR)
+        pl_edition_open_sources(edition); /* what depended on its kind */
     if (c != NULL && c->edition == edition)
         pl_controller_check(c);
     if (edition->on_sync != NULL)

@@ -23,6 +23,7 @@ struct pl_feed {
     bool listed;
     bool draining;
     struct pl_feed_part *part; /* owned; NULL: everything is kept */
+    struct pl_timer purging;   /* what was lost goes, when all have heard of it */
     struct pl_timer whole;     /* what is held has been listed: it is told */
     bool may_start, started;   /* the reflector; it is at work */
 };
@@ -476,8 +477,9 @@ static struct pl_feed_part *create_part(struct pl_feed *feed)
 }
 
 /* What is not ours any more goes, and nobody is told: what would be told of is another's now. */
-static void purge(struct pl_feed *feed)
+static void purge(struct pl_timer *timer)
 {
+    struct pl_feed *feed = PL_CONTAINER_OF(timer, struct pl_feed, purging);
     struct pl_store *store = feed->informer->store;
     struct pl_docs docs = {0};
     struct pl_buf key = PL_BUF_INIT;
@@ -501,7 +503,7 @@ void pl_feed_shards_changed(struct pl_feed *feed)
     if (feed->part == NULL)
         return;
     if (pl_feed_part_changed(feed->part, feed->reflector))
-        purge(feed);
+        pl_timer_start(pl_informer_timers(feed->informer), &feed->purging, 0, purge);
     if (!feed->started && feed->may_start)
         pl_feed_start(feed);
 }
@@ -635,6 +637,7 @@ void pl_feed_stop(struct pl_feed *feed)
 {
     pl_deltafifo_close(feed->fifo);
     feed->may_start = false;
+    pl_timer_stop(pl_informer_timers(feed->informer), &feed->purging);
     pl_feed_part_destroy(feed->part);
     feed->part = NULL;
     pl_reflector_stop(feed->reflector, on_reflector_ended, feed);

@@ -186,16 +186,22 @@ static inline void on_manager_stopped(void *arg, int exit_code)
     stage->exit_code = exit_code;
 }
 
-static inline void stage_init_with(struct stage *stage, char **namespaces, bool dry_run)
+static inline void stage_init_sharded(struct stage *stage, char **namespaces, bool dry_run,
+                                      struct pl_shards *shards)
 {
     *stage = (struct stage){.exit_code = -1};
-    bed_init_with(&stage->bed, namespaces, dry_run);
+    bed_init_sharded(&stage->bed, namespaces, dry_run, false, NULL, shards);
     fake_init(&stage->fake);
     struct pl_manager_options options = {.cluster = stage->bed.cluster,
                                          .grace_ns = 25 * PL_SECOND,
                                          .stopped = on_manager_stopped,
                                          .arg = stage};
     stage->manager = pl_manager_create(&options);
+}
+
+static inline void stage_init_with(struct stage *stage, char **namespaces, bool dry_run)
+{
+    stage_init_sharded(stage, namespaces, dry_run, NULL);
 }
 
 static inline void stage_init(struct stage *stage)

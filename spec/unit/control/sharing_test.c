@@ -1,0 +1,289 @@
+#include "control/sharing.h"
+
+#include "bed_controller.h"
+
+/* Of 4 shards. Namespaces: e is in 0, b in 1, a in 2, f in 3. Uids: ba. is in 0, ja. in 1, 8a. in
+ * 2, aa. in 3. */
+#define IN(ns, name, uid, rv)                                                                      \
+    "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"" name                 \
+    "\",\"namespace\":\"" ns "\",\"uid\":\"" uid "\",\"resourceVersion\":\"" rv "\"}}"
+#define MAPS "/api/v1/configmaps"
+#define ALL  IN("e", "x", "baa", "5") "," IN("f", "x", "aaa", "8")
+
+struct shared {
+    struct stage stage;
+    struct pl_shards *shards;
+    struct fake_request *watch;
+};
+
+static void set(struct shared *t, unsigned shard, enum pl_shard_state state)
+{
+    struct pl_shard_set which = {{0}};
+    pl_shard_set_add(&which, shard);
+    pl_shards_set(t->shards, &which, state);
+    bed_run(&t->stage.bed);
+}
+
+static void open_shared(struct shared *t, enum pl_shard_by by)
+{
+    *t = (struct shared){.shards = pl_shards_create(4, by)};
+    stage_init_sharded(&t->stage, NULL, false, t->shards);
+}
+
+static void close_shared(struct shared *t)
+{
+    stage_deinit(&t->stage);
+    pl_shards_destroy(t->shards);
+}
+
+static struct pl_controller *add_maps(struct shared *t)
+{
+    struct pl_controller_spec spec = spec_of("maps");
+    spec.leader_election = true;
+    spec.max_concurrent = 4;
+    add_source(&spec, PL_SOURCE_FOR, "v1/ConfigMap", PL_MAP_SELF);
+    return stage_add(&t->stage, &spec);
+}
+
+/* A controller For ConfigMaps that has shard 0. */
+static struct pl_controller *begin(struct shared *t, enum pl_shard_by by)
+{
+    open_shared(t, by);
+    struct pl_controller *controller = add_maps(t);
+    set(t, 0, PL_SHARD_COMING);
+    pl_manager_start(t->stage.manager);
+    t->watch = stage_sync(&t->stage, MAPS, BED_MAPS("10", ALL));
+    set(t, 0, PL_SHARD_OURS);
+    check_log(&t->stage.fake, "start e/x(RESYNC);");
+    fake_finish(&t->stage.fake, "e/x", PL_OUTCOME_DONE);
+    return controller;
+}
+
+static void add_shard_3(struct shared *t)
+{
+    set(t, 3, PL_SHARD_COMING);
+    bed_reply(&t->stage.bed, bed_expect(&t->stage.bed, "GET", MAPS), 200, BED_MAPS("10", ALL));
+    check_log(&t->stage.fake, ""); /* not before it is ours */
+    set(t, 3, PL_SHARD_OURS);
+    check_log(&t->stage.fake, "start f/x(RESYNC);");
+}
+
+TEST(a_shard_that_comes_has_each_of_its_keys_run_once)
+{
+    static const enum pl_shard_by ways[] = {PL_SHARD_BY_NAMESPACE, PL_SHARD_BY_UID};
+    for (size_t i = 0; i < PL_ARRAY_LEN(ways); i++) {
+        struct shared t;
+        begin(&t, ways[i]);
+        add_shard_3(&t);
+        fake_finish(&t.stage.fake, "f/x", PL_OUTCOME_DONE);
+        bed_stream(&t.stage.bed, t.watch, BED_EVENT("MODIFIED", IN("f", "x", "aaa", "11")));
+        check_log(&t.stage.fake, "start f/x(MODIFIED);");
+        fake_finish(&t.stage.fake, "f/x", PL_OUTCOME_DONE);
+        close_shared(&t);
+    }
+}
+
+TEST(a_shard_that_goes_drains_and_takes_everything_of_its_keys_along)
+{
+    static const enum pl_shard_by ways[] = {PL_SHARD_BY_NAMESPACE, PL_SHARD_BY_UID};
+    for (size_t i = 0; i < PL_ARRAY_LEN(ways); i++) {
+        struct shared t;
+        struct pl_controller *controller = begin(&t, ways[i]);
+        add_shard_3(&t);
+        set(&t, 3, PL_SHARD_GOING);
+        CHECK(!pl_shards_is_settled(t.shards, 3));
+        bed_stream(&t.stage.bed, t.watch, BED_EVENT("MODIFIED", IN("f", "x", "aaa", "11")));
+        fake_finish(&t.stage.fake, "f/x", PL_OUTCOME_ERROR); /* is tried again by the next */
+        bed_run(&t.stage.bed);
+        CHECK(pl_shards_is_settled(t.shards, 3));
+        bed_pass(&t.stage.bed, PL_SECOND);
+        check_log(&t.stage.fake, "");
+        set(&t, 3, PL_SHARD_ELSEWHERE);
+        check_log(&t.stage.fake, "gone f/x;");
+        CHECK_INT(pl_workqueue_len(pl_controller_queue(controller), 0), 0);
+        CHECK_INT(pl_workqueue_requeues(pl_controller_queue(controller), pl_slice_z("f/x")), 0);
+        close_shared(&t);
+    }
+}
+
+TEST(runs_that_last_too_long_are_cancelled_when_their_shard_goes)
+{
+    struct shared t;
+    begin(&t, PL_SHARD_BY_NAMESPACE);
+    add_shard_3(&t);
+    set(&t, 3, PL_SHARD_GOING);
+    bed_pass(&t.stage.bed, 26 * PL_SECOND);
+    check_log(&t.stage.fake, "cancel f/x ECANCELED;");
+    fake_finish(&t.stage.fake, "f/x", PL_OUTCOME_CANCELED);
+    bed_run(&t.stage.bed);
+    CHECK(pl_shards_is_settled(t.shards, 3));
+    close_shared(&t);
+}
+
+TEST(a_shard_that_is_lost_has_its_runs_cancelled_and_the_others_untouched)
+{
+    struct shared t;
+    begin(&t, PL_SHARD_BY_UID);
+    add_shard_3(&t);
+    bed_stream(&t.stage.bed, t.watch, BED_EVENT("MODIFIED", IN("e", "x", "baa", "11")));
+    check_log(&t.stage.fake, "start e/x(MODIFIED);");
+    CHECK_INT(fake_run(&t.stage.fake, "f/x")->shard, 4);
+    CHECK_INT(fake_run(&t.stage.fake, "e/x")->shard, 1);
+    set(&t, 3, PL_SHARD_ELSEWHERE);
+    check_log(&t.stage.fake, "cancel f/x ECANCELED;gone f/x;");
+    fake_finish(&t.stage.fake, "f/x", PL_OUTCOME_CANCELED);
+    fake_finish(&t.stage.fake, "e/x", PL_OUTCOME_DONE);
+    bed_pass(&t.stage.bed, PL_SECOND);
+    check_log(&t.stage.fake, "");
+    close_shared(&t);
+}
+
+TEST(by_uid_an_object_that_went_is_run_and_a_key_without_one_is_not_queued)
+{
+    struct shared t;
+    struct pl_controller *controller = begin(&t, PL_SHARD_BY_UID);
+    struct pl_add how = {.priority = 0};
+    bed_stream(&t.stage.bed, t.watch, BED_EVENT("DELETED", IN("e", "x", "baa", "11")));
+    check_log(&t.stage.fake, "start e/x(DELETED);");
+    fake_finish(&t.stage.fake, "e/x", PL_OUTCOME_DONE);
+    pl_controller_enqueue(controller, pl_slice_z("e/other"), &how, PL_CAUSE_CHANNEL);
+    bed_run(&t.stage.bed);
+    check_log(&t.stage.fake, "");
+    CHECK_INT(pl_controller_shard_of(controller, pl_slice_z("e/other")), PL_NO_SHARD);
+    CHECK(!pl_controller_is_foreign(controller, pl_slice_z("e/other")));
+    close_shared(&t);
+}
+
+TEST(by_namespace_a_key_lies_where_its_namespace_does_whether_it_is_there_or_not)
+{
+    struct shared t;
+    struct pl_controller *controller = begin(&t, PL_SHARD_BY_NAMESPACE);
+    struct pl_add how = {.priority = 0};
+    CHECK_INT(pl_controller_shard_of(controller, pl_slice_z("f/other")), 3);
+    CHECK(pl_controller_is_foreign(controller, pl_slice_z("f/other")));
+    CHECK(!pl_controller_is_foreign(controller, pl_slice_z("e/other")));
+    pl_controller_enqueue(controller, pl_slice_z("f/other"), &how, PL_CAUSE_CHANNEL);
+    pl_controller_enqueue(controller, pl_slice_z("e/other"), &how, PL_CAUSE_CHANNEL);
+    bed_run(&t.stage.bed);
+    check_log(&t.stage.fake, "start e/other(CHANNEL);");
+    fake_finish(&t.stage.fake, "e/other", PL_OUTCOME_DONE);
+    close_shared(&t);
+}
+
+TEST(tasks_and_controllers_without_for_act_where_shard_0_is)
+{
+    struct shared t;
+    open_shared(&t, PL_SHARD_BY_NAMESPACE);
+    struct pl_controller_spec spec = spec_of("watching");
+    spec.leader_election = true;
+    add_source(&spec, PL_SOURCE_WATCHES, "v1/ConfigMap", PL_MAP_SELF);
+    stage_add(&t.stage, &spec);
+    struct pl_controller_spec task = spec_of("task");
+    task.leader_election = true;
+    task.task.form = PL_TASK_RUN;
+    stage_add(&t.stage, &task);
+    set(&t, 3, PL_SHARD_OURS);
+    pl_manager_start(t.stage.manager);
+    stage_sync(&t.stage, MAPS, BED_MAPS("10", ALL)); /* the whole, everywhere */
+    check_log(&t.stage.fake, "");
+    set(&t, 0, PL_SHARD_OURS);
+    check_log(&t.stage.fake, "start e/x(ADDED);start task(ADDED);");
+    set(&t, 0, PL_SHARD_GOING);
+    check_log(&t.stage.fake, "stop e/x;stop task;");
+    fake_finish(&t.stage.fake, "task", PL_OUTCOME_DONE);
+    fake_finish(&t.stage.fake, "e/x", PL_OUTCOME_DONE);
+    bed_run(&t.stage.bed);
+    CHECK(pl_shards_is_settled(t.shards, 0));
+    check_log(&t.stage.fake, ""); /* f/x waits for the next holder */
+    set(&t, 0, PL_SHARD_ELSEWHERE);
+    set(&t, 0, PL_SHARD_OURS);
+    check_log(&t.stage.fake, "start f/x(ADDED);start task(ADDED);");
+    fake_finish(&t.stage.fake, "task", PL_OUTCOME_DONE);
+    fake_finish(&t.stage.fake, "f/x", PL_OUTCOME_DONE);
+    close_shared(&t);
+}
+
+TEST(what_acts_on_every_replica_is_sharded_by_nothing)
+{
+    struct shared t;
+    open_shared(&t, PL_SHARD_BY_NAMESPACE);
+    struct pl_controller_spec spec = spec_of("everywhere");
+    spec.max_concurrent = 2;
+    add_source(&spec, PL_SOURCE_FOR, "v1/ConfigMap", PL_MAP_SELF);
+    stage_add(&t.stage, &spec);
+    pl_manager_start(t.stage.manager);
+    stage_sync(&t.stage, MAPS, BED_MAPS("10", ALL));
+    check_log(&t.stage.fake, "start e/x(ADDED);start f/x(ADDED);");
+    fake_finish(&t.stage.fake, "e/x", PL_OUTCOME_DONE);
+    fake_finish(&t.stage.fake, "f/x", PL_OUTCOME_DONE);
+    close_shared(&t);
+}
+
+static enum pl_source_part part_of(struct pl_controller *controller, size_t source)
+{
+    return pl_controller_spec(controller)->sources[source].options.part;
+}
+
+TEST(the_for_kinds_scope_decides_what_of_other_kinds_is_kept)
+{
+    struct shared t;
+    open_shared(&t, PL_SHARD_BY_NAMESPACE);
+    struct pl_controller_spec spec = spec_of("nodes");
+    spec.leader_election = true;
+    add_source(&spec, PL_SOURCE_FOR, "v1/Node", PL_MAP_SELF);
+    add_source(&spec, PL_SOURCE_OWNS, "v1/ConfigMap", PL_MAP_OWNER);
+    add_source(&spec, PL_SOURCE_READS, "v1/Pod", PL_MAP_SELF);
+    struct pl_controller *nodes = stage_add(&t.stage, &spec);
+    struct pl_controller_spec sites = spec_of("sites");
+    sites.leader_election = true;
+    add_source(&sites, PL_SOURCE_FOR, "example.com/v1/Website", PL_MAP_SELF);
+    add_source(&sites, PL_SOURCE_OWNS, "v1/ConfigMap", PL_MAP_OWNER);
+    add_source(&sites, PL_SOURCE_READS, "v1/Pod", PL_MAP_SELF)->options.shared = true;
+    struct pl_controller *websites = stage_add(&t.stage, &sites);
+    pl_manager_start(t.stage.manager);
+    bed_run(&t.stage.bed);
+    CHECK_INT(part_of(nodes, 0), PL_PART_FOR);
+    CHECK_INT(part_of(nodes, 1), PL_PART_CONTROLLER);
+    CHECK_INT(part_of(nodes, 2), PL_PART_WHOLE);
+    CHECK_INT(part_of(websites, 1), PL_PART_NAMESPACE);
+    CHECK_INT(part_of(websites, 2), PL_PART_WHOLE);
+    CHECK(pl_controller_informer(nodes, 2) == pl_controller_informer(websites, 2));
+    CHECK(pl_controller_informer(nodes, 1) != pl_controller_informer(websites, 1));
+    stage_sync(&t.stage, "/api/v1/pods", BED_LIST("Pod", "10", "", ));
+    CHECK(bed_is_quiet(&t.stage.bed)); /* nothing else is ours */
+    close_shared(&t);
+}
+
+TEST(a_foreign_key_of_a_part_is_a_mistake_and_of_the_whole_none)
+{
+    for (int whole = 0; whole < 2; whole++) {
+        struct shared t;
+        open_shared(&t, PL_SHARD_BY_NAMESPACE);
+        struct pl_controller_spec spec = spec_of("maps");
+        spec.leader_election = true;
+        add_source(&spec, PL_SOURCE_FOR, "v1/Pod", PL_MAP_SELF);
+        add_source(&spec, PL_SOURCE_WATCHES, "v1/ConfigMap", PL_MAP_EXTERNAL)->options.shared =
+            whole;
+        stage_add(&t.stage, &spec);
+        set(&t, 0, PL_SHARD_OURS);
+        pl_manager_start(t.stage.manager);
+        stage_sync(&t.stage, "/api/v1/pods", BED_LIST("Pod", "10", "", ));
+        stage_sync(&t.stage, MAPS, BED_MAPS("10", IN("e", "x", "baa", "5")));
+        struct pl_question *question = fake_question(&t.stage.fake);
+        pl_question_request(question, pl_slice_z("f"), pl_slice_z("p"));
+        pl_question_request(question, pl_slice_z("e"), pl_slice_z("p"));
+        pl_question_done(question);
+        bed_run(&t.stage.bed);
+        check_log(&t.stage.fake, "start e/p(ADDED);");
+        struct pl_buf text = PL_BUF_INIT;
+        pl_metrics_write(t.stage.bed.metrics, &text);
+        CHECK(
+            (strstr(pl_buf_z(&text), "perilune_shard_foreign_keys_total{controller=\"maps\"} 1") !=
+             NULL) == !whole);
+        pl_buf_deinit(&text);
+        fake_finish(&t.stage.fake, "e/p", PL_OUTCOME_DONE);
+        close_shared(&t);
+    }
+}
+
+TEST_MAIN()
