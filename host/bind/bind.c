@@ -104,6 +104,7 @@ void pl_bind_push(lua_State *L, struct pl_state *s)
     pl_state_register(L, s, pl_bind_logs);
     pl_state_register(L, s, pl_bind_events);
     pl_state_register(L, s, pl_bind_memos);
+    pl_state_register(L, s, pl_bind_shards);
     pl_state_register(L, s, pl_bind_metrics);
     pl_state_register(L, s, pl_bind_dialogs);
     pl_state_register(L, s, pl_bind_regexes);

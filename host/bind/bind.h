@@ -50,7 +50,7 @@
  *           max_retries=, resync_period=, cache_sync_timeout=, leader_election=, on_reload=,
  *           channels={names}, task={form="every"|"run", period=, immediate=},
  *           sources={{role="for"|"owns"|"watches"|"reads", kind=, namespaces=, labels=,
- *               fields=, metadata_only=, managed_fields=, match_every_owner=, writes=,
+ *               fields=, metadata_only=, managed_fields=, shared=, match_every_owner=, writes=,
  *               finalizers=, predicate=P,
  *               map="self" | function(object, event) -> {ns|false, name, ns|false, name, ...},
  *               blame=the script's function behind map}},
@@ -116,6 +116,8 @@
  * Saying
  *   host.log(level, message, fields | nil)   bound to the running controller, key, reconcile id
  *   host.stopping() -> bool   the running task was asked to end
+ *   host.shards() -> count, array of those that are ours    not while loading
+ *   host.owns_shard(ns|nil, name, uid|nil) -> bool
  *   host.memo(ns|nil, name) -> table   of the running key; kept when the run ends
  *   host.event(warning, api_version, kind, ns|nil, name, uid|nil, version|nil, reason, note)
  *   host.metric("counter"|"gauge"|"histogram", name, help, {label names}) -> metric | nil, message

@@ -13,6 +13,7 @@
 #include "lane/co.h"
 #include "object/meta.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define INDEX_POLL_NS   (5 * PL_MS) /* between looks at an index that is being built */
@@ -145,6 +146,24 @@ static int raise_outside(lua_State *L, struct pl_state *s, struct pl_slice ns)
     return pl_lerr_raise(
         L, s, "%s: the namespace \"%s\" is not one of those that the controller declares",
         lua_tostring(L, 1), ns.ptr ? ns.ptr : "");
+}
+
+/* What lies in another replica's shard is not in this one's cache, and nobody knows of it here. */
+static void check_shard(lua_State *L, struct pl_state *s, const struct pl_cache *cache,
+                        struct pl_slice ns)
+{
+    if (!pl_cache_is_elsewhere(cache, ns))
+        return;
+    struct pl_err err;
+    pl_err_clear(&err);
+    pl_err_set(&err, PL_EREFUSED,
+               "the namespace \"%.*s\" is another replica's: perilune.live reads it, and a source "
+               "with shared = true caches all of them",
+               PL_FMT(ns));
+    snprintf(err.reason, sizeof err.reason, "shard");
+    struct pl_about about = {.verb = "read", .kind = lua_tostring(L, 1)};
+    pl_lerr_push(L, s, &err, &about);
+    lua_error(L);
 }
 
 /* A live read is checked where it is sent. */
@@ -285,6 +304,7 @@ static int get(lua_State *L)
     if (!pl_cache_is_ready(cache))
         return wait_for_sync(L, s, cache, 1);
     check_scope(L, s, cache, wanted.ns, name);
+    check_shard(L, s, cache, wanted.ns);
     lua_pushboolean(L, false);
     if (push_cached(L, s, cache, &wanted, name))
         return 2;
@@ -500,8 +520,10 @@ static int list_or_batch(lua_State *L, bool each)
         return raise_outside(L, s, wanted.ns);
     if (choice == PL_CHOICE_CACHE && !pl_cache_is_ready(cache))
         return wait_for_sync(L, s, cache, 1);
-    if (choice == PL_CHOICE_CACHE)
+    if (choice == PL_CHOICE_CACHE) {
         check_scope(L, s, cache, filter.ns, pl_slice(NULL, 0));
+        check_shard(L, s, cache, filter.ns);
+    }
     if (filter.index_name.ptr != NULL)
         filter.index_stored = pl_lanes_stored_index(lanes, &wanted.kind, filter.index_name);
     if (choice != PL_CHOICE_CACHE && filter.index_name.ptr != NULL)

@@ -27,7 +27,14 @@ static const struct pl_source_options *options_of(struct pl_cache *cache)
 
 bool pl_cache_is_selective(const struct pl_cache *cache)
 {
-    return cache->spec->options.labels != NULL || cache->spec->options.fields != NULL;
+    return cache->spec->options.labels != NULL || cache->spec->options.fields != NULL ||
+           cache->share == PL_SHARE_BY_UID || pl_share_moves(cache->share);
+}
+
+bool pl_cache_is_elsewhere(const struct pl_cache *cache, struct pl_slice ns)
+{
+    return cache->share == PL_SHARE_BY_NAMESPACE && ns.len > 0 &&
+           !pl_shards_hold_namespace(cache->lanes->shards, ns);
 }
 
 static bool covers(const struct pl_source_options *options, struct pl_slice ns)

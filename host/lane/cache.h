@@ -22,6 +22,8 @@ enum pl_choice pl_cache_choose(struct pl_lanes *lanes, int controller,
 bool pl_cache_is_ready(struct pl_cache *cache);
 /* Has it selectors, so that what it lacks may exist all the same? */
 bool pl_cache_is_selective(const struct pl_cache *cache);
+/* It keeps the namespaces of this replica's shards, of which this is none. Once it is ready. */
+bool pl_cache_is_elsewhere(const struct pl_cache *cache, struct pl_slice ns);
 /* Says once a kind that it would better be declared. */
 void pl_cache_hint(struct pl_lanes *lanes, struct pl_slice kind);
 

@@ -142,6 +142,7 @@ static int read_source(lua_State *L, int functions, int index, struct pl_source_
     source->options.fields = dup_text(L, "fields");
     source->options.metadata_only = flag_of(L, "metadata_only", false);
     source->options.managed_fields = flag_of(L, "managed_fields", false);
+    source->options.shared = flag_of(L, "shared", false);
     source->match_every_owner = flag_of(L, "match_every_owner", false);
     source->writes = pl_declare_texts(L, "writes");
     source->finalizers = pl_declare_texts(L, "finalizers");

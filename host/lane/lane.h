@@ -185,6 +185,7 @@ struct pl_cache {
     struct pl_store *store;
     const struct pl_resource *resource; /* immutable, of the cluster's discovery */
     struct pl_source_options options;   /* effective: with --namespace applied */
+    enum pl_share_by share;             /* of which part it is */
     _Atomic bool ready;                 /* synced: informer, store and options are set */
     struct pl_informer *held;           /* I/O: a reference, see pl_lanes_hold_caches */
     int64_t awaited_ns;                 /* I/O: since when index functions wait for it; 0: none */
@@ -231,6 +232,7 @@ struct pl_lanes {
     struct pl_index_spec *indexes; /* owned copies */
     size_t index_count;
     struct pl_cluster *cluster;
+    struct pl_shards *shards; /* the cluster's; borrowed; NULL: none */
     struct pl_loop *loop;
     struct pl_mailbox *io_box;
     struct pl_mailbox *replies; /* to pl_lanes_load; kept until the lanes, which send, are joined */

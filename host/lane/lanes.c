@@ -276,6 +276,7 @@ static void on_messages(void *arg, struct pl_list *messages)
 void pl_lanes_attach(struct pl_lanes *lanes, struct pl_cluster *cluster, struct pl_loop *loop)
 {
     lanes->cluster = cluster;
+    lanes->shards = pl_site_shards(pl_cluster_site(cluster));
     lanes->loop = loop;
     lanes->io_box = pl_mailbox_create_for_loop(loop, on_messages, lanes);
     lanes->shown = pl_lane_metrics_add(lanes);
@@ -389,6 +390,7 @@ void pl_cache_publish(struct pl_cache *cache)
     cache->store = pl_informer_store(informer);
     cache->resource = pl_informer_resource(informer);
     pl_source_options_copy(&cache->options, pl_informer_options(informer));
+    cache->share = pl_informer_share(informer);
     atomic_store_explicit(&cache->ready, true, memory_order_release);
     pl_cache_hold(cache);
 }

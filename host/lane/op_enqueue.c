@@ -3,8 +3,11 @@
 
 #include "base/alloc.h"
 #include "base/nearest.h"
+#include "control/sharing.h"
 #include "lane/lane.h"
 #include "object/meta.h"
+
+#include <stdio.h>
 
 static bool keeps(struct pl_lop *op)
 {
@@ -59,6 +62,21 @@ static bool is_in_scope(struct pl_lop *op, const struct pl_known_controller *kno
     return true;
 }
 
+/* Its owner is the one to queue it. Completes the operation if so. */
+static bool is_foreign(struct pl_lop *op, const struct pl_known_controller *known)
+{
+    struct pl_err err;
+    if (!pl_controller_is_foreign(known->controller, op->in.enqueue.key))
+        return false;
+    pl_err_clear(&err);
+    pl_err_set(&err, PL_EREFUSED,
+               "%s to controller \"%s\": the key %.*s is in another replica's shard", op->verb,
+               known->name, PL_FMT(op->in.enqueue.key));
+    snprintf(err.reason, sizeof err.reason, "shard");
+    pl_lop_fail(op, &err);
+    return true;
+}
+
 static void enqueue(struct pl_lop *op)
 {
     struct pl_lanes *lanes = op->lane->lanes;
@@ -77,6 +95,8 @@ static void enqueue(struct pl_lop *op)
         fail_unknown(op);
         return;
     }
+    if (is_foreign(op, known))
+        return;
     struct pl_add how = {.after_ns = op->delay_ns, .priority = op->in.enqueue.priority};
     pl_controller_enqueue(known->controller, op->in.enqueue.key, &how, PL_CAUSE_REQUEUE);
     pl_lop_complete(op);
@@ -99,6 +119,9 @@ static void send(struct pl_lop *op)
         pl_lop_complete(op);
         return;
     }
+    for (size_t i = 0; i < lanes->controller_count; i++)
+        if (watches(&lanes->controllers[i], channel) && is_foreign(op, &lanes->controllers[i]))
+            return;
     for (size_t i = 0; i < lanes->controller_count; i++)
         if (watches(&lanes->controllers[i], channel))
             pl_controller_send(lanes->controllers[i].controller, channel.ptr, op->in.enqueue.key);

@@ -84,6 +84,7 @@ local function source_options(extra)
     fields = check.fields,
     metadata_only = check.boolean,
     managed_fields = check.boolean,
+    shared = check.boolean,
   }
   for name, checker in pairs(extra) do
     out[name] = checker

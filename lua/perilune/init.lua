@@ -81,6 +81,7 @@ local perilune = {
   cron = require("perilune.cron").cron,
   run = tasks.run,
   channel = require("perilune.channel").channel,
+  shard = require("perilune.shard"),
   memo = function(request, ...)
     check.no_more("memo", ...)
     local ns, name = ref.parse("memo: the request", request)

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "control/sharing.h"
 #include "control/cluster.h"
 #include "write/gate.h"
 #include "sync/informer.h"
@@ -72,6 +73,10 @@ static struct {
     struct pl_buf enqueued, answers, reported, wanted;
     char path[64];
 } fake;
+
+/* The test's own: which shards there are, and of which part its caches are. */
+static struct pl_shards *fake_shards;
+static enum pl_share_by fake_share;
 
 /* ---- what lanes call ---- */
 
@@ -148,6 +153,13 @@ void pl_controller_enqueue(struct pl_controller *controller, struct pl_slice key
     PL_UNUSED(cause);
     pl_buf_add_f(&fake.enqueued, "%s %.*s after %d ms priority %d;", controller->spec.name,
                  PL_FMT(key), (int)(how->after_ns / PL_MS), how->priority);
+}
+
+/* As if the namespace "elsewhere" were another replica's. */
+bool pl_controller_is_foreign(struct pl_controller *controller, struct pl_slice key)
+{
+    PL_UNUSED(controller);
+    return key.len > 10 && memcmp(key.ptr, "elsewhere/", 10) == 0;
 }
 
 bool pl_controller_watches_channel(const struct pl_controller *controller, struct pl_slice name)
@@ -268,6 +280,18 @@ void pl_informer_want_label(struct pl_informer *informer, struct pl_slice key,
 struct pl_site *pl_cluster_site(struct pl_cluster *cluster)
 {
     return (struct pl_site *)cluster;
+}
+
+struct pl_shards *pl_site_shards(const struct pl_site *site)
+{
+    PL_UNUSED(site);
+    return fake_shards;
+}
+
+enum pl_share_by pl_informer_share(const struct pl_informer *informer)
+{
+    PL_UNUSED(informer);
+    return fake_share;
 }
 
 struct pl_informers *pl_cluster_informers(struct pl_cluster *cluster)

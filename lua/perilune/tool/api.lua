@@ -101,6 +101,11 @@ function TaskContext:stopping() end
 
 ---@class perilune.Predicate
 
+---@class perilune.Shard
+---@field count integer
+---@field mine integer[]
+---@field owns fun(self: perilune.Shard, object: perilune.Ref): boolean
+
 ---@class perilune.SourceOptions
 ---@field predicates? (perilune.Predicate|fun(event: perilune.Event): boolean?)[]
 ---@field namespaces? string[]

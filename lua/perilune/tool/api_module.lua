@@ -93,6 +93,8 @@ function perilune.enqueue(controller, request, options) end
 ---@param request perilune.Ref
 ---@return table
 function perilune.memo(request) end
+---@return perilune.Shard
+function perilune.shard() end
 ---@param reason string
 ---@return any
 function perilune.waiting(reason) end

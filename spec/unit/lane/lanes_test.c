@@ -473,6 +473,55 @@ TEST(enqueue_reaches_another_controllers_queue)
     finish();
 }
 
+/* Of 4 shards by namespace: "e" is in 0, "default" in 3, "b" in 1. */
+TEST(what_lies_in_another_replicas_shard_is_refused)
+{
+    struct pl_shard_set mine = {{1 << 0 | 1 << 3}};
+    fake_shards = pl_shards_create(4, PL_SHARD_BY_NAMESPACE);
+    fake_share = PL_SHARE_BY_NAMESPACE;
+    pl_shards_set(fake_shards, &mine, PL_SHARD_OURS);
+    begin(SCRIPT("a = function() client:get('v1/Pod', 'b/x') end,\n"
+                 "b = function() client:list('v1/Pod', {namespace = 'b'}) end,\n"
+                 "c = function()\n"
+                 "  assert(client:get('v1/Pod', 'e/x') == nil and #client:list('v1/Pod') == 0)\n"
+                 "  local ok, e = pcall(client.get, client, 'v1/Pod', 'b/x')\n"
+                 "  assert(not ok and e.type == 'refused' and e.rule == 'shard')\n"
+                 "  ok, e = pcall(perilune.enqueue, 'c', 'elsewhere/x')\n"
+                 "  assert(not ok and e.type == 'refused' and e.rule == 'shard', e)\n"
+                 "  local shard = perilune.shard()\n"
+                 "  assert(shard.count == 4 and #shard.mine == 2)\n"
+                 "  assert(shard.mine[1] == 0 and shard.mine[2] == 3)\n"
+                 "  assert(shard:owns('e/x') and shard:owns({metadata = {name = 'x', "
+                 "namespace = 'default'}}))\n"
+                 "  assert(not shard:owns({name = 'x', namespace = 'b'}))\n"
+                 "  assert(not shard:owns('cluster-scoped'))\n"
+                 "  assert(shard:owns({metadata = {name = 'cluster-scoped', uid = 'baa'}}))\n"
+                 "  assert(not shard:owns({metadata = {name = 'cluster-scoped', uid = 'jaa'}}))\n"
+                 "end,\n"
+                 "d = function() perilune.shard(1) end,\n"),
+          NONE);
+    CHECK_RUN("default/a", PL_OUTCOME_ERROR, "the namespace \"b\" is another replica's");
+    CHECK_RUN("default/b", PL_OUTCOME_ERROR, "the namespace \"b\" is another replica's");
+    CHECK_RUN("default/c", PL_OUTCOME_DONE, "");
+    CHECK_RUN("default/d", PL_OUTCOME_ERROR, "shard");
+    CHECK_STR(pl_buf_z(&fake.enqueued), "");
+    finish();
+    pl_shards_destroy(fake_shards);
+    fake_shards = NULL;
+    fake_share = PL_SHARE_WHOLE;
+}
+
+TEST(without_shards_everything_is_ours)
+{
+    begin(SCRIPT("a = function()\n"
+                 "  local shard = perilune.shard()\n"
+                 "  assert(shard.count == 1 and shard.mine[1] == 0 and shard:owns('b/x'))\n"
+                 "end,\n"),
+          NONE);
+    CHECK_RUN("default/a", PL_OUTCOME_DONE, "");
+    finish();
+}
+
 TEST(events_reach_the_recorder_in_order_and_before_the_run_ends)
 {
     begin(SCRIPT("a = function()\n"
