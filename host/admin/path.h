@@ -10,7 +10,7 @@
 
 /* The path for this process; makes the folder (mode 0700) where it is missing. EREFUSED when the
  * folder is somebody else's or open to others. */
-int pl_admin_path_make(char out[PL_ADMIN_PATH], struct pl_err *err);
+PL_MUST_USE int pl_admin_path_make(char out[PL_ADMIN_PATH], struct pl_err *err);
 /* The socket of the only host that listens, or of `pid` (0: any). ENOTFOUND with the choices when
  * there is none or more than one. */
-int pl_admin_path_find(pid_t pid, char out[PL_ADMIN_PATH], struct pl_err *err);
+PL_MUST_USE int pl_admin_path_find(pid_t pid, char out[PL_ADMIN_PATH], struct pl_err *err);

@@ -77,11 +77,9 @@ static void run(void *arg, struct pl_admin_call *call)
         .arg = asked,
     };
     pl_err_clear(&err);
-    if (count == 0)
-        pl_err_set(&err, PL_EINVAL, "a shadow needs paths");
-    else
-        pl_shadow_begin(arg, &request, &err);
-    if (err.code != 0) {
+    int code = count == 0 ? pl_err_set(&err, PL_EINVAL, "a shadow needs paths")
+                          : pl_shadow_begin(arg, &request, &err);
+    if (code != 0) {
         pl_admin_fail(call, "%s", err.message);
         pl_free(asked);
     } else {

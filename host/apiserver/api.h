@@ -31,7 +31,7 @@ struct pl_api_options {
 struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_options *options);
 /* Brings back what the folder has (see disk.h), or begins it, and keeps every write there from now
  * on; before the first call comes in. Fails with err when the folder can't be used. */
-int pl_api_keep_in(struct pl_api *api, const char *folder, struct pl_err *err);
+PL_MUST_USE int pl_api_keep_in(struct pl_api *api, const char *folder, struct pl_err *err);
 /* Ends every watch first. Accepts NULL. */
 void pl_api_destroy(struct pl_api *api);
 /* Answers before it returns, except for watches and what waits for webhooks: the call's texts are

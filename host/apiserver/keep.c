@@ -19,7 +19,7 @@ void pl_api_keep_event(struct pl_api *api, const struct pl_api_event *event)
     struct pl_buf key = PL_BUF_INIT, text = PL_BUF_INIT, old = PL_BUF_INIT;
     if (api->disk == NULL)
         return;
-    pl_meta_key(pl_doc_root(event->doc), &key, NULL);
+    pl_meta_put_key(pl_doc_root(event->doc), &key);
     struct pl_api_disk_row row = {
         .rv = event->rv,
         .change = (int)event->change,

@@ -246,7 +246,7 @@ static struct pl_slice token_after(struct pl_api_ctx *ctx, const struct plan *pl
                                    struct pl_node last)
 {
     struct pl_buf key = PL_BUF_INIT;
-    pl_meta_key(last, &key, NULL);
+    pl_meta_put_key(last, &key);
     struct pl_slice token = token_make(&ctx->arena, (int64_t)plan->rv, pl_buf_z(&key));
     pl_buf_deinit(&key);
     return token;

@@ -32,8 +32,9 @@ struct pl_api_disk_reader {
     int (*on_object)(void *arg, const struct pl_api_disk_row *row, struct pl_err *err);
     int (*on_event)(void *arg, const struct pl_api_disk_row *row, struct pl_err *err);
 };
-int pl_api_disk_read(struct pl_api_disk *disk, const char *first,
-                     const struct pl_api_disk_reader *reader, void *arg, struct pl_err *err);
+PL_MUST_USE int pl_api_disk_read(struct pl_api_disk *disk, const char *first,
+                                 const struct pl_api_disk_reader *reader, void *arg,
+                                 struct pl_err *err);
 /* The last version that was written; 0 when nothing was. */
 uint64_t pl_api_disk_version(const struct pl_api_disk *disk);
 

@@ -24,6 +24,7 @@ struct pl_api_type *pl_api_registry_find_group(const struct pl_api_registry *reg
 bool pl_api_registry_is_builtin(const struct pl_api_registry *registry, struct pl_slice group);
 
 /* Makes or remakes the custom kind that a (valid) CRD declares; objects survive. */
-int pl_api_registry_apply(struct pl_api_registry *registry, struct pl_doc *crd, struct pl_err *err);
+PL_MUST_USE int pl_api_registry_apply(struct pl_api_registry *registry, struct pl_doc *crd,
+                                      struct pl_err *err);
 /* Forgets a custom kind and its remaining objects. */
 void pl_api_registry_remove(struct pl_api_registry *registry, struct pl_api_type *type);

@@ -21,6 +21,6 @@ struct pl_sqlite {
 };
 
 /* EIO when the library is not there, with the package that has it. */
-int pl_sqlite_load(struct pl_sqlite *sqlite, struct pl_err *err);
+PL_MUST_USE int pl_sqlite_load(struct pl_sqlite *sqlite, struct pl_err *err);
 /* Safe on zeroes. */
 void pl_sqlite_unload(struct pl_sqlite *sqlite);

@@ -437,7 +437,7 @@ static struct past *undo(struct pl_api_storage *storage, const struct pl_api_typ
         if (event->type != type)
             continue;
         pl_buf_clear(&key);
-        pl_meta_key(pl_doc_root(event->doc), &key, NULL);
+        pl_meta_put_key(pl_doc_root(event->doc), &key);
         struct past *past = pl_map_get(seen, pl_buf_slice(&key));
         if (past == NULL) {
             past = PL_NEW(struct past);

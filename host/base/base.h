@@ -14,6 +14,13 @@
 
 #define PL_UNUSED(x) ((void)(x))
 
+/* Calls a function that returns a code, and ignores the code on purpose. Say why beside it. */
+#define PL_IGNORE(call)                                                                            \
+    do {                                                                                           \
+        int ignored_ = (call);                                                                     \
+        (void)ignored_;                                                                            \
+    } while (0)
+
 /* Durations and instants are int64_t nanoseconds unless a name says otherwise. */
 #define PL_US     INT64_C(1000)
 #define PL_MS     INT64_C(1000000)

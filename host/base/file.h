@@ -6,7 +6,7 @@
 
 /* Appends the whole content. ELIMIT when it is over max bytes, EIO otherwise, with a
  * message that names the file; nothing is appended then. */
-int pl_file_read(const char *path, size_t max, struct pl_buf *out, struct pl_err *err);
+PL_MUST_USE int pl_file_read(const char *path, size_t max, struct pl_buf *out, struct pl_err *err);
 
 struct stat;
 

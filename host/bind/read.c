@@ -1,5 +1,6 @@
 /* host: reading. Each returns "failed?" and its results; WAIT (the state's address) as first
  * result means: call again, what was missing is there now. */
+#include "base/check.h"
 #include "base/alloc.h"
 #include "write/capture.h"
 #include "bind/bind.h"
@@ -243,7 +244,7 @@ static void add_metadata(struct pl_part **parts)
 {
     static const char *const names[] = {"apiVersion", "kind", "metadata"};
     for (size_t i = 0; i < PL_ARRAY_LEN(names); i++)
-        pl_parts_add(parts, pl_slice_z(names[i]), NULL);
+        PL_REQUIRE(pl_parts_add(parts, pl_slice_z(names[i]), NULL) == 0);
 }
 
 /* Pushes an object of a cache; false when there is none. */

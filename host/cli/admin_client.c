@@ -141,8 +141,9 @@ struct pl_doc *pl_admin_ask(struct pl_admin_client *client, struct pl_build *req
 {
     struct pl_doc *result = NULL;
     bool more;
-    if (pl_admin_send(client, request, err) == 0)
-        pl_admin_receive(client, &result, &more, err);
+    if (pl_admin_send(client, request, err) != 0 ||
+        pl_admin_receive(client, &result, &more, err) != 0)
+        return NULL;
     return result;
 }
 

@@ -21,21 +21,22 @@ struct pl_admin_client {
     }
 
 /* Connects to the host that the flags name. */
-int pl_admin_connect(struct pl_admin_client *client, const struct pl_flags *flags,
-                     struct pl_err *err);
+PL_MUST_USE int pl_admin_connect(struct pl_admin_client *client, const struct pl_flags *flags,
+                                 struct pl_err *err);
 void pl_admin_disconnect(struct pl_admin_client *client);
 
 /* A request's beginning: {"v":1,"command":name, and room for members. */
 struct pl_build *pl_admin_request_begin(const char *command);
 /* Sends it; takes the builder. */
-int pl_admin_send(struct pl_admin_client *client, struct pl_build *request, struct pl_err *err);
+PL_MUST_USE int pl_admin_send(struct pl_admin_client *client, struct pl_build *request,
+                              struct pl_err *err);
 /* The next line of the answer: *result is counted; *more: another line follows. EAPI with the
  * host's words when it refused, ENETWORK when it went away. */
-int pl_admin_receive(struct pl_admin_client *client, struct pl_doc **result, bool *more,
-                     struct pl_err *err);
+PL_MUST_USE int pl_admin_receive(struct pl_admin_client *client, struct pl_doc **result, bool *more,
+                                 struct pl_err *err);
 /* All of it, where one line is the answer. NULL and err otherwise. Takes the builder. */
 struct pl_doc *pl_admin_ask(struct pl_admin_client *client, struct pl_build *request,
                             struct pl_err *err);
 
 /* Prints "perilune NAME: message"; the exit code. */
-int pl_admin_failed(const struct pl_command *self, const struct pl_err *err);
+PL_MUST_USE int pl_admin_failed(const struct pl_command *self, const struct pl_err *err);

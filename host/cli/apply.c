@@ -172,7 +172,7 @@ static void on_applied(void *arg, const struct pl_written *written)
     struct manifest *item = &apply->items[apply->at];
     if (written->err == NULL) {
         struct pl_buf key = PL_BUF_INIT;
-        pl_meta_key(pl_doc_root(item->doc), &key, NULL);
+        pl_meta_put_key(pl_doc_root(item->doc), &key);
         struct pl_scratch scratch;
         pl_log(PL_LOG_INFO, "applied",
                pl_strn("kind", pl_node_str(pl_node_getz(pl_doc_root(item->doc), "kind"), &scratch)),

@@ -56,12 +56,12 @@ struct pl_flags {
 /* Reads argv[0..argc) (without the command's name) and environ. Values are checked against
  * their types; EINVAL with a message that names the flag and where it came from. Variables of
  * other commands' flags are not looked at. */
-int pl_flags_parse(struct pl_flags *flags, const struct pl_flag_table *table, int argc,
-                   char *const *argv, const char *const *environ, struct pl_err *err);
+PL_MUST_USE int pl_flags_parse(struct pl_flags *flags, const struct pl_flag_table *table, int argc,
+                               char *const *argv, const char *const *environ, struct pl_err *err);
 /* Takes the values of a mapping for flags that neither command line nor environment set. One file
  * serves several commands: what others take is checked, and left alone. */
-int pl_flags_merge(struct pl_flags *flags, struct pl_node mapping, const char *source,
-                   struct pl_err *err);
+PL_MUST_USE int pl_flags_merge(struct pl_flags *flags, struct pl_node mapping, const char *source,
+                               struct pl_err *err);
 void pl_flags_deinit(struct pl_flags *flags);
 
 /* Values, or their defaults, as those of other commands' flags. The name must be in the table. */

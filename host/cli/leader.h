@@ -14,7 +14,8 @@ struct pl_leader_options {
 };
 
 /* EINVAL, naming the flags, when the times do not fit together (rule 112). */
-int pl_leader_read(const struct pl_flags *flags, struct pl_leader_options *out, struct pl_err *err);
+PL_MUST_USE int pl_leader_read(const struct pl_flags *flags, struct pl_leader_options *out,
+                               struct pl_err *err);
 
 struct pl_leader;
 

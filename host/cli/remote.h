@@ -20,5 +20,5 @@ const char *pl_remote_server(const struct pl_remote *remote);
  * kind, plural, namespaced, namespace, name, subresource, body, patch: merge|json|apply, uid,
  * resource_version, limit, continue}. answer, appended: {status, reason, message, object, items,
  * text}; a refusal of the server is an answer, too. ETIMEOUT, ENETWORK: there was none. */
-int pl_remote_ask(struct pl_remote *remote, struct pl_node question, struct pl_buf *answer,
-                  struct pl_err *err);
+PL_MUST_USE int pl_remote_ask(struct pl_remote *remote, struct pl_node question,
+                              struct pl_buf *answer, struct pl_err *err);

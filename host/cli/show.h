@@ -14,5 +14,5 @@
 struct pl_slice pl_show_text(struct pl_node object, const char *key, struct pl_scratch *scratch);
 int64_t pl_show_int(struct pl_node object, const char *key);
 /* Writes the answer to stdout, as JSON or by `text`. EIO when it can't be written. */
-int pl_show(const struct pl_flags *flags, struct pl_node answer,
-            void (*text)(struct pl_node answer), struct pl_err *err);
+PL_MUST_USE int pl_show(const struct pl_flags *flags, struct pl_node answer,
+                        void (*text)(struct pl_node answer), struct pl_err *err);

@@ -20,8 +20,8 @@ struct pl_tool_ask {
 };
 /* tool.ask("cluster", see pl_remote_ask), or a command of a running host's admin socket. arg:
  * struct pl_tool_ask. */
-int pl_tool_answer(void *arg, const char *what, struct pl_slice question, struct pl_buf *answer,
-                   struct pl_err *err);
+PL_MUST_USE int pl_tool_answer(void *arg, const char *what, struct pl_slice question,
+                               struct pl_buf *answer, struct pl_err *err);
 /* Reads the flags, loads the scripts (declared.h) and runs the tool on them. The exit code. */
 int pl_tool_on_scripts(const struct pl_command *self, const char *module, int argc,
                        char *const *argv);

@@ -24,8 +24,8 @@ struct pl_webhook_options {
 void pl_webhook_options_deinit(struct pl_webhook_options *options);
 
 /* EINVAL with what is wrong. */
-int pl_webhook_read(const struct pl_flags *flags, struct pl_webhook_options *out,
-                    struct pl_err *err);
+PL_MUST_USE int pl_webhook_read(const struct pl_flags *flags, struct pl_webhook_options *out,
+                                struct pl_err *err);
 
 /* What follows from the flags and from where the host runs; borrows from the flags. `names` keeps
  * texts that are made here, and must live as long as `out` is used. */
@@ -40,9 +40,10 @@ struct pl_webhook_place {
     atomic_int *port_told;        /* where the port of the listener is told; NULL: nowhere */
     bool dry_run;
 };
-int pl_webhook_choose(const struct pl_webhook_options *flags, const struct pl_webhook_place *place,
-                      struct pl_webhook_names *names, struct pl_webhooks_options *out,
-                      struct pl_err *err);
+PL_MUST_USE int pl_webhook_choose(const struct pl_webhook_options *flags,
+                                  const struct pl_webhook_place *place,
+                                  struct pl_webhook_names *names, struct pl_webhooks_options *out,
+                                  struct pl_err *err);
 void pl_webhook_names_deinit(struct pl_webhook_names *names);
 
 /* Adds /readyz's check, which is there while handlers are; remove it by its arg, the webhooks. */

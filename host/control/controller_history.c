@@ -29,7 +29,7 @@ static void note_event(struct pl_subscription *subscription, struct pl_slice key
     char **changed = cause != NULL ? cause->changed : NULL;
     size_t count = 0;
     if (cause == NULL)
-        pl_meta_key(pl_doc_root(event->object), &object, NULL);
+        pl_meta_put_key(pl_doc_root(event->object), &object);
     parts[count++] = pl_slice_z(pl_cause_type_name(pl_cause_type_of(event)));
     parts[count++] = pl_slice_z(" ");
     parts[count++] = pl_slice_z(subscription->kind);

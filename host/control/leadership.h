@@ -33,8 +33,8 @@ struct pl_leadership_options {
 };
 
 /* Rule 112 (pl_election_check) for these. */
-int pl_leadership_check_times(int64_t lease_duration_ns, int64_t renew_deadline_ns,
-                              int64_t retry_period_ns, struct pl_err *err);
+PL_MUST_USE int pl_leadership_check_times(int64_t lease_duration_ns, int64_t renew_deadline_ns,
+                                          int64_t retry_period_ns, struct pl_err *err);
 
 /* The election's options must pass pl_election_check, but for ops and arg. */
 struct pl_leadership *pl_leadership_create(const struct pl_leadership_options *options);

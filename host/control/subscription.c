@@ -51,7 +51,7 @@ static void enqueue(struct pl_subscription *subscription, const struct pl_event 
     bool is_own = subscription->handler.by == PL_MAP_SELF; /* the key is the object's */
     struct pl_buf object = PL_BUF_INIT;
     if (!is_own && requests->count > 0)
-        pl_meta_key(pl_doc_root(event->object), &object, NULL);
+        pl_meta_put_key(pl_doc_root(event->object), &object);
     for (size_t i = 0; i < requests->count; i++) {
         struct pl_slice key = pl_requests_key(requests, i);
         if (!pl_subscription_may_queue(subscription, event, key))
@@ -79,7 +79,7 @@ static bool check_parked(struct pl_subscription *subscription, const struct pl_e
     if (subscription->source->role != PL_SOURCE_FOR || c->parked.count == 0)
         return false;
     struct pl_buf key = PL_BUF_INIT;
-    pl_meta_key(pl_doc_root(event->object), &key, NULL);
+    pl_meta_put_key(pl_doc_root(event->object), &key);
     bool paused = event->type != PL_EVENT_DELETE && pl_object_is_paused(pl_doc_root(event->object));
     bool resumed = !paused && pl_map_has(&c->parked, pl_buf_slice(&key));
     if (resumed)
@@ -91,7 +91,7 @@ static bool check_parked(struct pl_subscription *subscription, const struct pl_e
 static void note_resumed(struct pl_subscription *subscription, const struct pl_event *event)
 {
     struct pl_buf key = PL_BUF_INIT;
-    pl_meta_key(pl_doc_root(event->object), &key, NULL);
+    pl_meta_put_key(pl_doc_root(event->object), &key);
     add_cause(subscription, event, pl_buf_slice(&key), pl_buf_slice(&key));
     pl_buf_deinit(&key);
 }
@@ -105,7 +105,7 @@ static void dropped(struct pl_subscription *subscription, const struct pl_event 
         return;
     struct pl_buf key = PL_BUF_INIT;
     struct pl_queued queued;
-    pl_meta_key(pl_doc_root(event->object), &key, NULL);
+    pl_meta_put_key(pl_doc_root(event->object), &key);
     pl_controller_waits_no_more(c, pl_buf_slice(&key));
     if (by->ops->gone != NULL &&
         !pl_workqueue_look(c->queue, pl_buf_slice(&key), pl_controller_now(c), &queued))
@@ -159,7 +159,7 @@ static void log_map_failure(struct pl_subscription *subscription, const struct a
     if (again && failing->repeated > unsaid)
         return;
     struct pl_buf key = PL_BUF_INIT;
-    pl_meta_key(pl_doc_root(ask->asked.q.event.object), &key, NULL);
+    pl_meta_put_key(pl_doc_root(ask->asked.q.event.object), &key);
     struct pl_field fields[] = {
         pl_str("controller", subscription->controller->name),
         pl_str("kind", subscription->kind),
@@ -290,7 +290,7 @@ static void wait_for_retry(struct pl_controller *c, struct ask *ask)
 {
     struct pl_buf key = PL_BUF_INIT;
     pl_buf_add_f(&key, "%zu ", ask->subscription->number);
-    pl_meta_key(pl_doc_root(ask->asked.q.event.object), &key, NULL);
+    pl_meta_put_key(pl_doc_root(ask->asked.q.event.object), &key);
     struct ask *waiting = pl_map_get(&c->retry_keys, pl_buf_slice(&key));
     if (waiting != NULL || c->retry_keys.count >= retries_max(c)) {
         if (waiting != NULL)

@@ -17,8 +17,8 @@ struct pl_tuning {
 };
 
 /* Until for_ns from now; it replaces the one before. EINVAL for numbers that make no sense. */
-int pl_controller_tune(struct pl_controller *controller, const struct pl_tuning *tuning,
-                       int64_t for_ns, struct pl_err *err);
+PL_MUST_USE int pl_controller_tune(struct pl_controller *controller, const struct pl_tuning *tuning,
+                                   int64_t for_ns, struct pl_err *err);
 /* As declared again. Harmless when nothing is tuned. */
 void pl_controller_untune(struct pl_controller *controller);
 /* What is tuned and for how much longer; false: nothing is. */

@@ -14,14 +14,14 @@ struct pl_validity {
 };
 
 /* A fresh key, and a certificate that says so of itself. EIO when OpenSSL fails. */
-int pl_authority_make(const struct pl_validity *validity, char **cert_pem, char **key_pem,
-                      struct pl_err *err);
+PL_MUST_USE int pl_authority_make(const struct pl_validity *validity, char **cert_pem,
+                                  char **key_pem, struct pl_err *err);
 /* A fresh key and a server's certificate for these names, which are DNS names or addresses,
  * NULL-terminated and at least one, signed by the authority; ca_pem's first certificate counts.
  * EINVAL for a name that is none, or an authority that cannot be read. */
-int pl_authority_issue(const char *ca_pem, const char *ca_key_pem, const char *const *names,
-                       const struct pl_validity *validity, char **cert_pem, char **key_pem,
-                       struct pl_err *err);
+PL_MUST_USE int pl_authority_issue(const char *ca_pem, const char *ca_key_pem,
+                                   const char *const *names, const struct pl_validity *validity,
+                                   char **cert_pem, char **key_pem, struct pl_err *err);
 
 /* How many certificates the text holds; 0 also when one is malformed. */
 size_t pl_certificates_count(const char *pem);

@@ -32,22 +32,22 @@ struct pl_x509_fields {
 };
 
 /* kind: ecdsa-p256, ecdsa-p384, ed25519, rsa-2048, rsa-3072 or rsa-4096. PKCS #8. */
-int pl_x509_make_key(const char *kind, struct pl_buf *pem, struct pl_err *err);
+PL_MUST_USE int pl_x509_make_key(const char *kind, struct pl_buf *pem, struct pl_err *err);
 /* Of a private key or a request. */
-int pl_x509_public_key(struct pl_slice pem, struct pl_buf *out, struct pl_err *err);
-int pl_x509_make_request(struct pl_slice key_pem, struct pl_x509_fields fields, struct pl_buf *pem,
-                         struct pl_err *err);
+PL_MUST_USE int pl_x509_public_key(struct pl_slice pem, struct pl_buf *out, struct pl_err *err);
+PL_MUST_USE int pl_x509_make_request(struct pl_slice key_pem, struct pl_x509_fields fields,
+                                     struct pl_buf *pem, struct pl_err *err);
 
 /* For the key of subject_pem (a private or public key, or a request, which must be signed by its
  * key), signed by the issuer: its certificate, which must be a CA's in force, and its key. An empty
  * issuer: by its own key. It does not outlive its issuer. */
-int pl_x509_sign(struct pl_slice subject_pem, struct pl_slice issuer_pem,
-                 struct pl_slice issuer_key_pem, struct pl_x509_fields fields, struct pl_buf *pem,
-                 struct pl_err *err);
+PL_MUST_USE int pl_x509_sign(struct pl_slice subject_pem, struct pl_slice issuer_pem,
+                             struct pl_slice issuer_key_pem, struct pl_x509_fields fields,
+                             struct pl_buf *pem, struct pl_err *err);
 
 /* Appends "name\0value\0" for each field of each certificate and request in the text, in order;
  * each begins with its kind. Other PEM blocks are passed over; no block at all is an error. */
-int pl_x509_read(struct pl_slice pem, struct pl_buf *out, struct pl_err *err);
+PL_MUST_USE int pl_x509_read(struct pl_slice pem, struct pl_buf *out, struct pl_err *err);
 
 struct pl_x509_wish {
     struct pl_slice roots;         /* trusted CAs; nothing else is trusted */
@@ -59,6 +59,7 @@ struct pl_x509_wish {
 
 /* 1: the first certificate of the text holds; 0: it does not, and err says why; < 0: a text or wish
  * is wrong. */
-int pl_x509_verify(struct pl_slice pem, const struct pl_x509_wish *wish, struct pl_err *err);
+PL_MUST_USE int pl_x509_verify(struct pl_slice pem, const struct pl_x509_wish *wish,
+                               struct pl_err *err);
 /* Whether the first certificate is the key's; < 0: a text is wrong. */
-int pl_x509_is_pair(struct pl_slice pem, struct pl_slice key_pem, struct pl_err *err);
+PL_MUST_USE int pl_x509_is_pair(struct pl_slice pem, struct pl_slice key_pem, struct pl_err *err);

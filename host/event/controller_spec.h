@@ -51,4 +51,4 @@ void pl_controller_spec_deinit(struct pl_controller_spec *spec);
 
 /* Mistakes that any builder must refuse (rule 142): two For, Owns without For, nothing that
  * wakes it, a bad name, wrong numbers. EINVAL with a message that says what to do. */
-int pl_controller_spec_check(const struct pl_controller_spec *spec, struct pl_err *err);
+PL_MUST_USE int pl_controller_spec_check(const struct pl_controller_spec *spec, struct pl_err *err);

@@ -15,7 +15,7 @@ struct pl_ip {
 };
 
 /* "10.0.0.1", "fd00::1", "10.0.0.0/8": 0, or PL_EINVAL with the reason. */
-int pl_ip_parse(struct pl_slice text, struct pl_ip *ip, struct pl_err *err);
+PL_MUST_USE int pl_ip_parse(struct pl_slice text, struct pl_ip *ip, struct pl_err *err);
 /* The address alone, in its canonical form. */
 void pl_ip_text(const struct pl_ip *ip, char out[PL_IP_TEXT]);
 /* With all bits behind the prefix cleared (or set: the last address). */

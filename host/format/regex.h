@@ -40,10 +40,11 @@ void pl_regex_search_destroy(struct pl_regex_search *search); /* accepts NULL */
 /* Searches text from the byte `from` on, which may be text.len; what is before it counts for ^ and
  * \b. 1: found, 0: not, else EINVAL (no UTF-8) or ELIMIT. more: the search of the same text goes on
  * after a match: it is not checked again, and the steps of all are counted together. */
-int pl_regex_search(struct pl_regex_search *search, const struct pl_regex *regex,
-                    struct pl_slice text, size_t from, bool more, struct pl_err *err);
+PL_MUST_USE int pl_regex_search(struct pl_regex_search *search, const struct pl_regex *regex,
+                                struct pl_slice text, size_t from, bool more, struct pl_err *err);
 /* Group i of the last match, 0 the whole: its bytes [*from, *to); PL_REGEX_NONE twice when it took
  * no part. */
 void pl_regex_group(const struct pl_regex_search *search, size_t i, size_t *from, size_t *to);
 /* Is there a match anywhere? For callers without a search of their own. */
-int pl_regex_test(const struct pl_regex *regex, struct pl_slice text, struct pl_err *err);
+PL_MUST_USE int pl_regex_test(const struct pl_regex *regex, struct pl_slice text,
+                              struct pl_err *err);

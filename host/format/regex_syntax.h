@@ -8,4 +8,4 @@
  * wherever a search can come to after going back: at its beginning, at the beginning of each
  * alternative and after each quantifier, where the number is how often a group may be repeated, up
  * to 255: so many groups are left there. EINVAL, with the byte. */
-int pl_regex_translate(struct pl_slice text, struct pl_buf *out, struct pl_err *err);
+PL_MUST_USE int pl_regex_translate(struct pl_slice text, struct pl_buf *out, struct pl_err *err);

@@ -19,4 +19,4 @@ struct pl_url {
 };
 
 /* 0, or PL_EINVAL with the reason. A scheme is required. */
-int pl_url_parse(struct pl_slice text, struct pl_url *url, struct pl_err *err);
+PL_MUST_USE int pl_url_parse(struct pl_slice text, struct pl_url *url, struct pl_err *err);

@@ -49,8 +49,9 @@ struct pl_credentials_wait {
 
 /* 0 and a reference in *identity; or PL_EAGAIN, and wait->ready comes later; or an error of the
  * plugin's last run that is too young to try again. */
-int pl_credentials_get(struct pl_credentials *credentials, struct pl_identity **identity,
-                       struct pl_credentials_wait *wait, struct pl_err *err);
+PL_MUST_USE int pl_credentials_get(struct pl_credentials *credentials,
+                                   struct pl_identity **identity, struct pl_credentials_wait *wait,
+                                   struct pl_err *err);
 /* Harmless when it does not wait. */
 void pl_credentials_unwait(struct pl_credentials_wait *wait);
 /* The server answered 401 to this identity. True when the next get gives another one. */

@@ -44,7 +44,7 @@ void pl_decoder_begin(struct pl_decoder *decoder, const struct pl_http_response 
 int pl_decoder_feed(struct pl_decoder *decoder, struct pl_slice piece);
 /* The answer is complete: 0, or what is wrong with it. An HTTP error is EAPI. Events may end
  * anywhere. */
-int pl_decoder_end(struct pl_decoder *decoder, struct pl_err *err);
+PL_MUST_USE int pl_decoder_end(struct pl_decoder *decoder, struct pl_err *err);
 /* Forgets what came; what it expects stays. */
 void pl_decoder_reset(struct pl_decoder *decoder);
 

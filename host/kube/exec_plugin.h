@@ -17,8 +17,8 @@ struct pl_exec_answer {
 /* Appends the ExecCredential that the plugin is run with. */
 void pl_exec_info(const struct pl_kubeconfig *config, struct pl_buf *out);
 /* EINVAL with what is wrong. The caller deinits in any case. */
-int pl_exec_answer_parse(struct pl_slice output, const char *api_version,
-                         struct pl_exec_answer *answer, struct pl_err *err);
+PL_MUST_USE int pl_exec_answer_parse(struct pl_slice output, const char *api_version,
+                                     struct pl_exec_answer *answer, struct pl_err *err);
 /* Adds what must not be shown of the answer, be it a good one or not, and of what the plugin is
  * given: variables and arguments whose name is that of a secret. */
 void pl_exec_add_secrets(const struct pl_exec_plugin *plugin, struct pl_slice output,

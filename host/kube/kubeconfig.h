@@ -45,6 +45,6 @@ struct pl_kubeconfig_options {
 };
 
 /* 0, or an error that names the file, the context and what to do. The caller deinits. */
-int pl_kubeconfig_load(const struct pl_kubeconfig_options *options, struct pl_kubeconfig *config,
-                       struct pl_err *err);
+PL_MUST_USE int pl_kubeconfig_load(const struct pl_kubeconfig_options *options,
+                                   struct pl_kubeconfig *config, struct pl_err *err);
 void pl_kubeconfig_deinit(struct pl_kubeconfig *config);

@@ -19,17 +19,17 @@ struct pl_config_entry {
 int pl_config_bad(const struct pl_config_entry *entry, const char *field, struct pl_err *err,
                   const char *message);
 /* A copy of a string member; NULL when absent, null or empty. */
-int pl_config_str(const struct pl_config_entry *entry, const char *field, char **out,
-                  struct pl_err *err);
-int pl_config_bool(const struct pl_config_entry *entry, const char *field, bool *out,
-                   struct pl_err *err);
+PL_MUST_USE int pl_config_str(const struct pl_config_entry *entry, const char *field, char **out,
+                              struct pl_err *err);
+PL_MUST_USE int pl_config_bool(const struct pl_config_entry *entry, const char *field, bool *out,
+                               struct pl_err *err);
 /* FIELD-data (base64) or the file that FIELD names. *file stays NULL with data. */
-int pl_config_pem(const struct pl_config_entry *entry, const char *field, char **pem, char **file,
-                  struct pl_err *err);
+PL_MUST_USE int pl_config_pem(const struct pl_config_entry *entry, const char *field, char **pem,
+                              char **file, struct pl_err *err);
 
 /* Everything below `user:`. */
-int pl_config_user(const struct pl_config_entry *entry, const char *const *environ,
-                   struct pl_kubeconfig *config, struct pl_err *err);
+PL_MUST_USE int pl_config_user(const struct pl_config_entry *entry, const char *const *environ,
+                               struct pl_kubeconfig *config, struct pl_err *err);
 
 /* The value of NAME, or NULL when absent or empty. */
 const char *pl_env_get(const char *const *environ, const char *name);

@@ -311,7 +311,7 @@ static void on_decoded(void *owner)
     struct pl_op *op = owner;
     struct pl_decoder *decoder = pl_decoding_decoder(op->decoding);
     if (op->err.code == 0 || decoder->err.code != 0)
-        pl_decoder_end(decoder, &op->err);
+        op->err.code = pl_decoder_end(decoder, &op->err);
     if (op->err.code == PL_EAPI && op->retry_after_ms >= 0)
         op->err.retry_after_ms = op->retry_after_ms;
     if (op->err.code == PL_ESYNTAX || op->err.code == PL_ELIMIT)

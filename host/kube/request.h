@@ -15,10 +15,10 @@ struct pl_wire {
 
 /* EINVAL when the call makes no request: no name where one is needed, a namespace for a
  * cluster-scoped kind, a name that is no path segment. The caller deinits in any case. */
-int pl_wire_of_call(struct pl_wire *wire, const char *server, const struct pl_call *call,
-                    struct pl_err *err);
+PL_MUST_USE int pl_wire_of_call(struct pl_wire *wire, const char *server,
+                                const struct pl_call *call, struct pl_err *err);
 /* The page of a list after that of `wire`; 55: nothing else says which. */
 void pl_wire_of_next_page(struct pl_wire *next, const struct pl_wire *wire, struct pl_slice token);
-int pl_wire_of_watch(struct pl_wire *wire, const char *server, const struct pl_watch_call *call,
-                     struct pl_err *err);
+PL_MUST_USE int pl_wire_of_watch(struct pl_wire *wire, const char *server,
+                                 const struct pl_watch_call *call, struct pl_err *err);
 void pl_wire_deinit(struct pl_wire *wire);

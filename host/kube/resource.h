@@ -16,5 +16,5 @@ struct pl_resource {
 
 /* 0, or EINVAL "v1/Pod is namespaced: ..." when namespace and scope do not fit. An empty name
  * stands for a collection. */
-int pl_resource_check_scope(const struct pl_resource *resource, struct pl_slice ns,
-                            struct pl_slice name, struct pl_err *err);
+PL_MUST_USE int pl_resource_check_scope(const struct pl_resource *resource, struct pl_slice ns,
+                                        struct pl_slice name, struct pl_err *err);

@@ -207,7 +207,7 @@ static void on_decoded(void *owner)
     if (watch->open && decoder->err.code != 0)
         explain(watch, decoder);
     else if (watch->err.code == 0)
-        pl_decoder_end(decoder, &watch->err);
+        watch->err.code = pl_decoder_end(decoder, &watch->err);
     if (watch->err.status == 401 && watch->renewed && !watch->renewed_once) {
         watch->renewed_once = true;
         pl_err_clear(&watch->err);

@@ -262,7 +262,7 @@ static int init_tests(struct tests *tests, const struct pl_filter *filter, struc
 static void sort_docs(struct pl_docs *docs, struct pl_buf *keys, struct pl_text_item *entries)
 {
     for (size_t i = 0; i < docs->count; i++) {
-        pl_meta_key(pl_doc_root(pl_docs_at(docs, i)), keys, NULL);
+        pl_meta_put_key(pl_doc_root(pl_docs_at(docs, i)), keys);
         pl_buf_add_char(keys, '\0');
     }
     const char *text = keys->ptr;

@@ -46,7 +46,8 @@ struct pl_found {
 void pl_found_deinit(struct pl_found *found);
 /* EINVAL for selectors that are none, EAGAIN for an index that is being built. lane: the one that
  * lists. */
-int pl_cache_list(struct pl_lane *lane, struct pl_cache *cache, const struct pl_filter *filter,
-                  struct pl_found *found, struct pl_err *err);
+PL_MUST_USE int pl_cache_list(struct pl_lane *lane, struct pl_cache *cache,
+                              const struct pl_filter *filter, struct pl_found *found,
+                              struct pl_err *err);
 /* Keeps those whose controller reference has this uid. */
 void pl_docs_keep_owned(struct pl_docs *docs, struct pl_slice owner_uid);

@@ -307,7 +307,7 @@ static void log_stuck(struct pl_lane *lane, const char *script, const struct pl_
     if (run != NULL)
         pl_buf_add_z(&key, run->key);
     else if (ask != NULL && ask->event.object != NULL)
-        pl_meta_key(pl_doc_root(ask->event.object), &key, NULL);
+        pl_meta_put_key(pl_doc_root(ask->event.object), &key);
     pl_log(PL_LOG_ERROR, "a script can't be interrupted; its lane is replaced",
            pl_int("lane", lane->number), pl_str("script", script),
            pl_str("controller", controller >= 0 ? lane->lanes->controllers[controller].name : ""),

@@ -78,12 +78,13 @@ struct pl_lanes *pl_lanes_create(const struct pl_lanes_options *options);
 /* Loads the scripts (pl_script_find: PATH) in every lane, on the lanes' threads; blocks until done.
  * On a mistake the message is "file:line: what", with a traceback below where it helps. `out` is
  * filled from the first lane. */
-int pl_lanes_load(struct pl_lanes *lanes, const char *const *paths, size_t path_count,
-                  struct pl_declarations *out, struct pl_err *err);
+PL_MUST_USE int pl_lanes_load(struct pl_lanes *lanes, const char *const *paths, size_t path_count,
+                              struct pl_declarations *out, struct pl_err *err);
 /* The same in two steps, for a thread that has something else to do meanwhile. A start must be
  * followed by its finish. */
 void pl_lanes_load_start(struct pl_lanes *lanes, const char *const *paths, size_t path_count);
-int pl_lanes_load_finish(struct pl_lanes *lanes, struct pl_declarations *out, struct pl_err *err);
+PL_MUST_USE int pl_lanes_load_finish(struct pl_lanes *lanes, struct pl_declarations *out,
+                                     struct pl_err *err);
 /* The same without blocking, attached lanes alone: done is called once, later, on the I/O thread;
  * with err the lanes can only be closed. `out` must live until then. */
 typedef void (*pl_lanes_loaded_fn)(void *arg, const struct pl_err *err);
@@ -106,7 +107,7 @@ void pl_lanes_add_controller(struct pl_lanes *lanes, struct pl_controller *contr
 void pl_lanes_forget_controller(struct pl_lanes *lanes, const struct pl_controller *controller);
 uint64_t pl_lanes_generation(const struct pl_lanes *lanes);
 /* Registers the declared indexes at the informers of their kinds. After the controllers started. */
-int pl_lanes_add_indexes(struct pl_lanes *lanes, struct pl_err *err);
+PL_MUST_USE int pl_lanes_add_indexes(struct pl_lanes *lanes, struct pl_err *err);
 /* Undoes it. */
 void pl_lanes_drop_indexes(struct pl_lanes *lanes);
 /* Every run must have ended. Joins the threads (not those of abandoned runs) and frees all. */

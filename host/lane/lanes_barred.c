@@ -95,7 +95,7 @@ static char *name_ask(const struct pl_ask *ask)
     else
         pl_buf_add_f(&what, "index %s ", ask->kind);
     if (ask->event.object != NULL)
-        pl_meta_key(pl_doc_root(ask->event.object), &what, NULL);
+        pl_meta_put_key(pl_doc_root(ask->event.object), &what);
     return pl_buf_take(&what);
 }
 

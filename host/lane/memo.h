@@ -19,8 +19,8 @@ void pl_memos_unref(struct pl_memos *memos);
 /* A reference, or NULL when nothing is remembered. */
 struct pl_doc *pl_memos_get(struct pl_memos *memos, const char *controller, const char *key);
 /* Replaces it; doc NULL forgets it. ELIMIT, and what was there stays. */
-int pl_memos_put(struct pl_memos *memos, const char *controller, const char *key,
-                 struct pl_doc *doc, struct pl_err *err);
+PL_MUST_USE int pl_memos_put(struct pl_memos *memos, const char *controller, const char *key,
+                             struct pl_doc *doc, struct pl_err *err);
 /* The controller is not declared any more. */
 void pl_memos_forget(struct pl_memos *memos, const char *controller);
 size_t pl_memos_count(struct pl_memos *memos);

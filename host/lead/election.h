@@ -53,7 +53,7 @@ struct pl_election_options {
 
 /* Rule 112; EINVAL says which of them is wrong. Beyond it, the duration in whole seconds (rule
  * 123), as others will read it, must not be less than the renew deadline. */
-int pl_election_check(const struct pl_election_options *options, struct pl_err *err);
+PL_MUST_USE int pl_election_check(const struct pl_election_options *options, struct pl_err *err);
 /* "HOSTNAME_UUID" */
 void pl_election_identity(struct pl_rand *rand, const char *hostname, char out[PL_LEASE_HOLDER]);
 

@@ -38,5 +38,5 @@ struct pl_lease_lock pl_lease_lock(struct pl_lease *lease);
 
 /* What the Lease says, tolerantly: what is missing or makes no sense is not said. ESYNTAX for
  * what is no stored Lease of that name: nothing may be decided by it. */
-int pl_lease_read(struct pl_node object, struct pl_slice name, struct pl_lease_record *record,
-                  struct pl_err *err);
+PL_MUST_USE int pl_lease_read(struct pl_node object, struct pl_slice name,
+                              struct pl_lease_record *record, struct pl_err *err);

@@ -16,8 +16,8 @@ void pl_number_push(lua_State *L, struct pl_state *s, struct pl_node number);
 bool pl_number_text(lua_State *L, struct pl_state *s, int index, struct pl_slice *text);
 /* Adds a Lua number, a cdata integer or a perilune.number. EINVAL for NaN, infinities and
  * other cdata. Never raises. */
-int pl_number_build(lua_State *L, struct pl_state *s, int index, struct pl_build *build,
-                    struct pl_err *err);
+PL_MUST_USE int pl_number_build(lua_State *L, struct pl_state *s, int index, struct pl_build *build,
+                                struct pl_err *err);
 
 /* host.number(text) -> the number in its best form; raises for text that is no number. */
 int pl_number_from_text(lua_State *L);

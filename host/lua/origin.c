@@ -448,7 +448,8 @@ void pl_origin_carry_over(struct pl_origin *now, struct pl_origin *before)
         struct pl_buf text = PL_BUF_INIT;
         at = (size_t)(path + strlen(path) + 1 - late.ptr);
         if (has_part(now, reader))
-            pl_origin_read(now, reader, path, &text, NULL, NULL);
+            PL_IGNORE(
+                pl_origin_read(now, reader, path, &text, NULL, NULL)); /* gone: it has changed */
         pl_buf_deinit(&text);
     }
     pl_buf_deinit(&late);

@@ -21,8 +21,8 @@ void pl_origin_unref(struct pl_origin *origin);
 
 /* Appends the file's text, from the disk when it is read for the first time. reader: the script
  * that wants it; NULL: the host. *is_new (may be NULL): it was. */
-int pl_origin_read(struct pl_origin *origin, const char *reader, const char *path,
-                   struct pl_buf *out, bool *is_new, struct pl_err *err);
+PL_MUST_USE int pl_origin_read(struct pl_origin *origin, const char *reader, const char *path,
+                               struct pl_buf *out, bool *is_new, struct pl_err *err);
 /* Is there such a file? No is remembered too. */
 bool pl_origin_is_file(struct pl_origin *origin, const char *reader, const char *path);
 /* The scripts of a PATH as pl_script_find finds them. */

@@ -11,10 +11,10 @@
 char **pl_script_find(const char *path, struct pl_err *err);
 void pl_script_free(char **files);
 /* Appends the file's bytes. ENOTFOUND, EIO or ELIMIT with the path in the message. */
-int pl_script_read(const char *path, struct pl_buf *out, struct pl_err *err);
+PL_MUST_USE int pl_script_read(const char *path, struct pl_buf *out, struct pl_err *err);
 /* And what the file was when it was opened, before anything was read. Untouched when it was not. */
-int pl_script_read_stamped(const char *path, struct pl_buf *out, struct pl_file_stamp *stamp,
-                           struct pl_err *err);
+PL_MUST_USE int pl_script_read_stamped(const char *path, struct pl_buf *out,
+                                       struct pl_file_stamp *stamp, struct pl_err *err);
 
 /* What was loaded of a file, for the lines that errors show. */
 struct pl_source_text {
@@ -25,7 +25,8 @@ struct pl_source_text {
 /* Loads the file's text (never bytecode) and pushes its chunk. reader: the script that requires it;
  * NULL: none, and its folder becomes one that `require` searches. The message of err begins with
  * file:line. */
-int pl_script_load(struct pl_state *s, const char *path, const char *reader, struct pl_err *err);
+PL_MUST_USE int pl_script_load(struct pl_state *s, const char *path, const char *reader,
+                               struct pl_err *err);
 /* The text of a line of something loaded, without white space around it. */
 bool pl_script_line(struct pl_state *s, struct pl_slice path, int line, struct pl_slice *out);
 

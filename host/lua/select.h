@@ -18,5 +18,5 @@ struct pl_part {
 
 /* Adds a path to the parts of an object. One through an element of an array takes the array.
  * EINVAL and err when the text is no path. */
-int pl_parts_add(struct pl_part **parts, struct pl_slice path, struct pl_err *err);
+PL_MUST_USE int pl_parts_add(struct pl_part **parts, struct pl_slice path, struct pl_err *err);
 void pl_parts_free(struct pl_part *parts); /* accepts NULL */

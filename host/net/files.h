@@ -28,10 +28,10 @@ struct pl_files_set;
 struct pl_files_set *pl_files_set_create(struct pl_files *files);
 /* Any thread, one at a time; may block as long as the file's system does. A file, which may be
  * missing; its folder must be there. */
-int pl_files_set_add(struct pl_files_set *set, const char *path, struct pl_err *err);
+PL_MUST_USE int pl_files_set_add(struct pl_files_set *set, const char *path, struct pl_err *err);
 /* The same: the files of a folder whose names end with suffix, also those that come and go. */
-int pl_files_set_add_folder(struct pl_files_set *set, const char *path, const char *suffix,
-                            struct pl_err *err);
+PL_MUST_USE int pl_files_set_add_folder(struct pl_files_set *set, const char *path,
+                                        const char *suffix, struct pl_err *err);
 /* Any thread. Accepts NULL. */
 void pl_files_set_free(struct pl_files_set *set);
 

@@ -38,8 +38,8 @@ struct pl_server *pl_server_create(struct pl_loop *loop, const struct pl_server_
                                    const struct pl_server_ops *ops, void *arg, struct pl_err *err);
 int pl_server_port(const struct pl_server *server);
 /* New certificate for connections from now on. */
-int pl_server_set_certificate(struct pl_server *server, const char *cert_pem, const char *key_pem,
-                              struct pl_err *err);
+PL_MUST_USE int pl_server_set_certificate(struct pl_server *server, const char *cert_pem,
+                                          const char *key_pem, struct pl_err *err);
 /* From now on each connection is closed after its next answer; new ones are still taken. */
 void pl_server_close_after(struct pl_server *server);
 /* Stops listening, cuts every connection; streams get on_close before it returns, exchanges

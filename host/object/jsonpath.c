@@ -515,6 +515,5 @@ int pl_jsonpath_each(const struct pl_jsonpath *path, struct pl_node root, pl_jso
 struct pl_node pl_jsonpath_first(const struct pl_jsonpath *path, struct pl_node root)
 {
     struct pl_node value = PL_NODE_MISSING;
-    pl_jsonpath_each(path, root, keep_first, &value, NULL);
-    return value;
+    return pl_jsonpath_each(path, root, keep_first, &value, NULL) == 0 ? value : PL_NODE_MISSING;
 }

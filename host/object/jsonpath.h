@@ -18,7 +18,7 @@ void pl_jsonpath_destroy(struct pl_jsonpath *path);
 /* False: that was enough. */
 typedef bool (*pl_jsonpath_visit)(void *arg, struct pl_node value);
 /* Visits what the path finds, in the document's order. ELIMIT after a million values looked at. */
-int pl_jsonpath_each(const struct pl_jsonpath *path, struct pl_node root, pl_jsonpath_visit visit,
-                     void *arg, struct pl_err *err);
+PL_MUST_USE int pl_jsonpath_each(const struct pl_jsonpath *path, struct pl_node root,
+                                 pl_jsonpath_visit visit, void *arg, struct pl_err *err);
 /* The first, or PL_NODE_MISSING. */
 struct pl_node pl_jsonpath_first(const struct pl_jsonpath *path, struct pl_node root);

@@ -17,12 +17,12 @@ struct pl_kind {
 #define PL_KIND_TEXT 384 /* room for pl_kind_text */
 
 /* "v1/Pod", "apps/v1/Deployment". EINVAL and a message with an example otherwise. */
-int pl_kind_parse(struct pl_slice text, struct pl_kind *kind, struct pl_err *err);
+PL_MUST_USE int pl_kind_parse(struct pl_slice text, struct pl_kind *kind, struct pl_err *err);
 /* From a document's apiVersion ("apps/v1") and kind. */
-int pl_kind_from(struct pl_slice api_version, struct pl_slice kind_name, struct pl_kind *kind,
-                 struct pl_err *err);
+PL_MUST_USE int pl_kind_from(struct pl_slice api_version, struct pl_slice kind_name,
+                             struct pl_kind *kind, struct pl_err *err);
 /* Of an object by its apiVersion and kind. */
-int pl_kind_of(struct pl_node object, struct pl_kind *kind, struct pl_err *err);
+PL_MUST_USE int pl_kind_of(struct pl_node object, struct pl_kind *kind, struct pl_err *err);
 bool pl_kind_eq(const struct pl_kind *a, const struct pl_kind *b);
 bool pl_kind_eq_group(const struct pl_kind *a, const struct pl_kind *b); /* any version */
 /* "*": every kind, where rights are declared. */

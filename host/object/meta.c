@@ -147,6 +147,11 @@ int pl_meta_key(struct pl_node object, struct pl_buf *out, struct pl_err *err)
     return 0;
 }
 
+void pl_meta_put_key(struct pl_node object, struct pl_buf *out)
+{
+    PL_IGNORE(pl_meta_key(object, out, NULL)); /* without a name it adds nothing */
+}
+
 int pl_key_split(struct pl_slice key, struct pl_slice *ns, struct pl_slice *name)
 {
     const char *slash = key.len ? memchr(key.ptr, '/', key.len) : NULL;

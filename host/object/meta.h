@@ -9,7 +9,9 @@
 /* ---- keys: "namespace/name", or "name" when cluster-scoped ---- */
 
 /* Appends the object's key. EINVAL when it has no metadata.name. */
-int pl_meta_key(struct pl_node object, struct pl_buf *out, struct pl_err *err);
+PL_MUST_USE int pl_meta_key(struct pl_node object, struct pl_buf *out, struct pl_err *err);
+/* The same for an object of a cache or of its events, which has a name; nothing for one without. */
+void pl_meta_put_key(struct pl_node object, struct pl_buf *out);
 /* Splits; namespace is empty for "name". EINVAL for anything with two slashes or an empty part. */
 int pl_key_split(struct pl_slice key, struct pl_slice *ns, struct pl_slice *name);
 /* Appends "ns/name", or "name" when ns is empty. */

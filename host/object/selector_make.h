@@ -34,9 +34,9 @@ struct pl_selector {
 struct pl_requirement *pl_selector_add(struct pl_selector *selector, struct pl_slice key,
                                        enum pl_selector_op op);
 /* EINVAL where the text can't be a label's. */
-int pl_requirement_add_value(struct pl_requirement *item, struct pl_slice value,
-                             struct pl_err *err);
+PL_MUST_USE int pl_requirement_add_value(struct pl_requirement *item, struct pl_slice value,
+                                         struct pl_err *err);
 /* Once all values are there. EINVAL where one must be an integer. */
-int pl_requirement_finish(struct pl_requirement *item, struct pl_err *err);
+PL_MUST_USE int pl_requirement_finish(struct pl_requirement *item, struct pl_err *err);
 /* Once all requirements are there; returns the selector. One that failed is freed: NULL. */
 struct pl_selector *pl_selector_made(struct pl_selector *selector, int failed);

@@ -6,9 +6,10 @@
 #include "value/doc.h"
 
 /* The text of --config, appended as far as it could be read. */
-int pl_config_read(const char *path, struct pl_buf *text, struct pl_err *err);
+PL_MUST_USE int pl_config_read(const char *path, struct pl_buf *text, struct pl_err *err);
 /* That text, read from path: one YAML mapping, or NULL when it is empty. */
-int pl_config_decode(const char *path, struct pl_slice text, struct pl_doc **config,
-                     struct pl_err *err);
+PL_MUST_USE int pl_config_decode(const char *path, struct pl_slice text, struct pl_doc **config,
+                                 struct pl_err *err);
 /* The file's content, at most `limit` bytes. 0 or EIO/ELIMIT with the reason. */
-int pl_read_file(const char *path, size_t limit, struct pl_buf *out, struct pl_err *err);
+PL_MUST_USE int pl_read_file(const char *path, size_t limit, struct pl_buf *out,
+                             struct pl_err *err);

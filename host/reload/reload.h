@@ -31,7 +31,7 @@ struct pl_reload_options {
 struct pl_reload *pl_reload_create(const struct pl_reload_options *options, struct pl_lanes *lanes,
                                    struct pl_declarations *declarations);
 /* After pl_manager_start: declares the indexes, and begins to watch files. */
-int pl_reload_start(struct pl_reload *reload, struct pl_err *err);
+PL_MUST_USE int pl_reload_start(struct pl_reload *reload, struct pl_err *err);
 /* The host is stopping: nothing is loaded any more. */
 void pl_reload_stop(struct pl_reload *reload);
 /* After the manager has stopped and before it is destroyed. Accepts NULL. */

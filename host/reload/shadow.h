@@ -36,8 +36,8 @@ struct pl_shadow_request {
 };
 
 /* PL_EEXIST when there is one already. */
-int pl_shadow_begin(struct pl_shadow *shadow, const struct pl_shadow_request *request,
-                    struct pl_err *err);
+PL_MUST_USE int pl_shadow_begin(struct pl_shadow *shadow, const struct pl_shadow_request *request,
+                                struct pl_err *err);
 /* Ends it and tells what it found. False when there is none. */
 bool pl_shadow_finish(struct pl_shadow *shadow);
 /* Ends it with an error. Harmless when there is none. */

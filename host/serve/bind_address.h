@@ -13,9 +13,10 @@ struct pl_bind_address {
 };
 
 /* "[::1]:8080" is the host ::1. EINVAL with what is wrong. */
-int pl_bind_address_parse(const char *text, struct pl_bind_address *out, struct pl_err *err);
+PL_MUST_USE int pl_bind_address_parse(const char *text, struct pl_bind_address *out,
+                                      struct pl_err *err);
 /* text NULL: the default, ":PORT" in a cluster, else "127.0.0.1:PORT". */
-int pl_bind_address_choose(const char *text, int port, bool in_cluster, struct pl_bind_address *out,
-                           struct pl_err *err);
+PL_MUST_USE int pl_bind_address_choose(const char *text, int port, bool in_cluster,
+                                       struct pl_bind_address *out, struct pl_err *err);
 /* "127.0.0.1:8080", "[::1]:8080", ":8080", with this port. */
 void pl_bind_address_text(const struct pl_bind_address *address, int port, char *out, size_t size);

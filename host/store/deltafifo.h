@@ -56,17 +56,19 @@ void pl_deltafifo_destroy(struct pl_deltafifo *fifo);
 
 /* Documents are borrowed; the queue takes references. When an object has no key or is refused
  * by the transformation nothing changes (rule 16); a list is taken as a whole or not at all. */
-int pl_deltafifo_add(struct pl_deltafifo *fifo, struct pl_doc *doc, struct pl_err *err);
-int pl_deltafifo_update(struct pl_deltafifo *fifo, struct pl_doc *doc, struct pl_err *err);
-int pl_deltafifo_delete(struct pl_deltafifo *fifo, struct pl_doc *doc, struct pl_err *err);
+PL_MUST_USE int pl_deltafifo_add(struct pl_deltafifo *fifo, struct pl_doc *doc, struct pl_err *err);
+PL_MUST_USE int pl_deltafifo_update(struct pl_deltafifo *fifo, struct pl_doc *doc,
+                                    struct pl_err *err);
+PL_MUST_USE int pl_deltafifo_delete(struct pl_deltafifo *fifo, struct pl_doc *doc,
+                                    struct pl_err *err);
 /* An addition or update whose key is known, of a queue whose options name neither key nor
  * transform. */
 void pl_deltafifo_queue(struct pl_deltafifo *fifo, enum pl_delta_type type, struct pl_slice key,
                         struct pl_doc *doc);
 /* A deletion whose final state was missed; doc may be NULL. */
 int pl_deltafifo_delete_stale(struct pl_deltafifo *fifo, struct pl_slice key, struct pl_doc *doc);
-int pl_deltafifo_replace(struct pl_deltafifo *fifo, struct pl_doc *const *docs, size_t count,
-                         struct pl_err *err);
+PL_MUST_USE int pl_deltafifo_replace(struct pl_deltafifo *fifo, struct pl_doc *const *docs,
+                                     size_t count, struct pl_err *err);
 int pl_deltafifo_resync(struct pl_deltafifo *fifo);
 
 /* EAGAIN when nothing is queued, ECLOSED when closed and empty. What is taken must be

@@ -71,8 +71,8 @@ struct pl_store_change {
 };
 void pl_store_apply(struct pl_store *store, struct pl_store_change *changes, size_t count);
 /* Indexes what is there already. EEXIST when the name is taken (and then nothing changes). */
-int pl_store_add_index(struct pl_store *store, const char *name, const struct pl_index_ops *ops,
-                       void *arg, struct pl_err *err);
+PL_MUST_USE int pl_store_add_index(struct pl_store *store, const char *name,
+                                   const struct pl_index_ops *ops, void *arg, struct pl_err *err);
 /* Stores the values of an index that is computed elsewhere (a script's): the index was
  * added with ops NULL. Values of a key that is gone are ignored. */
 void pl_store_set_values(struct pl_store *store, const char *index, struct pl_slice key,
@@ -93,8 +93,8 @@ bool pl_store_compact(struct pl_store *store, struct pl_pool *pool, size_t *at, 
 /* The same in pieces, for an index over much: what changes from now on is in it, and what is there
  * already comes in as it is built, so many objects a call. False when it is done, or dropped; until
  * then look-ups say EAGAIN. walk: zero-initialised. */
-int pl_store_begin_index(struct pl_store *store, const char *name, const struct pl_index_ops *ops,
-                         void *arg, struct pl_err *err);
+PL_MUST_USE int pl_store_begin_index(struct pl_store *store, const char *name,
+                                     const struct pl_index_ops *ops, void *arg, struct pl_err *err);
 bool pl_store_build_index(struct pl_store *store, const char *name, struct pl_store_walk *walk,
                           size_t some);
 /* Look-ups in it say EAGAIN until it is not built any more. */

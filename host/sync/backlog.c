@@ -304,7 +304,7 @@ static void sort_by_key(struct pl_docs *docs)
     struct named *all = pl_calloc(docs->count, sizeof *all);
     for (size_t i = 0; i < docs->count; i++) {
         struct pl_buf key = PL_BUF_INIT;
-        pl_meta_key(pl_doc_root(docs->items[i]), &key, NULL);
+        pl_meta_put_key(pl_doc_root(docs->items[i]), &key);
         all[i] = (struct named){.key = pl_buf_take(&key), .doc = docs->items[i]};
     }
     qsort(all, docs->count, sizeof *all, is_after);

@@ -58,8 +58,9 @@ void pl_backlog_unfollow(struct pl_follower *follower);
 
 /* An index whose values `ask` knows, see script_index.h. From now on events wait for them; what is
  * in the store is asked about on the side. */
-int pl_backlog_add_index(struct pl_backlog *backlog, const char *stored, const char *name,
-                         pl_ask_fn ask, void *self, struct pl_err *err);
+PL_MUST_USE int pl_backlog_add_index(struct pl_backlog *backlog, const char *stored,
+                                     const char *name, pl_ask_fn ask, void *self,
+                                     struct pl_err *err);
 void pl_backlog_drop_index(struct pl_backlog *backlog, const char *stored, void *self);
 /* The cache has come to its end: nothing is built any more. */
 void pl_backlog_stop(struct pl_backlog *backlog);

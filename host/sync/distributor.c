@@ -352,7 +352,7 @@ static void tell_stored(struct pl_distributor *d, struct pl_listener *listener)
     /* It may remove itself on the way. */
     for (size_t i = 0; i < docs.count && listener->of == d; i++) {
         pl_buf_clear(&key);
-        pl_meta_key(pl_doc_root(docs.items[i]), &key, NULL); /* what is stored has one */
+        pl_meta_put_key(pl_doc_root(docs.items[i]), &key); /* what is stored has one */
         listener->ops->on_add(listener, pl_buf_slice(&key), docs.items[i], true);
     }
     pl_buf_deinit(&key);

@@ -692,7 +692,7 @@ void pl_feed_remove(struct pl_feed *feed, struct pl_slice key, struct pl_doc *ob
 {
     if (stale)
         pl_deltafifo_delete_stale(feed->fifo, key, object);
-    else
-        pl_deltafifo_delete(feed->fifo, object, NULL);
+    else if (pl_deltafifo_delete(feed->fifo, object, NULL) != 0)
+        return; /* without a name it is in no cache */
     drain(feed);
 }

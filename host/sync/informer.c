@@ -3,6 +3,7 @@
  * (informer_impl.h). */
 #include "sync/informer_impl.h"
 
+#include "base/check.h"
 #include "base/alloc.h"
 #include "base/log.h"
 #include "value/build.h"
@@ -134,8 +135,10 @@ struct pl_informer *pl_informer_create(const struct pl_informer_options *options
     if (source->fields != NULL)
         informer->fields = pl_fields_parse(pl_slice_z(source->fields), NULL);
     informer->store = pl_store_create();
-    pl_store_add_index(informer->store, PL_INDEX_CONTROLLER_UID, &controller_uid_ops, NULL, NULL);
-    pl_store_add_index(informer->store, PL_INDEX_NAMESPACE, &namespace_ops, NULL, NULL);
+    PL_REQUIRE(pl_store_add_index(informer->store, PL_INDEX_CONTROLLER_UID, &controller_uid_ops,
+                                  NULL, NULL) == 0);
+    PL_REQUIRE(
+        pl_store_add_index(informer->store, PL_INDEX_NAMESPACE, &namespace_ops, NULL, NULL) == 0);
     struct pl_backlog_options backlog = {.store = informer->store,
                                          .kind = informer->kind_text,
                                          .changed = on_backlog_changed,

@@ -106,8 +106,8 @@ struct pl_declared_index {
     void *self;
 };
 /* One that is there already is shared; each add is undone by one drop. */
-int pl_informer_add_index(struct pl_informer *informer, const struct pl_declared_index *index,
-                          struct pl_err *err);
+PL_MUST_USE int pl_informer_add_index(struct pl_informer *informer,
+                                      const struct pl_declared_index *index, struct pl_err *err);
 void pl_informer_drop_index(struct pl_informer *informer, const struct pl_declared_index *index);
 /* A list has looked at many objects for few with this label (label_index.h). */
 void pl_informer_want_label(struct pl_informer *informer, struct pl_slice key,

@@ -154,7 +154,7 @@ void pl_reflector_drop_pages(struct pl_reflector *r);
 /* Does the sink take a list as it comes, as far as it was asked? */
 bool pl_reflector_may_show(const struct pl_reflector *r);
 /* The sink may take the first `count` of the items, which go then. A failure is the sink's. */
-int pl_reflector_show(struct pl_reflector *r, size_t count, struct pl_err *err);
+PL_MUST_USE int pl_reflector_show(struct pl_reflector *r, size_t count, struct pl_err *err);
 
 /* ---- reflector_watch.c ---- */
 

@@ -200,7 +200,7 @@ static void ask_about(struct pl_script_indexes *indexes, struct asker *asker, st
 {
     struct pl_event event = {.type = PL_EVENT_GENERIC, .object = doc, .initial = true};
     struct pl_buf key = PL_BUF_INIT;
-    pl_meta_key(pl_doc_root(doc), &key, NULL);
+    pl_meta_put_key(pl_doc_root(doc), &key);
     send(indexes, asker, pl_buf_z(&key), &event, 0);
     pl_buf_deinit(&key);
 }

@@ -28,8 +28,9 @@ struct pl_script_indexes *pl_script_indexes_create(const struct pl_script_indexe
 void pl_script_indexes_destroy(struct pl_script_indexes *indexes);
 
 /* stored: its name in the store; name: in answers. EEXIST when something else has the name. */
-int pl_script_indexes_add(struct pl_script_indexes *indexes, const char *stored, const char *name,
-                          pl_ask_fn ask, void *self, struct pl_err *err);
+PL_MUST_USE int pl_script_indexes_add(struct pl_script_indexes *indexes, const char *stored,
+                                      const char *name, pl_ask_fn ask, void *self,
+                                      struct pl_err *err);
 /* Undoes one add. The index goes with the last of those who brought it. */
 void pl_script_indexes_drop(struct pl_script_indexes *indexes, const char *stored, void *self);
 

@@ -66,8 +66,8 @@ struct pl_scan *pl_scan_create(enum pl_scan_form form, const struct pl_scan_opti
 void pl_scan_destroy(struct pl_scan *scan);
 /* Scans what it can and keeps the rest of an unfinished document. After an error
  * every further call returns the same error. */
-int pl_scan_feed(struct pl_scan *scan, struct pl_slice chunk, struct pl_err *err);
+PL_MUST_USE int pl_scan_feed(struct pl_scan *scan, struct pl_slice chunk, struct pl_err *err);
 /* No more chunks come: an error when something is unfinished. */
-int pl_scan_end(struct pl_scan *scan, struct pl_err *err);
+PL_MUST_USE int pl_scan_end(struct pl_scan *scan, struct pl_err *err);
 /* True when nothing is half read: a stream may end here. */
 bool pl_scan_is_between(const struct pl_scan *scan);

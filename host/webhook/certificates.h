@@ -37,6 +37,7 @@ enum pl_certificates_step pl_certificates_plan(const struct pl_certificates *hav
                                                const char *const *names, int64_t now_s,
                                                int64_t *at_s);
 /* Carries out the step that was planned: other certificates in `out`, the caller's. */
-int pl_certificates_renew(const struct pl_certificates *have, enum pl_certificates_step step,
-                          const char *const *names, int64_t now_s, struct pl_certificates *out,
-                          struct pl_err *err);
+PL_MUST_USE int pl_certificates_renew(const struct pl_certificates *have,
+                                      enum pl_certificates_step step, const char *const *names,
+                                      int64_t now_s, struct pl_certificates *out,
+                                      struct pl_err *err);

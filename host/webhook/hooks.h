@@ -33,13 +33,13 @@ struct pl_hooks_listen {
     const char *client_ca_pem; /* NULL: clients need no certificate */
 };
 /* Serves TLS there. Once. An error when the address can't be had, or the pair is broken. */
-int pl_hooks_listen(struct pl_hooks *hooks, const struct pl_hooks_listen *where,
-                    struct pl_err *err);
+PL_MUST_USE int pl_hooks_listen(struct pl_hooks *hooks, const struct pl_hooks_listen *where,
+                                struct pl_err *err);
 bool pl_hooks_is_listening(const struct pl_hooks *hooks);
 int pl_hooks_port(const struct pl_hooks *hooks);
 /* For connections that begin from now on. A broken pair changes nothing. */
-int pl_hooks_set_certificate(struct pl_hooks *hooks, const char *cert_pem, const char *key_pem,
-                             struct pl_err *err);
+PL_MUST_USE int pl_hooks_set_certificate(struct pl_hooks *hooks, const char *cert_pem,
+                                         const char *key_pem, struct pl_err *err);
 
 /* Listens for drain_ns more, closes each connection after its next answer, and answers what is
  * under way; then the listener is gone and done is called, once, later. */

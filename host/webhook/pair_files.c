@@ -181,9 +181,10 @@ static void watch(struct pl_pair_files *files, const struct look *look)
     if (files->watched == NULL)
         return;
     struct pl_files_set *set = pl_files_set_create(files->watched);
-    for (size_t i = 0; i < 3 && err.code == 0; i++)
-        pl_files_set_add(set, look->paths[i], &err);
-    if (err.code == 0) {
+    bool added = true;
+    for (size_t i = 0; i < 3 && added; i++)
+        added = pl_files_set_add(set, look->paths[i], &err) == 0;
+    if (added) {
         pl_files_use(files->watched, set);
         return;
     }

@@ -325,8 +325,9 @@ static void put_details(struct pl_build *b, const struct pl_review *review, stru
 {
     struct pl_node request = pl_doc_root(review->call->request);
     struct pl_scratch scratch;
-    struct pl_kind kind = {.group = ""};
-    pl_kind_parse(text_at(request, "kind", &scratch), &kind, NULL);
+    struct pl_kind kind;
+    if (pl_kind_parse(text_at(request, "kind", &scratch), &kind, NULL) != 0)
+        kind = (struct pl_kind){.group = ""};
     pl_build_keyz(b, "details");
     pl_build_object(b);
     put_text(b, "name", request, "name");

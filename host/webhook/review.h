@@ -17,8 +17,8 @@ struct pl_review {
 
 /* Reads the body of an AdmissionReview (validate, mutate) or a ConversionReview (convert). EINVAL
  * with one line for the client when it is none. */
-int pl_review_read(struct pl_slice body, enum pl_hook_sort sort, struct pl_review *review,
-                   struct pl_err *err);
+PL_MUST_USE int pl_review_read(struct pl_slice body, enum pl_hook_sort sort,
+                               struct pl_review *review, struct pl_err *err);
 void pl_review_deinit(struct pl_review *review);
 
 /* Appends the answer. `said`: see pl_hook_call; the patch is left out of a denial. */
@@ -30,7 +30,8 @@ bool pl_review_is_denied(const struct pl_review *review);
 
 /* The kind of the objects of a ConversionReview, without a version. EINVAL when they are of several
  * kinds, or of none; ENOTFOUND when there are no objects. */
-int pl_review_kind(const struct pl_review *review, struct pl_kind *kind, struct pl_err *err);
+PL_MUST_USE int pl_review_kind(const struct pl_review *review, struct pl_kind *kind,
+                               struct pl_err *err);
 /* The name of the object that a conversion failed at: behind those that have an answer; "" when
  * there is none. The caller's to free. */
 char *pl_review_failed_name(const struct pl_review *review);

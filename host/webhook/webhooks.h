@@ -43,8 +43,8 @@ void pl_webhooks_destroy(struct pl_webhooks *webhooks);
 /* From now on these handle requests (pl_hooks_switch). Opens the listener for the first of them. An
  * error when its address was asked for and can't be had; the handlers have been switched, and it
  * is tried again now and then. */
-int pl_webhooks_switch(struct pl_webhooks *webhooks, struct pl_edition *const *editions,
-                       size_t count, struct pl_err *err);
+PL_MUST_USE int pl_webhooks_switch(struct pl_webhooks *webhooks, struct pl_edition *const *editions,
+                                   size_t count, struct pl_err *err);
 /* See pl_hooks_stop; with --webhook-drain. done is called once, later. */
 void pl_webhooks_stop(struct pl_webhooks *webhooks, void (*done)(void *arg), void *arg);
 

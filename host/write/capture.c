@@ -299,7 +299,7 @@ void pl_capture_amend(struct pl_capture *capture, const struct pl_kind *kind, bo
     pthread_mutex_lock(&capture->lock);
     for (size_t i = 0; i < docs->count && capture->view.count > 0; i++) {
         place.len = prefix;
-        pl_meta_key(pl_doc_root(docs->items[i]), &place, NULL);
+        pl_meta_put_key(pl_doc_root(docs->items[i]), &place);
         const struct seen *seen = pl_map_get(&capture->view, pl_buf_slice(&place));
         if (seen == NULL || (of_index && seen->doc != NULL)) {
             struct pl_doc *kept_doc = seen != NULL ? pl_doc_ref(seen->doc) : docs->items[i];

@@ -98,7 +98,8 @@ struct pl_intent {
 };
 /* *after: the object as merged here, without defaults and admission: a reference, or NULL when it
  * is gone. EAPI with a reason where the server would refuse: NotFound, AlreadyExists, Invalid. */
-int pl_intent_merge(const struct pl_intent *intent, struct pl_doc **after, struct pl_err *err);
+PL_MUST_USE int pl_intent_merge(const struct pl_intent *intent, struct pl_doc **after,
+                                struct pl_err *err);
 /* An object without what the server owns (versions, uids also of owners, times, managedFields), so
  * that two can be compared. PL_MISSING gives NULL. */
 struct pl_doc *pl_intent_bare(struct pl_node object);

@@ -88,16 +88,16 @@ const struct pl_controller_spec *pl_gate_writer(const struct pl_gate_op *op);
 int pl_gate_refuse(struct pl_err *err, const char *rule, const char *fmt, ...) PL_PRINTF(3, 4);
 
 /* gate_check.c: steps 2 and 3. 0, or the refusal. */
-int pl_gate_check(struct pl_gate_op *op, struct pl_err *err);
+PL_MUST_USE int pl_gate_check(struct pl_gate_op *op, struct pl_err *err);
 /* Only names that the controller declared may be added to finalizers. */
-int pl_gate_check_finalizers(struct pl_gate_op *op, struct pl_err *err);
+PL_MUST_USE int pl_gate_check_finalizers(struct pl_gate_op *op, struct pl_err *err);
 /* One log line for each controller, kind and verb that no declaration covers. */
 void pl_gate_check_rights(struct pl_gate_op *op);
 
 /* gate_body.c: the document that is sent. */
 /* A namespaced owner fills a missing namespace of what is created or applied. */
 void pl_gate_follow_owner(struct pl_gate_op *op);
-int pl_gate_set_owner(struct pl_gate_op *op, struct pl_err *err);
+PL_MUST_USE int pl_gate_set_owner(struct pl_gate_op *op, struct pl_err *err);
 /* Step 4: uid and resourceVersion of what was read. */
 void pl_gate_carry(struct pl_gate_op *op);
 
@@ -127,7 +127,7 @@ void pl_gate_applied_name(const struct pl_gate_op *op, struct pl_buf *out);
 
 /* gate_raw.c: writes to a path. */
 /* 0, or EREFUSED "dry-run"; in a dry run the body of a delete says so afterwards. */
-int pl_gate_check_raw(struct pl_gate_op *op, struct pl_err *err);
+PL_MUST_USE int pl_gate_check_raw(struct pl_gate_op *op, struct pl_err *err);
 /* What it sends, for whoever compares. */
 void pl_gate_note_raw(struct pl_gate_op *op);
 

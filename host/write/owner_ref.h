@@ -16,11 +16,12 @@ struct pl_doc *pl_owner_ref_set(struct pl_doc *object, const struct pl_resource 
 
 /* May `owner` take over what exists? EREFUSED: "scope" when another controller has it, "adopt"
  * when none has and `adopt` is not set. */
-int pl_owner_ref_check_existing(struct pl_node existing, struct pl_node owner, bool adopt,
-                                struct pl_err *err);
+PL_MUST_USE int pl_owner_ref_check_existing(struct pl_node existing, struct pl_node owner,
+                                            bool adopt, struct pl_err *err);
 
 /* References that a script put into `object` itself: at most one controller; and, where
  * `owner_is_namespaced` says so, none from a namespaced owner to a cluster-scoped child. */
 typedef bool (*pl_is_namespaced_fn)(void *arg, const struct pl_kind *kind);
-int pl_owner_ref_check(struct pl_node object, const struct pl_resource *resource,
-                       pl_is_namespaced_fn owner_is_namespaced, void *arg, struct pl_err *err);
+PL_MUST_USE int pl_owner_ref_check(struct pl_node object, const struct pl_resource *resource,
+                                   pl_is_namespaced_fn owner_is_namespaced, void *arg,
+                                   struct pl_err *err);

@@ -222,7 +222,7 @@ int add_indexers(struct pl_store *store, struct pl_node indexers)
     it = pl_iter(indexers);
     while (pl_iter_next(&it)) {
         char *name = pl_memdup0(it.key.ptr, it.key.len);
-        pl_store_add_index(store, name, &ops, text_of(it.value), NULL);
+        PL_REQUIRE(pl_store_add_index(store, name, &ops, text_of(it.value), NULL) == 0);
         pl_free(name);
     }
     return 0;

@@ -133,7 +133,7 @@ static inline void got_answer(void *arg, const struct pl_answer *answer)
     got->items = answer->items != NULL ? answer->items->count : 0;
     pl_buf_clear(&text);
     for (size_t i = 0; i < got->items && text.len < 400; i++) {
-        pl_meta_key(pl_doc_root(answer->items->items[i]), &text, NULL);
+        pl_meta_put_key(pl_doc_root(answer->items->items[i]), &text);
         pl_buf_add_char(&text, ' ');
     }
     snprintf(got->keys, sizeof got->keys, "%s", pl_buf_z(&text));

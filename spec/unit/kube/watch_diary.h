@@ -32,7 +32,7 @@ static inline void on_event(void *arg, enum pl_watch_type type, struct pl_doc *o
         pl_buf_add_f(&diary->text, "%.*s",
                      PL_FMT(pl_node_str(pl_node_getz(root, "message"), &scratch)));
     else
-        pl_meta_key(root, &diary->text, NULL);
+        pl_meta_put_key(root, &diary->text);
     pl_buf_add_f(&diary->text, "@%.*s;", PL_FMT(pl_meta_rv(root, &scratch)));
     if (type == PL_WATCH_ERROR) {
         CHECK(pl_node_str_eq(pl_node_getz(root, "kind"), pl_slice_z("Status")));

@@ -73,8 +73,8 @@ TEST(an_object_names_its_kind)
 TEST(a_document_is_of_a_kind_by_its_apiVersion_and_name)
 {
     struct pl_kind grouped, core;
-    pl_kind_parse(pl_slice_z("apps/v1/Deployment"), &grouped, NULL);
-    pl_kind_parse(pl_slice_z("v1/Pod"), &core, NULL);
+    CHECK_INT(pl_kind_parse(pl_slice_z("apps/v1/Deployment"), &grouped, NULL), 0);
+    CHECK_INT(pl_kind_parse(pl_slice_z("v1/Pod"), &core, NULL), 0);
     CHECK(pl_kind_is(&grouped, pl_slice_z("apps/v1"), pl_slice_z("Deployment")));
     CHECK(pl_kind_is(&core, pl_slice_z("v1"), pl_slice_z("Pod")));
     static const char *const others[][2] = {
@@ -92,9 +92,9 @@ TEST(a_document_is_of_a_kind_by_its_apiVersion_and_name)
 TEST(kinds_of_two_versions_share_their_group_and_kind)
 {
     struct pl_kind a, b, c;
-    pl_kind_parse(pl_slice_z("apps/v1/Deployment"), &a, NULL);
-    pl_kind_parse(pl_slice_z("apps/v1beta1/Deployment"), &b, NULL);
-    pl_kind_parse(pl_slice_z("v1/Deployment"), &c, NULL);
+    CHECK_INT(pl_kind_parse(pl_slice_z("apps/v1/Deployment"), &a, NULL), 0);
+    CHECK_INT(pl_kind_parse(pl_slice_z("apps/v1beta1/Deployment"), &b, NULL), 0);
+    CHECK_INT(pl_kind_parse(pl_slice_z("v1/Deployment"), &c, NULL), 0);
     CHECK(pl_kind_eq(&a, &a));
     CHECK(!pl_kind_eq(&a, &b));
     CHECK(pl_kind_eq_group(&a, &b));

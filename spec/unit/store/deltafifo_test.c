@@ -330,7 +330,7 @@ static struct pl_doc *add_hundred(void *arg, struct pl_doc *doc, struct pl_err *
         return NULL;
     }
     struct pl_buf key = PL_BUF_INIT;
-    pl_meta_key(pl_doc_root(doc), &key, NULL);
+    pl_meta_put_key(pl_doc_root(doc), &key);
     struct pl_doc *fresh = object(pl_buf_z(&key), (int)v + 100);
     pl_buf_deinit(&key);
     return fresh;

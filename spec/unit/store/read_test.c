@@ -33,7 +33,7 @@ TEST(objects_known_to_lack_a_label_are_left_out)
     struct pl_store *store = pl_store_create();
     struct pl_docs all = {0}, web = {0};
     uint64_t wanted = pl_label_bloom(pl_slice_z("app"), pl_slice_z("web"));
-    pl_store_add_index(store, "tags", &tag_ops, NULL, NULL);
+    CHECK_INT(pl_store_add_index(store, "tags", &tag_ops, NULL, NULL), 0);
     put(store, "unlabelled", 1, "x");
     struct pl_doc *doc = json("{'v':2,'tags':['x'],'metadata':{'labels':{'app':'web'}}}");
     pl_doc_unref(pl_store_put(store, pl_slice_z("labelled"), doc));
@@ -69,8 +69,8 @@ TEST(of_several_values_the_one_with_the_fewest_objects_is_taken)
     struct pl_store *store = pl_store_create();
     int found;
     size_t seen;
-    pl_store_add_index(store, "tags", &tag_ops, NULL, NULL);
-    pl_store_add_index(store, "other", &tag_ops, NULL, NULL);
+    CHECK_INT(pl_store_add_index(store, "tags", &tag_ops, NULL, NULL), 0);
+    CHECK_INT(pl_store_add_index(store, "other", &tag_ops, NULL, NULL), 0);
     put(store, "x", 1, "ab");
     put(store, "y", 2, "a");
     put(store, "z", 3, "ca");
@@ -99,7 +99,7 @@ TEST(of_several_values_the_one_with_the_fewest_objects_is_taken)
 TEST(names_come_sorted_by_their_bytes)
 {
     struct pl_store *store = pl_store_create();
-    pl_store_add_index(store, "tags", &tag_ops, NULL, NULL);
+    CHECK_INT(pl_store_add_index(store, "tags", &tag_ops, NULL, NULL), 0);
     put(store, "b", 1, "z");
     put(store, "B", 1, "a");
     put(store, "a/b", 1, "z");
@@ -115,7 +115,7 @@ TEST(an_unknown_index_is_an_error_and_an_unknown_value_is_not)
 {
     struct pl_store *store = pl_store_create();
     struct pl_docs docs = {0};
-    pl_store_add_index(store, "tags", &tag_ops, NULL, NULL);
+    CHECK_INT(pl_store_add_index(store, "tags", &tag_ops, NULL, NULL), 0);
     CHECK_INT(pl_store_by_index(store, "tags", pl_slice_z("x"), 0, &docs), 0);
     CHECK_INT(pl_store_by_index(store, "none", pl_slice_z("x"), 0, &docs), PL_ENOTFOUND);
     CHECK_INT(docs.count, 0);
@@ -191,7 +191,7 @@ static void replace_all(struct pl_store *store, int generation)
 TEST(readers_on_other_threads_see_whole_states)
 {
     struct shared shared = {.store = pl_store_create()};
-    pl_store_add_index(shared.store, "tags", &tag_ops, NULL, NULL);
+    CHECK_INT(pl_store_add_index(shared.store, "tags", &tag_ops, NULL, NULL), 0);
     pthread_t threads[READERS];
     for (int i = 0; i < READERS; i++)
         REQUIRE(pthread_create(&threads[i], NULL, read_all_the_time, &shared) == 0);
@@ -202,7 +202,7 @@ TEST(readers_on_other_threads_see_whole_states)
         pl_doc_unref(pl_store_remove(shared.store, pl_slice_z("k1")));
         pl_store_set_rv(shared.store, pl_slice_z(i % 2 ? "1" : "22"));
         if (i % 8 == 0)
-            pl_store_add_index(shared.store, "late", &tag_ops, NULL, NULL);
+            CHECK_INT(pl_store_add_index(shared.store, "late", &tag_ops, NULL, NULL), 0);
         if (i % 8 == 4)
             pl_store_drop_index(shared.store, "late");
     }

@@ -67,7 +67,7 @@ TEST(index_sets_follow_overlapping_values)
 TEST(an_unchanged_value_leads_to_the_newest_object)
 {
     struct pl_store *store = pl_store_create();
-    pl_store_add_index(store, "tags", &tag_ops, NULL, NULL);
+    CHECK_INT(pl_store_add_index(store, "tags", &tag_ops, NULL, NULL), 0);
     put(store, "a", 1, "x");
     put(store, "a", 2, "x");
     struct pl_docs docs = {0};
@@ -100,8 +100,8 @@ TEST(a_late_index_covers_what_is_there_and_what_comes)
 TEST(a_dropped_index_is_gone_and_its_name_free_again)
 {
     struct pl_store *store = pl_store_create();
-    pl_store_add_index(store, "one", &tag_ops, NULL, NULL);
-    pl_store_add_index(store, "two", &tag_ops, NULL, NULL);
+    CHECK_INT(pl_store_add_index(store, "one", &tag_ops, NULL, NULL), 0);
+    CHECK_INT(pl_store_add_index(store, "two", &tag_ops, NULL, NULL), 0);
     put(store, "a", 1, "x");
     pl_store_drop_index(store, "one");
     pl_store_drop_index(store, "one");
@@ -124,8 +124,8 @@ TEST(an_index_owns_its_argument)
     const struct pl_index_ops ops = {tag_values, count_destroy};
     struct pl_store *store = pl_store_create();
     int one = 0, two = 0;
-    pl_store_add_index(store, "one", &ops, &one, NULL);
-    pl_store_add_index(store, "two", &ops, &two, NULL);
+    CHECK_INT(pl_store_add_index(store, "one", &ops, &one, NULL), 0);
+    CHECK_INT(pl_store_add_index(store, "two", &ops, &two, NULL), 0);
     pl_store_drop_index(store, "one");
     CHECK_INT(one, 1);
     pl_store_destroy(store);
@@ -137,7 +137,7 @@ TEST(an_index_owns_its_argument)
 TEST(a_refused_object_is_left_out_of_that_index_and_counted)
 {
     struct pl_store *store = pl_store_create();
-    pl_store_add_index(store, "tags", &tag_ops, NULL, NULL);
+    CHECK_INT(pl_store_add_index(store, "tags", &tag_ops, NULL, NULL), 0);
     put(store, "a", 1, "x");
     put(store, "a", 2, "y!");
     CHECK_INT(pl_store_index_errors(store), 1);
@@ -161,8 +161,8 @@ static void set_values(struct pl_store *store, const char *key, const char *text
 TEST(values_computed_elsewhere_stay_until_the_next_ones)
 {
     struct pl_store *store = pl_store_create();
-    pl_store_add_index(store, "script", NULL, NULL, NULL);
-    pl_store_add_index(store, "tags", &tag_ops, NULL, NULL);
+    CHECK_INT(pl_store_add_index(store, "script", NULL, NULL, NULL), 0);
+    CHECK_INT(pl_store_add_index(store, "tags", &tag_ops, NULL, NULL), 0);
     put(store, "a", 1, "x");
     set_values(store, "a", "pq");
     set_values(store, "gone", "p");
@@ -179,7 +179,7 @@ TEST(values_computed_elsewhere_stay_until_the_next_ones)
 TEST(only_an_index_computed_elsewhere_takes_values)
 {
     struct pl_store *store = pl_store_create();
-    pl_store_add_index(store, "script", &tag_ops, NULL, NULL);
+    CHECK_INT(pl_store_add_index(store, "script", &tag_ops, NULL, NULL), 0);
     put(store, "a", 1, "x");
     set_values(store, "a", "p");
     CHECK_STR(joined(pl_store_index_values(store, "script")), "x");
@@ -190,8 +190,8 @@ TEST(only_an_index_computed_elsewhere_takes_values)
 TEST(replace_swaps_content_and_rebuilds_every_index)
 {
     struct pl_store *store = pl_store_create();
-    pl_store_add_index(store, "script", NULL, NULL, NULL);
-    pl_store_add_index(store, "tags", &tag_ops, NULL, NULL);
+    CHECK_INT(pl_store_add_index(store, "script", NULL, NULL, NULL), 0);
+    CHECK_INT(pl_store_add_index(store, "tags", &tag_ops, NULL, NULL), 0);
     put(store, "a", 1, "x");
     put(store, "b", 1, "y");
     set_values(store, "a", "p");
@@ -350,7 +350,7 @@ TEST(agrees_with_a_model_over_random_changes)
     struct pl_rand rand;
     pl_rand_seed(&rand, 30);
     struct pl_store *store = pl_store_create();
-    pl_store_add_index(store, "tags", &tag_ops, NULL, NULL);
+    CHECK_INT(pl_store_add_index(store, "tags", &tag_ops, NULL, NULL), 0);
     for (int round = 0; round < ROUNDS; round++) {
         uint64_t draw = pl_rand_u64(&rand);
         int i = (int)(draw % KEYS);
@@ -409,7 +409,7 @@ TEST(an_index_is_built_in_pieces_while_the_store_changes)
         struct pl_store *store = pl_store_create();
         struct pl_store_walk walk = {0};
         struct pl_docs docs = {0};
-        pl_store_add_index(store, "tags", &tag_ops, NULL, NULL);
+        CHECK_INT(pl_store_add_index(store, "tags", &tag_ops, NULL, NULL), 0);
         for (int i = 0; i < 100; i++)
             change(store, pl_rand_u64(&rand));
         CHECK_INT(pl_store_begin_index(store, "late", &tag_ops, NULL, NULL), 0);
@@ -515,7 +515,7 @@ static size_t bytes_of_all(struct pl_store *store)
 TEST(bytes_are_those_of_what_is_stored_after_every_kind_of_change)
 {
     struct pl_store *store = pl_store_create();
-    pl_store_add_index(store, "tags", &tag_ops, NULL, NULL);
+    CHECK_INT(pl_store_add_index(store, "tags", &tag_ops, NULL, NULL), 0);
     put(store, "a", 1, "x");
     put(store, "b", 100000, "xyz");
     CHECK(pl_store_bytes(store) > 0);

@@ -25,7 +25,7 @@ static struct pl_slice key_of(int i, char *room)
 static void fill(struct pl_store *store, struct pl_pool *pool)
 {
     char room[64];
-    pl_store_add_index(store, "tags", &tag_ops, NULL, NULL);
+    CHECK_INT(pl_store_add_index(store, "tags", &tag_ops, NULL, NULL), 0);
     for (int i = 0; i < COUNT; i++) {
         struct pl_doc *doc = pod(pool, i);
         pl_doc_unref(pl_store_put(store, key_of(i, room), doc));
