@@ -43,6 +43,7 @@ function(pl_layer name)
   add_library(pl_${name} STATIC ${arg_SOURCES})
   list(TRANSFORM arg_LAYERS PREPEND pl_)
   set_target_properties(pl_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(pl_${name} PRIVATE -Wconversion)
   target_link_libraries(pl_${name} PUBLIC pl_flags ${arg_LAYERS} PRIVATE ${arg_LIBS})
 endfunction()
 
