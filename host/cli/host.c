@@ -51,6 +51,7 @@ struct host {
     struct pl_memos *memos;   /* of every generation */
     struct pl_barred *barred; /* the same */
     struct pl_declarations declarations;
+    struct pl_shards *shards; /* NULL: all is this replica's */
     struct pl_leader *leader; /* NULL: no election */
     struct pl_manager *manager;
     struct pl_webhooks *webhooks;
@@ -285,6 +286,7 @@ static int connect_cluster(struct host *host, struct pl_err *err)
                  .metrics = host->metrics,
                  .defer = defer,
                  .defer_arg = host->loop,
+                 .shards = host->shards,
                  .stream_lists = options->stream_lists},
         .namespaces = (char **)options->namespaces,
         .dry_run = options->dry_run,
@@ -293,6 +295,17 @@ static int connect_cluster(struct host *host, struct pl_err *err)
     };
     host->cluster = pl_cluster_create(&cluster);
     return 0;
+}
+
+/* The longest that any of them waits for its caches. */
+static int64_t settle_time(const struct pl_declarations *declarations)
+{
+    int64_t longest = 0;
+    for (size_t i = 0; i < declarations->controller_count; i++) {
+        int64_t own = pl_controller_sync_timeout(&declarations->controllers[i]);
+        longest = own > longest ? own : longest;
+    }
+    return longest;
 }
 
 /* NULL: the scripts have webhooks alone. */
@@ -311,6 +324,7 @@ static int join_election(struct host *host, struct pl_err *err)
         .config = &host->config,
         .cluster = host->cluster,
         .first_controller = first_controller(&host->declarations),
+        .settle_ns = settle_time(&host->declarations),
         .health = pl_view_health(host->view),
     };
     if (!host->options->leader.elect)
@@ -501,6 +515,7 @@ static void tear_down(struct host *host)
     pl_decode_thread_destroy(host->decode_thread);
     pl_http_client_destroy(host->http);
     pl_leader_destroy(host->leader);
+    pl_shards_destroy(host->shards);
     pl_tidy_stop(&host->tidy);
     pl_loop_unwatch_signals(host->loop);
     pl_leave_on_signals(host->stopping ? PL_EXIT_FAILURE
@@ -528,6 +543,9 @@ static int run_host(struct host *host, const struct pl_host_hooks *hooks, struct
         *err = host->config_err;
         rc = err->code;
     }
+    if (host->options->leader.shards > 0 && !host->options->dry_run)
+        host->shards =
+            pl_shards_create(host->options->leader.shards, host->options->leader.shard_by);
     if (rc == 0)
         rc = connect_cluster(host, err);
     if (rc == 0 && hooks != NULL && hooks->before != NULL)

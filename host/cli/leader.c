@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "lead/lease.h"
+#include "lead/shard_leases.h"
 #include "write/recorder.h"
 
 #include <string.h>
@@ -16,9 +17,32 @@ struct pl_leader {
     struct pl_leader_setup o;
     char *ns, *name, *lease_name; /* owned; lease_name is "ns/name" */
     char identity[PL_LEASE_HOLDER];
-    struct pl_lease *lease; /* owned, as is what follows */
+    struct pl_lease *lease;         /* owned, as is what follows; NULL with shards */
+    struct pl_shard_leases *leases; /* NULL without */
     struct pl_leadership *leadership;
 };
+
+static int read_shards(const struct pl_flags *flags, struct pl_leader_options *out,
+                       struct pl_err *err)
+{
+    if (pl_flags_text(flags, "shards") == NULL)
+        return 0;
+    int64_t shards = pl_flags_integer(flags, "shards");
+    if (shards > PL_SHARDS_MAX)
+        return pl_err_set(err, PL_EINVAL, "--shards: %lld is more than %d", (long long)shards,
+                          PL_SHARDS_MAX);
+    if (out->name != NULL && strlen(out->name) > PL_SHARDS_NAME_MAX)
+        return pl_err_set(
+            err, PL_EINVAL,
+            "--leader-elect-resource-name: with --shards at most %d characters, as it "
+            "is a label's value",
+            PL_SHARDS_NAME_MAX);
+    out->elect = true;
+    out->shards = (unsigned)shards;
+    out->shard_by = strcmp(pl_flags_text(flags, "shard-by"), "uid") == 0 ? PL_SHARD_BY_UID
+                                                                         : PL_SHARD_BY_NAMESPACE;
+    return 0;
+}
 
 int pl_leader_read(const struct pl_flags *flags, struct pl_leader_options *out, struct pl_err *err)
 {
@@ -32,6 +56,8 @@ int pl_leader_read(const struct pl_flags *flags, struct pl_leader_options *out, 
         .renew_deadline_ns = pl_flags_duration(flags, "leader-elect-renew-deadline"),
         .retry_period_ns = pl_flags_duration(flags, "leader-elect-retry-period"),
     };
+    if (read_shards(flags, out, err) != 0)
+        return err->code;
     if (!out->elect)
         return 0;
     int code = pl_leadership_check_times(out->lease_duration_ns, out->renew_deadline_ns,
@@ -48,7 +74,7 @@ static void on_changed(void *arg, enum pl_lead_change change, const char *text)
 {
     struct pl_leader *leader = arg;
     struct pl_recorder *recorder = pl_cluster_recorder(leader->o.cluster);
-    if (recorder == NULL || change == PL_LEAD_RELEASED)
+    if (recorder == NULL || change == PL_LEAD_RELEASED || leader->leases != NULL)
         return; /* whoever takes over says so; nothing waits for an Event of who ends */
     char *note = pl_lead_note(change, leader->identity, text);
     struct pl_report report = {
@@ -108,13 +134,44 @@ static void make_lease(struct pl_leader *leader)
     leader->lease = pl_lease_create(&lease);
 }
 
-static void make_leadership(struct pl_leader *leader)
+static void on_filters(void *arg, bool filters)
+{
+    struct pl_leader *leader = arg;
+    pl_site_set_filters_uids(pl_cluster_site(leader->o.cluster), filters);
+    pl_log(PL_LOG_INFO, filters ? "the server filters by ranges of uids"
+                                : "the server does not filter by ranges of uids");
+}
+
+static void make_leases(struct pl_leader *leader)
+{
+    const struct pl_leader_options *o = leader->o.options;
+    struct pl_site *site = pl_cluster_site(leader->o.cluster);
+    struct pl_shard_leases_options leases = {
+        .client = pl_site_client(site),
+        .timers = pl_site_timers(site),
+        .clock = pl_site_timers(site)->clock,
+        .ns = leader->ns,
+        .name = leader->name,
+        .request_timeout_ns = pl_lease_request_timeout(o->renew_deadline_ns),
+        .silence_ns = o->lease_duration_ns,
+        .retry_period_ns = o->retry_period_ns,
+        .filters = on_filters,
+        .arg = leader,
+    };
+    leader->leases = pl_shard_leases_create(&leases);
+}
+
+static void make_leadership(struct pl_leader *leader, const char *hostname)
 {
     const struct pl_leader_options *o = leader->o.options;
     struct pl_cluster *cluster = leader->o.cluster;
     struct pl_leadership_options leadership = {
         .cluster = cluster,
-        .election = {.lock = pl_lease_lock(leader->lease),
+        .leases = leader->leases,
+        .hostname = hostname,
+        .settle_ns = leader->o.settle_ns,
+        .election = {.lock = leader->lease != NULL ? pl_lease_lock(leader->lease)
+                                                   : (struct pl_lease_lock){0},
                      .timers = pl_site_timers(pl_cluster_site(cluster)),
                      .clock = pl_site_timers(pl_cluster_site(cluster))->clock,
                      .rand = pl_site_rand(pl_cluster_site(cluster)),
@@ -144,18 +201,32 @@ struct pl_leader *pl_leader_create(const struct pl_leader_setup *setup, struct p
     }
     leader->name = setup->options->name != NULL ? pl_strdup(setup->options->name)
                                                 : pl_format("perilune-%s", setup->first_controller);
+    if (setup->options->shards > 0 && strlen(leader->name) > PL_SHARDS_NAME_MAX) {
+        pl_err_set(err, PL_EINVAL,
+                   "--shards: the Lease's name %s is longer than %d characters; "
+                   "--leader-elect-resource-name gives it another",
+                   leader->name, PL_SHARDS_NAME_MAX);
+        pl_free(leader->ns);
+        pl_free(leader->name);
+        pl_free(leader);
+        return NULL;
+    }
     leader->lease_name = pl_format("%s/%s", leader->ns, leader->name);
     char hostname[256] = "";
     if (gethostname(hostname, sizeof(hostname) - 1) != 0 || hostname[0] == '\0')
         strcpy(hostname, "perilune");
     pl_election_identity(pl_site_rand(pl_cluster_site(setup->cluster)), hostname, leader->identity);
-    make_lease(leader);
-    make_leadership(leader);
+    if (setup->options->shards > 0)
+        make_leases(leader);
+    else
+        make_lease(leader);
+    make_leadership(leader, hostname);
     pl_fence_guard();
     if (setup->health != NULL)
         pl_health_add(setup->health, PL_PROBE_LIVE, "leader-election", is_healthy, leader);
-    pl_log(PL_LOG_INFO, "leader election", pl_str("lease", leader->lease_name),
-           pl_str("identity", leader->identity));
+    if (setup->options->shards == 0)
+        pl_log(PL_LOG_INFO, "leader election", pl_str("lease", leader->lease_name),
+               pl_str("identity", leader->identity));
     return leader;
 }
 
@@ -168,6 +239,7 @@ void pl_leader_destroy(struct pl_leader *leader)
         pl_health_remove(leader->o.health, leader);
     pl_leadership_destroy(leader->leadership);
     pl_lease_destroy(leader->lease);
+    pl_shard_leases_destroy(leader->leases);
     pl_free(leader->ns);
     pl_free(leader->name);
     pl_free(leader->lease_name);

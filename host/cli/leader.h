@@ -6,11 +6,14 @@
 #include "control/cluster.h"
 #include "control/leadership.h"
 #include "kube/kubeconfig.h"
+#include "shard/shards.h"
 
 struct pl_leader_options {
     bool elect, release_on_exit, standby_on_loss;
     const char *name, *ns; /* of the Lease; borrowed from the flags; NULL: the default */
     int64_t lease_duration_ns, renew_deadline_ns, retry_period_ns;
+    unsigned shards; /* 0: one leads */
+    enum pl_shard_by shard_by;
 };
 
 /* EINVAL, naming the flags, when the times do not fit together (rule 112). */
@@ -25,6 +28,7 @@ struct pl_leader_setup {
     const struct pl_kubeconfig *config; /* the pod's namespace */
     struct pl_cluster *cluster;
     const char *first_controller; /* copied */
+    int64_t settle_ns;            /* how long shards that came may take */
     struct pl_health *health;     /* gets the check "leader-election" (rule 121); NULL: none */
 };
 

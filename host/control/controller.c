@@ -13,7 +13,7 @@
 
 #define SYNC_TIMEOUT (120 * PL_SECOND)
 
-static int64_t sync_timeout_of(const struct pl_controller_spec *spec)
+int64_t pl_controller_sync_timeout(const struct pl_controller_spec *spec)
 {
     return spec->cache_sync_timeout_ns > 0 ? spec->cache_sync_timeout_ns : SYNC_TIMEOUT;
 }
@@ -331,7 +331,7 @@ void pl_controller_await_sources(struct pl_controller *c)
 {
     c->running = c->standing_by = false;
     pl_timer_stop(c->timers, &c->resync);
-    int64_t limit = sync_timeout_of(c->spec);
+    int64_t limit = pl_controller_sync_timeout(c->spec);
     pl_timer_start(c->timers, &c->sync_limit, limit, on_sync_limit);
     if (pl_site_waits(c->site) != NULL)
         pl_wait_begin_open(pl_site_waits(c->site), &c->sync_wait, "first sync", c->name,

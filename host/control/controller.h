@@ -65,6 +65,8 @@ size_t pl_controller_in_flight(const struct pl_controller *controller);
 void pl_controller_take_back(struct pl_controller *controller);
 /* Those of them that began under a spec for leaders only, whatever the spec of today says. */
 size_t pl_controller_running_as_leader(const struct pl_controller *controller);
+/* cache_sync_timeout, or its default. */
+int64_t pl_controller_sync_timeout(const struct pl_controller_spec *spec);
 /* How long it has been waiting for its sources, for "could not start within cache_sync_timeout". */
 bool pl_controller_sync_timed_out(const struct pl_controller *controller);
 struct pl_workqueue *pl_controller_queue(struct pl_controller *controller);

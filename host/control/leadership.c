@@ -4,10 +4,12 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "control/cluster.h"
+#include "control/sharer.h"
 
 struct pl_leadership {
     struct pl_leadership_options o;
-    struct pl_election *election; /* owned */
+    struct pl_election *election; /* owned; NULL: with shards */
+    struct pl_sharer *sharer;     /* owned; NULL: without */
     const struct pl_led_ops *led; /* borrowed; NULL before it is bound */
     void *led_arg;
     struct pl_fence fence;
@@ -22,7 +24,8 @@ struct pl_leadership {
 static bool may_write(void *arg)
 {
     const struct pl_leadership *l = arg;
-    return pl_election_may_write(l->election);
+    return l->sharer != NULL ? pl_membership_may_write(pl_sharer_membership(l->sharer))
+                             : pl_election_may_write(l->election);
 }
 
 static int64_t now(const struct pl_leadership *l)
@@ -106,6 +109,44 @@ int pl_leadership_check_times(int64_t lease_duration_ns, int64_t renew_deadline_
 
 /* ---- lifetime ---- */
 
+static void create_election(struct pl_leadership *l)
+{
+    struct pl_election_options election = l->o.election;
+    election.ops = &election_ops;
+    election.arg = l;
+    l->election = pl_election_create(&election);
+}
+
+static void on_failed(void *arg, int exit_code)
+{
+    struct pl_leadership *l = arg;
+    l->led->fail(l->led_arg, exit_code);
+}
+
+static const struct pl_sharer_ops sharer_ops = {on_lost, on_failed};
+
+static void create_sharer(struct pl_leadership *l)
+{
+    const struct pl_election_options *election = &l->o.election;
+    struct pl_site *site = pl_cluster_site(l->o.cluster);
+    const struct pl_sharer_options options = {
+        .shards = pl_site_shards(site),
+        .leases = l->o.leases,
+        .timers = election->timers,
+        .rand = election->rand,
+        .metrics = pl_site_metrics(site),
+        .lease = election->owner,
+        .hostname = l->o.hostname,
+        .lease_duration_ns = election->lease_duration_ns,
+        .renew_deadline_ns = election->renew_deadline_ns,
+        .retry_period_ns = election->retry_period_ns,
+        .settle_ns = l->o.settle_ns,
+        .ops = &sharer_ops,
+        .arg = l,
+    };
+    l->sharer = pl_sharer_create(&options);
+}
+
 struct pl_leadership *pl_leadership_create(const struct pl_leadership_options *options)
 {
     struct pl_leadership *l = PL_NEW(struct pl_leadership);
@@ -113,10 +154,10 @@ struct pl_leadership *pl_leadership_create(const struct pl_leadership_options *o
     l->name = pl_strdup(options->name);
     l->lease = pl_strdup(options->election.owner);
     l->fence = (struct pl_fence){may_write, l};
-    struct pl_election_options election = options->election;
-    election.ops = &election_ops;
-    election.arg = l;
-    l->election = pl_election_create(&election);
+    if (options->leases != NULL)
+        create_sharer(l);
+    else
+        create_election(l);
     l->since_ns = now(l);
     struct pl_metrics *metrics = pl_site_metrics(pl_cluster_site(options->cluster));
     if (metrics != NULL) {
@@ -137,6 +178,7 @@ void pl_leadership_destroy(struct pl_leadership *l)
     if (l == NULL)
         return;
     pl_election_destroy(l->election);
+    pl_sharer_destroy(l->sharer);
     pl_free(l->name);
     pl_free(l->lease);
     pl_free(l);
@@ -144,18 +186,27 @@ void pl_leadership_destroy(struct pl_leadership *l)
 
 /* ---- questions ---- */
 
+const struct pl_sharer *pl_leadership_sharer(const struct pl_leadership *l)
+{
+    return l->sharer;
+}
+
 bool pl_leadership_is_leading(const struct pl_leadership *l)
 {
-    return pl_election_is_leading(l->election);
+    return l->sharer != NULL ? l->campaigning : pl_election_is_leading(l->election);
 }
 
 bool pl_leadership_is_healthy(const struct pl_leadership *l)
 {
-    return pl_election_is_healthy(l->election);
+    return l->sharer != NULL || pl_election_is_healthy(l->election);
 }
 
 void pl_leadership_describe(const struct pl_leadership *l, struct pl_buf *out)
 {
+    if (l->sharer != NULL) {
+        pl_sharer_describe(l->sharer, out);
+        return;
+    }
     const char *holder = pl_election_holder(l->election);
     double seconds = (double)(now(l) - l->since_ns) / (double)PL_SECOND;
     if (pl_election_is_leading(l->election))
@@ -186,7 +237,13 @@ void pl_leadership_check(struct pl_leadership *l)
     if (l->campaigning || l->stopping || !l->led->may_campaign(l->led_arg))
         return;
     l->campaigning = true;
-    pl_election_campaign(l->election);
+    if (l->sharer == NULL) {
+        pl_election_campaign(l->election);
+        return;
+    }
+    /* Controllers may run from now on: their keys are ours when their shards are. */
+    pl_sharer_join(l->sharer);
+    on_started(l);
 }
 
 static void on_let_go(void *arg)
@@ -197,6 +254,10 @@ static void on_let_go(void *arg)
 void pl_leadership_stopping(struct pl_leadership *l)
 {
     l->stopping = true;
+    if (l->sharer != NULL) {
+        pl_sharer_leave(l->sharer);
+        return;
+    }
     if (pl_election_is_leading(l->election))
         return;
     l->campaigning = false;
@@ -211,12 +272,15 @@ static void on_stopped(void *arg)
 
 void pl_leadership_end(struct pl_leadership *l, bool release, void (*ended)(void *arg), void *arg)
 {
-    bool leading = pl_election_is_leading(l->election);
+    bool leading = pl_leadership_is_leading(l);
     l->stopping = true;
     l->campaigning = false;
     l->ended = ended;
     l->ended_arg = arg;
-    pl_election_stop(l->election, release, on_stopped, l);
+    if (l->sharer != NULL)
+        pl_sharer_end(l->sharer, release && l->o.election.release_on_exit, on_stopped, l);
+    else
+        pl_election_stop(l->election, release, on_stopped, l);
     if (leading)
         tell(l, PL_LEAD_RELEASED, "");
 }

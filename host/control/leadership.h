@@ -10,6 +10,8 @@
 
 struct pl_cluster;
 struct pl_leadership;
+struct pl_shard_leases;
+struct pl_sharer;
 
 enum pl_lead_change {
     PL_LEAD_GAINED,
@@ -27,6 +29,11 @@ struct pl_leadership_options {
     struct pl_election_options election; /* as there, without ops and arg */
     const char *name;                    /* of the Lease, for metrics; copied */
     bool standby_on_loss;                /* --on-lost-lease standby */
+    /* All replicas act, each on its shards (control/sharer.h): instead of the election's lock.
+     * Borrowed for life; NULL: one leads. */
+    struct pl_shard_leases *leases;
+    const char *hostname; /* with leases: the beginning of members' ids; copied */
+    int64_t settle_ns;    /* with leases: how long shards that came may take */
     /* For Events; may be NULL. */
     void (*changed)(void *arg, enum pl_lead_change change, const char *text);
     void *arg;
@@ -43,6 +50,9 @@ struct pl_leadership *pl_leadership_create(const struct pl_leadership_options *o
 void pl_leadership_destroy(struct pl_leadership *leadership);
 
 /* ---- questions: health, status ---- */
+
+/* NULL: one leads. */
+const struct pl_sharer *pl_leadership_sharer(const struct pl_leadership *leadership);
 
 bool pl_leadership_is_leading(const struct pl_leadership *leadership);
 /* Rule 121: a leader that has not renewed for too long is ill; a standby never is. */
@@ -61,6 +71,8 @@ struct pl_led_ops {
     void (*set_leading)(void *arg, bool leading);
     /* The lead was lost, and nothing may outlive it: no grace (rule 124). */
     void (*lose)(void *arg);
+    /* With shards: it must not be a member, or cannot do its part; a stop with that exit code. */
+    void (*fail)(void *arg, int exit_code);
 };
 
 /* Once, before anything else; ops and arg are borrowed for life. */

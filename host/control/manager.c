@@ -293,7 +293,16 @@ static void lose(void *arg)
     end(manager, false);
 }
 
-static const struct pl_led_ops led_ops = {may_campaign, set_leading, lose};
+static void fail(void *arg, int exit_code)
+{
+    struct pl_manager *manager = arg;
+    if (manager->stopping)
+        return;
+    manager->exit_code = exit_code;
+    pl_manager_stop(manager);
+}
+
+static const struct pl_led_ops led_ops = {may_campaign, set_leading, lose, fail};
 
 struct pl_manager *pl_manager_create(const struct pl_manager_options *options)
 {

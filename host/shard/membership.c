@@ -13,11 +13,17 @@
 static void on_step(struct pl_timer *timer);
 static void on_limit(struct pl_timer *timer);
 
+static void on_settled(void *arg)
+{
+    pl_membership_poke(arg);
+}
+
 struct pl_membership *pl_membership_create(const struct pl_membership_options *options)
 {
     struct pl_membership *m = PL_NEW(struct pl_membership);
     m->o = *options;
     m->count = pl_shards_count(options->shards);
+    pl_shards_on_settled(options->shards, on_settled, m);
     return m;
 }
 
@@ -26,6 +32,7 @@ void pl_membership_destroy(struct pl_membership *m)
     if (m == NULL)
         return;
     PL_REQUIRE(m->asks == 0);
+    pl_shards_on_settled(m->o.shards, NULL, NULL);
     pl_timer_stop(m->o.timers, &m->step);
     pl_timer_stop(m->o.timers, &m->limit);
     pl_roster_deinit(m);

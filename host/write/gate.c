@@ -10,6 +10,7 @@
 #include "write/capture.h"
 #include "kube/status.h"
 #include "object/meta.h"
+#include "shard/shards.h"
 
 #include <string.h>
 
@@ -96,9 +97,17 @@ static bool is_fenced(const struct pl_gate *gate, const struct pl_write *write)
     return write->controller == NULL || write->controller->spec->leader_election;
 }
 
+static bool has_shard(const struct pl_gate_op *op)
+{
+    const struct pl_shards *shards = pl_site_shards(op->gate->site);
+    return shards == NULL || op->w.shard == 0 ||
+           pl_shards_state(shards, op->w.shard - 1) != PL_SHARD_ELSEWHERE;
+}
+
 static bool is_allowed(const struct pl_gate_op *op)
 {
-    return !op->gate->closed && !op->cut && (!op->fenced || pl_fence_is_open(op->gate->fence));
+    return !op->gate->closed && !op->cut &&
+           (!op->fenced || (pl_fence_is_open(op->gate->fence) && has_shard(op)));
 }
 
 /* ---- the end of a write ---- */
@@ -114,8 +123,10 @@ static int refuse_closed(struct pl_gate_op *op)
             "%s of %s: this replica's lead ended while it was on its way; whether "
             "the server has made it is not known",
             pl_verb_name(op->w.verb), op->key);
-    return pl_gate_refuse(&op->err, "leader", "%s of %s: this replica does not lead now",
-                          pl_verb_name(op->w.verb), op->key);
+    const char *why = has_shard(op) ? "this replica does not lead now"
+                                    : "this replica does not have the shard of the run's key now";
+    return pl_gate_refuse(&op->err, "leader", "%s of %s: %s", pl_verb_name(op->w.verb), op->key,
+                          why);
 }
 
 /* A failure that is the closing's doing says so: the request was cancelled for it, or its

@@ -57,6 +57,8 @@ struct pl_write {
     /* Behind the fence is what a controller writes that runs only while leading (its spec says
      * so), and what has no controller, unless this is set. */
     bool any_replica;
+    /* The shard of the run's key, and 1: behind the fence it must be held, too. 0: none. */
+    unsigned shard;
     /* Keeps what the write would make; NULL: nobody wants to know. A reference is taken. */
     struct pl_capture *capture;
     /* Of a shadow: answered with the object as merged here, and never sent. Reads may be. */

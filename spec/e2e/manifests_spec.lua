@@ -105,6 +105,13 @@ perilune.webhook.convert("example.com/Website", function(object) return object e
     assert.same({ "perilune-webhook" }, stored.Role[1].rules[2].resourceNames)
   end)
 
+  it("shares the work, with --shards", function()
+    local text = manifests("examples/hello", "-n", "x", "--replicas", "3", "--shards", "12", "--shard-by", "uid")
+    assert(text:find('- "--shards=12"\n            - "--shard-by=uid"', 1, true), text)
+    assert.is_nil(text:find("--leader-elect", 1, true))
+    assert.is_nil(text:find("type: Recreate", 1, true))
+  end)
+
   it("lets one replica go before another one begins, where nobody elects", function()
     local text = manifests("examples/hello", "-n", "x")
     assert(text:find("type: Recreate", 1, true))

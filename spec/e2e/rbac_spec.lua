@@ -176,6 +176,8 @@ perilune.every("5m", { name = "sweep", reads = { "v1/Pod" }, writes = { ["v1/Pod
 Roleops coordination.k8s.io/leases: create
 Roleops coordination.k8s.io/leases(sweeper): get watch update
 Roleops events.k8s.io/events: create patch]], 1, true))
+    assert(rules(rbac(script, "--shards", "4", "--leader-elect-resource-namespace", "ops")):find([[
+Roleops coordination.k8s.io/leases: get list watch create update delete]], 1, true))
     local code, _, err = e2e.run("rbac", folder, "--leader-elect")
     assert.equal(2, code)
     assert(err:find("--leader-elect-resource-namespace", 1, true), err)

@@ -31,7 +31,7 @@ local function settings(tool, input)
     elect = (flags.replicas or 1) > 1 or flags.shards ~= nil or flags["leader-elect"] == true,
     lease = flags["leader-elect-resource-name"] or not first and "perilune-" .. name or nil,
     webhooks = input.declared ~= nil and rights.has_webhooks(input.declared.controllers),
-    lanes = flags.lanes or 1, memory = flags["lua-memory"], shards = flags.shards,
+    lanes = flags.lanes or 1, memory = flags["lua-memory"], shards = flags.shards, shard_by = flags["shard-by"],
     mount = MOUNT, labels = format("\n  labels:\n    app.kubernetes.io/name: %s\n    "
       .. "app.kubernetes.io/managed-by: perilune", name) }
 end
@@ -182,6 +182,7 @@ local function arguments_of(s, paths)
   end
   if s.shards then
     out[#out + 1] = "--shards=" .. s.shards
+    out[#out + 1] = s.shard_by == "uid" and "--shard-by=uid" or nil
   elseif s.elect then
     out[#out + 1] = "--leader-elect"
   end

@@ -254,6 +254,11 @@ end
 local function add_lease(job)
   local namespace, name = job.lease.namespace, M.lease_name(job)
   local why = "--leader-elect"
+  if job.shards then -- members' names are not known before
+    job.rights:add(namespace, "coordination.k8s.io", "leases",
+      { "get", "list", "watch", "create", "update", "delete" }, "--shards: the Leases of members and shards")
+    return
+  end
   job.rights:add(namespace, "coordination.k8s.io", "leases", { "create" }, why)
   job.rights:add(namespace, "coordination.k8s.io", "leases", { "get", "update", "watch" }, why, nil, { name })
   job.rights:add(namespace, "events.k8s.io", "events", { "create", "patch" },

@@ -1,0 +1,46 @@
+/* One replica's share: its membership (shard/membership.h) over Leases of the API server, with its
+ * metrics and words. What being a member means for controllers and writes is leadership.h's. I/O
+ * thread. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/metrics.h"
+#include "shard/membership.h"
+
+struct pl_shard_leases;
+struct pl_sharer;
+
+struct pl_sharer_ops {
+    void (*on_lost)(void *arg, const char *why);
+    /* It must not join, or cannot do its part: the process ends with that exit code. */
+    void (*on_failed)(void *arg, int exit_code);
+};
+
+struct pl_sharer_options {
+    struct pl_shards *shards;       /* borrowed for life, as is all below */
+    struct pl_shard_leases *leases; /* not watched yet */
+    struct pl_timers *timers;
+    struct pl_rand *rand;
+    struct pl_metrics *metrics; /* NULL: none */
+    const char *lease;          /* "namespace/name"; copied */
+    const char *hostname;       /* the beginning of its ids; copied */
+    int64_t lease_duration_ns, renew_deadline_ns, retry_period_ns;
+    int64_t settle_ns; /* as in pl_membership_options */
+    const struct pl_sharer_ops *ops;
+    void *arg;
+};
+
+struct pl_sharer *pl_sharer_create(const struct pl_sharer_options *options);
+/* Once ended, and when the client is gone. Accepts NULL. */
+void pl_sharer_destroy(struct pl_sharer *sharer);
+
+/* Under an id that nobody has had. */
+void pl_sharer_join(struct pl_sharer *sharer);
+void pl_sharer_leave(struct pl_sharer *sharer);
+/* See pl_membership_end. */
+void pl_sharer_end(struct pl_sharer *sharer, bool release, void (*ended)(void *arg), void *arg);
+
+const struct pl_membership *pl_sharer_membership(const struct pl_sharer *sharer);
+struct pl_shards *pl_sharer_shards(const struct pl_sharer *sharer);
+/* "member ID of lease NS/NAME has 5 of 16 shards" */
+void pl_sharer_describe(const struct pl_sharer *sharer, struct pl_buf *out);

@@ -1,0 +1,574 @@
+/* Leases of members and shards over the client. The last version of each Lease that was told or
+ * answered is kept, so that a write replaces that one and no other. Nothing is decided here: what
+ * is refused, late or unclear is told as it is. */
+#include "lead/shard_leases.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "kube/status.h"
+#include "lead/lease.h"
+#include "object/meta.h"
+#include "object/patch.h"
+#include "format/units.h"
+#include "sync/trouble.h"
+#include "value/build.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define WATCH_SECONDS 300
+#define ALL_UIDS      "shardRange(object.metadata.uid, '0x0000000000000000', '0x10000000000000000')"
+
+static const struct pl_resource resource = {
+    .kind = {"coordination.k8s.io", "v1", "Lease"},
+    .plural = "leases",
+    .namespaced = true,
+    .can_watch = true,
+};
+
+/* One list with its watch: of all with the label, or of the one named NAME. */
+struct stream {
+    struct pl_shard_leases *leases;
+    bool of_name;
+    char *selector; /* owned */
+    struct pl_op *op;
+    struct pl_watch *watch;
+    struct pl_err err; /* of an ERROR event */
+    struct pl_timer again;
+    bool listed;
+    struct pl_trouble trouble;
+};
+
+struct pl_shard_leases {
+    struct pl_shard_leases_options o;
+    char *ns, *name;
+    struct pl_membership *m; /* NULL: nothing is watched yet */
+    struct pl_map docs;      /* by name: counted documents */
+    struct stream all, title;
+    bool asked_filters, stopped;
+    int64_t written_us;
+};
+
+/* ---- reading ---- */
+
+static int64_t number_of(struct pl_slice text)
+{
+    char copy[16], *end;
+    if (text.len == 0 || text.len >= sizeof copy)
+        return 0;
+    snprintf(copy, sizeof copy, "%.*s", PL_FMT(text));
+    long long value = strtoll(copy, &end, 10);
+    return *end == '\0' && value > 0 ? value : 0;
+}
+
+static bool read_name(struct pl_slice text, const char *name, struct pl_shard_lease *lease)
+{
+    size_t len = strlen(name);
+    if (text.len < len || memcmp(text.ptr, name, len) != 0)
+        return false;
+    struct pl_slice rest = pl_slice(text.ptr + len, text.len - len);
+    if (rest.len == 0) {
+        lease->kind = PL_LEASE_OF_NAME;
+        return true;
+    }
+    if (rest.len > 8 && memcmp(rest.ptr, "-member-", 8) == 0 && rest.len - 8 < PL_MEMBER_ID) {
+        lease->kind = PL_LEASE_OF_MEMBER;
+        lease->id = pl_slice(rest.ptr + 8, rest.len - 8);
+        return true;
+    }
+    if (rest.len <= 7 || memcmp(rest.ptr, "-shard-", 7) != 0)
+        return false;
+    struct pl_slice digits = pl_slice(rest.ptr + 7, rest.len - 7);
+    int64_t index = number_of(digits);
+    lease->kind = PL_LEASE_OF_SHARD;
+    lease->index = (unsigned)index;
+    return (index > 0 && index < PL_SHARDS_MAX && digits.ptr[0] != '0') ||
+           pl_slice_eqz(digits, "0");
+}
+
+static struct pl_slice note_of(struct pl_node object, const char *note, struct pl_scratch *room)
+{
+    struct pl_node notes = pl_node_getz(pl_node_getz(object, "metadata"), "annotations");
+    return pl_node_str(pl_node_getz(notes, note), room);
+}
+
+static int64_t count_of(struct pl_node node)
+{
+    int64_t value;
+    return pl_node_int(node, &value) && value > 0 && value < INT32_MAX ? value : 0;
+}
+
+bool pl_shard_lease_read(struct pl_node object, const char *name, struct pl_shard_lease_room *room,
+                         struct pl_shard_lease *lease)
+{
+    struct pl_scratch scratch;
+    struct pl_node spec = pl_node_getz(object, "spec");
+    *lease = (struct pl_shard_lease){0};
+    if (!pl_node_str_eq(pl_node_getz(object, "kind"), pl_slice_z("Lease")) ||
+        !read_name(pl_meta_name(object, &room->name), name, lease))
+        return false;
+    struct pl_slice version = pl_meta_rv(object, &scratch);
+    char digits[24];
+    snprintf(digits, sizeof digits, "%.*s", PL_FMT(version));
+    lease->version = strtoull(digits, NULL, 10);
+    lease->holder = pl_node_str(pl_node_getz(spec, "holderIdentity"), &room->holder);
+    if (lease->holder.len >= PL_MEMBER_ID)
+        lease->holder.len = PL_MEMBER_ID - 1;
+    lease->duration_s = count_of(pl_node_getz(spec, "leaseDurationSeconds"));
+    int64_t count = number_of(note_of(object, PL_SHARD_COUNT_NOTE, &scratch));
+    lease->count = count <= PL_SHARDS_MAX ? (unsigned)count : 0;
+    lease->leaving = pl_slice_eqz(note_of(object, PL_SHARD_LEAVING_NOTE, &scratch), "true");
+    int64_t ns;
+    if (pl_time_parse(pl_node_str(pl_node_getz(spec, "renewTime"), &scratch), &ns))
+        lease->stamp = ns / PL_US;
+    return lease->version > 0;
+}
+
+/* ---- what is told ---- */
+
+static void remember(struct pl_shard_leases *l, struct pl_slice name, struct pl_doc *doc)
+{
+    struct pl_doc *before =
+        doc != NULL ? pl_map_put(&l->docs, name, pl_doc_ref(doc)) : pl_map_remove(&l->docs, name);
+    pl_doc_unref(before);
+}
+
+static uint64_t version_of(const struct pl_shard_leases *l, struct pl_slice name)
+{
+    struct pl_shard_lease lease;
+    struct pl_shard_lease_room room;
+    struct pl_doc *doc = pl_map_get(&l->docs, name);
+    return doc != NULL && pl_shard_lease_read(pl_doc_root(doc), l->name, &room, &lease)
+               ? lease.version
+               : 0;
+}
+
+/* Older than what an answer has told already: a watch that lags behind. */
+static bool is_old(const struct pl_shard_leases *l, struct pl_slice name,
+                   const struct pl_shard_lease *lease)
+{
+    return lease->version < version_of(l, name);
+}
+
+static void see(struct pl_shard_leases *l, const struct stream *stream, struct pl_doc *doc)
+{
+    struct pl_shard_lease lease;
+    struct pl_shard_lease_room room;
+    struct pl_scratch name;
+    if (!pl_shard_lease_read(pl_doc_root(doc), l->name, &room, &lease) ||
+        stream->of_name != (lease.kind == PL_LEASE_OF_NAME) ||
+        is_old(l, pl_meta_name(pl_doc_root(doc), &name), &lease))
+        return;
+    remember(l, pl_meta_name(pl_doc_root(doc), &name), doc);
+    pl_membership_see(l->m, &lease);
+}
+
+static void forget(struct pl_shard_leases *l, struct pl_doc *doc)
+{
+    struct pl_shard_lease lease;
+    struct pl_shard_lease_room room;
+    struct pl_scratch name;
+    if (!pl_shard_lease_read(pl_doc_root(doc), l->name, &room, &lease) ||
+        is_old(l, pl_meta_name(pl_doc_root(doc), &name), &lease))
+        return;
+    remember(l, pl_meta_name(pl_doc_root(doc), &name), NULL);
+    pl_membership_gone(l->m, &lease);
+}
+
+static bool is_listed(const struct pl_docs *items, struct pl_slice name)
+{
+    struct pl_scratch room;
+    for (size_t i = 0; i < items->count; i++)
+        if (pl_slice_eq(pl_meta_name(pl_doc_root(items->items[i]), &room), name))
+            return true;
+    return false;
+}
+
+/* What a list does not have any more, unless it was written after it: those are told later. */
+static void forget_missing(struct pl_shard_leases *l, const struct stream *stream,
+                           const struct pl_docs *items, uint64_t version)
+{
+    struct pl_docs gone = {0};
+    size_t at = 0;
+    struct pl_slice key;
+    void *doc;
+    while (pl_map_next(&l->docs, &at, &key, &doc))
+        if (stream->of_name == pl_slice_eqz(key, l->name) && !is_listed(items, key) &&
+            version_of(l, key) <= version)
+            pl_docs_add(&gone, pl_doc_ref(doc));
+    for (size_t i = 0; i < gone.count; i++)
+        forget(l, gone.items[i]);
+    pl_docs_deinit(&gone);
+}
+
+/* ---- lists and watches ---- */
+
+static void list(struct stream *stream);
+
+static void on_again(struct pl_timer *timer)
+{
+    list(PL_CONTAINER_OF(timer, struct stream, again));
+}
+
+static void list_after(struct stream *stream, int64_t delay_ns)
+{
+    if (!stream->leases->stopped)
+        pl_timer_start(stream->leases->o.timers, &stream->again, delay_ns, on_again);
+}
+
+static void note(struct stream *stream, const struct pl_err *err, const char *what)
+{
+    struct pl_shard_leases *l = stream->leases;
+    struct pl_field field = pl_str("lease", l->name);
+    if (err != NULL && err->code != PL_ECANCELED)
+        pl_trouble_note(&stream->trouble, err, pl_clock_mono(l->o.clock), what, &field, 1);
+}
+
+static void on_open(void *arg)
+{
+    struct stream *stream = arg;
+    struct pl_field field = pl_str("lease", stream->leases->name);
+    pl_trouble_end(&stream->trouble, pl_clock_mono(stream->leases->o.clock),
+                   "the Leases of the shards can be watched again", &field, 1);
+}
+
+static void on_event(void *arg, enum pl_watch_type type, struct pl_doc *object)
+{
+    struct stream *stream = arg;
+    struct pl_shard_leases *l = stream->leases;
+    if (l->stopped)
+        ;
+    else if (type == PL_WATCH_ERROR) {
+        pl_status_event_to_err(pl_doc_root(object), &stream->err);
+        pl_watch_cancel(stream->watch);
+    } else if (type == PL_WATCH_ADDED || type == PL_WATCH_MODIFIED) {
+        see(l, stream, object);
+    } else if (type == PL_WATCH_DELETED) {
+        forget(l, object);
+    }
+    pl_doc_unref(object);
+}
+
+/* What happened meanwhile is listed: there are few of them. */
+static void on_end(void *arg, const struct pl_err *err)
+{
+    struct stream *stream = arg;
+    stream->watch = NULL;
+    if (stream->err.code != 0)
+        err = &stream->err;
+    note(stream, err, "cannot watch the Leases of the shards, so they are listed");
+    list_after(stream, err != NULL ? stream->leases->o.retry_period_ns : 0);
+    pl_err_clear(&stream->err);
+}
+
+static void watch(struct stream *stream, struct pl_slice version)
+{
+    static const struct pl_watch_ops ops = {on_open, on_event, on_end};
+    struct pl_shard_leases *l = stream->leases;
+    struct pl_watch_call call = {
+        .resource = &resource,
+        .ns = pl_slice_z(l->ns),
+        .labels = pl_slice_z(stream->of_name ? NULL : stream->selector),
+        .fields = pl_slice_z(stream->of_name ? stream->selector : NULL),
+        .rv = version,
+        .timeout_seconds = WATCH_SECONDS,
+        .silence_ns = stream->of_name ? 0 : l->o.silence_ns,
+    };
+    stream->watch = pl_client_watch(l->o.client, &call, &ops, stream);
+}
+
+static void say_filters(struct pl_shard_leases *l, struct pl_node list)
+{
+    struct pl_node info = pl_node_getz(pl_node_getz(list, "metadata"), "shardInfo");
+    bool filters = pl_node_str_eq(pl_node_getz(info, "selector"), pl_slice_z(ALL_UIDS));
+    l->asked_filters = true;
+    if (l->o.filters != NULL)
+        l->o.filters(l->o.arg, filters);
+}
+
+static bool is_no(const struct pl_err *err)
+{
+    return err->code == PL_EAPI &&
+           (err->status == 400 || (err->status == 500 && strstr(err->message, "invalid shard "
+                                                                              "selector") != NULL));
+}
+
+static void on_list(void *arg, const struct pl_answer *answer)
+{
+    struct stream *stream = arg;
+    struct pl_shard_leases *l = stream->leases;
+    struct pl_scratch room;
+    bool asked = !stream->of_name && !l->asked_filters;
+    stream->op = NULL;
+    if (l->stopped)
+        return;
+    if (answer->err != NULL) {
+        if (asked && is_no(answer->err)) {
+            say_filters(l, PL_NODE_MISSING);
+            list_after(stream, 0);
+            return;
+        }
+        note(stream, answer->err, "cannot list the Leases of the shards");
+        list_after(stream, l->o.retry_period_ns);
+        return;
+    }
+    struct pl_slice version = pl_meta_rv(pl_doc_root(answer->doc), &room);
+    if (asked)
+        say_filters(l, pl_doc_root(answer->doc));
+    for (size_t i = 0; i < answer->items->count; i++)
+        see(l, stream, answer->items->items[i]);
+    char digits[24];
+    snprintf(digits, sizeof digits, "%.*s", PL_FMT(version));
+    forget_missing(l, stream, answer->items, strtoull(digits, NULL, 10));
+    stream->listed = true;
+    if (l->all.listed && l->title.listed)
+        pl_membership_synced(l->m);
+    watch(stream, version);
+}
+
+static void list(struct stream *stream)
+{
+    struct pl_shard_leases *l = stream->leases;
+    bool asks = !stream->of_name && !l->asked_filters;
+    struct pl_call call = {
+        .verb = PL_VERB_LIST,
+        .resource = &resource,
+        .ns = pl_slice_z(l->ns),
+        .labels = pl_slice_z(stream->of_name ? NULL : stream->selector),
+        .fields = pl_slice_z(stream->of_name ? stream->selector : NULL),
+        .shards = pl_slice_z(asks ? ALL_UIDS : NULL),
+        .grace_period = -1,
+        .timeout_ns = l->o.request_timeout_ns,
+        .connection_lane = PL_LEASE_LANE,
+    };
+    stream->op = pl_client_start(l->o.client, &call, on_list, stream);
+}
+
+void pl_shard_leases_watch(struct pl_shard_leases *l, struct pl_membership *m)
+{
+    PL_REQUIRE(l->m == NULL);
+    l->m = m;
+    list(&l->all);
+    list(&l->title);
+}
+
+static void stop_stream(struct stream *stream)
+{
+    pl_timer_stop(stream->leases->o.timers, &stream->again);
+    if (stream->op != NULL)
+        pl_op_cancel(stream->op);
+    if (stream->watch != NULL)
+        pl_watch_cancel(stream->watch);
+}
+
+void pl_shard_leases_stop(struct pl_shard_leases *l)
+{
+    if (l->stopped)
+        return;
+    l->stopped = true;
+    stop_stream(&l->all);
+    stop_stream(&l->title);
+}
+
+/* ---- writing ---- */
+
+static char *name_of(const struct pl_shard_leases *l, const struct pl_shard_lease *lease)
+{
+    if (lease->kind == PL_LEASE_OF_MEMBER)
+        return pl_format("%s-member-%.*s", l->name, PL_FMT(lease->id));
+    if (lease->kind == PL_LEASE_OF_SHARD)
+        return pl_format("%s-shard-%u", l->name, lease->index);
+    return pl_strdup(l->name);
+}
+
+/* Others see a renewal as a change: a clock that stands still or steps back must not hide it. */
+static int64_t now_us(struct pl_shard_leases *l)
+{
+    int64_t us = pl_clock_wall(l->o.clock) / PL_US;
+    if (us <= l->written_us && l->written_us - us < PL_SECOND / PL_US)
+        us = l->written_us + 1;
+    l->written_us = us;
+    return us;
+}
+
+static void put_time(struct pl_build *b, const char *key, int64_t us)
+{
+    char text[40];
+    pl_time_text(us * PL_US, 6, text);
+    pl_build_put_strz(b, key, text);
+}
+
+static void put_metadata(struct pl_build *b, const struct pl_shard_leases *l, const char *name,
+                         const struct pl_shard_lease *lease)
+{
+    char count[16];
+    snprintf(count, sizeof count, "%u", lease->count);
+    pl_build_keyz(b, "metadata");
+    pl_build_object(b);
+    pl_build_put_strz(b, "name", name);
+    pl_build_put_strz(b, "namespace", l->ns);
+    if (lease->kind != PL_LEASE_OF_NAME) {
+        pl_build_keyz(b, "labels");
+        pl_build_object(b);
+        pl_build_put_strz(b, PL_SHARDS_LABEL, l->name);
+        pl_build_end(b);
+        pl_build_keyz(b, "annotations");
+        pl_build_object(b);
+        pl_build_put_strz(b, PL_SHARD_COUNT_NOTE, count);
+        if (lease->leaving)
+            pl_build_put_strz(b, PL_SHARD_LEAVING_NOTE, "true");
+        pl_build_end(b);
+    }
+    pl_build_end(b);
+}
+
+/* A new holder begins a term; who holds it already keeps its time and count. */
+static void put_spec(struct pl_build *b, struct pl_shard_leases *l, struct pl_node before,
+                     const struct pl_shard_lease *lease)
+{
+    struct pl_node spec = pl_node_getz(before, "spec");
+    struct pl_node holder = pl_node_getz(spec, "holderIdentity");
+    bool keeps = lease->holder.len > 0 && pl_node_str_eq(holder, lease->holder);
+    int64_t us = now_us(l), terms = count_of(pl_node_getz(spec, "leaseTransitions"));
+    pl_build_keyz(b, "spec");
+    pl_build_object(b);
+    pl_build_put_str(b, "holderIdentity", lease->holder);
+    pl_build_put_int(b, "leaseDurationSeconds", lease->duration_s);
+    put_time(b, "renewTime", us);
+    if (!keeps) {
+        put_time(b, "acquireTime", us);
+        pl_build_put_int(b, "leaseTransitions",
+                         terms + (!pl_node_is_missing(before) && lease->holder.len > 0));
+    }
+    pl_build_end(b);
+}
+
+/* What is there with what is written over it; everything else stays as it is (rule 123). */
+static struct pl_doc *document(struct pl_shard_leases *l, const char *name, struct pl_doc *before,
+                               const struct pl_shard_lease *lease)
+{
+    struct pl_node base = before != NULL ? pl_doc_root(before) : PL_NODE_MISSING;
+    struct pl_build *b = pl_build_create(NULL);
+    pl_build_object(b);
+    pl_build_put_strz(b, "apiVersion", "coordination.k8s.io/v1");
+    pl_build_put_strz(b, "kind", "Lease");
+    put_metadata(b, l, name, lease);
+    put_spec(b, l, base, lease);
+    pl_build_end(b);
+    struct pl_doc *patch = pl_build_finish(b);
+    pl_build_destroy(b);
+    if (before == NULL)
+        return patch;
+    struct pl_doc *doc = pl_patch_merge(base, pl_doc_root(patch), NULL);
+    PL_REQUIRE(doc != NULL); /* the patch is ours */
+    pl_doc_unref(patch);
+    return doc;
+}
+
+struct request {
+    struct pl_shard_leases *leases;
+    char *name; /* owned */
+    enum pl_shard_verb verb;
+    pl_shard_answer_fn on_answer;
+    void *arg;
+};
+
+static void on_answer(void *arg, const struct pl_answer *answer)
+{
+    struct request *request = arg;
+    struct pl_shard_leases *l = request->leases;
+    struct pl_shard_lease lease;
+    struct pl_shard_lease_room room;
+    struct pl_slice name = pl_slice_z(request->name);
+    struct pl_err err = {0};
+    if (answer->err != NULL) {
+        if (pl_err_is_not_found(answer->err) && request->verb != PL_SHARD_CREATE)
+            remember(l, name, NULL);
+        request->on_answer(request->arg, answer->err, NULL);
+    } else if (request->verb == PL_SHARD_DELETE) {
+        remember(l, name, NULL);
+        request->on_answer(request->arg, NULL, NULL);
+    } else if (!pl_shard_lease_read(pl_doc_root(answer->doc), l->name, &room, &lease)) {
+        pl_err_set(&err, PL_ESYNTAX, "the answer is no Lease named \"%s\"", request->name);
+        request->on_answer(request->arg, &err, NULL);
+    } else {
+        if (!is_old(l, name, &lease))
+            remember(l, name, answer->doc);
+        request->on_answer(request->arg, NULL, &lease);
+    }
+    pl_free(request->name);
+    pl_free(request);
+}
+
+static const enum pl_verb verbs[] = {
+    [PL_SHARD_GET] = PL_VERB_GET,
+    [PL_SHARD_CREATE] = PL_VERB_CREATE,
+    [PL_SHARD_UPDATE] = PL_VERB_UPDATE,
+    [PL_SHARD_DELETE] = PL_VERB_DELETE,
+};
+
+void pl_shard_leases_start(struct pl_shard_leases *l, enum pl_shard_verb verb,
+                           const struct pl_shard_lease *lease, pl_shard_answer_fn done, void *arg)
+{
+    struct request *request = PL_NEW(struct request);
+    struct pl_scratch room;
+    *request = (struct request){l, name_of(l, lease), verb, done, arg};
+    struct pl_doc *before = pl_map_get(&l->docs, pl_slice_z(request->name)), *body = NULL;
+    if (verb == PL_SHARD_CREATE || (verb == PL_SHARD_UPDATE && before == NULL))
+        body = document(l, request->name, NULL, lease);
+    else if (verb == PL_SHARD_UPDATE)
+        body = document(l, request->name, before, lease);
+    struct pl_call call = {
+        .verb = verb == PL_SHARD_UPDATE && before == NULL ? PL_VERB_CREATE : verbs[verb],
+        .resource = &resource,
+        .ns = pl_slice_z(l->ns),
+        .body = body,
+        .grace_period = -1,
+        .timeout_ns = l->o.request_timeout_ns,
+        .connection_lane = PL_LEASE_LANE,
+    };
+    if (call.verb != PL_VERB_CREATE)
+        call.name = pl_slice_z(request->name);
+    if (verb == PL_SHARD_DELETE && before != NULL)
+        call.precondition_rv = pl_meta_rv(pl_doc_root(before), &room);
+    pl_client_start(l->o.client, &call, on_answer, request);
+    pl_doc_unref(body);
+}
+
+/* ---- lifetime ---- */
+
+struct pl_shard_leases *pl_shard_leases_create(const struct pl_shard_leases_options *options)
+{
+    struct pl_shard_leases *l = PL_NEW(struct pl_shard_leases);
+    l->o = *options;
+    l->ns = pl_strdup(options->ns);
+    l->name = pl_strdup(options->name);
+    l->all =
+        (struct stream){.leases = l, .selector = pl_format(PL_SHARDS_LABEL "=%s", options->name)};
+    l->title = (struct stream){
+        .leases = l, .of_name = true, .selector = pl_format("metadata.name=%s", options->name)};
+    return l;
+}
+
+void pl_shard_leases_destroy(struct pl_shard_leases *l)
+{
+    if (l == NULL)
+        return;
+    size_t at = 0;
+    struct pl_slice key;
+    void *doc;
+    PL_REQUIRE(l->all.op == NULL && l->title.op == NULL && l->all.watch == NULL &&
+               l->title.watch == NULL);
+    pl_timer_stop(l->o.timers, &l->all.again);
+    pl_timer_stop(l->o.timers, &l->title.again);
+    while (pl_map_next(&l->docs, &at, &key, &doc))
+        pl_doc_unref(doc);
+    pl_map_deinit(&l->docs);
+    pl_free(l->all.selector);
+    pl_free(l->title.selector);
+    pl_free(l->ns);
+    pl_free(l->name);
+    pl_free(l);
+}

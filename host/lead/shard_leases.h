@@ -1,0 +1,53 @@
+/* The Leases of a membership (shard/membership.h) on an API server: requests for it, and what lists
+ * and watches tell it. I/O thread.
+ *
+ * Members' and shards' Leases have the label perilune.dev/shards: NAME, so that one list and one
+ * watch bring them all; the Lease NAME has a watch of its own, as it may be another's. Where they
+ * cannot be watched they are listed each retry period. */
+#pragma once
+
+#include "kube/client.h"
+#include "shard/membership.h"
+
+struct pl_shard_leases;
+
+#define PL_SHARDS_LABEL       "perilune.dev/shards"
+#define PL_SHARD_COUNT_NOTE   "perilune.dev/shard-count"
+#define PL_SHARD_LEAVING_NOTE "perilune.dev/leaving"
+#define PL_SHARDS_NAME_MAX    63 /* a label's value */
+
+struct pl_shard_leases_options {
+    struct pl_client *client;     /* borrowed for life */
+    struct pl_timers *timers;     /* borrowed for life */
+    const struct pl_clock *clock; /* borrowed for life */
+    const char *ns, *name;        /* copied */
+    int64_t request_timeout_ns;
+    int64_t silence_ns; /* a watch without a byte for so long is dead */
+    int64_t retry_period_ns;
+    /* The first list has said whether the server filters by ranges of uids; once. May be NULL. */
+    void (*filters)(void *arg, bool filters);
+    void *arg;
+};
+
+struct pl_shard_leases *pl_shard_leases_create(const struct pl_shard_leases_options *options);
+/* Nothing may be under way: after the client. Accepts NULL. */
+void pl_shard_leases_destroy(struct pl_shard_leases *leases);
+
+/* Lists and watches begin; `m`, borrowed for life, is told what there is. Once. */
+void pl_shard_leases_watch(struct pl_shard_leases *leases, struct pl_membership *m);
+/* No more lists and watches. */
+void pl_shard_leases_stop(struct pl_shard_leases *leases);
+/* pl_membership_ops.start, with the leases in front. */
+void pl_shard_leases_start(struct pl_shard_leases *leases, enum pl_shard_verb verb,
+                           const struct pl_shard_lease *lease, pl_shard_answer_fn on_answer,
+                           void *arg);
+
+/* ---- documents ---- */
+
+/* What the Lease says, tolerantly: what is missing or makes no sense is not said. False for what
+ * is none of the Leases of that name. The slices point into `room` and the node. */
+struct pl_shard_lease_room {
+    struct pl_scratch name, holder;
+};
+bool pl_shard_lease_read(struct pl_node object, const char *name, struct pl_shard_lease_room *room,
+                         struct pl_shard_lease *lease);
