@@ -59,6 +59,7 @@ struct pl_exec *pl_exec_create_io(struct pl_lane *lane, struct pl_run *run, int 
     exec->lane = lane;
     exec->controller = controller;
     exec->attempt = run->attempt;
+    exec->shard = run->shard;
     exec->deadline_ns = run->deadline_ns;
     exec->capture = pl_capture_ref(run->capture);
     exec->hook = pl_hook_call_ref(run->hook);

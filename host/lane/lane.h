@@ -67,6 +67,7 @@ struct pl_exec {
     /* copies behind the exec, so that a lane that was abandoned finds nothing freed */
     char *key, *ns, *name, *id;
     int attempt;
+    unsigned shard; /* pl_run.shard */
     int64_t deadline_ns;
     struct pl_slice unread; /* id and causes, see lane/context.h */
     size_t causes_dropped;

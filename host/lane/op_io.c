@@ -292,6 +292,7 @@ static void start_write(struct pl_lop *op)
         op->in.write.any_replica = true;
         op->in.write.dry_run = op->in.write.dry_run || op->exec->hook->dry_run;
     }
+    op->in.write.shard = op->exec != NULL ? op->exec->shard : 0;
     if (op->exec != NULL)
         op->in.write.edition = pl_edition_writer(lanes->controllers[op->exec->controller].edition);
     op->io.work = pl_gate_write(pl_cluster_gate(lanes->cluster), &op->in.write, on_written, op);
