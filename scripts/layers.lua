@@ -32,7 +32,8 @@ local stands_on = {
   serve = "bind webhook",
   reload = "serve",
   admin = "reload",
-  cli = "admin tool apiserver",
+  world = "webhook tool apiserver",
+  cli = "admin world",
 }
 
 -- What it must not include all the same.
@@ -60,8 +61,10 @@ end
 
 -- Third-party headers by pattern, and the folders or files that own them.
 local owned = {
-  { "^lua%.h$", "lua/", "lane/", "bind/" }, { "^lauxlib%.h$", "lua/", "lane/", "bind/" },
-  { "^lualib%.h$", "lua/" }, { "^luajit%.h$", "lua/" }, { "^uv%.h$", "net/" }, { "^curl/", "net/" },
+  { "^lua%.h$", "lua/", "lane/", "bind/", "world/" },
+  { "^lauxlib%.h$", "lua/", "lane/", "bind/", "world/" },
+  { "^lualib%.h$", "lua/", "world/specs.c" }, { "^luajit%.h$", "lua/", "world/specs.c" },
+  { "^uv%.h$", "net/" }, { "^curl/", "net/" },
   { "^openssl/", "crypto/", "net/" }, { "^llhttp", "net/" }, { "^yaml%.h$", "format/yaml.c" },
   { "^pcre2", "format/regex.c" }, { "^sqlite3", "apistore/sqlite.h" },
 }

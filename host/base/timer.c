@@ -76,3 +76,14 @@ void pl_timers_run(struct pl_timers *timers)
         timer->fire(timer);
     }
 }
+
+bool pl_timers_run_one(struct pl_timers *timers)
+{
+    struct pl_heap_node *node = pl_heap_peek(&timers->heap);
+    if (node == NULL || timer_of(node)->due_ns > pl_clock_mono(timers->clock))
+        return false;
+    struct pl_timer *timer = PL_CONTAINER_OF(node, struct pl_timer, node);
+    pl_heap_pop(&timers->heap);
+    timer->fire(timer);
+    return true;
+}

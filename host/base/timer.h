@@ -45,3 +45,5 @@ bool pl_timers_next(const struct pl_timers *timers, int64_t *due_ns);
 /* Fires what is due now, in order. Callbacks may start, stop and free timers
  * (also their own); what they start is not fired in the same run. */
 void pl_timers_run(struct pl_timers *timers);
+/* Fires the first one that is due now; false: none is. */
+bool pl_timers_run_one(struct pl_timers *timers);

@@ -132,6 +132,9 @@ struct lua_State;
 struct pl_state;
 struct pl_state_hooks;
 
+/* perilune.host in a plain Lua state, for specs: what waits raises, as there is no cluster. */
+int luaopen_perilune_host(struct lua_State *L);
+
 /* What the states of lanes are made with. */
 extern const struct pl_state_hooks pl_bind_state_hooks;
 

@@ -10,8 +10,6 @@
 #include "lua/sandbox.h"
 #include "value/scan.h"
 
-__attribute__((visibility("default"))) int luaopen_perilune_host(lua_State *L);
-
 static int no_cluster(lua_State *L)
 {
     return pl_lerr_raise(L, pl_state_of(L), "there is no cluster in this process");
@@ -99,7 +97,7 @@ static void anchor(lua_State *L, struct pl_state *s)
     luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
-int luaopen_perilune_host(lua_State *L)
+__attribute__((visibility("default"))) int luaopen_perilune_host(lua_State *L)
 {
     struct pl_state *s = PL_NEW(struct pl_state);
     s->hooks = &pl_bind_state_hooks;

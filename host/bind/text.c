@@ -73,6 +73,12 @@ static int base64_decode(lua_State *L)
     return 0;
 }
 
+static void draw(struct pl_rand *rand, unsigned char *out, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = (unsigned char)(pl_rand_u64(rand) >> 32);
+}
+
 static int random_bytes(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
@@ -80,7 +86,9 @@ static int random_bytes(lua_State *L)
     if (!(count >= 0 && count <= RANDOM_MAX))
         return pl_lerr_raise(L, s, "random: at most %d bytes at a time", RANDOM_MAX);
     void *bytes = lua_newuserdata(L, (size_t)count + 1);
-    if (pl_rand_bytes(bytes, (size_t)count) != 0)
+    if (s->seeded)
+        draw(&s->rand, bytes, (size_t)count);
+    else if (pl_rand_bytes(bytes, (size_t)count) != 0)
         return pl_lerr_raise(L, s, "random: the system gives no random bytes");
     lua_pushlstring(L, bytes, (size_t)count);
     return 1;
@@ -137,7 +145,7 @@ static int time_format(lua_State *L)
 
 static int now(lua_State *L)
 {
-    return push_seconds(L, pl_clock_wall(pl_clock_system()));
+    return push_seconds(L, pl_clock_wall(pl_state_clock(pl_state_of(L))));
 }
 
 /* ---- selectors, paths, kinds ---- */

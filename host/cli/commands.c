@@ -41,6 +41,8 @@ static const struct pl_command commands[] = {
      pl_command_types, NULL, NULL},
     {"completion", "bash|zsh|fish", "print what completes commands, flags and keys in a shell",
      pl_command_completion, NULL, NULL},
+    {"test", "PATH...", "run specs of controllers on a server and a clock of their own",
+     pl_command_test, NULL, NULL},
     {"version", "", "versions of perilune and its libraries", pl_command_version, NULL, NULL},
 };
 

@@ -12,9 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Commands that a later release brings. */
-static const char *const later[] = {"test"};
-
 static void print_usage(FILE *to)
 {
     size_t count;
@@ -33,12 +30,6 @@ static int unknown_command(const char *name)
     PL_REQUIRE(count <= PL_ARRAY_LEN(names));
     for (size_t i = 0; i < count; i++)
         names[i] = commands[i].name;
-    for (size_t i = 0; i < PL_ARRAY_LEN(later); i++) {
-        if (strcmp(name, later[i]) == 0) {
-            fprintf(stderr, "perilune: the command \"%s\" is not available yet\n", name);
-            return PL_EXIT_USAGE;
-        }
-    }
     const char *best = pl_nearest(pl_slice_z(name), names, count);
     if (best != NULL)
         fprintf(stderr, "perilune: unknown command \"%s\"; did you mean \"%s\"?\n", name, best);

@@ -257,7 +257,8 @@ static void resume(struct pl_lane *lane, struct pl_co *task)
     s->task = task;
     s->phase = PL_PHASE_RUN;
     atomic_store(&lane->running, task->exec);
-    if (task->exec->hook != NULL) /* nobody waits any more then, and others do */
+    if (task->exec->hook != NULL && lane->lanes->options.stepped == NULL)
+        /* nobody waits any more then, and others do */
         pl_limits_until(&s->limits, task->exec->deadline_ns);
     pl_limits_enter(&s->limits, task->thread, lane->lanes->options.cpu_limit_ns);
     int status = lua_resume(task->thread, task->args);

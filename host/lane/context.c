@@ -8,9 +8,8 @@
 #define UNREAD "unread"
 
 /* Seconds since 1970, as perilune.time.now() counts. */
-static double deadline_seconds(int64_t deadline_ns)
+static double deadline_seconds(const struct pl_clock *clock, int64_t deadline_ns)
 {
-    const struct pl_clock *clock = pl_clock_system();
     int64_t left = deadline_ns - pl_clock_mono(clock);
     return (double)(pl_clock_wall(clock) + left) / (double)PL_SECOND;
 }
@@ -28,7 +27,7 @@ void pl_context_push(lua_State *L, struct pl_state *s, const struct pl_exec *exe
     pl_lua_push(L, exec->unread);
     lua_pushinteger(L, (lua_Integer)exec->causes_dropped);
     if (exec->deadline_ns != 0)
-        lua_pushnumber(L, deadline_seconds(exec->deadline_ns));
+        lua_pushnumber(L, deadline_seconds(pl_lanes_clock(exec->lane->lanes), exec->deadline_ns));
     else
         lua_pushnil(L);
     lua_call(L, 7, 2);

@@ -168,7 +168,7 @@ void pl_exec_done_io(struct pl_exec *exec)
     capture_memo(exec);
     if (exec->capture != NULL)
         pl_capture_hide(exec->capture, &exec->secrets);
-    exec->result.ago_ns = pl_clock_mono(pl_clock_system()) - exec->ended_ns;
+    exec->result.ago_ns = pl_clock_mono(pl_lanes_clock(exec->lane->lanes)) - exec->ended_ns;
     finish_run(exec, &exec->result);
     pl_exec_unref(exec);
 }
@@ -201,7 +201,7 @@ void pl_exec_refuse_io(struct pl_exec *exec)
         .message = "not run: the script could not be interrupted the last time, and its code is "
                    "still the same",
     };
-    exec->ended_ns = pl_clock_mono(pl_clock_system());
+    exec->ended_ns = pl_clock_mono(pl_lanes_clock(exec->lane->lanes));
     exec->msg.kind = PL_IO_RUN_DONE;
     pl_list_push(&exec->lane->io.execs, &exec->link);
     pl_mailbox_send(exec->lane->lanes->io_box, &exec->msg);
@@ -380,7 +380,7 @@ void pl_exec_task_ended(struct pl_lane *lane, struct pl_exec *exec)
     pl_link_unlink(&exec->active);
     if (pl_list_empty(&lane->execs))
         pl_secrets_clear(&lane->s->secrets);
-    exec->ended_ns = pl_clock_mono(pl_clock_system());
+    exec->ended_ns = pl_clock_mono(pl_lanes_clock(exec->lane->lanes));
     struct pl_exec *next = atomic_exchange(&exec->next, exec);
     pl_lane_send_io(lane, &exec->msg, PL_IO_RUN_DONE); /* before next can send anything */
     if (next != NULL)

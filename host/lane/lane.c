@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #define IDLE_NS (2 * PL_SECOND) /* without work, before a full collection */
 
@@ -236,6 +237,8 @@ static struct pl_state *make_state(struct pl_lane *lane, struct pl_err *err)
             .metrics = lane->lanes->metrics,
             .generation = options->generation,
             .origin = lane->lanes->origin,
+            .clock = options->clock,
+            .rand_seed = options->rand_seed,
         },
         err);
 }
@@ -292,23 +295,31 @@ static void end_abandoned(struct pl_lane *lane)
     pthread_mutex_unlock(&lanes->end_lock);
 }
 
+/* False: there is no memory or no file for it. */
+static bool open_state(struct pl_lane *lane, struct pl_err *err)
+{
+    pl_err_clear(err);
+    lane->s = make_state(lane, err);
+    if (lane->s == NULL)
+        return false;
+    lane->s->limits.on_stuck = on_stuck;
+    lane->s->limits.stuck_arg = lane;
+    atomic_store(&lane->limits, &lane->s->limits);
+    return true;
+}
+
 static void *run(void *arg)
 {
     struct pl_lane *lane = arg;
     struct pl_err err;
-    pl_err_clear(&err);
     pl_fence_leave_to_others();
     char name[16];
     snprintf(name, sizeof name, "lane-%d", lane->number);
     pthread_setname_np(pthread_self(), name);
-    lane->s = make_state(lane, &err);
-    if (lane->s == NULL) {
+    if (!open_state(lane, &err)) {
         refuse_all(lane, &err);
         return NULL;
     }
-    lane->s->limits.on_stuck = on_stuck;
-    lane->s->limits.stuck_arg = lane;
-    atomic_store(&lane->limits, &lane->s->limits);
     while (!lane->stop && !atomic_load(&lane->abandoned))
         work(lane);
     if (atomic_load(&lane->abandoned)) {
@@ -320,14 +331,86 @@ static void *run(void *arg)
     return NULL;
 }
 
+/* ---- stepped: no thread ---- */
+
+static void on_step(void *arg, struct pl_list *messages);
+
+static void go_on(struct pl_task *task)
+{
+    struct pl_list none;
+    pl_list_init(&none);
+    on_step(PL_CONTAINER_OF(task, struct pl_lane, again), &none);
+}
+
+/* The state's slices are this thread's, and nothing can replace a lane whose slice does not end:
+ * the process says so and ends (stuck_here). */
+static void on_step(void *arg, struct pl_list *messages)
+{
+    struct pl_lane *lane = arg;
+    struct pl_link *link;
+    while ((link = pl_list_pop(messages)) != NULL)
+        handle(lane, PL_CONTAINER_OF(link, struct pl_msg, link));
+    pl_co_run_ready(lane);
+    if (!pl_list_empty(&lane->ready))
+        pl_loop_defer(lane->lanes->options.stepped, &lane->again, go_on);
+}
+
+/* Watchdog's thread. */
+static void stuck_here(void *arg)
+{
+    const struct pl_lane *lane = arg;
+    pl_log(PL_LOG_ERROR, "a script can't be interrupted, and nothing else can go on",
+           pl_str("script", lane->s->script != NULL ? lane->s->script : "?"));
+    _exit(1);
+}
+
+static void start_here(struct pl_lane *lane)
+{
+    struct pl_err err;
+    lane->started = true;
+    if (!open_state(lane, &err))
+        pl_log(PL_LOG_ERROR, "no Lua state", pl_str("error", err.message));
+    else
+        lane->s->limits.on_stuck = stuck_here;
+}
+
+void pl_lane_load_here(struct pl_lane *lane, struct pl_load *load)
+{
+    if (lane->s == NULL) {
+        load->failed = PL_EIO;
+        load->message = pl_strdup("no Lua state could be made");
+    }
+    answer_load(lane, load);
+}
+
+/* What was sent before is worked off, as a thread does before it ends. */
+static void end_here(struct pl_lane *lane)
+{
+    struct pl_list messages;
+    pl_list_init(&messages);
+    pl_loop_undefer(&lane->again);
+    do {
+        pl_mailbox_take(lane->box, &messages);
+        on_step(lane, &messages);
+        pl_loop_undefer(&lane->again);
+    } while (!pl_list_empty(&lane->ready));
+    atomic_store(&lane->limits, NULL);
+    if (lane->s != NULL)
+        pl_state_destroy(lane->s);
+    lane->s = NULL;
+    lane->started = false;
+}
+
 /* ---- from outside ---- */
 
 struct pl_lane *pl_lane_create(struct pl_lanes *lanes, int number)
 {
     struct pl_lane *lane = PL_NEW(struct pl_lane);
+    struct pl_loop *stepped = lanes->options.stepped;
     lane->lanes = lanes;
     lane->number = number;
-    lane->box = pl_mailbox_create();
+    lane->box =
+        stepped != NULL ? pl_mailbox_create_for_loop(stepped, on_step, lane) : pl_mailbox_create();
     pl_list_init(&lane->execs);
     pl_list_init(&lane->ready);
     pl_list_init(&lane->io.execs);
@@ -339,6 +422,10 @@ struct pl_lane *pl_lane_create(struct pl_lanes *lanes, int number)
 
 void pl_lane_start(struct pl_lane *lane)
 {
+    if (lane->lanes->options.stepped != NULL) {
+        start_here(lane);
+        return;
+    }
     pthread_attr_t attr;
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, PL_LANE_STACK);
@@ -386,6 +473,10 @@ bool pl_lane_try_join(struct pl_lane *lane)
 {
     if (!lane->started)
         return true;
+    if (lane->lanes->options.stepped != NULL) {
+        end_here(lane);
+        return true;
+    }
     ask_to_stop(lane);
     if (pthread_tryjoin_np(lane->thread, NULL) != 0)
         return false;
@@ -465,6 +556,10 @@ bool pl_lane_end(struct pl_lane *lane)
 {
     if (!lane->started)
         return true;
+    if (lane->lanes->options.stepped != NULL) {
+        end_here(lane);
+        return true;
+    }
     ask_to_stop(lane);
     if (!join_thread(lane)) {
         pl_lane_abandon(lane);

@@ -139,6 +139,7 @@ struct pl_lane {
     bool started, stopping; /* stop_msg was sent */
     struct pl_mailbox *box;
     struct pl_msg stop_msg, stuck_msg, read_msg, end_msg;
+    struct pl_task again;   /* stepped: what is ready goes on */
     _Atomic bool told_read; /* read_msg is on its way */
     _Atomic bool abandoned; /* set by the I/O thread */
     _Atomic bool told_stuck;
@@ -257,10 +258,17 @@ struct pl_lanes {
 /* Logs, once a line of a script, what the API server warned of. thread: of the task that waited. */
 void pl_lane_warn(struct pl_lane *lane, const struct pl_lop *op, lua_State *thread);
 
+static inline const struct pl_clock *pl_lanes_clock(const struct pl_lanes *lanes)
+{
+    return lanes->options.clock != NULL ? lanes->options.clock : pl_clock_system();
+}
+
 /* ---- lane.c: the thread ---- */
 
 struct pl_lane *pl_lane_create(struct pl_lanes *lanes, int number);
 void pl_lane_start(struct pl_lane *lane);
+/* Stepped: loads now, in place of a message. */
+void pl_lane_load_here(struct pl_lane *lane, struct pl_load *load);
 /* Asks the thread to end and joins it. False: it is stuck, and the lane is among the abandoned. */
 bool pl_lane_end(struct pl_lane *lane);
 /* Asks the thread to end, and says whether it has; false again and again while it has not, for ever

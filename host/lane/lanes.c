@@ -50,7 +50,7 @@ struct pl_lanes *pl_lanes_create(const struct pl_lanes_options *options)
     lanes->metrics = options->metrics;
     if (lanes->metrics == NULL)
         lanes->metrics = lanes->own_metrics = pl_metrics_create();
-    lanes->dog = pl_watchdog_create();
+    lanes->dog = options->dog != NULL ? options->dog : pl_watchdog_create();
     lanes->lanes = pl_calloc((size_t)lanes->options.count, sizeof *lanes->lanes);
     for (int i = 0; i < lanes->options.count; i++)
         lanes->lanes[i] = pl_lane_create(lanes, i);
@@ -193,8 +193,8 @@ void pl_lanes_destroy(struct pl_lanes *lanes)
         pl_mailbox_destroy(lanes->io_box, on_left);
     if (lanes->http != NULL)
         pl_http_client_destroy(lanes->http);
-    if (pl_list_empty(&lanes->abandoned)) /* else its thread may still use all this */
-        pl_watchdog_destroy(lanes->dog);
+    if (pl_list_empty(&lanes->abandoned) && lanes->options.dog == NULL)
+        pl_watchdog_destroy(lanes->dog); /* else its thread may still use all this */
     destroy_controllers(lanes);
     for (char **path = lanes->paths; path != NULL && *path != NULL; path++)
         pl_free(*path);
@@ -547,6 +547,29 @@ void pl_lanes_forget_controller(struct pl_lanes *lanes, const struct pl_controll
 uint64_t pl_lanes_generation(const struct pl_lanes *lanes)
 {
     return lanes->options.generation;
+}
+
+static bool is_of_task(const struct pl_lop *op)
+{
+    return op->type == PL_LOP_SLEEP && op->io.timed && op->exec != NULL && op->controller >= 0 &&
+           op->lane->lanes->controllers[op->controller].is_task;
+}
+
+void pl_lanes_each_sleep(struct pl_lanes *lanes,
+                         void (*visit)(void *arg, const char *controller, const char *key,
+                                       int64_t due_ns),
+                         void *arg)
+{
+    for (int i = 0; i < lanes->options.count; i++) {
+        if (lanes->lanes[i] == NULL)
+            continue;
+        PL_LIST_FOR (link, &lanes->lanes[i]->io.ops) {
+            const struct pl_lop *op = PL_CONTAINER_OF(link, struct pl_lop, io.link);
+            if (is_of_task(op))
+                visit(arg, lanes->controllers[op->controller].name, op->exec->id,
+                      op->io.timer.due_ns);
+        }
+    }
 }
 
 /* ---- numbers ---- */

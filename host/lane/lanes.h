@@ -51,6 +51,14 @@ struct pl_lanes_options {
     bool shadow;
     bool describe;      /* the declarations are wanted as text, too, see pl_declarations */
     _Atomic int *stuck; /* lanes given up, of every generation; NULL: of this one alone */
+    /* A stepped loop on whose thread the lanes run, in place of threads of their own: a message to
+     * a lane is one step. All is the calling thread's then, also loading. Borrowed for life; NULL:
+     * threads. */
+    struct pl_loop *stepped;
+    const struct pl_clock *clock; /* of scripts and runs; borrowed for life; NULL: the system's */
+    uint64_t rand_seed;           /* of what scripts draw; 0: from the system */
+    struct pl_watchdog *dog;      /* borrowed for life; NULL: one of their own */
+    struct pl_transport http;     /* of perilune.http; ops NULL: a client of their own */
 };
 
 struct pl_index_spec {
@@ -119,6 +127,13 @@ bool pl_lanes_close(struct pl_lanes *lanes);
 struct pl_memos *pl_lanes_memos(struct pl_lanes *lanes);
 /* No run, no question and no operation is under way. */
 bool pl_lanes_is_quiet(const struct pl_lanes *lanes);
+
+/* Visits the sleeps of tasks that do not end by themselves (perilune.run): whose, and until when.
+ * I/O thread. */
+void pl_lanes_each_sleep(struct pl_lanes *lanes,
+                         void (*visit)(void *arg, const char *controller, const char *key,
+                                       int64_t due_ns),
+                         void *arg);
 
 /* Lua heap in use over all states; lanes whose run could not be ended. */
 size_t pl_lanes_memory(struct pl_lanes *lanes);

@@ -106,7 +106,10 @@ void pl_lane_send_load(struct pl_lane *lane, struct pl_mailbox *reply)
     load->reply = reply;
     load->msg.kind = PL_LANE_LOAD;
     pl_lane_start(lane);
-    pl_mailbox_send(lane->box, &load->msg);
+    if (lane->lanes->options.stepped != NULL)
+        pl_lane_load_here(lane, load);
+    else
+        pl_mailbox_send(lane->box, &load->msg);
 }
 
 void pl_lanes_load_start(struct pl_lanes *lanes, const char *const *paths, size_t path_count)

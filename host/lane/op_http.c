@@ -61,6 +61,15 @@ static bool keeps_http(struct pl_lop *op)
     return kept;
 }
 
+static struct pl_transport transport_of(struct pl_lanes *lanes)
+{
+    if (lanes->options.http.ops != NULL)
+        return lanes->options.http;
+    if (lanes->http == NULL)
+        lanes->http = pl_http_client_create(lanes->loop);
+    return pl_http_client_transport(lanes->http);
+}
+
 void pl_lop_start_http(struct pl_lop *op)
 {
     static const struct pl_http_ops ops = {
@@ -71,8 +80,6 @@ void pl_lop_start_http(struct pl_lop *op)
         pl_lop_complete(op);
         return;
     }
-    if (lanes->http == NULL)
-        lanes->http = pl_http_client_create(lanes->loop);
     op->io.tls = (struct pl_tls_options){
         .ca_pem = text_or_null(op->in.http.ca),
         .cert_pem = text_or_null(op->in.http.cert),
@@ -90,12 +97,12 @@ void pl_lop_start_http(struct pl_lop *op)
         .timeout_ms = op->in.http.timeout_ms,
         .max_response = op->in.http.max_response,
     };
-    struct pl_transport transport = pl_http_client_transport(lanes->http);
+    struct pl_transport transport = transport_of(lanes);
     op->io.work = transport.ops->start(transport.self, &request, &ops, op);
 }
 
 void pl_lop_cancel_http(struct pl_lop *op)
 {
-    struct pl_transport transport = pl_http_client_transport(op->lane->lanes->http);
+    struct pl_transport transport = transport_of(op->lane->lanes);
     transport.ops->cancel(transport.self, op->io.work);
 }

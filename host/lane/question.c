@@ -235,7 +235,7 @@ static bool comes_again(struct pl_ask *ask, struct pl_fault *fault)
 /* A script's mistake that every event meets is said once a minute. */
 static bool is_repeated(struct pl_lane *lane, const char *message)
 {
-    int64_t now = pl_clock_mono(pl_clock_system());
+    int64_t now = pl_clock_mono(pl_lanes_clock(lane->lanes));
     if (lane->fault_hash == pl_hash(message, strlen(message), 0) &&
         now - lane->fault_ns < 60 * PL_SECOND) {
         lane->fault_repeats++;

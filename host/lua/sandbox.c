@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/rand.h"
+#include "lua/clock.h"
 #include "lua/lazy.h"
 #include "lua/number.h"
 #include "lua/script.h"
@@ -207,10 +208,12 @@ static void purge(struct pl_state *s)
     lua_pop(L, 3);
 }
 
-static void seed_random(lua_State *L)
+static void seed_random(lua_State *L, struct pl_state *s)
 {
     uint64_t seed = 0;
-    if (pl_rand_bytes(&seed, sizeof seed) != 0)
+    if (s->seeded)
+        seed = pl_rand_u64(&s->rand);
+    else if (pl_rand_bytes(&seed, sizeof seed) != 0)
         return;
     lua_getglobal(L, "math");
     lua_getfield(L, -1, "randomseed");
@@ -363,8 +366,10 @@ static int open_protected(lua_State *L)
         luaL_openlibs(L);
     else
         open_libraries(L);
-    seed_random(L);
+    seed_random(L, s);
     pl_limits_opened();
+    if (s->clock != NULL)
+        pl_lua_clock_install(s);
     args->failed = load_cjson(L, args->err);
     if (args->failed)
         return 0;
@@ -398,6 +403,10 @@ struct pl_state *pl_state_create(const struct pl_sandbox_options *options, struc
     s->config = pl_doc_ref(options->config);
     s->version = options->version;
     s->metrics = options->metrics;
+    s->clock = options->clock;
+    s->seeded = options->rand_seed != 0;
+    if (s->seeded)
+        pl_rand_seed(&s->rand, options->rand_seed);
     s->generation = options->generation;
     s->origin = options->origin != NULL ? pl_origin_ref(options->origin) : NULL;
     s->memory_limit = options->memory ? options->memory : DEFAULT_MEMORY;

@@ -18,6 +18,9 @@ struct pl_sandbox_options {
     struct pl_metrics *metrics; /* of scripts; borrowed for life; NULL: scripts have none */
     uint64_t generation;
     struct pl_origin *origin; /* a reference is taken; NULL: scripts read the disk */
+    /* What time it is to scripts; borrowed for life; NULL: the system's. */
+    const struct pl_clock *clock;
+    uint64_t rand_seed; /* of all that scripts draw by chance; 0: from the system */
 };
 
 /* The calling thread runs it. NULL and err when lua-cjson can't be loaded. */

@@ -4,7 +4,9 @@
 
 #include "lua/limit.h"
 #include "base/secrets.h"
+#include "base/clock.h"
 #include "base/map.h"
+#include "base/rand.h"
 #include "base/slice.h"
 
 #include <lauxlib.h>
@@ -107,8 +109,16 @@ struct pl_state {
     const char *version;          /* borrowed */
     struct pl_metrics *metrics;   /* borrowed; NULL: none, declaring one raises */
     uint64_t generation;
-    struct pl_doc *config; /* counted; NULL: {} */
+    struct pl_doc *config;        /* counted; NULL: {} */
+    const struct pl_clock *clock; /* borrowed for life; NULL: the system's */
+    bool seeded;                  /* what scripts draw comes from: */
+    struct pl_rand rand;
 };
+
+static inline const struct pl_clock *pl_state_clock(const struct pl_state *s)
+{
+    return s->clock != NULL ? s->clock : pl_clock_system();
+}
 
 static inline struct pl_state *pl_state_of(lua_State *L)
 {

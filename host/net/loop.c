@@ -43,6 +43,7 @@ struct signal_watch {
 };
 
 struct pl_loop {
+    bool stepped; /* nothing of libuv is there */
     uv_loop_t uv;
     uv_prepare_t prepare; /* arms the timer; referenced, so that an empty loop waits */
     uv_check_t check;
@@ -202,7 +203,7 @@ static void run_deferred(struct pl_loop *loop)
         struct pl_task *task = PL_CONTAINER_OF(link, struct pl_task, link);
         task->run(task);
     }
-    if (pl_list_empty(&loop->deferred))
+    if (pl_list_empty(&loop->deferred) && !loop->stepped)
         uv_idle_stop(&loop->idle);
 }
 
@@ -240,7 +241,7 @@ static int look_for_room(void)
     return failed;
 }
 
-struct pl_loop *pl_loop_create(const struct pl_clock *clock)
+static struct pl_loop *create(const struct pl_clock *clock)
 {
     struct pl_loop *loop = PL_NEW(struct pl_loop);
     loop->clock = clock;
@@ -249,6 +250,25 @@ struct pl_loop *pl_loop_create(const struct pl_clock *clock)
     pl_list_init(&loop->inboxes);
     pl_list_init(&loop->deferred);
     pl_list_init(&loop->each_turn);
+    claim(loop);
+    return loop;
+}
+
+struct pl_loop *pl_loop_create_stepped(const struct pl_clock *clock)
+{
+    struct pl_loop *loop = create(clock);
+    loop->stepped = true;
+    return loop;
+}
+
+bool pl_loop_is_stepped(const struct pl_loop *loop)
+{
+    return loop->stepped;
+}
+
+struct pl_loop *pl_loop_create(const struct pl_clock *clock)
+{
+    struct pl_loop *loop = create(clock);
     /* A peer that went away is an error of the write, not the end of the process;
      * libuv writes with plain write(). */
     signal(SIGPIPE, SIG_IGN);
@@ -268,7 +288,6 @@ struct pl_loop *pl_loop_create(const struct pl_clock *clock)
     loop->prepare.data = loop->check.data = loop;
     uv_prepare_start(&loop->prepare, on_prepare_cb);
     uv_check_start(&loop->check, on_check_cb);
-    claim(loop);
     return loop;
 }
 
@@ -332,6 +351,11 @@ void pl_loop_destroy(struct pl_loop *loop)
     pl_loop_unwatch_signals(loop);
     while (!pl_list_empty(&loop->deferred))
         run_deferred(loop);
+    if (loop->stepped) {
+        pl_timers_deinit(&loop->timers);
+        pl_free(loop);
+        return;
+    }
     uv_close((uv_handle_t *)&loop->prepare, NULL);
     uv_close((uv_handle_t *)&loop->check, NULL);
     uv_close((uv_handle_t *)&loop->idle, NULL);
@@ -355,13 +379,49 @@ void pl_loop_destroy(struct pl_loop *loop)
 
 void pl_loop_run(struct pl_loop *loop)
 {
+    PL_REQUIRE(!loop->stepped);
     claim(loop);
     uv_run(&loop->uv, UV_RUN_DEFAULT);
+}
+
+/* One inbox that has some; those that follow have their turn later. */
+static bool deliver_one(struct pl_loop *loop)
+{
+    PL_LIST_FOR (link, &loop->inboxes) {
+        struct pl_inbox *inbox = PL_CONTAINER_OF(link, struct pl_inbox, link);
+        if (!inbox->has_some(inbox))
+            continue;
+        inbox->deliver(inbox);
+        return true;
+    }
+    return false;
+}
+
+bool pl_loop_step(struct pl_loop *loop)
+{
+    PL_REQUIRE(loop->stepped);
+    claim(loop);
+    if (deliver_one(loop))
+        return true;
+    struct pl_link *link = pl_list_pop(&loop->deferred);
+    if (link != NULL) {
+        struct pl_task *task = PL_CONTAINER_OF(link, struct pl_task, link);
+        task->run(task);
+        return true;
+    }
+    if (pl_timers_run_one(&loop->timers))
+        return true;
+    call_each(&loop->each_turn, run_hook);
+    return !pl_list_empty(&loop->deferred) || has_mail(loop);
 }
 
 void pl_loop_turn(struct pl_loop *loop, int timeout_ms)
 {
     claim(loop);
+    if (loop->stepped) {
+        pl_loop_step(loop);
+        return;
+    }
     if (timeout_ms > 0) {
         uv_update_time(&loop->uv);
         /* Repeated: libuv looks at its timers before it polls as well, and a time-out that is over
@@ -375,7 +435,8 @@ void pl_loop_turn(struct pl_loop *loop, int timeout_ms)
 void pl_loop_stop(struct pl_loop *loop)
 {
     pl_loop_require(loop);
-    uv_stop(&loop->uv);
+    if (!loop->stepped)
+        uv_stop(&loop->uv);
 }
 
 struct pl_timers *pl_loop_timers(struct pl_loop *loop)
@@ -409,7 +470,8 @@ void pl_loop_defer(struct pl_loop *loop, struct pl_task *task, void (*run)(struc
     if (pl_link_is_linked(&task->link))
         return;
     pl_list_push(&loop->deferred, &task->link);
-    uv_idle_start(&loop->idle, on_idle_cb);
+    if (!loop->stepped)
+        uv_idle_start(&loop->idle, on_idle_cb);
 }
 
 void pl_loop_undefer(struct pl_task *task)
@@ -498,5 +560,6 @@ void pl_loop_unwatch_signals(struct pl_loop *loop)
 
 struct uv_loop_s *pl_loop_uv(struct pl_loop *loop)
 {
+    PL_REQUIRE(!loop->stepped);
     return &loop->uv;
 }

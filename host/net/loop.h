@@ -13,6 +13,14 @@ struct uv_loop_s; /* for files of net alone */
 
 /* Ends the process when the system has no file descriptors for it. */
 struct pl_loop *pl_loop_create(const struct pl_clock *clock);
+/* One that nothing of the system hangs on: its caller says when it goes on, by pl_loop_step, and
+ * what it does follows from the clock and from what is left for it alone. Files of net that need
+ * libuv (connections, processes, signals, work of other threads) do not work on it. */
+struct pl_loop *pl_loop_create_stepped(const struct pl_clock *clock);
+bool pl_loop_is_stepped(const struct pl_loop *loop);
+/* Of a stepped loop: does the next thing that can be done now, which is mail, else a deferred task,
+ * else a timer that is due. False: there is nothing, and the hooks of each turn have run. */
+bool pl_loop_step(struct pl_loop *loop);
 /* Everything on it must be closed. Accepts NULL. Work on another thread (net/work.h) that does not
  * end in a moment keeps the loop's memory. */
 void pl_loop_destroy(struct pl_loop *loop);

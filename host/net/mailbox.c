@@ -90,7 +90,9 @@ struct pl_mailbox *pl_mailbox_create_for_loop(struct pl_loop *loop, pl_messages_
     box->on_messages = on_messages;
     box->arg = arg;
     box->async.data = box;
-    PL_REQUIRE(uv_async_init(pl_loop_uv(loop), &box->async, on_async_cb) == 0);
+    box->watched = pl_loop_is_stepped(loop); /* it looks at each step, and is never woken */
+    if (!box->watched)
+        PL_REQUIRE(uv_async_init(pl_loop_uv(loop), &box->async, on_async_cb) == 0);
     box->inbox =
         (struct pl_inbox){.has_some = inbox_has_some, .watch = watch_inbox, .deliver = deliver};
     pl_loop_add_inbox(loop, &box->inbox);
@@ -139,8 +141,12 @@ void pl_mailbox_destroy(struct pl_mailbox *box, void (*on_left)(struct pl_msg *m
         release(box);
         return;
     }
+    bool stepped = pl_loop_is_stepped(box->loop);
     pl_loop_remove_inbox(&box->inbox);
-    uv_close((uv_handle_t *)&box->async, on_closed_cb);
+    if (stepped)
+        release(box);
+    else
+        uv_close((uv_handle_t *)&box->async, on_closed_cb);
 }
 
 void pl_mailbox_send(struct pl_mailbox *box, struct pl_msg *msg)

@@ -528,11 +528,17 @@ function M.finish()
 end
 
 -- Runs the binary to its end: exit code, stdout, stderr.
-function M.run(...)
+-- env: name -> value, or false for none.
+function M.run_with(env, ...)
   local base = M.folder() .. "/" .. M.unique("run")
-  local child = process.start({ M.binary, ... }, { stdout = base .. ".out", stderr = base .. ".err" })
+  local child = process.start({ M.binary, ... }, { stdout = base .. ".out", stderr = base .. ".err",
+    env = env })
   local code, signal = child:wait(M.patience)
   return code or -signal, M.read_file(base .. ".out"), M.read_file(base .. ".err")
+end
+
+function M.run(...)
+  return M.run_with({}, ...)
 end
 
 return M

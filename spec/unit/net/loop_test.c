@@ -2,6 +2,7 @@
 
 #include "base/base.h"
 #include "base/buf.h"
+#include "net/mailbox.h"
 #include "support/test.h"
 #include "support/virtual_clock.h"
 
@@ -341,6 +342,84 @@ TEST(a_loop_that_sleeps_at_once_watches_nothing)
     CHECK_INT(letters.watches, 0);
     CHECK_INT(letters.delivered, 0);
     pl_loop_remove_inbox(&letters.inbox);
+    pl_loop_destroy(loop);
+}
+
+/* ---- stepped ---- */
+
+struct letter {
+    struct pl_msg msg;
+    char name;
+};
+
+struct story {
+    struct pl_loop *loop;
+    struct pl_buf text;
+    struct pl_task task, next;
+    struct tick tick;
+};
+
+static void on_letters(void *arg, struct pl_list *messages)
+{
+    struct story *story = arg;
+    struct pl_link *link;
+    while ((link = pl_list_pop(messages)) != NULL) {
+        struct pl_msg *msg = PL_CONTAINER_OF(link, struct pl_msg, link);
+        pl_buf_add_char(&story->text, PL_CONTAINER_OF(msg, struct letter, msg)->name);
+    }
+}
+
+static void on_next(struct pl_task *task)
+{
+    pl_buf_add_char(&PL_CONTAINER_OF(task, struct story, next)->text, 'n');
+}
+
+static void on_task(struct pl_task *task)
+{
+    struct story *story = PL_CONTAINER_OF(task, struct story, task);
+    pl_buf_add_char(&story->text, 't');
+    pl_loop_defer(story->loop, &story->next, on_next);
+}
+
+TEST(a_stepped_loop_does_one_thing_at_a_time_mail_tasks_timers)
+{
+    struct virtual_clock time;
+    virtual_clock_init(&time, PL_SECOND);
+    struct pl_loop *loop = pl_loop_create_stepped(&time.clock);
+    int count = 0;
+    struct story story = {.loop = loop, .text = PL_BUF_INIT, .tick.count = &count};
+    struct pl_mailbox *box = pl_mailbox_create_for_loop(loop, on_letters, &story);
+    struct letter a = {.name = 'a'}, b = {.name = 'b'};
+    CHECK(!pl_loop_step(loop));
+    pl_timer_start(pl_loop_timers(loop), &story.tick.timer, 0, on_tick);
+    pl_loop_defer(loop, &story.task, on_task);
+    pl_mailbox_send(box, &a.msg);
+    pl_mailbox_send(box, &b.msg);
+    CHECK(pl_loop_step(loop));
+    CHECK_STR(pl_buf_z(&story.text), "ab");
+    CHECK(pl_loop_step(loop) && pl_loop_step(loop));
+    CHECK_STR(pl_buf_z(&story.text), "abtn");
+    CHECK_INT(count, 0);
+    CHECK(pl_loop_step(loop));
+    CHECK_INT(count, 1);
+    CHECK(!pl_loop_step(loop));
+    pl_buf_deinit(&story.text);
+    pl_mailbox_destroy(box, NULL);
+    pl_loop_destroy(loop);
+}
+
+TEST(a_stepped_loop_goes_by_its_clock_alone)
+{
+    struct virtual_clock time;
+    virtual_clock_init(&time, PL_SECOND);
+    struct pl_loop *loop = pl_loop_create_stepped(&time.clock);
+    int count = 0;
+    struct tick tick = {.count = &count};
+    pl_timer_start(pl_loop_timers(loop), &tick.timer, 3600 * PL_SECOND, on_tick);
+    CHECK(!pl_loop_step(loop));
+    time.now_ns += 3600 * PL_SECOND;
+    CHECK(pl_loop_step(loop));
+    CHECK_INT(count, 1);
     pl_loop_destroy(loop);
 }
 

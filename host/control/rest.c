@@ -1,0 +1,51 @@
+#include "control/rest.h"
+
+#include "control/controller_impl.h"
+
+static bool sources_are_settled(const struct pl_controller *c)
+{
+    for (size_t i = 0; i < c->spec->source_count; i++)
+        if (!pl_informer_is_settled(pl_controller_informer(c, i)))
+            return false;
+    return true;
+}
+
+const char *pl_controller_busy_with(struct pl_controller *c)
+{
+    bool is_task = c->spec->task.form != PL_NO_TASK;
+    bool endless = c->spec->task.form == PL_TASK_RUN && c->in_flight > 0;
+    if (!c->running)
+        return c->may_run ? "it waits for its sources" : NULL;
+    if (!pl_controller_has_synced(c) || c->asked > 0)
+        return "its sources are being looked at";
+    if ((c->in_flight > 0 && !endless) || c->drive_deferred ||
+        pl_workqueue_len(c->queue, pl_controller_now(c)) > 0)
+        return is_task ? "it runs" : "keys are reconciled";
+    if (!sources_are_settled(c))
+        return "its watches have not brought what was written";
+    return NULL;
+}
+
+struct due_visit {
+    void (*visit)(void *arg, struct pl_slice key, int64_t due_ns, bool fails);
+    void *arg;
+};
+
+static void see(void *arg, const struct pl_queued *queued)
+{
+    const struct due_visit *to = arg;
+    if (queued->delayed)
+        to->visit(to->arg, queued->key, queued->due_ns, queued->requeues > 0);
+}
+
+void pl_controller_each_due(struct pl_controller *c,
+                            void (*visit)(void *arg, struct pl_slice key, int64_t due_ns,
+                                          bool fails),
+                            void *arg)
+{
+    struct due_visit to = {visit, arg};
+    if (pl_workqueue_waiting(c->queue) > 0)
+        pl_workqueue_each(c->queue, pl_controller_now(c), SIZE_MAX, see, &to);
+    if (c->retry_keys.count > 0 && pl_timer_is_active(&c->retry))
+        visit(arg, pl_slice_z("(a map function)"), c->retry.due_ns, true);
+}

@@ -1,0 +1,20 @@
+/* Worlds as Lua sees them: the module "perilune.world" under lua/perilune/test.lua. Specs call it,
+ * scripts never do. Failures are nil and a message; times are seconds. Options are JSON.
+ *
+ *   open(wall, seed) -> world
+ *   close(world)
+ *   start(world, options) -> true      {name=, paths=, config=, namespaces=, cpu_limit=}; not
+ * synced sync(world, name), stop(world, name), crash(world, name) -> true reload(world, name, paths
+ * as JSON array) -> true runs_host(world, name) -> bool request(world, method, target, content_type
+ * | nil, body | nil) -> status, body step(world) -> bool settle(world, limit), advance(world,
+ * duration) -> true settled(world) -> true | false, why now(world) -> seconds since 1970
+ *   version(world) -> text of the last resourceVersion
+ *   seen(world) -> what was asked since the last time: an array of {host=, method=, verb=, path=,
+ *       query=, body=, status=, lost=, answer=, at=} */
+#pragma once
+
+struct lua_State;
+struct pl_watchdog;
+
+/* Pushes the module. dog: of scripts; borrowed for the state's life. */
+void pl_world_push(struct lua_State *L, struct pl_watchdog *dog);

@@ -1,0 +1,451 @@
+/* Building a host in the order of the fields of struct pl_replica, and taking it down backwards, as
+ * cli/host.c does. Its clock is the world's with something added: a host that is taken down goes
+ * through its grace period alone, while no time passes for the others. */
+#include "world/replica.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "bind/bind.h"
+#include "control/rest.h"
+#include "kube/decode_thread.h"
+#include "lane/barred.h"
+#include "lane/memo.h"
+#include "write/recorder.h"
+
+#define CPU_LIMIT  (10 * PL_SECOND)
+#define GRACE      (25 * PL_SECOND)
+#define LAST_STEPS 1000000 /* of a host that is taken down */
+
+struct pl_replica {
+    struct pl_replica_options o;
+    char *name;
+    struct pl_clock clock;
+    int64_t extra_ns; /* that it is ahead of the world, while it is taken down */
+    struct pl_loop *loop;
+    struct pl_rand rand;
+    struct pl_waits waits;
+    struct pl_pool *pool;
+    struct pl_idle collect;
+    struct pl_metrics *metrics;
+    struct pl_wire *wire;
+    struct pl_kubeconfig config;
+    struct pl_client *client;
+    struct pl_cluster *cluster;
+    struct pl_memos *memos;
+    struct pl_barred *barred;
+    struct pl_manager *manager;
+    struct pl_generation *current, *next;
+    uint64_t generations;
+    void (*reloaded)(void *arg, const struct pl_err *err);
+    void *reloaded_arg;
+    bool stopped, dead;
+};
+
+static int64_t mono(void *arg)
+{
+    const struct pl_replica *replica = arg;
+    return pl_clock_mono(replica->o.clock) + replica->extra_ns;
+}
+
+static int64_t wall(void *arg)
+{
+    const struct pl_replica *replica = arg;
+    return pl_clock_wall(replica->o.clock) + replica->extra_ns;
+}
+
+/* ---- building ---- */
+
+static void collect_documents(struct pl_idle *idle)
+{
+    pl_pool_collect(PL_CONTAINER_OF(idle, struct pl_replica, collect)->pool);
+}
+
+static void defer(void *arg, struct pl_task *task, void (*run)(struct pl_task *task))
+{
+    pl_loop_defer(arg, task, run);
+}
+
+static void on_crash(void *arg)
+{
+    struct pl_replica *replica = arg;
+    pl_wire_cut(replica->wire);
+    replica->o.crash(replica->o.arg, replica);
+}
+
+static void open_wire(struct pl_replica *replica)
+{
+    const struct pl_wire_options wire = {.loop = replica->loop,
+                                         .api = replica->o.api,
+                                         .host = replica->name,
+                                         .chooser = replica->o.chooser,
+                                         .crash = on_crash,
+                                         .crash_arg = replica,
+                                         .seen = replica->o.seen,
+                                         .rule = replica->o.rule,
+                                         .is_held = replica->o.is_held,
+                                         .arg = replica->o.arg};
+    replica->wire = pl_wire_create(&wire);
+}
+
+static int connect_cluster(struct pl_replica *replica, struct pl_err *err)
+{
+    replica->config.server = pl_strdup("http://world");
+    replica->config.source = pl_strdup("world");
+    const struct pl_client_options client = {.transport = pl_wire_transport(replica->wire),
+                                             .timers = pl_loop_timers(replica->loop),
+                                             .rand = &replica->rand,
+                                             .waits = &replica->waits,
+                                             .metrics = replica->metrics,
+                                             .loop = replica->loop,
+                                             .config = &replica->config,
+                                             .pool = replica->pool,
+                                             .user_agent = "perilune/test"};
+    replica->client = pl_client_create(&client, err);
+    if (replica->client == NULL)
+        return err->code;
+    const struct pl_cluster_options cluster = {.site = {.client = replica->client,
+                                                        .timers = pl_loop_timers(replica->loop),
+                                                        .rand = &replica->rand,
+                                                        .waits = &replica->waits,
+                                                        .pool = replica->pool,
+                                                        .metrics = replica->metrics,
+                                                        .defer = defer,
+                                                        .defer_arg = replica->loop},
+                                               .namespaces = replica->o.namespaces,
+                                               .instance = replica->name};
+    replica->cluster = pl_cluster_create(&cluster);
+    return 0;
+}
+
+static void open_host(struct pl_replica *replica)
+{
+    replica->clock = (struct pl_clock){mono, mono, wall, replica};
+    replica->loop = pl_loop_create_stepped(&replica->clock);
+    pl_rand_seed(&replica->rand, replica->o.seed);
+    pl_waits_init(&replica->waits, &replica->clock);
+    replica->pool = pl_pool_create();
+    pl_loop_each_turn(replica->loop, &replica->collect, collect_documents);
+    replica->metrics = pl_metrics_create();
+    replica->memos = pl_memos_create();
+    replica->barred = pl_barred_create();
+    open_wire(replica);
+}
+
+static struct pl_lanes_options lanes_options(struct pl_replica *replica)
+{
+    return (struct pl_lanes_options){
+        .hooks = &pl_bind_state_hooks,
+        .count = 1,
+        .cpu_limit_ns = replica->o.cpu_limit_ns > 0 ? replica->o.cpu_limit_ns : CPU_LIMIT,
+        .config = replica->o.config,
+        .version = "test",
+        .metrics = replica->metrics,
+        .generation = ++replica->generations,
+        .memos = replica->memos,
+        .barred = replica->barred,
+        .stepped = replica->loop,
+        .clock = &replica->clock,
+        .rand_seed = replica->o.seed,
+        .dog = replica->o.dog,
+        .http = replica->o.http,
+    };
+}
+
+/* ---- its controllers ---- */
+
+static void on_stopped(void *arg, int exit_code)
+{
+    struct pl_replica *replica = arg;
+    PL_UNUSED(exit_code);
+    replica->stopped = true;
+}
+
+static void on_gone(void *arg, const struct pl_controller *controller)
+{
+    struct pl_replica *replica = arg;
+    if (replica->current != NULL)
+        pl_generation_forget(replica->current, controller);
+    if (replica->next != NULL)
+        pl_generation_forget(replica->next, controller);
+}
+
+static void on_ran(void *arg, struct pl_generation *generation, const struct pl_ran *ran)
+{
+    struct pl_replica *replica = arg;
+    PL_UNUSED(generation);
+    if (replica->o.ran != NULL && !replica->dead)
+        replica->o.ran(replica->o.arg, replica, ran);
+}
+
+static struct pl_generation_options generation_options(struct pl_replica *replica)
+{
+    return (struct pl_generation_options){
+        .cluster = replica->cluster, .loop = replica->loop, .ran = on_ran, .arg = replica};
+}
+
+static int load(struct pl_replica *replica, struct pl_err *err)
+{
+    struct pl_lanes_options with = lanes_options(replica);
+    struct pl_declarations declared = {.controllers = NULL};
+    struct pl_lanes *lanes = pl_lanes_create(&with);
+    int rc = pl_lanes_load(lanes, replica->o.paths, replica->o.path_count, &declared, err);
+    if (rc == 0 && declared.controller_count == 0)
+        rc = pl_err_set(err, PL_EINVAL, "%s: the scripts declare nothing; call perilune.controller",
+                        replica->o.path_count > 0 ? replica->o.paths[0] : "scripts");
+    if (rc == 0) {
+        struct pl_generation_options options = generation_options(replica);
+        replica->current = pl_generation_create(&options, lanes, &declared);
+    } else {
+        pl_lanes_destroy(lanes);
+    }
+    pl_declarations_deinit(&declared);
+    return rc;
+}
+
+static int begin(struct pl_replica *replica, struct pl_err *err)
+{
+    const struct pl_manager_options options = {
+        .cluster = replica->cluster,
+        .grace_ns = replica->o.grace_ns > 0 ? replica->o.grace_ns : GRACE,
+        .stopped = on_stopped,
+        .gone = on_gone,
+        .arg = replica};
+    replica->manager = pl_manager_create(&options);
+    pl_generation_take_over(replica->current, replica->manager, NULL, NULL);
+    pl_manager_start(replica->manager);
+    return pl_lanes_add_indexes(pl_generation_lanes(replica->current), err);
+}
+
+struct pl_replica *pl_replica_create(const struct pl_replica_options *options, struct pl_err *err)
+{
+    struct pl_replica *replica = PL_NEW(struct pl_replica);
+    replica->o = *options;
+    replica->name = pl_strdup(options->name);
+    pl_doc_ref(options->config);
+    open_host(replica);
+    int rc = connect_cluster(replica, err);
+    if (rc == 0)
+        rc = load(replica, err);
+    if (rc == 0)
+        rc = begin(replica, err);
+    replica->o.paths = NULL;
+    replica->o.namespaces = NULL;
+    if (rc == 0)
+        return replica;
+    pl_replica_destroy(replica);
+    return NULL;
+}
+
+/* ---- the end ---- */
+
+void pl_replica_stop(struct pl_replica *replica)
+{
+    if (!pl_manager_is_stopping(replica->manager))
+        pl_manager_stop(replica->manager);
+}
+
+bool pl_replica_is_stopped(const struct pl_replica *replica)
+{
+    return replica->stopped;
+}
+
+/* Nothing leaves it any more, so that nobody sees how it ends; time passes for it alone. */
+static void run_out(struct pl_replica *replica)
+{
+    replica->dead = true;
+    pl_wire_cut(replica->wire);
+    pl_replica_stop(replica);
+    for (int i = 0; i < LAST_STEPS && !replica->stopped; i++) {
+        int64_t due;
+        if (pl_loop_step(replica->loop))
+            continue;
+        if (!pl_timers_next(pl_loop_timers(replica->loop), &due))
+            break;
+        if (due > pl_loop_now(replica->loop))
+            replica->extra_ns += due - pl_loop_now(replica->loop);
+    }
+}
+
+void pl_replica_destroy(struct pl_replica *replica)
+{
+    if (replica == NULL)
+        return;
+    if (replica->manager != NULL)
+        run_out(replica);
+    if (replica->manager != NULL && !pl_manager_is_clean(replica->manager)) {
+        pl_log(PL_LOG_WARN, "a script does not end although it was cancelled; its memory stays");
+        return;
+    }
+    pl_generation_destroy(replica->next);
+    pl_generation_destroy(replica->current);
+    if (replica->manager != NULL)
+        pl_manager_destroy(replica->manager);
+    pl_cluster_destroy(replica->cluster);
+    if (replica->client != NULL)
+        pl_client_destroy(replica->client);
+    pl_wire_destroy(replica->wire);
+    pl_loop_each_turn_stop(&replica->collect);
+    pl_pool_collect(replica->pool);
+    pl_loop_destroy(replica->loop);
+    pl_metrics_destroy(replica->metrics);
+    pl_pool_destroy(replica->pool);
+    pl_memos_unref(replica->memos);
+    pl_barred_unref(replica->barred);
+    pl_kubeconfig_deinit(&replica->config);
+    pl_doc_unref(replica->o.config);
+    pl_free(replica->name);
+    pl_free(replica);
+}
+
+/* ---- another generation ---- */
+
+static void end_reload(struct pl_replica *replica, const struct pl_err *err)
+{
+    void (*done)(void *arg, const struct pl_err *err) = replica->reloaded;
+    replica->reloaded = NULL;
+    if (done != NULL)
+        done(replica->reloaded_arg, err);
+}
+
+static void refuse_reload(struct pl_replica *replica, const struct pl_err *err)
+{
+    struct pl_generation *refused = replica->next;
+    replica->next = NULL;
+    end_reload(replica, err);
+    pl_generation_close(refused, 0, NULL, NULL);
+}
+
+static void on_prepared(void *arg, struct pl_generation *generation, const struct pl_err *err)
+{
+    struct pl_replica *replica = arg;
+    if (err != NULL) {
+        refuse_reload(replica, err);
+        return;
+    }
+    struct pl_generation *before = replica->current;
+    pl_generation_take_over(generation, replica->manager, before, NULL);
+    replica->current = generation;
+    replica->next = NULL;
+    end_reload(replica, NULL);
+    pl_generation_close(before, replica->o.grace_ns > 0 ? replica->o.grace_ns : GRACE, NULL, NULL);
+}
+
+static void on_loaded(void *arg, struct pl_generation *generation, const struct pl_err *err)
+{
+    struct pl_replica *replica = arg;
+    if (err != NULL)
+        refuse_reload(replica, err);
+    else
+        pl_generation_prepare(generation, replica->current, on_prepared, replica);
+}
+
+void pl_replica_reload(struct pl_replica *replica, const char *const *paths, size_t count,
+                       void (*done)(void *arg, const struct pl_err *err), void *arg)
+{
+    struct pl_generation_options options = generation_options(replica);
+    struct pl_lanes_options with = lanes_options(replica);
+    replica->reloaded = done;
+    replica->reloaded_arg = arg;
+    replica->next = pl_generation_load(&options, &with, paths, count, on_loaded, replica);
+}
+
+/* ---- stepping ---- */
+
+const char *pl_replica_name(const struct pl_replica *replica)
+{
+    return replica->name;
+}
+
+bool pl_replica_step(struct pl_replica *replica)
+{
+    return pl_loop_step(replica->loop);
+}
+
+bool pl_replica_next_timer(const struct pl_replica *replica, int64_t *due_ns)
+{
+    return pl_timers_next(pl_loop_timers(replica->loop), due_ns);
+}
+
+bool pl_replica_is_synced(struct pl_replica *replica, struct pl_buf *why)
+{
+    for (size_t i = 0; i < pl_manager_count(replica->manager); i++) {
+        struct pl_controller *controller = pl_manager_at(replica->manager, i);
+        if (pl_controller_is_running(controller) || pl_controller_is_standing_by(controller))
+            continue;
+        if (why != NULL) {
+            pl_buf_add_f(why, "controller \"%s\": ", pl_controller_spec(controller)->name);
+            pl_controller_explain(controller, why);
+        }
+        return false;
+    }
+    return true;
+}
+
+const char *pl_replica_busy_with(struct pl_replica *replica)
+{
+    if (replica->next != NULL)
+        return "a reload";
+    if (pl_wire_open(replica->wire) > 0)
+        return "a request";
+    if (pl_wire_is_behind(replica->wire))
+        return "events of a watch";
+    for (size_t i = 0; i < pl_manager_count(replica->manager); i++) {
+        const char *what = pl_controller_busy_with(pl_manager_at(replica->manager, i));
+        if (what != NULL)
+            return what;
+    }
+    return NULL;
+}
+
+struct due_visit {
+    void (*visit)(void *arg, const struct pl_replica_due *due);
+    void *arg;
+    const char *controller;
+};
+
+static void see_due(void *arg, struct pl_slice key, int64_t due_ns, bool fails)
+{
+    const struct due_visit *to = arg;
+    char *what = pl_format("%s %.*s", to->controller, PL_FMT(key));
+    to->visit(to->arg, &(struct pl_replica_due){what, due_ns, fails});
+    pl_free(what);
+}
+
+static void see_sleep(void *arg, const char *controller, const char *key, int64_t due_ns)
+{
+    struct due_visit *to = arg;
+    to->controller = controller;
+    see_due(to, pl_slice_z(key), due_ns, false);
+}
+
+void pl_replica_each_due(struct pl_replica *replica,
+                         void (*visit)(void *arg, const struct pl_replica_due *due), void *arg)
+{
+    struct due_visit to = {visit, arg, NULL};
+    for (size_t i = 0; i < pl_manager_count(replica->manager); i++) {
+        struct pl_controller *controller = pl_manager_at(replica->manager, i);
+        to.controller = pl_controller_spec(controller)->name;
+        pl_controller_each_due(controller, see_due, &to);
+    }
+    pl_lanes_each_sleep(pl_generation_lanes(replica->current), see_sleep, &to);
+}
+
+struct pl_cluster *pl_replica_cluster(struct pl_replica *replica)
+{
+    return replica->cluster;
+}
+
+struct pl_manager *pl_replica_manager(struct pl_replica *replica)
+{
+    return replica->manager;
+}
+
+struct pl_metrics *pl_replica_metrics(struct pl_replica *replica)
+{
+    return replica->metrics;
+}
+
+struct pl_wire *pl_replica_wire(struct pl_replica *replica)
+{
+    return replica->wire;
+}

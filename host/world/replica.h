@@ -1,0 +1,72 @@
+/* A controller host in a world: what `perilune run` is, on a stepped loop, with a wire in place of
+ * connections, and without what only a process has (signals, addresses, the admin socket). Its
+ * scripts run in an ordinary lane on the calling thread. */
+#pragma once
+
+#include "bind/generation.h"
+#include "control/manager.h"
+#include "world/wire.h"
+
+struct pl_replica;
+
+struct pl_replica_options {
+    const char *name;             /* "main"; copied */
+    const struct pl_clock *clock; /* the world's; borrowed for life */
+    struct pl_api *api;           /* borrowed for life */
+    struct pl_watchdog *dog;      /* borrowed for life; NULL: one of its own */
+    uint64_t seed;                /* not 0 */
+    const char *const *paths;     /* of scripts; borrowed for the call */
+    size_t path_count;
+    struct pl_doc *config;            /* perilune.config; a reference is taken; NULL: {} */
+    char **namespaces;                /* as --namespace; NULL: all. Copied. */
+    int64_t cpu_limit_ns;             /* 0: 10 s */
+    int64_t grace_ns;                 /* 0: 25 s */
+    const struct pl_chooser *chooser; /* borrowed for life; NULL: undisturbed */
+    struct pl_transport http;         /* of perilune.http; borrowed for life */
+    void (*seen)(void *arg, const struct pl_wire_seen *seen);
+    bool (*rule)(void *arg, const struct pl_point *point, struct pl_disturbance *out);
+    bool (*is_held)(void *arg, const char *resource);
+    /* A run has ended. */
+    void (*ran)(void *arg, struct pl_replica *replica, const struct pl_ran *ran);
+    /* It is to end at once: pl_replica_destroy, not from inside of this call. */
+    void (*crash)(void *arg, struct pl_replica *replica);
+    void *arg;
+};
+
+/* Loads the scripts and begins to list and watch. NULL and err: a mistake of theirs, "file:line:
+ * what". */
+struct pl_replica *pl_replica_create(const struct pl_replica_options *options, struct pl_err *err);
+/* As a kill does: nothing leaves it any more. Accepts NULL. */
+void pl_replica_destroy(struct pl_replica *replica);
+/* As SIGTERM does; it is stopped when pl_replica_is_stopped says so. */
+void pl_replica_stop(struct pl_replica *replica);
+bool pl_replica_is_stopped(const struct pl_replica *replica);
+/* Other scripts from now on. done is called later, once; err: they were refused, and the old ones
+ * go on. */
+void pl_replica_reload(struct pl_replica *replica, const char *const *paths, size_t count,
+                       void (*done)(void *arg, const struct pl_err *err), void *arg);
+
+const char *pl_replica_name(const struct pl_replica *replica);
+/* The next thing that can be done now; false: there is nothing. */
+bool pl_replica_step(struct pl_replica *replica);
+/* When its next timer is due; false: none is. */
+bool pl_replica_next_timer(const struct pl_replica *replica, int64_t *due_ns);
+/* Every controller runs. Else why one does not is appended. */
+bool pl_replica_is_synced(struct pl_replica *replica, struct pl_buf *why);
+/* Something is under way that will go on by itself: a request, a run, a question, events. What, or
+ * NULL. Runs of tasks that sleep are none of it. */
+const char *pl_replica_busy_with(struct pl_replica *replica);
+
+/* What will be done later: keys that wait for their time, and tasks that sleep. */
+struct pl_replica_due {
+    const char *what; /* "controller key": borrowed for the call */
+    int64_t due_ns;
+    bool fails; /* it is tried again */
+};
+void pl_replica_each_due(struct pl_replica *replica,
+                         void (*visit)(void *arg, const struct pl_replica_due *due), void *arg);
+
+struct pl_cluster *pl_replica_cluster(struct pl_replica *replica);
+struct pl_manager *pl_replica_manager(struct pl_replica *replica);
+struct pl_metrics *pl_replica_metrics(struct pl_replica *replica);
+struct pl_wire *pl_replica_wire(struct pl_replica *replica);

@@ -1,0 +1,142 @@
+/* The Lua state of specs. It is no sandbox: specs are the developer's own, and busted wants all of
+ * Lua. Perilune's own modules are found in the binary, and perilune.host is that of a process
+ * without a cluster, as scripts run in the lanes of worlds and never here.
+ *
+ * A spec that computes without end is ended by a hook: the one that a count of instructions calls
+ * looks at the time that this thread has computed since a world was last asked for something. */
+#include "world/specs.h"
+
+#include "base/alloc.h"
+#include "base/base.h"
+#include "bind/bind.h"
+#include "lua/limit.h"
+#include "lua/own.h"
+#include "world/binding.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+#include <luajit.h>
+#include <stdio.h>
+#include <time.h>
+
+#define HOOK_EVERY    1000000 /* instructions */
+#define LIMIT_SECONDS 5
+
+static const char limit_key[] = "perilune.spec_limit"; /* registry: when it is over, CPU seconds */
+
+static double cpu_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void set_limit(lua_State *L)
+{
+    lua_pushnumber(L, cpu_seconds() + LIMIT_SECONDS);
+    lua_setfield(L, LUA_REGISTRYINDEX, limit_key);
+}
+
+static void on_hook(lua_State *L, lua_Debug *ar)
+{
+    PL_UNUSED(ar);
+    lua_getfield(L, LUA_REGISTRYINDEX, limit_key);
+    double until = lua_tonumber(L, -1);
+    lua_pop(L, 1);
+    if (cpu_seconds() < until)
+        return;
+    set_limit(L); /* for what comes after the test */
+    luaL_error(L, "the spec has computed for %d s on end: a loop without an end?", LIMIT_SECONDS);
+}
+
+/* renew(): a test, or something a world does, begins. */
+static int renew(lua_State *L)
+{
+    set_limit(L);
+    return 0;
+}
+
+/* A loader for package.loaders. */
+static int find_own(lua_State *L)
+{
+    const char *name = luaL_checkstring(L, 1);
+    const struct pl_embedded *own = pl_own_find(name);
+    if (own == NULL) {
+        lua_pushfstring(L, "\n\tno module '%s' of Perilune's own", name);
+        return 1;
+    }
+    lua_pushfstring(L, "=perilune:%s", pl_own_file(name));
+    if (luaL_loadbufferx(L, own->text.ptr, own->text.len, lua_tostring(L, -1), "t") != 0)
+        return lua_error(L);
+    return 1;
+}
+
+static int open_world_module(lua_State *L)
+{
+    pl_world_push(L, lua_touserdata(L, lua_upvalueindex(1)));
+    lua_pushcfunction(L, renew);
+    lua_setfield(L, -2, "renew");
+    return 1;
+}
+
+static void add_modules(lua_State *L, struct pl_watchdog *dog)
+{
+    lua_getglobal(L, "package");
+    lua_getfield(L, -1, "preload");
+    lua_pushcfunction(L, luaopen_perilune_host);
+    lua_setfield(L, -2, "perilune.host");
+    lua_pushlightuserdata(L, dog);
+    lua_pushcclosure(L, open_world_module, 1);
+    lua_setfield(L, -2, "perilune.world");
+    lua_getfield(L, -2, "loaders");
+    for (int i = (int)lua_objlen(L, -1); i >= 2; i--) { /* behind preload, before any file */
+        lua_rawgeti(L, -1, i);
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_pushcfunction(L, find_own);
+    lua_rawseti(L, -2, 2);
+    lua_pop(L, 3);
+}
+
+struct run {
+    struct pl_slice input;
+    struct pl_watchdog *dog;
+    int exit_code;
+};
+
+static int traceback(lua_State *L)
+{
+    luaL_traceback(L, L, lua_tostring(L, 1), 1);
+    return 1;
+}
+
+static int run_protected(lua_State *L)
+{
+    struct run *run = lua_touserdata(L, 1);
+    luaL_openlibs(L); /* which turns the compiler on, whose loops no hook ends */
+    luaJIT_setmode(L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
+    add_modules(L, run->dog);
+    lua_sethook(L, on_hook, LUA_MASKCOUNT, HOOK_EVERY);
+    set_limit(L);
+    lua_pushcfunction(L, traceback);
+    lua_getglobal(L, "require");
+    lua_pushliteral(L, "perilune.tool.specs");
+    lua_call(L, 1, 1);
+    lua_pushlstring(L, run->input.ptr, run->input.len);
+    if (lua_pcall(L, 1, 1, -3) != 0)
+        return lua_error(L);
+    run->exit_code = (int)lua_tointeger(L, -1);
+    return 0;
+}
+
+int pl_specs_run(struct pl_slice input)
+{
+    struct run run = {.input = input, .exit_code = 1, .dog = pl_watchdog_create()};
+    lua_State *L = luaL_newstate();
+    if (lua_cpcall(L, run_protected, &run) != 0)
+        fprintf(stderr, "perilune test: %s\n", lua_tostring(L, -1));
+    lua_close(L);
+    pl_watchdog_destroy(run.dog);
+    return run.exit_code;
+}

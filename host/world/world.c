@@ -1,0 +1,594 @@
+/* The clock, the server and the hosts, and the order in which they go on: always the first that has
+ * something to do, the server first. When none has, the clock goes on to the next timer of any.
+ *
+ * When is a world settled? When nothing goes on by itself and nothing will be done within the
+ * limit. Keys that ask to come again for ever, and tasks that sleep and look again, are settled
+ * when they were waited for once and have changed nothing: `rounds` remembers of each which version
+ * the cluster had when it was last waited for. What is tried again after a failure is waited for.
+ */
+#include "world/world.h"
+
+#include "apicall/core.h"
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/map.h"
+
+#include <stdlib.h>
+
+#define MONO_START (1000 * PL_SECOND) /* zero means "never" in many places */
+#define RECONCILES 10000
+#define STEPS      20000000 /* of one call: whatever does not end, ends */
+#define BUSIEST    3
+#define SYNC_LIMIT (600 * PL_SECOND)
+
+struct host {
+    struct pl_link link;
+    struct pl_replica *replica;
+    bool crashes; /* it is to be taken down before the next step */
+};
+
+struct key_count {
+    uint64_t version; /* when it was last waited for */
+    unsigned runs;    /* since the settling began */
+};
+
+struct pl_world {
+    struct pl_world_options o;
+    struct pl_clock clock;
+    int64_t now_ns;
+    struct pl_loop *loop; /* the server's */
+    struct pl_idle collect;
+    struct pl_api *api;
+    struct pl_list hosts;
+    unsigned started;
+    struct pl_map keys; /* "host controller key" -> struct key_count, owned */
+    unsigned reconciles;
+};
+
+/* ---- clock ---- */
+
+static int64_t mono(void *arg)
+{
+    return ((const struct pl_world *)arg)->now_ns;
+}
+
+static int64_t wall(void *arg)
+{
+    const struct pl_world *world = arg;
+    return world->o.wall_ns + world->now_ns - MONO_START;
+}
+
+int64_t pl_world_now(const struct pl_world *world)
+{
+    return pl_clock_wall(&world->clock);
+}
+
+const struct pl_clock *pl_world_clock(const struct pl_world *world)
+{
+    return &world->clock;
+}
+
+/* ---- life ---- */
+
+static void collect_documents(struct pl_idle *idle)
+{
+    pl_api_collect(PL_CONTAINER_OF(idle, struct pl_world, collect)->api);
+}
+
+struct pl_world *pl_world_create(const struct pl_world_options *options)
+{
+    struct pl_world *world = PL_NEW(struct pl_world);
+    world->o = *options;
+    world->now_ns = MONO_START;
+    world->clock = (struct pl_clock){mono, mono, wall, world};
+    world->loop = pl_loop_create_stepped(&world->clock);
+    pl_list_init(&world->hosts);
+    const struct pl_api_options api = {.rand_seed = options->seed};
+    world->api = pl_api_create(pl_loop_timers(world->loop), &api);
+    pl_loop_each_turn(world->loop, &world->collect, collect_documents);
+    return world;
+}
+
+static void destroy_host(struct host *host)
+{
+    pl_link_unlink(&host->link);
+    pl_replica_destroy(host->replica);
+    pl_free(host);
+}
+
+static void free_counts(struct pl_world *world)
+{
+    size_t at = 0;
+    struct pl_slice key;
+    void *count;
+    while (pl_map_next(&world->keys, &at, &key, &count))
+        pl_free(count);
+    pl_map_deinit(&world->keys);
+}
+
+void pl_world_destroy(struct pl_world *world)
+{
+    if (world == NULL)
+        return;
+    struct pl_link *link;
+    while ((link = pl_list_first(&world->hosts)) != NULL)
+        destroy_host(PL_CONTAINER_OF(link, struct host, link));
+    pl_api_hang_up(world->api);
+    pl_api_destroy(world->api);
+    pl_loop_each_turn_stop(&world->collect);
+    pl_loop_destroy(world->loop);
+    free_counts(world);
+    pl_free(world);
+}
+
+/* ---- steps ---- */
+
+static void take_down_crashed(struct pl_world *world)
+{
+    struct pl_link *next;
+    for (struct pl_link *link = pl_list_first(&world->hosts); link != NULL; link = next) {
+        next = link->next != &world->hosts.head ? link->next : NULL;
+        struct host *host = PL_CONTAINER_OF(link, struct host, link);
+        if (host->crashes)
+            destroy_host(host);
+    }
+}
+
+/* Without moving the clock. */
+static bool step_now(struct pl_world *world)
+{
+    take_down_crashed(world);
+    if (pl_loop_step(world->loop))
+        return true;
+    PL_LIST_FOR (link, &world->hosts) {
+        if (pl_replica_step(PL_CONTAINER_OF(link, struct host, link)->replica))
+            return true;
+    }
+    return false;
+}
+
+static bool next_timer(const struct pl_world *world, int64_t *due_ns)
+{
+    bool some = pl_timers_next(pl_loop_timers(world->loop), due_ns);
+    PL_LIST_FOR (link, &world->hosts) {
+        int64_t due;
+        if (!pl_replica_next_timer(PL_CONTAINER_OF(link, struct host, link)->replica, &due))
+            continue;
+        *due_ns = !some || due < *due_ns ? due : *due_ns;
+        some = true;
+    }
+    return some;
+}
+
+static void move_to(struct pl_world *world, int64_t at_ns)
+{
+    if (at_ns > world->now_ns)
+        world->now_ns = at_ns;
+}
+
+bool pl_world_step(struct pl_world *world)
+{
+    int64_t due;
+    if (step_now(world))
+        return true;
+    if (!next_timer(world, &due))
+        return false;
+    move_to(world, due);
+    return step_now(world);
+}
+
+/* ---- counting ---- */
+
+static struct key_count *count_of(struct pl_world *world, const char *what)
+{
+    struct key_count *count = pl_map_get(&world->keys, pl_slice_z(what));
+    if (count == NULL) {
+        count = PL_NEW(struct key_count);
+        count->version = UINT64_MAX;
+        pl_map_put(&world->keys, pl_slice_z(what), count);
+    }
+    return count;
+}
+
+static void on_ran(void *arg, struct pl_replica *replica, const struct pl_ran *ran)
+{
+    struct pl_world *world = arg;
+    const char *controller =
+        ran->run->controller != NULL ? pl_controller_spec(ran->run->controller)->name : "webhook";
+    char *what =
+        pl_format("%s %s %.*s", pl_replica_name(replica), controller, PL_FMT(ran->run->key));
+    count_of(world, what)->runs++;
+    world->reconciles++;
+    pl_free(what);
+}
+
+static void forget_runs(struct pl_world *world)
+{
+    size_t at = 0;
+    struct pl_slice key;
+    void *count;
+    while (pl_map_next(&world->keys, &at, &key, &count))
+        ((struct key_count *)count)->runs = 0;
+    world->reconciles = 0;
+}
+
+struct busy_key {
+    const char *what;
+    unsigned runs;
+};
+
+static int by_runs(const void *a, const void *b)
+{
+    const struct busy_key *x = a, *y = b;
+    if (x->runs != y->runs)
+        return x->runs < y->runs ? 1 : -1;
+    return strcmp(x->what, y->what);
+}
+
+/* "main website default/blog" without the host. */
+static const char *without_host(const char *what)
+{
+    const char *space = strchr(what, ' ');
+    return space != NULL ? space + 1 : what;
+}
+
+static int fail_busy(struct pl_world *world, struct pl_err *err)
+{
+    size_t count = 0;
+    struct busy_key *all = pl_calloc(world->keys.count + 1, sizeof *all);
+    struct pl_buf text = PL_BUF_INIT;
+    size_t at = 0;
+    struct pl_slice key;
+    void *value;
+    while (pl_map_next(&world->keys, &at, &key, &value)) {
+        const struct key_count *runs = value;
+        if (runs->runs > 0)
+            all[count++] = (struct busy_key){key.ptr, runs->runs};
+    }
+    qsort(all, count, sizeof *all, by_runs);
+    for (size_t i = 0; i < count && i < BUSIEST; i++)
+        pl_buf_add_f(&text, "%s%s (%u runs)", i > 0 ? ", " : "", without_host(all[i].what),
+                     all[i].runs);
+    pl_free(all);
+    int rc =
+        pl_err_set(err, PL_ELIMIT, "it does not settle: %u reconciles, the busiest keys are %s",
+                   world->reconciles, pl_buf_z(&text));
+    pl_buf_deinit(&text);
+    return rc;
+}
+
+/* ---- settling ---- */
+
+/* Everything that can be done without moving the clock. */
+static int drain(struct pl_world *world, struct pl_err *err)
+{
+    for (int i = 0; i < STEPS; i++) {
+        if (world->reconciles >= RECONCILES)
+            return fail_busy(world, err);
+        if (!step_now(world))
+            return 0;
+    }
+    return pl_err_set(err, PL_ELIMIT,
+                      "it does not settle: something goes on without end at one "
+                      "moment, and no reconcile ends");
+}
+
+static const char *busy_with(struct pl_world *world)
+{
+    PL_LIST_FOR (link, &world->hosts) {
+        const char *what = pl_replica_busy_with(PL_CONTAINER_OF(link, struct host, link)->replica);
+        if (what != NULL)
+            return what;
+    }
+    return NULL;
+}
+
+/* The first thing that is to be waited for. */
+struct wanted {
+    struct pl_world *world;
+    const char *host;
+    int64_t due_ns; /* INT64_MAX: nothing */
+    char *what;     /* owned */
+};
+
+static void see_due(void *arg, const struct pl_replica_due *due)
+{
+    struct wanted *wanted = arg;
+    struct pl_world *world = wanted->world;
+    char *what = pl_format("%s %s", wanted->host, due->what);
+    bool round_over = !due->fails && count_of(world, what)->version == pl_world_version(world);
+    if (round_over || due->due_ns >= wanted->due_ns) {
+        pl_free(what);
+        return;
+    }
+    pl_free(wanted->what);
+    wanted->what = what;
+    wanted->due_ns = due->due_ns;
+}
+
+static struct wanted next_wanted(struct pl_world *world)
+{
+    struct wanted wanted = {.world = world, .due_ns = INT64_MAX};
+    PL_LIST_FOR (link, &world->hosts) {
+        struct pl_replica *replica = PL_CONTAINER_OF(link, struct host, link)->replica;
+        wanted.host = pl_replica_name(replica);
+        pl_replica_each_due(replica, see_due, &wanted);
+    }
+    return wanted;
+}
+
+int pl_world_settle(struct pl_world *world, int64_t limit_ns, struct pl_err *err)
+{
+    int64_t end = limit_ns > INT64_MAX - world->now_ns ? INT64_MAX : world->now_ns + limit_ns;
+    forget_runs(world);
+    for (;;) {
+        int rc = drain(world, err);
+        if (rc != 0)
+            return rc;
+        int64_t timer;
+        bool some = next_timer(world, &timer);
+        const char *busy = busy_with(world);
+        if (busy != NULL) {
+            if (!some || timer > end)
+                return pl_err_set(err, PL_ETIMEOUT, "it has not settled within %g s: %s",
+                                  (double)limit_ns / 1e9, busy);
+            move_to(world, timer);
+            continue;
+        }
+        struct wanted wanted = next_wanted(world);
+        if (wanted.what == NULL || wanted.due_ns > end) {
+            pl_free(wanted.what);
+            return 0;
+        }
+        if (timer >= wanted.due_ns)
+            count_of(world, wanted.what)->version = pl_world_version(world);
+        move_to(world, timer < wanted.due_ns ? timer : wanted.due_ns);
+        pl_free(wanted.what);
+    }
+}
+
+int pl_world_advance(struct pl_world *world, int64_t ns, struct pl_err *err)
+{
+    int64_t end = ns > INT64_MAX - world->now_ns ? INT64_MAX : world->now_ns + ns, timer;
+    for (;;) {
+        forget_runs(world);
+        int rc = drain(world, err);
+        if (rc != 0)
+            return rc;
+        if (!next_timer(world, &timer) || timer > end)
+            break;
+        move_to(world, timer);
+    }
+    move_to(world, end);
+    return 0;
+}
+
+static void see_failing(void *arg, const struct pl_replica_due *due)
+{
+    struct pl_buf *why = arg;
+    if (due->fails)
+        pl_buf_add_f(why, "%s%s is tried again", why->len > 0 ? "; " : "", due->what);
+}
+
+bool pl_world_is_settled(struct pl_world *world, struct pl_buf *why)
+{
+    size_t before = why->len;
+    const char *busy = busy_with(world);
+    if (busy != NULL)
+        pl_buf_add_z(why, busy);
+    PL_LIST_FOR (link, &world->hosts) {
+        pl_replica_each_due(PL_CONTAINER_OF(link, struct host, link)->replica, see_failing, why);
+    }
+    return why->len == before;
+}
+
+/* ---- hosts ---- */
+
+static struct host *find(const struct pl_world *world, const char *name)
+{
+    PL_LIST_FOR (link, &world->hosts) {
+        struct host *host = PL_CONTAINER_OF(link, struct host, link);
+        if (strcmp(pl_replica_name(host->replica), name) == 0 && !host->crashes)
+            return host;
+    }
+    return NULL;
+}
+
+static struct host *need(const struct pl_world *world, const char *name, struct pl_err *err)
+{
+    struct host *host = find(world, name);
+    if (host == NULL)
+        pl_err_set(err, PL_EINVAL, "no host \"%s\" runs", name);
+    return host;
+}
+
+static void on_crash(void *arg, struct pl_replica *replica)
+{
+    struct pl_world *world = arg;
+    struct host *host = find(world, pl_replica_name(replica));
+    if (host != NULL)
+        host->crashes = true;
+}
+
+static void on_seen(void *arg, const struct pl_wire_seen *seen)
+{
+    struct pl_world *world = arg;
+    if (world->o.seen != NULL)
+        world->o.seen(world->o.arg, seen);
+}
+
+int pl_world_start(struct pl_world *world, const struct pl_replica_options *options,
+                   struct pl_err *err)
+{
+    take_down_crashed(world);
+    if (find(world, options->name) != NULL)
+        return pl_err_set(err, PL_EINVAL, "the host \"%s\" runs already", options->name);
+    struct pl_replica_options with = *options;
+    with.clock = &world->clock;
+    with.api = world->api;
+    with.dog = world->o.dog;
+    with.seed = world->o.seed + ++world->started;
+    with.chooser = world->o.chooser;
+    with.seen = on_seen;
+    with.ran = on_ran;
+    with.crash = on_crash;
+    with.arg = world;
+    struct pl_replica *replica = pl_replica_create(&with, err);
+    if (replica == NULL)
+        return err->code;
+    struct host *host = PL_NEW(struct host);
+    host->replica = replica;
+    pl_list_push(&world->hosts, &host->link);
+    return 0;
+}
+
+int pl_world_sync(struct pl_world *world, const char *name, struct pl_err *err)
+{
+    struct host *host = need(world, name, err);
+    int64_t end = world->now_ns + SYNC_LIMIT, timer;
+    if (host == NULL)
+        return err->code;
+    forget_runs(world);
+    while (!pl_replica_is_synced(host->replica, NULL)) {
+        if (step_now(world))
+            continue;
+        if (!next_timer(world, &timer) || timer > end || pl_replica_is_stopped(host->replica))
+            break;
+        move_to(world, timer);
+    }
+    struct pl_buf why = PL_BUF_INIT;
+    int rc = 0;
+    if (!pl_replica_is_synced(host->replica, &why))
+        rc = pl_err_set(err, PL_ETIMEOUT, "%s", pl_buf_z(&why));
+    pl_buf_deinit(&why);
+    return rc;
+}
+
+int pl_world_stop(struct pl_world *world, const char *name, struct pl_err *err)
+{
+    struct host *host = need(world, name, err);
+    int64_t timer;
+    if (host == NULL)
+        return err->code;
+    pl_replica_stop(host->replica);
+    while (!pl_replica_is_stopped(host->replica)) {
+        if (step_now(world))
+            continue;
+        if (!next_timer(world, &timer))
+            break;
+        move_to(world, timer);
+    }
+    destroy_host(host);
+    return 0;
+}
+
+int pl_world_crash(struct pl_world *world, const char *name, struct pl_err *err)
+{
+    struct host *host = need(world, name, err);
+    if (host == NULL)
+        return err->code;
+    destroy_host(host);
+    return 0;
+}
+
+struct reloading {
+    struct pl_err err;
+    bool done;
+};
+
+static void on_reloaded(void *arg, const struct pl_err *err)
+{
+    struct reloading *reloading = arg;
+    reloading->done = true;
+    if (err != NULL)
+        reloading->err = *err;
+}
+
+int pl_world_reload(struct pl_world *world, const char *name, const char *const *paths,
+                    size_t count, struct pl_err *err)
+{
+    struct host *host = need(world, name, err);
+    struct reloading reloading = {.done = false};
+    int64_t timer;
+    if (host == NULL)
+        return err->code;
+    pl_err_clear(&reloading.err);
+    pl_replica_reload(host->replica, paths, count, on_reloaded, &reloading);
+    while (!reloading.done) {
+        if (step_now(world))
+            continue;
+        PL_REQUIRE(next_timer(world, &timer)); /* that of its time to sync, at least */
+        move_to(world, timer);
+    }
+    if (reloading.err.code != 0)
+        *err = reloading.err;
+    return reloading.err.code;
+}
+
+struct pl_replica *pl_world_replica(struct pl_world *world, const char *name)
+{
+    struct host *host = find(world, name);
+    return host != NULL ? host->replica : NULL;
+}
+
+/* ---- requests ---- */
+
+struct asking {
+    struct pl_world_answer *answer;
+    bool done;
+};
+
+static void reply(void *self, int status, const struct pl_http_header *headers, size_t count,
+                  struct pl_slice body)
+{
+    struct asking *asking = self;
+    PL_UNUSED(headers);
+    PL_UNUSED(count);
+    asking->answer->status = status;
+    pl_buf_add_slice(&asking->answer->body, body);
+    asking->done = true;
+}
+
+static const struct pl_api_responder_ops responder = {.reply = reply};
+
+int pl_world_request(struct pl_world *world, const char *method, const char *target,
+                     const char *content_type, struct pl_slice body, struct pl_world_answer *answer,
+                     struct pl_err *err)
+{
+    struct asking asking = {.answer = answer};
+    struct pl_slice path = pl_slice(target, strcspn(target, "?"));
+    const struct pl_api_call call = {
+        .method = method,
+        .path = path,
+        .query = pl_slice_z(target[path.len] == '?' ? target + path.len + 1 : ""),
+        .content_type = content_type,
+        .user_agent = "test",
+        .body = body};
+    int64_t end = world->now_ns + 60 * PL_SECOND, timer;
+    *answer = (struct pl_world_answer){.body = PL_BUF_INIT};
+    pl_api_handle(world->api, &call, (struct pl_api_responder){&responder, &asking});
+    while (!asking.done) { /* webhooks are asked */
+        if (step_now(world))
+            continue;
+        if (!next_timer(world, &timer) || timer > end)
+            break;
+        move_to(world, timer);
+    }
+    if (!asking.done)
+        return pl_err_set(err, PL_ETIMEOUT, "%s %s: no answer within a minute", method, target);
+    const struct pl_wire_seen seen = {.host = "user",
+                                      .method = method,
+                                      .verb = "",
+                                      .path = path,
+                                      .query = call.query,
+                                      .body = body,
+                                      .status = answer->status,
+                                      .answer = pl_buf_slice(&answer->body)};
+    on_seen(world, &seen);
+    return 0;
+}
+
+uint64_t pl_world_version(const struct pl_world *world)
+{
+    return pl_api_storage_rv(world->api->storage);
+}

@@ -1,0 +1,377 @@
+-- What specs require: worlds in which controllers run on an embedded API server and a clock of
+-- their own. The C half (perilune.world) steps a world; this half is its server's user: it turns
+-- objects and references into requests, and answers into objects and errors.
+
+local host = require("perilune.host")
+local world = require("perilune.world")
+local check = require("perilune.check")
+local errors = require("perilune.errors")
+local files = require("perilune.test_files")
+local ref = require("perilune.ref")
+
+local fail, format = check.fail, string.format
+local DEFAULT_LIMIT, START = 3600, "2026-01-01T00:00:00Z"
+
+local World = {}
+World.__index = World
+
+local M = { worlds = {}, seed = 1 }
+
+-- ---- requests ----
+
+local function path_segment(text)
+  return (text:gsub("[^%w%-%._~:]", function(c)
+    return format("%%%02X", c:byte())
+  end))
+end
+
+local function raise_status(status, about)
+  local details = type(status.details) == "table" and status.details or {}
+  error(errors.new({ type = "api", code = status.code, reason = status.reason,
+    message = status.message, verb = about.verb, kind = about.kind, key = about.key,
+    causes = details.causes }), 0)
+end
+
+-- The decoded answer. about: {verb=, kind=, key=} for errors.
+local function ask(self, method, target, o, about)
+  world.renew()
+  local body = o.body ~= nil and host.json_encode(o.body) or nil
+  local status, text = world.request(self.handle, method, target,
+    body and (o.content_type or "application/json") or nil, body)
+  if not status then
+    error(errors.new({ type = "timeout", message = text, verb = about.verb, kind = about.kind,
+      key = about.key }), 0)
+  end
+  local answer = host.json_decode(text)
+  if status >= 400 then
+    if type(answer) ~= "table" then
+      answer = { code = status, reason = "Unknown", message = text }
+    end
+    answer.code = answer.code or status
+    raise_status(answer, about)
+  end
+  return answer
+end
+
+-- ---- kinds ----
+
+local function group_path(group, version)
+  return group == "" and "/api/" .. version or "/apis/" .. group .. "/" .. version
+end
+
+local function load_kinds(self, kind)
+  local base = group_path(kind.group, kind.version)
+  local status, text = world.request(self.handle, "GET", base, nil, nil)
+  local list = status == 200 and host.json_decode(text) or { resources = {} }
+  local found = {}
+  for _, resource in ipairs(list.resources) do
+    if not resource.name:find("/", 1, true) then
+      found[resource.kind] = { path = base, plural = resource.name,
+        namespaced = resource.namespaced }
+    end
+  end
+  self.kinds[base] = found
+  return found
+end
+
+local function resource_of(self, text)
+  local kind = host.kind(text)
+  local known = self.kinds[group_path(kind.group, kind.version)]
+  local found = known and known[kind.kind]
+  if found then
+    return found
+  end
+  known = load_kinds(self, kind)
+  if known[kind.kind] then
+    return known[kind.kind]
+  end
+  fail("the server does not serve %s%s", text, next(known) and "; "
+    .. check.nearest(kind.kind, known) or "; is its CRD among the manifests?")
+end
+
+local function path_to(self, kind, ns, name, subresource)
+  local resource = resource_of(self, kind)
+  local path = resource.path
+  if resource.namespaced and (ns or name) then
+    path = path .. "/namespaces/" .. path_segment(ns or "default")
+  end
+  path = path .. "/" .. resource.plural
+  if name then
+    path = path .. "/" .. path_segment(name)
+  end
+  return subresource and path .. "/" .. subresource or path
+end
+
+local function query_of(parameters)
+  local parts = {}
+  for _, pair in ipairs(parameters) do
+    if pair[2] ~= nil then
+      parts[#parts + 1] = pair[1] .. "=" .. host.url_escape(tostring(pair[2]))
+    end
+  end
+  return #parts > 0 and "?" .. table.concat(parts, "&") or ""
+end
+
+-- ---- what a user does ----
+
+local function about(verb, kind, ns, name)
+  return { verb = verb, kind = kind, key = name and ref.key(ns, name) }
+end
+
+local function named(what, object)
+  local kind = ref.kind_of(what, object)
+  local ns, name = ref.parse(what, object)
+  return kind, ns, name
+end
+
+local function each_object(self, what, value, act)
+  local results = {}
+  for i, object in ipairs(files.objects(what, value, self.folder)) do
+    results[i] = act(self, object)
+  end
+  return unpack(results)
+end
+
+local function apply_one(self, object)
+  local kind, ns, name = named("apply", object)
+  return ask(self, "PATCH", path_to(self, kind, ns, name) .. "?fieldManager=test&force=true",
+    { body = object, content_type = "application/apply-patch+yaml" },
+    about("apply", kind, ns, name))
+end
+
+-- As kubectl apply --server-side: a file, an object or YAML text; what is stored.
+function World:apply(value)
+  return each_object(self, "apply", value, apply_one)
+end
+
+local function create_one(self, object)
+  local kind = ref.kind_of("create", object)
+  local metadata = type(object.metadata) == "table" and object.metadata or {}
+  local path = path_to(self, kind, metadata.namespace or "default")
+  return ask(self, "POST", path .. "?fieldManager=test", { body = object },
+    about("create", kind, metadata.namespace, metadata.name))
+end
+
+function World:create(value)
+  return each_object(self, "create", value, create_one)
+end
+
+function World:update(object)
+  local kind, ns, name = named("update", object)
+  return ask(self, "PUT", path_to(self, kind, ns, name) .. "?fieldManager=test",
+    { body = object }, about("update", kind, ns, name))
+end
+
+local PATCHES = { merge = "application/merge-patch+json", json = "application/json-patch+json",
+  strategic = "application/strategic-merge-patch+json" }
+
+-- (object, ...) or (kind, reference, ...): kind, namespace, name, and what follows.
+local function target_of(what, value, ...)
+  if type(value) == "table" then
+    local kind, ns, name = named(what, value)
+    return kind, ns, name, ...
+  end
+  local kind = check.kind(what, value)
+  local ns, name = ref.parse(what, (...))
+  return kind, ns, name, select(2, ...)
+end
+
+local patch_options = { type = check.one_of("merge", "json", "strategic"),
+  subresource = check.text }
+
+local function patch(self, what, subresource, ...)
+  local kind, ns, name, body, o = target_of(what, ...)
+  o = check.options(what, o, patch_options)
+  check.table("the patch", body)
+  return ask(self, "PATCH", path_to(self, kind, ns, name, o.subresource or subresource)
+    .. "?fieldManager=test", { body = body, content_type = PATCHES[o.type or "merge"] },
+    about("patch", kind, ns, name))
+end
+
+function World:patch(...)
+  return patch(self, "patch", nil, ...)
+end
+
+function World:patch_status(...)
+  return patch(self, "patch_status", "status", ...)
+end
+
+local delete_options = { propagation = check.one_of("Background", "Foreground", "Orphan"),
+  grace_period = check.integer(0), uid = check.text, resource_version = check.text }
+
+function World:delete(...)
+  local kind, ns, name, o = target_of("delete", ...)
+  o = check.options("delete", o, delete_options)
+  local preconditions = (o.uid or o.resource_version)
+    and { uid = o.uid, resourceVersion = o.resource_version } or nil
+  ask(self, "DELETE", path_to(self, kind, ns, name), { body = { apiVersion = "v1",
+    kind = "DeleteOptions", propagationPolicy = o.propagation, gracePeriodSeconds = o.grace_period,
+    preconditions = preconditions } }, about("delete", kind, ns, name))
+end
+
+-- nil: there is none.
+function World:get(...)
+  local kind, ns, name = target_of("get", ...)
+  local ok, found = pcall(ask, self, "GET", path_to(self, kind, ns, name), {},
+    about("get", kind, ns, name))
+  if ok then
+    return found
+  elseif errors.tests.is_not_found(found) then
+    return nil
+  end
+  error(found, 0)
+end
+
+local list_options = { namespace = check.text, labels = check.selector, fields = check.fields }
+
+function World:list(kind, o)
+  check.kind("list", kind)
+  o = check.options("list", o, list_options)
+  local resource = resource_of(self, kind)
+  local path = resource.path
+  if o.namespace and resource.namespaced then
+    path = path .. "/namespaces/" .. path_segment(o.namespace)
+  end
+  local list = ask(self, "GET", path .. "/" .. resource.plural .. query_of({
+    { "labelSelector", o.labels }, { "fieldSelector", o.fields } }), {}, about("list", kind))
+  local api_version = kind:match("^(.*)/[^/]+$")
+  for _, object in ipairs(list.items) do
+    object.apiVersion, object.kind = api_version, kind:match("[^/]+$")
+  end
+  return list.items
+end
+
+-- ---- time ----
+
+local function must(self, ok, message)
+  world.renew()
+  if not ok then
+    fail("%s", message)
+  end
+  return self
+end
+
+local settle_options = { limit = check.duration, whole = check.boolean }
+
+-- Until nothing is under way and nothing is due within the limit.
+function World:settle(o)
+  o = check.options("settle", o, settle_options)
+  return must(self, world.settle(self.handle, o.limit or DEFAULT_LIMIT))
+end
+
+function World:advance(duration)
+  return must(self, world.advance(self.handle, check.duration("advance", duration)))
+end
+
+-- Seconds since 1970.
+function World:now()
+  return world.now(self.handle)
+end
+
+-- One thing; false: nothing is to come at all.
+function World:step()
+  world.renew()
+  return world.step(self.handle)
+end
+
+-- ---- the host ----
+
+local function start_host(self, name, o)
+  local scripts = files.paths("scripts", o.scripts or self.scripts, self.folder)
+  local ok, message = world.start(self.handle, host.json_encode({ name = name,
+    paths = host.array(scripts), config = self.config, namespaces = self.namespaces }))
+  if ok then
+    self.scripts = o.scripts or self.scripts
+    ok, message = world.sync(self.handle, name)
+  end
+  return must(self, ok, message)
+end
+
+local start_options = { scripts = files.checker }
+
+function World:start(o)
+  return start_host(self, "main", check.options("start", o, start_options))
+end
+
+function World:reload(o)
+  o = check.options("reload", o, start_options)
+  local scripts = files.paths("scripts", o.scripts or self.scripts, self.folder)
+  self.scripts = o.scripts or self.scripts
+  return must(self, world.reload(self.handle, "main", host.json_encode(host.array(scripts))))
+end
+
+function World:stop()
+  return must(self, world.stop(self.handle, "main"))
+end
+
+function World:crash()
+  return must(self, world.crash(self.handle, "main"))
+end
+
+-- ---- worlds ----
+
+local function check_time(what, value)
+  check.string(what, value)
+  local seconds = host.time_parse(value)
+  if not seconds then
+    fail('%s must be a time such as "%s", not %q', what, START, value)
+  end
+  return seconds
+end
+
+local FLAGS = { ["leader-elect"] = check.boolean, namespace = files.texts }
+
+local function check_flags(what, value)
+  return check.options(what, check.table(what, value), FLAGS)
+end
+
+local world_options = { scripts = files.checker, manifests = files.checker, config = check.table,
+  flags = check_flags, start = check.boolean, time = check_time, seed = check.integer(1) }
+
+local function close(self)
+  if not self.closed then
+    self.closed = true
+    world.close(self.handle)
+  end
+end
+
+-- Closes those that were opened since there were so many.
+function M.close_worlds(count)
+  for i = #M.worlds, count + 1, -1 do
+    close(M.worlds[i])
+    M.worlds[i] = nil
+  end
+end
+
+local function begin(self, o)
+  for _, object in ipairs(files.manifests(o.manifests, self.folder)) do
+    apply_one(self, object)
+  end
+  if o.start ~= false and self.scripts ~= nil then
+    start_host(self, "main", {})
+  end
+end
+
+local function open(what, o)
+  o = check.options(what, o, world_options)
+  local flags = o.flags or {}
+  local self = setmetatable({ kinds = {}, folder = files.spec_folder(), scripts = o.scripts,
+    config = o.config, namespaces = flags.namespace and host.array(flags.namespace) or nil },
+    World)
+  world.renew()
+  self.handle = world.open(o.time or check_time("time", START), o.seed or M.seed)
+  M.worlds[#M.worlds + 1] = self
+  begin(self, o)
+  return self
+end
+
+M.api = {
+  world = function(o)
+    return open("test.world", o)
+  end,
+}
+
+M.api = setmetatable({}, { __index = check.frozen("perilune.test", M.api) })
+package.loaded["perilune.test_state"] = M
+
+return M.api

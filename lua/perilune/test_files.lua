@@ -1,0 +1,162 @@
+-- Files that a spec names: scripts and manifests, relative to the folder of the spec. A world reads
+-- them as `perilune run` and `perilune dev` do.
+
+local host = require("perilune.host")
+local check = require("perilune.check")
+local lfs = require("lfs")
+
+local fail = check.fail
+local M = {}
+
+-- A text or an array of texts.
+function M.texts(what, value)
+  if type(value) == "string" then
+    return { value }
+  end
+  return check.array_of(check.text)(what, value)
+end
+
+-- A path, or an array of paths and objects.
+function M.checker(what, value)
+  if type(value) ~= "string" and type(value) ~= "table" then
+    fail("%s must be a path or an array, not %s", what, check.describe(value))
+  end
+  return value
+end
+
+-- Of the innermost file that is none of Perilune's own nor of busted's.
+function M.spec_folder()
+  for level = 2, 100 do
+    local info = debug.getinfo(level, "S")
+    if not info then
+      break
+    end
+    local file = info.source:match("^@(.*)$")
+    if file and file:find("_spec%.lua$") then
+      return file:match("^(.*)/[^/]*$") or "."
+    end
+  end
+  return "."
+end
+
+local function locate(path, folder)
+  if path:sub(1, 1) == "/" or folder == "." then
+    return path
+  end
+  return folder .. "/" .. path
+end
+
+local function list_of(value)
+  if type(value) == "string" or (type(value) == "table" and value.kind ~= nil) then
+    return { value }
+  end
+  return value
+end
+
+function M.paths(what, value, folder)
+  if value == nil then
+    fail("%s is needed: where the controller is", what)
+  end
+  local out = {}
+  for i, path in ipairs(M.texts(what, value)) do
+    out[i] = locate(path, folder)
+  end
+  return out
+end
+
+local function read_text(path)
+  local file, message = io.open(path, "rb")
+  if not file then
+    fail("%s", message)
+  end
+  local text = file:read("*a")
+  file:close()
+  if not text then
+    fail("%s cannot be read", path)
+  end
+  return text
+end
+
+local function decode(name, text)
+  local objects, message = host.yaml_decode(text)
+  if not objects then
+    fail("%s: %s", name, message)
+  end
+  local out = {}
+  for _, object in ipairs(objects) do
+    if type(object) == "table" and next(object) ~= nil then
+      out[#out + 1] = object
+    end
+  end
+  return out
+end
+
+local function is_text(value)
+  return value:find("\n", 1, true) or value:find(": ", 1, true)
+end
+
+-- The objects of a file, of YAML text, or the object itself.
+function M.objects(what, value, folder)
+  if type(value) == "table" then
+    return value.kind == nil and #value > 0 and value or { value }
+  elseif type(value) ~= "string" then
+    fail("%s takes a file, an object or YAML text, not %s", what, check.describe(value))
+  elseif is_text(value) then
+    return decode("the YAML text", value)
+  end
+  local path = locate(value, folder)
+  return decode(path, read_text(path))
+end
+
+local function names_in(path)
+  local names = {}
+  for name in lfs.dir(path) do
+    if name:find("%.ya?ml$") or name:find("%.json$") then
+      names[#names + 1] = name
+    end
+  end
+  table.sort(names)
+  return names
+end
+
+local function add_path(out, path)
+  local mode = lfs.attributes(path, "mode")
+  if mode == "directory" then
+    for _, name in ipairs(names_in(path)) do
+      add_path(out, path .. "/" .. name)
+    end
+    return
+  end
+  for _, object in ipairs(decode(path, read_text(path))) do
+    out[#out + 1] = object
+  end
+end
+
+local RANKS = { CustomResourceDefinition = 0, Namespace = 1 }
+
+-- CRDs first, then namespaces, then the rest in the order of the files.
+function M.manifests(value, folder)
+  local found = {}
+  for _, one in ipairs(list_of(value) or {}) do
+    if type(one) == "table" then
+      found[#found + 1] = one
+    elseif is_text(one) then
+      for _, object in ipairs(decode("the YAML text", one)) do
+        found[#found + 1] = object
+      end
+    else
+      add_path(found, locate(one, folder))
+    end
+  end
+  local out = {}
+  for rank = 0, 2 do
+    for _, object in ipairs(found) do
+      if (RANKS[object.kind] or 2) == rank then
+        out[#out + 1] = object
+      end
+    end
+  end
+  return out
+end
+
+return M

@@ -1,0 +1,169 @@
+-- `perilune test`: finds the specs, runs them with busted, and closes the worlds that each test
+-- opened. Returns a function of the command's input as JSON: {paths=, flags={filter=, output=,
+-- seed=}}; its result is the exit code.
+
+local host = require("perilune.host")
+
+local NO_BUSTED = "perilune test: busted is not installed; install it with `apt install lua-busted`"
+  .. " (Debian, Ubuntu) or `luarocks install busted`\n"
+
+local function say(message, ...)
+  io.stderr:write("perilune test: ", message:format(...), "\n")
+end
+
+local function load_busted()
+  local ok, core = pcall(require, "busted.core")
+  if ok then
+    return core
+  end
+  io.stderr:write(NO_BUSTED)
+  if not tostring(core):find("module 'busted.core' not found", 1, true) then
+    io.stderr:write(tostring(core), "\n")
+  end
+  return nil
+end
+
+-- ---- which files ----
+
+local function add_files(out, path, lfs)
+  local mode = lfs.attributes(path, "mode")
+  if mode ~= "directory" then
+    out[#out + 1] = path
+    return
+  end
+  local names = {}
+  for name in lfs.dir(path) do
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local inside = path == "." and name or path .. "/" .. name
+    local hidden = name:sub(1, 1) == "." -- the folder itself, too
+    if not hidden and lfs.attributes(inside, "mode") == "directory" then
+      add_files(out, inside, lfs)
+    elseif not hidden and name:find("_spec%.lua$") then
+      out[#out + 1] = inside
+    end
+  end
+end
+
+-- The spec files, or nil when that was said already.
+local function find_files(paths)
+  local lfs = require("lfs")
+  local out = {}
+  for _, path in ipairs(paths) do
+    path = #path > 1 and path:gsub("/+$", "") or path
+    local mode, message = lfs.attributes(path, "mode")
+    if not mode then
+      say("%s", message)
+      return nil
+    end
+    local before = #out
+    add_files(out, path, lfs)
+    if #out == before then
+      say("%s: no *_spec.lua is there", path)
+      return nil
+    end
+  end
+  return out
+end
+
+-- ---- running them ----
+
+local OUTPUTS = { text = "plainTerminal", tap = "TAP", json = "json", junit = "junit" }
+
+local function subscribe(busted, counts)
+  local function count(element)
+    local what = element and element.descriptor == "it" and "failures" or "errors"
+    counts[what] = counts[what] + 1
+    return nil, true
+  end
+  busted.subscribe({ "error" }, count)
+  busted.subscribe({ "failure" }, count)
+end
+
+-- Worlds end with the test that opened them, others with their file.
+local function follow_worlds(busted)
+  local world = require("perilune.world")
+  local before = {}
+  local function mark(name)
+    return function()
+      local state = package.loaded["perilune.test_state"]
+      before[name] = state and #state.worlds or 0
+      world.renew()
+      return nil, true
+    end
+  end
+  local function close(name)
+    return function()
+      local state = package.loaded["perilune.test_state"]
+      if state then
+        state.close_worlds(before[name] or 0)
+      end
+      return nil, true
+    end
+  end
+  busted.subscribe({ "test", "start" }, mark("test"))
+  busted.subscribe({ "test", "end" }, close("test"))
+  busted.subscribe({ "file", "start" }, mark("file"))
+  busted.subscribe({ "file", "end" }, close("file"))
+end
+
+local function load_output(busted, name)
+  require("busted.modules.output_handler_loader")()(busted, OUTPUTS[name], {
+    defaultOutput = "plainTerminal", verbose = false, suppressPending = false, language = "en",
+    deferPrint = false, arguments = {} })
+end
+
+-- Where an error was: the innermost frame of a spec, none of Perilune's own or of the tools'.
+local function is_foreign(info)
+  return info.what == "C" or info.source:find("^=perilune:") or info.short_src:find("luassert/")
+    or info.short_src:find("busted/")
+end
+
+local function trace_of(level, message)
+  local info = debug.getinfo(level, "Sl")
+  while info and is_foreign(info) do
+    level = level + 1
+    info = debug.getinfo(level, "Sl")
+  end
+  info = info or { short_src = "?", currentline = 0, source = "?", what = "main" }
+  local text = debug.traceback("", level)
+  info.traceback = text:sub(1, text:find("\n%s*%[C]"))
+  info.message = message
+  return info
+end
+
+local function run(busted, files, flags)
+  function busted.getTrace(_, level, message)
+    return trace_of(level or 3, message) -- a tail call: levels are as in busted
+  end
+  local counts = { failures = 0, errors = 0 }
+  require("busted")(busted)
+  subscribe(busted, counts)
+  follow_worlds(busted)
+  busted.randomseed = flags.seed
+  load_output(busted, flags.output)
+  require("busted.modules.filter_loader")()(busted, { tags = {}, excludeTags = {},
+    filter = flags.filter and { flags.filter } or {}, filterOut = {}, list = false,
+    nokeepgoing = false, suppressPending = false })
+  local load = require("busted.modules.test_file_loader")(busted, { "lua" })
+  load(files, {}, { excludes = {}, verbose = false, recursive = true })
+  require("busted.execute")(busted)(1, { seed = flags.seed })
+  busted.publish({ "exit" })
+  return counts.failures + counts.errors == 0 and 0 or 1
+end
+
+return function(text)
+  local input = host.json_decode(text)
+  local core = load_busted()
+  local files = core and find_files(input.paths)
+  if not files then
+    return 2
+  end
+  require("perilune.test")
+  package.loaded["perilune.test_state"].seed = input.flags.seed
+  local code = run(core(), files, input.flags)
+  io.stdout:flush()
+  return code
+end

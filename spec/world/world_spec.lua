@@ -1,0 +1,236 @@
+-- Worlds themselves: time, settling, hosts that end and come back. Run by `perilune test`.
+local test = require("perilune.test")
+
+local CONFIG = "v1/ConfigMap"
+
+local function config(name, data)
+  return { apiVersion = "v1", kind = "ConfigMap", metadata = { name = name, namespace = "default" },
+    data = data }
+end
+
+describe("a world", function()
+  local folder
+
+  -- A script of one file.
+  local function script(text)
+    local path = os.tmpname()
+    os.remove(path)
+    path = path .. ".lua"
+    local file = assert(io.open(path, "w"))
+    file:write('local perilune = require("perilune")\nlocal client = perilune.client\n', text)
+    file:close()
+    folder[#folder + 1] = path
+    return path
+  end
+
+  before_each(function()
+    folder = {}
+  end)
+  after_each(function()
+    for _, path in ipairs(folder) do
+      os.remove(path)
+    end
+  end)
+
+  it("has a time of its own, for scripts too", function()
+    local world = test.world{ time = "2030-01-02T03:04:05Z", scripts = script[[
+perilune.controller("clock"):For("v1/ConfigMap"):Reconcile(function(request)
+  local c = client:get("v1/ConfigMap", request)
+  if not c or c.metadata.name ~= "now" or c.data then return end
+  perilune.sleep("10m")
+  client:patch(c, { data = { now = perilune.time.format(perilune.time.now()),
+    os = os.date("!%Y-%m-%d %H:%M", os.time()), same = os.date("!%Y-%m-%d %H:%M"),
+    clock = os.clock() < 2000 and "small" or "large" } })
+end)
+]] }
+    assert.equal(1893553445, math.floor(world:now()))
+    world:create(config("now"))
+    world:settle()
+    local data = world:get(CONFIG, "default/now").data
+    assert.truthy(data.now:find("^2030%-01%-02T03:14:05"), data.now)
+    assert.equal("2030-01-02 03:14", data.os)
+    assert.equal("2030-01-02 03:14", data.same)
+    assert.equal("small", data.clock)
+    assert.equal("2030-01-02T03:04:05Z", world:get(CONFIG, "default/now").metadata.creationTimestamp)
+  end)
+
+  it("is settled when asking again for ever has changed nothing", function()
+    local world = test.world{ scripts = script[[
+perilune.controller("poll"):For("v1/ConfigMap", { labels = "poll=yes" }):Reconcile(function(request)
+  local c = client:get("v1/ConfigMap", request)
+  if not c then return end
+  local n = tonumber(c.data and c.data.n or 0)
+  if n < 5 then client:patch(c, { data = { n = tostring(n + 1) } }) end
+  return { requeue_after = "1m" }
+end)
+]] }
+    local object = config("polled")
+    object.metadata.labels = { poll = "yes" }
+    world:create(object)
+    local before = world:now()
+    world:settle()
+    assert.equal("5", world:get(CONFIG, "default/polled").data.n)
+    assert.is_true(world:now() - before < 600)
+    before = world:now()
+    world:settle()
+    assert.equal(before, world:now())
+  end)
+
+  it("waits for what is due within the limit, and no longer", function()
+    local world = test.world{ scripts = script[[
+local first = {}
+perilune.controller("later"):For("v1/ConfigMap", { labels = "late=yes" }):Reconcile(function(request)
+  if not first[request.name] then first[request.name] = true; return { requeue_after = "30m" } end
+  client:patch("v1/ConfigMap", request, { data = { done = "yes" } })
+end)
+]] }
+    local object = config("late")
+    object.metadata.labels = { late = "yes" }
+    world:create(object)
+    world:settle{ limit = "20m" }
+    assert.is_nil(world:get(CONFIG, "default/late").data)
+    world:settle()
+    assert.equal("yes", world:get(CONFIG, "default/late").data.done)
+  end)
+
+  it("names the busiest keys when it never settles", function()
+    local world = test.world{ scripts = script[[
+perilune.controller("hot"):For("v1/ConfigMap", { labels = "hot=yes" }):Reconcile(function(request)
+  local c = client:get("v1/ConfigMap", request)
+  client:patch(c, { data = { n = tostring((tonumber(c.data and c.data.n) or 0) + 1) } })
+end)
+]] }
+    local object = config("loop")
+    object.metadata.labels = { hot = "yes" }
+    world:create(object)
+    local ok, message = pcall(world.settle, world)
+    assert.is_false(ok)
+    assert.truthy(message:find("10000 reconciles", 1, true), message)
+    assert.truthy(message:find("hot default/loop (10000 runs)", 1, true), message)
+  end)
+
+  it("tries again what failed, on its own clock", function()
+    local world = test.world{ scripts = script[[
+local tries = 0
+perilune.controller("retry"):For("v1/ConfigMap", { labels = "retry=yes" }):Reconcile(function(request)
+  if client:get("v1/ConfigMap", request).data then return end
+  tries = tries + 1
+  if tries < 10 then error("not yet") end
+  client:patch("v1/ConfigMap", request, { data = { tries = tostring(tries) } })
+end)
+]] }
+    local object = config("stubborn")
+    object.metadata.labels = { retry = "yes" }
+    world:create(object)
+    world:settle()
+    assert.equal("10", world:get(CONFIG, "default/stubborn").data.tries)
+  end)
+
+  it("loses what was in memory at a crash, and begins with the server's state", function()
+    local path = script[[
+local runs = 0
+perilune.controller("count"):For("v1/ConfigMap", { labels = "count=yes" }):Reconcile(function(request)
+  runs = runs + 1
+  local seen = client:get("v1/ConfigMap", request)
+  if seen.data and seen.data.runs ~= "gone" then return end
+  client:patch("v1/ConfigMap", request, { data = { runs = tostring(runs) } })
+end)
+]]
+    local world = test.world{ scripts = path }
+    local object = config("counted")
+    object.metadata.labels = { count = "yes" }
+    world:create(object)
+    world:step()
+    world:settle()
+    world:crash()
+    assert.has_error(function() world:crash() end)
+    world:patch(CONFIG, "default/counted", { data = { runs = "gone" } })
+    world:settle()
+    assert.equal("gone", world:get(CONFIG, "default/counted").data.runs)
+    world:start()
+    world:settle()
+    assert.equal("1", world:get(CONFIG, "default/counted").data.runs)
+    world:stop()
+    world:start()
+    world:settle()
+  end)
+
+  it("runs other scripts after a reload, and keeps the old ones when those do not load", function()
+    local function says(word)
+      return script(([[
+perilune.controller("say"):For("v1/ConfigMap", { labels = "say=yes" }):Reconcile(function(request)
+  client:patch("v1/ConfigMap", request, { data = { said = %q } })
+end)
+]]):format(word))
+    end
+    local world = test.world{ scripts = says("one") }
+    local object = config("speaker")
+    object.metadata.labels = { say = "yes" }
+    world:create(object)
+    world:settle()
+    world:reload{ scripts = says("two") }
+    world:settle()
+    assert.equal("two", world:get(CONFIG, "default/speaker").data.said)
+    local ok, message = pcall(world.reload, world, { scripts = script("nonsense(") })
+    assert.is_false(ok)
+    assert.truthy(message:find("unexpected symbol", 1, true), message)
+    world:patch(CONFIG, "default/speaker", { data = { said = "?" } })
+    world:settle()
+    assert.equal("two", world:get(CONFIG, "default/speaker").data.said)
+  end)
+
+  it("tells a user's mistakes as kubectl would, as error objects", function()
+    local errors = require("perilune.errors").tests
+    local world = test.world{}
+    world:create(config("a"))
+    local ok, e = pcall(world.create, world, config("a"))
+    assert.is_false(ok)
+    assert.is_true(errors.is_already_exists(e))
+    ok, e = pcall(world.delete, world, CONFIG, "default/none")
+    assert.is_true(not ok and errors.is_not_found(e))
+    assert.is_nil(world:get(CONFIG, "default/none"))
+    ok, e = pcall(world.get, world, "v1/ConfigMop", "default/a")
+    assert.truthy(not ok and e:find('did you mean "ConfigMap"', 1, true), e)
+    assert.equal(1, #world:list(CONFIG, { namespace = "default", fields = "metadata.name=a" }))
+    local stale = world:get(CONFIG, "default/a")
+    world:patch(CONFIG, "default/a", { data = { x = "1" } })
+    stale.data = { x = "2" }
+    ok, e = pcall(world.update, world, stale)
+    assert.is_true(not ok and errors.is_conflict(e))
+  end)
+
+  it("takes YAML text and several objects at once", function()
+    local world = test.world{}
+    local one, two = world:apply[[
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: one}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: two, namespace: kube-system}
+]]
+    assert.equal("one", one.metadata.name)
+    assert.equal("kube-system", two.metadata.namespace)
+    assert.equal("default", world:get(CONFIG, "default/one").metadata.namespace)
+  end)
+
+  it("wakes a task that sleeps for ever, until a round has changed nothing", function()
+    local world = test.world{ scripts = script[[
+perilune.run("beat", { writes = { ["v1/ConfigMap"] = { "create", "patch" } } }, function(context)
+  for i = 1, 1000000 do
+    if i <= 3 then
+      client:apply({ apiVersion = "v1", kind = "ConfigMap",
+        metadata = { name = "beat", namespace = "default" }, data = { n = tostring(i) } })
+    end
+    perilune.sleep("1m")
+  end
+end)
+]] }
+    local before = world:now()
+    world:settle()
+    assert.equal("3", world:get(CONFIG, "default/beat").data.n)
+    assert.is_true(world:now() - before <= 300)
+    world:advance("1h")
+  end)
+end)
