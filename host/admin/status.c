@@ -2,6 +2,7 @@
 #include "admin/admin.h"
 #include "serve/version.h"
 #include "control/leadership.h"
+#include "control/remotes.h"
 #include "write/recorder.h"
 #include "control/report.h"
 
@@ -20,6 +21,8 @@ static void build_controller_source(void *arg, const struct pl_source_spec *sour
     pl_build_object(b);
     pl_build_put_text(b, "role", pl_slice_z(pl_source_role_name(source->role)));
     pl_build_put_text(b, "kind", pl_slice_z(pl_kind_text(&source->kind, kind)));
+    if (source->cluster_name != NULL)
+        pl_build_put_text(b, "cluster", pl_slice_z(source->cluster_name));
     pl_build_put_bool(b, "synced", synced);
     pl_build_end(b);
 }
@@ -73,6 +76,38 @@ static void build_source(struct pl_build *b, struct pl_informer *informer)
     pl_build_put_int(b, "objects", (int64_t)pl_store_count(pl_informer_store(informer)));
     if (trouble != NULL)
         pl_build_put_text(b, "trouble", pl_slice_z(trouble->message));
+    pl_build_end(b);
+}
+
+static void build_sources(struct pl_build *b, struct pl_informers *informers)
+{
+    for (size_t i = 0; i < pl_informers_count(informers); i++)
+        build_source(b, pl_informers_at(informers, i));
+}
+
+/* Those besides the host's own; nothing where there are none. */
+static void build_clusters(struct pl_build *b, const struct pl_remotes *remotes)
+{
+    if (pl_remotes_count(remotes) == 0)
+        return;
+    pl_build_keyz(b, "clusters");
+    pl_build_array(b);
+    for (size_t i = 0; i < pl_remotes_count(remotes); i++) {
+        struct pl_remote_state state;
+        struct pl_gate_stats writes;
+        pl_remotes_state(remotes, i, &state);
+        pl_gate_stats(pl_cluster_gate(state.cluster), &writes);
+        pl_build_object(b);
+        pl_build_put_text(b, "name", pl_slice_z(state.name));
+        pl_build_put_text(b, "from", pl_slice_z(state.from));
+        if (state.server != NULL)
+            pl_build_put_text(b, "server", pl_slice_z(state.server));
+        if (state.trouble != NULL)
+            pl_build_put_text(b, "trouble", pl_slice_z(state.trouble));
+        pl_build_put_int(b, "writes_sent", (int64_t)writes.sent);
+        pl_build_put_int(b, "writes_refused", (int64_t)writes.refused);
+        pl_build_end(b);
+    }
     pl_build_end(b);
 }
 
@@ -140,9 +175,14 @@ static void build_status(struct pl_build *b, const struct pl_admin_call *call)
     pl_build_end(b);
     pl_build_keyz(b, "sources");
     pl_build_array(b);
-    for (size_t i = 0; i < pl_informers_count(pl_cluster_informers(host->cluster)); i++)
-        build_source(b, pl_informers_at(pl_cluster_informers(host->cluster), i));
+    build_sources(b, pl_cluster_informers(host->cluster));
+    for (size_t i = 0; i < pl_remotes_count(pl_cluster_remotes(host->cluster)); i++) {
+        struct pl_remote_state state;
+        pl_remotes_state(pl_cluster_remotes(host->cluster), i, &state);
+        build_sources(b, pl_cluster_informers(state.cluster));
+    }
     pl_build_end(b);
+    build_clusters(b, pl_cluster_remotes(host->cluster));
     build_events(b, host->cluster);
     build_waits(b, pl_site_waits(pl_cluster_site(host->cluster)));
     pl_build_end(b);

@@ -73,6 +73,7 @@ static const luaL_Reg places[] = {
     {"stopping", stopping},
     {"controller", pl_declare_controller},
     {"index", pl_declare_index},
+    {"cluster", pl_declare_cluster},
     {"read_file", pl_script_read_file},
     {"number", pl_number_from_text},
     {"spawn", pl_co_spawn},

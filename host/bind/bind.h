@@ -85,7 +85,9 @@
  *       o = {live=, namespace=, labels=text, fields=text, owner_uid=, index={name=, value=text},
  *            select={paths}, limit=, continue=, metadata_only=}
  *   host.each(kind, o) -> iterator
- *   host.key_changed(kind, ns|nil, name, seconds) -> bool (waits)
+ *   host.cluster{name=, kubeconfig=, context=, secret_namespace=, secret_name=, secret_key=}
+ *       load phase; `cluster` of sources, reads and writes is such a name
+ *   host.key_changed(kind, ns|nil, name, seconds, cluster|nil) -> bool (waits)
  *       false when the time passed; for a kind that is not cached true after a second, so that
  *       the caller looks again
  *   host.is_unchanged(object) -> bool   an object that was read and still says what was read

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "control/remotes.h"
 #include "lane/declare.h"
 
 #include <string.h>
@@ -49,6 +50,22 @@ static void on_ran(void *arg, const struct pl_ran *ran)
         generation->o.ran(generation->o.arg, generation, ran);
 }
 
+static struct pl_cluster *find_cluster(const struct pl_generation *generation, const char *name)
+{
+    struct pl_remotes *remotes = pl_cluster_remotes(generation->o.cluster);
+    for (size_t i = 0; i < generation->declarations.cluster_count; i++)
+        if (strcmp(generation->declarations.clusters[i].name, name) == 0)
+            return pl_remotes_take(remotes, &generation->declarations.clusters[i]);
+    PL_UNREACHABLE(); /* the Lua half has looked */
+}
+
+static void find_clusters(struct pl_generation *generation, struct pl_controller_spec *spec)
+{
+    for (size_t i = 0; i < spec->source_count; i++)
+        if (spec->sources[i].cluster_name != NULL)
+            spec->sources[i].cluster = find_cluster(generation, spec->sources[i].cluster_name);
+}
+
 /* Of those that are hooks, or of those that are not. */
 static void make_some(struct pl_generation *generation, const struct pl_controller_options *options,
                       bool hooks)
@@ -58,6 +75,7 @@ static void make_some(struct pl_generation *generation, const struct pl_controll
         struct pl_controller_spec *spec = &declared->controllers[i];
         if (spec->name == NULL || (spec->hook != NULL) != hooks)
             continue; /* without a name: an edition has taken it */
+        find_clusters(generation, spec);
         struct pl_edition *edition = pl_edition_create(options, spec);
         generation->editions[generation->count++] = edition;
         pl_lanes_add_edition(generation->lanes, edition);
@@ -76,6 +94,10 @@ static void make_editions(struct pl_generation *generation)
         .unmeasured = generation->o.unmeasured,
     };
     generation->editions = pl_calloc(count + 1, sizeof(struct pl_edition *));
+    for (size_t i = 0; i < generation->declarations.cluster_count; i++) {
+        const char *name = generation->declarations.clusters[i].name;
+        pl_lanes_add_cluster(generation->lanes, name, find_cluster(generation, name));
+    }
     make_some(generation, &options, false);
     generation->controllers = generation->count;
     make_some(generation, &options, true);
@@ -117,6 +139,13 @@ static void on_loaded(void *arg, const struct pl_err *err)
     struct pl_generation *generation = arg;
     if (generation->closing)
         return; /* who is told next waits for its end */
+    struct pl_err refused;
+    pl_err_clear(&refused);
+    if (err == NULL && generation->o.unmeasured && generation->declarations.cluster_count > 0) {
+        pl_err_set(&refused, PL_EUNSUPPORTED,
+                   "scripts that name other clusters cannot be tried in a shadow");
+        err = &refused;
+    }
     if (err == NULL && generation->o.declared != NULL)
         generation->o.declared(generation->o.arg, &generation->declarations);
     if (err == NULL)
@@ -183,6 +212,8 @@ static struct pl_informer *unsynced(const struct pl_generation *generation,
             *of = edition;
             if (informer == NULL)
                 continue; /* a family has none of its own */
+            if (pl_edition_spec(edition)->sources[j].cluster != NULL)
+                continue; /* a cluster that is away holds up no reload */
             if (!pl_informer_has_synced(informer) && !has_informer(generation->running, informer))
                 return informer;
         }

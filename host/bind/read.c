@@ -195,6 +195,7 @@ static int get_live(lua_State *L, struct pl_state *s, const struct pl_wanted *wa
 {
     struct pl_lop *op = new_op(L, s, PL_LOP_READ, "get", 1);
     set_key(op, wanted->ns, name);
+    op->cluster = pl_lop_text(op, wanted->cluster);
     op->in.read = (struct pl_read){
         .verb = PL_VERB_GET,
         .kind = wanted->kind,
@@ -223,7 +224,7 @@ static bool is_watched(const struct pl_state *s)
 static void tell_found(const struct pl_state *s, const struct pl_cache *cache,
                        const struct pl_kind *kind, struct pl_slice key, struct pl_doc *doc)
 {
-    if (is_watched(s) && !cache->options.metadata_only &&
+    if (is_watched(s) && cache->spec->cluster_name == NULL && !cache->options.metadata_only &&
         (doc != NULL || !pl_cache_is_selective(cache)))
         pl_capture_show(s->task->exec->capture, kind, key, doc, true);
 }
@@ -284,6 +285,7 @@ static int get(lua_State *L)
     if (!lua_isnoneornil(L, 4))
         luaL_checktype(L, 4, LUA_TTABLE);
     struct pl_wanted wanted = {.ns = pl_argument_text(L, 2),
+                               .cluster = pl_member_text(L, 4, "cluster"),
                                .metadata_only = pl_member_flag(L, 4, "metadata_only")};
     check_kind(L, s, 1, &wanted.kind);
     luaL_checkstring(L, 3);
@@ -320,6 +322,7 @@ static int get(lua_State *L)
 struct list_options {
     struct pl_filter filter;
     struct pl_slice headers; /* of a live list */
+    struct pl_slice cluster;
     bool live, metadata_only;
 };
 
@@ -364,6 +367,8 @@ static void read_option(lua_State *L, struct pl_state *s, const char *name,
         out->metadata_only = lua_toboolean(L, -1);
     } else if (strcmp(name, "headers") == 0) {
         out->headers = text_option(L, s, name);
+    } else if (strcmp(name, "cluster") == 0) {
+        out->cluster = text_option(L, s, name);
     } else if (strcmp(name, "limit") == 0) {
         check_option(L, s, name, LUA_TNUMBER);
         filter->limit = limit_of(lua_tonumber(L, -1));
@@ -449,6 +454,7 @@ static int list_live(lua_State *L, struct pl_state *s, struct pl_wanted *wanted,
 {
     const struct pl_filter *filter = &options->filter;
     struct pl_lop *op = new_op(L, s, PL_LOP_READ, "list", 1);
+    op->cluster = pl_lop_text(op, options->cluster);
     op->in.read = (struct pl_read){
         .verb = PL_VERB_LIST,
         .kind = wanted->kind,
@@ -489,7 +495,7 @@ static int list_cached(lua_State *L, struct pl_state *s, struct pl_cache *cache,
             return wait_for_index(L, s, cache, filter->index_stored);
         return pl_lerr_raise(L, s, "list: %s", err.message);
     }
-    if (is_watched(s))
+    if (is_watched(s) && cache->spec->cluster_name == NULL)
         tell_listed(s, cache, &cache->spec->kind, &batch->docs);
     lua_pushboolean(L, false);
     lua_insert(L, -2); /* -- failed?, batch */
@@ -511,7 +517,8 @@ static int list_or_batch(lua_State *L, bool each)
     luaL_checkstack(L, 20, NULL);
     struct list_options options = read_options(L, s, 2);
     struct pl_filter filter = options.filter;
-    struct pl_wanted wanted = {.ns = filter.ns, .metadata_only = options.metadata_only};
+    struct pl_wanted wanted = {
+        .ns = filter.ns, .cluster = options.cluster, .metadata_only = options.metadata_only};
     check_kind(L, s, 1, &wanted.kind);
     struct pl_cache *cache = NULL;
     enum pl_choice choice = options.live
@@ -560,13 +567,13 @@ static int push_flag(lua_State *L, struct pl_state *s, struct pl_lop *op)
     return 1;
 }
 
-/* key_changed(kind, ns|nil, name, seconds). Compared with what this task read last: what changed
- * between that read and this call must not be missed. */
+/* key_changed(kind, ns|nil, name, seconds, cluster|nil). Compared with what this task read last:
+ * what changed between that read and this call must not be missed. */
 static int key_changed(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
     struct pl_lanes *lanes = check_lanes(L, s);
-    struct pl_wanted wanted = {.ns = pl_argument_text(L, 2)};
+    struct pl_wanted wanted = {.ns = pl_argument_text(L, 2), .cluster = pl_argument_text(L, 5)};
     check_kind(L, s, 1, &wanted.kind);
     luaL_checkstring(L, 3);
     struct pl_slice name = pl_lua_slice(L, 3);

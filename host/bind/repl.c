@@ -111,7 +111,7 @@ static void on_declared(void *arg, struct pl_declarations *declarations)
         for (size_t j = 0; j < spec->source_count; j++) {
             const struct pl_informer *informer = pl_controller_informer(controller, j);
             if (informer != NULL && pl_informer_has_synced(informer) &&
-                !reads_already(own, &spec->sources[j]))
+                spec->sources[j].cluster == NULL && !reads_already(own, &spec->sources[j]))
                 add_read(own, &spec->sources[j]);
         }
     }

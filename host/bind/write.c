@@ -14,23 +14,15 @@
 /* ---- the request's table: always at index 1 ---- */
 
 static const struct pl_member members[] = {
-    {"verb", LUA_TSTRING},
-    {"patch_type", LUA_TSTRING},
-    {"kind", LUA_TSTRING},
-    {"namespace", LUA_TSTRING},
-    {"name", LUA_TSTRING},
-    {"subresource", LUA_TSTRING},
-    {"field_manager", LUA_TSTRING},
-    {"field_validation", LUA_TSTRING},
-    {"propagation", LUA_TSTRING},
-    {"labels", LUA_TSTRING},
-    {"fields", LUA_TSTRING},
-    {"uid", LUA_TSTRING},
-    {"grace_period", LUA_TNUMBER},
-    {"resource_version", LUA_TSTRING},
-    {"raw_path", LUA_TSTRING},
-    {"headers", LUA_TSTRING},
-    {NULL, LUA_TNIL},
+    {"verb", LUA_TSTRING},          {"patch_type", LUA_TSTRING},
+    {"kind", LUA_TSTRING},          {"namespace", LUA_TSTRING},
+    {"name", LUA_TSTRING},          {"subresource", LUA_TSTRING},
+    {"field_manager", LUA_TSTRING}, {"field_validation", LUA_TSTRING},
+    {"propagation", LUA_TSTRING},   {"labels", LUA_TSTRING},
+    {"fields", LUA_TSTRING},        {"uid", LUA_TSTRING},
+    {"grace_period", LUA_TNUMBER},  {"resource_version", LUA_TSTRING},
+    {"raw_path", LUA_TSTRING},      {"headers", LUA_TSTRING},
+    {"cluster", LUA_TSTRING},       {NULL, LUA_TNIL},
 };
 
 static struct pl_slice text(lua_State *L, const char *name)
@@ -169,6 +161,7 @@ static struct pl_lop *new_op(lua_State *L, enum pl_lop_type type, const struct v
         op->key = pl_lop_text(op, raw_path);
     else
         set_key(op, text(L, "namespace"), text(L, "name"));
+    op->cluster = pl_lop_text(op, text(L, "cluster"));
     op->push_flags = flags_of(kind, text(L, "subresource"));
     op->push = push_written;
     return op;

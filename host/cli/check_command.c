@@ -47,6 +47,8 @@ static void print_controller(const struct pl_controller_spec *spec)
         char kind[PL_KIND_TEXT];
         printf("  %-8s %s", pl_source_role_name(source->role), pl_kind_text(&source->kind, kind));
         print_options(&source->options);
+        if (source->cluster_name != NULL)
+            printf(" cluster=%s", source->cluster_name);
         printf("%s\n", pl_source_is_family(source) ? " (kinds that a function selects)" : "");
     }
     for (size_t i = 0; i < spec->write_count; i++) {
@@ -58,10 +60,24 @@ static void print_controller(const struct pl_controller_spec *spec)
     }
 }
 
+static void print_cluster(const struct pl_remote_spec *cluster)
+{
+    printf("cluster %s:", cluster->name);
+    if (cluster->secret_name != NULL)
+        printf(" Secret %s/%s, key %s", cluster->secret_ns, cluster->secret_name,
+               cluster->secret_key);
+    else
+        printf(" %s", cluster->kubeconfig != NULL ? cluster->kubeconfig : "the own kubeconfig");
+    printf("%s%s\n", cluster->context != NULL ? ", context " : "",
+           cluster->context != NULL ? cluster->context : "");
+}
+
 static void print_declarations(const struct pl_declarations *declarations)
 {
     for (size_t i = 0; i < declarations->controller_count; i++)
         print_controller(&declarations->controllers[i]);
+    for (size_t i = 0; i < declarations->cluster_count; i++)
+        print_cluster(&declarations->clusters[i]);
     for (size_t i = 0; i < declarations->index_count; i++) {
         const struct pl_index_spec *index = &declarations->indexes[i];
         char kind[PL_KIND_TEXT];

@@ -17,6 +17,7 @@
 #include "cli/tidy.h"
 #include "control/manager.h"
 #include "control/once.h"
+#include "control/remotes.h"
 #include "crypto/tls_prepare.h"
 #include "kube/decode_thread.h"
 #include "lane/barred.h"
@@ -47,6 +48,7 @@ struct host {
     struct pl_http_client *http;
     struct pl_client *client;
     struct pl_cluster *cluster;
+    struct pl_remotes *remotes; /* the clusters besides */
     struct pl_lanes *lanes;
     struct pl_memos *memos;   /* of every generation */
     struct pl_barred *barred; /* the same */
@@ -155,6 +157,7 @@ static void stop(struct host *host)
     if (host->repls != NULL)
         pl_repls_stop(host->repls, NULL, NULL);
     pl_shadow_stop(host->shadow);
+    pl_remotes_stop(host->remotes);
     pl_manager_stop(host->manager);
 }
 
@@ -294,6 +297,14 @@ static int connect_cluster(struct host *host, struct pl_err *err)
         .self = in_pod ? &self : NULL,
     };
     host->cluster = pl_cluster_create(&cluster);
+    cluster.self = NULL; /* what is said of us is said at home */
+    cluster.namespaces = NULL;
+    const struct pl_remotes_options remotes = {.home = host->cluster,
+                                               .client = client,
+                                               .cluster = cluster,
+                                               .files = options->kubeconfig,
+                                               .loop = host->loop};
+    host->remotes = pl_remotes_create(&remotes);
     return 0;
 }
 
@@ -508,6 +519,7 @@ static void tear_down(struct host *host)
     bool stuck = atomic_load(&host->stuck) > 0;
     if (host->manager != NULL)
         pl_manager_destroy(host->manager);
+    pl_remotes_destroy(host->remotes);
     if (host->cluster != NULL)
         pl_cluster_destroy(host->cluster);
     if (host->client != NULL)

@@ -7,7 +7,11 @@
 #include "event/source.h"
 
 struct pl_cluster {
-    char **namespaces; /* owned; NULL: all */
+    char *name;                 /* owned; NULL: the host's own */
+    struct pl_list others;      /* clusters whose home it is: their back-pointers */
+    struct pl_link of_home;     /* in the home's others */
+    struct pl_remotes *remotes; /* borrowed; NULL: none */
+    char **namespaces;          /* owned; NULL: all */
     struct pl_site *site;
     struct pl_informers *informers;
     struct pl_gate *gate;
@@ -27,12 +31,22 @@ struct pl_cluster *pl_cluster_create(const struct pl_cluster_options *options)
     struct pl_cluster *cluster = PL_NEW(struct pl_cluster);
     cluster->namespaces = pl_texts_sorted(options->namespaces);
     struct pl_site_options site = options->site;
+    cluster->name = options->name != NULL ? pl_strdup(options->name) : NULL;
+    pl_list_init(&cluster->others);
+    site.name = cluster->name;
+    if (options->home != NULL) {
+        site.parent = options->home->site;
+        pl_list_push(&options->home->others, &cluster->of_home);
+    }
     site.say = say;
     site.say_arg = cluster;
     cluster->site = pl_site_create(&site);
     cluster->informers = pl_informers_create(cluster->site, cluster->namespaces);
-    struct pl_gate_options gate = {
-        .site = cluster->site, .informers = cluster->informers, .dry_run = options->dry_run};
+    struct pl_gate_options gate = {.site = cluster->site,
+                                   .informers = cluster->informers,
+                                   .parent = options->home != NULL ? options->home->gate : NULL,
+                                   .cluster = options->home != NULL ? cluster : NULL,
+                                   .dry_run = options->dry_run};
     cluster->gate = pl_gate_create(&gate);
     struct pl_recorder_options recorder = {.site = cluster->site,
                                            .instance = options->instance,
@@ -53,6 +67,8 @@ void pl_cluster_destroy(struct pl_cluster *cluster)
     pl_site_destroy(cluster->site);
     pl_history_deinit(&cluster->history);
     pl_texts_free(cluster->namespaces);
+    pl_link_unlink(&cluster->of_home);
+    pl_free(cluster->name);
     pl_free(cluster);
 }
 
@@ -60,6 +76,23 @@ void pl_cluster_stop(struct pl_cluster *cluster)
 {
     pl_informers_stop(cluster->informers);
     pl_recorder_drain(cluster->recorder);
+    PL_LIST_FOR (link, &cluster->others)
+        pl_cluster_stop(PL_CONTAINER_OF(link, struct pl_cluster, of_home));
+}
+
+const char *pl_cluster_name(const struct pl_cluster *cluster)
+{
+    return cluster->name;
+}
+
+void pl_cluster_set_remotes(struct pl_cluster *home, struct pl_remotes *remotes)
+{
+    home->remotes = remotes;
+}
+
+struct pl_remotes *pl_cluster_remotes(const struct pl_cluster *home)
+{
+    return home->remotes;
 }
 
 struct pl_site *pl_cluster_site(struct pl_cluster *cluster)

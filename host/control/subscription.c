@@ -536,9 +536,11 @@ void pl_subscription_start(struct pl_subscription *subscription)
         subscription->is_synced = true; /* it has nothing of its own */
         return;
     }
-    subscription->informer =
-        pl_informers_take(pl_cluster_informers(subscription->edition->o.cluster),
-                          &subscription->source->kind, &subscription->source->options);
+    struct pl_cluster *cluster = subscription->source->cluster != NULL
+                                     ? subscription->source->cluster
+                                     : subscription->edition->o.cluster;
+    subscription->informer = pl_informers_take(
+        pl_cluster_informers(cluster), &subscription->source->kind, &subscription->source->options);
     subscription->is_synced = pl_informer_has_synced(subscription->informer);
     subscription->synced.synced = on_synced;
     pl_informer_on_sync(subscription->informer, &subscription->synced);

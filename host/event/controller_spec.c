@@ -9,6 +9,7 @@
 static void free_source(struct pl_source_spec *source)
 {
     pl_source_options_deinit(&source->options);
+    pl_free(source->cluster_name);
     pl_predicate_destroy(source->predicate);
     pl_texts_free(source->writes);
     pl_texts_free(source->finalizers);
@@ -92,6 +93,26 @@ static int check_hook(const struct pl_controller_spec *spec, struct pl_err *err)
     return 0;
 }
 
+/* What owns is where its owner is. */
+static int check_clusters(const struct pl_controller_spec *spec, struct pl_err *err)
+{
+    const struct pl_source_spec *owner = NULL;
+    for (size_t i = 0; i < spec->source_count; i++)
+        if (spec->sources[i].role == PL_SOURCE_FOR)
+            owner = &spec->sources[i];
+    for (size_t i = 0; i < spec->source_count; i++) {
+        const char *name = spec->sources[i].cluster_name;
+        if (spec->sources[i].role != PL_SOURCE_OWNS || owner == NULL)
+            continue;
+        if (strcmp(name != NULL ? name : "", owner->cluster_name ? owner->cluster_name : "") != 0)
+            return pl_err_set(err, PL_EINVAL,
+                              "controller \"%s\": Owns and For are of one cluster, as owner "
+                              "references reach no further; use Watches with a map",
+                              spec->name);
+    }
+    return 0;
+}
+
 int pl_controller_spec_check(const struct pl_controller_spec *spec, struct pl_err *err)
 {
     if (spec->hook != NULL)
@@ -127,7 +148,10 @@ int pl_controller_spec_check(const struct pl_controller_spec *spec, struct pl_er
                           spec->name);
     if (spec->resync_period_ns > 0 && fors == 0)
         return pl_err_set(err, PL_EINVAL, "resync_period needs For: it enqueues the For objects");
-    int code = check_numbers(spec, err);
+    int code = check_clusters(spec, err);
+    if (code != 0)
+        return code;
+    code = check_numbers(spec, err);
     if (code != 0)
         pl_err_prefix(err, "controller \"%s\"", spec->name);
     return code;

@@ -59,11 +59,14 @@ enum pl_map_by {
 };
 
 struct pl_predicate; /* event/predicate.h */
+struct pl_cluster;   /* control/cluster.h */
 
 struct pl_source_spec {
     enum pl_source_role role;
     struct pl_kind kind;
     struct pl_source_options options;
+    char *cluster_name;         /* owned; NULL: the host's own cluster */
+    struct pl_cluster *cluster; /* borrowed for life, set before it is opened; NULL: as above */
     enum pl_map_by map_by;
     bool match_every_owner;         /* Owns: not only the controller reference */
     struct pl_predicate *predicate; /* owned; NULL: everything passes */

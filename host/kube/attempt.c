@@ -268,6 +268,11 @@ struct pl_attempt *pl_attempt_start(struct pl_client *client, const struct pl_at
     attempt->owner = owner;
     attempt->transport = client->transport;
     attempt->wait.ready = on_credentials;
+    if (client->held != NULL) {
+        attempt->err = *client->held;
+        fail_later(attempt);
+        return attempt;
+    }
     int code =
         pl_credentials_get(client->credentials, &attempt->identity, &attempt->wait, &attempt->err);
     if (code == 0) {

@@ -32,28 +32,48 @@ static char *host_of(const char *server)
     return pl_memdup0(host, strcspn(host, "/"));
 }
 
+int pl_client_configure(struct pl_client *client, const struct pl_kubeconfig *config,
+                        struct pl_err *err)
+{
+    const struct pl_credentials_options options = {.config = config,
+                                                   .clock = client->timers->clock,
+                                                   .loop = client->loop,
+                                                   .waits = client->waits};
+    struct pl_credentials *credentials = pl_credentials_create(&options, err);
+    if (credentials == NULL)
+        return err->code;
+    pl_credentials_destroy(client->credentials);
+    pl_free(client->host);
+    pl_free(client->held);
+    client->credentials = credentials;
+    client->config = config;
+    client->host = host_of(config->server);
+    client->held = NULL;
+    client->counted.series = NULL;
+    return 0;
+}
+
+void pl_client_hold(struct pl_client *client, const struct pl_err *why)
+{
+    if (client->held == NULL)
+        client->held = PL_NEW(struct pl_err);
+    *client->held = *why;
+}
+
 struct pl_client *pl_client_create(const struct pl_client_options *options, struct pl_err *err)
 {
-    struct pl_credentials *credentials = pl_credentials_create(
-        &(struct pl_credentials_options){
-            .config = options->config,
-            .clock = options->timers->clock,
-            .loop = options->loop,
-            .waits = options->waits,
-        },
-        err);
-    if (credentials == NULL)
-        return NULL;
     struct pl_client *client = PL_NEW(struct pl_client);
-    client->transport = options->transport;
     client->timers = options->timers;
     client->waits = options->waits;
-    client->config = options->config;
+    client->loop = options->loop;
+    if (pl_client_configure(client, options->config, err) != 0) {
+        pl_free(client);
+        return NULL;
+    }
+    client->transport = options->transport;
     client->pool = options->pool;
     client->decode_thread = options->decode_thread;
-    client->credentials = credentials;
     client->user_agent = pl_strdup(options->user_agent ? options->user_agent : "perilune");
-    client->host = host_of(options->config->server);
     client->request_timeout_ns =
         options->request_timeout_ns > 0 ? options->request_timeout_ns : DEFAULT_TIMEOUT;
     client->requests = add_metric(options->metrics);
@@ -78,6 +98,7 @@ void pl_client_destroy(struct pl_client *client)
     pl_credentials_destroy(client->credentials);
     pl_free(client->user_agent);
     pl_free(client->host);
+    pl_free(client->held);
     pl_free(client);
 }
 

@@ -44,6 +44,12 @@ struct pl_client_options {
 };
 
 struct pl_client *pl_client_create(const struct pl_client_options *options, struct pl_err *err);
+/* From now on it speaks to the server of this configuration, as its user; borrowed for life, or
+ * until the next. What is under way ends as it began. On EINVAL all stays as it was. */
+int pl_client_configure(struct pl_client *client, const struct pl_kubeconfig *config,
+                        struct pl_err *err);
+/* Nothing is sent until it is configured: every try fails with this error. */
+void pl_client_hold(struct pl_client *client, const struct pl_err *why);
 /* Cancels what is under way; completions come before it returns. */
 void pl_client_destroy(struct pl_client *client);
 

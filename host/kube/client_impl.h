@@ -25,6 +25,8 @@ struct pl_client {
     struct pl_timers *timers;
     struct pl_waits *waits; /* NULL: none */
     const struct pl_kubeconfig *config;
+    struct pl_loop *loop; /* NULL: no exec plugins */
+    struct pl_err *held;  /* owned; NULL: it sends */
     struct pl_pool *pool;
     struct pl_decode_thread *decode_thread;
     char *user_agent, *host; /* owned; host is the label of metrics */

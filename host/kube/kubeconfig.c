@@ -56,19 +56,12 @@ static char *names_of(const struct files *files)
     return pl_buf_take(&out);
 }
 
-static int files_add(struct files *files, struct pl_slice path, struct pl_err *err)
+static int files_add_text(struct files *files, const char *name, struct pl_slice text,
+                          struct pl_err *err)
 {
-    if (files->count == MAX_FILES)
-        return pl_err_set(err, PL_ELIMIT, "more than %d kubeconfig files", MAX_FILES);
-    struct pl_buf text = PL_BUF_INIT;
-    char *name = pl_memdup0(path.ptr, path.len);
-    struct pl_docs *docs = &files->at[files->count].docs;
-    *docs = (struct pl_docs){0};
-    files->at[files->count++].path = name;
-    int code = pl_file_read(name, PL_KUBECONFIG_BYTES, &text, err);
+    struct pl_docs *docs = &files->at[files->count - 1].docs;
+    int code = pl_yaml_decode(text, docs, err);
     if (code != 0) {
-        pl_err_prefix(err, "kubeconfig");
-    } else if ((code = pl_yaml_decode(pl_buf_slice(&text), docs, err)) != 0) {
         if (err != NULL && err->line > 0)
             pl_err_prefix(err, "%s:%d", name, err->line);
         else
@@ -77,6 +70,27 @@ static int files_add(struct files *files, struct pl_slice path, struct pl_err *e
                (docs->count == 1 && pl_node_type(pl_doc_root(docs->items[0])) != PL_OBJECT)) {
         code = pl_err_set(err, PL_EINVAL, "%s is no kubeconfig", name);
     }
+    return code;
+}
+
+/* One more, whose documents are to come. Returns its name. */
+static const char *files_begin(struct files *files, struct pl_slice path)
+{
+    files->at[files->count].docs = (struct pl_docs){0};
+    return files->at[files->count++].path = pl_memdup0(path.ptr, path.len);
+}
+
+static int files_add(struct files *files, struct pl_slice path, struct pl_err *err)
+{
+    if (files->count == MAX_FILES)
+        return pl_err_set(err, PL_ELIMIT, "more than %d kubeconfig files", MAX_FILES);
+    struct pl_buf text = PL_BUF_INIT;
+    const char *name = files_begin(files, path);
+    int code = pl_file_read(name, PL_KUBECONFIG_BYTES, &text, err);
+    if (code != 0)
+        pl_err_prefix(err, "kubeconfig");
+    else
+        code = files_add_text(files, name, pl_buf_slice(&text), err);
     pl_buf_deinit(&text);
     return code;
 }
@@ -446,6 +460,55 @@ int pl_kubeconfig_load(const struct pl_kubeconfig_options *options, struct pl_ku
 {
     *config = (struct pl_kubeconfig){0};
     int code = load_source(options, config, err);
+    if (code == 0)
+        code = settle_server(options, config, err);
+    return code != 0 ? code : settle_proxy(options, config, err);
+}
+
+/* Names of members that make the host read a file or run a program. */
+static const char *outside_of(struct pl_node entry)
+{
+    static const char *const names[] = {
+        "certificate-authority", "client-certificate", "client-key", "tokenFile", "exec",
+        "auth-provider"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(names); i++) {
+        enum pl_type type = pl_node_type(pl_node_getz(entry, names[i]));
+        if (type != PL_MISSING && type != PL_NULL)
+            return names[i];
+    }
+    return NULL;
+}
+
+static int check_inside(struct pl_node root, const char *source, struct pl_err *err)
+{
+    static const char *const lists[][2] = {{"clusters", "cluster"}, {"users", "user"}};
+    for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++)
+        for (struct pl_iter it = pl_iter(pl_node_getz(root, lists[i][0])); pl_iter_next(&it);) {
+            const char *name = outside_of(pl_node_getz(it.value, lists[i][1]));
+            if (name != NULL)
+                return pl_err_set(err, PL_EINVAL,
+                                  "%s: %s: a kubeconfig that is no file of this machine may name "
+                                  "neither its files nor programs; use %s-data or a token",
+                                  source, name, name);
+        }
+    return 0;
+}
+
+int pl_kubeconfig_parse(struct pl_slice text, const char *source,
+                        const struct pl_kubeconfig_options *options, struct pl_kubeconfig *config,
+                        struct pl_err *err)
+{
+    *config = (struct pl_kubeconfig){0};
+    struct files *files = PL_NEW(struct files);
+    const char *name = files_begin(files, pl_slice_z(source));
+    int code = files_add_text(files, name, text, err);
+    if (code == 0)
+        code = check_inside(root_of(files, 0), source, err);
+    if (code == 0)
+        code = load_files(files, options, config, err);
+    else
+        files_deinit(files);
+    pl_free(files);
     if (code == 0)
         code = settle_server(options, config, err);
     return code != 0 ? code : settle_proxy(options, config, err);

@@ -47,4 +47,9 @@ struct pl_kubeconfig_options {
 /* 0, or an error that names the file, the context and what to do. The caller deinits. */
 PL_MUST_USE int pl_kubeconfig_load(const struct pl_kubeconfig_options *options,
                                    struct pl_kubeconfig *config, struct pl_err *err);
+/* The same of a text that somebody else may have written (a Secret's): it may name neither files
+ * nor programs of this machine. source: its name for messages. */
+PL_MUST_USE int pl_kubeconfig_parse(struct pl_slice text, const char *source,
+                                    const struct pl_kubeconfig_options *options,
+                                    struct pl_kubeconfig *config, struct pl_err *err);
 void pl_kubeconfig_deinit(struct pl_kubeconfig *config);

@@ -60,13 +60,19 @@ struct best {
     bool declared, usable;
 };
 
+static bool is_of(const char *cluster, struct pl_slice wanted)
+{
+    return cluster == NULL ? wanted.ptr == NULL : pl_slice_eqz(wanted, cluster);
+}
+
 static void consider(struct pl_known_controller *known, const struct pl_wanted *wanted,
                      struct best *best)
 {
     for (size_t i = 0; i < known->cache_count; i++) {
         struct pl_cache *cache = &known->caches[i];
         const struct pl_source_options *options = options_of(cache);
-        if (!pl_kind_eq(&cache->spec->kind, &wanted->kind))
+        if (!pl_kind_eq(&cache->spec->kind, &wanted->kind) ||
+            !is_of(cache->spec->cluster_name, wanted->cluster))
             continue;
         best->declared = true;
         if (options->metadata_only && !wanted->metadata_only)

@@ -12,7 +12,8 @@ enum pl_choice {
 
 struct pl_wanted {
     struct pl_kind kind;
-    struct pl_slice ns; /* ptr NULL: none given */
+    struct pl_slice ns;      /* ptr NULL: none given */
+    struct pl_slice cluster; /* ptr NULL: the host's own */
     bool metadata_only;
 };
 

@@ -143,6 +143,7 @@ static int read_source(lua_State *L, int functions, int index, struct pl_source_
     source->options.metadata_only = flag_of(L, "metadata_only", false);
     source->options.managed_fields = flag_of(L, "managed_fields", false);
     source->options.shared = flag_of(L, "shared", false);
+    source->cluster_name = dup_text(L, "cluster");
     source->match_every_owner = flag_of(L, "match_every_owner", false);
     source->writes = pl_declare_texts(L, "writes");
     source->finalizers = pl_declare_texts(L, "finalizers");
@@ -244,7 +245,7 @@ static int read_spec(lua_State *L, int functions, struct pl_controller_spec *spe
     return failed;
 }
 
-/* ---- host.controller, host.index ---- */
+/* ---- host.controller, host.index, host.cluster ---- */
 
 /* Which scripts the declaration is in: the innermost one and those that it was called by, up to the
  * chunk that is being loaded. */
@@ -317,6 +318,26 @@ int pl_declare_controller(lua_State *L)
     }
     all->controller_count++;
     note_unit(L, s, PL_UNIT_CONTROLLER, spec->name, "");
+    return 0;
+}
+
+int pl_declare_cluster(lua_State *L)
+{
+    struct pl_state *s = pl_state_of(L);
+    struct pl_declarations *all = &check_loading(L, s, "perilune.cluster")->content;
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 1);
+    luaL_checkstack(L, 20, NULL);
+    if (pl_declare_text(L, "name") == NULL)
+        return pl_lerr_raise(L, s, "perilune.cluster: it has no name");
+    all->clusters = pl_reallocarray(all->clusters, all->cluster_count + 1, sizeof *all->clusters);
+    all->clusters[all->cluster_count++] =
+        (struct pl_remote_spec){.name = dup_text(L, "name"),
+                                .kubeconfig = dup_text(L, "kubeconfig"),
+                                .context = dup_text(L, "context"),
+                                .secret_ns = dup_text(L, "secret_namespace"),
+                                .secret_name = dup_text(L, "secret_name"),
+                                .secret_key = dup_text(L, "secret_key")};
     return 0;
 }
 

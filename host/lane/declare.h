@@ -33,6 +33,7 @@ void pl_declare_close(struct pl_state *s);
 /* ---- for scripts: host.controller, host.index ---- */
 int pl_declare_controller(lua_State *L);
 int pl_declare_index(lua_State *L);
+int pl_declare_cluster(lua_State *L);
 
 /* ---- functions of what was declared; each pushes one, or nil ---- */
 void pl_declare_push_reconcile(lua_State *L, struct pl_state *s, int controller);

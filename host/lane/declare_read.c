@@ -46,6 +46,9 @@ void pl_declarations_deinit(struct pl_declarations *declarations)
         pl_free(declarations->indexes[i].path);
         pl_free(declarations->indexes[i].declared_at);
     }
+    for (size_t i = 0; i < declarations->cluster_count && declarations->clusters; i++)
+        pl_remote_spec_deinit(&declarations->clusters[i]);
+    pl_free(declarations->clusters);
     pl_free(declarations->description);
     pl_free(declarations->controllers);
     pl_free(declarations->indexes);

@@ -235,6 +235,11 @@ struct pl_lanes {
     size_t index_count;
     struct pl_cluster *cluster;
     struct pl_shards *shards; /* the cluster's; borrowed; NULL: none */
+    struct {
+        char *name; /* owned */
+        struct pl_cluster *cluster;
+    } * others; /* I/O: owned array */
+    size_t other_count;
     struct pl_loop *loop;
     struct pl_mailbox *io_box;
     struct pl_mailbox *replies; /* to pl_lanes_load; kept until the lanes, which send, are joined */

@@ -79,6 +79,9 @@ static void destroy_controllers(struct pl_lanes *lanes)
         pl_free(lanes->indexes[i].declared_at);
     }
     pl_free(lanes->indexes);
+    for (size_t i = 0; i < lanes->other_count; i++)
+        pl_free(lanes->others[i].name);
+    pl_free(lanes->others);
 }
 
 static int count_stuck(struct pl_lanes *lanes, int more)
@@ -528,6 +531,13 @@ void pl_lanes_add_edition(struct pl_lanes *lanes, struct pl_edition *edition)
             .lanes = lanes, .edition = edition, .source = i, .spec = &spec->sources[i]};
     known->cache_count = spec->source_count;
     lanes->all_ready = false;
+}
+
+void pl_lanes_add_cluster(struct pl_lanes *lanes, const char *name, struct pl_cluster *cluster)
+{
+    lanes->others = pl_reallocarray(lanes->others, lanes->other_count + 1, sizeof *lanes->others);
+    lanes->others[lanes->other_count].name = pl_strdup(name);
+    lanes->others[lanes->other_count++].cluster = cluster;
 }
 
 void pl_lanes_add_controller(struct pl_lanes *lanes, struct pl_controller *controller)

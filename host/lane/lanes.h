@@ -7,6 +7,7 @@
 
 #include "control/cluster.h"
 #include "control/edition.h"
+#include "event/remote_spec.h"
 #include "net/loop.h"
 
 struct pl_barred;
@@ -71,6 +72,8 @@ struct pl_index_spec {
 
 /* What the scripts declared. */
 struct pl_declarations {
+    struct pl_remote_spec *clusters; /* besides the host's own; control/remotes.h */
+    size_t cluster_count;
     struct pl_controller_spec *controllers;
     size_t controller_count;
     struct pl_index_spec *indexes;
@@ -105,6 +108,8 @@ struct pl_origin *pl_lanes_origin(struct pl_lanes *lanes);
 void pl_lanes_on_read(struct pl_lanes *lanes, void (*read)(void *arg), void *arg);
 /* From now on scripts may reach the cluster. The loop is the I/O thread's. */
 void pl_lanes_attach(struct pl_lanes *lanes, struct pl_cluster *cluster, struct pl_loop *loop);
+/* Where calls to the cluster of that name go. */
+void pl_lanes_add_cluster(struct pl_lanes *lanes, const char *name, struct pl_cluster *cluster);
 /* The reconciler of every controller declared; self is the lanes. */
 const struct pl_reconciler_ops *pl_lanes_ops(void);
 /* Tells the lanes which edition is behind each controller declared: before its first run. */

@@ -30,6 +30,7 @@ static void take_declarations(struct pl_lanes *lanes, struct pl_declarations *ou
     *out = declared->content;
     declared->content.controllers = NULL;
     declared->content.indexes = NULL;
+    declared->content.clusters = NULL;
     declared->content.description = NULL;
     lanes->controller_count = out->controller_count;
     lanes->controllers = pl_calloc(out->controller_count + 1, sizeof *lanes->controllers);

@@ -48,6 +48,7 @@ struct pl_lop {
     char *texts[PL_LOP_TEXTS]; /* owned: what the slices below point to */
     size_t text_count;
     struct pl_secrets hidden; /* owned: of what was read of Secrets, what its key or URL holds */
+    struct pl_slice cluster;  /* ptr NULL: the host's own */
     const char *verb, *kind;  /* for errors: literal; text below */
     struct pl_slice key;      /* for errors */
     struct pl_cache *cache;   /* SYNC and KEY: borrowed */

@@ -11,6 +11,8 @@ void pl_lop_fail(struct pl_lop *op, const struct pl_err *err);
 /* Its one timer, until it is over. */
 void pl_lop_set_timer(struct pl_lop *op, int64_t delay_ns, pl_timer_fn fire);
 struct pl_lop *pl_lop_of_timer(struct pl_timer *timer);
+/* Where it goes; NULL: there is no such cluster, and the operation has failed. */
+struct pl_cluster *pl_lop_cluster(struct pl_lop *op);
 /* Tells the run's capture what is sent to whom. True when it must not be sent, in a shadow. */
 bool pl_lop_keeps(struct pl_lop *op, const char *name, struct pl_slice sent);
 

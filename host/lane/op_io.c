@@ -128,7 +128,8 @@ static void note(struct pl_lop *op)
         pl_buf_add_f(&what, "%.*s ", PL_FMT(op->in.http.method));
         pl_url_add_public(&what, op->in.http.url);
     } else {
-        pl_buf_add_f(&what, "%s %s %.*s", op->verb, op->kind != NULL ? op->kind : "",
+        pl_buf_add_f(&what, "%s %.*s%s%s %.*s", op->verb, PL_FMT(op->cluster),
+                     op->cluster.ptr != NULL ? ":" : "", op->kind != NULL ? op->kind : "",
                      PL_FMT(op->key));
         struct pl_slice subresource = op->type == PL_LOP_WRITE  ? op->in.write.subresource
                                       : op->type == PL_LOP_READ ? op->in.read.subresource
@@ -187,6 +188,7 @@ static void tell_found(const struct pl_lop *op, const struct pl_answer *answer)
                  read->raw_path.len == 0;
     bool known = answer->err == NULL || pl_err_is_not_found(answer->err);
     struct pl_capture *capture = op->exec != NULL ? op->exec->capture : NULL;
+    whole = whole && op->cluster.ptr == NULL; /* a shadow knows the host's own alone */
     if (capture != NULL && whole && known)
         pl_capture_show(capture, &read->kind, op->key, answer->err == NULL ? answer->doc : NULL,
                         true);
@@ -255,13 +257,28 @@ static bool is_seen(struct pl_lop *op)
     return true;
 }
 
+struct pl_cluster *pl_lop_cluster(struct pl_lop *op)
+{
+    struct pl_lanes *lanes = op->lane->lanes;
+    struct pl_err err;
+    if (op->cluster.ptr == NULL)
+        return lanes->cluster;
+    for (size_t i = 0; i < lanes->other_count; i++)
+        if (pl_slice_eqz(op->cluster, lanes->others[i].name))
+            return lanes->others[i].cluster;
+    pl_err_clear(&err);
+    pl_err_set(&err, PL_EINVAL, "the cluster \"%.*s\" is not declared", PL_FMT(op->cluster));
+    pl_lop_fail(op, &err);
+    return NULL;
+}
+
 static void start_read(struct pl_lop *op)
 {
-    if (is_seen(op))
+    struct pl_cluster *cluster = pl_lop_cluster(op);
+    if (cluster == NULL || is_seen(op))
         return;
     op->in.read.deadline_ns = op->deadline_ns;
-    op->io.work =
-        pl_read_start(pl_cluster_site(op->lane->lanes->cluster), &op->in.read, on_answer, op);
+    op->io.work = pl_read_start(pl_cluster_site(cluster), &op->in.read, on_answer, op);
 }
 
 static void on_written(void *arg, const struct pl_written *written)
@@ -281,6 +298,9 @@ static void on_written(void *arg, const struct pl_written *written)
 static void start_write(struct pl_lop *op)
 {
     struct pl_lanes *lanes = op->lane->lanes;
+    struct pl_cluster *cluster = pl_lop_cluster(op);
+    if (cluster == NULL)
+        return;
     const struct pl_controller *controller =
         op->controller >= 0 ? lanes->controllers[op->controller].controller : NULL;
     op->in.write.deadline_ns = op->deadline_ns;
@@ -295,7 +315,7 @@ static void start_write(struct pl_lop *op)
     op->in.write.shard = op->exec != NULL ? op->exec->shard : 0;
     if (op->exec != NULL)
         op->in.write.edition = pl_edition_writer(lanes->controllers[op->exec->controller].edition);
-    op->io.work = pl_gate_write(pl_cluster_gate(lanes->cluster), &op->in.write, on_written, op);
+    op->io.work = pl_gate_write(pl_cluster_gate(cluster), &op->in.write, on_written, op);
 }
 
 /* ---- time ---- */

@@ -41,11 +41,20 @@ static const struct pl_index_ops namespace_ops = {namespace_of, NULL};
 
 /* ---- lifetime ---- */
 
+/* "edge:v1/Pod" where it is of another cluster. */
+static void add_kind(struct pl_buf *text, const struct pl_informer *informer)
+{
+    const char *cluster = pl_site_name(informer->site);
+    if (cluster != NULL)
+        pl_buf_add_f(text, "%s:", cluster);
+    pl_buf_add_z(text, informer->kind_text);
+}
+
 static char *name_of(const struct pl_informer *informer)
 {
     const struct pl_source_options *o = &informer->options;
     struct pl_buf text = PL_BUF_INIT;
-    pl_buf_add_z(&text, informer->kind_text);
+    add_kind(&text, informer);
     for (char **ns = o->namespaces; ns != NULL && *ns != NULL; ns++)
         pl_buf_add_f(&text, "%s%s", ns == o->namespaces ? " in " : ",", *ns);
     if (o->labels != NULL)
@@ -85,7 +94,9 @@ static void add_metrics(struct pl_informer *informer)
     if (metrics == NULL)
         return;
     static const char *const types[] = {"ADDED", "MODIFIED", "DELETED", "BOOKMARK"};
-    const char *kind = informer->kind_text;
+    struct pl_buf label = PL_BUF_INIT;
+    add_kind(&label, informer);
+    const char *kind = pl_buf_z(&label);
     informer->objects = series(metrics, PL_METRIC_GAUGE, "perilune_informer_objects",
                                "Objects in caches.", kind, NULL);
     informer->bytes = series(metrics, PL_METRIC_GAUGE, "perilune_informer_bytes",
@@ -98,6 +109,7 @@ static void add_metrics(struct pl_informer *informer)
         informer->events[i] =
             series(metrics, PL_METRIC_COUNTER, "perilune_informer_watch_events_total",
                    "Events that watches brought.", kind, types[i]);
+    pl_buf_deinit(&label);
 }
 
 static void on_backlog_changed(void *arg)

@@ -70,6 +70,8 @@ void pl_site_on_idle(struct pl_site *site, void (*call)(void *arg), void *arg)
 void pl_site_hold(struct pl_site *site)
 {
     site->held++;
+    if (site->o.parent != NULL)
+        pl_site_hold(site->o.parent);
 }
 
 void pl_site_release(struct pl_site *site)
@@ -77,6 +79,13 @@ void pl_site_release(struct pl_site *site)
     PL_REQUIRE(site->held > 0);
     site->held--;
     check_idle(site);
+    if (site->o.parent != NULL)
+        pl_site_release(site->o.parent);
+}
+
+const char *pl_site_name(const struct pl_site *site)
+{
+    return site->o.name;
 }
 
 /* ---- its parts ---- */

@@ -27,8 +27,10 @@ struct pl_site_options {
     /* Runs task->run later in this turn (pl_loop_defer behind it; tests have their own). */
     void (*defer)(void *arg, struct pl_task *task, void (*run)(struct pl_task *task));
     void *defer_arg;
+    const char *name;         /* of a cluster that is not the host's own; NULL: it is. Borrowed. */
+    struct pl_site *parent;   /* the host's own: not idle while this one is not; NULL: none */
     struct pl_shards *shards; /* which are this process's; NULL: there are none, all is ours */
-    bool stream_lists; /* lists come as the beginning of watches where the server does that */
+    bool stream_lists;        /* lists come as the beginning of watches where the server does that */
     /* Tells people of something that they have to mend (an Event about ourselves). NULL: nobody. */
     void (*say)(void *arg, const char *reason, const char *note);
     void *say_arg;
@@ -48,6 +50,7 @@ struct pl_waits *pl_site_waits(const struct pl_site *site); /* NULL: none */
 struct pl_pool *pl_site_pool(const struct pl_site *site);
 struct pl_metrics *pl_site_metrics(const struct pl_site *site); /* NULL: none */
 struct pl_reconnects *pl_site_reconnects(const struct pl_site *site);
+const char *pl_site_name(const struct pl_site *site); /* NULL: the host's own */
 bool pl_site_streams_lists(const struct pl_site *site);
 struct pl_shards *pl_site_shards(const struct pl_site *site); /* NULL: none */
 /* The server filters lists and watches by ranges of uids; false until somebody says so. */

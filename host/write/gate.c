@@ -19,6 +19,16 @@
 
 /* ---- the gate ---- */
 
+/* The gate of another cluster: what this replica may do is decided at the host's own. */
+static void join(struct pl_gate *gate, struct pl_gate *parent)
+{
+    gate->parent = parent;
+    pl_list_push(&parent->children, &gate->sibling);
+    gate->fence = parent->fence;
+    if (parent->closed)
+        pl_gate_close(gate, parent->rule, parent->message);
+}
+
 struct pl_gate *pl_gate_create(const struct pl_gate_options *options)
 {
     struct pl_gate *gate = PL_NEW(struct pl_gate);
@@ -26,6 +36,10 @@ struct pl_gate *pl_gate_create(const struct pl_gate_options *options)
     gate->informers = options->informers;
     gate->dry_run = options->dry_run;
     pl_list_init(&gate->ops);
+    pl_list_init(&gate->children);
+    gate->cluster = options->cluster;
+    if (options->parent != NULL)
+        join(gate, options->parent);
     gate->applied = pl_applied_create(PL_APPLIED_MAX);
     struct pl_metrics *metrics = pl_site_metrics(options->site);
     if (metrics != NULL) {
@@ -42,7 +56,8 @@ void pl_gate_destroy(struct pl_gate *gate)
 {
     if (gate == NULL)
         return;
-    PL_REQUIRE(pl_list_empty(&gate->ops));
+    PL_REQUIRE(pl_list_empty(&gate->ops) && pl_list_empty(&gate->children));
+    pl_link_unlink(&gate->sibling);
     pl_applied_destroy(gate->applied);
     pl_map_deinit(&gate->said);
     pl_free(gate->rule);
@@ -69,12 +84,16 @@ void pl_gate_close(struct pl_gate *gate, const char *rule, const char *message)
     gate->message = pl_strdup(message);
     PL_LIST_FOR (link, &gate->ops)
         pl_gate_op_cancel(PL_CONTAINER_OF(link, struct pl_gate_op, link));
+    PL_LIST_FOR (link, &gate->children)
+        pl_gate_close(PL_CONTAINER_OF(link, struct pl_gate, sibling), rule, message);
 }
 
 void pl_gate_fence(struct pl_gate *gate, const struct pl_fence *fence)
 {
     PL_REQUIRE(gate->fence == NULL && pl_list_empty(&gate->ops));
     gate->fence = fence;
+    PL_LIST_FOR (link, &gate->children)
+        pl_gate_fence(PL_CONTAINER_OF(link, struct pl_gate, sibling), fence);
 }
 
 void pl_gate_cut(struct pl_gate *gate)
@@ -86,6 +105,8 @@ void pl_gate_cut(struct pl_gate *gate)
         op->cut = true;
         pl_gate_op_cancel(op);
     }
+    PL_LIST_FOR (link, &gate->children)
+        pl_gate_cut(PL_CONTAINER_OF(link, struct pl_gate, sibling));
 }
 
 static bool is_fenced(const struct pl_gate *gate, const struct pl_write *write)

@@ -81,7 +81,10 @@ typedef void (*pl_written_fn)(void *arg, const struct pl_written *written);
 struct pl_gate_options {
     struct pl_site *site;           /* borrowed for life */
     struct pl_informers *informers; /* borrowed for life */
-    bool dry_run;                   /* --dry-run: every write is sent with dryRun=All and logged */
+    struct pl_gate *parent; /* of the host's own cluster: its fence and its end are this one's, too;
+                             * borrowed for life; NULL: this is that one */
+    const void *cluster;    /* what its sources' specs have as cluster; NULL: the host's own */
+    bool dry_run;           /* --dry-run: every write is sent with dryRun=All and logged */
 };
 
 struct pl_gate *pl_gate_create(const struct pl_gate_options *options);

@@ -79,8 +79,9 @@ static struct pl_doc *cached_and_waking(const struct pl_gate_op *op)
         const struct pl_source_spec *source = &spec->sources[i];
         struct pl_informer *informer = op->w.controller->informer(op->w.controller, i);
         if (source->role == PL_SOURCE_READS || source->predicate != NULL ||
-            source->options.metadata_only || informer == NULL ||
-            !pl_kind_eq(&source->kind, &op->w.kind) || !pl_informer_has_synced(informer))
+            source->cluster != op->gate->cluster || source->options.metadata_only ||
+            informer == NULL || !pl_kind_eq(&source->kind, &op->w.kind) ||
+            !pl_informer_has_synced(informer))
             continue;
         struct pl_doc *doc = pl_store_get(pl_informer_store(informer), pl_slice_z(op->key));
         if (doc != NULL && wakes_for(source, spec, doc))

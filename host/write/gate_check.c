@@ -110,6 +110,7 @@ static const struct pl_source_spec *for_source(const struct pl_gate_op *op)
         return NULL;
     for (size_t i = 0; i < spec->source_count; i++)
         if (spec->sources[i].role == PL_SOURCE_FOR &&
+            spec->sources[i].cluster == op->gate->cluster &&
             pl_kind_eq_group(&spec->sources[i].kind, &op->w.kind))
             return &spec->sources[i];
     return NULL;
@@ -185,7 +186,8 @@ int pl_gate_check_finalizers(struct pl_gate_op *op, struct pl_err *err)
 static bool source_allows(const struct pl_source_spec *source, const struct pl_gate_op *op)
 {
     struct pl_slice verb = pl_slice_z(pl_verb_name(op->w.verb));
-    if (!pl_source_is_family(source) && !pl_kind_eq_group(&source->kind, &op->w.kind))
+    if (source->cluster != op->gate->cluster ||
+        (!pl_source_is_family(source) && !pl_kind_eq_group(&source->kind, &op->w.kind)))
         return false;
     if (pl_texts_has(source->writes, verb) || pl_texts_has(source->writes, pl_slice_z("*")))
         return true;

@@ -10,6 +10,10 @@
 struct pl_gate {
     struct pl_site *site;           /* borrowed for life */
     struct pl_informers *informers; /* borrowed for life */
+    const void *cluster;            /* of its sources' specs; NULL: the host's own */
+    struct pl_gate *parent;         /* borrowed for life; NULL: none */
+    struct pl_list children;        /* gates whose parent this is: their back-pointers */
+    struct pl_link sibling;         /* in the parent's children */
     bool dry_run;
     bool closed;
     char *rule, *message;         /* owned; why it is closed */

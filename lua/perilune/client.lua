@@ -106,6 +106,7 @@ local methods = {}
 local weak = { __mode = "k" }
 local is_live = setmetatable({}, weak) -- client -> does it read from the server?
 local headers_of = setmetatable({}, weak) -- client -> who is spoken for, or nil
+local cluster_of = setmetatable({}, weak) -- client -> the name of its cluster, or nil
 local only_live = { live = true }
 
 local function require_self(self, method)
@@ -140,9 +141,9 @@ end
 
 -- Of reads without other options.
 local function read_options(self)
-  local headers = headers_of[self]
-  if headers then
-    return { live = true, headers = headers }
+  local headers, cluster = headers_of[self], cluster_of[self]
+  if headers or cluster then
+    return { live = is_live[self], headers = headers, cluster = cluster }
   end
   return is_live[self] and only_live or nil
 end
@@ -152,7 +153,7 @@ local function write(self, options, fields)
     fields[name] = value
   end
   fields.live = is_live[self]
-  fields.headers = headers_of[self]
+  fields.headers, fields.cluster = headers_of[self], cluster_of[self]
   return host.write(fields)
 end
 
@@ -165,7 +166,7 @@ function methods.get(self, kind, object_ref, options, ...)
     return host.get(kind, ns, name, read_options(self))
   end
   local o = check.options(what, options, get_options)
-  o.live, o.headers = is_live[self], headers_of[self]
+  o.live, o.headers, o.cluster = is_live[self], headers_of[self], cluster_of[self]
   return host.get(kind, ns, name, o)
 end
 
@@ -176,7 +177,7 @@ local function list_arguments(self, method, kind, options)
     fail("%s: index works on the cache; perilune.live has none", what)
   end
   o.owner_uid, o.owner = o.owner, nil
-  o.live, o.headers = is_live[self], headers_of[self]
+  o.live, o.headers, o.cluster = is_live[self], headers_of[self], cluster_of[self]
   return kind, o
 end
 
@@ -387,7 +388,8 @@ function methods.create_or_update(self, object, change, options, ...)
       error(stored, 0)
     end
     -- The function runs again, on what is there now; never the old bytes.
-    current = host.get(kind, ns, name, { live = true, headers = headers_of[self] })
+    current = host.get(kind, ns, name, { live = true, headers = headers_of[self],
+      cluster = cluster_of[self] })
   end
 end
 
@@ -410,7 +412,7 @@ function methods.wait(self, kind, object_ref, is_met, timeout, ...)
       return object
     end
     local left = ends - host.now()
-    if left <= 0 or not host.key_changed(kind, ns, name, left) then
+    if left <= 0 or not host.key_changed(kind, ns, name, left, cluster_of[self]) then
       error(errors.new({ type = "timeout", verb = "wait", kind = kind, key = ref.key(ns, name),
         message = format("not met within %s", tostring(timeout)) }), 0)
     end
@@ -419,16 +421,21 @@ end
 
 -- ---- pods, paths, and others: loaded when they are called for ----
 
+-- For whom, and where to.
+local function sender(self)
+  return { headers = headers_of[self], cluster = cluster_of[self] }
+end
+
 function methods.logs(self, pod_ref, options, ...)
   require_self(self, "logs")
   check.no_more("logs", ...)
-  return require("perilune.pod").logs(headers_of[self], pod_ref, options)
+  return require("perilune.pod").logs(sender(self), pod_ref, options)
 end
 
 function methods.evict(self, pod_ref, options, ...)
   require_self(self, "evict")
   check.no_more("evict", ...)
-  return require("perilune.pod").evict(headers_of[self], pod_ref, options)
+  return require("perilune.pod").evict(sender(self), pod_ref, options)
 end
 
 function methods.raw(self, method, path, options, ...)
@@ -437,16 +444,17 @@ function methods.raw(self, method, path, options, ...)
   if not is_live[self] then
     fail("raw always asks the server: perilune.live:raw(...)")
   end
-  return require("perilune.raw").call(headers_of[self], method, path, options)
+  return require("perilune.raw").call(sender(self), method, path, options)
 end
 
 -- ---- the clients ----
 
-local function new(name, live, headers)
+local function new(name, live, headers, cluster)
   local client = check.frozen(name, methods)
-  is_live[client], headers_of[client] = live, headers
+  is_live[client], headers_of[client], cluster_of[client] = live, headers, cluster
   return client
 end
+M.new = new
 
 function methods.as(self, who, ...)
   require_self(self, "as")
@@ -454,7 +462,8 @@ function methods.as(self, who, ...)
   if headers_of[self] then
     fail("client:as: this client speaks for somebody already")
   end
-  return new("the client of client:as", true, require("perilune.impersonate").headers(who))
+  return new("the client of client:as", true, require("perilune.impersonate").headers(who),
+    cluster_of[self])
 end
 
 M.client = new("perilune.client", false)

@@ -85,6 +85,9 @@ local function source_options(extra)
     metadata_only = check.boolean,
     managed_fields = check.boolean,
     shared = check.boolean,
+    cluster = function(what, value)
+      return require("perilune.cluster").check(what, value)
+    end,
   }
   for name, checker in pairs(extra) do
     out[name] = checker
@@ -243,13 +246,15 @@ function M.writable(what, kind)
   return kind == "*" and kind or check.kind(what, kind)
 end
 
-function Controller.Writes(self, kind, list, ...)
+function Controller.Writes(self, kind, list, options, ...)
   require_open(self, "Writes")
   check.no_more("Writes", ...)
+  local o = check.options("Writes", options, { cluster = role_options.reads.cluster })
   local what = format("controller %q: Writes", self.name)
   self.writes[#self.writes + 1] = note_place({
     kind = M.writable(what, kind),
     verbs = verbs(format("%s(%q)", what, tostring(kind)), list),
+    cluster = o.cluster,
   })
   return self
 end
@@ -420,10 +425,11 @@ local function described(self, is_task)
   for i, source in ipairs(self.sources) do
     out.sources[i] = { role = source.role, kind = source.kind, at = place(source, self),
       namespaces = source.namespaces, writes = source.writes, finalizers = source.finalizers,
-      metadata_only = source.metadata_only, groups = groups_of(self, i) }
+      metadata_only = source.metadata_only, cluster = source.cluster, groups = groups_of(self, i) }
   end
   for i, write in ipairs(self.writes or {}) do
-    out.writes[i] = { kind = write.kind, verbs = write.verbs, at = place(write, self) }
+    out.writes[i] = { kind = write.kind, verbs = write.verbs, at = place(write, self),
+      cluster = write.cluster }
   end
   return out
 end
@@ -437,6 +443,7 @@ function M.describe()
   for _, self in ipairs(tasks) do
     out.controllers[#out.controllers + 1] = described(self, true)
   end
+  out.clusters = host.array(require("perilune.cluster").declared())
   return host.json_encode(out)
 end
 

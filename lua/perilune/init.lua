@@ -90,6 +90,9 @@ local perilune = {
   kinds = function(...)
     return require("perilune.kinds").kinds(...)
   end,
+  cluster = function(...)
+    return require("perilune.cluster").new(...)
+  end,
   webhook = frozen("perilune.webhook", { validate = webhook.validate, mutate = webhook.mutate,
     convert = webhook.convert, invalid = webhook.invalid }),
 }

@@ -26,14 +26,16 @@ local log_options = {
   limit_bytes = check.integer(1),
 }
 
--- where: {headers=, ns=, name=}; headers: of the client, or nil.
+-- where: {headers=, cluster=, ns=, name=}; the first two of the client, or nil.
 local function read(where, query)
   return (host.write({ verb = "get", kind = "v1/Pod", namespace = where.ns, name = where.name,
-    subresource = "log", query = queries.text("logs", query), headers = where.headers }))
+    subresource = "log", query = queries.text("logs", query), headers = where.headers,
+    cluster = where.cluster }))
 end
 
 local function get(where)
-  return host.get("v1/Pod", where.ns, where.name, { live = true, headers = where.headers })
+  return host.get("v1/Pod", where.ns, where.name, { live = true, headers = where.headers,
+    cluster = where.cluster })
 end
 
 -- ---- following ----
@@ -132,10 +134,10 @@ local function follow(where, o)
   end
 end
 
-function M.logs(headers, pod, options)
+function M.logs(by, pod, options)
   local ns, name = ref.parse("logs: the pod", pod)
   local o = check.options("logs", options, log_options)
-  local where = { headers = headers, ns = ns, name = name }
+  local where = { headers = by.headers, cluster = by.cluster, ns = ns, name = name }
   if o.follow then
     check_follow(o)
     return follow(where, o)
@@ -152,7 +154,7 @@ local evict_options = {
   dry_run = check.boolean,
 }
 
-local function evict(headers, ns, name, o)
+local function evict(by, ns, name, o)
   local body = { apiVersion = "policy/v1", kind = "Eviction",
     metadata = { namespace = ns, name = name },
     deleteOptions = { apiVersion = "v1", kind = "DeleteOptions",
@@ -161,14 +163,15 @@ local function evict(headers, ns, name, o)
     body.deleteOptions.preconditions = { uid = o.uid, resourceVersion = o.resource_version }
   end
   return host.write({ verb = "create", kind = "v1/Pod", namespace = ns, name = name,
-    subresource = "eviction", body = body, dry_run = o.dry_run, headers = headers })
+    subresource = "eviction", body = body, dry_run = o.dry_run,
+    headers = by.headers, cluster = by.cluster })
 end
 
 -- true; false when there is no such pod.
-function M.evict(headers, pod, options)
+function M.evict(by, pod, options)
   local ns, name = ref.parse("evict: the pod", pod)
   local o = check.options("evict", options, evict_options)
-  local ok, e = errors.protect(evict, headers, ns, name, o)
+  local ok, e = errors.protect(evict, by, ns, name, o)
   -- A server without evictions misses something else.
   local gone = not ok and errors.tests.is_not_found(e)
     and tostring(e.message):find('"' .. name .. '"', 1, true)

@@ -79,8 +79,8 @@ end
 local options_of = { query = queries.text, body = check.table, headers = M.headers,
   dry_run = check.boolean }
 
--- headers: of the client, or nil. The answer: a table, or a text where it is none.
-function M.call(headers, method, path, options)
+-- by: {headers=, cluster=} of the client. The answer: a table, or a text where it is none.
+function M.call(by, method, path, options)
   if type(method) ~= "string" or not VERBS[method:upper()] then
     fail("raw: the method must be GET, POST, PUT, PATCH or DELETE, not %s", check.describe(method))
   end
@@ -94,9 +94,10 @@ function M.call(headers, method, path, options)
     fail("%s needs a body", what)
   end
   local query = o.query and o.query ~= "" and "?" .. o.query or ""
-  local all = (o.headers or "") .. (headers or "")
+  local all = (o.headers or "") .. (by.headers or "")
   return (host.write({ verb = VERBS[method], raw_path = path .. query, body = o.body,
-    dry_run = o.dry_run, headers = all ~= "" and all or nil, live = true }))
+    dry_run = o.dry_run, headers = all ~= "" and all or nil, cluster = by.cluster,
+    live = true }))
 end
 
 return M

@@ -191,6 +191,35 @@ require("perilune").controller("c"):For("v1/Namespace"):Writes("*", { "delete" }
     assert(rules(text):find("ClusterRole */*: delete", 1, true), text)
   end)
 
+  it("tells the roles of another cluster from those at home", function()
+    local text = [[
+local perilune = require("perilune")
+local edge = perilune.cluster("edge", { secret = "team-a/edge" })
+perilune.controller("c"):For("v1/Pod", { cluster = "edge" }):Watches("v1/Node", "self")
+  :Writes("v1/Service", { "create" }, { cluster = "edge" }):Writes("v1/Secret", { "patch" })
+  :Reconcile(function() end)
+]]
+    local home = rules(rbac(text))
+    assert(home:find("v1/nodes", 1, true) or home:find("nodes: get list watch", 1, true), home)
+    assert(home:find("secrets: patch", 1, true), home)
+    assert.is_nil(home:find("pods", 1, true), home)
+    assert.is_nil(home:find("services", 1, true), home)
+    assert(home:find("secrets%S*: get"), home)
+    local code, out, err = e2e.run("rbac", folder, "--for-cluster", "edge")
+    assert.equal(0, code, err)
+    assert(rules(out):find("pods: get list watch", 1, true), out)
+    assert(rules(out):find("services: create", 1, true), out)
+    assert.is_nil(out:find("nodes", 1, true), out)
+    code, out, err = e2e.run("rbac", folder, "--for-cluster", "edgy")
+    assert.equal("", out)
+    assert.equal(2, code)
+    assert(err:find('name no cluster "edgy"', 1, true), err)
+    code, out, err = e2e.run("check", folder)
+    assert.equal(0, code, err)
+    assert(out:find("cluster edge: Secret team-a/edge, key kubeconfig", 1, true), out)
+    assert(out:find("v1/Pod cluster=edge", 1, true), out)
+  end)
+
   it("counts kinds that are followed by their groups, and check names them so", function()
     local text = rbac([[
 local function all() return true end

@@ -51,5 +51,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_exec(&config);
     }
     pl_kubeconfig_deinit(&config);
+    pl_err_clear(&err);
+    options.files = NULL;
+    rc = pl_kubeconfig_parse(pl_slice((const char *)data, size), "given", &options, &config, &err);
+    PL_REQUIRE(rc == err.code && (rc == 0) == (err.message[0] == '\0'));
+    if (rc == 0) /* nothing of this machine */
+        PL_REQUIRE(config.exec == NULL && config.ca_file == NULL && config.token_file == NULL &&
+                   config.cert_file == NULL && config.key_file == NULL);
+    pl_kubeconfig_deinit(&config);
     return 0;
 }

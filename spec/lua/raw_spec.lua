@@ -419,3 +419,61 @@ describe("rights to every kind", function()
     refuses("must be a kind", task.run, "bad", { writes = { 7 } }, function() end)
   end)
 end)
+
+describe("perilune.cluster", function()
+  local declared, sent
+
+  before_each(function()
+    spec.reset()
+    host.set_phase("load")
+    declared, sent = {}, {}
+    host.controller = function(what)
+      declared[#declared + 1] = what
+    end
+    host.cluster = function(what)
+      declared[#declared + 1] = what
+    end
+    package.loaded["perilune.cluster"] = nil
+  end)
+
+  it("declares how it is reached, and gives clients that go there", function()
+    local cluster = spec.fresh("perilune.cluster")
+    package.loaded["perilune.cluster"] = cluster
+    local edge = cluster.new("edge", { secret = "a/b", context = "c" })
+    assert.same({ name = "edge", context = "c", secret_namespace = "a", secret_name = "b",
+      secret_key = "kubeconfig" }, declared[1])
+    local controller = spec.fresh("perilune.controller")
+    controller.new("c"):For("v1/Pod", { cluster = "edge" }):Reconcile(function() end)
+    assert.equal("edge", declared[2].sources[1].cluster)
+    host.get = function(kind, ns, name, o)
+      sent = { kind, ns, name, o.cluster, o.live }
+    end
+    host.write = function(o)
+      sent = { o.verb, o.cluster }
+      return {}, {}
+    end
+    edge.client:get("v1/Pod", "a/b")
+    assert.same({ "v1/Pod", "a", "b", "edge", false }, sent)
+    edge.live:get("v1/Pod", "a/b", { metadata_only = true })
+    assert.same({ "v1/Pod", "a", "b", "edge", true }, sent)
+    edge.client:as({ user = "jane" }):delete("v1/Pod", "a/b")
+    assert.same({ "delete", "edge" }, sent)
+    edge.live:raw("GET", "/version")
+    assert.same({ "get", "edge" }, sent)
+  end)
+
+  it("refuses what names none", function()
+    local cluster = spec.fresh("perilune.cluster")
+    package.loaded["perilune.cluster"] = cluster
+    refuses("must be a DNS-1123 label", cluster.new, "No Name", { context = "c" })
+    refuses("needs kubeconfig, context or secret", cluster.new, "edge", {})
+    refuses("not both", cluster.new, "edge", { kubeconfig = "f", secret = "a/b" })
+    refuses('must be "NAMESPACE/NAME"', cluster.new, "edge", { secret = "b" })
+    refuses('did you mean "kubeconfig"?', cluster.new, "edge", { kubeconfg = "f" })
+    cluster.new("edge", { kubeconfig = "f" })
+    refuses("used twice", cluster.new, "edge", { kubeconfig = "f" })
+    local controller = spec.fresh("perilune.controller")
+    local c = controller.new("c")
+    refuses('there is no cluster "edgy"; did you mean "edge"?', c.For, c, "v1/Pod", { cluster = "edgy" })
+  end)
+end)

@@ -113,6 +113,7 @@ function TaskContext:stopping() end
 ---@field fields? string
 ---@field metadata_only? boolean
 ---@field managed_fields? boolean
+---@field cluster? string
 ---@field shared? boolean
 ---@field writes? perilune.Verb[]
 ---@field finalizers? string[] of For: the names that this controller may add

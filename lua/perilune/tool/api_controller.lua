@@ -1,6 +1,16 @@
 -- The part of the definitions in api.lua that is about controllers.
 
 return [==[
+---@class perilune.ClusterOptions
+---@field kubeconfig? string
+---@field context? string
+---@field secret? string|{namespace: string, name: string, key?: string}
+
+---@class perilune.Cluster
+---@field name string
+---@field client perilune.Client
+---@field live perilune.Client
+
 ---@class perilune.FamilyOptions: perilune.SourceOptions
 ---@field group? string|string[]
 ---@field namespaced? boolean
@@ -33,8 +43,9 @@ function Controller:WatchesKinds(selects, map, options) end
 function Controller:Reads(kind, options) end
 ---@param kind perilune.Kind
 ---@param verbs perilune.Verb[]
+---@param options? {cluster?: string}
 ---@return perilune.Controller
-function Controller:Writes(kind, verbs) end
+function Controller:Writes(kind, verbs, options) end
 ---@param name string
 ---@return perilune.Controller
 function Controller:WatchesChannel(name) end

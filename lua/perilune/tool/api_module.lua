@@ -79,6 +79,10 @@ function perilune.run(name, options, f) end
 ---@return perilune.ServedKind[] kinds
 ---@return string[] missing group versions that could not be asked
 function perilune.kinds(options) end
+---@param name string
+---@param options perilune.ClusterOptions
+---@return perilune.Cluster
+function perilune.cluster(name, options) end
 ---@param text string
 ---@param zone? string
 ---@return perilune.Schedule

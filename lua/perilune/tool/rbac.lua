@@ -110,12 +110,52 @@ end
 
 local M = {}
 
+-- What is of one cluster: nil is the host's own.
+local function of_cluster(list, cluster)
+  local out = {}
+  for _, one in ipairs(list) do
+    if one.cluster == cluster then
+      out[#out + 1] = one
+    end
+  end
+  return out
+end
+
+local function in_cluster(controllers, cluster)
+  local out = {}
+  for i, controller in ipairs(controllers) do
+    local copy = {}
+    for name, value in pairs(controller) do
+      copy[name] = value
+    end
+    copy.sources = of_cluster(controller.sources, cluster)
+    copy.writes = of_cluster(controller.writes, cluster)
+    copy.hook = cluster == nil and controller.hook or nil
+    out[i] = copy
+  end
+  return out
+end
+
+local function check_cluster(tool, clusters, name)
+  for _, cluster in ipairs(clusters) do
+    if cluster.name == name then
+      return name
+    end
+  end
+  if name then
+    tool.usage("--for-cluster: the scripts name no cluster %q", name)
+  end
+end
+
 -- What rights.of takes, from the command's input.
 function M.job(tool, input)
   local flags = input.flags
   local declared = input.declared or { controllers = {} }
+  local cluster = check_cluster(tool, declared.clusters or {}, flags["for-cluster"])
   local lease
-  if flags["leader-elect"] or flags.shards then
+  if cluster then
+    lease = nil -- it is at home
+  elseif flags["leader-elect"] or flags.shards then
     if not flags["leader-elect-resource-namespace"] then
       tool.usage("--leader-elect needs --leader-elect-resource-namespace here: where is the Lease?")
     end
@@ -123,7 +163,9 @@ function M.job(tool, input)
   end
   return {
     kinds = kinds_module.read(tool, input),
-    controllers = declared.controllers,
+    controllers = in_cluster(declared.controllers, cluster),
+    clusters = cluster == nil and declared.clusters or {},
+    other = cluster,
     scripts = scripts.look(scripts.trees(tool, input.files or {})),
     namespaces = flags.namespace or {},
     minimal = flags.minimal,

@@ -369,8 +369,16 @@ function M.of(job)
   for _, controller in ipairs(job.controllers) do
     add_controller(job, controller)
   end
-  add_subresources(job)
-  add_events(job)
+  if not job.other then
+    add_subresources(job)
+    add_events(job)
+  end
+  for _, cluster in ipairs(job.clusters or {}) do
+    if cluster.secret then
+      job.rights:add(cluster.secret.namespace, "", "secrets", { "get" },
+        format("the kubeconfig of cluster %s", cluster.name), cluster.at, { cluster.secret.name })
+    end
+  end
   if job.lease then
     add_lease(job)
   end

@@ -528,4 +528,39 @@ TEST(the_environment_s_proxy_is_used_unless_the_cluster_has_one)
     teardown();
 }
 
+#define GIVEN                                                                                      \
+    "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n"                  \
+    "clusters: [{name: k, cluster: {server: 'https://edge:6443'%s}}]\n"                            \
+    "users: [{name: u, user: {token: t%s}}]\n"
+
+static void expect_outside(const char *cluster, const char *user, const char *want)
+{
+    const char *const nothing[] = {NULL};
+    struct pl_kubeconfig_options options = {.environ = nothing};
+    struct pl_kubeconfig config;
+    struct pl_err err;
+    char text[1024];
+    snprintf(text, sizeof text, GIVEN, cluster, user);
+    pl_err_clear(&err);
+    int code = pl_kubeconfig_parse(pl_slice_z(text), "Secret a/b", &options, &config, &err);
+    CHECK_INT(code, want != NULL ? PL_EINVAL : 0);
+    if (want != NULL)
+        CHECK(strstr(err.message, want) != NULL);
+    else
+        CHECK_STR(config.server, "https://edge:6443");
+    pl_kubeconfig_deinit(&config);
+}
+
+TEST(a_text_of_somebody_else_names_neither_files_nor_programs)
+{
+    expect_outside("", "", NULL);
+    expect_outside(", certificate-authority: /etc/passwd", "",
+                   "Secret a/b: certificate-authority:");
+    expect_outside("", ", tokenFile: /etc/passwd", "tokenFile: a kubeconfig that is no file");
+    expect_outside("", ", client-key: /etc/key", "client-key");
+    expect_outside("", ", exec: {command: touch}", "exec");
+    expect_outside("", ", auth-provider: {name: x}", "auth-provider");
+    expect_outside("", ", exec: ", NULL); /* null is none */
+}
+
 TEST_MAIN()

@@ -291,4 +291,47 @@ TEST(a_host_past_its_grace_refuses_for_that_reason_also_behind_a_fence)
     finish(&scene);
 }
 
+static int refusal(struct scene *scene, struct pl_gate *gate)
+{
+    struct pl_write write = {.verb = PL_VERB_DELETE,
+                             .kind = kind_of("v1/ConfigMap"),
+                             .ns = pl_slice_z("d"),
+                             .name = pl_slice_z("n"),
+                             .grace_period = -1,
+                             .controller = pl_controller_writer(scene->leader_only)};
+    scene->written = 0;
+    pl_gate_write(gate, &write, on_written, scene);
+    bed_run(&scene->stage.bed);
+    return scene->written == 1 ? scene->err.code : 0;
+}
+
+TEST(the_gate_of_another_cluster_has_the_fence_and_the_end_of_the_own_one)
+{
+    struct scene scene;
+    begin(&scene);
+    struct pl_cluster *home = scene.stage.bed.cluster;
+    const struct pl_gate_options options = {.site = pl_cluster_site(home),
+                                            .informers = pl_cluster_informers(home),
+                                            .parent = scene.gate,
+                                            .cluster = &scene};
+    struct pl_gate *gate = pl_gate_create(&options);
+    scene.open = false;
+    CHECK_INT(refusal(&scene, gate), PL_EREFUSED);
+    CHECK_STR(scene.err.reason, "leader");
+    scene.open = true;
+    CHECK_INT(refusal(&scene, gate), 0);
+    struct fake_request *sent = bed_expect(&scene.stage.bed, "DELETE", "/api/v1/");
+    scene.open = false;
+    pl_gate_cut(scene.gate); /* cuts both */
+    bed_run(&scene.stage.bed);
+    CHECK(sent->canceled);
+    CHECK_INT(scene.written, 1);
+    pl_gate_close(scene.gate, "stopping", "the host is stopping");
+    CHECK(!pl_gate_is_open(gate));
+    CHECK_INT(refusal(&scene, gate), PL_EREFUSED);
+    CHECK_STR(scene.err.reason, "stopping");
+    pl_gate_destroy(gate);
+    finish(&scene);
+}
+
 TEST_MAIN()

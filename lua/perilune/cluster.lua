@@ -1,0 +1,98 @@
+-- perilune.cluster(name, {kubeconfig =, context =, secret =}): a cluster besides the host's own,
+-- for sources ({cluster = name}) and for clients of its own. How it is reached is read by the core,
+-- later: a script that names a cluster which is away loads all the same.
+
+local host = require("perilune.host")
+local check = require("perilune.check")
+
+local fail = check.fail
+local M = {}
+
+local MOST = 64
+local declared = {} -- as they were named: {name =, secret =}
+local by_name = {}
+
+local function one_line(what, value)
+  check.string(what, value)
+  if value:find("[%z\1-\31]") then
+    fail("%s must be a text of one line, not %s", what, check.describe(value))
+  end
+  return value
+end
+
+local function secret(what, value)
+  if type(value) == "string" then
+    local ns, name = value:match("^([^/]+)/([^/]+)$")
+    value = { namespace = ns, name = name }
+    if not ns then
+      fail('%s must be "NAMESPACE/NAME" or {namespace =, name =, key =}', what)
+    end
+  end
+  local o = check.options(what, value, { namespace = check.string, name = check.string,
+    key = check.string })
+  if not o.namespace or not host.is_name(o.namespace, "dns-label") then
+    fail("%s: namespace must be the name of one", what)
+  elseif not o.name or not host.is_name(o.name, "dns-subdomain") then
+    fail("%s: name must be the name of a Secret", what)
+  end
+  o.key = o.key or "kubeconfig"
+  return o
+end
+
+local options_of = { kubeconfig = one_line, context = one_line, secret = secret }
+
+-- The name of a cluster, for options.
+function M.check(what, value)
+  check.string(what, value)
+  if not by_name[value] then
+    local names = {}
+    for name in pairs(by_name) do
+      names[name] = true
+    end
+    fail("%s: there is no cluster %q%s; perilune.cluster(%q, {...}) declares one, above", what,
+      value, next(names) and "; " .. check.nearest(value, names) or "", value)
+  end
+  return value
+end
+
+-- For commands such as `perilune rbac`.
+function M.declared()
+  return declared
+end
+
+function M.new(name, options, ...)
+  check.no_more("perilune.cluster", ...)
+  if host.phase() ~= "load" then
+    fail("perilune.cluster can only be called while the script is loaded")
+  end
+  check.string("perilune.cluster: the name", name)
+  if not host.is_name(name, "dns-label") then
+    fail("perilune.cluster: the name %q must be a DNS-1123 label", name)
+  elseif by_name[name] then
+    fail("perilune.cluster: the name %q is used twice", name)
+  elseif #declared == MOST then
+    fail("perilune.cluster: at most %d clusters can be named", MOST)
+  end
+  local what = "perilune.cluster(\"" .. name .. "\")"
+  local o = check.options(what, options, options_of)
+  if o.secret and o.kubeconfig then
+    fail("%s takes kubeconfig or secret, not both", what)
+  elseif not o.secret and not o.kubeconfig and not o.context then
+    fail("%s needs kubeconfig, context or secret: without any it is the host's own cluster", what)
+  end
+  local s = o.secret or {}
+  host.cluster({ name = name, kubeconfig = o.kubeconfig, context = o.context,
+    secret_namespace = s.namespace, secret_name = s.name, secret_key = s.key })
+  local file, line = host.where()
+  declared[#declared + 1] = { name = name, secret = o.secret and { namespace = s.namespace,
+    name = s.name } or nil, at = { file = file or "?", line = line or 0 } }
+  by_name[name] = true
+  local clients = require("perilune.client")
+  return check.frozen("perilune.cluster", {
+    name = name,
+    client = clients.new(what .. ".client", false, nil, name),
+    live = clients.new(what .. ".live", true, nil, name),
+  })
+end
+
+return M

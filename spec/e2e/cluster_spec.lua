@@ -1,0 +1,181 @@
+-- perilune.cluster: sources and clients of clusters besides the host's own.
+
+local cjson = require("cjson")
+local e2e = require("spec.support.e2e")
+
+describe("another cluster", function()
+  local server, namespace, edge, host, socket
+
+  setup(function()
+    server = e2e.server()
+  end)
+  before_each(function()
+    namespace = server:new_namespace()
+    socket = e2e.folder() .. "/" .. e2e.unique("cluster") .. ".sock"
+    edge = e2e.start_embedded()
+    edge:create("/api/v1/namespaces", { apiVersion = "v1", kind = "Namespace",
+      metadata = { name = namespace } })
+  end)
+  after_each(function()
+    e2e.clean_up()
+    if edge.child:is_running() then
+      edge:stop()
+    end
+  end)
+  teardown(e2e.finish)
+
+  local function maps(name)
+    return "/api/v1/namespaces/" .. namespace .. "/configmaps" .. (name and "/" .. name or "")
+  end
+
+  local function map(name, data)
+    return { apiVersion = "v1", kind = "ConfigMap", metadata = { name = name,
+      labels = { copied = "yes" } }, data = data }
+  end
+
+  local function status()
+    local code, out, err = e2e.run("status", "-o", "json", "--admin-socket", socket)
+    assert.equal(0, code, err)
+    return cjson.decode(out)
+  end
+
+  local function start(text, flags)
+    host = e2e.start_host(server, 'local perilune = require("perilune")\n' .. text,
+      { "--admin-socket", socket, unpack(flags or {}) })
+  end
+
+  local copier = [[
+local edge = perilune.cluster("edge", %s)
+-- What is at the edge comes home; what is written at home is seen by the other controller.
+perilune.controller("copier")
+  :For("v1/ConfigMap", { cluster = "edge", labels = "copied=yes", namespaces = { "%s" } })
+  :Writes("v1/ConfigMap", { "create", "update" })
+  :Reconcile(function(request, context)
+    local map = edge.client:get("v1/ConfigMap", request)
+    if not map then return end
+    perilune.client:create_or_update({ apiVersion = "v1", kind = "ConfigMap",
+      metadata = { name = "from-edge-" .. request.name, namespace = request.namespace } },
+      function(copy) copy.data = map.data end)
+    map.metadata.annotations = { ["example.com/copied"] = "true" }
+    edge.client:update(map)
+    assert(edge.client:get("v1/ConfigMap", request).metadata.annotations, "reads its own write")
+    assert(perilune.live:get("v1/ConfigMap", request) == nil, "it is not at home")
+  end)
+perilune.controller("home")
+  :For("v1/Secret", { namespaces = { "%s" } })
+  :Reconcile(function(request, context) context.log:info("home saw " .. request.name) end)
+]]
+
+  local function script(options)
+    return copier:format(options, namespace, namespace)
+  end
+
+  it("is watched, read and written, with caches, a gate and metrics of its own", function()
+    edge:create(maps(), map("a", { x = "1" }))
+    server:create(maps(), map("a-at-home", { x = "no" }))
+    start(script(('{ kubeconfig = "%s" }'):format(edge.kubeconfig)))
+    e2e.eventually("it came home", function()
+      local copy = server:get(maps("from-edge-a"))
+      return copy and copy.data.x == "1"
+    end)
+    e2e.eventually("it is marked", function()
+      local annotations = edge:get(maps("a")).metadata.annotations
+      return annotations and annotations["example.com/copied"] == "true"
+    end)
+    edge:patch(maps("a"), { data = { x = "2" } })
+    e2e.eventually("the change came home", function()
+      return server:get(maps("from-edge-a")).data.x == "2"
+    end)
+    assert.is_nil(server:get(maps("a")))
+    assert.is_nil(server:get(maps("from-edge-a-at-home")))
+    local now = status()
+    assert.equal("edge", now.clusters[1].name)
+    assert.equal(edge.url, now.clusters[1].server)
+    assert.truthy(now.clusters[1].writes_sent >= 1)
+    local sources = {}
+    for _, source in ipairs(now.sources) do
+      sources[#sources + 1] = source.source
+    end
+    assert.truthy(table.concat(sources, "\n"):find("edge:v1/ConfigMap in", 1, true))
+    local metrics = host:ask("metrics", "/metrics") and select(2, host:ask("metrics", "/metrics"))
+    assert.truthy(metrics:find('perilune_informer_objects{kind="edge:v1/ConfigMap"} 1', 1, true), metrics)
+    assert.truthy(metrics:find('perilune_cluster_known{cluster="edge"} 1', 1, true), metrics)
+    host:stop()
+  end)
+
+  it("that is away stops nobody else, and is found when it is there", function()
+    local port = edge.url:match(":(%d+)$")
+    edge:stop()
+    local file = e2e.folder() .. "/" .. e2e.unique("late") .. ".kubeconfig"
+    start(script(('{ kubeconfig = "%s" }'):format(file)))
+    host:logged("^it is not known how a cluster is reached")
+    server:create("/api/v1/namespaces/" .. namespace .. "/secrets", { apiVersion = "v1",
+      kind = "Secret", metadata = { name = "s" } })
+    host:logged("home saw s")
+    assert.truthy(status().clusters[1].trouble:find("No such file", 1, true))
+    edge = e2e.start_embedded({ "--listen", "127.0.0.1:" .. port }, edge)
+    edge:create("/api/v1/namespaces", { apiVersion = "v1", kind = "Namespace",
+      metadata = { name = namespace } })
+    edge:create(maps(), map("late", { x = "1" }))
+    e2e.write_file(file, e2e.read_file(edge.kubeconfig))
+    host:logged("^cluster is known$")
+    e2e.eventually("it came home", function()
+      return server:get(maps("from-edge-late")) ~= nil
+    end)
+    host:stop()
+  end)
+
+  -- The kubeconfig as a Secret may hold it.
+  local function kubeconfig(extra)
+    local text = e2e.read_file(edge.kubeconfig)
+    local pipe = io.popen("base64 -w0 " .. text:match('certificate%-authority: "([^"]+)"'))
+    local ca = pipe:read("*a")
+    pipe:close()
+    return (text:gsub('certificate%-authority: "[^"]+"', function()
+      return 'certificate-authority-data: "' .. ca .. '"'
+    end):gsub("{token:", "{" .. (extra or "") .. "token:"))
+  end
+
+  local function put_secret(text)
+    local path = "/api/v1/namespaces/" .. namespace .. "/secrets"
+    server:request("DELETE", path .. "/edge")
+    server:create(path, { apiVersion = "v1", kind = "Secret", metadata = { name = "edge" },
+      stringData = { kubeconfig = text } })
+  end
+
+  it("is reached as a Secret says, which may name no program", function()
+    edge:create(maps(), map("a", { x = "1" }))
+    put_secret(kubeconfig("exec: {apiVersion: client.authentication.k8s.io/v1, command: touch}, "))
+    start(script(('{ secret = "%s/edge" }'):format(namespace)))
+    host:logged(function(line)
+      return line.msg:find("^it is not known how a cluster is reached")
+        and line.error:find("may name neither its files nor programs", 1, true)
+    end)
+    put_secret(kubeconfig())
+    host:logged("^cluster is known$")
+    e2e.eventually("it came home", function()
+      return server:get(maps("from-edge-a")) ~= nil
+    end)
+    host:stop()
+  end)
+
+  it("is left as it is by a dry run", function()
+    edge:create(maps(), map("a", { x = "1" }))
+    start(([[
+local edge = perilune.cluster("edge", { kubeconfig = "%s" })
+perilune.controller("all", { leader_election = false })
+  :For("v1/ConfigMap", { cluster = "edge", namespaces = { "%s" } })
+  :Reconcile(function(request, context) context.log:info("saw " .. request.name) end)
+perilune.run("writer", { leader_election = false }, function(context)
+  local ok, e = pcall(edge.client.create, edge.client, { apiVersion = "v1", kind = "ConfigMap",
+    metadata = { name = "made", namespace = "%s" } })
+  context.log:info("created: " .. tostring(ok) .. " " .. tostring(e))
+  perilune.sleep("1h")
+end)
+]]):format(edge.kubeconfig, namespace, namespace), { "--dry-run" })
+    host:logged("saw a")
+    host:logged("created: true")
+    assert.is_nil(edge:get(maps("made"))) -- a dry run is one everywhere
+    host:stop()
+  end)
+end)
