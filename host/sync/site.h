@@ -30,7 +30,7 @@ struct pl_site_options {
     const char *name;         /* of a cluster that is not the host's own; NULL: it is. Borrowed. */
     struct pl_site *parent;   /* the host's own: not idle while this one is not; NULL: none */
     struct pl_shards *shards; /* which are this process's; NULL: there are none, all is ours */
-    bool stream_lists;        /* lists come as the beginning of watches where the server does that */
+    bool stream_lists; /* lists come as the beginning of watches where the server does that */
     /* Tells people of something that they have to mend (an Event about ourselves). NULL: nobody. */
     void (*say)(void *arg, const char *reason, const char *note);
     void *say_arg;
