@@ -151,6 +151,7 @@ static void read_file(void *arg)
 {
     struct reading *reading = arg;
     pl_err_clear(&reading->err);
+    /* what went wrong is in err */
     PL_IGNORE(pl_kubeconfig_load(&reading->options, &reading->config, &reading->err));
 }
 
