@@ -5,6 +5,7 @@
 #include "apicall/body.h"
 
 #include "apicall/protobuf.h"
+#include "schema/defaults.h"
 #include "schema/proto.h"
 #include "schema/typed.h"
 #include "value/scan.h"
@@ -25,6 +26,14 @@ struct pl_tree *pl_api_body_json(struct pl_api_ctx *ctx, const struct pl_doc *do
     if (ctx->type == NULL || ctx->type->is_custom || ctx->request.body_form != PL_API_JSON)
         return pl_tree_from_node(&ctx->arena, pl_doc_root(doc));
     return pl_typed_parse(&ctx->arena, ctx->request.call.body);
+}
+
+void pl_api_body_default(struct pl_api_ctx *ctx, struct pl_tree *object)
+{
+    struct pl_message type = pl_api_body_type(ctx);
+    pl_typed_fill(&ctx->arena, object, type); /* "" is no value where a default may come */
+    pl_api_default_builtin(&ctx->arena, ctx->type, object);
+    pl_typed_fill(&ctx->arena, object, type);
 }
 
 /* ---- protobuf ---- */

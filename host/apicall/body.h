@@ -5,6 +5,8 @@
 #include "schema/message.h"
 
 /* The type of the request's objects; none for custom kinds. */
+/* Fills in the defaults of a built-in kind, and leaves out and writes what Go does. */
+void pl_api_body_default(struct pl_api_ctx *ctx, struct pl_tree *object);
 struct pl_message pl_api_body_type(const struct pl_api_ctx *ctx);
 /* A JSON body that was scanned already, as a tree with what comes twice in it. */
 struct pl_tree *pl_api_body_json(struct pl_api_ctx *ctx, const struct pl_doc *doc);

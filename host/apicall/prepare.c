@@ -119,6 +119,26 @@ static void prepare_job(struct pl_arena *arena, struct pl_tree *object, const st
 
 /* ---- Pods ---- */
 
+/* Five minutes with that taint, unless the pod says something else. */
+static void tolerate(struct pl_arena *arena, struct pl_tree *spec, const char *key)
+{
+    struct pl_tree *list = pl_tree_default(arena, spec, "tolerations", pl_tree_array(arena));
+    PL_TREE_FOR(item, list)
+    {
+        struct pl_slice is = pl_tree_text_at(item->value, "key");
+        struct pl_slice effect = pl_tree_text_at(item->value, "effect");
+        if ((is.len == 0 || pl_slice_eqz(is, key)) &&
+            (effect.len == 0 || pl_slice_eqz(effect, "NoExecute")))
+            return;
+    }
+    struct pl_tree *one = pl_tree_object(arena);
+    pl_tree_set_strz(arena, one, "key", key);
+    pl_tree_set_strz(arena, one, "operator", "Exists");
+    pl_tree_set_strz(arena, one, "effect", "NoExecute");
+    pl_tree_setz(arena, one, "tolerationSeconds", pl_tree_int(arena, 300));
+    pl_tree_push(arena, list, one);
+}
+
 static int prepare_pod(struct pl_api_ctx *ctx, struct pl_tree *object, bool is_new)
 {
     struct pl_arena *arena = &ctx->arena;
@@ -127,13 +147,8 @@ static int prepare_pod(struct pl_api_ctx *ctx, struct pl_tree *object, bool is_n
     struct pl_tree *spec = pl_tree_child(arena, object, "spec");
     pl_tree_default(arena, spec, "priority", pl_tree_int(arena, 0));
     pl_tree_default(arena, spec, "preemptionPolicy", pl_tree_strz(arena, "PreemptLowerPriority"));
-    pl_tree_default(
-        arena, spec, "tolerations",
-        pl_tree_literal(arena,
-                        "[{\"key\":\"node.kubernetes.io/not-ready\",\"operator\":\"Exists\","
-                        "\"effect\":\"NoExecute\",\"tolerationSeconds\":300},"
-                        "{\"key\":\"node.kubernetes.io/unreachable\",\"operator\":\"Exists\","
-                        "\"effect\":\"NoExecute\",\"tolerationSeconds\":300}]"));
+    tolerate(arena, spec, "node.kubernetes.io/not-ready");
+    tolerate(arena, spec, "node.kubernetes.io/unreachable");
     return 0;
 }
 
@@ -202,9 +217,11 @@ static void prepare_namespace(struct pl_arena *arena, struct pl_tree *object,
         pl_tree_setz(arena, object, "spec", pl_tree_copy(arena, pl_tree_getz(old, "spec")));
         return;
     }
-    struct pl_tree *finalizers = pl_tree_array(arena);
+    struct pl_tree *finalizers = pl_tree_default(arena, spec, "finalizers", pl_tree_array(arena));
+    PL_TREE_FOR(item, finalizers)
+    if (pl_slice_eqz(pl_tree_text(item->value), "kubernetes"))
+        return;
     pl_tree_push(arena, finalizers, pl_tree_strz(arena, "kubernetes"));
-    pl_tree_setz(arena, spec, "finalizers", finalizers);
 }
 
 /* Members that an Event always has, whether they say something or not. */

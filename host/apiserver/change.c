@@ -277,8 +277,7 @@ int pl_api_store_change(struct pl_api_ctx *ctx, struct pl_api_entry *entry, stru
         return -1;
     keep_metadata(&c);
     keep_other_half(&c);
-    pl_api_default_builtin(&ctx->arena, ctx->type, c.object);
-    pl_typed_fill(&ctx->arena, c.object, pl_api_body_type(ctx));
+    pl_api_body_default(ctx, c.object);
     if (admit(&c) != 0)
         return -1;
     if (!options->by_apply)

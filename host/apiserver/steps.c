@@ -6,6 +6,7 @@
 
 #include "schema/structural.h"
 #include "schema/validate.h"
+#include "valid/valid.h"
 #include "schema/webhook_config.h"
 
 struct pl_slice pl_api_name_of(const struct pl_tree *object)
@@ -166,7 +167,7 @@ static void apply_rules(struct pl_api_ctx *ctx, struct pl_api_faults *faults,
 static void validate_builtin(struct pl_api_faults *faults, const struct pl_api_type *type,
                              const struct pl_tree *object, const struct pl_tree *old)
 {
-    pl_api_validate_builtin(faults, type, object, old);
+    pl_valid_builtin(faults, type, object, old);
     if (strcmp(type->kind, "ValidatingWebhookConfiguration") == 0 ||
         strcmp(type->kind, "MutatingWebhookConfiguration") == 0)
         pl_webhook_config_validate(faults, object, old);

@@ -95,18 +95,14 @@ static int fail_exists(struct pl_api_ctx *ctx, struct pl_slice name)
     return -1;
 }
 
-/* A built-in object starts from one that is all defaults, whose containers nobody added. */
+/* A built-in object starts from one that says nothing, which has what is always written: nobody
+ * added that. */
 static struct pl_tree *blank(struct pl_api_ctx *ctx)
 {
-    if (ctx->type->is_custom)
-        return pl_tree_object(&ctx->arena);
-    return pl_tree_literal(
-        &ctx->arena,
-        "{\"metadata\":{},\"spec\":{\"strategy\":{},\"updateStrategy\":{},\"names\":{},"
-        "\"scaleTargetRef\":{},\"resources\":{},\"podSelector\":{},\"jobTemplate\":{\"metadata\":{}"
-        ",\"spec\":{\"template\":{"
-        "\"metadata\":{},\"spec\":{\"containers\":null}}}},\"containers\":null,"
-        "\"template\":{\"metadata\":{},\"spec\":{\"containers\":null}}},\"status\":{}}");
+    struct pl_tree *nothing = pl_tree_object(&ctx->arena);
+    if (!ctx->type->is_custom)
+        pl_typed_fill_nulls(&ctx->arena, nothing, pl_api_body_type(ctx));
+    return nothing;
 }
 
 static int store_first(struct pl_api_ctx *ctx, struct pl_tree *object, struct pl_slice key)
@@ -143,8 +139,7 @@ static void stamp_before(struct pl_api_ctx *ctx, struct pl_tree *object)
     struct pl_tree *meta = pl_api_meta_of(ctx, object);
     if (ctx->type->flags & PL_API_NAMESPACED)
         pl_tree_setz(&ctx->arena, meta, "namespace", pl_tree_str(&ctx->arena, ctx->request.ns));
-    pl_api_default_builtin(&ctx->arena, ctx->type, object);
-    pl_typed_fill(&ctx->arena, object, pl_api_body_type(ctx));
+    pl_api_body_default(ctx, object);
 }
 
 static int check_new(struct pl_api_ctx *ctx, struct pl_tree *object)
@@ -167,8 +162,7 @@ int pl_api_store_new(struct pl_api_ctx *ctx, struct pl_tree *object, bool by_app
     struct pl_tree *meta = pl_api_meta_of(ctx, object);
     struct pl_tree *sent = by_apply ? NULL : pl_tree_getz(meta, "managedFields");
     stamp_new(ctx, object);
-    pl_api_default_builtin(&ctx->arena, ctx->type, object);
-    pl_typed_fill(&ctx->arena, object, pl_api_body_type(ctx));
+    pl_api_body_default(ctx, object);
     if (!by_apply) {
         struct pl_api_writer writer = pl_api_writer_of(ctx);
         struct pl_tree *entries = pl_api_managed_base(&ctx->arena, NULL, sent);

@@ -101,14 +101,26 @@ static const struct kind_rules kinds[] = {
      RULES({"spec", "updateStrategy", "{}"}, {"spec.updateStrategy", "type", "\"RollingUpdate\""},
            {"spec", "revisionHistoryLimit", "10"})},
     {"Job", "spec.template.spec",
-     RULES({"spec", "backoffLimit", "6"}, {"spec", "completionMode", "\"NonIndexed\""},
-           {"spec", "suspend", "false"}, {"spec", "manualSelector", "false"},
-           {"spec", "podReplacementPolicy", "\"TerminatingOrFailed\""})},
+     RULES({"spec", "completionMode", "\"NonIndexed\""}, {"spec", "suspend", "false"},
+           {"spec", "manualSelector", "false"},
+           {"spec.podFailurePolicy.rules[].onPodConditions[]", "status", "\"True\""})},
     {"CronJob", "spec.jobTemplate.spec.template.spec",
      RULES({"spec", "concurrencyPolicy", "\"Allow\""}, {"spec", "suspend", "false"},
            {"spec", "successfulJobsHistoryLimit", "3"}, {"spec", "failedJobsHistoryLimit", "1"},
            {"spec.jobTemplate", "metadata", "{}"})},
     {"PodTemplate", "template.spec", NULL},
+    {"IngressClass", NULL, RULES({"spec.parameters", "scope", "\"Cluster\""})},
+    {"PersistentVolume", NULL,
+     RULES({"spec", "volumeMode", "\"Filesystem\""},
+           {"spec", "persistentVolumeReclaimPolicy", "\"Retain\""},
+           {"spec.hostPath", "type", "\"\""}, {"spec.claimRef", "apiVersion", "\"v1\""},
+           {"spec.claimRef", "kind", "\"PersistentVolumeClaim\""})},
+    {"CSIDriver", NULL,
+     RULES({"spec", "attachRequired", "true"}, {"spec", "podInfoOnMount", "false"},
+           {"spec", "storageCapacity", "false"}, {"spec", "requiresRepublish", "false"},
+           {"spec", "seLinuxMount", "false"}, {"spec", "preventPodSchedulingIfMissing", "false"},
+           {"spec", "fsGroupPolicy", "\"ReadWriteOnceWithFSType\""},
+           {"spec", "volumeLifecycleModes", "[\"Persistent\"]"})},
     {"Service", NULL,
      RULES({"spec", "type", "\"ClusterIP\""}, {"spec", "sessionAffinity", "\"None\""},
            {"spec.ports[]", "protocol", "\"TCP\""})},
@@ -150,7 +162,9 @@ static void fill(struct pl_arena *arena, struct pl_tree *at, const char *path,
     size_t len = strcspn(path, ".");
     if (*path == '\0') {
         const struct pl_tree *old = pl_tree_getz(at, rule->member);
-        if (pl_tree_is(at, PL_OBJECT) && (old == NULL || old->type == PL_NULL))
+        bool none = old == NULL || old->type == PL_NULL ||
+                    (*rule->json == '"' && old->type == PL_STRING && old->text.len == 0);
+        if (pl_tree_is(at, PL_OBJECT) && none)
             pl_tree_setz(arena, at, rule->member, pl_tree_literal(arena, rule->json));
         return;
     }
@@ -175,6 +189,26 @@ static void fill_all(struct pl_arena *arena, struct pl_tree *root, const struct 
 
 /* ---- what no table can say ---- */
 
+/* A name of an image as a registry takes it; others have no tag. */
+static bool is_reference(struct pl_slice image)
+{
+    size_t slash = image.len;
+    for (size_t i = 0; i < image.len; i++) {
+        char c = image.ptr[i];
+        bool good = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+                    c == '.' || c == '/' || c == ':' || c == '@' || (c >= 'A' && c <= 'Z');
+        if (!good)
+            return false;
+        slash = c == '/' ? i : slash;
+    }
+    size_t start = slash < image.len ? slash + 1 : 0, end = start;
+    for (; end < image.len && image.ptr[end] != ':' && image.ptr[end] != '@'; end++)
+        if (image.ptr[end] >= 'A' && image.ptr[end] <= 'Z')
+            return false;
+    return end > start && end <= 255 && image.ptr[start] != '-' && image.ptr[start] != '_' &&
+           image.ptr[start] != '.' && image.ptr[end - 1] != '-';
+}
+
 /* Always for :latest and no tag, else IfNotPresent. */
 static void pull_policies(struct pl_arena *arena, struct pl_tree *containers)
 {
@@ -189,8 +223,8 @@ static void pull_policies(struct pl_arena *arena, struct pl_tree *containers)
             i--;
         bool tagged = i > 0 && image.ptr[i - 1] == ':';
         bool digest = memchr(image.ptr ? image.ptr : "", '@', image.len) != NULL;
-        bool latest =
-            !digest && (!tagged || pl_slice_eqz(pl_slice(image.ptr + i, image.len - i), "latest"));
+        bool latest = is_reference(image) && !digest &&
+                      (!tagged || pl_slice_eqz(pl_slice(image.ptr + i, image.len - i), "latest"));
         if (pl_tree_is(item->value, PL_OBJECT))
             pl_tree_default(arena, item->value, "imagePullPolicy",
                             pl_tree_strz(arena, latest ? "Always" : "IfNotPresent"));
@@ -215,11 +249,27 @@ static void resource_requests(struct pl_arena *arena, struct pl_tree *containers
     }
 }
 
+/* A volume that says no source is an empty folder. */
+static void volume_sources(struct pl_arena *arena, struct pl_tree *volumes)
+{
+    if (!pl_tree_is(volumes, PL_ARRAY))
+        return;
+    PL_TREE_FOR(item, volumes)
+    {
+        bool any = false;
+        PL_TREE_FOR(member, pl_tree_is(item->value, PL_OBJECT) ? item->value : NULL)
+        any = any || !pl_slice_eqz(member->key, "name");
+        if (!any && pl_tree_is(item->value, PL_OBJECT))
+            pl_tree_setz(arena, item->value, "emptyDir", pl_tree_object(arena));
+    }
+}
+
 static void default_pod_spec(struct pl_arena *arena, struct pl_tree *spec, bool is_pod)
 {
     static const char *const lists[] = {"containers", "initContainers"};
     if (!pl_tree_is(spec, PL_OBJECT))
         return;
+    volume_sources(arena, pl_tree_getz(spec, "volumes"));
     fill_all(arena, spec, pod_rules);
     for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++) {
         struct pl_tree *list = pl_tree_getz(spec, lists[i]);
@@ -266,6 +316,87 @@ static void default_job(struct pl_arena *arena, struct pl_tree *object, struct p
     if (!any)
         pl_tree_default(arena, spec, "completions", pl_tree_int(arena, 1));
     pl_tree_default(arena, spec, "parallelism", pl_tree_int(arena, 1));
+    bool per_index = pl_tree_getz(spec, "backoffLimitPerIndex") != NULL;
+    pl_tree_default(arena, spec, "backoffLimit", pl_tree_int(arena, per_index ? INT32_MAX : 6));
+    bool policy = pl_tree_getz(spec, "podFailurePolicy") != NULL;
+    pl_tree_default(arena, spec, "podReplacementPolicy",
+                    pl_tree_strz(arena, policy ? "Failed" : "TerminatingOrFailed"));
+}
+
+static void default_replication(struct pl_arena *arena, struct pl_tree *object,
+                                struct pl_tree *spec)
+{
+    const struct pl_tree *labels = pl_tree_dig(spec, "template.metadata.labels");
+    struct pl_tree *meta = pl_tree_child(arena, object, "metadata");
+    if (labels == NULL || labels->count == 0)
+        return;
+    if (pl_tree_getz(spec, "selector") == NULL)
+        pl_tree_setz(arena, spec, "selector", pl_tree_copy(arena, labels));
+    if (pl_tree_getz(meta, "labels") == NULL)
+        pl_tree_setz(arena, meta, "labels", pl_tree_copy(arena, labels));
+}
+
+/* What a claim is filled from is said twice; kinds that nobody can take are dropped. */
+static void default_claim(struct pl_arena *arena, struct pl_tree *spec)
+{
+    struct pl_tree *source = pl_tree_getz(spec, "dataSource");
+    struct pl_slice kind = pl_tree_text_at(source, "kind");
+    struct pl_slice group = pl_tree_text_at(source, "apiGroup");
+    bool claim = pl_slice_eqz(kind, "PersistentVolumeClaim") && group.len == 0;
+    bool snapshot =
+        pl_slice_eqz(kind, "VolumeSnapshot") && pl_slice_eqz(group, "snapshot.storage.k8s.io");
+    if (source == NULL)
+        return;
+    if (!claim && !snapshot) {
+        pl_tree_removez(spec, "dataSource");
+        return;
+    }
+    pl_tree_default(arena, spec, "dataSourceRef", pl_tree_copy(arena, source));
+}
+
+static void default_limits(struct pl_arena *arena, struct pl_tree *spec)
+{
+    static const char *const from[][2] = {
+        {"default", "max"}, {"defaultRequest", "default"}, {"defaultRequest", "min"}};
+    PL_TREE_FOR(item, pl_tree_getz(spec, "limits"))
+    {
+        if (!pl_slice_eqz(pl_tree_text_at(item->value, "type"), "Container"))
+            continue;
+        for (size_t i = 0; i < PL_ARRAY_LEN(from); i++)
+            PL_TREE_FOR(value, pl_tree_getz(item->value, from[i][1]))
+        pl_tree_default(arena, pl_tree_child(arena, item->value, from[i][0]),
+                        pl_arena_copy(arena, value->key).ptr, pl_tree_copy(arena, value->value));
+    }
+}
+
+static void default_node(struct pl_arena *arena, struct pl_tree *object)
+{
+    struct pl_tree *spec = pl_tree_getz(object, "spec"), *status = pl_tree_getz(object, "status");
+    struct pl_tree *cidr = pl_tree_getz(spec, "podCIDR");
+    if (cidr != NULL && pl_tree_getz(spec, "podCIDRs") == NULL)
+        pl_tree_push(arena, pl_tree_default(arena, spec, "podCIDRs", pl_tree_array(arena)), cidr);
+    if (pl_tree_getz(status, "capacity") != NULL)
+        pl_tree_default(arena, status, "allocatable",
+                        pl_tree_copy(arena, pl_tree_getz(status, "capacity")));
+}
+
+static void default_behavior(struct pl_arena *arena, struct pl_tree *spec)
+{
+    static const char *const up =
+        "{\"stabilizationWindowSeconds\":0,\"selectPolicy\":\"Max\",\"policies\":[{\"type\":"
+        "\"Pods\",\"value\":4,\"periodSeconds\":15},{\"type\":\"Percent\",\"value\":100,"
+        "\"periodSeconds\":15}]}";
+    static const char *const down = "{\"selectPolicy\":\"Max\",\"policies\":[{\"type\":"
+                                    "\"Percent\",\"value\":100,\"periodSeconds\":15}]}";
+    struct pl_tree *behavior = pl_tree_getz(spec, "behavior");
+    if (behavior == NULL)
+        return;
+    PL_TREE_FOR(item, pl_tree_literal(arena, up))
+    pl_tree_default(arena, pl_tree_child(arena, behavior, "scaleUp"),
+                    pl_arena_copy(arena, item->key).ptr, item->value);
+    PL_TREE_FOR(item, pl_tree_literal(arena, down))
+    pl_tree_default(arena, pl_tree_child(arena, behavior, "scaleDown"),
+                    pl_arena_copy(arena, item->key).ptr, item->value);
 }
 
 static void default_service(struct pl_arena *arena, struct pl_tree *spec)
@@ -273,11 +404,29 @@ static void default_service(struct pl_arena *arena, struct pl_tree *spec)
     struct pl_slice type = pl_tree_text_at(spec, "type");
     bool external = pl_slice_eqz(type, "ExternalName");
     PL_TREE_FOR(item, pl_tree_getz(spec, "ports"))
-    if (pl_tree_getz(item->value, "port") != NULL)
+    {
+        const struct pl_tree *target = pl_tree_getz(item->value, "targetPort");
+        int64_t number = 1;
+        pl_tree_integer(target, &number);
+        if (number == 0 || (pl_tree_is(target, PL_STRING) && target->text.len == 0))
+            pl_tree_removez(item->value, "targetPort");
+        if (pl_tree_getz(item->value, "port") == NULL)
+            continue;
         pl_tree_default(arena, item->value, "targetPort", pl_tree_getz(item->value, "port"));
+    }
     if (!external && pl_tree_is(spec, PL_OBJECT))
         pl_tree_default(arena, spec, "internalTrafficPolicy", pl_tree_strz(arena, "Cluster"));
-    if (pl_slice_eqz(type, "NodePort") || pl_slice_eqz(type, "LoadBalancer"))
+    struct pl_tree *affinity = pl_tree_getz(spec, "sessionAffinityConfig");
+    if (pl_slice_eqz(pl_tree_text_at(spec, "sessionAffinity"), "ClientIP")) {
+        affinity = pl_tree_child(arena, spec, "sessionAffinityConfig");
+        pl_tree_default(arena, pl_tree_child(arena, affinity, "clientIP"), "timeoutSeconds",
+                        pl_tree_int(arena, 10800));
+    } else if (affinity != NULL) {
+        pl_tree_removez(spec, "sessionAffinityConfig");
+    }
+    const struct pl_tree *outside = pl_tree_getz(spec, "externalIPs");
+    if (pl_slice_eqz(type, "NodePort") || pl_slice_eqz(type, "LoadBalancer") ||
+        (pl_slice_eqz(type, "ClusterIP") && outside != NULL && outside->count > 0))
         pl_tree_default(arena, spec, "externalTrafficPolicy", pl_tree_strz(arena, "Cluster"));
     if (pl_slice_eqz(type, "LoadBalancer"))
         pl_tree_default(arena, spec, "allocateLoadBalancerNodePorts", pl_tree_bool(arena, true));
@@ -301,9 +450,11 @@ static void default_subjects(struct pl_arena *arena, struct pl_tree *object)
     if (subjects != NULL && subjects->count == 0)
         pl_tree_removez(object, "subjects");
     PL_TREE_FOR(item, subjects)
-    if (!pl_slice_eqz(pl_tree_text_at(item->value, "kind"), "ServiceAccount"))
-        pl_tree_default(arena, item->value, "apiGroup",
-                        pl_tree_strz(arena, "rbac.authorization.k8s.io"));
+    if (pl_slice_eqz(pl_tree_text_at(item->value, "kind"), "User") ||
+        pl_slice_eqz(pl_tree_text_at(item->value, "kind"), "Group")) {
+        if (pl_tree_text_at(item->value, "apiGroup").len == 0)
+            pl_tree_set_strz(arena, item->value, "apiGroup", "rbac.authorization.k8s.io");
+    }
 }
 
 /* stringData is a way to write data, and is never read back. */
@@ -340,6 +491,16 @@ static void default_kind(struct pl_arena *arena, const char *kind, struct pl_tre
         default_daemon_set(arena, object, spec);
     else if (strcmp(kind, "Job") == 0)
         default_job(arena, object, spec);
+    else if (strcmp(kind, "ReplicationController") == 0)
+        default_replication(arena, object, spec);
+    else if (strcmp(kind, "PersistentVolumeClaim") == 0)
+        default_claim(arena, spec);
+    else if (strcmp(kind, "LimitRange") == 0)
+        default_limits(arena, spec);
+    else if (strcmp(kind, "Node") == 0)
+        default_node(arena, object);
+    else if (strcmp(kind, "HorizontalPodAutoscaler") == 0)
+        default_behavior(arena, spec);
     else if (strcmp(kind, "Service") == 0)
         default_service(arena, spec);
     else if (strcmp(kind, "NetworkPolicy") == 0)

@@ -141,8 +141,6 @@ static bool fits_quantity(struct pl_arena *arena, struct pl_tree *value, struct 
     char text[64];
     double number;
     bool written = value->type == PL_STRING || value->type == PL_NUMBER;
-    if (value->type == PL_STRING && value->text.len == 0)
-        value->text = pl_slice_z("0");
     if (!written || !pl_quantity_parse(value->text, &number)) {
         *error = pl_slice_z("quantities must match the regular expression "
                             "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");

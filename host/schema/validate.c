@@ -1,9 +1,7 @@
-/* What kube-apiserver refuses about metadata, and a few rules of built-in kinds that controllers
- * run into. All faults of an object are collected, in the server's words. `old` is NULL for a new
- * object; what must not change is compared with it. */
+/* What kube-apiserver refuses about metadata of every kind. All faults of an object are collected,
+ * in the server's words. `old` is NULL for a new object; what must not change is compared with it.
+ */
 #include "schema/validate.h"
-
-#include "schema/crd.h"
 
 #include <ctype.h>
 
@@ -246,114 +244,4 @@ void pl_api_validate_meta(struct pl_api_faults *faults, const struct pl_api_type
     check_annotations(faults, pl_tree_dig(object, "metadata.annotations"));
     check_owners(faults, pl_tree_dig(object, "metadata.ownerReferences"));
     check_finalizers(faults, object);
-}
-
-/* ---- built-in kinds ---- */
-
-static struct pl_slice shown(struct pl_api_faults *faults, const struct pl_tree *value)
-{
-    struct pl_buf buf = PL_BUF_INIT;
-    pl_tree_write(&buf, value);
-    struct pl_slice text = pl_arena_copy(faults->arena, pl_buf_slice(&buf));
-    pl_buf_deinit(&buf);
-    return text;
-}
-
-static void required(struct pl_api_faults *faults, struct pl_slice field)
-{
-    pl_api_fault(faults, "FieldValueRequired", field, "Required value");
-}
-
-static void check_containers(struct pl_api_faults *faults, const struct pl_tree *spec,
-                             const char *path)
-{
-    struct pl_arena *arena = faults->arena;
-    const struct pl_tree *list = pl_tree_getz(spec, "containers");
-    size_t i = 0;
-    if (list == NULL || list->count == 0)
-        required(faults, pl_arena_f(arena, "%s.containers", path));
-    PL_TREE_FOR(item, list)
-    {
-        if (pl_tree_text_at(item->value, "name").len == 0)
-            required(faults, pl_arena_f(arena, "%s.containers[%zu].name", path, i));
-        if (pl_tree_text_at(item->value, "image").len == 0 && strcmp(path, "spec") == 0)
-            required(faults, pl_arena_f(arena, "%s.containers[%zu].image", path, i));
-        i++;
-    }
-}
-
-/* matchLabels alone decide here; matchExpressions are taken as matching. */
-static bool selects(const struct pl_tree *selector, const struct pl_tree *labels)
-{
-    PL_TREE_FOR(item, pl_tree_getz(selector, "matchLabels"))
-    if (!pl_tree_equal(item->value, pl_tree_get(labels, item->key)))
-        return false;
-    return pl_tree_is(selector, PL_OBJECT);
-}
-
-static void check_workload(struct pl_api_faults *faults, const struct pl_tree *object,
-                           const struct pl_tree *old)
-{
-    const struct pl_tree *selector = pl_tree_dig(object, "spec.selector");
-    const struct pl_tree *labels = pl_tree_dig(object, "spec.template.metadata.labels");
-    struct pl_slice field = pl_slice_z("spec.selector");
-    if (selector == NULL)
-        required(faults, field);
-    if (!selects(selector, labels))
-        pl_api_fault(faults, "FieldValueInvalid", pl_slice_z("spec.template.metadata.labels"),
-                     "Invalid value: %.*s: `selector` does not match template `labels`",
-                     PL_FMT(shown(faults, labels)));
-    if (old != NULL && !pl_tree_equal(selector, pl_tree_dig(old, "spec.selector")))
-        pl_api_fault(faults, "FieldValueInvalid", field, "Invalid value: %.*s: field is immutable",
-                     PL_FMT(shown(faults, selector)));
-    check_containers(faults, pl_tree_dig(object, "spec.template.spec"), "spec.template.spec");
-}
-
-static void check_service(struct pl_api_faults *faults, const struct pl_tree *object)
-{
-    const struct pl_tree *ports = pl_tree_dig(object, "spec.ports");
-    bool headless = pl_slice_eqz(pl_tree_text_at(object, "spec.clusterIP"), "None");
-    bool external = pl_slice_eqz(pl_tree_text_at(object, "spec.type"), "ExternalName");
-    if ((ports == NULL || ports->count == 0) && !headless && !external)
-        required(faults, pl_slice_z("spec.ports"));
-    size_t i = 0;
-    PL_TREE_FOR(item, ports)
-    {
-        if (ports->count > 1 && pl_tree_text_at(item->value, "name").len == 0)
-            required(faults, pl_arena_f(faults->arena, "spec.ports[%zu].name", i));
-        i++;
-    }
-}
-
-static void check_frozen(struct pl_api_faults *faults, const struct pl_tree *object,
-                         const struct pl_tree *old)
-{
-    static const char *const fields[] = {"data", "binaryData", "stringData", "immutable"};
-    const struct pl_tree *is = pl_tree_getz(old, "immutable");
-    if (is == NULL || !is->boolean)
-        return;
-    for (size_t i = 0; i < PL_ARRAY_LEN(fields); i++)
-        if (!pl_tree_equal(pl_tree_getz(object, fields[i]), pl_tree_getz(old, fields[i])))
-            pl_api_fault(faults, "FieldValueForbidden", pl_slice_z(fields[i]),
-                         "Forbidden: field is immutable when `immutable` is set");
-}
-
-void pl_api_validate_builtin(struct pl_api_faults *faults, const struct pl_api_type *type,
-                             const struct pl_tree *object, const struct pl_tree *old)
-{
-    static const char *const workloads[] = {"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"};
-    const char *kind = type->kind;
-    for (size_t i = 0; i < PL_ARRAY_LEN(workloads); i++)
-        if (strcmp(kind, workloads[i]) == 0)
-            check_workload(faults, object, old);
-    if (strcmp(kind, "Pod") == 0)
-        check_containers(faults, pl_tree_getz(object, "spec"), "spec");
-    else if (strcmp(kind, "Job") == 0)
-        check_containers(faults, pl_tree_dig(object, "spec.template.spec"), "spec.template.spec");
-    else if (strcmp(kind, "Service") == 0)
-        check_service(faults, object);
-    else if (strcmp(kind, "ConfigMap") == 0 || strcmp(kind, "Secret") == 0)
-        check_frozen(faults, object, old);
-    else if (strcmp(kind, "CustomResourceDefinition") == 0)
-        pl_api_crd_validate(faults, object, old);
 }

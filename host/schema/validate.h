@@ -1,5 +1,4 @@
-/* What kube-apiserver refuses about metadata, and the few rules of built-in kinds that
- * controllers meet. */
+/* What kube-apiserver refuses about metadata. */
 #pragma once
 
 #include "schema/status.h"
@@ -8,8 +7,6 @@
 /* old: NULL for a new object. */
 void pl_api_validate_meta(struct pl_api_faults *faults, const struct pl_api_type *type,
                           const struct pl_tree *object, const struct pl_tree *old);
-void pl_api_validate_builtin(struct pl_api_faults *faults, const struct pl_api_type *type,
-                             const struct pl_tree *object, const struct pl_tree *old);
 
 #define PL_API_SUBDOMAIN_TEXT                                                                      \
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "   \

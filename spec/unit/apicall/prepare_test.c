@@ -81,7 +81,8 @@ TEST(both_groups_of_events_show_the_same_event)
     CHECK_INT(api_post(&t, "/apis/events.k8s.io/v1/namespaces/default/events",
                        "{'metadata':{'name':'e'},'regarding':{'kind':'Pod','name':'x','namespace':"
                        "'default'},'reason':'r','note':'m','type':'Normal','reportingController':"
-                       "'a/b','eventTime':'2026-11-21T09:47:41.123456Z'}"),
+                       "'a/b','reportingInstance':'i','action':'a','eventTime':"
+                       "'2026-11-21T09:47:41.123456Z'}"),
               201);
     CHECK_AT(&t, "note", "'m'");
     CHECK_AT(&t, "deprecatedFirstTimestamp", "null");

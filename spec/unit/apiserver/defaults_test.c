@@ -139,7 +139,8 @@ TEST(smaller_kinds_get_their_defaults)
          "subjects[0].apiGroup", "'rbac.authorization.k8s.io'"},
         {"/apis/batch/v1/namespaces/default/cronjobs",
          "{'metadata':{'name':'n'},'spec':{'schedule':'* * * * *','jobTemplate':{'spec':{"
-         "'template':{'spec':{'containers':[{'name':'c','image':'n:1'}]}}}}}}",
+         "'template':{'spec':{'restartPolicy':'Never','containers':[{'name':'c','image':'n:1'}]}}}}"
+         "}}",
          "spec.concurrencyPolicy", "'Allow'"},
         {"/apis/storage.k8s.io/v1/storageclasses", "{'metadata':{'name':'n'},'provisioner':'a/b'}",
          "volumeBindingMode", "'Immediate'"},

@@ -122,8 +122,9 @@ TEST(objects_have_a_largest_size)
     for (int i = 0; i < 1600 * 1024; i++)
         pl_buf_add_char(&body, 'x');
     pl_buf_add_z(&body, "'}}");
-    CHECK_INT(api_post(&t, DEFAULT_CMS, pl_buf_z(&body)), 500);
-    CHECK_MESSAGE(&t, "etcdserver: request is too large");
+    CHECK_INT(api_post(&t, DEFAULT_CMS, pl_buf_z(&body)), 422);
+    CHECK_MESSAGE(&t,
+                  "ConfigMap \"a\" is invalid: []: Too long: may not be more than 1048576 bytes");
     pl_buf_deinit(&body);
     api_close(&t);
 }

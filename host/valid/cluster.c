@@ -1,0 +1,231 @@
+/* Namespaces, Nodes, Events, Leases, signing requests and revisions. */
+#include "valid/kinds.h"
+
+#include "base/base64.h"
+#include "object/tree.h"
+
+#include <string.h>
+
+#define SPEC PL_MEMBER(NULL, "spec")
+
+/* ---- Namespaces and Nodes ---- */
+
+void pl_valid_namespace(struct pl_api_faults *f, const struct pl_tree *object,
+                        const struct pl_tree *old)
+{
+    const struct pl_spot *at = PL_MEMBER(SPEC, "finalizers");
+    PL_UNUSED(old);
+    PL_EACH(item, pl_tree_dig(object, "spec.finalizers"))
+    {
+        struct pl_slice text = pl_tree_text(item->value);
+        pl_qualified(f, at, item->value, NULL);
+        if ((text.len == 0 || memchr(text.ptr, '/', text.len) == NULL) &&
+            !pl_is_among(text, "kubernetes,orphan,foregroundDeletion"))
+            pl_bad_value(f, at, item->value,
+                         "name is neither a standard finalizer name nor is it fully qualified");
+    }
+}
+
+/* As Go prints a taint. */
+static struct pl_tree *go_taint(struct pl_api_faults *f, const struct pl_tree *taint)
+{
+    static const char *const names[][2] = {
+        {"key", "Key"}, {"value", "Value"}, {"effect", "Effect"}};
+    struct pl_tree *out = pl_tree_object(f->arena);
+    for (size_t i = 0; i < PL_ARRAY_LEN(names); i++)
+        pl_tree_setz(f->arena, out, names[i][1],
+                     pl_tree_str(f->arena, pl_tree_text_at(taint, names[i][0])));
+    const struct pl_tree *added = pl_tree_getz(taint, "timeAdded");
+    pl_tree_setz(f->arena, out, "TimeAdded",
+                 added != NULL ? pl_tree_copy(f->arena, added) : pl_tree_literal(f->arena, "null"));
+    return out;
+}
+
+static void check_taints(struct pl_api_faults *f, const struct pl_tree *taints)
+{
+    static const struct pl_rule rules[] = {
+        {"[].key", pl_qualified, "always"},
+        {"[].value", pl_label_value, NULL},
+        {"[].effect", pl_needs_one, "NoSchedule,PreferNoSchedule,NoExecute"},
+        {NULL, NULL, NULL},
+    };
+    const struct pl_spot *list = PL_MEMBER(PL_MEMBER(NULL, "metadata"), "taints");
+    size_t i = 0;
+    pl_hold(f, list, taints, rules);
+    PL_EACH(item, taints)
+    {
+        const struct pl_spot *at = PL_INDEX(list, i++);
+        for (const struct pl_tree_item *before = taints->first; before != item;
+             before = before->next)
+            if (pl_tree_equal(pl_tree_getz(before->value, "key"),
+                              pl_tree_getz(item->value, "key")) &&
+                pl_tree_equal(pl_tree_getz(before->value, "effect"),
+                              pl_tree_getz(item->value, "effect"))) {
+                pl_api_fault(f, "FieldValueDuplicate", pl_spot_text(f, at),
+                             "Duplicate value: %.*s: taints must be unique by key and effect pair",
+                             PL_FMT(pl_shown(f, go_taint(f, item->value))));
+                break;
+            }
+    }
+}
+
+void pl_valid_node(struct pl_api_faults *f, const struct pl_tree *object, const struct pl_tree *old)
+{
+    const struct pl_tree *cidrs = pl_tree_dig(object, "spec.podCIDRs");
+    const struct pl_spot *list = PL_MEMBER(SPEC, "podCIDRs");
+    const char *const maps[] = {"capacity", "allocatable"};
+    size_t i = 0, four = 0, six = 0;
+    PL_UNUSED(old);
+    check_taints(f, pl_tree_dig(object, "spec.taints"));
+    for (size_t k = 0; k < PL_ARRAY_LEN(maps); k++)
+        PL_TREE_FOR(item, pl_tree_getz(pl_tree_getz(object, "status"), maps[k]))
+    if (pl_quantity_sign(item->value) < 0) {
+        struct pl_slice key = pl_arena_copy(f->arena, item->key);
+        pl_bad_value(f, PL_MEMBER(PL_MEMBER(PL_MEMBER(NULL, "status"), maps[k]), key.ptr),
+                     item->value, "must be greater than or equal to 0");
+    }
+    PL_EACH(item, cidrs)
+    {
+        struct pl_slice text = pl_tree_text(item->value);
+        bool is_six = text.len > 0 && memchr(text.ptr, ':', text.len) != NULL;
+        six += is_six;
+        four += !is_six;
+        pl_cidr(f, PL_INDEX(list, i++), item->value, NULL);
+    }
+    if (four > 1 || six > 1)
+        pl_bad_value(f, list, cidrs, "may specify no more than one CIDR for each IP family");
+}
+
+/* ---- Events ---- */
+
+static void event_word(struct pl_api_faults *f, const char *member, const struct pl_tree *value)
+{
+    struct pl_slice text = pl_tree_text(value);
+    if (text.len == 0)
+        pl_bad_required(f, PL_MEMBER(NULL, member), "");
+    else if (text.len > 128)
+        pl_bad_value(f, PL_MEMBER(NULL, member), pl_tree_strz(f->arena, ""),
+                     "can have at most 128 characters");
+}
+
+static void check_new_event(struct pl_api_faults *f, const struct pl_tree *event)
+{
+    const struct pl_tree *controller = pl_tree_getz(event, "reportingController");
+    const struct pl_tree *series = pl_tree_getz(event, "series");
+    struct pl_slice type = pl_tree_text_at(event, "type");
+    int64_t count = 0;
+    if (pl_is_empty(controller))
+        pl_bad_required(f, PL_MEMBER(NULL, "reportingController"), "");
+    pl_qualified(f, PL_MEMBER(NULL, "reportingController"), controller, "always");
+    event_word(f, "reportingInstance", pl_tree_getz(event, "reportingInstance"));
+    event_word(f, "action", pl_tree_getz(event, "action"));
+    event_word(f, "reason", pl_tree_getz(event, "reason"));
+    if (pl_tree_text_at(event, "note").len > 1024)
+        pl_bad_value(f, PL_MEMBER(NULL, "message"), pl_tree_strz(f->arena, ""),
+                     "can have at most 1024 characters");
+    if (!pl_is_among(type, "Normal,Warning"))
+        pl_bad_value(f, PL_MEMBER(NULL, "type"), pl_tree_strz(f->arena, ""),
+                     "has invalid value: %.*s", PL_FMT(type));
+    if (series == NULL)
+        return;
+    pl_tree_integer(pl_tree_getz(series, "count"), &count);
+    if (count < 2)
+        pl_bad_value(f, PL_MEMBER(PL_MEMBER(NULL, "series"), "count"), pl_tree_strz(f->arena, ""),
+                     "should be at least 2");
+    if (pl_is_empty(pl_tree_getz(series, "lastObservedTime")))
+        pl_bad_required(f, PL_MEMBER(PL_MEMBER(NULL, "series"), "lastObservedTime"), "");
+}
+
+void pl_valid_event(struct pl_api_faults *f, const struct pl_tree *object,
+                    const struct pl_tree *old)
+{
+    struct pl_slice ns = pl_tree_text_at(object, "metadata.namespace");
+    struct pl_slice version = pl_tree_text_at(object, "apiVersion");
+    bool modern = pl_slice_eqz(version, "events.k8s.io/v1");
+    const struct pl_tree *involved =
+        pl_tree_dig(object, modern ? "regarding.namespace" : "involvedObject.namespace");
+    struct pl_slice of = pl_tree_text(involved);
+    bool fits = pl_slice_eq(ns, of) || (of.len == 0 && pl_is_among(ns, "default,kube-system"));
+    PL_UNUSED(old);
+    if (!fits)
+        pl_bad_value(f, PL_MEMBER(PL_MEMBER(NULL, "involvedObject"), "namespace"),
+                     involved != NULL ? involved : pl_tree_strz(f->arena, ""),
+                     "does not match event.namespace");
+    if (old == NULL && modern) {
+        pl_need(f, PL_MEMBER(NULL, "eventTime"), pl_tree_getz(object, "eventTime"), NULL);
+        check_new_event(f, object);
+    }
+}
+
+/* ---- Leases, signing requests, revisions ---- */
+
+void pl_valid_lease(struct pl_api_faults *f, const struct pl_tree *object,
+                    const struct pl_tree *old)
+{
+    const struct pl_tree *spec = pl_tree_getz(object, "spec");
+    PL_UNUSED(old);
+    if (pl_tree_getz(spec, "leaseDurationSeconds") != NULL)
+        pl_above_zero(f, PL_MEMBER(SPEC, "leaseDurationSeconds"),
+                      pl_tree_getz(spec, "leaseDurationSeconds"), "must be greater than 0");
+    pl_natural(f, PL_MEMBER(SPEC, "leaseTransitions"), pl_tree_getz(spec, "leaseTransitions"),
+               NULL);
+}
+
+#define USAGES                                                                                     \
+    "any,cert sign,client auth,code signing,content commitment,crl sign,data encipherment,"        \
+    "decipher only,digital signature,email protection,encipher only,ipsec end system,ipsec "       \
+    "tunnel,ipsec user,key agreement,key encipherment,microsoft sgc,netscape sgc,ocsp signing,"    \
+    "s/mime,server auth,signing,timestamping"
+
+static void check_signer(struct pl_api_faults *f, const struct pl_tree *signer)
+{
+    struct pl_slice text = pl_tree_text(signer);
+    const struct pl_spot *at = PL_MEMBER(SPEC, "signerName");
+    const char *slash = text.len > 0 ? memchr(text.ptr, '/', text.len) : NULL;
+    if (text.len == 0)
+        pl_bad_required(f, at, "");
+    else if (slash == NULL || memchr(text.ptr, '.', (size_t)(slash - text.ptr)) == NULL)
+        pl_bad_value(f, at, signer,
+                     "must be a fully qualified domain and path of the form "
+                     "'example.com/signer-name'");
+}
+
+void pl_valid_signing_request(struct pl_api_faults *f, const struct pl_tree *object,
+                              const struct pl_tree *old)
+{
+    static const char begin[] = "-----BEGIN CERTIFICATE REQUEST-----";
+    const struct pl_tree *spec = pl_tree_getz(object, "spec");
+    const struct pl_tree *usages = pl_tree_getz(spec, "usages");
+    const struct pl_tree *request = pl_tree_getz(spec, "request");
+    const struct pl_tree *seconds = pl_tree_getz(spec, "expirationSeconds");
+    const struct pl_spot *list = PL_MEMBER(SPEC, "usages");
+    struct pl_buf pem = PL_BUF_INIT;
+    int64_t is;
+    size_t i = 0;
+    pl_base64_decode(pl_tree_text(request), &pem);
+    if (pem.len == 0 || memmem(pem.ptr, pem.len, begin, sizeof(begin) - 1) == NULL)
+        pl_bad_value(f, PL_MEMBER(SPEC, "request"), request,
+                     "PEM block type must be CERTIFICATE REQUEST");
+    pl_buf_deinit(&pem);
+    pl_need(f, list, usages, NULL);
+    PL_EACH(item, usages)
+    pl_must_be(f, PL_INDEX(list, i++), item->value, USAGES);
+    pl_unique(f, list, usages, NULL);
+    check_signer(f, pl_tree_getz(spec, "signerName"));
+    if (pl_tree_integer(seconds, &is) && is < 600)
+        pl_bad_value(f, PL_MEMBER(SPEC, "expirationSeconds"), seconds,
+                     "may not specify a duration less than 600 seconds (10 minutes)");
+    PL_UNUSED(old);
+}
+
+void pl_valid_revision(struct pl_api_faults *f, const struct pl_tree *object,
+                       const struct pl_tree *old)
+{
+    if (!pl_tree_is(pl_tree_getz(object, "data"), PL_OBJECT) &&
+        pl_is_empty(pl_tree_getz(object, "data")))
+        pl_bad_required(f, PL_MEMBER(NULL, "data"), "data is mandatory");
+    pl_natural(f, PL_MEMBER(NULL, "revision"), pl_tree_getz(object, "revision"), NULL);
+    if (old != NULL)
+        pl_frozen(f, PL_MEMBER(NULL, "data"), pl_tree_getz(object, "data"),
+                  pl_tree_getz(old, "data"));
+}

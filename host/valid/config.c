@@ -1,0 +1,135 @@
+/* ConfigMaps and Secrets: keys, what a Secret's type needs, and what is immutable. */
+#include "valid/kinds.h"
+
+#include "base/base64.h"
+#include "object/tree.h"
+#include "value/scan.h"
+
+#include <string.h>
+
+#define MOST_BYTES ((size_t)1 << 20)
+
+static void check_frozen(struct pl_api_faults *f, const struct pl_tree *object,
+                         const struct pl_tree *old)
+{
+    static const char *const members[] = {"data", "binaryData", "stringData"};
+    if (!pl_is_true(pl_tree_getz(old, "immutable")))
+        return;
+    if (!pl_is_true(pl_tree_getz(object, "immutable")))
+        pl_bad_forbidden(f, PL_MEMBER(NULL, "immutable"),
+                         "field is immutable when `immutable` is set");
+    for (size_t i = 0; i < PL_ARRAY_LEN(members); i++) {
+        const struct pl_tree *is = pl_tree_getz(object, members[i]);
+        const struct pl_tree *was = pl_tree_getz(old, members[i]);
+        if (!(pl_is_empty(is) && pl_is_empty(was)) && !pl_tree_equal(is, was))
+            pl_bad_forbidden(f, PL_MEMBER(NULL, members[i]),
+                             "field is immutable when `immutable` is set");
+    }
+}
+
+/* The bytes of all values; is_base64: decoded. */
+static size_t check_keys(struct pl_api_faults *f, const struct pl_tree *object, const char *member,
+                         bool is_base64)
+{
+    size_t size = 0;
+    PL_TREE_FOR(item, pl_tree_getz(object, member))
+    {
+        const struct pl_spot *at = PL_MEMBER(NULL, member);
+        pl_config_key(f, PL_OF_KEY(at, item->key), pl_tree_str(f->arena, item->key), NULL);
+        size_t len = pl_tree_text(item->value).len;
+        size += is_base64 ? len / 4 * 3 : len;
+    }
+    return size;
+}
+
+void pl_valid_config_map(struct pl_api_faults *f, const struct pl_tree *object,
+                         const struct pl_tree *old)
+{
+    size_t size = check_keys(f, object, "data", false);
+    size += check_keys(f, object, "binaryData", true);
+    PL_TREE_FOR(item, pl_tree_getz(object, "data"))
+    if (pl_tree_get(pl_tree_getz(object, "binaryData"), item->key) != NULL)
+        pl_bad_value(f, PL_OF_KEY(PL_MEMBER(NULL, "data"), item->key),
+                     pl_tree_str(f->arena, item->key), "duplicate of key present in binaryData");
+    if (size > MOST_BYTES)
+        pl_api_fault(f, "FieldValueTooLong", pl_slice_z("[]"),
+                     "Too long: may not be more than %zu bytes", MOST_BYTES);
+    check_frozen(f, object, old);
+}
+
+/* ---- Secrets ---- */
+
+static void need_key(struct pl_api_faults *f, const struct pl_tree *object, const char *key)
+{
+    if (pl_tree_getz(pl_tree_getz(object, "data"), key) == NULL)
+        pl_bad_required(f, PL_OF_KEY(PL_MEMBER(NULL, "data"), pl_slice_z(key)), "");
+}
+
+static void need_json(struct pl_api_faults *f, const struct pl_tree *object, const char *key)
+{
+    const struct pl_tree *value = pl_tree_getz(pl_tree_getz(object, "data"), key);
+    struct pl_buf bytes = PL_BUF_INIT;
+    const struct pl_spot *at = PL_OF_KEY(PL_MEMBER(NULL, "data"), pl_slice_z(key));
+    if (value == NULL) {
+        pl_bad_required(f, at, "");
+        return;
+    }
+    pl_base64_decode(pl_tree_text(value), &bytes);
+    struct pl_doc *doc = pl_scan_text(pl_buf_slice(&bytes), NULL, NULL);
+    if (doc == NULL && bytes.len == 0)
+        pl_bad_value(f, at, pl_tree_strz(f->arena, "<secret contents redacted>"),
+                     "unexpected end of JSON input");
+    else if (doc == NULL)
+        pl_bad_value(f, at, pl_tree_strz(f->arena, "<secret contents redacted>"),
+                     "invalid character '%c' looking for beginning of value", bytes.ptr[0]);
+    pl_doc_unref(doc);
+    pl_buf_deinit(&bytes);
+}
+
+static void check_account(struct pl_api_faults *f, const struct pl_tree *object)
+{
+    static const char annotation[] = "kubernetes.io/service-account.name";
+    const struct pl_tree *all = pl_tree_dig(object, "metadata.annotations");
+    if (pl_is_empty(pl_tree_getz(all, annotation)))
+        pl_bad_required(f,
+                        PL_OF_KEY(PL_MEMBER(PL_MEMBER(NULL, "metadata"), "annotations"),
+                                  pl_slice_z(annotation)),
+                        "");
+}
+
+static void check_type(struct pl_api_faults *f, const struct pl_tree *object)
+{
+    struct pl_slice type = pl_tree_text_at(object, "type");
+    const struct pl_tree *data = pl_tree_getz(object, "data");
+    if (pl_slice_eqz(type, "kubernetes.io/service-account-token")) {
+        check_account(f, object);
+    } else if (pl_slice_eqz(type, "kubernetes.io/dockercfg")) {
+        need_json(f, object, ".dockercfg");
+    } else if (pl_slice_eqz(type, "kubernetes.io/dockerconfigjson")) {
+        need_json(f, object, ".dockerconfigjson");
+    } else if (pl_slice_eqz(type, "kubernetes.io/ssh-auth")) {
+        if (pl_is_empty(pl_tree_getz(data, "ssh-privatekey")))
+            pl_bad_required(f, PL_OF_KEY(PL_MEMBER(NULL, "data"), pl_slice_z("ssh-privatekey")),
+                            "");
+    } else if (pl_slice_eqz(type, "kubernetes.io/tls")) {
+        need_key(f, object, "tls.crt");
+        need_key(f, object, "tls.key");
+    } else if (pl_slice_eqz(type, "kubernetes.io/basic-auth") &&
+               pl_tree_getz(data, "username") == NULL && pl_tree_getz(data, "password") == NULL) {
+        need_key(f, object, "username");
+        need_key(f, object, "password");
+    }
+}
+
+void pl_valid_secret(struct pl_api_faults *f, const struct pl_tree *object,
+                     const struct pl_tree *old)
+{
+    size_t size = check_keys(f, object, "data", true);
+    if (size > MOST_BYTES)
+        pl_bad_long(f, PL_MEMBER(NULL, "data"), "1048576 bytes");
+    check_type(f, object);
+    if (old != NULL)
+        pl_frozen(f, PL_MEMBER(NULL, "type"), pl_tree_getz(object, "type"),
+                  pl_tree_getz(old, "type"));
+    check_frozen(f, object, old);
+}

@@ -1,0 +1,277 @@
+/* Jobs and CronJobs: counts, completion modes, policies about failures, schedules. What a Job was
+ * begun with stays. */
+#include "valid/kinds.h"
+
+#include "object/tree.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SPEC         PL_MEMBER(NULL, "spec")
+#define MOST_INDEXES 100000
+
+static const struct pl_rule counts[] = {
+    {"parallelism", pl_natural, NULL},
+    {"completions", pl_natural, NULL},
+    {"activeDeadlineSeconds", pl_natural, NULL},
+    {"backoffLimit", pl_natural, NULL},
+    {"backoffLimitPerIndex", pl_natural, NULL},
+    {"maxFailedIndexes", pl_natural, NULL},
+    {"ttlSecondsAfterFinished", pl_natural, NULL},
+    {"completionMode", pl_if_set, "NonIndexed,Indexed"},
+    {"selector", pl_selector, NULL},
+    {NULL, NULL, NULL},
+};
+
+static int64_t number(const struct pl_tree *spec, const char *member)
+{
+    int64_t is = -1;
+    pl_tree_integer(pl_tree_getz(spec, member), &is);
+    return is;
+}
+
+static void no_more_than(struct pl_api_faults *f, const struct pl_spot *at,
+                         const struct pl_tree *spec, const char *member, const char *why)
+{
+    if (number(spec, member) > MOST_INDEXES)
+        pl_bad_value(f, PL_MEMBER(at, member), pl_tree_getz(spec, member), "%s", why);
+}
+
+static void check_indexed(struct pl_api_faults *f, const struct pl_spot *at,
+                          const struct pl_tree *spec)
+{
+    static const char most[] = "must be less than or equal to 100000 when completion mode is "
+                               "Indexed";
+    if (pl_tree_getz(spec, "completions") == NULL)
+        pl_bad_required(f, PL_MEMBER(at, "completions"), "when completion mode is Indexed");
+    no_more_than(f, at, spec, "parallelism", most);
+    no_more_than(f, at, spec, "maxFailedIndexes", "must be less than or equal to 100000");
+    if (pl_tree_getz(spec, "completions") != NULL &&
+        number(spec, "maxFailedIndexes") > number(spec, "completions"))
+        pl_bad_value(f, PL_MEMBER(at, "maxFailedIndexes"), pl_tree_getz(spec, "maxFailedIndexes"),
+                     "must be less than or equal to completions");
+}
+
+static void check_not_indexed(struct pl_api_faults *f, const struct pl_spot *at,
+                              const struct pl_tree *spec)
+{
+    static const char *const members[] = {"backoffLimitPerIndex", "maxFailedIndexes"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(members); i++)
+        if (pl_tree_getz(spec, members[i]) != NULL)
+            pl_bad_value(f, PL_MEMBER(at, members[i]), pl_tree_getz(spec, members[i]),
+                         "requires indexed completion mode");
+}
+
+/* ---- policies about failures ---- */
+
+static bool has_container(const struct pl_tree *spec, const struct pl_tree *name)
+{
+    static const char *const lists[] = {"template.spec.containers", "template.spec.initContainers"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(lists); i++)
+        PL_EACH(item, pl_tree_dig(spec, lists[i]))
+    if (pl_tree_equal(pl_tree_getz(item->value, "name"), name))
+        return true;
+    return false;
+}
+
+static void one_of_these(struct pl_api_faults *f, const struct pl_spot *at,
+                         const struct pl_tree *value, const char *allowed, const char *why)
+{
+    if (pl_is_empty(value))
+        pl_bad_required(f, at, why);
+    else
+        pl_one_of(f, at, value, allowed);
+}
+
+static void check_exit_codes(struct pl_api_faults *f, const struct pl_spot *at,
+                             const struct pl_tree *codes, const struct pl_tree *spec)
+{
+    const struct pl_tree *how = pl_tree_getz(codes, "operator");
+    const struct pl_tree *values = pl_tree_getz(codes, "values");
+    const struct pl_tree *name = pl_tree_getz(codes, "containerName");
+    const struct pl_spot *list = PL_MEMBER(at, "values");
+    size_t i = 0;
+    one_of_these(f, PL_MEMBER(at, "operator"), how, "In,NotIn", "valid values: [\"In\" \"NotIn\"]");
+    if (name != NULL && !has_container(spec, name))
+        pl_bad_value(f, PL_MEMBER(at, "containerName"), name,
+                     "must be one of the container or initContainer names in the pod template");
+    if (pl_is_empty(values))
+        pl_bad_value(f, list, values, "at least one value is required");
+    PL_EACH(item, values)
+    {
+        int64_t code = 1;
+        pl_tree_integer(item->value, &code);
+        if (code == 0 && pl_slice_eqz(pl_tree_text(how), "In"))
+            pl_bad_value(f, PL_INDEX(list, i), item->value, "must not be 0 for the In operator");
+        i++;
+    }
+    pl_unique(f, list, values, NULL);
+}
+
+static void check_failure_rule(struct pl_api_faults *f, const struct pl_spot *at,
+                               const struct pl_tree *rule, const struct pl_tree *spec)
+{
+    static const struct pl_rule conditions[] = {
+        {"onPodConditions[].type", pl_qualified, "always"},
+        {"onPodConditions[].status", pl_must_be, "False,True,Unknown"},
+        {NULL, NULL, NULL},
+    };
+    const struct pl_tree *codes = pl_tree_getz(rule, "onExitCodes");
+    bool has_conditions = !pl_is_empty(pl_tree_getz(rule, "onPodConditions"));
+    one_of_these(f, PL_MEMBER(at, "action"), pl_tree_getz(rule, "action"),
+                 "Count,FailIndex,FailJob,Ignore",
+                 "valid values: [\"Count\" \"FailIndex\" \"FailJob\" \"Ignore\"]");
+    if (codes != NULL)
+        check_exit_codes(f, PL_MEMBER(at, "onExitCodes"), codes, spec);
+    pl_hold(f, at, rule, conditions);
+    if ((codes != NULL) == has_conditions)
+        pl_api_fault(f, "FieldValueInvalid", pl_spot_text(f, at), "Invalid value: %s",
+                     has_conditions
+                         ? "specifying both OnExitCodes and OnPodConditions is not supported"
+                         : "specifying one of OnExitCodes and OnPodConditions is required");
+}
+
+static void check_failures(struct pl_api_faults *f, const struct pl_spot *at,
+                           const struct pl_tree *spec)
+{
+    const struct pl_tree *policy = pl_tree_getz(spec, "podFailurePolicy");
+    const struct pl_spot *list = PL_MEMBER(PL_MEMBER(at, "podFailurePolicy"), "rules");
+    const struct pl_tree *restart = pl_tree_dig(spec, "template.spec.restartPolicy");
+    size_t i = 0;
+    if (policy == NULL)
+        return;
+    PL_EACH(item, pl_tree_getz(policy, "rules"))
+    check_failure_rule(f, PL_INDEX(list, i++), item->value, spec);
+    if (pl_slice_eqz(pl_tree_text(restart), "OnFailure"))
+        pl_bad_value(f, PL_MEMBER(PL_MEMBER(PL_MEMBER(at, "template"), "spec"), "restartPolicy"),
+                     restart, "only \"Never\" is supported when podFailurePolicy is specified");
+}
+
+/* ---- Jobs ---- */
+
+static void check_restart(struct pl_api_faults *f, const struct pl_spot *at,
+                          const struct pl_tree *spec)
+{
+    const struct pl_tree *policy = pl_tree_dig(spec, "template.spec.restartPolicy");
+    const struct pl_spot *spot =
+        PL_MEMBER(PL_MEMBER(PL_MEMBER(at, "template"), "spec"), "restartPolicy");
+    if (pl_is_empty(policy) || pl_slice_eqz(pl_tree_text(policy), "Always"))
+        pl_bad_required(f, spot, "valid values: \"OnFailure\", \"Never\"");
+    else
+        pl_one_of(f, spot, policy, "OnFailure,Never");
+}
+
+void pl_valid_job_spec(struct pl_api_faults *f, const struct pl_spot *at,
+                       const struct pl_tree *spec)
+{
+    const struct pl_tree *replacement = pl_tree_getz(spec, "podReplacementPolicy");
+    pl_hold(f, at, spec, counts);
+    if (pl_tree_getz(spec, "maxFailedIndexes") != NULL &&
+        pl_tree_getz(spec, "backoffLimitPerIndex") == NULL)
+        pl_bad_required(f, PL_MEMBER(at, "backoffLimitPerIndex"),
+                        "when maxFailedIndexes is specified");
+    if (pl_slice_eqz(pl_tree_text_at(spec, "completionMode"), "Indexed"))
+        check_indexed(f, at, spec);
+    else
+        check_not_indexed(f, at, spec);
+    check_failures(f, at, spec);
+    if (pl_tree_getz(spec, "podFailurePolicy") != NULL)
+        pl_if_set(f, PL_MEMBER(at, "podReplacementPolicy"), replacement, "Failed");
+    else
+        pl_if_set(f, PL_MEMBER(at, "podReplacementPolicy"), replacement,
+                  "Failed,TerminatingOrFailed");
+    pl_valid_template(f, PL_MEMBER(at, "template"), pl_tree_getz(spec, "template"));
+    check_restart(f, at, spec);
+}
+
+static void check_job_change(struct pl_api_faults *f, const struct pl_tree *spec,
+                             const struct pl_tree *old)
+{
+    static const char *const frozen[] = {"selector",         "completionMode",
+                                         "podFailurePolicy", "backoffLimitPerIndex",
+                                         "managedBy",        "successPolicy"};
+    bool indexed = pl_slice_eqz(pl_tree_text_at(spec, "completionMode"), "Indexed");
+    if (!indexed || number(spec, "completions") != number(spec, "parallelism"))
+        pl_frozen(f, PL_MEMBER(SPEC, "completions"), pl_tree_getz(spec, "completions"),
+                  pl_tree_getz(old, "completions"));
+    for (size_t i = 0; i < PL_ARRAY_LEN(frozen); i++)
+        pl_frozen(f, PL_MEMBER(SPEC, frozen[i]), pl_tree_getz(spec, frozen[i]),
+                  pl_tree_getz(old, frozen[i]));
+    if (!pl_is_true(pl_tree_getz(old, "suspend"))) /* else its scheduling may change */
+        pl_frozen(f, PL_MEMBER(SPEC, "template"), pl_tree_getz(spec, "template"),
+                  pl_tree_getz(old, "template"));
+}
+
+void pl_valid_job(struct pl_api_faults *f, const struct pl_tree *object, const struct pl_tree *old)
+{
+    const struct pl_tree *spec = pl_tree_getz(object, "spec");
+    if (pl_tree_text_at(object, "metadata.name").len > 63)
+        pl_bad_value(f, PL_MEMBER(PL_MEMBER(NULL, "metadata"), "name"),
+                     pl_tree_dig(object, "metadata.name"), "must be no more than 63 characters");
+    pl_valid_job_spec(f, SPEC, spec);
+    if (old != NULL)
+        check_job_change(f, spec, pl_tree_getz(old, "spec"));
+}
+
+/* ---- CronJobs ---- */
+
+static bool is_known_zone(struct pl_slice name)
+{
+    char path[256];
+    if (name.len == 0 || name.len > 200 || name.ptr[0] == '/' || name.ptr[0] == '-' ||
+        memmem(name.ptr, name.len, "..", 2) != NULL)
+        return false;
+    snprintf(path, sizeof(path), "/usr/share/zoneinfo/%.*s", PL_FMT(name));
+    return pl_is_among(name, "UTC,Etc/UTC,Local") || access("/usr/share/zoneinfo", R_OK) != 0 ||
+           access(path, R_OK) == 0;
+}
+
+static void time_zone(struct pl_api_faults *f, const struct pl_spot *at,
+                      const struct pl_tree *value, const char *arg)
+{
+    struct pl_slice text = pl_tree_text(value);
+    PL_UNUSED(arg);
+    if (value == NULL)
+        return;
+    if (text.len == 0)
+        pl_bad_value(f, at, value, "timeZone must be nil or non-empty string");
+    else if (pl_slice_eqz(text, "Local"))
+        pl_bad_value(f, at, value,
+                     "timeZone must be an explicit time zone as defined in "
+                     "https://www.iana.org/time-zones");
+    else if (!is_known_zone(text))
+        pl_bad_value(f, at, value, "unknown time zone %.*s", PL_FMT(text));
+}
+
+void pl_valid_cron_job(struct pl_api_faults *f, const struct pl_tree *object,
+                       const struct pl_tree *old)
+{
+    static const struct pl_rule rules[] = {
+        {"startingDeadlineSeconds", pl_natural, NULL},
+        {"concurrencyPolicy", pl_needs_one, "Allow,Forbid,Replace"},
+        {"successfulJobsHistoryLimit", pl_natural, NULL},
+        {"failedJobsHistoryLimit", pl_natural, NULL},
+        {"timeZone", time_zone, NULL},
+        {NULL, NULL, NULL},
+    };
+    const struct pl_tree *spec = pl_tree_getz(object, "spec");
+    const struct pl_tree *schedule = pl_tree_getz(spec, "schedule");
+    PL_UNUSED(old);
+    if (pl_tree_text_at(object, "metadata.name").len > 52)
+        pl_bad_value(f, PL_MEMBER(PL_MEMBER(NULL, "metadata"), "name"),
+                     pl_tree_dig(object, "metadata.name"), "must be no more than 52 characters");
+    if (pl_is_empty(schedule))
+        pl_bad_required(f, PL_MEMBER(SPEC, "schedule"), "");
+    else
+        pl_valid_schedule(f, PL_MEMBER(SPEC, "schedule"), schedule);
+    pl_hold(f, SPEC, spec, rules);
+    const struct pl_tree *job = pl_tree_dig(spec, "jobTemplate.spec");
+    const struct pl_spot *at = PL_MEMBER(PL_MEMBER(SPEC, "jobTemplate"), "spec");
+    if (pl_is_true(pl_tree_getz(job, "manualSelector")))
+        pl_bad_unsupported(f, PL_MEMBER(at, "manualSelector"), pl_tree_getz(job, "manualSelector"),
+                           "nil,false");
+    pl_valid_job_spec(f, at, job);
+}

@@ -1,0 +1,43 @@
+/* The rules of single kinds, one function each, and what several kinds have in them. Private to
+ * this folder. `at` is where the object is: NULL for one of its own. */
+#pragma once
+
+#include "valid/check.h"
+
+typedef void pl_kind_check(struct pl_api_faults *f, const struct pl_tree *object,
+                           const struct pl_tree *old);
+
+pl_kind_check pl_valid_pod, pl_valid_pod_template, pl_valid_deployment, pl_valid_replica_set,
+    pl_valid_replication_controller, pl_valid_stateful_set, pl_valid_daemon_set, pl_valid_job,
+    pl_valid_cron_job, pl_valid_service, pl_valid_ingress, pl_valid_ingress_class,
+    pl_valid_network_policy, pl_valid_config_map, pl_valid_secret, pl_valid_claim, pl_valid_volume,
+    pl_valid_storage_class, pl_valid_csi_driver, pl_valid_attachment, pl_valid_role,
+    pl_valid_role_binding, pl_valid_autoscaler, pl_valid_budget, pl_valid_quota,
+    pl_valid_limit_range, pl_valid_priority_class, pl_valid_runtime_class, pl_valid_namespace,
+    pl_valid_node, pl_valid_endpoints, pl_valid_endpoint_slice, pl_valid_event, pl_valid_lease,
+    pl_valid_signing_request, pl_valid_revision;
+
+/* ---- parts ---- */
+
+/* own: the spec of a Pod, not of a template. */
+void pl_valid_pod_spec(struct pl_api_faults *f, const struct pl_spot *at,
+                       const struct pl_tree *spec, bool own);
+/* metadata and spec of a template. */
+void pl_valid_template(struct pl_api_faults *f, const struct pl_spot *at,
+                       const struct pl_tree *template);
+void pl_valid_containers(struct pl_api_faults *f, const struct pl_spot *at,
+                         const struct pl_tree *spec, bool own);
+void pl_valid_volumes(struct pl_api_faults *f, const struct pl_spot *at,
+                      const struct pl_tree *spec);
+void pl_valid_affinity(struct pl_api_faults *f, const struct pl_spot *at,
+                       const struct pl_tree *affinity);
+void pl_valid_node_selector(struct pl_api_faults *f, const struct pl_spot *at,
+                            const struct pl_tree *selector);
+void pl_valid_tolerations(struct pl_api_faults *f, const struct pl_spot *at,
+                          const struct pl_tree *list);
+void pl_valid_job_spec(struct pl_api_faults *f, const struct pl_spot *at,
+                       const struct pl_tree *spec);
+void pl_valid_claim_spec(struct pl_api_faults *f, const struct pl_spot *at,
+                         const struct pl_tree *spec);
+void pl_valid_schedule(struct pl_api_faults *f, const struct pl_spot *at,
+                       const struct pl_tree *schedule);

@@ -1,0 +1,302 @@
+/* Checks of names: DNS labels and subdomains, qualified names, labels and their selectors, names of
+ * ports, keys of ConfigMaps, addresses. Each says what is wrong as kube-apiserver does, the length
+ * first, then the form. */
+#include "valid/check.h"
+
+#include "object/tree.h"
+#include "schema/validate.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SUBDOMAIN PL_API_SUBDOMAIN_TEXT
+#define LABEL                                                                                      \
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "   \
+    "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex "     \
+    "used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+#define DNS1035                                                                                    \
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "   \
+    "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or "           \
+    "'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
+#define NAME_PART                                                                                  \
+    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end "  \
+    "with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for " \
+    "validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+#define LABEL_VALUE                                                                                \
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "    \
+    "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',"  \
+    "  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+#define CONFIG_KEY                                                                                 \
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. "           \
+    "'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+
+/* ---- forms ---- */
+
+static bool is_low(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+static bool is_alnum(char c)
+{
+    return isalnum((unsigned char)c) != 0;
+}
+
+static bool is_label(struct pl_slice text)
+{
+    bool good = text.len > 0 && is_low(text.ptr[0]) && is_low(text.ptr[text.len - 1]);
+    for (size_t i = 0; good && i < text.len; i++)
+        good = is_low(text.ptr[i]) || text.ptr[i] == '-';
+    return good;
+}
+
+static bool is_word(struct pl_slice text)
+{
+    bool good = text.len > 0 && is_alnum(text.ptr[0]) && is_alnum(text.ptr[text.len - 1]);
+    for (size_t i = 0; good && i < text.len; i++)
+        good = is_alnum(text.ptr[i]) || strchr("-_.", text.ptr[i]) != NULL;
+    return good;
+}
+
+/* ---- names ---- */
+
+void pl_label(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
+              const char *arg)
+{
+    struct pl_slice text = pl_tree_text(value);
+    PL_UNUSED(arg);
+    if (text.len == 0)
+        return;
+    if (text.len > 63)
+        pl_bad_value(f, at, value, "must be no more than 63 characters");
+    if (!is_label(text))
+        pl_bad_value(f, at, value, LABEL);
+}
+
+void pl_subdomain(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
+                  const char *arg)
+{
+    struct pl_slice text = pl_tree_text(value);
+    bool always = arg != NULL && strcmp(arg, "always") == 0;
+    if (text.len == 0 && !always)
+        return;
+    if (text.len > 253)
+        pl_bad_value(f, at, value, "must be no more than 253 characters");
+    if (!pl_api_is_subdomain(text))
+        pl_bad_value(f, at, value != NULL ? value : pl_tree_strz(f->arena, ""), SUBDOMAIN);
+}
+
+void pl_dns1035(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
+                const char *arg)
+{
+    struct pl_slice text = pl_tree_text(value);
+    PL_UNUSED(arg);
+    if (text.len == 0)
+        return;
+    if (text.len > 63)
+        pl_bad_value(f, at, value, "must be no more than 63 characters");
+    if (!is_label(text) || !isalpha((unsigned char)text.ptr[0]))
+        pl_bad_value(f, at, value, DNS1035);
+}
+
+/* Empty names are refused here: whoever takes none asks first. */
+static void check_qualified(struct pl_api_faults *f, const struct pl_spot *at,
+                            const struct pl_tree *shown, struct pl_slice key)
+{
+    const char *slash = key.len > 0 ? memchr(key.ptr, '/', key.len) : NULL;
+    struct pl_slice name = key;
+    if (slash != NULL) {
+        size_t len = (size_t)(slash - key.ptr);
+        struct pl_slice prefix = pl_slice(key.ptr, len);
+        name = pl_slice(slash + 1, key.len - len - 1);
+        if (memchr(name.ptr, '/', name.len) != NULL) {
+            pl_bad_value(f, at, shown,
+                         "a qualified name must consist of alphanumeric characters, '-', '_' or "
+                         "'.', and must start and end with an alphanumeric character (e.g. "
+                         "'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+                         "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS "
+                         "subdomain prefix and '/' (e.g. 'example.com/MyName')");
+            return;
+        }
+        if (prefix.len == 0)
+            pl_bad_value(f, at, shown, "prefix part must be non-empty");
+        else if (!pl_api_is_subdomain(prefix))
+            pl_bad_value(f, at, shown, "prefix part " SUBDOMAIN);
+    }
+    if (name.len == 0)
+        pl_bad_value(f, at, shown, "name part must be non-empty");
+    else if (name.len > 63)
+        pl_bad_value(f, at, shown, "name part must be no more than 63 bytes");
+    if (!is_word(name))
+        pl_bad_value(f, at, shown, NAME_PART);
+}
+
+void pl_qualified(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
+                  const char *arg)
+{
+    PL_UNUSED(arg);
+    if (value != NULL || (arg != NULL && strcmp(arg, "always") == 0))
+        check_qualified(f, at, value != NULL ? value : pl_tree_strz(f->arena, ""),
+                        pl_tree_text(value));
+}
+
+void pl_label_value(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
+                    const char *arg)
+{
+    struct pl_slice text = pl_tree_text(value);
+    PL_UNUSED(arg);
+    if (text.len == 0)
+        return;
+    if (text.len > 63)
+        pl_bad_value(f, at, value, "must be no more than 63 bytes");
+    if (!is_word(text))
+        pl_bad_value(f, at, value, LABEL_VALUE);
+}
+
+void pl_port_name(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
+                  const char *arg)
+{
+    struct pl_slice text = pl_tree_text(value);
+    bool letter = false, form = true, twice = false;
+    PL_UNUSED(arg);
+    for (size_t i = 0; i < text.len; i++) {
+        letter = letter || (text.ptr[i] >= 'a' && text.ptr[i] <= 'z');
+        form = form && (is_low(text.ptr[i]) || text.ptr[i] == '-');
+        twice = twice || (i > 0 && text.ptr[i] == '-' && text.ptr[i - 1] == '-');
+    }
+    if (text.len > 15)
+        pl_bad_value(f, at, value, "must be no more than 15 characters");
+    if (!form)
+        pl_bad_value(f, at, value,
+                     "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
+    if (!letter)
+        pl_bad_value(f, at, value, "must contain at least one letter (a-z)");
+    if (twice)
+        pl_bad_value(f, at, value, "must not contain consecutive hyphens");
+    if (text.len > 0 && (text.ptr[0] == '-' || text.ptr[text.len - 1] == '-'))
+        pl_bad_value(f, at, value, "must not begin or end with a hyphen");
+}
+
+void pl_config_key(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
+                   const char *arg)
+{
+    struct pl_slice text = pl_tree_text(value);
+    bool good = text.len > 0;
+    PL_UNUSED(arg);
+    for (size_t i = 0; good && i < text.len; i++)
+        good = is_alnum(text.ptr[i]) || strchr("-_.", text.ptr[i]) != NULL;
+    if (text.len > 253)
+        pl_bad_value(f, at, value, "must be no more than 253 characters");
+    if (!good)
+        pl_bad_value(f, at, value, CONFIG_KEY);
+    if (pl_slice_eqz(text, "."))
+        pl_bad_value(f, at, value, "must not be '.'");
+    else if (pl_slice_eqz(text, ".."))
+        pl_bad_value(f, at, value, "must not be '..'");
+    else if (text.len > 2 && memcmp(text.ptr, "..", 2) == 0)
+        pl_bad_value(f, at, value, "must not start with '..'");
+}
+
+/* ---- addresses ---- */
+
+static bool is_ip(struct pl_slice text)
+{
+    char copy[64];
+    unsigned char bytes[16];
+    if (text.len == 0 || text.len >= sizeof(copy))
+        return false;
+    memcpy(copy, text.ptr, text.len);
+    copy[text.len] = '\0';
+    return inet_pton(AF_INET, copy, bytes) == 1 || inet_pton(AF_INET6, copy, bytes) == 1;
+}
+
+void pl_ip(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
+           const char *arg)
+{
+    PL_UNUSED(arg);
+    if (!is_ip(pl_tree_text(value)))
+        pl_bad_value(f, at, value != NULL ? value : pl_tree_strz(f->arena, ""),
+                     "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
+}
+
+void pl_cidr(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
+             const char *arg)
+{
+    struct pl_slice text = pl_tree_text(value);
+    const char *slash = text.len > 0 ? memchr(text.ptr, '/', text.len) : NULL;
+    size_t len = slash != NULL ? (size_t)(slash - text.ptr) : 0;
+    bool good = slash != NULL && is_ip(pl_slice(text.ptr, len)) && text.len - len - 1 > 0 &&
+                text.len - len - 1 <= 3;
+    long bits = 0;
+    PL_UNUSED(arg);
+    for (size_t i = len + 1; good && i < text.len; i++) {
+        good = text.ptr[i] >= '0' && text.ptr[i] <= '9';
+        bits = bits * 10 + (text.ptr[i] - '0');
+    }
+    bool six = len > 0 && memchr(text.ptr, ':', len) != NULL;
+    if (!good || bits > (six ? 128 : 32))
+        pl_bad_value(f, at, value,
+                     "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
+}
+
+void pl_port(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
+             const char *arg)
+{
+    PL_UNUSED(arg);
+    if (pl_tree_is(value, PL_STRING))
+        pl_port_name(f, at, value, NULL);
+    else if (value != NULL)
+        pl_range(f, at, value, "1-65535");
+    else
+        pl_range(f, at, pl_tree_int(f->arena, 0), "1-65535");
+}
+
+/* ---- labels and their selectors ---- */
+
+void pl_labels(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
+               const char *arg)
+{
+    PL_UNUSED(arg);
+    PL_TREE_FOR(item, pl_tree_is(value, PL_OBJECT) ? value : NULL)
+    {
+        check_qualified(f, at, pl_tree_str(f->arena, item->key), item->key);
+        pl_label_value(f, at, item->value, NULL);
+    }
+}
+
+static void check_expression(struct pl_api_faults *f, const struct pl_spot *at,
+                             const struct pl_tree *expression)
+{
+    const struct pl_tree *operator= pl_tree_getz(expression, "operator");
+    const struct pl_tree *values = pl_tree_getz(expression, "values");
+    struct pl_slice is = pl_tree_text(operator);
+    if (pl_is_among(is, "In,NotIn")) {
+        if (pl_is_empty(values))
+            pl_bad_required(f, PL_MEMBER(at, "values"),
+                            "must be specified when `operator` is 'In' or 'NotIn'");
+    } else if (pl_is_among(is, "Exists,DoesNotExist")) {
+        if (!pl_is_empty(values))
+            pl_bad_forbidden(f, PL_MEMBER(at, "values"),
+                             "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+    } else {
+        pl_bad_value(f, PL_MEMBER(at, "operator"),
+                     operator != NULL ? operator : pl_tree_strz(f->arena, ""),
+                     "not a valid selector operator");
+    }
+    pl_hold(f, at, expression,
+            (const struct pl_rule[]){
+                {"key", pl_qualified, "always"}, {"values[]", pl_label_value, NULL}, {NULL}});
+}
+
+void pl_selector(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
+                 const char *arg)
+{
+    size_t i = 0;
+    PL_UNUSED(arg);
+    pl_labels(f, PL_MEMBER(at, "matchLabels"), pl_tree_getz(value, "matchLabels"), NULL);
+    const struct pl_spot *list = PL_MEMBER(at, "matchExpressions");
+    PL_EACH(item, pl_tree_getz(value, "matchExpressions"))
+    check_expression(f, PL_INDEX(list, i++), item->value);
+}

@@ -1,0 +1,295 @@
+/* Pods and templates of pods: the spec as a whole, and what of a Pod may change: images,
+ * tolerations that are added, a deadline that shrinks, labels, and nothing else. */
+#include "valid/kinds.h"
+
+#include "object/tree.h"
+
+#include <string.h>
+
+/* ---- the spec ---- */
+
+static void sysctl_name(struct pl_api_faults *f, const struct pl_spot *at,
+                        const struct pl_tree *value, const char *arg)
+{
+    struct pl_slice text = pl_tree_text(value);
+    bool good = text.len <= 253, edge = true;
+    PL_UNUSED(arg);
+    if (text.len == 0) {
+        pl_bad_required(f, at, "");
+        return;
+    }
+    for (size_t i = 0; good && i < text.len; i++) {
+        char c = text.ptr[i];
+        bool low = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        bool sep = c == '.' || c == '/';
+        good = low || (!edge && (sep || c == '-' || c == '_'));
+        if (sep && i > 0 && (text.ptr[i - 1] == '-' || text.ptr[i - 1] == '_'))
+            good = false;
+        edge = sep;
+    }
+    char last = text.ptr[text.len - 1];
+    if (!good || edge || last == '-' || last == '_')
+        pl_bad_value(f, at, value,
+                     "must have at most 253 characters and match regex "
+                     "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$");
+}
+
+static void search(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
+                   const char *arg)
+{
+    struct pl_slice text = pl_tree_text(value);
+    PL_UNUSED(arg);
+    if (pl_slice_eqz(text, "."))
+        return;
+    if (text.len > 0 && text.ptr[text.len - 1] == '.')
+        text.len--;
+    bool good = text.len > 0, edge = true;
+    for (size_t i = 0; good && i < text.len; i++) {
+        char c = text.ptr[i];
+        bool low = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        good = low || c == '_' || (!edge && (c == '-' || c == '.'));
+        edge = c == '.';
+    }
+    if (text.len > 253)
+        pl_bad_value(f, at, value, "must be no more than 253 characters");
+    if (!good || (text.len > 0 && text.ptr[text.len - 1] == '-'))
+        pl_bad_value(f, at, value,
+                     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric "
+                     "characters, '_', '-' or '.', and must start and end with an alphanumeric "
+                     "character (e.g. 'example.com', regex used for validation is "
+                     "'_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')");
+}
+
+static void not_empty(struct pl_api_faults *f, const struct pl_spot *at,
+                      const struct pl_tree *value, const char *arg)
+{
+    if (pl_is_empty(value))
+        pl_bad_required(f, at->up, arg);
+}
+
+static void above_zero(struct pl_api_faults *f, const struct pl_spot *at,
+                       const struct pl_tree *value, const char *arg)
+{
+    if (value != NULL)
+        pl_above_zero(f, at, value, arg);
+}
+
+static const struct pl_rule spec_rules[] = {
+    {"restartPolicy", pl_needs_one, "Always,OnFailure,Never"},
+    {"dnsPolicy", pl_needs_one, "ClusterFirstWithHostNet,ClusterFirst,Default,None"},
+    {"activeDeadlineSeconds", pl_range, "1-2147483647"},
+    {"nodeSelector", pl_labels, NULL},
+    {"serviceAccountName", pl_subdomain, NULL},
+    {"nodeName", pl_subdomain, NULL},
+    {"hostname", pl_label, NULL},
+    {"subdomain", pl_label, NULL},
+    {"priorityClassName", pl_subdomain, NULL},
+    {"runtimeClassName", pl_subdomain, NULL},
+    {"preemptionPolicy", pl_one_of, "Never,PreemptLowerPriority"},
+    {"os.name", pl_needs_one, "linux,windows"},
+    {"hostAliases[].ip", pl_ip, NULL},
+    {"hostAliases[].hostnames[]", pl_subdomain, "always"},
+    {"dnsConfig.nameservers[]", pl_ip, NULL},
+    {"dnsConfig.searches[]", search, NULL},
+    {"dnsConfig.options[].name", not_empty, "must not be empty"},
+    {"readinessGates[].conditionType", pl_qualified, "always"},
+    {"securityContext.runAsUser", pl_range, "0-2147483647"},
+    {"securityContext.runAsGroup", pl_range, "0-2147483647"},
+    {"securityContext.fsGroup", pl_range, "0-2147483647"},
+    {"securityContext.supplementalGroups[]", pl_range, "0-2147483647"},
+    {"securityContext.sysctls[].name", sysctl_name, NULL},
+    {"securityContext.sysctls", pl_unique, "name"},
+    {"securityContext.seccompProfile.type", pl_must_be, "Localhost,RuntimeDefault,Unconfined"},
+    {"topologySpreadConstraints[].maxSkew", pl_above_zero, NULL},
+    {"topologySpreadConstraints[].minDomains", above_zero, NULL},
+    {"topologySpreadConstraints[].topologyKey", pl_need, "can not be empty"},
+    {"topologySpreadConstraints[].whenUnsatisfiable", pl_must_be, "DoNotSchedule,ScheduleAnyway"},
+    {"topologySpreadConstraints[].labelSelector", pl_selector, NULL},
+    {NULL, NULL, NULL},
+};
+
+static void check_spread(struct pl_api_faults *f, const struct pl_spot *at,
+                         const struct pl_tree *list)
+{
+    size_t i = 0;
+    PL_EACH(item, list)
+    {
+        const struct pl_tree *key = pl_tree_getz(item->value, "topologyKey");
+        const struct pl_tree *what = pl_tree_getz(item->value, "whenUnsatisfiable");
+        for (const struct pl_tree_item *before = list->first; before != item; before = before->next)
+            if (pl_tree_equal(pl_tree_getz(before->value, "topologyKey"), key) &&
+                pl_tree_equal(pl_tree_getz(before->value, "whenUnsatisfiable"), what)) {
+                struct pl_slice pair =
+                    pl_arena_f(f->arena, "{%.*s, %.*s}", PL_FMT(pl_tree_text(key)),
+                               PL_FMT(pl_tree_text(what)));
+                pl_bad_duplicate(f, PL_MEMBER(PL_INDEX(at, i), "{topologyKey, whenUnsatisfiable}"),
+                                 pl_tree_str(f->arena, pair));
+                break;
+            }
+        i++;
+    }
+}
+
+static void check_host(struct pl_api_faults *f, const struct pl_spot *at,
+                       const struct pl_tree *spec)
+{
+    const struct pl_spot *list = PL_MEMBER(at, "containers");
+    size_t i = 0;
+    if (!pl_is_true(pl_tree_getz(spec, "hostNetwork")))
+        return;
+    PL_EACH(item, pl_tree_getz(spec, "containers"))
+    {
+        const struct pl_spot *ports = PL_MEMBER(PL_INDEX(list, i++), "ports");
+        size_t k = 0;
+        PL_EACH(port, pl_tree_getz(item->value, "ports"))
+        {
+            int64_t container = 0, host = 0;
+            pl_tree_integer(pl_tree_getz(port->value, "containerPort"), &container);
+            pl_tree_integer(pl_tree_getz(port->value, "hostPort"), &host);
+            if (host != 0 && host != container)
+                pl_bad_value(f, PL_MEMBER(PL_INDEX(ports, k), "hostPort"),
+                             pl_tree_getz(port->value, "hostPort"),
+                             "must match `containerPort` when `hostNetwork` is true");
+            k++;
+        }
+    }
+}
+
+void pl_valid_pod_spec(struct pl_api_faults *f, const struct pl_spot *at,
+                       const struct pl_tree *spec, bool own)
+{
+    pl_valid_volumes(f, at, spec);
+    pl_valid_containers(f, at, spec, own);
+    if (spec == NULL) /* what the server would have filled in */
+        return;
+    pl_hold(f, at, spec, spec_rules);
+    check_spread(f, PL_MEMBER(at, "topologySpreadConstraints"),
+                 pl_tree_getz(spec, "topologySpreadConstraints"));
+    check_host(f, at, spec);
+    pl_valid_affinity(f, PL_MEMBER(at, "affinity"), pl_tree_getz(spec, "affinity"));
+    pl_valid_tolerations(f, PL_MEMBER(at, "tolerations"), pl_tree_getz(spec, "tolerations"));
+    if (pl_slice_eqz(pl_tree_text_at(spec, "dnsPolicy"), "None") &&
+        pl_is_empty(pl_tree_dig(spec, "dnsConfig.nameservers")))
+        pl_bad_required(f, PL_MEMBER(PL_MEMBER(at, "dnsConfig"), "nameservers"),
+                        "must provide at least one DNS nameserver when `dnsPolicy` is None");
+}
+
+void pl_valid_template(struct pl_api_faults *f, const struct pl_spot *at,
+                       const struct pl_tree *template)
+{
+    const struct pl_tree *meta = pl_tree_getz(template, "metadata");
+    pl_labels(f, PL_MEMBER(at, "labels"), pl_tree_getz(meta, "labels"), NULL);
+    PL_TREE_FOR(item, pl_tree_getz(meta, "annotations"))
+    pl_qualified(f, PL_MEMBER(at, "annotations"), pl_tree_str(f->arena, item->key), NULL);
+    pl_valid_pod_spec(f, PL_MEMBER(at, "spec"), pl_tree_getz(template, "spec"), false);
+}
+
+/* ---- what may change ---- */
+
+static void copy_images(struct pl_api_faults *f, struct pl_tree *to, const struct pl_tree *from,
+                        const char *list)
+{
+    const struct pl_tree *olds = pl_tree_getz(from, list);
+    struct pl_tree *news = pl_tree_getz(to, list);
+    size_t i = 0;
+    PL_EACH(item, news)
+    {
+        struct pl_tree *image = pl_tree_getz(pl_tree_at(olds, i++), "image");
+        if (image != NULL)
+            pl_tree_setz(f->arena, item->value, "image", image);
+    }
+}
+
+static void check_counts(struct pl_api_faults *f, const struct pl_tree *spec,
+                         const struct pl_tree *old, const char *list, bool *stop)
+{
+    const struct pl_tree *is = pl_tree_getz(spec, list), *was = pl_tree_getz(old, list);
+    if ((is != NULL ? is->count : 0) == (was != NULL ? was->count : 0))
+        return;
+    pl_bad_forbidden(f, PL_MEMBER(PL_MEMBER(NULL, "spec"), list),
+                     strcmp(list, "containers") == 0
+                         ? "pod updates may not add or remove containers"
+                         : "pod updates may not add or remove init containers");
+    *stop = true;
+}
+
+static void check_deadline(struct pl_api_faults *f, const struct pl_tree *spec,
+                           const struct pl_tree *old)
+{
+    int64_t is, was;
+    const struct pl_tree *value = pl_tree_getz(spec, "activeDeadlineSeconds");
+    const struct pl_spot *at = PL_MEMBER(PL_MEMBER(NULL, "spec"), "activeDeadlineSeconds");
+    if (!pl_tree_integer(pl_tree_getz(old, "activeDeadlineSeconds"), &was))
+        return;
+    if (!pl_tree_integer(value, &is))
+        pl_bad_value(f, at, value, "must not update from a positive integer to nil value");
+    else if (is > was)
+        pl_bad_value(f, at, value, "must be less than or equal to previous value");
+}
+
+static void check_kept_tolerations(struct pl_api_faults *f, const struct pl_tree *spec,
+                                   const struct pl_tree *old)
+{
+    const struct pl_tree *list = pl_tree_getz(spec, "tolerations");
+    PL_EACH(item, pl_tree_getz(old, "tolerations"))
+    {
+        bool kept = false;
+        PL_EACH(have, list)
+        kept = kept || pl_tree_equal(have->value, item->value);
+        if (!kept) {
+            pl_bad_forbidden(f, PL_MEMBER(PL_MEMBER(NULL, "spec"), "tolerations"),
+                             "existing toleration can not be modified except its "
+                             "tolerationSeconds");
+            return;
+        }
+    }
+}
+
+static void check_update(struct pl_api_faults *f, const struct pl_tree *object,
+                         const struct pl_tree *old)
+{
+    static const char *const free_members[] = {"activeDeadlineSeconds", "tolerations",
+                                               "terminationGracePeriodSeconds", "schedulingGates",
+                                               "nodeName"};
+    const struct pl_tree *spec = pl_tree_getz(object, "spec"), *was = pl_tree_getz(old, "spec");
+    bool stop = false;
+    check_counts(f, spec, was, "containers", &stop);
+    check_counts(f, spec, was, "initContainers", &stop);
+    if (stop)
+        return;
+    check_deadline(f, spec, was);
+    check_kept_tolerations(f, spec, was);
+    struct pl_tree *changed = pl_tree_copy(f->arena, spec);
+    copy_images(f, changed, was, "containers");
+    copy_images(f, changed, was, "initContainers");
+    for (size_t i = 0; i < PL_ARRAY_LEN(free_members); i++) {
+        struct pl_tree *before = pl_tree_getz(was, free_members[i]);
+        if (strcmp(free_members[i], "nodeName") == 0 && !pl_is_empty(before))
+            continue;
+        if (before != NULL)
+            pl_tree_setz(f->arena, changed, free_members[i], before);
+        else
+            pl_tree_removez(changed, free_members[i]);
+    }
+    if (!pl_tree_equal(changed, was))
+        pl_bad_forbidden(f, PL_MEMBER(NULL, "spec"),
+                         "pod updates may not change fields other than "
+                         "`spec.containers[*].image`,`spec.initContainers[*].image`,"
+                         "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to "
+                         "existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to "
+                         "be set to 1 if it was previously negative)\n");
+}
+
+void pl_valid_pod(struct pl_api_faults *f, const struct pl_tree *object, const struct pl_tree *old)
+{
+    pl_valid_pod_spec(f, PL_MEMBER(NULL, "spec"), pl_tree_getz(object, "spec"), true);
+    if (old != NULL)
+        check_update(f, object, old);
+}
+
+void pl_valid_pod_template(struct pl_api_faults *f, const struct pl_tree *object,
+                           const struct pl_tree *old)
+{
+    PL_UNUSED(old);
+    pl_valid_template(f, PL_MEMBER(NULL, "template"), pl_tree_getz(object, "template"));
+}

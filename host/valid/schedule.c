@@ -1,0 +1,184 @@
+/* The five fields of a CronJob's schedule: is each one readable, and in its range? Words are those
+ * of the parser that kube-apiserver has. */
+#include "valid/kinds.h"
+
+#include "object/tree.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <strings.h>
+
+#define FIELDS 5
+
+struct bounds {
+    int64_t least, most;
+    const char *names; /* "jan,feb": counted from `least` */
+};
+
+static const struct bounds bounds[FIELDS] = {
+    {0, 59, NULL},
+    {0, 23, NULL},
+    {1, 31, NULL},
+    {1, 12, "jan,feb,mar,apr,may,jun,jul,aug,sep,oct,nov,dec"},
+    {0, 6, "sun,mon,tue,wed,thu,fri,sat"},
+};
+
+struct reader {
+    struct pl_arena *arena;
+    struct pl_slice why; /* empty: nothing is wrong */
+};
+
+static bool fail(struct reader *r, struct pl_slice why)
+{
+    r->why = why;
+    return false;
+}
+
+static bool read_number(struct reader *r, struct pl_slice text, const struct bounds *b,
+                        struct pl_slice whole, int64_t *out)
+{
+    int64_t at = b->least;
+    for (const char *name = b->names; name != NULL; at++) {
+        size_t len = strcspn(name, ",");
+        if (text.len == len && strncasecmp(text.ptr, name, len) == 0) {
+            *out = at;
+            return true;
+        }
+        name = name[len] == ',' ? name + len + 1 : NULL;
+    }
+    bool digits = text.len > 0 && text.len < 10;
+    bool minus = digits && text.len > 1 && text.ptr[0] == '-';
+    *out = 0;
+    for (size_t i = minus; digits && i < text.len; i++) {
+        digits = text.ptr[i] >= '0' && text.ptr[i] <= '9';
+        *out = *out * 10 + (text.ptr[i] - '0');
+    }
+    if (!digits)
+        return fail(r, pl_arena_f(r->arena,
+                                  "failed to parse int from %.*s: strconv.Atoi: parsing \"%.*s\": "
+                                  "invalid syntax",
+                                  PL_FMT(text), PL_FMT(text)));
+    if (minus)
+        return fail(r, pl_arena_f(r->arena, "negative number (%" PRId64 ") not allowed: %.*s",
+                                  -*out, PL_FMT(text)));
+    PL_UNUSED(whole);
+    return true;
+}
+
+static size_t split(struct pl_slice text, char by, struct pl_slice *parts, size_t most)
+{
+    size_t count = 0, start = 0;
+    for (size_t i = 0; i <= text.len; i++)
+        if (i == text.len || text.ptr[i] == by) {
+            if (count < most)
+                parts[count] = pl_slice(text.ptr + start, i - start);
+            count++;
+            start = i + 1;
+        }
+    return count;
+}
+
+static bool read_range(struct reader *r, struct pl_slice text, const struct bounds *b)
+{
+    struct pl_slice step[2], ends[2];
+    size_t steps = split(text, '/', step, 2);
+    size_t count = split(step[0], '-', ends, 2);
+    int64_t low = b->least, high = b->most, by = 1;
+    bool star = pl_slice_eqz(ends[0], "*") || pl_slice_eqz(ends[0], "?");
+    if (!star) {
+        if (!read_number(r, ends[0], b, text, &low))
+            return false;
+        high = low;
+        if (count == 2 && !read_number(r, ends[1], b, text, &high))
+            return false;
+        if (count > 2)
+            return fail(r, pl_arena_f(r->arena, "too many hyphens: %.*s", PL_FMT(text)));
+        if (count == 1 && steps == 2)
+            high = b->most;
+    }
+    if (steps > 2)
+        return fail(r, pl_arena_f(r->arena, "too many slashes: %.*s", PL_FMT(text)));
+    if (steps == 2 && !read_number(r, step[1], &(struct bounds){0, 0, NULL}, text, &by))
+        return false;
+    if (low < b->least)
+        return fail(r,
+                    pl_arena_f(r->arena,
+                               "beginning of range (%" PRId64 ") below minimum (%" PRId64 "): %.*s",
+                               low, b->least, PL_FMT(text)));
+    if (high > b->most)
+        return fail(r, pl_arena_f(r->arena,
+                                  "end of range (%" PRId64 ") above maximum (%" PRId64 "): %.*s",
+                                  high, b->most, PL_FMT(text)));
+    if (low > high)
+        return fail(r, pl_arena_f(r->arena,
+                                  "beginning of range (%" PRId64 ") beyond end of range (%" PRId64
+                                  "): %.*s",
+                                  low, high, PL_FMT(text)));
+    return by != 0 ||
+           fail(r, pl_arena_f(r->arena, "step of range should be a positive number: %.*s",
+                              PL_FMT(text)));
+}
+
+static bool read_field(struct reader *r, struct pl_slice field, const struct bounds *b)
+{
+    size_t start = 0;
+    for (size_t i = 0; i <= field.len; i++)
+        if (i == field.len || field.ptr[i] == ',') {
+            if (i > start && !read_range(r, pl_slice(field.ptr + start, i - start), b))
+                return false;
+            start = i + 1;
+        }
+    return true;
+}
+
+static size_t words_of(struct pl_slice text, struct pl_slice *words, struct pl_buf *shown)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < text.len;) {
+        size_t start = i;
+        while (i < text.len && text.ptr[i] != ' ' && text.ptr[i] != '\t')
+            i++;
+        if (i > start) {
+            struct pl_slice word = pl_slice(text.ptr + start, i - start);
+            pl_buf_add_f(shown, "%s%.*s", count > 0 ? " " : "", PL_FMT(word));
+            if (count < FIELDS)
+                words[count] = word;
+            count++;
+        }
+        i++;
+    }
+    return count;
+}
+
+static bool read_all(struct reader *r, struct pl_slice text)
+{
+    static const char macros[] = "@yearly,@annually,@monthly,@weekly,@daily,@midnight,@hourly";
+    struct pl_slice words[FIELDS];
+    if (text.ptr[0] == '@') {
+        bool every = text.len > 7 && memcmp(text.ptr, "@every ", 7) == 0;
+        return pl_is_among(text, macros) || every ||
+               fail(r, pl_arena_f(r->arena, "unrecognized descriptor: %.*s", PL_FMT(text)));
+    }
+    struct pl_buf shown = PL_BUF_INIT;
+    size_t count = words_of(text, words, &shown);
+    if (count != FIELDS)
+        fail(r, pl_arena_f(r->arena, "expected exactly %d fields, found %zu: [%s]", FIELDS, count,
+                           pl_buf_z(&shown)));
+    for (size_t i = 0; i < FIELDS && count == FIELDS; i++)
+        if (!read_field(r, words[i], &bounds[i]))
+            break;
+    pl_buf_deinit(&shown);
+    return r->why.len == 0;
+}
+
+void pl_valid_schedule(struct pl_api_faults *f, const struct pl_spot *at,
+                       const struct pl_tree *schedule)
+{
+    struct reader r = {.arena = f->arena};
+    struct pl_slice text = pl_tree_text(schedule);
+    if (memmem(text.ptr, text.len, "TZ=", 3) != NULL)
+        pl_bad_value(f, at, schedule,
+                     "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
+    else if (!read_all(&r, text))
+        pl_bad_value(f, at, schedule, "%.*s", PL_FMT(r.why));
+}

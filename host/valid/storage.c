@@ -1,0 +1,341 @@
+/* Claims, volumes, storage classes, drivers and attachments. */
+#include "valid/kinds.h"
+
+#include "object/tree.h"
+
+#include <string.h>
+
+#define SPEC  PL_MEMBER(NULL, "spec")
+#define MODES "ReadOnlyMany,ReadWriteMany,ReadWriteOnce,ReadWriteOncePod"
+
+static void check_modes(struct pl_api_faults *f, const struct pl_spot *at,
+                        const struct pl_tree *modes, const char *why)
+{
+    bool alone = false;
+    if (pl_is_empty(modes))
+        pl_bad_required(f, at, why);
+    PL_EACH(item, modes)
+    {
+        pl_must_be(f, at, item->value, MODES);
+        alone = alone || pl_slice_eqz(pl_tree_text(item->value), "ReadWriteOncePod");
+    }
+    if (alone && modes->count > 1)
+        pl_bad_forbidden(f, at, "may not use ReadWriteOncePod with other access modes");
+}
+
+/* ---- claims ---- */
+
+static void check_source(struct pl_api_faults *f, const struct pl_spot *at,
+                         const struct pl_tree *source)
+{
+    if (source == NULL)
+        return;
+    pl_need(f, PL_MEMBER(at, "name"), pl_tree_getz(source, "name"), NULL);
+    pl_need(f, PL_MEMBER(at, "kind"), pl_tree_getz(source, "kind"), NULL);
+    if (pl_is_empty(pl_tree_getz(source, "apiGroup")) &&
+        !pl_slice_eqz(pl_tree_text_at(source, "kind"), "PersistentVolumeClaim"))
+        pl_bad_value(f, at, pl_tree_getz(source, "kind"),
+                     "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
+}
+
+void pl_valid_claim_spec(struct pl_api_faults *f, const struct pl_spot *at,
+                         const struct pl_tree *spec)
+{
+    static const struct pl_rule rules[] = {{"selector", pl_selector, NULL},
+                                           {"storageClassName", pl_subdomain, NULL},
+                                           {"volumeMode", pl_if_set, "Block,Filesystem"},
+                                           {NULL, NULL, NULL}};
+    const struct pl_tree *size = pl_tree_dig(spec, "resources.requests.storage");
+    const struct pl_spot *spot = PL_OF_KEY(PL_MEMBER(at, "resources"), pl_slice_z("storage"));
+    check_modes(f, PL_MEMBER(at, "accessModes"), pl_tree_getz(spec, "accessModes"),
+                "at least 1 access mode is required");
+    pl_hold(f, at, spec, rules);
+    if (size == NULL)
+        pl_bad_required(f, spot, "");
+    else if (pl_quantity_sign(size) <= 0)
+        pl_bad_value(f, spot, size, "must be greater than zero");
+    const struct pl_tree *ref = pl_tree_getz(spec, "dataSourceRef");
+    check_source(f, PL_MEMBER(at, "dataSource"), pl_tree_getz(spec, "dataSource"));
+    check_source(f, PL_MEMBER(at, "dataSourceRef"), ref);
+}
+
+static void check_claim_change(struct pl_api_faults *f, const struct pl_tree *spec,
+                               const struct pl_tree *old)
+{
+    static const char *const may[] = {"resources", "volumeAttributesClassName"};
+    const struct pl_tree *size = pl_tree_dig(spec, "resources.requests.storage");
+    struct pl_tree *is = pl_tree_copy(f->arena, spec), *was = pl_tree_copy(f->arena, old);
+    for (size_t i = 0; i < PL_ARRAY_LEN(may); i++) {
+        pl_tree_removez(is, may[i]);
+        pl_tree_removez(was, may[i]);
+    }
+    if (pl_is_empty(pl_tree_getz(was, "volumeName")))
+        pl_tree_removez(is, "volumeName");
+    if (pl_tree_getz(was, "storageClassName") == NULL)
+        pl_tree_removez(is, "storageClassName");
+    if (!pl_tree_equal(is, was))
+        pl_bad_forbidden(f, SPEC,
+                         "spec is immutable after creation except resources.requests and "
+                         "volumeAttributesClassName for bound claims\n");
+    if (pl_quantity_cmp(size, pl_tree_dig(old, "resources.requests.storage")) < 0)
+        pl_bad_forbidden(f,
+                         PL_MEMBER(PL_MEMBER(PL_MEMBER(SPEC, "resources"), "requests"), "storage"),
+                         "field can not be less than status.capacity");
+}
+
+void pl_valid_claim(struct pl_api_faults *f, const struct pl_tree *object,
+                    const struct pl_tree *old)
+{
+    pl_valid_claim_spec(f, SPEC, pl_tree_getz(object, "spec"));
+    if (old != NULL)
+        check_claim_change(f, pl_tree_getz(object, "spec"), pl_tree_getz(old, "spec"));
+}
+
+/* ---- volumes ---- */
+
+static const char *const sources[] = {"gcePersistentDisk",
+                                      "awsElasticBlockStore",
+                                      "hostPath",
+                                      "glusterfs",
+                                      "nfs",
+                                      "rbd",
+                                      "quobyte",
+                                      "iscsi",
+                                      "flexVolume",
+                                      "cinder",
+                                      "cephfs",
+                                      "fc",
+                                      "flocker",
+                                      "azureFile",
+                                      "vsphereVolume",
+                                      "azureDisk",
+                                      "photonPersistentDisk",
+                                      "portworxVolume",
+                                      "scaleIO",
+                                      "local",
+                                      "storageos",
+                                      "csi"};
+
+static void check_capacity(struct pl_api_faults *f, const struct pl_tree *capacity)
+{
+    const struct pl_spot *at = PL_MEMBER(SPEC, "capacity");
+    const struct pl_tree *size = pl_tree_getz(capacity, "storage");
+    if (pl_is_empty(capacity))
+        pl_bad_required(f, at, "");
+    if (size == NULL || capacity->count > 1)
+        pl_api_fault(f, "FieldValueNotSupported", pl_spot_text(f, at),
+                     "Unsupported value: %.*s: supported values: \"storage\"",
+                     PL_FMT(pl_shown(f, capacity)));
+    const struct pl_spot *spot = PL_OF_KEY(at, pl_slice_z("storage"));
+    if (size != NULL && pl_quantity_sign(size) < 0)
+        pl_bad_value(f, spot, size, "must be a valid resource quantity");
+    if (size != NULL && pl_quantity_sign(size) <= 0)
+        pl_bad_value(f, spot, size, "must be greater than zero");
+}
+
+static void check_driver(struct pl_api_faults *f, const struct pl_spot *at,
+                         const struct pl_tree *driver)
+{
+    struct pl_slice text = pl_tree_text(driver);
+    if (text.len == 0)
+        pl_bad_required(f, at, "");
+    if (text.len > 63)
+        pl_bad_long(f, at, "63 bytes");
+    pl_subdomain(f, at, driver, NULL);
+}
+
+static void check_volume_affinity(struct pl_api_faults *f, const struct pl_tree *affinity)
+{
+    const struct pl_spot *at = PL_MEMBER(PL_MEMBER(SPEC, "nodeAffinity"), "required");
+    if (affinity == NULL)
+        return;
+    if (pl_tree_getz(affinity, "required") == NULL)
+        pl_bad_required(f, at, "must specify required node constraints");
+    else
+        pl_valid_node_selector(f, at, pl_tree_getz(affinity, "required"));
+}
+
+static void check_volume_source(struct pl_api_faults *f, const struct pl_tree *spec)
+{
+    static const struct pl_rule rules[] = {
+        {"hostPath.path", pl_need, NULL}, {"csi.volumeHandle", pl_need, NULL},
+        {"nfs.server", pl_need, NULL},    {"nfs.path", pl_need, NULL},
+        {"local.path", pl_need, NULL},    {NULL, NULL, NULL}};
+    size_t count = 0;
+    for (size_t i = 0; i < PL_ARRAY_LEN(sources); i++)
+        if (pl_tree_getz(spec, sources[i]) != NULL && count++ > 0)
+            pl_bad_forbidden(f, PL_MEMBER(SPEC, sources[i]),
+                             "may not specify more than 1 volume type");
+    if (count == 0)
+        pl_bad_required(f, SPEC, "must specify a volume type");
+    if (pl_tree_getz(spec, "csi") != NULL)
+        check_driver(f, PL_MEMBER(PL_MEMBER(SPEC, "csi"), "driver"),
+                     pl_tree_dig(spec, "csi.driver"));
+    if (pl_tree_getz(spec, "local") != NULL && pl_tree_getz(spec, "nodeAffinity") == NULL)
+        pl_bad_required(f, PL_MEMBER(SPEC, "nodeAffinity"), "Local volume requires node affinity");
+    pl_hold(f, SPEC, spec, rules);
+}
+
+void pl_valid_volume(struct pl_api_faults *f, const struct pl_tree *object,
+                     const struct pl_tree *old)
+{
+    static const struct pl_rule rules[] = {
+        {"persistentVolumeReclaimPolicy", pl_one_of, "Delete,Recycle,Retain"},
+        {"storageClassName", pl_subdomain, NULL},
+        {"volumeMode", pl_if_set, "Block,Filesystem"},
+        {NULL, NULL, NULL},
+    };
+    const struct pl_tree *spec = pl_tree_getz(object, "spec");
+    check_modes(f, PL_MEMBER(SPEC, "accessModes"), pl_tree_getz(spec, "accessModes"), "");
+    check_capacity(f, pl_tree_getz(spec, "capacity"));
+    pl_hold(f, SPEC, spec, rules);
+    check_volume_affinity(f, pl_tree_getz(spec, "nodeAffinity"));
+    check_volume_source(f, spec);
+    for (size_t i = 0; old != NULL && i < PL_ARRAY_LEN(sources); i++) {
+        const struct pl_tree *was = pl_tree_getz(pl_tree_getz(old, "spec"), sources[i]);
+        if (was != NULL && !pl_tree_equal(was, pl_tree_getz(spec, sources[i]))) {
+            pl_bad_forbidden(f, PL_MEMBER(SPEC, "persistentvolumesource"),
+                             "spec.persistentvolumesource is immutable after creation\n");
+            break;
+        }
+    }
+    if (old != NULL)
+        pl_frozen(f, PL_MEMBER(SPEC, "volumeMode"), pl_tree_getz(spec, "volumeMode"),
+                  pl_tree_dig(old, "spec.volumeMode"));
+}
+
+/* ---- storage classes ---- */
+
+static void low_qualified(struct pl_api_faults *f, const struct pl_spot *at,
+                          const struct pl_tree *value, const char *arg)
+{
+    if (pl_is_empty(value))
+        pl_bad_required(f, at, "");
+    else
+        pl_qualified(f, at, value, arg);
+}
+
+static void check_topologies(struct pl_api_faults *f, const struct pl_tree *list)
+{
+    static const struct pl_rule rules[] = {
+        {"[].key", pl_qualified, "always"}, {"[].values", pl_need, NULL}, {NULL, NULL, NULL}};
+    const struct pl_spot *at = PL_MEMBER(NULL, "allowedTopologies");
+    size_t i = 0;
+    PL_EACH(item, list)
+    {
+        const struct pl_spot *spot = PL_MEMBER(PL_INDEX(at, i++), "matchLabelExpressions");
+        const struct pl_tree *terms = pl_tree_getz(item->value, "matchLabelExpressions");
+        size_t k = 0;
+        pl_hold(f, spot, terms, rules);
+        pl_unique(f, spot, terms, "key");
+        PL_EACH(term, terms)
+        pl_unique(f, PL_MEMBER(PL_INDEX(spot, k++), "values"), pl_tree_getz(term->value, "values"),
+                  NULL);
+        for (const struct pl_tree_item *before = list->first; before != item; before = before->next)
+            if (pl_is_empty(terms) ||
+                pl_tree_equal(pl_tree_getz(before->value, "matchLabelExpressions"), terms)) {
+                pl_bad_duplicate(f, spot, pl_tree_strz(f->arena, ""));
+                break;
+            }
+    }
+}
+
+void pl_valid_storage_class(struct pl_api_faults *f, const struct pl_tree *object,
+                            const struct pl_tree *old)
+{
+    static const struct pl_rule rules[] = {
+        {"provisioner", low_qualified, NULL},
+        {"reclaimPolicy", pl_one_of, "Delete,Retain"},
+        {"volumeBindingMode", pl_must_be, "Immediate,WaitForFirstConsumer"},
+        {NULL, NULL, NULL},
+    };
+    static const char *const frozen[] = {"parameters", "provisioner", "reclaimPolicy",
+                                         "volumeBindingMode"};
+    pl_hold(f, NULL, object, rules);
+    check_topologies(f, pl_tree_getz(object, "allowedTopologies"));
+    for (size_t i = 0; old != NULL && i < PL_ARRAY_LEN(frozen); i++) {
+        const struct pl_tree *is = pl_tree_getz(object, frozen[i]);
+        const struct pl_tree *was = pl_tree_getz(old, frozen[i]);
+        if ((pl_is_empty(is) && pl_is_empty(was)) || pl_tree_equal(is, was))
+            continue;
+        if (i < 2)
+            pl_bad_forbidden(f, PL_MEMBER(NULL, frozen[i]),
+                             i == 0 ? "updates to parameters are forbidden."
+                                    : "updates to provisioner are forbidden.");
+        else
+            pl_bad_value(f, PL_MEMBER(NULL, frozen[i]), is, "field is immutable");
+    }
+}
+
+/* ---- drivers and attachments ---- */
+
+void pl_valid_csi_driver(struct pl_api_faults *f, const struct pl_tree *object,
+                         const struct pl_tree *old)
+{
+    const struct pl_tree *spec = pl_tree_getz(object, "spec");
+    const struct pl_tree *tokens = pl_tree_getz(spec, "tokenRequests");
+    const struct pl_spot *list = PL_MEMBER(SPEC, "tokenRequests");
+    size_t i = 0;
+    if (pl_tree_text_at(object, "metadata.name").len > 63)
+        pl_bad_long(f, PL_MEMBER(PL_MEMBER(NULL, "metadata"), "name"), "63 bytes");
+    pl_if_set(f, PL_MEMBER(SPEC, "fsGroupPolicy"), pl_tree_getz(spec, "fsGroupPolicy"),
+              "File,None,ReadWriteOnceWithFSType");
+    PL_EACH(item, pl_tree_getz(spec, "volumeLifecycleModes"))
+    pl_must_be(f, PL_MEMBER(SPEC, "volumeLifecycleModes"), item->value, "Persistent,Ephemeral");
+    pl_unique(f, list, tokens, "audience");
+    PL_EACH(item, tokens)
+    {
+        int64_t seconds;
+        const struct pl_tree *value = pl_tree_getz(item->value, "expirationSeconds");
+        if (pl_tree_integer(value, &seconds) && seconds < 600)
+            pl_bad_value(f, PL_MEMBER(PL_INDEX(list, i), "expirationSeconds"), value,
+                         "may not specify a duration less than 10 minutes");
+        i++;
+    }
+    if (old != NULL)
+        pl_frozen(f, PL_MEMBER(SPEC, "volumeLifecycleModes"),
+                  pl_tree_getz(spec, "volumeLifecycleModes"),
+                  pl_tree_dig(old, "spec.volumeLifecycleModes"));
+}
+
+static bool is_subdomain(struct pl_api_faults *f, const struct pl_tree *value)
+{
+    struct pl_api_faults none = {.arena = f->arena};
+    pl_subdomain(&none, NULL, value, NULL);
+    return none.causes == NULL;
+}
+
+void pl_valid_attachment(struct pl_api_faults *f, const struct pl_tree *object,
+                         const struct pl_tree *old)
+{
+    const struct pl_tree *spec = pl_tree_getz(object, "spec");
+    const struct pl_tree *attacher = pl_tree_getz(spec, "attacher");
+    const struct pl_tree *name = pl_tree_dig(spec, "source.persistentVolumeName");
+    const struct pl_tree *node = pl_tree_getz(spec, "nodeName");
+    const struct pl_spot *at = PL_MEMBER(SPEC, "attacher"), *source = PL_MEMBER(SPEC, "source");
+    struct pl_slice text = pl_tree_text(attacher);
+    bool has_inline = pl_tree_dig(spec, "source.inlineVolumeSpec") != NULL;
+    if (text.len == 0)
+        pl_bad_required(f, at, "");
+    else if (text.len > 63)
+        pl_bad_long(f, at, "63 characters");
+    if (text.len > 253)
+        pl_bad_value(f, at, attacher, "must be no more than 253 bytes");
+    else if (text.len > 0 && !is_subdomain(f, attacher))
+        pl_bad_value(f, at, attacher,
+                     "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', "
+                     "and must start and end with an alphanumeric character (e.g. 'Example.com', "
+                     "regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+                     "(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')");
+    pl_subdomain(f, PL_MEMBER(SPEC, "nodeName"), node, "always");
+    if ((name != NULL) == has_inline)
+        pl_bad_required(f, source,
+                        "must specify exactly one of inlineVolumeSpec and persistentVolumeName");
+    else if (name != NULL && pl_is_empty(name))
+        pl_bad_required(f, PL_MEMBER(source, "persistentVolumeName"),
+                        "must specify non empty persistentVolumeName");
+    if (name != NULL)
+        pl_subdomain(f, PL_MEMBER(source, "persistentVolumeName"), name, "always");
+    if (old != NULL && !pl_tree_equal(spec, pl_tree_getz(old, "spec")))
+        pl_bad_value(f, SPEC, spec, "field is immutable");
+}

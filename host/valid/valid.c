@@ -1,0 +1,62 @@
+/* Which rules a kind has. A kind that is not here has those of its metadata alone; CRDs and webhook
+ * configurations have theirs in schema/. */
+#include "valid/valid.h"
+
+#include "object/tree.h"
+#include "schema/crd.h"
+#include "valid/kinds.h"
+
+#include <string.h>
+
+static const struct {
+    const char *kind;
+    pl_kind_check *check;
+} kinds[] = {
+    {"Pod", pl_valid_pod},
+    {"PodTemplate", pl_valid_pod_template},
+    {"Deployment", pl_valid_deployment},
+    {"ReplicaSet", pl_valid_replica_set},
+    {"ReplicationController", pl_valid_replication_controller},
+    {"StatefulSet", pl_valid_stateful_set},
+    {"DaemonSet", pl_valid_daemon_set},
+    {"Job", pl_valid_job},
+    {"CronJob", pl_valid_cron_job},
+    {"Service", pl_valid_service},
+    {"Ingress", pl_valid_ingress},
+    {"IngressClass", pl_valid_ingress_class},
+    {"NetworkPolicy", pl_valid_network_policy},
+    {"ConfigMap", pl_valid_config_map},
+    {"Secret", pl_valid_secret},
+    {"PersistentVolumeClaim", pl_valid_claim},
+    {"PersistentVolume", pl_valid_volume},
+    {"StorageClass", pl_valid_storage_class},
+    {"CSIDriver", pl_valid_csi_driver},
+    {"VolumeAttachment", pl_valid_attachment},
+    {"Role", pl_valid_role},
+    {"ClusterRole", pl_valid_role},
+    {"RoleBinding", pl_valid_role_binding},
+    {"ClusterRoleBinding", pl_valid_role_binding},
+    {"HorizontalPodAutoscaler", pl_valid_autoscaler},
+    {"PodDisruptionBudget", pl_valid_budget},
+    {"ResourceQuota", pl_valid_quota},
+    {"LimitRange", pl_valid_limit_range},
+    {"PriorityClass", pl_valid_priority_class},
+    {"RuntimeClass", pl_valid_runtime_class},
+    {"Namespace", pl_valid_namespace},
+    {"Node", pl_valid_node},
+    {"Endpoints", pl_valid_endpoints},
+    {"EndpointSlice", pl_valid_endpoint_slice},
+    {"Event", pl_valid_event},
+    {"Lease", pl_valid_lease},
+    {"CertificateSigningRequest", pl_valid_signing_request},
+    {"ControllerRevision", pl_valid_revision},
+    {"CustomResourceDefinition", pl_api_crd_validate},
+};
+
+void pl_valid_builtin(struct pl_api_faults *faults, const struct pl_api_type *type,
+                      const struct pl_tree *object, const struct pl_tree *old)
+{
+    for (size_t i = 0; i < PL_ARRAY_LEN(kinds); i++)
+        if (strcmp(kinds[i].kind, type->kind) == 0)
+            kinds[i].check(faults, object, old);
+}
