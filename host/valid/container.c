@@ -96,8 +96,8 @@ static void check_env_from(struct pl_api_faults *f, const struct pl_spot *at,
         {"secretRef.name", pl_subdomain, NULL},
         {NULL, NULL, NULL},
     };
-    size_t count = (pl_tree_getz(source, "configMapRef") != NULL) +
-                   (pl_tree_getz(source, "secretRef") != NULL);
+    size_t count = pl_tree_getz(source, "configMapRef") != NULL;
+    count += pl_tree_getz(source, "secretRef") != NULL;
     if (count == 0)
         pl_bad_value(f, at->up, pl_tree_strz(f->arena, ""),
                      "must specify one of: `configMapRef` or `secretRef`");
