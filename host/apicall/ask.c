@@ -1,3 +1,6 @@
+/* A job is a copy of a call and the replies so far. Each reply that comes runs the request again
+ * once none is open. The client may leave at any time: the job then ends with its last reply and
+ * tells nobody. */
 #include "apicall/ask.h"
 
 #include "apicall/reach.h"

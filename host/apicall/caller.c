@@ -1,3 +1,5 @@
+/* Takes the host out of Host and Origin, and compares names without regard to case. What cannot be
+ * read is nobody's name, and is refused. */
 #include "apicall/caller.h"
 
 #include "base/base.h"

@@ -1,3 +1,5 @@
+/* Questions to the conversion webhook, many objects in one. Metadata that only the server may set
+ * is put back after the answer, whatever the webhook has made of it. */
 #include "apicall/convert.h"
 
 #include "apicall/ask.h"

@@ -1,3 +1,6 @@
+/* Each watch has a place in the kind's history. It is told as much as its client takes; all
+ * watches share one bound on what is unread, and the one furthest behind is cut first. Nothing is
+ * copied for a watch. */
 #include "apiserver/watch_stream.h"
 
 #include "apicall/ask.h"

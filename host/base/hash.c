@@ -1,3 +1,5 @@
+/* Multiply and fold, of the wyhash family. The seed differs by process and by table, so that the
+ * order of one table says nothing about another's. */
 #include "base/hash.h"
 
 #include <stdatomic.h>

@@ -1,3 +1,6 @@
+/* A bounded list, longest match first: a value that contains another one is cut out whole. Very
+ * short values are not kept, since half of every text would match them. Whoever shares one between
+ * threads brings the lock. */
 #include "base/secrets.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,5 @@
+/* A heap by time, then by the order of starting. Timers that callbacks start while the set runs
+ * come later, so that a timer with no delay cannot hold the thread. */
 #include "base/timer.h"
 
 #include "base/base.h"

@@ -1,3 +1,5 @@
+/* Results of a list as a userdata that owns the documents. Each becomes a table when it is asked
+ * for, and its document is let go then. A batch that the script drops is freed by the collector. */
 #include "bind/batch.h"
 
 #include "bind/bind.h"

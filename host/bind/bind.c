@@ -1,3 +1,6 @@
+/* Puts together the table of functions from the files of this folder, and the few that belong to
+ * none of them. Scripts get at what is below only through Perilune's own Lua; all the same each
+ * function here trusts no argument. */
 #include "bind/bind.h"
 
 #include "bind/batch.h"

@@ -1,3 +1,6 @@
+/* The helpers that prelude.lua needs from C, and the call that runs it. What is handed out here is
+ * reached by scripts: each function checks its arguments and counts what it makes against the
+ * memory limit. */
 #include "bind/prelude.h"
 
 #include "base/check.h"

@@ -1,3 +1,7 @@
+/* A session is a generation of one task, which asks for a line, evaluates it and tells the answer.
+ * One line is under way at a time. The session ends when the task does (a line was over a limit),
+ * when it is closed, or with the host. It has no writer, so that nothing it calls can change the
+ * cluster. */
 #include "bind/repl.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,6 @@
+/* Makes the token and the certificate, and writes the kubeconfig: readable by its owner alone,
+ * whole or not at all. A token of an older start is only reused from a file that nobody else could
+ * have read or written. */
 #include "cli/dev_access.h"
 
 #include "base/alloc.h"

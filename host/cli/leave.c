@@ -1,3 +1,5 @@
+/* What a signal handler needs is global and written while signals are held. The handler calls only
+ * what is safe there: unlink, rmdir, write, _exit. */
 #include "cli/leave.h"
 
 #include "base/base.h"

@@ -1,3 +1,5 @@
+/* Writes the log records. Reads everything, changes nothing, allocates little: it is used when
+ * something is wrong. What is left out for the limit is said in a last line. */
 #include "control/dump.h"
 
 #include "base/log.h"

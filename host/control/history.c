@@ -1,3 +1,5 @@
+/* Records lie one behind the other in one block a key. A block that is full moves to a larger one.
+ * Limits hold for a key and for all keys together; the key that was quiet longest goes first. */
 #include "control/history.h"
 
 #include "base/base.h"

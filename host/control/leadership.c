@@ -1,3 +1,6 @@
+/* Stands between the election and the manager. When the lead is lost, calls that could still do
+ * harm are cut first, then controllers stop. Whether a write may leave is asked of the election's
+ * own clock at that moment, not of a flag that a late timer would have to clear. */
 #include "control/leadership.h"
 
 #include "base/alloc.h"

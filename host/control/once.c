@@ -1,3 +1,6 @@
+/* Looks at all controllers, now and then, and ends when several looks in a row found nothing to
+ * do. It asks queues, runs and sources for what they hold and counts nothing itself, so that it
+ * cannot disagree with them. */
 #include "control/once.h"
 
 #include "control/controller_impl.h"

@@ -1,3 +1,4 @@
+/* Fills a report from the controller's queue, runs and sources. Reads only; nothing is kept. */
 #include "control/report.h"
 
 #include "control/controller_impl.h"

@@ -1,3 +1,5 @@
+/* A wait begins with the first run that says so and keeps its age while later runs say the same.
+ * It ends with the next run that says something else, with the object, or with the controller. */
 #include "control/waiting.h"
 
 #include "control/controller_impl.h"

@@ -1,3 +1,5 @@
+/* The certificate is made with OpenSSL's extension syntax, so that a name is checked first: what
+ * that syntax would take apart is left out. Key and certificate are texts when they leave. */
 #include "crypto/self_signed.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,6 @@
+/* A list of causes for each key that waits. Lists are bounded; what does not fit is counted. The
+ * paths that an update changed are one piece of memory. A run takes the list of its key, and gives
+ * it back when it did not begin. */
 #include "event/causes.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,6 @@
+/* Adds requests to a set, each once: the object's own key, its owners' keys (those before and
+ * after an update), or what a map function gave. Keys are texts in one buffer. Nothing here knows
+ * a queue. */
 #include "event/handler.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,5 @@
+/* One question has one answerer and is answered once. The asker may go before the answer comes;
+ * the answerer then answers into nothing. */
 #include "event/question.h"
 
 #include "base/alloc.h"

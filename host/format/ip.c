@@ -1,3 +1,5 @@
+/* Addresses are read by inet_pton, which takes no abbreviations of IPv4; the prefix is read here.
+ * All comparing is on bytes in network order. */
 #include "format/ip.h"
 
 #include <arpa/inet.h>

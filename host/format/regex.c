@@ -1,3 +1,6 @@
+/* Compiles what regex_syntax.c has translated, and searches with a callout at each place where
+ * PCRE2 may go back: the callout counts the steps and ends the search at the limit. A compiled
+ * expression is one block without pointers into itself. */
 #include "format/regex.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,6 @@
+/* A recursive descent over RE2's grammar that writes PCRE2's. What it does not know it refuses
+ * with the byte, so that no construct of PCRE2 gets through by chance. Depth and counts are
+ * limited as in RE2. */
 #include "format/regex_syntax.h"
 
 #include "value/utf8.h"

@@ -1,4 +1,4 @@
-/* RE2's syntax, read and written as PCRE2 reads it. Only host/value includes this. */
+/* RE2's syntax, read and written as PCRE2 reads it. Only host/format includes this. */
 #pragma once
 
 #include "base/buf.h"

@@ -1,3 +1,5 @@
+/* One pass checks every byte; then the text is cut at its separators. The rules are RFC 3986's,
+ * without its leniencies. */
 #include "format/url.h"
 
 #include "format/ip.h"

@@ -1,3 +1,7 @@
+/* Chooses the cache that answers a read: the controller's own widest one that covers the
+ * namespace, else another controller's, else the server is asked. Then takes the objects of the
+ * index with the fewest, and tests each. Runs on the lane's thread and only reads the store: it
+ * never waits for the I/O thread. */
 #include "lane/cache.h"
 
 #include "base/alloc.h"

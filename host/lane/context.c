@@ -1,3 +1,6 @@
+/* Makes the two arguments of a reconcile. The context is filled when a field is first read: until
+ * then its parts are one text. Scripts can change that text's table, so the text is read as a
+ * stranger's. */
 #include "lane/context.h"
 
 #include "base/clock.h"

@@ -1,3 +1,6 @@
+/* One map from controller and key to documents, under one lock, shared by all lanes and
+ * generations. Its bytes are counted and limited; a value that does not fit is refused and the old
+ * one stays. The lock is a leaf: nothing is called while it is held but the map. */
 #include "lane/memo.h"
 
 #include "base/alloc.h"

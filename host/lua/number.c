@@ -1,3 +1,6 @@
+/* A number that a double cannot hold keeps its digits: as int64_t where that holds it, else as
+ * text. Whether a double holds a text exactly is decided by comparing decimals, never by printing
+ * and hoping. Texts of scripts and peers have a limit of digits. */
 #include "lua/number.h"
 
 #include <math.h>

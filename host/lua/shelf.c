@@ -1,3 +1,6 @@
+/* Finds the document and the level behind a table that is not filled yet. Several small objects
+ * share one userdata; it goes when the last table of it has gone. Tables are found by address,
+ * which the collector does not change. */
 #include "lua/shelf.h"
 
 #include "base/alloc.h"

@@ -3,7 +3,7 @@
  *
  * A userdata costs the call of its finalizer and a look of the collector at each cycle: of a small
  * object as much as its tables cost. So a few objects that are pushed one after the other share
- * one, which goes when none of them is left. Private to host/lane. */
+ * one, which goes when none of them is left. Private to host/lua. */
 #pragma once
 
 #include "lua/state.h"

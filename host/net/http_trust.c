@@ -1,3 +1,6 @@
+/* curl and OpenSSL check the chain. Added here: a server's certificate must name a host, whatever
+ * its common name says, and one turn of the loop takes a limited number of TLS records. The
+ * callbacks run inside of curl on the loop's thread and must not start a request. */
 #include "net/http_trust.h"
 
 #include "base/base.h"

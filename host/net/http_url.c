@@ -1,3 +1,5 @@
+/* Escaping and unescaping, a query's members, and what of a URL may be shown: a password never is.
+ * Pure; any thread. Bytes come from peers: nothing is read beyond the slice. */
 #include "net/http_server.h"
 
 static int hex_digit(char c)

@@ -1,3 +1,6 @@
+/* Walks the document once and writes a copy. A Secret is known by its apiVersion and kind wherever
+ * it lies in the document; elsewhere its values are found as texts, if they are among those that
+ * are known. */
 #include "object/hide.h"
 
 #include "base/alloc.h"

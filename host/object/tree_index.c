@@ -1,3 +1,5 @@
+/* Open addressing in the tree's arena, at most half full. Members are taken in lazily, in order; a
+ * tree that is only written and never searched pays nothing. The index never owns a member. */
 #include "object/tree_index.h"
 
 #include "base/hash.h"

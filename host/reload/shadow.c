@@ -1,3 +1,5 @@
+/* Does what the table in shadow_state.c says: here are the actions, there are the decisions. A
+ * shadow never writes and never takes over; every way out of it ends in close_generation. */
 #include "reload/shadow.h"
 
 #include "base/alloc.h"

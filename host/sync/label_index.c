@@ -1,3 +1,6 @@
+/* Builds at most a few indexes, in slices of time, so that the I/O thread is never held. Whether a
+ * label is worth one is decided on a sample. Lists are right without an index: it only makes them
+ * faster. */
 #include "sync/label_index.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,6 @@
+/* A list of writes by key, oldest first, each with the version that the server gave. A write stays
+ * until the watch brings that version or a newer one, or the object's end. Versions are compared
+ * as numbers only where both are numbers (see pl_rv_is_at_most). */
 #include "sync/own_write.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,7 @@
+/* The reflector's life: its states, pauses and turns. What it asks next is decided in one place
+ * (pl_reflector_go); the files reflector_list, reflector_watch and reflector_stream do the asking.
+ * At any time at most one call, one pause or one turn is under way, so that stopping has one thing
+ * to end. */
 #include "sync/reflector_impl.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,8 @@
+/* How the values of script indexes get into the store. A question goes to the youngest script that
+ * has the index; its answer is stored for every index of that script at once. An index that comes
+ * late is built by walking the store with few questions at a time, while answers about events go
+ * on; an older answer never replaces a newer one (see fills_gap). Here no script is called: the
+ * asker's function does that, and answers later. */
 #include "sync/script_index.h"
 
 #include "base/alloc.h"

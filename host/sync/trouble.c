@@ -1,3 +1,6 @@
+/* A trouble's kind is its code, its status and its reason. Of one kind, words that were said are
+ * not said again, and others at most once a minute, as ports and durations in them differ each
+ * time. Every failure is counted. */
 #include "sync/trouble.h"
 
 #include "base/check.h"

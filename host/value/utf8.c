@@ -1,3 +1,5 @@
+/* One decoder for checking, repairing and writing. Wrong bytes are replaced one by one by U+FFFD,
+ * as Go's encoding/json does, never dropped. */
 #include "value/utf8.h"
 #include "value/build.h"
 

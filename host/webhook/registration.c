@@ -1,3 +1,6 @@
+/* Builds the documents from the declarations, always in the same order, so that equal declarations
+ * are equal texts. Whether somebody else has changed them is read from managedFields: entries of
+ * other managers that touch our part, later than ours. */
 #include "webhook/registration.h"
 
 #include "base/alloc.h"

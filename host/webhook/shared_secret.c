@@ -1,3 +1,6 @@
+/* One step at a time: look at the Secret, decide, write or take. Every write carries the version
+ * that was seen, so that of two replicas one gets 409 and looks again. Certificates are used when
+ * they are stored, never before. */
 #include "webhook/shared_secret.h"
 
 #include "base/alloc.h"

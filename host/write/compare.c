@@ -1,3 +1,7 @@
+/* What two runs of a key did, held against each other, for `reload --shadow`. Two effects are
+ * equal when their results are; times that mean "now" may differ by a moment, and the running run
+ * may hold defaults of the server that the candidate has not read. Values of Secrets never reach a
+ * report. */
 #include "write/compare.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,7 @@
+/* Compares what a write would send with the object that the cache holds, and with the last apply
+ * of the same kind by digest. It may be wrong in one direction only: a write that changes nothing
+ * may be sent, one that changes something is never skipped. Fields that the server alone owns are
+ * left out. */
 #include "write/noop.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,6 @@
+/* Reads the owner that a script gives, and refuses what Kubernetes would accept and the garbage
+ * collector would punish: an owner in another namespace, a cluster-scoped child of a namespaced
+ * owner, a second controller. The reference is added without losing those that others have set. */
 #include "write/owner_ref.h"
 
 #include "value/build.h"

@@ -1,3 +1,7 @@
+/* Keeps the series of Events in memory: shares (a controller's room), groups (an object and a
+ * reason) and series in them, with limits on each. recorder_send.c writes them to the server.
+ * Recording must never wait and never fail: without room Normal ones go before Warnings, and what
+ * goes is counted. */
 #include "write/recorder_impl.h"
 
 #include "base/alloc.h"
