@@ -1,3 +1,6 @@
+/* The membership's calls become requests for Leases; what it says becomes log lines, metrics and
+ * exit codes. It decides nothing about shards: the state machine in shard/membership.c does. A
+ * failure that ends the process is told once. */
 #include "control/sharer.h"
 
 #include "base/alloc.h"
