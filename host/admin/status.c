@@ -2,9 +2,11 @@
 #include "admin/admin.h"
 #include "serve/version.h"
 #include "control/leadership.h"
+#include "control/loops.h"
 #include "control/remotes.h"
 #include "write/recorder.h"
 #include "control/report.h"
+#include "control/tuning.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -38,6 +40,51 @@ static void build_controller_sources(struct pl_build *b, const struct pl_control
     pl_build_end(b);
 }
 
+static void build_loop(void *arg, const char *key, const struct pl_loop *loop)
+{
+    struct pl_build *b = arg;
+    pl_build_object(b);
+    pl_build_put_text(b, "key", pl_slice_z(key));
+    pl_build_put_text(b, "what", pl_slice_z(loop->is_fight ? "fight" : "hot loop"));
+    pl_build_put_int(b, "times", loop->times);
+    pl_build_put_text(b, "fields", pl_slice_z(loop->fields));
+    if (loop->is_fight) {
+        pl_build_put_text(b, "object_kind", pl_slice_z(loop->kind));
+        pl_build_put_text(b, "object", pl_slice_z(loop->object));
+    }
+    pl_build_end(b);
+}
+
+static void build_loops(struct pl_build *b, const struct pl_controller *controller)
+{
+    pl_build_keyz(b, "loops");
+    pl_build_array(b);
+    pl_controller_each_loop(controller, build_loop, b);
+    pl_build_end(b);
+}
+
+static void build_tuning(struct pl_build *b, const struct pl_controller *controller)
+{
+    struct pl_tuning tuning;
+    int64_t left_ns;
+    if (!pl_controller_tuned(controller, &tuning, &left_ns))
+        return;
+    pl_build_keyz(b, "tuned");
+    pl_build_object(b);
+    if (tuning.workers > 0)
+        pl_build_put_int(b, "workers", tuning.workers);
+    if (tuning.base_ns > 0)
+        pl_admin_build_seconds(b, "retry_base_seconds", tuning.base_ns);
+    if (tuning.max_ns > 0)
+        pl_admin_build_seconds(b, "retry_max_seconds", tuning.max_ns);
+    if (tuning.qps > 0) {
+        pl_build_keyz(b, "retry_qps");
+        pl_build_double(b, tuning.qps);
+    }
+    pl_admin_build_seconds(b, "left_seconds", left_ns);
+    pl_build_end(b);
+}
+
 static void build_controller(struct pl_build *b, const struct pl_controller *controller,
                              int64_t now_ns)
 {
@@ -56,6 +103,8 @@ static void build_controller(struct pl_build *b, const struct pl_controller *con
     pl_build_put_int(b, "waiting", (int64_t)report.waiting);
     pl_build_put_int(b, "failing", (int64_t)report.failing);
     build_controller_sources(b, controller);
+    build_loops(b, controller);
+    build_tuning(b, controller);
     if (report.last_error != NULL) {
         pl_build_keyz(b, "last_error");
         pl_build_object(b);

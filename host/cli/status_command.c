@@ -36,6 +36,43 @@ static void print_generation(struct pl_node root)
         printf("refused     %.*s\n", PL_FMT(refused));
 }
 
+static void print_loop(struct pl_node loop)
+{
+    struct pl_scratch s[5];
+    struct pl_slice object = pl_show_text(loop, "object", &s[4]);
+    printf("  %.*s of %.*s, %lld times: %.*s", PL_FMT(pl_show_text(loop, "what", &s[0])),
+           PL_FMT(pl_show_text(loop, "key", &s[1])), (long long)pl_show_int(loop, "times"),
+           PL_FMT(pl_show_text(loop, "fields", &s[2])));
+    if (object.len > 0)
+        printf(" of %.*s %.*s", PL_FMT(pl_show_text(loop, "object_kind", &s[3])), PL_FMT(object));
+    printf("\n");
+}
+
+static void print_tuned(struct pl_node controller)
+{
+    static const char *const names[] = {"workers", "retry_base_seconds", "retry_max_seconds",
+                                        "retry_qps"};
+    struct pl_node tuned = pl_node_getz(controller, "tuned");
+    if (pl_node_is_missing(tuned))
+        return;
+    printf("  tuned for %.0f s more:", pl_node_double(pl_node_getz(tuned, "left_seconds")));
+    for (size_t i = 0; i < PL_ARRAY_LEN(names); i++)
+        if (!pl_node_is_missing(pl_node_getz(tuned, names[i])))
+            printf(" %s %g", names[i], pl_node_double(pl_node_getz(tuned, names[i])));
+    printf("\n");
+}
+
+static void print_cluster(struct pl_node cluster)
+{
+    struct pl_scratch s[4];
+    struct pl_slice server = pl_show_text(cluster, "server", &s[1]);
+    struct pl_slice trouble = pl_show_text(cluster, "trouble", &s[2]);
+    printf("cluster     %.*s at %.*s (%.*s)%s%.*s\n", PL_FMT(pl_show_text(cluster, "name", &s[0])),
+           PL_FMT(server.len > 0 ? server : pl_slice_z("an unknown server")),
+           PL_FMT(pl_show_text(cluster, "from", &s[3])), trouble.len > 0 ? ": " : "",
+           PL_FMT(trouble));
+}
+
 static void print_controller(struct pl_node controller)
 {
     struct pl_scratch s[4];
@@ -53,6 +90,9 @@ static void print_controller(struct pl_node controller)
                pl_node_double(pl_node_getz(error, "seconds_ago")),
                PL_FMT(pl_show_text(error, "key", &s[2])),
                PL_FMT(pl_show_text(error, "message", &s[3])));
+    print_tuned(controller);
+    for (struct pl_iter it = pl_iter(pl_node_getz(controller, "loops")); pl_iter_next(&it);)
+        print_loop(it.value);
 }
 
 static void print_source(struct pl_node source)
@@ -134,6 +174,8 @@ static void print_text(struct pl_node root)
     print_lead(root);
     print_generation(root);
     print_events(root);
+    for (struct pl_iter it = pl_iter(pl_node_getz(root, "clusters")); pl_iter_next(&it);)
+        print_cluster(it.value);
     printf("\n%-24s %-9s %8s %8s %8s %8s %8s %8s\n", "CONTROLLER", "STATE", "RUNNING", "READY",
            "DELAYED", "PAUSED", "WAITING", "FAILING");
     each(root, "controllers", print_controller);

@@ -79,6 +79,7 @@ struct pl_controller *pl_controller_create_with(struct pl_edition *edition)
     c->may_run = true;
     pl_list_init(&c->runs);
     pl_list_init(&c->its_editions);
+    pl_list_init(&c->askers);
     pl_causes_init(&c->causes);
     pl_subscriptions_init_retries(c);
     pl_controller_use(c, edition);
@@ -144,6 +145,7 @@ void pl_controller_destroy(struct pl_controller *c)
     pl_heap_deinit(&c->retries);
     pl_map_deinit(&c->retry_keys);
     pl_controller_free_keys(c);
+    pl_controller_free_loops(c);
     pl_causes_deinit(&c->causes);
     pl_requests_deinit(&c->requests);
     pl_workqueue_destroy(c->queue);

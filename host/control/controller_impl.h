@@ -11,6 +11,7 @@
 #include "control/cluster.h"
 #include "control/tuning.h"
 #include "control/edition.h"
+#include "control/loops.h"
 #include "control/waiting.h"
 #include "event/question.h"
 #include "write/gate.h"
@@ -78,10 +79,11 @@ struct pl_controller_metrics {
     bool on;
     struct pl_series *success, *error, *requeue, *requeue_after;
     struct pl_series *errors, *terminal, *timeouts, *seconds;
+    struct pl_series *loops, *fights;
     struct pl_series *active, *max_concurrent, *waiting;
     struct pl_series *depth, *adds, *retries, *unfinished, *longest, *latency, *work;
     uint64_t adds_seen, retries_seen;
-    struct pl_series *held[20]; /* all of the above, released with the controller */
+    struct pl_series *held[22]; /* all of the above, released with the controller */
     size_t held_count;
 };
 
@@ -135,6 +137,9 @@ struct pl_controller {
     size_t unmapped; /* so many events were left out */
     int64_t unmapped_said_ns;
     bool listening;
+
+    struct pl_loops *loops; /* owned; NULL: none of its runs has written */
+    struct pl_list askers;  /* loop_report.c's: who is asked for a field's managers */
 
     struct pl_tuning tuning; /* zero: as declared */
     struct pl_timer tuned;   /* active while something is tuned */
@@ -235,6 +240,16 @@ struct pl_subscription *pl_members_twin(struct pl_edition *edition,
                                         const struct pl_subscription *of);
 /* Nothing of what is followed is on its way. One that cannot sync holds up nobody. */
 bool pl_members_are_settled(const struct pl_controller *controller);
+
+/* ---- loop_report.c ---- */
+
+void pl_controller_run_wrote(struct pl_run *run, struct pl_node object);
+/* An event has queued key; cause: as it was noted; NULL: there were enough. */
+void pl_controller_heard(struct pl_subscription *subscription, struct pl_slice key,
+                         const struct pl_event *event, const struct pl_cause *cause);
+/* A run begins: what has come to light is told. */
+void pl_controller_check_loops(struct pl_run *run);
+void pl_controller_free_loops(struct pl_controller *controller);
 
 /* ---- run.c ---- */
 

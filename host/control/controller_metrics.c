@@ -42,6 +42,10 @@ COUNTER(timeouts_total, "controller_runtime_reconcile_timeouts_total",
         "Reconciles that ran over reconcile_timeout.", "controller");
 HISTOGRAM(time_seconds, "controller_runtime_reconcile_time_seconds", "How long reconciles took.",
           run_bounds, "controller");
+COUNTER(hot_loops, "perilune_hot_loops_total",
+        "Keys that woke themselves by their own writes, again and again.", "controller");
+COUNTER(field_fights, "perilune_field_fights_total",
+        "Fields that the controller and somebody else changed in turns.", "controller");
 GAUGE(active_workers, "controller_runtime_active_workers", "Reconciles that are running.",
       "controller");
 GAUGE(max_concurrent, "controller_runtime_max_concurrent_reconciles",
@@ -107,6 +111,8 @@ void pl_controller_metrics_init(struct pl_controller *c)
     m->terminal = series(c, &terminal_total, name, NULL);
     m->timeouts = series(c, &timeouts_total, name, NULL);
     m->seconds = series(c, &time_seconds, name, NULL);
+    m->loops = series(c, &hot_loops, name, NULL);
+    m->fights = series(c, &field_fights, name, NULL);
     m->active = series(c, &active_workers, name, NULL);
     m->max_concurrent = series(c, &max_concurrent, name, NULL);
     m->waiting = series(c, &waiting, name, NULL);

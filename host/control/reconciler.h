@@ -27,6 +27,7 @@ struct pl_run_owner {
     void (*waits)(struct pl_run *run); /* NULL: nobody cares; the same for what follows */
     void (*called)(struct pl_run *run, struct pl_slice what, struct pl_slice result,
                    int64_t took_ns);
+    void (*wrote)(struct pl_run *run, struct pl_node object);
 };
 
 /* One reconcile of one key. Made by its owner, handed to the reconciler, which
@@ -80,6 +81,8 @@ void pl_run_waits(struct pl_run *run);
 /* For `perilune why`: a call of the run ("update v1/Pod default/a") has ended so ("ok"). */
 void pl_run_called(struct pl_run *run, struct pl_slice what, struct pl_slice result,
                    int64_t took_ns);
+/* The run has changed this object, which is now as given. */
+void pl_run_wrote(struct pl_run *run, struct pl_node object);
 /* Ends the run: the queue is told, metrics and log are written, run is gone. */
 void pl_run_finish(struct pl_run *run, const struct pl_outcome_of_run *outcome);
 

@@ -48,6 +48,11 @@ void pl_controller_each_run(const struct pl_controller *controller,
 void pl_controller_each_woken(struct pl_controller *controller, size_t source,
                               struct pl_doc *object, void (*visit)(void *arg, struct pl_slice key),
                               void *arg);
+/* What its keys do without end: see control/loops.h. */
+struct pl_loop;
+void pl_controller_each_loop(const struct pl_controller *controller,
+                             void (*visit)(void *arg, const char *key, const struct pl_loop *loop),
+                             void *arg);
 /* Takes a key out of the queue wherever it waits, its failures with it; a run goes on. False when
  * it was not there. */
 bool pl_controller_drop(struct pl_controller *controller, struct pl_slice key);

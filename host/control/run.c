@@ -370,6 +370,7 @@ static const struct pl_run_owner controller_owner = {
     .finish = on_finish,
     .waits = pl_controller_run_waits,
     .called = pl_controller_run_called,
+    .wrote = pl_controller_run_wrote,
 };
 
 struct pl_run_record *pl_run_create(struct pl_controller *c, const struct pl_item *item)
@@ -404,6 +405,7 @@ void pl_run_begun(struct pl_run_record *run, int64_t at_ns)
                        on_timeout);
     pl_list_push(&c->runs, &run->link);
     c->in_flight++;
+    pl_controller_check_loops(&run->run);
     pl_controller_note(c, run->run.key, PL_HAPPENED_STARTED, 0, run->run.id);
 }
 

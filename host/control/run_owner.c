@@ -14,6 +14,12 @@ void pl_run_called(struct pl_run *run, struct pl_slice what, struct pl_slice res
         run->owner->called(run, what, result, took_ns);
 }
 
+void pl_run_wrote(struct pl_run *run, struct pl_node object)
+{
+    if (run->owner->wrote != NULL)
+        run->owner->wrote(run, object);
+}
+
 void pl_run_finish(struct pl_run *run, const struct pl_outcome_of_run *outcome)
 {
     run->owner->finish(run, outcome);

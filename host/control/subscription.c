@@ -38,9 +38,11 @@ static void add_cause(struct pl_subscription *subscription, const struct pl_even
                       struct pl_slice key, struct pl_slice object)
 {
     struct pl_causes *causes = &subscription->controller->causes;
-    pl_controller_note_event(
-        subscription, key, event,
-        pl_causes_add_event(causes, key, event, object, subscription->cause_kind));
+    const struct pl_cause *cause =
+        pl_causes_add_event(causes, key, event, object, subscription->cause_kind);
+    pl_controller_note_event(subscription, key, event, cause);
+    if (subscription->controller->loops != NULL)
+        pl_controller_heard(subscription, key, event, cause);
 }
 
 static void enqueue(struct pl_subscription *subscription, const struct pl_event *event,

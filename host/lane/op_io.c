@@ -289,6 +289,9 @@ static void on_written(void *arg, const struct pl_written *written)
     op->out.skipped = written->skipped;
     op->out.gone = written->gone;
     pl_buf_add_slice(&op->out.warnings, written->warnings);
+    if (written->err == NULL && !written->skipped && written->object != NULL && op->exec != NULL &&
+        op->exec->run != NULL)
+        pl_run_wrote(op->exec->run, pl_doc_root(written->object));
     if (written->err != NULL)
         pl_lop_fail(op, written->err);
     else

@@ -91,6 +91,11 @@ void pl_run_called(struct pl_run *run, struct pl_slice what, struct pl_slice res
     PL_UNUSED(run), PL_UNUSED(what), PL_UNUSED(result), PL_UNUSED(took_ns);
 }
 
+void pl_run_wrote(struct pl_run *run, struct pl_node object)
+{
+    PL_UNUSED(run), PL_UNUSED(object);
+}
+
 void pl_run_finish(struct pl_run *run, const struct pl_outcome_of_run *outcome)
 {
     struct fake_run *r = PL_CONTAINER_OF(run, struct fake_run, run);
