@@ -174,7 +174,8 @@ struct pl_controller {
         struct pl_timer limit;
     } ahead;
     struct pl_shards_follower shards; /* the site's, where there are some */
-    struct pl_timer drain_limit;      /* of runs whose shards go */
+    int64_t grace_ns;                 /* for runs whose shards go; then they are cancelled */
+    struct pl_timer drain_limit;      /* of such */
     bool shard_left;                  /* the last run of a shard that goes may have ended */
     void (*stopped)(void *arg);
     void *stopped_arg;

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "control/leadership.h"
+#include "control/sharing.h"
 
 #include <string.h>
 
@@ -98,6 +99,7 @@ void pl_manager_add(struct pl_manager *manager, struct pl_controller *controller
         pl_reallocarray(manager->controllers, manager->count + 1, sizeof(struct pl_controller *));
     manager->controllers[manager->count++] = controller;
     pl_controller_on_change(controller, on_controller_change, manager);
+    pl_controller_set_grace(controller, manager->o.grace_ns);
     follow_lead(manager, controller);
     if (manager->started)
         pl_controller_start(controller);

@@ -12,8 +12,6 @@
 #include "base/log.h"
 #include "object/meta.h"
 
-#define DRAIN_LIMIT (25 * PL_SECOND) /* for runs of a shard that goes; then they are cancelled */
-
 enum sharing {
     SHARING_NONE, /* every key is ours */
     SHARING_ZERO, /* runs where shard 0 is */
@@ -230,7 +228,12 @@ static void goes(struct pl_controller *c, const struct pl_shard_set *which)
     if (sharing_of(c) == SHARING_ZERO && pl_shard_set_has(which, 0))
         pl_controller_ask_to_stop(c);
     if (has_runs_of(c, which))
-        pl_timer_start(c->timers, &c->drain_limit, DRAIN_LIMIT, on_drain_limit);
+        pl_timer_start(c->timers, &c->drain_limit, c->grace_ns, on_drain_limit);
+}
+
+void pl_controller_set_grace(struct pl_controller *c, int64_t grace_ns)
+{
+    c->grace_ns = grace_ns;
 }
 
 struct lost {

@@ -106,8 +106,14 @@ void pl_feed_part_begin(struct pl_feed_part *part, struct pl_buf *shards)
     select_shards(part, &part->listing, shards);
 }
 
+/* Of nothing there is no range: where all have gone what was asked for last is asked for on, which
+ * is less than all. */
 void pl_feed_part_watch(struct pl_feed_part *part, struct pl_buf *shards)
 {
+    if (is_empty(&part->held)) {
+        pl_buf_add_slice(shards, pl_buf_slice(&part->watched));
+        return;
+    }
     select_shards(part, &part->held, shards);
     pl_buf_clear(&part->watched);
     pl_buf_add_slice(&part->watched, pl_buf_slice(shards));
@@ -231,7 +237,7 @@ static void rewatch(struct pl_feed_part *part, struct pl_reflector *reflector)
 {
     struct pl_buf text = PL_BUF_INIT;
     select_shards(part, &part->held, &text);
-    if (!pl_slice_eq(pl_buf_slice(&text), pl_buf_slice(&part->watched)))
+    if (!is_empty(&part->held) && !pl_slice_eq(pl_buf_slice(&text), pl_buf_slice(&part->watched)))
         pl_reflector_rewatch(reflector);
     pl_buf_deinit(&text);
 }

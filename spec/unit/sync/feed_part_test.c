@@ -197,6 +197,24 @@ TEST(a_server_that_filters_is_asked_for_the_new_ranges_alone)
     close_scene(&scene);
 }
 
+TEST(where_all_shards_have_gone_no_more_is_asked_for)
+{
+    struct scene scene;
+    open_scene(&scene, PL_SHARD_BY_UID, PL_PART_FOR);
+    pl_site_set_filters_uids(pl_cluster_site(scene.bed.cluster), true);
+    set(&scene, 1, PL_SHARD_COMING);
+    scene.watch = list_and_watch(&scene, MAPS, BED_MAPS("10", IN("d", "w", "jaa", "6")));
+    set(&scene, 1, PL_SHARD_ELSEWHERE);
+    check_keys(&scene, "");
+    CHECK(bed_is_quiet(&scene.bed));
+    bed_pass(&scene.bed, 2 * PL_SECOND);
+    fake_end(scene.watch);
+    struct fake_request *watch = bed_expect(&scene.bed, "GET", MAPS);
+    check_query(watch, "watch", "true");
+    check_query(watch, "shardSelector", RANGE(Q1, Q2));
+    close_scene(&scene);
+}
+
 TEST(a_server_that_takes_the_selector_and_ignores_it_is_filtered_here)
 {
     struct scene scene;
