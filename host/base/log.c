@@ -39,7 +39,7 @@ static struct {
     pthread_mutex_t room; /* who saw room in the pipe is the next to write */
 } config = {.level = PL_LOG_INFO, .fd = STDERR_FILENO, .room = PTHREAD_MUTEX_INITIALIZER};
 
-static const char *const level_names[] = {"debug", "info", "warn", "error"};
+static const char *const level_names[] = {"debug", "info", "warn", "error", "off"};
 
 void pl_log_configure(enum pl_log_level level, bool json, int fd)
 {

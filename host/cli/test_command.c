@@ -25,11 +25,39 @@ static const struct pl_flag test_flags[] = {
      .least = 1,
      .metavar = "N",
      .help = "of all that is left to chance in worlds"},
+    {.name = "explore",
+     .type = PL_FLAG_SWITCH,
+     .help = "run each test.explore again and again, with what crashes, lag and lost answers do"},
+    {.name = "filename",
+     .letter = 'f',
+     .metavar = "FILE",
+     .repeatable = true,
+     .help = "with --explore, without specs: PATH is scripts, and this sample is applied, changed, "
+             "deleted and made anew"},
+    {.name = "plan",
+     .metavar = "TEXT",
+     .help = "with --explore: one plan alone, as a report prints it"},
+    {.name = "budget",
+     .type = PL_FLAG_DURATION,
+     .metavar = "DURATION",
+     .fallback = "30s",
+     .help = "with --explore: the time for each scenario"},
+    {.name = "executions",
+     .type = PL_FLAG_INTEGER,
+     .metavar = "N",
+     .fallback = "0",
+     .help = "with --explore: at most so many, whatever the time (0: by the budget)"},
+    {.name = "no-stale",
+     .type = PL_FLAG_SWITCH,
+     .help = "with --explore: no restart onto an API server that lags (clusters with one)"},
+    {.name = "allow", .metavar = "FILE", .help = "with --explore: findings that are accepted"},
+    {.name = "write-spec",
+     .metavar = "FILE",
+     .help = "with --explore: findings are added to it as specs to keep"},
     {.name = "log-level",
      .type = PL_FLAG_CHOICE,
-     .choices = "debug|info|warn|error",
-     .fallback = "error",
-     .help = "what hosts in worlds log on stderr"},
+     .choices = "debug|info|warn|error|off",
+     .help = "what hosts in worlds log on stderr (default error, with --explore off)"},
 };
 
 static int run(const struct pl_command *self, const struct pl_flags *flags)
@@ -38,8 +66,10 @@ static int run(const struct pl_command *self, const struct pl_flags *flags)
         fprintf(stderr, "perilune test: PATH... is missing: where the specs are, such as .\n");
         return PL_EXIT_USAGE;
     }
-    enum pl_log_level level = PL_LOG_ERROR;
-    pl_log_parse_level(pl_flags_text(flags, "log-level"), &level);
+    enum pl_log_level level = pl_flags_switch(flags, "explore") ? PL_LOG_OFF : PL_LOG_ERROR;
+    const char *wanted = pl_flags_text(flags, "log-level");
+    if (wanted != NULL)
+        pl_log_parse_level(wanted, &level);
     pl_log_configure(level, false, STDERR_FILENO);
     struct pl_build *b = pl_tool_input_begin(self, flags);
     pl_build_end(b);

@@ -6,6 +6,7 @@
 #include "value/build.h"
 #include "value/doc.h"
 #include "value/scan.h"
+#include "world/choose.h"
 #include "world/world.h"
 
 #include <lauxlib.h>
@@ -25,7 +26,8 @@ struct seen {
 };
 
 struct bound {
-    struct pl_world *world; /* NULL: closed */
+    struct pl_world *world;  /* NULL: closed */
+    struct pl_choose choose; /* zeros: undisturbed */
     struct seen *seen;
     size_t seen_count, seen_cap;
 };
@@ -103,6 +105,8 @@ static struct bound *check(lua_State *L)
     struct bound *bound = luaL_checkudata(L, 1, meta);
     if (bound->world == NULL)
         luaL_error(L, "this world was closed at the end of its test");
+    if (bound->choose.L != NULL)
+        bound->choose.L = L;
     return bound;
 }
 
@@ -115,6 +119,8 @@ static int fail(lua_State *L, const struct pl_err *err)
 
 static int answer(lua_State *L, int rc, const struct pl_err *err)
 {
+    struct bound *bound = lua_touserdata(L, 1);
+    pl_choose_raise(&bound->choose, L);
     if (rc != 0)
         return fail(L, err);
     lua_pushboolean(L, true);
@@ -175,6 +181,10 @@ static int open_world(lua_State *L)
     luaL_getmetatable(L, meta);
     lua_setmetatable(L, -2);
     options.arg = bound;
+    if (lua_isfunction(L, 3)) {
+        pl_choose_init(&bound->choose, L, 3);
+        options.chooser = &bound->choose.chooser;
+    }
     if (options.seed == 0)
         options.seed = 1;
     bound->world = pl_world_create(&options);
@@ -188,6 +198,7 @@ static int close_world(lua_State *L)
     if (world != NULL)
         pl_world_destroy(world);
     bound->world = NULL;
+    pl_choose_deinit(&bound->choose);
     free_seen(bound);
     pl_free(bound->seen);
     bound->seen = NULL;
@@ -293,6 +304,28 @@ static int request(lua_State *L)
     return 2;
 }
 
+static int limit(lua_State *L)
+{
+    pl_world_limit(check(L)->world, (unsigned)luaL_checkinteger(L, 2));
+    return 0;
+}
+
+static int hold(lua_State *L)
+{
+    struct bound *bound = check(L);
+    if (bound->choose.L == NULL)
+        return luaL_error(L, "only a world with a chooser holds watches back");
+    pl_choose_hold(&bound->choose, luaL_checkstring(L, 2), lua_toboolean(L, 3));
+    pl_world_look(bound->world);
+    return 0;
+}
+
+static int expire(lua_State *L)
+{
+    pl_world_expire_watches(check(L)->world, luaL_checkstring(L, 2));
+    return 0;
+}
+
 static int version(lua_State *L)
 {
     lua_pushfstring(L, "%d", (int)pl_world_version(check(L)->world));
@@ -315,7 +348,10 @@ static int take_seen(lua_State *L)
 
 static int step(lua_State *L)
 {
-    lua_pushboolean(L, pl_world_step(check(L)->world));
+    struct bound *bound = check(L);
+    bool some = pl_world_step(bound->world);
+    pl_choose_raise(&bound->choose, L);
+    lua_pushboolean(L, some);
     return 1;
 }
 
@@ -363,6 +399,9 @@ static const luaL_Reg functions[] = {
     {"seen", take_seen},
     {"step", step},
     {"settle", settle},
+    {"hold", hold},
+    {"limit", limit},
+    {"expire", expire},
     {"advance", advance},
     {"settled", settled},
     {"now", now},

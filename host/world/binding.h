@@ -1,7 +1,10 @@
 /* Worlds as Lua sees them: the module "perilune.world" under lua/perilune/test.lua. Specs call it,
  * scripts never do. Failures are nil and a message; times are seconds. Options are JSON.
  *
- *   open(wall, seed) -> world
+ *   open(wall, seed, choose | nil) -> world    choose: world/choose.h
+ *   limit(world, reconciles)      that settle gives up after; 0: 10,000
+ *   hold(world, resource, held)   events of watches of "apps/v1/deployments" wait, or not any more
+ *   expire(world, resource)       its watches end, as their version is too old
  *   close(world)
  *   start(world, options) -> true      {name=, paths=, config=, namespaces=, cpu_limit=}; not
  * synced sync(world, name), stop(world, name), crash(world, name) -> true reload(world, name, paths

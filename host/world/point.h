@@ -11,6 +11,7 @@
  *   ANSWERED  the host is about to be given the answer
  *   EVENT     an event of a watch is about to be given to the host
  *   WAIT      a run is about to wait for something that is no request of the API
+ *   RAN       a run has ended; nothing can be disturbed here
  *   PICK      several things can be next: `count` of them, named by pl_world_candidate */
 #pragma once
 
@@ -26,6 +27,7 @@ enum pl_point_kind {
     PL_POINT_ANSWERED,
     PL_POINT_EVENT,
     PL_POINT_WAIT,
+    PL_POINT_RAN,
     PL_POINT_PICK,
 };
 
@@ -35,8 +37,15 @@ struct pl_point {
     const char *host;        /* "main", or a replica's name */
     const char *controller;  /* "": what the host does for itself (lists, watches, the Lease) */
     const char *key;         /* "default/blog" */
-    unsigned run;            /* the n-th run of that key since pl_world_mark, from 1; 0: no run */
-    unsigned call;           /* the n-th point of its kind in that run, from 1 */
+    const char *run_id;      /* the same for all that one run asks */
+    const char *line;        /* "main.lua:44": of the script that waits for it */
+    const char *api_kind;    /* "apps/v1/Deployment", as the script has it */
+    const char *name;        /* REQUEST: of what a create makes; "" where the server picks it */
+    const char *version;     /* EVENT: of its object */
+    const char *message;     /* RAN: the error; "" when it went well */
+    bool by_script;          /* RAN: the error is the script's own mistake */
+    struct pl_slice body;    /* REQUEST; APPLIED: the answer */
+    uint64_t call_id;        /* the same at all points of one request of a host */
     const char *verb;        /* "create", "list", "watch"...; WAIT: "sleep", "http", "sync"...;
                                 EVENT: "ADDED", "MODIFIED", "DELETED", "BOOKMARK" */
     const char *object;      /* "apps/v1/deployments default/blog", as paths of the API have it */
@@ -55,12 +64,14 @@ enum pl_act {
     PL_ACT_LATER,  /* it happens delay_ns later; everything else goes on */
     PL_ACT_CUT,    /* EVENT: the watch ends here, and this event with it */
     PL_ACT_PICK,   /* PICK: take candidate `pick` (0 is the undisturbed one) */
+    PL_ACT_STALE,  /* REQUEST of a list: answered as it was at the version in `reason` */
 };
 
 struct pl_disturbance {
     enum pl_act act;
     int status;         /* REFUSE */
-    const char *reason; /* REFUSE: of the Status; NULL: what belongs to the status */
+    const char *reason; /* REFUSE: of the Status; NULL: what belongs to the status. STALE: the
+                         * version. Borrowed until the next point. */
     int64_t delay_ns;   /* LATER */
     int pick;           /* PICK */
 };
@@ -68,5 +79,7 @@ struct pl_disturbance {
 struct pl_chooser {
     /* out is all zeros. */
     void (*at)(void *arg, const struct pl_point *point, struct pl_disturbance *out);
+    /* May events of watches of "apps/v1/deployments" come now? NULL: they may. */
+    bool (*is_held)(void *arg, const char *resource);
     void *arg;
 };

@@ -34,10 +34,11 @@ struct pl_replica {
     struct pl_memos *memos;
     struct pl_barred *barred;
     struct pl_manager *manager;
-    struct pl_generation *current, *next;
+    struct pl_generation *current, *next, *before; /* before: the last that is being closed */
     uint64_t generations;
     void (*reloaded)(void *arg, const struct pl_err *err);
     void *reloaded_arg;
+    unsigned closing; /* generations that were replaced */
     bool stopped, dead;
 };
 
@@ -72,6 +73,16 @@ static void on_crash(void *arg)
     replica->o.crash(replica->o.arg, replica);
 }
 
+static bool who(void *arg, const struct pl_sought *asked, struct pl_asker *out)
+{
+    const struct pl_replica *replica = arg;
+    const struct pl_generation *both[] = {replica->before, replica->current};
+    for (size_t i = 0; i < PL_ARRAY_LEN(both); i++)
+        if (both[i] != NULL && pl_lanes_asker(pl_generation_lanes(both[i]), asked, out))
+            return true;
+    return false;
+}
+
 static void open_wire(struct pl_replica *replica)
 {
     const struct pl_wire_options wire = {.loop = replica->loop,
@@ -80,6 +91,8 @@ static void open_wire(struct pl_replica *replica)
                                          .chooser = replica->o.chooser,
                                          .crash = on_crash,
                                          .crash_arg = replica,
+                                         .who = who,
+                                         .who_arg = replica,
                                          .seen = replica->o.seen,
                                          .rule = replica->o.rule,
                                          .is_held = replica->o.is_held,
@@ -255,7 +268,7 @@ static void run_out(struct pl_replica *replica)
     replica->dead = true;
     pl_wire_cut(replica->wire);
     pl_replica_stop(replica);
-    for (int i = 0; i < LAST_STEPS && !replica->stopped; i++) {
+    for (int i = 0; i < LAST_STEPS && (!replica->stopped || replica->closing > 0); i++) {
         int64_t due;
         if (pl_loop_step(replica->loop))
             continue;
@@ -315,6 +328,15 @@ static void refuse_reload(struct pl_replica *replica, const struct pl_err *err)
     pl_generation_close(refused, 0, NULL, NULL);
 }
 
+static void on_closed(void *arg, struct pl_generation *generation, const struct pl_err *err)
+{
+    struct pl_replica *replica = arg;
+    PL_UNUSED(err);
+    replica->closing--;
+    if (replica->before == generation)
+        replica->before = NULL;
+}
+
 static void on_prepared(void *arg, struct pl_generation *generation, const struct pl_err *err)
 {
     struct pl_replica *replica = arg;
@@ -323,11 +345,14 @@ static void on_prepared(void *arg, struct pl_generation *generation, const struc
         return;
     }
     struct pl_generation *before = replica->current;
+    replica->before = before;
+    replica->closing++;
     pl_generation_take_over(generation, replica->manager, before, NULL);
     replica->current = generation;
     replica->next = NULL;
     end_reload(replica, NULL);
-    pl_generation_close(before, replica->o.grace_ns > 0 ? replica->o.grace_ns : GRACE, NULL, NULL);
+    pl_generation_close(before, replica->o.grace_ns > 0 ? replica->o.grace_ns : GRACE, on_closed,
+                        replica);
 }
 
 static void on_loaded(void *arg, struct pl_generation *generation, const struct pl_err *err)

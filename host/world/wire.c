@@ -29,6 +29,8 @@ struct wire_call {
     void *arg;
     struct pl_http_request request; /* texts below */
     char *method, *url;
+    char *query; /* owned: instead of the URL's; NULL: that */
+    uint64_t id;
     struct pl_http_header *headers;
     struct pl_buf body;
     struct pl_target target;
@@ -53,6 +55,7 @@ struct wire_call {
 struct pl_wire {
     struct pl_wire_options o;
     struct pl_list calls;
+    uint64_t started;
     bool cut, destroying;
 };
 
@@ -111,6 +114,7 @@ static void free_when_over(struct wire_call *call)
     pl_target_deinit(&call->target);
     pl_buf_deinit(&call->body);
     pl_free(call->method);
+    pl_free(call->query);
     pl_free(call->url);
     pl_free(call);
 }
@@ -284,6 +288,12 @@ static struct pl_point point_of(const struct wire_call *call, enum pl_point_kind
                              .host = call->wire->o.host,
                              .controller = "",
                              .key = "",
+                             .run_id = "",
+                             .line = "",
+                             .api_kind = "",
+                             .name = "",
+                             .version = "",
+                             .call_id = call->id,
                              .verb = call->target.verb,
                              .object = call->target.object,
                              .subresource = call->target.subresource,
@@ -298,6 +308,49 @@ static void on_later(struct pl_timer *timer)
     step_later(PL_CONTAINER_OF(timer, struct wire_call, later));
 }
 
+/* The list of long ago, by the server's own history. */
+static void list_as_of(struct wire_call *call, const char *version)
+{
+    static const char version_words[] = "resourceVersion";
+    struct pl_slice query = call->target.query;
+    struct pl_buf text = PL_BUF_INIT;
+    for (size_t at = 0; at < query.len;) {
+        size_t len = 0;
+        while (at + len < query.len && query.ptr[at + len] != '&')
+            len++;
+        if (len < strlen(version_words) ||
+            memcmp(query.ptr + at, version_words, strlen(version_words)) != 0)
+            pl_buf_add_f(&text, "%.*s&", (int)len, query.ptr + at);
+        at += len + 1;
+    }
+    pl_buf_add_f(&text, "resourceVersion=%s&resourceVersionMatch=Exact", version);
+    pl_free(call->query);
+    call->query = pl_buf_take(&text);
+    call->target.query = pl_slice_z(call->query);
+}
+
+/* What the chooser says of a point. */
+static void choose(struct wire_call *call, struct pl_point *point, struct pl_disturbance *what)
+{
+    const struct pl_wire_options *o = &call->wire->o;
+    struct pl_about about = {.name = NULL};
+    if (point->kind == PL_POINT_REQUEST)
+        pl_about_request(&about, point, &call->target, pl_buf_slice(&call->body), o->who,
+                         o->who_arg);
+    else if (point->kind == PL_POINT_EVENT) {
+        const struct piece *piece =
+            PL_CONTAINER_OF(pl_list_first(&call->pieces), struct piece, link);
+        pl_about_event(&about, point, pl_slice(piece->text, piece->len));
+    }
+    if (point->kind == PL_POINT_APPLIED && !call->is_stream && !pl_list_empty(&call->pieces)) {
+        const struct piece *answer =
+            PL_CONTAINER_OF(pl_list_first(&call->pieces), struct piece, link);
+        point->body = pl_slice(answer->text, answer->len);
+    }
+    o->chooser->at(o->chooser->arg, point, what);
+    pl_about_deinit(&about);
+}
+
 /* Asks once at each point of a call. False: it does not go on now. */
 static bool passes(struct wire_call *call, enum pl_point_kind kind)
 {
@@ -309,7 +362,7 @@ static bool passes(struct wire_call *call, enum pl_point_kind kind)
     struct pl_point point = point_of(call, kind);
     bool ruled = o->rule != NULL && kind == PL_POINT_REQUEST && o->rule(o->arg, &point, &what);
     if (!ruled && o->chooser != NULL)
-        o->chooser->at(o->chooser->arg, &point, &what);
+        choose(call, &point, &what);
     switch (what.act) {
     case PL_ACT_CRASH:
         o->crash(o->crash_arg);
@@ -323,6 +376,10 @@ static bool passes(struct wire_call *call, enum pl_point_kind kind)
     case PL_ACT_LATER:
         pl_timer_start(timers_of(call), &call->later, what.delay_ns, on_later);
         return false;
+    case PL_ACT_STALE:
+        if (what.reason != NULL)
+            list_as_of(call, what.reason);
+        return true;
     case PL_ACT_CUT:
         drop_pieces(call);
         lose_connection(call);
@@ -412,7 +469,12 @@ static void send(struct wire_call *call)
 static bool is_held(const struct wire_call *call)
 {
     const struct pl_wire_options *o = &call->wire->o;
-    return call->is_stream && o->is_held != NULL && o->is_held(o->arg, call->target.resource);
+    const char *resource = call->target.resource;
+    if (!call->is_stream)
+        return false;
+    return (o->is_held != NULL && o->is_held(o->arg, resource)) ||
+           (o->chooser != NULL && o->chooser->is_held != NULL &&
+            o->chooser->is_held(o->chooser->arg, resource));
 }
 
 static void give_piece(struct wire_call *call)
@@ -507,6 +569,7 @@ static struct pl_http_call *start(void *self, const struct pl_http_request *requ
     struct pl_wire *wire = self;
     struct wire_call *call = PL_NEW(struct wire_call);
     call->wire = wire;
+    call->id = ++wire->started;
     call->ops = ops;
     call->arg = arg;
     call->request = *request;
@@ -608,5 +671,21 @@ void pl_wire_drop_watches(struct pl_wire *wire)
         struct wire_call *call = PL_CONTAINER_OF(link, struct wire_call, link);
         if (call->is_stream)
             lose_connection(call);
+    }
+}
+
+void pl_wire_expire_watches(struct pl_wire *wire, const char *resource)
+{
+    static const char expired[] =
+        "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},"
+        "\"status\":\"Failure\",\"message\":\"too old resource version\",\"reason\":\"Expired\","
+        "\"code\":410}}\n";
+    PL_LIST_FOR (link, &wire->calls) {
+        struct wire_call *call = PL_CONTAINER_OF(link, struct wire_call, link);
+        if (!call->is_stream || call->host_done || strcmp(resource, call->target.resource) != 0)
+            continue;
+        drop_pieces(call);
+        add_piece(call, pl_slice(expired, sizeof expired - 1));
+        step_later(call);
     }
 }

@@ -5,6 +5,7 @@
 
 #include "apiserver/api.h"
 #include "net/loop.h"
+#include "world/about.h"
 #include "world/point.h"
 
 struct pl_wire;
@@ -30,6 +31,9 @@ struct pl_wire_options {
     void (*seen)(void *arg, const struct pl_wire_seen *seen);
     /* A user's rule for this request: 0: none; else as a disturbance of a REQUEST. */
     bool (*rule)(void *arg, const struct pl_point *point, struct pl_disturbance *out);
+    /* Whose run waits for a request; NULL: nobody knows. */
+    pl_who_fn who;
+    void *who_arg;
     /* May the events of this watch come now? resource: "apps/v1/deployments". */
     bool (*is_held)(void *arg, const char *resource);
     void *arg;
@@ -49,3 +53,6 @@ size_t pl_wire_open(const struct pl_wire *wire);
 bool pl_wire_is_behind(const struct pl_wire *wire);
 /* Every open watch ends, as when its connection is lost. */
 void pl_wire_drop_watches(struct pl_wire *wire);
+/* Every open watch of the resource ends with the error that its version is too old, in place of the
+ * events that its host has not had. */
+void pl_wire_expire_watches(struct pl_wire *wire, const char *resource);

@@ -41,8 +41,8 @@ struct pl_world {
     struct pl_api *api;
     struct pl_list hosts;
     unsigned started;
-    struct pl_map keys; /* "host controller key" -> struct key_count, owned */
-    unsigned reconciles;
+    struct pl_map keys;        /* "host controller key" -> struct key_count, owned */
+    unsigned reconciles, most; /* of one settling */
 };
 
 /* ---- clock ---- */
@@ -80,6 +80,7 @@ struct pl_world *pl_world_create(const struct pl_world_options *options)
     struct pl_world *world = PL_NEW(struct pl_world);
     world->o = *options;
     world->now_ns = MONO_START;
+    world->most = RECONCILES;
     world->clock = (struct pl_clock){mono, mono, wall, world};
     world->loop = pl_loop_create_stepped(&world->clock);
     pl_list_init(&world->hosts);
@@ -190,6 +191,35 @@ static struct key_count *count_of(struct pl_world *world, const char *what)
     return count;
 }
 
+static bool is_failure(const struct pl_outcome_of_run *outcome)
+{
+    return outcome->outcome == PL_OUTCOME_ERROR || outcome->outcome == PL_OUTCOME_TERMINAL;
+}
+
+/* What a spec's chooser is told of it. */
+static void tell_ran(struct pl_world *world, struct pl_replica *replica, const char *controller,
+                     const struct pl_ran *ran)
+{
+    const struct pl_outcome_of_run *outcome = ran->outcome;
+    struct pl_disturbance none = {PL_ACT_GO, 0, NULL, 0, 0};
+    bool failed = is_failure(outcome);
+    if (world->o.chooser == NULL)
+        return;
+    char *key = pl_memdup0(ran->run->key.ptr, ran->run->key.len);
+    const struct pl_point point = {
+        .kind = PL_POINT_RAN,
+        .host = pl_replica_name(replica),
+        .controller = controller,
+        .key = key,
+        .run_id = ran->run->id,
+        .line = outcome->traceback,
+        .message = failed ? outcome->message : "",
+        .by_script = failed && outcome->by_script,
+    };
+    world->o.chooser->at(world->o.chooser->arg, &point, &none);
+    pl_free(key);
+}
+
 static void on_ran(void *arg, struct pl_replica *replica, const struct pl_ran *ran)
 {
     struct pl_world *world = arg;
@@ -197,8 +227,12 @@ static void on_ran(void *arg, struct pl_replica *replica, const struct pl_ran *r
         ran->run->controller != NULL ? pl_controller_spec(ran->run->controller)->name : "webhook";
     char *what =
         pl_format("%s %s %.*s", pl_replica_name(replica), controller, PL_FMT(ran->run->key));
-    count_of(world, what)->runs++;
+    struct key_count *count = count_of(world, what);
+    count->runs++;
+    if (is_failure(ran->outcome)) /* it was no round that changed nothing */
+        count->version = UINT64_MAX;
     world->reconciles++;
+    tell_ran(world, replica, controller, ran);
     pl_free(what);
 }
 
@@ -210,6 +244,17 @@ static void forget_runs(struct pl_world *world)
     while (pl_map_next(&world->keys, &at, &key, &count))
         ((struct key_count *)count)->runs = 0;
     world->reconciles = 0;
+}
+
+/* Rounds that were waited for count no more: a host begins anew, or will see what it has not seen.
+ */
+static void forget_rounds(struct pl_world *world)
+{
+    size_t at = 0;
+    struct pl_slice key;
+    void *count;
+    while (pl_map_next(&world->keys, &at, &key, &count))
+        ((struct key_count *)count)->version = UINT64_MAX;
 }
 
 struct busy_key {
@@ -263,7 +308,7 @@ static int fail_busy(struct pl_world *world, struct pl_err *err)
 static int drain(struct pl_world *world, struct pl_err *err)
 {
     for (int i = 0; i < STEPS; i++) {
-        if (world->reconciles >= RECONCILES)
+        if (world->reconciles >= world->most)
             return fail_busy(world, err);
         if (!step_now(world))
             return 0;
@@ -289,6 +334,7 @@ struct wanted {
     const char *host;
     int64_t due_ns; /* INT64_MAX: nothing */
     char *what;     /* owned */
+    bool fails;     /* it is tried again, which is no round of waiting */
 };
 
 static void see_due(void *arg, const struct pl_replica_due *due)
@@ -304,6 +350,7 @@ static void see_due(void *arg, const struct pl_replica_due *due)
     pl_free(wanted->what);
     wanted->what = what;
     wanted->due_ns = due->due_ns;
+    wanted->fails = due->fails;
 }
 
 static struct wanted next_wanted(struct pl_world *world)
@@ -340,7 +387,7 @@ int pl_world_settle(struct pl_world *world, int64_t limit_ns, struct pl_err *err
             pl_free(wanted.what);
             return 0;
         }
-        if (timer >= wanted.due_ns)
+        if (timer >= wanted.due_ns && !wanted.fails)
             count_of(world, wanted.what)->version = pl_world_version(world);
         move_to(world, timer < wanted.due_ns ? timer : wanted.due_ns);
         pl_free(wanted.what);
@@ -361,6 +408,11 @@ int pl_world_advance(struct pl_world *world, int64_t ns, struct pl_err *err)
     }
     move_to(world, end);
     return 0;
+}
+
+void pl_world_limit(struct pl_world *world, unsigned reconciles)
+{
+    world->most = reconciles > 0 ? reconciles : RECONCILES;
 }
 
 static void see_failing(void *arg, const struct pl_replica_due *due)
@@ -423,6 +475,7 @@ int pl_world_start(struct pl_world *world, const struct pl_replica_options *opti
     take_down_crashed(world);
     if (find(world, options->name) != NULL)
         return pl_err_set(err, PL_EINVAL, "the host \"%s\" runs already", options->name);
+    forget_rounds(world);
     struct pl_replica_options with = *options;
     with.clock = &world->clock;
     with.api = world->api;
@@ -586,6 +639,22 @@ int pl_world_request(struct pl_world *world, const char *method, const char *tar
                                       .answer = pl_buf_slice(&answer->body)};
     on_seen(world, &seen);
     return 0;
+}
+
+void pl_world_look(struct pl_world *world)
+{
+    forget_rounds(world);
+    PL_LIST_FOR (link, &world->hosts) {
+        pl_wire_look(pl_replica_wire(PL_CONTAINER_OF(link, struct host, link)->replica));
+    }
+}
+
+void pl_world_expire_watches(struct pl_world *world, const char *resource)
+{
+    PL_LIST_FOR (link, &world->hosts) {
+        struct host *host = PL_CONTAINER_OF(link, struct host, link);
+        pl_wire_expire_watches(pl_replica_wire(host->replica), resource);
+    }
 }
 
 uint64_t pl_world_version(const struct pl_world *world)

@@ -36,6 +36,8 @@ int pl_world_advance(struct pl_world *world, int64_t ns, struct pl_err *err);
  * has changed nothing. ELIMIT, with the busiest keys, when 10,000 reconciles were not enough;
  * ETIMEOUT, with what is under way, when the time was not. */
 int pl_world_settle(struct pl_world *world, int64_t limit_ns, struct pl_err *err);
+/* So many reconciles are enough from now on; 0: 10,000. */
+void pl_world_limit(struct pl_world *world, unsigned reconciles);
 /* Nothing goes on by itself, and no key fails. Else why is appended. */
 bool pl_world_is_settled(struct pl_world *world, struct pl_buf *why);
 
@@ -67,5 +69,9 @@ struct pl_world_answer {
 int pl_world_request(struct pl_world *world, const char *method, const char *target,
                      const char *content_type, struct pl_slice body, struct pl_world_answer *answer,
                      struct pl_err *err);
+/* What choosers say of watches may have changed. */
+void pl_world_look(struct pl_world *world);
+/* Every host's watches of the resource ("apps/v1/deployments") end, as their version is too old. */
+void pl_world_expire_watches(struct pl_world *world, const char *resource);
 /* Of the last change. */
 uint64_t pl_world_version(const struct pl_world *world);

@@ -352,14 +352,17 @@ local function begin(self, o)
   end
 end
 
-local function open(what, o)
+-- more: the folder of the spec and a chooser, for whoever explores.
+function M.open(what, o, more)
+  more = more or {}
   o = check.options(what, o, world_options)
   local flags = o.flags or {}
-  local self = setmetatable({ kinds = {}, folder = files.spec_folder(), scripts = o.scripts,
-    config = o.config, namespaces = flags.namespace and host.array(flags.namespace) or nil },
+  local self = setmetatable({ kinds = {}, folder = more.folder or files.spec_folder(),
+    scripts = o.scripts, config = o.config,
+    namespaces = flags.namespace and host.array(flags.namespace) or nil },
     World)
   world.renew()
-  self.handle = world.open(o.time or check_time("time", START), o.seed or M.seed)
+  self.handle = world.open(o.time or check_time("time", START), o.seed or M.seed, more.choose)
   M.worlds[#M.worlds + 1] = self
   begin(self, o)
   return self
@@ -367,7 +370,13 @@ end
 
 M.api = {
   world = function(o)
-    return open("test.world", o)
+    return M.open("test.world", o)
+  end,
+  explore = function(...)
+    return require("perilune.explore.declare").declare(...)
+  end,
+  keep = function(...)
+    return require("perilune.explore.declare").keep(getfenv(2).it, ...)
   end,
 }
 

@@ -63,10 +63,24 @@ local function replaced(reference, execution, i, findings, seen)
   end
 end
 
+-- The same for what was there when the world had settled before a restart of that step.
+local function replaced_by_restart(want, settle, findings, seen)
+  for place, item in pairs(settle.before_canon and settle.before_canon.items or {}) do
+    local after = settle.canon.items[place]
+    if item.uid and want.canon.items[place] and not item.random
+      and (not after or after.uid ~= item.uid) then
+      add(findings, seen, { class = "replaced", place = place, kind = item.kind, key = item.key,
+        field = "metadata.uid", is = after and "another object" or "gone", want = "the same object",
+        step = settle.step })
+    end
+  end
+end
+
 local function compare_states(reference, execution, findings, seen)
   for i, settle in ipairs(execution.settles) do
     local want = reference.settles[i]
     if want and not settle.merged and settle.over then
+      replaced_by_restart(want, settle, findings, seen)
       if i > 1 and not execution.settles[i - 1].merged then
         replaced(reference, execution, i, findings, seen)
       end
@@ -130,6 +144,8 @@ function M.judge(reference, execution, taint, rules)
   for _, run in ipairs({ reference, execution }) do
     for _, settle in ipairs(run.settles) do
       settle.canon = settle.canon or states.canon(settle.state, taint, rules)
+      settle.before_canon = settle.before_canon
+        or settle.before and states.canon(settle.before, taint, rules)
     end
   end
   for _, e in ipairs(execution.errors or {}) do

@@ -98,11 +98,14 @@ local function stale_positions(kind, counts, step, add)
     end
   end
   for s = 1, step do
-    for n = s == 1 and 0 or 1, counts[s] or -1 do
+    for n = 1, counts[s] or 0 do
       if not (s == last_step and n == last_n) then
         add({ what = "stale", kind = kind, from_step = s, from_n = n, step = step })
       end
     end
+  end
+  if last_n then -- as before the first event
+    add({ what = "stale", kind = kind, from_step = 1, from_n = 0, step = step })
   end
 end
 

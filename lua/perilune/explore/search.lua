@@ -49,7 +49,8 @@ end
 
 function search:run(plan)
   self.count = self.count + 1
-  local execution = self.o.execute(plan, { seed = self.o.seed })
+  local execution = self.o.execute(plan, { seed = self.o.seed,
+    versions = self.taint and next(self.taint.random) ~= nil })
   for file, lines in pairs(execution.lines or {}) do
     self.lines[file] = self.lines[file] or {}
     for line in pairs(lines) do
@@ -60,6 +61,10 @@ function search:run(plan)
 end
 
 function search:judge(execution)
+  if execution.inconclusive then
+    self:leave_out(execution.inconclusive)
+    return {}
+  end
   return sort_findings(judges.judge(self.reference, execution, self.taint, self.rules))
 end
 
@@ -149,7 +154,7 @@ function search:take(plan, execution, findings)
   self:same_trace(smaller, execution)
   local first = findings[1]
   group = { finding = first, plan = plans.print(smaller), parts = #smaller, also = {}, others = 0,
-    line = line_of(execution, first), execution = execution }
+    line = line_of(execution, first), execution = execution, reference = self.reference }
   self.by_key[key_of(first)] = group
   self.groups[#self.groups + 1] = group
   self:attach(group, findings)
@@ -184,6 +189,9 @@ function search:begin()
   self.taint = states.learn(settle_states(self.reference), settle_states(seeded),
     settle_states(later))
   self.rules = states.ignore_rules(o.ignore)
+  if next(self.taint.random) then
+    self.reference = self:run({})
+  end
   self:take({}, self.reference, self:judge(self.reference))
   return not (self.reference.unsettled or (self.reference.invariants and self.reference.invariants[1]))
 end
@@ -329,6 +337,9 @@ function M.explore(o)
   local self = new(o)
   if self:begin() then
     local all, pairs_of = self:all_singles()
+    if self.o.singles_done then
+      self.o.singles_done()
+    end
     self:all_pairs(pairs_of)
     if self.pairs.done == self.pairs.total then
       self:at_random(all)

@@ -72,10 +72,13 @@ end
 
 local OUTPUTS = { text = "plainTerminal", tap = "TAP", json = "json", junit = "junit" }
 
-local function subscribe(busted, counts)
-  local function count(element)
+local function subscribe(busted, counts, quiet)
+  local function count(element, _, message)
     local what = element and element.descriptor == "it" and "failures" or "errors"
     counts[what] = counts[what] + 1
+    if quiet then
+      say("%s", tostring(type(message) == "table" and message.message or message))
+    end
     return nil, true
   end
   busted.subscribe({ "error" }, count)
@@ -140,12 +143,16 @@ local function run(busted, files, flags)
   end
   local counts = { failures = 0, errors = 0 }
   require("busted")(busted)
-  subscribe(busted, counts)
+  -- What explores prints findings alone then, or runs one plan: its scenarios are only declared.
+  local quiet = flags.explore and (flags.output == "json" or flags.plan ~= nil)
+  subscribe(busted, counts, quiet)
   follow_worlds(busted)
   busted.randomseed = flags.seed
-  load_output(busted, flags.output)
+  if not quiet then
+    load_output(busted, flags.output)
+  end
   require("busted.modules.filter_loader")()(busted, { tags = {}, excludeTags = {},
-    filter = flags.filter and { flags.filter } or {}, filterOut = {}, list = false,
+    filter = quiet and { "^%z$" } or flags.filter and { flags.filter } or {}, filterOut = {}, list = false,
     nokeepgoing = false, suppressPending = false })
   local load = require("busted.modules.test_file_loader")(busted, { "lua" })
   load(files, {}, { excludes = {}, verbose = false, recursive = true })
@@ -154,16 +161,30 @@ local function run(busted, files, flags)
   return counts.failures + counts.errors == 0 and 0 or 1
 end
 
+-- Explores what the specs declared, or with -f a scenario of its own.
+local function explore(input)
+  local scenarios = require("perilune.explore.declare").scenarios
+  if #(input.flags.filename or {}) > 0 then
+    scenarios = { require("perilune.explore.sample").of(input) }
+  end
+  return require("perilune.explore.run").run(scenarios, input, require("perilune.explore.worlds"))
+end
+
 return function(text)
   local input = host.json_decode(text)
+  local sampled = input.flags.explore and #(input.flags.filename or {}) > 0
   local core = load_busted()
-  local files = core and find_files(input.paths)
+  local files = core and (sampled or find_files(input.paths))
   if not files then
     return 2
   end
   require("perilune.test")
   package.loaded["perilune.test_state"].seed = input.flags.seed
-  local code = run(core(), files, input.flags)
+  require("perilune.explore.declare") -- before busted keeps files apart
+  local code = sampled and 0 or run(core(), files, input.flags)
+  if input.flags.explore then
+    code = math.max(code, explore(input))
+  end
   io.stdout:flush()
   return code
 end

@@ -1,0 +1,87 @@
+/* Requests are told apart by what the operations under way are about: the group and version, the
+ * object, and whether it is written. Where two runs ask for the same the one that began first is
+ * meant, which is the one that the gate lets through first. */
+#include "lane/asker.h"
+
+#include "base/check.h"
+#include "lane/co.h"
+#include "lane/lane.h"
+#include "lua/lerr.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+static size_t up_to_slash(struct pl_slice text)
+{
+    size_t len = text.len;
+    while (len > 0 && text.ptr[len - 1] != '/')
+        len--;
+    return len;
+}
+
+/* "apps/v1/Deployment" and "apps/v1/deployments": plurals are not known here, beginnings are. */
+static bool is_kind_of(const char *kind, struct pl_slice resource)
+{
+    struct pl_slice name = pl_slice_z(kind);
+    size_t at = up_to_slash(name);
+    if (at != up_to_slash(resource) || memcmp(name.ptr, resource.ptr, at) != 0)
+        return false;
+    for (size_t i = at; i < at + 2 && i < name.len && i < resource.len; i++)
+        if (tolower((unsigned char)name.ptr[i]) != resource.ptr[i])
+            return false;
+    return true;
+}
+
+static bool fits(const struct pl_lop *op, const struct pl_sought *asked, bool strict)
+{
+    bool writes = op->type == PL_LOP_WRITE;
+    if (op->io.done || op->exec == NULL || (!writes && op->type != PL_LOP_READ))
+        return false;
+    if (op->kind == NULL || !is_kind_of(op->kind, asked->resource))
+        return false;
+    if (strict && writes != asked->writes)
+        return false;
+    return op->key.len == 0 || asked->key.len == 0 || pl_slice_eq(op->key, asked->key);
+}
+
+static const struct pl_lop *find(const struct pl_lanes *lanes, const struct pl_sought *asked,
+                                 bool strict)
+{
+    for (int i = 0; i < lanes->options.count; i++) {
+        PL_LIST_FOR (link, &lanes->lanes[i]->io.ops) {
+            const struct pl_lop *op = PL_CONTAINER_OF(link, struct pl_lop, io.link);
+            if (fits(op, asked, strict))
+                return op;
+        }
+    }
+    return NULL;
+}
+
+static void set_line(struct pl_asker *out, const struct pl_lop *op)
+{
+    lua_Debug ar;
+    out->line[0] = '\0';
+    if (op->task == NULL || !pl_lerr_where(op->task->thread, op->lane->s, 0, &ar))
+        return;
+    const char *chunk = pl_lerr_chunk(&ar), *slash = strrchr(chunk, '/');
+    snprintf(out->line, sizeof out->line, "%s:%d", slash != NULL ? slash + 1 : chunk,
+             ar.currentline);
+}
+
+bool pl_lanes_asker(const struct pl_lanes *lanes, const struct pl_sought *asked,
+                    struct pl_asker *out)
+{
+    PL_REQUIRE(lanes->options.stepped != NULL);
+    const struct pl_lop *op = find(lanes, asked, true);
+    if (op == NULL) /* a write looks at what is there first */
+        op = find(lanes, asked, false);
+    if (op == NULL)
+        return false;
+    out->controller = lanes->controllers[op->exec->controller].name;
+    out->key = op->exec->key != NULL ? op->exec->key : "";
+    out->run = op->exec->id != NULL ? op->exec->id : "";
+    out->kind = op->kind != NULL ? op->kind : "";
+    set_line(out, op);
+    return true;
+}

@@ -1,0 +1,111 @@
+/* Bodies and events are Perilune's own and the embedded server's writing: what is looked for in
+ * them is found by its text, without decoding documents that the host decodes anyway. */
+#include "world/about.h"
+
+#include "base/alloc.h"
+#include "value/doc.h"
+#include "value/scan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *find(struct pl_slice text, const char *what)
+{
+    return text.len > 0 ? memmem(text.ptr, text.len, what, strlen(what)) : NULL;
+}
+
+/* The string that begins at `at`, into a buffer of `size`. */
+static void copy_string(char *out, size_t size, struct pl_slice text, const char *at)
+{
+    size_t i = 0;
+    const char *end = text.ptr + text.len;
+    while (at < end && *at != '"' && i + 1 < size)
+        out[i++] = *at++;
+    out[i] = '\0';
+}
+
+/* metadata.name of a body. */
+static char *name_in(struct pl_slice body)
+{
+    struct pl_scan_options options = {.keep_managed_fields = true};
+    struct pl_err err;
+    pl_err_clear(&err);
+    struct pl_doc *doc = body.len > 0 ? pl_scan_text(body, &options, &err) : NULL;
+    if (doc == NULL)
+        return pl_strdup("");
+    struct pl_scratch scratch;
+    struct pl_node meta = pl_node_getz(pl_doc_root(doc), "metadata");
+    struct pl_node node = pl_node_getz(meta, "name");
+    struct pl_slice name = pl_node_is_missing(node) ? pl_slice("", 0) : pl_node_str(node, &scratch);
+    char *copy = pl_memdup0(name.ptr, name.len);
+    pl_doc_unref(doc);
+    return copy;
+}
+
+static struct pl_slice key_of(const struct pl_target *target)
+{
+    const char *space = strchr(target->object, ' ');
+    return pl_slice_z(space != NULL ? space + 1 : "");
+}
+
+static char *whole_key(const struct pl_target *target, const char *name)
+{
+    struct pl_slice key = key_of(target);
+    if (strcmp(target->verb, "create") != 0 || target->subresource[0] != '\0')
+        return pl_memdup0(key.ptr, key.len);
+    if (name[0] == '\0')
+        return pl_strdup("");
+    return pl_format("%.*s%s%s", PL_FMT(key), key.len > 0 ? "/" : "", name);
+}
+
+void pl_about_request(struct pl_about *about, struct pl_point *point,
+                      const struct pl_target *target, struct pl_slice body, pl_who_fn who,
+                      void *arg)
+{
+    bool creates = strcmp(target->verb, "create") == 0;
+    about->name = creates ? name_in(body) : pl_strdup("");
+    point->name = about->name;
+    point->body = body;
+    point->versioned = target->writes && find(body, "\"resourceVersion\":\"") != NULL;
+    char *key = whole_key(target, about->name);
+    const struct pl_sought asked = {pl_slice_z(target->resource), pl_slice_z(key), target->writes};
+    bool reads_many = strcmp(target->verb, "watch") == 0;
+    if (who != NULL && !reads_many && who(arg, &asked, &about->asker)) {
+        point->controller = about->asker.controller;
+        point->key = about->asker.key;
+        point->run_id = about->asker.run;
+        point->line = about->asker.line;
+        point->api_kind = about->asker.kind;
+    }
+    pl_free(key);
+}
+
+static const char *event_verb(struct pl_slice text)
+{
+    static const char *const verbs[] = {"ADDED", "MODIFIED", "DELETED", "BOOKMARK"};
+    struct pl_slice head = pl_slice(text.ptr, text.len < 40 ? text.len : 40);
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        if (find(head, verbs[i]) != NULL)
+            return verbs[i];
+    return "";
+}
+
+void pl_about_event(struct pl_about *about, struct pl_point *point, struct pl_slice text)
+{
+    static const char mark[] = "\"resourceVersion\":\"";
+    const char *meta = find(text, "\"metadata\":");
+    about->version[0] = '\0';
+    if (meta != NULL) {
+        struct pl_slice rest = pl_slice(meta, (size_t)(text.ptr + text.len - meta));
+        const char *at = find(rest, mark);
+        if (at != NULL)
+            copy_string(about->version, sizeof about->version, text, at + strlen(mark));
+    }
+    point->verb = event_verb(text);
+    point->version = about->version;
+}
+
+void pl_about_deinit(struct pl_about *about)
+{
+    pl_free(about->name);
+}

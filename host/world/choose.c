@@ -1,0 +1,156 @@
+/* A Lua function as the chooser of a world: it is called at each point with a table of what the
+ * point is, and says by another what is to happen. It runs inside of what a spec has called
+ * (settle, step), on the same thread; its own mistakes are kept, and raised when that returns. */
+#include "world/choose.h"
+
+#include "base/base.h"
+
+#include <lauxlib.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const kinds[] = {
+    [PL_POINT_REQUEST] = "request",   [PL_POINT_APPLIED] = "applied",
+    [PL_POINT_ANSWERED] = "answered", [PL_POINT_EVENT] = "event",
+    [PL_POINT_WAIT] = "wait",         [PL_POINT_RAN] = "ran",
+    [PL_POINT_PICK] = "pick",
+};
+
+static void set(lua_State *L, const char *name, const char *text)
+{
+    lua_pushstring(L, text != NULL ? text : "");
+    lua_setfield(L, -2, name);
+}
+
+static void push_point(lua_State *L, const struct pl_point *point)
+{
+    lua_createtable(L, 0, 18);
+    set(L, "kind", kinds[point->kind]);
+    set(L, "host", point->host);
+    set(L, "controller", point->controller);
+    set(L, "key", point->key);
+    set(L, "run_id", point->run_id);
+    set(L, "line", point->line);
+    set(L, "verb", point->verb);
+    set(L, "object", point->object);
+    set(L, "api_kind", point->api_kind);
+    set(L, "name", point->name);
+    set(L, "subresource", point->subresource);
+    set(L, "version", point->version);
+    lua_pushlstring(L, point->body.ptr != NULL ? point->body.ptr : "", point->body.len);
+    lua_setfield(L, -2, "body");
+    set(L, "message", point->message);
+    lua_pushboolean(L, point->by_script);
+    lua_setfield(L, -2, "script");
+    lua_pushboolean(L, point->writes);
+    lua_setfield(L, -2, "writes");
+    lua_pushboolean(L, point->versioned);
+    lua_setfield(L, -2, "versioned");
+    lua_pushinteger(L, point->status);
+    lua_setfield(L, -2, "status");
+    lua_pushinteger(L, point->count);
+    lua_setfield(L, -2, "count");
+    lua_pushnumber(L, (lua_Number)point->call_id);
+    lua_setfield(L, -2, "call_id");
+}
+
+static const struct {
+    const char *name;
+    enum pl_act act;
+} acts[] = {
+    {"crash", PL_ACT_CRASH}, {"refuse", PL_ACT_REFUSE}, {"lose", PL_ACT_LOSE},
+    {"later", PL_ACT_LATER}, {"cut", PL_ACT_CUT},       {"pick", PL_ACT_PICK},
+    {"stale", PL_ACT_STALE},
+};
+
+static lua_Number number_of(lua_State *L, const char *name)
+{
+    lua_getfield(L, -1, name);
+    lua_Number value = lua_tonumber(L, -1);
+    lua_pop(L, 1);
+    return value;
+}
+
+/* Copied, as the table goes. */
+static const char *text_of(lua_State *L, struct pl_choose *choose, const char *name)
+{
+    lua_getfield(L, -1, name);
+    const char *text = lua_tostring(L, -1);
+    snprintf(choose->text, sizeof choose->text, "%s", text != NULL ? text : "");
+    lua_pop(L, 1);
+    return text != NULL ? choose->text : NULL;
+}
+
+static void read_act(lua_State *L, struct pl_choose *choose, struct pl_disturbance *out)
+{
+    lua_getfield(L, -1, "act");
+    const char *name = lua_tostring(L, -1);
+    for (size_t i = 0; name != NULL && i < PL_ARRAY_LEN(acts); i++)
+        if (strcmp(acts[i].name, name) == 0)
+            out->act = acts[i].act;
+    lua_pop(L, 1);
+    out->status = (int)number_of(L, "status");
+    out->delay_ns = (int64_t)(number_of(L, "delay") * 1e9);
+    out->pick = (int)number_of(L, "pick");
+    out->reason = text_of(L, choose, out->act == PL_ACT_STALE ? "version" : "reason");
+}
+
+static void at(void *arg, const struct pl_point *point, struct pl_disturbance *out)
+{
+    struct pl_choose *choose = arg;
+    lua_State *L = choose->L;
+    if (choose->failed || !lua_checkstack(L, 8))
+        return;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, choose->ref);
+    push_point(L, point);
+    if (lua_pcall(L, 1, 1, 0) != 0) {
+        choose->failed = true;
+        lua_pushvalue(L, -1);
+        choose->problem = luaL_ref(L, LUA_REGISTRYINDEX);
+    } else if (lua_istable(L, -1)) {
+        read_act(L, choose, out);
+    }
+    lua_pop(L, 1);
+}
+
+static bool is_held(void *arg, const char *resource)
+{
+    const struct pl_choose *choose = arg;
+    return pl_map_get(&choose->held, pl_slice_z(resource)) != NULL;
+}
+
+void pl_choose_hold(struct pl_choose *choose, const char *resource, bool held)
+{
+    if (held)
+        pl_map_put(&choose->held, pl_slice_z(resource), choose);
+    else
+        pl_map_remove(&choose->held, pl_slice_z(resource));
+}
+
+void pl_choose_init(struct pl_choose *choose, lua_State *L, int index)
+{
+    lua_pushvalue(L, index);
+    *choose = (struct pl_choose){.L = L, .ref = luaL_ref(L, LUA_REGISTRYINDEX)};
+    choose->chooser = (struct pl_chooser){at, is_held, choose};
+}
+
+void pl_choose_deinit(struct pl_choose *choose)
+{
+    if (choose->L == NULL)
+        return;
+    luaL_unref(choose->L, LUA_REGISTRYINDEX, choose->ref);
+    if (choose->failed)
+        luaL_unref(choose->L, LUA_REGISTRYINDEX, choose->problem);
+    pl_map_deinit(&choose->held);
+    choose->L = NULL;
+}
+
+void pl_choose_raise(struct pl_choose *choose, lua_State *L)
+{
+    if (!choose->failed)
+        return;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, choose->problem);
+    luaL_unref(L, LUA_REGISTRYINDEX, choose->problem);
+    choose->failed = false;
+    lua_error(L);
+}

@@ -1,0 +1,82 @@
+-- `test.explore(name, options, f)`: an ordinary test in plain `perilune test`, and a scenario that is
+-- explored with `--explore`. The scenarios of all spec files are kept here, in the order in which
+-- they were declared.
+
+local check = require("perilune.check")
+local files = require("perilune.test_files")
+
+local M = { scenarios = {} }
+
+-- The options that are not test.world's.
+local own = { "ignore", "replicas" }
+
+function M.world_options(options)
+  local out = {}
+  for key, value in pairs(options) do
+    out[key] = value
+  end
+  for _, key in ipairs(own) do
+    out[key] = nil
+  end
+  return out
+end
+
+-- The specification that is being loaded.
+local function spec_file()
+  for level = 3, 100 do
+    local info = debug.getinfo(level, "S")
+    local file = info and info.source:match("^@(.*_spec%.lua)$")
+    if file or not info then
+      return file
+    end
+  end
+end
+
+function M.declare(name, options, f)
+  check.string("test.explore: the name", name)
+  check.table("test.explore: the options", options)
+  if type(f) ~= "function" then
+    check.fail("test.explore: a function of the world is needed, not %s", check.describe(f))
+  end
+  local folder = files.spec_folder()
+  M.scenarios[#M.scenarios + 1] = { name = name, options = options, f = f, folder = folder,
+    file = spec_file() }
+  local it = getfenv(f).it
+  if it then
+    it(name, function()
+      f(package.loaded["perilune.test_state"].open("test.explore", M.world_options(options),
+        { folder = folder }))
+    end)
+  end
+end
+
+-- The scenario of that name in another specification, whose tests are not run.
+local function scenario_of(file, name)
+  local chunk, message = loadfile(file)
+  if not chunk then
+    check.fail("test.keep: %s", message)
+  end
+  local env = setmetatable({ it = function() end, describe = function(_, body) body() end }, { __index = _G })
+  local count, found = #M.scenarios, nil
+  setfenv(chunk, env)()
+  for i = #M.scenarios, count + 1, -1 do
+    found = M.scenarios[i].name == name and M.scenarios[i] or found
+    M.scenarios[i] = nil
+  end
+  return found or check.fail('test.keep: %s has no test.explore that is called "%s"', file, name)
+end
+
+-- A finding that is kept (--write-spec): a test that fails as long as the plan leads to one.
+function M.keep(it, file, name, plan)
+  it(("%s: %s"):format(name, plan == "" and "undisturbed" or plan), function()
+    local findings, unmet = require("perilune.explore.run").findings_of(scenario_of(file, name), plan,
+      require("perilune.explore.worlds"))
+    if #findings > 0 then
+      error(findings[1], 0)
+    elseif #unmet > 0 then
+      error(unmet[1], 0)
+    end
+  end)
+end
+
+return M

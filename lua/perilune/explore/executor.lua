@@ -1,0 +1,402 @@
+-- Executes a plan: opens a world, runs the scenario in it, and at each point that could go another
+-- way does what the plan says. The scenario sees an ordinary world; its steps and settled points are
+-- noticed on the way. What a settled point is worth (whether it is judged) is decided here: not
+-- before all disturbances have ended and the caches have caught up.
+--
+-- `o`: open(how, at) -> a world (perilune.test) whose points are answered by at(point); f, the
+-- scenario; kind_of(world, resource) -> "apps/v1/Deployment".
+
+local choosers = require("perilune.explore.chooser")
+local report = require("perilune.explore.report")
+local states = require("perilune.explore.state")
+
+local format = string.format
+local M = {}
+
+local RESTARTS = 20 -- of one execution
+local HELD_RECONCILES = 300 -- while a cache is held back
+local STEPS = 10000 -- until as many effects as a plan says must have happened
+local RELIST = 120 -- seconds until a watch that has expired is listed anew
+
+local INCONCLUSIVE = "the caches could not catch up"
+
+local exec = {}
+exec.__index = exec
+
+function exec:add(entry)
+  entry.step = self.choose.step
+  self.trace[#self.trace + 1] = entry
+end
+
+function exec:fault(d)
+  self:add({ what = "fault", text = report.fault_text(d) })
+end
+
+require("perilune.explore.points")(exec)
+
+-- ---- caches ----
+
+function exec:hold_of_step()
+  for _, what in ipairs({ "lag", "unobserved" }) do
+    for _, d in ipairs(self.choose:of_step(what)) do
+      local resource = self.world:explore_resource(d.kind)
+      if resource then
+        self.choose:use(d)
+        self:fault(d)
+        self.world:explore_hold(resource, true)
+        self.held[#self.held + 1] = resource
+        if what == "unobserved" then
+          self.unseen[#self.unseen + 1] = { resource = resource, step = d.step }
+        end
+      end
+    end
+  end
+end
+
+-- Watches that were held and not seen through are cut and listed anew; the rest catches up.
+function exec:catch_up(o)
+  local unseen = self.unseen
+  self.unseen = {}
+  for _, of in ipairs(unseen) do
+    self.relist[of.resource] = true
+    self.world:explore_expire(of.resource)
+  end
+  for _, resource in ipairs(self.held) do
+    self.world:explore_hold(resource, false)
+  end
+  self.held = {}
+  self.world:explore_limit(HELD_RECONCILES)
+  for _ = 1, #unseen > 0 and RELIST or 0 do -- a reflector pauses before it lists anew
+    if not next(self.relist) then break end
+    local ok = pcall(self.world.advance, self.world, 1)
+    if not ok then -- runs go on without end, while no time passes in which it could catch up
+      self.inconclusive = true
+      error(INCONCLUSIVE, 0)
+    end
+  end
+  self.world:explore_limit(0)
+  self:run_on(o)
+end
+
+-- ---- settling ----
+
+function exec:stale_of_step()
+  for _, d in ipairs(self.choose:of_step("stale")) do
+    if not self.choose.used[d] then
+      local version = d.from_n == 0 and self.first_version
+        or self.versions_at[format("%s %d.%d", d.kind, d.from_step, d.from_n)]
+      if version and version ~= "" then
+        self.choose:use(d)
+        self:fault(d)
+        return { kind = d.kind, version = version }
+      end
+    end
+  end
+end
+
+function exec:start_again()
+  self.restarts = self.restarts + 1
+  self.restarted, self.wrote, self.open, self.pending, self.runs = true, {}, {}, nil, {}
+  self.stale = self:stale_of_step()
+  self.world:start()
+end
+
+-- Scripts are loaded anew in the middle of a run: up to there it goes step by step.
+function exec:reload_of_step()
+  local wanted
+  for _, d in ipairs(self.plan) do
+    wanted = wanted or (d.what == "reload" and d.step == self.choose.step and not self.reloaded)
+  end
+  for _ = 1, wanted and STEPS or 0 do
+    if self.reload_now or not self.world:explore_runs() or not self.world:step() then
+      break
+    end
+  end
+  if self.reload_now and self.world:explore_runs() then
+    self.reload_now, self.reloaded = false, true
+    self.world:reload()
+  end
+end
+
+-- What goes on without end while a cache is held back is no finding: it may end when that catches up.
+function exec:settle_once(o)
+  if #self.held == 0 then
+    self.world:settle(o)
+    return
+  end
+  self.world:explore_limit(HELD_RECONCILES)
+  local ok, e = pcall(self.world.settle, self.world, o)
+  self.world:explore_limit(0)
+  if not ok and not tostring(type(e) == "table" and e.message or e):find("settle", 1, true) then
+    error(e, 0)
+  end
+end
+
+-- Until the world has settled, through crashes; raises what a world raises that never does.
+function exec:run_on(o)
+  for _ = 1, RESTARTS do
+    if self.world:explore_runs() then
+      self:reload_of_step()
+    end
+    if self.world:explore_runs() then
+      self:settle_once(o)
+    end
+    if self.pending and self.world:explore_runs() then -- nothing came after it
+      self.reload_now = self.pending.what == "reload"
+      if not self.reload_now then
+        self.world:crash()
+      end
+      self.pending = nil
+    elseif self.world:explore_runs() and not self.reload_now then
+      return
+    end
+    if not self.world:explore_runs() then
+      self:start_again()
+    end
+  end
+end
+
+local function writes_since(trace, from)
+  local out = {}
+  for i = from + 1, #trace do
+    local e = trace[i]
+    if e.what == "effect" and e.writes and e.done and e.api ~= "v1/Event"
+      and not e.api:find("^events.k8s.io/") then
+      out[#out + 1] = e
+    end
+  end
+  return out
+end
+
+-- A restart at a settled point: nothing is to be written then.
+function exec:restart_here(o)
+  for _, d in ipairs(self.choose:of_step("restart")) do
+    if not self.choose.used[d] then
+      self.choose:use(d)
+      self:fault(d)
+      self.before = self:state()
+      local before, from = states.canon(self.before, states.no_taint(), {}), #self.trace
+      self.world:crash()
+      self:start_again()
+      self.world:settle({ limit = 0 })
+      local changed = states.differences(before, states.canon(self:state(), states.no_taint(), {}))
+      for _, e in ipairs(writes_since(self.trace, from)) do
+        local api = e.api:gsub("/status$", "")
+        local field
+        for _, c in ipairs(changed) do
+          field = field or (c.kind == api and c.key == (e.object or c.key) and c)
+        end
+        if field then
+          self.rewrites[#self.rewrites + 1] = { id = field.place, kind = field.kind, key = field.key,
+            field = field.field, is = field.is, want = field.want, line = e.line, step = e.step }
+        end
+      end
+      self:run_on(o)
+    end
+  end
+end
+
+function exec:state()
+  return states.flat(self.world:explore_objects(), self.world:explore_externals())
+end
+
+-- The world has settled, unless a step came early: what is there, and what was there when it had
+-- settled before a restart of this step.
+function exec:record(merged)
+  local over = not merged and #self.unseen == 0 and not self.pending
+  local before = self.before
+  self.before = nil
+  local ok, why = self.world:explore_settled()
+  if over and not ok then -- it may have failed just now: once more
+    self:run_on()
+    ok, why = self.world:explore_settled()
+  end
+  self.settles[#self.settles + 1] = { step = self.choose.step, state = self:state(), merged = merged,
+    before = before, over = over }
+  if over and not ok and not self.unsettled then
+    local kind, key = why:match("(%S+) (%S+) is tried again")
+    self.unsettled = { message = why, controller = kind, key = key, step = self.choose.step }
+  end
+end
+
+function exec:is_early(o)
+  for _, d in ipairs(not (o and o.whole) and self.choose:of_step("early", self.choose.step + 1) or {}) do
+    if not self.choose.used[d] then
+      return d
+    end
+  end
+end
+
+-- Only so far that `d.n` effects have happened.
+function exec:part_of_settle(d)
+  local from = self.effects
+  self.choose:use(d)
+  self:fault(d)
+  for _ = 1, STEPS do
+    if self.effects - from >= d.n or not self.world:explore_runs() or not self.world:step() then
+      break
+    end
+  end
+end
+
+function exec:settle(o)
+  local early = self:is_early(o)
+  if early then
+    self:part_of_settle(early)
+    return self:record(true)
+  end
+  self:run_on(o)
+  if #self.choose:of_step("stale") > 0 and self.world:explore_runs() then
+    for _, d in ipairs(self.choose:of_step("stale")) do
+      if not self.choose.used[d] then
+        self.before = self:state()
+        self.world:crash()
+        self:start_again()
+        self:run_on(o)
+      end
+    end
+  end
+  for _, of in ipairs(self.unseen) do
+    if of.step == self.choose.step then
+      return self:record(false) -- it stays unseen until after the next step
+    end
+  end
+  if #self.held > 0 then
+    self:catch_up(o)
+  end
+  self.stale = nil
+  self:restart_here(o)
+  self:record(false)
+end
+
+-- ---- the scenario's world ----
+
+local changes = { apply = true, create = true, update = true, patch = true, patch_status = true,
+  delete = true }
+
+local function step_text(name, ...)
+  local words = { name }
+  for i = 1, select("#", ...) do
+    local v = select(i, ...)
+    if type(v) == "string" and not v:find("\n") then
+      words[#words + 1] = v
+    elseif i <= 2 and type(v) == "table" and v.kind and v.metadata then
+      words[#words + 1] = format("%s/%s %s", v.apiVersion, v.kind, states.key_of(v))
+    elseif i == 2 and type(v) == "table" and v.name then
+      words[#words + 1] = v.namespace and v.namespace .. "/" .. v.name or v.name
+    end
+  end
+  return table.concat(words, " ")
+end
+
+local function user_world(self)
+  return setmetatable({}, { __index = function(_, name)
+    local method = self.world[name]
+    if name == "settle" then
+      return function(_, o) return self:settle(o) end
+    elseif type(method) ~= "function" then
+      return method
+    end
+    return function(_, ...)
+      if changes[name] then
+        self:before_step(name)
+        self.choose:begin_step(step_text(name, ...))
+        self:add({ what = "step", text = step_text(name, ...) })
+        self:hold_of_step()
+      end
+      return self:noticed(name, method(self.world, ...))
+    end
+  end })
+end
+
+-- What a user's call gives is passed on.
+function exec:noticed(name, ...)
+  if changes[name] then
+    self.world:explore_wrote(...)
+  end
+  return ...
+end
+
+-- A step that makes what is still on its way out would be lost, whoever is right: what nobody has
+-- seen is shown first.
+function exec:before_step(name)
+  if #self.unseen == 0 or not (name == "create" or name == "apply") then
+    return
+  end
+  for _, item in ipairs(self:state()) do
+    if item.deleting then
+      self:catch_up()
+      return
+    end
+  end
+end
+
+function exec:finish()
+  if #self.held > 0 then
+    self:catch_up()
+    self.settles[#self.settles] = nil
+    self:record(false)
+  end
+end
+
+local function message_of(e)
+  local text = tostring(type(e) == "table" and e.message or e)
+  if not text:find("explore", 1, true) then
+    text = text:gsub("\nstack traceback.*", "")
+  end
+  return (text:gsub("^%S+:%d+: ", ""))
+end
+
+function exec:scenario()
+  local ok, e = xpcall(function()
+    self.o.f(user_world(self))
+    self:finish()
+  end, function(problem)
+    return type(problem) == "table" and problem or tostring(problem)
+  end)
+  if ok or self.inconclusive then
+    return
+  end
+  local text = message_of(e)
+  if text:find("settle", 1, true) then
+    self.unsettled = { message = text, key = text:match("(%S+/%S+)") or "", step = self.choose.step }
+  else
+    self.invariants[#self.invariants + 1] = { name = "the scenario", message = text,
+      step = self.choose.step }
+  end
+end
+
+function exec:result()
+  local lines = {}
+  for i, e in ipairs(self.trace) do
+    lines[i] = report.trace_line(e)
+  end
+  for i, settle in ipairs(self.settles) do
+    lines[#lines + 1] = format("settled %d with %d objects", i, #settle.state)
+  end
+  return { plan = self.plan, trace = self.trace, digest = table.concat(lines, "\n"),
+    settles = self.settles, errors = self.errors, invariants = self.invariants,
+    unsettled = self.unsettled, inconclusive = self.inconclusive and INCONCLUSIVE, restarts = self.rewrites,
+    points = self.choose.points,
+    kinds = self.choose.kinds, steps = self.choose.step,
+    last_point = self.choose.last_point, unmet = self.choose:unmet(),
+    lines = self.lines, versions = self.versions }
+end
+
+-- execute(plan, how) for a search.
+function M.new(o)
+  return function(plan, how)
+    local self = setmetatable({ o = o, plan = plan, choose = choosers.new(plan), trace = {}, wrote = {},
+      open = {}, effects = 0, restarts = 0, settles = {}, errors = {}, invariants = {}, rewrites = {},
+      versions_at = {}, held = {}, unseen = {}, relist = {}, runs = {}, versions = {},
+      watched = how.versions }, exec)
+    self.world = o.open(how, function(point) return self:at(point) end)
+    self.first_version = self.world:explore_version()
+    self:scenario()
+    local result = self:result()
+    self.world:close()
+    return result
+  end
+end
+
+return M

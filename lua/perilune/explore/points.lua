@@ -1,0 +1,202 @@
+-- The points of an execution: what is asked of the chooser, and what is answered to the world, at each
+-- request, answer, event and end of a run. Nothing here settles or restarts anything: a crash is said,
+-- and the world does it. Adds its methods to an executor's class.
+
+local host = require("perilune.host")
+local options = require("perilune.explore.options")
+local states = require("perilune.explore.state")
+
+local format = string.format
+
+return function(exec)
+
+local function short(kind)
+  return kind:match("[^/]+$")
+end
+
+-- The resource and key of "apps/v1/deployments default/blog".
+local function split(object)
+  local resource, key = object:match("^(%S+)%s+(%S+)$")
+  return resource or object, key
+end
+
+function exec:place_of(point)
+  local resource, key = split(point.object)
+  local kind = self.o.kind_of(self.world, resource)
+  if point.verb == "create" and point.subresource == "" then
+    local name = point.name
+    key = name and name ~= "" and (key and key .. "/" .. name or name) or nil
+  end
+  local named = short(kind)
+  if point.subresource ~= "" then
+    named = named .. "/" .. point.subresource
+  end
+  return { controller = point.controller, key = point.key ~= "" and point.key or "-", verb = point.verb,
+    kind = named, object = key }, kind
+end
+
+local statuses = { ["500"] = 500, ["503"] = 503, ["429"] = 429, ["403"] = 403, conflict = 409 }
+local reasons = { ["500"] = "InternalError", ["503"] = "ServiceUnavailable", ["429"] = "TooManyRequests",
+  ["403"] = "Forbidden", conflict = "Conflict" }
+
+-- Somebody else's write, as a user's: no step.
+function exec:make_first(point)
+  self.world:explore_create(point.object, point.body)
+end
+
+function exec:touch(place, kind)
+  self.world:explore_touch(kind, place.object, states.TOUCHED)
+end
+
+-- What to answer at a request that the plan disturbs.
+function exec:disturb(d, point, place, kind)
+  self:fault(d)
+  if d.what == "crash" and d.how == "before" then
+    return { act = "crash" }
+  elseif d.what == "crash" or d.what == "reload" then
+    self.pending = d
+    self.pending_at = point.call_id
+  elseif d.what == "refuse" and d.how == "connection" then
+    return { act = "refuse", status = 0 }
+  elseif d.what == "refuse" and d.how == "exists" then
+    self:make_first(point)
+  elseif d.what == "refuse" then
+    return { act = "refuse", status = statuses[d.how], reason = reasons[d.how] }
+  elseif d.what == "lose" then
+    return { act = "lose", reason = d.how }
+  elseif d.what == "touch" then
+    self:touch(place, kind)
+  end
+end
+
+-- The n-th run of that key since the step, or since the process, began.
+function exec:run_of(point)
+  local who = point.controller .. " " .. point.key
+  local runs = self.runs[who]
+  if not runs or runs.step ~= self.choose.step then
+    runs = { step = self.choose.step, n = 0 }
+    self.runs[who] = runs
+  end
+  if runs.id ~= point.run_id then
+    runs.id, runs.n = point.run_id, runs.n + 1
+  end
+  return runs.n
+end
+
+function exec:request(point)
+  local place, kind = self:place_of(point)
+  local run, n = point.controller .. " " .. point.key .. " " .. point.run_id, self:run_of(point)
+  local facts = { line = point.line ~= "" and point.line or nil, run = n,
+    options = options.of_request({ verb = point.verb, conditional = point.versioned,
+      generated = place.object == nil, first = point.writes and not self.wrote[run] }) }
+  local entry = { what = "effect", run = n, controller = point.controller, key = place.key,
+    verb = point.verb, api = point.subresource ~= "" and kind .. "/" .. point.subresource or kind,
+    kind = place.kind, object = place.object, line = facts.line,
+    after_restart = self.restarted or nil, writes = point.writes }
+  if point.writes then
+    self.wrote[run] = true
+    self.effects = self.effects + 1
+  end
+  local d = self.choose:effect(place, facts)
+  if d and (d.how == "before" or d.what == "refuse" and d.how ~= "exists") then
+    entry.outcome = d.what == "refuse" and "answered " .. d.how or "not sent"
+  end
+  self:add(entry)
+  self.open[point.call_id] = entry
+  return d and self:disturb(d, point, place, kind)
+end
+
+-- What was stored, where random values are looked for.
+function exec:version(text)
+  local ok, object = pcall(host.json_decode, text)
+  if ok and type(object) == "table" and object.kind and type(object.metadata) == "table"
+    and object.metadata.name then
+    self.versions[#self.versions + 1] = states.flat({ object })
+  end
+end
+
+-- The server has answered: what became of the request.
+function exec:applied(point)
+  local entry = self.open[point.call_id]
+  if entry then
+    self.open[point.call_id] = nil
+    if self.watched and point.writes and point.body ~= "" and point.status < 300 then
+      self:version(point.body)
+    end
+    entry.outcome = point.status >= 200 and point.status < 300 and "done" or "answered " .. point.status
+    entry.done = entry.outcome == "done"
+  end
+end
+
+-- A crash after an answer comes when the host would go on to something that others can see.
+function exec:due_crash(point)
+  local d = self.pending
+  if d and not (point.call_id == self.pending_at and (point.kind == "request"
+    or point.kind == "applied" and d.how ~= "unanswered"
+    or point.kind == "answered" and d.how ~= "unanswered")) then
+    self.pending = nil
+    if d.what == "crash" then
+      return { act = "crash" }
+    end
+    self.reload_now = true
+  end
+end
+
+function exec:event(point)
+  local resource = split(point.object)
+  if point.verb ~= "BOOKMARK" then
+    local kind = short(self.o.kind_of(self.world, resource))
+    local n = self.choose:event(kind)
+    self.versions_at[format("%s %d.%d", kind, self.choose.step, n)] = point.version
+  end
+end
+
+-- What the host asks for itself: lists and watches of its caches.
+function exec:own_request(point)
+  local resource = split(point.object)
+  if point.verb == "list" and self.stale and not self.stale.listed then
+    if short(self.o.kind_of(self.world, resource)) == self.stale.kind then
+      self.stale.listed = true
+      self.world:explore_hold(resource, true)
+      self.held[#self.held + 1] = resource
+      return { act = "stale", version = self.stale.version }
+    end
+  elseif point.verb == "list" then
+    self.relist[resource] = nil
+  end
+end
+
+-- A run has ended: mistakes of the script are findings, whatever the API says is none.
+function exec:ran(point)
+  if point.script then
+    local text = point.message
+    local line = text:match("([^/%s]+%.lua:%d+)") or point.line:match("([^/%s]+%.lua:%d+)")
+    self.errors[#self.errors + 1] = { controller = point.controller, key = point.key, line = line,
+      message = text, step = self.choose.step }
+  end
+end
+
+function exec:at(point)
+  if point.kind == "ran" then
+    return self:ran(point)
+  end
+  if point.kind == "event" then
+    self:event(point)
+  elseif point.kind == "pick" then
+    local i = self.choose:pick(point.candidates)
+    return i > 1 and { act = "pick", pick = i - 1 } or nil
+  end
+  if point.kind == "applied" then
+    self:applied(point)
+  end
+  local crash = self:due_crash(point)
+  if crash then
+    return crash
+  elseif point.kind == "request" then
+    if point.controller == "" then
+      return self:own_request(point)
+    end
+    return self:request(point)
+  end
+end
+end

@@ -1,0 +1,237 @@
+-- `perilune test --explore`: explores the scenarios that the specs declared, prints what was found,
+-- and says with the exit code how it ended: 0 nothing found, 1 findings (or a scenario that cannot
+-- be explored), 3 the same plan and seed did not give the same trace twice.
+
+local allow = require("perilune.explore.allow")
+local executor = require("perilune.explore.executor")
+local keep = require("perilune.explore.keep")
+local plans = require("perilune.explore.plan")
+local report = require("perilune.explore.report")
+local search = require("perilune.explore.search")
+
+local format = string.format
+local M = {}
+
+local BUDGET = 30 -- seconds a scenario
+
+local function say(text)
+  io.stdout:write(text, "\n")
+  io.stdout:flush()
+end
+
+local function complain(message, ...)
+  io.stderr:write("perilune test: ", message:format(...), "\n")
+end
+
+local function quoted(word)
+  return word:find("[^%w%-%._/:=@]") and "'" .. word:gsub("'", "'\\''") .. "'" or word
+end
+
+-- The command of this run, for "again".
+local function command_of(input)
+  local words = { "perilune test" }
+  for _, path in ipairs(input.paths) do
+    words[#words + 1] = quoted(path)
+  end
+  if input.flags.filename then
+    for _, file in ipairs(input.flags.filename) do
+      words[#words + 1] = "-f " .. quoted(file)
+    end
+  end
+  if input.flags.filter then
+    words[#words + 1] = "--filter " .. quoted(input.flags.filter)
+  end
+  return table.concat(words, " ")
+end
+
+local function options_of(scenario, input, worlds)
+  local flags = input.flags
+  local executes = executor.new({ f = scenario.f, kind_of = worlds.kind_of,
+    open = function(how, at) return worlds.open(scenario, how, at) end })
+  return { execute = executes, seed = flags.seed or 1, budget = flags.budget or BUDGET,
+    executions = (flags.executions or 0) > 0 and flags.executions or nil,
+    clock = worlds.clock, ignore = scenario.options.ignore, no_stale = flags["no-stale"] }
+end
+
+local function show_group(group, context)
+  local rule = allow.of(context.allowed, group.finding)
+  if rule then
+    group.allowed = rule
+    for _, f in ipairs({ group.finding, unpack(group.also) }) do
+      f.allowed = rule.reason
+    end
+  end
+  if context.json then
+    say(report.json_findings(group, context))
+  elseif rule then
+    say(format("accepted: %s\n  because %s", report.headline(group.finding), rule.reason))
+  else
+    say(report.finding(group, context))
+  end
+  if context.keep and not rule then
+    context.keep(group, context)
+  end
+end
+
+local function finish(result, context)
+  if result.differing then
+    complain("%s: %s", context.scenario, report.differing(result.differing))
+  end
+  if context.json then
+    say(report.json_summary(result, context))
+  else
+    say(report.summary(result))
+  end
+end
+
+local function code_of(result)
+  local code = result.differing and 3 or 0
+  for _, group in ipairs(result.groups) do
+    if not group.allowed and code == 0 then
+      code = 1
+    end
+  end
+  return code
+end
+
+local function replay(plan, o, context)
+  local result = search.replay(o, plan)
+  context.reference = result.reference
+  for _, group in ipairs(result.groups) do
+    show_group(group, context)
+  end
+  for _, text in ipairs(result.unmet or {}) do
+    complain("%s: %s", context.scenario, text)
+  end
+  if result.differing then
+    complain("%s: %s", context.scenario, report.differing(result.differing))
+  elseif #result.groups == 0 and #(result.unmet or {}) == 0 and not context.json then
+    say(format("%s: nothing is found with this plan", context.scenario))
+  end
+  return code_of(result), #(result.unmet or {}) == 0
+end
+
+local function explore(o, context)
+  local waiting = not context.json and {} -- until it is known how many plans lead to each
+  local function show(group)
+    context.reference = group.reference
+    show_group(group, context)
+  end
+  o.found = function(group)
+    if waiting then
+      waiting[#waiting + 1] = group
+    else
+      show(group)
+    end
+  end
+  o.singles_done = function()
+    for _, group in ipairs(waiting or {}) do
+      show(group)
+    end
+    waiting = nil
+  end
+  local result = search.explore(o)
+  o.singles_done()
+  finish(result, context)
+  return code_of(result)
+end
+
+local function read(path)
+  local file, message = io.open(path, "rb")
+  if not file then
+    return nil, message
+  end
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+
+-- The rules of --allow, the plan of --plan; nil after a message.
+local function prepare(flags)
+  local plan, allowed, message
+  if flags.plan then
+    plan, message = plans.parse(flags.plan)
+    if not plan then
+      complain("--plan: %s", message)
+      return nil
+    end
+  end
+  if flags.allow then
+    local text
+    text, message = read(flags.allow)
+    if text then
+      allowed, message = allow.parse(text, flags.allow)
+    end
+    if not allowed then
+      complain("--allow: %s", message)
+      return nil
+    end
+  end
+  return { plan = plan, allowed = allowed }
+end
+
+local function one(scenario, input, worlds, prepared)
+  local o = options_of(scenario, input, worlds)
+  local context = { scenario = scenario.name, command = command_of(input), seed = o.seed,
+    json = input.flags.output == "json", allowed = prepared.allowed,
+    keep = input.flags["write-spec"] and keep.writer(input.flags["write-spec"], scenario) }
+  if not context.json then
+    say(scenario.name)
+  end
+  if prepared.plan then
+    return replay(prepared.plan, o, context)
+  end
+  return explore(o, context), true
+end
+
+-- Those whose name fits --filter.
+local function chosen(scenarios, filter)
+  local out = {}
+  for _, scenario in ipairs(scenarios) do
+    if not filter or scenario.name:find(filter) then
+      out[#out + 1] = scenario
+    end
+  end
+  return out
+end
+
+-- Explores each scenario; the worst exit code.
+function M.run(scenarios, input, worlds)
+  local prepared = prepare(input.flags)
+  if not prepared then
+    return 2
+  elseif #scenarios == 0 then
+    complain("no test.explore is in these specs; --explore needs one, or -f SAMPLE")
+    return 2
+  end
+  local code, met = 0, false
+  for _, scenario in ipairs(chosen(scenarios, input.flags.filter)) do
+    local ok, result, applies = pcall(one, scenario, input, worlds, prepared)
+    if not ok then
+      complain("%s: %s", scenario.name, tostring(type(result) == "table" and result.message or result))
+      result, applies = 1, true
+    end
+    code = math.max(code, result)
+    met = met or applies
+  end
+  if not met then
+    return math.max(code, 1) -- the plan no longer applies
+  end
+  return code
+end
+
+-- For specs that keep a finding: the headlines of what a plan leads to.
+function M.findings_of(scenario, text, worlds)
+  local plan, message = plans.parse(text)
+  if not plan then
+    error(format("the plan %s", message), 0)
+  end
+  local result = search.replay(options_of(scenario, { paths = {}, flags = {} }, worlds), plan)
+  local out = {}
+  for _, group in ipairs(result.groups) do
+    out[#out + 1] = report.headline(group.finding)
+  end
+  return out, result.unmet or {}
+end
+
+return M

@@ -1,0 +1,127 @@
+-- The scenario of `perilune test PATH --explore -f FILE`: what any operator must survive, with only
+-- manifests and a sample. It is applied, a field of its spec is changed, it is deleted and made anew.
+
+local files = require("perilune.test_files")
+local lfs = require("lfs")
+
+local M = {}
+
+local function sorted(map)
+  local keys = {}
+  for key in pairs(map) do
+    keys[#keys + 1] = tostring(key)
+  end
+  table.sort(keys)
+  return keys
+end
+
+-- Another value of the same kind; nil where none is near.
+local function another(value)
+  if type(value) == "number" then
+    return value + 1
+  elseif type(value) == "boolean" then
+    return not value
+  elseif type(value) == "string" then
+    return value .. "x"
+  end
+end
+
+-- Patches that change one field each, numbers first: {patch, text}.
+function M.changes(spec)
+  local numbers, rest = {}, {}
+  local function visit(value, path)
+    for _, name in ipairs(sorted(value)) do
+      local child = value[name]
+      local at = { unpack(path) }
+      at[#at + 1] = name
+      if type(child) == "table" and #child == 0 and #at < 4 then
+        visit(child, at)
+      elseif another(child) ~= nil then
+        local patch = another(child)
+        for i = #at, 1, -1 do
+          patch = { [at[i]] = patch }
+        end
+        local list = type(child) == "number" and numbers or rest
+        list[#list + 1] = { patch = { spec = patch }, text = "spec." .. table.concat(at, ".") }
+      end
+    end
+  end
+  visit(type(spec) == "table" and spec or {}, {})
+  for _, change in ipairs(rest) do
+    numbers[#numbers + 1] = change
+  end
+  return numbers
+end
+
+-- The first change of each object that the server takes, found out in a world without controllers.
+local function fitting(world, objects)
+  local out = {}
+  for i, object in ipairs(objects) do
+    world:apply(object)
+    for _, change in ipairs(M.changes(object.spec)) do
+      if not out[i] and pcall(world.patch, world, object, change.patch, nil) then
+        out[i] = change.patch
+      end
+    end
+  end
+  return out
+end
+
+-- manifests/ or crds/ beside the scripts.
+local function manifests_beside(paths)
+  local out = {}
+  for _, path in ipairs(paths) do
+    local folder = lfs.attributes(path, "mode") == "directory" and path or path:match("^(.*)/[^/]*$") or "."
+    for _, name in ipairs({ "manifests", "crds" }) do
+      if lfs.attributes(folder .. "/" .. name, "mode") == "directory" then
+        out[#out + 1] = folder .. "/" .. name
+      end
+    end
+  end
+  return out
+end
+
+-- The scenario of the command's input: its paths are scripts, its -f samples.
+function M.of(input)
+  local objects = {}
+  for _, file in ipairs(input.flags.filename) do
+    for _, object in ipairs(files.objects("-f", file, ".")) do
+      objects[#objects + 1] = object
+    end
+  end
+  local scenario = { name = table.concat(input.flags.filename, ", "), folder = ".",
+    options = { scripts = input.paths, manifests = manifests_beside(input.paths) } }
+  scenario.f = M.scenario(objects, function()
+    return require("perilune.explore.worlds").plain(scenario)
+  end)
+  return scenario
+end
+
+-- f(world) for the objects of a file; open() gives a world without controllers.
+function M.scenario(objects, open)
+  local probe = open()
+  local changes = fitting(probe, objects)
+  probe:close()
+  return function(world)
+    for _, object in ipairs(objects) do
+      world:apply(object)
+      world:settle()
+    end
+    for i, object in ipairs(objects) do
+      if changes[i] then
+        world:patch(object, changes[i])
+        world:settle()
+      end
+    end
+    for i = #objects, 1, -1 do
+      world:delete(objects[i])
+      world:settle()
+    end
+    for _, object in ipairs(objects) do
+      world:apply(object)
+      world:settle()
+    end
+  end
+end
+
+return M

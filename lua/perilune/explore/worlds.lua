@@ -1,0 +1,214 @@
+-- What the explorer asks of a world beyond what specs do: its objects without a request that counts,
+-- watches that are held back or cut, writes of somebody else that are no step. And the worlds of
+-- `perilune test --explore`, whose points an executor answers.
+
+local host = require("perilune.host")
+local native = require("perilune.world")
+local declare = require("perilune.explore.declare")
+
+local format = string.format
+local M = {}
+
+local LATER = 86400 * 40 + 3661 -- seconds that another reference run is later
+
+-- ---- kinds ----
+
+local kinds = {} -- "apps/v1" -> plural -> kind; of a process, as manifests of its scenarios agree
+
+local function path_of(group_version)
+  return group_version:find("/", 1, true) and "/apis/" .. group_version or "/api/" .. group_version
+end
+
+local function load(world, group_version)
+  local status, text = native.request(world.handle, "GET", path_of(group_version), nil, nil)
+  local found = {}
+  for _, resource in ipairs(status == 200 and host.json_decode(text).resources or {}) do
+    if not resource.name:find("/", 1, true) then
+      found[resource.name] = resource.kind
+    end
+  end
+  kinds[group_version] = found
+  return found
+end
+
+-- "apps/v1/Deployment" of "apps/v1/deployments".
+function M.kind_of(world, resource)
+  local group_version, plural = resource:match("^(.*)/([^/]+)$")
+  if not group_version then
+    return resource
+  end
+  local found = kinds[group_version]
+  local kind = found and found[plural] or load(world, group_version)[plural]
+  return kind and group_version .. "/" .. kind or resource
+end
+
+-- ---- objects ----
+
+local Extended = {}
+
+-- Every kind that was written, by whom ever, or that is watched: what can differ.
+local function remember(world, resource)
+  if resource ~= "" and not world.resources[resource] then
+    world.resources[resource] = true
+    table.insert(world.resources, resource)
+  end
+end
+
+local function list(world, resource)
+  local group_version, plural = resource:match("^(.*)/([^/]+)$")
+  local status, text = native.request(world.handle, "GET", path_of(group_version) .. "/" .. plural, nil, nil)
+  if status ~= 200 then
+    return {}
+  end
+  local items = host.json_decode(text).items
+  local kind = M.kind_of(world, resource):match("[^/]+$")
+  for _, item in ipairs(items) do
+    item.apiVersion, item.kind = group_version, kind
+  end
+  return items
+end
+
+function Extended:explore_objects()
+  local out = {}
+  for _, resource in ipairs(self.resources) do
+    for _, object in ipairs(list(self, resource)) do
+      if not self.before[object.metadata.uid] then
+        out[#out + 1] = object
+      end
+    end
+  end
+  return out
+end
+
+function Extended:explore_externals()
+  return self.externals
+end
+
+function Extended:explore_version()
+  return native.version(self.handle)
+end
+
+function Extended:explore_runs()
+  return native.runs_host(self.handle, "main")
+end
+
+-- Nothing goes on by itself, and no key fails; false and why.
+function Extended:explore_settled()
+  return native.settled(self.handle)
+end
+
+-- settle gives up after so many reconciles; 0: as ever.
+function Extended:explore_limit(n)
+  native.limit(self.handle, n)
+end
+
+function Extended:explore_hold(resource, held)
+  native.hold(self.handle, resource, held)
+end
+
+-- Its watches end with 410, so that it is listed anew.
+function Extended:explore_expire(resource)
+  native.expire(self.handle, resource)
+end
+
+-- The resource of a kind's short name, of those that were seen; nil: none.
+function Extended:explore_resource(kind)
+  for _, resource in ipairs(self.resources) do
+    if M.kind_of(self, resource):match("[^/]+$") == kind then
+      return resource
+    end
+  end
+end
+
+-- A user has written these.
+function Extended:explore_wrote(...)
+  for i = 1, select("#", ...) do
+    local object = select(i, ...)
+    if type(object) == "table" and object.apiVersion and object.kind then
+      local found = kinds[object.apiVersion] or load(self, object.apiVersion)
+      for plural, kind in pairs(found) do
+        if kind == object.kind then
+          remember(self, object.apiVersion .. "/" .. plural)
+        end
+      end
+    end
+  end
+end
+
+-- Somebody else makes what is about to be made.
+function Extended:explore_create(object, body)
+  local resource, namespace = object:match("^(%S+)%s+(%S+)$")
+  resource = resource or object
+  local group_version, plural = resource:match("^(.*)/([^/]+)$")
+  local path = path_of(group_version) .. (namespace and "/namespaces/" .. namespace or "") .. "/" .. plural
+  native.request(self.handle, "POST", path, "application/json", body)
+end
+
+-- Somebody else writes an annotation.
+function Extended:explore_touch(kind, key, annotation)
+  local namespace, name = (key or ""):match("^(.-)/(.*)$")
+  self.touches = self.touches + 1
+  pcall(self.patch, self, kind, { namespace = namespace, name = name or key },
+    { metadata = { annotations = { [annotation] = format("%d", self.touches) } } })
+end
+
+-- It ends now, not with the test.
+function Extended:close()
+  local open = package.loaded["perilune.test_state"].worlds
+  for i = #open, 1, -1 do
+    if open[i] == self then
+      table.remove(open, i)
+    end
+  end
+  self.closed = true
+  native.close(self.handle)
+end
+
+-- ---- worlds ----
+
+local function extend(world)
+  local methods = getmetatable(world).__index
+  return setmetatable(world, { __index = function(_, name)
+    return Extended[name] or methods[name]
+  end })
+end
+
+-- A world of `scenario` without controllers and without a chooser.
+function M.plain(scenario)
+  local options = declare.world_options(scenario.options)
+  options.start = false
+  return extend(package.loaded["perilune.test_state"].open("test.explore", options, { folder = scenario.folder }))
+end
+
+-- A world of `scenario`; at(point) is asked from the moment on that it is there.
+function M.open(scenario, how, at)
+  local state = package.loaded["perilune.test_state"]
+  local options = declare.world_options(scenario.options)
+  local world, ready
+  options.seed = how.seed
+  if how.later then
+    options.time = host.time_format(host.time_parse(options.time or "2026-01-01T00:00:00Z") + LATER)
+  end
+  options.start = false
+  world = state.open("test.explore", options, { folder = scenario.folder, choose = function(point)
+    if ready then
+      if point.kind == "request" and (point.writes or point.verb == "list") then
+        remember(world, point.object:match("^%S+"))
+      end
+      return at(point)
+    end
+  end })
+  world.resources, world.before, world.touches = {}, {}, 0
+  extend(world)
+  ready = true
+  if scenario.options.start ~= false and scenario.options.scripts then
+    world:start()
+  end
+  return world
+end
+
+-- Seconds that pass for whoever waits; busted's own module has them.
+local has_system, system = pcall(require, "system")
+M.clock = has_system and system.monotime or os.clock
+
+return M

@@ -1,0 +1,155 @@
+-- `perilune test --explore`: it finds the bugs of public operators that spec/explore has ported, at the
+-- object and field that they are about, nothing in their mended twins, and nothing in controllers that
+-- only look suspicious. The number of executions is given, so that a slow machine finds the same.
+
+local e2e = require("spec.support.e2e")
+local json = require("cjson")
+
+-- folder -> what is found in buggy.lua: class, kind, key, field ("" is the object itself).
+local EXPECTED = {
+  first_of_two = { "state", "v1/Secret", "default/a-ssl-internal", "" },
+  by_status = { "state", "v1/Secret", "default/a-key", "" },
+  made_already = { "unsettled", "cluster", "default/a", "" },
+  password_twice = { "rewritten", "v1/Secret", "default/a", "data.password" },
+  difference_destroyed = { "state", "v1/PersistentVolumeClaim", "default/data-a-0", "spec.resources.requests.storage" },
+  recorded_before = { "state", "v1/ConfigMap", "default/a", "data.image" },
+  old_spec = { "replaced", "v1/PersistentVolumeClaim", "default/data-a-1", "metadata.uid" },
+  restart_lost = { "state", "v1/Pod", "default/a", "metadata.annotations.config" },
+  nil_later = { "error", "cluster", "default/a", "" },
+  tls_off = { "replaced", "v1/Secret", "default/a", "metadata.uid" },
+  claim_left = { "state", "v1/PersistentVolumeClaim", "default/rack-a", "" },
+  namesake = { "replaced", "v1/PersistentVolumeClaim", "default/data-a", "metadata.uid" },
+  unseen_state = { "state", "v1/PersistentVolumeClaim", "default/data-a", "" },
+}
+
+local function explore(path, ...)
+  local code, out, err = e2e.run("test", path, "--explore", "-o", "json", ...)
+  local findings, summaries = {}, {}
+  for line in out:gmatch("[^\n]+") do
+    local item = json.decode(line)
+    table.insert(item.summary and summaries or findings, item)
+  end
+  return code, findings, summaries, out .. err
+end
+
+local function has(findings, want)
+  for _, f in ipairs(findings) do
+    if f.class == want[1] and f.kind == want[2] and f.key == want[3] and f.field == want[4] then
+      return f
+    end
+  end
+end
+
+describe("perilune test --explore", function()
+  local folder
+
+  before_each(function()
+    folder = e2e.folder() .. "/" .. e2e.unique("explore")
+    os.execute("mkdir " .. folder)
+  end)
+  after_each(e2e.clean_up)
+  teardown(e2e.finish)
+
+  local names = {}
+  for name in pairs(EXPECTED) do
+    names[#names + 1] = name
+  end
+  table.sort(names)
+
+  for _, name in ipairs(names) do
+    it("finds the bug of " .. name .. ", and its plan shows it again", function()
+      local path = "spec/explore/" .. name
+      local code, findings, _, text = explore(path, "--filter", "buggy", "--executions", "130")
+      local found = has(findings, EXPECTED[name])
+      assert(found, text)
+      assert.equal(1, code)
+      code, findings = explore(path, "--filter", "buggy", "--plan", found.plan)
+      assert(has(findings, EXPECTED[name]))
+      assert.equal(1, code)
+    end)
+
+    it("finds nothing in the mended twin of " .. name, function()
+      local code, findings, summaries, text = explore("spec/explore/" .. name, "--filter", "mended",
+        "--executions", "130")
+      assert.same({}, findings, text)
+      assert.equal(0, code, text)
+      assert.equal(summaries[1].singles.total, summaries[1].singles.done)
+    end)
+  end
+
+  for _, name in ipairs({ "clock_status", "conditions", "poller", "pool", "rotation", "task", "ttl", "two" }) do
+    it("finds nothing in " .. name .. ", which only looks suspicious", function()
+      local code, findings, summaries, text = explore("spec/explore/correct", "--filter", "^" .. name .. "$",
+        "--executions", "80")
+      assert.same({}, findings, text)
+      assert.equal(0, code, text)
+      assert.equal(1, #summaries)
+    end)
+  end
+
+  it("needs nothing but scripts, manifests and a sample", function()
+    os.execute(("cp -r spec/explore/first_of_two/buggy.lua %s/main.lua; cp -r spec/explore/manifests %s"):format(
+      folder, folder))
+    e2e.write_file(folder .. "/sample.yaml", "apiVersion: example.com/v1\nkind: Cluster\n"
+      .. "metadata: {namespace: default, name: a}\nspec: {size: 1}\n")
+    local code, findings, _, text = explore(folder, "-f", folder .. "/sample.yaml", "--executions", "40")
+    assert.equal(1, code, text)
+    assert(has(findings, { "state", "v1/Secret", "default/a-ssl-internal", "" }), text)
+  end)
+
+  it("prints a report with the script's lines, and the same one for the same seed", function()
+    local function text()
+      local code, out = e2e.run("test", "spec/explore/difference_destroyed", "--filter", "buggy", "--explore",
+        "--executions", "30")
+      assert.equal(1, code)
+      return out:sub((out:find("\nbuggy\n")))
+    end
+    local first = text()
+    assert(first:find("state  PersistentVolumeClaim default/data-a-0 spec.resources.requests.storage is 10Gi, "
+      .. "undisturbed 15Gi", 1, true), first)
+    assert(first:find("buggy.lua:33 delete apps/v1/StatefulSet default/a", 1, true), first)
+    assert(first:find("(never: buggy.lua:34 patch v1/PersistentVolumeClaim default/data-a-0)", 1, true), first)
+    assert(first:find("--plan 'crash after cluster default/a delete StatefulSet @2'", 1, true), first)
+    assert.equal(first, text())
+  end)
+
+  it("accepts what --allow says, and lists it", function()
+    e2e.write_file(folder .. "/allow", "state Secret default/a-ssl-*: made by hand\n")
+    local code, out = e2e.run("test", "spec/explore/first_of_two", "--filter", "buggy", "--explore", "--executions",
+      "30", "--allow", folder .. "/allow")
+    assert.equal(0, code, out)
+    assert(out:find("accepted: state  Secret default/a-ssl-internal", 1, true), out)
+    assert(out:find("because made by hand", 1, true), out)
+  end)
+
+  it("keeps a finding as a specification that fails as long as it is there", function()
+    local kept = folder .. "/kept_spec.lua"
+    local code, out = e2e.run("test", "spec/explore/first_of_two", "--filter", "buggy", "--explore", "--executions",
+      "30", "--write-spec", kept)
+    assert.equal(1, code, out)
+    code, out = e2e.run("test", kept, "-o", "tap")
+    assert.equal(1, code, out)
+    assert(out:find("not ok 1 - buggy: crash after cluster default/a create Secret default/a-ssl @1", 1, true), out)
+    assert(out:find("Secret default/a-ssl-internal is gone", 1, true), out)
+    e2e.write_file(kept, (e2e.read_file(kept):gsub('"buggy"', '"mended"')))
+    code, out = e2e.run("test", kept, "-o", "tap")
+    assert(code == 1 and out:find("did not come to pass", 1, true), out)
+  end)
+
+  it("says what is wrong with a plan, with a file, and with specs that have no scenario", function()
+    local path = "spec/explore/first_of_two"
+    e2e.write_file(folder .. "/allow", "state Secret\n")
+    e2e.write_file(folder .. "/x_spec.lua", 'it("x", function() end)\n')
+    for _, case in ipairs({
+      { 2, '--plan: "explode @1": it begins with none of', path, "--plan", "explode @1" },
+      { 1, 'did not come to pass; the nearest that did is "cluster default/a create Secret default/a-ssl', path,
+        "--filter", "buggy", "--plan", "crash after cluster default/a create Secret default/b @1" },
+      { 2, "allow:1: a line is CLASS KIND KEY", path, "--allow", folder .. "/allow" },
+      { 2, "no test.explore is in these specs", folder },
+    }) do
+      local code, out, err = e2e.run("test", "--explore", unpack(case, 3))
+      assert.equal(case[1], code, out .. err)
+      assert(err:find(case[2], 1, true), err)
+    end
+  end)
+end)

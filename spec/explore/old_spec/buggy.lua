@@ -1,0 +1,27 @@
+-- pravega/zookeeper-operator#314 (also instaclustr#407): claims beyond the size are deleted, by a
+-- size that may be an old one.
+local perilune = require("perilune")
+local client = perilune.client
+
+local function claim_of(cluster, i)
+  return { apiVersion = "v1", kind = "PersistentVolumeClaim", metadata = { namespace = cluster.metadata.namespace,
+    name = ("data-%s-%d"):format(cluster.metadata.name, i) }, spec = { accessModes = { "ReadWriteOnce" },
+      resources = { requests = { storage = "1Gi" } } } }
+end
+
+perilune.controller("cluster", {})
+  :For("example.com/v1/Cluster")
+  :Owns("v1/PersistentVolumeClaim")
+  :Reconcile(function(request)
+    local cluster = client:get("example.com/v1/Cluster", request)
+    if not cluster then return end
+    for i = 0, 4 do
+      local wanted = claim_of(cluster, i)
+      local claim = client:get("v1/PersistentVolumeClaim", wanted.metadata)
+      if i < cluster.spec.size and not claim then
+        client:create(wanted, { owner = cluster })
+      elseif i >= cluster.spec.size and claim then
+        client:delete(claim)
+      end
+    end
+  end)

@@ -1,0 +1,63 @@
+-- The scenarios of the ported bugs, by folder. Each is explored with the controller that has the bug
+-- and with the mended one: `only` picks one of the two.
+
+local KIND, KEY = "example.com/v1/Cluster", "default/a"
+
+local function cluster(spec, more)
+  local object = { apiVersion = "example.com/v1", kind = "Cluster",
+    metadata = { namespace = "default", name = "a" }, spec = spec }
+  for key, value in pairs(more or {}) do
+    object.metadata[key] = value
+  end
+  return object
+end
+
+local function made(spec)
+  return function(world)
+    world:apply(cluster(spec))
+    world:settle()
+  end
+end
+
+-- It is made, and then its spec changes, once each.
+local function changed(spec, ...)
+  local patches = { ... }
+  return function(world)
+    world:apply(cluster(spec))
+    world:settle()
+    for _, patch in ipairs(patches) do
+      world:patch(KIND, KEY, { spec = patch })
+      world:settle()
+    end
+  end
+end
+
+return {
+  first_of_two = made({ size = 1 }),
+  by_status = made({ size = 1 }),
+  made_already = made({ size = 1 }),
+  password_twice = made({ size = 1 }),
+  difference_destroyed = changed({ storage = "10Gi" }, { storage = "15Gi" }),
+  recorded_before = changed({ image = "a:1" }, { image = "a:2" }),
+  old_spec = changed({ size = 1 }, { size = 3 }),
+  restart_lost = changed({ config = "one" }, { config = "two" }),
+  nil_later = changed({ size = 1 }, { size = 2 }),
+  tls_off = changed({ tls = false }, { tls = true }),
+  claim_left = changed({ racks = 1 }, { racks = 0 }),
+  namesake = function(world)
+    world:apply(cluster({ size = 1 }))
+    world:settle()
+    world:delete(KIND, KEY)
+    world:settle()
+    world:apply(cluster({ size = 1 }))
+    world:settle()
+  end,
+  unseen_state = function(world)
+    world:apply(cluster({ size = 1 }, { finalizers = { "example.com/others" } }))
+    world:settle()
+    world:delete(KIND, KEY)
+    world:settle()
+    world:patch(KIND, KEY, { metadata = { finalizers = {} } })
+    world:settle()
+  end,
+}
