@@ -75,7 +75,7 @@ void pl_ip_text(const struct pl_ip *ip, char out[PL_IP_TEXT])
 static uint8_t mask_at(int prefix, int i)
 {
     int bits = prefix - 8 * i;
-    return bits >= 8 ? 0xff : bits <= 0 ? 0 : (uint8_t)(0xff << (8 - bits));
+    return (uint8_t)(bits >= 8 ? 0xff : bits <= 0 ? 0 : 0xff << (8 - bits));
 }
 
 struct pl_ip pl_ip_first(const struct pl_ip *ip)
