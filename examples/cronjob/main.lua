@@ -15,7 +15,7 @@ perilune.index(JOB, "cronjob", function(job)
   return owner and owner.kind == CRONJOB and perilune.key(owner) or nil
 end)
 
-local missed = perilune.metrics.counter("cronjob_missed_total", "Times without a Job.", { "reason" })
+local missed = perilune.metrics.counter("cronjob_missed_total", "Times without Job.", { "reason" })
 
 -- ---- what there is ----
 
