@@ -17,12 +17,14 @@
 struct pl_admin;
 struct pl_line_client;
 
+struct pl_tally;
 struct pl_admin_options {
     struct pl_loop *loop; /* borrowed for life, as is what follows */
     struct pl_cluster *cluster;
     struct pl_manager *manager;
-    const char *server; /* the API server's URL, for status */
-    const char *path;   /* of the socket; NULL: the default (admin/path.h) */
+    struct pl_tally *tally; /* NULL: without shards */
+    const char *server;     /* the API server's URL, for status */
+    const char *path;       /* of the socket; NULL: the default (admin/path.h) */
 };
 
 /* NULL and err when the socket can't be made. */

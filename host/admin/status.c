@@ -4,6 +4,8 @@
 #include "control/leadership.h"
 #include "control/loops.h"
 #include "control/remotes.h"
+#include "control/sharer.h"
+#include "control/tally.h"
 #include "write/recorder.h"
 #include "control/report.h"
 #include "control/tuning.h"
@@ -194,6 +196,67 @@ static void build_lead(struct pl_build *b, const struct pl_leadership *leadershi
     pl_buf_deinit(&text);
 }
 
+/* ---- shards ---- */
+
+static void build_shard(struct pl_build *b, const struct pl_sharer *sharer,
+                        const struct pl_tally *tally, unsigned i)
+{
+    static const char *const states[] = {[PL_SHARD_ELSEWHERE] = "elsewhere",
+                                         [PL_SHARD_COMING] = "coming",
+                                         [PL_SHARD_OURS] = "ours",
+                                         [PL_SHARD_GOING] = "going"};
+    int64_t for_ns, keys = pl_tally_keys(tally, i);
+    const char *holder = pl_membership_holder(pl_sharer_membership(sharer), i, &for_ns);
+    pl_build_object(b);
+    pl_build_put_int(b, "shard", i);
+    pl_build_put_text(b, "holder", pl_slice_z(holder));
+    pl_build_put_text(b, "state", pl_slice_z(states[pl_shards_state(pl_sharer_shards(sharer), i)]));
+    pl_admin_build_seconds(b, "seconds", for_ns);
+    if (keys >= 0)
+        pl_build_put_int(b, "keys", keys);
+    pl_build_end(b);
+}
+
+static void build_members(struct pl_build *b, const struct pl_membership *membership)
+{
+    struct pl_member_look look;
+    size_t at = 0;
+    pl_build_keyz(b, "members");
+    pl_build_array(b);
+    while (pl_membership_next(membership, &at, &look)) {
+        pl_build_object(b);
+        pl_build_put_text(b, "id", pl_slice_z(look.id));
+        pl_build_put_int(b, "shards", look.held);
+        pl_build_put_bool(b, "this", strcmp(look.id, pl_membership_id(membership)) == 0);
+        pl_build_put_bool(b, "leaving", look.leaving);
+        pl_build_put_bool(b, "expired", look.dead);
+        pl_admin_build_seconds(b, "seconds", look.age_ns);
+        pl_build_end(b);
+    }
+    pl_build_end(b);
+}
+
+static void build_sharing(struct pl_build *b, const struct pl_admin_options *host)
+{
+    const struct pl_leadership *leadership = pl_manager_leadership(host->manager);
+    const struct pl_sharer *sharer = leadership != NULL ? pl_leadership_sharer(leadership) : NULL;
+    struct pl_buf advice = PL_BUF_INIT;
+    if (sharer == NULL)
+        return;
+    bool by_uid = pl_shards_by(pl_sharer_shards(sharer)) == PL_SHARD_BY_UID;
+    pl_build_put_text(b, "shard_by", pl_slice_z(by_uid ? "uid" : "namespace"));
+    pl_build_keyz(b, "shards");
+    pl_build_array(b);
+    for (unsigned i = 0; i < pl_shards_count(pl_sharer_shards(sharer)); i++)
+        build_shard(b, sharer, host->tally, i);
+    pl_build_end(b);
+    build_members(b, pl_sharer_membership(sharer));
+    pl_tally_advise(host->tally, &advice);
+    if (advice.len > 0)
+        pl_build_put_text(b, "shard_advice", pl_buf_slice(&advice));
+    pl_buf_deinit(&advice);
+}
+
 static void build_events(struct pl_build *b, struct pl_cluster *cluster)
 {
     struct pl_recorder_stats stats;
@@ -215,6 +278,7 @@ static void build_status(struct pl_build *b, const struct pl_admin_call *call)
     pl_build_put_int(b, "pid", getpid());
     pl_build_put_text(b, "server", pl_slice_z(host->server));
     build_lead(b, pl_manager_leadership(host->manager));
+    build_sharing(b, host);
     pl_admin_build_calls(call, b);
     pl_admin_build_more(call, b);
     pl_build_keyz(b, "controllers");

@@ -18,6 +18,7 @@
 #include "control/manager.h"
 #include "control/once.h"
 #include "control/remotes.h"
+#include "control/tally.h"
 #include "crypto/tls_prepare.h"
 #include "kube/decode_thread.h"
 #include "lane/barred.h"
@@ -56,6 +57,7 @@ struct host {
     struct pl_shards *shards; /* NULL: all is this replica's */
     struct pl_leader *leader; /* NULL: no election */
     struct pl_manager *manager;
+    struct pl_tally *tally; /* NULL: without shards */
     struct pl_webhooks *webhooks;
     struct pl_webhook_names webhook_names;
     struct pl_err webhooks_err; /* of the first switch; code 0: none */
@@ -425,6 +427,7 @@ static int start_controllers(struct host *host, struct pl_err *err)
         .arg = host,
     };
     host->manager = pl_manager_create(&options);
+    host->tally = pl_tally_create(host->manager);
     pl_manager_hold(host->manager); /* for the webhooks */
     if (host->options->once)
         prepare_once(host);
@@ -472,6 +475,7 @@ static void open_admin(struct host *host)
     const struct pl_admin_options options = {.loop = host->loop,
                                              .cluster = host->cluster,
                                              .manager = host->manager,
+                                             .tally = host->tally,
                                              .server = host->config.server,
                                              .path = path};
     if (path != NULL && strcmp(path, "0") == 0)
@@ -517,6 +521,7 @@ static void tear_down(struct host *host)
     pl_reload_destroy(host->reload);
     pl_lanes_destroy(host->lanes);
     bool stuck = atomic_load(&host->stuck) > 0;
+    pl_tally_destroy(host->tally);
     if (host->manager != NULL)
         pl_manager_destroy(host->manager);
     pl_remotes_destroy(host->remotes);

@@ -121,6 +121,18 @@ static bool is_healthy(void *arg, struct pl_buf *why)
     return false;
 }
 
+/* A replica without shards is ready; one with shards when they have synced. */
+static bool is_ready(void *arg, struct pl_buf *why)
+{
+    const struct pl_leader *leader = arg;
+    const struct pl_shards *shards = pl_site_shards(pl_cluster_site(leader->o.cluster));
+    struct pl_shard_set coming = pl_shards_in(shards, PL_SHARD_COMING);
+    if (pl_shard_set_count(&coming) == 0)
+        return true;
+    pl_buf_add_f(why, "%u shards have come and are not synced yet", pl_shard_set_count(&coming));
+    return false;
+}
+
 static void make_lease(struct pl_leader *leader)
 {
     const struct pl_leader_options *o = leader->o.options;
@@ -224,6 +236,8 @@ struct pl_leader *pl_leader_create(const struct pl_leader_setup *setup, struct p
     pl_fence_guard();
     if (setup->health != NULL)
         pl_health_add(setup->health, PL_PROBE_LIVE, "leader-election", is_healthy, leader);
+    if (setup->health != NULL && setup->options->shards > 0)
+        pl_health_add(setup->health, PL_PROBE_READY, "shards", is_ready, leader);
     if (setup->options->shards == 0)
         pl_log(PL_LOG_INFO, "leader election", pl_str("lease", leader->lease_name),
                pl_str("identity", leader->identity));

@@ -166,6 +166,45 @@ static void print_events(struct pl_node root)
                (long long)pl_show_int(events, "waiting"));
 }
 
+static void print_shard(struct pl_node shard)
+{
+    struct pl_scratch s[2];
+    struct pl_slice holder = pl_show_text(shard, "holder", &s[0]);
+    char keys[24] = "-";
+    if (!pl_node_is_missing(pl_node_getz(shard, "keys")))
+        snprintf(keys, sizeof keys, "%lld", (long long)pl_show_int(shard, "keys"));
+    printf("%-8lld %-56.*s %-10.*s %8s %8.0f\n", (long long)pl_show_int(shard, "shard"),
+           PL_FMT(holder.len > 0 ? holder : pl_slice_z("nobody")),
+           PL_FMT(pl_show_text(shard, "state", &s[1])), keys,
+           pl_node_double(pl_node_getz(shard, "seconds")));
+}
+
+static void print_member(struct pl_node member)
+{
+    struct pl_scratch s;
+    const char *note = pl_node_bool(pl_node_getz(member, "expired"))   ? "expired"
+                       : pl_node_bool(pl_node_getz(member, "leaving")) ? "leaving"
+                       : pl_node_bool(pl_node_getz(member, "this"))    ? "this one"
+                                                                       : "";
+    printf("%-65.*s %-10s %8lld %8.1f\n", PL_FMT(pl_show_text(member, "id", &s)), note,
+           (long long)pl_show_int(member, "shards"),
+           pl_node_double(pl_node_getz(member, "seconds")));
+}
+
+static void print_shards(struct pl_node root)
+{
+    struct pl_scratch s;
+    struct pl_slice advice = pl_show_text(root, "shard_advice", &s);
+    if (pl_node_is_missing(pl_node_getz(root, "shards")))
+        return;
+    printf("\n%-8s %-56s %-10s %8s %8s\n", "SHARD", "HOLDER", "STATE", "KEYS", "SECONDS");
+    each(root, "shards", print_shard);
+    printf("\n%-65s %-10s %8s %8s\n", "MEMBER", "STATE", "SHARDS", "SEEN");
+    each(root, "members", print_member);
+    if (advice.len > 0)
+        printf("%.*s\n", PL_FMT(advice));
+}
+
 static void print_text(struct pl_node root)
 {
     struct pl_scratch s[2];
@@ -179,6 +218,7 @@ static void print_text(struct pl_node root)
     printf("\n%-24s %-9s %8s %8s %8s %8s %8s %8s\n", "CONTROLLER", "STATE", "RUNNING", "READY",
            "DELAYED", "PAUSED", "WAITING", "FAILING");
     each(root, "controllers", print_controller);
+    print_shards(root);
     print_webhook_server(root);
     each(root, "webhooks", print_webhook);
     printf("\n%-48s %-8s %8s\n", "SOURCE", "STATE", "OBJECTS");

@@ -1,0 +1,201 @@
+/* Counts of keys by shard. A count goes through the For objects of all controllers in pieces, so
+ * that it holds up nothing however many there are; it is thrown away when shards come or go, and
+ * what is shown is of shards that are held alone. It must never decide anything: it is for people.
+ */
+#include "control/tally.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "control/sharing.h"
+#include "object/meta.h"
+#include "sync/informer.h"
+
+#include <stdio.h>
+
+#define AGAIN       (15 * PL_SECOND) /* from one count to the next */
+#define SOON        (1 * PL_SECOND)  /* after shards have come or gone */
+#define PIECE       500
+#define FEW_KEYS    10 /* of a shard: no advice for fewer */
+#define TOO_MANY(n) (2 * (n))
+
+struct pl_tally {
+    struct pl_manager *manager;
+    struct pl_site *site;
+    struct pl_shards *shards;
+    struct pl_shards_follower follower;
+    struct pl_timer timer;
+    size_t controller, source; /* where a count is */
+    struct pl_store_walk walk;
+    int64_t counting[PL_SHARDS_MAX], counted[PL_SHARDS_MAX];
+    bool has_counted, advised;
+    struct pl_metric *metric;                /* NULL: no metrics */
+    struct pl_series *series[PL_SHARDS_MAX]; /* of shards that are ours; NULL: others */
+};
+
+static void on_timer(struct pl_timer *timer);
+
+static void count_after(struct pl_tally *t, int64_t delay_ns)
+{
+    t->controller = t->source = 0;
+    t->walk = (struct pl_store_walk){0};
+    memset(t->counting, 0, sizeof t->counting);
+    pl_timer_start(pl_site_timers(t->site), &t->timer, delay_ns, on_timer);
+}
+
+int64_t pl_tally_keys(const struct pl_tally *t, unsigned shard)
+{
+    if (t == NULL || !t->has_counted || pl_shards_state(t->shards, shard) == PL_SHARD_ELSEWHERE)
+        return -1;
+    return t->counted[shard];
+}
+
+void pl_tally_advise(const struct pl_tally *t, struct pl_buf *out)
+{
+    int64_t all = 0, most = 0;
+    unsigned ours = 0, which = 0;
+    for (unsigned i = 0; t != NULL && i < pl_shards_count(t->shards); i++) {
+        int64_t keys = pl_tally_keys(t, i);
+        if (keys < 0)
+            continue;
+        ours++;
+        all += keys;
+        if (keys > most) {
+            most = keys;
+            which = i;
+        }
+    }
+    if (ours < 2 || most < FEW_KEYS || most * ours <= TOO_MANY(all))
+        return;
+    pl_buf_add_f(out, "shard %u has %lld keys, more than twice the mean of %lld%s", which,
+                 (long long)most, (long long)(all / ours),
+                 pl_shards_by(t->shards) == PL_SHARD_BY_NAMESPACE ? ": --shard-by uid spreads them"
+                                                                  : "");
+}
+
+/* ---- counting ---- */
+
+static void show(struct pl_tally *t)
+{
+    for (unsigned i = 0; t->metric != NULL && i < pl_shards_count(t->shards); i++) {
+        char text[12];
+        const char *const values[] = {text};
+        snprintf(text, sizeof text, "%u", i);
+        int64_t keys = pl_tally_keys(t, i);
+        if (keys >= 0 && t->series[i] == NULL)
+            t->series[i] = pl_metric_hold(t->metric, values);
+        if (keys >= 0) {
+            pl_series_set(t->series[i], (double)keys);
+        } else if (t->series[i] != NULL) {
+            pl_series_release(t->series[i]);
+            t->series[i] = NULL;
+        }
+    }
+}
+
+static void finish(struct pl_tally *t)
+{
+    struct pl_buf advice = PL_BUF_INIT;
+    memcpy(t->counted, t->counting, sizeof t->counted);
+    t->has_counted = true;
+    show(t);
+    pl_tally_advise(t, &advice);
+    if (advice.len > 0 && !t->advised)
+        pl_log(PL_LOG_WARN, pl_buf_z(&advice));
+    t->advised = t->advised || advice.len > 0;
+    pl_buf_deinit(&advice);
+    count_after(t, AGAIN);
+}
+
+static void count_docs(struct pl_tally *t, struct pl_controller *c, const struct pl_docs *docs)
+{
+    struct pl_buf key = PL_BUF_INIT;
+    for (size_t i = 0; i < docs->count; i++) {
+        pl_buf_clear(&key);
+        if (pl_meta_key(pl_doc_root(docs->items[i]), &key, NULL) != 0)
+            continue;
+        unsigned shard = pl_controller_shard_of(c, pl_buf_slice(&key));
+        if (shard != PL_NO_SHARD)
+            t->counting[shard]++;
+    }
+    pl_buf_deinit(&key);
+}
+
+/* False when this controller has no more. */
+static bool count_piece(struct pl_tally *t, struct pl_controller *c)
+{
+    const struct pl_controller_spec *spec = pl_controller_spec(c);
+    while (t->source < spec->source_count &&
+           (!spec->leader_election || spec->sources[t->source].role != PL_SOURCE_FOR))
+        t->source++;
+    struct pl_informer *informer =
+        t->source < spec->source_count ? pl_controller_informer(c, t->source) : NULL;
+    if (informer == NULL)
+        return false;
+    struct pl_docs docs = {0};
+    bool more = pl_store_walk(pl_informer_store(informer), &t->walk, PIECE, &docs);
+    count_docs(t, c, &docs);
+    pl_docs_deinit(&docs);
+    return more;
+}
+
+static void on_timer(struct pl_timer *timer)
+{
+    struct pl_tally *t = PL_CONTAINER_OF(timer, struct pl_tally, timer);
+    if (t->controller >= pl_manager_count(t->manager)) {
+        finish(t);
+        return;
+    }
+    if (!count_piece(t, pl_manager_at(t->manager, t->controller))) {
+        t->controller++;
+        t->source = 0;
+        t->walk = (struct pl_store_walk){0};
+    }
+    pl_timer_start(pl_site_timers(t->site), timer, 0, on_timer);
+}
+
+/* ---- lifetime ---- */
+
+static void on_change(void *arg, const struct pl_shard_set *which, enum pl_shard_state state)
+{
+    struct pl_tally *t = arg;
+    PL_UNUSED(which);
+    if (state == PL_SHARD_OURS || state == PL_SHARD_ELSEWHERE) {
+        show(t);
+        count_after(t, SOON);
+    }
+}
+
+static const struct pl_shards_follower_ops follower_ops = {on_change, NULL};
+
+struct pl_tally *pl_tally_create(struct pl_manager *manager)
+{
+    struct pl_site *site = pl_cluster_site(pl_manager_cluster(manager));
+    struct pl_metrics *metrics = pl_site_metrics(site);
+    if (pl_site_shards(site) == NULL)
+        return NULL;
+    struct pl_tally *t = PL_NEW(struct pl_tally);
+    t->manager = manager;
+    t->site = site;
+    t->shards = pl_site_shards(site);
+    if (metrics != NULL) {
+        struct pl_metric_spec spec = {.name = "perilune_shard_keys",
+                                      .help = "For keys of each shard that this replica holds.",
+                                      .type = PL_METRIC_GAUGE,
+                                      .labels = {"shard"}};
+        t->metric = pl_metrics_add(metrics, &spec);
+    }
+    pl_shards_follow(t->shards, &t->follower, &follower_ops, t);
+    count_after(t, SOON);
+    return t;
+}
+
+void pl_tally_destroy(struct pl_tally *t)
+{
+    if (t == NULL)
+        return;
+    pl_timer_stop(pl_site_timers(t->site), &t->timer);
+    pl_shards_unfollow(t->shards, &t->follower);
+    for (unsigned i = 0; i < PL_SHARDS_MAX; i++)
+        pl_series_release(t->series[i]);
+    pl_free(t);
+}

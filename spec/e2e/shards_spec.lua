@@ -1,0 +1,296 @@
+-- Replicas that share: who has which shard when one joins, stops, dies or is frozen, and that every key is
+-- run by one replica at a time. Order is asserted, never times.
+
+local e2e = require("spec.support.e2e")
+
+local slow = e2e.is_kube or os.getenv("PL_SANITIZED") ~= nil
+local times = slow and { "6s", "4s", "500ms" } or { "3s", "2s", "400ms" }
+local SHARDS, NAMESPACES = 8, 12
+
+-- Each run says when it begins and when it ends, which wakes the next; there is room for all keys.
+local script = [[
+local perilune = require("perilune")
+local client = perilune.client
+local n = 0
+perilune.controller("NAME", { max_concurrent_reconciles = 16, rate_limiter = { base = "5ms", max = "50ms" } })
+  :For("v1/ConfigMap", { labels = "beat=NAME", writes = { "patch" } })
+  :Reconcile(function(request)
+    n = n + 1
+    client:patch("v1/ConfigMap", request, { metadata = { annotations = { beat = "WHO:begin:" .. n } } })
+    perilune.sleep("100ms")
+    client:patch("v1/ConfigMap", request, { metadata = { annotations = { beat = "WHO:end:" .. n } } })
+    return { requeue_after = "200ms" }
+  end)
+perilune.every("200ms", { name = "tick", writes = { ["v1/ConfigMap"] = { "patch" } } }, function()
+  n = n + 1
+  client:patch("v1/ConfigMap", { namespace = "HOME", name = "task" },
+    { metadata = { annotations = { task = "WHO:" .. n } } })
+end)
+]]
+
+describe("replicas that share", function()
+  local server, home, name, namespaces, others
+
+  setup(function()
+    server = e2e.server()
+  end)
+  before_each(function()
+    others = {}
+    home = server:new_namespace()
+    name = e2e.unique("share"):lower():gsub("[^%w]", "")
+    namespaces = {}
+  end)
+  after_each(function()
+    for _, child in ipairs(others) do
+      child:signal("KILL")
+      child:wait()
+    end
+    e2e.clean_up()
+  end)
+  teardown(e2e.finish)
+
+  local function maps(namespace)
+    return "/api/v1/namespaces/" .. namespace .. "/configmaps"
+  end
+
+  local function make_objects()
+    server:create(maps(home), { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "task" } })
+    for i = 1, NAMESPACES do
+      namespaces[i] = server:new_namespace()
+      server:create(maps(namespaces[i]), { apiVersion = "v1", kind = "ConfigMap",
+        metadata = { name = "a", labels = { beat = name } } })
+    end
+  end
+
+  local function replica(who, flags)
+    local socket = e2e.folder() .. "/" .. who .. ".sock"
+    local all = { "--shards", tostring(SHARDS), "--leader-elect-resource-namespace", home,
+      "--leader-elect-resource-name", name, "--leader-elect-lease-duration", times[1],
+      "--leader-elect-renew-deadline", times[2], "--leader-elect-retry-period", times[3],
+      "--health-probe-bind-address", "0", "--admin-socket", socket }
+    for _, flag in ipairs(flags or {}) do
+      all[#all + 1] = flag
+    end
+    local text = script:gsub("WHO", who):gsub("NAME", name):gsub("HOME", home)
+    local host = e2e.start_host(server, text, all)
+    host.socket, host.who = socket, who
+    return host
+  end
+
+  local function leases()
+    local out = { shards = {}, members = {}, ids = 0 }
+    for _, lease in ipairs(server:get("/apis/coordination.k8s.io/v1/namespaces/" .. home .. "/leases").items) do
+      local holder = type(lease.spec.holderIdentity) == "string" and lease.spec.holderIdentity or ""
+      local shard = lease.metadata.name:match("%-shard%-(%d+)$")
+      if shard then
+        out.shards[tonumber(shard)] = holder
+      elseif lease.metadata.name == name then
+        out.name = holder
+      elseif lease.metadata.name:find("-member-", 1, true) then
+        out.members[holder] = lease
+      end
+    end
+    return out
+  end
+
+  -- How many shards each holder has, largest first: "3 3 2".
+  local function shares()
+    local count, out = {}, {}
+    for _, holder in pairs(leases().shards) do
+      count[holder] = (count[holder] or 0) + 1
+    end
+    for holder, shards in pairs(count) do
+      out[#out + 1] = holder == "" and -shards or shards
+    end
+    table.sort(out, function(a, b)
+      return a > b
+    end)
+    return table.concat(out, " ")
+  end
+
+  local function have_shares(expected)
+    local seen
+    e2e.eventually("the shares are " .. expected, function()
+      seen = shares()
+      return seen == expected
+    end, 90)
+  end
+
+  local function id_of(host)
+    local id
+    e2e.eventually("it has joined", function()
+      host:must_run()
+      id = host:text():match('"identity":"([^"]+)","shards"') or host:text():match("identity=(%S+) shards=")
+      return id
+    end)
+    return id
+  end
+
+  -- Every note of every object, in the server's order.
+  local function record()
+    local file = e2e.folder() .. "/" .. e2e.unique("record")
+    others[#others + 1] = e2e.process.start({ "sh", "-c", "exec " .. server.curl
+      .. " -N --max-time 3600 -H 'Accept: application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1' '"
+      .. server.url .. "/api/v1/configmaps?watch=true&labelSelector=beat%3D" .. name .. "'" }, { stdout = file })
+    e2e.eventually("the recording runs", function()
+      return e2e.read_file(file):find('"ADDED"', 1, true)
+    end)
+    return file
+  end
+
+  local function notes_of(file)
+    local notes = {}
+    for line in io.lines(file) do
+      local namespace = line:match('"namespace":"([^"]+)"')
+      local who, phase, n = line:match('"beat":"(%w+):(%w+):(%d+)"')
+      if who then
+        notes[#notes + 1] = { key = namespace, who = who, phase = phase, n = n }
+      end
+    end
+    return notes
+  end
+
+  -- A run begins only when the one before it on that key has ended, whoever ran it; those of who was
+  -- killed or frozen need not have.
+  local function check_one_at_a_time(file, gone)
+    local open, seen, runs = {}, {}, 0
+    for _, note in ipairs(notes_of(file)) do
+      local before = open[note.key]
+      if note.phase == "begin" then
+        runs = runs + 1
+        if before and not gone[before.who] and (before.who ~= note.who or before.n ~= note.n) then
+          error(note.key .. ": " .. note.who .. " began while " .. before.who .. " ran")
+        end
+        open[note.key] = note
+        seen[note.key] = true
+      else
+        assert(before and before.who == note.who, note.key .. ": " .. note.who .. " wrote when it had not begun")
+        open[note.key] = nil
+      end
+    end
+    for _, namespace in ipairs(namespaces) do
+      assert(seen[namespace], namespace .. " was never run")
+    end
+    return runs
+  end
+
+  -- Each object is written again from now on.
+  local function all_are_run()
+    local function beats()
+      local out = {}
+      for _, namespace in ipairs(namespaces) do
+        local notes = server:get(maps(namespace) .. "/a").metadata.annotations or {}
+        out[namespace] = notes.beat
+      end
+      return out
+    end
+    local from = beats()
+    e2e.eventually("every key is run", function()
+      local now = beats()
+      for _, namespace in ipairs(namespaces) do
+        if not now[namespace] or now[namespace] == from[namespace] then
+          return false
+        end
+      end
+      return true
+    end, 60)
+  end
+
+  it("every key is run by one at a time, while they join, stop, die and freeze", function()
+    make_objects()
+    local file = record()
+    local one = replica("one")
+    have_shares("8")
+    all_are_run()
+    local two = replica("two")
+    have_shares("4 4")
+    local three = replica("three")
+    have_shares("3 3 2")
+    all_are_run()
+    local seen = leases()
+    assert.equals(seen.shards[0], seen.name)
+    local id = id_of(one)
+    assert.equals(tostring(SHARDS), seen.members[id].metadata.annotations["perilune.dev/shard-count"])
+    assert.equals(name, seen.members[id].metadata.labels["perilune.dev/shards"])
+
+    local _, status = e2e.run("status", "--admin-socket", one.socket)
+    assert.truthy(status:find("SHARD +HOLDER"), status)
+    assert.truthy(status:find(id, 1, true) and status:find(id_of(two), 1, true), status)
+    local owned = 0
+    for _, host in ipairs({ one, two, three }) do
+      owned = owned + host:metrics():sum("perilune_shard_owned")
+    end
+    assert.equals(SHARDS, owned)
+
+    one:stop() -- with 0
+    have_shares("4 4")
+    all_are_run()
+    assert.is_nil(leases().members[id])
+
+    two.child:signal("KILL")
+    two.child:wait(e2e.patience)
+    have_shares("8")
+    all_are_run()
+
+    local four = replica("four", { "--on-lost-lease", "exit" })
+    have_shares("4 4")
+    four.child:signal("STOP")
+    have_shares("8")
+    all_are_run()
+    local before = #notes_of(file)
+    four.child:signal("CONT")
+    assert.equals(3, four.child:wait(e2e.patience))
+    all_are_run()
+    for i, note in ipairs(notes_of(file)) do
+      assert(i <= before or note.who ~= "four", "a late write of who was frozen")
+    end
+
+    three:stop()
+    local over = leases()
+    assert.equals("", over.name)
+    for shard = 0, SHARDS - 1 do
+      assert.equals("", over.shards[shard])
+    end
+    local runs = check_one_at_a_time(file, { two = true, four = true })
+    io.stderr:write(("    %d runs of %d keys, each by one replica at a time\n"):format(runs, NAMESPACES))
+  end)
+
+  it("one with another number of shards ends with 1 and says both", function()
+    make_objects()
+    local one = replica("one")
+    have_shares("8")
+    local two = replica("two", { "--shards", "9" })
+    assert.equals(1, two.child:wait(e2e.patience))
+    assert.truthy(two:text():find("9", 1, true) and two:text():find("8", 1, true), two:text())
+    have_shares("8")
+    one:stop()
+  end)
+
+  it("one without shards stays a standby", function()
+    make_objects()
+    local one = replica("one")
+    have_shares("8")
+    local text = script:gsub("WHO", "plain"):gsub("NAME", name):gsub("HOME", home)
+    local plain = e2e.start_host(server, text, { "--leader-elect", "--leader-elect-resource-namespace", home,
+      "--leader-elect-resource-name", name, "--leader-elect-lease-duration", times[1],
+      "--leader-elect-renew-deadline", times[2], "--leader-elect-retry-period", times[3],
+      "--health-probe-bind-address", "0", "--admin-socket", "0" })
+    plain:logged(function(line)
+      return line.msg == "another holds the lease" and line.holder == id_of(one)
+    end)
+    all_are_run()
+    assert.equals(0, plain:count_logged("^lease acquired"))
+    one:stop()
+    e2e.eventually("it leads when they have gone", function()
+      plain:must_run()
+      return plain:count_logged("^lease acquired") == 1
+    end)
+    local two = replica("two")
+    id_of(two)
+    all_are_run()
+    assert.equals("", shares():gsub("^%-%d+$", ""))
+    plain:stop()
+    have_shares("8")
+    two:stop()
+  end)
+end)
