@@ -354,6 +354,67 @@ end, { operations = {"CREATE", "UPDATE", "DELETE"}, object_selector = "hooked=ye
     host:stop(0)
   end)
 
+  -- A certificate for 127.0.0.1 of one authority, NUMBER in a row, as a Secret volume has them.
+  local function issue(folder, number)
+    local command = ([[set -e; cd %s; mkdir ..v%d
+[ -f ca.key ] || openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=ca \
+  -keyout ca.key -out ca.pem
+openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=v%d -keyout ..v%d/tls.key -out csr
+printf 'subjectAltName=IP:127.0.0.1' > ext
+openssl x509 -req -in csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile ext -out ..v%d/tls.crt
+cp ca.pem ..v%d/ca.crt; ln -sfn ..v%d ..next; mv -T ..next ..data
+for name in tls.crt tls.key ca.crt; do [ -L $name ] || ln -s ..data/$name $name; done]]):gsub("%%d", number)
+    assert(os.execute("( " .. command:format(folder) .. " ) 2>/dev/null") == 0)
+  end
+
+  it("go on through changes of their certificate, while kubectl applies", function()
+    local folder = e2e.folder() .. "/" .. e2e.unique("certs")
+    assert(os.execute("mkdir -p " .. folder) == 0)
+    issue(folder, 1)
+    local host = start({ flags = { "--webhook-cert-dir", folder } })
+    works(host)
+    local requests = {}
+    for i = 1, 400 do
+      requests[i] = { "POST", path("v1"), { apiVersion = group .. "/v1", kind = "Website",
+        metadata = { name = "turn-" .. i }, spec = { a = i } } }
+    end
+    local finish, is_running = server:bulk_start(requests, 200)
+    local kubectl = ("%s --kubeconfig %s"):format(e2e.kubectl(), server.kubeconfig)
+    local has_kubectl = os.execute("test -x " .. e2e.kubectl()) == 0
+    local applied = 0
+    for number = 2, 6 do
+      issue(folder, number)
+      e2e.eventually("the new one is taken", function()
+        host:must_run()
+        return host:count_logged("webhooks have another certificate") >= number - 1
+      end)
+      if has_kubectl then
+        local file = e2e.write_file(folder .. "/site.yaml", ("apiVersion: %s/v1\nkind: Website\nmetadata:\n"
+          .. "  name: applied\n  namespace: %s\nspec:\n  turn: %d\n"):format(group, namespace, number))
+        local pipe = io.popen(("%s apply -f %s 2>&1"):format(kubectl, file))
+        local said = pipe:read("*a")
+        pipe:close()
+        assert.truthy(said:find(number == 2 and "created" or "configured", 1, true), said)
+        applied = applied + 1
+      end
+    end
+    local counts = finish()
+    assert.is_false(is_running())
+    assert.same({ [201] = 400 }, counts)
+    assert.equal(1, server:get(path("v1", "turn-400")).spec.replicas)
+    if applied > 0 then
+      local spec = server:get(path("v1", "applied")).spec
+      assert.same({ 6, 1 }, { spec.turn, spec.replicas })
+      local file = e2e.write_file(folder .. "/many.yaml", ("apiVersion: %s/v1\nkind: Website\nmetadata:\n"
+        .. "  name: denied\n  namespace: %s\nspec:\n  replicas: 11\n"):format(group, namespace))
+      local pipe = io.popen(("%s apply -f %s 2>&1"):format(kubectl, file))
+      local said = pipe:read("*a")
+      pipe:close()
+      assert.truthy(said:find("spec.replicas: at most 10", 1, true), said)
+    end
+    host:stop(0)
+  end)
+
   it("say that they are not registered when nobody says where they are", function()
     local host = e2e.start_host(server, (script:gsub("EXTRA", "")), { "--webhook-bind-address", "127.0.0.1:0" })
     host:logged("served and not registered")

@@ -1,0 +1,310 @@
+/* What the registrar asks of an API server that the test plays, on virtual time: when it writes,
+ * how often it tries again, what it leaves alone. What is written is registration_test's. */
+#include "webhook/registrar.h"
+
+#include "object/tree.h"
+
+#include "../control/bed_controller.h"
+
+#define VALIDATING "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+#define MUTATING   "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+#define CRDS       "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+#define CRD        "websites.example.com"
+
+struct scene {
+    struct bed bed;
+    struct fake_reconciler fake;
+    struct pl_registrar *registrar;
+    struct pl_edition *edition;
+    bool removed;
+};
+
+static struct pl_edition *edition_of(struct scene *scene, enum pl_hook_sort sort)
+{
+    struct pl_controller_options options = {
+        .cluster = scene->bed.cluster, .ops = &fake_ops, .self = &scene->fake};
+    struct pl_controller_spec spec = spec_of("hook");
+    struct pl_hook_spec *hook = PL_NEW(struct pl_hook_spec);
+    hook->sort = sort;
+    hook->kinds = PL_NEW(struct pl_hook_kind);
+    hook->kind_count = 1;
+    hook->timeout_s = 10;
+    *hook->kinds = (struct pl_hook_kind){.kind = {"example.com", "v1", "Website"},
+                                         .name = pl_strdup("x.website.example.com"),
+                                         .path = pl_strdup("/x")};
+    spec.hook = hook;
+    return pl_edition_create(&options, &spec);
+}
+
+static void scene_init(struct scene *scene, enum pl_hook_sort sort)
+{
+    *scene = (struct scene){.removed = false};
+    bed_init(&scene->bed);
+    fake_init(&scene->fake);
+    const struct pl_registrar_options options = {
+        .cluster = scene->bed.cluster, .name = "own", .url = "https://127.0.0.1:9443"};
+    scene->registrar = pl_registrar_create(&options);
+    scene->edition = edition_of(scene, sort);
+    pl_registrar_set(scene->registrar, &scene->edition, 1);
+}
+
+static void scene_deinit(struct scene *scene)
+{
+    pl_registrar_destroy(scene->registrar);
+    pl_edition_unref(scene->edition);
+    bed_run(&scene->bed);
+    fake_deinit(&scene->fake);
+    bed_deinit(&scene->bed);
+}
+
+/* The answer to an apply: what was applied, as the server shows it. */
+static void take(struct scene *scene, struct fake_request *apply)
+{
+    struct pl_doc *doc = bed_doc(pl_buf_z(&apply->body));
+    struct pl_buf text = PL_BUF_INIT;
+    struct pl_arena arena = {0};
+    struct pl_tree *tree = pl_tree_from_node(&arena, pl_doc_root(doc));
+    pl_tree_setz(&arena, pl_tree_getz(tree, "metadata"), "managedFields",
+                 pl_tree_literal(&arena,
+                                 "[{\"manager\":\"" PL_REGISTRATION_MANAGER
+                                 "\",\"operation\":\"Apply\",\"time\":\"2026-01-01T00:00:00Z\"}]"));
+    pl_tree_write(&text, tree);
+    bed_reply(&scene->bed, apply, 200, pl_buf_z(&text));
+    pl_arena_deinit(&arena);
+    pl_buf_deinit(&text);
+    pl_doc_unref(doc);
+}
+
+static void gone(struct scene *scene, const char *path)
+{
+    struct fake_request *get = bed_expect(&scene->bed, "GET", path);
+    bed_reply(&scene->bed, get, 404, BED_STATUS(404, "NotFound"));
+}
+
+/* A list of that path, which has no query; a watch's has one. */
+static struct fake_request *list_of(struct scene *scene, const char *path)
+{
+    bed_run(&scene->bed);
+    PL_LIST_FOR (link, &scene->bed.net.started) {
+        struct fake_request *request = PL_CONTAINER_OF(link, struct fake_request, link);
+        if (strcmp(request->path, path) != 0)
+            continue;
+        pl_link_unlink(&request->link);
+        pl_list_push(&scene->bed.net.taken, &request->link);
+        return request;
+    }
+    return NULL;
+}
+
+static void answer_list(struct scene *scene, const char *path, const char *items)
+{
+    struct fake_request *list = list_of(scene, path);
+    for (int passed = 0; list == NULL && passed < 100; passed++) {
+        bed_pass(&scene->bed, 100 * PL_MS);
+        list = list_of(scene, path);
+    }
+    REQUIRE(list != NULL);
+    struct pl_buf text = PL_BUF_INIT;
+    pl_buf_add_f(&text,
+                 "{\"kind\":\"List\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":"
+                 "\"1\"},\"items\":[%s]}",
+                 items);
+    bed_reply(&scene->bed, list, 200, pl_buf_z(&text));
+    pl_buf_deinit(&text);
+}
+
+/* Neither configuration is there, and nothing of ours under another name. */
+static void nothing_is_there(struct scene *scene)
+{
+    gone(scene, VALIDATING "/own");
+    gone(scene, MUTATING "/own");
+    answer_list(scene, VALIDATING, "");
+    answer_list(scene, MUTATING, "");
+}
+
+/* The next request of that method within so long; its path must begin so. Watches are left open. */
+static struct fake_request *comes(struct scene *scene, const char *method, const char *path,
+                                  int64_t within_ns)
+{
+    for (int64_t passed = 0; passed <= within_ns; passed += 10 * PL_MS) {
+        bed_run(&scene->bed);
+        PL_LIST_FOR (link, &scene->bed.net.started) {
+            struct fake_request *request = PL_CONTAINER_OF(link, struct fake_request, link);
+            if (strcmp(request->method, method) == 0 &&
+                strncmp(request->path, path, strlen(path)) == 0)
+                return FAKE_EXPECT(&scene->bed.net, method, path);
+        }
+        bed_pass(&scene->bed, 10 * PL_MS);
+    }
+    return NULL;
+}
+
+TEST(nothing_is_written_before_it_is_known_what_to_verify_with)
+{
+    struct scene scene;
+    scene_init(&scene, PL_HOOK_VALIDATE);
+    bed_pass(&scene.bed, 120 * PL_SECOND);
+    CHECK(bed_is_quiet(&scene.bed));
+    pl_registrar_set_ca(scene.registrar, NULL);
+    nothing_is_there(&scene);
+    struct fake_request *apply = comes(&scene, "PATCH", VALIDATING "/own", 0);
+    REQUIRE(apply != NULL);
+    CHECK_STR(fake_header(apply, "content-type"), "application/apply-patch+yaml");
+    CHECK(strstr(apply->path, "fieldManager=" PL_REGISTRATION_MANAGER) != NULL);
+    CHECK(strstr(apply->path, "force=true") != NULL);
+    take(&scene, apply);
+    CHECK(comes(&scene, "PATCH", "", 50 * PL_SECOND) == NULL);
+    scene_deinit(&scene);
+}
+
+TEST(a_write_that_fails_is_tried_again_after_growing_pauses)
+{
+    struct scene scene;
+    scene_init(&scene, PL_HOOK_VALIDATE);
+    pl_registrar_set_ca(scene.registrar, "ca");
+    nothing_is_there(&scene);
+    int64_t pauses[8], last = scene.bed.clock.now_ns;
+    for (size_t i = 0; i < PL_ARRAY_LEN(pauses); i++) {
+        struct fake_request *apply = comes(&scene, "PATCH", VALIDATING "/own", 0);
+        while (apply == NULL) {
+            struct fake_request *get = comes(&scene, "GET", VALIDATING "/own", 40 * PL_SECOND);
+            REQUIRE(get != NULL);
+            bed_reply(&scene.bed, get, 404, BED_STATUS(404, "NotFound"));
+            apply = comes(&scene, "PATCH", VALIDATING "/own", 0);
+        }
+        pauses[i] = scene.bed.clock.now_ns - last;
+        last = scene.bed.clock.now_ns;
+        bed_reply(&scene.bed, apply, 403, BED_STATUS(403, "Forbidden"));
+    }
+    CHECK(pauses[1] >= 200 * PL_MS && pauses[1] < 300 * PL_MS);
+    for (size_t i = 2; i < PL_ARRAY_LEN(pauses); i++)
+        CHECK(pauses[i] >= pauses[i - 1] && pauses[i] <= 31 * PL_SECOND);
+    CHECK(pauses[7] > 10 * PL_SECOND);
+    scene_deinit(&scene);
+}
+
+TEST(what_somebody_removes_is_written_again)
+{
+    struct scene scene;
+    scene_init(&scene, PL_HOOK_MUTATE);
+    pl_registrar_set_ca(scene.registrar, "ca");
+    nothing_is_there(&scene);
+    struct fake_request *apply = comes(&scene, "PATCH", MUTATING "/own", 0);
+    REQUIRE(apply != NULL);
+    take(&scene, apply);
+    struct fake_request *watch = comes(&scene, "GET", MUTATING "?", 5 * PL_SECOND);
+    REQUIRE(watch != NULL);
+    CHECK(strstr(watch->path, "watch=") != NULL);
+    bed_stream(&scene.bed, watch,
+               BED_EVENT("DELETED",
+                         "{\"kind\":\"MutatingWebhookConfiguration\",\"apiVersion\":"
+                         "\"admissionregistration.k8s.io/v1\",\"metadata\":{\"name\":\"own\","
+                         "\"resourceVersion\":\"9\"}}"));
+    struct fake_request *get = comes(&scene, "GET", MUTATING "/own", PL_SECOND);
+    REQUIRE(get != NULL);
+    bed_reply(&scene.bed, get, 404, BED_STATUS(404, "NotFound"));
+    CHECK(comes(&scene, "PATCH", MUTATING "/own", 0) != NULL);
+    scene_deinit(&scene);
+}
+
+TEST(a_kind_that_is_not_served_is_registered_when_it_is)
+{
+    struct scene scene;
+    scene_init(&scene, PL_HOOK_VALIDATE);
+    scene.bed.no_websites = true;
+    pl_registrar_set_ca(scene.registrar, "ca");
+    nothing_is_there(&scene);
+    CHECK(comes(&scene, "PATCH", "", 20 * PL_SECOND) == NULL);
+    scene.bed.no_websites = false;
+    struct fake_request *get = comes(&scene, "GET", VALIDATING "/own", 60 * PL_SECOND);
+    REQUIRE(get != NULL);
+    bed_reply(&scene.bed, get, 404, BED_STATUS(404, "NotFound"));
+    CHECK(comes(&scene, "PATCH", VALIDATING "/own", 0) != NULL);
+    scene_deinit(&scene);
+}
+
+#define CRD_OBJECT                                                                                 \
+    "{\"kind\":\"CustomResourceDefinition\",\"apiVersion\":\"apiextensions.k8s.io/v1\","           \
+    "\"metadata\":{\"name\":\"" CRD "\",\"resourceVersion\":\"1\"},\"spec\":{\"group\":"           \
+    "\"example.com\",\"names\":{\"kind\":\"Website\"},\"conversion\":{\"strategy\":\"None\"}}}"
+
+static struct fake_request *first_conversion(struct scene *scene)
+{
+    pl_registrar_set_ca(scene->registrar, "ca");
+    nothing_is_there(scene);
+    answer_list(scene, CRDS, CRD_OBJECT);
+    struct fake_request *get = comes(scene, "GET", CRDS "/" CRD, 0);
+    REQUIRE(get != NULL);
+    bed_reply(&scene->bed, get, 200, CRD_OBJECT);
+    struct fake_request *apply = comes(scene, "PATCH", CRDS "/" CRD, 0);
+    REQUIRE(apply != NULL);
+    return apply;
+}
+
+TEST(a_crd_that_cannot_be_converted_is_told_by_an_event)
+{
+    struct scene scene;
+    scene_init(&scene, PL_HOOK_CONVERT);
+    bed_reply(
+        &scene.bed, first_conversion(&scene), 422,
+        "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"reason\":"
+        "\"Invalid\",\"code\":422,\"message\":\"must be None if spec.preserveUnknownFields is "
+        "true\"}");
+    struct fake_request *event =
+        comes(&scene, "POST", "/apis/events.k8s.io/v1/namespaces/default/events", 5 * PL_SECOND);
+    REQUIRE(event != NULL);
+    CHECK(strstr(pl_buf_z(&event->body), "WebhookConversionRefused") != NULL);
+    CHECK(strstr(pl_buf_z(&event->body), "preserveUnknownFields") != NULL);
+    bed_reply(&scene.bed, event, 201, "{\"kind\":\"Event\",\"apiVersion\":\"events.k8s.io/v1\"}");
+    scene_deinit(&scene);
+}
+
+TEST(a_crd_that_is_not_there_is_looked_for_again)
+{
+    struct scene scene;
+    scene_init(&scene, PL_HOOK_CONVERT);
+    pl_registrar_set_ca(scene.registrar, "ca");
+    nothing_is_there(&scene);
+    answer_list(&scene, CRDS, "");
+    answer_list(&scene, CRDS, CRD_OBJECT);
+    CHECK(comes(&scene, "GET", CRDS "/" CRD, 0) != NULL);
+    scene_deinit(&scene);
+}
+
+static void on_removed(void *arg)
+{
+    struct scene *scene = arg;
+    CHECK(!scene->removed);
+    scene->removed = true;
+}
+
+TEST(a_stop_takes_everything_back)
+{
+    struct scene scene;
+    scene_init(&scene, PL_HOOK_CONVERT);
+    take(&scene, first_conversion(&scene));
+    pl_registrar_remove(scene.registrar, 5 * PL_SECOND, on_removed, &scene);
+    struct fake_request *back = comes(&scene, "PATCH", CRDS "/" CRD, 0);
+    REQUIRE(back != NULL);
+    CHECK(strstr(pl_buf_z(&back->body), "conversion") == NULL);
+    CHECK(!scene.removed);
+    bed_reply(&scene.bed, back, 200, CRD_OBJECT);
+    CHECK(scene.removed);
+    scene_deinit(&scene);
+}
+
+TEST(a_stop_waits_for_nobody_longer_than_told)
+{
+    struct scene scene;
+    scene_init(&scene, PL_HOOK_CONVERT);
+    take(&scene, first_conversion(&scene));
+    pl_registrar_remove(scene.registrar, 5 * PL_SECOND, on_removed, &scene);
+    REQUIRE(comes(&scene, "PATCH", CRDS "/" CRD, 0) != NULL);
+    bed_pass(&scene.bed, 4 * PL_SECOND);
+    CHECK(!scene.removed);
+    bed_pass(&scene.bed, PL_SECOND);
+    CHECK(scene.removed);
+    scene_deinit(&scene);
+}
+
+TEST_MAIN()
