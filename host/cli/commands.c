@@ -39,7 +39,7 @@ static const struct pl_command commands[] = {
      NULL, NULL},
     {"types", "PATH...", "write what editors read: the API and the kinds of the CRDs",
      pl_command_types, NULL, NULL},
-    {"completion", "bash|zsh|fish", "print what completes commands, flags and keys in a shell",
+    {"completion", "bash|zsh|fish|man COMMAND", "print what completes commands, flags and keys in a shell",
      pl_command_completion, NULL, NULL},
     {"test", "PATH...", "run specs of controllers on a server and a clock of their own",
      pl_command_test, NULL, NULL},

@@ -43,7 +43,7 @@ describe("perilune completion", function()
     end
     assert.equal("reload\nrepl\nresume\n", complete('perilune re'))
     assert.equal("json\ntext\n", complete('perilune run --log-format ""'))
-    assert.equal("bash\nfish\nzsh\n", complete('perilune completion ""'))
+    assert.equal("bash\nfish\nman\nzsh\n", complete('perilune completion ""'))
   end)
 
   it("prints what zsh and fish read", function()
@@ -95,5 +95,33 @@ require("perilune").controller("my-maps"):For("v1/ConfigMap"):Reconcile(function
     assert.equal("\n", complete('perilune why ""', env))
     local quiet = { e2e.run("completion", "keys", "--admin-socket", socket, "why") }
     assert.same({ 0, "", "" }, quiet)
+  end)
+
+  it("prints a manual page of every command, with each of its flags and their help", function()
+    local _, help = e2e.run("--help")
+    local count = 0
+    for name in help:gmatch("\n  (%l+) +%l") do
+      local code, page = e2e.run("completion", "man", name)
+      assert.equal(0, code)
+      assert.equal('.TH PERILUNE\\-' .. name:upper(), page:match("^%S+ %S+"))
+      local _, of = e2e.run(name, "--help")
+      local plain = page:gsub("\\%-", "-"):gsub("\\f[BIR]", ""):gsub("\\e", "\\")
+      for flag, rest in of:gmatch("\n  [^\n]-(%-%-[%l%d-]+)([^\n]*)") do
+        count = count + 1
+        assert(plain:find(flag, 1, true), name .. " " .. flag)
+        local words = rest:match("   +([^(;]+)") or rest:match("^%s+%S+%s%s+([^(;]+)")
+        words = words and words:gsub("%s+$", "")
+        assert(not words or plain:find(words, 1, true), name .. ": " .. tostring(words))
+      end
+      -- No line is taken for a request that is none.
+      for line in page:gmatch("[^\n]+") do
+        assert(not line:find("^'") and (not line:find("^%.") or line:find("^%.%u")), line)
+      end
+    end
+    assert.is_true(count > 100)
+    local code, _, err = e2e.run("completion", "man", "nothing")
+    assert.equal(2, code)
+    assert.truthy(err:find('no command "nothing"', 1, true), err)
+    assert.equal(2, (e2e.run("completion", "man")))
   end)
 end)

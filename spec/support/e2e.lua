@@ -309,8 +309,8 @@ function Server:apply_yaml(text, namespace)
 end
 
 local plurals = { Namespace = "namespaces", CustomResourceDefinition = "customresourcedefinitions",
-  ConfigMap = "configmaps", Secret = "secrets", Deployment = "deployments", Service = "services",
-  Website = "websites", ResourceQuota = "resourcequotas" }
+  ConfigMap = "configmaps", Secret = "secrets", Deployment = "deployments", StatefulSet = "statefulsets",
+  Service = "services", Website = "websites", ResourceQuota = "resourcequotas" }
 local cluster_scoped = { Namespace = true, CustomResourceDefinition = true }
 
 function M.apply_document(server, yaml, namespace)

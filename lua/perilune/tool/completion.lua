@@ -1,6 +1,6 @@
 -- perilune completion bash|zsh|fish, from the table of commands and flags. What a running host knows
 -- (controllers, kinds, keys) the shell asks for with `perilune completion keys COMMAND [WORD...]`: one
--- candidate a line, nothing when no host answers.
+-- candidate a line, nothing when no host answers. `perilune completion man COMMAND` is in manual.lua.
 
 local format = string.format
 
@@ -90,7 +90,7 @@ end
 local function argument_words(command)
   local arguments = command.arguments
   if command.name == "completion" then
-    return "bash zsh fish"
+    return "bash zsh fish man"
   elseif command.name == "queue" then
     return "list requeue drop"
   end
@@ -389,8 +389,22 @@ local shells = {
   fish = fish,
 }
 
+local function print_page(tool, input, name)
+  for _, command in ipairs(input.commands) do
+    if command.name == name then
+      tool.say(require("perilune.tool.manual")(command, tool.version))
+      return 0
+    end
+  end
+  tool.usage("%s; usage: perilune completion man COMMAND", name and format("there is no command %q", name)
+    or "of which command?")
+end
+
 return function(tool, input)
   local paths = input.paths
+  if paths[1] == "man" then
+    return print_page(tool, input, paths[2])
+  end
   if paths[1] == "keys" then
     return print_candidates(tool, paths)
   end

@@ -37,6 +37,11 @@ LINES = (
     ("wake-ups a minute", "idle", "one watch over TLS", "wake_ups_a_minute"),
     ("1,000,000 custom resources listed, s", "scale", "1000000 websites", "synced_s"),
     ("memory of each, bytes", "scale", "1000000 websites", "rss_bytes_an_object"),
+    ("validating webhook over TLS, requests/s", "webhook", "validate, 16 connections", "requests_a_second"),
+    ("the same, p99, us", "webhook", "validate, 16 connections", "p99_us"),
+    ("mutating webhook over TLS, requests/s", "webhook", "mutate, 16 connections", "requests_a_second"),
+    ("the same, p99, us", "webhook", "mutate, 16 connections", "p99_us"),
+    ("start to first review, ms", "webhook", "validate, 16 connections", "first_request_ms"),
 )
 # Peers hand whole lists to the program and let it choose the fields.
 WHOLE = {"label_each_us_an_object": "label_whole_us_an_object",

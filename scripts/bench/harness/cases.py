@@ -10,7 +10,7 @@ import subprocess
 import time
 from contextlib import contextmanager
 
-from . import machine
+from . import machine, webhook
 from .program import Program
 from .server import Failure
 
@@ -329,4 +329,5 @@ CASES = {
     "list": (list_cells, measure_list),
     "idle": (idle_cells, measure_idle),
     "scale": (scale_cells, measure_sync),
+    "webhook": (webhook.cells, webhook.measure),
 }

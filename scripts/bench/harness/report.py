@@ -21,8 +21,11 @@ COLUMNS = {
               "program_bytes"), "rss_bytes"),
     "scale": (("synced_s", "all_reconciled_s", "rss_bytes_an_object", "peak_bytes",
                "turns_over_20_ms", "turns_over_50_ms"), "synced_s"),
+    "webhook": (("requests_a_second", "p50_us", "p99_us", "max_us", "cpu_us_a_request", "rss_bytes",
+                 "first_request_ms", "saved_a_second", "saved_p50_us", "saved_p99_us"),
+                "requests_a_second"),
 }
-MORE_IS_BETTER = ("events_a_second", "reconciles_a_second")
+MORE_IS_BETTER = ("events_a_second", "reconciles_a_second", "requests_a_second")
 
 
 def summary(values):

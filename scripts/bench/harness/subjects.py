@@ -63,6 +63,12 @@ class Subject:
         """What it says about its own delays, as figures."""
         return {}
 
+    def webhook_path(self, sort):
+        return f"/{sort}-example-com-v1-website"
+
+    def webhook_script(self, _work):
+        """What a save replaces while it serves; None: it has to be started anew."""
+
     def size(self):
         """Bytes of the program as it is deployed."""
         return os.path.getsize(self.binary())
@@ -74,8 +80,8 @@ class Subject:
 class Perilune(Subject):
     peer = "perilune"
     variants = ("", "metadata", "jit")
-    cases = ("sync", "churn", "latency", "reconcile", "list", "idle", "memory", "scale", "queue")
-    only = {"metadata": ("sync", "memory", "scale"), "jit": ("churn", "reconcile", "list")}
+    cases = ("sync", "churn", "latency", "reconcile", "list", "idle", "memory", "scale", "queue", "webhook")
+    only = {"metadata": ("sync", "memory", "scale"), "jit": ("churn", "reconcile", "list", "webhook")}
 
     def can(self, case, kind):
         return super().can(case, kind) and case in self.only.get(self.variant, self.cases)
@@ -94,6 +100,8 @@ class Perilune(Subject):
                 file.write(f"{name}: {work[name]}\n")
             if self.variant == "metadata":
                 file.write("metadata: true\n")
+        if work["case"] == "webhook":
+            return self.webhook_command(server, work)
         script = work["case"] if work["case"] in ("churn", "latency", "reconcile", "list") else "sync"
         command = [self.binary(), "run", os.path.join(HERE, "cases", script + ".lua"),
                    "--kubeconfig", server.kubeconfig(work["tls"]), "--config", config,
@@ -105,6 +113,17 @@ class Perilune(Subject):
         if self.variant == "jit":
             command.append("--jit")
         return command
+
+    def webhook_script(self, work):
+        return os.path.join(self.folder, f"webhook{work['port']}.lua")
+
+    def webhook_command(self, server, work):
+        script = self.webhook_script(work)
+        shutil.copy(os.path.join(HERE, "cases", "webhook.lua"), script)
+        return [self.binary(), "run", script, "--kubeconfig", server.kubeconfig(False), "--log-format", "json",
+                "--metrics-bind-address", "0", "--health-probe-bind-address", "0", "--admin-socket", "0",
+                "--webhook-bind-address", f"127.0.0.1:{work['port']}", "--webhook-cert-dir", work["cert_dir"],
+                "--no-webhook-register"] + (["--jit"] if self.variant == "jit" else [])
 
     def stalls(self, program):
         """Turns of the I/O thread that held up everything else for so long."""
@@ -126,6 +145,8 @@ def flags(server, work, variant):
                "--variant", variant, "--workers", str(work["workers"]), "--count", str(work["count"])]
     if work["tls"]:
         command += ["--ca", server.cert]
+    if case == "webhook":
+        command += ["--port", str(work["port"]), "--cert-dir", work["cert_dir"]]
     return command
 
 
@@ -183,14 +204,14 @@ class ClientGo(Go):
 class ControllerRuntime(Go):
     peer = "controller-runtime"
     variants = ("typed", "protobuf", "unstructured", "metadata")
-    cases = ("sync", "churn", "latency", "reconcile", "list", "idle", "memory", "scale", "queue")
+    cases = ("sync", "churn", "latency", "reconcile", "list", "idle", "memory", "scale", "queue", "webhook")
 
     def module(self):
         return "sigs.k8s.io/controller-runtime"
 
     def can(self, case, kind):
         return super().can(case, kind) and (
-            self.variant == "typed" or case not in ("queue", "reconcile", "list"))
+            self.variant == "typed" or case not in ("queue", "reconcile", "list", "webhook"))
 
 
 class Kube(Subject):
@@ -226,7 +247,10 @@ class Kopf(Subject):
 
     peer = "kopf"
     variants = ("dict",)
-    cases = ("churn", "latency", "idle", "sync")
+    cases = ("churn", "latency", "idle", "sync", "webhook")
+
+    def webhook_path(self, sort):
+        return f"/{sort}"
 
     def can(self, case, kind):
         return super().can(case, kind) and kind == "websites"

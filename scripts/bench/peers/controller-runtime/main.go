@@ -26,12 +26,14 @@ const sentinel = 1999999999
 var (
 	address    = flag.String("server", "", "URL of the API server")
 	ca         = flag.String("ca", "", "file with its CA, for https")
-	benchCase  = flag.String("case", "sync", "sync, churn, latency, reconcile, list or queue")
+	benchCase  = flag.String("case", "sync", "sync, churn, latency, reconcile, list, queue or webhook")
 	kind       = flag.String("kind", "websites", "pods or websites")
 	variant    = flag.String("variant", "typed", "typed, protobuf (typed, asking for it), unstructured or metadata")
 	workers    = flag.Int("workers", 1, "MaxConcurrentReconciles")
 	count      = flag.Int64("count", 0, "objects of the kind")
 	rounds     = flag.Int("rounds", 1, "of the list case")
+	port       = flag.Int("port", 0, "of the webhook case")
+	certDir    = flag.String("cert-dir", "", "of the webhook case: tls.crt and tls.key")
 	keepFields = flag.Bool("keep-managed-fields", false, "as shipped: no transform")
 )
 
@@ -96,6 +98,9 @@ func newManager() manager.Manager {
 	if !*keepFields {
 		options.Cache = cache.Options{DefaultTransform: cache.TransformStripManagedFields()}
 	}
+	if *benchCase == "webhook" {
+		options.WebhookServer = webhookServer()
+	}
 	m, err := ctrl.NewManager(config, options)
 	must(err)
 	return m
@@ -111,6 +116,10 @@ func main() {
 	ctx := ctrl.SetupSignalHandler()
 	m := newManager()
 	must(setup(ctx, m))
+	if *benchCase == "webhook" {
+		must(m.Start(ctx))
+		return
+	}
 	go func() {
 		// The first only says that the cache runs; the second waits for the kind.
 		m.GetCache().WaitForCacheSync(ctx)
@@ -129,6 +138,8 @@ func setup(ctx context.Context, m manager.Manager) error {
 		return setupChildren(ctx, m)
 	case "list":
 		return setupList(ctx, m)
+	case "webhook":
+		return setupWebhook(m)
 	}
 	return fmt.Errorf("no case %q", *benchCase)
 }

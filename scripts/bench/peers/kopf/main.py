@@ -16,11 +16,13 @@ KINDS = {"pods": ("", "v1", "pods"), "websites": ("example.com", "v1", "websites
 parser = argparse.ArgumentParser()
 parser.add_argument("--server", required=True)
 parser.add_argument("--ca")
-parser.add_argument("--case", choices=["sync", "churn", "latency"], default="sync")
+parser.add_argument("--case", choices=["sync", "churn", "latency", "webhook"], default="sync")
 parser.add_argument("--kind", choices=list(KINDS), default="websites")
 parser.add_argument("--variant", choices=["dict"], default="dict")
 parser.add_argument("--workers", type=int, default=1, help="not known to kopf")
 parser.add_argument("--count", type=int, default=0)
+parser.add_argument("--port", type=int, default=0, help="of the webhook case")
+parser.add_argument("--cert-dir", help="of the webhook case: tls.crt and tls.key")
 args = parser.parse_args()
 seen = 0
 
@@ -33,6 +35,10 @@ def say(milestone, **fields):
 def configure(settings, **_):
     settings.posting.enabled = False
     settings.scanning.disabled = True
+    if args.case == "webhook":
+        settings.admission.server = kopf.WebhookServer(
+            addr="127.0.0.1", port=args.port, certfile=args.cert_dir + "/tls.crt",
+            pkeyfile=args.cert_dir + "/tls.key")
 
 
 @kopf.on.login()
@@ -40,7 +46,6 @@ def login(**_):
     return kopf.ConnectionInfo(server=args.server, ca_path=args.ca, scheme="Bearer", token=None)
 
 
-@kopf.on.event(*KINDS[args.kind])
 async def handle(body, patch, **_):
     global seen
     seen += 1
@@ -59,6 +64,23 @@ async def handle(body, patch, **_):
     if revision != body["status"]["observedRevision"] and (args.case == "latency" or revision == SENTINEL):
         patch.status["observedRevision"] = revision
 
+
+def check(spec, **_):
+    if spec.get("replicas", 1) > 10:
+        raise kopf.AdmissionError("spec.replicas: at most 10")
+
+
+def fill_in(spec, patch, **_):
+    if "replicas" not in spec:
+        patch.spec["replicas"] = 1
+    patch.metadata.labels["bench"] = "yes"
+
+
+if args.case == "webhook":
+    kopf.on.validate(*KINDS[args.kind], id="validate")(check)
+    kopf.on.mutate(*KINDS[args.kind], id="mutate")(fill_in)
+else:
+    kopf.on.event(*KINDS[args.kind])(handle)
 
 logging.disable(logging.CRITICAL)
 uvloop.install()

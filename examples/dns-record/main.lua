@@ -1,0 +1,60 @@
+-- Records of a DNS service that has an API of its own. A DnsRecord is created, changed and, thanks
+-- to a finalizer, deleted there. What somebody changes there is found every ten minutes, and put
+-- back.
+--
+--     perilune run examples/dns-record --config config.yaml      # api: https://dns.example.com/v1
+local perilune = require("perilune")
+local client = perilune.client
+
+local FINALIZER = "example.com/dns-record"
+local API = perilune.config.api or "http://127.0.0.1:8053"
+
+-- One request; an answer that is no success is an error, and so tried again later.
+local function ask(method, name, body)
+  local answer = perilune.http.request({ method = method, timeout = "10s", json = body,
+    url = API .. "/records/" .. perilune.url.escape(name) })
+  if answer.status == 404 and method ~= "PUT" then
+    return nil
+  elseif not answer.ok then
+    error(("%s %s: %d %s"):format(method, name, answer.status, answer.body:sub(1, 200)))
+  end
+  return answer.json
+end
+
+local function bring_about(record, context)
+  local wanted = { address = record.spec.address, ttl = record.spec.ttl or 300 }
+  local there = ask("GET", record.spec.host)
+  if not there or there.address ~= wanted.address or there.ttl ~= wanted.ttl then
+    ask("PUT", record.spec.host, wanted)
+    context.log:info("record written", { host = record.spec.host, address = wanted.address })
+  end
+  record.status = record.status or {}
+  -- The name that has to be deleted there when the spec names another one.
+  if record.status.host and record.status.host ~= record.spec.host then
+    ask("DELETE", record.status.host)
+  end
+  record.status.host = record.spec.host
+  perilune.conditions.set(record, { type = "Ready", status = true, reason = "Published",
+    message = record.spec.host .. " is " .. wanted.address })
+  client:update_status(record)
+  return { requeue_after = perilune.config.every or "10m" }
+end
+
+perilune.controller("dns-record", { max_concurrent_reconciles = 8 })
+  :For("example.com/v1/DnsRecord", { finalizers = { FINALIZER } })
+  :Reconcile(function(request, context)
+    local record = client:get("example.com/v1/DnsRecord", request)
+    return perilune.finalizer.handle(record, FINALIZER, {
+      apply = function(object)
+        return bring_about(object, context)
+      end,
+      cleanup = function(object)
+        local old = perilune.dig(object, "status", "host")
+        if old and old ~= object.spec.host then -- it was to be renamed
+          ask("DELETE", old)
+        end
+        ask("DELETE", object.spec.host)
+        context.log:info("record deleted", { host = object.spec.host })
+      end,
+    })
+  end)

@@ -1,0 +1,59 @@
+-- Deployments that sleep at night. `example.com/sleep: "0 20 * * *"` and `example.com/wake: "0 7 * *
+-- 1-5"` are cron expressions (in the time zone `example.com/zone`, UTC without). Whichever came last
+-- decides: asleep, a Deployment has no replicas, and an annotation remembers how many it had.
+local perilune = require("perilune")
+local client = perilune.client
+
+local SLEEP, WAKE, ZONE = "example.com/sleep", "example.com/wake", "example.com/zone"
+local AWAKE = "example.com/replicas-awake"
+
+local function annotations_of(deployment)
+  return perilune.dig(deployment, "metadata", "annotations") or {}
+end
+
+-- A schedule, or nil and why it is none.
+local function schedule(annotations, name)
+  local ok, made = pcall(perilune.schedule, annotations[name], annotations[ZONE])
+  if ok then
+    return made
+  end
+  return nil, name .. ": " .. tostring(made)
+end
+
+perilune.controller("office-hours")
+  :For("apps/v1/Deployment", { predicates = { function(event)
+    local annotations = annotations_of(event.object)
+    return annotations[SLEEP] ~= nil and annotations[WAKE] ~= nil
+  end } })
+  :Writes("apps/v1/Deployment", { "patch" })
+  :Reconcile(function(request, context)
+    local deployment = client:get("apps/v1/Deployment", request)
+    local annotations = deployment and annotations_of(deployment) or {}
+    if not annotations[SLEEP] or not annotations[WAKE] or deployment.metadata.deletionTimestamp then
+      return
+    end
+    local sleep, why_sleep = schedule(annotations, SLEEP)
+    local wake, why_wake = schedule(annotations, WAKE)
+    if not sleep or not wake then
+      perilune.event(deployment, "Warning", "BadSchedule", why_sleep or why_wake)
+      return nil, perilune.terminal(why_sleep or why_wake)
+    end
+    local now = perilune.time.now()
+    local asleep = sleep:previous(now) > wake:previous(now)
+    local replicas = deployment.spec.replicas
+    if asleep and replicas > 0 then
+      client:patch(deployment, {
+        metadata = { annotations = { [AWAKE] = tostring(replicas) } },
+        spec = { replicas = 0 },
+      })
+      context.log:info("sleeps", { replicas = replicas })
+    elseif not asleep and replicas == 0 and annotations[AWAKE] then
+      client:patch(deployment, {
+        metadata = { annotations = { [AWAKE] = perilune.null } },
+        spec = { replicas = tonumber(annotations[AWAKE]) },
+      })
+      context.log:info("wakes", { replicas = annotations[AWAKE] })
+    end
+    local due = math.min(sleep:next(now), wake:next(now))
+    return { requeue_after = math.max(1, math.ceil(due - now)) }
+  end)

@@ -1,0 +1,57 @@
+"""A DNS service with an API of its own, for specs of examples/dns-record: GET, PUT and DELETE of
+/records/NAME as JSON, from memory. While the file FOLDER/down is there it answers 503. Prints its port,
+and writes what it holds to FOLDER/records after each change."""
+
+import http.server
+import json
+import os
+import sys
+import urllib.parse
+
+FOLDER = sys.argv[1]
+records = {}
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def answer(self, status, value):
+        body = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def handle_one(self, method):
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        name = urllib.parse.unquote(self.path.removeprefix("/records/"))
+        if os.path.exists(FOLDER + "/down"):
+            return self.answer(503, {"message": "down"})
+        if method == "PUT":
+            records[name] = json.loads(body)
+        elif name not in records:
+            return self.answer(404, {"message": "no such record"})
+        elif method == "DELETE":
+            del records[name]
+        with open(FOLDER + "/records.new", "w", encoding="utf-8") as file:
+            json.dump(records, file)
+        os.replace(FOLDER + "/records.new", FOLDER + "/records")
+        return self.answer(200, records.get(name, {}))
+
+    def do_GET(self):
+        self.handle_one("GET")
+
+    def do_PUT(self):
+        self.handle_one("PUT")
+
+    def do_DELETE(self):
+        self.handle_one("DELETE")
+
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+print(server.server_address[1], flush=True)
+server.serve_forever()
