@@ -1,6 +1,7 @@
--- Deployments that sleep at night. `example.com/sleep: "0 20 * * *"` and `example.com/wake: "0 7 * *
--- 1-5"` are cron expressions (in the time zone `example.com/zone`, UTC without). Whichever came last
--- decides: asleep, a Deployment has no replicas, and an annotation remembers how many it had.
+-- Deployments that sleep at night. The annotations `example.com/sleep` ("0 20 * * *") and
+-- `example.com/wake` ("0 7 * * 1-5") are cron expressions, in the time zone `example.com/zone` (UTC
+-- without). Whichever came last decides: asleep, a Deployment has no replicas, and an annotation
+-- remembers how many it had.
 local perilune = require("perilune")
 local client = perilune.client
 
