@@ -55,7 +55,8 @@ void pl_api_crd_default_spec(struct pl_arena *arena, struct pl_tree *crd)
                     pl_tree_str(arena, pl_arena_f(arena, "%.*sList", PL_FMT(kind))));
     /* One without a member is what an apply leaves that gives it back. */
     struct pl_tree *conversion = pl_tree_child(arena, spec, "conversion");
-    if (conversion->count == 0)
+    if (pl_tree_text_at(conversion, "strategy").len == 0 &&
+        pl_tree_getz(conversion, "webhook") == NULL)
         pl_tree_set_strz(arena, conversion, "strategy", "None");
     struct pl_tree *service = pl_tree_dig(spec, "conversion.webhook.clientConfig.service");
     if (service != NULL)
