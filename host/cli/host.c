@@ -232,6 +232,8 @@ static int open_view(struct host *host, struct pl_err *err)
         .pool = host->pool,
         .metrics_address = host->options->metrics_address,
         .health_address = host->options->health_address,
+        .metrics_secure = host->options->metrics_secure,
+        .metrics_cert = host->options->metrics_cert,
     };
     host->view = pl_view_create(&view, err);
     if (host->view == NULL)
@@ -272,6 +274,7 @@ static int connect_cluster(struct host *host, struct pl_err *err)
     host->client = pl_client_create(&client, err);
     if (host->client == NULL)
         return err->code;
+    pl_view_set_client(host->view, host->client);
     char instance[80] = "perilune-";
     if (gethostname(instance + strlen(instance), 64) != 0)
         strcpy(instance, "perilune");
@@ -527,8 +530,10 @@ static void tear_down(struct host *host)
     pl_remotes_destroy(host->remotes);
     if (host->cluster != NULL)
         pl_cluster_destroy(host->cluster);
-    if (host->client != NULL)
+    if (host->client != NULL) {
+        pl_view_set_client(host->view, NULL);
         pl_client_destroy(host->client);
+    }
     pl_decode_thread_destroy(host->decode_thread);
     pl_http_client_destroy(host->http);
     pl_leader_destroy(host->leader);

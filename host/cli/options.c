@@ -136,6 +136,14 @@ static const struct pl_flag table[] = {
      .of = HOST,
      .metavar = "ADDRESS",
      .help = "where /metrics is served, 0 is off (default 127.0.0.1:8080, in a cluster :8080)"},
+    {.name = "metrics-secure",
+     .of = HOST "|rbac",
+     .type = PL_FLAG_SWITCH,
+     .help = "serve /metrics by TLS, to who the API server says may get it"},
+    {.name = "metrics-cert-dir",
+     .of = HOST,
+     .metavar = "DIR",
+     .help = "for --metrics-secure: tls.crt and tls.key (default: one that it signs itself)"},
     {.name = "health-probe-bind-address",
      .of = HOST,
      .metavar = "ADDRESS",
@@ -383,6 +391,10 @@ static int read_address(const struct pl_flags *flags, const char *name, int port
 
 static int read_addresses(struct pl_options *options, struct pl_err *err)
 {
+    options->metrics_secure = pl_flags_switch(&options->flags, "metrics-secure");
+    options->metrics_cert = pl_flags_text(&options->flags, "metrics-cert-dir");
+    if (options->metrics_cert != NULL && !options->metrics_secure)
+        return pl_err_set(err, PL_EINVAL, "--metrics-cert-dir goes with --metrics-secure");
     int rc =
         read_address(&options->flags, "metrics-bind-address", 8080, &options->metrics_address, err);
     return rc != 0 ? rc

@@ -27,6 +27,8 @@ struct pl_options {
     const char *admin_socket;        /* NULL: the default; "0": none */
     struct pl_leader_options leader; /* borrows from flags */
     struct pl_bind_address metrics_address, health_address;
+    bool metrics_secure;
+    const char *metrics_cert;          /* borrowed from the flags; NULL: none */
     struct pl_webhook_options webhook; /* borrows from flags */
     bool own_server;                   /* dev: nobody else is told where anything is */
     atomic_int *webhook_port; /* dev: told where its API server finds webhooks; NULL: nobody asks */

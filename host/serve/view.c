@@ -95,6 +95,8 @@ struct pl_view *pl_view_create(const struct pl_view_options *options, struct pl_
         .health = view->health,
         .metrics_address = options->metrics_address,
         .health_address = options->health_address,
+        .metrics_secure = options->metrics_secure,
+        .metrics_cert = options->metrics_cert,
     };
     view->endpoints = pl_endpoints_create(&endpoints, err);
     if (view->endpoints != NULL)
@@ -119,6 +121,11 @@ void pl_view_destroy(struct pl_view *view)
 struct pl_health *pl_view_health(struct pl_view *view)
 {
     return view->health;
+}
+
+void pl_view_set_client(struct pl_view *view, struct pl_client *client)
+{
+    pl_endpoints_ask(view->endpoints, client);
 }
 
 void pl_view_set_manager(struct pl_view *view, struct pl_manager *manager)

@@ -16,6 +16,8 @@ struct pl_view_options {
     struct pl_waits *waits;
     struct pl_pool *pool;
     struct pl_bind_address metrics_address, health_address;
+    bool metrics_secure;      /* as in endpoints.h */
+    const char *metrics_cert; /* the same */
 };
 
 /* Listens. NULL and err when an address that was asked for can't be had. */
@@ -24,6 +26,10 @@ void pl_view_destroy(struct pl_view *view); /* accepts NULL */
 
 /* For those with checks of their own. */
 struct pl_health *pl_view_health(struct pl_view *view);
+
+/* Who is asked who may see the metrics, where that is asked; NULL: nobody any more. */
+struct pl_client;
+void pl_view_set_client(struct pl_view *view, struct pl_client *client);
 
 /* From now on readiness is what the manager's controllers are; until then the host is starting.
  * NULL: there is none any more. */

@@ -169,6 +169,7 @@ function M.job(tool, input)
     scripts = scripts.look(scripts.trees(tool, input.files or {})),
     namespaces = flags.namespace or {},
     minimal = flags.minimal,
+    reviews = cluster == nil and flags["metrics-secure"],
     lease = lease,
     shards = flags.shards,
     host_namespace = flags["leader-elect-resource-namespace"],

@@ -373,6 +373,11 @@ function M.of(job)
     add_subresources(job)
     add_events(job)
   end
+  if job.reviews then
+    local why = "--metrics-secure: the host asks who may see its metrics"
+    job.rights:add(CLUSTER, "authentication.k8s.io", "tokenreviews", { "create" }, why)
+    job.rights:add(CLUSTER, "authorization.k8s.io", "subjectaccessreviews", { "create" }, why)
+  end
   for _, cluster in ipairs(job.clusters or {}) do
     if cluster.secret then
       job.rights:add(cluster.secret.namespace, "", "secrets", { "get" },
