@@ -8,6 +8,7 @@
 #include "bind/list.h"
 #include "lane/cache.h"
 #include "lane/effects.h"
+#include "lane/exec_memo.h"
 #include "lua/lazy.h"
 #include "lua/lerr.h"
 #include "lua/member.h"
@@ -189,9 +190,31 @@ static int push_object(lua_State *L, struct pl_state *s, struct pl_lop *op)
     return 1;
 }
 
+/* The object that the run is about is gone; one of its name that is another replica's is not it. */
+static int push_own(lua_State *L, struct pl_state *s, struct pl_lop *op)
+{
+    struct pl_scratch scratch;
+    if (op->out.doc == NULL ||
+        pl_shards_hold_uid(s->lane->lanes->shards, pl_meta_uid(pl_doc_root(op->out.doc), &scratch)))
+        return push_object(L, s, op);
+    lua_pushnil(L);
+    return 1;
+}
+
+/* By uid, of the run's own key. */
+static bool is_own(const struct pl_state *s, const struct pl_cache *cache,
+                   const struct pl_wanted *wanted, struct pl_slice name)
+{
+    const struct pl_exec *exec = s->task != NULL ? s->task->exec : NULL;
+    return exec != NULL && cache->share == PL_SHARE_BY_UID &&
+           pl_exec_for_cache(s->task->exec) == cache && pl_slice_eqz(name, exec->name) &&
+           pl_slice_eq(wanted->ns, pl_slice_z(exec->ns));
+}
+
 /* Index 4 may be options, whose headers say on whose behalf it is asked. */
-static int get_live(lua_State *L, struct pl_state *s, const struct pl_wanted *wanted,
-                    struct pl_slice name)
+static int get_as(lua_State *L, struct pl_state *s, const struct pl_wanted *wanted,
+                  struct pl_slice name,
+                  int (*push)(lua_State *L, struct pl_state *s, struct pl_lop *op))
 {
     struct pl_lop *op = new_op(L, s, PL_LOP_READ, "get", 1);
     set_key(op, wanted->ns, name);
@@ -206,8 +229,14 @@ static int get_live(lua_State *L, struct pl_state *s, const struct pl_wanted *wa
     };
     op->missing_is_nil = true;
     op->push_flags = object_flags(&wanted->kind, wanted->metadata_only);
-    op->push = push_object;
+    op->push = push;
     return pl_co_wait(L, s, op);
+}
+
+static int get_live(lua_State *L, struct pl_state *s, const struct pl_wanted *wanted,
+                    struct pl_slice name)
+{
+    return get_as(L, s, wanted, name, push_object);
 }
 
 static struct pl_capture *view_of(const struct pl_state *s)
@@ -312,7 +341,8 @@ static int get(lua_State *L)
     if (push_cached(L, s, cache, &wanted, name))
         return 2;
     if (pl_cache_is_selective(cache)) /* it may exist all the same */
-        return get_live(L, s, &wanted, name);
+        return get_as(L, s, &wanted, name,
+                      is_own(s, cache, &wanted, name) ? push_own : push_object);
     lua_pushnil(L);
     return 2;
 }

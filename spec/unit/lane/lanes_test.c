@@ -511,6 +511,37 @@ TEST(what_lies_in_another_replicas_shard_is_refused)
     fake_share = PL_SHARE_WHOLE;
 }
 
+#define POD_OF(name, uid)                                                                          \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name                       \
+    "\",\"namespace\":\"default\",\"uid\":\"" uid "\"}}"
+
+/* By uid what is not cached is asked for; but an object of the run's name that is another replica's
+ * is not the one that the run is about, which is gone. */
+TEST(by_uid_a_namesake_of_another_replica_is_not_the_runs_object)
+{
+    struct pl_shard_set mine = {{1 << 0}};
+    fake_shards = pl_shards_create(4, PL_SHARD_BY_UID);
+    fake_share = PL_SHARE_BY_UID;
+    pl_shards_set(fake_shards, &mine, PL_SHARD_OURS);
+    begin(SCRIPT("a = function(request)\n"
+                 "  assert(client:get('v1/Pod', request).metadata.uid == 'baa')\n"
+                 "  assert(client:get('v1/Pod', request) == nil)\n"
+                 "  assert(client:get('v1/Pod', 'default/b').metadata.uid == 'jaa')\n"
+                 "end,\n"),
+          NONE);
+    struct fake_run *r = start_run("default/a");
+    answer(next_call(), POD_OF("a", "baa"), NULL);
+    answer(next_call(), POD_OF("a", "jaa"), NULL);
+    answer(next_call(), POD_OF("b", "jaa"), NULL);
+    TURN_UNTIL(fake.loop, r->outcome >= 0);
+    CHECK_INT(r->outcome, PL_OUTCOME_DONE);
+    free_run(r);
+    finish();
+    pl_shards_destroy(fake_shards);
+    fake_shards = NULL;
+    fake_share = PL_SHARE_WHOLE;
+}
+
 TEST(without_shards_everything_is_ours)
 {
     begin(SCRIPT("a = function()\n"
