@@ -1,5 +1,4 @@
 /* perilune test PATH...: specs of scripts, in worlds of their own (world/specs.h). */
-#include "base/log.h"
 #include "cli/tool_command.h"
 #include "world/specs.h"
 
@@ -7,7 +6,6 @@
 #include "value/write.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 static const struct pl_flag test_flags[] = {
     {.name = "filter",
@@ -57,7 +55,7 @@ static const struct pl_flag test_flags[] = {
     {.name = "log-level",
      .type = PL_FLAG_CHOICE,
      .choices = "debug|info|warn|error|off",
-     .help = "what hosts in worlds log on stderr (default error, with --explore off)"},
+     .help = "what hosts in worlds log, for world:logs (default info, with --explore off)"},
 };
 
 static int run(const struct pl_command *self, const struct pl_flags *flags)
@@ -66,11 +64,10 @@ static int run(const struct pl_command *self, const struct pl_flags *flags)
         fprintf(stderr, "perilune test: PATH... is missing: where the specs are, such as .\n");
         return PL_EXIT_USAGE;
     }
-    enum pl_log_level level = pl_flags_switch(flags, "explore") ? PL_LOG_OFF : PL_LOG_ERROR;
+    enum pl_log_level level = pl_flags_switch(flags, "explore") ? PL_LOG_OFF : PL_LOG_INFO;
     const char *wanted = pl_flags_text(flags, "log-level");
     if (wanted != NULL)
         pl_log_parse_level(wanted, &level);
-    pl_log_configure(level, false, STDERR_FILENO);
     struct pl_build *b = pl_tool_input_begin(self, flags);
     pl_build_end(b);
     struct pl_doc *doc = pl_build_finish(b);
@@ -78,7 +75,7 @@ static int run(const struct pl_command *self, const struct pl_flags *flags)
     struct pl_buf text = PL_BUF_INIT;
     pl_write(&text, pl_doc_root(doc), PL_WRITE_COMPACT);
     pl_doc_unref(doc);
-    int exit_code = pl_specs_run(pl_buf_slice(&text));
+    int exit_code = pl_specs_run(pl_buf_slice(&text), level);
     pl_buf_deinit(&text);
     return exit_code;
 }

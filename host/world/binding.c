@@ -3,99 +3,151 @@
 #include "world/binding.h"
 
 #include "base/alloc.h"
+#include "control/history.h"
 #include "value/build.h"
 #include "value/doc.h"
 #include "value/scan.h"
 #include "world/choose.h"
+#include "world/recorded.h"
 #include "world/world.h"
 
 #include <lauxlib.h>
 #include <lua.h>
 #include <string.h>
 
-#define SEEN_MAX 100000 /* requests that are kept */
-
 static const char meta[] = "perilune.world";
 
-struct seen {
-    char *host, *method, *verb, *path, *query, *body, *answer;
-    size_t body_len, answer_len;
-    int status;
-    bool lost;
-    int64_t at_ns;
-};
+/* What Lua is to be asked, by its reference in the registry. */
+enum callback { ON_HTTP, ON_STORED, CALLBACKS };
 
 struct bound {
     struct pl_world *world;  /* NULL: closed */
     struct pl_choose choose; /* zeros: undisturbed */
-    struct seen *seen;
-    size_t seen_count, seen_cap;
+    lua_State *L;            /* that calls; set by each call */
+    int callbacks[CALLBACKS];
+    char *failure; /* owned: what a callback raised first; NULL: nothing */
+    struct pl_recorded recorded;
 };
 
-/* ---- what was asked ---- */
+/* ---- calling back ---- */
 
-static void on_seen(void *arg, const struct pl_wire_seen *from)
+/* Pushes the function; false: there is none. */
+static bool push_callback(struct bound *bound, enum callback which)
 {
-    struct bound *bound = arg;
-    if (bound->seen_count == SEEN_MAX)
-        return;
-    if (bound->seen_count == bound->seen_cap) {
-        bound->seen_cap = bound->seen_cap > 0 ? 2 * bound->seen_cap : 64;
-        bound->seen = pl_reallocarray(bound->seen, bound->seen_cap, sizeof *bound->seen);
-    }
-    bound->seen[bound->seen_count++] = (struct seen){
-        .host = pl_strdup(from->host),
-        .method = pl_strdup(from->method),
-        .verb = pl_strdup(from->verb),
-        .path = pl_memdup0(from->path.ptr, from->path.len),
-        .query = pl_memdup0(from->query.ptr, from->query.len),
-        .body = pl_memdup0(from->body.ptr, from->body.len),
-        .answer = pl_memdup0(from->answer.ptr, from->answer.len),
-        .body_len = from->body.len,
-        .answer_len = from->answer.len,
-        .status = from->status,
-        .lost = from->lost,
-        .at_ns = pl_world_now(bound->world),
-    };
+    if (bound->callbacks[which] == LUA_NOREF || bound->world == NULL)
+        return false;
+    lua_rawgeti(bound->L, LUA_REGISTRYINDEX, bound->callbacks[which]);
+    return true;
 }
 
-static void free_seen(struct bound *bound)
+static const char *message_of(lua_State *L)
 {
-    for (size_t i = 0; i < bound->seen_count; i++) {
-        struct seen *seen = &bound->seen[i];
-        pl_free(seen->host);
-        pl_free(seen->method);
-        pl_free(seen->verb);
-        pl_free(seen->path);
-        pl_free(seen->query);
-        pl_free(seen->body);
-        pl_free(seen->answer);
-    }
-    bound->seen_count = 0;
+    const char *text = lua_tostring(L, -1);
+    return text != NULL ? text : "an error that is no text";
 }
 
-static void set_text(lua_State *L, const char *name, const char *text, size_t len)
+/* False, and nothing on the stack: it has raised. */
+static bool call_back(struct bound *bound, int arguments, int results)
 {
-    lua_pushlstring(L, text, len);
+    if (lua_pcall(bound->L, arguments, results, 0) == 0)
+        return true;
+    if (bound->failure == NULL)
+        bound->failure = pl_strdup(message_of(bound->L));
+    lua_pop(bound->L, 1);
+    return false;
+}
+
+static void set_text(lua_State *L, const char *name, const char *text)
+{
+    lua_pushstring(L, text);
     lua_setfield(L, -2, name);
 }
 
-static void push_seen(lua_State *L, const struct seen *seen)
+static bool on_stored(void *arg)
 {
-    lua_createtable(L, 0, 10);
-    set_text(L, "host", seen->host, strlen(seen->host));
-    set_text(L, "method", seen->method, strlen(seen->method));
-    set_text(L, "verb", seen->verb, strlen(seen->verb));
-    set_text(L, "path", seen->path, strlen(seen->path));
-    set_text(L, "query", seen->query, strlen(seen->query));
-    set_text(L, "body", seen->body, seen->body_len);
-    set_text(L, "answer", seen->answer, seen->answer_len);
-    lua_pushinteger(L, seen->status);
-    lua_setfield(L, -2, "status");
-    lua_pushboolean(L, seen->lost);
-    lua_setfield(L, -2, "lost");
-    lua_pushnumber(L, (lua_Number)seen->at_ns / 1e9);
-    lua_setfield(L, -2, "at");
+    struct bound *bound = arg;
+    return !push_callback(bound, ON_STORED) || call_back(bound, 0, 0);
+}
+
+static void push_request(lua_State *L, const struct pl_outside_request *request)
+{
+    lua_createtable(L, 0, 4);
+    set_text(L, "method", request->method);
+    set_text(L, "url", request->url);
+    lua_pushlstring(L, request->body.ptr != NULL ? request->body.ptr : "", request->body.len);
+    lua_setfield(L, -2, "body");
+    lua_createtable(L, 0, (int)request->header_count);
+    for (size_t i = 0; i < request->header_count; i++)
+        set_text(L, request->headers[i].name, request->headers[i].value);
+    lua_setfield(L, -2, "headers");
+}
+
+/* -- headers; reads and pops them. */
+static void read_headers(lua_State *L, struct pl_outside_answer *out)
+{
+    if (lua_type(L, -1) != LUA_TTABLE) {
+        lua_pop(L, 1);
+        return;
+    }
+    lua_pushnil(L);
+    while (lua_next(L, -2) != 0) {
+        if (lua_type(L, -2) == LUA_TSTRING && lua_tostring(L, -1) != NULL) {
+            out->headers =
+                pl_reallocarray(out->headers, out->header_count + 1, sizeof *out->headers);
+            out->headers[out->header_count++] = (struct pl_http_header){
+                pl_strdup(lua_tostring(L, -2)), pl_strdup(lua_tostring(L, -1))};
+        }
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+}
+
+static void read_answer(lua_State *L, struct pl_outside_answer *out)
+{
+    size_t len = 0;
+    lua_getfield(L, -1, "status");
+    lua_getfield(L, -2, "body");
+    out->status = (int)lua_tointeger(L, -2);
+    const char *body = lua_tolstring(L, -1, &len);
+    out->body = pl_memdup0(body != NULL ? body : "", len);
+    out->body_len = len;
+    lua_pop(L, 2);
+    lua_getfield(L, -1, "message");
+    if (lua_type(L, -1) == LUA_TSTRING)
+        out->message = pl_strdup(lua_tostring(L, -1));
+    lua_pop(L, 1);
+    lua_getfield(L, -1, "headers");
+    read_headers(L, out);
+    lua_pop(L, 1);
+}
+
+static void on_http(void *arg, const struct pl_outside_request *request,
+                    struct pl_outside_answer *out)
+{
+    struct bound *bound = arg;
+    if (!push_callback(bound, ON_HTTP))
+        return;
+    push_request(bound->L, request);
+    if (!call_back(bound, 1, 1))
+        return;
+    if (lua_type(bound->L, -1) == LUA_TTABLE)
+        read_answer(bound->L, out);
+    else
+        lua_pop(bound->L, 1);
+}
+
+static void on_seen(void *arg, const struct pl_wire_seen *seen)
+{
+    struct bound *bound = arg;
+    if (bound->world != NULL)
+        pl_recorded_add_seen(&bound->recorded, seen, pl_world_now(bound->world));
+}
+
+static void on_run(void *arg, const char *host, const struct pl_ran *ran)
+{
+    struct bound *bound = arg;
+    if (bound->world != NULL)
+        pl_recorded_add_run(&bound->recorded, host, ran, pl_world_now(bound->world));
 }
 
 /* ---- arguments and results ---- */
@@ -105,6 +157,7 @@ static struct bound *check(lua_State *L)
     struct bound *bound = luaL_checkudata(L, 1, meta);
     if (bound->world == NULL)
         luaL_error(L, "this world was closed at the end of its test");
+    bound->L = L;
     if (bound->choose.L != NULL)
         bound->choose.L = L;
     return bound;
@@ -121,6 +174,13 @@ static int answer(lua_State *L, int rc, const struct pl_err *err)
 {
     struct bound *bound = lua_touserdata(L, 1);
     pl_choose_raise(&bound->choose, L);
+    if (bound->failure != NULL) { /* what a callback has raised comes first */
+        lua_pushnil(L);
+        lua_pushstring(L, bound->failure);
+        pl_free(bound->failure);
+        bound->failure = NULL;
+        return 2;
+    }
     if (rc != 0)
         return fail(L, err);
     lua_pushboolean(L, true);
@@ -172,15 +232,20 @@ static struct pl_doc *read_json(lua_State *L, int index, struct pl_err *err)
 
 static int open_world(lua_State *L)
 {
+    struct bound *bound = lua_newuserdata(L, sizeof *bound);
+    *bound = (struct bound){.L = L};
+    for (int i = 0; i < CALLBACKS; i++)
+        bound->callbacks[i] = LUA_NOREF;
+    luaL_getmetatable(L, meta);
+    lua_setmetatable(L, -2);
     struct pl_world_options options = {.wall_ns = (int64_t)(luaL_checknumber(L, 1) * 1e9),
                                        .seed = (uint64_t)luaL_checknumber(L, 2),
                                        .dog = lua_touserdata(L, lua_upvalueindex(1)),
-                                       .seen = on_seen};
-    struct bound *bound = lua_newuserdata(L, sizeof *bound);
-    *bound = (struct bound){.world = NULL};
-    luaL_getmetatable(L, meta);
-    lua_setmetatable(L, -2);
-    options.arg = bound;
+                                       .seen = on_seen,
+                                       .stored = on_stored,
+                                       .ran = on_run,
+                                       .arg = bound,
+                                       .outside = {on_http, bound}};
     if (lua_isfunction(L, 3)) {
         pl_choose_init(&bound->choose, L, 3);
         options.chooser = &bound->choose.chooser;
@@ -195,14 +260,18 @@ static int close_world(lua_State *L)
 {
     struct bound *bound = luaL_checkudata(L, 1, meta);
     struct pl_world *world = bound->world;
+    bound->L = L;
+    bound->world = NULL; /* nobody is called back any more */
     if (world != NULL)
         pl_world_destroy(world);
-    bound->world = NULL;
     pl_choose_deinit(&bound->choose);
-    free_seen(bound);
-    pl_free(bound->seen);
-    bound->seen = NULL;
-    bound->seen_cap = 0;
+    pl_recorded_deinit(&bound->recorded);
+    for (int i = 0; i < CALLBACKS; i++) {
+        luaL_unref(L, LUA_REGISTRYINDEX, bound->callbacks[i]);
+        bound->callbacks[i] = LUA_NOREF;
+    }
+    pl_free(bound->failure);
+    bound->failure = NULL;
     return 0;
 }
 
@@ -294,9 +363,9 @@ static int request(lua_State *L)
     pl_err_clear(&err);
     int rc = pl_world_request(bound->world, luaL_checkstring(L, 2), luaL_checkstring(L, 3),
                               lua_tostring(L, 4), text_of(L, 5), &got, &err);
-    if (rc != 0) {
+    if (rc != 0 || bound->failure != NULL) {
         pl_buf_deinit(&got.body);
-        return fail(L, &err);
+        return answer(L, rc, &err);
     }
     lua_pushinteger(L, got.status);
     lua_pushlstring(L, pl_buf_z(&got.body), got.body.len);
@@ -334,13 +403,111 @@ static int version(lua_State *L)
 
 static int take_seen(lua_State *L)
 {
+    pl_recorded_push_seen(&check(L)->recorded, L);
+    return 1;
+}
+
+static int take_runs(lua_State *L)
+{
+    pl_recorded_push_runs(&check(L)->recorded, L);
+    return 1;
+}
+
+/* ---- callbacks ---- */
+
+static int set_callback(lua_State *L, enum callback which)
+{
     struct bound *bound = check(L);
-    lua_createtable(L, (int)bound->seen_count, 0);
-    for (size_t i = 0; i < bound->seen_count; i++) {
-        push_seen(L, &bound->seen[i]);
-        lua_rawseti(L, -2, (int)i + 1);
+    lua_settop(L, 2);
+    luaL_unref(L, LUA_REGISTRYINDEX, bound->callbacks[which]);
+    bound->callbacks[which] = LUA_NOREF;
+    if (lua_type(L, 2) == LUA_TFUNCTION)
+        bound->callbacks[which] = luaL_ref(L, LUA_REGISTRYINDEX);
+    return 0;
+}
+
+static int set_on_http(lua_State *L)
+{
+    return set_callback(L, ON_HTTP);
+}
+
+static int set_on_stored(lua_State *L)
+{
+    return set_callback(L, ON_STORED);
+}
+
+static void on_alarm(void *arg, int id)
+{
+    struct bound *bound = arg;
+    if (bound->world != NULL) {
+        lua_rawgeti(bound->L, LUA_REGISTRYINDEX, id);
+        call_back(bound, 0, 0);
     }
-    free_seen(bound);
+    luaL_unref(bound->L, LUA_REGISTRYINDEX, id);
+}
+
+static int set_alarm(lua_State *L)
+{
+    struct bound *bound = check(L);
+    int64_t delay = nanoseconds(L, 2);
+    luaL_checktype(L, 3, LUA_TFUNCTION);
+    lua_settop(L, 3);
+    pl_alarms_add(pl_world_alarms(bound->world), delay, on_alarm, bound,
+                  luaL_ref(L, LUA_REGISTRYINDEX));
+    return 0;
+}
+
+/* ---- looking into a host ---- */
+
+static struct pl_replica *check_host(lua_State *L, struct bound *bound)
+{
+    struct pl_replica *replica = pl_world_replica(bound->world, luaL_checkstring(L, 2));
+    if (replica == NULL)
+        luaL_error(L, "no host \"%s\" runs", lua_tostring(L, 2));
+    return replica;
+}
+
+static int metrics(lua_State *L)
+{
+    struct pl_buf page = PL_BUF_INIT;
+    pl_metrics_write(pl_replica_metrics(check_host(L, check(L))), &page);
+    lua_pushlstring(L, pl_buf_z(&page), page.len);
+    pl_buf_deinit(&page);
+    return 1;
+}
+
+struct telling {
+    lua_State *L;
+    const char *controller;
+    int count;
+};
+
+static void tell(void *arg, const struct pl_happened *happened)
+{
+    struct telling *telling = arg;
+    lua_State *L = telling->L;
+    lua_createtable(L, 0, 3);
+    set_text(L, "controller", telling->controller);
+    set_text(L, "what", pl_happening_name(happened->what));
+    lua_pushlstring(L, happened->detail.ptr != NULL ? happened->detail.ptr : "",
+                    happened->detail.len);
+    lua_setfield(L, -2, "detail");
+    lua_rawseti(L, -2, ++telling->count);
+}
+
+static int why(lua_State *L)
+{
+    struct bound *bound = check(L);
+    struct pl_replica *replica = check_host(L, bound);
+    struct pl_slice key = text_of(L, 3);
+    struct pl_manager *manager = pl_replica_manager(replica);
+    lua_newtable(L);
+    struct telling telling = {.L = L};
+    for (size_t i = 0; i < pl_manager_count(manager); i++) {
+        telling.controller = pl_controller_spec(pl_manager_at(manager, i))->name;
+        pl_history_each(pl_cluster_history(pl_replica_cluster(replica)),
+                        pl_slice_z(telling.controller), key, tell, &telling);
+    }
     return 1;
 }
 
@@ -350,7 +517,11 @@ static int step(lua_State *L)
 {
     struct bound *bound = check(L);
     bool some = pl_world_step(bound->world);
+    struct pl_err err;
+    pl_err_clear(&err);
     pl_choose_raise(&bound->choose, L);
+    if (bound->failure != NULL)
+        return answer(L, 0, &err);
     lua_pushboolean(L, some);
     return 1;
 }
@@ -397,6 +568,12 @@ static const luaL_Reg functions[] = {
     {"request", request},
     {"version", version},
     {"seen", take_seen},
+    {"runs", take_runs},
+    {"on_http", set_on_http},
+    {"on_stored", set_on_stored},
+    {"alarm", set_alarm},
+    {"metrics", metrics},
+    {"why", why},
     {"step", step},
     {"settle", settle},
     {"hold", hold},

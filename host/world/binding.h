@@ -13,7 +13,16 @@
  * duration) -> true settled(world) -> true | false, why now(world) -> seconds since 1970
  *   version(world) -> text of the last resourceVersion
  *   seen(world) -> what was asked since the last time: an array of {host=, method=, verb=, path=,
- *       query=, body=, status=, lost=, answer=, at=} */
+ *       query=, body=, status=, lost=, answer=, at=}
+ *   runs(world) -> the same of runs: {host=, controller=, key=, outcome=, message=, after=, at=}
+ *   metrics(world, host) -> what /metrics would show
+ *   why(world, host, key) -> an array of {controller=, what=, detail=}, see control/history.h
+ *   alarm(world, delay, f): f() is called once, then; settling waits for it
+ *
+ * One function each, or nil, that a world asks, on its thread; what it raises ends the call that
+ * the world is at, with that message. on_http(world, f): f{method=, url=, headers=, body=} ->
+ * {status=, headers=, body=} | {message=} on_stored(world, f): f() after each step in which
+ * something was stored */
 #pragma once
 
 struct lua_State;

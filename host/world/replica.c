@@ -28,6 +28,7 @@ struct pl_replica {
     struct pl_idle collect;
     struct pl_metrics *metrics;
     struct pl_wire *wire;
+    struct pl_outside *outside;
     struct pl_kubeconfig config;
     struct pl_client *client;
     struct pl_cluster *cluster;
@@ -142,6 +143,7 @@ static void open_host(struct pl_replica *replica)
     replica->memos = pl_memos_create();
     replica->barred = pl_barred_create();
     open_wire(replica);
+    replica->outside = pl_outside_create(replica->loop, &replica->o.outside);
 }
 
 static struct pl_lanes_options lanes_options(struct pl_replica *replica)
@@ -160,7 +162,7 @@ static struct pl_lanes_options lanes_options(struct pl_replica *replica)
         .clock = &replica->clock,
         .rand_seed = replica->o.seed,
         .dog = replica->o.dog,
-        .http = replica->o.http,
+        .http = pl_outside_transport(replica->outside),
     };
 }
 
@@ -267,6 +269,7 @@ static void run_out(struct pl_replica *replica)
 {
     replica->dead = true;
     pl_wire_cut(replica->wire);
+    pl_outside_cut(replica->outside);
     pl_replica_stop(replica);
     for (int i = 0; i < LAST_STEPS && (!replica->stopped || replica->closing > 0); i++) {
         int64_t due;
@@ -297,6 +300,7 @@ void pl_replica_destroy(struct pl_replica *replica)
     if (replica->client != NULL)
         pl_client_destroy(replica->client);
     pl_wire_destroy(replica->wire);
+    pl_outside_destroy(replica->outside);
     pl_loop_each_turn_stop(&replica->collect);
     pl_pool_collect(replica->pool);
     pl_loop_destroy(replica->loop);

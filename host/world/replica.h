@@ -5,6 +5,7 @@
 
 #include "bind/generation.h"
 #include "control/manager.h"
+#include "world/outside.h"
 #include "world/wire.h"
 
 struct pl_replica;
@@ -17,12 +18,12 @@ struct pl_replica_options {
     uint64_t seed;                /* not 0 */
     const char *const *paths;     /* of scripts; borrowed for the call */
     size_t path_count;
-    struct pl_doc *config;            /* perilune.config; a reference is taken; NULL: {} */
-    char **namespaces;                /* as --namespace; NULL: all. Copied. */
-    int64_t cpu_limit_ns;             /* 0: 10 s */
-    int64_t grace_ns;                 /* 0: 25 s */
-    const struct pl_chooser *chooser; /* borrowed for life; NULL: undisturbed */
-    struct pl_transport http;         /* of perilune.http; borrowed for life */
+    struct pl_doc *config;             /* perilune.config; a reference is taken; NULL: {} */
+    char **namespaces;                 /* as --namespace; NULL: all. Copied. */
+    int64_t cpu_limit_ns;              /* 0: 10 s */
+    int64_t grace_ns;                  /* 0: 25 s */
+    const struct pl_chooser *chooser;  /* borrowed for life; NULL: undisturbed */
+    struct pl_outside_options outside; /* what perilune.http meets */
     void (*seen)(void *arg, const struct pl_wire_seen *seen);
     bool (*rule)(void *arg, const struct pl_point *point, struct pl_disturbance *out);
     bool (*is_held)(void *arg, const char *resource);

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/base.h"
+#include "base/log.h"
 #include "bind/bind.h"
 #include "lua/limit.h"
 #include "lua/own.h"
@@ -17,13 +18,24 @@
 #include <lua.h>
 #include <lualib.h>
 #include <luajit.h>
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #define HOOK_EVERY    1000000 /* instructions */
 #define LIMIT_SECONDS 5
 
 static const char limit_key[] = "perilune.spec_limit"; /* registry: when it is over, CPU seconds */
+
+struct run {
+    struct pl_slice input;
+    struct pl_watchdog *dog;
+    int log; /* what hosts log goes there */
+    int exit_code;
+};
 
 static double cpu_seconds(void)
 {
@@ -72,21 +84,39 @@ static int find_own(lua_State *L)
     return 1;
 }
 
-static int open_world_module(lua_State *L)
+/* logged() -> what hosts have logged since the last time: lines of JSON. */
+static int logged(lua_State *L)
 {
-    pl_world_push(L, lua_touserdata(L, lua_upvalueindex(1)));
-    lua_pushcfunction(L, renew);
-    lua_setfield(L, -2, "renew");
+    int fd = (int)lua_tointeger(L, lua_upvalueindex(1));
+    off_t size = lseek(fd, 0, SEEK_CUR);
+    char *text = pl_calloc(1, (size_t)size + 1);
+    ssize_t got = pread(fd, text, (size_t)size, 0);
+    lua_pushlstring(L, text, got > 0 ? (size_t)got : 0);
+    pl_free(text);
+    if (ftruncate(fd, 0) == 0)
+        lseek(fd, 0, SEEK_SET);
     return 1;
 }
 
-static void add_modules(lua_State *L, struct pl_watchdog *dog)
+static int open_world_module(lua_State *L)
+{
+    const struct run *run = lua_touserdata(L, lua_upvalueindex(1));
+    pl_world_push(L, run->dog);
+    lua_pushcfunction(L, renew);
+    lua_setfield(L, -2, "renew");
+    lua_pushinteger(L, run->log);
+    lua_pushcclosure(L, logged, 1);
+    lua_setfield(L, -2, "logged");
+    return 1;
+}
+
+static void add_modules(lua_State *L, struct run *run)
 {
     lua_getglobal(L, "package");
     lua_getfield(L, -1, "preload");
     lua_pushcfunction(L, luaopen_perilune_host);
     lua_setfield(L, -2, "perilune.host");
-    lua_pushlightuserdata(L, dog);
+    lua_pushlightuserdata(L, run);
     lua_pushcclosure(L, open_world_module, 1);
     lua_setfield(L, -2, "perilune.world");
     lua_getfield(L, -2, "loaders");
@@ -99,12 +129,6 @@ static void add_modules(lua_State *L, struct pl_watchdog *dog)
     lua_pop(L, 3);
 }
 
-struct run {
-    struct pl_slice input;
-    struct pl_watchdog *dog;
-    int exit_code;
-};
-
 static int traceback(lua_State *L)
 {
     luaL_traceback(L, L, lua_tostring(L, 1), 1);
@@ -116,7 +140,7 @@ static int run_protected(lua_State *L)
     struct run *run = lua_touserdata(L, 1);
     luaL_openlibs(L); /* which turns the compiler on, whose loops no hook ends */
     luaJIT_setmode(L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
-    add_modules(L, run->dog);
+    add_modules(L, run);
     lua_sethook(L, on_hook, LUA_MASKCOUNT, HOOK_EVERY);
     set_limit(L);
     lua_pushcfunction(L, traceback);
@@ -130,13 +154,21 @@ static int run_protected(lua_State *L)
     return 0;
 }
 
-int pl_specs_run(struct pl_slice input)
+int pl_specs_run(struct pl_slice input, enum pl_log_level level)
 {
-    struct run run = {.input = input, .exit_code = 1, .dog = pl_watchdog_create()};
+    struct run run = {.input = input, .exit_code = 1, .log = memfd_create("log", MFD_CLOEXEC)};
+    if (run.log < 0) {
+        fprintf(stderr, "perilune test: no memory for the log: %s\n", strerror(errno));
+        return 1;
+    }
+    pl_log_configure(level, true, run.log);
+    run.dog = pl_watchdog_create();
     lua_State *L = luaL_newstate();
     if (lua_cpcall(L, run_protected, &run) != 0)
         fprintf(stderr, "perilune test: %s\n", lua_tostring(L, -1));
     lua_close(L);
     pl_watchdog_destroy(run.dog);
+    pl_log_configure(level, false, STDERR_FILENO);
+    close(run.log);
     return run.exit_code;
 }

@@ -479,11 +479,9 @@ static bool is_held(const struct wire_call *call)
 
 static void give_piece(struct wire_call *call)
 {
-    if (call->is_stream) {
-        call->asked[PL_POINT_EVENT] = false;
-        if (!passes(call, PL_POINT_EVENT))
-            return;
-    }
+    if (call->is_stream && !passes(call, PL_POINT_EVENT))
+        return;
+    call->asked[PL_POINT_EVENT] = false; /* the next one is another one */
     struct piece *piece = PL_CONTAINER_OF(pl_list_pop(&call->pieces), struct piece, link);
     call->unread -= piece->len;
     call->received += piece->len;

@@ -41,7 +41,10 @@ struct pl_world {
     struct pl_api *api;
     struct pl_list hosts;
     unsigned started;
-    struct pl_map keys;        /* "host controller key" -> struct key_count, owned */
+    struct pl_map keys; /* "host controller key" -> struct key_count, owned */
+    struct pl_alarms alarms;
+    uint64_t told_version;     /* that `stored` was told of */
+    bool refused;              /* `stored` said no */
     unsigned reconciles, most; /* of one settling */
 };
 
@@ -84,9 +87,11 @@ struct pl_world *pl_world_create(const struct pl_world_options *options)
     world->clock = (struct pl_clock){mono, mono, wall, world};
     world->loop = pl_loop_create_stepped(&world->clock);
     pl_list_init(&world->hosts);
+    pl_alarms_init(&world->alarms, pl_loop_timers(world->loop));
     const struct pl_api_options api = {.rand_seed = options->seed};
     world->api = pl_api_create(pl_loop_timers(world->loop), &api);
     pl_loop_each_turn(world->loop, &world->collect, collect_documents);
+    world->told_version = pl_world_version(world);
     return world;
 }
 
@@ -114,6 +119,7 @@ void pl_world_destroy(struct pl_world *world)
     struct pl_link *link;
     while ((link = pl_list_first(&world->hosts)) != NULL)
         destroy_host(PL_CONTAINER_OF(link, struct host, link));
+    pl_alarms_deinit(&world->alarms);
     pl_api_hang_up(world->api);
     pl_api_destroy(world->api);
     pl_loop_each_turn_stop(&world->collect);
@@ -135,10 +141,18 @@ static void take_down_crashed(struct pl_world *world)
     }
 }
 
-/* Without moving the clock. */
-static bool step_now(struct pl_world *world)
+static void tell_stored(struct pl_world *world)
 {
-    take_down_crashed(world);
+    uint64_t version = pl_world_version(world);
+    if (version == world->told_version || world->o.stored == NULL)
+        return;
+    world->told_version = version;
+    if (!world->o.stored(world->o.arg))
+        world->refused = true;
+}
+
+static bool step_any(struct pl_world *world)
+{
     if (pl_loop_step(world->loop))
         return true;
     PL_LIST_FOR (link, &world->hosts) {
@@ -146,6 +160,21 @@ static bool step_now(struct pl_world *world)
             return true;
     }
     return false;
+}
+
+/* Without moving the clock. */
+static bool step_now(struct pl_world *world)
+{
+    take_down_crashed(world);
+    bool some = step_any(world);
+    tell_stored(world);
+    return some;
+}
+
+static int refusal(struct pl_world *world, struct pl_err *err)
+{
+    world->refused = false;
+    return pl_err_set(err, PL_ESCRIPT, "the specification said no");
 }
 
 static bool next_timer(const struct pl_world *world, int64_t *due_ns)
@@ -167,15 +196,23 @@ static void move_to(struct pl_world *world, int64_t at_ns)
         world->now_ns = at_ns;
 }
 
-bool pl_world_step(struct pl_world *world)
+/* One step, or the clock goes on; false: nothing is to come until then. */
+static bool move_on(struct pl_world *world, int64_t end_ns)
 {
     int64_t due;
     if (step_now(world))
         return true;
-    if (!next_timer(world, &due))
+    if (!next_timer(world, &due) || due > end_ns)
         return false;
     move_to(world, due);
-    return step_now(world);
+    return true;
+}
+
+bool pl_world_step(struct pl_world *world)
+{
+    int64_t before = world->now_ns;
+    bool some = move_on(world, INT64_MAX);
+    return some && (world->now_ns == before || step_now(world));
 }
 
 /* ---- counting ---- */
@@ -233,6 +270,8 @@ static void on_ran(void *arg, struct pl_replica *replica, const struct pl_ran *r
         count->version = UINT64_MAX;
     world->reconciles++;
     tell_ran(world, replica, controller, ran);
+    if (world->o.ran != NULL)
+        world->o.ran(world->o.arg, pl_replica_name(replica), ran);
     pl_free(what);
 }
 
@@ -308,6 +347,8 @@ static int fail_busy(struct pl_world *world, struct pl_err *err)
 static int drain(struct pl_world *world, struct pl_err *err)
 {
     for (int i = 0; i < STEPS; i++) {
+        if (world->refused)
+            return refusal(world, err);
         if (world->reconciles >= world->most)
             return fail_busy(world, err);
         if (!step_now(world))
@@ -360,6 +401,11 @@ static struct wanted next_wanted(struct pl_world *world)
         struct pl_replica *replica = PL_CONTAINER_OF(link, struct host, link)->replica;
         wanted.host = pl_replica_name(replica);
         pl_replica_each_due(replica, see_due, &wanted);
+    }
+    if (pl_alarms_next(&world->alarms) < wanted.due_ns) {
+        pl_free(wanted.what);
+        wanted.what = pl_strdup("an alarm");
+        wanted.due_ns = pl_alarms_next(&world->alarms);
     }
     return wanted;
 }
@@ -483,6 +529,7 @@ int pl_world_start(struct pl_world *world, const struct pl_replica_options *opti
     with.seed = world->o.seed + ++world->started;
     with.chooser = world->o.chooser;
     with.seen = on_seen;
+    with.outside = world->o.outside;
     with.ran = on_ran;
     with.crash = on_crash;
     with.arg = world;
@@ -498,17 +545,13 @@ int pl_world_start(struct pl_world *world, const struct pl_replica_options *opti
 int pl_world_sync(struct pl_world *world, const char *name, struct pl_err *err)
 {
     struct host *host = need(world, name, err);
-    int64_t end = world->now_ns + SYNC_LIMIT, timer;
+    int64_t end = world->now_ns + SYNC_LIMIT;
     if (host == NULL)
         return err->code;
     forget_runs(world);
-    while (!pl_replica_is_synced(host->replica, NULL)) {
-        if (step_now(world))
-            continue;
-        if (!next_timer(world, &timer) || timer > end || pl_replica_is_stopped(host->replica))
-            break;
-        move_to(world, timer);
-    }
+    while (!pl_replica_is_synced(host->replica, NULL) && !pl_replica_is_stopped(host->replica) &&
+           move_on(world, end))
+        continue;
     struct pl_buf why = PL_BUF_INIT;
     int rc = 0;
     if (!pl_replica_is_synced(host->replica, &why))
@@ -520,17 +563,11 @@ int pl_world_sync(struct pl_world *world, const char *name, struct pl_err *err)
 int pl_world_stop(struct pl_world *world, const char *name, struct pl_err *err)
 {
     struct host *host = need(world, name, err);
-    int64_t timer;
     if (host == NULL)
         return err->code;
     pl_replica_stop(host->replica);
-    while (!pl_replica_is_stopped(host->replica)) {
-        if (step_now(world))
-            continue;
-        if (!next_timer(world, &timer))
-            break;
-        move_to(world, timer);
-    }
+    while (!pl_replica_is_stopped(host->replica) && move_on(world, INT64_MAX))
+        continue;
     destroy_host(host);
     return 0;
 }
@@ -562,17 +599,13 @@ int pl_world_reload(struct pl_world *world, const char *name, const char *const 
 {
     struct host *host = need(world, name, err);
     struct reloading reloading = {.done = false};
-    int64_t timer;
     if (host == NULL)
         return err->code;
     pl_err_clear(&reloading.err);
     pl_replica_reload(host->replica, paths, count, on_reloaded, &reloading);
-    while (!reloading.done) {
-        if (step_now(world))
-            continue;
-        PL_REQUIRE(next_timer(world, &timer)); /* that of its time to sync, at least */
-        move_to(world, timer);
-    }
+    while (!reloading.done)
+        PL_REQUIRE(
+            move_on(world, INT64_MAX)); /* the timer of its time to sync is there, at least */
     if (reloading.err.code != 0)
         *err = reloading.err;
     return reloading.err.code;
@@ -617,16 +650,11 @@ int pl_world_request(struct pl_world *world, const char *method, const char *tar
         .content_type = content_type,
         .user_agent = "test",
         .body = body};
-    int64_t end = world->now_ns + 60 * PL_SECOND, timer;
+    int64_t end = world->now_ns + 60 * PL_SECOND;
     *answer = (struct pl_world_answer){.body = PL_BUF_INIT};
     pl_api_handle(world->api, &call, (struct pl_api_responder){&responder, &asking});
-    while (!asking.done) { /* webhooks are asked */
-        if (step_now(world))
-            continue;
-        if (!next_timer(world, &timer) || timer > end)
-            break;
-        move_to(world, timer);
-    }
+    while (!asking.done && move_on(world, end)) /* webhooks are asked */
+        continue;
     if (!asking.done)
         return pl_err_set(err, PL_ETIMEOUT, "%s %s: no answer within a minute", method, target);
     const struct pl_wire_seen seen = {.host = "user",
@@ -638,7 +666,8 @@ int pl_world_request(struct pl_world *world, const char *method, const char *tar
                                       .status = answer->status,
                                       .answer = pl_buf_slice(&answer->body)};
     on_seen(world, &seen);
-    return 0;
+    tell_stored(world);
+    return world->refused ? refusal(world, err) : 0;
 }
 
 void pl_world_look(struct pl_world *world)
@@ -660,4 +689,9 @@ void pl_world_expire_watches(struct pl_world *world, const char *resource)
 uint64_t pl_world_version(const struct pl_world *world)
 {
     return pl_api_storage_rv(world->api->storage);
+}
+
+struct pl_alarms *pl_world_alarms(struct pl_world *world)
+{
+    return &world->alarms;
 }

@@ -3,6 +3,8 @@
  * step. One thread. */
 #pragma once
 
+#include "world/alarms.h"
+#include "world/outside.h"
 #include "world/replica.h"
 
 struct pl_world;
@@ -14,9 +16,13 @@ struct pl_world_options {
     const struct pl_chooser *chooser; /* borrowed for life; NULL: undisturbed */
     /* A request to the server was answered, a host's or a user's ("user"). NULL: nobody cares. */
     void (*seen)(void *arg, const struct pl_wire_seen *seen);
-    /* Something was stored. NULL as above. */
-    void (*stored)(void *arg);
+    /* Something was stored, by whoever: in the step that did it. False: what is under way ends with
+     * an error of ESCRIPT. NULL as above. */
+    bool (*stored)(void *arg);
+    /* A run has ended. NULL as above. */
+    void (*ran)(void *arg, const char *host, const struct pl_ran *ran);
     void *arg;
+    struct pl_outside_options outside; /* what perilune.http meets */
 };
 
 struct pl_world *pl_world_create(const struct pl_world_options *options);
@@ -75,3 +81,7 @@ void pl_world_look(struct pl_world *world);
 void pl_world_expire_watches(struct pl_world *world, const char *resource);
 /* Of the last change. */
 uint64_t pl_world_version(const struct pl_world *world);
+/* ---- alarms: what somebody in the world does later ---- */
+
+/* Settling waits for them as for keys. Lives as long as the world. */
+struct pl_alarms *pl_world_alarms(struct pl_world *world);

@@ -6,7 +6,9 @@ local host = require("perilune.host")
 local world = require("perilune.world")
 local check = require("perilune.check")
 local errors = require("perilune.errors")
+local faults = require("perilune.test_faults")
 local files = require("perilune.test_files")
+local record = require("perilune.test_record")
 local ref = require("perilune.ref")
 
 local fail, format = check.fail, string.format
@@ -59,34 +61,86 @@ local function group_path(group, version)
   return group == "" and "/api/" .. version or "/apis/" .. group .. "/" .. version
 end
 
-local function load_kinds(self, kind)
-  local base = group_path(kind.group, kind.version)
+local function load_kinds(self, base)
   local status, text = world.request(self.handle, "GET", base, nil, nil)
   local list = status == 200 and host.json_decode(text) or { resources = {} }
   local found = {}
   for _, resource in ipairs(list.resources) do
     if not resource.name:find("/", 1, true) then
-      found[resource.kind] = { path = base, plural = resource.name,
-        namespaced = resource.namespaced }
+      found[resource.kind] = { path = base, plural = resource.name, kind = resource.kind,
+        namespaced = resource.namespaced, verbs = resource.verbs }
     end
   end
   self.kinds[base] = found
   return found
 end
 
+local function text_at(base, kind)
+  return base:gsub("^/apis?/", "") .. "/" .. kind
+end
+
+-- The kind whose objects lie under a path of the server; nil: it is not known.
+function World:kind_at(base, plural)
+  for _, known in ipairs({ self.kinds[base] or false, false }) do
+    for kind, resource in pairs(known or {}) do
+      if resource.plural == plural then
+        return text_at(base, kind)
+      end
+    end
+  end
+  for kind, resource in pairs(load_kinds(self, base)) do
+    if resource.plural == plural then
+      return text_at(base, kind)
+    end
+  end
+  return nil
+end
+
 local function resource_of(self, text)
   local kind = host.kind(text)
-  local known = self.kinds[group_path(kind.group, kind.version)]
+  local base = group_path(kind.group, kind.version)
+  local known = self.kinds[base]
   local found = known and known[kind.kind]
   if found then
     return found
   end
-  known = load_kinds(self, kind)
+  known = load_kinds(self, base)
   if known[kind.kind] then
     return known[kind.kind]
   end
   fail("the server does not serve %s%s", text, next(known) and "; "
     .. check.nearest(kind.kind, known) or "; is its CRD among the manifests?")
+end
+
+-- "apps/v1/deployments"
+function World:resource_name(kind)
+  local resource = resource_of(self, kind)
+  return text_at(resource.path, resource.plural)
+end
+
+local function add_listed(out, known, base)
+  local names = {}
+  for kind, resource in pairs(known) do
+    for _, verb in ipairs(resource.verbs or {}) do
+      names[#names + 1] = verb == "list" and kind or nil
+    end
+  end
+  table.sort(names)
+  for _, kind in ipairs(names) do
+    out[#out + 1] = text_at(base, kind)
+  end
+end
+
+-- Every kind that can be listed, in the version that its group prefers.
+function World:all_kinds()
+  local out = {}
+  add_listed(out, load_kinds(self, "/api/v1"), "/api/v1")
+  local _, text = world.request(self.handle, "GET", "/apis", nil, nil)
+  for _, group in ipairs(host.json_decode(text).groups) do
+    local base = "/apis/" .. group.preferredVersion.groupVersion
+    add_listed(out, load_kinds(self, base), base)
+  end
+  return out
 end
 
 local function path_to(self, kind, ns, name, subresource)
@@ -245,6 +299,7 @@ end
 
 local function must(self, ok, message)
   world.renew()
+  record.collect(self)
   if not ok then
     fail("%s", message)
   end
@@ -308,6 +363,30 @@ function World:crash()
   return must(self, world.crash(self.handle, "main"))
 end
 
+local Replica = {}
+Replica.__index = Replica
+
+function Replica:stop()
+  return must(self.world, world.stop(self.world.handle, self.name))
+end
+
+function Replica:crash()
+  return must(self.world, world.crash(self.world.handle, self.name))
+end
+
+function Replica:start()
+  return start_host(self.world, self.name, {})
+end
+
+-- A second host with the same scripts, on the same server.
+function World:replica(name)
+  start_host(self, check.text("replica", name), {})
+  return setmetatable({ world = self, name = name }, Replica)
+end
+
+record.install(World)
+faults.install(World)
+
 -- ---- worlds ----
 
 local function check_time(what, value)
@@ -362,8 +441,12 @@ function M.open(what, o, more)
     namespaces = flags.namespace and host.array(flags.namespace) or nil },
     World)
   world.renew()
-  self.handle = world.open(o.time or check_time("time", START), o.seed or M.seed, more.choose)
+  faults.prepare(self)
+  self.handle = world.open(o.time or check_time("time", START), o.seed or M.seed,
+    faults.chooser(self, more.choose))
   M.worlds[#M.worlds + 1] = self
+  record.begin(self)
+  faults.begin(self)
   begin(self, o)
   return self
 end
@@ -379,6 +462,8 @@ M.api = {
     return require("perilune.explore.declare").keep(getfenv(2).it, ...)
   end,
 }
+
+require("perilune.test_asserts").install()
 
 M.api = setmetatable({}, { __index = check.frozen("perilune.test", M.api) })
 package.loaded["perilune.test_state"] = M

@@ -1,0 +1,317 @@
+-- How a world is disturbed by a specification: answers that fail or get lost, watches that lag,
+-- other people's servers, what must always hold, and actors that stand for the controllers of a
+-- cluster.
+
+local host = require("perilune.host")
+local world = require("perilune.world")
+local check = require("perilune.check")
+
+local fail, format = check.fail, string.format
+local M = {}
+
+-- ---- answers ----
+
+local STATUS = { Conflict = 409, AlreadyExists = 409, NotFound = 404, Forbidden = 403,
+  Invalid = 422, TooManyRequests = 429, InternalError = 500, ServiceUnavailable = 503,
+  Timeout = 504, Gone = 410, Expired = 410, Unauthorized = 401, BadRequest = 400 }
+
+local function check_reason(what, value)
+  check.text(what, value)
+  if not STATUS[value] and value ~= "ConnectionRefused" then
+    fail("%s: unknown reason %q; %s", what, value, check.nearest(value, STATUS))
+  end
+  return value
+end
+
+local fail_options = { verb = check.one_of("get", "list", "watch", "create", "update", "patch",
+  "apply", "delete", "deletecollection"), kind = check.kind, key = check.text,
+  times = check.integer(1), status = check.integer(0), reason = check_reason,
+  lost = check.boolean, after = check.integer(0) }
+
+local function matches(rule, point)
+  local resource, key = point.object:match("^(%S+) ?(.*)$")
+  if point.verb == "create" and point.name ~= "" then
+    key = key ~= "" and key .. "/" .. point.name or point.name
+  end
+  return (rule.verb == nil and point.verb ~= "watch" or rule.verb == point.verb)
+    and (rule.resource == nil or rule.resource == resource)
+    and (rule.key == nil or rule.key == key)
+end
+
+-- The first rule that fits counts down; what it says, or nil.
+local function apply_rules(self, point)
+  for i, rule in ipairs(self.rules) do
+    if matches(rule, point) then
+      if rule.after > 0 then
+        rule.after = rule.after - 1
+        return nil
+      end
+      rule.times = rule.times - 1
+      if rule.times == 0 then
+        table.remove(self.rules, i)
+      end
+      return { act = rule.lost and "lose" or "refuse", status = rule.status, reason = rule.reason }
+    end
+  end
+  return nil
+end
+
+-- The chooser of a world: a specification's rules, then `choose`, that of an explorer.
+function M.chooser(self, choose)
+  return function(point)
+    if point.kind == "request" and #self.rules > 0 then
+      local act = apply_rules(self, point)
+      if act then
+        return act
+      end
+    end
+    local lag = point.kind == "event" and self.lags[point.object:match("^%S+")]
+    if lag then
+      return { act = "later", delay = lag }
+    end
+    return choose and choose(point)
+  end
+end
+
+-- ---- other people's servers ----
+
+-- "https://api.example.com/*": * is anything.
+local function glob(pattern)
+  return "^" .. pattern:gsub("[%^%$%(%)%%%.%[%]%+%-%?]", "%%%0"):gsub("%*", ".*") .. "$"
+end
+
+local function suggestion(url)
+  return url:match("^(%a+://[^/?]+)") or url
+end
+
+local function with_json(request)
+  return setmetatable(request, { __index = function(_, name)
+    if name == "json" then
+      return #request.body > 0 and host.json_decode(request.body) or nil
+    end
+  end })
+end
+
+local function finish_answer(answer, request)
+  if type(answer) ~= "table" then
+    error(format("http: the answer to %s %s must be a table with a status, not %s",
+      request.method, request.url, check.describe(answer)), 0)
+  end
+  local headers = {}
+  for name, value in pairs(answer.headers or {}) do
+    headers[name:lower()] = tostring(value)
+  end
+  local body = answer.body
+  if answer.json ~= nil then
+    body = host.json_encode(answer.json)
+    headers["content-type"] = headers["content-type"] or "application/json"
+  end
+  return { status = answer.status or 200, headers = headers, body = body or "" }
+end
+
+local function answer_http(self, request)
+  for i = #self.http_rules, 1, -1 do
+    local rule = self.http_rules[i]
+    if request.url:find(rule.pattern) then
+      return finish_answer(rule.f(with_json(request)), request)
+    end
+  end
+  error(format('%s %s: no rule answers it; add: world:http("%s/*", function(request) '
+    .. "return { status = 200, json = {} } end)", request.method, request.url,
+    suggestion(request.url)), 0)
+end
+
+-- ---- actors ----
+
+local function replicas_of(object)
+  return type(object.spec) == "table" and tonumber(object.spec.replicas) or 1
+end
+
+local ready_condition = { type = "Available", status = "True", reason = "MinimumReplicasAvailable",
+  message = "" }
+
+local ACTORS = {
+  deployments = { kind = "apps/v1/Deployment", status = function(object)
+    local n = replicas_of(object)
+    return { observedGeneration = object.metadata.generation, replicas = n, updatedReplicas = n,
+      readyReplicas = n, availableReplicas = n, conditions = host.array{ ready_condition } }
+  end },
+  statefulsets = { kind = "apps/v1/StatefulSet", status = function(object)
+    local n = replicas_of(object)
+    return { observedGeneration = object.metadata.generation, replicas = n, updatedReplicas = n,
+      readyReplicas = n, availableReplicas = n, currentReplicas = n }
+  end },
+  jobs = { kind = "batch/v1/Job", status = function(_, now)
+    return { succeeded = 1, completionTime = now, startTime = now, conditions = host.array{
+      { type = "Complete", status = "True" } } }
+  end, done = function(object)
+    return object.status ~= nil and object.status.completionTime ~= nil
+  end },
+  pods = { kind = "v1/Pod", status = function(_, now)
+    return { phase = "Running", startTime = now, conditions = host.array{
+      { type = "Ready", status = "True" } } }
+  end, done = function(object)
+    return object.status ~= nil and object.status.phase == "Running"
+  end },
+  claims = { kind = "v1/PersistentVolumeClaim", status = function()
+    return { phase = "Bound" }
+  end, done = function(object)
+    return object.status ~= nil and object.status.phase == "Bound"
+  end },
+}
+
+local function is_done(actor, object)
+  if actor.done then
+    return actor.done(object)
+  end
+  local status = object.status or {}
+  return status.observedGeneration == object.metadata.generation
+    and (status.readyReplicas or 0) == replicas_of(object) and (status.replicas or 0)
+      == replicas_of(object)
+end
+
+-- Later, if it is still the object that it was then.
+local function act_later(self, actor, object)
+  local uid, key = object.metadata.uid, object.metadata.namespace .. "/" .. object.metadata.name
+  local id = actor.kind .. uid
+  if self.acting[id] then
+    return
+  end
+  self.acting[id] = true
+  world.alarm(self.handle, actor.delay, function()
+    self.acting[id] = nil
+    local now = self:get(actor.kind, key)
+    if now and now.metadata.uid == uid and not is_done(actor, now) then
+      self:patch_status(actor.kind, key, { status = actor.status(now,
+        host.time_format(self:now(), 0)) })
+    end
+  end)
+end
+
+local function run_actors(self)
+  for _, actor in ipairs(self.actors) do
+    for _, object in ipairs(self:list(actor.kind)) do
+      if not object.metadata.deletionTimestamp and not is_done(actor, object) then
+        act_later(self, actor, object)
+      end
+    end
+  end
+end
+
+-- ---- what must always hold ----
+
+local function check_always(self)
+  for _, rule in ipairs(self.always_rules) do
+    local said = rule.f(self)
+    if type(said) == "string" then
+      error(format("always %q: %s", rule.name, said), 0)
+    end
+  end
+end
+
+local function follow_stores(self)
+  world.on_stored(self.handle, (#self.always_rules > 0 or #self.actors > 0) and function()
+    if self.following then
+      return
+    end
+    self.following = true
+    local ok, message = pcall(function()
+      run_actors(self)
+      check_always(self)
+    end)
+    self.following = false
+    if not ok then
+      error(message, 0)
+    end
+  end or nil)
+end
+
+-- Before the world is opened.
+function M.prepare(self)
+  self.rules, self.lags = {}, {}
+end
+
+function M.begin(self)
+  self.http_rules = {}
+  self.always_rules, self.actors, self.acting, self.externals = {}, {}, {}, {}
+  world.on_http(self.handle, function(request)
+    return answer_http(self, request)
+  end)
+end
+
+function M.install(World)
+  -- Answers so the next requests that match.
+  function World:fail(o)
+    o = check.options("fail", o, fail_options)
+    local status = o.status or o.reason and (STATUS[o.reason] or 0) or 500
+    self.rules[#self.rules + 1] = { verb = o.verb == "apply" and "patch" or o.verb,
+      resource = o.kind and self:resource_name(o.kind), key = o.key, times = o.times or 1,
+      status = status, reason = o.reason, lost = o.lost, after = o.after or 0 }
+    return self
+  end
+
+  function World:lag(kind, duration)
+    local seconds = check.duration("lag", duration)
+    self.lags[self:resource_name(check.kind("lag", kind))] = seconds > 0 and seconds or nil
+    return self
+  end
+
+  local function hold(self, what, kind, held)
+    world.hold(self.handle, self:resource_name(check.kind(what, kind)), held)
+    return self
+  end
+
+  function World:pause_watch(kind)
+    return hold(self, "pause_watch", kind, true)
+  end
+
+  function World:resume_watch(kind)
+    return hold(self, "resume_watch", kind, false)
+  end
+
+  -- The server forgets its history.
+  function World:compact()
+    world.request(self.handle, "POST", "/debug/compact", nil, nil)
+    return self
+  end
+
+  -- f(request) answers perilune.http.request to URLs that match; the latest rule counts.
+  function World:http(pattern, f)
+    check.text("http", pattern)
+    check.func("http: the answer", f)
+    self.http_rules[#self.http_rules + 1] = { pattern = glob(pattern), f = f }
+    return self
+  end
+
+  -- A table that stands for something outside of the cluster.
+  function World:external(name)
+    check.text("external", name)
+    self.externals[name] = self.externals[name] or {}
+    return self.externals[name]
+  end
+
+  -- f(world) after every write; what it says, or raises, is a failure.
+  function World:always(name, f)
+    check.text("always", name)
+    check.func("always: the rule", f)
+    self.always_rules[#self.always_rules + 1] = { name = name, f = f }
+    follow_stores(self)
+    check_always(self)
+    return self
+  end
+
+  function World:simulate(name, o)
+    local actor = ACTORS[name]
+    if not actor then
+      fail("simulate: unknown actor %s; %s", check.describe(name), check.nearest(name, ACTORS))
+    end
+    o = check.options("simulate", o, { delay = check.duration })
+    self.actors[#self.actors + 1] = { kind = actor.kind, status = actor.status,
+      done = actor.done, delay = o.delay or 0 }
+    follow_stores(self)
+    run_actors(self)
+    return self
+  end
+end
+
+return M

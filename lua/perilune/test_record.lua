@@ -1,0 +1,203 @@
+-- What happened in a world since it began, or since world:forget(): what hosts asked the server
+-- for, their runs, their log. The C half keeps it until it is taken, which each question does.
+
+local host = require("perilune.host")
+local world = require("perilune.world")
+local check = require("perilune.check")
+local ref = require("perilune.ref")
+
+local M = {}
+
+-- Kinds that hosts write for themselves: left out of writes unless they are asked for.
+local OWN = { ["v1/Event"] = true, ["events.k8s.io/v1/Event"] = true,
+  ["coordination.k8s.io/v1/Lease"] = true }
+
+-- ---- paths ----
+
+-- "/apis/apps/v1/namespaces/default/deployments/blog/status": base, namespace, plural, name, rest.
+local function split_path(path)
+  local base, rest = path:match("^(/api/[^/]+)/(.+)$")
+  if not base then
+    base, rest = path:match("^(/apis/[^/]+/[^/]+)/(.+)$")
+  end
+  if not base then
+    return nil
+  end
+  local ns, below = rest:match("^namespaces/([^/]+)/(.+)$")
+  local plural, name, sub = (below or rest):match("^([^/]+)/?([^/]*)/?(.*)$")
+  return base, ns, plural, name ~= "" and name or nil, sub ~= "" and sub or nil
+end
+
+local function is_apply(seen)
+  return seen.method == "PATCH" and seen.query:find("fieldManager=", 1, true)
+    and seen.query:find("force=", 1, true) ~= nil
+end
+
+local function key_of(ns, name, body)
+  if not name and type(body) == "table" and type(body.metadata) == "table" then
+    name = body.metadata.name
+  end
+  return name and ref.key(ns, name) or ns
+end
+
+local function describe(self, seen)
+  local base, ns, plural, name, sub = split_path(seen.path)
+  local body = #seen.body > 0 and host.json_decode(seen.body) or nil
+  return { verb = is_apply(seen) and "apply" or seen.verb, method = seen.method, host = seen.host,
+    kind = base and self:kind_at(base, plural), key = base and key_of(ns, name, body) or nil,
+    path = seen.path, query = seen.query, subresource = sub, body = body, status = seen.status,
+    lost = seen.lost or nil, at = seen.at }
+end
+
+-- ---- taking ----
+
+local function take_log(self)
+  for line in world.logged():gmatch("[^\n]+") do
+    local entry = host.json_decode(line)
+    if type(entry) == "table" then
+      entry.ts = nil
+      self.log[#self.log + 1] = entry
+    end
+  end
+end
+
+function M.collect(self)
+  for _, seen in ipairs(world.seen(self.handle)) do
+    if seen.host ~= "user" then
+      self.asked[#self.asked + 1] = describe(self, seen)
+    end
+  end
+  for _, run in ipairs(world.runs(self.handle)) do
+    self.ran[#self.ran + 1] = run
+  end
+  take_log(self)
+end
+
+function M.begin(self)
+  self.asked, self.ran, self.log = {}, {}, {}
+  world.logged()
+end
+
+-- ---- questions ----
+
+local function filter(list, passes)
+  local out = {}
+  for _, entry in ipairs(list) do
+    if passes(entry) then
+      out[#out + 1] = entry
+    end
+  end
+  return out
+end
+
+local VERBS = { POST = true, PUT = true, PATCH = true, DELETE = true }
+local write_options = { kind = check.kind, verb = check.text, key = check.text }
+
+local LEVELS = { debug = 1, info = 2, warn = 3, error = 4 }
+
+local function labels_of(text)
+  local out = {}
+  for name, value in text:gmatch('([%w_]+)="([^"]*)"') do
+    out[name] = value
+  end
+  return out
+end
+
+local function has_labels(have, want)
+  for name, value in pairs(want) do
+    if have[name] ~= tostring(value) then
+      return false
+    end
+  end
+  return true
+end
+
+function M.install(World)
+  function World:forget()
+    M.collect(self)
+    M.begin(self)
+    return self
+  end
+
+  -- What hosts have written: {verb=, kind=, key=, subresource=, body=, status=}.
+  function World:writes(o)
+    o = check.options("writes", o, write_options)
+    M.collect(self)
+    return filter(self.asked, function(entry)
+      return VERBS[entry.method] and (o.kind and entry.kind == o.kind or not o.kind
+          and not OWN[entry.kind]) and (not o.verb or entry.verb == o.verb)
+        and (not o.key or entry.key == o.key) and (entry.lost or entry.status < 400
+          and entry.status > 0)
+    end)
+  end
+
+  function World:requests()
+    M.collect(self)
+    return filter(self.asked, function() return true end)
+  end
+
+  function World:runs(controller)
+    M.collect(self)
+    return filter(self.ran, function(run)
+      return not controller or run.controller == controller
+    end)
+  end
+
+  -- Lines of at least that level: {level=, msg=, ...}.
+  function World:logs(level)
+    local least = 1
+    if level ~= nil then
+      check.one_of("debug", "info", "warn", "error")("logs", level)
+      least = LEVELS[level]
+    end
+    M.collect(self)
+    return filter(self.log, function(entry)
+      return (LEVELS[entry.level] or 0) >= least
+    end)
+  end
+
+  -- The sum of the series that have these labels, or nil.
+  function World:metrics(name, labels)
+    check.text("metrics", name)
+    local sum
+    for line in world.metrics(self.handle, "main"):gmatch("[^\n]+") do
+      local series, text, value = line:match("^([%w_:]+)(%b{}) (%S+)$")
+      if not series then
+        series, value = line:match("^([%w_:]+) (%S+)$")
+        text = ""
+      end
+      if series == name and has_labels(labels_of(text), labels or {}) then
+        sum = (sum or 0) + tonumber(value)
+      end
+    end
+    return sum
+  end
+
+  -- The Events about an object: {type=, reason=, message=, count=}.
+  function World:events(kind, reference)
+    check.kind("events", kind)
+    local ns, name = ref.parse("events", reference)
+    local out = {}
+    for _, event in ipairs(self:list("v1/Event")) do
+      local about = event.involvedObject or {}
+      if about.name == name and about.namespace == ns and about.kind == kind:match("[^/]+$") then
+        out[#out + 1] = { type = event.type, reason = event.reason, message = event.message,
+          count = event.series and event.series.count or event.count or 1 }
+      end
+    end
+    return out
+  end
+
+  -- What happened to a key, as `perilune why` tells it: lines.
+  function World:why(kind, reference)
+    check.kind("why", kind)
+    local ns, name = ref.parse("why", reference)
+    local out = {}
+    for i, entry in ipairs(world.why(self.handle, "main", ref.key(ns, name))) do
+      out[i] = entry.controller .. ": " .. entry.what .. " " .. entry.detail
+    end
+    return out
+  end
+end
+
+return M
