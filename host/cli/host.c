@@ -18,6 +18,7 @@
 #include "control/manager.h"
 #include "control/once.h"
 #include "control/remotes.h"
+#include "control/tracer.h"
 #include "control/tally.h"
 #include "crypto/tls_prepare.h"
 #include "kube/decode_thread.h"
@@ -50,6 +51,7 @@ struct host {
     struct pl_client *client;
     struct pl_cluster *cluster;
     struct pl_remotes *remotes; /* the clusters besides */
+    struct pl_tracer *tracer;   /* NULL: nobody wants traces */
     struct pl_lanes *lanes;
     struct pl_memos *memos;   /* of every generation */
     struct pl_barred *barred; /* the same */
@@ -324,6 +326,39 @@ static int64_t settle_time(const struct pl_declarations *declarations)
     return longest;
 }
 
+static bool env_is(const char *name, const char *value)
+{
+    return pl_slice_eqz(env_or(name, ""), value);
+}
+
+/* As OpenTelemetry's environment variables say. */
+static int begin_tracing(struct host *host, struct pl_err *err)
+{
+    struct pl_slice base = env_or("OTEL_EXPORTER_OTLP_ENDPOINT", "");
+    struct pl_slice whole = env_or("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "");
+    if ((base.len == 0 && whole.len == 0) || env_is("OTEL_SDK_DISABLED", "true") ||
+        env_is("OTEL_TRACES_EXPORTER", "none"))
+        return 0;
+    while (base.len > 0 && base.ptr[base.len - 1] == '/')
+        base.len--;
+    char *url = whole.len > 0 ? pl_memdup0(whole.ptr, whole.len)
+                              : pl_format("%.*s/v1/traces", PL_FMT(base));
+    const struct pl_tracer_options options = {.transport = pl_http_client_transport(host->http),
+                                              .timers = pl_loop_timers(host->loop),
+                                              .rand = &host->rand,
+                                              .metrics = host->metrics,
+                                              .url = url,
+                                              .headers = getenv("OTEL_EXPORTER_OTLP_HEADERS"),
+                                              .service =
+                                                  env_or("OTEL_SERVICE_NAME", "perilune").ptr};
+    host->tracer = pl_tracer_create(&options, err);
+    pl_free(url);
+    if (host->tracer == NULL)
+        return err->code;
+    pl_cluster_set_tracer(host->cluster, host->tracer);
+    return 0;
+}
+
 /* NULL: the scripts have webhooks alone. */
 static const char *first_controller(const struct pl_declarations *declarations)
 {
@@ -536,6 +571,7 @@ static void tear_down(struct host *host)
     }
     pl_decode_thread_destroy(host->decode_thread);
     pl_http_client_destroy(host->http);
+    pl_tracer_destroy(host->tracer);
     pl_leader_destroy(host->leader);
     pl_shards_destroy(host->shards);
     pl_tidy_stop(&host->tidy);
@@ -570,6 +606,8 @@ static int run_host(struct host *host, const struct pl_host_hooks *hooks, struct
             pl_shards_create(host->options->leader.shards, host->options->leader.shard_by);
     if (rc == 0)
         rc = connect_cluster(host, err);
+    if (rc == 0)
+        rc = begin_tracing(host, err);
     if (rc == 0 && hooks != NULL && hooks->before != NULL)
         rc = hooks->before(hooks->arg, host->cluster, host->loop, err);
     /* What is started from here on, plugins for credentials too, is not left behind: a signal is

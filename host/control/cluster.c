@@ -11,6 +11,7 @@ struct pl_cluster {
     struct pl_list others;      /* clusters whose home it is: their back-pointers */
     struct pl_link of_home;     /* in the home's others */
     struct pl_remotes *remotes; /* borrowed; NULL: none */
+    struct pl_tracer *tracer;   /* borrowed; NULL: none */
     char **namespaces;          /* owned; NULL: all */
     struct pl_site *site;
     struct pl_informers *informers;
@@ -83,6 +84,16 @@ void pl_cluster_stop(struct pl_cluster *cluster)
 const char *pl_cluster_name(const struct pl_cluster *cluster)
 {
     return cluster->name;
+}
+
+void pl_cluster_set_tracer(struct pl_cluster *cluster, struct pl_tracer *tracer)
+{
+    cluster->tracer = tracer;
+}
+
+struct pl_tracer *pl_cluster_tracer(const struct pl_cluster *cluster)
+{
+    return cluster->tracer;
 }
 
 void pl_cluster_set_remotes(struct pl_cluster *home, struct pl_remotes *remotes)

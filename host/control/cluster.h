@@ -42,5 +42,9 @@ const char *pl_cluster_name(const struct pl_cluster *cluster);
 struct pl_remotes;
 void pl_cluster_set_remotes(struct pl_cluster *home, struct pl_remotes *remotes);
 struct pl_remotes *pl_cluster_remotes(const struct pl_cluster *home);
+/* Where runs of its controllers are told to (control/tracer.h); NULL: nowhere. Borrowed. */
+struct pl_tracer;
+void pl_cluster_set_tracer(struct pl_cluster *cluster, struct pl_tracer *tracer);
+struct pl_tracer *pl_cluster_tracer(const struct pl_cluster *cluster);
 /* What happened to the keys of its controllers. */
 struct pl_history *pl_cluster_history(struct pl_cluster *cluster);

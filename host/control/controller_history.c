@@ -1,6 +1,7 @@
 /* What a controller tells the history of its keys. */
 #include "base/buf.h"
 #include "control/controller_impl.h"
+#include "control/tracer.h"
 #include "object/meta.h"
 
 #define PARTS_MAX 24
@@ -74,6 +75,19 @@ void pl_controller_note_outcome(struct pl_controller *c, const struct pl_run *ru
                                pl_slice_z(says_why ? ": " : ""),
                                pl_slice_z(says_why ? outcome->message : "")};
     note(c, run->key, PL_HAPPENED_ENDED, took_ns, parts, PL_ARRAY_LEN(parts));
+    struct pl_tracer *tracer = pl_cluster_tracer(c->cluster);
+    bool failed = outcome->outcome == PL_OUTCOME_ERROR || outcome->outcome == PL_OUTCOME_TIMEOUT ||
+                  outcome->outcome == PL_OUTCOME_TERMINAL;
+    if (tracer != NULL)
+        pl_tracer_run(tracer, run->id, c->name, run->key, names[outcome->outcome], parts[2], failed,
+                      took_ns);
+}
+
+/* Of a call, as it is worded in lane/op_io.c. */
+static bool went_well(struct pl_slice result)
+{
+    return pl_slice_eqz(result, "ok") || pl_slice_eqz(result, "it was gone") ||
+           pl_slice_eqz(result, "nothing to change, not sent");
 }
 
 void pl_controller_run_called(struct pl_run *run, struct pl_slice what, struct pl_slice result,
@@ -81,6 +95,9 @@ void pl_controller_run_called(struct pl_run *run, struct pl_slice what, struct p
 {
     struct pl_slice parts[] = {what, pl_slice_z(": "), result};
     note(run->controller, run->key, PL_HAPPENED_CALLED, took_ns, parts, PL_ARRAY_LEN(parts));
+    struct pl_tracer *tracer = pl_cluster_tracer(run->controller->cluster);
+    if (tracer != NULL)
+        pl_tracer_call(tracer, run->id, what, result, !went_well(result), took_ns);
     pl_history_note_call(pl_cluster_history(run->controller->cluster),
                          pl_slice_z(pl_controller_spec(run->controller)->name), what);
 }

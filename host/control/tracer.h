@@ -1,0 +1,35 @@
+/* Traces for OpenTelemetry: a span a run and a span a call, sent as OTLP over HTTP in JSON. What is
+ * sent is what `perilune why` shows, so no value of a Secret is in it. It never holds up a run:
+ * what the collector does not take in time is dropped and counted. I/O thread. */
+#pragma once
+
+#include "base/metrics.h"
+#include "base/rand.h"
+#include "base/timer.h"
+#include "net/http.h"
+
+struct pl_tracer;
+
+struct pl_tracer_options {
+    struct pl_transport transport; /* borrowed until its end; for life what follows */
+    struct pl_timers *timers;
+    struct pl_rand *rand;
+    struct pl_metrics *metrics; /* NULL: none */
+    const char *url;            /* "http://collector:4318/v1/traces" */
+    const char *headers;        /* OTEL_EXPORTER_OTLP_HEADERS: "name=value,..."; NULL: none */
+    const char *service;        /* service.name */
+};
+
+/* EINVAL for a URL that is none. */
+struct pl_tracer *pl_tracer_create(const struct pl_tracer_options *options, struct pl_err *err);
+/* What was not sent is lost. After the transport's end, so that nothing is under way. Accepts NULL.
+ */
+void pl_tracer_destroy(struct pl_tracer *tracer);
+
+/* What a run did, and that it has ended. run: its id, 16 hexadecimal digits. Both end now, and took
+ * so long. failed: an error. All texts are copied, up to 1 KiB each. */
+void pl_tracer_call(struct pl_tracer *tracer, const char *run, struct pl_slice what,
+                    struct pl_slice result, bool failed, int64_t took_ns);
+void pl_tracer_run(struct pl_tracer *tracer, const char *run, const char *controller,
+                   struct pl_slice key, const char *outcome, struct pl_slice message, bool failed,
+                   int64_t took_ns);
