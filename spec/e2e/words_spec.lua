@@ -3,11 +3,12 @@
 local cjson = require("cjson")
 local e2e = require("spec.support.e2e")
 
-local DOCUMENTS = { "README.md", "host/cli/README.md", "examples/README.md", "host/cli/perilune.1" }
+local DOCUMENTS = { "README.md", "host/cli/README.md", "examples/README.md", "examples/coming-from.md",
+  "host/cli/perilune.1" }
 
 -- Of other programs (kubectl, cmake, scripts/), and of what is documented as missing.
 local OTHERS = { ["server-side"] = true, install = true, raw = true, kubeconfig = true, minutes = true,
-  as = true, list = true, seed = true, kube = true, check = true, test = true, now = true }
+  as = true, list = true, seed = true, kube = true, check = true, test = true, now = true, hard = true }
 
 describe("the documents", function()
   local commands, flags, host = {}, { help = true, version = true }, nil
@@ -35,6 +36,19 @@ describe("the documents", function()
       end
     end
     assert.same({}, unknown)
+  end)
+
+  it("compare frameworks by a script that does what they say", function()
+    local text = e2e.read_file("examples/coming-from.md"):match("```lua\n(.-)```")
+    local server = e2e.server()
+    local namespace = server:new_namespace()
+    host = e2e.start_host(server, text)
+    server:patch("/api/v1/namespaces/" .. namespace, { metadata = { labels = { ["example.com/tier"] = "small" } } })
+    e2e.eventually("the quota is there", function()
+      local quota = server:get("/api/v1/namespaces/" .. namespace .. "/resourcequotas/tier")
+      return quota and quota.spec.hard.pods == "10" and quota.metadata.ownerReferences[1].kind == "Namespace"
+    end)
+    host:stop()
   end)
 
   it("name every command, and no other", function()
