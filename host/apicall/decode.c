@@ -29,14 +29,13 @@ static int fail_type(struct pl_api_ctx *ctx, struct pl_slice api_version, struct
     const struct pl_api_version *v = pl_api_ctx_version(ctx);
     char text[PL_KIND_TEXT];
     struct pl_slice want = pl_api_version_text(v, text);
-    if (ctx->type->is_custom && (api_version.len == 0 || kind.len == 0)) {
+    if (ctx->type->is_custom && kind.len == 0) {
         struct pl_slice body = ctx->request.call.body;
         return pl_api_bad_request(
             &ctx->status,
             "the object provided is unrecognized (must be of type %s): Object '%s' is missing in "
             "'%.*s' (%.*s ...)",
-            ctx->type->kind, kind.len == 0 ? "Kind" : "apiVersion", PL_FMT(body),
-            body.len < 25 ? (int)body.len : 25, body.ptr);
+            ctx->type->kind, "Kind", PL_FMT(body), body.len < 30 ? (int)body.len : 30, body.ptr);
     }
     if (!pl_slice_eq(api_version, want))
         return pl_api_bad_request(&ctx->status,

@@ -267,7 +267,7 @@ int pl_api_prepare_builtin(struct pl_api_ctx *ctx, struct pl_tree *object,
         prepare_event(arena, pl_api_ctx_version(ctx), object);
     else if (strcmp(kind, "CustomResourceDefinition") == 0 &&
              pl_tree_text_at(object, "metadata.deletionTimestamp").len == 0)
-        pl_api_crd_accept(arena, object, pl_api_now(ctx->api, arena));
+        pl_api_crd_begin(arena, object);
     if (old == NULL)
         first_status(arena, kind, object);
     return 0;

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "object/meta.h"
 #include "schema/crd.h"
+#include "schema/managed.h"
 
 static struct pl_api_type *type_of_crd(const struct pl_api *api, struct pl_node crd)
 {
@@ -26,7 +27,7 @@ static bool is_crd(const struct pl_api_type *type)
     return !type->is_custom && strcmp(type->kind, "CustomResourceDefinition") == 0;
 }
 
-int pl_api_crd_changed(struct pl_api_ctx *ctx, struct pl_doc *crd)
+static int serve(struct pl_api_ctx *ctx, struct pl_doc *crd)
 {
     struct pl_err err = {0};
     if (!is_crd(ctx->type) || ctx->request.dry_run || pl_meta_is_deleting(pl_doc_root(crd)))
@@ -41,6 +42,50 @@ int pl_api_crd_changed(struct pl_api_ctx *ctx, struct pl_doc *crd)
     if (pl_api_registry_apply(ctx->api->registry, crd, &err) != 0)
         return pl_api_bad_request(&ctx->status, "%s", err.message);
     return 0;
+}
+
+static void note_acceptance(struct pl_api *api, struct pl_arena *arena, struct pl_api_type *type,
+                            const struct pl_tree *before, struct pl_tree *crd)
+{
+    struct pl_api_writer writer = {
+        .arena = arena,
+        .manager = pl_slice_z("kube-apiserver"),
+        .api_version = pl_slice_z("apiextensions.k8s.io/v1"),
+        .subresource = pl_slice_z("status"),
+        .now = pl_api_now(api, arena),
+        .schema = pl_api_type_lists(type, 0),
+    };
+    struct pl_tree *entries = pl_tree_dig(crd, "metadata.managedFields");
+    struct pl_tree *after = pl_api_managed_update(&writer, entries, before, crd);
+    if (after != NULL)
+        pl_tree_setz(arena, pl_tree_child(arena, crd, "metadata"), "managedFields", after);
+}
+
+/* Names are accepted by a write of its own, which whoever wrote the CRD does not see. */
+static void accept_names(struct pl_api *api, struct pl_doc *crd)
+{
+    struct pl_arena arena = {0};
+    struct pl_tree *object = pl_tree_from_node(&arena, pl_doc_root(crd));
+    struct pl_api_type *type = pl_api_registry_find_group(
+        api->registry, pl_slice_z("apiextensions.k8s.io"), pl_slice_z("customresourcedefinitions"));
+    struct pl_api_entry *entry =
+        pl_api_table_find(type->table, pl_tree_text_at(object, "metadata.name"));
+    if (entry != NULL && !pl_api_crd_is_accepted(object)) {
+        struct pl_tree *before = pl_tree_copy(&arena, object);
+        pl_api_crd_accept(&arena, object, pl_api_now(api, &arena));
+        note_acceptance(api, &arena, type, before, object);
+        pl_api_store_raw(api, &arena, entry, object);
+    }
+    pl_arena_deinit(&arena);
+}
+
+int pl_api_crd_changed(struct pl_api_ctx *ctx, struct pl_doc *crd)
+{
+    int code = serve(ctx, crd);
+    if (code == 0 && is_crd(ctx->type) && !ctx->request.dry_run &&
+        !pl_meta_is_deleting(pl_doc_root(crd)))
+        accept_names(ctx->api, crd);
+    return code;
 }
 
 /* ---- going ---- */

@@ -231,9 +231,10 @@ static void mark(struct pl_api_ctx *ctx, struct pl_tree *object, int64_t grace_s
     int64_t generation = 0;
     bool ns = is_builtin(ctx->type, "Namespace");
     set_times(ctx, meta, pl_clock_wall(ctx->api->timers->clock) + grace_s * PL_SECOND, grace_s);
-    if (ns)
+    bool crd = is_builtin(ctx->type, "CustomResourceDefinition");
+    if (ns || crd)
         pl_tree_removez(meta, "deletionGracePeriodSeconds");
-    if (pl_tree_integer(pl_tree_getz(meta, "generation"), &generation) && generation > 0)
+    if (!crd && pl_tree_integer(pl_tree_getz(meta, "generation"), &generation) && generation > 0)
         pl_tree_setz(arena, meta, "generation", pl_tree_int(arena, generation + 1));
     if (ns)
         pl_tree_set_strz(arena, pl_tree_child(arena, object, "status"), "phase", "Terminating");

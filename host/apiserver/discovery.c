@@ -4,9 +4,13 @@
 
 #include "apiserver/debug.h"
 #include "apiserver/openapi.h"
+#include "base/base64.h"
+#include "crypto/sha256.h"
 #include "net/http_server.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define VERSION_JSON                                                                               \
     "{\"major\":\"1\",\"minor\":\"37\",\"gitVersion\":\"v1.37.0+perilune\",\"gitCommit\":\"\","    \
@@ -34,6 +38,53 @@ static bool lists_group(const struct pl_tree *versions, struct pl_slice name)
     return false;
 }
 
+/* v2 before v1 before v2beta1 before v1alpha2; names of another form come last, in their order. */
+struct priority {
+    int stage; /* 2: general, 1: beta, 0: alpha, -1: none of these */
+    long major, minor;
+};
+
+static struct priority priority_of(const char *name)
+{
+    char *end;
+    struct priority p = {.stage = -1};
+    if (name[0] != 'v' || name[1] < '1' || name[1] > '9')
+        return p;
+    p.major = strtol(name + 1, &end, 10);
+    if (*end == '\0')
+        p.stage = 2;
+    else if (strncmp(end, "beta", 4) == 0 && end[4] >= '1' && end[4] <= '9')
+        p = (struct priority){1, p.major, strtol(end + 4, &end, 10)};
+    else if (strncmp(end, "alpha", 5) == 0 && end[5] >= '1' && end[5] <= '9')
+        p = (struct priority){0, p.major, strtol(end + 5, &end, 10)};
+    return *end == '\0' ? p : (struct priority){.stage = -1};
+}
+
+static bool comes_before(const char *a, const char *b)
+{
+    struct priority left = priority_of(a), right = priority_of(b);
+    if (left.stage != right.stage)
+        return left.stage > right.stage;
+    if (left.stage < 0)
+        return strcmp(a, b) < 0;
+    return left.major != right.major ? left.major > right.major : left.minor > right.minor;
+}
+
+static struct pl_tree *by_priority(struct pl_arena *arena, struct pl_tree *versions)
+{
+    struct pl_tree *sorted = pl_tree_array(arena);
+    while (versions->count > 0) {
+        struct pl_tree_item *best = versions->first;
+        PL_TREE_FOR(item, versions)
+        if (comes_before(pl_tree_text_at(item->value, "version").ptr,
+                         pl_tree_text_at(best->value, "version").ptr))
+            best = item;
+        pl_tree_push(arena, sorted, best->value);
+        pl_tree_unlink(versions, best);
+    }
+    return sorted;
+}
+
 static void add_version(struct pl_arena *arena, struct pl_tree *versions,
                         const struct pl_api_version *v)
 {
@@ -59,6 +110,7 @@ static struct pl_tree *group_of(struct pl_api_ctx *ctx, struct pl_slice group)
     if (versions->count == 0)
         return NULL;
     struct pl_tree *entry = pl_tree_object(arena);
+    versions = by_priority(arena, versions);
     pl_tree_setz(arena, entry, "name", pl_tree_str(arena, group));
     pl_tree_setz(arena, entry, "versions", versions);
     pl_tree_setz(arena, entry, "preferredVersion", pl_tree_at(versions, 0));
@@ -127,6 +179,20 @@ static void add_resource(struct pl_arena *arena, struct pl_tree *list,
     pl_tree_push(arena, list, entry);
 }
 
+/* Which version objects are stored in, as a hash that changes with it. */
+static void add_hash(struct pl_arena *arena, struct pl_tree *list, const struct pl_api_type *type)
+{
+    const struct pl_api_version *v = &type->versions[type->storage_version];
+    struct pl_slice text = pl_arena_f(arena, "%s/%s/%s", v->group, v->name, type->kind);
+    uint8_t digest[PL_SHA256_BYTES];
+    struct pl_buf hash = PL_BUF_INIT;
+    pl_sha256(text, digest);
+    pl_base64_encode(pl_slice((const char *)digest, 8), &hash);
+    pl_tree_setz(arena, list->last->value, "storageVersionHash",
+                 pl_tree_str(arena, pl_buf_slice(&hash)));
+    pl_buf_deinit(&hash);
+}
+
 static void add_type(struct pl_arena *arena, struct pl_tree *list, const struct pl_api_type *type,
                      const struct pl_api_version *v)
 {
@@ -135,10 +201,16 @@ static void add_type(struct pl_arena *arena, struct pl_tree *list, const struct 
         verbs = "create";
     else if (type->flags & PL_API_NO_COLLECTION)
         verbs = "create,delete,get,list,patch,update,watch";
+    else if (type->is_custom)
+        verbs = "delete,deletecollection,get,list,patch,create,update,watch";
     add_resource(arena, list, type, "", verbs);
+    if (!(type->flags & PL_API_REVIEW))
+        add_hash(arena, list, type);
+    if (v->has_scale && !type->is_custom)
+        add_resource(arena, list, type, "/scale", "get,patch,update");
     if (v->has_status)
         add_resource(arena, list, type, "/status", "get,patch,update");
-    if (v->has_scale)
+    if (v->has_scale && type->is_custom)
         add_resource(arena, list, type, "/scale", "get,patch,update");
 }
 

@@ -302,6 +302,8 @@ static void write_list(struct pl_api_ctx *ctx, const struct plan *plan, const st
     pl_buf_add_f(out, ",\"metadata\":{\"resourceVersion\":\"%" PRIu64 "\"", plan->rv);
     if (page->next.len > 0)
         pl_buf_add_f(out, ",\"continue\":\"%.*s\"", PL_FMT(page->next));
+    else if (ctx->type->is_custom && !partial)
+        pl_buf_add_z(out, ",\"continue\":\"\"");
     if (page->next.len > 0 && select->labels == NULL && select->fields == NULL &&
         select->shards.count == 0)
         pl_buf_add_f(out, ",\"remainingItemCount\":%zu", page->remaining);

@@ -50,9 +50,11 @@ void pl_api_crd_default_spec(struct pl_arena *arena, struct pl_tree *crd)
     struct pl_tree *spec = pl_tree_child(arena, crd, "spec");
     struct pl_tree *names = pl_tree_child(arena, spec, "names");
     struct pl_slice kind = pl_tree_text_at(names, "kind");
-    pl_tree_default(arena, names, "singular", pl_tree_str(arena, lower(arena, kind)));
-    pl_tree_default(arena, names, "listKind",
-                    pl_tree_str(arena, pl_arena_f(arena, "%.*sList", PL_FMT(kind))));
+    if (kind.len > 0) {
+        pl_tree_default(arena, names, "singular", pl_tree_str(arena, lower(arena, kind)));
+        pl_tree_default(arena, names, "listKind",
+                        pl_tree_str(arena, pl_arena_f(arena, "%.*sList", PL_FMT(kind))));
+    }
     /* One without a member is what an apply leaves that gives it back. */
     struct pl_tree *conversion = pl_tree_child(arena, spec, "conversion");
     if (pl_tree_text_at(conversion, "strategy").len == 0 &&
@@ -77,6 +79,22 @@ static void add_stored_version(struct pl_arena *arena, struct pl_tree *crd)
         if (!known)
             pl_tree_push(arena, stored, pl_tree_str(arena, name));
     }
+}
+
+void pl_api_crd_begin(struct pl_arena *arena, struct pl_tree *crd)
+{
+    struct pl_tree *status = pl_tree_child(arena, crd, "status");
+    pl_tree_default(arena, status, "conditions", pl_tree_array(arena));
+    pl_tree_default(arena, status, "acceptedNames",
+                    pl_tree_literal(arena, "{\"plural\":\"\",\"kind\":\"\"}"));
+    add_stored_version(arena, crd);
+}
+
+bool pl_api_crd_is_accepted(const struct pl_tree *crd)
+{
+    const struct pl_tree *conditions = pl_tree_dig(crd, "status.conditions");
+    return conditions != NULL && conditions->count > 0 &&
+           pl_tree_equal(pl_tree_dig(crd, "status.acceptedNames"), pl_tree_dig(crd, "spec.names"));
 }
 
 void pl_api_crd_accept(struct pl_arena *arena, struct pl_tree *crd, struct pl_tree *now)
@@ -158,13 +176,10 @@ static void validate_versions(struct pl_api_faults *faults, const struct pl_tree
         const struct pl_tree *is = pl_tree_getz(item->value, "storage");
         struct pl_slice path = pl_arena_f(faults->arena, "spec.versions[%zu]", i++);
         storage += is != NULL && is->boolean;
-        if (pl_tree_text_at(item->value, "name").len == 0)
-            pl_api_fault(faults, "FieldValueRequired",
-                         pl_arena_f(faults->arena, "%.*s.name", PL_FMT(path)), "Required value");
         if (!pl_tree_is(pl_tree_dig(item->value, "schema.openAPIV3Schema"), PL_OBJECT))
             pl_api_fault(faults, "FieldValueRequired",
                          pl_arena_f(faults->arena, "%.*s.schema.openAPIV3Schema", PL_FMT(path)),
-                         "Required value: schemas are required");
+                         "Required value");
         validate_rules(
             faults, item->value,
             is_one ? pl_slice_z("spec.validation.openAPIV3Schema")
@@ -203,12 +218,16 @@ void pl_api_crd_validate(struct pl_api_faults *faults, const struct pl_tree *crd
     require(faults, crd, "spec.group");
     require(faults, crd, "spec.names.plural");
     require(faults, crd, "spec.names.kind");
-    if (!pl_slice_eqz(scope, "Namespaced") && !pl_slice_eqz(scope, "Cluster"))
+    require(faults, crd, "spec.names.singular");
+    require(faults, crd, "spec.names.listKind");
+    if (scope.len == 0)
+        require(faults, crd, "spec.scope");
+    else if (!pl_slice_eqz(scope, "Namespaced") && !pl_slice_eqz(scope, "Cluster"))
         pl_api_fault(faults, "FieldValueNotSupported", pl_slice_z("spec.scope"),
                      "Unsupported value: \"%.*s\": supported values: \"Cluster\", \"Namespaced\"",
                      PL_FMT(scope));
     struct pl_slice want = pl_arena_f(faults->arena, "%.*s.%.*s", PL_FMT(plural), PL_FMT(group));
-    if (plural.len > 0 && group.len > 0 && !pl_slice_eq(name, want))
+    if (name.len > 0 && !pl_slice_eq(name, want))
         pl_api_fault(faults, "FieldValueInvalid", pl_slice_z("metadata.name"),
                      "Invalid value: \"%.*s\": must be spec.names.plural+\".\"+spec.group",
                      PL_FMT(name));

@@ -15,7 +15,7 @@ pl_kind_check pl_valid_pod, pl_valid_pod_template, pl_valid_deployment, pl_valid
     pl_valid_role_binding, pl_valid_autoscaler, pl_valid_budget, pl_valid_quota,
     pl_valid_limit_range, pl_valid_priority_class, pl_valid_runtime_class, pl_valid_namespace,
     pl_valid_node, pl_valid_endpoints, pl_valid_endpoint_slice, pl_valid_event, pl_valid_lease,
-    pl_valid_signing_request, pl_valid_revision;
+    pl_valid_signing_request, pl_valid_revision, pl_valid_definition;
 
 /* ---- parts ---- */
 
@@ -39,5 +39,8 @@ void pl_valid_job_spec(struct pl_api_faults *f, const struct pl_spot *at,
                        const struct pl_tree *spec);
 void pl_valid_claim_spec(struct pl_api_faults *f, const struct pl_spot *at,
                          const struct pl_tree *spec);
+/* The root of a CRD's schema. */
+void pl_valid_schema(struct pl_api_faults *f, const struct pl_spot *at,
+                     const struct pl_tree *schema);
 void pl_valid_schedule(struct pl_api_faults *f, const struct pl_spot *at,
                        const struct pl_tree *schedule);

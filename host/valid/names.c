@@ -92,8 +92,7 @@ void pl_dns1035(struct pl_api_faults *f, const struct pl_spot *at, const struct 
                 const char *arg)
 {
     struct pl_slice text = pl_tree_text(value);
-    PL_UNUSED(arg);
-    if (text.len == 0)
+    if (text.len == 0 && arg == NULL)
         return;
     if (text.len > 63)
         pl_bad_value(f, at, value, "must be no more than 63 characters");

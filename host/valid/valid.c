@@ -1,9 +1,8 @@
-/* Which rules a kind has. A kind that is not here has those of its metadata alone; CRDs and webhook
+/* Which rules a kind has. A kind that is not here has those of its metadata alone; webhook
  * configurations have theirs in schema/. */
 #include "valid/valid.h"
 
 #include "object/tree.h"
-#include "schema/crd.h"
 #include "valid/kinds.h"
 
 #include <string.h>
@@ -50,7 +49,7 @@ static const struct {
     {"Lease", pl_valid_lease},
     {"CertificateSigningRequest", pl_valid_signing_request},
     {"ControllerRevision", pl_valid_revision},
-    {"CustomResourceDefinition", pl_api_crd_validate},
+    {"CustomResourceDefinition", pl_valid_definition},
 };
 
 void pl_valid_builtin(struct pl_api_faults *faults, const struct pl_api_type *type,

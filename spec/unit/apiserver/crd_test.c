@@ -14,6 +14,10 @@ TEST(an_applied_crd_is_established_and_served_at_once)
     api_open(&t);
     CHECK_INT(api_get(&t, WIDGETS), 404);
     api_make_widgets(&t);
+    CHECK_AT(&t, "status.conditions", "null"); /* names are accepted by a write of its own */
+    CHECK_AT(&t, "status.acceptedNames.kind", "''");
+    CHECK_INT(api_get(&t, CRDS "/widgets.ex.com"), 200);
+    CHECK_AT(&t, "status.acceptedNames.kind", "'Widget'");
     CHECK_AT(&t, "status.conditions[0].type", "'NamesAccepted'");
     CHECK_AT(&t, "status.conditions[1].type", "'Established'");
     CHECK_AT(&t, "status.conditions[1].status", "'True'");
@@ -109,7 +113,7 @@ TEST(deleting_a_crd_takes_its_objects_along)
     api_post(&t, WIDGETS, "{" WIDGET ",'metadata':{'name':'a'},'spec':{'size':1}}");
     api_post(&t, WIDGETS,
              "{" WIDGET ",'metadata':{'name':'b','finalizers':['x.y/z']},'spec':{'size':1}}");
-    api_watch_open(&t, &watch, WIDGETS "?watch=1&resourceVersion=8");
+    api_watch_open(&t, &watch, WIDGETS "?watch=1&resourceVersion=9");
     CHECK_INT(api_delete(&t, CRDS "/widgets.ex.com", NULL), 200);
     CHECK_AT(&t, "metadata.finalizers", "['customresourcecleanup.apiextensions.k8s.io']");
     api_settle(&t);

@@ -15,7 +15,8 @@ TEST(groups_versions_and_resources_are_listed)
     CHECK_INT(api_get(&t, "/api/v1"), 200);
     CHECK_AT(&t, "resources[1]",
              "{'kind':'ConfigMap','name':'configmaps','namespaced':true,'shortNames':['cm'],"
-             "'singularName':'configmap','verbs':['create','delete','deletecollection','get',"
+             "'singularName':'configmap','storageVersionHash':'qFsyl6wFWjQ=','verbs':['create','"
+             "delete','deletecollection','get',"
              "'list','patch','update','watch']}");
     CHECK_INT(api_get(&t, "/apis/events.k8s.io/v1"), 200);
     CHECK_AT(&t, "resources[0].kind", "'Event'");

@@ -96,6 +96,52 @@ TEST(what_a_cluster_refuses_is_refused)
         check(&cases[i]);
 }
 
+#define CRD(schema, more)                                                                          \
+    "{'metadata':{'name':'things.example.com'},'spec':{'group':'example.com','scope':'Cluster',"   \
+    "'names':{'plural':'things','singular':'thing','kind':'Thing','listKind':'ThingList'},"        \
+    "'versions':[{'name':'v1','storage':true,'schema':{'openAPIV3Schema':" schema "}" more "}]}}"
+#define AT "spec.validation.openAPIV3Schema"
+
+TEST(definitions_are_looked_through)
+{
+    static const struct refused cases[] = {
+        {"CustomResourceDefinition", CRD("{'type':'object'}", ""), NULL, NULL, NULL},
+        {"CustomResourceDefinition", CRD("{'type':'string'}", ""), NULL, AT ".type",
+         "Invalid value: \"string\": must be object at the root"},
+        {"CustomResourceDefinition", CRD("{'type':'object','properties':{'a':{}}}", ""), NULL,
+         AT ".properties[a].type", "Required value: must not be empty for specified object fields"},
+        {"CustomResourceDefinition",
+         CRD("{'type':'object','properties':{'a':{'type':'array'}}}", ""), NULL,
+         AT ".properties[a].items", "Required value: must be specified"},
+        {"CustomResourceDefinition",
+         CRD("{'type':'object','properties':{'a':{'type':'integer','default':'x'}}}", ""), NULL,
+         AT ".properties[a].default",
+         "Invalid value: \"string\":  in body must be of type integer"},
+        {"CustomResourceDefinition",
+         CRD("{'type':'object','properties':{'a':{'type':'array','items':{'type':'object'},"
+             "'x-kubernetes-list-type':'map','x-kubernetes-list-map-keys':['k']}}}",
+             ""),
+         NULL, AT ".properties[a].x-kubernetes-list-map-keys",
+         "Invalid value: [\"k\"]: entries must all be names of item properties"},
+        {"CustomResourceDefinition",
+         CRD("{'type':'object','properties':{'a':{'type':'string','pattern':'('}}}", ""), NULL,
+         AT ".properties[a].pattern", "Invalid value: \"(\": must be a valid regular expression"},
+        {"CustomResourceDefinition",
+         CRD("{'type':'object','properties':{'a':{'type':'string','allOf':[{'type':'string'}]}}}",
+             ""),
+         NULL, AT ".properties[a].allOf[0].type", "Forbidden: must be empty to be structural"},
+        {"CustomResourceDefinition",
+         CRD("{'type':'object'}", ",'subresources':{'scale':{'specReplicasPath':'.a',"
+                                  "'statusReplicasPath':'.status.n'}}"),
+         NULL, "spec.versions[0].subresources.scale.specReplicasPath",
+         "Invalid value: \".a\": should be a json path under .spec"},
+        {"CustomResourceDefinition", CRD("{'type':'object'}", ",'deprecationWarning':'w'"), NULL,
+         "spec.versions[0].deprecationWarning", "Invalid value: \"w\": can only be set"},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(cases); i++)
+        check(&cases[i]);
+}
+
 static const char *schedule_fault(struct pl_arena *arena, const char *schedule)
 {
     struct pl_api_faults faults = {.arena = arena};
