@@ -105,13 +105,12 @@ static void prepare_job(struct pl_arena *arena, struct pl_tree *object, const st
     const struct pl_tree *manual = pl_tree_getz(spec, "manualSelector");
     struct pl_slice uid = pl_tree_text_at(object, "metadata.uid");
     struct pl_slice name = pl_tree_text_at(object, "metadata.name");
-    if (manual != NULL && manual->boolean)
-        return;
+    if (old != NULL || (manual != NULL && manual->boolean))
+        return; /* what was given once is the client's to send */
     struct pl_tree *template = pl_tree_child(arena, spec, "template");
     struct pl_tree *meta = pl_tree_child(arena, template, "metadata");
     set_job_labels(arena, meta, uid, name);
-    if (old == NULL)
-        set_job_labels(arena, pl_tree_child(arena, object, "metadata"), uid, name);
+    set_job_labels(arena, pl_tree_child(arena, object, "metadata"), uid, name);
     struct pl_tree *match =
         pl_tree_child(arena, pl_tree_child(arena, spec, "selector"), "matchLabels");
     pl_tree_setz(arena, match, "batch.kubernetes.io/controller-uid", pl_tree_str(arena, uid));

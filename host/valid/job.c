@@ -205,6 +205,20 @@ static void check_job_change(struct pl_api_faults *f, const struct pl_tree *spec
                   pl_tree_getz(old, "template"));
 }
 
+static void check_job_selector(struct pl_api_faults *f, const struct pl_tree *spec)
+{
+    const struct pl_tree *selector = pl_tree_getz(spec, "selector");
+    const struct pl_tree *labels = pl_tree_dig(spec, "template.metadata.labels");
+    bool matches = selector != NULL;
+    if (selector == NULL)
+        pl_bad_required(f, PL_MEMBER(SPEC, "selector"), "");
+    PL_TREE_FOR(item, pl_tree_getz(selector, "matchLabels"))
+    matches = matches && pl_tree_equal(item->value, pl_tree_get(labels, item->key));
+    if (!matches)
+        pl_bad_value(f, PL_MEMBER(PL_MEMBER(PL_MEMBER(SPEC, "template"), "metadata"), "labels"),
+                     labels, "`selector` does not match template `labels`");
+}
+
 void pl_valid_job(struct pl_api_faults *f, const struct pl_tree *object, const struct pl_tree *old)
 {
     const struct pl_tree *spec = pl_tree_getz(object, "spec");
@@ -212,6 +226,7 @@ void pl_valid_job(struct pl_api_faults *f, const struct pl_tree *object, const s
         pl_bad_value(f, PL_MEMBER(PL_MEMBER(NULL, "metadata"), "name"),
                      pl_tree_dig(object, "metadata.name"), "must be no more than 63 characters");
     pl_valid_job_spec(f, SPEC, spec);
+    check_job_selector(f, spec);
     if (old != NULL)
         check_job_change(f, spec, pl_tree_getz(old, "spec"));
 }

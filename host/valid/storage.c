@@ -231,12 +231,12 @@ static void check_topologies(struct pl_api_faults *f, const struct pl_tree *list
         PL_EACH(term, terms)
         pl_unique(f, PL_MEMBER(PL_INDEX(spot, k++), "values"), pl_tree_getz(term->value, "values"),
                   NULL);
+        bool twice = pl_is_empty(terms);
         for (const struct pl_tree_item *before = list->first; before != item; before = before->next)
-            if (pl_is_empty(terms) ||
-                pl_tree_equal(pl_tree_getz(before->value, "matchLabelExpressions"), terms)) {
-                pl_bad_duplicate(f, spot, pl_tree_strz(f->arena, ""));
-                break;
-            }
+            twice =
+                twice || pl_tree_equal(pl_tree_getz(before->value, "matchLabelExpressions"), terms);
+        if (twice)
+            pl_bad_duplicate(f, spot, pl_tree_strz(f->arena, ""));
     }
 }
 

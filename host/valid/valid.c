@@ -52,9 +52,30 @@ static const struct {
     {"CustomResourceDefinition", pl_valid_definition},
 };
 
+/* Some members are stored as null that nobody said: null is nothing where states are compared. */
+static void drop_nulls(struct pl_tree *tree)
+{
+    PL_TREE_FOR(item, tree)
+    if (item->value->type == PL_NULL && tree->type == PL_OBJECT)
+        pl_tree_unlink(tree, item);
+    else
+        drop_nulls(item->value);
+}
+
+static const struct pl_tree *without_nulls(struct pl_arena *arena, const struct pl_tree *object)
+{
+    struct pl_tree *copy = pl_tree_copy(arena, object);
+    drop_nulls(copy);
+    return copy;
+}
+
 void pl_valid_builtin(struct pl_api_faults *faults, const struct pl_api_type *type,
                       const struct pl_tree *object, const struct pl_tree *old)
 {
+    if (old != NULL) {
+        old = without_nulls(faults->arena, old);
+        object = without_nulls(faults->arena, object);
+    }
     for (size_t i = 0; i < PL_ARRAY_LEN(kinds); i++)
         if (strcmp(kinds[i].kind, type->kind) == 0)
             kinds[i].check(faults, object, old);

@@ -66,6 +66,11 @@ TEST(what_a_cluster_refuses_is_refused)
         {"Secret", "{'type':'kubernetes.io/tls','data':{'tls.crt':'YQ=='}}", NULL, "data[tls.key]",
          "Required value"},
         {"Secret", "{'type':'a'}", "{'type':'b'}", "type", "Invalid value: \"a\": field is immut"},
+        {"PersistentVolumeClaim",
+         "{'spec':{'accessModes':['ReadWriteOnce'],'resources':{'requests':{'storage':'1'}}}}",
+         "{'spec':{'accessModes':['ReadWriteOnce'],'resources':{'requests':{'storage':'1'}},"
+         "'dataSource':null}}",
+         NULL, NULL},
         {"PersistentVolumeClaim", "{'spec':{'accessModes':['ReadWriteOnce']}}", NULL,
          "spec.resources[storage]", "Required value"},
         {"Role", "{'kind':'Role','rules':[{'verbs':['get'],'apiGroups':[''],'resources':[]}]}",
