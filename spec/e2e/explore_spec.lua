@@ -113,6 +113,15 @@ describe("perilune test --explore", function()
     assert.equal(first, text())
   end)
 
+  it("explores in several processes, and finds the same in the same order", function()
+    local function run(...)
+      local code, findings, summaries = explore("spec/explore/first_of_two", "--executions", "30", ...)
+      assert.equal(1, code)
+      return { findings, summaries }
+    end
+    assert.same(run(), run("--jobs", "2"))
+  end)
+
   it("accepts what --allow says, and lists it", function()
     e2e.write_file(folder .. "/allow", "state Secret default/a-ssl-*: made by hand\n")
     local code, out = e2e.run("test", "spec/explore/first_of_two", "--filter", "buggy", "--explore", "--executions",

@@ -74,6 +74,14 @@ describe("states", function()
       "v1/Pod default/p  there -> gone", "v1/Pod default/q  gone -> there" }, differences(a, b))
   end)
 
+  it("are alike whatever the server has allocated, but for Services without an address", function()
+    local function service(ip)
+      return { object("Service", "a", { spec = { clusterIP = ip, clusterIPs = { ip } } }) }
+    end
+    assert.same({}, differences(service("10.0.0.1"), service("10.0.0.2")))
+    assert.equal(2, #differences(service("10.0.0.1"), service("None")))
+  end)
+
   it("find items of a list by their names", function()
     local a = { object("Pod", "a", { spec = { containers = { { name = "x", image = "1" }, { name = "y" } } } }) }
     local b = { object("Pod", "a", { spec = { containers = { { name = "y" }, { name = "x", image = "2" } } } }) }

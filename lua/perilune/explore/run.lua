@@ -205,7 +205,11 @@ function M.run(scenarios, input, worlds)
     return 2
   end
   local code, met = 0, false
-  for _, scenario in ipairs(chosen(scenarios, input.flags.filter)) do
+  local of_these, jobs = chosen(scenarios, input.flags.filter), input.flags.jobs or 1
+  if jobs > 1 and #of_these > 1 and not prepared.plan then
+    return require("perilune.explore.jobs").run(of_these, input, jobs)
+  end
+  for _, scenario in ipairs(of_these) do
     local ok, result, applies = pcall(one, scenario, input, worlds, prepared)
     if not ok then
       complain("%s: %s", scenario.name, tostring(type(result) == "table" and result.message or result))

@@ -65,8 +65,16 @@ local function flatten_list(list, path, context, flat)
   end
 end
 
+-- What the server gives out of what is left, so that it depends on all that was there before.
+local function is_allocated(kind, path)
+  return kind == "Service" and (path == "spec.clusterIP" or path:find("^spec%.clusterIPs%[")
+    or path == "spec.healthCheckNodePort" or path:find("^spec%.ports%[.*%]%.nodePort$")) and true
+end
+
 local function scalar(value, path, context)
-  if type(value) == "string" then
+  if value ~= "None" and is_allocated(context.kind, path) then
+    return "allocated"
+  elseif type(value) == "string" then
     if context.uids[value] then
       return "uid of " .. context.uids[value]
     elseif is_time(value) then
@@ -129,7 +137,7 @@ function M.flat(objects, externals)
   for _, object in ipairs(objects) do
     if not left_out[object.kind] then
       local meta, flat = object.metadata, {}
-      flatten(object, "", { uids = uids, generation = meta.generation }, flat)
+      flatten(object, "", { uids = uids, generation = meta.generation, kind = object.kind }, flat)
       local owners = {}
       for i, owner in ipairs(type(meta.ownerReferences) == "table" and meta.ownerReferences or {}) do
         owners[i] = owner.uid
