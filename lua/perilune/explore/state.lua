@@ -310,9 +310,7 @@ local function learn_values(a, b, taint, found)
   end
 end
 
-function M.no_taint()
-  return { names = {}, random = {}, masked = {} }
-end
+function M.no_taint() return { names = {}, random = {}, masked = {} } end
 
 -- What differs between undisturbed runs: `first` is the run, `seeded` one with another seed, `later`
 -- one at another time; each an array of flat states. What follows the clock is masked.
