@@ -136,6 +136,9 @@ struct pl_state_hooks;
 
 /* perilune.host in a plain Lua state, for specs: what waits raises, as there is no cluster. */
 int luaopen_perilune_host(struct lua_State *L);
+/* Where the registry has its struct pl_state, which outlives the Lua state that is closed: the
+ * owner of that may free it then. */
+#define PL_SPEC_STATE "perilune.spec_state"
 
 /* What the states of lanes are made with. */
 extern const struct pl_state_hooks pl_bind_state_hooks;

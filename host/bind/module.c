@@ -109,6 +109,8 @@ __attribute__((visibility("default"))) int luaopen_perilune_host(lua_State *L)
     s->generation = 1;
     s->phase = PL_PHASE_LOAD;
     anchor(L, s);
+    lua_pushlightuserdata(L, s);
+    lua_setfield(L, LUA_REGISTRYINDEX, PL_SPEC_STATE);
     pl_state_open(s);
     pl_ref_push(L, s->refs.host);
     int host = lua_gettop(L);

@@ -31,11 +31,19 @@ struct bound {
 
 /* ---- calling back ---- */
 
+/* What the world has computed is not the specification's. */
+static void renew(lua_State *L)
+{
+    lua_pushnil(L);
+    lua_setfield(L, LUA_REGISTRYINDEX, PL_SPEC_LIMIT);
+}
+
 /* Pushes the function; false: there is none. */
 static bool push_callback(struct bound *bound, enum callback which)
 {
     if (bound->callbacks[which] == LUA_NOREF || bound->world == NULL)
         return false;
+    renew(bound->L);
     lua_rawgeti(bound->L, LUA_REGISTRYINDEX, bound->callbacks[which]);
     return true;
 }
@@ -155,6 +163,7 @@ static void on_run(void *arg, const char *host, const struct pl_ran *ran)
 static struct bound *check(lua_State *L)
 {
     struct bound *bound = luaL_checkudata(L, 1, meta);
+    renew(L);
     if (bound->world == NULL)
         luaL_error(L, "this world was closed at the end of its test");
     bound->L = L;
@@ -173,6 +182,7 @@ static int fail(lua_State *L, const struct pl_err *err)
 static int answer(lua_State *L, int rc, const struct pl_err *err)
 {
     struct bound *bound = lua_touserdata(L, 1);
+    renew(L);
     pl_choose_raise(&bound->choose, L);
     if (bound->failure != NULL) { /* what a callback has raised comes first */
         lua_pushnil(L);

@@ -28,5 +28,9 @@
 struct lua_State;
 struct pl_watchdog;
 
+/* The registry's: when the specification has computed for too long, in CPU seconds of the thread;
+ * nil: it is to be set anew, as a world did something. */
+#define PL_SPEC_LIMIT "perilune.spec_limit"
+
 /* Pushes the module. dog: of scripts; borrowed for the state's life. */
 void pl_world_push(struct lua_State *L, struct pl_watchdog *dog);

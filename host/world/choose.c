@@ -4,6 +4,7 @@
 #include "world/choose.h"
 
 #include "base/base.h"
+#include "world/binding.h"
 
 #include <lauxlib.h>
 #include <stdio.h>
@@ -101,6 +102,8 @@ static void at(void *arg, const struct pl_point *point, struct pl_disturbance *o
     lua_State *L = choose->L;
     if (choose->failed || !lua_checkstack(L, 8))
         return;
+    lua_pushnil(L); /* what the world has computed is not the specification's */
+    lua_setfield(L, LUA_REGISTRYINDEX, PL_SPEC_LIMIT);
     lua_rawgeti(L, LUA_REGISTRYINDEX, choose->ref);
     push_point(L, point);
     if (lua_pcall(L, 1, 1, 0) != 0) {

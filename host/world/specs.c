@@ -28,8 +28,6 @@
 #define HOOK_EVERY    1000000 /* instructions */
 #define LIMIT_SECONDS 5
 
-static const char limit_key[] = "perilune.spec_limit"; /* registry: when it is over, CPU seconds */
-
 struct run {
     struct pl_slice input;
     struct pl_watchdog *dog;
@@ -47,18 +45,21 @@ static double cpu_seconds(void)
 static void set_limit(lua_State *L)
 {
     lua_pushnumber(L, cpu_seconds() + LIMIT_SECONDS);
-    lua_setfield(L, LUA_REGISTRYINDEX, limit_key);
+    lua_setfield(L, LUA_REGISTRYINDEX, PL_SPEC_LIMIT);
 }
 
 static void on_hook(lua_State *L, lua_Debug *ar)
 {
     PL_UNUSED(ar);
-    lua_getfield(L, LUA_REGISTRYINDEX, limit_key);
+    lua_getfield(L, LUA_REGISTRYINDEX, PL_SPEC_LIMIT);
+    bool renewed = lua_isnil(L, -1);
     double until = lua_tonumber(L, -1);
     lua_pop(L, 1);
-    if (cpu_seconds() < until)
+    if (!renewed && cpu_seconds() < until)
         return;
     set_limit(L); /* for what comes after the test */
+    if (renewed)
+        return;
     luaL_error(L, "the spec has computed for %d s on end: a loop without an end?", LIMIT_SECONDS);
 }
 
@@ -166,7 +167,10 @@ int pl_specs_run(struct pl_slice input, enum pl_log_level level)
     lua_State *L = luaL_newstate();
     if (lua_cpcall(L, run_protected, &run) != 0)
         fprintf(stderr, "perilune test: %s\n", lua_tostring(L, -1));
+    lua_getfield(L, LUA_REGISTRYINDEX, PL_SPEC_STATE);
+    void *state = lua_touserdata(L, -1);
     lua_close(L);
+    pl_free(state);
     pl_watchdog_destroy(run.dog);
     pl_log_configure(level, false, STDERR_FILENO);
     close(run.log);
