@@ -39,7 +39,8 @@ struct process {
     uint64_t known[LEASES];            /* by lease: the version it was told or answered last */
     int64_t settles_ns[PL_SHARDS_MAX]; /* ours: when the shard settles */
     bool leaving, has_joined;
-    unsigned messages; /* on their way that point here */
+    int64_t stopped_ns; /* when it was told to leave */
+    unsigned messages;  /* on their way that point here */
 };
 
 enum phase { ARRIVES, ANSWERS, GIVES_UP };
@@ -79,6 +80,8 @@ struct world {
     unsigned shards;
     bool rough;
     /* What was seen. */
+    uint64_t left;
+    int64_t leaving_ns, longest_leaving_ns; /* from a stop until everything was given away */
     uint64_t writes, reads, moves, promised, joins, stops, deaths, freezes, losses, refusals;
     char last_holder[PL_SHARDS_MAX][64];
     int64_t free_since[PL_SHARDS_MAX], worst_gap_ns, limit_ns, ailed_at[PL_SHARDS_MAX],
@@ -407,6 +410,7 @@ static inline void stop(struct process *p)
 {
     p->leaving = true;
     p->has_joined = false;
+    p->stopped_ns = p->world->now_ns;
     p->world->stops++;
     p->world->promised += held_by(p);
     p->back_at_ns = 0;
@@ -458,6 +462,10 @@ static inline void live(struct process *p)
         p->back_at_ns = 2;
         pl_membership_end(p->m, true, on_left, p);
     } else if (p->leaving && p->back_at_ns == 1) {
+        int64_t took_ns = w->now_ns - p->stopped_ns;
+        w->left++;
+        w->leaving_ns += took_ns;
+        w->longest_leaving_ns = took_ns > w->longest_leaving_ns ? took_ns : w->longest_leaving_ns;
         end(p, INT64_MAX);
     } else if (!p->leaving && !p->has_joined && chance(w) < 0.1) {
         join(p); /* it was lost; its runs have ended */
