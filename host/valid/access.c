@@ -110,6 +110,6 @@ void pl_valid_role_binding(struct pl_api_faults *f, const struct pl_tree *object
         for (size_t k = 0; k < PL_ARRAY_LEN(members); k++)
             pl_tree_setz(f->arena, shown, members[k][1],
                          pl_tree_str(f->arena, pl_tree_text_at(ref, members[k][0])));
-        pl_bad_value(f, at, shown, "cannot change roleRef");
+        pl_bad_value(f, at, shown, "field is immutable");
     }
 }

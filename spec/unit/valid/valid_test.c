@@ -80,7 +80,7 @@ TEST(what_a_cluster_refuses_is_refused)
          "'name':'b'}}",
          "{'roleRef':{'apiGroup':'rbac.authorization.k8s.io','kind':'Role','name':'a'}}", "roleRef",
          "Invalid value: {\"APIGroup\":\"rbac.authorization.k8s.io\",\"Kind\":\"Role\",\"Name\":"
-         "\"b\"}: cannot change roleRef"},
+         "\"b\"}: field is immutable"},
         {"PodDisruptionBudget", "{'spec':{'minAvailable':1,'maxUnavailable':1}}", NULL, "spec",
          "Invalid value"},
         {"Lease", "{'spec':{'leaseDurationSeconds':0}}", NULL, "spec.leaseDurationSeconds",
