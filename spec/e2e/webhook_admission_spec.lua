@@ -473,7 +473,7 @@ describe("an API server that calls webhooks", function()
       other:create("/api/v1/namespaces", { apiVersion = "v1", kind = "Namespace", metadata = { name = namespace } })
       local config = document("mutating", "a", "yes", { { "", clientConfig = { caBundle = ca,
         service = { namespace = namespace, name = "hooks", path = "/append/a", port = 8443 } } } })
-      other:create(CONFIGS .. "mutatingwebhookconfigurations", config)
+      config = other:create(CONFIGS .. "mutatingwebhookconfigurations", config)
       assert.equal("a", other:create(maps(), map("a", "yes")).metadata.annotations.order)
       config.webhooks[1].clientConfig.service.port = nil
       other:update(CONFIGS .. "mutatingwebhookconfigurations/a", config)
