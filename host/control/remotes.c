@@ -46,7 +46,8 @@ struct remote {
 
 struct pl_remotes {
     struct pl_remotes_options o;
-    struct remote **items; /* owned */
+    char *user_agent, *instance; /* owned: of o */
+    struct remote **items;       /* owned */
     size_t count;
     bool stopping;
     struct pl_metric *up;
@@ -342,6 +343,8 @@ struct pl_remotes *pl_remotes_create(const struct pl_remotes_options *options)
         .type = PL_METRIC_GAUGE,
         .labels = {"cluster"}};
     remotes->o = *options;
+    remotes->o.client.user_agent = remotes->user_agent = dup(options->client.user_agent);
+    remotes->o.cluster.instance = remotes->instance = dup(options->cluster.instance);
     remotes->up = pl_metrics_add(options->client.metrics, &up);
     pl_cluster_set_remotes(options->home, remotes);
     return remotes;
@@ -386,6 +389,8 @@ void pl_remotes_destroy(struct pl_remotes *remotes)
         destroy(remotes->items[i]);
     pl_cluster_set_remotes(remotes->o.home, NULL);
     pl_free(remotes->items);
+    pl_free(remotes->user_agent);
+    pl_free(remotes->instance);
     pl_free(remotes);
 }
 

@@ -13,8 +13,9 @@ struct pl_remotes;
 
 #define PL_REMOTES_MAX 64
 
+/* The texts user_agent and instance are copied; all else is borrowed for life. */
 struct pl_remotes_options {
-    struct pl_cluster *home;            /* borrowed for life, as is all that follows */
+    struct pl_cluster *home;
     struct pl_client_options client;    /* its config is each cluster's own */
     struct pl_cluster_options cluster;  /* its client, name and home are each cluster's own */
     struct pl_kubeconfig_options files; /* where kubeconfigs are, when a spec names none */
