@@ -82,7 +82,7 @@ static void jsonpath(struct pl_slice text)
     struct pl_doc *doc = path != NULL ? pl_scan_text(pl_slice_z(object), NULL, NULL) : NULL;
     size_t found = 0;
     if (path != NULL)
-        pl_jsonpath_each(path, pl_doc_root(doc), is_enough, &found, NULL);
+        PL_IGNORE(pl_jsonpath_each(path, pl_doc_root(doc), is_enough, &found, NULL));
     pl_doc_unref(doc);
     pl_jsonpath_destroy(path);
 }
