@@ -7,6 +7,7 @@
 #include "base/metrics.h"
 #include "control/cluster.h"
 #include "control/edition.h"
+#include "net/http.h"
 #include "net/loop.h"
 
 struct pl_hooks;
@@ -44,6 +45,25 @@ PL_MUST_USE int pl_hooks_set_certificate(struct pl_hooks *hooks, const char *cer
 /* Listens for drain_ns more, closes each connection after its next answer, and answers what is
  * under way; then the listener is gone and done is called, once, later. */
 void pl_hooks_stop(struct pl_hooks *hooks, int64_t drain_ns, void (*done)(void *arg), void *arg);
+
+/* ---- without a connection ---- */
+
+struct pl_hook_question {
+    const char *method;          /* borrowed for the call, as is what follows */
+    struct pl_slice path, query; /* still escaped */
+    const char *content_type;    /* NULL: none */
+    struct pl_slice body;        /* a review */
+};
+
+/* Whoever asked. reply is called once; everything is borrowed for the call. */
+struct pl_hook_client {
+    void (*reply)(void *arg, int status, const struct pl_http_header *headers, size_t count,
+                  struct pl_slice body);
+    void *arg;
+};
+/* Answers later, or before it returns; at the latest at the question's deadline. */
+void pl_hooks_ask(struct pl_hooks *hooks, const struct pl_hook_question *question,
+                  struct pl_hook_client client);
 
 /* ---- what is going on ---- */
 

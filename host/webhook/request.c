@@ -25,7 +25,7 @@ struct request {
     struct pl_link link;   /* hooks->requests */
     struct pl_link queued; /* set->waiting */
     struct pl_hooks *hooks;
-    struct pl_exchange *exchange; /* NULL: answered */
+    struct pl_hook_client client; /* reply NULL: answered */
     struct pl_hook_route *route;
     struct pl_hook_set *set;         /* counted */
     const struct pl_hook_kind *kind; /* of its spec */
@@ -52,29 +52,36 @@ static void count(struct pl_hooks *hooks, const char *path, int status)
         pl_series_add(pl_metric_series(hooks->totals, labels), 1);
 }
 
+static void reply(struct pl_hook_client client, int status, const char *content_type,
+                  struct pl_slice body)
+{
+    const struct pl_http_header header = {"content-type", content_type};
+    client.reply(client.arg, status, &header, 1, body);
+}
+
 /* One line of text, for people who look at the API server's log. */
-static void refuse(struct pl_exchange *exchange, int status, const char *text)
+static void refuse(struct pl_hook_client client, int status, const char *text)
 {
     struct pl_buf line = PL_BUF_INIT;
     for (const char *c = text; *c != '\0' && line.len < MOST_MESSAGE; c++)
         pl_buf_add_char(&line, (unsigned char)*c < ' ' || *c == 127 ? ' ' : *c);
     pl_buf_add_char(&line, '\n');
-    pl_exchange_reply(exchange, status, "text/plain; charset=utf-8", pl_buf_slice(&line));
+    reply(client, status, "text/plain; charset=utf-8", pl_buf_slice(&line));
     pl_buf_deinit(&line);
 }
 
 static void answer(struct request *request, int status, struct pl_slice body)
 {
-    struct pl_exchange *exchange = request->exchange;
+    struct pl_hook_client client = request->client;
     struct pl_hook_route *route = request->route;
-    request->exchange = NULL;
+    request->client.reply = NULL;
     count(request->hooks, route->path, status);
     pl_series_observe(route->shown.latency,
                       (double)(now_of(request->hooks) - request->began_ns) / (double)PL_SECOND);
     if (status == 200)
-        pl_exchange_reply(exchange, status, "application/json", body);
+        reply(client, status, "application/json", body);
     else
-        refuse(exchange, status, body.ptr);
+        refuse(client, status, body.ptr);
 }
 
 static void answer_handled(struct request *request)
@@ -150,7 +157,7 @@ static void log_failure(struct request *request, const char *message, const char
 static void free_request(struct request *request)
 {
     struct pl_hooks *hooks = request->hooks;
-    PL_REQUIRE(request->exchange == NULL);
+    PL_REQUIRE(request->client.reply == NULL);
     pl_timer_stop(hooks->timers, &request->deadline);
     pl_link_unlink(&request->link);
     pl_link_unlink(&request->queued);
@@ -209,9 +216,9 @@ static void on_finished(struct pl_run *run, const struct pl_outcome_of_run *outc
     if (late != NULL || !done)
         log_failure(request, late != NULL ? late : message, outcome->traceback);
     tell_ran(request, outcome, late != NULL || !done);
-    if (request->exchange != NULL && done)
+    if (request->client.reply != NULL && done)
         answer_handled(request);
-    else if (request->exchange != NULL)
+    else if (request->client.reply != NULL)
         answer_failed(request, late != NULL ? late : message);
     pl_free(late);
     pl_edition_unref(request->run.edition);
@@ -298,42 +305,43 @@ static bool is_convert(struct pl_slice path)
     return pl_slice_eqz(path, "/convert");
 }
 
-static int refuse_early(struct pl_hooks *hooks, struct pl_exchange *exchange, const char *path,
+static int refuse_early(struct pl_hooks *hooks, struct pl_hook_client client, const char *path,
                         int status, const char *text)
 {
     if (path != NULL)
         count(hooks, path, status);
-    refuse(exchange, status, text);
+    refuse(client, status, text);
     return status;
 }
 
 /* The status that it was refused with; 0: it goes on. */
-static int check_head(struct pl_hooks *hooks, struct pl_exchange *exchange, const char *path)
+static int check_head(struct pl_hooks *hooks, const struct pl_hook_question *question,
+                      struct pl_hook_client client, const char *path)
 {
     const struct pl_http_header allow[] = {{"allow", "POST"}, {"content-type", "text/plain"}};
     if (path == NULL)
-        return refuse_early(hooks, exchange, NULL, 404, "no webhook is served at this path");
-    if (strcmp(pl_exchange_method(exchange), "POST") != 0) {
+        return refuse_early(hooks, client, NULL, 404, "no webhook is served at this path");
+    if (strcmp(question->method, "POST") != 0) {
         count(hooks, path, 405);
-        pl_exchange_reply_with(exchange, 405, allow, PL_ARRAY_LEN(allow),
-                               pl_slice_z("a webhook takes POST alone\n"));
+        client.reply(client.arg, 405, allow, PL_ARRAY_LEN(allow),
+                     pl_slice_z("a webhook takes POST alone\n"));
         return 405;
     }
-    if (!is_json(pl_exchange_header(exchange, "content-type")))
-        return refuse_early(hooks, exchange, path, 415,
+    if (!is_json(question->content_type))
+        return refuse_early(hooks, client, path, 415,
                             "a webhook takes reviews of the type application/json");
     return 0;
 }
 
-static struct request *create(struct pl_hooks *hooks, struct pl_exchange *exchange,
-                              struct pl_hook_route *route, const struct pl_review *review)
+static struct request *create(struct pl_hooks *hooks, struct pl_slice query,
+                              struct pl_hook_client client, struct pl_hook_route *route,
+                              const struct pl_review *review)
 {
     struct request *request = PL_NEW(struct request);
-    struct pl_slice query = pl_exchange_query(exchange);
     const struct pl_hook_spec *spec = pl_edition_spec(route->set->edition)->hook;
     bool converts = spec->sort == PL_HOOK_CONVERT;
     request->hooks = hooks;
-    request->exchange = exchange;
+    request->client = client;
     request->route = route;
     request->set = route->set;
     request->set->refs++;
@@ -352,16 +360,16 @@ static struct request *create(struct pl_hooks *hooks, struct pl_exchange *exchan
     return request;
 }
 
-static void begin(struct pl_hooks *hooks, struct pl_exchange *exchange, struct pl_hook_route *route,
-                  const struct pl_review *review)
+static void begin(struct pl_hooks *hooks, struct pl_slice query, struct pl_hook_client client,
+                  struct pl_hook_route *route, const struct pl_review *review)
 {
-    struct request *request = create(hooks, exchange, route, review);
+    struct request *request = create(hooks, query, client, route, review);
     pl_list_push(&request->set->waiting, &request->queued);
     start_next(request->set);
 }
 
 /* A review that says so itself: the API server reads nothing else of a conversion. */
-static void answer_early(struct pl_hooks *hooks, struct pl_exchange *exchange,
+static void answer_early(struct pl_hooks *hooks, struct pl_hook_client client,
                          struct pl_review *review, const char *failure)
 {
     struct pl_buf body = PL_BUF_INIT;
@@ -370,13 +378,13 @@ static void answer_early(struct pl_hooks *hooks, struct pl_exchange *exchange,
     else
         pl_review_answer(review, &body);
     count(hooks, "/convert", 200);
-    pl_exchange_reply(exchange, 200, "application/json", pl_buf_slice(&body));
+    reply(client, 200, "application/json", pl_buf_slice(&body));
     pl_buf_deinit(&body);
     pl_review_deinit(review);
 }
 
-static void begin_conversion(struct pl_hooks *hooks, struct pl_exchange *exchange,
-                             struct pl_review *review)
+static void begin_conversion(struct pl_hooks *hooks, struct pl_slice query,
+                             struct pl_hook_client client, struct pl_review *review)
 {
     struct pl_err err;
     struct pl_kind kind;
@@ -386,29 +394,48 @@ static void begin_conversion(struct pl_hooks *hooks, struct pl_exchange *exchang
     if (rc == 0 && route == NULL)
         pl_err_set(&err, PL_EINVAL, "no handler converts %s/%s", kind.group, kind.kind);
     if (route != NULL)
-        begin(hooks, exchange, route, review);
+        begin(hooks, query, client, route, review);
     else
-        answer_early(hooks, exchange, review, rc == PL_ENOTFOUND ? NULL : err.message);
+        answer_early(hooks, client, review, rc == PL_ENOTFOUND ? NULL : err.message);
 }
 
-void pl_hook_request(void *arg, struct pl_exchange *exchange)
+void pl_hooks_ask(struct pl_hooks *hooks, const struct pl_hook_question *question,
+                  struct pl_hook_client client)
 {
-    struct pl_hooks *hooks = arg;
-    struct pl_slice path = pl_exchange_path(exchange);
+    struct pl_slice path = question->path;
     bool converts = is_convert(path) && pl_hooks_converts(hooks);
     struct pl_hook_route *route = converts ? NULL : pl_hooks_find(hooks, path);
     const char *known = converts ? "/convert" : route != NULL ? route->path : NULL;
     struct pl_review review;
     struct pl_err err;
     pl_err_clear(&err);
-    if (check_head(hooks, exchange, known) != 0)
+    if (check_head(hooks, question, client, known) != 0)
         return;
     enum pl_hook_sort sort =
         converts ? PL_HOOK_CONVERT : pl_edition_spec(route->set->edition)->hook->sort;
-    if (pl_review_read(pl_exchange_body(exchange), sort, &review, &err) != 0)
-        refuse_early(hooks, exchange, known, 400, err.message);
+    if (pl_review_read(question->body, sort, &review, &err) != 0)
+        refuse_early(hooks, client, known, 400, err.message);
     else if (converts)
-        begin_conversion(hooks, exchange, &review);
+        begin_conversion(hooks, question->query, client, &review);
     else
-        begin(hooks, exchange, route, &review);
+        begin(hooks, question->query, client, route, &review);
+}
+
+/* ---- over a connection ---- */
+
+static void reply_to_exchange(void *arg, int status, const struct pl_http_header *headers,
+                              size_t count, struct pl_slice body)
+{
+    pl_exchange_reply_with(arg, status, headers, count, body);
+}
+
+void pl_hook_request(void *hooks, struct pl_exchange *exchange)
+{
+    const struct pl_hook_question question = {.method = pl_exchange_method(exchange),
+                                              .path = pl_exchange_path(exchange),
+                                              .query = pl_exchange_query(exchange),
+                                              .content_type =
+                                                  pl_exchange_header(exchange, "content-type"),
+                                              .body = pl_exchange_body(exchange)};
+    pl_hooks_ask(hooks, &question, (struct pl_hook_client){reply_to_exchange, exchange});
 }

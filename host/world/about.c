@@ -109,3 +109,29 @@ void pl_about_deinit(struct pl_about *about)
 {
     pl_free(about->name);
 }
+
+bool pl_ran_failed(const struct pl_ran *ran)
+{
+    return ran->outcome->outcome == PL_OUTCOME_ERROR ||
+           ran->outcome->outcome == PL_OUTCOME_TERMINAL;
+}
+
+void pl_about_ran(const struct pl_chooser *chooser, const char *host, const char *controller,
+                  const struct pl_ran *ran)
+{
+    struct pl_disturbance none = {PL_ACT_GO, 0, NULL, 0, 0};
+    bool failed = pl_ran_failed(ran);
+    char *key = pl_memdup0(ran->run->key.ptr, ran->run->key.len);
+    const struct pl_point point = {
+        .kind = PL_POINT_RAN,
+        .host = host,
+        .controller = controller,
+        .key = key,
+        .run_id = ran->run->id,
+        .line = ran->outcome->traceback,
+        .message = failed ? ran->outcome->message : "",
+        .by_script = failed && ran->outcome->by_script,
+    };
+    chooser->at(chooser->arg, &point, &none);
+    pl_free(key);
+}

@@ -2,6 +2,7 @@
  * name of what is made, the version that an event brings. */
 #pragma once
 
+#include "control/controller.h"
 #include "lane/asker.h"
 #include "world/point.h"
 #include "world/target.h"
@@ -20,4 +21,8 @@ void pl_about_request(struct pl_about *about, struct pl_point *point,
                       void *arg);
 /* Adds to a point of EVENT from the text of the event, a line of JSON. */
 void pl_about_event(struct pl_about *about, struct pl_point *point, struct pl_slice text);
+bool pl_ran_failed(const struct pl_ran *ran);
+/* Tells of a run that has ended. */
+void pl_about_ran(const struct pl_chooser *chooser, const char *host, const char *controller,
+                  const struct pl_ran *ran);
 void pl_about_deinit(struct pl_about *about);

@@ -35,6 +35,7 @@ struct pl_replica {
     struct pl_memos *memos;
     struct pl_barred *barred;
     struct pl_manager *manager;
+    struct pl_hooks *hooks;                        /* NULL: no script has declared a webhook yet */
     struct pl_generation *current, *next, *before; /* before: the last that is being closed */
     uint64_t generations;
     void (*reloaded)(void *arg, const struct pl_err *err);
@@ -192,6 +193,41 @@ static void on_ran(void *arg, struct pl_generation *generation, const struct pl_
         replica->o.ran(replica->o.arg, replica, ran);
 }
 
+static void on_hooks_stopped(void *arg)
+{
+    pl_manager_release(((struct pl_replica *)arg)->manager);
+}
+
+static void on_stopping(void *arg)
+{
+    struct pl_replica *replica = arg;
+    if (replica->hooks != NULL)
+        pl_hooks_stop(replica->hooks, 0, on_hooks_stopped, replica);
+}
+
+static void open_hooks(struct pl_replica *replica)
+{
+    const struct pl_hooks_options options = {
+        .loop = replica->loop, .cluster = replica->cluster, .metrics = replica->metrics};
+    replica->hooks = pl_hooks_create(&options);
+    pl_manager_hold(replica->manager); /* until they have stopped */
+}
+
+/* The webhooks of the generation answer from now on. */
+static void switch_hooks(struct pl_replica *replica, struct pl_generation *generation)
+{
+    size_t count = pl_generation_hooks(generation);
+    if (pl_manager_is_stopping(replica->manager) || (count == 0 && replica->hooks == NULL))
+        return;
+    if (replica->hooks == NULL)
+        open_hooks(replica);
+    struct pl_edition **editions = pl_calloc(count + 1, sizeof(struct pl_edition *));
+    for (size_t i = 0; i < count; i++)
+        editions[i] = pl_generation_hook(generation, i);
+    pl_hooks_switch(replica->hooks, editions, count);
+    pl_free(editions);
+}
+
 static struct pl_generation_options generation_options(struct pl_replica *replica)
 {
     return (struct pl_generation_options){
@@ -223,10 +259,12 @@ static int begin(struct pl_replica *replica, struct pl_err *err)
         .cluster = replica->cluster,
         .grace_ns = replica->o.grace_ns > 0 ? replica->o.grace_ns : GRACE,
         .stopped = on_stopped,
+        .stopping = on_stopping,
         .gone = on_gone,
         .arg = replica};
     replica->manager = pl_manager_create(&options);
     pl_generation_take_over(replica->current, replica->manager, NULL, NULL);
+    switch_hooks(replica, replica->current);
     pl_manager_start(replica->manager);
     return pl_lanes_add_indexes(pl_generation_lanes(replica->current), err);
 }
@@ -292,6 +330,7 @@ void pl_replica_destroy(struct pl_replica *replica)
         pl_log(PL_LOG_WARN, "a script does not end although it was cancelled; its memory stays");
         return;
     }
+    pl_hooks_destroy(replica->hooks);
     pl_generation_destroy(replica->next);
     pl_generation_destroy(replica->current);
     if (replica->manager != NULL)
@@ -352,6 +391,7 @@ static void on_prepared(void *arg, struct pl_generation *generation, const struc
     replica->before = before;
     replica->closing++;
     pl_generation_take_over(generation, replica->manager, before, NULL);
+    switch_hooks(replica, generation);
     replica->current = generation;
     replica->next = NULL;
     end_reload(replica, NULL);
@@ -467,6 +507,11 @@ struct pl_cluster *pl_replica_cluster(struct pl_replica *replica)
 struct pl_manager *pl_replica_manager(struct pl_replica *replica)
 {
     return replica->manager;
+}
+
+struct pl_hooks *pl_replica_hooks(struct pl_replica *replica)
+{
+    return replica->hooks;
 }
 
 struct pl_metrics *pl_replica_metrics(struct pl_replica *replica)

@@ -5,6 +5,7 @@
 
 #include "bind/generation.h"
 #include "control/manager.h"
+#include "webhook/hooks.h"
 #include "world/outside.h"
 #include "world/wire.h"
 
@@ -69,5 +70,7 @@ void pl_replica_each_due(struct pl_replica *replica,
 
 struct pl_cluster *pl_replica_cluster(struct pl_replica *replica);
 struct pl_manager *pl_replica_manager(struct pl_replica *replica);
+/* NULL: its scripts have never declared a webhook. */
+struct pl_hooks *pl_replica_hooks(struct pl_replica *replica);
 struct pl_metrics *pl_replica_metrics(struct pl_replica *replica);
 struct pl_wire *pl_replica_wire(struct pl_replica *replica);

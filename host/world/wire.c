@@ -10,9 +10,9 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "net/fence.h"
+#include "world/headers.h"
 #include "world/target.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -68,31 +68,11 @@ static struct pl_timers *timers_of(const struct wire_call *call)
 
 static void step_later(struct wire_call *call)
 {
-    pl_loop_defer(call->wire->o.loop, &call->next, go_on);
+    if (call->wire != NULL)
+        pl_loop_defer(call->wire->o.loop, &call->next, go_on);
 }
 
 /* ---- a call's life ---- */
-
-static void free_headers(struct pl_http_header *headers, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        pl_free((char *)headers[i].name);
-        pl_free((char *)headers[i].value);
-    }
-    pl_free(headers);
-}
-
-static struct pl_http_header *copy_headers(const struct pl_http_header *headers, size_t count)
-{
-    struct pl_http_header *copy = pl_calloc(count + 1, sizeof *copy);
-    for (size_t i = 0; i < count; i++) {
-        char *name = pl_strdup(headers[i].name);
-        for (char *c = name; *c != '\0'; c++)
-            *c = (char)tolower((unsigned char)*c);
-        copy[i] = (struct pl_http_header){name, pl_strdup(headers[i].value)};
-    }
-    return copy;
-}
 
 static void drop_pieces(struct wire_call *call)
 {
@@ -109,8 +89,8 @@ static void free_when_over(struct wire_call *call)
     pl_link_unlink(&call->link);
     pl_loop_undefer(&call->next);
     drop_pieces(call);
-    free_headers(call->headers, call->request.header_count);
-    free_headers(call->answer_headers, call->answer_header_count);
+    pl_headers_free(call->headers, call->request.header_count);
+    pl_headers_free(call->answer_headers, call->answer_header_count);
     pl_target_deinit(&call->target);
     pl_buf_deinit(&call->body);
     pl_free(call->method);
@@ -211,7 +191,7 @@ static void begin_answer(struct wire_call *call, int status, const struct pl_htt
                          size_t count)
 {
     call->status = status;
-    call->answer_headers = copy_headers(headers, count);
+    call->answer_headers = pl_headers_copy(headers, count);
     call->answer_header_count = count;
 }
 
@@ -219,8 +199,10 @@ static void reply(void *self, int status, const struct pl_http_header *headers, 
                   struct pl_slice body)
 {
     struct wire_call *call = self;
-    begin_answer(call, status, headers, count);
-    tell_seen(call, body);
+    if (call->wire != NULL) {
+        begin_answer(call, status, headers, count);
+        tell_seen(call, body);
+    }
     call->server_done = call->ended = true;
     if (call->host_done) {
         free_when_over(call);
@@ -239,6 +221,8 @@ static void begin(void *self, int status, const char *content_type, void (*on_cl
     call->is_stream = true;
     call->on_close = on_close;
     call->on_close_arg = arg;
+    if (call->wire == NULL)
+        return;
     begin_answer(call, status, &header, 1);
     tell_seen(call, pl_slice("", 0));
     step_later(call);
@@ -256,6 +240,8 @@ static void end(void *self)
     struct wire_call *call = self;
     call->server_done = call->ended = true;
     step_later(call);
+    if (call->wire == NULL)
+        free_when_over(call);
 }
 
 static size_t unread(void *self)
@@ -275,6 +261,8 @@ static void cut(void *self)
     struct wire_call *call = self;
     call->server_done = true;
     lose_connection(call);
+    if (call->wire == NULL)
+        free_when_over(call);
 }
 
 static const struct pl_api_responder_ops responder = {reply,  begin,      write_piece, end,
@@ -544,6 +532,7 @@ static void go_on(struct pl_task *task)
 {
     struct wire_call *call = PL_CONTAINER_OF(task, struct wire_call, next);
     if (call->host_done) {
+        leave_server(call); /* it may be a stream by now */
         free_when_over(call);
         return;
     }
@@ -573,7 +562,7 @@ static struct pl_http_call *start(void *self, const struct pl_http_request *requ
     call->request = *request;
     call->method = pl_strdup(request->method);
     call->url = pl_strdup(request->url);
-    call->headers = copy_headers(request->headers, request->header_count);
+    call->headers = pl_headers_copy(request->headers, request->header_count);
     pl_buf_add_slice(&call->body, request->body);
     pl_list_init(&call->pieces);
     pl_err_clear(&call->err);
@@ -610,6 +599,13 @@ struct pl_wire *pl_wire_create(const struct pl_wire_options *options)
     return wire;
 }
 
+/* The server still waits for a webhook: it will end the call. */
+static void orphan(struct wire_call *call)
+{
+    call->wire = NULL;
+    pl_loop_undefer(&call->next);
+}
+
 void pl_wire_destroy(struct pl_wire *wire)
 {
     if (wire == NULL)
@@ -620,12 +616,13 @@ void pl_wire_destroy(struct pl_wire *wire)
         struct wire_call *call = PL_CONTAINER_OF(link, struct wire_call, link);
         if (!call->host_done && call->err.code == 0)
             pl_err_set(&call->err, PL_ECANCELED, "canceled");
-        if (call->host_done) /* the server still waits for a webhook: nobody will be there */
-            call->server_done = true;
-        if (call->host_done)
-            free_when_over(call);
-        else
+        bool waits = call->sent && !call->server_done && !call->is_stream;
+        if (!call->host_done)
             finish(call);
+        else if (!waits)
+            go_on(&call->next);
+        if (waits)
+            orphan(call);
     }
     pl_free(wire);
 }

@@ -12,24 +12,22 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/map.h"
+#include "world/registered.h"
+#include "world/reviews.h"
+#include "world/rounds.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 #define MONO_START (1000 * PL_SECOND) /* zero means "never" in many places */
 #define RECONCILES 10000
 #define STEPS      20000000 /* of one call: whatever does not end, ends */
-#define BUSIEST    3
 #define SYNC_LIMIT (600 * PL_SECOND)
 
 struct host {
     struct pl_link link;
     struct pl_replica *replica;
     bool crashes; /* it is to be taken down before the next step */
-};
-
-struct key_count {
-    uint64_t version; /* when it was last waited for */
-    unsigned runs;    /* since the settling began */
+    bool leaves;  /* it is stopping */
 };
 
 struct pl_world {
@@ -39,9 +37,11 @@ struct pl_world {
     struct pl_loop *loop; /* the server's */
     struct pl_idle collect;
     struct pl_api *api;
+    struct pl_reviews *reviews; /* the server's way to webhooks */
+    struct pl_registered registered;
     struct pl_list hosts;
     unsigned started;
-    struct pl_map keys; /* "host controller key" -> struct key_count, owned */
+    struct pl_map keys; /* of rounds.h */
     struct pl_alarms alarms;
     uint64_t told_version;     /* that `stored` was told of */
     bool refused;              /* `stored` said no */
@@ -71,6 +71,74 @@ const struct pl_clock *pl_world_clock(const struct pl_world *world)
     return &world->clock;
 }
 
+/* ---- webhooks ---- */
+
+static struct host *find(const struct pl_world *world, const char *name)
+{
+    PL_LIST_FOR (link, &world->hosts) {
+        struct host *host = PL_CONTAINER_OF(link, struct host, link);
+        if (strcmp(pl_replica_name(host->replica), name) == 0 && !host->crashes)
+            return host;
+    }
+    return NULL;
+}
+
+/* Of the first host that has some, as any may be asked; NULL: nobody answers. */
+static struct pl_hooks *find_hooks(void *arg)
+{
+    const struct pl_world *world = arg;
+    PL_LIST_FOR (link, &world->hosts) {
+        const struct host *host = PL_CONTAINER_OF(link, struct host, link);
+        struct pl_hooks *hooks = pl_replica_hooks(host->replica);
+        if (hooks != NULL && pl_hooks_any(hooks) && !host->crashes && !host->leaves)
+            return hooks;
+    }
+    return NULL;
+}
+
+static int ask_server(struct pl_world *world, const struct pl_api_call *call,
+                      struct pl_world_answer *answer);
+
+static int register_one(void *arg, const char *method, const char *target, struct pl_slice body)
+{
+    struct pl_world_answer answer;
+    struct pl_slice path = pl_slice(target, strcspn(target, "?"));
+    const struct pl_api_call call = {
+        .method = method,
+        .path = path,
+        .query = pl_slice_z(target[path.len] == '?' ? target + path.len + 1 : ""),
+        .content_type = "application/apply-patch+yaml",
+        .body = body};
+    int status = ask_server(arg, &call, &answer) == 0 ? answer.status : 0;
+    pl_buf_deinit(&answer.body);
+    return status;
+}
+
+/* What the host that has just changed has declared. */
+static void register_hooks(struct pl_world *world, const struct host *host)
+{
+    pl_registered_set(&world->registered, pl_replica_hooks(host->replica));
+}
+
+static void open_webhooks(struct pl_world *world)
+{
+    const struct pl_reviews_options reviews = {
+        .loop = world->loop, .find = find_hooks, .arg = world};
+    world->reviews = pl_reviews_create(&reviews);
+    world->registered.url = PL_REVIEWS_URL;
+    world->registered.request = register_one;
+    world->registered.arg = world;
+}
+
+/* The server answers everybody who still waits. */
+static void close_webhooks(struct pl_world *world)
+{
+    pl_api_hang_up(world->api);
+    pl_reviews_leave(world->reviews, NULL);
+    while (pl_loop_step(world->loop))
+        continue;
+}
+
 /* ---- life ---- */
 
 static void collect_documents(struct pl_idle *idle)
@@ -88,28 +156,23 @@ struct pl_world *pl_world_create(const struct pl_world_options *options)
     world->loop = pl_loop_create_stepped(&world->clock);
     pl_list_init(&world->hosts);
     pl_alarms_init(&world->alarms, pl_loop_timers(world->loop));
-    const struct pl_api_options api = {.rand_seed = options->seed};
+    open_webhooks(world);
+    const struct pl_api_options api = {.rand_seed = options->seed,
+                                       .transport = pl_reviews_transport(world->reviews)};
     world->api = pl_api_create(pl_loop_timers(world->loop), &api);
+    world->registered.api = world->api;
     pl_loop_each_turn(world->loop, &world->collect, collect_documents);
     world->told_version = pl_world_version(world);
     return world;
 }
 
-static void destroy_host(struct host *host)
+static void destroy_host(struct pl_world *world, struct host *host)
 {
     pl_link_unlink(&host->link);
+    if (pl_replica_hooks(host->replica) != NULL)
+        pl_reviews_leave(world->reviews, pl_replica_hooks(host->replica));
     pl_replica_destroy(host->replica);
     pl_free(host);
-}
-
-static void free_counts(struct pl_world *world)
-{
-    size_t at = 0;
-    struct pl_slice key;
-    void *count;
-    while (pl_map_next(&world->keys, &at, &key, &count))
-        pl_free(count);
-    pl_map_deinit(&world->keys);
 }
 
 void pl_world_destroy(struct pl_world *world)
@@ -117,14 +180,16 @@ void pl_world_destroy(struct pl_world *world)
     if (world == NULL)
         return;
     struct pl_link *link;
+    close_webhooks(world);
     while ((link = pl_list_first(&world->hosts)) != NULL)
-        destroy_host(PL_CONTAINER_OF(link, struct host, link));
+        destroy_host(world, PL_CONTAINER_OF(link, struct host, link));
     pl_alarms_deinit(&world->alarms);
-    pl_api_hang_up(world->api);
     pl_api_destroy(world->api);
+    pl_registered_deinit(&world->registered);
+    pl_reviews_destroy(world->reviews);
     pl_loop_each_turn_stop(&world->collect);
     pl_loop_destroy(world->loop);
-    free_counts(world);
+    pl_rounds_deinit(&world->keys);
     pl_free(world);
 }
 
@@ -137,7 +202,7 @@ static void take_down_crashed(struct pl_world *world)
         next = link->next != &world->hosts.head ? link->next : NULL;
         struct host *host = PL_CONTAINER_OF(link, struct host, link);
         if (host->crashes)
-            destroy_host(host);
+            destroy_host(world, host);
     }
 }
 
@@ -217,46 +282,6 @@ bool pl_world_step(struct pl_world *world)
 
 /* ---- counting ---- */
 
-static struct key_count *count_of(struct pl_world *world, const char *what)
-{
-    struct key_count *count = pl_map_get(&world->keys, pl_slice_z(what));
-    if (count == NULL) {
-        count = PL_NEW(struct key_count);
-        count->version = UINT64_MAX;
-        pl_map_put(&world->keys, pl_slice_z(what), count);
-    }
-    return count;
-}
-
-static bool is_failure(const struct pl_outcome_of_run *outcome)
-{
-    return outcome->outcome == PL_OUTCOME_ERROR || outcome->outcome == PL_OUTCOME_TERMINAL;
-}
-
-/* What a spec's chooser is told of it. */
-static void tell_ran(struct pl_world *world, struct pl_replica *replica, const char *controller,
-                     const struct pl_ran *ran)
-{
-    const struct pl_outcome_of_run *outcome = ran->outcome;
-    struct pl_disturbance none = {PL_ACT_GO, 0, NULL, 0, 0};
-    bool failed = is_failure(outcome);
-    if (world->o.chooser == NULL)
-        return;
-    char *key = pl_memdup0(ran->run->key.ptr, ran->run->key.len);
-    const struct pl_point point = {
-        .kind = PL_POINT_RAN,
-        .host = pl_replica_name(replica),
-        .controller = controller,
-        .key = key,
-        .run_id = ran->run->id,
-        .line = outcome->traceback,
-        .message = failed ? outcome->message : "",
-        .by_script = failed && outcome->by_script,
-    };
-    world->o.chooser->at(world->o.chooser->arg, &point, &none);
-    pl_free(key);
-}
-
 static void on_ran(void *arg, struct pl_replica *replica, const struct pl_ran *ran)
 {
     struct pl_world *world = arg;
@@ -264,12 +289,13 @@ static void on_ran(void *arg, struct pl_replica *replica, const struct pl_ran *r
         ran->run->controller != NULL ? pl_controller_spec(ran->run->controller)->name : "webhook";
     char *what =
         pl_format("%s %s %.*s", pl_replica_name(replica), controller, PL_FMT(ran->run->key));
-    struct key_count *count = count_of(world, what);
+    struct pl_round *count = pl_rounds_of(&world->keys, what);
     count->runs++;
-    if (is_failure(ran->outcome)) /* it was no round that changed nothing */
+    if (pl_ran_failed(ran)) /* it was no round that changed nothing */
         count->version = UINT64_MAX;
     world->reconciles++;
-    tell_ran(world, replica, controller, ran);
+    if (world->o.chooser != NULL)
+        pl_about_ran(world->o.chooser, pl_replica_name(replica), controller, ran);
     if (world->o.ran != NULL)
         world->o.ran(world->o.arg, pl_replica_name(replica), ran);
     pl_free(what);
@@ -277,68 +303,8 @@ static void on_ran(void *arg, struct pl_replica *replica, const struct pl_ran *r
 
 static void forget_runs(struct pl_world *world)
 {
-    size_t at = 0;
-    struct pl_slice key;
-    void *count;
-    while (pl_map_next(&world->keys, &at, &key, &count))
-        ((struct key_count *)count)->runs = 0;
+    pl_rounds_forget_runs(&world->keys);
     world->reconciles = 0;
-}
-
-/* Rounds that were waited for count no more: a host begins anew, or will see what it has not seen.
- */
-static void forget_rounds(struct pl_world *world)
-{
-    size_t at = 0;
-    struct pl_slice key;
-    void *count;
-    while (pl_map_next(&world->keys, &at, &key, &count))
-        ((struct key_count *)count)->version = UINT64_MAX;
-}
-
-struct busy_key {
-    const char *what;
-    unsigned runs;
-};
-
-static int by_runs(const void *a, const void *b)
-{
-    const struct busy_key *x = a, *y = b;
-    if (x->runs != y->runs)
-        return x->runs < y->runs ? 1 : -1;
-    return strcmp(x->what, y->what);
-}
-
-/* "main website default/blog" without the host. */
-static const char *without_host(const char *what)
-{
-    const char *space = strchr(what, ' ');
-    return space != NULL ? space + 1 : what;
-}
-
-static int fail_busy(struct pl_world *world, struct pl_err *err)
-{
-    size_t count = 0;
-    struct busy_key *all = pl_calloc(world->keys.count + 1, sizeof *all);
-    struct pl_buf text = PL_BUF_INIT;
-    size_t at = 0;
-    struct pl_slice key;
-    void *value;
-    while (pl_map_next(&world->keys, &at, &key, &value)) {
-        const struct key_count *runs = value;
-        if (runs->runs > 0)
-            all[count++] = (struct busy_key){key.ptr, runs->runs};
-    }
-    qsort(all, count, sizeof *all, by_runs);
-    for (size_t i = 0; i < count && i < BUSIEST; i++)
-        pl_buf_add_f(&text, "%s%s (%u runs)", i > 0 ? ", " : "", without_host(all[i].what),
-                     all[i].runs);
-    pl_free(all);
-    int rc =
-        pl_err_set(err, PL_ELIMIT, "it does not settle: %u reconciles, the busiest keys are %s",
-                   world->reconciles, pl_buf_z(&text));
-    pl_buf_deinit(&text);
-    return rc;
 }
 
 /* ---- settling ---- */
@@ -350,7 +316,7 @@ static int drain(struct pl_world *world, struct pl_err *err)
         if (world->refused)
             return refusal(world, err);
         if (world->reconciles >= world->most)
-            return fail_busy(world, err);
+            return pl_rounds_fail(&world->keys, world->reconciles, err);
         if (!step_now(world))
             return 0;
     }
@@ -383,7 +349,8 @@ static void see_due(void *arg, const struct pl_replica_due *due)
     struct wanted *wanted = arg;
     struct pl_world *world = wanted->world;
     char *what = pl_format("%s %s", wanted->host, due->what);
-    bool round_over = !due->fails && count_of(world, what)->version == pl_world_version(world);
+    bool round_over =
+        !due->fails && pl_rounds_of(&world->keys, what)->version == pl_world_version(world);
     if (round_over || due->due_ns >= wanted->due_ns) {
         pl_free(what);
         return;
@@ -434,7 +401,7 @@ int pl_world_settle(struct pl_world *world, int64_t limit_ns, struct pl_err *err
             return 0;
         }
         if (timer >= wanted.due_ns && !wanted.fails)
-            count_of(world, wanted.what)->version = pl_world_version(world);
+            pl_rounds_of(&world->keys, wanted.what)->version = pl_world_version(world);
         move_to(world, timer < wanted.due_ns ? timer : wanted.due_ns);
         pl_free(wanted.what);
     }
@@ -482,16 +449,6 @@ bool pl_world_is_settled(struct pl_world *world, struct pl_buf *why)
 
 /* ---- hosts ---- */
 
-static struct host *find(const struct pl_world *world, const char *name)
-{
-    PL_LIST_FOR (link, &world->hosts) {
-        struct host *host = PL_CONTAINER_OF(link, struct host, link);
-        if (strcmp(pl_replica_name(host->replica), name) == 0 && !host->crashes)
-            return host;
-    }
-    return NULL;
-}
-
 static struct host *need(const struct pl_world *world, const char *name, struct pl_err *err)
 {
     struct host *host = find(world, name);
@@ -521,7 +478,7 @@ int pl_world_start(struct pl_world *world, const struct pl_replica_options *opti
     take_down_crashed(world);
     if (find(world, options->name) != NULL)
         return pl_err_set(err, PL_EINVAL, "the host \"%s\" runs already", options->name);
-    forget_rounds(world);
+    pl_rounds_forget(&world->keys);
     struct pl_replica_options with = *options;
     with.clock = &world->clock;
     with.api = world->api;
@@ -539,6 +496,7 @@ int pl_world_start(struct pl_world *world, const struct pl_replica_options *opti
     struct host *host = PL_NEW(struct host);
     host->replica = replica;
     pl_list_push(&world->hosts, &host->link);
+    register_hooks(world, host);
     return 0;
 }
 
@@ -565,10 +523,13 @@ int pl_world_stop(struct pl_world *world, const char *name, struct pl_err *err)
     struct host *host = need(world, name, err);
     if (host == NULL)
         return err->code;
+    host->leaves = true;
+    if (find_hooks(world) == NULL)
+        pl_registered_set(&world->registered, NULL);
     pl_replica_stop(host->replica);
     while (!pl_replica_is_stopped(host->replica) && move_on(world, INT64_MAX))
         continue;
-    destroy_host(host);
+    destroy_host(world, host);
     return 0;
 }
 
@@ -577,7 +538,7 @@ int pl_world_crash(struct pl_world *world, const char *name, struct pl_err *err)
     struct host *host = need(world, name, err);
     if (host == NULL)
         return err->code;
-    destroy_host(host);
+    destroy_host(world, host);
     return 0;
 }
 
@@ -608,6 +569,8 @@ int pl_world_reload(struct pl_world *world, const char *name, const char *const 
             move_on(world, INT64_MAX)); /* the timer of its time to sync is there, at least */
     if (reloading.err.code != 0)
         *err = reloading.err;
+    else
+        register_hooks(world, host);
     return reloading.err.code;
 }
 
@@ -619,29 +582,30 @@ struct pl_replica *pl_world_replica(struct pl_world *world, const char *name)
 
 /* ---- requests ---- */
 
-struct asking {
-    struct pl_world_answer *answer;
-    bool done;
+struct moving {
+    struct pl_world *world;
+    int64_t end_ns;
 };
 
-static void reply(void *self, int status, const struct pl_http_header *headers, size_t count,
-                  struct pl_slice body)
+static bool move_until(void *arg)
 {
-    struct asking *asking = self;
-    PL_UNUSED(headers);
-    PL_UNUSED(count);
-    asking->answer->status = status;
-    pl_buf_add_slice(&asking->answer->body, body);
-    asking->done = true;
+    const struct moving *moving = arg;
+    return move_on(moving->world, moving->end_ns);
 }
 
-static const struct pl_api_responder_ops responder = {.reply = reply};
+/* Webhooks may be asked meanwhile. */
+static int ask_server(struct pl_world *world, const struct pl_api_call *call,
+                      struct pl_world_answer *answer)
+{
+    struct moving moving = {world, world->now_ns + 60 * PL_SECOND};
+    *answer = (struct pl_world_answer){.body = PL_BUF_INIT};
+    return pl_ask_server(world->api, call, move_until, &moving, answer) ? 0 : PL_ETIMEOUT;
+}
 
 int pl_world_request(struct pl_world *world, const char *method, const char *target,
                      const char *content_type, struct pl_slice body, struct pl_world_answer *answer,
                      struct pl_err *err)
 {
-    struct asking asking = {.answer = answer};
     struct pl_slice path = pl_slice(target, strcspn(target, "?"));
     const struct pl_api_call call = {
         .method = method,
@@ -650,12 +614,7 @@ int pl_world_request(struct pl_world *world, const char *method, const char *tar
         .content_type = content_type,
         .user_agent = "test",
         .body = body};
-    int64_t end = world->now_ns + 60 * PL_SECOND;
-    *answer = (struct pl_world_answer){.body = PL_BUF_INIT};
-    pl_api_handle(world->api, &call, (struct pl_api_responder){&responder, &asking});
-    while (!asking.done && move_on(world, end)) /* webhooks are asked */
-        continue;
-    if (!asking.done)
+    if (ask_server(world, &call, answer) != 0)
         return pl_err_set(err, PL_ETIMEOUT, "%s %s: no answer within a minute", method, target);
     const struct pl_wire_seen seen = {.host = "user",
                                       .method = method,
@@ -667,12 +626,14 @@ int pl_world_request(struct pl_world *world, const char *method, const char *tar
                                       .answer = pl_buf_slice(&answer->body)};
     on_seen(world, &seen);
     tell_stored(world);
+    if (world->registered.incomplete && find_hooks(world) != NULL)
+        pl_registered_set(&world->registered, find_hooks(world));
     return world->refused ? refusal(world, err) : 0;
 }
 
 void pl_world_look(struct pl_world *world)
 {
-    forget_rounds(world);
+    pl_rounds_forget(&world->keys);
     PL_LIST_FOR (link, &world->hosts) {
         pl_wire_look(pl_replica_wire(PL_CONTAINER_OF(link, struct host, link)->replica));
     }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "world/alarms.h"
+#include "world/asking.h"
 #include "world/outside.h"
 #include "world/replica.h"
 
@@ -65,11 +66,6 @@ int pl_world_reload(struct pl_world *world, const char *name, const char *const 
 struct pl_replica *pl_world_replica(struct pl_world *world, const char *name);
 
 /* ---- the server ---- */
-
-struct pl_world_answer {
-    int status;
-    struct pl_buf body; /* the caller deinits */
-};
 
 /* As a user with every right would. Other things go on while webhooks are asked, and only then. */
 int pl_world_request(struct pl_world *world, const char *method, const char *target,

@@ -76,9 +76,12 @@ describe("perilune new", function()
     local dir = folder .. "/hooked"
     local code, _, err = e2e.run("new", "hooked", "--webhook", "--dir", dir)
     assert.equal(0, code, err)
-    assert(loadfile(dir .. "/main_spec.lua"))
     code, _, err = e2e.run("check", dir)
     assert.equal(0, code, err)
+    local out
+    code, out, err = e2e.run("test", dir, "-o", "tap")
+    assert.equal(0, code, out .. err)
+    assert(out:find("refuses a message with white space", 1, true), out)
     host = e2e.start_host(nil, dir, { "--webhook-bind-address=127.0.0.1:0" }, { command = "dev" })
     host:logged("^webhooks are registered$")
     assert.same({}, host:complaints())

@@ -1,0 +1,27 @@
+/* The transport of a world's server to the webhooks of its scripts, without sockets: a review is
+ * handed to a host in one step of the server's loop, and its answer to the server in another. Any
+ * other address leads nowhere. One thread. */
+#pragma once
+
+#include "net/loop.h"
+#include "webhook/hooks.h"
+
+#define PL_REVIEWS_URL "https://webhooks.invalid"
+
+struct pl_reviews;
+
+struct pl_reviews_options {
+    struct pl_loop *loop; /* the server's, stepped; borrowed for life */
+    /* Who answers now; NULL: nobody, and the connection is refused. */
+    struct pl_hooks *(*find)(void *arg);
+    void *arg;
+};
+
+struct pl_reviews *pl_reviews_create(const struct pl_reviews_options *options);
+/* After every host and the server. Accepts NULL. */
+void pl_reviews_destroy(struct pl_reviews *reviews);
+struct pl_transport pl_reviews_transport(struct pl_reviews *reviews);
+/* The host ends now: what it was asked ends as a lost connection. hooks may be NULL: every host
+ * has.
+ */
+void pl_reviews_leave(struct pl_reviews *reviews, const struct pl_hooks *hooks);

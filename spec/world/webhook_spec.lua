@@ -1,0 +1,252 @@
+-- The webhooks of scripts in worlds: the server asks them as it would over a connection. Run by
+-- `perilune test`.
+local test = require("perilune.test")
+
+local CONFIG, WIDGET = "v1/ConfigMap", "example.com/v1/Widget"
+local VALIDATING = "admissionregistration.k8s.io/v1/ValidatingWebhookConfiguration"
+local MUTATING = "admissionregistration.k8s.io/v1/MutatingWebhookConfiguration"
+local CRDS = "apiextensions.k8s.io/v1/CustomResourceDefinition"
+
+local CRD = [[
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: widgets, singular: widget, kind: Widget}
+  versions:
+    - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object,
+        properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}}
+    - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object,
+        properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}}
+]]
+
+local VALIDATE = [[
+perilune.webhook.validate("v1/ConfigMap", function(object)
+  if object.data and object.data.bad then return "bad is not allowed" end
+end)
+]]
+
+local CONVERT = [[
+perilune.webhook.convert("example.com/Widget", function(object, version)
+  if version == "v2" then
+    object.spec.count, object.spec.size = object.spec.size, nil
+  else
+    object.spec.size, object.spec.count = object.spec.count, nil
+  end
+  return object
+end)
+]]
+
+local function config(name, data)
+  return { apiVersion = "v1", kind = "ConfigMap", metadata = { name = name, namespace = "default" },
+    data = data }
+end
+
+local function widget(name, version, spec)
+  return { apiVersion = "example.com/" .. version, kind = "Widget",
+    metadata = { name = name, namespace = "default" }, spec = spec }
+end
+
+describe("webhooks in a world", function()
+  local files
+
+  -- A script of one file.
+  local function script(text)
+    local path = os.tmpname()
+    os.remove(path)
+    path = path .. ".lua"
+    local file = assert(io.open(path, "w"))
+    file:write('local perilune = require("perilune")\nlocal client = perilune.client\n', text)
+    file:close()
+    files[#files + 1] = path
+    return path
+  end
+
+  -- The error object that a call ends with.
+  local function problem(f, ...)
+    local ok, err = pcall(f, ...)
+    assert.is_false(ok)
+    return err
+  end
+
+  before_each(function()
+    files = {}
+  end)
+  after_each(function()
+    for _, path in ipairs(files) do
+      os.remove(path)
+    end
+  end)
+
+  it("deny with an error object that has the message, and let others pass", function()
+    local world = test.world{ scripts = script(VALIDATE) }
+    local err = problem(world.create, world, config("one", { bad = "yes" }))
+    assert.equal(403, err.code)
+    assert.truthy(err.message:find("bad is not allowed", 1, true), err.message)
+    assert.is_nil(world:get(CONFIG, "default/one"))
+    world:create(config("one", { good = "yes" }))
+    err = problem(world.patch, world, CONFIG, "default/one", { data = { bad = "yes" } })
+    assert.truthy(err.message:find("bad is not allowed", 1, true), err.message)
+    assert.same({ good = "yes" }, world:get(CONFIG, "default/one").data)
+  end)
+
+  it("answer what hosts write, too", function()
+    local world = test.world{ scripts = script(VALIDATE .. [[
+perilune.controller("copy"):For("v1/ConfigMap", { labels = "copy=yes" }):Reconcile(function(request)
+  local source = client:get("v1/ConfigMap", request)
+  local ok, err = pcall(client.create, client, { apiVersion = "v1", kind = "ConfigMap",
+    metadata = { name = "copy", namespace = request.namespace }, data = { bad = "yes" } })
+  if not source.data then
+    client:patch(source, { data = { ok = tostring(ok), err = err.message } })
+  end
+end)
+]]) }
+    local object = config("source")
+    object.metadata.labels = { copy = "yes" }
+    world:create(object)
+    world:settle()
+    local data = world:get(CONFIG, "default/source").data
+    assert.equal("false", data.ok)
+    assert.truthy(data.err:find("bad is not allowed", 1, true), data.err)
+  end)
+
+  it("change what is stored, and are told of dry runs", function()
+    local world = test.world{ scripts = script[[
+perilune.webhook.mutate("v1/ConfigMap", function(object, _, request)
+  object.data = object.data or {}
+  object.data.by = request.dry_run and "dry run" or "webhook"
+end)
+perilune.controller("tries"):For("v1/Secret"):Reconcile(function(request)
+  local tried = client:create({ apiVersion = "v1", kind = "ConfigMap",
+    metadata = { name = "dry", namespace = request.namespace } }, { dry_run = true })
+  client:apply({ apiVersion = "v1", kind = "ConfigMap",
+    metadata = { name = "said", namespace = request.namespace }, data = { said = tried.data.by } })
+end)
+]] }
+    world:create(config("one"))
+    assert.same({ by = "webhook" }, world:get(CONFIG, "default/one").data)
+    world:create{ apiVersion = "v1", kind = "Secret",
+      metadata = { name = "try", namespace = "default" } }
+    world:settle()
+    assert.equal("dry run", world:get(CONFIG, "default/said").data.said)
+    assert.is_nil(world:get(CONFIG, "default/dry"))
+  end)
+
+  it("convert between versions", function()
+    local world = test.world{ manifests = CRD, scripts = script(CONVERT) }
+    assert.equal("Webhook", world:get(CRDS, "widgets.example.com").spec.conversion.strategy)
+    world:create(widget("a", "v2", { count = 3 }))
+    assert.equal(3, world:get(WIDGET, "default/a").spec.size)
+    world:create(widget("b", "v1", { size = 4 }))
+    assert.equal(4, world:get("example.com/v2/Widget", "default/b").spec.count)
+    local all = world:list("example.com/v2/Widget")
+    assert.equal(2, #all)
+    assert.equal(3, all[1].spec.count)
+  end)
+
+  it("are asked of kinds that come later", function()
+    local world = test.world{ scripts = script(CONVERT .. [[
+perilune.webhook.validate("example.com/v1/Widget", function() return "never" end)
+]]) }
+    assert.is_nil(world:get(VALIDATING, "perilune-test"))
+    world:apply(CRD)
+    local err = problem(world.create, world, widget("a", "v2", { count = 3 }))
+    assert.truthy(err.message:find("never", 1, true), err.message)
+  end)
+
+  it("are others after a reload, and none when the scripts have none", function()
+    local world = test.world{ manifests = CRD, scripts = script(VALIDATE .. CONVERT) }
+    world:reload{ scripts = script[[
+perilune.webhook.validate("v1/ConfigMap", function(object)
+  if object.data and object.data.good then return "good is not allowed" end
+end)
+]] }
+    assert.not_equal("Webhook", (world:get(CRDS, "widgets.example.com").spec.conversion or {}).strategy)
+    world:create(config("bad", { bad = "yes" }))
+    local err = problem(world.create, world, config("good", { good = "yes" }))
+    assert.truthy(err.message:find("good is not allowed", 1, true), err.message)
+    world:reload{ scripts = script[[
+perilune.controller("none"):For("v1/ConfigMap"):Reconcile(function() end)
+]] }
+    world:create(config("good", { good = "yes" }))
+    assert.is_nil(world:get(VALIDATING, "perilune-test"))
+  end)
+
+  it("fail by their policy when the host has crashed, and answer after its start", function()
+    local world = test.world{ scripts = script(VALIDATE .. [[
+perilune.webhook.mutate("v1/Secret", function(object) object.data = { seen = "eWVz" } end,
+  { failure_policy = "Ignore" })
+]]) }
+    world:crash()
+    local err = problem(world.create, world, config("one"))
+    assert.equal(500, err.code)
+    assert.truthy(err.message:find("failed calling webhook", 1, true), err.message)
+    local secret = { apiVersion = "v1", kind = "Secret",
+      metadata = { name = "one", namespace = "default" } }
+    world:create(secret)
+    assert.is_nil(world:get("v1/Secret", "default/one").data)
+    world:start()
+    world:create(config("one"))
+    secret.metadata.name = "two"
+    world:create(secret)
+    assert.equal("eWVz", world:get("v1/Secret", "default/two").data.seen)
+    assert.is_table(world:get(MUTATING, "perilune-test"))
+  end)
+
+  it("are taken back by a graceful stop", function()
+    local world = test.world{ scripts = script(VALIDATE) }
+    world:stop()
+    assert.is_nil(world:get(VALIDATING, "perilune-test"))
+    world:create(config("one", { bad = "yes" }))
+  end)
+
+  it("have a deadline on the world's clock", function()
+    local world = test.world{ scripts = script[[
+perilune.webhook.validate("v1/ConfigMap", function() perilune.sleep("1h") end, { timeout = "5s" })
+]] }
+    local before = world:now()
+    local err = problem(world.create, world, config("one"))
+    assert.equal(500, err.code)
+    assert.is_true(world:now() - before <= 5)
+    assert.is_nil(world:get(CONFIG, "default/one"))
+  end)
+
+  it("end with a host that is killed while it is asked", function()
+    local world = test.world{ scripts = script(VALIDATE .. [[
+perilune.webhook.mutate("v1/Secret", function() perilune.sleep("5s") end)
+perilune.controller("writer"):For("v1/ConfigMap"):Reconcile(function(request)
+  client:apply({ apiVersion = "v1", kind = "Secret", metadata = { name = request.name,
+    namespace = request.namespace }, stringData = { a = "b" } })
+end)
+]]) }
+    world:create(config("one"))
+    world:advance("1s") -- the Secret is on its way
+    assert.is_nil(world:get("v1/Secret", "default/one"))
+    world:crash()
+    world:advance("1m")
+    assert.is_nil(world:get("v1/Secret", "default/one"))
+    world:start()
+    world:settle()
+    assert.is_table(world:get("v1/Secret", "default/one"))
+  end)
+
+  it("go on with another replica", function()
+    local world = test.world{ scripts = script(VALIDATE) }
+    local second = world:replica("second")
+    world:crash()
+    local err = problem(world.create, world, config("one", { bad = "yes" }))
+    assert.truthy(err.message:find("bad is not allowed", 1, true), err.message)
+    second:stop()
+    assert.is_nil(world:get(VALIDATING, "perilune-test"))
+  end)
+
+  it("cost a world without them nothing", function()
+    local world = test.world{ scripts = script[[
+perilune.controller("none"):For("v1/ConfigMap"):Reconcile(function() end)
+]] }
+    assert.same({}, world:list(VALIDATING))
+    assert.is_nil(world:metrics("controller_runtime_webhook_requests_total"))
+  end)
+end)
