@@ -34,7 +34,8 @@ local function raise_status(status, about)
     causes = details.causes }), 0)
 end
 
--- The decoded answer. about: {verb=, kind=, key=} for errors.
+-- The decoded answer. about: {verb=, kind=, key=} for errors. A world that is
+-- explored has when_unanswered: true when the host was down and is back, so that it is asked again.
 local function ask(self, method, target, o, about)
   world.renew()
   local body = o.body ~= nil and host.json_encode(o.body) or nil
@@ -43,6 +44,9 @@ local function ask(self, method, target, o, about)
   if not status then
     error(errors.new({ type = "timeout", message = text, verb = about.verb, kind = about.kind,
       key = about.key }), 0)
+  end
+  if status == 500 and self.when_unanswered and self.when_unanswered() then
+    return ask(self, method, target, o, about)
   end
   local answer = host.json_decode(text)
   if status >= 400 then

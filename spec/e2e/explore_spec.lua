@@ -145,6 +145,15 @@ describe("perilune test --explore", function()
     assert(code == 1 and out:find("did not come to pass", 1, true), out)
   end)
 
+  it("starts a host that has crashed for a user whose webhook did not answer", function()
+    local dir = folder .. "/tea"
+    assert.equal(0, (e2e.run("new", "tea", "--webhook", "--dir", dir)))
+    local code, findings, _, text = explore(dir, "-f", dir .. "/sample.yaml", "--plan",
+      "crash after tea default/sample patch ConfigMap @1, early @2 after 2")
+    assert.equal(0, code, text)
+    assert.same({}, findings)
+  end)
+
   it("says what is wrong with a plan, with a file, and with specs that have no scenario", function()
     local path = "spec/explore/first_of_two"
     e2e.write_file(folder .. "/allow", "state Secret\n")

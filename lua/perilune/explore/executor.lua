@@ -101,6 +101,15 @@ function exec:start_again()
   self.world:start()
 end
 
+-- A user whose request no webhook has answered, as the host is down, tries again once it is back.
+function exec:start_for_user()
+  if self.world:explore_runs() or self.restarts >= RESTARTS then
+    return false
+  end
+  self:start_again()
+  return true
+end
+
 -- Scripts are loaded anew in the middle of a run: up to there it goes step by step.
 function exec:reload_of_step()
   local wanted
@@ -391,6 +400,7 @@ function M.new(o)
       versions_at = {}, held = {}, unseen = {}, relist = {}, runs = {}, versions = {},
       watched = how.versions }, exec)
     self.world = o.open(how, function(point) return self:at(point) end)
+    self.world.when_unanswered = function() return self:start_for_user() end
     self.first_version = self.world:explore_version()
     self:scenario()
     local result = self:result()
