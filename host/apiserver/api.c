@@ -53,9 +53,9 @@ struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_optio
     api->timers = timers;
     api->transport = options->transport;
     api->services = options->services;
-    api->token = options->token != NULL ? pl_strdup(options->token) : NULL;
+    api->token = pl_strdup_or_null(options->token);
     api->watch_bytes = options->watch_bytes > 0 ? options->watch_bytes : DEFAULT_WATCH_BYTES;
-    api->host = options->host != NULL ? pl_strdup(options->host) : NULL;
+    api->host = pl_strdup_or_null(options->host);
     api->bookmark_ns = options->bookmark_ns > 0 ? options->bookmark_ns : DEFAULT_BOOKMARK;
     if (options->rand_seed != 0)
         pl_rand_seed(&api->rand, options->rand_seed);

@@ -59,6 +59,11 @@ char *pl_strdup(const char *text)
     return pl_memdup0(text, strlen(text));
 }
 
+char *pl_strdup_or_null(const char *text)
+{
+    return text != NULL ? pl_strdup(text) : NULL;
+}
+
 char *pl_memdup0(const void *bytes, size_t len)
 {
     char *copy = pl_malloc(len + 1);

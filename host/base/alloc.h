@@ -12,6 +12,8 @@ void *pl_realloc(void *ptr, size_t size);
 /* realloc to count * size bytes; the product is checked for overflow. */
 void *pl_reallocarray(void *ptr, size_t count, size_t size);
 char *pl_strdup(const char *text);
+/* The same; NULL for NULL. */
+char *pl_strdup_or_null(const char *text);
 /* Copies exactly len bytes and adds a terminating NUL. */
 char *pl_memdup0(const void *bytes, size_t len);
 /* printf into fresh memory; the caller frees it. */

@@ -32,7 +32,7 @@ struct pl_cluster *pl_cluster_create(const struct pl_cluster_options *options)
     struct pl_cluster *cluster = PL_NEW(struct pl_cluster);
     cluster->namespaces = pl_texts_sorted(options->namespaces);
     struct pl_site_options site = options->site;
-    cluster->name = options->name != NULL ? pl_strdup(options->name) : NULL;
+    cluster->name = pl_strdup_or_null(options->name);
     pl_list_init(&cluster->others);
     site.name = cluster->name;
     if (options->home != NULL) {

@@ -55,11 +55,6 @@ struct pl_remotes {
 
 /* ---- specs ---- */
 
-static char *dup(const char *text)
-{
-    return text != NULL ? pl_strdup(text) : NULL;
-}
-
 static bool same(const char *a, const char *b)
 {
     return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
@@ -67,12 +62,12 @@ static bool same(const char *a, const char *b)
 
 static void copy_spec(struct pl_remote_spec *to, const struct pl_remote_spec *from)
 {
-    *to = (struct pl_remote_spec){.name = dup(from->name),
-                                  .kubeconfig = dup(from->kubeconfig),
-                                  .context = dup(from->context),
-                                  .secret_ns = dup(from->secret_ns),
-                                  .secret_name = dup(from->secret_name),
-                                  .secret_key = dup(from->secret_key)};
+    *to = (struct pl_remote_spec){.name = pl_strdup_or_null(from->name),
+                                  .kubeconfig = pl_strdup_or_null(from->kubeconfig),
+                                  .context = pl_strdup_or_null(from->context),
+                                  .secret_ns = pl_strdup_or_null(from->secret_ns),
+                                  .secret_name = pl_strdup_or_null(from->secret_name),
+                                  .secret_key = pl_strdup_or_null(from->secret_key)};
 }
 
 static bool is_spec(const struct pl_remote_spec *a, const struct pl_remote_spec *b)
@@ -184,8 +179,8 @@ static void look_at_file(struct remote *remote)
 {
     struct reading *reading = PL_NEW(struct reading);
     reading->remote = remote;
-    reading->file = dup(remote->spec.kubeconfig);
-    reading->context = dup(remote->spec.context);
+    reading->file = pl_strdup_or_null(remote->spec.kubeconfig);
+    reading->context = pl_strdup_or_null(remote->spec.context);
     reading->options = remote->remotes->o.files;
     reading->options.server = NULL;
     if (reading->file != NULL)
@@ -343,8 +338,9 @@ struct pl_remotes *pl_remotes_create(const struct pl_remotes_options *options)
         .type = PL_METRIC_GAUGE,
         .labels = {"cluster"}};
     remotes->o = *options;
-    remotes->o.client.user_agent = remotes->user_agent = dup(options->client.user_agent);
-    remotes->o.cluster.instance = remotes->instance = dup(options->cluster.instance);
+    remotes->o.client.user_agent = remotes->user_agent =
+        pl_strdup_or_null(options->client.user_agent);
+    remotes->o.cluster.instance = remotes->instance = pl_strdup_or_null(options->cluster.instance);
     remotes->up = pl_metrics_add(options->client.metrics, &up);
     pl_cluster_set_remotes(options->home, remotes);
     return remotes;

@@ -91,7 +91,7 @@ void pl_question_map_failed(struct pl_question *question, const char *message,
     pl_free(asked->map_failure);
     pl_free(asked->traceback);
     asked->map_failure = pl_strdup(message != NULL ? message : "the map function failed");
-    asked->traceback = traceback != NULL ? pl_strdup(traceback) : NULL;
+    asked->traceback = pl_strdup_or_null(traceback);
 }
 
 void pl_question_done(struct pl_question *question)

@@ -82,8 +82,8 @@ void pl_source_options_copy(struct pl_source_options *to, const struct pl_source
 {
     *to = *from;
     to->namespaces = pl_texts_sorted(from->namespaces);
-    to->labels = from->labels != NULL ? pl_strdup(from->labels) : NULL;
-    to->fields = from->fields != NULL ? pl_strdup(from->fields) : NULL;
+    to->labels = pl_strdup_or_null(from->labels);
+    to->fields = pl_strdup_or_null(from->fields);
 }
 
 void pl_source_options_deinit(struct pl_source_options *options)

@@ -88,11 +88,6 @@ void pl_identity_unref(struct pl_identity *identity)
     pl_free(identity);
 }
 
-static char *dup_or_null(const char *text)
-{
-    return text != NULL ? pl_strdup(text) : NULL;
-}
-
 /* A header's value: a token with a line break would end the header. */
 static bool is_token(const char *text)
 {
@@ -128,9 +123,9 @@ static void set_identity(struct pl_credentials *c)
     bool plugin_cert = c->answer.cert_pem != NULL;
     const char *token = token_of(c);
     identity->refs = 1;
-    identity->ca = dup_or_null(c->ca.content);
-    identity->cert = dup_or_null(plugin_cert ? c->answer.cert_pem : c->cert.content);
-    identity->key = dup_or_null(plugin_cert ? c->answer.key_pem : c->key.content);
+    identity->ca = pl_strdup_or_null(c->ca.content);
+    identity->cert = pl_strdup_or_null(plugin_cert ? c->answer.cert_pem : c->cert.content);
+    identity->key = pl_strdup_or_null(plugin_cert ? c->answer.key_pem : c->key.content);
     identity->options = (struct pl_tls_options){
         .ca_pem = identity->ca,
         .cert_pem = identity->cert,
@@ -208,7 +203,7 @@ static bool refresh_pair(struct pl_credentials *c)
         return false;
     for (int i = 0; i < 2; i++)
         contents[i] = files[i]->path != NULL ? read_now(files[i]->path, &stamps[i])
-                                             : dup_or_null(files[i]->content);
+                                             : pl_strdup_or_null(files[i]->content);
     bool changed = false;
     bool is_pair =
         contents[0] != NULL && contents[1] != NULL && pl_pem_is_pair(contents[0], contents[1]);
@@ -236,7 +231,7 @@ static bool refresh_token(struct pl_credentials *c)
 {
     if (c->token.path == NULL)
         return false;
-    char *old = dup_or_null(c->token.content);
+    char *old = pl_strdup_or_null(c->token.content);
     c->token_read_ns = pl_clock_mono(c->clock);
     bool changed = reread(&c->token, is_token_file);
     if (changed) {
@@ -429,7 +424,7 @@ static int check(const struct pl_credentials_options *options, struct pl_err *er
 /* Without a stamp: the file may have changed since the configuration was loaded. */
 static struct watched watch_file(const char *path, const char *content)
 {
-    return (struct watched){.path = path, .content = dup_or_null(content)};
+    return (struct watched){.path = path, .content = pl_strdup_or_null(content)};
 }
 
 struct pl_credentials *pl_credentials_create(const struct pl_credentials_options *options,

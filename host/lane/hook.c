@@ -22,11 +22,6 @@
 
 /* ---- declarations ---- */
 
-static char *own(const char *text)
-{
-    return text != NULL ? pl_strdup(text) : NULL;
-}
-
 static bool flag(lua_State *L, const char *name)
 {
     pl_declare_get(L, name);
@@ -69,8 +64,8 @@ static void read_kinds(lua_State *L, struct pl_hook_spec *hook)
         copy_text(kind->kind.group, sizeof kind->kind.group, pl_declare_text(L, "group"));
         copy_text(kind->kind.version, sizeof kind->kind.version, pl_declare_text(L, "version"));
         copy_text(kind->kind.kind, sizeof kind->kind.kind, pl_declare_text(L, "kind"));
-        kind->name = own(pl_declare_text(L, "name"));
-        kind->path = own(pl_declare_text(L, "path"));
+        kind->name = pl_strdup_or_null(pl_declare_text(L, "name"));
+        kind->path = pl_strdup_or_null(pl_declare_text(L, "path"));
         kind->exact = flag(L, "exact");
         lua_pop(L, 1);
     }
@@ -83,8 +78,8 @@ static void read_conditions(lua_State *L, struct pl_hook_spec *hook)
     hook->conditions = pl_calloc(hook->condition_count + 1, sizeof *hook->conditions);
     for (size_t i = 0; i < hook->condition_count; i++) {
         lua_rawgeti(L, -1, (int)i + 1);
-        hook->conditions[i].name = own(pl_declare_text(L, "name"));
-        hook->conditions[i].expression = own(pl_declare_text(L, "expression"));
+        hook->conditions[i].name = pl_strdup_or_null(pl_declare_text(L, "name"));
+        hook->conditions[i].expression = pl_strdup_or_null(pl_declare_text(L, "expression"));
         lua_pop(L, 1);
     }
     lua_pop(L, 1);
@@ -107,8 +102,8 @@ void pl_hook_read_spec(lua_State *L, struct pl_controller_spec *spec)
         read_kinds(L, hook);
         hook->operations = pl_declare_texts(L, "operations");
         hook->subresources = pl_declare_texts(L, "subresources");
-        hook->object_selector = own(pl_declare_text(L, "object_selector"));
-        hook->namespace_selector = own(pl_declare_text(L, "namespace_selector"));
+        hook->object_selector = pl_strdup_or_null(pl_declare_text(L, "object_selector"));
+        hook->namespace_selector = pl_strdup_or_null(pl_declare_text(L, "namespace_selector"));
         read_conditions(L, hook);
         hook->ignore = flag(L, "ignore");
         hook->on_dry_run = flag(L, "on_dry_run");

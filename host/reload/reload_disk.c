@@ -106,7 +106,7 @@ void pl_reload_look(void *arg)
     if (!reload->state.asked)
         reload->why = FILE_CHANGED;
     struct pl_look *look = new_look(reload);
-    look->config = reload->o.config != NULL ? pl_strdup(reload->o.config) : NULL;
+    look->config = pl_strdup_or_null(reload->o.config);
     begin_look(reload, look);
 }
 

@@ -133,7 +133,7 @@ static void set_error(struct adding *adding, const struct pl_rehearsed *rehearse
         return;
     }
     pl_free(adding->subject->error);
-    adding->subject->error = error != NULL ? pl_strdup(error) : NULL;
+    adding->subject->error = pl_strdup_or_null(error);
 }
 
 void pl_shadow_report_add(struct pl_shadow_report *report, const char *controller,

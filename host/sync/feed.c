@@ -593,7 +593,7 @@ struct pl_feed *pl_feed_create(struct pl_informer *informer, const char *ns)
 {
     struct pl_feed *feed = PL_NEW(struct pl_feed);
     feed->informer = informer;
-    feed->ns = ns != NULL ? pl_strdup(ns) : NULL;
+    feed->ns = pl_strdup_or_null(ns);
     feed->owner = name_of(informer, ns);
     struct pl_deltafifo_options options = {
         .known = &known_ops, .known_arg = feed, .emit_replaced = true};

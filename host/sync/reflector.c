@@ -60,19 +60,14 @@ void pl_reflector_works(struct pl_reflector *r)
 
 /* ---- lifetime ---- */
 
-static char *dup_or_null(const char *text)
-{
-    return text != NULL ? pl_strdup(text) : NULL;
-}
-
 struct pl_reflector *pl_reflector_create(const struct pl_reflector_options *options)
 {
     struct pl_reflector *r = PL_NEW(struct pl_reflector);
     r->o = *options;
     r->o.owner = pl_strdup(options->owner);
-    r->o.ns = dup_or_null(options->ns);
-    r->o.labels = dup_or_null(options->labels);
-    r->o.fields = dup_or_null(options->fields);
+    r->o.ns = pl_strdup_or_null(options->ns);
+    r->o.labels = pl_strdup_or_null(options->labels);
+    r->o.fields = pl_strdup_or_null(options->fields);
     r->page_limit = PL_LIST_PAGE;
     pl_backoff_init(&r->backoff, pl_reflector_now(r));
     return r;

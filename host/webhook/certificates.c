@@ -27,17 +27,12 @@ void pl_certificates_deinit(struct pl_certificates *certificates)
     *certificates = (struct pl_certificates){.cert_pem = NULL};
 }
 
-static char *dup(const char *text)
-{
-    return text != NULL ? pl_strdup(text) : NULL;
-}
-
 struct pl_certificates pl_certificates_copy(const struct pl_certificates *certificates)
 {
-    return (struct pl_certificates){.cert_pem = dup(certificates->cert_pem),
-                                    .key_pem = dup(certificates->key_pem),
-                                    .ca_pem = dup(certificates->ca_pem),
-                                    .ca_key_pem = dup(certificates->ca_key_pem)};
+    return (struct pl_certificates){.cert_pem = pl_strdup_or_null(certificates->cert_pem),
+                                    .key_pem = pl_strdup_or_null(certificates->key_pem),
+                                    .ca_pem = pl_strdup_or_null(certificates->ca_pem),
+                                    .ca_key_pem = pl_strdup_or_null(certificates->ca_key_pem)};
 }
 
 static bool same(const char *a, const char *b)
@@ -169,8 +164,8 @@ static int renew_authority(const struct pl_certificates *have, int64_t now_s,
     int rc = make_authority(now_s, &made, err);
     if (rc != 0)
         return rc;
-    *out = (struct pl_certificates){.cert_pem = dup(have->cert_pem),
-                                    .key_pem = dup(have->key_pem),
+    *out = (struct pl_certificates){.cert_pem = pl_strdup_or_null(have->cert_pem),
+                                    .key_pem = pl_strdup_or_null(have->key_pem),
                                     .ca_pem = bundle(made.ca_pem, have->ca_pem, now_s),
                                     .ca_key_pem = made.ca_key_pem};
     pl_free(made.ca_pem);

@@ -244,7 +244,7 @@ struct pl_kept *pl_kept_create(const struct pl_kept_options *options)
     struct pl_kept *kept = PL_NEW(struct pl_kept);
     kept->o = *options;
     kept->refs = 1;
-    kept->ns = options->ns != NULL ? pl_strdup(options->ns) : NULL;
+    kept->ns = pl_strdup_or_null(options->ns);
     kept->name = pl_strdup(options->name);
     kept->selector = pl_format("metadata.name=%s", options->name);
     pl_kept_look(kept, 0);

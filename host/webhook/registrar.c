@@ -484,7 +484,7 @@ void pl_registrar_set(struct pl_registrar *r, struct pl_edition *const *editions
 void pl_registrar_set_ca(struct pl_registrar *r, const char *ca_pem)
 {
     pl_free(r->ca_pem);
-    r->ca_pem = ca_pem != NULL ? pl_strdup(ca_pem) : NULL;
+    r->ca_pem = pl_strdup_or_null(ca_pem);
     r->ca_known = true;
     ask_all(r);
 }
@@ -524,7 +524,7 @@ struct pl_registrar *pl_registrar_create(const struct pl_registrar_options *opti
     r->o = *options;
     r->site = pl_cluster_site(options->cluster);
     r->timers = pl_site_timers(r->site);
-    r->url = options->url != NULL ? pl_strdup(options->url) : NULL;
+    r->url = pl_strdup_or_null(options->url);
     pl_list_init(&r->shots);
     return r;
 }

@@ -70,7 +70,7 @@ void pl_recorded_add_run(struct pl_recorded *recorded, const char *host, const s
         .host = pl_strdup(host),
         .controller = pl_strdup(controller != NULL ? pl_controller_spec(controller)->name : ""),
         .key = copy(ran->run->key),
-        .message = ran->outcome->message != NULL ? pl_strdup(ran->outcome->message) : NULL,
+        .message = pl_strdup_or_null(ran->outcome->message),
         .outcome = ran->outcome->outcome,
         .after_ns = ran->outcome->after_ns,
         .at_ns = at_ns,
