@@ -8,18 +8,6 @@
 /* Messages were checked against kube-apiserver 1.37. */
 
 #define SUBDOMAIN PL_API_SUBDOMAIN_TEXT
-#define LABEL                                                                                      \
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "   \
-    "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex "     \
-    "used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
-#define NAME_PART                                                                                  \
-    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end "  \
-    "with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for " \
-    "validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-#define LABEL_VALUE                                                                                \
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "    \
-    "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',"  \
-    "  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
 
 #define MAX_NAME        253
 #define MAX_LABEL       63
@@ -32,7 +20,7 @@ static bool is_low(char c)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-static bool is_label(struct pl_slice text)
+bool pl_api_is_label(struct pl_slice text)
 {
     if (text.len == 0 || !is_low(text.ptr[0]) || !is_low(text.ptr[text.len - 1]))
         return false;
@@ -48,7 +36,7 @@ bool pl_api_is_subdomain(struct pl_slice text)
     for (size_t i = 0; i <= text.len; i++) {
         if (i < text.len && text.ptr[i] != '.')
             continue;
-        if (!is_label(pl_slice(text.ptr + start, i - start)))
+        if (!pl_api_is_label(pl_slice(text.ptr + start, i - start)))
             return false;
         start = i + 1;
     }
@@ -56,7 +44,7 @@ bool pl_api_is_subdomain(struct pl_slice text)
 }
 
 /* Letters, digits, '-', '_', '.', with a letter or digit at both ends. */
-static bool is_word(struct pl_slice text)
+bool pl_api_is_word(struct pl_slice text)
 {
     if (text.len == 0 || !isalnum((unsigned char)text.ptr[0]) ||
         !isalnum((unsigned char)text.ptr[text.len - 1]))
@@ -91,8 +79,8 @@ void pl_api_validate_qualified(struct pl_api_faults *faults, const char *field, 
         invalid(faults, field, key, "name part must be non-empty");
     else if (name.len > MAX_LABEL)
         invalid(faults, field, key, "name part must be no more than 63 bytes");
-    if (!is_word(name))
-        invalid(faults, field, key, NAME_PART);
+    if (!pl_api_is_word(name))
+        invalid(faults, field, key, PL_API_NAME_PART_TEXT);
 }
 
 /* ---- metadata ---- */
@@ -115,8 +103,8 @@ static void check_name(struct pl_api_faults *faults, const struct pl_api_type *t
     if (type->flags & PL_API_LABEL_NAME) {
         if (name.len > MAX_LABEL)
             invalid(faults, "metadata.name", name, "must be no more than 63 bytes");
-        else if (!is_label(name))
-            invalid(faults, "metadata.name", name, LABEL);
+        else if (!pl_api_is_label(name))
+            invalid(faults, "metadata.name", name, PL_API_LABEL_TEXT);
         return;
     }
     if (name.len > MAX_NAME)
@@ -135,8 +123,8 @@ static void check_labels(struct pl_api_faults *faults, const struct pl_tree *lab
             invalid(faults, "metadata.labels", item->key, "the value must be a string");
         else if (value.len > MAX_LABEL)
             invalid(faults, "metadata.labels", value, "must be no more than 63 bytes");
-        else if (value.len > 0 && !is_word(value))
-            invalid(faults, "metadata.labels", value, LABEL_VALUE);
+        else if (value.len > 0 && !pl_api_is_word(value))
+            invalid(faults, "metadata.labels", value, PL_API_LABEL_VALUE_TEXT);
     }
 }
 

@@ -12,7 +12,24 @@ void pl_api_validate_meta(struct pl_api_faults *faults, const struct pl_api_type
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "   \
     "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "  \
     "for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+#define PL_API_LABEL_TEXT                                                                          \
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "   \
+    "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex "     \
+    "used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+#define PL_API_NAME_PART_TEXT                                                                      \
+    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end "  \
+    "with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for " \
+    "validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+#define PL_API_LABEL_VALUE_TEXT                                                                    \
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "    \
+    "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',"  \
+    "  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+
+/* The forms of names, whatever their length: a DNS label of RFC 1123 in lower case, some of those
+ * joined by dots, and letters, digits, '-', '_', '.' with a letter or digit at both ends. */
+bool pl_api_is_label(struct pl_slice text);
 bool pl_api_is_subdomain(struct pl_slice text);
+bool pl_api_is_word(struct pl_slice text);
 /* A name with or without a prefix, as keys of labels are. */
 void pl_api_validate_qualified(struct pl_api_faults *faults, const char *field,
                                struct pl_slice key);

@@ -5,33 +5,6 @@
 
 /* ---- nodes ---- */
 
-static void check_requirement(struct pl_api_faults *f, const struct pl_spot *at,
-                              const struct pl_tree *one)
-{
-    static const struct pl_rule rules[] = {
-        {"key", pl_qualified, "always"}, {"values[]", pl_label_value, NULL}, {NULL, NULL, NULL}};
-    const struct pl_tree *how = pl_tree_getz(one, "operator");
-    const struct pl_tree *values = pl_tree_getz(one, "values");
-    struct pl_slice is = pl_tree_text(how);
-    if (pl_is_among(is, "In,NotIn")) {
-        if (pl_is_empty(values))
-            pl_bad_required(f, PL_MEMBER(at, "values"),
-                            "must be specified when `operator` is 'In' or 'NotIn'");
-    } else if (pl_is_among(is, "Exists,DoesNotExist")) {
-        if (!pl_is_empty(values))
-            pl_bad_forbidden(f, PL_MEMBER(at, "values"),
-                             "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
-    } else if (pl_is_among(is, "Gt,Lt")) {
-        if (values == NULL || values->count != 1)
-            pl_bad_required(f, PL_MEMBER(at, "values"),
-                            "must be specified single value when `operator` is 'Lt' or 'Gt'");
-    } else {
-        pl_bad_value(f, PL_MEMBER(at, "operator"), how != NULL ? how : pl_tree_strz(f->arena, ""),
-                     "not a valid selector operator");
-    }
-    pl_hold(f, at, one, rules);
-}
-
 static void check_field(struct pl_api_faults *f, const struct pl_spot *at,
                         const struct pl_tree *one)
 {
@@ -59,7 +32,7 @@ static void check_term(struct pl_api_faults *f, const struct pl_spot *at,
     const struct pl_spot *list = PL_MEMBER(at, "matchExpressions");
     size_t i = 0;
     PL_EACH(item, pl_tree_getz(term, "matchExpressions"))
-    check_requirement(f, PL_INDEX(list, i++), item->value);
+    pl_requirement(f, PL_INDEX(list, i++), item->value, "Gt,Lt");
     list = PL_MEMBER(at, "matchFields");
     i = 0;
     PL_EACH(item, pl_tree_getz(term, "matchFields"))

@@ -78,6 +78,9 @@ pl_check pl_cidr;
 pl_check pl_port; /* a number or a name */
 pl_check pl_labels;
 pl_check pl_selector;
+/* Of a label selector or a node selector: key, operator, values. arg: operators of one number
+ * besides, "Gt,Lt"; NULL: none. */
+pl_check pl_requirement;
 pl_check pl_unique;      /* a list; arg: the member that differs, "" for the elements */
 pl_check pl_natural_all; /* a map of quantities */
 pl_check pl_percent;     /* a number from 0 on or a percentage */

@@ -12,22 +12,10 @@
 #include <string.h>
 
 #define SUBDOMAIN PL_API_SUBDOMAIN_TEXT
-#define LABEL                                                                                      \
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "   \
-    "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex "     \
-    "used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
 #define DNS1035                                                                                    \
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "   \
     "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or "           \
     "'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
-#define NAME_PART                                                                                  \
-    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end "  \
-    "with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for " \
-    "validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-#define LABEL_VALUE                                                                                \
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "    \
-    "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',"  \
-    "  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
 #define CONFIG_KEY                                                                                 \
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. "           \
     "'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
@@ -44,22 +32,6 @@ static bool is_alnum(char c)
     return isalnum((unsigned char)c) != 0;
 }
 
-static bool is_label(struct pl_slice text)
-{
-    bool good = text.len > 0 && is_low(text.ptr[0]) && is_low(text.ptr[text.len - 1]);
-    for (size_t i = 0; good && i < text.len; i++)
-        good = is_low(text.ptr[i]) || text.ptr[i] == '-';
-    return good;
-}
-
-static bool is_word(struct pl_slice text)
-{
-    bool good = text.len > 0 && is_alnum(text.ptr[0]) && is_alnum(text.ptr[text.len - 1]);
-    for (size_t i = 0; good && i < text.len; i++)
-        good = is_alnum(text.ptr[i]) || strchr("-_.", text.ptr[i]) != NULL;
-    return good;
-}
-
 /* ---- names ---- */
 
 void pl_label(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
@@ -71,8 +43,8 @@ void pl_label(struct pl_api_faults *f, const struct pl_spot *at, const struct pl
         return;
     if (text.len > 63)
         pl_bad_value(f, at, value, "must be no more than 63 characters");
-    if (!is_label(text))
-        pl_bad_value(f, at, value, LABEL);
+    if (!pl_api_is_label(text))
+        pl_bad_value(f, at, value, PL_API_LABEL_TEXT);
 }
 
 void pl_subdomain(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
@@ -96,7 +68,7 @@ void pl_dns1035(struct pl_api_faults *f, const struct pl_spot *at, const struct 
         return;
     if (text.len > 63)
         pl_bad_value(f, at, value, "must be no more than 63 characters");
-    if (!is_label(text) || !isalpha((unsigned char)text.ptr[0]))
+    if (!pl_api_is_label(text) || !isalpha((unsigned char)text.ptr[0]))
         pl_bad_value(f, at, value, DNS1035);
 }
 
@@ -128,8 +100,8 @@ static void check_qualified(struct pl_api_faults *f, const struct pl_spot *at,
         pl_bad_value(f, at, shown, "name part must be non-empty");
     else if (name.len > 63)
         pl_bad_value(f, at, shown, "name part must be no more than 63 bytes");
-    if (!is_word(name))
-        pl_bad_value(f, at, shown, NAME_PART);
+    if (!pl_api_is_word(name))
+        pl_bad_value(f, at, shown, PL_API_NAME_PART_TEXT);
 }
 
 void pl_qualified(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
@@ -150,8 +122,8 @@ void pl_label_value(struct pl_api_faults *f, const struct pl_spot *at, const str
         return;
     if (text.len > 63)
         pl_bad_value(f, at, value, "must be no more than 63 bytes");
-    if (!is_word(text))
-        pl_bad_value(f, at, value, LABEL_VALUE);
+    if (!pl_api_is_word(text))
+        pl_bad_value(f, at, value, PL_API_LABEL_VALUE_TEXT);
 }
 
 void pl_port_name(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
@@ -265,12 +237,14 @@ void pl_labels(struct pl_api_faults *f, const struct pl_spot *at, const struct p
     }
 }
 
-static void check_expression(struct pl_api_faults *f, const struct pl_spot *at,
-                             const struct pl_tree *expression)
+void pl_requirement(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *one,
+                    const char *numbers)
 {
-    const struct pl_tree *operator= pl_tree_getz(expression, "operator");
-    const struct pl_tree *values = pl_tree_getz(expression, "values");
-    struct pl_slice is = pl_tree_text(operator);
+    static const struct pl_rule rules[] = {
+        {"key", pl_qualified, "always"}, {"values[]", pl_label_value, NULL}, {NULL, NULL, NULL}};
+    const struct pl_tree *how = pl_tree_getz(one, "operator");
+    const struct pl_tree *values = pl_tree_getz(one, "values");
+    struct pl_slice is = pl_tree_text(how);
     if (pl_is_among(is, "In,NotIn")) {
         if (pl_is_empty(values))
             pl_bad_required(f, PL_MEMBER(at, "values"),
@@ -279,14 +253,15 @@ static void check_expression(struct pl_api_faults *f, const struct pl_spot *at,
         if (!pl_is_empty(values))
             pl_bad_forbidden(f, PL_MEMBER(at, "values"),
                              "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+    } else if (numbers != NULL && pl_is_among(is, numbers)) {
+        if (values == NULL || values->count != 1)
+            pl_bad_required(f, PL_MEMBER(at, "values"),
+                            "must be specified single value when `operator` is 'Lt' or 'Gt'");
     } else {
-        pl_bad_value(f, PL_MEMBER(at, "operator"),
-                     operator != NULL ? operator : pl_tree_strz(f->arena, ""),
+        pl_bad_value(f, PL_MEMBER(at, "operator"), how != NULL ? how : pl_tree_strz(f->arena, ""),
                      "not a valid selector operator");
     }
-    pl_hold(f, at, expression,
-            (const struct pl_rule[]){
-                {"key", pl_qualified, "always"}, {"values[]", pl_label_value, NULL}, {NULL}});
+    pl_hold(f, at, one, rules);
 }
 
 void pl_selector(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
@@ -297,5 +272,5 @@ void pl_selector(struct pl_api_faults *f, const struct pl_spot *at, const struct
     pl_labels(f, PL_MEMBER(at, "matchLabels"), pl_tree_getz(value, "matchLabels"), NULL);
     const struct pl_spot *list = PL_MEMBER(at, "matchExpressions");
     PL_EACH(item, pl_tree_getz(value, "matchExpressions"))
-    check_expression(f, PL_INDEX(list, i++), item->value);
+    pl_requirement(f, PL_INDEX(list, i++), item->value, NULL);
 }

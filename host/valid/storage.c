@@ -2,6 +2,7 @@
 #include "valid/kinds.h"
 
 #include "object/tree.h"
+#include "schema/validate.h"
 
 #include <string.h>
 
@@ -298,13 +299,6 @@ void pl_valid_csi_driver(struct pl_api_faults *f, const struct pl_tree *object,
                   pl_tree_dig(old, "spec.volumeLifecycleModes"));
 }
 
-static bool is_subdomain(struct pl_api_faults *f, const struct pl_tree *value)
-{
-    struct pl_api_faults none = {.arena = f->arena};
-    pl_subdomain(&none, NULL, value, NULL);
-    return none.causes == NULL;
-}
-
 void pl_valid_attachment(struct pl_api_faults *f, const struct pl_tree *object,
                          const struct pl_tree *old)
 {
@@ -321,7 +315,7 @@ void pl_valid_attachment(struct pl_api_faults *f, const struct pl_tree *object,
         pl_bad_long(f, at, "63 characters");
     if (text.len > 253)
         pl_bad_value(f, at, attacher, "must be no more than 253 bytes");
-    else if (text.len > 0 && !is_subdomain(f, attacher))
+    else if (text.len > 0 && !pl_api_is_subdomain(text))
         pl_bad_value(f, at, attacher,
                      "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', "
                      "and must start and end with an alphanumeric character (e.g. 'Example.com', "
