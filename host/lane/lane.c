@@ -403,6 +403,14 @@ static void end_here(struct pl_lane *lane)
 
 /* ---- from outside ---- */
 
+/* Is there a thread to wait for? One without is at its end then. */
+static bool has_thread(struct pl_lane *lane)
+{
+    if (lane->started && lane->lanes->options.stepped != NULL)
+        end_here(lane);
+    return lane->started;
+}
+
 struct pl_lane *pl_lane_create(struct pl_lanes *lanes, int number)
 {
     struct pl_lane *lane = PL_NEW(struct pl_lane);
@@ -471,12 +479,8 @@ static void ask_to_stop(struct pl_lane *lane)
 
 bool pl_lane_try_join(struct pl_lane *lane)
 {
-    if (!lane->started)
+    if (!has_thread(lane))
         return true;
-    if (lane->lanes->options.stepped != NULL) {
-        end_here(lane);
-        return true;
-    }
     ask_to_stop(lane);
     if (pthread_tryjoin_np(lane->thread, NULL) != 0)
         return false;
@@ -554,12 +558,8 @@ void pl_lane_free(struct pl_lane *lane)
 
 bool pl_lane_end(struct pl_lane *lane)
 {
-    if (!lane->started)
+    if (!has_thread(lane))
         return true;
-    if (lane->lanes->options.stepped != NULL) {
-        end_here(lane);
-        return true;
-    }
     ask_to_stop(lane);
     if (!join_thread(lane)) {
         pl_lane_abandon(lane);
