@@ -205,10 +205,11 @@ void pl_controller_check_loops(struct pl_run *run)
     struct pl_controller *c = run->controller;
     struct pl_loop found;
     bool only_events = run->causes_dropped == 0;
+    if (c->loops == NULL)
+        return;
     for (size_t i = 0; i < run->cause_count; i++)
         only_events = only_events && is_event(run->causes[i].type);
-    if (c->loops == NULL ||
-        !pl_loops_begun(c->loops, run->key, only_events, pl_controller_now(c), &found))
+    if (!pl_loops_begun(c->loops, run->key, only_events, pl_controller_now(c), &found))
         return;
     if (found.is_fight)
         ask(c, run->key, &found);
