@@ -25,11 +25,7 @@ describe("the admin socket", function()
   local server, namespace, host, socket
 
   local function ask(...)
-    local words = { ... }
-    words[#words + 1] = "--admin-socket"
-    words[#words + 1] = socket
-    local code, out, err = e2e.run(unpack(words))
-    return code, out, err
+    return e2e.ask(socket, ...)
   end
 
   local function decoded(...)

@@ -24,8 +24,7 @@ describe("the example", function()
   teardown(e2e.finish)
 
   local function path(version, plural, name)
-    return (version:find("/", 1, true) and "/apis/" or "/api/") .. version .. "/namespaces/"
-      .. namespace .. "/" .. plural .. (name and "/" .. name or "")
+    return e2e.path(version, namespace, plural, name)
   end
 
   local function appears(what)

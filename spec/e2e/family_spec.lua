@@ -36,10 +36,7 @@ describe("kinds that are followed", function()
 
   local socket = e2e.folder() .. "/" .. e2e.unique("family") .. ".sock"
   local function ask(...)
-    local words = { ... }
-    words[#words + 1] = "--admin-socket"
-    words[#words + 1] = socket
-    local code, out, err = e2e.run(unpack(words))
+    local code, out, err = e2e.ask(socket, ...)
     assert.equal(0, code, err)
     return out
   end

@@ -69,10 +69,7 @@ end)
     assert.are.same({ "long", "run", 1 },
       { controllers[2].name, controllers[2].task, controllers[2].in_flight })
     local function refused(...)
-      local words = { ... }
-      words[#words + 1] = "--admin-socket"
-      words[#words + 1] = socket
-      local rc, _, why = e2e.run("queue", unpack(words))
+      local rc, _, why = e2e.ask(socket, "queue", ...)
       assert.are.equal(1, rc)
       return why
     end

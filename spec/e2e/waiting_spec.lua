@@ -49,10 +49,7 @@ describe("a key whose script waits", function()
   end
 
   local function ask(...)
-    local words = { ... }
-    words[#words + 1] = "--admin-socket"
-    words[#words + 1] = socket
-    local code, out, err = e2e.run(unpack(words))
+    local code, out, err = e2e.ask(socket, ...)
     assert.equal(0, code, err)
     return out
   end

@@ -313,18 +313,25 @@ local plurals = { Namespace = "namespaces", CustomResourceDefinition = "customre
   Service = "services", Website = "websites", ResourceQuota = "resourcequotas" }
 local cluster_scoped = { Namespace = true, CustomResourceDefinition = true }
 
+-- Where the API server has objects of that apiVersion and plural: one of them, or all without a name; of all
+-- namespaces, or of no namespace, without one.
+function M.path(version, namespace, plural, name)
+  return (version:find("/", 1, true) and "/apis/" or "/api/") .. version
+    .. (namespace and "/namespaces/" .. namespace or "") .. "/" .. plural .. (name and "/" .. name or "")
+end
+
 function M.apply_document(server, yaml, namespace)
   local api_version = yaml:match("apiVersion:%s*(%S+)")
   local kind = yaml:match("\nkind:%s*(%S+)") or yaml:match("^kind:%s*(%S+)")
   local name = yaml:match("metadata:%s*\n%s+name:%s*(%S+)")
   local plural = assert(plurals[kind], "the spec helper does not know " .. tostring(kind))
-  local path = (api_version:find("/", 1, true) and "/apis/" or "/api/") .. api_version
   if not cluster_scoped[kind] then
     namespace = namespace or yaml:match("\n%s+namespace:%s*(%S+)") or "default"
     yaml = yaml:gsub("(\n%s+namespace:%s*)%S+", "%1" .. namespace)
-    path = path .. "/namespaces/" .. namespace
+  else
+    namespace = nil
   end
-  path = path .. "/" .. plural .. "/" .. name .. "?fieldManager=spec&force=true"
+  local path = M.path(api_version, namespace, plural, name) .. "?fieldManager=spec&force=true"
   M.eventually("apply of " .. kind .. " " .. name, function()
     local status, answer = server:request("PATCH", path, yaml, "application/apply-patch+yaml")
     -- A CRD that was applied a moment ago may not be served yet.
@@ -539,6 +546,11 @@ end
 
 function M.run(...)
   return M.run_with({}, ...)
+end
+
+-- The same, of a command that asks a running host by its admin socket.
+function M.ask(socket, command, ...)
+  return M.run(command, "--admin-socket", socket, ...)
 end
 
 return M
