@@ -2,7 +2,7 @@
  * the process began, for `perilune rbac --recorded`. */
 #include "admin/admin.h"
 
-#include "control/history.h"
+#include "cluster/history.h"
 
 void pl_admin_build_calls(const struct pl_admin_call *call, struct pl_build *b)
 {

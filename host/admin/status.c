@@ -1,14 +1,14 @@
 /* The admin command "status": what the host is and does. */
 #include "admin/admin.h"
-#include "serve/version.h"
+#include "cluster/remotes.h"
 #include "control/leadership.h"
 #include "control/loops.h"
-#include "control/remotes.h"
+#include "control/report.h"
 #include "control/sharer.h"
 #include "control/tally.h"
-#include "write/recorder.h"
-#include "control/report.h"
 #include "control/tuning.h"
+#include "serve/version.h"
+#include "write/recorder.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -4,7 +4,7 @@
 #include "apicall/admit.h"
 
 #include "object/selector.h"
-#include "schema/webhook_config.h"
+#include "valid/webhook_config.h"
 
 #include <string.h>
 

@@ -5,9 +5,9 @@
 #include "apicall/body.h"
 
 #include "apicall/protobuf.h"
+#include "gotype/proto.h"
+#include "gotype/typed.h"
 #include "schema/defaults.h"
-#include "schema/proto.h"
-#include "schema/typed.h"
 #include "value/scan.h"
 
 #include <string.h>

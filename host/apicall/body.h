@@ -2,7 +2,7 @@
 #pragma once
 
 #include "apicall/core.h"
-#include "schema/message.h"
+#include "gotype/message.h"
 
 /* The type of the request's objects; none for custom kinds. */
 /* Fills in the defaults of a built-in kind, and leaves out and writes what Go does. */

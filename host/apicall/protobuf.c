@@ -7,8 +7,8 @@
  * spec/support/controller-runtime, and the tests decode what is written with our own. */
 #include "apicall/protobuf.h"
 
-#include "schema/proto.h"
-#include "schema/wire.h"
+#include "gotype/proto.h"
+#include "gotype/wire.h"
 #include "value/scan.h"
 
 #include <string.h>

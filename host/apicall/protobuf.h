@@ -4,7 +4,7 @@
 #pragma once
 
 #include "apicall/core.h"
-#include "schema/message.h"
+#include "gotype/message.h"
 
 /* Decides once the request's type is known. -1, with the status filled: it takes nothing that there
  * is. */

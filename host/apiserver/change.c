@@ -11,10 +11,10 @@
 #include "apicall/rbac.h"
 #include "apiserver/steps.h"
 #include "apiserver/verbs.h"
+#include "gotype/typed.h"
 #include "object/meta.h"
 #include "schema/defaults.h"
 #include "schema/jsonpath.h"
-#include "schema/typed.h"
 #include "value/scan.h"
 
 #include <inttypes.h>

@@ -1,13 +1,13 @@
 /* Steps that creating and changing share: unknown fields, the writer's description, size,
  * validation, whether an object is finished. Each works on the tree in the request's version and
  * fails with the status filled. */
-#include "schema/rules.h"
 #include "apiserver/steps.h"
+#include "schema/rules.h"
 
 #include "schema/structural.h"
 #include "schema/validate.h"
 #include "valid/valid.h"
-#include "schema/webhook_config.h"
+#include "valid/webhook_config.h"
 
 struct pl_slice pl_api_name_of(const struct pl_tree *object)
 {

@@ -11,7 +11,7 @@
 #include "apiserver/verbs.h"
 #include "apiserver/watch_stream.h"
 #include "base/alloc.h"
-#include "schema/proto.h"
+#include "gotype/proto.h"
 
 #include <inttypes.h>
 

@@ -10,9 +10,9 @@
 #include "apicall/rbac.h"
 #include "apiserver/steps.h"
 #include "apiserver/verbs.h"
+#include "gotype/typed.h"
 #include "object/meta.h"
 #include "schema/defaults.h"
-#include "schema/typed.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
-#include "control/remotes.h"
+#include "cluster/remotes.h"
 #include "lane/declare.h"
 
 #include <string.h>

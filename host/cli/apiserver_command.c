@@ -1,7 +1,7 @@
 /* perilune apiserver: the embedded API server alone. */
 #include "apiserver/apiserver.h"
 #include "base/log.h"
-#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/dev_access.h"
 #include "cli/leave.h"
 #include "cli/services.h"

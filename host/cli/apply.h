@@ -1,7 +1,7 @@
 /* Applies manifests in order (CRDs and namespaces first), as `kubectl apply --server-side` does. */
 #pragma once
 
-#include "control/cluster.h"
+#include "cluster/cluster.h"
 #include "net/loop.h"
 
 /* Paths: YAML or JSON files, or folders of them (not recursive, in name order); scripts: PATHs of

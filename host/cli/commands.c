@@ -1,6 +1,8 @@
 /* The table of commands. --help, manual pages and completion come from it and from the tables of
  * flags beside each command; nothing lists them a second time. */
-#include "cli/command.h"
+#include "cli/commands.h"
+
+#include "operate/operate.h"
 
 #include "base/base.h"
 #include "value/build.h"

@@ -4,8 +4,8 @@
  * COMMAND [WORD]`: it must end within 200 ms, whatever the host does, and say nothing when there is
  * none. So an alarm ends the process, and mistakes are not told. */
 #include "base/base.h"
-#include "cli/admin_client.h"
 #include "cli/tool_command.h"
+#include "operate/admin_client.h"
 #include "value/write.h"
 
 #include <signal.h>

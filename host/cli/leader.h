@@ -1,11 +1,11 @@
 /* Leader election of the host: the flags, and what they make of client and cluster. */
 #pragma once
 
-#include "cli/flags.h"
-#include "serve/health.h"
-#include "control/cluster.h"
+#include "cluster/cluster.h"
+#include "command/flags.h"
 #include "control/leadership.h"
 #include "kube/kubeconfig.h"
+#include "serve/health.h"
 #include "shard/shards.h"
 
 struct pl_leader_options {

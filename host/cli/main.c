@@ -2,7 +2,7 @@
 #include "base/base.h"
 #include "base/check.h"
 #include "base/nearest.h"
-#include "cli/command.h"
+#include "cli/commands.h"
 #include "net/work.h"
 
 #include <errno.h>

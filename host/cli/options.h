@@ -1,12 +1,12 @@
 /* What `run`, `dev` and `check` are told: flags, environment and --config, checked. */
 #pragma once
 
-#include "serve/bind_address.h"
-#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/leader.h"
 #include "cli/webhook.h"
 #include "kube/kubeconfig.h"
 #include "lane/lanes.h"
+#include "serve/bind_address.h"
 
 struct pl_options {
     struct pl_flags flags;

@@ -2,10 +2,10 @@
  * without a cluster; the roles are a tool's work, which may ask a cluster for plurals and a running
  * host for the calls it has made. */
 #include "base/base.h"
-#include "cli/admin_client.h"
 #include "cli/declared.h"
 #include "cli/remote.h"
 #include "cli/tool_command.h"
+#include "operate/admin_client.h"
 #include "value/scan.h"
 #include "value/write.h"
 

@@ -1,8 +1,8 @@
 /* perilune version */
-#include "cli/command.h"
-#include "serve/version.h"
+#include "cli/commands.h"
 #include "lane/lanes.h"
 #include "net/http_client.h"
+#include "serve/version.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* Webhooks on the command line: their flags, their check, what status and check say. */
 #pragma once
 
+#include "command/flags.h"
 #include "serve/bind_address.h"
-#include "cli/flags.h"
 #include "serve/health.h"
 #include "webhook/webhooks.h"
 

@@ -1,7 +1,7 @@
 /* What a controller tells the history of its keys. */
 #include "base/buf.h"
+#include "cluster/tracer.h"
 #include "control/controller_impl.h"
-#include "control/tracer.h"
 #include "object/meta.h"
 
 #define PARTS_MAX 24

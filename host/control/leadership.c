@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
-#include "control/cluster.h"
+#include "cluster/cluster.h"
 #include "control/sharer.h"
 
 struct pl_leadership {

@@ -1,7 +1,7 @@
 /* Starts and stops what the scripts declared, in the order of host/README.md. I/O thread. */
 #pragma once
 
-#include "control/cluster.h"
+#include "cluster/cluster.h"
 #include "control/edition.h"
 
 struct pl_manager;

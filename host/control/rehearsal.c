@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include "control/cluster.h"
+#include "cluster/cluster.h"
 #include "control/controller_impl.h"
 #include "object/meta.h"
 

@@ -4,8 +4,8 @@
 
 #include "base/err.h"
 #include "base/slice.h"
-#include "value/doc.h"
 #include "object/kind.h"
+#include "value/doc.h"
 
 #include <stdbool.h>
 
@@ -59,7 +59,7 @@ enum pl_map_by {
 };
 
 struct pl_predicate; /* event/predicate.h */
-struct pl_cluster;   /* control/cluster.h */
+struct pl_cluster;   /* cluster/cluster.h */
 
 struct pl_source_spec {
     enum pl_source_role role;

@@ -3,7 +3,7 @@
  * instant outside of int64 nanoseconds becomes the first or the last one.
  *
  * Quantities are doubles here, for comparing and computing in scripts; the exact canonical form is
- * the API server's business (schema/quantity.c). */
+ * the API server's business (gotype/quantity.c). */
 #include "format/units.h"
 
 #include "base/base.h"

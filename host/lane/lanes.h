@@ -5,7 +5,7 @@
  * pl_lanes_load, which may run before there is one (`perilune check`). */
 #pragma once
 
-#include "control/cluster.h"
+#include "cluster/cluster.h"
 #include "control/edition.h"
 #include "event/remote_spec.h"
 #include "net/loop.h"
@@ -72,7 +72,7 @@ struct pl_index_spec {
 
 /* What the scripts declared. */
 struct pl_declarations {
-    struct pl_remote_spec *clusters; /* besides the host's own; control/remotes.h */
+    struct pl_remote_spec *clusters; /* besides the host's own; cluster/remotes.h */
     size_t cluster_count;
     struct pl_controller_spec *controllers;
     size_t controller_count;

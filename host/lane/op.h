@@ -7,13 +7,13 @@
 
 #include "base/err.h"
 #include "base/timer.h"
-#include "control/cluster.h"
-#include "write/gate.h"
-#include "sync/read.h"
-#include "sync/informer.h"
+#include "cluster/cluster.h"
 #include "lua/state.h"
 #include "net/http.h"
 #include "net/mailbox.h"
+#include "sync/informer.h"
+#include "sync/read.h"
+#include "write/gate.h"
 
 #include <stdatomic.h>
 

@@ -4,8 +4,8 @@
 #include "schema/defaults.h"
 
 #include "base/base64.h"
+#include "gotype/quantity.h"
 #include "schema/crd.h"
-#include "schema/quantity.h"
 
 #include <stdio.h>
 

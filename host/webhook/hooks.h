@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/metrics.h"
-#include "control/cluster.h"
+#include "cluster/cluster.h"
 #include "control/edition.h"
 #include "net/http.h"
 #include "net/loop.h"

@@ -4,7 +4,7 @@
  * registered when it does. I/O thread. */
 #pragma once
 
-#include "control/cluster.h"
+#include "cluster/cluster.h"
 #include "control/edition.h"
 #include "webhook/registration.h"
 

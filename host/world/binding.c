@@ -3,7 +3,7 @@
 #include "world/binding.h"
 
 #include "base/alloc.h"
-#include "control/history.h"
+#include "cluster/history.h"
 #include "value/build.h"
 #include "value/doc.h"
 #include "value/scan.h"

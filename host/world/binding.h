@@ -16,7 +16,7 @@
  *       query=, body=, status=, lost=, answer=, at=}
  *   runs(world) -> the same of runs: {host=, controller=, key=, outcome=, message=, after=, at=}
  *   metrics(world, host) -> what /metrics would show
- *   why(world, host, key) -> an array of {controller=, what=, detail=}, see control/history.h
+ *   why(world, host, key) -> an array of {controller=, what=, detail=}, see cluster/history.h
  *   alarm(world, delay, f): f() is called once, then; settling waits for it
  *
  * One function each, or nil, that a world asks, on its thread; what it raises ends the call that

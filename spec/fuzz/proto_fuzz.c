@@ -1,7 +1,7 @@
 /* Bytes as objects of every built-in kind in protobuf, and as JSON read by its type: nothing that
  * is taken may be beyond what the other direction can take again. The first byte says the kind. */
-#include "schema/proto.h"
-#include "schema/typed.h"
+#include "gotype/proto.h"
+#include "gotype/typed.h"
 #include "value/scan.h"
 
 #include <stdint.h>

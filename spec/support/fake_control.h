@@ -4,20 +4,20 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "control/sharing.h"
-#include "control/cluster.h"
-#include "write/gate.h"
-#include "sync/informer.h"
-#include "control/reconciler.h"
-#include "write/recorder.h"
 #include "bind/bind.h"
+#include "cluster/cluster.h"
+#include "control/reconciler.h"
+#include "control/sharing.h"
 #include "lane/lane.h"
 #include "lane/lanes.h"
+#include "object/meta.h"
 #include "support/test.h"
 #include "support/turn.h"
-#include "object/meta.h"
+#include "sync/informer.h"
 #include "value/scan.h"
 #include "value/write.h"
+#include "write/gate.h"
+#include "write/recorder.h"
 
 #include <stdio.h>
 #include <unistd.h>

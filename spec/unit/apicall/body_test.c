@@ -1,7 +1,7 @@
 #include "apiserver/write.h"
 
-#include "schema/proto.h"
-#include "schema/wire.h"
+#include "gotype/proto.h"
+#include "gotype/wire.h"
 
 #include "support/api_fixture.h"
 

@@ -1,7 +1,7 @@
 #include "apicall/protobuf.h"
 
-#include "schema/proto.h"
-#include "schema/wire.h"
+#include "gotype/proto.h"
+#include "gotype/wire.h"
 #include "support/api_fixture.h"
 
 #define PROTO_OR_JSON PL_PROTO_TYPE ",application/json"

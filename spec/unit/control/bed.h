@@ -4,11 +4,11 @@
 #pragma once
 
 #include "base/log.h"
-#include "control/cluster.h"
+#include "cluster/cluster.h"
+#include "object/meta.h"
 #include "support/fake_transport.h"
 #include "support/test.h"
 #include "support/virtual_clock.h"
-#include "object/meta.h"
 #include "value/scan.h"
 
 struct bed {

@@ -1,4 +1,4 @@
-// What Kubernetes publishes of its kinds, as the text table host/schema/kinds.txt: fields with their
+// What Kubernetes publishes of its kinds, as the text table host/gotype/kinds.txt: fields with their
 // types and protobuf numbers from the Go types, required fields, enums, defaults and list types from
 // the OpenAPI documents, names and verbs from the discovery document, columns from the printers.
 // No descriptions and no code go into it.

@@ -1,0 +1,24 @@
+/* The table of commands, and those that are made here. */
+#pragma once
+
+#include "command/command.h"
+
+/* Every command, in the order of --help: the one table that usage, manual pages and completion come
+ * from. */
+const struct pl_command *pl_commands(size_t *count);
+/* [{name, arguments, summary, flags: [{name, letter, metavar, choices, default, help, repeatable,
+ * switch}]}] */
+struct pl_doc *pl_commands_describe(void);
+
+int pl_command_run(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_dev(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_check(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_apiserver(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_completion(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_rbac(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_manifests(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_uninstall(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_types(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_new(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_test(const struct pl_command *self, int argc, char *const *argv);
+int pl_command_version(const struct pl_command *self, int argc, char *const *argv);

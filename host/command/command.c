@@ -1,0 +1,69 @@
+#include "command/command.h"
+
+#include "base/buf.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *pl_command_flush_output(void)
+{
+    if (fflush(stdout) != 0)
+        return strerror(errno);
+    if (!ferror(stdout))
+        return NULL;
+    /* An earlier write failed, and nobody knows why any more: another one may tell. */
+    clearerr(stdout);
+    if (fputc('\n', stdout) == EOF || fflush(stdout) != 0)
+        return strerror(errno);
+    return "a part of it is lost";
+}
+
+void pl_command_flush(void)
+{
+    const char *failed = pl_command_flush_output();
+    if (failed == NULL)
+        return;
+    pl_log(PL_LOG_WARN, "standard output cannot be written", pl_str("error", failed));
+    clearerr(stdout);
+}
+
+bool pl_command_flags(const struct pl_command *self, struct pl_flags *flags,
+                      const struct pl_flag *table, size_t count, int argc, char *const *argv,
+                      int *exit_code)
+{
+    if (self->describe != NULL) {
+        *flags = (struct pl_flags){.table = NULL};
+        pl_flags_describe(self->describe, &(const struct pl_flag_table){table, count, self->name});
+        return false;
+    }
+    struct pl_err err;
+    pl_err_clear(&err);
+    const struct pl_flag_table own = {table, count, self->name};
+    int rc = pl_flags_parse(flags, &own, argc, argv, (const char *const *)environ, &err);
+    if (rc != 0) {
+        fprintf(stderr, "perilune %s: %s\n", self->name, err.message);
+        *exit_code = PL_EXIT_USAGE;
+        return false;
+    }
+    if (!flags->help && flags->path_count > 0 && *self->arguments == '\0') {
+        fprintf(stderr, "perilune %s: it takes no arguments: %s\n", self->name, flags->paths[0]);
+        *exit_code = PL_EXIT_USAGE;
+        return false;
+    }
+    if (!flags->help)
+        return true;
+    struct pl_buf text = PL_BUF_INIT;
+    pl_buf_add_f(&text, "usage: perilune %s [FLAGS] %s\n\n%s\n", self->name, self->arguments,
+                 self->summary);
+    if (count > 0) {
+        pl_buf_add_z(&text, "\nflags (also as PERILUNE_NAME in the environment):\n");
+        pl_flags_help(&text, &own);
+    }
+    fputs(pl_buf_z(&text), stdout);
+    pl_buf_deinit(&text);
+    *exit_code = PL_EXIT_OK;
+    return false;
+}

@@ -1,0 +1,41 @@
+/* The commands of the binary. Each takes its arguments without its own name and returns the
+ * exit code: 0 clean, 1 a mistake or failure, 2 usage, 3 leadership lost, 4 not synced.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "command/flags.h"
+
+enum pl_exit {
+    PL_EXIT_OK = 0,
+    PL_EXIT_FAILURE = 1,
+    PL_EXIT_USAGE = 2,
+    PL_EXIT_LEADERSHIP_LOST = 3,
+    PL_EXIT_NOT_SYNCED = 4,
+};
+
+struct pl_build;
+struct pl_doc;
+
+struct pl_command {
+    const char *name;
+    const char *arguments; /* "PATH..." */
+    const char *summary;   /* one line */
+    int (*run)(const struct pl_command *self, int argc, char *const *argv);
+    /* Not NULL: the command is asked for its flags, which pl_command_flags adds to the array that
+     * is being built. It does nothing else. */
+    struct pl_build *describe;
+    /* pl_commands_describe, for commands that tell of all: set when a command is run. */
+    struct pl_doc *(*all)(void);
+};
+
+/* Parses flags; on --help or a usage error prints and stores the exit code. True: go on. */
+bool pl_command_flags(const struct pl_command *self, struct pl_flags *flags,
+                      const struct pl_flag *table, size_t count, int argc, char *const *argv,
+                      int *exit_code);
+
+/* Writes what was printed; NULL, or why it could not be. Borrowed, until the next call. */
+const char *pl_command_flush_output(void);
+/* What was printed, now. A standard output that is full or gone is a warning: the command goes on.
+ */
+void pl_command_flush(void);

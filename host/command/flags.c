@@ -1,0 +1,532 @@
+/* Flags of all commands, from three places: the command line counts before the environment, and
+ * that before the --config file. Values are checked as they are read, and a mistake names where it
+ * came from, what was expected, and the flag that was probably meant. Texts are copied; nothing
+ * refers to argv or the environment later. */
+#include "command/flags.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/check.h"
+#include "base/nearest.h"
+#include "format/units.h"
+#include "value/build.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_FLAGS 128
+
+static size_t find(const struct pl_flags *flags, struct pl_slice name)
+{
+    for (size_t i = 0; i < flags->count; i++)
+        if (pl_slice_eqz(name, flags->table[i].name))
+            return i;
+    return flags->count;
+}
+
+static size_t at(const struct pl_flags *flags, const char *name)
+{
+    size_t i = find(flags, pl_slice_z(name));
+    PL_REQUIRE(i < flags->count);
+    return i;
+}
+
+static void append(char ***array, size_t *count, const char *text)
+{
+    *array = pl_reallocarray(*array, *count + 2, sizeof(char *));
+    (*array)[(*count)++] = pl_strdup(text);
+    (*array)[*count] = NULL;
+}
+
+/* ---- checking values ---- */
+
+static bool is_truth(const char *text, bool *value)
+{
+    *value = strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
+    return *value || strcmp(text, "false") == 0 || strcmp(text, "0") == 0;
+}
+
+static bool is_choice(const char *choices, const char *text)
+{
+    size_t len = strlen(text);
+    for (const char *p = choices; p != NULL; p = strchr(p, '|')) {
+        if (*p == '|')
+            p++;
+        size_t end = strcspn(p, "|");
+        if (end == len && memcmp(p, text, len) == 0)
+            return true;
+        p += end;
+        if (*p == '\0')
+            break;
+    }
+    return false;
+}
+
+static bool is_taken(const struct pl_flag *flag, const char *command)
+{
+    return flag->of == NULL || command == NULL || is_choice(flag->of, command);
+}
+
+static bool takes_value(const struct pl_flag *flag)
+{
+    return flag->type != PL_FLAG_SWITCH && !(flag->type == PL_FLAG_LATER && flag->metavar == NULL);
+}
+
+static bool parse_integer(const char *text, int64_t *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtoll(text, &end, 10);
+    return errno == 0 && end != text && *end == '\0';
+}
+
+static bool parse_number(const char *text, double *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtod(text, &end);
+    return errno == 0 && end != text && *end == '\0' && *value == *value;
+}
+
+/* NULL when the value fits, else what was expected. */
+static const char *misfit(const struct pl_flag *flag, const char *text)
+{
+    bool truth;
+    int64_t integer;
+    double number;
+    uint64_t size;
+    switch (flag->type) {
+    case PL_FLAG_TEXT:
+        return *text != '\0' ? NULL : "it must not be empty";
+    case PL_FLAG_SWITCH:
+        return is_truth(text, &truth) ? NULL : "it must be true or false";
+    case PL_FLAG_INTEGER:
+        return parse_integer(text, &integer) && integer >= flag->least
+                   ? NULL
+                   : "it must be a whole number that is large enough";
+    case PL_FLAG_NUMBER:
+        return parse_number(text, &number) && number >= (double)flag->least
+                   ? NULL
+                   : "it must be a number that is not negative";
+    case PL_FLAG_DURATION:
+        return pl_duration_parse(pl_slice_z(text), &integer) && integer >= 0
+                   ? NULL
+                   : "it must be a duration such as 30s or 1m30s";
+    case PL_FLAG_SIZE:
+        return pl_size_parse(pl_slice_z(text), &size) && size > 0
+                   ? NULL
+                   : "it must be a size such as 512MiB";
+    case PL_FLAG_CHOICE:
+        return is_choice(flag->choices, text) ? NULL : flag->choices;
+    case PL_FLAG_LATER:
+        return flag->off != NULL && strcmp(text, flag->off) == 0 ? NULL : "not available yet";
+    }
+    return NULL;
+}
+
+/* source: "--lanes", "PERILUNE_LANES" or "FILE: flags.lanes". */
+static int put(struct pl_flags *flags, size_t i, const char *text, const char *source,
+               struct pl_err *err)
+{
+    const struct pl_flag *flag = &flags->table[i];
+    struct pl_flag_value *value = &flags->values[i];
+    const char *problem = misfit(flag, text);
+    if (problem != NULL)
+        return pl_err_set(err, PL_EINVAL, "%s: \"%s\": %s%s", source, text,
+                          flag->type == PL_FLAG_CHOICE ? "it must be one of " : "", problem);
+    if (!is_taken(flag, flags->command))
+        return 0;
+    if (!flag->repeatable && value->count > 0) {
+        pl_free(value->texts[--value->count]);
+        value->texts[value->count] = NULL;
+    }
+    append(&value->texts, &value->count, text);
+    return 0;
+}
+
+/* ---- the command line ---- */
+
+/* command: whose flags it may have meant; what: "unknown flag --lanez" or "FILE: unknown flag
+ * \"lanez\"". */
+static int unknown(const struct pl_flags *flags, const char *command, struct pl_slice name,
+                   const char *what, struct pl_err *err)
+{
+    const char *names[MAX_FLAGS];
+    size_t count = 0;
+    for (size_t i = 0; i < flags->count; i++)
+        if (is_taken(&flags->table[i], command))
+            names[count++] = flags->table[i].name;
+    const char *best = pl_nearest(name, names, count);
+    if (best != NULL)
+        return pl_err_set(err, PL_EINVAL, "%s; did you mean --%s?", what, best);
+    return pl_err_set(err, PL_EINVAL, "%s; --help lists them", what);
+}
+
+/* "--lanes is a flag of `perilune run` and `perilune dev`". */
+static int of_others(const struct pl_flag *flag, const char *source, struct pl_err *err)
+{
+    char whose[96];
+    int len = 0;
+    for (const char *p = flag->of; *p != '\0';) {
+        size_t end = strcspn(p, "|");
+        len += snprintf(whose + len, sizeof(whose) - (size_t)len, "%s`perilune %.*s`",
+                        p == flag->of ? "" : " and ", (int)end, p);
+        p += end + (p[end] == '|');
+    }
+    return pl_err_set(err, PL_EINVAL, "%s is a flag of %s; --help lists those that are taken here",
+                      source, whose);
+}
+
+static int parse_long(struct pl_flags *flags, char *const *argv, int argc, int *i,
+                      struct pl_err *err)
+{
+    const char *word = argv[*i];
+    size_t name_len = strcspn(word + 2, "=");
+    struct pl_slice name = pl_slice(word + 2, name_len);
+    const char *given = word[2 + name_len] == '=' ? word + 2 + name_len + 1 : NULL;
+    char source[128];
+    snprintf(source, sizeof(source), "--%.*s", PL_FMT(name));
+    size_t found = find(flags, name);
+    bool is_no =
+        found == flags->count && given == NULL && name_len > 3 && memcmp(name.ptr, "no-", 3) == 0;
+    if (is_no) {
+        found = find(flags, pl_slice(name.ptr + 3, name.len - 3));
+        if (found < flags->count && takes_value(&flags->table[found]))
+            found = flags->count;
+    }
+    if (found == flags->count) {
+        char what[160];
+        snprintf(what, sizeof(what), "unknown flag %s", source);
+        return unknown(flags, flags->command, name, what, err);
+    }
+    const struct pl_flag *flag = &flags->table[found];
+    if (!is_taken(flag, flags->command))
+        return of_others(flag, source, err);
+    if (given == NULL && takes_value(flag)) {
+        if (*i + 1 >= argc)
+            return pl_err_set(err, PL_EINVAL, "%s needs a value (%s)", source,
+                              flag->metavar ? flag->metavar : "VALUE");
+        given = argv[++*i];
+    }
+    return put(flags, found, given ? given : is_no ? "false" : "true", source, err);
+}
+
+static int parse_short(struct pl_flags *flags, char *const *argv, int argc, int *i,
+                       struct pl_err *err)
+{
+    const char *word = argv[*i];
+    for (size_t f = 0; f < flags->count; f++) {
+        if (flags->table[f].letter != word[1])
+            continue;
+        if (!is_taken(&flags->table[f], flags->command))
+            return of_others(&flags->table[f], word, err);
+        if (word[2] != '\0')
+            return put(flags, f, word + 2, word, err);
+        if (*i + 1 >= argc)
+            return pl_err_set(err, PL_EINVAL, "%s needs a value (%s)", word,
+                              flags->table[f].metavar);
+        return put(flags, f, argv[++*i], word, err);
+    }
+    return pl_err_set(err, PL_EINVAL, "unknown flag %s; --help lists them", word);
+}
+
+static int parse_argv(struct pl_flags *flags, int argc, char *const *argv, struct pl_err *err)
+{
+    bool only_paths = false;
+    for (int i = 0; i < argc; i++) {
+        const char *word = argv[i];
+        int rc = 0;
+        if (only_paths || word[0] != '-' || word[1] == '\0')
+            append(&flags->paths, &flags->path_count, word);
+        else if (strcmp(word, "--") == 0)
+            only_paths = true;
+        else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+            flags->help = true;
+        else if (word[1] == '-')
+            rc = parse_long(flags, argv, argc, &i, err);
+        else
+            rc = parse_short(flags, argv, argc, &i, err);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* ---- the environment ---- */
+
+static const char *environment_value(const char *const *environ, const char *name)
+{
+    size_t len = strlen(name);
+    for (; environ != NULL && *environ != NULL; environ++)
+        if (strncmp(*environ, name, len) == 0 && (*environ)[len] == '=')
+            return *environ + len + 1;
+    return NULL;
+}
+
+static void environment_name(const char *flag, char *out, size_t size)
+{
+    int len = snprintf(out, size, "PERILUNE_%s", flag);
+    for (int i = 9; i < len; i++)
+        out[i] =
+            out[i] == '-' ? '_' : (char)(out[i] >= 'a' && out[i] <= 'z' ? out[i] - 32 : out[i]);
+}
+
+static int parse_environment(struct pl_flags *flags, const char *const *environ, struct pl_err *err)
+{
+    for (size_t i = 0; i < flags->count; i++) {
+        char name[96];
+        environment_name(flags->table[i].name, name, sizeof(name));
+        const char *text = environment_value(environ, name);
+        if (text == NULL || *text == '\0' || flags->values[i].count > 0 ||
+            !is_taken(&flags->table[i], flags->command))
+            continue;
+        if (!flags->table[i].repeatable) {
+            int rc = put(flags, i, text, name, err);
+            if (rc != 0)
+                return rc;
+            continue;
+        }
+        char *list = pl_strdup(text), *rest = list, *item; /* a,b for flags that repeat */
+        int rc = 0;
+        while (rc == 0 && (item = strsep(&rest, ",")) != NULL)
+            rc = put(flags, i, item, name, err);
+        pl_free(list);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
+int pl_flags_parse(struct pl_flags *flags, const struct pl_flag_table *table, int argc,
+                   char *const *argv, const char *const *environ, struct pl_err *err)
+{
+    PL_REQUIRE(table->count <= MAX_FLAGS);
+    *flags =
+        (struct pl_flags){.table = table->flags, .count = table->count, .command = table->command};
+    flags->values = pl_calloc(table->count, sizeof(*flags->values));
+    int rc = parse_argv(flags, argc, argv, err);
+    if (rc == 0 && !flags->help)
+        rc = parse_environment(flags, environ, err);
+    return rc;
+}
+
+/* ---- the --config file ---- */
+
+static int merge_value(struct pl_flags *flags, size_t i, struct pl_node value, const char *source,
+                       struct pl_err *err)
+{
+    struct pl_scratch scratch;
+    enum pl_type type = pl_node_type(value);
+    char text[512];
+    struct pl_slice slice = {NULL, 0};
+    if (type == PL_STRING)
+        slice = pl_node_str(value, &scratch);
+    else if (type == PL_NUMBER)
+        slice = pl_node_number(value, &scratch);
+    else if (type == PL_BOOL)
+        slice = pl_slice_z(pl_node_bool(value) ? "true" : "false");
+    if (slice.ptr == NULL || slice.len >= sizeof(text))
+        return pl_err_set(err, PL_EINVAL, "%s must be a string, number or boolean, not %s", source,
+                          pl_type_name(type));
+    memcpy(text, slice.ptr, slice.len);
+    text[slice.len] = '\0';
+    return put(flags, i, text, source, err);
+}
+
+int pl_flags_merge(struct pl_flags *flags, struct pl_node mapping, const char *source,
+                   struct pl_err *err)
+{
+    if (pl_node_is_missing(mapping))
+        return 0;
+    if (pl_node_type(mapping) != PL_OBJECT)
+        return pl_err_set(err, PL_EINVAL, "%s: flags must be a mapping of names to values", source);
+    struct pl_iter it = pl_iter(mapping);
+    while (pl_iter_next(&it)) {
+        char where[512];
+        size_t i = find(flags, it.key);
+        if (i == flags->count) {
+            snprintf(where, sizeof(where), "%s: flags: unknown flag \"%.*s\"", source,
+                     PL_FMT(it.key));
+            return unknown(flags, NULL, it.key, where, err);
+        }
+        snprintf(where, sizeof(where), "%s: flags.%.*s", source, PL_FMT(it.key));
+        if (flags->values[i].count > 0)
+            continue;
+        int rc = 0;
+        if (flags->table[i].repeatable && pl_node_type(it.value) == PL_ARRAY) {
+            struct pl_iter items = pl_iter(it.value);
+            while (rc == 0 && pl_iter_next(&items))
+                rc = merge_value(flags, i, items.value, where, err);
+        } else {
+            rc = merge_value(flags, i, it.value, where, err);
+        }
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
+void pl_flags_deinit(struct pl_flags *flags)
+{
+    for (size_t i = 0; i < flags->count && flags->values != NULL; i++) {
+        for (size_t k = 0; k < flags->values[i].count; k++)
+            pl_free(flags->values[i].texts[k]);
+        pl_free(flags->values[i].texts);
+    }
+    for (size_t i = 0; i < flags->path_count; i++)
+        pl_free(flags->paths[i]);
+    pl_free(flags->values);
+    pl_free(flags->paths);
+    *flags = (struct pl_flags){0};
+}
+
+/* ---- reading ---- */
+
+const char *pl_flags_text(const struct pl_flags *flags, const char *name)
+{
+    size_t i = at(flags, name);
+    return flags->values[i].count ? flags->values[i].texts[0] : flags->table[i].fallback;
+}
+
+bool pl_flags_switch(const struct pl_flags *flags, const char *name)
+{
+    const char *text = pl_flags_text(flags, name);
+    bool value = false;
+    return text != NULL && is_truth(text, &value) && value;
+}
+
+int64_t pl_flags_integer(const struct pl_flags *flags, const char *name)
+{
+    const char *text = pl_flags_text(flags, name);
+    int64_t value = 0;
+    PL_REQUIRE(text == NULL || parse_integer(text, &value));
+    return value;
+}
+
+double pl_flags_number(const struct pl_flags *flags, const char *name)
+{
+    const char *text = pl_flags_text(flags, name);
+    double value = 0;
+    PL_REQUIRE(text == NULL || parse_number(text, &value));
+    return value;
+}
+
+int64_t pl_flags_duration(const struct pl_flags *flags, const char *name)
+{
+    const char *text = pl_flags_text(flags, name);
+    int64_t value = 0;
+    PL_REQUIRE(text == NULL || pl_duration_parse(pl_slice_z(text), &value));
+    return value;
+}
+
+uint64_t pl_flags_size(const struct pl_flags *flags, const char *name)
+{
+    const char *text = pl_flags_text(flags, name);
+    uint64_t value = 0;
+    PL_REQUIRE(text == NULL || pl_size_parse(pl_slice_z(text), &value));
+    return value;
+}
+
+char *const *pl_flags_all(const struct pl_flags *flags, const char *name)
+{
+    return flags->values[at(flags, name)].texts;
+}
+
+/* ---- help ---- */
+
+void pl_flags_help(struct pl_buf *out, const struct pl_flag_table *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const struct pl_flag *flag = &table->flags[i];
+        if (flag->type == PL_FLAG_LATER || !is_taken(flag, table->command))
+            continue;
+        char left[80];
+        int len = flag->letter
+                      ? snprintf(left, sizeof(left), "  -%c, --%s", flag->letter, flag->name)
+                      : snprintf(left, sizeof(left), "  --%s", flag->name);
+        if (flag->type == PL_FLAG_CHOICE)
+            snprintf(left + len, sizeof(left) - (size_t)len, " %s", flag->choices);
+        else if (flag->metavar != NULL)
+            snprintf(left + len, sizeof(left) - (size_t)len, " %s", flag->metavar);
+        pl_buf_add_f(out, "%-44s %s", left, flag->help);
+        if (flag->fallback != NULL)
+            pl_buf_add_f(out, " (default %s)", flag->fallback);
+        pl_buf_add_z(out, flag->repeatable ? "; may be given more than once\n" : "\n");
+    }
+}
+
+/* ---- as documents ---- */
+
+static void describe(struct pl_build *b, const struct pl_flag *flag)
+{
+    char letter[2] = {flag->letter, '\0'};
+    pl_build_object(b);
+    pl_build_put_strz(b, "name", flag->name);
+    pl_build_put_strz(b, "help", flag->help);
+    if (flag->letter != 0)
+        pl_build_put_strz(b, "letter", letter);
+    if (flag->metavar != NULL)
+        pl_build_put_strz(b, "metavar", flag->metavar);
+    if (flag->choices != NULL)
+        pl_build_put_strz(b, "choices", flag->choices);
+    if (flag->fallback != NULL)
+        pl_build_put_strz(b, "default", flag->fallback);
+    pl_build_put_bool(b, "repeatable", flag->repeatable);
+    pl_build_put_bool(b, "switch", flag->type == PL_FLAG_SWITCH);
+    pl_build_end(b);
+}
+
+void pl_flags_describe(struct pl_build *b, const struct pl_flag_table *table)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (table->flags[i].type != PL_FLAG_LATER && is_taken(&table->flags[i], table->command))
+            describe(b, &table->flags[i]);
+}
+
+static void build_value(struct pl_build *b, const struct pl_flags *flags,
+                        const struct pl_flag *flag)
+{
+    switch (flag->type) {
+    case PL_FLAG_SWITCH:
+        pl_build_bool(b, pl_flags_switch(flags, flag->name));
+        break;
+    case PL_FLAG_INTEGER:
+        pl_build_int(b, pl_flags_integer(flags, flag->name));
+        break;
+    case PL_FLAG_NUMBER:
+        pl_build_double(b, pl_flags_number(flags, flag->name));
+        break;
+    case PL_FLAG_DURATION:
+        pl_build_double(b, (double)pl_flags_duration(flags, flag->name) / (double)PL_SECOND);
+        break;
+    case PL_FLAG_SIZE:
+        pl_build_int(b, (int64_t)pl_flags_size(flags, flag->name));
+        break;
+    case PL_FLAG_TEXT:
+    case PL_FLAG_CHOICE:
+    case PL_FLAG_LATER:
+        pl_build_strz(b, pl_flags_text(flags, flag->name));
+        break;
+    }
+}
+
+void pl_flags_build(struct pl_build *b, const struct pl_flags *flags)
+{
+    for (size_t i = 0; i < flags->count; i++) {
+        const struct pl_flag *flag = &flags->table[i];
+        char *const *all = flags->values[i].texts;
+        if (all == NULL && flag->fallback == NULL)
+            continue;
+        pl_build_keyz(b, flag->name);
+        if (!flag->repeatable) {
+            build_value(b, flags, flag);
+            continue;
+        }
+        pl_build_array(b);
+        for (; all != NULL && *all != NULL; all++)
+            pl_build_strz(b, *all);
+        pl_build_end(b);
+    }
+}

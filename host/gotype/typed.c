@@ -1,0 +1,248 @@
+/* Reading an object as Go's decoder does: fields by their exact names, a value of a wrong type as
+ * the first mistake that is told at the end, a text that is none as one that is told at once, and,
+ * on the way, what a strict decoder would not take. The object is cleaned in place. The mistakes'
+ * words and their order were checked against kube-apiserver 1.37. */
+#include "gotype/typed.h"
+
+#include "base/map.h"
+#include "gotype/packed.h"
+#include "gotype/typed_scalar.h"
+
+#include <string.h>
+
+/* Where a value stands: for Go's messages without indices, for the strict ones with them. */
+struct place {
+    struct pl_slice go, strict;
+    const char *owner; /* Go's name of the type that has the field */
+};
+
+struct reading {
+    struct pl_typed *t;
+    struct pl_slice first; /* the first wrong type */
+    bool is_over;
+};
+
+static void read_object(struct reading *r, struct pl_tree *object, struct pl_message type,
+                        const struct place *at);
+
+static struct pl_arena *arena_of(const struct reading *r)
+{
+    return r->t->arena;
+}
+
+static void tell_strict(struct reading *r, const char *what, struct pl_slice path)
+{
+    if (r->t->strict == NULL)
+        r->t->strict = pl_tree_array(arena_of(r));
+    struct pl_slice text = pl_arena_f(arena_of(r), "%s field \"%.*s\"", what, PL_FMT(path));
+    PL_TREE_FOR(item, r->t->strict)
+    if (pl_slice_eq(item->value->text, text))
+        return;
+    pl_tree_push(arena_of(r), r->t->strict, pl_tree_str(arena_of(r), text));
+}
+
+/* Numbers are shown where their kind was right. */
+static void tell_type(struct reading *r, const struct pl_tree *value, const struct place *at,
+                      struct pl_slice wants)
+{
+    bool number = value->type == PL_NUMBER &&
+                  (memcmp(wants.ptr, "int", 3) == 0 || memcmp(wants.ptr, "uin", 3) == 0);
+    if (r->first.len == 0)
+        r->first = pl_arena_f(arena_of(r),
+                              "json: cannot unmarshal %s%s%.*s into Go struct field %s.%.*s of "
+                              "type %.*s",
+                              pl_typed_json_name(value), number ? " " : "",
+                              number ? (int)value->text.len : 0, value->text.ptr, at->owner,
+                              PL_FMT(at->go), PL_FMT(wants));
+}
+
+static void read_schema_or(struct reading *r, const struct pl_message_field *field,
+                           struct pl_tree *value, const struct place *at)
+{
+    struct pl_message schema = pl_message_find(
+        pl_slice_z("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"));
+    if (value->type == PL_OBJECT)
+        read_object(r, value, schema, at);
+    size_t i = 0;
+    if (value->type == PL_ARRAY && field->form == PL_FORM_SCHEMA_OR_ARRAY)
+        PL_TREE_FOR(item, value)
+        {
+            struct place inner = *at;
+            inner.strict = pl_arena_f(arena_of(r), "%.*s[%zu]", PL_FMT(at->strict), i++);
+            if (item->value->type == PL_OBJECT)
+                read_object(r, item->value, schema, &inner);
+        }
+}
+
+/* One value, not a list or map of them. */
+static void read_one(struct reading *r, const struct pl_message_field *field, struct pl_tree *value,
+                     const struct place *at)
+{
+    struct pl_slice wants, error = {NULL, 0};
+    if (field->form == PL_FORM_MESSAGE) {
+        if (value->type == PL_OBJECT)
+            read_object(r, value, field->message, at);
+        else if (value->type != PL_NULL)
+            tell_type(r, value, at, pl_typed_go_name(arena_of(r), field));
+        return;
+    }
+    if (field->form >= PL_FORM_SCHEMA_OR_ARRAY)
+        read_schema_or(r, field, value, at);
+    else if (value->type != PL_NULL &&
+             !pl_typed_scalar(arena_of(r), field, value, &wants, &error)) {
+        if (error.len == 0) {
+            tell_type(r, value, at, wants);
+            return;
+        }
+        r->t->error = error;
+        r->is_over = true;
+    }
+}
+
+/* What Go has for null in a list or map: the type's empty value. */
+static void replace_null(struct reading *r, const struct pl_message_field *field,
+                         struct pl_tree_item *item)
+{
+    struct pl_arena *arena = arena_of(r);
+    if (item->value->type != PL_NULL)
+        return;
+    if (field->form == PL_FORM_MESSAGE)
+        item->value = pl_tree_object(arena);
+    else if (field->form == PL_FORM_STRING || field->form == PL_FORM_BYTES)
+        item->value = pl_tree_strz(arena, "");
+    else if (field->form == PL_FORM_QUANTITY)
+        item->value = pl_tree_strz(arena, "0");
+    else if (field->form == PL_FORM_INT32 || field->form == PL_FORM_INT64)
+        item->value = pl_tree_int(arena, 0);
+}
+
+static struct pl_slice collection_name(struct reading *r, const struct pl_message_field *field)
+{
+    struct pl_slice of = pl_typed_go_name(arena_of(r), field);
+    if (field->many == PL_MANY_LIST)
+        return pl_arena_f(arena_of(r), "[]%.*s", PL_FMT(of));
+    if (*field->go != '\0')
+        return pl_slice_z(field->go);
+    return pl_arena_f(arena_of(r), "map[string]%.*s", PL_FMT(of));
+}
+
+static void read_list(struct reading *r, const struct pl_message_field *field,
+                      struct pl_tree *value, const struct place *at)
+{
+    size_t i = 0;
+    PL_TREE_FOR(item, value)
+    {
+        struct place inner = *at;
+        inner.strict = pl_arena_f(arena_of(r), "%.*s[%zu]", PL_FMT(at->strict), i++);
+        replace_null(r, field, item);
+        read_one(r, field, item->value, &inner);
+        if (r->is_over)
+            return;
+    }
+}
+
+static struct pl_slice join(struct reading *r, struct pl_slice path, struct pl_slice name)
+{
+    return pl_arena_f(arena_of(r), "%.*s%s%.*s", PL_FMT(path), path.len > 0 ? "." : "",
+                      PL_FMT(name));
+}
+
+/* The last member of each name: the others go. */
+static struct pl_map last_of(struct pl_tree *object)
+{
+    struct pl_map last = PL_MAP_INIT;
+    PL_TREE_FOR(item, object)
+    pl_map_put(&last, item->key, item);
+    return last;
+}
+
+static void read_map(struct reading *r, const struct pl_message_field *field, struct pl_tree *value,
+                     const struct place *at)
+{
+    struct pl_map last = last_of(value);
+    struct pl_map seen = PL_MAP_INIT;
+    PL_TREE_FOR(item, value)
+    {
+        struct place inner = *at;
+        inner.strict = join(r, at->strict, item->key);
+        if (pl_map_has(&seen, item->key))
+            tell_strict(r, "duplicate", inner.strict);
+        pl_map_put(&seen, item->key, item);
+        replace_null(r, field, item);
+        if (!r->is_over)
+            read_one(r, field, item->value, &inner);
+        if (pl_map_get(&last, item->key) != item)
+            pl_tree_unlink(value, item);
+    }
+    pl_map_deinit(&seen);
+    pl_map_deinit(&last);
+}
+
+static void read_field(struct reading *r, const struct pl_message_field *field,
+                       struct pl_tree *value, const struct place *at)
+{
+    enum pl_type wants = field->many == PL_MANY_LIST ? PL_ARRAY : PL_OBJECT;
+    if (value->type == PL_NULL)
+        return;
+    if (field->many == PL_MANY_ONE)
+        read_one(r, field, value, at);
+    else if (value->type != wants)
+        tell_type(r, value, at, collection_name(r, field));
+    else if (field->many == PL_MANY_LIST)
+        read_list(r, field, value, at);
+    else
+        read_map(r, field, value, at);
+}
+
+static bool get_field(struct pl_message type, struct pl_slice name, struct pl_message_field *field)
+{
+    if (pl_message_get(type, name, field))
+        return true;
+    bool envelope = pl_slice_eqz(name, "apiVersion") || pl_slice_eqz(name, "kind");
+    *field = (struct pl_message_field){.name = "", .form = PL_FORM_STRING, .go = ""};
+    return pl_message_has_kind(type) && envelope;
+}
+
+static void read_member(struct reading *r, struct pl_tree *object, struct pl_tree_item *item,
+                        struct pl_message type, const struct place *at, bool is_last)
+{
+    struct pl_message_field field;
+    struct place inner = {join(r, at->go, item->key), join(r, at->strict, item->key),
+                          pl_message_go(type)};
+    if (!get_field(type, item->key, &field)) {
+        tell_strict(r, "unknown", inner.strict);
+        pl_tree_unlink(object, item);
+        return;
+    }
+    read_field(r, &field, item->value, &inner);
+    if (item->value->type == PL_NULL || !is_last)
+        pl_tree_unlink(object, item);
+}
+
+static void read_object(struct reading *r, struct pl_tree *object, struct pl_message type,
+                        const struct place *at)
+{
+    struct pl_map last = last_of(object), seen = PL_MAP_INIT;
+    struct pl_message_field field;
+    PL_TREE_FOR(item, object)
+    {
+        if (r->is_over)
+            break;
+        if (pl_map_has(&seen, item->key) && get_field(type, item->key, &field))
+            tell_strict(r, "duplicate", join(r, at->strict, item->key));
+        pl_map_put(&seen, item->key, item);
+        read_member(r, object, item, type, at, pl_map_get(&last, item->key) == item);
+    }
+    pl_map_deinit(&seen);
+    pl_map_deinit(&last);
+}
+
+int pl_typed_read(struct pl_typed *t, struct pl_tree *object, struct pl_message type)
+{
+    struct reading r = {.t = t};
+    struct place root = {.owner = pl_message_go(type)};
+    read_object(&r, object, type, &root);
+    if (t->error.len == 0)
+        t->error = r.first;
+    return t->error.len == 0 ? 0 : -1;
+}

@@ -1,0 +1,138 @@
+/* What server-side apply says of an object that does not fit its kind: it reads documents by their
+ * schema and not into Go's types, so that its words are others than the decoder's. Only the first
+ * mistake is told, in the document's order. Checked against kube-apiserver 1.37. */
+#include "gotype/typed.h"
+
+#include "base/buf.h"
+#include "gotype/packed.h"
+#include "gotype/typed_scalar.h"
+#include "value/write.h"
+
+#include <string.h>
+
+static const char *check_object(struct pl_arena *arena, const struct pl_tree *object,
+                                struct pl_message type, struct pl_slice path);
+
+static const char *wrong(struct pl_arena *arena, struct pl_slice path, const char *wants,
+                         const struct pl_tree *value)
+{
+    struct pl_slice text = value->text;
+    struct pl_buf buf = PL_BUF_INIT;
+    if (value->type != PL_STRING) {
+        pl_tree_write(&buf, value);
+        text = pl_buf_slice(&buf);
+    }
+    bool shown = strcmp(wants, "string") == 0 || value->type != PL_STRING;
+    struct pl_slice out =
+        shown ? pl_arena_f(arena, "%.*s: expected %s, got &value.valueUnstructured{Value:%.*s}",
+                           PL_FMT(path), wants, PL_FMT(text))
+              : pl_arena_f(arena, "%.*s: expected %s, got &{%.*s}", PL_FMT(path), wants,
+                           PL_FMT(text));
+    pl_buf_deinit(&buf);
+    return out.ptr;
+}
+
+static const char *check_scalar(struct pl_arena *arena, const struct pl_message_field *field,
+                                const struct pl_tree *value, struct pl_slice path)
+{
+    switch (field->form) {
+    case PL_FORM_STRING:
+    case PL_FORM_BYTES:
+    case PL_FORM_TIME:
+    case PL_FORM_MICROTIME:
+    case PL_FORM_DURATION:
+        return value->type == PL_STRING ? NULL : wrong(arena, path, "string", value);
+    case PL_FORM_BOOL:
+        return value->type == PL_BOOL ? NULL : wrong(arena, path, "boolean", value);
+    case PL_FORM_INT32:
+    case PL_FORM_INT64:
+    case PL_FORM_DOUBLE:
+        if (value->type == PL_NUMBER)
+            return NULL;
+        return pl_arena_f(arena, "%.*s: expected numeric (int or float), got %s", PL_FMT(path),
+                          pl_typed_json_name(value))
+            .ptr;
+    default:
+        return NULL;
+    }
+}
+
+static const char *check_one(struct pl_arena *arena, const struct pl_message_field *field,
+                             const struct pl_tree *value, struct pl_slice path)
+{
+    if (value->type == PL_NULL)
+        return NULL;
+    if (field->form != PL_FORM_MESSAGE)
+        return check_scalar(arena, field, value, path);
+    if (value->type != PL_OBJECT)
+        return wrong(arena, path, "map", value);
+    return check_object(arena, value, field->message, path);
+}
+
+/* [name="c"], or [0] where elements have no key. */
+static struct pl_slice element(struct pl_arena *arena, const struct pl_message_field *field,
+                               const struct pl_tree *value, struct pl_slice path, size_t index)
+{
+    if (!(field->flags & PL_PACKED_MAP))
+        return pl_arena_f(arena, "%.*s[%zu]", PL_FMT(path), index);
+    struct pl_buf keys = PL_BUF_INIT;
+    for (const char *at = field->list_keys; *at != '\0';) {
+        size_t len = strcspn(at, ",");
+        const struct pl_tree *key = pl_tree_get(value, pl_slice(at, len));
+        if (key != NULL) {
+            pl_buf_add_f(&keys, "%s%.*s=", keys.len > 0 ? "," : "", (int)len, at);
+            pl_tree_write(&keys, key);
+        }
+        at += len + (at[len] == ',');
+    }
+    struct pl_slice out = pl_arena_f(arena, "%.*s[%s]", PL_FMT(path), pl_buf_z(&keys));
+    pl_buf_deinit(&keys);
+    return out;
+}
+
+static const char *check_many(struct pl_arena *arena, const struct pl_message_field *field,
+                              const struct pl_tree *value, struct pl_slice path)
+{
+    bool list = field->many == PL_MANY_LIST;
+    if (value->type == PL_NULL)
+        return NULL;
+    if (value->type != (list ? PL_ARRAY : PL_OBJECT))
+        return wrong(arena, path, list ? "list" : "map", value);
+    size_t i = 0;
+    PL_TREE_FOR(item, value)
+    {
+        struct pl_slice inner =
+            list ? element(arena, field, item->value, path, i++)
+                 : pl_arena_f(arena, "%.*s.%.*s", PL_FMT(path), PL_FMT(item->key));
+        const char *mistake = check_one(arena, field, item->value, inner);
+        if (mistake != NULL)
+            return mistake;
+    }
+    return NULL;
+}
+
+static const char *check_object(struct pl_arena *arena, const struct pl_tree *object,
+                                struct pl_message type, struct pl_slice path)
+{
+    PL_TREE_FOR(item, object)
+    {
+        struct pl_message_field field;
+        struct pl_slice inner = pl_arena_f(arena, "%.*s.%.*s", PL_FMT(path), PL_FMT(item->key));
+        bool envelope = pl_slice_eqz(item->key, "apiVersion") || pl_slice_eqz(item->key, "kind");
+        const char *mistake = NULL;
+        if (pl_message_get(type, item->key, &field))
+            mistake = field.many == PL_MANY_ONE ? check_one(arena, &field, item->value, inner)
+                                                : check_many(arena, &field, item->value, inner);
+        else if (!envelope || !pl_message_has_kind(type))
+            mistake = pl_arena_f(arena, "%.*s: field not declared in schema", PL_FMT(inner)).ptr;
+        if (mistake != NULL)
+            return mistake;
+    }
+    return NULL;
+}
+
+const char *pl_typed_apply_error(struct pl_arena *arena, const struct pl_tree *object,
+                                 struct pl_message type)
+{
+    return check_object(arena, object, type, pl_slice("", 0));
+}

@@ -1,0 +1,124 @@
+/* A tree of JSON text that keeps what documents drop: members that come twice. The text was parsed
+ * before, so nothing is checked here but that the text does not end; depth was limited there, too.
+ * Strings are decoded; of numbers the text is kept. */
+#include "gotype/typed.h"
+
+#include "value/scan.h"
+
+#include <string.h>
+
+struct reader {
+    struct pl_arena *arena;
+    const char *at, *end;
+};
+
+static void skip_space(struct reader *r)
+{
+    while (r->at < r->end && strchr(" \t\r\n", *r->at) != NULL)
+        r->at++;
+}
+
+static bool take(struct reader *r, char c)
+{
+    skip_space(r);
+    if (r->at == r->end || *r->at != c)
+        return false;
+    r->at++;
+    return true;
+}
+
+/* From its opening quote; escapes are left to the scanner, which is right about all of them. */
+static struct pl_slice read_string(struct reader *r)
+{
+    const char *begin = r->at++;
+    bool plain = true;
+    while (r->at < r->end && *r->at != '"') {
+        plain = plain && *r->at != '\\';
+        r->at += *r->at == '\\' && r->at + 1 < r->end ? 2 : 1;
+    }
+    struct pl_slice inner = pl_slice(begin + 1, (size_t)(r->at - begin - 1));
+    r->at += r->at < r->end;
+    if (plain)
+        return pl_arena_copy(r->arena, inner);
+    struct pl_doc *doc = pl_scan_text(pl_slice(begin, (size_t)(r->at - begin)), NULL, NULL);
+    struct pl_scratch scratch;
+    struct pl_slice text = pl_arena_copy(r->arena, pl_node_str(pl_doc_root(doc), &scratch));
+    pl_doc_unref(doc);
+    return text;
+}
+
+static struct pl_tree *make(struct reader *r, enum pl_type type)
+{
+    struct pl_tree *tree = pl_arena_alloc(r->arena, sizeof(*tree));
+    tree->type = type;
+    return tree;
+}
+
+/* Without looking whether the name is there: that is what this file is for. */
+static void add(struct reader *r, struct pl_tree *to, struct pl_slice key, struct pl_tree *value)
+{
+    struct pl_tree_item *item = pl_arena_alloc(r->arena, sizeof(*item));
+    *item = (struct pl_tree_item){.key = key, .value = value, .prev = to->last};
+    if (to->last != NULL)
+        to->last->next = item;
+    else
+        to->first = item;
+    to->last = item;
+    to->count++;
+}
+
+static struct pl_tree *read_value(struct reader *r);
+
+static struct pl_tree *read_members(struct reader *r, enum pl_type type, char close)
+{
+    struct pl_tree *tree = make(r, type);
+    r->at++;
+    while (r->at < r->end && !take(r, close)) {
+        struct pl_slice key = pl_slice(NULL, 0);
+        if (type == PL_OBJECT) {
+            key = read_string(r);
+            take(r, ':');
+        }
+        add(r, tree, key, read_value(r));
+        take(r, ',');
+        skip_space(r);
+    }
+    return tree;
+}
+
+static struct pl_tree *read_word(struct reader *r)
+{
+    const char *begin = r->at;
+    while (r->at < r->end && strchr(",]} \t\r\n", *r->at) == NULL)
+        r->at++;
+    struct pl_slice word = pl_slice(begin, (size_t)(r->at - begin));
+    if (pl_slice_eqz(word, "null"))
+        return make(r, PL_NULL);
+    if (pl_slice_eqz(word, "true") || pl_slice_eqz(word, "false"))
+        return pl_tree_bool(r->arena, *begin == 't');
+    struct pl_tree *number = make(r, PL_NUMBER);
+    number->text = pl_arena_copy(r->arena, word);
+    return number;
+}
+
+static struct pl_tree *read_value(struct reader *r)
+{
+    skip_space(r);
+    if (r->at == r->end)
+        return make(r, PL_NULL);
+    if (*r->at == '{')
+        return read_members(r, PL_OBJECT, '}');
+    if (*r->at == '[')
+        return read_members(r, PL_ARRAY, ']');
+    if (*r->at != '"')
+        return read_word(r);
+    struct pl_tree *string = make(r, PL_STRING);
+    string->text = read_string(r);
+    return string;
+}
+
+struct pl_tree *pl_typed_parse(struct pl_arena *arena, struct pl_slice json)
+{
+    struct reader r = {arena, json.ptr, json.ptr + json.len};
+    return read_value(&r);
+}

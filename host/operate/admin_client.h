@@ -1,0 +1,42 @@
+/* The other end of the admin socket: asks a running host. Blocking; for commands. */
+#pragma once
+
+#include "base/buf.h"
+#include "command/command.h"
+#include "value/build.h"
+
+struct pl_admin_client {
+    int fd;
+    struct pl_buf in;
+};
+
+/* Flags that every command over the socket has. */
+#define PL_ADMIN_FLAGS                                                                             \
+    {.name = "admin-socket",                                                                       \
+     .metavar = "PATH",                                                                            \
+     .help = "the host's socket; else the one there is"},                                          \
+    {                                                                                              \
+        .name = "pid", .type = PL_FLAG_INTEGER, .fallback = "0", .metavar = "PID",                 \
+        .help = "the host's process, where several run"                                            \
+    }
+
+/* Connects to the host that the flags name. */
+PL_MUST_USE int pl_admin_connect(struct pl_admin_client *client, const struct pl_flags *flags,
+                                 struct pl_err *err);
+void pl_admin_disconnect(struct pl_admin_client *client);
+
+/* A request's beginning: {"v":1,"command":name, and room for members. */
+struct pl_build *pl_admin_request_begin(const char *command);
+/* Sends it; takes the builder. */
+PL_MUST_USE int pl_admin_send(struct pl_admin_client *client, struct pl_build *request,
+                              struct pl_err *err);
+/* The next line of the answer: *result is counted; *more: another line follows. EAPI with the
+ * host's words when it refused, ENETWORK when it went away. */
+PL_MUST_USE int pl_admin_receive(struct pl_admin_client *client, struct pl_doc **result, bool *more,
+                                 struct pl_err *err);
+/* All of it, where one line is the answer. NULL and err otherwise. Takes the builder. */
+struct pl_doc *pl_admin_ask(struct pl_admin_client *client, struct pl_build *request,
+                            struct pl_err *err);
+
+/* Prints "perilune NAME: message"; the exit code. */
+PL_MUST_USE int pl_admin_failed(const struct pl_command *self, const struct pl_err *err);

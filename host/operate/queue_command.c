@@ -1,0 +1,109 @@
+/* perilune queue, pause and resume: what waits in a running host, and changing that by hand. */
+#include "base/base.h"
+#include "operate/operate.h"
+#include "operate/show.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct pl_flag table[] = {
+    PL_ADMIN_FLAGS,
+    PL_OUTPUT_FLAG,
+};
+
+static void print_queued(struct pl_node queued, struct pl_slice controller)
+{
+    struct pl_scratch s[2];
+    struct pl_node in = pl_node_getz(queued, "in_seconds");
+    bool delayed = !pl_node_is_missing(in);
+    double seconds = pl_node_double(delayed ? in : pl_node_getz(queued, "for_seconds"));
+    printf("%-20.*s %-40.*s %-8.*s %s %8.1f s %6lld %6lld%s\n", PL_FMT(controller),
+           PL_FMT(pl_show_text(queued, "key", &s[0])), PL_FMT(pl_show_text(queued, "state", &s[1])),
+           delayed ? "in " : "for", seconds, (long long)pl_show_int(queued, "priority"),
+           (long long)pl_show_int(queued, "requeues"),
+           pl_node_bool(pl_node_getz(queued, "again")) ? "  and again" : "");
+}
+
+static void print_list(struct pl_node root)
+{
+    struct pl_iter queues = pl_iter(pl_node_getz(root, "queues"));
+    printf("%-20s %-40s %-8s %14s %6s %6s\n", "CONTROLLER", "KEY", "STATE", "TIME", "PRIO",
+           "TRIES");
+    while (pl_iter_next(&queues)) {
+        struct pl_scratch scratch;
+        struct pl_slice controller = pl_show_text(queues.value, "controller", &scratch);
+        struct pl_node keys = pl_node_getz(queues.value, "keys");
+        struct pl_iter it = pl_iter(keys);
+        while (pl_iter_next(&it))
+            print_queued(it.value, controller);
+        int64_t more = pl_show_int(queues.value, "total") - (int64_t)pl_node_len(keys);
+        if (more > 0)
+            printf("%-20.*s and %lld more\n", PL_FMT(controller), (long long)more);
+    }
+}
+
+static void print_text(struct pl_node root)
+{
+    if (!pl_node_is_missing(pl_node_getz(root, "queues")))
+        print_list(root);
+    else if (!pl_node_is_missing(pl_node_getz(root, "dropped")))
+        puts(pl_node_bool(pl_node_getz(root, "dropped")) ? "dropped" : "it was not in the queue");
+    else
+        puts("done");
+}
+
+static int ask(const struct pl_flags *flags, struct pl_build *request, struct pl_err *err)
+{
+    struct pl_admin_client client;
+    struct pl_doc *answer = NULL;
+    int rc = pl_admin_connect(&client, flags, err);
+    if (rc == 0) {
+        answer = pl_admin_ask(&client, request, err);
+        rc = answer != NULL ? 0 : err->code;
+    } else {
+        pl_build_destroy(request);
+    }
+    if (rc == 0)
+        rc = pl_show(flags, pl_doc_root(answer), print_text, err);
+    pl_doc_unref(answer);
+    pl_admin_disconnect(&client);
+    return rc;
+}
+
+/* Arguments become members of these names, in order. */
+static int run(const struct pl_command *self, int argc, char *const *argv,
+               const char *const *members, size_t least, size_t most)
+{
+    struct pl_flags flags;
+    struct pl_err err;
+    pl_err_clear(&err);
+    int exit_code = PL_EXIT_OK;
+    if (pl_command_flags(self, &flags, table, PL_ARRAY_LEN(table), argc, argv, &exit_code)) {
+        if (flags.path_count < least || flags.path_count > most) {
+            fprintf(stderr, "perilune %s: usage: perilune %s %s\n", self->name, self->name,
+                    self->arguments);
+            exit_code = PL_EXIT_USAGE;
+        } else {
+            struct pl_build *request = pl_admin_request_begin(self->name);
+            for (size_t i = 0; i < flags.path_count; i++) {
+                pl_build_put_strz(request, members[i], flags.paths[i]);
+            }
+            if (ask(&flags, request, &err) != 0)
+                exit_code = pl_admin_failed(self, &err);
+        }
+    }
+    pl_flags_deinit(&flags);
+    return exit_code;
+}
+
+int pl_command_queue(const struct pl_command *self, int argc, char *const *argv)
+{
+    static const char *const members[] = {"action", "controller", "key"};
+    return run(self, argc, argv, members, 0, 3);
+}
+
+int pl_command_pause(const struct pl_command *self, int argc, char *const *argv)
+{
+    static const char *const members[] = {"kind", "key"};
+    return run(self, argc, argv, members, 2, 2);
+}

@@ -1,0 +1,26 @@
+/* perilune reload --shadow PATH...: asks a running host for a shadow and shows what it found. */
+#pragma once
+
+#include "operate/admin_client.h"
+
+#define PL_SHADOW_FLAGS                                                                            \
+    {.name = "shadow",                                                                             \
+     .type = PL_FLAG_SWITCH,                                                                       \
+     .help = "try PATH... beside the running scripts: print what they would write otherwise"},     \
+        {.name = "duration",                                                                       \
+         .type = PL_FLAG_DURATION,                                                                 \
+         .fallback = "0s",                                                                         \
+         .metavar = "DURATION",                                                                    \
+         .help = "of a shadow; 0s: until interrupted"},                                            \
+        {.name = "keys",                                                                           \
+         .type = PL_FLAG_INTEGER,                                                                  \
+         .fallback = "0",                                                                          \
+         .metavar = "N",                                                                           \
+         .help = "end a shadow when N keys were compared"},                                        \
+    {                                                                                              \
+        .name = "exit-code", .type = PL_FLAG_SWITCH,                                               \
+        .help = "of a shadow: exit with 1 when something differs"                                  \
+    }
+
+/* The exit code. */
+int pl_shadow_command(const struct pl_command *self, const struct pl_flags *flags);

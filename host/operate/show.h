@@ -1,0 +1,18 @@
+/* What the commands that show a host's answers have in common. */
+#pragma once
+
+#include "operate/admin_client.h"
+
+/* -o text|json */
+#define PL_OUTPUT_FLAG                                                                             \
+    {                                                                                              \
+        .name = "output", .letter = 'o', .type = PL_FLAG_CHOICE, .choices = "text|json",           \
+        .fallback = "text", .help = "form of the answer"                                           \
+    }
+
+/* Members of an answer; empty or 0 when there is none. */
+struct pl_slice pl_show_text(struct pl_node object, const char *key, struct pl_scratch *scratch);
+int64_t pl_show_int(struct pl_node object, const char *key);
+/* Writes the answer to stdout, as JSON or by `text`. EIO when it can't be written. */
+PL_MUST_USE int pl_show(const struct pl_flags *flags, struct pl_node answer,
+                        void (*text)(struct pl_node answer), struct pl_err *err);

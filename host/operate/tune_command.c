@@ -1,0 +1,134 @@
+/* perilune tune: the log's level and a controller's numbers in a running host, for a while. */
+#include "base/base.h"
+#include "operate/operate.h"
+#include "operate/show.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct pl_flag table[] = {
+    PL_ADMIN_FLAGS,
+    PL_OUTPUT_FLAG,
+    {.name = "level",
+     .type = PL_FLAG_CHOICE,
+     .choices = "debug|info|warn|error",
+     .help = "what the log has at least"},
+    {.name = "controller", .type = PL_FLAG_TEXT, .metavar = "NAME", .help = "whose numbers"},
+    {.name = "workers",
+     .type = PL_FLAG_INTEGER,
+     .metavar = "N",
+     .least = 1,
+     .help = "runs at once"},
+    {.name = "retry-base",
+     .type = PL_FLAG_DURATION,
+     .metavar = "DURATION",
+     .help = "the first delay of a key that failed"},
+    {.name = "retry-max", .type = PL_FLAG_DURATION, .metavar = "DURATION", .help = "the longest"},
+    {.name = "retry-qps",
+     .type = PL_FLAG_NUMBER,
+     .metavar = "N",
+     .help = "retries a second, all keys together"},
+    {.name = "for",
+     .type = PL_FLAG_DURATION,
+     .fallback = "15m",
+     .metavar = "DURATION",
+     .help = "how long; 24h at most"},
+    {.name = "reset", .type = PL_FLAG_SWITCH, .help = "everything is as it was declared, at once"},
+};
+
+static void print_text(struct pl_node root)
+{
+    struct pl_scratch scratch;
+    struct pl_node left = pl_node_getz(root, "log_level_left_seconds");
+    printf("log level %.*s", PL_FMT(pl_show_text(root, "log_level", &scratch)));
+    if (!pl_node_is_missing(left))
+        printf(", for %.0f s more", pl_node_double(left));
+    puts("");
+    struct pl_iter it = pl_iter(pl_node_getz(root, "controllers"));
+    while (pl_iter_next(&it)) {
+        static const struct {
+            const char *member, *before, *behind;
+        } numbers[] = {{"retry_base_seconds", "first delay ", " s"},
+                       {"retry_max_seconds", "longest delay ", " s"},
+                       {"retry_qps", "retries ", "/s"}};
+        printf("controller %.*s: workers %lld (declared %lld)",
+               PL_FMT(pl_show_text(it.value, "controller", &scratch)),
+               (long long)pl_show_int(it.value, "workers"),
+               (long long)pl_show_int(it.value, "declared_workers"));
+        for (size_t i = 0; i < PL_ARRAY_LEN(numbers); i++) {
+            struct pl_node number = pl_node_getz(it.value, numbers[i].member);
+            if (!pl_node_is_missing(number))
+                printf(", %s%g%s", numbers[i].before, pl_node_double(number), numbers[i].behind);
+        }
+        printf(", for %.0f s more\n", pl_node_double(pl_node_getz(it.value, "left_seconds")));
+    }
+}
+
+static void put_text(struct pl_build *b, const char *member, const char *text)
+{
+    if (text != NULL)
+        pl_build_put_strz(b, member, text);
+}
+
+static void put_integer(struct pl_build *b, const char *member, bool given, int64_t value)
+{
+    if (!given)
+        return;
+    pl_build_keyz(b, member);
+    pl_build_int(b, value);
+}
+
+static struct pl_build *request_of(const struct pl_flags *flags)
+{
+    struct pl_build *b = pl_admin_request_begin("tune");
+    put_text(b, "log_level", pl_flags_text(flags, "level"));
+    put_text(b, "controller", pl_flags_text(flags, "controller"));
+    put_integer(b, "workers", pl_flags_text(flags, "workers") != NULL,
+                pl_flags_integer(flags, "workers"));
+    put_integer(b, "base_ms", pl_flags_text(flags, "retry-base") != NULL,
+                pl_flags_duration(flags, "retry-base") / PL_MS);
+    put_integer(b, "max_ms", pl_flags_text(flags, "retry-max") != NULL,
+                pl_flags_duration(flags, "retry-max") / PL_MS);
+    put_integer(b, "for_ms", true, pl_flags_duration(flags, "for") / PL_MS);
+    if (pl_flags_text(flags, "retry-qps") != NULL) {
+        pl_build_keyz(b, "qps");
+        pl_build_double(b, pl_flags_number(flags, "retry-qps"));
+    }
+    pl_build_keyz(b, "reset");
+    pl_build_bool(b, pl_flags_switch(flags, "reset"));
+    return b;
+}
+
+static int ask(const struct pl_flags *flags, struct pl_err *err)
+{
+    struct pl_admin_client client;
+    struct pl_doc *answer = NULL;
+    int rc = pl_admin_connect(&client, flags, err);
+    if (rc == 0) {
+        answer = pl_admin_ask(&client, request_of(flags), err);
+        rc = answer != NULL ? 0 : err->code;
+    }
+    if (rc == 0)
+        rc = pl_show(flags, pl_doc_root(answer), print_text, err);
+    pl_doc_unref(answer);
+    pl_admin_disconnect(&client);
+    return rc;
+}
+
+int pl_command_tune(const struct pl_command *self, int argc, char *const *argv)
+{
+    struct pl_flags flags;
+    struct pl_err err;
+    pl_err_clear(&err);
+    int exit_code = PL_EXIT_OK;
+    if (pl_command_flags(self, &flags, table, PL_ARRAY_LEN(table), argc, argv, &exit_code)) {
+        if (flags.path_count > 0) {
+            fprintf(stderr, "perilune tune: it takes flags alone; see perilune tune --help\n");
+            exit_code = PL_EXIT_USAGE;
+        } else if (ask(&flags, &err) != 0) {
+            exit_code = pl_admin_failed(self, &err);
+        }
+    }
+    pl_flags_deinit(&flags);
+    return exit_code;
+}

@@ -1,0 +1,96 @@
+/* perilune why KIND NAMESPACE/NAME: what happened to a key, and what it waits for. */
+#include "base/base.h"
+#include "operate/operate.h"
+#include "operate/show.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct pl_flag table[] = {
+    PL_ADMIN_FLAGS,
+    PL_OUTPUT_FLAG,
+};
+
+static void print_happened(struct pl_node happened)
+{
+    struct pl_scratch s[2];
+    printf("  %9.1f s ago  %-9.*s %.*s", pl_node_double(pl_node_getz(happened, "seconds_ago")),
+           PL_FMT(pl_show_text(happened, "what", &s[0])),
+           PL_FMT(pl_show_text(happened, "detail", &s[1])));
+    double seconds = pl_node_double(pl_node_getz(happened, "seconds"));
+    if (seconds != 0)
+        printf(" (%.3f s)", seconds);
+    printf("\n");
+}
+
+static void print_key(struct pl_node key)
+{
+    struct pl_scratch s[5];
+    int64_t failures = 0;
+    printf("controller %.*s, key %.*s, %s\n", PL_FMT(pl_show_text(key, "controller", &s[0])),
+           PL_FMT(pl_show_text(key, "key", &s[1])),
+           pl_node_bool(pl_node_getz(key, "cached")) ? "cached" : "not in the cache");
+    struct pl_slice waits = pl_show_text(key, "waits_for", &s[2]);
+    if (waits.len > 0)
+        printf("waiting: %.*s\n", PL_FMT(waits));
+    else
+        printf("at rest: it waits for nothing but the next event\n");
+    if (pl_node_int(pl_node_getz(key, "failures"), &failures))
+        printf("failed %lld times in a row: %.*s\n", (long long)failures,
+               PL_FMT(pl_show_text(key, "last_error", &s[3])));
+    struct pl_iter it = pl_iter(pl_node_getz(key, "history"));
+    while (pl_iter_next(&it))
+        print_happened(it.value);
+    if (it.index == 0 && pl_node_len(pl_node_getz(key, "history")) == 0)
+        printf("  nothing is remembered of it\n");
+}
+
+static void print_text(struct pl_node root)
+{
+    struct pl_iter it = pl_iter(pl_node_getz(root, "keys"));
+    bool any = false;
+    while (pl_iter_next(&it)) {
+        printf("%s", any ? "\n" : "");
+        print_key(it.value);
+        any = true;
+    }
+    if (!any)
+        printf("the object wakes no key: it is not in the cache, or no handler maps it\n");
+}
+
+static int ask(const struct pl_flags *flags, struct pl_err *err)
+{
+    struct pl_admin_client client;
+    int rc = pl_admin_connect(&client, flags, err);
+    struct pl_doc *answer = NULL;
+    if (rc == 0) {
+        struct pl_build *request = pl_admin_request_begin("why");
+        pl_build_put_strz(request, "kind", flags->paths[0]);
+        pl_build_put_strz(request, "key", flags->paths[1]);
+        answer = pl_admin_ask(&client, request, err);
+        rc = answer != NULL ? 0 : err->code;
+    }
+    if (rc == 0)
+        rc = pl_show(flags, pl_doc_root(answer), print_text, err);
+    pl_doc_unref(answer);
+    pl_admin_disconnect(&client);
+    return rc;
+}
+
+int pl_command_why(const struct pl_command *self, int argc, char *const *argv)
+{
+    struct pl_flags flags;
+    struct pl_err err;
+    pl_err_clear(&err);
+    int exit_code = PL_EXIT_OK;
+    if (pl_command_flags(self, &flags, table, PL_ARRAY_LEN(table), argc, argv, &exit_code)) {
+        if (flags.path_count != 2) {
+            fprintf(stderr, "perilune why: which key? usage: perilune why %s\n", self->arguments);
+            exit_code = PL_EXIT_USAGE;
+        } else if (ask(&flags, &err) != 0) {
+            exit_code = pl_admin_failed(self, &err);
+        }
+    }
+    pl_flags_deinit(&flags);
+    return exit_code;
+}

@@ -1,0 +1,242 @@
+#include "support/test.h"
+
+#include "base/base.h"
+#include "base/buf.h"
+#include "command/flags.h"
+#include "value/scan.h"
+
+static const struct pl_flag table[] = {
+    {.name = "context", .metavar = "NAME", .help = "a text"},
+    {.name = "namespace", .metavar = "NS", .help = "texts", .repeatable = true},
+    {.name = "filename", .letter = 'f', .metavar = "PATH", .help = "short", .repeatable = true},
+    {.name = "dry-run", .type = PL_FLAG_SWITCH, .help = "a switch"},
+    {.name = "wait", .type = PL_FLAG_SWITCH, .fallback = "true", .help = "a switch that is on"},
+    {.name = "lanes",
+     .type = PL_FLAG_INTEGER,
+     .fallback = "1",
+     .least = 1,
+     .metavar = "N",
+     .help = "n"},
+    {.name = "qps", .type = PL_FLAG_NUMBER, .fallback = "0", .metavar = "N", .help = "n"},
+    {.name = "timeout", .type = PL_FLAG_DURATION, .fallback = "30s", .metavar = "D", .help = "d"},
+    {.name = "memory", .type = PL_FLAG_SIZE, .fallback = "512MiB", .metavar = "S", .help = "s"},
+    {.name = "format", .type = PL_FLAG_CHOICE, .choices = "text|json", .help = "c"},
+    {.name = "elect", .type = PL_FLAG_LATER, .off = "false"},
+    {.name = "metrics", .type = PL_FLAG_LATER, .off = "0", .metavar = "A"},
+    {.name = "socket", .type = PL_FLAG_LATER, .metavar = "P"},
+    {.name = "lead", .of = "run|dev", .type = PL_FLAG_SWITCH, .help = "of others"},
+    {.name = "manifest", .of = "dev", .letter = 'm', .metavar = "PATH", .help = "of another"},
+};
+
+static struct pl_err err;
+
+static int parse_as(struct pl_flags *flags, const char *command, const char *const *environment,
+                    const char *const *words)
+{
+    const struct pl_flag_table own = {table, PL_ARRAY_LEN(table), command};
+    int count = 0;
+    while (words[count] != NULL)
+        count++;
+    pl_err_clear(&err);
+    return pl_flags_parse(flags, &own, count, (char *const *)words, environment, &err);
+}
+
+static int parse(struct pl_flags *flags, const char *const *environment, const char *const *words)
+{
+    return parse_as(flags, NULL, environment, words);
+}
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+static const char *const nothing[] = {NULL};
+
+static void refused(const char *const *words, const char *part)
+{
+    struct pl_flags flags;
+    CHECK_INT(parse(&flags, NULL, words), PL_EINVAL);
+    if (strstr(err.message, part) == NULL)
+        TEST_FAIL("\"%s\" is not in \"%s\"", part, err.message);
+    pl_flags_deinit(&flags);
+}
+
+TEST(without_words_the_defaults_hold)
+{
+    struct pl_flags flags;
+    CHECK_INT(parse(&flags, NULL, nothing), 0);
+    CHECK(pl_flags_text(&flags, "context") == NULL);
+    CHECK(!pl_flags_switch(&flags, "dry-run"));
+    CHECK(pl_flags_switch(&flags, "wait"));
+    CHECK_INT(pl_flags_integer(&flags, "lanes"), 1);
+    CHECK_INT(pl_flags_duration(&flags, "timeout"), 30 * PL_SECOND);
+    CHECK_INT(pl_flags_size(&flags, "memory"), 512 << 20);
+    CHECK(pl_flags_all(&flags, "namespace") == NULL);
+    pl_flags_deinit(&flags);
+}
+
+TEST(flags_and_paths_come_in_any_order_and_both_forms)
+{
+    struct pl_flags flags;
+    CHECK_INT(parse(&flags, NULL,
+                    WORDS("a.lua", "--lanes", "3", "b.lua", "--timeout=1m30s", "--dry-run", "c.lua",
+                          "--no-wait", "-f", "x", "-fy", "--", "--d.lua")),
+              0);
+    CHECK_INT(flags.path_count, 4);
+    CHECK_STR(flags.paths[2], "c.lua"); /* a switch never takes the next argument */
+    CHECK_STR(flags.paths[3], "--d.lua");
+    CHECK_INT(pl_flags_integer(&flags, "lanes"), 3);
+    CHECK_INT(pl_flags_duration(&flags, "timeout"), 90 * PL_SECOND);
+    CHECK(pl_flags_switch(&flags, "dry-run"));
+    CHECK(!pl_flags_switch(&flags, "wait"));
+    CHECK_STR(pl_flags_all(&flags, "filename")[1], "y");
+    pl_flags_deinit(&flags);
+}
+
+TEST(the_last_of_a_flag_wins_unless_it_repeats)
+{
+    struct pl_flags flags;
+    CHECK_INT(
+        parse(&flags, NULL, WORDS("--lanes=2", "--lanes=4", "--namespace=a", "--namespace", "b")),
+        0);
+    CHECK_INT(pl_flags_integer(&flags, "lanes"), 4);
+    char *const *all = pl_flags_all(&flags, "namespace");
+    CHECK_STR(all[0], "a");
+    CHECK_STR(all[1], "b");
+    CHECK(all[2] == NULL);
+    pl_flags_deinit(&flags);
+}
+
+TEST(words_beat_the_environment_which_beats_the_file)
+{
+    struct pl_flags flags;
+    const char *const environment[] = {"PERILUNE_LANES=5", "PERILUNE_DRY_RUN=true",
+                                       "PERILUNE_NAMESPACE=a,b", NULL};
+    CHECK_INT(parse(&flags, environment, WORDS("--lanes", "7")), 0);
+    CHECK_INT(pl_flags_integer(&flags, "lanes"), 7);
+    CHECK(pl_flags_switch(&flags, "dry-run"));
+    CHECK_STR(pl_flags_all(&flags, "namespace")[1], "b");
+    struct pl_doc *file =
+        pl_scan_text(pl_slice_z("{\"lanes\":9,\"dry-run\":false,\"qps\":2.5,\"filename\":[\"m\"]}"),
+                     &(struct pl_scan_options){0}, &err);
+    REQUIRE(file != NULL);
+    CHECK_INT(pl_flags_merge(&flags, pl_doc_root(file), "c.yaml", &err), 0);
+    CHECK_INT(pl_flags_integer(&flags, "lanes"), 7);
+    CHECK(pl_flags_switch(&flags, "dry-run"));
+    CHECK(pl_flags_number(&flags, "qps") > 2.4);
+    CHECK_STR(pl_flags_all(&flags, "filename")[0], "m");
+    pl_doc_unref(file);
+    pl_flags_deinit(&flags);
+}
+
+TEST(mistakes_name_the_flag_and_what_to_do)
+{
+    refused(WORDS("--lane", "2"), "did you mean --lanes?");
+    refused(WORDS("--zzzzzzz"), "--help lists them");
+    refused(WORDS("-x"), "-x");
+    refused(WORDS("--lanes"), "needs a value (N)");
+    refused(WORDS("--lanes", "0"), "--lanes");
+    refused(WORDS("--lanes", "2x"), "\"2x\"");
+    refused(WORDS("--timeout", "soon"), "duration");
+    refused(WORDS("--timeout=-1s"), "duration");
+    refused(WORDS("--memory", "big"), "512MiB");
+    refused(WORDS("--format", "xml"), "text|json");
+    refused(WORDS("--format", "tex"), "text|json");
+    refused(WORDS("--dry-run=maybe"), "true or false");
+    refused(WORDS("--no-lanes"), "unknown flag");
+    refused(WORDS("--context="), "empty");
+}
+
+TEST(flags_of_a_later_release_take_their_off_value_alone)
+{
+    struct pl_flags flags;
+    CHECK_INT(parse(&flags, NULL, WORDS("--elect=false", "--no-elect", "--metrics", "0")), 0);
+    pl_flags_deinit(&flags);
+    refused(WORDS("--elect"), "not available yet");
+    refused(WORDS("--metrics", ":8080"), "not available yet");
+    refused(WORDS("--socket", "x"), "not available yet");
+}
+
+TEST(a_mistake_in_the_file_or_environment_names_its_place)
+{
+    struct pl_flags flags;
+    const char *const environment[] = {"PERILUNE_LANES=none", NULL};
+    CHECK_INT(parse(&flags, environment, nothing), PL_EINVAL);
+    CHECK(strstr(err.message, "PERILUNE_LANES") != NULL);
+    pl_flags_deinit(&flags);
+
+    CHECK_INT(parse(&flags, NULL, nothing), 0);
+    struct pl_doc *file =
+        pl_scan_text(pl_slice_z("{\"lanse\":9}"), &(struct pl_scan_options){0}, &err);
+    REQUIRE(file != NULL);
+    CHECK_INT(pl_flags_merge(&flags, pl_doc_root(file), "c.yaml", &err), PL_EINVAL);
+    CHECK(strstr(err.message, "c.yaml: flags: unknown flag \"lanse\"") != NULL);
+    CHECK(strstr(err.message, "did you mean --lanes?") != NULL);
+    pl_doc_unref(file);
+    pl_flags_deinit(&flags);
+}
+
+TEST(help_shows_every_flag_that_works)
+{
+    struct pl_buf text = PL_BUF_INIT;
+    pl_flags_help(&text, &(struct pl_flag_table){table, PL_ARRAY_LEN(table), NULL});
+    CHECK(strstr(pl_buf_z(&text), "-f, --filename PATH") != NULL);
+    CHECK(strstr(pl_buf_z(&text), "(default 512MiB)") != NULL);
+    CHECK(strstr(pl_buf_z(&text), "--elect") == NULL);
+    pl_buf_deinit(&text);
+}
+
+TEST(help_shows_a_command_its_own_flags)
+{
+    static const char *const commands[] = {"run", "dev", "check"};
+    for (size_t i = 0; i < PL_ARRAY_LEN(commands); i++) {
+        struct pl_buf text = PL_BUF_INIT;
+        pl_flags_help(&text, &(struct pl_flag_table){table, PL_ARRAY_LEN(table), commands[i]});
+        CHECK(strstr(pl_buf_z(&text), "--context") != NULL);
+        CHECK((strstr(pl_buf_z(&text), "--lead") != NULL) == (i < 2));
+        CHECK((strstr(pl_buf_z(&text), "--manifest") != NULL) == (i == 1));
+        pl_buf_deinit(&text);
+    }
+}
+
+TEST(a_flag_of_other_commands_says_whose_it_is)
+{
+    static const char *const given[][2] = {
+        {"--lead", "--lead is a flag of `perilune run` and `perilune dev`"},
+        {"--no-lead", "--no-lead is a flag of `perilune run` and `perilune dev`"},
+        {"--lead=true", "--lead is a flag of `perilune run` and `perilune dev`"},
+        {"--manifest=x", "--manifest is a flag of `perilune dev`"},
+        {"-mx", "-mx is a flag of `perilune dev`"},
+        {"--laed", "unknown flag --laed"},
+    };
+    for (size_t i = 0; i < PL_ARRAY_LEN(given); i++) {
+        struct pl_flags flags;
+        CHECK_INT(parse_as(&flags, "check", NULL, WORDS(given[i][0])), PL_EINVAL);
+        if (strstr(err.message, given[i][1]) == NULL || strstr(err.message, "did you mean"))
+            TEST_FAIL("\"%s\" is not what \"%s\" says", err.message, given[i][1]);
+        pl_flags_deinit(&flags);
+    }
+    struct pl_flags flags;
+    CHECK_INT(parse_as(&flags, "dev", NULL, WORDS("--lead", "-m", "x")), 0);
+    CHECK(pl_flags_switch(&flags, "lead"));
+    CHECK_STR(pl_flags_text(&flags, "manifest"), "x");
+    pl_flags_deinit(&flags);
+}
+
+TEST(environment_and_file_may_speak_to_other_commands)
+{
+    struct pl_flags flags;
+    const char *const environment[] = {"PERILUNE_LEAD=perhaps", "PERILUNE_LANES=3", NULL};
+    CHECK_INT(parse_as(&flags, "check", environment, nothing), 0);
+    CHECK_INT(pl_flags_integer(&flags, "lanes"), 3);
+    struct pl_scan_options options = {0};
+    struct pl_doc *file =
+        pl_scan_text(pl_slice_z("{\"lead\":true,\"manifest\":\"x\"}"), &options, &err);
+    CHECK_INT(pl_flags_merge(&flags, pl_doc_root(file), "c.yaml", &err), 0);
+    CHECK(!pl_flags_switch(&flags, "lead"));
+    CHECK(pl_flags_text(&flags, "manifest") == NULL);
+    pl_doc_unref(file);
+    file = pl_scan_text(pl_slice_z("{\"lead\":\"perhaps\"}"), &options, &err);
+    CHECK_INT(pl_flags_merge(&flags, pl_doc_root(file), "c.yaml", &err), PL_EINVAL);
+    pl_doc_unref(file);
+    pl_flags_deinit(&flags);
+}
+
+TEST_MAIN()
