@@ -25,7 +25,8 @@ local known = {
   { "reload/reload_impl.h", "reload reload_disk reload_switch" },
   { "shard/membership_impl.h", "hands membership roster title" },
   { "store/impl.h", "indexing read store walk" },
-  { "sync/informer_impl.h", "feed informer informer_apply informer_resource informer_write" },
+  { "sync/informer_impl.h", "feed feed_sink informer informer_apply informer_resource"
+    .. " informer_write" },
   { "sync/reflector_impl.h",
     "reflector reflector_list reflector_stream reflector_version reflector_watch" },
   { "value/pool_node.h", "doc pool pool_node" },

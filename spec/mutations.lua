@@ -60,11 +60,11 @@ return {
     what = "Retry-After is not waited for",
     from = "    pause_for(op, delay, lost ?", to = "    pause_for(op, 0, lost ?",
     red = { "429 with Retry-After to a list", "429 with Retry-After to a write" } },
-  { id = "M14", faults = "F4", e2e = "faults_source", file = "host/sync/feed.c",
+  { id = "M14", faults = "F4", e2e = "faults_source", file = "host/sync/feed_sink.c",
     what = "an object that is another one since counts as changed",
     from = "    if (stored != NULL && !is_same_object(stored, version))\n",
     to = "    if (stored != NULL && stored == (void *)version)\n", red = { "made anew in a gap" } },
-  { id = "M15", faults = "F5 F6", e2e = "faults_source", file = "host/sync/feed.c",
+  { id = "M15", faults = "F5 F6", e2e = "faults_source", file = "host/sync/feed_sink.c",
     what = "what a list lacks stays in the store",
     from = "        pl_deltafifo_delete_stale(feed->fifo, key, doc);\n}\n\n/* What we wrote before",
     to = "        (void)doc;\n}\n\n/* What we wrote before" },
@@ -77,7 +77,7 @@ return {
     to = "    return piece.len == 1 ? 0 : pl_decoding_feed(watch->decoding, piece);" },
   { id = "M18", faults = "F44 F19", e2e = "faults_source", file = "host/sync/reflector.c",
     what = "nothing is tried after a failure",
-    from = "    pl_timer_start(r->o.timers, &r->pause, delay, on_pause_over);\n", to = "" },
+    from = "    pl_timer_start(r->o.listing.timers, &r->pause, delay, on_pause_over);\n", to = "" },
 
   -- many watches
   { id = "M20", faults = "F20 F23 F37", e2e = "faults_many", file = watch,
@@ -124,7 +124,7 @@ return {
   -- kinds
   { id = "M40", faults = "F43", e2e = "faults_kind", file = "host/sync/reflector.c",
     what = "nothing is tried after a failure",
-    from = "    pl_timer_start(r->o.timers, &r->pause, delay, on_pause_over);\n", to = "",
+    from = "    pl_timer_start(r->o.listing.timers, &r->pause, delay, on_pause_over);\n", to = "",
     red = { "takes its objects along" } },
   { id = "M41", faults = "F43", e2e = "faults_kind", file = "host/kube/discovery.c",
     what = "a group that failed is not asked again",
@@ -133,7 +133,7 @@ return {
     red = { "whose group fails" } },
 
   -- units
-  { id = "U1", faults = "F1 F5", unit = "sync/informer", file = "host/sync/feed.c",
+  { id = "U1", faults = "F1 F5", unit = "sync/informer", file = "host/sync/feed_sink.c",
     what = "a list keeps what it lacks",
     from = "        pl_deltafifo_delete_stale(feed->fifo, key, doc);\n}\n\n/* What we wrote before",
     to = "        (void)doc;\n}\n\n/* What we wrote before",
@@ -144,7 +144,7 @@ return {
     from = "key_of(fifo, doc, &key, NULL) == 0 && find_item(fifo, pl_buf_slice(&key)) == NULL)",
     to = "key_of(fifo, doc, &key, NULL) == 0)",
     red = { "resync_brings_back_known_objects_with_nothing_queued" } },
-  { id = "U3", faults = "F3 F5", unit = "sync/informer", file = "host/sync/feed.c",
+  { id = "U3", faults = "F3 F5", unit = "sync/informer", file = "host/sync/feed_sink.c",
     what = "a relist tells of what did not change",
     from = "    } else if (stored != NULL && !anew && is_late(stored, version)) {\n",
     to = "    } else if (stored != NULL && !anew && listed == NULL) {\n",
@@ -179,7 +179,7 @@ return {
     red = { "a_change_of_others_before_the_echo_is_neither_lost_nor_told_twice" } },
   { id = "U43", faults = "F43", unit = "sync/informer", file = "host/sync/feed.c",
     what = "objects of a kind that is gone stay",
-    from = "    if (pl_deltafifo_replace(feed->fifo, none.items, 0, NULL) == 0)\n        drain(feed);\n",
+    from = "    if (pl_deltafifo_replace(feed->fifo, none.items, 0, NULL) == 0)\n        pl_feed_drain(feed);\n",
     to = "    (void)none;\n", red = { "objects_of_a_kind_that_goes_away_are_gone" } },
   { id = "U46", faults = "F46", unit = "store/ratelimit", file = "host/store/ratelimit.c",
     what = "waits are not cut", from = "    limit->limit_ns = max_ns;\n", to = "    limit->limit_ns = max_ns * 1000;\n",

@@ -1,6 +1,6 @@
 /* perilune check PATH...: what the scripts declare, without a cluster. */
 #include "cli/declared.h"
-#include "cli/host.h"
+#include "cli/load.h"
 #include "cli/remote.h"
 #include "cli/tool_command.h"
 #include "cli/webhook.h"
@@ -107,7 +107,7 @@ int pl_command_check(const struct pl_command *self, int argc, char *const *argv)
     if (pl_options_read(&options, self, argc, argv, &exit_code)) {
         options.lanes.count = 1;
         struct pl_declarations declarations = {0};
-        struct pl_lanes *lanes = pl_host_load(&options, &options.lanes, &declarations);
+        struct pl_lanes *lanes = pl_load(&options, &options.lanes, &declarations);
         if (lanes != NULL) {
             print_declarations(&declarations);
             exit_code = judge(self, &options, lanes, &declarations);

@@ -1,7 +1,7 @@
 /* Loads the scripts as `check` does, and hands over what they declare as a document. */
 #include "cli/declared.h"
 
-#include "cli/host.h"
+#include "cli/load.h"
 #include "lua/origin.h"
 #include "value/scan.h"
 
@@ -44,7 +44,7 @@ bool pl_declared_add(const struct pl_options *options, struct pl_build *b)
     struct pl_declarations declarations = {0};
     with.count = 1;
     with.describe = true;
-    struct pl_lanes *lanes = pl_host_load(options, &with, &declarations);
+    struct pl_lanes *lanes = pl_load(options, &with, &declarations);
     if (lanes != NULL)
         pl_declared_build(lanes, &declarations, b);
     pl_declarations_deinit(&declarations);

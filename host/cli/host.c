@@ -7,75 +7,18 @@
  *
  * If runs could not be ended when the manager stopped, nothing may be freed, as they still use it:
  * the process ends there. A second SIGTERM or SIGINT ends it at once. */
-#include "cli/host.h"
-#include "serve/version.h"
+#include "cli/host_impl.h"
 
-#include "admin/repl.h"
 #include "base/alloc.h"
 #include "base/log.h"
 #include "cli/leave.h"
-#include "cli/tidy.h"
-#include "cluster/remotes.h"
-#include "cluster/tracer.h"
-#include "control/manager.h"
-#include "control/once.h"
-#include "control/tally.h"
+#include "cli/load.h"
 #include "crypto/tls_prepare.h"
-#include "kube/decode_thread.h"
-#include "lane/barred.h"
-#include "lane/memo.h"
-#include "net/http_client.h"
-#include "reload/reload.h"
-#include "reload/shadow.h"
-#include "write/recorder.h"
 
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-struct host {
-    const struct pl_options *options; /* borrowed */
-    struct pl_kubeconfig config;
-    struct pl_err config_err; /* code 0: config is there */
-    struct pl_loop *loop;     /* owned from here on, in order of creation */
-    struct pl_rand rand;
-    struct pl_waits waits;
-    struct pl_pool *pool;
-    struct pl_decode_thread *decode_thread; /* NULL: not connected */
-    struct pl_metrics *metrics;
-    struct pl_view *view;
-    struct pl_http_client *http;
-    struct pl_client *client;
-    struct pl_cluster *cluster;
-    struct pl_remotes *remotes; /* the clusters besides */
-    struct pl_tracer *tracer;   /* NULL: nobody wants traces */
-    struct pl_lanes *lanes;
-    struct pl_memos *memos;   /* of every generation */
-    struct pl_barred *barred; /* the same */
-    struct pl_declarations declarations;
-    struct pl_shards *shards; /* NULL: all is this replica's */
-    struct pl_leader *leader; /* NULL: no election */
-    struct pl_manager *manager;
-    struct pl_tally *tally; /* NULL: without shards */
-    struct pl_webhooks *webhooks;
-    struct pl_webhook_names webhook_names;
-    struct pl_err webhooks_err; /* of the first switch; code 0: none */
-    struct pl_once *once;       /* NULL: until a signal */
-    struct pl_admin *admin;     /* NULL: without one */
-    struct pl_tuner *tuner;     /* with the admin */
-    struct pl_repls *repls;     /* as above */
-    struct pl_reload *reload;
-    struct pl_shadow *shadow;
-    _Atomic int stuck; /* lanes that were given up */
-    struct pl_idle collect;
-    struct pl_task collect_again;
-    struct pl_tidy tidy;
-    bool stopping;
-    int exit_code;
-};
 
 /* Of every generation. */
 static struct pl_lanes_options lanes_options(struct host *host)
@@ -88,38 +31,6 @@ static struct pl_lanes_options lanes_options(struct host *host)
     return options;
 }
 
-static struct pl_lanes *start_load(const struct pl_options *options,
-                                   const struct pl_lanes_options *with)
-{
-    struct pl_lanes *lanes = pl_lanes_create(with);
-    pl_lanes_load_start(lanes, (const char *const *)options->flags.paths,
-                        options->flags.path_count);
-    return lanes;
-}
-
-static struct pl_lanes *finish_load(const struct pl_options *options, struct pl_lanes *lanes,
-                                    struct pl_declarations *declarations)
-{
-    struct pl_err err;
-    pl_err_clear(&err);
-    int rc = pl_lanes_load_finish(lanes, declarations, &err);
-    if (rc == 0 && declarations->controller_count == 0)
-        rc =
-            pl_err_set(&err, PL_EINVAL, "%s: the scripts declare nothing; call perilune.controller",
-                       options->flags.paths[0]);
-    if (rc == 0)
-        return lanes;
-    fprintf(stderr, "%s\n", err.message);
-    pl_lanes_destroy(lanes);
-    return NULL;
-}
-
-struct pl_lanes *pl_host_load(const struct pl_options *options, const struct pl_lanes_options *with,
-                              struct pl_declarations *declarations)
-{
-    return finish_load(options, start_load(options, with), declarations);
-}
-
 static void another_turn(struct pl_task *task)
 {
     PL_UNUSED(task);
@@ -130,11 +41,6 @@ static void collect_documents(struct pl_idle *idle)
     struct host *host = PL_CONTAINER_OF(idle, struct host, collect);
     if (pl_pool_collect(host->pool))
         pl_loop_defer(host->loop, &host->collect_again, another_turn);
-}
-
-static void defer(void *arg, struct pl_task *task, void (*run)(struct pl_task *task))
-{
-    pl_loop_defer(arg, task, run);
 }
 
 static void stop_loop(void *arg)
@@ -244,77 +150,6 @@ static int open_view(struct host *host, struct pl_err *err)
     return 0;
 }
 
-static struct pl_slice env_or(const char *name, const char *otherwise)
-{
-    const char *value = getenv(name);
-    return pl_slice_z(value != NULL && *value != '\0' ? value : otherwise);
-}
-
-static int connect_cluster(struct host *host, struct pl_err *err)
-{
-    const struct pl_options *options = host->options;
-    pl_rand_init(&host->rand);
-    host->decode_thread = pl_decode_thread_create(host->loop);
-    char user_agent[96];
-    snprintf(user_agent, sizeof(user_agent), "perilune/%s", pl_version());
-    struct pl_client_options client = {
-        .transport = pl_http_client_transport(host->http),
-        .timers = pl_loop_timers(host->loop),
-        .rand = &host->rand,
-        .waits = &host->waits,
-        .metrics = host->metrics,
-        .loop = host->loop,
-        .config = &host->config,
-        .pool = host->pool,
-        .decode_thread = host->decode_thread,
-        .user_agent = user_agent,
-        .request_timeout_ns = options->request_timeout_ns,
-        .qps = options->qps,
-        .burst = options->burst,
-        .probe_ns = 30 * PL_SECOND,
-    };
-    host->client = pl_client_create(&client, err);
-    if (host->client == NULL)
-        return err->code;
-    pl_view_set_client(host->view, host->client);
-    char instance[80] = "perilune-";
-    if (gethostname(instance + strlen(instance), 64) != 0)
-        strcpy(instance, "perilune");
-    instance[sizeof(instance) - 1] = '\0';
-    struct pl_object_ref self = {.api_version = pl_slice_z("v1"),
-                                 .kind = pl_slice_z("Pod"),
-                                 .ns = env_or("POD_NAMESPACE", host->config.ns),
-                                 .name = env_or("POD_NAME", getenv("HOSTNAME")),
-                                 .uid = env_or("POD_UID", NULL)};
-    bool in_pod = getenv("KUBERNETES_SERVICE_HOST") != NULL && self.ns.len > 0 && self.name.len > 0;
-    struct pl_cluster_options cluster = {
-        .site = {.client = host->client,
-                 .timers = pl_loop_timers(host->loop),
-                 .rand = &host->rand,
-                 .waits = &host->waits,
-                 .pool = host->pool,
-                 .metrics = host->metrics,
-                 .defer = defer,
-                 .defer_arg = host->loop,
-                 .shards = host->shards,
-                 .stream_lists = options->stream_lists},
-        .namespaces = (char **)options->namespaces,
-        .dry_run = options->dry_run,
-        .instance = instance,
-        .self = in_pod ? &self : NULL,
-    };
-    host->cluster = pl_cluster_create(&cluster);
-    cluster.self = NULL; /* what is said of us is said at home */
-    cluster.namespaces = NULL;
-    const struct pl_remotes_options remotes = {.home = host->cluster,
-                                               .client = client,
-                                               .cluster = cluster,
-                                               .files = options->kubeconfig,
-                                               .loop = host->loop};
-    host->remotes = pl_remotes_create(&remotes);
-    return 0;
-}
-
 /* The longest that any of them waits for its caches. */
 static int64_t settle_time(const struct pl_declarations *declarations)
 {
@@ -324,39 +159,6 @@ static int64_t settle_time(const struct pl_declarations *declarations)
         longest = own > longest ? own : longest;
     }
     return longest;
-}
-
-static bool env_is(const char *name, const char *value)
-{
-    return pl_slice_eqz(env_or(name, ""), value);
-}
-
-/* As OpenTelemetry's environment variables say. */
-static int begin_tracing(struct host *host, struct pl_err *err)
-{
-    struct pl_slice base = env_or("OTEL_EXPORTER_OTLP_ENDPOINT", "");
-    struct pl_slice whole = env_or("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "");
-    if ((base.len == 0 && whole.len == 0) || env_is("OTEL_SDK_DISABLED", "true") ||
-        env_is("OTEL_TRACES_EXPORTER", "none"))
-        return 0;
-    while (base.len > 0 && base.ptr[base.len - 1] == '/')
-        base.len--;
-    char *url = whole.len > 0 ? pl_memdup0(whole.ptr, whole.len)
-                              : pl_format("%.*s/v1/traces", PL_FMT(base));
-    const struct pl_tracer_options options = {.transport = pl_http_client_transport(host->http),
-                                              .timers = pl_loop_timers(host->loop),
-                                              .rand = &host->rand,
-                                              .metrics = host->metrics,
-                                              .url = url,
-                                              .headers = getenv("OTEL_EXPORTER_OTLP_HEADERS"),
-                                              .service =
-                                                  env_or("OTEL_SERVICE_NAME", "perilune").ptr};
-    host->tracer = pl_tracer_create(&options, err);
-    pl_free(url);
-    if (host->tracer == NULL)
-        return err->code;
-    pl_cluster_set_tracer(host->cluster, host->tracer);
-    return 0;
 }
 
 /* NULL: the scripts have webhooks alone. */
@@ -605,9 +407,9 @@ static int run_host(struct host *host, const struct pl_host_hooks *hooks, struct
         host->shards =
             pl_shards_create(host->options->leader.shards, host->options->leader.shard_by);
     if (rc == 0)
-        rc = connect_cluster(host, err);
+        rc = pl_host_connect(host, err);
     if (rc == 0)
-        rc = begin_tracing(host, err);
+        rc = pl_host_trace(host, err);
     if (rc == 0 && hooks != NULL && hooks->before != NULL)
         rc = hooks->before(hooks->arg, host->cluster, host->loop, err);
     /* What is started from here on, plugins for credentials too, is not left behind: a signal is
@@ -659,9 +461,9 @@ int pl_host_run(const struct pl_options *options, const struct pl_host_hooks *ho
     host.memos = pl_memos_create();
     host.barred = pl_barred_create();
     struct pl_lanes_options lanes = lanes_options(&host);
-    host.lanes = start_load(options, &lanes);
+    host.lanes = pl_load_start(options, &lanes);
     prepare(&host);
-    host.lanes = finish_load(options, host.lanes, &host.declarations);
+    host.lanes = pl_load_finish(options, host.lanes, &host.declarations);
     bool loaded = host.lanes != NULL;
     if (!loaded) {
         host.exit_code = PL_EXIT_FAILURE;

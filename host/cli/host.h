@@ -14,8 +14,3 @@ struct pl_host_hooks {
 /* Loads the scripts, finds the API server (options->kubeconfig), runs until a signal. The exit
  * code; what went wrong has been said. hooks may be NULL. */
 int pl_host_run(const struct pl_options *options, const struct pl_host_hooks *hooks);
-
-/* Loads the scripts without a cluster; on a mistake prints it and returns NULL. with: the
- * lanes' options. */
-struct pl_lanes *pl_host_load(const struct pl_options *options, const struct pl_lanes_options *with,
-                              struct pl_declarations *declarations);

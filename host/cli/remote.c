@@ -20,7 +20,6 @@ struct pl_remote {
     struct pl_rand rand;
     struct pl_http_client *http;
     struct pl_client *client;
-    char user_agent[96];
     int64_t timeout_ns;
     /* The request under way. */
     struct pl_buf *answer;
@@ -43,14 +42,13 @@ struct pl_remote *pl_remote_open(const struct pl_kubeconfig_options *options, in
     remote->loop = pl_loop_create(pl_clock_system());
     remote->http = pl_http_client_create(remote->loop);
     pl_rand_init(&remote->rand);
-    snprintf(remote->user_agent, sizeof remote->user_agent, "perilune/%s", pl_version());
     const struct pl_client_options client = {
         .transport = pl_http_client_transport(remote->http),
         .timers = pl_loop_timers(remote->loop),
         .rand = &remote->rand,
         .loop = remote->loop,
         .config = &remote->config,
-        .user_agent = remote->user_agent,
+        .user_agent = pl_user_agent(),
         .request_timeout_ns = timeout_ns,
     };
     remote->client = pl_client_create(&client, err);

@@ -14,3 +14,8 @@ const char *pl_version_commit(void)
 {
     return PL_COMMIT;
 }
+
+const char *pl_user_agent(void)
+{
+    return "perilune/" PL_VERSION;
+}

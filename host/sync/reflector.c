@@ -34,9 +34,9 @@ void pl_reflector_set_state(struct pl_reflector *r, enum pl_reflector_state stat
     if (r->o.waits == NULL || state == PL_REFLECTOR_STOPPED)
         ;
     else if (timeout_ns > 0)
-        pl_wait_begin(r->o.waits, &r->wait, name, r->o.owner, timeout_ns);
+        pl_wait_begin(r->o.waits, &r->wait, name, r->o.listing.owner, timeout_ns);
     else
-        pl_wait_begin_open(r->o.waits, &r->wait, name, r->o.owner,
+        pl_wait_begin_open(r->o.waits, &r->wait, name, r->o.listing.owner,
                            "the client limits each request");
     if (r->o.changed != NULL && !r->stopped)
         r->o.changed(r->o.arg);
@@ -44,7 +44,7 @@ void pl_reflector_set_state(struct pl_reflector *r, enum pl_reflector_state stat
 
 void pl_reflector_note(struct pl_reflector *r, const char *message, const struct pl_err *err)
 {
-    struct pl_field owner = pl_str("source", r->o.owner);
+    struct pl_field owner = pl_str("source", r->o.listing.owner);
     pl_trouble_note(&r->trouble, err, pl_reflector_now(r), message, &owner, 1);
 }
 
@@ -52,7 +52,7 @@ void pl_reflector_works(struct pl_reflector *r)
 {
     if (!pl_trouble_is_on(&r->trouble))
         return;
-    struct pl_field owner = pl_str("source", r->o.owner);
+    struct pl_field owner = pl_str("source", r->o.listing.owner);
     pl_trouble_end(&r->trouble, pl_reflector_now(r), "source works again", &owner, 1);
     if (r->o.changed != NULL)
         r->o.changed(r->o.arg);
@@ -64,10 +64,10 @@ struct pl_reflector *pl_reflector_create(const struct pl_reflector_options *opti
 {
     struct pl_reflector *r = PL_NEW(struct pl_reflector);
     r->o = *options;
-    r->o.owner = pl_strdup(options->owner);
-    r->o.ns = pl_strdup_or_null(options->ns);
-    r->o.labels = pl_strdup_or_null(options->labels);
-    r->o.fields = pl_strdup_or_null(options->fields);
+    r->o.listing.owner = pl_strdup(options->listing.owner);
+    r->o.listing.ns = pl_strdup_or_null(options->listing.ns);
+    r->o.listing.labels = pl_strdup_or_null(options->listing.labels);
+    r->o.listing.fields = pl_strdup_or_null(options->listing.fields);
     r->page_limit = PL_LIST_PAGE;
     pl_backoff_init(&r->backoff, pl_reflector_now(r));
     return r;
@@ -89,10 +89,10 @@ static void free_reflector(struct pl_timer *timer)
     pl_buf_deinit(&r->watch_shards);
     pl_doc_unref(r->witness.object);
     pl_buf_deinit(&r->witness.rv);
-    pl_free((char *)r->o.owner);
-    pl_free((char *)r->o.ns);
-    pl_free((char *)r->o.labels);
-    pl_free((char *)r->o.fields);
+    pl_free((char *)r->o.listing.owner);
+    pl_free((char *)r->o.listing.ns);
+    pl_free((char *)r->o.listing.labels);
+    pl_free((char *)r->o.listing.fields);
     pl_free(r);
     ended(arg);
 }
@@ -100,7 +100,7 @@ static void free_reflector(struct pl_timer *timer)
 /* Whatever was under way has ended: nobody points at us any more. */
 void pl_reflector_end_soon(struct pl_reflector *r)
 {
-    pl_timer_start(r->o.timers, &r->pause, 0, free_reflector);
+    pl_timer_start(r->o.listing.timers, &r->pause, 0, free_reflector);
 }
 
 void pl_reflector_stop(struct pl_reflector *r, void (*ended)(void *arg), void *arg)
@@ -109,14 +109,14 @@ void pl_reflector_stop(struct pl_reflector *r, void (*ended)(void *arg), void *a
     r->stopped = true;
     r->ended = ended;
     r->ended_arg = arg;
-    pl_timer_stop(r->o.timers, &r->pause);
+    pl_timer_stop(r->o.listing.timers, &r->pause);
     if (r->o.reconnects != NULL) {
         pl_reconnect_forget(r->o.reconnects, &r->turn);
         pl_reconnect_leave(&r->turn);
     }
-    pl_timer_stop(r->o.timers, &r->more);
-    pl_timer_stop(r->o.timers, &r->guard);
-    pl_timer_stop(r->o.timers, &r->at_most);
+    pl_timer_stop(r->o.listing.timers, &r->more);
+    pl_timer_stop(r->o.listing.timers, &r->guard);
+    pl_timer_stop(r->o.listing.timers, &r->at_most);
     pl_reflector_set_state(r, PL_REFLECTOR_STOPPED, 0);
     if (r->list != NULL)
         pl_op_cancel(r->list);
@@ -211,7 +211,7 @@ static void pause_for(struct pl_reflector *r, enum next next, int64_t delay)
     r->next = next;
     if (r->o.reconnects != NULL)
         pl_reconnect_forget(r->o.reconnects, &r->turn); /* others may try meanwhile */
-    pl_timer_start(r->o.timers, &r->pause, delay, on_pause_over);
+    pl_timer_start(r->o.listing.timers, &r->pause, delay, on_pause_over);
     pl_reflector_set_state(r, PL_REFLECTOR_PAUSING, delay);
 }
 
@@ -219,15 +219,15 @@ void pl_reflector_pause(struct pl_reflector *r, enum next next, int64_t at_least
 {
     if (r->stopped)
         return;
-    int64_t delay = pl_backoff_next(&r->backoff, pl_reflector_now(r), r->o.rand);
+    int64_t delay = pl_backoff_next(&r->backoff, pl_reflector_now(r), r->o.listing.rand);
     pause_for(r, next, delay > at_least_ns ? delay : at_least_ns);
 }
 
 void pl_reflector_gone(struct pl_reflector *r, const struct pl_err *err)
 {
-    int64_t delay = pl_backoff_next(&r->backoff, pl_reflector_now(r), r->o.rand);
+    int64_t delay = pl_backoff_next(&r->backoff, pl_reflector_now(r), r->o.listing.rand);
     if (delay > 2 * GONE_PAUSE)
-        delay = GONE_PAUSE + (int64_t)(pl_rand_unit(r->o.rand) * (double)GONE_PAUSE);
+        delay = GONE_PAUSE + (int64_t)(pl_rand_unit(r->o.listing.rand) * (double)GONE_PAUSE);
     int64_t at_least = err->retry_after_ms * PL_MS;
     pause_for(r, NEXT_SYNC, delay > at_least ? delay : at_least);
     if (r->o.gone != NULL)
@@ -270,7 +270,7 @@ bool pl_reflector_is_no_shards(struct pl_reflector *r, const struct pl_buf *aske
     if (asked->len == 0 || err->code != PL_EAPI || !refused)
         return false;
     pl_log(PL_LOG_WARN, "the server does not filter by shards any more: they are filtered here",
-           pl_str("source", r->o.owner), pl_str("error", err->message));
+           pl_str("source", r->o.listing.owner), pl_str("error", err->message));
     r->o.sink->no_shards(r->o.arg);
     return true;
 }

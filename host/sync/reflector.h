@@ -22,10 +22,9 @@
  *   pause of its own (sync/reconnect.h). */
 #pragma once
 
-#include "base/metrics.h"
+#include "sync/listing.h"
 #include "sync/reconnect.h"
 #include "sync/trouble.h"
-#include "kube/client.h"
 
 struct pl_reflector;
 
@@ -67,23 +66,17 @@ struct pl_reflector_sink {
 };
 
 struct pl_reflector_options {
-    struct pl_client *client; /* borrowed for life, as is what follows */
-    struct pl_timers *timers;
-    struct pl_rand *rand;
-    struct pl_waits *waits;             /* NULL: none */
-    struct pl_reconnects *reconnects;   /* NULL: it comes back without asking others */
-    const struct pl_resource *resource; /* until `ended` */
-    const char *owner;                  /* for logs and waits: the kind, with the namespace */
-    const char *ns, *labels, *fields;   /* NULL: none */
-    bool metadata_only, keep_managed_fields;
-    bool stream; /* ask for lists as streams first */
+    struct pl_listing listing;        /* its resource lives until `ended`; its texts are copied */
+    struct pl_waits *waits;           /* borrowed for life; NULL: none */
+    struct pl_reconnects *reconnects; /* the same; NULL: it comes back without asking others */
+    bool stream;                      /* ask for lists as streams first */
     const struct pl_reflector_sink *sink;
     /* The trouble or the state is another one. May be NULL. */
     void (*changed)(void *arg);
     /* The server does not know the resource (404): it keeps asking, until it is stopped. */
     void (*gone)(void *arg);
     void *arg;
-    struct pl_series *lists, *watches; /* requests made; NULL: not counted */
+    struct pl_series *watches; /* requests made; NULL: not counted */
 };
 
 enum pl_reflector_state {

@@ -95,7 +95,7 @@ struct pl_reflector {
 
 static inline int64_t pl_reflector_now(const struct pl_reflector *r)
 {
-    return pl_clock_mono(r->o.timers->clock);
+    return pl_clock_mono(r->o.listing.timers->clock);
 }
 
 static inline bool pl_rv_is_zero(struct pl_slice rv)

@@ -12,32 +12,32 @@ static void on_list(void *arg, const struct pl_answer *answer);
 static void adopt(struct pl_reflector *r, struct pl_op *list)
 {
     r->list = list;
-    if (list != NULL && r->o.lists != NULL)
-        pl_series_add(r->o.lists, 1);
+    if (list != NULL && r->o.listing.lists != NULL)
+        pl_series_add(r->o.listing.lists, 1);
 }
 
 void pl_reflector_send_list(struct pl_reflector *r, struct pl_call *call, pl_answer_fn done)
 {
     call->verb = PL_VERB_LIST;
-    call->resource = r->o.resource;
+    call->resource = r->o.listing.resource;
     if (call->ns.len == 0)
-        call->ns = pl_slice_z(r->o.ns);
-    call->labels = pl_slice_z(r->o.labels);
+        call->ns = pl_slice_z(r->o.listing.ns);
+    call->labels = pl_slice_z(r->o.listing.labels);
     if (call->fields.len == 0)
-        call->fields = pl_slice_z(r->o.fields);
+        call->fields = pl_slice_z(r->o.listing.fields);
     call->grace_period = -1;
     call->cut_is_final = true;
     call->each_item = pl_reflector_share;
     call->each_item_arg = r;
-    adopt(r, pl_client_start(r->o.client, call, done, r));
+    adopt(r, pl_client_start(r->o.listing.client, call, done, r));
 }
 
 static void send_page(struct pl_reflector *r)
 {
     struct pl_slice rv = pl_buf_slice(&r->asked_rv);
     struct pl_call call = {
-        .metadata_only = r->o.metadata_only,
-        .keep_managed_fields = r->o.keep_managed_fields,
+        .metadata_only = r->o.listing.metadata_only,
+        .keep_managed_fields = r->o.listing.keep_managed_fields,
         .continue_token = pl_buf_slice(&r->token),
         .shards = pl_buf_slice(&r->shards),
         .large = true,
@@ -54,7 +54,7 @@ static void send_page(struct pl_reflector *r)
 
 void pl_reflector_drop_pages(struct pl_reflector *r)
 {
-    pl_timer_stop(r->o.timers, &r->more);
+    pl_timer_stop(r->o.listing.timers, &r->more);
     pl_err_clear(&r->refused);
     pl_docs_deinit(&r->items);
     r->items = (struct pl_docs){0};
@@ -118,7 +118,7 @@ static void ask_for_less(struct pl_reflector *r, const struct pl_err *err)
         r->page_limit = r->page_limit / 2 > PAGE_MIN ? r->page_limit / 2 : PAGE_MIN;
     if (first)
         pl_log(PL_LOG_INFO, "a list was cut: it is asked for in smaller pages",
-               pl_str("source", r->o.owner), pl_str("error", err->message),
+               pl_str("source", r->o.listing.owner), pl_str("error", err->message),
                pl_int("objects", r->page_limit));
     pl_reflector_note(r, cannot_list, err);
     pl_reflector_pause(r, r->page > 0 ? NEXT_PAGE : NEXT_LIST, 0);
@@ -227,7 +227,7 @@ static int check_list(const struct pl_reflector *r, const struct pl_answer *answ
     /* Also what the server prints as a table for people (rule 56). */
     if (kind.len < 4 || memcmp(kind.ptr + kind.len - 4, "List", 4) != 0)
         return pl_err_set(err, PL_ESYNTAX, "the server answered a list of %s with a \"%.*s\"",
-                          r->o.owner, PL_FMT(kind));
+                          r->o.listing.owner, PL_FMT(kind));
     struct pl_slice token = pl_node_str(pl_node_dig(root, "metadata", "continue"), &scratch);
     if (token.len > 0 && pl_slice_eq(token, pl_buf_slice(&r->token)))
         return pl_err_set(err, PL_ESYNTAX, "the server repeats the continue token of its list");
@@ -299,7 +299,7 @@ static void work_off(struct pl_reflector *r)
     if (!is_shown(r) || r->items.count <= PL_LIST_PAGE)
         finish_list(r);
     else if (show(r, PL_LIST_PAGE))
-        pl_timer_start(r->o.timers, &r->more, 0, on_more);
+        pl_timer_start(r->o.listing.timers, &r->more, 0, on_more);
 }
 
 static void on_more(struct pl_timer *timer)
@@ -311,7 +311,7 @@ static void on_more(struct pl_timer *timer)
     }
     size_t some = r->items.count < PL_LIST_SOME ? r->items.count : PL_LIST_SOME;
     if (some > 0 && is_shown(r) && show(r, some) && r->items.count > 0)
-        pl_timer_start(r->o.timers, timer, 0, on_more);
+        pl_timer_start(r->o.listing.timers, timer, 0, on_more);
 }
 
 /* What has come is seen while the server makes the next page. */
@@ -322,7 +322,7 @@ static void ask_for_next_page(struct pl_reflector *r)
     r->page++;
     if (r->list == NULL)
         send_page(r);
-    pl_timer_start(r->o.timers, &r->more, 0, on_more);
+    pl_timer_start(r->o.listing.timers, &r->more, 0, on_more);
 }
 
 static void on_list(void *arg, const struct pl_answer *answer)

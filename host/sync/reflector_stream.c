@@ -44,8 +44,8 @@ static void on_late(struct pl_timer *timer)
     struct pl_reflector *r = PL_CONTAINER_OF(timer, struct pl_reflector, guard);
     if (r->came - r->counted >= ENOUGH && pl_reflector_now(r) - r->began_ns < STREAM_LIMIT) {
         r->counted = r->came;
-        pl_timer_start(r->o.timers, &r->guard, BOOKMARK_LIMIT, on_late);
-        pl_log(PL_LOG_DEBUG, "a streamed list is long", pl_str("source", r->o.owner),
+        pl_timer_start(r->o.listing.timers, &r->guard, BOOKMARK_LIMIT, on_late);
+        pl_log(PL_LOG_DEBUG, "a streamed list is long", pl_str("source", r->o.listing.owner),
                pl_int("objects", (int64_t)r->came));
         return;
     }
@@ -56,7 +56,7 @@ void pl_reflector_stream_opened(struct pl_reflector *r)
 {
     r->came = r->counted = 0;
     r->began_ns = pl_reflector_now(r);
-    pl_timer_start(r->o.timers, &r->guard, BOOKMARK_LIMIT, on_late);
+    pl_timer_start(r->o.listing.timers, &r->guard, BOOKMARK_LIMIT, on_late);
     pl_reflector_set_state(r, PL_REFLECTOR_LISTING, STREAM_LIMIT);
 }
 
@@ -173,7 +173,7 @@ static void take_over(struct pl_reflector *r, struct pl_slice rv)
     struct pl_err err = {0};
     pl_buf_set(&r->page_rv, rv);
     r->streaming = false;
-    pl_log(PL_LOG_DEBUG, "a list was streamed", pl_str("source", r->o.owner),
+    pl_log(PL_LOG_DEBUG, "a list was streamed", pl_str("source", r->o.listing.owner),
            pl_int("objects", (int64_t)r->came));
     pl_reflector_saw_list(r, &r->items, r->begun);
     int code = r->o.sink->replace(r->o.arg, &r->items, r->begun, pl_buf_slice(&r->page_rv),
@@ -241,7 +241,7 @@ static bool is_refusal(const struct pl_err *err)
 static void refused(struct pl_reflector *r, const struct pl_err *err)
 {
     pl_log(PL_LOG_INFO, "the server does not stream lists: they are listed",
-           pl_str("source", r->o.owner), pl_str("error", err->message));
+           pl_str("source", r->o.listing.owner), pl_str("error", err->message));
     r->no_stream_until_ns = pl_reflector_now(r) + PL_STREAM_REFUSED_NS;
     if (r->o.reconnects != NULL)
         pl_reconnects_refuse_streams(r->o.reconnects);
@@ -250,8 +250,8 @@ static void refused(struct pl_reflector *r, const struct pl_err *err)
 
 static void was_late(struct pl_reflector *r)
 {
-    pl_log(PL_LOG_WARN, "a streamed list did not end: it is listed", pl_str("source", r->o.owner),
-           pl_int("objects", (int64_t)r->came));
+    pl_log(PL_LOG_WARN, "a streamed list did not end: it is listed",
+           pl_str("source", r->o.listing.owner), pl_int("objects", (int64_t)r->came));
     r->no_stream_until_ns = pl_reflector_now(r) + PL_STREAM_REFUSED_NS;
     list_instead(r);
 }

@@ -121,8 +121,8 @@ static void ask_for_witness(struct pl_reflector *r)
     struct pl_scratch of_name, of_ns;
     struct pl_node witness = pl_doc_root(r->witness.object);
     struct pl_slice name = pl_meta_name(witness, &of_name);
-    if (r->o.fields != NULL)
-        pl_buf_add_f(&fields, "%s,", r->o.fields);
+    if (r->o.listing.fields != NULL)
+        pl_buf_add_f(&fields, "%s,", r->o.listing.fields);
     pl_buf_add_f(&fields, "metadata.name=%.*s", PL_FMT(name));
     struct pl_call call = {.metadata_only = true,
                            .ns = pl_meta_namespace(witness, &of_ns),

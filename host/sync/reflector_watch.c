@@ -26,7 +26,7 @@ static void on_silence(struct pl_timer *timer)
     struct pl_reflector *r = PL_CONTAINER_OF(timer, struct pl_reflector, guard);
     int64_t silent = pl_reflector_now(r) - r->heard_ns;
     if (silent < SILENCE_LIMIT)
-        pl_timer_start(r->o.timers, &r->guard, SILENCE_LIMIT - silent, on_silence);
+        pl_timer_start(r->o.listing.timers, &r->guard, SILENCE_LIMIT - silent, on_silence);
     else
         pl_reflector_end_watch(r, END_BY_SILENCE);
 }
@@ -35,7 +35,7 @@ static void on_silence(struct pl_timer *timer)
 static void on_settled(struct pl_timer *timer)
 {
     struct pl_reflector *r = PL_CONTAINER_OF(timer, struct pl_reflector, guard);
-    pl_timer_start(r->o.timers, &r->guard, SILENCE_LIMIT - SETTLED_AFTER, on_silence);
+    pl_timer_start(r->o.listing.timers, &r->guard, SILENCE_LIMIT - SETTLED_AFTER, on_silence);
     pl_reflector_works(r);
 }
 
@@ -47,7 +47,7 @@ static void on_not_opened(struct pl_timer *timer)
 void pl_reflector_expect_to_settle(struct pl_reflector *r)
 {
     int64_t now = pl_reflector_now(r);
-    pl_timer_start(r->o.timers, &r->guard, SETTLED_AFTER, on_settled);
+    pl_timer_start(r->o.listing.timers, &r->guard, SETTLED_AFTER, on_settled);
     pl_reflector_set_state(r, PL_REFLECTOR_WATCHING, r->at_most.due_ns - now);
 }
 
@@ -81,21 +81,22 @@ void pl_reflector_watch(struct pl_reflector *r)
 
 void pl_reflector_open(struct pl_reflector *r, struct pl_slice rv)
 {
-    int64_t seconds = WATCH_SECONDS + (int64_t)(pl_rand_unit(r->o.rand) * (WATCH_SECONDS + 1));
+    int64_t seconds =
+        WATCH_SECONDS + (int64_t)(pl_rand_unit(r->o.listing.rand) * (WATCH_SECONDS + 1));
     pl_buf_clear(&r->watch_shards);
     if (r->streaming)
         pl_buf_add_slice(&r->watch_shards, pl_buf_slice(&r->shards));
     else if (r->o.sink->watch != NULL)
         r->o.sink->watch(r->o.arg, &r->watch_shards);
     struct pl_watch_call call = {
-        .resource = r->o.resource,
-        .ns = pl_slice_z(r->o.ns),
-        .labels = pl_slice_z(r->o.labels),
-        .fields = pl_slice_z(r->o.fields),
+        .resource = r->o.listing.resource,
+        .ns = pl_slice_z(r->o.listing.ns),
+        .labels = pl_slice_z(r->o.listing.labels),
+        .fields = pl_slice_z(r->o.listing.fields),
         .shards = pl_buf_slice(&r->watch_shards),
         .rv = rv,
-        .metadata_only = r->o.metadata_only,
-        .keep_managed_fields = r->o.keep_managed_fields,
+        .metadata_only = r->o.listing.metadata_only,
+        .keep_managed_fields = r->o.listing.keep_managed_fields,
         .initial_events = r->streaming,
         .timeout_seconds = seconds,
     };
@@ -104,11 +105,12 @@ void pl_reflector_open(struct pl_reflector *r, struct pl_slice rv)
     r->ending = END_BY_SERVER;
     r->opened_ns = 0;
     r->heard_ns = pl_reflector_now(r);
-    r->watch = pl_client_watch(r->o.client, &call, &watch_ops, r);
+    r->watch = pl_client_watch(r->o.listing.client, &call, &watch_ops, r);
     if (r->o.watches != NULL)
         pl_series_add(r->o.watches, 1);
-    pl_timer_start(r->o.timers, &r->guard, OPEN_LIMIT, on_not_opened);
-    pl_timer_start(r->o.timers, &r->at_most, seconds * PL_SECOND + DEADLINE_GRACE, on_at_most);
+    pl_timer_start(r->o.listing.timers, &r->guard, OPEN_LIMIT, on_not_opened);
+    pl_timer_start(r->o.listing.timers, &r->at_most, seconds * PL_SECOND + DEADLINE_GRACE,
+                   on_at_most);
     pl_reflector_set_state(r, r->streaming ? PL_REFLECTOR_LISTING : PL_REFLECTOR_OPENING,
                            OPEN_LIMIT);
 }
@@ -118,17 +120,17 @@ void pl_reflector_complain(struct pl_reflector *r, const char *message, const ch
     if (r->complained)
         return;
     r->complained = true;
-    pl_log(PL_LOG_WARN, message, pl_str("source", r->o.owner), pl_str("reason", text));
+    pl_log(PL_LOG_WARN, message, pl_str("source", r->o.listing.owner), pl_str("reason", text));
 }
 
 bool pl_reflector_is_expected(const struct pl_reflector *r, struct pl_node object)
 {
     struct pl_node api_version, kind;
     pl_meta_type(object, &api_version, &kind);
-    if (r->o.metadata_only && pl_node_str_eq(kind, pl_slice_z("PartialObjectMetadata")))
+    if (r->o.listing.metadata_only && pl_node_str_eq(kind, pl_slice_z("PartialObjectMetadata")))
         return true;
     struct pl_scratch room[2];
-    return pl_kind_is(&r->o.resource->kind, pl_node_str(api_version, &room[0]),
+    return pl_kind_is(&r->o.listing.resource->kind, pl_node_str(api_version, &room[0]),
                       pl_node_str(kind, &room[1]));
 }
 
@@ -278,7 +280,8 @@ static void watch_was_silent(struct pl_reflector *r)
     if (r->opened_ns != 0) {
         if (!r->silence_said)
             pl_log(PL_LOG_INFO, "watch was silent and is opened again",
-                   pl_str("source", r->o.owner), pl_int("seconds", SILENCE_LIMIT / PL_SECOND));
+                   pl_str("source", r->o.listing.owner),
+                   pl_int("seconds", SILENCE_LIMIT / PL_SECOND));
         r->silence_said = r->doubtful = true;
         pl_reflector_go(r, NEXT_WATCH);
         return;
@@ -312,8 +315,8 @@ static void on_end(void *arg, const struct pl_err *err)
         pl_reflector_end_soon(r);
         return;
     }
-    pl_timer_stop(r->o.timers, &r->guard);
-    pl_timer_stop(r->o.timers, &r->at_most);
+    pl_timer_stop(r->o.listing.timers, &r->guard);
+    pl_timer_stop(r->o.listing.timers, &r->at_most);
     bool open = r->opened_ns != 0;
     if (r->streaming)
         pl_reflector_stream_ended(r, err);

@@ -25,7 +25,7 @@ static void ask(struct pl_topup *t);
 
 static void destroy(struct pl_topup *t)
 {
-    pl_timer_stop(t->o.timers, &t->pause);
+    pl_timer_stop(t->o.listing.timers, &t->pause);
     pl_buf_deinit(&t->shards);
     pl_buf_deinit(&t->token);
     pl_free(t);
@@ -38,17 +38,18 @@ static void on_pause_over(struct pl_timer *timer)
 
 static void try_again(struct pl_topup *t, const struct pl_err *err)
 {
-    int64_t now = pl_clock_mono(t->o.timers->clock);
-    int64_t delay = pl_backoff_next(&t->backoff, now, t->o.rand);
+    int64_t now = pl_clock_mono(t->o.listing.timers->clock);
+    int64_t delay = pl_backoff_next(&t->backoff, now, t->o.listing.rand);
     int64_t at_least = err->retry_after_ms * PL_MS;
     bool is_old = pl_err_is_expired(err) || pl_err_is_too_large_rv(err);
     pl_buf_clear(&t->token);
     t->anew = t->anew || is_old;
     if (!is_old && !t->said)
-        pl_log(PL_LOG_WARN, "cannot list what has come to be ours", pl_str("source", t->o.owner),
-               pl_str("error", err->message));
+        pl_log(PL_LOG_WARN, "cannot list what has come to be ours",
+               pl_str("source", t->o.listing.owner), pl_str("error", err->message));
     t->said = t->said || !is_old;
-    pl_timer_start(t->o.timers, &t->pause, delay > at_least ? delay : at_least, on_pause_over);
+    pl_timer_start(t->o.listing.timers, &t->pause, delay > at_least ? delay : at_least,
+                   on_pause_over);
 }
 
 static struct pl_doc *each_item(void *arg, struct pl_doc *item)
@@ -94,14 +95,14 @@ static void ask(struct pl_topup *t)
 {
     struct pl_call call = {
         .verb = PL_VERB_LIST,
-        .resource = t->o.resource,
-        .ns = pl_slice_z(t->o.ns),
-        .labels = pl_slice_z(t->o.labels),
-        .fields = pl_slice_z(t->o.fields),
+        .resource = t->o.listing.resource,
+        .ns = pl_slice_z(t->o.listing.ns),
+        .labels = pl_slice_z(t->o.listing.labels),
+        .fields = pl_slice_z(t->o.listing.fields),
         .shards = pl_buf_slice(&t->shards),
         .continue_token = pl_buf_slice(&t->token),
-        .metadata_only = t->o.metadata_only,
-        .keep_managed_fields = t->o.keep_managed_fields,
+        .metadata_only = t->o.listing.metadata_only,
+        .keep_managed_fields = t->o.listing.keep_managed_fields,
         .grace_period = -1,
         .each_item = each_item,
         .each_item_arg = t,
@@ -113,9 +114,9 @@ static void ask(struct pl_topup *t)
         if (call.rv.len > 0)
             call.rv_match = pl_slice_z("NotOlderThan");
     }
-    if (t->o.lists != NULL)
-        pl_series_add(t->o.lists, 1);
-    t->list = pl_client_start(t->o.client, &call, on_list, t);
+    if (t->o.listing.lists != NULL)
+        pl_series_add(t->o.listing.lists, 1);
+    t->list = pl_client_start(t->o.listing.client, &call, on_list, t);
 }
 
 struct pl_topup *pl_topup_start(const struct pl_topup_options *options)
@@ -124,7 +125,7 @@ struct pl_topup *pl_topup_start(const struct pl_topup_options *options)
     t->o = *options;
     pl_buf_add_slice(&t->shards, options->shards);
     t->o.shards = pl_slice(NULL, 0);
-    pl_backoff_init(&t->backoff, pl_clock_mono(t->o.timers->clock));
+    pl_backoff_init(&t->backoff, pl_clock_mono(t->o.listing.timers->clock));
     ask(t);
     return t;
 }

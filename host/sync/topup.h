@@ -4,8 +4,7 @@
 #pragma once
 
 #include "base/backoff.h"
-#include "base/rand.h"
-#include "kube/client.h"
+#include "sync/listing.h"
 
 struct pl_topup;
 
@@ -21,15 +20,8 @@ struct pl_topup_ops {
 };
 
 struct pl_topup_options {
-    struct pl_client *client; /* borrowed, as is all else */
-    struct pl_timers *timers;
-    struct pl_rand *rand;
-    const struct pl_resource *resource;
-    const char *owner; /* for logs */
-    const char *ns, *labels, *fields;
-    struct pl_slice shards; /* copied; empty: the server filters nothing */
-    bool metadata_only, keep_managed_fields;
-    struct pl_series *lists; /* requests made; NULL: not counted */
+    struct pl_listing listing; /* borrowed, as is all else */
+    struct pl_slice shards;    /* copied; empty: the server filters nothing */
     const struct pl_topup_ops *ops;
     void *arg;
 };

@@ -1,52 +1,16 @@
 /* The clock, the server and the hosts, and the order in which they go on: always the first that has
- * something to do, the server first. When none has, the clock goes on to the next timer of any.
- *
- * When is a world settled? When nothing goes on by itself and nothing will be done within the
- * limit. Keys that ask to come again for ever, and tasks that sleep and look again, are settled
- * when they were waited for once and have changed nothing: `rounds` remembers of each which version
- * the cluster had when it was last waited for. What is tried again after a failure is waited for.
- */
-#include "world/world.h"
+ * something to do, the server first. When none has, the clock goes on to the next timer of any. */
+#include "world/world_impl.h"
 
 #include "apicall/core.h"
 #include "base/alloc.h"
 #include "base/check.h"
-#include "base/map.h"
-#include "world/registered.h"
-#include "world/reviews.h"
-#include "world/rounds.h"
 
 #include <string.h>
 
 #define MONO_START (1000 * PL_SECOND) /* zero means "never" in many places */
 #define RECONCILES 10000
-#define STEPS      20000000 /* of one call: whatever does not end, ends */
 #define SYNC_LIMIT (600 * PL_SECOND)
-
-struct host {
-    struct pl_link link;
-    struct pl_replica *replica;
-    bool crashes; /* it is to be taken down before the next step */
-    bool leaves;  /* it is stopping */
-};
-
-struct pl_world {
-    struct pl_world_options o;
-    struct pl_clock clock;
-    int64_t now_ns;
-    struct pl_loop *loop; /* the server's */
-    struct pl_idle collect;
-    struct pl_api *api;
-    struct pl_reviews *reviews; /* the server's way to webhooks */
-    struct pl_registered registered;
-    struct pl_list hosts;
-    unsigned started;
-    struct pl_map keys; /* of rounds.h */
-    struct pl_alarms alarms;
-    uint64_t told_version;     /* that `stored` was told of */
-    bool refused;              /* `stored` said no */
-    unsigned reconciles, most; /* of one settling */
-};
 
 /* ---- clock ---- */
 
@@ -228,7 +192,7 @@ static bool step_any(struct pl_world *world)
 }
 
 /* Without moving the clock. */
-static bool step_now(struct pl_world *world)
+bool pl_world_step_now(struct pl_world *world)
 {
     take_down_crashed(world);
     bool some = step_any(world);
@@ -236,13 +200,13 @@ static bool step_now(struct pl_world *world)
     return some;
 }
 
-static int refusal(struct pl_world *world, struct pl_err *err)
+int pl_world_refusal(struct pl_world *world, struct pl_err *err)
 {
     world->refused = false;
     return pl_err_set(err, PL_ESCRIPT, "the specification said no");
 }
 
-static bool next_timer(const struct pl_world *world, int64_t *due_ns)
+bool pl_world_next_timer(const struct pl_world *world, int64_t *due_ns)
 {
     bool some = pl_timers_next(pl_loop_timers(world->loop), due_ns);
     PL_LIST_FOR (link, &world->hosts) {
@@ -255,7 +219,7 @@ static bool next_timer(const struct pl_world *world, int64_t *due_ns)
     return some;
 }
 
-static void move_to(struct pl_world *world, int64_t at_ns)
+void pl_world_move_to(struct pl_world *world, int64_t at_ns)
 {
     if (at_ns > world->now_ns)
         world->now_ns = at_ns;
@@ -265,11 +229,11 @@ static void move_to(struct pl_world *world, int64_t at_ns)
 static bool move_on(struct pl_world *world, int64_t end_ns)
 {
     int64_t due;
-    if (step_now(world))
+    if (pl_world_step_now(world))
         return true;
-    if (!next_timer(world, &due) || due > end_ns)
+    if (!pl_world_next_timer(world, &due) || due > end_ns)
         return false;
-    move_to(world, due);
+    pl_world_move_to(world, due);
     return true;
 }
 
@@ -277,7 +241,7 @@ bool pl_world_step(struct pl_world *world)
 {
     int64_t before = world->now_ns;
     bool some = move_on(world, INT64_MAX);
-    return some && (world->now_ns == before || step_now(world));
+    return some && (world->now_ns == before || pl_world_step_now(world));
 }
 
 /* ---- counting ---- */
@@ -301,150 +265,15 @@ static void on_ran(void *arg, struct pl_replica *replica, const struct pl_ran *r
     pl_free(what);
 }
 
-static void forget_runs(struct pl_world *world)
+void pl_world_forget_runs(struct pl_world *world)
 {
     pl_rounds_forget_runs(&world->keys);
     world->reconciles = 0;
 }
 
-/* ---- settling ---- */
-
-/* Everything that can be done without moving the clock. */
-static int drain(struct pl_world *world, struct pl_err *err)
-{
-    for (int i = 0; i < STEPS; i++) {
-        if (world->refused)
-            return refusal(world, err);
-        if (world->reconciles >= world->most)
-            return pl_rounds_fail(&world->keys, world->reconciles, err);
-        if (!step_now(world))
-            return 0;
-    }
-    return pl_err_set(err, PL_ELIMIT,
-                      "it does not settle: something goes on without end at one "
-                      "moment, and no reconcile ends");
-}
-
-static const char *busy_with(struct pl_world *world)
-{
-    PL_LIST_FOR (link, &world->hosts) {
-        const char *what = pl_replica_busy_with(PL_CONTAINER_OF(link, struct host, link)->replica);
-        if (what != NULL)
-            return what;
-    }
-    return NULL;
-}
-
-/* The first thing that is to be waited for. */
-struct wanted {
-    struct pl_world *world;
-    const char *host;
-    int64_t due_ns; /* INT64_MAX: nothing */
-    char *what;     /* owned */
-    bool fails;     /* it is tried again, which is no round of waiting */
-};
-
-static void see_due(void *arg, const struct pl_replica_due *due)
-{
-    struct wanted *wanted = arg;
-    struct pl_world *world = wanted->world;
-    char *what = pl_format("%s %s", wanted->host, due->what);
-    bool round_over =
-        !due->fails && pl_rounds_of(&world->keys, what)->version == pl_world_version(world);
-    if (round_over || due->due_ns >= wanted->due_ns) {
-        pl_free(what);
-        return;
-    }
-    pl_free(wanted->what);
-    wanted->what = what;
-    wanted->due_ns = due->due_ns;
-    wanted->fails = due->fails;
-}
-
-static struct wanted next_wanted(struct pl_world *world)
-{
-    struct wanted wanted = {.world = world, .due_ns = INT64_MAX};
-    PL_LIST_FOR (link, &world->hosts) {
-        struct pl_replica *replica = PL_CONTAINER_OF(link, struct host, link)->replica;
-        wanted.host = pl_replica_name(replica);
-        pl_replica_each_due(replica, see_due, &wanted);
-    }
-    if (pl_alarms_next(&world->alarms) < wanted.due_ns) {
-        pl_free(wanted.what);
-        wanted.what = pl_strdup("an alarm");
-        wanted.due_ns = pl_alarms_next(&world->alarms);
-    }
-    return wanted;
-}
-
-int pl_world_settle(struct pl_world *world, int64_t limit_ns, struct pl_err *err)
-{
-    int64_t end = limit_ns > INT64_MAX - world->now_ns ? INT64_MAX : world->now_ns + limit_ns;
-    forget_runs(world);
-    for (;;) {
-        int rc = drain(world, err);
-        if (rc != 0)
-            return rc;
-        int64_t timer;
-        bool some = next_timer(world, &timer);
-        const char *busy = busy_with(world);
-        if (busy != NULL) {
-            if (!some || timer > end)
-                return pl_err_set(err, PL_ETIMEOUT, "it has not settled within %g s: %s",
-                                  (double)limit_ns / 1e9, busy);
-            move_to(world, timer);
-            continue;
-        }
-        struct wanted wanted = next_wanted(world);
-        if (wanted.what == NULL || wanted.due_ns > end) {
-            pl_free(wanted.what);
-            return 0;
-        }
-        if (timer >= wanted.due_ns && !wanted.fails)
-            pl_rounds_of(&world->keys, wanted.what)->version = pl_world_version(world);
-        move_to(world, timer < wanted.due_ns ? timer : wanted.due_ns);
-        pl_free(wanted.what);
-    }
-}
-
-int pl_world_advance(struct pl_world *world, int64_t ns, struct pl_err *err)
-{
-    int64_t end = ns > INT64_MAX - world->now_ns ? INT64_MAX : world->now_ns + ns, timer;
-    for (;;) {
-        forget_runs(world);
-        int rc = drain(world, err);
-        if (rc != 0)
-            return rc;
-        if (!next_timer(world, &timer) || timer > end)
-            break;
-        move_to(world, timer);
-    }
-    move_to(world, end);
-    return 0;
-}
-
 void pl_world_limit(struct pl_world *world, unsigned reconciles)
 {
     world->most = reconciles > 0 ? reconciles : RECONCILES;
-}
-
-static void see_failing(void *arg, const struct pl_replica_due *due)
-{
-    struct pl_buf *why = arg;
-    if (due->fails)
-        pl_buf_add_f(why, "%s%s is tried again", why->len > 0 ? "; " : "", due->what);
-}
-
-bool pl_world_is_settled(struct pl_world *world, struct pl_buf *why)
-{
-    size_t before = why->len;
-    const char *busy = busy_with(world);
-    if (busy != NULL)
-        pl_buf_add_z(why, busy);
-    PL_LIST_FOR (link, &world->hosts) {
-        pl_replica_each_due(PL_CONTAINER_OF(link, struct host, link)->replica, see_failing, why);
-    }
-    return why->len == before;
 }
 
 /* ---- hosts ---- */
@@ -506,7 +335,7 @@ int pl_world_sync(struct pl_world *world, const char *name, struct pl_err *err)
     int64_t end = world->now_ns + SYNC_LIMIT;
     if (host == NULL)
         return err->code;
-    forget_runs(world);
+    pl_world_forget_runs(world);
     while (!pl_replica_is_synced(host->replica, NULL) && !pl_replica_is_stopped(host->replica) &&
            move_on(world, end))
         continue;
@@ -628,7 +457,7 @@ int pl_world_request(struct pl_world *world, const char *method, const char *tar
     tell_stored(world);
     if (world->registered.incomplete && find_hooks(world) != NULL)
         pl_registered_set(&world->registered, find_hooks(world));
-    return world->refused ? refusal(world, err) : 0;
+    return world->refused ? pl_world_refusal(world, err) : 0;
 }
 
 void pl_world_look(struct pl_world *world)

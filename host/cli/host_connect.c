@@ -1,0 +1,119 @@
+/* What a host is connected to: the API server, the clusters besides, a collector of traces. It is
+ * made here and asked for nothing yet. Where we run is read from the pod's environment. */
+#include "cli/host_impl.h"
+
+#include "base/alloc.h"
+#include "serve/version.h"
+#include "write/recorder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void defer(void *arg, struct pl_task *task, void (*run)(struct pl_task *task))
+{
+    pl_loop_defer(arg, task, run);
+}
+
+static struct pl_slice env_or(const char *name, const char *otherwise)
+{
+    const char *value = getenv(name);
+    return pl_slice_z(value != NULL && *value != '\0' ? value : otherwise);
+}
+
+int pl_host_connect(struct host *host, struct pl_err *err)
+{
+    const struct pl_options *options = host->options;
+    pl_rand_init(&host->rand);
+    host->decode_thread = pl_decode_thread_create(host->loop);
+    struct pl_client_options client = {
+        .transport = pl_http_client_transport(host->http),
+        .timers = pl_loop_timers(host->loop),
+        .rand = &host->rand,
+        .waits = &host->waits,
+        .metrics = host->metrics,
+        .loop = host->loop,
+        .config = &host->config,
+        .pool = host->pool,
+        .decode_thread = host->decode_thread,
+        .user_agent = pl_user_agent(),
+        .request_timeout_ns = options->request_timeout_ns,
+        .qps = options->qps,
+        .burst = options->burst,
+        .probe_ns = 30 * PL_SECOND,
+    };
+    host->client = pl_client_create(&client, err);
+    if (host->client == NULL)
+        return err->code;
+    pl_view_set_client(host->view, host->client);
+    char instance[80] = "perilune-";
+    if (gethostname(instance + strlen(instance), 64) != 0)
+        strcpy(instance, "perilune");
+    instance[sizeof(instance) - 1] = '\0';
+    struct pl_object_ref self = {.api_version = pl_slice_z("v1"),
+                                 .kind = pl_slice_z("Pod"),
+                                 .ns = env_or("POD_NAMESPACE", host->config.ns),
+                                 .name = env_or("POD_NAME", getenv("HOSTNAME")),
+                                 .uid = env_or("POD_UID", NULL)};
+    bool in_pod = getenv("KUBERNETES_SERVICE_HOST") != NULL && self.ns.len > 0 && self.name.len > 0;
+    struct pl_cluster_options cluster = {
+        .site = {.client = host->client,
+                 .timers = pl_loop_timers(host->loop),
+                 .rand = &host->rand,
+                 .waits = &host->waits,
+                 .pool = host->pool,
+                 .metrics = host->metrics,
+                 .defer = defer,
+                 .defer_arg = host->loop,
+                 .shards = host->shards,
+                 .stream_lists = options->stream_lists},
+        .namespaces = (char **)options->namespaces,
+        .dry_run = options->dry_run,
+        .instance = instance,
+        .self = in_pod ? &self : NULL,
+    };
+    host->cluster = pl_cluster_create(&cluster);
+    cluster.self = NULL; /* what is said of us is said at home */
+    cluster.namespaces = NULL;
+    const struct pl_remotes_options remotes = {.home = host->cluster,
+                                               .client = client,
+                                               .cluster = cluster,
+                                               .files = options->kubeconfig,
+                                               .loop = host->loop};
+    host->remotes = pl_remotes_create(&remotes);
+    return 0;
+}
+
+static bool env_is(const char *name, const char *value)
+{
+    return pl_slice_eqz(env_or(name, ""), value);
+}
+
+/* As OpenTelemetry's environment variables say. */
+int pl_host_trace(struct host *host, struct pl_err *err)
+{
+    struct pl_slice base = env_or("OTEL_EXPORTER_OTLP_ENDPOINT", "");
+    struct pl_slice whole = env_or("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "");
+    if ((base.len == 0 && whole.len == 0) || env_is("OTEL_SDK_DISABLED", "true") ||
+        env_is("OTEL_TRACES_EXPORTER", "none"))
+        return 0;
+    while (base.len > 0 && base.ptr[base.len - 1] == '/')
+        base.len--;
+    char *url = whole.len > 0 ? pl_memdup0(whole.ptr, whole.len)
+                              : pl_format("%.*s/v1/traces", PL_FMT(base));
+    const struct pl_tracer_options options = {.transport = pl_http_client_transport(host->http),
+                                              .timers = pl_loop_timers(host->loop),
+                                              .rand = &host->rand,
+                                              .metrics = host->metrics,
+                                              .url = url,
+                                              .headers = getenv("OTEL_EXPORTER_OTLP_HEADERS"),
+                                              .service =
+                                                  env_or("OTEL_SERVICE_NAME", "perilune").ptr};
+    host->tracer = pl_tracer_create(&options, err);
+    pl_free(url);
+    if (host->tracer == NULL)
+        return err->code;
+    pl_cluster_set_tracer(host->cluster, host->tracer);
+    return 0;
+}

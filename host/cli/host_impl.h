@@ -1,0 +1,67 @@
+/* The inside of the host, shared by host.c and host_connect.c, and by nobody else. I/O thread. */
+#pragma once
+
+#include "admin/repl.h"
+#include "cli/host.h"
+#include "cli/tidy.h"
+#include "cluster/remotes.h"
+#include "cluster/tracer.h"
+#include "control/manager.h"
+#include "control/once.h"
+#include "control/tally.h"
+#include "kube/decode_thread.h"
+#include "lane/barred.h"
+#include "lane/memo.h"
+#include "net/http_client.h"
+#include "reload/reload.h"
+#include "reload/shadow.h"
+
+#include <stdatomic.h>
+
+struct host {
+    const struct pl_options *options; /* borrowed */
+    struct pl_kubeconfig config;
+    struct pl_err config_err; /* code 0: config is there */
+    struct pl_loop *loop;     /* owned from here on, in order of creation */
+    struct pl_rand rand;
+    struct pl_waits waits;
+    struct pl_pool *pool;
+    struct pl_decode_thread *decode_thread; /* NULL: not connected */
+    struct pl_metrics *metrics;
+    struct pl_view *view;
+    struct pl_http_client *http;
+    struct pl_client *client;
+    struct pl_cluster *cluster;
+    struct pl_remotes *remotes; /* the clusters besides */
+    struct pl_tracer *tracer;   /* NULL: nobody wants traces */
+    struct pl_lanes *lanes;
+    struct pl_memos *memos;   /* of every generation */
+    struct pl_barred *barred; /* the same */
+    struct pl_declarations declarations;
+    struct pl_shards *shards; /* NULL: all is this replica's */
+    struct pl_leader *leader; /* NULL: no election */
+    struct pl_manager *manager;
+    struct pl_tally *tally; /* NULL: without shards */
+    struct pl_webhooks *webhooks;
+    struct pl_webhook_names webhook_names;
+    struct pl_err webhooks_err; /* of the first switch; code 0: none */
+    struct pl_once *once;       /* NULL: until a signal */
+    struct pl_admin *admin;     /* NULL: without one */
+    struct pl_tuner *tuner;     /* with the admin */
+    struct pl_repls *repls;     /* as above */
+    struct pl_reload *reload;
+    struct pl_shadow *shadow;
+    _Atomic int stuck; /* lanes that were given up */
+    struct pl_idle collect;
+    struct pl_task collect_again;
+    struct pl_tidy tidy;
+    bool stopping;
+    int exit_code;
+};
+
+/* ---- host_connect.c ---- */
+
+/* Makes the client, the cluster and the remotes; nothing is asked yet. */
+int pl_host_connect(struct host *host, struct pl_err *err);
+/* Where runs are told to, as OpenTelemetry's environment variables say. */
+int pl_host_trace(struct host *host, struct pl_err *err);

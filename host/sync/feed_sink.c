@@ -1,0 +1,377 @@
+/* What a reflector brings, judged against what the store has and what this process has written, and
+ * queued where it is news. A first list is stored as it comes; a later one is one change for
+ * readers. Older news never undoes newer, whichever way it comes. */
+#include "sync/feed_impl.h"
+
+#include "object/meta.h"
+
+void pl_feed_drain(struct pl_feed *feed)
+{
+    if (feed->draining)
+        return;
+    feed->draining = true;
+    while (pl_distributor_process_all(feed->distributor) == 0)
+        ;
+    feed->draining = false;
+    pl_backlog_flush(feed->informer->backlog);
+}
+
+static void set_rv(struct pl_feed *feed, struct pl_slice rv)
+{
+    pl_buf_clear(&feed->rv);
+    pl_buf_add_slice(&feed->rv, rv);
+    pl_informer_update_rv(feed->informer);
+}
+
+static void count(struct pl_feed *feed, int type)
+{
+    if (feed->informer->events[type] != NULL)
+        pl_series_add(feed->informer->events[type], 1);
+}
+
+/* ---- what is news? ---- */
+
+struct version {
+    struct pl_node object;
+    struct pl_buf key;
+    struct pl_scratch scratch;
+};
+
+static int version_of(struct pl_doc *object, struct version *version, struct pl_err *err)
+{
+    version->object = pl_doc_root(object);
+    version->key = PL_BUF_INIT;
+    return pl_meta_key(version->object, &version->key, err);
+}
+
+static struct pl_slice rv_of(struct version *version)
+{
+    return pl_meta_rv(version->object, &version->scratch);
+}
+
+/* Is `stored` at least as new as the version? Then an event or list of it is late. */
+static bool is_late(struct pl_doc *stored, struct version *version)
+{
+    struct pl_scratch scratch;
+    return stored != NULL &&
+           pl_rv_is_at_most(rv_of(version), pl_meta_rv(pl_doc_root(stored), &scratch));
+}
+
+static bool is_same_object(struct pl_doc *stored, const struct version *version)
+{
+    return stored != NULL && pl_meta_same_uid(version->object, pl_doc_root(stored));
+}
+
+/* Is it more than what we wrote ourselves, or no news of that? */
+static bool is_news(struct pl_feed *feed, struct version *version, bool deletion)
+{
+    struct pl_own_writes *own = &feed->informer->own;
+    struct pl_scratch scratch;
+    return own->by_key.count == 0 ||
+           pl_own_writes_is_news(own, pl_buf_slice(&version->key),
+                                 pl_meta_uid(version->object, &scratch), rv_of(version), deletion);
+}
+
+/* Another object of that name was there: its end was missed (F4). */
+static void bury_namesake(struct pl_feed *feed, struct pl_doc *stored,
+                          const struct version *version)
+{
+    if (stored != NULL && !is_same_object(stored, version))
+        pl_deltafifo_delete_stale(feed->fifo, pl_buf_slice(&version->key), stored);
+}
+
+static int take_event(struct pl_feed *feed, struct pl_doc *object, enum pl_delta_type type,
+                      struct pl_err *err)
+{
+    struct pl_informer *informer = feed->informer;
+    struct version version;
+    int code = version_of(object, &version, err);
+    if (code == 0 && is_news(feed, &version, type == PL_DELTA_DELETED)) {
+        struct pl_doc *stored = pl_store_get(informer->store, pl_buf_slice(&version.key));
+        if (type == PL_DELTA_DELETED) {
+            if (is_same_object(stored, &version))
+                code = pl_deltafifo_delete(feed->fifo, object, err);
+        } else if (!is_late(stored, &version)) {
+            bury_namesake(feed, stored, &version);
+            pl_deltafifo_queue(feed->fifo, type, pl_buf_slice(&version.key), object);
+        }
+        pl_doc_unref(stored);
+    }
+    pl_buf_deinit(&version.key);
+    pl_feed_drain(feed);
+    struct pl_slice rv = rv_of(&version);
+    if (rv.len > 0 && feed->listed)
+        set_rv(feed, rv);
+    else
+        pl_informer_update_rv(informer);
+    pl_informer_arm_confirm(informer);
+    return code;
+}
+
+static int on_add(void *arg, struct pl_doc *object, struct pl_err *err)
+{
+    count(arg, 0);
+    return take_event(arg, object, PL_DELTA_ADDED, err);
+}
+
+static int on_update(void *arg, struct pl_doc *object, struct pl_err *err)
+{
+    count(arg, 1);
+    return take_event(arg, object, PL_DELTA_UPDATED, err);
+}
+
+static int on_remove(void *arg, struct pl_doc *object, struct pl_err *err)
+{
+    const struct pl_feed *feed = arg;
+    count(arg, 2);
+    if (feed->part != NULL)
+        pl_feed_part_gone(feed->part, pl_doc_root(object));
+    return take_event(arg, object, PL_DELTA_DELETED, err);
+}
+
+static void on_bookmark(void *arg, struct pl_slice rv)
+{
+    struct pl_feed *feed = arg;
+    count(feed, 3);
+    set_rv(feed, rv);
+    pl_own_writes_confirm(&feed->informer->own, feed->ns, rv);
+    pl_informer_arm_confirm(feed->informer);
+}
+
+/* ---- lists ---- */
+
+/* What the store shall hold for a listed object where it holds `stored`: a new reference, or NULL
+ * for nothing, when what was listed is older than what we know. */
+static struct pl_doc *listed_or_newer(struct pl_feed *feed, struct pl_doc *listed,
+                                      struct pl_doc *stored, struct version *version, bool anew)
+{
+    const struct pl_own_write *write =
+        pl_own_writes_find(&feed->informer->own, pl_buf_slice(&version->key));
+    if (write != NULL) {
+        struct pl_doc *ours = pl_doc_ref(write->doc);
+        if (!is_news(feed, version, false))
+            return ours;
+        pl_doc_unref(ours);
+    } else if (stored != NULL && !anew && is_late(stored, version)) {
+        return pl_doc_ref(stored);
+    }
+    bury_namesake(feed, stored, version);
+    return pl_doc_ref(listed);
+}
+
+static bool is_mine(const struct pl_feed *feed, struct pl_slice key)
+{
+    struct pl_slice ns, name;
+    return feed->ns == NULL || (pl_key_split(key, &ns, &name) == 0 && pl_slice_eqz(ns, feed->ns));
+}
+
+/* Only what changed is queued: a relist of what is known costs the comparison and no memory
+ * (F26). */
+static int take_one(struct pl_feed *feed, struct pl_doc *listed, bool anew, struct pl_err *err)
+{
+    struct version version;
+    if (feed->part != NULL && !pl_feed_keeps(feed, pl_doc_root(listed)))
+        return 0; /* it was kept when it came */
+    int code = version_of(listed, &version, err);
+    if (code == 0) {
+        struct pl_doc *stored =
+            pl_store_mark(feed->informer->store, pl_buf_slice(&version.key), feed->mark);
+        struct pl_doc *doc = listed_or_newer(feed, listed, stored, &version, anew);
+        if (doc != NULL && doc != stored)
+            pl_deltafifo_queue(feed->fifo, PL_DELTA_UPDATED, pl_buf_slice(&version.key), doc);
+        pl_doc_unref(doc);
+        pl_doc_unref(stored);
+    }
+    pl_buf_deinit(&version.key);
+    return code;
+}
+
+/* What has come of a list, which it may begin. */
+static int take_listed(struct pl_feed *feed, const struct pl_docs *items, bool first, bool anew,
+                       struct pl_err *err)
+{
+    int code = 0;
+    if (first) {
+        feed->fresh = pl_store_count(feed->informer->store) == 0;
+        feed->mark = pl_store_begin_marks(feed->informer->store);
+    }
+    for (size_t i = 0; i < items->count && code == 0; i++)
+        code = take_one(feed, items->items[i], anew, err);
+    return code;
+}
+
+/* The first list is stored as it comes, for nobody reads before it is whole. Of later ones readers
+ * see all or nothing (F26). */
+static int on_page(void *arg, const struct pl_docs *items, bool first, bool anew, bool *taken,
+                   struct pl_err *err)
+{
+    struct pl_feed *feed = arg;
+    *taken = !feed->listed;
+    if (feed->listed)
+        return 0;
+    int code = take_listed(feed, items, first, anew, err);
+    pl_feed_drain(feed);
+    pl_informer_update_rv(feed->informer); /* not the last object's, before the list is whole */
+    return code;
+}
+
+/* What a list lacks, for which we wrote it after the list was made. */
+static bool is_own_since(const struct pl_own_write *write, struct pl_slice list_rv)
+{
+    return write != NULL && write->doc != NULL && !pl_rv_is_at_most(pl_slice_z(write->rv), list_rv);
+}
+
+struct sweep {
+    struct pl_feed *feed;
+    struct pl_slice rv; /* of the list */
+};
+
+static void on_unlisted(void *arg, struct pl_slice key, struct pl_doc *doc)
+{
+    const struct sweep *sweep = arg;
+    struct pl_feed *feed = sweep->feed;
+    if (is_mine(feed, key) &&
+        !is_own_since(pl_own_writes_find(&feed->informer->own, key), sweep->rv))
+        pl_deltafifo_delete_stale(feed->fifo, key, doc);
+}
+
+/* What we wrote before there was anything to store it in. */
+static void add_own(struct pl_feed *feed, struct pl_slice list_rv)
+{
+    pl_feed_drain(feed); /* what was listed of it counts */
+    PL_LIST_FOR (link, &feed->informer->own.by_age) {
+        const struct pl_own_write *write = PL_CONTAINER_OF(link, struct pl_own_write, link);
+        struct pl_slice key = pl_slice_z(write->key);
+        if (!is_mine(feed, key) || !is_own_since(write, list_rv))
+            continue;
+        struct pl_doc *stored = pl_store_get(feed->informer->store, key);
+        if (stored == NULL)
+            pl_deltafifo_queue(feed->fifo, PL_DELTA_UPDATED, key, write->doc);
+        pl_doc_unref(stored);
+    }
+}
+
+static int on_replace(void *arg, struct pl_docs *items, bool begun, struct pl_slice rv, bool anew,
+                      struct pl_err *err)
+{
+    struct pl_feed *feed = arg;
+    struct sweep sweep = {feed, rv};
+    int code = take_listed(feed, items, !begun, anew, err);
+    if (code == 0 && !feed->listed)
+        add_own(feed, rv);
+    if (code == 0 && !feed->fresh)
+        pl_store_unmarked(feed->informer->store, feed->mark, on_unlisted, &sweep);
+    pl_feed_drain(feed);
+    if (code != 0)
+        return code;
+    feed->listed = true;
+    set_rv(feed, rv);
+    if (feed->part != NULL)
+        pl_feed_part_listed(feed->part);
+    pl_own_writes_confirm(&feed->informer->own, feed->ns, rv);
+    pl_informer_arm_confirm(feed->informer);
+    pl_informer_check(feed->informer);
+    return 0;
+}
+
+/* With the same content, too: versions of a restored server come again, and a definition that
+ * changed gives the same version another form. */
+static struct pl_doc *on_share(void *arg, struct pl_doc *object)
+{
+    struct pl_feed *feed = arg;
+    struct version version;
+    struct pl_scratch scratch;
+    struct pl_doc *stored = NULL;
+    if (!feed->listed)
+        return object;
+    if (version_of(object, &version, NULL) == 0)
+        stored = pl_store_get(feed->informer->store, pl_buf_slice(&version.key));
+    struct pl_slice rv = rv_of(&version);
+    bool same = stored != NULL && rv.len > 0 &&
+                pl_slice_eq(rv, pl_meta_rv(pl_doc_root(stored), &scratch)) &&
+                pl_node_equal(pl_doc_root(stored), pl_doc_root(object));
+    pl_buf_deinit(&version.key);
+    pl_doc_unref(same ? object : stored);
+    return same ? stored : object;
+}
+
+/* ---- a part alone ---- */
+
+static void on_begin(void *arg, struct pl_buf *shards)
+{
+    const struct pl_feed *feed = arg;
+    if (feed->part != NULL)
+        pl_feed_part_begin(feed->part, shards);
+}
+
+static void on_watch(void *arg, struct pl_buf *shards)
+{
+    const struct pl_feed *feed = arg;
+    if (feed->part != NULL)
+        pl_feed_part_watch(feed->part, shards);
+}
+
+static bool on_keeps(void *arg, struct pl_doc *object, bool listed)
+{
+    const struct pl_feed *feed = arg;
+    return feed->part == NULL || pl_feed_part_keeps(feed->part, pl_doc_root(object), listed);
+}
+
+/* What is not kept may have been, where owners change. */
+static void on_pass(void *arg, struct pl_doc *object)
+{
+    struct pl_feed *feed = arg;
+    struct pl_err err = {0};
+    if (pl_share_moves(pl_feed_part_by(feed->part))) {
+        pl_feed_part_gone(feed->part, pl_doc_root(object));
+        take_event(feed, object, PL_DELTA_DELETED, &err);
+        return;
+    }
+    struct pl_scratch scratch;
+    struct pl_slice rv = pl_meta_rv(pl_doc_root(object), &scratch);
+    if (rv.len > 0 && feed->listed)
+        set_rv(feed, rv);
+}
+
+static void on_no_shards(void *arg)
+{
+    const struct pl_feed *feed = arg;
+    pl_site_set_filters_uids(feed->informer->site, false);
+}
+
+void pl_feed_take_topped(void *arg, const struct pl_docs *items)
+{
+    struct pl_feed *feed = arg;
+    struct pl_err err = {0};
+    for (size_t i = 0; i < items->count; i++)
+        if (!pl_feed_part_is_gone(feed->part, pl_doc_root(items->items[i])))
+            take_one(feed, items->items[i], false, &err);
+    pl_feed_drain(feed);
+    pl_informer_update_rv(feed->informer);
+}
+
+const struct pl_reflector_sink pl_feed_sink = {.page = on_page,
+                                               .replace = on_replace,
+                                               .add = on_add,
+                                               .update = on_update,
+                                               .remove = on_remove,
+                                               .bookmark = on_bookmark,
+                                               .share = on_share,
+                                               .begin = on_begin,
+                                               .watch = on_watch,
+                                               .keeps = on_keeps,
+                                               .pass = on_pass,
+                                               .no_shards = on_no_shards};
+
+void pl_feed_put(struct pl_feed *feed, struct pl_doc *object)
+{
+    struct version version;
+    if (version_of(object, &version, NULL) == 0) {
+        struct pl_doc *stored = pl_store_get(feed->informer->store, pl_buf_slice(&version.key));
+        bury_namesake(feed, stored, &version);
+        pl_doc_unref(stored);
+        pl_deltafifo_queue(feed->fifo, PL_DELTA_UPDATED, pl_buf_slice(&version.key), object);
+    }
+    pl_buf_deinit(&version.key);
+    pl_feed_drain(feed);
+}

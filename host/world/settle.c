@@ -1,0 +1,143 @@
+/* When is a world settled? When nothing goes on by itself and nothing will be done within the
+ * limit. Keys that ask to come again for ever, and tasks that sleep and look again, are settled
+ * when they were waited for once and have changed nothing: `keys` remembers of each which version
+ * the cluster had when it was last waited for. What is tried again after a failure is waited for.
+ */
+#include "world/world_impl.h"
+
+#include "base/alloc.h"
+
+#define STEPS 20000000 /* of one call: whatever does not end, ends */
+
+/* Everything that can be done without moving the clock. */
+static int drain(struct pl_world *world, struct pl_err *err)
+{
+    for (int i = 0; i < STEPS; i++) {
+        if (world->refused)
+            return pl_world_refusal(world, err);
+        if (world->reconciles >= world->most)
+            return pl_rounds_fail(&world->keys, world->reconciles, err);
+        if (!pl_world_step_now(world))
+            return 0;
+    }
+    return pl_err_set(err, PL_ELIMIT,
+                      "it does not settle: something goes on without end at one "
+                      "moment, and no reconcile ends");
+}
+
+static const char *busy_with(struct pl_world *world)
+{
+    PL_LIST_FOR (link, &world->hosts) {
+        const char *what = pl_replica_busy_with(PL_CONTAINER_OF(link, struct host, link)->replica);
+        if (what != NULL)
+            return what;
+    }
+    return NULL;
+}
+
+/* The first thing that is to be waited for. */
+struct wanted {
+    struct pl_world *world;
+    const char *host;
+    int64_t due_ns; /* INT64_MAX: nothing */
+    char *what;     /* owned */
+    bool fails;     /* it is tried again, which is no round of waiting */
+};
+
+static void see_due(void *arg, const struct pl_replica_due *due)
+{
+    struct wanted *wanted = arg;
+    struct pl_world *world = wanted->world;
+    char *what = pl_format("%s %s", wanted->host, due->what);
+    bool round_over =
+        !due->fails && pl_rounds_of(&world->keys, what)->version == pl_world_version(world);
+    if (round_over || due->due_ns >= wanted->due_ns) {
+        pl_free(what);
+        return;
+    }
+    pl_free(wanted->what);
+    wanted->what = what;
+    wanted->due_ns = due->due_ns;
+    wanted->fails = due->fails;
+}
+
+static struct wanted next_wanted(struct pl_world *world)
+{
+    struct wanted wanted = {.world = world, .due_ns = INT64_MAX};
+    PL_LIST_FOR (link, &world->hosts) {
+        struct pl_replica *replica = PL_CONTAINER_OF(link, struct host, link)->replica;
+        wanted.host = pl_replica_name(replica);
+        pl_replica_each_due(replica, see_due, &wanted);
+    }
+    if (pl_alarms_next(&world->alarms) < wanted.due_ns) {
+        pl_free(wanted.what);
+        wanted.what = pl_strdup("an alarm");
+        wanted.due_ns = pl_alarms_next(&world->alarms);
+    }
+    return wanted;
+}
+
+int pl_world_settle(struct pl_world *world, int64_t limit_ns, struct pl_err *err)
+{
+    int64_t end = limit_ns > INT64_MAX - world->now_ns ? INT64_MAX : world->now_ns + limit_ns;
+    pl_world_forget_runs(world);
+    for (;;) {
+        int rc = drain(world, err);
+        if (rc != 0)
+            return rc;
+        int64_t timer;
+        bool some = pl_world_next_timer(world, &timer);
+        const char *busy = busy_with(world);
+        if (busy != NULL) {
+            if (!some || timer > end)
+                return pl_err_set(err, PL_ETIMEOUT, "it has not settled within %g s: %s",
+                                  (double)limit_ns / 1e9, busy);
+            pl_world_move_to(world, timer);
+            continue;
+        }
+        struct wanted wanted = next_wanted(world);
+        if (wanted.what == NULL || wanted.due_ns > end) {
+            pl_free(wanted.what);
+            return 0;
+        }
+        if (timer >= wanted.due_ns && !wanted.fails)
+            pl_rounds_of(&world->keys, wanted.what)->version = pl_world_version(world);
+        pl_world_move_to(world, timer < wanted.due_ns ? timer : wanted.due_ns);
+        pl_free(wanted.what);
+    }
+}
+
+int pl_world_advance(struct pl_world *world, int64_t ns, struct pl_err *err)
+{
+    int64_t end = ns > INT64_MAX - world->now_ns ? INT64_MAX : world->now_ns + ns, timer;
+    for (;;) {
+        pl_world_forget_runs(world);
+        int rc = drain(world, err);
+        if (rc != 0)
+            return rc;
+        if (!pl_world_next_timer(world, &timer) || timer > end)
+            break;
+        pl_world_move_to(world, timer);
+    }
+    pl_world_move_to(world, end);
+    return 0;
+}
+
+static void see_failing(void *arg, const struct pl_replica_due *due)
+{
+    struct pl_buf *why = arg;
+    if (due->fails)
+        pl_buf_add_f(why, "%s%s is tried again", why->len > 0 ? "; " : "", due->what);
+}
+
+bool pl_world_is_settled(struct pl_world *world, struct pl_buf *why)
+{
+    size_t before = why->len;
+    const char *busy = busy_with(world);
+    if (busy != NULL)
+        pl_buf_add_z(why, busy);
+    PL_LIST_FOR (link, &world->hosts) {
+        pl_replica_each_due(PL_CONTAINER_OF(link, struct host, link)->replica, see_failing, why);
+    }
+    return why->len == before;
+}

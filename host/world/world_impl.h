@@ -1,0 +1,46 @@
+/* The inside of a world, shared by world.c and settle.c, and by nobody else. */
+#pragma once
+
+#include "base/map.h"
+#include "world/registered.h"
+#include "world/reviews.h"
+#include "world/rounds.h"
+#include "world/world.h"
+
+struct host {
+    struct pl_link link;
+    struct pl_replica *replica;
+    bool crashes; /* it is to be taken down before the next step */
+    bool leaves;  /* it is stopping */
+};
+
+struct pl_world {
+    struct pl_world_options o;
+    struct pl_clock clock;
+    int64_t now_ns;
+    struct pl_loop *loop; /* the server's */
+    struct pl_idle collect;
+    struct pl_api *api;
+    struct pl_reviews *reviews; /* the server's way to webhooks */
+    struct pl_registered registered;
+    struct pl_list hosts;
+    unsigned started;
+    struct pl_map keys; /* of rounds.h */
+    struct pl_alarms alarms;
+    uint64_t told_version;     /* that `stored` was told of */
+    bool refused;              /* `stored` said no */
+    unsigned reconciles, most; /* of one settling */
+};
+
+/* ---- world.c ---- */
+
+/* One thing, without moving the clock; false: there is nothing. */
+bool pl_world_step_now(struct pl_world *world);
+/* The next timer of the server or any host; false: none is armed. */
+bool pl_world_next_timer(const struct pl_world *world, int64_t *due_ns);
+/* The clock never goes back. */
+void pl_world_move_to(struct pl_world *world, int64_t at_ns);
+/* Fails with what the specification said no to. */
+int pl_world_refusal(struct pl_world *world, struct pl_err *err);
+/* Counting begins again. */
+void pl_world_forget_runs(struct pl_world *world);
