@@ -35,10 +35,11 @@ local stands_on = {
   serve = "bind webhook",
   reload = "serve",
   admin = "reload",
+  page = "admin",
   world = "webhook tool apiserver",
   command = "format",
   operate = "command admin",
-  cli = "operate world",
+  cli = "operate page world",
 }
 
 -- What it must not include all the same.

@@ -7,6 +7,7 @@
 #include "admin/admin.h"
 
 #include "base/alloc.h"
+#include "base/check.h"
 #include "base/log.h"
 #include "base/nearest.h"
 #include "admin/path.h"
@@ -24,7 +25,7 @@
 
 struct pl_admin {
     struct pl_admin_options o;
-    struct pl_line_server *server;
+    struct pl_line_server *server; /* NULL: no socket */
     struct {
         const struct pl_admin_command *command;
         void *arg;
@@ -42,7 +43,8 @@ struct pl_admin {
 struct pl_admin_call {
     struct pl_link link;           /* in the admin's calls */
     struct pl_admin *admin;        /* NULL: it is gone */
-    struct pl_line_client *client; /* NULL: it is gone */
+    struct pl_line_client *client; /* NULL: it is gone, or an ear hears the answer */
+    struct pl_admin_ear ear;       /* line NULL: none */
     struct pl_doc *request;        /* counted */
     char **texts;                  /* owned: what pl_admin_text gave out */
     size_t text_count;
@@ -55,7 +57,7 @@ struct pl_admin_call {
 static void write_line(struct pl_admin_call *call, struct pl_slice member, struct pl_node result,
                        bool more)
 {
-    if (call->client == NULL)
+    if (call->client == NULL && call->ear.line == NULL)
         return;
     struct pl_buf line = PL_BUF_INIT;
     pl_buf_add_f(&line, "{\"v\":%d,\"ok\":%s,", PL_ADMIN_VERSION,
@@ -65,7 +67,10 @@ static void write_line(struct pl_admin_call *call, struct pl_slice member, struc
     pl_buf_add_f(&line, "\"%.*s\":", PL_FMT(member));
     pl_write(&line, result, PL_WRITE_COMPACT);
     pl_buf_add_char(&line, '}');
-    pl_line_write(call->client, pl_buf_slice(&line));
+    if (call->client != NULL)
+        pl_line_write(call->client, pl_buf_slice(&line));
+    else
+        call->ear.line(call->ear.arg, pl_buf_slice(&line));
     pl_buf_deinit(&line);
 }
 
@@ -78,6 +83,8 @@ static void finish(struct pl_admin_call *call)
         pl_free(call->texts[i]);
     pl_free(call->texts);
     pl_doc_unref(call->request);
+    if (call->ear.ended != NULL)
+        call->ear.ended(call->ear.arg);
     pl_free(call);
 }
 
@@ -201,6 +208,16 @@ static void on_line(void *arg, struct pl_line_client *client, struct pl_slice li
         dispatch(call);
 }
 
+void pl_admin_run(struct pl_admin *admin, struct pl_doc *request, const struct pl_admin_ear *ear)
+{
+    struct pl_admin_call *call = PL_NEW(struct pl_admin_call);
+    call->admin = admin;
+    call->ear = *ear;
+    call->request = request;
+    pl_list_push(&admin->calls, &call->link);
+    dispatch(call);
+}
+
 static void on_gone(void *arg, struct pl_line_client *client)
 {
     struct pl_admin_call *call = pl_line_data(client);
@@ -215,6 +232,7 @@ static void on_gone(void *arg, struct pl_line_client *client)
 void pl_admin_tie(struct pl_admin_call *call, struct pl_admin_tie *tie, int64_t idle_ns,
                   void (*ended)(struct pl_admin_tie *tie))
 {
+    PL_REQUIRE(call->client != NULL);
     tie->client = call->client;
     tie->ended = ended;
     pl_list_push(&call->admin->ties, &tie->link);
@@ -267,23 +285,32 @@ void pl_admin_add_status(struct pl_admin *admin, void (*add)(void *arg, struct p
     admin->hooks[admin->hook_count++].arg = arg;
 }
 
-struct pl_admin *pl_admin_create(const struct pl_admin_options *options, struct pl_err *err)
+static int listen_at(struct pl_admin *admin, struct pl_err *err)
 {
     static const struct pl_line_ops ops = {on_line, on_gone, on_end};
+    const struct pl_admin_options *o = &admin->o;
     char path[PL_ADMIN_PATH];
-    if (options->path != NULL)
-        snprintf(path, sizeof path, "%s", options->path);
+    if (o->path != NULL && strcmp(o->path, "0") == 0)
+        return 0;
+    if (o->path != NULL)
+        snprintf(path, sizeof path, "%s", o->path);
     else if (pl_admin_path_make(path, err) != 0)
-        return NULL;
+        return err->code;
+    admin->server = pl_line_server_create(o->loop, path, &ops, admin, err);
+    if (admin->server == NULL)
+        return err->code;
+    pl_log(PL_LOG_DEBUG, "admin socket", pl_str("path", path));
+    return 0;
+}
+
+struct pl_admin *pl_admin_create(const struct pl_admin_options *options, struct pl_err *err)
+{
     struct pl_admin *admin = PL_NEW(struct pl_admin);
     admin->o = *options;
     pl_list_init(&admin->calls);
     pl_list_init(&admin->ties);
-    admin->server = pl_line_server_create(options->loop, path, &ops, admin, err);
-    if (admin->server != NULL) {
-        pl_log(PL_LOG_DEBUG, "admin socket", pl_str("path", path));
+    if (listen_at(admin, err) == 0)
         return admin;
-    }
     pl_free(admin);
     return NULL;
 }

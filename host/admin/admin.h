@@ -24,13 +24,26 @@ struct pl_admin_options {
     struct pl_manager *manager;
     struct pl_tally *tally; /* NULL: without shards */
     const char *server;     /* the API server's URL, for status */
-    const char *path;       /* of the socket; NULL: the default (admin/path.h) */
+    const char *path;       /* of the socket; NULL: the default (admin/path.h); "0": none */
 };
 
 /* NULL and err when the socket can't be made. */
 struct pl_admin *pl_admin_create(const struct pl_admin_options *options, struct pl_err *err);
 /* Cuts every client; calls that are not answered yet stay valid until they are. Accepts NULL. */
 void pl_admin_destroy(struct pl_admin *admin);
+
+/* ---- asking from inside the process ---- */
+
+/* Hears the answer. Both are called on the loop's thread, from inside pl_admin_run or later, also
+ * when the admin is gone meanwhile. */
+struct pl_admin_ear {
+    void (*line)(void *arg, struct pl_slice line); /* as the socket sends it, without its end */
+    void (*ended)(void *arg);                      /* once, after the last line */
+    void *arg;
+};
+/* Runs a command as a line of the socket does: request has "v" and "command". Takes the request.
+ * The ear is copied. Not for commands that are tied to a connection. */
+void pl_admin_run(struct pl_admin *admin, struct pl_doc *request, const struct pl_admin_ear *ear);
 
 /* ---- further commands, and further members of status ---- */
 

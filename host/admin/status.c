@@ -104,6 +104,8 @@ static void build_controller(struct pl_build *b, const struct pl_controller *con
     pl_build_put_int(b, "paused", (int64_t)report.paused);
     pl_build_put_int(b, "waiting", (int64_t)report.waiting);
     pl_build_put_int(b, "failing", (int64_t)report.failing);
+    pl_build_put_int(b, "runs", report.runs);
+    pl_build_put_int(b, "errors", report.errors);
     build_controller_sources(b, controller);
     build_loops(b, controller);
     build_tuning(b, controller);

@@ -37,7 +37,15 @@ static struct {
     bool is_pipe;
     atomic_bool stuck;    /* nobody reads the pipe: it is not waited for again */
     pthread_mutex_t room; /* who saw room in the pipe is the next to write */
-} config = {.level = PL_LOG_INFO, .fd = STDERR_FILENO, .room = PTHREAD_MUTEX_INITIALIZER};
+    /* Who else hears of each line; is_tapped spares the lock where nobody does. */
+    atomic_bool is_tapped;
+    pthread_mutex_t tap_lock;
+    pl_log_tap_fn tap;
+    void *tap_arg;
+} config = {.level = PL_LOG_INFO,
+            .fd = STDERR_FILENO,
+            .room = PTHREAD_MUTEX_INITIALIZER,
+            .tap_lock = PTHREAD_MUTEX_INITIALIZER};
 
 static const char *const level_names[] = {"debug", "info", "warn", "error", "off"};
 
@@ -289,6 +297,25 @@ static void tell_of_lost_lines(void)
     pl_buf_deinit(&line);
 }
 
+void pl_log_set_tap(pl_log_tap_fn tap, void *arg)
+{
+    pthread_mutex_lock(&config.tap_lock);
+    config.tap = tap;
+    config.tap_arg = arg;
+    atomic_store(&config.is_tapped, tap != NULL);
+    pthread_mutex_unlock(&config.tap_lock);
+}
+
+static void tell_tap(enum pl_log_level level, struct pl_slice line)
+{
+    if (!atomic_load_explicit(&config.is_tapped, memory_order_relaxed))
+        return;
+    pthread_mutex_lock(&config.tap_lock);
+    if (config.tap != NULL)
+        config.tap(config.tap_arg, level, line);
+    pthread_mutex_unlock(&config.tap_lock);
+}
+
 void pl_log_fields(enum pl_log_level level, const char *message, const struct pl_field *fields,
                    size_t count)
 {
@@ -296,6 +323,7 @@ void pl_log_fields(enum pl_log_level level, const char *message, const struct pl
         return;
     struct pl_buf line = PL_BUF_INIT;
     format(&line, level, message, fields, count);
+    tell_tap(level, pl_buf_slice(&line));
     if (put(&line))
         tell_of_lost_lines();
     else

@@ -71,5 +71,10 @@ void pl_log_configure(enum pl_log_level level, bool json, int fd);
 /* Later, from any thread. */
 void pl_log_set_level(enum pl_log_level level);
 enum pl_log_level pl_log_get_level(void);
+/* Each line that is logged from now on is also given to `tap`, as it is written: on the thread that
+ * logs, one line at a time. The tap must not log. NULL ends it: no thread is inside the tap when
+ * this returns. */
+typedef void (*pl_log_tap_fn)(void *arg, enum pl_log_level level, struct pl_slice line);
+void pl_log_set_tap(pl_log_tap_fn tap, void *arg);
 const char *pl_log_level_name(enum pl_log_level level);
 bool pl_log_parse_level(const char *text, enum pl_log_level *level);

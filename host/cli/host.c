@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "cli/leave.h"
 #include "cli/load.h"
+#include "cli/open_page.h"
 #include "crypto/tls_prepare.h"
 
 #include <signal.h>
@@ -312,19 +313,20 @@ static void open_admin(struct host *host)
 {
     struct pl_err err;
     const char *path = host->options->admin_socket;
-    const struct pl_admin_options options = {.loop = host->loop,
-                                             .cluster = host->cluster,
-                                             .manager = host->manager,
-                                             .tally = host->tally,
-                                             .server = host->config.server,
-                                             .path = path};
-    if (path != NULL && strcmp(path, "0") == 0)
+    struct pl_admin_options options = {.loop = host->loop,
+                                       .cluster = host->cluster,
+                                       .manager = host->manager,
+                                       .tally = host->tally,
+                                       .server = host->config.server,
+                                       .path = path};
+    if (path != NULL && strcmp(path, "0") == 0 && host->options->page_address.off)
         return;
     host->admin = pl_admin_create(&options, &err);
     if (host->admin == NULL) {
         pl_log(PL_LOG_WARN, "no admin socket: status, why and their like will not work",
                pl_str("error", err.message));
-        return;
+        options.path = "0";
+        host->admin = pl_admin_create(&options, &err);
     }
     pl_admin_add_commands(host->admin);
     pl_admin_add_reload(host->admin, host->reload);
@@ -338,6 +340,18 @@ static void open_admin(struct host *host)
     host->repls = pl_repls_create(host->admin, &repl);
 }
 
+static int open_page(struct host *host, struct pl_err *err)
+{
+    const struct pl_page_options options = {.loop = host->loop,
+                                            .admin = host->admin,
+                                            .manager = host->manager,
+                                            .cluster = host->cluster,
+                                            .reload = host->reload,
+                                            .shadow = host->shadow,
+                                            .address = host->options->page_address};
+    return options.address.off ? 0 : pl_open_page(&options, &host->page, err);
+}
+
 /* In reverse; tolerates a host that was built halfway. */
 static void tear_down(struct host *host)
 {
@@ -346,6 +360,7 @@ static void tear_down(struct host *host)
         pl_leave(host->exit_code);
     if (!pl_repls_is_closed(host->repls))
         pl_leave(host->exit_code);
+    pl_page_destroy(host->page);
     pl_admin_destroy(host->admin);
     pl_tuner_destroy(host->tuner);
     pl_repls_destroy(host->repls);
@@ -423,13 +438,16 @@ static int run_host(struct host *host, const struct pl_host_hooks *hooks, struct
         rc = create_webhooks(host, err);
     if (rc == 0)
         rc = start_controllers(host, err);
+    if (rc == 0) {
+        open_admin(host);
+        rc = open_page(host, err);
+    }
     if (rc != 0 && host->manager != NULL) {
         pl_manager_stop(host->manager); /* what had started ends before it is torn down */
         pl_loop_run(host->loop);
     }
     if (rc != 0)
         return rc;
-    open_admin(host);
     begin_once(host);
     pl_tidy_start(&host->tidy, host->loop, host->pool);
     pl_log(PL_LOG_INFO, "started", pl_str("server", host->config.server),

@@ -47,6 +47,7 @@ struct host {
     struct pl_err webhooks_err; /* of the first switch; code 0: none */
     struct pl_once *once;       /* NULL: until a signal */
     struct pl_admin *admin;     /* NULL: without one */
+    struct pl_page *page;       /* NULL: off */
     struct pl_tuner *tuner;     /* with the admin */
     struct pl_repls *repls;     /* as above */
     struct pl_reload *reload;

@@ -149,6 +149,10 @@ static const struct pl_flag table[] = {
      .metavar = "ADDRESS",
      .help = "where /healthz and /readyz are, 0 is off (default 127.0.0.1:8081, in a cluster "
              ":8081)"},
+    {.name = "ui-bind-address",
+     .of = HOST,
+     .metavar = "ADDRESS",
+     .help = "where the page for a browser is served, 0 is off (default: dev 127.0.0.1:0, run 0)"},
     {.name = "dry-run",
      .of = HOST "|uninstall",
      .type = PL_FLAG_SWITCH,
@@ -389,14 +393,29 @@ static int read_address(const struct pl_flags *flags, const char *name, int port
     return rc;
 }
 
+/* Who tries something out has the page, but for `--once`, which is soon over. */
+static int read_page_address(struct pl_options *options, struct pl_err *err)
+{
+    const char *text = pl_flags_text(&options->flags, "ui-bind-address");
+    bool is_dev = strcmp(options->flags.command, "dev") == 0;
+    bool wanted = text != NULL || (is_dev && !pl_flags_switch(&options->flags, "once"));
+    const char *otherwise = wanted ? "127.0.0.1:0" : "0";
+    int rc = pl_bind_address_parse(text != NULL ? text : otherwise, &options->page_address, err);
+    if (rc != 0)
+        pl_err_prefix(err, "--ui-bind-address");
+    return rc;
+}
+
 static int read_addresses(struct pl_options *options, struct pl_err *err)
 {
     options->metrics_secure = pl_flags_switch(&options->flags, "metrics-secure");
     options->metrics_cert = pl_flags_text(&options->flags, "metrics-cert-dir");
     if (options->metrics_cert != NULL && !options->metrics_secure)
         return pl_err_set(err, PL_EINVAL, "--metrics-cert-dir goes with --metrics-secure");
-    int rc =
-        read_address(&options->flags, "metrics-bind-address", 8080, &options->metrics_address, err);
+    int rc = read_page_address(options, err);
+    if (rc == 0)
+        rc = read_address(&options->flags, "metrics-bind-address", 8080, &options->metrics_address,
+                          err);
     return rc != 0 ? rc
                    : read_address(&options->flags, "health-probe-bind-address", 8081,
                                   &options->health_address, err);

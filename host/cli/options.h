@@ -26,7 +26,7 @@ struct pl_options {
     int64_t once_timeout_ns;         /* 0: none */
     const char *admin_socket;        /* NULL: the default; "0": none */
     struct pl_leader_options leader; /* borrows from flags */
-    struct pl_bind_address metrics_address, health_address;
+    struct pl_bind_address metrics_address, health_address, page_address;
     bool metrics_secure;
     const char *metrics_cert;          /* borrowed from the flags; NULL: none */
     struct pl_webhook_options webhook; /* borrows from flags */

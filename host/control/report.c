@@ -21,6 +21,11 @@ static enum pl_controller_state state_of(const struct pl_controller *c)
     return c->may_run ? PL_CONTROLLER_WAITING : PL_CONTROLLER_STANDBY;
 }
 
+static int64_t total(const struct pl_series *series)
+{
+    return series != NULL ? (int64_t)pl_series_value(series) : 0;
+}
+
 void pl_controller_report(const struct pl_controller *c, struct pl_controller_report *out)
 {
     *out = (struct pl_controller_report){
@@ -32,6 +37,9 @@ void pl_controller_report(const struct pl_controller *c, struct pl_controller_re
         .waiting = c->waiting.count,
         .failing = c->failing.count,
         .map_retries = c->retry_keys.count,
+        .runs = total(c->metrics.success) + total(c->metrics.error) + total(c->metrics.requeue) +
+                total(c->metrics.requeue_after),
+        .errors = total(c->metrics.errors),
         .last_error = c->last_error.message,
         .last_key = pl_slice_z(c->last_error.key),
         .last_error_ns = c->last_error.at_ns,

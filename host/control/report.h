@@ -19,6 +19,7 @@ struct pl_controller_report {
     size_t waiting;           /* keys whose script waits */
     size_t failing;           /* keys whose last run failed */
     size_t map_retries;       /* objects whose map function failed */
+    int64_t runs, errors;     /* that have ended, and those that failed, since the start */
     const char *last_error;   /* of any key, since the process began; NULL: none */
     struct pl_slice last_key; /* whose it was */
     int64_t last_error_ns;    /* monotonic */

@@ -115,6 +115,26 @@ void pl_reload_say(struct pl_reload *reload, bool warning, const char *reason, c
     pl_free(note);
 }
 
+void pl_reload_listen(struct pl_reload *reload,
+                      void (*hear)(void *arg, const struct pl_reload_news *news), void *arg)
+{
+    reload->hear = hear;
+    reload->hear_arg = arg;
+}
+
+void pl_reload_tell_news(struct pl_reload *reload, enum pl_reload_news_kind kind,
+                         struct pl_slice text)
+{
+    bool by_itself = kind == PL_NEWS_GUARD_OVER || kind == PL_NEWS_ROLLED_BACK;
+    const struct pl_reload_news news = {.kind = kind,
+                                        .generation = pl_generation_number(reload->current),
+                                        .trigger = by_itself ? NULL : reload->why,
+                                        .text = text,
+                                        .at_ns = pl_reload_wall(reload)};
+    if (reload->hear != NULL)
+        reload->hear(reload->hear_arg, &news);
+}
+
 static void refuse(void *arg)
 {
     struct pl_reload *reload = arg;
@@ -130,6 +150,7 @@ static void refuse(void *arg)
            pl_int("generation", (int64_t)pl_generation_number(reload->current)),
            pl_str("trigger", reload->why), pl_str("error", message));
     pl_reload_say(reload, true, "ReloadRefused", message);
+    pl_reload_tell_news(reload, PL_NEWS_REFUSED, pl_slice_z(message));
     if (next != NULL) {
         pl_reload_set_refused(reload, pl_generation_origin(next));
         pl_endings_add(&reload->endings, next);

@@ -63,6 +63,25 @@ struct pl_reload_wait {
  */
 void pl_reload_request(struct pl_reload *reload, const char *why, struct pl_reload_wait *wait);
 
+/* ---- hearing of each ---- */
+
+struct pl_reload_news {
+    enum pl_reload_news_kind {
+        PL_NEWS_APPLIED,     /* text: the controllers that changed */
+        PL_NEWS_REFUSED,     /* text: why */
+        PL_NEWS_GUARD_OVER,  /* the new scripts stay */
+        PL_NEWS_ROLLED_BACK, /* text: the first failure */
+    } kind;
+    uint64_t generation; /* the one that runs now */
+    const char *trigger; /* a literal; NULL: none of its own */
+    struct pl_slice text;
+    int64_t at_ns; /* wall clock */
+};
+/* One listener, called as it happens; it must not ask for a reload. NULL forgets it. The news are
+ * borrowed for the call. */
+void pl_reload_listen(struct pl_reload *reload,
+                      void (*hear)(void *arg, const struct pl_reload_news *news), void *arg);
+
 /* ---- what is going on ---- */
 
 struct pl_reload_status {

@@ -41,6 +41,8 @@ struct pl_reload {
     struct pl_series *results[4], *seconds;
     void (*before_switch)(void *arg);
     void *before_switch_arg;
+    void (*hear)(void *arg, const struct pl_reload_news *news); /* NULL: nobody listens */
+    void *hear_arg;
 };
 
 /* ---- reload.c ---- */
@@ -54,6 +56,9 @@ void pl_reload_tell(struct pl_reload *reload, enum pl_reload_event event);
 void pl_reload_tell_waits(struct pl_list *waits, enum pl_reload_result result, const char *message);
 /* An Event of the host's own pod; the log has it anyway. */
 void pl_reload_say(struct pl_reload *reload, bool warning, const char *reason, const char *detail);
+/* To whoever listens. */
+void pl_reload_tell_news(struct pl_reload *reload, enum pl_reload_news_kind kind,
+                         struct pl_slice text);
 /* A reference is taken; NULL: nothing was refused. */
 void pl_reload_set_refused(struct pl_reload *reload, struct pl_origin *origin);
 void pl_reload_forget_refusal(struct pl_reload *reload);

@@ -34,6 +34,7 @@ static void on_guard_end(struct pl_timer *timer)
     reload->good = NULL;
     reload->guard.on = false;
     pl_endings_add(&reload->endings, good);
+    pl_reload_tell_news(reload, PL_NEWS_GUARD_OVER, pl_slice_z(""));
     pl_reload_tell_waits(&reload->guarded_waits, PL_RELOAD_APPLIED, NULL);
 }
 
@@ -75,6 +76,7 @@ static void on_roll_back(struct pl_timer *timer)
     pl_free(reload->refusal);
     reload->refusal = pl_strdup(reload->failure);
     reload->refused_ns = pl_reload_wall(reload);
+    pl_reload_tell_news(reload, PL_NEWS_ROLLED_BACK, pl_slice_z(reload->refusal));
     pl_endings_add(&reload->endings, bad);
     pl_reload_tell(
         reload, PL_RELOAD_BACK); /* what is prepared was compared with what does not run any more */
@@ -140,6 +142,7 @@ void pl_reload_apply(void *arg)
            pl_num("seconds", (double)(now - reload->began_ns) / 1e9),
            pl_num("switch_seconds", (double)(now - began) / 1e9));
     pl_reload_say(reload, false, "Reloaded", pl_buf_z(&changed));
+    pl_reload_tell_news(reload, PL_NEWS_APPLIED, pl_buf_slice(&changed));
     pl_buf_deinit(&changed);
     reload->next = NULL;
     reload->began_ns = 0;

@@ -33,6 +33,8 @@ struct pl_shadow {
     const char *reason;  /* literal, of an end as it should be */
     int64_t began_ns, ended_ns;
     struct pl_timer limit, poll;
+    void (*hear)(void *arg, struct pl_doc *line, const struct pl_err *err); /* NULL: nobody */
+    void *hear_arg;
 };
 
 static struct pl_timers *timers_of(const struct pl_shadow *shadow)
@@ -42,12 +44,27 @@ static struct pl_timers *timers_of(const struct pl_shadow *shadow)
 
 /* ---- telling ---- */
 
+void pl_shadow_listen(struct pl_shadow *shadow,
+                      void (*hear)(void *arg, struct pl_doc *line, const struct pl_err *err),
+                      void *arg)
+{
+    shadow->hear = hear;
+    shadow->hear_arg = arg;
+}
+
+static void say_line(struct pl_shadow *shadow, struct pl_doc *line)
+{
+    if (shadow->hear != NULL)
+        shadow->hear(shadow->hear_arg, line, NULL);
+    shadow->request.line(shadow->request.arg, line);
+}
+
 static void say(struct pl_shadow *shadow, struct pl_build *b)
 {
     pl_build_end(b);
     struct pl_doc *line = pl_build_finish(b);
     pl_build_destroy(b);
-    shadow->request.line(shadow->request.arg, line);
+    say_line(shadow, line);
     pl_doc_unref(line);
 }
 
@@ -96,8 +113,7 @@ static void say_summary(struct pl_shadow *shadow)
 
 static void on_key_line(void *arg, struct pl_doc *line)
 {
-    struct pl_shadow *shadow = arg;
-    shadow->request.line(shadow->request.arg, line);
+    say_line(arg, line);
 }
 
 static void tell_end(void *arg)
@@ -107,7 +123,10 @@ static void tell_end(void *arg)
         return;
     shadow->told = true;
     pl_shadow_report_deinit(&shadow->report);
-    shadow->request.ended(shadow->request.arg, shadow->err.code != 0 ? &shadow->err : NULL);
+    const struct pl_err *err = shadow->err.code != 0 ? &shadow->err : NULL;
+    if (shadow->hear != NULL)
+        shadow->hear(shadow->hear_arg, NULL, err);
+    shadow->request.ended(shadow->request.arg, err);
 }
 
 /* ---- its state ---- */

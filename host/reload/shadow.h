@@ -38,6 +38,11 @@ struct pl_shadow_request {
 /* PL_EEXIST when there is one already. */
 PL_MUST_USE int pl_shadow_begin(struct pl_shadow *shadow, const struct pl_shadow_request *request,
                                 struct pl_err *err);
+/* One listener hears the lines of every shadow, too, and how each ends (line NULL; err as above).
+ * NULL forgets it. */
+void pl_shadow_listen(struct pl_shadow *shadow,
+                      void (*hear)(void *arg, struct pl_doc *line, const struct pl_err *err),
+                      void *arg);
 /* Ends it and tells what it found. False when there is none. */
 bool pl_shadow_finish(struct pl_shadow *shadow);
 /* Ends it with an error. Harmless when there is none. */

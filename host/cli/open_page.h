@@ -1,0 +1,8 @@
+/* Opens the page for a browser, and tells people where it is. */
+#pragma once
+
+#include "page/page.h"
+
+/* Prints the address with the token on stdout, never into the log. *page is the caller's. */
+PL_MUST_USE int pl_open_page(const struct pl_page_options *options, struct pl_page **page,
+                             struct pl_err *err);

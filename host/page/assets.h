@@ -1,0 +1,18 @@
+/* The files of the page, as the build has put them into the program (host/page/files). */
+#pragma once
+
+#include "base/slice.h"
+
+#include <stdbool.h>
+
+struct pl_asset {
+    const char *path, *type;
+    bool for_everybody; /* served without the token */
+    const unsigned char *bytes;
+    size_t len;
+};
+
+/* NULL: there is none at that path. */
+const struct pl_asset *pl_asset_find(struct pl_slice path);
+/* What who has no token gets instead of the page. */
+const struct pl_asset *pl_asset_sign_in(void);

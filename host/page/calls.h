@@ -1,0 +1,24 @@
+/* What is under /api: each call answers its exchange once, now or later. I/O thread. */
+#pragma once
+
+#include "net/http_server.h"
+#include "page/page.h"
+#include "page/record.h"
+
+struct pl_page_calls {
+    struct pl_page_options o;
+    struct pl_record record;
+    struct pl_list trees; /* of calls that walk a store still */
+};
+
+/* options: copied. */
+void pl_page_calls_init(struct pl_page_calls *calls, const struct pl_page_options *options);
+/* Those that walk are answered with an error; the admin answers the others. */
+void pl_page_calls_deinit(struct pl_page_calls *calls);
+
+/* Does this path change something, when it is there? */
+bool pl_page_call_acts(struct pl_slice path);
+void pl_page_call(struct pl_page_calls *calls, struct pl_exchange *exchange);
+/* An answer with the headers that everything of the page has. */
+void pl_page_reply(struct pl_exchange *exchange, int status, const char *type,
+                   struct pl_slice body);

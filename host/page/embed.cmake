@@ -1,0 +1,12 @@
+# Writes the files of FOLDER as byte arrays into OUT: page.js becomes pl_page_page_js.
+file(GLOB files ${FOLDER}/*)
+list(SORT files)
+set(text "/* Made by host/page/embed.cmake. */\n#pragma once\n")
+foreach(file IN LISTS files)
+  get_filename_component(name ${file} NAME)
+  string(MAKE_C_IDENTIFIER ${name} name)
+  file(READ ${file} bytes HEX)
+  string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
+  string(APPEND text "static const unsigned char pl_page_${name}[] = {${bytes}};\n")
+endforeach()
+file(WRITE ${OUT} "${text}")
