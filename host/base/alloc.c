@@ -1,6 +1,6 @@
-/* Allocation that ends the process where it would fail, with a message on stderr: nothing could be
- * logged or undone then. Sizes that are products are checked for overflow. Limits on what outsiders
- * can inflate are the callers', before they allocate. */
+/* Allocation that ends the process where it would fail, with a message on stderr. The program could
+ * neither log nor undo anything then. Sizes that are products are checked for overflow. Callers
+ * check limits on data of outsiders before they allocate. */
 #include "base/alloc.h"
 
 #include <stdarg.h>
@@ -35,7 +35,8 @@ void *pl_malloc(size_t size)
     return checked(malloc(size ? size : 1), size);
 }
 
-/* Small pieces come and go: malloc takes them from the thread's own list, calloc does not. */
+/* Small blocks are allocated often: malloc takes them from the thread's own list, calloc does not.
+ */
 void *pl_calloc(size_t count, size_t size)
 {
     size_t total = product(count, size);

@@ -1,6 +1,6 @@
-/* Allocation that never returns NULL: running out of memory ends the process.
- * In exchange, everything an outsider can inflate has a limit that is checked
- * before it is allocated. All functions may be called from any thread. */
+/* Allocation that never returns NULL: running out of memory ends the process. In exchange, all data
+ * that an outsider can inflate has a limit, which is checked before memory is allocated. All
+ * functions may be called from any thread. */
 #pragma once
 
 #include <stddef.h>

@@ -27,7 +27,7 @@ void pl_awake_begin(struct pl_awake *awake, bool (*is_there)(void *arg), void *a
     if (!soon || awake->processors < 2)
         return;
     while (!is_there(arg) && pl_clock_mono(awake->clock) - awake->began_ns < PL_AWAKE_NS)
-        sched_yield(); /* whoever else has work may well be who is waited for */
+        sched_yield(); /* another runnable thread may be the one that we wait for */
 }
 
 void pl_awake_end(struct pl_awake *awake)

@@ -1,26 +1,26 @@
-/* Waiting awake for a moment. To fall asleep and be woken costs two threads more than a short wait
- * does, and in a virtual machine many times more. So a thread whose last wait was short, or that
- * has just asked another one for something, begins the next wait awake; else, and on one processor,
- * it sleeps at once. One thread's own. */
+/* Spin before sleeping. Going to sleep and being woken costs two threads more CPU time than a short
+ * wait, and several times more in a virtual machine. So a thread spins at the beginning of a wait
+ * if its last wait was short or if it has just sent a request to another thread. Otherwise, and
+ * with one processor, it sleeps at once. Each struct belongs to one thread. */
 #pragma once
 
 #include "base/clock.h"
 
 #include <stdbool.h>
 
-#define PL_AWAKE_NS 100000 /* the longest that is waited awake */
+#define PL_AWAKE_NS 100000 /* longest time of spinning */
 
 struct pl_awake {
     const struct pl_clock *clock; /* borrowed for life */
-    int processors;               /* that this process may run on */
-    int64_t began_ns, last_ns;    /* private: this wait's start, the last one's length */
-    bool expects;                 /* private: something in the next wait */
+    int processors;               /* number of processors that this process may use */
+    int64_t began_ns, last_ns;    /* private: start of this wait, length of the last one */
+    bool expects;                 /* private: the next wait is expected to be short */
 };
 
 void pl_awake_init(struct pl_awake *awake, const struct pl_clock *clock);
-/* An answer is near. */
+/* The caller expects an answer soon: the next wait spins. */
 void pl_awake_expect(struct pl_awake *awake);
-/* A wait begins: asks is_there again and again while that is worth it. */
+/* A wait begins: calls is_there again and again while spinning is worth its cost. */
 void pl_awake_begin(struct pl_awake *awake, bool (*is_there)(void *arg), void *arg);
-/* The wait is over, asleep or awake. */
+/* The wait has ended, by spinning or by sleeping. */
 void pl_awake_end(struct pl_awake *awake);

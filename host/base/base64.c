@@ -52,7 +52,7 @@ bool pl_base64_decode(struct pl_slice text, struct pl_buf *out)
         pl_buf_add(out, bytes, 3 - padding);
         group = 0;
         if (padding > 0)
-            padding = 3; /* nothing may follow */
+            padding = 3; /* nothing may follow the padding */
     }
     if (count % 4 == 0)
         return true;

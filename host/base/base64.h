@@ -6,6 +6,6 @@
 #include <stdbool.h>
 
 void pl_base64_encode(struct pl_slice bytes, struct pl_buf *out);
-/* Appends the bytes; line breaks and spaces between the letters are skipped. False, with
- * nothing appended, for anything that is not base64. */
+/* Appends the decoded bytes. Line breaks and spaces between the letters are skipped. Returns false
+ * and appends nothing when the text is not base64. */
 bool pl_base64_decode(struct pl_slice text, struct pl_buf *out);

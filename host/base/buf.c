@@ -1,6 +1,6 @@
-/* Growable bytes, NUL-terminated after each change, so that they can be handed to C functions as
- * they are. Room doubles, so appending n bytes costs O(n) in all. What is appended must not lie in
- * the same buffer: growing moves it. */
+/* Growable bytes. They are NUL-terminated after each change, so C functions can read them directly.
+ * The capacity doubles, so appending n bytes costs O(n) in total. Appended bytes must not lie in
+ * the same buffer, since growing moves it. */
 #include "base/buf.h"
 
 #include "base/alloc.h"

@@ -13,9 +13,9 @@ struct pl_buf {
 #define PL_BUF_INIT ((struct pl_buf){NULL, 0, 0})
 
 void pl_buf_deinit(struct pl_buf *buf);
-/* Keeps the memory. */
+/* Empties the buffer and keeps its memory. */
 void pl_buf_clear(struct pl_buf *buf);
-/* Room for at least `more` bytes behind len, plus a NUL. */
+/* Makes room for at least `more` bytes after len, plus a NUL. */
 static inline void pl_buf_reserve(struct pl_buf *buf, size_t more);
 void pl_buf_add(struct pl_buf *buf, const void *bytes, size_t len);
 void pl_buf_add_slice(struct pl_buf *buf, struct pl_slice s);
@@ -27,10 +27,10 @@ void pl_buf_drop_front(struct pl_buf *buf, size_t n);
 /* The text so far; "" when empty; borrowed until the next change. */
 const char *pl_buf_z(const struct pl_buf *buf);
 struct pl_slice pl_buf_slice(const struct pl_buf *buf);
-/* Hands the memory (never NULL, NUL-terminated) to the caller and empties the buffer. */
+/* Gives the memory (never NULL, NUL-terminated) to the caller and empties the buffer. */
 char *pl_buf_take(struct pl_buf *buf);
 
-/* pl_buf_reserve's, where there is no room yet. */
+/* Grows the memory; called by pl_buf_reserve when there is no room. */
 void pl_buf_grow(struct pl_buf *buf, size_t more);
 
 static inline void pl_buf_reserve(struct pl_buf *buf, size_t more)

@@ -7,10 +7,10 @@
 struct pl_clock {
     /* Nanoseconds that never run backwards and do not count suspended time. */
     int64_t (*mono_ns)(void *arg);
-    /* The same, but counting the time the machine or process was suspended: what
-     * leases are measured with. */
+    /* The same, but it also counts the time while the machine or process was suspended. Leases are
+     * measured with it. */
     int64_t (*boot_ns)(void *arg);
-    /* Nanoseconds since 1970, for what people and the API server read. */
+    /* Nanoseconds since 1970, for people and for the API server. */
     int64_t (*wall_ns)(void *arg);
     void *arg;
 };

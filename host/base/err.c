@@ -1,5 +1,5 @@
-/* Filling error records. A record has fixed room, so that failing never allocates; a message that
- * does not fit is cut, and never in the middle of a UTF-8 character. A NULL record is fine
+/* Filling error records. A record has a fixed size, so that failing never allocates. A message that
+ * does not fit is cut, but never in the middle of a UTF-8 character. A NULL record is allowed
  * everywhere: then only the code is returned. */
 #include "base/err.h"
 
@@ -11,7 +11,8 @@ void pl_err_clear(struct pl_err *err)
 {
     if (err == NULL)
         return;
-    /* Field by field: most are cleared for nothing, and the texts are long. */
+    /* Field by field: clearing the long texts too would cost time, and most records hold no error.
+     */
     err->code = err->status = err->line = 0;
     err->retry_after_ms = err->offset = -1;
     err->reason[0] = err->message[0] = '\0';

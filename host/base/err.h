@@ -1,9 +1,9 @@
 /* Error codes and the error record.
  *
- * Functions return 0 or a negative enum pl_code. Where a person or a script
- * will want to know why, the last parameter is a caller-owned struct pl_err *
- * (may be NULL), filled by whoever first knows and possibly prefixed with
- * context on the way up. An error is either returned or logged, never both. */
+ * Functions return 0 or a negative enum pl_code. If a person or a script needs the reason, the last
+ * parameter is a caller-owned struct pl_err * (may be NULL). The function that detects the error
+ * fills it, and callers may prefix it with context. An error is either returned or logged, never
+ * both. */
 #pragma once
 
 #include "base/base.h"
@@ -41,13 +41,13 @@ struct pl_err {
     int code;               /* enum pl_code, 0 for none */
     int status;             /* HTTP status with PL_EAPI, else 0 */
     int64_t retry_after_ms; /* from Retry-After, -1 when absent */
-    int64_t offset;         /* byte offset in the input with PL_ESYNTAX, -1 when it has none */
+    int64_t offset;         /* byte offset in the input with PL_ESYNTAX, else -1 */
     int line;               /* line in the input or script, counted from 1; 0 when unknown */
     char reason[64];        /* Status.reason with PL_EAPI, the gate's rule with PL_EREFUSED */
     char message[PL_ERR_MESSAGE];
 };
 
-/* Forgets whatever err held. Accepts NULL. */
+/* Clears err. Accepts NULL. */
 void pl_err_clear(struct pl_err *err);
 
 /* Fills err (if any) and returns code, so that `return pl_err_set(...)` works.

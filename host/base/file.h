@@ -4,17 +4,18 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Appends the whole content. ELIMIT when it is over max bytes, EIO otherwise, with a
- * message that names the file; nothing is appended then. */
+/* Appends the whole content. Returns ELIMIT for more than max bytes, EIO for other failures, with a
+ * message that names the file. Appends nothing on failure. */
 PL_MUST_USE int pl_file_read(const char *path, size_t max, struct pl_buf *out, struct pl_err *err);
 
 struct stat;
 
-/* What changes when a file is written or replaced (also through a symbolic link). */
+/* Identity and times of a file. They change when the file is written or replaced (also through a
+ * symbolic link). */
 struct pl_file_stamp {
-    uint64_t device, inode, size; /* all 0: there is no such file */
+    uint64_t device, inode, size; /* all 0 if there is no such file */
     int64_t mtime_ns;
-    int64_t ctime_ns; /* moves also where mtime is set back; pl_file_stamp_eq leaves it out */
+    int64_t ctime_ns; /* changes even if mtime is set back; pl_file_stamp_eq ignores it */
 };
 
 struct pl_file_stamp pl_file_stamp(const char *path);

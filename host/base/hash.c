@@ -27,8 +27,8 @@ static inline uint64_t load32(const unsigned char *p)
     return v;
 }
 
-/* The last 16 bytes at most, as two words that may overlap: no byte is left out, and
- * together with the length no two texts look alike. */
+/* Loads at most the last 16 bytes as two words that may overlap. No byte is left out, and together
+ * with the length different texts give different input. */
 static inline void load_tail(const unsigned char *p, size_t len, uint64_t *a, uint64_t *b)
 {
     if (len >= 8) {
@@ -71,7 +71,8 @@ uint64_t pl_hash_seed(void)
 
 uint32_t pl_hash_spread(void)
 {
-    static _Atomic uint32_t tables; /* a table's address would not do: the next one may have it */
+    static _Atomic uint32_t
+        tables; /* not the table's address: the next table may get the same one */
     uint32_t number = atomic_fetch_add_explicit(&tables, 1, memory_order_relaxed);
     return (uint32_t)pl_hash(&number, sizeof(number), pl_hash_seed()) | 1;
 }

@@ -1,7 +1,7 @@
-/* A binary min-heap of nodes that are embedded in their owners. Each node knows its place plus one
- * (0: it is in no heap), so that any of them can be moved or removed; after its owner has changed
- * what `less` compares, pl_heap_fix must come before any other call. Equal nodes come out in no
- * promised order. */
+/* A binary min-heap of nodes that are embedded in their owners. Each node stores its place plus one
+ * (0: it is in no heap), so that any node can be moved or removed. After a change of the values
+ * that `less` compares, pl_heap_fix must be called before any other function. Equal nodes come out
+ * in an unspecified order. */
 #include "base/heap.h"
 
 #include "base/alloc.h"

@@ -1,5 +1,5 @@
-/* Intrusive binary min-heap over embedded nodes. Moving, adding and removing a
- * node cost O(log n); each node knows its place, so any node can be removed. */
+/* Intrusive binary min-heap over embedded nodes. Moving, adding and removing a node cost O(log n).
+ * Each node knows its place, so any node can be removed. */
 #pragma once
 
 #include "base/base.h"
@@ -23,9 +23,9 @@ struct pl_heap {
 void pl_heap_init(struct pl_heap *heap, pl_heap_less_fn less);
 void pl_heap_deinit(struct pl_heap *heap);
 void pl_heap_push(struct pl_heap *heap, struct pl_heap_node *node);
-/* Harmless for a node that is in no heap. */
+/* Does nothing for a node that is in no heap. */
 void pl_heap_remove(struct pl_heap *heap, struct pl_heap_node *node);
-/* Call after the node's order changed. */
+/* Must be called after the node's order has changed. */
 void pl_heap_fix(struct pl_heap *heap, struct pl_heap_node *node);
 /* NULL when empty. */
 struct pl_heap_node *pl_heap_peek(const struct pl_heap *heap);

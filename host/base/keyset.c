@@ -15,7 +15,7 @@
 enum {
     PART_BITS = 4,
     PARTS = 1 << PART_BITS,
-    DIVIDED_FROM = 1 << 15, /* nodes, which take about a millisecond to be placed anew */
+    DIVIDED_FROM = 1 << 15, /* number of nodes that take about a millisecond to be placed anew */
     UNITED_BELOW = DIVIDED_FROM / 2,
 };
 
@@ -85,8 +85,9 @@ static void resize(const struct pl_keyset *table, struct pl_keyset_part *part, s
     deinit_part(&old);
 }
 
-/* How many nodes a part holds before it grows. Parts fill alike, and so do tables that have the
- * same keys: each grows at another time, or a turn would have to wait for many of them. */
+/* The number of nodes that a part holds before it grows. Parts fill at the same speed, and so do
+ * tables with the same keys. So each part grows at a different count; otherwise one turn of the
+ * loop would wait for many growths. */
 static size_t room(const struct pl_keyset *table, const struct pl_keyset_part *part)
 {
     if (table->parts == NULL)
@@ -206,7 +207,7 @@ static const struct pl_keyset_part *nth_part(const struct pl_keyset *table, size
     return n == 0 ? &table->first : NULL;
 }
 
-/* *at: the part, and the place in it. */
+/* *at: the index of the part, and the place in it. */
 struct pl_keyed *pl_keyset_next(const struct pl_keyset *table, size_t *at)
 {
     const struct pl_keyset_part *part;
@@ -222,8 +223,8 @@ struct pl_keyed *pl_keyset_next(const struct pl_keyset *table, size_t *at)
     return NULL;
 }
 
-/* From an empty place backwards, round to it again: a removal moves nodes towards lower places, and
- * none over a place that was empty when it came. */
+/* Walks backwards from an empty place, around to the same place again. A removal moves nodes only
+ * towards lower places, and never across a place that was empty when the node was inserted. */
 static void begin_part(const struct pl_keyset_part *part, struct pl_keyset_walk *walk)
 {
     walk->left = walk->cap = part->cap;

@@ -46,7 +46,7 @@ static inline void pl_list_push_front(struct pl_list *list, struct pl_link *link
     pl_link_insert(link, &list->head, list->head.next);
 }
 
-/* Harmless for a node in no list. */
+/* Does nothing for a node in no list. */
 static inline void pl_link_unlink(struct pl_link *link)
 {
     if (link->next == NULL)
@@ -70,7 +70,7 @@ static inline struct pl_link *pl_list_pop(struct pl_list *list)
     return link;
 }
 
-/* Moves everything from `from` to the end of `to`, at a fixed cost. */
+/* Moves all nodes of `from` to the end of `to`, in constant time. */
 static inline void pl_list_splice(struct pl_list *to, struct pl_list *from)
 {
     if (pl_list_empty(from))
@@ -83,7 +83,7 @@ static inline void pl_list_splice(struct pl_list *to, struct pl_list *from)
     pl_list_init(from);
 }
 
-/* The current node may be unlinked inside the body; others may not. */
+/* The body may unlink the current node, but no other node. */
 #define PL_LIST_FOR(link, list)                                                                    \
     for (struct pl_link *link = (list)->head.next, *link##_next = link->next;                      \
          link != &(list)->head; link = link##_next, link##_next = link->next)

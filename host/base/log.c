@@ -1,10 +1,10 @@
-/* The log: a line is formatted whole and written by one call where possible. It must never stop the
- * host: a line that cannot be written is counted and told later, and a pipe that nobody reads is
- * waited for once, for 100 ms, and not again until it has room.
+/* The log: a line is formatted as a whole and written by one call where possible. Logging must
+ * never stop the host. A line that cannot be written is counted and reported later. If nobody reads
+ * the pipe, the log waits once, for 100 ms, and not again until the pipe has room.
  *
- * A message or a field may hold anything, also a script's text: line breaks and control characters
- * are escaped or indented, so that no text can pass for another line or another field. A line that
- * was torn by a full disk is ended before the next one.
+ * A message or a field may contain any text, also a script's. Line breaks and control characters
+ * are escaped or indented, so that no text can pass for another line or another field. If a full
+ * disk has cut a line, the log ends that line before the next one.
  *
  * The configuration is the only global state here; it is written before threads start. */
 #include "base/log.h"
@@ -23,21 +23,21 @@
 #include <time.h>
 #include <unistd.h>
 
-#define READER_MS 100 /* that a reader of the log may take to make room */
+#define READER_MS 100 /* time that the reader of the log has to make room */
 
 /* The one piece of global state beside the signal flag: written before threads start. */
 static struct {
     atomic_int level; /* also changed later (pl_log_set_level) */
     bool json;
     int fd;
-    /* What could not be written, to be told as soon as something can be. */
+    /* Number of lost lines, reported as soon as a line can be written. */
     atomic_uint lost;
     atomic_int why;   /* the last errno */
     atomic_bool torn; /* a part of a line was written */
     bool is_pipe;
-    atomic_bool stuck;    /* nobody reads the pipe: it is not waited for again */
-    pthread_mutex_t room; /* who saw room in the pipe is the next to write */
-    /* Who else hears of each line; is_tapped spares the lock where nobody does. */
+    atomic_bool stuck;    /* nobody reads the pipe: do not wait for it again */
+    pthread_mutex_t room; /* held while writing into a pipe whose room was seen */
+    /* A function that gets each line; is_tapped saves the lock when there is none. */
     atomic_bool is_tapped;
     pthread_mutex_t tap_lock;
     pl_log_tap_fn tap;
@@ -174,8 +174,8 @@ static void format_json(struct pl_buf *out, enum pl_log_level level, const char 
     pl_buf_add_z(out, "}\n");
 }
 
-/* Text as people read it: what follows a line break is indented, so that no text passes for a line
- * of the log, and control characters are shown, not obeyed by a terminal. */
+/* Text for people. A line that follows a line break is indented, so that no text passes for a line
+ * of the log. Control characters are shown, so that no terminal obeys them. */
 static void add_plain(struct pl_buf *out, struct pl_slice text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -196,7 +196,7 @@ static bool is_multiline(const struct pl_field *field)
            memchr(field->str.ptr ? field->str.ptr : "", '\n', field->str.len) != NULL;
 }
 
-/* A script's names of fields may hold anything: they must not pass for other fields or lines. */
+/* Names of fields may come from scripts: they must not pass for other fields or lines. */
 static void add_key(struct pl_buf *out, struct pl_slice key)
 {
     if (is_plain(key))
@@ -227,18 +227,20 @@ static void format_text(struct pl_buf *out, enum pl_log_level level, const char 
     pl_buf_add_char(out, '\n');
 }
 
-/* A reader that stopped reading must not stop whoever logs, the Lease among them. */
+/* A reader that has stopped reading must not stop the threads that log; one of them renews the
+ * Lease. */
 static bool has_room(void)
 {
     struct pollfd pipe = {.fd = config.fd, .events = POLLOUT};
     int found = poll(&pipe, 1, atomic_load(&config.stuck) ? 0 : READER_MS);
     if (found < 0)
-        found = poll(&pipe, 1, 0); /* a signal; those may come more often than READER_MS */
+        found = poll(&pipe, 1,
+                     0); /* a signal interrupted poll; signals may come more often than READER_MS */
     atomic_store(&config.stuck, found <= 0);
     return found > 0;
 }
 
-/* A pipe that has room takes so much without waiting. */
+/* A pipe that has room takes this many bytes without blocking. */
 static ssize_t put_piece(const char *ptr, size_t len)
 {
     if (!config.is_pipe)
@@ -253,7 +255,7 @@ static ssize_t put_piece(const char *ptr, size_t len)
     return n;
 }
 
-/* False, and the line is lost: a log that cannot be written must not stop the host. */
+/* Returns false if the line is lost: a log that cannot be written must not stop the host. */
 static bool put(const struct pl_buf *line)
 {
     size_t done = 0;
@@ -263,7 +265,7 @@ static bool put(const struct pl_buf *line)
             continue;
         if (n <= 0) {
             atomic_store(&config.why, errno);
-            /* A line break that was to end an older line is still to come. */
+            /* The line break that should end an older line is still to be written. */
             atomic_store(&config.torn, done > 0 || line->ptr[0] == '\n');
             return false;
         }

@@ -1,11 +1,10 @@
-/* Structured log lines on stderr: one write per line, text or JSON.
+/* Structured log lines on stderr, text or JSON. Each line is one write.
  *
  *     pl_log(PL_LOG_INFO, "watch ended", pl_str("kind", kind), pl_int("events", n));
  *
- * Any thread. A line that cannot be written (a full disk, a reader that is gone or
- * does not read) is counted, and the count is told with the next line
- * that can. Never called while a lock is held. Values of Secrets are cut out
- * before they reach this file. */
+ * Any thread. If a line cannot be written (the disk is full, the reader is gone or does not read),
+ * it is counted. The next line that can be written reports the count. Never call it while holding a
+ * lock. Values of Secrets are removed before they reach this file. */
 #pragma once
 
 #include "base/slice.h"
@@ -65,10 +64,10 @@ void pl_log_fields(enum pl_log_level level, const char *message, const struct pl
 
 bool pl_log_enabled(enum pl_log_level level);
 
-/* What is below `level` is dropped. Before any other thread starts. */
+/* Lines below `level` are dropped. Call it before any other thread starts. */
 void pl_log_configure(enum pl_log_level level, bool json, int fd);
 /* "debug", "info", "warn", "error"; false for anything else. */
-/* Later, from any thread. */
+/* Changes the level later, from any thread. */
 void pl_log_set_level(enum pl_log_level level);
 enum pl_log_level pl_log_get_level(void);
 /* Each line that is logged from now on is also given to `tap`, as it is written: on the thread that

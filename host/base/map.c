@@ -1,14 +1,13 @@
 /* A hash map with linear probes. A removal moves later entries back instead of leaving tombstones,
- * so that look-ups stay fast under churn, and the table shrinks when it is nearly empty. The hash
- * has a seed of this process, so that nobody outside can choose keys that collide. Adding or
- * removing during pl_map_next is not allowed. */
+ * so that look-ups stay fast under churn. The table shrinks when it is nearly empty. The hash has a
+ * seed of this process, so that no outsider can choose keys that collide. Do not add or remove
+ * entries during pl_map_next. */
 #include "base/map.h"
 
 #include "base/alloc.h"
 #include "base/hash.h"
 
-/* A slot is free when key is NULL. Removal shifts later entries back instead of
- * leaving tombstones, so that look-ups never degrade under churn. */
+/* A slot is free when key is NULL. */
 struct pl_map_slot {
     char *key; /* owned */
     void *value;

@@ -1,5 +1,5 @@
-/* Hash map from byte strings to pointers. Keys are copied and owned by the map,
- * values belong to the caller. One thread, or a lock of the owner's. */
+/* Hash map from byte strings to pointers. The map copies and owns its keys; values belong to the
+ * caller. Used by one thread, or under a lock of the owner. */
 #pragma once
 
 #include "base/slice.h"
@@ -17,7 +17,7 @@ struct pl_map {
 
 #define PL_MAP_INIT ((struct pl_map){0})
 
-/* Frees the keys; values are the caller's to free first (pl_map_next). */
+/* Frees the keys. The caller frees the values first (pl_map_next). */
 void pl_map_deinit(struct pl_map *map);
 /* NULL when absent. */
 void *pl_map_get(const struct pl_map *map, struct pl_slice key);
@@ -26,11 +26,11 @@ bool pl_map_has(const struct pl_map *map, struct pl_slice key);
 void *pl_map_put(struct pl_map *map, struct pl_slice key, void *value);
 /* Returns the value that was removed, or NULL. */
 void *pl_map_remove(struct pl_map *map, struct pl_slice key);
-/* The map's own copy of the key: NUL-terminated, at a fixed address until it is
- * removed. ptr is NULL when absent. */
+/* The map's own copy of the key. It is NUL-terminated and does not move until the key is removed.
+ * ptr is NULL when the key is absent. */
 struct pl_slice pl_map_key(const struct pl_map *map, struct pl_slice key);
 
-/* Visits every entry in no promised order:
+/* Visits every entry in an unspecified order:
  *     size_t at = 0; struct pl_slice key; void *value;
  *     while (pl_map_next(&map, &at, &key, &value)) ...
  * The map must not change meanwhile. */

@@ -1,13 +1,13 @@
 /* Metrics and the page that shows them. A series is found under the registry's lock and then
- * updated by atomic operations without it, from any thread.
+ * updated without it by atomic operations, from any thread.
  *
- * Nothing outside may make the page grow without end: a metric has a limited number of series,
- * those beyond it share one with the labels "other", and scripts may declare a limited number of
- * metrics. Label values are escaped and made valid UTF-8, since readers refuse a page as a whole
- * for one wrong byte.
+ * No outsider may make the page grow without end. A metric has a limited number of series; label
+ * values beyond the limit share one series with the labels "other". Scripts may declare a limited
+ * number of metrics. Label values are escaped and made valid UTF-8, since Prometheus refuses a
+ * whole page for one wrong byte.
  *
- * Collectors run on the thread that writes the page, without the lock, and set what is only known
- * when asked. */
+ * Collectors run on the thread that writes the page, without the lock. They set values that are
+ * computed only on demand. */
 #include "base/metrics.h"
 
 #include "base/alloc.h"
@@ -22,31 +22,32 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Doubles are kept as bits in 64-bit atomics: C11's atomic double needs no library
- * call for load and store, but its addition would be written the same way. */
+/* Doubles are kept as bits in 64-bit atomics: loading and storing need no library call, and C11's
+ * atomic double has no cheaper addition. */
 struct pl_series {
-    struct pl_link link;     /* in the metric's series */
-    struct pl_metric *of;    /* back-pointer */
-    char *labels;            /* owned: {a="b",c="d"} without the braces, "" for none */
-    struct pl_link owned;    /* in the owner's series */
-    struct owner *owner;     /* back-pointer; NULL: none */
-    size_t holds;            /* of pl_metric_hold */
-    bool kept;               /* given out for good */
-    _Atomic uint64_t bits;   /* the value; a histogram's sum */
-    _Atomic uint64_t *tally; /* owned: of a histogram, by bound, the last is +Inf; not cumulative */
+    struct pl_link link;   /* in the metric's series */
+    struct pl_metric *of;  /* back-pointer */
+    char *labels;          /* owned: {a="b",c="d"} without the braces, "" for none */
+    struct pl_link owned;  /* in the owner's series */
+    struct owner *owner;   /* back-pointer; NULL: none */
+    size_t holds;          /* number of pl_metric_hold calls that are not released */
+    bool kept;             /* pl_metric_series has returned it: it stays */
+    _Atomic uint64_t bits; /* the value; a histogram's sum */
+    _Atomic uint64_t
+        *tally; /* owned: counts of a histogram by bound, the last is +Inf; not cumulative */
 };
 
 struct pl_metric {
     struct pl_link link; /* in the registry */
     struct pl_metrics *registry;
     struct pl_metric_spec spec;
-    bool declared; /* its texts and bounds are owned */
+    bool declared; /* declared by a script: its texts and bounds are owned */
     size_t label_count;
-    struct pl_list series;   /* in the order of their making */
+    struct pl_list series;   /* in the order of their creation */
     struct pl_map by_labels; /* label text -> series */
 };
 
-/* Series that go together. */
+/* Series that end together. */
 struct owner {
     struct pl_list series;
     char *text; /* owned */
@@ -59,12 +60,12 @@ struct collector {
 };
 
 struct pl_metrics {
-    pthread_mutex_t lock; /* of the lists; a leaf */
+    pthread_mutex_t lock; /* protects the lists; a leaf */
     struct pl_list metrics;
-    size_t declared;      /* of them, by pl_metrics_declare */
+    size_t declared;      /* number of metrics of pl_metrics_declare */
     struct pl_map owners; /* text -> struct owner, owned */
     _Atomic size_t owner_count;
-    struct pl_list collectors; /* the writing thread's alone */
+    struct pl_list collectors; /* used by the writing thread only */
 };
 
 static double from_bits(uint64_t bits)
@@ -242,7 +243,8 @@ static bool is_same(const struct pl_metric_spec *a, const struct pl_metric_spec 
     return same;
 }
 
-/* Histograms bring series with suffixes, which must not be another metric's. */
+/* The page shows a histogram as series with suffixes, and these names must not belong to another
+ * metric. */
 static bool is_suffixed(const struct pl_metric_spec *histogram, const char *name)
 {
     size_t len = strlen(histogram->name);
@@ -332,8 +334,8 @@ void pl_metrics_uncollect(struct pl_metrics *metrics, void (*collect)(void *arg)
     }
 }
 
-/* The length of the character at text, 0 when it is no UTF-8: a page with one wrong byte is
- * refused as a whole by those who read it. */
+/* The length of the character at text, 0 when it is not valid UTF-8: Prometheus refuses a whole
+ * page for one wrong byte. */
 static size_t character(const char *text)
 {
     const unsigned char *p = (const unsigned char *)text;
@@ -436,7 +438,7 @@ void pl_series_release(struct pl_series *series)
         free_series(series);
 }
 
-/* ---- series that come and go; all of it under the lock ---- */
+/* ---- series that come and go; all functions run under the lock ---- */
 
 static void leave_owner(struct pl_series *series)
 {
@@ -512,7 +514,7 @@ bool pl_metric_remove(struct pl_metric *metric, const char *const *values)
     return series != NULL;
 }
 
-/* The last of its series takes it along. */
+/* The last series frees its owner. */
 static void drop_owner(struct owner *owner)
 {
     bool more = true;

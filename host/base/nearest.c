@@ -15,7 +15,8 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c == '_' ? '-' : c;
 }
 
-/* Edits (insert, delete, replace, swap of neighbours) between two words, case aside. */
+/* The number of edits (insert, delete, replace, swap of neighbours) between two words, ignoring
+ * case. */
 static size_t distance(struct pl_slice a, struct pl_slice b)
 {
     size_t rows[3][MAX_WORD + 1];
@@ -39,7 +40,7 @@ static size_t distance(struct pl_slice a, struct pl_slice b)
     return above[b.len];
 }
 
-/* A start that someone stopped typing, or the last part of a longer name, counts as close. */
+/* An unfinished word, or the last part of a longer name, counts as close. */
 static bool is_part(struct pl_slice word, struct pl_slice of)
 {
     return word.len >= 4 && word.len < of.len &&

@@ -1,7 +1,7 @@
-/* "Did you mean": the known word closest to one that is not known. */
+/* "Did you mean": finds the known word that is closest to an unknown one. */
 #pragma once
 
 #include "base/slice.h"
 
-/* One of words[0..count), or NULL when none is close enough to be what was meant. */
+/* Returns one of words[0..count), or NULL when none is close enough. */
 const char *pl_nearest(struct pl_slice word, const char *const *words, size_t count);

@@ -1,4 +1,4 @@
-/* Randomness, injected, so that jitter can be tested. One thread a generator. */
+/* Randomness, injected, so that tests can control jitter. Each generator belongs to one thread. */
 #pragma once
 
 #include <stddef.h>
@@ -8,9 +8,9 @@ struct pl_rand {
     uint64_t state; /* private */
 };
 
-/* From the system's source. */
+/* Seeds from the system's source. */
 void pl_rand_init(struct pl_rand *rand);
-/* Repeatable. */
+/* Makes a repeatable sequence. */
 void pl_rand_seed(struct pl_rand *rand, uint64_t seed);
 uint64_t pl_rand_u64(struct pl_rand *rand);
 /* Uniform in [0, 1). */

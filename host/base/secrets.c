@@ -1,13 +1,13 @@
-/* A bounded list, longest match first: a value that contains another one is cut out whole. Very
- * short values are not kept, since half of every text would match them. Whoever shares one between
- * threads brings the lock. */
+/* A bounded list, the longest values first: if one value contains another, the whole longer value
+ * is cut out. Very short values are not kept, since they occur in most texts. If threads share a
+ * list, its owner provides the lock. */
 #include "base/secrets.h"
 
 #include "base/alloc.h"
 #include "base/buf.h"
 
-#define SHORTEST 4    /* "true", "5432" */
-#define MOST     2000 /* values; beyond that the oldest go */
+#define SHORTEST 4    /* shorter values ("yes", "80") are ordinary words */
+#define MOST     2000 /* number of values; the oldest are dropped beyond it */
 
 bool pl_secrets_has(const struct pl_secrets *secrets, struct pl_slice text)
 {
@@ -32,7 +32,7 @@ void pl_secrets_add(struct pl_secrets *secrets, struct pl_slice text)
         return;
     if (secrets->count == MOST)
         drop_oldest(secrets);
-    if ((secrets->count & (secrets->count - 1)) == 0) { /* there is room up to a power of two */
+    if ((secrets->count & (secrets->count - 1)) == 0) { /* the capacity is a power of two */
         size_t room = secrets->count > 0 ? 2 * secrets->count : 1;
         secrets->texts = pl_reallocarray(secrets->texts, room, sizeof *secrets->texts);
         secrets->lens = pl_reallocarray(secrets->lens, room, sizeof *secrets->lens);
@@ -55,7 +55,7 @@ void pl_secrets_add_found(struct pl_secrets *secrets, const struct pl_secrets *k
             pl_secrets_add(secrets, pl_slice(known->texts[i], known->lens[i]));
 }
 
-/* The value that stands first in the text, the longest of those that begin there. */
+/* The first value in the text, the longest of those that begin there. */
 static const char *find_first(const struct pl_secrets *secrets, struct pl_slice text, size_t *len)
 {
     const char *first = NULL;

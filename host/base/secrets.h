@@ -1,6 +1,6 @@
-/* Values that must not be shown: of Secrets that scripts have read, of credentials. They are cut
- * out of logs, error messages and reports wherever they turn up. Zero is empty. No thread of its
- * own. */
+/* Values that must not be shown: values of Secrets that scripts have read, and credentials. They
+ * are cut out of logs, error messages and reports. Zero-initialised it is empty. It has no lock;
+ * the owner provides one. */
 #pragma once
 
 #include "base/slice.h"
@@ -13,15 +13,15 @@ struct pl_secrets {
     size_t count;
 };
 
-/* Remembers a value; short ones are not told from ordinary words and left alone. */
+/* Remembers a value. Very short values are ignored, since they look like ordinary words. */
 void pl_secrets_add(struct pl_secrets *secrets, struct pl_slice text);
-/* Copies. */
+/* Copies all values of `more`. */
 void pl_secrets_add_all(struct pl_secrets *secrets, const struct pl_secrets *more);
-/* Copies those that the text holds. */
+/* Copies the values that occur in the text. */
 void pl_secrets_add_found(struct pl_secrets *secrets, const struct pl_secrets *known,
                           struct pl_slice text);
 bool pl_secrets_has(const struct pl_secrets *secrets, struct pl_slice text);
-/* A copy with "<n bytes>" in the place of each value, for the caller to free; NULL when the
- * text holds none. */
+/* Returns a copy with "<n bytes>" in place of each value; the caller frees it. NULL when the text
+ * contains none. */
 char *pl_secrets_mask(const struct pl_secrets *secrets, struct pl_slice text);
 void pl_secrets_clear(struct pl_secrets *secrets);

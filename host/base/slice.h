@@ -6,7 +6,7 @@
 #include <string.h>
 
 struct pl_slice {
-    const char *ptr; /* borrowed; the giver says for how long */
+    const char *ptr; /* borrowed; the function that gives it says for how long */
     size_t len;
 };
 
@@ -31,7 +31,7 @@ static inline bool pl_slice_eqz(struct pl_slice a, const char *text)
     return pl_slice_eq(a, pl_slice_z(text));
 }
 
-/* Order by bytes, shorter first on a common prefix. */
+/* Orders by bytes; of two texts with a common prefix the shorter is first. */
 static inline int pl_slice_cmp(struct pl_slice a, struct pl_slice b)
 {
     size_t n = a.len < b.len ? a.len : b.len;

@@ -1,5 +1,5 @@
-/* Something to do a little later on the same thread, "after the current callback". Embedded in
- * its owner; whoever runs tasks (the event loop, a test) links it until then. */
+/* Work that runs a little later on the same thread, "after the current callback". It is embedded in
+ * its owner and linked by the event loop (or a test) until it runs. */
 #pragma once
 
 #include "base/list.h"

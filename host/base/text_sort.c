@@ -1,8 +1,8 @@
-/* A radix sort of texts, eight bytes at a time: what all have in common is passed by, the next
- * eight bytes become a number, the numbers are sorted byte by byte, and groups of equal numbers are
- * sorted by what follows. Few texts are compared in pairs instead. The order is strcmp's.
+/* A radix sort of texts, eight bytes at a time. The common prefix is skipped, the next eight bytes
+ * become a number, the numbers are sorted byte by byte, and groups of equal numbers are sorted by
+ * the bytes that follow. A few texts are compared in pairs instead. The order is strcmp's.
  *
- * Depth is bounded by an eighth of the longest text; memory by one spare array. */
+ * The recursion is at most an eighth of the longest text deep. It needs one spare array. */
 #include "base/text_sort.h"
 
 #include "base/alloc.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FEW  64 /* sorted as fast by comparing */
+#define FEW  64 /* up to this number, comparing is as fast */
 #define WORD sizeof(uint64_t)
 
 static int compare(const void *a, const void *b)
@@ -19,7 +19,7 @@ static int compare(const void *a, const void *b)
     return strcmp(((const struct pl_text_item *)a)->text, ((const struct pl_text_item *)b)->text);
 }
 
-/* How far all texts are the same; they are up to `same`. */
+/* The length of the common prefix of all texts; at least `same`. */
 static size_t common_prefix(const struct pl_text_item *items, size_t count, size_t same)
 {
     size_t len = same + strlen(items[0].text + same);
@@ -55,7 +55,7 @@ static void sort_by_byte(const struct pl_text_item *from, struct pl_text_item *t
         to[begins[from[i].order >> shift & 0xff]++] = from[i];
 }
 
-/* The last bytes first; bytes in which all are the same are passed by. */
+/* Sorts by the last byte first, and skips bytes that are equal in all texts. */
 static void sort_by_order(struct pl_text_item *items, struct pl_text_item *spare, size_t count)
 {
     uint64_t differ = 0;
@@ -74,7 +74,7 @@ static void sort_by_order(struct pl_text_item *items, struct pl_text_item *spare
         memcpy(items, from, count * sizeof *items);
 }
 
-/* Texts that are the same up to there. Goes as deep as an eighth of the longest text. */
+/* Sorts texts that are equal up to `same`. The depth is at most an eighth of the longest text. */
 static void sort(struct pl_text_item *items, struct pl_text_item *spare, size_t count, size_t same)
 {
     if (count < FEW) {

@@ -1,5 +1,5 @@
-/* Sorts many texts: by eight bytes at a time, as a table of numbers is sorted, so that how long it
- * takes does not depend on what the processor guesses, as it does where pairs are compared. */
+/* Sorts many texts by eight bytes at a time, as a radix sort of numbers. Its time does not depend
+ * on branch prediction, as that of a comparison sort does. */
 #pragma once
 
 #include <stddef.h>
@@ -11,5 +11,5 @@ struct pl_text_item {
     uint64_t order;   /* private */
 };
 
-/* By the texts' bytes, as strcmp does. Those with equal texts come in no promised order. */
+/* Orders by bytes, as strcmp does. Items with equal texts come in an unspecified order. */
 void pl_text_sort(struct pl_text_item *items, size_t count);

@@ -1,5 +1,5 @@
-/* A heap by time, then by the order of starting. Timers that callbacks start while the set runs
- * come later, so that a timer with no delay cannot hold the thread. */
+/* A heap ordered by time, then by the order of starting. If a callback starts a timer while the set
+ * runs, that timer fires in a later run, so that a timer without delay cannot occupy the thread. */
 #include "base/timer.h"
 
 #include "base/base.h"
@@ -66,7 +66,7 @@ bool pl_timers_next(const struct pl_timers *timers, int64_t *due_ns)
 void pl_timers_run(struct pl_timers *timers)
 {
     int64_t now = pl_clock_mono(timers->clock);
-    uint64_t limit = timers->next_order; /* what callbacks start comes later */
+    uint64_t limit = timers->next_order; /* timers that callbacks start fire in a later run */
     for (;;) {
         struct pl_heap_node *node = pl_heap_peek(&timers->heap);
         if (node == NULL)

@@ -21,18 +21,19 @@ struct pl_timers {
     struct pl_heap heap;
     const struct pl_clock *clock; /* borrowed for life */
     uint64_t next_order;
-    /* Called when the earliest due time may have moved; the loop rearms itself. May be NULL. */
+    /* Called when the earliest due time may have changed; the loop then rearms itself. May be NULL.
+     */
     void (*changed)(struct pl_timers *timers);
 };
 
 void pl_timers_init(struct pl_timers *timers, const struct pl_clock *clock);
-/* Timers still active are forgotten, not fired. */
+/* Active timers are forgotten, not fired. */
 void pl_timers_deinit(struct pl_timers *timers);
 
 /* (Re)starts a timer; a delay of zero or less fires at the next run, never at once. */
 void pl_timer_start(struct pl_timers *timers, struct pl_timer *timer, int64_t delay_ns,
                     pl_timer_fn fire);
-/* Harmless when it is not active. After it, fire will not be called. */
+/* Does nothing when the timer is not active. Afterwards its callback will not be called. */
 void pl_timer_stop(struct pl_timers *timers, struct pl_timer *timer);
 
 static inline bool pl_timer_is_active(const struct pl_timer *timer)
@@ -40,10 +41,10 @@ static inline bool pl_timer_is_active(const struct pl_timer *timer)
     return pl_heap_holds(&timer->node);
 }
 
-/* The earliest due instant; false when there is none. */
+/* Returns the earliest due instant; false when there is no active timer. */
 bool pl_timers_next(const struct pl_timers *timers, int64_t *due_ns);
-/* Fires what is due now, in order. Callbacks may start, stop and free timers
- * (also their own); what they start is not fired in the same run. */
+/* Fires the timers that are due now, in order. Callbacks may start, stop and free timers (also
+ * their own). A timer that a callback starts is not fired in the same run. */
 void pl_timers_run(struct pl_timers *timers);
-/* Fires the first one that is due now; false: none is. */
+/* Fires the first timer that is due now; returns false if none is. */
 bool pl_timers_run_one(struct pl_timers *timers);

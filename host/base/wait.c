@@ -1,6 +1,6 @@
-/* The registry of waits: a list in the order of beginning. A wait is embedded in whoever waits and
- * its texts are borrowed, so it must end before either goes; beginning one again ends it first. The
- * registry only describes waits: it ends none and has no timer. */
+/* The registry of waits: a list in the order of beginning. A wait is embedded in its owner, and its
+ * texts are borrowed, so it must end before the owner or the texts are freed. Beginning a wait
+ * again ends it first. The registry only describes waits: it ends none and has no timer. */
 #include "base/wait.h"
 
 #include "base/base.h"
@@ -28,7 +28,8 @@ static void begin(struct pl_waits *waits, struct pl_wait *wait, const char *name
     wait->since_ns = pl_clock_mono(waits->clock);
     wait->deadline_ns = 0;
     wait->no_deadline = NULL;
-    pl_list_push(&waits->list, &wait->link); /* time does not run backwards: still in order */
+    pl_list_push(&waits->list,
+                 &wait->link); /* time never runs backwards, so the list stays in order */
     waits->count++;
 }
 

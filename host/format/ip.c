@@ -1,5 +1,5 @@
-/* Addresses are read by inet_pton, which takes no abbreviations of IPv4; the prefix is read here.
- * All comparing is on bytes in network order. */
+/* inet_pton reads addresses; it takes no abbreviated IPv4 forms. The prefix is read here. Addresses
+ * are compared as bytes in network order. */
 #include "format/ip.h"
 
 #include <arpa/inet.h>
@@ -36,7 +36,7 @@ static bool read_address(struct pl_slice text, struct pl_ip *ip)
     return true;
 }
 
-/* Whoever writes ::ffff:10.0.0.1 must not pass by a rule about 10.0.0.0/8. */
+/* A text ::ffff:10.0.0.1 must not evade a rule about 10.0.0.0/8. */
 static void unmap(struct pl_ip *ip)
 {
     static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};

@@ -1,5 +1,5 @@
-/* IP addresses and networks (CIDR) as scripts compare them. An IPv4 address that is written as an
- * IPv6 one (::ffff:10.0.0.1) counts as IPv4. Pure; any thread. */
+/* IP addresses and networks (CIDR), for scripts. An IPv4 address in IPv6 notation (::ffff:10.0.0.1)
+ * counts as IPv4. Pure; any thread. */
 #pragma once
 
 #include "base/err.h"
@@ -16,10 +16,10 @@ struct pl_ip {
 
 /* "10.0.0.1", "fd00::1", "10.0.0.0/8": 0, or PL_EINVAL with the reason. */
 PL_MUST_USE int pl_ip_parse(struct pl_slice text, struct pl_ip *ip, struct pl_err *err);
-/* The address alone, in its canonical form. */
+/* The address without the prefix, in its canonical form. */
 void pl_ip_text(const struct pl_ip *ip, char out[PL_IP_TEXT]);
-/* With all bits behind the prefix cleared (or set: the last address). */
+/* The address with all bits after the prefix cleared (or set: the last address). */
 struct pl_ip pl_ip_first(const struct pl_ip *ip);
 struct pl_ip pl_ip_last(const struct pl_ip *ip);
-/* All of inner lies in outer; never so for two versions of IP. */
+/* True when all of inner lies in outer; false for different versions of IP. */
 bool pl_ip_contains(const struct pl_ip *outer, const struct pl_ip *inner);

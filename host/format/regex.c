@@ -1,5 +1,5 @@
-/* Compiles what regex_syntax.c has translated, and searches with a callout at each place where
- * PCRE2 may go back: the callout counts the steps and ends the search at the limit. A compiled
+/* Compiles the translation of regex_syntax.c, and searches with a callout at each place where PCRE2
+ * may backtrack: the callout counts the steps and ends the search at the limit. A compiled
  * expression is one block without pointers into itself. */
 #include "format/regex.h"
 
@@ -13,15 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEP_BACK   8            /* what going back costs, in steps */
-#define MATCH_LIMIT 20000000     /* PCRE2's own, for each place to begin at */
-#define DEPTH_LIMIT 1000000      /* as memory allows */
+#define STEP_BACK   8            /* cost of backtracking, in steps */
+#define MATCH_LIMIT 20000000     /* PCRE2's own limit, for each starting place */
+#define DEPTH_LIMIT 1000000      /* the memory limit is reached first */
 #define KEEP_MEMORY (256u << 10) /* bytes that a search keeps for the next one */
 
 struct pl_regex {
-    size_t bytes; /* of all of it */
+    size_t bytes; /* size of the whole block */
     size_t groups;
-    uint64_t code[]; /* PCRE2's, which needs no other place for anything: aligned as userdata are */
+    uint64_t code[]; /* PCRE2's code, which needs no other memory; aligned as userdata are */
 };
 
 static const pcre2_code *code_of(const struct pl_regex *regex)
@@ -31,7 +31,7 @@ static const pcre2_code *code_of(const struct pl_regex *regex)
 
 /* ---- texts ---- */
 
-/* The first byte that is no UTF-8; len when all is. */
+/* The offset of the first byte that is not UTF-8; len when there is none. */
 static size_t valid_length(struct pl_slice text)
 {
     const uint8_t *p = (const uint8_t *)text.ptr;
@@ -64,7 +64,7 @@ static int check_text(struct pl_slice text, const char *what, size_t limit, stru
 
 /* ---- compiling ---- */
 
-/* PCRE2's copy of what it has compiled goes where this says. */
+/* An allocator that puts PCRE2's compiled code into the block. */
 static void *place(size_t size, void *arg)
 {
     void **room = arg;
@@ -160,14 +160,14 @@ size_t pl_regex_groups(const struct pl_regex *regex)
 /* ---- searching ---- */
 
 struct pl_regex_search {
-    size_t used;                   /* bytes that PCRE2 has of us */
-    pcre2_general_context *memory; /* owned, like all below */
+    size_t used;                   /* bytes that PCRE2 has allocated */
+    pcre2_general_context *memory; /* owned, like all fields below */
     pcre2_match_context *limits;
     pcre2_match_data *found;
-    size_t steps, last; /* so far, and where the last of them was */
+    size_t steps, last; /* steps so far, and the position at the last of them */
 };
 
-/* Each piece of memory knows its size. */
+/* Each allocation stores its size. */
 static void *take(size_t size, void *arg)
 {
     struct pl_regex_search *search = arg;
@@ -191,7 +191,7 @@ static void give(void *ptr, void *arg)
     free(piece);
 }
 
-/* Wherever a search can come to after going back: what it has looked at since then counts. */
+/* Called where a search resumes after backtracking: counts the characters since the last call. */
 static int on_callout(pcre2_callout_block *block, void *arg)
 {
     struct pl_regex_search *search = arg;

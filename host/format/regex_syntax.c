@@ -1,5 +1,5 @@
-/* A recursive descent over RE2's grammar that writes PCRE2's. What it does not know it refuses
- * with the byte, so that no construct of PCRE2 gets through by chance. Depth and counts are
+/* A recursive descent over RE2's grammar that writes PCRE2's. It refuses unknown constructs with
+ * their position, so that no construct of PCRE2 gets through by chance. Depth and counts are
  * limited as in RE2. */
 #include "format/regex_syntax.h"
 
@@ -16,11 +16,11 @@ struct reader {
     size_t at;
     struct pl_buf *out;
     struct pl_err *err;
-    size_t groups[DEPTH]; /* where in the input the open ones begin */
+    size_t groups[DEPTH]; /* where in the input the open groups begin */
     size_t depth;
-    bool repeatable; /* something is there that a quantifier may follow */
-    bool repeated;   /* and it was one */
-    bool is_group;   /* that is a group, so that repeating it nests */
+    bool repeatable; /* a quantifier may follow */
+    bool repeated;   /* a quantifier has just been read */
+    bool is_group;   /* the last item is a group, so that repeating it nests */
 };
 
 static int wrong(struct reader *r, size_t at, const char *what)
@@ -35,7 +35,7 @@ static int wrong(struct reader *r, size_t at, const char *what)
                      : pl_err_set(r->err, PL_EINVAL, "at its end: %s", what);
 }
 
-/* The byte there, 0 at the end (and for NUL, which no syntax has). */
+/* The byte at this offset, 0 at the end (and for NUL, which no syntax uses). */
 static char peek(const struct reader *r, size_t ahead)
 {
     return r->at + ahead < r->in.len ? r->in.ptr[r->at + ahead] : '\0';
@@ -67,7 +67,7 @@ static int hex_digit(char c)
 
 /* ---- characters ---- */
 
-/* The character at the reader, which goes past it. The text is UTF-8. */
+/* Returns the character at the reader and moves past it. The text is UTF-8. */
 static uint32_t next_char(struct reader *r)
 {
     const unsigned char *p = (const unsigned char *)r->in.ptr + r->at;
@@ -116,7 +116,7 @@ static int hexadecimal(struct reader *r, size_t began, uint32_t *code)
     return 0;
 }
 
-/* The character that an escape means; the reader is after the backslash. */
+/* The character that an escape stands for; the reader is after the backslash. */
 static int escaped_char(struct reader *r, uint32_t *code)
 {
     static const char names[] = "afnrtv", meant[] = "\a\f\n\r\t\v";
@@ -164,14 +164,14 @@ static int property(struct reader *r)
     return 0;
 }
 
-/* True when the escape at the reader, which is after the backslash, is a class of characters. */
+/* True when the escape at the reader, which is after the backslash, is a character class. */
 static bool is_class_escape(const struct reader *r)
 {
     char c = peek(r, 0);
     return c != '\0' && strchr("dDsSwWpP", c) != NULL;
 }
 
-/* RE2's \s is without the vertical tab. */
+/* RE2's \s does not include the vertical tab. */
 static int class_escape(struct reader *r, bool in_class)
 {
     char c = peek(r, 0);
@@ -190,7 +190,7 @@ static int class_escape(struct reader *r, bool in_class)
     return 0;
 }
 
-/* [:alpha:] and its like at the reader; *is_one says whether there is one. */
+/* [:alpha:] and similar classes at the reader; *is_one says whether there is one. */
 static int posix_class(struct reader *r, bool *is_one)
 {
     static const char *const names[] = {"alnum", "alpha", "ascii", "blank", "cntrl",
@@ -298,7 +298,8 @@ static bool count(struct reader *r, size_t *at, long *out)
     return good;
 }
 
-/* {2}, {2,} and {2,3}: where it ends, 0 when it is none. most: -1 for no end. */
+/* {2}, {2,} and {2,3}: returns the end, 0 when it is not a repetition. most: -1 for no upper limit.
+ */
 static size_t braces(struct reader *r, long *least, long *most)
 {
     size_t at = r->at + 1;
@@ -415,7 +416,7 @@ static int close_group(struct reader *r)
 
 /* ---- everything ---- */
 
-/* What takes no character: PCRE2 repeats that in a group only. */
+/* An empty item: PCRE2 repeats it only inside a group. */
 static void put_empty(struct reader *r, const char *text)
 {
     bool repeats = is_quantifier(r);

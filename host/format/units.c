@@ -1,9 +1,9 @@
-/* Durations, quantities, sizes and instants as text. Durations are Go's, quantities Kubernetes',
- * instants RFC 3339; each parser takes all of the text or fails, and nothing overflows silently: an
+/* Durations, quantities, sizes and instants as text. Durations follow Go, quantities Kubernetes,
+ * instants RFC 3339. Each parser takes the whole text or fails, and no overflow is silent: an
  * instant outside of int64 nanoseconds becomes the first or the last one.
  *
- * Quantities are doubles here, for comparing and computing in scripts; the exact canonical form is
- * the API server's business (gotype/quantity.c). */
+ * Quantities are doubles here, for comparing and computing in scripts; gotype/quantity.c has the
+ * exact canonical form for the API server. */
 #include "format/units.h"
 
 #include "base/base.h"
@@ -49,7 +49,7 @@ static const struct unit {
                                                                              signs, as Go reads them
                                                                            */
     {"ms", 1e6},     {"s", 1e9},  {"m", 60e9},        {"h", 3600e9},      {"d", 86400e9},
-    {"w", 604800e9}, /* ours; the last two */
+    {"w", 604800e9}, /* our additions; the last two */
 };
 #define OUR_UNITS 2
 
@@ -68,7 +68,7 @@ static int64_t duration_unit(struct pl_slice *in, size_t known)
     return 0;
 }
 
-/* whole * unit + fraction * unit, with the fraction's digits beyond what a unit resolves cut. */
+/* whole * unit + fraction * unit. Digits of the fraction below the unit's resolution are cut. */
 static bool duration_term(struct pl_slice *in, size_t known, int64_t *ns)
 {
     struct pl_slice whole = take_digits(in), fraction = {NULL, 0};
@@ -90,7 +90,8 @@ static bool duration_term(struct pl_slice *in, size_t known, int64_t *ns)
         scale /= 10;
         part += scale * (fraction.ptr[i] - '0');
     }
-    /* 0.1 and its like have no exact binary form; half of the smallest digit hides that. */
+    /* 0.1 and similar numbers have no exact binary form; half of the smallest digit corrects that.
+     */
     return !__builtin_add_overflow(value, (int64_t)(part + 1e-6), ns);
 }
 
@@ -125,7 +126,7 @@ bool pl_duration_parse_long(struct pl_slice text, int64_t *ns)
     return parse_duration(text, PL_ARRAY_LEN(duration_units), ns);
 }
 
-/* "1.5" of 1500 with three decimals; without the point when nothing follows it. */
+/* 1500 with three decimals is "1.5"; the point is left out when no digit follows it. */
 static int add_decimal(char *out, size_t size, uint64_t value, int decimals)
 {
     uint64_t scale = 1;
@@ -208,7 +209,7 @@ static const struct unit quantity_suffixes[] = {
     {"Ei", 1024.0 * 1024 * 1024 * 1024 * 1024 * 1024},
 };
 
-/* "e3", "E-2": a power of ten; E alone is exa and no exponent. */
+/* "e3", "E-2": a power of ten; "E" without digits is exa, not an exponent. */
 static bool exponent(struct pl_slice in, int *power)
 {
     if (!take(&in, 'e') && !take(&in, 'E'))

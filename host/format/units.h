@@ -8,16 +8,16 @@
 
 /* "1h30m", "250ms", "1.5s", "-2s", "0"; units ns us ms s m h. Nanoseconds. */
 bool pl_duration_parse(struct pl_slice text, int64_t *ns);
-/* Also days of 24 hours and weeks: "1w2d12h". */
+/* The same, also with days of 24 hours and weeks: "1w2d12h". */
 bool pl_duration_parse_long(struct pl_slice text, int64_t *ns);
 /* Go's shortest form: "1h30m0s", "250ms". */
 void pl_duration_text(int64_t ns, char out[32]);
 /* "500m", "1Gi", "1e3", "2.5k": in base units. */
 bool pl_quantity_parse(struct pl_slice text, double *value);
-/* RFC 3339 with any fraction and offset: nanoseconds since 1970. An instant outside of 1677 to 2262
- * (Go's zero time, "9999-12-31T23:59:59Z") gives INT64_MIN or INT64_MAX. */
+/* RFC 3339 with any fraction and offset: nanoseconds since 1970. An instant before 1677 or after
+ * 2262 (Go's zero time, "9999-12-31T23:59:59Z") gives INT64_MIN or INT64_MAX. */
 bool pl_time_parse(struct pl_slice text, int64_t *wall_ns);
-/* "2026-11-21T09:30:00Z"; digits: of the second's fraction, 0 to 9. */
+/* "2026-11-21T09:30:00Z"; digits: of the fraction of a second, 0 to 9. */
 void pl_time_text(int64_t wall_ns, int digits, char out[40]);
 /* "512MiB", "1Gi", "64k", "1000": bytes. */
 bool pl_size_parse(struct pl_slice text, uint64_t *bytes);

@@ -1,5 +1,5 @@
-/* One pass checks every byte; then the text is cut at its separators. The rules are RFC 3986's,
- * without its leniencies. */
+/* One pass checks every byte; then the text is cut at its separators. The rules are those of RFC
+ * 3986, without its lenient forms. */
 #include "format/url.h"
 
 #include "format/ip.h"
@@ -12,7 +12,7 @@ static bool is_hex(char c)
     return isxdigit((unsigned char)c) != 0;
 }
 
-/* Every byte may stand in a URL, and "%" has its digits. */
+/* Checks that every byte may occur in a URL, and that "%" has two digits. */
 static bool check_bytes(struct pl_slice text, struct pl_err *err)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -41,7 +41,7 @@ static bool is_scheme(struct pl_slice text)
     return true;
 }
 
-/* Cuts the text at the first of these bytes; what is behind it, or ptr NULL. */
+/* Cuts the text at the first of these bytes; returns the rest after it, or ptr NULL. */
 static struct pl_slice cut(struct pl_slice *text, const char *at)
 {
     for (size_t i = 0; i < text->len; i++) {
@@ -64,7 +64,7 @@ static int read_port(struct pl_slice text, struct pl_url *url, struct pl_err *er
     }
     if (value > 65535)
         return pl_err_set(err, PL_EINVAL, "the port must be a number up to 65535");
-    url->port = text.len > 0 ? value : -1; /* "host:" says nothing */
+    url->port = text.len > 0 ? value : -1; /* "host:" has no port */
     return 0;
 }
 

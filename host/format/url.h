@@ -1,7 +1,7 @@
-/* URLs taken apart, as RFC 3986 says: for scripts that read those of users. Nothing is decoded and
- * nothing is changed: the parts lie in the text. Strict, so that nobody downstream reads another
- * host than was checked here: no spaces, control characters, backslashes or bytes over 0x7e, no
- * "%" without two digits, no "@" but one. Pure; any thread. */
+/* Parses URLs by RFC 3986, for scripts that read URLs of users. The parts lie in the text: nothing
+ * is decoded or changed. The parser is strict, so that no program downstream reads a different host
+ * than the one checked here: no spaces, control characters, backslashes or bytes over 0x7e, no "%"
+ * without two digits, at most one "@". Pure; any thread. */
 #pragma once
 
 #include "base/err.h"

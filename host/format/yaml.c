@@ -1,9 +1,9 @@
-/* YAML to documents. libyaml's events become a small tree of one document, because an
- * alias may stand for any part that came before; the tree then becomes a document.
+/* YAML to documents. libyaml's events become a small tree of one document, because an alias may
+ * stand for any part that came before; the tree then becomes a document.
  *
- * What kubectl's reader does and YAML leaves open: see yaml_scalar.h; "<<" takes members
- * from a mapping or several (members written out win, wherever they stand); tags that say
- * nothing about JSON are passed over; keys are strings, so 1: is "1" and on: is "true". */
+ * kubectl's reader decides what YAML leaves open: see yaml_scalar.h. "<<" takes members from one
+ * mapping or several (members of the mapping itself win, wherever they are); tags without a meaning
+ * in JSON are ignored; keys are strings, so 1: is "1" and on: is "true". */
 #include "format/yaml.h"
 
 #include "base/alloc.h"
@@ -16,7 +16,7 @@
 
 #include <yaml.h>
 
-#define MAX_NODES (1u << 20) /* of one document, with its aliases followed */
+#define MAX_NODES (1u << 20) /* of one document, counting the targets of aliases */
 #define NONE      UINT32_MAX
 
 enum kind { SCALAR, SEQUENCE, MAPPING, ALIAS };
@@ -28,7 +28,7 @@ struct node {
     uint32_t line;
     uint8_t kind, tag;
     bool plain; /* written without quotes or tag */
-    bool open;  /* being read or being written: an alias to it has no end */
+    bool open;  /* being read or written: an alias to it would have no end */
 };
 
 struct reader {
@@ -39,7 +39,7 @@ struct reader {
     struct pl_buf texts;
     struct pl_map anchors; /* name -> node + 1 */
     struct pl_build *b;
-    size_t nodes_left, bytes_left; /* of what is written */
+    size_t nodes_left, bytes_left; /* left for output */
     struct pl_err *err;
 };
 
@@ -58,7 +58,7 @@ static int next_event(struct reader *r, yaml_event_t *event)
     if (yaml_parser_parse(&r->parser, event))
         return 0;
     yaml_mark_t mark = r->parser.problem_mark;
-    /* The reader below the scanner knows an offset, but no line. */
+    /* libyaml's reader, below its scanner, knows an offset but no line. */
     uint32_t line = (uint32_t)mark.line + 1;
     if (r->parser.error == YAML_READER_ERROR) {
         line = 1;
@@ -192,7 +192,7 @@ static struct pl_slice text_of(const struct reader *r, const struct node *node)
     return pl_slice(pl_buf_z(&r->texts) + node->text, node->len);
 }
 
-/* The node itself, or what an alias stands for. */
+/* The node itself, or the target of an alias. */
 static uint32_t follow(const struct reader *r, uint32_t at)
 {
     return r->nodes[at].kind == ALIAS ? r->nodes[at].text : at;
@@ -262,7 +262,7 @@ static int write_scalar(struct reader *r, const struct node *node)
     return rc;
 }
 
-/* A key as JSON has it: a string. */
+/* A key in JSON's form: a string. */
 static int key_text(struct reader *r, uint32_t at, struct pl_buf *key)
 {
     const struct node *node = &r->nodes[follow(r, at)];
@@ -279,7 +279,7 @@ static int key_text(struct reader *r, uint32_t at, struct pl_buf *key)
     if (type == PL_YAML_TRUE || type == PL_YAML_FALSE)
         pl_buf_add_z(key, type == PL_YAML_TRUE ? "true" : "false");
     else if (!is_integer) {
-        /* Other numbers keep their spelling: a key 1.10 is no 1.1. */
+        /* Other numbers keep their spelling: the key 1.10 is not 1.1. */
         pl_buf_clear(key);
         pl_buf_add_slice(key, text_of(r, node));
     }
@@ -293,8 +293,7 @@ static bool is_merge(const struct reader *r, uint32_t key)
            pl_slice_eqz(text_of(r, node), "<<");
 }
 
-/* The members that are written out in this mapping; merged: it came in through "<<", and
- * what `seen` holds already wins. */
+/* Writes the members of this mapping. merged: it was included by "<<", and names in `seen` win. */
 static int write_members(struct reader *r, uint32_t mapping, bool merged, struct pl_map *seen,
                          unsigned depth)
 {
@@ -414,7 +413,7 @@ static void forget_document(struct reader *r)
     r->bytes_left = PL_SCAN_BYTES;
 }
 
-/* A document whose content is nothing at all: only comments, or the end of the stream. */
+/* A document without content: only comments, or the end of the stream. */
 static bool is_empty(const struct reader *r, uint32_t root)
 {
     const struct node *node = &r->nodes[root];
@@ -459,8 +458,8 @@ static int read_stream(struct reader *r, struct pl_docs *out)
     }
 }
 
-/* JSON is nearly YAML: what libyaml does not take are surrogate pairs. Text that is one
- * JSON document goes the short way. */
+/* JSON is nearly YAML, but libyaml does not accept surrogate pairs. Text that is one JSON document
+ * is parsed as JSON. */
 static bool decode_json(struct pl_slice text, struct pl_docs *out)
 {
     size_t i = 0;

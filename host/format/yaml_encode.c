@@ -9,7 +9,7 @@
 
 /* ---- strings ---- */
 
-/* The code point at text.ptr[*i], which moves behind it. The text is valid UTF-8. */
+/* The code point at text.ptr[*i]; moves *i past it. The text is valid UTF-8. */
 static unsigned next_char(struct pl_slice text, size_t *i)
 {
     const unsigned char *p = (const unsigned char *)text.ptr + *i;
@@ -50,7 +50,7 @@ static void add_quoted(struct pl_buf *out, struct pl_slice text)
     pl_buf_add_char(out, '"');
 }
 
-/* 12:30:45 and 2026-11-21 are strings here, but other things to older readers. */
+/* 12:30:45 and 2026-11-21 are strings here, but have other types for older readers. */
 static bool looks_timed(struct pl_slice text)
 {
     size_t digits = 0;
@@ -64,7 +64,7 @@ static bool looks_timed(struct pl_slice text)
     return (only && colon) || (digits == 4 && text.len > 4 && text.ptr[4] == '-');
 }
 
-/* Would the text, without quotes, be read back as this very string? */
+/* Whether the text, without quotes, would be read back as the same string. */
 static bool is_plain(struct pl_slice text)
 {
     static const char indicators[] = "?:,[]{}#&*!|>'\"%@`=~";
@@ -74,7 +74,7 @@ static bool is_plain(struct pl_slice text)
         return false;
     if (text.ptr[0] == '-' && (text.len == 1 || text.ptr[1] == ' '))
         return false;
-    /* The marks of documents, where they could stand at the beginning of a line. */
+    /* Document markers, where they could stand at the beginning of a line. */
     if (text.len >= 3 && (memcmp(text.ptr, "---", 3) == 0 || memcmp(text.ptr, "...", 3) == 0))
         return false;
     for (size_t i = 0; i < text.len;) {
@@ -89,7 +89,7 @@ static bool is_plain(struct pl_slice text)
     return is_string && !looks_timed(text);
 }
 
-/* Several lines that a literal block gives back exactly. */
+/* Text of several lines that a literal block preserves exactly. */
 static bool is_block(struct pl_slice text)
 {
     if (memchr(text.ptr, '\n', text.len) == NULL)
@@ -101,7 +101,7 @@ static bool is_block(struct pl_slice text)
             return false;
         has_text = has_text || (c != '\n' && c != ' ' && c != '\t');
     }
-    /* A block of blank lines alone, or one that begins with a tab, is read in too many ways. */
+    /* Readers disagree on a block of only blank lines, and on one that begins with a tab. */
     return has_text && text.ptr[0] != '\t';
 }
 
@@ -115,7 +115,7 @@ static void add_block(struct pl_buf *out, struct pl_slice text, size_t indent)
     bool ends = text.ptr[text.len - 1] == '\n';
     bool keeps = ends && text.len > 1 && text.ptr[text.len - 2] == '\n';
     pl_buf_add_char(out, '|');
-    /* The reader finds the indentation in the first line unless that begins with a blank. */
+    /* The reader finds the indentation in the first line unless that line begins with a blank. */
     if (text.ptr[0] == ' ' || text.ptr[0] == '\n')
         pl_buf_add_char(out, '2');
     pl_buf_add_z(out, keeps ? "+" : ends ? "" : "-");
@@ -141,7 +141,7 @@ static bool is_nested(struct pl_node node)
     return pl_node_len(node) != 0;
 }
 
-/* What fits on the line, with its line break; indent is that of a block's lines. */
+/* Appends a scalar and a line break; indent is that of a block's lines. */
 static void add_scalar(struct pl_buf *out, struct pl_node node, size_t indent)
 {
     struct pl_scratch scratch;
@@ -209,7 +209,7 @@ static void add_member(struct pl_buf *out, struct pl_slice key, struct pl_node v
         add_list(out, value, is_long ? indent + 2 : indent, false);
 }
 
-/* started: the first line is begun, behind the "- " of a list. */
+/* started: the first line is begun, after the "- " of a list. */
 static void add_map(struct pl_buf *out, struct pl_node node, size_t indent, bool started)
 {
     struct pl_iter it = pl_iter(node);

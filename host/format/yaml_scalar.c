@@ -1,6 +1,6 @@
-/* What an unquoted YAML scalar means: a word that is a constant, a number, or a string. Numbers
- * come out as JSON spells them, with their digits kept, so that a large or precise number survives.
- * What is nearly a number (0x, 1__, +.e) is a string, as kubectl reads it. */
+/* The meaning of an unquoted YAML scalar: a constant, a number, or a string. Numbers are written in
+ * JSON's notation, with all their digits, so that a large or precise number survives. Text that is
+ * nearly a number (0x, 1__, +.e) is a string, as in kubectl. */
 #include "format/yaml_scalar.h"
 
 #include <stdint.h>
@@ -156,7 +156,7 @@ enum pl_yaml_type pl_yaml_resolve(struct pl_slice text, struct pl_buf *out)
             pl_buf_add_char(&plain, text.ptr[i]);
             continue;
         }
-        /* Behind a leading point a group needs digits around it, elsewhere it does not. */
+        /* After a leading point, '_' needs digits on both sides; elsewhere it does not. */
         bool between = is_digit(text.ptr[i - 1]) && i + 1 < text.len && is_digit(text.ptr[i + 1]);
         if (text.ptr[0] == '.' && !between) {
             pl_buf_deinit(&plain);

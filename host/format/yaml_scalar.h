@@ -1,6 +1,6 @@
-/* What an unquoted YAML scalar means. The rules are those of kubectl's reader, which is
- * more generous than YAML 1.2's core schema: yes, no, on, off, y and n are booleans, 0777
- * is octal, digits may be grouped with '_'. Private to yaml*.c. */
+/* The meaning of an unquoted YAML scalar. The rules are those of kubectl's reader, which accepts
+ * more than YAML 1.2's core schema: yes, no, on, off, y and n are booleans, 0777 is octal, '_' may
+ * group digits. Private to yaml*.c. */
 #pragma once
 
 #include "base/buf.h"
@@ -17,5 +17,5 @@ enum pl_yaml_type {
     PL_YAML_MERGE,      /* << */
 };
 
-/* For PL_YAML_NUMBER the number is put into out as JSON writes it, with all its digits. */
+/* For PL_YAML_NUMBER the number is appended to out as JSON, with all its digits. */
 enum pl_yaml_type pl_yaml_resolve(struct pl_slice text, struct pl_buf *out);

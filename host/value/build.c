@@ -1,8 +1,6 @@
-/* Documents built call by call, for what the host makes itself: requests, patches, answers, Lua
- * tables.
- *
- * Each call is checked: a value where a name is missing, or an object closed twice, is a bug of the
- * caller and ends the process. Text from outside must be checked as UTF-8 before it comes here.
+/* Documents that the host itself builds call by call: requests, patches, answers, Lua tables.
+ * Each call is checked: a value without a name, or an object closed twice, is a bug of the caller
+ * and ends the process. Callers check text from outside as UTF-8 first.
  *
  * A builder with a pool encodes twice: first without the pool, since other threads may add to it
  * while this document grows, then as a copy into the pool in one turn. */
@@ -21,14 +19,14 @@
 struct pl_build {
     struct enc enc;
     struct pl_pool *pool; /* borrowed for life, or NULL */
-    bool has_key;         /* the next value is this member's */
+    bool has_key;         /* the next value belongs to this member */
 };
 
 struct pl_build *pl_build_create(struct pl_pool *pool)
 {
     struct pl_build *b = PL_NEW(struct pl_build);
     b->pool = pool;
-    /* Never pooled while it grows: documents come and go meanwhile. */
+    /* Not pooled while it grows: the pool's turn is free between the calls. */
     pl_enc_init(&b->enc, NULL, false);
     return b;
 }
@@ -41,7 +39,7 @@ void pl_build_destroy(struct pl_build *b)
     pl_free(b);
 }
 
-/* A value may come here: one at the root, behind a key in objects. */
+/* Checks that a value may come here: one at the root, after a key in objects. */
 static void expect_value(struct pl_build *b)
 {
     const struct enc_frame *frame = &b->enc.frames[b->enc.depth];
@@ -100,7 +98,8 @@ void pl_build_int(struct pl_build *b, int64_t value)
     pl_enc_int(&b->enc, value);
 }
 
-/* Servers read an integer with an exponent as a float: whole doubles below are written out. */
+/* Servers read an integer with an exponent as a float, so whole doubles below this are written out.
+ */
 #define INTEGER_MAX 1e21
 
 void pl_build_double(struct pl_build *b, double value)

@@ -20,23 +20,24 @@ struct pl_build;
 
 #define PL_BUILD_DEPTH 600
 
-/* pool: share what other documents hold too; NULL: a document of its own. */
+/* pool: share strings and subtrees with other documents through it; NULL: an independent document.
+ */
 struct pl_build *pl_build_create(struct pl_pool *pool);
-/* Also half-built; accepts NULL. */
+/* Accepts NULL, and a builder with a half-built document. */
 void pl_build_destroy(struct pl_build *b);
 
 void pl_build_object(struct pl_build *b);
 void pl_build_array(struct pl_build *b);
 void pl_build_end(struct pl_build *b); /* of the innermost object or array */
-/* The next member's name. Naming a member twice in one object is the caller's to avoid. */
+/* The next member's name. The caller must not name a member twice in one object. */
 void pl_build_key(struct pl_build *b, struct pl_slice key);
 void pl_build_keyz(struct pl_build *b, const char *key);
 
 void pl_build_null(struct pl_build *b);
 void pl_build_bool(struct pl_build *b, bool value);
 void pl_build_int(struct pl_build *b, int64_t value);
-/* Finite. Integers below 1e21 are written without a fraction or exponent, others
- * with the fewest digits that read back the same. */
+/* A finite value. Integers below 1e21 are written without a fraction or exponent, other values with
+ * the fewest digits that read back the same. */
 void pl_build_double(struct pl_build *b, double value);
 /* Text that is a JSON number; the caller has checked it (pl_is_json_number). */
 void pl_build_number(struct pl_build *b, struct pl_slice text);
@@ -48,16 +49,17 @@ void pl_build_put_bool(struct pl_build *b, const char *key, bool value);
 void pl_build_put_int(struct pl_build *b, const char *key, int64_t value);
 void pl_build_put_str(struct pl_build *b, const char *key, struct pl_slice text);
 void pl_build_put_strz(struct pl_build *b, const char *key, const char *text);
-/* Text from anywhere: each byte that is not ASCII becomes a question mark when it is no UTF-8. */
+/* Text that may be invalid: if it is not UTF-8, each byte that is not ASCII becomes a question
+ * mark. */
 void pl_build_text(struct pl_build *b, struct pl_slice text);
 void pl_build_put_text(struct pl_build *b, const char *key, struct pl_slice text);
 /* A copy of a value of another document; PL_MISSING is null. */
 void pl_build_node(struct pl_build *b, struct pl_node node);
 
-/* Takes what was built (one complete value) and empties the builder for the next one. */
+/* Returns the document of the one complete value, and empties the builder for the next one. */
 struct pl_doc *pl_build_finish(struct pl_build *b);
 
-/* A document of its own that holds a copy of the node; PL_MISSING gives NULL. */
+/* An independent document that holds a copy of the node; PL_MISSING gives NULL. */
 struct pl_doc *pl_doc_from_node(struct pl_node node, struct pl_pool *pool);
 
 bool pl_is_json_number(struct pl_slice text);

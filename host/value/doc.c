@@ -1,7 +1,7 @@
-/* Reading documents. How one is laid out stands at the top of tape.h; in short:
- * {"a":[1,"x"],"uid":"…"} is one object value whose first bytes are tag, length and
- * shape, followed by the array value (tag, length, count, 0x21, 0x41 'x') and the
- * packed string. Nothing here allocates, and nothing changes but the count. */
+/* Reading documents. tape.h describes their layout at its top. In short: {"a":[1,"x"],"uid":"…"} is
+ * one object value whose first bytes are tag, length and shape, followed by the array value (tag,
+ * length, count, 0x21, 0x41 'x') and the packed string. No function here allocates, and only the
+ * reference count ever changes. */
 #include "value/doc.h"
 #include "value/number.h"
 #include "value/pack.h"
@@ -28,7 +28,7 @@ const uint8_t pl_tape_size[256] = {
     SIZES64(4), SIZES64(4), /* handles */
 };
 
-/* How many bytes the numbers of a container are wide. */
+/* The width in bytes of a container's numbers. */
 static inline unsigned box_width(uint8_t tag)
 {
     return 1u << (tag & 3);
@@ -98,8 +98,8 @@ static inline struct pl_node node_at(const struct pl_doc *doc, const uint8_t *at
 
 enum {
     LINE = 64,
-    FIRST_LINES = 3, /* the head, and what stands first: metadata */
-    MOST_LINES = 16, /* more would push out what was prefetched before */
+    FIRST_LINES = 3, /* the head, and the metadata, which comes first */
+    MOST_LINES = 16, /* more would evict data that was prefetched before */
 };
 
 void pl_doc_prefetch(const struct pl_doc *doc)
@@ -126,8 +126,8 @@ void pl_doc_unref(struct pl_doc *doc)
 {
     if (doc == NULL || atomic_fetch_sub_explicit(&doc->refs, 1, memory_order_release) != 1)
         return;
-    /* Orders what the other holders did before; a load and not a fence, because the thread
-     * sanitizer does not know fences. */
+    /* Orders this thread after the other holders; a load and not a fence, because the thread
+     * sanitizer does not support fences. */
     (void)atomic_load_explicit(&doc->refs, memory_order_acquire);
     if (doc->base == NULL)
         pl_free(doc);
@@ -202,7 +202,7 @@ bool pl_node_str_eq(struct pl_node node, struct pl_slice text)
     return have.ptr != NULL && pl_slice_eq(have, text);
 }
 
-/* The numbers that are stored as one. */
+/* Numbers that are stored as an integer. */
 static bool stored_int(const uint8_t *at, int64_t *value)
 {
     uint8_t tag = *at++;
@@ -337,7 +337,7 @@ static uint32_t find_key(const struct tape_box *box, struct pl_slice key)
     return UINT32_MAX;
 }
 
-/* box: what was looked into; not touched, or zero, where that is no object. */
+/* box: the opened object; unchanged or zero if the node is not an object. */
 static inline struct pl_node find_in(struct pl_node node, struct pl_slice key, struct tape_box *box,
                                      size_t *index)
 {
@@ -365,7 +365,7 @@ struct pl_node pl_node_getz(struct pl_node node, const char *key)
     return pl_node_get(node, pl_slice_z(key));
 }
 
-/* Looks in vain once for all objects that lack it, too. */
+/* Remembers a miss, too, so that objects of this shape are not searched again. */
 static struct pl_node look_and_note(struct pl_node node, struct pl_slice key, struct pl_hint *hint,
                                     size_t *index)
 {

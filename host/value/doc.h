@@ -1,12 +1,11 @@
 /* An immutable JSON document, counted, readable from any thread.
  *
- * A document is one byte tape; strings and subtrees that other documents hold
- * too may live in a shared pool (value/pool.h). Readers do not see the
- * difference: a node is a position, in the tape or in the pool, and two equal
- * subtrees that were pooled are the same position.
+ * A document is one byte tape. Strings and subtrees that several documents share may lie in a pool
+ * (value/pool.h). Readers do not see the difference: a node is a position, in the tape or in the
+ * pool, and two equal pooled subtrees are the same position.
  *
- * Documents survive unchanged in meaning: null, [] and {}, the order of
- * arrays and of object members, and every digit of a number as it was written. */
+ * A document keeps its meaning exactly: null, [] and {}, the order of arrays and of object members,
+ * and every digit of a number as it was written. */
 #pragma once
 
 #include "base/slice.h"
@@ -18,7 +17,7 @@
 struct pl_doc;
 
 enum pl_type {
-    PL_MISSING, /* there is no such value; every accessor accepts it and gives "nothing" */
+    PL_MISSING, /* there is no such value; every accessor accepts it */
     PL_NULL,
     PL_BOOL,
     PL_NUMBER,
@@ -27,7 +26,7 @@ enum pl_type {
     PL_OBJECT,
 };
 
-/* A position in a document. A plain value, borrowed: valid while the document lives. */
+/* A position in a document. A plain value, borrowed: valid while the document exists. */
 struct pl_node {
     const struct pl_doc *doc;
     const uint8_t *at; /* private; NULL is PL_MISSING */
@@ -35,7 +34,7 @@ struct pl_node {
 
 #define PL_NODE_MISSING ((struct pl_node){NULL, NULL})
 
-/* Room for a string or number that is stored packed and has to be spelled out. */
+/* Room for the text of a string or number that is stored packed. */
 struct pl_scratch {
     char bytes[80];
 };
@@ -44,16 +43,17 @@ struct pl_scratch {
 
 /* Returns doc, for chaining. Accepts NULL. */
 struct pl_doc *pl_doc_ref(struct pl_doc *doc);
-/* The last reference frees it. A pooled document whose last reference is dropped
- * on another thread than its pool's is handed back to that thread
+/* Dropping the last reference frees the document. If a pooled document's last reference is dropped
+ * on a thread that does not have the pool's turn, the document is freed in the next turn
  * (pl_pool_collect). Accepts NULL. */
 void pl_doc_unref(struct pl_doc *doc);
-/* Starts loading what a look at an object's metadata will need. For loops over more documents than
- * the processor's caches hold: each is a wait for memory otherwise. */
+/* Starts loading the memory that a look at an object's metadata needs. For loops over more
+ * documents than the processor's caches hold: otherwise each look waits for memory. */
 void pl_doc_prefetch(const struct pl_doc *doc);
-/* The rest of one that was prefetched a while ago: for loops that look at more than metadata. */
+/* Starts loading the rest of a document that was prefetched a while ago, for loops that read more
+ * than metadata. */
 void pl_doc_prefetch_rest(const struct pl_doc *doc);
-/* Bytes of its own memory, without what it shares in the pool. */
+/* The size of its own tape, without the parts that lie in the pool. */
 size_t pl_doc_bytes(const struct pl_doc *doc);
 
 /* ---- reading ---- */
@@ -65,10 +65,10 @@ enum pl_type pl_node_type(struct pl_node node);
 const char *pl_type_name(enum pl_type type);
 
 bool pl_node_bool(struct pl_node node); /* false for anything but true */
-/* The decoded text of a string; the empty slice with ptr NULL for anything else.
- * Points into the document, the pool, or scratch. */
+/* The decoded text of a string; for other nodes the empty slice with ptr NULL. It points into the
+ * document, the pool, or scratch. */
 struct pl_slice pl_node_str(struct pl_node node, struct pl_scratch *scratch);
-/* Compares without decoding where it can; false for anything but a string. */
+/* Compares without decoding where possible; false if the node is not a string. */
 bool pl_node_str_eq(struct pl_node node, struct pl_slice text);
 /* A number's text as it was written; ptr NULL for anything else. */
 struct pl_slice pl_node_number(struct pl_node node, struct pl_scratch *scratch);
@@ -79,21 +79,21 @@ double pl_node_double(struct pl_node node);
 
 /* Elements of an array, members of an object, else 0. */
 size_t pl_node_len(struct pl_node node);
-/* An object of 1 to `most` members, all of them scalars of which none takes more than some 80
- * bytes. */
+/* True for an object of 1 to `most` members whose values are all scalars of at most about 80 bytes.
+ */
 bool pl_node_is_flat(struct pl_node node, size_t most);
-/* An object's member; PL_MISSING when absent or not an object. Of duplicates the last. */
+/* An object's member; PL_MISSING when absent or not an object. Of duplicates, the last one. */
 struct pl_node pl_node_get(struct pl_node node, struct pl_slice key);
 struct pl_node pl_node_getz(struct pl_node node, const char *key);
-/* The same, and which member it is, counted as pl_iter does. */
+/* The same, and the member's index as pl_iter counts it. */
 struct pl_node pl_node_find(struct pl_node node, struct pl_slice key, size_t *index);
-/* Where the members of the same names were found last: most objects of a kind list the same ones.
- * For a scan over documents of which all are held while it lasts; zeroed at its beginning. */
+/* Remembers where the last object had a member: most objects of a kind have the same names. For a
+ * scan that holds references to all its documents; zeroed at its beginning. */
 struct pl_hint {
     const uint8_t *shape; /* private */
     uint32_t index;
 };
-/* pl_node_getz and pl_node_find; always the same key with a hint. */
+/* The hinted variants of pl_node_getz and pl_node_find; a hint always goes with the same key. */
 struct pl_node pl_node_get_hinted(struct pl_node node, const char *key, struct pl_hint *hint);
 struct pl_node pl_node_find_hinted(struct pl_node node, struct pl_slice key, struct pl_hint *hint,
                                    size_t *index);
@@ -110,15 +110,16 @@ static inline bool pl_node_is_missing(struct pl_node node)
     return node.at == NULL;
 }
 
-/* The same position, hence equal. Two equal values may still be two positions. */
+/* True for the same position; then the values are equal. Equal values may also have two positions.
+ */
 static inline bool pl_node_is_same(struct pl_node a, struct pl_node b)
 {
     return a.at == b.at;
 }
 
-/* Deep equality by meaning: members in any order, numbers by value (1, 1.0 and
- * 1e0 are equal; digits that neither int64 nor double hold are compared as
- * text). Missing equals only missing. Costs what differs, not what is shared. */
+/* Deep equality by meaning: members in any order, numbers by value (1, 1.0 and 1e0 are equal;
+ * numbers that neither int64 nor double can hold are compared as text). Missing equals only
+ * missing. Shared subtrees cost nothing. */
 bool pl_node_equal(struct pl_node a, struct pl_node b);
 
 /* Visits elements or members in document order:

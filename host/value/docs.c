@@ -22,7 +22,8 @@ void pl_docs_reserve(struct pl_docs *docs, size_t more)
     docs->cap = cap;
 }
 
-/* What a loop that is at i has to begin loading: at first all that come next, then one more. */
+/* Starts loading for a loop that is at i: at first all following documents, then one more each
+ * time. */
 static void look_ahead(const struct pl_docs *docs, size_t i, size_t ahead,
                        void (*prefetch)(const struct pl_doc *doc))
 {
@@ -38,7 +39,8 @@ struct pl_doc *pl_docs_at(const struct pl_docs *docs, size_t i)
 
 struct pl_doc *pl_docs_whole_at(const struct pl_docs *docs, size_t i)
 {
-    look_ahead(docs, i, 3, pl_doc_prefetch_rest); /* of those whose heads are there by now */
+    look_ahead(docs, i, 3,
+               pl_doc_prefetch_rest); /* documents whose heads have been loaded by now */
     return pl_docs_at(docs, i);
 }
 

@@ -20,8 +20,8 @@ static void add_index(struct enc *enc, const struct enc_frame *frame)
     commit(&enc->values, out);
 }
 
-/* Moves the children up to make room for a container's header in front of them:
- * the tag and a length. Returns where the second field goes, and the width of both. */
+/* Moves the children up to make room for a container's header in front of them: the tag and a
+ * length. Returns the place of the second field, and the width of both. */
 static uint8_t *put_header(struct enc *enc, const struct enc_frame *frame, uint8_t tag,
                            uint32_t len, unsigned *width)
 {
@@ -73,7 +73,7 @@ ssize_t pl_enc_settle_duplicates(struct enc *enc, struct enc_frame *frame)
     pl_shape_repeats(frame->count, keys, repeated, &second);
     if (!enc->refuse_duplicates)
         drop_repeated(enc, frame, repeated);
-    frame->is_new = true; /* its hash is not that of what is left */
+    frame->is_new = true; /* its hash no longer fits its members */
     pl_free(repeated);
     return enc->refuse_duplicates ? (ssize_t)second : -1;
 }

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 
-/* Content hashes: kinds of values are kept apart by what they are mixed with. */
+/* Content hashes: a salt for each kind of value keeps the kinds apart. */
 #define SALT_TAG    UINT64_C(0x2d358dccaa6c78a5)
 #define SALT_INT    UINT64_C(0x8bb84b93962eacc9)
 #define SALT_DIGITS UINT64_C(0x4b33a62ed433d4a3)
@@ -56,7 +56,7 @@ static inline struct enc_frame *top(struct enc *enc)
     return &enc->frames[enc->depth];
 }
 
-/* A child of the innermost container is complete. Its hash matters with a pool only. */
+/* A child of the innermost container is complete. Its hash is used only with a pool. */
 static inline void add_child(struct enc *enc, uint64_t hash)
 {
     struct enc_frame *frame = top(enc);
@@ -76,14 +76,14 @@ static inline struct pl_slice frame_keys(const struct enc *enc, const struct enc
     return pl_slice(enc->keys.ptr + frame->keys, enc->keys.len - frame->keys);
 }
 
-/* A string in the tape as it is. */
+/* A string in the tape, unpacked. */
 void pl_enc_put_plain(struct enc *enc, struct pl_slice text);
-/* The same, packed where it can be. */
+/* The same, packed if possible. */
 void pl_enc_put_str(struct enc *enc, struct pl_slice text);
 
 /* ---- enc_box.c ---- */
 
-/* -1, or the ordinal of a repeated name when those are refused. */
+/* Returns -1, or the ordinal of a repeated name if those are refused. */
 ssize_t pl_enc_settle_duplicates(struct enc *enc, struct enc_frame *frame);
 /* Completes the container in the tape; shape: its handle, 0 for one of its own. */
 void pl_enc_put_box(struct enc *enc, const struct enc_frame *frame, uint32_t shape);

@@ -1,12 +1,10 @@
 /* The encoder: values in document order become a tape (tape.h). The scanner and the builder call
- * it, and both guarantee that the calls are in a legal order; nothing is checked again here.
+ * it, and both guarantee a legal order of calls; it is not checked again here.
  *
- * With a pool, share.c decides for each string, shape and container whether a handle takes its
- * place, and each value's hash is carried up to its parent. Handles mean nothing outside their
- * pool, so a value from another document is encoded anew unless neither side has a pool; then its
- * bytes are copied.
- *
- * Buffers are kept for the next document, but not those that one large document has made large. */
+ * With a pool, share.c decides for each string, shape and container whether a handle replaces it,
+ * and each value's hash is passed up to its parent. Handles are valid only in their pool, so a
+ * value from another document is encoded anew. If neither side has a pool, its bytes are copied.
+ * Buffers are kept for the next document, except those that one large document has made large. */
 #include "value/encode.h"
 #include "value/number.h"
 #include "value/pack.h"
@@ -15,7 +13,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 
-enum { KEEP_BUFFER = 256 << 10 }; /* larger ones are given back after their document */
+enum { KEEP_BUFFER = 256 << 10 }; /* larger buffers are freed after their document */
 
 static void empty(struct pl_buf *buf)
 {
@@ -24,7 +22,7 @@ static void empty(struct pl_buf *buf)
         pl_buf_deinit(buf);
 }
 
-/* Drops what was encoded so far. */
+/* Drops everything that was encoded so far. */
 static void reset(struct enc *enc)
 {
     empty(&enc->values);
@@ -190,7 +188,7 @@ ssize_t pl_enc_end(struct enc *enc)
         pl_enc_put_box(enc, frame, 0);
     }
     if (enc->pinned > frame->values)
-        enc->pinned = frame->values; /* what is there now was not looked at */
+        enc->pinned = frame->values; /* the values after it were not looked at */
     enc->keys.len = frame->keys;
     enc->depth--;
     add_child(enc, hash);
@@ -199,8 +197,8 @@ ssize_t pl_enc_end(struct enc *enc)
 
 /* ---- whole values ---- */
 
-/* Encodes a value anew: handles mean nothing outside their pool, and values without
- * may be shared in this one. */
+/* Encodes a value anew: handles are valid only in their pool, and values without handles may be
+ * shared in this one. */
 static void copy_anew(struct enc *enc, struct pl_node node)
 {
     struct pl_scratch scratch;

@@ -1,9 +1,9 @@
-/* Equality by meaning. Two nodes at one position are equal without a look inside,
- * which is what makes comparing documents of one pool cheap. */
+/* Equality by meaning. Two nodes at one position are equal without a comparison; this makes
+ * comparing documents of one pool cheap. */
 #include "value/number.h"
 #include "value/tape.h"
 
-/* Of values that are not containers. */
+/* For values that are not containers. */
 static bool same_bytes(struct pl_node a, struct pl_node b)
 {
     size_t len = (size_t)(tape_skip(a.at) - a.at);
@@ -21,7 +21,7 @@ static bool strings_equal(struct pl_node a, struct pl_node b)
 static bool numbers_equal(struct pl_node a, struct pl_node b)
 {
     struct pl_scratch of_a, of_b;
-    if (*a.at != TAG_DIGITS && *b.at != TAG_DIGITS) /* integers are written in one way only */
+    if (*a.at != TAG_DIGITS && *b.at != TAG_DIGITS) /* an integer has only one representation */
         return same_bytes(a, b);
     return pl_number_eq(pl_node_number(a, &of_a), pl_node_number(b, &of_b));
 }
@@ -38,8 +38,8 @@ static bool arrays_equal(struct pl_node a, struct pl_node b)
     return true;
 }
 
-/* Names are unique, so equal counts and every member of a in b suffice. Members are
- * mostly in the same order; from the first that is not, each is looked up. */
+/* Names are unique, so it is enough to compare the counts and to find every member of a in b.
+ * Members are mostly in the same order; from the first difference on, each is looked up. */
 static bool objects_equal(struct pl_node a, struct pl_node b)
 {
     struct pl_iter x = pl_iter(a), y = pl_iter(b);

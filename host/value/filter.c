@@ -2,10 +2,10 @@
  * some bits of the value's hash and the object's number. A later value overwrites an earlier one of
  * the same place. Both kinds of error are harmless: see filter.h.
  *
- * The table lies in one reserved stretch of addresses and grows in place, a few entries at each
- * use, so that no call takes long. It never shrinks by moving: it forgets what it knew instead.
+ * The table lies in one reserved range of addresses and grows in place, a few entries at each use,
+ * so that no call takes long. It never shrinks by moving entries: it forgets them instead.
  *
- * Only in a turn of the pool; nothing here is locked. */
+ * All functions require the pool's turn; there is no lock. */
 #include "value/filter.h"
 
 #include <stdio.h>
@@ -16,8 +16,8 @@
 enum {
     OWNER_BITS = 12,
     OWNER_MASK = (1 << OWNER_BITS) - 1,
-    SHARED = OWNER_MASK, /* in place of an owner: several */
-    LEAST_BITS = 16,     /* the hash bits in an entry begin here, see move_some */
+    SHARED = OWNER_MASK, /* several owners, in place of an owner's number */
+    LEAST_BITS = 16,     /* an entry holds the hash bits from here on, see move_some */
     MOST_BITS = 24,
     PER_DOCUMENT = 8, /* entries */
     MOVES = 32,       /* while growing, at each use */
@@ -45,8 +45,8 @@ void pl_filter_deinit(struct filter *filter)
     filter->entries = NULL;
 }
 
-/* Growing happens in place and in small steps: an entry at i either stays or goes
- * to i + 2^bits, as the next bit of its hash says, which the entry itself holds. */
+/* The table grows in place and in small steps: an entry at i either stays or goes to i + 2^bits.
+ * The next bit of its hash decides, and the entry itself holds that bit. */
 static void move_some(struct filter *filter)
 {
     uint32_t half = UINT32_C(1) << filter->bits;
@@ -120,7 +120,7 @@ void pl_filter_fit(struct filter *filter, size_t documents)
         filter->is_growing = true;
         filter->moved = 0;
     } else if (documents * PER_DOCUMENT * 8 < size && filter->bits > LEAST_BITS) {
-        /* What it knew is lost, which is cheap next to the memory. */
+        /* The entries are lost, which costs less than the memory. */
         madvise(filter->entries, size * sizeof(*filter->entries), MADV_DONTNEED);
         while (filter->bits > LEAST_BITS && documents * PER_DOCUMENT * 2 < (size_t)1
                                                                                << filter->bits)

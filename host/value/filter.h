@@ -1,7 +1,7 @@
-/* Which values were seen before, by which object: the pool shares a value when a second,
- * different object holds it, so what is unique to one never enters the pool, however
- * often that object is updated. Lossy by design: forgetting costs a little
- * sharing, a false sight a little memory. Only host/value includes this. */
+/* Remembers which object had which value. The pool shares a value when a second, different object
+ * has it. So a value that is unique to one object never enters the pool, however often that object
+ * is updated. The filter is lossy by design: forgetting a value loses a little sharing, and a false
+ * match costs a little memory. Only host/value includes this. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,15 +22,15 @@ enum {
 
 void pl_filter_init(struct filter *filter);
 void pl_filter_deinit(struct filter *filter);
-/* True when a different owner has shown this value; remembers this one otherwise. */
+/* True when a different owner had this value; otherwise remembers this owner. */
 bool pl_filter_saw(struct filter *filter, uint64_t hash, uint32_t owner);
 /* Remembers a value that no other owner can have shown. */
 void pl_filter_mark(struct filter *filter, uint64_t hash, uint32_t owner);
-/* True when two owners are known to have shown it; for whoever has no owner yet. */
+/* True when two owners are known to have had it; for an object without an owner number yet. */
 bool pl_filter_is_shared(struct filter *filter, uint64_t hash);
-/* As pl_filter_saw, for a value that was already stored unshared: its next sight shares. */
+/* As pl_filter_saw, for a value that was already stored unshared: the next owner shares it. */
 void pl_filter_note(struct filter *filter, uint64_t hash, uint32_t owner);
-/* Fits the size to the number of documents. */
+/* Adapts the size to the number of documents. */
 void pl_filter_fit(struct filter *filter, size_t documents);
 
 /* The entry is most likely not in the processor's cache. */

@@ -3,11 +3,11 @@
 #include "base/hash.h"
 #include "value/tape.h"
 
-/* Tells "no labels" from "not kept"; labels may have the bit, too. */
+/* Distinguishes "no labels" from "not kept"; labels may have the bit, too. */
 #define KEPT (UINT64_C(1) << 63)
 
-/* Two bits a label: with the few labels that objects have, one in some hundred is taken for one
- * that has another's bits. */
+/* Two bits for each label: objects have few labels, so only one wrong match in some hundred passes
+ * the filter. */
 uint64_t pl_label_bloom(struct pl_slice key, struct pl_slice value)
 {
     uint64_t hash = pl_hash(value.ptr, value.len, pl_hash(key.ptr, key.len, 0));
@@ -27,7 +27,7 @@ static uint64_t bits_of(struct pl_node labels)
     return bits;
 }
 
-/* Two threads may keep at once; both find the same. */
+/* Two threads may store the bits at once; both compute the same. */
 void pl_label_bloom_keep(struct pl_node object, struct pl_node labels)
 {
     struct pl_doc *doc = (struct pl_doc *)object.doc;

@@ -1,6 +1,6 @@
-/* Looking up many members of one object, in about the order they are in: walks
- * along where two objects agree, and makes an index once that has failed often,
- * so that comparing two large objects stays linear. Borrows the object. */
+/* Looks up many members of one object, in about the order of the object. It walks along while the
+ * orders agree, and makes an index after many misses, so that comparing two large objects stays
+ * linear. Borrows the object. */
 #pragma once
 
 #include "base/map.h"
@@ -8,7 +8,7 @@
 
 struct pl_members {
     struct pl_node object;
-    struct pl_iter next; /* the member behind the last one found */
+    struct pl_iter next; /* the member after the last one found */
     size_t misses;
     struct pl_map index;   /* name -> place in nodes + 1; filled after too many misses */
     struct pl_node *nodes; /* owned */

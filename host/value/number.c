@@ -1,9 +1,9 @@
 /* JSON numbers as text. A document keeps a number as it was written unless it is a plain int64, so
  * that reading and writing an object changes no digit of it.
  *
- * Comparing goes by decimal value and not by way of a double: 1, 1.0 and 10e-1 are equal, and two
- * integers that share a double are not. Nothing here depends on the locale but pl_number_to_double,
- * which calls strtod; the host never sets a locale. */
+ * Numbers are compared by decimal value, not as doubles: 1, 1.0 and 10e-1 are equal, and two
+ * integers that round to the same double are not. Only pl_number_to_double, which calls strtod,
+ * depends on the locale; the host never sets one. */
 #include "value/number.h"
 #include "value/build.h"
 
@@ -138,7 +138,7 @@ static struct decimal decimal_of(struct pl_slice text)
     return d;
 }
 
-/* The next digit at or after p, which is not after `last`. */
+/* The next digit at or after p; `last` must not be before it. */
 static const char *next_digit(const char *p)
 {
     return *p == '.' ? p + 1 : p;

@@ -5,13 +5,13 @@
 
 #include <stdint.h>
 
-/* The end of the number that starts at p; the bytes must end with one that is in no
- * number, such as NUL. *plain: there is neither fraction nor exponent. NULL when
- * it breaks the grammar, with *bad at the byte that does. */
+/* The end of the number that starts at p. The text must end with a byte that occurs in no number,
+ * such as NUL. *plain: it has neither fraction nor exponent. NULL when it breaks the grammar, with
+ * *bad at the wrong byte. */
 const uint8_t *pl_number_end(const uint8_t *p, bool *plain, const uint8_t **bad);
-/* Text that is a number and exactly how that int64 is printed ("-0" and "1.0" are not). */
+/* True when the text is exactly the printed form of an int64 ("-0" and "1.0" are not). */
 bool pl_number_is_int(struct pl_slice text, int64_t *value);
-/* The value is an integer, however it is written, and fits. */
+/* True when the value is an integer, in any notation, and fits. */
 bool pl_number_to_int(struct pl_slice text, int64_t *value);
 double pl_number_to_double(struct pl_slice text);
 /* Equal values: the same decimal digits at the same places. */

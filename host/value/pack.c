@@ -1,10 +1,9 @@
 /* Strings of common forms in fewer bytes: uids, times, IPv4 addresses, runs of hex digits, decimal
  * numbers in quotes.
  *
- * Packing is allowed only where unpacking gives back exactly the same bytes. So each form is read
- * strictly (lower-case hex, no leading zero, a date that the calendar has), and text that is nearly
- * of a form stays text. Two strings packed in one form are equal exactly when their bytes are, so
- * that equal.c need not unpack them. */
+ * Unpacking must give back exactly the same bytes. So each form is read strictly (lower-case hex,
+ * no leading zero, an existing date); any other text stays unpacked. Two strings packed in one form
+ * are equal exactly when their bytes are, so that equal.c need not unpack them. */
 #include "value/pack.h"
 #include "value/tape.h"
 
@@ -18,7 +17,7 @@ static const char two_digits[200] = "0001020304050607080910111213141516171819"
                                     "6061626364656667686970717273747576777879"
                                     "8081828384858687888990919293949596979899"; /* no NUL */
 
-enum { HEX_MIN = 16 }; /* digits; shorter runs are not worth a length and a prefix */
+enum { HEX_MIN = 16 }; /* digits; a shorter run does not save enough for a length and a prefix */
 
 static int hex_value(char c)
 {
@@ -120,8 +119,8 @@ static bool days_in_month_hold(int year, int month, int day)
     return day <= days[month - 1] + (month == 2 && leap);
 }
 
-/* Seconds since 1970 of "YYYY-MM-DDThh:mm:ss", -1 when it is no time that would be
- * spelled the same way again (leap seconds, the 30th of February). */
+/* Seconds since 1970 of "YYYY-MM-DDThh:mm:ss"; -1 for a time that would be unpacked differently
+ * (leap seconds, the 30th of February). */
 static int64_t pack_seconds(const char *t)
 {
     if (t[4] != '-' || t[7] != '-' || t[13] != ':' || t[16] != ':')
@@ -230,7 +229,7 @@ static uint8_t *pack_decimal(struct pl_slice text, uint8_t *out)
     return out + 5;
 }
 
-/* Two digits at a time: every object that passes is asked for its version. */
+/* Two digits at a time, since the version of every object is unpacked. */
 static size_t unpack_decimal(uint32_t v, char *out)
 {
     char digits[10], *at = digits + sizeof(digits);

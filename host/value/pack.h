@@ -13,10 +13,10 @@
 
 #include <stdint.h>
 
-#define PACK_MAX 80 /* bytes of text: pl_scratch has to hold it */
+#define PACK_MAX 80 /* maximal length of the text, so that pl_scratch can hold it */
 
-/* Writes the packed form, tag included, and returns its end; NULL when the text has
- * none. `out` has room for PACK_MAX bytes. */
+/* Writes the packed form, tag included, and returns its end; NULL when the text has no packed form.
+ * `out` has room for PACK_MAX bytes. */
 uint8_t *pl_pack(struct pl_slice text, uint8_t *out);
 /* Only the forms that take 8 bytes or less: they are as small as a pool handle. */
 uint8_t *pl_pack_short(struct pl_slice text, uint8_t *out);

@@ -1,14 +1,15 @@
 /* The JSON parser: bytes to encoder calls, by a loop over six states that can stop before any token
- * and go on with more bytes.
+ * and resume with more bytes.
  *
- * It must accept exactly what RFC 8259 and RFC 3629 allow, whatever the chunks: spec/data/json has
- * the cases, and the tests feed it in pieces of every size. Text is never trusted: depth and length
- * have limits, and what is skipped (managedFields) is checked like the rest.
+ * It must accept exactly the texts of RFC 8259 and RFC 3629, however they are cut into chunks:
+ * spec/data/json has the cases, and the tests feed it in pieces of every size. Text is never
+ * trusted: depth and length have limits, and skipped parts (managedFields) are checked like the
+ * rest.
  *
  * Three things make it fast without changing what it accepts: strings are searched 16 bytes at a
  * time, names are compared with those expected at this place before they are read (share.h), and
- * text that equals the last managedFields is not read again (skim.h). The zero bytes behind the
- * input stop the inner loops, so that these need not ask for the end. */
+ * text that equals the last managedFields is not read again (skim.h). The zero bytes after the
+ * input stop the inner loops, so that these need not check for the end. */
 #include "value/parse.h"
 #include "value/number.h"
 #include "value/share.h"
@@ -29,7 +30,7 @@ enum {
     AT_END,  /* the value is complete */
 };
 
-enum { SHORT_NUMBER = 18 }; /* digits: they fit 64 bits */
+enum { SHORT_NUMBER = 18 }; /* digits: this many always fit 64 bits */
 
 void pl_parse_init(struct parse *ps, unsigned max_depth, bool drop_managed_fields)
 {
@@ -71,7 +72,7 @@ static PL_COLD const uint8_t *fail(struct parse *ps, const uint8_t *at, int code
     return NULL;
 }
 
-/* A byte that does not fit, unless it is only the padding behind the end. */
+/* A byte that does not fit here, unless it belongs to the padding after the end. */
 static PL_COLD const uint8_t *unexpected(struct parse *ps, const uint8_t *at, const uint8_t *end,
                                          const char *fault)
 {
@@ -95,8 +96,8 @@ static int hex4(const uint8_t *p)
     return v;
 }
 
-/* Behind a \u escape whose hex digits begin at p; NULL with a fault, or without one
- * when the bytes end inside it. */
+/* Checks a \u escape whose hex digits begin at p, and returns the place after it. NULL with a
+ * fault, or without one when the bytes end inside it. */
 static const uint8_t *check_unicode(struct parse *ps, const uint8_t *p, const uint8_t *end)
 {
     for (int i = 0; i < 4; i++) {
@@ -124,7 +125,7 @@ static const uint8_t *check_unicode(struct parse *ps, const uint8_t *p, const ui
     return p + 10;
 }
 
-/* Behind the escape, or NULL as above. */
+/* The place after the escape, or NULL as above. */
 static const uint8_t *check_escape(struct parse *ps, const uint8_t *p, const uint8_t *end)
 {
     switch (p[1]) {
@@ -144,9 +145,9 @@ static const uint8_t *check_escape(struct parse *ps, const uint8_t *p, const uin
     }
 }
 
-/* The closing quote of the string whose first byte is at `start`; NULL with a fault,
- * or without one when the bytes end first: then string_seen says from where to go
- * on, so that a long string in many chunks is not read over and over. */
+/* The closing quote of the string whose first byte is at `start`. NULL with a fault, or without one
+ * when the bytes end first: then string_seen keeps the progress, so that a long string in many
+ * chunks is not read again for each chunk. */
 static const uint8_t *find_quote(struct parse *ps, const uint8_t *start, const uint8_t *end)
 {
     const uint8_t *p = start + ps->string_seen;
@@ -208,7 +209,7 @@ static struct pl_slice unescape(struct parse *ps, const uint8_t *p, const uint8_
     return pl_buf_slice(&ps->text);
 }
 
-/* Behind the closing quote, or NULL. */
+/* The place after the closing quote, or NULL. */
 static inline const uint8_t *take_string(struct parse *ps, const uint8_t *p, const uint8_t *end,
                                          struct pl_slice *text)
 {
@@ -246,7 +247,7 @@ static inline struct enc *encoder(struct parse *ps)
     return ps->skip_depth == UINT_MAX ? ps->enc : NULL;
 }
 
-/* A value has ended; what may follow depends on where it stands. */
+/* A value has ended; the next state depends on its container. */
 static inline void value_done(struct parse *ps)
 {
     if (ps->depth == ps->skip_depth)
@@ -267,7 +268,7 @@ static const uint8_t *take_word(struct parse *ps, const uint8_t *p, const uint8_
     return p;
 }
 
-/* Most numbers are short and need no second look. */
+/* Most numbers are short and need no further check. */
 static void add_number(struct parse *ps, const uint8_t *p, const uint8_t *stop, bool plain)
 {
     if (!plain || *p == '-' || stop - p > SHORT_NUMBER) {
@@ -297,8 +298,8 @@ static const uint8_t *take_number(struct parse *ps, const uint8_t *p, const uint
     return stop;
 }
 
-/* At the start of a container that is only checked. Behind it, when it is like the last
- * one; else from where on it has to be parsed. */
+/* At the start of a container that is only checked. If it is like the last one, returns the place
+ * after it; else the place where parsing has to begin. */
 static const uint8_t *skim(struct parse *ps, const uint8_t *p, const uint8_t *end)
 {
     const struct skim_mark *mark;
@@ -319,7 +320,7 @@ static const uint8_t *skim(struct parse *ps, const uint8_t *p, const uint8_t *en
 static void end_skim(struct parse *ps, const uint8_t *end)
 {
     if (ps->skip_at < ps->bytes_at || !pl_skim_wants(&ps->skim))
-        return; /* not all of it is here any more, or not worth it */
+        return; /* its beginning is not in the buffer any more, or it is not worth learning */
     const uint8_t *start = ps->bytes + (ps->skip_at - ps->bytes_at);
     pl_skim_learn(&ps->skim, start, (size_t)(end - start));
 }
@@ -341,7 +342,7 @@ static const uint8_t *open_box(struct parse *ps, const uint8_t *p, const uint8_t
     return p + 1;
 }
 
-/* Where the `ordinal`-th name of the container that ends stood in the input. */
+/* The position in the input of the `ordinal`-th name of the container that ends. */
 static uint64_t key_position(const struct parse *ps, ssize_t ordinal)
 {
     uint64_t at;
@@ -430,15 +431,16 @@ static const uint8_t *take_value(struct parse *ps, const uint8_t *p, const uint8
     }
 }
 
-/* The document has this member, which would be added. True when its own is to be left out. */
+/* The document has this member itself, so it need not be added. True when the document's own is to
+ * be left out. */
 static bool has_own(const struct parse *ps, bool *adds)
 {
     *adds = ps->replace_kind;
     return ps->replace_kind;
 }
 
-/* Looks out for metadata.uid, metadata.managedFields, apiVersion and kind of the document. True
- * when what this name stands for is to be left out. */
+/* Watches for metadata.uid, metadata.managedFields, apiVersion and kind of the document. True when
+ * the member of this name is to be left out. */
 static bool note_key(struct parse *ps, struct pl_slice key)
 {
     ps->at_uid = false;
@@ -463,7 +465,7 @@ static inline const uint8_t *take_colon(struct parse *ps, const uint8_t *p, cons
     return p + 1;
 }
 
-/* Most names are known before they are read. NULL: this one is not. */
+/* Most names are guessed before they are read. NULL: this name differs from the guess. */
 static inline const uint8_t *guessed_key(struct parse *ps, const uint8_t *p, const uint8_t *end)
 {
     struct pl_slice key;
@@ -508,7 +510,7 @@ static inline bool is_end_of_box(const struct parse *ps, uint8_t c)
     return c == (ps->is_object[ps->depth] ? '}' : ']');
 }
 
-/* Behind ',' or the end of the container, which is where the value before it ended. */
+/* Takes ',' or the end of the container after a value, and returns the place after it. */
 static inline const uint8_t *take_next(struct parse *ps, const uint8_t *p, const uint8_t *end)
 {
     bool in_object = ps->is_object[ps->depth];
@@ -528,9 +530,9 @@ static inline const uint8_t *skip_space(const uint8_t *p)
     return p;
 }
 
-/* Each token leaves ps->state at the next one, so that scanning can stop before any of
- * them: p is then where it begins. The bytes behind the end are zero, which is in no
- * token; so the end shows as a byte that does not fit. */
+/* Each token leaves ps->state at the next one, so that scanning can stop before any token; p is
+ * then where it begins. The bytes after the end are zero, which occurs in no token, so the end
+ * shows as an unexpected byte. */
 enum parse_result pl_parse_run(struct parse *ps, const uint8_t **at, const uint8_t *end, bool final)
 {
     const uint8_t *p = *at, *next;

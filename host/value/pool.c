@@ -1,13 +1,13 @@
 /* The pool's life, its turns and its documents. Nodes, which are the shared values, are in
  * pool_node.c.
  *
- * One thread at a time may add or free: it has the turn. A thread that waits for a turn holds
- * `next`, so that it is the one that gets it. Everyone else reads nodes without a lock and must
- * hold a reference to a document that uses them.
+ * Only the thread that has the turn may add or free. A thread that waits for the turn holds `next`,
+ * so that it gets the turn before threads that come later. All other threads read nodes without a
+ * lock and must hold a reference to a document that uses them.
  *
- * Dropping a document's last reference is allowed on any thread and never waits: without a turn the
- * document goes on a list, and the next turn frees what is on it. Memory goes back to the system a
- * bounded amount a call. */
+ * Dropping a document's last reference is allowed on any thread and never waits: without the turn
+ * the document goes on a list, and the next turn frees it. Each call returns a bounded amount of
+ * memory to the system. */
 #include "value/pool.h"
 #include "value/pool_node.h"
 
@@ -16,7 +16,7 @@
 #include "base/hash.h"
 
 enum {
-    TIDY_SLOTS = 2048, /* of the hash table, in one pl_pool_collect */
+    TIDY_SLOTS = 2048, /* slots of the hash table for one pl_pool_collect */
 };
 
 /* A handle has 31 bits and counts 16 bytes. */
@@ -105,7 +105,8 @@ struct pl_pool *pl_pool_create(void)
     pl_table_init(&pool->table);
     pl_filter_init(&pool->filter);
     pool->seed = pl_hash_seed();
-    /* The first granule leads from a document's base to its pool, and makes 0 no handle. */
+    /* The first granule leads from a document's base to its pool. It also keeps 0 from being a
+     * handle. */
     struct pl_pool **first = pl_slab_alloc(&pool->nodes, sizeof(*first));
     PL_REQUIRE((uint8_t *)first == pool->nodes.base);
     *first = pool;

@@ -1,18 +1,18 @@
 /* The pool of strings and subtrees that several documents share.
  *
- * Threads add and free in turns; all others read nodes through documents they hold a
- * reference to, without a lock: nodes never move and are published before the document
- * that uses them. A turn lasts as long as a piece of text is scanned or a document built;
- * what scans or builds takes it by itself.
+ * Threads add and free in turns: only one thread has the turn. All other threads read nodes without
+ * a lock, through documents to which they hold a reference. Nodes never move, and they are
+ * published before the document that uses them. Scans and builders take the turn by themselves, for
+ * one piece of text or one document.
  *
- * A value enters the pool when a second object shows it; objects are told apart by
- * metadata.uid, so updates of one object do not count. Scans and builders that use
- * the pool must be gone before it.
+ * A value enters the pool when a second object has it. Objects are distinguished by metadata.uid,
+ * so updates of one object do not count. Scans and builders that use the pool must be destroyed
+ * before it.
  *
- * Memory: pages of 4 KiB in which nothing is left go back to the system, soon after
- * a mass deletion (pl_pool_collect). Documents do not move either, so deleting a random
- * nine of ten leaves most pages with something on them; whoever holds the only
- * lasting reference can move such documents with pl_pool_compact. */
+ * Memory: pages of 4 KiB without nodes go back to the system, soon after a mass deletion
+ * (pl_pool_collect). Documents do not move either, so deleting a random nine of ten leaves a
+ * document on most pages. The holder of the only lasting reference can move such documents with
+ * pl_pool_compact. */
 #pragma once
 
 #include <stdbool.h>
@@ -24,32 +24,32 @@ struct pl_pool;
 
 struct pl_pool_stats {
     size_t documents;      /* alive */
-    size_t document_bytes; /* their own tapes */
+    size_t document_bytes; /* their tapes */
     size_t nodes;          /* shared values */
     size_t node_bytes;
     size_t table_bytes; /* hash table and second-sight filter */
 };
 
 struct pl_pool *pl_pool_create(void);
-/* Every document must be gone. Accepts NULL. */
+/* All documents must be freed before. Accepts NULL. */
 void pl_pool_destroy(struct pl_pool *pool);
-/* Waits until no other thread has its turn; then this one has it, until it has called _leave as
- * often as _enter. Who waits comes next, however soon the other one wants it again. Not with a lock
- * held: a turn calls back whom its documents are for. NULL: nothing. */
+/* Waits until no other thread has the turn, then takes it. It ends when _leave was called as often
+ * as _enter. A waiting thread gets the next turn, even if the previous thread wants it again at
+ * once. Do not call it with a lock held: documents are delivered to callbacks during a turn. NULL:
+ * does nothing. */
 void pl_pool_enter(struct pl_pool *pool);
 void pl_pool_leave(struct pl_pool *pool);
-/* Gives memory back after mass deletion, and frees documents whose last reference was dropped
- * outside of a turn, which any next turn begins with; does nothing while another thread has its
- * turn. Cheap when there is nothing to do; the loop calls it each time round. True when it has not
- * given back everything yet: call again. */
+/* Returns memory to the system after mass deletion, and frees documents whose last reference was
+ * dropped outside of a turn (every turn begins with that, too). Does nothing while another thread
+ * has the turn. It is cheap when there is nothing to do; the event loop calls it in each iteration.
+ * True when there is more to return: call it again. */
 bool pl_pool_collect(struct pl_pool *pool);
-/* There is time now, so what was freed is worth giving back even if it is little beside what
- * is kept. The next calls of pl_pool_collect do it. */
+/* The process is idle, so the next calls of pl_pool_collect return freed memory even if it is
+ * little in comparison with the memory in use. */
 void pl_pool_rest(struct pl_pool *pool);
-/* NULL when the document lies well; after mass deletion, for one that keeps a
- * nearly empty stretch of memory alive, a dense copy of it with a reference of its own:
- * the same values at the same shared positions. The caller puts it in the old
- * document's place and drops its reference to that; the memory is freed when the
- * last reader is done with it. */
+/* After mass deletion, for a document that keeps a nearly empty range of memory alive: returns a
+ * dense copy with a new reference, with the same values at the same shared positions. The caller
+ * replaces the old document by it and drops its reference to the old one; the memory is freed when
+ * the last reader has released it. NULL when the document need not move. */
 struct pl_doc *pl_pool_compact(struct pl_pool *pool, const struct pl_doc *doc);
 void pl_pool_stats(struct pl_pool *pool, struct pl_pool_stats *stats);

@@ -34,7 +34,8 @@ static bool same_box(const uint8_t *base, const struct tape_box *a, const struct
 {
     if (a->count != b->count || !same_shape(a, b))
         return false;
-    /* The usual case: children that can be handles are, so equal values are equal bytes. */
+    /* The usual case: children that can be handles are handles, so equal values have equal bytes.
+     */
     if (a->values_len == b->values_len && memcmp(a->first, b->first, a->values_len) == 0)
         return true;
     const uint8_t *p = a->first, *q = b->first;
@@ -59,7 +60,7 @@ static bool same_value(const uint8_t *base, const uint8_t *a, const uint8_t *b)
         size_t len = (size_t)(tape_skip(a) - a);
         return len == (size_t)(tape_skip(b) - b) && memcmp(a, b, len) == 0;
     }
-    /* Pooled strings are plain, others may be packed. */
+    /* Pooled strings are not packed, others may be. */
     struct pl_slice s = text_of(a, &of_a), t = text_of(b, &of_b);
     return s.ptr != NULL && t.ptr != NULL && pl_slice_eq(s, t);
 }
@@ -125,7 +126,7 @@ static inline void unref_one(struct pl_pool *pool, uint32_t handle)
 
 enum walk { WALK_REF, WALK_UNREF };
 
-/* Counts up or down every handle in a sequence of values; unpooled containers nest. */
+/* Counts every handle in a sequence of values up or down; containers outside the pool nest. */
 static inline __attribute__((always_inline)) void count_one(struct pl_pool *pool, uint32_t handle,
                                                             enum walk walk, struct pl_buf *list)
 {
@@ -149,7 +150,7 @@ static void walk_values(struct pl_pool *pool, const uint8_t *at, const uint8_t *
         } else if (!tape_is_box(tag)) {
             at = tape_skip(at);
         } else if (tag < TAG_OWN && (tag & 3) < 2) {
-            /* Nothing but its children follows the header: go on into it. */
+            /* Only children follow the header: continue inside. */
             unsigned w = 1u << (tag & 3);
             if (tag >= TAG_OBJECT)
                 count_one(pool, tape_u32(at + 1 + w), walk, list);
@@ -165,7 +166,7 @@ static void walk_values(struct pl_pool *pool, const uint8_t *at, const uint8_t *
     }
 }
 
-/* Written for each, so that the compiler can look at several at once. */
+/* One assignment for each, so that the compiler can vectorise it. */
 static void forget_guesses(struct pl_pool *pool, uint32_t handle)
 {
     for (size_t i = 0; i < PL_ARRAY_LEN(pool->guesses); i++)

@@ -1,10 +1,10 @@
-/* What the pool offers to documents and encoders. Only host/value includes this.
+/* The pool's interface for documents and encoders. Only host/value includes this.
  *
- * A node is a value (or shape) in the arena with a count: how many documents and
- * other nodes use its handle. Nodes are found by a hash of their content, which does
- * not depend on which parts of it are handles and which are not. A node whose count is
- * 0 exists only between pl_pool_add and the moment its creator uses it or gives
- * up (pl_pool_settle). All of it only in a turn (pl_pool_enter). */
+ * A node is a value (or shape) in the arena with a count: the number of documents and other nodes
+ * that use its handle. Nodes are found by a hash of their content, which does not depend on which
+ * parts of it are handles. A node with count 0 exists only between pl_pool_add and its first use,
+ * or until its creator gives it up (pl_pool_settle). All functions require the turn
+ * (pl_pool_enter). */
 #pragma once
 
 #include "value/filter.h"
@@ -23,8 +23,8 @@ struct pool_node {
     uint32_t refs;
     uint32_t length : 29;
     uint32_t is_shape : 1;   /* its value is the bytes of a shape */
-    uint32_t is_plain : 1;   /* a string, or a shape of short names, without anything to escape */
-    uint32_t is_guessed : 1; /* stands in pl_pool.guesses */
+    uint32_t is_plain : 1;   /* a string, or a shape of short names, that needs no escapes */
+    uint32_t is_guessed : 1; /* is in pl_pool.guesses */
     uint8_t value[];
 };
 
@@ -35,20 +35,21 @@ _Static_assert((int)POOL_GRANULE == (int)SLAB_GRANULE, "handles count the arena'
 
 struct pl_pool {
     struct {
-        pthread_mutex_t lock;     /* held for the turn */
-        pthread_mutex_t next;     /* held by the one who waits for it, so that others stay behind */
-        _Atomic pthread_t thread; /* whose turn it is; 0: nobody's */
-        unsigned depth;           /* of its pl_pool_enter */
+        pthread_mutex_t lock; /* held during the turn */
+        pthread_mutex_t
+            next; /* held by the thread that waits for the turn, so that others queue behind it */
+        _Atomic pthread_t thread; /* the thread that has the turn; 0: none */
+        unsigned depth;           /* nesting of its pl_pool_enter */
     } turn;
     struct slab nodes, docs;
     struct table table;
     struct filter filter;
-    struct pl_buf dead;               /* uint32_t handles: nodes to free, while that goes on */
-    _Atomic(struct pl_doc *) dropped; /* outside of turns; linked through pl_doc.dropped */
+    struct pl_buf dead; /* uint32_t handles: nodes to free, while pl_pool_settle runs */
+    _Atomic(struct pl_doc *) dropped; /* dropped outside of turns; linked through pl_doc.dropped */
     size_t documents, document_bytes;
     uint32_t next_owner;                    /* for documents without a uid */
     uint32_t guesses[1 << POOL_GUESS_BITS]; /* handles of live nodes, or 0; see share.h */
-    uint64_t seed; /* of content hashes; everything that is interned uses it */
+    uint64_t seed;                          /* of content hashes; all pooled values use it */
 };
 
 static inline struct pool_node *pool_node(const struct pl_pool *pool, uint32_t handle)
@@ -56,16 +57,16 @@ static inline struct pool_node *pool_node(const struct pl_pool *pool, uint32_t h
     return (struct pool_node *)(pool->nodes.base + (size_t)handle * POOL_GRANULE);
 }
 
-/* ---- nodes; 0 is no handle ---- */
+/* ---- nodes; 0 is not a handle ---- */
 
 uint32_t pl_pool_find_str(const struct pl_pool *pool, uint64_t hash, struct pl_slice text);
 uint32_t pl_pool_find_shape(const struct pl_pool *pool, uint64_t hash, struct pl_slice keys);
 uint32_t pl_pool_find_box(const struct pl_pool *pool, uint64_t hash, const struct tape_box *box);
-/* Copies the bytes, which must be one value or one shape. 0 when there is no more room. */
+/* Copies the bytes, which must be one value or one shape. 0 when the pool is full. */
 uint32_t pl_pool_add(struct pl_pool *pool, uint64_t hash, const uint8_t *bytes, size_t len,
                      bool is_shape);
 void pl_pool_unref(struct pl_pool *pool, uint32_t handle);
-/* Frees the node if nobody uses it. */
+/* Frees the node if its count is 0. */
 void pl_pool_settle(struct pl_pool *pool, uint32_t handle);
 /* Counts every handle in a sequence of values; the handles themselves are appended to `list`
  * (uint32_t) if given. */
@@ -80,5 +81,5 @@ struct pl_doc *pl_pool_make_doc(struct pl_pool *pool, const uint8_t *tape, size_
 /* Any thread. Frees a pooled document without references: at once in a turn, else as the next
  * one begins. */
 void pl_pool_drop(struct pl_doc *doc);
-/* Stands for the object in the filter when it has no uid. */
+/* A number for the object in the filter when it has no uid. */
 uint32_t pl_pool_new_owner(struct pl_pool *pool);

@@ -1,6 +1,6 @@
-/* Streams of documents: where values begin and what they are for. The values
- * themselves are parse.c's. Bytes are copied into one padded buffer in slices, and
- * what stays there between calls is at most one unfinished token. */
+/* Streams of documents: finds where values begin, and their role. parse.c parses the values. Bytes
+ * are copied into one padded buffer in slices; between calls it keeps at most one unfinished token.
+ */
 #include "value/scan.h"
 #include "value/parse.h"
 #include "value/pool.h"
@@ -10,13 +10,13 @@
 #include <stdio.h>
 
 enum {
-    SLICE = 32 << 10,       /* of a chunk, scanned while it is in the cache */
-    KEEP_BUFFER = 64 << 10, /* a larger one is given back between documents */
+    SLICE = 32 << 10, /* part of a chunk that is scanned while it is in the processor's cache */
+    KEEP_BUFFER = 64 << 10, /* a larger buffer is freed between documents */
 };
 
-enum { FORM_TEXT = PL_SCAN_WATCH + 1 }; /* one value and nothing else */
+enum { FORM_TEXT = PL_SCAN_WATCH + 1 }; /* exactly one value */
 
-/* Where the stream is between values. */
+/* The position of the stream between values. */
 enum at {
     AT_START, /* a value, list or event may begin */
     AT_KEY,   /* of the list or event; at the first, '}' may come instead */
@@ -30,7 +30,7 @@ enum at {
     AT_TAIL, /* only white space may follow */
 };
 
-/* From MEMBER_ITEMS on they may not come twice. */
+/* Members from MEMBER_ITEMS on may not come twice. */
 enum member { MEMBER_OTHER, MEMBER_METADATA, MEMBER_ITEMS, MEMBER_TYPE, MEMBER_OBJECT };
 
 struct pl_scan {
@@ -41,18 +41,18 @@ struct pl_scan {
     struct enc doc;      /* the document being read */
     struct enc list;     /* PL_SCAN_LIST: the list without its items; never pooled, because
                           * documents come and go while it is open */
-    struct pl_buf bytes; /* not yet scanned, with padding behind */
-    uint64_t bytes_at;   /* where bytes begin in the stream */
+    struct pl_buf bytes; /* not yet scanned, with padding after them */
+    uint64_t bytes_at;   /* position of `bytes` in the stream */
     enum at at;
-    bool in_value;     /* parse is at work */
-    bool value_is_doc; /* on a document, not on a member of the list or event */
+    bool in_value;     /* the parser is inside a value */
+    bool value_is_doc; /* the value is a document, not a member of the list or event */
     enum member member;
     unsigned members_seen; /* bits of enum member */
-    size_t metadata_at;    /* in list.values: where it begins */
-    uint64_t unit_at;      /* in the stream: the document or piece of envelope began */
+    size_t metadata_at;    /* in list.values: its beginning */
+    uint64_t unit_at;      /* in the stream: beginning of the document or the piece of envelope */
     uint64_t envelope;     /* bytes of the list or event so far, without documents */
     struct pl_buf type;
-    struct pl_doc *object; /* PL_SCAN_WATCH: complete, waits for the end of its event */
+    struct pl_doc *object; /* PL_SCAN_WATCH: complete, waits until its event ends */
     struct pl_err err;     /* sticky */
 };
 
@@ -175,14 +175,14 @@ static bool end_event(struct pl_scan *scan, const uint8_t *p)
 
 /* ---- values ---- */
 
-/* An error that a watch tells of is a Status, and an event may name its type last. */
+/* The object of an "ERROR" event is a Status, and an event may have its type last. */
 static bool is_of_the_kind(const struct pl_scan *scan)
 {
     return scan->form != PL_SCAN_WATCH || ((scan->members_seen & 1u << MEMBER_TYPE) != 0 &&
                                            !pl_slice_eqz(pl_buf_slice(&scan->type), "ERROR"));
 }
 
-/* What comes at p is a value for `enc` (NULL: only checked). */
+/* The bytes at p are a value for `enc` (NULL: it is only checked). */
 static const uint8_t *start_value(struct pl_scan *scan, const uint8_t *p, struct enc *enc)
 {
     scan->in_value = true;
@@ -313,7 +313,7 @@ static const uint8_t *envelope_member(struct pl_scan *scan, const uint8_t *p, co
             scan->at = AT_FIRST_ITEM;
             return p + 1;
         }
-        if (*p == 'n') /* null is what an empty slice of Go becomes */
+        if (*p == 'n') /* Go encodes an empty slice as null */
             return start_value(scan, p, NULL);
         return fail(scan, p, "\"items\" is not an array");
     case MEMBER_TYPE:
@@ -343,7 +343,7 @@ static const uint8_t *separator(struct pl_scan *scan, const uint8_t *p)
     return p + 1;
 }
 
-/* One token of the envelope; NULL: an error, or more bytes are needed. */
+/* Reads one token of the envelope. NULL: an error, or more bytes are needed. */
 static const uint8_t *step(struct pl_scan *scan, const uint8_t *p, const uint8_t *end)
 {
     switch (scan->at) {
@@ -378,7 +378,7 @@ static const uint8_t *step(struct pl_scan *scan, const uint8_t *p, const uint8_t
     }
 }
 
-/* Scans what the buffer holds. Returns where it stopped; scan->err tells of errors. */
+/* Scans the buffer. Returns the place where it stopped; scan->err has errors. */
 static const uint8_t *run(struct pl_scan *scan, bool final)
 {
     const uint8_t *p = (const uint8_t *)scan->bytes.ptr, *end = p + scan->bytes.len;

@@ -1,8 +1,9 @@
-/* Shapes: the names of an object's members, in order. Objects of one kind share a few of them.
+/* Shapes: the names of an object's members, in order. Objects of one kind have only a few different
+ * shapes.
  *
- * A large shape has an index sorted by name, and finding repeated names sorts as well, so that an
+ * A large shape has an index sorted by name, and repeated names are also found by sorting. So an
  * object with many members, which an outsider may send, costs n log n and not n squared. Small ones
- * are compared pairwise, after a bit set has ruled most pairs out. */
+ * are compared pairwise, after a bit set has excluded most pairs. */
 #include "value/shape.h"
 #include "value/tape.h"
 
@@ -58,8 +59,8 @@ uint8_t *pl_shape_put(uint8_t *out, uint32_t count, struct pl_slice keys)
     return out;
 }
 
-/* For few names: a set of their length and outer bytes, one bit each, rules nearly all
- * out; only names that fall on a bit already set are compared with those before. */
+/* For few names: a set of bits, computed from a name's length and outer bytes, excludes nearly all
+ * pairs. Only a name whose bit is already set is compared with the names before it. */
 static bool few_repeat(uint32_t count, struct pl_slice keys)
 {
     struct pl_slice names[TAPE_BIG];

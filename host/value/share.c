@@ -1,12 +1,12 @@
-/* What the pool shares, decided while a document is encoded. A value enters the pool when a second
- * object shows it (filter.h); a container that has a part which is new is new as well and is not
- * looked up.
+/* Decides, while a document is encoded, which values the pool shares. A value enters the pool when
+ * a second object has it (filter.h). A container with a new part is new as well and is not looked
+ * up.
  *
- * Nodes made for a document have no count until it is finished, so an encoder that pauses between
- * two pieces of text pins the handles it has written, and settles those it made: another thread's
- * turn may come in between and must not free them.
+ * Nodes made for a document have no count until it is finished. So an encoder that pauses between
+ * two pieces of text pins the handles that it has written, and settles the nodes that it made:
+ * another thread may take the turn in between and must not free them.
  *
- * Guesses are hints. A wrong one costs time and never changes what is encoded. */
+ * Guesses are hints. A wrong guess costs time and never changes the result. */
 #include "value/share.h"
 #include "value/pack.h"
 #include "value/shape.h"
@@ -15,13 +15,13 @@
 
 enum {
     POOL_STR_MIN = 6, /* shorter strings are as small as a handle */
-    EARLY_MAX = 512,  /* values noted before the uid is known */
+    EARLY_MAX = 512,  /* limit of values noted before the uid is known */
 };
 
 /* ---- guesses ---- */
 
-/* Guesses are compared with undecoded text, so only plain nodes will do. Whatever is
- * guessed leaves the table when it is freed (pool_node.c). */
+/* Guesses are compared with undecoded text, so only plain nodes can be guessed. A guessed node
+ * leaves the table when it is freed (pool_node.c). */
 static void remember(struct enc *enc, uint32_t site, uint32_t handle)
 {
     if (handle == 0 || !pool_node(enc->pool, handle)->is_plain)
@@ -62,7 +62,7 @@ void pl_share_drop_guess(struct enc *enc)
     frame->guess = NULL;
 }
 
-/* For all open objects at once: their names are in one buffer, one object's behind another's. */
+/* For all open objects at once: one buffer holds their names, one object's after another's. */
 static void drop_all_guesses(struct enc *enc)
 {
     struct pl_buf keys = PL_BUF_INIT;
@@ -102,7 +102,7 @@ void pl_share_reset(struct enc *enc)
     enc->pinned = 0;
     enc->early.len = 0;
     enc->owner = FILTER_OWNER_UNKNOWN;
-    /* Streams of different kinds should not guess alike. */
+    /* Streams of different kinds should not share guesses. */
     enc->frames[0].site = (uint32_t)((uintptr_t)enc >> 4);
 }
 
@@ -121,8 +121,8 @@ void pl_enc_pause(struct enc *enc)
 
 /* ---- sights ---- */
 
-/* True when a value that is not in the pool should enter it now: another object has
- * shown it before. Before the uid is known only what several have shown counts. */
+/* True when a value that is not in the pool should enter it now: another object had it before.
+ * Before the uid is known, only values that several objects had count. */
 static bool is_second_sight(struct enc *enc, uint64_t hash)
 {
     if (enc->owner != FILTER_OWNER_UNKNOWN)
@@ -186,7 +186,7 @@ static uint32_t create_node(struct enc *enc, uint64_t hash, const uint8_t *bytes
 
 /* ---- strings ---- */
 
-/* The handle of a pooled string, 0 when it is not to be pooled. */
+/* The handle of a pooled string, 0 when it should not be pooled. */
 static uint32_t find_or_add_str(struct enc *enc, uint64_t hash, struct pl_slice text)
 {
     filter_prefetch(&enc->pool->filter, hash);
@@ -197,7 +197,7 @@ static uint32_t find_or_add_str(struct enc *enc, uint64_t hash, struct pl_slice 
         top(enc)->is_new = true;
         return 0;
     }
-    /* Not packed: what many share is read more often than it costs memory. */
+    /* Not packed: a value that many documents share is read often. */
     size_t start = enc->values.len;
     pl_enc_put_plain(enc, text);
     handle = create_node(enc, hash, (const uint8_t *)enc->values.ptr + start,
@@ -241,8 +241,8 @@ static uint64_t hash_keys(const struct enc *enc, const struct enc_frame *frame)
     return pl_hash(keys.ptr, keys.len, enc->pool->seed ^ SALT_SHAPE);
 }
 
-/* The handle of an object's shape, 0 when it is not to be pooled. Only for shapes that
- * the pool does not have need the names be looked at for duplicates. */
+/* The handle of an object's shape, 0 when it should not be pooled. Names are checked for duplicates
+ * only if the pool does not have the shape. */
 static uint32_t share_shape(struct enc *enc, struct enc_frame *frame, uint64_t *shape_hash,
                             ssize_t *repeated)
 {
@@ -308,7 +308,7 @@ uint64_t pl_share_end(struct enc *enc, struct enc_frame *frame, ssize_t *repeate
     } else {
         hash = mix(frame->hash, SALT_ARRAY + frame->count);
     }
-    /* With a new part, the whole is new too, and need not be looked for. */
+    /* A container with a new part is new too, and need not be looked up. */
     filter_prefetch(&enc->pool->filter, hash);
     if (!frame->is_new)
         handle = find_box(enc, frame, hash, shape);

@@ -1,29 +1,28 @@
-/* The encoder's side of the pool: what is shared, and quick guesses at it. Only host/value
- * includes this.
+/* The encoder's side of the pool: sharing values, and guessing them fast. Only host/value includes
+ * this.
  *
- * Objects of one kind look alike: the pool remembers, for each place in a document (a
- * site: the way there by ordinals), which names or which string were there last. A
- * guess that holds costs a comparison, where reading, hashing and looking up
- * cost ten times as much. While an object's names are as guessed they are not even copied:
- * enc_frame.guess says how far. */
+ * Objects of one kind look alike. For each place in a document (a site: the path to it by
+ * ordinals), the pool remembers the names or the string that it last saw there. A correct guess
+ * costs one comparison; reading, hashing and looking up cost ten times as much. While an object's
+ * names are as guessed, they are not even copied: enc_frame.guess has the progress. */
 #pragma once
 
 #include "value/enc_put.h"
 #include "value/pool_node.h"
 
-/* Encodes a string that may be shared; its content hash. */
+/* Encodes a string that may be shared; returns its content hash. */
 uint64_t pl_share_str(struct enc *enc, struct pl_slice text);
-/* Ends a container that may be shared; its content hash. */
+/* Ends a container that may be shared; returns its content hash. */
 uint64_t pl_share_end(struct enc *enc, struct enc_frame *frame, ssize_t *repeated);
-/* The innermost object's next name is not the guessed one. */
+/* The innermost object's next name differs from the guess. */
 void pl_share_drop_guess(struct enc *enc);
-/* Nodes made here that nobody uses go, and so do the pins. */
+/* Frees nodes that were created here and are unused, and releases the pins. */
 void pl_share_reset(struct enc *enc);
 
-/* The names of the object that begins, as they were the last time at this place. */
+/* Guesses that the new object has the names that the last object had at this place. */
 void pl_share_guess_names(struct enc *enc, const struct enc_frame *parent);
 
-/* The place of the value that comes next in a container. Long arrays repeat. */
+/* The place of the next value in a container. Elements of a long array share places. */
 static inline uint32_t share_site(const struct enc_frame *frame)
 {
     uint32_t ordinal = frame->is_object ? frame->count : frame->count & 7;
@@ -35,14 +34,15 @@ static inline uint32_t *share_slot(const struct enc *enc, uint32_t site)
     return &enc->pool->guesses[site >> (32 - POOL_GUESS_BITS)];
 }
 
-/* Behind the name in quotes at p if it is the guessed one, which is *key; else NULL. */
+/* If the name in quotes at p is the guessed one, returns the place after it and sets *key; else
+ * NULL. */
 static inline const uint8_t *share_guess_key(const struct enc *enc, const uint8_t *p,
                                              const uint8_t *end, struct pl_slice *key)
 {
     const struct enc_frame *frame = &enc->frames[enc->depth];
     if (frame->guess == NULL || frame->guess_left == 0)
         return NULL;
-    size_t len = *frame->guess; /* a plain shape has no longer names */
+    size_t len = *frame->guess; /* a plain shape has only short names */
     if ((size_t)(end - p) < len + 2 || p[len + 1] != '"' ||
         !tape_text_eq(p + 1, frame->guess + 1, len))
         return NULL;
@@ -57,7 +57,8 @@ static inline void share_take_key(struct enc *enc)
     frame->guess_left--;
 }
 
-/* Encodes the string in quotes at p if it is the one guessed here. Behind it, or NULL. */
+/* If the string in quotes at p is the guessed one, encodes it and returns the place after it; else
+ * NULL. */
 static inline const uint8_t *share_guess_str(struct enc *enc, const uint8_t *p, const uint8_t *end)
 {
     if (enc->pool == NULL)

@@ -1,10 +1,8 @@
-/* Text that was checked once and comes again with small differences. Two texts count as alike where
- * they differ only in plain characters inside strings: neither quotes, escapes, control characters
- * nor bytes of UTF-8 sequences may differ, so the one has the same structure as the other and is as
- * valid.
- *
- * Where they part, parsing goes on from the last mark before it. A mark has everything that the
- * parser must know there. Learning a text costs as much as parsing it, so that a text which keeps
+/* Text that was checked once and comes again with small differences. Two texts count as alike if
+ * they differ only in plain characters inside strings: quotes, escapes, control characters and
+ * bytes of UTF-8 sequences may not differ. So both have the same structure and both are valid.
+ * Where they differ otherwise, parsing resumes from the last mark before that place. A mark has the
+ * whole state of the parser. Learning a text costs as much as parsing it, so a text that keeps
  * changing is learned again only now and then. */
 #include "value/skim.h"
 #include "value/string_scan.h"
@@ -27,7 +25,7 @@ void pl_skim_deinit(struct skim *skim)
     skim->free = NULL;
 }
 
-/* What is known of the text on the way through it. */
+/* State of a walk through the text. */
 struct walk {
     struct skim *skim;
     uint32_t at, depth;
@@ -58,7 +56,8 @@ static void walk_string(struct walk *w)
     const uint8_t *text = w->skim->text;
     for (w->at++; text[w->at] != '"'; w->at++) {
         if (text[w->at] == '\\') {
-            /* Neither the escape nor the digits of a \u, which may be half of a pair. */
+            /* Neither the escape nor the digits of a \u may differ: it may be half of a surrogate
+             * pair. */
             w->at += text[w->at + 1] == 'u' ? 5 : 1;
         } else if (text[w->at] < 0x80) {
             w->skim->free[w->at / 16] |= (uint16_t)(1u << w->at % 16);
@@ -94,7 +93,7 @@ void pl_skim_learn(struct skim *skim, const uint8_t *text, size_t len)
     }
 }
 
-/* The offset of the first byte that matters and differs, len when there is none. */
+/* The offset of the first relevant difference, len when there is none. */
 static size_t alike(const struct skim *skim, const uint8_t *p, size_t len)
 {
     for (size_t i = 0; i < len; i += 16) {

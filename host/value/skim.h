@@ -1,9 +1,8 @@
-/* Skipping values that are nearly always the same text. Only host/value includes this.
- *
- * metadata.managedFields is a quarter of an object, is dropped, and must still be
- * checked. From one pod to the next it mostly differs in times and addresses. So the last
- * one that was checked is kept: where the next has the same bytes, or differs only by
- * plain characters inside a string, its structure is the same and needs no parsing. */
+/* Skipping values that nearly always have the same text. Only host/value includes this.
+ * metadata.managedFields is a quarter of an object. It is dropped, but must still be checked. From
+ * one pod to the next it differs mostly in times and addresses. So the last checked text is kept:
+ * if the next one has the same bytes, or differs only in plain characters inside strings, its
+ * structure is the same and it needs no parsing. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,21 +10,21 @@
 #include <stdint.h>
 
 enum {
-    SKIM_MAX = 8 << 10, /* bytes of text that are kept */
+    SKIM_MAX = 8 << 10, /* limit of the kept text in bytes */
     SKIM_MARKS = SKIM_MAX / 64,
     SKIM_DEPTH = 64,
 };
 
-/* A place behind a comma, where parsing can take over. */
+/* A place after a comma, where parsing can take over. */
 struct skim_mark {
     uint32_t offset;
-    uint32_t depth;     /* containers open, the outermost one included */
-    uint64_t is_object; /* bit i: the one at depth i + 1 */
+    uint32_t depth;     /* number of open containers, the outermost included */
+    uint64_t is_object; /* bit i: the container at depth i + 1 is an object */
 };
 
 struct skim {
-    uint8_t *text;  /* owned, padded; NULL until something was learned */
-    uint16_t *free; /* owned: for each 16 bytes, those that may differ */
+    uint8_t *text;  /* owned, padded; NULL until a text was learned */
+    uint16_t *free; /* owned: for each 16 bytes, a bit set of those that may differ */
     uint32_t len;
     uint32_t marks;
     unsigned misses; /* in a row */
@@ -33,11 +32,11 @@ struct skim {
 };
 
 void pl_skim_deinit(struct skim *skim);
-/* Takes a container's text, known to be valid, as the one to compare with. */
+/* Takes a container's text, known to be valid, for later comparisons. */
 void pl_skim_learn(struct skim *skim, const uint8_t *text, size_t len);
-/* Compares what begins at p (padded like all input of parse.c). All of it alike: returns its
- * length. Else 0, and *mark is the last place up to which it is, or NULL. */
+/* Compares the text at p (padded like all input of parse.c). If all of it is alike, returns its
+ * length. Else returns 0, and *mark is the last place up to which it is alike, or NULL. */
 size_t pl_skim_match(struct skim *skim, const uint8_t *p, const uint8_t *end,
                      const struct skim_mark **mark);
-/* After a text that did not match in full: is it worth learning? */
+/* After a text that did not match completely: whether it is worth learning. */
 bool pl_skim_wants(const struct skim *skim);

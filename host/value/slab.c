@@ -1,13 +1,13 @@
 /* Size classes in spans of 64 KiB, each span with a bit for each block. A block never moves, and a
- * new span is begun only when no span of the class has room.
+ * new span is used only when no span of the class has room.
  *
- * Memory goes back to the system page by page: sweeps look at a bounded number of dirty spans a
- * call. Huge pages are switched off for the stretch, as they would bring released pages back.
- * Whoever holds the only reference to a block can empty a span by copying its blocks elsewhere
- * (pl_slab_drain).
+ * Memory goes back to the system page by page: each call of a sweep looks at a bounded number of
+ * dirty spans. Huge pages are switched off for the range, as they would bring released pages back.
+ * The holder of the only reference to a block can help to empty a span by copying the block
+ * elsewhere (pl_slab_drain).
  *
- * A wrong free is found: the bit must say that the block was in use. Under AddressSanitizer, free
- * blocks are poisoned. */
+ * A wrong free is detected: the bit must say that the block was in use. Under AddressSanitizer,
+ * free blocks are poisoned. */
 #include "value/slab.h"
 
 #include "base/alloc.h"
@@ -35,9 +35,9 @@
 enum {
     PAGE = 4096,
     SPAN_PAGES = SLAB_SPAN / PAGE,
-    WORDS = SLAB_SPAN / 32 / 64, /* the smallest class of many blocks has 32 bytes */
-    SWEEP_SPANS = 64,            /* looked at in one call */
-    SWEEP_MIN = 1 << 20,         /* bytes freed before a sweep is worth it */
+    WORDS = SLAB_SPAN / 32 / 64, /* the smallest class with many blocks has 32 bytes */
+    SWEEP_SPANS = 64,            /* spans that one call looks at */
+    SWEEP_MIN = 1 << 20,         /* freed bytes that make a sweep worthwhile */
     LEAST_RESERVE = 1 << 20,
 };
 
@@ -50,10 +50,10 @@ struct slab_span {
     uint8_t size_class; /* SPAN_SMALL */
     bool is_open;       /* linked in its class's list of spans with room */
     bool is_draining;   /* never linked again */
-    bool is_dirty;      /* something was freed since the last sweep */
+    bool is_dirty;      /* a block was freed since the last sweep */
     uint16_t live, slots;
-    uint16_t word;     /* free slots are not before this word */
-    uint16_t released; /* pages given back and not used since, a bit each */
+    uint16_t word;     /* there is no free slot before this word */
+    uint16_t released; /* a bit for each page that was returned and not used since */
     int32_t next, prev;
     uint64_t free[WORDS];
 };
@@ -180,7 +180,7 @@ static void give_spans(struct slab *slab, int32_t first, int32_t count)
     }
 }
 
-/* The first of `count` adjacent spans, or SLAB_NONE. */
+/* Returns the first of `count` adjacent spans, or SLAB_NONE. */
 static int32_t take_spans(struct slab *slab, int32_t count)
 {
     for (size_t i = 0; i < slab->run_count; i++) {

@@ -10,8 +10,8 @@
 static inline unsigned string_odd16(const uint8_t *p)
 {
     __m128i v = _mm_loadu_si128((const __m128i *)p);
-    /* Compared as signed numbers, bytes from 0x80 on are negative, so one comparison
-     * finds them and the control characters. */
+    /* As signed numbers, bytes from 0x80 on are negative, so one comparison finds them and the
+     * control characters. */
     __m128i low = _mm_cmplt_epi8(v, _mm_set1_epi8(0x20));
     __m128i quote = _mm_cmpeq_epi8(v, _mm_set1_epi8('"'));
     __m128i slash = _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'));
@@ -43,7 +43,7 @@ static inline unsigned string_differ16(const uint8_t *a, const uint8_t *b)
 }
 #endif
 
-/* The first byte at or after p that string_odd16 finds. Reads up to 16 bytes past it. */
+/* The first byte at or after p that string_odd16 reports. Reads up to 16 bytes past it. */
 static inline const uint8_t *string_run(const uint8_t *p)
 {
     for (;; p += 16) {

@@ -1,9 +1,9 @@
 /* The pool's hash table, open addressing with linear probes. It is never rehashed at once: a resize
- * makes a second part, and each later addition moves some slots, so that no document pays for all
+ * creates a second part, and each later addition moves some slots, so that no document pays for all
  * of them.
  *
  * While slots move, a lookup probes both parts. A removed or moved entry leaves a mark in its slot,
- * since an empty slot ends a probe; only the last one of a chain becomes empty at once. */
+ * since an empty slot ends a probe; only the last slot of a chain becomes empty at once. */
 #include "value/table.h"
 
 #include "base/alloc.h"
@@ -14,7 +14,7 @@
 
 enum {
     LEAST = 1024, /* slots */
-    MOVES = 16,   /* slots of the old part, at each addition */
+    MOVES = 16,   /* slots of the old part that each addition moves */
 };
 
 static struct table_part make_part(uint32_t cap)
@@ -44,8 +44,8 @@ static void put(struct table_part *part, struct table_slot slot)
     part->used++;
 }
 
-/* A moved entry leaves a removed one behind, so that probes still pass over it; empty
- * slots stay empty, so that they still end. */
+/* A moved entry leaves the mark of a removed one, so that probes still pass over it. Empty slots
+ * stay empty, so that they still end probes. */
 static void move_some(struct table *table, uint32_t slots)
 {
     struct table_part *old = &table->old;
@@ -62,8 +62,8 @@ static void move_some(struct table *table, uint32_t slots)
     }
 }
 
-/* A new part at most a quarter full once everything is moved. While that goes on at
- * MOVES slots an addition, old.cap / MOVES entries may join: another quarter at most. */
+/* The new part is at most a quarter full when everything has moved. Meanwhile, with MOVES slots for
+ * each addition, old.cap / MOVES entries may be added: another quarter at most. */
 static void resize(struct table *table)
 {
     uint32_t cap = LEAST;
@@ -91,7 +91,7 @@ static bool remove_from(struct table_part *part, uint32_t hash, uint32_t handle)
     for (uint32_t at = hash & mask; part->slots[at].handle != 0; at = (at + 1) & mask) {
         if (part->slots[at].handle != handle)
             continue;
-        /* At the end of its chain a slot can be empty again at once. */
+        /* The last slot of its chain can become empty at once. */
         bool is_last = part->slots[(at + 1) & mask].handle == 0;
         part->slots[at].handle = is_last ? 0 : TABLE_GONE;
         part->used -= is_last;

@@ -1,4 +1,4 @@
-/* The pool's hash table: from a 64-bit hash to handles of nodes that have it. Grows and
+/* The pool's hash table: maps a 64-bit hash to the handles of nodes with that hash. Grows and
  * shrinks a few slots at a time. Only host/value includes this. */
 #pragma once
 
@@ -7,7 +7,7 @@
 
 struct table_slot {
     uint32_t handle; /* 0: never used */
-    uint32_t hash;   /* the upper half of it, whose low bits choose the slot */
+    uint32_t hash;   /* the upper half of the hash; the low bits choose the slot */
 };
 
 struct table_part {
@@ -17,8 +17,8 @@ struct table_part {
 };
 
 struct table {
-    struct table_part now, old; /* old: being moved into now */
-    uint32_t moved;             /* slots of old before this one are done */
+    struct table_part now, old; /* old: its entries are being moved into now */
+    uint32_t moved;             /* slots of old before this index have been moved */
     uint32_t count;
 };
 
@@ -27,9 +27,9 @@ enum { TABLE_GONE = UINT32_MAX }; /* handle of a removed entry */
 void pl_table_init(struct table *table);
 void pl_table_deinit(struct table *table);
 void pl_table_add(struct table *table, uint64_t hash, uint32_t handle);
-/* The entry must be there. */
+/* The entry must be in the table. */
 void pl_table_remove(struct table *table, uint64_t hash, uint32_t handle);
-/* Moves up to `slots` slots, and starts shrinking when nearly empty. */
+/* Moves up to `slots` slots, and starts shrinking when the table is nearly empty. */
 void pl_table_tidy(struct table *table, uint32_t slots);
 
 /* Visits the handles whose hash may be equal:

@@ -70,7 +70,7 @@ enum {
     TAPE_STR_MAX = 62,
     TAPE_BIG = 32,
     TAPE_STRIDE = 16,
-    POOL_GRANULE = 16, /* a handle counts these from the arena's base */
+    POOL_GRANULE = 16, /* unit of handles, counted from the arena's base */
     POOL_HEADER = 16,  /* of a pool node, in front of its value */
 };
 
@@ -80,15 +80,16 @@ struct pl_doc {
     _Atomic uint32_t refs;
     uint32_t length; /* of the tape */
     union {
-        const uint8_t *base;    /* of the pool's arena; NULL: a document of its own */
+        const uint8_t *base;    /* of the pool's arena; NULL: an independent document */
         struct pl_doc *dropped; /* next in the pool's drop list, once refs is 0 */
     };
-    _Atomic uint64_t places; /* of what identifies an object; 0 until asked for (meta.c) */
+    _Atomic uint64_t
+        places; /* of the members that identify an object; 0 until they are needed (meta.c) */
     _Atomic uint64_t labels; /* their Bloom filter; 0 until one is kept (label_bloom.c) */
     uint8_t tape[];
 };
 
-/* With one reference; the tape is the caller's to fill. base: see above. */
+/* Initialises a document with one reference; the caller fills the tape. base: see above. */
 static inline void tape_init_doc(struct pl_doc *doc, const uint8_t *base, size_t length)
 {
     atomic_init(&doc->refs, 1);
@@ -168,7 +169,7 @@ static inline const uint8_t *tape_resolve(const uint8_t *base, const uint8_t *p)
 
 /* ---- walking ---- */
 
-/* Bytes of a value by its tag; 0 when its length follows the tag. */
+/* The size of a value by its tag; 0 when a length follows the tag. */
 extern const uint8_t pl_tape_size[256];
 const uint8_t *pl_tape_skip_long(const uint8_t *at);
 
@@ -179,8 +180,9 @@ static inline const uint8_t *tape_skip(const uint8_t *at)
     return size != 0 ? at + size : pl_tape_skip_long(at);
 }
 
-/* Written the same in documents of one pool, or both in none: then they are equal without a look
- * inside. Equal values may be written differently, by handle here and in place there. */
+/* True when both are written in the same way in documents of one pool (or of none): then they are
+ * equal without a comparison. Equal values may be written differently, as a handle in one document
+ * and in place in another. */
 static inline bool tape_is_same(struct pl_node a, struct pl_node b)
 {
     if (a.at == b.at)
@@ -191,10 +193,10 @@ static inline bool tape_is_same(struct pl_node a, struct pl_node b)
     return len == (size_t)(tape_skip(b.at) - b.at) && memcmp(a.at, b.at, len) == 0;
 }
 
-/* A container, taken apart. */
+/* A container with its parts. */
 struct tape_box {
     const uint8_t *first; /* child */
-    uint32_t values_len;  /* of all children */
+    uint32_t values_len;  /* length of all children */
     const uint8_t *index; /* NULL below TAPE_BIG */
     const uint8_t *shape; /* objects */
     const uint8_t *key;   /* objects: the first */

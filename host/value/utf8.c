@@ -1,5 +1,5 @@
-/* One decoder for checking, repairing and writing. Wrong bytes are replaced one by one by U+FFFD,
- * as Go's encoding/json does, never dropped. */
+/* One decoder for checking, repairing and writing. Each wrong byte is replaced by U+FFFD, as in
+ * Go's encoding/json, and never dropped. */
 #include "value/utf8.h"
 #include "value/build.h"
 
@@ -10,7 +10,7 @@ int pl_utf8_sequence(const uint8_t *p, size_t room, unsigned *bad)
     *bad = 0;
     if (lead < 0xc2 || lead > 0xf4)
         return 0;
-    /* The second byte is where overlong forms, surrogates and too large ones show. */
+    /* Overlong forms, surrogates and too large code points show in the second byte. */
     if (lead == 0xe0)
         low = 0xa0;
     else if (lead == 0xed)

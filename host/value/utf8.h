@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The length of the sequence at p, whose first byte is 0x80 or more, with `room` bytes
- * readable: 2 to 4; 0 when it is malformed, with *bad the offset of the byte that
- * is wrong; -1 when all that is there is right but the rest is missing. */
+/* The length of the sequence at p, whose first byte is 0x80 or more, with `room` bytes readable: 2
+ * to 4; 0 when it is malformed, with *bad the offset of the wrong byte; -1 when it is correct so
+ * far but incomplete. */
 int pl_utf8_sequence(const uint8_t *p, size_t room, unsigned *bad);
-/* Writes a code point (no surrogate, at most U+10FFFF); its length. */
+/* Writes a code point (no surrogate, at most U+10FFFF); returns its length. */
 size_t pl_utf8_put(char *out, uint32_t code);

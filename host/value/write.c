@@ -1,6 +1,6 @@
-/* Documents as JSON text: compact, indented or with sorted names. Numbers are written as they came.
- * Strings are valid UTF-8 already, so that only quotes, backslashes and control characters need an
- * escape. It cannot fail, and recursion is as deep as the document, which the scanner and the
+/* Documents as JSON text: compact, indented or with sorted names. Numbers are written as they were
+ * read. Strings are valid UTF-8 already, so only quotes, backslashes and control characters need
+ * escapes. It cannot fail. The recursion is as deep as the document, which the scanner and the
  * builder limit. */
 #include "value/write.h"
 
@@ -11,7 +11,7 @@
 
 enum { INDENT = 2 };
 
-/* Bytes that stand for themselves inside a JSON string. */
+/* Bytes that need no escape inside a JSON string. */
 static inline bool is_plain(uint8_t c)
 {
     return c >= 0x20 && c != '"' && c != '\\';

@@ -7,11 +7,11 @@
 enum {
     PL_WRITE_COMPACT = 0,
     PL_WRITE_SORTED = 1, /* members in byte order of their names */
-    PL_WRITE_PRETTY = 2, /* two spaces a level */
+    PL_WRITE_PRETTY = 2, /* indented by two spaces for each level */
 };
 
-/* Appends the node's JSON; "null" for PL_MISSING. Numbers as they were written,
- * strings with the fewest escapes. */
+/* Appends the node's JSON; "null" for PL_MISSING. Numbers are written as they were read, strings
+ * with the fewest escapes. */
 void pl_write(struct pl_buf *out, struct pl_node node, unsigned flags);
 /* Appends a JSON string with quotes and escapes. */
 void pl_write_str(struct pl_buf *out, struct pl_slice text);
