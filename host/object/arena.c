@@ -1,6 +1,6 @@
-/* Bump memory in blocks that go together. Nothing is freed alone, so an arena belongs to one short
- * piece of work, such as a request; what it allocates grows with what that work reads, and whoever
- * reads limits it. */
+/* Bump memory in blocks that are freed together. No allocation is freed alone, so an arena belongs
+ * to one short piece of work, such as a request. Its size grows with the input of that work, and
+ * the code that reads the input limits it. */
 #include "object/arena.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,4 @@
-/* Memory that is freed whole. One thread. */
+/* Memory that is freed as a whole. One thread. */
 #pragma once
 
 #include "base/base.h"
@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* Bump memory, freed whole. Zero-initialise. */
+/* Bump memory, freed as a whole. Zero-initialise. */
 struct pl_arena {
     struct pl_arena_block *blocks; /* owned */
     size_t used, cap;              /* of the first block */
@@ -16,7 +16,7 @@ void pl_arena_deinit(struct pl_arena *arena);
 /* Zeroed, aligned for any type. */
 void *pl_arena_alloc(struct pl_arena *arena, size_t size);
 struct pl_slice pl_arena_copy(struct pl_arena *arena, struct pl_slice text);
-/* The text itself when it is UTF-8, else a copy with U+FFFD for what is not. */
+/* The text itself when it is UTF-8, else a copy with U+FFFD for each wrong byte. */
 struct pl_slice pl_arena_utf8(struct pl_arena *arena, struct pl_slice text);
 /* printf into the arena. */
 struct pl_slice pl_arena_f(struct pl_arena *arena, const char *fmt, ...) PL_PRINTF(2, 3);

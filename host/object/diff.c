@@ -1,11 +1,11 @@
-/* What differs between two documents, as paths. Cost follows what changed and not how large the
- * objects are: two nodes at one position are the same, objects of one pool that share a list of
- * names are compared in step without looking a name up, and values whose bytes are equal are not
+/* Finds the differences between two documents, as paths. The cost depends on the differences, not
+ * on the size of the objects: two nodes at one position are equal, objects of one pool that share a
+ * list of names are compared in step without looking names up, and values with equal bytes are not
  * read.
  *
- * An array of another length counts as one difference; elements are not matched up. The visitor may
- * end the walk, which is how limits on the number of paths are kept. This file reads tapes itself
- * (value/tape.h), for that speed. */
+ * Arrays of different lengths count as one difference; elements are not matched up. The visitor may
+ * end the walk; this keeps limits on the number of paths. For speed this file reads tapes itself
+ * (value/tape.h). */
 #include "object/diff.h"
 
 #include "base/alloc.h"
@@ -66,8 +66,8 @@ static void compare_objects(struct walk *walk, struct pl_node old_node, struct p
     pl_members_deinit(&members);
 }
 
-/* Objects of one pool that list the same names share that list: no name has to be looked up, and
- * what is written the same not even read. False: they don't. */
+/* Objects of one pool with the same names share the list of names: no name has to be looked up, and
+ * values with equal bytes are not read. Returns false if they do not share it. */
 static bool compare_in_step(struct walk *walk, struct pl_node old_node, struct pl_node new_node)
 {
     const uint8_t *base = old_node.doc->base;

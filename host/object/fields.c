@@ -41,7 +41,7 @@ static int fail_at(struct pl_err *err, size_t offset)
     return PL_EINVAL;
 }
 
-/* Fills value from the escaped text, which ends at the next bare comma. */
+/* Fills value from the escaped text, which ends at the next unescaped comma. */
 static int unescape(struct term *term, struct pl_slice text, size_t at, struct pl_err *err)
 {
     term->value = pl_memdup0(text.ptr, text.len);

@@ -1,6 +1,5 @@
-/* Walks the document once and writes a copy. A Secret is known by its apiVersion and kind wherever
- * it lies in the document; elsewhere its values are found as texts, if they are among those that
- * are known. */
+/* Walks the document once and writes a copy. A Secret is recognised by its apiVersion and kind
+ * anywhere in the document. Elsewhere, known values of Secrets are found as texts. */
 #include "object/hide.h"
 
 #include "base/alloc.h"

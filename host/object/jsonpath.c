@@ -1,6 +1,6 @@
-/* A path is a list of steps, and a step a list of alternatives ([0,2] has two). Finding walks the
- * steps depth first, so that values come in the document's order; what is looked at is counted,
- * because "..*..*" looks at much. */
+/* A path is a list of steps, and a step is a list of alternatives ([0,2] has two). Finding walks
+ * the steps depth first, so that values come in document order. It counts the values that it looks
+ * at, because "..*..*" looks at many. */
 #include "object/jsonpath.h"
 
 #include "base/alloc.h"
@@ -31,12 +31,12 @@ struct part {
     enum part_type type;
     char *name; /* owned */
     bool has_start, has_end;
-    int64_t start, end, by; /* start: an index's too */
+    int64_t start, end, by; /* start is also an index */
     struct filter filter;
 };
 
 struct step {
-    bool deep; /* here and everywhere below */
+    bool deep; /* here and at all deeper levels */
     struct part *parts;
     size_t count;
 };
@@ -89,7 +89,7 @@ static struct part *add_part(struct step *step, enum part_type type)
     return part;
 }
 
-/* 'it''s' has no quotes inside; "\'" is one. The text is the caller's. */
+/* 'it''s' is two strings, while "\'" is a quote. The caller frees the text. */
 static char *quoted(struct reader *r)
 {
     char quote = peek(r);
@@ -222,7 +222,7 @@ static bool read_literal(struct reader *r, struct filter *f)
            fail(r, "there must be a text in quotes, a number, true, false or null");
 }
 
-/* Behind "?": "(@.a.b == 'x')" */
+/* The text after "?": "(@.a.b == 'x')" */
 static bool read_filter(struct reader *r, struct step *step)
 {
     if (!take(r, '('))
@@ -348,7 +348,7 @@ void pl_jsonpath_destroy(struct pl_jsonpath *path)
 struct finder {
     pl_jsonpath_visit visit;
     void *arg;
-    size_t *looks; /* one for filters' paths too */
+    size_t *looks; /* the number of values looked at, filters' paths included */
 };
 
 enum { GO_ON, ENOUGH, TOO_MUCH };
@@ -387,7 +387,7 @@ static int compare_texts(struct pl_slice a, const char *b)
     return order != 0 ? order : (a.len > len) - (a.len < len);
 }
 
-/* Values of two types are unequal, and in no order. */
+/* Values of different types are unequal and have no order. */
 static bool fits(const struct filter *filter, struct pl_node value)
 {
     struct pl_scratch scratch;
@@ -421,7 +421,7 @@ static int find_filtered(const struct finder *f, const struct pl_jsonpath *path,
     return rc;
 }
 
-/* Negative places are counted from the end. */
+/* Negative indices count from the end. */
 static int64_t place(int64_t at, int64_t len)
 {
     at = at < 0 ? at + len : at;

@@ -11,14 +11,14 @@
 
 struct pl_jsonpath;
 
-/* NULL and err, with the offset, when the text is no path (4 KiB and 64 steps at most). */
+/* NULL and err, with the offset, when the text is not a path (at most 4 KiB and 64 steps). */
 struct pl_jsonpath *pl_jsonpath_parse(struct pl_slice text, struct pl_err *err);
 void pl_jsonpath_destroy(struct pl_jsonpath *path);
 
-/* False: that was enough. */
+/* Returns false to end the visit. */
 typedef bool (*pl_jsonpath_visit)(void *arg, struct pl_node value);
-/* Visits what the path finds, in the document's order. ELIMIT after a million values looked at. */
+/* Visits the values of the path in document order. ELIMIT after looking at a million values. */
 PL_MUST_USE int pl_jsonpath_each(const struct pl_jsonpath *path, struct pl_node root,
                                  pl_jsonpath_visit visit, void *arg, struct pl_err *err);
-/* The first, or PL_NODE_MISSING. */
+/* The first value, or PL_NODE_MISSING. */
 struct pl_node pl_jsonpath_first(const struct pl_jsonpath *path, struct pl_node root);

@@ -1,6 +1,7 @@
 /* Kinds: "v1/Pod", "apps/v1/Deployment", and an object's apiVersion and kind. Texts are checked
- * against what the API server accepts for groups, versions and kinds, so that a parsed kind fits
- * its fixed room and can be put into a URL or a message as it is. Comparing never allocates. */
+ * against the API server's rules for groups, versions and kinds, so that a parsed kind fits its
+ * fixed buffers and can be put into a URL or a message without escaping. Comparing never allocates.
+ */
 #include "object/kind.h"
 
 #include <string.h>
@@ -45,7 +46,7 @@ static bool is_kind_name(struct pl_slice text)
     return true;
 }
 
-/* Behind out, which has room; the new end. */
+/* Appends to out, which has room; returns the new end. */
 static char *append(char *out, struct pl_slice text)
 {
     if (text.len > 0)
@@ -54,7 +55,7 @@ static char *append(char *out, struct pl_slice text)
     return out + text.len;
 }
 
-/* The part before the first '/', which is taken off; the whole when there is none. */
+/* Takes the part before the first '/' off the text; the whole text when there is none. */
 static struct pl_slice take_part(struct pl_slice *text)
 {
     const char *slash = text->len ? memchr(text->ptr, '/', text->len) : NULL;
@@ -153,7 +154,7 @@ bool pl_kind_is(const struct pl_kind *kind, struct pl_slice api_version, struct 
     return pl_slice_eqz(version, kind->version);
 }
 
-/* Group and version, "apps/v1"; the end. */
+/* Appends group and version, "apps/v1"; returns the end. */
 static char *append_api_version(char *out, const struct pl_kind *kind)
 {
     if (kind->group[0] != '\0') {

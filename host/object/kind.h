@@ -1,4 +1,4 @@
-/* Kinds and resources: "apps/v1/Deployment" and where the API server keeps it. */
+/* Kinds and resources: "apps/v1/Deployment" and its path on the API server. */
 #pragma once
 
 #include "base/err.h"
@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* Group and kind are matched by owners in any version. A plain value. */
+/* A kind as a plain value. Owner references match group and kind in any version. */
 struct pl_kind {
     char group[254]; /* "" for the core group */
     char version[64];
@@ -25,10 +25,10 @@ PL_MUST_USE int pl_kind_from(struct pl_slice api_version, struct pl_slice kind_n
 PL_MUST_USE int pl_kind_of(struct pl_node object, struct pl_kind *kind, struct pl_err *err);
 bool pl_kind_eq(const struct pl_kind *a, const struct pl_kind *b);
 bool pl_kind_eq_group(const struct pl_kind *a, const struct pl_kind *b); /* any version */
-/* "*": every kind, where rights are declared. */
+/* True for "*": every kind, in declarations of rights. */
 bool pl_kind_is_any(const struct pl_kind *kind);
 void pl_kind_set_any(struct pl_kind *kind);
-/* Is it what a document's apiVersion and kind say? */
+/* True when it is the kind of a document with this apiVersion and kind. */
 bool pl_kind_is(const struct pl_kind *kind, struct pl_slice api_version, struct pl_slice name);
 /* "apps/v1/Deployment"; "*" for any */
 const char *pl_kind_text(const struct pl_kind *kind, char out[PL_KIND_TEXT]);

@@ -1,28 +1,30 @@
-/* Metadata that everything asks for: name, namespace, uid, resourceVersion, labels, owners, the
- * key.
+/* Metadata that all layers use: name, namespace, uid, resourceVersion, labels, owners, the key.
  *
- * The places of the four that identify an object are found once and kept in its document, 16 bits
- * each; two threads that look at the same time find the same, so a relaxed atomic is enough. Absent
- * members are remembered too. Nothing here trusts the types of what it reads: a number in the place
- * of a name is no name.
+ * The positions of the four members that identify an object are found once and kept in its
+ * document, 16 bits each. Two threads that search at the same time find the same, so a relaxed
+ * atomic is enough. Absent members are remembered too. The code does not trust the types of what it
+ * reads: a number in the place of a name is no name.
  *
- * resourceVersions are compared as numbers of any length without being converted (rule 38). */
+ * resourceVersions are compared as numbers of any length without conversion (rule 38). */
 #include "object/meta.h"
 #include "value/tape.h"
 
 #include <string.h>
 
-/* ---- what identifies an object ----
- * An event's object is asked for these again and again, by whoever it passes. Looking them up costs
- * a walk through two lists of names each time, so that a document keeps where they stand: an offset
- * into its tape of 16 bits each. */
+/* ---- the identity of an object ----
+ * Every receiver of an event reads these members of its object again. Each look-up walks through
+ * two lists of names, so the document keeps their positions: an offset of 16 bits each into its
+ * tape. */
 
 enum { NAME, NAMESPACE, UID, VERSION, IDENTITY };
 
 static const struct pl_slice identity_names[IDENTITY] = {
     {"name", 4}, {"namespace", 9}, {"uid", 3}, {"resourceVersion", 15}};
 
-enum { ABSENT = 0xffff, ELSEWHERE = 0xfffe }; /* ELSEWHERE: in the pool, or too far behind */
+enum {
+    ABSENT = 0xffff,
+    ELSEWHERE = 0xfffe
+}; /* ELSEWHERE: in the pool, or too far from the start */
 
 static struct pl_node field(struct pl_node object, const char *name)
 {
@@ -60,7 +62,7 @@ static uint64_t find_places(struct pl_node object)
     return places;
 }
 
-/* Two threads may look at once; both find the same. */
+/* Two threads may search at once; both find the same. */
 static struct pl_node identity(struct pl_node object, unsigned which)
 {
     struct pl_doc *doc = (struct pl_doc *)object.doc;

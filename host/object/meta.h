@@ -10,7 +10,8 @@
 
 /* Appends the object's key. EINVAL when it has no metadata.name. */
 PL_MUST_USE int pl_meta_key(struct pl_node object, struct pl_buf *out, struct pl_err *err);
-/* The same for an object of a cache or of its events, which has a name; nothing for one without. */
+/* The same for an object of a cache or of its events, which has a name; appends nothing for an
+ * object without one. */
 void pl_meta_put_key(struct pl_node object, struct pl_buf *out);
 /* Splits; namespace is empty for "name". EINVAL for anything with two slashes or an empty part. */
 int pl_key_split(struct pl_slice key, struct pl_slice *ns, struct pl_slice *name);
@@ -23,11 +24,11 @@ struct pl_slice pl_meta_name(struct pl_node object, struct pl_scratch *scratch);
 struct pl_slice pl_meta_namespace(struct pl_node object, struct pl_scratch *scratch);
 struct pl_slice pl_meta_uid(struct pl_node object, struct pl_scratch *scratch);
 struct pl_slice pl_meta_rv(struct pl_node object, struct pl_scratch *scratch);
-/* apiVersion and kind in one go; mostly they stand first. */
+/* Finds apiVersion and kind together; they usually come first. */
 void pl_meta_type(struct pl_node object, struct pl_node *api_version, struct pl_node *kind);
-/* Have both the same uid, or none? */
+/* True when both have the same uid, or both have none. */
 bool pl_meta_same_uid(struct pl_node a, struct pl_node b);
-/* Have both the same resourceVersion, or none? */
+/* True when both have the same resourceVersion, or both have none. */
 bool pl_meta_same_rv(struct pl_node a, struct pl_node b);
 int64_t pl_meta_generation(struct pl_node object); /* 0 when absent */
 bool pl_meta_is_deleting(struct pl_node object);   /* has a deletionTimestamp */

@@ -82,7 +82,7 @@ static void build_with(struct pl_build *b, struct pl_node base, const char *cons
         if (here && removes && count == 1)
             continue;
         pl_build_key(b, it.key);
-        /* Removing below what is no object changes nothing. */
+        /* removing a member of a value that is not an object changes nothing */
         if (here && !(removes && pl_node_type(it.value) != PL_OBJECT))
             build_with(b, it.value, keys + 1, count - 1, value);
         else

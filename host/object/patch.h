@@ -1,5 +1,5 @@
-/* Patches: a new document from an old one. Results are documents of their own
- * (no pool). NULL and err when the patch does not fit. */
+/* Patches: a new document from an old one. Results are independent documents (no pool). NULL and
+ * err when the patch does not fit. */
 #pragma once
 
 #include "base/err.h"
@@ -13,7 +13,7 @@ struct pl_doc *pl_patch_json(struct pl_node target, struct pl_node patch, struct
 /* Strategic merge with $patch, $deleteFromPrimitiveList, $setElementOrder, $retainKeys. */
 struct pl_doc *pl_patch_strategic(struct pl_node target, struct pl_node patch,
                                   const struct pl_schema *schema, struct pl_err *err);
-/* `base` with one member at the path of keys set to value (created on the way) or,
- * with PL_NODE_MISSING, removed. */
+/* `base` with the member at the path of keys set to value (missing objects on the path are created)
+ * or, with PL_NODE_MISSING, removed. */
 struct pl_doc *pl_doc_with(struct pl_node base, const char *const *keys, size_t count,
                            struct pl_node value);

@@ -1,9 +1,9 @@
-/* What differs between two documents, as operations that apply in their order.
+/* The differences between two documents, as a list of operations to apply in order.
  *
- * Within an object removals come first, then changes and additions: they name members, so none
- * moves another. Within an array elements are changed from the front, then those that are too many
- * are removed from the back, or those that are missing added in rising order: each index is right
- * at the time when its operation is applied. */
+ * Within an object removals come first, then changes and additions: operations name members, so
+ * none moves another. Within an array, elements are changed from the front. Then surplus elements
+ * are removed from the back, or missing ones added in rising order. So each index is right when its
+ * operation is applied. */
 #include "object/patch_diff.h"
 
 #include "object/pointer.h"
@@ -12,7 +12,7 @@
 
 struct diff {
     struct pl_build *build;
-    struct pl_buf path; /* the pointer to where it is, RFC 6901 */
+    struct pl_buf path; /* the JSON pointer to the current place, RFC 6901 */
     bool any;
 };
 
@@ -31,7 +31,7 @@ static void operation(struct diff *d, const char *op, const struct pl_node *valu
     pl_build_end(d->build);
 }
 
-/* Returns how long the path was. */
+/* Returns the former length of the path. */
 static size_t push_name(struct diff *d, struct pl_slice name)
 {
     size_t at = d->path.len;

@@ -1,10 +1,10 @@
-/* The JSON Patch (RFC 6902) that makes one document of another. */
+/* Computes the JSON Patch (RFC 6902) that turns one document into another. */
 #pragma once
 
 #include "value/doc.h"
 
-/* A document of its own: the array of operations that, applied in their order, make `after` of
- * `before`; NULL when they are equal. Members that are equal are not mentioned. Of arrays what is
- * equal at the beginning and at the end stays; what is between is compared element by element.
- * Costs what differs and what has to be compared. At most PL_BUILD_DEPTH levels. */
+/* An independent document: the array of operations that turn `before` into `after` when applied in
+ * order; NULL when they are equal. Equal members are not mentioned. In arrays, the common beginning
+ * and end stay, and the elements between are compared one by one. The cost depends on the parts
+ * that differ or have to be compared. At most PL_BUILD_DEPTH levels. */
 struct pl_doc *pl_patch_diff(struct pl_node before, struct pl_node after);

@@ -1,9 +1,9 @@
-/* RFC 6902. Operations change an overlay: what no operation touched stays a position
- * in the target or in the patch, what one touched is an own list of children. The
- * overlay is dropped when an operation fails, so that nothing is left half done.
+/* RFC 6902. Operations change an overlay: an untouched value stays a position in the target or in
+ * the patch; a touched one has its own list of children. The overlay is dropped when an operation
+ * fails, so that no partial result remains.
  *
- * Copying shares positions, and so can multiply a document with few bytes of patch:
- * the overlay, the result and the work have limits. */
+ * Copying shares positions, and so a patch of few bytes can multiply a document: the overlay, the
+ * result and the work have limits. */
 #include "object/patch.h"
 
 #include "base/alloc.h"
@@ -18,8 +18,8 @@
 
 struct entry {
     struct pl_slice key;    /* in an object; borrowed from a document or from words */
-    struct pl_node node;    /* what it is while untouched */
-    struct entry *children; /* owned; what it is once touched */
+    struct pl_node node;    /* the value while it is untouched */
+    struct entry *children; /* owned; the value once it is touched */
     size_t count, cap;
     enum pl_type type; /* PL_OBJECT or PL_ARRAY once touched, else PL_MISSING */
 };
@@ -127,7 +127,7 @@ static int insert(struct patcher *p, struct entry *parent, size_t at, struct ent
     return 0;
 }
 
-/* Takes the child out, into *value. */
+/* Removes the child and moves it into *value. */
 static int extract(struct patcher *p, struct entry *parent, size_t at, struct entry *value)
 {
     *value = parent->children[at];
@@ -246,7 +246,7 @@ static int parse_index(struct patcher *p, struct pl_slice word, size_t *index)
                : pl_err_set(p->err, PL_EINVAL, "\"%.*s\" is no index of an array", PL_FMT(word));
 }
 
-/* The place of a child; count when there is none. */
+/* The index of a child; count when there is none. */
 static int find(struct patcher *p, const struct entry *parent, struct pl_slice word, size_t *at)
 {
     if (parent->type == PL_ARRAY)
@@ -315,7 +315,7 @@ static void replace_entry(struct entry *entry, struct entry value)
     *entry = value;
 }
 
-/* Takes value, also when it fails. */
+/* Takes value, even when it fails. */
 static int add(struct patcher *p, struct pointer pointer, struct entry value)
 {
     struct entry *parent = &p->root;
@@ -414,7 +414,7 @@ static int equals(struct patcher *p, const struct entry *entry, struct pl_node v
     if (doc == NULL)
         return PL_ELIMIT;
     *equal = pl_node_equal(pl_doc_root(doc), value);
-    /* What was written out for the comparison counts as work. */
+    /* The bytes that were written for the comparison count as work. */
     int rc = spend(p, 0, pl_doc_bytes(doc));
     pl_doc_unref(doc);
     return rc;
@@ -426,7 +426,7 @@ static int apply_test(struct patcher *p, struct pointer path, struct pl_node val
     size_t at = 0;
     bool equal = false;
     if (path.count != 0 && pl_node_type(value) == PL_NULL) {
-        /* As the API server has it: an absent member of an object tests equal to null. */
+        /* As in the API server: an absent member of an object is equal to null in a test. */
         int rc = find_parent(p, path, &parent);
         if (rc == 0)
             rc = find(p, parent, last_word(p, path), &at);

@@ -1,6 +1,5 @@
-/* Strategic merge patches: objects. Members merge by name; what a directive says about
- * a list stands beside the list, under "$setElementOrder/NAME" and
- * "$deleteFromPrimitiveList/NAME". */
+/* Strategic merge patches: objects. Members merge by name. Directives about a list are members
+ * beside the list, "$setElementOrder/NAME" and "$deleteFromPrimitiveList/NAME". */
 #include "object/patch_strategic.h"
 
 #include "base/buf.h"
@@ -70,7 +69,7 @@ void pl_smp_clean(struct pl_smp *s, struct pl_node patch)
 struct object {
     struct pl_members patch;
     bool has_reserved, retains;
-    struct pl_map retained; /* the names of $retainKeys, where the patch has it */
+    struct pl_map retained; /* the names of $retainKeys, if the patch has it */
     const struct pl_schema *schema;
 };
 
@@ -117,7 +116,7 @@ static int check_list(struct pl_smp *s, struct pl_node node, const char *prefix)
                       prefix, pl_type_name(type));
 }
 
-/* Writes the member's name and new value, or nothing when it goes. */
+/* Writes the member's name and new value, or nothing when it is removed. */
 static int change_member(struct pl_smp *s, struct object *object, struct pl_slice name,
                          struct pl_node target)
 {

@@ -1,4 +1,4 @@
-/* What the two halves of strategic merge patches share: private to patch_strategic*.c. */
+/* Shared by the files patch_strategic*.c, and private to them. */
 #pragma once
 
 #include "value/build.h"
@@ -10,10 +10,10 @@ struct pl_smp {
     struct pl_err *err; /* borrowed; may be NULL */
 };
 
-/* Everything that a patch says about one list. Absent parts are PL_MISSING. */
+/* All parts of a patch that concern one list. Absent parts are PL_MISSING. */
 struct pl_smp_list {
-    struct pl_node target;  /* the list as it is */
-    struct pl_node patch;   /* what is added or changed */
+    struct pl_node target;  /* the current list */
+    struct pl_node patch;   /* additions and changes */
     struct pl_node order;   /* $setElementOrder */
     struct pl_node removed; /* $deleteFromPrimitiveList */
     const struct pl_schema *schema;
@@ -21,11 +21,11 @@ struct pl_smp_list {
 
 /* The directive of an object: "$patch"; PL_MISSING when there is none. */
 struct pl_node pl_smp_directive(struct pl_node patch);
-/* True for values that say what to do instead of what to be: they never become content. */
+/* True for values that are directives: they never become content. */
 bool pl_smp_is_directive(struct pl_node patch);
-/* Writes what is content in a part of the patch that meets no counterpart. */
+/* Writes the content of a part of the patch that has no counterpart in the target. */
 void pl_smp_clean(struct pl_smp *s, struct pl_node patch);
-/* Writes target changed by patch, two objects. */
+/* Writes the target object changed by the patch object. */
 int pl_smp_object(struct pl_smp *s, struct pl_node target, struct pl_node patch,
                   const struct pl_schema *schema);
 /* Writes a list. */

@@ -1,5 +1,5 @@
-/* Strategic merge patches: lists. Elements are told apart by their merge key, scalars by
- * themselves; either is spelled out as a text (the element's name here). */
+/* Strategic merge patches: lists. Elements are identified by their merge key, scalars by their
+ * value. Either is written as a text (the element's name in this file). */
 #include "object/patch_strategic.h"
 
 #include "base/alloc.h"
@@ -10,9 +10,9 @@
 
 struct item {
     struct pl_node target, patch; /* either may be PL_MISSING */
-    char *name;                   /* owned; NULL when it has none and matches nothing */
+    char *name;                   /* owned; NULL when the element has no name and matches none */
     size_t name_len;
-    size_t order, server_order; /* places in the lists that give the order; NO_PLACE */
+    size_t order, server_order; /* positions in the lists that set the order, or NO_PLACE */
     size_t place;               /* keeps the sort stable */
 };
 
@@ -22,7 +22,7 @@ struct items {
     struct item *items; /* owned */
     size_t count, cap;
     struct pl_map by_name;  /* name -> index + 1 of the first of that name */
-    struct pl_doc **merged; /* counted: what elements named twice in a patch came to */
+    struct pl_doc **merged; /* counted: results for elements that a patch names twice */
     size_t merged_count;
     const char *merge_key; /* NULL for scalars */
 };
@@ -55,7 +55,8 @@ static bool add_scalar_name(struct pl_buf *out, struct pl_node node)
     }
 }
 
-/* False when the element has no name: no scalar, or no object with the merge key. */
+/* Returns false when the element has no name: it is neither a scalar nor an object with the merge
+ * key. */
 static bool add_name(struct pl_buf *out, struct pl_node element, const char *merge_key)
 {
     if (merge_key != NULL)
@@ -76,7 +77,8 @@ static int bad_element(struct pl_smp *s, const struct items *items, size_t index
                       items->merge_key);
 }
 
-/* A set of the list's names with their places; where a name comes twice the first counts. */
+/* The set of the list's names with their positions; of a repeated name the first position counts.
+ */
 static int name_places(struct pl_smp *s, const struct items *items, struct pl_node list,
                        struct pl_map *places)
 {
@@ -124,7 +126,7 @@ static void add_item(struct items *items, struct item item)
         pl_map_put(&items->by_name, name_of(&item), (void *)(uintptr_t)items->count);
 }
 
-/* What the list holds already, without the names in `gone`. */
+/* Adds the current elements of the list, without the names in `gone`. */
 static void add_target(struct items *items, struct pl_node target, const struct pl_map *gone)
 {
     struct pl_buf name = PL_BUF_INIT;
@@ -155,7 +157,7 @@ static int write_item(struct pl_smp *s, const struct item *item, const struct pl
     return 0;
 }
 
-/* An element that the patch names a second time: what it came to so far is its target. */
+/* The patch names an element a second time: the result so far becomes its target. */
 static int settle(struct pl_smp *s, struct items *items, struct item *item,
                   const struct pl_schema *schema)
 {
@@ -203,7 +205,8 @@ static int add_patch_element(struct pl_smp *s, struct items *items, struct pl_no
 static int by_order(const void *a, const void *b)
 {
     const struct item *x = a, *y = b;
-    /* Those that the patch names first, by its order; then the others by the server's. */
+    /* Elements that the patch names come first, in its order; then the others in the server's
+     * order. */
     size_t i = x->order, j = y->order;
     if (i == NO_PLACE && j == NO_PLACE) {
         i = x->server_order;
@@ -212,8 +215,8 @@ static int by_order(const void *a, const void *b)
     return i != j ? (i < j ? -1 : 1) : (x->place > y->place) - (x->place < y->place);
 }
 
-/* Puts the elements that are in `order` into its order, and the others among them: each
- * before the first of those that the server had behind it. */
+/* Puts the elements that are in `order` into its order. Each other element goes before the first of
+ * those that came after it on the server. */
 static void arrange(struct items *items, const struct pl_map *order, const struct pl_map *server)
 {
     if (items->count < 2)
@@ -246,7 +249,7 @@ static void arrange(struct items *items, const struct pl_map *order, const struc
     items->cap = items->count;
 }
 
-/* The patch's elements must come in the order that it sets. */
+/* Checks that the patch's elements come in the order that it sets. */
 static int check_order(struct pl_smp *s, const struct items *items, const struct pl_smp_list *list,
                        const struct pl_map *order)
 {
@@ -272,7 +275,8 @@ static int check_order(struct pl_smp *s, const struct items *items, const struct
 
 /* ---- whole lists ---- */
 
-/* Sorts out the elements that are directives: which names go, and whether all do. */
+/* Reads the elements that are directives: the names to delete, and whether all elements are
+ * replaced. */
 static int read_directives(struct pl_smp *s, const struct items *items, struct pl_node patch,
                            struct pl_map *gone, bool *replaces)
 {
@@ -316,7 +320,7 @@ static int merge_elements(struct pl_smp *s, struct items *items, const struct pl
         rc = add_patch_element(s, items, it.value, schema);
     }
     if (rc == 0 && !replaces) {
-        /* Deleted names have no place here: only what is left is arranged. */
+        /* Deleted names have no position: only the remaining elements are arranged. */
         rc = name_places(s, items, list->patch, &order);
         arrange(items, &order, &server);
     }
@@ -359,7 +363,7 @@ static int write_items(struct pl_smp *s, const struct items *items, const struct
     return 0;
 }
 
-/* A list that was not there is taken as it is: elements of one name are not merged. */
+/* A new list is taken unchanged: elements with the same name are not merged. */
 static void add_new_list(struct items *items, struct pl_node patch)
 {
     struct pl_iter it = pl_iter(patch);
@@ -376,7 +380,7 @@ static void add_new_list(struct items *items, struct pl_node patch)
     }
 }
 
-/* Fills items with what the list comes to. */
+/* Fills items with the result for the list. */
 static int merge_list(struct pl_smp *s, struct items *items, const struct pl_smp_list *list)
 {
     struct pl_map gone = PL_MAP_INIT;

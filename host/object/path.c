@@ -1,7 +1,7 @@
-/* Paths into documents, as kubectl prints them. Parsing and printing are inverse: what
- * pl_path_add_key and pl_path_add_index print is parsed to the same steps. Names with anything but
- * letters, digits, "_", "-" and "$" stand in brackets and quotes, so that a dot in a label's name
- * is no step. Mistakes name the offset. */
+/* Paths into documents, as kubectl prints them. Parsing and printing are inverse: the output of
+ * pl_path_add_key and pl_path_add_index is parsed to the same steps. Names with characters other
+ * than letters, digits, "_", "-" and "$" are in brackets and quotes, so that a dot in a label's
+ * name does not begin a step. Errors give the offset. */
 #include "object/path.h"
 
 #include "base/alloc.h"
@@ -11,10 +11,10 @@
 struct pl_path {
     struct pl_step *steps; /* owned; keys point into text */
     size_t count;
-    struct pl_buf text; /* the decoded names, one after the other; at a fixed address */
+    struct pl_buf text; /* the decoded names in sequence; the buffer must not move */
 };
 
-/* Names of these alone are written bare. */
+/* A name of only these characters needs no brackets. */
 static bool is_bare(char c)
 {
     unsigned char lower = (unsigned char)(c | 0x20);
@@ -36,7 +36,7 @@ static void add_step(struct pl_path *path, struct pl_slice key, size_t index)
     path->steps[path->count++] = (struct pl_step){key, index};
 }
 
-/* The name that was put at the end of the text. */
+/* Adds the step for the name at the end of the text. */
 static void add_name(struct pl_path *path, size_t start)
 {
     add_step(path, pl_slice(path->text.ptr + start, path->text.len - start), 0);
@@ -71,7 +71,7 @@ static void add_utf8(struct pl_buf *out, unsigned c)
         pl_buf_add_char(out, (char)(0x80 | (c >> (6 * more) & 0x3f)));
 }
 
-/* \uXXXX, of which two may make one character; *at is behind the "u". */
+/* \uXXXX; two of them may form one character. *at is after the "u". */
 static int add_unicode(struct pl_buf *out, struct pl_slice text, size_t *at)
 {
     unsigned c, low;
@@ -103,7 +103,7 @@ static int add_escape(struct pl_buf *out, struct pl_slice text, size_t *at)
     return 0;
 }
 
-/* ["name"] with JSON's escapes; *at is behind the quote. */
+/* ["name"] with JSON's escapes; *at is after the quote. */
 static int parse_quoted(struct pl_path *path, struct pl_slice text, size_t *at, struct pl_err *err)
 {
     size_t start = path->text.len, opened = *at - 1;
@@ -192,7 +192,7 @@ static int parse_steps(struct pl_path *path, struct pl_slice text, struct pl_err
 struct pl_path *pl_path_parse(struct pl_slice text, struct pl_err *err)
 {
     struct pl_path *path = PL_NEW(struct pl_path);
-    /* Decoding never lengthens: with this much room the names do not move. */
+    /* Decoding never makes a text longer: with this much room the names do not move. */
     pl_buf_reserve(&path->text, text.len);
     if (parse_steps(path, text, err) == 0)
         return path;

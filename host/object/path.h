@@ -7,13 +7,13 @@
 
 struct pl_path;
 
-/* NULL and err (with the offset) when the text is no path. A leading "." is
- * allowed; the empty path is the root. */
+/* NULL and err (with the offset) when the text is not a path. A leading "." is allowed; the empty
+ * path is the root. */
 struct pl_path *pl_path_parse(struct pl_slice text, struct pl_err *err);
 void pl_path_destroy(struct pl_path *path);
 /* PL_MISSING when a step is absent. */
 struct pl_node pl_path_find(const struct pl_path *path, struct pl_node root);
-/* The steps, for walkers of other data: a name, or an element when key.ptr is NULL. */
+/* The steps, for code that walks other data: a name, or an index when key.ptr is NULL. */
 struct pl_step {
     struct pl_slice key;
     size_t index;

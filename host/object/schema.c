@@ -1,10 +1,10 @@
 /* How lists and maps of a kind are merged, from tables (built-in kinds: schema_builtin.c) or from a
- * CRD's OpenAPI. A missing schema is legal everywhere: fields of unknown kinds have none, and then
- * lists are replaced as a whole.
+ * CRD's OpenAPI. A missing schema is allowed everywhere: fields of unknown kinds have none, and
+ * then lists are replaced as a whole.
  *
- * The OpenAPI comes from outside: what is no schema is refused with the path to it. Trees made from
- * it own all that they point to but pl_schema_meta, which every object's metadata shares. Immutable
- * once made. */
+ * The OpenAPI comes from outside: an invalid part is refused with its path. A tree made from it
+ * owns everything that it points to, except pl_schema_meta, which all objects' metadata share.
+ * Immutable once made. */
 #include "object/schema.h"
 
 #include "base/alloc.h"
@@ -61,7 +61,7 @@ const char *pl_schema_default(const struct pl_schema *schema)
 
 static const struct pl_schema *build(struct pl_node openapi, bool resource, struct pl_err *err);
 
-/* Casts away const: what build() made is the schema's own. */
+/* Casts away const: build() made this schema, so it may be freed. */
 static void drop(const struct pl_schema *schema)
 {
     if (schema == NULL || schema == &pl_schema_meta)

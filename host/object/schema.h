@@ -1,5 +1,5 @@
-/* What the API server knows about a kind's lists: by which keys elements are
- * told apart. Strategic patches and server-side apply need it. Immutable once made. */
+/* The API server's knowledge of a kind's lists: the keys that identify elements. Strategic patches
+ * and server-side apply need it. Immutable once made. */
 #pragma once
 
 #include "base/err.h"
@@ -10,31 +10,31 @@ struct pl_schema; /* of one value: an object's fields, an array's items, or a sc
 
 enum pl_list_type {
     PL_LIST_ATOMIC, /* replaced as a whole */
-    PL_LIST_SET,    /* of scalars, no duplicates */
-    PL_LIST_MAP,    /* of objects told apart by keys */
+    PL_LIST_SET,    /* scalars, no duplicates */
+    PL_LIST_MAP,    /* objects that keys identify */
 };
 
 /* A built-in kind's schema; NULL for kinds without one (then every list is atomic). Static. */
 const struct pl_schema *pl_schema_builtin(const struct pl_kind *kind);
-/* From a CRD version's openAPIV3Schema (x-kubernetes-list-type, -list-map-keys,
- * -map-type, -embedded-resource). Metadata is the built-in kinds' at the root and in
- * embedded resources. EINVAL with the path of what is wrong. The caller destroys it. */
+/* From a CRD version's openAPIV3Schema (x-kubernetes-list-type, -list-map-keys, -map-type,
+ * -embedded-resource). At the root and in embedded resources, metadata has the schema of built-in
+ * kinds. EINVAL with the path of the invalid part. The caller destroys it. */
 struct pl_schema *pl_schema_from_openapi(struct pl_node openapi, struct pl_err *err);
 void pl_schema_destroy(struct pl_schema *schema);
 
-/* NULL schemas are accepted and know nothing. */
+/* A NULL schema is accepted and gives NULL. */
 const struct pl_schema *pl_schema_field(const struct pl_schema *schema, struct pl_slice name);
 const struct pl_schema *pl_schema_items(const struct pl_schema *schema);
 enum pl_list_type pl_schema_list_type(const struct pl_schema *schema);
 /* Of a PL_LIST_MAP: its keys, NULL-terminated. */
 const char *const *pl_schema_list_keys(const struct pl_schema *schema);
-/* The strategic patch's merge key (one name), NULL when the list is replaced. It
- * can differ from the list keys: containers[].ports merge by containerPort. */
+/* The strategic patch's merge key (one name), NULL when patches replace the list. It can differ
+ * from the list keys: containers[].ports merge by containerPort. */
 const char *pl_schema_merge_key(const struct pl_schema *schema);
 /* True for lists of scalars that a strategic patch adds to, like finalizers. */
 bool pl_schema_merges_set(const struct pl_schema *schema);
 /* True for objects that server-side apply treats as one value. */
 bool pl_schema_is_atomic(const struct pl_schema *schema);
-/* The JSON text of a member's default, where elements are told apart by that member
- * (a port's protocol: "\"TCP\""); NULL when there is none. */
+/* The JSON text of the default of a member that identifies elements (a port's protocol: "\"TCP\"");
+ * NULL when there is none. */
 const char *pl_schema_default(const struct pl_schema *schema);

@@ -1,4 +1,5 @@
-/* The built-in kinds: which lists are told apart by which keys, and which objects are one value. */
+/* The built-in kinds: lists with the keys that identify their elements, and objects that are one
+ * value. */
 #include "base/base.h"
 #include "object/schema_table.h"
 

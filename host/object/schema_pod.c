@@ -1,4 +1,4 @@
-/* Pods and what they are made of. */
+/* Pods and their parts. */
 #include "object/schema_table.h"
 
 const struct pl_schema pl_schema_meta = {

@@ -1,7 +1,7 @@
 /* How the tables of the built-in kinds are written: private to schema*.c.
  *
- * Only what differs from the rule is listed: objects merge member by member, lists
- * are atomic, and a member that is not named has no schema. */
+ * Only exceptions are listed. By default objects merge member by member, lists are atomic, and a
+ * member without an entry has no schema. */
 #pragma once
 
 #include "object/schema.h"
@@ -12,11 +12,12 @@ struct pl_schema_field {
 };
 
 struct pl_schema {
-    const struct pl_schema_field *fields; /* an object's known members; NULL: none are known */
-    const struct pl_schema *values;       /* of an object: every member that fields does not name */
-    const struct pl_schema *items;        /* of a list: its elements */
-    const char *const *keys;              /* of a PL_LIST_MAP, NULL-terminated */
-    const char *merge_key;                /* of a list of objects that patches merge */
+    const struct pl_schema_field *fields; /* an object's known members; NULL: none */
+    const struct pl_schema
+        *values; /* of an object: schema of every member that fields does not name */
+    const struct pl_schema *items; /* of a list: its elements */
+    const char *const *keys;       /* of a PL_LIST_MAP, NULL-terminated */
+    const char *merge_key;         /* of a list of objects that patches merge */
     const char *default_json;
     enum pl_list_type list;
     bool merge_set; /* a list of scalars that patches merge */
@@ -39,13 +40,13 @@ struct pl_schema {
         __VA_ARGS__, NULL                                                                          \
     }
 
-/* A list of objects told apart by one key, for apply and for patches. */
+/* A list of objects that one key identifies, for apply and for patches. */
 #define LIST_BY(key, of)                                                                           \
     PL_SCHEMA(.list = PL_LIST_MAP, KEYS(key), .merge_key = (key), .items = (of))
-/* Told apart by two keys, while patches merge by the first. */
+/* Two keys identify an element; patches merge by the first. */
 #define LIST_BY_TWO(key, second, of)                                                               \
     PL_SCHEMA(.list = PL_LIST_MAP, KEYS(key, second), .merge_key = (key), .items = (of))
-/* Told apart for apply, replaced by patches. */
+/* Keys identify elements for apply; patches replace the list. */
 #define LIST_APPLY_BY(of, ...) PL_SCHEMA(.list = PL_LIST_MAP, KEYS(__VA_ARGS__), .items = (of))
 /* Merged by patches, one value for apply. */
 #define LIST_PATCH_BY(key) PL_SCHEMA(.merge_key = (key))
@@ -54,7 +55,7 @@ struct pl_schema {
 /* An object that is one value. */
 #define ATOMIC PL_SCHEMA(.atomic = true)
 
-/* The tables that others use. */
+/* Tables that other tables use. */
 extern const struct pl_schema pl_schema_meta;
 extern const struct pl_schema pl_schema_pod;
 extern const struct pl_schema pl_schema_pod_template;

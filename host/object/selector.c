@@ -1,10 +1,9 @@
-/* Label and field selectors once they are parsed (selector_parse.c, selector_node.c): requirements,
- * sorted as the API server prints them, and matching.
+/* Parsed label and field selectors (see selector_parse.c, selector_node.c): requirements, sorted as
+ * the API server prints them, and matching.
  *
- * Matching looks at many objects in a row, so that it uses hints about where the last object had
- * the label and the document's Bloom filter. A filter or a hint may only say that something is
- * certainly absent; the labels themselves decide. A label that is missing satisfies "!=" and
- * "notin", as on the server. */
+ * Matching looks at many objects in a row, so it uses hints about where the last object had the
+ * label, and the document's Bloom filter. A filter or a hint may only exclude an object; the labels
+ * themselves decide. A missing label satisfies "!=" and "notin", as on the server. */
 #include "object/selector_make.h"
 
 #include "base/alloc.h"
@@ -32,7 +31,7 @@ int pl_requirement_add_value(struct pl_requirement *item, struct pl_slice value,
     int rc = pl_label_check_value(value, err);
     if (rc != 0)
         return rc;
-    /* Doubling at the powers of two keeps long value lists linear. */
+    /* The capacity doubles, so that long value lists stay linear. */
     if ((item->count & (item->count - 1)) == 0)
         item->values =
             pl_reallocarray(item->values, item->count ? item->count * 2 : 1, sizeof(*item->values));
@@ -67,7 +66,7 @@ static void sort_values(struct pl_requirement *item)
     item->count = kept;
 }
 
-/* What strconv.ParseInt takes in base 10. */
+/* Accepts what strconv.ParseInt accepts in base 10. */
 static bool parse_integer(struct pl_slice text, int64_t *value)
 {
     bool negative = text.len != 0 && text.ptr[0] == '-';

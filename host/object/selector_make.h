@@ -1,5 +1,5 @@
-/* How label selectors are put together: for selector_parse.c and selector_node.c, which read them
- * from texts and from documents. Private to host/value. */
+/* Building label selectors: for selector_parse.c and selector_node.c, which read them from texts
+ * and from documents. Private to host/object. */
 #pragma once
 
 #include "object/selector.h"
@@ -18,11 +18,11 @@ enum pl_selector_op {
 
 struct pl_requirement {
     char *key;     /* owned */
-    char **values; /* owned; sorted, each once */
+    char **values; /* owned; sorted, without duplicates */
     size_t count;
     enum pl_selector_op op;
     int64_t number; /* PL_OP_GREATER, PL_OP_LESS: the value */
-    size_t order;   /* place in the text: requirements of one key keep their order */
+    size_t order;   /* position in the text: requirements of one key keep their order */
 };
 
 struct pl_selector {
@@ -30,13 +30,14 @@ struct pl_selector {
     size_t count;
 };
 
-/* A requirement without values. Borrowed until the next one is added. */
+/* Adds a requirement without values. Borrowed until the next one is added. */
 struct pl_requirement *pl_selector_add(struct pl_selector *selector, struct pl_slice key,
                                        enum pl_selector_op op);
-/* EINVAL where the text can't be a label's. */
+/* EINVAL if the text is not a valid label value. */
 PL_MUST_USE int pl_requirement_add_value(struct pl_requirement *item, struct pl_slice value,
                                          struct pl_err *err);
-/* Once all values are there. EINVAL where one must be an integer. */
+/* Call it when all values are there. EINVAL if a value must be an integer and is not. */
 PL_MUST_USE int pl_requirement_finish(struct pl_requirement *item, struct pl_err *err);
-/* Once all requirements are there; returns the selector. One that failed is freed: NULL. */
+/* Call it when all requirements are there; returns the selector. After a failure it frees the
+ * selector and returns NULL. */
 struct pl_selector *pl_selector_made(struct pl_selector *selector, int failed);

@@ -1,4 +1,4 @@
-/* Label selectors as documents have them: matchLabels and matchExpressions, or a map. */
+/* Label selectors in documents: matchLabels and matchExpressions, or a map. */
 #include "object/selector_make.h"
 
 #include "base/alloc.h"

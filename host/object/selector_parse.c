@@ -1,4 +1,4 @@
-/* "app=web,env in (a,b)": label selectors as texts. */
+/* Label selectors as texts: "app=web,env in (a,b)". */
 #include "object/selector_make.h"
 
 #include "base/alloc.h"
@@ -26,7 +26,7 @@ struct token {
 
 struct parser {
     struct pl_slice text;
-    size_t next;       /* where the token after the current one begins */
+    size_t next;       /* beginning of the token after the current one */
     struct token here; /* the current token */
     struct pl_selector *selector;
     struct pl_err *err;

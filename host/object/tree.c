@@ -1,7 +1,6 @@
-/* JSON trees that may be changed. Members keep their order and
- * are found by walking, as objects here have few. Trees are shared only by copying: a value that is
- * put into two parents would change in both. Nothing is freed alone, and no tree may outlive its
- * arena. */
+/* JSON trees that may be changed. Members keep their order; in small objects they are found by
+ * walking. Trees are shared only by copying: a value with two parents would change in both. No part
+ * is freed alone, and no tree may outlive its arena. */
 #include "object/tree.h"
 
 #include "object/tree_index.h"
@@ -103,7 +102,7 @@ struct pl_tree *pl_tree_copy(struct pl_arena *arena, const struct pl_tree *tree)
         return NULL;
     struct pl_tree *copy = make(arena, tree->type);
     copy->boolean = tree->boolean;
-    copy->text = tree->text; /* texts never change in place */
+    copy->text = tree->text; /* texts are never changed in place */
     for (const struct pl_tree_item *item = tree->first; item != NULL; item = item->next)
         append(arena, copy, item->key, pl_tree_copy(arena, item->value));
     return copy;
@@ -227,7 +226,7 @@ static bool equal_objects(const struct pl_tree *a, const struct pl_tree *b)
 {
     const struct pl_tree_item *y = b->first;
     for (const struct pl_tree_item *x = a->first; x != NULL; x = x->next) {
-        /* Members mostly come in the same order. */
+        /* Members usually come in the same order. */
         const struct pl_tree *other =
             y != NULL && pl_slice_eq(x->key, y->key) ? y->value : pl_tree_get(b, x->key);
         if (!pl_tree_equal(x->value, other))

@@ -1,6 +1,6 @@
-/* A mutable JSON tree for the span of one request. Documents are immutable; a write
- * goes document -> tree -> prune, default, stamp -> document. Everything lives in one
- * arena and goes with it, so nothing here is ever freed alone. One thread. */
+/* A mutable JSON tree for the time of one request. Documents are immutable; a write goes document
+ * -> tree -> prune, default, stamp -> document. All memory lies in one arena and is freed with it,
+ * so no part is ever freed alone. One thread. */
 #pragma once
 
 #include "object/arena.h"
@@ -19,7 +19,7 @@ struct pl_tree_item {
     struct pl_tree_item *next, *prev;
 };
 
-/* Fields are read freely; change them through the functions below. */
+/* Fields may be read directly; change them through the functions below. */
 struct pl_tree {
     enum pl_type type;
     bool boolean;
@@ -44,13 +44,13 @@ struct pl_tree *pl_tree_str(struct pl_arena *arena, struct pl_slice text);
 struct pl_tree *pl_tree_strz(struct pl_arena *arena, const char *text);
 struct pl_tree *pl_tree_from_node(struct pl_arena *arena, struct pl_node node);
 struct pl_tree *pl_tree_copy(struct pl_arena *arena, const struct pl_tree *tree);
-/* From JSON that is part of the program; broken JSON is a broken invariant. */
+/* From JSON that is part of the program; invalid JSON is a broken invariant. */
 struct pl_tree *pl_tree_literal(struct pl_arena *arena, const char *json);
 
-/* ---- reading; NULL trees are accepted and are nothing ---- */
+/* ---- reading; NULL trees are accepted and read as absent ---- */
 struct pl_tree *pl_tree_get(const struct pl_tree *object, struct pl_slice key);
 struct pl_tree *pl_tree_getz(const struct pl_tree *object, const char *key);
-/* Along dots, for constant paths: "metadata.name". */
+/* Follows a constant path: "metadata.name". */
 struct pl_tree *pl_tree_dig(const struct pl_tree *object, const char *path);
 struct pl_tree *pl_tree_at(const struct pl_tree *array, size_t index);
 enum pl_type pl_tree_type(const struct pl_tree *tree); /* PL_MISSING for NULL */
@@ -69,17 +69,17 @@ void pl_tree_setz(struct pl_arena *arena, struct pl_tree *object, const char *ke
                   struct pl_tree *value);
 void pl_tree_set_strz(struct pl_arena *arena, struct pl_tree *object, const char *key,
                       const char *text);
-/* Sets only what is absent or null; returns the member. */
+/* Sets the member only if it is absent or null; returns the member. */
 struct pl_tree *pl_tree_default(struct pl_arena *arena, struct pl_tree *object, const char *key,
                                 struct pl_tree *value);
-/* The object member so named, made when absent (or when it is no object). */
+/* The object member with this name, created when absent (or when it is not an object). */
 struct pl_tree *pl_tree_child(struct pl_arena *arena, struct pl_tree *object, const char *key);
 void pl_tree_push(struct pl_arena *arena, struct pl_tree *array, struct pl_tree *value);
 bool pl_tree_remove(struct pl_tree *object, struct pl_slice key);
 void pl_tree_removez(struct pl_tree *object, const char *key);
 /* Unlinks an item of this object or array. */
 void pl_tree_unlink(struct pl_tree *tree, struct pl_tree_item *item);
-/* Gives a member another name, which no other member has; the text is not copied. */
+/* Gives a member another name, which no other member may have; the text is not copied. */
 void pl_tree_rename(struct pl_tree *object, struct pl_tree_item *item, struct pl_slice key);
 
 /* Orders the members of all objects by name. */

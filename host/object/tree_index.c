@@ -1,4 +1,4 @@
-/* Open addressing in the tree's arena, at most half full. Members are taken in lazily, in order; a
+/* Open addressing in the tree's arena, at most half full. Members are added lazily, in order; a
  * tree that is only written and never searched pays nothing. The index never owns a member. */
 #include "object/tree_index.h"
 
@@ -51,7 +51,7 @@ static void put(struct pl_tree_index *index, struct slot slot)
     index->count++;
 }
 
-/* The old slots stay in the arena: as much again as the new ones, in all. */
+/* The old slots stay in the arena: altogether at most as much as the new ones. */
 static void make_room(struct pl_tree_index *index, size_t members)
 {
     struct slot *old = index->slots;
@@ -67,7 +67,7 @@ static void make_room(struct pl_tree_index *index, size_t members)
             put(index, old[i]);
 }
 
-/* Takes in what came since the last search. */
+/* Adds the members that came since the last search. */
 static void catch_up(struct pl_tree_index *index, const struct pl_tree *object)
 {
     struct pl_tree_item *item = index->last != NULL ? index->last->next : object->first;
@@ -93,7 +93,7 @@ struct pl_tree_item *pl_tree_index_find(struct pl_tree_index *index, const struc
     return NULL;
 }
 
-/* Frees the slot and moves up those behind it that would not be found any more. */
+/* Frees the slot and moves up the later entries that would not be found any more. */
 static void clear(struct pl_tree_index *index, size_t hole)
 {
     size_t mask = index->cap - 1;

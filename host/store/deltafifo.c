@@ -1,12 +1,12 @@
 /* The delta queue between a watch and its store (rules 1-10, 12, 14-16, 27). A key is in the order
- * once, with all its changes behind it, so that a burst on one object costs one turn.
+ * once, with all its changes, so that a burst on one object is processed once.
  *
- * A list goes in as a whole or not at all: every object is keyed and transformed before the first
+ * A list is queued as a whole or not at all: every object is keyed and transformed before the first
  * is queued.
  *
- * A key that was taken counts until it is given to pl_deltafifo_done. The queue has synced only
- * when the last key of the first list was processed, not when it was handed out. One thread;
- * nothing is called back but the options' own functions. */
+ * A taken key counts until it is given to pl_deltafifo_done. The queue has synced only when the
+ * last key of the first list was processed, not when it was taken. One thread. The only callbacks
+ * are the functions in the options. */
 #include "store/deltafifo.h"
 
 #include "base/alloc.h"
@@ -17,11 +17,11 @@
 #include "store/store.h"
 #include "object/meta.h"
 
-/* One queued key with its deltas; or one that was taken and is not yet done. */
+/* One queued key with its deltas, or one that was taken and is not yet done. */
 struct item {
     struct pl_keyed node;    /* in the queue's table while queued */
     struct pl_link link;     /* in the queue's order while queued */
-    struct pl_delta only;    /* mostly there is one */
+    struct pl_delta only;    /* room for a single delta, the usual case */
     struct pl_delta *deltas; /* `only`, or owned */
     size_t count, cap;
     char key[];
@@ -31,8 +31,8 @@ struct pl_deltafifo {
     struct pl_deltafifo_options options;
     struct pl_keyset items;
     struct pl_list order;
-    bool populated;    /* a list or an event has come: without either nothing is synced */
-    size_t first_left; /* keys of the first list that are not yet worked off */
+    bool populated;    /* a list or an event has arrived; before that the queue is not synced */
+    size_t first_left; /* keys of the first list that are not yet processed */
     struct pl_buf key; /* of the event that is being queued */
     bool closed;
 };
@@ -89,7 +89,7 @@ static int key_of(struct pl_deltafifo *fifo, struct pl_doc *doc, struct pl_buf *
     return pl_meta_key(object, key, err);
 }
 
-/* A new reference to what is to be queued for doc; NULL with err when it is refused. */
+/* A new reference to the document to queue for doc; NULL with err when it is refused. */
 static struct pl_doc *transformed(struct pl_deltafifo *fifo, struct pl_doc *doc, struct pl_err *err)
 {
     if (fifo->options.transform == NULL)
@@ -112,7 +112,8 @@ static struct item *find_or_make(struct pl_deltafifo *fifo, struct pl_slice key)
     return item;
 }
 
-/* Of two deletions in a row one stays: the older, unless it is only a tombstone (rules 2, 3). */
+/* Of two deletions in a row one stays: the older one, unless it is only a tombstone (rules 2, 3).
+ */
 static void fold_deletions(struct item *item)
 {
     if (item->count < 2)
@@ -185,8 +186,8 @@ void pl_deltafifo_queue(struct pl_deltafifo *fifo, enum pl_delta_type type, stru
 
 /* ---- deletions ---- */
 
-/* Neither queued nor known: nobody can have heard of it (rule 4). A look-up that fails
- * proves nothing (rule 5). */
+/* True when the key is neither queued nor known: no follower can have heard of it (rule 4). A
+ * failed look-up proves nothing (rule 5). */
 static bool is_unknown(struct pl_deltafifo *fifo, struct pl_slice key)
 {
     const struct pl_known_ops *known = fifo->options.known;
@@ -224,8 +225,8 @@ int pl_deltafifo_delete_stale(struct pl_deltafifo *fifo, struct pl_slice key, st
 
 /* ---- replace ---- */
 
-/* What a list brings, ready to be queued: nothing is until all of it is known to be good (rule 16).
- */
+/* The objects of a list, ready to be queued. None is queued until all are known to be good (rule
+ * 16). */
 struct listed {
     struct pl_map keys;         /* each once; the slices below point into it */
     struct pl_slice *item_keys; /* owned */
@@ -264,7 +265,8 @@ static void append_tombstone(struct pl_deltafifo *fifo, struct pl_slice key, str
     append(fifo, key, (struct pl_delta){.type = PL_DELTA_DELETED, .stale = true, .doc = doc});
 }
 
-/* Queued keys that the list lacks, with their newest object (rule 8). Returns how many. */
+/* Deletes queued keys that the list lacks, with their newest object (rule 8). Returns their number.
+ */
 static size_t delete_queued(struct pl_deltafifo *fifo, const struct pl_map *listed)
 {
     size_t count = 0;
@@ -279,8 +281,8 @@ static size_t delete_queued(struct pl_deltafifo *fifo, const struct pl_map *list
     return count;
 }
 
-/* Known keys that are neither listed nor queued, with their stored object; without one
- * when the look-up fails (rule 8). Returns how many. */
+/* Deletes known keys that are neither listed nor queued, with their stored object; without one when
+ * the look-up fails (rule 8). Returns their number. */
 static size_t delete_known(struct pl_deltafifo *fifo, const struct pl_map *listed)
 {
     size_t count = 0;
@@ -329,8 +331,8 @@ int pl_deltafifo_replace(struct pl_deltafifo *fifo, struct pl_doc *const *docs, 
 
 /* ---- resync ---- */
 
-/* A known object goes in only when nothing newer is queued (rule 12). Its key is asked for
- * anew: a transformation may have renamed what is stored. */
+/* Queues a known object only when no newer delta is queued (rule 12). Its key is computed anew: a
+ * transformation may have renamed the stored object. */
 static void resync_one(struct pl_deltafifo *fifo, struct pl_slice known_key)
 {
     struct pl_doc *doc = NULL;
@@ -378,7 +380,7 @@ void pl_deltafifo_done(struct pl_deltafifo *fifo, struct pl_deltas *deltas)
 {
     PL_REQUIRE(deltas->item != NULL);
     if (fifo->first_left > 0)
-        fifo->first_left--; /* only now: synced means worked off (rule 27) */
+        fifo->first_left--; /* only now: synced means processed (rule 27) */
     free_item(deltas->item);
     *deltas = (struct pl_deltas){0};
 }

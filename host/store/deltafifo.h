@@ -18,7 +18,7 @@ enum pl_delta_type {
 
 struct pl_delta {
     enum pl_delta_type type;
-    bool stale;         /* a deletion that was missed: doc is the last known state, may be NULL */
+    bool stale;         /* a missed deletion: doc is the last known state, may be NULL */
     struct pl_doc *doc; /* counted */
 };
 
@@ -26,27 +26,27 @@ struct pl_deltas {
     struct pl_slice key;    /* borrowed until pl_deltafifo_done */
     struct pl_delta *items; /* oldest first */
     size_t count;
-    bool initial; /* the first list was not yet worked off when this was taken (rule 15) */
-    bool own_key; /* the objects' own: nobody could change them or their keys on the way */
+    bool initial; /* the first list was not yet processed when this was taken (rule 15) */
+    bool own_key; /* the key is the object's own: no option could change the object or its key */
     void *item;   /* private */
 };
 
-/* What is known already (usually the store): Replace finds deletions by it, Resync its objects. */
+/* The known objects (usually the store): Replace finds deletions with it, Resync finds objects. */
 struct pl_known_ops {
-    /* A reference; NULL with 0: unknown; non-zero: the look-up failed (rule 5). */
+    /* Gives a reference; NULL with 0: unknown; non-zero: the look-up failed (rule 5). */
     int (*get)(void *arg, struct pl_slice key, struct pl_doc **doc);
     /* NULL-terminated, as pl_store_keys gives them; freed with pl_store_free_names. */
     char **(*keys)(void *arg);
 };
 
 struct pl_deltafifo_options {
-    const struct pl_known_ops *known; /* borrowed for life; NULL: the queue alone is consulted */
+    const struct pl_known_ops *known; /* borrowed for life; NULL: only queued keys are known */
     void *known_arg;
     bool emit_replaced; /* Replace emits REPLACED rather than SYNC */
     /* Appends the key; NULL: metadata namespace/name. */
     int (*key)(void *arg, struct pl_node object, struct pl_buf *out, struct pl_err *err);
-    /* A new reference to what is queued in place of doc; NULL: no transformation. Not asked
-     * for tombstones and SYNC (rule 6). NULL with err refuses the object. */
+    /* Returns a new reference to the document to queue instead of doc; NULL: no transformation. Not
+     * called for tombstones and SYNC (rule 6). Returning NULL with err refuses the object. */
     struct pl_doc *(*transform)(void *arg, struct pl_doc *doc, struct pl_err *err);
     void *arg; /* of key and transform */
 };
@@ -54,25 +54,25 @@ struct pl_deltafifo_options {
 struct pl_deltafifo *pl_deltafifo_create(const struct pl_deltafifo_options *options);
 void pl_deltafifo_destroy(struct pl_deltafifo *fifo);
 
-/* Documents are borrowed; the queue takes references. When an object has no key or is refused
- * by the transformation nothing changes (rule 16); a list is taken as a whole or not at all. */
+/* Documents are borrowed; the queue takes references. If an object has no key or the transformation
+ * refuses it, nothing changes (rule 16); a list is taken as a whole or not at all. */
 PL_MUST_USE int pl_deltafifo_add(struct pl_deltafifo *fifo, struct pl_doc *doc, struct pl_err *err);
 PL_MUST_USE int pl_deltafifo_update(struct pl_deltafifo *fifo, struct pl_doc *doc,
                                     struct pl_err *err);
 PL_MUST_USE int pl_deltafifo_delete(struct pl_deltafifo *fifo, struct pl_doc *doc,
                                     struct pl_err *err);
-/* An addition or update whose key is known, of a queue whose options name neither key nor
- * transform. */
+/* Adds or updates a key that the caller knows; only if the options have neither key nor transform.
+ */
 void pl_deltafifo_queue(struct pl_deltafifo *fifo, enum pl_delta_type type, struct pl_slice key,
                         struct pl_doc *doc);
-/* A deletion whose final state was missed; doc may be NULL. */
+/* Adds a deletion whose final state was missed; doc may be NULL. */
 int pl_deltafifo_delete_stale(struct pl_deltafifo *fifo, struct pl_slice key, struct pl_doc *doc);
 PL_MUST_USE int pl_deltafifo_replace(struct pl_deltafifo *fifo, struct pl_doc *const *docs,
                                      size_t count, struct pl_err *err);
 int pl_deltafifo_resync(struct pl_deltafifo *fifo);
 
-/* EAGAIN when nothing is queued, ECLOSED when closed and empty. What is taken must be
- * given to pl_deltafifo_done once processed (rule 27), which also releases it. */
+/* EAGAIN when nothing is queued, ECLOSED when closed and empty. The taken deltas must be given to
+ * pl_deltafifo_done after processing (rule 27), which also releases them. */
 int pl_deltafifo_take(struct pl_deltafifo *fifo, struct pl_deltas *deltas);
 void pl_deltafifo_done(struct pl_deltafifo *fifo, struct pl_deltas *deltas);
 

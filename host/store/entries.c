@@ -1,5 +1,5 @@
-/* The entries of a bucket: a hash set by address. By their keys' hashes, each entry that is met on
- * the way or moved would be a cache miss. */
+/* The entries of a bucket: a hash set by address. Hashing by key would cost a cache miss for each
+ * entry that a probe meets or a growth moves. */
 #include "store/impl.h"
 
 #include <string.h>
@@ -39,7 +39,7 @@ static struct pl_entry **places(struct pl_entries *part)
     return part->cap == 1 ? &part->of.one : part->of.many;
 }
 
-/* There is a free place. */
+/* The part must have a free place. */
 static void place(struct pl_entries *part, struct pl_entry *entry)
 {
     struct pl_entry **at = places(part);
@@ -100,7 +100,7 @@ void pl_entries_add(struct pl_entries *set, struct slab *memory, struct pl_entry
     set->count += set->cap == 0;
 }
 
-/* Entries behind the gap move up unless they are at home behind it. */
+/* Moves up entries after the gap, unless their home lies after it. */
 static void close_gap(struct pl_entries *part, uint32_t gap)
 {
     struct pl_entry **at = places(part);

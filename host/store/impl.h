@@ -1,7 +1,7 @@
-/* The store's inner parts, for the files of this folder alone.
+/* The store's inner parts, only for the files of this folder.
  *
- * Readers look at buckets; postings (the way back from an entry to its buckets) are the
- * writer's alone, so that it may change them without the lock. */
+ * Readers look at buckets. Only the writer uses postings (the way back from an entry to its
+ * buckets), so it may change them without the lock. */
 #pragma once
 
 #include "base/keyset.h"
@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* A hash set of borrowed entries. As in a keyset, many are in parts that grow one by one. */
+/* A hash set of borrowed entries. As in a keyset, a large set has parts that grow one by one. */
 struct pl_entries {
     uint32_t count;
     uint32_t cap; /* of `many`; 1: there is `one`; 0: they are in parts */
@@ -36,45 +36,45 @@ struct pl_buckets {
     struct slab *memory; /* borrowed: the store's */
 };
 
-/* One stored object. Behind the key lies room for the postings: the buckets it stands in,
- * grouped by slot. When there are more than fit, a pointer to them lies there. */
+/* One stored object. The memory after the key has room for the postings: the buckets that contain
+ * the entry, grouped by slot. If they do not fit, that room holds a pointer to them. */
 struct pl_entry {
     struct pl_keyed node; /* in the store's set, by key */
     struct pl_doc *doc;   /* counted */
     uint32_t posting_count, posting_room;
-    uint32_t mark; /* the writer's: the last list that named it, or had begun before it */
+    uint32_t mark; /* used by the writer: the last list that named it, or had begun before it */
     char key[];
 };
 
-/* In memory of the store's own, as buckets are: in the common heap they would lie among what a list
- * or a burst of events needs for a moment, which then could not go back to the system. */
+/* Entries and buckets lie in the store's own memory. On the heap they would lie among temporary
+ * blocks of lists and bursts, and keep that memory from going back to the system. */
 struct pl_entry *pl_entry_create(struct slab *memory, struct pl_slice key, struct pl_doc *doc,
                                  uint32_t posting_room);
 void pl_entry_destroy(struct slab *memory, struct pl_entry *entry);
-/* A copy in a better place, NULL when it lies well. The old one is to be freed with
- * pl_entry_discard: what both point to is the copy's. */
+/* Returns a copy in a better place, NULL when it need not move. The caller frees the old one with
+ * pl_entry_discard: the copy owns what both point to. */
 struct pl_entry *pl_entry_move(struct slab *memory, const struct pl_entry *entry);
 void pl_entry_discard(struct slab *memory, struct pl_entry *entry);
 struct pl_bucket *const *pl_entry_postings(const struct pl_entry *entry);
-/* postings: borrowed, may be the entry's own; copied. */
+/* postings: borrowed and copied; they may be the entry's own. */
 void pl_entry_set_postings(struct pl_entry *entry, struct pl_bucket *const *postings,
                            uint32_t count);
 
-/* What an index is; its buckets are part of the content. */
+/* The definition of an index; its buckets are part of the content. */
 struct pl_index_def {
     char *name; /* owned; NULL: the slot is free */
     bool external;
-    bool building; /* its values are not complete; under the lock */
+    bool building; /* its values are not complete; protected by the lock */
     struct pl_index_ops ops;
     void *arg;
 };
 void pl_index_def_deinit(struct pl_index_def *def);
 
-/* What readers see. */
+/* The part that readers see. */
 struct pl_content {
     struct pl_keyset entries;
     struct pl_buckets *buckets; /* owned, by slot */
-    size_t bytes;               /* of the documents, without what they share */
+    size_t bytes;               /* of the documents, without shared parts */
 };
 
 /* The writer's notes on one slot during one change. */
@@ -84,26 +84,27 @@ struct pl_plan {
 };
 
 struct pl_store {
-    pthread_rwlock_t lock; /* of live, defs' names, slots and rv */
-    bool held;             /* the writer has it for several changes */
+    pthread_rwlock_t lock; /* protects live, defs' names, slots and rv */
+    bool held;             /* the writer holds it for several changes */
     struct pl_content live;
-    struct slab memory;        /* of entries and buckets; the writer's alone */
+    struct slab memory;        /* of entries and buckets; used only by the writer */
     struct pl_index_def *defs; /* owned, by slot */
     size_t slots;
     struct pl_buf rv;
-    uint64_t replaced;           /* how often; the writer's alone, as is what follows */
+    uint64_t
+        replaced; /* number of replacements; used only by the writer, as are the following fields */
     struct pl_plan *plans;       /* owned, by slot */
     struct pl_bucket **postings; /* owned: of the entry that is being changed */
     size_t posting_cap;
-    uint32_t mark; /* of the last list that was begun */
+    uint32_t mark; /* of the last list that has begun */
     _Atomic uint64_t index_errors;
 };
 
-/* ---- sets of entries: entries.c. memory: where their places lie, the same in every call ---- */
+/* ---- sets of entries: entries.c. memory: allocator of the set, the same in every call ---- */
 
-/* Not for one that is in it. A new set is {.cap = 1}. */
+/* The entry must not be in the set. A new set is {.cap = 1}. */
 void pl_entries_add(struct pl_entries *set, struct slab *memory, struct pl_entry *entry);
-/* Only for one that is in it. */
+/* The entry must be in the set. */
 void pl_entries_remove(struct pl_entries *set, struct slab *memory, const struct pl_entry *entry);
 void pl_entries_deinit(struct pl_entries *set, struct slab *memory);
 /* Visits each; start with *at = 0. NULL at the end. */
@@ -112,37 +113,37 @@ struct pl_entry *pl_entries_next(const struct pl_entries *set, size_t *at);
 /* ---- buckets: index.c ---- */
 
 void pl_buckets_init(struct pl_buckets *buckets, struct slab *memory);
-/* Frees the buckets; postings that point to them are the caller's to forget. */
+/* Frees the buckets; the caller must forget postings that point to them. */
 void pl_buckets_deinit(struct pl_buckets *buckets);
 struct pl_bucket *pl_buckets_find(const struct pl_buckets *buckets, struct pl_slice value);
-/* Puts the entry under a value it is not under yet; returns the bucket, for its postings. */
+/* Adds the entry under a value that it does not have yet; returns the bucket, for its postings. */
 struct pl_bucket *pl_buckets_add(struct pl_buckets *buckets, uint32_t slot, struct pl_slice value,
                                  struct pl_entry *entry);
-/* The entry must be in the bucket, which goes with its last one. */
+/* The entry must be in the bucket. A bucket is freed with its last entry. */
 void pl_buckets_remove(struct pl_buckets *buckets, struct pl_bucket *bucket,
                        const struct pl_entry *entry);
 
-/* Puts another entry, with the same key, in the place of one that is in the bucket. */
+/* Replaces an entry of the bucket by another one with the same key. */
 void pl_buckets_exchange(struct pl_buckets *buckets, struct pl_bucket *bucket,
                          const struct pl_entry *entry, struct pl_entry *by);
 
 /* ---- planning a change: store.c; the writer, outside the lock ---- */
 
-/* The document's values; none where they can't be had. */
+/* The document's values; none if they cannot be computed. */
 void pl_store_compute(struct pl_store *store, size_t slot, struct pl_doc *doc,
                       struct pl_values *values);
-/* Does the entry stand under exactly these values already? (rule 31) */
+/* True when the entry already has exactly these values (rule 31). */
 bool pl_entry_has_values(const struct pl_entry *entry, size_t slot, const struct pl_values *values);
-/* Room in store->postings for what the entry will have at most. */
+/* Makes room in store->postings for the maximal number of the entry's postings. */
 void pl_store_make_posting_room(struct pl_store *store, const struct pl_entry *entry);
-/* Moves the entry to its planned values, under the lock. doc NULL: the stored one stays. Returns
- * the document that was replaced. */
+/* Gives the entry its planned values, under the lock. doc NULL: the stored document stays. Returns
+ * the replaced document. */
 struct pl_doc *pl_store_carry_out(struct pl_store *store, struct pl_content *content,
                                   struct pl_entry *entry, struct pl_doc *doc);
 
 /* ---- walk.c; the writer ---- */
 
-/* The next entry of what is live, NULL at the end. */
+/* The next entry of the live content, NULL at the end. */
 struct pl_entry *pl_store_walk_on(struct pl_store *store, struct pl_store_walk *walk);
 
 /* ---- look-ups, under the lock or by the writer: store.c ---- */

@@ -1,12 +1,12 @@
 /* Indices: from a value to the entries that have it (buckets), and from an entry back to its
  * buckets (postings).
  *
- * Buckets are what readers see and change only under the store's lock. Postings are the writer's
- * alone; they tell where to remove an entry without computing its old values again. A bucket goes
- * with its last entry, so that values which come and go leave nothing behind (rule 32).
+ * Readers see buckets, which change only under the store's lock. Only the writer uses postings;
+ * they say where to remove an entry, without computing its old values again. A bucket is freed with
+ * its last entry, so that temporary values leave nothing behind (rule 32).
  *
- * Postings lie behind the entry's key where they fit, since most objects stand in as many buckets
- * as when they came; else in a block of their own. */
+ * Postings lie after the entry's key if they fit, since most objects keep their number of buckets;
+ * else in a separate block. */
 #include "store/impl.h"
 
 #include "base/alloc.h"
@@ -91,7 +91,7 @@ void pl_buckets_remove(struct pl_buckets *buckets, struct pl_bucket *bucket,
 
 /* ---- postings ---- */
 
-/* Where the room for postings begins; it always holds one pointer at least. */
+/* The offset of the room for postings; it always holds at least one pointer. */
 static size_t room_offset(size_t key_len)
 {
     size_t end = offsetof(struct pl_entry, key) + key_len + 1, align = sizeof(void *);

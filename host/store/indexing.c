@@ -1,4 +1,4 @@
-/* Which indices a store has, and their values of what is in it already. */
+/* Adds and removes indices, and computes their values for stored objects. */
 #include "base/alloc.h"
 #include "store/impl.h"
 
@@ -45,8 +45,8 @@ static size_t free_slot(struct pl_store *store)
     return slots - 1;
 }
 
-/* Indexes what is stored. Without the lock: no reader looks into these buckets yet, and one that
- * scans the store may hold it for milliseconds. */
+/* Indexes the stored objects. It takes no lock: no reader looks into these buckets yet, and a
+ * reader that scans the store may hold the lock for milliseconds. */
 static void index_entry(struct pl_store *store, size_t slot, struct pl_entry *entry)
 {
     struct pl_values *values = &store->plans[slot].values;
@@ -71,7 +71,7 @@ int pl_store_begin_index(struct pl_store *store, const char *name, const struct 
 {
     if (pl_store_has_index(store, name))
         return pl_err_set(err, PL_EEXIST, "there is an index named \"%s\" already", name);
-    size_t slot = free_slot(store); /* which may move the definitions */
+    size_t slot = free_slot(store); /* free_slot may move the definitions */
     struct pl_index_def *def = &store->defs[slot];
     def->external = ops == NULL;
     def->ops = ops ? *ops : (struct pl_index_ops){0};
@@ -116,7 +116,7 @@ bool pl_store_build_index(struct pl_store *store, const char *name, struct pl_st
             pl_store_set_building(store, name, false);
             return false;
         }
-        if (!stands_in(entry, slot)) /* else it has changed since the index was begun */
+        if (!stands_in(entry, slot)) /* else it changed since, and was indexed then */
             index_entry(store, slot, entry);
     }
     return slot < store->slots;

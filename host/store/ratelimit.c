@@ -1,8 +1,8 @@
-/* How long a key waits before it is tried again (rules 96-98): exponential, fast then slow, a token
- * bucket, the longest of several, and a cap on any of them.
+/* The delay before a key is tried again (rules 96-98): exponential, fast then slow, a token bucket,
+ * the longest of several, and a maximum for any of them.
  *
- * It never reads a clock and never sleeps: the caller passes the time in and waits. Asking counts:
- * each call records a failure and takes a token, also when another limiter decides. Sums that could
+ * It never reads a clock and never sleeps: the caller passes the time and waits. Each call has an
+ * effect: it records a failure and takes a token, even if another limiter decides. Sums that could
  * overflow are cut at the maximum first. Failure counts are kept for each key until it is
  * forgotten. */
 #include "store/ratelimit.h"
@@ -21,7 +21,7 @@ struct pl_ratelimit {
     int max_fast;
     struct pl_map failures; /* per-key limits: key -> count, kept in the pointer itself */
     double qps, burst;
-    double tokens; /* below zero: reserved by calls that still wait */
+    double tokens; /* below zero: reserved by calls that are still waiting */
     int64_t filled_ns;
     struct pl_ratelimit **inner; /* owned */
     size_t inner_count;
@@ -91,7 +91,7 @@ static intptr_t failures_of(const struct pl_ratelimit *limit, struct pl_slice ke
     return (intptr_t)pl_map_get(&limit->failures, key);
 }
 
-/* Counts one failure and returns how many there were before. */
+/* Counts one failure and returns the number of earlier ones. */
 static intptr_t count_failure(struct pl_ratelimit *limit, struct pl_slice key)
 {
     intptr_t before = failures_of(limit, key);
@@ -100,19 +100,19 @@ static intptr_t count_failure(struct pl_ratelimit *limit, struct pl_slice key)
     return before;
 }
 
-/* What does not fit 63 bits is over any maximum (rule 96). */
+/* A value that does not fit 63 bits is over any maximum (rule 96). */
 static int64_t exponential_when(struct pl_ratelimit *limit, struct pl_slice key)
 {
     intptr_t before = count_failure(limit, key);
     if (limit->first_ns <= 0)
-        return 0; /* nothing doubled is nothing, however often */
+        return 0; /* zero stays zero when doubled */
     if (limit->first_ns > limit->limit_ns || before >= 63 || limit->first_ns > INT64_MAX >> before)
         return limit->limit_ns;
     int64_t delay = limit->first_ns << before;
     return delay < limit->limit_ns ? delay : limit->limit_ns;
 }
 
-/* Takes a token whether or not one is there; a debt is waited for (rule 97). */
+/* Takes a token even if there is none; the caller waits for the debt (rule 97). */
 static int64_t bucket_when(struct pl_ratelimit *limit, int64_t now_ns)
 {
     if (limit->burst < 1)
@@ -132,7 +132,7 @@ static int64_t bucket_when(struct pl_ratelimit *limit, int64_t now_ns)
     return wait < 9e18 ? (int64_t)wait : INT64_MAX;
 }
 
-/* Each is asked, also when another decides (rule 98). */
+/* Each limiter is asked, even if another decides (rule 98). */
 static int64_t longest_when(struct pl_ratelimit *limit, struct pl_slice key, int64_t now_ns)
 {
     int64_t longest = 0;

@@ -1,4 +1,4 @@
-/* How long to wait before a key is tried again (rules 96-98). I/O thread; time is passed in. */
+/* The delay before a key is tried again (rules 96-98). I/O thread; time is passed in. */
 #pragma once
 
 #include "base/slice.h"
@@ -13,9 +13,9 @@ struct pl_ratelimit *pl_ratelimit_exponential(int64_t base_ns, int64_t max_ns);
 struct pl_ratelimit *pl_ratelimit_fast_slow(int64_t fast_ns, int64_t slow_ns, int max_fast);
 /* One bucket for all keys, full at first; each call reserves a token. */
 struct pl_ratelimit *pl_ratelimit_bucket(double qps, int burst);
-/* The longest of several; each is asked every time. Takes them. */
+/* The longest delay of several limiters; each is asked every time. Takes the limiters. */
 struct pl_ratelimit *pl_ratelimit_max_of(struct pl_ratelimit *const *limits, size_t count);
-/* At most max. Takes inner. */
+/* The delay of inner, at most max. Takes inner. */
 struct pl_ratelimit *pl_ratelimit_max_wait(struct pl_ratelimit *inner, int64_t max_ns);
 void pl_ratelimit_destroy(struct pl_ratelimit *limit);
 
@@ -23,5 +23,5 @@ void pl_ratelimit_destroy(struct pl_ratelimit *limit);
 int64_t pl_ratelimit_when(struct pl_ratelimit *limit, struct pl_slice key, int64_t now_ns);
 void pl_ratelimit_forget(struct pl_ratelimit *limit, struct pl_slice key);
 int pl_ratelimit_requeues(struct pl_ratelimit *limit, struct pl_slice key);
-/* For state that is carried over to a new limiter (a reload): counts are copied. */
+/* For state that a new limiter takes over (a reload): copies the counts. */
 void pl_ratelimit_copy_counts(struct pl_ratelimit *to, const struct pl_ratelimit *from);

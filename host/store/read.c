@@ -1,5 +1,5 @@
-/* What any thread may ask of a store. Memory that grows with the content is got before
- * the lock is taken, and again when the content grew meanwhile. */
+/* The read functions of a store, for any thread. Memory for the result is allocated before the lock
+ * is taken, and again if the content grew meanwhile. */
 #include "base/alloc.h"
 #include "store/impl.h"
 
@@ -58,7 +58,7 @@ static size_t bucket_count(const struct pl_bucket *bucket)
 }
 
 /* 0 and the bucket, NULL when no entry has the value; ENOTFOUND without such an index, EAGAIN while
- * it is built. */
+ * it is being built. */
 static int find_bucket_locked(struct pl_store *store, const char *index, struct pl_slice value,
                               struct pl_bucket **bucket)
 {
@@ -71,8 +71,8 @@ static int find_bucket_locked(struct pl_store *store, const char *index, struct 
     return 0;
 }
 
-/* Of these the bucket with the fewest entries, as above; the error is the last one's when no index
- * can be used. */
+/* Of the buckets of these values, the one with the fewest entries, as above. If no index is usable,
+ * the error is that of the last one. */
 static int find_fewest_locked(struct pl_store *store, const struct pl_index_value *values,
                               size_t count, struct pl_bucket **fewest)
 {
@@ -134,7 +134,7 @@ bool pl_store_has_index(struct pl_store *store, const char *name)
 
 /* ---- names ---- */
 
-/* Texts being collected: the pointers and behind them the bytes, in one piece of memory. */
+/* Texts being collected: the pointers, and after them the bytes, in one block. */
 struct names {
     char **pointers; /* owned */
     size_t count, max_count;
@@ -158,7 +158,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Whose names, and the visit under the lock; false when there is no such index. */
+/* The source of the names, and the visit under the lock; false when there is no such index. */
 struct question {
     bool (*visit_locked)(struct pl_store *store, const struct question *question,
                          struct names *names);
@@ -166,7 +166,7 @@ struct question {
     struct pl_slice value;
 };
 
-/* Visits once to measure and once to copy; more often when the content grew in between. */
+/* Visits once to measure and once to copy; again if the content grew in between. */
 static char **collect_names(struct pl_store *store, const struct question *question)
 {
     struct names names = {0};

@@ -2,20 +2,20 @@
  * values and makes room before it takes the lock, so that readers wait only while pointers are
  * moved.
  *
- * Readers see each change whole: with its index values or not at all. Some thousand changes at most
- * are made under one lock; a list, or more changes, are built aside and exchanged in one step.
- * Nothing is called back or logged under the lock but index functions of the host, which are short;
- * values that a script computes come later (pl_store_set_values).
+ * Readers see each change whole: with its index values or not at all. At most some thousand changes
+ * are made under one lock; a list, or more changes, are built separately and exchanged in one step.
+ * Under the lock, only index functions of the host are called, which are short, and nothing is
+ * logged. Values that a script computes come later (pl_store_set_values).
  *
- * What is stored is counted and immutable. Replaced documents go back to the caller with their
- * reference, so that they are freed outside the lock. */
+ * Stored documents are counted and immutable. Replaced documents are returned to the caller with
+ * their reference, so that they are freed outside the lock. */
 #include "store/store.h"
 
 #include "base/alloc.h"
 #include "store/impl.h"
 
-#define MANY          8000              /* changes: ten milliseconds under the lock */
-#define ENTRIES_SPACE ((size_t)4 << 30) /* addresses; what does not fit lies in the heap */
+#define MANY          8000              /* changes; they take ten milliseconds under the lock */
+#define ENTRIES_SPACE ((size_t)4 << 30) /* addresses; entries that do not fit lie on the heap */
 
 /* ---- the lock: taken by the writer only for what readers see ---- */
 
@@ -76,7 +76,7 @@ static void deinit_content(struct pl_store *store, struct pl_content *content)
 struct pl_store *pl_store_create(void)
 {
     struct pl_store *store = PL_NEW(struct pl_store);
-    /* Readers come all the time; the one writer must not wait for a gap between them. */
+    /* Readers come all the time; the single writer must not wait for a gap between them. */
     pthread_rwlockattr_t attr;
     pthread_rwlockattr_init(&attr);
     pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
@@ -133,7 +133,7 @@ bool pl_entry_has_values(const struct pl_entry *entry, size_t slot, const struct
     return !pl_values_next(values, &at, &value);
 }
 
-/* entry: what is stored now, NULL for a new one. */
+/* entry: the stored one, NULL for a new one. */
 static bool plan_put(struct pl_store *store, const struct pl_entry *entry, struct pl_doc *doc)
 {
     bool any = false;
@@ -164,7 +164,7 @@ void pl_store_make_posting_room(struct pl_store *store, const struct pl_entry *e
 
 /* ---- carrying it out: under the lock ---- */
 
-/* Moves the entry to its planned values; fills store->postings and returns how many there are. */
+/* Gives the entry its planned values; fills store->postings and returns their number. */
 static uint32_t repost_locked(struct pl_store *store, struct pl_content *content,
                               struct pl_entry *entry)
 {
@@ -187,7 +187,7 @@ static uint32_t repost_locked(struct pl_store *store, struct pl_content *content
     return count;
 }
 
-/* The entry holds the document from now on. Returns what it held. */
+/* The entry holds this document from now on. Returns the old document. */
 static struct pl_doc *exchange_doc(struct pl_content *content, struct pl_entry *entry,
                                    struct pl_doc *doc)
 {
@@ -220,7 +220,7 @@ static struct pl_doc *replace_doc(struct pl_store *store, struct pl_content *con
 
 static uint32_t planned_room(const struct pl_store *store)
 {
-    size_t room = 0; /* an index computed elsewhere mostly gives one value, later */
+    size_t room = 0; /* an index that is computed elsewhere usually gives one value, later */
     for (size_t i = 0; i < store->slots; i++)
         room += store->defs[i].external ? 1 : store->plans[i].values.count;
     return (uint32_t)room;
@@ -288,7 +288,7 @@ struct pl_doc *pl_store_remove(struct pl_store *store, struct pl_slice key)
     return take_out(store, &store->live, key);
 }
 
-/* Plans that the values of external indices stay as they are in `old`. */
+/* Plans that the values of external indices stay as in `old`. */
 static void plan_to_keep(struct pl_store *store, const struct pl_entry *old)
 {
     for (size_t i = 0; i < store->slots; i++) {
@@ -303,7 +303,7 @@ static void plan_to_keep(struct pl_store *store, const struct pl_entry *old)
     }
 }
 
-/* With the values of indices that are computed elsewhere. */
+/* Puts an object with the values of its external indices. */
 static void put_as_before(struct pl_store *store, struct pl_content *next, struct pl_slice key,
                           struct pl_doc *doc, const struct pl_entry *old)
 {
@@ -376,7 +376,7 @@ uint32_t pl_store_begin_marks(struct pl_store *store)
     return ++store->mark;
 }
 
-/* However often they were counted. */
+/* Compares modulo overflow of the counter. */
 static bool is_before(uint32_t mark, uint32_t list)
 {
     return (int32_t)(mark - list) < 0;

@@ -1,6 +1,6 @@
-/* The index values of one object: texts one after the other in one buffer, each once and in the
- * order in which they were added. Beyond PL_VALUES_MAX the set is marked as over and the store
- * treats the object as one without values. */
+/* The index values of one object: texts in one buffer, without duplicates, in the order in which
+ * they were added. Beyond PL_VALUES_MAX the set is marked as over, and the store treats the object
+ * as one without values. */
 #include "store/store.h"
 
 static bool holds_value(const struct pl_values *values, struct pl_slice value)

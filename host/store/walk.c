@@ -1,5 +1,5 @@
-/* Going through all of it in pieces: to read it, and to move what many removals have left
- * scattered. */
+/* Walks through the whole store in pieces: to read it, and to move objects together after many
+ * removals. */
 #include "store/impl.h"
 #include "value/pool.h"
 
@@ -22,10 +22,10 @@ bool pl_store_walk(struct pl_store *store, struct pl_store_walk *walk, size_t so
 
 /* ---- moving ----
  *
- * Pages are given back only when nothing lies in them, which after a random nine of ten have been
- * removed is true of few. */
+ * A page is returned to the system only when it is empty. After nine of ten random objects have
+ * been removed, few pages are. */
 
-/* A reader has the old document until it is done with it. */
+/* A reader keeps the old document until it releases it. */
 static void move_document(struct pl_store *store, struct pl_pool *pool, struct pl_entry *entry)
 {
     struct pl_doc *old = entry->doc, *copy = pl_pool_compact(pool, old);

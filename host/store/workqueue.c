@@ -1,13 +1,13 @@
 /* The queue of keys (rules 86-98, 100-106). A key has one entry from its first add until it is
- * neither queued nor worked on, and may be in several states at once: worked on and ready again, or
- * worked on and delayed.
+ * neither queued nor being processed. It may be in several states at once: being processed and
+ * ready again, or being processed and delayed.
  *
- * Ready keys stand in one list for each priority, delayed ones in a heap by their time. A ready key
- * that is worked on is parked: it keeps its turn but leaves its list, so that taking never walks
- * over keys that cannot be taken.
+ * Ready keys are in one list for each priority, delayed ones in a heap by their time. A ready key
+ * that is being processed is parked: it keeps its turn but leaves its list, so that taking never
+ * walks over keys that cannot be taken.
  *
- * It never reads a clock: `now_ns` comes with each call, and time passes only by promoting what has
- * become due. `changed` is called at the end of a call, when the queue is whole again. */
+ * It never reads a clock: `now_ns` comes with each call, and time passes only when due keys are
+ * promoted. `changed` is called at the end of a call, when the queue is consistent again. */
 #include "base/alloc.h"
 #include "base/base.h"
 #include "base/check.h"
@@ -84,7 +84,7 @@ static void drop_empty_levels(struct pl_workqueue *q)
     q->level_count = kept;
 }
 
-/* The first level that is not above the priority. There are few: mostly one. */
+/* The first level that is not above the priority. There are few levels, usually one. */
 static size_t level_place(const struct pl_workqueue *q, int priority)
 {
     size_t at = 0;
@@ -95,7 +95,7 @@ static size_t level_place(const struct pl_workqueue *q, int priority)
 
 static struct pl_queue_level *add_level(struct pl_workqueue *q, int priority)
 {
-    drop_empty_levels(q); /* so that passing priorities leave nothing behind */
+    drop_empty_levels(q); /* so that temporary priorities leave nothing behind */
     size_t at = level_place(q, priority);
     q->levels = pl_reallocarray(q->levels, q->level_count + 1, sizeof(struct pl_queue_level *));
     memmove(q->levels + at + 1, q->levels + at,
@@ -154,7 +154,8 @@ static void free_entry(struct pl_workqueue *q, struct pl_queue_entry *entry)
         pl_free(entry);
         return;
     }
-    pl_list_push_front(&q->spares, &entry->link); /* the last one used is still in the cache */
+    pl_list_push_front(&q->spares,
+                       &entry->link); /* the last used entry is still in the processor's cache */
     q->spare_count++;
 }
 
@@ -187,7 +188,8 @@ static void make_ready(struct pl_workqueue *q, struct pl_queue_entry *entry, int
     q->adds++;
     enter_level(q, entry);
     if (q->options.plain && entry->processing)
-        pl_link_unlink(&entry->link); /* only its mark stays; done gives it its turn (rule 88) */
+        pl_link_unlink(
+            &entry->link); /* only the mark stays; done gives the key its turn (rule 88) */
 }
 
 static void unmake_ready(struct pl_workqueue *q, struct pl_queue_entry *entry)
@@ -261,7 +263,7 @@ static void add_merged(struct pl_workqueue *q, struct pl_queue_entry *entry, int
                        int64_t now_ns)
 {
     if (entry->ready && !entry->claimed)
-        return; /* and stays so, whatever the delay (rule 103) */
+        return; /* and it stays ready, whatever the delay (rule 103) */
     if (due_ns > now_ns) {
         delay_until(q, entry, due_ns);
         return;
@@ -283,7 +285,7 @@ void pl_workqueue_add(struct pl_workqueue *q, struct pl_slice key, const struct 
     int64_t due_ns = delay <= 0 ? now_ns : delay > INT64_MAX - now_ns ? INT64_MAX : now_ns + delay;
     q->retries += how->rate_limited || how->after_ns != 0;
     struct pl_queue_entry *entry = find_or_make(q, key);
-    /* A key that was taken is new to the queue: its old priority is gone. */
+    /* A key that was taken is new to the queue: its old priority does not count. */
     if (!entry->ready && !pl_heap_holds(&entry->waiting))
         entry->priority = how->priority;
     else
@@ -295,17 +297,16 @@ void pl_workqueue_add(struct pl_workqueue *q, struct pl_slice key, const struct 
     tell_changed(q);
 }
 
-/* ---- working ---- */
+/* ---- processing ---- */
 
-/* A ready key that is being worked on keeps its turn (rule 105) but must not be met again by
- * every take, so it leaves the list; done puts it back among its equals. */
+/* A ready key that is being processed keeps its turn (rule 105). It leaves the list, so that no
+ * take meets it; done puts it back among its equals. */
 static void park(struct pl_queue_entry *entry)
 {
     pl_link_unlink(&entry->link);
 }
 
-/* What stands before a parked key has been taken or parked since, so that its
- * place is found near the front. */
+/* The keys before a parked key have been taken or parked since, so its place is near the front. */
 static void unpark(struct pl_workqueue *q, struct pl_queue_entry *entry)
 {
     struct pl_list *keys = &entry->level->keys;

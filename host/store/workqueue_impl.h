@@ -1,4 +1,4 @@
-/* The inside of the workqueue, for workqueue.c and workqueue_look.c alone. */
+/* The internals of the workqueue, only for workqueue.c and workqueue_look.c. */
 #pragma once
 
 #include "base/heap.h"
@@ -6,20 +6,20 @@
 #include "base/list.h"
 #include "store/workqueue.h"
 
-/* One key, from its first add until it is neither queued nor worked on. */
+/* One key, from its first add until it is neither queued nor being processed. */
 struct pl_queue_entry {
     struct pl_keyed node;
-    bool ready; /* is to be taken; counted in its level, also while it is worked on */
+    bool ready; /* is to be taken; counted in its level, also while it is being processed */
     bool processing;
-    bool claimed; /* for somebody who has not begun: both ready and processing, and parked; */
-    bool again;   /* and added since then */
+    bool claimed; /* claimed but not begun: both ready and processing, and parked; */
+    bool again;   /* and added again since the claim */
     bool small;   /* has SPARE_ROOM for its key */
     int priority;
     struct pl_queue_level *level; /* while ready; borrowed from the queue */
     struct pl_link link;          /* in its level while ready, but see `park` */
     struct pl_link running;       /* in the queue's list while processing */
     struct pl_heap_node waiting;  /* while delayed */
-    uint64_t turn;                /* order among its equals (rule 100) */
+    uint64_t turn;                /* its place among its equals (rule 100) */
     int64_t due_ns;               /* while delayed */
     int64_t ready_ns;             /* when it became ready */
     int64_t started_ns;           /* while processing */
@@ -29,7 +29,7 @@ struct pl_queue_entry {
 /* The ready keys of one priority in the order of their turns. */
 struct pl_queue_level {
     int priority;
-    size_t count; /* keys that are ready at this level, linked or parked */
+    size_t count; /* ready keys of this level, linked or parked */
     struct pl_list keys;
 };
 
@@ -43,7 +43,7 @@ struct pl_workqueue {
     size_t level_count;
     size_t ready_count, processing_count;
     uint64_t next_turn;
-    int64_t started_sum; /* modulo 2^64: of started_ns over what is being worked on */
+    int64_t started_sum; /* modulo 2^64: sum of started_ns over the keys being processed */
     uint64_t adds, retries;
     bool shutting_down;
     struct pl_list spares; /* idle entries with SPARE_ROOM, so that most adds allocate nothing */
@@ -67,5 +67,5 @@ static inline struct pl_queue_entry *pl_queue_entry_find(const struct pl_workque
     return node != NULL ? pl_queue_entry_of(node) : NULL;
 }
 
-/* Moves what is due into the ready set, in the order of the due times (rule 104). */
+/* Moves due keys into the ready set, in the order of their due times (rule 104). */
 void pl_workqueue_promote(struct pl_workqueue *q, int64_t now_ns);

@@ -1,4 +1,4 @@
-/* Questions about the queue that change nothing. */
+/* Read-only questions about the queue. */
 #include "base/alloc.h"
 #include "store/workqueue_impl.h"
 
@@ -18,7 +18,7 @@ size_t pl_workqueue_len(struct pl_workqueue *q, int64_t now_ns)
     pl_workqueue_promote(q, now_ns);
     if (!q->options.plain)
         return q->ready_count;
-    size_t marked = 0; /* those that done will queue do not count yet */
+    size_t marked = 0; /* keys that done will queue do not count yet */
     PL_LIST_FOR (link, &q->running) {
         marked += PL_CONTAINER_OF(link, struct pl_queue_entry, running)->ready;
     }
