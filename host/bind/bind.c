@@ -124,6 +124,8 @@ void pl_bind_push(lua_State *L, struct pl_state *s)
     lua_setfield(L, -2, "version");
     lua_pushnumber(L, (lua_Number)s->generation);
     lua_setfield(L, -2, "generation");
+    lua_pushboolean(L, s->lane != NULL && s->lane->lanes->options.leaving);
+    lua_setfield(L, -2, "leaving");
 }
 
 /* ---- what a state of scripts has ---- */

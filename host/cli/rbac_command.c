@@ -84,8 +84,3 @@ int pl_command_manifests(const struct pl_command *self, int argc, char *const *a
 {
     return pl_tool_on_scripts(self, "perilune.tool.manifests", argc, argv);
 }
-
-int pl_command_uninstall(const struct pl_command *self, int argc, char *const *argv)
-{
-    return pl_tool_on_scripts(self, "perilune.tool.uninstall", argc, argv);
-}

@@ -71,7 +71,7 @@ static bool is_taken(const struct pl_flag *flag, const char *command)
 
 static bool takes_value(const struct pl_flag *flag)
 {
-    return flag->type != PL_FLAG_SWITCH && !(flag->type == PL_FLAG_LATER && flag->metavar == NULL);
+    return flag->type != PL_FLAG_SWITCH;
 }
 
 static bool parse_integer(const char *text, int64_t *value)
@@ -120,8 +120,6 @@ static const char *misfit(const struct pl_flag *flag, const char *text)
                    : "it must be a size such as 512MiB";
     case PL_FLAG_CHOICE:
         return is_choice(flag->choices, text) ? NULL : flag->choices;
-    case PL_FLAG_LATER:
-        return flag->off != NULL && strcmp(text, flag->off) == 0 ? NULL : "not available yet";
     }
     return NULL;
 }
@@ -440,7 +438,7 @@ void pl_flags_help(struct pl_buf *out, const struct pl_flag_table *table)
 {
     for (size_t i = 0; i < table->count; i++) {
         const struct pl_flag *flag = &table->flags[i];
-        if (flag->type == PL_FLAG_LATER || !is_taken(flag, table->command))
+        if (!is_taken(flag, table->command))
             continue;
         char left[80];
         int len = flag->letter
@@ -481,7 +479,7 @@ static void describe(struct pl_build *b, const struct pl_flag *flag)
 void pl_flags_describe(struct pl_build *b, const struct pl_flag_table *table)
 {
     for (size_t i = 0; i < table->count; i++)
-        if (table->flags[i].type != PL_FLAG_LATER && is_taken(&table->flags[i], table->command))
+        if (is_taken(&table->flags[i], table->command))
             describe(b, &table->flags[i]);
 }
 
@@ -506,7 +504,6 @@ static void build_value(struct pl_build *b, const struct pl_flags *flags,
         break;
     case PL_FLAG_TEXT:
     case PL_FLAG_CHOICE:
-    case PL_FLAG_LATER:
         pl_build_strz(b, pl_flags_text(flags, flag->name));
         break;
     }

@@ -16,7 +16,6 @@ enum pl_flag_type {
     PL_FLAG_DURATION, /* "30s"; at least zero */
     PL_FLAG_SIZE,     /* "512MiB" */
     PL_FLAG_CHOICE,   /* one of `choices` */
-    PL_FLAG_LATER,    /* of a later release: only the value `off` is taken */
 };
 
 struct pl_flag {
@@ -26,7 +25,6 @@ struct pl_flag {
     const char *metavar;  /* "FILE"; NULL for switches */
     const char *help;     /* one line */
     const char *choices;  /* "text|json" */
-    const char *off;      /* PL_FLAG_LATER: the value that asks for nothing */
     const char *of;       /* "run|dev": commands that take it; NULL: each that has the table */
     int64_t least;
     char letter;     /* -f; 0: none */

@@ -50,6 +50,8 @@ struct pl_lanes_options {
     /* A candidate that is tried beside what runs: whatever its scripts would do is kept in their
      * runs' captures, and nothing but reads leaves the host. */
     bool shadow;
+    bool leaving;       /* scripts clean up after their For objects, and do nothing else:
+                         * lua/perilune/leaving.lua */
     bool describe;      /* the declarations are wanted as text, too, see pl_declarations */
     _Atomic int *stuck; /* lanes given up, of every generation; NULL: of this one alone */
     /* A stepped loop on whose thread the lanes run, in place of threads of their own: a message to

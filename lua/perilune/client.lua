@@ -156,6 +156,9 @@ local function write(self, options, fields)
   fields.headers, fields.cluster = headers_of[self], cluster_of[self]
   return host.write(fields)
 end
+if host.leaving then
+  write = require("perilune.leaving").writing(write)
+end
 
 function methods.get(self, kind, object_ref, options, ...)
   require_self(self, "get")
@@ -168,6 +171,10 @@ function methods.get(self, kind, object_ref, options, ...)
   local o = check.options(what, options, get_options)
   o.live, o.headers, o.cluster = is_live[self], headers_of[self], cluster_of[self]
   return host.get(kind, ns, name, o)
+end
+
+if host.leaving then
+  methods.get = require("perilune.leaving").reading(methods.get)
 end
 
 local function list_arguments(self, method, kind, options)

@@ -317,6 +317,14 @@ function Controller.Reconcile(self, reconcile, ...)
   require_open(self, "Reconcile")
   check.no_more("Reconcile", ...)
   check.func(format("controller %q: the argument of Reconcile", self.name), reconcile)
+  if host.leaving then
+    local leaving = require("perilune.leaving")
+    self.complete, self.families = true, {}
+    if not leaving.finalizers(self.sources) then
+      return self
+    end
+    reconcile = leaving.wrap(self.sources, reconcile)
+  end
   local ok, message = pcall(host.controller, describe(self, reconcile))
   if not ok then
     local own = format("controller %q", self.name)

@@ -58,6 +58,9 @@ end
 
 -- f: the script's function, which errors name; reconcile: (context) -> what perilune.result gives.
 local function declare(what, name, task, options, f, reconcile)
+  if host.leaving then
+    return
+  end
   local self = controller.begin_task(name)
   for i, kind in ipairs(options.reads or {}) do
     self.sources[i] = { role = "reads", kind = kind }

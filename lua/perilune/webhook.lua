@@ -365,6 +365,9 @@ local MOST_AT_ONCE = { validate = 50, mutate = 50, convert = 200 }
 local used = {}
 
 local function declare(self, hook)
+  if host.leaving then
+    return
+  end
   local sources, what = {}, format("webhook %q", hook.kinds[1].name)
   for i, kind in ipairs(self.options.reads or {}) do
     sources[i] = { role = "reads", kind = kind }

@@ -137,6 +137,89 @@ perilune.webhook.convert("%s/Thing", function(object) return object end)
     server:delete(crd .. "/things." .. group)
   end)
 
+  -- Two ways to write it; the third object has a finalizer of somebody else alone, and the tasks and the
+  -- other controller must not run.
+  local leaver = [[
+local perilune = require("perilune")
+local client = perilune.client
+local function trace(word, map)
+  client:create({ apiVersion = "v1", kind = "Secret", metadata = { namespace = map.metadata.namespace,
+    name = word .. "-" .. map.metadata.name } })
+end
+perilune.controller("keeper")
+  :For("v1/ConfigMap", { finalizers = { "example.com/kept" } })
+  :Writes("v1/Secret", { "create" })
+  :Reconcile(function(request)
+    local map = client:get("v1/ConfigMap", request)
+    if not map or map.metadata.name == "kube-root-ca.crt" then return end
+    if map.metadata.name == "by-hand" then
+      if not map.metadata.deletionTimestamp then return trace("applied", map) end
+      trace("cleaned", map)
+      perilune.finalizer.remove(map, "example.com/kept")
+      return nil, client:update(map) and nil
+    end
+    return perilune.finalizer.handle(map, "example.com/kept", {
+      apply = function() trace("applied", map) end,
+      cleanup = function()
+        if map.data and map.data.fail then error("the door is stuck") end
+        trace("cleaned", map)
+      end })
+  end)
+perilune.controller("other"):For("v1/ConfigMap"):Writes("v1/Secret", { "create" }):Reconcile(function(request)
+  trace("other", client:get("v1/ConfigMap", request))
+end)
+perilune.every("1s", { immediate = true, writes = { ["v1/Secret"] = { "create" } } }, function()
+  trace("task", { metadata = { name = "a", namespace = NAMESPACE } })
+end)
+]]
+
+  local function secrets()
+    local names = {}
+    for _, secret in ipairs(server:get("/api/v1/namespaces/" .. namespace .. "/secrets").items) do
+      names[#names + 1] = secret.metadata.name
+    end
+    table.sort(names)
+    return names
+  end
+
+  it("runs the cleanup of each object that has a finalizer, and nothing else", function()
+    e2e.write_file(folder .. "/main.lua", (leaver:gsub("NAMESPACE", string.format("%q", namespace))))
+    local finalizers = { "other.com/theirs", "example.com/kept" }
+    for name, fields in pairs({ good = {}, ["by-hand"] = {}, bad = { fail = "yes" } }) do
+      server:create("/api/v1/namespaces/" .. namespace .. "/configmaps",
+        { metadata = { name = name, finalizers = finalizers }, data = fields })
+    end
+    server:create("/api/v1/namespaces/" .. namespace .. "/configmaps",
+      { metadata = { name = "theirs", finalizers = { "other.com/theirs" } } })
+    local code, out, err = uninstall("--cleanup", "--dry-run")
+    assert.equal(0, code, err)
+    assert(out:find("would run the cleanup of ConfigMap " .. namespace .. "/good\n", 1, true), out)
+    assert.is_nil(out:find("theirs", 1, true))
+    assert.same({}, secrets())
+
+    code, out, err = uninstall("--cleanup", "--yes")
+    assert.equal(1, code, err)
+    assert(out:find("run the cleanup of ConfigMap " .. namespace .. "/good\n", 1, true), out)
+    assert(err:find("the door is stuck", 1, true), err)
+    assert(err:find("ConfigMap " .. namespace .. "/bad keeps its finalizers", 1, true), err)
+    assert.same({ "cleaned-by-hand", "cleaned-good" }, secrets())
+    for name, left in pairs({ good = 1, ["by-hand"] = 1, bad = 2, theirs = 1 }) do
+      local metadata = server:get(maps(name)).metadata
+      assert.equal(left, #metadata.finalizers, name)
+      assert.is_nil(metadata.deletionTimestamp)
+    end
+
+    server:patch(maps("bad"), { data = { fail = e2e.null } })
+    code, out, err = uninstall("--cleanup", "--yes")
+    assert.equal(0, code, err)
+    assert(out:find("run the cleanup of ConfigMap " .. namespace .. "/bad\n", 1, true), out)
+    assert.same({ "cleaned-bad", "cleaned-by-hand", "cleaned-good" }, secrets())
+    assert.equal(0, (uninstall("--cleanup", "--yes")))
+    for _, name in ipairs({ "good", "by-hand", "bad", "theirs" }) do
+      server:patch(maps(name), { metadata = { finalizers = e2e.null } })
+    end
+  end)
+
   it("says what is wrong", function()
     local code, _, err = e2e.run("uninstall", folder, "--server", "http://127.0.0.1:1",
       "--leader-elect-resource-namespace", "x")
@@ -144,6 +227,6 @@ perilune.webhook.convert("%s/Thing", function(object) return object end)
     assert(err:find("127.0.0.1:1", 1, true), err)
     code, _, err = uninstall("--cleanup")
     assert.equal(2, code)
-    assert(err:find("not available yet", 1, true), err)
+    assert(err:find("say --yes", 1, true), err)
   end)
 end)

@@ -144,6 +144,10 @@ local function without(list, names)
   return out
 end
 
+local function name_of(resource, metadata)
+  return resource.kind .. " " .. (metadata.namespace and metadata.namespace .. "/" or "") .. metadata.name
+end
+
 -- Only the names that the scripts declare; what others have added meanwhile stays.
 function Run:take_finalizers(resource, object, names)
   local metadata = object.metadata
@@ -167,11 +171,26 @@ function Run:take_finalizers(resource, object, names)
     end
     metadata = again.metadata
   end
-  self:say("remove the finalizers of %s %s", resource.kind, (metadata.namespace and metadata.namespace .. "/" or "")
-    .. metadata.name)
+  self:say("remove the finalizers of %s", name_of(resource, metadata))
 end
 
-function Run:finalizers(controller, source)
+-- With --cleanup each goes when its cleanup has succeeded, in the host that runs between the two parts
+-- of this command; one that is still there has failed, or waits.
+function Run:finalizers_of(resource, object, names)
+  local list = type(object.metadata.finalizers) == "table" and object.metadata.finalizers or {}
+  local has = #without(list, names) < #list
+  if not self.cleanup then
+    self:take_finalizers(resource, object, names)
+  elseif has and self.part == "after cleanup" then
+    self.failed = true
+    self.tool.warn("%s keeps its finalizers: its cleanup has not ended well; uninstall again when it can",
+      name_of(resource, object.metadata))
+  elseif has then
+    self:say("run the cleanup of %s", name_of(resource, object.metadata))
+  end
+end
+
+function Run:finalizers(source)
   local names = {}
   for _, name in ipairs(source.finalizers or {}) do
     names[name] = true
@@ -185,10 +204,9 @@ function Run:finalizers(controller, source)
   local scopes = found.namespaced and (source.namespaces or #self.namespaces > 0 and self.namespaces) or { false }
   for _, scope in ipairs(scopes or { false }) do
     for _, object in ipairs(self:list(resource, scope or nil)) do
-      self:take_finalizers(resource, object, names)
+      self:finalizers_of(resource, object, names)
     end
   end
-  return controller
 end
 
 -- Ours has these four keys and no others.
@@ -265,27 +283,29 @@ end
 
 return function(tool, input)
   local flags, controllers = input.flags, input.declared and input.declared.controllers or {}
-  if flags.cleanup then
-    tool.usage("--cleanup is not available yet; delete the objects while a host runs, so that it cleans up")
-  end
   local first = first_name(controllers)
   local self = setmetatable({
     tool = tool, dry = flags["dry-run"], force = flags.force, done = 0, namespaces = flags.namespace or {},
     namespace = flags["leader-elect-resource-namespace"] or os.getenv("POD_NAMESPACE"),
     lease = flags["leader-elect-resource-name"] or "perilune-" .. (first or "webhook"),
-    secret_name = flags["webhook-secret"],
+    secret_name = flags["webhook-secret"], cleanup = flags.cleanup, part = input.part,
   }, Run)
   flags.cluster = true
   self.kinds = kinds_module.read(tool, input)
   local leases = self:leases()
-  self:refuse_held(leases)
-  self:registrations()
+  if self.part ~= "after cleanup" then
+    self:refuse_held(leases)
+    self:registrations()
+  end
   for _, controller in ipairs(controllers) do
     for _, source in ipairs(controller.sources) do
       if source.role == "for" then
-        self:finalizers(controller, source)
+        self:finalizers(source)
       end
     end
+  end
+  if self.part == "before cleanup" then
+    return 0
   end
   self:secret()
   for _, controller in ipairs(controllers) do
@@ -296,7 +316,7 @@ return function(tool, input)
   self:delete_leases(leases)
   if not self.namespace then
     tool.warn("Leases are left alone: --leader-elect-resource-namespace says where they are")
-  elseif self.done == 0 then
+  elseif self.done == 0 and not self.failed then
     tool.say("nothing is left of it")
   end
   return self.failed and 1 or 0

@@ -21,9 +21,6 @@ static const struct pl_flag table[] = {
     {.name = "timeout", .type = PL_FLAG_DURATION, .fallback = "30s", .metavar = "D", .help = "d"},
     {.name = "memory", .type = PL_FLAG_SIZE, .fallback = "512MiB", .metavar = "S", .help = "s"},
     {.name = "format", .type = PL_FLAG_CHOICE, .choices = "text|json", .help = "c"},
-    {.name = "elect", .type = PL_FLAG_LATER, .off = "false"},
-    {.name = "metrics", .type = PL_FLAG_LATER, .off = "0", .metavar = "A"},
-    {.name = "socket", .type = PL_FLAG_LATER, .metavar = "P"},
     {.name = "lead", .of = "run|dev", .type = PL_FLAG_SWITCH, .help = "of others"},
     {.name = "manifest", .of = "dev", .letter = 'm', .metavar = "PATH", .help = "of another"},
 };
@@ -142,16 +139,6 @@ TEST(mistakes_name_the_flag_and_what_to_do)
     refused(WORDS("--dry-run=maybe"), "true or false");
     refused(WORDS("--no-lanes"), "unknown flag");
     refused(WORDS("--context="), "empty");
-}
-
-TEST(flags_of_a_later_release_take_their_off_value_alone)
-{
-    struct pl_flags flags;
-    CHECK_INT(parse(&flags, NULL, WORDS("--elect=false", "--no-elect", "--metrics", "0")), 0);
-    pl_flags_deinit(&flags);
-    refused(WORDS("--elect"), "not available yet");
-    refused(WORDS("--metrics", ":8080"), "not available yet");
-    refused(WORDS("--socket", "x"), "not available yet");
 }
 
 TEST(a_mistake_in_the_file_or_environment_names_its_place)

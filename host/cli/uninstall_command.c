@@ -1,0 +1,95 @@
+/* perilune uninstall PATH...: the tool takes back what a host has put into a cluster. With
+ * --cleanup the scripts clean up in between, in a host that does nothing else: registrations are
+ * gone by then, as nobody would answer their reviews, and finalizers are still there, as each goes
+ * when its cleanup has succeeded. */
+#include "cli/declared.h"
+#include "cli/host.h"
+#include "cli/load.h"
+#include "cli/remote.h"
+#include "cli/tool_command.h"
+
+#include "base/log.h"
+
+#include <stdio.h>
+
+/* What the tool does of its work. */
+enum part { ALL, BEFORE_CLEANUP, AFTER_CLEANUP };
+
+static int run_tool(const struct pl_command *self, const struct pl_options *options, enum part part)
+{
+    static const char *const names[] = {
+        [ALL] = "all", [BEFORE_CLEANUP] = "before cleanup", [AFTER_CLEANUP] = "after cleanup"};
+    struct pl_tool_ask ask = {.options = options};
+    struct pl_tool tool = {.module = "perilune.tool.uninstall", .ask = pl_tool_answer, .arg = &ask};
+    struct pl_build *input = pl_tool_input_begin(self, &options->flags);
+    int exit_code = PL_EXIT_FAILURE;
+    pl_build_put_strz(input, "part", names[part]);
+    if (pl_declared_add(options, input))
+        exit_code = pl_tool_command(self, &tool, input);
+    else
+        pl_build_destroy(input);
+    pl_remote_close(ask.remote);
+    return exit_code;
+}
+
+static bool has_finalizers(const struct pl_options *options)
+{
+    struct pl_lanes_options with = options->lanes;
+    struct pl_declarations declarations = {0};
+    bool found = false;
+    with.count = 1;
+    struct pl_lanes *lanes = pl_load(options, &with, &declarations);
+    for (size_t i = 0; i < declarations.controller_count; i++) {
+        const struct pl_controller_spec *spec = &declarations.controllers[i];
+        for (size_t j = 0; j < spec->source_count; j++)
+            found = found ||
+                    (spec->sources[j].finalizers != NULL && spec->sources[j].finalizers[0] != NULL);
+    }
+    pl_declarations_deinit(&declarations);
+    pl_lanes_destroy(lanes);
+    return found;
+}
+
+/* One that nobody sees, until every key has had its run. */
+static int clean_up(const struct pl_options *options)
+{
+    struct pl_options host = *options;
+    host.lanes.leaving = true;
+    host.once = true;
+    host.reload = false;
+    host.leader.elect = false;
+    host.leader.shards = 0;
+    host.admin_socket = "0";
+    host.page_address.off = host.metrics_address.off = host.health_address.off = true;
+    if (pl_log_get_level() == PL_LOG_INFO)
+        pl_log_set_level(PL_LOG_WARN);
+    return pl_host_run(&host, NULL);
+}
+
+static int uninstall(const struct pl_command *self, const struct pl_options *options)
+{
+    bool cleanup = pl_flags_switch(&options->flags, "cleanup");
+    if (cleanup && !options->dry_run && !pl_flags_switch(&options->flags, "yes")) {
+        fprintf(stderr, "perilune uninstall: --cleanup runs the scripts' cleanup for every object, "
+                        "though none is deleted: say --yes, too, or look first with --dry-run\n");
+        return PL_EXIT_USAGE;
+    }
+    if (!cleanup || options->dry_run)
+        return run_tool(self, options, ALL);
+    int exit_code = run_tool(self, options, BEFORE_CLEANUP);
+    if (exit_code != PL_EXIT_OK)
+        return exit_code;
+    int cleaned = has_finalizers(options) ? clean_up(options) : PL_EXIT_OK;
+    exit_code = run_tool(self, options, AFTER_CLEANUP);
+    return cleaned != PL_EXIT_OK ? cleaned : exit_code;
+}
+
+int pl_command_uninstall(const struct pl_command *self, int argc, char *const *argv)
+{
+    struct pl_options options;
+    int exit_code = PL_EXIT_OK;
+    if (pl_options_read(&options, self, argc, argv, &exit_code))
+        exit_code = uninstall(self, &options);
+    pl_options_deinit(&options);
+    return exit_code;
+}
