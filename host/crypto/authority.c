@@ -1,6 +1,6 @@
-/* Making and reading certificates, with OpenSSL. Names are checked before they come near OpenSSL's
- * configuration syntax, in which a comma would begin another one. Serial numbers are random, and so
- * is a part of an authority's name: two authorities that overlap are told apart by name. */
+/* Making and reading certificates, with OpenSSL. Names are checked before they get into OpenSSL's
+ * configuration syntax, where a comma would begin another name. Serial numbers are random, and so
+ * is a part of an authority's name: two authorities that overlap in time have different names. */
 #include "crypto/authority.h"
 
 #include "base/alloc.h"
@@ -19,7 +19,7 @@
 
 /* ---- reading ---- */
 
-/* An encrypted key is none: nobody could type its passphrase. */
+/* An encrypted key is refused: nobody could type its passphrase. */
 static int no_passphrase(char *buf, int size, int writing, void *arg)
 {
     PL_UNUSED(buf);
@@ -29,7 +29,7 @@ static int no_passphrase(char *buf, int size, int writing, void *arg)
     return 0;
 }
 
-/* The i-th certificate of the text; NULL: there is none, or one before it is malformed. */
+/* The i-th certificate of the text; NULL: there is none, or an earlier one is malformed. */
 static X509 *read_cert(const char *pem, size_t i)
 {
     BIO *bio = BIO_new_mem_buf(pem, -1);
@@ -257,7 +257,7 @@ static bool fill_server(X509 *cert, EVP_PKEY *key, X509 *ca, EVP_PKEY *ca_key, c
            X509_sign(cert, ca_key, EVP_sha256()) > 0;
 }
 
-/* Frees both. */
+/* Writes both texts if filled, and frees both objects. */
 static int finish(bool filled, X509 *cert, EVP_PKEY *key, char **cert_pem, char **key_pem,
                   struct pl_err *err)
 {

@@ -29,7 +29,7 @@ static const void *start_of(struct pl_slice bytes)
     return bytes.ptr != NULL ? bytes.ptr : "";
 }
 
-/* A library that keeps to FIPS knows no MD5: then there is none, as for an unknown name. */
+/* A library in FIPS mode has no MD5: then it is treated as an unknown name. */
 size_t pl_digest(const char *algorithm, struct pl_slice bytes, uint8_t out[PL_DIGEST_MAX])
 {
     const EVP_MD *md = find(algorithm);

@@ -1,5 +1,5 @@
-/* Digests and keyed digests as OpenSSL does them, and a comparison whose time says nothing about
- * where two texts differ. For what scripts sign, check and name. Any thread; nothing waits. */
+/* Digests and keyed digests by OpenSSL, and a comparison in constant time. Scripts sign, verify and
+ * name things with them. Any thread; no function blocks. */
 #pragma once
 
 #include "base/slice.h"
@@ -8,8 +8,8 @@
 
 #define PL_DIGEST_MAX 64
 
-/* The bytes of the digest, written to out; 0 when the algorithm is none of sha256, sha384, sha512,
- * sha1 and md5. */
+/* Writes the digest to out and returns its length; 0 when the algorithm is not sha256, sha384,
+ * sha512, sha1 or md5. */
 size_t pl_digest(const char *algorithm, struct pl_slice bytes, uint8_t out[PL_DIGEST_MAX]);
 /* HMAC (RFC 2104) with a key of any length. */
 size_t pl_hmac(const char *algorithm, struct pl_slice key, struct pl_slice bytes,

@@ -6,7 +6,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
-/* Without it OpenSSL would ask at the terminal. */
+/* Without this callback OpenSSL would ask at the terminal. */
 static int no_password(char *out, int size, int writing, void *arg)
 {
     PL_UNUSED(out), PL_UNUSED(size), PL_UNUSED(writing), PL_UNUSED(arg);
@@ -37,7 +37,7 @@ bool pl_pem_is_bundle(const char *pem)
         X509_free(cert);
         count++;
     }
-    /* So OpenSSL says that nothing more begins. */
+    /* OpenSSL's code for "no further block begins". */
     bool at_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
     BIO_free(bio);
     ERR_clear_error();

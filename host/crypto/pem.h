@@ -1,10 +1,10 @@
-/* Certificates and keys as texts: is what was read from files whole? Any thread. */
+/* Checks whether certificates and keys that were read from files are complete. Any thread. */
 #pragma once
 
 #include <stdbool.h>
 
-/* The key is the certificate's. Either text may be half written or no PEM at all. */
+/* True when the key belongs to the certificate. Either text may be incomplete or no PEM at all. */
 bool pl_pem_is_pair(const char *cert_pem, const char *key_pem);
 
-/* At least one certificate, and no block that ends too early. */
+/* True for at least one certificate, and no incomplete block. */
 bool pl_pem_is_bundle(const char *pem);

@@ -1,5 +1,5 @@
-/* The certificate is made with OpenSSL's extension syntax, so that a name is checked first: what
- * that syntax would take apart is left out. Key and certificate are texts when they leave. */
+/* The certificate is made with OpenSSL's extension syntax, so a name is checked first: a name that
+ * this syntax would split is left out. Key and certificate are returned as texts. */
 #include "crypto/self_signed.h"
 
 #include "base/alloc.h"
@@ -21,7 +21,7 @@ static bool is_address(const char *host)
     return inet_pton(AF_INET, host, bytes) == 1 || inet_pton(AF_INET6, host, bytes) == 1;
 }
 
-/* What OpenSSL's configuration syntax would take apart is no name. */
+/* A name that OpenSSL's configuration syntax would split is refused. */
 static bool is_plain_name(const char *host)
 {
     return *host != '\0' && strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

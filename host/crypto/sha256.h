@@ -1,5 +1,5 @@
-/* SHA-256 as OpenSSL does it, for names and hashes that scripts make, and to tell files apart. Here
- * as this layer links OpenSSL. Any thread. */
+/* SHA-256 by OpenSSL, for names and hashes of scripts, and to compare files. It lies here since
+ * this layer links OpenSSL. Any thread. */
 #pragma once
 
 #include "base/slice.h"

@@ -1,9 +1,9 @@
 /* The server's side of TLS by OpenSSL on memory buffers: http_conn.c moves the bytes. OpenSSL's
- * error queue is per thread and stale entries change the meaning of later results, so it is cleared
- * before and after calls that may fail.
+ * error queue belongs to the thread, and stale entries change the meaning of later results, so it
+ * is cleared before and after calls that may fail.
  *
- * Only TLS 1.2 and later, no renegotiation, no compression. When a CA for clients is given, a
- * connection without a certificate of it fails. Idle connections keep no record buffers. */
+ * Only TLS 1.2 and later, no renegotiation, no compression. With a CA for clients, a connection
+ * without a certificate of that CA fails. Idle connections keep no record buffers. */
 #include "crypto/tls.h"
 
 #include "base/alloc.h"
@@ -47,7 +47,7 @@ static int use_certificate(SSL_CTX *ctx, const char *pem, struct pl_err *err)
             rc = bad(err, "the TLS certificate's chain can't be used");
         }
     }
-    ERR_clear_error(); /* the end of the text is an error to the PEM reader */
+    ERR_clear_error(); /* for the PEM reader the end of the text is an error */
     BIO_free(bio);
     return rc;
 }
@@ -81,7 +81,7 @@ static int use_client_ca(SSL_CTX *ctx, const char *pem, struct pl_err *err)
         return bad(err, "the clients' CA can't be used");
     ERR_clear_error();
     SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
-    /* A session that is resumed must not be another server's. */
+    /* A session of another server must not be resumed here. */
     static const unsigned char id[] = "perilune";
     SSL_CTX_set_session_id_context(ctx, id, sizeof id - 1);
     return 0;

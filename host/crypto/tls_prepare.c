@@ -7,13 +7,13 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
-/* As far as a handshake gets without the other side. */
+/* Does the part of a handshake that needs no peer. */
 static void say_hello(SSL_CTX *ctx)
 {
     SSL *ssl = SSL_new(ctx);
     PL_REQUIRE(ssl != NULL);
     SSL_set_bio(ssl, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
-    (void)SSL_connect(ssl); /* waits for an answer that is not going to come */
+    (void)SSL_connect(ssl); /* waits for an answer that never comes */
     SSL_free(ssl);
 }
 

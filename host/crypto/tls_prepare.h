@@ -1,8 +1,8 @@
-/* Gets ready what OpenSSL makes when TLS is first used: its configuration, its algorithms, random
- * numbers. Some milliseconds of computing, for a moment in which the thread would wait otherwise;
- * a process that never calls it pays on its first connection. */
+/* Initialises early what OpenSSL creates at the first use of TLS: its configuration, its
+ * algorithms, random numbers. It takes some milliseconds of computing; call it while the thread
+ * would wait anyway. Without it the first connection takes longer. */
 #pragma once
 
-/* ca_pem: what servers are going to be checked with, so that its forms are ready, too. NULL: none;
- * nothing is said about a malformed one here. */
+/* ca_pem: the CA for checking servers; parsing it initialises more of OpenSSL. NULL: none; errors
+ * in it are ignored here. */
 void pl_tls_prepare(const char *ca_pem);

@@ -18,7 +18,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-#define PL_X509_TEXT_MAX  ((size_t)1 << 20) /* bytes of a PEM text */
+#define PL_X509_TEXT_MAX  ((size_t)1 << 20) /* limit of a PEM text, in bytes */
 #define PL_X509_CERTS_MAX 200               /* certificates in one text */
 
 struct pl_x509_field {
@@ -33,33 +33,36 @@ struct pl_x509_fields {
 
 /* kind: ecdsa-p256, ecdsa-p384, ed25519, rsa-2048, rsa-3072 or rsa-4096. PKCS #8. */
 PL_MUST_USE int pl_x509_make_key(const char *kind, struct pl_buf *pem, struct pl_err *err);
-/* Of a private key or a request. */
+/* The public key of a private key or a request. */
 PL_MUST_USE int pl_x509_public_key(struct pl_slice pem, struct pl_buf *out, struct pl_err *err);
 PL_MUST_USE int pl_x509_make_request(struct pl_slice key_pem, struct pl_x509_fields fields,
                                      struct pl_buf *pem, struct pl_err *err);
 
-/* For the key of subject_pem (a private or public key, or a request, which must be signed by its
- * key), signed by the issuer: its certificate, which must be a CA's in force, and its key. An empty
- * issuer: by its own key. It does not outlive its issuer. */
+/* Issues a certificate for the key of subject_pem (a private or public key, or a request, which
+ * must be signed by its key). The issuer is the text of its certificate, which must be a valid CA
+ * certificate, and of its key. With an empty issuer it is self-signed. It does not outlive its
+ * issuer. */
 PL_MUST_USE int pl_x509_sign(struct pl_slice subject_pem, struct pl_slice issuer_pem,
                              struct pl_slice issuer_key_pem, struct pl_x509_fields fields,
                              struct pl_buf *pem, struct pl_err *err);
 
 /* Appends "name\0value\0" for each field of each certificate and request in the text, in order;
- * each begins with its kind. Other PEM blocks are passed over; no block at all is an error. */
+ * each begins with its kind. Other PEM blocks are skipped; a text without any block is an error. */
 PL_MUST_USE int pl_x509_read(struct pl_slice pem, struct pl_buf *out, struct pl_err *err);
 
 struct pl_x509_wish {
-    struct pl_slice roots;         /* trusted CAs; nothing else is trusted */
-    struct pl_slice intermediates; /* besides those behind the certificate itself; may be empty */
-    struct pl_slice host;          /* a DNS name or an address that must be named; may be empty */
-    struct pl_slice usage;         /* "server", "client", or empty for any */
-    int64_t at;                    /* seconds since 1970 */
+    struct pl_slice roots; /* trusted CAs; no other CA is trusted */
+    struct pl_slice
+        intermediates; /* in addition to those after the certificate itself; may be empty */
+    struct pl_slice
+        host; /* a DNS name or an address that the certificate must contain; may be empty */
+    struct pl_slice usage; /* "server", "client", or empty for any */
+    int64_t at;            /* seconds since 1970 */
 };
 
-/* 1: the first certificate of the text holds; 0: it does not, and err says why; < 0: a text or wish
- * is wrong. */
+/* 1: the first certificate of the text is valid; 0: it is not, and err says why; < 0: a text or
+ * wish is invalid. */
 PL_MUST_USE int pl_x509_verify(struct pl_slice pem, const struct pl_x509_wish *wish,
                                struct pl_err *err);
-/* Whether the first certificate is the key's; < 0: a text is wrong. */
+/* 1 when the first certificate belongs to the key, else 0; < 0: a text is invalid. */
 PL_MUST_USE int pl_x509_is_pair(struct pl_slice pem, struct pl_slice key_pem, struct pl_err *err);

@@ -1,6 +1,5 @@
-/* Making keys, requests and certificates. Names are put in as they are: nothing is read by
- * OpenSSL's configuration syntax but our own constants, so that no text of a script is taken apart.
- */
+/* Making keys, requests and certificates. Names are inserted verbatim: OpenSSL's configuration
+ * syntax reads only our own constants, so that it never splits a script's text. */
 #include "base/base.h"
 #include "crypto/x509_pem.h"
 
@@ -60,7 +59,7 @@ int pl_x509_public_key(struct pl_slice pem, struct pl_buf *out, struct pl_err *e
 
 /* ---- fields ---- */
 
-/* As much of a value as a message shows. */
+/* The length of the part of a value that a message shows. */
 static int shown(struct pl_slice value)
 {
     return value.len < 80 ? (int)value.len : 80;
@@ -302,7 +301,8 @@ static bool add_purposes(X509 *cert, X509 *issuer, EVP_PKEY *key, struct pl_x509
             add_extension(cert, issuer, NID_authority_key_identifier, "keyid:always"));
 }
 
-/* Without a subject the other names are all there is, so they are critical (RFC 5280). */
+/* Without a subject the certificate is identified only by the other names, so they are critical
+ * (RFC 5280). */
 static int add_other_names(X509 *cert, struct pl_x509_fields fields, struct pl_err *err)
 {
     GENERAL_NAMES *names;

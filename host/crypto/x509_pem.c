@@ -1,5 +1,5 @@
-/* What is read here may be anybody's: texts have a limit, keys with a password are refused, and
- * OpenSSL's queue of errors, which belongs to the thread, is left empty. */
+/* The input is hostile: texts have a limit, keys with a password are refused, and OpenSSL's error
+ * queue, which belongs to the thread, is left empty. */
 #include "crypto/x509_pem.h"
 
 #include "base/base.h"
@@ -54,7 +54,7 @@ EVP_PKEY *pl_x509_private_key(struct pl_slice pem, struct pl_err *err)
     return key;
 }
 
-/* The request's key, once its signature says that its sender has it. */
+/* The request's key, after checking by its signature that the sender has the private key. */
 static EVP_PKEY *request_key(struct pl_slice pem, struct pl_err *err)
 {
     BIO *bio = pl_x509_open(pem, err);

@@ -1,5 +1,5 @@
-/* Reading and judging certificates. Names are shown as their texts; one with a NUL in it, which
- * fools whoever reads texts up to it, makes the certificate an error. */
+/* Reading and verifying certificates. Names are shown as texts. A name with a NUL in it makes the
+ * certificate an error, since programs that read texts up to a NUL would be deceived. */
 #include "base/base.h"
 #include "crypto/x509_pem.h"
 
@@ -171,7 +171,7 @@ static bool add_request(struct pl_buf *out, X509_REQ *request)
 
 /* ---- texts ---- */
 
-/* 1: one was added; 0: the block is something else; < 0: it is broken. */
+/* 1: one was added; 0: the block is of another type; < 0: it is malformed. */
 static int add_block(struct pl_buf *out, const char *label, const unsigned char *bytes, long len,
                      struct pl_err *err)
 {
@@ -223,7 +223,7 @@ int pl_x509_read(struct pl_slice pem, struct pl_buf *out, struct pl_err *err)
     return rc < 0 ? rc : 0;
 }
 
-/* ---- judging ---- */
+/* ---- verifying ---- */
 
 static bool set_host(X509_VERIFY_PARAM *param, struct pl_slice host)
 {

@@ -1,9 +1,9 @@
-/* What one group-version serves, and helpful words for a kind that nobody serves.
+/* The resources of one group-version, and a helpful message for a kind that no group serves.
  *
  * Resources are interned and stay until the discovery ends: informers and requests borrow them, so
- * that a resource which the server no longer has, or has in another form, must not go. A group that
- * failed to load keeps its kinds; one that is missing (404) has none. What the server sends is
- * limited and anything odd in it is passed over. */
+ * a resource must not be freed when the server drops or changes it. A group that failed to load
+ * keeps its kinds; one that is missing (404) has none. The server's answer is limited, and odd
+ * entries are skipped. */
 #include "kube/api_group.h"
 
 #include "base/alloc.h"
@@ -13,8 +13,8 @@
 
 #include <stdlib.h>
 
-#define MAX_RESOURCES 5000 /* of one group-version */
-#define MAX_PLACES    5    /* named in a message */
+#define MAX_RESOURCES 5000 /* limit of one group-version */
+#define MAX_PLACES    5    /* limit of names in a message */
 
 struct pl_api_resource {
     struct pl_api_resource *next;
@@ -102,7 +102,7 @@ static struct pl_map plurals_with_status(struct pl_node resources)
     return plurals;
 }
 
-/* False for subresources and for what makes no sense. */
+/* False for subresources and for invalid entries. */
 static bool read_resource(struct pl_node node, const struct pl_api_group *group,
                           struct pl_resource *out)
 {
@@ -155,7 +155,7 @@ void pl_api_group_fail(struct pl_api_group *group, const struct pl_err *err)
     group->stale = false;
 }
 
-/* ---- words for what is not there ---- */
+/* ---- the message for an unknown kind ---- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -203,7 +203,7 @@ static const struct pl_resource *nearest(const struct pl_kind *kind, const struc
         }
     }
     const char *word = words != NULL ? pl_nearest(pl_slice_z(kind->kind), words, count) : NULL;
-    if (word != NULL) /* the word is a member of its resource */
+    if (word != NULL) /* the name is a member of its resource */
         best = PL_CONTAINER_OF(word, struct pl_resource, kind.kind);
     pl_free(words);
     return best;

@@ -1,12 +1,12 @@
-/* One try of one request: credentials first, then the transport. Retries are decided above it, by
- * op.c and watch.c.
+/* One attempt of one request: credentials first, then the transport. op.c and watch.c decide about
+ * retries.
  *
- * The owner is told exactly once and never from inside the start, unless it cancels: then nobody is
- * told and the attempt frees itself with the transport's last call, perhaps after the client is
- * gone. So after a cancellation only its own memory and the transport may be touched.
+ * The owner is called exactly once and never inside the start. After a cancellation it is not
+ * called at all: then the attempt frees itself at the transport's last call, perhaps after the
+ * client is gone. So after a cancellation only its own memory and the transport may be touched.
  *
- * A 401 makes the credentials doubtful, and a lost or silent connection its lane: the next request
- * of that lane gets a fresh one. */
+ * After a 401 the credentials are checked again. After a lost or silent connection its lane is
+ * distrusted: the next request of that lane gets a fresh connection. */
 #include "kube/client_impl.h"
 
 #include "base/alloc.h"
@@ -16,8 +16,8 @@
 
 #define MAX_HEADERS 64
 
-/* Three lives: waiting for a plugin's credentials, under way in the transport, and cancelled:
- * then owner is NULL and the transport's last call frees it, perhaps after the client. */
+/* Three states: waiting for a plugin's credentials, under way in the transport, and cancelled. In
+ * the last one owner is NULL and the transport's last call frees it, perhaps after the client. */
 struct pl_attempt {
     struct pl_client *client; /* NULL once cancelled */
     struct pl_attempt_spec spec;
@@ -27,7 +27,7 @@ struct pl_attempt {
     struct pl_http_call *call; /* NULL: not under way */
     struct pl_identity *identity;
     struct pl_credentials_wait wait;
-    struct pl_timer timer; /* tells a failure later, or ends the wait for credentials */
+    struct pl_timer timer; /* reports a failure later, or ends the wait for credentials */
     struct pl_err err;
     int status;
     bool renewed, counted;
@@ -39,7 +39,8 @@ static void destroy(struct pl_attempt *attempt)
     pl_free(attempt);
 }
 
-/* When its answer begins, as a watch goes on for minutes; one without an answer at its end. */
+/* Counts a request when its answer begins, as a watch goes on for minutes; without an answer, at
+ * its end. */
 static void count(struct pl_client *client, struct pl_attempt *attempt)
 {
     char code[16] = "<error>";
@@ -47,7 +48,7 @@ static void count(struct pl_client *client, struct pl_attempt *attempt)
     if (client->requests == NULL || attempt->counted)
         return;
     attempt->counted = true;
-    /* Most are like the last one, and finding a series takes its time. */
+    /* Most are like the last one, and looking up a series takes time. */
     if (client->counted.series == NULL || client->counted.status != attempt->status ||
         strcmp(client->counted.method, method) != 0) {
         if (attempt->status != 0)
@@ -60,7 +61,7 @@ static void count(struct pl_client *client, struct pl_attempt *attempt)
     pl_series_add(client->counted.series, 1);
 }
 
-/* A connection on which nothing came in time may be dead without knowing it. */
+/* A connection without any byte in time may be dead unnoticed. */
 static void judge_connection(struct pl_client *client, const struct pl_attempt *attempt,
                              const struct pl_err *err)
 {
@@ -160,7 +161,7 @@ static bool next_header(const struct pl_buf *more, size_t *at, struct pl_http_he
     return true;
 }
 
-/* A call for somebody else is not for whom the kubeconfig speaks, too. */
+/* A call that impersonates by itself does not also impersonate the kubeconfig's user. */
 static bool impersonates(const struct pl_buf *more)
 {
     struct pl_http_header header;
@@ -194,7 +195,7 @@ static void add_headers(struct headers *headers, const struct pl_attempt *attemp
             add_header(headers, header.name, header.value);
 }
 
-/* Rounded up: a request of 0 ms would have no end. */
+/* Rounded up: a time-out of 0 ms would mean none. */
 static int64_t left_ms(const struct pl_attempt *attempt)
 {
     if (attempt->spec.deadline_ns == 0)

@@ -1,9 +1,9 @@
-/* The client of one API server: what its requests and watches share, and the limit on requests.
- * Requests are in op.c, watches in watch.c, tries in attempt.c.
+/* The client of one API server: the state that its requests and watches share, and the limit on
+ * requests. Requests are in op.c, watches in watch.c, attempts in attempt.c.
  *
- * Destroying it ends all of them before it returns; their owners are told that they were canceled.
- * The bucket lends tokens, so that requests are spaced in the order in which they came; a request
- * that would have to wait past its deadline fails at once instead. */
+ * Destroying it ends all of them before it returns; their owners get ECANCELED. The bucket lends
+ * tokens, so that requests are spaced in the order of their arrival. A request that would have to
+ * wait past its deadline fails at once. */
 #include "kube/client_impl.h"
 
 #include "base/alloc.h"
@@ -24,7 +24,7 @@ static struct pl_metric *add_metric(struct pl_metrics *metrics)
                                    });
 }
 
-/* "host:port" of the server, as the metric's label has it elsewhere. */
+/* "host:port" of the server, for the metric's label. */
 static char *host_of(const char *server)
 {
     const char *host = strstr(server, "://");
@@ -120,6 +120,6 @@ int64_t pl_client_limit(struct pl_client *client)
         bucket->tokens = bucket->burst;
     bucket->filled_ns = now;
     bucket->tokens -= 1;
-    /* What is left after sums of fractions is no reason to wait. */
+    /* A rest of summed fractions is no reason to wait. */
     return bucket->tokens > -1e-6 ? 0 : (int64_t)(-bucket->tokens / bucket->qps * PL_SECOND);
 }

@@ -1,9 +1,9 @@
 /* The verbs of the API server, as asynchronous operations on the loop's thread.
  *
- * An operation completes exactly once, also when cancelled, and never from
- * inside the call that started it. Answers 429 and 503 with Retry-After are
- * retried (at most 10 times, within the deadline), as is 401 once with fresh
- * credentials; GETs also after a connection was lost, on a fresh connection. */
+ * An operation completes exactly once, also when cancelled, and never inside the call that started
+ * it. Answers 429 and 503 with Retry-After are retried (at most 10 times, within the deadline), as
+ * is 401 once with fresh credentials. GETs are also retried after a lost connection, on a fresh
+ * connection. */
 #pragma once
 
 #include "base/metrics.h"
@@ -27,30 +27,31 @@ struct pl_client_options {
     struct pl_rand *rand;               /* borrowed for life */
     struct pl_waits *waits;             /* borrowed for life; NULL: none */
     struct pl_metrics *metrics;         /* borrowed for life; NULL: none */
-    struct pl_loop *loop;               /* for exec plugins; NULL where there are none (tests) */
+    struct pl_loop *loop;               /* for exec plugins; NULL when there are none (tests) */
     const struct pl_kubeconfig *config; /* borrowed for life */
-    struct pl_pool *pool; /* documents that lists and watches bring share through it; may be NULL */
+    struct pl_pool *pool; /* documents of lists and watches share parts through it; may be NULL */
     struct pl_decode_thread *decode_thread; /* for large answers; borrowed for life; NULL: none */
     const char *user_agent;
     int64_t request_timeout_ns; /* 0: 30 s; watches have their own */
-    /* Client-side limit, 0: off. Watches are not limited (rule 74), nor is what has a connection
-     * lane of its own: a flood of other requests must not cost the Lease. */
+    /* Client-side limit, 0: off. It does not apply to watches (rule 74) and to requests with their
+     * own connection lane: a flood of other requests must not cost the Lease. */
     double qps;
     int burst;
-    /* While a watch is silent for so long, the server is asked for its version on the same
-     * connection; watches that are still silent when no answer comes within half of it end with
-     * ETIMEOUT. 0: off. */
+    /* If a watch is silent for this time, the client asks the server for its version on the same
+     * connection. If no answer comes within half of the time, watches that are still silent end
+     * with ETIMEOUT. 0: off. */
     int64_t probe_ns;
 };
 
 struct pl_client *pl_client_create(const struct pl_client_options *options, struct pl_err *err);
-/* From now on it speaks to the server of this configuration, as its user; borrowed for life, or
- * until the next. What is under way ends as it began. On EINVAL all stays as it was. */
+/* From now on the client uses the server and the user of this configuration; borrowed for life, or
+ * until the next call. Operations under way continue unchanged. After EINVAL nothing has changed.
+ */
 int pl_client_configure(struct pl_client *client, const struct pl_kubeconfig *config,
                         struct pl_err *err);
-/* Nothing is sent until it is configured: every try fails with this error. */
+/* Until the client is configured, every attempt fails with this error. */
 void pl_client_hold(struct pl_client *client, const struct pl_err *why);
-/* Cancels what is under way; completions come before it returns. */
+/* Cancels all operations; their completions come before it returns. */
 void pl_client_destroy(struct pl_client *client);
 
 enum pl_verb {
@@ -70,21 +71,21 @@ static inline bool pl_verb_writes(enum pl_verb verb)
 
 enum pl_patch_type { PL_PATCH_MERGE, PL_PATCH_JSON, PL_PATCH_STRATEGIC, PL_PATCH_APPLY };
 
-/* What is asked. Slices are borrowed for the call that takes it, and copied; empty means "not
- * given". */
+/* A request. Slices are borrowed for the call that takes it, and copied; empty means "not given".
+ */
 struct pl_call {
     enum pl_verb verb;
     const struct pl_resource
         *resource; /* borrowed until the operation completes; NULL with raw_path */
-    /* Instead: "/version", "/apis/apps/v1?x=y", escaped, for any verb but LIST. Only the body, the
-     * patch's type and the dry run go with it. */
+    /* Instead of resource: "/version", "/apis/apps/v1?x=y", escaped, for any verb except LIST. Only
+     * the body, the patch's type and the dry run apply to it. */
     struct pl_slice raw_path;
-    /* More headers: "name\0value\0...", names in lower case. Of a raw call, accept and content-type
-     * are sent instead of the client's own. */
+    /* More headers: "name\0value\0...", names in lower case. In a raw call, accept and content-type
+     * replace the client's own. */
     struct pl_slice headers;
     struct pl_slice ns, name, subresource;
     struct pl_slice query; /* of a GET: more parameters, escaped: "container=web&tailLines=10" */
-    bool takes_text;       /* of a GET: an answer that is text is one, see pl_answer.text */
+    bool takes_text;       /* of a GET: a text answer is accepted, see pl_answer.text */
     struct pl_doc *body;   /* a reference is taken; NULL: none */
     enum pl_patch_type patch_type;
     struct pl_slice labels, fields; /* selectors in text form */
@@ -96,22 +97,23 @@ struct pl_call {
     bool force;
     bool dry_run;
     bool metadata_only; /* PartialObjectMetadata(List) */
-    bool cut_is_final;  /* a GET whose answer was cut is not repeated: less will be asked for */
-    /* LIST: each object passes through it as it comes; takes and gives a reference, or NULL for
-     * what is not wanted. NULL: not asked. May be called before an attempt that fails. */
+    bool
+        cut_is_final; /* a GET whose answer was cut is not repeated: the caller will ask for less */
+    /* LIST: called for each object as it arrives; takes and returns a reference, or NULL to leave
+     * the object out. May be called before an attempt that fails. NULL: not used. */
     struct pl_doc *(*each_item)(void *arg, struct pl_doc *item);
     void *each_item_arg;
-    /* LIST: its answer may well be large, so the decode thread has it, and the next page is asked
-     * for as soon as it is known where that begins. See pl_answer.next. */
+    /* LIST: the answer may be large, so the decode thread decodes it, and the next page is
+     * requested as soon as its token is known. See pl_answer.next. */
     bool large;
     bool keep_managed_fields;
-    int64_t grace_period;                 /* seconds; -1: not given. Careful: 0 is a value. */
+    int64_t grace_period;                 /* seconds; -1: not given. Note that 0 is a value. */
     struct pl_slice uid, precondition_rv; /* of deletes */
     int64_t timeout_ns;                   /* 0: the client's */
     int connection_lane;                  /* see pl_http_request.lane */
-    bool (*may_send)(void *arg);          /* see pl_http_request; asked for every attempt */
+    bool (*may_send)(void *arg);          /* see pl_http_request; asked at every attempt */
     void *may_send_arg;
-    /* See pl_http_request; NULL: none. Such a call goes over PL_HTTP_LANE_FENCED, whatever
+    /* See pl_http_request; NULL: none. Such a call uses PL_HTTP_LANE_FENCED, whatever
      * connection_lane says, and is limited like those of lane 0. */
     const struct pl_fence *fence;
 };
@@ -119,29 +121,29 @@ struct pl_call {
 struct pl_answer {
     const struct pl_err *err; /* NULL: success */
     int status;               /* HTTP status, 0: none */
-    struct pl_doc *
-        doc; /* the decoded answer (a Status with failures that carry one); borrowed; may be NULL */
-    /* With takes_text: an answer that is no JSON but text, at most PL_SCAN_BYTES, "" too; borrowed.
-     * ptr NULL: it is a document. */
+    struct pl_doc
+        *doc; /* the decoded answer (a Status for failures that have one); borrowed; may be NULL */
+    /* With takes_text: an answer that is not JSON but text, at most PL_SCAN_BYTES, may be "";
+     * borrowed. ptr NULL: the answer is a document. */
     struct pl_slice text;
-    /* What the server warns of, "text\0" each; borrowed; empty: nothing. */
+    /* The server's warnings, "text\0" each; borrowed; empty: none. */
     struct pl_slice warnings;
-    /* LIST: its objects, to be moved out or left; doc is the list without them. Each
-     * has apiVersion and kind, also where the server leaves them out; with metadata_only (also
-     * in watches and single answers) those of the kind that was asked for. */
+    /* LIST: its objects; the callback may move them out; doc is the list without them. Each has
+     * apiVersion and kind, even if the server left them out; with metadata_only (also in watches
+     * and single answers) those of the requested kind. */
     struct pl_docs *items;
-    /* Of a large list that did not fail: the operation that fetches its next page, as if the call
-     * had been made for that, too. The caller's, with the same on_answer and arg. NULL: there is
+    /* For a large list that did not fail: the operation that fetches its next page, as if the
+     * caller had started it, with the same on_answer and arg. The caller owns it. NULL: there is
      * none yet, or no such page. */
     struct pl_op *next;
 };
 
 typedef void (*pl_answer_fn)(void *arg, const struct pl_answer *answer);
 
-/* Never NULL. */
+/* Never returns NULL. */
 struct pl_op *pl_client_start(struct pl_client *client, const struct pl_call *call,
                               pl_answer_fn on_answer, void *arg);
-/* on_answer still comes, with PL_ECANCELED. */
+/* on_answer follows, with PL_ECANCELED. */
 void pl_op_cancel(struct pl_op *op);
 
 /* ---- watches ---- */
@@ -152,7 +154,7 @@ enum pl_watch_type {
     PL_WATCH_DELETED,
     PL_WATCH_BOOKMARK,
     PL_WATCH_ERROR,   /* object is a Status */
-    PL_WATCH_UNKNOWN, /* some other type (rule 70) */
+    PL_WATCH_UNKNOWN, /* another type (rule 70) */
 };
 
 struct pl_watch_call {
@@ -161,21 +163,21 @@ struct pl_watch_call {
     bool metadata_only, keep_managed_fields;
     bool initial_events;     /* WatchList: sendInitialEvents + resourceVersionMatch=NotOlderThan */
     int64_t timeout_seconds; /* timeoutSeconds parameter */
-    int64_t silence_ns;      /* the stream is dead after so long without a byte; 0: never */
+    int64_t silence_ns;      /* the stream is dead after this time without a byte; 0: never */
 };
 
 struct pl_watch_ops {
     /* The server answered 200: the stream is open. */
     void (*on_open)(void *arg);
-    /* object is the sink's (takes the reference). */
+    /* The sink takes the reference to object. */
     void (*on_event)(void *arg, enum pl_watch_type type, struct pl_doc *object);
-    /* Exactly once, last. err NULL: the stream ended in the normal way. An HTTP error
-     * when opening is EAPI with its Status; ESYNTAX when an event could not be decoded. */
+    /* Called exactly once, last. err NULL: the stream ended normally. An HTTP error at opening is
+     * EAPI with its Status; ESYNTAX when an event could not be decoded. */
     void (*on_end)(void *arg, const struct pl_err *err);
 };
 
 struct pl_watch;
 struct pl_watch *pl_client_watch(struct pl_client *client, const struct pl_watch_call *call,
                                  const struct pl_watch_ops *ops, void *arg);
-/* on_end still comes, with PL_ECANCELED. */
+/* on_end follows, with PL_ECANCELED. */
 void pl_watch_cancel(struct pl_watch *watch);

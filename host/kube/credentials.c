@@ -1,12 +1,13 @@
-/* Who we are, for each request anew. Files are looked at before every request and read when their
- * stamp has changed, a token's also after a minute (rule 153), since a stamp may lie.
+/* The identity, computed anew for each request. Files are checked before every request and read
+ * when their stamp has changed; a token's file is also read after a minute (rule 153), since a
+ * stamp may be wrong.
  *
- * What cannot be read, is empty or is half written never replaces what works: a token must look
+ * An unreadable, empty or incomplete file never replaces working credentials: a token must look
  * like one, a CA must be a whole bundle, a certificate and a key must belong together.
  *
  * An identity is immutable and counted: requests under way keep theirs. An exec plugin runs once
- * for all who wait for it, with a deadline, and rests a second after a failure. Tokens and keys are
- * wiped before their memory is freed. */
+ * for all waiting callers, with a deadline, and does not run again for a second after a failure.
+ * Tokens and keys are wiped before their memory is freed. */
 #include "kube/credentials.h"
 
 #include "base/alloc.h"
@@ -23,16 +24,17 @@
 
 #define TOKEN_AGE_NS     (60 * PL_SECOND) /* rule 153 */
 #define PLUGIN_TIMEOUT_S 60
-#define SAID_MAX         ((size_t)64 << 10) /* of its stderr, in the log */
+#define SAID_MAX         ((size_t)64 << 10) /* limit of its stderr in the log */
 #define SAID_LINE        1000
-/* A plugin that fails, or brings what is about to expire, is not run for each request. */
+/* A plugin that fails, or gives credentials that expire soon, does not run for each request. */
 #define PLUGIN_REST_NS (1 * PL_SECOND)
 /* Files that do not belong together are not parsed for each request. */
 #define PAIR_REST_NS (1 * PL_SECOND)
-/* The next credential is asked for this long before one expires, which is used meanwhile. */
+/* The next credentials are requested this long before the current ones expire; the current ones are
+ * used meanwhile. */
 #define RENEWAL_NS (5 * PL_SECOND)
 
-/* A file that may be replaced at any time, and what was last read from it. */
+/* A file that may be replaced at any time, and its last content. */
 struct watched {
     const char *path; /* borrowed from the config; NULL: there is none */
     struct pl_file_stamp stamp;
@@ -44,21 +46,21 @@ struct pl_credentials {
     const struct pl_clock *clock;
     struct pl_loop *loop;
     struct pl_waits *waits_registry;
-    struct pl_identity *current; /* a reference; NULL before the plugin answered */
+    struct pl_identity *current; /* a reference; NULL before the plugin's answer */
     bool https, warned;
 
     struct watched ca, cert, key, token;
-    int64_t pair_broken_ns; /* when cert and key were seen not to belong together; 0: they do */
+    int64_t pair_broken_ns; /* time when cert and key did not belong together; 0: they do */
     int64_t token_read_ns;
 
-    struct pl_exec_answer answer; /* of the plugin's last good run */
+    struct pl_exec_answer answer; /* of the plugin's last successful run */
     bool answer_rejected;
     struct pl_process *process; /* NULL: the plugin does not run */
     struct pl_buf said;         /* its stderr, until it has ended; lines */
     struct pl_wait plugin_wait;
     struct pl_list waits; /* struct pl_credentials_wait */
     struct pl_err plugin_err;
-    int64_t plugin_ended_ns; /* its last run, however it ended */
+    int64_t plugin_ended_ns; /* end of its last run, with any result */
 };
 
 /* ---- identities ---- */
@@ -88,7 +90,7 @@ void pl_identity_unref(struct pl_identity *identity)
     pl_free(identity);
 }
 
-/* A header's value: a token with a line break would end the header. */
+/* A token with a line break would end the header. */
 static bool is_token(const char *text)
 {
     for (; *text != '\0'; text++) {
@@ -105,7 +107,7 @@ static const char *token_of(const struct pl_credentials *c)
     return c->token.content != NULL ? c->token.content : c->config->token;
 }
 
-/* Once: somebody on the way could read what we prove ourselves with. */
+/* Logged once: someone on the network path could read the credentials. */
 static void warn_about_exposure(struct pl_credentials *c)
 {
     if (c->warned || (c->https && !c->config->insecure))
@@ -147,7 +149,7 @@ static void set_identity(struct pl_credentials *c)
 
 /* ---- files ---- */
 
-/* What the file holds now, and its stamp before; NULL: it cannot be read, or it is empty. */
+/* The file's current content, and its stamp before reading; NULL: it is unreadable or empty. */
 static char *read_now(const char *path, struct pl_file_stamp *stamp)
 {
     struct pl_buf content = PL_BUF_INIT;
@@ -159,7 +161,7 @@ static char *read_now(const char *path, struct pl_file_stamp *stamp)
     return NULL;
 }
 
-/* Takes the content; true when it is another one. */
+/* Takes the content; true when it has changed. */
 static bool take(struct watched *file, char *content, const struct pl_file_stamp *stamp)
 {
     bool changed = file->content == NULL || strcmp(file->content, content) != 0;
@@ -169,8 +171,8 @@ static bool take(struct watched *file, char *content, const struct pl_file_stamp
     return changed;
 }
 
-/* True when the content is another one now. What cannot be read, or is not whole yet, leaves
- * the old content in use; it is looked at again for the next request. */
+/* True when the content has changed. If the file is unreadable or incomplete, the old content stays
+ * in use and the file is checked again at the next request. */
 static bool reread(struct watched *file, bool (*is_whole)(const char *content))
 {
     struct pl_file_stamp stamp;
@@ -190,8 +192,8 @@ static bool has_changed(const struct watched *file)
     return stamp.inode != 0 && !pl_file_stamp_eq(&stamp, &file->stamp);
 }
 
-/* Certificate and key are written one after the other, and may be missing for a while: until they
- * belong together again, the last pair that did stays in use (F42). */
+/* Certificate and key are written one after the other, and may be missing for a while. Until they
+ * belong together again, the last matching pair stays in use (F42). */
 static bool refresh_pair(struct pl_credentials *c)
 {
     struct watched *files[] = {&c->cert, &c->key};
@@ -261,7 +263,7 @@ static void refresh_files(struct pl_credentials *c)
 
 static void tell_all(struct pl_credentials *c, const struct pl_err *err)
 {
-    struct pl_list waiting; /* who is told may ask again */
+    struct pl_list waiting; /* a callback may ask again */
     struct pl_link *link;
     pl_list_init(&waiting);
     pl_list_splice(&waiting, &c->waits);
@@ -294,7 +296,7 @@ static int take_answer(struct pl_credentials *c, struct pl_slice output, struct 
     return 0;
 }
 
-/* ---- what the plugin says ---- */
+/* ---- the plugin's stderr ---- */
 
 static void on_plugin_line(void *arg, struct pl_slice line)
 {
@@ -305,8 +307,8 @@ static void on_plugin_line(void *arg, struct pl_slice line)
     pl_buf_add_char(&c->said, '\n');
 }
 
-/* It may quote the very credentials that it gives, which are known when it has ended. Adds the last
- * line to the error. */
+/* Logs the plugin's stderr at its end. It may quote the very credentials that it gives, which are
+ * known only then. Adds the last line to the error. */
 static void tell_said(struct pl_credentials *c, struct pl_slice output, struct pl_err *failure)
 {
     struct pl_secrets secrets = {.count = 0};
@@ -388,7 +390,7 @@ static void run_plugin(struct pl_credentials *c)
     pl_buf_deinit(&info);
 }
 
-/* Whether what the plugin gave will still be good after that time. */
+/* Whether the plugin's credentials will still be valid after that time. */
 static bool answer_is_good(const struct pl_credentials *c, int64_t after_ns)
 {
     return c->current != NULL && !c->answer_rejected &&
@@ -401,7 +403,8 @@ static bool plugin_rests(const struct pl_credentials *c)
     return c->process == NULL && pl_clock_mono(c->clock) - c->plugin_ended_ns < PLUGIN_REST_NS;
 }
 
-/* Early enough, so that nobody has to wait. What goes wrong is told to who needs the next one. */
+/* Early enough, so that no request has to wait. A failure is reported to the next caller that needs
+ * credentials. */
 static void renew_early(struct pl_credentials *c)
 {
     if (!answer_is_good(c, RENEWAL_NS) && c->process == NULL && !plugin_rests(c))
@@ -502,7 +505,7 @@ void pl_credentials_unwait(struct pl_credentials_wait *wait)
 bool pl_credentials_reject(struct pl_credentials *c, const struct pl_identity *identity)
 {
     if (identity != c->current)
-        return true; /* somebody else was told before, and there is a newer one */
+        return true; /* another request reported this before, and there are newer credentials */
     if (c->config->exec != NULL) {
         c->answer_rejected = true;
         return true;

@@ -1,9 +1,9 @@
-/* From an answer's bytes to documents, piece by piece. The text of a list or a watch is never kept;
- * only the beginning is, to be quoted when it turns out to be no answer of an API server (a proxy's
- * page, a login form, a redirect).
+/* From an answer's bytes to documents, piece by piece. The text of a list or a watch is never kept.
+ * Only its beginning is, to be quoted when it does not come from an API server (a proxy's page, a
+ * login form, a redirect).
  *
- * Errors of the server become errors of ours here and in status.c, so that everything above decides
- * by codes. A Table or a Status in place of objects is refused. Objects of a list get the kind and
+ * Errors of the server become our errors here and in status.c, so that higher layers decide by
+ * codes. A Table or a Status in place of objects is refused. Objects of a list get the kind and
  * apiVersion that the server leaves out. */
 #include "kube/decode.h"
 
@@ -30,7 +30,7 @@ int64_t pl_retry_after_ms(const struct pl_http_response *response)
     return seconds * 1000;
 }
 
-/* A 200 that is no JSON: says what it is instead. */
+/* A 200 that is not JSON: the message describes the answer. */
 static void not_json(struct pl_err *err, const char *content_type, struct pl_slice text)
 {
     struct pl_err quoted;
@@ -52,9 +52,8 @@ static bool names_its_kind(struct pl_node root, const struct pl_kind *kind, bool
     return pl_node_type(name) == PL_STRING && pl_node_type(api_version) == PL_STRING;
 }
 
-/* An object that says which kind it is: what lists leave out is added, and with `replace` (what was
- * asked for as partial metadata carries the kind it is the metadata of) no other kind will do.
- * Takes doc. */
+/* Returns an object with its kind: members that lists leave out are added. With `replace`, another
+ * kind is replaced (partial metadata names the kind of its object). Takes doc. */
 static struct pl_doc *with_kind(struct pl_doc *doc, const struct pl_kind *kind, bool replace,
                                 struct pl_pool *pool)
 {
@@ -197,7 +196,7 @@ int pl_decoder_feed(struct pl_decoder *d, struct pl_slice piece)
 {
     if (d->is_text)
         return feed_text(d, piece);
-    if (d->scan == NULL || d->text.len < 256) { /* the beginning is quoted in errors */
+    if (d->scan == NULL || d->text.len < 256) { /* errors quote the beginning */
         size_t max = d->scan == NULL ? MAX_ERROR_TEXT : 256;
         size_t room = d->text.len < max ? max - d->text.len : 0;
         pl_buf_add(&d->text, piece.ptr, piece.len < room ? piece.len : room);
@@ -232,7 +231,7 @@ static bool is_kind(const struct pl_doc *doc, const char *kind)
     return pl_node_str_eq(pl_node_getz(pl_doc_root(doc), "kind"), pl_slice_z(kind));
 }
 
-/* What came is JSON; is it what was asked for? */
+/* The answer is JSON; checks that it is of the requested form. */
 static int check_document(struct pl_decoder *d, struct pl_err *err)
 {
     if (is_kind(d->doc, "Status") &&
@@ -258,7 +257,8 @@ int pl_decoder_end(struct pl_decoder *d, struct pl_err *err)
         return fail_with_status(d, err);
     if (d->is_text)
         return 0;
-    if (d->text.len == 0 && d->expected.form != PL_FORM_LIST) { /* no content is an answer, too */
+    if (d->text.len == 0 &&
+        d->expected.form != PL_FORM_LIST) { /* an empty body is an answer, too */
         d->is_text = d->expected.takes_text && d->content_type[0] == '\0';
         return 0;
     }

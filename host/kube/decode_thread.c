@@ -1,12 +1,12 @@
-/* The thread that decodes lists and the beginnings of watches, so that the I/O thread need not.
+/* The thread that decodes lists and the beginnings of watches, to relieve the I/O thread.
  *
- * A decoding belongs to one thread at a time. While pieces of it are under way the decoder is the
- * thread's; once all are acknowledged and something but ADDED has come (`stays`), the I/O thread
- * decodes in place, which saves the way there and back for each event. Documents come back in the
+ * A decoding belongs to one thread at a time. While pieces of it are under way, the thread uses the
+ * decoder. Once all are acknowledged and an event other than ADDED has come (`stays`), the I/O
+ * thread decodes by itself, which saves the round trip for each event. Documents come back in the
  * order of their text.
  *
- * Text that waits is limited: a full queue makes the I/O thread wait, so that the server is read no
- * faster than it is decoded. A decoding that is dropped is freed when its end has come back. */
+ * Waiting text is limited: a full queue makes the I/O thread wait, so that the server is not read
+ * faster than its answers are decoded. A dropped decoding is freed when its end has come back. */
 #include "kube/decode_thread.h"
 
 #include "base/alloc.h"
@@ -17,9 +17,9 @@
 #include <stdatomic.h>
 
 enum {
-    MOST_QUEUED = 8 << 20,           /* bytes of text that wait for the thread */
-    ENOUGH_QUEUED = MOST_QUEUED / 2, /* then more is taken, once there was too much */
-    SOME_ITEMS = 256,                /* are worth a message */
+    MOST_QUEUED = 8 << 20,           /* limit of waiting text in bytes */
+    ENOUGH_QUEUED = MOST_QUEUED / 2, /* after reaching the limit, more is accepted from here on */
+    SOME_ITEMS = 256,                /* number of items that is worth a message */
 };
 
 enum { MSG_PIECE, MSG_PART, MSG_END, MSG_STOP };
@@ -35,19 +35,19 @@ struct pl_decode_thread {
 };
 
 struct pl_decoding {
-    struct pl_decode_thread *thread; /* NULL: in place */
-    struct pl_decoder decoder;       /* whoever's turn it is */
+    struct pl_decode_thread *thread; /* NULL: decode on the loop's thread */
+    struct pl_decoder decoder;       /* used by the thread that decodes */
     const struct pl_decoding_ops *ops;
     void *owner;
     struct pl_msg end;
-    /* The loop's. */
-    size_t unacked; /* pieces that the thread may still be at */
+    /* Used by the loop's thread. */
+    size_t unacked; /* pieces that the thread may still be decoding */
     bool is_telling, is_ending, end_sent, is_dropped;
-    bool stays; /* once nothing is unacked, it is decoded here */
-    /* The thread's. */
-    size_t decoded; /* pieces, since a part was handed over */
+    bool stays; /* decode here once unacked is 0 */
+    /* Used by the decode thread. */
+    size_t decoded; /* pieces since the last message */
     bool told_token;
-    _Atomic int code; /* why what is left need not be decoded: the first error, or PL_ECANCELED */
+    _Atomic int code; /* reason to skip the rest: the first error, or PL_ECANCELED */
 };
 
 struct piece {
@@ -60,7 +60,7 @@ struct piece {
 struct part {
     struct pl_msg msg;
     struct pl_decoding *decoding;
-    size_t pieces; /* decoded since the part before it */
+    size_t pieces; /* pieces decoded since the message before it */
     bool changes, is_broken;
     struct pl_docs items;
     struct pl_buf types;
@@ -154,7 +154,7 @@ static void *run(void *arg)
 
 /* ---- on the loop ---- */
 
-/* The thread has some of it, or its end. */
+/* The thread has pieces of it, or its end. */
 static bool is_shared(const struct pl_decoding *decoding)
 {
     return decoding->unacked > 0 || decoding->end_sent;
@@ -166,7 +166,7 @@ static void destroy(struct pl_decoding *decoding)
     pl_free(decoding);
 }
 
-/* False: it was dropped, and may be gone. */
+/* False: it was dropped, and may be freed. */
 static bool tell(struct pl_decoding *decoding, struct pl_docs *items, const struct pl_buf *types)
 {
     if (items->count > 0) {
@@ -226,7 +226,7 @@ static void on_ready(void *arg, struct pl_list *messages)
     }
 }
 
-/* The server is read no faster than its answers are decoded. */
+/* Waits so that the server is not read faster than its answers are decoded. */
 static void take_room(struct pl_decode_thread *thread, size_t len)
 {
     pthread_mutex_lock(&thread->lock);
@@ -280,7 +280,7 @@ void pl_decoding_drop(struct pl_decoding *decoding)
     }
     decoding->is_dropped = true;
     if (!is_shared(decoding))
-        return; /* who tells sees to it */
+        return; /* the caller that is telling handles it */
     atomic_store_explicit(&decoding->code, PL_ECANCELED, memory_order_relaxed);
     if (!decoding->is_ending)
         pl_decoding_end(decoding);
@@ -326,7 +326,7 @@ void pl_decode_thread_destroy(struct pl_decode_thread *thread)
     pthread_join(thread->thread, NULL);
     pl_list_init(&left);
     pl_mailbox_take(thread->ready, &left);
-    on_ready(thread, &left); /* of what was dropped */
+    on_ready(thread, &left); /* messages of dropped decodings */
     pl_mailbox_destroy(thread->work, NULL);
     pl_mailbox_destroy(thread->ready, NULL);
     pthread_mutex_destroy(&thread->lock);

@@ -1,10 +1,10 @@
-/* Kinds to resources. A group-version is asked for when a kind of it is wanted for the first time,
- * and again when a kind is unknown or doubted; many who ask at once share one request.
+/* Maps kinds to resources. A group-version is requested when one of its kinds is needed for the
+ * first time, and again when a kind is unknown or doubted. Concurrent callers share one request.
  *
- * A kind that stays unknown is asked for every two seconds at most, however many want it.
+ * A kind that stays unknown is requested at most every two seconds, however many callers need it.
  * Suggestions ("did you mean") cost a request for each group, at most once a minute and for 300
- * groups. Nobody is answered from inside the call, and a failed request is no proof that a kind
- * does not exist. */
+ * groups. No answer comes inside the call, and a failed request does not prove that a kind does not
+ * exist. */
 #include "kube/discovery.h"
 
 #include "base/alloc.h"
@@ -15,12 +15,12 @@
 
 #include <stdio.h>
 
-#define REFRESH_NS (2 * PL_SECOND)  /* a kind that stays unknown is asked for this often */
-#define SEARCH_NS  (5 * PL_SECOND)  /* suggestions are looked for this often */
-#define BELIEVE_NS (60 * PL_SECOND) /* what a group serves is asked again for suggestions */
+#define REFRESH_NS (2 * PL_SECOND)  /* interval of requests for a kind that stays unknown */
+#define SEARCH_NS  (5 * PL_SECOND)  /* interval of searches for suggestions */
+#define BELIEVE_NS (60 * PL_SECOND) /* age at which a group is requested again for suggestions */
 #define MAX_GROUPS 300
 
-/* Someone who wants to know. */
+/* A caller that waits for a resource. */
 struct find {
     struct pl_link link; /* in discovery->finds */
     struct pl_discovery *discovery;
@@ -37,8 +37,8 @@ struct find {
 /* A request under way. It outlives a discovery that is destroyed meanwhile. */
 struct pl_api_fetch {
     struct pl_link link;            /* in discovery->fetches */
-    struct pl_discovery *discovery; /* NULL: nobody waits any more */
-    struct pl_api_group *group;     /* NULL: this asks for the list of groups */
+    struct pl_discovery *discovery; /* NULL: no discovery waits for it any more */
+    struct pl_api_group *group;     /* NULL: the request for the list of groups */
     struct pl_op *op;
 };
 
@@ -49,7 +49,7 @@ struct pl_discovery {
     struct pl_api_resources resources;
     bool searching;
     size_t search_left;  /* fetches that the search still waits for */
-    int64_t searched_ns; /* when the last search ended; INT64_MIN: never */
+    int64_t searched_ns; /* end of the last search; INT64_MIN: never */
 };
 
 static int64_t now_ns(const struct pl_discovery *d)
@@ -118,7 +118,7 @@ static void answer_not_found(struct find *find)
     answer(find);
 }
 
-/* What its group serves, as far as that is believed. */
+/* The known resource of its group, unless the group is doubted. */
 static const struct pl_resource *find_known(const struct find *find)
 {
     const struct pl_api_group *group = find->group;
@@ -193,7 +193,7 @@ static void end_search(struct pl_discovery *d)
         struct find *find = PL_CONTAINER_OF(link, struct find, link);
         if (find->awaits != FIND_SEARCH)
             continue;
-        /* The search may have met what came while it lasted. */
+        /* The search may have found a resource that was created meanwhile. */
         find->resource = find_known(find);
         if (find->resource != NULL)
             answer(find);
@@ -254,7 +254,7 @@ static void doubt_missing_groups(struct pl_discovery *d)
     }
 }
 
-/* The list of groups is there: ask each for its kinds, in the version it prefers. */
+/* The list of groups has arrived: requests each group's preferred version. */
 static void on_groups(struct pl_discovery *d, const struct pl_answer *got)
 {
     size_t count = 0;
@@ -326,7 +326,7 @@ static void on_group(struct pl_api_group *group, struct pl_discovery *d,
         search_step(d);
 }
 
-/* ---- the public half ---- */
+/* ---- public functions ---- */
 
 void pl_discovery_find(struct pl_discovery *d, const struct pl_kind *kind,
                        pl_resource_fn on_resource, void *arg)

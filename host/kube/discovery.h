@@ -1,4 +1,5 @@
-/* Kinds to resources, asked of the server and remembered; asked again when a kind is unknown. */
+/* Maps kinds to resources: asks the server and remembers the answers; asks again when a kind is
+ * unknown. */
 #pragma once
 
 #include "kube/client.h"
@@ -9,20 +10,20 @@ struct pl_discovery;
 struct pl_discovery *pl_discovery_create(struct pl_client *client);
 void pl_discovery_destroy(struct pl_discovery *discovery);
 
-/* resource is NULL with err: EAPI/ENETWORK, or ENOTFOUND when the server does not serve the
- * kind (the message names kinds of that name in other groups or versions). */
+/* resource is NULL with err: EAPI/ENETWORK, or ENOTFOUND when the server does not serve the kind
+ * (the message names kinds of that name in other groups or versions). */
 typedef void (*pl_resource_fn)(void *arg, const struct pl_resource *resource,
                                const struct pl_err *err);
 
-/* Answers later, also from memory. The groups are asked at most once a 2 s for kinds
- * that stay unknown; one group's failure does not hide others. */
+/* Answers later, even from memory. For kinds that stay unknown, the groups are asked at most once
+ * in 2 s; one group's failure does not hide others. */
 void pl_discovery_find(struct pl_discovery *discovery, const struct pl_kind *kind,
                        pl_resource_fn on_resource, void *arg);
-/* Forgets answers that are still to come for arg. */
+/* Cancels the answers that are still to come for arg. */
 void pl_discovery_forget(struct pl_discovery *discovery, void *arg);
-/* What is known already; NULL otherwise. */
+/* The resource if it is already known; else NULL. */
 const struct pl_resource *pl_discovery_known(struct pl_discovery *discovery,
                                              const struct pl_kind *kind);
 /* A request for this known kind was answered with 404: its group is asked again before the next
- * find is answered. Until then it stays known. */
+ * find is answered. Until then the kind stays known. */
 void pl_discovery_doubt(struct pl_discovery *discovery, const struct pl_kind *kind);

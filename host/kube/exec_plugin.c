@@ -1,9 +1,9 @@
-/* The protocol of exec plugins, both ways: what a plugin is told, and its answer. No process is run
- * here (credentials.c does that).
+/* The protocol of exec plugins in both directions: the plugin's input, and its answer. This file
+ * runs no process (credentials.c does that).
  *
- * The answer is somebody else's text: the kind and version must be those that were asked for, a
- * certificate needs its key, a time must be one. No message quotes the answer but for its version,
- * as it holds secrets; they are wiped when it goes. */
+ * The answer is untrusted: its kind and version must be the requested ones, a certificate needs its
+ * key, a time must be valid. Messages quote only its version, as it contains secrets; these are
+ * wiped when it is freed. */
 #include "kube/exec_plugin.h"
 
 #include "base/alloc.h"
@@ -126,7 +126,7 @@ int pl_exec_answer_parse(struct pl_slice output, const char *api_version,
     return code;
 }
 
-/* ---- what must not be shown ---- */
+/* ---- secrets ---- */
 
 /* "AWS_SECRET_ACCESS_KEY", "--client-secret" */
 static bool names_secret(const char *name, size_t len)
@@ -139,13 +139,13 @@ static bool names_secret(const char *name, size_t len)
     return false;
 }
 
-/* Each line: what is shown is shown line by line. */
+/* Adds each line, since output is shown line by line. */
 static void add_lines(struct pl_slice text, struct pl_secrets *secrets)
 {
     while (text.len > 0) {
         const char *end = memchr(text.ptr, '\n', text.len);
         size_t len = end != NULL ? (size_t)(end - text.ptr) : text.len;
-        if (memmem(text.ptr, len, "-----", 5) == NULL) /* of a PEM's frame */
+        if (memmem(text.ptr, len, "-----", 5) == NULL) /* a line of PEM's frame */
             pl_secrets_add(secrets, pl_slice(text.ptr, len));
         text = pl_slice(text.ptr + len, text.len - len);
         if (text.len > 0)
@@ -153,7 +153,7 @@ static void add_lines(struct pl_slice text, struct pl_secrets *secrets)
     }
 }
 
-/* "NAME=value"; of an argument without "=" the value is the next one. */
+/* "NAME=value"; for an argument without "=" the value is the next argument. */
 static void add_named(const char *text, const char *next, struct pl_secrets *secrets)
 {
     const char *equals = strchr(text, '=');

@@ -1,10 +1,10 @@
-/* Kubeconfig files, merged as kubectl merges them: of whatever is named twice, the first file's
- * counts. Places are looked at in this order: the flag, $KUBECONFIG, the pod's service account, the
- * home folder.
+/* Kubeconfig files, merged as kubectl merges them: of two entries with the same name, the first
+ * file's counts. The sources in order: the flag, $KUBECONFIG, the pod's service account, the home
+ * folder.
  *
- * Mistakes name the file, the entry and what would be right, and list the names that do exist.
- * Reading is synchronous and limited in size and number of files. It happens once at the start;
- * what changes later is credentials.c's. */
+ * Errors name the file, the entry and the valid form, and list the existing names. Reading is
+ * synchronous and limited in size and number of files. It happens once at the start; credentials.c
+ * handles later changes. */
 #include "kube/kubeconfig.h"
 
 #include "base/alloc.h"
@@ -23,8 +23,8 @@
 #define SERVICE_ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount"
 #define MAX_FILES       64
 
-/* The files of one $KUBECONFIG, in order. Whatever is named twice is the first one's, as
- * kubectl merges. */
+/* The files of one $KUBECONFIG, in order. Of entries with the same name the first file's counts, as
+ * in kubectl. */
 struct files {
     struct {
         char *path;
@@ -73,7 +73,7 @@ static int files_add_text(struct files *files, const char *name, struct pl_slice
     return code;
 }
 
-/* One more, whose documents are to come. Returns its name. */
+/* Adds a file, whose documents follow. Returns its name. */
 static const char *files_begin(struct files *files, struct pl_slice path)
 {
     files->at[files->count].docs = (struct pl_docs){0};
@@ -149,7 +149,7 @@ static int no_such(const struct files *files, const char *list, struct pl_err *e
     return code;
 }
 
-/* The context that was asked for, else the first file's current-context. */
+/* The requested context, else the first file's current-context. */
 static int choose_context(const struct files *files, const char *wanted,
                           struct pl_kubeconfig *config, struct pl_err *err)
 {
@@ -193,7 +193,7 @@ static int read_cluster(const struct files *files, const char *name, struct pl_k
     return code;
 }
 
-/* What the cluster keeps for exec plugins under its extensions. */
+/* The cluster's extension for exec plugins. */
 static char *plugin_config_of(const struct files *files, const char *cluster_name)
 {
     struct pl_config_entry cluster = {.list = "clusters", .part = "cluster"};
@@ -266,9 +266,9 @@ static int load_files(struct files *files, const struct pl_kubeconfig_options *o
     return code;
 }
 
-/* ---- where to look ---- */
+/* ---- sources ---- */
 
-/* A list of files with colons between; those that do not exist are passed over. */
+/* A list of files, separated by colons; missing files are skipped. */
 static int load_list(const char *list, const struct pl_kubeconfig_options *options,
                      struct pl_kubeconfig *config, struct pl_err *err)
 {
@@ -393,8 +393,8 @@ static int load_source(const struct pl_kubeconfig_options *options, struct pl_ku
 
 /* ---- the whole ---- */
 
-/* kubectl takes "host:port" too: https when anything speaks for TLS, else http. */
-/* EINVAL that quotes the URL as far as it may be seen. */
+/* Like kubectl it accepts "host:port": https if there are options for TLS, else http. */
+/* EINVAL that quotes the URL without its secrets. */
 static int bad_url(struct pl_err *err, const char *from, const char *before, const char *url,
                    const char *behind)
 {

@@ -1,6 +1,6 @@
-/* Where the API server is and how to prove who we are: kubeconfig files (merged),
- * contexts, in-cluster. Reading is synchronous and happens at start; what changes later
- * (token files, exec plugins) is kube/credentials.h. */
+/* The API server's address and our credentials: kubeconfig files (merged), contexts, in-cluster.
+ * Reading is synchronous and happens at start; kube/credentials.h handles later changes (token
+ * files, exec plugins). */
 #pragma once
 
 #include "base/err.h"
@@ -11,7 +11,7 @@
 struct pl_exec_plugin {
     char *command; /* owned */
     char **args;   /* owned, NULL-terminated */
-    char **env;    /* owned "NAME=value", NULL-terminated: the host's, with the entry's on top */
+    char **env;    /* owned "NAME=value", NULL-terminated: the host's, changed by the entry's */
     char *api_version;
     char *install_hint; /* NULL: none */
     bool provide_cluster_info;
@@ -23,12 +23,13 @@ struct pl_kubeconfig {
     char *context; /* NULL: none */
     char *server;  /* "https://host:port/prefix" without a trailing slash */
     char *ns;      /* the context's namespace, NULL: none */
-    char *ca_pem, *cert_pem, *key_pem;    /* inline data or the files' content; NULL: none */
-    char *ca_file, *cert_file, *key_file; /* where they came from, for re-reading; NULL: inline */
+    char *ca_pem, *cert_pem, *key_pem; /* inline data or the files' content; NULL: none */
+    char *ca_file, *cert_file,
+        *key_file; /* the files they came from, for re-reading; NULL: inline */
     char *server_name;
     bool insecure;
     char *proxy;      /* proxy-url, else from HTTPS_PROXY/HTTP_PROXY and NO_PROXY; NULL: none */
-    char *token;      /* with a token_file: what it held at load */
+    char *token;      /* with a token_file: its content at load */
     char *token_file; /* wins over token, re-read when it changes */
     char *username, *password;
     char *impersonate_user, *impersonate_uid;
@@ -40,15 +41,15 @@ struct pl_kubeconfig_options {
     const char *files;          /* --kubeconfig; NULL: $KUBECONFIG, in-cluster, ~/.kube/config */
     const char *context;        /* --context; NULL: current-context */
     const char *server;         /* --server; NULL: the cluster's */
-    const char *const *environ; /* NAME=value, NULL-terminated: injected for tests */
+    const char *const *environ; /* prefix of /var/run/secrets/...; NULL: "" (tests) */
     const char *root;           /* put in front of /var/run/secrets/...; NULL: "" (tests) */
 };
 
-/* 0, or an error that names the file, the context and what to do. The caller deinits. */
+/* 0, or an error that names the file, the context and the remedy. The caller deinits. */
 PL_MUST_USE int pl_kubeconfig_load(const struct pl_kubeconfig_options *options,
                                    struct pl_kubeconfig *config, struct pl_err *err);
-/* The same of a text that somebody else may have written (a Secret's): it may name neither files
- * nor programs of this machine. source: its name for messages. */
+/* The same for a text of another author (a Secret's): it may name neither files nor programs of
+ * this machine. source: its name for messages. */
 PL_MUST_USE int pl_kubeconfig_parse(struct pl_slice text, const char *source,
                                     const struct pl_kubeconfig_options *options,
                                     struct pl_kubeconfig *config, struct pl_err *err);

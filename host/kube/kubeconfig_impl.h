@@ -1,4 +1,4 @@
-/* Private to kube: what the files that read kubeconfigs share. */
+/* Private to kube: shared by the files that read kubeconfigs. */
 #pragma once
 
 #include "kube/kubeconfig.h"
@@ -6,7 +6,7 @@
 
 #define PL_KUBECONFIG_BYTES ((size_t)4 << 20) /* of one file, also of a certificate or token */
 
-/* One entry (a cluster, a user, ...) and where it stands, for messages. */
+/* One entry (a cluster, a user, ...) and its place, for messages. */
 struct pl_config_entry {
     const char *file; /* borrowed: the path as it was given */
     const char *list; /* "users" */
@@ -23,11 +23,11 @@ PL_MUST_USE int pl_config_str(const struct pl_config_entry *entry, const char *f
                               struct pl_err *err);
 PL_MUST_USE int pl_config_bool(const struct pl_config_entry *entry, const char *field, bool *out,
                                struct pl_err *err);
-/* FIELD-data (base64) or the file that FIELD names. *file stays NULL with data. */
+/* FIELD-data (base64), or the file that FIELD names. *file stays NULL with data. */
 PL_MUST_USE int pl_config_pem(const struct pl_config_entry *entry, const char *field, char **pem,
                               char **file, struct pl_err *err);
 
-/* Everything below `user:`. */
+/* All members of `user:`. */
 PL_MUST_USE int pl_config_user(const struct pl_config_entry *entry, const char *const *environ,
                                struct pl_kubeconfig *config, struct pl_err *err);
 

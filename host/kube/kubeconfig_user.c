@@ -1,4 +1,4 @@
-/* The `user:` part of a kubeconfig: who we are. */
+/* The `user:` part of a kubeconfig: our credentials. */
 #include "kube/kubeconfig_impl.h"
 
 #include "base/alloc.h"
@@ -95,7 +95,7 @@ const char *pl_env_get(const char *const *environ, const char *name)
     return NULL;
 }
 
-/* path relative to the entry's file. */
+/* Resolves a path relative to the entry's file. */
 static char *beside(const struct pl_config_entry *entry, const char *path)
 {
     const char *slash = strrchr(entry->file, '/');
@@ -155,7 +155,7 @@ static int read_token(const struct pl_config_entry *entry, struct pl_kubeconfig 
     config->token_file = beside(entry, path);
     pl_free(path);
     code = read_into(entry, "tokenFile", config->token_file, &content, err);
-    /* As long as the file cannot be read, a token beside it does. */
+    /* While the file is unreadable, an inline token is used. */
     if (code != 0 || content == NULL)
         return config->token != NULL ? 0 : code;
     content[strcspn(content, " \t\r\n")] = '\0';

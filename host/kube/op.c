@@ -1,5 +1,5 @@
-/* One operation: attempts, and the waits between them, until there is an answer or the
- * deadline has come. */
+/* One operation: attempts, and the waits between them, until there is an answer or the deadline has
+ * passed. */
 #include "kube/client_impl.h"
 
 #include "base/alloc.h"
@@ -10,24 +10,24 @@
 
 #define MAX_RETRIES 10 /* rule 152 */
 #define RECONNECT   (1 * PL_SECOND)
-/* Lists are decoded while they come and their objects limited one by one; this only ends
- * an answer that never does. */
+/* Lists are decoded while they arrive, and the size of each object is limited; this limit only ends
+ * an answer without end. */
 #define MAX_LIST ((size_t)8 << 30)
 
 enum op_state {
-    OP_LIMITED,   /* until the client-side limit lets it go */
+    OP_LIMITED,   /* waits for the client-side limit */
     OP_SENT,      /* an attempt is under way */
-    OP_DECODING,  /* its answer is here, but not decoded yet */
-    OP_HELD,      /* it has ended, the page in front of it has not */
-    OP_PAUSED,    /* until the next attempt */
-    OP_FINISHING, /* err is to be told */
+    OP_DECODING,  /* its answer has arrived, but is not decoded yet */
+    OP_HELD,      /* it has ended, but the page before it has not */
+    OP_PAUSED,    /* waits until the next attempt */
+    OP_FINISHING, /* err is to be reported */
 };
 
-/* What every attempt, and every page of a list, is made for. */
+/* The parameters of every attempt, and of every page of a list. */
 struct asked {
     enum pl_verb verb;
     int lane;
-    bool cut_is_final; /* a cut answer is the caller's */
+    bool cut_is_final; /* the caller handles a cut answer */
     bool large;
     bool (*may_send)(void *arg);
     void *may_send_arg;
@@ -46,20 +46,20 @@ struct pl_op {
     enum op_state state;
     struct asked asked;
     struct pl_wire wire;
-    const char *path; /* in wire.url: who waits, for people */
+    const char *path; /* in wire.url: shown as the owner of the wait */
     int64_t deadline_ns;
     struct pl_attempt *attempt; /* OP_SENT */
     struct pl_timer timer;      /* OP_LIMITED, OP_PAUSED, OP_FINISHING */
     struct pl_wait wait;
-    struct pl_decoding *decoding; /* of the attempt; NULL: none, or it was given up */
+    struct pl_decoding *decoding; /* of the attempt; NULL: none, or it was abandoned */
     struct pl_docs items;         /* of a list, so far */
     struct pl_buf warnings;       /* of the latest answer */
-    struct pl_buf token;          /* where its next page begins; empty: not known */
-    struct pl_op *front, *next;   /* the page in front of it, and the one after it, or NULL */
+    struct pl_buf token;          /* token of the next page; empty: unknown */
+    struct pl_op *front, *next;   /* the page before it, and the page after it, or NULL */
     int64_t retry_after_ms;       /* of the latest answer's header; -1: none */
     int retries;
-    bool renewed;      /* the latest answer was 401, and the credentials are others now */
-    bool renewed_once; /* 401 is answered with fresh credentials once */
+    bool renewed;      /* the latest answer was 401, and the credentials have changed now */
+    bool renewed_once; /* fresh credentials were used once after a 401 */
     bool fresh;        /* the next attempt must not reuse a connection */
     struct pl_err err;
 };
@@ -96,14 +96,14 @@ static void end_op(struct pl_op *op)
 
 static void on_finish(struct pl_timer *timer);
 
-/* The owner hears it at the next run of the timers. */
+/* Calls the owner at the next run of the timers. */
 static void finish_later(struct pl_op *op)
 {
     op->state = OP_FINISHING;
     pl_timer_start(op->client->timers, &op->timer, 0, on_finish);
 }
 
-/* Nobody has heard of it yet. */
+/* The owner does not know it yet. */
 static void forget_next(struct pl_op *op)
 {
     struct pl_op *next = op->next;
@@ -115,7 +115,7 @@ static void forget_next(struct pl_op *op)
     destroy(next);
 }
 
-/* Hands the next page to the owner; if that has ended, it is told in its turn. */
+/* Gives the next page to the owner; if that page has ended, it is reported next. */
 static struct pl_op *release_next(struct pl_op *op)
 {
     struct pl_op *next = op->next;
@@ -230,8 +230,8 @@ static void pause_for(struct pl_op *op, int64_t delay_ns, const char *why)
     pl_timer_start(op->client->timers, &op->timer, delay_ns, on_pause_over);
 }
 
-/* Rule 152: 429 and 5xx that name a time. Not a version that the server has not reached: each
- * such answer took it 3 s already, and who asked knows a better question (rule 57, F12). */
+/* Rule 152: 429 and 5xx with a Retry-After. Not for a version that the server has not reached: each
+ * such answer took it 3 s already, and the caller will ask differently (rule 57, F12). */
 static int64_t asked_delay(const struct pl_op *op)
 {
     const struct pl_err *err = &op->err;
@@ -248,13 +248,13 @@ static bool connection_was_lost(const struct pl_op *op)
            (op->asked.verb == PL_VERB_GET || op->asked.verb == PL_VERB_LIST);
 }
 
-/* Nothing of it was done, so that a write may be sent again, too (GOAWAY, F18). */
+/* No part of it was processed, so even a write may be sent again (GOAWAY, F18). */
 static bool was_not_processed(const struct pl_op *op)
 {
     return op->err.code == PL_ENETWORK && strcmp(op->err.reason, "NotProcessed") == 0;
 }
 
-/* True when there will be another attempt. */
+/* True when another attempt will follow. */
 static bool try_again(struct pl_op *op)
 {
     if (op->err.status == 401 && op->renewed && !op->renewed_once) {
@@ -274,7 +274,7 @@ static bool try_again(struct pl_op *op)
     return true;
 }
 
-/* The server makes the next page, and it is received, while this one is decoded. */
+/* Requests the next page, so that the server makes and sends it while this one is decoded. */
 static void fetch_next(struct pl_op *op)
 {
     if (op->state != OP_DECODING || op->err.code != 0 || op->token.len == 0)
@@ -384,7 +384,7 @@ static struct pl_op *op_create(struct pl_client *client, const struct asked *ask
     return op;
 }
 
-/* The wire is there. */
+/* The wire is complete. */
 static void begin(struct pl_op *op)
 {
     op->path = pl_buf_z(&op->wire.url) + strlen(op->client->config->server);

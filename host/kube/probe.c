@@ -1,6 +1,6 @@
-/* A sign of life from the server while its watches are silent: what keeps an HTTP/2 connection
- * to a dead peer from looking quiet (rule 154). A GET shares the watches' connection, and no answer
- * to it says what a missing ping would. One question serves all watches of a client. */
+/* Asks the server for an answer while its watches are silent, so that an HTTP/2 connection to a
+ * dead peer is detected (rule 154). A GET shares the watches' connection, so a missing answer means
+ * the same as a missing ping. One request serves all watches of a client. */
 #include "kube/client_impl.h"
 
 static void on_due(struct pl_timer *timer);

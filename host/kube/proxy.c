@@ -1,6 +1,6 @@
-/* Which proxy the environment names for a server, by the rules of Go's net/http, so that the host
- * goes where kubectl goes: NO_PROXY with names, suffixes, addresses, ranges and ports, and loopback
- * never by a proxy. Pure: the environment is passed in. An entry of NO_PROXY that makes no sense
+/* The proxy that the environment names for a server, by the rules of Go's net/http, so that the
+ * host uses the same proxy as kubectl: NO_PROXY with names, suffixes, addresses, ranges and ports,
+ * and no proxy for loopback. Pure: the environment is passed in. An invalid entry of NO_PROXY
  * matches nothing. */
 #include "kube/proxy.h"
 
@@ -14,7 +14,7 @@
 #include <strings.h>
 
 struct ip {
-    unsigned char bytes[16]; /* IPv4 as ::ffff:a.b.c.d, so that both compare alike */
+    unsigned char bytes[16]; /* IPv4 as ::ffff:a.b.c.d, so that both versions compare alike */
 };
 
 static bool parse_ip(struct pl_slice text, struct ip *ip)
@@ -39,7 +39,7 @@ static bool is_loopback(const struct ip *ip)
     return memcmp(ip->bytes, v6, sizeof v6) == 0;
 }
 
-/* True and the number when all of text is digits and no greater than max. */
+/* True and the number when all of text is digits and at most max. */
 static bool parse_number(struct pl_slice text, int max, int *value)
 {
     if (text.len == 0 || text.len > 5)
@@ -53,7 +53,7 @@ static bool parse_number(struct pl_slice text, int max, int *value)
     return *value <= max;
 }
 
-/* "host", "host:port", "[v6]:port", "v6": port stays as it is when there is none. */
+/* "host", "host:port", "[v6]:port", "v6": port is unchanged when there is none. */
 static bool split_port(struct pl_slice text, struct pl_slice *host, int *port)
 {
     *host = text;
@@ -112,8 +112,9 @@ static bool ends_with(struct pl_slice text, struct pl_slice end)
     return text.len >= end.len && strncasecmp(text.ptr + text.len - end.len, end.ptr, end.len) == 0;
 }
 
-/* One entry of NO_PROXY: an address, a network, "example.com" (itself and below), ".example.com"
- * or "*.example.com" (below only); each but a network with a port if only that one is meant. */
+/* One entry of NO_PROXY: an address, a network, "example.com" (the name and its subdomains),
+ * ".example.com" or "*.example.com" (only subdomains). Each except a network may have a port, and
+ * then matches only that port. */
 static bool entry_matches(struct pl_slice entry, const struct pl_server_name *server)
 {
     struct ip ip, other;

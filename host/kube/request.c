@@ -1,8 +1,8 @@
-/* A call as it goes over the wire. Pure, so that every URL and body can be tested without a server.
+/* A call as an HTTP request. Pure, so that every URL and body can be tested without a server.
  *
  * Names, namespaces and subresources are checked as path segments before they are put into a URL:
- * "..", "/" and "%" would lead to another object. Everything in a query is escaped. A next page is
- * asked for by its token alone, as the token holds the rest (rule 55). */
+ * "..", "/" and "%" would lead to another object. All values in a query are escaped. The next page
+ * is requested only by its token, which contains the rest (rule 55). */
 #include "kube/request.h"
 
 #include "net/http_server.h"
@@ -13,7 +13,7 @@
 
 #define ACCEPT_JSON "application/json"
 #define ACCEPT_ANY  "application/json, */*"
-/* Servers that cannot make partial objects answer with whole ones, which is right too. */
+/* A server that cannot make partial objects answers with whole ones, which works too. */
 #define ACCEPT_PARTIAL                                                                             \
     "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 #define ACCEPT_PARTIAL_LIST                                                                        \
@@ -79,7 +79,7 @@ static void add_query_int(struct pl_buf *url, const char *name, int64_t value)
     add_query_z(url, name, text);
 }
 
-/* The server would refuse such a name too, but after the path was made shorter by it. */
+/* The server would refuse such a name too, but only after it had changed the path. */
 static int check_segment(struct pl_slice text, const char *what, struct pl_err *err)
 {
     if (pl_slice_eqz(text, ".") || pl_slice_eqz(text, "..") ||
@@ -167,7 +167,7 @@ static void add_member(struct pl_buf *body, const char *name, struct pl_slice va
     pl_write_str(body, value);
 }
 
-/* DeleteOptions go in the body alone: a server that finds one does not read the query. */
+/* DeleteOptions go only in the body: a server that finds a body ignores the query. */
 static void write_delete_options(struct pl_buf *body, const struct pl_call *call)
 {
     pl_buf_add_z(body, "{");
@@ -231,7 +231,7 @@ static const char *accept_of(const struct pl_call *call)
     return call->verb == PL_VERB_LIST ? ACCEPT_PARTIAL_LIST : ACCEPT_PARTIAL;
 }
 
-/* A script's own accept and content-type are the wire's. */
+/* A script's accept and content-type replace the wire's. */
 static void add_headers(struct pl_wire *wire, const struct pl_call *call)
 {
     pl_buf_add_slice(&wire->headers, call->headers);
@@ -246,7 +246,7 @@ static void add_headers(struct pl_wire *wire, const struct pl_call *call)
     }
 }
 
-/* DeleteOptions say themselves that they are for a dry run. */
+/* DeleteOptions contain dryRun themselves. */
 static void write_raw(struct pl_wire *wire, const struct pl_call *call)
 {
     pl_buf_add_slice(&wire->url, call->raw_path);
@@ -291,7 +291,7 @@ int pl_wire_of_call(struct pl_wire *wire, const char *server, const struct pl_ca
     return 0;
 }
 
-/* A parameter that says which page; such come behind all others. */
+/* A parameter for a single page; these come after all others. */
 static bool is_of_one_page(const char *parameter)
 {
     return strncmp(parameter, "continue=", 9) == 0 ||

@@ -1,4 +1,4 @@
-/* Where the API server keeps a kind. Immutable; lives as long as its discovery. */
+/* The path of a kind on the API server. Immutable; lives as long as its discovery. */
 #pragma once
 
 #include "base/err.h"
@@ -10,7 +10,7 @@ struct pl_resource {
     struct pl_kind kind;
     char plural[256];
     bool namespaced;
-    bool has_status; /* the status subresource */
+    bool has_status; /* it has the status subresource */
     bool can_watch;
 };
 

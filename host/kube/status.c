@@ -1,10 +1,10 @@
-/* What failures of the server mean. Its answer is a Status document, or any text of whatever stands
- * between; both become an error with the HTTP status, a reason and a message that is clean UTF-8 on
+/* The meaning of failures of the server. Its answer is a Status document, or any text of a proxy in
+ * between. Both become an error with the HTTP status, a reason and a message that is valid UTF-8 on
  * one line.
  *
- * Later decisions use the status and the reason, never the message. The two places that must look
- * at text, because old servers and proxies send nothing else, are here and look once: too old a
- * version (F9) and too large a version (rule 57). */
+ * Later decisions use the status and the reason, never the message. Old servers and proxies send
+ * only a text for two errors: too old a version (F9) and too large a version (rule 57). Only this
+ * file looks at the text, once. */
 #include "kube/status.h"
 
 #include "value/build.h"
@@ -13,11 +13,11 @@
 #include <string.h>
 #include <strings.h>
 
-/* A server that says "too large resource version" by its cause alone (rule 57) is remembered by
- * this reason: afterwards only the error record is at hand. */
+/* Some servers say "too large resource version" only in a cause (rule 57). This reason keeps that
+ * fact, since later only the error record is available. */
 #define TOO_LARGE_RV "ResourceVersionTooLarge"
 
-#define RETRY_AFTER_MAX_S 999999999 /* as of the header */
+#define RETRY_AFTER_MAX_S 999999999 /* limit for the header */
 
 static const struct {
     int status;
@@ -80,8 +80,8 @@ static bool has_cause(struct pl_node status, const char *reason)
     return false;
 }
 
-/* An answer without code and reason, as some proxies and old servers send it (F9): the
- * text is all there is to go by, here and nowhere later. */
+/* An answer without code and reason, as some proxies and old servers send it (F9). Only here is the
+ * text used for a decision. */
 static int guess_status(struct pl_slice message)
 {
     if (contains(message, "too old resource version") ||
@@ -113,7 +113,7 @@ static void fill_from_status(struct pl_node status, int http_status, struct pl_e
         err->retry_after_ms = (seconds < RETRY_AFTER_MAX_S ? seconds : RETRY_AFTER_MAX_S) * 1000;
 }
 
-/* What a proxy or a load balancer said, fit for one line of a log. */
+/* The text of a proxy or a load balancer, made fit for one line of a log. */
 static void clean_text(struct pl_slice raw, char *out, size_t size)
 {
     size_t len = 0, i;
@@ -130,7 +130,7 @@ static void clean_text(struct pl_slice raw, char *out, size_t size)
         out[len++] = c >= 0x80 && !utf8 ? '?' : (char)c;
     }
     while (i < raw.len && len > 0 && (out[len - 1] & 0x80) != 0)
-        len--; /* the cut may have gone through a character */
+        len--; /* the cut may have split a character */
     out[len] = '\0';
 }
 

@@ -1,5 +1,5 @@
-/* What the API server's failures mean: Status documents and HTTP codes to errors, and
- * the tests that decisions are made by (never by text). */
+/* The API server's failures: turns Status documents and HTTP codes into errors, and has the
+ * predicates for decisions (which never look at the text). */
 #pragma once
 
 #include "base/err.h"
@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-/* Fills err (EAPI) from an HTTP status and its body: a Status document, or whatever text a
- * proxy sent (HTML is named as such, and cut). */
+/* Fills err (EAPI) from an HTTP status and its body: a Status document, or any text of a proxy
+ * (HTML is named as such, and cut). */
 void pl_status_to_err(int status, struct pl_node body, struct pl_slice raw, struct pl_err *err);
 /* From the Status object of a watch's ERROR event. */
 void pl_status_event_to_err(struct pl_node status, struct pl_err *err);

@@ -1,7 +1,7 @@
-/* Warning headers: `299 - "unknown field \"spec.x\"" "date"`, several to a line or each in its own.
+/* Warning headers: `299 - "unknown field \"spec.x\"" "date"`, several in a line or each in its own.
  *
- * The server is not trusted: a text is cut at 1 KiB, there are at most 16 of them an answer,
- * control characters become spaces, and a header that ends in the middle ends the search. */
+ * The server is not trusted: a text is cut at 1 KiB, an answer has at most 16 warnings, control
+ * characters become spaces, and an incomplete header ends the search. */
 #include "kube/warning.h"
 
 #include <string.h>
@@ -9,8 +9,8 @@
 #define MOST     16
 #define MAX_TEXT 1024
 
-/* Behind the quoted text that begins at `at`; NULL when it does not end. out NULL: it is skipped.
- */
+/* Reads the quoted text at `at` and returns the place after it; NULL when it has no end. out NULL:
+ * it is skipped. */
 static const char *read_quoted(const char *at, struct pl_buf *out)
 {
     size_t len = 0;
@@ -27,7 +27,7 @@ static const char *read_quoted(const char *at, struct pl_buf *out)
     return at + 1;
 }
 
-/* Behind `299 agent `; NULL: it is something else. */
+/* Returns the place after `299 agent `; NULL: it is something else. */
 static const char *skip_agent(const char *at)
 {
     if (strncmp(at, "299 ", 4) != 0)
@@ -37,7 +37,7 @@ static const char *skip_agent(const char *at)
     return *at == ' ' ? at + 1 : NULL;
 }
 
-/* One warning; behind it and its comma, or NULL: there is no other. */
+/* Reads one warning; returns the place after it and its comma, or NULL: there is no other. */
 static const char *read_warning(const char *at, struct pl_buf *out)
 {
     size_t before = out->len;

@@ -1,5 +1,5 @@
-/* One watch: opening it, the events of its stream, and why it ended. Coming back is the
- * reflector's. */
+/* One watch: opening it, the events of its stream, and the reason for its end. The reflector opens
+ * it again. */
 #include "kube/client_impl.h"
 
 #include "base/alloc.h"
@@ -8,8 +8,9 @@
 
 #include <stdio.h>
 
-#define OPEN_GRACE (30 * PL_SECOND) /* beyond timeoutSeconds: then the server forgot the watch */
-#define QUOTED     80               /* bytes from the start of a stream that is none */
+#define OPEN_GRACE                                                                                 \
+    (30 * PL_SECOND) /* added to timeoutSeconds: after that the server has forgotten the watch */
+#define QUOTED 80    /* bytes of a stream's beginning that errors quote */
 
 struct pl_watch {
     struct pl_link link;      /* in client->watches; first, for pl_client_destroy */
@@ -20,17 +21,17 @@ struct pl_watch {
     const char *path;
     int64_t silence_ns, deadline_ns; /* deadline 0: none */
     struct pl_attempt *attempt;      /* NULL: ended */
-    struct pl_timer timer;           /* against a server that does not open, or tells the end */
+    struct pl_timer timer;           /* limits the opening, or reports the end */
     struct pl_wait wait;
     struct pl_decoding *decoding; /* of the attempt */
     bool open;
-    bool understood; /* an event */
+    bool understood; /* an event was understood */
     int64_t retry_after_ms;
-    int64_t heard_ns; /* when the latest bytes came */
-    bool renewed;     /* the latest answer was 401, and the credentials are others now */
+    int64_t heard_ns; /* time of the latest bytes */
+    bool renewed;     /* the latest answer was 401, and the credentials have changed now */
     bool renewed_once;
     bool telling; /* inside on_event: the watch must stay */
-    bool ending;  /* its owner will hear of the end from the timer, and of nothing else */
+    bool ending;  /* the timer will report the end to its owner; there are no other callbacks */
     bool ended;   /* on_end was called */
     struct pl_err err;
     const struct pl_watch_ops *ops;
@@ -139,7 +140,7 @@ static void on_items(void *owner, const struct pl_docs *items, const uint8_t *ty
         destroy(watch);
 }
 
-/* What was decoded wrongly. */
+/* The error of the decoder. */
 static void explain(struct pl_watch *watch, const struct pl_decoder *decoder)
 {
     struct pl_slice first = pl_buf_slice(&decoder->text);
@@ -229,7 +230,7 @@ static void send_attempt(struct pl_watch *watch)
         .wire = &watch->wire,
         .deadline_ns = watch->deadline_ns,
         .silence_ns = watch->silence_ns,
-        .long_response = true, /* a list may come before its events */
+        .long_response = true, /* it may begin with a list */
     };
     watch->decoding = pl_decoding_create(watch->thread, &watch->expected, &decoding_ops, watch);
     watch->attempt = pl_attempt_start(watch->client, &spec, &attempt_ops, watch);

@@ -1,10 +1,10 @@
-/* The sockets of fenced requests, and what happens when their fence is found closed: they are shut
- * down, so that nothing which a library still holds can leave. Whether a fence is open is asked
- * before bytes are sent; this file makes the answer final.
+/* The sockets of fenced requests. When their fence is found closed, they are shut down, so that no
+ * byte which a library still holds can leave. The fence is asked before bytes are sent; this file
+ * makes the answer final.
  *
  * The table is static because the handler of SIGCONT uses it: a process that was stopped and
- * continued looks at every fence before the sending thread goes on. So everything here keeps to
- * what a signal handler may do: atomics, the clock, fstat, shutdown, pthread_kill.
+ * continued checks every fence before the sending thread goes on. So the code here uses only what a
+ * signal handler may use: atomics, the clock, fstat, shutdown, pthread_kill.
  *
  * A descriptor's number may belong to another file by now, so each place also has the socket's
  * inode, and only a socket with that inode is shut down. */
@@ -22,12 +22,12 @@
 
 #define SOCKETS_MAX 1024
 
-/* A signal handler finds nothing but what is global. Written by the sending thread only. */
+/* A signal handler reaches only global data. Only the sending thread writes it. */
 static struct {
     struct {
         _Atomic(const struct pl_fence *) fence; /* NULL: free */
         atomic_int fd;
-        atomic_ulong inode; /* the number alone may be another file's by now */
+        atomic_ulong inode; /* by now the number alone may belong to another file */
     } sockets[SOCKETS_MAX];
     pthread_t sender;
     atomic_bool guarded;
@@ -44,7 +44,7 @@ static bool inode_of(int fd, unsigned long *inode)
 }
 
 /* Some versions of libcurl, 7.88 among them, close sockets that never got a connection without
- * saying so. */
+ * calling the close callback. */
 static bool is_still_there(size_t i)
 {
     unsigned long inode;
@@ -77,7 +77,7 @@ bool pl_fence_add_socket(const struct pl_fence *fence, int fd)
     unsigned long inode;
     if (!inode_of(fd, &inode))
         return false;
-    pl_fence_remove_socket(fd); /* what had the number before */
+    pl_fence_remove_socket(fd); /* the former file with this number */
     if (take_free_place(fence, fd, inode))
         return true;
     drop_closed();

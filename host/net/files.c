@@ -1,6 +1,6 @@
-/* A set is filled anywhere, also while its thread is stuck in a file system that does not answer:
- * it has a descriptor of its own for the same inotify instance. Until the loop uses the set, it
- * keeps the events that it reads, so that none falls between an old set and a new one. */
+/* A set may be filled on any thread, even while that thread is stuck in a file system that does not
+ * answer: it has its own descriptor for the same inotify instance. Events that are read before the
+ * loop uses the set are kept, so that no event is lost between an old set and a new one. */
 #include "net/files.h"
 
 #include "base/alloc.h"
@@ -16,23 +16,23 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#define MAX_NAMES  32768           /* of one set */
-#define KEPT_LIMIT ((size_t)65536) /* bytes of events that came while a set is filled */
+#define MAX_NAMES  32768           /* limit of one set */
+#define KEPT_LIMIT ((size_t)65536) /* bytes of events that came while a set is being filled */
 
-/* Not IN_MODIFY: between an editor's truncate and its last write the file is half. */
+/* Not IN_MODIFY: between an editor's truncate and its last write the file is incomplete. */
 #define EVENTS                                                                                     \
     (IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF |       \
      IN_MOVE_SELF | IN_ONLYDIR)
 
 struct folder {
     char *path;   /* owned */
-    int wd;       /* -1: it is not watched any more */
-    char *suffix; /* owned; of files that are watched whatever their name; NULL: none */
+    int wd;       /* -1: not watched any more */
+    char *suffix; /* owned; any file with this suffix is watched; NULL: none */
     struct pl_map names;
 };
 
 struct pl_files_set {
-    int fd;                  /* its own, of the inotify instance */
+    int fd;                  /* its own descriptor of the inotify instance */
     struct folder **folders; /* owned */
     size_t folder_count, name_count;
     struct pl_map by_path; /* path -> struct folder */
@@ -44,8 +44,8 @@ struct pl_files {
     int fd; /* inotify */
     uv_poll_t poll;
     struct pl_files_set *used; /* owned; NULL: nothing is watched */
-    bool filling;              /* another set is */
-    bool kept_too_many;        /* more than `kept` has room for */
+    bool filling;              /* another set is being filled */
+    bool kept_too_many;        /* more events than `kept` has room for */
     struct pl_buf kept;        /* events that were read meanwhile */
 };
 
@@ -140,18 +140,18 @@ static bool ends_with(const char *text, const char *suffix)
 static bool concerns(struct pl_files *files, struct folder *folder,
                      const struct inotify_event *event)
 {
-    if (event->mask & IN_MOVE_SELF) /* the watch would go with the folder */
+    if (event->mask & IN_MOVE_SELF) /* the watch would move with the folder */
         inotify_rm_watch(files->fd, event->wd);
     if (event->mask & (IN_IGNORED | IN_MOVE_SELF | IN_DELETE_SELF))
         folder->wd = -1;
     if (event->len == 0 || strcmp(event->name, "..data") == 0)
-        return true; /* the folder itself, or all of a ConfigMap volume */
+        return true; /* concerns the folder itself, or all of a ConfigMap volume */
     return (folder->suffix != NULL && ends_with(event->name, folder->suffix)) ||
            pl_map_has(&folder->names, pl_slice_z(event->name));
 }
 
-/* The path, owned, when a watched file is concerned. One folder may have been added by two paths.
- */
+/* Returns the path, owned, when a watched file is concerned. One folder may have been added by two
+ * paths. */
 static char *look_at(struct pl_files *files, const struct inotify_event *event)
 {
     char *path = NULL;
@@ -167,7 +167,7 @@ static char *look_at(struct pl_files *files, const struct inotify_event *event)
     return path;
 }
 
-/* The same of all of them: the first path. */
+/* The same for several events: the first path. */
 static char *look_at_all(struct pl_files *files, const char *bytes, size_t len)
 {
     char *first = NULL;
@@ -269,7 +269,7 @@ void pl_files_use(struct pl_files *files, struct pl_files_set *set)
         if (before->folders[i]->wd >= 0 && !has_watch(set, before->folders[i]->wd))
             inotify_rm_watch(files->fd, before->folders[i]->wd);
     pl_files_set_free(before);
-    /* Copied, as who is told may use yet another set. */
+    /* A copy, as the callback may use yet another set. */
     struct pl_buf kept = files->kept;
     bool too_many = files->kept_too_many;
     files->kept = (struct pl_buf)PL_BUF_INIT;

@@ -1,12 +1,12 @@
 /* One request as libcurl sees it: an easy handle, its callbacks and the timers that end it.
  *
- * No byte may leave without being allowed: may_send is asked when the connection is ready and
- * before each piece of the body. A request is sent twice only if that does no harm: GET, PUT and
- * DELETE, and what the server says it has not looked at.
+ * No byte may be sent without permission: may_send is asked when the connection is ready and before
+ * each piece of the body. A request is sent again only if that does no harm: GET, PUT and DELETE,
+ * and requests that the server has not processed by its own words.
  *
- * From curl's callbacks only may_send, on_response and on_body are called. A failure is noted once,
- * the first reason counts, and the client tells it later. Connecting and the response's head are
- * limited always; silence, the whole request and the body where the request says so. */
+ * curl's callbacks call only may_send, on_response and on_body. A failure is stored, the first
+ * reason counts, and the client reports it later. Connecting and the response's head always have a
+ * time limit; silence, the whole request and the body have one if the request says so. */
 #include "net/http_call.h"
 
 #include "base/alloc.h"
@@ -20,12 +20,13 @@
 #include <strings.h>
 #include <sys/socket.h>
 
-#define MAX_RESPONSE_HEAD  (256 * 1024)
-#define MAX_WHOLE_BODY     8192 /* with a head it fits into any socket that has nothing to send */
-#define LARGE_PIECE        (32L * 1024) /* curl reads up to a hundred before the loop turns */
+#define MAX_RESPONSE_HEAD (256 * 1024)
+#define MAX_WHOLE_BODY    8192 /* together with a head it fits into any socket with an empty buffer \
+                                */
+#define LARGE_PIECE        (32L * 1024) /* curl reads up to a hundred pieces in one turn of the loop */
 #define CONNECT_TIMEOUT_MS 10000
-/* A peer whose packets vanish is given up after this long, whether we wait for an
- * acknowledgement (user time-out) or for data (keepalive: 15 + 3 x 10 s). */
+/* A peer whose packets vanish is given up after this time, whether we wait for an acknowledgement
+ * (user time-out) or for data (keepalive: 15 + 3 x 10 s). */
 #define DEAD_PEER_MS      45000
 #define KEEPALIVE_IDLE_S  15
 #define KEEPALIVE_PROBE_S 10
@@ -62,7 +63,7 @@ static void on_silence(struct pl_timer *timer)
 {
     struct pl_http_call *call = PL_CONTAINER_OF(timer, struct pl_http_call, silence);
     int64_t rest = call->heard_ns + call->silence_ns - pl_clock_mono(call->timers->clock);
-    /* Restarting the timer for each byte would cost more than looking back here. */
+    /* Restarting the timer for each byte would cost more than checking here. */
     if (rest > 0) {
         pl_timer_start(call->timers, timer, rest, on_silence);
         return;
@@ -117,15 +118,15 @@ static size_t on_read(char *out, size_t size, size_t count, void *arg)
     return n;
 }
 
-/* May it be done twice, or has it not been done at all? */
+/* True when sending it again does no harm, or when it has not been processed at all. */
 static bool is_repeatable(const struct pl_http_call *call)
 {
     return strcmp(call->method, "PUT") == 0 || strcmp(call->method, "DELETE") == 0 ||
            strcmp(call->method, "GET") == 0 || call->unseen;
 }
 
-/* curl lets a body that it has whole go again without asking, see on_seek. What left before is
- * counted; nothing may have. */
+/* If curl has the whole body, it sends it again without asking, see on_seek. So it must not have
+ * been sent before. */
 static bool may_go_again(struct pl_http_call *call)
 {
     long sent = 0;
@@ -158,9 +159,9 @@ static int64_t number_after(struct pl_slice text, const char *word)
     return value;
 }
 
-/* An HTTP/2 server that goes away says how far it has looked at requests. curl sends the others
- * again over another connection, but only its log says which those are. With other words in
- * another version of curl they end as if they might have been done. */
+/* An HTTP/2 server that goes away says which requests it has processed. curl sends the others again
+ * over another connection, but only its log says which those are. If another version of curl logs
+ * other words, the requests end as if they might have been processed. */
 static int on_curl_says(CURL *easy, curl_infotype type, char *bytes, size_t len, void *arg)
 {
     struct pl_http_call *call = arg;
@@ -181,14 +182,14 @@ static int on_curl_says(CURL *easy, curl_infotype type, char *bytes, size_t len,
         call->unseen = false;
     }
     if (memmem(bytes, len, "REFUSED_STREAM, retrying", 24) != NULL)
-        call->unseen = true; /* RFC 9113, 8.7: nothing of it was processed */
+        call->unseen = true; /* RFC 9113, 8.7: no part of it was processed */
     if (last >= 0 && call->going_away != NULL)
         call->going_away(call, last);
     return 0;
 }
 
-/* curl wants to send the body again, because a reused connection died before an
- * answer came. Only what may be done twice is sent twice, and what was not done at all. */
+/* curl wants to send the body again, because a reused connection died before an answer came. Only
+ * repeatable and unprocessed requests are sent again. */
 static int on_seek(void *arg, curl_off_t offset, int origin)
 {
     struct pl_http_call *call = arg;
@@ -206,7 +207,7 @@ static curl_socket_t on_open_socket(void *arg, curlsocktype purpose, struct curl
     struct pl_http_call *call = arg;
     if (!may_go_again(call))
         return CURL_SOCKET_BAD;
-    /* Not for the programs that the host runs. */
+    /* Programs that the host runs must not inherit it. */
     int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
     call->no_descriptors = fd < 0 && (errno == EMFILE || errno == ENFILE);
     return fd;
@@ -218,7 +219,7 @@ static int on_socket_made(void *arg, curl_socket_t fd, curlsocktype purpose)
     const struct pl_http_call *call = arg;
     int on = 1, idle = KEEPALIVE_IDLE_S, interval = KEEPALIVE_PROBE_S, probes = KEEPALIVE_PROBES;
     unsigned dead_ms = DEAD_PEER_MS;
-    /* Fails on Unix sockets, where there is nothing to guard against. */
+    /* Fails on Unix sockets, which do not need it. */
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
@@ -350,7 +351,7 @@ static void set_method(struct pl_http_call *call, const struct pl_http_request *
         SET(CURLOPT_NOBODY, 1L);
         return;
     }
-    /* A small body leaves in one piece with the head, where it is no frame of its own. */
+    /* A small body is sent together with the head, unless it is a frame of its own (HTTP/2). */
     call->whole = call->body.len > 0 && call->body.len <= MAX_WHOLE_BODY &&
                   strncasecmp(request->url, "http:", 5) == 0;
     if (has_body) {
@@ -375,7 +376,7 @@ static void set_basics(struct pl_http_call *call, const struct pl_http_request *
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
     SET(CURLOPT_PATH_AS_IS, 1L);
-    /* A name that is being looked up must not hold up the loop when its request ends. */
+    /* A running name look-up must not block the loop when its request ends. */
     SET(CURLOPT_QUICK_EXIT, 1L);
     SET(CURLOPT_CA_CACHE_TIMEOUT, 60L);
     SET(CURLOPT_TIMEOUT_MS, (long)(request->timeout_ms > 0 ? request->timeout_ms : 0));
@@ -385,7 +386,7 @@ static void set_basics(struct pl_http_call *call, const struct pl_http_request *
     SET(CURLOPT_SOCKOPTFUNCTION, on_socket_made);
     SET(CURLOPT_SOCKOPTDATA, call);
     if (strncasecmp(request->url, "https:", 6) == 0) {
-        SET(CURLOPT_VERBOSE, 1L); /* to on_curl_says alone */
+        SET(CURLOPT_VERBOSE, 1L); /* goes to on_curl_says only */
         SET(CURLOPT_DEBUGFUNCTION, on_curl_says);
         SET(CURLOPT_DEBUGDATA, call);
     }

@@ -1,6 +1,6 @@
-/* Private to net: one request of the client as libcurl sees it. Translates between
- * struct pl_http_request and an easy handle, and from curl's errors to ours; knows
- * nothing of the loop but the clock and a timer for silence. */
+/* Private to net: one request of the client as libcurl sees it. Translates between struct
+ * pl_http_request and an easy handle, and from curl's errors to ours. Of the loop it uses only the
+ * clock and a timer for silence. */
 #pragma once
 
 #include "base/secrets.h"
@@ -26,19 +26,19 @@ struct pl_http_call {
 
     CURL *easy;                                  /* owned; NULL when err was set at once */
     struct curl_slist *header_list, *connect_to; /* owned */
-    char error[CURL_ERROR_SIZE];                 /* curl's own words */
-    struct pl_secrets secrets;                   /* that those may quote */
-    char *method, *url;                          /* owned; the URL may end where its path begins */
-    char *where;                                 /* owned; NULL: not asked for yet */
+    char error[CURL_ERROR_SIZE];                 /* curl's message */
+    struct pl_secrets secrets;                   /* secrets that the message may quote */
+    char *method, *url;                          /* owned; the URL may end before its path */
+    char *where;                                 /* owned; NULL: not computed yet */
     bool via_proxy;
-    bool no_descriptors; /* there was none for a socket */
+    bool no_descriptors; /* creating a socket failed for lack of descriptors */
 
-    struct pl_buf body; /* what is sent */
-    size_t sent;        /* how much of it curl has taken piece by piece */
-    bool whole;         /* instead, curl has all of it and sends it with the head */
-    int64_t connection; /* curl's number of it; -1: not known */
-    int64_t stream;     /* of HTTP/2, as sent last */
-    bool unseen;        /* the server said that it has not looked at that stream, or refused it */
+    struct pl_buf body; /* the body to send */
+    size_t sent;        /* bytes of it that curl has taken piece by piece */
+    bool whole;         /* curl has the whole body and sends it with the head */
+    int64_t connection; /* curl's number of the connection; -1: unknown */
+    int64_t stream;     /* the last HTTP/2 stream of this request */
+    bool unseen;        /* the server refused that stream, or said that it had not processed it */
     bool (*may_send)(void *arg);
     void *may_send_arg;
     const struct pl_fence *fence; /* borrowed for as long as its connections live; NULL: none */
@@ -47,44 +47,44 @@ struct pl_http_call {
     size_t *head_offsets; /* owned; two for each header */
     size_t head_count, head_cap;
     int status;
-    bool responded; /* on_response was called: what looks like headers is a trailer */
+    bool responded; /* on_response was called: further header lines are trailers */
     size_t received, max_response;
 
-    /* curl restarts its own connect time-out for each connection that a request waits
-     * for together with others; this one counts from the start. */
+    /* curl restarts its own connect time-out for each connection that a request waits for together
+     * with others; this timer runs from the start. */
     struct pl_timer connecting;
     int64_t connect_ns;
     struct pl_timer silence;
     int64_t silence_ns, heard_ns;
 
-    struct pl_err err; /* the first reason to end, if not curl's */
-    /* Set by the client: moves a call whose err was set to where it is ended. */
+    struct pl_err err; /* the first reason to end, unless curl gave it */
+    /* Set by the client: moves a call whose err was set to the list of calls to end. */
     void (*ending)(struct pl_http_call *call);
-    /* Set by the client: the server of this call's connection looks at no stream after `last`. */
+    /* Set by the client: the server of this call's connection processes no stream after `last`. */
     void (*going_away)(struct pl_http_call *call, int64_t last);
 };
 
-/* Takes copies of everything but ops, arg and tls. A request that can't be sent has
- * err.code set afterwards and no easy handle. */
+/* Copies everything except ops, arg and tls. For a request that cannot be sent, err.code is set and
+ * there is no easy handle. */
 struct pl_http_call *pl_http_call_create(const struct pl_http_request *request,
                                          const struct pl_http_ops *ops, void *arg,
                                          struct pl_timers *timers);
-/* The handle must be out of its multi. */
+/* The handle must have been removed from its multi. */
 void pl_http_call_destroy(struct pl_http_call *call);
-/* Starts the guards against a connection that does not come and against silence. */
+/* Starts the timers for connecting and for silence. */
 void pl_http_call_begin(struct pl_http_call *call);
-/* Remembers why the call ends (the first reason counts) and tells the client. */
+/* Stores the reason why the call ends (the first one counts) and tells the client. */
 void pl_http_call_fail(struct pl_http_call *call, int code, const char *reason,
                        const char *message);
-/* Fills call->err from curl's verdict unless it is set already. */
+/* Fills call->err from curl's result unless it is set already. */
 void pl_http_call_finish(struct pl_http_call *call, CURLcode result);
 
-/* Tells the handle all of the request but its body (http_describe.c). False: it cannot be sent,
- * the call has failed. */
+/* Sets all options of the handle except the body (http_describe.c). False: the request cannot be
+ * sent and the call has failed. */
 bool pl_http_call_describe(struct pl_http_call *call, const struct pl_http_request *request);
 
-/* "host:port" for messages; "?" where the URL is malformed. */
+/* "host:port" for messages; "?" if the URL is malformed. */
 const char *pl_http_call_where(struct pl_http_call *call);
 
-/* curl's verdict in our codes and in words a person can use (http_error.c). */
+/* Translates curl's result to our codes and a message for people (http_error.c). */
 void pl_http_error(struct pl_err *err, struct pl_http_call *call, CURLcode result);

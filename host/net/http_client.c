@@ -1,14 +1,14 @@
-/* libcurl's multi interface on our loop. Each lane has a pool: one multi handle with connections of
- * its own. curl asks for sockets to be watched and for one timer; libuv calls back; curl works
+/* libcurl's multi interface on our loop. Each lane has a pool: one multi handle with its own
+ * connections. curl asks for sockets to be watched and for one timer; libuv calls back; curl works
  * inside curl_multi_socket_action and calls the request's callbacks from there.
  *
  * curl does not allow adding or removing handles in its callbacks, so start and cancel only put the
- * call in a list, and a deferred task does the rest. For the same reason on_done is told outside of
- * curl (`inside` is 0), exactly once and never from inside the start.
+ * call in a list, and a deferred task does the rest. For the same reason on_done is called outside
+ * of curl (`inside` is 0), exactly once and never inside start.
  *
- * Before curl is let at a fenced pool, for whatever reason, the fence is asked: curl, TLS and
- * HTTP/2 would first of all send what they still hold. A connection on which a request timed out
- * gets no further ones: its pool is retired. */
+ * The fence is asked before any call of curl on a fenced pool: curl, TLS and HTTP/2 would first of
+ * all send the bytes that they still hold. A connection on which a request timed out gets no
+ * further requests: its pool is retired. */
 #include "net/http_client.h"
 
 #include "base/alloc.h"
@@ -21,39 +21,39 @@
 #include <unistd.h>
 
 #define POOLS       (PL_HTTP_LANE_FENCED + 1)
-#define MAX_STREAMS 1000 /* on one HTTP/2 connection, if the server allows as many */
+#define MAX_STREAMS 1000 /* limit on one HTTP/2 connection, if the server allows as many */
 
 struct pl_http_pool {
     struct pl_http_client *client; /* back-pointer */
     CURLM *multi;                  /* owned */
-    uv_timer_t timer;              /* curl's; real time, whatever the loop's clock is */
+    uv_timer_t timer;              /* for curl; uses real time, whatever the loop's clock is */
     struct pl_task due;            /* it has fired */
     struct pl_list watches;        /* struct watch */
     struct pl_list parked;         /* struct watch, of connections between requests */
-    struct pl_link link;           /* in client->retired, once no new request comes here */
+    struct pl_link link;           /* in client->retired, once it gets no new requests */
     size_t calls;                  /* handles in the multi */
-    const struct pl_fence *fence;  /* of all of them; NULL: none */
+    const struct pl_fence *fence;  /* of all its requests; NULL: none */
     struct pl_http_turn turn;
 };
 
-/* A socket that curl wants watched. Between two requests curl does not, but libuv would take seven
- * system calls to watch it anew for each, so it is parked. */
+/* A socket that curl wants watched. Between two requests curl does not want it, but watching it
+ * anew for each request would cost seven system calls of libuv, so it is parked. */
 struct watch {
     struct pl_link link;
     uv_poll_t poll;
     struct pl_http_pool *pool; /* back-pointer */
     curl_socket_t fd;
-    int events;  /* of libuv, that it is watched for */
-    bool parked; /* what happens there is nobody's business: watching ends */
+    int events;  /* events of libuv that are watched */
+    bool parked; /* an event on a parked socket only ends the watching */
 };
 
 struct pl_http_client {
     struct pl_loop *loop;                 /* borrowed */
-    struct pl_http_pool *pools[POOLS];    /* owned; made when needed */
-    struct pl_list retired;               /* pools that end with their last call */
+    struct pl_http_pool *pools[POOLS];    /* owned; created when needed */
+    struct pl_list retired;               /* pools that are freed after their last call */
     struct pl_list queued, active, ended; /* struct pl_http_call */
     struct pl_task task;
-    int inside; /* > 0 while curl or a callback of ours runs */
+    int inside; /* > 0 while curl or one of our callbacks runs */
 };
 
 static void finish_ended(struct pl_http_client *client);
@@ -128,9 +128,9 @@ static void retire_pool(struct pl_http_client *client, int lane)
     client->pools[lane] = NULL;
 }
 
-/* True when the pool's fence was found closed: then nothing more can leave through its
- * connections, and its requests end. Asked before curl is let at them, whatever for: it would
- * first of all send what it, TLS or HTTP/2 had to keep. */
+/* True when the pool's fence was found closed: then no byte can leave through its connections any
+ * more, and its requests end. Called before any call of curl, which would first of all send the
+ * bytes that it, TLS or HTTP/2 had to keep. */
 static bool cut_if_closed(struct pl_http_pool *pool)
 {
     struct pl_http_client *client = pool->client;
@@ -171,7 +171,7 @@ static void on_poll_cb(uv_poll_t *poll, int status, int events)
         stop_watching(watch);
         return;
     }
-    if (status < 0) { /* libuv watches no more */
+    if (status < 0) { /* libuv has stopped watching */
         flags = CURL_CSELECT_ERR;
         watch->events = 0;
     }
@@ -187,16 +187,16 @@ static void on_due(struct pl_task *task)
     act(PL_CONTAINER_OF(task, struct pl_http_pool, due), CURL_SOCKET_TIMEOUT, 0);
 }
 
-/* While an answer comes faster than it is read, curl wishes to go on in 0 ms, again and again; and
- * libuv fires what was started in a timer's callback before it looks at anything else. */
+/* While an answer arrives faster than it is read, curl asks for a timer of 0 ms again and again,
+ * and libuv fires timers that were started in a timer's callback before it polls. */
 static void on_timer_cb(uv_timer_t *timer)
 {
     struct pl_http_pool *pool = PL_CONTAINER_OF(timer, struct pl_http_pool, timer);
     pl_loop_defer(pool->client->loop, &pool->due, on_due);
 }
 
-/* Only what had its answer is parked: curl tells on_socket_closing of its end, which some versions,
- * 7.88 among them, do not for sockets that never got a connection. */
+/* Only a socket whose request was answered is parked: curl calls on_socket_closing for it. Some
+ * versions, 7.88 among them, do not call it for sockets that never got a connection. */
 static void release(CURL *easy, struct watch *watch)
 {
     struct pl_http_call *call = NULL;
@@ -261,7 +261,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *so
     return 0;
 }
 
-/* Of any request's connection, maybe long after that request. */
+/* Called for a connection of any request, maybe long after that request. */
 static int on_socket_closing(void *arg, curl_socket_t fd)
 {
     struct pl_http_pool *pool = arg;
@@ -311,7 +311,7 @@ static void leave_multi(struct pl_http_call *call)
     struct pl_http_pool *pool = call->pool;
     if (pool == NULL)
         return;
-    cut_if_closed(pool); /* removing it lets curl send, too */
+    cut_if_closed(pool); /* removing a handle lets curl send, too */
     call->pool = NULL;
     call->turn = NULL;
     pool->calls--;
@@ -320,8 +320,8 @@ static void leave_multi(struct pl_http_call *call)
     pool->client->inside--;
 }
 
-/* Nothing came in time on a connection that was there: it may be dead without knowing it,
- * and curl would give it to the next request. What is under way stays where it is. */
+/* No byte came in time on an established connection: it may be dead unnoticed, and curl would give
+ * it to the next request. Requests under way stay there. */
 static void judge_connection(struct pl_http_client *client, const struct pl_http_call *call)
 {
     bool timed_out =
@@ -330,7 +330,7 @@ static void judge_connection(struct pl_http_client *client, const struct pl_http
         retire_pool(client, call->lane);
 }
 
-/* Outside curl's callbacks: takes ended calls out of curl and tells their owners. */
+/* Called outside of curl's callbacks: takes ended calls out of curl and calls their owners. */
 static void finish_ended(struct pl_http_client *client)
 {
     if (client->inside > 0) {
@@ -357,7 +357,7 @@ static void on_ending(struct pl_http_call *call)
     schedule(call->client);
 }
 
-/* All requests of the connection are concerned, whichever of them curl was working on. */
+/* Concerns all requests of the connection, whichever of them curl was working on. */
 static void on_going_away(struct pl_http_call *call, int64_t last)
 {
     PL_LIST_FOR (link, &call->client->active) {
@@ -397,7 +397,7 @@ static void on_task(struct pl_task *task)
         struct pl_http_call *call = PL_CONTAINER_OF(link, struct pl_http_call, link);
         kick[call->lane] = enter_multi(client, call) != NULL;
     }
-    /* Now instead of by a timer of 0 ms in the next turn. */
+    /* now, instead of by a timer of 0 ms in the next turn */
     for (int lane = 0; lane < POOLS; lane++) {
         if (kick[lane] && client->pools[lane] != NULL)
             act(client->pools[lane], CURL_SOCKET_TIMEOUT, 0);
@@ -423,14 +423,14 @@ static void cancel(void *self, struct pl_http_call *call)
 {
     struct pl_http_client *client = self;
     pl_loop_require(client->loop);
-    call->err.code = 0; /* over whatever else ended it but was not told yet */
+    call->err.code = 0; /* replaces another result that was not reported yet */
     pl_http_call_fail(call, PL_ECANCELED, "", "canceled");
 }
 
-/* Debian's libcurl brings GnuTLS along for protocols that are not used here (LDAP, RTMP). It would
- * get ready as it is loaded, for 0.9 MiB and a millisecond, but leaves that to who needs it where a
- * program says so (GNUTLS_SKIP_GLOBAL_INIT in its header); a libcurl made with it asks by itself.
- */
+/* Debian's libcurl depends on GnuTLS for protocols that are not used here (LDAP, RTMP). GnuTLS
+ * would initialise itself when it is loaded, which takes 0.9 MiB and a millisecond. If a program
+ * defines this function (GNUTLS_SKIP_GLOBAL_INIT in its header), it does not; a libcurl that uses
+ * GnuTLS initialises it by itself. */
 __attribute__((visibility("default"))) int _gnutls_global_init_skip(void);
 int _gnutls_global_init_skip(void)
 {
@@ -439,7 +439,7 @@ int _gnutls_global_init_skip(void)
 
 struct pl_http_client *pl_http_client_create(struct pl_loop *loop)
 {
-    PL_REQUIRE(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK); /* counts; any thread */
+    PL_REQUIRE(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK); /* counted; any thread */
     struct pl_http_client *client = PL_NEW(struct pl_http_client);
     client->loop = loop;
     pl_list_init(&client->retired);
@@ -469,7 +469,7 @@ void pl_http_client_destroy(struct pl_http_client *client)
         return;
     PL_REQUIRE(client->inside == 0);
     pl_http_client_forget_connections(client);
-    /* Who is told may start again; that ends here too. */
+    /* A callback may start another call; that ends here too. */
     do {
         cancel_all(client, &client->queued);
         cancel_all(client, &client->active);

@@ -9,7 +9,7 @@
 struct pl_http_client;
 
 struct pl_http_client *pl_http_client_create(struct pl_loop *loop);
-/* Cancels what is under way; each on_done comes before it returns. */
+/* Cancels all calls; each on_done is called before it returns. */
 void pl_http_client_destroy(struct pl_http_client *client);
 struct pl_transport pl_http_client_transport(struct pl_http_client *client);
 /* Drops idle connections, e.g. after certificates changed. */

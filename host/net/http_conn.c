@@ -1,13 +1,13 @@
 /* One connection of the server: reading, writing, TLS, time limits and the end. Its states are in
  * http_conn.h.
  *
- * It is never freed from inside a call: pl_conn_kill marks it and a deferred task ends it, so that
- * callers may go on using it until they return. Every state has a limit of time: a request's
- * arrival, idling between requests, a reader that takes nothing, lingering after the answer.
+ * It is never freed inside a call: pl_conn_kill marks it and a deferred task frees it, so that
+ * callers may go on using it until they return. Every state has a time limit: a request's arrival,
+ * idling between requests, a client that reads nothing, lingering after the answer.
  *
- * The end after an answer is a shutdown and a short wait for the client's, since a reset could
- * overtake the answer. Whether a reader is slow is judged by what its kernel has acknowledged, as
- * ours takes megabytes at once. */
+ * After an answer, the connection is shut down and waits shortly for the client's end, since a
+ * reset could overtake the answer. A reader counts as slow by what its kernel has acknowledged,
+ * since our kernel takes megabytes at once. */
 #include "net/http_conn.h"
 
 #include "base/alloc.h"
@@ -18,8 +18,8 @@
 #include <sys/ioctl.h>
 
 #define LINGER_NS     (1 * PL_SECOND)
-#define LINGER_BYTES  ((size_t)1 << 20)   /* that are thrown away; then the client is cut */
-#define TLS_SLICE     ((size_t)64 * 1024) /* encrypted and sent before the next is encrypted */
+#define LINGER_BYTES  ((size_t)1 << 20)   /* bytes that are discarded; then the client is cut */
+#define TLS_SLICE     ((size_t)64 * 1024) /* encrypted and sent before the next slice is encrypted */
 #define SMALL_WRITE   ((size_t)16 * 1024) /* one TLS record */
 #define MAX_PIECES    4
 #define TLS_HANDSHAKE 0x16
@@ -65,7 +65,7 @@ void pl_conn_reap(struct pl_conn *conn)
     if (exchange == NULL)
         return;
     if (conn->state == PL_CONN_READING)
-        pl_exchange_destroy(exchange); /* nobody has seen it */
+        pl_exchange_destroy(exchange); /* no handler has seen it */
     else
         pl_exchange_detach(exchange);
 }
@@ -110,7 +110,7 @@ static void on_limit(struct pl_timer *timer)
     if (conn->state == PL_CONN_READING && conn->in_request)
         pl_conn_reject(conn, 408);
     else if (between && pl_conn_unread(conn) > 0)
-        pl_conn_limit(conn); /* still taking the last answer, which has a guard of its own */
+        pl_conn_limit(conn); /* still reading the last answer, which has its own timer */
     else
         pl_conn_kill(conn);
 }
@@ -130,8 +130,8 @@ void pl_conn_limit(struct pl_conn *conn)
         pl_timer_stop(timers_of(conn), &conn->limit);
 }
 
-/* How much of what was queued the client's side has acknowledged. The kernel takes
- * megabytes at a time, so that our own queue alone says too little about slow readers. */
+/* The number of queued bytes that the client's side has acknowledged. The kernel takes megabytes at
+ * a time, so our own queue says too little about slow readers. */
 static uint64_t drained_bytes(struct pl_conn *conn)
 {
     uv_os_fd_t fd;
@@ -211,7 +211,7 @@ static void queue(struct pl_conn *conn, const uv_buf_t *bufs, size_t count)
     guard_against_stall(conn);
 }
 
-/* Sends on the socket: at once what it takes, the rest later. */
+/* Sends on the socket: what it takes at once, the rest later. */
 static void put(struct pl_conn *conn, uv_buf_t *bufs, size_t count)
 {
     int n = uv_try_write(&conn->uv.stream, bufs, (unsigned)count);
@@ -296,8 +296,8 @@ static void on_shutdown_cb(uv_shutdown_t *req, int status)
         pl_timer_start(timers_of(conn), &conn->limit, LINGER_NS, on_limit);
 }
 
-/* Closing right away while the client still sends would make the kernel answer
- * with a reset, which can overtake the reply. */
+/* If it closed while the client still sends, the kernel would answer with a reset, which can
+ * overtake the reply. */
 void pl_conn_linger(struct pl_conn *conn)
 {
     if (conn->dead || conn->shutting)
@@ -327,8 +327,8 @@ static void on_alloc_cb(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 static void on_eof(struct pl_conn *conn)
 {
     conn->eof = true;
-    /* A client that shut down its half may still wait for the answer in hand; who
-     * watches or lingers has gone. */
+    /* A client that shut down its half may still wait for the current answer; a client that watches
+     * or lingers has gone. */
     if (conn->state == PL_CONN_HANDLING ||
         (conn->state == PL_CONN_LINGERING && pl_conn_unread(conn) > 0))
         return;
@@ -350,7 +350,7 @@ static void decrypt(struct pl_conn *conn, struct pl_slice bytes)
         pl_conn_kill(conn);
 }
 
-/* A handshake begins with the type of its record; no HTTP method begins so. */
+/* A TLS handshake begins with its record type; no HTTP method begins with that byte. */
 static void choose_protocol(struct pl_conn *conn, char first)
 {
     if (!conn->heard && conn->tls != NULL && conn->server->options.plain_too &&
@@ -422,8 +422,9 @@ static void init_stream(struct pl_conn *conn)
     conn->uv.handle.data = conn;
 }
 
-/* Who goes first when there are too many: who waits for nothing, then who has not said yet what it
- * wants, then who is slow to take its answer. Never one whose request is being answered. */
+/* Which connections are closed first when there are too many: idle ones, then those that have not
+ * sent their request, then those that read their answer slowly. Never one whose request is being
+ * answered. */
 enum worth { IDLE, ASKING, TAKING, KEPT };
 
 static enum worth worth_of(const struct pl_conn *conn)
@@ -435,7 +436,7 @@ static enum worth worth_of(const struct pl_conn *conn)
     return pl_conn_unread(conn) > 0 ? TAKING : IDLE;
 }
 
-/* False when nobody can go. */
+/* False when no connection can be closed. */
 static bool make_room(struct pl_server *server, const struct pl_conn *newcomer)
 {
     struct pl_conn *worst = NULL;
@@ -451,7 +452,7 @@ static bool make_room(struct pl_server *server, const struct pl_conn *newcomer)
     return worst != NULL;
 }
 
-/* Those that linger hold nobody up, as long as they are not too many themselves. */
+/* Lingering connections do not count, as long as they are not too many themselves. */
 static void make_lingering_few(struct pl_server *server)
 {
     PL_LIST_FOR (link, &server->conns) {

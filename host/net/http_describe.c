@@ -1,9 +1,9 @@
-/* What a request is, told to its easy handle: where it goes, what its head says, whom it trusts.
+/* Sets the options of a request's easy handle: URL, headers, TLS.
  *
  * Names and values of headers are checked, since a line break in one would begin another header.
- * curl must add nothing of its own: no Expect, no content type, no system CAs beside a CA that was
- * given. Certificates go in as bytes and not as paths, because curl would keep files in a cache and
- * notice a rotation late. */
+ * curl must add nothing by itself: no Expect, no content type, no system CAs beside a given CA.
+ * Certificates are passed as bytes and not as paths, because curl would cache files and notice a
+ * rotation late. */
 #include "net/http_call.h"
 #include "net/http_server.h"
 
@@ -32,7 +32,8 @@ static bool is_one_line(const char *text)
     return strpbrk(text, "\r\n") == NULL;
 }
 
-/* Where a request ends is said once, by curl: two answers to that are two requests to some. */
+/* Only curl states the length of a request: contradictory lengths are two requests to some servers.
+ */
 static bool is_framing(const char *name)
 {
     return strcasecmp(name, "content-length") == 0 || strcasecmp(name, "transfer-encoding") == 0;
@@ -69,7 +70,7 @@ static bool set_headers(struct pl_http_call *call, const struct pl_http_request 
             return false;
         }
         pl_buf_clear(&line);
-        /* curl removes the header for "name:" and sends an empty one for "name;". */
+        /* For "name:" curl removes the header, and for "name;" it sends an empty one. */
         pl_buf_add_z(&line, header->name);
         pl_buf_add_z(&line, header->value[0] == '\0' ? ";" : ": ");
         pl_buf_add_z(&line, header->value);
@@ -78,7 +79,7 @@ static bool set_headers(struct pl_http_call *call, const struct pl_http_request 
     pl_buf_deinit(&line);
     add_line(call, "Expect:"); /* waiting for "100 Continue" costs a round trip */
     if (!has_header(request, "content-type"))
-        add_line(call, "Content-Type:"); /* not curl's guess that a body is a form */
+        add_line(call, "Content-Type:"); /* otherwise curl would declare a body as a form */
     return true;
 }
 
@@ -97,11 +98,11 @@ static void set_tls(struct pl_http_call *call, const struct pl_tls_options *tls)
     if (system != NULL)
         SET(CURLOPT_CAINFO, system);
     if (tls == NULL)
-        return; /* of a proxy, and of https without options */
-    /* As blobs: for files curl keeps a cache of its own, and rotation would come late. */
+        return; /* a proxy's, and https without options */
+    /* As blobs: curl would cache files and notice a rotation late. */
     set_blob(call, CURLOPT_CAINFO_BLOB, tls->ca_pem);
     if (tls->ca_pem != NULL)
-        SET(CURLOPT_CAPATH, NULL); /* that CA, not that CA and all of the system's */
+        SET(CURLOPT_CAPATH, NULL); /* only that CA, not also the system's */
     set_blob(call, CURLOPT_SSLCERT_BLOB, tls->cert_pem);
     set_blob(call, CURLOPT_SSLKEY_BLOB, tls->key_pem);
     if (tls->insecure) {
@@ -110,12 +111,12 @@ static void set_tls(struct pl_http_call *call, const struct pl_tls_options *tls)
     }
 }
 
-/* The path and query, where curl may send them as they are: it does so verbatim. Else NULL. */
+/* The path and query, if curl may send them verbatim; else NULL. */
 static const char *target_of(const struct pl_http_request *request, bool via_proxy)
 {
     const char *authority = strstr(request->url, "://");
     if (authority == NULL || via_proxy)
-        return NULL; /* a proxy may have to be given all of the URL */
+        return NULL; /* a proxy may need the whole URL */
     const char *target = authority + 3 + strcspn(authority + 3, "/?#");
     if (*target != '/')
         return NULL;
@@ -142,8 +143,8 @@ const char *pl_http_call_where(struct pl_http_call *call)
     return call->where;
 }
 
-/* curl takes the name for SNI and verification from the URL. So the URL gets
- * that name, the connection is led to the real host, and Host names that. */
+/* curl takes the name for SNI and verification from the URL. So the URL gets that name, the
+ * connection goes to the real host, and the Host header names the real host. */
 static bool set_server_name(struct pl_http_call *call, const char *server_name)
 {
     const char *where = pl_http_call_where(call), *port = strrchr(where, ':');
@@ -172,8 +173,8 @@ static bool set_server_name(struct pl_http_call *call, const char *server_name)
     return true;
 }
 
-/* curl takes a URL apart and puts it together several times for each request, character by
- * character. So it gets the URL's beginning and, apart from it, what is to be sent. */
+/* curl parses and rebuilds a URL several times for each request, character by character. So it gets
+ * the URL's beginning, and the rest separately. */
 static bool set_url(struct pl_http_call *call, const struct pl_http_request *request)
 {
     const char *target = target_of(request, call->via_proxy);
@@ -189,11 +190,12 @@ static bool set_url(struct pl_http_call *call, const struct pl_http_request *req
 
 static void set_route(struct pl_http_call *call, const struct pl_http_request *request)
 {
-    SET(CURLOPT_NOPROXY, ""); /* neither this nor the next line's value from the environment */
+    SET(CURLOPT_NOPROXY,
+        ""); /* values of this and the next option must not come from the environment */
     if (!call->via_proxy) {
         SET(CURLOPT_PROXY, "");
     } else if (strncasecmp(request->proxy, "socks5://", 9) == 0) {
-        /* As kubectl does: the proxy resolves the name, which may not exist here. */
+        /* As in kubectl: the proxy resolves the name, which may not exist here. */
         char *remote = pl_format("socks5h://%s", request->proxy + 9);
         SET(CURLOPT_PROXY, remote);
         pl_free(remote);
@@ -219,7 +221,7 @@ static void set_route(struct pl_http_call *call, const struct pl_http_request *r
     }
 }
 
-/* The password alone, too. */
+/* Also hides the password alone. */
 static void hide_userinfo(struct pl_http_call *call, const char *url)
 {
     struct pl_slice info = pl_url_userinfo(pl_slice_z(url != NULL ? url : ""));

@@ -1,11 +1,11 @@
-/* From curl's result to an error of ours. Callers decide about retries by code and reason, so each
- * reason must mean one thing: ConnectionRefused and Unreachable (nothing was sent), NotProcessed
- * (the server did not look at it), ConnectionReset (it may have been done), Timeout, TLS, DNS,
+/* From curl's result to our error. Callers decide about retries by code and reason, so each reason
+ * must have one meaning: ConnectionRefused and Unreachable (nothing was sent), NotProcessed (the
+ * server did not process it), ConnectionReset (it may have been processed), Timeout, TLS, DNS,
  * Proxy.
  *
- * curl alone does not tell these apart; refine looks at errno, at the phase that was reached and,
- * where there is no other way, at curl's text. The message names the method and the host; curl's
- * own words follow in brackets. */
+ * curl's code does not distinguish these; refine looks at errno, at the phase that was reached and,
+ * if there is no other way, at curl's text. The message names the method and the host; curl's text
+ * follows in brackets. */
 #include "net/http_call.h"
 #include "net/http_trust.h"
 
@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a curl code means for whoever decides about retries, and how to begin telling it. */
+/* The meaning of a curl code for decisions about retries, and the beginning of the message. */
 struct meaning {
     CURLcode result;
     int code;
@@ -57,7 +57,7 @@ static bool was_cut(const char *detail)
            strstr(detail, "Broken pipe") != NULL;
 }
 
-/* Makes the table's meaning more exact by what else curl knows. */
+/* Refines the table's meaning by other information from curl. */
 static void refine(struct meaning *meaning, const struct pl_http_call *call)
 {
     long os_errno = 0, connect_code = 0;
@@ -78,7 +78,7 @@ static void refine(struct meaning *meaning, const struct pl_http_call *call)
             "the server's certificate has only a common name: it needs the host's name "
             "or address as a subject alternative name";
     } else if (meaning->result == CURLE_SSL_CONNECT_ERROR && was_cut(call->error)) {
-        meaning->reason = "ConnectionReset"; /* the network's fault and not TLS's */
+        meaning->reason = "ConnectionReset"; /* an error of the network and not of TLS */
         meaning->words = "the connection was lost while TLS was set up";
     } else if (meaning->result == CURLE_COULDNT_CONNECT && call->no_descriptors) {
         meaning->words = "cannot connect: too many open files";

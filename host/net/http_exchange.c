@@ -1,11 +1,12 @@
 /* One request and its answer, as the server's handlers use them.
  *
  * A handler owes each exchange exactly one answer: a reply, or a stream that it ends or aborts. It
- * may answer at once or much later. The client may leave meanwhile: then the exchange is detached
- * from its connection, a reply goes nowhere and frees it, and a stream's on_close is called.
+ * may answer at once or much later. The client may disconnect meanwhile: then the exchange is
+ * detached from its connection, a reply has no effect and frees it, and a stream's on_close is
+ * called.
  *
- * A stream that the client does not read is cut at max_unread bytes. Values of headers lose their
- * line breaks. */
+ * A stream that the client does not read is cut at max_unread bytes. Line breaks are removed from
+ * values of headers. */
 #include "net/http_conn.h"
 
 #include "base/alloc.h"
@@ -29,7 +30,7 @@ void pl_exchange_detach(struct pl_exchange *exchange)
 {
     exchange->conn = NULL;
     if (!exchange->begun)
-        return; /* its handler still owes an answer, and frees it with that */
+        return; /* its handler still owes an answer, which will free it */
     exchange->closing = true;
     if (exchange->on_close != NULL)
         exchange->on_close(exchange->arg);
@@ -122,7 +123,7 @@ const char *pl_http_status_text(int status)
     return "Other";
 }
 
-/* A line break in a value would start a header of somebody else's choice. */
+/* A line break in a value would let its author start another header. */
 static void add_value(struct pl_buf *head, const char *value)
 {
     for (const char *p = value; *p != '\0'; p++)
@@ -151,12 +152,12 @@ static struct pl_buf *begin_head(struct pl_exchange *exchange, int status,
     }
     if (!exchange->keep_alive)
         pl_buf_add_z(head, "Connection: close\r\n");
-    else if (!exchange->chunked) /* HTTP/1.0 closes unless told otherwise */
+    else if (!exchange->chunked) /* HTTP/1.0 closes by default */
         pl_buf_add_z(head, "Connection: keep-alive\r\n");
     return head;
 }
 
-/* The handler is done with it. */
+/* The handler has finished with it. */
 static void finish(struct pl_exchange *exchange)
 {
     struct pl_conn *conn = exchange->conn;
@@ -190,7 +191,7 @@ void pl_exchange_reply(struct pl_exchange *exchange, int status, const char *con
     pl_exchange_reply_with(exchange, status, &header, 1, body);
 }
 
-/* The client left before the stream began. */
+/* The client disconnected before the stream began. */
 static void close_orphan(struct pl_task *task)
 {
     pl_exchange_detach(PL_CONTAINER_OF(task, struct pl_exchange, task));

@@ -1,12 +1,12 @@
-/* Requests found in a connection's bytes, with llhttp. Everything here comes from outside and is
- * limited: 64 KiB of head, 512 headers, the body as the options say.
+/* Finds requests in a connection's bytes, with llhttp. All input is hostile and limited: 64 KiB of
+ * head, 512 headers, the body as the options say.
  *
- * One request at a time is handed over; the parser pauses behind it, and pipelined ones wait in
- * `pending`, above whose limit reading stops. A loop and not recursion goes through them. What is
- * malformed is answered with its status and the connection is closed; after that nothing of it is
+ * One request at a time is handed over; the parser pauses after it, and pipelined requests wait in
+ * `pending`; above its limit reading stops. A loop and not recursion goes through them. A malformed
+ * request is answered with its status and the connection is closed; its remaining bytes are not
  * parsed.
  *
- * llhttp may be built to be lenient, so names of headers are checked again here. */
+ * llhttp may be built in a lenient mode, so names of headers are checked again here. */
 #include "net/http_conn.h"
 
 #include "base/alloc.h"
@@ -18,7 +18,8 @@
 
 #define MAX_HEAD    ((size_t)64 * 1024)
 #define MAX_HEADERS 512
-#define MAX_PENDING ((size_t)64 * 1024) /* of pipelined requests; then reading pauses */
+#define MAX_PENDING ((size_t)64 * 1024) /* limit of pipelined requests; beyond it reading pauses   \
+                                         */
 
 static int refuse(struct pl_conn *conn, int status)
 {
@@ -67,7 +68,7 @@ static struct pl_exchange_header *last_header(struct pl_exchange *exchange)
     return exchange->header_count > 0 ? &exchange->headers[exchange->header_count - 1] : NULL;
 }
 
-/* Starts a header with its first piece: a name is complete before its value begins. */
+/* Starts a header with the first piece of its name: a name is complete before its value begins. */
 static int on_header_field(llhttp_t *parser, const char *bytes, size_t len)
 {
     struct pl_conn *conn = parser->data;
@@ -108,7 +109,7 @@ static int on_header_field_complete(llhttp_t *parser)
         return -1;
     struct pl_exchange *exchange = conn->exchange;
     header->value = (uint32_t)exchange->text.len;
-    /* llhttp may be built to let spaces pass. */
+    /* llhttp may be built in a mode that accepts spaces. */
     const char *name = exchange->text.ptr + header->name;
     size_t good = strspn(name, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz");
     bool is_token = good > 0 && good + 1 == header->value - header->name;
@@ -151,7 +152,7 @@ static void split_url(struct pl_exchange *exchange)
     exchange->query_len = end - exchange->query;
 }
 
-/* HTTP/1.1 asks for one, and nobody may send two (RFC 9112, 3.2). */
+/* HTTP/1.1 requires one, and two are never allowed (RFC 9112, 3.2). */
 static bool has_proper_host(const struct pl_exchange *exchange, const llhttp_t *parser)
 {
     size_t hosts = 0;
@@ -168,7 +169,7 @@ static int on_headers_complete(llhttp_t *parser)
     conn->head_done = true;
     if (!has_proper_host(exchange, parser))
         return refuse(conn, 400);
-    parser->upgrade = 0; /* nothing is upgraded here: a request like any other */
+    parser->upgrade = 0; /* no upgrades here: treat it as an ordinary request */
     exchange->method = llhttp_method_name((llhttp_method_t)parser->method);
     exchange->is_head = parser->method == HTTP_HEAD;
     exchange->chunked = parser->http_major > 1 || parser->http_minor >= 1;
@@ -232,8 +233,8 @@ void pl_conn_reject(struct pl_conn *conn, int status)
     pl_conn_linger(conn);
 }
 
-/* Whether a line of the head goes on in the next one. llhttp takes that, as RFC 2616 did; servers
- * that do not would see another header there (RFC 9112, 5.2). */
+/* Whether a line of the head continues in the next one. llhttp accepts that, as RFC 2616 did; other
+ * servers would see another header there (RFC 9112, 5.2). */
 static bool is_folded(struct pl_conn *conn, struct pl_slice bytes)
 {
     for (size_t i = 0; i < bytes.len && conn->line != PL_HEAD_OVER; i++) {
@@ -248,13 +249,13 @@ static bool is_folded(struct pl_conn *conn, struct pl_slice bytes)
     return false;
 }
 
-/* Parses up to the end of one request and hands it over; returns what was used. */
+/* Parses up to the end of one request and hands it over; returns the number of bytes used. */
 static size_t parse_one(struct pl_conn *conn, struct pl_slice bytes)
 {
     if (!conn->in_request) {
         conn->in_request = true;
         conn->line = PL_HEAD_BEFORE;
-        pl_conn_limit(conn); /* from the first byte: slow senders gain nothing by going on */
+        pl_conn_limit(conn); /* from the first byte: slow senders gain no time by sending more */
     }
     if (is_folded(conn, bytes)) {
         pl_conn_reject(conn, 400);

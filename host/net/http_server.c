@@ -1,8 +1,8 @@
 /* The listening socket of a server, its options and its end. Connections are in http_conn.c.
  *
- * The server lives until its last handle is closed: pl_server_destroy closes all of them, and
- * memory goes with the last one. A Unix socket gets its mode between bind and listen, when nobody
- * can connect yet. A new certificate holds for new connections; those that are open keep theirs. */
+ * The server lives until its last handle is closed: pl_server_destroy closes all of them, and the
+ * memory is freed after the last one. A Unix socket gets its mode between bind and listen, when
+ * nobody can connect yet. A new certificate applies to new connections; open ones keep theirs. */
 #include "net/http_server.h"
 
 #include "base/alloc.h"
@@ -58,7 +58,7 @@ static int listen_tcp(struct pl_server *server, struct pl_err *err)
     const char *host = server->options.host;
     int port = server->options.port;
     uv_tcp_init(pl_loop_uv(server->loop), &server->listener.tcp);
-    /* "::" takes IPv4 as well; on a machine without IPv6 it can't be had. */
+    /* "::" also accepts IPv4; a machine without IPv6 does not have it. */
     int rc = bind_address(server, host != NULL ? host : "::", port);
     if (rc == UV_EAFNOSUPPORT || (rc != 0 && host == NULL && rc != UV_EADDRINUSE))
         rc = bind_address(server, host != NULL ? host : "0.0.0.0", port);
@@ -74,7 +74,7 @@ static int listen_unix(struct pl_server *server, struct pl_err *err)
     server->port = -1;
     uv_pipe_init(pl_loop_uv(server->loop), &server->listener.pipe, 0);
     int rc = uv_pipe_bind(&server->listener.pipe, path);
-    /* Nobody can connect between bind and listen: that is the time to shut others out. */
+    /* Nobody can connect between bind and listen, so the mode is set here. */
     if (rc == 0 && chmod(path, S_IRUSR | S_IWUSR) != 0)
         rc = UV_EPERM;
     if (rc == 0)

@@ -1,6 +1,7 @@
-/* curl and OpenSSL check the chain. Added here: a server's certificate must name a host, whatever
- * its common name says, and one turn of the loop takes a limited number of TLS records. The
- * callbacks run inside of curl on the loop's thread and must not start a request. */
+/* curl and OpenSSL check the chain. This file adds: a server's certificate must have a name among
+ * its alternative names, whatever its common name is, and one turn of the loop takes a limited
+ * number of TLS records. The callbacks run inside of curl on the loop's thread and must not start a
+ * request. */
 #include "net/http_trust.h"
 
 #include "base/base.h"
@@ -33,7 +34,7 @@ static int on_certificate(int ok, X509_STORE_CTX *store)
     return 0;
 }
 
-/* OpenSSL calls it, among others, for the head of each record that has come. */
+/* OpenSSL calls it also for the header of each received record. */
 static void on_record(int sent, int version, int type, const void *bytes, size_t len, SSL *ssl,
                       void *arg)
 {
@@ -64,7 +65,7 @@ const char *pl_http_ca_file(void)
         "/etc/pki/tls/certs/ca-bundle.crt",                  /* Fedora, RHEL */
         "/etc/ssl/ca-bundle.pem",                            /* SUSE */
         "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", /* RHEL */
-        "/etc/ssl/cert.pem", /* Alpine without certificates' package */
+        "/etc/ssl/cert.pem", /* Alpine without the package ca-certificates */
     };
     const char *named = getenv("SSL_CERT_FILE");
     if (named != NULL && *named != '\0')

@@ -1,5 +1,5 @@
-/* Escaping and unescaping, a query's members, and what of a URL may be shown: a password never is.
- * Pure; any thread. Bytes come from peers: nothing is read beyond the slice. */
+/* Escaping and unescaping, members of a query, and URLs without secrets for messages. Pure; any
+ * thread. Bytes come from peers: no byte beyond the slice is read. */
 #include "net/http_server.h"
 
 static int hex_digit(char c)
@@ -63,7 +63,7 @@ static bool is_digits(struct pl_slice text)
     return true;
 }
 
-/* A password with a slash in it looks like the end of the host with a port that is none. */
+/* A password with a slash in it looks like the end of a host with an invalid port. */
 static bool ends_in_password(struct pl_slice authority)
 {
     const char *colon = authority.len > 0 ? memrchr(authority.ptr, ':', authority.len) : NULL;

@@ -1,12 +1,12 @@
-/* Lines over a Unix socket. A client has one request under way at a time; what it sends meanwhile
- * waits in `in`, and its line must not be longer than the limit.
+/* Lines over a Unix socket. A client has one request under way at a time; bytes that it sends
+ * meanwhile wait in `in`, and a line must not be longer than the limit.
  *
- * A failing write, or a client that does not read, only marks the client as cut and a deferred task
- * ends it, so that whoever answers may go on using it. A hang-up, an overlong line or idling ends
- * it at once. on_gone is called if a request was under way, on_end always.
+ * A failing write, or a client that does not read, only marks the client as cut. A deferred task
+ * ends it, so that the code that answers may go on using it. A hang-up, an overlong line or idling
+ * ends it at once. on_gone is called if a request was under way, on_end always.
  *
- * The socket is for its owner alone (mode 0600). One that a killed host left behind is replaced;
- * one on which somebody answers is not. */
+ * Only the owner may use the socket (mode 0600). A socket that a killed host left behind is
+ * replaced, but not one on which a process answers. */
 #include "net/line_server.h"
 
 #include "base/alloc.h"
@@ -43,9 +43,9 @@ struct pl_line_client {
     uv_pipe_t pipe;
     struct pl_line_server *server; /* back-pointer */
     struct pl_link link;           /* in the server's clients */
-    struct pl_buf in;              /* what came and is no whole line yet, or has to wait */
-    bool busy;                     /* a request is not answered yet */
-    bool cut;                      /* a write failed or it reads too slowly: ends with `task` */
+    struct pl_buf in;              /* bytes that are no whole line yet, or have to wait */
+    bool busy;                     /* its request is not answered yet */
+    bool cut;                      /* a write failed or it reads too slowly: `task` ends it */
     void *data;                    /* the caller's */
     int64_t idle_ns;
     struct pl_timer idle;
@@ -276,7 +276,7 @@ bool pl_line_is_served(const char *path)
         return false;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool served = fd >= 0 && (connect(fd, (const struct sockaddr *)&address, sizeof address) == 0 ||
-                              errno == EAGAIN); /* more wait than may */
+                              errno == EAGAIN); /* the queue of connections is full */
     if (fd >= 0)
         close(fd);
     return served;
@@ -303,7 +303,7 @@ static int make_way(const char *path, struct pl_err *err)
 static int start_listening(struct pl_line_server *server, struct pl_err *err)
 {
     int rc = uv_pipe_bind(&server->listener, server->path);
-    /* Nobody can connect between bind and listen: that is the time to shut others out. */
+    /* Nobody can connect between bind and listen, so the mode is set here. */
     if (rc == 0 && chmod(server->path, S_IRUSR | S_IWUSR) != 0)
         rc = uv_translate_sys_error(errno);
     if (rc == 0)

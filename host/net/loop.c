@@ -2,11 +2,11 @@
  * and mailboxes.
  *
  * The order within a turn matters: mail that was found, deferred tasks, then timers, then hooks.
- * Deferred tasks come first, so that requests are on their way while work goes on here. What a task
- * defers runs in the next turn, so that no chain of tasks starves the poll.
+ * Deferred tasks come first, so that their requests are sent before other work here. A task that is
+ * deferred by a task runs in the next turn, so that no chain of tasks starves the poll.
  *
- * Before it sleeps the loop may spin for a moment (base/awake.h). While it does, senders do not
- * wake it, so it must look at every mailbox again before it sleeps. */
+ * Before it sleeps the loop may spin for a moment (base/awake.h). While it spins, senders do not
+ * wake it, so it must check every mailbox again before it sleeps. */
 #include "net/loop.h"
 
 #include "base/alloc.h"
@@ -26,43 +26,43 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#define CHILDREN_MS    5000 /* for killed ones to die */
-#define WORK_MS        100  /* for work on other threads to end */
-#define PIPES_AT_START 5    /* three are a loop's */
+#define CHILDREN_MS    5000 /* time for killed children to die */
+#define WORK_MS        100  /* time for work on other threads to end */
+#define PIPES_AT_START 5    /* a loop needs three */
 
-/* A turn of libuv is: callbacks of the poll, then our check handle, which fires
- * timers, runs deferred tasks and calls the hooks. The uv timer only ends the
- * poll in time; what is due is decided by the injected clock. */
+/* A turn of libuv is: callbacks of the poll, then our check handle, which fires timers, runs
+ * deferred tasks and calls the hooks. The uv timer only ends the poll in time; the injected clock
+ * decides which timers are due. */
 
 struct signal_watch {
     struct pl_loop *loop;
     pl_signal_fn on_signal;
     void *arg;
-    size_t open; /* handles not closed yet; the last one frees this */
+    size_t open; /* handles that are not closed yet; the last one frees this */
     uv_signal_t handles[];
 };
 
 struct pl_loop {
-    bool stepped; /* nothing of libuv is there */
+    bool stepped; /* it uses no libuv */
     uv_loop_t uv;
     uv_prepare_t prepare; /* arms the timer; referenced, so that an empty loop waits */
     uv_check_t check;
-    uv_idle_t idle; /* active while something is deferred: the poll must not wait */
+    uv_idle_t idle; /* active while a task is deferred: the poll must not wait */
     uv_timer_t timer;
     struct pl_awake awake;
-    int64_t armed_ns;      /* what the timer was started for */
+    int64_t armed_ns;      /* the due time for which the timer was started */
     uv_timer_t turn_limit; /* pl_loop_turn's time-out */
     struct pl_timers timers;
     const struct pl_clock *clock; /* borrowed for life */
     struct pl_list deferred;      /* struct pl_task */
     struct pl_list each_turn;     /* struct pl_idle */
     struct pl_list inboxes;       /* struct pl_inbox */
-    bool watches;                 /* their senders need not wake it */
-    bool has_mail;                /* found there; to be delivered in this turn */
+    bool watches;                 /* it spins: senders need not wake it */
+    bool has_mail;                /* some inbox has mail to deliver in this turn */
     struct signal_watch *signals; /* owned; NULL when none are watched */
-    pl_turn_fn on_turn;           /* NULL: nobody wants to know */
+    pl_turn_fn on_turn;           /* NULL: none */
     void *on_turn_arg;
-    uint64_t turn_ns, turn_idle_ns; /* when this turn began, and libuv's idle time until then */
+    uint64_t turn_ns, turn_idle_ns; /* start of this turn, and libuv's idle time until then */
     _Atomic pthread_t thread;
     int works; /* on other threads (net/work) */
 };
@@ -74,7 +74,7 @@ static void claim(struct pl_loop *loop)
 
 static void on_timer_cb(uv_timer_t *timer)
 {
-    PL_UNUSED(timer); /* the poll has ended: the check handle does the work */
+    PL_UNUSED(timer); /* it only ends the poll: the check handle does the work */
 }
 
 static void on_idle_cb(uv_idle_t *idle)
@@ -117,7 +117,8 @@ static bool has_event(void *arg)
     return false;
 }
 
-/* Between the last poll and the next one; libuv counts apart what a poll waits. */
+/* The time between the last poll and the next one; libuv measures the waiting of a poll separately.
+ */
 static void end_turn(struct pl_loop *loop)
 {
     if (loop->on_turn == NULL || loop->turn_ns == 0)
@@ -134,7 +135,7 @@ static void begin_turn(struct pl_loop *loop)
     loop->turn_idle_ns = uv_metrics_idle_time(&loop->uv);
 }
 
-/* Nobody woke the loop for what came while it watched. */
+/* No sender has woken the loop for messages that came while it watched. */
 static void stop_watching(struct pl_loop *loop)
 {
     if (!loop->watches)
@@ -145,7 +146,7 @@ static void stop_watching(struct pl_loop *loop)
         uv_idle_start(&loop->idle, on_idle_cb);
 }
 
-/* They may remove themselves and others. */
+/* Callbacks may remove themselves and others. */
 static void call_each(struct pl_list *list, void (*call)(struct pl_link *link))
 {
     struct pl_list due;
@@ -195,7 +196,7 @@ static void on_prepare_cb(uv_prepare_t *prepare)
 
 static void run_deferred(struct pl_loop *loop)
 {
-    struct pl_list due; /* what these tasks defer in turn comes in the next turn */
+    struct pl_list due; /* tasks that these tasks defer run in the next turn */
     pl_list_init(&due);
     pl_list_splice(&due, &loop->deferred);
     struct pl_link *link;
@@ -218,13 +219,13 @@ static void on_check_cb(uv_check_t *check)
     struct pl_loop *loop = check->data;
     pl_awake_end(&loop->awake);
     deliver_mail(loop);
-    run_deferred(loop); /* first, so that requests are under way while work goes on here */
+    run_deferred(loop); /* first, so that requests are sent before other work here */
     pl_timers_run(&loop->timers);
     call_each(&loop->each_turn, run_hook);
 }
 
-/* libuv aborts when its first loop cannot have a pipe for signals. So there must be room for a
- * whole loop, and for what other threads may open meanwhile. */
+/* libuv aborts when its first loop cannot get a pipe for signals. So there must be enough
+ * descriptors for a whole loop and for other threads. */
 static int look_for_room(void)
 {
     int fds[PIPES_AT_START][2], count = 0, failed = 0;
@@ -275,7 +276,7 @@ struct pl_loop *pl_loop_create(const struct pl_clock *clock)
     int failed = look_for_room();
     if (failed == 0)
         failed = uv_loop_init(&loop->uv);
-    if (failed != 0) { /* out of file descriptors: nothing at all could be done */
+    if (failed != 0) { /* out of file descriptors: the process cannot work at all */
         pl_log(PL_LOG_ERROR, "an event loop cannot be made", pl_str("error", uv_strerror(failed)));
         _exit(1);
     }
@@ -311,8 +312,8 @@ static void leave_child_cb(uv_handle_t *handle, void *arg)
         uv_close(handle, NULL);
 }
 
-/* Programs that were killed are reaped when they are dead: on a busy machine that takes a while.
- * One that a dead disk keeps is left to whoever inherits it. */
+/* Reaps killed programs when they are dead, which takes a while on a busy machine. A program that a
+ * dead disk blocks is left to its new parent. */
 static void await_children(struct pl_loop *loop)
 {
     for (int ms = 0; ms < CHILDREN_MS; ms++) {
@@ -332,7 +333,7 @@ void pl_loop_add_work(struct pl_loop *loop, int count)
     loop->works += count;
 }
 
-/* False: some has not ended, and will write to the loop when it does. */
+/* False: some work has not ended, and will write to the loop when it does. */
 static bool await_work(struct pl_loop *loop)
 {
     for (int ms = 0; ms < WORK_MS && loop->works > 0; ms++) {
@@ -362,7 +363,7 @@ void pl_loop_destroy(struct pl_loop *loop)
     uv_close((uv_handle_t *)&loop->timer, NULL);
     uv_close((uv_handle_t *)&loop->turn_limit, NULL);
     await_children(loop);
-    /* Close callbacks may close more; nothing that was closed needs many turns. */
+    /* Close callbacks may close more handles; few turns are enough. */
     for (int i = 0; i < 16 && uv_run(&loop->uv, UV_RUN_NOWAIT) != 0; i++)
         continue;
     if (!await_work(loop)) {
@@ -384,7 +385,7 @@ void pl_loop_run(struct pl_loop *loop)
     uv_run(&loop->uv, UV_RUN_DEFAULT);
 }
 
-/* One inbox that has some; those that follow have their turn later. */
+/* Delivers one inbox with messages; others follow in later steps. */
 static bool deliver_one(struct pl_loop *loop)
 {
     PL_LIST_FOR (link, &loop->inboxes) {
@@ -424,7 +425,7 @@ void pl_loop_turn(struct pl_loop *loop, int timeout_ms)
     }
     if (timeout_ms > 0) {
         uv_update_time(&loop->uv);
-        /* Repeated: libuv looks at its timers before it polls as well, and a time-out that is over
+        /* Repeated: libuv also checks its timers before it polls, and a time-out that has expired
          * by then would not end the poll. */
         uv_timer_start(&loop->turn_limit, on_timer_cb, (uint64_t)timeout_ms, (uint64_t)timeout_ms);
     }

@@ -1,5 +1,5 @@
-/* The event loop of one thread: libuv behind a small face. Everything that hangs on
- * a loop belongs to its thread. */
+/* The event loop of one thread: libuv behind a small interface. All objects of a loop belong to its
+ * thread. */
 #pragma once
 
 #include "base/list.h"
@@ -13,16 +13,16 @@ struct uv_loop_s; /* for files of net alone */
 
 /* Ends the process when the system has no file descriptors for it. */
 struct pl_loop *pl_loop_create(const struct pl_clock *clock);
-/* One that nothing of the system hangs on: its caller says when it goes on, by pl_loop_step, and
- * what it does follows from the clock and from what is left for it alone. Files of net that need
- * libuv (connections, processes, signals, work of other threads) do not work on it. */
+/* A loop without connection to the system: its caller drives it with pl_loop_step, and its
+ * behaviour depends only on the clock and on messages. Files of net that need libuv (connections,
+ * processes, signals, work of other threads) do not work with it. */
 struct pl_loop *pl_loop_create_stepped(const struct pl_clock *clock);
 bool pl_loop_is_stepped(const struct pl_loop *loop);
-/* Of a stepped loop: does the next thing that can be done now, which is mail, else a deferred task,
- * else a timer that is due. False: there is nothing, and the hooks of each turn have run. */
+/* For a stepped loop: does the next piece of work: mail, else a deferred task, else a due timer.
+ * False: there was none, and the hooks of each turn have run. */
 bool pl_loop_step(struct pl_loop *loop);
-/* Everything on it must be closed. Accepts NULL. Work on another thread (net/work.h) that does not
- * end in a moment keeps the loop's memory. */
+/* Everything on it must be closed. Accepts NULL. If work on another thread (net/work.h) does not
+ * end soon, the loop's memory is not freed. */
 void pl_loop_destroy(struct pl_loop *loop);
 
 /* Runs until pl_loop_stop; the calling thread becomes the loop's. */
@@ -42,10 +42,10 @@ bool pl_loop_is_current(const struct pl_loop *loop);
 
 /* Runs task->run later in this turn or the next, once: for "after the current callback". */
 void pl_loop_defer(struct pl_loop *loop, struct pl_task *task, void (*run)(struct pl_task *task));
-/* Another thread was asked for something that it has soon: the next wait for events begins awake
- * (base/awake.h). */
+/* Another thread was asked for something that it will answer soon: the next wait for events begins
+ * by spinning (base/awake.h). */
 void pl_loop_expect(struct pl_loop *loop);
-/* Harmless when it does not wait. */
+/* Does nothing when the task is not deferred. */
 void pl_loop_undefer(struct pl_task *task);
 
 /* Called at the end of every turn, e.g. to collect dropped documents. */
@@ -57,8 +57,8 @@ void pl_loop_each_turn(struct pl_loop *loop, struct pl_idle *idle,
                        void (*run)(struct pl_idle *idle));
 void pl_loop_each_turn_stop(struct pl_idle *idle);
 
-/* Calls on_turn at the end of every turn with the time that it took, without its waiting: so long
- * whatever came meanwhile had to wait. NULL: no more. */
+/* Calls on_turn at the end of every turn with its duration, without waiting: events had to wait
+ * that long. NULL: stop. */
 typedef void (*pl_turn_fn)(void *arg, int64_t took_ns);
 void pl_loop_observe(struct pl_loop *loop, pl_turn_fn on_turn, void *arg);
 
@@ -68,15 +68,16 @@ int pl_loop_watch_signals(struct pl_loop *loop, const int *signums, size_t count
                           pl_signal_fn on_signal, void *arg);
 void pl_loop_unwatch_signals(struct pl_loop *loop);
 
-/* Where other threads leave things for the loop: for files of net alone. While the loop waits awake
- * it looks there by itself and says so, so that nobody has to wake it. */
+/* A place where other threads leave messages for the loop; only for files of net. While the loop
+ * spins it checks inboxes by itself and tells them so, so that no sender has to wake it. */
 struct pl_inbox {
     struct pl_link link; /* private */
-    /* A hint, got without a lock. */
+    /* A hint, without a lock. */
     bool (*has_some)(const struct pl_inbox *inbox);
-    /* Whether the loop looks from now on; what came before it stopped is found by has_some. */
+    /* Whether the loop checks by itself from now on. Messages that came before it stopped are found
+     * by has_some. */
     void (*watch)(struct pl_inbox *inbox, bool watched);
-    /* Hands over what came; may remove inboxes. */
+    /* Delivers the messages; may remove inboxes. */
     void (*deliver)(struct pl_inbox *inbox);
 };
 void pl_loop_add_inbox(struct pl_loop *loop, struct pl_inbox *inbox);

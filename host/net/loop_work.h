@@ -1,8 +1,8 @@
-/* Between net/loop and net/work alone: how much work on other threads a loop waits for. */
+/* Only for net/loop and net/work: counts the work on other threads that a loop waits for. */
 #pragma once
 
 #include "net/loop.h"
 
 void pl_loop_add_work(struct pl_loop *loop, int count);
-/* A loop is destroyed, and the work has not ended. */
+/* A loop is destroyed although its work has not ended. */
 void pl_work_leave(void);

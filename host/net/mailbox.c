@@ -1,8 +1,8 @@
-/* Messages between threads. Messages belong to the sender until they are sent and to the receiver
- * from then on; a mailbox allocates nothing for them.
+/* Messages between threads. A message belongs to the sender until it is sent, and to the receiver
+ * from then on; a mailbox allocates nothing for it.
  *
  * A sender pays for a wake-up only if the box was empty and its receiver sleeps. That is safe
- * because the receiver takes all there is at once, and because `watched` and `waiting` change under
+ * because the receiver takes all messages at once, and because `watched` and `waiting` change under
  * the same lock as the list. `has_some` is only a hint for a receiver that spins. Waits use the
  * monotonic clock. */
 #include "net/mailbox.h"
@@ -19,20 +19,20 @@
 #include <time.h>
 
 struct pl_mailbox {
-    pthread_mutex_t lock; /* a leaf: nothing is called while it is held */
+    pthread_mutex_t lock; /* a leaf: no callback or other lock while it is held */
     struct pl_list messages;
     /* A receiver with a loop. */
     struct pl_loop *loop; /* borrowed; NULL for a thread's box */
     struct pl_inbox inbox;
-    bool watched; /* by the loop: senders need not wake it */
+    bool watched; /* checked by the loop: senders need not wake it */
     uv_async_t async;
     pl_messages_fn on_messages;
     void *arg;
     /* A receiver that waits. */
     pthread_cond_t arrived;
-    bool waiting; /* a sender needs the system call of a wake-up only then */
+    bool waiting; /* only then a sender needs the system call of a wake-up */
     struct pl_awake awake;
-    _Atomic bool has_some; /* a hint, to be read without the lock */
+    _Atomic bool has_some; /* a hint, read without the lock */
 };
 
 static struct pl_mailbox *create(void)
@@ -90,7 +90,8 @@ struct pl_mailbox *pl_mailbox_create_for_loop(struct pl_loop *loop, pl_messages_
     box->on_messages = on_messages;
     box->arg = arg;
     box->async.data = box;
-    box->watched = pl_loop_is_stepped(loop); /* it looks at each step, and is never woken */
+    box->watched =
+        pl_loop_is_stepped(loop); /* a stepped loop checks at each step, and is never woken */
     if (!box->watched)
         PL_REQUIRE(uv_async_init(pl_loop_uv(loop), &box->async, on_async_cb) == 0);
     box->inbox =
@@ -104,7 +105,7 @@ struct pl_mailbox *pl_mailbox_create(void)
     struct pl_mailbox *box = create();
     pthread_condattr_t attr;
     PL_REQUIRE(pthread_condattr_init(&attr) == 0);
-    /* A wait must not get longer or shorter when somebody sets the wall clock. */
+    /* A change of the wall clock must not make a wait longer or shorter. */
     PL_REQUIRE(pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) == 0);
     PL_REQUIRE(pthread_cond_init(&box->arrived, &attr) == 0);
     pthread_condattr_destroy(&attr);
@@ -157,7 +158,7 @@ void pl_mailbox_send(struct pl_mailbox *box, struct pl_msg *msg)
     atomic_store_explicit(&box->has_some, true, memory_order_relaxed);
     bool wake = was_empty && (box->loop != NULL ? !box->watched : box->waiting);
     pthread_mutex_unlock(&box->lock);
-    /* Outside the lock, so that the one who wakes up does not run into it. */
+    /* Outside the lock, so that the woken thread does not block on it. */
     if (wake && box->loop != NULL)
         uv_async_send(&box->async);
     else if (wake)

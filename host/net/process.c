@@ -1,10 +1,10 @@
-/* Programs that the host runs, such as credential plugins. A process leads a session of its own, so
- * that killing it reaches its children too. Its input is empty.
+/* Programs that the host runs, such as credential plugins. A process leads its own session, so that
+ * killing it reaches its children too. Its input is empty.
  *
- * It is over when both pipes are at their end and the exit status is known; a time-out or too much
- * output ends it at once, since something that escaped the kill may hold a pipe for ever. on_done
- * is called exactly once and never from inside the start. A killed process must be reaped: the
- * loop's end waits for that, up to a limit. */
+ * It has ended when both pipes are closed and the exit status is known. A time-out or too much
+ * output ends it at once, since a process that escaped the kill may hold a pipe for ever. on_done
+ * is called exactly once and never inside the start. A killed process must be reaped: the loop's
+ * end waits for that, up to a limit. */
 #include "net/process.h"
 
 #include "base/alloc.h"
@@ -19,23 +19,23 @@
 #include <sys/wait.h>
 
 #define MAX_OUTPUT ((size_t)1 << 20)
-#define MAX_LINE   1000  /* of stderr, in the log */
-#define MAX_LOGGED 65536 /* of stderr, in the log, over its life */
+#define MAX_LINE   1000  /* limit of a line of stderr in the log */
+#define MAX_LOGGED 65536 /* limit of stderr in the log in total */
 
-/* The process leads a session of its own, so that a kill reaches the children that
- * keep its pipes open as well. Done is when the pipes are at their end and the
- * exit status is known; memory goes when the last of the four handles has closed. */
+/* The process leads its own session, so that a kill also reaches children that keep its pipes open.
+ * It is done when both pipes are closed and the exit status is known. The memory is freed when the
+ * last of the four handles has closed. */
 struct pl_process {
     struct pl_loop *loop;
     char *name;
     uv_process_t handle;
     uv_pipe_t out, err_pipe;
     uv_timer_t timer;
-    int handles; /* not closed yet */
-    int ends;    /* still to come: two pipes and the exit */
+    int handles; /* handles that are not closed yet */
+    int ends;    /* events still to come: the ends of two pipes and the exit */
     bool spawned, reaped;
     struct pl_buf output;
-    struct pl_buf line; /* of stderr, until its end comes */
+    struct pl_buf line; /* a line of stderr that is not complete yet */
     size_t max_output, logged;
     char last_line[256]; /* of stderr */
     struct pl_err failure;
@@ -62,8 +62,8 @@ static void close_handle(uv_handle_t *handle)
         uv_close(handle, on_closed_cb);
 }
 
-/* The loop may be about to be destroyed, and then nobody would reap what was killed. It
- * ends at once; should it not (a dead network disk), the loop reaps it when it does. */
+/* The loop may be about to be destroyed, and then nobody would reap the killed process. It usually
+ * dies at once; if it does not (a dead network disk), the loop reaps it later. */
 static void reap(struct pl_process *process)
 {
     for (int i = 0; process->spawned && !process->reaped && i < 50; i++) {
@@ -111,7 +111,7 @@ static void end_one(struct pl_process *process)
         finish(process);
 }
 
-/* Nothing more is waited for: the pipes may be held by what escaped the kill. */
+/* Nothing more is waited for: a process that escaped the kill may hold the pipes. */
 static void fail_now(struct pl_process *process, int code, const char *what)
 {
     pl_err_set(&process->failure, code, "%s %s", process->name, what);
@@ -122,7 +122,7 @@ static void fail_now(struct pl_process *process, int code, const char *what)
 static void on_timeout_cb(uv_timer_t *timer)
 {
     struct pl_process *process = timer->data;
-    if (!process->spawned) /* it could not be started: this only tells it later */
+    if (!process->spawned) /* it could not be started: this only reports it later */
         finish(process);
     else
         fail_now(process, PL_ETIMEOUT, "did not end in time and was killed");

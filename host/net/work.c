@@ -1,5 +1,5 @@
-/* A request that is under way keeps its loop: libuv's thread writes to the loop when `run` returns.
- * So a loop that is destroyed meanwhile is left to it (net/loop), as a whole. */
+/* A request that is under way needs its loop: libuv's thread writes to the loop when `run` returns.
+ * So the memory of a loop that is destroyed meanwhile is not freed (net/loop). */
 #include "net/work.h"
 
 #include "base/alloc.h"
@@ -16,7 +16,7 @@ struct pl_work {
     bool abandoned;
 };
 
-static atomic_int left; /* as libuv's pool, of the process */
+static atomic_int left; /* for the process, as is libuv's pool */
 
 static void on_run_cb(uv_work_t *request)
 {
@@ -51,7 +51,7 @@ struct pl_work *pl_work_start(struct pl_loop *loop, const struct pl_work_options
 void pl_work_abandon(struct pl_work *work)
 {
     work->abandoned = true;
-    uv_cancel((uv_req_t *)&work->request); /* what has not begun never does */
+    uv_cancel((uv_req_t *)&work->request); /* work that has not begun is cancelled */
 }
 
 void pl_work_leave(void)

@@ -16,8 +16,8 @@ struct pl_selector *pl_selector_from_map(struct pl_node node, struct pl_err *err
 void pl_selector_destroy(struct pl_selector *selector);
 /* labels: the object's labels, PL_MISSING when it has none. */
 bool pl_selector_matches(const struct pl_selector *selector, struct pl_node labels);
-/* The same for an object in a scan over many (see pl_hint), with `count` hints. Keeps the bits of
- * the object's labels for the next scan. */
+/* The same for an object in a scan over many (see pl_hint). hints: an array of pl_selector_hints
+ * elements. Keeps the bits of the object's labels for the next scan. */
 bool pl_selector_scans(const struct pl_selector *selector, struct pl_node object,
                        struct pl_hint *hints);
 size_t pl_selector_hints(const struct pl_selector *selector);
