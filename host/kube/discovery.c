@@ -221,7 +221,7 @@ static void search_group(struct pl_discovery *d, struct pl_slice name)
     fetch_group(d, group);
 }
 
-/* Groups that are gone serve nothing more: they are asked again before they are believed. */
+/* Groups that are gone serve nothing more: they are requested again before they are used. */
 static void note_groups(struct pl_discovery *d, struct pl_node groups)
 {
     size_t at = 0;

@@ -20,9 +20,8 @@
 #include <strings.h>
 #include <sys/socket.h>
 
-#define MAX_RESPONSE_HEAD (256 * 1024)
-#define MAX_WHOLE_BODY    8192 /* together with a head it fits into any socket with an empty buffer \
-                                */
+#define MAX_RESPONSE_HEAD  (256 * 1024)
+#define MAX_WHOLE_BODY     8192         /* fits with its head into an empty socket buffer */
 #define LARGE_PIECE        (32L * 1024) /* curl reads up to a hundred pieces in one turn of the loop */
 #define CONNECT_TIMEOUT_MS 10000
 /* A peer whose packets vanish is given up after this time, whether we wait for an acknowledgement

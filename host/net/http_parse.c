@@ -18,8 +18,7 @@
 
 #define MAX_HEAD    ((size_t)64 * 1024)
 #define MAX_HEADERS 512
-#define MAX_PENDING ((size_t)64 * 1024) /* limit of pipelined requests; beyond it reading pauses   \
-                                         */
+#define MAX_PENDING ((size_t)64 * 1024) /* of pipelined requests; then reading pauses */
 
 static int refuse(struct pl_conn *conn, int status)
 {
