@@ -20,6 +20,12 @@
 
 void pl_page_reply(struct pl_exchange *exchange, int status, const char *type, struct pl_slice body)
 {
+    pl_page_reply_with(exchange, status, type, body, NULL);
+}
+
+void pl_page_reply_with(struct pl_exchange *exchange, int status, const char *type,
+                        struct pl_slice body, const char *cookie)
+{
     const struct pl_http_header headers[] = {
         {"Content-Type", type},
         {"Content-Security-Policy", "default-src 'self'"},
@@ -28,8 +34,10 @@ void pl_page_reply(struct pl_exchange *exchange, int status, const char *type, s
         {"Referrer-Policy", "no-referrer"},
         {"Cross-Origin-Resource-Policy", "same-origin"},
         {"Cache-Control", "no-store"},
+        {"Set-Cookie", cookie}, /* the last: left out when there is none */
     };
-    pl_exchange_reply_with(exchange, status, headers, PL_ARRAY_LEN(headers), body);
+    size_t count = PL_ARRAY_LEN(headers) - (cookie == NULL);
+    pl_exchange_reply_with(exchange, status, headers, count, body);
 }
 
 static void fail(struct pl_exchange *exchange, int status, const char *message)

@@ -22,3 +22,6 @@ void pl_page_call(struct pl_page_calls *calls, struct pl_exchange *exchange);
 /* An answer with the headers that everything of the page has. */
 void pl_page_reply(struct pl_exchange *exchange, int status, const char *type,
                    struct pl_slice body);
+/* cookie: what Set-Cookie says; NULL: none. */
+void pl_page_reply_with(struct pl_exchange *exchange, int status, const char *type,
+                        struct pl_slice body, const char *cookie);

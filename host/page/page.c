@@ -49,6 +49,16 @@ static void refuse(struct pl_exchange *exchange, enum pl_page_verdict verdict)
                       pl_slice_z(answers[verdict].text));
 }
 
+/* Set by us and not by the page, so that the next request has it for certain. Readable for the
+ * page, which sends its value as a header with each action. */
+static void reply_session(const struct pl_page *page, struct pl_exchange *exchange)
+{
+    char cookie[sizeof page->gate.cookie + PL_PAGE_TOKEN + 32];
+    snprintf(cookie, sizeof cookie, "%s=%s; SameSite=Strict; Path=/", page->gate.cookie,
+             page->gate.token);
+    pl_page_reply_with(exchange, 200, "application/json", pl_slice_z("{\"ok\":true}"), cookie);
+}
+
 static void on_request(void *arg, struct pl_exchange *exchange)
 {
     struct pl_page *page = arg;
@@ -59,7 +69,7 @@ static void on_request(void *arg, struct pl_exchange *exchange)
         .origin = pl_exchange_header(exchange, "origin"),
         .cookie = pl_exchange_header(exchange, "cookie"),
         .authorization = pl_exchange_header(exchange, "authorization"),
-        .acts = pl_page_call_acts(path),
+        .acts = pl_slice_eqz(path, "/session") || pl_page_call_acts(path),
     };
     bool for_everybody = asset != NULL && asset->for_everybody;
     enum pl_page_verdict verdict = for_everybody ? pl_page_gate_look(&page->gate, &caller)
@@ -68,6 +78,8 @@ static void on_request(void *arg, struct pl_exchange *exchange)
         refuse(exchange, verdict);
     else if (asset != NULL)
         reply_asset(exchange, 200, asset);
+    else if (pl_slice_eqz(path, "/session"))
+        reply_session(page, exchange);
     else
         pl_page_call(&page->calls, exchange);
 }

@@ -1,7 +1,8 @@
 /* The page of `perilune dev`: controllers, objects, timelines, reloads, a shadow's differences and
  * the log of this host, for a browser on the same machine. I/O thread.
  *
- *   GET  /, /page.js, /page.css, /icon.svg
+ *   GET  /, /page.js, /page.css, /icon.svg, /sign-in.js
+ *   POST /session                                            sets the cookie for who has the token
  *   GET  /api/status, /api/queue, /api/why?kind=&key=       as the admin socket answers them
  *   GET  /api/objects?controller=&filter=&after=            page/owners.h
  *   GET  /api/log, /api/reloads, /api/shadow, each ?from=N  page/ring.h

@@ -106,6 +106,12 @@ describe("the page", function()
     end
     assert.equal(401, (curl("GET", "/api/status?token=" .. token)))
     assert.equal(200, (curl("GET", "/sign-in.js")))
+    status, body, head = curl("POST", "/session", { bearer() }, "")
+    assert.equal(200, status, body)
+    local cookie = "perilune-" .. address:match("%d+$") .. "=" .. token
+    assert(head:find("\r\nSet-Cookie: " .. cookie .. "; SameSite=Strict; Path=/\r\n", 1, true), head)
+    assert.equal(403, (curl("POST", "/session", { "Cookie: " .. cookie }, "")))
+    assert.equal(401, (curl("POST", "/session", {}, "")))
   end)
 
   it("answers for loopback's names alone, and no other site", function()

@@ -1,17 +1,23 @@
-// Takes the token from the fragment, or from the form, and keeps it as a cookie of this session. The
+// Takes the token from the fragment, or from the form, and changes it for a cookie of this session. The
 // fragment never leaves the browser.
 "use strict";
 
-const cookie = "perilune-" + location.port;
+const AGAIN_MS = 1000;
+
+function refuse(text) {
+  document.getElementById("refused").textContent = text;
+  document.getElementById("refused").hidden = false;
+}
 
 async function signIn(token) {
-  const answer = await fetch("/api/status", { headers: { Authorization: "Bearer " + token } });
-  if (!answer.ok) {
-    document.getElementById("refused").hidden = false;
-    return;
+  try {
+    const answer = await fetch("/session", { method: "POST", headers: { Authorization: "Bearer " + token } });
+    if (answer.ok) location.replace("/");
+    else refuse("This is not the token of the running process. A new start has a new one.");
+  } catch {
+    refuse("The host does not answer.");
+    setTimeout(() => signIn(token), AGAIN_MS);
   }
-  document.cookie = cookie + "=" + token + "; SameSite=Strict; Path=/";
-  location.replace("/");
 }
 
 document.getElementById("sign-in").addEventListener("submit", (event) => {
