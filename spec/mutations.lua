@@ -77,7 +77,7 @@ return {
     to = "    return piece.len == 1 ? 0 : pl_decoding_feed(watch->decoding, piece);" },
   { id = "M18", faults = "F44 F19", e2e = "faults_source", file = "host/sync/reflector.c",
     what = "nothing is tried after a failure",
-    from = "    pl_timer_start(r->o.listing.timers, &r->pause, delay, on_pause_over);\n", to = "" },
+    from = "    pl_timer_start(r->o.listing.timers, &r->pause, delay, on_reflector_pause_over);\n", to = "" },
 
   -- many watches
   { id = "M20", faults = "F20 F23 F37", e2e = "faults_many", file = watch,
@@ -124,7 +124,7 @@ return {
   -- kinds
   { id = "M40", faults = "F43", e2e = "faults_kind", file = "host/sync/reflector.c",
     what = "nothing is tried after a failure",
-    from = "    pl_timer_start(r->o.listing.timers, &r->pause, delay, on_pause_over);\n", to = "",
+    from = "    pl_timer_start(r->o.listing.timers, &r->pause, delay, on_reflector_pause_over);\n", to = "",
     red = { "takes its objects along" } },
   { id = "M41", faults = "F43", e2e = "faults_kind", file = "host/kube/discovery.c",
     what = "a group that failed is not asked again",
@@ -216,7 +216,7 @@ return {
     to = "    const", red = { "a_stop_waits_for_the_renewal_under_way_and_releases_then" } },
   { id = "E36", faults = "F36", unit = "lead/election_end", file = "host/lead/election.c",
     what = "who lost does not campaign again",
-    from = "    e->watch_after_ns = mono(e);\n    try_now(e);\n", to = "    e->watch_after_ns = mono(e);\n",
+    from = "    e->watch_after_ns = election_mono(e);\n    try_now(e);\n", to = "    e->watch_after_ns = election_mono(e);\n",
     red = { "f36_who_lost_campaigns_again_as_often_as_told" } },
   -- the lead
   { id = "L1", faults = "F45", e2e = "leader", file = "host/write/gate.c",
@@ -245,7 +245,7 @@ return {
     red = { "f35_" } },
   { id = "L7", faults = "F36", unit = "control/leadership", file = "host/control/leadership.c",
     what = "who lost never campaigns again",
-    from = "    l->campaigning = false;\n    l->since_ns = now(l);\n    /* First", to = "    l->since_ns = now(l);\n    /* First",
+    from = "    l->campaigning = false;\n    l->since_ns = leadership_now(l);\n    /* First", to = "    l->since_ns = leadership_now(l);\n    /* First",
     red = { "with_standby_a_loss" } },
   { id = "L8", faults = "F31", unit = "lead/election_end", file = "host/lead/candidate.c",
     what = "a record of a watch is trusted for the quick update",

@@ -74,7 +74,7 @@ static void write_line(struct pl_admin_call *call, struct pl_slice member, struc
     pl_buf_deinit(&line);
 }
 
-static void finish(struct pl_admin_call *call)
+static void admin_finish(struct pl_admin_call *call)
 {
     if (call->client != NULL)
         pl_line_end(call->client);
@@ -98,7 +98,7 @@ void pl_admin_reply(struct pl_admin_call *call, struct pl_doc *result)
 {
     write_line(call, pl_slice_z("result"), pl_doc_root(result), false);
     pl_doc_unref(result);
-    finish(call);
+    admin_finish(call);
 }
 
 void pl_admin_build_seconds(struct pl_build *b, const char *key, int64_t ns)
@@ -129,7 +129,7 @@ void pl_admin_fail(struct pl_admin_call *call, const char *fmt, ...)
     pl_build_destroy(b);
     write_line(call, pl_slice_z("error"), pl_doc_root(message), false);
     pl_doc_unref(message);
-    finish(call);
+    admin_finish(call);
 }
 
 /* ---- requests ---- */
@@ -192,7 +192,7 @@ static void dispatch(struct pl_admin_call *call)
                   best != NULL ? "\"?" : "");
 }
 
-static void on_line(void *arg, struct pl_line_client *client, struct pl_slice line)
+static void on_admin_line(void *arg, struct pl_line_client *client, struct pl_slice line)
 {
     struct pl_admin *admin = arg;
     struct pl_err err;
@@ -218,7 +218,7 @@ void pl_admin_run(struct pl_admin *admin, struct pl_doc *request, const struct p
     dispatch(call);
 }
 
-static void on_gone(void *arg, struct pl_line_client *client)
+static void on_admin_gone(void *arg, struct pl_line_client *client)
 {
     struct pl_admin_call *call = pl_line_data(client);
     PL_UNUSED(arg);
@@ -253,7 +253,7 @@ bool pl_admin_is_tied(const struct pl_admin_tie *tie, const struct pl_admin_call
     return tie->client != NULL && tie->client == call->client;
 }
 
-static void on_end(void *arg, struct pl_line_client *client)
+static void on_admin_end(void *arg, struct pl_line_client *client)
 {
     struct pl_admin *admin = arg;
     PL_LIST_FOR (link, &admin->ties) {
@@ -285,9 +285,9 @@ void pl_admin_add_status(struct pl_admin *admin, void (*add)(void *arg, struct p
     admin->hooks[admin->hook_count++].arg = arg;
 }
 
-static int listen_at(struct pl_admin *admin, struct pl_err *err)
+static int admin_listen_at(struct pl_admin *admin, struct pl_err *err)
 {
-    static const struct pl_line_ops ops = {on_line, on_gone, on_end};
+    static const struct pl_line_ops ops = {on_admin_line, on_admin_gone, on_admin_end};
     const struct pl_admin_options *o = &admin->o;
     char path[PL_ADMIN_PATH];
     if (o->path != NULL && strcmp(o->path, "0") == 0)
@@ -309,7 +309,7 @@ struct pl_admin *pl_admin_create(const struct pl_admin_options *options, struct 
     admin->o = *options;
     pl_list_init(&admin->calls);
     pl_list_init(&admin->ties);
-    if (listen_at(admin, err) == 0)
+    if (admin_listen_at(admin, err) == 0)
         return admin;
     pl_free(admin);
     return NULL;

@@ -21,8 +21,8 @@ static void build_keys(struct pl_build *b, struct pl_informer *informer, struct 
     pl_store_free_names(keys);
 }
 
-static void build_controller(struct pl_build *b, struct pl_controller *controller,
-                             struct pl_slice prefix)
+static void keys_build_controller(struct pl_build *b, struct pl_controller *controller,
+                                  struct pl_slice prefix)
 {
     const struct pl_controller_spec *spec = pl_controller_spec(controller);
     struct pl_informer *informer = NULL;
@@ -53,7 +53,8 @@ void pl_admin_keys(void *arg, struct pl_admin_call *call)
     pl_build_keyz(b, "controllers");
     pl_build_array(b);
     for (size_t i = 0; i < pl_manager_count(manager); i++)
-        build_controller(b, pl_manager_at(manager, i), pl_slice_z(prefix != NULL ? prefix : ""));
+        keys_build_controller(b, pl_manager_at(manager, i),
+                              pl_slice_z(prefix != NULL ? prefix : ""));
     pl_build_end(b);
     pl_build_end(b);
     struct pl_doc *result = pl_build_finish(b);

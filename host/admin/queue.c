@@ -54,7 +54,7 @@ static void build_queue(struct listing *listing, struct pl_controller *controlle
     pl_build_end(b);
 }
 
-static void list(struct pl_admin_call *call, struct pl_controller *only)
+static void queue_list(struct pl_admin_call *call, struct pl_controller *only)
 {
     const struct pl_admin_options *host = pl_admin_host(call);
     struct listing listing = {pl_build_create(NULL), pl_loop_now(host->loop)};
@@ -127,7 +127,7 @@ void pl_admin_queue(void *arg, struct pl_admin_call *call)
     if (name != NULL && controller == NULL)
         pl_admin_fail(call, "there is no controller \"%s\"", name);
     else if (action == NULL || strcmp(action, "list") == 0)
-        list(call, controller);
+        queue_list(call, controller);
     else if (strcmp(action, "requeue") != 0 && strcmp(action, "drop") != 0)
         pl_admin_fail(call, "queue can list, requeue and drop, not \"%s\"", action);
     else if (controller == NULL)
@@ -152,7 +152,7 @@ static const struct pl_kind *for_kind(struct pl_manager *manager, const char *te
     return NULL;
 }
 
-static void on_written(void *arg, const struct pl_written *written)
+static void on_queue_written(void *arg, const struct pl_written *written)
 {
     struct pl_admin_call *call = arg;
     if (written->err != NULL)
@@ -178,5 +178,5 @@ void pl_admin_pause(void *arg, struct pl_admin_call *call)
     }
     const struct pl_pause pause = {
         .kind = *kind, .ns = ns, .name = name, .paused = strcmp(command, "pause") == 0};
-    pl_pause_object(pl_cluster_gate(host->cluster), &pause, on_written, call);
+    pl_pause_object(pl_cluster_gate(host->cluster), &pause, on_queue_written, call);
 }

@@ -9,8 +9,8 @@ struct asked {
     struct pl_reload *reload;
 };
 
-static void reply(struct pl_admin_call *call, const struct pl_reload *reload, const char *result,
-                  const char *message)
+static void reload_reply(struct pl_admin_call *call, const struct pl_reload *reload,
+                         const char *result, const char *message)
 {
     struct pl_reload_status status;
     pl_reload_status(reload, &status);
@@ -35,11 +35,11 @@ static void on_reloaded(struct pl_reload_wait *wait, enum pl_reload_result resul
                                         [PL_RELOAD_REJECTED] = "rejected",
                                         [PL_RELOAD_ROLLED_BACK] = "rolled_back"};
     struct asked *asked = PL_CONTAINER_OF(wait, struct asked, wait);
-    reply(asked->call, asked->reload, names[result], message);
+    reload_reply(asked->call, asked->reload, names[result], message);
     pl_free(asked);
 }
 
-static void run(void *arg, struct pl_admin_call *call)
+static void reload_run(void *arg, struct pl_admin_call *call)
 {
     struct asked *asked = PL_NEW(struct asked);
     asked->call = call;
@@ -49,7 +49,7 @@ static void run(void *arg, struct pl_admin_call *call)
     pl_reload_request(asked->reload, "perilune reload", &asked->wait);
 }
 
-static void build_status(void *arg, struct pl_build *b)
+static void reload_build_status(void *arg, struct pl_build *b)
 {
     struct pl_reload_status status;
     pl_reload_status(arg, &status);
@@ -73,7 +73,7 @@ static void build_status(void *arg, struct pl_build *b)
 
 void pl_admin_add_reload(struct pl_admin *admin, struct pl_reload *reload)
 {
-    static const struct pl_admin_command command = {"reload", run};
+    static const struct pl_admin_command command = {"reload", reload_run};
     pl_admin_add(admin, &command, reload);
-    pl_admin_add_status(admin, build_status, reload);
+    pl_admin_add_status(admin, reload_build_status, reload);
 }

@@ -44,7 +44,7 @@ static void check_stopped(struct pl_repls *repls)
     stopped(repls->stopped_arg);
 }
 
-static void on_closed(void *arg)
+static void on_repl_closed(void *arg)
 {
     struct session *session = arg;
     session->repl = NULL;
@@ -59,18 +59,18 @@ static void close_session(struct session *session)
     if (session->closing)
         return;
     session->closing = true;
-    pl_repl_close(session->repl, on_closed, session);
+    pl_repl_close(session->repl, on_repl_closed, session);
 }
 
-static void on_idle(struct pl_timer *timer)
+static void on_repl_idle(struct pl_timer *timer)
 {
     close_session(PL_CONTAINER_OF(timer, struct session, idle));
 }
 
 /* ---- lines ---- */
 
-static void reply(struct pl_admin_call *call, int64_t id, struct pl_slice text, bool failed,
-                  bool ended)
+static void repl_reply(struct pl_admin_call *call, int64_t id, struct pl_slice text, bool failed,
+                       bool ended)
 {
     struct pl_build *b = pl_build_create(NULL);
     pl_build_object(b);
@@ -89,15 +89,16 @@ static void on_told(void *arg, struct pl_slice text, bool failed, bool ended)
     struct session *session = arg;
     struct pl_admin_call *call = session->call;
     session->call = NULL;
-    reply(call, session->id, text, failed, ended);
+    repl_reply(call, session->id, text, failed, ended);
     if (ended)
         close_session(session);
     else
-        pl_timer_start(session->repls->timers, &session->idle, IDLE_NS, on_idle);
+        pl_timer_start(session->repls->timers, &session->idle, IDLE_NS, on_repl_idle);
 }
 
 /* One that the client of the call has opened. */
-static struct session *find(struct pl_repls *repls, int64_t id, const struct pl_admin_call *call)
+static struct session *repl_find(struct pl_repls *repls, int64_t id,
+                                 const struct pl_admin_call *call)
 {
     for (size_t i = 0; i < SESSIONS_MAX; i++)
         if (repls->sessions[i].repl != NULL && !repls->sessions[i].closing &&
@@ -127,7 +128,7 @@ static struct session *open_session(struct pl_repls *repls, struct pl_admin_call
     return NULL;
 }
 
-static void evaluate(struct session *session, struct pl_admin_call *call, const char *text)
+static void repl_evaluate(struct session *session, struct pl_admin_call *call, const char *text)
 {
     if (session->call != NULL) {
         pl_admin_fail(call, "session %lld is still busy with its last line",
@@ -143,7 +144,7 @@ static void evaluate(struct session *session, struct pl_admin_call *call, const 
     close_session(session);
 }
 
-static void run(void *arg, struct pl_admin_call *call)
+static void repl_run(void *arg, struct pl_admin_call *call)
 {
     struct pl_repls *repls = arg;
     struct pl_node request = pl_admin_request(call);
@@ -159,7 +160,7 @@ static void run(void *arg, struct pl_admin_call *call)
         pl_admin_fail(call, "repl takes a text to evaluate");
         return;
     }
-    struct session *session = known  ? find(repls, id, call)
+    struct session *session = known  ? repl_find(repls, id, call)
                               : ends ? NULL
                                      : open_session(repls, call);
     if (session == NULL && known) {
@@ -169,9 +170,9 @@ static void run(void *arg, struct pl_admin_call *call)
         pl_admin_fail(call, "%d sessions are open already", SESSIONS_MAX);
     } else if (ends) {
         close_session(session);
-        reply(call, id, pl_slice_z(""), false, true);
+        repl_reply(call, id, pl_slice_z(""), false, true);
     } else {
-        evaluate(session, call, text);
+        repl_evaluate(session, call, text);
     }
 }
 
@@ -179,7 +180,7 @@ static void run(void *arg, struct pl_admin_call *call)
 
 struct pl_repls *pl_repls_create(struct pl_admin *admin, const struct pl_repl_options *options)
 {
-    static const struct pl_admin_command command = {"repl", run};
+    static const struct pl_admin_command command = {"repl", repl_run};
     struct pl_repls *repls = PL_NEW(struct pl_repls);
     repls->options = *options;
     repls->timers = pl_loop_timers(options->loop);
@@ -187,7 +188,7 @@ struct pl_repls *pl_repls_create(struct pl_admin *admin, const struct pl_repl_op
     return repls;
 }
 
-static void on_limit(struct pl_timer *timer)
+static void on_repl_limit(struct pl_timer *timer)
 {
     struct pl_repls *repls = PL_CONTAINER_OF(timer, struct pl_repls, limit);
     void (*stopped)(void *arg) = repls->stopped;
@@ -201,7 +202,7 @@ static void on_checked(struct pl_timer *timer)
     if (pl_repls_is_closed(repls))
         check_stopped(repls);
     else
-        pl_timer_start(repls->timers, timer, PL_SECOND, on_limit);
+        pl_timer_start(repls->timers, timer, PL_SECOND, on_repl_limit);
 }
 
 void pl_repls_stop(struct pl_repls *repls, void (*stopped)(void *arg), void *arg)

@@ -10,7 +10,7 @@ struct asked {
     struct pl_shadow *shadow;
 };
 
-static void on_line(void *arg, struct pl_doc *line)
+static void on_shadow_line(void *arg, struct pl_doc *line)
 {
     struct asked *asked = arg;
     pl_admin_more(asked->call, pl_doc_ref(line));
@@ -28,7 +28,7 @@ static struct pl_doc *last_line(void)
     return doc;
 }
 
-static void on_ended(void *arg, const struct pl_err *err)
+static void on_shadow_ended(void *arg, const struct pl_err *err)
 {
     struct asked *asked = arg;
     if (err != NULL)
@@ -38,20 +38,20 @@ static void on_ended(void *arg, const struct pl_err *err)
     pl_free(asked);
 }
 
-static void on_gone(void *arg)
+static void on_shadow_gone(void *arg)
 {
     struct asked *asked = arg;
     pl_shadow_abort(asked->shadow, "the client went away");
 }
 
-static int64_t number_of(struct pl_admin_call *call, const char *name)
+static int64_t shadow_number_of(struct pl_admin_call *call, const char *name)
 {
     int64_t value = 0;
     pl_node_int(pl_node_getz(pl_admin_request(call), name), &value);
     return value > 0 ? value : 0;
 }
 
-static void run(void *arg, struct pl_admin_call *call)
+static void shadow_run(void *arg, struct pl_admin_call *call)
 {
     const char *paths[PATHS_MAX];
     struct pl_scratch scratch;
@@ -70,10 +70,10 @@ static void run(void *arg, struct pl_admin_call *call)
     struct pl_shadow_request request = {
         .paths = paths,
         .path_count = count,
-        .duration_ns = number_of(call, "duration_ns"),
-        .keys = number_of(call, "keys"),
-        .line = on_line,
-        .ended = on_ended,
+        .duration_ns = shadow_number_of(call, "duration_ns"),
+        .keys = shadow_number_of(call, "keys"),
+        .line = on_shadow_line,
+        .ended = on_shadow_ended,
         .arg = asked,
     };
     pl_err_clear(&err);
@@ -83,13 +83,13 @@ static void run(void *arg, struct pl_admin_call *call)
         pl_admin_fail(call, "%s", err.message);
         pl_free(asked);
     } else {
-        pl_admin_on_gone(call, on_gone, asked);
+        pl_admin_on_gone(call, on_shadow_gone, asked);
     }
     for (size_t i = 0; i < count; i++)
         pl_buf_deinit(&texts[i]);
 }
 
-static void stop(void *arg, struct pl_admin_call *call)
+static void shadow_stop_one(void *arg, struct pl_admin_call *call)
 {
     if (pl_shadow_finish(arg))
         pl_admin_reply(call, last_line());
@@ -99,7 +99,8 @@ static void stop(void *arg, struct pl_admin_call *call)
 
 void pl_admin_add_shadow(struct pl_admin *admin, struct pl_shadow *shadow)
 {
-    static const struct pl_admin_command begin = {"shadow", run}, end = {"shadow_stop", stop};
+    static const struct pl_admin_command begin = {"shadow", shadow_run},
+                                         end = {"shadow_stop", shadow_stop_one};
     pl_admin_add(admin, &begin, shadow);
     pl_admin_add(admin, &end, shadow);
 }

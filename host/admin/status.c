@@ -87,8 +87,8 @@ static void build_tuning(struct pl_build *b, const struct pl_controller *control
     pl_build_end(b);
 }
 
-static void build_controller(struct pl_build *b, const struct pl_controller *controller,
-                             int64_t now_ns)
+static void status_build_controller(struct pl_build *b, const struct pl_controller *controller,
+                                    int64_t now_ns)
 {
     struct pl_controller_report report;
     pl_controller_report(controller, &report);
@@ -271,7 +271,7 @@ static void build_events(struct pl_build *b, struct pl_cluster *cluster)
     pl_build_end(b);
 }
 
-static void build_status(struct pl_build *b, const struct pl_admin_call *call)
+static void status_build_status(struct pl_build *b, const struct pl_admin_call *call)
 {
     const struct pl_admin_options *host = pl_admin_host(call);
     int64_t now_ns = pl_loop_now(host->loop);
@@ -286,7 +286,7 @@ static void build_status(struct pl_build *b, const struct pl_admin_call *call)
     pl_build_keyz(b, "controllers");
     pl_build_array(b);
     for (size_t i = 0; i < pl_manager_count(host->manager); i++)
-        build_controller(b, pl_manager_at(host->manager, i), now_ns);
+        status_build_controller(b, pl_manager_at(host->manager, i), now_ns);
     pl_build_end(b);
     pl_build_keyz(b, "sources");
     pl_build_array(b);
@@ -307,7 +307,7 @@ void pl_admin_status(void *arg, struct pl_admin_call *call)
 {
     PL_UNUSED(arg);
     struct pl_build *b = pl_build_create(NULL);
-    build_status(b, call);
+    status_build_status(b, call);
     struct pl_doc *result = pl_build_finish(b);
     pl_build_destroy(b);
     pl_admin_reply(call, result);

@@ -46,12 +46,12 @@ static int64_t integer_of(struct pl_admin_call *call, const char *name, int64_t 
     return value;
 }
 
-static bool has(struct pl_admin_call *call, const char *name)
+static bool tune_has(struct pl_admin_call *call, const char *name)
 {
     return !pl_node_is_missing(pl_node_getz(pl_admin_request(call), name));
 }
 
-static struct pl_controller *find(struct pl_manager *manager, const char *name)
+static struct pl_controller *tune_find(struct pl_manager *manager, const char *name)
 {
     for (size_t i = 0; i < pl_manager_count(manager); i++) {
         struct pl_controller *c = pl_manager_at(manager, i);
@@ -61,7 +61,7 @@ static struct pl_controller *find(struct pl_manager *manager, const char *name)
     return NULL;
 }
 
-static void build_controller(struct pl_build *b, struct pl_controller *c)
+static void tune_build_controller(struct pl_build *b, struct pl_controller *c)
 {
     struct pl_tuning t;
     int64_t left;
@@ -85,7 +85,7 @@ static void build_controller(struct pl_build *b, struct pl_controller *c)
     pl_build_end(b);
 }
 
-static void answer(const struct pl_tuner *tuner, struct pl_admin_call *call)
+static void tune_answer(const struct pl_tuner *tuner, struct pl_admin_call *call)
 {
     struct pl_manager *manager = pl_admin_host(call)->manager;
     struct pl_build *b = pl_build_create(NULL);
@@ -97,7 +97,7 @@ static void answer(const struct pl_tuner *tuner, struct pl_admin_call *call)
     pl_build_keyz(b, "controllers");
     pl_build_array(b);
     for (size_t i = 0; i < pl_manager_count(manager); i++)
-        build_controller(b, pl_manager_at(manager, i));
+        tune_build_controller(b, pl_manager_at(manager, i));
     pl_build_end(b);
     pl_build_end(b);
     struct pl_doc *result = pl_build_finish(b);
@@ -112,10 +112,10 @@ static int tune_controller(struct pl_admin_call *call, int64_t for_ns, struct pl
     static const char *const members[] = {"workers", "base_ms", "max_ms", "qps", "burst"};
     bool asked = false;
     for (size_t i = 0; i < PL_ARRAY_LEN(members); i++)
-        asked = asked || has(call, members[i]);
+        asked = asked || tune_has(call, members[i]);
     if (name == NULL)
         return asked ? pl_err_set(err, PL_EINVAL, "which controller? say --controller NAME") : 0;
-    struct pl_controller *c = find(pl_admin_host(call)->manager, name);
+    struct pl_controller *c = tune_find(pl_admin_host(call)->manager, name);
     if (c == NULL)
         return pl_err_set(err, PL_EINVAL, "there is no controller \"%s\"", name);
     if (!asked)
@@ -150,14 +150,14 @@ static int tune_level(struct pl_tuner *tuner, const char *text, int64_t for_ns, 
     return 0;
 }
 
-static void reset(struct pl_tuner *tuner, struct pl_manager *manager)
+static void tune_reset(struct pl_tuner *tuner, struct pl_manager *manager)
 {
     restore_level(tuner);
     for (size_t i = 0; i < pl_manager_count(manager); i++)
         pl_controller_untune(pl_manager_at(manager, i));
 }
 
-static void run(void *arg, struct pl_admin_call *call)
+static void tune_run(void *arg, struct pl_admin_call *call)
 {
     struct pl_tuner *tuner = arg;
     struct pl_err err;
@@ -166,19 +166,19 @@ static void run(void *arg, struct pl_admin_call *call)
     int64_t for_ms = integer_of(call, "for_ms", FOR_NS / PL_MS);
     int64_t for_ns = for_ms > INT32_MAX ? -1 : for_ms * PL_MS;
     if (pl_node_bool(pl_node_getz(pl_admin_request(call), "reset")))
-        reset(tuner, pl_admin_host(call)->manager);
+        tune_reset(tuner, pl_admin_host(call)->manager);
     int rc = tune_controller(call, for_ns, &err);
     if (rc == 0 && level != NULL)
         rc = tune_level(tuner, level, for_ns, &err);
     if (rc != 0)
         pl_admin_fail(call, "%s", err.message);
     else
-        answer(tuner, call);
+        tune_answer(tuner, call);
 }
 
 struct pl_tuner *pl_admin_add_tune(struct pl_admin *admin, struct pl_timers *timers)
 {
-    static const struct pl_admin_command command = {"tune", run};
+    static const struct pl_admin_command command = {"tune", tune_run};
     struct pl_tuner *tuner = PL_NEW(struct pl_tuner);
     tuner->timers = timers;
     pl_admin_add(admin, &command, tuner);

@@ -50,7 +50,7 @@ static void add_unsynced(const struct pl_controller *controller, struct pl_buf *
 }
 
 /* What a key that is not running waits for; nothing when it is at rest. */
-static void explain(const struct why *why, const struct pl_key_report *key, struct pl_buf *out)
+static void why_explain(const struct why *why, const struct pl_key_report *key, struct pl_buf *out)
 {
     struct pl_controller_report report;
     pl_controller_report(why->controller, &report);
@@ -116,7 +116,7 @@ static void build_section(void *arg, struct pl_slice key)
     struct pl_buf waits = PL_BUF_INIT;
     const char *controller = pl_controller_spec(why->controller)->name;
     pl_controller_report_key(why->controller, key, &report);
-    explain(why, &report, &waits);
+    why_explain(why, &report, &waits);
     pl_build_object(b);
     pl_build_put_text(b, "controller", pl_slice_z(controller));
     pl_build_put_text(b, "key", key);

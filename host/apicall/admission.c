@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-static int refuse(struct pl_api_ctx *ctx, const struct pl_tree *pod, struct pl_slice why)
+static int admission_refuse(struct pl_api_ctx *ctx, const struct pl_tree *pod, struct pl_slice why)
 {
     struct pl_slice name = pl_tree_text_at(pod, "metadata.name");
     pl_api_fail(&ctx->status, 403, "Forbidden", "pods \"%.*s\" is forbidden: %.*s", PL_FMT(name),
@@ -42,16 +42,17 @@ static int admit_priority(struct pl_api_ctx *ctx, struct pl_tree *pod)
     struct pl_scratch scratch;
     int64_t priority = 0, given = 0;
     if (name.len > 0 && entry == NULL)
-        return refuse(ctx, pod,
-                      pl_arena_f(arena, "no PriorityClass with name %.*s was found", PL_FMT(name)));
+        return admission_refuse(
+            ctx, pod, pl_arena_f(arena, "no PriorityClass with name %.*s was found", PL_FMT(name)));
     pl_node_int(pl_node_getz(class, "value"), &priority);
     if (pl_tree_integer(pl_tree_getz(spec, "priority"), &given) && given != priority)
-        return refuse(ctx, pod,
-                      pl_arena_f(arena,
-                                 "the integer value of priority (%" PRId64 ") must not be provided "
-                                 "in pod spec; priority admission controller computed %" PRId64
-                                 " from the given PriorityClass name",
-                                 given, priority));
+        return admission_refuse(
+            ctx, pod,
+            pl_arena_f(arena,
+                       "the integer value of priority (%" PRId64 ") must not be provided "
+                       "in pod spec; priority admission controller computed %" PRId64
+                       " from the given PriorityClass name",
+                       given, priority));
     pl_tree_setz(arena, spec, "priority", pl_tree_int(arena, priority));
     struct pl_slice policy = pl_node_str(pl_node_getz(class, "preemptionPolicy"), &scratch);
     if (policy.len > 0)
@@ -72,7 +73,7 @@ static int admit_runtime(struct pl_api_ctx *ctx, struct pl_tree *pod)
     const struct pl_api_entry *entry =
         pl_api_table_find(table_of(ctx->api, "node.k8s.io", "runtimeclasses"), name);
     if (entry == NULL)
-        return refuse(
+        return admission_refuse(
             ctx, pod,
             pl_arena_f(arena, "pod rejected: RuntimeClass \"%.*s\" not found", PL_FMT(name)));
     struct pl_node fixed = pl_node_dig(pl_doc_root(entry->doc), "overhead", "podFixed");

@@ -49,7 +49,7 @@ static int undecided(struct pl_api_hook *hook, const struct pl_api_admission *ad
 }
 
 /* 1: it is to be called; 0: not; -1: failed. */
-static int begin(struct pl_api_hook *hook, const struct pl_api_admission *admission)
+static int admit_begin(struct pl_api_hook *hook, const struct pl_api_admission *admission)
 {
     struct pl_buf why = PL_BUF_INIT;
     struct pl_scratch scratch;
@@ -71,7 +71,7 @@ struct again {
     size_t count;
 };
 
-static void note(struct again *again, const struct pl_api_hook *hook, size_t i)
+static void admit_note(struct again *again, const struct pl_api_hook *hook, size_t i)
 {
     for (size_t k = 0; hook->changed && k < again->count; k++) {
         again->due[k] = again->due[k] || again->called[k];
@@ -98,11 +98,11 @@ static int mutate(struct pl_api_ctx *ctx, struct pl_api_admission *admission, in
                                        .round = round};
             if (round > 0 && !again->due[i])
                 continue;
-            int code = begin(&hook, admission);
+            int code = admit_begin(&hook, admission);
             if (code < 0 || (code > 0 && pl_api_hook_ask(&hook, admission) != 0))
                 return -1;
             if (code > 0)
-                note(again, &hook, i);
+                admit_note(again, &hook, i);
         }
     }
     return 0;
@@ -146,7 +146,7 @@ int pl_api_admit_check(struct pl_api_ctx *ctx, struct pl_api_admission *admissio
         while (pl_iter_next(&it)) {
             struct pl_api_hook hook = {
                 .ctx = ctx, .config = table->entries[i]->key, .webhook = it.value};
-            int code = begin(&hook, admission);
+            int code = admit_begin(&hook, admission);
             if (code > 0)
                 code = pl_api_hook_ask(&hook, admission);
             if (code < 0 && !ctx->is_waiting) /* the first that says no is enough */

@@ -47,7 +47,8 @@ static struct pl_tree *steady(struct pl_arena *arena, const struct pl_tree *obje
     return copy;
 }
 
-static uint64_t key_of(const struct pl_api_hook *hook, const struct pl_api_admission *admission)
+static uint64_t admit_call_key_of(const struct pl_api_hook *hook,
+                                  const struct pl_api_admission *admission)
 {
     struct pl_arena *arena = &hook->ctx->arena;
     struct pl_buf text = PL_BUF_INIT;
@@ -88,11 +89,11 @@ static int64_t timeout_ms(struct pl_node webhook)
     return (given && seconds > 0 && seconds <= 30 ? seconds : TIMEOUT_S) * 1000;
 }
 
-static const struct pl_api_reply *call(struct pl_api_hook *hook,
-                                       const struct pl_api_admission *sent)
+static const struct pl_api_reply *admit_call_call(struct pl_api_hook *hook,
+                                                  const struct pl_api_admission *sent)
 {
     struct pl_buf body = PL_BUF_INIT;
-    uint64_t key = key_of(hook, sent);
+    uint64_t key = admit_call_key_of(hook, sent);
     char uid[37] = "";
     if (!pl_api_is_asked(hook->ctx, key))
         write_review(hook, sent, uid, &body);
@@ -298,7 +299,7 @@ int pl_api_hook_ask(struct pl_api_hook *hook, struct pl_api_admission *admission
                                   PL_FMT(hook->name));
     if (in_version(hook, admission, &sent) != 0)
         return -1;
-    const struct pl_api_reply *reply = call(hook, &sent);
+    const struct pl_api_reply *reply = admit_call_call(hook, &sent);
     if (reply == NULL)
         return -1;
     struct pl_node response = read_reply(hook, reply, &code);

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static bool has(struct pl_node list, struct pl_slice wanted)
+static bool admit_match_has(struct pl_node list, struct pl_slice wanted)
 {
     struct pl_iter it = pl_iter(list);
     while (pl_iter_next(&it))
@@ -50,9 +50,9 @@ static bool rule_has(struct pl_api_ctx *ctx, struct pl_node rule, const char *op
                      size_t version)
 {
     const struct pl_api_version *v = &ctx->type->versions[version];
-    return has(pl_node_getz(rule, "operations"), pl_slice_z(operation)) &&
-           has(pl_node_getz(rule, "apiGroups"), pl_slice_z(v->group)) &&
-           has(pl_node_getz(rule, "apiVersions"), pl_slice_z(v->name)) &&
+    return admit_match_has(pl_node_getz(rule, "operations"), pl_slice_z(operation)) &&
+           admit_match_has(pl_node_getz(rule, "apiGroups"), pl_slice_z(v->group)) &&
+           admit_match_has(pl_node_getz(rule, "apiVersions"), pl_slice_z(v->name)) &&
            has_resource(pl_node_getz(rule, "resources"), pl_slice_z(ctx->type->plural),
                         ctx->request.subresource) &&
            has_scope(ctx, rule);
@@ -147,13 +147,13 @@ static bool match_object(struct pl_api_ctx *ctx, struct pl_node selector,
 
 /* ---- match conditions ---- */
 
-static struct pl_cel value_of(struct pl_arena *arena, const struct pl_tree *tree)
+static struct pl_cel admit_match_value_of(struct pl_arena *arena, const struct pl_tree *tree)
 {
     return tree != NULL ? pl_cel_from_tree(arena, tree, NULL) : pl_cel_null();
 }
 
-static enum pl_api_match evaluate(struct pl_api_ctx *ctx, struct pl_slice text,
-                                  const struct pl_cel *values, struct pl_buf *why)
+static enum pl_api_match admit_match_evaluate(struct pl_api_ctx *ctx, struct pl_slice text,
+                                              const struct pl_cel *values, struct pl_buf *why)
 {
     size_t count;
     const struct pl_cel_var *vars = pl_webhook_condition_vars(&count);
@@ -180,14 +180,15 @@ static enum pl_api_match match_conditions(struct pl_api_ctx *ctx, struct pl_node
     if (pl_node_len(conditions) == 0)
         return all;
     const struct pl_cel values[] = {
-        value_of(&ctx->arena, admission->object), value_of(&ctx->arena, admission->old),
-        value_of(&ctx->arena, pl_api_admit_request(ctx, admission, version))};
+        admit_match_value_of(&ctx->arena, admission->object),
+        admit_match_value_of(&ctx->arena, admission->old),
+        admit_match_value_of(&ctx->arena, pl_api_admit_request(ctx, admission, version))};
     struct pl_iter it = pl_iter(conditions);
     while (pl_iter_next(&it)) {
         struct pl_scratch a, b;
         struct pl_buf text = PL_BUF_INIT;
-        enum pl_api_match one =
-            evaluate(ctx, pl_node_str(pl_node_getz(it.value, "expression"), &a), values, &text);
+        enum pl_api_match one = admit_match_evaluate(
+            ctx, pl_node_str(pl_node_getz(it.value, "expression"), &a), values, &text);
         if (one == PL_API_MATCH_FAILED)
             pl_buf_add_f(why, "match condition %.*s: %s",
                          PL_FMT(pl_node_str(pl_node_getz(it.value, "name"), &b)), pl_buf_z(&text));

@@ -52,7 +52,8 @@ static size_t add_warnings(struct pl_api_ctx *ctx, struct pl_http_header *header
     return count;
 }
 
-static void reply(struct pl_api_ctx *ctx, int code, const char *content_type, struct pl_slice body)
+static void answer_reply(struct pl_api_ctx *ctx, int code, const char *content_type,
+                         struct pl_slice body)
 {
     struct pl_http_header headers[MAX_WARNINGS + 3];
     size_t count = add_warnings(ctx, headers);
@@ -72,11 +73,11 @@ static void reply_reformatted(struct pl_api_ctx *ctx, int code, struct pl_slice 
     struct pl_buf out = PL_BUF_INIT;
     if (ctx->request.is_yaml_answer) {
         pl_yaml_encode(pl_doc_root(doc), &out);
-        reply(ctx, code, "application/yaml", pl_buf_slice(&out));
+        answer_reply(ctx, code, "application/yaml", pl_buf_slice(&out));
     } else {
         pl_write(&out, pl_doc_root(doc), PL_WRITE_PRETTY);
         pl_buf_add_char(&out, '\n');
-        reply(ctx, code, "application/json", pl_buf_slice(&out));
+        answer_reply(ctx, code, "application/json", pl_buf_slice(&out));
     }
     pl_buf_deinit(&out);
     pl_doc_unref(doc);
@@ -88,7 +89,7 @@ static bool reply_protobuf(struct pl_api_ctx *ctx, int code, struct pl_slice jso
     struct pl_buf out = PL_BUF_INIT;
     bool written = pl_api_proto_write_json(&out, json);
     if (written)
-        reply(ctx, code, PL_PROTO_TYPE, pl_buf_slice(&out));
+        answer_reply(ctx, code, PL_PROTO_TYPE, pl_buf_slice(&out));
     pl_buf_deinit(&out);
     return written;
 }
@@ -100,7 +101,7 @@ void pl_api_answer(struct pl_api_ctx *ctx, int code, struct pl_slice json)
     if (ctx->request.is_yaml_answer || ctx->request.is_pretty)
         reply_reformatted(ctx, code, json);
     else
-        reply(ctx, code, "application/json", json);
+        answer_reply(ctx, code, "application/json", json);
 }
 
 void pl_api_answer_tree(struct pl_api_ctx *ctx, int code, const struct pl_tree *tree)
@@ -118,7 +119,7 @@ void pl_api_answer_object(struct pl_api_ctx *ctx, int code, const struct pl_doc 
     struct pl_node root = pl_doc_root(doc);
     if (ctx->request.is_proto_answer && ctx->request.form == PL_API_PLAIN) {
         pl_api_proto_object(&out, ctx->type, ctx->version, root);
-        reply(ctx, code, PL_PROTO_TYPE, pl_buf_slice(&out));
+        answer_reply(ctx, code, PL_PROTO_TYPE, pl_buf_slice(&out));
         pl_buf_deinit(&out);
         return;
     }
@@ -139,7 +140,7 @@ void pl_api_answer_object(struct pl_api_ctx *ctx, int code, const struct pl_doc 
 void pl_api_answer_failure(struct pl_api_ctx *ctx)
 {
     if (ctx->status.is_plain) {
-        reply(ctx, ctx->status.code, "text/plain; charset=utf-8", ctx->status.message);
+        answer_reply(ctx, ctx->status.code, "text/plain; charset=utf-8", ctx->status.message);
         return;
     }
     struct pl_buf out = PL_BUF_INIT;

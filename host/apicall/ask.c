@@ -78,7 +78,7 @@ static struct pl_api_job *job_of(struct pl_api_ctx *ctx)
 
 /* ---- replies ---- */
 
-static struct pl_api_reply *find(const struct pl_api_job *job, uint64_t key)
+static struct pl_api_reply *ask_find(const struct pl_api_job *job, uint64_t key)
 {
     for (struct pl_link *link = job != NULL ? job->replies.head.next : NULL;
          link != NULL && link != &job->replies.head; link = link->next) {
@@ -91,7 +91,7 @@ static struct pl_api_reply *find(const struct pl_api_job *job, uint64_t key)
 
 bool pl_api_is_asked(const struct pl_api_ctx *ctx, uint64_t key)
 {
-    return find(ctx->job, key) != NULL;
+    return ask_find(ctx->job, key) != NULL;
 }
 
 static void run_again(struct pl_timer *timer)
@@ -104,20 +104,20 @@ static void run_again(struct pl_timer *timer)
         pl_api_job_end(job);
 }
 
-static void on_response(void *arg, const struct pl_http_response *response)
+static void on_ask_response(void *arg, const struct pl_http_response *response)
 {
     struct pl_api_reply *reply = arg;
     reply->status = response->status;
 }
 
-static int on_body(void *arg, struct pl_slice piece)
+static int on_ask_body(void *arg, struct pl_slice piece)
 {
     struct pl_api_reply *reply = arg;
     pl_buf_add_slice(&reply->body, piece);
     return 0;
 }
 
-static void on_done(void *arg, const struct pl_err *err)
+static void on_ask_done(void *arg, const struct pl_err *err)
 {
     struct pl_api_reply *reply = arg;
     struct pl_api_job *job = reply->job;
@@ -132,7 +132,7 @@ static void on_done(void *arg, const struct pl_err *err)
         pl_timer_start(job->api->timers, &job->again, 0, run_again);
 }
 
-static const struct pl_http_ops ops = {on_response, on_body, on_done};
+static const struct pl_http_ops ops = {on_ask_response, on_ask_body, on_ask_done};
 
 /* ---- where it is ---- */
 
@@ -162,8 +162,8 @@ static int choose_ca(struct pl_api_reply *reply, const struct pl_tree *client, s
     return 0;
 }
 
-static void send(struct pl_api_job *job, struct pl_api_reply *reply,
-                 const struct pl_api_question *question)
+static void ask_send(struct pl_api_job *job, struct pl_api_reply *reply,
+                     const struct pl_api_question *question)
 {
     static const struct pl_http_header headers[] = {{"Content-Type", "application/json"},
                                                     {"Accept", "application/json"},
@@ -194,7 +194,7 @@ const struct pl_api_reply *pl_api_ask(struct pl_api_ctx *ctx,
                                       const struct pl_api_question *question)
 {
     struct pl_api_job *job = job_of(ctx);
-    struct pl_api_reply *reply = find(job, question->key);
+    struct pl_api_reply *reply = ask_find(job, question->key);
     if (reply != NULL) {
         ctx->is_waiting = ctx->is_waiting || !reply->done;
         return reply->done ? reply : NULL;
@@ -212,7 +212,7 @@ const struct pl_api_reply *pl_api_ask(struct pl_api_ctx *ctx,
         pl_err_set(&reply->err, PL_ELIMIT, "webhooks can't be called now");
     if (can && choose_place(reply, question->client, &reply->err) == 0 &&
         choose_ca(reply, question->client, &reply->err) == 0)
-        send(job, reply, question);
+        ask_send(job, reply, question);
     else
         reply->done = true;
     ctx->is_waiting = ctx->is_waiting || !reply->done;

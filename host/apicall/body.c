@@ -39,7 +39,7 @@ void pl_api_body_default(struct pl_api_ctx *ctx, struct pl_tree *object)
 /* ---- protobuf ---- */
 
 /* Every group has the same options. */
-static struct pl_message message_of(struct pl_slice api_version, const char *kind)
+static struct pl_message body_message_of(struct pl_slice api_version, const char *kind)
 {
     if (strcmp(kind, "DeleteOptions") == 0)
         api_version = pl_slice_z("v1");
@@ -53,7 +53,7 @@ struct pl_tree *pl_api_body_protobuf(struct pl_api_ctx *ctx, const char *kind)
     struct pl_tree *object = NULL;
     if (pl_proto_open(ctx->request.call.body, &envelope)) {
         bool same = pl_slice_eqz(envelope.kind, kind);
-        struct pl_message type = message_of(envelope.api_version, kind);
+        struct pl_message type = body_message_of(envelope.api_version, kind);
         why = "the envelope has another type";
         if (same && !pl_message_is_none(type))
             object = pl_proto_decode(&ctx->arena, type, envelope.raw, &why);

@@ -50,7 +50,7 @@ static int address_of(struct pl_slice host, unsigned char bytes[16])
     return inet_pton(AF_INET6, text, bytes) == 1 ? AF_INET6 : 0;
 }
 
-static bool is_name(struct pl_slice host, const char *name)
+static bool caller_is_name(struct pl_slice host, const char *name)
 {
     return strlen(name) == host.len && strncasecmp(host.ptr, name, host.len) == 0;
 }
@@ -62,7 +62,8 @@ bool pl_api_host_is_loopback(struct pl_slice host)
     int family = host.len > 0 ? address_of(host, bytes) : 0;
     if (family == AF_INET)
         return bytes[0] == 127;
-    return family == AF_INET6 ? memcmp(bytes, one, sizeof(one)) == 0 : is_name(host, "localhost");
+    return family == AF_INET6 ? memcmp(bytes, one, sizeof(one)) == 0
+                              : caller_is_name(host, "localhost");
 }
 
 static bool is_every_address(const char *bound)
@@ -77,12 +78,12 @@ bool pl_api_host_is_ours(const char *bound, struct pl_slice authority)
     unsigned char bytes[16];
     if (host.len == 0)
         return false;
-    if (pl_api_host_is_loopback(host) || is_name(host, bound))
+    if (pl_api_host_is_loopback(host) || caller_is_name(host, bound))
         return true;
     if (!is_every_address(bound))
         return false;
     return address_of(host, bytes) != 0 ||
-           (gethostname(own, sizeof(own) - 1) == 0 && is_name(host, own));
+           (gethostname(own, sizeof(own) - 1) == 0 && caller_is_name(host, own));
 }
 
 bool pl_api_caller_is_allowed(const char *bound, const char *host, const char *origin)

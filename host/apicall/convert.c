@@ -22,7 +22,7 @@ bool pl_api_converts(const struct pl_api_type *type, size_t from, size_t to)
            pl_node_str_eq(pl_node_getz(conversion_of(type), "strategy"), pl_slice_z("Webhook"));
 }
 
-static int fail(struct pl_api_ctx *ctx, size_t from, const char *why)
+static int convert_fail(struct pl_api_ctx *ctx, size_t from, const char *why)
 {
     char text[PL_KIND_TEXT];
     return pl_api_fail(
@@ -41,7 +41,7 @@ static struct pl_node read_reply(struct pl_api_ctx *ctx, const struct pl_api_rep
         char *why = reply->err.code != 0
                         ? pl_strdup(reply->err.message)
                         : pl_format("the server answered with status %d", reply->status);
-        fail(ctx, from, why);
+        convert_fail(ctx, from, why);
         pl_free(why);
         return PL_NODE_MISSING;
     }
@@ -56,15 +56,15 @@ static struct pl_node read_reply(struct pl_api_ctx *ctx, const struct pl_api_rep
     struct pl_slice why = pl_node_str(pl_node_dig(response, "result", "message"), &scratch);
     char *text = why.len > 0 ? pl_memdup0(why.ptr, why.len)
                              : pl_format("%s", doc == NULL ? err.message : "not every object came");
-    fail(ctx, from, text);
+    convert_fail(ctx, from, text);
     pl_free(text);
     return PL_NODE_MISSING;
 }
 
 /* objects: JSON texts, joined by commas. The array of results; MISSING with the status, or while it
  * waits. */
-static struct pl_node ask(struct pl_api_ctx *ctx, struct pl_slice objects, size_t count,
-                          size_t from, size_t to)
+static struct pl_node convert_ask(struct pl_api_ctx *ctx, struct pl_slice objects, size_t count,
+                                  size_t from, size_t to)
 {
     char text[PL_KIND_TEXT], uid[37];
     struct pl_slice version = pl_api_version_text(&ctx->type->versions[to], text);
@@ -112,7 +112,7 @@ int pl_api_convert(struct pl_api_ctx *ctx, struct pl_tree **object, size_t from,
         pl_tree_removez(meta, own[i]);
     struct pl_buf text = PL_BUF_INIT;
     pl_tree_write(&text, sent);
-    struct pl_node found = ask(ctx, pl_buf_slice(&text), 1, from, to);
+    struct pl_node found = convert_ask(ctx, pl_buf_slice(&text), 1, from, to);
     pl_buf_deinit(&text);
     if (pl_node_is_missing(found))
         return -1;
@@ -129,7 +129,7 @@ int pl_api_convert(struct pl_api_ctx *ctx, struct pl_tree **object, size_t from,
 
 /* ---- many ---- */
 
-static size_t version_of(const struct pl_api_type *type, struct pl_node object)
+static size_t convert_version_of(const struct pl_api_type *type, struct pl_node object)
 {
     for (size_t i = 0; i < type->version_count; i++) {
         char text[PL_KIND_TEXT];
@@ -145,7 +145,7 @@ int pl_api_convert_nodes(struct pl_api_ctx *ctx, struct pl_node *objects, size_t
     struct pl_buf text = PL_BUF_INIT;
     size_t asked = 0, at = 0, from = ctx->type->storage_version;
     for (size_t i = 0; i < count; i++) {
-        size_t own = version_of(ctx->type, objects[i]);
+        size_t own = convert_version_of(ctx->type, objects[i]);
         if (!pl_api_converts(ctx->type, own, ctx->version))
             continue;
         if (asked++ > 0)
@@ -153,13 +153,14 @@ int pl_api_convert_nodes(struct pl_api_ctx *ctx, struct pl_node *objects, size_t
         pl_write(&text, objects[i], PL_WRITE_COMPACT);
         from = own;
     }
-    struct pl_node found =
-        asked > 0 ? ask(ctx, pl_buf_slice(&text), asked, from, ctx->version) : PL_NODE_MISSING;
+    struct pl_node found = asked > 0
+                               ? convert_ask(ctx, pl_buf_slice(&text), asked, from, ctx->version)
+                               : PL_NODE_MISSING;
     pl_buf_deinit(&text);
     if (asked > 0 && pl_node_is_missing(found))
         return -1;
     for (size_t i = 0; i < count && asked > 0; i++)
-        if (pl_api_converts(ctx->type, version_of(ctx->type, objects[i]), ctx->version))
+        if (pl_api_converts(ctx->type, convert_version_of(ctx->type, objects[i]), ctx->version))
             objects[i] = pl_node_at(found, at++);
     return 0;
 }

@@ -55,7 +55,7 @@ static int fail_type(struct pl_api_ctx *ctx, struct pl_slice api_version, struct
 }
 
 /* Built-in kinds may leave out what the path says anyway. */
-static int check_type(struct pl_api_ctx *ctx, struct pl_tree *object)
+static int decode_check_type(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
     char text[PL_KIND_TEXT];
     struct pl_slice want = pl_api_version_text(pl_api_ctx_version(ctx), text);
@@ -87,7 +87,7 @@ static int fail_parse(struct pl_api_ctx *ctx, const char *kind, const struct pl_
         body.len == 0 ? "<empty>" : body.ptr);
 }
 
-static struct pl_tree *parse(struct pl_api_ctx *ctx, const char *kind)
+static struct pl_tree *decode_parse(struct pl_api_ctx *ctx, const char *kind)
 {
     struct pl_err err = {0};
     bool has_type = !ctx->type->is_custom || strcmp(kind, ctx->type->kind) != 0;
@@ -112,10 +112,10 @@ static struct pl_tree *parse(struct pl_api_ctx *ctx, const char *kind)
 
 struct pl_tree *pl_api_decode(struct pl_api_ctx *ctx)
 {
-    struct pl_tree *object = parse(ctx, ctx->type->kind);
+    struct pl_tree *object = decode_parse(ctx, ctx->type->kind);
     if (object == NULL)
         return NULL;
-    if (check_type(ctx, object) != 0 || pl_api_body_read(ctx, object) != 0)
+    if (decode_check_type(ctx, object) != 0 || pl_api_body_read(ctx, object) != 0)
         return NULL;
     pl_tree_child(&ctx->arena, object, "metadata");
     return object;
@@ -123,7 +123,7 @@ struct pl_tree *pl_api_decode(struct pl_api_ctx *ctx)
 
 struct pl_tree *pl_api_decode_as(struct pl_api_ctx *ctx, const char *api_version, const char *kind)
 {
-    struct pl_tree *object = parse(ctx, kind);
+    struct pl_tree *object = decode_parse(ctx, kind);
     if (object == NULL)
         return NULL;
     struct pl_slice version = pl_tree_text_at(object, "apiVersion");

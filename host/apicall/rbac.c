@@ -266,7 +266,7 @@ static bool any_allows(struct walk *walk, const struct pl_tree *rules)
     return false;
 }
 
-static struct pl_slice reason_of(struct walk *walk)
+static struct pl_slice rbac_reason_of(struct walk *walk)
 {
     struct pl_scratch a, b, c;
     struct pl_node ref = pl_node_getz(walk->binding, "roleRef");
@@ -289,7 +289,7 @@ bool pl_api_rbac_allows(struct pl_api_ctx *ctx, const struct pl_api_user *user,
     if (pl_api_user_is_in(user, pl_slice_z("system:masters")))
         return true;
     if (walk_bindings(&walk, asked->ns)) {
-        *reason = reason_of(&walk);
+        *reason = rbac_reason_of(&walk);
         return true;
     }
     if (walk.missing.len > 0)
@@ -297,7 +297,7 @@ bool pl_api_rbac_allows(struct pl_api_ctx *ctx, const struct pl_api_user *user,
     return false;
 }
 
-static bool collect(struct walk *walk, const struct pl_tree *rules)
+static bool rbac_collect(struct walk *walk, const struct pl_tree *rules)
 {
     PL_TREE_FOR(item, rules)
     pl_tree_push(&walk->ctx->arena, walk->all, item->value);
@@ -308,12 +308,12 @@ struct pl_tree *pl_api_rbac_rules(struct pl_api_ctx *ctx, const struct pl_api_us
                                   struct pl_slice ns)
 {
     struct walk walk = {
-        .ctx = ctx, .user = user, .rules = collect, .all = pl_tree_array(&ctx->arena)};
+        .ctx = ctx, .user = user, .rules = rbac_collect, .all = pl_tree_array(&ctx->arena)};
     if (pl_api_user_is_in(user, pl_slice_z("system:masters")))
-        collect(&walk,
-                pl_tree_literal(&ctx->arena,
-                                "[{\"verbs\":[\"*\"],\"apiGroups\":[\"*\"],\"resources\":"
-                                "[\"*\"]},{\"verbs\":[\"*\"],\"nonResourceURLs\":[\"*\"]}]"));
+        rbac_collect(&walk,
+                     pl_tree_literal(&ctx->arena,
+                                     "[{\"verbs\":[\"*\"],\"apiGroups\":[\"*\"],\"resources\":"
+                                     "[\"*\"]},{\"verbs\":[\"*\"],\"nonResourceURLs\":[\"*\"]}]"));
     else
         walk_bindings(&walk, ns);
     return walk.all;

@@ -56,7 +56,8 @@ struct right {
     struct pl_slice verb, url, group, resource, name;
 };
 
-static bool covers(struct pl_arena *arena, const struct pl_tree *rule, const struct right *right)
+static bool rbac_escalation_covers(struct pl_arena *arena, const struct pl_tree *rule,
+                                   const struct right *right)
 {
     if (!covers_all(pl_tree_getz(rule, "verbs"), right->verb))
         return false;
@@ -99,12 +100,13 @@ static void check_right(struct check *check, const struct right *right)
     if (++check->rights > RIGHTS_MAX)
         return;
     PL_TREE_FOR(item, check->have)
-    if (covers(&check->ctx->arena, item->value, right))
+    if (rbac_escalation_covers(&check->ctx->arena, item->value, right))
         return;
     note_missing(check, right);
 }
 
-static void check_names(struct check *check, struct right right, const struct pl_tree *names)
+static void rbac_escalation_check_names(struct check *check, struct right right,
+                                        const struct pl_tree *names)
 {
     if (names == NULL || names->count == 0)
         check_right(check, &right);
@@ -115,24 +117,24 @@ static void check_names(struct check *check, struct right right, const struct pl
     }
 }
 
-static void check_rule(struct check *check, const struct pl_tree *rule)
+static void rbac_escalation_check_rule(struct check *check, const struct pl_tree *rule)
 {
     const struct pl_tree *names = pl_tree_getz(rule, "resourceNames");
     PL_TREE_FOR(group, pl_tree_getz(rule, "apiGroups"))
     PL_TREE_FOR(resource, pl_tree_getz(rule, "resources"))
     PL_TREE_FOR(verb, pl_tree_getz(rule, "verbs"))
-    check_names(check,
-                (struct right){.verb = pl_tree_text(verb->value),
-                               .group = pl_tree_text(group->value),
-                               .resource = pl_tree_text(resource->value)},
-                names);
+    rbac_escalation_check_names(check,
+                                (struct right){.verb = pl_tree_text(verb->value),
+                                               .group = pl_tree_text(group->value),
+                                               .resource = pl_tree_text(resource->value)},
+                                names);
     PL_TREE_FOR(url, pl_tree_getz(rule, "nonResourceURLs"))
     PL_TREE_FOR(verb, pl_tree_getz(rule, "verbs"))
     check_right(
         check, &(struct right){.verb = pl_tree_text(verb->value), .url = pl_tree_text(url->value)});
 }
 
-static void add_quoted(struct pl_buf *out, const struct pl_tree *texts)
+static void rbac_escalation_add_quoted(struct pl_buf *out, const struct pl_tree *texts)
 {
     pl_buf_add_char(out, '[');
     PL_TREE_FOR(item, texts)
@@ -141,7 +143,7 @@ static void add_quoted(struct pl_buf *out, const struct pl_tree *texts)
     pl_buf_add_char(out, ']');
 }
 
-static int by_key(const void *a, const void *b)
+static int rbac_escalation_by_key(const void *a, const void *b)
 {
     return pl_slice_cmp((*(struct pl_tree_item *const *)a)->key,
                         (*(struct pl_tree_item *const *)b)->key);
@@ -154,15 +156,16 @@ static void add_missing(struct pl_buf *out, const struct check *check)
         pl_arena_alloc(&check->ctx->arena, (check->missing->count + 1) * sizeof(*items));
     PL_TREE_FOR(item, check->missing)
     items[count++] = item;
-    qsort(items, count, sizeof(*items), by_key);
+    qsort(items, count, sizeof(*items), rbac_escalation_by_key);
     for (size_t i = 0; i < count; i++) {
         pl_buf_add_f(out, "\n{%.*sVerbs:", PL_FMT(items[i]->key));
-        add_quoted(out, items[i]->value);
+        rbac_escalation_add_quoted(out, items[i]->value);
         pl_buf_add_char(out, '}');
     }
 }
 
-static int fail(struct pl_api_ctx *ctx, const struct pl_tree *object, struct pl_slice why)
+static int rbac_escalation_fail(struct pl_api_ctx *ctx, const struct pl_tree *object,
+                                struct pl_slice why)
 {
     struct pl_slice group = pl_slice_z(pl_api_ctx_version(ctx)->group);
     struct pl_slice name = pl_tree_text_at(object, "metadata.name");
@@ -177,10 +180,10 @@ static int fail_escalation(const struct check *check, const struct pl_tree *obje
     struct pl_buf text = PL_BUF_INIT;
     const struct pl_api_user *user = &check->ctx->user;
     pl_buf_add_f(&text, "user \"%.*s\" (groups=", PL_FMT(user->name));
-    add_quoted(&text, user->groups);
+    rbac_escalation_add_quoted(&text, user->groups);
     pl_buf_add_z(&text, ") is attempting to grant RBAC permissions not currently held:");
     add_missing(&text, check);
-    int code = fail(check->ctx, object, pl_buf_slice(&text));
+    int code = rbac_escalation_fail(check->ctx, object, pl_buf_slice(&text));
     pl_buf_deinit(&text);
     return code;
 }
@@ -192,9 +195,9 @@ static int check_rules(struct pl_api_ctx *ctx, const struct pl_tree *object,
                           .have = pl_api_rbac_rules(ctx, &ctx->user, ctx->request.ns),
                           .missing = pl_tree_object(&ctx->arena)};
     PL_TREE_FOR(item, rules)
-    check_rule(&check, item->value);
+    rbac_escalation_check_rule(&check, item->value);
     if (check.rights > RIGHTS_MAX)
-        return fail(ctx, object, pl_slice_z("it gives too many rights to compare"));
+        return rbac_escalation_fail(ctx, object, pl_slice_z("it gives too many rights to compare"));
     return check.missing->count == 0 ? 0 : fail_escalation(&check, object);
 }
 
@@ -228,8 +231,9 @@ static int check_role(struct pl_api_ctx *ctx, const struct pl_tree *object,
                     pl_tree_literal(&ctx->arena, "[{\"verbs\":[\"*\"],\"apiGroups\":[\"*\"],"
                                                  "\"resources\":[\"*\"]},{\"verbs\":[\"*\"],"
                                                  "\"nonResourceURLs\":[\"*\"]}]")) != 0)
-        return fail(ctx, object,
-                    pl_slice_z("must have cluster-admin privileges to use the aggregationRule"));
+        return rbac_escalation_fail(
+            ctx, object,
+            pl_slice_z("must have cluster-admin privileges to use the aggregationRule"));
     return check_rules(ctx, object, rules);
 }
 

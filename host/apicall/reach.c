@@ -19,8 +19,8 @@ static int by_url(struct pl_slice url, struct pl_api_reach *out, struct pl_err *
 }
 
 /* "HOST:PORT" is appended. */
-static int find(struct pl_api *api, const struct pl_api_service *service, struct pl_buf *where,
-                struct pl_err *err)
+static int reach_find(struct pl_api *api, const struct pl_api_service *service,
+                      struct pl_buf *where, struct pl_err *err)
 {
     const struct pl_api_services *services = &api->services;
     if (services->find != NULL && services->find(services->arg, service, where))
@@ -57,7 +57,7 @@ static int by_service(struct pl_api *api, const struct pl_tree *tree, struct pl_
     char *ns_z = pl_memdup0(ns.ptr, ns.len), *name_z = pl_memdup0(name.ptr, name.len);
     pl_tree_integer(pl_tree_getz(tree, "port"), &port);
     const struct pl_api_service service = {.ns = ns_z, .name = name_z, .port = (int)port};
-    int rc = find(api, &service, &where, err);
+    int rc = reach_find(api, &service, &where, err);
     if (rc == 0) {
         bool slash = path.len == 0 || path.ptr[0] != '/';
         out->url = pl_format("https://%s%s%.*s", pl_buf_z(&where), slash ? "/" : "", PL_FMT(path));

@@ -14,7 +14,7 @@
 #define MAX_SEGMENTS  8
 #define MAX_TIMEOUT_S (INT64_C(100) * 366 * 86400) /* what is longer has no room in nanoseconds */
 
-static struct pl_slice unescape(struct pl_arena *arena, struct pl_slice text)
+static struct pl_slice request_unescape(struct pl_arena *arena, struct pl_slice text)
 {
     struct pl_buf buf = PL_BUF_INIT;
     pl_url_unescape(text, false, &buf);
@@ -23,7 +23,7 @@ static struct pl_slice unescape(struct pl_arena *arena, struct pl_slice text)
     return pl_arena_utf8(arena, copy);
 }
 
-static size_t split(struct pl_arena *arena, struct pl_slice path, struct pl_slice *segments)
+static size_t request_split(struct pl_arena *arena, struct pl_slice path, struct pl_slice *segments)
 {
     size_t count = 0;
     const char *at = path.ptr, *end = path.ptr + path.len;
@@ -33,7 +33,7 @@ static size_t split(struct pl_arena *arena, struct pl_slice path, struct pl_slic
         if (stop > at) {
             if (count == MAX_SEGMENTS + 1)
                 return count;
-            segments[count++] = unescape(arena, pl_slice(at, (size_t)(stop - at)));
+            segments[count++] = request_unescape(arena, pl_slice(at, (size_t)(stop - at)));
         }
         at = stop + 1;
     }
@@ -44,7 +44,7 @@ static size_t split(struct pl_arena *arena, struct pl_slice path, struct pl_slic
 static void parse_path(struct pl_api_request *request, struct pl_arena *arena)
 {
     struct pl_slice seg[MAX_SEGMENTS + 1];
-    size_t count = split(arena, request->call.path, seg), at;
+    size_t count = request_split(arena, request->call.path, seg), at;
     if (count == 0 || count > MAX_SEGMENTS)
         return;
     if (pl_slice_eqz(seg[0], "api") && count >= 2) {
@@ -90,13 +90,13 @@ static struct pl_slice param(struct pl_api_request *request, struct pl_arena *ar
     return copy;
 }
 
-static bool is_true(struct pl_slice text)
+static bool request_is_true(struct pl_slice text)
 {
     return pl_slice_eqz(text, "true") || pl_slice_eqz(text, "1") || pl_slice_eqz(text, "True") ||
            pl_slice_eqz(text, "t") || pl_slice_eqz(text, "TRUE");
 }
 
-static int number(struct pl_slice text, int64_t *value, struct pl_api_status *status)
+static int request_number(struct pl_slice text, int64_t *value, struct pl_api_status *status)
 {
     if (text.len == 0)
         return 0;
@@ -122,14 +122,14 @@ static int parse_params(struct pl_api_request *request, struct pl_api_status *st
     request->field_manager = param(request, arena, "fieldManager");
     request->field_validation = param(request, arena, "fieldValidation");
     request->propagation = param(request, arena, "propagationPolicy");
-    request->watch = is_true(param(request, arena, "watch"));
-    request->bookmarks = is_true(param(request, arena, "allowWatchBookmarks"));
+    request->watch = request_is_true(param(request, arena, "watch"));
+    request->bookmarks = request_is_true(param(request, arena, "allowWatchBookmarks"));
     struct pl_slice initial = param(request, arena, "sendInitialEvents");
     request->has_send_initial = initial.ptr != NULL;
-    request->send_initial = is_true(initial);
+    request->send_initial = request_is_true(initial);
     struct pl_slice force = param(request, arena, "force");
     request->has_force = force.ptr != NULL;
-    request->force = is_true(force);
+    request->force = request_is_true(force);
     struct pl_slice dry = param(request, arena, "dryRun");
     request->dry_run = dry.len > 0;
     if (dry.len > 0 && !pl_slice_eqz(dry, "All"))
@@ -139,9 +139,9 @@ static int parse_params(struct pl_api_request *request, struct pl_api_status *st
                                   PL_FMT(dry));
     struct pl_slice grace = param(request, arena, "gracePeriodSeconds");
     request->has_grace = grace.len > 0;
-    if (number(grace, &request->grace_s, status) != 0 ||
-        number(param(request, arena, "limit"), &request->limit, status) != 0 ||
-        number(param(request, arena, "timeoutSeconds"), &request->timeout_s, status) != 0)
+    if (request_number(grace, &request->grace_s, status) != 0 ||
+        request_number(param(request, arena, "limit"), &request->limit, status) != 0 ||
+        request_number(param(request, arena, "timeoutSeconds"), &request->timeout_s, status) != 0)
         return -1;
     if (request->timeout_s > MAX_TIMEOUT_S)
         request->timeout_s = MAX_TIMEOUT_S;
@@ -247,7 +247,7 @@ int pl_api_request_parse(struct pl_api_request *request, const struct pl_api_cal
     /* People who type requests get answers for people. */
     struct pl_slice pretty = param(request, status->arena, "pretty");
     bool for_people = strncmp(agent, "curl/", 5) == 0 || strncmp(agent, "Wget/", 5) == 0;
-    request->is_pretty = pretty.len > 0 ? is_true(pretty) : for_people;
+    request->is_pretty = pretty.len > 0 ? request_is_true(pretty) : for_people;
     request->body_form = body_form(call->content_type);
     parse_path(request, status->arena);
     if (parse_accept(request, status) != 0)

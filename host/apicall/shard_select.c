@@ -29,9 +29,9 @@ struct reader {
     bool has_two_keys;
 };
 
-static int fail(struct reader *r, const char *fmt, ...) PL_PRINTF(2, 3);
+static int shard_select_fail(struct reader *r, const char *fmt, ...) PL_PRINTF(2, 3);
 
-static int fail(struct reader *r, const char *fmt, ...)
+static int shard_select_fail(struct reader *r, const char *fmt, ...)
 {
     char text[512];
     va_list args;
@@ -54,16 +54,16 @@ static int kind_number(const struct pl_cel_expr *e)
 
 /* ---- one range ---- */
 
-static int add_path(struct reader *r, const struct pl_cel_expr *e, struct pl_buf *path)
+static int shard_select_add_path(struct reader *r, const struct pl_cel_expr *e, struct pl_buf *path)
 {
     bool is_name = e->kind == PL_CEL_IDENT;
     bool is_field = e->kind == PL_CEL_SELECT && !e->select.is_test && !e->select.is_optional;
     if (!is_name && !is_field)
-        return fail(r,
-                    "shardRange() first argument: expected field path (e.g. " UID
-                    "), got expression kind %d",
-                    kind_number(e));
-    if (is_field && add_path(r, e->select.of, path) != 0)
+        return shard_select_fail(r,
+                                 "shardRange() first argument: expected field path (e.g. " UID
+                                 "), got expression kind %d",
+                                 kind_number(e));
+    if (is_field && shard_select_add_path(r, e->select.of, path) != 0)
         return -1;
     if (is_field)
         pl_buf_add_char(path, '.');
@@ -74,18 +74,19 @@ static int add_path(struct reader *r, const struct pl_cel_expr *e, struct pl_buf
 static int read_key(struct reader *r, const struct pl_cel_expr *e, const char **key)
 {
     struct pl_buf path = PL_BUF_INIT;
-    int code = add_path(r, e, &path);
+    int code = shard_select_add_path(r, e, &path);
     *key = pl_slice_eqz(pl_buf_slice(&path), UID)         ? UID
            : pl_slice_eqz(pl_buf_slice(&path), NAMESPACE) ? NAMESPACE
                                                           : NULL;
     if (code == 0 && *key == NULL)
-        code = fail(r, "unsupported field path \"%.*s\"; supported: " UID ", " NAMESPACE,
-                    PL_FMT(pl_buf_slice(&path)));
+        code =
+            shard_select_fail(r, "unsupported field path \"%.*s\"; supported: " UID ", " NAMESPACE,
+                              PL_FMT(pl_buf_slice(&path)));
     pl_buf_deinit(&path);
     return code;
 }
 
-static const char *type_name(enum pl_cel_kind kind)
+static const char *shard_select_type_name(enum pl_cel_kind kind)
 {
     switch (kind) {
     case PL_CEL_NULL:
@@ -107,22 +108,23 @@ static int check_digits(struct reader *r, const char *name, struct pl_slice text
 {
     struct pl_slice hex = pl_slice(text.ptr + 2, text.len - 2);
     if (hex.len == 0)
-        return fail(r, "%s: hex value is required after '0x'", name);
+        return shard_select_fail(r, "%s: hex value is required after '0x'", name);
     if (hex.len > DIGITS + 1)
-        return fail(r, "%s: hex value too long (%zu chars, max %d): \"%.*s\"", name, hex.len,
-                    DIGITS + 1, PL_FMT(hex));
+        return shard_select_fail(r, "%s: hex value too long (%zu chars, max %d): \"%.*s\"", name,
+                                 hex.len, DIGITS + 1, PL_FMT(hex));
     for (size_t i = 0; i < hex.len; i++)
         if (strchr("0123456789abcdef", hex.ptr[i]) == NULL || hex.ptr[i] == '\0')
-            return fail(r, "%s: invalid hex character \"%c\" in \"%.*s\"", name, hex.ptr[i],
-                        PL_FMT(text));
+            return shard_select_fail(r, "%s: invalid hex character \"%c\" in \"%.*s\"", name,
+                                     hex.ptr[i], PL_FMT(text));
     if (hex.len == DIGITS + 1 && !pl_slice_eqz(text, END))
-        return fail(r, "%s: 17-digit hex value must be '" END "' (2^64), got \"%.*s\"", name,
-                    PL_FMT(text));
+        return shard_select_fail(r, "%s: 17-digit hex value must be '" END "' (2^64), got \"%.*s\"",
+                                 name, PL_FMT(text));
     if (hex.len < DIGITS)
-        return fail(r,
-                    "%s must be a 0x-prefixed 16-digit hex value, got \"%.*s\" (did you mean "
-                    "\"0x%0*d%.*s\"?)",
-                    name, PL_FMT(text), (int)(DIGITS - hex.len), 0, PL_FMT(hex));
+        return shard_select_fail(
+            r,
+            "%s must be a 0x-prefixed 16-digit hex value, got \"%.*s\" (did you mean "
+            "\"0x%0*d%.*s\"?)",
+            name, PL_FMT(text), (int)(DIGITS - hex.len), 0, PL_FMT(hex));
     return 0;
 }
 
@@ -130,13 +132,15 @@ static int read_bound(struct reader *r, const struct pl_cel_expr *e, const char 
                       unsigned __int128 *bound)
 {
     if (e->kind != PL_CEL_CONST)
-        return fail(r, "%s must be a string literal (e.g. '0xff'), got expression kind %d", name,
-                    kind_number(e));
+        return shard_select_fail(
+            r, "%s must be a string literal (e.g. '0xff'), got expression kind %d", name,
+            kind_number(e));
     if (e->constant.kind != PL_CEL_STRING)
-        return fail(r, "%s must be a string literal, got %s", name, type_name(e->constant.kind));
+        return shard_select_fail(r, "%s must be a string literal, got %s", name,
+                                 shard_select_type_name(e->constant.kind));
     struct pl_slice text = e->constant.s;
     if (text.len < 2 || memcmp(text.ptr, "0x", 2) != 0)
-        return fail(r, "%s must have '0x' prefix, got \"%.*s\"", name, PL_FMT(text));
+        return shard_select_fail(r, "%s must have '0x' prefix, got \"%.*s\"", name, PL_FMT(text));
     if (check_digits(r, name, text) != 0)
         return -1;
     *bound = 0;
@@ -163,14 +167,14 @@ static int read_range(struct reader *r, const struct pl_cel_expr *e)
     const char *key;
     unsigned __int128 start, end;
     if (count != 3)
-        return fail(r, "shardRange() requires exactly 3 arguments, got %zu", count);
+        return shard_select_fail(r, "shardRange() requires exactly 3 arguments, got %zu", count);
     if (read_key(r, args[0], &key) != 0 || read_bound(r, args[1], "hexStart", &start) != 0 ||
         read_bound(r, args[2], "hexEnd", &end) != 0)
         return -1;
     struct pl_slice from = args[1]->constant.s, to = args[2]->constant.s;
     if (start >= end)
-        return fail(r, "shard range start %.*s must be less than end %.*s", PL_FMT(from),
-                    PL_FMT(to));
+        return shard_select_fail(r, "shard range start %.*s must be less than end %.*s",
+                                 PL_FMT(from), PL_FMT(to));
     r->has_two_keys = r->has_two_keys || (r->key != NULL && strcmp(r->key, key) != 0);
     if (r->key == NULL)
         r->key = key;
@@ -184,14 +188,14 @@ static int read_expression(struct reader *r, const struct pl_cel_expr *e)
 {
     int kind = kind_number(e);
     if (kind != 1)
-        return fail(r, "unexpected expression kind %d; expected shardRange() call or || operator",
-                    kind);
+        return shard_select_fail(
+            r, "unexpected expression kind %d; expected shardRange() call or || operator", kind);
     struct pl_slice name = e->kind == PL_CEL_CALL ? e->call.name : pl_slice_z("has");
     if (pl_slice_eqz(name, "shardRange"))
         return read_range(r, e);
     if (!pl_slice_eqz(name, "_||_"))
-        return fail(r, "unsupported function \"%.*s\"; only shardRange() and || are allowed",
-                    PL_FMT(name));
+        return shard_select_fail(
+            r, "unsupported function \"%.*s\"; only shardRange() and || are allowed", PL_FMT(name));
     for (size_t i = 0; i < e->call.count; i++)
         if (read_expression(r, e->call.args[i]) != 0)
             return -1;
@@ -223,8 +227,9 @@ static int read_text(struct reader *r, struct pl_arena *arena, struct pl_slice t
     if (e == NULL || read_expression(r, e) != 0)
         return -1;
     if (r->has_two_keys)
-        return fail(r, "all shard ranges must use the same field, got \"%s\" and \"%s\"", r->key,
-                    strcmp(r->key, UID) == 0 ? NAMESPACE : UID);
+        return shard_select_fail(r,
+                                 "all shard ranges must use the same field, got \"%s\" and \"%s\"",
+                                 r->key, strcmp(r->key, UID) == 0 ? NAMESPACE : UID);
     return 0;
 }
 
@@ -243,9 +248,11 @@ int pl_api_shards_parse(struct pl_api_shards *shards, struct pl_slice text, stru
     struct pl_arena arena = {0};
     *shards = (struct pl_api_shards){0};
     text = trimmed(text);
-    int code = text.len > 0 ? read_text(&r, &arena, text)
-                            : fail(&r, "empty shard selector is not allowed; omit the parameter "
-                                       "for unfiltered lists");
+    int code =
+        text.len > 0
+            ? read_text(&r, &arena, text)
+            : shard_select_fail(&r, "empty shard selector is not allowed; omit the parameter "
+                                    "for unfiltered lists");
     pl_arena_deinit(&arena);
     if (code == 0) {
         shards->by_namespace = strcmp(r.key, NAMESPACE) == 0;

@@ -67,7 +67,7 @@ static bool decode_base64url(struct pl_slice text, struct pl_buf *out)
     return ok;
 }
 
-static struct pl_slice sign(struct pl_api_ctx *ctx, const struct pl_tree *claims)
+static struct pl_slice token_sign(struct pl_api_ctx *ctx, const struct pl_tree *claims)
 {
     struct pl_buf token = PL_BUF_INIT, json = PL_BUF_INIT;
     uint8_t mac[PL_SHA256_BYTES];
@@ -222,7 +222,7 @@ static struct pl_tree *answer_of(struct pl_api_ctx *ctx, const struct pl_api_ent
     pl_time_text((now_s(ctx->api) + seconds) * PL_SECOND, 0, ends);
     struct pl_tree *status = pl_tree_child(arena, root, "status");
     pl_tree_setz(arena, status, "token",
-                 pl_tree_str(arena, sign(ctx, claims_for(ctx, account, audiences, seconds))));
+                 pl_tree_str(arena, token_sign(ctx, claims_for(ctx, account, audiences, seconds))));
     pl_tree_set_strz(arena, status, "expirationTimestamp", ends);
     return root;
 }

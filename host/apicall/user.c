@@ -76,7 +76,7 @@ struct pl_tree *pl_api_user_info(struct pl_arena *arena, const struct pl_api_use
 /* ---- tokens ---- */
 
 /* Is that the server's own token? */
-static bool is_token(const struct pl_api *api, struct pl_slice given)
+static bool user_is_token(const struct pl_api *api, struct pl_slice given)
 {
     if (api->token == NULL)
         return true;
@@ -92,7 +92,7 @@ bool pl_api_user_of_token(struct pl_api_ctx *ctx, struct pl_slice token, struct 
 {
     if (pl_api_token_verify(ctx, token, user))
         return true;
-    if (!is_token(ctx->api, token))
+    if (!user_is_token(ctx->api, token))
         return false;
     *user = pl_api_user_admin(&ctx->arena);
     return true;

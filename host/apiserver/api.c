@@ -37,7 +37,7 @@
 
 /* ---- life ---- */
 
-static void on_event(void *arg, const struct pl_api_event *event)
+static void on_api_event(void *arg, const struct pl_api_event *event)
 {
     struct pl_api *api = arg;
     pl_api_keep_event(api, event);
@@ -45,7 +45,7 @@ static void on_event(void *arg, const struct pl_api_event *event)
     pl_api_watch_deliver(api, event);
 }
 
-static const struct pl_api_storage_ops storage_ops = {.on_event = on_event};
+static const struct pl_api_storage_ops storage_ops = {.on_event = on_api_event};
 
 struct pl_api *pl_api_create(struct pl_timers *timers, const struct pl_api_options *options)
 {

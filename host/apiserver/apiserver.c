@@ -20,24 +20,24 @@ struct pl_apiserver {
     struct pl_idle idle;
 };
 
-static void reply(void *self, int status, const struct pl_http_header *headers, size_t count,
-                  struct pl_slice body)
+static void apiserver_reply(void *self, int status, const struct pl_http_header *headers,
+                            size_t count, struct pl_slice body)
 {
     pl_exchange_reply_with(self, status, headers, count, body);
 }
 
-static void begin(void *self, int status, const char *content_type, void (*on_close)(void *arg),
-                  void *arg)
+static void apiserver_begin(void *self, int status, const char *content_type,
+                            void (*on_close)(void *arg), void *arg)
 {
     pl_exchange_begin(self, status, content_type, on_close, arg);
 }
 
-static void write_piece(void *self, struct pl_slice piece)
+static void apiserver_write_piece(void *self, struct pl_slice piece)
 {
     pl_exchange_write(self, piece);
 }
 
-static void end(void *self)
+static void apiserver_end(void *self)
 {
     pl_exchange_end(self);
 }
@@ -47,18 +47,19 @@ static size_t unread(void *self)
     return pl_exchange_unread(self);
 }
 
-static void on_drained(void *self, void (*then)(void *arg))
+static void on_apiserver_drained(void *self, void (*then)(void *arg))
 {
     pl_exchange_on_drained(self, then);
 }
 
-static void cut(void *self)
+static void apiserver_cut(void *self)
 {
     pl_exchange_abort(self);
 }
 
-static const struct pl_api_responder_ops responder_ops = {reply,  begin,      write_piece, end,
-                                                          unread, on_drained, cut};
+static const struct pl_api_responder_ops responder_ops = {
+    apiserver_reply, apiserver_begin,      apiserver_write_piece, apiserver_end,
+    unread,          on_apiserver_drained, apiserver_cut};
 
 /* The headers by which a request speaks for somebody else: an array to free; NULL: none. */
 static struct pl_http_header *impersonation(const struct pl_exchange *exchange, size_t *count)
@@ -98,7 +99,7 @@ static void on_request(void *arg, struct pl_exchange *exchange)
 
 static const struct pl_server_ops server_ops = {.on_request = on_request};
 
-static void on_turn(struct pl_idle *idle)
+static void on_apiserver_turn(struct pl_idle *idle)
 {
     pl_api_collect(PL_CONTAINER_OF(idle, struct pl_apiserver, idle)->api);
 }
@@ -143,7 +144,7 @@ struct pl_apiserver *pl_apiserver_create(struct pl_loop *loop,
         pl_free(server);
         return NULL;
     }
-    pl_loop_each_turn(loop, &server->idle, on_turn);
+    pl_loop_each_turn(loop, &server->idle, on_apiserver_turn);
     return server;
 }
 

@@ -92,7 +92,7 @@ static int check_place(struct change *c)
 
 /* ---- metadata and subresources ---- */
 
-static void keep(struct change *c, const char *field)
+static void change_keep(struct change *c, const char *field)
 {
     struct pl_tree *old = pl_tree_getz(pl_tree_getz(c->old, "metadata"), field);
     struct pl_tree *meta = pl_api_meta_of(c->ctx, c->object);
@@ -105,18 +105,18 @@ static void keep(struct change *c, const char *field)
 static void keep_if_absent(struct change *c, const char *field)
 {
     if (pl_tree_getz(pl_tree_getz(c->object, "metadata"), field) == NULL)
-        keep(c, field);
+        change_keep(c, field);
 }
 
 static void keep_metadata(struct change *c)
 {
-    keep(c, "creationTimestamp");
-    keep(c, "generation");
-    keep(c, "namespace");
+    change_keep(c, "creationTimestamp");
+    change_keep(c, "generation");
+    change_keep(c, "namespace");
     keep_if_absent(c, "uid");
     keep_if_absent(c, "generateName");
     if (pl_tree_text_at(c->old, "metadata.deletionTimestamp").len > 0)
-        keep(c, "deletionTimestamp");
+        change_keep(c, "deletionTimestamp");
     keep_if_absent(c, "deletionGracePeriodSeconds");
 }
 
@@ -183,7 +183,7 @@ static void count_generation(struct change *c)
 /* ---- storing ---- */
 
 /* Equal but for the version and when fields were written. */
-static bool is_unchanged(struct change *c)
+static bool change_is_unchanged(struct change *c)
 {
     struct pl_arena *arena = &c->ctx->arena;
     struct pl_tree *a = pl_tree_copy(arena, c->old), *b = pl_tree_copy(arena, c->object);
@@ -201,7 +201,7 @@ static int store(struct change *c)
 {
     struct pl_api_ctx *ctx = c->ctx;
     struct pl_tree *object = c->object;
-    if (is_unchanged(c)) {
+    if (change_is_unchanged(c)) {
         pl_api_answer_stored(ctx, 200, c->entry->doc, c->old);
         return 0;
     }
@@ -210,12 +210,12 @@ static int store(struct change *c)
         return -1;
     c->object = shown;
     if (ctx->request.dry_run) {
-        keep(c, "resourceVersion");
+        change_keep(c, "resourceVersion");
         return pl_api_answer_dry(ctx, 200, shown);
     }
     if (pl_api_is_finished(object)) {
         /* The last finalizer went, and the object with it: this state is never stored. */
-        keep(c, "resourceVersion");
+        change_keep(c, "resourceVersion");
         pl_api_storage_remove(ctx->api->storage, c->entry);
         return pl_api_answer_dry(ctx, 200, shown);
     }

@@ -27,7 +27,7 @@ static bool is_crd(const struct pl_api_type *type)
     return !type->is_custom && strcmp(type->kind, "CustomResourceDefinition") == 0;
 }
 
-static int serve(struct pl_api_ctx *ctx, struct pl_doc *crd)
+static int crd_life_serve(struct pl_api_ctx *ctx, struct pl_doc *crd)
 {
     struct pl_err err = {0};
     if (!is_crd(ctx->type) || ctx->request.dry_run || pl_meta_is_deleting(pl_doc_root(crd)))
@@ -81,7 +81,7 @@ static void accept_names(struct pl_api *api, struct pl_doc *crd)
 
 int pl_api_crd_changed(struct pl_api_ctx *ctx, struct pl_doc *crd)
 {
-    int code = serve(ctx, crd);
+    int code = crd_life_serve(ctx, crd);
     if (code == 0 && is_crd(ctx->type) && !ctx->request.dry_run &&
         !pl_meta_is_deleting(pl_doc_root(crd)))
         accept_names(ctx->api, crd);

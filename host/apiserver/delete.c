@@ -362,7 +362,8 @@ struct many {
     size_t count;
 };
 
-static void choose(struct many *many, struct pl_api_ctx *ctx, const struct pl_api_select *select)
+static void delete_choose(struct many *many, struct pl_api_ctx *ctx,
+                          const struct pl_api_select *select)
 {
     const struct pl_api_table *table = ctx->type->table;
     many->entries = pl_calloc(table->count + 1, sizeof(struct pl_api_entry *));
@@ -377,7 +378,7 @@ static void choose(struct many *many, struct pl_api_ctx *ctx, const struct pl_ap
     }
 }
 
-static void forget(struct many *many)
+static void delete_forget(struct many *many)
 {
     for (size_t i = 0; i < many->count; i++)
         pl_doc_unref(many->docs[i]);
@@ -404,7 +405,7 @@ static int admit_all(struct pl_api_ctx *ctx, const struct many *many)
 }
 
 /* What is left of an object, as the request's version has it. */
-static void show(struct pl_api_ctx *ctx, struct many *many, size_t i)
+static void delete_show(struct pl_api_ctx *ctx, struct many *many, size_t i)
 {
     if (!pl_api_converts(ctx->type, ctx->type->storage_version, ctx->version))
         return;
@@ -422,7 +423,7 @@ int pl_api_delete_collection(struct pl_api_ctx *ctx)
     struct many many = {.count = 0};
     if (read_options(ctx, &options) != 0 || pl_api_select_init(&select, ctx) != 0)
         return -1;
-    choose(&many, ctx, &select);
+    delete_choose(&many, ctx, &select);
     int code = pl_api_convert_nodes(ctx, many.nodes, many.count);
     if (code == 0)
         code = admit_all(ctx, &many);
@@ -430,11 +431,11 @@ int pl_api_delete_collection(struct pl_api_ctx *ctx)
         bool gone;
         code = pl_api_delete_entry(ctx, many.entries[i], &options, &many.docs[i], &gone);
         if (code == 0)
-            show(ctx, &many, i);
+            delete_show(ctx, &many, i);
     }
     if (code == 0)
         answer_list(ctx, many.docs, many.count);
-    forget(&many);
+    delete_forget(&many);
     pl_api_select_deinit(&select);
     return code;
 }

@@ -98,7 +98,7 @@ static void add_version(struct pl_arena *arena, struct pl_tree *versions,
 }
 
 /* NULL when nobody serves it. */
-static struct pl_tree *group_of(struct pl_api_ctx *ctx, struct pl_slice group)
+static struct pl_tree *discovery_group_of(struct pl_api_ctx *ctx, struct pl_slice group)
 {
     struct pl_arena *arena = &ctx->arena;
     struct pl_tree *versions = pl_tree_array(arena);
@@ -124,7 +124,7 @@ static void add_group(struct pl_api_ctx *ctx, struct pl_tree *groups, const char
     PL_TREE_FOR(item, groups)
     if (pl_slice_eqz(pl_tree_text_at(item->value, "name"), name))
         return;
-    struct pl_tree *group = group_of(ctx, pl_slice_z(name));
+    struct pl_tree *group = discovery_group_of(ctx, pl_slice_z(name));
     if (group != NULL)
         pl_tree_push(&ctx->arena, groups, group);
 }
@@ -146,7 +146,7 @@ static int answer_group(struct pl_api_ctx *ctx, struct pl_slice name)
 {
     struct pl_tree *root =
         pl_tree_literal(&ctx->arena, "{\"kind\":\"APIGroup\",\"apiVersion\":\"v1\"}");
-    const struct pl_tree *group = name.len > 0 ? group_of(ctx, name) : NULL;
+    const struct pl_tree *group = name.len > 0 ? discovery_group_of(ctx, name) : NULL;
     if (group == NULL)
         return pl_api_no_page(&ctx->status);
     PL_TREE_FOR(item, group)
@@ -193,8 +193,8 @@ static void add_hash(struct pl_arena *arena, struct pl_tree *list, const struct 
     pl_buf_deinit(&hash);
 }
 
-static void add_type(struct pl_arena *arena, struct pl_tree *list, const struct pl_api_type *type,
-                     const struct pl_api_version *v)
+static void discovery_add_type(struct pl_arena *arena, struct pl_tree *list,
+                               const struct pl_api_type *type, const struct pl_api_version *v)
 {
     const char *verbs = "create,delete,deletecollection,get,list,patch,update,watch";
     if (type->flags & PL_API_REVIEW)
@@ -225,7 +225,7 @@ static int answer_resources(struct pl_api_ctx *ctx, struct pl_slice group, struc
         for (size_t i = 0; i < type->version_count; i++) {
             const struct pl_api_version *v = &type->versions[i];
             if (v->served && pl_slice_eqz(group, v->group) && pl_slice_eqz(version, v->name))
-                add_type(arena, list, type, v);
+                discovery_add_type(arena, list, type, v);
         }
     if (list->count == 0)
         return pl_api_registry_is_builtin(ctx->api->registry, group)
@@ -332,7 +332,7 @@ static void answer_versions(struct pl_api_ctx *ctx)
 }
 
 /* "/apis/G/V" -> G and V. */
-static size_t split(struct pl_slice path, struct pl_slice parts[3])
+static size_t discovery_split(struct pl_slice path, struct pl_slice parts[3])
 {
     size_t count = 0, i = 0;
     while (i < path.len) {
@@ -368,7 +368,7 @@ int pl_api_discover(struct pl_api_ctx *ctx)
     }
     if (path.len > 8 && memcmp(path.ptr, "/openapi", 8) == 0)
         return pl_api_openapi(ctx, path);
-    size_t count = split(path, parts);
+    size_t count = discovery_split(path, parts);
     bool apis = count > 0 && pl_slice_eqz(parts[0], "apis");
     if (apis && count == 1) {
         answer_groups(ctx);

@@ -32,7 +32,7 @@ struct pl_api_gc {
     struct pl_map queued; /* uid -> work */
 };
 
-static void run(struct pl_timer *timer);
+static void gc_run(struct pl_timer *timer);
 
 struct pl_api_gc *pl_api_gc_create(struct pl_api *api)
 {
@@ -52,7 +52,7 @@ void pl_api_gc_destroy(struct pl_api_gc *gc)
     pl_free(gc);
 }
 
-static void enqueue(struct pl_api_gc *gc, struct pl_slice uid, bool is_gone)
+static void gc_enqueue(struct pl_api_gc *gc, struct pl_slice uid, bool is_gone)
 {
     struct work *work = pl_map_get(&gc->queued, uid);
     if (work == NULL) {
@@ -63,7 +63,7 @@ static void enqueue(struct pl_api_gc *gc, struct pl_slice uid, bool is_gone)
     }
     work->is_gone = work->is_gone || is_gone;
     if (!pl_timer_is_active(&gc->timer))
-        pl_timer_start(gc->api->timers, &gc->timer, 0, run);
+        pl_timer_start(gc->api->timers, &gc->timer, 0, gc_run);
 }
 
 static bool is_builtin(const struct pl_api_type *type, const char *kind)
@@ -80,13 +80,13 @@ static void enqueue_waiting(struct pl_api_gc *gc, const struct pl_api_type *type
     struct pl_api_registry *registry = gc->api->registry;
     for (size_t i = 0; pl_meta_owner(object, i, &owner); i++)
         if (pl_api_storage_by_uid(gc->api->storage, owner.uid) != NULL)
-            enqueue(gc, owner.uid, false);
+            gc_enqueue(gc, owner.uid, false);
     struct pl_slice ns = pl_meta_namespace(object, &scratch);
     const struct pl_api_type *holder =
         pl_api_registry_find_group(registry, pl_slice_z(""), pl_slice_z("namespaces"));
     const struct pl_api_entry *entry = ns.len > 0 ? pl_api_table_find(holder->table, ns) : NULL;
     if (entry != NULL && pl_meta_is_deleting(pl_doc_root(entry->doc)))
-        enqueue(gc, pl_slice_z(entry->uid), false);
+        gc_enqueue(gc, pl_slice_z(entry->uid), false);
     if (!type->is_custom || !type->is_going)
         return;
     holder = pl_api_registry_find_group(registry, pl_slice_z("apiextensions.k8s.io"),
@@ -95,7 +95,7 @@ static void enqueue_waiting(struct pl_api_gc *gc, const struct pl_api_type *type
     pl_buf_add_f(&name, "%s.%s", type->plural, pl_api_type_group(type));
     entry = pl_api_table_find(holder->table, pl_buf_slice(&name));
     if (entry != NULL)
-        enqueue(gc, pl_slice_z(entry->uid), false);
+        gc_enqueue(gc, pl_slice_z(entry->uid), false);
     pl_buf_deinit(&name);
 }
 
@@ -105,12 +105,12 @@ void pl_api_gc_note(struct pl_api_gc *gc, const struct pl_api_event *event)
     struct pl_node object = pl_doc_root(event->doc);
     struct pl_slice uid = pl_meta_uid(object, &scratch);
     if (event->change == PL_API_DELETED) {
-        enqueue(gc, uid, true);
+        gc_enqueue(gc, uid, true);
         enqueue_waiting(gc, event->type, object);
         return;
     }
     if (pl_meta_is_deleting(object) || pl_meta_owner_count(object) > 0)
-        enqueue(gc, uid, false);
+        gc_enqueue(gc, uid, false);
     if (pl_meta_owner_count(object) > 0)
         enqueue_waiting(gc, event->type, object);
 }
@@ -188,7 +188,7 @@ static bool is_owner(const struct pl_api_entry *owner, const struct pl_owner *re
     return of.len == 0 || pl_slice_eq(of, ns);
 }
 
-static struct verdict judge(struct pl_api_gc *gc, struct pl_node object)
+static struct verdict gc_judge(struct pl_api_gc *gc, struct pl_node object)
 {
     struct verdict verdict = {0};
     struct pl_scratch scratch;
@@ -212,7 +212,7 @@ static void follow_owners(struct pl_api_gc *gc, struct pl_api_entry *entry)
     struct pl_node object = pl_doc_root(entry->doc);
     if (pl_meta_owner_count(object) == 0 || pl_meta_is_deleting(object))
         return;
-    struct verdict verdict = judge(gc, object);
+    struct verdict verdict = gc_judge(gc, object);
     size_t below;
     if (verdict.solid > 0) {
         if (verdict.absent[0] != '\0')
@@ -250,7 +250,7 @@ static void wait_for_dependents(struct pl_api_gc *gc, struct pl_api_entry *entry
     for (size_t i = 0; i < count; i++) {
         blocking += blocks(pl_doc_root(list[i]->doc), entry->uid);
         if (!pl_meta_is_deleting(pl_doc_root(list[i]->doc)))
-            enqueue(gc, pl_slice_z(list[i]->uid), false);
+            gc_enqueue(gc, pl_slice_z(list[i]->uid), false);
     }
     pl_free(list);
     if (blocking == 0)
@@ -307,7 +307,7 @@ static void finish_namespace(struct pl_api_gc *gc, struct pl_api_entry *ns)
 
 /* ---- the loop ---- */
 
-static void look_at(struct pl_api_gc *gc, const struct work *work)
+static void gc_look_at(struct pl_api_gc *gc, const struct work *work)
 {
     struct pl_api_storage *storage = gc->api->storage;
     struct pl_api_entry *entry = pl_api_storage_by_uid(storage, pl_slice_z(work->uid));
@@ -316,7 +316,7 @@ static void look_at(struct pl_api_gc *gc, const struct work *work)
         struct pl_api_entry **list =
             pl_api_storage_dependents(storage, pl_slice_z(work->uid), &count);
         for (size_t i = 0; i < count; i++)
-            enqueue(gc, pl_slice_z(list[i]->uid), false);
+            gc_enqueue(gc, pl_slice_z(list[i]->uid), false);
         pl_free(list);
         return;
     }
@@ -333,16 +333,16 @@ static void look_at(struct pl_api_gc *gc, const struct work *work)
         wait_for_dependents(gc, entry);
 }
 
-static void run(struct pl_timer *timer)
+static void gc_run(struct pl_timer *timer)
 {
     struct pl_api_gc *gc = PL_CONTAINER_OF(timer, struct pl_api_gc, timer);
     struct pl_link *link;
     for (size_t i = 0; i < BATCH && (link = pl_list_pop(&gc->queue)) != NULL; i++) {
         struct work *work = PL_CONTAINER_OF(link, struct work, link);
         pl_map_remove(&gc->queued, pl_slice_z(work->uid));
-        look_at(gc, work);
+        gc_look_at(gc, work);
         pl_free(work);
     }
     if (!pl_list_empty(&gc->queue) && !pl_timer_is_active(&gc->timer))
-        pl_timer_start(gc->api->timers, &gc->timer, 0, run);
+        pl_timer_start(gc->api->timers, &gc->timer, 0, gc_run);
 }

@@ -6,7 +6,7 @@
 #include "object/meta.h"
 #include "value/write.h"
 
-static struct pl_slice text_of(struct pl_buf *buf, const struct pl_doc *doc)
+static struct pl_slice keep_text_of(struct pl_buf *buf, const struct pl_doc *doc)
 {
     if (doc == NULL)
         return pl_slice(NULL, 0);
@@ -26,8 +26,8 @@ void pl_api_keep_event(struct pl_api *api, const struct pl_api_event *event)
         .group = pl_slice_z(pl_api_type_group(event->type)),
         .plural = pl_slice_z(event->type->plural),
         .key = pl_buf_slice(&key),
-        .text = text_of(&text, event->doc),
-        .old = text_of(&old, event->old),
+        .text = keep_text_of(&text, event->doc),
+        .old = keep_text_of(&old, event->old),
     };
     pl_api_disk_write(api->disk, &row, event->change == PL_API_DELETED);
     pl_buf_deinit(&key);

@@ -32,7 +32,8 @@ static void answer_v2(struct pl_api_ctx *ctx)
                              "\"v1.37.0\"},\"paths\":{},\"definitions\":{}}\n"));
 }
 
-static void add_path(struct pl_arena *arena, struct pl_tree *paths, const struct pl_api_version *v)
+static void openapi_add_path(struct pl_arena *arena, struct pl_tree *paths,
+                             const struct pl_api_version *v)
 {
     char text[PL_KIND_TEXT];
     struct pl_slice name = pl_arena_f(arena, "%s%.*s", *v->group == '\0' ? "api/" : "apis/",
@@ -52,7 +53,7 @@ static void answer_index(struct pl_api_ctx *ctx)
     for (const struct pl_api_type *type = pl_api_registry_first(ctx->api->registry); type != NULL;
          type = type->next)
         for (size_t i = 0; i < type->version_count; i++)
-            add_path(&ctx->arena, paths, &type->versions[i]);
+            openapi_add_path(&ctx->arena, paths, &type->versions[i]);
     pl_api_answer_tree(ctx, 200, root);
 }
 
@@ -63,8 +64,9 @@ static const char parameters[] =
     "{\"name\":\"fieldValidation\",\"in\":\"query\",\"schema\":{\"type\":\"string\"}},"
     "{\"name\":\"force\",\"in\":\"query\",\"schema\":{\"type\":\"boolean\"}}]";
 
-static void add_type(struct pl_arena *arena, struct pl_tree *root, const struct pl_api_type *type,
-                     const struct pl_api_version *v, struct pl_slice base)
+static void openapi_add_type(struct pl_arena *arena, struct pl_tree *root,
+                             const struct pl_api_type *type, const struct pl_api_version *v,
+                             struct pl_slice base)
 {
     struct pl_tree *kind = pl_tree_object(arena);
     pl_tree_set_strz(arena, kind, "group", v->group);
@@ -107,7 +109,7 @@ static int answer_version(struct pl_api_ctx *ctx, struct pl_slice base)
                                               PL_FMT(pl_api_version_text(v, text)));
             if (!v->served || !pl_slice_eq(name, base))
                 continue;
-            add_type(arena, root, type, v, base);
+            openapi_add_type(arena, root, type, v, base);
             found = true;
         }
     if (!found)

@@ -35,7 +35,7 @@ static int fail_option(struct pl_api_ctx *ctx, const char *reason, const char *f
                               pl_slice_z("PatchOptions"), pl_slice_z(""));
 }
 
-static int check_options(struct pl_api_ctx *ctx)
+static int patch_check_options(struct pl_api_ctx *ctx)
 {
     const struct pl_api_request *request = &ctx->request;
     switch (request->body_form) {
@@ -127,7 +127,7 @@ static int patch_existing(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
 
 /* ---- server-side apply ---- */
 
-static struct pl_tree *read_config(struct pl_api_ctx *ctx)
+static struct pl_tree *patch_read_config(struct pl_api_ctx *ctx)
 {
     struct pl_docs docs = {0};
     struct pl_err err = {0};
@@ -177,9 +177,9 @@ static void carry_identity(struct pl_api_ctx *ctx, const struct pl_tree *config,
     }
 }
 
-static int apply(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
+static int patch_apply(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
 {
-    struct pl_tree *config = read_config(ctx);
+    struct pl_tree *config = patch_read_config(ctx);
     if (config == NULL || check_config(ctx, config) != 0)
         return -1;
     struct pl_slice uid = pl_tree_text_at(config, "metadata.uid");
@@ -218,12 +218,12 @@ static int apply(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
 
 int pl_api_patch(struct pl_api_ctx *ctx)
 {
-    if (check_options(ctx) != 0)
+    if (patch_check_options(ctx) != 0)
         return -1;
     struct pl_slice key = pl_api_key(&ctx->arena, ctx->request.ns, ctx->request.name);
     struct pl_api_entry *entry = pl_api_table_find(ctx->type->table, key);
     if (ctx->request.body_form == PL_API_APPLY)
-        return apply(ctx, entry);
+        return patch_apply(ctx, entry);
     if (entry == NULL)
         return pl_api_fail_not_found(ctx, ctx->request.name);
     return patch_existing(ctx, entry);

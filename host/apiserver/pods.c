@@ -161,7 +161,7 @@ static int64_t integer_at(const struct pl_tree *object, const char *path)
 }
 
 /* One disruption less, and the pod that it was for. */
-static void spend(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
+static void pods_spend(struct pl_api_ctx *ctx, struct pl_api_entry *entry)
 {
     struct pl_arena *arena = &ctx->arena;
     struct pl_tree *budget = pl_tree_from_node(arena, pl_doc_root(entry->doc));
@@ -246,7 +246,7 @@ int pl_api_pod_evict(struct pl_api_ctx *ctx)
         return -1; /* or it waits for a webhook, and all of this is done again */
     pl_doc_unref(left);
     if (spent != NULL)
-        spend(ctx, spent);
+        pods_spend(ctx, spent);
     return answer_success(ctx);
 }
 

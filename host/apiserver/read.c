@@ -133,7 +133,7 @@ static int token_parse(struct pl_api_ctx *ctx, int64_t *rv, struct pl_slice *sta
 
 /* ---- which version ---- */
 
-static int check_options(struct pl_api_ctx *ctx)
+static int read_check_options(struct pl_api_ctx *ctx)
 {
     const struct pl_api_request *request = &ctx->request;
     struct pl_slice match = request->version_match, rv = request->resource_version;
@@ -190,7 +190,7 @@ static int make_plan(struct pl_api_ctx *ctx, struct plan *plan)
     struct pl_api_storage *storage = ctx->api->storage;
     uint64_t now = pl_api_storage_rv(storage), rv;
     *plan = (struct plan){.rv = now, .limit = request->limit > 0 ? request->limit : 0};
-    if (check_options(ctx) != 0)
+    if (read_check_options(ctx) != 0)
         return -1;
     if (request->next.len > 0)
         return plan_continue(ctx, plan);

@@ -72,7 +72,7 @@ static int on_object(void *arg, const struct pl_api_disk_row *row, struct pl_err
     return is_crd ? pl_api_registry_apply(api->registry, doc, err) : 0;
 }
 
-static int on_event(void *arg, const struct pl_api_disk_row *row, struct pl_err *err)
+static int on_restore_event(void *arg, const struct pl_api_disk_row *row, struct pl_err *err)
 {
     struct reading *reading = arg;
     struct pl_api *api = reading->api;
@@ -107,7 +107,8 @@ static void wake_collector(struct pl_api *api)
 
 static int restore(struct pl_api *api, struct pl_err *err)
 {
-    static const struct pl_api_disk_reader reader = {.on_object = on_object, .on_event = on_event};
+    static const struct pl_api_disk_reader reader = {.on_object = on_object,
+                                                     .on_event = on_restore_event};
     struct reading reading = {.api = api};
     uint64_t version = pl_api_disk_version(api->disk);
     pl_api_storage_restore_begin(api->storage);

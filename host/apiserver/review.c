@@ -235,7 +235,7 @@ static struct pl_tree *in_order(struct pl_api_ctx *ctx, const struct pl_tree *ob
 }
 
 /* As an object that is made: who wrote what; only a SelfSubjectReview says when. */
-static void describe(struct pl_api_ctx *ctx, struct pl_tree *object)
+static void review_describe(struct pl_api_ctx *ctx, struct pl_tree *object)
 {
     struct pl_arena *arena = &ctx->arena;
     if (strcmp(ctx->type->kind, "SelfSubjectReview") == 0)
@@ -264,7 +264,7 @@ int pl_api_review(struct pl_api_ctx *ctx)
     if (ctx->type->flags & PL_API_NAMESPACED)
         pl_tree_setz(&ctx->arena, pl_api_meta_of(ctx, object), "namespace",
                      pl_tree_str(&ctx->arena, ctx->request.ns));
-    describe(ctx, object);
+    review_describe(ctx, object);
     pl_tree_setz(&ctx->arena, object, "status", status);
     return pl_api_answer_dry(ctx, 201, in_order(ctx, object));
 }

@@ -75,7 +75,7 @@ static struct pl_tree *scale_of(struct pl_api_ctx *ctx, struct pl_node object)
     return scale;
 }
 
-static struct pl_api_entry *find(struct pl_api_ctx *ctx)
+static struct pl_api_entry *scale_find(struct pl_api_ctx *ctx)
 {
     struct pl_slice key = pl_api_key(&ctx->arena, ctx->request.ns, ctx->request.name);
     struct pl_api_entry *entry = pl_api_table_find(ctx->type->table, key);
@@ -86,7 +86,7 @@ static struct pl_api_entry *find(struct pl_api_ctx *ctx)
 
 int pl_api_get_scale(struct pl_api_ctx *ctx)
 {
-    const struct pl_api_entry *entry = find(ctx);
+    const struct pl_api_entry *entry = scale_find(ctx);
     if (entry == NULL)
         return -1;
     struct pl_tree *scale = scale_of(ctx, pl_doc_root(entry->doc));
@@ -147,7 +147,7 @@ static int admit(struct pl_api_ctx *ctx, const struct pl_api_entry *entry, struc
 int pl_api_write_scale(struct pl_api_ctx *ctx)
 {
     static const struct pl_api_responder_ops quiet = {.reply = drop_reply};
-    struct pl_api_entry *entry = find(ctx);
+    struct pl_api_entry *entry = scale_find(ctx);
     struct pl_tree *scale = entry != NULL ? wanted(ctx, entry) : NULL;
     int64_t replicas = 0;
     if (scale == NULL || admit(ctx, entry, &scale) != 0)
@@ -175,7 +175,7 @@ int pl_api_write_scale(struct pl_api_ctx *ctx)
     struct pl_api_change_options options = {.is_patch = true};
     int code = pl_api_store_change(ctx, entry, object, &options);
     ctx->responder = out;
-    entry = code == 0 ? find(ctx) : NULL;
+    entry = code == 0 ? scale_find(ctx) : NULL;
     if (entry == NULL)
         return -1;
     pl_api_answer_tree(ctx, 200, scale_of(ctx, pl_doc_root(entry->doc)));

@@ -28,7 +28,7 @@ int pl_api_check_place(struct pl_api_ctx *ctx, const struct pl_tree *object)
     return 0;
 }
 
-static void warn(struct pl_api_ctx *ctx, struct pl_slice text)
+static void steps_warn(struct pl_api_ctx *ctx, struct pl_slice text)
 {
     if (ctx->warnings == NULL)
         ctx->warnings = pl_tree_array(&ctx->arena);
@@ -46,7 +46,7 @@ static int report_unknown(struct pl_api_ctx *ctx, const struct pl_tree *unknown)
     {
         struct pl_slice text =
             pl_arena_f(&ctx->arena, "unknown field \"%.*s\"", PL_FMT(item->value->text));
-        warn(ctx, text);
+        steps_warn(ctx, text);
         pl_buf_add_f(&list, "%s%.*s", list.len > 0 ? ", " : "", PL_FMT(text));
     }
     int code = 0;
@@ -160,8 +160,9 @@ static void apply_rules(struct pl_api_ctx *ctx, struct pl_api_faults *faults,
     struct pl_api_faults passed = {.arena = &ctx->arena};
     pl_api_rules_apply(pl_api_ctx_version(ctx)->rules, faults, &passed, object, old);
     PL_TREE_FOR(item, passed.causes)
-    warn(ctx, pl_arena_f(&ctx->arena, "%.*s: %.*s", PL_FMT(pl_tree_text_at(item->value, "field")),
-                         PL_FMT(pl_tree_text_at(item->value, "message"))));
+    steps_warn(ctx,
+               pl_arena_f(&ctx->arena, "%.*s: %.*s", PL_FMT(pl_tree_text_at(item->value, "field")),
+                          PL_FMT(pl_tree_text_at(item->value, "message"))));
 }
 
 static void validate_builtin(struct pl_api_faults *faults, const struct pl_api_type *type,

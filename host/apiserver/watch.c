@@ -27,7 +27,7 @@ static void on_close(void *arg)
         pl_api_watch_destroy(watch);
 }
 
-static void on_timeout(struct pl_timer *timer)
+static void on_watch_timeout(struct pl_timer *timer)
 {
     pl_api_watch_end(PL_CONTAINER_OF(timer, struct pl_api_watch, timeout));
 }
@@ -56,7 +56,7 @@ static int forbid(struct pl_api_ctx *ctx, struct pl_api_faults *faults)
                               pl_slice_z("ListOptions"), pl_slice_z(""));
 }
 
-static int check_options(struct pl_api_ctx *ctx)
+static int watch_check_options(struct pl_api_ctx *ctx)
 {
     const struct pl_api_request *request = &ctx->request;
     struct pl_api_faults faults = {.arena = &ctx->arena};
@@ -103,7 +103,7 @@ static void watch_begin(struct pl_api_watch *watch, struct pl_api_ctx *ctx)
                           ? ctx->request.timeout_s
                           : MIN_SECONDS + (int64_t)(pl_rand_unit(&api->rand) * MIN_SECONDS);
     pl_list_push(&ctx->type->table->watches, &watch->link);
-    pl_timer_start(api->timers, &watch->timeout, seconds * PL_SECOND, on_timeout);
+    pl_timer_start(api->timers, &watch->timeout, seconds * PL_SECOND, on_watch_timeout);
     if (watch->bookmarks)
         pl_timer_start(api->timers, &watch->bookmark, api->bookmark_ns, on_bookmark);
     const char *form = watch->in_proto ? PL_PROTO_WATCH_TYPE : "application/json";
@@ -117,7 +117,7 @@ static bool is_expired(const struct pl_api_storage *storage, uint64_t rv)
     return rv > 0 && (rv < pl_api_storage_floor(storage) || rv > pl_api_storage_rv(storage));
 }
 
-static struct pl_api_watch *create(struct pl_api_ctx *ctx, const struct pl_api_select *select)
+static struct pl_api_watch *watch_create(struct pl_api_ctx *ctx, const struct pl_api_select *select)
 {
     struct pl_api_watch *watch = PL_NEW(struct pl_api_watch);
     watch->api = ctx->api;
@@ -138,9 +138,10 @@ int pl_api_watch(struct pl_api_ctx *ctx)
     const struct pl_api_storage *storage = ctx->api->storage;
     struct pl_api_select select;
     uint64_t rv;
-    if (check_options(ctx) != 0 || parse_rv(ctx, &rv) != 0 || pl_api_select_init(&select, ctx) != 0)
+    if (watch_check_options(ctx) != 0 || parse_rv(ctx, &rv) != 0 ||
+        pl_api_select_init(&select, ctx) != 0)
         return -1;
-    struct pl_api_watch *watch = create(ctx, &select);
+    struct pl_api_watch *watch = watch_create(ctx, &select);
     watch->rv = rv;
     watch->in_state = request->has_send_initial ? request->send_initial : rv == 0;
     watch_begin(watch, ctx);

@@ -65,7 +65,7 @@ static struct pl_api_watch *furthest_behind(struct pl_api *api)
 }
 
 /* All watches share one bound: those furthest behind are cut. */
-static void make_room(struct pl_api *api)
+static void watch_stream_make_room(struct pl_api *api)
 {
     while (api->watch_unread > api->watch_bytes) {
         struct pl_api_watch *last = furthest_behind(api);
@@ -78,7 +78,7 @@ static void make_room(struct pl_api *api)
 
 /* ---- events out ---- */
 
-static void on_drained(void *arg)
+static void on_watch_stream_drained(void *arg)
 {
     struct pl_api_watch *watch = arg;
     watch->waits = false;
@@ -87,7 +87,7 @@ static void on_drained(void *arg)
 }
 
 /* False when the client left. The watch is not destroyed here. */
-static bool send(struct pl_api_watch *watch, struct pl_slice piece)
+static bool watch_stream_send(struct pl_api_watch *watch, struct pl_slice piece)
 {
     watch->busy = true;
     if (!watch->closed)
@@ -98,7 +98,7 @@ static bool send(struct pl_api_watch *watch, struct pl_slice piece)
     look_at_unread(watch);
     if (watch->unread > MOST_UNREAD && !watch->waits) {
         watch->waits = true;
-        watch->responder.ops->on_drained(watch->responder.self, on_drained);
+        watch->responder.ops->on_drained(watch->responder.self, on_watch_stream_drained);
     }
     return true;
 }
@@ -157,7 +157,7 @@ static bool send_json(struct pl_api_watch *watch, const char *name, struct pl_sl
 {
     struct pl_buf out = PL_BUF_INIT;
     write_event_json(watch, name, json, &out);
-    bool there = send(watch, pl_buf_slice(&out));
+    bool there = watch_stream_send(watch, pl_buf_slice(&out));
     pl_buf_deinit(&out);
     return there;
 }
@@ -175,7 +175,7 @@ static bool send_event(struct pl_api_watch *watch, const char *name, struct pl_n
 {
     struct pl_buf out = PL_BUF_INIT;
     write_event(watch, name, object, &out);
-    bool there = send(watch, pl_buf_slice(&out));
+    bool there = watch_stream_send(watch, pl_buf_slice(&out));
     pl_buf_deinit(&out);
     return there;
 }
@@ -341,11 +341,11 @@ static bool send_shared(struct pl_api_watch *watch, const char *name, struct pl_
         shared->version = watch->version;
         shared->name = name;
     }
-    return send(watch, pl_buf_slice(&shared->text));
+    return watch_stream_send(watch, pl_buf_slice(&shared->text));
 }
 
-static bool tell(struct pl_api_watch *watch, const struct pl_api_event *event,
-                 struct shared *shared)
+static bool watch_stream_tell(struct pl_api_watch *watch, const struct pl_api_event *event,
+                              struct shared *shared)
 {
     struct pl_node object = pl_doc_root(event->doc);
     bool is = pl_api_select_matches(&watch->select, object);
@@ -361,14 +361,14 @@ static bool tell(struct pl_api_watch *watch, const struct pl_api_event *event,
     return was ? send_left(watch, event) : true;
 }
 
-static bool deliver(struct pl_api_watch *watch, const struct pl_api_event *event,
-                    struct shared *shared)
+static bool watch_stream_deliver(struct pl_api_watch *watch, const struct pl_api_event *event,
+                                 struct shared *shared)
 {
     uint64_t before = watch->rv;
     if (event->rv <= watch->rv)
         return true;
     watch->rv = event->rv;
-    bool there = tell(watch, event, shared);
+    bool there = watch_stream_tell(watch, event, shared);
     if (there && watch->converting) /* it was not told: it is when it has been converted */
         watch->rv = before;
     return there;
@@ -379,11 +379,11 @@ void pl_api_watch_deliver(struct pl_api *api, const struct pl_api_event *event)
     struct shared shared = {.text = PL_BUF_INIT};
     PL_LIST_FOR (link, &event->type->table->watches) {
         struct pl_api_watch *watch = PL_CONTAINER_OF(link, struct pl_api_watch, link);
-        if (!watch->waits && !watch->converting && !deliver(watch, event, &shared))
+        if (!watch->waits && !watch->converting && !watch_stream_deliver(watch, event, &shared))
             pl_api_watch_destroy(watch);
     }
     pl_buf_deinit(&shared.text);
-    make_room(api);
+    watch_stream_make_room(api);
 }
 
 void pl_api_watch_end_all(struct pl_api_type *type)
@@ -478,7 +478,7 @@ static bool send_history(struct pl_api_watch *watch)
     while (there && !watch->waits && !watch->converting &&
            (event = pl_api_storage_next(storage, watch->type, &at)) != NULL) {
         struct shared shared = {.text = PL_BUF_INIT};
-        there = deliver(watch, event, &shared);
+        there = watch_stream_deliver(watch, event, &shared);
         pl_buf_deinit(&shared.text);
     }
     return there;
@@ -498,5 +498,5 @@ void pl_api_watch_run(struct pl_api_watch *watch)
         there = send_history(watch);
     if (!there)
         pl_api_watch_destroy(watch);
-    make_room(api);
+    watch_stream_make_room(api);
 }

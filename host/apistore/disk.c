@@ -49,7 +49,7 @@ struct pl_api_disk {
 
 /* ---- opening ---- */
 
-static int fail(struct pl_api_disk *disk, struct pl_err *err)
+static int disk_fail(struct pl_api_disk *disk, struct pl_err *err)
 {
     const char *why = disk->db != NULL ? disk->api.errmsg(disk->db) : "out of memory";
     if (strstr(why, "locked") != NULL)
@@ -57,13 +57,13 @@ static int fail(struct pl_api_disk *disk, struct pl_err *err)
     return pl_err_set(err, PL_EIO, "%s: %s", disk->path, why);
 }
 
-static int run(struct pl_api_disk *disk, const char *sql, struct pl_err *err)
+static int disk_run(struct pl_api_disk *disk, const char *sql, struct pl_err *err)
 {
-    return disk->api.exec(disk->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(disk, err);
+    return disk->api.exec(disk->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : disk_fail(disk, err);
 }
 
 /* The first column of the first row; 0 when there is none. */
-static int64_t number(struct pl_api_disk *disk, const char *sql)
+static int64_t disk_number(struct pl_api_disk *disk, const char *sql)
 {
     sqlite3_stmt *statement = NULL;
     int64_t value = 0;
@@ -99,19 +99,19 @@ static int make_tables(struct pl_api_disk *disk, struct pl_err *err)
         "CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value BLOB NOT NULL);"
         "PRAGMA user_version = 1;"
         "COMMIT;";
-    int64_t format = number(disk, "PRAGMA user_version");
+    int64_t format = disk_number(disk, "PRAGMA user_version");
     if (format > FORMAT)
         return pl_err_set(err, PL_EINVAL,
                           "%s: it was written by a newer version (format %" PRId64 ", here %d)",
                           disk->path, format, FORMAT);
-    return run(disk, tables, err);
+    return disk_run(disk, tables, err);
 }
 
 static int prepare_all(struct pl_api_disk *disk, struct pl_err *err)
 {
     for (int i = 0; i < STATEMENTS; i++)
         if (disk->api.prepare_v2(disk->db, texts[i], -1, &disk->statements[i], NULL) != SQLITE_OK)
-            return fail(disk, err);
+            return disk_fail(disk, err);
     return 0;
 }
 
@@ -122,7 +122,7 @@ static uint64_t newest(struct pl_api_disk *disk)
                                           "SELECT value FROM facts WHERE name = 'version'"};
     int64_t version = 0;
     for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
-        int64_t one = number(disk, sources[i]);
+        int64_t one = disk_number(disk, sources[i]);
         version = one > version ? one : version;
     }
     return (uint64_t)version;
@@ -137,11 +137,11 @@ static int open_database(struct pl_api_disk *disk, const char *folder, struct pl
         return rc;
     if (disk->api.open_v2(disk->path, &disk->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
                           NULL) != SQLITE_OK)
-        return fail(disk, err);
-    rc = run(disk,
-             "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL;"
-             "PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 67108864;",
-             err);
+        return disk_fail(disk, err);
+    rc = disk_run(disk,
+                  "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL;"
+                  "PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 67108864;",
+                  err);
     if (rc == 0)
         rc = make_tables(disk, err);
     if (rc == 0)
@@ -178,34 +178,35 @@ void pl_api_disk_close(struct pl_api_disk *disk)
 
 /* ---- reading ---- */
 
-static struct pl_slice text_of(struct pl_api_disk *disk, sqlite3_stmt *statement, int column)
+static struct pl_slice disk_text_of(struct pl_api_disk *disk, sqlite3_stmt *statement, int column)
 {
     const char *text = (const char *)disk->api.column_text(statement, column);
     return pl_slice(text, text != NULL ? (size_t)disk->api.column_bytes(statement, column) : 0);
 }
 
-static int each(struct pl_api_disk *disk, const char *sql, const char *parameter,
-                int (*on_row)(void *arg, const struct pl_api_disk_row *row, struct pl_err *err),
-                void *arg, struct pl_err *err)
+static int disk_each(struct pl_api_disk *disk, const char *sql, const char *parameter,
+                     int (*on_row)(void *arg, const struct pl_api_disk_row *row,
+                                   struct pl_err *err),
+                     void *arg, struct pl_err *err)
 {
     sqlite3_stmt *statement = NULL;
     if (disk->api.prepare_v2(disk->db, sql, -1, &statement, NULL) != SQLITE_OK)
-        return fail(disk, err);
+        return disk_fail(disk, err);
     if (parameter != NULL)
         disk->api.bind_text(statement, 1, parameter, -1, SQLITE_STATIC);
     int step, rc = 0;
     while (rc == 0 && (step = disk->api.step(statement)) != SQLITE_DONE) {
         if (step != SQLITE_ROW) {
-            rc = fail(disk, err);
+            rc = disk_fail(disk, err);
             break;
         }
         struct pl_api_disk_row row = {
-            .group = text_of(disk, statement, 0),
-            .plural = text_of(disk, statement, 1),
-            .key = text_of(disk, statement, 2),
+            .group = disk_text_of(disk, statement, 0),
+            .plural = disk_text_of(disk, statement, 1),
+            .key = disk_text_of(disk, statement, 2),
             .rv = (uint64_t)disk->api.column_int64(statement, 3),
-            .text = text_of(disk, statement, 4),
-            .old = text_of(disk, statement, 5),
+            .text = disk_text_of(disk, statement, 4),
+            .old = disk_text_of(disk, statement, 5),
             .change = disk->api.column_int(statement, 6),
         };
         rc = on_row(arg, &row, err);
@@ -217,15 +218,17 @@ static int each(struct pl_api_disk *disk, const char *sql, const char *parameter
 int pl_api_disk_read(struct pl_api_disk *disk, const char *first,
                      const struct pl_api_disk_reader *reader, void *arg, struct pl_err *err)
 {
-    int rc = each(disk, "SELECT grp, plural, name, rv, doc, NULL, 0 FROM objects WHERE plural = ?1",
+    int rc =
+        disk_each(disk, "SELECT grp, plural, name, rv, doc, NULL, 0 FROM objects WHERE plural = ?1",
                   first, reader->on_object, arg, err);
     if (rc == 0)
-        rc =
-            each(disk, "SELECT grp, plural, name, rv, doc, NULL, 0 FROM objects WHERE plural != ?1",
-                 first, reader->on_object, arg, err);
+        rc = disk_each(disk,
+                       "SELECT grp, plural, name, rv, doc, NULL, 0 FROM objects WHERE plural != ?1",
+                       first, reader->on_object, arg, err);
     if (rc == 0)
-        rc = each(disk, "SELECT grp, plural, name, rv, doc, old, change FROM events ORDER BY rv",
-                  NULL, reader->on_event, arg, err);
+        rc = disk_each(disk,
+                       "SELECT grp, plural, name, rv, doc, old, change FROM events ORDER BY rv",
+                       NULL, reader->on_event, arg, err);
     return rc;
 }
 
@@ -247,7 +250,8 @@ static void keep_failure(struct pl_api_disk *disk)
     disk->api.exec(disk->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
-static void bind(struct pl_api_disk *disk, sqlite3_stmt *statement, int at, struct pl_slice text)
+static void disk_bind(struct pl_api_disk *disk, sqlite3_stmt *statement, int at,
+                      struct pl_slice text)
 {
     if (text.ptr != NULL)
         disk->api.bind_text(statement, at, text.ptr, (int)text.len, SQLITE_STATIC);
@@ -258,11 +262,11 @@ static bool execute(struct pl_api_disk *disk, enum statement which,
 {
     sqlite3_stmt *statement = disk->statements[which];
     if (row != NULL) {
-        bind(disk, statement, 1, row->group);
-        bind(disk, statement, 2, row->plural);
-        bind(disk, statement, 3, row->key);
+        disk_bind(disk, statement, 1, row->group);
+        disk_bind(disk, statement, 2, row->plural);
+        disk_bind(disk, statement, 3, row->key);
         disk->api.bind_int64(statement, 4, (int64_t)row->rv);
-        bind(disk, statement, 5, row->text);
+        disk_bind(disk, statement, 5, row->text);
         if (which == RECORD) {
             disk->api.bind_text(statement, 6, row->old.ptr, (int)row->old.len, SQLITE_STATIC);
             disk->api.bind_int64(statement, 7, row->change);
@@ -273,7 +277,7 @@ static bool execute(struct pl_api_disk *disk, enum statement which,
     return done;
 }
 
-static bool cut(struct pl_api_disk *disk, uint64_t version)
+static bool disk_cut(struct pl_api_disk *disk, uint64_t version)
 {
     if (++disk->since_cut < EVENTS_SLACK || version <= EVENTS_MAX)
         return true;
@@ -287,7 +291,7 @@ void pl_api_disk_write(struct pl_api_disk *disk, const struct pl_api_disk_row *r
     if (disk->failure != NULL)
         return;
     if (execute(disk, BEGIN, NULL) && execute(disk, is_deletion ? REMOVE : PUT, row) &&
-        execute(disk, RECORD, row) && cut(disk, row->rv) && execute(disk, COMMIT, NULL))
+        execute(disk, RECORD, row) && disk_cut(disk, row->rv) && execute(disk, COMMIT, NULL))
         disk->version = row->rv;
     else
         keep_failure(disk);
@@ -302,8 +306,8 @@ void pl_api_disk_forget_events(struct pl_api_disk *disk, struct pl_slice group,
         return;
     bool done = disk->api.prepare_v2(disk->db, sql, -1, &statement, NULL) == SQLITE_OK;
     if (done) {
-        bind(disk, statement, 1, group);
-        bind(disk, statement, 2, plural);
+        disk_bind(disk, statement, 1, group);
+        disk_bind(disk, statement, 2, plural);
         done = disk->api.step(statement) == SQLITE_DONE;
     }
     if (!done)

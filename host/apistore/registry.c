@@ -10,7 +10,7 @@ struct pl_api_registry {
     struct pl_api_type *first, *last; /* owned list */
 };
 
-static void add_type(struct pl_api_registry *registry, struct pl_api_type *type)
+static void registry_add_type(struct pl_api_registry *registry, struct pl_api_type *type)
 {
     type->table = pl_api_table_create();
     if (registry->last != NULL)
@@ -30,7 +30,7 @@ struct pl_api_registry *pl_api_registry_create(void)
 {
     struct pl_api_registry *registry = PL_NEW(struct pl_api_registry);
     for (const struct pl_api_builtin *row = pl_api_builtins; row->plural != NULL; row++)
-        add_type(registry, pl_api_type_of_builtin(row));
+        registry_add_type(registry, pl_api_type_of_builtin(row));
     return registry;
 }
 
@@ -100,7 +100,7 @@ int pl_api_registry_apply(struct pl_api_registry *registry, struct pl_doc *crd, 
     if (type == NULL)
         return PL_EINVAL;
     if (known == NULL)
-        add_type(registry, type);
+        registry_add_type(registry, type);
     return 0;
 }
 

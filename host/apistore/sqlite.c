@@ -5,8 +5,8 @@
 
 #define LIBRARY "libsqlite3.so.0"
 
-static int find(struct pl_sqlite *sqlite, const char *name, void *field, size_t size,
-                struct pl_err *err)
+static int sqlite_find(struct pl_sqlite *sqlite, const char *name, void *field, size_t size,
+                       struct pl_err *err)
 {
     void *call = dlsym(sqlite->library, name);
     if (call == NULL)
@@ -22,7 +22,7 @@ int pl_sqlite_load(struct pl_sqlite *sqlite, struct pl_err *err)
         return pl_err_set(err, PL_EIO, "a data folder needs SQLite: install libsqlite3-0 (%s)",
                           dlerror());
 #define LOAD(name)                                                                                 \
-    if (find(sqlite, "sqlite3_" #name, &sqlite->name, sizeof(sqlite->name), err) != 0)             \
+    if (sqlite_find(sqlite, "sqlite3_" #name, &sqlite->name, sizeof(sqlite->name), err) != 0)      \
         return PL_EIO;
     PL_SQLITE_CALLS(LOAD)
 #undef LOAD

@@ -181,7 +181,7 @@ static struct pl_api_event *event_at(const struct pl_api_storage *storage, size_
     return &storage->ring[(storage->first + i) % storage->cap];
 }
 
-static void drop_oldest(struct pl_api_storage *storage)
+static void storage_drop_oldest(struct pl_api_storage *storage)
 {
     struct pl_api_event *event = event_at(storage, 0);
     storage->floor = event->rv;
@@ -212,7 +212,7 @@ static void record(struct pl_api_storage *storage, struct pl_api_event event)
     storage->bytes += event.bytes;
     while (storage->count > 0 &&
            (storage->count == storage->max || storage->bytes > storage->max_bytes))
-        drop_oldest(storage);
+        storage_drop_oldest(storage);
     if (storage->count == storage->cap)
         grow_ring(storage);
     *event_at(storage, storage->count++) = event;
@@ -255,7 +255,7 @@ uint64_t pl_api_storage_floor(const struct pl_api_storage *storage)
 void pl_api_storage_compact(struct pl_api_storage *storage)
 {
     while (storage->count > 0)
-        drop_oldest(storage);
+        storage_drop_oldest(storage);
     storage->floor = storage->rv;
 }
 
@@ -302,11 +302,11 @@ void pl_api_storage_destroy(struct pl_api_storage *storage)
 
 /* What the object takes as text, roughly: documents share what is equal, so that a change mostly
  * takes less. */
-static size_t bytes_of(const struct pl_tree *tree)
+static size_t storage_bytes_of(const struct pl_tree *tree)
 {
     size_t bytes = tree->text.len + 3;
     for (const struct pl_tree_item *item = tree->first; item != NULL; item = item->next)
-        bytes += item->key.len + 3 + bytes_of(item->value);
+        bytes += item->key.len + 3 + storage_bytes_of(item->value);
     return bytes;
 }
 
@@ -352,7 +352,7 @@ struct pl_api_entry *pl_api_storage_put(struct pl_api_storage *storage, struct p
                                           .type = type,
                                           .doc = pl_doc_ref(doc),
                                           .old = old,
-                                          .bytes = bytes_of(object)});
+                                          .bytes = storage_bytes_of(object)});
     emit(storage, table);
     return entry;
 }
@@ -366,7 +366,7 @@ void pl_api_storage_remove(struct pl_api_storage *storage, struct pl_api_entry *
         .change = PL_API_DELETED, .type = type, .old = pl_doc_ref(entry->doc)};
     event.doc = stamp(storage, &arena, object);
     event.rv = storage->rv;
-    event.bytes = bytes_of(object);
+    event.bytes = storage_bytes_of(object);
     pl_arena_deinit(&arena);
     index_owners(storage, entry, false);
     pl_map_remove(&storage->by_uid, pl_slice_z(entry->uid));
@@ -421,7 +421,7 @@ struct past {
     struct pl_doc *doc; /* borrowed; NULL: did not exist */
 };
 
-static int by_key(const void *a, const void *b)
+static int storage_by_key(const void *a, const void *b)
 {
     return strcmp(((const struct past *)a)->key, ((const struct past *)b)->key);
 }
@@ -455,7 +455,7 @@ static struct past *undo(struct pl_api_storage *storage, const struct pl_api_typ
         list[(*count)++] = (struct past){name.ptr, ((struct past *)value)->doc};
         pl_free(value);
     }
-    qsort(list, *count, sizeof(*list), by_key);
+    qsort(list, *count, sizeof(*list), storage_by_key);
     return list;
 }
 

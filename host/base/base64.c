@@ -20,7 +20,7 @@ void pl_base64_encode(struct pl_slice bytes, struct pl_buf *out)
     pl_buf_reserve(out, 0);
 }
 
-static int value_of(char c)
+static int base64_value_of(char c)
 {
     if (c >= 'A' && c <= 'Z')
         return c - 'A';
@@ -41,7 +41,7 @@ bool pl_base64_decode(struct pl_slice text, struct pl_buf *out)
         char c = text.ptr[i];
         if (c == '\n' || c == '\r' || c == ' ' || c == '\t')
             continue;
-        int value = c == '=' ? 0 : value_of(c);
+        int value = c == '=' ? 0 : base64_value_of(c);
         padding += c == '=';
         if (value < 0 || padding > 2 || (padding > 0 && c != '='))
             goto bad;

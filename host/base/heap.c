@@ -19,7 +19,7 @@ void pl_heap_deinit(struct pl_heap *heap)
     pl_heap_init(heap, heap->less);
 }
 
-static void set(struct pl_heap *heap, size_t at, struct pl_heap_node *node)
+static void heap_set(struct pl_heap *heap, size_t at, struct pl_heap_node *node)
 {
     heap->nodes[at] = node;
     node->index = at + 1;
@@ -32,10 +32,10 @@ static void sift_up(struct pl_heap *heap, size_t at)
         size_t parent = (at - 1) / 2;
         if (!heap->less(node, heap->nodes[parent]))
             break;
-        set(heap, at, heap->nodes[parent]);
+        heap_set(heap, at, heap->nodes[parent]);
         at = parent;
     }
-    set(heap, at, node);
+    heap_set(heap, at, node);
 }
 
 static void sift_down(struct pl_heap *heap, size_t at)
@@ -49,10 +49,10 @@ static void sift_down(struct pl_heap *heap, size_t at)
             child++;
         if (!heap->less(heap->nodes[child], node))
             break;
-        set(heap, at, heap->nodes[child]);
+        heap_set(heap, at, heap->nodes[child]);
         at = child;
     }
-    set(heap, at, node);
+    heap_set(heap, at, node);
 }
 
 void pl_heap_push(struct pl_heap *heap, struct pl_heap_node *node)
@@ -61,7 +61,7 @@ void pl_heap_push(struct pl_heap *heap, struct pl_heap_node *node)
         heap->cap = heap->cap ? heap->cap * 2 : 16;
         heap->nodes = pl_reallocarray(heap->nodes, heap->cap, sizeof(struct pl_heap_node *));
     }
-    set(heap, heap->count++, node);
+    heap_set(heap, heap->count++, node);
     sift_up(heap, heap->count - 1);
 }
 
@@ -80,7 +80,7 @@ void pl_heap_remove(struct pl_heap *heap, struct pl_heap_node *node)
     node->index = 0;
     if (last == node)
         return;
-    set(heap, at, last);
+    heap_set(heap, at, last);
     pl_heap_fix(heap, last);
 }
 

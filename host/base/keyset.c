@@ -44,7 +44,7 @@ uint32_t pl_keyset_hash(struct pl_slice key)
     return (uint32_t)pl_hash(key.ptr, key.len, pl_hash_seed());
 }
 
-static struct pl_keyset_part *part_of(const struct pl_keyset *table, uint32_t hash)
+static struct pl_keyset_part *keyset_part_of(const struct pl_keyset *table, uint32_t hash)
 {
     return table->parts == NULL ? (struct pl_keyset_part *)&table->first
                                 : &table->parts[hash >> (32 - PART_BITS)];
@@ -52,7 +52,8 @@ static struct pl_keyset_part *part_of(const struct pl_keyset *table, uint32_t ha
 
 /* ---- one part ---- */
 
-static size_t home(const struct pl_keyset *table, const struct pl_keyset_part *part, uint32_t hash)
+static size_t keyset_home(const struct pl_keyset *table, const struct pl_keyset_part *part,
+                          uint32_t hash)
 {
     return pl_hash_place(hash, table->spread, part->cap);
 }
@@ -62,10 +63,10 @@ static size_t after(const struct pl_keyset_part *part, size_t i)
     return (i + 1) & (part->cap - 1);
 }
 
-static void place(const struct pl_keyset *table, struct pl_keyset_part *part, struct pl_keyed *node,
-                  uint32_t hash)
+static void keyset_place(const struct pl_keyset *table, struct pl_keyset_part *part,
+                         struct pl_keyed *node, uint32_t hash)
 {
-    size_t i = home(table, part, hash);
+    size_t i = keyset_home(table, part, hash);
     while (part->nodes[i] != NULL)
         i = after(part, i);
     part->nodes[i] = node;
@@ -73,7 +74,7 @@ static void place(const struct pl_keyset *table, struct pl_keyset_part *part, st
     part->count++;
 }
 
-static void resize(const struct pl_keyset *table, struct pl_keyset_part *part, size_t cap)
+static void keyset_resize(const struct pl_keyset *table, struct pl_keyset_part *part, size_t cap)
 {
     struct pl_keyset_part old = *part;
     *part = (struct pl_keyset_part){.nodes = pl_calloc(cap, sizeof(*part->nodes)),
@@ -81,7 +82,7 @@ static void resize(const struct pl_keyset *table, struct pl_keyset_part *part, s
                                     .cap = cap};
     for (size_t i = 0; i < old.cap; i++)
         if (old.nodes[i] != NULL)
-            place(table, part, old.nodes[i], old.hashes[i]);
+            keyset_place(table, part, old.nodes[i], old.hashes[i]);
     deinit_part(&old);
 }
 
@@ -100,15 +101,15 @@ static void add_to_part(const struct pl_keyset *table, struct pl_keyset_part *pa
                         struct pl_keyed *node, uint32_t hash)
 {
     if (part->count >= room(table, part))
-        resize(table, part, part->cap ? part->cap * 2 : 8);
-    place(table, part, node, hash);
+        keyset_resize(table, part, part->cap ? part->cap * 2 : 8);
+    keyset_place(table, part, node, hash);
 }
 
-static void close_gap(const struct pl_keyset *table, struct pl_keyset_part *part, size_t gap)
+static void keyset_close_gap(const struct pl_keyset *table, struct pl_keyset_part *part, size_t gap)
 {
     size_t mask = part->cap - 1;
     for (size_t i = after(part, gap); part->nodes[i] != NULL; i = after(part, i)) {
-        size_t at_home = home(table, part, part->hashes[i]);
+        size_t at_home = keyset_home(table, part, part->hashes[i]);
         /* A node may move into the gap unless its home lies behind the gap. */
         if (((i - at_home) & mask) >= ((i - gap) & mask)) {
             part->nodes[gap] = part->nodes[i];
@@ -119,10 +120,10 @@ static void close_gap(const struct pl_keyset *table, struct pl_keyset_part *part
     part->nodes[gap] = NULL;
 }
 
-static size_t place_of(const struct pl_keyset *table, const struct pl_keyset_part *part,
-                       const struct pl_keyed *node)
+static size_t keyset_place_of(const struct pl_keyset *table, const struct pl_keyset_part *part,
+                              const struct pl_keyed *node)
 {
-    size_t i = home(table, part, node->hash);
+    size_t i = keyset_home(table, part, node->hash);
     while (part->nodes[i] != node)
         i = after(part, i);
     return i;
@@ -130,17 +131,17 @@ static size_t place_of(const struct pl_keyset *table, const struct pl_keyset_par
 
 /* ---- all parts ---- */
 
-static void divide(struct pl_keyset *table)
+static void keyset_divide(struct pl_keyset *table)
 {
     struct pl_keyset_part all = table->first;
     table->first = (struct pl_keyset_part){0};
     table->parts = pl_calloc(PARTS, sizeof(*table->parts));
     table->shape++;
     for (size_t i = 0; i < PARTS; i++)
-        resize(table, &table->parts[i], 2 * DIVIDED_FROM / PARTS);
+        keyset_resize(table, &table->parts[i], 2 * DIVIDED_FROM / PARTS);
     for (size_t i = 0; i < all.cap; i++)
         if (all.nodes[i] != NULL)
-            add_to_part(table, part_of(table, all.hashes[i]), all.nodes[i], all.hashes[i]);
+            add_to_part(table, keyset_part_of(table, all.hashes[i]), all.nodes[i], all.hashes[i]);
     deinit_part(&all);
 }
 
@@ -149,11 +150,11 @@ static void unite(struct pl_keyset *table)
     struct pl_keyset_part *parts = table->parts;
     table->parts = NULL;
     table->shape++;
-    resize(table, &table->first, 2 * UNITED_BELOW);
+    keyset_resize(table, &table->first, 2 * UNITED_BELOW);
     for (size_t p = 0; p < PARTS; p++) {
         for (size_t i = 0; i < parts[p].cap; i++)
             if (parts[p].nodes[i] != NULL)
-                place(table, &table->first, parts[p].nodes[i], parts[p].hashes[i]);
+                keyset_place(table, &table->first, parts[p].nodes[i], parts[p].hashes[i]);
         deinit_part(&parts[p]);
     }
     pl_free(parts);
@@ -161,10 +162,10 @@ static void unite(struct pl_keyset *table)
 
 struct pl_keyed *pl_keyset_find(const struct pl_keyset *table, struct pl_slice key, uint32_t hash)
 {
-    const struct pl_keyset_part *part = part_of(table, hash);
+    const struct pl_keyset_part *part = keyset_part_of(table, hash);
     if (part->cap == 0)
         return NULL;
-    for (size_t i = home(table, part, hash); part->nodes[i] != NULL; i = after(part, i))
+    for (size_t i = keyset_home(table, part, hash); part->nodes[i] != NULL; i = after(part, i))
         if (part->hashes[i] == hash && pl_slice_eq(pl_keyset_key(table, part->nodes[i]), key))
             return part->nodes[i];
     return NULL;
@@ -175,27 +176,27 @@ void pl_keyset_insert(struct pl_keyset *table, struct pl_keyed *node, size_t len
     node->hash = hash;
     node->len = (uint32_t)len;
     if (table->parts == NULL && table->count == DIVIDED_FROM)
-        divide(table);
-    add_to_part(table, part_of(table, hash), node, hash);
+        keyset_divide(table);
+    add_to_part(table, keyset_part_of(table, hash), node, hash);
     table->count++;
 }
 
 void pl_keyset_remove(struct pl_keyset *table, struct pl_keyed *node)
 {
-    struct pl_keyset_part *part = part_of(table, node->hash);
-    close_gap(table, part, place_of(table, part, node));
+    struct pl_keyset_part *part = keyset_part_of(table, node->hash);
+    keyset_close_gap(table, part, keyset_place_of(table, part, node));
     part->count--;
     table->count--;
     if (table->parts != NULL && table->count < UNITED_BELOW)
         unite(table);
     else if (part->cap > 64 && part->count * 8 < part->cap)
-        resize(table, part, part->cap / 2);
+        keyset_resize(table, part, part->cap / 2);
 }
 
 void pl_keyset_exchange(struct pl_keyset *table, const struct pl_keyed *node, struct pl_keyed *by)
 {
-    struct pl_keyset_part *part = part_of(table, node->hash);
-    part->nodes[place_of(table, part, node)] = by;
+    struct pl_keyset_part *part = keyset_part_of(table, node->hash);
+    part->nodes[keyset_place_of(table, part, node)] = by;
 }
 
 /* ---- visiting ---- */

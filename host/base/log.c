@@ -119,7 +119,7 @@ static void add_escaped(struct pl_buf *out, struct pl_slice s)
 }
 
 /* Words that read well bare stay bare in the text form. */
-static bool is_plain(struct pl_slice s)
+static bool log_is_plain(struct pl_slice s)
 {
     if (s.len == 0)
         return false;
@@ -131,11 +131,11 @@ static bool is_plain(struct pl_slice s)
     return true;
 }
 
-static void add_value(struct pl_buf *out, const struct pl_field *field, bool json)
+static void log_add_value(struct pl_buf *out, const struct pl_field *field, bool json)
 {
     switch (field->type) {
     case PL_FIELD_STR:
-        if (!json && is_plain(field->str))
+        if (!json && log_is_plain(field->str))
             pl_buf_add_slice(out, field->str);
         else
             add_escaped(out, field->str);
@@ -169,7 +169,7 @@ static void format_json(struct pl_buf *out, enum pl_log_level level, const char 
         pl_buf_add_char(out, ',');
         add_escaped(out, pl_slice_z(fields[i].key));
         pl_buf_add_char(out, ':');
-        add_value(out, &fields[i], true);
+        log_add_value(out, &fields[i], true);
     }
     pl_buf_add_z(out, "}\n");
 }
@@ -197,9 +197,9 @@ static bool is_multiline(const struct pl_field *field)
 }
 
 /* Names of fields may come from scripts: they must not pass for other fields or lines. */
-static void add_key(struct pl_buf *out, struct pl_slice key)
+static void log_add_key(struct pl_buf *out, struct pl_slice key)
 {
-    if (is_plain(key))
+    if (log_is_plain(key))
         pl_buf_add_slice(out, key);
     else
         add_escaped(out, key);
@@ -216,8 +216,8 @@ static void format_text(struct pl_buf *out, enum pl_log_level level, const char 
         if (is_multiline(&fields[i]))
             continue;
         pl_buf_add_char(out, ' ');
-        add_key(out, pl_slice_z(fields[i].key));
-        add_value(out, &fields[i], false);
+        log_add_key(out, pl_slice_z(fields[i].key));
+        log_add_value(out, &fields[i], false);
     }
     for (size_t i = 0; i < count; i++)
         if (is_multiline(&fields[i])) {
@@ -229,7 +229,7 @@ static void format_text(struct pl_buf *out, enum pl_log_level level, const char 
 
 /* A reader that has stopped reading must not stop the threads that log; one of them renews the
  * Lease. */
-static bool has_room(void)
+static bool log_has_room(void)
 {
     struct pollfd pipe = {.fd = config.fd, .events = POLLOUT};
     int found = poll(&pipe, 1, atomic_load(&config.stuck) ? 0 : READER_MS);
@@ -247,7 +247,7 @@ static ssize_t put_piece(const char *ptr, size_t len)
         return write(config.fd, ptr, len);
     ssize_t n = -1;
     pthread_mutex_lock(&config.room);
-    if (has_room())
+    if (log_has_room())
         n = write(config.fd, ptr, len < PIPE_BUF ? len : PIPE_BUF);
     else
         errno = EAGAIN;
@@ -256,7 +256,7 @@ static ssize_t put_piece(const char *ptr, size_t len)
 }
 
 /* Returns false if the line is lost: a log that cannot be written must not stop the host. */
-static bool put(const struct pl_buf *line)
+static bool log_put(const struct pl_buf *line)
 {
     size_t done = 0;
     while (done < line->len) {
@@ -294,7 +294,7 @@ static void tell_of_lost_lines(void)
     const struct pl_field fields[] = {pl_int("lines", lost),
                                       pl_str("error", strerror(atomic_load(&config.why)))};
     format(&line, PL_LOG_WARN, "log lines were lost", fields, PL_ARRAY_LEN(fields));
-    if (!put(&line))
+    if (!log_put(&line))
         atomic_fetch_add(&config.lost, lost);
     pl_buf_deinit(&line);
 }
@@ -326,7 +326,7 @@ void pl_log_fields(enum pl_log_level level, const char *message, const struct pl
     struct pl_buf line = PL_BUF_INIT;
     format(&line, level, message, fields, count);
     tell_tap(level, pl_buf_slice(&line));
-    if (put(&line))
+    if (log_put(&line))
         tell_of_lost_lines();
     else
         atomic_fetch_add(&config.lost, 1);

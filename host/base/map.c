@@ -20,16 +20,16 @@ static uint32_t hash_of(struct pl_slice key)
     return (uint32_t)pl_hash(key.ptr, key.len, pl_hash_seed());
 }
 
-static size_t home(const struct pl_map *map, uint32_t hash)
+static size_t map_home(const struct pl_map *map, uint32_t hash)
 {
     return pl_hash_place(hash, map->spread, map->cap);
 }
 
-static struct pl_map_slot *find(const struct pl_map *map, struct pl_slice key, uint32_t hash)
+static struct pl_map_slot *map_find(const struct pl_map *map, struct pl_slice key, uint32_t hash)
 {
     if (map->cap == 0)
         return NULL;
-    for (size_t i = home(map, hash);; i = (i + 1) & (map->cap - 1)) {
+    for (size_t i = map_home(map, hash);; i = (i + 1) & (map->cap - 1)) {
         struct pl_map_slot *slot = &map->slots[i];
         if (slot->key == NULL)
             return NULL;
@@ -38,15 +38,15 @@ static struct pl_map_slot *find(const struct pl_map *map, struct pl_slice key, u
     }
 }
 
-static void place(struct pl_map *map, struct pl_map_slot entry)
+static void map_place(struct pl_map *map, struct pl_map_slot entry)
 {
-    size_t i = home(map, entry.hash);
+    size_t i = map_home(map, entry.hash);
     while (map->slots[i].key != NULL)
         i = (i + 1) & (map->cap - 1);
     map->slots[i] = entry;
 }
 
-static void resize(struct pl_map *map, size_t cap)
+static void map_resize(struct pl_map *map, size_t cap)
 {
     struct pl_map_slot *old = map->slots;
     size_t old_cap = map->cap;
@@ -56,7 +56,7 @@ static void resize(struct pl_map *map, size_t cap)
     map->cap = cap;
     for (size_t i = 0; i < old_cap; i++)
         if (old[i].key != NULL)
-            place(map, old[i]);
+            map_place(map, old[i]);
     pl_free(old);
 }
 
@@ -70,42 +70,43 @@ void pl_map_deinit(struct pl_map *map)
 
 void *pl_map_get(const struct pl_map *map, struct pl_slice key)
 {
-    struct pl_map_slot *slot = find(map, key, hash_of(key));
+    struct pl_map_slot *slot = map_find(map, key, hash_of(key));
     return slot ? slot->value : NULL;
 }
 
 bool pl_map_has(const struct pl_map *map, struct pl_slice key)
 {
-    return find(map, key, hash_of(key)) != NULL;
+    return map_find(map, key, hash_of(key)) != NULL;
 }
 
 struct pl_slice pl_map_key(const struct pl_map *map, struct pl_slice key)
 {
-    struct pl_map_slot *slot = find(map, key, hash_of(key));
+    struct pl_map_slot *slot = map_find(map, key, hash_of(key));
     return slot ? pl_slice(slot->key, slot->len) : pl_slice(NULL, 0);
 }
 
 void *pl_map_put(struct pl_map *map, struct pl_slice key, void *value)
 {
     uint32_t hash = hash_of(key);
-    struct pl_map_slot *slot = find(map, key, hash);
+    struct pl_map_slot *slot = map_find(map, key, hash);
     if (slot != NULL) {
         void *old = slot->value;
         slot->value = value;
         return old;
     }
     if ((map->count + 1) * 4 > map->cap * 3)
-        resize(map, map->cap ? map->cap * 2 : 8);
-    place(map, (struct pl_map_slot){pl_memdup0(key.ptr, key.len), value, (uint32_t)key.len, hash});
+        map_resize(map, map->cap ? map->cap * 2 : 8);
+    map_place(map,
+              (struct pl_map_slot){pl_memdup0(key.ptr, key.len), value, (uint32_t)key.len, hash});
     map->count++;
     return NULL;
 }
 
-static void close_gap(struct pl_map *map, size_t gap)
+static void map_close_gap(struct pl_map *map, size_t gap)
 {
     size_t mask = map->cap - 1;
     for (size_t i = (gap + 1) & mask; map->slots[i].key != NULL; i = (i + 1) & mask) {
-        size_t at_home = home(map, map->slots[i].hash);
+        size_t at_home = map_home(map, map->slots[i].hash);
         /* An entry may move into the gap unless its home lies behind the gap. */
         if (((i - at_home) & mask) >= ((i - gap) & mask)) {
             map->slots[gap] = map->slots[i];
@@ -117,15 +118,15 @@ static void close_gap(struct pl_map *map, size_t gap)
 
 void *pl_map_remove(struct pl_map *map, struct pl_slice key)
 {
-    struct pl_map_slot *slot = find(map, key, hash_of(key));
+    struct pl_map_slot *slot = map_find(map, key, hash_of(key));
     if (slot == NULL)
         return NULL;
     void *old = slot->value;
     pl_free(slot->key);
-    close_gap(map, (size_t)(slot - map->slots));
+    map_close_gap(map, (size_t)(slot - map->slots));
     map->count--;
     if (map->cap > 64 && map->count * 8 < map->cap)
-        resize(map, map->cap / 2);
+        map_resize(map, map->cap / 2);
     return old;
 }
 

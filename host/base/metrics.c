@@ -192,7 +192,7 @@ struct pl_metric *pl_metrics_add(struct pl_metrics *metrics, const struct pl_met
 
 /* ---- metrics that scripts declare ---- */
 
-static bool is_name(const char *text, bool colons)
+static bool metrics_is_name(const char *text, bool colons)
 {
     for (size_t i = 0; text[i] != '\0'; i++) {
         char c = text[i];
@@ -206,7 +206,7 @@ static bool is_name(const char *text, bool colons)
 static int check_spec(const struct pl_metric_spec *spec, struct pl_err *err)
 {
     size_t count = count_labels(spec);
-    if (!is_name(spec->name, true))
+    if (!metrics_is_name(spec->name, true))
         return pl_err_set(err, PL_EINVAL,
                           "\"%.200s\" is no name of a metric: letters, digits, \"_\" and \":\", at "
                           "most 200, a digit not first",
@@ -216,7 +216,7 @@ static int check_spec(const struct pl_metric_spec *spec, struct pl_err *err)
                           PL_METRIC_HELP);
     for (size_t i = 0; i < count; i++) {
         const char *label = spec->labels[i];
-        if (!is_name(label, false) || strncmp(label, "__", 2) == 0)
+        if (!metrics_is_name(label, false) || strncmp(label, "__", 2) == 0)
             return pl_err_set(err, PL_EINVAL,
                               "\"%.200s\" is no name of a label: letters, digits and \"_\", not "
                               "beginning with a digit or \"__\"",
@@ -268,7 +268,7 @@ static int check_against(struct pl_metrics *metrics, const struct pl_metric_spec
     return 0;
 }
 
-static int differs(const struct pl_metric_spec *have, struct pl_err *err)
+static int metrics_differs(const struct pl_metric_spec *have, struct pl_err *err)
 {
     struct pl_buf labels = PL_BUF_INIT;
     for (size_t i = 0; i < count_labels(have); i++)
@@ -306,7 +306,7 @@ struct pl_metric *pl_metrics_declare(struct pl_metrics *metrics, const struct pl
     pthread_mutex_lock(&metrics->lock);
     struct pl_metric *metric = find_metric(metrics, spec->name);
     if (metric != NULL && !is_same(&metric->spec, spec)) {
-        differs(&metric->spec, err);
+        metrics_differs(&metric->spec, err);
         metric = NULL;
     } else if (metric == NULL && check_against(metrics, spec, err) == 0) {
         metric = copy_metric(metrics, spec);
@@ -612,8 +612,8 @@ static void add_number(struct pl_buf *out, double value)
         pl_buf_add_f(out, "%.*g", fabs(value) < 1e-4 || fabs(value) >= 1e15 ? 17 : 12, value);
 }
 
-static void add_line(struct pl_buf *out, const struct pl_series *series, const char *suffix,
-                     double value)
+static void metrics_add_line(struct pl_buf *out, const struct pl_series *series, const char *suffix,
+                             double value)
 {
     bool bare = series->labels[0] == '\0';
     pl_buf_add_f(out, "%s%s%s%s%s ", series->of->spec.name, suffix, bare ? "" : "{", series->labels,
@@ -633,9 +633,9 @@ static void add_histogram(struct pl_buf *out, const struct pl_series *series)
         add_number(out, i < spec->bound_count ? spec->bounds[i] : HUGE_VAL);
         pl_buf_add_f(out, "\"} %" PRIu64 "\n", count);
     }
-    add_line(out, series, "_sum",
-             from_bits(atomic_load_explicit(&series->bits, memory_order_relaxed)));
-    add_line(out, series, "_count", (double)count);
+    metrics_add_line(out, series, "_sum",
+                     from_bits(atomic_load_explicit(&series->bits, memory_order_relaxed)));
+    metrics_add_line(out, series, "_count", (double)count);
 }
 
 static void add_family(struct pl_buf *out, struct pl_metric *metric)
@@ -648,7 +648,7 @@ static void add_family(struct pl_buf *out, struct pl_metric *metric)
         if (series->tally != NULL)
             add_histogram(out, series);
         else
-            add_line(out, series, "", pl_series_value(series));
+            metrics_add_line(out, series, "", pl_series_value(series));
     }
 }
 

@@ -10,7 +10,7 @@ static size_t min3(size_t a, size_t b, size_t c)
     return low < c ? low : c;
 }
 
-static char lower(char c)
+static char nearest_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c == '_' ? '-' : c;
 }
@@ -26,10 +26,10 @@ static size_t distance(struct pl_slice a, struct pl_slice b)
     for (size_t i = 1; i <= a.len; i++) {
         row[0] = i;
         for (size_t j = 1; j <= b.len; j++) {
-            char x = lower(a.ptr[i - 1]), y = lower(b.ptr[j - 1]);
+            char x = nearest_lower(a.ptr[i - 1]), y = nearest_lower(b.ptr[j - 1]);
             row[j] = min3(above[j] + 1, row[j - 1] + 1, above[j - 1] + (x != y));
-            if (i > 1 && j > 1 && x == lower(b.ptr[j - 2]) && y == lower(a.ptr[i - 2]) &&
-                before[j - 2] + 1 < row[j])
+            if (i > 1 && j > 1 && x == nearest_lower(b.ptr[j - 2]) &&
+                y == nearest_lower(a.ptr[i - 2]) && before[j - 2] + 1 < row[j])
                 row[j] = before[j - 2] + 1;
         }
         size_t *oldest = before;

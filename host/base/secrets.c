@@ -18,7 +18,7 @@ bool pl_secrets_has(const struct pl_secrets *secrets, struct pl_slice text)
     return false;
 }
 
-static void drop_oldest(struct pl_secrets *secrets)
+static void secrets_drop_oldest(struct pl_secrets *secrets)
 {
     pl_free(secrets->texts[0]);
     secrets->count--;
@@ -31,7 +31,7 @@ void pl_secrets_add(struct pl_secrets *secrets, struct pl_slice text)
     if (text.len < SHORTEST || pl_secrets_has(secrets, text))
         return;
     if (secrets->count == MOST)
-        drop_oldest(secrets);
+        secrets_drop_oldest(secrets);
     if ((secrets->count & (secrets->count - 1)) == 0) { /* the capacity is a power of two */
         size_t room = secrets->count > 0 ? 2 * secrets->count : 1;
         secrets->texts = pl_reallocarray(secrets->texts, room, sizeof *secrets->texts);

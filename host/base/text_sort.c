@@ -14,7 +14,7 @@
 #define FEW  64 /* up to this number, comparing is as fast */
 #define WORD sizeof(uint64_t)
 
-static int compare(const void *a, const void *b)
+static int text_sort_compare(const void *a, const void *b)
 {
     return strcmp(((const struct pl_text_item *)a)->text, ((const struct pl_text_item *)b)->text);
 }
@@ -78,7 +78,7 @@ static void sort_by_order(struct pl_text_item *items, struct pl_text_item *spare
 static void sort(struct pl_text_item *items, struct pl_text_item *spare, size_t count, size_t same)
 {
     if (count < FEW) {
-        qsort(items, count, sizeof *items, compare);
+        qsort(items, count, sizeof *items, text_sort_compare);
         return;
     }
     same = common_prefix(items, count, same);

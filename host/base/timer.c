@@ -15,7 +15,7 @@ static bool fires_before(const struct pl_heap_node *a, const struct pl_heap_node
     return x->due_ns != y->due_ns ? x->due_ns < y->due_ns : x->order < y->order;
 }
 
-static void tell_changed(struct pl_timers *timers)
+static void timer_tell_changed(struct pl_timers *timers)
 {
     if (timers->changed != NULL)
         timers->changed(timers);
@@ -43,7 +43,7 @@ void pl_timer_start(struct pl_timers *timers, struct pl_timer *timer, int64_t de
     timer->order = timers->next_order++;
     timer->fire = fire;
     pl_heap_push(&timers->heap, &timer->node);
-    tell_changed(timers);
+    timer_tell_changed(timers);
 }
 
 void pl_timer_stop(struct pl_timers *timers, struct pl_timer *timer)
@@ -51,7 +51,7 @@ void pl_timer_stop(struct pl_timers *timers, struct pl_timer *timer)
     if (!pl_timer_is_active(timer))
         return;
     pl_heap_remove(&timers->heap, &timer->node);
-    tell_changed(timers);
+    timer_tell_changed(timers);
 }
 
 bool pl_timers_next(const struct pl_timers *timers, int64_t *due_ns)

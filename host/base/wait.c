@@ -19,7 +19,8 @@ void pl_waits_deinit(struct pl_waits *waits)
         pl_wait_end(PL_CONTAINER_OF(link, struct pl_wait, link));
 }
 
-static void begin(struct pl_waits *waits, struct pl_wait *wait, const char *name, const char *owner)
+static void wait_begin(struct pl_waits *waits, struct pl_wait *wait, const char *name,
+                       const char *owner)
 {
     pl_wait_end(wait);
     wait->waits = waits;
@@ -44,14 +45,14 @@ static int64_t in_future(const struct pl_waits *waits, int64_t timeout_ns)
 void pl_wait_begin(struct pl_waits *waits, struct pl_wait *wait, const char *name,
                    const char *owner, int64_t timeout_ns)
 {
-    begin(waits, wait, name, owner);
+    wait_begin(waits, wait, name, owner);
     wait->deadline_ns = in_future(waits, timeout_ns);
 }
 
 void pl_wait_begin_open(struct pl_waits *waits, struct pl_wait *wait, const char *name,
                         const char *owner, const char *no_deadline)
 {
-    begin(waits, wait, name, owner);
+    wait_begin(waits, wait, name, owner);
     wait->no_deadline = no_deadline;
 }
 
@@ -83,7 +84,7 @@ int64_t pl_wait_age_ns(const struct pl_wait *wait)
     return wait->waits != NULL ? pl_clock_mono(wait->waits->clock) - wait->since_ns : 0;
 }
 
-static double seconds(int64_t ns)
+static double wait_seconds(int64_t ns)
 {
     int64_t tenths = ns / (100 * PL_MS);
     return (double)tenths / 10;
@@ -92,11 +93,11 @@ static double seconds(int64_t ns)
 void pl_wait_describe(const struct pl_wait *wait, struct pl_buf *out)
 {
     pl_buf_add_f(out, "%s of %s: for %.10g s", wait->name, wait->owner,
-                 seconds(pl_wait_age_ns(wait)));
+                 wait_seconds(pl_wait_age_ns(wait)));
     if (wait->no_deadline != NULL)
         pl_buf_add_f(out, ", without a deadline: %s", wait->no_deadline);
     else
-        pl_buf_add_f(out, ", at most %.10g s%s", seconds(wait->deadline_ns - wait->since_ns),
+        pl_buf_add_f(out, ", at most %.10g s%s", wait_seconds(wait->deadline_ns - wait->since_ns),
                      pl_wait_is_overdue(wait) ? " (overdue)" : "");
 }
 

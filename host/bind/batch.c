@@ -40,7 +40,8 @@ struct pl_batch *pl_batch_push(lua_State *L, struct pl_state *s)
 
 #define MOST_PATHS 58 /* of a `select` */
 
-static void add_path(lua_State *L, struct pl_state *s, struct pl_batch *batch, struct pl_slice text)
+static void batch_add_path(lua_State *L, struct pl_state *s, struct pl_batch *batch,
+                           struct pl_slice text)
 {
     struct pl_err err;
     pl_err_clear(&err);
@@ -61,11 +62,11 @@ void pl_batch_read_select(lua_State *L, struct pl_state *s, struct pl_batch *bat
         for (int i = 1; i <= count; i++) {
             lua_rawgeti(L, -1, i);
             bool is_text = lua_type(L, -1) == LUA_TSTRING;
-            add_path(L, s, batch, is_text ? pl_lua_slice(L, -1) : pl_slice(NULL, 0));
+            batch_add_path(L, s, batch, is_text ? pl_lua_slice(L, -1) : pl_slice(NULL, 0));
             lua_pop(L, 1);
         }
         for (size_t i = 0; i < PL_ARRAY_LEN(identity); i++)
-            add_path(L, s, batch, pl_slice_z(identity[i]));
+            batch_add_path(L, s, batch, pl_slice_z(identity[i]));
         batch->flags |= PL_OBJECT_PARTIAL;
     }
     lua_pop(L, 1);

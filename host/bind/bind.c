@@ -37,7 +37,7 @@ static int where(lua_State *L)
 }
 
 /* host.remember(e): the traceback of e, which is raised again, is the one of now. */
-static int remember(lua_State *L)
+static int bind_remember(lua_State *L)
 {
     lua_settop(L, 1);
     pl_lerr_note_here(L, pl_state_of(L));
@@ -70,7 +70,7 @@ static int stopping(lua_State *L)
 
 static const luaL_Reg places[] = {
     {"where", where},
-    {"remember", remember},
+    {"remember", bind_remember},
     {"phase", phase},
     {"controller_name", controller_name},
     {"stopping", stopping},

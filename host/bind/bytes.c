@@ -14,25 +14,25 @@
 
 #define FIELDS_MAX 2048
 
-static struct pl_slice check_text(lua_State *L, int index)
+static struct pl_slice bytes_check_text(lua_State *L, int index)
 {
     luaL_checkstring(L, index);
     return pl_lua_slice(L, index);
 }
 
-static int fail(lua_State *L, const struct pl_err *err)
+static int bytes_fail(lua_State *L, const struct pl_err *err)
 {
     lua_pushnil(L);
     lua_pushstring(L, err->message);
     return 2;
 }
 
-static int finish(lua_State *L, int rc, struct pl_buf *out, const struct pl_err *err)
+static int bytes_finish(lua_State *L, int rc, struct pl_buf *out, const struct pl_err *err)
 {
     if (rc == 0)
         pl_lua_push(L, pl_buf_slice(out));
     pl_buf_deinit(out);
-    return rc == 0 ? 1 : fail(L, err);
+    return rc == 0 ? 1 : bytes_fail(L, err);
 }
 
 /* ---- digests ---- */
@@ -41,7 +41,7 @@ static int finish(lua_State *L, int rc, struct pl_buf *out, const struct pl_err 
 static int digest(lua_State *L)
 {
     uint8_t out[PL_DIGEST_MAX];
-    size_t len = pl_digest(luaL_checkstring(L, 1), check_text(L, 2), out);
+    size_t len = pl_digest(luaL_checkstring(L, 1), bytes_check_text(L, 2), out);
     if (len == 0)
         return 0;
     lua_pushlstring(L, (const char *)out, len);
@@ -52,7 +52,8 @@ static int digest(lua_State *L)
 static int hmac(lua_State *L)
 {
     uint8_t out[PL_DIGEST_MAX];
-    size_t len = pl_hmac(luaL_checkstring(L, 1), check_text(L, 2), check_text(L, 3), out);
+    size_t len =
+        pl_hmac(luaL_checkstring(L, 1), bytes_check_text(L, 2), bytes_check_text(L, 3), out);
     if (len == 0)
         return 0;
     lua_pushlstring(L, (const char *)out, len);
@@ -62,7 +63,7 @@ static int hmac(lua_State *L)
 /* bytes_equal(a, b) -> bool */
 static int bytes_equal(lua_State *L)
 {
-    lua_pushboolean(L, pl_bytes_equal(check_text(L, 1), check_text(L, 2)));
+    lua_pushboolean(L, pl_bytes_equal(bytes_check_text(L, 1), bytes_check_text(L, 2)));
     return 1;
 }
 
@@ -96,7 +97,7 @@ static int x509_key(lua_State *L)
     int rc = pl_x509_make_key(luaL_checkstring(L, 1), &out, &err);
     if (rc == 0)
         pl_secrets_add(&pl_state_of(L)->secrets, pl_buf_slice(&out));
-    return finish(L, rc, &out, &err);
+    return bytes_finish(L, rc, &out, &err);
 }
 
 /* x509_public(pem) -> pem | nil, message */
@@ -104,8 +105,8 @@ static int x509_public(lua_State *L)
 {
     struct pl_buf out = PL_BUF_INIT;
     struct pl_err err;
-    int rc = pl_x509_public_key(check_text(L, 1), &out, &err);
-    return finish(L, rc, &out, &err);
+    int rc = pl_x509_public_key(bytes_check_text(L, 1), &out, &err);
+    return bytes_finish(L, rc, &out, &err);
 }
 
 /* x509_request(key, fields) -> pem | nil, message */
@@ -113,9 +114,9 @@ static int x509_request(lua_State *L)
 {
     struct pl_buf out = PL_BUF_INIT;
     struct pl_err err;
-    struct pl_slice key = check_text(L, 1);
+    struct pl_slice key = bytes_check_text(L, 1);
     int rc = pl_x509_make_request(key, check_fields(L, 2), &out, &err);
-    return finish(L, rc, &out, &err);
+    return bytes_finish(L, rc, &out, &err);
 }
 
 /* x509_sign(subject, issuer, issuer's key, fields) -> pem | nil, message */
@@ -123,9 +124,10 @@ static int x509_sign(lua_State *L)
 {
     struct pl_buf out = PL_BUF_INIT;
     struct pl_err err;
-    struct pl_slice subject = check_text(L, 1), issuer = check_text(L, 2), key = check_text(L, 3);
+    struct pl_slice subject = bytes_check_text(L, 1), issuer = bytes_check_text(L, 2),
+                    key = bytes_check_text(L, 3);
     int rc = pl_x509_sign(subject, issuer, key, check_fields(L, 4), &out, &err);
-    return finish(L, rc, &out, &err);
+    return bytes_finish(L, rc, &out, &err);
 }
 
 /* x509_read(pem) -> "name\0value\0..." | nil, message */
@@ -133,14 +135,14 @@ static int x509_read(lua_State *L)
 {
     struct pl_buf out = PL_BUF_INIT;
     struct pl_err err;
-    int rc = pl_x509_read(check_text(L, 1), &out, &err);
-    return finish(L, rc, &out, &err);
+    int rc = pl_x509_read(bytes_check_text(L, 1), &out, &err);
+    return bytes_finish(L, rc, &out, &err);
 }
 
 static int push_verdict(lua_State *L, int rc, const struct pl_err *err)
 {
     if (rc < 0)
-        return fail(L, err);
+        return bytes_fail(L, err);
     lua_pushboolean(L, rc);
     if (rc == 0)
         lua_pushstring(L, err->message);
@@ -153,13 +155,13 @@ static int x509_verify(lua_State *L)
     struct pl_err err;
     pl_err_clear(&err);
     struct pl_x509_wish wish = {
-        .roots = check_text(L, 2),
-        .intermediates = check_text(L, 3),
-        .host = check_text(L, 4),
-        .usage = check_text(L, 5),
+        .roots = bytes_check_text(L, 2),
+        .intermediates = bytes_check_text(L, 3),
+        .host = bytes_check_text(L, 4),
+        .usage = bytes_check_text(L, 5),
         .at = (int64_t)luaL_checknumber(L, 6),
     };
-    return push_verdict(L, pl_x509_verify(check_text(L, 1), &wish, &err), &err);
+    return push_verdict(L, pl_x509_verify(bytes_check_text(L, 1), &wish, &err), &err);
 }
 
 /* x509_is_pair(pem, key) -> bool | nil, message */
@@ -167,12 +169,13 @@ static int x509_is_pair(lua_State *L)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    return push_verdict(L, pl_x509_is_pair(check_text(L, 1), check_text(L, 2), &err), &err);
+    return push_verdict(L, pl_x509_is_pair(bytes_check_text(L, 1), bytes_check_text(L, 2), &err),
+                        &err);
 }
 
 /* ---- addresses ---- */
 
-static void set_address(lua_State *L, const char *field, const struct pl_ip *ip)
+static void bytes_set_address(lua_State *L, const char *field, const struct pl_ip *ip)
 {
     char text[PL_IP_TEXT];
     pl_ip_text(ip, text);
@@ -186,19 +189,19 @@ static int ip_parse(lua_State *L)
 {
     struct pl_ip ip;
     struct pl_err err;
-    if (pl_ip_parse(check_text(L, 1), &ip, &err) != 0)
-        return fail(L, &err);
+    if (pl_ip_parse(bytes_check_text(L, 1), &ip, &err) != 0)
+        return bytes_fail(L, &err);
     lua_createtable(L, 0, 5);
     lua_pushinteger(L, ip.len == 4 ? 4 : 6);
     lua_setfield(L, -2, "version");
-    set_address(L, "address", &ip);
+    bytes_set_address(L, "address", &ip);
     if (!ip.is_network)
         return 1;
     struct pl_ip first = pl_ip_first(&ip), last = pl_ip_last(&ip);
     lua_pushinteger(L, ip.prefix);
     lua_setfield(L, -2, "prefix");
-    set_address(L, "first", &first);
-    set_address(L, "last", &last);
+    bytes_set_address(L, "first", &first);
+    bytes_set_address(L, "last", &last);
     return 1;
 }
 
@@ -208,8 +211,8 @@ static int ip_contains(lua_State *L)
     struct pl_ip ips[2];
     struct pl_err err;
     for (int i = 0; i < 2; i++) {
-        if (pl_ip_parse(check_text(L, i + 1), &ips[i], &err) != 0) {
-            fail(L, &err);
+        if (pl_ip_parse(bytes_check_text(L, i + 1), &ips[i], &err) != 0) {
+            bytes_fail(L, &err);
             lua_pushinteger(L, i + 1);
             return 3;
         }
@@ -234,8 +237,8 @@ static int url_parse(lua_State *L)
 {
     struct pl_url url;
     struct pl_err err;
-    if (pl_url_parse(check_text(L, 1), &url, &err) != 0)
-        return fail(L, &err);
+    if (pl_url_parse(bytes_check_text(L, 1), &url, &err) != 0)
+        return bytes_fail(L, &err);
     lua_createtable(L, 0, 8);
     set_part(L, "scheme", url.scheme);
     set_part(L, "user", url.user);
@@ -255,16 +258,16 @@ static int url_parse(lua_State *L)
 static int url_escape(lua_State *L)
 {
     struct pl_buf out = PL_BUF_INIT;
-    pl_url_escape(check_text(L, 1), &out);
-    return finish(L, 0, &out, NULL);
+    pl_url_escape(bytes_check_text(L, 1), &out);
+    return bytes_finish(L, 0, &out, NULL);
 }
 
 /* url_unescape(text, plus is a space) -> text */
 static int url_unescape(lua_State *L)
 {
     struct pl_buf out = PL_BUF_INIT;
-    pl_url_unescape(check_text(L, 1), lua_toboolean(L, 2), &out);
-    return finish(L, 0, &out, NULL);
+    pl_url_unescape(bytes_check_text(L, 1), lua_toboolean(L, 2), &out);
+    return bytes_finish(L, 0, &out, NULL);
 }
 
 const luaL_Reg pl_bind_bytes[] = {

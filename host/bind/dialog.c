@@ -5,7 +5,7 @@
 #include "lua/lerr.h"
 
 /* compile(text, name, env) -> function | nil, message */
-static int compile(lua_State *L)
+static int dialog_compile(lua_State *L)
 {
     struct pl_slice text = {luaL_checkstring(L, 1), 0};
     text = pl_lua_slice(L, 1);
@@ -34,7 +34,7 @@ static int push_said(lua_State *L, struct pl_state *s, struct pl_lop *op)
 }
 
 /* say(text, failed) -> what is said next */
-static int say(lua_State *L)
+static int dialog_say(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
     luaL_checkstring(L, 1);
@@ -50,11 +50,11 @@ static int say(lua_State *L)
 }
 
 const luaL_Reg pl_bind_dialogs[] = {
-    {"compile", compile},
+    {"compile", dialog_compile},
     {NULL, NULL},
 };
 
 const luaL_Reg pl_bind_says[] = {
-    {"say", say},
+    {"say", dialog_say},
     {NULL, NULL},
 };

@@ -37,7 +37,7 @@ struct event_note {
     char bytes[]; /* what the slices point to */
 };
 
-static void drop(struct pl_lane_note *note)
+static void event_drop(struct pl_lane_note *note)
 {
     struct event_note *event = PL_CONTAINER_OF(note, struct event_note, note);
     atomic_fetch_sub(&event->lanes->events_out, 1);
@@ -45,7 +45,7 @@ static void drop(struct pl_lane_note *note)
     pl_free(event);
 }
 
-static void keep(struct event_note *event)
+static void event_keep(struct event_note *event)
 {
     const struct pl_slice *texts = event->texts;
     char *name =
@@ -56,7 +56,7 @@ static void keep(struct event_note *event)
     pl_free(name);
 }
 
-static void take(struct pl_lane_note *note)
+static void event_take(struct pl_lane_note *note)
 {
     struct event_note *event = PL_CONTAINER_OF(note, struct event_note, note);
     struct pl_lanes *lanes = event->lanes;
@@ -71,14 +71,14 @@ static void take(struct pl_lane_note *note)
         .controller = event->who,
     };
     if (event->capture != NULL)
-        keep(event);
+        event_keep(event);
     if (!atomic_load(&event->lane->abandoned) && !pl_lanes_hold(lanes))
         pl_recorder_event(recorder, &report);
     pl_recorder_lost(recorder, atomic_exchange(&lanes->events_lost, 0));
-    drop(note);
+    event_drop(note);
 }
 
-static struct pl_slice put(char **at, struct pl_slice text)
+static struct pl_slice event_put(char **at, struct pl_slice text)
 {
     struct pl_slice copy = pl_slice(*at, text.len);
     memcpy(*at, text.ptr ? text.ptr : "", text.len);
@@ -87,7 +87,7 @@ static struct pl_slice put(char **at, struct pl_slice text)
 }
 
 /* The recorder takes no event without these. Borrowed from the arguments. */
-static void check_texts(lua_State *L, struct pl_slice texts[TEXTS])
+static void event_check_texts(lua_State *L, struct pl_slice texts[TEXTS])
 {
     for (int i = 0; i < TEXTS; i++) {
         bool needed = i == API_VERSION || i == KIND || i == NAME || i == REASON;
@@ -101,7 +101,7 @@ static int event(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
     struct pl_slice texts[TEXTS], who = {"", 0};
-    check_texts(L, texts);
+    event_check_texts(L, texts);
     if (s->lane == NULL || s->phase == PL_PHASE_LOAD)
         return pl_lerr_raise(L, s, "event can't be called while the script is loaded");
     struct pl_lanes *lanes = s->lane->lanes;
@@ -122,15 +122,15 @@ static int event(lua_State *L)
         size += texts[i].len;
     struct event_note *msg = pl_calloc(1, sizeof *msg + size);
     char *at = msg->bytes;
-    msg->note.take = take;
-    msg->note.drop = drop;
+    msg->note.take = event_take;
+    msg->note.drop = event_drop;
     msg->lanes = lanes;
     msg->lane = s->lane;
     msg->capture = s->task != NULL ? pl_capture_ref(s->task->exec->capture) : NULL;
     msg->warning = lua_toboolean(L, 1);
-    msg->who = put(&at, who);
+    msg->who = event_put(&at, who);
     for (int i = 0; i < TEXTS; i++)
-        msg->texts[i] = put(&at, texts[i]);
+        msg->texts[i] = event_put(&at, texts[i]);
     pl_free(clean);
     pl_lane_send_io(s->lane, &msg->note.msg, PL_IO_NOTE);
     return 0;

@@ -36,14 +36,14 @@ struct pl_generation {
     int64_t poll_ns;
 };
 
-static struct pl_timers *timers_of(const struct pl_generation *generation)
+static struct pl_timers *generation_timers_of(const struct pl_generation *generation)
 {
     return pl_site_timers(pl_cluster_site(generation->o.cluster));
 }
 
 /* ---- making one ---- */
 
-static void on_ran(void *arg, const struct pl_ran *ran)
+static void on_generation_ran(void *arg, const struct pl_ran *ran)
 {
     struct pl_generation *generation = arg;
     if (generation->o.ran != NULL)
@@ -89,7 +89,7 @@ static void make_editions(struct pl_generation *generation)
         .cluster = generation->o.cluster,
         .ops = pl_lanes_ops(),
         .self = generation->lanes,
-        .ran = on_ran,
+        .ran = on_generation_ran,
         .ran_arg = generation,
         .unmeasured = generation->o.unmeasured,
     };
@@ -103,8 +103,8 @@ static void make_editions(struct pl_generation *generation)
     make_some(generation, &options, true);
 }
 
-static struct pl_generation *create(const struct pl_generation_options *options,
-                                    struct pl_lanes *lanes)
+static struct pl_generation *generation_create(const struct pl_generation_options *options,
+                                               struct pl_lanes *lanes)
 {
     struct pl_generation *generation = PL_NEW(struct pl_generation);
     generation->o = *options;
@@ -119,14 +119,14 @@ struct pl_generation *pl_generation_create(const struct pl_generation_options *o
                                            struct pl_lanes *lanes,
                                            struct pl_declarations *declarations)
 {
-    struct pl_generation *generation = create(options, lanes);
+    struct pl_generation *generation = generation_create(options, lanes);
     generation->declarations = *declarations;
     *declarations = (struct pl_declarations){.controllers = NULL};
     make_editions(generation);
     return generation;
 }
 
-static void tell(struct pl_generation *generation, const struct pl_err *err)
+static void generation_tell(struct pl_generation *generation, const struct pl_err *err)
 {
     pl_generation_fn told = generation->told;
     generation->told = NULL;
@@ -134,7 +134,7 @@ static void tell(struct pl_generation *generation, const struct pl_err *err)
         told(generation->told_arg, generation, err);
 }
 
-static void on_loaded(void *arg, const struct pl_err *err)
+static void on_generation_loaded(void *arg, const struct pl_err *err)
 {
     struct pl_generation *generation = arg;
     if (generation->closing)
@@ -150,7 +150,7 @@ static void on_loaded(void *arg, const struct pl_err *err)
         generation->o.declared(generation->o.arg, &generation->declarations);
     if (err == NULL)
         make_editions(generation);
-    tell(generation, err);
+    generation_tell(generation, err);
 }
 
 struct pl_generation *pl_generation_load(const struct pl_generation_options *options,
@@ -158,18 +158,18 @@ struct pl_generation *pl_generation_load(const struct pl_generation_options *opt
                                          const char *const *paths, size_t path_count,
                                          pl_generation_fn loaded, void *arg)
 {
-    struct pl_generation *generation = create(options, pl_lanes_create(lanes));
+    struct pl_generation *generation = generation_create(options, pl_lanes_create(lanes));
     generation->told = loaded;
     generation->told_arg = arg;
-    pl_lanes_load_begin(generation->lanes, paths, path_count, &generation->declarations, on_loaded,
-                        generation);
+    pl_lanes_load_begin(generation->lanes, paths, path_count, &generation->declarations,
+                        on_generation_loaded, generation);
     return generation;
 }
 
 static void free_generation(struct pl_generation *generation)
 {
-    pl_timer_stop(timers_of(generation), &generation->limit);
-    pl_timer_stop(timers_of(generation), &generation->poll);
+    pl_timer_stop(generation_timers_of(generation), &generation->limit);
+    pl_timer_stop(generation_timers_of(generation), &generation->poll);
     for (size_t i = 0; i < generation->count; i++) {
         pl_edition_forget_sync(generation->editions[i]);
         pl_edition_unref(generation->editions[i]);
@@ -225,8 +225,8 @@ static void end_preparing(struct pl_generation *generation, const struct pl_err 
 {
     generation->preparing = false;
     generation->running = NULL;
-    pl_timer_stop(timers_of(generation), &generation->limit);
-    tell(generation, err);
+    pl_timer_stop(generation_timers_of(generation), &generation->limit);
+    generation_tell(generation, err);
 }
 
 static void on_sync(void *arg)
@@ -237,7 +237,7 @@ static void on_sync(void *arg)
         end_preparing(generation, NULL);
 }
 
-static void on_limit(struct pl_timer *timer)
+static void on_generation_limit(struct pl_timer *timer)
 {
     struct pl_generation *generation = PL_CONTAINER_OF(timer, struct pl_generation, limit);
     const struct pl_edition *of;
@@ -279,7 +279,8 @@ void pl_generation_prepare(struct pl_generation *generation, const struct pl_gen
         return;
     }
     generation->preparing = true;
-    pl_timer_start(timers_of(generation), &generation->limit, sync_timeout(generation), on_limit);
+    pl_timer_start(generation_timers_of(generation), &generation->limit, sync_timeout(generation),
+                   on_generation_limit);
     on_sync(generation);
 }
 
@@ -321,7 +322,8 @@ static bool is_quiet(const struct pl_generation *generation)
 
 static void cancel_late_runs(struct pl_generation *generation)
 {
-    if (generation->canceled || pl_clock_mono(timers_of(generation)->clock) < generation->cancel_ns)
+    if (generation->canceled ||
+        pl_clock_mono(generation_timers_of(generation)->clock) < generation->cancel_ns)
         return;
     generation->canceled = true;
     struct pl_err why = {0};
@@ -330,7 +332,7 @@ static void cancel_late_runs(struct pl_generation *generation)
         pl_edition_cancel_runs(generation->editions[i], &why);
 }
 
-static void on_poll(struct pl_timer *timer)
+static void on_generation_poll(struct pl_timer *timer)
 {
     struct pl_generation *generation = PL_CONTAINER_OF(timer, struct pl_generation, poll);
     if (!generation->joining && is_quiet(generation)) {
@@ -341,7 +343,7 @@ static void on_poll(struct pl_timer *timer)
         generation->lanes = NULL;
         pl_log(PL_LOG_DEBUG, "generation closed",
                pl_int("generation", (int64_t)generation->number));
-        tell(generation, NULL);
+        generation_tell(generation, NULL);
         free_generation(generation);
         return;
     }
@@ -349,13 +351,14 @@ static void on_poll(struct pl_timer *timer)
         cancel_late_runs(generation);
     else if (generation->poll_ns < POLL_MAX)
         generation->poll_ns += generation->poll_ns / 2;
-    pl_timer_start(timers_of(generation), timer, generation->poll_ns, on_poll);
+    pl_timer_start(generation_timers_of(generation), timer, generation->poll_ns,
+                   on_generation_poll);
 }
 
 void pl_generation_close(struct pl_generation *generation, int64_t grace_ns,
                          pl_generation_fn closed, void *arg)
 {
-    int64_t cancel = pl_clock_mono(timers_of(generation)->clock) + grace_ns;
+    int64_t cancel = pl_clock_mono(generation_timers_of(generation)->clock) + grace_ns;
     if (generation->closing && cancel >= generation->cancel_ns)
         return;
     generation->told = closed;
@@ -365,8 +368,8 @@ void pl_generation_close(struct pl_generation *generation, int64_t grace_ns,
     generation->preparing = false;
     generation->running = NULL;
     generation->poll_ns = POLL_NS;
-    pl_timer_stop(timers_of(generation), &generation->limit);
-    pl_timer_start(timers_of(generation), &generation->poll, 0, on_poll);
+    pl_timer_stop(generation_timers_of(generation), &generation->limit);
+    pl_timer_start(generation_timers_of(generation), &generation->poll, 0, on_generation_poll);
 }
 
 void pl_generation_forget(struct pl_generation *generation, const struct pl_controller *controller)

@@ -66,7 +66,7 @@ static char *table_text(lua_State *L, struct pl_state *s, int index)
 }
 
 /* The value at the top. */
-static void add_field(lua_State *L, struct pl_state *s, struct line *line, const char *key)
+static void log_add_field(lua_State *L, struct pl_state *s, struct line *line, const char *key)
 {
     struct pl_field *field = &line->fields[line->count++];
     struct pl_slice text;
@@ -153,7 +153,7 @@ static void add_fields(lua_State *L, struct pl_state *s, struct line *line)
     for (int i = 1; i < count; i += 2) {
         lua_rawgeti(L, pairs, i);
         lua_rawgeti(L, pairs, i + 1);
-        add_field(L, s, line, lua_tostring(L, -2));
+        log_add_field(L, s, line, lua_tostring(L, -2));
         lua_pop(L, 2);
     }
     qsort(line->fields + first, line->count - first, sizeof line->fields[0], compare_fields);

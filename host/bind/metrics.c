@@ -28,7 +28,7 @@ static const double bounds[] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 static const char *const reserved[] = {"perilune_",    "controller_runtime_", "workqueue_",
                                        "rest_client_", "leader_election_",    "process_"};
 
-static int check_name(const char *name, struct pl_err *err)
+static int metrics_check_name(const char *name, struct pl_err *err)
 {
     for (size_t i = 0; i < PL_ARRAY_LEN(reserved); i++)
         if (strncmp(name, reserved[i], strlen(reserved[i])) == 0)
@@ -88,7 +88,7 @@ static int declare(lua_State *L)
     struct pl_metric *metric = NULL;
     if (s->metrics == NULL)
         pl_err_set(&err, PL_EUNSUPPORTED, "there is no registry in this process");
-    else if (check_name(spec.name, &err) == 0 && take_labels(L, 4, &spec, &err) == 0)
+    else if (metrics_check_name(spec.name, &err) == 0 && take_labels(L, 4, &spec, &err) == 0)
         metric = pl_metrics_declare(s->metrics, &spec, &err);
     if (metric == NULL) {
         lua_pushnil(L);
@@ -169,8 +169,8 @@ static char *owner_of(const struct pl_state *s, const struct pl_metric *metric,
 }
 
 /* (metric, number, per object?, value of each label in order), of a metric of one of the types */
-static int put(lua_State *L, enum pl_metric_put how, enum pl_metric_type type,
-               enum pl_metric_type other)
+static int metrics_put(lua_State *L, enum pl_metric_put how, enum pl_metric_type type,
+                       enum pl_metric_type other)
 {
     const struct handle *handle = luaL_checkudata(L, 1, handle_name);
     luaL_argcheck(L, handle->type == type || handle->type == other, 1, "a metric of another type");
@@ -186,19 +186,19 @@ static int put(lua_State *L, enum pl_metric_put how, enum pl_metric_type type,
     return 0;
 }
 
-static int add(lua_State *L)
+static int metrics_add(lua_State *L)
 {
-    return put(L, PL_METRIC_ADD, PL_METRIC_COUNTER, PL_METRIC_GAUGE);
+    return metrics_put(L, PL_METRIC_ADD, PL_METRIC_COUNTER, PL_METRIC_GAUGE);
 }
 
-static int set(lua_State *L)
+static int metrics_set(lua_State *L)
 {
-    return put(L, PL_METRIC_SET, PL_METRIC_GAUGE, PL_METRIC_GAUGE);
+    return metrics_put(L, PL_METRIC_SET, PL_METRIC_GAUGE, PL_METRIC_GAUGE);
 }
 
 static int observe(lua_State *L)
 {
-    return put(L, PL_METRIC_OBSERVE, PL_METRIC_HISTOGRAM, PL_METRIC_HISTOGRAM);
+    return metrics_put(L, PL_METRIC_OBSERVE, PL_METRIC_HISTOGRAM, PL_METRIC_HISTOGRAM);
 }
 
 /* (metric, value of each label in order) -> there was one */
@@ -213,10 +213,6 @@ static int remove_series(lua_State *L)
 }
 
 const luaL_Reg pl_bind_metrics[] = {
-    {"metric", declare},
-    {"metric_add", add},
-    {"metric_set", set},
-    {"metric_observe", observe},
-    {"metric_remove", remove_series},
-    {NULL, NULL},
+    {"metric", declare},         {"metric_add", metrics_add},      {"metric_set", metrics_set},
+    {"metric_observe", observe}, {"metric_remove", remove_series}, {NULL, NULL},
 };

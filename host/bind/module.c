@@ -17,7 +17,7 @@ static int no_cluster(lua_State *L)
 
 /* Puts a function that raises in the place of each that waits: the table at the top, which is
  * popped. Specs put fakes there. */
-static void refuse(lua_State *L, struct pl_state *s, int host)
+static void module_refuse(lua_State *L, struct pl_state *s, int host)
 {
     lua_pushnil(L);
     while (lua_next(L, -2) != 0) {
@@ -115,9 +115,9 @@ __attribute__((visibility("default"))) int luaopen_perilune_host(lua_State *L)
     pl_ref_push(L, s->refs.host);
     int host = lua_gettop(L);
     pl_bind_push_waits(L, s);
-    refuse(L, s, host);
+    module_refuse(L, s, host);
     pl_bind_push_reads(L, s);
-    refuse(L, s, host);
+    module_refuse(L, s, host);
     pl_state_set(L, s, "set_phase", set_phase);
     pl_state_set(L, s, "read_object", read_object);
     pl_state_set(L, s, "add_folder", add_folder);

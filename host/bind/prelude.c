@@ -12,7 +12,7 @@
 #include "lua/own.h"
 #include "lane/co.h"
 
-static int fill(lua_State *L)
+static int prelude_fill(lua_State *L)
 {
     if (lua_type(L, 1) == LUA_TTABLE)
         pl_lazy_fill(L, pl_state_of(L), 1);
@@ -20,7 +20,7 @@ static int fill(lua_State *L)
 }
 
 /* The digits of a perilune.number, or nil. */
-static int digits(lua_State *L)
+static int prelude_digits(lua_State *L)
 {
     struct pl_slice text;
     if (!pl_number_text(L, pl_state_of(L), 1, &text))
@@ -65,7 +65,7 @@ static int nest(lua_State *L)
 }
 
 /* note(co, e) */
-static int note(lua_State *L)
+static int prelude_note(lua_State *L)
 {
     lua_State *co = lua_tothread(L, 1);
     lua_settop(L, 2);
@@ -110,11 +110,11 @@ static int set_weak(lua_State *L, const char *name)
 static void push_helpers(lua_State *L, struct pl_state *s)
 {
     static const luaL_Reg helpers[] = {
-        {"fill", fill},
-        {"digits", digits},
+        {"fill", prelude_fill},
+        {"digits", prelude_digits},
         {"fill_deep", fill_deep},
         {"nest", nest},
-        {"note", note},
+        {"note", prelude_note},
         {"guard", guard},
         {"why_not", pl_co_why_not},
         {"batch_next", pl_bind_batch_next},

@@ -169,8 +169,8 @@ static void check_shard(lua_State *L, struct pl_state *s, const struct pl_cache 
 }
 
 /* A live read is checked where it is sent. */
-static void check_scope(lua_State *L, struct pl_state *s, struct pl_cache *cache,
-                        struct pl_slice ns, struct pl_slice name)
+static void read_check_scope(lua_State *L, struct pl_state *s, struct pl_cache *cache,
+                             struct pl_slice ns, struct pl_slice name)
 {
     struct pl_err err;
     pl_err_clear(&err);
@@ -180,7 +180,7 @@ static void check_scope(lua_State *L, struct pl_state *s, struct pl_cache *cache
 
 /* ---- get ---- */
 
-static int push_object(lua_State *L, struct pl_state *s, struct pl_lop *op)
+static int read_push_object(lua_State *L, struct pl_state *s, struct pl_lop *op)
 {
     if (op->out.doc == NULL) {
         lua_pushnil(L);
@@ -196,7 +196,7 @@ static int push_own(lua_State *L, struct pl_state *s, struct pl_lop *op)
     struct pl_scratch scratch;
     if (op->out.doc == NULL ||
         pl_shards_hold_uid(s->lane->lanes->shards, pl_meta_uid(pl_doc_root(op->out.doc), &scratch)))
-        return push_object(L, s, op);
+        return read_push_object(L, s, op);
     lua_pushnil(L);
     return 1;
 }
@@ -236,7 +236,7 @@ static int get_as(lua_State *L, struct pl_state *s, const struct pl_wanted *want
 static int get_live(lua_State *L, struct pl_state *s, const struct pl_wanted *wanted,
                     struct pl_slice name)
 {
-    return get_as(L, s, wanted, name, push_object);
+    return get_as(L, s, wanted, name, read_push_object);
 }
 
 static struct pl_capture *view_of(const struct pl_state *s)
@@ -335,14 +335,14 @@ static int get(lua_State *L)
     }
     if (!pl_cache_is_ready(cache))
         return wait_for_sync(L, s, cache, 1);
-    check_scope(L, s, cache, wanted.ns, name);
+    read_check_scope(L, s, cache, wanted.ns, name);
     check_shard(L, s, cache, wanted.ns);
     lua_pushboolean(L, false);
     if (push_cached(L, s, cache, &wanted, name))
         return 2;
     if (pl_cache_is_selective(cache)) /* it may exist all the same */
         return get_as(L, s, &wanted, name,
-                      is_own(s, cache, &wanted, name) ? push_own : push_object);
+                      is_own(s, cache, &wanted, name) ? push_own : read_push_object);
     lua_pushnil(L);
     return 2;
 }
@@ -559,7 +559,7 @@ static int list_or_batch(lua_State *L, bool each)
     if (choice == PL_CHOICE_CACHE && !pl_cache_is_ready(cache))
         return wait_for_sync(L, s, cache, 1);
     if (choice == PL_CHOICE_CACHE) {
-        check_scope(L, s, cache, filter.ns, pl_slice(NULL, 0));
+        read_check_scope(L, s, cache, filter.ns, pl_slice(NULL, 0));
         check_shard(L, s, cache, filter.ns);
     }
     if (filter.index_name.ptr != NULL)
@@ -578,7 +578,7 @@ static int list_or_batch(lua_State *L, bool each)
     return list_live(L, s, &wanted, &options, each);
 }
 
-static int list(lua_State *L)
+static int read_list(lua_State *L)
 {
     return list_or_batch(L, false);
 }
@@ -625,5 +625,6 @@ static int key_changed(lua_State *L)
 }
 
 const luaL_Reg pl_bind_reads[] = {
-    {"get", get}, {"list", list}, {"batch", batch_of}, {"key_changed", key_changed}, {NULL, NULL},
+    {"get", get}, {"list", read_list}, {"batch", batch_of}, {"key_changed", key_changed},
+    {NULL, NULL},
 };

@@ -56,7 +56,7 @@ static struct pl_regex_search *search_of(lua_State *L)
 }
 
 /* regex_compile(text) -> regex, groups | nil, message */
-static int compile(lua_State *L)
+static int regex_make(lua_State *L)
 {
     luaL_checkstring(L, 1);
     struct pl_err err;
@@ -116,7 +116,7 @@ static int search(lua_State *L)
 }
 
 const luaL_Reg pl_bind_regexes[] = {
-    {"regex_compile", compile},
+    {"regex_compile", regex_make},
     {"regex_search", search},
     {NULL, NULL},
 };

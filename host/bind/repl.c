@@ -24,14 +24,14 @@ struct pl_repl {
     void *closed_arg;
 };
 
-static struct pl_timers *timers_of(const struct pl_repl *repl)
+static struct pl_timers *repl_timers_of(const struct pl_repl *repl)
 {
     return pl_loop_timers(repl->o.loop);
 }
 
 /* ---- lines ---- */
 
-static void answer(struct pl_repl *repl, struct pl_slice text, bool failed)
+static void repl_answer(struct pl_repl *repl, struct pl_slice text, bool failed)
 {
     pl_repl_fn told = repl->told;
     repl->told = NULL;
@@ -41,13 +41,13 @@ static void answer(struct pl_repl *repl, struct pl_slice text, bool failed)
         told(repl->told_arg, text, failed, repl->ended);
 }
 
-static void end(struct pl_repl *repl, const char *why)
+static void repl_end(struct pl_repl *repl, const char *why)
 {
     repl->ended = true;
-    answer(repl, pl_slice_z(why), true);
+    repl_answer(repl, pl_slice_z(why), true);
 }
 
-static void hand_over(struct pl_repl *repl)
+static void repl_hand_over(struct pl_repl *repl)
 {
     if (repl->line == NULL || !repl->listening)
         return;
@@ -64,9 +64,9 @@ static void heard(struct pl_dialog *dialog, struct pl_slice text, bool failed)
     struct pl_repl *repl = PL_CONTAINER_OF(dialog, struct pl_repl, dialog);
     repl->listening = true;
     if (repl->line == NULL)
-        answer(repl, text, failed);
+        repl_answer(repl, text, failed);
     else
-        hand_over(repl);
+        repl_hand_over(repl);
 }
 
 int pl_repl_eval(struct pl_repl *repl, struct pl_slice text, pl_repl_fn told, void *arg)
@@ -79,7 +79,7 @@ int pl_repl_eval(struct pl_repl *repl, struct pl_slice text, pl_repl_fn told, vo
     repl->told_arg = arg;
     repl->line = pl_memdup0(text.ptr != NULL ? text.ptr : "", text.len);
     repl->line_len = text.len;
-    hand_over(repl);
+    repl_hand_over(repl);
     return 0;
 }
 
@@ -121,13 +121,13 @@ static void on_declared(void *arg, struct pl_declarations *declarations)
     }
 }
 
-static void on_prepared(void *arg, struct pl_generation *generation, const struct pl_err *err)
+static void on_repl_prepared(void *arg, struct pl_generation *generation, const struct pl_err *err)
 {
     struct pl_repl *repl = arg;
     if (repl->closing)
         return;
     if (err != NULL) {
-        end(repl, err->message);
+        repl_end(repl, err->message);
         return;
     }
     repl->controller = pl_controller_create_with(pl_generation_edition(generation, 0));
@@ -135,21 +135,21 @@ static void on_prepared(void *arg, struct pl_generation *generation, const struc
     pl_controller_start(repl->controller);
 }
 
-static void on_loaded(void *arg, struct pl_generation *generation, const struct pl_err *err)
+static void on_repl_loaded(void *arg, struct pl_generation *generation, const struct pl_err *err)
 {
     struct pl_repl *repl = arg;
     if (err != NULL)
-        end(repl, err->message);
+        repl_end(repl, err->message);
     else if (!repl->closing)
-        pl_generation_prepare(generation, NULL, on_prepared, repl);
+        pl_generation_prepare(generation, NULL, on_repl_prepared, repl);
 }
 
 /* The task never returns: it was over a limit, or is closed. */
-static void on_ran(void *arg, struct pl_generation *generation, const struct pl_ran *ran)
+static void on_repl_ran(void *arg, struct pl_generation *generation, const struct pl_ran *ran)
 {
     PL_UNUSED(generation);
     const char *message = ran->outcome->message;
-    end(arg, message != NULL ? message : "the session has ended");
+    repl_end(arg, message != NULL ? message : "the session has ended");
 }
 
 struct pl_repl *pl_repl_open(const struct pl_repl_options *options)
@@ -163,34 +163,34 @@ struct pl_repl *pl_repl_open(const struct pl_repl_options *options)
     lanes.memos = NULL; /* a controller of the scripts may have the name of the session's task */
     struct pl_generation_options generation = {.cluster = options->cluster,
                                                .loop = options->loop,
-                                               .ran = on_ran,
+                                               .ran = on_repl_ran,
                                                .declared = on_declared,
                                                .arg = repl,
                                                .unmeasured = true};
-    repl->generation = pl_generation_load(&generation, &lanes, NULL, 0, on_loaded, repl);
+    repl->generation = pl_generation_load(&generation, &lanes, NULL, 0, on_repl_loaded, repl);
     return repl;
 }
 
 /* ---- end ---- */
 
-static void on_closed(void *arg, struct pl_generation *generation, const struct pl_err *err)
+static void on_repl_closed(void *arg, struct pl_generation *generation, const struct pl_err *err)
 {
     struct pl_repl *repl = arg;
     PL_UNUSED(generation), PL_UNUSED(err);
     void (*closed)(void *closed_arg) = repl->closed;
     void *closed_arg = repl->closed_arg;
-    pl_timer_stop(timers_of(repl), &repl->end);
+    pl_timer_stop(repl_timers_of(repl), &repl->end);
     pl_free(repl->line);
     pl_free(repl);
     closed(closed_arg);
 }
 
-static void on_end(struct pl_timer *timer)
+static void on_repl_end(struct pl_timer *timer)
 {
     struct pl_repl *repl = PL_CONTAINER_OF(timer, struct pl_repl, end);
     if (repl->controller != NULL) {
         if (!pl_controller_is_quiet(repl->controller)) {
-            pl_timer_start(timers_of(repl), timer, PL_MS, on_end);
+            pl_timer_start(repl_timers_of(repl), timer, PL_MS, on_repl_end);
             return;
         }
         pl_controller_release_sources(repl->controller);
@@ -198,13 +198,13 @@ static void on_end(struct pl_timer *timer)
         pl_controller_destroy(repl->controller);
         repl->controller = NULL;
     }
-    pl_generation_close(repl->generation, 0, on_closed, repl);
+    pl_generation_close(repl->generation, 0, on_repl_closed, repl);
 }
 
-static void on_stopped(void *arg)
+static void on_repl_stopped(void *arg)
 {
     struct pl_repl *repl = arg;
-    pl_timer_start(timers_of(repl), &repl->end, 0, on_end);
+    pl_timer_start(repl_timers_of(repl), &repl->end, 0, on_repl_end);
 }
 
 void pl_repl_close(struct pl_repl *repl, void (*closed)(void *arg), void *arg)
@@ -213,11 +213,11 @@ void pl_repl_close(struct pl_repl *repl, void (*closed)(void *arg), void *arg)
     repl->closing = true;
     repl->closed = closed;
     repl->closed_arg = arg;
-    end(repl, "the session is closed");
+    repl_end(repl, "the session is closed");
     if (repl->controller == NULL) {
-        on_stopped(repl);
+        on_repl_stopped(repl);
         return;
     }
-    pl_controller_stop(repl->controller, on_stopped, repl);
+    pl_controller_stop(repl->controller, on_repl_stopped, repl);
     pl_controller_cancel_runs(repl->controller);
 }

@@ -68,7 +68,7 @@ static struct pl_lop *enqueue_op(lua_State *L, struct pl_state *s, const char *v
 }
 
 /* enqueue(controller, ns|nil, name, seconds, priority) */
-static int enqueue(lua_State *L)
+static int task_enqueue(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
     double seconds = luaL_optnumber(L, 4, 0);
@@ -120,7 +120,7 @@ static const struct pl_member tls_members[] = {
 };
 
 /* Is it a word as HTTP takes them for methods and the names of headers? */
-static bool is_token(struct pl_slice text)
+static bool task_is_token(struct pl_slice text)
 {
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.ptr[i];
@@ -132,7 +132,7 @@ static bool is_token(struct pl_slice text)
 
 static bool is_header(struct pl_slice name, struct pl_slice value)
 {
-    return is_token(name) && memchr(value.ptr, '\n', value.len) == NULL &&
+    return task_is_token(name) && memchr(value.ptr, '\n', value.len) == NULL &&
            memchr(value.ptr, '\r', value.len) == NULL && memchr(value.ptr, '\0', value.len) == NULL;
 }
 
@@ -240,7 +240,7 @@ static int http(lua_State *L)
     struct pl_slice url = pl_member_text(L, 1, "url"), method = pl_member_text(L, 1, "method");
     if (!has_scheme(url) || memchr(url.ptr, '\0', url.len) != NULL)
         return pl_lerr_raise(L, s, "http.request: url must begin with http:// or https://");
-    if (method.ptr != NULL && !is_token(method))
+    if (method.ptr != NULL && !task_is_token(method))
         return pl_lerr_raise(L, s, "http.request: method must be one word");
     size_t headers = check_headers(L, s);
     double max = pl_member_number(L, 1, "max_response", (double)HTTP_MAX_RESPONSE);
@@ -260,6 +260,7 @@ static int http(lua_State *L)
 }
 
 const luaL_Reg pl_bind_tasks[] = {
-    {"sleep", sleep_for}, {"join", pl_co_join},           {"enqueue", enqueue}, {"send", send_into},
-    {"http", http},       {"select_kinds", select_kinds}, {NULL, NULL},
+    {"sleep", sleep_for}, {"join", pl_co_join}, {"enqueue", task_enqueue},
+    {"send", send_into},  {"http", http},       {"select_kinds", select_kinds},
+    {NULL, NULL},
 };

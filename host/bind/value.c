@@ -47,7 +47,7 @@ static int deepcopy(lua_State *L)
     return 1;
 }
 
-static int is_unchanged(lua_State *L)
+static int value_is_unchanged(lua_State *L)
 {
     lua_pushboolean(L, pl_lval_is_unchanged(L, pl_state_of(L), 1));
     return 1;
@@ -106,7 +106,7 @@ static void push_doc(lua_State *L, struct pl_state *s, struct pl_doc *doc)
     lua_remove(L, -2);
 }
 
-static int merge(lua_State *L)
+static int value_merge(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
     lua_settop(L, 2);
@@ -164,7 +164,7 @@ static bool add_found(void *arg, struct pl_node value)
 }
 
 /* Counted, or NULL with err: an array of what the path finds, or for no document "true". */
-static struct pl_doc *find(struct pl_slice text, struct pl_doc *doc, struct pl_err *err)
+static struct pl_doc *value_find(struct pl_slice text, struct pl_doc *doc, struct pl_err *err)
 {
     struct pl_jsonpath *path = pl_jsonpath_parse(text, err);
     if (path == NULL)
@@ -197,7 +197,7 @@ static int jsonpath(lua_State *L)
     bool finds = lua_gettop(L) > 1;
     lua_settop(L, 2);
     struct pl_doc *doc = finds ? pl_lval_check_doc(L, s, 2, "jsonpath", 0) : NULL;
-    struct pl_doc *found = find(pl_lua_slice(L, 1), doc, &err);
+    struct pl_doc *found = value_find(pl_lua_slice(L, 1), doc, &err);
     if (found == NULL) {
         lua_pushnil(L);
         lua_pushstring(L, err.message);
@@ -318,8 +318,8 @@ const luaL_Reg pl_bind_values[] = {
     {"is_array", is_array},
     {"equal", equal},
     {"deepcopy", deepcopy},
-    {"merge", merge},
-    {"is_unchanged", is_unchanged},
+    {"merge", value_merge},
+    {"is_unchanged", value_is_unchanged},
     {"owner_uid", owner_uid},
     {"json_encode", json_encode},
     {"json_decode", json_decode},

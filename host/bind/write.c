@@ -25,7 +25,7 @@ static const struct pl_member members[] = {
     {"cluster", LUA_TSTRING},       {NULL, LUA_TNIL},
 };
 
-static struct pl_slice text(lua_State *L, const char *name)
+static struct pl_slice write_text(lua_State *L, const char *name)
 {
     return pl_member_text(L, 1, name);
 }
@@ -53,7 +53,7 @@ static const struct verb verbs[] = {
 
 static const struct verb *check_verb(lua_State *L)
 {
-    struct pl_slice name = text(L, "verb");
+    struct pl_slice name = write_text(L, "verb");
     for (size_t i = 0; i < PL_ARRAY_LEN(verbs); i++) {
         if (pl_slice_eqz(name, verbs[i].name))
             return &verbs[i];
@@ -64,7 +64,7 @@ static const struct verb *check_verb(lua_State *L)
 
 static enum pl_patch_type patch_type(lua_State *L, const struct verb *verb)
 {
-    struct pl_slice name = text(L, "patch_type");
+    struct pl_slice name = write_text(L, "patch_type");
     if (verb->patch_type == PL_PATCH_APPLY)
         return PL_PATCH_APPLY;
     if (pl_slice_eqz(name, "json"))
@@ -91,7 +91,7 @@ static struct pl_doc *check_doc(lua_State *L, struct pl_state *s, const char *ve
 /* ---- results ---- */
 
 /* The number of objects a deletecollection's answer speaks of; -1 when it does not say. */
-static int64_t count_of(struct pl_doc *answer)
+static int64_t write_count_of(struct pl_doc *answer)
 {
     struct pl_node items = pl_node_getz(pl_doc_root(answer), "items");
     return pl_node_type(items) == PL_ARRAY ? (int64_t)pl_node_len(items) : -1;
@@ -104,7 +104,7 @@ static void push_info(lua_State *L, struct pl_lop *op)
     lua_setfield(L, -2, "skipped");
     lua_pushboolean(L, op->out.gone);
     lua_setfield(L, -2, "gone");
-    int64_t count = count_of(op->out.doc);
+    int64_t count = write_count_of(op->out.doc);
     if (op->type == PL_LOP_WRITE && op->in.write.verb == PL_VERB_DELETE_COLLECTION && count >= 0) {
         lua_pushnumber(L, (lua_Number)count);
         lua_setfield(L, -2, "count");
@@ -134,7 +134,7 @@ static int push_read(lua_State *L, struct pl_state *s, struct pl_lop *op)
 
 /* ---- requests ---- */
 
-static unsigned flags_of(const struct pl_kind *kind, struct pl_slice subresource)
+static unsigned write_flags_of(const struct pl_kind *kind, struct pl_slice subresource)
 {
     bool secret = strcmp(kind->kind, "Secret") == 0 && *kind->group == '\0';
     /* The answer of another subresource is another kind of object. */
@@ -154,15 +154,15 @@ static struct pl_lop *new_op(lua_State *L, enum pl_lop_type type, const struct v
                              const struct pl_kind *kind)
 {
     struct pl_lop *op = pl_lop_create(type);
-    struct pl_slice raw_path = text(L, "raw_path");
+    struct pl_slice raw_path = write_text(L, "raw_path");
     op->verb = verb->name;
-    op->kind = raw_path.ptr != NULL ? "raw" : pl_lop_text(op, text(L, "kind")).ptr;
+    op->kind = raw_path.ptr != NULL ? "raw" : pl_lop_text(op, write_text(L, "kind")).ptr;
     if (raw_path.ptr != NULL)
         op->key = pl_lop_text(op, raw_path);
     else
-        set_key(op, text(L, "namespace"), text(L, "name"));
-    op->cluster = pl_lop_text(op, text(L, "cluster"));
-    op->push_flags = flags_of(kind, text(L, "subresource"));
+        set_key(op, write_text(L, "namespace"), write_text(L, "name"));
+    op->cluster = pl_lop_text(op, write_text(L, "cluster"));
+    op->push_flags = write_flags_of(kind, write_text(L, "subresource"));
     op->push = push_written;
     return op;
 }
@@ -175,12 +175,12 @@ static int read_other(lua_State *L, struct pl_state *s, const struct verb *verb,
     op->in.read = (struct pl_read){
         .verb = PL_VERB_GET,
         .kind = *kind,
-        .ns = pl_lop_text(op, text(L, "namespace")),
-        .name = pl_lop_text(op, text(L, "name")),
-        .subresource = pl_lop_text(op, text(L, "subresource")),
-        .query = pl_lop_text(op, text(L, "query")),
-        .raw_path = pl_lop_text(op, text(L, "raw_path")),
-        .headers = pl_lop_text(op, text(L, "headers")),
+        .ns = pl_lop_text(op, write_text(L, "namespace")),
+        .name = pl_lop_text(op, write_text(L, "name")),
+        .subresource = pl_lop_text(op, write_text(L, "subresource")),
+        .query = pl_lop_text(op, write_text(L, "query")),
+        .raw_path = pl_lop_text(op, write_text(L, "raw_path")),
+        .headers = pl_lop_text(op, write_text(L, "headers")),
         .takes_text = true,
     };
     op->push = push_read;
@@ -220,14 +220,14 @@ static void set_options(lua_State *L, struct pl_lop *op)
     write->live = flag(L, "live");
     write->dry_run = flag(L, "dry_run");
     write->force = flag(L, "force");
-    write->field_manager = pl_lop_text(op, text(L, "field_manager"));
-    write->field_validation = pl_lop_text(op, text(L, "field_validation"));
-    write->propagation = pl_lop_text(op, text(L, "propagation"));
-    write->labels = pl_lop_text(op, text(L, "labels"));
-    write->fields = pl_lop_text(op, text(L, "fields"));
-    write->uid = pl_lop_text(op, text(L, "uid"));
-    write->rv = pl_lop_text(op, text(L, "resource_version"));
-    write->headers = pl_lop_text(op, text(L, "headers"));
+    write->field_manager = pl_lop_text(op, write_text(L, "field_manager"));
+    write->field_validation = pl_lop_text(op, write_text(L, "field_validation"));
+    write->propagation = pl_lop_text(op, write_text(L, "propagation"));
+    write->labels = pl_lop_text(op, write_text(L, "labels"));
+    write->fields = pl_lop_text(op, write_text(L, "fields"));
+    write->uid = pl_lop_text(op, write_text(L, "uid"));
+    write->rv = pl_lop_text(op, write_text(L, "resource_version"));
+    write->headers = pl_lop_text(op, write_text(L, "headers"));
     write->grace_period = grace_period(L);
 }
 
@@ -243,10 +243,10 @@ static int write_object(lua_State *L)
     struct pl_kind kind = {.kind = ""};
     struct pl_err err;
     pl_err_clear(&err);
-    bool raw = text(L, "raw_path").ptr != NULL;
-    if (!raw && pl_kind_parse(text(L, "kind"), &kind, &err) != 0)
+    bool raw = write_text(L, "raw_path").ptr != NULL;
+    if (!raw && pl_kind_parse(write_text(L, "kind"), &kind, &err) != 0)
         return pl_lerr_raise(L, s, "%s: %s", verb->name, err.message);
-    if (!are_headers(text(L, "headers")))
+    if (!are_headers(write_text(L, "headers")))
         return pl_lerr_raise(L, s, "%s: headers are cut", verb->name);
     if (verb->verb == PL_VERB_GET)
         return read_other(L, s, verb, &kind);
@@ -258,10 +258,10 @@ static int write_object(lua_State *L)
         .verb = verb->verb,
         .patch_type = patch_type(L, verb),
         .kind = kind,
-        .ns = pl_lop_text(op, text(L, "namespace")),
-        .name = pl_lop_text(op, text(L, "name")),
-        .subresource = pl_lop_text(op, text(L, "subresource")),
-        .raw_path = pl_lop_text(op, text(L, "raw_path")),
+        .ns = pl_lop_text(op, write_text(L, "namespace")),
+        .name = pl_lop_text(op, write_text(L, "name")),
+        .subresource = pl_lop_text(op, write_text(L, "subresource")),
+        .raw_path = pl_lop_text(op, write_text(L, "raw_path")),
         .body = pl_doc_ref(body),
         .owner = pl_doc_ref(owner),
     };

@@ -14,7 +14,7 @@
 #define NAME_MAX_  64
 #define FILE_LIMIT (64u << 10)
 
-static bool is_name(const char *name, size_t len)
+static bool zone_is_name(const char *name, size_t len)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                   "0123456789_+-/";
@@ -29,7 +29,7 @@ static int zone_file(lua_State *L)
     const char *name = luaL_checklstring(L, 1, &len);
     char path[sizeof FOLDER + NAME_MAX_], bytes[4096];
     lua_settop(L, 1);
-    if (!is_name(name, len)) {
+    if (!zone_is_name(name, len)) {
         lua_pushnil(L);
         lua_pushliteral(L, "this is no zone's name, such as \"Europe/Berlin\"");
         return 2;

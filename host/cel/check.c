@@ -25,8 +25,8 @@ struct checker {
     bool is_lax; /* inside of what is formatted: literals may mix types */
 };
 
-static const struct pl_cel_type *check(struct checker *c, struct pl_cel_expr *e,
-                                       const struct local *scope);
+static const struct pl_cel_type *check_check(struct checker *c, struct pl_cel_expr *e,
+                                             const struct local *scope);
 
 static const struct pl_cel_type *dyn(void)
 {
@@ -61,7 +61,7 @@ static const struct pl_cel_type *named_type(struct pl_slice name)
 }
 
 /* True: the name is a variable. */
-static bool resolve(struct checker *c, struct pl_cel_expr *e, const struct local *scope)
+static bool check_resolve(struct checker *c, struct pl_cel_expr *e, const struct local *scope)
 {
     for (const struct local *l = scope; l != NULL; l = l->outer)
         if (pl_slice_eq(l->name, e->ident.name)) {
@@ -82,7 +82,7 @@ static bool resolve(struct checker *c, struct pl_cel_expr *e, const struct local
 static struct pl_slice dotted(struct checker *c, struct pl_cel_expr *e, const struct local *scope)
 {
     if (e->kind == PL_CEL_IDENT)
-        return resolve(c, e, scope) ? pl_slice(NULL, 0) : e->ident.name;
+        return check_resolve(c, e, scope) ? pl_slice(NULL, 0) : e->ident.name;
     if (e->kind != PL_CEL_SELECT || e->select.is_test || e->select.is_optional)
         return pl_slice(NULL, 0);
     struct pl_slice before = dotted(c, e->select.of, scope);
@@ -110,7 +110,7 @@ static void become_type(struct checker *c, struct pl_cel_expr *e, const struct p
 static const struct pl_cel_type *check_ident(struct checker *c, struct pl_cel_expr *e,
                                              const struct local *scope)
 {
-    if (resolve(c, e, scope)) {
+    if (check_resolve(c, e, scope)) {
         if (e->ident.slot >= 0 && (size_t)e->ident.slot < c->count)
             c->program->used |= 1u << e->ident.slot;
         return e->type;
@@ -151,7 +151,7 @@ static const struct pl_cel_type *check_select(struct checker *c, struct pl_cel_e
         become_type(c, e, named);
         return e->type;
     }
-    const struct pl_cel_type *of = check(c, e->select.of, scope);
+    const struct pl_cel_type *of = check_check(c, e->select.of, scope);
     bool in_optional = of->kind == PL_CEL_OPTIONAL;
     const struct pl_cel_type *type = field_type(c, e, in_optional ? pl_cel_type_elem(of) : of);
     if (e->select.is_test)
@@ -262,7 +262,7 @@ static const struct pl_cel_type *check_logic(struct checker *c, struct pl_cel_ex
                                              const struct local *scope)
 {
     for (size_t i = 0; i < e->call.count; i++)
-        must_be_bool(c, e->call.args[i], check(c, e->call.args[i], scope));
+        must_be_bool(c, e->call.args[i], check_check(c, e->call.args[i], scope));
     return pl_cel_type_of(PL_CEL_BOOL);
 }
 
@@ -279,7 +279,7 @@ static const struct pl_cel_type *check_call(struct checker *c, struct pl_cel_exp
     bool was_lax = c->is_lax;
     c->is_lax |= e->call.is_member && pl_slice_eqz(e->call.name, "format");
     for (size_t i = 0; i < e->call.count; i++)
-        args[i] = check(c, e->call.args[i], scope);
+        args[i] = check_check(c, e->call.args[i], scope);
     c->is_lax = was_lax;
     if (!pl_cel_function_exists(e->call.name))
         return undeclared(c, e->at, e->call.name);
@@ -292,9 +292,9 @@ static const struct pl_cel_type *check_call(struct checker *c, struct pl_cel_exp
 /* ---- lists and maps ---- */
 
 /* Elements of one literal have one type; dyn goes with all. */
-static const struct pl_cel_type *join(struct checker *c, const struct pl_cel_expr *e,
-                                      const struct pl_cel_type *so_far,
-                                      const struct pl_cel_type *type)
+static const struct pl_cel_type *check_join(struct checker *c, const struct pl_cel_expr *e,
+                                            const struct pl_cel_type *so_far,
+                                            const struct pl_cel_type *type)
 {
     if (so_far == NULL || pl_cel_type_equal(so_far, type))
         return type;
@@ -308,7 +308,7 @@ static const struct pl_cel_type *join(struct checker *c, const struct pl_cel_exp
 static const struct pl_cel_type *check_item(struct checker *c, struct pl_cel_expr *e,
                                             bool is_optional, const struct local *scope)
 {
-    const struct pl_cel_type *type = check(c, e, scope);
+    const struct pl_cel_type *type = check_check(c, e, scope);
     if (!is_optional || pl_cel_type_is_dyn(type))
         return type;
     if (type->kind == PL_CEL_OPTIONAL)
@@ -323,8 +323,8 @@ static const struct pl_cel_type *check_list(struct checker *c, struct pl_cel_exp
 {
     const struct pl_cel_type *elem = NULL;
     for (size_t i = 0; i < e->list.count; i++)
-        elem = join(c, e->list.items[i], elem,
-                    check_item(c, e->list.items[i], e->list.is_optional[i], scope));
+        elem = check_join(c, e->list.items[i], elem,
+                          check_item(c, e->list.items[i], e->list.is_optional[i], scope));
     return pl_cel_type_list(c->arena, elem);
 }
 
@@ -334,8 +334,9 @@ static const struct pl_cel_type *check_map(struct checker *c, struct pl_cel_expr
     const struct pl_cel_type *key = NULL, *value = NULL;
     for (size_t i = 0; i < e->list.count; i++) {
         struct pl_cel_expr *const *pair = &e->list.items[2 * i];
-        key = join(c, pair[0], key, check(c, pair[0], scope));
-        value = join(c, pair[1], value, check_item(c, pair[1], e->list.is_optional[2 * i], scope));
+        key = check_join(c, pair[0], key, check_check(c, pair[0], scope));
+        value = check_join(c, pair[1], value,
+                           check_item(c, pair[1], e->list.is_optional[2 * i], scope));
     }
     return pl_cel_type_map(c->arena, key, value);
 }
@@ -403,15 +404,16 @@ static const struct pl_cel_type *check_loop(struct checker *c, struct pl_cel_exp
                                             const struct local *scope)
 {
     const struct pl_cel_type *types[2];
-    range_types(c, e, check(c, e->loop.range, scope), types);
+    range_types(c, e, check_check(c, e->loop.range, scope), types);
     bool has_two = e->loop.var2.ptr != NULL;
     e->loop.slot = new_slots(c, has_two ? 2 : 1);
     struct local first = {e->loop.var, types[0], e->loop.slot, scope};
     struct local second = {e->loop.var2, types[1], e->loop.slot + 1, &first};
     const struct local *inner = has_two ? &second : &first;
-    const struct pl_cel_type *filter =
-        e->loop.filter != NULL ? check(c, e->loop.filter, inner) : pl_cel_type_of(PL_CEL_BOOL);
-    const struct pl_cel_type *body = check(c, e->loop.body, inner);
+    const struct pl_cel_type *filter = e->loop.filter != NULL
+                                           ? check_check(c, e->loop.filter, inner)
+                                           : pl_cel_type_of(PL_CEL_BOOL);
+    const struct pl_cel_type *body = check_check(c, e->loop.body, inner);
     const struct pl_cel_type *result = loop_type(c, e, types, body);
     must_decide(c, e, filter, result);
     if (e->loop.what == PL_CEL_ALL || e->loop.what == PL_CEL_EXISTS)
@@ -426,13 +428,13 @@ static const struct pl_cel_type *check_loop(struct checker *c, struct pl_cel_exp
 static const struct pl_cel_type *check_bind(struct checker *c, struct pl_cel_expr *e,
                                             const struct local *scope)
 {
-    const struct pl_cel_type *target = check(c, e->bind.target, scope);
+    const struct pl_cel_type *target = check_check(c, e->bind.target, scope);
     if (!pl_cel_type_is_dyn(target) && target->kind != PL_CEL_OPTIONAL)
         return no_overload(c, e, pl_slice_z(e->bind.is_flat ? "optFlatMap" : "optMap"), &target, 1,
                            true);
     e->bind.slot = new_slots(c, 1);
     struct local inner = {e->bind.var, pl_cel_type_elem(target), e->bind.slot, scope};
-    const struct pl_cel_type *body = check(c, e->bind.body, &inner);
+    const struct pl_cel_type *body = check_check(c, e->bind.body, &inner);
     return e->bind.is_flat ? body : pl_cel_type_optional(c->arena, body);
 }
 
@@ -447,8 +449,8 @@ static const struct pl_cel_type *constant_type(struct checker *c, const struct p
     return type;
 }
 
-static const struct pl_cel_type *check(struct checker *c, struct pl_cel_expr *e,
-                                       const struct local *scope)
+static const struct pl_cel_type *check_check(struct checker *c, struct pl_cel_expr *e,
+                                             const struct local *scope)
 {
     switch (e->kind) {
     case PL_CEL_CONST:
@@ -476,6 +478,6 @@ bool pl_cel_check(struct pl_cel_program *program, const struct pl_cel_var *vars,
     struct checker c = {program, &program->arena, vars, count, issues, false};
     program->var_count = count;
     program->slot_count = (int)count;
-    check(&c, program->root, NULL);
+    check_check(&c, program->root, NULL);
     return issues->count == 0;
 }

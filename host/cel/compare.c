@@ -8,7 +8,7 @@
 
 /* ---- numbers ---- */
 
-static bool is_number(struct pl_cel v)
+static bool compare_is_number(struct pl_cel v)
 {
     return v.kind == PL_CEL_INT || v.kind == PL_CEL_UINT || v.kind == PL_CEL_DOUBLE;
 }
@@ -61,7 +61,7 @@ static int compare_times(struct pl_cel_time a, struct pl_cel_time b)
 
 int pl_cel_compare(struct pl_cel a, struct pl_cel b)
 {
-    if (is_number(a) && is_number(b))
+    if (compare_is_number(a) && compare_is_number(b))
         return compare_numbers(a, b);
     if (a.kind != b.kind)
         return 2;
@@ -182,7 +182,7 @@ bool pl_cel_equal(struct pl_cel_eval *eval, struct pl_cel a, struct pl_cel b)
     bool b_is_map = b.kind == PL_CEL_MAP || b.kind == PL_CEL_OBJECT;
     if (a_is_map && b_is_map)
         return equal_maps(eval, a, b);
-    if (is_number(a) && is_number(b))
+    if (compare_is_number(a) && compare_is_number(b))
         return compare_numbers(a, b) == 0;
     if (a.kind != b.kind)
         return false;

@@ -12,7 +12,7 @@ struct estimate {
 
 static struct estimate estimate(const struct pl_cel_expr *e);
 
-static uint64_t add(uint64_t a, uint64_t b)
+static uint64_t cost_add(uint64_t a, uint64_t b)
 {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
@@ -40,7 +40,7 @@ static uint64_t elements_cost(const struct pl_cel_expr *of, uint64_t size)
         return part(size, 10);
     const struct pl_cel_type *elem = pl_cel_type_elem(of->type);
     bool is_text = elem->kind == PL_CEL_STRING || elem->kind == PL_CEL_BYTES;
-    return times(size, is_text ? add(1, part(type_size(elem), 10)) : 1);
+    return times(size, is_text ? cost_add(1, part(type_size(elem), 10)) : 1);
 }
 
 static uint64_t row_cost(const struct pl_cel_function *f, const struct pl_cel_expr *e, uint64_t a,
@@ -56,11 +56,11 @@ static uint64_t row_cost(const struct pl_cel_function *f, const struct pl_cel_ex
     case PL_CEL_COST_SMALLER:
         return part(a < b ? a : b, 10);
     case PL_CEL_COST_SUM:
-        return e->type->kind == PL_CEL_LIST ? 1 : part(add(a, b), 10);
+        return e->type->kind == PL_CEL_LIST ? 1 : part(cost_add(a, b), 10);
     case PL_CEL_COST_PRODUCT:
         return times(part(a, 10), part(b, 10));
     case PL_CEL_COST_REGEX:
-        return times(part(add(a, 1), 10), part(b, 4));
+        return times(part(cost_add(a, 1), 10), part(b, 4));
     case PL_CEL_COST_ELEMENTS:
         return elements_cost(e->call.args[0], a);
     case PL_CEL_COST_IN:
@@ -72,13 +72,14 @@ static uint64_t row_cost(const struct pl_cel_function *f, const struct pl_cel_ex
     case PL_CEL_COST_FORMAT:
         return times(part(b, 10), 32);
     case PL_CEL_COST_SETS:
-        return add(1, times(a, b));
+        return cost_add(1, times(a, b));
     case PL_CEL_COST_SETS_TWICE:
-        return add(1, times(2, times(a, b)));
+        return cost_add(1, times(2, times(a, b)));
     case PL_CEL_COST_COPY:
-        return add(11, e->call.count > 0 && e->call.args[0]->type->kind == PL_CEL_LIST ? a : 1);
+        return cost_add(11,
+                        e->call.count > 0 && e->call.args[0]->type->kind == PL_CEL_LIST ? a : 1);
     case PL_CEL_COST_SORT:
-        return add(11, times(2, times(a, a)));
+        return cost_add(11, times(2, times(a, a)));
     case PL_CEL_COST_NET:
         return e->call.args[1]->type->kind == PL_CEL_STRING ? 4 + part(b, 10) : 4;
     case PL_CEL_COST_NET_IN_NET:
@@ -95,9 +96,11 @@ static uint64_t row_size(const struct pl_cel_function *f, const struct pl_cel_ex
     case PL_CEL_SIZE_SELF:
         return a;
     case PL_CEL_SIZE_SUM:
-        return add(a, b);
+        return cost_add(a, b);
     case PL_CEL_SIZE_REPLACE:
-        return e->call.count > 2 ? times(add(a, 1), add(estimate(e->call.args[2]).size, 1)) : a;
+        return e->call.count > 2
+                   ? times(cost_add(a, 1), cost_add(estimate(e->call.args[2]).size, 1))
+                   : a;
     case PL_CEL_SIZE_FOURFOLD:
         return times(a, 4);
     default:
@@ -131,37 +134,37 @@ static struct estimate choice(const struct pl_cel_expr *e)
 {
     struct estimate condition = estimate(e->call.args[0]), yes = estimate(e->call.args[1]),
                     no = estimate(e->call.args[2]);
-    return (struct estimate){add(condition.cost, yes.cost > no.cost ? yes.cost : no.cost),
+    return (struct estimate){cost_add(condition.cost, yes.cost > no.cost ? yes.cost : no.cost),
                              yes.size > no.size ? yes.size : no.size};
 }
 
-static struct estimate call(const struct pl_cel_expr *e)
+static struct estimate cost_call(const struct pl_cel_expr *e)
 {
     if (pl_slice_eqz(e->call.name, "_?_:_"))
         return choice(e);
     uint64_t sum = 0, sizes[2] = {0, 0};
     for (size_t i = 0; i < e->call.count; i++) {
         struct estimate arg = estimate(e->call.args[i]);
-        sum = add(sum, arg.cost);
+        sum = cost_add(sum, arg.cost);
         if (i < 2)
             sizes[i] = arg.size;
     }
     if (e->call.rows == NULL) /* && and || */
         return (struct estimate){sum, 1};
     if (pl_slice_eqz(e->call.name, "dyn"))
-        return (struct estimate){add(sum, 1), sizes[0]};
+        return (struct estimate){cost_add(sum, 1), sizes[0]};
     struct estimate own = rows(e, sizes[0], sizes[1]);
-    own.cost = add(own.cost, sum);
+    own.cost = cost_add(own.cost, sum);
     return own;
 }
 
 /* ---- the rest ---- */
 
-static struct estimate literal(const struct pl_cel_expr *e, uint64_t base)
+static struct estimate cost_literal(const struct pl_cel_expr *e, uint64_t base)
 {
     size_t items = e->kind == PL_CEL_NEW_MAP ? 2 * e->list.count : e->list.count;
     for (size_t i = 0; i < items; i++)
-        base = add(base, estimate(e->list.items[i]).cost);
+        base = cost_add(base, estimate(e->list.items[i]).cost);
     return (struct estimate){base, e->list.count};
 }
 
@@ -172,27 +175,27 @@ static struct estimate loop(const struct pl_cel_expr *e)
     uint64_t pass = body.cost, around = 1, size = 1;
     switch (e->loop.what) {
     case PL_CEL_ALL:
-        pass = add(pass, 3);
+        pass = cost_add(pass, 3);
         break;
     case PL_CEL_EXISTS:
-        pass = add(pass, 4);
+        pass = cost_add(pass, 4);
         break;
     case PL_CEL_EXISTS_ONE:
-        pass = add(pass, 2);
+        pass = cost_add(pass, 2);
         around = 2;
         break;
     case PL_CEL_TO_MAP:
     case PL_CEL_TO_ENTRIES:
-        pass = add(add(pass, filter), e->loop.what == PL_CEL_TO_MAP ? 3 : 2);
+        pass = cost_add(cost_add(pass, filter), e->loop.what == PL_CEL_TO_MAP ? 3 : 2);
         around = 31;
         size = range.size;
         break;
     default: /* they make lists or maps */
-        pass = add(add(pass, filter), e->loop.what == PL_CEL_FILTER ? 13 : 12);
+        pass = cost_add(cost_add(pass, filter), e->loop.what == PL_CEL_FILTER ? 13 : 12);
         around = 11;
         size = range.size;
     }
-    return (struct estimate){add(add(range.cost, around), times(range.size, pass)), size};
+    return (struct estimate){cost_add(cost_add(range.cost, around), times(range.size, pass)), size};
 }
 
 static struct estimate estimate(const struct pl_cel_expr *e)
@@ -205,18 +208,19 @@ static struct estimate estimate(const struct pl_cel_expr *e)
         return (struct estimate){e->ident.slot >= 0, type_size(e->type)};
     case PL_CEL_SELECT:
         of = estimate(e->select.of);
-        return (struct estimate){add(of.cost, !e->select.is_test), type_size(e->type)};
+        return (struct estimate){cost_add(of.cost, !e->select.is_test), type_size(e->type)};
     case PL_CEL_CALL:
-        return call(e);
+        return cost_call(e);
     case PL_CEL_NEW_LIST:
-        return literal(e, 10);
+        return cost_literal(e, 10);
     case PL_CEL_NEW_MAP:
-        return literal(e, 30);
+        return cost_literal(e, 30);
     case PL_CEL_LOOP:
         return loop(e);
     default:
         of = estimate(e->bind.target);
-        return (struct estimate){add(of.cost, estimate(e->bind.body).cost), type_size(e->type)};
+        return (struct estimate){cost_add(of.cost, estimate(e->bind.body).cost),
+                                 type_size(e->type)};
     }
 }
 

@@ -26,14 +26,15 @@ static struct pl_cel no_such_key(struct pl_cel_eval *eval, struct pl_cel key)
 
 /* ---- members ---- */
 
-static struct pl_cel member(struct pl_cel_eval *eval, const struct pl_cel_expr *e, struct pl_cel of)
+static struct pl_cel eval_member(struct pl_cel_eval *eval, const struct pl_cel_expr *e,
+                                 struct pl_cel of)
 {
     struct pl_cel value;
     bool is_map = of.kind == PL_CEL_MAP || of.kind == PL_CEL_OBJECT;
     if (of.kind == PL_CEL_OPTIONAL) {
         if (of.value == NULL)
             return e->select.is_test ? pl_cel_bool(false) : of;
-        struct pl_cel inner = member(eval, e, *of.value);
+        struct pl_cel inner = eval_member(eval, e, *of.value);
         if (pl_cel_is_error(inner) || e->select.is_test || inner.kind == PL_CEL_OPTIONAL)
             return inner;
         return pl_cel_some(eval->arena, inner);
@@ -59,7 +60,7 @@ static struct pl_cel selection(struct pl_cel_eval *eval, const struct pl_cel_exp
     if (!e->select.is_test && !pl_cel_charge(eval, 1))
         return pl_cel_over_limit();
     bool was_optional = of.kind == PL_CEL_OPTIONAL && !e->select.is_test;
-    struct pl_cel value = member(eval, e, of);
+    struct pl_cel value = eval_member(eval, e, of);
     if (was_optional && pl_cel_is_error(value) && of.value != NULL &&
         (of.value->kind == PL_CEL_MAP || of.value->kind == PL_CEL_OBJECT))
         return pl_cel_none();
@@ -85,14 +86,14 @@ static struct pl_cel list_at(struct pl_cel_eval *eval, struct pl_cel list, struc
     return is_optional && !pl_cel_is_error(value) ? pl_cel_some(eval->arena, value) : value;
 }
 
-static struct pl_cel index_of(struct pl_cel_eval *eval, struct pl_cel of, struct pl_cel key,
-                              bool is_optional)
+static struct pl_cel eval_index_of(struct pl_cel_eval *eval, struct pl_cel of, struct pl_cel key,
+                                   bool is_optional)
 {
     struct pl_cel value;
     if (of.kind == PL_CEL_OPTIONAL) {
         if (of.value == NULL)
             return of;
-        return index_of(eval, *of.value, key, true);
+        return eval_index_of(eval, *of.value, key, true);
     }
     if (of.kind == PL_CEL_LIST)
         return list_at(eval, of, key, is_optional);
@@ -240,7 +241,7 @@ static struct pl_cel call_with(struct pl_cel_eval *eval, const struct pl_cel_exp
 
 #define MAX_ARGS 8
 
-static struct pl_cel call(struct pl_cel_eval *eval, const struct pl_cel_expr *e)
+static struct pl_cel eval_call(struct pl_cel_eval *eval, const struct pl_cel_expr *e)
 {
     struct pl_slice name = e->call.name;
     struct pl_cel args[MAX_ARGS];
@@ -259,7 +260,7 @@ static struct pl_cel call(struct pl_cel_eval *eval, const struct pl_cel_expr *e)
             return args[i];
     }
     if (pl_slice_eqz(name, "_[_]") || pl_slice_eqz(name, "_[?_]"))
-        return pl_cel_charge(eval, 1) ? index_of(eval, args[0], args[1], name.ptr[2] == '?')
+        return pl_cel_charge(eval, 1) ? eval_index_of(eval, args[0], args[1], name.ptr[2] == '?')
                                       : pl_cel_over_limit();
     return call_with(eval, e, args);
 }
@@ -323,7 +324,7 @@ static struct pl_cel new_map(struct pl_cel_eval *eval, const struct pl_cel_expr 
     return made;
 }
 
-static struct pl_cel bind(struct pl_cel_eval *eval, const struct pl_cel_expr *e)
+static struct pl_cel eval_bind(struct pl_cel_eval *eval, const struct pl_cel_expr *e)
 {
     struct pl_cel target = pl_cel_eval_expr(eval, e->bind.target);
     if (pl_cel_is_error(target))
@@ -351,7 +352,7 @@ struct pl_cel pl_cel_eval_expr(struct pl_cel_eval *eval, const struct pl_cel_exp
     case PL_CEL_SELECT:
         return selection(eval, e);
     case PL_CEL_CALL:
-        return call(eval, e);
+        return eval_call(eval, e);
     case PL_CEL_NEW_LIST:
         return new_list(eval, e);
     case PL_CEL_NEW_MAP:
@@ -359,7 +360,7 @@ struct pl_cel pl_cel_eval_expr(struct pl_cel_eval *eval, const struct pl_cel_exp
     case PL_CEL_LOOP:
         return pl_cel_eval_loop(eval, e);
     default:
-        return bind(eval, e);
+        return eval_bind(eval, e);
     }
 }
 

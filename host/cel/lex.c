@@ -22,26 +22,26 @@ bool pl_cel_lex_is(const struct pl_cel_lex *lex, const char *sign)
            pl_slice_eqz(lex->text, sign);
 }
 
-static int at(const struct pl_cel_lex *lex, size_t ahead)
+static int lex_at(const struct pl_cel_lex *lex, size_t ahead)
 {
     return lex->at + ahead < lex->source.len ? (unsigned char)lex->source.ptr[lex->at + ahead] : -1;
 }
 
-static void wrong(struct pl_cel_lex *lex, uint32_t where, const char *what)
+static void lex_wrong(struct pl_cel_lex *lex, uint32_t where, const char *what)
 {
     pl_cel_issue(lex->issues, where, "Syntax error: %s", what);
     lex->token = PL_CEL_T_WRONG;
     lex->at = lex->source.len;
 }
 
-static void skip_space(struct pl_cel_lex *lex)
+static void lex_skip_space(struct pl_cel_lex *lex)
 {
     for (;;) {
-        int c = at(lex, 0);
+        int c = lex_at(lex, 0);
         if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f') {
             lex->at++;
-        } else if (c == '/' && at(lex, 1) == '/') {
-            while (at(lex, 0) != -1 && at(lex, 0) != '\n')
+        } else if (c == '/' && lex_at(lex, 1) == '/') {
+            while (lex_at(lex, 0) != -1 && lex_at(lex, 0) != '\n')
                 lex->at++;
         } else {
             return;
@@ -51,43 +51,43 @@ static void skip_space(struct pl_cel_lex *lex)
 
 /* ---- numbers ---- */
 
-static void digits(struct pl_cel_lex *lex)
+static void lex_digits(struct pl_cel_lex *lex)
 {
-    while (at(lex, 0) != -1 && isdigit(at(lex, 0)))
+    while (lex_at(lex, 0) != -1 && isdigit(lex_at(lex, 0)))
         lex->at++;
 }
 
 static bool fraction_and_exponent(struct pl_cel_lex *lex)
 {
     size_t before = lex->at;
-    if (at(lex, 0) == '.' && at(lex, 1) != -1 && isdigit(at(lex, 1))) {
+    if (lex_at(lex, 0) == '.' && lex_at(lex, 1) != -1 && isdigit(lex_at(lex, 1))) {
         lex->at++;
-        digits(lex);
+        lex_digits(lex);
     }
-    if (at(lex, 0) == 'e' || at(lex, 0) == 'E') {
-        size_t sign = at(lex, 1) == '+' || at(lex, 1) == '-';
-        if (at(lex, 1 + sign) != -1 && isdigit(at(lex, 1 + sign))) {
+    if (lex_at(lex, 0) == 'e' || lex_at(lex, 0) == 'E') {
+        size_t sign = lex_at(lex, 1) == '+' || lex_at(lex, 1) == '-';
+        if (lex_at(lex, 1 + sign) != -1 && isdigit(lex_at(lex, 1 + sign))) {
             lex->at += 1 + sign;
-            digits(lex);
+            lex_digits(lex);
         }
     }
     return lex->at > before;
 }
 
-static void number(struct pl_cel_lex *lex)
+static void lex_number(struct pl_cel_lex *lex)
 {
     lex->token = PL_CEL_T_INT;
-    if (at(lex, 0) == '0' && (at(lex, 1) == 'x' || at(lex, 1) == 'X')) {
+    if (lex_at(lex, 0) == '0' && (lex_at(lex, 1) == 'x' || lex_at(lex, 1) == 'X')) {
         lex->at += 2;
-        while (at(lex, 0) != -1 && isxdigit(at(lex, 0)))
+        while (lex_at(lex, 0) != -1 && isxdigit(lex_at(lex, 0)))
             lex->at++;
     } else {
-        digits(lex);
+        lex_digits(lex);
         if (fraction_and_exponent(lex))
             lex->token = PL_CEL_T_DOUBLE;
     }
     lex->text = pl_slice(lex->source.ptr + lex->start, lex->at - lex->start);
-    if (lex->token == PL_CEL_T_INT && (at(lex, 0) == 'u' || at(lex, 0) == 'U')) {
+    if (lex->token == PL_CEL_T_INT && (lex_at(lex, 0) == 'u' || lex_at(lex, 0) == 'U')) {
         lex->token = PL_CEL_T_UINT;
         lex->at++;
     }
@@ -115,7 +115,7 @@ static bool code(struct pl_cel_lex *lex, int count, int base, uint32_t *value)
 {
     *value = 0;
     for (int i = 0; i < count; i++) {
-        int digit = at(lex, 0) == -1 ? -1 : digit_value(at(lex, 0), base);
+        int digit = lex_at(lex, 0) == -1 ? -1 : digit_value(lex_at(lex, 0), base);
         if (digit < 0)
             return false;
         *value = *value * (uint32_t)base + (uint32_t)digit;
@@ -128,7 +128,7 @@ static bool code(struct pl_cel_lex *lex, int count, int base, uint32_t *value)
 static bool escape(struct pl_cel_lex *lex, bool is_bytes, struct pl_buf *out)
 {
     static const char from[] = "abfnrtv\\?\"'`", to[] = "\a\b\f\n\r\t\v\\?\"'`";
-    int c = at(lex, 0);
+    int c = lex_at(lex, 0);
     const char *plain = c > 0 ? strchr(from, c) : NULL;
     uint32_t value = 0;
     if (plain != NULL) {
@@ -153,16 +153,16 @@ static bool escape(struct pl_cel_lex *lex, bool is_bytes, struct pl_buf *out)
 }
 
 /* The bytes between quotes; false: there is no end, or an escape is none. */
-static bool quoted(struct pl_cel_lex *lex, bool is_raw, bool is_bytes, struct pl_buf *out)
+static bool lex_quoted(struct pl_cel_lex *lex, bool is_raw, bool is_bytes, struct pl_buf *out)
 {
-    int quote = at(lex, 0);
-    size_t width = at(lex, 1) == quote && at(lex, 2) == quote ? 3 : 1;
+    int quote = lex_at(lex, 0);
+    size_t width = lex_at(lex, 1) == quote && lex_at(lex, 2) == quote ? 3 : 1;
     lex->at += width;
     for (;;) {
-        int c = at(lex, 0);
+        int c = lex_at(lex, 0);
         if (c == -1 || (width == 1 && (c == '\n' || c == '\r')))
             return false;
-        if (c == quote && (width == 1 || (at(lex, 1) == quote && at(lex, 2) == quote))) {
+        if (c == quote && (width == 1 || (lex_at(lex, 1) == quote && lex_at(lex, 2) == quote))) {
             lex->at += width;
             return true;
         }
@@ -180,15 +180,15 @@ static void string(struct pl_cel_lex *lex, bool is_raw, bool is_bytes)
 {
     struct pl_buf out = PL_BUF_INIT;
     uint32_t start = lex->start;
-    bool is_whole = quoted(lex, is_raw, is_bytes, &out);
+    bool is_whole = lex_quoted(lex, is_raw, is_bytes, &out);
     lex->token = is_bytes ? PL_CEL_T_BYTES : PL_CEL_T_STRING;
     lex->text = pl_arena_copy(lex->arena, pl_buf_slice(&out));
     bool is_text = is_bytes || pl_is_utf8(lex->text);
     pl_buf_deinit(&out);
     if (!is_whole || !is_text)
-        wrong(lex, start,
-              "token recognition error at: a string without an end or with an escape "
-              "that is none");
+        lex_wrong(lex, start,
+                  "token recognition error at: a string without an end or with an escape "
+                  "that is none");
 }
 
 /* r"", b"", br"" in either case and order: the letters before the quote, or 0. */
@@ -196,7 +196,7 @@ static size_t prefix(const struct pl_cel_lex *lex, bool *is_raw, bool *is_bytes)
 {
     *is_raw = *is_bytes = false;
     for (size_t i = 0; i < 3; i++) {
-        int c = at(lex, i);
+        int c = lex_at(lex, i);
         if (c == '"' || c == '\'')
             return i;
         if ((c == 'r' || c == 'R') && !*is_raw)
@@ -213,13 +213,13 @@ static size_t prefix(const struct pl_cel_lex *lex, bool *is_raw, bool *is_bytes)
 
 static void name(struct pl_cel_lex *lex)
 {
-    while (at(lex, 0) != -1 && (isalnum(at(lex, 0)) || at(lex, 0) == '_'))
+    while (lex_at(lex, 0) != -1 && (isalnum(lex_at(lex, 0)) || lex_at(lex, 0) == '_'))
         lex->at++;
     lex->token = PL_CEL_T_NAME;
     lex->text = pl_slice(lex->source.ptr + lex->start, lex->at - lex->start);
 }
 
-static void sign(struct pl_cel_lex *lex)
+static void lex_sign(struct pl_cel_lex *lex)
 {
     static const char *const two[] = {"==", "!=", "<=", ">=", "&&", "||"};
     struct pl_slice rest = {lex->source.ptr + lex->at, lex->source.len - lex->at};
@@ -228,7 +228,7 @@ static void sign(struct pl_cel_lex *lex)
         if (rest.len >= 2 && memcmp(rest.ptr, two[i], 2) == 0)
             len = 2;
     if (len == 1 && strchr("+-*/%<>!?:.,()[]{}", rest.ptr[0]) == NULL) {
-        wrong(lex, lex->start, "token recognition error");
+        lex_wrong(lex, lex->start, "token recognition error");
         return;
     }
     lex->token = PL_CEL_T_SIGN;
@@ -241,23 +241,23 @@ void pl_cel_lex_next(struct pl_cel_lex *lex)
     bool is_raw, is_bytes;
     if (lex->token == PL_CEL_T_WRONG)
         return;
-    skip_space(lex);
+    lex_skip_space(lex);
     lex->start = (uint32_t)lex->at;
-    int c = at(lex, 0);
+    int c = lex_at(lex, 0);
     size_t before = prefix(lex, &is_raw, &is_bytes);
     if (c <= 0) {
         lex->token = c == 0 ? PL_CEL_T_SIGN : PL_CEL_T_END;
         lex->text = pl_slice("", 0);
         if (c == 0)
-            wrong(lex, lex->start, "token recognition error");
+            lex_wrong(lex, lex->start, "token recognition error");
     } else if (before > 0 || c == '"' || c == '\'') {
         lex->at += before;
         string(lex, is_raw, is_bytes);
     } else if (isalpha(c) || c == '_') {
         name(lex);
-    } else if (isdigit(c) || (c == '.' && at(lex, 1) != -1 && isdigit(at(lex, 1)))) {
-        number(lex);
+    } else if (isdigit(c) || (c == '.' && lex_at(lex, 1) != -1 && isdigit(lex_at(lex, 1)))) {
+        lex_number(lex);
     } else {
-        sign(lex);
+        lex_sign(lex);
     }
 }

@@ -13,14 +13,15 @@
 
 #define FAIL(text) ((struct pl_cel){.kind = PL_CEL_ERROR, .s = pl_slice_z(text)})
 
-static struct pl_cel same(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+static struct pl_cel lib_convert_same(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
     PL_UNUSED(eval);
     PL_UNUSED(n);
     return args[0];
 }
 
-static struct pl_cel type_of(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+static struct pl_cel lib_convert_type_of(struct pl_cel_eval *eval, const struct pl_cel *args,
+                                         size_t n)
 {
     PL_UNUSED(eval);
     PL_UNUSED(n);
@@ -28,7 +29,7 @@ static struct pl_cel type_of(struct pl_cel_eval *eval, const struct pl_cel *args
 }
 
 /* The text with a NUL behind it, NULL when it is empty, has a NUL or begins with space. */
-static const char *digits(struct pl_cel_eval *eval, struct pl_slice text)
+static const char *lib_convert_digits(struct pl_cel_eval *eval, struct pl_slice text)
 {
     struct pl_slice copy = pl_arena_f(eval->arena, "%.*s", PL_FMT(text));
     bool is_fine = text.len > 0 && copy.len == text.len && strlen(copy.ptr) == text.len &&
@@ -53,7 +54,7 @@ static struct pl_cel to_int(struct pl_cel_eval *eval, const struct pl_cel *args,
     default:
         break;
     }
-    const char *text = digits(eval, args[0].s);
+    const char *text = lib_convert_digits(eval, args[0].s);
     errno = 0;
     long long value = text != NULL ? strtoll(text, &end, 10) : 0;
     if (text == NULL || *end != '\0' || errno != 0)
@@ -73,7 +74,7 @@ static struct pl_cel to_uint(struct pl_cel_eval *eval, const struct pl_cel *args
         result.u = args[0].kind == PL_CEL_INT ? (uint64_t)args[0].i : (uint64_t)d;
         return result;
     }
-    const char *text = digits(eval, args[0].s);
+    const char *text = lib_convert_digits(eval, args[0].s);
     errno = 0;
     result.u = text != NULL && text[0] != '-' ? strtoull(text, &end, 10) : 0;
     if (text == NULL || text[0] == '-' || *end != '\0' || errno != 0)
@@ -89,7 +90,7 @@ static struct pl_cel to_double(struct pl_cel_eval *eval, const struct pl_cel *ar
         return pl_cel_double((double)args[0].i);
     if (args[0].kind == PL_CEL_UINT)
         return pl_cel_double((double)args[0].u);
-    const char *text = digits(eval, args[0].s);
+    const char *text = lib_convert_digits(eval, args[0].s);
     double value = text != NULL ? strtod(text, &end) : 0;
     if (text == NULL || *end != '\0')
         return pl_cel_fail(eval->arena, "type conversion error from 'string' to 'double'");
@@ -232,32 +233,32 @@ static struct pl_cel to_duration(struct pl_cel_eval *eval, const struct pl_cel *
     }
 
 const struct pl_cel_function pl_cel_convert_functions[] = {
-    OP("dyn", "A:D", same),
-    OP("type", "A:T", type_of),
-    OP("int", "i:i", same),
+    OP("dyn", "A:D", lib_convert_same),
+    OP("type", "A:T", lib_convert_type_of),
+    OP("int", "i:i", lib_convert_same),
     OP("int", "u:i", to_int),
     OP("int", "d:i", to_int),
     OP("int", "s:i", to_int),
     OP("int", "t:i", to_int),
-    OP("uint", "u:u", same),
+    OP("uint", "u:u", lib_convert_same),
     OP("uint", "i:u", to_uint),
     OP("uint", "d:u", to_uint),
     OP("uint", "s:u", to_uint),
-    OP("double", "d:d", same),
+    OP("double", "d:d", lib_convert_same),
     OP("double", "i:d", to_double),
     OP("double", "u:d", to_double),
     OP("double", "s:d", to_double),
-    OP("bool", "b:b", same),
+    OP("bool", "b:b", lib_convert_same),
     OP("bool", "s:b", to_bool),
     {"bytes", "s:y", false, PL_CEL_COST_SELF, PL_CEL_SIZE_FOURFOLD, to_bytes},
-    OP("bytes", "y:y", same),
-    OP("timestamp", "t:t", same),
+    OP("bytes", "y:y", lib_convert_same),
+    OP("timestamp", "t:t", lib_convert_same),
     OP("timestamp", "s:t", to_timestamp),
     OP("timestamp", "i:t", to_timestamp),
-    OP("duration", "r:r", same),
+    OP("duration", "r:r", lib_convert_same),
     OP("duration", "s:r", to_duration),
     OP("duration", "i:r", to_duration),
-    {"string", "s:s", false, PL_CEL_COST_ONE, PL_CEL_SIZE_SELF, same},
+    {"string", "s:s", false, PL_CEL_COST_ONE, PL_CEL_SIZE_SELF, lib_convert_same},
     OP("string", "b:s", to_string),
     OP("string", "i:s", to_string),
     OP("string", "u:s", to_string),

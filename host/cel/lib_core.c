@@ -42,7 +42,7 @@ ARITHMETIC(add_numbers, __builtin_add_overflow, +)
 ARITHMETIC(subtract, __builtin_sub_overflow, -)
 ARITHMETIC(multiply, __builtin_mul_overflow, *)
 
-static struct pl_cel divide(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+static struct pl_cel lib_core_divide(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
     PL_UNUSED(eval);
     PL_UNUSED(n);
@@ -145,7 +145,7 @@ static struct pl_cel equals(struct pl_cel_eval *eval, const struct pl_cel *args,
     return pl_cel_bool(pl_cel_equal(eval, args[0], args[1]));
 }
 
-static struct pl_cel differs(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+static struct pl_cel lib_core_differs(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
     PL_UNUSED(n);
     return pl_cel_bool(!pl_cel_equal(eval, args[0], args[1]));
@@ -237,16 +237,16 @@ const struct pl_cel_function pl_cel_core_functions[] = {
     OP("_*_", "ii:i", multiply),
     OP("_*_", "uu:u", multiply),
     OP("_*_", "dd:d", multiply),
-    OP("_/_", "ii:i", divide),
-    OP("_/_", "uu:u", divide),
-    OP("_/_", "dd:d", divide),
+    OP("_/_", "ii:i", lib_core_divide),
+    OP("_/_", "uu:u", lib_core_divide),
+    OP("_/_", "dd:d", lib_core_divide),
     OP("_%_", "ii:i", modulo),
     OP("_%_", "uu:u", modulo),
     OP("-_", "i:i", negate),
     OP("-_", "d:d", negate),
     OP("!_", "b:b", negate_bool),
     OP_COST("_==_", "AA:b", PL_CEL_COST_SMALLER, PL_CEL_SIZE_TYPE, equals),
-    OP_COST("_!=_", "AA:b", PL_CEL_COST_SMALLER, PL_CEL_SIZE_TYPE, differs),
+    OP_COST("_!=_", "AA:b", PL_CEL_COST_SMALLER, PL_CEL_SIZE_TYPE, lib_core_differs),
     COMPARE("_<_", less),
     COMPARE("_<=_", less_or_equal),
     COMPARE("_>_", greater),

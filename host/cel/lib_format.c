@@ -126,14 +126,14 @@ static struct pl_cel validate(struct pl_cel_eval *eval, const struct pl_cel *arg
 
 /* ---- format ---- */
 
-static bool add_value(struct pl_cel_eval *eval, struct pl_cel value, struct pl_buf *out);
+static bool lib_format_add_value(struct pl_cel_eval *eval, struct pl_cel value, struct pl_buf *out);
 
-static const char *type_name(enum pl_cel_kind kind)
+static const char *lib_format_type_name(enum pl_cel_kind kind)
 {
     return pl_cel_kind_name(kind == PL_CEL_OBJECT ? PL_CEL_MAP : kind);
 }
 
-static void add_quoted(struct pl_slice text, struct pl_buf *out)
+static void lib_format_add_quoted(struct pl_slice text, struct pl_buf *out)
 {
     pl_buf_add_char(out, '"');
     for (size_t i = 0; i < text.len; i++) {
@@ -148,8 +148,8 @@ static void add_quoted(struct pl_slice text, struct pl_buf *out)
 static bool add_inner(struct pl_cel_eval *eval, struct pl_cel value, struct pl_buf *out)
 {
     if (value.kind != PL_CEL_STRING)
-        return add_value(eval, value, out);
-    add_quoted(value.s, out);
+        return lib_format_add_value(eval, value, out);
+    lib_format_add_quoted(value.s, out);
     return true;
 }
 
@@ -166,7 +166,7 @@ static bool add_list(struct pl_cel_eval *eval, struct pl_cel value, struct pl_bu
     return true;
 }
 
-static bool add_map(struct pl_cel_eval *eval, struct pl_cel value, struct pl_buf *out)
+static bool lib_format_add_map(struct pl_cel_eval *eval, struct pl_cel value, struct pl_buf *out)
 {
     const struct pl_cel_map *map = pl_cel_map_of(eval, value);
     pl_buf_add_char(out, '{');
@@ -183,16 +183,17 @@ static bool add_map(struct pl_cel_eval *eval, struct pl_cel value, struct pl_buf
 }
 
 /* What %s writes; false: there is no text for it, or it is too long. */
-static bool add_value(struct pl_cel_eval *eval, struct pl_cel value, struct pl_buf *out)
+static bool lib_format_add_value(struct pl_cel_eval *eval, struct pl_cel value, struct pl_buf *out)
 {
     if (out->len > PL_CEL_REQUEST_BYTES)
         return false;
     if (value.kind == PL_CEL_LIST)
         return add_list(eval, value, out);
     if (value.kind == PL_CEL_MAP || value.kind == PL_CEL_OBJECT)
-        return add_map(eval, value, out);
+        return lib_format_add_map(eval, value, out);
     if (value.kind == PL_CEL_NULL || value.kind == PL_CEL_TYPE) {
-        pl_buf_add_z(out, value.kind == PL_CEL_NULL ? "null" : type_name(value.of->kind));
+        pl_buf_add_z(out,
+                     value.kind == PL_CEL_NULL ? "null" : lib_format_type_name(value.of->kind));
         return true;
     }
     for (const struct pl_cel_function *f = pl_cel_convert_functions; f->name != NULL; f++)
@@ -272,11 +273,11 @@ static bool add_verb(struct pl_cel_eval *eval, char verb, int precision, struct 
 {
     switch (verb) {
     case 's':
-        return add_value(eval, value, out);
+        return lib_format_add_value(eval, value, out);
     case 'd':
         return (value.kind == PL_CEL_INT || value.kind == PL_CEL_UINT ||
                 value.kind == PL_CEL_DOUBLE) &&
-               add_value(eval, value, out);
+               lib_format_add_value(eval, value, out);
     case 'f':
     case 'e':
         return add_decimal(value, verb, precision, out);

@@ -73,7 +73,8 @@ static struct pl_cel sum(struct pl_cel_eval *eval, const struct pl_cel *args, si
     return total;
 }
 
-static struct pl_cel index_of(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+static struct pl_cel lib_list_index_of(struct pl_cel_eval *eval, const struct pl_cel *args,
+                                       size_t n)
 {
     PL_UNUSED(n);
     const struct pl_cel_list *list = pl_cel_list_of(eval, args[0]);
@@ -95,7 +96,8 @@ static struct pl_cel last_index_of(struct pl_cel_eval *eval, const struct pl_cel
 
 /* ---- sets ---- */
 
-static bool has(struct pl_cel_eval *eval, const struct pl_cel_list *list, struct pl_cel one)
+static bool lib_list_has(struct pl_cel_eval *eval, const struct pl_cel_list *list,
+                         struct pl_cel one)
 {
     for (size_t i = 0; i < list->count; i++)
         if (pl_cel_equal(eval, list->items[i], one))
@@ -107,7 +109,7 @@ static bool has_all(struct pl_cel_eval *eval, struct pl_cel of, struct pl_cel wa
 {
     const struct pl_cel_list *list = pl_cel_list_of(eval, of), *all = pl_cel_list_of(eval, wanted);
     for (size_t i = 0; i < all->count; i++)
-        if (!has(eval, list, all->items[i]))
+        if (!lib_list_has(eval, list, all->items[i]))
             return false;
     return true;
 }
@@ -129,15 +131,15 @@ static struct pl_cel sets_intersects(struct pl_cel_eval *eval, const struct pl_c
     PL_UNUSED(n);
     const struct pl_cel_list *a = pl_cel_list_of(eval, args[0]), *b = pl_cel_list_of(eval, args[1]);
     for (size_t i = 0; i < a->count; i++)
-        if (has(eval, b, a->items[i]))
+        if (lib_list_has(eval, b, a->items[i]))
             return pl_cel_bool(true);
     return pl_cel_bool(false);
 }
 
 /* ---- extended ---- */
 
-static struct pl_cel part_of(struct pl_cel_eval *eval, const struct pl_cel_list *list, size_t from,
-                             size_t count)
+static struct pl_cel lib_list_part_of(struct pl_cel_eval *eval, const struct pl_cel_list *list,
+                                      size_t from, size_t count)
 {
     struct pl_cel *items;
     struct pl_cel made = pl_cel_new_list(eval->arena, count, &items);
@@ -164,7 +166,7 @@ static struct pl_cel slice(struct pl_cel_eval *eval, const struct pl_cel *args, 
     if ((uint64_t)to > list->count)
         return pl_cel_fail(eval->arena, "cannot slice(%lld, %lld), list is length %zu",
                            (long long)from, (long long)to, list->count);
-    return part_of(eval, list, (size_t)from, (size_t)(to - from));
+    return lib_list_part_of(eval, list, (size_t)from, (size_t)(to - from));
 }
 
 static struct pl_cel reverse(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
@@ -210,7 +212,7 @@ static struct pl_cel distinct(struct pl_cel_eval *eval, const struct pl_cel *arg
     out->items = items;
     made.list = out;
     for (size_t i = 0; i < list->count; i++) {
-        if (!has(eval, out, list->items[i]))
+        if (!lib_list_has(eval, out, list->items[i]))
             items[out->count++] = list->items[i];
     }
     return made;
@@ -291,7 +293,7 @@ const struct pl_cel_function pl_cel_list_functions[] = {
     MEMBER("sum", "Lu:u", ELEMENTS, sum),
     MEMBER("sum", "Ld:d", ELEMENTS, sum),
     MEMBER("sum", "Lr:r", ELEMENTS, sum),
-    MEMBER("indexOf", "LAA:i", ELEMENTS, index_of),
+    MEMBER("indexOf", "LAA:i", ELEMENTS, lib_list_index_of),
     MEMBER("lastIndexOf", "LAA:i", ELEMENTS, last_index_of),
     MEMBER("slice", "LAii:LA", COPY, slice),
     MEMBER("reverse", "LA:LA", COPY, reverse),

@@ -377,7 +377,8 @@ static struct pl_slice unescaped(struct pl_cel_eval *eval, struct pl_slice text)
     return copy;
 }
 
-static void add_value(struct pl_cel_eval *eval, struct pl_cel_entry *entry, struct pl_cel value)
+static void lib_net_add_value(struct pl_cel_eval *eval, struct pl_cel_entry *entry,
+                              struct pl_cel value)
 {
     size_t count = entry->value.kind == PL_CEL_LIST ? entry->value.list->count : 0;
     struct pl_cel *items;
@@ -412,7 +413,7 @@ static struct pl_cel query(struct pl_cel_eval *eval, const struct pl_cel *args, 
             return pl_cel_over_limit();
         entries[i].key = key;
         map->count += i == map->count;
-        add_value(eval, &entries[i], pl_cel_string(unescaped(eval, value)));
+        lib_net_add_value(eval, &entries[i], pl_cel_string(unescaped(eval, value)));
     }
     return result;
 }

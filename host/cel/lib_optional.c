@@ -49,7 +49,8 @@ static struct pl_cel of_non_zero(struct pl_cel_eval *eval, const struct pl_cel *
     return is_zero(args[0]) ? pl_cel_none() : pl_cel_some(eval->arena, args[0]);
 }
 
-static struct pl_cel has_value(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+static struct pl_cel lib_optional_has_value(struct pl_cel_eval *eval, const struct pl_cel *args,
+                                            size_t n)
 {
     PL_UNUSED(eval);
     PL_UNUSED(n);
@@ -69,7 +70,7 @@ const struct pl_cel_function pl_cel_optional_functions[] = {
     {"optional.of", "A:OA", false, ONE, of},
     {"optional.none", ":OD", false, ONE, none},
     {"optional.ofNonZeroValue", "A:OA", false, ONE, of_non_zero},
-    {"hasValue", "OA:b", true, ONE, has_value},
+    {"hasValue", "OA:b", true, ONE, lib_optional_has_value},
     {"value", "OA:A", true, ONE, value},
     {"or", "OAOA:OA", true, ONE, NULL},
     {"orValue", "OAA:A", true, ONE, NULL},

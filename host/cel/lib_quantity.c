@@ -88,7 +88,7 @@ static bool read_suffix(struct reader *r, int *ten, int *kilo)
     return (rest.ptr[0] == 'e' || rest.ptr[0] == 'E') && read_exponent(r, ten);
 }
 
-static bool parse(struct pl_slice text, __int128 *nano)
+static bool lib_quantity_parse(struct pl_slice text, __int128 *nano)
 {
     struct reader r = {.text = text};
     int ten, kilo;
@@ -111,7 +111,7 @@ static bool parse(struct pl_slice text, __int128 *nano)
     return true;
 }
 
-static struct pl_cel quantity(struct pl_cel_eval *eval, __int128 nano)
+static struct pl_cel lib_quantity_quantity(struct pl_cel_eval *eval, __int128 nano)
 {
     if (nano > MOST * NANO || nano < -MOST * NANO)
         return FAIL("quantity overflow");
@@ -125,20 +125,22 @@ static struct pl_cel is_quantity(struct pl_cel_eval *eval, const struct pl_cel *
     __int128 nano;
     PL_UNUSED(eval);
     PL_UNUSED(n);
-    return pl_cel_bool(parse(args[0].s, &nano));
+    return pl_cel_bool(lib_quantity_parse(args[0].s, &nano));
 }
 
-static struct pl_cel make(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+static struct pl_cel lib_quantity_make(struct pl_cel_eval *eval, const struct pl_cel *args,
+                                       size_t n)
 {
     __int128 nano;
     PL_UNUSED(n);
-    if (!parse(args[0].s, &nano))
+    if (!lib_quantity_parse(args[0].s, &nano))
         return FAIL("quantities must match the regular expression "
                     "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
-    return quantity(eval, nano);
+    return lib_quantity_quantity(eval, nano);
 }
 
-static struct pl_cel sign(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+static struct pl_cel lib_quantity_sign(struct pl_cel_eval *eval, const struct pl_cel *args,
+                                       size_t n)
 {
     PL_UNUSED(eval);
     PL_UNUSED(n);
@@ -177,19 +179,19 @@ static __int128 operand(struct pl_cel value)
     return value.kind == PL_CEL_INT ? (__int128)value.i * NANO : value.q->nano;
 }
 
-static struct pl_cel add(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+static struct pl_cel lib_quantity_add(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
     PL_UNUSED(n);
-    return quantity(eval, args[0].q->nano + operand(args[1]));
+    return lib_quantity_quantity(eval, args[0].q->nano + operand(args[1]));
 }
 
 static struct pl_cel subtract(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
     PL_UNUSED(n);
-    return quantity(eval, args[0].q->nano - operand(args[1]));
+    return lib_quantity_quantity(eval, args[0].q->nano - operand(args[1]));
 }
 
-static int compare(const struct pl_cel *args)
+static int lib_quantity_compare(const struct pl_cel *args)
 {
     return (args[0].q->nano > args[1].q->nano) - (args[0].q->nano < args[1].q->nano);
 }
@@ -198,21 +200,21 @@ static struct pl_cel compare_to(struct pl_cel_eval *eval, const struct pl_cel *a
 {
     PL_UNUSED(eval);
     PL_UNUSED(n);
-    return pl_cel_int(compare(args));
+    return pl_cel_int(lib_quantity_compare(args));
 }
 
 static struct pl_cel is_less(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
     PL_UNUSED(eval);
     PL_UNUSED(n);
-    return pl_cel_bool(compare(args) < 0);
+    return pl_cel_bool(lib_quantity_compare(args) < 0);
 }
 
 static struct pl_cel is_greater(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
     PL_UNUSED(eval);
     PL_UNUSED(n);
-    return pl_cel_bool(compare(args) > 0);
+    return pl_cel_bool(lib_quantity_compare(args) > 0);
 }
 
 #define MEMBER(name, signature, fn)                                                                \
@@ -221,14 +223,14 @@ static struct pl_cel is_greater(struct pl_cel_eval *eval, const struct pl_cel *a
     }
 
 const struct pl_cel_function pl_cel_quantity_functions[] = {
-    {"quantity", "s:Q", false, PL_CEL_COST_SELF, PL_CEL_SIZE_TYPE, make},
+    {"quantity", "s:Q", false, PL_CEL_COST_SELF, PL_CEL_SIZE_TYPE, lib_quantity_make},
     {"isQuantity", "s:b", false, PL_CEL_COST_SELF, PL_CEL_SIZE_TYPE, is_quantity},
-    {"sign", "Q:i", false, PL_CEL_COST_ONE, PL_CEL_SIZE_TYPE, sign},
+    {"sign", "Q:i", false, PL_CEL_COST_ONE, PL_CEL_SIZE_TYPE, lib_quantity_sign},
     MEMBER("isInteger", "Q:b", is_integer),
     MEMBER("asInteger", "Q:i", as_integer),
     MEMBER("asApproximateFloat", "Q:d", as_double),
-    MEMBER("add", "QQ:Q", add),
-    MEMBER("add", "Qi:Q", add),
+    MEMBER("add", "QQ:Q", lib_quantity_add),
+    MEMBER("add", "Qi:Q", lib_quantity_add),
     MEMBER("sub", "QQ:Q", subtract),
     MEMBER("sub", "Qi:Q", subtract),
     MEMBER("compareTo", "QQ:i", compare_to),

@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-static bool number(struct pl_slice *rest, bool is_lax, uint64_t *value)
+static bool lib_semver_number(struct pl_slice *rest, bool is_lax, uint64_t *value)
 {
     size_t len = 0;
     *value = 0;
@@ -19,7 +19,7 @@ static bool number(struct pl_slice *rest, bool is_lax, uint64_t *value)
     return len > 0 && (is_lax || !has_zero);
 }
 
-static bool take(struct pl_slice *rest, char c)
+static bool lib_semver_take(struct pl_slice *rest, char c)
 {
     if (rest->len == 0 || rest->ptr[0] != c)
         return false;
@@ -47,41 +47,41 @@ static bool identifiers(struct pl_slice text, bool may_have_zeros)
     return true;
 }
 
-static bool parse(struct pl_slice text, bool is_lax, struct pl_cel_semver *v)
+static bool lib_semver_parse(struct pl_slice text, bool is_lax, struct pl_cel_semver *v)
 {
     struct pl_slice rest = text;
     *v = (struct pl_cel_semver){.pre = pl_slice_z("")};
     if (is_lax)
-        take(&rest, 'v');
-    if (!number(&rest, is_lax, &v->major))
+        lib_semver_take(&rest, 'v');
+    if (!lib_semver_number(&rest, is_lax, &v->major))
         return false;
-    bool has_minor = take(&rest, '.');
-    if ((!has_minor && !is_lax) || (has_minor && !number(&rest, is_lax, &v->minor)))
+    bool has_minor = lib_semver_take(&rest, '.');
+    if ((!has_minor && !is_lax) || (has_minor && !lib_semver_number(&rest, is_lax, &v->minor)))
         return false;
-    bool has_patch = has_minor && take(&rest, '.');
-    if ((!has_patch && !is_lax) || (has_patch && !number(&rest, is_lax, &v->patch)))
+    bool has_patch = has_minor && lib_semver_take(&rest, '.');
+    if ((!has_patch && !is_lax) || (has_patch && !lib_semver_number(&rest, is_lax, &v->patch)))
         return false;
-    if (take(&rest, '-')) {
+    if (lib_semver_take(&rest, '-')) {
         const char *plus = memchr(rest.ptr, '+', rest.len);
         v->pre = pl_slice(rest.ptr, plus != NULL ? (size_t)(plus - rest.ptr) : rest.len);
         rest = pl_slice(rest.ptr + v->pre.len, rest.len - v->pre.len);
         if (!identifiers(v->pre, false))
             return false;
     }
-    return rest.len == 0 || (take(&rest, '+') && identifiers(rest, true));
+    return rest.len == 0 || (lib_semver_take(&rest, '+') && identifiers(rest, true));
 }
 
 static struct pl_cel is_semver(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
     struct pl_cel_semver v;
     PL_UNUSED(eval);
-    return pl_cel_bool(parse(args[0].s, n > 1 && args[1].b, &v));
+    return pl_cel_bool(lib_semver_parse(args[0].s, n > 1 && args[1].b, &v));
 }
 
-static struct pl_cel make(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+static struct pl_cel lib_semver_make(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
     struct pl_cel_semver *v = pl_arena_alloc(eval->arena, sizeof *v);
-    if (!parse(args[0].s, n > 1 && args[1].b, v))
+    if (!lib_semver_parse(args[0].s, n > 1 && args[1].b, v))
         return pl_cel_fail(eval->arena, "not a semantic version: \"%.*s\"", PL_FMT(args[0].s));
     return (struct pl_cel){.kind = PL_CEL_SEMVER, .semver = v};
 }
@@ -96,7 +96,7 @@ static struct pl_slice identifier(struct pl_slice *rest)
     return part;
 }
 
-static bool is_number(struct pl_slice text)
+static bool lib_semver_is_number(struct pl_slice text)
 {
     for (size_t i = 0; i < text.len; i++)
         if (!isdigit((unsigned char)text.ptr[i]))
@@ -110,17 +110,18 @@ static int compare_pre(struct pl_slice a, struct pl_slice b)
         return (a.len == 0) - (b.len == 0);
     while (a.len > 0 && b.len > 0) {
         struct pl_slice x = identifier(&a), y = identifier(&b);
-        bool numbers = is_number(x) && is_number(y);
-        int c = is_number(x) != is_number(y) ? (is_number(x) ? -1 : 1)
-                : numbers && x.len != y.len  ? (x.len < y.len ? -1 : 1)
-                                             : pl_slice_cmp(x, y);
+        bool numbers = lib_semver_is_number(x) && lib_semver_is_number(y);
+        int c = lib_semver_is_number(x) != lib_semver_is_number(y)
+                    ? (lib_semver_is_number(x) ? -1 : 1)
+                : numbers && x.len != y.len ? (x.len < y.len ? -1 : 1)
+                                            : pl_slice_cmp(x, y);
         if (c != 0)
             return c < 0 ? -1 : 1;
     }
     return (a.len > 0) - (b.len > 0);
 }
 
-static int compare(const struct pl_cel *args)
+static int lib_semver_compare(const struct pl_cel *args)
 {
     const struct pl_cel_semver *a = args[0].semver, *b = args[1].semver;
     if (a->major != b->major)
@@ -140,9 +141,9 @@ static int compare(const struct pl_cel *args)
         return expression;                                                                         \
     }
 
-GETTER(compare_to, pl_cel_int(compare(args)))
-GETTER(is_less, pl_cel_bool(compare(args) < 0))
-GETTER(is_greater, pl_cel_bool(compare(args) > 0))
+GETTER(compare_to, pl_cel_int(lib_semver_compare(args)))
+GETTER(is_less, pl_cel_bool(lib_semver_compare(args) < 0))
+GETTER(is_greater, pl_cel_bool(lib_semver_compare(args) > 0))
 GETTER(major, pl_cel_int((int64_t)args[0].semver->major))
 GETTER(minor, pl_cel_int((int64_t)args[0].semver->minor))
 GETTER(patch, pl_cel_int((int64_t)args[0].semver->patch))
@@ -157,8 +158,8 @@ GETTER(patch, pl_cel_int((int64_t)args[0].semver->patch))
     }
 
 const struct pl_cel_function pl_cel_semver_functions[] = {
-    PLAIN("semver", "s:V", make),
-    PLAIN("semver", "sb:V", make),
+    PLAIN("semver", "s:V", lib_semver_make),
+    PLAIN("semver", "sb:V", lib_semver_make),
     PLAIN("isSemver", "s:b", is_semver),
     PLAIN("isSemver", "sb:b", is_semver),
     MEMBER("major", "V:i", major),

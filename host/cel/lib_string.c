@@ -18,7 +18,7 @@ static bool is_at(struct pl_slice text, size_t i, struct pl_slice part)
 }
 
 /* The first byte from `from` on where part begins; text.len + 1: nowhere. */
-static size_t find(struct pl_slice text, size_t from, struct pl_slice part)
+static size_t lib_string_find(struct pl_slice text, size_t from, struct pl_slice part)
 {
     if (part.len == 0)
         return from;
@@ -32,7 +32,7 @@ static struct pl_cel contains(struct pl_cel_eval *eval, const struct pl_cel *arg
 {
     PL_UNUSED(eval);
     PL_UNUSED(n);
-    return pl_cel_bool(find(args[0].s, 0, args[1].s) <= args[0].s.len);
+    return pl_cel_bool(lib_string_find(args[0].s, 0, args[1].s) <= args[0].s.len);
 }
 
 static struct pl_cel starts_with(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
@@ -42,7 +42,8 @@ static struct pl_cel starts_with(struct pl_cel_eval *eval, const struct pl_cel *
     return pl_cel_bool(is_at(args[0].s, 0, args[1].s));
 }
 
-static struct pl_cel ends_with(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+static struct pl_cel lib_string_ends_with(struct pl_cel_eval *eval, const struct pl_cel *args,
+                                          size_t n)
 {
     PL_UNUSED(eval);
     PL_UNUSED(n);
@@ -119,7 +120,7 @@ static struct pl_cel find_all(struct pl_cel_eval *eval, const struct pl_cel *arg
 /* ---- places ---- */
 
 /* The byte where a character begins; false: the text is shorter. */
-static bool place(struct pl_slice text, int64_t character, size_t *byte)
+static bool lib_string_place(struct pl_slice text, int64_t character, size_t *byte)
 {
     size_t i = 0;
     for (int64_t left = character; left > 0; left--) {
@@ -142,20 +143,21 @@ static struct pl_cel char_at(struct pl_cel_eval *eval, const struct pl_cel *args
 {
     PL_UNUSED(n);
     size_t from, to;
-    if (!place(args[0].s, args[1].i, &from))
+    if (!lib_string_place(args[0].s, args[1].i, &from))
         return out_of_range(eval, args[1].i);
     struct pl_slice rest = pl_slice(args[0].s.ptr + from, args[0].s.len - from);
-    if (!place(rest, 1, &to))
+    if (!lib_string_place(rest, 1, &to))
         to = 0;
     return pl_cel_string(pl_slice(rest.ptr, to));
 }
 
-static struct pl_cel index_of(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+static struct pl_cel lib_string_index_of(struct pl_cel_eval *eval, const struct pl_cel *args,
+                                         size_t n)
 {
     size_t from = 0;
-    if (n > 2 && !place(args[0].s, args[2].i, &from))
+    if (n > 2 && !lib_string_place(args[0].s, args[2].i, &from))
         return out_of_range(eval, args[2].i);
-    size_t at = find(args[0].s, from, args[1].s);
+    size_t at = lib_string_find(args[0].s, from, args[1].s);
     bool found = at <= args[0].s.len;
     return pl_cel_int(found ? (int64_t)pl_cel_characters(pl_slice(args[0].s.ptr, at)) : -1);
 }
@@ -164,7 +166,7 @@ static struct pl_cel last_index_of(struct pl_cel_eval *eval, const struct pl_cel
 {
     struct pl_slice text = args[0].s, part = args[1].s;
     size_t at = text.len;
-    if (n > 2 && !place(text, args[2].i, &at))
+    if (n > 2 && !lib_string_place(text, args[2].i, &at))
         return out_of_range(eval, args[2].i);
     if (part.len > text.len)
         return pl_cel_int(-1);
@@ -180,9 +182,9 @@ static struct pl_cel last_index_of(struct pl_cel_eval *eval, const struct pl_cel
 static struct pl_cel substring(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
     size_t from, to = args[0].s.len;
-    if (!place(args[0].s, args[1].i, &from))
+    if (!lib_string_place(args[0].s, args[1].i, &from))
         return out_of_range(eval, args[1].i);
-    if (n > 2 && !place(args[0].s, args[2].i, &to))
+    if (n > 2 && !lib_string_place(args[0].s, args[2].i, &to))
         return out_of_range(eval, args[2].i);
     if (to < from)
         return pl_cel_fail(eval->arena, "invalid substring range. start: %lld, end: %lld",
@@ -202,7 +204,7 @@ static struct pl_cel mapped(struct pl_cel_eval *eval, struct pl_slice text, char
     return pl_cel_string(pl_slice(copy, text.len));
 }
 
-static struct pl_cel lower(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+static struct pl_cel lib_string_lower(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
     PL_UNUSED(n);
     return mapped(eval, args[0].s, 'A', 'a' - 'A');
@@ -240,7 +242,7 @@ static struct pl_cel replace(struct pl_cel_eval *eval, const struct pl_cel *args
     int64_t left = n > 3 && args[3].i >= 0 ? args[3].i : INT64_MAX;
     struct pl_buf out = PL_BUF_INIT;
     for (size_t i = 0; i <= text.len;) {
-        size_t at = left > 0 ? find(text, i, old) : text.len + 1;
+        size_t at = left > 0 ? lib_string_find(text, i, old) : text.len + 1;
         if (at > text.len || out.len > PL_CEL_REQUEST_BYTES) {
             pl_buf_add(&out, text.ptr + i, text.len - i);
             break;
@@ -264,7 +266,7 @@ static struct pl_cel replace(struct pl_cel_eval *eval, const struct pl_cel *args
     return pl_cel_text_result(eval, &out);
 }
 
-static struct pl_cel split(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+static struct pl_cel lib_string_split(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
     struct pl_slice text = args[0].s, by = args[1].s;
     int64_t most = n > 2 && args[2].i >= 0 ? args[2].i : INT64_MAX;
@@ -277,7 +279,7 @@ static struct pl_cel split(struct pl_cel_eval *eval, const struct pl_cel *args, 
     bool has_more = most > 0 && (by.len > 0 || text.len > 0);
     while (has_more) {
         struct pl_slice rest = pl_slice(text.ptr + from, text.len - from);
-        size_t len = by.len == 0 ? character_length(rest) : find(rest, 0, by);
+        size_t len = by.len == 0 ? character_length(rest) : lib_string_find(rest, 0, by);
         bool is_last = (int64_t)list->count + 1 >= most || len >= rest.len + (by.len > 0);
         items[list->count++] = pl_cel_string(is_last ? rest : pl_slice(rest.ptr, len));
         from += len + by.len;
@@ -286,7 +288,7 @@ static struct pl_cel split(struct pl_cel_eval *eval, const struct pl_cel *args, 
     return made;
 }
 
-static struct pl_cel join(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
+static struct pl_cel lib_string_join(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)
 {
     const struct pl_cel_list *list = pl_cel_list_of(eval, args[0]);
     struct pl_buf out = PL_BUF_INIT;
@@ -328,28 +330,28 @@ static struct pl_cel quote(struct pl_cel_eval *eval, const struct pl_cel *args, 
 const struct pl_cel_function pl_cel_string_functions[] = {
     MEMBER("contains", "ss:b", PRODUCT, TYPE, contains),
     MEMBER("startsWith", "ss:b", LAST, TYPE, starts_with),
-    MEMBER("endsWith", "ss:b", LAST, TYPE, ends_with),
+    MEMBER("endsWith", "ss:b", LAST, TYPE, lib_string_ends_with),
     MEMBER("matches", "ss:b", REGEX, TYPE, matches),
     {"matches", "ss:b", false, PL_CEL_COST_REGEX, PL_CEL_SIZE_TYPE, matches},
     MEMBER("find", "ss:s", REGEX, SELF, find_first),
     MEMBER("findAll", "ss:Ls", REGEX, SELF, find_all),
     MEMBER("findAll", "ssi:Ls", REGEX, SELF, find_all),
     MEMBER("charAt", "si:s", ONE, SELF, char_at),
-    MEMBER("indexOf", "ss:i", ELEMENTS, TYPE, index_of),
-    MEMBER("indexOf", "ssi:i", ELEMENTS, TYPE, index_of),
+    MEMBER("indexOf", "ss:i", ELEMENTS, TYPE, lib_string_index_of),
+    MEMBER("indexOf", "ssi:i", ELEMENTS, TYPE, lib_string_index_of),
     MEMBER("lastIndexOf", "ss:i", ELEMENTS, TYPE, last_index_of),
     MEMBER("lastIndexOf", "ssi:i", ELEMENTS, TYPE, last_index_of),
     MEMBER("substring", "si:s", SELF, SELF, substring),
     MEMBER("substring", "sii:s", SELF, SELF, substring),
-    MEMBER("lowerAscii", "s:s", SELF, SELF, lower),
+    MEMBER("lowerAscii", "s:s", SELF, SELF, lib_string_lower),
     MEMBER("upperAscii", "s:s", SELF, SELF, upper),
     MEMBER("trim", "s:s", SELF, SELF, trim),
     MEMBER("replace", "sss:s", SELF_TWICE, REPLACE, replace),
     MEMBER("replace", "sssi:s", SELF_TWICE, REPLACE, replace),
-    MEMBER("split", "ss:Ls", SELF_TWICE, SELF, split),
-    MEMBER("split", "ssi:Ls", SELF_TWICE, SELF, split),
-    MEMBER("join", "Ls:s", RESULT, TYPE, join),
-    MEMBER("join", "Lss:s", RESULT, TYPE, join),
+    MEMBER("split", "ss:Ls", SELF_TWICE, SELF, lib_string_split),
+    MEMBER("split", "ssi:Ls", SELF_TWICE, SELF, lib_string_split),
+    MEMBER("join", "Ls:s", RESULT, TYPE, lib_string_join),
+    MEMBER("join", "Lss:s", RESULT, TYPE, lib_string_join),
     MEMBER("format", "sLD:s", SELF, TYPE, pl_cel_format_text),
     {"strings.quote", "s:s", false, PL_CEL_COST_SELF, PL_CEL_SIZE_FOURFOLD, quote},
     {0},

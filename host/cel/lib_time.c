@@ -35,8 +35,8 @@ static bool offset(struct pl_slice zone, int64_t *seconds)
     return true;
 }
 
-static struct pl_cel part_of(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n,
-                             enum part part)
+static struct pl_cel lib_time_part_of(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n,
+                                      enum part part)
 {
     struct tm tm;
     int64_t shift;
@@ -55,7 +55,7 @@ static struct pl_cel part_of(struct pl_cel_eval *eval, const struct pl_cel *args
 #define PART(fn_name, part)                                                                        \
     static struct pl_cel fn_name(struct pl_cel_eval *eval, const struct pl_cel *args, size_t n)    \
     {                                                                                              \
-        return part_of(eval, args, n, part);                                                       \
+        return lib_time_part_of(eval, args, n, part);                                              \
     }
 
 PART(year, YEAR)

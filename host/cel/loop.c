@@ -102,8 +102,8 @@ static int is_wanted(struct pl_cel_eval *eval, const struct pl_cel_expr *filter,
 }
 
 /* map (its results), filter (the elements that pass). */
-static struct pl_cel collect(struct pl_cel_eval *eval, const struct pl_cel_expr *e,
-                             const struct range *range)
+static struct pl_cel loop_collect(struct pl_cel_eval *eval, const struct pl_cel_expr *e,
+                                  const struct range *range)
 {
     struct pl_cel *items, wrong = pl_cel_null();
     struct pl_cel made = pl_cel_new_list(eval->arena, range->count, &items);
@@ -130,8 +130,8 @@ static struct pl_cel collect(struct pl_cel_eval *eval, const struct pl_cel_expr 
 /* ---- maps as results ---- */
 
 /* Adds the entry, or the one entry of the map that an expression gives. */
-static struct pl_cel put(struct pl_cel_eval *eval, struct pl_cel made, struct pl_cel_map *map,
-                         struct pl_cel_entry *entries, struct pl_cel key, struct pl_cel value)
+static struct pl_cel loop_put(struct pl_cel_eval *eval, struct pl_cel made, struct pl_cel_map *map,
+                              struct pl_cel_entry *entries, struct pl_cel key, struct pl_cel value)
 {
     struct pl_cel other;
     if (!pl_cel_charge(eval, map->count / 8))
@@ -169,7 +169,7 @@ static struct pl_cel collect_map(struct pl_cel_eval *eval, const struct pl_cel_e
             key = one->entries[0].key;
             value = one->entries[0].value;
         }
-        struct pl_cel done = put(eval, made, map, entries, key, value);
+        struct pl_cel done = loop_put(eval, made, map, entries, key, value);
         if (pl_cel_is_error(done))
             return done;
     }
@@ -178,7 +178,7 @@ static struct pl_cel collect_map(struct pl_cel_eval *eval, const struct pl_cel_e
 
 /* ---- sortBy ---- */
 
-static int by_key(const void *a, const void *b)
+static int loop_by_key(const void *a, const void *b)
 {
     const struct pl_cel_entry *x = a, *y = b;
     int c = pl_cel_compare(x->key, y->key);
@@ -200,7 +200,7 @@ static struct pl_cel sort_by(struct pl_cel_eval *eval, const struct pl_cel_expr 
         if (pl_cel_compare(pairs[0].key, pairs[i].key) == 2)
             return pl_cel_fail(eval->arena, "list elements must have the same comparable type");
     }
-    qsort(pairs, range->count, sizeof *pairs, by_key);
+    qsort(pairs, range->count, sizeof *pairs, loop_by_key);
     for (size_t i = 0; i < range->count; i++)
         items[i] = pairs[i].value;
     return made;
@@ -222,7 +222,7 @@ struct pl_cel pl_cel_eval_loop(struct pl_cel_eval *eval, const struct pl_cel_exp
         return exactly_one(eval, e, &range);
     case PL_CEL_MAPPED:
     case PL_CEL_FILTER:
-        return collect(eval, e, &range);
+        return loop_collect(eval, e, &range);
     case PL_CEL_SORT_BY:
         return sort_by(eval, e, &range);
     default:

@@ -26,10 +26,10 @@ struct parser {
 static struct pl_cel_expr *expression(struct parser *p);
 
 /* NULL, after the first one; what follows it would say nothing new. */
-static struct pl_cel_expr *fail(struct parser *p, uint32_t at, const char *fmt, ...)
+static struct pl_cel_expr *parse_fail(struct parser *p, uint32_t at, const char *fmt, ...)
     PL_PRINTF(3, 4);
 
-static struct pl_cel_expr *fail(struct parser *p, uint32_t at, const char *fmt, ...)
+static struct pl_cel_expr *parse_fail(struct parser *p, uint32_t at, const char *fmt, ...)
 {
     char text[256];
     va_list args;
@@ -42,14 +42,15 @@ static struct pl_cel_expr *fail(struct parser *p, uint32_t at, const char *fmt, 
     return NULL;
 }
 
-static struct pl_cel_expr *unexpected(struct parser *p)
+static struct pl_cel_expr *parse_unexpected(struct parser *p)
 {
     if (p->lex.token == PL_CEL_T_END)
-        return fail(p, p->lex.start, "Syntax error: mismatched input '<EOF>'");
-    return fail(p, p->lex.start, "Syntax error: extraneous input '%.*s'", PL_FMT(p->lex.text));
+        return parse_fail(p, p->lex.start, "Syntax error: mismatched input '<EOF>'");
+    return parse_fail(p, p->lex.start, "Syntax error: extraneous input '%.*s'",
+                      PL_FMT(p->lex.text));
 }
 
-static bool take(struct parser *p, const char *sign)
+static bool parse_take(struct parser *p, const char *sign)
 {
     if (!pl_cel_lex_is(&p->lex, sign))
         return false;
@@ -59,9 +60,9 @@ static bool take(struct parser *p, const char *sign)
 
 static bool expect(struct parser *p, const char *sign)
 {
-    if (take(p, sign))
+    if (parse_take(p, sign))
         return true;
-    unexpected(p);
+    parse_unexpected(p);
     return false;
 }
 
@@ -82,7 +83,7 @@ static struct pl_cel_expr *above(struct parser *p, struct pl_cel_expr *e,
     if (e == NULL || part == NULL)
         return NULL;
     if (part->depth >= TREE_DEPTH)
-        return fail(p, e->at, "expression recursion limit exceeded: %d", TREE_DEPTH);
+        return parse_fail(p, e->at, "expression recursion limit exceeded: %d", TREE_DEPTH);
     if (e->depth <= part->depth)
         e->depth = (uint16_t)(part->depth + 1);
     return e;
@@ -143,15 +144,15 @@ static bool read_items(struct parser *p, const char *end, bool may_be_optional, 
 {
     *items = (struct items){0};
     bool has_trailing = end[0] != ')';
-    while (!take(p, end)) {
+    while (!parse_take(p, end)) {
         if (items->count > 0 && !expect(p, ","))
             return false;
-        if (items->count > 0 && has_trailing && take(p, end))
+        if (items->count > 0 && has_trailing && parse_take(p, end))
             return true;
-        bool optional = may_be_optional && take(p, "?");
+        bool optional = may_be_optional && parse_take(p, "?");
         struct pl_cel_expr *e = expression(p);
         if (e == NULL || items->count >= MAX_ITEMS)
-            return fail(p, p->lex.start, "too many elements") != NULL;
+            return parse_fail(p, p->lex.start, "too many elements") != NULL;
         add_item(p, items, e, optional);
     }
     return true;
@@ -201,7 +202,7 @@ static struct pl_cel_expr *loop(struct parser *p, const struct macro *macro, uin
 {
     for (size_t i = 0; i < macro->names; i++)
         if (!is_simple_name(args->ptr[i]))
-            return fail(p, args->ptr[i]->at, "argument must be a simple name");
+            return parse_fail(p, args->ptr[i]->at, "argument must be a simple name");
     struct pl_cel_expr *e = new_expr(p, PL_CEL_LOOP, at);
     e->loop.what = macro->what;
     e->loop.range = range;
@@ -216,11 +217,11 @@ static struct pl_cel_expr *loop(struct parser *p, const struct macro *macro, uin
     return above(p, above(p, e, range), args->ptr[macro->names + has_filter]);
 }
 
-static struct pl_cel_expr *bind(struct parser *p, uint32_t at, struct pl_cel_expr *target,
-                                const struct items *args, bool is_flat)
+static struct pl_cel_expr *parse_bind(struct parser *p, uint32_t at, struct pl_cel_expr *target,
+                                      const struct items *args, bool is_flat)
 {
     if (!is_simple_name(args->ptr[0]))
-        return fail(p, args->ptr[0]->at, "argument must be a simple name");
+        return parse_fail(p, args->ptr[0]->at, "argument must be a simple name");
     struct pl_cel_expr *e = new_expr(p, PL_CEL_BIND, at);
     e->bind.target = target;
     e->bind.var = args->ptr[0]->ident.name;
@@ -229,11 +230,11 @@ static struct pl_cel_expr *bind(struct parser *p, uint32_t at, struct pl_cel_exp
     return above(p, above(p, e, target), args->ptr[1]);
 }
 
-static struct pl_cel_expr *has(struct parser *p, uint32_t at, const struct items *args)
+static struct pl_cel_expr *parse_has(struct parser *p, uint32_t at, const struct items *args)
 {
     struct pl_cel_expr *e = args->count == 1 ? args->ptr[0] : NULL;
     if (e == NULL || e->kind != PL_CEL_SELECT || e->select.is_test)
-        return fail(p, e != NULL ? e->at : at, "invalid argument to has() macro");
+        return parse_fail(p, e != NULL ? e->at : at, "invalid argument to has() macro");
     struct pl_cel_expr *test = new_expr(p, PL_CEL_SELECT, e->at);
     *test = *e;
     test->select.is_test = true;
@@ -248,13 +249,13 @@ static struct pl_cel_expr *named_call(struct parser *p, uint32_t at, struct pl_s
     if (!read_items(p, ")", false, &args))
         return NULL;
     if (target == NULL && pl_slice_eqz(name, "has"))
-        return has(p, at, &args);
+        return parse_has(p, at, &args);
     const struct macro *macro = target != NULL ? find_macro(name, args.count) : NULL;
     if (macro != NULL)
         return loop(p, macro, at, target, &args);
     bool is_flat = pl_slice_eqz(name, "optFlatMap");
     if (target != NULL && args.count == 2 && (is_flat || pl_slice_eqz(name, "optMap")))
-        return bind(p, at, target, &args, is_flat);
+        return parse_bind(p, at, target, &args, is_flat);
     struct pl_cel_expr *e = new_expr(p, PL_CEL_CALL, at);
     size_t shift = target != NULL;
     e->call.name = pl_arena_copy(p->arena, name);
@@ -279,7 +280,7 @@ static struct pl_cel_expr *integer(struct parser *p, struct pl_slice text, bool 
     errno = 0;
     unsigned long long value = strtoull(digits + (is_hex ? 2 : 0), NULL, is_hex ? 16 : 10);
     if (text.len >= sizeof digits || errno != 0 || value > (uint64_t)INT64_MAX + is_negative)
-        return fail(p, at, "invalid int literal");
+        return parse_fail(p, at, "invalid int literal");
     return constant(p, at, pl_cel_int(is_negative ? (int64_t)(0 - value) : (int64_t)value));
 }
 
@@ -291,7 +292,7 @@ static struct pl_cel_expr *unsigned_integer(struct parser *p, struct pl_slice te
     errno = 0;
     uint64_t value = strtoull(digits + (is_hex ? 2 : 0), NULL, is_hex ? 16 : 10);
     if (text.len >= sizeof digits || errno != 0)
-        return fail(p, at, "invalid uint literal");
+        return parse_fail(p, at, "invalid uint literal");
     return constant(p, at, (struct pl_cel){.kind = PL_CEL_UINT, .u = value});
 }
 
@@ -304,7 +305,7 @@ static struct pl_cel_expr *floating(struct parser *p, struct pl_slice text, bool
 }
 
 /* A literal at the lexer, NULL without an issue when there is none. */
-static struct pl_cel_expr *literal(struct parser *p, bool is_negative, uint32_t at)
+static struct pl_cel_expr *parse_literal(struct parser *p, bool is_negative, uint32_t at)
 {
     enum pl_cel_token token = p->lex.token;
     struct pl_slice text = p->lex.text;
@@ -344,7 +345,7 @@ static struct pl_cel_expr *name_or_call(struct parser *p)
     if (pl_slice_eqz(name, "null"))
         return constant(p, at, pl_cel_null());
     if (is_reserved(name))
-        return fail(p, at, "reserved identifier: %.*s", PL_FMT(name));
+        return parse_fail(p, at, "reserved identifier: %.*s", PL_FMT(name));
     if (pl_cel_lex_is(&p->lex, "(")) {
         at = p->lex.start;
         pl_cel_lex_next(&p->lex);
@@ -372,18 +373,18 @@ static struct pl_cel_expr *new_list(struct parser *p, uint32_t at)
 static struct pl_cel_expr *new_map(struct parser *p, uint32_t at)
 {
     struct items items = {0};
-    while (!take(p, "}")) {
+    while (!parse_take(p, "}")) {
         if (items.count > 0 && !expect(p, ","))
             return NULL;
-        if (items.count > 0 && take(p, "}"))
+        if (items.count > 0 && parse_take(p, "}"))
             break;
-        bool optional = take(p, "?");
+        bool optional = parse_take(p, "?");
         struct pl_cel_expr *key = expression(p);
         if (key == NULL || !expect(p, ":"))
             return NULL;
         struct pl_cel_expr *value = expression(p);
         if (value == NULL || items.count >= 2 * MAX_ITEMS)
-            return fail(p, p->lex.start, "too many entries");
+            return parse_fail(p, p->lex.start, "too many entries");
         add_item(p, &items, key, optional);
         add_item(p, &items, value, optional);
     }
@@ -399,30 +400,30 @@ static struct pl_cel_expr *new_map(struct parser *p, uint32_t at)
 static struct pl_cel_expr *primary(struct parser *p)
 {
     uint32_t at = p->lex.start;
-    struct pl_cel_expr *e = literal(p, false, at);
+    struct pl_cel_expr *e = parse_literal(p, false, at);
     if (e != NULL || p->has_failed)
         return e;
-    if (take(p, "("))
+    if (parse_take(p, "("))
         return (e = expression(p)) != NULL && expect(p, ")") ? e : NULL;
-    if (take(p, "["))
+    if (parse_take(p, "["))
         return new_list(p, at);
-    if (take(p, "{"))
+    if (parse_take(p, "{"))
         return new_map(p, at);
-    take(p, ".");
-    return p->lex.token == PL_CEL_T_NAME ? name_or_call(p) : unexpected(p);
+    parse_take(p, ".");
+    return p->lex.token == PL_CEL_T_NAME ? name_or_call(p) : parse_unexpected(p);
 }
 
 /* ---- what follows a primary ---- */
 
 static struct pl_cel_expr *selection(struct parser *p, struct pl_cel_expr *of, uint32_t at)
 {
-    bool is_optional = take(p, "?");
+    bool is_optional = parse_take(p, "?");
     struct pl_slice name = p->lex.text;
     if (p->lex.token != PL_CEL_T_NAME)
-        return unexpected(p);
+        return parse_unexpected(p);
     if (pl_slice_eqz(name, "in") || pl_slice_eqz(name, "true") || pl_slice_eqz(name, "false") ||
         pl_slice_eqz(name, "null"))
-        return unexpected(p);
+        return parse_unexpected(p);
     pl_cel_lex_next(&p->lex);
     if (!is_optional && pl_cel_lex_is(&p->lex, "(")) {
         at = p->lex.start;
@@ -438,23 +439,23 @@ static struct pl_cel_expr *selection(struct parser *p, struct pl_cel_expr *of, u
 
 static struct pl_cel_expr *subscript(struct parser *p, struct pl_cel_expr *of, uint32_t at)
 {
-    bool is_optional = take(p, "?");
+    bool is_optional = parse_take(p, "?");
     struct pl_cel_expr *index = expression(p);
     if (index == NULL || !expect(p, "]"))
         return NULL;
     return binary(p, at, is_optional ? "_[?_]" : "_[_]", of, index);
 }
 
-static struct pl_cel_expr *member(struct parser *p, struct pl_cel_expr *e)
+static struct pl_cel_expr *parse_member(struct parser *p, struct pl_cel_expr *e)
 {
     while (e != NULL) {
         uint32_t at = p->lex.start;
-        if (take(p, "."))
+        if (parse_take(p, "."))
             e = selection(p, e, at);
-        else if (take(p, "["))
+        else if (parse_take(p, "["))
             e = subscript(p, e, at);
         else if (pl_cel_lex_is(&p->lex, "{"))
-            return fail(p, at, "undeclared reference: there are no message types to make");
+            return parse_fail(p, at, "undeclared reference: there are no message types to make");
         else
             break;
     }
@@ -465,18 +466,18 @@ static struct pl_cel_expr *unary(struct parser *p)
 {
     uint32_t at = p->lex.start;
     size_t nots = 0, minuses = 0;
-    while (take(p, "!"))
+    while (parse_take(p, "!"))
         nots++;
-    while (nots == 0 && take(p, "-"))
+    while (nots == 0 && parse_take(p, "-"))
         minuses++;
     struct pl_cel_expr *e = NULL;
     if (minuses % 2 == 1 && (p->lex.token == PL_CEL_T_INT || p->lex.token == PL_CEL_T_DOUBLE)) {
-        e = literal(p, true, at);
+        e = parse_literal(p, true, at);
         minuses--;
     } else {
         e = primary(p);
     }
-    e = member(p, e);
+    e = parse_member(p, e);
     if (e == NULL || (nots % 2 == 0 && minuses % 2 == 0))
         return e;
     return new_call(p, at, nots % 2 == 1 ? "!_" : "-_", &e, 1);
@@ -504,8 +505,8 @@ static const struct binary_op *operator_at(const struct parser *p)
 }
 
 /* a && b && c is one call, so that long conditions are not deep. */
-static struct pl_cel_expr *join(struct parser *p, const struct binary_op *op, uint32_t at,
-                                struct pl_cel_expr *left, struct pl_cel_expr *right)
+static struct pl_cel_expr *parse_join(struct parser *p, const struct binary_op *op, uint32_t at,
+                                      struct pl_cel_expr *left, struct pl_cel_expr *right)
 {
     if (left == NULL || right == NULL)
         return NULL;
@@ -530,7 +531,7 @@ static struct pl_cel_expr *operation(struct parser *p, int level)
     while (left != NULL && (op = operator_at(p)) != NULL && op->level >= level) {
         uint32_t at = p->lex.start;
         pl_cel_lex_next(&p->lex);
-        left = join(p, op, at, left, operation(p, op->level + 1));
+        left = parse_join(p, op, at, left, operation(p, op->level + 1));
     }
     return left;
 }
@@ -539,7 +540,7 @@ static struct pl_cel_expr *conditional(struct parser *p)
 {
     struct pl_cel_expr *parts[3] = {operation(p, 1)};
     uint32_t at = p->lex.start;
-    if (parts[0] == NULL || !take(p, "?"))
+    if (parts[0] == NULL || !parse_take(p, "?"))
         return parts[0];
     parts[1] = operation(p, 1);
     if (parts[1] == NULL || !expect(p, ":"))
@@ -551,7 +552,7 @@ static struct pl_cel_expr *conditional(struct parser *p)
 static struct pl_cel_expr *expression(struct parser *p)
 {
     if (p->depth >= PL_CEL_DEPTH)
-        return fail(p, p->lex.start, "expression recursion limit exceeded: %d", PL_CEL_DEPTH);
+        return parse_fail(p, p->lex.start, "expression recursion limit exceeded: %d", PL_CEL_DEPTH);
     p->depth++;
     struct pl_cel_expr *e = conditional(p);
     p->depth--;
@@ -563,11 +564,11 @@ struct pl_cel_expr *pl_cel_parse(struct pl_arena *arena, struct pl_slice text,
 {
     struct parser p = {.arena = arena, .issues = issues};
     if (text.len > PL_CEL_TEXT)
-        return fail(&p, 0, "expression code point size exceeds limit: size: %zu, limit %u",
-                    text.len, PL_CEL_TEXT);
+        return parse_fail(&p, 0, "expression code point size exceeds limit: size: %zu, limit %u",
+                          text.len, PL_CEL_TEXT);
     pl_cel_lex_begin(&p.lex, arena, text, issues);
     struct pl_cel_expr *e = expression(&p);
     if (e != NULL && p.lex.token != PL_CEL_T_END)
-        return unexpected(&p);
+        return parse_unexpected(&p);
     return issues->count == 0 ? e : NULL;
 }

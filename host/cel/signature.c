@@ -30,7 +30,7 @@ static bool is_weak(const struct pl_cel_type *type)
 }
 
 /* The wider of what was met and what is met now; false: they are two types. */
-static bool bind(struct match *m, int param, const struct pl_cel_type *type)
+static bool signature_bind(struct match *m, int param, const struct pl_cel_type *type)
 {
     const struct pl_cel_type **bound = &m->bound[param];
     if (*bound == NULL || (is_weak(*bound) && pl_cel_type_fits(*bound, type))) {
@@ -50,7 +50,7 @@ static bool match_type(struct match *m, const char **sig, const struct pl_cel_ty
 {
     char letter = *(*sig)++;
     if (letter == 'A' || letter == 'B')
-        return bind(m, letter - 'A', type);
+        return signature_bind(m, letter - 'A', type);
     enum pl_cel_kind kind = kind_of(letter);
     const struct pl_cel_type *dyn = pl_cel_type_of(PL_CEL_DYN);
     bool is_dyn = pl_cel_type_is_dyn(type);

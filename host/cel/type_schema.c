@@ -194,9 +194,9 @@ static bool is_required(struct pl_node schema, struct pl_slice name)
     return false;
 }
 
-static void add_field(struct pl_arena *arena, struct pl_cel_type *object,
-                      struct pl_cel_field *fields, struct pl_slice member,
-                      const struct pl_cel_type *type)
+static void type_schema_add_field(struct pl_arena *arena, struct pl_cel_type *object,
+                                  struct pl_cel_field *fields, struct pl_slice member,
+                                  const struct pl_cel_type *type)
 {
     struct pl_cel_field field = {.member = pl_arena_copy(arena, member), .type = type};
     if (!pl_cel_escape(arena, field.member, &field.name))
@@ -217,11 +217,11 @@ static void add_root(struct pl_arena *arena, struct pl_cel_type *object,
     struct pl_cel_type *meta = sized(arena, PL_CEL_OBJECT, 0, 2);
     struct pl_cel_field *names = pl_arena_alloc(arena, 2 * sizeof *names);
     meta->fields = names;
-    add_field(arena, meta, names, pl_slice_z("name"), text);
-    add_field(arena, meta, names, pl_slice_z("generateName"), text);
-    add_field(arena, object, fields, pl_slice_z("apiVersion"), text);
-    add_field(arena, object, fields, pl_slice_z("kind"), text);
-    add_field(arena, object, fields, pl_slice_z("metadata"), meta);
+    type_schema_add_field(arena, meta, names, pl_slice_z("name"), text);
+    type_schema_add_field(arena, meta, names, pl_slice_z("generateName"), text);
+    type_schema_add_field(arena, object, fields, pl_slice_z("apiVersion"), text);
+    type_schema_add_field(arena, object, fields, pl_slice_z("kind"), text);
+    type_schema_add_field(arena, object, fields, pl_slice_z("metadata"), meta);
 }
 
 static const struct pl_cel_type *object_type(struct pl_arena *arena, struct pl_node schema,
@@ -238,7 +238,7 @@ static const struct pl_cel_type *object_type(struct pl_arena *arena, struct pl_n
             from_schema(arena, it.value, flag(it.value, "x-kubernetes-embedded-resource"));
         if (field == NULL)
             continue;
-        add_field(arena, type, fields, it.key, field);
+        type_schema_add_field(arena, type, fields, it.key, field);
         if (is_required(schema, it.key) && pl_node_is_missing(pl_node_getz(it.value, "default")))
             type->min_bytes += it.key.len + field->min_bytes + 4;
     }

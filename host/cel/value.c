@@ -81,8 +81,8 @@ struct pl_cel pl_cel_fail(struct pl_arena *arena, const char *fmt, ...)
 
 /* ---- from documents ---- */
 
-static struct pl_cel number_of(struct pl_arena *arena, const struct pl_tree *tree,
-                               enum pl_cel_kind kind)
+static struct pl_cel value_number_of(struct pl_arena *arena, const struct pl_tree *tree,
+                                     enum pl_cel_kind kind)
 {
     int64_t whole;
     bool looks_whole = true;
@@ -115,7 +115,7 @@ static struct pl_slice moved(struct pl_arena *arena, struct pl_slice text, int64
                       text.len == 10 ? "T00:00:00Z" : "");
 }
 
-static struct pl_cel time_of(struct pl_arena *arena, struct pl_slice text)
+static struct pl_cel value_time_of(struct pl_arena *arena, struct pl_slice text)
 {
     int64_t ns, eras;
     if (!pl_time_parse(moved(arena, text, &eras), &ns))
@@ -126,11 +126,12 @@ static struct pl_cel time_of(struct pl_arena *arena, struct pl_slice text)
                            .t = {.seconds = seconds, .ns = (int32_t)rest}};
 }
 
-static struct pl_cel text_of(struct pl_arena *arena, struct pl_slice text, enum pl_cel_kind kind)
+static struct pl_cel value_text_of(struct pl_arena *arena, struct pl_slice text,
+                                   enum pl_cel_kind kind)
 {
     int64_t ns;
     if (kind == PL_CEL_TIMESTAMP)
-        return time_of(arena, text);
+        return value_time_of(arena, text);
     if (kind == PL_CEL_DURATION) {
         if (!pl_duration_parse(text, &ns))
             return pl_cel_fail(arena, "expected a duration, but it is \"%.*s\"", PL_FMT(text));
@@ -178,9 +179,9 @@ struct pl_cel pl_cel_from_tree(struct pl_arena *arena, const struct pl_tree *tre
     if (json == PL_BOOL)
         return pl_cel_bool(tree->boolean);
     if (json == PL_NUMBER)
-        return number_of(arena, tree, kind);
+        return value_number_of(arena, tree, kind);
     if (json == PL_STRING)
-        return text_of(arena, tree->text, kind);
+        return value_text_of(arena, tree->text, kind);
     return (struct pl_cel){.kind = json == PL_ARRAY        ? PL_CEL_LIST
                                    : kind == PL_CEL_OBJECT ? PL_CEL_OBJECT
                                                            : PL_CEL_MAP,

@@ -83,8 +83,8 @@ static int tell_access(const struct pl_flags *flags, const char *host, int port,
 }
 
 /* Until a signal. access NULL: plain http without credentials. */
-static int run(const struct pl_flags *flags, const struct pl_apiserver_options *options,
-               const struct pl_dev_access *access, struct pl_err *err)
+static int apiserver_run(const struct pl_flags *flags, const struct pl_apiserver_options *options,
+                         const struct pl_dev_access *access, struct pl_err *err)
 {
     static const int signals[] = {SIGINT, SIGTERM};
     struct pl_loop *loop = pl_loop_create(pl_clock_system());
@@ -110,7 +110,7 @@ static int run(const struct pl_flags *flags, const struct pl_apiserver_options *
     return rc;
 }
 
-static void warn(const char *host, bool insecure)
+static void apiserver_warn(const char *host, bool insecure)
 {
     if (!pl_apiserver_is_loopback(host))
         fprintf(stderr,
@@ -119,14 +119,14 @@ static void warn(const char *host, bool insecure)
                 host, insecure ? ", and may do everything on it without credentials" : "");
 }
 
-static int serve(const struct pl_flags *flags, struct pl_apiserver_options *options,
-                 struct pl_err *err)
+static int apiserver_serve(const struct pl_flags *flags, struct pl_apiserver_options *options,
+                           struct pl_err *err)
 {
     struct pl_dev_access access = {.token = ""};
     pl_leave_on_signals(PL_EXIT_OK); /* keys take a while to make */
     bool insecure = pl_flags_switch(flags, "insecure");
     int rc = insecure ? 0 : pl_dev_access_make(&access, options->host, err);
-    warn(options->host, insecure);
+    apiserver_warn(options->host, insecure);
     const char *out = pl_flags_text(flags, "kubeconfig-out");
     if (rc == 0 && !insecure && out != NULL)
         pl_dev_access_keep_token(&access, out);
@@ -136,7 +136,7 @@ static int serve(const struct pl_flags *flags, struct pl_apiserver_options *opti
         options->key_pem = access.key_pem;
     }
     if (rc == 0)
-        rc = run(flags, options, insecure ? NULL : &access, err);
+        rc = apiserver_run(flags, options, insecure ? NULL : &access, err);
     pl_dev_access_deinit(&access);
     return rc;
 }
@@ -173,7 +173,7 @@ int pl_command_apiserver(const struct pl_command *self, int argc, char *const *a
         pl_err_clear(&err);
         if (!read_places(&flags, &services, host, sizeof(host), &options.port)) {
             exit_code = PL_EXIT_USAGE;
-        } else if (serve(&flags, &options, &err) != 0) {
+        } else if (apiserver_serve(&flags, &options, &err) != 0) {
             fprintf(stderr, "perilune apiserver: %s\n", err.message);
             exit_code = PL_EXIT_FAILURE;
         }

@@ -146,7 +146,7 @@ static int by_rank(const void *a, const void *b)
 
 /* ---- applying, one after the other ---- */
 
-static void finish(struct apply *apply, int rc)
+static void apply_finish(struct apply *apply, int rc)
 {
     apply->rc = rc;
     apply->done = true;
@@ -154,7 +154,7 @@ static void finish(struct apply *apply, int rc)
 
 static void apply_next(struct apply *apply);
 
-static void on_retry(struct pl_timer *timer)
+static void on_apply_retry(struct pl_timer *timer)
 {
     apply_next(PL_CONTAINER_OF(timer, struct apply, retry));
 }
@@ -182,18 +182,18 @@ static void on_applied(void *arg, const struct pl_written *written)
         apply->give_up_at = pl_loop_now(apply->loop) + GIVE_UP_NS;
         apply_next(apply);
     } else if (is_worth_another_try(apply, written->err)) {
-        pl_timer_start(pl_loop_timers(apply->loop), &apply->retry, RETRY_NS, on_retry);
+        pl_timer_start(pl_loop_timers(apply->loop), &apply->retry, RETRY_NS, on_apply_retry);
     } else {
         *apply->err = *written->err;
         pl_err_prefix(apply->err, "%s", item->source);
-        finish(apply, apply->err->code);
+        apply_finish(apply, apply->err->code);
     }
 }
 
 static void apply_next(struct apply *apply)
 {
     if (apply->at == apply->count) {
-        finish(apply, 0);
+        apply_finish(apply, 0);
         return;
     }
     struct manifest *item = &apply->items[apply->at];
@@ -216,7 +216,7 @@ static void apply_next(struct apply *apply)
         rc = pl_err_set(apply->err, PL_EINVAL, "the object has no metadata.name");
     if (rc != 0) {
         pl_err_prefix(apply->err, "%s", item->source);
-        finish(apply, rc);
+        apply_finish(apply, rc);
         return;
     }
     write.any_replica = true; /* they are this process's own, not those of a leader's runs */

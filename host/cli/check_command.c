@@ -87,8 +87,8 @@ static void print_declarations(const struct pl_declarations *declarations)
 }
 
 /* Kinds, fields and types: the exit code. */
-static int judge(const struct pl_command *self, const struct pl_options *options,
-                 struct pl_lanes *lanes, const struct pl_declarations *declarations)
+static int check_judge(const struct pl_command *self, const struct pl_options *options,
+                       struct pl_lanes *lanes, const struct pl_declarations *declarations)
 {
     struct pl_tool_ask ask = {.options = options};
     struct pl_tool tool = {.module = "perilune.tool.check", .ask = pl_tool_answer, .arg = &ask};
@@ -110,7 +110,7 @@ int pl_command_check(const struct pl_command *self, int argc, char *const *argv)
         struct pl_lanes *lanes = pl_load(&options, &options.lanes, &declarations);
         if (lanes != NULL) {
             print_declarations(&declarations);
-            exit_code = judge(self, &options, lanes, &declarations);
+            exit_code = check_judge(self, &options, lanes, &declarations);
             pl_lanes_destroy(lanes);
         } else {
             exit_code = PL_EXIT_FAILURE;

@@ -75,7 +75,7 @@ static void add_server(struct pl_buf *out, const char *scheme, const char *host,
                  bracket ? "]" : "", port);
 }
 
-static int write_all(int fd, const char *path, struct pl_slice text, struct pl_err *err)
+static int dev_access_write_all(int fd, const char *path, struct pl_slice text, struct pl_err *err)
 {
     ssize_t n = write(fd, text.ptr, text.len);
     if (n == (ssize_t)text.len)
@@ -88,7 +88,7 @@ static int write_cert(const char *path, const char *pem, struct pl_err *err)
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (fd < 0)
         return pl_err_set(err, PL_EIO, "%s: %s", path, strerror(errno));
-    int rc = write_all(fd, path, pl_slice_z(pem), err);
+    int rc = dev_access_write_all(fd, path, pl_slice_z(pem), err);
     close(fd);
     return rc;
 }
@@ -133,7 +133,7 @@ static int write_config(int fd, const char *path, const char *host, int port,
         pl_buf_add_f(&text, "token: \"%s\"", access->token);
     pl_buf_add_z(&text, "}\n");
     if (rc == 0)
-        rc = write_all(fd, path, pl_buf_slice(&text), err);
+        rc = dev_access_write_all(fd, path, pl_buf_slice(&text), err);
     pl_buf_deinit(&text);
     return rc;
 }

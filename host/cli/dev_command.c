@@ -56,7 +56,7 @@ static int run_against(struct dev *dev, int port, struct pl_err *err)
 }
 
 /* A server that only those who may read the kubeconfig may use. */
-static int serve(struct dev *dev, struct pl_err *err)
+static int dev_serve(struct dev *dev, struct pl_err *err)
 {
     int rc = pl_dev_access_make(&dev->access, "127.0.0.1", err);
     if (rc != 0)
@@ -81,7 +81,7 @@ int pl_command_dev(const struct pl_command *self, int argc, char *const *argv)
     int exit_code = PL_EXIT_OK;
     if (pl_options_read(&dev.options, self, argc, argv, &exit_code)) {
         pl_leave_on_signals(PL_EXIT_OK);
-        int rc = serve(&dev, &err);
+        int rc = dev_serve(&dev, &err);
         if (rc < 0) /* not an exit code of the host, which has spoken for itself */
             fprintf(stderr, "perilune dev: %s\n", err.message);
         exit_code = rc < 0 ? PL_EXIT_FAILURE : rc;

@@ -32,7 +32,7 @@ static void on_messages(void *arg, struct pl_list *messages)
     pl_loop_stop(server->loop);
 }
 
-static void *serve(void *arg)
+static void *dev_server_serve(void *arg)
 {
     struct pl_dev_server *server = arg;
     server->loop = pl_loop_create(pl_clock_system());
@@ -49,7 +49,7 @@ static void *serve(void *arg)
     return NULL;
 }
 
-static void release(struct pl_dev_server *server)
+static void dev_server_release(struct pl_dev_server *server)
 {
     pthread_join(server->thread, NULL);
     pl_mailbox_destroy(server->to_starter, NULL);
@@ -66,7 +66,7 @@ struct pl_dev_server *pl_dev_server_start(const struct pl_apiserver_options *opt
     server->to_starter = pl_mailbox_create();
     sigset_t before;
     pl_leave_hold(&before); /* the thread never takes the signals */
-    int failed = pthread_create(&server->thread, NULL, serve, server);
+    int failed = pthread_create(&server->thread, NULL, dev_server_serve, server);
     pl_leave_release(&before);
     if (failed) {
         pl_err_set(err, PL_EIO, "the server's thread can't be started");
@@ -81,7 +81,7 @@ struct pl_dev_server *pl_dev_server_start(const struct pl_apiserver_options *opt
         return server;
     if (err != NULL)
         *err = server->err;
-    release(server);
+    dev_server_release(server);
     return NULL;
 }
 
@@ -95,5 +95,5 @@ void pl_dev_server_stop(struct pl_dev_server *server)
     if (server == NULL)
         return;
     pl_mailbox_send(server->to_thread, &server->stop);
-    release(server);
+    dev_server_release(server);
 }

@@ -37,7 +37,7 @@ static void another_turn(struct pl_task *task)
     PL_UNUSED(task);
 }
 
-static void collect_documents(struct pl_idle *idle)
+static void host_collect_documents(struct pl_idle *idle)
 {
     struct host *host = PL_CONTAINER_OF(idle, struct host, collect);
     if (pl_pool_collect(host->pool))
@@ -49,7 +49,7 @@ static void stop_loop(void *arg)
     pl_loop_stop(arg);
 }
 
-static void on_stopped(void *arg, int exit_code)
+static void on_host_stopped(void *arg, int exit_code)
 {
     struct host *host = arg;
     if (exit_code != 0)
@@ -60,7 +60,7 @@ static void on_stopped(void *arg, int exit_code)
         pl_loop_stop(host->loop);
 }
 
-static void stop(struct host *host)
+static void host_stop(struct host *host)
 {
     host->stopping = true;
     pl_view_set_stopping(host->view);
@@ -80,7 +80,7 @@ static void on_over(void *arg, int exit_code)
     if (host->stopping)
         return;
     host->exit_code = exit_code;
-    stop(host);
+    host_stop(host);
 }
 
 static void stop_before_it_is_over(struct host *host)
@@ -109,7 +109,7 @@ static void begin_once(struct host *host)
         host->once = pl_once_create(&options);
 }
 
-static void on_signal(void *arg, int signum)
+static void on_host_signal(void *arg, int signum)
 {
     struct host *host = arg;
     if (signum == SIGUSR1) {
@@ -125,7 +125,7 @@ static void on_signal(void *arg, int signum)
         pl_log(PL_LOG_INFO, "stopping", pl_str("signal", signum == SIGINT ? "SIGINT" : "SIGTERM"),
                pl_num("grace_seconds", (double)host->options->grace_ns / 1e9));
         stop_before_it_is_over(host);
-        stop(host);
+        host_stop(host);
     }
 }
 
@@ -133,7 +133,7 @@ static int open_view(struct host *host, struct pl_err *err)
 {
     host->pool = pl_pool_create();
     pl_waits_init(&host->waits, pl_clock_system());
-    pl_loop_each_turn(host->loop, &host->collect, collect_documents);
+    pl_loop_each_turn(host->loop, &host->collect, host_collect_documents);
     const struct pl_view_options view = {
         .loop = host->loop,
         .metrics = host->metrics,
@@ -192,7 +192,7 @@ static int join_election(struct host *host, struct pl_err *err)
     return host->leader != NULL ? 0 : err->code;
 }
 
-static void on_gone(void *arg, const struct pl_controller *controller)
+static void on_host_gone(void *arg, const struct pl_controller *controller)
 {
     struct host *host = arg;
     pl_reload_controller_gone(host->reload, controller);
@@ -262,9 +262,9 @@ static int start_controllers(struct host *host, struct pl_err *err)
         .cluster = host->cluster,
         .grace_ns = host->options->grace_ns,
         .leadership = pl_leader_leadership(host->leader),
-        .stopped = on_stopped,
+        .stopped = on_host_stopped,
         .stopping = on_stopping,
-        .gone = on_gone,
+        .gone = on_host_gone,
         .arg = host,
     };
     host->manager = pl_manager_create(&options);
@@ -429,8 +429,8 @@ static int run_host(struct host *host, const struct pl_host_hooks *hooks, struct
         rc = hooks->before(hooks->arg, host->cluster, host->loop, err);
     /* What is started from here on, plugins for credentials too, is not left behind: a signal is
      * looked at when the loop runs. */
-    if (rc == 0 &&
-        pl_loop_watch_signals(host->loop, signals, PL_ARRAY_LEN(signals), on_signal, host) != 0)
+    if (rc == 0 && pl_loop_watch_signals(host->loop, signals, PL_ARRAY_LEN(signals), on_host_signal,
+                                         host) != 0)
         rc = pl_err_set(err, PL_EIO, "signals can't be watched");
     if (rc == 0)
         rc = join_election(host, err);
@@ -459,7 +459,7 @@ static int run_host(struct host *host, const struct pl_host_hooks *hooks, struct
 
 /* What needs no script, while the first lane loads them on its thread; whatever is wrong here is
  * said after what is wrong there. */
-static void prepare(struct host *host)
+static void host_prepare(struct host *host)
 {
     pl_err_clear(&host->config_err);
     if (pl_kubeconfig_load(&host->options->kubeconfig, &host->config, &host->config_err) == 0 &&
@@ -480,7 +480,7 @@ int pl_host_run(const struct pl_options *options, const struct pl_host_hooks *ho
     host.barred = pl_barred_create();
     struct pl_lanes_options lanes = lanes_options(&host);
     host.lanes = pl_load_start(options, &lanes);
-    prepare(&host);
+    host_prepare(&host);
     host.lanes = pl_load_finish(options, host.lanes, &host.declarations);
     bool loaded = host.lanes != NULL;
     if (!loaded) {

@@ -122,7 +122,7 @@ static bool is_healthy(void *arg, struct pl_buf *why)
 }
 
 /* A replica without shards is ready; one with shards when they have synced. */
-static bool is_ready(void *arg, struct pl_buf *why)
+static bool leader_is_ready(void *arg, struct pl_buf *why)
 {
     const struct pl_leader *leader = arg;
     const struct pl_shards *shards = pl_site_shards(pl_cluster_site(leader->o.cluster));
@@ -237,7 +237,7 @@ struct pl_leader *pl_leader_create(const struct pl_leader_setup *setup, struct p
     if (setup->health != NULL)
         pl_health_add(setup->health, PL_PROBE_LIVE, "leader-election", is_healthy, leader);
     if (setup->health != NULL && setup->options->shards > 0)
-        pl_health_add(setup->health, PL_PROBE_READY, "shards", is_ready, leader);
+        pl_health_add(setup->health, PL_PROBE_READY, "shards", leader_is_ready, leader);
     if (setup->options->shards == 0)
         pl_log(PL_LOG_INFO, "leader election", pl_str("lease", leader->lease_name),
                pl_str("identity", leader->identity));

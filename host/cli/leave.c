@@ -36,7 +36,7 @@ _Noreturn void pl_leave(int exit_code)
     _exit(exit_code);
 }
 
-static void on_signal(int signum)
+static void on_leave_signal(int signum)
 {
     PL_UNUSED(signum);
     pl_leave(atomic_load(&left.exit_code));
@@ -44,7 +44,7 @@ static void on_signal(int signum)
 
 void pl_leave_on_signals(int exit_code)
 {
-    struct sigaction end = {.sa_handler = on_signal}, ignore = {.sa_handler = SIG_IGN};
+    struct sigaction end = {.sa_handler = on_leave_signal}, ignore = {.sa_handler = SIG_IGN};
     atomic_store(&left.exit_code, exit_code);
     PL_REQUIRE(sigaction(SIGINT, &end, NULL) == 0 && sigaction(SIGTERM, &end, NULL) == 0 &&
                sigaction(SIGHUP, &ignore, NULL) == 0 && sigaction(SIGUSR1, &ignore, NULL) == 0);

@@ -65,7 +65,7 @@ static int flush(int exit_code)
 }
 
 /* Nobody waits for a disk that does not answer. */
-static int finish(int exit_code)
+static int main_finish(int exit_code)
 {
     exit_code = flush(exit_code);
     if (pl_work_is_left())
@@ -86,7 +86,7 @@ int main(int argc, char **argv)
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_usage(stdout);
-        return finish(PL_EXIT_OK);
+        return main_finish(PL_EXIT_OK);
     }
     if (strcmp(name, "--version") == 0)
         name = "version";
@@ -97,7 +97,7 @@ int main(int argc, char **argv)
             continue;
         struct pl_command asked = commands[i];
         asked.all = pl_commands_describe;
-        return finish(asked.run(&asked, argc - 2, argv + 2));
+        return main_finish(asked.run(&asked, argc - 2, argv + 2));
     }
     return unknown_command(name);
 }

@@ -329,7 +329,7 @@ static const struct pl_flag table[] = {
 };
 
 /* Its `flags` go to the flags that are not set yet. */
-static int read_config(struct pl_options *options, const char *path, struct pl_err *err)
+static int options_read_config(struct pl_options *options, const char *path, struct pl_err *err)
 {
     int rc = pl_config_read(path, &options->config_text, err);
     if (rc == 0)
@@ -349,7 +349,7 @@ static void configure_log(const struct pl_flags *flags)
     pl_log_configure(level, json, STDERR_FILENO);
 }
 
-static void fill(struct pl_options *options)
+static void options_fill(struct pl_options *options)
 {
     const struct pl_flags *flags = &options->flags;
     options->kubeconfig = (struct pl_kubeconfig_options){
@@ -473,7 +473,7 @@ bool pl_options_read(struct pl_options *options, const struct pl_command *self, 
     struct pl_err err;
     pl_err_clear(&err);
     const char *config = pl_flags_text(&options->flags, "config");
-    if (config != NULL && read_config(options, config, &err) != 0) {
+    if (config != NULL && options_read_config(options, config, &err) != 0) {
         fprintf(stderr, "perilune %s: %s\n", self->name, err.message);
         *exit_code = PL_EXIT_FAILURE;
         return false;
@@ -486,7 +486,7 @@ bool pl_options_read(struct pl_options *options, const struct pl_command *self, 
         return false;
     }
     configure_log(&options->flags);
-    fill(options);
+    options_fill(options);
     return true;
 }
 

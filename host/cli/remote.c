@@ -98,7 +98,7 @@ static void build_answer(struct pl_build *b, const struct pl_answer *answer)
     pl_build_end(b);
 }
 
-static void on_answer(void *arg, const struct pl_answer *answer)
+static void on_remote_answer(void *arg, const struct pl_answer *answer)
 {
     struct pl_remote *remote = arg;
     remote->done = true;
@@ -118,23 +118,24 @@ static void on_answer(void *arg, const struct pl_answer *answer)
 
 /* ---- questions ---- */
 
-static struct pl_slice text(struct pl_node question, const char *key, struct pl_scratch *scratch)
+static struct pl_slice remote_text(struct pl_node question, const char *key,
+                                   struct pl_scratch *scratch)
 {
     struct pl_slice value = pl_node_str(pl_node_getz(question, key), scratch);
     return value.ptr != NULL ? value : pl_slice_z("");
 }
 
-static void copy(char *out, size_t size, struct pl_node question, const char *key)
+static void remote_copy(char *out, size_t size, struct pl_node question, const char *key)
 {
     struct pl_scratch scratch;
-    struct pl_slice value = text(question, key, &scratch);
+    struct pl_slice value = remote_text(question, key, &scratch);
     snprintf(out, size, "%.*s", PL_FMT(value));
 }
 
 static int verb_of(struct pl_node question, enum pl_verb *verb, struct pl_err *err)
 {
     struct pl_scratch scratch;
-    struct pl_slice name = text(question, "verb", &scratch);
+    struct pl_slice name = remote_text(question, "verb", &scratch);
     for (*verb = PL_VERB_GET; *verb <= PL_VERB_DELETE; (*verb)++)
         if (pl_slice_eqz(name, pl_verb_name(*verb)))
             return 0;
@@ -144,7 +145,7 @@ static int verb_of(struct pl_node question, enum pl_verb *verb, struct pl_err *e
 static enum pl_patch_type patch_of(struct pl_node question)
 {
     struct pl_scratch scratch;
-    struct pl_slice name = text(question, "patch", &scratch);
+    struct pl_slice name = remote_text(question, "patch", &scratch);
     return pl_slice_eqz(name, "json")    ? PL_PATCH_JSON
            : pl_slice_eqz(name, "apply") ? PL_PATCH_APPLY
                                          : PL_PATCH_MERGE;
@@ -153,10 +154,10 @@ static enum pl_patch_type patch_of(struct pl_node question)
 static void fill_resource(struct pl_resource *resource, struct pl_node question)
 {
     *resource = (struct pl_resource){.has_status = true, .can_watch = true};
-    copy(resource->kind.group, sizeof resource->kind.group, question, "group");
-    copy(resource->kind.version, sizeof resource->kind.version, question, "version");
-    copy(resource->kind.kind, sizeof resource->kind.kind, question, "kind");
-    copy(resource->plural, sizeof resource->plural, question, "plural");
+    remote_copy(resource->kind.group, sizeof resource->kind.group, question, "group");
+    remote_copy(resource->kind.version, sizeof resource->kind.version, question, "version");
+    remote_copy(resource->kind.kind, sizeof resource->kind.kind, question, "kind");
+    remote_copy(resource->plural, sizeof resource->plural, question, "plural");
     resource->namespaced = pl_node_bool(pl_node_getz(question, "namespaced"));
 }
 
@@ -166,7 +167,7 @@ static int wait_for(struct pl_remote *remote, const struct pl_call *call, struct
     remote->answer = answer;
     remote->err = err;
     remote->done = false;
-    pl_client_start(remote->client, call, on_answer, remote);
+    pl_client_start(remote->client, call, on_remote_answer, remote);
     while (!remote->done)
         pl_loop_turn(remote->loop, 1000);
     return remote->rc;
@@ -178,7 +179,7 @@ int pl_remote_ask(struct pl_remote *remote, struct pl_node question, struct pl_b
     struct pl_scratch s[8];
     struct pl_resource resource;
     struct pl_call call = {.timeout_ns = remote->timeout_ns, .grace_period = -1};
-    call.raw_path = text(question, "path", &s[0]);
+    call.raw_path = remote_text(question, "path", &s[0]);
     if (call.raw_path.len > 0) {
         call.verb = PL_VERB_GET;
         return wait_for(remote, &call, answer, err);
@@ -189,12 +190,12 @@ int pl_remote_ask(struct pl_remote *remote, struct pl_node question, struct pl_b
     fill_resource(&resource, question);
     struct pl_node body = pl_node_getz(question, "body");
     call.resource = &resource;
-    call.ns = text(question, "namespace", &s[1]);
-    call.name = text(question, "name", &s[2]);
-    call.subresource = text(question, "subresource", &s[3]);
-    call.uid = text(question, "uid", &s[4]);
-    call.precondition_rv = text(question, "resource_version", &s[5]);
-    call.continue_token = text(question, "continue", &s[6]);
+    call.ns = remote_text(question, "namespace", &s[1]);
+    call.name = remote_text(question, "name", &s[2]);
+    call.subresource = remote_text(question, "subresource", &s[3]);
+    call.uid = remote_text(question, "uid", &s[4]);
+    call.precondition_rv = remote_text(question, "resource_version", &s[5]);
+    call.continue_token = remote_text(question, "continue", &s[6]);
     call.limit = 500;
     call.patch_type = patch_of(question);
     call.field_manager = pl_slice_z("perilune");

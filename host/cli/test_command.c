@@ -64,7 +64,7 @@ static const struct pl_flag test_flags[] = {
      .help = "what hosts in worlds log, for world:logs (default info, with --explore off)"},
 };
 
-static int run(const struct pl_command *self, const struct pl_flags *flags)
+static int test_run(const struct pl_command *self, const struct pl_flags *flags)
 {
     if (flags->path_count == 0) {
         fprintf(stderr, "perilune test: PATH... is missing: where the specs are, such as .\n");
@@ -92,7 +92,7 @@ int pl_command_test(const struct pl_command *self, int argc, char *const *argv)
     int exit_code = PL_EXIT_OK;
     if (pl_command_flags(self, &flags, test_flags, PL_ARRAY_LEN(test_flags), argc, argv,
                          &exit_code))
-        exit_code = run(self, &flags);
+        exit_code = test_run(self, &flags);
     pl_flags_deinit(&flags);
     return exit_code;
 }

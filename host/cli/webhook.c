@@ -170,7 +170,7 @@ void pl_webhook_names_deinit(struct pl_webhook_names *names)
 
 /* ---- /readyz ---- */
 
-static void check(void *arg, struct pl_health_page *page)
+static void webhook_check(void *arg, struct pl_health_page *page)
 {
     const struct pl_webhooks *webhooks = arg;
     struct pl_buf why = PL_BUF_INIT;
@@ -183,7 +183,7 @@ static void check(void *arg, struct pl_health_page *page)
 
 void pl_webhook_add_check(struct pl_health *health, struct pl_webhooks *webhooks)
 {
-    pl_health_add_group(health, PL_PROBE_READY, check, webhooks);
+    pl_health_add_group(health, PL_PROBE_READY, webhook_check, webhooks);
 }
 
 /* ---- status ---- */
@@ -211,7 +211,7 @@ static void build_hook(void *arg, const struct pl_hook_status *status)
     pl_buf_deinit(&text);
 }
 
-static void build_status(void *arg, struct pl_build *b)
+static void webhook_build_status(void *arg, struct pl_build *b)
 {
     struct pl_webhooks *webhooks = arg;
     int64_t expiry_s = pl_webhooks_expiry(webhooks);
@@ -231,7 +231,7 @@ static void build_status(void *arg, struct pl_build *b)
 
 void pl_admin_add_webhooks(struct pl_admin *admin, struct pl_webhooks *webhooks)
 {
-    pl_admin_add_status(admin, build_status, webhooks);
+    pl_admin_add_status(admin, webhook_build_status, webhooks);
 }
 
 /* ---- check ---- */

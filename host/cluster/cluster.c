@@ -21,7 +21,7 @@ struct pl_cluster {
 };
 
 /* What is wrong with a source is an Event about the pod that we are. */
-static void say(void *arg, const char *reason, const char *note)
+static void cluster_say(void *arg, const char *reason, const char *note)
 {
     struct pl_cluster *cluster = arg;
     pl_recorder_own_event(cluster->recorder, true, reason, note);
@@ -39,7 +39,7 @@ struct pl_cluster *pl_cluster_create(const struct pl_cluster_options *options)
         site.parent = options->home->site;
         pl_list_push(&options->home->others, &cluster->of_home);
     }
-    site.say = say;
+    site.say = cluster_say;
     site.say_arg = cluster;
     cluster->site = pl_site_create(&site);
     cluster->informers = pl_informers_create(cluster->site, cluster->namespaces);

@@ -44,7 +44,7 @@ static size_t size_for(size_t name_len, size_t cap)
     return sizeof(struct pl_history_key) + name_len + cap;
 }
 
-static size_t size_of(const struct pl_history_key *entry)
+static size_t history_size_of(const struct pl_history_key *entry)
 {
     return size_for(entry->node.len, entry->cap);
 }
@@ -62,19 +62,19 @@ void pl_history_init(struct pl_history *history, size_t limit)
     pl_slab_init(&history->memory, SPACE);
 }
 
-static void forget(struct pl_history *history, struct pl_history_key *entry)
+static void history_forget(struct pl_history *history, struct pl_history_key *entry)
 {
-    history->bytes -= size_of(entry) + OVERHEAD;
+    history->bytes -= history_size_of(entry) + OVERHEAD;
     pl_link_unlink(&entry->link);
     pl_keyset_remove(&history->keys, &entry->node);
-    pl_slab_give(&history->memory, entry, size_of(entry));
+    pl_slab_give(&history->memory, entry, history_size_of(entry));
 }
 
 void pl_history_deinit(struct pl_history *history)
 {
     struct pl_link *link;
     while ((link = pl_list_first(&history->used)) != NULL)
-        forget(history, PL_CONTAINER_OF(link, struct pl_history_key, link));
+        history_forget(history, PL_CONTAINER_OF(link, struct pl_history_key, link));
     pl_keyset_deinit(&history->keys);
     pl_map_deinit(&history->calls);
     pl_slab_deinit(&history->memory);
@@ -93,16 +93,16 @@ static bool make_name(char *room, size_t size, struct pl_slice controller, struc
     return true;
 }
 
-static struct pl_history_key *find(const struct pl_history *history, struct pl_slice name,
-                                   uint32_t hash)
+static struct pl_history_key *history_find(const struct pl_history *history, struct pl_slice name,
+                                           uint32_t hash)
 {
     struct pl_keyed *node = pl_keyset_find(&history->keys, name, hash);
     return node != NULL ? PL_CONTAINER_OF(node, struct pl_history_key, node) : NULL;
 }
 
 /* With room for `more` bytes of records: a new entry for the name, or `old` in a larger piece. */
-static struct pl_history_key *make(struct pl_history *history, struct pl_slice name, uint32_t hash,
-                                   struct pl_history_key *old, size_t more)
+static struct pl_history_key *history_make(struct pl_history *history, struct pl_slice name,
+                                           uint32_t hash, struct pl_history_key *old, size_t more)
 {
     size_t cap = old != NULL ? old->cap + old->cap / 2 : FIRST_CAP;
     size_t need = (old != NULL ? old->len : 0) + more;
@@ -114,16 +114,16 @@ static struct pl_history_key *make(struct pl_history *history, struct pl_slice n
         memcpy(entry->name + name.len, records_of(old), old->len);
         entry->count = old->count;
         entry->len = old->len;
-        forget(history, old);
+        history_forget(history, old);
     }
     entry->cap = (uint32_t)cap;
     pl_keyset_insert(&history->keys, &entry->node, name.len, hash);
     pl_list_push(&history->used, &entry->link);
-    history->bytes += size_of(entry) + OVERHEAD;
+    history->bytes += history_size_of(entry) + OVERHEAD;
     return entry;
 }
 
-static void drop_oldest(struct pl_history_key *entry)
+static void history_drop_oldest(struct pl_history_key *entry)
 {
     struct head head;
     char *records = records_of(entry);
@@ -134,8 +134,8 @@ static void drop_oldest(struct pl_history_key *entry)
     entry->count--;
 }
 
-static void append(struct pl_history_key *entry, const struct head *head,
-                   const struct pl_slice *parts, size_t part_count)
+static void history_append(struct pl_history_key *entry, const struct head *head,
+                           const struct pl_slice *parts, size_t part_count)
 {
     char *to = records_of(entry) + entry->len;
     memcpy(to, head, sizeof *head);
@@ -157,13 +157,13 @@ static struct pl_history_key *entry_for(struct pl_history *history, struct pl_sl
                                         size_t more)
 {
     uint32_t hash = pl_keyset_hash(name);
-    struct pl_history_key *entry = find(history, name, hash);
+    struct pl_history_key *entry = history_find(history, name, hash);
     if (entry == NULL)
-        return make(history, name, hash, NULL, more);
+        return history_make(history, name, hash, NULL, more);
     while (entry->count >= PL_HISTORY_LENGTH || (entry->count > 0 && entry->len + more > KEY_BYTES))
-        drop_oldest(entry);
+        history_drop_oldest(entry);
     if (entry->len + more > entry->cap)
-        return make(history, name, hash, entry, more);
+        return history_make(history, name, hash, entry, more);
     pl_link_unlink(&entry->link);
     pl_list_push(&history->used, &entry->link);
     return entry;
@@ -185,10 +185,10 @@ void pl_history_add(struct pl_history *history, struct pl_slice controller, stru
                         .what = (uint16_t)what,
                         .len = (uint16_t)(len < DETAIL_MAX ? len : DETAIL_MAX)};
     struct pl_history_key *entry = entry_for(history, name, sizeof head + head.len);
-    append(entry, &head, parts, part_count);
+    history_append(entry, &head, parts, part_count);
     while (history->bytes > history->limit && pl_list_first(&history->used) != &entry->link)
-        forget(history,
-               PL_CONTAINER_OF(pl_list_first(&history->used), struct pl_history_key, link));
+        history_forget(history,
+                       PL_CONTAINER_OF(pl_list_first(&history->used), struct pl_history_key, link));
 }
 
 void pl_history_each(const struct pl_history *history, struct pl_slice controller,
@@ -198,7 +198,7 @@ void pl_history_each(const struct pl_history *history, struct pl_slice controlle
     struct pl_slice name;
     if (!make_name(room, sizeof room, controller, key, &name))
         return;
-    struct pl_history_key *entry = find(history, name, pl_keyset_hash(name));
+    struct pl_history_key *entry = history_find(history, name, pl_keyset_hash(name));
     size_t at = 0;
     while (entry != NULL && at < entry->len) {
         const char *record = records_of(entry) + at;

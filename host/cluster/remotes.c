@@ -55,7 +55,7 @@ struct pl_remotes {
 
 /* ---- specs ---- */
 
-static bool same(const char *a, const char *b)
+static bool remotes_same(const char *a, const char *b)
 {
     return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
@@ -72,40 +72,41 @@ static void copy_spec(struct pl_remote_spec *to, const struct pl_remote_spec *fr
 
 static bool is_spec(const struct pl_remote_spec *a, const struct pl_remote_spec *b)
 {
-    return same(a->name, b->name) && same(a->kubeconfig, b->kubeconfig) &&
-           same(a->context, b->context) && same(a->secret_ns, b->secret_ns) &&
-           same(a->secret_name, b->secret_name) && same(a->secret_key, b->secret_key);
+    return remotes_same(a->name, b->name) && remotes_same(a->kubeconfig, b->kubeconfig) &&
+           remotes_same(a->context, b->context) && remotes_same(a->secret_ns, b->secret_ns) &&
+           remotes_same(a->secret_name, b->secret_name) &&
+           remotes_same(a->secret_key, b->secret_key);
 }
 
 /* ---- what became of a try ---- */
 
-static struct pl_timers *timers_of(const struct remote *remote)
+static struct pl_timers *remotes_timers_of(const struct remote *remote)
 {
     return remote->remotes->o.client.timers;
 }
 
-static void look(struct remote *remote);
+static void remotes_look(struct remote *remote);
 
-static void on_again(struct pl_timer *timer)
+static void on_remotes_again(struct pl_timer *timer)
 {
-    look(PL_CONTAINER_OF(timer, struct remote, again));
+    remotes_look(PL_CONTAINER_OF(timer, struct remote, again));
 }
 
 static void look_again(struct remote *remote, int64_t delay_ns)
 {
     if (!remote->remotes->stopping)
-        pl_timer_start(timers_of(remote), &remote->again, delay_ns, on_again);
+        pl_timer_start(remotes_timers_of(remote), &remote->again, delay_ns, on_remotes_again);
 }
 
 /* Said once, until it is another. Where it was reached before, the last credentials stay in use. */
-static void fail(struct remote *remote, const struct pl_err *why)
+static void remotes_fail(struct remote *remote, const struct pl_err *why)
 {
     struct pl_err held;
     pl_err_clear(&held);
     pl_err_set(&held, PL_ENETWORK, "cluster %s: %s", remote->spec.name, why->message);
     if (remote->config == NULL)
         pl_client_hold(remote->client, &held);
-    if (!same(remote->trouble, why->message))
+    if (!remotes_same(remote->trouble, why->message))
         pl_log(PL_LOG_ERROR, "it is not known how a cluster is reached; tried again",
                pl_str("cluster", remote->spec.name), pl_str("from", remote->from),
                pl_str("error", why->message));
@@ -125,7 +126,7 @@ static void use(struct remote *remote, struct pl_kubeconfig *config)
     if (pl_client_configure(remote->client, next, &err) != 0) {
         pl_kubeconfig_deinit(next);
         pl_free(next);
-        fail(remote, &err);
+        remotes_fail(remote, &err);
         return;
     }
     pl_log(PL_LOG_INFO, remote->config == NULL ? "cluster is known" : "cluster is reached anew",
@@ -143,7 +144,7 @@ static void use(struct remote *remote, struct pl_kubeconfig *config)
 
 /* ---- a file ---- */
 
-static void read_file(void *arg)
+static void remotes_read_file(void *arg)
 {
     struct reading *reading = arg;
     pl_err_clear(&reading->err);
@@ -167,7 +168,7 @@ static void on_file(void *arg)
     remote->work = NULL;
     remote->reading = NULL;
     if (reading->err.code != 0) {
-        fail(remote, &reading->err);
+        remotes_fail(remote, &reading->err);
     } else {
         use(remote, &reading->config);
         reading->config = (struct pl_kubeconfig){0};
@@ -187,7 +188,7 @@ static void look_at_file(struct remote *remote)
         reading->options.files = reading->file;
     reading->options.context = reading->context;
     const struct pl_work_options work = {
-        .run = read_file, .done = on_file, .drop = free_reading, .arg = reading};
+        .run = remotes_read_file, .done = on_file, .drop = free_reading, .arg = reading};
     remote->reading = reading;
     remote->work = pl_work_start(remote->remotes->o.loop, &work);
 }
@@ -195,7 +196,7 @@ static void look_at_file(struct remote *remote)
 /* ---- a Secret ---- */
 
 /* The member's bytes as text; NULL with err. */
-static char *text_of(const struct remote *remote, struct pl_doc *secret, struct pl_err *err)
+static char *remotes_text_of(const struct remote *remote, struct pl_doc *secret, struct pl_err *err)
 {
     struct pl_scratch scratch;
     struct pl_node data = pl_node_getz(pl_doc_root(secret), "data");
@@ -218,12 +219,12 @@ static void use_secret(struct remote *remote, struct pl_doc *secret)
     struct pl_kubeconfig config;
     struct pl_kubeconfig_options options = remote->remotes->o.files;
     pl_err_clear(&err);
-    char *text = text_of(remote, secret, &err);
+    char *text = remotes_text_of(remote, secret, &err);
     if (text == NULL) {
-        fail(remote, &err);
+        remotes_fail(remote, &err);
         return;
     }
-    if (same(text, remote->text) && remote->trouble == NULL) {
+    if (remotes_same(text, remote->text) && remote->trouble == NULL) {
         pl_free(text);
         look_again(remote, LOOK_AGAIN);
         return;
@@ -235,7 +236,7 @@ static void use_secret(struct remote *remote, struct pl_doc *secret)
         look_again(remote, LOOK_AGAIN);
     } else {
         pl_kubeconfig_deinit(&config);
-        fail(remote, &err);
+        remotes_fail(remote, &err);
     }
     pl_free(remote->text);
     remote->text = text;
@@ -250,13 +251,13 @@ static void on_secret(void *arg, const struct pl_answer *answer)
     if (answer->err != NULL) {
         struct pl_err err = *answer->err;
         pl_err_prefix(&err, "%s", remote->from);
-        fail(remote, &err);
+        remotes_fail(remote, &err);
     } else {
         use_secret(remote, answer->doc);
     }
 }
 
-static void look(struct remote *remote)
+static void remotes_look(struct remote *remote)
 {
     if (remote->remotes->stopping)
         return;
@@ -274,7 +275,7 @@ static void look(struct remote *remote)
 
 /* ---- lifetime ---- */
 
-static char *describe(const struct pl_remote_spec *spec)
+static char *remotes_describe(const struct pl_remote_spec *spec)
 {
     const char *of = spec->context != NULL ? ", context " : "";
     const char *context = spec->context != NULL ? spec->context : "";
@@ -305,17 +306,17 @@ static void make_cluster(struct remote *remote)
     remote->cluster = pl_cluster_create(&cluster);
 }
 
-static struct remote *make(struct pl_remotes *remotes, const struct pl_remote_spec *spec)
+static struct remote *remotes_make(struct pl_remotes *remotes, const struct pl_remote_spec *spec)
 {
     struct remote *remote = PL_NEW(struct remote);
     const char *const values[] = {spec->name};
     remote->remotes = remotes;
     copy_spec(&remote->spec, spec);
-    remote->from = describe(spec);
+    remote->from = remotes_describe(spec);
     make_cluster(remote);
     remote->up = pl_metric_series(remotes->up, values);
     pl_series_set(remote->up, 0);
-    look(remote);
+    remotes_look(remote);
     return remote;
 }
 
@@ -325,7 +326,7 @@ struct pl_cluster *pl_remotes_take(struct pl_remotes *remotes, const struct pl_r
         if (is_spec(&remotes->items[i]->spec, spec))
             return remotes->items[i]->cluster;
     remotes->items = pl_reallocarray(remotes->items, remotes->count + 1, sizeof(struct remote *));
-    remotes->items[remotes->count++] = make(remotes, spec);
+    remotes->items[remotes->count++] = remotes_make(remotes, spec);
     return remotes->items[remotes->count - 1]->cluster;
 }
 
@@ -353,7 +354,7 @@ void pl_remotes_stop(struct pl_remotes *remotes)
     remotes->stopping = true;
     for (size_t i = 0; i < remotes->count; i++) {
         struct remote *remote = remotes->items[i];
-        pl_timer_stop(timers_of(remote), &remote->again);
+        pl_timer_stop(remotes_timers_of(remote), &remote->again);
         if (remote->work != NULL)
             pl_work_abandon(remote->work);
         remote->work = NULL;
@@ -362,7 +363,7 @@ void pl_remotes_stop(struct pl_remotes *remotes)
     }
 }
 
-static void destroy(struct remote *remote)
+static void remotes_destroy(struct remote *remote)
 {
     pl_cluster_destroy(remote->cluster);
     pl_client_destroy(remote->client);
@@ -382,7 +383,7 @@ void pl_remotes_destroy(struct pl_remotes *remotes)
         return;
     pl_remotes_stop(remotes);
     for (size_t i = 0; i < remotes->count; i++)
-        destroy(remotes->items[i]);
+        remotes_destroy(remotes->items[i]);
     pl_cluster_set_remotes(remotes->o.home, NULL);
     pl_free(remotes->items);
     pl_free(remotes->user_agent);

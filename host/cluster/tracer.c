@@ -49,7 +49,7 @@ static void put_attribute(struct pl_build *b, const char *key, struct pl_slice v
     pl_build_end(b);
 }
 
-static void put_time(struct pl_build *b, const char *key, int64_t ns)
+static void tracer_put_time(struct pl_build *b, const char *key, int64_t ns)
 {
     char text[32];
     snprintf(text, sizeof text, "%" PRId64, ns);
@@ -80,8 +80,8 @@ static struct pl_build *begin_span(struct pl_tracer *tracer, const char *run, st
     pl_build_put_text(tracer->b, "name",
                       pl_slice(name.ptr, name.len < TEXT_MAX ? name.len : TEXT_MAX));
     pl_build_put_int(tracer->b, "kind", kind);
-    put_time(tracer->b, "startTimeUnixNano", now - took_ns);
-    put_time(tracer->b, "endTimeUnixNano", now);
+    tracer_put_time(tracer->b, "startTimeUnixNano", now - took_ns);
+    tracer_put_time(tracer->b, "endTimeUnixNano", now);
     return tracer->b;
 }
 
@@ -137,18 +137,18 @@ void pl_tracer_run(struct pl_tracer *tracer, const char *run, const char *contro
 
 /* ---- sending ---- */
 
-static void on_response(void *arg, const struct pl_http_response *response)
+static void on_tracer_response(void *arg, const struct pl_http_response *response)
 {
     ((struct pl_tracer *)arg)->status = response->status;
 }
 
-static int on_body(void *arg, struct pl_slice piece)
+static int on_tracer_body(void *arg, struct pl_slice piece)
 {
     PL_UNUSED(arg), PL_UNUSED(piece);
     return 0;
 }
 
-static void on_done(void *arg, const struct pl_err *err)
+static void on_tracer_done(void *arg, const struct pl_err *err)
 {
     struct pl_tracer *tracer = arg;
     bool taken = err == NULL && tracer->status >= 200 && tracer->status < 300;
@@ -167,7 +167,7 @@ static void on_done(void *arg, const struct pl_err *err)
         pl_timer_start(tracer->o.timers, &tracer->send, SEND_EVERY, on_send);
 }
 
-static const struct pl_http_ops http_ops = {on_response, on_body, on_done};
+static const struct pl_http_ops http_ops = {on_tracer_response, on_tracer_body, on_tracer_done};
 
 static struct pl_doc *envelope(const struct pl_tracer *tracer, struct pl_node spans)
 {

@@ -18,7 +18,7 @@
 
 #define MAX_FLAGS 128
 
-static size_t find(const struct pl_flags *flags, struct pl_slice name)
+static size_t flags_find(const struct pl_flags *flags, struct pl_slice name)
 {
     for (size_t i = 0; i < flags->count; i++)
         if (pl_slice_eqz(name, flags->table[i].name))
@@ -26,14 +26,14 @@ static size_t find(const struct pl_flags *flags, struct pl_slice name)
     return flags->count;
 }
 
-static size_t at(const struct pl_flags *flags, const char *name)
+static size_t flags_at(const struct pl_flags *flags, const char *name)
 {
-    size_t i = find(flags, pl_slice_z(name));
+    size_t i = flags_find(flags, pl_slice_z(name));
     PL_REQUIRE(i < flags->count);
     return i;
 }
 
-static void append(char ***array, size_t *count, const char *text)
+static void flags_append(char ***array, size_t *count, const char *text)
 {
     *array = pl_reallocarray(*array, *count + 2, sizeof(char *));
     (*array)[(*count)++] = pl_strdup(text);
@@ -125,8 +125,8 @@ static const char *misfit(const struct pl_flag *flag, const char *text)
 }
 
 /* source: "--lanes", "PERILUNE_LANES" or "FILE: flags.lanes". */
-static int put(struct pl_flags *flags, size_t i, const char *text, const char *source,
-               struct pl_err *err)
+static int flags_put(struct pl_flags *flags, size_t i, const char *text, const char *source,
+                     struct pl_err *err)
 {
     const struct pl_flag *flag = &flags->table[i];
     struct pl_flag_value *value = &flags->values[i];
@@ -140,7 +140,7 @@ static int put(struct pl_flags *flags, size_t i, const char *text, const char *s
         pl_free(value->texts[--value->count]);
         value->texts[value->count] = NULL;
     }
-    append(&value->texts, &value->count, text);
+    flags_append(&value->texts, &value->count, text);
     return 0;
 }
 
@@ -186,11 +186,11 @@ static int parse_long(struct pl_flags *flags, char *const *argv, int argc, int *
     const char *given = word[2 + name_len] == '=' ? word + 2 + name_len + 1 : NULL;
     char source[128];
     snprintf(source, sizeof(source), "--%.*s", PL_FMT(name));
-    size_t found = find(flags, name);
+    size_t found = flags_find(flags, name);
     bool is_no =
         found == flags->count && given == NULL && name_len > 3 && memcmp(name.ptr, "no-", 3) == 0;
     if (is_no) {
-        found = find(flags, pl_slice(name.ptr + 3, name.len - 3));
+        found = flags_find(flags, pl_slice(name.ptr + 3, name.len - 3));
         if (found < flags->count && takes_value(&flags->table[found]))
             found = flags->count;
     }
@@ -208,7 +208,7 @@ static int parse_long(struct pl_flags *flags, char *const *argv, int argc, int *
                               flag->metavar ? flag->metavar : "VALUE");
         given = argv[++*i];
     }
-    return put(flags, found, given ? given : is_no ? "false" : "true", source, err);
+    return flags_put(flags, found, given ? given : is_no ? "false" : "true", source, err);
 }
 
 static int parse_short(struct pl_flags *flags, char *const *argv, int argc, int *i,
@@ -221,11 +221,11 @@ static int parse_short(struct pl_flags *flags, char *const *argv, int argc, int 
         if (!is_taken(&flags->table[f], flags->command))
             return of_others(&flags->table[f], word, err);
         if (word[2] != '\0')
-            return put(flags, f, word + 2, word, err);
+            return flags_put(flags, f, word + 2, word, err);
         if (*i + 1 >= argc)
             return pl_err_set(err, PL_EINVAL, "%s needs a value (%s)", word,
                               flags->table[f].metavar);
-        return put(flags, f, argv[++*i], word, err);
+        return flags_put(flags, f, argv[++*i], word, err);
     }
     return pl_err_set(err, PL_EINVAL, "unknown flag %s; --help lists them", word);
 }
@@ -237,7 +237,7 @@ static int parse_argv(struct pl_flags *flags, int argc, char *const *argv, struc
         const char *word = argv[i];
         int rc = 0;
         if (only_paths || word[0] != '-' || word[1] == '\0')
-            append(&flags->paths, &flags->path_count, word);
+            flags_append(&flags->paths, &flags->path_count, word);
         else if (strcmp(word, "--") == 0)
             only_paths = true;
         else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
@@ -281,7 +281,7 @@ static int parse_environment(struct pl_flags *flags, const char *const *environ,
             !is_taken(&flags->table[i], flags->command))
             continue;
         if (!flags->table[i].repeatable) {
-            int rc = put(flags, i, text, name, err);
+            int rc = flags_put(flags, i, text, name, err);
             if (rc != 0)
                 return rc;
             continue;
@@ -289,7 +289,7 @@ static int parse_environment(struct pl_flags *flags, const char *const *environ,
         char *list = pl_strdup(text), *rest = list, *item; /* a,b for flags that repeat */
         int rc = 0;
         while (rc == 0 && (item = strsep(&rest, ",")) != NULL)
-            rc = put(flags, i, item, name, err);
+            rc = flags_put(flags, i, item, name, err);
         pl_free(list);
         if (rc != 0)
             return rc;
@@ -330,7 +330,7 @@ static int merge_value(struct pl_flags *flags, size_t i, struct pl_node value, c
                           pl_type_name(type));
     memcpy(text, slice.ptr, slice.len);
     text[slice.len] = '\0';
-    return put(flags, i, text, source, err);
+    return flags_put(flags, i, text, source, err);
 }
 
 int pl_flags_merge(struct pl_flags *flags, struct pl_node mapping, const char *source,
@@ -343,7 +343,7 @@ int pl_flags_merge(struct pl_flags *flags, struct pl_node mapping, const char *s
     struct pl_iter it = pl_iter(mapping);
     while (pl_iter_next(&it)) {
         char where[512];
-        size_t i = find(flags, it.key);
+        size_t i = flags_find(flags, it.key);
         if (i == flags->count) {
             snprintf(where, sizeof(where), "%s: flags: unknown flag \"%.*s\"", source,
                      PL_FMT(it.key));
@@ -384,7 +384,7 @@ void pl_flags_deinit(struct pl_flags *flags)
 
 const char *pl_flags_text(const struct pl_flags *flags, const char *name)
 {
-    size_t i = at(flags, name);
+    size_t i = flags_at(flags, name);
     return flags->values[i].count ? flags->values[i].texts[0] : flags->table[i].fallback;
 }
 
@@ -429,7 +429,7 @@ uint64_t pl_flags_size(const struct pl_flags *flags, const char *name)
 
 char *const *pl_flags_all(const struct pl_flags *flags, const char *name)
 {
-    return flags->values[at(flags, name)].texts;
+    return flags->values[flags_at(flags, name)].texts;
 }
 
 /* ---- help ---- */
@@ -457,7 +457,7 @@ void pl_flags_help(struct pl_buf *out, const struct pl_flag_table *table)
 
 /* ---- as documents ---- */
 
-static void describe(struct pl_build *b, const struct pl_flag *flag)
+static void flags_describe(struct pl_build *b, const struct pl_flag *flag)
 {
     char letter[2] = {flag->letter, '\0'};
     pl_build_object(b);
@@ -480,11 +480,11 @@ void pl_flags_describe(struct pl_build *b, const struct pl_flag_table *table)
 {
     for (size_t i = 0; i < table->count; i++)
         if (is_taken(&table->flags[i], table->command))
-            describe(b, &table->flags[i]);
+            flags_describe(b, &table->flags[i]);
 }
 
-static void build_value(struct pl_build *b, const struct pl_flags *flags,
-                        const struct pl_flag *flag)
+static void flags_build_value(struct pl_build *b, const struct pl_flags *flags,
+                              const struct pl_flag *flag)
 {
     switch (flag->type) {
     case PL_FLAG_SWITCH:
@@ -518,7 +518,7 @@ void pl_flags_build(struct pl_build *b, const struct pl_flags *flags)
             continue;
         pl_build_keyz(b, flag->name);
         if (!flag->repeatable) {
-            build_value(b, flags, flag);
+            flags_build_value(b, flags, flag);
             continue;
         }
         pl_build_array(b);

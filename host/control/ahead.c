@@ -62,7 +62,7 @@ void pl_controller_take_back(struct pl_controller *c)
 }
 
 /* Also where they move, so that a key of a higher priority does not wait longer. */
-static void on_limit(struct pl_timer *timer)
+static void on_ahead_limit(struct pl_timer *timer)
 {
     struct pl_controller *c = PL_CONTAINER_OF(timer, struct pl_controller, ahead.limit);
     size_t most = c->ahead.moved ? c->ahead.most : 0;
@@ -117,7 +117,7 @@ void pl_controller_hand_ahead(struct pl_controller *c)
     if (c->ahead.count == 0 || pl_timer_is_active(&c->ahead.limit))
         return;
     c->ahead.moved = false;
-    pl_timer_start(c->timers, &c->ahead.limit, CLAIM_NS, on_limit);
+    pl_timer_start(c->timers, &c->ahead.limit, CLAIM_NS, on_ahead_limit);
 }
 
 void pl_controller_follow_up(struct pl_controller *c, struct pl_run_record *run, int64_t ended_ns)

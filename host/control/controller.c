@@ -202,7 +202,7 @@ static void add_unsynced(const struct pl_controller *c, struct pl_buf *out)
     }
 }
 
-static void tell_changed(struct pl_controller *c)
+static void controller_tell_changed(struct pl_controller *c)
 {
     if (c->changed != NULL)
         c->changed(c->changed_arg, c);
@@ -221,7 +221,7 @@ static void on_sync_limit(struct pl_timer *timer)
     pl_log(PL_LOG_ERROR, "controller could not start within cache_sync_timeout; it keeps trying",
            pl_str("controller", c->name), pl_strn("unsynced", pl_buf_slice(&text)));
     pl_buf_deinit(&text);
-    tell_changed(c);
+    controller_tell_changed(c);
 }
 
 static void enqueue_for_objects(struct pl_controller *c, enum pl_cause_type cause)
@@ -264,7 +264,7 @@ static void begin_standing_by(struct pl_controller *c)
     c->standing_by = true;
     end_syncing(c);
     pl_log(PL_LOG_INFO, "controller stands by: its queue is ready", pl_str("controller", c->name));
-    tell_changed(c);
+    controller_tell_changed(c);
 }
 
 static void begin_running(struct pl_controller *c)
@@ -278,7 +278,7 @@ static void begin_running(struct pl_controller *c)
         pl_log(PL_LOG_INFO, "controller started", pl_str("controller", c->name),
                pl_int("workers", c->spec->max_concurrent));
     pl_controller_task_begin(c);
-    tell_changed(c);
+    controller_tell_changed(c);
     pl_controller_drive(c);
 }
 
@@ -304,7 +304,7 @@ void pl_controller_check(struct pl_controller *c)
     }
     if (c->draining && pl_controller_running_as_leader(c) == 0) {
         c->draining = false;
-        tell_changed(c); /* whether it is ready or not: others wait for its runs */
+        controller_tell_changed(c); /* whether it is ready or not: others wait for its runs */
     }
     if (!c->listening && informers_have_synced(c)) {
         c->listening = true;

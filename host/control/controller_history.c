@@ -6,8 +6,9 @@
 
 #define PARTS_MAX 24
 
-static void note(struct pl_controller *c, struct pl_slice key, enum pl_happening what,
-                 int64_t amount, const struct pl_slice *parts, size_t count)
+static void controller_history_note(struct pl_controller *c, struct pl_slice key,
+                                    enum pl_happening what, int64_t amount,
+                                    const struct pl_slice *parts, size_t count)
 {
     pl_history_add(pl_cluster_history(c->cluster), pl_slice_z(c->name), key, pl_controller_now(c),
                    what, amount, parts, count);
@@ -17,7 +18,7 @@ void pl_controller_note(struct pl_controller *c, struct pl_slice key, enum pl_ha
                         int64_t amount, const char *detail)
 {
     struct pl_slice part = pl_slice_z(detail);
-    note(c, key, what, amount, &part, 1);
+    controller_history_note(c, key, what, amount, &part, 1);
 }
 
 /* "MODIFIED v1/Pod default/a: spec.replicas, status.phase"; cause: the event's, where it is one. */
@@ -40,7 +41,7 @@ static void note_event(struct pl_subscription *subscription, struct pl_slice key
         parts[count++] = pl_slice_z(i == 0 ? ": " : ", ");
         parts[count++] = pl_slice_z(changed[i]);
     }
-    note(subscription->controller, key, what, 0, parts, count);
+    controller_history_note(subscription->controller, key, what, 0, parts, count);
     pl_buf_deinit(&object);
 }
 
@@ -74,7 +75,7 @@ void pl_controller_note_outcome(struct pl_controller *c, const struct pl_run *ru
     struct pl_slice parts[] = {pl_slice_z(outcome->gone ? "gone" : names[outcome->outcome]),
                                pl_slice_z(says_why ? ": " : ""),
                                pl_slice_z(says_why ? outcome->message : "")};
-    note(c, run->key, PL_HAPPENED_ENDED, took_ns, parts, PL_ARRAY_LEN(parts));
+    controller_history_note(c, run->key, PL_HAPPENED_ENDED, took_ns, parts, PL_ARRAY_LEN(parts));
     struct pl_tracer *tracer = pl_cluster_tracer(c->cluster);
     bool failed = outcome->outcome == PL_OUTCOME_ERROR || outcome->outcome == PL_OUTCOME_TIMEOUT ||
                   outcome->outcome == PL_OUTCOME_TERMINAL;
@@ -94,7 +95,8 @@ void pl_controller_run_called(struct pl_run *run, struct pl_slice what, struct p
                               int64_t took_ns)
 {
     struct pl_slice parts[] = {what, pl_slice_z(": "), result};
-    note(run->controller, run->key, PL_HAPPENED_CALLED, took_ns, parts, PL_ARRAY_LEN(parts));
+    controller_history_note(run->controller, run->key, PL_HAPPENED_CALLED, took_ns, parts,
+                            PL_ARRAY_LEN(parts));
     struct pl_tracer *tracer = pl_cluster_tracer(run->controller->cluster);
     if (tracer != NULL)
         pl_tracer_call(tracer, run->id, what, result, !went_well(result), took_ns);

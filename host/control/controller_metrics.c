@@ -8,8 +8,9 @@ static const double run_bounds[] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 static const double queue_bounds[] = {1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10, 100, 1000};
 
 /* Held until the controller goes, so that those of a script's former names do not stay for ever. */
-static struct pl_series *series(struct pl_controller *c, const struct pl_metric_spec *spec,
-                                const char *first, const char *second)
+static struct pl_series *controller_metrics_series(struct pl_controller *c,
+                                                   const struct pl_metric_spec *spec,
+                                                   const char *first, const char *second)
 {
     struct pl_controller_metrics *m = &c->metrics;
     const char *const values[] = {first, second};
@@ -77,7 +78,7 @@ static void on_work(void *arg, int64_t ns)
     pl_series_observe(c->metrics.work, (double)ns / (double)PL_SECOND);
 }
 
-static void collect(void *arg)
+static void controller_metrics_collect(void *arg)
 {
     struct pl_controller *c = arg;
     struct pl_controller_metrics *m = &c->metrics;
@@ -103,37 +104,37 @@ void pl_controller_metrics_init(struct pl_controller *c)
     if (metrics == NULL)
         return;
     m->on = true;
-    m->success = series(c, &reconcile_total, name, "success");
-    m->error = series(c, &reconcile_total, name, "error");
-    m->requeue = series(c, &reconcile_total, name, "requeue");
-    m->requeue_after = series(c, &reconcile_total, name, "requeue_after");
-    m->errors = series(c, &errors_total, name, NULL);
-    m->terminal = series(c, &terminal_total, name, NULL);
-    m->timeouts = series(c, &timeouts_total, name, NULL);
-    m->seconds = series(c, &time_seconds, name, NULL);
-    m->loops = series(c, &hot_loops, name, NULL);
-    m->fights = series(c, &field_fights, name, NULL);
-    m->active = series(c, &active_workers, name, NULL);
-    m->max_concurrent = series(c, &max_concurrent, name, NULL);
-    m->waiting = series(c, &waiting, name, NULL);
-    m->depth = series(c, &depth, name, name);
-    m->adds = series(c, &adds, name, name);
-    m->retries = series(c, &retries, name, name);
-    m->unfinished = series(c, &unfinished, name, name);
-    m->longest = series(c, &longest, name, name);
-    m->latency = series(c, &latency, name, name);
-    m->work = series(c, &work, name, name);
+    m->success = controller_metrics_series(c, &reconcile_total, name, "success");
+    m->error = controller_metrics_series(c, &reconcile_total, name, "error");
+    m->requeue = controller_metrics_series(c, &reconcile_total, name, "requeue");
+    m->requeue_after = controller_metrics_series(c, &reconcile_total, name, "requeue_after");
+    m->errors = controller_metrics_series(c, &errors_total, name, NULL);
+    m->terminal = controller_metrics_series(c, &terminal_total, name, NULL);
+    m->timeouts = controller_metrics_series(c, &timeouts_total, name, NULL);
+    m->seconds = controller_metrics_series(c, &time_seconds, name, NULL);
+    m->loops = controller_metrics_series(c, &hot_loops, name, NULL);
+    m->fights = controller_metrics_series(c, &field_fights, name, NULL);
+    m->active = controller_metrics_series(c, &active_workers, name, NULL);
+    m->max_concurrent = controller_metrics_series(c, &max_concurrent, name, NULL);
+    m->waiting = controller_metrics_series(c, &waiting, name, NULL);
+    m->depth = controller_metrics_series(c, &depth, name, name);
+    m->adds = controller_metrics_series(c, &adds, name, name);
+    m->retries = controller_metrics_series(c, &retries, name, name);
+    m->unfinished = controller_metrics_series(c, &unfinished, name, name);
+    m->longest = controller_metrics_series(c, &longest, name, name);
+    m->latency = controller_metrics_series(c, &latency, name, name);
+    m->work = controller_metrics_series(c, &work, name, name);
     struct pl_workqueue_observer observer = {on_latency, on_work, c};
     pl_workqueue_observe(c->queue, &observer);
-    pl_metrics_collect(metrics, collect, c);
+    pl_metrics_collect(metrics, controller_metrics_collect, c);
 }
 
 void pl_controller_metrics_deinit(struct pl_controller *c)
 {
     if (!c->metrics.on)
         return;
-    collect(c);
-    pl_metrics_uncollect(pl_site_metrics(c->site), collect, c);
+    controller_metrics_collect(c);
+    pl_metrics_uncollect(pl_site_metrics(c->site), controller_metrics_collect, c);
     for (size_t i = 0; i < c->metrics.held_count; i++)
         pl_series_release(c->metrics.held[i]);
 }

@@ -6,7 +6,7 @@
 #include "control/report.h"
 #include "control/leadership.h"
 
-static double seconds(int64_t ns)
+static double dump_seconds(int64_t ns)
 {
     return (double)ns / (double)PL_SECOND;
 }
@@ -39,7 +39,7 @@ static void dump_run(void *arg, const struct pl_run *run, int64_t age_ns, bool c
     pl_log(PL_LOG_INFO, "state: run",
            pl_str("controller", pl_controller_spec(run->controller)->name),
            pl_strn("key", run->key), pl_str("reconcile_id", run->id),
-           pl_num("seconds", seconds(age_ns)), pl_int("attempt", run->attempt),
+           pl_num("seconds", dump_seconds(age_ns)), pl_int("attempt", run->attempt),
            pl_bool("canceled", canceled));
 }
 
@@ -91,13 +91,13 @@ size_t pl_dump_sources(struct pl_cluster *cluster)
 
 static void dump_wait(const struct pl_wait *wait)
 {
-    struct pl_field age = pl_num("seconds", seconds(pl_wait_age_ns(wait)));
+    struct pl_field age = pl_num("seconds", dump_seconds(pl_wait_age_ns(wait)));
     if (wait->no_deadline != NULL)
         pl_log(PL_LOG_INFO, "state: wait", pl_str("wait", wait->name), pl_str("of", wait->owner),
                age, pl_str("no_deadline", wait->no_deadline));
     else
         pl_log(PL_LOG_INFO, "state: wait", pl_str("wait", wait->name), pl_str("of", wait->owner),
-               age, pl_num("at_most", seconds(wait->deadline_ns - wait->since_ns)),
+               age, pl_num("at_most", dump_seconds(wait->deadline_ns - wait->since_ns)),
                pl_bool("overdue", pl_wait_is_overdue(wait)));
 }
 

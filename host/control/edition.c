@@ -123,7 +123,7 @@ void pl_edition_cancel_runs(struct pl_edition *edition, const struct pl_err *why
 /* ---- adopting ---- */
 
 /* Its place at the informer goes to a source of the next edition that watches the same. */
-static void hand_over(struct pl_edition *from, struct pl_edition *to)
+static void edition_hand_over(struct pl_edition *from, struct pl_edition *to)
 {
     for (size_t i = 0; i < to->spec.source_count; i++) {
         struct pl_subscription *next = &to->subscriptions[i];
@@ -195,7 +195,7 @@ void pl_controller_adopt(struct pl_controller *c, struct pl_edition *edition, bo
     if (!c->retired)
         pl_members_carry(old, edition);
     if (ready && !c->retired)
-        hand_over(old, edition);
+        edition_hand_over(old, edition);
     fall_silent(old);
     c->retired = false;
     pl_controller_use(c, edition);

@@ -31,7 +31,7 @@ static bool may_write(void *arg)
                              : pl_election_may_write(l->election);
 }
 
-static int64_t now(const struct pl_leadership *l)
+static int64_t leadership_now(const struct pl_leadership *l)
 {
     return pl_clock_mono(l->o.election.clock);
 }
@@ -42,7 +42,7 @@ char *pl_lead_note(enum pl_lead_change change, const char *identity, const char 
     return pl_format("%s %s%s%s", identity, what, why[0] != '\0' ? ": " : "", why);
 }
 
-static void tell(struct pl_leadership *l, enum pl_lead_change change, const char *text)
+static void leadership_tell(struct pl_leadership *l, enum pl_lead_change change, const char *text)
 {
     if (l->status != NULL)
         pl_series_set(l->status, change == PL_LEAD_GAINED);
@@ -55,13 +55,13 @@ static void tell(struct pl_leadership *l, enum pl_lead_change change, const char
 static void on_started(void *arg)
 {
     struct pl_leadership *l = arg;
-    l->since_ns = now(l);
-    tell(l, PL_LEAD_GAINED, "");
+    l->since_ns = leadership_now(l);
+    leadership_tell(l, PL_LEAD_GAINED, "");
     l->led->set_leading(l->led_arg, true);
 }
 
 /* Not the end of the lead: runs go on, and their writes are refused until it is renewed. */
-static void on_closed(void *arg)
+static void on_leadership_closed(void *arg)
 {
     struct pl_leadership *l = arg;
     pl_gate_cut(pl_cluster_gate(l->o.cluster));
@@ -76,11 +76,11 @@ static void on_lost(void *arg, const char *why)
 {
     struct pl_leadership *l = arg;
     l->campaigning = false;
-    l->since_ns = now(l);
+    l->since_ns = leadership_now(l);
     /* First what could still do harm, whatever hangs elsewhere (F34). */
     pl_gate_cut(pl_cluster_gate(l->o.cluster));
     l->led->set_leading(l->led_arg, false);
-    tell(l, PL_LEAD_LOST, why);
+    leadership_tell(l, PL_LEAD_LOST, why);
     if (!l->o.standby_on_loss)
         l->led->lose(l->led_arg);
     else
@@ -91,11 +91,11 @@ static void on_leader(void *arg, const char *identity)
 {
     struct pl_leadership *l = arg;
     PL_UNUSED(identity);
-    l->since_ns = now(l);
+    l->since_ns = leadership_now(l);
 }
 
-static const struct pl_election_ops election_ops = {on_started, on_closed, on_reopened, on_lost,
-                                                    on_leader};
+static const struct pl_election_ops election_ops = {on_started, on_leadership_closed, on_reopened,
+                                                    on_lost, on_leader};
 
 int pl_leadership_check_times(int64_t lease_duration_ns, int64_t renew_deadline_ns,
                               int64_t retry_period_ns, struct pl_err *err)
@@ -161,7 +161,7 @@ struct pl_leadership *pl_leadership_create(const struct pl_leadership_options *o
         create_sharer(l);
     else
         create_election(l);
-    l->since_ns = now(l);
+    l->since_ns = leadership_now(l);
     struct pl_metrics *metrics = pl_site_metrics(pl_cluster_site(options->cluster));
     if (metrics != NULL) {
         struct pl_metric_spec spec = {.name = "leader_election_master_status",
@@ -211,7 +211,7 @@ void pl_leadership_describe(const struct pl_leadership *l, struct pl_buf *out)
         return;
     }
     const char *holder = pl_election_holder(l->election);
-    double seconds = (double)(now(l) - l->since_ns) / (double)PL_SECOND;
+    double seconds = (double)(leadership_now(l) - l->since_ns) / (double)PL_SECOND;
     if (pl_election_is_leading(l->election))
         pl_buf_add_f(out, "leader of lease %s as %s for %.1f s%s", l->lease,
                      pl_election_identity_of(l->election), seconds,
@@ -267,7 +267,7 @@ void pl_leadership_stopping(struct pl_leadership *l)
     pl_election_stop(l->election, false, on_let_go, l);
 }
 
-static void on_stopped(void *arg)
+static void on_leadership_stopped(void *arg)
 {
     struct pl_leadership *l = arg;
     l->ended(l->ended_arg);
@@ -281,9 +281,10 @@ void pl_leadership_end(struct pl_leadership *l, bool release, void (*ended)(void
     l->ended = ended;
     l->ended_arg = arg;
     if (l->sharer != NULL)
-        pl_sharer_end(l->sharer, release && l->o.election.release_on_exit, on_stopped, l);
+        pl_sharer_end(l->sharer, release && l->o.election.release_on_exit, on_leadership_stopped,
+                      l);
     else
-        pl_election_stop(l->election, release, on_stopped, l);
+        pl_election_stop(l->election, release, on_leadership_stopped, l);
     if (leading)
-        tell(l, PL_LEAD_RELEASED, "");
+        leadership_tell(l, PL_LEAD_RELEASED, "");
 }

@@ -173,7 +173,8 @@ static struct pl_cluster *cluster_of(const struct pl_controller *c, const struct
     return c->cluster;
 }
 
-static void ask(struct pl_controller *c, struct pl_slice key, const struct pl_loop *loop)
+static void loop_report_ask(struct pl_controller *c, struct pl_slice key,
+                            const struct pl_loop *loop)
 {
     struct pl_err err;
     struct pl_read read = {.verb = PL_VERB_GET, .keep_managed_fields = true};
@@ -212,7 +213,7 @@ void pl_controller_check_loops(struct pl_run *run)
     if (!pl_loops_begun(c->loops, run->key, only_events, pl_controller_now(c), &found))
         return;
     if (found.is_fight)
-        ask(c, run->key, &found);
+        loop_report_ask(c, run->key, &found);
     else
         tell_loop(c, run->key, &found);
 }

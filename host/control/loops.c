@@ -98,22 +98,22 @@ void pl_loops_destroy(struct pl_loops *loops)
     pl_free(loops);
 }
 
-static struct slot **place_of(struct pl_loops *loops, struct pl_slice key)
+static struct slot **loops_place_of(struct pl_loops *loops, struct pl_slice key)
 {
     return &loops->slots[pl_hash(key.ptr, key.len, 0) % SLOTS];
 }
 
-static struct slot *find(struct pl_loops *loops, struct pl_slice key)
+static struct slot *loops_find(struct pl_loops *loops, struct pl_slice key)
 {
-    struct slot *slot = loops != NULL ? *place_of(loops, key) : NULL;
+    struct slot *slot = loops != NULL ? *loops_place_of(loops, key) : NULL;
     return slot != NULL && pl_slice_eqz(key, slot->key) ? slot : NULL;
 }
 
 void pl_loops_wrote(struct pl_loops *loops, struct pl_slice key, uint64_t mark, int64_t now_ns)
 {
-    struct slot *slot = find(loops, key);
+    struct slot *slot = loops_find(loops, key);
     if (slot == NULL) {
-        struct slot **place = place_of(loops, key);
+        struct slot **place = loops_place_of(loops, key);
         if (*place != NULL && now_ns - (*place)->active_ns < IDLE_NS)
             return; /* of somebody who is still busy */
         free_slot(*place);
@@ -138,7 +138,7 @@ static bool counts(const char *path)
 void pl_loops_heard(struct pl_loops *loops, struct pl_slice key, uint64_t mark, char *const *paths,
                     const char *kind, const char *object, int64_t now_ns)
 {
-    struct slot *slot = find(loops, key);
+    struct slot *slot = loops_find(loops, key);
     if (slot == NULL)
         return;
     slot->active_ns = now_ns;
@@ -167,7 +167,7 @@ static bool is_ours(const struct slot *slot, uint64_t mark)
 
 /* ---- a key that wakes itself ---- */
 
-static void add_field(struct slot *slot, const char *path)
+static void loops_add_field(struct slot *slot, const char *path)
 {
     struct pl_buf *fields = &slot->fields;
     size_t len = strlen(path);
@@ -193,7 +193,7 @@ static bool woke_itself(struct slot *slot, bool only_events, int64_t now_ns)
     }
     for (size_t i = 0; i < slot->heard_count; i++)
         for (size_t j = 0; j < slot->heard[i].count; j++)
-            add_field(slot, slot->heard[i].paths[j]);
+            loops_add_field(slot, slot->heard[i].paths[j]);
     slot->in_a_row++;
     bool quiet = now_ns - slot->began_ns > QUIET_NS;
     if (slot->in_a_row < PL_LOOP_RUNS || (slot->told && !quiet))
@@ -280,7 +280,7 @@ static struct pl_loop fight_of(const struct contested *contested)
 bool pl_loops_begun(struct pl_loops *loops, struct pl_slice key, bool only_events, int64_t now_ns,
                     struct pl_loop *found)
 {
-    struct slot *slot = find(loops, key);
+    struct slot *slot = loops_find(loops, key);
     if (slot == NULL)
         return false;
     struct contested *fight = take_turns(slot, now_ns);

@@ -115,7 +115,7 @@ void pl_manager_start(struct pl_manager *manager)
 
 /* ---- another generation ---- */
 
-static void on_gone(void *arg, struct pl_controller *controller)
+static void on_manager_gone(void *arg, struct pl_controller *controller)
 {
     struct pl_manager *manager = arg;
     size_t kept = 0;
@@ -146,7 +146,7 @@ void pl_manager_switch(struct pl_manager *manager, const struct pl_takeover *all
         return;
     for (size_t i = 0; i < manager->count; i++)
         if (!is_among(manager->controllers[i], all, count))
-            pl_controller_retire(manager->controllers[i], on_gone, manager);
+            pl_controller_retire(manager->controllers[i], on_manager_gone, manager);
     for (size_t i = 0; i < count; i++) {
         const char *name = pl_edition_spec(all[i].edition)->name;
         struct pl_controller *known = pl_manager_find(manager, pl_slice_z(name));
@@ -166,13 +166,13 @@ bool pl_manager_is_stopping(const struct pl_manager *manager)
 
 /* ---- stopping: controllers drain, informers end, then we are done ---- */
 
-static void tell_stopped(void *arg)
+static void manager_tell_stopped(void *arg)
 {
     struct pl_manager *manager = arg;
     manager->o.stopped(manager->o.arg, manager->exit_code);
 }
 
-static void end(struct pl_manager *manager, bool release)
+static void manager_end(struct pl_manager *manager, bool release)
 {
     if (manager->ended)
         return;
@@ -180,14 +180,14 @@ static void end(struct pl_manager *manager, bool release)
     pl_timer_stop(manager->timers, &manager->cancel);
     pl_timer_stop(manager->timers, &manager->grace);
     if (manager->o.leadership != NULL)
-        pl_leadership_end(manager->o.leadership, release, tell_stopped, manager);
+        pl_leadership_end(manager->o.leadership, release, manager_tell_stopped, manager);
     else
-        tell_stopped(manager);
+        manager_tell_stopped(manager);
 }
 
-static void on_idle(void *arg)
+static void on_manager_idle(void *arg)
 {
-    end(arg, true);
+    manager_end(arg, true);
 }
 
 static void on_controller_stopped(void *arg)
@@ -199,7 +199,7 @@ static void on_controller_stopped(void *arg)
         pl_controller_release_sources(manager->controllers[i]);
     /* Others may hold references to informers for as long as they read. */
     pl_cluster_stop(manager->o.cluster);
-    pl_site_on_idle(pl_cluster_site(manager->o.cluster), on_idle, manager);
+    pl_site_on_idle(pl_cluster_site(manager->o.cluster), on_manager_idle, manager);
 }
 
 static void on_cancel(struct pl_timer *timer)
@@ -219,7 +219,8 @@ static void on_grace_over(struct pl_timer *timer)
                   "the host is stopping and its grace period is over");
     pl_log(PL_LOG_ERROR, "the grace period ran out", pl_int("running", (int64_t)running));
     manager->exit_code = manager->exit_code != 0 ? manager->exit_code : EXIT_MISTAKE;
-    end(manager, true); /* the gate is closed for good, which is the end of all work (rule 125) */
+    manager_end(manager,
+                true); /* the gate is closed for good, which is the end of all work (rule 125) */
 }
 
 void pl_manager_hold(struct pl_manager *manager)
@@ -283,7 +284,7 @@ static void set_leading(void *arg, bool leading)
     }
 }
 
-static void lose(void *arg)
+static void manager_lose(void *arg)
 {
     struct pl_manager *manager = arg;
     if (manager->ended)
@@ -292,10 +293,10 @@ static void lose(void *arg)
     pl_gate_close(pl_cluster_gate(manager->o.cluster), "leader", "the lead was lost");
     manager->stopping = true;
     manager->exit_code = EXIT_LEAD_LOST;
-    end(manager, false);
+    manager_end(manager, false);
 }
 
-static void fail(void *arg, int exit_code)
+static void manager_fail(void *arg, int exit_code)
 {
     struct pl_manager *manager = arg;
     if (manager->stopping)
@@ -304,7 +305,7 @@ static void fail(void *arg, int exit_code)
     pl_manager_stop(manager);
 }
 
-static const struct pl_led_ops led_ops = {may_campaign, set_leading, lose, fail};
+static const struct pl_led_ops led_ops = {may_campaign, set_leading, manager_lose, manager_fail};
 
 struct pl_manager *pl_manager_create(const struct pl_manager_options *options)
 {

@@ -14,8 +14,8 @@
 
 /* ---- finding ---- */
 
-static struct pl_member *find(const struct pl_edition *edition, size_t family,
-                              const struct pl_kind *kind)
+static struct pl_member *members_find(const struct pl_edition *edition, size_t family,
+                                      const struct pl_kind *kind)
 {
     for (size_t i = 0; i < edition->member_count; i++)
         if (edition->members[i]->family == family &&
@@ -24,7 +24,7 @@ static struct pl_member *find(const struct pl_edition *edition, size_t family,
     return NULL;
 }
 
-static bool has(const struct pl_kind *kinds, size_t count, const struct pl_kind *kind)
+static bool members_has(const struct pl_kind *kinds, size_t count, const struct pl_kind *kind)
 {
     for (size_t i = 0; i < count; i++)
         if (pl_kind_eq(&kinds[i], kind))
@@ -73,7 +73,8 @@ static bool find_family(const struct pl_edition *from, size_t family, const stru
 
 /* ---- beginning ---- */
 
-static struct pl_member *make(struct pl_edition *edition, size_t family, const struct pl_kind *kind)
+static struct pl_member *members_make(struct pl_edition *edition, size_t family,
+                                      const struct pl_kind *kind)
 {
     struct pl_member *member = PL_NEW(struct pl_member);
     member->family = family;
@@ -89,11 +90,11 @@ static struct pl_member *make(struct pl_edition *edition, size_t family, const s
 }
 
 /* True when it was not followed. */
-static bool begin(struct pl_edition *edition, size_t family, const struct pl_kind *kind)
+static bool members_begin(struct pl_edition *edition, size_t family, const struct pl_kind *kind)
 {
-    struct pl_member *member = find(edition, family, kind);
+    struct pl_member *member = members_find(edition, family, kind);
     if (member == NULL)
-        member = make(edition, family, kind);
+        member = members_make(edition, family, kind);
     if (member->active)
         return false;
     member->active = true;
@@ -132,7 +133,7 @@ static void tell_ends(struct pl_subscription *subscription)
 }
 
 /* Later, while it has not heard of all that was there. */
-static bool end(struct pl_member *member, bool tell)
+static bool members_end(struct pl_member *member, bool tell)
 {
     struct pl_subscription *subscription = &member->subscription;
     bool heard = pl_link_is_linked(&subscription->follower.link);
@@ -166,14 +167,14 @@ void pl_edition_select(struct pl_edition *edition, size_t source, const struct p
     for (size_t i = 0; i < edition->member_count; i++) {
         struct pl_member *member = edition->members[i];
         const struct pl_kind *kind = &member->source.kind;
-        if (member->family != source || !member->active || has(kinds, count, kind) ||
+        if (member->family != source || !member->active || members_has(kinds, count, kind) ||
             has_group_version(unknown, unknown_count, kind))
             continue;
-        if (end(member, !has_other_version(kinds, count, kind)))
+        if (members_end(member, !has_other_version(kinds, count, kind)))
             log_change(edition, "a kind is not followed any more", kind);
     }
     for (size_t i = 0; i < count; i++)
-        if (begin(edition, source, &kinds[i]))
+        if (members_begin(edition, source, &kinds[i]))
             log_change(edition, "a kind is followed", &kinds[i]);
     pl_controller_drive(c);
 }
@@ -185,7 +186,7 @@ void pl_members_carry(struct pl_edition *from, struct pl_edition *to)
     size_t family;
     for (size_t i = 0; from != to && i < from->member_count; i++)
         if (from->members[i]->active && find_family(from, from->members[i]->family, to, &family))
-            begin(to, family, &from->members[i]->source.kind);
+            members_begin(to, family, &from->members[i]->source.kind);
 }
 
 struct pl_subscription *pl_members_twin(struct pl_edition *edition,
@@ -194,7 +195,7 @@ struct pl_subscription *pl_members_twin(struct pl_edition *edition,
     size_t family;
     if (!find_family(of->edition, of->member->family, edition, &family))
         return NULL;
-    struct pl_member *twin = find(edition, family, &of->source->kind);
+    struct pl_member *twin = members_find(edition, family, &of->source->kind);
     return twin != NULL && twin->active ? &twin->subscription : NULL;
 }
 

@@ -72,7 +72,7 @@ static size_t failures_of(const struct pl_controller *c)
 
 /* ---- all of them ---- */
 
-static void end(struct pl_once *once, int exit_code)
+static void once_end(struct pl_once *once, int exit_code)
 {
     pl_once_stop(once);
     once->o.over(once->o.arg, exit_code);
@@ -95,7 +95,7 @@ static void conclude(struct pl_once *once)
     pl_log(failed > 0 ? PL_LOG_ERROR : PL_LOG_INFO, "once: everything has run",
            pl_int("failed", (int64_t)failed), pl_int("waiting", (int64_t)waiting),
            pl_int("later", (int64_t)later));
-    end(once, failed > 0 ? EXIT_FAILED : 0);
+    once_end(once, failed > 0 ? EXIT_FAILED : 0);
 }
 
 /* A controller that can't start is not waited for longer than it said itself. */
@@ -119,7 +119,7 @@ static void on_look(struct pl_timer *timer)
 {
     struct pl_once *once = PL_CONTAINER_OF(timer, struct pl_once, look);
     if (any_timed_out(once->o.manager)) {
-        end(once, EXIT_NOT_SYNCED);
+        once_end(once, EXIT_NOT_SYNCED);
         return;
     }
     once->quiet = any_is_held(once->o.manager) ? 0 : once->quiet + 1;
@@ -129,7 +129,7 @@ static void on_look(struct pl_timer *timer)
         pl_timer_start(once->timers, timer, LOOK_EVERY, on_look);
 }
 
-static void on_limit(struct pl_timer *timer)
+static void on_once_limit(struct pl_timer *timer)
 {
     struct pl_once *once = PL_CONTAINER_OF(timer, struct pl_once, limit);
     for (size_t i = 0; i < pl_manager_count(once->o.manager); i++) {
@@ -139,7 +139,7 @@ static void on_limit(struct pl_timer *timer)
             pl_log(PL_LOG_ERROR, "once: not over within --once-timeout",
                    pl_str("controller", c->name), pl_str("because", held));
     }
-    end(once, EXIT_FAILED);
+    once_end(once, EXIT_FAILED);
 }
 
 struct pl_once *pl_once_create(const struct pl_once_options *options)
@@ -150,7 +150,7 @@ struct pl_once *pl_once_create(const struct pl_once_options *options)
     once->timers = pl_site_timers(pl_cluster_site(cluster));
     pl_timer_start(once->timers, &once->look, LOOK_EVERY, on_look);
     if (options->timeout_ns > 0)
-        pl_timer_start(once->timers, &once->limit, options->timeout_ns, on_limit);
+        pl_timer_start(once->timers, &once->limit, options->timeout_ns, on_once_limit);
     if (pl_site_waits(pl_cluster_site(cluster)) != NULL && options->timeout_ns > 0)
         pl_wait_begin(pl_site_waits(pl_cluster_site(cluster)), &once->wait,
                       "everything to have run", "--once", options->timeout_ns);

@@ -23,7 +23,7 @@ static void free_parked(struct pl_parked *parked)
     pl_free(parked);
 }
 
-static void park(struct pl_controller *c, struct pl_slice key, int priority)
+static void parked_park(struct pl_controller *c, struct pl_slice key, int priority)
 {
     struct pl_parked *parked = pl_map_get(&c->parked, key);
     if (parked == NULL) {
@@ -46,7 +46,7 @@ bool pl_controller_park(struct pl_controller *c, const struct pl_item *item)
 {
     if (!pl_controller_is_paused(c, item->key))
         return false;
-    park(c, item->key, item->priority);
+    parked_park(c, item->key, item->priority);
     pl_workqueue_done(c->queue, item->key, pl_controller_now(c));
     return true;
 }

@@ -62,7 +62,7 @@ struct pl_rehearsal {
     struct pl_run_watcher watcher;
 };
 
-static int64_t now_of(const struct pl_rehearsal *r)
+static int64_t rehearsal_now_of(const struct pl_rehearsal *r)
 {
     return pl_clock_mono(r->timers->clock);
 }
@@ -107,7 +107,7 @@ static void drop_all(struct pl_rehearsal *r)
     r->to_follow = 0;
 }
 
-static void follow(struct pl_rehearsal *r, const struct pl_run *run, bool failed)
+static void rehearsal_follow(struct pl_rehearsal *r, const struct pl_run *run, bool failed)
 {
     struct key *key = pl_map_get(&r->keys, run->key);
     if (r->to_follow >= FOLLOW_ALL || (key != NULL && key->count >= FOLLOW_KEY)) {
@@ -126,7 +126,7 @@ static void follow(struct pl_rehearsal *r, const struct pl_run *run, bool failed
     key->count++;
     r->to_follow++;
     struct pl_add how = {.priority = 0};
-    pl_workqueue_add(r->queue, run->key, &how, now_of(r));
+    pl_workqueue_add(r->queue, run->key, &how, rehearsal_now_of(r));
 }
 
 /* ---- what is told ---- */
@@ -138,8 +138,8 @@ static bool is_failing(const struct pl_rehearsal *r, struct pl_slice key)
            pl_workqueue_requeues(pl_controller_queue(r->o.running), key) > 0;
 }
 
-static void tell(struct pl_rehearsal *r, struct pl_slice key, const struct ran *ran,
-                 const struct pl_capture *candidate, const char *error)
+static void rehearsal_tell(struct pl_rehearsal *r, struct pl_slice key, const struct ran *ran,
+                           const struct pl_capture *candidate, const char *error)
 {
     struct pl_rehearsed rehearsed = {.key = key,
                                      .running = ran != NULL ? ran->capture : NULL,
@@ -151,8 +151,8 @@ static void tell(struct pl_rehearsal *r, struct pl_slice key, const struct ran *
     r->o.compared(r->o.arg, &rehearsed);
 }
 
-static void on_ran(void *arg, struct pl_controller *controller, const struct pl_run *run,
-                   const struct pl_outcome_of_run *outcome)
+static void on_rehearsal_ran(void *arg, struct pl_controller *controller, const struct pl_run *run,
+                             const struct pl_outcome_of_run *outcome)
 {
     struct pl_rehearsal *r = arg;
     bool failed = outcome->outcome == PL_OUTCOME_ERROR || outcome->outcome == PL_OUTCOME_TERMINAL ||
@@ -170,12 +170,12 @@ static void on_ran(void *arg, struct pl_controller *controller, const struct pl_
         return;
     }
     if (r->o.edition != NULL) {
-        follow(r, run, failed);
+        rehearsal_follow(r, run, failed);
         return;
     }
     struct ran gone = {.capture = run->capture, .failed = failed};
     struct pl_capture *nothing = pl_capture_create();
-    tell(r, run->key, &gone, nothing, NULL);
+    rehearsal_tell(r, run->key, &gone, nothing, NULL);
     pl_capture_unref(nothing);
 }
 
@@ -187,14 +187,15 @@ static bool is_busy(struct pl_rehearsal *r, struct pl_slice key)
     struct pl_queued queued;
     if (r->o.running == NULL)
         return false;
-    bool any = pl_workqueue_look(pl_controller_queue(r->o.running), key, now_of(r), &queued);
+    bool any =
+        pl_workqueue_look(pl_controller_queue(r->o.running), key, rehearsal_now_of(r), &queued);
     return any && (queued.running || queued.ready);
 }
 
-static void again(struct pl_rehearsal *r, struct pl_slice key)
+static void rehearsal_again(struct pl_rehearsal *r, struct pl_slice key)
 {
     struct pl_add how = {.priority = PL_PRIORITY_LOW, .after_ns = AGAIN_NS};
-    pl_workqueue_add(r->queue, key, &how, now_of(r));
+    pl_workqueue_add(r->queue, key, &how, rehearsal_now_of(r));
 }
 
 static const char *error_of(const struct pl_outcome_of_run *outcome)
@@ -215,13 +216,13 @@ static void on_finished(struct pl_run *finished, const struct pl_outcome_of_run 
     bool disturbed = run->ran == NULL && (run->disturbed || is_busy(r, key));
     bool counts = !r->stopped && outcome->outcome != PL_OUTCOME_CANCELED;
     if (counts && disturbed && !pl_map_has(&r->keys, key))
-        again(r, key);
+        rehearsal_again(r, key);
     else if (counts && !disturbed)
-        tell(r, key, run->ran, run->run.capture, error_of(outcome));
-    pl_workqueue_done(r->queue, key, now_of(r));
+        rehearsal_tell(r, key, run->ran, run->run.capture, error_of(outcome));
+    pl_workqueue_done(r->queue, key, rehearsal_now_of(r));
     if (!r->stopped && pl_map_has(&r->keys, key)) { /* another run of it is to be followed */
         struct pl_add how = {.priority = 0};
-        pl_workqueue_add(r->queue, key, &how, now_of(r));
+        pl_workqueue_add(r->queue, key, &how, rehearsal_now_of(r));
     }
     free_ran(run->ran);
     pl_edition_unref(run->run.edition);
@@ -232,7 +233,7 @@ static void on_finished(struct pl_run *finished, const struct pl_outcome_of_run 
     drive_later(r);
 }
 
-static void cancel(struct run *run, int code, const char *why)
+static void rehearsal_cancel(struct run *run, int code, const char *why)
 {
     struct pl_err err = {0};
     if (run->canceled)
@@ -242,10 +243,10 @@ static void cancel(struct run *run, int code, const char *why)
     run->rehearsal->o.ops->cancel(run->rehearsal->o.self, &run->run, &err);
 }
 
-static void on_timeout(struct pl_timer *timer)
+static void on_rehearsal_timeout(struct pl_timer *timer)
 {
-    cancel(PL_CONTAINER_OF(timer, struct run, timeout), PL_ETIMEOUT,
-           "the time for a shadow's run is over");
+    rehearsal_cancel(PL_CONTAINER_OF(timer, struct run, timeout), PL_ETIMEOUT,
+                     "the time for a shadow's run is over");
 }
 
 /* It sees what the run that it follows found, and nothing of what later ones did. */
@@ -261,7 +262,7 @@ static void set_view(struct pl_rehearsal *r, struct run *run)
 
 static const struct pl_run_owner owner = {.finish = on_finished};
 
-static void start(struct pl_rehearsal *r, struct pl_slice text, struct ran *ran)
+static void rehearsal_start(struct pl_rehearsal *r, struct pl_slice text, struct ran *ran)
 {
     const struct pl_controller_spec *spec = pl_edition_spec(r->o.edition);
     struct run *run = PL_NEW(struct run);
@@ -276,32 +277,32 @@ static void start(struct pl_rehearsal *r, struct pl_slice text, struct ran *ran)
     pl_key_split(run->run.key, &run->run.ns, &run->run.name);
     snprintf(run->run.id, sizeof run->run.id, "%016llx",
              (unsigned long long)pl_rand_u64(pl_site_rand(pl_cluster_site(r->o.cluster))));
-    run->run.deadline_ns = now_of(r) + limit;
+    run->run.deadline_ns = rehearsal_now_of(r) + limit;
     run->run.causes = &run->cause;
     run->run.cause_count = 1;
     run->run.capture = pl_capture_create();
     run->run.owner = &owner;
     if (ran != NULL)
         set_view(r, run);
-    pl_timer_start(r->timers, &run->timeout, limit, on_timeout);
+    pl_timer_start(r->timers, &run->timeout, limit, on_rehearsal_timeout);
     pl_list_push(&r->runs, &run->link);
     r->in_flight++;
     pl_site_hold(pl_cluster_site(r->o.cluster));
     r->o.ops->start(r->o.self, &run->run);
 }
 
-static void take(struct pl_rehearsal *r, struct pl_slice key)
+static void rehearsal_take(struct pl_rehearsal *r, struct pl_slice key)
 {
     struct ran *ran = take_ran(r, key);
     if (ran != NULL || !is_busy(r, key)) {
-        start(r, key, ran);
+        rehearsal_start(r, key, ran);
         return;
     }
-    again(r, key);
-    pl_workqueue_done(r->queue, key, now_of(r));
+    rehearsal_again(r, key);
+    pl_workqueue_done(r->queue, key, rehearsal_now_of(r));
 }
 
-static void on_due(struct pl_timer *timer)
+static void on_rehearsal_due(struct pl_timer *timer)
 {
     drive_later(PL_CONTAINER_OF(timer, struct pl_rehearsal, due));
 }
@@ -314,10 +315,10 @@ static void drive(struct pl_task *task)
     r->drive_deferred = false;
     pl_site_release(pl_cluster_site(r->o.cluster));
     while (!r->stopped && r->in_flight < AT_ONCE &&
-           pl_workqueue_take(r->queue, &item, now_of(r)) == 0)
-        take(r, item.key);
+           pl_workqueue_take(r->queue, &item, rehearsal_now_of(r)) == 0)
+        rehearsal_take(r, item.key);
     if (!r->stopped && pl_workqueue_next_due(r->queue, &due_ns))
-        pl_timer_start(r->timers, &r->due, due_ns - now_of(r), on_due);
+        pl_timer_start(r->timers, &r->due, due_ns - rehearsal_now_of(r), on_rehearsal_due);
 }
 
 static void drive_later(struct pl_rehearsal *r)
@@ -339,7 +340,7 @@ static void queue_docs(struct pl_rehearsal *r, const struct pl_docs *docs)
         struct pl_node object = pl_doc_root(docs->items[i]);
         pl_buf_clear(&key);
         if (!pl_object_is_paused(object) && pl_meta_key(object, &key, NULL) == 0)
-            pl_workqueue_add(r->queue, pl_buf_slice(&key), &how, now_of(r));
+            pl_workqueue_add(r->queue, pl_buf_slice(&key), &how, rehearsal_now_of(r));
     }
     pl_buf_deinit(&key);
 }
@@ -348,7 +349,7 @@ static void on_walk(struct pl_timer *timer)
 {
     struct pl_rehearsal *r = PL_CONTAINER_OF(timer, struct pl_rehearsal, walk_on);
     const struct pl_controller_spec *spec = pl_edition_spec(r->o.edition);
-    if (pl_workqueue_len(r->queue, now_of(r)) >= AHEAD) {
+    if (pl_workqueue_len(r->queue, rehearsal_now_of(r)) >= AHEAD) {
         pl_timer_start(r->timers, timer, WALK_NS, on_walk);
         return;
     }
@@ -384,7 +385,7 @@ struct pl_rehearsal *pl_rehearsal_create(const struct pl_rehearsal_options *opti
     r->timers = pl_site_timers(pl_cluster_site(options->cluster));
     pl_list_init(&r->runs);
     r->queue = pl_workqueue_create(&queue);
-    r->watcher = (struct pl_run_watcher){.ran = on_ran, .arg = r};
+    r->watcher = (struct pl_run_watcher){.ran = on_rehearsal_ran, .arg = r};
     if (options->running != NULL)
         pl_controller_watch_runs(options->running, &r->watcher);
     if (options->edition != NULL) {
@@ -407,7 +408,8 @@ void pl_rehearsal_stop(struct pl_rehearsal *r)
     pl_timer_stop(r->timers, &r->due);
     drop_all(r);
     PL_LIST_FOR (link, &r->runs)
-        cancel(PL_CONTAINER_OF(link, struct run, link), PL_ECANCELED, "the shadow has ended");
+        rehearsal_cancel(PL_CONTAINER_OF(link, struct run, link), PL_ECANCELED,
+                         "the shadow has ended");
 }
 
 bool pl_rehearsal_is_quiet(const struct pl_rehearsal *r)
@@ -428,9 +430,10 @@ void pl_rehearsal_destroy(struct pl_rehearsal *r)
 
 void pl_rehearsal_stats(const struct pl_rehearsal *r, struct pl_rehearsal_stats *stats)
 {
-    *stats = (struct pl_rehearsal_stats){.pending = pl_workqueue_len(r->queue, now_of(r)) +
-                                                    pl_workqueue_waiting(r->queue) + r->in_flight,
-                                         .walking = r->walking,
-                                         .runs = r->done,
-                                         .skipped = r->skipped};
+    *stats =
+        (struct pl_rehearsal_stats){.pending = pl_workqueue_len(r->queue, rehearsal_now_of(r)) +
+                                               pl_workqueue_waiting(r->queue) + r->in_flight,
+                                    .walking = r->walking,
+                                    .runs = r->done,
+                                    .skipped = r->skipped};
 }

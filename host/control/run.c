@@ -102,8 +102,8 @@ static void log_failure(struct pl_controller *c, const struct pl_run_record *run
 
 /* ---- what a result leads to (rules 127-129) ---- */
 
-static void again(struct pl_controller *c, const struct pl_run_record *run,
-                  enum pl_cause_type cause, int64_t after_ns, bool rate_limited)
+static void run_again(struct pl_controller *c, const struct pl_run_record *run,
+                      enum pl_cause_type cause, int64_t after_ns, bool rate_limited)
 {
     struct pl_add how = {
         .priority = run->priority, .after_ns = after_ns, .rate_limited = rate_limited};
@@ -128,27 +128,27 @@ void pl_controller_forget_key(struct pl_controller *c, struct pl_slice key)
     forget_failures(c, key);
 }
 
-static void forget(struct pl_controller *c, const struct pl_run_record *run)
+static void run_forget(struct pl_controller *c, const struct pl_run_record *run)
 {
     pl_workqueue_forget(c->queue, run->run.key);
     forget_failures(c, run->run.key);
 }
 
-static void failed(struct pl_controller *c, const struct pl_run_record *run,
-                   const struct pl_outcome_of_run *outcome)
+static void run_failed(struct pl_controller *c, const struct pl_run_record *run,
+                       const struct pl_outcome_of_run *outcome)
 {
     log_failure(c, run, outcome, "reconcile failed");
     struct pl_failing *failing = failing_of(c, run->run.key);
     failing->failures++;
     if (c->spec->max_retries < 0 || failing->failures <= c->spec->max_retries) {
-        again(c, run, PL_CAUSE_RETRY, 0, true);
+        run_again(c, run, PL_CAUSE_RETRY, 0, true);
         return;
     }
     pl_log(PL_LOG_ERROR, "gave up after max_retries: the next event starts anew",
            pl_str("controller", c->name), pl_strn("key", run->run.key),
            pl_int("failures", failing->failures));
     c->gave_up++;
-    forget(c, run);
+    run_forget(c, run);
     pl_controller_waits_no_more(c, run->run.key);
 }
 
@@ -174,22 +174,22 @@ static void apply_outcome(struct pl_controller *c, const struct pl_run_record *r
     switch (outcome->outcome) {
     case PL_OUTCOME_DONE:
     case PL_OUTCOME_WAITING:
-        forget(c, run);
+        run_forget(c, run);
         break;
     case PL_OUTCOME_REQUEUE_AFTER:
         if (outcome->after_ns > 0) {
-            forget(c, run);
-            again(c, run, PL_CAUSE_REQUEUE, outcome->after_ns, false);
+            run_forget(c, run);
+            run_again(c, run, PL_CAUSE_REQUEUE, outcome->after_ns, false);
             break;
         }
-        again(c, run, PL_CAUSE_REQUEUE, 0, true);
+        run_again(c, run, PL_CAUSE_REQUEUE, 0, true);
         break;
     case PL_OUTCOME_REQUEUE:
-        again(c, run, PL_CAUSE_REQUEUE, 0, true);
+        run_again(c, run, PL_CAUSE_REQUEUE, 0, true);
         break;
     case PL_OUTCOME_ERROR:
     case PL_OUTCOME_TIMEOUT:
-        failed(c, run, outcome);
+        run_failed(c, run, outcome);
         break;
     case PL_OUTCOME_TERMINAL:
         log_failure(c, run, outcome,
@@ -202,11 +202,11 @@ static void apply_outcome(struct pl_controller *c, const struct pl_run_record *r
                outcome->gone ? "gone since it was read: trying again" : "conflict: trying again",
                pl_str("controller", c->name), pl_strn("key", run->run.key),
                pl_str("error", outcome->message));
-        again(c, run, PL_CAUSE_RETRY, 0, true);
+        run_again(c, run, PL_CAUSE_RETRY, 0, true);
         break;
     case PL_OUTCOME_CANCELED:
         /* Only for a while, when the lead was lost: the key is done by whoever runs next. */
-        again(c, run, PL_CAUSE_RETRY, 0, false);
+        run_again(c, run, PL_CAUSE_RETRY, 0, false);
         break;
     }
 }
@@ -244,7 +244,7 @@ static int64_t end_of(const struct pl_run_record *run, const struct pl_outcome_o
     return ended_ns > run->started_ns ? ended_ns : run->started_ns;
 }
 
-static void on_finish(struct pl_run *finished, const struct pl_outcome_of_run *outcome)
+static void on_run_finish(struct pl_run *finished, const struct pl_outcome_of_run *outcome)
 {
     struct pl_run_record *run = PL_CONTAINER_OF(finished, struct pl_run_record, run);
     struct pl_controller *c = run->run.controller;
@@ -297,7 +297,7 @@ void pl_run_cancel(struct pl_run_record *run, const struct pl_err *why)
     by->ops->cancel(by->self, &run->run, why);
 }
 
-static void on_timeout(struct pl_timer *timer)
+static void on_run_timeout(struct pl_timer *timer)
 {
     struct pl_run_record *run = PL_CONTAINER_OF(timer, struct pl_run_record, timeout);
     struct pl_err why = {0};
@@ -367,7 +367,7 @@ static void make_id(char id[17], uint64_t number)
 }
 
 static const struct pl_run_owner controller_owner = {
-    .finish = on_finish,
+    .finish = on_run_finish,
     .waits = pl_controller_run_waits,
     .called = pl_controller_run_called,
     .wrote = pl_controller_run_wrote,
@@ -402,7 +402,7 @@ void pl_run_begun(struct pl_run_record *run, int64_t at_ns)
     run->started_ns = at_ns;
     if (run->run.deadline_ns > 0)
         pl_timer_start(c->timers, &run->timeout, run->run.deadline_ns - pl_controller_now(c),
-                       on_timeout);
+                       on_run_timeout);
     pl_list_push(&c->runs, &run->link);
     c->in_flight++;
     pl_controller_check_loops(&run->run);
@@ -419,7 +419,7 @@ static void start_run(struct pl_controller *c, const struct pl_item *item)
     c->edition->o.ops->start(c->edition->o.self, &run->run);
 }
 
-static void on_due(struct pl_timer *timer)
+static void on_run_due(struct pl_timer *timer)
 {
     pl_controller_drive(PL_CONTAINER_OF(timer, struct pl_controller, due));
 }
@@ -434,7 +434,7 @@ static void arm_due(struct pl_controller *c)
         return;
     }
     if (!pl_timer_is_active(&c->due) || c->due.due_ns != due_ns)
-        pl_timer_start(c->timers, &c->due, due_ns - pl_controller_now(c), on_due);
+        pl_timer_start(c->timers, &c->due, due_ns - pl_controller_now(c), on_run_due);
     pl_controller_wait_until(c, &c->due_wait, "queue delay", due_ns);
 }
 

@@ -27,8 +27,8 @@ struct pl_sharer {
 
 /* ---- what the membership wants ---- */
 
-static void start(void *self, enum pl_shard_verb verb, const struct pl_shard_lease *lease,
-                  pl_shard_answer_fn on_answer, void *arg)
+static void sharer_start(void *self, enum pl_shard_verb verb, const struct pl_shard_lease *lease,
+                         pl_shard_answer_fn on_answer, void *arg)
 {
     struct pl_sharer *s = self;
     pl_shard_leases_start(s->o.leases, verb, lease, on_answer, arg);
@@ -43,7 +43,7 @@ static void on_lost(void *self, const char *why)
     s->o.ops->on_lost(s->o.arg, why);
 }
 
-static void fail(struct pl_sharer *s, int exit_code)
+static void sharer_fail(struct pl_sharer *s, int exit_code)
 {
     if (s->failed)
         return;
@@ -60,7 +60,7 @@ static void on_refused(void *self, unsigned other, const char *who)
                "needs strategy Recreate",
                pl_str("lease", s->lease), pl_int("shards", pl_shards_count(s->o.shards)),
                pl_int("other_shards", other), pl_str("member", who));
-    fail(s, EXIT_MISTAKE);
+    sharer_fail(s, EXIT_MISTAKE);
 }
 
 static void on_late(void *self)
@@ -71,10 +71,10 @@ static void on_late(void *self)
                "shards that came did not sync within cache_sync_timeout: they are "
                "given back",
                pl_str("lease", s->lease));
-    fail(s, EXIT_NOT_SYNCED);
+    sharer_fail(s, EXIT_NOT_SYNCED);
 }
 
-static const struct pl_membership_ops membership_ops = {start, on_lost, on_refused, on_late};
+static const struct pl_membership_ops membership_ops = {sharer_start, on_lost, on_refused, on_late};
 
 /* ---- news ---- */
 
@@ -95,7 +95,7 @@ static void log_change(const struct pl_sharer *s, const struct pl_shard_set *whi
     pl_buf_deinit(&text);
 }
 
-static void on_change(void *arg, const struct pl_shard_set *which, enum pl_shard_state state)
+static void on_sharer_change(void *arg, const struct pl_shard_set *which, enum pl_shard_state state)
 {
     struct pl_sharer *s = arg;
     log_change(s, which, state);
@@ -108,9 +108,9 @@ static void on_change(void *arg, const struct pl_shard_set *which, enum pl_shard
         pl_series_add(s->moves, pl_shard_set_count(which));
 }
 
-static const struct pl_shards_follower_ops follower_ops = {on_change, NULL};
+static const struct pl_shards_follower_ops follower_ops = {on_sharer_change, NULL};
 
-static void add_metrics(struct pl_sharer *s)
+static void sharer_add_metrics(struct pl_sharer *s)
 {
     struct pl_metric_spec owned = {.name = "perilune_shard_owned",
                                    .help = "1 for each shard that this replica holds, else 0.",
@@ -153,7 +153,7 @@ struct pl_sharer *pl_sharer_create(const struct pl_sharer_options *options)
     };
     s->m = pl_membership_create(&membership);
     if (options->metrics != NULL)
-        add_metrics(s);
+        sharer_add_metrics(s);
     pl_shards_follow(options->shards, &s->follower, &follower_ops, s);
     return s;
 }

@@ -52,7 +52,7 @@ static unsigned shard_of_uid(const struct pl_controller *c, struct pl_doc *objec
     return pl_shards_of_uid(shards_of(c), pl_meta_uid(pl_doc_root(object), &scratch));
 }
 
-static unsigned place(struct pl_controller *c, enum sharing sharing, struct pl_slice key)
+static unsigned sharing_place(struct pl_controller *c, enum sharing sharing, struct pl_slice key)
 {
     struct pl_slice ns, name;
     if (sharing == SHARING_ZERO)
@@ -68,7 +68,7 @@ static unsigned place(struct pl_controller *c, enum sharing sharing, struct pl_s
 
 unsigned pl_controller_shard_of(struct pl_controller *c, struct pl_slice key)
 {
-    return place(c, sharing_of(c), key);
+    return sharing_place(c, sharing_of(c), key);
 }
 
 bool pl_controller_is_foreign(struct pl_controller *c, struct pl_slice key)
@@ -76,7 +76,7 @@ bool pl_controller_is_foreign(struct pl_controller *c, struct pl_slice key)
     enum sharing sharing = sharing_of(c);
     if (sharing != SHARING_BY_NAMESPACE && sharing != SHARING_BY_UID)
         return false;
-    unsigned shard = place(c, sharing, key);
+    unsigned shard = sharing_place(c, sharing, key);
     return shard != PL_NO_SHARD && pl_shards_state(shards_of(c), shard) == PL_SHARD_ELSEWHERE;
 }
 
@@ -87,14 +87,14 @@ bool pl_controller_may_queue(struct pl_controller *c, struct pl_slice key)
     enum sharing sharing = sharing_of(c);
     if (sharing == SHARING_NONE || sharing == SHARING_ZERO)
         return true;
-    unsigned shard = place(c, sharing, key);
+    unsigned shard = sharing_place(c, sharing, key);
     return shard != PL_NO_SHARD && pl_shards_run(shards_of(c), shard);
 }
 
 bool pl_controller_may_begin(struct pl_controller *c, struct pl_slice key)
 {
     enum sharing sharing = sharing_of(c);
-    unsigned shard = sharing == SHARING_NONE ? PL_NO_SHARD : place(c, sharing, key);
+    unsigned shard = sharing == SHARING_NONE ? PL_NO_SHARD : sharing_place(c, sharing, key);
     return shard == PL_NO_SHARD || pl_shards_run(shards_of(c), shard);
 }
 
@@ -141,7 +141,7 @@ bool pl_subscription_may_queue(struct pl_subscription *subscription, const struc
     if (sharing == SHARING_NONE || sharing == SHARING_ZERO)
         return true;
     bool is_own = subscription->source->role == PL_SOURCE_FOR && sharing == SHARING_BY_UID;
-    unsigned shard = is_own ? shard_of_uid(c, event->object) : place(c, sharing, key);
+    unsigned shard = is_own ? shard_of_uid(c, event->object) : sharing_place(c, sharing, key);
     if (shard == PL_NO_SHARD)
         return false;
     if (pl_shards_state(shards_of(c), shard) == PL_SHARD_ELSEWHERE &&
@@ -173,7 +173,7 @@ static void queue_came(struct pl_controller *c, const struct pl_shard_set *which
         pl_buf_clear(&key);
         if (pl_meta_key(pl_doc_root(docs.items[i]), &key, NULL) != 0)
             continue;
-        unsigned shard = place(c, sharing, pl_buf_slice(&key));
+        unsigned shard = sharing_place(c, sharing, pl_buf_slice(&key));
         if (shard != PL_NO_SHARD && pl_shard_set_has(which, shard))
             pl_controller_enqueue(c, pl_buf_slice(&key), &how, PL_CAUSE_RESYNC);
     }
@@ -191,7 +191,7 @@ static void came(struct pl_controller *c, const struct pl_shard_set *which)
 
 /* ---- shards that go ---- */
 
-static bool is_of(const struct pl_run_record *run, const struct pl_shard_set *which)
+static bool sharing_is_of(const struct pl_run_record *run, const struct pl_shard_set *which)
 {
     return run->run.shard > 0 && pl_shard_set_has(which, run->run.shard - 1);
 }
@@ -202,7 +202,7 @@ static void cancel_runs(struct pl_controller *c, const struct pl_shard_set *whic
     pl_err_set(&why, PL_ECANCELED, "the shard went to another replica");
     PL_LIST_FOR (link, &c->runs) {
         struct pl_run_record *run = PL_CONTAINER_OF(link, struct pl_run_record, link);
-        if (is_of(run, which))
+        if (sharing_is_of(run, which))
             pl_run_cancel(run, &why);
     }
 }
@@ -217,7 +217,7 @@ static void on_drain_limit(struct pl_timer *timer)
 static bool has_runs_of(const struct pl_controller *c, const struct pl_shard_set *which)
 {
     PL_LIST_FOR (link, &c->runs)
-        if (is_of(PL_CONTAINER_OF(link, struct pl_run_record, link), which))
+        if (sharing_is_of(PL_CONTAINER_OF(link, struct pl_run_record, link), which))
             return true;
     return false;
 }
@@ -245,7 +245,7 @@ struct lost {
 
 static void note_lost(struct lost *lost, struct pl_slice key)
 {
-    unsigned shard = place(lost->c, lost->sharing, key);
+    unsigned shard = sharing_place(lost->c, lost->sharing, key);
     if (shard != PL_NO_SHARD && pl_shard_set_has(lost->which, shard))
         pl_map_put(&lost->keys, key, lost);
 }
@@ -329,7 +329,8 @@ static void went(struct pl_controller *c, const struct pl_shard_set *which)
 
 /* ---- following ---- */
 
-static void on_change(void *arg, const struct pl_shard_set *which, enum pl_shard_state state)
+static void on_sharing_change(void *arg, const struct pl_shard_set *which,
+                              enum pl_shard_state state)
 {
     struct pl_controller *c = arg;
     if (pl_controller_is_over(c) || sharing_of(c) == SHARING_NONE)
@@ -342,7 +343,7 @@ static void on_change(void *arg, const struct pl_shard_set *which, enum pl_shard
         went(c, which);
 }
 
-static bool is_settled(void *arg, unsigned shard)
+static bool sharing_is_settled(void *arg, unsigned shard)
 {
     const struct pl_controller *c = arg;
     struct pl_shard_set which = {{0}};
@@ -350,7 +351,7 @@ static bool is_settled(void *arg, unsigned shard)
     return pl_shards_state(shards_of(c), shard) != PL_SHARD_GOING || !has_runs_of(c, &which);
 }
 
-static const struct pl_shards_follower_ops follower_ops = {on_change, is_settled};
+static const struct pl_shards_follower_ops follower_ops = {on_sharing_change, sharing_is_settled};
 
 void pl_controller_follow_shards(struct pl_controller *c)
 {
@@ -393,7 +394,7 @@ static bool is_scope_open(const struct pl_edition *edition)
            pl_discovery_known(pl_site_discovery(site), &edition->spec.sources[i].kind) == NULL;
 }
 
-static enum pl_source_part part_of(const struct pl_source_spec *source, bool by_uid)
+static enum pl_source_part sharing_part_of(const struct pl_source_spec *source, bool by_uid)
 {
     if (source->options.shared)
         return PL_PART_WHOLE;
@@ -418,7 +419,7 @@ void pl_edition_share(struct pl_edition *edition)
     bool by_uid =
         pl_shards_by(shards) == PL_SHARD_BY_UID || (resource != NULL && !resource->namespaced);
     for (size_t i = 0; i < edition->spec.source_count; i++)
-        edition->spec.sources[i].options.part = part_of(&edition->spec.sources[i], by_uid);
+        edition->spec.sources[i].options.part = sharing_part_of(&edition->spec.sources[i], by_uid);
 }
 
 bool pl_edition_may_open(const struct pl_edition *edition, size_t source)

@@ -45,8 +45,8 @@ static void add_cause(struct pl_subscription *subscription, const struct pl_even
         pl_controller_heard(subscription, key, event, cause);
 }
 
-static void enqueue(struct pl_subscription *subscription, const struct pl_event *event,
-                    const struct pl_requests *requests)
+static void subscription_enqueue(struct pl_subscription *subscription, const struct pl_event *event,
+                                 const struct pl_requests *requests)
 {
     struct pl_controller *c = subscription->controller;
     struct pl_add how = {.priority = pl_event_priority(event)};
@@ -183,7 +183,7 @@ static void log_map_failure(struct pl_subscription *subscription, const struct a
     failing->repeated = failing->named = 0;
 }
 
-static void send(struct ask *ask)
+static void subscription_send(struct ask *ask)
 {
     struct pl_controller *c = ask->subscription->controller;
     c->asked++;
@@ -192,7 +192,7 @@ static void send(struct ask *ask)
 }
 
 static void arm_retry(struct pl_controller *c);
-static void on_event(struct pl_follower *follower, const struct pl_event *event);
+static void on_subscription_event(struct pl_follower *follower, const struct pl_event *event);
 
 /* What is asked of whom, as the ask's source says. */
 static void describe_question(struct ask *ask, bool predicates)
@@ -213,7 +213,7 @@ static void stop_waiting(struct pl_controller *c, struct ask *ask)
     ask->retry_key = NULL;
 }
 
-static void on_retry(struct pl_timer *timer)
+static void on_subscription_retry(struct pl_timer *timer)
 {
     struct pl_controller *c = PL_CONTAINER_OF(timer, struct pl_controller, retry);
     struct pl_heap_node *node;
@@ -222,7 +222,7 @@ static void on_retry(struct pl_timer *timer)
         struct ask *ask = ask_of_node(node);
         stop_waiting(c, ask);
         pl_asked_reset(&ask->asked);
-        send(ask);
+        subscription_send(ask);
     }
     arm_retry(c);
 }
@@ -236,7 +236,7 @@ static void arm_retry(struct pl_controller *c)
         return;
     }
     int64_t delay = ask_of_node(node)->due_ns - pl_controller_now(c);
-    pl_timer_start(c->timers, &c->retry, delay > 0 ? delay : 100 * PL_MS, on_retry);
+    pl_timer_start(c->timers, &c->retry, delay > 0 ? delay : 100 * PL_MS, on_subscription_retry);
     pl_controller_wait_until(c, &c->retry_wait, "map retry", c->retry.due_ns);
 }
 
@@ -341,14 +341,14 @@ static struct pl_subscription *current_of(struct pl_controller *c, struct pl_sub
 
 /* A question that is to be asked again is one to the current edition's code. False: it has no such
  * source, or knows the answer itself, and the ask is gone. */
-static bool renew(struct pl_controller *c, struct ask *ask)
+static bool subscription_renew(struct pl_controller *c, struct ask *ask)
 {
     struct pl_subscription *current = current_of(c, ask->subscription);
     if (current == ask->subscription)
         return true;
     if (current == NULL || current->source->map_by != PL_MAP_EXTERNAL) {
         if (current != NULL)
-            on_event(&current->follower, &ask->asked.q.event);
+            on_subscription_event(&current->follower, &ask->asked.q.event);
         free_ask(ask);
         return false;
     }
@@ -370,10 +370,10 @@ static void use_answer(struct pl_subscription *subscription, struct pl_asked *as
     }
     if (!asked->q.ask_map)
         pl_handler_requests(&subscription->handler, event, &asked->requests);
-    enqueue(subscription, event, &asked->requests);
+    subscription_enqueue(subscription, event, &asked->requests);
 }
 
-static void on_answer(struct pl_asked *asked)
+static void on_subscription_answer(struct pl_asked *asked)
 {
     struct ask *ask = PL_CONTAINER_OF(asked, struct ask, asked);
     struct pl_subscription *subscription = ask->subscription;
@@ -390,7 +390,7 @@ static void on_answer(struct pl_asked *asked)
     }
     if (asked->map_failure != NULL) {
         log_map_failure(subscription, ask);
-        if (renew(c, ask))
+        if (subscription_renew(c, ask))
             retry_later(c, ask);
     } else {
         use_answer(subscription, asked);
@@ -406,13 +406,13 @@ static void ask_about(struct pl_subscription *subscription, const struct pl_even
                       bool predicates)
 {
     struct ask *ask = PL_NEW(struct ask);
-    pl_asked_init(&ask->asked, event, on_answer);
+    pl_asked_init(&ask->asked, event, on_subscription_answer);
     ask->subscription = subscription;
     pl_edition_ref(subscription->edition);
     describe_question(ask, predicates);
     ask->initial = event->initial;
     subscription->initial += event->initial;
-    send(ask);
+    subscription_send(ask);
 }
 
 /* ---- events ---- */
@@ -422,7 +422,7 @@ static struct pl_subscription *subscription_of(struct pl_follower *follower)
     return PL_CONTAINER_OF(follower, struct pl_subscription, follower);
 }
 
-static void on_event(struct pl_follower *follower, const struct pl_event *event)
+static void on_subscription_event(struct pl_follower *follower, const struct pl_event *event)
 {
     struct pl_subscription *subscription = subscription_of(follower);
     struct pl_controller *c = subscription->controller;
@@ -441,7 +441,7 @@ static void on_event(struct pl_follower *follower, const struct pl_event *event)
     if (verdict == PL_VERDICT_ASK)
         ask_about(subscription, event, true);
     else if (pl_handler_requests(&subscription->handler, event, &c->requests))
-        enqueue(subscription, event, &c->requests);
+        subscription_enqueue(subscription, event, &c->requests);
     else
         ask_about(subscription, event, false);
 }
@@ -477,7 +477,7 @@ void pl_subscription_init(struct pl_subscription *subscription, struct pl_editio
     pl_kind_text(&subscription->source->kind, subscription->kind);
     subscription->handler.by = subscription->source->map_by;
     subscription->handler.every_owner = subscription->source->match_every_owner;
-    subscription->follower.on_event = on_event;
+    subscription->follower.on_event = on_subscription_event;
     subscription->follower.is_full = is_full;
     subscription->follower.caught_up = caught_up;
 }
@@ -503,19 +503,19 @@ void pl_subscription_show_again(struct pl_subscription *subscription, struct pl_
     struct pl_event event = {
         .type = PL_EVENT_CREATE, .object = object, .initial = true, .again = why};
     if (subscription->source->role != PL_SOURCE_FOR) {
-        on_event(&subscription->follower, &event);
+        on_subscription_event(&subscription->follower, &event);
         return;
     }
     struct pl_requests *requests = &subscription->controller->requests;
     pl_requests_clear(requests);
     pl_handler_requests(&subscription->handler, &event, requests);
-    enqueue(subscription, &event, requests);
+    subscription_enqueue(subscription, &event, requests);
 }
 
 void pl_subscription_show_end(struct pl_subscription *subscription, struct pl_doc *object)
 {
     struct pl_event event = {.type = PL_EVENT_DELETE, .object = object, .stale = true};
-    on_event(&subscription->follower, &event);
+    on_subscription_event(&subscription->follower, &event);
 }
 
 static void on_synced(struct pl_sync_wait *wait)
@@ -604,7 +604,7 @@ void pl_subscriptions_renew_retries(struct pl_controller *c)
     struct pl_link *link;
     while ((link = pl_list_pop(&asks)) != NULL) {
         struct ask *ask = PL_CONTAINER_OF(link, struct ask, asked.q.link);
-        if (renew(c, ask))
+        if (subscription_renew(c, ask))
             wait_for_retry(c, ask);
     }
     arm_retry(c);

@@ -32,14 +32,14 @@ struct pl_tally {
     struct pl_series *series[PL_SHARDS_MAX]; /* of shards that are ours; NULL: others */
 };
 
-static void on_timer(struct pl_timer *timer);
+static void on_tally_timer(struct pl_timer *timer);
 
 static void count_after(struct pl_tally *t, int64_t delay_ns)
 {
     t->controller = t->source = 0;
     t->walk = (struct pl_store_walk){0};
     memset(t->counting, 0, sizeof t->counting);
-    pl_timer_start(pl_site_timers(t->site), &t->timer, delay_ns, on_timer);
+    pl_timer_start(pl_site_timers(t->site), &t->timer, delay_ns, on_tally_timer);
 }
 
 int64_t pl_tally_keys(const struct pl_tally *t, unsigned shard)
@@ -74,7 +74,7 @@ void pl_tally_advise(const struct pl_tally *t, struct pl_buf *out)
 
 /* ---- counting ---- */
 
-static void show(struct pl_tally *t)
+static void tally_show(struct pl_tally *t)
 {
     for (unsigned i = 0; t->metric != NULL && i < pl_shards_count(t->shards); i++) {
         char text[12];
@@ -92,12 +92,12 @@ static void show(struct pl_tally *t)
     }
 }
 
-static void finish(struct pl_tally *t)
+static void tally_finish(struct pl_tally *t)
 {
     struct pl_buf advice = PL_BUF_INIT;
     memcpy(t->counted, t->counting, sizeof t->counted);
     t->has_counted = true;
-    show(t);
+    tally_show(t);
     pl_tally_advise(t, &advice);
     if (advice.len > 0 && !t->advised)
         pl_log(PL_LOG_WARN, pl_buf_z(&advice));
@@ -138,11 +138,11 @@ static bool count_piece(struct pl_tally *t, struct pl_controller *c)
     return more;
 }
 
-static void on_timer(struct pl_timer *timer)
+static void on_tally_timer(struct pl_timer *timer)
 {
     struct pl_tally *t = PL_CONTAINER_OF(timer, struct pl_tally, timer);
     if (t->controller >= pl_manager_count(t->manager)) {
-        finish(t);
+        tally_finish(t);
         return;
     }
     if (!count_piece(t, pl_manager_at(t->manager, t->controller))) {
@@ -150,22 +150,22 @@ static void on_timer(struct pl_timer *timer)
         t->source = 0;
         t->walk = (struct pl_store_walk){0};
     }
-    pl_timer_start(pl_site_timers(t->site), timer, 0, on_timer);
+    pl_timer_start(pl_site_timers(t->site), timer, 0, on_tally_timer);
 }
 
 /* ---- lifetime ---- */
 
-static void on_change(void *arg, const struct pl_shard_set *which, enum pl_shard_state state)
+static void on_tally_change(void *arg, const struct pl_shard_set *which, enum pl_shard_state state)
 {
     struct pl_tally *t = arg;
     PL_UNUSED(which);
     if (state == PL_SHARD_OURS || state == PL_SHARD_ELSEWHERE) {
-        show(t);
+        tally_show(t);
         count_after(t, SOON);
     }
 }
 
-static const struct pl_shards_follower_ops follower_ops = {on_change, NULL};
+static const struct pl_shards_follower_ops follower_ops = {on_tally_change, NULL};
 
 struct pl_tally *pl_tally_create(struct pl_manager *manager)
 {

@@ -54,7 +54,7 @@ struct keys {
     size_t count;
 };
 
-static void collect(void *arg, const struct pl_queued *queued)
+static void task_collect(void *arg, const struct pl_queued *queued)
 {
     struct keys *keys = arg;
     keys->items = pl_reallocarray(keys->items, keys->count + 1, sizeof(char *));
@@ -65,7 +65,7 @@ static void collect(void *arg, const struct pl_queued *queued)
 static void drop_keys(struct pl_controller *c)
 {
     struct keys keys = {0};
-    pl_workqueue_each(c->queue, pl_controller_now(c), SIZE_MAX, collect, &keys);
+    pl_workqueue_each(c->queue, pl_controller_now(c), SIZE_MAX, task_collect, &keys);
     for (size_t i = 0; i < keys.count; i++) {
         struct pl_cause_list causes;
         pl_workqueue_drop(c->queue, pl_slice_z(keys.items[i]));

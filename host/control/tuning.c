@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "control/controller_impl.h"
 
-static void apply(struct pl_controller *c, const struct pl_tuning *tuning)
+static void tuning_apply(struct pl_controller *c, const struct pl_tuning *tuning)
 {
     c->tuning = *tuning;
     pl_workqueue_set_limit(c->queue, pl_controller_current_limit(c));
@@ -18,10 +18,10 @@ static void on_over(struct pl_timer *timer)
 {
     struct pl_controller *c = PL_CONTAINER_OF(timer, struct pl_controller, tuned);
     pl_log(PL_LOG_INFO, "tuning is over", pl_str("controller", c->name));
-    apply(c, &(struct pl_tuning){0});
+    tuning_apply(c, &(struct pl_tuning){0});
 }
 
-static int check(const struct pl_tuning *t, int64_t for_ns, struct pl_err *err)
+static int tuning_check(const struct pl_tuning *t, int64_t for_ns, struct pl_err *err)
 {
     if (t->workers < 0 || t->workers > PL_TUNE_WORKERS_MAX)
         return pl_err_set(err, PL_EINVAL, "workers must be from 1 to %d", PL_TUNE_WORKERS_MAX);
@@ -39,14 +39,14 @@ static int check(const struct pl_tuning *t, int64_t for_ns, struct pl_err *err)
 int pl_controller_tune(struct pl_controller *c, const struct pl_tuning *tuning, int64_t for_ns,
                        struct pl_err *err)
 {
-    int rc = check(tuning, for_ns, err);
+    int rc = tuning_check(tuning, for_ns, err);
     if (rc != 0)
         return rc;
     pl_log(PL_LOG_INFO, "tuned", pl_str("controller", c->name),
            pl_int("workers", tuning->workers > 0 ? tuning->workers : c->spec->max_concurrent),
            pl_num("seconds", (double)for_ns / (double)PL_SECOND));
     pl_timer_start(c->timers, &c->tuned, for_ns, on_over);
-    apply(c, tuning);
+    tuning_apply(c, tuning);
     return 0;
 }
 

@@ -21,7 +21,7 @@ static void free_waiting(struct waiting *waiting)
     pl_free(waiting);
 }
 
-static struct waiting *begin(struct pl_controller *c, struct pl_slice key)
+static struct waiting *waiting_begin(struct pl_controller *c, struct pl_slice key)
 {
     struct waiting *waiting = PL_NEW(struct waiting);
     waiting->since_ns = pl_controller_now(c);
@@ -35,7 +35,7 @@ static void waits(struct pl_controller *c, struct pl_slice key, const char *reas
 {
     struct waiting *waiting = pl_map_get(&c->waiting, key);
     if (waiting == NULL)
-        waiting = begin(c, key);
+        waiting = waiting_begin(c, key);
     char *before = waiting->reason;
     waiting->reason = pl_strdup(reason != NULL ? reason : "");
     if (pl_wait_is_waiting(&waiting->wait))

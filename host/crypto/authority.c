@@ -50,7 +50,7 @@ static EVP_PKEY *read_key(const char *pem)
     return key;
 }
 
-static char *text_of(BIO *bio)
+static char *authority_text_of(BIO *bio)
 {
     char *bytes;
     long len = BIO_get_mem_data(bio, &bytes);
@@ -60,7 +60,7 @@ static char *text_of(BIO *bio)
 static char *cert_text(X509 *cert)
 {
     BIO *bio = BIO_new(BIO_s_mem());
-    char *text = bio != NULL && PEM_write_bio_X509(bio, cert) == 1 ? text_of(bio) : NULL;
+    char *text = bio != NULL && PEM_write_bio_X509(bio, cert) == 1 ? authority_text_of(bio) : NULL;
     BIO_free(bio);
     return text;
 }
@@ -70,7 +70,7 @@ static char *key_text(EVP_PKEY *key)
     BIO *bio = BIO_new(BIO_s_mem());
     bool written =
         bio != NULL && PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) == 1;
-    char *text = written ? text_of(bio) : NULL;
+    char *text = written ? authority_text_of(bio) : NULL;
     BIO_free(bio);
     return text;
 }
@@ -151,7 +151,7 @@ int pl_certificate_issuer(const char *pem, const char *ca_pem)
 
 /* ---- names ---- */
 
-static bool is_address(const char *name)
+static bool authority_is_address(const char *name)
 {
     unsigned char bytes[16];
     return inet_pton(AF_INET, name, bytes) == 1 || inet_pton(AF_INET6, name, bytes) == 1;
@@ -170,16 +170,16 @@ bool pl_certificate_is_for(const char *pem, const char *const *names)
     X509 *cert = read_cert(pem, 0);
     bool all = cert != NULL;
     for (size_t i = 0; all && names[i] != NULL; i++)
-        all = is_address(names[i]) ? X509_check_ip_asc(cert, names[i], 0) == 1
-                                   : X509_check_host(cert, names[i], 0, 0, NULL) == 1;
+        all = authority_is_address(names[i]) ? X509_check_ip_asc(cert, names[i], 0) == 1
+                                             : X509_check_host(cert, names[i], 0, 0, NULL) == 1;
     X509_free(cert);
     return all;
 }
 
-static int add_names(struct pl_buf *out, const char *const *names, struct pl_err *err)
+static int authority_add_names(struct pl_buf *out, const char *const *names, struct pl_err *err)
 {
     for (size_t i = 0; names[i] != NULL; i++) {
-        bool address = is_address(names[i]);
+        bool address = authority_is_address(names[i]);
         if (!address && !is_dns_name(names[i]))
             return pl_err_set(err, PL_EINVAL, "\"%.100s\" is no name for a certificate", names[i]);
         pl_buf_add_f(out, "%s%s:%s", i > 0 ? "," : "", address ? "IP" : "DNS", names[i]);
@@ -258,8 +258,8 @@ static bool fill_server(X509 *cert, EVP_PKEY *key, X509 *ca, EVP_PKEY *ca_key, c
 }
 
 /* Writes both texts if filled, and frees both objects. */
-static int finish(bool filled, X509 *cert, EVP_PKEY *key, char **cert_pem, char **key_pem,
-                  struct pl_err *err)
+static int authority_finish(bool filled, X509 *cert, EVP_PKEY *key, char **cert_pem, char **key_pem,
+                            struct pl_err *err)
 {
     *cert_pem = filled ? cert_text(cert) : NULL;
     *key_pem = filled ? key_text(key) : NULL;
@@ -279,7 +279,7 @@ int pl_authority_make(const struct pl_validity *validity, char **cert_pem, char 
     EVP_PKEY *key = EVP_EC_gen("P-256");
     X509 *cert = X509_new();
     bool filled = key != NULL && cert != NULL && fill_authority(cert, key, validity);
-    return finish(filled, cert, key, cert_pem, key_pem, err);
+    return authority_finish(filled, cert, key, cert_pem, key_pem, err);
 }
 
 int pl_authority_issue(const char *ca_pem, const char *ca_key_pem, const char *const *names,
@@ -287,7 +287,7 @@ int pl_authority_issue(const char *ca_pem, const char *ca_key_pem, const char *c
                        struct pl_err *err)
 {
     struct pl_buf list = PL_BUF_INIT;
-    int rc = add_names(&list, names, err);
+    int rc = authority_add_names(&list, names, err);
     X509 *ca = rc == 0 ? read_cert(ca_pem, 0) : NULL;
     EVP_PKEY *ca_key = rc == 0 ? read_key(ca_key_pem) : NULL;
     if (rc == 0 && (ca == NULL || ca_key == NULL || X509_check_private_key(ca, ca_key) != 1))
@@ -297,7 +297,7 @@ int pl_authority_issue(const char *ca_pem, const char *ca_key_pem, const char *c
         X509 *cert = X509_new();
         bool filled = key != NULL && cert != NULL &&
                       fill_server(cert, key, ca, ca_key, pl_buf_z(&list), validity);
-        rc = finish(filled, cert, key, cert_pem, key_pem, err);
+        rc = authority_finish(filled, cert, key, cert_pem, key_pem, err);
     }
     X509_free(ca);
     EVP_PKEY_free(ca_key);

@@ -8,7 +8,7 @@
 #include <openssl/hmac.h>
 #include <string.h>
 
-static const EVP_MD *find(const char *algorithm)
+static const EVP_MD *digest_find(const char *algorithm)
 {
     static const struct {
         const char *name;
@@ -32,7 +32,7 @@ static const void *start_of(struct pl_slice bytes)
 /* A library in FIPS mode has no MD5: then it is treated as an unknown name. */
 size_t pl_digest(const char *algorithm, struct pl_slice bytes, uint8_t out[PL_DIGEST_MAX])
 {
-    const EVP_MD *md = find(algorithm);
+    const EVP_MD *md = digest_find(algorithm);
     unsigned len = 0;
     if (md == NULL || EVP_Digest(start_of(bytes), bytes.len, out, &len, md, NULL) != 1)
         return 0;
@@ -42,7 +42,7 @@ size_t pl_digest(const char *algorithm, struct pl_slice bytes, uint8_t out[PL_DI
 size_t pl_hmac(const char *algorithm, struct pl_slice key, struct pl_slice bytes,
                uint8_t out[PL_DIGEST_MAX])
 {
-    const EVP_MD *md = find(algorithm);
+    const EVP_MD *md = digest_find(algorithm);
     unsigned len = 0;
     if (md == NULL || key.len > INT_MAX ||
         HMAC(md, start_of(key), (int)key.len, start_of(bytes), bytes.len, out, &len) == NULL)

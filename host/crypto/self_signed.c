@@ -15,7 +15,7 @@
 #define DAY_S   (24L * 60 * 60)
 #define VALID_S (3650 * DAY_S)
 
-static bool is_address(const char *host)
+static bool self_signed_is_address(const char *host)
 {
     unsigned char bytes[16];
     return inet_pton(AF_INET, host, bytes) == 1 || inet_pton(AF_INET6, host, bytes) == 1;
@@ -28,12 +28,12 @@ static bool is_plain_name(const char *host)
                                          "0123456789-._") == strlen(host);
 }
 
-static void add_names(struct pl_buf *out, const char *host)
+static void self_signed_add_names(struct pl_buf *out, const char *host)
 {
     pl_buf_add_z(out, "DNS:localhost,IP:127.0.0.1,IP:::1");
     if (host == NULL || strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0)
         return;
-    if (is_address(host))
+    if (self_signed_is_address(host))
         pl_buf_add_f(out, ",IP:%s", host);
     else if (is_plain_name(host))
         pl_buf_add_f(out, ",DNS:%s", host);
@@ -50,7 +50,7 @@ static bool add_extension(X509 *cert, int nid, const char *value)
     return added;
 }
 
-static bool fill(X509 *cert, EVP_PKEY *key, const char *names)
+static bool self_signed_fill(X509 *cert, EVP_PKEY *key, const char *names)
 {
     unsigned char serial[8];
     if (RAND_bytes(serial, sizeof(serial)) != 1)
@@ -75,7 +75,7 @@ static bool fill(X509 *cert, EVP_PKEY *key, const char *names)
            X509_sign(cert, key, EVP_sha256()) > 0;
 }
 
-static char *text_of(BIO *bio)
+static char *self_signed_text_of(BIO *bio)
 {
     char *bytes;
     long len = BIO_get_mem_data(bio, &bytes);
@@ -88,8 +88,8 @@ static bool write_pair(X509 *cert, EVP_PKEY *key, char **cert_pem, char **key_pe
     bool written = cert_bio != NULL && key_bio != NULL && PEM_write_bio_X509(cert_bio, cert) == 1 &&
                    PEM_write_bio_PrivateKey(key_bio, key, NULL, NULL, 0, NULL, NULL) == 1;
     if (written) {
-        *cert_pem = text_of(cert_bio);
-        *key_pem = text_of(key_bio);
+        *cert_pem = self_signed_text_of(cert_bio);
+        *key_pem = self_signed_text_of(key_bio);
     }
     BIO_free(cert_bio);
     BIO_free(key_bio);
@@ -101,8 +101,8 @@ int pl_self_signed(const char *host, char **cert_pem, char **key_pem, struct pl_
     struct pl_buf names = PL_BUF_INIT;
     EVP_PKEY *key = EVP_EC_gen("P-256");
     X509 *cert = X509_new();
-    add_names(&names, host);
-    bool made = key != NULL && cert != NULL && fill(cert, key, pl_buf_z(&names)) &&
+    self_signed_add_names(&names, host);
+    bool made = key != NULL && cert != NULL && self_signed_fill(cert, key, pl_buf_z(&names)) &&
                 write_pair(cert, key, cert_pem, key_pem);
     X509_free(cert);
     EVP_PKEY_free(key);

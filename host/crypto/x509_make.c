@@ -60,7 +60,7 @@ int pl_x509_public_key(struct pl_slice pem, struct pl_buf *out, struct pl_err *e
 /* ---- fields ---- */
 
 /* The length of the part of a value that a message shows. */
-static int shown(struct pl_slice value)
+static int x509_make_shown(struct pl_slice value)
 {
     return value.len < 80 ? (int)value.len : 80;
 }
@@ -70,7 +70,7 @@ static bool is_named(const struct pl_x509_field *field, const char *name)
     return strcmp(field->name, name) == 0;
 }
 
-static const struct pl_x509_field *find(struct pl_x509_fields fields, const char *name)
+static const struct pl_x509_field *x509_make_find(struct pl_x509_fields fields, const char *name)
 {
     const struct pl_x509_field *list = fields.list;
     for (size_t i = 0; i < fields.count; i++)
@@ -90,7 +90,7 @@ static int add_subject(X509_NAME *subject, struct pl_x509_fields fields, struct 
                                        (int)field->value.len, -1, 0) != 1) {
             char what[160];
             snprintf(what, sizeof what, "subject: %s can't be \"%.*s\"", field->name + 8,
-                     shown(field->value), field->value.ptr);
+                     x509_make_shown(field->value), field->value.ptr);
             return pl_x509_fail(err, what);
         }
     }
@@ -162,7 +162,7 @@ static int other_names(struct pl_x509_fields fields, GENERAL_NAMES **out, struct
         GENERAL_NAME *name = sk_GENERAL_NAME_num(names) < NAMES_MAX ? other_name(field) : NULL;
         if (name == NULL)
             rc = pl_err_set(err, PL_EINVAL, "%s: \"%.*s\" is none (or over %d names)", field->name,
-                            shown(field->value), field->value.ptr, NAMES_MAX);
+                            x509_make_shown(field->value), field->value.ptr, NAMES_MAX);
         else
             sk_GENERAL_NAME_push(names, name);
     }
@@ -245,7 +245,7 @@ static bool add_serial(X509 *cert)
 
 static bool seconds_of(struct pl_x509_fields fields, const char *name, time_t *out)
 {
-    const struct pl_x509_field *field = find(fields, name);
+    const struct pl_x509_field *field = x509_make_find(fields, name);
     char text[32], *end;
     if (field == NULL || field->value.len == 0 || field->value.len >= sizeof text)
         return false;
@@ -284,7 +284,7 @@ static bool has_usage(struct pl_x509_fields fields, const char *usage)
 
 static bool add_purposes(X509 *cert, X509 *issuer, EVP_PKEY *key, struct pl_x509_fields fields)
 {
-    bool ca = find(fields, "ca") != NULL, rsa = EVP_PKEY_get_base_id(key) == EVP_PKEY_RSA;
+    bool ca = x509_make_find(fields, "ca") != NULL, rsa = EVP_PKEY_get_base_id(key) == EVP_PKEY_RSA;
     bool server = has_usage(fields, "server"), client = has_usage(fields, "client");
     const char *usage = ca    ? "critical,digitalSignature,keyCertSign,cRLSign"
                         : rsa ? "critical,digitalSignature,keyEncipherment"
@@ -317,8 +317,8 @@ static int add_other_names(X509 *cert, struct pl_x509_fields fields, struct pl_e
 }
 
 /* issuer: NULL for self-signed. */
-static int fill(X509 *cert, EVP_PKEY *key, X509 *issuer, struct pl_x509_fields fields,
-                struct pl_err *err)
+static int x509_make_fill(X509 *cert, EVP_PKEY *key, X509 *issuer, struct pl_x509_fields fields,
+                          struct pl_err *err)
 {
     X509_NAME *subject = X509_get_subject_name(cert);
     int rc = add_subject(subject, fields, err);
@@ -346,13 +346,13 @@ static int check_issuer(X509 *issuer, EVP_PKEY *key, struct pl_err *err)
     return rc;
 }
 
-static int sign(EVP_PKEY *subject, X509 *issuer, EVP_PKEY *key, struct pl_x509_fields fields,
-                struct pl_buf *pem, struct pl_err *err)
+static int x509_make_sign(EVP_PKEY *subject, X509 *issuer, EVP_PKEY *key,
+                          struct pl_x509_fields fields, struct pl_buf *pem, struct pl_err *err)
 {
     X509 *cert = X509_new();
     int rc = issuer != NULL ? check_issuer(issuer, key, err) : 0;
     if (rc == 0)
-        rc = fill(cert, subject, issuer, fields, err);
+        rc = x509_make_fill(cert, subject, issuer, fields, err);
     if (rc == 0 && X509_sign(cert, key, digest_for(key)) <= 0)
         rc = pl_x509_fail(err, "the certificate can't be signed");
     if (rc == 0) {
@@ -375,7 +375,7 @@ int pl_x509_sign(struct pl_slice subject_pem, struct pl_slice issuer_pem,
     X509 *issuer = key == NULL ? NULL : pl_x509_certificate(issuer_pem, err);
     int rc = PL_EINVAL;
     if (subject != NULL && (by_itself || issuer != NULL))
-        rc = sign(subject, issuer, by_itself ? subject : key, fields, pem, err);
+        rc = x509_make_sign(subject, issuer, by_itself ? subject : key, fields, pem, err);
     X509_free(issuer);
     EVP_PKEY_free(key);
     EVP_PKEY_free(subject);

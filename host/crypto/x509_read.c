@@ -13,8 +13,8 @@
 /* ---- fields ---- */
 
 /* False for a text with a NUL. */
-static bool add(struct pl_buf *out, const char *prefix, const char *name, const void *value,
-                size_t len)
+static bool x509_read_add(struct pl_buf *out, const char *prefix, const char *name,
+                          const void *value, size_t len)
 {
     if (len > 0 && memchr(value, '\0', len) != NULL)
         return false;
@@ -27,10 +27,10 @@ static bool add(struct pl_buf *out, const char *prefix, const char *name, const 
 
 static void add_z(struct pl_buf *out, const char *name, const char *value)
 {
-    add(out, "", name, value, strlen(value));
+    x509_read_add(out, "", name, value, strlen(value));
 }
 
-static bool add_name(struct pl_buf *out, const char *prefix, const X509_NAME *name)
+static bool x509_read_add_name(struct pl_buf *out, const char *prefix, const X509_NAME *name)
 {
     bool good = true;
     for (int i = 0; i < X509_NAME_entry_count(name) && good; i++) {
@@ -43,7 +43,7 @@ static bool add_name(struct pl_buf *out, const char *prefix, const X509_NAME *na
             OBJ_obj2txt(field, sizeof field, X509_NAME_ENTRY_get_object(entry), 1);
         unsigned char *text = NULL;
         int len = ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(entry));
-        good = len >= 0 && add(out, prefix, field, text, (size_t)len);
+        good = len >= 0 && x509_read_add(out, prefix, field, text, (size_t)len);
         OPENSSL_free(text);
     }
     return good;
@@ -74,8 +74,8 @@ static bool add_other_names(struct pl_buf *out, const GENERAL_NAMES *names)
         if (type == GEN_IPADD)
             good = add_address(out, value);
         else if (name != NULL)
-            good =
-                add(out, "", name, ASN1_STRING_get0_data(value), (size_t)ASN1_STRING_length(value));
+            good = x509_read_add(out, "", name, ASN1_STRING_get0_data(value),
+                                 (size_t)ASN1_STRING_length(value));
     }
     return good;
 }
@@ -91,7 +91,7 @@ static bool add_time(struct pl_buf *out, const char *name, const ASN1_TIME *time
     return true;
 }
 
-static void add_key(struct pl_buf *out, EVP_PKEY *key)
+static void x509_read_add_key(struct pl_buf *out, EVP_PKEY *key)
 {
     char text[80], group[40] = "";
     if (key == NULL) {
@@ -140,8 +140,8 @@ static bool add_certificate(struct pl_buf *out, X509 *cert)
     const ASN1_INTEGER *serial = X509_get0_serialNumber(cert);
     add_z(out, "kind", "certificate");
     GENERAL_NAMES *names = X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
-    bool good = add_name(out, "subject.", X509_get_subject_name(cert)) &&
-                add_name(out, "issuer.", X509_get_issuer_name(cert)) &&
+    bool good = x509_read_add_name(out, "subject.", X509_get_subject_name(cert)) &&
+                x509_read_add_name(out, "issuer.", X509_get_issuer_name(cert)) &&
                 add_other_names(out, names) &&
                 add_time(out, "not_before", X509_get0_notBefore(cert)) &&
                 add_time(out, "not_after", X509_get0_notAfter(cert)) &&
@@ -149,7 +149,7 @@ static bool add_certificate(struct pl_buf *out, X509 *cert)
     sk_GENERAL_NAME_pop_free(names, GENERAL_NAME_free);
     add_hex(out, "fingerprint", digest, len);
     add_hex(out, "serial", ASN1_STRING_get0_data(serial), (size_t)ASN1_STRING_length(serial));
-    add_key(out, X509_get0_pubkey(cert));
+    x509_read_add_key(out, X509_get0_pubkey(cert));
     add_z(out, "signature", OBJ_nid2ln(X509_get_signature_nid(cert)));
     add_purposes(out, cert);
     return good;
@@ -160,11 +160,11 @@ static bool add_request(struct pl_buf *out, X509_REQ *request)
     add_z(out, "kind", "request");
     STACK_OF(X509_EXTENSION) *extensions = X509_REQ_get_extensions(request);
     GENERAL_NAMES *names = X509V3_get_d2i(extensions, NID_subject_alt_name, NULL, NULL);
-    bool good = add_name(out, "subject.", X509_REQ_get_subject_name(request)) &&
+    bool good = x509_read_add_name(out, "subject.", X509_REQ_get_subject_name(request)) &&
                 add_other_names(out, names);
     sk_GENERAL_NAME_pop_free(names, GENERAL_NAME_free);
     sk_X509_EXTENSION_pop_free(extensions, X509_EXTENSION_free);
-    add_key(out, X509_REQ_get0_pubkey(request));
+    x509_read_add_key(out, X509_REQ_get0_pubkey(request));
     add_z(out, "signature", OBJ_nid2ln(X509_REQ_get_signature_nid(request)));
     return good;
 }
@@ -240,7 +240,8 @@ static bool set_host(X509_VERIFY_PARAM *param, struct pl_slice host)
     return X509_VERIFY_PARAM_set1_host(param, text, host.len) == 1;
 }
 
-static int judge(X509_STORE_CTX *context, const struct pl_x509_wish *wish, struct pl_err *err)
+static int x509_read_judge(X509_STORE_CTX *context, const struct pl_x509_wish *wish,
+                           struct pl_err *err)
 {
     X509_VERIFY_PARAM *param = X509_STORE_CTX_get0_param(context);
     X509_VERIFY_PARAM_set_time(param, (time_t)wish->at);
@@ -276,7 +277,7 @@ int pl_x509_verify(struct pl_slice pem, const struct pl_x509_wish *wish, struct 
         for (int i = 0; i < sk_X509_num(roots); i++)
             X509_STORE_add_cert(store, sk_X509_value(roots, i));
         if (X509_STORE_CTX_init(context, store, leaf, chain) == 1)
-            rc = judge(context, wish, err);
+            rc = x509_read_judge(context, wish, err);
         X509_STORE_CTX_cleanup(context);
         X509_free(leaf);
     }

@@ -53,7 +53,7 @@ void pl_causes_deinit(struct pl_causes *causes)
 }
 
 /* NULL when the key has enough of them. The only place where a list grows: its room is not kept. */
-static struct pl_cause *append(struct pl_cause_list *list)
+static struct pl_cause *causes_append(struct pl_cause_list *list)
 {
     if (list->count == PL_CAUSES_MAX) {
         list->dropped++;
@@ -67,17 +67,17 @@ static struct pl_cause *append(struct pl_cause_list *list)
     return cause;
 }
 
-static struct pl_cause_list *find(const struct pl_causes *causes, struct pl_slice key,
-                                  uint32_t hash)
+static struct pl_cause_list *causes_find(const struct pl_causes *causes, struct pl_slice key,
+                                         uint32_t hash)
 {
     struct pl_keyed *node = pl_keyset_find(&causes->by_key, key, hash);
     return node != NULL ? &waiting_of(node)->list : NULL;
 }
 
-static struct pl_cause_list *find_or_make(struct pl_causes *causes, struct pl_slice key)
+static struct pl_cause_list *causes_find_or_make(struct pl_causes *causes, struct pl_slice key)
 {
     uint32_t hash = pl_keyset_hash(key);
-    struct pl_cause_list *list = find(causes, key, hash);
+    struct pl_cause_list *list = causes_find(causes, key, hash);
     if (list != NULL)
         return list;
     struct waiting *waiting = pl_malloc(sizeof(*waiting) + key.len);
@@ -89,13 +89,13 @@ static struct pl_cause_list *find_or_make(struct pl_causes *causes, struct pl_sl
 
 static struct pl_cause *new_cause(struct pl_causes *causes, struct pl_slice key)
 {
-    return append(find_or_make(causes, key));
+    return causes_append(causes_find_or_make(causes, key));
 }
 
 /* A reload may come by a key more than once, which is no news. */
 static bool has_reload(const struct pl_causes *causes, struct pl_slice key)
 {
-    const struct pl_cause_list *list = find(causes, key, pl_keyset_hash(key));
+    const struct pl_cause_list *list = causes_find(causes, key, pl_keyset_hash(key));
     for (size_t i = 0; list != NULL && i < list->count; i++)
         if (list->items[i].type == PL_CAUSE_RELOAD)
             return true;
@@ -211,7 +211,7 @@ void pl_causes_give_back(struct pl_causes *causes, struct pl_slice key, struct p
     pl_causes_take(causes, key, &since);
     list->dropped += since.dropped;
     for (size_t i = 0; i < since.count; i++) {
-        struct pl_cause *cause = append(list);
+        struct pl_cause *cause = causes_append(list);
         if (cause != NULL)
             *cause = since.items[i];
         else
@@ -219,6 +219,6 @@ void pl_causes_give_back(struct pl_causes *causes, struct pl_slice key, struct p
     }
     pl_free(since.items);
     if (list->count > 0)
-        *find_or_make(causes, key) = *list;
+        *causes_find_or_make(causes, key) = *list;
     *list = (struct pl_cause_list){0};
 }

@@ -59,7 +59,8 @@ static int check_numbers(const struct pl_controller_spec *spec, struct pl_err *e
     return 0;
 }
 
-static int check_source(const struct pl_source_spec *source, bool has_for, struct pl_err *err)
+static int controller_spec_check_source(const struct pl_source_spec *source, bool has_for,
+                                        struct pl_err *err)
 {
     char kind[PL_KIND_TEXT];
     pl_kind_text(&source->kind, kind);
@@ -133,7 +134,7 @@ int pl_controller_spec_check(const struct pl_controller_spec *spec, struct pl_er
                           "controller of its own",
                           spec->name);
     for (size_t i = 0; i < spec->source_count; i++) {
-        int code = check_source(&spec->sources[i], fors == 1, err);
+        int code = controller_spec_check_source(&spec->sources[i], fors == 1, err);
         if (code != 0)
             return code;
     }

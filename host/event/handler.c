@@ -46,7 +46,7 @@ struct pl_request pl_requests_at(const struct pl_requests *requests, size_t i)
                                .name = pl_slice(slash + 1, key.len - ns_len - 1)};
 }
 
-static bool is_known(const struct pl_requests *requests, struct pl_slice key)
+static bool handler_is_known(const struct pl_requests *requests, struct pl_slice key)
 {
     if (requests->count > FEW)
         return pl_map_has(&requests->seen, key);
@@ -57,7 +57,7 @@ static bool is_known(const struct pl_requests *requests, struct pl_slice key)
 }
 
 /* starts holds one place more than there are keys: where the last one ends. */
-static void make_room(struct pl_requests *requests)
+static void handler_make_room(struct pl_requests *requests)
 {
     if (requests->count + 1 < requests->cap)
         return;
@@ -66,10 +66,10 @@ static void make_room(struct pl_requests *requests)
 }
 
 /* Makes the text behind the last key the next key. */
-static void keep(struct pl_requests *requests, size_t start)
+static void handler_keep(struct pl_requests *requests, size_t start)
 {
     pl_buf_add_char(&requests->text, '\0');
-    make_room(requests);
+    handler_make_room(requests);
     requests->starts[requests->count++] = start;
     requests->starts[requests->count] = requests->text.len;
     if (requests->count <= FEW)
@@ -86,10 +86,10 @@ int pl_requests_add(struct pl_requests *requests, struct pl_slice ns, struct pl_
     size_t start = requests->text.len;
     pl_key_add(&requests->text, ns, name);
     struct pl_slice key = pl_slice(pl_buf_z(&requests->text) + start, requests->text.len - start);
-    if (is_known(requests, key))
+    if (handler_is_known(requests, key))
         requests->text.len = start;
     else
-        keep(requests, start);
+        handler_keep(requests, start);
     return 0;
 }
 

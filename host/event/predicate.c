@@ -37,7 +37,7 @@ struct pl_predicate {
 
 /* ---- making ---- */
 
-static struct pl_predicate *create(enum predicate_type type)
+static struct pl_predicate *predicate_create(enum predicate_type type)
 {
     struct pl_predicate *predicate = PL_NEW(struct pl_predicate);
     predicate->type = type;
@@ -61,34 +61,34 @@ void pl_predicate_destroy(struct pl_predicate *predicate)
 
 struct pl_predicate *pl_predicate_constant(bool pass)
 {
-    struct pl_predicate *predicate = create(CONSTANT);
+    struct pl_predicate *predicate = predicate_create(CONSTANT);
     predicate->pass = pass;
     return predicate;
 }
 
 struct pl_predicate *pl_predicate_generation_changed(void)
 {
-    return create(GENERATION);
+    return predicate_create(GENERATION);
 }
 
 struct pl_predicate *pl_predicate_resource_version_changed(void)
 {
-    return create(RESOURCE_VERSION);
+    return predicate_create(RESOURCE_VERSION);
 }
 
 struct pl_predicate *pl_predicate_label_changed(void)
 {
-    return create(LABELS);
+    return predicate_create(LABELS);
 }
 
 struct pl_predicate *pl_predicate_annotation_changed(void)
 {
-    return create(ANNOTATIONS);
+    return predicate_create(ANNOTATIONS);
 }
 
 struct pl_predicate *pl_predicate_finalizers_changed(void)
 {
-    return create(FINALIZERS);
+    return predicate_create(FINALIZERS);
 }
 
 struct pl_predicate *pl_predicate_fields_changed(const char *const *paths, size_t count,
@@ -98,7 +98,7 @@ struct pl_predicate *pl_predicate_fields_changed(const char *const *paths, size_
         pl_err_set(err, PL_EINVAL, "fields_changed needs at least one path, as in \"spec\"");
         return NULL;
     }
-    struct pl_predicate *predicate = create(FIELDS);
+    struct pl_predicate *predicate = predicate_create(FIELDS);
     predicate->paths = pl_calloc(count, sizeof(struct pl_path *));
     predicate->count = count;
     for (size_t i = 0; i < count; i++) {
@@ -114,14 +114,14 @@ struct pl_predicate *pl_predicate_fields_changed(const char *const *paths, size_
 
 struct pl_predicate *pl_predicate_label_selector(struct pl_selector *selector)
 {
-    struct pl_predicate *predicate = create(SELECTOR);
+    struct pl_predicate *predicate = predicate_create(SELECTOR);
     predicate->selector = selector;
     return predicate;
 }
 
 struct pl_predicate *pl_predicate_external(int leaf)
 {
-    struct pl_predicate *predicate = create(EXTERNAL);
+    struct pl_predicate *predicate = predicate_create(EXTERNAL);
     predicate->leaf = leaf;
     return predicate;
 }
@@ -129,7 +129,7 @@ struct pl_predicate *pl_predicate_external(int leaf)
 static struct pl_predicate *compose(enum predicate_type type, struct pl_predicate *const *parts,
                                     size_t count, struct pl_err *err)
 {
-    struct pl_predicate *predicate = create(type);
+    struct pl_predicate *predicate = predicate_create(type);
     predicate->parts = pl_calloc(count, sizeof(struct pl_predicate *));
     predicate->count = count;
     for (size_t i = 0; i < count; i++) {
@@ -200,7 +200,8 @@ static bool same_fields(const struct pl_predicate *predicate, struct pl_node a, 
     return true;
 }
 
-static bool has_changed(const struct pl_predicate *predicate, const struct pl_event *event)
+static bool predicate_has_changed(const struct pl_predicate *predicate,
+                                  const struct pl_event *event)
 {
     struct pl_node was = pl_doc_root(event->old), is = pl_doc_root(event->object);
     switch (predicate->type) {
@@ -225,7 +226,7 @@ static bool change_passes(const struct pl_predicate *predicate, const struct pl_
 {
     if (event->type != PL_EVENT_UPDATE)
         return true;
-    return event->old != NULL && event->object != NULL && has_changed(predicate, event);
+    return event->old != NULL && event->object != NULL && predicate_has_changed(predicate, event);
 }
 
 static enum pl_verdict verdict(bool pass)
@@ -233,8 +234,8 @@ static enum pl_verdict verdict(bool pass)
     return pass ? PL_VERDICT_PASS : PL_VERDICT_DROP;
 }
 
-static enum pl_verdict evaluate(const struct pl_predicate *predicate,
-                                const struct evaluation *evaluation);
+static enum pl_verdict predicate_evaluate(const struct pl_predicate *predicate,
+                                          const struct evaluation *evaluation);
 
 /* The first part that answers `decisive` decides; without one the answer is open when a
  * part's is. */
@@ -243,7 +244,7 @@ static enum pl_verdict evaluate_parts(const struct pl_predicate *predicate,
 {
     bool open = false;
     for (size_t i = 0; i < predicate->count; i++) {
-        enum pl_verdict part = evaluate(predicate->parts[i], evaluation);
+        enum pl_verdict part = predicate_evaluate(predicate->parts[i], evaluation);
         if (part == decisive)
             return decisive;
         open = open || part == PL_VERDICT_ASK;
@@ -256,8 +257,8 @@ static enum pl_verdict turned(enum pl_verdict given)
     return given == PL_VERDICT_ASK ? PL_VERDICT_ASK : verdict(given == PL_VERDICT_DROP);
 }
 
-static enum pl_verdict evaluate(const struct pl_predicate *predicate,
-                                const struct evaluation *evaluation)
+static enum pl_verdict predicate_evaluate(const struct pl_predicate *predicate,
+                                          const struct evaluation *evaluation)
 {
     const struct pl_event *event = evaluation->event;
     if (predicate == NULL)
@@ -279,7 +280,7 @@ static enum pl_verdict evaluate(const struct pl_predicate *predicate,
     case NONE:
         return turned(evaluate_parts(predicate, evaluation, PL_VERDICT_PASS));
     case FUNCS:
-        return evaluate(predicate->parts[event->type], evaluation);
+        return predicate_evaluate(predicate->parts[event->type], evaluation);
     default:
         return verdict(change_passes(predicate, event));
     }
@@ -288,5 +289,5 @@ static enum pl_verdict evaluate(const struct pl_predicate *predicate,
 enum pl_verdict pl_predicate_test(const struct pl_predicate *predicate,
                                   const struct pl_event *event, pl_leaf_fn leaf, void *arg)
 {
-    return evaluate(predicate, &(struct evaluation){event, leaf, arg});
+    return predicate_evaluate(predicate, &(struct evaluation){event, leaf, arg});
 }

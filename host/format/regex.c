@@ -51,7 +51,8 @@ static size_t valid_length(struct pl_slice text)
     return at;
 }
 
-static int check_text(struct pl_slice text, const char *what, size_t limit, struct pl_err *err)
+static int regex_check_text(struct pl_slice text, const char *what, size_t limit,
+                            struct pl_err *err)
 {
     if (text.len > limit)
         return pl_err_set(err, PL_ELIMIT, "%s has %zu bytes; %zu are the limit", what, text.len,
@@ -65,7 +66,7 @@ static int check_text(struct pl_slice text, const char *what, size_t limit, stru
 /* ---- compiling ---- */
 
 /* An allocator that puts PCRE2's compiled code into the block. */
-static void *place(size_t size, void *arg)
+static void *regex_place(size_t size, void *arg)
 {
     void **room = arg;
     if (room == NULL || *room == NULL)
@@ -73,15 +74,15 @@ static void *place(size_t size, void *arg)
     return *room;
 }
 
-static void release(void *ptr, void *arg)
+static void regex_release(void *ptr, void *arg)
 {
     void **room = arg;
     if (room == NULL || ptr != *room)
         free(ptr);
 }
 
-static pcre2_code *compile(pcre2_general_context *memory, const struct pl_buf *text,
-                           struct pl_err *err)
+static pcre2_code *regex_compile(pcre2_general_context *memory, const struct pl_buf *text,
+                                 struct pl_err *err)
 {
     pcre2_compile_context *how = pcre2_compile_context_create(memory);
     int code = PCRE2_ERROR_NOMEMORY;
@@ -128,11 +129,11 @@ struct pl_regex *pl_regex_compile(struct pl_slice text, struct pl_err *err)
     struct pl_buf translated = PL_BUF_INIT;
     struct pl_regex *regex = NULL;
     void *room = NULL;
-    if (check_text(text, "the expression", PL_REGEX_PATTERN, err) != 0)
+    if (regex_check_text(text, "the expression", PL_REGEX_PATTERN, err) != 0)
         return NULL;
-    pcre2_general_context *memory = pcre2_general_context_create(place, release, &room);
+    pcre2_general_context *memory = pcre2_general_context_create(regex_place, regex_release, &room);
     if (memory != NULL && pl_regex_translate(text, &translated, err) == 0) {
-        pcre2_code *compiled = compile(memory, &translated, err);
+        pcre2_code *compiled = regex_compile(memory, &translated, err);
         if (compiled != NULL)
             regex = pack(compiled, &room, err);
         pcre2_code_free(compiled);
@@ -168,7 +169,7 @@ struct pl_regex_search {
 };
 
 /* Each allocation stores its size. */
-static void *take(size_t size, void *arg)
+static void *regex_take(size_t size, void *arg)
 {
     struct pl_regex_search *search = arg;
     max_align_t *piece = malloc(sizeof *piece + size);
@@ -179,7 +180,7 @@ static void *take(size_t size, void *arg)
     return piece + 1;
 }
 
-static void give(void *ptr, void *arg)
+static void regex_give(void *ptr, void *arg)
 {
     struct pl_regex_search *search = arg;
     if (ptr == NULL)
@@ -205,7 +206,7 @@ static int on_callout(pcre2_callout_block *block, void *arg)
 struct pl_regex_search *pl_regex_search_create(void)
 {
     struct pl_regex_search *search = PL_NEW(struct pl_regex_search);
-    search->memory = pcre2_general_context_create(take, give, search);
+    search->memory = pcre2_general_context_create(regex_take, regex_give, search);
     search->limits = pcre2_match_context_create(search->memory);
     pcre2_set_callout(search->limits, on_callout, search);
     pcre2_set_match_limit(search->limits, MATCH_LIMIT);
@@ -224,7 +225,7 @@ void pl_regex_search_destroy(struct pl_regex_search *search)
     pl_free(search);
 }
 
-static int explain(int code, struct pl_slice text, struct pl_err *err)
+static int regex_explain(int code, struct pl_slice text, struct pl_err *err)
 {
     if (code == PCRE2_ERROR_MATCHLIMIT)
         return pl_err_set(err, PL_ELIMIT,
@@ -247,7 +248,7 @@ int pl_regex_search(struct pl_regex_search *search, const struct pl_regex *regex
                     struct pl_slice text, size_t from, bool more, struct pl_err *err)
 {
     if (!more) {
-        int rc = check_text(text, "the text", PL_REGEX_TEXT, err);
+        int rc = regex_check_text(text, "the text", PL_REGEX_TEXT, err);
         if (rc != 0)
             return rc;
         search->steps = 0;
@@ -256,7 +257,7 @@ int pl_regex_search(struct pl_regex_search *search, const struct pl_regex *regex
         pcre2_match_data_free(search->found);
         search->found = pcre2_match_data_create(PL_REGEX_GROUPS + 1, search->memory);
         if (search->found == NULL)
-            return explain(PCRE2_ERROR_NOMEMORY, text, err);
+            return regex_explain(PCRE2_ERROR_NOMEMORY, text, err);
     }
     if (from > text.len || (from < text.len && ((unsigned char)text.ptr[from] & 0xc0) == 0x80))
         return pl_err_set(err, PL_EINVAL, "byte %zu is inside of a character", from + 1);
@@ -265,7 +266,7 @@ int pl_regex_search(struct pl_regex_search *search, const struct pl_regex *regex
                          from, PCRE2_NO_UTF_CHECK, search->found, search->limits);
     if (rc == PCRE2_ERROR_NOMATCH)
         return 0;
-    return rc > 0 ? 1 : explain(rc, text, err);
+    return rc > 0 ? 1 : regex_explain(rc, text, err);
 }
 
 void pl_regex_group(const struct pl_regex_search *search, size_t i, size_t *from, size_t *to)

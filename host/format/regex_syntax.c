@@ -23,7 +23,7 @@ struct reader {
     bool is_group;   /* the last item is a group, so that repeating it nests */
 };
 
-static int wrong(struct reader *r, size_t at, const char *what)
+static int regex_syntax_wrong(struct reader *r, size_t at, const char *what)
 {
     size_t left = r->in.len - at;
     int shown = left < 12 ? (int)left : 12;
@@ -93,7 +93,7 @@ static int octal(struct reader *r, size_t began, uint32_t *code)
     char c = peek(r, 0);
     bool more = peek(r, 1) >= '0' && peek(r, 1) <= '7';
     if (c > '7' || (c != '0' && !more))
-        return wrong(r, began, "backreferences are not supported");
+        return regex_syntax_wrong(r, began, "backreferences are not supported");
     *code = 0;
     for (int i = 0; i < 3 && peek(r, 0) >= '0' && peek(r, 0) <= '7'; i++, r->at++)
         *code = *code * 8 + (uint32_t)(peek(r, 0) - '0');
@@ -109,10 +109,10 @@ static int hexadecimal(struct reader *r, size_t began, uint32_t *code)
     for (; digits < most && hex_digit(peek(r, 0)) >= 0; digits++, r->at++)
         *code = *code * 16 + (uint32_t)hex_digit(peek(r, 0));
     if (digits == 0 || (!braces && digits < 2) || (braces && peek(r, 0) != '}'))
-        return wrong(r, began, "\\x takes two hexadecimal digits, or some in braces");
+        return regex_syntax_wrong(r, began, "\\x takes two hexadecimal digits, or some in braces");
     r->at += braces;
     if (*code > 0x10ffff || (*code >= 0xd800 && *code < 0xe000))
-        return wrong(r, began, "there is no such character");
+        return regex_syntax_wrong(r, began, "there is no such character");
     return 0;
 }
 
@@ -123,7 +123,7 @@ static int escaped_char(struct reader *r, uint32_t *code)
     size_t began = r->at - 1;
     char c = peek(r, 0);
     if (r->at >= r->in.len)
-        return wrong(r, began, "a backslash at the end");
+        return regex_syntax_wrong(r, began, "a backslash at the end");
     if (is_digit(c))
         return octal(r, began, code);
     if (c == 'x')
@@ -134,9 +134,9 @@ static int escaped_char(struct reader *r, uint32_t *code)
         r->at++;
         return 0;
     }
-    return wrong(r, began,
-                 c == 'k' || c == 'g' ? "backreferences are not supported"
-                                      : "this escape is not in RE2's syntax");
+    return regex_syntax_wrong(r, began,
+                              c == 'k' || c == 'g' ? "backreferences are not supported"
+                                                   : "this escape is not in RE2's syntax");
 }
 
 /* ---- classes of characters ---- */
@@ -156,7 +156,7 @@ static int property(struct reader *r)
     while ((is_alnum(peek(r, len)) || peek(r, len) == '_') && (braces || len == 0))
         len++;
     if (len == 0 || len > 40 || (braces && peek(r, len) != '}'))
-        return wrong(r, began, "\\p takes one letter, or a name in braces");
+        return regex_syntax_wrong(r, began, "\\p takes one letter, or a name in braces");
     r->at += len + braces;
     bool category = len <= 2 || (len == 3 && memcmp(name, "Any", 3) == 0);
     pl_buf_add_f(r->out, "\\%c{%s%.*s}", negated ? 'P' : 'p', category ? "" : "sc:", (int)len,
@@ -213,13 +213,13 @@ static int posix_class(struct reader *r, bool *is_one)
             *is_one = true;
             return 0;
         }
-    return wrong(r, r->at, "there is no such class of characters");
+    return regex_syntax_wrong(r, r->at, "there is no such class of characters");
 }
 
 static int class_char(struct reader *r, uint32_t *code)
 {
     if (r->at >= r->in.len)
-        return wrong(r, r->at, "a ] is missing");
+        return regex_syntax_wrong(r, r->at, "a ] is missing");
     if (peek(r, 0) != '\\') {
         *code = next_char(r);
         return 0;
@@ -243,7 +243,7 @@ static int range(struct reader *r)
     if (rc != 0)
         return rc;
     if (high < low)
-        return wrong(r, began, "a range ends before it begins");
+        return regex_syntax_wrong(r, began, "a range ends before it begins");
     pl_buf_add_char(r->out, '-');
     put_char(r, high);
     return 0;
@@ -274,7 +274,7 @@ static int class(struct reader *r)
     }
     for (bool first = true; first || peek(r, 0) != ']'; first = false) {
         if (r->at >= r->in.len)
-            return wrong(r, began, "a ] is missing");
+            return regex_syntax_wrong(r, began, "a ] is missing");
         int rc = class_item(r);
         if (rc != 0)
             return rc;
@@ -287,7 +287,7 @@ static int class(struct reader *r)
 /* ---- quantifiers ---- */
 
 /* At most 7 digits, without leading zeros. */
-static bool count(struct reader *r, size_t *at, long *out)
+static bool regex_syntax_count(struct reader *r, size_t *at, long *out)
 {
     size_t len = 0;
     *out = 0;
@@ -303,13 +303,13 @@ static bool count(struct reader *r, size_t *at, long *out)
 static size_t braces(struct reader *r, long *least, long *most)
 {
     size_t at = r->at + 1;
-    if (peek(r, 0) != '{' || !count(r, &at, least))
+    if (peek(r, 0) != '{' || !regex_syntax_count(r, &at, least))
         return 0;
     *most = *least;
     if (at < r->in.len && r->in.ptr[at] == ',') {
         at++;
         *most = -1;
-        if (at < r->in.len && r->in.ptr[at] != '}' && !count(r, &at, most))
+        if (at < r->in.len && r->in.ptr[at] != '}' && !regex_syntax_count(r, &at, most))
             return 0;
     }
     return at < r->in.len && r->in.ptr[at] == '}' ? at + 1 : 0;
@@ -327,12 +327,12 @@ static int quantifier(struct reader *r)
     size_t began = r->at, end;
     long least = 0, most = 0;
     if (!r->repeatable)
-        return wrong(r, began, "a quantifier without anything to repeat");
+        return regex_syntax_wrong(r, began, "a quantifier without anything to repeat");
     if (r->repeated)
-        return wrong(r, began, "a quantifier after a quantifier");
+        return regex_syntax_wrong(r, began, "a quantifier after a quantifier");
     end = braces(r, &least, &most);
     if (least > REPEAT_MAX || most > REPEAT_MAX || (most >= 0 && most < least))
-        return wrong(r, began, "the counts must rise, up to 1000");
+        return regex_syntax_wrong(r, began, "the counts must rise, up to 1000");
     r->at = end > 0 ? end : r->at + 1;
     r->at += peek(r, 0) == '?';
     pl_buf_add(r->out, r->in.ptr + began, r->at - began);
@@ -346,7 +346,7 @@ static int quantifier(struct reader *r)
 static int begin_group(struct reader *r, size_t began)
 {
     if (r->depth == DEPTH)
-        return wrong(r, began, "more than 250 groups in each other");
+        return regex_syntax_wrong(r, began, "more than 250 groups in each other");
     r->groups[r->depth++] = began;
     pl_buf_add_z(r->out, CALLOUT);
     r->repeatable = false;
@@ -360,7 +360,8 @@ static int named_group(struct reader *r, size_t began)
     while (is_alnum(peek(r, len)) || peek(r, len) == '_')
         len++;
     if (len == 0 || len > 32 || is_digit(peek(r, 0)) || peek(r, len) != '>')
-        return wrong(r, began, "a group's name has 1 to 32 letters, digits and _, no digit first");
+        return regex_syntax_wrong(
+            r, began, "a group's name has 1 to 32 letters, digits and _, no digit first");
     pl_buf_add_f(r->out, "(?<%.*s>", (int)len, r->in.ptr + r->at);
     r->at += len + 1;
     return begin_group(r, began);
@@ -379,7 +380,7 @@ static int flags(struct reader *r, size_t began)
     }
     char end = at < r->in.len ? r->in.ptr[at] : '\0';
     if ((end != ')' && end != ':') || (names == 0 && (off || end == ')')))
-        return wrong(r, began, "this group is not in RE2's syntax");
+        return regex_syntax_wrong(r, began, "this group is not in RE2's syntax");
     pl_buf_add(r->out, r->in.ptr + r->at, at + 1 - r->at);
     r->at = at + 1;
     r->repeatable = false;
@@ -395,9 +396,9 @@ static int open_group(struct reader *r)
         return begin_group(r, began);
     }
     if (begins(r, "(?=") || begins(r, "(?!") || begins(r, "(?<=") || begins(r, "(?<!"))
-        return wrong(r, began, "lookaround is not supported");
+        return regex_syntax_wrong(r, began, "lookaround is not supported");
     if (begins(r, "(?P=") || begins(r, "(?P>"))
-        return wrong(r, began, "backreferences are not supported");
+        return regex_syntax_wrong(r, began, "backreferences are not supported");
     if (begins(r, "(?P<") || begins(r, "(?<"))
         return named_group(r, began);
     return flags(r, began);
@@ -406,7 +407,7 @@ static int open_group(struct reader *r)
 static int close_group(struct reader *r)
 {
     if (r->depth == 0)
-        return wrong(r, r->at, "a ) without a (");
+        return regex_syntax_wrong(r, r->at, "a ) without a (");
     r->depth--;
     r->at++;
     pl_buf_add_char(r->out, ')');
@@ -424,7 +425,7 @@ static void put_empty(struct reader *r, const char *text)
     r->repeatable = r->is_group = true;
 }
 
-static int quoted(struct reader *r)
+static int regex_syntax_quoted(struct reader *r)
 {
     for (r->at++; r->at < r->in.len && !begins(r, "\\E");) {
         put_char(r, next_char(r));
@@ -440,7 +441,7 @@ static int escape(struct reader *r)
     r->at++;
     char c = peek(r, 0);
     if (c == 'Q')
-        return quoted(r);
+        return regex_syntax_quoted(r);
     r->repeatable = true;
     if (c != '\0' && strchr("AzbB", c) != NULL) {
         r->at++;
@@ -455,7 +456,7 @@ static int escape(struct reader *r)
     return rc;
 }
 
-static int literal(struct reader *r)
+static int regex_syntax_literal(struct reader *r)
 {
     put_char(r, next_char(r));
     r->repeatable = true;
@@ -494,7 +495,7 @@ static int piece(struct reader *r)
         pl_buf_add_char(r->out, '.');
         return 0;
     default:
-        return literal(r);
+        return regex_syntax_literal(r);
     }
 }
 
@@ -507,5 +508,5 @@ int pl_regex_translate(struct pl_slice text, struct pl_buf *out, struct pl_err *
         if (rc != 0)
             return rc;
     }
-    return r.depth > 0 ? wrong(&r, r.groups[r.depth - 1], "a ) is missing") : 0;
+    return r.depth > 0 ? regex_syntax_wrong(&r, r.groups[r.depth - 1], "a ) is missing") : 0;
 }

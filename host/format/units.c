@@ -19,7 +19,7 @@ static bool is_digit(char c)
 }
 
 /* Takes one character off the front when it is `c`. */
-static bool take(struct pl_slice *in, char c)
+static bool units_take(struct pl_slice *in, char c)
 {
     if (in->len == 0 || in->ptr[0] != c)
         return false;
@@ -72,7 +72,7 @@ static int64_t duration_unit(struct pl_slice *in, size_t known)
 static bool duration_term(struct pl_slice *in, size_t known, int64_t *ns)
 {
     struct pl_slice whole = take_digits(in), fraction = {NULL, 0};
-    if (take(in, '.'))
+    if (units_take(in, '.'))
         fraction = take_digits(in);
     if (whole.len + fraction.len == 0)
         return false;
@@ -97,9 +97,9 @@ static bool duration_term(struct pl_slice *in, size_t known, int64_t *ns)
 
 static bool parse_duration(struct pl_slice text, size_t known, int64_t *ns)
 {
-    bool negative = take(&text, '-');
+    bool negative = units_take(&text, '-');
     if (!negative)
-        take(&text, '+');
+        units_take(&text, '+');
     if (pl_slice_eqz(text, "0")) {
         *ns = 0;
         return true;
@@ -178,7 +178,7 @@ static bool decimal(struct pl_slice *in, double *value)
 {
     const char *start = in->ptr;
     size_t digits = take_digits(in).len;
-    if (take(in, '.'))
+    if (units_take(in, '.'))
         digits += take_digits(in).len;
     size_t len = (size_t)(in->ptr - start);
     char text[128];
@@ -212,11 +212,11 @@ static const struct unit quantity_suffixes[] = {
 /* "e3", "E-2": a power of ten; "E" without digits is exa, not an exponent. */
 static bool exponent(struct pl_slice in, int *power)
 {
-    if (!take(&in, 'e') && !take(&in, 'E'))
+    if (!units_take(&in, 'e') && !units_take(&in, 'E'))
         return false;
-    bool negative = take(&in, '-');
+    bool negative = units_take(&in, '-');
     if (!negative)
-        take(&in, '+');
+        units_take(&in, '+');
     struct pl_slice digits = take_digits(&in);
     if (digits.len == 0 || digits.len > 4 || in.len != 0)
         return false;
@@ -232,9 +232,9 @@ bool pl_quantity_parse(struct pl_slice text, double *value)
 {
     double number;
     int power;
-    bool negative = take(&text, '-');
+    bool negative = units_take(&text, '-');
     if (!negative)
-        take(&text, '+');
+        units_take(&text, '+');
     if (!decimal(&text, &number))
         return false;
     if (exponent(text, &power)) {
@@ -265,9 +265,9 @@ bool pl_size_parse(struct pl_slice text, uint64_t *bytes)
             return false;
         int power = letter == letters ? 1 : (int)(letter - letters);
         text = pl_slice(text.ptr + 1, text.len - 1);
-        factor = pow(take(&text, 'i') ? 1024 : 1000, power);
+        factor = pow(units_take(&text, 'i') ? 1024 : 1000, power);
     }
-    take(&text, 'B');
+    units_take(&text, 'B');
     number *= factor;
     if (text.len != 0 || !(number < 18446744073709551616.0))
         return false;
@@ -315,12 +315,12 @@ static int days_in_month(int year, int month)
 static bool time_offset(struct pl_slice *in, int *seconds)
 {
     *seconds = 0;
-    if (take(in, 'Z') || take(in, 'z'))
+    if (units_take(in, 'Z') || units_take(in, 'z'))
         return true;
-    bool negative = take(in, '-');
+    bool negative = units_take(in, '-');
     int hours, minutes;
-    if ((!negative && !take(in, '+')) || !fixed_digits(in, 2, &hours) || !take(in, ':') ||
-        !fixed_digits(in, 2, &minutes) || hours > 23 || minutes > 59)
+    if ((!negative && !units_take(in, '+')) || !fixed_digits(in, 2, &hours) ||
+        !units_take(in, ':') || !fixed_digits(in, 2, &minutes) || hours > 23 || minutes > 59)
         return false;
     *seconds = (hours * 60 + minutes) * 60;
     if (negative)
@@ -331,7 +331,7 @@ static bool time_offset(struct pl_slice *in, int *seconds)
 static bool time_fraction(struct pl_slice *in, int *ns)
 {
     *ns = 0;
-    if (!take(in, '.'))
+    if (!units_take(in, '.'))
         return true;
     struct pl_slice digits = take_digits(in);
     for (size_t i = 0; i < 9; i++)
@@ -342,12 +342,13 @@ static bool time_fraction(struct pl_slice *in, int *ns)
 bool pl_time_parse(struct pl_slice text, int64_t *wall_ns)
 {
     int year, month, day, hour, minute, second, ns, offset;
-    if (!fixed_digits(&text, 4, &year) || !take(&text, '-') || !fixed_digits(&text, 2, &month) ||
-        !take(&text, '-') || !fixed_digits(&text, 2, &day) ||
-        (!take(&text, 'T') && !take(&text, 't')))
+    if (!fixed_digits(&text, 4, &year) || !units_take(&text, '-') ||
+        !fixed_digits(&text, 2, &month) || !units_take(&text, '-') ||
+        !fixed_digits(&text, 2, &day) || (!units_take(&text, 'T') && !units_take(&text, 't')))
         return false;
-    if (!fixed_digits(&text, 2, &hour) || !take(&text, ':') || !fixed_digits(&text, 2, &minute) ||
-        !take(&text, ':') || !fixed_digits(&text, 2, &second) || !time_fraction(&text, &ns) ||
+    if (!fixed_digits(&text, 2, &hour) || !units_take(&text, ':') ||
+        !fixed_digits(&text, 2, &minute) || !units_take(&text, ':') ||
+        !fixed_digits(&text, 2, &second) || !time_fraction(&text, &ns) ||
         !time_offset(&text, &offset) || text.len != 0)
         return false;
     if (month < 1 || month > 12 || day < 1 || day > days_in_month(year, month) || hour > 23 ||

@@ -42,7 +42,7 @@ static bool is_scheme(struct pl_slice text)
 }
 
 /* Cuts the text at the first of these bytes; returns the rest after it, or ptr NULL. */
-static struct pl_slice cut(struct pl_slice *text, const char *at)
+static struct pl_slice url_cut(struct pl_slice *text, const char *at)
 {
     for (size_t i = 0; i < text->len; i++) {
         if (strchr(at, text->ptr[i]) == NULL)
@@ -71,7 +71,7 @@ static int read_port(struct pl_slice text, struct pl_url *url, struct pl_err *er
 static int read_brackets(struct pl_slice text, struct pl_url *url, struct pl_err *err)
 {
     struct pl_slice inside = pl_slice(text.ptr + 1, text.len - 1);
-    struct pl_slice behind = cut(&inside, "]");
+    struct pl_slice behind = url_cut(&inside, "]");
     struct pl_ip ip;
     if (behind.ptr == NULL || memchr(inside.ptr, ':', inside.len) == NULL ||
         pl_ip_parse(inside, &ip, NULL) != 0 || ip.is_network)
@@ -87,12 +87,12 @@ static int read_authority(struct pl_slice text, struct pl_url *url, struct pl_er
     const char *at = memchr(text.ptr, '@', text.len);
     if (at != NULL) {
         url->user = pl_slice(text.ptr, (size_t)(at - text.ptr));
-        url->password = cut(&url->user, ":");
+        url->password = url_cut(&url->user, ":");
         text = pl_slice(at + 1, text.len - (size_t)(at - text.ptr) - 1);
     }
     if (text.len > 0 && text.ptr[0] == '[')
         return read_brackets(text, url, err);
-    struct pl_slice port = cut(&text, ":");
+    struct pl_slice port = url_cut(&text, ":");
     for (size_t i = 0; i < text.len; i++)
         if (strchr("@[]", text.ptr[i]) != NULL)
             return pl_err_set(err, PL_EINVAL, "the host must not have \"%c\" in it", text.ptr[i]);
@@ -111,8 +111,8 @@ int pl_url_parse(struct pl_slice text, struct pl_url *url, struct pl_err *err)
         return pl_err_set(err, PL_EINVAL, "nothing is there");
     if (!check_bytes(text, err))
         return PL_EINVAL;
-    url->fragment = cut(&text, "#");
-    url->query = cut(&text, "?");
+    url->fragment = url_cut(&text, "#");
+    url->query = url_cut(&text, "?");
     const char *colon = memchr(text.ptr, ':', text.len);
     url->scheme = pl_slice(text.ptr, colon != NULL ? (size_t)(colon - text.ptr) : 0);
     if (!is_scheme(url->scheme))

@@ -43,7 +43,7 @@ struct reader {
     struct pl_err *err;
 };
 
-static int fail(struct reader *r, int code, uint32_t line, const char *what)
+static int yaml_fail(struct reader *r, int code, uint32_t line, const char *what)
 {
     pl_err_set(r->err, code, "line %u: %s", line, what);
     if (r->err != NULL)
@@ -69,7 +69,7 @@ static int next_event(struct reader *r, yaml_event_t *event)
     char what[256];
     snprintf(what, sizeof(what), "%s%s%s", problem, r->parser.context ? " " : "",
              r->parser.context ? r->parser.context : "");
-    return fail(r, PL_ESYNTAX, line, what);
+    return yaml_fail(r, PL_ESYNTAX, line, what);
 }
 
 static enum tag tag_of(const yaml_char_t *text)
@@ -96,7 +96,7 @@ static int add_node(struct reader *r, enum kind kind, const yaml_event_t *event,
 {
     uint32_t line = (uint32_t)event->start_mark.line + 1;
     if (r->count == MAX_NODES)
-        return fail(r, PL_ELIMIT, line, "the document has too many values");
+        return yaml_fail(r, PL_ELIMIT, line, "the document has too many values");
     if (r->count == r->cap) {
         r->cap = r->cap ? r->cap * 2 : 64;
         r->nodes = pl_reallocarray(r->nodes, r->cap, sizeof(*r->nodes));
@@ -128,7 +128,7 @@ static int fill_alias(struct reader *r, struct node *node, const yaml_event_t *e
     struct pl_slice name = pl_slice_z((const char *)event->data.alias.anchor);
     uintptr_t found = (uintptr_t)pl_map_get(&r->anchors, name);
     if (found == 0)
-        return fail(r, PL_ESYNTAX, node->line, "the alias has no anchor before it");
+        return yaml_fail(r, PL_ESYNTAX, node->line, "the alias has no anchor before it");
     node->text = (uint32_t)(found - 1);
     return 0;
 }
@@ -176,7 +176,7 @@ static int read_node(struct reader *r, const yaml_event_t *event, unsigned depth
     if (kind == ALIAS)
         return fill_alias(r, &r->nodes[*at], event);
     if (depth == 0)
-        return fail(r, PL_ELIMIT, r->nodes[*at].line, "the values are nested too deeply");
+        return yaml_fail(r, PL_ELIMIT, r->nodes[*at].line, "the values are nested too deeply");
     add_anchor(r, mapping ? event->data.mapping_start.anchor : event->data.sequence_start.anchor,
                *at);
     return read_children(r, *at, mapping ? YAML_MAPPING_END_EVENT : YAML_SEQUENCE_END_EVENT,
@@ -187,28 +187,28 @@ static int read_node(struct reader *r, const yaml_event_t *event, unsigned depth
 
 static int write_node(struct reader *r, uint32_t at, unsigned depth);
 
-static struct pl_slice text_of(const struct reader *r, const struct node *node)
+static struct pl_slice yaml_text_of(const struct reader *r, const struct node *node)
 {
     return pl_slice(pl_buf_z(&r->texts) + node->text, node->len);
 }
 
 /* The node itself, or the target of an alias. */
-static uint32_t follow(const struct reader *r, uint32_t at)
+static uint32_t yaml_follow(const struct reader *r, uint32_t at)
 {
     return r->nodes[at].kind == ALIAS ? r->nodes[at].text : at;
 }
 
-static int spend(struct reader *r, const struct node *node, size_t bytes)
+static int yaml_spend(struct reader *r, const struct node *node, size_t bytes)
 {
     if (r->nodes_left == 0 || bytes > r->bytes_left)
-        return fail(r, PL_ELIMIT, node->line, "the document is too large with its aliases");
+        return yaml_fail(r, PL_ELIMIT, node->line, "the document is too large with its aliases");
     r->nodes_left--;
     r->bytes_left -= bytes;
     return 0;
 }
 
-static int resolve(struct reader *r, const struct node *node, enum pl_yaml_type *type,
-                   struct pl_buf *number)
+static int yaml_resolve(struct reader *r, const struct node *node, enum pl_yaml_type *type,
+                        struct pl_buf *number)
 {
     static const char *const wrong[] = {[TAG_NULL] = "the value is no !!null",
                                         [TAG_BOOL] = "the value is no !!bool",
@@ -217,13 +217,13 @@ static int resolve(struct reader *r, const struct node *node, enum pl_yaml_type 
     *type = PL_YAML_STR;
     if (node->tag == TAG_STR || node->tag == TAG_BINARY)
         return 0;
-    *type = pl_yaml_resolve(text_of(r, node), number);
+    *type = pl_yaml_resolve(yaml_text_of(r, node), number);
     bool is_number = *type == PL_YAML_NUMBER || *type == PL_YAML_NOT_FINITE;
     bool is_integer = *type == PL_YAML_NUMBER && strpbrk(pl_buf_z(number), ".eE") == NULL;
     bool is_bool = *type == PL_YAML_TRUE || *type == PL_YAML_FALSE;
     if ((node->tag == TAG_NULL && *type != PL_YAML_NULL) || (node->tag == TAG_BOOL && !is_bool) ||
         (node->tag == TAG_INT && !is_integer) || (node->tag == TAG_FLOAT && !is_number))
-        return fail(r, PL_ESYNTAX, node->line, wrong[node->tag]);
+        return yaml_fail(r, PL_ESYNTAX, node->line, wrong[node->tag]);
     return 0;
 }
 
@@ -231,10 +231,11 @@ static int write_binary(struct reader *r, const struct node *node)
 {
     struct pl_buf bytes = PL_BUF_INIT;
     int rc = 0;
-    if (!pl_base64_decode(text_of(r, node), &bytes))
-        rc = fail(r, PL_ESYNTAX, node->line, "the !!binary value is not base64");
+    if (!pl_base64_decode(yaml_text_of(r, node), &bytes))
+        rc = yaml_fail(r, PL_ESYNTAX, node->line, "the !!binary value is not base64");
     else if (!pl_is_utf8(pl_buf_slice(&bytes)))
-        rc = fail(r, PL_ESYNTAX, node->line, "the !!binary value is not UTF-8, as JSON must be");
+        rc = yaml_fail(r, PL_ESYNTAX, node->line,
+                       "the !!binary value is not UTF-8, as JSON must be");
     else
         pl_build_str(r->b, pl_buf_slice(&bytes));
     pl_buf_deinit(&bytes);
@@ -245,9 +246,9 @@ static int write_scalar(struct reader *r, const struct node *node)
 {
     struct pl_buf number = PL_BUF_INIT;
     enum pl_yaml_type type;
-    int rc = resolve(r, node, &type, &number);
+    int rc = yaml_resolve(r, node, &type, &number);
     if (rc == 0 && type == PL_YAML_NOT_FINITE)
-        rc = fail(r, PL_ESYNTAX, node->line, "JSON has no infinity and no NaN");
+        rc = yaml_fail(r, PL_ESYNTAX, node->line, "JSON has no infinity and no NaN");
     else if (rc == 0 && node->tag == TAG_BINARY)
         rc = write_binary(r, node);
     else if (rc == 0 && type == PL_YAML_NULL)
@@ -257,7 +258,7 @@ static int write_scalar(struct reader *r, const struct node *node)
     else if (rc == 0 && (type == PL_YAML_TRUE || type == PL_YAML_FALSE))
         pl_build_bool(r->b, type == PL_YAML_TRUE);
     else if (rc == 0)
-        pl_build_str(r->b, text_of(r, node));
+        pl_build_str(r->b, yaml_text_of(r, node));
     pl_buf_deinit(&number);
     return rc;
 }
@@ -265,32 +266,32 @@ static int write_scalar(struct reader *r, const struct node *node)
 /* A key in JSON's form: a string. */
 static int key_text(struct reader *r, uint32_t at, struct pl_buf *key)
 {
-    const struct node *node = &r->nodes[follow(r, at)];
+    const struct node *node = &r->nodes[yaml_follow(r, at)];
     enum pl_yaml_type type;
     pl_buf_clear(key);
     if (node->kind != SCALAR)
-        return fail(r, PL_ESYNTAX, r->nodes[at].line, "a key must be a scalar");
-    int rc = resolve(r, node, &type, key);
+        return yaml_fail(r, PL_ESYNTAX, r->nodes[at].line, "a key must be a scalar");
+    int rc = yaml_resolve(r, node, &type, key);
     if (rc != 0)
         return rc;
     bool is_integer = type == PL_YAML_NUMBER && strpbrk(pl_buf_z(key), ".eE") == NULL;
     if (type == PL_YAML_NULL)
-        return fail(r, PL_ESYNTAX, r->nodes[at].line, "a key must not be null");
+        return yaml_fail(r, PL_ESYNTAX, r->nodes[at].line, "a key must not be null");
     if (type == PL_YAML_TRUE || type == PL_YAML_FALSE)
         pl_buf_add_z(key, type == PL_YAML_TRUE ? "true" : "false");
     else if (!is_integer) {
         /* Other numbers keep their spelling: the key 1.10 is not 1.1. */
         pl_buf_clear(key);
-        pl_buf_add_slice(key, text_of(r, node));
+        pl_buf_add_slice(key, yaml_text_of(r, node));
     }
-    return spend(r, node, key->len);
+    return yaml_spend(r, node, key->len);
 }
 
 static bool is_merge(const struct reader *r, uint32_t key)
 {
     const struct node *node = &r->nodes[key];
     return node->kind == SCALAR && (node->plain || node->tag == TAG_MERGE) &&
-           pl_slice_eqz(text_of(r, node), "<<");
+           pl_slice_eqz(yaml_text_of(r, node), "<<");
 }
 
 /* Writes the members of this mapping. merged: it was included by "<<", and names in `seen` win. */
@@ -309,7 +310,7 @@ static int write_members(struct reader *r, uint32_t mapping, bool merged, struct
             break;
         if (pl_map_has(seen, pl_buf_slice(&key))) {
             if (!merged)
-                rc = fail(r, PL_ESYNTAX, r->nodes[name].line, "the key is there already");
+                rc = yaml_fail(r, PL_ESYNTAX, r->nodes[name].line, "the key is there already");
             continue;
         }
         pl_map_put(seen, pl_buf_slice(&key), seen);
@@ -324,14 +325,15 @@ static int write_merges(struct reader *r, uint32_t mapping, struct pl_map *seen,
 
 static int write_merged(struct reader *r, uint32_t at, struct pl_map *seen, unsigned depth)
 {
-    uint32_t source = follow(r, at);
+    uint32_t source = yaml_follow(r, at);
     if (r->nodes[source].kind != MAPPING || depth == 0)
-        return fail(r, PL_ESYNTAX, r->nodes[at].line,
-                    "\"<<\" takes a mapping or a sequence of mappings");
+        return yaml_fail(r, PL_ESYNTAX, r->nodes[at].line,
+                         "\"<<\" takes a mapping or a sequence of mappings");
     if (r->nodes[source].open)
-        return fail(r, PL_ESYNTAX, r->nodes[at].line, "the alias stands for what it is part of");
+        return yaml_fail(r, PL_ESYNTAX, r->nodes[at].line,
+                         "the alias stands for what it is part of");
     r->nodes[source].open = true;
-    int rc = spend(r, &r->nodes[at], 0);
+    int rc = yaml_spend(r, &r->nodes[at], 0);
     if (rc == 0)
         rc = write_members(r, source, true, seen, depth - 1);
     if (rc == 0)
@@ -348,7 +350,7 @@ static int write_merges(struct reader *r, uint32_t mapping, struct pl_map *seen,
         at = r->nodes[value].next;
         if (!is_merge(r, name))
             continue;
-        uint32_t source = follow(r, value);
+        uint32_t source = yaml_follow(r, value);
         if (r->nodes[source].kind != SEQUENCE) {
             rc = write_merged(r, value, seen, depth);
             continue;
@@ -386,15 +388,16 @@ static int write_sequence(struct reader *r, uint32_t sequence, unsigned depth)
 
 static int write_node(struct reader *r, uint32_t at, unsigned depth)
 {
-    uint32_t source = follow(r, at);
+    uint32_t source = yaml_follow(r, at);
     struct node *node = &r->nodes[source];
-    int rc = spend(r, &r->nodes[at], node->kind == SCALAR ? node->len : 0);
+    int rc = yaml_spend(r, &r->nodes[at], node->kind == SCALAR ? node->len : 0);
     if (rc != 0 || node->kind == SCALAR)
         return rc != 0 ? rc : write_scalar(r, node);
     if (node->open)
-        return fail(r, PL_ESYNTAX, r->nodes[at].line, "the alias stands for what it is part of");
+        return yaml_fail(r, PL_ESYNTAX, r->nodes[at].line,
+                         "the alias stands for what it is part of");
     if (depth == 0)
-        return fail(r, PL_ELIMIT, node->line, "the values are nested too deeply");
+        return yaml_fail(r, PL_ELIMIT, node->line, "the values are nested too deeply");
     node->open = true;
     rc = node->kind == MAPPING ? write_mapping(r, source, depth - 1)
                                : write_sequence(r, source, depth - 1);
@@ -414,7 +417,7 @@ static void forget_document(struct reader *r)
 }
 
 /* A document without content: only comments, or the end of the stream. */
-static bool is_empty(const struct reader *r, uint32_t root)
+static bool yaml_is_empty(const struct reader *r, uint32_t root)
 {
     const struct node *node = &r->nodes[root];
     return node->kind == SCALAR && node->plain && node->len == 0;
@@ -430,7 +433,7 @@ static int read_document(struct reader *r, struct pl_docs *out)
         return rc;
     rc = read_node(r, &event, PL_SCAN_DEPTH, &root);
     yaml_event_delete(&event);
-    if (rc != 0 || is_empty(r, root))
+    if (rc != 0 || yaml_is_empty(r, root))
         return rc;
     r->b = pl_build_create(NULL);
     rc = write_node(r, root, PL_SCAN_DEPTH);

@@ -28,7 +28,7 @@ static bool needs_escape(unsigned c)
            c == 0xfffe || c == 0xffff;
 }
 
-static void add_quoted(struct pl_buf *out, struct pl_slice text)
+static void yaml_encode_add_quoted(struct pl_buf *out, struct pl_slice text)
 {
     pl_buf_add_char(out, '"');
     for (size_t i = 0; i < text.len;) {
@@ -65,7 +65,7 @@ static bool looks_timed(struct pl_slice text)
 }
 
 /* Whether the text, without quotes, would be read back as the same string. */
-static bool is_plain(struct pl_slice text)
+static bool yaml_encode_is_plain(struct pl_slice text)
 {
     static const char indicators[] = "?:,[]{}#&*!|>'\"%@`=~";
     struct pl_buf number = PL_BUF_INIT;
@@ -133,7 +133,8 @@ static void add_block(struct pl_buf *out, struct pl_slice text, size_t indent)
 
 /* ---- values ---- */
 
-static void add_map(struct pl_buf *out, struct pl_node node, size_t indent, bool started);
+static void yaml_encode_add_map(struct pl_buf *out, struct pl_node node, size_t indent,
+                                bool started);
 static void add_list(struct pl_buf *out, struct pl_node node, size_t indent, bool started);
 
 static bool is_nested(struct pl_node node)
@@ -153,10 +154,10 @@ static void add_scalar(struct pl_buf *out, struct pl_node node, size_t indent)
             add_block(out, text, indent);
             return;
         }
-        if (is_plain(text))
+        if (yaml_encode_is_plain(text))
             pl_buf_add_slice(out, text);
         else
-            add_quoted(out, text);
+            yaml_encode_add_quoted(out, text);
         break;
     case PL_NUMBER:
         pl_buf_add_slice(out, pl_node_number(node, &scratch));
@@ -176,23 +177,24 @@ static void add_scalar(struct pl_buf *out, struct pl_node node, size_t indent)
     pl_buf_add_char(out, '\n');
 }
 
-static void add_key(struct pl_buf *out, struct pl_slice key)
+static void yaml_encode_add_key(struct pl_buf *out, struct pl_slice key)
 {
-    if (is_plain(key))
+    if (yaml_encode_is_plain(key))
         pl_buf_add_slice(out, key);
     else
-        add_quoted(out, key);
+        yaml_encode_add_quoted(out, key);
 }
 
-static void add_member(struct pl_buf *out, struct pl_slice key, struct pl_node value, size_t indent)
+static void yaml_encode_add_member(struct pl_buf *out, struct pl_slice key, struct pl_node value,
+                                   size_t indent)
 {
     size_t start = out->len;
-    add_key(out, key);
+    yaml_encode_add_key(out, key);
     bool is_long = out->len - start > LONG_KEY;
     if (is_long) {
         out->len = start;
         pl_buf_add_z(out, "? ");
-        add_key(out, key);
+        yaml_encode_add_key(out, key);
         pl_buf_add_char(out, '\n');
         add_spaces(out, indent);
     }
@@ -204,19 +206,20 @@ static void add_member(struct pl_buf *out, struct pl_slice key, struct pl_node v
     }
     pl_buf_add_char(out, '\n');
     if (pl_node_type(value) == PL_OBJECT)
-        add_map(out, value, indent + 2, false);
+        yaml_encode_add_map(out, value, indent + 2, false);
     else
         add_list(out, value, is_long ? indent + 2 : indent, false);
 }
 
 /* started: the first line is begun, after the "- " of a list. */
-static void add_map(struct pl_buf *out, struct pl_node node, size_t indent, bool started)
+static void yaml_encode_add_map(struct pl_buf *out, struct pl_node node, size_t indent,
+                                bool started)
 {
     struct pl_iter it = pl_iter(node);
     while (pl_iter_next(&it)) {
         if (!started || it.index != 0)
             add_spaces(out, indent);
-        add_member(out, it.key, it.value, indent);
+        yaml_encode_add_member(out, it.key, it.value, indent);
     }
 }
 
@@ -230,7 +233,7 @@ static void add_list(struct pl_buf *out, struct pl_node node, size_t indent, boo
         if (!is_nested(it.value))
             add_scalar(out, it.value, indent + 2);
         else if (pl_node_type(it.value) == PL_OBJECT)
-            add_map(out, it.value, indent + 2, true);
+            yaml_encode_add_map(out, it.value, indent + 2, true);
         else
             add_list(out, it.value, indent + 2, true);
     }
@@ -241,7 +244,7 @@ void pl_yaml_encode(struct pl_node node, struct pl_buf *out)
     if (!is_nested(node))
         add_scalar(out, node, 0);
     else if (pl_node_type(node) == PL_OBJECT)
-        add_map(out, node, 0, false);
+        yaml_encode_add_map(out, node, 0, false);
     else
         add_list(out, node, 0, false);
 }

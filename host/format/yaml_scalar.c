@@ -133,7 +133,7 @@ static bool decimal(struct pl_slice text, bool negative, struct pl_buf *out)
     return true;
 }
 
-static bool number(struct pl_slice text, struct pl_buf *out)
+static bool yaml_scalar_number(struct pl_slice text, struct pl_buf *out)
 {
     bool negative = text.ptr[0] == '-';
     if (negative || text.ptr[0] == '+')
@@ -150,7 +150,7 @@ enum pl_yaml_type pl_yaml_resolve(struct pl_slice text, struct pl_buf *out)
     if (!is_digit(text.ptr[0]) && strchr("+-.", text.ptr[0]) == NULL)
         return PL_YAML_STR;
     if (memchr(text.ptr, '_', text.len) == NULL)
-        return number(text, out) ? PL_YAML_NUMBER : PL_YAML_STR;
+        return yaml_scalar_number(text, out) ? PL_YAML_NUMBER : PL_YAML_STR;
     for (size_t i = 0; i < text.len; i++) {
         if (text.ptr[i] != '_') {
             pl_buf_add_char(&plain, text.ptr[i]);
@@ -163,7 +163,7 @@ enum pl_yaml_type pl_yaml_resolve(struct pl_slice text, struct pl_buf *out)
             return PL_YAML_STR;
         }
     }
-    bool is_number = number(pl_buf_slice(&plain), out);
+    bool is_number = yaml_scalar_number(pl_buf_slice(&plain), out);
     pl_buf_deinit(&plain);
     return is_number ? PL_YAML_NUMBER : PL_YAML_STR;
 }

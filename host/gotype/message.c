@@ -7,14 +7,14 @@
 
 #include <string.h>
 
-static const char *text(uint32_t at)
+static const char *message_text(uint32_t at)
 {
     return pl_packed_kinds()->texts + at;
 }
 
 const char *pl_message_release(void)
 {
-    return text(pl_packed_kinds()->version);
+    return message_text(pl_packed_kinds()->version);
 }
 
 struct pl_message pl_message_find(struct pl_slice name)
@@ -23,7 +23,7 @@ struct pl_message pl_message_find(struct pl_slice name)
     size_t low = 0, high = all->message_count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        struct pl_slice is = pl_slice_z(text(all->messages[middle].name));
+        struct pl_slice is = pl_slice_z(message_text(all->messages[middle].name));
         size_t least = is.len < name.len ? is.len : name.len;
         int order = least > 0 ? memcmp(is.ptr, name.ptr, least) : 0;
         if (order == 0 && is.len == name.len)
@@ -42,8 +42,9 @@ struct pl_message pl_message_of_kind(struct pl_slice group, struct pl_slice vers
     const struct pl_packed *all = pl_packed_kinds();
     for (size_t i = 0; i < all->kind_count; i++) {
         const struct pl_packed_kind *is = &all->kinds[i];
-        if (pl_slice_eqz(kind, text(is->kind)) && pl_slice_eqz(group, text(is->group)) &&
-            pl_slice_eqz(version, text(is->version)))
+        if (pl_slice_eqz(kind, message_text(is->kind)) &&
+            pl_slice_eqz(group, message_text(is->group)) &&
+            pl_slice_eqz(version, message_text(is->version)))
             return (struct pl_message){&all->messages[is->message]};
     }
     return (struct pl_message){NULL};
@@ -51,7 +52,7 @@ struct pl_message pl_message_of_kind(struct pl_slice group, struct pl_slice vers
 
 const char *pl_message_name(struct pl_message message)
 {
-    return message.at != NULL ? text(message.at->name) : "";
+    return message.at != NULL ? message_text(message.at->name) : "";
 }
 
 const char *pl_message_go(struct pl_message message)
@@ -88,16 +89,16 @@ static void unpack(const struct pl_packed_field *packed, struct pl_message_field
     const struct pl_packed *all = pl_packed_kinds();
     const struct pl_packed_extra *extra = &all->extras[packed->extra];
     *out = (struct pl_message_field){
-        .name = text(packed->name),
+        .name = message_text(packed->name),
         .form = (enum pl_form)(packed->form & 63),
         .many = (enum pl_many)(packed->form >> 6),
         .number = packed->number,
         .flags = packed->flags,
-        .go = text(extra->go),
-        .list_keys = text(extra->keys),
-        .merge_key = text(extra->merge_key),
-        .json_default = text(extra->json_default),
-        .values = text(extra->values),
+        .go = message_text(extra->go),
+        .list_keys = message_text(extra->keys),
+        .merge_key = message_text(extra->merge_key),
+        .json_default = message_text(extra->json_default),
+        .values = message_text(extra->values),
     };
     if (out->form == PL_FORM_MESSAGE)
         out->message.at = &all->messages[packed->type];
@@ -122,7 +123,7 @@ bool pl_message_get(struct pl_message message, struct pl_slice name, struct pl_m
             struct pl_message inner = {&all->messages[packed->type]};
             if (pl_message_get(inner, name, field))
                 return true;
-        } else if (pl_slice_eqz(name, text(packed->name))) {
+        } else if (pl_slice_eqz(name, message_text(packed->name))) {
             unpack(packed, field);
             return true;
         }
@@ -156,14 +157,14 @@ void pl_message_kind_at(size_t index, struct pl_message_kind *kind)
     const struct pl_packed *all = pl_packed_kinds();
     const struct pl_packed_kind *is = &all->kinds[index];
     *kind = (struct pl_message_kind){
-        .group = text(is->group),
-        .version = text(is->version),
-        .kind = text(is->kind),
-        .plural = text(is->plural),
-        .singular = text(is->singular),
-        .short_names = text(is->short_names),
-        .categories = text(is->categories),
-        .verbs = text(is->verbs),
+        .group = message_text(is->group),
+        .version = message_text(is->version),
+        .kind = message_text(is->kind),
+        .plural = message_text(is->plural),
+        .singular = message_text(is->singular),
+        .short_names = message_text(is->short_names),
+        .categories = message_text(is->categories),
+        .verbs = message_text(is->verbs),
         .namespaced = is->namespaced != 0,
         .message = {&all->messages[is->message]},
         .at = is,
@@ -178,8 +179,9 @@ size_t pl_message_sub_count(const struct pl_message_kind *kind)
 void pl_message_sub_at(const struct pl_message_kind *kind, size_t index, struct pl_message_sub *sub)
 {
     const struct pl_packed_sub *is = &pl_packed_kinds()->subs[kind->at->first_sub + index];
-    *sub = (struct pl_message_sub){text(is->name), text(is->group), text(is->version),
-                                   text(is->kind), text(is->verbs)};
+    *sub = (struct pl_message_sub){message_text(is->name), message_text(is->group),
+                                   message_text(is->version), message_text(is->kind),
+                                   message_text(is->verbs)};
 }
 
 size_t pl_message_column_count(const struct pl_message_kind *kind)
@@ -191,6 +193,6 @@ void pl_message_column_at(const struct pl_message_kind *kind, size_t index,
                           struct pl_message_column *column)
 {
     const struct pl_packed_column *is = &pl_packed_kinds()->columns[kind->at->first_column + index];
-    *column =
-        (struct pl_message_column){text(is->name), text(is->type), text(is->format), is->priority};
+    *column = (struct pl_message_column){message_text(is->name), message_text(is->type),
+                                         message_text(is->format), is->priority};
 }

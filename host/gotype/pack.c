@@ -32,13 +32,13 @@ struct pack {
     uint32_t version;
 };
 
-static _Noreturn void fail(const struct pack *p, const char *what, const char *which)
+static _Noreturn void pack_fail(const struct pack *p, const char *what, const char *which)
 {
     fprintf(stderr, "pack: %s:%u: %s: %s\n", p->file, p->line, what, which);
     exit(1);
 }
 
-static void *take(size_t size)
+static void *pack_take(size_t size)
 {
     void *memory = calloc(1, size);
     if (memory == NULL) {
@@ -48,9 +48,9 @@ static void *take(size_t size)
     return memory;
 }
 
-static char *copy(const char *text)
+static char *pack_copy(const char *text)
 {
-    char *out = take(strlen(text) + 1);
+    char *out = pack_take(strlen(text) + 1);
     strcpy(out, text);
     return out;
 }
@@ -72,7 +72,7 @@ static uint32_t pool(struct pack *p, const char *text)
     }
     size_t len = strlen(text) + 1;
     if (p->text_len + len > MAX_TEXT)
-        fail(p, "too much text", text);
+        pack_fail(p, "too much text", text);
     memcpy(p->texts + p->text_len, text, len);
     *bucket = (uint32_t)p->text_len;
     p->text_len += len;
@@ -87,7 +87,7 @@ static const char *dashed(const char *part)
 static size_t room(const struct pack *p, size_t *count)
 {
     if (*count + 1 >= MAX_ROWS)
-        fail(p, "too many rows", "raise MAX_ROWS");
+        pack_fail(p, "too many rows", "raise MAX_ROWS");
     return (*count)++;
 }
 
@@ -131,11 +131,11 @@ static void set_type(struct pack *p, size_t at, const char *type)
             return;
         }
     if (strchr(type, '.') == NULL)
-        fail(p, "no such type", type);
-    p->types[at] = copy(type);
+        pack_fail(p, "no such type", type);
+    p->types[at] = pack_copy(type);
 }
 
-static unsigned flags_of(const struct pack *p, const char *letters)
+static unsigned pack_flags_of(const struct pack *p, const char *letters)
 {
     unsigned flags = 0;
     for (; *letters != '\0'; letters++) {
@@ -158,13 +158,13 @@ static unsigned flags_of(const struct pack *p, const char *letters)
         case '-':
             break;
         default:
-            fail(p, "no such flag", letters);
+            pack_fail(p, "no such flag", letters);
         }
     }
     return flags;
 }
 
-static const char *value_of(const char *part, const char *name)
+static const char *pack_value_of(const char *part, const char *name)
 {
     size_t len = strlen(name);
     return strncmp(part, name, len) == 0 && part[len] == '=' ? part + len + 1 : NULL;
@@ -174,27 +174,27 @@ static void attribute(struct pack *p, struct pl_packed_field *field, struct pl_p
                       const char *part)
 {
     const char *v;
-    if ((v = value_of(part, "go")) != NULL)
+    if ((v = pack_value_of(part, "go")) != NULL)
         extra->go = pool(p, v);
-    else if ((v = value_of(part, "keys")) != NULL)
+    else if ((v = pack_value_of(part, "keys")) != NULL)
         extra->keys = pool(p, v);
-    else if ((v = value_of(part, "key")) != NULL)
+    else if ((v = pack_value_of(part, "key")) != NULL)
         extra->merge_key = pool(p, v);
-    else if ((v = value_of(part, "default")) != NULL)
+    else if ((v = pack_value_of(part, "default")) != NULL)
         extra->json_default = pool(p, v);
-    else if ((v = value_of(part, "enum")) != NULL)
+    else if ((v = pack_value_of(part, "enum")) != NULL)
         extra->values = pool(p, v);
-    else if ((v = value_of(part, "list")) != NULL)
+    else if ((v = pack_value_of(part, "list")) != NULL)
         field->flags |= strcmp(v, "map") == 0   ? PL_PACKED_MAP
                         : strcmp(v, "set") == 0 ? PL_PACKED_SET
                                                 : 0;
-    else if ((v = value_of(part, "patch")) != NULL) {
+    else if ((v = pack_value_of(part, "patch")) != NULL) {
         if (strstr(v, "merge") != NULL)
             field->flags |= PL_PACKED_MERGE;
         if (strstr(v, "retainKeys") != NULL)
             field->flags |= PL_PACKED_RETAIN;
     } else
-        fail(p, "no such attribute", part);
+        pack_fail(p, "no such attribute", part);
 }
 
 static uint16_t extra_of(struct pack *p, const struct pl_packed_extra *extra)
@@ -206,22 +206,22 @@ static uint16_t extra_of(struct pack *p, const struct pl_packed_extra *extra)
     return (uint16_t)room(p, &p->extra_count);
 }
 
-static void add_field(struct pack *p, char **part, size_t count)
+static void pack_add_field(struct pack *p, char **part, size_t count)
 {
     size_t at = room(p, &p->field_count);
     struct pl_packed_field *field = &p->fields[at];
     struct pl_packed_extra extra = {0};
     bool is_inline = **part == 'I';
     if (count < 4 || p->message_count == 0)
-        fail(p, "a field has a name, a number and a type", part[0]);
+        pack_fail(p, "a field has a name, a number and a type", part[0]);
     long number = strtol(part[2], NULL, 10);
     if (number < 0 || number > 255)
-        fail(p, "no number of a field", part[2]);
+        pack_fail(p, "no number of a field", part[2]);
     field->name = pool(p, dashed(part[1]));
     field->number = (uint8_t)number;
     set_type(p, at, part[3]);
     field->flags =
-        (uint16_t)(is_inline ? PL_PACKED_INLINE : flags_of(p, count > 4 ? part[4] : "-"));
+        (uint16_t)(is_inline ? PL_PACKED_INLINE : pack_flags_of(p, count > 4 ? part[4] : "-"));
     for (size_t i = 5; i < count; i++)
         attribute(p, field, &extra, part[i]);
     field->extra = extra_of(p, &extra);
@@ -234,7 +234,7 @@ static void add_message(struct pack *p, char **part, size_t count)
 {
     struct pl_packed_message *message = &p->messages[room(p, &p->message_count)];
     if (count != 3)
-        fail(p, "a type has a name and flags", part[0]);
+        pack_fail(p, "a type has a name and flags", part[0]);
     message->name = pool(p, part[1]);
     message->first = (uint16_t)p->field_count;
     message->flags =
@@ -246,37 +246,37 @@ static void add_kind(struct pack *p, char **part, size_t count)
     size_t at = room(p, &p->kind_count);
     struct pl_packed_kind *kind = &p->kinds[at];
     if (count < 7)
-        fail(p, "a kind has group, version, kind, plural, singular and type", part[0]);
+        pack_fail(p, "a kind has group, version, kind, plural, singular and type", part[0]);
     kind->group = pool(p, dashed(part[1]));
     kind->version = pool(p, part[2]);
     kind->kind = pool(p, part[3]);
     kind->plural = pool(p, part[4]);
     kind->singular = pool(p, part[5]);
-    p->kind_types[at] = copy(part[6]);
+    p->kind_types[at] = pack_copy(part[6]);
     kind->first_sub = (uint16_t)p->sub_count;
     kind->first_column = (uint16_t)p->column_count;
     for (size_t i = 7; i < count; i++) {
         const char *v;
-        if ((v = value_of(part[i], "scope")) != NULL)
+        if ((v = pack_value_of(part[i], "scope")) != NULL)
             kind->namespaced = strcmp(v, "Namespaced") == 0;
-        else if ((v = value_of(part[i], "short")) != NULL)
+        else if ((v = pack_value_of(part[i], "short")) != NULL)
             kind->short_names = pool(p, v);
-        else if ((v = value_of(part[i], "categories")) != NULL)
+        else if ((v = pack_value_of(part[i], "categories")) != NULL)
             kind->categories = pool(p, v);
-        else if ((v = value_of(part[i], "verbs")) != NULL)
+        else if ((v = pack_value_of(part[i], "verbs")) != NULL)
             kind->verbs = pool(p, v);
         else
-            fail(p, "no such attribute", part[i]);
+            pack_fail(p, "no such attribute", part[i]);
     }
 }
 
 static void add_sub(struct pack *p, char **part, size_t count)
 {
     struct pl_packed_sub *sub = &p->subs[room(p, &p->sub_count)];
-    if (count != 6 || p->kind_count == 0 || value_of(part[5], "verbs") == NULL)
-        fail(p, "a subresource has name, group, version, kind and verbs", part[0]);
+    if (count != 6 || p->kind_count == 0 || pack_value_of(part[5], "verbs") == NULL)
+        pack_fail(p, "a subresource has name, group, version, kind and verbs", part[0]);
     *sub = (struct pl_packed_sub){pool(p, part[1]), pool(p, dashed(part[2])), pool(p, part[3]),
-                                  pool(p, part[4]), pool(p, value_of(part[5], "verbs"))};
+                                  pool(p, part[4]), pool(p, pack_value_of(part[5], "verbs"))};
     p->kinds[p->kind_count - 1].sub_count++;
 }
 
@@ -284,14 +284,14 @@ static void add_column(struct pack *p, char **part, size_t count)
 {
     struct pl_packed_column *column = &p->columns[room(p, &p->column_count)];
     if (count != 5 || p->kind_count == 0)
-        fail(p, "a column has name, type, format and priority", part[0]);
+        pack_fail(p, "a column has name, type, format and priority", part[0]);
     *column =
         (struct pl_packed_column){pool(p, part[1]), pool(p, part[2]), pool(p, dashed(part[3])),
                                   (uint32_t)strtoul(part[4], NULL, 10)};
     p->kinds[p->kind_count - 1].column_count++;
 }
 
-static void add_line(struct pack *p, char *line)
+static void pack_add_line(struct pack *p, char *line)
 {
     char *part[MAX_PARTS] = {line};
     size_t count = 0;
@@ -307,7 +307,7 @@ static void add_line(struct pack *p, char *line)
     else if (strcmp(part[0], "T") == 0)
         add_message(p, part, count);
     else if (strcmp(part[0], "F") == 0 || strcmp(part[0], "I") == 0)
-        add_field(p, part, count);
+        pack_add_field(p, part, count);
     else if (strcmp(part[0], "K") == 0)
         add_kind(p, part, count);
     else if (strcmp(part[0], "S") == 0)
@@ -315,7 +315,7 @@ static void add_line(struct pack *p, char *line)
     else if (strcmp(part[0], "C") == 0)
         add_column(p, part, count);
     else
-        fail(p, "no such line", part[0]);
+        pack_fail(p, "no such line", part[0]);
 }
 
 static uint16_t message_index(const struct pack *p, const char *name)
@@ -323,14 +323,14 @@ static uint16_t message_index(const struct pack *p, const char *name)
     for (size_t i = 0; i < p->message_count; i++)
         if (strcmp(p->texts + p->messages[i].name, name) == 0)
             return (uint16_t)i;
-    fail(p, "no such type", name);
+    pack_fail(p, "no such type", name);
 }
 
-static void resolve(struct pack *p)
+static void pack_resolve(struct pack *p)
 {
     for (size_t i = 1; i < p->message_count; i++)
         if (strcmp(p->texts + p->messages[i - 1].name, p->texts + p->messages[i].name) >= 0)
-            fail(p, "types are not sorted", p->texts + p->messages[i].name);
+            pack_fail(p, "types are not sorted", p->texts + p->messages[i].name);
     for (size_t i = 0; i < p->field_count; i++)
         if (p->types[i] != NULL)
             p->fields[i].type = message_index(p, p->types[i]);
@@ -357,7 +357,7 @@ static void write_texts(const struct pack *p, FILE *out)
     fprintf(out, "\n};\n");
 }
 
-static void write_all(const struct pack *p, FILE *out)
+static void pack_write_all(const struct pack *p, FILE *out)
 {
     fprintf(out, "#include \"gotype/packed.h\"\n\n");
     write_texts(p, out);
@@ -387,27 +387,27 @@ static void write_all(const struct pack *p, FILE *out)
 int main(int argc, char **argv)
 {
     static char line[16384];
-    struct pack *p = take(sizeof(*p));
+    struct pack *p = pack_take(sizeof(*p));
     if (argc != 3) {
         fputs("usage: pack KINDS.TXT OUT.C\n", stderr);
         return 2;
     }
     p->file = argv[1];
-    p->texts = take(MAX_TEXT);
+    p->texts = pack_take(MAX_TEXT);
     p->text_len = 1;
     p->extra_count = 1;
     FILE *in = fopen(argv[1], "r");
     if (in == NULL)
-        fail(p, "cannot read", strerror(errno));
+        pack_fail(p, "cannot read", strerror(errno));
     while (p->line++, fgets(line, sizeof(line), in) != NULL)
-        add_line(p, line);
+        pack_add_line(p, line);
     fclose(in);
-    resolve(p);
+    pack_resolve(p);
     FILE *out = fopen(argv[2], "w");
     if (out == NULL)
-        fail(p, argv[2], strerror(errno));
-    write_all(p, out);
+        pack_fail(p, argv[2], strerror(errno));
+    pack_write_all(p, out);
     if (fclose(out) != 0)
-        fail(p, argv[2], strerror(errno));
+        pack_fail(p, argv[2], strerror(errno));
     return 0;
 }

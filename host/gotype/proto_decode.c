@@ -25,7 +25,7 @@ static const char magic[4] = {'k', '8', 's', 0};
 static struct pl_tree *decode(struct decoding *d, struct pl_tree *into, struct pl_message type,
                               struct pl_slice bytes);
 
-static struct pl_tree *fail(struct decoding *d, const char *why)
+static struct pl_tree *proto_decode_fail(struct decoding *d, const char *why)
 {
     if (d->why == NULL)
         d->why = why;
@@ -53,18 +53,18 @@ static bool read_small(struct decoding *d, struct pl_slice bytes, struct small *
         out->text[field.number] = field.bytes;
     }
     if (got < 0)
-        fail(d, "a message inside is cut off");
+        proto_decode_fail(d, "a message inside is cut off");
     return got == 0;
 }
 
-static struct pl_tree *text_of(struct decoding *d, struct pl_slice bytes)
+static struct pl_tree *proto_decode_text_of(struct decoding *d, struct pl_slice bytes)
 {
     if (!pl_is_utf8(bytes))
-        return fail(d, "a string is not UTF-8");
+        return proto_decode_fail(d, "a string is not UTF-8");
     return pl_tree_str(d->arena, bytes);
 }
 
-static struct pl_tree *time_of(struct decoding *d, struct pl_slice bytes, int digits)
+static struct pl_tree *proto_decode_time_of(struct decoding *d, struct pl_slice bytes, int digits)
 {
     struct small m;
     char text[40];
@@ -75,7 +75,7 @@ static struct pl_tree *time_of(struct decoding *d, struct pl_slice bytes, int di
         return pl_tree_literal(d->arena, "null");
     if (seconds > INT64_MAX / 1000000000 || seconds < INT64_MIN / 1000000000 + 1 || nanos < 0 ||
         nanos > 999999999)
-        return fail(d, "a time is beyond what can be counted");
+        return proto_decode_fail(d, "a time is beyond what can be counted");
     pl_time_text(seconds * 1000000000 + nanos, digits, text);
     return pl_tree_strz(d->arena, text);
 }
@@ -89,7 +89,7 @@ static struct pl_tree *quantity_of(struct decoding *d, struct pl_slice bytes)
     if (m.text[1].len == 0)
         return pl_tree_strz(d->arena, "0");
     if (!pl_quantity_parse(m.text[1], &number))
-        return fail(d, "a quantity is none");
+        return proto_decode_fail(d, "a quantity is none");
     return pl_tree_str(d->arena, m.text[1]);
 }
 
@@ -98,7 +98,8 @@ static struct pl_tree *int_or_string_of(struct decoding *d, struct pl_slice byte
     struct small m;
     if (!read_small(d, bytes, &m))
         return NULL;
-    return m.number[1] == 1 ? text_of(d, m.text[3]) : pl_tree_int(d->arena, (int32_t)m.number[2]);
+    return m.number[1] == 1 ? proto_decode_text_of(d, m.text[3])
+                            : pl_tree_int(d->arena, (int32_t)m.number[2]);
 }
 
 /* Go writes 1.5 hours as 1h30m0s. */
@@ -129,7 +130,7 @@ static struct pl_tree *json_of(struct decoding *d, struct pl_slice bytes)
     struct pl_scan_options options = {.keep_managed_fields = true, .max_depth = PL_PROTO_DEPTH};
     struct pl_doc *doc = pl_scan_text(m.text[1], &options, NULL);
     if (doc == NULL)
-        return fail(d, "bytes that have to be JSON are none");
+        return proto_decode_fail(d, "bytes that have to be JSON are none");
     struct pl_tree *tree = pl_tree_from_node(d->arena, pl_doc_root(doc));
     pl_doc_unref(doc);
     return tree;
@@ -143,12 +144,12 @@ static struct pl_tree *strings_of(struct decoding *d, struct pl_slice bytes, uns
     while ((got = pl_wire_next(&bytes, &field)) > 0) {
         if (field.number != number || field.wire != PL_WIRE_BYTES)
             continue;
-        struct pl_tree *text = text_of(d, field.bytes);
+        struct pl_tree *text = proto_decode_text_of(d, field.bytes);
         if (text == NULL)
             return NULL;
         pl_tree_push(d->arena, out, text);
     }
-    return got == 0 ? out : fail(d, "a list of strings is cut off");
+    return got == 0 ? out : proto_decode_fail(d, "a list of strings is cut off");
 }
 
 static struct pl_message schema_type(void)
@@ -180,7 +181,7 @@ static struct pl_tree *schema_or(struct decoding *d, enum pl_form form, struct p
         if (field.number == at || form == PL_FORM_SCHEMA_OR_ARRAY)
             value = object_of(d, schema_type(), field.bytes);
         else if (form == PL_FORM_SCHEMA_OR_STRINGS)
-            value = text_of(d, field.bytes);
+            value = proto_decode_text_of(d, field.bytes);
         if (value == NULL)
             return NULL;
         if (field.number == at)
@@ -189,13 +190,13 @@ static struct pl_tree *schema_or(struct decoding *d, enum pl_form form, struct p
             pl_tree_push(d->arena, list, value);
     }
     if (got < 0)
-        return fail(d, "a schema is cut off");
+        return proto_decode_fail(d, "a schema is cut off");
     if (schema != NULL)
         return schema;
     return form == PL_FORM_SCHEMA_OR_BOOL ? pl_tree_bool(d->arena, allows) : list;
 }
 
-static struct pl_tree *bytes_of(struct decoding *d, struct pl_slice bytes)
+static struct pl_tree *proto_decode_bytes_of(struct decoding *d, struct pl_slice bytes)
 {
     struct pl_buf text = PL_BUF_INIT;
     pl_base64_encode(bytes, &text);
@@ -209,7 +210,7 @@ static struct pl_tree *double_of(struct decoding *d, uint64_t bits)
     double number;
     memcpy(&number, &bits, sizeof(number));
     if (!(number - number == 0.0))
-        return fail(d, "a number is not finite");
+        return proto_decode_fail(d, "a number is not finite");
     struct pl_build *b = pl_build_create(NULL);
     pl_build_double(b, number);
     struct pl_doc *doc = pl_build_finish(b);
@@ -221,13 +222,13 @@ static struct pl_tree *double_of(struct decoding *d, uint64_t bits)
 
 /* ---- fields ---- */
 
-static bool is_number(enum pl_form form)
+static bool proto_decode_is_number(enum pl_form form)
 {
     return form == PL_FORM_BOOL || form == PL_FORM_INT32 || form == PL_FORM_INT64 ||
            form == PL_FORM_DOUBLE;
 }
 
-static struct pl_tree *number_of(struct decoding *d, enum pl_form form, uint64_t value)
+static struct pl_tree *proto_decode_number_of(struct decoding *d, enum pl_form form, uint64_t value)
 {
     if (form == PL_FORM_BOOL)
         return pl_tree_bool(d->arena, value != 0);
@@ -243,13 +244,13 @@ static struct pl_tree *bytes_value(struct decoding *d, const struct pl_message_f
     case PL_FORM_MESSAGE:
         return object_of(d, of->message, bytes);
     case PL_FORM_STRING:
-        return text_of(d, bytes);
+        return proto_decode_text_of(d, bytes);
     case PL_FORM_BYTES:
-        return bytes_of(d, bytes);
+        return proto_decode_bytes_of(d, bytes);
     case PL_FORM_TIME:
-        return time_of(d, bytes, 0);
+        return proto_decode_time_of(d, bytes, 0);
     case PL_FORM_MICROTIME:
-        return time_of(d, bytes, 6);
+        return proto_decode_time_of(d, bytes, 6);
     case PL_FORM_DURATION:
         return duration_of(d, bytes);
     case PL_FORM_QUANTITY:
@@ -267,22 +268,22 @@ static struct pl_tree *bytes_value(struct decoding *d, const struct pl_message_f
     }
 }
 
-static struct pl_tree *value_of(struct decoding *d, const struct pl_message_field *of,
-                                const struct pl_wire_field *field)
+static struct pl_tree *proto_decode_value_of(struct decoding *d, const struct pl_message_field *of,
+                                             const struct pl_wire_field *field)
 {
-    enum pl_wire wants = of->form == PL_FORM_DOUBLE ? PL_WIRE_FIXED64
-                         : is_number(of->form)      ? PL_WIRE_VARINT
-                                                    : PL_WIRE_BYTES;
+    enum pl_wire wants = of->form == PL_FORM_DOUBLE         ? PL_WIRE_FIXED64
+                         : proto_decode_is_number(of->form) ? PL_WIRE_VARINT
+                                                            : PL_WIRE_BYTES;
     if (field->wire != wants)
-        return fail(d, pl_arena_f(d->arena, "proto: wrong wireType = %d for field %s", field->wire,
-                                  of->name)
-                           .ptr);
-    return is_number(of->form) ? number_of(d, of->form, field->value)
-                               : bytes_value(d, of, field->bytes);
+        return proto_decode_fail(d, pl_arena_f(d->arena, "proto: wrong wireType = %d for field %s",
+                                               field->wire, of->name)
+                                        .ptr);
+    return proto_decode_is_number(of->form) ? proto_decode_number_of(d, of->form, field->value)
+                                            : bytes_value(d, of, field->bytes);
 }
 
-static struct pl_tree *member(struct decoding *d, struct pl_tree *object,
-                              const struct pl_message_field *of, enum pl_type type)
+static struct pl_tree *proto_decode_member(struct decoding *d, struct pl_tree *object,
+                                           const struct pl_message_field *of, enum pl_type type)
 {
     struct pl_tree *there = pl_tree_getz(object, of->name);
     if (there != NULL)
@@ -299,22 +300,22 @@ static void add_packed(struct decoding *d, struct pl_tree *list, const struct pl
     while (bytes.len > 0) {
         uint64_t value;
         if (of->form == PL_FORM_DOUBLE || !pl_wire_take_varint(&bytes, &value)) {
-            fail(d, "a list of numbers is cut off");
+            proto_decode_fail(d, "a list of numbers is cut off");
             return;
         }
-        pl_tree_push(d->arena, list, number_of(d, of->form, value));
+        pl_tree_push(d->arena, list, proto_decode_number_of(d, of->form, value));
     }
 }
 
 static void add_element(struct decoding *d, struct pl_tree *object,
                         const struct pl_message_field *of, const struct pl_wire_field *field)
 {
-    struct pl_tree *list = member(d, object, of, PL_ARRAY);
-    if (is_number(of->form) && field->wire == PL_WIRE_BYTES) {
+    struct pl_tree *list = proto_decode_member(d, object, of, PL_ARRAY);
+    if (proto_decode_is_number(of->form) && field->wire == PL_WIRE_BYTES) {
         add_packed(d, list, of, field->bytes);
         return;
     }
-    struct pl_tree *value = value_of(d, of, field);
+    struct pl_tree *value = proto_decode_value_of(d, of, field);
     if (value != NULL)
         pl_tree_push(d->arena, list, value);
 }
@@ -322,44 +323,45 @@ static void add_element(struct decoding *d, struct pl_tree *object,
 /* What an entry without a value has. */
 static struct pl_tree *empty_value(struct decoding *d, const struct pl_message_field *of)
 {
-    if (is_number(of->form))
-        return number_of(d, of->form, 0);
+    if (proto_decode_is_number(of->form))
+        return proto_decode_number_of(d, of->form, 0);
     return bytes_value(d, of, pl_slice("", 0));
 }
 
 static void add_entry(struct decoding *d, struct pl_tree *object, const struct pl_message_field *of,
                       const struct pl_wire_field *entry)
 {
-    struct pl_tree *map = member(d, object, of, PL_OBJECT), *value = NULL;
+    struct pl_tree *map = proto_decode_member(d, object, of, PL_OBJECT), *value = NULL;
     struct pl_slice key = pl_slice("", 0), rest = entry->bytes;
     struct pl_wire_field field;
     int got = -1;
     if (entry->wire != PL_WIRE_BYTES) {
-        fail(d, "an entry of a map is none");
+        proto_decode_fail(d, "an entry of a map is none");
         return;
     }
     while (d->why == NULL && (got = pl_wire_next(&rest, &field)) > 0) {
         if (field.number == 1 && field.wire == PL_WIRE_BYTES)
             key = field.bytes;
         else if (field.number == 2)
-            value = value_of(d, of, &field);
+            value = proto_decode_value_of(d, of, &field);
     }
     if (got != 0 || !pl_is_utf8(key))
-        fail(d, "an entry of a map is cut off or its key is not UTF-8");
+        proto_decode_fail(d, "an entry of a map is cut off or its key is not UTF-8");
     if (value == NULL && d->why == NULL)
         value = empty_value(d, of);
     if (d->why == NULL)
         pl_tree_set(d->arena, map, pl_arena_copy(d->arena, key), value);
 }
 
-static void add_field(struct decoding *d, struct pl_tree *object, const struct pl_message_field *of,
-                      const struct pl_wire_field *field)
+static void proto_decode_add_field(struct decoding *d, struct pl_tree *object,
+                                   const struct pl_message_field *of,
+                                   const struct pl_wire_field *field)
 {
     if (of->flags & PL_PACKED_INLINE) {
         if (field->wire == PL_WIRE_BYTES)
             decode(d, object, of->message, field->bytes);
         else
-            fail(d, "a message inside is none");
+            proto_decode_fail(d, "a message inside is none");
         return;
     }
     if (of->many == PL_MANY_LIST) {
@@ -370,7 +372,7 @@ static void add_field(struct decoding *d, struct pl_tree *object, const struct p
         add_entry(d, object, of, field);
         return;
     }
-    struct pl_tree *value = value_of(d, of, field);
+    struct pl_tree *value = proto_decode_value_of(d, of, field);
     if (value != NULL && value->type != PL_NULL)
         pl_tree_setz(d->arena, object, of->name, value);
 }
@@ -382,13 +384,13 @@ static struct pl_tree *decode(struct decoding *d, struct pl_tree *into, struct p
     struct pl_message_field of;
     int got = -1;
     if (d->depth++ >= PL_PROTO_DEPTH)
-        fail(d, "messages are nested too deeply");
+        proto_decode_fail(d, "messages are nested too deeply");
     while (d->why == NULL && (got = pl_wire_next(&bytes, &field)) > 0)
         if (pl_message_by_number(type, field.number, &of))
-            add_field(d, into, &of, &field);
+            proto_decode_add_field(d, into, &of, &field);
     d->depth--;
     if (got < 0)
-        fail(d, "unexpected EOF");
+        proto_decode_fail(d, "unexpected EOF");
     return d->why == NULL ? into : NULL;
 }
 

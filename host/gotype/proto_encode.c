@@ -15,14 +15,14 @@
 static void put_one(struct pl_buf *out, const struct pl_message_field *field, unsigned number,
                     struct pl_node value);
 
-static void put_text(struct pl_buf *out, unsigned number, struct pl_node value)
+static void proto_encode_put_text(struct pl_buf *out, unsigned number, struct pl_node value)
 {
     struct pl_scratch scratch;
     if (pl_node_type(value) == PL_STRING)
         pl_wire_put_bytes(out, number, pl_node_str(value, &scratch));
 }
 
-static void put_time(struct pl_buf *out, unsigned number, struct pl_node value)
+static void proto_encode_put_time(struct pl_buf *out, unsigned number, struct pl_node value)
 {
     struct pl_scratch scratch;
     int64_t ns;
@@ -103,7 +103,7 @@ static void put_strings(struct pl_buf *out, unsigned number, struct pl_node valu
     size_t begun = pl_wire_begin(out, number);
     struct pl_iter it = pl_iter(value);
     while (pl_iter_next(&it))
-        put_text(out, inner, it.value);
+        proto_encode_put_text(out, inner, it.value);
     pl_wire_end(out, begun);
 }
 
@@ -135,7 +135,7 @@ static void put_schema_or(struct pl_buf *out, enum pl_form form, unsigned number
             if (form == PL_FORM_SCHEMA_OR_ARRAY)
                 put_object(out, 2, schema, it.value);
             else
-                put_text(out, 2, it.value);
+                proto_encode_put_text(out, 2, it.value);
         }
     }
     pl_wire_end(out, begun);
@@ -168,7 +168,7 @@ static void put_one(struct pl_buf *out, const struct pl_message_field *field, un
         put_object(out, number, field->message, value);
         break;
     case PL_FORM_STRING:
-        put_text(out, number, value);
+        proto_encode_put_text(out, number, value);
         break;
     case PL_FORM_BOOL:
     case PL_FORM_INT32:
@@ -181,7 +181,7 @@ static void put_one(struct pl_buf *out, const struct pl_message_field *field, un
         break;
     case PL_FORM_TIME:
     case PL_FORM_MICROTIME:
-        put_time(out, number, value);
+        proto_encode_put_time(out, number, value);
         break;
     case PL_FORM_DURATION:
         put_duration(out, number, value);

@@ -141,7 +141,7 @@ static void read_list(struct reading *r, const struct pl_message_field *field,
     }
 }
 
-static struct pl_slice join(struct reading *r, struct pl_slice path, struct pl_slice name)
+static struct pl_slice typed_join(struct reading *r, struct pl_slice path, struct pl_slice name)
 {
     return pl_arena_f(arena_of(r), "%.*s%s%.*s", PL_FMT(path), path.len > 0 ? "." : "",
                       PL_FMT(name));
@@ -164,7 +164,7 @@ static void read_map(struct reading *r, const struct pl_message_field *field, st
     PL_TREE_FOR(item, value)
     {
         struct place inner = *at;
-        inner.strict = join(r, at->strict, item->key);
+        inner.strict = typed_join(r, at->strict, item->key);
         if (pl_map_has(&seen, item->key))
             tell_strict(r, "duplicate", inner.strict);
         pl_map_put(&seen, item->key, item);
@@ -207,7 +207,7 @@ static void read_member(struct reading *r, struct pl_tree *object, struct pl_tre
                         struct pl_message type, const struct place *at, bool is_last)
 {
     struct pl_message_field field;
-    struct place inner = {join(r, at->go, item->key), join(r, at->strict, item->key),
+    struct place inner = {typed_join(r, at->go, item->key), typed_join(r, at->strict, item->key),
                           pl_message_go(type)};
     if (!get_field(type, item->key, &field)) {
         tell_strict(r, "unknown", inner.strict);
@@ -229,7 +229,7 @@ static void read_object(struct reading *r, struct pl_tree *object, struct pl_mes
         if (r->is_over)
             break;
         if (pl_map_has(&seen, item->key) && get_field(type, item->key, &field))
-            tell_strict(r, "duplicate", join(r, at->strict, item->key));
+            tell_strict(r, "duplicate", typed_join(r, at->strict, item->key));
         pl_map_put(&seen, item->key, item);
         read_member(r, object, item, type, at, pl_map_get(&last, item->key) == item);
     }

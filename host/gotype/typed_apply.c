@@ -10,11 +10,11 @@
 
 #include <string.h>
 
-static const char *check_object(struct pl_arena *arena, const struct pl_tree *object,
-                                struct pl_message type, struct pl_slice path);
+static const char *typed_apply_check_object(struct pl_arena *arena, const struct pl_tree *object,
+                                            struct pl_message type, struct pl_slice path);
 
-static const char *wrong(struct pl_arena *arena, struct pl_slice path, const char *wants,
-                         const struct pl_tree *value)
+static const char *typed_apply_wrong(struct pl_arena *arena, struct pl_slice path,
+                                     const char *wants, const struct pl_tree *value)
 {
     struct pl_slice text = value->text;
     struct pl_buf buf = PL_BUF_INIT;
@@ -41,9 +41,9 @@ static const char *check_scalar(struct pl_arena *arena, const struct pl_message_
     case PL_FORM_TIME:
     case PL_FORM_MICROTIME:
     case PL_FORM_DURATION:
-        return value->type == PL_STRING ? NULL : wrong(arena, path, "string", value);
+        return value->type == PL_STRING ? NULL : typed_apply_wrong(arena, path, "string", value);
     case PL_FORM_BOOL:
-        return value->type == PL_BOOL ? NULL : wrong(arena, path, "boolean", value);
+        return value->type == PL_BOOL ? NULL : typed_apply_wrong(arena, path, "boolean", value);
     case PL_FORM_INT32:
     case PL_FORM_INT64:
     case PL_FORM_DOUBLE:
@@ -65,8 +65,8 @@ static const char *check_one(struct pl_arena *arena, const struct pl_message_fie
     if (field->form != PL_FORM_MESSAGE)
         return check_scalar(arena, field, value, path);
     if (value->type != PL_OBJECT)
-        return wrong(arena, path, "map", value);
-    return check_object(arena, value, field->message, path);
+        return typed_apply_wrong(arena, path, "map", value);
+    return typed_apply_check_object(arena, value, field->message, path);
 }
 
 /* [name="c"], or [0] where elements have no key. */
@@ -97,7 +97,7 @@ static const char *check_many(struct pl_arena *arena, const struct pl_message_fi
     if (value->type == PL_NULL)
         return NULL;
     if (value->type != (list ? PL_ARRAY : PL_OBJECT))
-        return wrong(arena, path, list ? "list" : "map", value);
+        return typed_apply_wrong(arena, path, list ? "list" : "map", value);
     size_t i = 0;
     PL_TREE_FOR(item, value)
     {
@@ -111,8 +111,8 @@ static const char *check_many(struct pl_arena *arena, const struct pl_message_fi
     return NULL;
 }
 
-static const char *check_object(struct pl_arena *arena, const struct pl_tree *object,
-                                struct pl_message type, struct pl_slice path)
+static const char *typed_apply_check_object(struct pl_arena *arena, const struct pl_tree *object,
+                                            struct pl_message type, struct pl_slice path)
 {
     PL_TREE_FOR(item, object)
     {
@@ -134,5 +134,5 @@ static const char *check_object(struct pl_arena *arena, const struct pl_tree *ob
 const char *pl_typed_apply_error(struct pl_arena *arena, const struct pl_tree *object,
                                  struct pl_message type)
 {
-    return check_object(arena, object, type, pl_slice("", 0));
+    return typed_apply_check_object(arena, object, type, pl_slice("", 0));
 }

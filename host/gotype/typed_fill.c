@@ -13,7 +13,7 @@ static bool is_zero_number(const struct pl_tree *value)
 }
 
 /* Does it say as much as nothing, in a field that is no pointer? */
-static bool is_empty(const struct pl_message_field *field, const struct pl_tree *value)
+static bool typed_fill_is_empty(const struct pl_message_field *field, const struct pl_tree *value)
 {
     if (field->many != PL_MANY_ONE || field->form == PL_FORM_STRINGS)
         return value->count == 0;
@@ -70,8 +70,8 @@ static struct pl_tree *zero(struct pl_arena *arena, const struct pl_message_fiel
     }
 }
 
-static void fill(struct pl_arena *arena, struct pl_tree *object, struct pl_message type,
-                 bool with_nulls);
+static void typed_fill_fill(struct pl_arena *arena, struct pl_tree *object, struct pl_message type,
+                            bool with_nulls);
 
 static void fill_value(struct pl_arena *arena, const struct pl_message_field *field,
                        struct pl_tree *value, bool with_nulls)
@@ -79,11 +79,11 @@ static void fill_value(struct pl_arena *arena, const struct pl_message_field *fi
     if (field->form != PL_FORM_MESSAGE)
         return;
     if (field->many == PL_MANY_ONE) {
-        fill(arena, value, field->message, with_nulls);
+        typed_fill_fill(arena, value, field->message, with_nulls);
         return;
     }
     PL_TREE_FOR(item, value)
-    fill(arena, item->value, field->message, with_nulls);
+    typed_fill_fill(arena, item->value, field->message, with_nulls);
 }
 
 static void fill_field(struct pl_arena *arena, struct pl_tree *object,
@@ -92,8 +92,8 @@ static void fill_field(struct pl_arena *arena, struct pl_tree *object,
     struct pl_slice name = pl_slice_z(field->name);
     struct pl_tree *value = pl_tree_get(object, name);
     bool is_pointer = field->flags & PL_PACKED_POINTER;
-    bool drops =
-        value != NULL && (value->type == PL_NULL || (!is_pointer && is_empty(field, value)));
+    bool drops = value != NULL &&
+                 (value->type == PL_NULL || (!is_pointer && typed_fill_is_empty(field, value)));
     bool stays = !(field->flags & PL_PACKED_OMITEMPTY) && drops && value->type != PL_NULL;
     if (stays && (field->many == PL_MANY_ONE || !with_nulls))
         return;
@@ -114,8 +114,8 @@ static void fill_field(struct pl_arena *arena, struct pl_tree *object,
         fill_value(arena, field, value, with_nulls);
 }
 
-static void fill(struct pl_arena *arena, struct pl_tree *object, struct pl_message type,
-                 bool with_nulls)
+static void typed_fill_fill(struct pl_arena *arena, struct pl_tree *object, struct pl_message type,
+                            bool with_nulls)
 {
     if (!pl_tree_is(object, PL_OBJECT))
         return;
@@ -123,7 +123,7 @@ static void fill(struct pl_arena *arena, struct pl_tree *object, struct pl_messa
         struct pl_message_field field;
         pl_message_at(type, i, &field);
         if (field.flags & PL_PACKED_INLINE)
-            fill(arena, object, field.message, with_nulls);
+            typed_fill_fill(arena, object, field.message, with_nulls);
         else
             fill_field(arena, object, &field, with_nulls);
     }
@@ -131,10 +131,10 @@ static void fill(struct pl_arena *arena, struct pl_tree *object, struct pl_messa
 
 void pl_typed_fill(struct pl_arena *arena, struct pl_tree *object, struct pl_message type)
 {
-    fill(arena, object, type, false);
+    typed_fill_fill(arena, object, type, false);
 }
 
 void pl_typed_fill_nulls(struct pl_arena *arena, struct pl_tree *object, struct pl_message type)
 {
-    fill(arena, object, type, true);
+    typed_fill_fill(arena, object, type, true);
 }

@@ -12,15 +12,15 @@ struct reader {
     const char *at, *end;
 };
 
-static void skip_space(struct reader *r)
+static void typed_parse_skip_space(struct reader *r)
 {
     while (r->at < r->end && strchr(" \t\r\n", *r->at) != NULL)
         r->at++;
 }
 
-static bool take(struct reader *r, char c)
+static bool typed_parse_take(struct reader *r, char c)
 {
-    skip_space(r);
+    typed_parse_skip_space(r);
     if (r->at == r->end || *r->at != c)
         return false;
     r->at++;
@@ -47,7 +47,7 @@ static struct pl_slice read_string(struct reader *r)
     return text;
 }
 
-static struct pl_tree *make(struct reader *r, enum pl_type type)
+static struct pl_tree *typed_parse_make(struct reader *r, enum pl_type type)
 {
     struct pl_tree *tree = pl_arena_alloc(r->arena, sizeof(*tree));
     tree->type = type;
@@ -55,7 +55,8 @@ static struct pl_tree *make(struct reader *r, enum pl_type type)
 }
 
 /* Without looking whether the name is there: that is what this file is for. */
-static void add(struct reader *r, struct pl_tree *to, struct pl_slice key, struct pl_tree *value)
+static void typed_parse_add(struct reader *r, struct pl_tree *to, struct pl_slice key,
+                            struct pl_tree *value)
 {
     struct pl_tree_item *item = pl_arena_alloc(r->arena, sizeof(*item));
     *item = (struct pl_tree_item){.key = key, .value = value, .prev = to->last};
@@ -71,17 +72,17 @@ static struct pl_tree *read_value(struct reader *r);
 
 static struct pl_tree *read_members(struct reader *r, enum pl_type type, char close)
 {
-    struct pl_tree *tree = make(r, type);
+    struct pl_tree *tree = typed_parse_make(r, type);
     r->at++;
-    while (r->at < r->end && !take(r, close)) {
+    while (r->at < r->end && !typed_parse_take(r, close)) {
         struct pl_slice key = pl_slice(NULL, 0);
         if (type == PL_OBJECT) {
             key = read_string(r);
-            take(r, ':');
+            typed_parse_take(r, ':');
         }
-        add(r, tree, key, read_value(r));
-        take(r, ',');
-        skip_space(r);
+        typed_parse_add(r, tree, key, read_value(r));
+        typed_parse_take(r, ',');
+        typed_parse_skip_space(r);
     }
     return tree;
 }
@@ -93,26 +94,26 @@ static struct pl_tree *read_word(struct reader *r)
         r->at++;
     struct pl_slice word = pl_slice(begin, (size_t)(r->at - begin));
     if (pl_slice_eqz(word, "null"))
-        return make(r, PL_NULL);
+        return typed_parse_make(r, PL_NULL);
     if (pl_slice_eqz(word, "true") || pl_slice_eqz(word, "false"))
         return pl_tree_bool(r->arena, *begin == 't');
-    struct pl_tree *number = make(r, PL_NUMBER);
+    struct pl_tree *number = typed_parse_make(r, PL_NUMBER);
     number->text = pl_arena_copy(r->arena, word);
     return number;
 }
 
 static struct pl_tree *read_value(struct reader *r)
 {
-    skip_space(r);
+    typed_parse_skip_space(r);
     if (r->at == r->end)
-        return make(r, PL_NULL);
+        return typed_parse_make(r, PL_NULL);
     if (*r->at == '{')
         return read_members(r, PL_OBJECT, '}');
     if (*r->at == '[')
         return read_members(r, PL_ARRAY, ']');
     if (*r->at != '"')
         return read_word(r);
-    struct pl_tree *string = make(r, PL_STRING);
+    struct pl_tree *string = typed_parse_make(r, PL_STRING);
     string->text = read_string(r);
     return string;
 }

@@ -157,7 +157,7 @@ void pl_api_group_fail(struct pl_api_group *group, const struct pl_err *err)
 
 /* ---- the message for an unknown kind ---- */
 
-static int by_name(const void *a, const void *b)
+static int api_group_by_name(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -174,7 +174,7 @@ static bool add_places(struct pl_buf *text, const struct pl_kind *kind, const st
             names[count++] = group->name;
     }
     if (count > 1)
-        qsort(names, count, sizeof *names, by_name);
+        qsort(names, count, sizeof *names, api_group_by_name);
     for (size_t i = 0; i < count && i < MAX_PLACES; i++)
         pl_buf_add_f(text, "%s%s/%s", i == 0 ? "; it serves that kind as " : ", ", names[i],
                      kind->kind);

@@ -33,7 +33,7 @@ struct pl_attempt {
     bool renewed, counted;
 };
 
-static void destroy(struct pl_attempt *attempt)
+static void attempt_destroy(struct pl_attempt *attempt)
 {
     pl_identity_unref(attempt->identity);
     pl_free(attempt);
@@ -41,7 +41,7 @@ static void destroy(struct pl_attempt *attempt)
 
 /* Counts a request when its answer begins, as a watch goes on for minutes; without an answer, at
  * its end. */
-static void count(struct pl_client *client, struct pl_attempt *attempt)
+static void attempt_count(struct pl_client *client, struct pl_attempt *attempt)
 {
     char code[16] = "<error>";
     const char *method = attempt->spec.wire->method;
@@ -70,13 +70,13 @@ static void judge_connection(struct pl_client *client, const struct pl_attempt *
         client->distrusted_lanes |= bit;
 }
 
-static void finish(struct pl_attempt *attempt, const struct pl_err *err)
+static void attempt_finish(struct pl_attempt *attempt, const struct pl_err *err)
 {
     if (attempt->owner == NULL) {
-        destroy(attempt);
+        attempt_destroy(attempt);
         return;
     }
-    count(attempt->client, attempt);
+    attempt_count(attempt->client, attempt);
     judge_connection(attempt->client, attempt, err);
     struct pl_err copy;
     if (err != NULL)
@@ -84,25 +84,25 @@ static void finish(struct pl_attempt *attempt, const struct pl_err *err)
     const struct pl_attempt_ops *ops = attempt->ops;
     void *owner = attempt->owner;
     bool renewed = attempt->renewed;
-    destroy(attempt);
+    attempt_destroy(attempt);
     ops->on_done(owner, err != NULL ? &copy : NULL, renewed);
 }
 
 /* ---- the transport's callbacks ---- */
 
-static void on_response(void *arg, const struct pl_http_response *response)
+static void on_attempt_response(void *arg, const struct pl_http_response *response)
 {
     struct pl_attempt *attempt = arg;
     attempt->status = response->status;
     if (attempt->owner == NULL)
         return;
-    count(attempt->client, attempt);
+    attempt_count(attempt->client, attempt);
     if (response->status == 401)
         attempt->renewed = pl_credentials_reject(attempt->client->credentials, attempt->identity);
     attempt->ops->on_response(attempt->owner, response);
 }
 
-static int on_body(void *arg, struct pl_slice piece)
+static int on_attempt_body(void *arg, struct pl_slice piece)
 {
     struct pl_attempt *attempt = arg;
     if (attempt->owner == NULL)
@@ -110,16 +110,16 @@ static int on_body(void *arg, struct pl_slice piece)
     return attempt->ops->on_body(attempt->owner, piece);
 }
 
-static void on_done(void *arg, const struct pl_err *err)
+static void on_attempt_done(void *arg, const struct pl_err *err)
 {
     struct pl_attempt *attempt = arg;
     attempt->call = NULL;
-    finish(attempt, err);
+    attempt_finish(attempt, err);
 }
 
-static const struct pl_http_ops http_ops = {on_response, on_body, on_done};
+static const struct pl_http_ops http_ops = {on_attempt_response, on_attempt_body, on_attempt_done};
 
-static bool may_send(void *arg)
+static bool attempt_may_send(void *arg)
 {
     struct pl_attempt *attempt = arg;
     return attempt->owner != NULL &&
@@ -131,7 +131,7 @@ static bool may_send(void *arg)
 static void on_failed(struct pl_timer *timer)
 {
     struct pl_attempt *attempt = PL_CONTAINER_OF(timer, struct pl_attempt, timer);
-    finish(attempt, &attempt->err);
+    attempt_finish(attempt, &attempt->err);
 }
 
 static void fail_later(struct pl_attempt *attempt)
@@ -226,7 +226,7 @@ static void send_request(struct pl_attempt *attempt)
         .long_response = spec->long_response,
         .fresh_connection = spec->fresh_connection || (client->distrusted_lanes & bit) != 0,
         .lane = spec->lane,
-        .may_send = may_send,
+        .may_send = attempt_may_send,
         .may_send_arg = attempt,
         .fence = spec->fence,
     };
@@ -256,7 +256,7 @@ static void on_no_credentials(struct pl_timer *timer)
     struct pl_attempt *attempt = PL_CONTAINER_OF(timer, struct pl_attempt, timer);
     pl_credentials_unwait(&attempt->wait);
     pl_err_set(&attempt->err, PL_ETIMEOUT, "the exec plugin gave no credentials in time");
-    finish(attempt, &attempt->err);
+    attempt_finish(attempt, &attempt->err);
 }
 
 struct pl_attempt *pl_attempt_start(struct pl_client *client, const struct pl_attempt_spec *spec,
@@ -299,5 +299,5 @@ void pl_attempt_cancel(struct pl_attempt *attempt)
     if (attempt->call != NULL)
         attempt->transport.ops->cancel(attempt->transport.self, attempt->call);
     else
-        destroy(attempt);
+        attempt_destroy(attempt);
 }

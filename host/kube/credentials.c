@@ -91,7 +91,7 @@ void pl_identity_unref(struct pl_identity *identity)
 }
 
 /* A token with a line break would end the header. */
-static bool is_token(const char *text)
+static bool credentials_is_token(const char *text)
 {
     for (; *text != '\0'; text++) {
         if (*text <= ' ' || *text > '~')
@@ -162,7 +162,7 @@ static char *read_now(const char *path, struct pl_file_stamp *stamp)
 }
 
 /* Takes the content; true when it has changed. */
-static bool take(struct watched *file, char *content, const struct pl_file_stamp *stamp)
+static bool credentials_take(struct watched *file, char *content, const struct pl_file_stamp *stamp)
 {
     bool changed = file->content == NULL || strcmp(file->content, content) != 0;
     file->stamp = *stamp;
@@ -178,12 +178,12 @@ static bool reread(struct watched *file, bool (*is_whole)(const char *content))
     struct pl_file_stamp stamp;
     char *content = read_now(file->path, &stamp);
     if (content != NULL && is_whole(content))
-        return take(file, content, &stamp);
+        return credentials_take(file, content, &stamp);
     wipe(content);
     return false;
 }
 
-static bool has_changed(const struct watched *file)
+static bool credentials_has_changed(const struct watched *file)
 {
     struct pl_file_stamp stamp;
     if (file->path == NULL)
@@ -201,7 +201,7 @@ static bool refresh_pair(struct pl_credentials *c)
     char *contents[2] = {NULL, NULL};
     int64_t now = pl_clock_mono(c->clock);
     bool broken_lately = c->pair_broken_ns != 0 && now - c->pair_broken_ns < PAIR_REST_NS;
-    if (broken_lately || (!has_changed(&c->cert) && !has_changed(&c->key)))
+    if (broken_lately || (!credentials_has_changed(&c->cert) && !credentials_has_changed(&c->key)))
         return false;
     for (int i = 0; i < 2; i++)
         contents[i] = files[i]->path != NULL ? read_now(files[i]->path, &stamps[i])
@@ -212,7 +212,7 @@ static bool refresh_pair(struct pl_credentials *c)
     c->pair_broken_ns = is_pair ? 0 : now;
     for (int i = 0; i < 2; i++) {
         if (is_pair && files[i]->path != NULL)
-            changed = take(files[i], contents[i], &stamps[i]) || changed;
+            changed = credentials_take(files[i], contents[i], &stamps[i]) || changed;
         else
             wipe(contents[i]);
     }
@@ -248,10 +248,10 @@ static void refresh_files(struct pl_credentials *c)
 {
     bool changed = false;
     bool token_is_old = pl_clock_mono(c->clock) - c->token_read_ns >= TOKEN_AGE_NS;
-    if (has_changed(&c->ca))
+    if (credentials_has_changed(&c->ca))
         changed = reread(&c->ca, pl_pem_is_bundle) || changed;
     changed = refresh_pair(c) || changed;
-    if (c->token.path != NULL && (token_is_old || has_changed(&c->token)))
+    if (c->token.path != NULL && (token_is_old || credentials_has_changed(&c->token)))
         changed = refresh_token(c) || changed;
     if (changed && c->current != NULL) {
         pl_log(PL_LOG_INFO, "credentials were read again", pl_str("from", c->config->source));
@@ -283,7 +283,7 @@ static int take_answer(struct pl_credentials *c, struct pl_slice output, struct 
 {
     struct pl_exec_answer answer;
     int code = pl_exec_answer_parse(output, c->config->exec->api_version, &answer, err);
-    if (code == 0 && answer.token != NULL && !is_token(answer.token))
+    if (code == 0 && answer.token != NULL && !credentials_is_token(answer.token))
         code = pl_err_set(err, PL_EINVAL, "the plugin's token holds characters no token has");
     if (code != 0) {
         pl_exec_answer_deinit(&answer);
@@ -413,12 +413,12 @@ static void renew_early(struct pl_credentials *c)
 
 /* ---- life ---- */
 
-static int check(const struct pl_credentials_options *options, struct pl_err *err)
+static int credentials_check(const struct pl_credentials_options *options, struct pl_err *err)
 {
     const struct pl_kubeconfig *config = options->config;
     if (config->exec != NULL && options->loop == NULL)
         return pl_err_set(err, PL_EINVAL, "%s: an exec plugin needs an event loop", config->source);
-    if (config->token != NULL && !is_token(config->token))
+    if (config->token != NULL && !credentials_is_token(config->token))
         return pl_err_set(err, PL_EINVAL, "%s: the token holds characters no token has",
                           config->source);
     return 0;
@@ -435,7 +435,7 @@ struct pl_credentials *pl_credentials_create(const struct pl_credentials_options
 {
     const struct pl_kubeconfig *config = options->config;
     struct pl_server_name server;
-    if (check(options, err) != 0)
+    if (credentials_check(options, err) != 0)
         return NULL;
     struct pl_credentials *c = PL_NEW(struct pl_credentials);
     c->config = config;

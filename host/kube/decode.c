@@ -81,7 +81,7 @@ static struct pl_doc *with_kind(struct pl_doc *doc, const struct pl_kind *kind, 
 
 /* ---- decoding ---- */
 
-static enum pl_watch_type type_of(struct pl_slice type)
+static enum pl_watch_type decode_type_of(struct pl_slice type)
 {
     static const char *const names[] = {
         [PL_WATCH_ADDED] = "ADDED",     [PL_WATCH_MODIFIED] = "MODIFIED",
@@ -108,7 +108,7 @@ static int on_doc(void *arg, struct pl_slice type, struct pl_doc *doc)
 {
     struct pl_decoder *d = arg;
     if (d->expected.form == PL_FORM_EVENTS) {
-        add_event(d, type_of(type), doc);
+        add_event(d, decode_type_of(type), doc);
         return 0;
     }
     if (d->expected.form == PL_FORM_LIST) {
@@ -123,7 +123,7 @@ static int on_doc(void *arg, struct pl_slice type, struct pl_doc *doc)
     return 0;
 }
 
-static int on_list(void *arg, struct pl_doc *list)
+static int on_decode_list(void *arg, struct pl_doc *list)
 {
     struct pl_decoder *d = arg;
     d->doc = list;
@@ -161,7 +161,7 @@ static struct pl_scan *create_scan(struct pl_decoder *d)
                                               [PL_FORM_LIST] = PL_SCAN_LIST,
                                               [PL_FORM_EVENTS] = PL_SCAN_WATCH};
     const struct pl_expected *expected = &d->expected;
-    struct pl_scan_sink sink = {on_doc, on_list, on_metadata, d};
+    struct pl_scan_sink sink = {on_doc, on_decode_list, on_metadata, d};
     struct pl_scan_options options = {.pool = expected->pool,
                                       .keep_managed_fields = expected->keep_managed_fields};
     if (expected->has_kind) {

@@ -69,7 +69,7 @@ struct part {
 
 /* ---- on the thread ---- */
 
-static void hand_over(struct pl_decode_thread *thread, struct pl_decoding *decoding)
+static void decode_thread_hand_over(struct pl_decode_thread *thread, struct pl_decoding *decoding)
 {
     struct pl_decoder *decoder = &decoding->decoder;
     struct part *part = PL_NEW(struct part);
@@ -120,17 +120,17 @@ static void decode(struct pl_decode_thread *thread, struct piece *piece)
     pl_free(piece);
     decoding->decoded++;
     if (is_worth_telling(decoding))
-        hand_over(thread, decoding);
+        decode_thread_hand_over(thread, decoding);
 }
 
-static void end(struct pl_decode_thread *thread, struct pl_decoding *decoding)
+static void decode_thread_end(struct pl_decode_thread *thread, struct pl_decoding *decoding)
 {
     if (decoding->decoder.items.count > 0)
-        hand_over(thread, decoding);
+        decode_thread_hand_over(thread, decoding);
     pl_mailbox_send(thread->ready, &decoding->end);
 }
 
-static void *run(void *arg)
+static void *decode_thread_run(void *arg)
 {
     struct pl_decode_thread *thread = arg;
     struct pl_list work;
@@ -148,7 +148,7 @@ static void *run(void *arg)
         if (msg->kind == MSG_PIECE)
             decode(thread, PL_CONTAINER_OF(msg, struct piece, msg));
         else
-            end(thread, PL_CONTAINER_OF(msg, struct pl_decoding, end));
+            decode_thread_end(thread, PL_CONTAINER_OF(msg, struct pl_decoding, end));
     }
 }
 
@@ -160,14 +160,15 @@ static bool is_shared(const struct pl_decoding *decoding)
     return decoding->unacked > 0 || decoding->end_sent;
 }
 
-static void destroy(struct pl_decoding *decoding)
+static void decode_thread_destroy(struct pl_decoding *decoding)
 {
     pl_decoder_reset(&decoding->decoder);
     pl_free(decoding);
 }
 
 /* False: it was dropped, and may be freed. */
-static bool tell(struct pl_decoding *decoding, struct pl_docs *items, const struct pl_buf *types)
+static bool decode_thread_tell(struct pl_decoding *decoding, struct pl_docs *items,
+                               const struct pl_buf *types)
 {
     if (items->count > 0) {
         decoding->is_telling = true;
@@ -176,7 +177,7 @@ static bool tell(struct pl_decoding *decoding, struct pl_docs *items, const stru
         items->count = 0;
     }
     if (decoding->is_dropped && !is_shared(decoding)) {
-        destroy(decoding);
+        decode_thread_destroy(decoding);
         return false;
     }
     return !decoding->is_dropped;
@@ -186,7 +187,8 @@ static void tell_part(struct pl_decoding *decoding, struct part *part)
 {
     if (part->token.len > 0)
         decoding->ops->on_token(decoding->owner, pl_buf_slice(&part->token));
-    if (tell(decoding, &part->items, &part->types) && part->is_broken && !decoding->is_ending)
+    if (decode_thread_tell(decoding, &part->items, &part->types) && part->is_broken &&
+        !decoding->is_ending)
         decoding->ops->on_broken(decoding->owner);
 }
 
@@ -203,12 +205,12 @@ static void on_part(struct part *part)
     pl_free(part);
 }
 
-static void on_end(struct pl_decoding *decoding)
+static void on_decode_thread_end(struct pl_decoding *decoding)
 {
     decoding->unacked = 0;
     decoding->end_sent = false;
     if (decoding->is_dropped)
-        destroy(decoding);
+        decode_thread_destroy(decoding);
     else
         decoding->ops->on_end(decoding->owner);
 }
@@ -222,7 +224,7 @@ static void on_ready(void *arg, struct pl_list *messages)
         if (msg->kind == MSG_PART)
             on_part(PL_CONTAINER_OF(msg, struct part, msg));
         else
-            on_end(PL_CONTAINER_OF(msg, struct pl_decoding, end));
+            on_decode_thread_end(PL_CONTAINER_OF(msg, struct pl_decoding, end));
     }
 }
 
@@ -241,7 +243,7 @@ static int decode_here(struct pl_decoding *decoding, struct pl_slice text)
 {
     struct pl_decoder *decoder = &decoding->decoder;
     int code = pl_decoder_feed(decoder, text);
-    if (!tell(decoding, &decoder->items, &decoder->types))
+    if (!decode_thread_tell(decoding, &decoder->items, &decoder->types))
         return PL_ECANCELED;
     pl_buf_clear(&decoder->types);
     return code;
@@ -267,7 +269,7 @@ void pl_decoding_end(struct pl_decoding *decoding)
     if (decoding->end_sent)
         pl_mailbox_send(decoding->thread->work, &decoding->end);
     else
-        on_end(decoding);
+        on_decode_thread_end(decoding);
 }
 
 void pl_decoding_drop(struct pl_decoding *decoding)
@@ -275,7 +277,7 @@ void pl_decoding_drop(struct pl_decoding *decoding)
     if (decoding == NULL)
         return;
     if (!is_shared(decoding) && !decoding->is_telling) {
-        destroy(decoding);
+        decode_thread_destroy(decoding);
         return;
     }
     decoding->is_dropped = true;
@@ -313,7 +315,7 @@ struct pl_decode_thread *pl_decode_thread_create(struct pl_loop *loop)
     thread->stop.kind = MSG_STOP;
     PL_REQUIRE(pthread_mutex_init(&thread->lock, NULL) == 0);
     PL_REQUIRE(pthread_cond_init(&thread->room, NULL) == 0);
-    PL_REQUIRE(pthread_create(&thread->thread, NULL, run, thread) == 0);
+    PL_REQUIRE(pthread_create(&thread->thread, NULL, decode_thread_run, thread) == 0);
     return thread;
 }
 

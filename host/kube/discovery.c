@@ -106,7 +106,7 @@ static void on_answer_due(struct pl_timer *timer)
     pl_free(find);
 }
 
-static void answer(struct find *find)
+static void discovery_answer(struct find *find)
 {
     find->awaits = FIND_ANSWER;
     pl_timer_start(find->discovery->client->timers, &find->timer, 0, on_answer_due);
@@ -115,7 +115,7 @@ static void answer(struct find *find)
 static void answer_not_found(struct find *find)
 {
     pl_api_not_found(&find->err, &find->kind, &find->discovery->groups);
-    answer(find);
+    discovery_answer(find);
 }
 
 /* The known resource of its group, unless the group is doubted. */
@@ -173,7 +173,7 @@ static void fetch_group(struct pl_discovery *d, struct pl_api_group *group)
     pl_buf_deinit(&path);
 }
 
-static struct pl_api_group *group_of(struct pl_discovery *d, struct pl_slice name)
+static struct pl_api_group *discovery_group_of(struct pl_discovery *d, struct pl_slice name)
 {
     struct pl_api_group *group = pl_map_get(&d->groups, name);
     if (group == NULL) {
@@ -196,7 +196,7 @@ static void end_search(struct pl_discovery *d)
         /* The search may have found a resource that was created meanwhile. */
         find->resource = find_known(find);
         if (find->resource != NULL)
-            answer(find);
+            discovery_answer(find);
         else
             answer_not_found(find);
     }
@@ -210,7 +210,7 @@ static void search_step(struct pl_discovery *d)
 
 static void search_group(struct pl_discovery *d, struct pl_slice name)
 {
-    struct pl_api_group *group = group_of(d, name);
+    struct pl_api_group *group = discovery_group_of(d, name);
     group->exists = true;
     bool known = group->state == PL_API_GROUP_LOADED && !group->stale && group->fetch == NULL &&
                  now_ns(d) - group->asked_ns < BELIEVE_NS;
@@ -291,16 +291,16 @@ static void await_search(struct find *find)
 
 /* ---- one group ---- */
 
-static void resolve(struct find *find)
+static void discovery_resolve(struct find *find)
 {
     struct pl_api_group *group = find->group;
     find->resource = pl_map_get(&group->kinds, pl_slice_z(find->kind.kind));
     if (find->resource != NULL) {
-        answer(find);
+        discovery_answer(find);
     } else if (group->state == PL_API_GROUP_FAILED) {
         find->err = group->err;
         pl_err_prefix(&find->err, "discovery of %s", group->name);
-        answer(find);
+        discovery_answer(find);
     } else {
         await_search(find);
     }
@@ -320,7 +320,7 @@ static void on_group(struct pl_api_group *group, struct pl_discovery *d,
     PL_LIST_FOR (link, &d->finds) {
         struct find *find = PL_CONTAINER_OF(link, struct find, link);
         if (find->group == group && find->awaits == FIND_GROUP)
-            resolve(find);
+            discovery_resolve(find);
     }
     if (searched)
         search_step(d);
@@ -336,7 +336,7 @@ void pl_discovery_find(struct pl_discovery *d, const struct pl_kind *kind,
     struct find *find = PL_NEW(struct find);
     find->discovery = d;
     find->kind = *kind;
-    find->group = group_of(d, pl_slice_z(name));
+    find->group = discovery_group_of(d, pl_slice_z(name));
     find->on_resource = on_resource;
     find->arg = arg;
     pl_list_push(&d->finds, &find->link);
@@ -345,9 +345,9 @@ void pl_discovery_find(struct pl_discovery *d, const struct pl_kind *kind,
     bool recent = group->state != PL_API_GROUP_NEW && group->state != PL_API_GROUP_FAILED &&
                   now_ns(d) - group->asked_ns < REFRESH_NS;
     if (find->resource != NULL) {
-        answer(find);
+        discovery_answer(find);
     } else if (recent && group->fetch == NULL) {
-        resolve(find);
+        discovery_resolve(find);
     } else {
         find->awaits = FIND_GROUP;
         fetch_group(d, group);

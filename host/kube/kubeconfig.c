@@ -121,7 +121,7 @@ static bool find_entry(const struct files *files, struct pl_config_entry *entry,
 }
 
 /* Appends the names of a list's entries: "a, b", or "none". */
-static void add_names(struct pl_buf *out, const struct files *files, const char *list)
+static void kubeconfig_add_names(struct pl_buf *out, const struct files *files, const char *list)
 {
     size_t count = 0;
     for (size_t i = 0; i < files->count; i++) {
@@ -141,7 +141,7 @@ static int no_such(const struct files *files, const char *list, struct pl_err *e
                    const char *message)
 {
     struct pl_buf known = PL_BUF_INIT;
-    add_names(&known, files, list);
+    kubeconfig_add_names(&known, files, list);
     char *where = names_of(files);
     int code = pl_err_set(err, PL_EINVAL, "%s %s; there are: %s", message, where, pl_buf_z(&known));
     pl_free(where);

@@ -65,7 +65,7 @@ struct pl_op {
 };
 
 static struct pl_op *op_create(struct pl_client *client, const struct asked *asked);
-static void begin(struct pl_op *op);
+static void op_begin(struct pl_op *op);
 static void attempt_now(struct pl_op *op);
 
 /* ---- the end ---- */
@@ -78,7 +78,7 @@ static void drop_answer(struct pl_op *op)
     pl_buf_clear(&op->token);
 }
 
-static void destroy(struct pl_op *op)
+static void op_destroy(struct pl_op *op)
 {
     drop_answer(op);
     pl_buf_deinit(&op->token);
@@ -94,13 +94,13 @@ static void end_op(struct pl_op *op)
     pl_timer_stop(op->client->timers, &op->timer);
 }
 
-static void on_finish(struct pl_timer *timer);
+static void on_op_finish(struct pl_timer *timer);
 
 /* Calls the owner at the next run of the timers. */
-static void finish_later(struct pl_op *op)
+static void op_finish_later(struct pl_op *op)
 {
     op->state = OP_FINISHING;
-    pl_timer_start(op->client->timers, &op->timer, 0, on_finish);
+    pl_timer_start(op->client->timers, &op->timer, 0, on_op_finish);
 }
 
 /* The owner does not know it yet. */
@@ -112,7 +112,7 @@ static void forget_next(struct pl_op *op)
         return;
     pl_attempt_cancel(next->attempt);
     end_op(next);
-    destroy(next);
+    op_destroy(next);
 }
 
 /* Gives the next page to the owner; if that page has ended, it is reported next. */
@@ -123,7 +123,7 @@ static struct pl_op *release_next(struct pl_op *op)
         return NULL;
     op->next = next->front = NULL;
     if (next->state == OP_HELD)
-        finish_later(next);
+        op_finish_later(next);
     return next;
 }
 
@@ -149,10 +149,10 @@ static void complete(struct pl_op *op)
         .next = release_next(op),
     };
     op->asked.on_answer(op->asked.arg, &answer); /* may destroy the client */
-    destroy(op);
+    op_destroy(op);
 }
 
-static void on_finish(struct pl_timer *timer)
+static void on_op_finish(struct pl_timer *timer)
 {
     complete(PL_CONTAINER_OF(timer, struct pl_op, timer));
 }
@@ -176,12 +176,12 @@ void pl_op_cancel(struct pl_op *op)
 {
     drop_attempt(op);
     pl_err_set(&op->err, PL_ECANCELED, "canceled");
-    finish_later(op);
+    op_finish_later(op);
 }
 
 /* ---- one attempt ---- */
 
-static void on_response(void *owner, const struct pl_http_response *response)
+static void on_op_response(void *owner, const struct pl_http_response *response)
 {
     struct pl_op *op = owner;
     op->retry_after_ms = pl_retry_after_ms(response);
@@ -190,7 +190,7 @@ static void on_response(void *owner, const struct pl_http_response *response)
     pl_decoder_begin(pl_decoding_decoder(op->decoding), response);
 }
 
-static int on_body(void *owner, struct pl_slice piece)
+static int on_op_body(void *owner, struct pl_slice piece)
 {
     struct pl_op *op = owner;
     return pl_decoding_feed(op->decoding, piece);
@@ -215,7 +215,7 @@ static int64_t left_ns(const struct pl_op *op)
     return op->deadline_ns - pl_client_now(op->client);
 }
 
-static void on_pause_over(struct pl_timer *timer)
+static void on_op_pause_over(struct pl_timer *timer)
 {
     struct pl_op *op = PL_CONTAINER_OF(timer, struct pl_op, timer);
     attempt_now(op);
@@ -227,7 +227,7 @@ static void pause_for(struct pl_op *op, int64_t delay_ns, const char *why)
     op->retries++;
     op->state = OP_PAUSED;
     pl_client_wait(op->client, &op->wait, why, op->path, left_ns(op));
-    pl_timer_start(op->client->timers, &op->timer, delay_ns, on_pause_over);
+    pl_timer_start(op->client->timers, &op->timer, delay_ns, on_op_pause_over);
 }
 
 /* Rule 152: 429 and 5xx with a Retry-After. Not for a version that the server has not reached: each
@@ -255,7 +255,7 @@ static bool was_not_processed(const struct pl_op *op)
 }
 
 /* True when another attempt will follow. */
-static bool try_again(struct pl_op *op)
+static bool op_try_again(struct pl_op *op)
 {
     if (op->err.status == 401 && op->renewed && !op->renewed_once) {
         op->renewed_once = true;
@@ -283,10 +283,10 @@ static void fetch_next(struct pl_op *op)
     next->front = op;
     op->next = next;
     pl_wire_of_next_page(&next->wire, &op->wire, pl_buf_slice(&op->token));
-    begin(next);
+    op_begin(next);
 }
 
-static void on_done(void *owner, const struct pl_err *err, bool renewed)
+static void on_op_done(void *owner, const struct pl_err *err, bool renewed)
 {
     struct pl_op *op = owner;
     op->attempt = NULL;
@@ -316,11 +316,11 @@ static void on_decoded(void *owner)
         op->err.retry_after_ms = op->retry_after_ms;
     if (op->err.code == PL_ESYNTAX || op->err.code == PL_ELIMIT)
         pl_err_prefix(&op->err, "the answer to %s %s", op->wire.method, op->path);
-    if (op->err.code == 0 || !try_again(op))
+    if (op->err.code == 0 || !op_try_again(op))
         complete(op);
 }
 
-static const struct pl_attempt_ops attempt_ops = {on_response, on_body, on_done};
+static const struct pl_attempt_ops attempt_ops = {on_op_response, on_op_body, on_op_done};
 static const struct pl_decoding_ops decoding_ops = {on_items, on_token, NULL, on_decoded};
 
 static void send_attempt(struct pl_op *op)
@@ -362,7 +362,7 @@ static void attempt_now(struct pl_op *op)
         pl_err_set(&op->err, PL_ETIMEOUT,
                    "the client-side rate limit would delay this request by %.1f s, past its time",
                    (double)delay / (double)PL_SECOND);
-        finish_later(op);
+        op_finish_later(op);
     } else {
         op->state = OP_LIMITED;
         pl_client_wait(op->client, &op->wait, "client-side rate limit", op->path, delay);
@@ -385,7 +385,7 @@ static struct pl_op *op_create(struct pl_client *client, const struct asked *ask
 }
 
 /* The wire is complete. */
-static void begin(struct pl_op *op)
+static void op_begin(struct pl_op *op)
 {
     op->path = pl_buf_z(&op->wire.url) + strlen(op->client->config->server);
     attempt_now(op);
@@ -426,8 +426,8 @@ struct pl_op *pl_client_start(struct pl_client *client, const struct pl_call *ca
     expect(&asked.expected, client, call);
     struct pl_op *op = op_create(client, &asked);
     if (pl_wire_of_call(&op->wire, client->config->server, call, &op->err) != 0)
-        finish_later(op);
+        op_finish_later(op);
     else
-        begin(op);
+        op_begin(op);
     return op;
 }

@@ -3,9 +3,9 @@
  * the same as a missing ping. One request serves all watches of a client. */
 #include "kube/client_impl.h"
 
-static void on_due(struct pl_timer *timer);
+static void on_probe_due(struct pl_timer *timer);
 
-static void on_answer(void *arg, const struct pl_answer *answer)
+static void on_probe_answer(void *arg, const struct pl_answer *answer)
 {
     struct pl_client *client = arg;
     struct pl_probe *probe = &client->probe;
@@ -14,12 +14,12 @@ static void on_answer(void *arg, const struct pl_answer *answer)
     probe->op = NULL;
     if (err != NULL && err->code == PL_ECANCELED)
         return;
-    pl_timer_start(client->timers, &probe->timer, client->probe_ns, on_due);
+    pl_timer_start(client->timers, &probe->timer, client->probe_ns, on_probe_due);
     if (err != NULL && (err->code == PL_ETIMEOUT || err->code == PL_ENETWORK))
         pl_watches_give_up(client, asked_ns); /* may destroy the client */
 }
 
-static void on_due(struct pl_timer *timer)
+static void on_probe_due(struct pl_timer *timer)
 {
     struct pl_client *client = PL_CONTAINER_OF(timer, struct pl_client, probe.timer);
     int64_t heard = pl_watches_heard(client), now = pl_client_now(client);
@@ -27,7 +27,7 @@ static void on_due(struct pl_timer *timer)
         return; /* the next watch starts it again */
     int64_t silent = now - heard;
     if (silent < client->probe_ns) {
-        pl_timer_start(client->timers, timer, client->probe_ns - silent, on_due);
+        pl_timer_start(client->timers, timer, client->probe_ns - silent, on_probe_due);
         return;
     }
     struct pl_call call = {
@@ -37,14 +37,14 @@ static void on_due(struct pl_timer *timer)
         .timeout_ns = client->probe_ns / 2,
     };
     client->probe.asked_ns = now;
-    client->probe.op = pl_client_start(client, &call, on_answer, client);
+    client->probe.op = pl_client_start(client, &call, on_probe_answer, client);
 }
 
 void pl_probe_expect(struct pl_client *client)
 {
     struct pl_probe *probe = &client->probe;
     if (client->probe_ns > 0 && probe->op == NULL && !pl_timer_is_active(&probe->timer))
-        pl_timer_start(client->timers, &probe->timer, client->probe_ns, on_due);
+        pl_timer_start(client->timers, &probe->timer, client->probe_ns, on_probe_due);
 }
 
 void pl_probe_stop(struct pl_client *client)

@@ -107,7 +107,7 @@ static bool in_network(const struct ip *ip, struct pl_slice address, struct pl_s
     return rest == 0 || (ip->bytes[whole] & mask) == (network.bytes[whole] & mask);
 }
 
-static bool ends_with(struct pl_slice text, struct pl_slice end)
+static bool proxy_ends_with(struct pl_slice text, struct pl_slice end)
 {
     return text.len >= end.len && strncasecmp(text.ptr + text.len - end.len, end.ptr, end.len) == 0;
 }
@@ -135,8 +135,8 @@ static bool entry_matches(struct pl_slice entry, const struct pl_server_name *se
     if (host.len > 1 && host.ptr[0] == '*' && host.ptr[1] == '.')
         host = pl_slice(host.ptr + 1, host.len - 1);
     if (host.ptr[0] == '.')
-        return server->host.len > host.len && ends_with(server->host, host);
-    if (!ends_with(server->host, host))
+        return server->host.len > host.len && proxy_ends_with(server->host, host);
+    if (!proxy_ends_with(server->host, host))
         return false;
     return server->host.len == host.len || server->host.ptr[server->host.len - host.len - 1] == '.';
 }

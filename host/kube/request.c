@@ -35,8 +35,8 @@ static void add_segment(struct pl_buf *out, struct pl_slice segment)
 }
 
 /* Appends "/apis/apps/v1/namespaces/default/deployments/web/status"; empty parts are left out. */
-static void add_path(struct pl_buf *out, const struct pl_resource *resource, struct pl_slice ns,
-                     struct pl_slice name, struct pl_slice subresource)
+static void request_add_path(struct pl_buf *out, const struct pl_resource *resource,
+                             struct pl_slice ns, struct pl_slice name, struct pl_slice subresource)
 {
     struct pl_slice group = pl_slice_z(resource->kind.group);
     pl_buf_add_z(out, group.len > 0 ? "/apis" : "/api");
@@ -88,8 +88,8 @@ static int check_segment(struct pl_slice text, const char *what, struct pl_err *
     return 0;
 }
 
-static int check_path(const struct pl_resource *resource, struct pl_slice ns, struct pl_slice name,
-                      struct pl_err *err)
+static int request_check_path(const struct pl_resource *resource, struct pl_slice ns,
+                              struct pl_slice name, struct pl_err *err)
 {
     char text[PL_KIND_TEXT];
     if (!resource->namespaced && ns.len > 0)
@@ -99,7 +99,7 @@ static int check_path(const struct pl_resource *resource, struct pl_slice ns, st
     return code != 0 ? code : check_segment(name, "a name", err);
 }
 
-static int check_call(const struct pl_call *call, struct pl_err *err)
+static int request_check_call(const struct pl_call *call, struct pl_err *err)
 {
     const struct pl_resource *resource = call->resource;
     char text[PL_KIND_TEXT];
@@ -116,7 +116,7 @@ static int check_call(const struct pl_call *call, struct pl_err *err)
     if (needs_body && call->body == NULL)
         return pl_err_set(err, PL_EINVAL, "%s of %s needs a document", pl_verb_name(call->verb),
                           text);
-    int code = check_path(resource, call->ns, call->name, err);
+    int code = request_check_path(resource, call->ns, call->name, err);
     return code != 0 ? code : check_segment(call->subresource, "a subresource", err);
 }
 
@@ -156,7 +156,7 @@ static const char *content_type_of(const struct pl_call *call)
     return "application/merge-patch+json";
 }
 
-static void add_member(struct pl_buf *body, const char *name, struct pl_slice value)
+static void request_add_member(struct pl_buf *body, const char *name, struct pl_slice value)
 {
     if (value.len == 0)
         return;
@@ -171,15 +171,15 @@ static void add_member(struct pl_buf *body, const char *name, struct pl_slice va
 static void write_delete_options(struct pl_buf *body, const struct pl_call *call)
 {
     pl_buf_add_z(body, "{");
-    add_member(body, "apiVersion", pl_slice_z("v1"));
-    add_member(body, "kind", pl_slice_z("DeleteOptions"));
+    request_add_member(body, "apiVersion", pl_slice_z("v1"));
+    request_add_member(body, "kind", pl_slice_z("DeleteOptions"));
     if (call->grace_period >= 0)
         pl_buf_add_f(body, ",\"gracePeriodSeconds\":%" PRId64, call->grace_period);
-    add_member(body, "propagationPolicy", call->propagation);
+    request_add_member(body, "propagationPolicy", call->propagation);
     if (call->uid.len > 0 || call->precondition_rv.len > 0) {
         pl_buf_add_z(body, ",\"preconditions\":{");
-        add_member(body, "uid", call->uid);
-        add_member(body, "resourceVersion", call->precondition_rv);
+        request_add_member(body, "uid", call->uid);
+        request_add_member(body, "resourceVersion", call->precondition_rv);
         pl_buf_add_char(body, '}');
     }
     if (call->dry_run)
@@ -265,13 +265,13 @@ int pl_wire_of_call(struct pl_wire *wire, const char *server, const struct pl_ca
         write_raw(wire, call);
         return 0;
     }
-    int code = check_call(call, err);
+    int code = request_check_call(call, err);
     if (code != 0)
         return code;
     /* A new object is posted to its collection; its name is in the document. */
     bool posts_to_collection = call->verb == PL_VERB_CREATE && call->subresource.len == 0;
-    add_path(&wire->url, call->resource, call->ns,
-             posts_to_collection ? pl_slice(NULL, 0) : call->name, call->subresource);
+    request_add_path(&wire->url, call->resource, call->ns,
+                     posts_to_collection ? pl_slice(NULL, 0) : call->name, call->subresource);
     switch (call->verb) {
     case PL_VERB_GET:
     case PL_VERB_LIST:
@@ -315,12 +315,12 @@ int pl_wire_of_watch(struct pl_wire *wire, const char *server, const struct pl_w
 {
     *wire = (struct pl_wire){.method = "GET",
                              .accept = call->metadata_only ? ACCEPT_PARTIAL : ACCEPT_JSON};
-    int code = check_path(call->resource, call->ns, pl_slice(NULL, 0), err);
+    int code = request_check_path(call->resource, call->ns, pl_slice(NULL, 0), err);
     if (code != 0)
         return code;
     struct pl_buf *url = &wire->url;
     pl_buf_add_z(url, server);
-    add_path(url, call->resource, call->ns, pl_slice(NULL, 0), pl_slice(NULL, 0));
+    request_add_path(url, call->resource, call->ns, pl_slice(NULL, 0), pl_slice(NULL, 0));
     add_query_z(url, "watch", "true");
     add_query_z(url, "allowWatchBookmarks", "true");
     add_query(url, "labelSelector", call->labels);

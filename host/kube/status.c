@@ -40,7 +40,7 @@ static const struct {
     {504, "Timeout"},
 };
 
-static const char *reason_of(int status)
+static const char *status_reason_of(int status)
 {
     for (size_t i = 0; i < PL_ARRAY_LEN(reasons); i++) {
         if (reasons[i].status == status)
@@ -104,9 +104,9 @@ static void fill_from_status(struct pl_node status, int http_status, struct pl_e
     pl_err_set(err, PL_EAPI, "%.*s", PL_FMT(message));
     if (message.len == 0)
         pl_err_set(err, PL_EAPI, "the API server answered %d %s", http_status,
-                   reason_of(http_status));
+                   status_reason_of(http_status));
     err->status = http_status;
-    set_reason(err, reason.len > 0 ? reason : pl_slice_z(reason_of(http_status)));
+    set_reason(err, reason.len > 0 ? reason : pl_slice_z(status_reason_of(http_status)));
     if (has_cause(status, TOO_LARGE_RV))
         set_reason(err, pl_slice_z(TOO_LARGE_RV));
     if (pl_node_int(pl_node_dig(status, "details", "retryAfterSeconds"), &seconds) && seconds > 0)
@@ -152,9 +152,9 @@ static void fill_from_text(int status, struct pl_slice raw, struct pl_err *err)
     else if (text[0] != '\0')
         pl_err_set(err, PL_EAPI, "HTTP %d: %s", status, text);
     else
-        pl_err_set(err, PL_EAPI, "HTTP %d %s without a message", status, reason_of(status));
+        pl_err_set(err, PL_EAPI, "HTTP %d %s without a message", status, status_reason_of(status));
     err->status = status;
-    set_reason(err, pl_slice_z(reason_of(status)));
+    set_reason(err, pl_slice_z(status_reason_of(status)));
 }
 
 void pl_status_to_err(int status, struct pl_node body, struct pl_slice raw, struct pl_err *err)

@@ -42,7 +42,7 @@ static void send_attempt(struct pl_watch *watch);
 
 /* ---- the end ---- */
 
-static void destroy(struct pl_watch *watch)
+static void watch_destroy(struct pl_watch *watch)
 {
     pl_decoding_drop(watch->decoding);
     pl_wire_deinit(&watch->wire);
@@ -57,20 +57,20 @@ static void complete(struct pl_watch *watch)
     watch->ended = true;
     watch->ops->on_end(watch->arg, watch->err.code != 0 ? &watch->err : NULL);
     if (!watch->telling)
-        destroy(watch);
+        watch_destroy(watch);
 }
 
-static void on_finish(struct pl_timer *timer)
+static void on_watch_finish(struct pl_timer *timer)
 {
     complete(PL_CONTAINER_OF(timer, struct pl_watch, timer));
 }
 
-static void finish_later(struct pl_watch *watch)
+static void watch_finish_later(struct pl_watch *watch)
 {
     pl_attempt_cancel(watch->attempt);
     watch->attempt = NULL;
     watch->ending = true;
-    pl_timer_start(watch->client->timers, &watch->timer, 0, on_finish);
+    pl_timer_start(watch->client->timers, &watch->timer, 0, on_watch_finish);
 }
 
 void pl_watch_abort(struct pl_watch *watch)
@@ -86,7 +86,7 @@ void pl_watch_cancel(struct pl_watch *watch)
     if (watch->ended)
         return;
     pl_err_set(&watch->err, PL_ECANCELED, "canceled");
-    finish_later(watch);
+    watch_finish_later(watch);
 }
 
 static void on_not_opened(struct pl_timer *timer)
@@ -95,7 +95,7 @@ static void on_not_opened(struct pl_timer *timer)
     watch->client->distrusted_lanes |= 1;
     pl_err_set(&watch->err, PL_ETIMEOUT, "the server did not open the watch of %s in time",
                watch->path);
-    finish_later(watch);
+    watch_finish_later(watch);
 }
 
 int64_t pl_watches_heard(const struct pl_client *client)
@@ -119,7 +119,7 @@ void pl_watches_give_up(struct pl_client *client, int64_t since_ns)
                    "watch of %s: silent, and the server gave no sign of life when asked",
                    watch->path);
         snprintf(watch->err.reason, sizeof watch->err.reason, "Silence");
-        finish_later(watch);
+        watch_finish_later(watch);
     }
 }
 
@@ -137,11 +137,11 @@ static void on_items(void *owner, const struct pl_docs *items, const uint8_t *ty
     }
     watch->telling = false;
     if (watch->ended)
-        destroy(watch);
+        watch_destroy(watch);
 }
 
 /* The error of the decoder. */
-static void explain(struct pl_watch *watch, const struct pl_decoder *decoder)
+static void watch_explain(struct pl_watch *watch, const struct pl_decoder *decoder)
 {
     struct pl_slice first = pl_buf_slice(&decoder->text);
     watch->err = decoder->err;
@@ -155,7 +155,7 @@ static void explain(struct pl_watch *watch, const struct pl_decoder *decoder)
 
 /* ---- the attempt ---- */
 
-static void on_response(void *owner, const struct pl_http_response *response)
+static void on_watch_response(void *owner, const struct pl_http_response *response)
 {
     struct pl_watch *watch = owner;
     struct pl_decoder *decoder = pl_decoding_decoder(watch->decoding);
@@ -174,14 +174,14 @@ static void on_response(void *owner, const struct pl_http_response *response)
         watch->ops->on_open(watch->arg);
 }
 
-static int on_body(void *owner, struct pl_slice piece)
+static int on_watch_body(void *owner, struct pl_slice piece)
 {
     struct pl_watch *watch = owner;
     watch->heard_ns = pl_client_now(watch->client);
     return pl_decoding_feed(watch->decoding, piece);
 }
 
-static void on_done(void *owner, const struct pl_err *err, bool renewed)
+static void on_watch_done(void *owner, const struct pl_err *err, bool renewed)
 {
     struct pl_watch *watch = owner;
     watch->attempt = NULL;
@@ -206,7 +206,7 @@ static void on_decoded(void *owner)
     if (watch->ending)
         return;
     if (watch->open && decoder->err.code != 0)
-        explain(watch, decoder);
+        watch_explain(watch, decoder);
     else if (watch->err.code == 0)
         watch->err.code = pl_decoder_end(decoder, &watch->err);
     if (watch->err.status == 401 && watch->renewed && !watch->renewed_once) {
@@ -221,7 +221,7 @@ static void on_decoded(void *owner)
     complete(watch);
 }
 
-static const struct pl_attempt_ops attempt_ops = {on_response, on_body, on_done};
+static const struct pl_attempt_ops attempt_ops = {on_watch_response, on_watch_body, on_watch_done};
 static const struct pl_decoding_ops decoding_ops = {on_items, NULL, on_broken, on_decoded};
 
 static void send_attempt(struct pl_watch *watch)
@@ -259,7 +259,7 @@ struct pl_watch *pl_client_watch(struct pl_client *client, const struct pl_watch
     pl_list_push(&client->watches, &watch->link);
     watch->path = "";
     if (pl_wire_of_watch(&watch->wire, client->config->server, call, &watch->err) != 0) {
-        finish_later(watch);
+        watch_finish_later(watch);
         return watch;
     }
     watch->path = pl_buf_z(&watch->wire.url) + strlen(client->config->server);

@@ -9,7 +9,7 @@
 #define POLL_NS      (10 * PL_MS)
 #define SYNC_TIMEOUT (120 * PL_SECOND)
 
-static int64_t now_of(struct pl_lanes *lanes)
+static int64_t ask_again_now_of(struct pl_lanes *lanes)
 {
     return pl_clock_mono(pl_loop_timers(lanes->loop)->clock);
 }
@@ -29,9 +29,9 @@ static bool is_syncing(struct pl_cache *cache, const struct pl_informer *informe
     struct pl_lanes *lanes = cache->lanes;
     int64_t limit = pl_edition_spec(cache->edition)->cache_sync_timeout_ns;
     if (cache->awaited_ns == 0)
-        cache->awaited_ns = now_of(lanes);
+        cache->awaited_ns = ask_again_now_of(lanes);
     return pl_informer_trouble(informer) == NULL && !is_indexed(lanes, &cache->spec->kind) &&
-           now_of(lanes) - cache->awaited_ns < (limit > 0 ? limit : SYNC_TIMEOUT);
+           ask_again_now_of(lanes) - cache->awaited_ns < (limit > 0 ? limit : SYNC_TIMEOUT);
 }
 
 /* Will what the question lacks be there? */
@@ -42,9 +42,9 @@ static bool is_expected(struct pl_ask *ask)
     if (informer == NULL)
         return false; /* its controller has ended */
     if (ask->again_ns == 0)
-        ask->again_ns = now_of(cache->lanes);
+        ask->again_ns = ask_again_now_of(cache->lanes);
     if (ask->lacks_index != NULL)
-        return now_of(cache->lanes) - ask->again_ns < SYNC_TIMEOUT;
+        return ask_again_now_of(cache->lanes) - ask->again_ns < SYNC_TIMEOUT;
     return is_syncing(cache, informer);
 }
 
@@ -62,7 +62,7 @@ static bool is_there(const struct pl_ask *ask)
     return failed != PL_EAGAIN;
 }
 
-static void on_poll(struct pl_timer *timer)
+static void on_ask_again_poll(struct pl_timer *timer)
 {
     struct pl_lanes *lanes = PL_CONTAINER_OF(timer, struct pl_lanes, again.poll);
     struct pl_list waiting;
@@ -79,7 +79,8 @@ void pl_ask_again_io(struct pl_lanes *lanes, struct pl_ask *ask)
     if (!there && is_expected(ask)) {
         pl_list_push(&lanes->again.asks, &ask->link);
         if (!pl_timer_is_active(&lanes->again.poll))
-            pl_timer_start(pl_loop_timers(lanes->loop), &lanes->again.poll, POLL_NS, on_poll);
+            pl_timer_start(pl_loop_timers(lanes->loop), &lanes->again.poll, POLL_NS,
+                           on_ask_again_poll);
         return;
     }
     ask->is_last = !there;

@@ -33,7 +33,7 @@ static bool is_kind_of(const char *kind, struct pl_slice resource)
     return true;
 }
 
-static bool fits(const struct pl_lop *op, const struct pl_sought *asked, bool strict)
+static bool asker_fits(const struct pl_lop *op, const struct pl_sought *asked, bool strict)
 {
     bool writes = op->type == PL_LOP_WRITE;
     if (op->io.done || op->exec == NULL || (!writes && op->type != PL_LOP_READ))
@@ -45,13 +45,13 @@ static bool fits(const struct pl_lop *op, const struct pl_sought *asked, bool st
     return op->key.len == 0 || asked->key.len == 0 || pl_slice_eq(op->key, asked->key);
 }
 
-static const struct pl_lop *find(const struct pl_lanes *lanes, const struct pl_sought *asked,
-                                 bool strict)
+static const struct pl_lop *asker_find(const struct pl_lanes *lanes, const struct pl_sought *asked,
+                                       bool strict)
 {
     for (int i = 0; i < lanes->options.count; i++) {
         PL_LIST_FOR (link, &lanes->lanes[i]->io.ops) {
             const struct pl_lop *op = PL_CONTAINER_OF(link, struct pl_lop, io.link);
-            if (fits(op, asked, strict))
+            if (asker_fits(op, asked, strict))
                 return op;
         }
     }
@@ -73,9 +73,9 @@ bool pl_lanes_asker(const struct pl_lanes *lanes, const struct pl_sought *asked,
                     struct pl_asker *out)
 {
     PL_REQUIRE(lanes->options.stepped != NULL);
-    const struct pl_lop *op = find(lanes, asked, true);
+    const struct pl_lop *op = asker_find(lanes, asked, true);
     if (op == NULL) /* a write looks at what is there first */
-        op = find(lanes, asked, false);
+        op = asker_find(lanes, asked, false);
     if (op == NULL)
         return false;
     out->controller = lanes->controllers[op->exec->controller].name;

@@ -41,7 +41,7 @@ bool pl_cache_is_elsewhere(const struct pl_cache *cache, struct pl_slice ns)
            !pl_shards_hold_namespace(cache->lanes->shards, ns);
 }
 
-static bool covers(const struct pl_source_options *options, struct pl_slice ns)
+static bool cache_covers(const struct pl_source_options *options, struct pl_slice ns)
 {
     if (options->namespaces == NULL || ns.ptr == NULL)
         return true;
@@ -64,7 +64,7 @@ struct best {
     bool declared, usable;
 };
 
-static bool is_of(const char *cluster, struct pl_slice wanted)
+static bool cache_is_of(const char *cluster, struct pl_slice wanted)
 {
     return cluster == NULL ? wanted.ptr == NULL : pl_slice_eqz(wanted, cluster);
 }
@@ -76,13 +76,13 @@ static void consider(struct pl_known_controller *known, const struct pl_wanted *
         struct pl_cache *cache = &known->caches[i];
         const struct pl_source_options *options = options_of(cache);
         if (!pl_kind_eq(&cache->spec->kind, &wanted->kind) ||
-            !is_of(cache->spec->cluster_name, wanted->cluster))
+            !cache_is_of(cache->spec->cluster_name, wanted->cluster))
             continue;
         best->declared = true;
         if (options->metadata_only && !wanted->metadata_only)
             continue;
         best->usable = true;
-        if (covers(options, wanted->ns) && width(options) > best->width) {
+        if (cache_covers(options, wanted->ns) && width(options) > best->width) {
             best->width = width(options);
             best->cache = cache;
         }
@@ -174,9 +174,9 @@ static size_t collect_by_places(struct pl_cache *cache, struct pl_slice ns,
 
 /* selector: of labels that what is wanted has; NULL: none, or a view may have put something with
  * them in the place of what lacks them. seen: how many objects were looked at for it. */
-static int collect(struct pl_cache *cache, const struct pl_filter *filter,
-                   const struct pl_selector *selector, struct pl_docs *out, size_t *seen,
-                   struct pl_err *err)
+static int cache_collect(struct pl_cache *cache, const struct pl_filter *filter,
+                         const struct pl_selector *selector, struct pl_docs *out, size_t *seen,
+                         struct pl_err *err)
 {
     uint64_t labels = selector != NULL ? pl_selector_bloom(selector) : 0;
     *seen = 0;
@@ -321,7 +321,7 @@ int pl_cache_list(struct pl_lane *lane, struct pl_cache *cache, const struct pl_
     int failed = init_tests(&tests, filter, err);
     const struct pl_selector *selector = filter->view == NULL ? tests.labels : NULL;
     if (failed == 0)
-        failed = collect(cache, filter, selector, &found->docs, &seen, err);
+        failed = cache_collect(cache, filter, selector, &found->docs, &seen, err);
     if (failed == 0 && filter->view != NULL)
         pl_capture_amend(filter->view, &cache->spec->kind, filter->index_name.ptr != NULL,
                          &found->docs);

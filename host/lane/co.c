@@ -188,7 +188,7 @@ static void fail_results(struct pl_co *task)
 }
 
 /* The task gave up control: it waits for something, or misused coroutine.yield. */
-static bool park(struct pl_lane *lane, struct pl_co *task)
+static bool co_park(struct pl_lane *lane, struct pl_co *task)
 {
     lua_State *co = task->thread;
     bool wait = lua_gettop(co) > 0 && lua_type(co, -1) == LUA_TLIGHTUSERDATA &&
@@ -264,7 +264,7 @@ static void resume(struct pl_lane *lane, struct pl_co *task)
     int status = lua_resume(task->thread, task->args);
     bool ended = status != LUA_YIELD || pl_limits_has_stopped(&s->limits);
     bool failed = ended && status != 0;
-    if (!ended && !park(lane, task)) {
+    if (!ended && !co_park(lane, task)) {
         fail_yield(s, task);
         ended = failed = true;
     } else if (ended && !failed && lua_gettop(task->thread) > RESULTS_MAX) {

@@ -39,7 +39,7 @@ void pl_context_push(lua_State *L, struct pl_state *s, const struct pl_exec *exe
 /* ---- what is unread ---- */
 
 /* The next text, without its NUL; empty at the end. */
-static struct pl_slice take(struct pl_slice *rest)
+static struct pl_slice context_take(struct pl_slice *rest)
 {
     const char *end = rest->len > 0 ? memchr(rest->ptr, '\0', rest->len) : NULL;
     struct pl_slice text = pl_slice(rest->ptr, end != NULL ? (size_t)(end - rest->ptr) : rest->len);
@@ -50,11 +50,11 @@ static struct pl_slice take(struct pl_slice *rest)
 
 static void set_changed(lua_State *L, struct pl_state *s, struct pl_slice *rest)
 {
-    struct pl_slice path = take(rest);
+    struct pl_slice path = context_take(rest);
     if (path.len == 0)
         return;
     lua_newtable(L);
-    for (int i = 1; path.len > 0 && i <= PL_CHANGED_MAX; i++, path = take(rest)) {
+    for (int i = 1; path.len > 0 && i <= PL_CHANGED_MAX; i++, path = context_take(rest)) {
         pl_lua_push(L, path);
         lua_rawseti(L, -2, i);
     }
@@ -65,11 +65,11 @@ static void set_changed(lua_State *L, struct pl_state *s, struct pl_slice *rest)
 /* As exec.c has put it. */
 static void push_cause(lua_State *L, struct pl_state *s, struct pl_slice *rest)
 {
-    struct pl_slice type = take(rest);
+    struct pl_slice type = context_take(rest);
     lua_newtable(L);
     pl_lua_set(L, "type", type);
-    pl_lua_set(L, pl_slice_eqz(type, "CHANNEL") ? "channel" : "kind", take(rest));
-    pl_lua_set(L, "key", take(rest));
+    pl_lua_set(L, pl_slice_eqz(type, "CHANNEL") ? "channel" : "kind", context_take(rest));
+    pl_lua_set(L, "key", context_take(rest));
     set_changed(L, s, rest);
 }
 
@@ -106,7 +106,7 @@ void pl_context_fill(lua_State *L, struct pl_state *s, int index)
     lua_rawget(L, index);
     if (lua_type(L, -1) == LUA_TSTRING) {
         struct pl_slice rest = pl_lua_slice(L, -1);
-        pl_lua_push(L, take(&rest));
+        pl_lua_push(L, context_take(&rest));
         set_if_unset(L, index, "reconcile_id");
         push_causes(L, s, rest);
         set_if_unset(L, index, "causes");

@@ -28,7 +28,7 @@ static char *dup_text(lua_State *L, const char *name)
     return text ? pl_strdup(text) : NULL;
 }
 
-static double number_of(lua_State *L, const char *name, double otherwise)
+static double declare_number_of(lua_State *L, const char *name, double otherwise)
 {
     pl_declare_get(L, name);
     double value = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : otherwise;
@@ -38,13 +38,13 @@ static double number_of(lua_State *L, const char *name, double otherwise)
 
 static int64_t nanoseconds(lua_State *L, const char *name)
 {
-    double seconds = number_of(L, name, 0);
+    double seconds = declare_number_of(L, name, 0);
     return pl_clamp(seconds * (double)PL_SECOND, -1, INT64_MAX / 2);
 }
 
 static int integer_of(lua_State *L, const char *name, int otherwise)
 {
-    return (int)pl_clamp(number_of(L, name, otherwise), -1000000000, 1000000000);
+    return (int)pl_clamp(declare_number_of(L, name, otherwise), -1000000000, 1000000000);
 }
 
 static bool flag_of(lua_State *L, const char *name, bool otherwise)
@@ -197,7 +197,7 @@ static void read_rate(lua_State *L, struct pl_controller_spec *spec)
         spec->rate.fast_ns = nanoseconds(L, "fast");
         spec->rate.slow_ns = nanoseconds(L, "slow");
         spec->rate.fast_attempts = integer_of(L, "fast_attempts", 0);
-        spec->rate.qps = number_of(L, "qps", 0);
+        spec->rate.qps = declare_number_of(L, "qps", 0);
         spec->rate.burst = integer_of(L, "burst", 0);
         spec->rate.max_wait_ns = nanoseconds(L, "max_wait");
     }
@@ -404,7 +404,7 @@ static void push_controller(lua_State *L, struct pl_state *s, int controller)
 }
 
 /* Replaces the table at the top by a member of it, nil when it is no table. */
-static void step(lua_State *L, const char *name)
+static void declare_step(lua_State *L, const char *name)
 {
     if (lua_type(L, -1) == LUA_TTABLE)
         lua_getfield(L, -1, name);
@@ -425,22 +425,22 @@ static void step_to(lua_State *L, int index)
 void pl_declare_push_reconcile(lua_State *L, struct pl_state *s, int controller)
 {
     push_controller(L, s, controller);
-    step(L, "reconcile");
+    declare_step(L, "reconcile");
 }
 
 void pl_declare_push_map(lua_State *L, struct pl_state *s, int controller, int source)
 {
     push_controller(L, s, controller);
-    step(L, "maps");
+    declare_step(L, "maps");
     step_to(L, source);
 }
 
 void pl_declare_push_blamed(lua_State *L, struct pl_state *s, int controller, int source)
 {
     push_controller(L, s, controller);
-    step(L, "blame");
+    declare_step(L, "blame");
     if (source < 0)
-        step(L, "reconcile");
+        declare_step(L, "reconcile");
     else
         step_to(L, source);
 }
@@ -448,7 +448,7 @@ void pl_declare_push_blamed(lua_State *L, struct pl_state *s, int controller, in
 void pl_declare_push_leaf(lua_State *L, struct pl_state *s, int controller, int source, int leaf)
 {
     push_controller(L, s, controller);
-    step(L, "leaves");
+    declare_step(L, "leaves");
     step_to(L, source);
     step_to(L, leaf);
 }
@@ -456,8 +456,8 @@ void pl_declare_push_leaf(lua_State *L, struct pl_state *s, int controller, int 
 void pl_declare_push_indexes(lua_State *L, struct pl_state *s, const char *kind)
 {
     pl_ref_push(L, s->refs.declared);
-    step(L, "indexes");
-    step(L, kind);
+    declare_step(L, "indexes");
+    declare_step(L, kind);
 }
 
 const char *pl_declare_where(struct pl_state *s, int controller)

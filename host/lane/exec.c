@@ -19,7 +19,7 @@
 /* ---- the I/O thread's side ---- */
 
 /* Adds a text with its NUL. Returns where. */
-static size_t put(struct pl_buf *to, struct pl_slice text)
+static size_t exec_put(struct pl_buf *to, struct pl_slice text)
 {
     size_t at = to->len;
     pl_buf_add_slice(to, text);
@@ -30,20 +30,21 @@ static size_t put(struct pl_buf *to, struct pl_slice text)
 /* Type, kind, key, the paths that changed, and an empty text: lane/context.c reads it. */
 static void put_cause(struct pl_buf *to, const struct pl_cause *cause)
 {
-    put(to, pl_slice_z(pl_cause_type_name(cause->type)));
-    put(to, pl_slice_z(cause->kind));
-    put(to, pl_slice_z(cause->key));
+    exec_put(to, pl_slice_z(pl_cause_type_name(cause->type)));
+    exec_put(to, pl_slice_z(cause->kind));
+    exec_put(to, pl_slice_z(cause->key));
     for (char **path = cause->changed; path != NULL && *path != NULL; path++)
-        put(to, pl_slice_z(*path));
-    put(to, pl_slice(NULL, 0));
+        exec_put(to, pl_slice_z(*path));
+    exec_put(to, pl_slice(NULL, 0));
 }
 
 struct pl_exec *pl_exec_create_io(struct pl_lane *lane, struct pl_run *run, int controller)
 {
     struct pl_buf *texts = &lane->io.texts;
     pl_buf_clear(texts);
-    size_t key = put(texts, run->key), ns = put(texts, run->ns), name = put(texts, run->name);
-    size_t id = put(texts, pl_slice_z(run->id));
+    size_t key = exec_put(texts, run->key), ns = exec_put(texts, run->ns),
+           name = exec_put(texts, run->name);
+    size_t id = exec_put(texts, pl_slice_z(run->id));
     for (size_t i = 0; i < run->cause_count; i++)
         put_cause(texts, &run->causes[i]);
     struct pl_exec *exec = pl_calloc(1, sizeof *exec + texts->len);

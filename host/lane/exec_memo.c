@@ -53,7 +53,7 @@ struct pl_doc *pl_exec_remembered(struct pl_exec *exec)
 
 /* ---- keeping ---- */
 
-static bool is_empty(lua_State *L, int index)
+static bool exec_memo_is_empty(lua_State *L, int index)
 {
     lua_pushnil(L);
     if (lua_next(L, index) == 0)
@@ -63,14 +63,15 @@ static bool is_empty(lua_State *L, int index)
 }
 
 /* (exec): protected, as reading the table may raise. */
-static int keep(lua_State *L)
+static int exec_memo_keep(lua_State *L)
 {
     struct pl_exec *exec = lua_touserdata(L, 1);
     struct pl_state *s = exec->lane->s;
     struct pl_err err;
     pl_err_clear(&err);
     pl_ref_push(L, exec->memo);
-    struct pl_doc *doc = is_empty(L, 2) ? NULL : pl_lval_check_doc(L, s, 2, "memo", PL_MEMO_BYTES);
+    struct pl_doc *doc =
+        exec_memo_is_empty(L, 2) ? NULL : pl_lval_check_doc(L, s, 2, "memo", PL_MEMO_BYTES);
     if (exec->capture != NULL)
         exec->memo_after = pl_doc_ref(doc);
     if (pl_lanes_hold(exec->lane->lanes))
@@ -91,7 +92,7 @@ static void keep_table(struct pl_lane *lane, struct pl_exec *exec)
 {
     struct pl_state *s = lane->s;
     struct pl_fault fault = {.message = NULL};
-    lua_pushcfunction(s->L, keep);
+    lua_pushcfunction(s->L, exec_memo_keep);
     lua_pushlightuserdata(s->L, exec);
     bool kept = pl_state_call(s, PL_PHASE_RUN, time_to_keep(lane, exec), 1, 0, &fault) == 0;
     luaL_unref(s->L, LUA_REGISTRYINDEX, exec->memo);

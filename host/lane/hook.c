@@ -115,7 +115,7 @@ void pl_hook_read_spec(lua_State *L, struct pl_controller_spec *spec)
 
 /* ---- arguments ---- */
 
-static void push_object(lua_State *L, struct pl_state *s, struct pl_doc *doc)
+static void hook_push_object(lua_State *L, struct pl_state *s, struct pl_doc *doc)
 {
     struct pl_kind kind;
     if (doc == NULL) {
@@ -135,15 +135,15 @@ int pl_hook_push_arguments(lua_State *L, struct pl_state *s, const struct pl_exe
         lua_pushstring(L, slash != NULL ? slash + 1 : call->desired);
         return 1;
     }
-    push_object(L, s, call->object);
-    push_object(L, s, call->old);
+    hook_push_object(L, s, call->object);
+    hook_push_object(L, s, call->old);
     pl_lazy_push(L, s, call->request, 0);
     return 3;
 }
 
 /* ---- answers ---- */
 
-static struct pl_hook_call *check_call(lua_State *L, struct pl_state *s)
+static struct pl_hook_call *hook_check_call(lua_State *L, struct pl_state *s)
 {
     struct pl_hook_call *call = s->task != NULL ? s->task->exec->hook : NULL;
     if (call == NULL)
@@ -152,10 +152,10 @@ static struct pl_hook_call *check_call(lua_State *L, struct pl_state *s)
 }
 
 /* Returns nothing, or a message. */
-static int answer(lua_State *L)
+static int hook_reply(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
-    struct pl_hook_call *call = check_call(L, s);
+    struct pl_hook_call *call = hook_check_call(L, s);
     struct pl_err err;
     pl_err_clear(&err);
     lua_settop(L, 2);
@@ -188,13 +188,13 @@ static struct pl_node next_object(const struct pl_hook_call *call)
 static int next(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
-    struct pl_hook_call *call = check_call(L, s);
+    struct pl_hook_call *call = hook_check_call(L, s);
     struct pl_node node;
     while (!pl_node_is_missing(node = next_object(call))) {
         struct pl_box *box = pl_box_push(L, s);
         box->doc = pl_doc_from_node(node, NULL);
         if (!pl_node_str_eq(pl_node_getz(node, "apiVersion"), pl_slice_z(call->desired))) {
-            push_object(L, s, box->doc);
+            hook_push_object(L, s, box->doc);
             return 1;
         }
         pl_hook_call_add(call, pl_doc_ref(box->doc));
@@ -209,7 +209,7 @@ static bool is_free(struct pl_slice name)
 }
 
 /* The first member of one's metadata that the other has otherwise. */
-static bool differs(struct pl_node one, struct pl_node other, struct pl_slice *name)
+static bool hook_differs(struct pl_node one, struct pl_node other, struct pl_slice *name)
 {
     struct pl_iter it = pl_iter(one);
     while (pl_iter_next(&it)) {
@@ -232,7 +232,7 @@ static int check_converted(struct pl_node before, struct pl_node after, struct p
         return pl_err_set(err, PL_EINVAL, "it has changed kind, which a conversion must not");
     if (pl_node_type(b) != PL_OBJECT)
         return pl_err_set(err, PL_EINVAL, "it has returned an object without metadata");
-    if (differs(a, b, &name) || differs(b, a, &name))
+    if (hook_differs(a, b, &name) || hook_differs(b, a, &name))
         return pl_err_set(err, PL_EINVAL,
                           "it has changed metadata.%.*s: of metadata a conversion may change "
                           "labels and annotations alone",
@@ -256,7 +256,7 @@ static struct pl_doc *in_version(struct pl_doc *doc, const char *version)
 static int converted(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
-    struct pl_hook_call *call = check_call(L, s);
+    struct pl_hook_call *call = hook_check_call(L, s);
     struct pl_err err;
     pl_err_clear(&err);
     lua_settop(L, 1);
@@ -271,7 +271,7 @@ static int converted(lua_State *L)
 }
 
 const luaL_Reg pl_bind_hooks[] = {
-    {"hook_answer", answer},
+    {"hook_answer", hook_reply},
     {"hook_next", next},
     {"hook_converted", converted},
     {NULL, NULL},

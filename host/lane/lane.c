@@ -308,7 +308,7 @@ static bool open_state(struct pl_lane *lane, struct pl_err *err)
     return true;
 }
 
-static void *run(void *arg)
+static void *lane_run(void *arg)
 {
     struct pl_lane *lane = arg;
     struct pl_err err;
@@ -335,7 +335,7 @@ static void *run(void *arg)
 
 static void on_step(void *arg, struct pl_list *messages);
 
-static void go_on(struct pl_task *task)
+static void lane_go_on(struct pl_task *task)
 {
     struct pl_list none;
     pl_list_init(&none);
@@ -352,7 +352,7 @@ static void on_step(void *arg, struct pl_list *messages)
         handle(lane, PL_CONTAINER_OF(link, struct pl_msg, link));
     pl_co_run_ready(lane);
     if (!pl_list_empty(&lane->ready))
-        pl_loop_defer(lane->lanes->options.stepped, &lane->again, go_on);
+        pl_loop_defer(lane->lanes->options.stepped, &lane->again, lane_go_on);
 }
 
 /* Watchdog's thread. */
@@ -437,7 +437,7 @@ void pl_lane_start(struct pl_lane *lane)
     pthread_attr_t attr;
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, PL_LANE_STACK);
-    PL_REQUIRE(pthread_create(&lane->thread, &attr, run, lane) == 0);
+    PL_REQUIRE(pthread_create(&lane->thread, &attr, lane_run, lane) == 0);
     pthread_attr_destroy(&attr);
     lane->started = true;
 }

@@ -15,8 +15,8 @@ struct pl_lane_metrics {
     } * lane;                            /* owned array, one a lane */
 };
 
-static struct pl_series *hold(struct pl_metrics *metrics, enum pl_metric_type type,
-                              const char *name, const char *help, int lane)
+static struct pl_series *lane_metrics_hold(struct pl_metrics *metrics, enum pl_metric_type type,
+                                           const char *name, const char *help, int lane)
 {
     const struct pl_metric_spec spec = {
         .name = name, .help = help, .type = type, .labels = {"lane"}};
@@ -37,7 +37,7 @@ static int64_t busy_ns(struct pl_lane *lane)
     return since == 0 ? done : done + pl_clock_mono(pl_clock_system()) - since;
 }
 
-static void collect(void *arg)
+static void lane_metrics_collect(void *arg)
 {
     struct pl_lane_metrics *shown = arg;
     struct pl_lanes *lanes = shown->lanes;
@@ -63,13 +63,15 @@ struct pl_lane_metrics *pl_lane_metrics_add(struct pl_lanes *lanes)
     shown->lanes = lanes;
     shown->lane = pl_calloc((size_t)lanes->options.count, sizeof *shown->lane);
     for (int i = 0; i < lanes->options.count; i++) {
-        shown->lane[i].busy = hold(metrics, PL_METRIC_COUNTER, "perilune_lane_busy_seconds_total",
-                                   "Time that lanes did not wait for work.", i);
-        shown->lane[i].memory = hold(metrics, PL_METRIC_GAUGE, "perilune_lua_memory_bytes",
-                                     "Memory of Lua states, without lanes that are stuck.", i);
+        shown->lane[i].busy =
+            lane_metrics_hold(metrics, PL_METRIC_COUNTER, "perilune_lane_busy_seconds_total",
+                              "Time that lanes did not wait for work.", i);
+        shown->lane[i].memory =
+            lane_metrics_hold(metrics, PL_METRIC_GAUGE, "perilune_lua_memory_bytes",
+                              "Memory of Lua states, without lanes that are stuck.", i);
     }
     pl_lane_metrics_stuck(lanes, 0);
-    pl_metrics_collect(metrics, collect, shown);
+    pl_metrics_collect(metrics, lane_metrics_collect, shown);
     return shown;
 }
 
@@ -86,8 +88,8 @@ void pl_lane_metrics_remove(struct pl_lane_metrics *shown)
 {
     if (shown == NULL)
         return;
-    collect(shown);
-    pl_metrics_uncollect(shown->lanes->metrics, collect, shown);
+    lane_metrics_collect(shown);
+    pl_metrics_uncollect(shown->lanes->metrics, lane_metrics_collect, shown);
     for (int i = 0; i < shown->lanes->options.count; i++) {
         set_memory(&shown->lane[i], 0);
         pl_series_release(shown->lane[i].busy);
@@ -99,7 +101,7 @@ void pl_lane_metrics_remove(struct pl_lane_metrics *shown)
 
 /* ---- the log ---- */
 
-static size_t count_of(const struct pl_list *list)
+static size_t lane_metrics_count_of(const struct pl_list *list)
 {
     size_t count = 0;
     PL_LIST_FOR (link, list)
@@ -118,10 +120,10 @@ void pl_lanes_dump(struct pl_lanes *lanes)
         struct pl_limits *limits = atomic_load(&lane->limits);
         pl_log(PL_LOG_INFO, "state: lane", pl_int("lane", i), pl_bool("busy", since != 0),
                pl_num("busy_for", since != 0 ? (double)(now - since) / (double)PL_SECOND : 0),
-               pl_int("runs", (int64_t)count_of(&lane->io.execs)),
-               pl_int("calls", (int64_t)count_of(&lane->io.ops)),
+               pl_int("runs", (int64_t)lane_metrics_count_of(&lane->io.execs)),
+               pl_int("calls", (int64_t)lane_metrics_count_of(&lane->io.ops)),
                pl_int("questions", (int64_t)lane->io.asks_out),
-               pl_int("questions_waiting", (int64_t)count_of(&lane->io.asks_waiting)),
+               pl_int("questions_waiting", (int64_t)lane_metrics_count_of(&lane->io.asks_waiting)),
                pl_int("memory", limits != NULL ? (int64_t)pl_limits_used(limits) : 0));
     }
     if (atomic_load(&lanes->stuck) > 0)

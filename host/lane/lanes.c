@@ -220,7 +220,7 @@ void pl_lanes_destroy(struct pl_lanes *lanes)
 
 static void replace_lane(struct pl_lane *lane);
 
-static void on_read(struct pl_lane *lane)
+static void on_lanes_read(struct pl_lane *lane)
 {
     atomic_store(&lane->told_read, false);
     if (lane->lanes->on_read != NULL)
@@ -248,7 +248,7 @@ static void handle_io(struct pl_lanes *lanes, struct pl_msg *msg)
         pl_lanes_loaded(lanes, PL_CONTAINER_OF(msg, struct pl_load, msg));
         break;
     case PL_IO_READ:
-        on_read(PL_CONTAINER_OF(msg, struct pl_lane, read_msg));
+        on_lanes_read(PL_CONTAINER_OF(msg, struct pl_lane, read_msg));
         break;
     case PL_IO_STUCK:
         replace_lane(PL_CONTAINER_OF(msg, struct pl_lane, stuck_msg));
@@ -373,7 +373,7 @@ static struct pl_lane *lane_of(struct pl_lanes *lanes, struct pl_slice text)
     return lanes->lanes[hash % (uint64_t)lanes->options.count];
 }
 
-static int index_of(const struct pl_lanes *lanes, const struct pl_edition *edition)
+static int lanes_index_of(const struct pl_lanes *lanes, const struct pl_edition *edition)
 {
     for (size_t i = 0; i < lanes->controller_count; i++) {
         if (lanes->controllers[i].edition == edition)
@@ -422,7 +422,7 @@ static void publish_all(struct pl_lanes *lanes)
 
 static struct pl_exec *make_exec(struct pl_lanes *lanes, struct pl_run *run)
 {
-    int controller = index_of(lanes, run->edition);
+    int controller = lanes_index_of(lanes, run->edition);
     publish_caches(&lanes->controllers[controller]); /* its sources have synced */
     return pl_exec_create_io(lane_of(lanes, run->key), run, controller);
 }

@@ -107,7 +107,7 @@ void pl_lanes_hold_caches(struct pl_lanes *lanes)
         each_cache(lanes, pl_cache_hold);
 }
 
-static void let_go(struct pl_cache *cache)
+static void lanes_index_let_go(struct pl_cache *cache)
 {
     struct pl_informer *held = cache->held;
     cache->held = NULL;
@@ -118,7 +118,7 @@ void pl_lanes_let_go_caches(struct pl_lanes *lanes)
 {
     PL_REQUIRE(lanes->index_asks > 0);
     if (--lanes->index_asks == 0)
-        each_cache(lanes, let_go);
+        each_cache(lanes, lanes_index_let_go);
 }
 
 const char *pl_lanes_stored_index(const struct pl_lanes *lanes, const struct pl_kind *kind,

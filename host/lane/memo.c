@@ -70,7 +70,7 @@ struct pl_doc *pl_memos_get(struct pl_memos *memos, const char *controller, cons
     return doc;
 }
 
-static size_t size_of(struct pl_doc *doc)
+static size_t memo_size_of(struct pl_doc *doc)
 {
     struct pl_buf text = PL_BUF_INIT;
     pl_write(&text, pl_doc_root(doc), PL_WRITE_SORTED);
@@ -82,7 +82,7 @@ static size_t size_of(struct pl_doc *doc)
 int pl_memos_put(struct pl_memos *memos, const char *controller, const char *key,
                  struct pl_doc *doc, struct pl_err *err)
 {
-    size_t bytes = doc != NULL ? size_of(doc) : 0;
+    size_t bytes = doc != NULL ? memo_size_of(doc) : 0;
     if (bytes > PL_MEMO_BYTES)
         return pl_err_set(err, PL_ELIMIT, "it has %zu bytes as JSON, more than %zu", bytes,
                           PL_MEMO_BYTES);
@@ -112,7 +112,7 @@ int pl_memos_put(struct pl_memos *memos, const char *controller, const char *key
                              PL_MEMOS_BYTES);
 }
 
-static bool is_of(struct pl_slice key, struct pl_slice controller)
+static bool memo_is_of(struct pl_slice key, struct pl_slice controller)
 {
     return key.len > controller.len && key.ptr[controller.len] == ' ' &&
            memcmp(key.ptr, controller.ptr, controller.len) == 0;
@@ -126,7 +126,7 @@ static void add_names_of(const struct pl_memos *memos, struct pl_slice controlle
     struct pl_slice key;
     void *value;
     while (pl_map_next(&memos->by_key, &at, &key, &value)) {
-        if (!is_of(key, controller))
+        if (!memo_is_of(key, controller))
             continue;
         pl_buf_add_slice(out, key);
         pl_buf_add_char(out, '\0');

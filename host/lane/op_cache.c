@@ -71,7 +71,7 @@ static void on_key_changed(struct pl_key_watch *watch)
 }
 
 /* The lane read the cache before it asked: what changed since then must not be missed. */
-static bool has_changed(struct pl_lop *op)
+static bool op_cache_has_changed(struct pl_lop *op)
 {
     struct pl_doc *now = pl_store_get(op->cache->store, op->in.watch_key);
     bool same = now == op->out.doc;
@@ -85,7 +85,7 @@ void pl_lop_start_key(struct pl_lop *op)
         pl_lop_set_timer(op, op->delay_ns < PL_SECOND ? op->delay_ns : PL_SECOND, on_key_timer);
         return;
     }
-    if (has_changed(op)) {
+    if (op_cache_has_changed(op)) {
         op->out.flag = true;
         pl_lop_complete(op);
         return;

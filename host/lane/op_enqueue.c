@@ -77,7 +77,7 @@ static bool is_foreign(struct pl_lop *op, const struct pl_known_controller *know
     return true;
 }
 
-static void enqueue(struct pl_lop *op)
+static void op_enqueue_enqueue(struct pl_lop *op)
 {
     struct pl_lanes *lanes = op->lane->lanes;
     const struct pl_known_controller *known = NULL;
@@ -108,7 +108,7 @@ static bool watches(const struct pl_known_controller *known, struct pl_slice cha
 }
 
 /* Into a channel: to whoever watches it. The Lua half knows that somebody does. */
-static void send(struct pl_lop *op)
+static void op_enqueue_send(struct pl_lop *op)
 {
     struct pl_lanes *lanes = op->lane->lanes;
     struct pl_slice channel = op->in.enqueue.controller;
@@ -131,7 +131,7 @@ static void send(struct pl_lop *op)
 void pl_lop_start_enqueue(struct pl_lop *op)
 {
     if (op->in.enqueue.is_channel)
-        send(op);
+        op_enqueue_send(op);
     else
-        enqueue(op);
+        op_enqueue_enqueue(op);
 }

@@ -118,7 +118,7 @@ static void hide(struct pl_buf *text, const struct pl_secrets *secrets)
 }
 
 /* What the server was asked for is part of the key's history; that nothing was sent too. */
-static void note(struct pl_lop *op)
+static void op_io_note(struct pl_lop *op)
 {
     bool asked = op->type == PL_LOP_READ || op->type == PL_LOP_WRITE || op->type == PL_LOP_HTTP;
     if (!asked || op->exec == NULL || op->exec->run == NULL)
@@ -152,7 +152,7 @@ void pl_lop_complete(struct pl_lop *op)
     struct pl_lane *lane = op->lane;
     PL_REQUIRE(!op->io.done);
     op->io.done = true;
-    note(op);
+    op_io_note(op);
     stop_waiting(op);
     pl_link_unlink(&op->io.link);
     op->msg.kind = PL_LANE_OP_DONE;
@@ -194,7 +194,7 @@ static void tell_found(const struct pl_lop *op, const struct pl_answer *answer)
                         true);
 }
 
-static void on_answer(void *arg, const struct pl_answer *answer)
+static void on_op_io_answer(void *arg, const struct pl_answer *answer)
 {
     struct pl_lop *op = arg;
     op->io.work = NULL;
@@ -278,10 +278,10 @@ static void start_read(struct pl_lop *op)
     if (cluster == NULL || is_seen(op))
         return;
     op->in.read.deadline_ns = op->deadline_ns;
-    op->io.work = pl_read_start(pl_cluster_site(cluster), &op->in.read, on_answer, op);
+    op->io.work = pl_read_start(pl_cluster_site(cluster), &op->in.read, on_op_io_answer, op);
 }
 
-static void on_written(void *arg, const struct pl_written *written)
+static void on_op_io_written(void *arg, const struct pl_written *written)
 {
     struct pl_lop *op = arg;
     op->io.work = NULL;
@@ -318,7 +318,7 @@ static void start_write(struct pl_lop *op)
     op->in.write.shard = op->exec != NULL ? op->exec->shard : 0;
     if (op->exec != NULL)
         op->in.write.edition = pl_edition_writer(lanes->controllers[op->exec->controller].edition);
-    op->io.work = pl_gate_write(pl_cluster_gate(cluster), &op->in.write, on_written, op);
+    op->io.work = pl_gate_write(pl_cluster_gate(cluster), &op->in.write, on_op_io_written, op);
 }
 
 /* ---- time ---- */
@@ -345,7 +345,7 @@ static bool only_reads(const struct pl_lop *op)
     }
 }
 
-static void refuse(struct pl_lop *op)
+static void op_io_refuse(struct pl_lop *op)
 {
     struct pl_err err;
     pl_err_clear(&err);
@@ -383,7 +383,7 @@ void pl_lop_start_io(struct pl_lop *op)
         pl_run_waits(op->exec->run);
     op->io.started_ns = pl_clock_mono(timers(op)->clock);
     if (lane->lanes->options.dialog != NULL && !only_reads(op)) {
-        refuse(op);
+        op_io_refuse(op);
         return;
     }
     switch (op->type) {
@@ -417,7 +417,7 @@ void pl_lop_start_io(struct pl_lop *op)
     }
 }
 
-static void cancel(struct pl_lop *op)
+static void op_io_cancel(struct pl_lop *op)
 {
     if (op->io.done || op->io.canceled)
         return;
@@ -438,11 +438,11 @@ static void cancel(struct pl_lop *op)
 
 void pl_lop_cancel_io(struct pl_lop *op)
 {
-    cancel(op);
+    op_io_cancel(op);
     pl_lop_unref(op);
 }
 
 void pl_lop_abandon_io(struct pl_lop *op)
 {
-    cancel(op);
+    op_io_cancel(op);
 }

@@ -181,7 +181,7 @@ static const char *const event_names[] = {
     [PL_EVENT_GENERIC] = "GENERIC",
 };
 
-static unsigned flags_of(const struct pl_ask *ask)
+static unsigned question_flags_of(const struct pl_ask *ask)
 {
     unsigned flags = PL_OBJECT_ROOT;
     if (strcmp(ask->kind, "v1/Secret") == 0)
@@ -195,11 +195,11 @@ static void push_event(lua_State *L, struct pl_state *s, const struct pl_ask *as
     lua_pushstring(L, event_names[ask->event.type]);
     lua_setfield(L, -2, "type");
     if (ask->event.object != NULL) {
-        pl_lazy_push(L, s, ask->event.object, flags_of(ask));
+        pl_lazy_push(L, s, ask->event.object, question_flags_of(ask));
         lua_setfield(L, -2, "object");
     }
     if (ask->event.old != NULL) {
-        pl_lazy_push(L, s, ask->event.old, flags_of(ask));
+        pl_lazy_push(L, s, ask->event.old, question_flags_of(ask));
         lua_setfield(L, -2, "old");
     }
     if (ask->event.stale) {
@@ -215,7 +215,7 @@ static void blame(struct pl_state *s)
     lua_rawseti(s->L, LUA_REGISTRYINDEX, s->refs.blamed);
 }
 
-static int call(struct pl_lane *lane, struct pl_ask *ask, int args, struct pl_fault *fault)
+static int question_call(struct pl_lane *lane, struct pl_ask *ask, int args, struct pl_fault *fault)
 {
     ask->lacks = NULL;
     ask->lacks_index = NULL;
@@ -282,7 +282,7 @@ static enum pl_verdict ask_leaf(void *arg, int leaf, const struct pl_event *even
     blame(s);
     push_event(s->L, s, ask);
     struct pl_fault fault;
-    if (call(lane, ask, 1, &fault) != 0) {
+    if (question_call(lane, ask, 1, &fault) != 0) {
         if (!comes_again(ask, &fault))
             log_fault(lane, ask, "a predicate raised; the event passes", "", &fault);
     } else {
@@ -323,10 +323,10 @@ static void map_object(struct pl_lane *lane, struct pl_ask *ask, struct pl_doc *
     blame(s);
     lua_pop(s->L, 1);
     pl_declare_push_map(s->L, s, ask->external.controller, ask->external.source);
-    pl_lazy_push(s->L, s, object, flags_of(ask));
+    pl_lazy_push(s->L, s, object, question_flags_of(ask));
     push_event(s->L, s, ask);
     struct pl_fault fault;
-    if (call(lane, ask, 2, &fault) != 0) {
+    if (question_call(lane, ask, 2, &fault) != 0) {
         if (comes_again(ask, &fault))
             return;
         ask->map_message = fault.message;
@@ -338,7 +338,7 @@ static void map_object(struct pl_lane *lane, struct pl_ask *ask, struct pl_doc *
 }
 
 /* A string, number or boolean at the top; others are ignored and said. */
-static bool add_value(lua_State *L, struct pl_ask *ask, const char *index)
+static bool question_add_value(lua_State *L, struct pl_ask *ask, const char *index)
 {
     if (lua_type(L, -1) == LUA_TBOOLEAN) {
         add_pair(&ask->values, index, lua_toboolean(L, -1) ? "true" : "false");
@@ -360,11 +360,11 @@ static void add_values(lua_State *L, struct pl_state *s, struct pl_ask *ask, con
         int count = (int)lua_objlen(L, -1);
         for (int i = 1; i <= count; i++) {
             lua_rawgeti(L, -1, i);
-            fine = add_value(L, ask, index) && fine;
+            fine = question_add_value(L, ask, index) && fine;
             lua_pop(L, 1);
         }
     } else {
-        fine = add_value(L, ask, index);
+        fine = question_add_value(L, ask, index);
     }
     if (!fine)
         pl_log(PL_LOG_ERROR, "an index function returned what is no string, number or boolean",
@@ -380,9 +380,9 @@ static void answer_indexes(struct pl_lane *lane, struct pl_ask *ask)
     while (lua_type(L, -2) == LUA_TTABLE && lua_next(L, -2) != 0) {
         const char *name = lua_tostring(L, -2);
         blame(s);
-        pl_lazy_push(L, s, ask->event.object, flags_of(ask));
+        pl_lazy_push(L, s, ask->event.object, question_flags_of(ask));
         struct pl_fault fault;
-        bool failed = call(lane, ask, 1, &fault) != 0;
+        bool failed = question_call(lane, ask, 1, &fault) != 0;
         if (failed && comes_again(ask, &fault))
             break;
         if (failed) {

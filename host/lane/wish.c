@@ -13,27 +13,27 @@ struct wish {
     char bytes[]; /* what the slices point to */
 };
 
-static void drop(struct pl_lane_note *note)
+static void wish_drop(struct pl_lane_note *note)
 {
     pl_free(PL_CONTAINER_OF(note, struct wish, note));
 }
 
-static void take(struct pl_lane_note *note)
+static void wish_take(struct pl_lane_note *note)
 {
     const struct wish *wish = PL_CONTAINER_OF(note, struct wish, note);
     /* Not the cache's: that may be gone when no run of the lane is under way. */
     struct pl_informer *informer = pl_edition_informer(wish->cache->edition, wish->cache->source);
     if (informer != NULL)
         pl_informer_want_label(informer, wish->key, wish->value);
-    drop(note);
+    wish_drop(note);
 }
 
-static void send(struct pl_lane *lane, struct pl_cache *cache, struct pl_slice key,
-                 struct pl_slice value)
+static void wish_send(struct pl_lane *lane, struct pl_cache *cache, struct pl_slice key,
+                      struct pl_slice value)
 {
     struct wish *wish = pl_calloc(1, sizeof *wish + key.len + value.len + 1);
-    wish->note.take = take;
-    wish->note.drop = drop;
+    wish->note.take = wish_take;
+    wish->note.drop = wish_drop;
     wish->cache = cache;
     memcpy(wish->bytes, key.ptr, key.len);
     memcpy(wish->bytes + key.len, value.ptr, value.len);
@@ -61,5 +61,5 @@ void pl_wish_consider(struct pl_lane *lane, struct pl_cache *cache,
     struct pl_slice key, value;
     while (pl_selector_single(labels, &at, &key, &value))
         if (is_first(lane->lanes, cache, key))
-            send(lane, cache, key, value);
+            wish_send(lane, cache, key, value);
 }

@@ -61,7 +61,8 @@ const char *pl_candidate_news(struct pl_candidate *c)
     return c->reported;
 }
 
-static void remember(struct pl_candidate *c, const struct pl_lease_record *record, int64_t at_ns)
+static void candidate_remember(struct pl_candidate *c, const struct pl_lease_record *record,
+                               int64_t at_ns)
 {
     c->has_seen = true;
     c->seen = *record;
@@ -70,49 +71,51 @@ static void remember(struct pl_candidate *c, const struct pl_lease_record *recor
 }
 
 /* Whatever changes is a sign of life; wall clocks are not compared (rule 116). */
-static bool is_news(const struct pl_candidate *c, const struct pl_lease_record *record)
+static bool candidate_is_news(const struct pl_candidate *c, const struct pl_lease_record *record)
 {
     return !c->has_seen || !pl_lease_record_equal(&c->seen, record);
 }
 
 void pl_candidate_see(struct pl_candidate *c, const struct pl_lease_record *record)
 {
-    if (!is_news(c, record))
+    if (!candidate_is_news(c, record))
         return;
-    remember(c, record, pl_clock_boot(c->clock));
+    candidate_remember(c, record, pl_clock_boot(c->clock));
     c->is_told = true;
 }
 
 static void was_given(struct pl_candidate *c, const struct pl_lease_record *record)
 {
-    if (is_news(c, record))
-        remember(c, record, pl_clock_boot(c->clock));
+    if (candidate_is_news(c, record))
+        candidate_remember(c, record, pl_clock_boot(c->clock));
     c->is_told = false;
 }
 
 /* ---- requests ---- */
 
-static void on_answer(void *arg, const struct pl_err *err, const struct pl_lease_record *record);
+static void on_candidate_answer(void *arg, const struct pl_err *err,
+                                const struct pl_lease_record *record);
 
-static void finish(struct pl_candidate *c, const struct pl_candidate_result *result)
+static void candidate_finish(struct pl_candidate *c, const struct pl_candidate_result *result)
 {
     c->busy = false;
     c->on_done(c->arg, result); /* may start the next */
 }
 
-static void fail(struct pl_candidate *c, const struct pl_err *err)
+static void candidate_fail(struct pl_candidate *c, const struct pl_err *err)
 {
-    finish(c, &(struct pl_candidate_result){.err = err});
+    candidate_finish(c, &(struct pl_candidate_result){.err = err});
 }
 
-static void send(struct pl_candidate *c, enum pl_lease_verb verb, bool fast)
+static void candidate_send(struct pl_candidate *c, enum pl_lease_verb verb, bool fast)
 {
     c->verb = verb;
     c->fast = fast;
     c->sent_ns = pl_clock_boot(c->clock);
     if (verb != PL_LEASE_GET)
         c->doubtful = true;
-    c->lock.ops->start(c->lock.self, verb, verb != PL_LEASE_GET ? &c->mine : NULL, on_answer, c);
+    c->lock.ops->start(c->lock.self, verb, verb != PL_LEASE_GET ? &c->mine : NULL,
+                       on_candidate_answer, c);
 }
 
 /* Others see a renewal only as a change: a wall clock that stands still must not hide it. */
@@ -145,7 +148,7 @@ static void write_claim(struct pl_candidate *c, enum pl_lease_verb verb, bool fa
     } else if (verb == PL_LEASE_UPDATE) {
         c->mine.transitions = c->seen.transitions + 1;
     }
-    send(c, verb, fast);
+    candidate_send(c, verb, fast);
 }
 
 static void write_release(struct pl_candidate *c)
@@ -156,10 +159,11 @@ static void write_release(struct pl_candidate *c)
         .transitions = c->seen.transitions,
     };
     c->mine.acquire_us = c->mine.renew_us;
-    send(c, PL_LEASE_UPDATE, false);
+    candidate_send(c, PL_LEASE_UPDATE, false);
 }
 
-static void begin(struct pl_candidate *c, bool releasing, pl_candidate_fn on_done, void *arg)
+static void candidate_begin(struct pl_candidate *c, bool releasing, pl_candidate_fn on_done,
+                            void *arg)
 {
     PL_REQUIRE(!c->busy);
     c->busy = true;
@@ -172,17 +176,17 @@ static void begin(struct pl_candidate *c, bool releasing, pl_candidate_fn on_don
 
 void pl_candidate_try(struct pl_candidate *c, pl_candidate_fn on_done, void *arg)
 {
-    begin(c, false, on_done, arg);
+    candidate_begin(c, false, on_done, arg);
     if (pl_candidate_is_holder(c) && pl_candidate_valid_for(c) > 0 && !c->is_told)
         write_claim(c, PL_LEASE_UPDATE, true); /* the fast path (rule 115) */
     else
-        send(c, PL_LEASE_GET, false);
+        candidate_send(c, PL_LEASE_GET, false);
 }
 
 void pl_candidate_release(struct pl_candidate *c, pl_candidate_fn on_done, void *arg)
 {
-    begin(c, true, on_done, arg);
-    send(c, PL_LEASE_GET, false);
+    candidate_begin(c, true, on_done, arg);
+    candidate_send(c, PL_LEASE_GET, false);
 }
 
 void pl_candidate_cancel(struct pl_candidate *c)
@@ -206,11 +210,11 @@ static void got_record(struct pl_candidate *c, const struct pl_lease_record *rec
     was_given(c, record);
     c->doubtful = false;
     if (c->releasing && !pl_candidate_is_holder(c))
-        finish(c, &(struct pl_candidate_result){.done = true}); /* never wipe another's */
+        candidate_finish(c, &(struct pl_candidate_result){.done = true}); /* never wipe another's */
     else if (c->releasing)
         write_release(c);
     else if (pl_candidate_is_other(c) && pl_candidate_valid_for(c) > 0)
-        finish(c, &(struct pl_candidate_result){0});
+        candidate_finish(c, &(struct pl_candidate_result){0});
     else
         write_claim(c, PL_LEASE_UPDATE, false);
 }
@@ -219,21 +223,21 @@ static void wrote_record(struct pl_candidate *c, const struct pl_lease_record *r
 {
     struct pl_err err = {0};
     c->doubtful = false;
-    remember(c, record, c->sent_ns);
+    candidate_remember(c, record, c->sent_ns);
     if (c->releasing) {
-        finish(c, &(struct pl_candidate_result){.done = !pl_candidate_is_holder(c)});
+        candidate_finish(c, &(struct pl_candidate_result){.done = !pl_candidate_is_holder(c)});
         return;
     }
     if (record->duration_s <= 0) { /* such a lead is over before it begins, as often as we try */
         pl_err_set(&err, PL_ESYNTAX, "the server keeps no duration in the record");
-        fail(c, &err);
+        candidate_fail(c, &err);
         return;
     }
-    finish(c, &(struct pl_candidate_result){
-                  .done = pl_candidate_is_holder(c),
-                  .sent_ns = c->sent_ns,
-                  .duration_ns = record->duration_s * PL_SECOND,
-              });
+    candidate_finish(c, &(struct pl_candidate_result){
+                            .done = pl_candidate_is_holder(c),
+                            .sent_ns = c->sent_ns,
+                            .duration_ns = record->duration_s * PL_SECOND,
+                        });
 }
 
 static void on_failure(struct pl_candidate *c, const struct pl_err *err)
@@ -242,19 +246,20 @@ static void on_failure(struct pl_candidate *c, const struct pl_err *err)
     if (c->verb != PL_LEASE_GET && !is_unclear(err))
         c->doubtful = false;
     if (c->canceled)
-        fail(c, err);
+        candidate_fail(c, err);
     else if (c->releasing && c->verb == PL_LEASE_UPDATE && pl_err_is_conflict(err) &&
              ++c->conflicts < CONFLICTS_MAX)
-        send(c, PL_LEASE_GET, false);
+        candidate_send(c, PL_LEASE_GET, false);
     else if (!c->releasing && c->verb == PL_LEASE_GET && missing)
         write_claim(c, PL_LEASE_CREATE, false);
     else if (c->fast)
-        send(c, PL_LEASE_GET, false); /* the slow path (rule 115) */
+        candidate_send(c, PL_LEASE_GET, false); /* the slow path (rule 115) */
     else
-        fail(c, err);
+        candidate_fail(c, err);
 }
 
-static void on_answer(void *arg, const struct pl_err *err, const struct pl_lease_record *record)
+static void on_candidate_answer(void *arg, const struct pl_err *err,
+                                const struct pl_lease_record *record)
 {
     struct pl_candidate *c = arg;
     struct pl_err canceled = {0};
@@ -265,7 +270,7 @@ static void on_answer(void *arg, const struct pl_err *err, const struct pl_lease
     } else if (c->canceled) {
         was_given(c, record);
         pl_err_set(&canceled, PL_ECANCELED, "canceled");
-        fail(c, &canceled);
+        candidate_fail(c, &canceled);
     } else {
         got_record(c, record);
     }

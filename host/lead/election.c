@@ -48,12 +48,12 @@ struct pl_election {
 };
 
 static void on_next(struct pl_timer *timer);
-static void on_limit(struct pl_timer *timer);
+static void on_election_limit(struct pl_timer *timer);
 static void on_closing(struct pl_timer *timer);
 static void continue_stop(struct pl_election *e);
 static void schedule_standby(struct pl_election *e);
 
-static int64_t mono(const struct pl_election *e)
+static int64_t election_mono(const struct pl_election *e)
 {
     return pl_clock_mono(e->o.clock);
 }
@@ -193,13 +193,13 @@ static void note_failure(struct pl_election *e, const struct pl_err *err)
 {
     const char *message = e->state == LEADING ? "cannot renew the lease" : "cannot get the lease";
     struct pl_field field = who(e);
-    pl_trouble_note(&e->trouble, err, mono(e), message, &field, 1);
+    pl_trouble_note(&e->trouble, err, election_mono(e), message, &field, 1);
 }
 
 static void end_trouble(struct pl_election *e)
 {
     struct pl_field field = who(e);
-    pl_trouble_end(&e->trouble, mono(e), "the lease can be reached again", &field, 1);
+    pl_trouble_end(&e->trouble, election_mono(e), "the lease can be reached again", &field, 1);
 }
 
 /* ---- tries ---- */
@@ -226,12 +226,12 @@ static void try_now(struct pl_election *e)
         return;
     }
     e->hurry = false;
-    e->tried_ns = mono(e);
+    e->tried_ns = election_mono(e);
     pl_timer_stop(e->o.timers, &e->next);
     /* A round of renewals has one limit from its first failing try on (rule 114). */
     if (!pl_timer_is_active(&e->limit))
-        pl_timer_start(e->o.timers, &e->limit, e->o.renew_deadline_ns, on_limit);
-    wait_for(e, wait_name(e), e->limit.due_ns - mono(e));
+        pl_timer_start(e->o.timers, &e->limit, e->o.renew_deadline_ns, on_election_limit);
+    wait_for(e, wait_name(e), e->limit.due_ns - election_mono(e));
     pl_candidate_try(&e->candidate, on_tried, e);
 }
 
@@ -269,7 +269,7 @@ static void unwatch(struct pl_election *e)
     e->watch_open = false;
 }
 
-static void lose(struct pl_election *e, const char *why)
+static void election_lose(struct pl_election *e, const char *why)
 {
     char text[PL_LEASE_HOLDER + 64];
     snprintf(text, sizeof text, "%s", why);
@@ -311,7 +311,7 @@ static void on_closing(struct pl_timer *timer)
         close_if_due(e);
 }
 
-static void on_limit(struct pl_timer *timer)
+static void on_election_limit(struct pl_timer *timer)
 {
     struct pl_election *e = PL_CONTAINER_OF(timer, struct pl_election, limit);
     if (e->state != LEADING) {
@@ -321,7 +321,7 @@ static void on_limit(struct pl_timer *timer)
     char text[48];
     snprintf(text, sizeof text, "it could not be renewed for %.1f s",
              (double)e->o.renew_deadline_ns / (double)PL_SECOND);
-    lose(e, text);
+    election_lose(e, text);
     tell_leader(e);
 }
 
@@ -353,7 +353,7 @@ static void lead(struct pl_election *e, const struct pl_candidate_result *result
 static void renewed(struct pl_election *e, const struct pl_candidate_result *result)
 {
     if (e->candidate.seen.transitions != e->transitions) {
-        lose(e, "it has changed hands in the meantime");
+        election_lose(e, "it has changed hands in the meantime");
         return;
     }
     e->write_until_ns = write_until(e, result);
@@ -362,7 +362,7 @@ static void renewed(struct pl_election *e, const struct pl_candidate_result *res
         return;
     }
     arm_closing(e);
-    try_after(e, e->tried_ns + e->o.retry_period_ns - mono(e));
+    try_after(e, e->tried_ns + e->o.retry_period_ns - election_mono(e));
     if (!e->closed)
         return;
     e->closed = false;
@@ -381,12 +381,12 @@ static void tried_renewing(struct pl_election *e, const struct pl_candidate_resu
         renewed(e, result);
     } else if (result->err != NULL) {
         note_failure(e, result->err);
-        try_after(e, e->tried_ns + e->o.retry_period_ns - mono(e));
+        try_after(e, e->tried_ns + e->o.retry_period_ns - election_mono(e));
         return; /* the round goes on: a lock that is empty meanwhile may be ours at its end */
     } else {
         char text[PL_LEASE_HOLDER + 32];
         snprintf(text, sizeof text, "%s holds it", pl_candidate_holder(&e->candidate));
-        lose(e, text);
+        election_lose(e, text);
     }
     tell_leader(e);
 }
@@ -441,12 +441,13 @@ static void schedule_standby(struct pl_election *e)
 static void on_watch_open(void *arg)
 {
     struct pl_election *e = arg;
-    e->opened_ns = mono(e);
+    e->opened_ns = election_mono(e);
     if (e->state != CAMPAIGNING)
         return;
     e->watch_open = true;
     struct pl_field field = who(e);
-    pl_trouble_end(&e->watch_trouble, mono(e), "the lease can be watched again", &field, 1);
+    pl_trouble_end(&e->watch_trouble, election_mono(e), "the lease can be watched again", &field,
+                   1);
 }
 
 static void on_watch_change(void *arg, const struct pl_lease_record *record)
@@ -468,7 +469,7 @@ static void on_watch_change(void *arg, const struct pl_lease_record *record)
 static void on_watch_end(void *arg, const struct pl_err *err)
 {
     struct pl_election *e = arg;
-    bool settled = e->watch_open && mono(e) - e->opened_ns >= SETTLED_AFTER;
+    bool settled = e->watch_open && election_mono(e) - e->opened_ns >= SETTLED_AFTER;
     e->watching = e->watch_open = false;
     if (e->state == STOPPING) {
         continue_stop(e); /* and e may be gone */
@@ -481,9 +482,9 @@ static void on_watch_end(void *arg, const struct pl_err *err)
                    !pl_err_is_expired(err);
     struct pl_field field = who(e);
     if (err != NULL && !canceled)
-        pl_trouble_note(&e->watch_trouble, err, mono(e), "cannot watch the lease, so it is polled",
-                        &field, 1);
-    e->watch_after_ns = mono(e);
+        pl_trouble_note(&e->watch_trouble, err, election_mono(e),
+                        "cannot watch the lease, so it is polled", &field, 1);
+    e->watch_after_ns = election_mono(e);
     if (refused)
         e->watch_after_ns += REFUSED_PAUSE;
     else if (!canceled && (err != NULL || !settled))
@@ -497,7 +498,7 @@ static const struct pl_lease_watch_ops watch_ops = {on_watch_open, on_watch_chan
 static void on_watch_due(struct pl_election *e)
 {
     if (e->state != CAMPAIGNING || e->o.lock.ops->watch == NULL || e->watching ||
-        mono(e) < e->watch_after_ns)
+        election_mono(e) < e->watch_after_ns)
         return;
     e->watching = true;
     e->o.lock.ops->watch(e->o.lock.self, &watch_ops, e);
@@ -508,13 +509,13 @@ void pl_election_campaign(struct pl_election *e)
     if (e->state != IDLE)
         return;
     e->state = CAMPAIGNING;
-    e->watch_after_ns = mono(e);
+    e->watch_after_ns = election_mono(e);
     try_now(e);
 }
 
 /* ---- stopping ---- */
 
-static void tell_stopped(struct pl_election *e)
+static void election_tell_stopped(struct pl_election *e)
 {
     e->state = IDLE;
     pl_wait_end(&e->wait);
@@ -526,7 +527,8 @@ static void on_released(void *arg, const struct pl_candidate_result *result)
 {
     struct pl_election *e = arg;
     pl_timer_stop(e->o.timers, &e->limit);
-    if (result->err != NULL && pl_err_is_conflict(result->err) && mono(e) < e->stop_until_ns) {
+    if (result->err != NULL && pl_err_is_conflict(result->err) &&
+        election_mono(e) < e->stop_until_ns) {
         e->release = true; /* somebody writes into it again and again */
         pl_timer_start(e->o.timers, &e->next, e->o.retry_period_ns / 4, on_next);
         return;
@@ -548,11 +550,11 @@ static void continue_stop(struct pl_election *e)
     bool release = e->release && (pl_candidate_is_holder(c) || c->doubtful);
     e->release = false;
     if (release) {
-        int64_t left = e->stop_until_ns - mono(e);
-        pl_timer_start(e->o.timers, &e->limit, left, on_limit);
+        int64_t left = e->stop_until_ns - election_mono(e);
+        pl_timer_start(e->o.timers, &e->limit, left, on_election_limit);
         pl_candidate_release(&e->candidate, on_released, e);
     } else if (!e->watching) {
-        tell_stopped(e);
+        election_tell_stopped(e);
     }
 }
 
@@ -566,7 +568,7 @@ void pl_election_stop(struct pl_election *e, bool release, void (*on_stopped)(vo
     e->state = STOPPING;
     end_work(e);
     unwatch(e);
-    e->stop_until_ns = mono(e) + e->o.renew_deadline_ns;
+    e->stop_until_ns = election_mono(e) + e->o.renew_deadline_ns;
     wait_for(e, "lease release", e->o.renew_deadline_ns);
     /* on_stopped is not called from here. */
     pl_timer_start(e->o.timers, &e->next, 0, on_next);

@@ -48,14 +48,14 @@ int64_t pl_lease_request_timeout(int64_t renew_deadline_ns)
 
 /* ---- documents ---- */
 
-static int64_t time_of(struct pl_node node)
+static int64_t lease_time_of(struct pl_node node)
 {
     struct pl_scratch room;
     int64_t ns;
     return pl_time_parse(pl_node_str(node, &room), &ns) ? ns / PL_US : PL_LEASE_NO_TIME;
 }
 
-static int64_t count_of(struct pl_node node)
+static int64_t lease_count_of(struct pl_node node)
 {
     int64_t value;
     if (!pl_node_int(node, &value) || value < 0)
@@ -79,16 +79,16 @@ int pl_lease_read(struct pl_node object, struct pl_slice name, struct pl_lease_r
     struct pl_scratch room;
     struct pl_slice holder = pl_node_str(pl_node_getz(spec, "holderIdentity"), &room);
     *record = (struct pl_lease_record){
-        .duration_s = count_of(pl_node_getz(spec, "leaseDurationSeconds")),
-        .acquire_us = time_of(pl_node_getz(spec, "acquireTime")),
-        .renew_us = time_of(pl_node_getz(spec, "renewTime")),
-        .transitions = count_of(pl_node_getz(spec, "leaseTransitions")),
+        .duration_s = lease_count_of(pl_node_getz(spec, "leaseDurationSeconds")),
+        .acquire_us = lease_time_of(pl_node_getz(spec, "acquireTime")),
+        .renew_us = lease_time_of(pl_node_getz(spec, "renewTime")),
+        .transitions = lease_count_of(pl_node_getz(spec, "leaseTransitions")),
     };
     snprintf(record->holder, sizeof record->holder, "%.*s", PL_FMT(holder));
     return 0;
 }
 
-static void put_time(struct pl_build *b, const char *name, int64_t us)
+static void lease_put_time(struct pl_build *b, const char *name, int64_t us)
 {
     char text[40];
     pl_build_keyz(b, name);
@@ -106,8 +106,8 @@ static void put_spec(struct pl_build *b, const struct pl_lease_record *record)
     pl_build_object(b);
     pl_build_put_strz(b, "holderIdentity", record->holder);
     pl_build_put_int(b, "leaseDurationSeconds", record->duration_s);
-    put_time(b, "acquireTime", record->acquire_us);
-    put_time(b, "renewTime", record->renew_us);
+    lease_put_time(b, "acquireTime", record->acquire_us);
+    lease_put_time(b, "renewTime", record->renew_us);
     pl_build_put_int(b, "leaseTransitions", record->transitions);
     pl_build_end(b);
 }
@@ -144,13 +144,13 @@ static struct pl_doc *lease_with(struct pl_node object, const char *ns, const ch
 
 /* ---- requests ---- */
 
-static void remember(struct pl_lease *lease, struct pl_doc *object)
+static void lease_remember(struct pl_lease *lease, struct pl_doc *object)
 {
     pl_doc_unref(lease->object);
     lease->object = pl_doc_ref(object);
 }
 
-static void on_answer(void *arg, const struct pl_answer *answer)
+static void on_lease_answer(void *arg, const struct pl_answer *answer)
 {
     struct pl_lease *lease = arg;
     struct pl_lease_record record;
@@ -162,13 +162,13 @@ static void on_answer(void *arg, const struct pl_answer *answer)
                0) {
         lease->on_answer(lease->arg, &err, NULL);
     } else {
-        remember(lease, answer->doc);
+        lease_remember(lease, answer->doc);
         lease->on_answer(lease->arg, NULL, &record);
     }
 }
 
-static void start(void *self, enum pl_lease_verb verb, const struct pl_lease_record *record,
-                  pl_lease_answer_fn done, void *arg)
+static void lease_start(void *self, enum pl_lease_verb verb, const struct pl_lease_record *record,
+                        pl_lease_answer_fn done, void *arg)
 {
     struct pl_lease *lease = self;
     PL_REQUIRE(lease->op == NULL);
@@ -195,11 +195,11 @@ static void start(void *self, enum pl_lease_verb verb, const struct pl_lease_rec
         .timeout_ns = lease->request_timeout_ns,
         .connection_lane = PL_LEASE_LANE,
     };
-    lease->op = pl_client_start(lease->client, &call, on_answer, lease);
+    lease->op = pl_client_start(lease->client, &call, on_lease_answer, lease);
     pl_doc_unref(body);
 }
 
-static void cancel(void *self)
+static void lease_cancel(void *self)
 {
     struct pl_lease *lease = self;
     if (lease->op != NULL)
@@ -241,7 +241,7 @@ static void on_watch_end(void *arg, const struct pl_err *err)
     lease->watch_ops->on_end(lease->watch_arg, copy.code != 0 && !lease->unwatched ? &copy : err);
 }
 
-static void watch(void *self, const struct pl_lease_watch_ops *ops, void *arg)
+static void lease_watch(void *self, const struct pl_lease_watch_ops *ops, void *arg)
 {
     static const struct pl_watch_ops watch_ops = {on_watch_open, on_watch_event, on_watch_end};
     struct pl_lease *lease = self;
@@ -301,6 +301,6 @@ void pl_lease_destroy(struct pl_lease *lease)
 
 struct pl_lease_lock pl_lease_lock(struct pl_lease *lease)
 {
-    static const struct pl_lease_lock_ops ops = {start, cancel, watch, unwatch};
+    static const struct pl_lease_lock_ops ops = {lease_start, lease_cancel, lease_watch, unwatch};
     return (struct pl_lease_lock){&ops, lease};
 }

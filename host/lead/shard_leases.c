@@ -53,7 +53,7 @@ struct pl_shard_leases {
 
 /* ---- reading ---- */
 
-static int64_t number_of(struct pl_slice text)
+static int64_t shard_leases_number_of(struct pl_slice text)
 {
     char copy[16], *end;
     if (text.len == 0 || text.len >= sizeof copy)
@@ -81,7 +81,7 @@ static bool read_name(struct pl_slice text, const char *name, struct pl_shard_le
     if (rest.len <= 7 || memcmp(rest.ptr, "-shard-", 7) != 0)
         return false;
     struct pl_slice digits = pl_slice(rest.ptr + 7, rest.len - 7);
-    int64_t index = number_of(digits);
+    int64_t index = shard_leases_number_of(digits);
     lease->kind = PL_LEASE_OF_SHARD;
     lease->index = (unsigned)index;
     return (index > 0 && index < PL_SHARDS_MAX && digits.ptr[0] != '0') ||
@@ -94,7 +94,7 @@ static struct pl_slice note_of(struct pl_node object, const char *note, struct p
     return pl_node_str(pl_node_getz(notes, note), room);
 }
 
-static int64_t count_of(struct pl_node node)
+static int64_t shard_leases_count_of(struct pl_node node)
 {
     int64_t value;
     return pl_node_int(node, &value) && value > 0 && value < INT32_MAX ? value : 0;
@@ -116,8 +116,8 @@ bool pl_shard_lease_read(struct pl_node object, const char *name, struct pl_shar
     lease->holder = pl_node_str(pl_node_getz(spec, "holderIdentity"), &room->holder);
     if (lease->holder.len >= PL_MEMBER_ID)
         lease->holder.len = PL_MEMBER_ID - 1;
-    lease->duration_s = count_of(pl_node_getz(spec, "leaseDurationSeconds"));
-    int64_t count = number_of(note_of(object, PL_SHARD_COUNT_NOTE, &scratch));
+    lease->duration_s = shard_leases_count_of(pl_node_getz(spec, "leaseDurationSeconds"));
+    int64_t count = shard_leases_number_of(note_of(object, PL_SHARD_COUNT_NOTE, &scratch));
     lease->count = count <= PL_SHARDS_MAX ? (unsigned)count : 0;
     lease->leaving = pl_slice_eqz(note_of(object, PL_SHARD_LEAVING_NOTE, &scratch), "true");
     int64_t ns;
@@ -128,14 +128,15 @@ bool pl_shard_lease_read(struct pl_node object, const char *name, struct pl_shar
 
 /* ---- what is told ---- */
 
-static void remember(struct pl_shard_leases *l, struct pl_slice name, struct pl_doc *doc)
+static void shard_leases_remember(struct pl_shard_leases *l, struct pl_slice name,
+                                  struct pl_doc *doc)
 {
     struct pl_doc *before =
         doc != NULL ? pl_map_put(&l->docs, name, pl_doc_ref(doc)) : pl_map_remove(&l->docs, name);
     pl_doc_unref(before);
 }
 
-static uint64_t version_of(const struct pl_shard_leases *l, struct pl_slice name)
+static uint64_t shard_leases_version_of(const struct pl_shard_leases *l, struct pl_slice name)
 {
     struct pl_shard_lease lease;
     struct pl_shard_lease_room room;
@@ -149,7 +150,7 @@ static uint64_t version_of(const struct pl_shard_leases *l, struct pl_slice name
 static bool is_old(const struct pl_shard_leases *l, struct pl_slice name,
                    const struct pl_shard_lease *lease)
 {
-    return lease->version < version_of(l, name);
+    return lease->version < shard_leases_version_of(l, name);
 }
 
 static void see(struct pl_shard_leases *l, const struct stream *stream, struct pl_doc *doc)
@@ -161,11 +162,11 @@ static void see(struct pl_shard_leases *l, const struct stream *stream, struct p
         stream->of_name != (lease.kind == PL_LEASE_OF_NAME) ||
         is_old(l, pl_meta_name(pl_doc_root(doc), &name), &lease))
         return;
-    remember(l, pl_meta_name(pl_doc_root(doc), &name), doc);
+    shard_leases_remember(l, pl_meta_name(pl_doc_root(doc), &name), doc);
     pl_membership_see(l->m, &lease);
 }
 
-static void forget(struct pl_shard_leases *l, struct pl_doc *doc)
+static void shard_leases_forget(struct pl_shard_leases *l, struct pl_doc *doc)
 {
     struct pl_shard_lease lease;
     struct pl_shard_lease_room room;
@@ -173,7 +174,7 @@ static void forget(struct pl_shard_leases *l, struct pl_doc *doc)
     if (!pl_shard_lease_read(pl_doc_root(doc), l->name, &room, &lease) ||
         is_old(l, pl_meta_name(pl_doc_root(doc), &name), &lease))
         return;
-    remember(l, pl_meta_name(pl_doc_root(doc), &name), NULL);
+    shard_leases_remember(l, pl_meta_name(pl_doc_root(doc), &name), NULL);
     pl_membership_gone(l->m, &lease);
 }
 
@@ -196,29 +197,29 @@ static void forget_missing(struct pl_shard_leases *l, const struct stream *strea
     void *doc;
     while (pl_map_next(&l->docs, &at, &key, &doc))
         if (stream->of_name == pl_slice_eqz(key, l->name) && !is_listed(items, key) &&
-            version_of(l, key) <= version)
+            shard_leases_version_of(l, key) <= version)
             pl_docs_add(&gone, pl_doc_ref(doc));
     for (size_t i = 0; i < gone.count; i++)
-        forget(l, gone.items[i]);
+        shard_leases_forget(l, gone.items[i]);
     pl_docs_deinit(&gone);
 }
 
 /* ---- lists and watches ---- */
 
-static void list(struct stream *stream);
+static void shard_leases_list(struct stream *stream);
 
-static void on_again(struct pl_timer *timer)
+static void on_shard_leases_again(struct pl_timer *timer)
 {
-    list(PL_CONTAINER_OF(timer, struct stream, again));
+    shard_leases_list(PL_CONTAINER_OF(timer, struct stream, again));
 }
 
 static void list_after(struct stream *stream, int64_t delay_ns)
 {
     if (!stream->leases->stopped)
-        pl_timer_start(stream->leases->o.timers, &stream->again, delay_ns, on_again);
+        pl_timer_start(stream->leases->o.timers, &stream->again, delay_ns, on_shard_leases_again);
 }
 
-static void note(struct stream *stream, const struct pl_err *err, const char *what)
+static void shard_leases_note(struct stream *stream, const struct pl_err *err, const char *what)
 {
     struct pl_shard_leases *l = stream->leases;
     struct pl_field field = pl_str("lease", l->name);
@@ -226,7 +227,7 @@ static void note(struct stream *stream, const struct pl_err *err, const char *wh
         pl_trouble_note(&stream->trouble, err, pl_clock_mono(l->o.clock), what, &field, 1);
 }
 
-static void on_open(void *arg)
+static void on_shard_leases_open(void *arg)
 {
     struct stream *stream = arg;
     struct pl_field field = pl_str("lease", stream->leases->name);
@@ -234,7 +235,7 @@ static void on_open(void *arg)
                    "the Leases of the shards can be watched again", &field, 1);
 }
 
-static void on_event(void *arg, enum pl_watch_type type, struct pl_doc *object)
+static void on_shard_leases_event(void *arg, enum pl_watch_type type, struct pl_doc *object)
 {
     struct stream *stream = arg;
     struct pl_shard_leases *l = stream->leases;
@@ -246,26 +247,27 @@ static void on_event(void *arg, enum pl_watch_type type, struct pl_doc *object)
     } else if (type == PL_WATCH_ADDED || type == PL_WATCH_MODIFIED) {
         see(l, stream, object);
     } else if (type == PL_WATCH_DELETED) {
-        forget(l, object);
+        shard_leases_forget(l, object);
     }
     pl_doc_unref(object);
 }
 
 /* What happened meanwhile is listed: there are few of them. */
-static void on_end(void *arg, const struct pl_err *err)
+static void on_shard_leases_end(void *arg, const struct pl_err *err)
 {
     struct stream *stream = arg;
     stream->watch = NULL;
     if (stream->err.code != 0)
         err = &stream->err;
-    note(stream, err, "cannot watch the Leases of the shards, so they are listed");
+    shard_leases_note(stream, err, "cannot watch the Leases of the shards, so they are listed");
     list_after(stream, err != NULL ? stream->leases->o.retry_period_ns : 0);
     pl_err_clear(&stream->err);
 }
 
-static void watch(struct stream *stream, struct pl_slice version)
+static void shard_leases_watch(struct stream *stream, struct pl_slice version)
 {
-    static const struct pl_watch_ops ops = {on_open, on_event, on_end};
+    static const struct pl_watch_ops ops = {on_shard_leases_open, on_shard_leases_event,
+                                            on_shard_leases_end};
     struct pl_shard_leases *l = stream->leases;
     struct pl_watch_call call = {
         .resource = &resource,
@@ -295,7 +297,7 @@ static bool is_no(const struct pl_err *err)
                                                                               "selector") != NULL));
 }
 
-static void on_list(void *arg, const struct pl_answer *answer)
+static void on_shard_leases_list(void *arg, const struct pl_answer *answer)
 {
     struct stream *stream = arg;
     struct pl_shard_leases *l = stream->leases;
@@ -310,7 +312,7 @@ static void on_list(void *arg, const struct pl_answer *answer)
             list_after(stream, 0);
             return;
         }
-        note(stream, answer->err, "cannot list the Leases of the shards");
+        shard_leases_note(stream, answer->err, "cannot list the Leases of the shards");
         list_after(stream, l->o.retry_period_ns);
         return;
     }
@@ -325,10 +327,10 @@ static void on_list(void *arg, const struct pl_answer *answer)
     stream->listed = true;
     if (l->all.listed && l->title.listed)
         pl_membership_synced(l->m);
-    watch(stream, version);
+    shard_leases_watch(stream, version);
 }
 
-static void list(struct stream *stream)
+static void shard_leases_list(struct stream *stream)
 {
     struct pl_shard_leases *l = stream->leases;
     bool asks = !stream->of_name && !l->asked_filters;
@@ -343,15 +345,15 @@ static void list(struct stream *stream)
         .timeout_ns = l->o.request_timeout_ns,
         .connection_lane = PL_LEASE_LANE,
     };
-    stream->op = pl_client_start(l->o.client, &call, on_list, stream);
+    stream->op = pl_client_start(l->o.client, &call, on_shard_leases_list, stream);
 }
 
 void pl_shard_leases_watch(struct pl_shard_leases *l, struct pl_membership *m)
 {
     PL_REQUIRE(l->m == NULL);
     l->m = m;
-    list(&l->all);
-    list(&l->title);
+    shard_leases_list(&l->all);
+    shard_leases_list(&l->title);
 }
 
 static void stop_stream(struct stream *stream)
@@ -374,7 +376,8 @@ void pl_shard_leases_stop(struct pl_shard_leases *l)
 
 /* ---- writing ---- */
 
-static char *name_of(const struct pl_shard_leases *l, const struct pl_shard_lease *lease)
+static char *shard_leases_name_of(const struct pl_shard_leases *l,
+                                  const struct pl_shard_lease *lease)
 {
     if (lease->kind == PL_LEASE_OF_MEMBER)
         return pl_format("%s-member-%.*s", l->name, PL_FMT(lease->id));
@@ -393,7 +396,7 @@ static int64_t now_us(struct pl_shard_leases *l)
     return us;
 }
 
-static void put_time(struct pl_build *b, const char *key, int64_t us)
+static void shard_leases_put_time(struct pl_build *b, const char *key, int64_t us)
 {
     char text[40];
     pl_time_text(us * PL_US, 6, text);
@@ -431,14 +434,14 @@ static void put_spec(struct pl_build *b, struct pl_shard_leases *l, struct pl_no
     struct pl_node spec = pl_node_getz(before, "spec");
     struct pl_node holder = pl_node_getz(spec, "holderIdentity");
     bool keeps = lease->holder.len > 0 && pl_node_str_eq(holder, lease->holder);
-    int64_t us = now_us(l), terms = count_of(pl_node_getz(spec, "leaseTransitions"));
+    int64_t us = now_us(l), terms = shard_leases_count_of(pl_node_getz(spec, "leaseTransitions"));
     pl_build_keyz(b, "spec");
     pl_build_object(b);
     pl_build_put_str(b, "holderIdentity", lease->holder);
     pl_build_put_int(b, "leaseDurationSeconds", lease->duration_s);
-    put_time(b, "renewTime", us);
+    shard_leases_put_time(b, "renewTime", us);
     if (!keeps) {
-        put_time(b, "acquireTime", us);
+        shard_leases_put_time(b, "acquireTime", us);
         pl_build_put_int(b, "leaseTransitions",
                          terms + (!pl_node_is_missing(before) && lease->holder.len > 0));
     }
@@ -475,7 +478,7 @@ struct request {
     void *arg;
 };
 
-static void on_answer(void *arg, const struct pl_answer *answer)
+static void on_shard_leases_answer(void *arg, const struct pl_answer *answer)
 {
     struct request *request = arg;
     struct pl_shard_leases *l = request->leases;
@@ -485,17 +488,17 @@ static void on_answer(void *arg, const struct pl_answer *answer)
     struct pl_err err = {0};
     if (answer->err != NULL) {
         if (pl_err_is_not_found(answer->err) && request->verb != PL_SHARD_CREATE)
-            remember(l, name, NULL);
+            shard_leases_remember(l, name, NULL);
         request->on_answer(request->arg, answer->err, NULL);
     } else if (request->verb == PL_SHARD_DELETE) {
-        remember(l, name, NULL);
+        shard_leases_remember(l, name, NULL);
         request->on_answer(request->arg, NULL, NULL);
     } else if (!pl_shard_lease_read(pl_doc_root(answer->doc), l->name, &room, &lease)) {
         pl_err_set(&err, PL_ESYNTAX, "the answer is no Lease named \"%s\"", request->name);
         request->on_answer(request->arg, &err, NULL);
     } else {
         if (!is_old(l, name, &lease))
-            remember(l, name, answer->doc);
+            shard_leases_remember(l, name, answer->doc);
         request->on_answer(request->arg, NULL, &lease);
     }
     pl_free(request->name);
@@ -514,7 +517,7 @@ void pl_shard_leases_start(struct pl_shard_leases *l, enum pl_shard_verb verb,
 {
     struct request *request = PL_NEW(struct request);
     struct pl_scratch room;
-    *request = (struct request){l, name_of(l, lease), verb, done, arg};
+    *request = (struct request){l, shard_leases_name_of(l, lease), verb, done, arg};
     struct pl_doc *before = pl_map_get(&l->docs, pl_slice_z(request->name)), *body = NULL;
     if (verb == PL_SHARD_CREATE || (verb == PL_SHARD_UPDATE && before == NULL))
         body = document(l, request->name, NULL, lease);
@@ -533,7 +536,7 @@ void pl_shard_leases_start(struct pl_shard_leases *l, enum pl_shard_verb verb,
         call.name = pl_slice_z(request->name);
     if (verb == PL_SHARD_DELETE && before != NULL)
         call.precondition_rv = pl_meta_rv(pl_doc_root(before), &room);
-    pl_client_start(l->o.client, &call, on_answer, request);
+    pl_client_start(l->o.client, &call, on_shard_leases_answer, request);
     pl_doc_unref(body);
 }
 

@@ -2,7 +2,7 @@
  * by it, and passes the rest on to Lua's own functions. perilune.time asks the same clock. */
 #include "lua/clock.h"
 
-static lua_Number seconds(const struct pl_state *s)
+static lua_Number clock_seconds(const struct pl_state *s)
 {
     return (lua_Number)(pl_clock_wall(s->clock) / PL_SECOND);
 }
@@ -21,7 +21,7 @@ static int os_time(lua_State *L)
 {
     if (!lua_isnoneornil(L, 1))
         return pass_on(L);
-    lua_pushnumber(L, seconds(pl_state_of(L)));
+    lua_pushnumber(L, clock_seconds(pl_state_of(L)));
     return 1;
 }
 
@@ -33,7 +33,7 @@ static int os_date(lua_State *L)
         lua_replace(L, 1);
     }
     if (lua_isnil(L, 2)) {
-        lua_pushnumber(L, seconds(pl_state_of(L)));
+        lua_pushnumber(L, clock_seconds(pl_state_of(L)));
         lua_replace(L, 2);
     }
     return pass_on(L);

@@ -92,8 +92,8 @@ static void push_flat(lua_State *L, struct pl_state *s, struct holder from, stru
 }
 
 /* The level that the table is, NULL when it is an ordinary one. */
-static struct pl_level *push_object(lua_State *L, struct pl_state *s, struct holder from,
-                                    struct pl_node node)
+static struct pl_level *lazy_push_object(lua_State *L, struct pl_state *s, struct holder from,
+                                         struct pl_node node)
 {
     size_t len = pl_node_len(node);
     if (len == 0) {
@@ -161,7 +161,7 @@ static struct pl_level *push_value(lua_State *L, struct pl_state *s, struct hold
         push_array(L, s, from, node);
         break;
     case PL_OBJECT:
-        return push_object(L, s, from, node);
+        return lazy_push_object(L, s, from, node);
     }
     return NULL;
 }
@@ -363,8 +363,8 @@ static struct pl_level *leave_parts(lua_State *L, struct pl_state *s, struct hol
                                     struct pl_level *level, struct pl_part *parts);
 
 /* Adds a member to the table at index, which is made of the node. */
-static void add_part(lua_State *L, struct pl_state *s, int index, struct holder from,
-                     struct pl_node node, struct pl_node value, struct pl_part *part)
+static void lazy_add_part(lua_State *L, struct pl_state *s, int index, struct holder from,
+                          struct pl_node node, struct pl_node value, struct pl_part *part)
 {
     pl_lua_push(L, part->name);
     struct pl_level *level = push_value(L, s, from, value);
@@ -382,7 +382,7 @@ static void fill_parts(lua_State *L, struct pl_state *s, int index, struct holde
     for (struct pl_part *part = parts; part != NULL; part = part->next) {
         struct pl_node value = pl_node_get(node, part->name);
         if (!pl_node_is_missing(value))
-            add_part(L, s, index, from, node, value, part);
+            lazy_add_part(L, s, index, from, node, value, part);
     }
 }
 
@@ -405,7 +405,7 @@ static struct pl_level *leave_parts(lua_State *L, struct pl_state *s, struct hol
         if (part->whole && !pl_node_is_missing(value))
             level->taken &= ~((uint64_t)1 << place);
         else if (!pl_node_is_missing(value))
-            add_part(L, s, index, from, node, value, part);
+            lazy_add_part(L, s, index, from, node, value, part);
     }
     return level;
 }

@@ -49,7 +49,7 @@ void pl_lerr_check_nesting(lua_State *L, struct pl_state *s, const void *frame)
 
 /* An answer that nobody can read is as good as none; without `about` it is the script's own text
  * that was read. */
-static const char *type_of(int code, const struct pl_about *about)
+static const char *lerr_type_of(int code, const struct pl_about *about)
 {
     if (about != NULL && (code == PL_ESYNTAX || code == PL_ELIMIT))
         return "network";
@@ -74,7 +74,7 @@ static const char *type_of(int code, const struct pl_about *about)
     }
 }
 
-static void set_text(lua_State *L, const char *name, const char *text)
+static void lerr_set_text(lua_State *L, const char *name, const char *text)
 {
     pl_lua_set(L, name, pl_slice_z(text));
 }
@@ -82,7 +82,7 @@ static void set_text(lua_State *L, const char *name, const char *text)
 static void set_code(lua_State *L, const struct pl_err *err)
 {
     if (err->code == PL_EREFUSED) {
-        set_text(L, "rule", err->reason);
+        lerr_set_text(L, "rule", err->reason);
         return;
     }
     int status = err->code == PL_ENOTFOUND ? 404 : err->status;
@@ -90,7 +90,7 @@ static void set_code(lua_State *L, const struct pl_err *err)
         lua_pushinteger(L, status);
         lua_setfield(L, -2, "code");
     }
-    set_text(L, "reason", err->code == PL_ENOTFOUND ? "NoKindMatch" : err->reason);
+    lerr_set_text(L, "reason", err->code == PL_ENOTFOUND ? "NoKindMatch" : err->reason);
     if (err->retry_after_ms > 0 || (err->code == PL_EAPI && err->retry_after_ms == 0)) {
         lua_pushnumber(L, (lua_Number)err->retry_after_ms / 1000);
         lua_setfield(L, -2, "retry_after");
@@ -124,18 +124,18 @@ static bool is_gone(const struct pl_err *err, const struct pl_about *about)
 void pl_lerr_push(lua_State *L, struct pl_state *s, const struct pl_err *err,
                   const struct pl_about *about)
 {
-    const char *type = type_of(err->code, about);
+    const char *type = lerr_type_of(err->code, about);
     if (type == NULL) {
         push_positioned(L, s, err->message);
         return;
     }
     lua_newtable(L);
-    set_text(L, "type", type);
-    set_text(L, "message", err->message[0] ? err->message : pl_code_text(err->code));
+    lerr_set_text(L, "type", type);
+    lerr_set_text(L, "message", err->message[0] ? err->message : pl_code_text(err->code));
     set_code(L, err);
     if (about != NULL) {
-        set_text(L, "verb", about->verb);
-        set_text(L, "kind", about->kind);
+        lerr_set_text(L, "verb", about->verb);
+        lerr_set_text(L, "kind", about->kind);
         if (about->key.len > 0) {
             pl_lua_push(L, about->key);
             lua_setfield(L, -2, "key");
@@ -370,7 +370,7 @@ static bool can_be_noted(lua_State *L)
 }
 
 /* -- value, inner, stack; joins the two and notes them for the value; pops all */
-static void note(lua_State *L, struct pl_state *s, bool whole)
+static void lerr_note(lua_State *L, struct pl_state *s, bool whole)
 {
     lua_pushfstring(L, "%s%s\n%s", whole ? "=" : "", lua_tostring(L, -2), lua_tostring(L, -1));
     if (*lua_tostring(L, -3) == '\0')
@@ -401,7 +401,7 @@ void pl_lerr_note(lua_State *L, struct pl_state *s, lua_State *co)
     } else {
         luaL_traceback(L, co, NULL, 0);
     }
-    note(L, s, false);
+    lerr_note(L, s, false);
 }
 
 void pl_lerr_note_here(lua_State *L, struct pl_state *s)
@@ -416,7 +416,7 @@ void pl_lerr_note_here(lua_State *L, struct pl_state *s)
         return;
     }
     luaL_traceback(L, L, NULL, 1);
-    note(L, s, true);
+    lerr_note(L, s, true);
 }
 
 /* Strings are never collected from a weak table: it lives for one run only. */
@@ -473,7 +473,7 @@ static void find_place(lua_State *L, struct pl_state *s, const char *inner, cons
 }
 
 /* -- error value, traceback; pops both */
-static void describe(lua_State *L, struct pl_state *s, struct pl_fault *fault)
+static void lerr_describe(lua_State *L, struct pl_state *s, struct pl_fault *fault)
 {
     lua_insert(L, -2); /* -- trace, value */
     fault->type = classify(L, s);
@@ -504,7 +504,7 @@ void pl_fault_take(lua_State *co, struct pl_state *s, struct pl_fault *fault)
     lua_settop(co, 0); /* room for the one that the traceback needs there */
     lua_pushvalue(L, -1);
     luaL_traceback(L, co, NULL, 0);
-    describe(L, s, fault);
+    lerr_describe(L, s, fault);
 }
 
 /* value -> {value, traceback}, so that the stack is seen before it is gone. */
@@ -536,7 +536,7 @@ int pl_lerr_pcall(lua_State *L, struct pl_state *s, int args, int results, struc
     } else {
         lua_pushliteral(L, ""); /* an error in the handler: text alone */
     }
-    describe(L, s, fault);
+    lerr_describe(L, s, fault);
     return PL_ESCRIPT;
 }
 

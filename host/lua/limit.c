@@ -67,7 +67,7 @@ static void note_where(struct pl_limits *limits, lua_State *L)
 }
 
 /* LuaJIT says no more than "not enough memory": who describes the error adds what is noted here. */
-static void *refuse(struct pl_limits *limits)
+static void *limit_refuse(struct pl_limits *limits)
 {
     limits->excess = PL_EXCESS_MEMORY;
     note_where(limits, limits->running);
@@ -110,7 +110,7 @@ static __attribute__((noinline)) void *alloc_slowly(struct pl_limits *limits, vo
     size_t used = pl_limits_used(limits) - old_size + new_size;
     if (new_size > old_size && used > limits->hard) {
         if (can_refuse(limits, new_size - old_size))
-            return refuse(limits);
+            return limit_refuse(limits);
         end_process(limits, used);
     }
     void *fresh = limits->alloc(limits->alloc_data, ptr, old_size, new_size);
@@ -301,7 +301,7 @@ struct pl_watchdog {
     _Atomic bool asleep;
 };
 
-static void on_signal(int signum, siginfo_t *info, void *context)
+static void on_limit_signal(int signum, siginfo_t *info, void *context)
 {
     PL_UNUSED(signum);
     PL_UNUSED(context);
@@ -336,7 +336,8 @@ static void install_raw(void)
 
 static void install_handler(void)
 {
-    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
+    struct sigaction action = {.sa_sigaction = on_limit_signal,
+                               .sa_flags = SA_SIGINFO | SA_RESTART};
     sigemptyset(&action.sa_mask);
     PL_REQUIRE(sigaction(DOG_SIGNAL, &action, NULL) == 0);
 #if defined(__SANITIZE_THREAD__)
@@ -360,7 +361,7 @@ static bool is_to_end(const struct pl_limits *limits, int64_t cpu)
 }
 
 /* True while the state is in Lua. */
-static bool look_at(struct pl_limits *limits)
+static bool limit_look_at(struct pl_limits *limits)
 {
     uint64_t slice = atomic_load(&limits->slice);
     if ((slice & 1) == 0)
@@ -393,7 +394,7 @@ static bool look_at_all(struct pl_watchdog *dog)
 {
     bool busy = false;
     PL_LIST_FOR (link, &dog->states) {
-        if (look_at(PL_CONTAINER_OF(link, struct pl_limits, link)))
+        if (limit_look_at(PL_CONTAINER_OF(link, struct pl_limits, link)))
             busy = true;
     }
     return busy;
@@ -411,7 +412,7 @@ static void wait_a_tick(struct pl_watchdog *dog)
     pthread_cond_timedwait(&dog->wake, &dog->lock, &until);
 }
 
-static void *watch(void *arg)
+static void *limit_watch(void *arg)
 {
     struct pl_watchdog *dog = arg;
     int idle = 0;
@@ -453,7 +454,7 @@ struct pl_watchdog *pl_watchdog_create(void)
     pthread_mutex_init(&dog->lock, NULL);
     pl_list_init(&dog->states);
     install_handler();
-    PL_REQUIRE(pthread_create(&dog->thread, NULL, watch, dog) == 0);
+    PL_REQUIRE(pthread_create(&dog->thread, NULL, limit_watch, dog) == 0);
     return dog;
 }
 

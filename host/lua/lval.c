@@ -27,11 +27,11 @@ struct encoder {
     size_t most;  /* and how many may be */
 };
 
-static void add_path(struct pl_buf *out, const struct level *level)
+static void lval_add_path(struct pl_buf *out, const struct level *level)
 {
     if (level == NULL || level->depth == 0)
         return;
-    add_path(out, level->up);
+    lval_add_path(out, level->up);
     if (level->key.ptr != NULL)
         pl_path_add_key(out, level->key);
     else
@@ -42,7 +42,7 @@ static void add_path(struct pl_buf *out, const struct level *level)
 static int at_path(const struct encoder *e, const struct level *level, int code)
 {
     struct pl_buf path = PL_BUF_INIT;
-    add_path(&path, level);
+    lval_add_path(&path, level);
     if (path.len > 200) {
         path.len = 200;
         pl_buf_add_z(&path, "...");
@@ -53,7 +53,7 @@ static int at_path(const struct encoder *e, const struct level *level, int code)
     return code;
 }
 
-static int fail(const struct encoder *e, const struct level *level, const char *message)
+static int lval_fail(const struct encoder *e, const struct level *level, const char *message)
 {
     return at_path(e, level, pl_err_set(e->err, PL_EINVAL, "%s", message));
 }
@@ -81,7 +81,7 @@ static int fail_size(const struct encoder *e, const struct level *at)
         char message[80];
         snprintf(message, sizeof message, "more than %zu MiB can't be encoded%s", e->most >> 20,
                  e->most < PL_LVAL_BYTES ? " (--lua-memory)" : "");
-        return fail(e, at, message);
+        return lval_fail(e, at, message);
     }
     return pl_err_set(e->err, PL_ELIMIT, "it has more than %zu bytes as JSON", e->most / COUNTED);
 }
@@ -92,7 +92,7 @@ static int encode_string(struct encoder *e, const struct level *at)
 {
     struct pl_slice text = pl_lua_slice(e->L, -1);
     if (!pl_is_utf8(text))
-        return fail(e, at, "a string that is not UTF-8 can't be encoded (use base64)");
+        return lval_fail(e, at, "a string that is not UTF-8 can't be encoded (use base64)");
     e->bytes += text.len;
     if (e->bytes > e->most)
         return fail_size(e, at);
@@ -121,14 +121,14 @@ static int64_t array_length(struct encoder *e, const struct level *at)
         double key = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
         if (key < 1 || key != floor(key)) {
             lua_pop(L, 1);
-            fail(e, at, "a table with both elements and named members can't be encoded");
+            lval_fail(e, at, "a table with both elements and named members can't be encoded");
             return -1;
         }
         max = key > max ? key : max;
         count++;
     }
     if (max != (double)count) {
-        fail(e, at, "an array with holes can't be encoded (perilune.null is a null)");
+        lval_fail(e, at, "an array with holes can't be encoded (perilune.null is a null)");
         return -1;
     }
     return count;
@@ -163,18 +163,18 @@ static int encode_object(struct encoder *e, struct level *at)
         /* lua_tolstring would turn a number into a string and confuse lua_next */
         int failed = 0;
         if (lua_type(L, -2) != LUA_TSTRING) {
-            failed = fail(e, at,
-                          lua_type(L, -2) == LUA_TNUMBER
-                              ? "a table with both elements and named members can't be "
-                                "encoded"
-                              : "the names of members must be strings");
+            failed = lval_fail(e, at,
+                               lua_type(L, -2) == LUA_TNUMBER
+                                   ? "a table with both elements and named members can't be "
+                                     "encoded"
+                                   : "the names of members must be strings");
         } else {
             child.key = pl_lua_slice(L, -2);
             if (pl_is_utf8(child.key)) {
                 pl_build_key(e->build, child.key);
                 failed = encode(e, &child);
             } else {
-                failed = fail(e, at, "a member's name that is not UTF-8 can't be encoded");
+                failed = lval_fail(e, at, "a member's name that is not UTF-8 can't be encoded");
             }
         }
         lua_pop(L, 1);
@@ -204,7 +204,7 @@ static int encode_touched(struct encoder *e, struct level *at, const struct pl_l
     struct level child = {.up = at, .depth = at->depth + 1};
     struct pl_iter it = pl_iter(touched->node);
     if (lua_objlen(L, -1) > 0)
-        return fail(e, at, "a table with both elements and named members can't be encoded");
+        return lval_fail(e, at, "a table with both elements and named members can't be encoded");
     pl_build_object(e->build);
     while (pl_iter_next(&it)) {
         if (!pl_level_has_taken(touched, it.index)) {
@@ -232,9 +232,9 @@ static int encode_table(struct encoder *e, struct level *at)
 {
     at->table = lua_topointer(e->L, -1);
     if (is_ancestor(at, at->table))
-        return fail(e, at, "a table that contains itself can't be encoded");
+        return lval_fail(e, at, "a table that contains itself can't be encoded");
     if (at->depth >= PL_LVAL_DEPTH || !lua_checkstack(e->L, 8))
-        return fail(e, at, "nested deeper than 512 levels");
+        return lval_fail(e, at, "nested deeper than 512 levels");
     if (pl_limits_is_over(&e->s->limits, e->L))
         return fail_over(e);
     const struct pl_level *level = pl_lazy_level(e->L, e->s, -1);
@@ -270,7 +270,7 @@ static int encode(struct encoder *e, struct level *at)
         return encode_table(e, at);
     case LUA_TLIGHTUSERDATA:
         if (lua_touserdata(L, -1) != NULL)
-            return fail(e, at, "a userdata can't be encoded");
+            return lval_fail(e, at, "a userdata can't be encoded");
         pl_build_null(e->build);
         return 0;
     default:
@@ -280,8 +280,8 @@ static int encode(struct encoder *e, struct level *at)
 }
 
 /* The value at index into a builder; what it holds after an error is to be dropped. */
-static int build_value(lua_State *L, struct pl_state *s, int index, struct pl_build *build,
-                       size_t most, struct pl_err *err)
+static int lval_build_value(lua_State *L, struct pl_state *s, int index, struct pl_build *build,
+                            size_t most, struct pl_err *err)
 {
     struct encoder e = {.L = L, .s = s, .build = build, .err = err, .most = most};
     struct level root = {.up = NULL};
@@ -298,7 +298,7 @@ static struct pl_doc *make_doc(lua_State *L, struct pl_state *s, int index, size
 {
     struct pl_build *build = pl_build_create(NULL);
     struct pl_doc *doc = NULL;
-    if (build_value(L, s, index, build, most, err) == 0)
+    if (lval_build_value(L, s, index, build, most, err) == 0)
         doc = pl_build_finish(build);
     pl_build_destroy(build);
     return doc;
@@ -342,7 +342,7 @@ bool pl_lval_is_array(lua_State *L, struct pl_state *s, int index)
 
 /* ---- copies ---- */
 
-static void copy(lua_State *L, struct pl_state *s, int depth)
+static void lval_copy(lua_State *L, struct pl_state *s, int depth)
 {
     if (lua_type(L, -1) != LUA_TTABLE) {
         lua_pushvalue(L, -1);
@@ -358,7 +358,7 @@ static void copy(lua_State *L, struct pl_state *s, int depth)
     while (lua_next(L, -3) != 0) {
         lua_pushvalue(L, -2);
         lua_insert(L, -2); /* -- from, to, key, key, value */
-        copy(L, s, depth + 1);
+        lval_copy(L, s, depth + 1);
         lua_remove(L, -2);
         lua_rawset(L, -4);
     }
@@ -370,7 +370,7 @@ void pl_lval_deepcopy(lua_State *L, struct pl_state *s, int index)
 {
     luaL_checkstack(L, 10, NULL);
     lua_pushvalue(L, index);
-    copy(L, s, 0);
+    lval_copy(L, s, 0);
     pl_lazy_copy_base(L, s, -2, -1);
     lua_remove(L, -2);
 }

@@ -120,7 +120,7 @@ static bool equal_node(lua_State *L, struct pl_state *s, struct pl_node node, in
 }
 
 /* Without a metatable a table is filled, and what is in it says whether it is an array. */
-static bool is_plain(lua_State *L, int index)
+static bool lval_equal_is_plain(lua_State *L, int index)
 {
     if (!lua_getmetatable(L, index))
         return true;
@@ -132,7 +132,7 @@ static bool equal_tables(lua_State *L, struct pl_state *s, int depth)
 {
     struct pl_node a, b;
     go_down(L, s, depth);
-    if (is_plain(L, -2) && is_plain(L, -1))
+    if (lval_equal_is_plain(L, -2) && lval_equal_is_plain(L, -1))
         return equal_members(L, s, depth);
     if (pl_lazy_node(L, s, -2, &a))
         return equal_node_table(L, s, a, depth);
@@ -166,7 +166,7 @@ static bool equal_numbers(lua_State *L, struct pl_state *s)
     return same;
 }
 
-static bool is_number(lua_State *L, struct pl_state *s, int index)
+static bool lval_equal_is_number(lua_State *L, struct pl_state *s, int index)
 {
     struct pl_slice text;
     int type = lua_type(L, index);
@@ -180,7 +180,7 @@ static bool equal(lua_State *L, struct pl_state *s, int depth)
         return true;
     if (lua_type(L, -2) == LUA_TTABLE && lua_type(L, -1) == LUA_TTABLE)
         return equal_tables(L, s, depth);
-    if (is_number(L, s, -2) && is_number(L, s, -1))
+    if (lval_equal_is_number(L, s, -2) && lval_equal_is_number(L, s, -1))
         return equal_numbers(L, s);
     return false;
 }

@@ -149,7 +149,7 @@ static bool recall(struct pl_origin *origin, const char *reader, const char *pat
 
 /* Another write within the same tick of the file system's clock would leave the stamp as it is: so
  * one says something once it was old when the file was read. */
-static bool is_settled(const struct pl_file_stamp *stamp, int64_t read_ns)
+static bool origin_is_settled(const struct pl_file_stamp *stamp, int64_t read_ns)
 {
     int64_t newest = stamp->mtime_ns > stamp->ctime_ns ? stamp->mtime_ns : stamp->ctime_ns;
     return stamp->inode != 0 && newest + SETTLED_NS < read_ns;
@@ -158,14 +158,14 @@ static bool is_settled(const struct pl_file_stamp *stamp, int64_t read_ns)
 static void set_stamp_locked(struct part *part, const struct pl_file_stamp *stamp, int64_t read_ns)
 {
     part->stamp = *stamp;
-    part->settled = is_settled(stamp, read_ns);
+    part->settled = origin_is_settled(stamp, read_ns);
 }
 
 /* stamp: NULL unless it is a file's, that was opened at read_ns (wall clock). True when it was not
  * known. */
-static bool remember(struct pl_origin *origin, const char *reader, const char *path,
-                     enum part_kind kind, struct pl_slice text, const struct pl_file_stamp *stamp,
-                     int64_t read_ns)
+static bool origin_remember(struct pl_origin *origin, const char *reader, const char *path,
+                            enum part_kind kind, struct pl_slice text,
+                            const struct pl_file_stamp *stamp, int64_t read_ns)
 {
     pthread_mutex_lock(&origin->lock);
     size_t known = origin->parts.count;
@@ -193,7 +193,7 @@ int pl_origin_read(struct pl_origin *origin, const char *reader, const char *pat
                           : failed == PL_ENOTFOUND ? PART_MISSING
                                                    : PART_UNREADABLE;
     struct pl_slice text = pl_slice(out->ptr + before, failed == 0 ? out->len - before : 0);
-    bool added = remember(origin, reader, path, kind, text, &stamp, read_ns);
+    bool added = origin_remember(origin, reader, path, kind, text, &stamp, read_ns);
     if (is_new != NULL)
         *is_new = added;
     return failed;
@@ -212,7 +212,7 @@ bool pl_origin_is_file(struct pl_origin *origin, const char *reader, const char 
     struct stat info;
     if (stat(path, &info) == 0 && S_ISREG(info.st_mode))
         return true;
-    remember(origin, reader, path, PART_MISSING, pl_slice("", 0), NULL, 0);
+    origin_remember(origin, reader, path, PART_MISSING, pl_slice("", 0), NULL, 0);
     return false;
 }
 
@@ -248,7 +248,7 @@ char **pl_origin_find(struct pl_origin *origin, const char *path, struct pl_err 
         files = pl_script_find(path, err);
         if (files != NULL)
             join_names(files, &names);
-        remember(origin, NULL, name, PART_FOLDER, pl_buf_slice(&names), NULL, 0);
+        origin_remember(origin, NULL, name, PART_FOLDER, pl_buf_slice(&names), NULL, 0);
         pl_buf_deinit(&names);
     }
     pl_free(name);

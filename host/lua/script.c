@@ -20,7 +20,7 @@
 
 /* ---- which files ---- */
 
-static bool ends_with(const char *text, const char *end)
+static bool script_ends_with(const char *text, const char *end)
 {
     size_t a = strlen(text), b = strlen(end);
     return a > b && strcmp(text + a - b, end) == 0;
@@ -28,10 +28,10 @@ static bool ends_with(const char *text, const char *end)
 
 static bool is_script_name(const char *name)
 {
-    return *name != '.' && ends_with(name, ".lua") && !ends_with(name, "_spec.lua");
+    return *name != '.' && script_ends_with(name, ".lua") && !script_ends_with(name, "_spec.lua");
 }
 
-static int by_name(const void *a, const void *b)
+static int script_by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -42,10 +42,10 @@ static bool is_file(const char *path)
     return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
-static char *join(const char *folder, const char *name)
+static char *script_join(const char *folder, const char *name)
 {
-    return ends_with(folder, "/") ? pl_format("%s%s", folder, name)
-                                  : pl_format("%s/%s", folder, name);
+    return script_ends_with(folder, "/") ? pl_format("%s%s", folder, name)
+                                         : pl_format("%s/%s", folder, name);
 }
 
 static char **find_in_folder(const char *folder, struct pl_err *err)
@@ -62,7 +62,7 @@ static char **find_in_folder(const char *folder, struct pl_err *err)
         if (!is_script_name(entry->d_name))
             continue;
         files = pl_reallocarray(files, count + 2, sizeof *files);
-        files[count++] = join(folder, entry->d_name);
+        files[count++] = script_join(folder, entry->d_name);
         files[count] = NULL;
     }
     closedir(dir);
@@ -71,7 +71,7 @@ static char **find_in_folder(const char *folder, struct pl_err *err)
         pl_err_set(err, PL_ENOTFOUND, "%s: no scripts (*.lua) in this folder", folder);
         return NULL;
     }
-    qsort(files, count, sizeof *files, by_name);
+    qsort(files, count, sizeof *files, script_by_name);
     return files;
 }
 
@@ -91,7 +91,7 @@ char **pl_script_find(const char *path, struct pl_err *err)
     }
     if (!S_ISDIR(info.st_mode))
         return one_file(pl_strdup(path));
-    char *main_file = join(path, "main.lua");
+    char *main_file = script_join(path, "main.lua");
     if (is_file(main_file))
         return one_file(main_file);
     pl_free(main_file);
@@ -153,8 +153,8 @@ int pl_script_read(const char *path, struct pl_buf *out, struct pl_err *err)
 }
 
 /* Through the origin, where there is one; the I/O thread hears of what is read at run time. */
-static int read_file(struct pl_state *s, const char *reader, const char *path, struct pl_buf *out,
-                     struct pl_err *err)
+static int script_read_file(struct pl_state *s, const char *reader, const char *path,
+                            struct pl_buf *out, struct pl_err *err)
 {
     bool is_new = false;
     if (s->origin == NULL)
@@ -211,7 +211,7 @@ static int load_text(struct pl_state *s, const char *name, struct pl_slice text,
 int pl_script_load(struct pl_state *s, const char *path, const char *reader, struct pl_err *err)
 {
     struct pl_buf text = PL_BUF_INIT;
-    int failed = read_file(s, reader, path, &text, err);
+    int failed = script_read_file(s, reader, path, &text, err);
     if (failed == 0) {
         if (reader == NULL)
             note_root(s, path);
@@ -516,7 +516,7 @@ int pl_script_read_file(lua_State *L)
     struct pl_buf text = PL_BUF_INIT;
     struct pl_err err;
     pl_err_clear(&err);
-    int failed = read_file(s, reader, path, &text, &err);
+    int failed = script_read_file(s, reader, path, &text, &err);
     if (failed == 0) {
         pl_lua_push(L, pl_buf_slice(&text));
     } else {

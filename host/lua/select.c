@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "object/path.h"
 
-static struct pl_part *part_of(struct pl_part **parts, struct pl_slice name)
+static struct pl_part *select_part_of(struct pl_part **parts, struct pl_slice name)
 {
     for (; *parts != NULL; parts = &(*parts)->next) {
         if (pl_slice_eq((*parts)->name, name))
@@ -23,7 +23,7 @@ int pl_parts_add(struct pl_part **parts, struct pl_slice text, struct pl_err *er
         return PL_EINVAL;
     struct pl_part *part = NULL;
     for (size_t i = 0; i < pl_path_len(path) && pl_path_step(path, i).key.ptr != NULL; i++) {
-        part = part_of(parts, pl_path_step(path, i).key);
+        part = select_part_of(parts, pl_path_step(path, i).key);
         parts = &part->below;
     }
     if (part != NULL)

@@ -131,7 +131,7 @@ int pl_files_set_add_folder(struct pl_files_set *set, const char *path, const ch
 
 /* ---- events ---- */
 
-static bool ends_with(const char *text, const char *suffix)
+static bool files_ends_with(const char *text, const char *suffix)
 {
     size_t len = strlen(text), suffix_len = strlen(suffix);
     return len >= suffix_len && strcmp(text + len - suffix_len, suffix) == 0;
@@ -146,13 +146,13 @@ static bool concerns(struct pl_files *files, struct folder *folder,
         folder->wd = -1;
     if (event->len == 0 || strcmp(event->name, "..data") == 0)
         return true; /* concerns the folder itself, or all of a ConfigMap volume */
-    return (folder->suffix != NULL && ends_with(event->name, folder->suffix)) ||
+    return (folder->suffix != NULL && files_ends_with(event->name, folder->suffix)) ||
            pl_map_has(&folder->names, pl_slice_z(event->name));
 }
 
 /* Returns the path, owned, when a watched file is concerned. One folder may have been added by two
  * paths. */
-static char *look_at(struct pl_files *files, const struct inotify_event *event)
+static char *files_look_at(struct pl_files *files, const struct inotify_event *event)
 {
     char *path = NULL;
     if (event->mask & IN_Q_OVERFLOW)
@@ -173,7 +173,7 @@ static char *look_at_all(struct pl_files *files, const char *bytes, size_t len)
     char *first = NULL;
     for (const char *at = bytes; at < bytes + len;) {
         const struct inotify_event *event = (const struct inotify_event *)(const void *)at;
-        char *path = look_at(files, event);
+        char *path = files_look_at(files, event);
         if (first == NULL)
             first = path;
         else
@@ -183,7 +183,7 @@ static char *look_at_all(struct pl_files *files, const char *bytes, size_t len)
     return first;
 }
 
-static void keep(struct pl_files *files, const char *bytes, size_t len)
+static void files_keep(struct pl_files *files, const char *bytes, size_t len)
 {
     if (!files->filling)
         return;
@@ -193,7 +193,7 @@ static void keep(struct pl_files *files, const char *bytes, size_t len)
         files->kept_too_many = true;
 }
 
-static void tell(struct pl_files *files, char *path)
+static void files_tell(struct pl_files *files, char *path)
 {
     if (path != NULL)
         files->on_event(files->arg, path);
@@ -208,14 +208,14 @@ static void on_readable_cb(uv_poll_t *poll, int status, int events)
     ssize_t n;
     char *first = NULL;
     while ((n = read(files->fd, bytes, sizeof bytes)) > 0) {
-        keep(files, bytes, (size_t)n);
+        files_keep(files, bytes, (size_t)n);
         char *path = look_at_all(files, bytes, (size_t)n);
         if (first == NULL)
             first = path;
         else
             pl_free(path);
     }
-    tell(files, first);
+    files_tell(files, first);
 }
 
 /* ---- life ---- */
@@ -238,7 +238,7 @@ struct pl_files *pl_files_create(struct pl_loop *loop, pl_files_fn on_event, voi
     return files;
 }
 
-static void on_closed_cb(uv_handle_t *handle)
+static void on_files_closed_cb(uv_handle_t *handle)
 {
     struct pl_files *files = handle->data;
     close(files->fd);
@@ -250,7 +250,7 @@ static void on_closed_cb(uv_handle_t *handle)
 void pl_files_destroy(struct pl_files *files)
 {
     if (files != NULL)
-        uv_close((uv_handle_t *)&files->poll, on_closed_cb);
+        uv_close((uv_handle_t *)&files->poll, on_files_closed_cb);
 }
 
 static bool has_watch(const struct pl_files_set *set, int wd)
@@ -278,5 +278,5 @@ void pl_files_use(struct pl_files *files, struct pl_files_set *set)
     pl_buf_deinit(&kept);
     if (path == NULL && too_many)
         path = pl_strdup("(more events than there is room for)");
-    tell(files, path);
+    files_tell(files, path);
 }

@@ -58,13 +58,13 @@ static void on_connect_timeout(struct pl_timer *timer)
     pl_http_call_fail(call, PL_ETIMEOUT, "ConnectTimeout", message);
 }
 
-static void on_silence(struct pl_timer *timer)
+static void on_http_call_silence(struct pl_timer *timer)
 {
     struct pl_http_call *call = PL_CONTAINER_OF(timer, struct pl_http_call, silence);
     int64_t rest = call->heard_ns + call->silence_ns - pl_clock_mono(call->timers->clock);
     /* Restarting the timer for each byte would cost more than checking here. */
     if (rest > 0) {
-        pl_timer_start(call->timers, timer, rest, on_silence);
+        pl_timer_start(call->timers, timer, rest, on_http_call_silence);
         return;
     }
     char message[64];
@@ -87,12 +87,12 @@ void pl_http_call_begin(struct pl_http_call *call)
     if (call->silence_ns <= 0)
         return;
     heard(call);
-    pl_timer_start(call->timers, &call->silence, call->silence_ns, on_silence);
+    pl_timer_start(call->timers, &call->silence, call->silence_ns, on_http_call_silence);
 }
 
 /* ---- curl's callbacks ---- */
 
-static bool may_send(struct pl_http_call *call)
+static bool http_call_may_send(struct pl_http_call *call)
 {
     if (call->err.code != 0)
         return false;
@@ -103,10 +103,10 @@ static bool may_send(struct pl_http_call *call)
     return false;
 }
 
-static size_t on_read(char *out, size_t size, size_t count, void *arg)
+static size_t on_http_call_read(char *out, size_t size, size_t count, void *arg)
 {
     struct pl_http_call *call = arg;
-    if (!may_send(call))
+    if (!http_call_may_send(call))
         return CURL_READFUNC_ABORT;
     size_t n = call->body.len - call->sent;
     if (n > size * count)
@@ -142,7 +142,8 @@ static int on_ready_to_send(void *arg, char *peer, char *local, int peer_port, i
     PL_UNUSED(peer), PL_UNUSED(local), PL_UNUSED(peer_port), PL_UNUSED(local_port);
     struct pl_http_call *call = arg;
     pl_timer_stop(call->timers, &call->connecting);
-    return may_go_again(call) && may_send(call) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
+    return may_go_again(call) && http_call_may_send(call) ? CURL_PREREQFUNC_OK
+                                                          : CURL_PREREQFUNC_ABORT;
 }
 
 /* The number after `word` in a text that is not NUL-terminated; -1: the word is not there. */
@@ -360,7 +361,7 @@ static void set_method(struct pl_http_call *call, const struct pl_http_request *
     if (call->whole) {
         SET(CURLOPT_POSTFIELDS, call->body.ptr);
     } else if (has_body) {
-        SET(CURLOPT_READFUNCTION, on_read);
+        SET(CURLOPT_READFUNCTION, on_http_call_read);
         SET(CURLOPT_READDATA, call);
         SET(CURLOPT_SEEKFUNCTION, on_seek);
         SET(CURLOPT_SEEKDATA, call);

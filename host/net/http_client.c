@@ -57,11 +57,11 @@ struct pl_http_client {
 };
 
 static void finish_ended(struct pl_http_client *client);
-static void on_task(struct pl_task *task);
+static void on_http_client_task(struct pl_task *task);
 
 static void schedule(struct pl_http_client *client)
 {
-    pl_loop_defer(client->loop, &client->task, on_task);
+    pl_loop_defer(client->loop, &client->task, on_http_client_task);
 }
 
 /* ---- pools ---- */
@@ -182,7 +182,7 @@ static void on_poll_cb(uv_poll_t *poll, int status, int events)
     act(watch->pool, watch->fd, flags);
 }
 
-static void on_due(struct pl_task *task)
+static void on_http_client_due(struct pl_task *task)
 {
     act(PL_CONTAINER_OF(task, struct pl_http_pool, due), CURL_SOCKET_TIMEOUT, 0);
 }
@@ -192,12 +192,12 @@ static void on_due(struct pl_task *task)
 static void on_timer_cb(uv_timer_t *timer)
 {
     struct pl_http_pool *pool = PL_CONTAINER_OF(timer, struct pl_http_pool, timer);
-    pl_loop_defer(pool->client->loop, &pool->due, on_due);
+    pl_loop_defer(pool->client->loop, &pool->due, on_http_client_due);
 }
 
 /* Only a socket whose request was answered is parked: curl calls on_socket_closing for it. Some
  * versions, 7.88 among them, do not call it for sockets that never got a connection. */
-static void release(CURL *easy, struct watch *watch)
+static void http_client_release(CURL *easy, struct watch *watch)
 {
     struct pl_http_call *call = NULL;
     curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&call);
@@ -244,7 +244,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *so
     if (what == CURL_POLL_REMOVE) {
         if (watch != NULL) {
             curl_multi_assign(pool->multi, fd, NULL);
-            release(easy, watch);
+            http_client_release(easy, watch);
         }
         return 0;
     }
@@ -387,7 +387,7 @@ static struct pl_http_pool *enter_multi(struct pl_http_client *client, struct pl
     return *pool;
 }
 
-static void on_task(struct pl_task *task)
+static void on_http_client_task(struct pl_task *task)
 {
     struct pl_http_client *client = PL_CONTAINER_OF(task, struct pl_http_client, task);
     bool kick[POOLS] = {false};
@@ -404,8 +404,8 @@ static void on_task(struct pl_task *task)
     }
 }
 
-static struct pl_http_call *start(void *self, const struct pl_http_request *request,
-                                  const struct pl_http_ops *ops, void *arg)
+static struct pl_http_call *http_client_start(void *self, const struct pl_http_request *request,
+                                              const struct pl_http_ops *ops, void *arg)
 {
     struct pl_http_client *client = self;
     pl_loop_require(client->loop);
@@ -419,7 +419,7 @@ static struct pl_http_call *start(void *self, const struct pl_http_request *requ
     return call;
 }
 
-static void cancel(void *self, struct pl_http_call *call)
+static void http_client_cancel(void *self, struct pl_http_call *call)
 {
     struct pl_http_client *client = self;
     pl_loop_require(client->loop);
@@ -460,7 +460,7 @@ static void cancel_all(struct pl_http_client *client, struct pl_list *list)
 {
     struct pl_link *link;
     while ((link = pl_list_first(list)) != NULL)
-        cancel(client, PL_CONTAINER_OF(link, struct pl_http_call, link));
+        http_client_cancel(client, PL_CONTAINER_OF(link, struct pl_http_call, link));
 }
 
 void pl_http_client_destroy(struct pl_http_client *client)
@@ -483,7 +483,7 @@ void pl_http_client_destroy(struct pl_http_client *client)
 
 struct pl_transport pl_http_client_transport(struct pl_http_client *client)
 {
-    static const struct pl_transport_ops ops = {start, cancel};
+    static const struct pl_transport_ops ops = {http_client_start, http_client_cancel};
     return (struct pl_transport){&ops, client};
 }
 

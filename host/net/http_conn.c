@@ -31,14 +31,14 @@ struct write_job {
     char bytes[];
 };
 
-static struct pl_timers *timers_of(struct pl_conn *conn)
+static struct pl_timers *http_conn_timers_of(struct pl_conn *conn)
 {
     return pl_loop_timers(conn->server->loop);
 }
 
 /* ---- the end ---- */
 
-static void on_closed_cb(uv_handle_t *handle)
+static void on_http_conn_closed_cb(uv_handle_t *handle)
 {
     struct pl_conn *conn = handle->data;
     struct pl_server *server = conn->server;
@@ -53,13 +53,13 @@ void pl_conn_reap(struct pl_conn *conn)
     if (uv_is_closing(&conn->uv.handle))
         return;
     conn->dead = true;
-    pl_timer_stop(timers_of(conn), &conn->limit);
-    pl_timer_stop(timers_of(conn), &conn->stall);
+    pl_timer_stop(http_conn_timers_of(conn), &conn->limit);
+    pl_timer_stop(http_conn_timers_of(conn), &conn->stall);
     pl_loop_undefer(&conn->task);
     pl_link_unlink(&conn->link);
     conn->server->conn_count--;
     conn->server->lingering -= conn->state == PL_CONN_LINGERING;
-    uv_close(&conn->uv.handle, on_closed_cb);
+    uv_close(&conn->uv.handle, on_http_conn_closed_cb);
     struct pl_exchange *exchange = conn->exchange;
     conn->exchange = NULL;
     if (exchange == NULL)
@@ -78,7 +78,7 @@ void pl_conn_kill(struct pl_conn *conn)
     pl_conn_schedule(conn);
 }
 
-static void on_task(struct pl_task *task)
+static void on_http_conn_task(struct pl_task *task)
 {
     struct pl_conn *conn = PL_CONTAINER_OF(task, struct pl_conn, task);
     if (conn->dead) {
@@ -98,12 +98,12 @@ static void on_task(struct pl_task *task)
 
 void pl_conn_schedule(struct pl_conn *conn)
 {
-    pl_loop_defer(conn->server->loop, &conn->task, on_task);
+    pl_loop_defer(conn->server->loop, &conn->task, on_http_conn_task);
 }
 
 /* ---- time limits ---- */
 
-static void on_limit(struct pl_timer *timer)
+static void on_http_conn_limit(struct pl_timer *timer)
 {
     struct pl_conn *conn = PL_CONTAINER_OF(timer, struct pl_conn, limit);
     bool between = conn->state == PL_CONN_READING && !conn->in_request;
@@ -123,11 +123,11 @@ void pl_conn_limit(struct pl_conn *conn)
     pl_link_unlink(&conn->link);
     pl_list_push(&conn->server->conns, &conn->link);
     if (conn->state == PL_CONN_READING)
-        pl_timer_start(timers_of(conn), &conn->limit,
+        pl_timer_start(http_conn_timers_of(conn), &conn->limit,
                        (conn->in_request ? options->request_deadline_ms : options->idle_ms) * PL_MS,
-                       on_limit);
+                       on_http_conn_limit);
     else
-        pl_timer_stop(timers_of(conn), &conn->limit);
+        pl_timer_stop(http_conn_timers_of(conn), &conn->limit);
 }
 
 /* The number of queued bytes that the client's side has acknowledged. The kernel takes megabytes at
@@ -152,7 +152,8 @@ static void on_stall(struct pl_timer *timer)
         return;
     }
     conn->stall_mark = drained;
-    pl_timer_start(timers_of(conn), timer, conn->server->options.idle_ms * PL_MS, on_stall);
+    pl_timer_start(http_conn_timers_of(conn), timer, conn->server->options.idle_ms * PL_MS,
+                   on_stall);
 }
 
 static void guard_against_stall(struct pl_conn *conn)
@@ -160,7 +161,8 @@ static void guard_against_stall(struct pl_conn *conn)
     if (pl_timer_is_active(&conn->stall))
         return;
     conn->stall_mark = drained_bytes(conn);
-    pl_timer_start(timers_of(conn), &conn->stall, conn->server->options.idle_ms * PL_MS, on_stall);
+    pl_timer_start(http_conn_timers_of(conn), &conn->stall, conn->server->options.idle_ms * PL_MS,
+                   on_stall);
 }
 
 /* ---- writing ---- */
@@ -183,7 +185,7 @@ static void on_written_cb(uv_write_t *req, int status)
     }
     if (pl_conn_unread(conn) > 0)
         return;
-    pl_timer_stop(timers_of(conn), &conn->stall);
+    pl_timer_stop(http_conn_timers_of(conn), &conn->stall);
     if (conn->state == PL_CONN_STREAMING && conn->exchange->on_drained != NULL)
         pl_conn_schedule(conn);
 }
@@ -212,7 +214,7 @@ static void queue(struct pl_conn *conn, const uv_buf_t *bufs, size_t count)
 }
 
 /* Sends on the socket: what it takes at once, the rest later. */
-static void put(struct pl_conn *conn, uv_buf_t *bufs, size_t count)
+static void http_conn_put(struct pl_conn *conn, uv_buf_t *bufs, size_t count)
 {
     int n = uv_try_write(&conn->uv.stream, bufs, (unsigned)count);
     if (n < 0 && n != UV_EAGAIN) {
@@ -234,7 +236,7 @@ static void put_tls_output(struct pl_conn *conn)
     struct pl_slice out = pl_tls_output(conn->tls);
     if (out.len > 0 && !conn->dead && !conn->shutting) {
         uv_buf_t buf = {.base = (char *)out.ptr, .len = out.len};
-        put(conn, &buf, 1);
+        http_conn_put(conn, &buf, 1);
     }
     pl_tls_output_taken(conn->tls);
 }
@@ -282,7 +284,7 @@ void pl_conn_write(struct pl_conn *conn, const struct pl_slice *pieces, size_t c
             bufs[n++] = (uv_buf_t){.base = (char *)pieces[i].ptr, .len = pieces[i].len};
     }
     if (n > 0)
-        put(conn, bufs, n);
+        http_conn_put(conn, bufs, n);
 }
 
 static void on_shutdown_cb(uv_shutdown_t *req, int status)
@@ -293,7 +295,7 @@ static void on_shutdown_cb(uv_shutdown_t *req, int status)
     if (status < 0 || conn->eof)
         pl_conn_kill(conn);
     else
-        pl_timer_start(timers_of(conn), &conn->limit, LINGER_NS, on_limit);
+        pl_timer_start(http_conn_timers_of(conn), &conn->limit, LINGER_NS, on_http_conn_limit);
 }
 
 /* If it closed while the client still sends, the kernel would answer with a reset, which can
@@ -437,7 +439,7 @@ static enum worth worth_of(const struct pl_conn *conn)
 }
 
 /* False when no connection can be closed. */
-static bool make_room(struct pl_server *server, const struct pl_conn *newcomer)
+static bool http_conn_make_room(struct pl_server *server, const struct pl_conn *newcomer)
 {
     struct pl_conn *worst = NULL;
     PL_LIST_FOR (link, &server->conns) {
@@ -464,12 +466,12 @@ static void make_lingering_few(struct pl_server *server)
     }
 }
 
-static bool has_room(struct pl_server *server, const struct pl_conn *newcomer)
+static bool http_conn_has_room(struct pl_server *server, const struct pl_conn *newcomer)
 {
     size_t most = server->options.max_connections;
     if (server->lingering > most)
         make_lingering_few(server);
-    return server->conn_count - server->lingering <= most || make_room(server, newcomer);
+    return server->conn_count - server->lingering <= most || http_conn_make_room(server, newcomer);
 }
 
 void pl_conn_accept(struct pl_server *server)
@@ -492,7 +494,7 @@ void pl_conn_accept(struct pl_server *server)
         uv_tcp_keepalive(&conn->uv.tcp, 1, KEEPALIVE_S);
     }
     pl_conn_limit(conn);
-    bool room = has_room(server, conn);
+    bool room = http_conn_has_room(server, conn);
     if ((!room && conn->tls != NULL) ||
         uv_read_start(&conn->uv.stream, on_alloc_cb, on_read_cb) != 0)
         pl_conn_kill(conn);

@@ -16,7 +16,7 @@
 
 #define SET(option, value) PL_REQUIRE(curl_easy_setopt(call->easy, (option), (value)) == CURLE_OK)
 
-static bool is_token(const char *text)
+static bool http_describe_is_token(const char *text)
 {
     size_t len = 0;
     for (char c; (c = text[len]) != '\0'; len++) {
@@ -48,7 +48,7 @@ static bool has_header(const struct pl_http_request *request, const char *name)
     return false;
 }
 
-static void add_line(struct pl_http_call *call, const char *line)
+static void http_describe_add_line(struct pl_http_call *call, const char *line)
 {
     struct curl_slist *list = curl_slist_append(call->header_list, line);
     PL_REQUIRE(list != NULL);
@@ -61,7 +61,7 @@ static bool set_headers(struct pl_http_call *call, const struct pl_http_request 
     for (size_t i = 0; i < request->header_count; i++) {
         const struct pl_http_header *header = &request->headers[i];
         bool framing = is_framing(header->name);
-        if (framing || !is_token(header->name) || !is_one_line(header->value)) {
+        if (framing || !http_describe_is_token(header->name) || !is_one_line(header->value)) {
             pl_http_call_fail(call, PL_EINVAL, "",
                               framing
                                   ? "a header says where the request ends, which is not its part"
@@ -74,12 +74,13 @@ static bool set_headers(struct pl_http_call *call, const struct pl_http_request 
         pl_buf_add_z(&line, header->name);
         pl_buf_add_z(&line, header->value[0] == '\0' ? ";" : ": ");
         pl_buf_add_z(&line, header->value);
-        add_line(call, pl_buf_z(&line));
+        http_describe_add_line(call, pl_buf_z(&line));
     }
     pl_buf_deinit(&line);
-    add_line(call, "Expect:"); /* waiting for "100 Continue" costs a round trip */
+    http_describe_add_line(call, "Expect:"); /* waiting for "100 Continue" costs a round trip */
     if (!has_header(request, "content-type"))
-        add_line(call, "Content-Type:"); /* otherwise curl would declare a body as a form */
+        http_describe_add_line(call,
+                               "Content-Type:"); /* otherwise curl would declare a body as a form */
     return true;
 }
 
@@ -168,7 +169,7 @@ static bool set_server_name(struct pl_http_call *call, const char *server_name)
     pl_free(lead);
     SET(CURLOPT_CONNECT_TO, call->connect_to);
     char *line = pl_format("Host: %s", where);
-    add_line(call, line);
+    http_describe_add_line(call, line);
     pl_free(line);
     return true;
 }
@@ -237,7 +238,7 @@ bool pl_http_call_describe(struct pl_http_call *call, const struct pl_http_reque
     call->via_proxy = request->proxy != NULL && request->proxy[0] != '\0';
     hide_userinfo(call, request->url);
     hide_userinfo(call, request->proxy);
-    if (!is_token(request->method)) {
+    if (!http_describe_is_token(request->method)) {
         pl_http_call_fail(call, PL_EINVAL, "", "the method is malformed");
         return false;
     }

@@ -51,7 +51,7 @@ static const struct meaning meanings[] = {
     {CURLE_URL_MALFORMAT, PL_EINVAL, "", "the URL is malformed"},
 };
 
-static bool was_cut(const char *detail)
+static bool http_error_was_cut(const char *detail)
 {
     return strstr(detail, "SSL_ERROR_SYSCALL") != NULL || strstr(detail, "reset by peer") != NULL ||
            strstr(detail, "Broken pipe") != NULL;
@@ -77,7 +77,7 @@ static void refine(struct meaning *meaning, const struct pl_http_call *call)
         meaning->words =
             "the server's certificate has only a common name: it needs the host's name "
             "or address as a subject alternative name";
-    } else if (meaning->result == CURLE_SSL_CONNECT_ERROR && was_cut(call->error)) {
+    } else if (meaning->result == CURLE_SSL_CONNECT_ERROR && http_error_was_cut(call->error)) {
         meaning->reason = "ConnectionReset"; /* an error of the network and not of TLS */
         meaning->words = "the connection was lost while TLS was set up";
     } else if (meaning->result == CURLE_COULDNT_CONNECT && call->no_descriptors) {

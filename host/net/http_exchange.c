@@ -124,7 +124,7 @@ const char *pl_http_status_text(int status)
 }
 
 /* A line break in a value would let its author start another header. */
-static void add_value(struct pl_buf *head, const char *value)
+static void http_exchange_add_value(struct pl_buf *head, const char *value)
 {
     for (const char *p = value; *p != '\0'; p++)
         pl_buf_add_char(head, *p == '\r' || *p == '\n' ? ' ' : *p);
@@ -145,9 +145,9 @@ static struct pl_buf *begin_head(struct pl_exchange *exchange, int status,
     for (size_t i = 0; i < count; i++) {
         if (headers[i].value == NULL)
             continue;
-        add_value(head, headers[i].name);
+        http_exchange_add_value(head, headers[i].name);
         pl_buf_add_z(head, ": ");
-        add_value(head, headers[i].value);
+        http_exchange_add_value(head, headers[i].value);
         pl_buf_add_z(head, "\r\n");
     }
     if (!exchange->keep_alive)
@@ -158,7 +158,7 @@ static struct pl_buf *begin_head(struct pl_exchange *exchange, int status,
 }
 
 /* The handler has finished with it. */
-static void finish(struct pl_exchange *exchange)
+static void http_exchange_finish(struct pl_exchange *exchange)
 {
     struct pl_conn *conn = exchange->conn;
     bool keep_alive = exchange->keep_alive;
@@ -181,7 +181,7 @@ void pl_exchange_reply_with(struct pl_exchange *exchange, int status,
         struct pl_slice pieces[] = {pl_buf_slice(head), bare ? pl_slice(NULL, 0) : body};
         pl_conn_write(exchange->conn, pieces, 2);
     }
-    finish(exchange);
+    http_exchange_finish(exchange);
 }
 
 void pl_exchange_reply(struct pl_exchange *exchange, int status, const char *content_type,
@@ -249,7 +249,7 @@ void pl_exchange_end(struct pl_exchange *exchange)
         struct pl_slice last = pl_slice_z("0\r\n\r\n");
         pl_conn_write(exchange->conn, &last, 1);
     }
-    finish(exchange);
+    http_exchange_finish(exchange);
 }
 
 void pl_exchange_abort(struct pl_exchange *exchange)

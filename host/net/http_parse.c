@@ -20,7 +20,7 @@
 #define MAX_HEADERS 512
 #define MAX_PENDING ((size_t)64 * 1024) /* of pipelined requests; then reading pauses */
 
-static int refuse(struct pl_conn *conn, int status)
+static int http_parse_refuse(struct pl_conn *conn, int status)
 {
     conn->reject = status;
     return -1;
@@ -32,7 +32,7 @@ static int add_text(struct pl_conn *conn, const char *bytes, size_t len)
         return 0; /* trailers are not used */
     struct pl_buf *text = &conn->exchange->text;
     if (len > MAX_HEAD - text->len)
-        return refuse(conn, 431);
+        return http_parse_refuse(conn, 431);
     pl_buf_add(text, bytes, len);
     return 0;
 }
@@ -77,7 +77,7 @@ static int on_header_field(llhttp_t *parser, const char *bytes, size_t len)
     struct pl_exchange_header *last = last_header(exchange);
     if (last == NULL || last->value != 0) {
         if (exchange->header_count == MAX_HEADERS)
-            return refuse(conn, 431);
+            return http_parse_refuse(conn, 431);
         if (exchange->header_count == exchange->header_cap) {
             exchange->header_cap = exchange->header_cap ? exchange->header_cap * 2 : 16;
             exchange->headers =
@@ -103,7 +103,7 @@ static int on_header_field_complete(llhttp_t *parser)
         return 0;
     struct pl_exchange_header *header = last_header(conn->exchange);
     if (header == NULL || header->value != 0)
-        return refuse(conn, 400); /* an empty name */
+        return http_parse_refuse(conn, 400); /* an empty name */
     if (end_text(conn) != 0)
         return -1;
     struct pl_exchange *exchange = conn->exchange;
@@ -112,7 +112,7 @@ static int on_header_field_complete(llhttp_t *parser)
     const char *name = exchange->text.ptr + header->name;
     size_t good = strspn(name, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz");
     bool is_token = good > 0 && good + 1 == header->value - header->name;
-    return is_token ? 0 : refuse(conn, 400);
+    return is_token ? 0 : http_parse_refuse(conn, 400);
 }
 
 static int on_header_value(llhttp_t *parser, const char *bytes, size_t len)
@@ -167,7 +167,7 @@ static int on_headers_complete(llhttp_t *parser)
     struct pl_exchange *exchange = conn->exchange;
     conn->head_done = true;
     if (!has_proper_host(exchange, parser))
-        return refuse(conn, 400);
+        return http_parse_refuse(conn, 400);
     parser->upgrade = 0; /* no upgrades here: treat it as an ordinary request */
     exchange->method = llhttp_method_name((llhttp_method_t)parser->method);
     exchange->is_head = parser->method == HTTP_HEAD;
@@ -175,7 +175,7 @@ static int on_headers_complete(llhttp_t *parser)
     split_url(exchange);
     if ((parser->flags & F_CONTENT_LENGTH) &&
         parser->content_length > conn->server->options.max_body)
-        return refuse(conn, 413);
+        return http_parse_refuse(conn, 413);
     const char *expect = pl_exchange_header(exchange, "expect");
     if (expect != NULL && strcasecmp(expect, "100-continue") == 0 && exchange->chunked) {
         struct pl_slice go_on = pl_slice_z("HTTP/1.1 100 Continue\r\n\r\n");
@@ -184,12 +184,12 @@ static int on_headers_complete(llhttp_t *parser)
     return 0;
 }
 
-static int on_body(llhttp_t *parser, const char *bytes, size_t len)
+static int on_http_parse_body(llhttp_t *parser, const char *bytes, size_t len)
 {
     struct pl_conn *conn = parser->data;
     struct pl_buf *body = &conn->exchange->body;
     if (len > conn->server->options.max_body - body->len)
-        return refuse(conn, 413);
+        return http_parse_refuse(conn, 413);
     pl_buf_add(body, bytes, len);
     return 0;
 }
@@ -212,7 +212,7 @@ void pl_conn_parser_init(struct pl_conn *conn)
         .on_header_value = on_header_value,
         .on_header_value_complete = on_header_value_complete,
         .on_headers_complete = on_headers_complete,
-        .on_body = on_body,
+        .on_body = on_http_parse_body,
         .on_message_complete = on_message_complete,
     };
     llhttp_init(&conn->parser, HTTP_REQUEST, &settings);
@@ -275,7 +275,7 @@ static size_t parse_one(struct pl_conn *conn, struct pl_slice bytes)
     return used;
 }
 
-static void keep(struct pl_conn *conn, struct pl_slice bytes)
+static void http_parse_keep(struct pl_conn *conn, struct pl_slice bytes)
 {
     pl_buf_add_slice(&conn->pending, bytes);
     conn->paused = conn->pending.len > MAX_PENDING;
@@ -286,7 +286,7 @@ void pl_conn_feed(struct pl_conn *conn, struct pl_slice bytes)
     if (conn->state == PL_CONN_STREAMING || conn->state == PL_CONN_LINGERING)
         return;
     if (conn->state == PL_CONN_HANDLING || conn->pending.len > 0) {
-        keep(conn, bytes);
+        http_parse_keep(conn, bytes);
         return;
     }
     /* A loop and not recursion, however many pipelined requests are answered at once. */
@@ -297,7 +297,7 @@ void pl_conn_feed(struct pl_conn *conn, struct pl_slice bytes)
     }
     conn->parsing = false;
     if (!conn->dead && conn->state == PL_CONN_HANDLING && bytes.len > 0)
-        keep(conn, bytes);
+        http_parse_keep(conn, bytes);
     if (!conn->dead && conn->state == PL_CONN_READING && conn->eof)
         pl_conn_linger(conn);
 }

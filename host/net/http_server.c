@@ -96,7 +96,7 @@ static void apply_defaults(struct pl_server_options *options)
         options->max_connections = 4096;
 }
 
-static void release(struct pl_server *server)
+static void http_server_release(struct pl_server *server)
 {
     pl_tls_context_destroy(server->tls);
     pl_buf_deinit(&server->scratch);
@@ -117,7 +117,7 @@ struct pl_server *pl_server_create(struct pl_loop *loop, const struct pl_server_
     server->client_ca_pem = options->client_ca_pem ? pl_strdup(options->client_ca_pem) : NULL;
     if (options->cert_pem != NULL &&
         pl_server_set_certificate(server, options->cert_pem, options->key_pem, err) != 0) {
-        release(server);
+        http_server_release(server);
         return NULL;
     }
     int rc = options->unix_path != NULL ? listen_unix(server, err) : listen_tcp(server, err);
@@ -154,7 +154,7 @@ int pl_server_set_certificate(struct pl_server *server, const char *cert_pem, co
 void pl_server_release_handle(struct pl_server *server)
 {
     if (--server->open_handles == 0)
-        release(server);
+        http_server_release(server);
 }
 
 static void on_listener_closed_cb(uv_handle_t *handle)

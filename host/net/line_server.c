@@ -58,7 +58,7 @@ struct write_job {
     char bytes[];
 };
 
-static struct pl_timers *timers_of(const struct pl_line_client *client)
+static struct pl_timers *line_server_timers_of(const struct pl_line_client *client)
 {
     return pl_loop_timers(client->server->loop);
 }
@@ -87,7 +87,7 @@ static void reap(struct pl_line_client *client)
     if (uv_is_closing((uv_handle_t *)&client->pipe))
         return;
     struct pl_line_server *server = client->server;
-    pl_timer_stop(timers_of(client), &client->idle);
+    pl_timer_stop(line_server_timers_of(client), &client->idle);
     pl_loop_undefer(&client->task);
     pl_link_unlink(&client->link);
     server->client_count--;
@@ -116,7 +116,7 @@ void pl_line_server_destroy(struct pl_line_server *server)
 
 /* ---- requests ---- */
 
-static void on_idle(struct pl_timer *timer)
+static void on_line_server_idle(struct pl_timer *timer)
 {
     reap(PL_CONTAINER_OF(timer, struct pl_line_client, idle));
 }
@@ -132,14 +132,14 @@ static void next_line(struct pl_line_client *client)
     char *line = pl_malloc(len + 1);
     memcpy(line, client->in.ptr, len);
     pl_buf_drop_front(&client->in, len + 1);
-    pl_timer_stop(timers_of(client), &client->idle);
+    pl_timer_stop(line_server_timers_of(client), &client->idle);
     client->busy = true;
     client->data = NULL;
     server->ops->on_line(server->arg, client, pl_slice(line, len));
     pl_free(line);
 }
 
-static void on_task(struct pl_task *task)
+static void on_line_server_task(struct pl_task *task)
 {
     struct pl_line_client *client = PL_CONTAINER_OF(task, struct pl_line_client, task);
     if (client->cut)
@@ -150,7 +150,7 @@ static void on_task(struct pl_task *task)
 
 static void schedule(struct pl_line_client *client)
 {
-    pl_loop_defer(client->server->loop, &client->task, on_task);
+    pl_loop_defer(client->server->loop, &client->task, on_line_server_task);
 }
 
 static void alloc_cb(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
@@ -189,7 +189,7 @@ static void on_connection_cb(uv_stream_t *listener, int status)
     server->open_handles++;
     server->client_count++;
     pl_list_push(&server->clients, &client->link);
-    pl_timer_start(timers_of(client), &client->idle, IDLE_NS, on_idle);
+    pl_timer_start(line_server_timers_of(client), &client->idle, IDLE_NS, on_line_server_idle);
     if (uv_accept(listener, (uv_stream_t *)&client->pipe) != 0 ||
         server->client_count > CLIENTS_MAX ||
         uv_read_start((uv_stream_t *)&client->pipe, alloc_cb, on_read_cb) != 0)
@@ -212,10 +212,11 @@ void pl_line_set_idle(struct pl_line_client *client, int64_t idle_ns)
 {
     client->idle_ns = idle_ns > 0 ? idle_ns : IDLE_NS;
     if (!client->busy)
-        pl_timer_start(timers_of(client), &client->idle, client->idle_ns, on_idle);
+        pl_timer_start(line_server_timers_of(client), &client->idle, client->idle_ns,
+                       on_line_server_idle);
 }
 
-static void cut(struct pl_line_client *client)
+static void line_server_cut(struct pl_line_client *client)
 {
     client->cut = true;
     schedule(client);
@@ -227,7 +228,7 @@ static void on_written_cb(uv_write_t *req, int status)
     struct pl_line_client *client = job->client;
     pl_free(job);
     if (status < 0 && !uv_is_closing((uv_handle_t *)&client->pipe))
-        cut(client);
+        line_server_cut(client);
 }
 
 void pl_line_write(struct pl_line_client *client, struct pl_slice line)
@@ -242,9 +243,9 @@ void pl_line_write(struct pl_line_client *client, struct pl_slice line)
     uv_stream_t *stream = (uv_stream_t *)&client->pipe;
     if (uv_write(&job->req, stream, &buf, 1, on_written_cb) != 0) {
         pl_free(job);
-        cut(client);
+        line_server_cut(client);
     } else if (uv_stream_get_write_queue_size(stream) > UNREAD_MAX) {
-        cut(client);
+        line_server_cut(client);
     }
 }
 
@@ -252,7 +253,8 @@ void pl_line_end(struct pl_line_client *client)
 {
     PL_REQUIRE(client->busy);
     client->busy = false;
-    pl_timer_start(timers_of(client), &client->idle, client->idle_ns, on_idle);
+    pl_timer_start(line_server_timers_of(client), &client->idle, client->idle_ns,
+                   on_line_server_idle);
     schedule(client);
 }
 
@@ -260,7 +262,7 @@ void pl_line_end(struct pl_line_client *client)
 
 /* A host that was killed leaves its socket behind; one that lives answers. */
 /* False when the path is too long for an address. */
-static bool set_address(struct sockaddr_un *address, const char *path)
+static bool line_server_set_address(struct sockaddr_un *address, const char *path)
 {
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof address->sun_path)
@@ -272,7 +274,7 @@ static bool set_address(struct sockaddr_un *address, const char *path)
 bool pl_line_is_served(const char *path)
 {
     struct sockaddr_un address;
-    if (!set_address(&address, path))
+    if (!line_server_set_address(&address, path))
         return false;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool served = fd >= 0 && (connect(fd, (const struct sockaddr *)&address, sizeof address) == 0 ||
@@ -286,7 +288,7 @@ static int make_way(const char *path, struct pl_err *err)
 {
     struct sockaddr_un address;
     struct stat st;
-    if (!set_address(&address, path))
+    if (!line_server_set_address(&address, path))
         return pl_err_set(err, PL_EINVAL, "%s: a socket's path has at most %zu bytes", path,
                           sizeof address.sun_path - 1);
     if (lstat(path, &st) != 0)

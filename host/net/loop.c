@@ -159,7 +159,7 @@ static void call_each(struct pl_list *list, void (*call)(struct pl_link *link))
     }
 }
 
-static void deliver(struct pl_link *link)
+static void loop_deliver(struct pl_link *link)
 {
     struct pl_inbox *inbox = PL_CONTAINER_OF(link, struct pl_inbox, link);
     inbox->deliver(inbox);
@@ -170,7 +170,7 @@ static void deliver_mail(struct pl_loop *loop)
     bool some = loop->has_mail;
     loop->has_mail = false;
     if (some)
-        call_each(&loop->inboxes, deliver);
+        call_each(&loop->inboxes, loop_deliver);
 }
 
 static void on_prepare_cb(uv_prepare_t *prepare)
@@ -242,7 +242,7 @@ static int look_for_room(void)
     return failed;
 }
 
-static struct pl_loop *create(const struct pl_clock *clock)
+static struct pl_loop *loop_create(const struct pl_clock *clock)
 {
     struct pl_loop *loop = PL_NEW(struct pl_loop);
     loop->clock = clock;
@@ -257,7 +257,7 @@ static struct pl_loop *create(const struct pl_clock *clock)
 
 struct pl_loop *pl_loop_create_stepped(const struct pl_clock *clock)
 {
-    struct pl_loop *loop = create(clock);
+    struct pl_loop *loop = loop_create(clock);
     loop->stepped = true;
     return loop;
 }
@@ -269,7 +269,7 @@ bool pl_loop_is_stepped(const struct pl_loop *loop)
 
 struct pl_loop *pl_loop_create(const struct pl_clock *clock)
 {
-    struct pl_loop *loop = create(clock);
+    struct pl_loop *loop = loop_create(clock);
     /* A peer that went away is an error of the write, not the end of the process;
      * libuv writes with plain write(). */
     signal(SIGPIPE, SIG_IGN);

@@ -35,7 +35,7 @@ struct pl_mailbox {
     _Atomic bool has_some; /* a hint, read without the lock */
 };
 
-static struct pl_mailbox *create(void)
+static struct pl_mailbox *mailbox_create(void)
 {
     struct pl_mailbox *box = PL_NEW(struct pl_mailbox);
     PL_REQUIRE(pthread_mutex_init(&box->lock, NULL) == 0);
@@ -67,7 +67,7 @@ static void watch_inbox(struct pl_inbox *inbox, bool watched)
     pthread_mutex_unlock(&box->lock);
 }
 
-static void deliver(struct pl_inbox *inbox)
+static void mailbox_deliver(struct pl_inbox *inbox)
 {
     struct pl_mailbox *box = box_of(inbox);
     struct pl_list taken;
@@ -79,13 +79,13 @@ static void deliver(struct pl_inbox *inbox)
 static void on_async_cb(uv_async_t *async)
 {
     struct pl_mailbox *box = async->data;
-    deliver(&box->inbox);
+    mailbox_deliver(&box->inbox);
 }
 
 struct pl_mailbox *pl_mailbox_create_for_loop(struct pl_loop *loop, pl_messages_fn on_messages,
                                               void *arg)
 {
-    struct pl_mailbox *box = create();
+    struct pl_mailbox *box = mailbox_create();
     box->loop = loop;
     box->on_messages = on_messages;
     box->arg = arg;
@@ -94,15 +94,15 @@ struct pl_mailbox *pl_mailbox_create_for_loop(struct pl_loop *loop, pl_messages_
         pl_loop_is_stepped(loop); /* a stepped loop checks at each step, and is never woken */
     if (!box->watched)
         PL_REQUIRE(uv_async_init(pl_loop_uv(loop), &box->async, on_async_cb) == 0);
-    box->inbox =
-        (struct pl_inbox){.has_some = inbox_has_some, .watch = watch_inbox, .deliver = deliver};
+    box->inbox = (struct pl_inbox){
+        .has_some = inbox_has_some, .watch = watch_inbox, .deliver = mailbox_deliver};
     pl_loop_add_inbox(loop, &box->inbox);
     return box;
 }
 
 struct pl_mailbox *pl_mailbox_create(void)
 {
-    struct pl_mailbox *box = create();
+    struct pl_mailbox *box = mailbox_create();
     pthread_condattr_t attr;
     PL_REQUIRE(pthread_condattr_init(&attr) == 0);
     /* A change of the wall clock must not make a wait longer or shorter. */
@@ -113,7 +113,7 @@ struct pl_mailbox *pl_mailbox_create(void)
     return box;
 }
 
-static void release(struct pl_mailbox *box)
+static void mailbox_release(struct pl_mailbox *box)
 {
     pthread_mutex_destroy(&box->lock);
     if (box->loop == NULL)
@@ -121,9 +121,9 @@ static void release(struct pl_mailbox *box)
     pl_free(box);
 }
 
-static void on_closed_cb(uv_handle_t *handle)
+static void on_mailbox_closed_cb(uv_handle_t *handle)
 {
-    release(handle->data);
+    mailbox_release(handle->data);
 }
 
 void pl_mailbox_destroy(struct pl_mailbox *box, void (*on_left)(struct pl_msg *msg))
@@ -139,15 +139,15 @@ void pl_mailbox_destroy(struct pl_mailbox *box, void (*on_left)(struct pl_msg *m
             on_left(PL_CONTAINER_OF(link, struct pl_msg, link));
     }
     if (box->loop == NULL) {
-        release(box);
+        mailbox_release(box);
         return;
     }
     bool stepped = pl_loop_is_stepped(box->loop);
     pl_loop_remove_inbox(&box->inbox);
     if (stepped)
-        release(box);
+        mailbox_release(box);
     else
-        uv_close((uv_handle_t *)&box->async, on_closed_cb);
+        uv_close((uv_handle_t *)&box->async, on_mailbox_closed_cb);
 }
 
 void pl_mailbox_send(struct pl_mailbox *box, struct pl_msg *msg)

@@ -45,7 +45,7 @@ struct pl_process {
     char chunk[4096];
 };
 
-static void on_closed_cb(uv_handle_t *handle)
+static void on_process_closed_cb(uv_handle_t *handle)
 {
     struct pl_process *process = handle->data;
     if (--process->handles > 0)
@@ -59,7 +59,7 @@ static void on_closed_cb(uv_handle_t *handle)
 static void close_handle(uv_handle_t *handle)
 {
     if (!uv_is_closing(handle))
-        uv_close(handle, on_closed_cb);
+        uv_close(handle, on_process_closed_cb);
 }
 
 /* The loop may be about to be destroyed, and then nobody would reap the killed process. It usually
@@ -89,7 +89,7 @@ static void kill_group(struct pl_process *process)
         uv_kill(-process->handle.pid, SIGKILL);
 }
 
-static void finish(struct pl_process *process)
+static void process_finish(struct pl_process *process)
 {
     pl_process_fn on_done = process->on_done;
     process->on_done = NULL;
@@ -108,7 +108,7 @@ static void finish(struct pl_process *process)
 static void end_one(struct pl_process *process)
 {
     if (--process->ends == 0)
-        finish(process);
+        process_finish(process);
 }
 
 /* Nothing more is waited for: a process that escaped the kill may hold the pipes. */
@@ -116,14 +116,14 @@ static void fail_now(struct pl_process *process, int code, const char *what)
 {
     pl_err_set(&process->failure, code, "%s %s", process->name, what);
     kill_group(process);
-    finish(process);
+    process_finish(process);
 }
 
 static void on_timeout_cb(uv_timer_t *timer)
 {
     struct pl_process *process = timer->data;
     if (!process->spawned) /* it could not be started: this only reports it later */
-        finish(process);
+        process_finish(process);
     else
         fail_now(process, PL_ETIMEOUT, "did not end in time and was killed");
 }

@@ -20,7 +20,7 @@ struct walk {
     struct pl_buf path; /* of the values being compared */
 };
 
-static void report(struct walk *walk)
+static void diff_report(struct walk *walk)
 {
     walk->stopped = walk->stopped || !walk->visit(walk->arg, pl_buf_slice(&walk->path));
 }
@@ -32,14 +32,14 @@ static void back_to(struct walk *walk, size_t len)
         walk->path.ptr[len] = '\0';
 }
 
-static void compare(struct walk *walk, struct pl_node old_node, struct pl_node new_node);
+static void diff_compare(struct walk *walk, struct pl_node old_node, struct pl_node new_node);
 
 static void compare_member(struct walk *walk, struct pl_slice key, struct pl_node old_node,
                            struct pl_node new_node)
 {
     size_t len = walk->path.len;
     pl_path_add_key(&walk->path, key);
-    compare(walk, old_node, new_node);
+    diff_compare(walk, old_node, new_node);
     back_to(walk, len);
 }
 
@@ -97,23 +97,23 @@ static void compare_arrays(struct walk *walk, struct pl_node old_node, struct pl
             continue;
         size_t len = walk->path.len;
         pl_path_add_index(&walk->path, a.index);
-        compare(walk, a.value, b.value);
+        diff_compare(walk, a.value, b.value);
         back_to(walk, len);
     }
 }
 
-static void compare(struct walk *walk, struct pl_node old_node, struct pl_node new_node)
+static void diff_compare(struct walk *walk, struct pl_node old_node, struct pl_node new_node)
 {
     enum pl_type type = pl_node_type(old_node);
     if (type != pl_node_type(new_node)) {
-        report(walk);
+        diff_report(walk);
     } else if (type == PL_OBJECT) {
         if (!compare_in_step(walk, old_node, new_node))
             compare_objects(walk, old_node, new_node);
     } else if (type == PL_ARRAY && pl_node_len(old_node) == pl_node_len(new_node)) {
         compare_arrays(walk, old_node, new_node);
     } else if (type == PL_ARRAY || !pl_node_equal(old_node, new_node)) {
-        report(walk);
+        diff_report(walk);
     }
 }
 
@@ -122,7 +122,7 @@ void pl_diff_each(struct pl_node old_node, struct pl_node new_node, pl_diff_fn v
     struct walk walk = {.visit = visit, .arg = arg};
     if (pl_node_is_missing(old_node) || pl_node_is_missing(new_node) ||
         !pl_node_is_same(old_node, new_node))
-        compare(&walk, old_node, new_node);
+        diff_compare(&walk, old_node, new_node);
     pl_buf_deinit(&walk.path);
 }
 
@@ -131,7 +131,7 @@ struct keep {
     size_t limit;
 };
 
-static bool keep(void *arg, struct pl_slice path)
+static bool diff_keep(void *arg, struct pl_slice path)
 {
     struct keep *keep = arg;
     struct pl_paths *out = keep->out;
@@ -147,7 +147,7 @@ static bool keep(void *arg, struct pl_slice path)
 void pl_diff(struct pl_node old_node, struct pl_node new_node, size_t limit, struct pl_paths *out)
 {
     *out = (struct pl_paths){NULL, 0, false};
-    pl_diff_each(old_node, new_node, keep, &(struct keep){out, limit});
+    pl_diff_each(old_node, new_node, diff_keep, &(struct keep){out, limit});
 }
 
 void pl_paths_deinit(struct pl_paths *paths)

@@ -34,7 +34,7 @@ void pl_fields_destroy(struct pl_fields *fields)
     pl_free(fields);
 }
 
-static int fail_at(struct pl_err *err, size_t offset)
+static int fields_fail_at(struct pl_err *err, size_t offset)
 {
     if (err != NULL)
         err->offset = (int64_t)offset;
@@ -42,20 +42,20 @@ static int fail_at(struct pl_err *err, size_t offset)
 }
 
 /* Fills value from the escaped text, which ends at the next unescaped comma. */
-static int unescape(struct term *term, struct pl_slice text, size_t at, struct pl_err *err)
+static int fields_unescape(struct term *term, struct pl_slice text, size_t at, struct pl_err *err)
 {
     term->value = pl_memdup0(text.ptr, text.len);
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
         if (c == '=') {
             pl_err_set(err, PL_EINVAL, "'=' in a value is written \\=");
-            return fail_at(err, at + i);
+            return fields_fail_at(err, at + i);
         }
         if (c == '\\') {
             char next = ++i < text.len ? text.ptr[i] : '\0';
             if (next != '\\' && next != ',' && next != '=') {
                 pl_err_set(err, PL_EINVAL, "'\\' in a value is written \\\\");
-                return fail_at(err, at + i - 1);
+                return fields_fail_at(err, at + i - 1);
             }
             c = next;
         }
@@ -75,15 +75,15 @@ static int parse_term(struct term *term, struct pl_slice text, size_t at, struct
     if (i == text.len || i == 0) {
         pl_err_set(err, PL_EINVAL, "\"%.*s\" is no field selector: write path=value or path!=value",
                    PL_FMT(text));
-        return fail_at(err, at);
+        return fields_fail_at(err, at);
     }
     term->equals = text.ptr[i] == '=';
     term->name = pl_slice(term->text, i);
     term->path = pl_path_parse(term->name, err);
     if (term->path == NULL)
-        return fail_at(err, at + (err != NULL && err->offset > 0 ? (size_t)err->offset : 0));
+        return fields_fail_at(err, at + (err != NULL && err->offset > 0 ? (size_t)err->offset : 0));
     i += !term->equals || (i + 1 < text.len && text.ptr[i + 1] == '=') ? 2 : 1;
-    return unescape(term, pl_slice(text.ptr + i, text.len - i), at + i, err);
+    return fields_unescape(term, pl_slice(text.ptr + i, text.len - i), at + i, err);
 }
 
 static int by_text(const void *a, const void *b)
@@ -113,7 +113,7 @@ struct pl_fields *pl_fields_parse(struct pl_slice text, struct pl_err *err)
     return fields;
 }
 
-static bool has_value(struct pl_node node, struct pl_slice value)
+static bool fields_has_value(struct pl_node node, struct pl_slice value)
 {
     struct pl_scratch scratch;
     switch (pl_node_type(node)) {
@@ -136,7 +136,7 @@ bool pl_fields_match(const struct pl_fields *fields, struct pl_node object)
     for (size_t i = 0; i < fields->count; i++) {
         const struct term *term = &fields->terms[i];
         struct pl_node node = pl_path_find(term->path, object);
-        if (has_value(node, pl_slice(term->value, term->value_len)) != term->equals)
+        if (fields_has_value(node, pl_slice(term->value, term->value_len)) != term->equals)
             return false;
     }
     return true;

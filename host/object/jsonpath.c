@@ -54,7 +54,7 @@ struct reader {
     struct pl_err *err;
 };
 
-static bool fail(struct reader *r, const char *what)
+static bool jsonpath_fail(struct reader *r, const char *what)
 {
     pl_err_set(r->err, PL_ESYNTAX, "%s, at byte %zu of the path", what, r->at + 1);
     if (r->err != NULL)
@@ -67,7 +67,7 @@ static char peek(const struct reader *r)
     return r->at < r->text.len ? r->text.ptr[r->at] : '\0';
 }
 
-static bool take(struct reader *r, char c)
+static bool jsonpath_take(struct reader *r, char c)
 {
     if (r->at >= r->text.len || r->text.ptr[r->at] != c)
         return false;
@@ -77,11 +77,11 @@ static bool take(struct reader *r, char c)
 
 static void skip_spaces(struct reader *r)
 {
-    while (take(r, ' '))
+    while (jsonpath_take(r, ' '))
         continue;
 }
 
-static struct part *add_part(struct step *step, enum part_type type)
+static struct part *jsonpath_add_part(struct step *step, enum part_type type)
 {
     step->parts = pl_reallocarray(step->parts, step->count + 1, sizeof *step->parts);
     struct part *part = &step->parts[step->count++];
@@ -90,7 +90,7 @@ static struct part *add_part(struct step *step, enum part_type type)
 }
 
 /* 'it''s' is two strings, while "\'" is a quote. The caller frees the text. */
-static char *quoted(struct reader *r)
+static char *jsonpath_quoted(struct reader *r)
 {
     char quote = peek(r);
     struct pl_buf out = PL_BUF_INIT;
@@ -100,8 +100,8 @@ static char *quoted(struct reader *r)
             r->at++;
         pl_buf_add_char(&out, r->text.ptr[r->at++]);
     }
-    if (!take(r, quote)) {
-        fail(r, "a quote is not closed");
+    if (!jsonpath_take(r, quote)) {
+        jsonpath_fail(r, "a quote is not closed");
         pl_buf_deinit(&out);
         return NULL;
     }
@@ -116,8 +116,8 @@ static bool is_name_end(char c)
 
 static bool read_name(struct reader *r, struct step *step)
 {
-    if (take(r, '*')) {
-        add_part(step, PART_ALL);
+    if (jsonpath_take(r, '*')) {
+        jsonpath_add_part(step, PART_ALL);
         return true;
     }
     struct pl_buf name = PL_BUF_INIT;
@@ -128,10 +128,10 @@ static bool read_name(struct reader *r, struct step *step)
     }
     if (name.len == 0) {
         pl_buf_deinit(&name);
-        return fail(r, "there must be a name");
+        return jsonpath_fail(r, "there must be a name");
     }
     pl_buf_z(&name);
-    add_part(step, PART_NAME)->name = pl_buf_take(&name);
+    jsonpath_add_part(step, PART_NAME)->name = pl_buf_take(&name);
     return true;
 }
 
@@ -139,7 +139,7 @@ static bool read_name(struct reader *r, struct step *step)
 static bool read_integer(struct reader *r, int64_t *out)
 {
     size_t start = r->at;
-    bool negative = take(r, '-');
+    bool negative = jsonpath_take(r, '-');
     int64_t value = 0;
     size_t digits = r->at;
     while (isdigit((unsigned char)peek(r)) && r->at - digits < 9)
@@ -154,15 +154,15 @@ static bool read_number_part(struct reader *r, struct step *step)
 {
     struct part part = {.type = PART_INDEX, .by = 1};
     part.has_start = read_integer(r, &part.start);
-    if (take(r, ':')) {
+    if (jsonpath_take(r, ':')) {
         part.type = PART_SLICE;
         part.has_end = read_integer(r, &part.end);
-        if (take(r, ':') && (!read_integer(r, &part.by) || part.by < 1))
-            return fail(r, "a step is a number above 0");
+        if (jsonpath_take(r, ':') && (!read_integer(r, &part.by) || part.by < 1))
+            return jsonpath_fail(r, "a step is a number above 0");
     } else if (!part.has_start) {
-        return fail(r, "in brackets must be an index, a name in quotes, * or ?(...)");
+        return jsonpath_fail(r, "in brackets must be an index, a name in quotes, * or ?(...)");
     }
-    *add_part(step, part.type) = part;
+    *jsonpath_add_part(step, part.type) = part;
     return true;
 }
 
@@ -199,7 +199,7 @@ static bool read_literal(struct reader *r, struct filter *f)
 {
     if (peek(r) == '"' || peek(r) == '\'') {
         f->type = PL_STRING;
-        f->text = quoted(r);
+        f->text = jsonpath_quoted(r);
         return f->text != NULL;
     }
     if (read_word(r, "true") || read_word(r, "false")) {
@@ -219,18 +219,18 @@ static bool read_literal(struct reader *r, struct filter *f)
     f->type = PL_NUMBER;
     f->number = strtod(text, &end);
     return (len > 0 && *end == '\0') ||
-           fail(r, "there must be a text in quotes, a number, true, false or null");
+           jsonpath_fail(r, "there must be a text in quotes, a number, true, false or null");
 }
 
 /* The text after "?": "(@.a.b == 'x')" */
 static bool read_filter(struct reader *r, struct step *step)
 {
-    if (!take(r, '('))
-        return fail(r, "behind ? must be a filter such as (@.type==\"Ready\")");
+    if (!jsonpath_take(r, '('))
+        return jsonpath_fail(r, "behind ? must be a filter such as (@.type==\"Ready\")");
     skip_spaces(r);
-    if (!take(r, '@'))
-        return fail(r, "a filter begins with @");
-    struct filter *f = &add_part(step, PART_FILTER)->filter;
+    if (!jsonpath_take(r, '@'))
+        return jsonpath_fail(r, "a filter begins with @");
+    struct filter *f = &jsonpath_add_part(step, PART_FILTER)->filter;
     f->path = read_steps(r, true);
     if (f->path == NULL)
         return false;
@@ -241,7 +241,7 @@ static bool read_filter(struct reader *r, struct step *step)
             return false;
         skip_spaces(r);
     }
-    return take(r, ')') || fail(r, "a filter ends with )");
+    return jsonpath_take(r, ')') || jsonpath_fail(r, "a filter ends with )");
 }
 
 static bool read_part(struct reader *r, struct step *step)
@@ -249,13 +249,13 @@ static bool read_part(struct reader *r, struct step *step)
     skip_spaces(r);
     bool read = true;
     if (peek(r) == '\'' || peek(r) == '"') {
-        char *name = quoted(r);
+        char *name = jsonpath_quoted(r);
         if (name == NULL)
             return false;
-        add_part(step, PART_NAME)->name = name;
-    } else if (take(r, '*')) {
-        add_part(step, PART_ALL);
-    } else if (take(r, '?')) {
+        jsonpath_add_part(step, PART_NAME)->name = name;
+    } else if (jsonpath_take(r, '*')) {
+        jsonpath_add_part(step, PART_ALL);
+    } else if (jsonpath_take(r, '?')) {
         read = read_filter(r, step);
     } else {
         read = read_number_part(r, step);
@@ -269,8 +269,8 @@ static bool read_brackets(struct reader *r, struct step *step)
     do {
         if (!read_part(r, step))
             return false;
-    } while (take(r, ','));
-    return take(r, ']') || fail(r, "a bracket is not closed");
+    } while (jsonpath_take(r, ','));
+    return jsonpath_take(r, ']') || jsonpath_fail(r, "a bracket is not closed");
 }
 
 static struct step *add_step(struct pl_jsonpath *path)
@@ -284,15 +284,15 @@ static struct step *add_step(struct pl_jsonpath *path)
 static bool read_step(struct reader *r, struct pl_jsonpath *path, bool inside)
 {
     if (path->count == STEPS_MAX)
-        return fail(r, "more than 64 steps");
+        return jsonpath_fail(r, "more than 64 steps");
     struct step *step = add_step(path);
-    if (take(r, '['))
+    if (jsonpath_take(r, '['))
         return read_brackets(r, step);
-    bool dot = take(r, '.');
+    bool dot = jsonpath_take(r, '.');
     if (!dot && (inside || path->count > 1))
-        return fail(r, "there must be a dot or a bracket");
-    step->deep = dot && take(r, '.');
-    if (step->deep && take(r, '['))
+        return jsonpath_fail(r, "there must be a dot or a bracket");
+    step->deep = dot && jsonpath_take(r, '.');
+    if (step->deep && jsonpath_take(r, '['))
         return read_brackets(r, step);
     if (dot && !step->deep && path->count == 1 && (peek(r) == '\0' || peek(r) == '[')) {
         path->count--; /* "." alone is the root */
@@ -317,12 +317,12 @@ struct pl_jsonpath *pl_jsonpath_parse(struct pl_slice text, struct pl_err *err)
 {
     struct reader r = {.text = text, .err = err};
     if (text.len > TEXT_MAX || (text.len > 0 && memchr(text.ptr, '\0', text.len) != NULL)) {
-        fail(&r, "a path of more than 4 KiB, or with a NUL byte");
+        jsonpath_fail(&r, "a path of more than 4 KiB, or with a NUL byte");
         return NULL;
     }
     if (text.len >= 2 && text.ptr[0] == '{' && text.ptr[text.len - 1] == '}')
         r.text = pl_slice(text.ptr + 1, text.len - 2);
-    take(&r, '$');
+    jsonpath_take(&r, '$');
     return read_steps(&r, false);
 }
 
@@ -353,8 +353,8 @@ struct finder {
 
 enum { GO_ON, ENOUGH, TOO_MUCH };
 
-static int find(const struct finder *f, const struct pl_jsonpath *path, size_t i,
-                struct pl_node node);
+static int jsonpath_find(const struct finder *f, const struct pl_jsonpath *path, size_t i,
+                         struct pl_node node);
 
 static bool keep_first(void *arg, struct pl_node value)
 {
@@ -388,7 +388,7 @@ static int compare_texts(struct pl_slice a, const char *b)
 }
 
 /* Values of different types are unequal and have no order. */
-static bool fits(const struct filter *filter, struct pl_node value)
+static bool jsonpath_fits(const struct filter *filter, struct pl_node value)
 {
     struct pl_scratch scratch;
     enum pl_type type = pl_node_type(value);
@@ -413,16 +413,16 @@ static int find_filtered(const struct finder *f, const struct pl_jsonpath *path,
     while (rc == GO_ON && pl_node_type(node) == PL_ARRAY && pl_iter_next(&it)) {
         struct pl_node value = PL_NODE_MISSING;
         const struct finder inner = {keep_first, &value, f->looks};
-        rc = find(&inner, filter->path, 0, it.value);
+        rc = jsonpath_find(&inner, filter->path, 0, it.value);
         if (rc == TOO_MUCH)
             return rc;
-        rc = fits(filter, value) ? find(f, path, i + 1, it.value) : GO_ON;
+        rc = jsonpath_fits(filter, value) ? jsonpath_find(f, path, i + 1, it.value) : GO_ON;
     }
     return rc;
 }
 
 /* Negative indices count from the end. */
-static int64_t place(int64_t at, int64_t len)
+static int64_t jsonpath_place(int64_t at, int64_t len)
 {
     at = at < 0 ? at + len : at;
     return at < 0 ? 0 : at > len ? len : at;
@@ -432,11 +432,11 @@ static int find_slice(const struct finder *f, const struct pl_jsonpath *path, si
                       const struct part *part, struct pl_node node)
 {
     int64_t len = (int64_t)pl_node_len(node);
-    int64_t from = part->has_start ? place(part->start, len) : 0;
-    int64_t to = part->has_end ? place(part->end, len) : len;
+    int64_t from = part->has_start ? jsonpath_place(part->start, len) : 0;
+    int64_t to = part->has_end ? jsonpath_place(part->end, len) : len;
     int rc = GO_ON;
     for (int64_t at = from; at < to && rc == GO_ON; at += part->by)
-        rc = find(f, path, i + 1, pl_node_at(node, (size_t)at));
+        rc = jsonpath_find(f, path, i + 1, pl_node_at(node, (size_t)at));
     return rc;
 }
 
@@ -444,7 +444,7 @@ static int find_index(const struct finder *f, const struct pl_jsonpath *path, si
                       int64_t index, struct pl_node node)
 {
     int64_t at = index < 0 ? index + (int64_t)pl_node_len(node) : index;
-    return at < 0 ? GO_ON : find(f, path, i + 1, pl_node_at(node, (size_t)at));
+    return at < 0 ? GO_ON : jsonpath_find(f, path, i + 1, pl_node_at(node, (size_t)at));
 }
 
 static int find_all(const struct finder *f, const struct pl_jsonpath *path, size_t i,
@@ -453,7 +453,7 @@ static int find_all(const struct finder *f, const struct pl_jsonpath *path, size
     int rc = GO_ON;
     struct pl_iter it = pl_iter(node);
     while (rc == GO_ON && pl_iter_next(&it))
-        rc = find(f, path, i + 1, it.value);
+        rc = jsonpath_find(f, path, i + 1, it.value);
     return rc;
 }
 
@@ -463,7 +463,7 @@ static int find_part(const struct finder *f, const struct pl_jsonpath *path, siz
     bool is_array = pl_node_type(node) == PL_ARRAY;
     switch (part->type) {
     case PART_NAME:
-        return find(f, path, i + 1, pl_node_getz(node, part->name));
+        return jsonpath_find(f, path, i + 1, pl_node_getz(node, part->name));
     case PART_ALL:
         return find_all(f, path, i, node);
     case PART_INDEX:
@@ -492,8 +492,8 @@ static int find_step(const struct finder *f, const struct pl_jsonpath *path, siz
     return rc;
 }
 
-static int find(const struct finder *f, const struct pl_jsonpath *path, size_t i,
-                struct pl_node node)
+static int jsonpath_find(const struct finder *f, const struct pl_jsonpath *path, size_t i,
+                         struct pl_node node)
 {
     if (i < path->count)
         return find_step(f, path, i, node);
@@ -507,7 +507,7 @@ int pl_jsonpath_each(const struct pl_jsonpath *path, struct pl_node root, pl_jso
 {
     size_t looks = 0;
     const struct finder f = {visit, arg, &looks};
-    if (find(&f, path, 0, root) == TOO_MUCH)
+    if (jsonpath_find(&f, path, 0, root) == TOO_MUCH)
         return pl_err_set(err, PL_ELIMIT, "the path looks at more than a million values");
     return 0;
 }

@@ -12,7 +12,7 @@ static bool is_lower_or_digit(char c)
 }
 
 /* Labels of lower case letters, digits and inner dashes, joined by dots. */
-static bool is_subdomain(struct pl_slice text, size_t max)
+static bool kind_is_subdomain(struct pl_slice text, size_t max)
 {
     if (text.len == 0 || text.len > max)
         return false;
@@ -29,7 +29,7 @@ static bool is_subdomain(struct pl_slice text, size_t max)
 
 static bool is_version(struct pl_slice text)
 {
-    return is_subdomain(text, 63) && memchr(text.ptr, '.', text.len) == NULL;
+    return kind_is_subdomain(text, 63) && memchr(text.ptr, '.', text.len) == NULL;
 }
 
 static bool is_kind_name(struct pl_slice text)
@@ -47,7 +47,7 @@ static bool is_kind_name(struct pl_slice text)
 }
 
 /* Appends to out, which has room; returns the new end. */
-static char *append(char *out, struct pl_slice text)
+static char *kind_append(char *out, struct pl_slice text)
 {
     if (text.len > 0)
         memcpy(out, text.ptr, text.len);
@@ -69,15 +69,15 @@ static struct pl_slice take_part(struct pl_slice *text)
     return part;
 }
 
-static bool fill(struct pl_slice group, struct pl_slice version, struct pl_slice name,
-                 struct pl_kind *kind)
+static bool kind_fill(struct pl_slice group, struct pl_slice version, struct pl_slice name,
+                      struct pl_kind *kind)
 {
-    if ((group.len != 0 && !is_subdomain(group, 253)) || !is_version(version) ||
+    if ((group.len != 0 && !kind_is_subdomain(group, 253)) || !is_version(version) ||
         !is_kind_name(name))
         return false;
-    append(kind->group, group);
-    append(kind->version, version);
-    append(kind->kind, name);
+    kind_append(kind->group, group);
+    kind_append(kind->version, version);
+    kind_append(kind->kind, name);
     return true;
 }
 
@@ -89,9 +89,10 @@ int pl_kind_parse(struct pl_slice text, struct pl_kind *kind, struct pl_err *err
         parts[count++] = take_part(&rest);
     bool good = rest.ptr == NULL;
     if (good && count == 2)
-        good = fill(pl_slice(NULL, 0), parts[0], parts[1], kind);
+        good = kind_fill(pl_slice(NULL, 0), parts[0], parts[1], kind);
     else
-        good = good && count == 3 && parts[0].len != 0 && fill(parts[0], parts[1], parts[2], kind);
+        good = good && count == 3 && parts[0].len != 0 &&
+               kind_fill(parts[0], parts[1], parts[2], kind);
     if (good)
         return 0;
     return pl_err_set(err, PL_EINVAL,
@@ -108,7 +109,7 @@ int pl_kind_from(struct pl_slice api_version, struct pl_slice kind_name, struct 
         version = first;
     else
         group = first;
-    if ((first.len != 0 || version.ptr == first.ptr) && fill(group, version, kind_name, kind))
+    if ((first.len != 0 || version.ptr == first.ptr) && kind_fill(group, version, kind_name, kind))
         return 0;
     return pl_err_set(err, PL_EINVAL,
                       "apiVersion \"%.*s\" and kind \"%.*s\" name no kind: an example is "
@@ -158,21 +159,21 @@ bool pl_kind_is(const struct pl_kind *kind, struct pl_slice api_version, struct 
 static char *append_api_version(char *out, const struct pl_kind *kind)
 {
     if (kind->group[0] != '\0') {
-        out = append(out, pl_slice_z(kind->group));
+        out = kind_append(out, pl_slice_z(kind->group));
         *out++ = '/';
     }
-    return append(out, pl_slice_z(kind->version));
+    return kind_append(out, pl_slice_z(kind->version));
 }
 
 const char *pl_kind_text(const struct pl_kind *kind, char out[PL_KIND_TEXT])
 {
     if (pl_kind_is_any(kind)) {
-        append(out, pl_slice_z("*"));
+        kind_append(out, pl_slice_z("*"));
         return out;
     }
     char *end = append_api_version(out, kind);
     *end++ = '/';
-    append(end, pl_slice_z(kind->kind));
+    kind_append(end, pl_slice_z(kind->kind));
     return out;
 }
 

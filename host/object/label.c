@@ -5,7 +5,7 @@ static bool is_alnum(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-static bool is_name(struct pl_slice text)
+static bool label_is_name(struct pl_slice text)
 {
     if (text.len == 0 || !is_alnum(text.ptr[0]) || !is_alnum(text.ptr[text.len - 1]))
         return false;
@@ -16,7 +16,7 @@ static bool is_name(struct pl_slice text)
 }
 
 /* Lower case names of letters, digits and inner dashes, joined by dots. */
-static bool is_subdomain(struct pl_slice text)
+static bool label_is_subdomain(struct pl_slice text)
 {
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
@@ -41,7 +41,7 @@ int pl_label_check_key(struct pl_slice key, struct pl_err *err)
             broken = "the prefix before '/' is empty";
         else if (prefix.len > 253)
             broken = "the prefix before '/' is longer than 253 characters";
-        else if (!is_subdomain(prefix))
+        else if (!label_is_subdomain(prefix))
             broken = "the prefix before '/' is no DNS name in lower case";
         else if (memchr(name.ptr, '/', name.len) != NULL)
             broken = "there is more than one '/'";
@@ -50,7 +50,7 @@ int pl_label_check_key(struct pl_slice key, struct pl_err *err)
         broken = "the name is empty";
     else if (broken == NULL && name.len > 63)
         broken = "the name is longer than 63 characters";
-    else if (broken == NULL && !is_name(name))
+    else if (broken == NULL && !label_is_name(name))
         broken = "a name is letters, digits, '-', '_' and '.', with a letter or digit at both ends";
     if (broken == NULL)
         return 0;
@@ -62,7 +62,7 @@ int pl_label_check_value(struct pl_slice value, struct pl_err *err)
     const char *broken = NULL;
     if (value.len > 63)
         broken = "it is longer than 63 characters";
-    else if (value.len != 0 && !is_name(value))
+    else if (value.len != 0 && !label_is_name(value))
         broken = "it is letters, digits, '-', '_' and '.', with a letter or digit at both ends";
     if (broken == NULL)
         return 0;

@@ -31,7 +31,7 @@ static struct pl_node field(struct pl_node object, const char *name)
     return pl_node_getz(pl_node_getz(object, "metadata"), name);
 }
 
-static uint64_t place(unsigned which, uint64_t at)
+static uint64_t meta_place(unsigned which, uint64_t at)
 {
     return at << (16 * which);
 }
@@ -56,8 +56,9 @@ static uint64_t find_places(struct pl_node object)
         if (which == IDENTITY)
             continue;
         uintptr_t offset = (uintptr_t)at - (uintptr_t)doc->tape;
-        places &= ~place(which, ABSENT);
-        places |= place(which, offset < doc->length && offset < ELSEWHERE ? offset : ELSEWHERE);
+        places &= ~meta_place(which, ABSENT);
+        places |=
+            meta_place(which, offset < doc->length && offset < ELSEWHERE ? offset : ELSEWHERE);
     }
     return places;
 }
@@ -101,7 +102,7 @@ struct pl_slice pl_meta_rv(struct pl_node object, struct pl_scratch *scratch)
     return pl_node_str(identity(object, VERSION), scratch);
 }
 
-static struct pl_node version_of(struct pl_node object)
+static struct pl_node meta_version_of(struct pl_node object)
 {
     struct pl_node rv = identity(object, VERSION);
     return pl_node_type(rv) == PL_STRING ? rv : PL_NODE_MISSING;
@@ -134,7 +135,7 @@ void pl_meta_type(struct pl_node object, struct pl_node *api_version, struct pl_
 
 bool pl_meta_same_rv(struct pl_node a, struct pl_node b)
 {
-    return pl_node_equal(version_of(a), version_of(b));
+    return pl_node_equal(meta_version_of(a), meta_version_of(b));
 }
 
 /* ---- keys ---- */

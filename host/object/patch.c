@@ -6,7 +6,7 @@
 
 /* ---- RFC 7386 ---- */
 
-static void merge(struct pl_build *b, struct pl_node target, struct pl_node patch);
+static void patch_merge(struct pl_build *b, struct pl_node target, struct pl_node patch);
 
 static void merge_members(struct pl_build *b, struct pl_node target, struct pl_node patch)
 {
@@ -21,12 +21,12 @@ static void merge_members(struct pl_build *b, struct pl_node target, struct pl_n
         if (pl_node_is_missing(change))
             pl_build_node(b, it.value);
         else
-            merge(b, it.value, change);
+            patch_merge(b, it.value, change);
     }
     pl_members_deinit(&members);
 }
 
-static void merge(struct pl_build *b, struct pl_node target, struct pl_node patch)
+static void patch_merge(struct pl_build *b, struct pl_node target, struct pl_node patch)
 {
     if (pl_node_type(patch) != PL_OBJECT) {
         pl_build_node(b, patch);
@@ -44,7 +44,7 @@ static void merge(struct pl_build *b, struct pl_node target, struct pl_node patc
             !pl_node_is_missing(pl_members_get(&members, it.key)))
             continue;
         pl_build_key(b, it.key);
-        merge(b, PL_NODE_MISSING, it.value);
+        patch_merge(b, PL_NODE_MISSING, it.value);
     }
     pl_members_deinit(&members);
     pl_build_end(b);
@@ -57,7 +57,7 @@ struct pl_doc *pl_patch_merge(struct pl_node target, struct pl_node patch, struc
         return NULL;
     }
     struct pl_build *b = pl_build_create(NULL);
-    merge(b, target, patch);
+    patch_merge(b, target, patch);
     struct pl_doc *doc = pl_build_finish(b);
     pl_build_destroy(b);
     return doc;

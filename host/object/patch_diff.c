@@ -52,7 +52,7 @@ static void pop(struct diff *d, size_t at)
     d->path.ptr[at] = '\0';
 }
 
-static void compare(struct diff *d, struct pl_node before, struct pl_node after);
+static void patch_diff_compare(struct diff *d, struct pl_node before, struct pl_node after);
 
 static void compare_objects(struct diff *d, struct pl_node before, struct pl_node after)
 {
@@ -71,7 +71,7 @@ static void compare_objects(struct diff *d, struct pl_node before, struct pl_nod
         if (pl_node_is_missing(old))
             operation(d, "add", &it.value);
         else
-            compare(d, old, it.value);
+            patch_diff_compare(d, old, it.value);
         pop(d, at);
     }
 }
@@ -91,7 +91,7 @@ static void compare_arrays(struct diff *d, struct pl_node before, struct pl_node
     size_t both = shorter - last;
     for (size_t i = first; i < both; i++) {
         size_t at = push_index(d, i);
-        compare(d, pl_node_at(before, i), pl_node_at(after, i));
+        patch_diff_compare(d, pl_node_at(before, i), pl_node_at(after, i));
         pop(d, at);
     }
     for (size_t i = old_len - last; i > both && old_len > new_len; i--) {
@@ -107,7 +107,7 @@ static void compare_arrays(struct diff *d, struct pl_node before, struct pl_node
     }
 }
 
-static void compare(struct diff *d, struct pl_node before, struct pl_node after)
+static void patch_diff_compare(struct diff *d, struct pl_node before, struct pl_node after)
 {
     enum pl_type old = pl_node_type(before), now = pl_node_type(after);
     if (pl_node_is_same(before, after))
@@ -124,7 +124,7 @@ struct pl_doc *pl_patch_diff(struct pl_node before, struct pl_node after)
 {
     struct diff d = {.build = pl_build_create(NULL)};
     struct pl_doc *patch = NULL;
-    compare(&d, before, after);
+    patch_diff_compare(&d, before, after);
     if (d.any) {
         pl_build_end(d.build);
         patch = pl_build_finish(d.build);

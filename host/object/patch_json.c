@@ -54,12 +54,12 @@ static struct entry untouched(struct pl_node node)
     return (struct entry){.node = node, .type = PL_MISSING};
 }
 
-static enum pl_type type_of(const struct entry *entry)
+static enum pl_type patch_json_type_of(const struct entry *entry)
 {
     return entry->type != PL_MISSING ? entry->type : pl_node_type(entry->node);
 }
 
-static int spend(struct patcher *p, size_t entries, size_t work)
+static int patch_json_spend(struct patcher *p, size_t entries, size_t work)
 {
     p->entries += entries;
     p->work += work;
@@ -74,7 +74,7 @@ static int touch(struct patcher *p, struct entry *entry)
     if (entry->type != PL_MISSING || (type != PL_OBJECT && type != PL_ARRAY))
         return 0;
     size_t count = pl_node_len(entry->node);
-    int rc = spend(p, count + 1, count);
+    int rc = patch_json_spend(p, count + 1, count);
     if (rc != 0)
         return rc;
     struct pl_iter it = pl_iter(entry->node);
@@ -89,14 +89,14 @@ static int touch(struct patcher *p, struct entry *entry)
     return 0;
 }
 
-static int copy(struct patcher *p, const struct entry *from, struct entry *to)
+static int patch_json_copy(struct patcher *p, const struct entry *from, struct entry *to)
 {
     *to = *from;
     to->children = NULL;
     to->cap = to->count = 0;
     if (from->type == PL_MISSING)
         return 0;
-    int rc = spend(p, from->count + 1, from->count);
+    int rc = patch_json_spend(p, from->count + 1, from->count);
     if (rc != 0) {
         to->type = PL_MISSING;
         return rc;
@@ -104,15 +104,15 @@ static int copy(struct patcher *p, const struct entry *from, struct entry *to)
     to->cap = from->count + 1;
     to->children = pl_calloc(to->cap, sizeof(*to->children));
     while (rc == 0 && to->count < from->count) {
-        rc = copy(p, &from->children[to->count], &to->children[to->count]);
+        rc = patch_json_copy(p, &from->children[to->count], &to->children[to->count]);
         to->count++;
     }
     return rc;
 }
 
-static int insert(struct patcher *p, struct entry *parent, size_t at, struct entry value)
+static int patch_json_insert(struct patcher *p, struct entry *parent, size_t at, struct entry value)
 {
-    int rc = spend(p, 1, parent->count - at);
+    int rc = patch_json_spend(p, 1, parent->count - at);
     if (rc != 0)
         return rc;
     if (parent->count == parent->cap) {
@@ -134,7 +134,7 @@ static int extract(struct patcher *p, struct entry *parent, size_t at, struct en
     parent->count--;
     memmove(&parent->children[at], &parent->children[at + 1],
             (parent->count - at) * sizeof(*parent->children));
-    return spend(p, 0, parent->count - at);
+    return patch_json_spend(p, 0, parent->count - at);
 }
 
 /* ---- what it comes to ---- */
@@ -157,7 +157,7 @@ static bool fits_node(struct pl_node node, unsigned depth, size_t *left)
     return true;
 }
 
-static bool fits(const struct entry *entry, unsigned depth, size_t *left)
+static bool patch_json_fits(const struct entry *entry, unsigned depth, size_t *left)
 {
     if (entry->type == PL_MISSING)
         return fits_node(entry->node, depth, left);
@@ -167,7 +167,7 @@ static bool fits(const struct entry *entry, unsigned depth, size_t *left)
         if (entry->children[i].key.len > *left)
             return false;
         *left -= entry->children[i].key.len;
-        if (!fits(&entry->children[i], depth - 1, left))
+        if (!patch_json_fits(&entry->children[i], depth - 1, left))
             return false;
     }
     return true;
@@ -191,10 +191,10 @@ static void write_entry(struct pl_build *b, const struct entry *entry)
     pl_build_end(b);
 }
 
-static struct pl_doc *finish(const struct entry *entry, struct pl_err *err)
+static struct pl_doc *patch_json_finish(const struct entry *entry, struct pl_err *err)
 {
     size_t left = PL_SCAN_BYTES;
-    if (!fits(entry, PL_SCAN_DEPTH, &left)) {
+    if (!patch_json_fits(entry, PL_SCAN_DEPTH, &left)) {
         pl_err_set(err, PL_ELIMIT, "the patched document would be too large or too deep");
         return NULL;
     }
@@ -231,7 +231,7 @@ static int parse_pointer(struct patcher *p, struct pl_node operation, const char
     if (rc != 0)
         return rc;
     pointer->count = p->word_count - pointer->first;
-    return spend(p, 0, pointer->count);
+    return patch_json_spend(p, 0, pointer->count);
 }
 
 static int no_such(struct patcher *p, struct pl_slice word)
@@ -247,20 +247,21 @@ static int parse_index(struct patcher *p, struct pl_slice word, size_t *index)
 }
 
 /* The index of a child; count when there is none. */
-static int find(struct patcher *p, const struct entry *parent, struct pl_slice word, size_t *at)
+static int patch_json_find(struct patcher *p, const struct entry *parent, struct pl_slice word,
+                           size_t *at)
 {
     if (parent->type == PL_ARRAY)
         return parse_index(p, word, at);
     *at = 0;
     while (*at < parent->count && !pl_slice_eq(parent->children[*at].key, word))
         ++*at;
-    return spend(p, 0, *at);
+    return patch_json_spend(p, 0, *at);
 }
 
 static int find_existing(struct patcher *p, const struct entry *parent, struct pl_slice word,
                          size_t *at)
 {
-    int rc = find(p, parent, word, at);
+    int rc = patch_json_find(p, parent, word, at);
     return rc != 0 ? rc : *at >= parent->count ? no_such(p, word) : 0;
 }
 
@@ -270,7 +271,7 @@ static int find_parent(struct patcher *p, struct pointer pointer, struct entry *
     struct entry *here = &p->root;
     for (size_t i = 0;; i++) {
         struct pl_slice word = p->words[pointer.first + i];
-        enum pl_type type = type_of(here);
+        enum pl_type type = patch_json_type_of(here);
         if (type != PL_OBJECT && type != PL_ARRAY)
             return pl_err_set(p->err, PL_EINVAL, "\"%.*s\" is looked for in a %s", PL_FMT(word),
                               pl_type_name(type));
@@ -316,7 +317,7 @@ static void replace_entry(struct entry *entry, struct entry value)
 }
 
 /* Takes value, even when it fails. */
-static int add(struct patcher *p, struct pointer pointer, struct entry value)
+static int patch_json_add(struct patcher *p, struct pointer pointer, struct entry value)
 {
     struct entry *parent = &p->root;
     size_t at = 0;
@@ -329,7 +330,7 @@ static int add(struct patcher *p, struct pointer pointer, struct entry value)
     if (rc == 0 && parent->type == PL_ARRAY && pl_slice_eqz(word, "-"))
         at = parent->count;
     else if (rc == 0)
-        rc = find(p, parent, word, &at);
+        rc = patch_json_find(p, parent, word, &at);
     if (rc == 0 && at > parent->count)
         rc = no_such(p, word);
     if (rc == 0 && parent->type == PL_OBJECT && at < parent->count) {
@@ -338,13 +339,13 @@ static int add(struct patcher *p, struct pointer pointer, struct entry value)
     }
     value.key = word;
     if (rc == 0)
-        rc = insert(p, parent, at, value);
+        rc = patch_json_insert(p, parent, at, value);
     if (rc != 0)
         entry_deinit(&value);
     return rc;
 }
 
-static int take(struct patcher *p, struct pointer pointer, struct entry *value)
+static int patch_json_take(struct patcher *p, struct pointer pointer, struct entry *value)
 {
     struct entry *parent = &p->root;
     size_t at = 0;
@@ -359,7 +360,7 @@ static int take(struct patcher *p, struct pointer pointer, struct entry *value)
 static int apply_remove(struct patcher *p, struct pointer path)
 {
     struct entry value = untouched(PL_NODE_MISSING);
-    int rc = take(p, path, &value);
+    int rc = patch_json_take(p, path, &value);
     entry_deinit(&value);
     return rc;
 }
@@ -383,12 +384,12 @@ static int apply_move(struct patcher *p, struct pointer from, struct pointer pat
         return 0;
     int rc = find_entry(p, from, &found);
     if (rc == 0)
-        rc = take(p, from, &value);
+        rc = patch_json_take(p, from, &value);
     if (rc != 0) {
         entry_deinit(&value);
         return rc;
     }
-    return add(p, path, value);
+    return patch_json_add(p, path, value);
 }
 
 static int apply_copy(struct patcher *p, struct pointer from, struct pointer path)
@@ -396,12 +397,12 @@ static int apply_copy(struct patcher *p, struct pointer from, struct pointer pat
     struct entry value = untouched(PL_NODE_MISSING), *found = &p->root;
     int rc = find_entry(p, from, &found);
     if (rc == 0)
-        rc = copy(p, found, &value);
+        rc = patch_json_copy(p, found, &value);
     if (rc != 0) {
         entry_deinit(&value);
         return rc;
     }
-    return add(p, path, value);
+    return patch_json_add(p, path, value);
 }
 
 static int equals(struct patcher *p, const struct entry *entry, struct pl_node value, bool *equal)
@@ -410,12 +411,12 @@ static int equals(struct patcher *p, const struct entry *entry, struct pl_node v
         *equal = pl_node_equal(entry->node, value);
         return 0;
     }
-    struct pl_doc *doc = finish(entry, p->err);
+    struct pl_doc *doc = patch_json_finish(entry, p->err);
     if (doc == NULL)
         return PL_ELIMIT;
     *equal = pl_node_equal(pl_doc_root(doc), value);
     /* The bytes that were written for the comparison count as work. */
-    int rc = spend(p, 0, pl_doc_bytes(doc));
+    int rc = patch_json_spend(p, 0, pl_doc_bytes(doc));
     pl_doc_unref(doc);
     return rc;
 }
@@ -429,7 +430,7 @@ static int apply_test(struct patcher *p, struct pointer path, struct pl_node val
         /* As in the API server: an absent member of an object is equal to null in a test. */
         int rc = find_parent(p, path, &parent);
         if (rc == 0)
-            rc = find(p, parent, last_word(p, path), &at);
+            rc = patch_json_find(p, parent, last_word(p, path), &at);
         if (rc != 0 || (parent->type == PL_OBJECT && at == parent->count))
             return rc;
     }
@@ -470,7 +471,7 @@ static int apply_one(struct patcher *p, struct pl_node operation)
     if (pl_node_is_missing(value))
         return pl_err_set(p->err, PL_ESYNTAX, "\"value\" is missing");
     if (adds)
-        return add(p, path, untouched(value));
+        return patch_json_add(p, path, untouched(value));
     return replaces ? apply_replace(p, path, value) : apply_test(p, path, value);
 }
 
@@ -499,7 +500,7 @@ static int apply_all(struct patcher *p, struct pl_node patch)
 struct pl_doc *pl_patch_json(struct pl_node target, struct pl_node patch, struct pl_err *err)
 {
     struct patcher p = {.root = untouched(target), .err = err};
-    struct pl_doc *doc = apply_all(&p, patch) == 0 ? finish(&p.root, err) : NULL;
+    struct pl_doc *doc = apply_all(&p, patch) == 0 ? patch_json_finish(&p.root, err) : NULL;
     entry_deinit(&p.root);
     for (size_t i = 0; i < p.word_count; i++)
         pl_free((char *)(uintptr_t)p.words[i].ptr);

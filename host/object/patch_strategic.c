@@ -107,7 +107,7 @@ static struct pl_node beside(struct object *object, const char *prefix, struct p
     return found;
 }
 
-static int check_list(struct pl_smp *s, struct pl_node node, const char *prefix)
+static int patch_strategic_check_list(struct pl_smp *s, struct pl_node node, const char *prefix)
 {
     enum pl_type type = pl_node_type(node);
     if (type == PL_MISSING || type == PL_ARRAY)
@@ -129,7 +129,8 @@ static int change_member(struct pl_smp *s, struct object *object, struct pl_slic
         .removed = beside(object, DELETE_FROM, name),
         .schema = pl_schema_field(object->schema, name),
     };
-    if (check_list(s, list.order, SET_ORDER) != 0 || check_list(s, list.removed, DELETE_FROM) != 0)
+    if (patch_strategic_check_list(s, list.order, SET_ORDER) != 0 ||
+        patch_strategic_check_list(s, list.removed, DELETE_FROM) != 0)
         return PL_ESYNTAX;
     if (patch_type == PL_NULL)
         return 0;

@@ -57,14 +57,15 @@ static bool add_scalar_name(struct pl_buf *out, struct pl_node node)
 
 /* Returns false when the element has no name: it is neither a scalar nor an object with the merge
  * key. */
-static bool add_name(struct pl_buf *out, struct pl_node element, const char *merge_key)
+static bool patch_strategic_list_add_name(struct pl_buf *out, struct pl_node element,
+                                          const char *merge_key)
 {
     if (merge_key != NULL)
         element = pl_node_getz(element, merge_key);
     return add_scalar_name(out, element);
 }
 
-static struct pl_slice name_of(const struct item *item)
+static struct pl_slice patch_strategic_list_name_of(const struct item *item)
 {
     return pl_slice(item->name, item->name_len);
 }
@@ -87,7 +88,7 @@ static int name_places(struct pl_smp *s, const struct items *items, struct pl_no
     int rc = 0;
     while (rc == 0 && pl_iter_next(&it)) {
         pl_buf_clear(&name);
-        if (!add_name(&name, it.value, items->merge_key))
+        if (!patch_strategic_list_add_name(&name, it.value, items->merge_key))
             rc = bad_element(s, items, it.index);
         else if (!pl_map_has(places, pl_buf_slice(&name)))
             pl_map_put(places, pl_buf_slice(&name), (void *)(uintptr_t)(it.index + 1));
@@ -96,9 +97,10 @@ static int name_places(struct pl_smp *s, const struct items *items, struct pl_no
     return rc;
 }
 
-static size_t place_of(const struct pl_map *places, const struct item *item)
+static size_t patch_strategic_list_place_of(const struct pl_map *places, const struct item *item)
 {
-    uintptr_t found = item->name ? (uintptr_t)pl_map_get(places, name_of(item)) : 0;
+    uintptr_t found =
+        item->name ? (uintptr_t)pl_map_get(places, patch_strategic_list_name_of(item)) : 0;
     return found != 0 ? found - 1 : NO_PLACE;
 }
 
@@ -122,8 +124,9 @@ static void add_item(struct items *items, struct item item)
         items->items = pl_reallocarray(items->items, items->cap, sizeof(*items->items));
     }
     items->items[items->count++] = item;
-    if (item.name != NULL && !pl_map_has(&items->by_name, name_of(&item)))
-        pl_map_put(&items->by_name, name_of(&item), (void *)(uintptr_t)items->count);
+    if (item.name != NULL && !pl_map_has(&items->by_name, patch_strategic_list_name_of(&item)))
+        pl_map_put(&items->by_name, patch_strategic_list_name_of(&item),
+                   (void *)(uintptr_t)items->count);
 }
 
 /* Adds the current elements of the list, without the names in `gone`. */
@@ -134,7 +137,7 @@ static void add_target(struct items *items, struct pl_node target, const struct 
     while (pl_iter_next(&it)) {
         struct item item = {.target = it.value, .patch = PL_NODE_MISSING};
         pl_buf_clear(&name);
-        bool named = add_name(&name, it.value, items->merge_key);
+        bool named = patch_strategic_list_add_name(&name, it.value, items->merge_key);
         if (named && pl_map_has(gone, pl_buf_slice(&name)))
             continue;
         if (named) {
@@ -158,8 +161,8 @@ static int write_item(struct pl_smp *s, const struct item *item, const struct pl
 }
 
 /* The patch names an element a second time: the result so far becomes its target. */
-static int settle(struct pl_smp *s, struct items *items, struct item *item,
-                  const struct pl_schema *schema)
+static int patch_strategic_list_settle(struct pl_smp *s, struct items *items, struct item *item,
+                                       const struct pl_schema *schema)
 {
     struct pl_smp own = {.b = pl_build_create(NULL), .err = s->err};
     int rc = write_item(&own, item, schema);
@@ -179,7 +182,7 @@ static int add_patch_element(struct pl_smp *s, struct items *items, struct pl_no
                              const struct pl_schema *schema)
 {
     struct pl_buf name = PL_BUF_INIT;
-    add_name(&name, element, items->merge_key);
+    patch_strategic_list_add_name(&name, element, items->merge_key);
     uintptr_t found = (uintptr_t)pl_map_get(&items->by_name, pl_buf_slice(&name));
     if (found == 0) {
         struct item item = {.target = PL_NODE_MISSING, .patch = element, .name_len = name.len};
@@ -192,7 +195,7 @@ static int add_patch_element(struct pl_smp *s, struct items *items, struct pl_no
     if (items->merge_key == NULL)
         return 0;
     if (!pl_node_is_missing(item->patch)) {
-        int rc = settle(s, items, item, schema);
+        int rc = patch_strategic_list_settle(s, items, item, schema);
         if (rc != 0)
             return rc;
     }
@@ -224,8 +227,8 @@ static void arrange(struct items *items, const struct pl_map *order, const struc
     size_t named = 0;
     for (size_t i = 0; i < items->count; i++) {
         struct item *item = &items->items[i];
-        item->order = place_of(order, item);
-        item->server_order = place_of(server, item);
+        item->order = patch_strategic_list_place_of(order, item);
+        item->server_order = patch_strategic_list_place_of(server, item);
         item->place = i;
         named += item->order != NO_PLACE;
     }
@@ -261,7 +264,7 @@ static int check_order(struct pl_smp *s, const struct items *items, const struct
         if (pl_smp_is_directive(it.value))
             continue;
         pl_buf_clear(&name);
-        add_name(&name, it.value, items->merge_key);
+        patch_strategic_list_add_name(&name, it.value, items->merge_key);
         uintptr_t place = (uintptr_t)pl_map_get(order, pl_buf_slice(&name));
         if (place <= last)
             rc = pl_err_set(s->err, PL_EINVAL,
@@ -290,7 +293,7 @@ static int read_directives(struct pl_smp *s, const struct items *items, struct p
         if (replace)
             continue;
         pl_buf_clear(&name);
-        if (!add_name(&name, it.value, items->merge_key))
+        if (!patch_strategic_list_add_name(&name, it.value, items->merge_key))
             rc = bad_element(s, items, it.index);
         else if (pl_node_str_eq(directive, pl_slice_z("delete")))
             pl_map_put(gone, pl_buf_slice(&name), gone);
@@ -312,8 +315,10 @@ static int merge_elements(struct pl_smp *s, struct items *items, const struct pl
     if (rc == 0 && !replaces)
         add_target(items, list->target, gone);
     for (size_t i = 0; i < items->count; i++)
-        if (items->items[i].name != NULL && place_of(&server, &items->items[i]) == NO_PLACE)
-            pl_map_put(&server, name_of(&items->items[i]), (void *)(uintptr_t)(i + 1));
+        if (items->items[i].name != NULL &&
+            patch_strategic_list_place_of(&server, &items->items[i]) == NO_PLACE)
+            pl_map_put(&server, patch_strategic_list_name_of(&items->items[i]),
+                       (void *)(uintptr_t)(i + 1));
     while (rc == 0 && pl_iter_next(&it)) {
         if (pl_smp_is_directive(it.value))
             continue;
@@ -339,7 +344,7 @@ static int set_order(struct pl_smp *s, struct items *items, const struct pl_smp_
         rc = check_order(s, items, list, &order);
     while (rc == 0 && pl_iter_next(&it)) {
         pl_buf_clear(&name);
-        if (add_name(&name, it.value, items->merge_key) &&
+        if (patch_strategic_list_add_name(&name, it.value, items->merge_key) &&
             !pl_map_has(&server, pl_buf_slice(&name)))
             pl_map_put(&server, pl_buf_slice(&name), (void *)(uintptr_t)(it.index + 1));
     }
@@ -372,7 +377,7 @@ static void add_new_list(struct items *items, struct pl_node patch)
         struct item item = {.target = PL_NODE_MISSING, .patch = it.value};
         if (pl_smp_is_directive(it.value))
             continue;
-        if (add_name(&name, it.value, items->merge_key)) {
+        if (patch_strategic_list_add_name(&name, it.value, items->merge_key)) {
             item.name_len = name.len;
             item.name = pl_buf_take(&name);
         }

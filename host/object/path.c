@@ -22,7 +22,7 @@ static bool is_bare(char c)
            c == '$';
 }
 
-static int fail(struct pl_err *err, size_t offset, const char *what)
+static int path_fail(struct pl_err *err, size_t offset, const char *what)
 {
     pl_err_set(err, PL_EINVAL, "%s", what);
     if (err != NULL)
@@ -37,7 +37,7 @@ static void add_step(struct pl_path *path, struct pl_slice key, size_t index)
 }
 
 /* Adds the step for the name at the end of the text. */
-static void add_name(struct pl_path *path, size_t start)
+static void path_add_name(struct pl_path *path, size_t start)
 {
     add_step(path, pl_slice(path->text.ptr + start, path->text.len - start), 0);
 }
@@ -114,12 +114,12 @@ static int parse_quoted(struct pl_path *path, struct pl_slice text, size_t *at, 
         if (c != '\\')
             pl_buf_add_char(&path->text, c);
         else if (add_escape(&path->text, text, at) != 0)
-            return fail(err, escape, "no such escape in a name");
+            return path_fail(err, escape, "no such escape in a name");
     }
     if (*at == text.len)
-        return fail(err, opened, "the name's quote is not closed");
+        return path_fail(err, opened, "the name's quote is not closed");
     (*at)++;
-    add_name(path, start);
+    path_add_name(path, start);
     return 0;
 }
 
@@ -129,11 +129,11 @@ static int parse_index(struct pl_path *path, struct pl_slice text, size_t *at, s
     while (*at < text.len && text.ptr[*at] >= '0' && text.ptr[*at] <= '9') {
         if (__builtin_mul_overflow(index, 10, &index) ||
             __builtin_add_overflow(index, (size_t)(text.ptr[*at] - '0'), &index))
-            return fail(err, start, "the index is too large");
+            return path_fail(err, start, "the index is too large");
         (*at)++;
     }
     if (*at == start)
-        return fail(err, start, "brackets hold an index or a name in quotes");
+        return path_fail(err, start, "brackets hold an index or a name in quotes");
     add_step(path, pl_slice(NULL, 0), index);
     return 0;
 }
@@ -148,7 +148,7 @@ static int parse_bracket(struct pl_path *path, struct pl_slice text, size_t *at,
     if (rc != 0)
         return rc;
     if (*at >= text.len || text.ptr[*at] != ']')
-        return fail(err, opened, "the bracket is not closed");
+        return path_fail(err, opened, "the bracket is not closed");
     (*at)++;
     return 0;
 }
@@ -159,14 +159,14 @@ static int parse_name(struct pl_path *path, struct pl_slice text, size_t *at, st
     while (*at < text.len && text.ptr[*at] != '.' && text.ptr[*at] != '[') {
         unsigned char c = (unsigned char)text.ptr[*at];
         if (c <= ' ' || c == ']' || c == '"' || c == '\'' || c == 0x7f)
-            return fail(err, *at, "such a name is written [\"name\"]");
+            return path_fail(err, *at, "such a name is written [\"name\"]");
         (*at)++;
     }
     if (*at == start)
-        return fail(err, start, "a name is missing");
+        return path_fail(err, start, "a name is missing");
     size_t key = path->text.len;
     pl_buf_add(&path->text, text.ptr + start, *at - start);
-    add_name(path, key);
+    path_add_name(path, key);
     return 0;
 }
 
@@ -182,9 +182,9 @@ static int parse_steps(struct pl_path *path, struct pl_slice text, struct pl_err
             return 0;
         name = text.ptr[at] != '[';
         if (name && text.ptr[at++] != '.')
-            return fail(err, at - 1, "a '.' or '[' must come between two steps");
+            return path_fail(err, at - 1, "a '.' or '[' must come between two steps");
         if (name && at == text.len)
-            return fail(err, at, "a name is missing");
+            return path_fail(err, at, "a name is missing");
     }
     return 0;
 }

@@ -62,21 +62,21 @@ const char *pl_schema_default(const struct pl_schema *schema)
 static const struct pl_schema *build(struct pl_node openapi, bool resource, struct pl_err *err);
 
 /* Casts away const: build() made this schema, so it may be freed. */
-static void drop(const struct pl_schema *schema)
+static void schema_drop(const struct pl_schema *schema)
 {
     if (schema == NULL || schema == &pl_schema_meta)
         return;
     for (const struct pl_schema_field *field = schema->fields; field && field->name; field++) {
         pl_free((char *)(uintptr_t)field->name);
-        drop(field->schema);
+        schema_drop(field->schema);
     }
     for (const char *const *key = schema->keys; key && *key; key++)
         pl_free((char *)(uintptr_t)*key);
     pl_free((void *)(uintptr_t)schema->fields);
     pl_free((void *)(uintptr_t)schema->keys);
     pl_free((char *)(uintptr_t)schema->default_json);
-    drop(schema->values);
-    drop(schema->items);
+    schema_drop(schema->values);
+    schema_drop(schema->items);
     pl_free((void *)(uintptr_t)schema);
 }
 
@@ -85,7 +85,7 @@ static char *dup_slice(struct pl_slice text)
     return pl_memdup0(text.ptr, text.len);
 }
 
-static bool is_true(struct pl_node openapi, const char *extension)
+static bool schema_is_true(struct pl_node openapi, const char *extension)
 {
     return pl_node_bool(pl_node_getz(openapi, extension));
 }
@@ -160,7 +160,7 @@ static int build_into(struct pl_schema *schema, struct pl_node openapi, bool res
     if (pl_node_type(openapi) != PL_OBJECT)
         return pl_err_set(err, PL_EINVAL, "a schema must be an object, not %s",
                           pl_type_name(pl_node_type(openapi)));
-    resource = resource || is_true(openapi, "x-kubernetes-embedded-resource");
+    resource = resource || schema_is_true(openapi, "x-kubernetes-embedded-resource");
     schema->atomic =
         pl_node_str_eq(pl_node_getz(openapi, "x-kubernetes-map-type"), pl_slice_z("atomic"));
     if (build_fields(schema, pl_node_getz(openapi, "properties"), resource, err) != 0 ||
@@ -185,7 +185,7 @@ static const struct pl_schema *build(struct pl_node openapi, bool resource, stru
     }
     if (build_into(schema, openapi, resource, err) == 0)
         return schema;
-    drop(schema);
+    schema_drop(schema);
     return NULL;
 }
 
@@ -199,5 +199,5 @@ struct pl_schema *pl_schema_from_openapi(struct pl_node openapi, struct pl_err *
 
 void pl_schema_destroy(struct pl_schema *schema)
 {
-    drop(schema);
+    schema_drop(schema);
 }

@@ -44,7 +44,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int by_key(const void *a, const void *b)
+static int selector_by_key(const void *a, const void *b)
 {
     const struct pl_requirement *x = a, *y = b;
     int c = strcmp(x->key, y->key);
@@ -116,13 +116,13 @@ struct pl_selector *pl_selector_made(struct pl_selector *selector, int failed)
         return NULL;
     }
     if (selector->count > 1)
-        qsort(selector->items, selector->count, sizeof(*selector->items), by_key);
+        qsort(selector->items, selector->count, sizeof(*selector->items), selector_by_key);
     return selector;
 }
 
 /* ---- matching ---- */
 
-static bool has_value(const struct pl_requirement *item, struct pl_node label)
+static bool selector_has_value(const struct pl_requirement *item, struct pl_node label)
 {
     if (item->count == 1)
         return pl_node_str_eq(label, pl_slice_z(item->values[0]));
@@ -154,13 +154,13 @@ static bool matches_one(const struct pl_requirement *item, struct pl_node label)
         return !exists;
     case PL_OP_NOT_EQUALS:
     case PL_OP_NOT_IN:
-        return !exists || !has_value(item, label);
+        return !exists || !selector_has_value(item, label);
     case PL_OP_GREATER:
     case PL_OP_LESS:
         return exists && parse_integer(pl_node_str(label, &scratch), &number) &&
                (item->op == PL_OP_LESS ? number < item->number : number > item->number);
     default:
-        return exists && has_value(item, label);
+        return exists && selector_has_value(item, label);
     }
 }
 

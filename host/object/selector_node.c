@@ -4,7 +4,8 @@
 #include "base/alloc.h"
 #include "object/label.h"
 
-static int add_map(struct pl_selector *selector, struct pl_node map, struct pl_err *err)
+static int selector_node_add_map(struct pl_selector *selector, struct pl_node map,
+                                 struct pl_err *err)
 {
     struct pl_scratch scratch;
     if (pl_node_type(map) != PL_OBJECT)
@@ -104,7 +105,7 @@ static int add_selector(struct pl_selector *selector, struct pl_node node, struc
         int rc = 0;
         bool null = pl_node_type(it.value) == PL_NULL;
         if (pl_slice_eqz(it.key, "matchLabels"))
-            rc = null ? 0 : add_map(selector, it.value, err);
+            rc = null ? 0 : selector_node_add_map(selector, it.value, err);
         else if (pl_slice_eqz(it.key, "matchExpressions"))
             rc = null ? 0 : add_expressions(selector, it.value, err);
         else
@@ -126,5 +127,5 @@ struct pl_selector *pl_selector_from_node(struct pl_node node, struct pl_err *er
 struct pl_selector *pl_selector_from_map(struct pl_node node, struct pl_err *err)
 {
     struct pl_selector *selector = PL_NEW(struct pl_selector);
-    return pl_selector_made(selector, add_map(selector, node, err));
+    return pl_selector_made(selector, selector_node_add_map(selector, node, err));
 }

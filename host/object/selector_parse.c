@@ -64,7 +64,7 @@ static enum token_type symbol(struct pl_slice rest, size_t *len)
     }
 }
 
-static void advance(struct parser *p)
+static void selector_parse_advance(struct parser *p)
 {
     while (p->next < p->text.len && is_space(p->text.ptr[p->next]))
         p->next++;
@@ -82,44 +82,44 @@ static void advance(struct parser *p)
     p->next += len;
 }
 
-static int fail_at(struct pl_err *err, size_t offset)
+static int selector_parse_fail_at(struct pl_err *err, size_t offset)
 {
     if (err != NULL)
         err->offset = (int64_t)offset;
     return PL_EINVAL;
 }
 
-static int unexpected(struct parser *p, const char *wanted)
+static int selector_parse_unexpected(struct parser *p, const char *wanted)
 {
     if (p->here.type == TOKEN_END)
         pl_err_set(p->err, PL_EINVAL, "the selector ends where %s must come", wanted);
     else
         pl_err_set(p->err, PL_EINVAL, "found '%.*s' where %s must come", PL_FMT(p->here.text),
                    wanted);
-    return fail_at(p->err, p->here.at);
+    return selector_parse_fail_at(p->err, p->here.at);
 }
 
 /* (a,b): empty values count, so "(a,)" is "a" and "", and "()" is "". */
 static int parse_set(struct parser *p, struct pl_requirement *item)
 {
     if (p->here.type != TOKEN_OPEN)
-        return unexpected(p, "'('");
-    advance(p);
+        return selector_parse_unexpected(p, "'('");
+    selector_parse_advance(p);
     for (;;) {
         struct token value = p->here;
         if (value.type == TOKEN_WORD)
-            advance(p);
+            selector_parse_advance(p);
         else
             value.text.len = 0;
         if (pl_requirement_add_value(item, value.text, p->err) != 0)
-            return fail_at(p->err, value.at);
+            return selector_parse_fail_at(p->err, value.at);
         if (p->here.type == TOKEN_CLOSE)
             break;
         if (p->here.type != TOKEN_COMMA)
-            return unexpected(p, "',' or ')'");
-        advance(p);
+            return selector_parse_unexpected(p, "',' or ')'");
+        selector_parse_advance(p);
     }
-    advance(p);
+    selector_parse_advance(p);
     return 0;
 }
 
@@ -127,12 +127,14 @@ static int parse_exact(struct parser *p, struct pl_requirement *item)
 {
     struct token value = p->here;
     if (value.type == TOKEN_WORD)
-        advance(p);
+        selector_parse_advance(p);
     else if (value.type == TOKEN_END || value.type == TOKEN_COMMA)
         value.text.len = 0;
     else
-        return unexpected(p, "a value");
-    return pl_requirement_add_value(item, value.text, p->err) == 0 ? 0 : fail_at(p->err, value.at);
+        return selector_parse_unexpected(p, "a value");
+    return pl_requirement_add_value(item, value.text, p->err) == 0
+               ? 0
+               : selector_parse_fail_at(p->err, value.at);
 }
 
 static bool binary_operator(const struct token *token, enum pl_selector_op *op)
@@ -163,32 +165,32 @@ static int parse_requirement(struct parser *p)
 {
     bool absent = p->here.type == TOKEN_NOT;
     if (absent)
-        advance(p);
+        selector_parse_advance(p);
     struct token key = p->here;
     if (key.type != TOKEN_WORD)
-        return unexpected(p, "a label key");
+        return selector_parse_unexpected(p, "a label key");
     if (pl_label_check_key(key.text, p->err) != 0)
-        return fail_at(p->err, key.at);
-    advance(p);
+        return selector_parse_fail_at(p->err, key.at);
+    selector_parse_advance(p);
     if (absent || p->here.type == TOKEN_END || p->here.type == TOKEN_COMMA) {
         pl_selector_add(p->selector, key.text, absent ? PL_OP_NOT_EXISTS : PL_OP_EXISTS);
         return 0;
     }
     enum pl_selector_op op;
     if (!binary_operator(&p->here, &op))
-        return unexpected(p, "one of = == != in notin > < or ','");
-    advance(p);
+        return selector_parse_unexpected(p, "one of = == != in notin > < or ','");
+    selector_parse_advance(p);
     size_t value_at = p->here.at;
     struct pl_requirement *item = pl_selector_add(p->selector, key.text, op);
     int rc = op == PL_OP_IN || op == PL_OP_NOT_IN ? parse_set(p, item) : parse_exact(p, item);
     if (rc == 0 && pl_requirement_finish(item, p->err) != 0)
-        rc = fail_at(p->err, value_at);
+        rc = selector_parse_fail_at(p->err, value_at);
     return rc;
 }
 
 static int parse_all(struct parser *p)
 {
-    advance(p);
+    selector_parse_advance(p);
     while (p->here.type != TOKEN_END) {
         int rc = parse_requirement(p);
         if (rc != 0)
@@ -196,10 +198,10 @@ static int parse_all(struct parser *p)
         if (p->here.type == TOKEN_END)
             return 0;
         if (p->here.type != TOKEN_COMMA)
-            return unexpected(p, "',' or the end");
-        advance(p);
+            return selector_parse_unexpected(p, "',' or the end");
+        selector_parse_advance(p);
         if (p->here.type == TOKEN_END)
-            return unexpected(p, "a label key");
+            return selector_parse_unexpected(p, "a label key");
     }
     return 0;
 }

@@ -16,7 +16,7 @@
 
 /* ---- making ---- */
 
-static struct pl_tree *make(struct pl_arena *arena, enum pl_type type)
+static struct pl_tree *tree_make(struct pl_arena *arena, enum pl_type type)
 {
     struct pl_tree *tree = pl_arena_alloc(arena, sizeof(*tree));
     tree->type = type;
@@ -25,31 +25,31 @@ static struct pl_tree *make(struct pl_arena *arena, enum pl_type type)
 
 struct pl_tree *pl_tree_object(struct pl_arena *arena)
 {
-    return make(arena, PL_OBJECT);
+    return tree_make(arena, PL_OBJECT);
 }
 
 struct pl_tree *pl_tree_array(struct pl_arena *arena)
 {
-    return make(arena, PL_ARRAY);
+    return tree_make(arena, PL_ARRAY);
 }
 
 struct pl_tree *pl_tree_bool(struct pl_arena *arena, bool value)
 {
-    struct pl_tree *tree = make(arena, PL_BOOL);
+    struct pl_tree *tree = tree_make(arena, PL_BOOL);
     tree->boolean = value;
     return tree;
 }
 
 struct pl_tree *pl_tree_int(struct pl_arena *arena, int64_t value)
 {
-    struct pl_tree *tree = make(arena, PL_NUMBER);
+    struct pl_tree *tree = tree_make(arena, PL_NUMBER);
     tree->text = pl_arena_f(arena, "%" PRId64, value);
     return tree;
 }
 
 struct pl_tree *pl_tree_str(struct pl_arena *arena, struct pl_slice text)
 {
-    struct pl_tree *tree = make(arena, PL_STRING);
+    struct pl_tree *tree = tree_make(arena, PL_STRING);
     tree->text = pl_arena_copy(arena, text);
     return tree;
 }
@@ -59,8 +59,8 @@ struct pl_tree *pl_tree_strz(struct pl_arena *arena, const char *text)
     return pl_tree_str(arena, pl_slice_z(text));
 }
 
-static void append(struct pl_arena *arena, struct pl_tree *tree, struct pl_slice key,
-                   struct pl_tree *value)
+static void tree_append(struct pl_arena *arena, struct pl_tree *tree, struct pl_slice key,
+                        struct pl_tree *value)
 {
     struct pl_tree_item *item = pl_arena_alloc(arena, sizeof(*item));
     item->key = key;
@@ -82,7 +82,7 @@ struct pl_tree *pl_tree_from_node(struct pl_arena *arena, struct pl_node node)
     struct pl_scratch scratch;
     if (type == PL_MISSING)
         return NULL;
-    struct pl_tree *tree = make(arena, type);
+    struct pl_tree *tree = tree_make(arena, type);
     if (type == PL_BOOL)
         tree->boolean = pl_node_bool(node);
     else if (type == PL_STRING)
@@ -91,8 +91,9 @@ struct pl_tree *pl_tree_from_node(struct pl_arena *arena, struct pl_node node)
         tree->text = pl_arena_copy(arena, pl_node_number(node, &scratch));
     struct pl_iter it = pl_iter(node);
     while (pl_iter_next(&it))
-        append(arena, tree, type == PL_OBJECT ? pl_arena_copy(arena, it.key) : pl_slice(NULL, 0),
-               pl_tree_from_node(arena, it.value));
+        tree_append(arena, tree,
+                    type == PL_OBJECT ? pl_arena_copy(arena, it.key) : pl_slice(NULL, 0),
+                    pl_tree_from_node(arena, it.value));
     return tree;
 }
 
@@ -100,11 +101,11 @@ struct pl_tree *pl_tree_copy(struct pl_arena *arena, const struct pl_tree *tree)
 {
     if (tree == NULL)
         return NULL;
-    struct pl_tree *copy = make(arena, tree->type);
+    struct pl_tree *copy = tree_make(arena, tree->type);
     copy->boolean = tree->boolean;
     copy->text = tree->text; /* texts are never changed in place */
     for (const struct pl_tree_item *item = tree->first; item != NULL; item = item->next)
-        append(arena, copy, item->key, pl_tree_copy(arena, item->value));
+        tree_append(arena, copy, item->key, pl_tree_copy(arena, item->value));
     return copy;
 }
 
@@ -120,7 +121,7 @@ struct pl_tree *pl_tree_literal(struct pl_arena *arena, const char *json)
 
 /* ---- reading ---- */
 
-static struct pl_tree_item *find(const struct pl_tree *object, struct pl_slice key)
+static struct pl_tree_item *tree_find(const struct pl_tree *object, struct pl_slice key)
 {
     if (object == NULL || object->type != PL_OBJECT)
         return NULL;
@@ -134,7 +135,7 @@ static struct pl_tree_item *find(const struct pl_tree *object, struct pl_slice k
 
 struct pl_tree *pl_tree_get(const struct pl_tree *object, struct pl_slice key)
 {
-    struct pl_tree_item *item = find(object, key);
+    struct pl_tree_item *item = tree_find(object, key);
     return item != NULL ? item->value : NULL;
 }
 
@@ -268,11 +269,11 @@ void pl_tree_set(struct pl_arena *arena, struct pl_tree *object, struct pl_slice
                  struct pl_tree *value)
 {
     PL_REQUIRE(object->type == PL_OBJECT);
-    struct pl_tree_item *item = find(object, key);
+    struct pl_tree_item *item = tree_find(object, key);
     if (item != NULL)
         item->value = value;
     else
-        append(arena, object, pl_arena_copy(arena, key), value);
+        tree_append(arena, object, pl_arena_copy(arena, key), value);
 }
 
 void pl_tree_setz(struct pl_arena *arena, struct pl_tree *object, const char *key,
@@ -310,7 +311,7 @@ struct pl_tree *pl_tree_child(struct pl_arena *arena, struct pl_tree *object, co
 void pl_tree_push(struct pl_arena *arena, struct pl_tree *array, struct pl_tree *value)
 {
     PL_REQUIRE(array->type == PL_ARRAY);
-    append(arena, array, pl_slice(NULL, 0), value);
+    tree_append(arena, array, pl_slice(NULL, 0), value);
 }
 
 void pl_tree_unlink(struct pl_tree *tree, struct pl_tree_item *item)
@@ -337,7 +338,7 @@ void pl_tree_rename(struct pl_tree *object, struct pl_tree_item *item, struct pl
 
 bool pl_tree_remove(struct pl_tree *object, struct pl_slice key)
 {
-    struct pl_tree_item *item = find(object, key);
+    struct pl_tree_item *item = tree_find(object, key);
     if (item == NULL)
         return false;
     pl_tree_unlink(object, item);
@@ -349,7 +350,7 @@ void pl_tree_removez(struct pl_tree *object, const char *key)
     pl_tree_remove(object, pl_slice_z(key));
 }
 
-static int by_key(const void *a, const void *b)
+static int tree_by_key(const void *a, const void *b)
 {
     const struct pl_tree_item *const *x = a, *const *y = b;
     return pl_slice_cmp((*x)->key, (*y)->key);
@@ -369,7 +370,7 @@ static void sort_members(struct pl_tree *tree)
     size_t n = 0;
     for (struct pl_tree_item *item = tree->first; item != NULL; item = item->next)
         items[n++] = item;
-    qsort(items, n, sizeof(*items), by_key);
+    qsort(items, n, sizeof(*items), tree_by_key);
     for (size_t i = 0; i < n; i++) {
         items[i]->prev = i > 0 ? items[i - 1] : NULL;
         items[i]->next = i + 1 < n ? items[i + 1] : NULL;

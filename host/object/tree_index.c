@@ -32,7 +32,7 @@ static uint32_t hash_of(struct pl_slice key)
     return (uint32_t)pl_hash(key.ptr, key.len, pl_hash_seed());
 }
 
-static size_t place_of(const struct pl_tree_index *index, uint32_t hash)
+static size_t tree_index_place_of(const struct pl_tree_index *index, uint32_t hash)
 {
     return pl_hash_place(hash, index->spread, index->cap);
 }
@@ -42,9 +42,9 @@ static size_t after(const struct pl_tree_index *index, size_t at)
     return (at + 1) & (index->cap - 1);
 }
 
-static void put(struct pl_tree_index *index, struct slot slot)
+static void tree_index_put(struct pl_tree_index *index, struct slot slot)
 {
-    size_t at = place_of(index, slot.hash);
+    size_t at = tree_index_place_of(index, slot.hash);
     while (index->slots[at].item != NULL)
         at = after(index, at);
     index->slots[at] = slot;
@@ -52,7 +52,7 @@ static void put(struct pl_tree_index *index, struct slot slot)
 }
 
 /* The old slots stay in the arena: altogether at most as much as the new ones. */
-static void make_room(struct pl_tree_index *index, size_t members)
+static void tree_index_make_room(struct pl_tree_index *index, size_t members)
 {
     struct slot *old = index->slots;
     size_t old_cap = index->cap;
@@ -64,7 +64,7 @@ static void make_room(struct pl_tree_index *index, size_t members)
     index->count = 0;
     for (size_t i = 0; i < old_cap; i++)
         if (old[i].item != NULL)
-            put(index, old[i]);
+            tree_index_put(index, old[i]);
 }
 
 /* Adds the members that came since the last search. */
@@ -73,9 +73,9 @@ static void catch_up(struct pl_tree_index *index, const struct pl_tree *object)
     struct pl_tree_item *item = index->last != NULL ? index->last->next : object->first;
     if (item == NULL)
         return;
-    make_room(index, object->count);
+    tree_index_make_room(index, object->count);
     for (; item != NULL; item = item->next) {
-        put(index, (struct slot){item, hash_of(item->key)});
+        tree_index_put(index, (struct slot){item, hash_of(item->key)});
         index->last = item;
     }
 }
@@ -87,7 +87,8 @@ struct pl_tree_item *pl_tree_index_find(struct pl_tree_index *index, const struc
     if (index->cap == 0)
         return NULL;
     uint32_t hash = hash_of(key);
-    for (size_t at = place_of(index, hash); index->slots[at].item != NULL; at = after(index, at))
+    for (size_t at = tree_index_place_of(index, hash); index->slots[at].item != NULL;
+         at = after(index, at))
         if (index->slots[at].hash == hash && pl_slice_eq(index->slots[at].item->key, key))
             return index->slots[at].item;
     return NULL;
@@ -98,7 +99,7 @@ static void clear(struct pl_tree_index *index, size_t hole)
 {
     size_t mask = index->cap - 1;
     for (size_t at = after(index, hole); index->slots[at].item != NULL; at = after(index, at)) {
-        size_t home = place_of(index, index->slots[at].hash);
+        size_t home = tree_index_place_of(index, index->slots[at].hash);
         if (((at - home) & mask) < ((at - hole) & mask))
             continue;
         index->slots[hole] = index->slots[at];
@@ -114,7 +115,7 @@ void pl_tree_index_forget(struct pl_tree_index *index, const struct pl_tree_item
         index->last = item->prev;
     if (index->cap == 0)
         return;
-    size_t at = place_of(index, hash_of(item->key));
+    size_t at = tree_index_place_of(index, hash_of(item->key));
     while (index->slots[at].item != NULL && index->slots[at].item != item)
         at = after(index, at);
     if (index->slots[at].item == item)

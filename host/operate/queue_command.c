@@ -42,7 +42,7 @@ static void print_list(struct pl_node root)
     }
 }
 
-static void print_text(struct pl_node root)
+static void queue_print_text(struct pl_node root)
 {
     if (!pl_node_is_missing(pl_node_getz(root, "queues")))
         print_list(root);
@@ -52,7 +52,7 @@ static void print_text(struct pl_node root)
         puts("done");
 }
 
-static int ask(const struct pl_flags *flags, struct pl_build *request, struct pl_err *err)
+static int queue_ask(const struct pl_flags *flags, struct pl_build *request, struct pl_err *err)
 {
     struct pl_admin_client client;
     struct pl_doc *answer = NULL;
@@ -64,15 +64,15 @@ static int ask(const struct pl_flags *flags, struct pl_build *request, struct pl
         pl_build_destroy(request);
     }
     if (rc == 0)
-        rc = pl_show(flags, pl_doc_root(answer), print_text, err);
+        rc = pl_show(flags, pl_doc_root(answer), queue_print_text, err);
     pl_doc_unref(answer);
     pl_admin_disconnect(&client);
     return rc;
 }
 
 /* Arguments become members of these names, in order. */
-static int run(const struct pl_command *self, int argc, char *const *argv,
-               const char *const *members, size_t least, size_t most)
+static int queue_run(const struct pl_command *self, int argc, char *const *argv,
+                     const char *const *members, size_t least, size_t most)
 {
     struct pl_flags flags;
     struct pl_err err;
@@ -88,7 +88,7 @@ static int run(const struct pl_command *self, int argc, char *const *argv,
             for (size_t i = 0; i < flags.path_count; i++) {
                 pl_build_put_strz(request, members[i], flags.paths[i]);
             }
-            if (ask(&flags, request, &err) != 0)
+            if (queue_ask(&flags, request, &err) != 0)
                 exit_code = pl_admin_failed(self, &err);
         }
     }
@@ -99,11 +99,11 @@ static int run(const struct pl_command *self, int argc, char *const *argv,
 int pl_command_queue(const struct pl_command *self, int argc, char *const *argv)
 {
     static const char *const members[] = {"action", "controller", "key"};
-    return run(self, argc, argv, members, 0, 3);
+    return queue_run(self, argc, argv, members, 0, 3);
 }
 
 int pl_command_pause(const struct pl_command *self, int argc, char *const *argv)
 {
     static const char *const members[] = {"kind", "key"};
-    return run(self, argc, argv, members, 2, 2);
+    return queue_run(self, argc, argv, members, 2, 2);
 }

@@ -16,7 +16,7 @@ static const struct pl_flag table[] = {
     PL_SHADOW_FLAGS,
 };
 
-static void print_text(struct pl_node answer)
+static void reload_print_text(struct pl_node answer)
 {
     struct pl_scratch s[2];
     struct pl_slice message = pl_show_text(answer, "message", &s[1]);
@@ -27,7 +27,7 @@ static void print_text(struct pl_node answer)
 }
 
 /* 1 when the scripts of before go on. */
-static int ask(const struct pl_flags *flags, bool *taken, struct pl_err *err)
+static int reload_ask(const struct pl_flags *flags, bool *taken, struct pl_err *err)
 {
     struct pl_admin_client client;
     struct pl_scratch scratch;
@@ -43,7 +43,7 @@ static int ask(const struct pl_flags *flags, bool *taken, struct pl_err *err)
     if (rc == 0) {
         struct pl_slice result = pl_show_text(pl_doc_root(answer), "result", &scratch);
         *taken = !pl_slice_eqz(result, "rejected") && !pl_slice_eqz(result, "rolled_back");
-        rc = pl_show(flags, pl_doc_root(answer), print_text, err);
+        rc = pl_show(flags, pl_doc_root(answer), reload_print_text, err);
     }
     pl_doc_unref(answer);
     pl_admin_disconnect(&client);
@@ -64,7 +64,7 @@ int pl_command_reload(const struct pl_command *self, int argc, char *const *argv
             fprintf(stderr, "perilune reload: it takes no paths but with --shadow: %s\n",
                     flags.paths[0]);
             exit_code = PL_EXIT_USAGE;
-        } else if (ask(&flags, &taken, &err) != 0) {
+        } else if (reload_ask(&flags, &taken, &err) != 0) {
             exit_code = pl_admin_failed(self, &err);
         } else if (!taken) {
             exit_code = PL_EXIT_FAILURE;

@@ -23,7 +23,7 @@ struct repl {
     bool ended;
 };
 
-static int evaluate(struct repl *repl, const char *text, struct pl_err *err)
+static int repl_evaluate(struct repl *repl, const char *text, struct pl_err *err)
 {
     struct pl_scratch scratch;
     struct pl_build *request = pl_admin_request_begin("repl");
@@ -68,7 +68,7 @@ static int converse(struct repl *repl, struct pl_err *err)
         if (len > 0 && line[len - 1] == '\n')
             line[--len] = '\0';
         if (len > 0)
-            rc = evaluate(repl, line, err);
+            rc = repl_evaluate(repl, line, err);
     }
     if (person)
         putchar('\n');
@@ -98,7 +98,7 @@ int pl_command_repl(const struct pl_command *self, int argc, char *const *argv)
         const char *text = pl_flags_text(&flags, "execute");
         int rc = pl_admin_connect(&repl.client, &flags, &err);
         if (rc == 0)
-            rc = text != NULL ? evaluate(&repl, text, &err) : converse(&repl, &err);
+            rc = text != NULL ? repl_evaluate(&repl, text, &err) : converse(&repl, &err);
         close_session(&repl);
         if (rc != 0)
             exit_code = pl_admin_failed(self, &err);

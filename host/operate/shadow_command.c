@@ -17,7 +17,7 @@
 
 static volatile sig_atomic_t interrupted;
 
-static void on_signal(int signum)
+static void on_shadow_signal(int signum)
 {
     interrupted = signum;
 }
@@ -103,7 +103,7 @@ static void print_summary(struct pl_node line)
             (long long)pl_show_int(line, "skipped"));
 }
 
-static int show(struct shown *shown, struct pl_node line, struct pl_err *err)
+static int shadow_show(struct shown *shown, struct pl_node line, struct pl_err *err)
 {
     struct pl_scratch scratch;
     struct pl_slice type = pl_show_text(line, "type", &scratch);
@@ -188,7 +188,7 @@ static void await(struct pl_admin_client *client, const struct pl_flags *flags,
 static int converse(struct pl_admin_client *client, struct shown *shown, struct pl_err *err)
 {
     sigset_t blocked, usual;
-    struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction action = {.sa_handler = on_shadow_signal};
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGINT);
     sigaddset(&blocked, SIGTERM);
@@ -202,7 +202,7 @@ static int converse(struct pl_admin_client *client, struct shown *shown, struct 
         await(client, shown->flags, &usual);
         rc = pl_admin_receive(client, &line, &more, err);
         if (rc == 0)
-            rc = show(shown, pl_doc_root(line), err);
+            rc = shadow_show(shown, pl_doc_root(line), err);
         pl_doc_unref(line);
     }
     sigprocmask(SIG_SETMASK, &usual, NULL);

@@ -150,7 +150,7 @@ static void print_webhook_server(struct pl_node root)
            "ERRORS");
 }
 
-static void each(struct pl_node root, const char *key, void (*print)(struct pl_node node))
+static void status_each(struct pl_node root, const char *key, void (*print)(struct pl_node node))
 {
     struct pl_iter it = pl_iter(pl_node_getz(root, key));
     while (pl_iter_next(&it))
@@ -199,14 +199,14 @@ static void print_shards(struct pl_node root)
     if (pl_node_is_missing(pl_node_getz(root, "shards")))
         return;
     printf("\n%-8s %-56s %-10s %8s %8s\n", "SHARD", "HOLDER", "STATE", "KEYS", "SECONDS");
-    each(root, "shards", print_shard);
+    status_each(root, "shards", print_shard);
     printf("\n%-65s %-10s %8s %8s\n", "MEMBER", "STATE", "SHARDS", "SEEN");
-    each(root, "members", print_member);
+    status_each(root, "members", print_member);
     if (advice.len > 0)
         printf("%.*s\n", PL_FMT(advice));
 }
 
-static void print_text(struct pl_node root)
+static void status_print_text(struct pl_node root)
 {
     struct pl_scratch s[2];
     printf("perilune %.*s, pid %lld, server %.*s\n", PL_FMT(pl_show_text(root, "version", &s[0])),
@@ -218,23 +218,24 @@ static void print_text(struct pl_node root)
         print_cluster(it.value);
     printf("\n%-24s %-9s %8s %8s %8s %8s %8s %8s\n", "CONTROLLER", "STATE", "RUNNING", "READY",
            "DELAYED", "PAUSED", "WAITING", "FAILING");
-    each(root, "controllers", print_controller);
+    status_each(root, "controllers", print_controller);
     print_shards(root);
     print_webhook_server(root);
-    each(root, "webhooks", print_webhook);
+    status_each(root, "webhooks", print_webhook);
     printf("\n%-48s %-8s %8s\n", "SOURCE", "STATE", "OBJECTS");
-    each(root, "sources", print_source);
+    status_each(root, "sources", print_source);
     if (pl_node_len(pl_node_getz(root, "waits")) > 0)
         printf("\nWAITS (but for watches)\n");
-    each(root, "waits", print_wait);
+    status_each(root, "waits", print_wait);
 }
 
-static int show(struct pl_admin_client *client, const struct pl_flags *flags, struct pl_err *err)
+static int status_show(struct pl_admin_client *client, const struct pl_flags *flags,
+                       struct pl_err *err)
 {
     struct pl_doc *status = pl_admin_ask(client, pl_admin_request_begin("status"), err);
     if (status == NULL)
         return err->code;
-    int rc = pl_show(flags, pl_doc_root(status), print_text, err);
+    int rc = pl_show(flags, pl_doc_root(status), status_print_text, err);
     pl_doc_unref(status);
     return rc;
 }
@@ -251,7 +252,7 @@ int pl_command_status(const struct pl_command *self, int argc, char *const *argv
         int rc = pl_admin_connect(&client, &flags, &err);
         do {
             if (rc == 0)
-                rc = show(&client, &flags, &err);
+                rc = status_show(&client, &flags, &err);
         } while (rc == 0 && watch && sleep(1) == 0);
         if (rc != 0)
             exit_code = pl_admin_failed(self, &err);

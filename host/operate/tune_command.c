@@ -36,7 +36,7 @@ static const struct pl_flag table[] = {
     {.name = "reset", .type = PL_FLAG_SWITCH, .help = "everything is as it was declared, at once"},
 };
 
-static void print_text(struct pl_node root)
+static void tune_print_text(struct pl_node root)
 {
     struct pl_scratch scratch;
     struct pl_node left = pl_node_getz(root, "log_level_left_seconds");
@@ -64,7 +64,7 @@ static void print_text(struct pl_node root)
     }
 }
 
-static void put_text(struct pl_build *b, const char *member, const char *text)
+static void tune_put_text(struct pl_build *b, const char *member, const char *text)
 {
     if (text != NULL)
         pl_build_put_strz(b, member, text);
@@ -81,8 +81,8 @@ static void put_integer(struct pl_build *b, const char *member, bool given, int6
 static struct pl_build *request_of(const struct pl_flags *flags)
 {
     struct pl_build *b = pl_admin_request_begin("tune");
-    put_text(b, "log_level", pl_flags_text(flags, "level"));
-    put_text(b, "controller", pl_flags_text(flags, "controller"));
+    tune_put_text(b, "log_level", pl_flags_text(flags, "level"));
+    tune_put_text(b, "controller", pl_flags_text(flags, "controller"));
     put_integer(b, "workers", pl_flags_text(flags, "workers") != NULL,
                 pl_flags_integer(flags, "workers"));
     put_integer(b, "base_ms", pl_flags_text(flags, "retry-base") != NULL,
@@ -99,7 +99,7 @@ static struct pl_build *request_of(const struct pl_flags *flags)
     return b;
 }
 
-static int ask(const struct pl_flags *flags, struct pl_err *err)
+static int tune_ask(const struct pl_flags *flags, struct pl_err *err)
 {
     struct pl_admin_client client;
     struct pl_doc *answer = NULL;
@@ -109,7 +109,7 @@ static int ask(const struct pl_flags *flags, struct pl_err *err)
         rc = answer != NULL ? 0 : err->code;
     }
     if (rc == 0)
-        rc = pl_show(flags, pl_doc_root(answer), print_text, err);
+        rc = pl_show(flags, pl_doc_root(answer), tune_print_text, err);
     pl_doc_unref(answer);
     pl_admin_disconnect(&client);
     return rc;
@@ -125,7 +125,7 @@ int pl_command_tune(const struct pl_command *self, int argc, char *const *argv)
         if (flags.path_count > 0) {
             fprintf(stderr, "perilune tune: it takes flags alone; see perilune tune --help\n");
             exit_code = PL_EXIT_USAGE;
-        } else if (ask(&flags, &err) != 0) {
+        } else if (tune_ask(&flags, &err) != 0) {
             exit_code = pl_admin_failed(self, &err);
         }
     }

@@ -45,7 +45,7 @@ static void print_key(struct pl_node key)
         printf("  nothing is remembered of it\n");
 }
 
-static void print_text(struct pl_node root)
+static void why_print_text(struct pl_node root)
 {
     struct pl_iter it = pl_iter(pl_node_getz(root, "keys"));
     bool any = false;
@@ -58,7 +58,7 @@ static void print_text(struct pl_node root)
         printf("the object wakes no key: it is not in the cache, or no handler maps it\n");
 }
 
-static int ask(const struct pl_flags *flags, struct pl_err *err)
+static int why_ask(const struct pl_flags *flags, struct pl_err *err)
 {
     struct pl_admin_client client;
     int rc = pl_admin_connect(&client, flags, err);
@@ -71,7 +71,7 @@ static int ask(const struct pl_flags *flags, struct pl_err *err)
         rc = answer != NULL ? 0 : err->code;
     }
     if (rc == 0)
-        rc = pl_show(flags, pl_doc_root(answer), print_text, err);
+        rc = pl_show(flags, pl_doc_root(answer), why_print_text, err);
     pl_doc_unref(answer);
     pl_admin_disconnect(&client);
     return rc;
@@ -87,7 +87,7 @@ int pl_command_why(const struct pl_command *self, int argc, char *const *argv)
         if (flags.path_count != 2) {
             fprintf(stderr, "perilune why: which key? usage: perilune why %s\n", self->arguments);
             exit_code = PL_EXIT_USAGE;
-        } else if (ask(&flags, &err) != 0) {
+        } else if (why_ask(&flags, &err) != 0) {
             exit_code = pl_admin_failed(self, &err);
         }
     }

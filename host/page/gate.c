@@ -29,7 +29,7 @@ int pl_page_gate_init(struct pl_page_gate *gate, const char *bound, int port)
 
 /* ---- hosts ---- */
 
-static bool is_address(struct pl_slice host, struct pl_ip *ip)
+static bool gate_is_address(struct pl_slice host, struct pl_ip *ip)
 {
     return pl_ip_parse(host, ip, NULL) == 0 && !ip->is_network;
 }
@@ -41,7 +41,7 @@ bool pl_page_is_loopback(struct pl_slice host)
     struct pl_ip ip;
     if (host.len == strlen(localhost) && strncasecmp(host.ptr, localhost, host.len) == 0)
         return true;
-    if (!is_address(host, &ip))
+    if (!gate_is_address(host, &ip))
         return false;
     return ip.len == 4 ? ip.bytes[0] == 127 : memcmp(ip.bytes, one, sizeof one) == 0;
 }
@@ -61,7 +61,7 @@ static bool is_ours(const struct pl_page_gate *gate, struct pl_slice host)
     struct pl_ip ip;
     if (pl_page_is_loopback(host))
         return true;
-    return !gate->loopback && (is_address(host, &ip) || pl_slice_eqz(host, gate->bound));
+    return !gate->loopback && (gate_is_address(host, &ip) || pl_slice_eqz(host, gate->bound));
 }
 
 /* An Origin is "http://" and the Host. */
@@ -75,7 +75,7 @@ static bool is_same_origin(const struct pl_page_caller *caller)
 
 /* ---- the token ---- */
 
-static bool is_token(const struct pl_page_gate *gate, struct pl_slice text)
+static bool gate_is_token(const struct pl_page_gate *gate, struct pl_slice text)
 {
     unsigned char differs = 0;
     if (text.len != PL_PAGE_TOKEN)
@@ -90,7 +90,7 @@ static bool has_header(const struct pl_page_gate *gate, const char *authorizatio
     static const char scheme[] = "Bearer ";
     size_t len = strlen(scheme);
     return authorization != NULL && strncasecmp(authorization, scheme, len) == 0 &&
-           is_token(gate, pl_slice_z(authorization + len));
+           gate_is_token(gate, pl_slice_z(authorization + len));
 }
 
 /* "a=1; perilune-80=TOKEN; b=2" */
@@ -101,7 +101,7 @@ static bool has_cookie(const struct pl_page_gate *gate, const char *cookie)
         at += strspn(at, " ;");
         size_t size = strcspn(at, ";");
         if (size > len && strncmp(at, gate->cookie, len) == 0 && at[len] == '=' &&
-            is_token(gate, pl_slice(at + len + 1, size - len - 1)))
+            gate_is_token(gate, pl_slice(at + len + 1, size - len - 1)))
             return true;
         at += size;
     }

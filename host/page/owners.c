@@ -38,7 +38,7 @@ struct pl_owners {
 /* ---- the page's roots ---- */
 
 /* Where the key belongs among the roots. */
-static size_t place_of(const struct pl_owners *tree, const char *key)
+static size_t owners_place_of(const struct pl_owners *tree, const char *key)
 {
     size_t low = 0, high = tree->count;
     while (low < high) {
@@ -59,7 +59,7 @@ static void drop_root(struct pl_owners *tree, size_t i)
 
 static void add_root(struct pl_owners *tree, const char *key, struct pl_doc *doc)
 {
-    size_t at = place_of(tree, key);
+    size_t at = owners_place_of(tree, key);
     bool is_there = at < tree->count && strcmp(tree->roots[at].key, key) == 0;
     if (at == PL_OWNERS_ROOTS || is_there)
         return;
@@ -71,7 +71,7 @@ static void add_root(struct pl_owners *tree, const char *key, struct pl_doc *doc
     tree->count++;
 }
 
-static void look_at(struct pl_owners *tree, struct pl_doc *doc)
+static void owners_look_at(struct pl_owners *tree, struct pl_doc *doc)
 {
     struct pl_buf key = PL_BUF_INIT;
     pl_meta_put_key(pl_doc_root(doc), &key);
@@ -240,7 +240,7 @@ static struct pl_doc *build_page(struct pl_owners *tree)
     return page;
 }
 
-static void finish(struct pl_owners *tree, struct pl_doc *result)
+static void owners_finish(struct pl_owners *tree, struct pl_doc *result)
 {
     tree->o.done(tree->o.arg, result);
     for (size_t i = 0; i < tree->count; i++)
@@ -253,23 +253,23 @@ static void finish(struct pl_owners *tree, struct pl_doc *result)
     pl_free(tree);
 }
 
-static void go_on(struct pl_task *task)
+static void owners_go_on(struct pl_task *task)
 {
     struct pl_owners *tree = PL_CONTAINER_OF(task, struct pl_owners, next);
     bool more = pl_store_walk(pl_informer_store(tree->informer), &tree->walk, PIECE, &tree->piece);
     for (size_t i = 0; i < tree->piece.count; i++)
-        look_at(tree, tree->piece.items[i]);
+        owners_look_at(tree, tree->piece.items[i]);
     pl_docs_deinit(&tree->piece);
     if (more)
-        pl_loop_defer(tree->o.loop, &tree->next, go_on);
+        pl_loop_defer(tree->o.loop, &tree->next, owners_go_on);
     else
-        finish(tree, build_page(tree));
+        owners_finish(tree, build_page(tree));
 }
 
 void pl_owners_give_up(struct pl_owners *tree)
 {
     pl_loop_undefer(&tree->next);
-    finish(tree, NULL);
+    owners_finish(tree, NULL);
 }
 
 /* ---- beginning ---- */
@@ -294,6 +294,6 @@ struct pl_owners *pl_owners_begin(const struct pl_owners_request *request)
     tree->filter = pl_memdup0(request->filter.ptr, request->filter.len);
     tree->after = pl_memdup0(request->after.ptr, request->after.len);
     tree->informer = pl_informer_ref(informer);
-    pl_loop_defer(request->loop, &tree->next, go_on);
+    pl_loop_defer(request->loop, &tree->next, owners_go_on);
     return tree;
 }

@@ -8,7 +8,7 @@
 
 #define LINE_MAX ((size_t)4 << 10)
 
-static void keep(struct pl_ring *ring, struct pl_node item)
+static void record_keep(struct pl_ring *ring, struct pl_node item)
 {
     struct pl_buf json = PL_BUF_INIT;
     pl_write(&json, item, PL_WRITE_COMPACT);
@@ -22,7 +22,7 @@ static void keep_built(struct pl_ring *ring, struct pl_build *b)
     pl_build_end(b);
     struct pl_doc *item = pl_build_finish(b);
     pl_build_destroy(b);
-    keep(ring, pl_doc_root(item));
+    record_keep(ring, pl_doc_root(item));
     pl_doc_unref(item);
 }
 
@@ -68,7 +68,7 @@ static void on_shadow(void *arg, struct pl_doc *line, const struct pl_err *err)
     if (line != NULL) {
         if (begins(line))
             pl_ring_clear(record->shadow);
-        keep(record->shadow, pl_doc_root(line));
+        record_keep(record->shadow, pl_doc_root(line));
     } else if (err != NULL) {
         struct pl_build *b = pl_build_create(NULL);
         pl_build_object(b);

@@ -5,7 +5,7 @@
 
 #define CLOSING_MAX 2 /* more are hurried */
 
-static void on_closed(void *arg, struct pl_generation *generation, const struct pl_err *err)
+static void on_endings_closed(void *arg, struct pl_generation *generation, const struct pl_err *err)
 {
     struct pl_endings *endings = arg;
     size_t kept = 0;
@@ -24,7 +24,7 @@ void pl_endings_add(struct pl_endings *endings, struct pl_generation *generation
         pl_reallocarray(endings->items, endings->count + 1, sizeof(struct pl_generation *));
     endings->items[endings->count++] = generation;
     pl_view_remove_lanes(endings->view, pl_generation_lanes(generation));
-    pl_generation_close(generation, endings->grace_ns, on_closed, endings);
+    pl_generation_close(generation, endings->grace_ns, on_endings_closed, endings);
 }
 
 /* What is over and cannot be joined, as a lane of it is stuck, does not count. */
@@ -39,7 +39,7 @@ bool pl_endings_make_room(struct pl_endings *endings)
         running++;
     }
     if (running >= CLOSING_MAX)
-        pl_generation_close(oldest, 0, on_closed, endings);
+        pl_generation_close(oldest, 0, on_endings_closed, endings);
     return running < 2 * CLOSING_MAX;
 }
 

@@ -48,7 +48,7 @@ static void watch_path(void *arg, const char *path, bool folder)
     pl_free(what);
 }
 
-static void watch(struct pl_look *look, struct pl_origin *origin)
+static void look_watch(struct pl_look *look, struct pl_origin *origin)
 {
     if (look->set != NULL && origin != NULL)
         pl_origin_each(origin, watch_path, look);
@@ -70,7 +70,7 @@ static void check_next(struct pl_look *look)
         pl_origin_carry_over(look->next, look->running);
 }
 
-static void read_config(struct pl_look *look)
+static void look_read_config(struct pl_look *look)
 {
     pl_err_clear(&look->config_err);
     if (look->config == NULL ||
@@ -83,14 +83,14 @@ static void read_config(struct pl_look *look)
 /* Watches first, so that no change falls between. */
 void pl_look_run(struct pl_look *look)
 {
-    watch(look, look->running);
-    watch(look, look->refused);
-    watch(look, look->next);
+    look_watch(look, look->running);
+    look_watch(look, look->refused);
+    look_watch(look, look->next);
     if (look->check) {
         check_next(look);
         return;
     }
-    read_config(look);
+    look_read_config(look);
     look->is_next = is_current(look->next);
     look->is_running = !look->is_next && is_current(look->running);
     look->is_refused = !look->is_next && !look->is_running && is_current(look->refused);

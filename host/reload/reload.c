@@ -44,7 +44,7 @@ void pl_reload_tell_waits(struct pl_list *waits, enum pl_reload_result result, c
 static const double duration_bounds[] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
                                          0.25,  0.5,    1,     2.5,  5,     10,   60};
 
-static void add_metrics(struct pl_reload *reload)
+static void reload_add_metrics(struct pl_reload *reload)
 {
     static const struct pl_metric_spec total = {.name = "perilune_reload_total",
                                                 .help = "Reloads of scripts by result.",
@@ -73,7 +73,7 @@ void pl_reload_tell(struct pl_reload *reload, enum pl_reload_event event)
     pl_reload_state_tell(&reload->state, pl_reload_is_stopping(reload) ? PL_RELOAD_STOP : event);
 }
 
-static void on_due(struct pl_timer *timer)
+static void on_reload_due(struct pl_timer *timer)
 {
     pl_reload_tell(PL_CONTAINER_OF(timer, struct pl_reload, step), PL_RELOAD_DUE);
 }
@@ -82,7 +82,7 @@ static void wait_until(void *arg, int64_t due_ns)
 {
     struct pl_reload *reload = arg;
     int64_t delay = due_ns - pl_loop_now(reload->o.loop);
-    pl_timer_start(pl_reload_timers(reload), &reload->step, delay > 0 ? delay : 0, on_due);
+    pl_timer_start(pl_reload_timers(reload), &reload->step, delay > 0 ? delay : 0, on_reload_due);
 }
 
 void pl_reload_on_read(void *arg)
@@ -135,7 +135,7 @@ void pl_reload_tell_news(struct pl_reload *reload, enum pl_reload_news_kind kind
         reload->hear(reload->hear_arg, &news);
 }
 
-static void refuse(void *arg)
+static void reload_refuse(void *arg)
 {
     struct pl_reload *reload = arg;
     struct pl_generation *next = reload->next;
@@ -158,7 +158,7 @@ static void refuse(void *arg)
     pl_reload_tell_waits(&reload->waits, PL_RELOAD_REJECTED, reload->refusal);
 }
 
-static void drop(void *arg)
+static void reload_drop(void *arg)
 {
     struct pl_reload *reload = arg;
     struct pl_generation *next = reload->next;
@@ -167,7 +167,7 @@ static void drop(void *arg)
 }
 
 /* Nothing is to be loaded: what runs is what is there. */
-static void settle(void *arg, bool asked)
+static void reload_settle(void *arg, bool asked)
 {
     struct pl_reload *reload = arg;
     reload->began_ns = 0;
@@ -180,7 +180,8 @@ static void settle(void *arg, bool asked)
 
 /* ---- loading ---- */
 
-static void on_prepared(void *arg, struct pl_generation *generation, const struct pl_err *err)
+static void on_reload_prepared(void *arg, struct pl_generation *generation,
+                               const struct pl_err *err)
 {
     struct pl_reload *reload = arg;
     PL_REQUIRE(generation == reload->next);
@@ -189,13 +190,13 @@ static void on_prepared(void *arg, struct pl_generation *generation, const struc
     pl_reload_tell(reload, err != NULL ? PL_RELOAD_UNPREPARED : PL_RELOAD_PREPARED);
 }
 
-static void prepare(void *arg)
+static void reload_prepare(void *arg)
 {
     struct pl_reload *reload = arg;
-    pl_generation_prepare(reload->next, reload->current, on_prepared, reload);
+    pl_generation_prepare(reload->next, reload->current, on_reload_prepared, reload);
 }
 
-static bool judge(void *arg)
+static bool reload_judge(void *arg)
 {
     struct pl_reload *reload = arg;
     if (reload->wrong.code == 0 && pl_generation_controllers(reload->next) == 0 &&
@@ -205,7 +206,8 @@ static bool judge(void *arg)
     return reload->wrong.code == 0;
 }
 
-static void on_loaded(void *arg, struct pl_generation *generation, const struct pl_err *failed)
+static void on_reload_loaded(void *arg, struct pl_generation *generation,
+                             const struct pl_err *failed)
 {
     struct pl_reload *reload = arg;
     PL_REQUIRE(generation == reload->next);
@@ -235,7 +237,7 @@ static bool decode_config(struct pl_reload *reload, struct pl_doc **config)
                              &reload->wrong) == 0);
 }
 
-static bool load(void *arg)
+static bool reload_load(void *arg)
 {
     struct pl_reload *reload = arg;
     if (reload->began_ns == 0)
@@ -255,12 +257,12 @@ static bool load(void *arg)
     lanes.config_text = pl_buf_slice(&reload->config.text);
     lanes.generation = reload->numbers + 1;
     reload->next = pl_generation_load(&options, &lanes, reload->o.paths, reload->o.path_count,
-                                      on_loaded, reload);
+                                      on_reload_loaded, reload);
     pl_doc_unref(config);
     return true;
 }
 
-static bool make_room(void *arg)
+static bool reload_make_room(void *arg)
 {
     return pl_endings_make_room(&((struct pl_reload *)arg)->endings);
 }
@@ -269,14 +271,14 @@ static const struct pl_reload_ops ops = {
     .wait = wait_until,
     .look = pl_reload_look,
     .check = pl_reload_check,
-    .make_room = make_room,
-    .load = load,
-    .judge = judge,
-    .prepare = prepare,
+    .make_room = reload_make_room,
+    .load = reload_load,
+    .judge = reload_judge,
+    .prepare = reload_prepare,
     .apply = pl_reload_apply,
-    .refuse = refuse,
-    .drop = drop,
-    .settle = settle,
+    .refuse = reload_refuse,
+    .drop = reload_drop,
+    .settle = reload_settle,
 };
 
 void pl_reload_request(struct pl_reload *reload, const char *why, struct pl_reload_wait *wait)
@@ -300,7 +302,7 @@ struct pl_reload *pl_reload_create(const struct pl_reload_options *options, stru
     reload->endings = (struct pl_endings){.view = options->view, .grace_ns = options->grace_ns};
     pl_list_init(&reload->waits);
     pl_list_init(&reload->guarded_waits);
-    add_metrics(reload);
+    reload_add_metrics(reload);
     pl_reload_state_init(&reload->state, &ops, reload, pl_loop_clock(options->loop),
                          options->watch);
     struct pl_generation_options first = {

@@ -54,7 +54,7 @@ static enum pl_reload_event event_of(const struct pl_look *look)
 }
 
 /* Files that are watched from now on are watched before the state hears what was found. */
-static void on_looked(void *arg)
+static void on_reload_disk_looked(void *arg)
 {
     struct pl_look *look = arg;
     struct pl_reload *reload = look->owner;
@@ -78,7 +78,7 @@ static void on_looked(void *arg)
     pl_reload_tell(reload, event);
 }
 
-static void run(void *look)
+static void reload_disk_run(void *look)
 {
     pl_look_run(look);
 }
@@ -92,7 +92,7 @@ static void begin_look(struct pl_reload *reload, struct pl_look *look)
 {
     struct pl_waits *waits = pl_site_waits(pl_cluster_site(reload->o.cluster));
     const struct pl_work_options work = {
-        .run = run, .done = on_looked, .drop = drop_look, .arg = look};
+        .run = reload_disk_run, .done = on_reload_disk_looked, .drop = drop_look, .arg = look};
     look->owner = reload;
     if (waits != NULL)
         pl_wait_begin_open(waits, &reload->disk, "the files of the scripts", "reload",

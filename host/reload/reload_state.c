@@ -7,7 +7,7 @@
 
 typedef enum pl_reload_at (*answer_fn)(struct pl_reload_state *s);
 
-static int64_t now(const struct pl_reload_state *s)
+static int64_t reload_state_now(const struct pl_reload_state *s)
 {
     return pl_clock_mono(s->clock);
 }
@@ -29,7 +29,7 @@ static enum pl_reload_at wait_until(struct pl_reload_state *s, int64_t due_ns)
 
 static void note_change(struct pl_reload_state *s)
 {
-    int64_t at = now(s);
+    int64_t at = reload_state_now(s);
     if (s->first_ns == 0 || at - s->last_ns >= PL_RELOAD_QUIET_NS)
         s->first_ns = at;
     s->last_ns = at;
@@ -38,7 +38,8 @@ static void note_change(struct pl_reload_state *s)
 /* When the burst is over, or cut. */
 static int64_t burst_end(const struct pl_reload_state *s)
 {
-    int64_t quiet = now(s) + PL_RELOAD_QUIET_NS, cut = s->first_ns + PL_RELOAD_BURST_NS;
+    int64_t quiet = reload_state_now(s) + PL_RELOAD_QUIET_NS,
+            cut = s->first_ns + PL_RELOAD_BURST_NS;
     return s->first_ns != 0 && cut < quiet ? cut : quiet;
 }
 
@@ -50,7 +51,7 @@ static enum pl_reload_at stay(struct pl_reload_state *s)
 static enum pl_reload_at wait_as_asked(struct pl_reload_state *s)
 {
     s->asked = true;
-    return wait_until(s, now(s));
+    return wait_until(s, reload_state_now(s));
 }
 
 static enum pl_reload_at wait_for_quiet(struct pl_reload_state *s)
@@ -68,13 +69,13 @@ static enum pl_reload_at wait_and_look(struct pl_reload_state *s)
 
 static enum pl_reload_at wait_longer(struct pl_reload_state *s)
 {
-    bool is_due = s->due_ns <= now(s);
+    bool is_due = s->due_ns <= reload_state_now(s);
     return is_due ? s->at : wait_for_quiet(s);
 }
 
 static enum pl_reload_at wait_to_watch(struct pl_reload_state *s)
 {
-    return s->watches ? wait_until(s, now(s) + PL_RELOAD_QUIET_NS) : s->at;
+    return s->watches ? wait_until(s, reload_state_now(s) + PL_RELOAD_QUIET_NS) : s->at;
 }
 
 /* ---- while something is under way ---- */
@@ -127,24 +128,24 @@ static enum pl_reload_at end_attempt(struct pl_reload_state *s)
     if (looking)
         return PL_RELOAD_LOOK;
     if (s->asked)
-        return wait_until(s, now(s));
-    return s->watches ? wait_until(s, now(s) + PL_RELOAD_QUIET_NS) : rest(s);
+        return wait_until(s, reload_state_now(s));
+    return s->watches ? wait_until(s, reload_state_now(s) + PL_RELOAD_QUIET_NS) : rest(s);
 }
 
-static enum pl_reload_at refuse(struct pl_reload_state *s)
+static enum pl_reload_at reload_state_refuse(struct pl_reload_state *s)
 {
     s->ops->refuse(s->arg);
     return end_attempt(s);
 }
 
-static enum pl_reload_at apply(struct pl_reload_state *s)
+static enum pl_reload_at reload_state_apply(struct pl_reload_state *s)
 {
     s->ops->apply(s->arg);
     return end_attempt(s);
 }
 
 /* Who asked while it was under way is answered by the attempt that follows. */
-static void drop(struct pl_reload_state *s)
+static void reload_state_drop(struct pl_reload_state *s)
 {
     s->asked = s->asked || s->again;
     s->again = false;
@@ -155,20 +156,20 @@ static void drop(struct pl_reload_state *s)
 
 static enum pl_reload_at drop_and_look(struct pl_reload_state *s)
 {
-    drop(s);
-    return wait_until(s, now(s) + PL_RELOAD_QUIET_NS);
+    reload_state_drop(s);
+    return wait_until(s, reload_state_now(s) + PL_RELOAD_QUIET_NS);
 }
 
 static enum pl_reload_at drop_and_look_once_more(struct pl_reload_state *s)
 {
-    drop(s);
+    reload_state_drop(s);
     s->stale = true;
     return PL_RELOAD_LOOK;
 }
 
 /* ---- looking at the disk ---- */
 
-static enum pl_reload_at look(struct pl_reload_state *s)
+static enum pl_reload_at reload_state_look(struct pl_reload_state *s)
 {
     enum pl_reload_at next = is_preparing(s) ? PL_RELOAD_PREPARE_LOOK : PL_RELOAD_LOOK;
     s->stale = s->stirred = false;
@@ -176,44 +177,44 @@ static enum pl_reload_at look(struct pl_reload_state *s)
     return next;
 }
 
-static enum pl_reload_at settle(struct pl_reload_state *s)
+static enum pl_reload_at reload_state_settle(struct pl_reload_state *s)
 {
     if (s->stale)
-        return look(s);
+        return reload_state_look(s);
     if (s->stirred)
         return wait_and_look(s);
-    drop(s);
+    reload_state_drop(s);
     s->ops->settle(s->arg, s->asked);
     return rest(s);
 }
 
-static enum pl_reload_at load(struct pl_reload_state *s)
+static enum pl_reload_at reload_state_load(struct pl_reload_state *s)
 {
     if (s->stale)
-        return look(s);
-    if (s->stirred && burst_end(s) > now(s))
+        return reload_state_look(s);
+    if (s->stirred && burst_end(s) > reload_state_now(s))
         return wait_until(s, burst_end(s));
-    drop(s);
+    reload_state_drop(s);
     if (!s->ops->make_room(s->arg))
-        return wait_until(s, now(s) + PL_RELOAD_ROOM_NS);
+        return wait_until(s, reload_state_now(s) + PL_RELOAD_ROOM_NS);
     s->first_ns = 0;
-    return s->ops->load(s->arg) ? PL_RELOAD_LOAD : refuse(s);
+    return s->ops->load(s->arg) ? PL_RELOAD_LOAD : reload_state_refuse(s);
 }
 
 static enum pl_reload_at leave_refused(struct pl_reload_state *s)
 {
     if (s->stale || s->asked || s->again)
-        return load(s);
+        return reload_state_load(s);
     if (s->stirred)
         return wait_and_look(s);
-    drop(s);
+    reload_state_drop(s);
     return rest(s);
 }
 
 static enum pl_reload_at go_on_preparing(struct pl_reload_state *s)
 {
     if (s->stale)
-        return look(s);
+        return reload_state_look(s);
     if (s->stirred)
         return wait_and_look(s);
     s->first_ns = 0;
@@ -222,19 +223,19 @@ static enum pl_reload_at go_on_preparing(struct pl_reload_state *s)
 
 /* ---- what was loaded ---- */
 
-static enum pl_reload_at check(struct pl_reload_state *s)
+static enum pl_reload_at reload_state_check(struct pl_reload_state *s)
 {
     s->stale = false;
     s->ops->check(s->arg);
     return PL_RELOAD_CHECK;
 }
 
-static enum pl_reload_at judge(struct pl_reload_state *s)
+static enum pl_reload_at reload_state_judge(struct pl_reload_state *s)
 {
     if (s->stale)
-        return check(s);
+        return reload_state_check(s);
     if (!s->ops->judge(s->arg))
-        return refuse(s);
+        return reload_state_refuse(s);
     s->ops->prepare(s->arg);
     s->at = PL_RELOAD_PREPARE;
     return s->first_ns != 0 ? wait_until(s, burst_end(s)) : s->at;
@@ -243,14 +244,14 @@ static enum pl_reload_at judge(struct pl_reload_state *s)
 static enum pl_reload_at load_anew(struct pl_reload_state *s)
 {
     if (s->stale || s->mixtures >= PL_RELOAD_MIXTURES)
-        return judge(s);
+        return reload_state_judge(s);
     s->mixtures++;
     s->asked = true;
-    drop(s);
+    reload_state_drop(s);
     return wait_for_quiet(s);
 }
 
-static enum pl_reload_at stop(struct pl_reload_state *s)
+static enum pl_reload_at reload_state_stop(struct pl_reload_state *s)
 {
     PL_UNUSED(s);
     return PL_RELOAD_STOPPED;
@@ -275,14 +276,14 @@ static const answer_fn answers[PL_RELOAD_STATES][PL_RELOAD_EVENTS] = {
         [PL_RELOAD_MIXED] = stay,
         [PL_RELOAD_PREPARED] = stay,
         [PL_RELOAD_UNPREPARED] = stay,
-        [PL_RELOAD_STOP] = stop,
+        [PL_RELOAD_STOP] = reload_state_stop,
     },
     [PL_RELOAD_QUIET] = {
         [PL_RELOAD_ASKED] = wait_as_asked,
         [PL_RELOAD_CHANGED] = wait_longer,
         [PL_RELOAD_READ] = stay,
         [PL_RELOAD_BACK] = stay,
-        [PL_RELOAD_DUE] = look,
+        [PL_RELOAD_DUE] = reload_state_look,
         [PL_RELOAD_IS_RUNNING] = stay,
         [PL_RELOAD_IS_REFUSED] = stay,
         [PL_RELOAD_IS_NEXT] = stay,
@@ -292,7 +293,7 @@ static const answer_fn answers[PL_RELOAD_STATES][PL_RELOAD_EVENTS] = {
         [PL_RELOAD_MIXED] = stay,
         [PL_RELOAD_PREPARED] = stay,
         [PL_RELOAD_UNPREPARED] = stay,
-        [PL_RELOAD_STOP] = stop,
+        [PL_RELOAD_STOP] = reload_state_stop,
     },
     [PL_RELOAD_LOOK] = {
         [PL_RELOAD_ASKED] = look_once_more_as_asked,
@@ -300,16 +301,16 @@ static const answer_fn answers[PL_RELOAD_STATES][PL_RELOAD_EVENTS] = {
         [PL_RELOAD_READ] = look_once_more,
         [PL_RELOAD_BACK] = look_once_more,
         [PL_RELOAD_DUE] = stay,
-        [PL_RELOAD_IS_RUNNING] = settle,
+        [PL_RELOAD_IS_RUNNING] = reload_state_settle,
         [PL_RELOAD_IS_REFUSED] = leave_refused,
-        [PL_RELOAD_IS_NEXT] = look,
-        [PL_RELOAD_IS_NEW] = load,
+        [PL_RELOAD_IS_NEXT] = reload_state_look,
+        [PL_RELOAD_IS_NEW] = reload_state_load,
         [PL_RELOAD_LOADED] = stay,
         [PL_RELOAD_UNMIXED] = stay,
         [PL_RELOAD_MIXED] = stay,
         [PL_RELOAD_PREPARED] = stay,
         [PL_RELOAD_UNPREPARED] = stay,
-        [PL_RELOAD_STOP] = stop,
+        [PL_RELOAD_STOP] = reload_state_stop,
     },
     [PL_RELOAD_LOAD] = {
         [PL_RELOAD_ASKED] = remember_asked,
@@ -321,12 +322,12 @@ static const answer_fn answers[PL_RELOAD_STATES][PL_RELOAD_EVENTS] = {
         [PL_RELOAD_IS_REFUSED] = stay,
         [PL_RELOAD_IS_NEXT] = stay,
         [PL_RELOAD_IS_NEW] = stay,
-        [PL_RELOAD_LOADED] = check,
+        [PL_RELOAD_LOADED] = reload_state_check,
         [PL_RELOAD_UNMIXED] = stay,
         [PL_RELOAD_MIXED] = stay,
         [PL_RELOAD_PREPARED] = stay,
         [PL_RELOAD_UNPREPARED] = stay,
-        [PL_RELOAD_STOP] = stop,
+        [PL_RELOAD_STOP] = reload_state_stop,
     },
     [PL_RELOAD_CHECK] = {
         [PL_RELOAD_ASKED] = remember_asked,
@@ -339,11 +340,11 @@ static const answer_fn answers[PL_RELOAD_STATES][PL_RELOAD_EVENTS] = {
         [PL_RELOAD_IS_NEXT] = stay,
         [PL_RELOAD_IS_NEW] = stay,
         [PL_RELOAD_LOADED] = stay,
-        [PL_RELOAD_UNMIXED] = judge,
+        [PL_RELOAD_UNMIXED] = reload_state_judge,
         [PL_RELOAD_MIXED] = load_anew,
         [PL_RELOAD_PREPARED] = stay,
         [PL_RELOAD_UNPREPARED] = stay,
-        [PL_RELOAD_STOP] = stop,
+        [PL_RELOAD_STOP] = reload_state_stop,
     },
     [PL_RELOAD_PREPARE] = {
         [PL_RELOAD_ASKED] = wait_as_asked,
@@ -358,16 +359,16 @@ static const answer_fn answers[PL_RELOAD_STATES][PL_RELOAD_EVENTS] = {
         [PL_RELOAD_LOADED] = stay,
         [PL_RELOAD_UNMIXED] = stay,
         [PL_RELOAD_MIXED] = stay,
-        [PL_RELOAD_PREPARED] = apply,
-        [PL_RELOAD_UNPREPARED] = refuse,
-        [PL_RELOAD_STOP] = stop,
+        [PL_RELOAD_PREPARED] = reload_state_apply,
+        [PL_RELOAD_UNPREPARED] = reload_state_refuse,
+        [PL_RELOAD_STOP] = reload_state_stop,
     },
     [PL_RELOAD_PREPARE_QUIET] = {
         [PL_RELOAD_ASKED] = wait_as_asked,
         [PL_RELOAD_CHANGED] = wait_longer,
         [PL_RELOAD_READ] = stay,
         [PL_RELOAD_BACK] = drop_and_look,
-        [PL_RELOAD_DUE] = look,
+        [PL_RELOAD_DUE] = reload_state_look,
         [PL_RELOAD_IS_RUNNING] = stay,
         [PL_RELOAD_IS_REFUSED] = stay,
         [PL_RELOAD_IS_NEXT] = stay,
@@ -375,9 +376,9 @@ static const answer_fn answers[PL_RELOAD_STATES][PL_RELOAD_EVENTS] = {
         [PL_RELOAD_LOADED] = stay,
         [PL_RELOAD_UNMIXED] = stay,
         [PL_RELOAD_MIXED] = stay,
-        [PL_RELOAD_PREPARED] = apply,
-        [PL_RELOAD_UNPREPARED] = refuse,
-        [PL_RELOAD_STOP] = stop,
+        [PL_RELOAD_PREPARED] = reload_state_apply,
+        [PL_RELOAD_UNPREPARED] = reload_state_refuse,
+        [PL_RELOAD_STOP] = reload_state_stop,
     },
     [PL_RELOAD_PREPARE_LOOK] = {
         [PL_RELOAD_ASKED] = look_once_more_as_asked,
@@ -385,16 +386,16 @@ static const answer_fn answers[PL_RELOAD_STATES][PL_RELOAD_EVENTS] = {
         [PL_RELOAD_READ] = look_once_more,
         [PL_RELOAD_BACK] = drop_and_look_once_more,
         [PL_RELOAD_DUE] = stay,
-        [PL_RELOAD_IS_RUNNING] = settle,
+        [PL_RELOAD_IS_RUNNING] = reload_state_settle,
         [PL_RELOAD_IS_REFUSED] = leave_refused,
         [PL_RELOAD_IS_NEXT] = go_on_preparing,
-        [PL_RELOAD_IS_NEW] = load,
+        [PL_RELOAD_IS_NEW] = reload_state_load,
         [PL_RELOAD_LOADED] = stay,
         [PL_RELOAD_UNMIXED] = stay,
         [PL_RELOAD_MIXED] = stay,
-        [PL_RELOAD_PREPARED] = apply,
-        [PL_RELOAD_UNPREPARED] = refuse,
-        [PL_RELOAD_STOP] = stop,
+        [PL_RELOAD_PREPARED] = reload_state_apply,
+        [PL_RELOAD_UNPREPARED] = reload_state_refuse,
+        [PL_RELOAD_STOP] = reload_state_stop,
     },
     [PL_RELOAD_STOPPED] = {
         [PL_RELOAD_ASKED] = stay,

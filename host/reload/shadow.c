@@ -37,7 +37,7 @@ struct pl_shadow {
     void *hear_arg;
 };
 
-static struct pl_timers *timers_of(const struct pl_shadow *shadow)
+static struct pl_timers *shadow_timers_of(const struct pl_shadow *shadow)
 {
     return pl_loop_timers(shadow->o.loop);
 }
@@ -59,7 +59,7 @@ static void say_line(struct pl_shadow *shadow, struct pl_doc *line)
     shadow->request.line(shadow->request.arg, line);
 }
 
-static void say(struct pl_shadow *shadow, struct pl_build *b)
+static void shadow_say(struct pl_shadow *shadow, struct pl_build *b)
 {
     pl_build_end(b);
     struct pl_doc *line = pl_build_finish(b);
@@ -108,7 +108,7 @@ static void say_summary(struct pl_shadow *shadow)
     pl_build_double(b, (double)(shadow->ended_ns - shadow->began_ns) / 1e9);
     pl_build_keyz(b, "ended");
     pl_build_strz(b, shadow->reason);
-    say(shadow, b);
+    shadow_say(shadow, b);
 }
 
 static void on_key_line(void *arg, struct pl_doc *line)
@@ -131,7 +131,7 @@ static void tell_end(void *arg)
 
 /* ---- its state ---- */
 
-static void tell(struct pl_shadow *shadow, enum pl_shadow_event event)
+static void shadow_tell(struct pl_shadow *shadow, enum pl_shadow_event event)
 {
     pl_shadow_state_tell(&shadow->state, event);
 }
@@ -140,41 +140,41 @@ static void tell_failure(struct pl_shadow *shadow, enum pl_shadow_event event,
                          const struct pl_err *why)
 {
     shadow->wrong = *why;
-    tell(shadow, event);
+    shadow_tell(shadow, event);
 }
 
-static void on_limit(struct pl_timer *timer)
+static void on_shadow_limit(struct pl_timer *timer)
 {
-    tell(PL_CONTAINER_OF(timer, struct pl_shadow, limit), PL_SHADOW_LIMIT);
+    shadow_tell(PL_CONTAINER_OF(timer, struct pl_shadow, limit), PL_SHADOW_LIMIT);
 }
 
-static void on_poll(struct pl_timer *timer)
+static void on_shadow_poll(struct pl_timer *timer)
 {
-    tell(PL_CONTAINER_OF(timer, struct pl_shadow, poll), PL_SHADOW_POLL);
+    shadow_tell(PL_CONTAINER_OF(timer, struct pl_shadow, poll), PL_SHADOW_POLL);
 }
 
 static void start_timer(struct pl_shadow *shadow, struct pl_timer *timer, int64_t due_ns,
                         pl_timer_fn fire)
 {
     int64_t delay = due_ns - pl_loop_now(shadow->o.loop);
-    pl_timer_start(timers_of(shadow), timer, delay > 0 ? delay : 0, fire);
+    pl_timer_start(shadow_timers_of(shadow), timer, delay > 0 ? delay : 0, fire);
 }
 
 static void start_limit(void *arg, int64_t due_ns)
 {
     struct pl_shadow *shadow = arg;
-    start_timer(shadow, &shadow->limit, due_ns, on_limit);
+    start_timer(shadow, &shadow->limit, due_ns, on_shadow_limit);
 }
 
 static void start_poll(void *arg, int64_t due_ns)
 {
     struct pl_shadow *shadow = arg;
-    start_timer(shadow, &shadow->poll, due_ns, on_poll);
+    start_timer(shadow, &shadow->poll, due_ns, on_shadow_poll);
 }
 
 /* ---- ending ---- */
 
-static void reset(void *arg)
+static void shadow_reset(void *arg)
 {
     struct pl_shadow *shadow = arg;
     tell_end(shadow);
@@ -183,15 +183,15 @@ static void reset(void *arg)
     pl_free(shadow->paths);
     shadow->paths = NULL;
     shadow->generation = NULL;
-    pl_timer_stop(timers_of(shadow), &shadow->limit);
-    pl_timer_stop(timers_of(shadow), &shadow->poll);
+    pl_timer_stop(shadow_timers_of(shadow), &shadow->limit);
+    pl_timer_stop(shadow_timers_of(shadow), &shadow->poll);
 }
 
-static void on_closed(void *arg, struct pl_generation *generation, const struct pl_err *err)
+static void on_shadow_closed(void *arg, struct pl_generation *generation, const struct pl_err *err)
 {
     PL_UNUSED(generation);
     PL_UNUSED(err);
-    tell(arg, PL_SHADOW_CLOSED);
+    shadow_tell(arg, PL_SHADOW_CLOSED);
 }
 
 static void destroy_actors(struct pl_shadow *shadow)
@@ -218,7 +218,7 @@ static void close_generation(void *arg)
 {
     struct pl_shadow *shadow = arg;
     destroy_actors(shadow);
-    pl_generation_close(shadow->generation, 0, on_closed, shadow);
+    pl_generation_close(shadow->generation, 0, on_shadow_closed, shadow);
 }
 
 static void set_reason(struct pl_shadow *shadow, enum pl_shadow_why why)
@@ -235,7 +235,7 @@ static void set_reason(struct pl_shadow *shadow, enum pl_shadow_why why)
         pl_err_set(&shadow->err, PL_ECANCELED, "the shadow was ended before it had begun");
 }
 
-static void end(void *arg, enum pl_shadow_why why, bool ran)
+static void shadow_end(void *arg, enum pl_shadow_why why, bool ran)
 {
     struct pl_shadow *shadow = arg;
     set_reason(shadow, why);
@@ -254,7 +254,7 @@ static void end(void *arg, enum pl_shadow_why why, bool ran)
 bool pl_shadow_finish(struct pl_shadow *shadow)
 {
     bool is_on = pl_shadow_state_is_on(&shadow->state);
-    tell(shadow, PL_SHADOW_FINISH);
+    shadow_tell(shadow, PL_SHADOW_FINISH);
     return is_on;
 }
 
@@ -334,7 +334,7 @@ static void say_begun(struct pl_shadow *shadow)
         }
         pl_build_end(b);
     }
-    say(shadow, b);
+    shadow_say(shadow, b);
 }
 
 static void begin_runs(void *arg)
@@ -363,24 +363,26 @@ static void begin_runs(void *arg)
 
 /* ---- beginning ---- */
 
-static void on_prepared(void *arg, struct pl_generation *generation, const struct pl_err *err)
+static void on_shadow_prepared(void *arg, struct pl_generation *generation,
+                               const struct pl_err *err)
 {
     struct pl_shadow *shadow = arg;
     PL_UNUSED(generation);
     if (err != NULL)
         tell_failure(shadow, PL_SHADOW_UNPREPARED, err);
     else
-        tell(shadow, PL_SHADOW_PREPARED);
+        shadow_tell(shadow, PL_SHADOW_PREPARED);
 }
 
-static void prepare(void *arg)
+static void shadow_prepare(void *arg)
 {
     struct pl_shadow *shadow = arg;
-    pl_generation_prepare(shadow->generation, pl_reload_current(shadow->o.reload), on_prepared,
-                          shadow);
+    pl_generation_prepare(shadow->generation, pl_reload_current(shadow->o.reload),
+                          on_shadow_prepared, shadow);
 }
 
-static void on_loaded(void *arg, struct pl_generation *generation, const struct pl_err *failed)
+static void on_shadow_loaded(void *arg, struct pl_generation *generation,
+                             const struct pl_err *failed)
 {
     struct pl_shadow *shadow = arg;
     struct pl_err err;
@@ -393,22 +395,22 @@ static void on_loaded(void *arg, struct pl_generation *generation, const struct 
     if (failed != NULL)
         tell_failure(shadow, PL_SHADOW_UNLOADED, failed);
     else
-        tell(shadow, PL_SHADOW_LOADED);
+        shadow_tell(shadow, PL_SHADOW_LOADED);
 }
 
 static const struct pl_shadow_ops ops = {
-    .prepare = prepare,
+    .prepare = shadow_prepare,
     .run = begin_runs,
-    .end = end,
+    .end = shadow_end,
     .is_quiet = is_quiet,
     .close = close_generation,
     .tell = tell_end,
-    .reset = reset,
+    .reset = shadow_reset,
     .limit = start_limit,
     .poll = start_poll,
 };
 
-static int load(struct pl_shadow *shadow, struct pl_err *err)
+static int shadow_load(struct pl_shadow *shadow, struct pl_err *err)
 {
     struct pl_lanes_options lanes = shadow->o.lanes;
     struct pl_generation_options options = {.cluster = shadow->o.cluster, .loop = shadow->o.loop};
@@ -427,7 +429,7 @@ static int load(struct pl_shadow *shadow, struct pl_err *err)
         lanes.generation = pl_generation_number(pl_reload_current(shadow->o.reload)) + 1;
         shadow->generation =
             pl_generation_load(&options, &lanes, (const char *const *)shadow->paths,
-                               shadow->request.path_count, on_loaded, shadow);
+                               shadow->request.path_count, on_shadow_loaded, shadow);
     }
     pl_doc_unref(config);
     pl_buf_deinit(&text);
@@ -457,12 +459,12 @@ int pl_shadow_begin(struct pl_shadow *shadow, const struct pl_shadow_request *re
     shadow->reason = "";
     pl_err_clear(&shadow->err);
     copy_paths(shadow);
-    int rc = load(shadow, err);
+    int rc = shadow_load(shadow, err);
     if (rc == 0) {
-        tell(shadow, PL_SHADOW_BEGUN);
+        shadow_tell(shadow, PL_SHADOW_BEGUN);
     } else {
         shadow->told = true; /* the caller knows */
-        reset(shadow);
+        shadow_reset(shadow);
     }
     return rc;
 }
@@ -498,7 +500,7 @@ void pl_shadow_destroy(struct pl_shadow *shadow)
     struct pl_generation *generation = shadow->generation;
     destroy_actors(shadow);
     if (shadow->state.at != PL_SHADOW_NONE)
-        reset(shadow);
+        shadow_reset(shadow);
     pl_generation_destroy(generation);
     pl_free(shadow);
 }

@@ -61,7 +61,7 @@ struct adding {
     struct pl_secrets hidden; /* owned: what either run has read of Secrets */
 };
 
-static struct difference *find(const struct subject *subject, const char *what)
+static struct difference *shadow_report_find(const struct subject *subject, const char *what)
 {
     for (size_t i = 0; subject != NULL && i < subject->count; i++)
         if (strcmp(subject->differences[i].what, what) == 0)
@@ -69,27 +69,29 @@ static struct difference *find(const struct subject *subject, const char *what)
     return NULL;
 }
 
-static void forget(struct pl_shadow_report *report, struct subject *subject, const char *what)
+static void shadow_report_forget(struct pl_shadow_report *report, struct subject *subject,
+                                 const char *what)
 {
-    struct difference *difference = find(subject, what);
+    struct difference *difference = shadow_report_find(subject, what);
     if (difference == NULL)
         return;
     free_difference(report, difference);
     *difference = subject->differences[--subject->count];
 }
 
-static void differs(void *arg, const struct pl_effect *running, const struct pl_effect *candidate)
+static void shadow_report_differs(void *arg, const struct pl_effect *running,
+                                  const struct pl_effect *candidate)
 {
     struct adding *adding = arg;
     struct pl_shadow_report *report = adding->report;
     struct subject *subject = adding->subject;
     const char *what = candidate != NULL ? candidate->name : running->name;
     bool both = running != NULL && candidate != NULL;
-    const struct difference *known = find(subject, what);
+    const struct difference *known = shadow_report_find(subject, what);
     /* What the candidate makes of what the running scripts wrote follows from that difference. */
     if (known != NULL && known->both && !both)
         return;
-    forget(report, subject, what);
+    shadow_report_forget(report, subject, what);
     if (subject == NULL || report->bytes > PL_SHADOW_BYTES_MAX) {
         report->left_out++;
         return;
@@ -109,7 +111,7 @@ static void agrees(void *arg, const struct pl_effect *running, const struct pl_e
 {
     struct adding *adding = arg;
     PL_UNUSED(running);
-    forget(adding->report, adding->subject, candidate->name);
+    shadow_report_forget(adding->report, adding->subject, candidate->name);
 }
 
 static struct subject *subject_of(struct pl_shadow_report *report, const char *name,
@@ -149,7 +151,7 @@ void pl_shadow_report_add(struct pl_shadow_report *report, const char *controlle
     pl_secrets_add_all(&adding.hidden, pl_capture_hidden(rehearsed->candidate));
     if (rehearsed->running != NULL)
         pl_secrets_add_all(&adding.hidden, pl_capture_hidden(rehearsed->running));
-    pl_compare(rehearsed->running, rehearsed->candidate, differs, agrees, &adding);
+    pl_compare(rehearsed->running, rehearsed->candidate, shadow_report_differs, agrees, &adding);
     report->left_out += pl_capture_dropped(rehearsed->candidate);
     set_error(&adding, rehearsed);
     if (adding.subject != NULL && adding.subject->count == 0 && adding.subject->error == NULL) {
@@ -188,7 +190,7 @@ static struct pl_doc *line_of(const struct subject *subject)
     return doc;
 }
 
-static int by_name(const void *a, const void *b)
+static int shadow_report_by_name(const void *a, const void *b)
 {
     const struct subject *one = *(const struct subject *const *)a;
     const struct subject *other = *(const struct subject *const *)b;
@@ -205,7 +207,7 @@ void pl_shadow_report_each(const struct pl_shadow_report *report,
     void *value;
     while (pl_map_next(&report->subjects, &at, &key, &value))
         all[count++] = value;
-    qsort(all, count, sizeof *all, by_name);
+    qsort(all, count, sizeof *all, shadow_report_by_name);
     for (size_t i = 0; i < count; i++) {
         struct pl_doc *doc = line_of(all[i]);
         line(arg, doc);

@@ -13,8 +13,8 @@
 
 /* ---- merging what is stated into what is there ---- */
 
-static struct pl_tree *merge(struct pl_arena *arena, const struct pl_tree *live,
-                             const struct pl_tree *config, const struct pl_schema *schema);
+static struct pl_tree *apply_merge(struct pl_arena *arena, const struct pl_tree *live,
+                                   const struct pl_tree *config, const struct pl_schema *schema);
 
 static struct pl_tree *merge_maps(struct pl_arena *arena, const struct pl_tree *live,
                                   const struct pl_tree *config, const struct pl_schema *schema)
@@ -22,8 +22,8 @@ static struct pl_tree *merge_maps(struct pl_arena *arena, const struct pl_tree *
     struct pl_tree *out = pl_tree_copy(arena, live);
     PL_TREE_FOR(item, config)
     pl_tree_set(arena, out, item->key,
-                merge(arena, pl_tree_get(live, item->key), item->value,
-                      pl_schema_field(schema, item->key)));
+                apply_merge(arena, pl_tree_get(live, item->key), item->value,
+                            pl_schema_field(schema, item->key)));
     return out;
 }
 
@@ -59,8 +59,9 @@ static struct pl_tree *merge_lists(struct pl_arena *arena, const struct pl_tree 
             }
         }
         struct pl_slice key = pl_api_fields_element(arena, right->value, schema);
-        pl_tree_push(arena, out,
-                     merge(arena, pl_map_get(&there, key), right->value, pl_schema_items(schema)));
+        pl_tree_push(
+            arena, out,
+            apply_merge(arena, pl_map_get(&there, key), right->value, pl_schema_items(schema)));
         if (left != NULL && pl_slice_eq(key, pl_api_fields_element(arena, left->value, schema)))
             left = left->next;
         right = right->next;
@@ -70,8 +71,8 @@ static struct pl_tree *merge_lists(struct pl_arena *arena, const struct pl_tree 
     return out;
 }
 
-static struct pl_tree *merge(struct pl_arena *arena, const struct pl_tree *live,
-                             const struct pl_tree *config, const struct pl_schema *schema)
+static struct pl_tree *apply_merge(struct pl_arena *arena, const struct pl_tree *live,
+                                   const struct pl_tree *config, const struct pl_schema *schema)
 {
     if (pl_tree_is(live, PL_OBJECT) && pl_tree_is(config, PL_OBJECT) &&
         !pl_schema_is_atomic(schema))
@@ -86,7 +87,7 @@ static struct pl_tree *merge(struct pl_arena *arena, const struct pl_tree *live,
 /* ---- removing what is no longer stated ---- */
 
 /* A field that lies above fields of the set counts as one of it; an element does not. */
-static bool covers(struct pl_slice key, const struct pl_tree *node)
+static bool apply_covers(struct pl_slice key, const struct pl_tree *node)
 {
     return node != NULL && (key.ptr[0] == 'f' || pl_api_fields_is_member(node));
 }
@@ -106,7 +107,7 @@ static void remove_items(struct pl_arena *arena, struct pl_tree *value,
         const struct pl_tree *was = pl_tree_get(last, key), *is = pl_tree_get(kept, key);
         if (was == NULL)
             continue;
-        if (covers(key, was) && !covers(key, is))
+        if (apply_covers(key, was) && !apply_covers(key, is))
             pl_tree_unlink(value, item);
         else
             remove_items(arena, item->value,
@@ -171,9 +172,9 @@ static int fail_conflicts(struct conflicts *c)
 /* ---- apply ---- */
 
 /* Takes the changed fields away from other managers, or fails. */
-static int settle(const struct pl_api_writer *writer, struct pl_tree *entries,
-                  const struct pl_tree *own, const struct pl_api_difference *diff, bool force,
-                  struct pl_api_status *status)
+static int apply_settle(const struct pl_api_writer *writer, struct pl_tree *entries,
+                        const struct pl_tree *own, const struct pl_api_difference *diff, bool force,
+                        struct pl_api_status *status)
 {
     struct pl_arena *arena = writer->arena;
     struct conflicts conflicts = {.status = status, .text = PL_BUF_INIT};
@@ -268,11 +269,11 @@ struct pl_tree *pl_api_managed_apply(const struct pl_api_writer *writer, const s
     struct pl_tree *asked = pl_api_managed_strip(writer, config);
     struct pl_tree *before = pl_api_managed_strip(writer, live);
     struct pl_tree *stated = pl_api_fields_of(arena, asked, writer->schema);
-    struct pl_tree *after = merge(arena, before, asked, writer->schema);
+    struct pl_tree *after = apply_merge(arena, before, asked, writer->schema);
     if (last != NULL)
         remove_items(arena, after, writer->schema, last, all_fields(arena, entries, own, stated));
     bool changed = pl_api_fields_compare(arena, before, after, writer->schema, &diff);
-    if (settle(writer, entries, own, &diff, force, status) != 0)
+    if (apply_settle(writer, entries, own, &diff, force, status) != 0)
         return NULL;
     struct pl_tree *out = pl_tree_array(arena);
     struct pl_tree *time = pl_tree_getz(own, "time");

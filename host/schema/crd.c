@@ -13,7 +13,7 @@
 
 /* ---- defaults and conditions ---- */
 
-static struct pl_slice lower(struct pl_arena *arena, struct pl_slice text)
+static struct pl_slice crd_lower(struct pl_arena *arena, struct pl_slice text)
 {
     char *out = pl_arena_alloc(arena, text.len + 1);
     for (size_t i = 0; i < text.len; i++)
@@ -51,7 +51,7 @@ void pl_api_crd_default_spec(struct pl_arena *arena, struct pl_tree *crd)
     struct pl_tree *names = pl_tree_child(arena, spec, "names");
     struct pl_slice kind = pl_tree_text_at(names, "kind");
     if (kind.len > 0) {
-        pl_tree_default(arena, names, "singular", pl_tree_str(arena, lower(arena, kind)));
+        pl_tree_default(arena, names, "singular", pl_tree_str(arena, crd_lower(arena, kind)));
         pl_tree_default(arena, names, "listKind",
                         pl_tree_str(arena, pl_arena_f(arena, "%.*sList", PL_FMT(kind))));
     }

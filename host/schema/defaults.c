@@ -156,8 +156,8 @@ static const struct kind_rules *rules_of(const char *kind)
 
 /* ---- walking ---- */
 
-static void fill(struct pl_arena *arena, struct pl_tree *at, const char *path,
-                 const struct rule *rule)
+static void defaults_fill(struct pl_arena *arena, struct pl_tree *at, const char *path,
+                          const struct rule *rule)
 {
     size_t len = strcspn(path, ".");
     if (*path == '\0') {
@@ -173,18 +173,18 @@ static void fill(struct pl_arena *arena, struct pl_tree *at, const char *path,
     struct pl_tree *next = pl_tree_get(at, pl_slice(path, each ? len - 2 : len));
     if (!each) {
         if (next != NULL)
-            fill(arena, next, rest, rule);
+            defaults_fill(arena, next, rest, rule);
         return;
     }
     if (pl_tree_is(next, PL_ARRAY))
         PL_TREE_FOR(item, next)
-    fill(arena, item->value, rest, rule);
+    defaults_fill(arena, item->value, rest, rule);
 }
 
 static void fill_all(struct pl_arena *arena, struct pl_tree *root, const struct rule *rules)
 {
     for (; rules != NULL && rules->path != NULL; rules++)
-        fill(arena, root, rules->path, rules);
+        defaults_fill(arena, root, rules->path, rules);
 }
 
 /* ---- what no table can say ---- */

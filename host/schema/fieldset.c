@@ -32,8 +32,8 @@ static struct pl_tree *node_of(struct pl_arena *arena, bool member, struct pl_tr
     return below;
 }
 
-static void put(struct pl_arena *arena, struct pl_tree **set, struct pl_slice key,
-                struct pl_tree *node)
+static void fieldset_put(struct pl_arena *arena, struct pl_tree **set, struct pl_slice key,
+                         struct pl_tree *node)
 {
     if (node == NULL)
         return;
@@ -81,15 +81,15 @@ static struct pl_tree *combine(struct pl_arena *arena, enum operation op, const 
         bool mine = pl_api_fields_is_member(item->value), theirs = pl_api_fields_is_member(other);
         if (is_dot(item->key))
             continue;
-        put(arena, &out, item->key,
-            node_of(arena, combine_members(op, mine, theirs),
-                    combine(arena, op, item->value, other)));
+        fieldset_put(arena, &out, item->key,
+                     node_of(arena, combine_members(op, mine, theirs),
+                             combine(arena, op, item->value, other)));
     }
     if (op != UNION)
         return out;
     PL_TREE_FOR(item, b)
     if (!is_dot(item->key) && pl_tree_get(a, item->key) == NULL)
-        put(arena, &out, item->key, pl_tree_copy(arena, item->value));
+        fieldset_put(arena, &out, item->key, pl_tree_copy(arena, item->value));
     return out;
 }
 
@@ -191,15 +191,15 @@ static struct pl_tree *state(struct pl_arena *arena, const struct pl_tree *value
         {
             struct pl_tree *below =
                 state(arena, item->value, pl_schema_field(schema, item->key), &leaf);
-            put(arena, &out, field_key(arena, item->key),
-                node_of(arena, leaf || is_empty_map(item->value), below));
+            fieldset_put(arena, &out, field_key(arena, item->key),
+                         node_of(arena, leaf || is_empty_map(item->value), below));
         }
     } else if (value->type == PL_ARRAY && pl_api_fields_is_granular(arena, value, schema)) {
         PL_TREE_FOR(item, value)
         {
             struct pl_tree *below = state(arena, item->value, pl_schema_items(schema), &leaf);
-            put(arena, &out, pl_api_fields_element(arena, item->value, schema),
-                node_of(arena, true, below));
+            fieldset_put(arena, &out, pl_api_fields_element(arena, item->value, schema),
+                         node_of(arena, true, below));
         }
     } else {
         *whole = true;
@@ -224,27 +224,29 @@ struct diff {
     bool is_added, is_modified, is_removed;
 };
 
-static struct diff compare(struct pl_arena *arena, const struct pl_tree *a, const struct pl_tree *b,
-                           const struct pl_schema *schema);
+static struct diff fieldset_compare(struct pl_arena *arena, const struct pl_tree *a,
+                                    const struct pl_tree *b, const struct pl_schema *schema);
 
-static void take(struct pl_arena *arena, struct diff *out, struct pl_slice key, struct diff inner)
+static void fieldset_take(struct pl_arena *arena, struct diff *out, struct pl_slice key,
+                          struct diff inner)
 {
-    put(arena, &out->added, key, node_of(arena, inner.is_added, inner.added));
-    put(arena, &out->modified, key, node_of(arena, inner.is_modified, inner.modified));
-    put(arena, &out->removed, key, node_of(arena, inner.is_removed, inner.removed));
+    fieldset_put(arena, &out->added, key, node_of(arena, inner.is_added, inner.added));
+    fieldset_put(arena, &out->modified, key, node_of(arena, inner.is_modified, inner.modified));
+    fieldset_put(arena, &out->removed, key, node_of(arena, inner.is_removed, inner.removed));
 }
 
 static void compare_maps(struct pl_arena *arena, const struct pl_tree *a, const struct pl_tree *b,
                          const struct pl_schema *schema, struct diff *out)
 {
     PL_TREE_FOR(item, a)
-    take(
-        arena, out, field_key(arena, item->key),
-        compare(arena, item->value, pl_tree_get(b, item->key), pl_schema_field(schema, item->key)));
+    fieldset_take(arena, out, field_key(arena, item->key),
+                  fieldset_compare(arena, item->value, pl_tree_get(b, item->key),
+                                   pl_schema_field(schema, item->key)));
     PL_TREE_FOR(item, b)
     if (pl_tree_get(a, item->key) == NULL)
-        take(arena, out, field_key(arena, item->key),
-             compare(arena, NULL, item->value, pl_schema_field(schema, item->key)));
+        fieldset_take(
+            arena, out, field_key(arena, item->key),
+            fieldset_compare(arena, NULL, item->value, pl_schema_field(schema, item->key)));
 }
 
 /* Element -> its key, for lists too long to search again and again. */
@@ -264,14 +266,16 @@ static void compare_lists(struct pl_arena *arena, const struct pl_tree *a, const
     PL_TREE_FOR(item, a)
     {
         struct pl_slice key = pl_api_fields_element(arena, item->value, schema);
-        take(arena, out, key,
-             compare(arena, item->value, pl_map_get(&in_b, key), pl_schema_items(schema)));
+        fieldset_take(
+            arena, out, key,
+            fieldset_compare(arena, item->value, pl_map_get(&in_b, key), pl_schema_items(schema)));
     }
     PL_TREE_FOR(item, b)
     {
         struct pl_slice key = pl_api_fields_element(arena, item->value, schema);
         if (!pl_map_has(&in_a, key))
-            take(arena, out, key, compare(arena, NULL, item->value, pl_schema_items(schema)));
+            fieldset_take(arena, out, key,
+                          fieldset_compare(arena, NULL, item->value, pl_schema_items(schema)));
     }
     pl_map_deinit(&in_a);
     pl_map_deinit(&in_b);
@@ -290,8 +294,8 @@ static bool are(const struct pl_tree *a, const struct pl_tree *b, enum pl_type t
            !(is_nothing(a) && is_nothing(b));
 }
 
-static struct diff compare(struct pl_arena *arena, const struct pl_tree *a, const struct pl_tree *b,
-                           const struct pl_schema *schema)
+static struct diff fieldset_compare(struct pl_arena *arena, const struct pl_tree *a,
+                                    const struct pl_tree *b, const struct pl_schema *schema)
 {
     struct diff out = {.is_added = a == NULL, .is_removed = b == NULL};
     if (are(a, b, PL_OBJECT) && !pl_schema_is_atomic(schema))

@@ -74,8 +74,8 @@ static void compile_rules(struct pl_api_rules *node, struct pl_arena *arena)
     }
 }
 
-static struct pl_api_rules *make(struct pl_arena *arena, struct pl_node schema,
-                                 const struct pl_cel_type *type);
+static struct pl_api_rules *rules_make(struct pl_arena *arena, struct pl_node schema,
+                                       const struct pl_cel_type *type);
 
 static void make_members(struct pl_api_rules *node, struct pl_arena *arena)
 {
@@ -90,15 +90,15 @@ static void make_members(struct pl_api_rules *node, struct pl_arena *arena)
             field != NULL ? field->type
                           : pl_cel_type_from_schema(
                                 arena, it.value, flag(it.value, "x-kubernetes-embedded-resource"));
-        struct pl_api_rules *child = type != NULL ? make(arena, it.value, type) : NULL;
+        struct pl_api_rules *child = type != NULL ? rules_make(arena, it.value, type) : NULL;
         if (child != NULL)
             node->members[node->member_count++] = (struct pl_api_member_rules){name, child};
     }
 }
 
 /* NULL: nothing here or below has a rule. */
-static struct pl_api_rules *make(struct pl_arena *arena, struct pl_node schema,
-                                 const struct pl_cel_type *type)
+static struct pl_api_rules *rules_make(struct pl_arena *arena, struct pl_node schema,
+                                       const struct pl_cel_type *type)
 {
     struct pl_api_rules *node = pl_arena_alloc(arena, sizeof *node);
     node->schema = schema;
@@ -108,9 +108,9 @@ static struct pl_api_rules *make(struct pl_arena *arena, struct pl_node schema,
     struct pl_node items = pl_node_getz(schema, "items");
     struct pl_node values = pl_node_getz(schema, "additionalProperties");
     if (!pl_node_is_missing(items) && type->kind == PL_CEL_LIST)
-        node->elements = make(arena, items, pl_cel_type_elem(type));
+        node->elements = rules_make(arena, items, pl_cel_type_elem(type));
     else if (pl_node_type(values) == PL_OBJECT && type->kind == PL_CEL_MAP)
-        node->elements = make(arena, values, pl_cel_type_elem(type));
+        node->elements = rules_make(arena, values, pl_cel_type_elem(type));
     bool has_any = node->rule_count > 0 || node->member_count > 0 || node->elements != NULL;
     return has_any ? node : NULL;
 }
@@ -119,7 +119,7 @@ struct pl_api_rules *pl_api_rules_create(struct pl_node schema)
 {
     struct pl_arena arena = {0};
     const struct pl_cel_type *type = pl_cel_type_from_schema(&arena, schema, true);
-    struct pl_api_rules *root = type != NULL ? make(&arena, schema, type) : NULL;
+    struct pl_api_rules *root = type != NULL ? rules_make(&arena, schema, type) : NULL;
     if (root == NULL) {
         pl_arena_deinit(&arena);
         return NULL;
@@ -164,18 +164,18 @@ struct part {
     struct pl_slice path;
 };
 
-static struct pl_slice text_of(struct run *run, struct pl_node node, const char *name)
+static struct pl_slice rules_text_of(struct run *run, struct pl_node node, const char *name)
 {
     return pl_api_rule_text(run->faults->arena, node, name);
 }
 
 static struct pl_slice rule_text(struct run *run, const struct pl_api_rule *rule)
 {
-    struct pl_slice message = text_of(run, rule->node, "message");
-    return message.len > 0 ? message : text_of(run, rule->node, "rule");
+    struct pl_slice message = rules_text_of(run, rule->node, "message");
+    return message.len > 0 ? message : rules_text_of(run, rule->node, "rule");
 }
 
-static const char *type_name(const struct pl_api_rules *node)
+static const char *rules_type_name(const struct pl_api_rules *node)
 {
     struct pl_scratch scratch;
     struct pl_slice type = pl_node_str(pl_node_getz(node->schema, "type"), &scratch);
@@ -198,7 +198,7 @@ static void fault(struct run *run, const struct pl_api_rules *node, const struct
                   struct pl_slice what)
 {
     pl_api_fault(run->faults, "FieldValueInvalid", path_or_root(part->path),
-                 "Invalid value: \"%s\": %.*s", type_name(node), PL_FMT(what));
+                 "Invalid value: \"%s\": %.*s", rules_type_name(node), PL_FMT(what));
 }
 
 static void out_of_budget(struct run *run, const struct pl_api_rules *node, const struct part *part)
@@ -209,9 +209,9 @@ static void out_of_budget(struct run *run, const struct pl_api_rules *node, cons
                      "rules will be run"));
 }
 
-static struct pl_cel evaluate(struct run *run, const struct pl_api_rules *node,
-                              const struct pl_api_rule *rule, const struct pl_cel_program *program,
-                              const struct part *part)
+static struct pl_cel rules_evaluate(struct run *run, const struct pl_api_rules *node,
+                                    const struct pl_api_rule *rule,
+                                    const struct pl_cel_program *program, const struct part *part)
 {
     struct pl_arena *arena = run->faults->arena;
     uint64_t cost = 0;
@@ -253,7 +253,7 @@ static void tell_error(struct run *run, const struct pl_api_rules *node,
 }
 
 /* The value as a message shows it; empty for objects and arrays, of which nothing is shown. */
-static struct pl_slice shown(struct run *run, const struct pl_tree *value)
+static struct pl_slice rules_shown(struct run *run, const struct pl_tree *value)
 {
     struct pl_buf out = PL_BUF_INIT;
     if (value->type != PL_OBJECT && value->type != PL_ARRAY) {
@@ -265,12 +265,12 @@ static struct pl_slice shown(struct run *run, const struct pl_tree *value)
     return text;
 }
 
-static struct pl_slice message_of(struct run *run, const struct pl_api_rules *node,
-                                  const struct pl_api_rule *rule, const struct part *part)
+static struct pl_slice rules_message_of(struct run *run, const struct pl_api_rules *node,
+                                        const struct pl_api_rule *rule, const struct part *part)
 {
-    struct pl_slice message = text_of(run, rule->node, "message");
+    struct pl_slice message = rules_text_of(run, rule->node, "message");
     if (rule->message != NULL) {
-        struct pl_cel text = evaluate(run, node, rule, rule->message, part);
+        struct pl_cel text = rules_evaluate(run, node, rule, rule->message, part);
         bool is_fine = text.kind == PL_CEL_STRING && text.s.len > 0 &&
                        memchr(text.s.ptr, '\n', text.s.len) == NULL;
         if (is_fine)
@@ -278,16 +278,16 @@ static struct pl_slice message_of(struct run *run, const struct pl_api_rules *no
     }
     return message.len > 0 ? message
                            : pl_arena_f(run->faults->arena, "failed rule: %.*s",
-                                        PL_FMT(text_of(run, rule->node, "rule")));
+                                        PL_FMT(rules_text_of(run, rule->node, "rule")));
 }
 
 static void tell_failed(struct run *run, const struct pl_api_rules *node,
                         const struct pl_api_rule *rule, const struct part *part)
 {
     struct pl_arena *arena = run->faults->arena;
-    struct pl_slice below = text_of(run, rule->node, "fieldPath");
-    struct pl_slice reason = text_of(run, rule->node, "reason");
-    struct pl_slice detail = message_of(run, node, rule, part), path = part->path;
+    struct pl_slice below = rules_text_of(run, rule->node, "fieldPath");
+    struct pl_slice reason = rules_text_of(run, rule->node, "reason");
+    struct pl_slice detail = rules_message_of(run, node, rule, part), path = part->path;
     if (path.len == 0 && below.len > 0 && below.ptr[0] == '.')
         below = pl_slice(below.ptr + 1, below.len - 1);
     if (below.len > 0)
@@ -301,10 +301,10 @@ static void tell_failed(struct run *run, const struct pl_api_rules *node,
         pl_api_fault(to, "FieldValueRequired", path, "Required value: %.*s", PL_FMT(detail));
     else if (pl_slice_eqz(reason, "FieldValueDuplicate"))
         pl_api_fault(to, "FieldValueDuplicate", path, "Duplicate value: %.*s",
-                     PL_FMT(shown(run, part->value)));
+                     PL_FMT(rules_shown(run, part->value)));
     else
         pl_api_fault(to, "FieldValueInvalid", path, "Invalid value: %.*s%.*s",
-                     PL_FMT(shown(run, part->value)), PL_FMT(detail));
+                     PL_FMT(rules_shown(run, part->value)), PL_FMT(detail));
 }
 
 static void apply_rule(struct run *run, const struct pl_api_rules *node,
@@ -318,7 +318,7 @@ static void apply_rule(struct run *run, const struct pl_api_rules *node,
     bool looks_back = pl_cel_program_uses(rule->program, 1);
     if (looks_back && part->old == NULL && !flag(rule->node, "optionalOldSelf"))
         return;
-    struct pl_cel result = evaluate(run, node, rule, rule->program, part);
+    struct pl_cel result = rules_evaluate(run, node, rule, rule->program, part);
     if (run->is_over)
         out_of_budget(run, node, part);
     else if (pl_cel_is_error(result))

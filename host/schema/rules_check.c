@@ -56,8 +56,8 @@ static bool has_break(struct pl_slice text)
 
 /* ---- texts ---- */
 
-static void add_member(struct pl_buf *out, struct pl_node rule, const char *member,
-                       const char *shown)
+static void rules_check_add_member(struct pl_buf *out, struct pl_node rule, const char *member,
+                                   const char *shown)
 {
     struct pl_scratch scratch;
     struct pl_slice text = pl_node_str(pl_node_getz(rule, member), &scratch);
@@ -82,14 +82,14 @@ static struct pl_slice rule_shown(struct pl_arena *arena, struct pl_node rule)
     struct pl_buf out = PL_BUF_INIT;
     struct pl_node optional = pl_node_getz(rule, "optionalOldSelf");
     pl_buf_add_char(&out, '{');
-    add_member(&out, rule, "rule", "Rule");
-    add_member(&out, rule, "message", "Message");
-    add_member(&out, rule, "messageExpression", "MessageExpression");
+    rules_check_add_member(&out, rule, "rule", "Rule");
+    rules_check_add_member(&out, rule, "message", "Message");
+    rules_check_add_member(&out, rule, "messageExpression", "MessageExpression");
     if (pl_node_is_missing(pl_node_getz(rule, "reason")))
         pl_buf_add_z(&out, "\"Reason\":null,");
     else
-        add_member(&out, rule, "reason", "Reason");
-    add_member(&out, rule, "fieldPath", "FieldPath");
+        rules_check_add_member(&out, rule, "reason", "Reason");
+    rules_check_add_member(&out, rule, "fieldPath", "FieldPath");
     pl_buf_add_f(&out, "\"OptionalOldSelf\":%s}",
                  pl_node_is_missing(optional) ? "null"
                  : pl_node_bool(optional)     ? "true"
@@ -99,7 +99,7 @@ static struct pl_slice rule_shown(struct pl_arena *arena, struct pl_node rule)
     return text;
 }
 
-static void check_texts(struct checking *c, struct pl_node rule, struct pl_slice path)
+static void rules_check_texts(struct checking *c, struct pl_node rule, struct pl_slice path)
 {
     struct pl_arena *arena = c->faults->arena;
     struct pl_slice text = pl_api_rule_text(arena, rule, "rule"),
@@ -185,8 +185,8 @@ static void check_message(struct checking *c, const struct place *place, struct 
     pl_buf_deinit(&why);
 }
 
-static void check_rule(struct checking *c, const struct place *place, struct pl_node rule,
-                       struct pl_slice path)
+static void rules_check_rule(struct checking *c, const struct place *place, struct pl_node rule,
+                             struct pl_slice path)
 {
     struct pl_arena *arena = c->faults->arena;
     struct pl_buf why = PL_BUF_INIT;
@@ -225,10 +225,10 @@ static void check_rules(struct checking *c, const struct place *place)
         struct pl_slice path = pl_arena_f(c->faults->arena, "%.*s.x-kubernetes-validations[%zu]",
                                           PL_FMT(place->path), it.index);
         size_t before = c->faults->causes != NULL ? c->faults->causes->count : 0;
-        check_texts(c, it.value, path);
+        rules_check_texts(c, it.value, path);
         size_t after = c->faults->causes != NULL ? c->faults->causes->count : 0;
         if (place->type != NULL && after == before)
-            check_rule(c, place, it.value, path);
+            rules_check_rule(c, place, it.value, path);
     }
 }
 

@@ -29,7 +29,7 @@ static struct pl_arena *arena_of(const struct check *c)
 }
 
 /* The value as JSON, for "Invalid value: ...". */
-static struct pl_slice shown(const struct check *c, const struct pl_tree *value)
+static struct pl_slice schema_check_shown(const struct check *c, const struct pl_tree *value)
 {
     struct pl_buf buf = PL_BUF_INIT;
     pl_tree_write(&buf, value);
@@ -47,13 +47,13 @@ static struct pl_slice shown_node(const struct check *c, struct pl_node node)
     return text;
 }
 
-static void invalid(const struct check *c, struct pl_slice value, const char *what)
+static void schema_check_invalid(const struct check *c, struct pl_slice value, const char *what)
 {
     pl_api_fault(c->faults, "FieldValueInvalid", c->path, "Invalid value: %.*s: %.*s in body %s",
                  PL_FMT(value), PL_FMT(c->path), what);
 }
 
-static double number_of(const struct pl_tree *value)
+static double schema_check_number_of(const struct pl_tree *value)
 {
     char text[80];
     snprintf(text, sizeof(text), "%.*s", PL_FMT(value->text));
@@ -62,7 +62,7 @@ static double number_of(const struct pl_tree *value)
 
 /* ---- types ---- */
 
-static const char *type_of(const struct pl_tree *value)
+static const char *schema_check_type_of(const struct pl_tree *value)
 {
     int64_t integer;
     switch (pl_tree_type(value)) {
@@ -81,10 +81,10 @@ static const char *type_of(const struct pl_tree *value)
     }
 }
 
-static bool check_type(const struct check *c, const struct pl_tree *value)
+static bool schema_check_type(const struct check *c, const struct pl_tree *value)
 {
     struct pl_scratch scratch;
-    const char *is = type_of(value);
+    const char *is = schema_check_type_of(value);
     struct pl_slice want = pl_node_str(pl_node_getz(c->schema, "type"), &scratch);
     if (value->type == PL_NULL && pl_node_bool(pl_node_getz(c->schema, "nullable")))
         return true;
@@ -116,8 +116,8 @@ static void check_enum(const struct check *c, const struct pl_tree *value)
     }
     if (!found)
         pl_api_fault(c->faults, "FieldValueNotSupported", c->path,
-                     "Unsupported value: %.*s: supported values: %s", PL_FMT(shown(c, value)),
-                     pl_buf_z(&known));
+                     "Unsupported value: %.*s: supported values: %s",
+                     PL_FMT(schema_check_shown(c, value)), pl_buf_z(&known));
     pl_buf_deinit(&known);
 }
 
@@ -130,14 +130,14 @@ static void check_bound(const struct check *c, const struct pl_tree *value, bool
         return;
     bool open =
         pl_node_bool(pl_node_getz(c->schema, is_min ? "exclusiveMinimum" : "exclusiveMaximum"));
-    double x = number_of(value), limit = pl_node_double(bound);
+    double x = schema_check_number_of(value), limit = pl_node_double(bound);
     bool good = is_min ? (open ? x > limit : x >= limit) : (open ? x < limit : x <= limit);
     if (good)
         return;
     struct pl_slice text =
         pl_arena_f(arena_of(c), "should be %s than %s%.*s", is_min ? "greater" : "less",
                    open ? "" : "or equal to ", PL_FMT(shown_node(c, bound)));
-    invalid(c, shown(c, value), text.ptr);
+    schema_check_invalid(c, schema_check_shown(c, value), text.ptr);
 }
 
 static void check_number(const struct check *c, const struct pl_tree *value)
@@ -147,12 +147,12 @@ static void check_number(const struct check *c, const struct pl_tree *value)
     check_bound(c, value, false);
     struct pl_node multiple = pl_node_getz(c->schema, "multipleOf");
     if (pl_node_type(multiple) == PL_NUMBER && pl_node_double(multiple) > 0) {
-        double ratio = number_of(value) / pl_node_double(multiple);
+        double ratio = schema_check_number_of(value) / pl_node_double(multiple);
         if (fabs(ratio - round(ratio)) > 1e-9)
-            invalid(c, shown(c, value),
-                    pl_arena_f(arena_of(c), "should be a multiple of %.*s",
-                               PL_FMT(shown_node(c, multiple)))
-                        .ptr);
+            schema_check_invalid(c, schema_check_shown(c, value),
+                                 pl_arena_f(arena_of(c), "should be a multiple of %.*s",
+                                            PL_FMT(shown_node(c, multiple)))
+                                     .ptr);
     }
     if (pl_node_str_eq(pl_node_getz(c->schema, "format"), pl_slice_z("int32")) &&
         (!pl_tree_integer(value, &integer) || integer > INT32_MAX || integer < INT32_MIN))
@@ -184,16 +184,18 @@ static void check_string(const struct check *c, const struct pl_tree *value)
         pl_api_fault(c->faults, "FieldValueTooLong", c->path,
                      "Too long: may not be more than %" PRId64 " bytes", limit);
     else if (pl_node_int(pl_node_getz(c->schema, "minLength"), &limit) && (int64_t)length < limit)
-        invalid(c, shown(c, value),
-                pl_arena_f(arena_of(c), "should be at least %" PRId64 " chars long", limit).ptr);
+        schema_check_invalid(
+            c, schema_check_shown(c, value),
+            pl_arena_f(arena_of(c), "should be at least %" PRId64 " chars long", limit).ptr);
     else if (pattern.len > 0 && !matches(pattern, value->text))
-        invalid(c, shown(c, value),
-                pl_arena_f(arena_of(c), "should match '%.*s'", PL_FMT(pattern)).ptr);
+        schema_check_invalid(c, schema_check_shown(c, value),
+                             pl_arena_f(arena_of(c), "should match '%.*s'", PL_FMT(pattern)).ptr);
     struct pl_slice format = pl_node_str(pl_node_getz(c->schema, "format"), &scratch);
     if (pl_slice_eqz(format, "date-time") && !pl_time_parse(value->text, &instant))
         pl_api_fault(c->faults, "FieldValueTypeInvalid", c->path,
                      "Invalid value: %.*s: %.*s in body must be of type date-time: %.*s",
-                     PL_FMT(shown(c, value)), PL_FMT(c->path), PL_FMT(shown(c, value)));
+                     PL_FMT(schema_check_shown(c, value)), PL_FMT(c->path),
+                     PL_FMT(schema_check_shown(c, value)));
 }
 
 /* ---- arrays and objects ---- */
@@ -234,7 +236,7 @@ static void check_duplicates(const struct check *c, const struct pl_tree *value)
     size_t i = 0;
     PL_TREE_FOR(item, value)
     {
-        struct pl_slice text = shown(c, identity(c, item->value));
+        struct pl_slice text = schema_check_shown(c, identity(c, item->value));
         if (pl_map_has(&seen, text))
             pl_api_fault(c->faults, "FieldValueDuplicate",
                          pl_arena_f(arena_of(c), "%.*s[%zu]", PL_FMT(c->path), i),
@@ -255,8 +257,9 @@ static void check_array(const struct check *c, const struct pl_tree *value)
     pl_api_structural_validate(c->faults, item->value, items,
                                pl_arena_f(arena_of(c), "%.*s[%zu]", PL_FMT(c->path), i++));
     if (pl_node_int(pl_node_getz(c->schema, "minItems"), &limit) && (int64_t)value->count < limit)
-        invalid(c, pl_arena_f(arena_of(c), "%zu", value->count),
-                pl_arena_f(arena_of(c), "should have at least %" PRId64 " items", limit).ptr);
+        schema_check_invalid(
+            c, pl_arena_f(arena_of(c), "%zu", value->count),
+            pl_arena_f(arena_of(c), "should have at least %" PRId64 " items", limit).ptr);
     check_too_many(c, "maxItems", value->count);
     check_duplicates(c, value);
 }
@@ -268,7 +271,7 @@ static struct pl_slice member_path(const struct check *c, struct pl_slice key)
     return pl_arena_f(arena_of(c), "%.*s.%.*s", PL_FMT(c->path), PL_FMT(key));
 }
 
-static void check_object(const struct check *c, const struct pl_tree *value)
+static void schema_check_object(const struct check *c, const struct pl_tree *value)
 {
     struct pl_node properties = pl_node_getz(c->schema, "properties");
     struct pl_node additional = pl_node_getz(c->schema, "additionalProperties");
@@ -290,8 +293,9 @@ static void check_object(const struct check *c, const struct pl_tree *value)
     }
     if (pl_node_int(pl_node_getz(c->schema, "minProperties"), &limit) &&
         (int64_t)value->count < limit)
-        invalid(c, pl_arena_f(arena_of(c), "%zu", value->count),
-                pl_arena_f(arena_of(c), "should have at least %" PRId64 " properties", limit).ptr);
+        schema_check_invalid(
+            c, pl_arena_f(arena_of(c), "%zu", value->count),
+            pl_arena_f(arena_of(c), "should have at least %" PRId64 " properties", limit).ptr);
     check_too_many(c, "maxProperties", value->count);
 }
 
@@ -329,7 +333,7 @@ static void check_combinations(const struct check *c, const struct pl_tree *valu
         broken = "must not validate the schema (not)";
     if (broken != NULL)
         pl_api_fault(c->faults, "FieldValueInvalid", c->path,
-                     "Invalid value: %.*s: %.*s in body %s", PL_FMT(shown(c, value)),
+                     "Invalid value: %.*s: %.*s in body %s", PL_FMT(schema_check_shown(c, value)),
                      PL_FMT(c->path), broken);
 }
 
@@ -337,7 +341,8 @@ void pl_api_structural_validate(struct pl_api_faults *faults, const struct pl_tr
                                 struct pl_node schema, struct pl_slice path)
 {
     struct check c = {faults, schema, path};
-    if (pl_node_type(schema) != PL_OBJECT || !check_type(&c, value) || value->type == PL_NULL)
+    if (pl_node_type(schema) != PL_OBJECT || !schema_check_type(&c, value) ||
+        value->type == PL_NULL)
         return;
     check_enum(&c, value);
     if (value->type == PL_NUMBER)
@@ -347,6 +352,6 @@ void pl_api_structural_validate(struct pl_api_faults *faults, const struct pl_tr
     else if (value->type == PL_ARRAY)
         check_array(&c, value);
     else if (value->type == PL_OBJECT)
-        check_object(&c, value);
+        schema_check_object(&c, value);
     check_combinations(&c, value);
 }

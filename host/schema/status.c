@@ -145,8 +145,8 @@ int pl_api_fail_faults(struct pl_api_status *status, const struct pl_api_faults 
     return -1;
 }
 
-static void set_text(struct pl_arena *arena, struct pl_tree *object, const char *key,
-                     struct pl_slice text)
+static void status_set_text(struct pl_arena *arena, struct pl_tree *object, const char *key,
+                            struct pl_slice text)
 {
     if (text.len > 0)
         pl_tree_setz(arena, object, key, pl_tree_str(arena, text));
@@ -159,15 +159,15 @@ void pl_api_status_write(const struct pl_api_status *status, struct pl_buf *out)
     pl_tree_set_strz(arena, root, "kind", "Status");
     pl_tree_set_strz(arena, root, "apiVersion", "v1");
     struct pl_tree *meta = pl_tree_child(arena, root, "metadata");
-    set_text(arena, meta, "continue", status->continue_token);
+    status_set_text(arena, meta, "continue", status->continue_token);
     pl_tree_set_strz(arena, root, "status", "Failure");
-    set_text(arena, root, "message", status->message);
-    set_text(arena, root, "reason", pl_slice_z(status->reason));
+    status_set_text(arena, root, "message", status->message);
+    status_set_text(arena, root, "reason", pl_slice_z(status->reason));
     if (status->has_details || status->causes != NULL || status->retry_after > 0) {
         struct pl_tree *details = pl_tree_child(arena, root, "details");
-        set_text(arena, details, "name", status->name);
-        set_text(arena, details, "group", status->group);
-        set_text(arena, details, "kind", status->kind);
+        status_set_text(arena, details, "name", status->name);
+        status_set_text(arena, details, "group", status->group);
+        status_set_text(arena, details, "kind", status->kind);
         if (status->causes != NULL)
             pl_tree_setz(arena, details, "causes", status->causes);
         if (status->retry_after > 0)

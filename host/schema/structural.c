@@ -8,18 +8,19 @@ static bool flag(struct pl_node schema, const char *name)
     return pl_node_bool(pl_node_getz(schema, name));
 }
 
-static struct pl_slice join(struct pl_arena *arena, struct pl_slice path, struct pl_slice key)
+static struct pl_slice structural_join(struct pl_arena *arena, struct pl_slice path,
+                                       struct pl_slice key)
 {
     if (path.len == 0)
         return key;
     return pl_arena_f(arena, "%.*s.%.*s", PL_FMT(path), PL_FMT(key));
 }
 
-static void report(struct pl_arena *arena, struct pl_tree *unknown, struct pl_slice path,
-                   struct pl_slice key)
+static void structural_report(struct pl_arena *arena, struct pl_tree *unknown, struct pl_slice path,
+                              struct pl_slice key)
 {
     if (unknown != NULL)
-        pl_tree_push(arena, unknown, pl_tree_str(arena, join(arena, path, key)));
+        pl_tree_push(arena, unknown, pl_tree_str(arena, structural_join(arena, path, key)));
 }
 
 /* ---- metadata ---- */
@@ -54,7 +55,7 @@ void pl_api_prune_metadata(struct pl_arena *arena, struct pl_tree *object, struc
                      (item->value->count == 0 &&
                       (item->value->type == PL_OBJECT || item->value->type == PL_ARRAY));
         if (!keep)
-            report(arena, unknown, pl_slice_z("metadata"), item->key);
+            structural_report(arena, unknown, pl_slice_z("metadata"), item->key);
         if (!keep || empty)
             pl_tree_unlink(meta, item);
     }
@@ -92,16 +93,16 @@ static void prune_object(struct pruning *p, struct pl_tree *value, struct pl_nod
         struct pl_node inner = pl_node_get(properties, item->key);
         if (pl_node_is_missing(inner) && any) {
             if (pl_node_type(additional) == PL_OBJECT)
-                prune(p, item->value, additional, join(p->arena, path, item->key));
+                prune(p, item->value, additional, structural_join(p->arena, path, item->key));
         } else if (pl_node_is_missing(inner)) {
             if (preserve)
                 continue;
-            report(p->arena, p->unknown, path, item->key);
+            structural_report(p->arena, p->unknown, path, item->key);
             pl_tree_unlink(value, item);
         } else if (item->value->type == PL_NULL && !flag(inner, "nullable")) {
             pl_tree_unlink(value, item);
         } else {
-            prune(p, item->value, inner, join(p->arena, path, item->key));
+            prune(p, item->value, inner, structural_join(p->arena, path, item->key));
         }
     }
 }

@@ -92,7 +92,7 @@ struct pl_api_type *pl_api_type_of_builtin(const struct pl_api_builtin *row)
 
 /* ---- custom kinds ---- */
 
-static char *join(struct pl_node array)
+static char *type_join(struct pl_node array)
 {
     struct pl_buf buf = PL_BUF_INIT;
     struct pl_scratch scratch;
@@ -148,8 +148,8 @@ static void read_names(struct pl_api_type *type, struct pl_node spec)
     type->singular = text_at(names, "singular");
     type->kind = text_at(names, "kind");
     type->list_kind = text_at(names, "listKind");
-    type->short_names = join(pl_node_getz(names, "shortNames"));
-    type->categories = join(pl_node_getz(names, "categories"));
+    type->short_names = type_join(pl_node_getz(names, "shortNames"));
+    type->categories = type_join(pl_node_getz(names, "categories"));
     bool namespaced = pl_node_str_eq(pl_node_getz(spec, "scope"), pl_slice_z("Namespaced"));
     type->flags = (namespaced ? PL_API_NAMESPACED : 0u) | PL_API_GENERATION | PL_API_NEEDS_VERSION;
 }

@@ -55,8 +55,8 @@ bool pl_api_is_word(struct pl_slice text)
     return true;
 }
 
-static void invalid(struct pl_api_faults *faults, const char *field, struct pl_slice value,
-                    const char *why)
+static void validate_invalid(struct pl_api_faults *faults, const char *field, struct pl_slice value,
+                             const char *why)
 {
     pl_api_fault(faults, "FieldValueInvalid", pl_slice_z(field), "Invalid value: \"%.*s\": %s",
                  PL_FMT(value), why);
@@ -71,22 +71,22 @@ void pl_api_validate_qualified(struct pl_api_faults *faults, const char *field, 
         struct pl_slice prefix = pl_slice(key.ptr, at);
         name = pl_slice(slash + 1, key.len - at - 1);
         if (prefix.len == 0)
-            invalid(faults, field, key, "prefix part must be non-empty");
+            validate_invalid(faults, field, key, "prefix part must be non-empty");
         else if (!pl_api_is_subdomain(prefix) || prefix.len > MAX_NAME)
-            invalid(faults, field, key, "prefix part " SUBDOMAIN);
+            validate_invalid(faults, field, key, "prefix part " SUBDOMAIN);
     }
     if (name.len == 0)
-        invalid(faults, field, key, "name part must be non-empty");
+        validate_invalid(faults, field, key, "name part must be non-empty");
     else if (name.len > MAX_LABEL)
-        invalid(faults, field, key, "name part must be no more than 63 bytes");
+        validate_invalid(faults, field, key, "name part must be no more than 63 bytes");
     if (!pl_api_is_word(name))
-        invalid(faults, field, key, PL_API_NAME_PART_TEXT);
+        validate_invalid(faults, field, key, PL_API_NAME_PART_TEXT);
 }
 
 /* ---- metadata ---- */
 
-static void check_name(struct pl_api_faults *faults, const struct pl_api_type *type,
-                       struct pl_slice name)
+static void validate_check_name(struct pl_api_faults *faults, const struct pl_api_type *type,
+                                struct pl_slice name)
 {
     if (name.len == 0) {
         pl_api_fault(faults, "FieldValueRequired", pl_slice_z("metadata.name"),
@@ -95,22 +95,22 @@ static void check_name(struct pl_api_faults *faults, const struct pl_api_type *t
     }
     if (type->flags & PL_API_LAX_NAME) {
         if (memchr(name.ptr, '/', name.len) != NULL)
-            invalid(faults, "metadata.name", name, "may not contain '/'");
+            validate_invalid(faults, "metadata.name", name, "may not contain '/'");
         else if (memchr(name.ptr, '%', name.len) != NULL)
-            invalid(faults, "metadata.name", name, "may not contain '%'");
+            validate_invalid(faults, "metadata.name", name, "may not contain '%'");
         return;
     }
     if (type->flags & PL_API_LABEL_NAME) {
         if (name.len > MAX_LABEL)
-            invalid(faults, "metadata.name", name, "must be no more than 63 bytes");
+            validate_invalid(faults, "metadata.name", name, "must be no more than 63 bytes");
         else if (!pl_api_is_label(name))
-            invalid(faults, "metadata.name", name, PL_API_LABEL_TEXT);
+            validate_invalid(faults, "metadata.name", name, PL_API_LABEL_TEXT);
         return;
     }
     if (name.len > MAX_NAME)
-        invalid(faults, "metadata.name", name, "must be no more than 253 bytes");
+        validate_invalid(faults, "metadata.name", name, "must be no more than 253 bytes");
     if (!pl_api_is_subdomain(name))
-        invalid(faults, "metadata.name", name, SUBDOMAIN);
+        validate_invalid(faults, "metadata.name", name, SUBDOMAIN);
 }
 
 static void check_labels(struct pl_api_faults *faults, const struct pl_tree *labels)
@@ -120,11 +120,11 @@ static void check_labels(struct pl_api_faults *faults, const struct pl_tree *lab
         struct pl_slice value = pl_tree_text(item->value);
         pl_api_validate_qualified(faults, "metadata.labels", item->key);
         if (!pl_tree_is(item->value, PL_STRING))
-            invalid(faults, "metadata.labels", item->key, "the value must be a string");
+            validate_invalid(faults, "metadata.labels", item->key, "the value must be a string");
         else if (value.len > MAX_LABEL)
-            invalid(faults, "metadata.labels", value, "must be no more than 63 bytes");
+            validate_invalid(faults, "metadata.labels", value, "must be no more than 63 bytes");
         else if (value.len > 0 && !pl_api_is_word(value))
-            invalid(faults, "metadata.labels", value, PL_API_LABEL_VALUE_TEXT);
+            validate_invalid(faults, "metadata.labels", value, PL_API_LABEL_VALUE_TEXT);
     }
 }
 
@@ -135,7 +135,8 @@ static void check_annotations(struct pl_api_faults *faults, const struct pl_tree
     {
         pl_api_validate_qualified(faults, "metadata.annotations", item->key);
         if (!pl_tree_is(item->value, PL_STRING))
-            invalid(faults, "metadata.annotations", item->key, "the value must be a string");
+            validate_invalid(faults, "metadata.annotations", item->key,
+                             "the value must be a string");
         size += item->key.len + pl_tree_text(item->value).len;
     }
     if (size > MAX_ANNOTATIONS)
@@ -215,7 +216,7 @@ static void check_immutable(struct pl_api_faults *faults, const struct pl_tree *
     for (size_t i = 0; i < PL_ARRAY_LEN(fields); i++) {
         struct pl_slice text = pl_tree_text_at(object, fields[i]);
         if (!pl_slice_eq(text, pl_tree_text_at(old, fields[i])))
-            invalid(faults, fields[i], text, "field is immutable");
+            validate_invalid(faults, fields[i], text, "field is immutable");
     }
     if (pl_tree_text_at(old, "metadata.deletionTimestamp").len > 0)
         check_new_finalizers(faults, object, old);
@@ -225,7 +226,7 @@ void pl_api_validate_meta(struct pl_api_faults *faults, const struct pl_api_type
                           const struct pl_tree *object, const struct pl_tree *old)
 {
     if (old == NULL)
-        check_name(faults, type, pl_tree_text_at(object, "metadata.name"));
+        validate_check_name(faults, type, pl_tree_text_at(object, "metadata.name"));
     else
         check_immutable(faults, object, old);
     check_labels(faults, pl_tree_dig(object, "metadata.labels"));

@@ -25,7 +25,8 @@ struct pl_endpoints {
     struct pl_pair_files *files;        /* owned; NULL: no folder */
 };
 
-static void reply(struct pl_exchange *exchange, int status, const char *type, struct pl_buf *body)
+static void endpoints_reply(struct pl_exchange *exchange, int status, const char *type,
+                            struct pl_buf *body)
 {
     const struct pl_http_header headers[] = {{"Content-Type", type},
                                              {"Cache-Control", "no-cache, no-store"},
@@ -54,11 +55,11 @@ static void show_metrics(void *arg, struct pl_exchange *exchange)
     struct pl_buf body = PL_BUF_INIT;
     if (!pl_slice_eqz(pl_exchange_path(exchange), "/metrics")) {
         pl_buf_add_z(&body, "there is /metrics\n");
-        reply(exchange, 404, TEXT, &body);
+        endpoints_reply(exchange, 404, TEXT, &body);
         return;
     }
     pl_metrics_write(endpoints->o.metrics, &body);
-    reply(exchange, 200, "text/plain; version=0.0.4; charset=utf-8", &body);
+    endpoints_reply(exchange, 200, "text/plain; version=0.0.4; charset=utf-8", &body);
 }
 
 static void on_metrics(void *arg, struct pl_exchange *exchange)
@@ -80,7 +81,7 @@ static void on_probe(void *arg, struct pl_exchange *exchange)
     struct pl_buf body = PL_BUF_INIT;
     int status = pl_health_answer(endpoints->o.health, pl_exchange_path(exchange),
                                   pl_exchange_query(exchange), &body);
-    reply(exchange, status, TEXT, &body);
+    endpoints_reply(exchange, status, TEXT, &body);
 }
 
 static const struct pl_server_ops metrics_ops = {on_metrics}, health_ops = {on_probe};
@@ -123,9 +124,11 @@ static int find_pair(struct pl_endpoints *endpoints, struct pair *pair, struct p
 }
 
 /* 0 with *server NULL when it is off, or could not be had and nobody insists. */
-static int listen_at(struct pl_endpoints *endpoints, const struct pl_bind_address *address,
-                     const struct pl_server_ops *ops, const char *flag, const char *what,
-                     const struct pair *pair, struct pl_server **server, struct pl_err *err)
+static int endpoints_listen_at(struct pl_endpoints *endpoints,
+                               const struct pl_bind_address *address,
+                               const struct pl_server_ops *ops, const char *flag, const char *what,
+                               const struct pair *pair, struct pl_server **server,
+                               struct pl_err *err)
 {
     if (address->off)
         return 0;
@@ -162,12 +165,13 @@ struct pl_endpoints *pl_endpoints_create(const struct pl_endpoints_options *opti
     endpoints->o = *options;
     const struct pair plain = {.cert = NULL};
     struct pair pair = {.cert = NULL};
-    bool fine =
-        find_pair(endpoints, &pair, err) == 0 &&
-        listen_at(endpoints, &options->metrics_address, &metrics_ops, "--metrics-bind-address",
-                  "serving metrics", &pair, &endpoints->metrics, err) == 0 &&
-        listen_at(endpoints, &options->health_address, &health_ops, "--health-probe-bind-address",
-                  "serving health probes", &plain, &endpoints->health, err) == 0;
+    bool fine = find_pair(endpoints, &pair, err) == 0 &&
+                endpoints_listen_at(endpoints, &options->metrics_address, &metrics_ops,
+                                    "--metrics-bind-address", "serving metrics", &pair,
+                                    &endpoints->metrics, err) == 0 &&
+                endpoints_listen_at(endpoints, &options->health_address, &health_ops,
+                                    "--health-probe-bind-address", "serving health probes", &plain,
+                                    &endpoints->health, err) == 0;
     pl_free(pair.own_cert);
     pl_free(pair.own_key);
     if (fine)

@@ -56,7 +56,7 @@ void pl_health_destroy(struct pl_health *health)
     pl_free(health);
 }
 
-static void add(struct pl_health *health, const struct check *content)
+static void health_add(struct pl_health *health, const struct check *content)
 {
     struct check *check = PL_NEW(struct check);
     *check = *content;
@@ -66,13 +66,13 @@ static void add(struct pl_health *health, const struct check *content)
 void pl_health_add(struct pl_health *health, enum pl_probe probe, const char *name,
                    bool (*check)(void *arg, struct pl_buf *why), void *arg)
 {
-    add(health, &(struct check){.probe = probe, .name = name, .check = check, .arg = arg});
+    health_add(health, &(struct check){.probe = probe, .name = name, .check = check, .arg = arg});
 }
 
 void pl_health_add_group(struct pl_health *health, enum pl_probe probe,
                          void (*each)(void *arg, struct pl_health_page *page), void *arg)
 {
-    add(health, &(struct check){.probe = probe, .each = each, .arg = arg});
+    health_add(health, &(struct check){.probe = probe, .each = each, .arg = arg});
 }
 
 void pl_health_remove(struct pl_health *health, const void *arg)
@@ -110,7 +110,7 @@ void pl_health_say(struct pl_health_page *page, const char *name, const char *wh
         (struct verdict){.name = one_line(name), .why = why != NULL ? one_line(why) : NULL};
 }
 
-static void ask(const struct check *check, struct pl_health_page *page)
+static void health_ask(const struct check *check, struct pl_health_page *page)
 {
     if (check->name == NULL) {
         check->each(check->arg, page);
@@ -132,7 +132,7 @@ static void ask_all(struct pl_health *health, enum pl_probe probe, struct pl_hea
     PL_LIST_FOR (link, &health->checks) {
         const struct check *check = PL_CONTAINER_OF(link, struct check, link);
         if (check->probe == probe)
-            ask(check, page);
+            health_ask(check, page);
     }
 }
 
@@ -145,7 +145,7 @@ static void free_page(struct pl_health_page *page)
     pl_free(page->verdicts);
 }
 
-static struct verdict *find(const struct pl_health_page *page, const char *name)
+static struct verdict *health_find(const struct pl_health_page *page, const char *name)
 {
     for (size_t i = 0; i < page->count; i++)
         if (strcmp(page->verdicts[i].name, name) == 0)
@@ -182,7 +182,7 @@ static bool read_query(struct pl_slice query, struct pl_health_page *page, struc
             continue;
         struct pl_buf text = PL_BUF_INIT;
         pl_url_unescape(value, true, &text);
-        struct verdict *verdict = find(page, pl_buf_z(&text));
+        struct verdict *verdict = health_find(page, pl_buf_z(&text));
         char *line = one_line(pl_buf_z(&text));
         if (verdict != NULL)
             verdict->excluded = true;
@@ -244,7 +244,7 @@ static int answer_one(const struct pl_health_page *page, const char *probe, stru
 {
     struct pl_buf name = PL_BUF_INIT;
     pl_url_unescape(wanted, false, &name);
-    const struct verdict *verdict = find(page, pl_buf_z(&name));
+    const struct verdict *verdict = health_find(page, pl_buf_z(&name));
     int status = verdict == NULL ? 404 : verdict->why != NULL ? 500 : 200;
     if (status == 200)
         pl_buf_add_z(body, "ok");

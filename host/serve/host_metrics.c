@@ -37,7 +37,7 @@ static struct pl_series *gauge(struct pl_metrics *metrics, const char *name, con
 
 /* ---- waits ---- */
 
-static size_t index_of(struct pl_host_metrics *host, const char *name)
+static size_t host_metrics_index_of(struct pl_host_metrics *host, const char *name)
 {
     size_t i = 0;
     while (i < host->waiting_count && strcmp(host->waiting[i].name, name) != 0)
@@ -62,7 +62,7 @@ static void collect_waits(struct pl_host_metrics *host)
     }
     for (const struct pl_wait *wait = pl_waits_next(host->waits, NULL); wait != NULL;
          wait = pl_waits_next(host->waits, wait)) {
-        size_t i = index_of(host, wait->name);
+        size_t i = host_metrics_index_of(host, wait->name);
         overdue += pl_wait_is_overdue(wait);
         if (i == NAMES_MAX)
             continue;
@@ -78,7 +78,7 @@ static void collect_waits(struct pl_host_metrics *host)
 
 /* ---- documents ---- */
 
-static void collect(void *arg)
+static void host_metrics_collect(void *arg)
 {
     struct pl_host_metrics *host = arg;
     struct pl_pool_stats stats;
@@ -93,7 +93,7 @@ static void collect(void *arg)
 
 /* ---- the loop ---- */
 
-static void on_turn(void *arg, int64_t took_ns)
+static void on_host_metrics_turn(void *arg, int64_t took_ns)
 {
     struct pl_host_metrics *host = arg;
     pl_series_observe(host->turns, (double)took_ns / PL_SECOND);
@@ -110,7 +110,7 @@ static void observe_loop(struct pl_host_metrics *host, struct pl_loop *loop)
         .bound_count = PL_ARRAY_LEN(bounds)};
     host->loop = loop;
     host->turns = pl_metric_series(pl_metrics_add(host->metrics, &spec), NULL);
-    pl_loop_observe(loop, on_turn, host);
+    pl_loop_observe(loop, on_host_metrics_turn, host);
 }
 
 struct pl_host_metrics *pl_host_metrics_add(struct pl_metrics *metrics, struct pl_waits *waits,
@@ -134,7 +134,7 @@ struct pl_host_metrics *pl_host_metrics_add(struct pl_metrics *metrics, struct p
     host->value_bytes = gauge(metrics, bytes, bytes_help, "part", "values");
     host->table_bytes = gauge(metrics, bytes, bytes_help, "part", "table");
     observe_loop(host, loop);
-    pl_metrics_collect(metrics, collect, host);
+    pl_metrics_collect(metrics, host_metrics_collect, host);
     return host;
 }
 
@@ -142,7 +142,7 @@ void pl_host_metrics_remove(struct pl_host_metrics *host)
 {
     if (host == NULL)
         return;
-    pl_metrics_uncollect(host->metrics, collect, host);
+    pl_metrics_uncollect(host->metrics, host_metrics_collect, host);
     pl_loop_observe(host->loop, NULL, NULL);
     pl_free(host);
 }

@@ -62,7 +62,7 @@ void pl_metrics_guard_use(struct pl_metrics_guard *guard, struct pl_client *clie
 
 /* ---- answers ---- */
 
-static void refuse(struct pl_exchange *exchange, int status)
+static void metrics_guard_refuse(struct pl_exchange *exchange, int status)
 {
     const struct pl_http_header headers[] = {{"Content-Type", TEXT},
                                              {"WWW-Authenticate", "Bearer"}};
@@ -72,12 +72,12 @@ static void refuse(struct pl_exchange *exchange, int status)
     pl_exchange_reply_with(exchange, status, headers, status == 401 ? 2 : 1, pl_slice_z(text));
 }
 
-static int64_t now(const struct pl_metrics_guard *guard)
+static int64_t metrics_guard_now(const struct pl_metrics_guard *guard)
 {
     return pl_clock_mono(guard->timers->clock);
 }
 
-static struct known *place_of(struct pl_metrics_guard *guard, const char *digest)
+static struct known *metrics_guard_place_of(struct pl_metrics_guard *guard, const char *digest)
 {
     return &guard->known[pl_hash(digest, strlen(digest), 0) % KNOWN];
 }
@@ -87,20 +87,21 @@ static void conclude(struct check *check, int status)
 {
     struct pl_metrics_guard *guard = check->guard;
     if (status != 503) {
-        struct known *known = place_of(guard, check->digest);
+        struct known *known = metrics_guard_place_of(guard, check->digest);
         memcpy(known->digest, check->digest, sizeof known->digest);
         known->status = status;
-        known->until_ns = now(guard) + (status == 200 ? ALLOWED_NS : REFUSED_NS);
+        known->until_ns = metrics_guard_now(guard) + (status == 200 ? ALLOWED_NS : REFUSED_NS);
     }
     guard->asking--;
     if (status == 200)
         check->show(check->arg, check->exchange);
     else
-        refuse(check->exchange, status);
+        metrics_guard_refuse(check->exchange, status);
     pl_free(check);
 }
 
-static void ask(struct check *check, const char *path, struct pl_build *b, pl_answer_fn on_answer)
+static void metrics_guard_ask(struct check *check, const char *path, struct pl_build *b,
+                              pl_answer_fn on_answer)
 {
     struct pl_doc *body = pl_build_finish(b);
     pl_build_destroy(b);
@@ -113,7 +114,7 @@ static void ask(struct check *check, const char *path, struct pl_build *b, pl_an
     pl_doc_unref(body);
 }
 
-static void failed(struct check *check, const char *what, const struct pl_err *err)
+static void metrics_guard_failed(struct check *check, const char *what, const struct pl_err *err)
 {
     if (err->code != PL_ECANCELED)
         pl_log(PL_LOG_WARN, "metrics: the API server did not say who may see them",
@@ -130,7 +131,7 @@ static void on_access(void *arg, const struct pl_answer *answer)
 {
     struct check *check = arg;
     if (answer->err != NULL)
-        failed(check, "SubjectAccessReview", answer->err);
+        metrics_guard_failed(check, "SubjectAccessReview", answer->err);
     else
         conclude(check, pl_node_bool(pl_node_getz(status_of(answer), "allowed")) ? 200 : 403);
 }
@@ -143,7 +144,7 @@ static void put_node(struct pl_build *b, const char *key, struct pl_node node)
     pl_build_node(b, node);
 }
 
-static struct pl_build *begin(const char *api_version, const char *kind)
+static struct pl_build *metrics_guard_begin(const char *api_version, const char *kind)
 {
     struct pl_build *b = pl_build_create(NULL);
     pl_build_object(b);
@@ -158,7 +159,7 @@ static void on_identity(void *arg, const struct pl_answer *answer)
 {
     struct check *check = arg;
     if (answer->err != NULL) {
-        failed(check, "TokenReview", answer->err);
+        metrics_guard_failed(check, "TokenReview", answer->err);
         return;
     }
     struct pl_node status = status_of(answer), user = pl_node_getz(status, "user");
@@ -170,7 +171,7 @@ static void on_identity(void *arg, const struct pl_answer *answer)
         conclude(check, 503);
         return;
     }
-    struct pl_build *b = begin("authorization.k8s.io/v1", "SubjectAccessReview");
+    struct pl_build *b = metrics_guard_begin("authorization.k8s.io/v1", "SubjectAccessReview");
     put_node(b, "user", pl_node_getz(user, "username"));
     put_node(b, "uid", pl_node_getz(user, "uid"));
     put_node(b, "groups", pl_node_getz(user, "groups"));
@@ -182,7 +183,7 @@ static void on_identity(void *arg, const struct pl_answer *answer)
     pl_build_end(b);
     pl_build_end(b);
     pl_build_end(b);
-    ask(check, "/apis/authorization.k8s.io/v1/subjectaccessreviews", b, on_access);
+    metrics_guard_ask(check, "/apis/authorization.k8s.io/v1/subjectaccessreviews", b, on_access);
 }
 
 /* ---- the request ---- */
@@ -205,29 +206,29 @@ void pl_metrics_guard_check(struct pl_metrics_guard *guard, struct pl_exchange *
     struct pl_slice token = token_of(exchange);
     char digest[2 * PL_SHA256_BYTES + 1];
     if (token.len == 0) {
-        refuse(exchange, 401);
+        metrics_guard_refuse(exchange, 401);
         return;
     }
     pl_sha256_hex(token, digest);
-    const struct known *known = place_of(guard, digest);
-    if (strcmp(known->digest, digest) == 0 && known->until_ns > now(guard)) {
+    const struct known *known = metrics_guard_place_of(guard, digest);
+    if (strcmp(known->digest, digest) == 0 && known->until_ns > metrics_guard_now(guard)) {
         if (known->status == 200)
             show(arg, exchange);
         else
-            refuse(exchange, known->status);
+            metrics_guard_refuse(exchange, known->status);
         return;
     }
     if (guard->client == NULL || guard->asking >= ASKING_MAX) {
-        refuse(exchange, 503);
+        metrics_guard_refuse(exchange, 503);
         return;
     }
     struct check *check = PL_NEW(struct check);
     *check = (struct check){.guard = guard, .exchange = exchange, .show = show, .arg = arg};
     memcpy(check->digest, digest, sizeof digest);
     guard->asking++;
-    struct pl_build *b = begin("authentication.k8s.io/v1", "TokenReview");
+    struct pl_build *b = metrics_guard_begin("authentication.k8s.io/v1", "TokenReview");
     pl_build_put_str(b, "token", token);
     pl_build_end(b);
     pl_build_end(b);
-    ask(check, "/apis/authentication.k8s.io/v1/tokenreviews", b, on_identity);
+    metrics_guard_ask(check, "/apis/authentication.k8s.io/v1/tokenreviews", b, on_identity);
 }

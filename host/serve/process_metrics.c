@@ -16,8 +16,9 @@ struct pl_process_metrics {
     double cpu_seen;
 };
 
-static struct pl_series *series(struct pl_metrics *metrics, enum pl_metric_type type,
-                                const char *name, const char *help)
+static struct pl_series *process_metrics_series(struct pl_metrics *metrics,
+                                                enum pl_metric_type type, const char *name,
+                                                const char *help)
 {
     const struct pl_metric_spec spec = {.name = name, .help = help, .type = type};
     return pl_metric_series(pl_metrics_add(metrics, &spec), NULL);
@@ -82,7 +83,7 @@ static void count_descriptors(struct pl_process_metrics *process)
     pl_series_set(process->open_fds, (double)(count - 1)); /* without the folder's own */
 }
 
-static void collect(void *arg)
+static void process_metrics_collect(void *arg)
 {
     read_stat(arg);
     count_descriptors(arg);
@@ -92,20 +93,22 @@ struct pl_process_metrics *pl_process_metrics_add(struct pl_metrics *metrics)
 {
     struct pl_process_metrics *process = PL_NEW(struct pl_process_metrics);
     process->metrics = metrics;
-    process->cpu = series(metrics, PL_METRIC_COUNTER, "process_cpu_seconds_total",
-                          "User and system CPU time.");
-    process->open_fds =
-        series(metrics, PL_METRIC_GAUGE, "process_open_fds", "Open file descriptors.");
-    process->max_fds = series(metrics, PL_METRIC_GAUGE, "process_max_fds",
-                              "File descriptors that may be open at once.");
-    process->virtual_bytes =
-        series(metrics, PL_METRIC_GAUGE, "process_virtual_memory_bytes", "Virtual memory.");
-    process->resident_bytes =
-        series(metrics, PL_METRIC_GAUGE, "process_resident_memory_bytes", "Resident memory.");
-    process->started = series(metrics, PL_METRIC_GAUGE, "process_start_time_seconds",
-                              "When the process started, in seconds since 1970.");
-    process->threads = series(metrics, PL_METRIC_GAUGE, "process_threads", "Threads.");
-    pl_metrics_collect(metrics, collect, process);
+    process->cpu = process_metrics_series(metrics, PL_METRIC_COUNTER, "process_cpu_seconds_total",
+                                          "User and system CPU time.");
+    process->open_fds = process_metrics_series(metrics, PL_METRIC_GAUGE, "process_open_fds",
+                                               "Open file descriptors.");
+    process->max_fds = process_metrics_series(metrics, PL_METRIC_GAUGE, "process_max_fds",
+                                              "File descriptors that may be open at once.");
+    process->virtual_bytes = process_metrics_series(
+        metrics, PL_METRIC_GAUGE, "process_virtual_memory_bytes", "Virtual memory.");
+    process->resident_bytes = process_metrics_series(
+        metrics, PL_METRIC_GAUGE, "process_resident_memory_bytes", "Resident memory.");
+    process->started =
+        process_metrics_series(metrics, PL_METRIC_GAUGE, "process_start_time_seconds",
+                               "When the process started, in seconds since 1970.");
+    process->threads =
+        process_metrics_series(metrics, PL_METRIC_GAUGE, "process_threads", "Threads.");
+    pl_metrics_collect(metrics, process_metrics_collect, process);
     return process;
 }
 
@@ -113,6 +116,6 @@ void pl_process_metrics_remove(struct pl_process_metrics *process)
 {
     if (process == NULL)
         return;
-    pl_metrics_uncollect(process->metrics, collect, process);
+    pl_metrics_uncollect(process->metrics, process_metrics_collect, process);
     pl_free(process);
 }

@@ -66,7 +66,7 @@ static void follow_leases(struct pl_membership *m)
     pl_shards_set(m->o.shards, &come, PL_SHARD_COMING);
 }
 
-static void settle(struct pl_membership *m)
+static void hands_settle(struct pl_membership *m)
 {
     struct pl_shard_set settled = {{0}};
     bool late = false;
@@ -88,7 +88,7 @@ static void settle(struct pl_membership *m)
 
 /* ---- requests ---- */
 
-static void on_answer(struct pl_membership *m, void *what, const struct pl_err *err)
+static void on_hands_answer(struct pl_membership *m, void *what, const struct pl_err *err)
 {
     struct pl_hand *hand = what;
     hand->busy = hand->taking = false;
@@ -113,8 +113,8 @@ static unsigned under_way(const struct pl_membership *m)
     return n;
 }
 
-static void ask(struct pl_membership *m, unsigned i, enum pl_shard_verb verb,
-                const struct pl_member *holder)
+static void hands_ask(struct pl_membership *m, unsigned i, enum pl_shard_verb verb,
+                      const struct pl_member *holder)
 {
     struct pl_shard_lease lease = {.kind = PL_LEASE_OF_SHARD,
                                    .index = i,
@@ -122,11 +122,11 @@ static void ask(struct pl_membership *m, unsigned i, enum pl_shard_verb verb,
                                    .duration_s = m->o.lease_duration_ns / PL_SECOND,
                                    .count = m->count};
     m->hands[i].busy = true;
-    pl_membership_ask(m, verb, &lease, on_answer, &m->hands[i]);
+    pl_membership_ask(m, verb, &lease, on_hands_answer, &m->hands[i]);
 }
 
 /* Nothing is under way, and what the server has is known; else it is asked for. */
-static bool is_ready(struct pl_membership *m, unsigned i)
+static bool hands_is_ready(struct pl_membership *m, unsigned i)
 {
     struct pl_hand *hand = &m->hands[i];
     if (hand->busy)
@@ -138,7 +138,7 @@ static bool is_ready(struct pl_membership *m, unsigned i)
     if (under_way(m) >= AT_ONCE_MAX)
         return false; /* the next answer leads here again */
     if (hand->doubtful)
-        ask(m, i, PL_SHARD_GET, NULL);
+        hands_ask(m, i, PL_SHARD_GET, NULL);
     return !hand->doubtful;
 }
 
@@ -180,29 +180,29 @@ static struct pl_member *receiver(struct pl_membership *m, unsigned nth)
 }
 
 /* Ours again, once no earlier request can name another in its Lease any more. */
-static void take_back(struct pl_membership *m, unsigned i)
+static void hands_take_back(struct pl_membership *m, unsigned i)
 {
     struct pl_hand *hand = &m->hands[i];
     hand->out = hand->unsure;
     if (hand->unsure)
-        ask(m, i, PL_SHARD_UPDATE, m->me);
+        hands_ask(m, i, PL_SHARD_UPDATE, m->me);
     pl_membership_poke(m);
 }
 
 /* What is on its way out goes to whoever is to have it: to nobody when there is none. */
-static void give(struct pl_membership *m)
+static void hands_give(struct pl_membership *m)
 {
     unsigned nth = 0;
     for (unsigned i = 0; i < m->count; i++) {
         struct pl_hand *hand = &m->hands[i];
-        if (hand->holder != m->me || !hand->out || !is_ready(m, i))
+        if (hand->holder != m->me || !hand->out || !hands_is_ready(m, i))
             continue;
         struct pl_member *to = pl_title_stranger(m) == NULL ? receiver(m, nth++) : NULL;
         if (to == NULL && m->state == PL_MEMBER_IN && pl_title_stranger(m) == NULL) {
-            take_back(m, i); /* whoever was to have it has gone */
+            hands_take_back(m, i); /* whoever was to have it has gone */
             continue;
         }
-        ask(m, i, PL_SHARD_UPDATE, to);
+        hands_ask(m, i, PL_SHARD_UPDATE, to);
         hand->to = to;
         if (to != NULL && m->state == PL_MEMBER_IN)
             m->held[m->me->order]--;
@@ -212,7 +212,7 @@ static void give(struct pl_membership *m)
 }
 
 /* Nothing is done for it any more in this process. */
-static void let_go(struct pl_membership *m, unsigned i)
+static void hands_let_go(struct pl_membership *m, unsigned i)
 {
     m->hands[i].out = true;
     set_one(m, i, PL_SHARD_ELSEWHERE);
@@ -225,7 +225,7 @@ static bool has_neighbour(const struct pl_membership *m, unsigned i, const struc
 }
 
 /* One that has not begun, else one beside the receiver's, else the last. */
-static unsigned choose(const struct pl_membership *m, const struct pl_member *to)
+static unsigned hands_choose(const struct pl_membership *m, const struct pl_member *to)
 {
     unsigned best = m->count;
     int worth = -1;
@@ -255,11 +255,11 @@ static void keep_fair(struct pl_membership *m)
     if (going < m->count && to == NULL) {
         set_one(m, going, PL_SHARD_OURS);
     } else if (going == m->count && to != NULL) {
-        unsigned i = choose(m, to);
+        unsigned i = hands_choose(m, to);
         if (i == m->count)
             return;
         if (state_of(m, i) == PL_SHARD_COMING)
-            let_go(m, i);
+            hands_let_go(m, i);
         else
             set_one(m, i, PL_SHARD_GOING);
     }
@@ -271,7 +271,7 @@ static void drain_all(struct pl_membership *m)
     struct pl_shard_set coming = pl_shards_in(m->o.shards, PL_SHARD_COMING);
     for (unsigned i = 0; i < m->count; i++)
         if (pl_shard_set_has(&coming, i))
-            let_go(m, i);
+            hands_let_go(m, i);
     pl_shards_set(m->o.shards, &all, PL_SHARD_GOING);
 }
 
@@ -279,7 +279,7 @@ static void let_drained_go(struct pl_membership *m)
 {
     for (unsigned i = 0; i < m->count; i++)
         if (state_of(m, i) == PL_SHARD_GOING && (m->forced || pl_shards_is_settled(m->o.shards, i)))
-            let_go(m, i);
+            hands_let_go(m, i);
 }
 
 /* ---- taking ---- */
@@ -312,12 +312,12 @@ static bool has_vanished(struct pl_membership *m, struct pl_member *member)
     return false;
 }
 
-static void take(struct pl_membership *m, unsigned i)
+static void hands_take(struct pl_membership *m, unsigned i)
 {
     struct pl_hand *hand = &m->hands[i];
-    if (!has_vanished(m, hand->holder) || (i == 0 && !pl_title_claim(m)) || !is_ready(m, i))
+    if (!has_vanished(m, hand->holder) || (i == 0 && !pl_title_claim(m)) || !hands_is_ready(m, i))
         return;
-    ask(m, i, hand->there ? PL_SHARD_UPDATE : PL_SHARD_CREATE, m->me);
+    hands_ask(m, i, hand->there ? PL_SHARD_UPDATE : PL_SHARD_CREATE, m->me);
     hand->taking = true;
 }
 
@@ -329,7 +329,7 @@ static void take_over_the_share(struct pl_membership *m, const struct pl_shard_s
         if (hand->free_ns == 0 || hand->busy || pl_shard_set_has(planned, i))
             continue;
         if (now >= hand->over_ns)
-            take(m, i);
+            hands_take(m, i);
         else
             pl_membership_at(m, hand->over_ns);
     }
@@ -351,7 +351,7 @@ static void take_share(struct pl_membership *m)
         pl_plan_take(m->held, m->those_count, m->me->order, owners, m->count);
     for (unsigned i = 0; i < m->count; i++)
         if (pl_shard_set_has(&planned, i))
-            take(m, i);
+            hands_take(m, i);
     take_over_the_share(m, &planned);
 }
 
@@ -361,9 +361,9 @@ static void remove_foreign(struct pl_membership *m)
     for (unsigned i = m->count; i < PL_SHARDS_MAX; i++) {
         const struct pl_hand *hand = &m->hands[i];
         if (!hand->there || !pl_roster_is_free(m, hand) || !has_vanished(m, hand->holder) ||
-            !is_ready(m, i))
+            !hands_is_ready(m, i))
             continue;
-        ask(m, i, PL_SHARD_DELETE, NULL);
+        hands_ask(m, i, PL_SHARD_DELETE, NULL);
         return;
     }
 }
@@ -371,13 +371,13 @@ static void remove_foreign(struct pl_membership *m)
 void pl_hands_step(struct pl_membership *m)
 {
     follow_leases(m);
-    settle(m);
+    hands_settle(m);
     if (m->state == PL_MEMBER_LEAVING)
         drain_all(m);
     else if (pl_title_stranger(m) == NULL)
         keep_fair(m);
     let_drained_go(m);
-    give(m);
+    hands_give(m);
     if (m->state == PL_MEMBER_IN && pl_title_stranger(m) == NULL)
         take_share(m);
     if (m->state == PL_MEMBER_IN && m->hands[0].holder == m->me)

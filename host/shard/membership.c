@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 static void on_step(struct pl_timer *timer);
-static void on_limit(struct pl_timer *timer);
+static void on_membership_limit(struct pl_timer *timer);
 
 static void on_settled(void *arg)
 {
@@ -128,7 +128,8 @@ struct ask {
     void *what;
 };
 
-static void on_answer(void *arg, const struct pl_err *err, const struct pl_shard_lease *lease)
+static void on_membership_answer(void *arg, const struct pl_err *err,
+                                 const struct pl_shard_lease *lease)
 {
     struct ask *ask = arg;
     struct pl_membership *m = ask->m;
@@ -162,14 +163,14 @@ void pl_membership_ask(
                         .on_answer = answered,
                         .what = what};
     m->asks++;
-    m->o.ops->start(m->o.self, verb, lease, on_answer, ask);
+    m->o.ops->start(m->o.self, verb, lease, on_membership_answer, ask);
 }
 
 /* ---- losing ---- */
 
 /* What is under way is not heard of any more, and all is as before the first join, but for what is
  * known of others. */
-static void reset(struct pl_membership *m)
+static void membership_reset(struct pl_membership *m)
 {
     m->state = PL_MEMBER_OUT;
     m->epoch++;
@@ -189,11 +190,11 @@ static void reset(struct pl_membership *m)
     pl_hands_drop(m);
 }
 
-static void lose(struct pl_membership *m, const char *why)
+static void membership_lose(struct pl_membership *m, const char *why)
 {
-    reset(m);
+    membership_reset(m);
     if (m->on_left != NULL)
-        pl_timer_start(m->o.timers, &m->limit, 0, on_limit);
+        pl_timer_start(m->o.timers, &m->limit, 0, on_membership_limit);
     else
         m->o.ops->on_lost(m->o.self, why);
 }
@@ -209,13 +210,13 @@ static bool lose_if_over(struct pl_membership *m)
     char text[80];
     snprintf(text, sizeof text, "it was not renewed for %.1f s",
              (double)m->o.renew_deadline_ns / (double)PL_SECOND);
-    lose(m, text);
+    membership_lose(m, text);
     return true;
 }
 
 /* ---- renewing ---- */
 
-static void renew(struct pl_membership *m);
+static void membership_renew(struct pl_membership *m);
 
 static void on_renewed(struct pl_membership *m, void *what, const struct pl_err *err)
 {
@@ -259,7 +260,7 @@ static void on_first_try(struct pl_membership *m, void *what, const struct pl_er
     pl_membership_ask(m, PL_SHARD_GET, &lease, on_reread, NULL);
 }
 
-static void renew(struct pl_membership *m)
+static void membership_renew(struct pl_membership *m)
 {
     struct pl_shard_lease lease = {
         .kind = PL_LEASE_OF_MEMBER,
@@ -282,7 +283,7 @@ static void renew_if_due(struct pl_membership *m)
     if (m->renewing || m->deleting)
         return;
     if (m->renew_now || pl_membership_now(m) >= due_ns)
-        renew(m);
+        membership_renew(m);
     else
         pl_membership_at(m, due_ns);
 }
@@ -297,7 +298,7 @@ static bool has_shards(const struct pl_membership *m, const struct pl_member *me
     return false;
 }
 
-static void refuse(struct pl_membership *m, const struct pl_member *other)
+static void membership_refuse(struct pl_membership *m, const struct pl_member *other)
 {
     unsigned count = other->count;
     pl_hands_drop(m);
@@ -320,7 +321,7 @@ static enum verdict judge_others(struct pl_membership *m)
             continue;
         bool first = !pl_membership_is_member(m) || has_shards(m, other) || i < m->me->order;
         if (other->moved && first) {
-            refuse(m, other);
+            membership_refuse(m, other);
             return REFUSED;
         }
         verdict = PERHAPS;
@@ -336,7 +337,7 @@ static void tell_left(struct pl_membership *m)
     pl_timer_stop(m->o.timers, &m->limit);
     m->on_left = NULL;
     if (m->state != PL_MEMBER_OUT)
-        reset(m);
+        membership_reset(m);
     pl_timer_stop(m->o.timers, &m->step);
     if (on_left != NULL)
         on_left(m->left_arg);
@@ -374,11 +375,11 @@ void pl_membership_leave(struct pl_membership *m)
         m->renew_now = true;
         pl_membership_poke(m);
     } else if (m->state == PL_MEMBER_JOINING) {
-        reset(m); /* what may have been written runs out */
+        membership_reset(m); /* what may have been written runs out */
     }
 }
 
-static void on_limit(struct pl_timer *timer)
+static void on_membership_limit(struct pl_timer *timer)
 {
     struct pl_membership *m = PL_CONTAINER_OF(timer, struct pl_membership, limit);
     if (m->state == PL_MEMBER_LEAVING)
@@ -394,7 +395,7 @@ void pl_membership_end(struct pl_membership *m, bool release, void (*on_left)(vo
     m->forced = true;
     pl_membership_leave(m);
     bool works = m->state == PL_MEMBER_LEAVING && release;
-    pl_timer_start(m->o.timers, &m->limit, works ? m->o.renew_deadline_ns : 0, on_limit);
+    pl_timer_start(m->o.timers, &m->limit, works ? m->o.renew_deadline_ns : 0, on_membership_limit);
     if (works)
         pl_membership_poke(m);
 }
@@ -421,7 +422,7 @@ void pl_membership_synced(struct pl_membership *m)
     pl_membership_poke(m);
 }
 
-static void step(struct pl_membership *m)
+static void membership_step(struct pl_membership *m)
 {
     if (m->state == PL_MEMBER_OUT || !m->synced || lose_if_over(m))
         return;
@@ -446,7 +447,7 @@ static void on_step(struct pl_timer *timer)
 {
     struct pl_membership *m = PL_CONTAINER_OF(timer, struct pl_membership, step);
     m->step_ns = INT64_MAX;
-    step(m);
+    membership_step(m);
     if (m->state != PL_MEMBER_OUT)
         arm(m);
 }

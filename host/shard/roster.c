@@ -10,7 +10,7 @@
 
 #define MEMBERS_MAX 4096 /* what is beyond them is not looked at: nobody has so many replicas */
 
-static size_t place_of(const struct pl_membership *m, struct pl_slice id)
+static size_t roster_place_of(const struct pl_membership *m, struct pl_slice id)
 {
     size_t low = 0, high = m->member_count;
     while (low < high) {
@@ -23,9 +23,9 @@ static size_t place_of(const struct pl_membership *m, struct pl_slice id)
     return low;
 }
 
-static void insert(struct pl_membership *m, struct pl_member *member)
+static void roster_insert(struct pl_membership *m, struct pl_member *member)
 {
-    size_t at = place_of(m, pl_slice_z(member->id));
+    size_t at = roster_place_of(m, pl_slice_z(member->id));
     if (m->member_count == m->member_cap) {
         m->member_cap = m->member_cap > 0 ? m->member_cap * 2 : 8;
         m->members = pl_reallocarray(m->members, m->member_cap, sizeof *m->members);
@@ -47,11 +47,11 @@ struct pl_member *pl_roster_member(struct pl_membership *m, struct pl_slice id)
     member->changed_ns = pl_membership_now(m);
     member->duration_ns = m->o.lease_duration_ns;
     pl_map_put(&m->by_id, id, member);
-    insert(m, member);
+    roster_insert(m, member);
     return member;
 }
 
-static void forget(struct pl_membership *m, size_t at)
+static void roster_forget(struct pl_membership *m, size_t at)
 {
     struct pl_member *member = m->members[at];
     m->member_count--;
@@ -64,7 +64,7 @@ static void forget(struct pl_membership *m, size_t at)
 void pl_roster_deinit(struct pl_membership *m)
 {
     while (m->member_count > 0)
-        forget(m, m->member_count - 1);
+        roster_forget(m, m->member_count - 1);
     pl_map_deinit(&m->by_id);
     pl_free(m->members);
     pl_free(m->held);
@@ -73,7 +73,7 @@ void pl_roster_deinit(struct pl_membership *m)
 
 /* ---- what is told ---- */
 
-static bool is_news(const struct pl_member *member, const struct pl_shard_lease *lease)
+static bool roster_is_news(const struct pl_member *member, const struct pl_shard_lease *lease)
 {
     return !member->there || member->stamp != lease->stamp || member->leaving != lease->leaving ||
            member->count != lease->count;
@@ -86,7 +86,7 @@ static void see_member(struct pl_membership *m, const struct pl_shard_lease *lea
     if (member == NULL || lease->version <= member->version)
         return;
     member->version = lease->version;
-    if (!is_news(member, lease))
+    if (!roster_is_news(member, lease))
         return;
     bool same = member->there && member->leaving == lease->leaving &&
                 member->count == lease->count && !member->dead;
@@ -256,7 +256,7 @@ void pl_roster_tidy(struct pl_membership *m, bool remove_them)
         if (member == m->me || member->names > 0 || member->asked || !member->dead)
             continue;
         if (!member->there && strcmp(m->title.holder, member->id) != 0)
-            forget(m, i);
+            roster_forget(m, i);
         else if (member->there && remove_them && now >= since_ns + member->duration_ns)
             remove(m, member);
         else if (member->there && remove_them)

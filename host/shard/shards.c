@@ -130,7 +130,8 @@ static struct pl_shards_follower *follower_of(struct pl_link *link)
     return PL_CONTAINER_OF(link, struct pl_shards_follower, link);
 }
 
-static void tell(struct pl_shards *s, const struct pl_shard_set *which, enum pl_shard_state state)
+static void shards_tell(struct pl_shards *s, const struct pl_shard_set *which,
+                        enum pl_shard_state state)
 {
     s->telling = true;
     s->next = s->followers.head.next;
@@ -155,7 +156,7 @@ void pl_shards_set(struct pl_shards *s, const struct pl_shard_set *which, enum p
         pl_shard_set_add(&changed, i);
     }
     if (pl_shard_set_count(&changed) > 0)
-        tell(s, &changed, state);
+        shards_tell(s, &changed, state);
 }
 
 bool pl_shards_is_settled(const struct pl_shards *s, unsigned i)

@@ -51,7 +51,7 @@ void pl_title_gone(struct pl_membership *m)
 
 /* ---- requests ---- */
 
-static void on_answer(struct pl_membership *m, void *what, const struct pl_err *err)
+static void on_title_answer(struct pl_membership *m, void *what, const struct pl_err *err)
 {
     struct pl_title *t = what;
     t->busy = false;
@@ -62,7 +62,7 @@ static void on_answer(struct pl_membership *m, void *what, const struct pl_err *
     pl_membership_poke(m);
 }
 
-static void ask(struct pl_membership *m, enum pl_shard_verb verb, const char *holder)
+static void title_ask(struct pl_membership *m, enum pl_shard_verb verb, const char *holder)
 {
     struct pl_shard_lease lease = {.kind = PL_LEASE_OF_NAME,
                                    .holder = pl_slice_z(holder),
@@ -71,11 +71,11 @@ static void ask(struct pl_membership *m, enum pl_shard_verb verb, const char *ho
     if (holder[0] == '\0')
         lease.duration_s = 1; /* as a release of a leader's is written */
     m->title.busy = true;
-    pl_membership_ask(m, verb, &lease, on_answer, &m->title);
+    pl_membership_ask(m, verb, &lease, on_title_answer, &m->title);
 }
 
 /* False while it must be waited; else what the server has is known. */
-static bool is_ready(struct pl_membership *m)
+static bool title_is_ready(struct pl_membership *m)
 {
     struct pl_title *t = &m->title;
     if (t->busy)
@@ -85,7 +85,7 @@ static bool is_ready(struct pl_membership *m)
         return false;
     }
     if (t->doubtful)
-        ask(m, PL_SHARD_GET, "");
+        title_ask(m, PL_SHARD_GET, "");
     return !t->doubtful;
 }
 
@@ -98,15 +98,15 @@ bool pl_title_claim(struct pl_membership *m)
         pl_membership_at(m, t->changed_ns + t->duration_ns);
         return false;
     }
-    if (is_ready(m))
-        ask(m, t->there ? PL_SHARD_UPDATE : PL_SHARD_CREATE, m->me->id);
+    if (title_is_ready(m))
+        title_ask(m, t->there ? PL_SHARD_UPDATE : PL_SHARD_CREATE, m->me->id);
     return false;
 }
 
 void pl_title_renew(struct pl_membership *m)
 {
-    if (m->title.mine && m->hands[0].holder == m->me && is_ready(m))
-        ask(m, PL_SHARD_UPDATE, m->me->id);
+    if (m->title.mine && m->hands[0].holder == m->me && title_is_ready(m))
+        title_ask(m, PL_SHARD_UPDATE, m->me->id);
 }
 
 void pl_title_step(struct pl_membership *m)
@@ -114,14 +114,14 @@ void pl_title_step(struct pl_membership *m)
     if (m->hands[0].holder == m->me && !m->title.mine)
         pl_title_claim(m);
     else if (m->title.doubtful)
-        is_ready(m);
+        title_is_ready(m);
 }
 
 bool pl_title_give_up(struct pl_membership *m)
 {
     if (!m->title.mine || pl_roster_has_others(m))
         return !m->title.busy;
-    if (is_ready(m))
-        ask(m, PL_SHARD_UPDATE, "");
+    if (title_is_ready(m))
+        title_ask(m, PL_SHARD_UPDATE, "");
     return false;
 }

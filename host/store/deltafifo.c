@@ -80,8 +80,8 @@ void pl_deltafifo_destroy(struct pl_deltafifo *fifo)
 
 /* ---- queueing ---- */
 
-static int key_of(struct pl_deltafifo *fifo, struct pl_doc *doc, struct pl_buf *key,
-                  struct pl_err *err)
+static int deltafifo_key_of(struct pl_deltafifo *fifo, struct pl_doc *doc, struct pl_buf *key,
+                            struct pl_err *err)
 {
     struct pl_node object = pl_doc_root(doc);
     if (fifo->options.key != NULL)
@@ -97,7 +97,7 @@ static struct pl_doc *transformed(struct pl_deltafifo *fifo, struct pl_doc *doc,
     return fifo->options.transform(fifo->options.arg, doc, err);
 }
 
-static struct item *find_or_make(struct pl_deltafifo *fifo, struct pl_slice key)
+static struct item *deltafifo_find_or_make(struct pl_deltafifo *fifo, struct pl_slice key)
 {
     uint32_t hash = pl_keyset_hash(key);
     struct pl_keyed *node = pl_keyset_find(&fifo->items, key, hash);
@@ -131,9 +131,9 @@ static void fold_deletions(struct item *item)
 }
 
 /* delta.doc: a reference that the queue keeps. */
-static void append(struct pl_deltafifo *fifo, struct pl_slice key, struct pl_delta delta)
+static void deltafifo_append(struct pl_deltafifo *fifo, struct pl_slice key, struct pl_delta delta)
 {
-    struct item *item = find_or_make(fifo, key);
+    struct item *item = deltafifo_find_or_make(fifo, key);
     if (item->count == item->cap) {
         bool first = item->deltas == &item->only;
         item->cap *= 2;
@@ -150,14 +150,14 @@ static int queue_event(struct pl_deltafifo *fifo, enum pl_delta_type type, struc
                        struct pl_err *err)
 {
     pl_buf_clear(&fifo->key);
-    int rc = key_of(fifo, doc, &fifo->key, err);
+    int rc = deltafifo_key_of(fifo, doc, &fifo->key, err);
     if (rc != 0)
         return rc;
     fifo->populated = true; /* (rule 10) */
     struct pl_doc *own = transformed(fifo, doc, err);
     if (own == NULL)
         return PL_EINVAL;
-    append(fifo, pl_buf_slice(&fifo->key), (struct pl_delta){.type = type, .doc = own});
+    deltafifo_append(fifo, pl_buf_slice(&fifo->key), (struct pl_delta){.type = type, .doc = own});
     return 0;
 }
 
@@ -181,7 +181,7 @@ void pl_deltafifo_queue(struct pl_deltafifo *fifo, enum pl_delta_type type, stru
 {
     PL_REQUIRE(keeps_objects(fifo));
     fifo->populated = true; /* (rule 10) */
-    append(fifo, key, (struct pl_delta){.type = type, .doc = pl_doc_ref(doc)});
+    deltafifo_append(fifo, key, (struct pl_delta){.type = type, .doc = pl_doc_ref(doc)});
 }
 
 /* ---- deletions ---- */
@@ -205,7 +205,7 @@ static bool is_unknown(struct pl_deltafifo *fifo, struct pl_slice key)
 int pl_deltafifo_delete(struct pl_deltafifo *fifo, struct pl_doc *doc, struct pl_err *err)
 {
     struct pl_buf key = PL_BUF_INIT;
-    int rc = key_of(fifo, doc, &key, err);
+    int rc = deltafifo_key_of(fifo, doc, &key, err);
     if (rc == 0 && is_unknown(fifo, pl_buf_slice(&key)))
         fifo->populated = true;
     else if (rc == 0)
@@ -218,8 +218,9 @@ int pl_deltafifo_delete_stale(struct pl_deltafifo *fifo, struct pl_slice key, st
 {
     fifo->populated = true;
     if (!is_unknown(fifo, key))
-        append(fifo, key,
-               (struct pl_delta){.type = PL_DELTA_DELETED, .stale = true, .doc = pl_doc_ref(doc)});
+        deltafifo_append(
+            fifo, key,
+            (struct pl_delta){.type = PL_DELTA_DELETED, .stale = true, .doc = pl_doc_ref(doc)});
     return 0;
 }
 
@@ -238,7 +239,7 @@ static int prepare_one(struct pl_deltafifo *fifo, struct pl_doc *doc, struct lis
                        struct pl_err *err)
 {
     struct pl_buf key = PL_BUF_INIT;
-    int rc = key_of(fifo, doc, &key, err);
+    int rc = deltafifo_key_of(fifo, doc, &key, err);
     struct pl_doc *own = rc == 0 ? transformed(fifo, doc, err) : NULL;
     if (own != NULL) {
         pl_map_put(&listed->keys, pl_buf_slice(&key), NULL);
@@ -262,7 +263,8 @@ static void deinit_listed(struct listed *listed)
 
 static void append_tombstone(struct pl_deltafifo *fifo, struct pl_slice key, struct pl_doc *doc)
 {
-    append(fifo, key, (struct pl_delta){.type = PL_DELTA_DELETED, .stale = true, .doc = doc});
+    deltafifo_append(fifo, key,
+                     (struct pl_delta){.type = PL_DELTA_DELETED, .stale = true, .doc = doc});
 }
 
 /* Deletes queued keys that the list lacks, with their newest object (rule 8). Returns their number.
@@ -305,8 +307,8 @@ static void queue_list(struct pl_deltafifo *fifo, struct listed *listed)
 {
     enum pl_delta_type type = fifo->options.emit_replaced ? PL_DELTA_REPLACED : PL_DELTA_SYNC;
     for (size_t i = 0; i < listed->count; i++)
-        append(fifo, listed->item_keys[i],
-               (struct pl_delta){.type = type, .doc = pl_doc_ref(listed->docs[i])});
+        deltafifo_append(fifo, listed->item_keys[i],
+                         (struct pl_delta){.type = type, .doc = pl_doc_ref(listed->docs[i])});
     size_t deleted = delete_queued(fifo, &listed->keys);
     if (fifo->options.known != NULL)
         deleted += delete_known(fifo, &listed->keys);
@@ -338,9 +340,9 @@ static void resync_one(struct pl_deltafifo *fifo, struct pl_slice known_key)
     struct pl_doc *doc = NULL;
     struct pl_buf key = PL_BUF_INIT;
     if (fifo->options.known->get(fifo->options.known_arg, known_key, &doc) == 0 && doc != NULL &&
-        key_of(fifo, doc, &key, NULL) == 0 && find_item(fifo, pl_buf_slice(&key)) == NULL)
-        append(fifo, pl_buf_slice(&key),
-               (struct pl_delta){.type = PL_DELTA_SYNC, .doc = pl_doc_ref(doc)});
+        deltafifo_key_of(fifo, doc, &key, NULL) == 0 && find_item(fifo, pl_buf_slice(&key)) == NULL)
+        deltafifo_append(fifo, pl_buf_slice(&key),
+                         (struct pl_delta){.type = PL_DELTA_SYNC, .doc = pl_doc_ref(doc)});
     pl_doc_unref(doc);
     pl_buf_deinit(&key);
 }

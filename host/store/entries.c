@@ -29,7 +29,7 @@ static uint32_t hash_of(const struct pl_entry *entry)
     return (uint32_t)(((uintptr_t)entry >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
-static uint32_t home(const struct pl_entries *part, const struct pl_entry *entry)
+static uint32_t entries_home(const struct pl_entries *part, const struct pl_entry *entry)
 {
     return hash_of(entry) & (part->cap - 1);
 }
@@ -40,10 +40,10 @@ static struct pl_entry **places(struct pl_entries *part)
 }
 
 /* The part must have a free place. */
-static void place(struct pl_entries *part, struct pl_entry *entry)
+static void entries_place(struct pl_entries *part, struct pl_entry *entry)
 {
     struct pl_entry **at = places(part);
-    uint32_t mask = part->cap - 1, i = home(part, entry);
+    uint32_t mask = part->cap - 1, i = entries_home(part, entry);
     while (at[i] != NULL)
         i = (i + 1) & mask;
     at[i] = entry;
@@ -57,17 +57,17 @@ static void init_places(struct slab *memory, struct pl_entries *part, uint32_t c
     memset(part->of.many, 0, size);
 }
 
-static void resize(struct slab *memory, struct pl_entries *part, uint32_t cap)
+static void entries_resize(struct slab *memory, struct pl_entries *part, uint32_t cap)
 {
     struct pl_entries old = *part;
     init_places(memory, part, cap);
     for (uint32_t i = 0; i < old.cap; i++)
         if (places(&old)[i] != NULL)
-            place(part, places(&old)[i]);
+            entries_place(part, places(&old)[i]);
     free_places(memory, &old);
 }
 
-static struct pl_entries *part_of(struct pl_entries *set, const struct pl_entry *entry)
+static struct pl_entries *entries_part_of(struct pl_entries *set, const struct pl_entry *entry)
 {
     return set->cap == 0 ? &set->of.parts[hash_of(entry) >> (32 - PART_BITS)] : set;
 }
@@ -75,11 +75,11 @@ static struct pl_entries *part_of(struct pl_entries *set, const struct pl_entry 
 static void add_to_part(struct slab *memory, struct pl_entries *part, struct pl_entry *entry)
 {
     if (part->count > 0 && (part->count + 1) * 8 > part->cap * 7)
-        resize(memory, part, part->cap < 4 ? 4 : part->cap * 2);
-    place(part, entry);
+        entries_resize(memory, part, part->cap < 4 ? 4 : part->cap * 2);
+    entries_place(part, entry);
 }
 
-static void divide(struct slab *memory, struct pl_entries *set)
+static void entries_divide(struct slab *memory, struct pl_entries *set)
 {
     struct pl_entries all = *set;
     *set = (struct pl_entries){.count = all.count,
@@ -88,26 +88,26 @@ static void divide(struct slab *memory, struct pl_entries *set)
         init_places(memory, &set->of.parts[i], 2 * DIVIDED_FROM / PARTS);
     for (uint32_t i = 0; i < all.cap; i++)
         if (places(&all)[i] != NULL)
-            add_to_part(memory, part_of(set, places(&all)[i]), places(&all)[i]);
+            add_to_part(memory, entries_part_of(set, places(&all)[i]), places(&all)[i]);
     free_places(memory, &all);
 }
 
 void pl_entries_add(struct pl_entries *set, struct slab *memory, struct pl_entry *entry)
 {
     if (set->count == DIVIDED_FROM && set->cap != 0)
-        divide(memory, set);
-    add_to_part(memory, part_of(set, entry), entry);
+        entries_divide(memory, set);
+    add_to_part(memory, entries_part_of(set, entry), entry);
     set->count += set->cap == 0;
 }
 
 /* Moves up entries after the gap, unless their home lies after it. */
-static void close_gap(struct pl_entries *part, uint32_t gap)
+static void entries_close_gap(struct pl_entries *part, uint32_t gap)
 {
     struct pl_entry **at = places(part);
     uint32_t mask = part->cap - 1;
     at[gap] = NULL;
     for (uint32_t i = (gap + 1) & mask; at[i] != NULL; i = (i + 1) & mask) {
-        uint32_t at_home = home(part, at[i]);
+        uint32_t at_home = entries_home(part, at[i]);
         if (((i - at_home) & mask) < ((i - gap) & mask))
             continue;
         at[gap] = at[i];
@@ -116,9 +116,9 @@ static void close_gap(struct pl_entries *part, uint32_t gap)
     }
 }
 
-static uint32_t place_of(struct pl_entries *part, const struct pl_entry *entry)
+static uint32_t entries_place_of(struct pl_entries *part, const struct pl_entry *entry)
 {
-    uint32_t mask = part->cap - 1, i = home(part, entry);
+    uint32_t mask = part->cap - 1, i = entries_home(part, entry);
     while (places(part)[i] != entry)
         i = (i + 1) & mask;
     return i;
@@ -131,20 +131,20 @@ static void unite(struct slab *memory, struct pl_entries *set)
     for (size_t p = 0; p < PARTS; p++)
         for (uint32_t i = 0; i < parts[p].cap; i++)
             if (parts[p].of.many[i] != NULL)
-                place(set, parts[p].of.many[i]);
+                entries_place(set, parts[p].of.many[i]);
     free_parts(memory, parts);
 }
 
 void pl_entries_remove(struct pl_entries *set, struct slab *memory, const struct pl_entry *entry)
 {
-    struct pl_entries *part = part_of(set, entry);
-    close_gap(part, place_of(part, entry));
+    struct pl_entries *part = entries_part_of(set, entry);
+    entries_close_gap(part, entries_place_of(part, entry));
     part->count--;
     set->count -= set->cap == 0;
     if (set->cap == 0 && set->count < UNITED_BELOW)
         unite(memory, set);
     else if (part->cap > 16 && part->count * 8 < part->cap)
-        resize(memory, part, part->cap / 2);
+        entries_resize(memory, part, part->cap / 2);
 }
 
 void pl_entries_deinit(struct pl_entries *set, struct slab *memory)

@@ -48,8 +48,8 @@ struct pl_bucket *pl_buckets_find(const struct pl_buckets *buckets, struct pl_sl
     return node ? bucket_of(node) : NULL;
 }
 
-static struct pl_bucket *find_or_make(struct pl_buckets *buckets, uint32_t slot,
-                                      struct pl_slice value)
+static struct pl_bucket *index_find_or_make(struct pl_buckets *buckets, uint32_t slot,
+                                            struct pl_slice value)
 {
     uint32_t hash = pl_keyset_hash(value);
     struct pl_keyed *node = pl_keyset_find(&buckets->by_value, value, hash);
@@ -66,7 +66,7 @@ static struct pl_bucket *find_or_make(struct pl_buckets *buckets, uint32_t slot,
 struct pl_bucket *pl_buckets_add(struct pl_buckets *buckets, uint32_t slot, struct pl_slice value,
                                  struct pl_entry *entry)
 {
-    struct pl_bucket *bucket = find_or_make(buckets, slot, value);
+    struct pl_bucket *bucket = index_find_or_make(buckets, slot, value);
     pl_entries_add(&bucket->entries, buckets->memory, entry);
     return bucket;
 }
@@ -108,7 +108,7 @@ static bool is_outside(const struct pl_entry *entry)
     return entry->posting_count > entry->posting_room;
 }
 
-static size_t size_of(size_t key_len, uint32_t posting_room)
+static size_t index_size_of(size_t key_len, uint32_t posting_room)
 {
     return room_offset(key_len) + posting_room * sizeof(struct pl_bucket *);
 }
@@ -118,7 +118,7 @@ struct pl_entry *pl_entry_create(struct slab *memory, struct pl_slice key, struc
 {
     if (posting_room == 0)
         posting_room = 1;
-    struct pl_entry *entry = pl_slab_take(memory, size_of(key.len, posting_room));
+    struct pl_entry *entry = pl_slab_take(memory, index_size_of(key.len, posting_room));
     *entry =
         (struct pl_entry){.doc = doc, .posting_room = posting_room, .node.len = (uint32_t)key.len};
     memcpy(entry->key, key.ptr ? key.ptr : "", key.len);
@@ -133,7 +133,7 @@ struct pl_bucket *const *pl_entry_postings(const struct pl_entry *entry)
 
 void pl_entry_discard(struct slab *memory, struct pl_entry *entry)
 {
-    pl_slab_give(memory, entry, size_of(entry->node.len, entry->posting_room));
+    pl_slab_give(memory, entry, index_size_of(entry->node.len, entry->posting_room));
 }
 
 void pl_entry_destroy(struct slab *memory, struct pl_entry *entry)
@@ -145,7 +145,7 @@ void pl_entry_destroy(struct slab *memory, struct pl_entry *entry)
 
 struct pl_entry *pl_entry_move(struct slab *memory, const struct pl_entry *entry)
 {
-    size_t size = size_of(entry->node.len, entry->posting_room);
+    size_t size = index_size_of(entry->node.len, entry->posting_room);
     if (!slab_holds(memory, entry) || !pl_slab_drain(memory, entry, size))
         return NULL;
     return memcpy(pl_slab_take(memory, size), entry, size);

@@ -27,7 +27,8 @@ struct pl_ratelimit {
     size_t inner_count;
 };
 
-static struct pl_ratelimit *create(enum limit_type type, int64_t first_ns, int64_t limit_ns)
+static struct pl_ratelimit *ratelimit_create(enum limit_type type, int64_t first_ns,
+                                             int64_t limit_ns)
 {
     struct pl_ratelimit *limit = PL_NEW(struct pl_ratelimit);
     limit->type = type;
@@ -38,19 +39,19 @@ static struct pl_ratelimit *create(enum limit_type type, int64_t first_ns, int64
 
 struct pl_ratelimit *pl_ratelimit_exponential(int64_t base_ns, int64_t max_ns)
 {
-    return create(EXPONENTIAL, base_ns, max_ns);
+    return ratelimit_create(EXPONENTIAL, base_ns, max_ns);
 }
 
 struct pl_ratelimit *pl_ratelimit_fast_slow(int64_t fast_ns, int64_t slow_ns, int max_fast)
 {
-    struct pl_ratelimit *limit = create(FAST_SLOW, fast_ns, slow_ns);
+    struct pl_ratelimit *limit = ratelimit_create(FAST_SLOW, fast_ns, slow_ns);
     limit->max_fast = max_fast;
     return limit;
 }
 
 struct pl_ratelimit *pl_ratelimit_bucket(double qps, int burst)
 {
-    struct pl_ratelimit *limit = create(BUCKET, 0, 0);
+    struct pl_ratelimit *limit = ratelimit_create(BUCKET, 0, 0);
     limit->qps = qps;
     limit->burst = limit->tokens = burst;
     limit->filled_ns = INT64_MIN;
@@ -59,7 +60,7 @@ struct pl_ratelimit *pl_ratelimit_bucket(double qps, int burst)
 
 struct pl_ratelimit *pl_ratelimit_max_of(struct pl_ratelimit *const *limits, size_t count)
 {
-    struct pl_ratelimit *limit = create(MAX_OF, 0, 0);
+    struct pl_ratelimit *limit = ratelimit_create(MAX_OF, 0, 0);
     limit->inner = pl_calloc(count, sizeof(struct pl_ratelimit *));
     limit->inner_count = count;
     for (size_t i = 0; i < count; i++)

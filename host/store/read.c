@@ -30,7 +30,7 @@ size_t pl_store_bytes(struct pl_store *store)
     return bytes;
 }
 
-static bool has_room(const struct pl_docs *docs, size_t more)
+static bool read_has_room(const struct pl_docs *docs, size_t more)
 {
     return docs->cap - docs->count >= more;
 }
@@ -38,7 +38,7 @@ static bool has_room(const struct pl_docs *docs, size_t more)
 void pl_store_list(struct pl_store *store, uint64_t labels, struct pl_docs *out)
 {
     pthread_rwlock_rdlock(&store->lock);
-    while (!has_room(out, store->live.entries.count)) {
+    while (!read_has_room(out, store->live.entries.count)) {
         size_t count = store->live.entries.count;
         pthread_rwlock_unlock(&store->lock);
         pl_docs_reserve(out, count);
@@ -98,7 +98,7 @@ int pl_store_by_fewest(struct pl_store *store, const struct pl_index_value *valu
     struct pl_bucket *bucket = NULL;
     pthread_rwlock_rdlock(&store->lock);
     int rc = find_fewest_locked(store, values, count, &bucket);
-    while (bucket != NULL && !has_room(out, bucket->entries.count)) {
+    while (bucket != NULL && !read_has_room(out, bucket->entries.count)) {
         size_t room = bucket->entries.count;
         pthread_rwlock_unlock(&store->lock);
         pl_docs_reserve(out, room);
@@ -141,7 +141,7 @@ struct names {
     size_t bytes, max_bytes;
 };
 
-static void add_name(struct names *names, struct pl_slice name)
+static void read_add_name(struct names *names, struct pl_slice name)
 {
     if (names->count < names->max_count && names->bytes + name.len + 1 <= names->max_bytes) {
         char *text = (char *)(names->pointers + names->max_count + 1) + names->bytes;
@@ -192,7 +192,7 @@ static char **collect_names(struct pl_store *store, const struct question *quest
     return names.pointers;
 }
 
-static struct pl_slice key_of(const struct pl_entry *entry)
+static struct pl_slice read_key_of(const struct pl_entry *entry)
 {
     return pl_slice(entry->key, entry->node.len);
 }
@@ -203,7 +203,7 @@ static bool visit_keys(struct pl_store *store, const struct question *question, 
     size_t at = 0;
     struct pl_entry *entry;
     while ((entry = pl_content_next(&store->live, &at)) != NULL)
-        add_name(names, key_of(entry));
+        read_add_name(names, read_key_of(entry));
     return true;
 }
 
@@ -216,7 +216,7 @@ static bool visit_index_keys(struct pl_store *store, const struct question *ques
     size_t at = 0;
     const struct pl_entry *entry;
     while (bucket != NULL && (entry = pl_entries_next(&bucket->entries, &at)) != NULL)
-        add_name(names, key_of(entry));
+        read_add_name(names, read_key_of(entry));
     return true;
 }
 
@@ -229,7 +229,7 @@ static bool visit_values(struct pl_store *store, const struct question *question
     struct pl_keyset *buckets = &store->live.buckets[slot].by_value;
     struct pl_keyed *node;
     while ((node = pl_keyset_next(buckets, &at)) != NULL)
-        add_name(names, pl_keyset_key(buckets, node));
+        read_add_name(names, pl_keyset_key(buckets, node));
     return true;
 }
 

@@ -227,8 +227,8 @@ static uint32_t planned_room(const struct pl_store *store)
 }
 
 /* doc: a reference that the new entry keeps. Readers see it with its values or not at all. */
-static void insert(struct pl_store *store, struct pl_content *content, struct pl_slice key,
-                   struct pl_doc *doc)
+static void store_insert(struct pl_store *store, struct pl_content *content, struct pl_slice key,
+                         struct pl_doc *doc)
 {
     struct pl_entry *entry = pl_entry_create(&store->memory, key, doc, planned_room(store));
     entry->mark = store->mark;
@@ -242,8 +242,8 @@ static void insert(struct pl_store *store, struct pl_content *content, struct pl
     pl_entry_set_postings(entry, store->postings, count);
 }
 
-static struct pl_doc *put(struct pl_store *store, struct pl_content *content, struct pl_slice key,
-                          struct pl_doc *doc)
+static struct pl_doc *store_put(struct pl_store *store, struct pl_content *content,
+                                struct pl_slice key, struct pl_doc *doc)
 {
     struct pl_entry *entry = pl_content_find(content, key);
     bool changes = plan_put(store, entry, doc);
@@ -252,7 +252,7 @@ static struct pl_doc *put(struct pl_store *store, struct pl_content *content, st
         return pl_store_carry_out(store, content, entry, doc);
     if (entry != NULL)
         return replace_doc(store, content, entry, doc);
-    insert(store, content, key, doc);
+    store_insert(store, content, key, doc);
     return NULL;
 }
 
@@ -260,7 +260,7 @@ static struct pl_doc *put(struct pl_store *store, struct pl_content *content, st
 
 struct pl_doc *pl_store_put(struct pl_store *store, struct pl_slice key, struct pl_doc *doc)
 {
-    return put(store, &store->live, key, doc);
+    return store_put(store, &store->live, key, doc);
 }
 
 static struct pl_doc *take_out(struct pl_store *store, struct pl_content *content,
@@ -307,7 +307,7 @@ static void plan_to_keep(struct pl_store *store, const struct pl_entry *old)
 static void put_as_before(struct pl_store *store, struct pl_content *next, struct pl_slice key,
                           struct pl_doc *doc, const struct pl_entry *old)
 {
-    pl_doc_unref(put(store, next, key, doc));
+    pl_doc_unref(store_put(store, next, key, doc));
     if (old == NULL || old->posting_count == 0)
         return;
     plan_to_keep(store, old);
@@ -340,7 +340,7 @@ static void apply_to(struct pl_store *store, struct pl_content *content,
 {
     for (size_t i = 0; i < count; i++)
         changes[i].old = changes[i].doc != NULL
-                             ? put(store, content, changes[i].key, changes[i].doc)
+                             ? store_put(store, content, changes[i].key, changes[i].doc)
                              : take_out(store, content, changes[i].key);
 }
 

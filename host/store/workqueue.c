@@ -64,7 +64,7 @@ void pl_workqueue_set_limit(struct pl_workqueue *q, struct pl_ratelimit *limit)
     q->options.limit = limit;
 }
 
-static void tell_changed(struct pl_workqueue *q)
+static void workqueue_tell_changed(struct pl_workqueue *q)
 {
     if (q->options.changed != NULL)
         q->options.changed(q->options.arg);
@@ -159,7 +159,7 @@ static void free_entry(struct pl_workqueue *q, struct pl_queue_entry *entry)
     q->spare_count++;
 }
 
-static struct pl_queue_entry *find_or_make(struct pl_workqueue *q, struct pl_slice key)
+static struct pl_queue_entry *workqueue_find_or_make(struct pl_workqueue *q, struct pl_slice key)
 {
     uint32_t hash = pl_keyset_hash(key);
     struct pl_keyed *node = pl_keyset_find(&q->entries, key, hash);
@@ -284,7 +284,7 @@ void pl_workqueue_add(struct pl_workqueue *q, struct pl_slice key, const struct 
     int64_t delay = delay_of(q, key, how, now_ns);
     int64_t due_ns = delay <= 0 ? now_ns : delay > INT64_MAX - now_ns ? INT64_MAX : now_ns + delay;
     q->retries += how->rate_limited || how->after_ns != 0;
-    struct pl_queue_entry *entry = find_or_make(q, key);
+    struct pl_queue_entry *entry = workqueue_find_or_make(q, key);
     /* A key that was taken is new to the queue: its old priority does not count. */
     if (!entry->ready && !pl_heap_holds(&entry->waiting))
         entry->priority = how->priority;
@@ -294,14 +294,14 @@ void pl_workqueue_add(struct pl_workqueue *q, struct pl_slice key, const struct 
         add_plain(q, entry, due_ns, now_ns);
     else
         add_merged(q, entry, due_ns, now_ns);
-    tell_changed(q);
+    workqueue_tell_changed(q);
 }
 
 /* ---- processing ---- */
 
 /* A ready key that is being processed keeps its turn (rule 105). It leaves the list, so that no
  * take meets it; done puts it back among its equals. */
-static void park(struct pl_queue_entry *entry)
+static void workqueue_park(struct pl_queue_entry *entry)
 {
     pl_link_unlink(&entry->link);
 }
@@ -329,7 +329,7 @@ static struct pl_queue_entry *next_takeable(struct pl_workqueue *q)
             struct pl_queue_entry *entry = PL_CONTAINER_OF(link, struct pl_queue_entry, link);
             if (!entry->processing)
                 return entry;
-            park(entry);
+            workqueue_park(entry);
         }
     }
     return NULL;
@@ -350,7 +350,7 @@ static int look_for_next(struct pl_workqueue *q, struct pl_item *item,
     return 0;
 }
 
-static void begin(struct pl_workqueue *q, struct pl_queue_entry *entry, int64_t now_ns)
+static void workqueue_begin(struct pl_workqueue *q, struct pl_queue_entry *entry, int64_t now_ns)
 {
     unmake_ready(q, entry);
     entry->processing = true;
@@ -367,7 +367,7 @@ int pl_workqueue_take(struct pl_workqueue *q, struct pl_item *item, int64_t now_
     struct pl_queue_entry *entry;
     int code = look_for_next(q, item, &entry, now_ns);
     if (code == 0)
-        begin(q, entry, now_ns);
+        workqueue_begin(q, entry, now_ns);
     return code;
 }
 
@@ -387,7 +387,7 @@ void pl_workqueue_done(struct pl_workqueue *q, struct pl_slice key, int64_t now_
     bool again = entry->ready;
     free_if_idle(q, entry);
     if (again)
-        tell_changed(q);
+        workqueue_tell_changed(q);
 }
 
 int pl_workqueue_claim(struct pl_workqueue *q, struct pl_item *item, int64_t now_ns)
@@ -398,7 +398,7 @@ int pl_workqueue_claim(struct pl_workqueue *q, struct pl_item *item, int64_t now
     if (code != 0)
         return code;
     entry->processing = entry->claimed = true;
-    park(entry);
+    workqueue_park(entry);
     return 0;
 }
 
@@ -408,7 +408,7 @@ void pl_workqueue_begin(struct pl_workqueue *q, struct pl_slice key, int64_t now
     PL_REQUIRE(entry != NULL && entry->claimed);
     bool again = entry->again;
     entry->claimed = entry->again = false;
-    begin(q, entry, now_ns);
+    workqueue_begin(q, entry, now_ns);
     if (again)
         make_ready(q, entry, now_ns);
 }
@@ -450,7 +450,7 @@ void pl_workqueue_shutdown(struct pl_workqueue *q)
     struct pl_heap_node *node;
     while ((node = pl_heap_pop(&q->waiting)) != NULL)
         free_if_idle(q, pl_queue_entry_waiting(node));
-    tell_changed(q);
+    workqueue_tell_changed(q);
 }
 
 void pl_workqueue_observe(struct pl_workqueue *q, const struct pl_workqueue_observer *observer)

@@ -80,7 +80,8 @@ static bool runs(const struct pl_queue_entry *entry)
     return entry->processing && !entry->claimed;
 }
 
-static struct pl_queued describe(const struct pl_workqueue *q, const struct pl_queue_entry *entry)
+static struct pl_queued workqueue_look_describe(const struct pl_workqueue *q,
+                                                const struct pl_queue_entry *entry)
 {
     struct pl_slice key = pl_slice(entry->key, entry->node.len);
     return (struct pl_queued){
@@ -105,12 +106,12 @@ bool pl_workqueue_look(struct pl_workqueue *q, struct pl_slice key, int64_t now_
         *out = (struct pl_queued){.requeues = pl_ratelimit_requeues(q->options.limit, key)};
         return false;
     }
-    *out = describe(q, entry);
+    *out = workqueue_look_describe(q, entry);
     return true;
 }
 
 /* Running ones first, then ready ones by their turn, then delayed ones by when they are due. */
-static int compare(const void *a, const void *b)
+static int workqueue_look_compare(const void *a, const void *b)
 {
     const struct pl_queue_entry *x = *(struct pl_queue_entry *const *)a;
     const struct pl_queue_entry *y = *(struct pl_queue_entry *const *)b;
@@ -134,9 +135,9 @@ size_t pl_workqueue_each(struct pl_workqueue *q, int64_t now_ns, size_t limit,
     size_t at = 0, count = 0;
     while ((node = pl_keyset_next(&q->entries, &at)) != NULL)
         entries[count++] = pl_queue_entry_of(node);
-    qsort(entries, count, sizeof(*entries), compare);
+    qsort(entries, count, sizeof(*entries), workqueue_look_compare);
     for (size_t i = 0; i < count && i < limit; i++) {
-        struct pl_queued queued = describe(q, entries[i]);
+        struct pl_queued queued = workqueue_look_describe(q, entries[i]);
         visit(arg, &queued);
     }
     pl_free(entries);

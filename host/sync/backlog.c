@@ -104,12 +104,12 @@ static struct entry *find_hashed(const struct pl_backlog *backlog, struct pl_sli
     return node != NULL ? PL_CONTAINER_OF(node, struct entry, node) : NULL;
 }
 
-static struct entry *find(const struct pl_backlog *backlog, struct pl_slice key)
+static struct entry *backlog_find(const struct pl_backlog *backlog, struct pl_slice key)
 {
     return find_hashed(backlog, key, pl_keyset_hash(key));
 }
 
-static struct entry *find_or_make(struct pl_backlog *backlog, struct pl_slice key)
+static struct entry *backlog_find_or_make(struct pl_backlog *backlog, struct pl_slice key)
 {
     uint32_t hash = pl_keyset_hash(key);
     struct entry *entry = find_hashed(backlog, key, hash);
@@ -124,7 +124,7 @@ static struct entry *find_or_make(struct pl_backlog *backlog, struct pl_slice ke
     return entry;
 }
 
-static void append(struct entry *entry, const struct pl_event *event)
+static void backlog_append(struct entry *entry, const struct pl_event *event)
 {
     if (entry->count == entry->cap) {
         bool first = entry->events == &entry->only;
@@ -162,7 +162,7 @@ static void add_event(struct entry *entry, const struct pl_event *event)
         entry->count--;
         return;
     }
-    append(entry, event);
+    backlog_append(entry, event);
 }
 
 /* The object that its indexes are wanted of; NULL when it is gone. */
@@ -183,7 +183,7 @@ void pl_backlog_push(struct pl_backlog *backlog, struct pl_slice key, const stru
     bool any_index = pl_script_indexes_any(backlog->indexes);
     if (!any_index && pl_list_empty(&backlog->followers))
         return; /* who comes later is told what the store has */
-    struct entry *entry = find_or_make(backlog, key);
+    struct entry *entry = backlog_find_or_make(backlog, key);
     add_event(entry, event);
     if (!any_index)
         return;
@@ -200,7 +200,7 @@ void pl_backlog_push(struct pl_backlog *backlog, struct pl_slice key, const stru
 static bool wants(void *arg, const char *key, uint64_t round)
 {
     struct pl_backlog *backlog = arg;
-    struct entry *entry = find(backlog, pl_slice_z(key));
+    struct entry *entry = backlog_find(backlog, pl_slice_z(key));
     return entry != NULL && entry->round == round && !pl_link_is_linked(&entry->unasked);
 }
 
@@ -208,7 +208,7 @@ static void on_answered(void *arg, const char *key, uint64_t round)
 {
     struct pl_backlog *backlog = arg;
     if (round != 0 && wants(backlog, key, round)) {
-        struct entry *entry = find(backlog, pl_slice_z(key));
+        struct entry *entry = backlog_find(backlog, pl_slice_z(key));
         if (--entry->open == 0)
             is_indexed_now(backlog, entry);
     }
@@ -216,7 +216,7 @@ static void on_answered(void *arg, const char *key, uint64_t round)
     backlog->o.changed(backlog->o.arg);
 }
 
-static void ask(struct pl_backlog *backlog, struct entry *entry)
+static void backlog_ask(struct pl_backlog *backlog, struct entry *entry)
 {
     entry->round = ++backlog->last_round;
     entry->open = 0;
@@ -232,7 +232,7 @@ static void ask_for_indexes(struct pl_backlog *backlog)
     struct pl_link *link;
     while (pl_script_indexes_asked(backlog->indexes) < PL_QUESTIONS_MAX &&
            (link = pl_list_pop(&backlog->unasked)) != NULL)
-        ask(backlog, PL_CONTAINER_OF(link, struct entry, unasked));
+        backlog_ask(backlog, PL_CONTAINER_OF(link, struct entry, unasked));
 }
 
 int pl_backlog_add_index(struct pl_backlog *backlog, const char *stored, const char *name,
@@ -273,7 +273,7 @@ static bool anybody_is_full(struct pl_backlog *backlog)
     return false;
 }
 
-static void deliver(struct pl_backlog *backlog, const struct pl_event *event)
+static void backlog_deliver(struct pl_backlog *backlog, const struct pl_event *event)
 {
     PL_LIST_FOR (link, &backlog->followers) {
         struct pl_follower *follower = PL_CONTAINER_OF(link, struct pl_follower, link);
@@ -334,7 +334,7 @@ static bool is_new(const struct pl_backlog *backlog, struct pl_doc *doc)
     struct pl_buf key = PL_BUF_INIT;
     const struct entry *entry = NULL;
     if (backlog->by_key.count > 0 && pl_meta_key(pl_doc_root(doc), &key, NULL) == 0)
-        entry = find(backlog, pl_buf_slice(&key));
+        entry = backlog_find(backlog, pl_buf_slice(&key));
     pl_buf_deinit(&key);
     return entry != NULL && entry->events[0].type == PL_EVENT_CREATE;
 }
@@ -383,7 +383,7 @@ void pl_backlog_flush(struct pl_backlog *backlog)
         memmove(entry->events, entry->events + 1, --entry->count * sizeof event);
         if (entry->count == 0)
             drop_entry(backlog, entry);
-        deliver(backlog, &event);
+        backlog_deliver(backlog, &event);
         unref_event(&event);
         room--;
     }

@@ -89,7 +89,7 @@ struct notice {
     bool initial, stale;
 };
 
-static void tell(struct pl_listener *listener, const struct notice *notice)
+static void distributor_tell(struct pl_listener *listener, const struct notice *notice)
 {
     switch (notice->type) {
     case ADDED:
@@ -105,7 +105,7 @@ static void tell(struct pl_listener *listener, const struct notice *notice)
 }
 
 /* For listeners that are due alone (rule 42). */
-static bool is_unchanged(const struct notice *notice)
+static bool distributor_is_unchanged(const struct notice *notice)
 {
     return notice->type == UPDATED &&
            pl_meta_same_rv(pl_doc_root(notice->old), pl_doc_root(notice->object));
@@ -119,9 +119,10 @@ static void tell_all(struct pl_distributor *d, const struct notice *notice)
     while (d->next != &d->listeners.head) {
         struct pl_listener *listener = listener_of(d->next);
         d->next = d->next->next;
-        if (listener->joined == d->distributions || (!listener->due && is_unchanged(notice)))
+        if (listener->joined == d->distributions ||
+            (!listener->due && distributor_is_unchanged(notice)))
             continue;
-        tell(listener, notice);
+        distributor_tell(listener, notice);
     }
     d->next = NULL;
 }
@@ -175,8 +176,8 @@ static void remove_object(struct pl_distributor *d, struct pl_slice key,
 
 /* An object is stored under its own key, which a transformation may have changed since it was
  * queued; a tombstone under the key that was missed. False: it cannot be stored. */
-static bool key_of(const struct pl_deltas *deltas, const struct pl_delta *delta, struct pl_buf *own,
-                   struct pl_slice *key)
+static bool distributor_key_of(const struct pl_deltas *deltas, const struct pl_delta *delta,
+                               struct pl_buf *own, struct pl_slice *key)
 {
     struct pl_err err;
     *key = deltas->key;
@@ -193,12 +194,12 @@ static bool key_of(const struct pl_deltas *deltas, const struct pl_delta *delta,
     return true;
 }
 
-static void apply(struct pl_distributor *d, const struct pl_deltas *deltas,
-                  const struct pl_delta *delta)
+static void distributor_apply(struct pl_distributor *d, const struct pl_deltas *deltas,
+                              const struct pl_delta *delta)
 {
     struct pl_buf own_key = PL_BUF_INIT;
     struct pl_slice key;
-    if (!key_of(deltas, delta, &own_key, &key))
+    if (!distributor_key_of(deltas, delta, &own_key, &key))
         ;
     else if (delta->type == PL_DELTA_DELETED)
         remove_object(d, key, delta);
@@ -222,7 +223,7 @@ int pl_distributor_process(struct pl_distributor *d)
     if (rc != 0)
         return rc;
     for (size_t i = 0; i < deltas.count; i++)
-        apply(d, &deltas, &deltas.items[i]);
+        distributor_apply(d, &deltas, &deltas.items[i]);
     pl_deltafifo_done(d->options.fifo, &deltas);
     settle_rv(d);
     return 0;
@@ -262,7 +263,7 @@ static void take_all(struct pl_distributor *d, struct batch *batch)
         for (size_t k = 0; k < of->count; k++) {
             struct pl_store_change *change = &batch->changes[at++];
             struct pl_slice key;
-            if (key_of(of, &of->items[k], &own, &key)) {
+            if (distributor_key_of(of, &of->items[k], &own, &key)) {
                 change->key = lasting_key(batch, key, of->key);
                 change->doc = of->items[k].type != PL_DELTA_DELETED ? of->items[k].doc : NULL;
             } /* else: the removal of a key that nobody has */

@@ -162,7 +162,7 @@ bool pl_feed_keeps(const struct pl_feed *feed, struct pl_node object)
 }
 
 /* The kind went away under us: so did its objects (F43). */
-static void on_gone(void *arg)
+static void on_feed_gone(void *arg)
 {
     struct pl_feed *feed = arg;
     struct pl_docs none = {0};
@@ -190,7 +190,7 @@ static struct pl_reflector *create_reflector(struct pl_feed *feed)
         .stream = pl_site_streams_lists(site),
         .sink = &pl_feed_sink,
         .changed = on_changed,
-        .gone = on_gone,
+        .gone = on_feed_gone,
         .arg = feed,
         .watches = informer->watches,
     };
@@ -199,7 +199,7 @@ static struct pl_reflector *create_reflector(struct pl_feed *feed)
 
 /* "v1/ConfigMap in a,b: a" of an informer of two namespaces, "v1/ConfigMap in a" where those of the
  * host make several of one; a single declared one is in the informer's name already. */
-static char *name_of(const struct pl_informer *informer, const char *ns)
+static char *feed_name_of(const struct pl_informer *informer, const char *ns)
 {
     char *const *declared = informer->options.namespaces;
     if (ns == NULL || (declared != NULL && declared[0] != NULL && declared[1] == NULL))
@@ -214,7 +214,7 @@ struct pl_feed *pl_feed_create(struct pl_informer *informer, const char *ns)
     struct pl_feed *feed = PL_NEW(struct pl_feed);
     feed->informer = informer;
     feed->ns = pl_strdup_or_null(ns);
-    feed->owner = name_of(informer, ns);
+    feed->owner = feed_name_of(informer, ns);
     struct pl_deltafifo_options options = {
         .known = &known_ops, .known_arg = feed, .emit_replaced = true};
     feed->fifo = pl_deltafifo_create(&options);

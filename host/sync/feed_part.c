@@ -79,13 +79,13 @@ static struct pl_shard_set without(const struct pl_shard_set *a, const struct pl
     return set;
 }
 
-static bool is_empty(const struct pl_shard_set *set)
+static bool feed_part_is_empty(const struct pl_shard_set *set)
 {
     return pl_shard_set_count(set) == 0;
 }
 
-static bool has(const struct pl_feed_part *part, const struct pl_shard_set *set,
-                struct pl_node object)
+static bool feed_part_has(const struct pl_feed_part *part, const struct pl_shard_set *set,
+                          struct pl_node object)
 {
     return pl_share_has(part->o.shards, part->o.by, set, object);
 }
@@ -110,7 +110,7 @@ void pl_feed_part_begin(struct pl_feed_part *part, struct pl_buf *shards)
  * is less than all. */
 void pl_feed_part_watch(struct pl_feed_part *part, struct pl_buf *shards)
 {
-    if (is_empty(&part->held)) {
+    if (feed_part_is_empty(&part->held)) {
         pl_buf_add_slice(shards, pl_buf_slice(&part->watched));
         return;
     }
@@ -121,7 +121,7 @@ void pl_feed_part_watch(struct pl_feed_part *part, struct pl_buf *shards)
 
 bool pl_feed_part_keeps(const struct pl_feed_part *part, struct pl_node object, bool listed)
 {
-    return has(part, listed ? &part->listing : &part->held, object);
+    return feed_part_has(part, listed ? &part->listing : &part->held, object);
 }
 
 /* ---- the list beside the watch ---- */
@@ -129,7 +129,7 @@ bool pl_feed_part_keeps(const struct pl_feed_part *part, struct pl_node object, 
 static struct pl_doc *each_topped(void *arg, struct pl_doc *object)
 {
     struct pl_feed_part *part = arg;
-    if (has(part, &part->topping, pl_doc_root(object)))
+    if (feed_part_has(part, &part->topping, pl_doc_root(object)))
         return object;
     pl_doc_unref(object);
     return NULL;
@@ -143,7 +143,7 @@ static void on_page(void *arg, const struct pl_docs *items)
 
 static void start_topup(struct pl_feed_part *part);
 
-static void on_done(void *arg)
+static void on_feed_part_done(void *arg)
 {
     struct pl_feed_part *part = arg;
     bool is_short = part->gone.count >= MOST_GONE;
@@ -163,13 +163,13 @@ static struct pl_slice at_least(void *arg)
     return part->o.ops->reached(part->o.arg);
 }
 
-static const struct pl_topup_ops topup_ops = {each_topped, on_page, on_done, at_least};
+static const struct pl_topup_ops topup_ops = {each_topped, on_page, on_feed_part_done, at_least};
 
 /* Of what is held and was not listed, unless nothing is missing. */
 static void start_topup(struct pl_feed_part *part)
 {
     part->topping = without(&part->held, &part->listed);
-    if (is_empty(&part->topping))
+    if (feed_part_is_empty(&part->topping))
         return;
     struct pl_buf text = PL_BUF_INIT;
     struct pl_topup_options options = part->o.topup;
@@ -225,7 +225,7 @@ enum pl_share_by pl_feed_part_by(const struct pl_feed_part *part)
 
 bool pl_feed_part_is_empty(const struct pl_feed_part *part)
 {
-    return is_empty(&part->held);
+    return feed_part_is_empty(&part->held);
 }
 
 bool pl_feed_part_has(const struct pl_feed_part *part, unsigned shard)
@@ -237,7 +237,8 @@ static void rewatch(struct pl_feed_part *part, struct pl_reflector *reflector)
 {
     struct pl_buf text = PL_BUF_INIT;
     select_shards(part, &part->held, &text);
-    if (!is_empty(&part->held) && !pl_slice_eq(pl_buf_slice(&text), pl_buf_slice(&part->watched)))
+    if (!feed_part_is_empty(&part->held) &&
+        !pl_slice_eq(pl_buf_slice(&text), pl_buf_slice(&part->watched)))
         pl_reflector_rewatch(reflector);
     pl_buf_deinit(&text);
 }
@@ -252,9 +253,9 @@ bool pl_feed_part_changed(struct pl_feed_part *part, struct pl_reflector *reflec
     part->listed = both(&part->listed, &held);
     part->listing = both(&part->listing, &held);
     part->topping = both(&part->topping, &held);
-    if (part->topup != NULL && is_empty(&part->topping))
+    if (part->topup != NULL && feed_part_is_empty(&part->topping))
         drop_topup(part);
     rewatch(part, reflector);
     check_topup(part, reflector);
-    return !is_empty(&gone);
+    return !feed_part_is_empty(&gone);
 }

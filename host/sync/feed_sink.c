@@ -23,7 +23,7 @@ static void set_rv(struct pl_feed *feed, struct pl_slice rv)
     pl_informer_update_rv(feed->informer);
 }
 
-static void count(struct pl_feed *feed, int type)
+static void feed_sink_count(struct pl_feed *feed, int type)
 {
     if (feed->informer->events[type] != NULL)
         pl_series_add(feed->informer->events[type], 1);
@@ -37,7 +37,7 @@ struct version {
     struct pl_scratch scratch;
 };
 
-static int version_of(struct pl_doc *object, struct version *version, struct pl_err *err)
+static int feed_sink_version_of(struct pl_doc *object, struct version *version, struct pl_err *err)
 {
     version->object = pl_doc_root(object);
     version->key = PL_BUF_INIT;
@@ -63,7 +63,7 @@ static bool is_same_object(struct pl_doc *stored, const struct version *version)
 }
 
 /* Is it more than what we wrote ourselves, or no news of that? */
-static bool is_news(struct pl_feed *feed, struct version *version, bool deletion)
+static bool feed_sink_is_news(struct pl_feed *feed, struct version *version, bool deletion)
 {
     struct pl_own_writes *own = &feed->informer->own;
     struct pl_scratch scratch;
@@ -85,8 +85,8 @@ static int take_event(struct pl_feed *feed, struct pl_doc *object, enum pl_delta
 {
     struct pl_informer *informer = feed->informer;
     struct version version;
-    int code = version_of(object, &version, err);
-    if (code == 0 && is_news(feed, &version, type == PL_DELTA_DELETED)) {
+    int code = feed_sink_version_of(object, &version, err);
+    if (code == 0 && feed_sink_is_news(feed, &version, type == PL_DELTA_DELETED)) {
         struct pl_doc *stored = pl_store_get(informer->store, pl_buf_slice(&version.key));
         if (type == PL_DELTA_DELETED) {
             if (is_same_object(stored, &version))
@@ -110,20 +110,20 @@ static int take_event(struct pl_feed *feed, struct pl_doc *object, enum pl_delta
 
 static int on_add(void *arg, struct pl_doc *object, struct pl_err *err)
 {
-    count(arg, 0);
+    feed_sink_count(arg, 0);
     return take_event(arg, object, PL_DELTA_ADDED, err);
 }
 
 static int on_update(void *arg, struct pl_doc *object, struct pl_err *err)
 {
-    count(arg, 1);
+    feed_sink_count(arg, 1);
     return take_event(arg, object, PL_DELTA_UPDATED, err);
 }
 
 static int on_remove(void *arg, struct pl_doc *object, struct pl_err *err)
 {
     const struct pl_feed *feed = arg;
-    count(arg, 2);
+    feed_sink_count(arg, 2);
     if (feed->part != NULL)
         pl_feed_part_gone(feed->part, pl_doc_root(object));
     return take_event(arg, object, PL_DELTA_DELETED, err);
@@ -132,7 +132,7 @@ static int on_remove(void *arg, struct pl_doc *object, struct pl_err *err)
 static void on_bookmark(void *arg, struct pl_slice rv)
 {
     struct pl_feed *feed = arg;
-    count(feed, 3);
+    feed_sink_count(feed, 3);
     set_rv(feed, rv);
     pl_own_writes_confirm(&feed->informer->own, feed->ns, rv);
     pl_informer_arm_confirm(feed->informer);
@@ -149,7 +149,7 @@ static struct pl_doc *listed_or_newer(struct pl_feed *feed, struct pl_doc *liste
         pl_own_writes_find(&feed->informer->own, pl_buf_slice(&version->key));
     if (write != NULL) {
         struct pl_doc *ours = pl_doc_ref(write->doc);
-        if (!is_news(feed, version, false))
+        if (!feed_sink_is_news(feed, version, false))
             return ours;
         pl_doc_unref(ours);
     } else if (stored != NULL && !anew && is_late(stored, version)) {
@@ -172,7 +172,7 @@ static int take_one(struct pl_feed *feed, struct pl_doc *listed, bool anew, stru
     struct version version;
     if (feed->part != NULL && !pl_feed_keeps(feed, pl_doc_root(listed)))
         return 0; /* it was kept when it came */
-    int code = version_of(listed, &version, err);
+    int code = feed_sink_version_of(listed, &version, err);
     if (code == 0) {
         struct pl_doc *stored =
             pl_store_mark(feed->informer->store, pl_buf_slice(&version.key), feed->mark);
@@ -284,7 +284,7 @@ static struct pl_doc *on_share(void *arg, struct pl_doc *object)
     struct pl_doc *stored = NULL;
     if (!feed->listed)
         return object;
-    if (version_of(object, &version, NULL) == 0)
+    if (feed_sink_version_of(object, &version, NULL) == 0)
         stored = pl_store_get(feed->informer->store, pl_buf_slice(&version.key));
     struct pl_slice rv = rv_of(&version);
     bool same = stored != NULL && rv.len > 0 &&
@@ -366,7 +366,7 @@ const struct pl_reflector_sink pl_feed_sink = {.page = on_page,
 void pl_feed_put(struct pl_feed *feed, struct pl_doc *object)
 {
     struct version version;
-    if (version_of(object, &version, NULL) == 0) {
+    if (feed_sink_version_of(object, &version, NULL) == 0) {
         struct pl_doc *stored = pl_store_get(feed->informer->store, pl_buf_slice(&version.key));
         bury_namesake(feed, stored, &version);
         pl_doc_unref(stored);

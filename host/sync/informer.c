@@ -50,7 +50,7 @@ static void add_kind(struct pl_buf *text, const struct pl_informer *informer)
     pl_buf_add_z(text, informer->kind_text);
 }
 
-static char *name_of(const struct pl_informer *informer)
+static char *informer_name_of(const struct pl_informer *informer)
 {
     const struct pl_source_options *o = &informer->options;
     struct pl_buf text = PL_BUF_INIT;
@@ -67,9 +67,9 @@ static char *name_of(const struct pl_informer *informer)
 }
 
 /* Held until the informer goes: kinds that nobody watches any more leave the page. */
-static struct pl_series *series(struct pl_metrics *metrics, enum pl_metric_type type,
-                                const char *name, const char *help, const char *kind,
-                                const char *event)
+static struct pl_series *informer_series(struct pl_metrics *metrics, enum pl_metric_type type,
+                                         const char *name, const char *help, const char *kind,
+                                         const char *event)
 {
     struct pl_metric_spec spec = {.name = name, .help = help, .type = type, .labels = {"kind"}};
     if (event != NULL)
@@ -88,7 +88,7 @@ static void release_metrics(struct pl_informer *informer)
         pl_series_release(informer->events[i]);
 }
 
-static void add_metrics(struct pl_informer *informer)
+static void informer_add_metrics(struct pl_informer *informer)
 {
     struct pl_metrics *metrics = pl_site_metrics(informer->site);
     if (metrics == NULL)
@@ -97,18 +97,20 @@ static void add_metrics(struct pl_informer *informer)
     struct pl_buf label = PL_BUF_INIT;
     add_kind(&label, informer);
     const char *kind = pl_buf_z(&label);
-    informer->objects = series(metrics, PL_METRIC_GAUGE, "perilune_informer_objects",
-                               "Objects in caches.", kind, NULL);
-    informer->bytes = series(metrics, PL_METRIC_GAUGE, "perilune_informer_bytes",
-                             "Bytes of documents in caches, without what they share.", kind, NULL);
-    informer->lists = series(metrics, PL_METRIC_COUNTER, "perilune_informer_lists_total",
-                             "List requests, each page counted.", kind, NULL);
-    informer->watches = series(metrics, PL_METRIC_COUNTER, "perilune_informer_watches_total",
-                               "Watch requests.", kind, NULL);
+    informer->objects = informer_series(metrics, PL_METRIC_GAUGE, "perilune_informer_objects",
+                                        "Objects in caches.", kind, NULL);
+    informer->bytes =
+        informer_series(metrics, PL_METRIC_GAUGE, "perilune_informer_bytes",
+                        "Bytes of documents in caches, without what they share.", kind, NULL);
+    informer->lists = informer_series(metrics, PL_METRIC_COUNTER, "perilune_informer_lists_total",
+                                      "List requests, each page counted.", kind, NULL);
+    informer->watches =
+        informer_series(metrics, PL_METRIC_COUNTER, "perilune_informer_watches_total",
+                        "Watch requests.", kind, NULL);
     for (size_t i = 0; i < PL_ARRAY_LEN(types); i++)
         informer->events[i] =
-            series(metrics, PL_METRIC_COUNTER, "perilune_informer_watch_events_total",
-                   "Events that watches brought.", kind, types[i]);
+            informer_series(metrics, PL_METRIC_COUNTER, "perilune_informer_watch_events_total",
+                            "Events that watches brought.", kind, types[i]);
     pl_buf_deinit(&label);
 }
 
@@ -141,7 +143,7 @@ struct pl_informer *pl_informer_create(const struct pl_informer_options *options
     informer->unused_arg = options->arg;
     pl_source_options_copy(&informer->options, source);
     pl_kind_text(options->kind, informer->kind_text);
-    informer->owner = name_of(informer);
+    informer->owner = informer_name_of(informer);
     if (source->labels != NULL)
         informer->labels = pl_selector_parse(pl_slice_z(source->labels), NULL);
     if (source->fields != NULL)
@@ -159,7 +161,7 @@ struct pl_informer *pl_informer_create(const struct pl_informer_options *options
     informer->backlog = pl_backlog_create(&backlog);
     pl_list_init(&informer->sync_waits);
     pl_own_writes_init(&informer->own);
-    add_metrics(informer);
+    informer_add_metrics(informer);
     pl_site_hold(informer->site);
     return informer;
 }
@@ -207,7 +209,7 @@ static void free_informer(struct pl_informer *informer)
     pl_free(informer);
 }
 
-static void on_ended(struct pl_timer *timer)
+static void on_informer_ended(struct pl_timer *timer)
 {
     struct pl_informer *informer = PL_CONTAINER_OF(timer, struct pl_informer, tick);
     struct pl_site *site = informer->site;
@@ -291,7 +293,7 @@ void pl_informer_check(struct pl_informer *informer)
     if (informer->stopping) {
         if (!informer->ended && informer->feed_count == 0 && informer->ending == 0 &&
             informer->asking == NULL && pl_backlog_outstanding(informer->backlog) == 0)
-            pl_timer_start(pl_informer_timers(informer), &informer->tick, 0, on_ended);
+            pl_timer_start(pl_informer_timers(informer), &informer->tick, 0, on_informer_ended);
         return;
     }
     pl_informer_tell_trouble(informer);

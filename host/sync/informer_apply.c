@@ -49,7 +49,8 @@ static bool is_same_version(struct pl_doc *a, struct pl_doc *b)
                        pl_meta_uid(pl_doc_root(b), &scratch[1]));
 }
 
-static void tell(struct pl_informer *informer, struct pl_slice key, const struct pl_event *event)
+static void informer_apply_tell(struct pl_informer *informer, struct pl_slice key,
+                                const struct pl_event *event)
 {
     pl_backlog_push(informer->backlog, key, event);
     tell_key_watches(informer, key);
@@ -59,7 +60,7 @@ void pl_informer_added(struct pl_informer *informer, struct pl_slice key, struct
                        bool initial)
 {
     struct pl_event event = {.type = PL_EVENT_CREATE, .object = object, .initial = initial};
-    tell(informer, key, &event);
+    informer_apply_tell(informer, key, &event);
 }
 
 void pl_informer_updated(struct pl_informer *informer, struct pl_slice key, struct pl_doc *old,
@@ -68,7 +69,7 @@ void pl_informer_updated(struct pl_informer *informer, struct pl_slice key, stru
     struct pl_event event = {.type = PL_EVENT_UPDATE, .object = object, .old = old};
     /* A relist that finds what is known wakes nobody. */
     if (!is_same_version(old, object))
-        tell(informer, key, &event);
+        informer_apply_tell(informer, key, &event);
 }
 
 /* ---- after many removals ---- */
@@ -120,7 +121,7 @@ void pl_informer_deleted(struct pl_informer *informer, struct pl_slice key, stru
     informer->removed++;
     arm_compact(informer);
     if (object != NULL)
-        tell(informer, key, &event);
+        informer_apply_tell(informer, key, &event);
 }
 
 /* With a feed for each namespace: what all of them have reached. */

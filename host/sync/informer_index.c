@@ -44,7 +44,7 @@ static void path_destroy(void *arg)
 
 static const struct pl_index_ops path_ops = {path_values, path_destroy};
 
-static struct pl_path_index *find(struct pl_informer *informer, const char *stored)
+static struct pl_path_index *informer_index_find(struct pl_informer *informer, const char *stored)
 {
     for (size_t i = 0; i < informer->path_index_count; i++)
         if (strcmp(informer->path_indexes[i].stored, stored) == 0)
@@ -52,7 +52,7 @@ static struct pl_path_index *find(struct pl_informer *informer, const char *stor
     return NULL;
 }
 
-static void hold(struct pl_path_index *index, void *holder)
+static void informer_index_hold(struct pl_path_index *index, void *holder)
 {
     for (size_t i = 0; i < index->count; i++)
         if (index->holders[i] == holder)
@@ -61,7 +61,7 @@ static void hold(struct pl_path_index *index, void *holder)
     index->holders[index->count++] = holder;
 }
 
-static bool let_go(struct pl_path_index *index, const void *holder)
+static bool informer_index_let_go(struct pl_path_index *index, const void *holder)
 {
     size_t kept = 0, count = index->count;
     for (size_t i = 0; i < count; i++)
@@ -74,9 +74,9 @@ static bool let_go(struct pl_path_index *index, const void *holder)
 static int add_by_path(struct pl_informer *informer, const struct pl_declared_index *index,
                        struct pl_err *err)
 {
-    struct pl_path_index *known = find(informer, index->stored);
+    struct pl_path_index *known = informer_index_find(informer, index->stored);
     if (known != NULL) {
-        hold(known, index->self);
+        informer_index_hold(known, index->self);
         return 0;
     }
     struct pl_path *parsed = pl_path_parse(pl_slice_z(index->path), err);
@@ -91,7 +91,7 @@ static int add_by_path(struct pl_informer *informer, const struct pl_declared_in
                                              sizeof *informer->path_indexes);
     informer->path_indexes[informer->path_index_count++] =
         (struct pl_path_index){.stored = pl_strdup(index->stored)};
-    hold(&informer->path_indexes[informer->path_index_count - 1], index->self);
+    informer_index_hold(&informer->path_indexes[informer->path_index_count - 1], index->self);
     return 0;
 }
 
@@ -110,8 +110,8 @@ void pl_informer_drop_index(struct pl_informer *informer, const struct pl_declar
         pl_backlog_drop_index(informer->backlog, index->stored, index->self);
         return;
     }
-    struct pl_path_index *known = find(informer, index->stored);
-    if (known == NULL || !let_go(known, index->self) || known->count > 0)
+    struct pl_path_index *known = informer_index_find(informer, index->stored);
+    if (known == NULL || !informer_index_let_go(known, index->self) || known->count > 0)
         return;
     pl_store_drop_index(informer->store, known->stored);
     pl_free(known->holders);

@@ -15,26 +15,26 @@
 
 static void find_resource(struct pl_informer *informer);
 
-static void on_turn(struct pl_reconnect *turn)
+static void on_informer_resource_turn(struct pl_reconnect *turn)
 {
     find_resource(PL_CONTAINER_OF(turn, struct pl_informer, turn));
 }
 
 /* At once, or when it is its turn to ask a server that is away. */
-static void look(struct pl_informer *informer)
+static void informer_resource_look(struct pl_informer *informer)
 {
     struct pl_waits *waits = pl_site_waits(informer->site);
     if (pl_reconnect_ask(pl_site_reconnects(informer->site), &informer->turn, PL_RECONNECT_FIRST,
-                         on_turn))
+                         on_informer_resource_turn))
         find_resource(informer);
     else if (waits != NULL)
         pl_wait_begin(waits, &informer->wait, "turn to look for the kind", informer->owner,
                       TURN_WITHIN);
 }
 
-static void on_retry(struct pl_timer *timer)
+static void on_informer_resource_retry(struct pl_timer *timer)
 {
-    look(PL_CONTAINER_OF(timer, struct pl_informer, retry));
+    informer_resource_look(PL_CONTAINER_OF(timer, struct pl_informer, retry));
 }
 
 /* What people have to mend is said where they look for it. A server that is away needs none. */
@@ -58,7 +58,8 @@ static void retry_later(struct pl_informer *informer, const struct pl_err *err)
     pl_trouble_note(&informer->trouble, err, now, "cannot watch source", &source, 1);
     pl_informer_tell_trouble(informer);
     int64_t delay = pl_backoff_next(&informer->backoff, now, pl_site_rand(informer->site));
-    pl_timer_start(pl_informer_timers(informer), &informer->retry, delay, on_retry);
+    pl_timer_start(pl_informer_timers(informer), &informer->retry, delay,
+                   on_informer_resource_retry);
     if (pl_site_waits(informer->site) != NULL)
         pl_wait_begin(pl_site_waits(informer->site), &informer->wait, "next look for the kind",
                       informer->owner, delay);
@@ -117,14 +118,15 @@ static bool is_away(struct pl_informer *informer, const struct pl_err *why)
     return true;
 }
 
-static void on_resource(void *arg, const struct pl_resource *resource, const struct pl_err *why)
+static void on_informer_resource_resource(void *arg, const struct pl_resource *resource,
+                                          const struct pl_err *why)
 {
     struct pl_informer *informer = arg;
     struct pl_err err = {0};
     informer->resolving = false;
     pl_wait_end(&informer->wait);
     if (resource == NULL && is_away(informer, why)) {
-        look(informer);
+        informer_resource_look(informer);
         return;
     }
     if (informer->turn.trying && (resource != NULL || why->status != 0))
@@ -159,7 +161,7 @@ static void on_found_again(void *arg, const struct pl_resource *resource, const 
     for (size_t i = 0; i < informer->feed_count; i++)
         pl_feed_stop(informer->feeds[i]);
     informer->feed_count = 0;
-    on_resource(informer, resource, NULL);
+    on_informer_resource_resource(informer, resource, NULL);
 }
 
 void pl_informer_gone(struct pl_informer *informer)
@@ -178,14 +180,15 @@ static void find_resource(struct pl_informer *informer)
     if (pl_site_waits(informer->site) != NULL)
         pl_wait_begin_open(pl_site_waits(informer->site), &informer->wait, "discovery",
                            informer->owner, "the client limits each request");
-    pl_discovery_find(pl_site_discovery(informer->site), &informer->kind, on_resource, informer);
+    pl_discovery_find(pl_site_discovery(informer->site), &informer->kind,
+                      on_informer_resource_resource, informer);
 }
 
 void pl_informer_start(struct pl_informer *informer)
 {
     pl_backoff_init_with(&informer->backoff, SEARCH_BASE, SEARCH_CAP, SEARCH_RESET,
                          pl_informer_now(informer));
-    look(informer);
+    informer_resource_look(informer);
 }
 
 void pl_informer_stop_search(struct pl_informer *informer)

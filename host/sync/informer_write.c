@@ -81,8 +81,8 @@ static bool is_old_news(const struct pl_informer *informer, const struct written
     return reached || newer || late;
 }
 
-static void note(struct pl_informer *informer, const struct written *w, struct pl_doc *doc,
-                 bool deleted)
+static void informer_write_note(struct pl_informer *informer, const struct written *w,
+                                struct pl_doc *doc, bool deleted)
 {
     struct pl_own_write write = {.key = w->key,
                                  .uid = w->uid,
@@ -102,7 +102,7 @@ void pl_informer_write_through(struct pl_informer *informer, struct pl_doc *obje
     if (!is_old_news(informer, &w, deleted)) {
         bool wanted = !deleted && pl_informer_wants(informer, pl_doc_root(object));
         struct pl_doc *doc = wanted ? pl_informer_shape(informer, object) : NULL;
-        note(informer, &w, doc, deleted);
+        informer_write_note(informer, &w, doc, deleted);
         if (w.feed != NULL && doc != NULL)
             pl_feed_put(w.feed, doc);
         else if (w.feed != NULL)
@@ -135,7 +135,7 @@ static void forget_asking(struct pl_informer *informer)
 }
 
 /* The server's answer wins, whatever its version. */
-static void settle(struct pl_informer *informer, const struct pl_answer *answer)
+static void informer_write_settle(struct pl_informer *informer, const struct pl_answer *answer)
 {
     struct pl_slice key = pl_slice_z(informer->asking_key), ns, name;
     pl_own_writes_forget(&informer->own, key);
@@ -155,7 +155,7 @@ static void settle(struct pl_informer *informer, const struct pl_answer *answer)
     pl_doc_unref(stored);
 }
 
-static void on_answer(void *arg, const struct pl_answer *answer)
+static void on_informer_write_answer(void *arg, const struct pl_answer *answer)
 {
     struct pl_informer *informer = arg;
     const struct pl_own_write *write =
@@ -166,7 +166,7 @@ static void on_answer(void *arg, const struct pl_answer *answer)
     if (informer->stopping || !still)
         ;
     else if (answered)
-        settle(informer, answer);
+        informer_write_settle(informer, answer);
     else
         pl_own_writes_postpone(&informer->own, write, pl_informer_now(informer));
     forget_asking(informer);
@@ -176,7 +176,7 @@ static void on_answer(void *arg, const struct pl_answer *answer)
         pl_informer_arm_confirm(informer);
 }
 
-static void ask(struct pl_informer *informer, const struct pl_own_write *write)
+static void informer_write_ask(struct pl_informer *informer, const struct pl_own_write *write)
 {
     informer->asking_key = pl_strdup(write->key);
     informer->asking_rv = pl_strdup(write->rv);
@@ -187,7 +187,7 @@ static void ask(struct pl_informer *informer, const struct pl_own_write *write)
     pl_key_split(pl_slice_z(informer->asking_key), &read.ns, &read.name);
     pl_log(PL_LOG_DEBUG, "a write was not confirmed by the watch: asking",
            pl_str("source", informer->owner), pl_str("key", write->key));
-    informer->asking = pl_read_start(informer->site, &read, on_answer, informer);
+    informer->asking = pl_read_start(informer->site, &read, on_informer_write_answer, informer);
 }
 
 /* An object that this source leaves out, and nobody said anything of since: its watch will not
@@ -218,7 +218,7 @@ static void on_confirm(struct pl_timer *timer)
         informer->asking == NULL ? oldest_of_interest(informer) : NULL;
     if (oldest != NULL && informer->asking == NULL &&
         pl_informer_now(informer) - oldest->since_ns >= CONFIRM_WITHIN)
-        ask(informer, oldest);
+        informer_write_ask(informer, oldest);
     else
         pl_informer_arm_confirm(informer);
 }

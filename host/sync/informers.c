@@ -15,7 +15,7 @@ struct pl_informers {
 };
 
 /* Two informers of a kind share its gauges. */
-static void collect(void *arg)
+static void informers_collect(void *arg)
 {
     struct pl_informers *informers = arg;
     for (size_t i = 0; i < informers->count; i++)
@@ -35,7 +35,7 @@ static void on_shards(void *arg, const struct pl_shard_set *which, enum pl_shard
             pl_informer_shards_changed(informers->items[i]);
 }
 
-static bool is_settled(void *arg, unsigned shard)
+static bool informers_is_settled(void *arg, unsigned shard)
 {
     const struct pl_informers *informers = arg;
     for (size_t i = 0; i < informers->count; i++)
@@ -44,7 +44,7 @@ static bool is_settled(void *arg, unsigned shard)
     return true;
 }
 
-static const struct pl_shards_follower_ops follower_ops = {on_shards, is_settled};
+static const struct pl_shards_follower_ops follower_ops = {on_shards, informers_is_settled};
 
 /* Of the For kind, by namespace, both are the same part. */
 static bool is_same_part(const struct pl_informer *informer, enum pl_source_part wanted)
@@ -63,7 +63,7 @@ struct pl_informers *pl_informers_create(struct pl_site *site, char *const *name
     if (pl_site_shards(site) != NULL)
         pl_shards_follow(pl_site_shards(site), &informers->follower, &follower_ops, informers);
     if (pl_site_metrics(site) != NULL)
-        pl_metrics_collect(pl_site_metrics(site), collect, informers);
+        pl_metrics_collect(pl_site_metrics(site), informers_collect, informers);
     return informers;
 }
 
@@ -75,7 +75,7 @@ void pl_informers_destroy(struct pl_informers *informers)
     if (pl_site_shards(informers->site) != NULL)
         pl_shards_unfollow(pl_site_shards(informers->site), &informers->follower);
     if (pl_site_metrics(informers->site) != NULL)
-        pl_metrics_uncollect(pl_site_metrics(informers->site), collect, informers);
+        pl_metrics_uncollect(pl_site_metrics(informers->site), informers_collect, informers);
     pl_free(informers->items);
     pl_free(informers);
 }
@@ -86,7 +86,7 @@ void pl_informers_stop(struct pl_informers *informers)
         pl_informer_stop(informers->items[i]);
 }
 
-static void forget(void *arg, const struct pl_informer *informer)
+static void informers_forget(void *arg, const struct pl_informer *informer)
 {
     struct pl_informers *informers = arg;
     size_t kept = 0;
@@ -119,7 +119,7 @@ static struct pl_informer *make_informer(struct pl_informers *informers, const s
                                           .kind = kind,
                                           .source = wanted,
                                           .host_namespaces = informers->namespaces,
-                                          .unused = forget,
+                                          .unused = informers_forget,
                                           .arg = informers};
     struct pl_informer *made = pl_informer_create(&options);
     informers->items =

@@ -41,7 +41,7 @@ static const struct pl_index_ops label_ops = {label_values, pl_free};
 
 /* ---- building ---- */
 
-static void on_turn(struct pl_timer *timer)
+static void on_label_index_turn(struct pl_timer *timer)
 {
     struct pl_label_indexes *indexes = PL_CONTAINER_OF(timer, struct pl_label_indexes, turn);
     const char *stored = indexes->stored[indexes->built];
@@ -58,7 +58,7 @@ static void on_turn(struct pl_timer *timer)
         indexes->built++;
     }
     if (indexes->built < indexes->count)
-        pl_timer_start(indexes->timers, timer, 0, on_turn);
+        pl_timer_start(indexes->timers, timer, 0, on_label_index_turn);
 }
 
 /* Of some objects, whichever they are. */
@@ -94,7 +94,7 @@ void pl_label_indexes_want(struct pl_label_indexes *indexes, struct pl_slice key
     }
     indexes->stored[indexes->count++] = pl_buf_take(&stored);
     if (!pl_timer_is_active(&indexes->turn))
-        pl_timer_start(indexes->timers, &indexes->turn, 0, on_turn);
+        pl_timer_start(indexes->timers, &indexes->turn, 0, on_label_index_turn);
 }
 
 /* ---- the rest ---- */

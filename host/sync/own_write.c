@@ -13,7 +13,7 @@ bool pl_rv_is_at_most(struct pl_slice a, struct pl_slice b)
     return pl_rv_is_valid(a) && pl_rv_is_valid(b) && pl_rv_compare(a, b) <= 0;
 }
 
-static void drop(struct pl_own_writes *writes, struct pl_own_write *write)
+static void own_write_drop(struct pl_own_writes *writes, struct pl_own_write *write)
 {
     pl_map_remove(&writes->by_key, pl_slice_z(write->key));
     pl_link_unlink(&write->link);
@@ -33,7 +33,7 @@ void pl_own_writes_init(struct pl_own_writes *writes)
 void pl_own_writes_deinit(struct pl_own_writes *writes)
 {
     PL_LIST_FOR (link, &writes->by_age)
-        drop(writes, PL_CONTAINER_OF(link, struct pl_own_write, link));
+        own_write_drop(writes, PL_CONTAINER_OF(link, struct pl_own_write, link));
     pl_map_deinit(&writes->by_key);
 }
 
@@ -41,7 +41,7 @@ void pl_own_writes_forget(struct pl_own_writes *writes, struct pl_slice key)
 {
     struct pl_own_write *write = pl_map_get(&writes->by_key, key);
     if (write != NULL)
-        drop(writes, write);
+        own_write_drop(writes, write);
 }
 
 void pl_own_writes_note(struct pl_own_writes *writes, const struct pl_own_write *noted)
@@ -96,7 +96,7 @@ bool pl_own_writes_is_news(struct pl_own_writes *writes, struct pl_slice key, st
         news = !deletion && !pl_rv_is_at_most(rv, written);
     bool echo = !write->deleted && same_object && pl_slice_eq(rv, written);
     if (news || echo)
-        drop(writes, write);
+        own_write_drop(writes, write);
     else
         write->suppressed = true;
     return news;
@@ -115,6 +115,6 @@ void pl_own_writes_confirm(struct pl_own_writes *writes, const char *ns, struct 
     PL_LIST_FOR (link, &writes->by_age) {
         struct pl_own_write *write = PL_CONTAINER_OF(link, struct pl_own_write, link);
         if (!write->deleted && is_in(write->key, ns) && pl_rv_is_at_most(pl_slice_z(write->rv), rv))
-            drop(writes, write);
+            own_write_drop(writes, write);
     }
 }

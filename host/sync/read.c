@@ -16,7 +16,7 @@ struct pl_read_op {
     struct pl_err err;
 };
 
-static void finish(struct pl_read_op *read, const struct pl_answer *answer)
+static void read_finish(struct pl_read_op *read, const struct pl_answer *answer)
 {
     struct pl_site *site = read->site;
     pl_answer_fn on_answer = read->on_answer;
@@ -28,20 +28,20 @@ static void finish(struct pl_read_op *read, const struct pl_answer *answer)
     pl_site_release(site);
 }
 
-static void fail(struct pl_read_op *read)
+static void read_fail(struct pl_read_op *read)
 {
     struct pl_answer answer = {.err = &read->err};
-    finish(read, &answer);
+    read_finish(read, &answer);
 }
 
 static void fail_later(struct pl_task *task)
 {
-    fail(PL_CONTAINER_OF(task, struct pl_read_op, task));
+    read_fail(PL_CONTAINER_OF(task, struct pl_read_op, task));
 }
 
-static void on_answer(void *arg, const struct pl_answer *answer)
+static void on_read_answer(void *arg, const struct pl_answer *answer)
 {
-    finish(arg, answer);
+    read_finish(arg, answer);
 }
 
 static int timeout_of(const struct pl_read_op *read, int64_t *timeout_ns, struct pl_err *err)
@@ -55,7 +55,8 @@ static int timeout_of(const struct pl_read_op *read, int64_t *timeout_ns, struct
     return 0;
 }
 
-static void start(struct pl_read_op *read, const struct pl_resource *resource, int64_t timeout_ns)
+static void read_start(struct pl_read_op *read, const struct pl_resource *resource,
+                       int64_t timeout_ns)
 {
     const struct pl_read *r = &read->read;
     struct pl_call call = {
@@ -77,10 +78,11 @@ static void start(struct pl_read_op *read, const struct pl_resource *resource, i
         .grace_period = -1,
         .timeout_ns = timeout_ns,
     };
-    read->op = pl_client_start(pl_site_client(read->site), &call, on_answer, read);
+    read->op = pl_client_start(pl_site_client(read->site), &call, on_read_answer, read);
 }
 
-static void on_resource(void *arg, const struct pl_resource *resource, const struct pl_err *err)
+static void on_read_resource(void *arg, const struct pl_resource *resource,
+                             const struct pl_err *err)
 {
     struct pl_read_op *read = arg;
     const struct pl_read *r = &read->read;
@@ -90,10 +92,10 @@ static void on_resource(void *arg, const struct pl_resource *resource, const str
         read->err = *err;
     if (resource == NULL || pl_resource_check_scope(resource, r->ns, r->name, &read->err) != 0 ||
         timeout_of(read, &timeout_ns, &read->err) != 0) {
-        fail(read);
+        read_fail(read);
         return;
     }
-    start(read, resource, timeout_ns);
+    read_start(read, resource, timeout_ns);
 }
 
 static void start_raw(struct pl_read_op *read)
@@ -102,7 +104,7 @@ static void start_raw(struct pl_read_op *read)
     if (timeout_of(read, &timeout_ns, &read->err) != 0)
         pl_site_defer(read->site, &read->task, fail_later);
     else
-        start(read, NULL, timeout_ns);
+        read_start(read, NULL, timeout_ns);
 }
 
 struct pl_read_op *pl_read_start(struct pl_site *site, const struct pl_read *read,
@@ -127,7 +129,7 @@ struct pl_read_op *pl_read_start(struct pl_site *site, const struct pl_read *rea
         return op;
     }
     op->resolving = true;
-    pl_discovery_find(pl_site_discovery(site), &read->kind, on_resource, op);
+    pl_discovery_find(pl_site_discovery(site), &read->kind, on_read_resource, op);
     return op;
 }
 

@@ -54,7 +54,7 @@ struct pl_reconnects {
     struct pl_timer timer; /* the next turn */
 };
 
-static void on_turn(struct pl_timer *timer);
+static void on_reconnect_turn(struct pl_timer *timer);
 
 static int64_t now_ns(const struct pl_reconnects *all)
 {
@@ -125,7 +125,7 @@ static bool anybody_waits(const struct pl_reconnects *all)
 static void plan(struct pl_reconnects *all, int64_t delay_ns)
 {
     if (!pl_timer_is_active(&all->timer) && anybody_waits(all))
-        pl_timer_start(all->timers, &all->timer, delay_ns, on_turn);
+        pl_timer_start(all->timers, &all->timer, delay_ns, on_reconnect_turn);
 }
 
 static void plan_try(struct pl_reconnects *all)
@@ -140,7 +140,7 @@ static void end_try(struct pl_reconnects *all, struct pl_reconnect *one)
     one->trying = false;
 }
 
-static void let_go(struct pl_reconnects *all, struct pl_reconnect *one)
+static void reconnect_let_go(struct pl_reconnects *all, struct pl_reconnect *one)
 {
     one->went_ns = now_ns(all);
     one->trying = all->away;
@@ -160,11 +160,11 @@ static void try_one(struct pl_reconnects *all)
     for (size_t i = 0; i < PL_RECONNECT_KINDS && one == NULL; i++)
         one = next_of(all, i);
     if (one != NULL)
-        let_go(all, one);
+        reconnect_let_go(all, one);
     plan_try(all);
 }
 
-static void follow(struct pl_reconnects *all)
+static void reconnect_follow(struct pl_reconnects *all)
 {
     int64_t soonest = INT64_MAX;
     for (size_t i = 0; i < PL_RECONNECT_KINDS && !all->away; i++) {
@@ -173,7 +173,7 @@ static void follow(struct pl_reconnects *all)
         while (!all->away && !pl_list_empty(&all->waiting[i]) &&
                (i == PL_RECONNECT_FIRST || (wait = until_token(bucket, now_ns(all))) == 0)) {
             take_token(all, bucket);
-            let_go(all, next_of(all, i));
+            reconnect_let_go(all, next_of(all, i));
         }
         if (!pl_list_empty(&all->waiting[i]) && wait < soonest)
             soonest = wait;
@@ -182,13 +182,13 @@ static void follow(struct pl_reconnects *all)
         plan(all, soonest);
 }
 
-static void on_turn(struct pl_timer *timer)
+static void on_reconnect_turn(struct pl_timer *timer)
 {
     struct pl_reconnects *all = PL_CONTAINER_OF(timer, struct pl_reconnects, timer);
     if (all->away)
         try_one(all);
     else
-        follow(all);
+        reconnect_follow(all);
 }
 
 bool pl_reconnect_ask(struct pl_reconnects *all, struct pl_reconnect *one,
@@ -224,7 +224,7 @@ void pl_reconnect_forget(struct pl_reconnects *all, struct pl_reconnect *one)
 
 /* "GET host:1: the server's certificate is not trusted (details)", perhaps with more before it: the
  * last that stands between. */
-static uint64_t reason_of(const struct pl_err *err)
+static uint64_t reconnect_reason_of(const struct pl_err *err)
 {
     const char *from = err->message, *to = strstr(from, " (");
     if (to == NULL)
@@ -239,7 +239,7 @@ static uint64_t reason_of(const struct pl_err *err)
  * first and is not trusted then is another trouble. */
 static void say_away(struct pl_reconnects *all, const struct pl_err *err)
 {
-    uint64_t hash = reason_of(err);
+    uint64_t hash = reconnect_reason_of(err);
     struct reason *reason = NULL;
     for (size_t i = 0; i < REASONS && reason == NULL; i++)
         if (all->reasons[i].outage != 0 && all->reasons[i].hash == hash)

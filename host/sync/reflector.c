@@ -183,7 +183,7 @@ static void proceed(struct pl_reflector *r)
     }
 }
 
-static void on_turn(struct pl_reconnect *turn)
+static void on_reflector_turn(struct pl_reconnect *turn)
 {
     proceed(PL_CONTAINER_OF(turn, struct pl_reflector, turn));
 }
@@ -194,13 +194,14 @@ void pl_reflector_go(struct pl_reflector *r, enum next next)
                                   : r->rv.len > 0    ? PL_RECONNECT_LIST
                                                      : PL_RECONNECT_FIRST;
     r->next = next;
-    if (r->o.reconnects == NULL || pl_reconnect_ask(r->o.reconnects, &r->turn, kind, on_turn))
+    if (r->o.reconnects == NULL ||
+        pl_reconnect_ask(r->o.reconnects, &r->turn, kind, on_reflector_turn))
         proceed(r);
     else
         pl_reflector_set_state(r, PL_REFLECTOR_PAUSING, TURN_WITHIN);
 }
 
-static void on_pause_over(struct pl_timer *timer)
+static void on_reflector_pause_over(struct pl_timer *timer)
 {
     struct pl_reflector *r = PL_CONTAINER_OF(timer, struct pl_reflector, pause);
     pl_reflector_go(r, r->next);
@@ -211,7 +212,7 @@ static void pause_for(struct pl_reflector *r, enum next next, int64_t delay)
     r->next = next;
     if (r->o.reconnects != NULL)
         pl_reconnect_forget(r->o.reconnects, &r->turn); /* others may try meanwhile */
-    pl_timer_start(r->o.listing.timers, &r->pause, delay, on_pause_over);
+    pl_timer_start(r->o.listing.timers, &r->pause, delay, on_reflector_pause_over);
     pl_reflector_set_state(r, PL_REFLECTOR_PAUSING, delay);
 }
 

@@ -6,7 +6,7 @@
 static const char cannot_list[] = "cannot list source";
 static const char not_stored[] = "cannot store what was listed";
 
-static void on_list(void *arg, const struct pl_answer *answer);
+static void on_reflector_list_list(void *arg, const struct pl_answer *answer);
 
 /* A request for a page is under way. */
 static void adopt(struct pl_reflector *r, struct pl_op *list)
@@ -49,7 +49,7 @@ static void send_page(struct pl_reflector *r)
         call.limit = r->page_limit;
     if (r->token.len == 0 && call.limit > 0 && !pl_rv_is_zero(rv))
         call.rv_match = pl_slice_z("NotOlderThan");
-    pl_reflector_send_list(r, &call, on_list);
+    pl_reflector_send_list(r, &call, on_reflector_list_list);
 }
 
 void pl_reflector_drop_pages(struct pl_reflector *r)
@@ -101,7 +101,7 @@ static bool was_connected(const struct pl_err *err)
     return strcmp(err->reason, "ConnectTimeout") != 0;
 }
 
-static bool was_cut(const struct pl_err *err, int status)
+static bool reflector_list_was_cut(const struct pl_err *err, int status)
 {
     return (err->code == PL_ETIMEOUT && was_connected(err)) ||
            (err->code == PL_ENETWORK && status != 0);
@@ -146,7 +146,7 @@ static void list_failed(struct pl_reflector *r, const struct pl_err *err, int st
         list_anew(r);
         return;
     }
-    if (was_cut(err, status)) {
+    if (reflector_list_was_cut(err, status)) {
         ask_for_less(r, err);
         return;
     }
@@ -175,7 +175,7 @@ static bool is_older_than_asked(const struct pl_reflector *r, struct pl_slice rv
 }
 
 /* The request for the page after it must end first. */
-static void refuse(struct pl_reflector *r, const char *why, const struct pl_err *err)
+static void reflector_list_refuse(struct pl_reflector *r, const char *why, const struct pl_err *err)
 {
     if (r->list != NULL) {
         r->refused = *err;
@@ -207,7 +207,7 @@ static void finish_list(struct pl_reflector *r)
     if (r->stopped)
         return;
     if (code != 0) {
-        refuse(r, not_stored, &err);
+        reflector_list_refuse(r, not_stored, &err);
         return;
     }
     pl_buf_set(&r->rv, rv);
@@ -218,8 +218,8 @@ static void finish_list(struct pl_reflector *r)
     pl_reflector_watch(r);
 }
 
-static int check_list(const struct pl_reflector *r, const struct pl_answer *answer,
-                      struct pl_err *err)
+static int reflector_list_check_list(const struct pl_reflector *r, const struct pl_answer *answer,
+                                     struct pl_err *err)
 {
     struct pl_node root = pl_doc_root(answer->doc);
     struct pl_scratch scratch;
@@ -277,12 +277,12 @@ int pl_reflector_show(struct pl_reflector *r, size_t count, struct pl_err *err)
 }
 
 /* False: the list does not go on. */
-static bool show(struct pl_reflector *r, size_t count)
+static bool reflector_list_show(struct pl_reflector *r, size_t count)
 {
     struct pl_err err = {0};
     int code = pl_reflector_show(r, count, &err);
     if (code != 0 && !r->stopped)
-        refuse(r, not_stored, &err);
+        reflector_list_refuse(r, not_stored, &err);
     return code == 0 && !r->stopped;
 }
 
@@ -298,7 +298,7 @@ static void work_off(struct pl_reflector *r)
 {
     if (!is_shown(r) || r->items.count <= PL_LIST_PAGE)
         finish_list(r);
-    else if (show(r, PL_LIST_PAGE))
+    else if (reflector_list_show(r, PL_LIST_PAGE))
         pl_timer_start(r->o.listing.timers, &r->more, 0, on_more);
 }
 
@@ -310,7 +310,7 @@ static void on_more(struct pl_timer *timer)
         return;
     }
     size_t some = r->items.count < PL_LIST_SOME ? r->items.count : PL_LIST_SOME;
-    if (some > 0 && is_shown(r) && show(r, some) && r->items.count > 0)
+    if (some > 0 && is_shown(r) && reflector_list_show(r, some) && r->items.count > 0)
         pl_timer_start(r->o.listing.timers, timer, 0, on_more);
 }
 
@@ -325,7 +325,7 @@ static void ask_for_next_page(struct pl_reflector *r)
     pl_timer_start(r->o.listing.timers, &r->more, 0, on_more);
 }
 
-static void on_list(void *arg, const struct pl_answer *answer)
+static void on_reflector_list_list(void *arg, const struct pl_answer *answer)
 {
     struct pl_reflector *r = arg;
     r->list = NULL;
@@ -334,7 +334,7 @@ static void on_list(void *arg, const struct pl_answer *answer)
         return;
     }
     if (r->refused.code != 0) {
-        refuse(r, r->why_refused, &r->refused);
+        reflector_list_refuse(r, r->why_refused, &r->refused);
         return;
     }
     if (answer->status != 0)
@@ -345,8 +345,8 @@ static void on_list(void *arg, const struct pl_answer *answer)
         return;
     }
     adopt(r, answer->next);
-    if (check_list(r, answer, &err) != 0) {
-        refuse(r, cannot_list, &err);
+    if (reflector_list_check_list(r, answer, &err) != 0) {
+        reflector_list_refuse(r, cannot_list, &err);
         return;
     }
     struct pl_node meta = pl_node_getz(pl_doc_root(answer->doc), "metadata");

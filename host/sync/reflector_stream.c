@@ -12,7 +12,7 @@ bool pl_reflector_may_stream(const struct pl_reflector *r)
            (r->o.reconnects == NULL || pl_reconnects_may_stream(r->o.reconnects));
 }
 
-static void drop(struct pl_reflector *r)
+static void reflector_stream_drop(struct pl_reflector *r)
 {
     pl_map_deinit(&r->by_key);
     r->keyed = false;
@@ -21,7 +21,7 @@ static void drop(struct pl_reflector *r)
 
 static void open_stream(struct pl_reflector *r)
 {
-    drop(r);
+    reflector_stream_drop(r);
     pl_reflector_begin_list(r);
     if (r->rv_unavailable)
         pl_buf_clear(&r->asked_rv);
@@ -73,7 +73,7 @@ static bool check_stored(struct pl_reflector *r, int code, const struct pl_err *
 }
 
 /* What has gathered, in the order in which it came. False: the stream does not go on. */
-static bool show(struct pl_reflector *r)
+static bool reflector_stream_show(struct pl_reflector *r)
 {
     struct pl_err err = {0};
     if (!pl_reflector_may_show(r) || r->items.count == 0)
@@ -146,7 +146,8 @@ static void put_in_place(struct pl_reflector *r, enum pl_watch_type type, struct
     pl_buf_deinit(&key);
 }
 
-static void collect(struct pl_reflector *r, enum pl_watch_type type, struct pl_doc *object)
+static void reflector_stream_collect(struct pl_reflector *r, enum pl_watch_type type,
+                                     struct pl_doc *object)
 {
     r->came++;
     if (!pl_reflector_keeps(r, object, true)) {
@@ -154,7 +155,7 @@ static void collect(struct pl_reflector *r, enum pl_watch_type type, struct pl_d
             return;
         type = PL_WATCH_DELETED; /* it may have been ours when it came first */
     }
-    if (type != PL_WATCH_ADDED && !r->keyed && !show(r))
+    if (type != PL_WATCH_ADDED && !r->keyed && !reflector_stream_show(r))
         return;
     if (type == PL_WATCH_DELETED && r->begun) {
         remove_stored(r, object);
@@ -163,7 +164,7 @@ static void collect(struct pl_reflector *r, enum pl_watch_type type, struct pl_d
     } else {
         pl_docs_add(&r->items, pl_reflector_share(r, pl_doc_ref(object)));
         if (r->items.count >= PL_LIST_SOME)
-            show(r);
+            reflector_stream_show(r);
     }
 }
 
@@ -186,7 +187,7 @@ static void take_over(struct pl_reflector *r, struct pl_slice rv)
         pl_reflector_expect_to_settle(r);
     }
     if (!r->stopped)
-        drop(r);
+        reflector_stream_drop(r);
 }
 
 static bool is_end(struct pl_node bookmark)
@@ -210,7 +211,7 @@ void pl_reflector_stream_event(struct pl_reflector *r, enum pl_watch_type type,
         pl_reflector_complain(r, "an event of an unknown type was skipped", "unknown event type");
     } else if (type != PL_WATCH_BOOKMARK) {
         if (pl_reflector_is_expected(r, root))
-            collect(r, type, object);
+            reflector_stream_collect(r, type, object);
         else
             pl_reflector_complain(r, "an event of another kind was skipped", "unexpected kind");
     } else if (is_end(root)) {
@@ -227,7 +228,7 @@ void pl_reflector_stream_event(struct pl_reflector *r, enum pl_watch_type type,
 static void list_instead(struct pl_reflector *r)
 {
     r->streams_cut = 0;
-    drop(r);
+    reflector_stream_drop(r);
     pl_reflector_list(r);
 }
 
@@ -256,17 +257,17 @@ static void was_late(struct pl_reflector *r)
     list_instead(r);
 }
 
-static void was_cut(struct pl_reflector *r)
+static void reflector_stream_was_cut(struct pl_reflector *r)
 {
     if (++r->streams_cut >= CUTS) {
         list_instead(r);
         return;
     }
-    drop(r);
+    reflector_stream_drop(r);
     pl_reflector_pause(r, NEXT_SYNC, 0);
 }
 
-static void failed(struct pl_reflector *r, const struct pl_err *err)
+static void reflector_stream_failed(struct pl_reflector *r, const struct pl_err *err)
 {
     if (pl_err_is_expired(err) || pl_err_is_too_large_rv(err)) {
         bool again = !r->retried && !r->rv_unavailable;
@@ -278,10 +279,10 @@ static void failed(struct pl_reflector *r, const struct pl_err *err)
             list_instead(r);
         }
     } else if (err->code == PL_ENETWORK || err->code == PL_ETIMEOUT) {
-        drop(r);
+        reflector_stream_drop(r);
         pl_reflector_unanswered(r, NEXT_SYNC, "cannot list source", err);
     } else if (pl_err_is_too_many_requests(err)) {
-        drop(r);
+        reflector_stream_drop(r);
         pl_reflector_note(r, "cannot list source", err);
         pl_reflector_pause(r, NEXT_SYNC, err->retry_after_ms * PL_MS);
     } else if (is_refusal(err)) {
@@ -298,31 +299,31 @@ void pl_reflector_stream_ended(struct pl_reflector *r, const struct pl_err *err)
     r->streaming = false;
     switch (r->ending) {
     case END_BY_ERROR_EVENT:
-        failed(r, &r->event_err);
+        reflector_stream_failed(r, &r->event_err);
         return;
     case END_BY_LATE_BOOKMARK:
     case END_BY_DEADLINE:
         was_late(r);
         return;
     case END_BY_OLD_RV:
-        drop(r);
+        reflector_stream_drop(r);
         pl_reflector_went_back(r);
         return;
     case END_BY_SINK:
-        drop(r);
+        reflector_stream_drop(r);
         pl_reflector_pause(r, NEXT_SYNC, 0);
         return;
     case END_BY_SILENCE: /* it did not even open */
         pl_err_set(&silent, PL_ETIMEOUT, "no answer within 30 s");
-        failed(r, &silent);
+        reflector_stream_failed(r, &silent);
         return;
     default:
         break;
     }
     if (open && (err == NULL || err->code == PL_ENETWORK || err->code == PL_ETIMEOUT))
-        was_cut(r);
+        reflector_stream_was_cut(r);
     else if (err == NULL) /* ended without an answer */
-        was_cut(r);
+        reflector_stream_was_cut(r);
     else
-        failed(r, err);
+        reflector_stream_failed(r, err);
 }

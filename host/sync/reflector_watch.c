@@ -21,12 +21,13 @@ static void on_at_most(struct pl_timer *timer)
     pl_reflector_end_watch(PL_CONTAINER_OF(timer, struct pl_reflector, at_most), END_BY_DEADLINE);
 }
 
-static void on_silence(struct pl_timer *timer)
+static void on_reflector_watch_silence(struct pl_timer *timer)
 {
     struct pl_reflector *r = PL_CONTAINER_OF(timer, struct pl_reflector, guard);
     int64_t silent = pl_reflector_now(r) - r->heard_ns;
     if (silent < SILENCE_LIMIT)
-        pl_timer_start(r->o.listing.timers, &r->guard, SILENCE_LIMIT - silent, on_silence);
+        pl_timer_start(r->o.listing.timers, &r->guard, SILENCE_LIMIT - silent,
+                       on_reflector_watch_silence);
     else
         pl_reflector_end_watch(r, END_BY_SILENCE);
 }
@@ -35,7 +36,8 @@ static void on_silence(struct pl_timer *timer)
 static void on_settled(struct pl_timer *timer)
 {
     struct pl_reflector *r = PL_CONTAINER_OF(timer, struct pl_reflector, guard);
-    pl_timer_start(r->o.listing.timers, &r->guard, SILENCE_LIMIT - SETTLED_AFTER, on_silence);
+    pl_timer_start(r->o.listing.timers, &r->guard, SILENCE_LIMIT - SETTLED_AFTER,
+                   on_reflector_watch_silence);
     pl_reflector_works(r);
 }
 
@@ -51,7 +53,7 @@ void pl_reflector_expect_to_settle(struct pl_reflector *r)
     pl_reflector_set_state(r, PL_REFLECTOR_WATCHING, r->at_most.due_ns - now);
 }
 
-static void on_open(void *arg)
+static void on_reflector_watch_open(void *arg)
 {
     struct pl_reflector *r = arg;
     if (r->stopped || r->ending != END_BY_SERVER)
@@ -64,9 +66,10 @@ static void on_open(void *arg)
         pl_reflector_expect_to_settle(r);
 }
 
-static void on_event(void *arg, enum pl_watch_type type, struct pl_doc *object);
-static void on_end(void *arg, const struct pl_err *err);
-static const struct pl_watch_ops watch_ops = {on_open, on_event, on_end};
+static void on_reflector_watch_event(void *arg, enum pl_watch_type type, struct pl_doc *object);
+static void on_reflector_watch_end(void *arg, const struct pl_err *err);
+static const struct pl_watch_ops watch_ops = {on_reflector_watch_open, on_reflector_watch_event,
+                                              on_reflector_watch_end};
 
 void pl_reflector_watch(struct pl_reflector *r)
 {
@@ -135,7 +138,7 @@ bool pl_reflector_is_expected(const struct pl_reflector *r, struct pl_node objec
 }
 
 /* False when the version went back: the server lost history that we have seen. */
-static bool advance(struct pl_reflector *r, struct pl_slice rv)
+static bool reflector_watch_advance(struct pl_reflector *r, struct pl_slice rv)
 {
     if (!pl_rv_is_valid(rv))
         return true;
@@ -152,7 +155,8 @@ static bool advance(struct pl_reflector *r, struct pl_slice rv)
     return true;
 }
 
-static void deliver(struct pl_reflector *r, enum pl_watch_type type, struct pl_doc *object)
+static void reflector_watch_deliver(struct pl_reflector *r, enum pl_watch_type type,
+                                    struct pl_doc *object)
 {
     const struct pl_reflector_sink *sink = r->o.sink;
     struct pl_err err = {0};
@@ -207,7 +211,7 @@ static void work_event(struct pl_reflector *r, enum pl_watch_type type, struct p
         return;
     if (type == PL_WATCH_BOOKMARK)
         r->synthetic = false;
-    if (!r->synthetic && !advance(r, rv)) {
+    if (!r->synthetic && !reflector_watch_advance(r, rv)) {
         pl_reflector_end_watch(r, END_BY_OLD_RV);
         return;
     }
@@ -218,10 +222,10 @@ static void work_event(struct pl_reflector *r, enum pl_watch_type type, struct p
     if (type == PL_WATCH_BOOKMARK)
         r->o.sink->bookmark(r->o.arg, rv);
     else if (type != PL_WATCH_UNKNOWN)
-        deliver(r, type, object);
+        reflector_watch_deliver(r, type, object);
 }
 
-static void on_event(void *arg, enum pl_watch_type type, struct pl_doc *object)
+static void on_reflector_watch_event(void *arg, enum pl_watch_type type, struct pl_doc *object)
 {
     struct pl_reflector *r = arg;
     if (!r->stopped && r->ending == END_BY_SERVER)
@@ -307,7 +311,7 @@ void pl_reflector_went_back(struct pl_reflector *r)
     pl_reflector_is_another(r, "resourceVersions went back: was the server restored?");
 }
 
-static void on_end(void *arg, const struct pl_err *err)
+static void on_reflector_watch_end(void *arg, const struct pl_err *err)
 {
     struct pl_reflector *r = arg;
     r->watch = NULL;

@@ -125,7 +125,7 @@ static bool fills_gap(const struct pl_script_indexes *indexes, const struct ques
     return is_it;
 }
 
-static void on_answer(struct pl_asked *asked)
+static void on_script_index_answer(struct pl_asked *asked)
 {
     struct question *question = PL_CONTAINER_OF(asked, struct question, asked);
     struct pl_script_indexes *indexes = question->indexes;
@@ -152,11 +152,11 @@ static void on_answer(struct pl_asked *asked)
 
 /* ---- questions ---- */
 
-static void send(struct pl_script_indexes *indexes, struct asker *asker, const char *key,
-                 const struct pl_event *event, uint64_t round)
+static void script_index_send(struct pl_script_indexes *indexes, struct asker *asker,
+                              const char *key, const struct pl_event *event, uint64_t round)
 {
     struct question *question = PL_NEW(struct question);
-    pl_asked_init(&question->asked, event, on_answer);
+    pl_asked_init(&question->asked, event, on_script_index_answer);
     question->asked.q.ask_indexes = true;
     question->asked.q.kind = indexes->o.kind;
     question->asked.q.external = asker->self;
@@ -180,7 +180,7 @@ size_t pl_script_indexes_ask(struct pl_script_indexes *indexes, const char *key,
         struct asker *asker = PL_CONTAINER_OF(link, struct asker, link);
         if (!is_active(indexes, asker))
             continue;
-        send(indexes, asker, key, event, round);
+        script_index_send(indexes, asker, key, event, round);
         count++;
     }
     return count;
@@ -206,7 +206,7 @@ static void ask_about(struct pl_script_indexes *indexes, struct asker *asker, st
     struct pl_event event = {.type = PL_EVENT_GENERIC, .object = doc, .initial = true};
     struct pl_buf key = PL_BUF_INIT;
     pl_meta_put_key(pl_doc_root(doc), &key);
-    send(indexes, asker, pl_buf_z(&key), &event, 0);
+    script_index_send(indexes, asker, pl_buf_z(&key), &event, 0);
     pl_buf_deinit(&key);
 }
 
@@ -251,7 +251,7 @@ static struct asker *asker_of(struct pl_script_indexes *indexes, pl_ask_fn ask, 
     return asker;
 }
 
-static struct index *index_of(const struct pl_script_indexes *indexes, const char *stored)
+static struct index *script_index_of(const struct pl_script_indexes *indexes, const char *stored)
 {
     PL_LIST_FOR (link, &indexes->indexes) {
         struct index *index = PL_CONTAINER_OF(link, struct index, link);
@@ -271,7 +271,7 @@ static void add_asker(struct index *index, struct asker *asker)
 int pl_script_indexes_add(struct pl_script_indexes *indexes, const char *stored, const char *name,
                           pl_ask_fn ask, void *self, struct pl_err *err)
 {
-    struct index *index = index_of(indexes, stored);
+    struct index *index = script_index_of(indexes, stored);
     if (index != NULL) {
         struct asker *asker = asker_of(indexes, ask, self);
         if (!has_asker(index, asker))
@@ -303,7 +303,7 @@ static void free_index(struct index *index)
 
 void pl_script_indexes_drop(struct pl_script_indexes *indexes, const char *stored, void *self)
 {
-    struct index *index = index_of(indexes, stored);
+    struct index *index = script_index_of(indexes, stored);
     struct asker *gone = NULL;
     size_t kept = 0;
     for (size_t i = 0; index != NULL && i < index->count; i++) {

@@ -21,9 +21,9 @@ struct pl_topup {
     bool said;
 };
 
-static void ask(struct pl_topup *t);
+static void topup_ask(struct pl_topup *t);
 
-static void destroy(struct pl_topup *t)
+static void topup_destroy(struct pl_topup *t)
 {
     pl_timer_stop(t->o.listing.timers, &t->pause);
     pl_buf_deinit(&t->shards);
@@ -31,12 +31,12 @@ static void destroy(struct pl_topup *t)
     pl_free(t);
 }
 
-static void on_pause_over(struct pl_timer *timer)
+static void on_topup_pause_over(struct pl_timer *timer)
 {
-    ask(PL_CONTAINER_OF(timer, struct pl_topup, pause));
+    topup_ask(PL_CONTAINER_OF(timer, struct pl_topup, pause));
 }
 
-static void try_again(struct pl_topup *t, const struct pl_err *err)
+static void topup_try_again(struct pl_topup *t, const struct pl_err *err)
 {
     int64_t now = pl_clock_mono(t->o.listing.timers->clock);
     int64_t delay = pl_backoff_next(&t->backoff, now, t->o.listing.rand);
@@ -49,7 +49,7 @@ static void try_again(struct pl_topup *t, const struct pl_err *err)
                pl_str("source", t->o.listing.owner), pl_str("error", err->message));
     t->said = t->said || !is_old;
     pl_timer_start(t->o.listing.timers, &t->pause, delay > at_least ? delay : at_least,
-                   on_pause_over);
+                   on_topup_pause_over);
 }
 
 static struct pl_doc *each_item(void *arg, struct pl_doc *item)
@@ -61,16 +61,16 @@ static struct pl_doc *each_item(void *arg, struct pl_doc *item)
     return NULL;
 }
 
-static void on_list(void *arg, const struct pl_answer *answer)
+static void on_topup_list(void *arg, const struct pl_answer *answer)
 {
     struct pl_topup *t = arg;
     t->list = NULL;
     if (t->dropped) {
-        destroy(t);
+        topup_destroy(t);
         return;
     }
     if (answer->err != NULL) {
-        try_again(t, answer->err);
+        topup_try_again(t, answer->err);
         return;
     }
     struct pl_scratch scratch;
@@ -80,18 +80,18 @@ static void on_list(void *arg, const struct pl_answer *answer)
     if (answer->items != NULL)
         t->o.ops->page(t->o.arg, answer->items);
     if (t->dropped) {
-        destroy(t);
+        topup_destroy(t);
     } else if (t->token.len > 0) {
-        ask(t);
+        topup_ask(t);
     } else {
         void (*done)(void *arg) = t->o.ops->done;
         void *owner = t->o.arg;
-        destroy(t);
+        topup_destroy(t);
         done(owner);
     }
 }
 
-static void ask(struct pl_topup *t)
+static void topup_ask(struct pl_topup *t)
 {
     struct pl_call call = {
         .verb = PL_VERB_LIST,
@@ -116,7 +116,7 @@ static void ask(struct pl_topup *t)
     }
     if (t->o.listing.lists != NULL)
         pl_series_add(t->o.listing.lists, 1);
-    t->list = pl_client_start(t->o.listing.client, &call, on_list, t);
+    t->list = pl_client_start(t->o.listing.client, &call, on_topup_list, t);
 }
 
 struct pl_topup *pl_topup_start(const struct pl_topup_options *options)
@@ -126,7 +126,7 @@ struct pl_topup *pl_topup_start(const struct pl_topup_options *options)
     pl_buf_add_slice(&t->shards, options->shards);
     t->o.shards = pl_slice(NULL, 0);
     pl_backoff_init(&t->backoff, pl_clock_mono(t->o.listing.timers->clock));
-    ask(t);
+    topup_ask(t);
     return t;
 }
 
@@ -138,5 +138,5 @@ void pl_topup_drop(struct pl_topup *t)
     if (t->list != NULL)
         pl_op_cancel(t->list);
     else
-        destroy(t);
+        topup_destroy(t);
 }

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int fail(lua_State *L, const char *path)
+static int files_fail(lua_State *L, const char *path)
 {
     int reason = errno;
     lua_pushnil(L);
@@ -37,7 +37,7 @@ static int kind(lua_State *L)
         return 1;
     }
     if (failed)
-        return fail(L, path);
+        return files_fail(L, path);
     lua_pushstring(L, S_ISREG(info.st_mode)   ? "file"
                       : S_ISDIR(info.st_mode) ? "folder"
                       : S_ISLNK(info.st_mode) ? "link"
@@ -51,7 +51,7 @@ static int names(lua_State *L)
     const char *path = luaL_checkstring(L, 1);
     int found = scandir(path, &entries, NULL, alphasort);
     if (found < 0)
-        return fail(L, path);
+        return files_fail(L, path);
     lua_newtable(L);
     int kept = 0;
     for (int i = 0; i < found; i++) {
@@ -69,10 +69,10 @@ static int names(lua_State *L)
 static int make_folder(lua_State *L)
 {
     const char *path = luaL_checkstring(L, 1);
-    return mkdir(path, 0777) == 0 ? done(L) : fail(L, path);
+    return mkdir(path, 0777) == 0 ? done(L) : files_fail(L, path);
 }
 
-static bool write_all(int fd, struct pl_slice text)
+static bool files_write_all(int fd, struct pl_slice text)
 {
     while (text.len > 0) {
         ssize_t n = write(fd, text.ptr, text.len);
@@ -85,38 +85,38 @@ static bool write_all(int fd, struct pl_slice text)
     return true;
 }
 
-static int put(lua_State *L)
+static int files_put(lua_State *L)
 {
     const char *path = luaL_checkstring(L, 1);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd < 0)
-        return fail(L, path);
-    bool written = write_all(fd, pl_lua_slice(L, 2)) && fsync(fd) == 0;
+        return files_fail(L, path);
+    bool written = files_write_all(fd, pl_lua_slice(L, 2)) && fsync(fd) == 0;
     int reason = errno;
     if (close(fd) == 0 && written)
         return done(L);
     errno = written ? errno : reason;
-    int count = fail(L, path);
+    int count = files_fail(L, path);
     unlink(path);
     return count;
 }
 
-static int add_name(lua_State *L)
+static int files_add_name(lua_State *L)
 {
     const char *to = luaL_checkstring(L, 2);
-    return link(luaL_checkstring(L, 1), to) == 0 ? done(L) : fail(L, to);
+    return link(luaL_checkstring(L, 1), to) == 0 ? done(L) : files_fail(L, to);
 }
 
 static int give_name(lua_State *L)
 {
     const char *to = luaL_checkstring(L, 2);
-    return rename(luaL_checkstring(L, 1), to) == 0 ? done(L) : fail(L, to);
+    return rename(luaL_checkstring(L, 1), to) == 0 ? done(L) : files_fail(L, to);
 }
 
 static int take_away(lua_State *L)
 {
     const char *path = luaL_checkstring(L, 1);
-    return remove(path) == 0 ? done(L) : fail(L, path);
+    return remove(path) == 0 ? done(L) : files_fail(L, path);
 }
 
 static int terminal(lua_State *L)
@@ -126,9 +126,9 @@ static int terminal(lua_State *L)
 }
 
 static const luaL_Reg functions[] = {
-    {"kind", kind},        {"names", names},       {"make_folder", make_folder},
-    {"put", put},          {"link", add_name},     {"rename", give_name},
-    {"remove", take_away}, {"terminal", terminal}, {NULL, NULL},
+    {"kind", kind},        {"names", names},         {"make_folder", make_folder},
+    {"put", files_put},    {"link", files_add_name}, {"rename", give_name},
+    {"remove", take_away}, {"terminal", terminal},   {NULL, NULL},
 };
 
 void pl_tool_files(lua_State *L)

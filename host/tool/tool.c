@@ -16,7 +16,7 @@
 #define MEMORY ((size_t)2 << 30)
 
 /* tool.ask(what, question as JSON) -> answer as JSON | nil, message */
-static int ask(lua_State *L)
+static int tool_ask(lua_State *L)
 {
     const struct pl_tool *tool = lua_touserdata(L, lua_upvalueindex(1));
     struct pl_buf answer = PL_BUF_INIT;
@@ -43,7 +43,7 @@ static void push_call(lua_State *L, const struct pl_tool *tool)
     lua_newtable(L);
     pl_tool_files(L);
     lua_pushlightuserdata(L, (void *)tool);
-    lua_pushcclosure(L, ask, 1);
+    lua_pushcclosure(L, tool_ask, 1);
     lua_setfield(L, -2, "ask");
     lua_pushstring(L, tool->command);
     lua_setfield(L, -2, "command");
@@ -53,7 +53,7 @@ static void push_call(lua_State *L, const struct pl_tool *tool)
     pl_lua_push(L, tool->input);
 }
 
-static int run(struct pl_state *s, const struct pl_tool *tool, struct pl_fault *fault)
+static int tool_run(struct pl_state *s, const struct pl_tool *tool, struct pl_fault *fault)
 {
     lua_State *L = s->L;
     lua_getglobal(L, "require");
@@ -83,7 +83,7 @@ int pl_tool_run(const struct pl_tool *tool)
         return 1;
     }
     struct pl_fault fault = {.message = NULL};
-    int exit_code = run(s, tool, &fault);
+    int exit_code = tool_run(s, tool, &fault);
     if (fault.message != NULL)
         fprintf(stderr, "perilune %s: %s\n%s%s", tool->command, fault.message,
                 fault.traceback != NULL ? fault.traceback : "",

@@ -7,8 +7,8 @@
 
 #define RBAC "rbac.authorization.k8s.io"
 
-static void check_rule(struct pl_api_faults *f, const struct pl_spot *at,
-                       const struct pl_tree *rule, bool namespaced)
+static void access_check_rule(struct pl_api_faults *f, const struct pl_spot *at,
+                              const struct pl_tree *rule, bool namespaced)
 {
     bool urls = !pl_is_empty(pl_tree_getz(rule, "nonResourceURLs"));
     pl_need(f, PL_MEMBER(at, "verbs"), pl_tree_getz(rule, "verbs"), NULL);
@@ -56,7 +56,7 @@ void pl_valid_role(struct pl_api_faults *f, const struct pl_tree *object, const 
     size_t i = 0;
     PL_UNUSED(old);
     PL_EACH(item, pl_tree_getz(object, "rules"))
-    check_rule(f, PL_INDEX(list, i++), item->value, namespaced);
+    access_check_rule(f, PL_INDEX(list, i++), item->value, namespaced);
     if (pl_tree_is(pl_tree_getz(object, "aggregationRule"), PL_OBJECT))
         check_aggregation(f, pl_tree_getz(object, "aggregationRule"));
 }

@@ -135,7 +135,7 @@ bool pl_is_among(struct pl_slice text, const char *list)
     return false;
 }
 
-static double quantity(const struct pl_tree *value)
+static double check_quantity(const struct pl_tree *value)
 {
     double out = 0;
     if (pl_tree_is(value, PL_STRING) || pl_tree_is(value, PL_NUMBER))
@@ -145,13 +145,13 @@ static double quantity(const struct pl_tree *value)
 
 int pl_quantity_cmp(const struct pl_tree *a, const struct pl_tree *b)
 {
-    double left = quantity(a), right = quantity(b);
+    double left = check_quantity(a), right = check_quantity(b);
     return left < right ? -1 : left > right;
 }
 
 int pl_quantity_sign(const struct pl_tree *value)
 {
-    double is = quantity(value);
+    double is = check_quantity(value);
     return is < 0 ? -1 : is > 0;
 }
 
@@ -298,8 +298,8 @@ void pl_frozen(struct pl_api_faults *f, const struct pl_spot *at, const struct p
 
 /* ---- tables ---- */
 
-static void hold(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
-                 const char *path, const struct pl_rule *rule)
+static void check_hold(struct pl_api_faults *f, const struct pl_spot *at,
+                       const struct pl_tree *value, const char *path, const struct pl_rule *rule)
 {
     char name[64];
     size_t len = strcspn(path, ".["), i = 0;
@@ -310,13 +310,13 @@ static void hold(struct pl_api_faults *f, const struct pl_spot *at, const struct
     if (*path == '[') {
         const char *rest = path + 2 + (path[2] == '.');
         PL_EACH(item, value)
-        hold(f, PL_INDEX(at, i++), item->value, rest, rule);
+        check_hold(f, PL_INDEX(at, i++), item->value, rest, rule);
         return;
     }
     if (*path == '*') {
         const char *rest = path + 1 + (path[1] == '.');
         PL_TREE_FOR(item, pl_tree_is(value, PL_OBJECT) ? value : NULL)
-        hold(f, PL_OF_KEY(at, item->key), item->value, rest, rule);
+        check_hold(f, PL_OF_KEY(at, item->key), item->value, rest, rule);
         return;
     }
     snprintf(name, sizeof(name), "%.*s", (int)len, path);
@@ -324,12 +324,12 @@ static void hold(struct pl_api_faults *f, const struct pl_spot *at, const struct
     const char *rest = path + len + (path[len] == '.');
     if (member == NULL && *rest != '\0')
         return;
-    hold(f, PL_MEMBER(at, name), member, rest, rule);
+    check_hold(f, PL_MEMBER(at, name), member, rest, rule);
 }
 
 void pl_hold(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *object,
              const struct pl_rule *rules)
 {
     for (; rules->path != NULL; rules++)
-        hold(f, at, object, rules->path, rules);
+        check_hold(f, at, object, rules->path, rules);
 }

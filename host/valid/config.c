@@ -97,7 +97,7 @@ static void check_account(struct pl_api_faults *f, const struct pl_tree *object)
                         "");
 }
 
-static void check_type(struct pl_api_faults *f, const struct pl_tree *object)
+static void config_check_type(struct pl_api_faults *f, const struct pl_tree *object)
 {
     struct pl_slice type = pl_tree_text_at(object, "type");
     const struct pl_tree *data = pl_tree_getz(object, "data");
@@ -127,7 +127,7 @@ void pl_valid_secret(struct pl_api_faults *f, const struct pl_tree *object,
     size_t size = check_keys(f, object, "data", true);
     if (size > MOST_BYTES)
         pl_bad_long(f, PL_MEMBER(NULL, "data"), "1048576 bytes");
-    check_type(f, object);
+    config_check_type(f, object);
     if (old != NULL)
         pl_frozen(f, PL_MEMBER(NULL, "type"), pl_tree_getz(object, "type"),
                   pl_tree_getz(old, "type"));

@@ -11,7 +11,7 @@
 
 #define SPEC PL_MEMBER(NULL, "spec")
 
-static struct pl_tree *lower(struct pl_api_faults *f, const struct pl_tree *value)
+static struct pl_tree *definition_lower(struct pl_api_faults *f, const struct pl_tree *value)
 {
     struct pl_slice text = pl_tree_text(value);
     char *out = pl_arena_alloc(f->arena, text.len + 1);
@@ -26,7 +26,7 @@ static void mixed(struct pl_api_faults *f, const struct pl_spot *at, const struc
     struct pl_api_faults found = {.arena = f->arena};
     if (pl_is_empty(value))
         return;
-    pl_dns1035(&found, at, lower(f, value), NULL);
+    pl_dns1035(&found, at, definition_lower(f, value), NULL);
     PL_TREE_FOR(item, found.causes)
     {
         struct pl_slice message = pl_tree_text_at(item->value, "message");
@@ -37,7 +37,7 @@ static void mixed(struct pl_api_faults *f, const struct pl_spot *at, const struc
     }
 }
 
-static void check_names(struct pl_api_faults *f, const struct pl_tree *names)
+static void definition_check_names(struct pl_api_faults *f, const struct pl_tree *names)
 {
     static const struct pl_rule rules[] = {
         {"plural", pl_dns1035, NULL},
@@ -56,7 +56,7 @@ static void check_names(struct pl_api_faults *f, const struct pl_tree *names)
                      "kind and listKind may not be the same");
 }
 
-static bool ends_with(struct pl_slice text, const char *end)
+static bool definition_ends_with(struct pl_slice text, const char *end)
 {
     size_t len = strlen(end);
     return text.len >= len && memcmp(text.ptr + text.len - len, end, len) == 0;
@@ -73,7 +73,8 @@ static void check_group(struct pl_api_faults *f, const struct pl_tree *crd)
     pl_subdomain(f, at, group, NULL);
     if (pl_api_is_subdomain(text) && memchr(text.ptr, '.', text.len) == NULL)
         pl_bad_value(f, at, group, "should be a domain with at least one dot");
-    bool guarded = ends_with(text, ".k8s.io") || ends_with(text, ".kubernetes.io") ||
+    bool guarded = definition_ends_with(text, ".k8s.io") ||
+                   definition_ends_with(text, ".kubernetes.io") ||
                    pl_is_among(text, "k8s.io,kubernetes.io");
     const struct pl_tree *approved = pl_tree_getz(pl_tree_dig(crd, "metadata.annotations"), key);
     if (guarded && pl_is_empty(approved))
@@ -279,7 +280,7 @@ void pl_valid_definition(struct pl_api_faults *f, const struct pl_tree *object,
 {
     pl_api_crd_validate(f, object, old);
     check_group(f, object);
-    check_names(f, pl_tree_dig(object, "spec.names"));
+    definition_check_names(f, pl_tree_dig(object, "spec.names"));
     check_versions(f, pl_tree_dig(object, "spec.versions"));
     if (old != NULL)
         check_stored(f, object);

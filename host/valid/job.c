@@ -26,7 +26,7 @@ static const struct pl_rule counts[] = {
     {NULL, NULL, NULL},
 };
 
-static int64_t number(const struct pl_tree *spec, const char *member)
+static int64_t job_number(const struct pl_tree *spec, const char *member)
 {
     int64_t is = -1;
     pl_tree_integer(pl_tree_getz(spec, member), &is);
@@ -36,7 +36,7 @@ static int64_t number(const struct pl_tree *spec, const char *member)
 static void no_more_than(struct pl_api_faults *f, const struct pl_spot *at,
                          const struct pl_tree *spec, const char *member, const char *why)
 {
-    if (number(spec, member) > MOST_INDEXES)
+    if (job_number(spec, member) > MOST_INDEXES)
         pl_bad_value(f, PL_MEMBER(at, member), pl_tree_getz(spec, member), "%s", why);
 }
 
@@ -50,7 +50,7 @@ static void check_indexed(struct pl_api_faults *f, const struct pl_spot *at,
     no_more_than(f, at, spec, "parallelism", most);
     no_more_than(f, at, spec, "maxFailedIndexes", "must be less than or equal to 100000");
     if (pl_tree_getz(spec, "completions") != NULL &&
-        number(spec, "maxFailedIndexes") > number(spec, "completions"))
+        job_number(spec, "maxFailedIndexes") > job_number(spec, "completions"))
         pl_bad_value(f, PL_MEMBER(at, "maxFailedIndexes"), pl_tree_getz(spec, "maxFailedIndexes"),
                      "must be less than or equal to completions");
 }
@@ -194,7 +194,7 @@ static void check_job_change(struct pl_api_faults *f, const struct pl_tree *spec
                                          "podFailurePolicy", "backoffLimitPerIndex",
                                          "managedBy",        "successPolicy"};
     bool indexed = pl_slice_eqz(pl_tree_text_at(spec, "completionMode"), "Indexed");
-    if (!indexed || number(spec, "completions") != number(spec, "parallelism"))
+    if (!indexed || job_number(spec, "completions") != job_number(spec, "parallelism"))
         pl_frozen(f, PL_MEMBER(SPEC, "completions"), pl_tree_getz(spec, "completions"),
                   pl_tree_getz(old, "completions"));
     for (size_t i = 0; i < PL_ARRAY_LEN(frozen); i++)

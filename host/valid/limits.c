@@ -30,9 +30,9 @@ static bool scope_takes(struct pl_slice scope, struct pl_slice resource)
     return is_pod_resource(resource);
 }
 
-static void check_scope(struct pl_api_faults *f, const struct pl_spot *at,
-                        const struct pl_tree *shown, struct pl_slice scope,
-                        const struct pl_tree *hard)
+static void limits_check_scope(struct pl_api_faults *f, const struct pl_spot *at,
+                               const struct pl_tree *shown, struct pl_slice scope,
+                               const struct pl_tree *hard)
 {
     PL_TREE_FOR(item, hard)
     {
@@ -54,7 +54,7 @@ static void check_scopes(struct pl_api_faults *f, const struct pl_tree *spec)
         if (!pl_is_among(scope, SCOPES))
             pl_bad_value(f, PL_MEMBER(SPEC, "scopes"), scopes, "unsupported scope");
         else
-            check_scope(f, PL_MEMBER(SPEC, "scopes"), scopes, scope, hard);
+            limits_check_scope(f, PL_MEMBER(SPEC, "scopes"), scopes, scope, hard);
     }
 }
 
@@ -92,7 +92,7 @@ static void check_scope_selector(struct pl_api_faults *f, const struct pl_tree *
             pl_bad_value(f, PL_MEMBER(at, "scopeName"),
                          name != NULL ? name : pl_tree_strz(f->arena, ""), "unsupported scope");
         else
-            check_scope(f, at, go_selector(f, selector), scope, pl_tree_getz(spec, "hard"));
+            limits_check_scope(f, at, go_selector(f, selector), scope, pl_tree_getz(spec, "hard"));
         if (pl_is_among(pl_tree_text(how), "In,NotIn")) {
             if (pl_is_empty(values))
                 pl_bad_required(f, PL_MEMBER(at, "values"),

@@ -33,7 +33,7 @@ static void given_subdomain(struct pl_api_faults *f, const struct pl_spot *at,
 
 /* ---- Services ---- */
 
-static int64_t number(const struct pl_tree *object, const char *member)
+static int64_t network_number(const struct pl_tree *object, const char *member)
 {
     int64_t is = 0;
     pl_tree_integer(pl_tree_getz(object, member), &is);
@@ -54,7 +54,7 @@ static struct pl_tree *go_port(struct pl_api_faults *f, const struct pl_tree *po
     pl_buf_add_f(&text,
                  "{\"Name\":\"\",\"Protocol\":\"%.*s\",\"AppProtocol\":null,\"Port\":%lld,"
                  "\"TargetPort\":0,\"NodePort\":0}",
-                 PL_FMT(protocol), (long long)number(port, "port"));
+                 PL_FMT(protocol), (long long)network_number(port, "port"));
     struct pl_tree *out = pl_tree_literal(f->arena, pl_buf_z(&text));
     pl_buf_deinit(&text);
     return out;
@@ -85,7 +85,7 @@ static void check_service_ports(struct pl_api_faults *f, const struct pl_tree *s
             pl_need(f, PL_MEMBER(spot, "name"), pl_tree_getz(item->value, "name"), NULL);
         for (const struct pl_tree_item *before = ports->first; before != item;
              before = before->next)
-            if (number(before->value, "port") == number(item->value, "port") &&
+            if (network_number(before->value, "port") == network_number(item->value, "port") &&
                 pl_tree_equal(pl_tree_getz(before->value, "protocol"),
                               pl_tree_getz(item->value, "protocol"))) {
                 pl_bad_duplicate(f, spot, go_port(f, item->value));
@@ -232,16 +232,16 @@ static void check_backend(struct pl_api_faults *f, const struct pl_spot *at,
     pl_hold(f, at, backend, rules);
     if (service == NULL)
         return;
-    if (!pl_is_empty(name) && number(pl_tree_getz(service, "port"), "number") != 0)
+    if (!pl_is_empty(name) && network_number(pl_tree_getz(service, "port"), "number") != 0)
         pl_bad_value(f, at, pl_tree_strz(f->arena, ""), "cannot set both port name & port number");
-    else if (pl_is_empty(name) && number(pl_tree_getz(service, "port"), "number") == 0)
+    else if (pl_is_empty(name) && network_number(pl_tree_getz(service, "port"), "number") == 0)
         pl_bad_required(f, at, "port name or number is required");
     else if (pl_is_empty(name))
         pl_range(f, PL_MEMBER(spot, "number"), port, "1-65535");
 }
 
-static void check_path(struct pl_api_faults *f, const struct pl_spot *at,
-                       const struct pl_tree *path)
+static void network_check_path(struct pl_api_faults *f, const struct pl_spot *at,
+                               const struct pl_tree *path)
 {
     const struct pl_tree *type = pl_tree_getz(path, "pathType");
     const struct pl_tree *text = pl_tree_getz(path, "path");
@@ -314,7 +314,7 @@ void pl_valid_ingress(struct pl_api_faults *f, const struct pl_tree *object,
         const struct pl_spot *paths = PL_MEMBER(PL_MEMBER(PL_INDEX(list, i++), "http"), "paths");
         size_t k = 0;
         PL_EACH(path, pl_tree_dig(item->value, "http.paths"))
-        check_path(f, PL_INDEX(paths, k++), path->value);
+        network_check_path(f, PL_INDEX(paths, k++), path->value);
     }
     if (class != NULL && pl_is_empty(class))
         pl_subdomain(f, PL_MEMBER(SPEC, "ingressClassName"), class, "always");
@@ -395,7 +395,7 @@ static void check_policy_port(struct pl_api_faults *f, const struct pl_spot *at,
     else if (pl_tree_is(port, PL_STRING))
         pl_bad_value(f, PL_MEMBER(at, "endPort"), end,
                      "may not be specified when `port` is non-numeric");
-    else if (number(one, "endPort") < number(one, "port"))
+    else if (network_number(one, "endPort") < network_number(one, "port"))
         pl_bad_value(f, PL_MEMBER(at, "endPort"), end, "must be greater than or equal to `port`");
     pl_range(f, PL_MEMBER(at, "endPort"), end, "1-65535");
 }

@@ -98,8 +98,8 @@ static void check_reference(struct pl_api_faults *f, const struct pl_spot *at,
                      "apiVersion must specify API group");
 }
 
-static void check_object(struct pl_api_faults *f, const struct pl_spot *at,
-                         const struct pl_tree *source)
+static void scale_check_object(struct pl_api_faults *f, const struct pl_spot *at,
+                               const struct pl_tree *source)
 {
     check_reference(f, PL_MEMBER(at, "describedObject"), pl_tree_getz(source, "describedObject"),
                     false);
@@ -124,12 +124,12 @@ static void check_external(struct pl_api_faults *f, const struct pl_spot *at,
                         "must set either a target value for metric or a per-pod target");
 }
 
-static void check_source(struct pl_api_faults *f, const struct pl_spot *at, const char *member,
-                         const struct pl_tree *source)
+static void scale_check_source(struct pl_api_faults *f, const struct pl_spot *at,
+                               const char *member, const struct pl_tree *source)
 {
     const struct pl_spot *spot = PL_MEMBER(at, member);
     if (strcmp(member, "object") == 0)
-        check_object(f, spot, source);
+        scale_check_object(f, spot, source);
     else if (strcmp(member, "pods") == 0)
         check_pods(f, spot, source);
     else if (strcmp(member, "external") == 0)
@@ -160,7 +160,7 @@ static void check_one_metric(struct pl_api_faults *f, const struct pl_spot *at,
             pl_bad_required(f, PL_MEMBER(at, members[i]),
                             "must populate information for the given metric source");
         if (source != NULL)
-            check_source(f, at, members[i], source);
+            scale_check_source(f, at, members[i], source);
     }
 }
 

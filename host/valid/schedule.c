@@ -28,7 +28,7 @@ struct reader {
     struct pl_slice why; /* empty: nothing is wrong */
 };
 
-static bool fail(struct reader *r, struct pl_slice why)
+static bool schedule_fail(struct reader *r, struct pl_slice why)
 {
     r->why = why;
     return false;
@@ -54,18 +54,20 @@ static bool read_number(struct reader *r, struct pl_slice text, const struct bou
         *out = *out * 10 + (text.ptr[i] - '0');
     }
     if (!digits)
-        return fail(r, pl_arena_f(r->arena,
-                                  "failed to parse int from %.*s: strconv.Atoi: parsing \"%.*s\": "
-                                  "invalid syntax",
-                                  PL_FMT(text), PL_FMT(text)));
+        return schedule_fail(
+            r, pl_arena_f(r->arena,
+                          "failed to parse int from %.*s: strconv.Atoi: parsing \"%.*s\": "
+                          "invalid syntax",
+                          PL_FMT(text), PL_FMT(text)));
     if (minus)
-        return fail(r, pl_arena_f(r->arena, "negative number (%" PRId64 ") not allowed: %.*s",
-                                  -*out, PL_FMT(text)));
+        return schedule_fail(r,
+                             pl_arena_f(r->arena, "negative number (%" PRId64 ") not allowed: %.*s",
+                                        -*out, PL_FMT(text)));
     PL_UNUSED(whole);
     return true;
 }
 
-static size_t split(struct pl_slice text, char by, struct pl_slice *parts, size_t most)
+static size_t schedule_split(struct pl_slice text, char by, struct pl_slice *parts, size_t most)
 {
     size_t count = 0, start = 0;
     for (size_t i = 0; i <= text.len; i++)
@@ -81,8 +83,8 @@ static size_t split(struct pl_slice text, char by, struct pl_slice *parts, size_
 static bool read_range(struct reader *r, struct pl_slice text, const struct bounds *b)
 {
     struct pl_slice step[2], ends[2];
-    size_t steps = split(text, '/', step, 2);
-    size_t count = split(step[0], '-', ends, 2);
+    size_t steps = schedule_split(text, '/', step, 2);
+    size_t count = schedule_split(step[0], '-', ends, 2);
     int64_t low = b->least, high = b->most, by = 1;
     bool star = pl_slice_eqz(ends[0], "*") || pl_slice_eqz(ends[0], "?");
     if (!star) {
@@ -92,31 +94,31 @@ static bool read_range(struct reader *r, struct pl_slice text, const struct boun
         if (count == 2 && !read_number(r, ends[1], b, text, &high))
             return false;
         if (count > 2)
-            return fail(r, pl_arena_f(r->arena, "too many hyphens: %.*s", PL_FMT(text)));
+            return schedule_fail(r, pl_arena_f(r->arena, "too many hyphens: %.*s", PL_FMT(text)));
         if (count == 1 && steps == 2)
             high = b->most;
     }
     if (steps > 2)
-        return fail(r, pl_arena_f(r->arena, "too many slashes: %.*s", PL_FMT(text)));
+        return schedule_fail(r, pl_arena_f(r->arena, "too many slashes: %.*s", PL_FMT(text)));
     if (steps == 2 && !read_number(r, step[1], &(struct bounds){0, 0, NULL}, text, &by))
         return false;
     if (low < b->least)
-        return fail(r,
-                    pl_arena_f(r->arena,
-                               "beginning of range (%" PRId64 ") below minimum (%" PRId64 "): %.*s",
-                               low, b->least, PL_FMT(text)));
+        return schedule_fail(r, pl_arena_f(r->arena,
+                                           "beginning of range (%" PRId64
+                                           ") below minimum (%" PRId64 "): %.*s",
+                                           low, b->least, PL_FMT(text)));
     if (high > b->most)
-        return fail(r, pl_arena_f(r->arena,
-                                  "end of range (%" PRId64 ") above maximum (%" PRId64 "): %.*s",
-                                  high, b->most, PL_FMT(text)));
+        return schedule_fail(
+            r, pl_arena_f(r->arena, "end of range (%" PRId64 ") above maximum (%" PRId64 "): %.*s",
+                          high, b->most, PL_FMT(text)));
     if (low > high)
-        return fail(r, pl_arena_f(r->arena,
-                                  "beginning of range (%" PRId64 ") beyond end of range (%" PRId64
-                                  "): %.*s",
-                                  low, high, PL_FMT(text)));
+        return schedule_fail(r, pl_arena_f(r->arena,
+                                           "beginning of range (%" PRId64
+                                           ") beyond end of range (%" PRId64 "): %.*s",
+                                           low, high, PL_FMT(text)));
     return by != 0 ||
-           fail(r, pl_arena_f(r->arena, "step of range should be a positive number: %.*s",
-                              PL_FMT(text)));
+           schedule_fail(r, pl_arena_f(r->arena, "step of range should be a positive number: %.*s",
+                                       PL_FMT(text)));
 }
 
 static bool read_field(struct reader *r, struct pl_slice field, const struct bounds *b)
@@ -157,13 +159,14 @@ static bool read_all(struct reader *r, struct pl_slice text)
     if (text.ptr[0] == '@') {
         bool every = text.len > 7 && memcmp(text.ptr, "@every ", 7) == 0;
         return pl_is_among(text, macros) || every ||
-               fail(r, pl_arena_f(r->arena, "unrecognized descriptor: %.*s", PL_FMT(text)));
+               schedule_fail(r,
+                             pl_arena_f(r->arena, "unrecognized descriptor: %.*s", PL_FMT(text)));
     }
     struct pl_buf shown = PL_BUF_INIT;
     size_t count = words_of(text, words, &shown);
     if (count != FIELDS)
-        fail(r, pl_arena_f(r->arena, "expected exactly %d fields, found %zu: [%s]", FIELDS, count,
-                           pl_buf_z(&shown)));
+        schedule_fail(r, pl_arena_f(r->arena, "expected exactly %d fields, found %zu: [%s]", FIELDS,
+                                    count, pl_buf_z(&shown)));
     for (size_t i = 0; i < FIELDS && count == FIELDS; i++)
         if (!read_field(r, words[i], &bounds[i]))
             break;

@@ -126,8 +126,8 @@ static void check_map_type(struct pl_api_faults *f, const struct pl_spot *at,
     pl_must_be(f, PL_MEMBER(at, "x-kubernetes-map-type"), kind, "atomic,granular");
 }
 
-static void check_type(struct pl_api_faults *f, const struct pl_spot *at,
-                       const struct pl_tree *schema, enum level level)
+static void schema_check_type(struct pl_api_faults *f, const struct pl_spot *at,
+                              const struct pl_tree *schema, enum level level)
 {
     const struct pl_tree *type = pl_tree_getz(schema, "type");
     const struct pl_spot *spot = PL_MEMBER(at, "type");
@@ -278,7 +278,7 @@ static void check_schema(struct pl_api_faults *f, const struct pl_spot *at,
     const struct pl_tree *items = pl_tree_getz(schema, "items");
     const struct pl_tree *more = pl_tree_getz(schema, "additionalProperties");
     const struct pl_spot *all = PL_MEMBER(at, "properties");
-    check_type(f, at, schema, level);
+    schema_check_type(f, at, schema, level);
     check_keywords(f, at, schema, level);
     check_list_type(f, at, schema);
     check_map_type(f, at, schema);

@@ -26,8 +26,8 @@ static void check_modes(struct pl_api_faults *f, const struct pl_spot *at,
 
 /* ---- claims ---- */
 
-static void check_source(struct pl_api_faults *f, const struct pl_spot *at,
-                         const struct pl_tree *source)
+static void storage_check_source(struct pl_api_faults *f, const struct pl_spot *at,
+                                 const struct pl_tree *source)
 {
     if (source == NULL)
         return;
@@ -56,8 +56,8 @@ void pl_valid_claim_spec(struct pl_api_faults *f, const struct pl_spot *at,
     else if (pl_quantity_sign(size) <= 0)
         pl_bad_value(f, spot, size, "must be greater than zero");
     const struct pl_tree *ref = pl_tree_getz(spec, "dataSourceRef");
-    check_source(f, PL_MEMBER(at, "dataSource"), pl_tree_getz(spec, "dataSource"));
-    check_source(f, PL_MEMBER(at, "dataSourceRef"), ref);
+    storage_check_source(f, PL_MEMBER(at, "dataSource"), pl_tree_getz(spec, "dataSource"));
+    storage_check_source(f, PL_MEMBER(at, "dataSourceRef"), ref);
 }
 
 static void check_claim_change(struct pl_api_faults *f, const struct pl_tree *spec,

@@ -45,8 +45,8 @@ static void mode(struct pl_api_faults *f, const struct pl_spot *at, const struct
         pl_bad_value(f, at, value, "must be a number between 0 and 0777 (octal), both inclusive");
 }
 
-static void seconds(struct pl_api_faults *f, const struct pl_spot *at, const struct pl_tree *value,
-                    const char *arg)
+static void volume_seconds(struct pl_api_faults *f, const struct pl_spot *at,
+                           const struct pl_tree *value, const char *arg)
 {
     int64_t is;
     PL_UNUSED(arg);
@@ -117,7 +117,7 @@ static const struct pl_rule source_rules[] = {
     {"projected.defaultMode", mode, NULL},
     {"projected.sources[].secret.name", pl_need, NULL},
     {"projected.sources[].configMap.name", pl_need, NULL},
-    {"projected.sources[].serviceAccountToken.expirationSeconds", seconds, NULL},
+    {"projected.sources[].serviceAccountToken.expirationSeconds", volume_seconds, NULL},
     {NULL, NULL, NULL},
 };
 

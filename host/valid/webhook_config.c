@@ -23,8 +23,8 @@ static const char *field_of(const struct check *c, const char *at, const char *m
     return pl_arena_f(c->arena, "%s.%s", at, member).ptr;
 }
 
-static void invalid(const struct check *c, const char *field, struct pl_slice value,
-                    const char *why)
+static void webhook_config_invalid(const struct check *c, const char *field, struct pl_slice value,
+                                   const char *why)
 {
     pl_api_fault(c->faults, "FieldValueInvalid", pl_slice_z(field), "Invalid value: \"%.*s\": %s",
                  PL_FMT(value), why);
@@ -64,7 +64,7 @@ static void one_of(const struct check *c, const char *field, const struct pl_tre
     pl_buf_deinit(&list);
 }
 
-static bool has(const struct pl_tree *list, struct pl_slice text)
+static bool webhook_config_has(const struct pl_tree *list, struct pl_slice text)
 {
     PL_TREE_FOR(item, list)
     if (pl_slice_eq(pl_tree_text(item->value), text))
@@ -95,40 +95,45 @@ static void check_url(const struct check *c, const char *field, struct pl_slice 
         host_len++;
     const char *at = memchr(rest.ptr, '@', host_len);
     if (!pl_slice_eqz(scheme, "https"))
-        invalid(c, field, scheme,
-                pl_arena_f(c->arena, "'https' is the only allowed URL scheme%s", form).ptr);
+        webhook_config_invalid(
+            c, field, scheme,
+            pl_arena_f(c->arena, "'https' is the only allowed URL scheme%s", form).ptr);
     if (host_len == 0)
-        invalid(c, field, pl_slice_z(""),
-                pl_arena_f(c->arena, "host must be specified%s", form).ptr);
+        webhook_config_invalid(c, field, pl_slice_z(""),
+                               pl_arena_f(c->arena, "host must be specified%s", form).ptr);
     if (at != NULL)
-        invalid(c, field, pl_slice(rest.ptr, (size_t)(at - rest.ptr)),
-                "user information is not permitted in the URL");
+        webhook_config_invalid(c, field, pl_slice(rest.ptr, (size_t)(at - rest.ptr)),
+                               "user information is not permitted in the URL");
     if (hash != NULL)
-        invalid(c, field, pl_slice(hash + 1, rest.len - before.len - 1),
-                "fragments are not permitted in the URL");
+        webhook_config_invalid(c, field, pl_slice(hash + 1, rest.len - before.len - 1),
+                               "fragments are not permitted in the URL");
     if (mark != NULL)
-        invalid(c, field, pl_slice(mark + 1, before.len - (size_t)(mark - before.ptr) - 1),
-                "query parameters are not permitted in the URL");
+        webhook_config_invalid(c, field,
+                               pl_slice(mark + 1, before.len - (size_t)(mark - before.ptr) - 1),
+                               "query parameters are not permitted in the URL");
 }
 
 /* "/a/b": every segment is the name of a resource or the like. */
-static void check_path(const struct check *c, const char *field, struct pl_slice path)
+static void webhook_config_check_path(const struct check *c, const char *field,
+                                      struct pl_slice path)
 {
     size_t start = 1, n = 0;
     size_t end = path.len > 1 && path.ptr[path.len - 1] == '/' ? path.len - 1 : path.len;
     if (pl_slice_eqz(path, "/"))
         return;
     if (path.ptr[0] != '/')
-        invalid(c, field, path, "must start with a '/'");
+        webhook_config_invalid(c, field, path, "must start with a '/'");
     for (size_t i = start; i <= end; i++) {
         if (i < end && path.ptr[i] != '/')
             continue;
         struct pl_slice segment = pl_slice(path.ptr + start, i - start);
         if (segment.len == 0)
-            invalid(c, field, path, pl_arena_f(c->arena, "segment[%zu] may not be empty", n).ptr);
+            webhook_config_invalid(c, field, path,
+                                   pl_arena_f(c->arena, "segment[%zu] may not be empty", n).ptr);
         else if (!pl_api_is_subdomain(segment))
-            invalid(c, field, path,
-                    pl_arena_f(c->arena, "segment[%zu]: %s", n, PL_API_SUBDOMAIN_TEXT).ptr);
+            webhook_config_invalid(
+                c, field, path,
+                pl_arena_f(c->arena, "segment[%zu]: %s", n, PL_API_SUBDOMAIN_TEXT).ptr);
         start = i + 1;
         n++;
     }
@@ -146,7 +151,7 @@ static void check_service(const struct check *c, const char *at, const struct pl
         invalid_tree(c, field_of(c, at, "port"), pl_tree_getz(service, "port"),
                      "port is not valid: must be between 1 and 65535, inclusive");
     if (path.len > 0)
-        check_path(c, field_of(c, at, "path"), path);
+        webhook_config_check_path(c, field_of(c, at, "path"), path);
 }
 
 static void check_client(const struct check *c, const char *at, const struct pl_tree *client)
@@ -163,13 +168,13 @@ static void check_client(const struct check *c, const char *at, const struct pl_
 
 /* ---- rules ---- */
 
-static void check_texts(const struct check *c, const char *at, const struct pl_tree *list,
-                        const char *what)
+static void webhook_config_check_texts(const struct check *c, const char *at,
+                                       const struct pl_tree *list, const char *what)
 {
     size_t i = 0;
     if (list == NULL || list->count == 0)
         required(c, at, "");
-    if (list != NULL && list->count > 1 && has(list, pl_slice_z("*")))
+    if (list != NULL && list->count > 1 && webhook_config_has(list, pl_slice_z("*")))
         invalid_tree(
             c, at, list,
             pl_arena_f(c->arena, "if '*' is present, must not specify other %s", what).ptr);
@@ -191,14 +196,15 @@ static void check_covered(const struct check *c, const char *field, const struct
     size_t len = (size_t)(slash - text.ptr);
     struct pl_slice all = pl_arena_f(c->arena, "%.*s/*", (int)len, text.ptr);
     struct pl_slice any = pl_arena_f(c->arena, "*%.*s", (int)(text.len - len), slash);
-    struct pl_slice by = has(list, all) && !pl_slice_eq(text, all)   ? all
-                         : has(list, any) && !pl_slice_eq(text, any) ? any
-                                                                     : pl_slice(NULL, 0);
+    struct pl_slice by = webhook_config_has(list, all) && !pl_slice_eq(text, all) ? all
+                         : webhook_config_has(list, any) && !pl_slice_eq(text, any)
+                             ? any
+                             : pl_slice(NULL, 0);
     if (by.len > 0)
-        invalid(c, field, text,
-                pl_arena_f(c->arena, "if '%.*s' is present, must not specify %.*s", PL_FMT(by),
-                           PL_FMT(text))
-                    .ptr);
+        webhook_config_invalid(c, field, text,
+                               pl_arena_f(c->arena, "if '%.*s' is present, must not specify %.*s",
+                                          PL_FMT(by), PL_FMT(text))
+                                   .ptr);
 }
 
 static void check_resources(const struct check *c, const char *at, const struct pl_tree *list)
@@ -207,7 +213,7 @@ static void check_resources(const struct check *c, const char *at, const struct 
     size_t i = 0;
     if (list == NULL || list->count == 0)
         required(c, at, "");
-    if (list != NULL && list->count > 1 && has(list, pl_slice_z("*/*")))
+    if (list != NULL && list->count > 1 && webhook_config_has(list, pl_slice_z("*/*")))
         invalid_tree(c, at, list, "if '*/*' is present, must not specify other resources");
     PL_TREE_FOR(item, list)
     {
@@ -220,24 +226,26 @@ static void check_resources(const struct check *c, const char *at, const struct 
         else
             check_covered(c, field, list, text);
     }
-    if (others && has(list, pl_slice_z("*")))
+    if (others && webhook_config_has(list, pl_slice_z("*")))
         invalid_tree(c, at, list,
                      "if '*' is present, must not specify other resources without subresources");
 }
 
-static void check_rule(const struct check *c, const char *at, const struct pl_tree *rule)
+static void webhook_config_check_rule(const struct check *c, const char *at,
+                                      const struct pl_tree *rule)
 {
     static const char *const operations[] = {"*", "CONNECT", "CREATE", "DELETE", "UPDATE", NULL};
     static const char *const scopes[] = {"*", "Cluster", "Namespaced", NULL};
     const struct pl_tree *list = pl_tree_getz(rule, "operations");
     const char *field = field_of(c, at, "operations");
     size_t i = 0;
-    check_texts(c, field, list, "operations");
+    webhook_config_check_texts(c, field, list, "operations");
     PL_TREE_FOR(item, list)
     one_of(c, pl_arena_f(c->arena, "%s[%zu]", field, i++).ptr, item->value, operations);
-    check_texts(c, field_of(c, at, "apiGroups"), pl_tree_getz(rule, "apiGroups"), "API groups");
-    check_texts(c, field_of(c, at, "apiVersions"), pl_tree_getz(rule, "apiVersions"),
-                "API versions");
+    webhook_config_check_texts(c, field_of(c, at, "apiGroups"), pl_tree_getz(rule, "apiGroups"),
+                               "API groups");
+    webhook_config_check_texts(c, field_of(c, at, "apiVersions"), pl_tree_getz(rule, "apiVersions"),
+                               "API versions");
     check_resources(c, field_of(c, at, "resources"), pl_tree_getz(rule, "resources"));
     one_of(c, field_of(c, at, "scope"), pl_tree_getz(rule, "scope"), scopes);
 }
@@ -259,13 +267,15 @@ static void check_expression(const struct check *c, const char *field, struct pl
     struct pl_buf why = PL_BUF_INIT;
     struct pl_cel_program *program = pl_cel_compile(text, vars, count, &why);
     if (program == NULL) {
-        invalid(c, field, text, pl_arena_f(c->arena, "compilation failed: %s", pl_buf_z(&why)).ptr);
+        webhook_config_invalid(c, field, text,
+                               pl_arena_f(c->arena, "compilation failed: %s", pl_buf_z(&why)).ptr);
     } else {
         const struct pl_cel_type *type = pl_cel_program_type(program);
         pl_cel_type_write(&why, type);
         if (type->kind != PL_CEL_BOOL)
-            invalid(c, field, text,
-                    pl_arena_f(c->arena, "must evaluate to bool but got %s", pl_buf_z(&why)).ptr);
+            webhook_config_invalid(
+                c, field, text,
+                pl_arena_f(c->arena, "must evaluate to bool but got %s", pl_buf_z(&why)).ptr);
     }
     pl_cel_program_destroy(program);
     pl_buf_deinit(&why);
@@ -364,25 +374,28 @@ static void check_versions(const struct check *c, const char *at, const struct p
         struct pl_slice text = pl_tree_text(item->value);
         good = good && is_version(text);
         if (!is_version(text))
-            invalid(c, field, text,
-                    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', "
-                    "start with an alphabetic character, and end with an alphanumeric character "
-                    "(e.g. 'my-name',  or 'abc-123', regex used for validation is "
-                    "'[a-z]([-a-z0-9]*[a-z0-9])?')");
+            webhook_config_invalid(
+                c, field, text,
+                "a DNS-1035 label must consist of lower case alphanumeric characters or '-', "
+                "start with an alphabetic character, and end with an alphanumeric character "
+                "(e.g. 'my-name',  or 'abc-123', regex used for validation is "
+                "'[a-z]([-a-z0-9]*[a-z0-9])?')");
         PL_TREE_FOR(other, list)
         {
             if (other == item)
                 break;
             if (pl_slice_eq(text, pl_tree_text(other->value)))
-                invalid(c, field, text, "duplicate version");
+                webhook_config_invalid(c, field, text, "duplicate version");
         }
     }
-    if (list != NULL && list->count > 0 && (good || !only_good) && !has(list, pl_slice_z("v1")) &&
-        !has(list, pl_slice_z("v1beta1")))
+    if (list != NULL && list->count > 0 && (good || !only_good) &&
+        !webhook_config_has(list, pl_slice_z("v1")) &&
+        !webhook_config_has(list, pl_slice_z("v1beta1")))
         invalid_tree(c, at, list, "must include at least one of v1, v1beta1");
 }
 
-static void check_name(const struct check *c, const char *field, struct pl_slice name)
+static void webhook_config_check_name(const struct check *c, const char *field,
+                                      struct pl_slice name)
 {
     size_t dots = 0;
     for (size_t i = 0; i < name.len; i++)
@@ -390,10 +403,10 @@ static void check_name(const struct check *c, const char *field, struct pl_slice
     if (name.len == 0)
         required(c, field, "");
     else if (!pl_api_is_subdomain(name))
-        invalid(c, field, name, PL_API_SUBDOMAIN_TEXT);
+        webhook_config_invalid(c, field, name, PL_API_SUBDOMAIN_TEXT);
     else if (dots < 2)
-        invalid(c, field, name,
-                "should be a domain with at least three segments separated by dots");
+        webhook_config_invalid(c, field, name,
+                               "should be a domain with at least three segments separated by dots");
 }
 
 static void check_words(const struct check *c, const char *at, const struct pl_tree *webhook)
@@ -418,9 +431,9 @@ static void check_webhook(const struct check *c, const char *at, const struct pl
     const char *rules = field_of(c, at, "rules");
     int64_t seconds;
     size_t i = 0;
-    check_name(c, field_of(c, at, "name"), pl_tree_text_at(webhook, "name"));
+    webhook_config_check_name(c, field_of(c, at, "name"), pl_tree_text_at(webhook, "name"));
     PL_TREE_FOR(item, pl_tree_getz(webhook, "rules"))
-    check_rule(c, pl_arena_f(c->arena, "%s[%zu]", rules, i++).ptr, item->value);
+    webhook_config_check_rule(c, pl_arena_f(c->arena, "%s[%zu]", rules, i++).ptr, item->value);
     check_words(c, at, webhook);
     if (pl_tree_integer(timeout, &seconds) && (seconds < 1 || seconds > 30))
         invalid_tree(c, field_of(c, at, "timeoutSeconds"), timeout,
@@ -495,7 +508,7 @@ static void check_conversion(const struct check *c, const struct pl_tree *conver
     check_versions(c, versions_at, versions, true);
 }
 
-static bool is_true(const struct pl_tree *value)
+static bool webhook_config_is_true(const struct pl_tree *value)
 {
     return pl_tree_is(value, PL_BOOL) && value->boolean;
 }
@@ -505,14 +518,14 @@ void pl_webhook_conversion_validate(struct pl_api_faults *faults, const struct p
 {
     const struct check c = {.faults = faults, .arena = faults->arena};
     const struct pl_tree *conversion = pl_tree_dig(crd, "spec.conversion");
-    bool preserves = is_true(pl_tree_dig(crd, "spec.preserveUnknownFields"));
+    bool preserves = webhook_config_is_true(pl_tree_dig(crd, "spec.preserveUnknownFields"));
     bool webhook = pl_slice_eqz(pl_tree_text_at(conversion, "strategy"), "Webhook");
     if (preserves && webhook)
-        invalid(&c, "spec.conversion.strategy", pl_slice_z("Webhook"),
-                "must be None if spec.preserveUnknownFields is true");
+        webhook_config_invalid(&c, "spec.conversion.strategy", pl_slice_z("Webhook"),
+                               "must be None if spec.preserveUnknownFields is true");
     if (conversion != NULL)
         check_conversion(&c, conversion);
-    if (preserves && !is_true(pl_tree_dig(old, "spec.preserveUnknownFields")))
+    if (preserves && !webhook_config_is_true(pl_tree_dig(old, "spec.preserveUnknownFields")))
         pl_api_fault(faults, "FieldValueInvalid", pl_slice_z("spec.preserveUnknownFields"),
                      "Invalid value: true: cannot set to true, set "
                      "x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema "

@@ -23,7 +23,7 @@ static void empty(struct pl_buf *buf)
 }
 
 /* Drops everything that was encoded so far. */
-static void reset(struct enc *enc)
+static void encode_reset(struct enc *enc)
 {
     empty(&enc->values);
     empty(&enc->keys);
@@ -40,12 +40,12 @@ void pl_enc_init(struct enc *enc, struct pl_pool *pool, bool refuse_duplicates)
     enc->refuse_duplicates = refuse_duplicates;
     enc->cap = 16;
     enc->frames = pl_calloc(enc->cap, sizeof(*enc->frames));
-    reset(enc);
+    encode_reset(enc);
 }
 
 void pl_enc_deinit(struct enc *enc)
 {
-    reset(enc);
+    encode_reset(enc);
     pl_buf_deinit(&enc->values);
     pl_buf_deinit(&enc->keys);
     pl_buf_deinit(&enc->early);
@@ -89,7 +89,7 @@ void pl_enc_int(struct enc *enc, int64_t value)
     add_child(enc, mix(SALT_INT, (uint64_t)value));
 }
 
-static void put_text(struct enc *enc, uint8_t tag, struct pl_slice text)
+static void encode_put_text(struct enc *enc, uint8_t tag, struct pl_slice text)
 {
     uint8_t *p = room(&enc->values, text.len + 6);
     *p++ = tag;
@@ -105,14 +105,14 @@ void pl_enc_number(struct enc *enc, struct pl_slice text)
         pl_enc_int(enc, value);
         return;
     }
-    put_text(enc, TAG_DIGITS, text);
+    encode_put_text(enc, TAG_DIGITS, text);
     add_child(enc, enc->pool ? pl_hash(text.ptr, text.len, enc->pool->seed ^ SALT_DIGITS) : 0);
 }
 
 void pl_enc_put_plain(struct enc *enc, struct pl_slice text)
 {
     if (text.len > TAPE_STR_MAX) {
-        put_text(enc, TAG_STR_LONG, text);
+        encode_put_text(enc, TAG_STR_LONG, text);
         return;
     }
     uint8_t *p = room(&enc->values, text.len + 1);
@@ -261,6 +261,6 @@ struct pl_doc *pl_enc_finish(struct enc *enc)
     } else {
         doc = pl_enc_copy(enc, 0);
     }
-    reset(enc);
+    encode_reset(enc);
     return doc;
 }

@@ -64,7 +64,8 @@ void pl_parse_start(struct parse *ps, struct enc *enc)
 
 /* ---- errors; each returns NULL, which stops the scan ---- */
 
-static PL_COLD const uint8_t *fail(struct parse *ps, const uint8_t *at, int code, const char *fault)
+static PL_COLD const uint8_t *parse_fail(struct parse *ps, const uint8_t *at, int code,
+                                         const char *fault)
 {
     ps->code = code;
     ps->fault = fault;
@@ -73,10 +74,10 @@ static PL_COLD const uint8_t *fail(struct parse *ps, const uint8_t *at, int code
 }
 
 /* A byte that does not fit here, unless it belongs to the padding after the end. */
-static PL_COLD const uint8_t *unexpected(struct parse *ps, const uint8_t *at, const uint8_t *end,
-                                         const char *fault)
+static PL_COLD const uint8_t *parse_unexpected(struct parse *ps, const uint8_t *at,
+                                               const uint8_t *end, const char *fault)
 {
-    return at < end ? fail(ps, at, PL_ESYNTAX, fault) : NULL;
+    return at < end ? parse_fail(ps, at, PL_ESYNTAX, fault) : NULL;
 }
 
 /* ---- strings ---- */
@@ -103,25 +104,25 @@ static const uint8_t *check_unicode(struct parse *ps, const uint8_t *p, const ui
     for (int i = 0; i < 4; i++) {
         uint8_t c = p[i], lower = c | 0x20;
         if (!((c >= '0' && c <= '9') || (lower >= 'a' && lower <= 'f')))
-            return unexpected(ps, p + i, end, "\\u needs four hex digits");
+            return parse_unexpected(ps, p + i, end, "\\u needs four hex digits");
     }
     int unit = hex4(p);
     if (unit < 0xd800 || unit > 0xdfff)
         return p + 4;
     if (unit >= 0xdc00)
-        return fail(ps, p - 2, PL_ESYNTAX, "half a surrogate pair");
+        return parse_fail(ps, p - 2, PL_ESYNTAX, "half a surrogate pair");
     if (p[4] != '\\' || p[5] != 'u') {
         const uint8_t *odd = p[4] != '\\' ? p + 4 : p + 5;
-        return odd < end ? fail(ps, p - 2, PL_ESYNTAX, "half a surrogate pair") : NULL;
+        return odd < end ? parse_fail(ps, p - 2, PL_ESYNTAX, "half a surrogate pair") : NULL;
     }
     for (int i = 6; i < 10; i++) {
         uint8_t c = p[i], lower = c | 0x20;
         if (!((c >= '0' && c <= '9') || (lower >= 'a' && lower <= 'f')))
-            return unexpected(ps, p + i, end, "\\u needs four hex digits");
+            return parse_unexpected(ps, p + i, end, "\\u needs four hex digits");
     }
     int low = hex4(p + 6);
     if (low < 0xdc00 || low > 0xdfff)
-        return fail(ps, p - 2, PL_ESYNTAX, "half a surrogate pair");
+        return parse_fail(ps, p - 2, PL_ESYNTAX, "half a surrogate pair");
     return p + 10;
 }
 
@@ -141,7 +142,7 @@ static const uint8_t *check_escape(struct parse *ps, const uint8_t *p, const uin
     case 'u':
         return check_unicode(ps, p + 2, end);
     default:
-        return unexpected(ps, p + 1, end, "an escape that JSON does not have");
+        return parse_unexpected(ps, p + 1, end, "an escape that JSON does not have");
     }
 }
 
@@ -167,10 +168,10 @@ static const uint8_t *find_quote(struct parse *ps, const uint8_t *start, const u
             unsigned bad;
             int len = pl_utf8_sequence(p, (size_t)(end - p), &bad);
             if (len == 0)
-                return fail(ps, p + bad, PL_ESYNTAX, "malformed UTF-8");
+                return parse_fail(ps, p + bad, PL_ESYNTAX, "malformed UTF-8");
             next = len > 0 ? p + len : NULL;
         } else {
-            return fail(ps, p, PL_ESYNTAX, "a control character in a string");
+            return parse_fail(ps, p, PL_ESYNTAX, "a control character in a string");
         }
         if (next == NULL) {
             ps->string_seen = (size_t)(p - start);
@@ -180,7 +181,7 @@ static const uint8_t *find_quote(struct parse *ps, const uint8_t *start, const u
     }
 }
 
-static struct pl_slice unescape(struct parse *ps, const uint8_t *p, const uint8_t *quote)
+static struct pl_slice parse_unescape(struct parse *ps, const uint8_t *p, const uint8_t *quote)
 {
     static const char plain[] = "\"\"\\\\//b\bf\fn\nr\rt\t";
     ps->text.len = 0;
@@ -225,7 +226,7 @@ static inline const uint8_t *take_string(struct parse *ps, const uint8_t *p, con
     if (quote == NULL)
         return NULL;
     ps->string_seen = 0;
-    *text = ps->string_escaped ? unescape(ps, p + 1, quote)
+    *text = ps->string_escaped ? parse_unescape(ps, p + 1, quote)
                                : pl_slice((const char *)p + 1, (size_t)(quote - p - 1));
     return quote + 1;
 }
@@ -260,7 +261,7 @@ static const uint8_t *take_word(struct parse *ps, const uint8_t *p, const uint8_
 {
     for (; *word != '\0'; word++, p++) {
         if (*p != (uint8_t)*word)
-            return unexpected(ps, p, end, "expected null, true or false");
+            return parse_unexpected(ps, p, end, "expected null, true or false");
     }
     if (encoder(ps) != NULL)
         pl_enc_tag(ps->enc, tag);
@@ -287,9 +288,9 @@ static const uint8_t *take_number(struct parse *ps, const uint8_t *p, const uint
     bool plain;
     const uint8_t *bad, *stop = pl_number_end(p, &plain, &bad);
     if (end - p > PARSE_NUMBER_MAX && (stop == NULL ? bad : stop) - p > PARSE_NUMBER_MAX)
-        return fail(ps, p, PL_ELIMIT, "a number of more than 4096 characters");
+        return parse_fail(ps, p, PL_ELIMIT, "a number of more than 4096 characters");
     if (stop == NULL)
-        return unexpected(ps, bad, end, "malformed number");
+        return parse_unexpected(ps, bad, end, "malformed number");
     if (stop == end && !final)
         return NULL;
     if (encoder(ps) != NULL)
@@ -334,7 +335,7 @@ static const uint8_t *open_box(struct parse *ps, const uint8_t *p, const uint8_t
             return next;
     }
     if (ps->depth == ps->max_depth)
-        return fail(ps, p, PL_ELIMIT, "nested too deeply");
+        return parse_fail(ps, p, PL_ELIMIT, "nested too deeply");
     ps->is_object[++ps->depth] = is_object;
     if (encoder(ps) != NULL)
         pl_enc_begin(ps->enc, is_object);
@@ -352,7 +353,7 @@ static uint64_t key_position(const struct parse *ps, ssize_t ordinal)
     return at;
 }
 
-static void add_member(struct parse *ps, const uint8_t *p, const char *key, const char *text)
+static void parse_add_member(struct parse *ps, const uint8_t *p, const char *key, const char *text)
 {
     uint64_t at = ps->bytes_at + (uint64_t)(p - ps->bytes);
     pl_enc_key(ps->enc, pl_slice_z(key));
@@ -367,15 +368,15 @@ static const uint8_t *close_box(struct parse *ps, const uint8_t *p)
     if (encoder(ps) != NULL) {
         if (ps->depth == 0 && *p == '}') {
             if (ps->add_api_version)
-                add_member(ps, p, "apiVersion", ps->api_version);
+                parse_add_member(ps, p, "apiVersion", ps->api_version);
             if (ps->add_kind)
-                add_member(ps, p, "kind", ps->kind);
+                parse_add_member(ps, p, "kind", ps->kind);
         }
         const struct enc_frame *frame = &ps->enc->frames[ps->enc->depth];
         size_t names = ps->enc->refuse_duplicates && frame->is_object ? frame->count : 0;
         ssize_t repeated = pl_enc_end(ps->enc);
         if (repeated >= 0) {
-            fail(ps, p, PL_ESYNTAX, "a name that is there twice");
+            parse_fail(ps, p, PL_ESYNTAX, "a name that is there twice");
             ps->fault_at = key_position(ps, repeated);
             return NULL;
         }
@@ -427,7 +428,7 @@ static const uint8_t *take_value(struct parse *ps, const uint8_t *p, const uint8
     default:
         if (*p == '-' || (*p >= '0' && *p <= '9'))
             return take_number(ps, p, end, final);
-        return unexpected(ps, p, end, "expected a value");
+        return parse_unexpected(ps, p, end, "expected a value");
     }
 }
 
@@ -460,7 +461,7 @@ static bool note_key(struct parse *ps, struct pl_slice key)
 static inline const uint8_t *take_colon(struct parse *ps, const uint8_t *p, const uint8_t *end)
 {
     if (*p != ':')
-        return unexpected(ps, p, end, "expected ':'");
+        return parse_unexpected(ps, p, end, "expected ':'");
     ps->state = AT_VALUE;
     return p + 1;
 }
@@ -483,7 +484,7 @@ static inline const uint8_t *take_key(struct parse *ps, const uint8_t *p, const 
 {
     struct pl_slice key;
     if (*p != '"')
-        return unexpected(ps, p, end, "expected a name in quotes");
+        return parse_unexpected(ps, p, end, "expected a name in quotes");
     const uint8_t *next = guessed_key(ps, p, end);
     if (next != NULL)
         return next;
@@ -520,10 +521,10 @@ static inline const uint8_t *take_next(struct parse *ps, const uint8_t *p, const
     }
     if (is_end_of_box(ps, *p))
         return close_box(ps, p);
-    return unexpected(ps, p, end, in_object ? "expected ',' or '}'" : "expected ',' or ']'");
+    return parse_unexpected(ps, p, end, in_object ? "expected ',' or '}'" : "expected ',' or ']'");
 }
 
-static inline const uint8_t *skip_space(const uint8_t *p)
+static inline const uint8_t *parse_skip_space(const uint8_t *p)
 {
     while (*p <= ' ' && (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r'))
         p++;
@@ -537,7 +538,7 @@ enum parse_result pl_parse_run(struct parse *ps, const uint8_t **at, const uint8
 {
     const uint8_t *p = *at, *next;
     for (;;) {
-        p = skip_space(p);
+        p = parse_skip_space(p);
         switch (ps->state) {
         case AT_FIRST:
             if (p >= end) {
@@ -552,19 +553,19 @@ enum parse_result pl_parse_run(struct parse *ps, const uint8_t **at, const uint8
             next = take_key(ps, p, end);
             if (next == NULL)
                 break;
-            p = skip_space(next);
+            p = parse_skip_space(next);
             __attribute__((fallthrough));
         case AT_COLON:
             next = take_colon(ps, p, end);
             if (next == NULL)
                 break;
-            p = skip_space(next);
+            p = parse_skip_space(next);
             __attribute__((fallthrough));
         case AT_VALUE:
             next = take_value(ps, p, end, final);
             if (next == NULL || ps->state != AT_NEXT)
                 break;
-            p = skip_space(next);
+            p = parse_skip_space(next);
             __attribute__((fallthrough));
         case AT_NEXT:
             next = take_next(ps, p, end);

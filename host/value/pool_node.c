@@ -8,7 +8,7 @@
 
 static bool same_value(const uint8_t *base, const uint8_t *a, const uint8_t *b);
 
-static struct pl_slice text_of(const uint8_t *at, struct pl_scratch *scratch)
+static struct pl_slice pool_node_text_of(const uint8_t *at, struct pl_scratch *scratch)
 {
     return pl_node_str((struct pl_node){NULL, at}, scratch);
 }
@@ -61,7 +61,7 @@ static bool same_value(const uint8_t *base, const uint8_t *a, const uint8_t *b)
         return len == (size_t)(tape_skip(b) - b) && memcmp(a, b, len) == 0;
     }
     /* Pooled strings are not packed, others may be. */
-    struct pl_slice s = text_of(a, &of_a), t = text_of(b, &of_b);
+    struct pl_slice s = pool_node_text_of(a, &of_a), t = pool_node_text_of(b, &of_b);
     return s.ptr != NULL && t.ptr != NULL && pl_slice_eq(s, t);
 }
 
@@ -74,7 +74,8 @@ uint32_t pl_pool_find_str(const struct pl_pool *pool, uint64_t hash, struct pl_s
     while ((handle = table_next(&probe)) != 0) {
         const struct pool_node *node = pool_node(pool, handle);
         struct pl_scratch none;
-        if (node->hash == hash && !node->is_shape && pl_slice_eq(text_of(node->value, &none), text))
+        if (node->hash == hash && !node->is_shape &&
+            pl_slice_eq(pool_node_text_of(node->value, &none), text))
             return handle;
     }
     return 0;
@@ -248,7 +249,7 @@ static bool shape_is_plain(const uint8_t *shape)
 static bool value_is_plain(const uint8_t *value)
 {
     struct pl_scratch none;
-    return *value >= TAG_STR && text_is_plain(text_of(value, &none));
+    return *value >= TAG_STR && text_is_plain(pool_node_text_of(value, &none));
 }
 
 uint32_t pl_pool_add(struct pl_pool *pool, uint64_t hash, const uint8_t *bytes, size_t len,

@@ -98,8 +98,8 @@ void pl_scan_destroy(struct pl_scan *scan)
 
 /* ---- errors: each returns NULL, which ends the step ---- */
 
-static PL_COLD const uint8_t *fail_at(struct pl_scan *scan, int code, uint64_t offset,
-                                      const char *what)
+static PL_COLD const uint8_t *scan_fail_at(struct pl_scan *scan, int code, uint64_t offset,
+                                           const char *what)
 {
     pl_err_set(&scan->err, code, "JSON, byte %llu: %s", (unsigned long long)offset, what);
     scan->err.offset = (int64_t)offset;
@@ -111,9 +111,9 @@ static uint64_t offset_of(const struct pl_scan *scan, const uint8_t *p)
     return scan->bytes_at + (uint64_t)(p - (const uint8_t *)scan->bytes.ptr);
 }
 
-static PL_COLD const uint8_t *fail(struct pl_scan *scan, const uint8_t *p, const char *what)
+static PL_COLD const uint8_t *scan_fail(struct pl_scan *scan, const uint8_t *p, const char *what)
 {
-    return fail_at(scan, PL_ESYNTAX, offset_of(scan, p), what);
+    return scan_fail_at(scan, PL_ESYNTAX, offset_of(scan, p), what);
 }
 
 static bool check_limit(struct pl_scan *scan, uint64_t until)
@@ -124,7 +124,7 @@ static bool check_limit(struct pl_scan *scan, uint64_t until)
         return true;
     char what[80];
     snprintf(what, sizeof(what), "a document of more than %zu bytes", scan->max_bytes);
-    fail_at(scan, PL_ELIMIT, until, what);
+    scan_fail_at(scan, PL_ELIMIT, until, what);
     return false;
 }
 
@@ -144,7 +144,7 @@ static bool give_doc(struct pl_scan *scan, struct pl_doc *doc)
 static bool give_list(struct pl_scan *scan, const uint8_t *p)
 {
     if (pl_enc_end(&scan->list) >= 0)
-        return fail(scan, p, "a list with a name that is there twice");
+        return scan_fail(scan, p, "a list with a name that is there twice");
     struct pl_doc *list = pl_enc_finish(&scan->list);
     if (scan->sink.on_list == NULL) {
         pl_doc_unref(list);
@@ -165,9 +165,9 @@ static void give_metadata(struct pl_scan *scan)
 static bool end_event(struct pl_scan *scan, const uint8_t *p)
 {
     if ((scan->members_seen & 1u << MEMBER_TYPE) == 0)
-        return fail(scan, p, "a watch event without \"type\"");
+        return scan_fail(scan, p, "a watch event without \"type\"");
     if (scan->object == NULL)
-        return fail(scan, p, "a watch event without \"object\"");
+        return scan_fail(scan, p, "a watch event without \"object\"");
     struct pl_doc *object = scan->object;
     scan->object = NULL;
     return give_doc(scan, object);
@@ -231,9 +231,9 @@ static const uint8_t *start_envelope(struct pl_scan *scan, const uint8_t *p)
     if (scan->form == PL_SCAN_VALUES || scan->form == FORM_TEXT)
         return start_value(scan, p, &scan->doc);
     if (*p != '{')
-        return fail(scan, p,
-                    scan->form == PL_SCAN_LIST ? "expected a list object"
-                                               : "expected a watch event");
+        return scan_fail(scan, p,
+                         scan->form == PL_SCAN_LIST ? "expected a list object"
+                                                    : "expected a watch event");
     scan->at = AT_FIRST_KEY;
     scan->members_seen = 0;
     scan->type.len = 0;
@@ -272,16 +272,16 @@ static const uint8_t *envelope_key(struct pl_scan *scan, const uint8_t *p, const
     struct pl_slice key;
     const uint8_t *next = p;
     if (*p != '"')
-        return fail(scan, p, "expected a name in quotes");
+        return scan_fail(scan, p, "expected a name in quotes");
     enum parse_result result = pl_parse_string(&scan->parse, &next, end, &key);
     if (result == PARSE_ERROR)
-        return fail_at(scan, scan->parse.code, scan->parse.fault_at, scan->parse.fault);
+        return scan_fail_at(scan, scan->parse.code, scan->parse.fault_at, scan->parse.fault);
     if (result == PARSE_MORE)
         return NULL;
     scan->member = member_of(scan, key);
     unsigned bit = 1u << scan->member;
     if (scan->member >= MEMBER_ITEMS && (scan->members_seen & bit) != 0)
-        return fail(scan, p, "a name that is there twice");
+        return scan_fail(scan, p, "a name that is there twice");
     scan->members_seen |= bit;
     if (scan->form == PL_SCAN_LIST && scan->member != MEMBER_ITEMS)
         pl_enc_key(&scan->list, key);
@@ -294,10 +294,10 @@ static const uint8_t *event_type(struct pl_scan *scan, const uint8_t *p, const u
     struct pl_slice type;
     const uint8_t *next = p;
     if (*p != '"')
-        return fail(scan, p, "\"type\" is not a string");
+        return scan_fail(scan, p, "\"type\" is not a string");
     enum parse_result result = pl_parse_string(&scan->parse, &next, end, &type);
     if (result == PARSE_ERROR)
-        return fail_at(scan, scan->parse.code, scan->parse.fault_at, scan->parse.fault);
+        return scan_fail_at(scan, scan->parse.code, scan->parse.fault_at, scan->parse.fault);
     if (result == PARSE_MORE)
         return NULL;
     pl_buf_add_slice(&scan->type, type);
@@ -315,7 +315,7 @@ static const uint8_t *envelope_member(struct pl_scan *scan, const uint8_t *p, co
         }
         if (*p == 'n') /* Go encodes an empty slice as null */
             return start_value(scan, p, NULL);
-        return fail(scan, p, "\"items\" is not an array");
+        return scan_fail(scan, p, "\"items\" is not an array");
     case MEMBER_TYPE:
         return event_type(scan, p, end);
     case MEMBER_OBJECT:
@@ -336,7 +336,7 @@ static const uint8_t *separator(struct pl_scan *scan, const uint8_t *p)
         return p + 1;
     }
     if (*p != (in_items ? ']' : '}'))
-        return fail(scan, p, in_items ? "expected ',' or ']'" : "expected ',' or '}'");
+        return scan_fail(scan, p, in_items ? "expected ',' or ']'" : "expected ',' or '}'");
     if (!in_items)
         return end_envelope(scan, p);
     scan->at = AT_NEXT;
@@ -344,7 +344,7 @@ static const uint8_t *separator(struct pl_scan *scan, const uint8_t *p)
 }
 
 /* Reads one token of the envelope. NULL: an error, or more bytes are needed. */
-static const uint8_t *step(struct pl_scan *scan, const uint8_t *p, const uint8_t *end)
+static const uint8_t *scan_step(struct pl_scan *scan, const uint8_t *p, const uint8_t *end)
 {
     switch (scan->at) {
     case AT_START:
@@ -357,7 +357,7 @@ static const uint8_t *step(struct pl_scan *scan, const uint8_t *p, const uint8_t
         return envelope_key(scan, p, end);
     case AT_COLON:
         if (*p != ':')
-            return fail(scan, p, "expected ':'");
+            return scan_fail(scan, p, "expected ':'");
         scan->at = AT_MEMBER;
         return p + 1;
     case AT_MEMBER:
@@ -374,12 +374,12 @@ static const uint8_t *step(struct pl_scan *scan, const uint8_t *p, const uint8_t
     case AT_NEXT_ITEM:
         return separator(scan, p);
     default:
-        return fail(scan, p, "something follows the end");
+        return scan_fail(scan, p, "something follows the end");
     }
 }
 
 /* Scans the buffer. Returns the place where it stopped; scan->err has errors. */
-static const uint8_t *run(struct pl_scan *scan, bool final)
+static const uint8_t *scan_run(struct pl_scan *scan, bool final)
 {
     const uint8_t *p = (const uint8_t *)scan->bytes.ptr, *end = p + scan->bytes.len;
     scan->parse.bytes = p;
@@ -388,7 +388,7 @@ static const uint8_t *run(struct pl_scan *scan, bool final)
         if (scan->in_value) {
             enum parse_result result = pl_parse_run(&scan->parse, &p, end, final);
             if (result == PARSE_ERROR)
-                fail_at(scan, scan->parse.code, scan->parse.fault_at, scan->parse.fault);
+                scan_fail_at(scan, scan->parse.code, scan->parse.fault_at, scan->parse.fault);
             if (result != PARSE_DONE || !end_value(scan, p))
                 return p;
             continue;
@@ -399,7 +399,7 @@ static const uint8_t *run(struct pl_scan *scan, bool final)
             scan->unit_at = offset_of(scan, p);
         if (p >= end)
             return p;
-        const uint8_t *next = step(scan, p, end);
+        const uint8_t *next = scan_step(scan, p, end);
         if (next == NULL)
             return p;
         p = next;
@@ -413,7 +413,7 @@ static void scan_slice(struct pl_scan *scan, struct pl_slice slice, bool final)
         memcpy(scan->bytes.ptr + scan->bytes.len, slice.ptr, slice.len);
     scan->bytes.len += slice.len;
     memset(scan->bytes.ptr + scan->bytes.len, 0, PARSE_PADDING);
-    size_t done = (size_t)(run(scan, final) - (const uint8_t *)scan->bytes.ptr);
+    size_t done = (size_t)(scan_run(scan, final) - (const uint8_t *)scan->bytes.ptr);
     if (scan->err.code != 0)
         return;
     check_limit(scan, scan->bytes_at + scan->bytes.len);
@@ -457,7 +457,8 @@ int pl_scan_end(struct pl_scan *scan, struct pl_err *err)
         scan_slice(scan, pl_slice(NULL, 0), true);
     pl_pool_leave(scan->doc.pool);
     if (scan->err.code == 0 && !pl_scan_is_between(scan))
-        fail_at(scan, PL_ESYNTAX, scan->bytes_at + scan->bytes.len, "the input ends too early");
+        scan_fail_at(scan, PL_ESYNTAX, scan->bytes_at + scan->bytes.len,
+                     "the input ends too early");
     return result(scan, err);
 }
 

@@ -22,7 +22,7 @@ enum {
 
 /* Guesses are compared with undecoded text, so only plain nodes can be guessed. A guessed node
  * leaves the table when it is freed (pool_node.c). */
-static void remember(struct enc *enc, uint32_t site, uint32_t handle)
+static void share_remember(struct enc *enc, uint32_t site, uint32_t handle)
 {
     if (handle == 0 || !pool_node(enc->pool, handle)->is_plain)
         return;
@@ -225,7 +225,7 @@ uint64_t pl_share_str(struct enc *enc, struct pl_slice text)
     if (put_short(enc, text))
         return hash;
     uint32_t handle = find_or_add_str(enc, hash, text);
-    remember(enc, share_site(top(enc)), handle);
+    share_remember(enc, share_site(top(enc)), handle);
     if (handle != 0)
         put_handle(enc, handle);
     else
@@ -303,7 +303,7 @@ uint64_t pl_share_end(struct enc *enc, struct enc_frame *frame, ssize_t *repeate
     uint64_t hash;
     if (frame->is_object) {
         shape = share_shape(enc, frame, &hash, repeated);
-        remember(enc, frame->site, shape);
+        share_remember(enc, frame->site, shape);
         hash = mix(frame->hash, hash);
     } else {
         hash = mix(frame->hash, SALT_ARRAY + frame->count);

@@ -35,7 +35,7 @@ void pl_table_deinit(struct table *table)
     memset(table, 0, sizeof(*table));
 }
 
-static void put(struct table_part *part, struct table_slot slot)
+static void table_put(struct table_part *part, struct table_slot slot)
 {
     uint32_t at = slot.hash & (part->cap - 1);
     while (part->slots[at].handle != 0)
@@ -53,7 +53,7 @@ static void move_some(struct table *table, uint32_t slots)
         struct table_slot *slot = &old->slots[table->moved];
         if (slot->handle == 0 || slot->handle == TABLE_GONE)
             continue;
-        put(&table->now, *slot);
+        table_put(&table->now, *slot);
         slot->handle = TABLE_GONE;
     }
     if (old->cap != 0 && table->moved == old->cap) {
@@ -64,7 +64,7 @@ static void move_some(struct table *table, uint32_t slots)
 
 /* The new part is at most a quarter full when everything has moved. Meanwhile, with MOVES slots for
  * each addition, old.cap / MOVES entries may be added: another quarter at most. */
-static void resize(struct table *table)
+static void table_resize(struct table *table)
 {
     uint32_t cap = LEAST;
     while (cap / 4 < table->count || cap / 4 < table->now.cap / MOVES)
@@ -78,8 +78,8 @@ void pl_table_add(struct table *table, uint64_t hash, uint32_t handle)
 {
     move_some(table, MOVES);
     if (table->old.cap == 0 && table->now.used >= table->now.cap / 2)
-        resize(table);
-    put(&table->now, (struct table_slot){handle, (uint32_t)(hash >> 32)});
+        table_resize(table);
+    table_put(&table->now, (struct table_slot){handle, (uint32_t)(hash >> 32)});
     table->count++;
 }
 
@@ -113,5 +113,5 @@ void pl_table_tidy(struct table *table, uint32_t slots)
     if (table->old.cap != 0)
         move_some(table, slots);
     else if (table->now.cap > LEAST && table->count < table->now.cap / 16)
-        resize(table);
+        table_resize(table);
 }

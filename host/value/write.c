@@ -12,7 +12,7 @@
 enum { INDENT = 2 };
 
 /* Bytes that need no escape inside a JSON string. */
-static inline bool is_plain(uint8_t c)
+static inline bool write_is_plain(uint8_t c)
 {
     return c >= 0x20 && c != '"' && c != '\\';
 }
@@ -36,7 +36,7 @@ void pl_write_str(struct pl_buf *out, struct pl_slice text)
     pl_buf_add_char(out, '"');
     for (size_t at = 0; at < text.len;) {
         size_t run = at;
-        while (run < text.len && is_plain((uint8_t)text.ptr[run]))
+        while (run < text.len && write_is_plain((uint8_t)text.ptr[run]))
             run++;
         pl_buf_add(out, text.ptr + at, run - at);
         if (run < text.len)
@@ -86,7 +86,7 @@ static void write_member(struct writer *w, size_t index, struct pl_slice key, st
     write_node(w, value);
 }
 
-static int by_key(const void *a, const void *b)
+static int write_by_key(const void *a, const void *b)
 {
     return pl_slice_cmp(((const struct member *)a)->key, ((const struct member *)b)->key);
 }
@@ -97,7 +97,7 @@ static void write_sorted(struct writer *w, struct pl_node node)
     struct member *members = pl_reallocarray(NULL, pl_node_len(node), sizeof(*members));
     for (struct pl_iter it = pl_iter(node); pl_iter_next(&it);)
         members[count++] = (struct member){it.key, it.value};
-    qsort(members, count, sizeof(*members), by_key);
+    qsort(members, count, sizeof(*members), write_by_key);
     for (size_t i = 0; i < count; i++)
         write_member(w, i, members[i].key, members[i].value);
     pl_free(members);

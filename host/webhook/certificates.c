@@ -35,15 +35,16 @@ struct pl_certificates pl_certificates_copy(const struct pl_certificates *certif
                                     .ca_key_pem = pl_strdup_or_null(certificates->ca_key_pem)};
 }
 
-static bool same(const char *a, const char *b)
+static bool certificates_same(const char *a, const char *b)
 {
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
 bool pl_certificates_eq(const struct pl_certificates *a, const struct pl_certificates *b)
 {
-    return same(a->cert_pem, b->cert_pem) && same(a->key_pem, b->key_pem) &&
-           same(a->ca_pem, b->ca_pem) && same(a->ca_key_pem, b->ca_key_pem);
+    return certificates_same(a->cert_pem, b->cert_pem) &&
+           certificates_same(a->key_pem, b->key_pem) && certificates_same(a->ca_pem, b->ca_pem) &&
+           certificates_same(a->ca_key_pem, b->ca_key_pem);
 }
 
 /* ---- the plan ---- */

@@ -40,7 +40,7 @@ void pl_hook_set_unref(struct pl_hook_set *set)
 static const double latency_bounds[] = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
                                         0.25,   0.5,   1,      2.5,   5,    10,    30};
 
-static void add_metrics(struct pl_hooks *hooks)
+static void hooks_add_metrics(struct pl_hooks *hooks)
 {
     static const struct pl_metric_spec totals = {
         .name = "controller_runtime_webhook_requests_total",
@@ -69,11 +69,11 @@ static void add_metrics(struct pl_hooks *hooks)
     hooks->denied = pl_metrics_add(hooks->o.metrics, &denied);
 }
 
-static void show(struct pl_hooks *hooks, struct pl_hook_route *route)
+static void hooks_show(struct pl_hooks *hooks, struct pl_hook_route *route)
 {
     const char *labels[] = {route->path};
     if (hooks->totals == NULL)
-        add_metrics(hooks);
+        hooks_add_metrics(hooks);
     route->shown.in_flight = pl_metric_series(hooks->in_flight, labels);
     route->shown.latency = pl_metric_series(hooks->latency, labels);
     route->shown.denied = pl_metric_series(hooks->denied, labels);
@@ -88,11 +88,11 @@ static struct pl_hook_route *route_of(struct pl_hooks *hooks, const char *key, c
     route->key = pl_strdup(key);
     route->path = pl_strdup(path);
     pl_map_put(&hooks->routes, pl_slice_z(key), route);
-    show(hooks, route);
+    hooks_show(hooks, route);
     return route;
 }
 
-static char *key_of(const struct pl_hook_kind *kind, bool converts)
+static char *hooks_key_of(const struct pl_hook_kind *kind, bool converts)
 {
     return converts ? pl_format("/convert %s/%s", kind->kind.group, kind->kind.kind)
                     : pl_strdup(kind->path);
@@ -117,7 +117,7 @@ struct pl_hook_route *pl_hooks_find_convert(const struct pl_hooks *hooks,
                                             const struct pl_kind *kind)
 {
     struct pl_hook_kind wanted = {.kind = *kind};
-    char *key = key_of(&wanted, true);
+    char *key = hooks_key_of(&wanted, true);
     struct pl_hook_route *route = pl_hooks_find(hooks, pl_slice_z(key));
     pl_free(key);
     return route;
@@ -159,7 +159,7 @@ void pl_hooks_switch(struct pl_hooks *hooks, struct pl_edition *const *editions,
         const struct pl_hook_spec *spec = pl_edition_spec(editions[i])->hook;
         struct pl_hook_set *set = create_set(hooks, editions[i]);
         for (size_t j = 0; j < spec->kind_count; j++) {
-            char *key = key_of(&spec->kinds[j], spec->sort == PL_HOOK_CONVERT);
+            char *key = hooks_key_of(&spec->kinds[j], spec->sort == PL_HOOK_CONVERT);
             struct pl_hook_route *route = route_of(hooks, key, spec->kinds[j].path);
             pl_free(key);
             set->refs++;
@@ -224,7 +224,7 @@ int pl_hooks_set_certificate(struct pl_hooks *hooks, const char *cert_pem, const
 
 /* ---- its end ---- */
 
-static void tell_stopped(struct pl_timer *timer)
+static void hooks_tell_stopped(struct pl_timer *timer)
 {
     struct pl_hooks *hooks = PL_CONTAINER_OF(timer, struct pl_hooks, drain);
     pl_server_destroy(hooks->server);
@@ -239,10 +239,10 @@ void pl_hooks_check_end(struct pl_hooks *hooks)
         return;
     hooks->ending = true;
     pl_timer_start(hooks->timers, &hooks->drain, hooks->server != NULL ? LAST_WORDS_NS : 0,
-                   tell_stopped);
+                   hooks_tell_stopped);
 }
 
-static void on_drained(struct pl_timer *timer)
+static void on_hooks_drained(struct pl_timer *timer)
 {
     struct pl_hooks *hooks = PL_CONTAINER_OF(timer, struct pl_hooks, drain);
     hooks->drained = true;
@@ -260,7 +260,7 @@ void pl_hooks_stop(struct pl_hooks *hooks, int64_t drain_ns, void (*done)(void *
         pl_server_close_after(hooks->server);
     else
         drain_ns = 0;
-    pl_timer_start(hooks->timers, &hooks->drain, drain_ns, on_drained);
+    pl_timer_start(hooks->timers, &hooks->drain, drain_ns, on_hooks_drained);
 }
 
 struct pl_hooks *pl_hooks_create(const struct pl_hooks_options *options)

@@ -76,7 +76,7 @@ static struct pl_call call_of(const struct pl_kept *kept, enum pl_verb verb)
 
 static void on_rewatch(struct pl_timer *timer);
 
-static void on_event(void *arg, enum pl_watch_type type, struct pl_doc *object)
+static void on_kept_event(void *arg, enum pl_watch_type type, struct pl_doc *object)
 {
     struct pl_kept *kept = arg;
     bool about = type != PL_WATCH_BOOKMARK && type != PL_WATCH_ERROR;
@@ -85,7 +85,7 @@ static void on_event(void *arg, enum pl_watch_type type, struct pl_doc *object)
         pl_kept_look(kept, SOON_NS);
 }
 
-static void on_end(void *arg, const struct pl_err *err)
+static void on_kept_end(void *arg, const struct pl_err *err)
 {
     struct pl_kept *kept = arg;
     kept->watch = NULL;
@@ -95,14 +95,14 @@ static void on_end(void *arg, const struct pl_err *err)
     unref(kept);
 }
 
-static void on_open(void *arg)
+static void on_kept_open(void *arg)
 {
     PL_UNUSED(arg);
 }
 
-static void watch(struct pl_kept *kept)
+static void kept_watch(struct pl_kept *kept)
 {
-    static const struct pl_watch_ops ops = {on_open, on_event, on_end};
+    static const struct pl_watch_ops ops = {on_kept_open, on_kept_event, on_kept_end};
     const struct pl_watch_call call = {.resource = kept->o.resource,
                                        .ns = pl_slice_z(kept->ns),
                                        .fields = pl_slice_z(kept->selector),
@@ -115,7 +115,7 @@ static void watch(struct pl_kept *kept)
 static void on_rewatch(struct pl_timer *timer)
 {
     struct pl_kept *kept = PL_CONTAINER_OF(timer, struct pl_kept, rewatch);
-    watch(kept);
+    kept_watch(kept);
     pl_kept_look(kept, SOON_NS);
 }
 
@@ -130,7 +130,7 @@ void pl_kept_look(struct pl_kept *kept, int64_t delay_ns)
         pl_timer_start(kept->o.timers, &kept->look, delay_ns, on_look);
 }
 
-static void failed(struct pl_kept *kept, bool write, const struct pl_err *err)
+static void kept_failed(struct pl_kept *kept, bool write, const struct pl_err *err)
 {
     complain(kept, write, err);
     kept->pause_ns = kept->pause_ns == 0 ? FIRST_NS : kept->pause_ns * 2;
@@ -139,19 +139,19 @@ static void failed(struct pl_kept *kept, bool write, const struct pl_err *err)
     pl_kept_look(kept, kept->pause_ns);
 }
 
-static void on_read(void *arg, const struct pl_answer *answer)
+static void on_kept_read(void *arg, const struct pl_answer *answer)
 {
     struct pl_kept *kept = arg;
     kept->op = NULL;
     bool gone = answer->err != NULL && pl_err_is_not_found(answer->err);
     if (!kept->closed && answer->err != NULL && !gone) {
-        failed(kept, false, answer->err);
+        kept_failed(kept, false, answer->err);
     } else if (!kept->closed) {
         is_well(kept, false);
         if (kept->told[true] == NULL)
             kept->pause_ns = 0;
         if (kept->watch == NULL && !pl_timer_is_active(&kept->rewatch))
-            watch(kept);
+            kept_watch(kept);
         pl_kept_look(kept, EACH_NS);
         kept->o.seen(kept->o.arg, gone ? NULL : answer->doc);
     }
@@ -167,12 +167,12 @@ static void on_look(struct pl_timer *timer)
     }
     struct pl_call call = call_of(kept, PL_VERB_GET);
     kept->refs++;
-    kept->op = pl_client_start(kept->o.client, &call, on_read, kept);
+    kept->op = pl_client_start(kept->o.client, &call, on_kept_read, kept);
 }
 
 /* ---- writing ---- */
 
-static void on_written(void *arg, const struct pl_answer *answer)
+static void on_kept_written(void *arg, const struct pl_answer *answer)
 {
     struct pl_kept *kept = arg;
     kept->op = NULL;
@@ -183,7 +183,7 @@ static void on_written(void *arg, const struct pl_answer *answer)
         if (lost) /* somebody was faster */
             pl_kept_look(kept, SOON_NS);
         else if (answer->err != NULL)
-            failed(kept, true, answer->err);
+            kept_failed(kept, true, answer->err);
         else
             is_well(kept, true), kept->pause_ns = 0;
         kept->o.written(kept->o.arg, answer->doc, answer->err);
@@ -191,14 +191,14 @@ static void on_written(void *arg, const struct pl_answer *answer)
     unref(kept);
 }
 
-static void start(struct pl_kept *kept, const struct pl_call *call)
+static void kept_start(struct pl_kept *kept, const struct pl_call *call)
 {
     PL_REQUIRE(!kept->writing && !kept->closed);
     if (kept->op != NULL) /* a read: what it brings is old now */
         pl_op_cancel(kept->op);
     kept->writing = true;
     kept->refs++;
-    kept->op = pl_client_start(kept->o.client, call, on_written, kept);
+    kept->op = pl_client_start(kept->o.client, call, on_kept_written, kept);
 }
 
 bool pl_kept_is_writing(const struct pl_kept *kept)
@@ -211,14 +211,14 @@ void pl_kept_create_object(struct pl_kept *kept, struct pl_doc *object)
     struct pl_call call = call_of(kept, PL_VERB_CREATE);
     call.name = pl_slice("", 0);
     call.body = object;
-    start(kept, &call);
+    kept_start(kept, &call);
 }
 
 void pl_kept_update(struct pl_kept *kept, struct pl_doc *object)
 {
     struct pl_call call = call_of(kept, PL_VERB_UPDATE);
     call.body = object;
-    start(kept, &call);
+    kept_start(kept, &call);
 }
 
 void pl_kept_apply(struct pl_kept *kept, struct pl_doc *object, const char *manager)
@@ -228,13 +228,13 @@ void pl_kept_apply(struct pl_kept *kept, struct pl_doc *object, const char *mana
     call.body = object;
     call.field_manager = pl_slice_z(manager);
     call.force = true;
-    start(kept, &call);
+    kept_start(kept, &call);
 }
 
 void pl_kept_delete(struct pl_kept *kept)
 {
     struct pl_call call = call_of(kept, PL_VERB_DELETE);
-    start(kept, &call);
+    kept_start(kept, &call);
 }
 
 /* ---- life ---- */

@@ -42,7 +42,7 @@ struct pl_pair_files {
 
 /* ---- looking ---- */
 
-static int read_file(const char *path, struct pl_buf *out, struct pl_err *err)
+static int pair_files_read_file(const char *path, struct pl_buf *out, struct pl_err *err)
 {
     char chunk[4096];
     size_t got;
@@ -63,12 +63,12 @@ static void run_look(void *arg)
     struct look *look = arg;
     pl_err_clear(&look->err);
     for (size_t i = 0; i < 2 && look->err.code == 0; i++)
-        read_file(look->paths[i], &look->texts[i], &look->err);
+        pair_files_read_file(look->paths[i], &look->texts[i], &look->err);
     if (look->err.code == 0 &&
         !pl_certificate_has_key(pl_buf_z(&look->texts[0]), pl_buf_z(&look->texts[1])))
         pl_err_set(&look->err, PL_EINVAL, "%s and %s are no certificate and its key",
                    look->paths[0], look->paths[1]);
-    if (read_file(look->paths[2], &look->texts[2], NULL) != 0)
+    if (pair_files_read_file(look->paths[2], &look->texts[2], NULL) != 0)
         pl_buf_clear(&look->texts[2]);
 }
 
@@ -94,7 +94,7 @@ static void free_look(void *arg)
 
 /* ---- what was found ---- */
 
-static void take(struct pl_pair_files *files, const struct look *look)
+static void pair_files_take(struct pl_pair_files *files, const struct look *look)
 {
     pl_free(files->cert_pem);
     pl_free(files->key_pem);
@@ -108,7 +108,7 @@ static void take(struct pl_pair_files *files, const struct look *look)
     files->told = NULL;
 }
 
-static bool is_known(const struct pl_pair_files *files, const struct look *look)
+static bool pair_files_is_known(const struct pl_pair_files *files, const struct look *look)
 {
     const char *ca = files->ca_pem != NULL ? files->ca_pem : "";
     return strcmp(files->cert_pem, pl_buf_z(&look->texts[0])) == 0 &&
@@ -126,14 +126,14 @@ static void complain(struct pl_pair_files *files, const char *why)
     files->told = pl_strdup(why);
 }
 
-static void on_timer(struct pl_timer *timer);
+static void on_pair_files_timer(struct pl_timer *timer);
 
 static void look_in(struct pl_pair_files *files, int64_t delay_ns)
 {
-    pl_timer_start(pl_loop_timers(files->loop), &files->timer, delay_ns, on_timer);
+    pl_timer_start(pl_loop_timers(files->loop), &files->timer, delay_ns, on_pair_files_timer);
 }
 
-static void on_looked(void *arg)
+static void on_pair_files_looked(void *arg)
 {
     struct look *look = arg;
     struct pl_pair_files *files = look->files;
@@ -141,8 +141,8 @@ static void on_looked(void *arg)
     bool broken = look->err.code != 0;
     if (broken) {
         complain(files, look->err.message);
-    } else if (!is_known(files, look)) {
-        take(files, look);
+    } else if (!pair_files_is_known(files, look)) {
+        pair_files_take(files, look);
         files->changed(files->arg, files->cert_pem, files->key_pem);
     }
     if (files->again)
@@ -153,15 +153,17 @@ static void on_looked(void *arg)
     free_look(look);
 }
 
-static void on_timer(struct pl_timer *timer)
+static void on_pair_files_timer(struct pl_timer *timer)
 {
     struct pl_pair_files *files = PL_CONTAINER_OF(timer, struct pl_pair_files, timer);
-    const struct pl_work_options work = {
-        .run = run_look, .done = on_looked, .drop = free_look, .arg = create_look(files)};
+    const struct pl_work_options work = {.run = run_look,
+                                         .done = on_pair_files_looked,
+                                         .drop = free_look,
+                                         .arg = create_look(files)};
     files->work = pl_work_start(files->loop, &work);
 }
 
-static void on_event(void *arg, const char *path)
+static void on_pair_files_event(void *arg, const char *path)
 {
     struct pl_pair_files *files = arg;
     PL_UNUSED(path);
@@ -173,11 +175,11 @@ static void on_event(void *arg, const char *path)
 
 /* ---- life ---- */
 
-static void watch(struct pl_pair_files *files, const struct look *look)
+static void pair_files_watch(struct pl_pair_files *files, const struct look *look)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    files->watched = pl_files_create(files->loop, on_event, files, &err);
+    files->watched = pl_files_create(files->loop, on_pair_files_event, files, &err);
     if (files->watched == NULL)
         return;
     struct pl_files_set *set = pl_files_set_create(files->watched);
@@ -204,8 +206,8 @@ struct pl_pair_files *pl_pair_files_create(struct pl_loop *loop, const char *fol
     struct look *look = create_look(files);
     run_look(look);
     if (look->err.code == 0) {
-        take(files, look);
-        watch(files, look);
+        pair_files_take(files, look);
+        pair_files_watch(files, look);
         if (files->watched == NULL)
             look_in(files, AGAIN_NS);
         free_look(look);

@@ -168,7 +168,7 @@ static void check_removed(struct pl_registrar *r)
         pl_timer_start(r->timers, &r->limit, 0, r->limit.fire);
 }
 
-static void take_back(struct item *item)
+static void registrar_take_back(struct item *item)
 {
     if (item->sort == PL_HOOK_CONVERT) {
         struct pl_doc *nothing = pl_registration_conversion(item->name, NULL);
@@ -189,7 +189,7 @@ static bool is_left_over(const struct item *item, struct pl_doc *object)
                                          : pl_registration_is_ours(pl_doc_root(object), &target);
 }
 
-static void on_seen(void *arg, struct pl_doc *object)
+static void on_registrar_seen(void *arg, struct pl_doc *object)
 {
     struct item *item = arg;
     if (pl_kept_is_writing(item->kept) || !may_write(item->r))
@@ -197,7 +197,7 @@ static void on_seen(void *arg, struct pl_doc *object)
     struct pl_node root = pl_doc_root(object);
     if (item->desired == NULL) {
         if (is_left_over(item, object))
-            take_back(item);
+            registrar_take_back(item);
         else
             item->dirty = false;
     } else if (object == NULL && item->sort == PL_HOOK_CONVERT) {
@@ -210,7 +210,7 @@ static void on_seen(void *arg, struct pl_doc *object)
 }
 
 /* A CRD that cannot be converted by webhooks is for people to mend. */
-static void report(const struct item *item, const struct pl_err *err)
+static void registrar_report(const struct item *item, const struct pl_err *err)
 {
     const struct pl_report report = {
         .regarding = {.api_version = pl_slice_z("apiextensions.k8s.io/v1"),
@@ -223,12 +223,12 @@ static void report(const struct item *item, const struct pl_err *err)
     pl_recorder_event(pl_cluster_recorder(item->r->o.cluster), &report);
 }
 
-static void on_written(void *arg, struct pl_doc *object, const struct pl_err *err)
+static void on_registrar_written(void *arg, struct pl_doc *object, const struct pl_err *err)
 {
     struct item *item = arg;
     bool gone = err != NULL && pl_err_is_not_found(err);
     if (err != NULL && item->sort == PL_HOOK_CONVERT && pl_err_is_invalid(err))
-        report(item, err);
+        registrar_report(item, err);
     if (item->removing) {
         item->removed = true;
         check_removed(item->r);
@@ -254,8 +254,8 @@ static void open_item(struct item *item)
                                             .timers = item->r->timers,
                                             .resource = &resources[item->sort],
                                             .name = item->name,
-                                            .seen = on_seen,
-                                            .written = on_written,
+                                            .seen = on_registrar_seen,
+                                            .written = on_registrar_written,
                                             .arg = item};
     item->kept = pl_kept_create(&options);
 }
@@ -342,7 +342,7 @@ static void want_all(struct pl_registrar *r)
 
 /* ---- which CRD ---- */
 
-static bool is_of(struct pl_node crd, const struct pl_kind *kind)
+static bool registrar_is_of(struct pl_node crd, const struct pl_kind *kind)
 {
     return pl_node_str_eq(pl_node_dig(crd, "spec", "group"), pl_slice_z(kind->group)) &&
            pl_node_str_eq(pl_node_dig(crd, "spec", "names", "kind"), pl_slice_z(kind->kind));
@@ -356,13 +356,13 @@ static void name_crds(struct pl_registrar *r, const struct pl_docs *crds)
             struct pl_node crd = pl_doc_root(crds->items[i]);
             struct pl_scratch scratch;
             struct pl_slice name = pl_node_str(pl_node_dig(crd, "metadata", "name"), &scratch);
-            if (is_of(crd, &item->kind))
+            if (registrar_is_of(crd, &item->kind))
                 item->name = pl_memdup0(name.ptr, name.len);
         }
     }
 }
 
-static void on_again(struct pl_timer *timer);
+static void on_registrar_again(struct pl_timer *timer);
 
 static void on_crds(void *arg, const struct pl_answer *answer)
 {
@@ -377,7 +377,7 @@ static void on_crds(void *arg, const struct pl_answer *answer)
     for (const struct item *item = r->items; item != NULL; item = item->next)
         missing = missing || (item->name == NULL && converts(r, &item->kind));
     if (missing)
-        pl_timer_start(r->timers, &r->again, AGAIN_NS, on_again);
+        pl_timer_start(r->timers, &r->again, AGAIN_NS, on_registrar_again);
 }
 
 /* One list for all of them. */
@@ -400,7 +400,8 @@ static void find_crds(struct pl_registrar *r)
 
 static void ask_next(struct pl_registrar *r);
 
-static void on_resource(void *arg, const struct pl_resource *resource, const struct pl_err *err)
+static void on_registrar_resource(void *arg, const struct pl_resource *resource,
+                                  const struct pl_err *err)
 {
     struct pl_registrar *r = arg;
     struct entry *entry = &r->entries[r->asked++];
@@ -420,14 +421,14 @@ static void ask_next(struct pl_registrar *r)
         r->asked++;
     if (r->asked < r->entry_count) {
         r->asking = true;
-        pl_discovery_find(pl_site_discovery(r->site), &r->entries[r->asked].kind->kind, on_resource,
-                          r);
+        pl_discovery_find(pl_site_discovery(r->site), &r->entries[r->asked].kind->kind,
+                          on_registrar_resource, r);
         return;
     }
     want_all(r);
     find_crds(r);
     if (r->unknown)
-        pl_timer_start(r->timers, &r->again, AGAIN_NS, on_again);
+        pl_timer_start(r->timers, &r->again, AGAIN_NS, on_registrar_again);
 }
 
 static void ask_all(struct pl_registrar *r)
@@ -439,7 +440,7 @@ static void ask_all(struct pl_registrar *r)
     ask_next(r);
 }
 
-static void on_again(struct pl_timer *timer)
+static void on_registrar_again(struct pl_timer *timer)
 {
     ask_all(PL_CONTAINER_OF(timer, struct pl_registrar, again));
 }
@@ -496,7 +497,7 @@ void pl_registrar_set_url(struct pl_registrar *r, const char *url)
     ask_all(r);
 }
 
-static void on_limit(struct pl_timer *timer)
+static void on_registrar_limit(struct pl_timer *timer)
 {
     struct pl_registrar *r = PL_CONTAINER_OF(timer, struct pl_registrar, limit);
     r->removed(r->removed_arg);
@@ -509,11 +510,11 @@ void pl_registrar_remove(struct pl_registrar *r, int64_t limit_ns, void (*done)(
     r->removed = done;
     r->removed_arg = arg;
     pl_timer_stop(r->timers, &r->again);
-    pl_timer_start(r->timers, &r->limit, limit_ns, on_limit);
+    pl_timer_start(r->timers, &r->limit, limit_ns, on_registrar_limit);
     for (struct item *item = r->items; item != NULL; item = item->next) {
         item->removing = item->kept != NULL && item->desired != NULL;
         if (item->removing && !pl_kept_is_writing(item->kept))
-            take_back(item);
+            registrar_take_back(item);
     }
     check_removed(r);
 }

@@ -106,8 +106,8 @@ static void put_expression(struct pl_build *b, struct pl_slice key, const char *
     pl_build_end(b);
 }
 
-static bool split(struct pl_slice term, const char *by, struct pl_slice *key,
-                  struct pl_slice *value)
+static bool registration_split(struct pl_slice term, const char *by, struct pl_slice *key,
+                               struct pl_slice *value)
 {
     const char *at = memmem(term.ptr, term.len, by, strlen(by));
     if (at == NULL)
@@ -127,13 +127,13 @@ static struct pl_slice in_brackets(struct pl_slice text)
 static void put_term(struct pl_build *b, struct pl_slice term)
 {
     struct pl_slice key, value;
-    if (split(term, " notin ", &key, &value))
+    if (registration_split(term, " notin ", &key, &value))
         put_expression(b, key, "NotIn", in_brackets(value));
-    else if (split(term, " in ", &key, &value))
+    else if (registration_split(term, " in ", &key, &value))
         put_expression(b, key, "In", in_brackets(value));
-    else if (split(term, "!=", &key, &value))
+    else if (registration_split(term, "!=", &key, &value))
         put_expression(b, key, "NotIn", value);
-    else if (split(term, "=", &key, &value))
+    else if (registration_split(term, "=", &key, &value))
         put_expression(b, key, "In", value);
     else if (term.len > 0 && term.ptr[0] == '!')
         put_expression(b, pl_slice(term.ptr + 1, term.len - 1), "DoesNotExist", pl_slice(NULL, 0));
@@ -202,7 +202,8 @@ static void put_webhook(struct pl_build *b, const struct pl_registration_entry *
     pl_build_end(b);
 }
 
-static void begin(struct pl_build *b, const char *api_version, const char *kind, const char *name)
+static void registration_begin(struct pl_build *b, const char *api_version, const char *kind,
+                               const char *name)
 {
     pl_build_object(b);
     pl_build_put_strz(b, "apiVersion", api_version);
@@ -213,7 +214,7 @@ static void begin(struct pl_build *b, const char *api_version, const char *kind,
     pl_build_end(b);
 }
 
-static struct pl_doc *finish(struct pl_build *b)
+static struct pl_doc *registration_finish(struct pl_build *b)
 {
     pl_build_end(b);
     struct pl_doc *doc = pl_build_finish(b);
@@ -251,24 +252,24 @@ struct pl_doc *pl_registration_config(enum pl_hook_sort sort, const char *name,
     if (used == 0)
         return NULL;
     struct pl_build *b = pl_build_create(NULL);
-    begin(b, "admissionregistration.k8s.io/v1",
-          sort == PL_HOOK_MUTATE ? "MutatingWebhookConfiguration"
-                                 : "ValidatingWebhookConfiguration",
-          name);
+    registration_begin(b, "admissionregistration.k8s.io/v1",
+                       sort == PL_HOOK_MUTATE ? "MutatingWebhookConfiguration"
+                                              : "ValidatingWebhookConfiguration",
+                       name);
     pl_build_keyz(b, "webhooks");
     pl_build_array(b);
     for (size_t i = 0; i < count; i++)
         if (entries[i].spec->sort == sort && entries[i].plural != NULL)
             put_webhook(b, &entries[i], target);
     pl_build_end(b);
-    return with_mark(finish(b));
+    return with_mark(registration_finish(b));
 }
 
 struct pl_doc *pl_registration_conversion(const char *crd,
                                           const struct pl_registration_target *target)
 {
     struct pl_build *b = pl_build_create(NULL);
-    begin(b, "apiextensions.k8s.io/v1", "CustomResourceDefinition", crd);
+    registration_begin(b, "apiextensions.k8s.io/v1", "CustomResourceDefinition", crd);
     if (target != NULL) {
         pl_build_keyz(b, "spec");
         pl_build_object(b);
@@ -283,7 +284,7 @@ struct pl_doc *pl_registration_conversion(const char *crd,
         pl_build_end(b);
         pl_build_end(b);
     }
-    struct pl_doc *doc = finish(b);
+    struct pl_doc *doc = registration_finish(b);
     return target != NULL ? with_mark(doc) : doc;
 }
 
@@ -315,7 +316,7 @@ static bool is_replica(struct pl_node entry)
            pl_node_str_eq(pl_node_getz(entry, "operation"), pl_slice_z("Apply"));
 }
 
-static void time_of(struct pl_node object, char out[40])
+static void registration_time_of(struct pl_node object, char out[40])
 {
     struct pl_iter it = pl_iter(pl_node_dig(object, "metadata", "managedFields"));
     out[0] = '\0';
@@ -356,7 +357,7 @@ bool pl_registration_is_undone(const struct pl_registration_memory *memory, stru
     if (memory->accepted == NULL || pl_node_equal(part, pl_doc_root(memory->accepted)))
         return false;
     mark_of(object, mark);
-    time_of(object, time);
+    registration_time_of(object, time);
     return strcmp(mark, memory->mark) == 0 || mark[0] == '\0' || has_foreign(object, time);
 }
 
@@ -399,7 +400,7 @@ static bool is_there(struct pl_node webhook, const struct pl_registration_target
 bool pl_registration_is_ours(struct pl_node config, const struct pl_registration_target *target)
 {
     char time[40];
-    time_of(config, time);
+    registration_time_of(config, time);
     struct pl_node webhooks = pl_node_getz(config, "webhooks");
     struct pl_iter it = pl_iter(webhooks);
     bool all = time[0] != '\0' && pl_node_len(webhooks) > 0;

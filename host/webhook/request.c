@@ -36,14 +36,14 @@ struct request {
     bool running, late;
 };
 
-static int64_t now_of(const struct pl_hooks *hooks)
+static int64_t request_now_of(const struct pl_hooks *hooks)
 {
     return pl_clock_mono(hooks->timers->clock);
 }
 
 /* ---- answers ---- */
 
-static void count(struct pl_hooks *hooks, const char *path, int status)
+static void request_count(struct pl_hooks *hooks, const char *path, int status)
 {
     char code[16];
     const char *labels[] = {path, code};
@@ -52,36 +52,37 @@ static void count(struct pl_hooks *hooks, const char *path, int status)
         pl_series_add(pl_metric_series(hooks->totals, labels), 1);
 }
 
-static void reply(struct pl_hook_client client, int status, const char *content_type,
-                  struct pl_slice body)
+static void request_reply(struct pl_hook_client client, int status, const char *content_type,
+                          struct pl_slice body)
 {
     const struct pl_http_header header = {"content-type", content_type};
     client.reply(client.arg, status, &header, 1, body);
 }
 
 /* One line of text, for people who look at the API server's log. */
-static void refuse(struct pl_hook_client client, int status, const char *text)
+static void request_refuse(struct pl_hook_client client, int status, const char *text)
 {
     struct pl_buf line = PL_BUF_INIT;
     for (const char *c = text; *c != '\0' && line.len < MOST_MESSAGE; c++)
         pl_buf_add_char(&line, (unsigned char)*c < ' ' || *c == 127 ? ' ' : *c);
     pl_buf_add_char(&line, '\n');
-    reply(client, status, "text/plain; charset=utf-8", pl_buf_slice(&line));
+    request_reply(client, status, "text/plain; charset=utf-8", pl_buf_slice(&line));
     pl_buf_deinit(&line);
 }
 
-static void answer(struct request *request, int status, struct pl_slice body)
+static void request_answer(struct request *request, int status, struct pl_slice body)
 {
     struct pl_hook_client client = request->client;
     struct pl_hook_route *route = request->route;
     request->client.reply = NULL;
-    count(request->hooks, route->path, status);
+    request_count(request->hooks, route->path, status);
     pl_series_observe(route->shown.latency,
-                      (double)(now_of(request->hooks) - request->began_ns) / (double)PL_SECOND);
+                      (double)(request_now_of(request->hooks) - request->began_ns) /
+                          (double)PL_SECOND);
     if (status == 200)
-        reply(client, status, "application/json", body);
+        request_reply(client, status, "application/json", body);
     else
-        refuse(client, status, body.ptr);
+        request_refuse(client, status, body.ptr);
 }
 
 static void answer_handled(struct request *request)
@@ -92,7 +93,7 @@ static void answer_handled(struct request *request)
         pl_series_add(request->route->shown.denied, 1);
     }
     pl_review_answer(&request->review, &body);
-    answer(request, 200, pl_buf_slice(&body));
+    request_answer(request, 200, pl_buf_slice(&body));
     pl_buf_deinit(&body);
 }
 
@@ -117,10 +118,10 @@ static void answer_failed(struct request *request, const char *message)
     if (request->review.call->sort == PL_HOOK_CONVERT) {
         struct pl_buf body = PL_BUF_INIT;
         pl_review_refuse(&request->review, text, &body);
-        answer(request, 200, pl_buf_slice(&body));
+        request_answer(request, 200, pl_buf_slice(&body));
         pl_buf_deinit(&body);
     } else {
-        answer(request, 500, pl_slice_z(text));
+        request_answer(request, 500, pl_slice_z(text));
     }
     pl_free(text);
 }
@@ -128,7 +129,7 @@ static void answer_failed(struct request *request, const char *message)
 static void log_failure(struct request *request, const char *message, const char *traceback)
 {
     struct pl_hook_route *route = request->route;
-    int64_t now = now_of(request->hooks);
+    int64_t now = request_now_of(request->hooks);
     route->errors++;
     if (route->error != NULL && strcmp(route->error, message) == 0 &&
         now - route->error_ns < SAY_AGAIN) {
@@ -209,7 +210,7 @@ static void on_finished(struct pl_run *run, const struct pl_outcome_of_run *outc
     const char *message = outcome->message != NULL ? outcome->message : "it has failed";
     /* A handler that computes is ended by its lane's watchdog, which may be before the timer here.
      */
-    if (!done && now_of(request->hooks) >= run->deadline_ns)
+    if (!done && request_now_of(request->hooks) >= run->deadline_ns)
         request->late = true;
     char *late = request->late ? late_text(request) : NULL;
     set->running--;
@@ -234,7 +235,7 @@ static void on_finished(struct pl_run *run, const struct pl_outcome_of_run *outc
 
 static const struct pl_run_owner owner = {.finish = on_finished};
 
-static void start(struct request *request)
+static void request_start(struct request *request)
 {
     struct pl_run *run = &request->run;
     struct pl_site *site = pl_cluster_site(request->hooks->o.cluster);
@@ -258,10 +259,10 @@ static void start_next(struct pl_hook_set *set)
     struct pl_link *link;
     while (set->running < pl_edition_spec(set->edition)->max_concurrent &&
            (link = pl_list_pop(&set->waiting)) != NULL)
-        start(PL_CONTAINER_OF(link, struct request, queued));
+        request_start(PL_CONTAINER_OF(link, struct request, queued));
 }
 
-static void cancel(struct request *request, const char *text)
+static void request_cancel(struct request *request, const char *text)
 {
     const struct pl_controller_options *by = pl_edition_options(request->run.edition);
     struct pl_err why;
@@ -270,14 +271,14 @@ static void cancel(struct request *request, const char *text)
     by->ops->cancel(by->self, &request->run, &why);
 }
 
-static void on_deadline(struct pl_timer *timer)
+static void on_request_deadline(struct pl_timer *timer)
 {
     struct request *request = PL_CONTAINER_OF(timer, struct request, deadline);
     char *text = late_text(request);
     if (request->running) {
         request->late = true;
         answer_failed(request, text);
-        cancel(request, text);
+        request_cancel(request, text);
     } else {
         char *waited =
             pl_format("%s while %d others ran (max_concurrent)", text, request->set->running);
@@ -309,8 +310,8 @@ static int refuse_early(struct pl_hooks *hooks, struct pl_hook_client client, co
                         int status, const char *text)
 {
     if (path != NULL)
-        count(hooks, path, status);
-    refuse(client, status, text);
+        request_count(hooks, path, status);
+    request_refuse(client, status, text);
     return status;
 }
 
@@ -322,7 +323,7 @@ static int check_head(struct pl_hooks *hooks, const struct pl_hook_question *que
     if (path == NULL)
         return refuse_early(hooks, client, NULL, 404, "no webhook is served at this path");
     if (strcmp(question->method, "POST") != 0) {
-        count(hooks, path, 405);
+        request_count(hooks, path, 405);
         client.reply(client.arg, 405, allow, PL_ARRAY_LEN(allow),
                      pl_slice_z("a webhook takes POST alone\n"));
         return 405;
@@ -333,9 +334,9 @@ static int check_head(struct pl_hooks *hooks, const struct pl_hook_question *que
     return 0;
 }
 
-static struct request *create(struct pl_hooks *hooks, struct pl_slice query,
-                              struct pl_hook_client client, struct pl_hook_route *route,
-                              const struct pl_review *review)
+static struct request *request_create(struct pl_hooks *hooks, struct pl_slice query,
+                                      struct pl_hook_client client, struct pl_hook_route *route,
+                                      const struct pl_review *review)
 {
     struct request *request = PL_NEW(struct request);
     const struct pl_hook_spec *spec = pl_edition_spec(route->set->edition)->hook;
@@ -347,7 +348,7 @@ static struct request *create(struct pl_hooks *hooks, struct pl_slice query,
     request->set->refs++;
     request->kind = route->kind;
     request->review = *review;
-    request->began_ns = now_of(hooks);
+    request->began_ns = request_now_of(hooks);
     if (pl_review_timeout(query, &request->limit_ns))
         request->limit_ns = pl_review_deadline(request->limit_ns);
     else
@@ -356,14 +357,15 @@ static struct request *create(struct pl_hooks *hooks, struct pl_slice query,
     route->in_flight++;
     pl_series_add(route->shown.in_flight, 1);
     pl_list_push(&hooks->requests, &request->link);
-    pl_timer_start(hooks->timers, &request->deadline, request->limit_ns, on_deadline);
+    pl_timer_start(hooks->timers, &request->deadline, request->limit_ns, on_request_deadline);
     return request;
 }
 
-static void begin(struct pl_hooks *hooks, struct pl_slice query, struct pl_hook_client client,
-                  struct pl_hook_route *route, const struct pl_review *review)
+static void request_begin(struct pl_hooks *hooks, struct pl_slice query,
+                          struct pl_hook_client client, struct pl_hook_route *route,
+                          const struct pl_review *review)
 {
-    struct request *request = create(hooks, query, client, route, review);
+    struct request *request = request_create(hooks, query, client, route, review);
     pl_list_push(&request->set->waiting, &request->queued);
     start_next(request->set);
 }
@@ -377,8 +379,8 @@ static void answer_early(struct pl_hooks *hooks, struct pl_hook_client client,
         pl_review_refuse(review, failure, &body);
     else
         pl_review_answer(review, &body);
-    count(hooks, "/convert", 200);
-    reply(client, 200, "application/json", pl_buf_slice(&body));
+    request_count(hooks, "/convert", 200);
+    request_reply(client, 200, "application/json", pl_buf_slice(&body));
     pl_buf_deinit(&body);
     pl_review_deinit(review);
 }
@@ -394,7 +396,7 @@ static void begin_conversion(struct pl_hooks *hooks, struct pl_slice query,
     if (rc == 0 && route == NULL)
         pl_err_set(&err, PL_EINVAL, "no handler converts %s/%s", kind.group, kind.kind);
     if (route != NULL)
-        begin(hooks, query, client, route, review);
+        request_begin(hooks, query, client, route, review);
     else
         answer_early(hooks, client, review, rc == PL_ENOTFOUND ? NULL : err.message);
 }
@@ -418,7 +420,7 @@ void pl_hooks_ask(struct pl_hooks *hooks, const struct pl_hook_question *questio
     else if (converts)
         begin_conversion(hooks, question->query, client, &review);
     else
-        begin(hooks, question->query, client, route, &review);
+        request_begin(hooks, question->query, client, route, &review);
 }
 
 /* ---- over a connection ---- */

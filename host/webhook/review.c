@@ -63,8 +63,8 @@ static int check_head(struct pl_node root, const char *version, const char *kind
     return 0;
 }
 
-static int check_type(struct pl_node request, const char *key, enum pl_type type,
-                      struct pl_err *err)
+static int review_check_type(struct pl_node request, const char *key, enum pl_type type,
+                             struct pl_err *err)
 {
     struct pl_node node = pl_node_getz(request, key);
     if (is_none(node) || pl_node_type(node) == type)
@@ -75,7 +75,8 @@ static int check_type(struct pl_node request, const char *key, enum pl_type type
 
 /* ---- admission ---- */
 
-static void put_text(struct pl_build *b, const char *name, struct pl_node from, const char *key)
+static void review_put_text(struct pl_build *b, const char *name, struct pl_node from,
+                            const char *key)
 {
     struct pl_scratch scratch;
     struct pl_slice text = text_at(from, key, &scratch);
@@ -110,8 +111,8 @@ static void put_user(struct pl_build *b, struct pl_node user)
 {
     pl_build_keyz(b, "user");
     pl_build_object(b);
-    put_text(b, "username", user, "username");
-    put_text(b, "uid", user, "uid");
+    review_put_text(b, "username", user, "username");
+    review_put_text(b, "uid", user, "uid");
     put_node(b, "groups", user, "groups");
     put_node(b, "extra", user, "extra");
     pl_build_end(b);
@@ -122,13 +123,13 @@ static struct pl_doc *make_request(struct pl_node request)
 {
     struct pl_build *b = pl_build_create(NULL);
     pl_build_object(b);
-    put_text(b, "uid", request, "uid");
-    put_text(b, "operation", request, "operation");
+    review_put_text(b, "uid", request, "uid");
+    review_put_text(b, "operation", request, "operation");
     put_kind(b, pl_node_getz(request, "kind"));
-    put_text(b, "resource", pl_node_getz(request, "resource"), "resource");
-    put_text(b, "subresource", request, "subResource");
-    put_text(b, "namespace", request, "namespace");
-    put_text(b, "name", request, "name");
+    review_put_text(b, "resource", pl_node_getz(request, "resource"), "resource");
+    review_put_text(b, "subresource", request, "subResource");
+    review_put_text(b, "namespace", request, "namespace");
+    review_put_text(b, "name", request, "name");
     put_user(b, pl_node_getz(request, "userInfo"));
     put_node(b, "dry_run", request, "dryRun");
     put_node(b, "options", request, "options");
@@ -149,11 +150,11 @@ static int check_admission(struct pl_node request, struct pl_err *err)
     static const char *const objects[] = {"kind",   "resource",  "userInfo",
                                           "object", "oldObject", "options"};
     static const char *const texts[] = {"operation", "subResource", "namespace", "name"};
-    int rc = check_type(request, "dryRun", PL_BOOL, err);
+    int rc = review_check_type(request, "dryRun", PL_BOOL, err);
     for (size_t i = 0; i < PL_ARRAY_LEN(objects) && rc == 0; i++)
-        rc = check_type(request, objects[i], PL_OBJECT, err);
+        rc = review_check_type(request, objects[i], PL_OBJECT, err);
     for (size_t i = 0; i < PL_ARRAY_LEN(texts) && rc == 0; i++)
-        rc = check_type(request, texts[i], PL_STRING, err);
+        rc = review_check_type(request, texts[i], PL_STRING, err);
     struct pl_scratch scratch;
     if (rc == 0 && text_at(request, "operation", &scratch).len == 0)
         rc = pl_err_set(err, PL_EINVAL, "the AdmissionReview's request has no operation");
@@ -201,7 +202,8 @@ static int read_conversion(struct pl_review *review, struct pl_doc *doc, struct 
     return 0;
 }
 
-static int check_object(struct pl_node object, size_t i, struct pl_kind *kind, struct pl_err *err)
+static int review_check_object(struct pl_node object, size_t i, struct pl_kind *kind,
+                               struct pl_err *err)
 {
     if (pl_node_type(object) != PL_OBJECT)
         return pl_err_set(err, PL_EINVAL, "request.objects[%zu] is no object", i);
@@ -218,11 +220,11 @@ int pl_review_kind(const struct pl_review *review, struct pl_kind *kind, struct 
     size_t count = pl_node_len(objects);
     if (count == 0)
         return pl_err_set(err, PL_ENOTFOUND, "there is nothing to convert");
-    int rc = check_object(pl_node_at(objects, 0), 0, kind, err);
+    int rc = review_check_object(pl_node_at(objects, 0), 0, kind, err);
     struct pl_iter it = pl_iter(objects);
     while (rc == 0 && pl_iter_next(&it)) {
         struct pl_kind other;
-        rc = check_object(it.value, it.index, &other, err);
+        rc = review_check_object(it.value, it.index, &other, err);
         if (rc == 0 && !pl_kind_eq_group(kind, &other))
             rc = pl_err_set(err, PL_EINVAL, "request.objects has objects of several kinds");
     }
@@ -314,8 +316,8 @@ static void put_causes(struct pl_build *b, struct pl_node causes)
     while (pl_iter_next(&it)) {
         pl_build_object(b);
         pl_build_put_strz(b, "reason", "FieldValueInvalid");
-        put_text(b, "message", it.value, "message");
-        put_text(b, "field", it.value, "field");
+        review_put_text(b, "message", it.value, "message");
+        review_put_text(b, "field", it.value, "field");
         pl_build_end(b);
     }
     pl_build_end(b);
@@ -330,7 +332,7 @@ static void put_details(struct pl_build *b, const struct pl_review *review, stru
         kind = (struct pl_kind){.group = ""};
     pl_build_keyz(b, "details");
     pl_build_object(b);
-    put_text(b, "name", request, "name");
+    review_put_text(b, "name", request, "name");
     if (*kind.group != '\0')
         pl_build_put_strz(b, "group", kind.group);
     pl_build_put_strz(b, "kind", kind.kind);

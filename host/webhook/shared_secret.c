@@ -105,14 +105,14 @@ static int64_t wall_s(const struct pl_shared_secret *secret)
     return pl_clock_wall(secret->o.timers->clock) / PL_SECOND;
 }
 
-static void take(struct pl_shared_secret *secret, struct pl_certificates *next)
+static void shared_secret_take(struct pl_shared_secret *secret, struct pl_certificates *next)
 {
     pl_certificates_deinit(&secret->have);
     secret->have = *next;
     *next = (struct pl_certificates){.cert_pem = NULL};
 }
 
-static void tell(struct pl_shared_secret *secret)
+static void shared_secret_tell(struct pl_shared_secret *secret)
 {
     secret->stored = true;
     secret->o.changed(secret->o.arg, &secret->have);
@@ -123,7 +123,7 @@ static void write_them(struct pl_shared_secret *secret, struct pl_doc *object,
                        struct pl_certificates *next)
 {
     struct pl_doc *doc = pl_shared_secret_make(pl_doc_root(object), secret->ns, secret->name, next);
-    take(secret, next);
+    shared_secret_take(secret, next);
     secret->stored = false;
     if (object != NULL)
         pl_kept_update(secret->kept, doc);
@@ -132,8 +132,9 @@ static void write_them(struct pl_shared_secret *secret, struct pl_doc *object,
     pl_doc_unref(doc);
 }
 
-static void renew(struct pl_shared_secret *secret, struct pl_doc *object,
-                  enum pl_certificates_step step, const struct pl_certificates *stored)
+static void shared_secret_renew(struct pl_shared_secret *secret, struct pl_doc *object,
+                                enum pl_certificates_step step,
+                                const struct pl_certificates *stored)
 {
     struct pl_certificates next;
     struct pl_err err;
@@ -145,7 +146,7 @@ static void renew(struct pl_shared_secret *secret, struct pl_doc *object,
                pl_str("error", err.message));
 }
 
-static void on_seen(void *arg, struct pl_doc *object)
+static void on_shared_secret_seen(void *arg, struct pl_doc *object)
 {
     struct pl_shared_secret *secret = arg;
     int64_t at_s, now_s = wall_s(secret);
@@ -159,26 +160,26 @@ static void on_seen(void *arg, struct pl_doc *object)
         pl_log(PL_LOG_WARN, "the Secret of the webhooks can't be used, and is made anew",
                pl_str("namespace", secret->ns), pl_str("name", secret->name));
     if (step != PL_CERTIFICATES_KEEP) {
-        renew(secret, object, step, &stored);
+        shared_secret_renew(secret, object, step, &stored);
     } else if (object == NULL) {
         write_them(secret, NULL, &stored);
     } else {
         bool same = secret->stored && pl_certificates_eq(&secret->have, &stored);
         pl_kept_look(secret->kept, (at_s - now_s) * PL_SECOND);
-        take(secret, &stored);
+        shared_secret_take(secret, &stored);
         if (!same)
-            tell(secret);
+            shared_secret_tell(secret);
     }
     pl_certificates_deinit(&stored);
 }
 
-static void on_written(void *arg, struct pl_doc *object, const struct pl_err *err)
+static void on_shared_secret_written(void *arg, struct pl_doc *object, const struct pl_err *err)
 {
     struct pl_shared_secret *secret = arg;
     PL_UNUSED(object);
     if (err != NULL)
         return; /* it is looked at again */
-    tell(secret);
+    shared_secret_tell(secret);
     pl_kept_look(secret->kept, 0); /* there may be another step */
 }
 
@@ -193,8 +194,8 @@ struct pl_shared_secret *pl_shared_secret_create(const struct pl_shared_secret_o
                                          .resource = &secrets,
                                          .ns = secret->ns,
                                          .name = secret->name,
-                                         .seen = on_seen,
-                                         .written = on_written,
+                                         .seen = on_shared_secret_seen,
+                                         .written = on_shared_secret_written,
                                          .arg = secret};
     secret->kept = pl_kept_create(&kept);
     return secret;

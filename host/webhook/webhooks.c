@@ -55,7 +55,7 @@ static const char *cert_of(const struct pl_webhooks *w)
     return w->files != NULL ? pl_pair_files_cert(w->files) : w->own.cert_pem;
 }
 
-static const char *key_of(const struct pl_webhooks *w)
+static const char *webhooks_key_of(const struct pl_webhooks *w)
 {
     return w->files != NULL ? pl_pair_files_key(w->files) : w->own.key_pem;
 }
@@ -82,7 +82,7 @@ static void serve_certificate(struct pl_webhooks *w)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    if (pl_hooks_set_certificate(w->hooks, cert_of(w), key_of(w), &err) != 0) {
+    if (pl_hooks_set_certificate(w->hooks, cert_of(w), webhooks_key_of(w), &err) != 0) {
         pl_log(PL_LOG_ERROR, "the webhooks' certificate can't be served",
                pl_str("error", err.message));
         return;
@@ -104,7 +104,7 @@ static void on_pair(void *arg, const char *cert_pem, const char *key_pem)
     tell_ca(arg);
 }
 
-static void add_name(struct pl_webhooks *w, char *name)
+static void webhooks_add_name(struct pl_webhooks *w, char *name)
 {
     size_t count = 0;
     while (w->names[count] != NULL)
@@ -125,15 +125,15 @@ static void set_names(struct pl_webhooks *w)
 {
     const char *ns = w->o.service_ns, *name = w->o.service_name;
     if (w->o.url != NULL) {
-        add_name(w, host_of(w->o.url));
+        webhooks_add_name(w, host_of(w->o.url));
     } else if (name != NULL) {
-        add_name(w, pl_format("%s.%s.svc", name, ns));
-        add_name(w, pl_format("%s.%s.svc.cluster.local", name, ns));
-        add_name(w, pl_format("%s.%s", name, ns));
+        webhooks_add_name(w, pl_format("%s.%s.svc", name, ns));
+        webhooks_add_name(w, pl_format("%s.%s.svc.cluster.local", name, ns));
+        webhooks_add_name(w, pl_format("%s.%s", name, ns));
     } else {
-        add_name(w, pl_strdup("localhost"));
-        add_name(w, pl_strdup("127.0.0.1"));
-        add_name(w, pl_strdup("::1"));
+        webhooks_add_name(w, pl_strdup("localhost"));
+        webhooks_add_name(w, pl_strdup("127.0.0.1"));
+        webhooks_add_name(w, pl_strdup("::1"));
     }
 }
 
@@ -219,7 +219,7 @@ static void on_renew(struct pl_timer *timer)
 
 /* ---- the listener ---- */
 
-static void set_address(struct pl_webhooks *w)
+static void webhooks_set_address(struct pl_webhooks *w)
 {
     const char *host = w->o.host;
     bool brackets = strchr(host, ':') != NULL;
@@ -227,18 +227,18 @@ static void set_address(struct pl_webhooks *w)
              brackets ? "]" : "", pl_hooks_port(w->hooks));
 }
 
-static int listen_at(struct pl_webhooks *w, int port, struct pl_err *err)
+static int webhooks_listen_at(struct pl_webhooks *w, int port, struct pl_err *err)
 {
     const struct pl_hooks_listen where = {.host = *w->o.host != '\0' ? w->o.host : NULL,
                                           .port = port,
                                           .cert_pem = cert_of(w),
-                                          .key_pem = key_of(w),
+                                          .key_pem = webhooks_key_of(w),
                                           .client_ca_pem = w->client_ca_pem};
     pl_err_clear(err);
     return pl_hooks_listen(w->hooks, &where, err);
 }
 
-static void on_again(struct pl_timer *timer);
+static void on_webhooks_again(struct pl_timer *timer);
 
 /* Where API servers on this machine reach it. */
 static void tell_url(struct pl_webhooks *w)
@@ -255,13 +255,13 @@ static int open_listener(struct pl_webhooks *w, struct pl_err *err)
 {
     int rc = w->files == NULL ? renew_own(w, err) : 0;
     if (rc == 0)
-        rc = listen_at(w, w->o.port, err);
+        rc = webhooks_listen_at(w, w->o.port, err);
     if (rc != 0 && w->o.any_port)
-        rc = listen_at(w, 0, err);
+        rc = webhooks_listen_at(w, 0, err);
     pl_free(w->trouble);
     w->trouble = NULL;
     if (rc == 0) {
-        set_address(w);
+        webhooks_set_address(w);
         show_expiry(w);
         pl_log(PL_LOG_INFO, "serving webhooks", pl_str("address", w->address));
         if (w->registrar == NULL && w->o.tell_unregistered)
@@ -273,11 +273,11 @@ static int open_listener(struct pl_webhooks *w, struct pl_err *err)
         return 0;
     }
     w->trouble = pl_strdup(err->message);
-    pl_timer_start(w->timers, &w->again, AGAIN_NS, on_again);
+    pl_timer_start(w->timers, &w->again, AGAIN_NS, on_webhooks_again);
     return rc;
 }
 
-static void on_again(struct pl_timer *timer)
+static void on_webhooks_again(struct pl_timer *timer)
 {
     struct pl_webhooks *w = PL_CONTAINER_OF(timer, struct pl_webhooks, again);
     struct pl_err err;

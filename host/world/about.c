@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *find(struct pl_slice text, const char *what)
+static const char *about_find(struct pl_slice text, const char *what)
 {
     return text.len > 0 ? memmem(text.ptr, text.len, what, strlen(what)) : NULL;
 }
@@ -42,7 +42,7 @@ static char *name_in(struct pl_slice body)
     return copy;
 }
 
-static struct pl_slice key_of(const struct pl_target *target)
+static struct pl_slice about_key_of(const struct pl_target *target)
 {
     const char *space = strchr(target->object, ' ');
     return pl_slice_z(space != NULL ? space + 1 : "");
@@ -50,7 +50,7 @@ static struct pl_slice key_of(const struct pl_target *target)
 
 static char *whole_key(const struct pl_target *target, const char *name)
 {
-    struct pl_slice key = key_of(target);
+    struct pl_slice key = about_key_of(target);
     if (strcmp(target->verb, "create") != 0 || target->subresource[0] != '\0')
         return pl_memdup0(key.ptr, key.len);
     if (name[0] == '\0')
@@ -66,7 +66,7 @@ void pl_about_request(struct pl_about *about, struct pl_point *point,
     about->name = creates ? name_in(body) : pl_strdup("");
     point->name = about->name;
     point->body = body;
-    point->versioned = target->writes && find(body, "\"resourceVersion\":\"") != NULL;
+    point->versioned = target->writes && about_find(body, "\"resourceVersion\":\"") != NULL;
     char *key = whole_key(target, about->name);
     const struct pl_sought asked = {pl_slice_z(target->resource), pl_slice_z(key), target->writes};
     bool reads_many = strcmp(target->verb, "watch") == 0;
@@ -85,7 +85,7 @@ static const char *event_verb(struct pl_slice text)
     static const char *const verbs[] = {"ADDED", "MODIFIED", "DELETED", "BOOKMARK"};
     struct pl_slice head = pl_slice(text.ptr, text.len < 40 ? text.len : 40);
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-        if (find(head, verbs[i]) != NULL)
+        if (about_find(head, verbs[i]) != NULL)
             return verbs[i];
     return "";
 }
@@ -93,11 +93,11 @@ static const char *event_verb(struct pl_slice text)
 void pl_about_event(struct pl_about *about, struct pl_point *point, struct pl_slice text)
 {
     static const char mark[] = "\"resourceVersion\":\"";
-    const char *meta = find(text, "\"metadata\":");
+    const char *meta = about_find(text, "\"metadata\":");
     about->version[0] = '\0';
     if (meta != NULL) {
         struct pl_slice rest = pl_slice(meta, (size_t)(text.ptr + text.len - meta));
-        const char *at = find(rest, mark);
+        const char *at = about_find(rest, mark);
         if (at != NULL)
             copy_string(about->version, sizeof about->version, text, at + strlen(mark));
     }

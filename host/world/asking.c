@@ -11,8 +11,8 @@ struct asking {
     bool done;
 };
 
-static void reply(void *self, int status, const struct pl_http_header *headers, size_t count,
-                  struct pl_slice body)
+static void asking_reply(void *self, int status, const struct pl_http_header *headers, size_t count,
+                         struct pl_slice body)
 {
     struct asking *asking = self;
     PL_UNUSED(headers);
@@ -26,7 +26,7 @@ static void reply(void *self, int status, const struct pl_http_header *headers, 
     asking->done = true;
 }
 
-static const struct pl_api_responder_ops responder = {.reply = reply};
+static const struct pl_api_responder_ops responder = {.reply = asking_reply};
 
 bool pl_ask_server(struct pl_api *api, const struct pl_api_call *call, bool (*move_on)(void *arg),
                    void *arg, struct pl_world_answer *answer)

@@ -32,7 +32,7 @@ struct bound {
 /* ---- calling back ---- */
 
 /* What the world has computed is not the specification's. */
-static void renew(lua_State *L)
+static void binding_renew(lua_State *L)
 {
     lua_pushnil(L);
     lua_setfield(L, LUA_REGISTRYINDEX, PL_SPEC_LIMIT);
@@ -43,12 +43,12 @@ static bool push_callback(struct bound *bound, enum callback which)
 {
     if (bound->callbacks[which] == LUA_NOREF || bound->world == NULL)
         return false;
-    renew(bound->L);
+    binding_renew(bound->L);
     lua_rawgeti(bound->L, LUA_REGISTRYINDEX, bound->callbacks[which]);
     return true;
 }
 
-static const char *message_of(lua_State *L)
+static const char *binding_message_of(lua_State *L)
 {
     const char *text = lua_tostring(L, -1);
     return text != NULL ? text : "an error that is no text";
@@ -60,12 +60,12 @@ static bool call_back(struct bound *bound, int arguments, int results)
     if (lua_pcall(bound->L, arguments, results, 0) == 0)
         return true;
     if (bound->failure == NULL)
-        bound->failure = pl_strdup(message_of(bound->L));
+        bound->failure = pl_strdup(binding_message_of(bound->L));
     lua_pop(bound->L, 1);
     return false;
 }
 
-static void set_text(lua_State *L, const char *name, const char *text)
+static void binding_set_text(lua_State *L, const char *name, const char *text)
 {
     lua_pushstring(L, text);
     lua_setfield(L, -2, name);
@@ -80,13 +80,13 @@ static bool on_stored(void *arg)
 static void push_request(lua_State *L, const struct pl_outside_request *request)
 {
     lua_createtable(L, 0, 4);
-    set_text(L, "method", request->method);
-    set_text(L, "url", request->url);
+    binding_set_text(L, "method", request->method);
+    binding_set_text(L, "url", request->url);
     lua_pushlstring(L, request->body.ptr != NULL ? request->body.ptr : "", request->body.len);
     lua_setfield(L, -2, "body");
     lua_createtable(L, 0, (int)request->header_count);
     for (size_t i = 0; i < request->header_count; i++)
-        set_text(L, request->headers[i].name, request->headers[i].value);
+        binding_set_text(L, request->headers[i].name, request->headers[i].value);
     lua_setfield(L, -2, "headers");
 }
 
@@ -144,7 +144,7 @@ static void on_http(void *arg, const struct pl_outside_request *request,
         lua_pop(bound->L, 1);
 }
 
-static void on_seen(void *arg, const struct pl_wire_seen *seen)
+static void on_binding_seen(void *arg, const struct pl_wire_seen *seen)
 {
     struct bound *bound = arg;
     if (bound->world != NULL)
@@ -160,10 +160,10 @@ static void on_run(void *arg, const char *host, const struct pl_ran *ran)
 
 /* ---- arguments and results ---- */
 
-static struct bound *check(lua_State *L)
+static struct bound *binding_check(lua_State *L)
 {
     struct bound *bound = luaL_checkudata(L, 1, meta);
-    renew(L);
+    binding_renew(L);
     if (bound->world == NULL)
         luaL_error(L, "this world was closed at the end of its test");
     bound->L = L;
@@ -172,17 +172,17 @@ static struct bound *check(lua_State *L)
     return bound;
 }
 
-static int fail(lua_State *L, const struct pl_err *err)
+static int binding_fail(lua_State *L, const struct pl_err *err)
 {
     lua_pushnil(L);
     lua_pushstring(L, err->message);
     return 2;
 }
 
-static int answer(lua_State *L, int rc, const struct pl_err *err)
+static int binding_answer(lua_State *L, int rc, const struct pl_err *err)
 {
     struct bound *bound = lua_touserdata(L, 1);
-    renew(L);
+    binding_renew(L);
     pl_choose_raise(&bound->choose, L);
     if (bound->failure != NULL) { /* what a callback has raised comes first */
         lua_pushnil(L);
@@ -192,12 +192,12 @@ static int answer(lua_State *L, int rc, const struct pl_err *err)
         return 2;
     }
     if (rc != 0)
-        return fail(L, err);
+        return binding_fail(L, err);
     lua_pushboolean(L, true);
     return 1;
 }
 
-static struct pl_slice text_of(lua_State *L, int index)
+static struct pl_slice binding_text_of(lua_State *L, int index)
 {
     size_t len = 0;
     const char *text = lua_tolstring(L, index, &len);
@@ -235,7 +235,7 @@ static struct pl_doc *read_json(lua_State *L, int index, struct pl_err *err)
 {
     struct pl_scan_options options = {.keep_managed_fields = true};
     luaL_checkstring(L, index);
-    return pl_scan_text(text_of(L, index), &options, err);
+    return pl_scan_text(binding_text_of(L, index), &options, err);
 }
 
 /* ---- life ---- */
@@ -251,7 +251,7 @@ static int open_world(lua_State *L)
     struct pl_world_options options = {.wall_ns = (int64_t)(luaL_checknumber(L, 1) * 1e9),
                                        .seed = (uint64_t)luaL_checknumber(L, 2),
                                        .dog = lua_touserdata(L, lua_upvalueindex(1)),
-                                       .seen = on_seen,
+                                       .seen = on_binding_seen,
                                        .stored = on_stored,
                                        .ran = on_run,
                                        .arg = bound,
@@ -285,14 +285,14 @@ static int close_world(lua_State *L)
     return 0;
 }
 
-static int start(lua_State *L)
+static int binding_start(lua_State *L)
 {
-    struct bound *bound = check(L);
+    struct bound *bound = binding_check(L);
     struct pl_err err;
     pl_err_clear(&err);
     struct pl_doc *doc = read_json(L, 2, &err);
     if (doc == NULL)
-        return fail(L, &err);
+        return binding_fail(L, &err);
     struct pl_node root = pl_doc_root(doc), config = pl_node_getz(root, "config");
     struct pl_node namespaces = pl_node_getz(root, "namespaces");
     struct pl_scratch scratch;
@@ -313,7 +313,7 @@ static int start(lua_State *L)
     free_texts(only);
     pl_free(host);
     pl_doc_unref(doc);
-    return answer(L, rc, &err);
+    return binding_answer(L, rc, &err);
 }
 
 typedef int (*host_fn)(struct pl_world *world, const char *name, struct pl_err *err);
@@ -322,7 +322,7 @@ static int with_host(lua_State *L, host_fn call)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    return answer(L, call(check(L)->world, luaL_checkstring(L, 2), &err), &err);
+    return binding_answer(L, call(binding_check(L)->world, luaL_checkstring(L, 2), &err), &err);
 }
 
 static int sync_host(lua_State *L)
@@ -342,40 +342,40 @@ static int crash_host(lua_State *L)
 
 static int runs_host(lua_State *L)
 {
-    lua_pushboolean(L, pl_world_replica(check(L)->world, luaL_checkstring(L, 2)) != NULL);
+    lua_pushboolean(L, pl_world_replica(binding_check(L)->world, luaL_checkstring(L, 2)) != NULL);
     return 1;
 }
 
 static int reload_host(lua_State *L)
 {
-    struct bound *bound = check(L);
+    struct bound *bound = binding_check(L);
     struct pl_err err;
     pl_err_clear(&err);
     struct pl_doc *doc = read_json(L, 3, &err);
     if (doc == NULL)
-        return fail(L, &err);
+        return binding_fail(L, &err);
     size_t count;
     char **paths = texts_of(pl_doc_root(doc), &count);
     int rc = pl_world_reload(bound->world, luaL_checkstring(L, 2), (const char *const *)paths,
                              count, &err);
     free_texts(paths);
     pl_doc_unref(doc);
-    return answer(L, rc, &err);
+    return binding_answer(L, rc, &err);
 }
 
 /* ---- the server ---- */
 
 static int request(lua_State *L)
 {
-    struct bound *bound = check(L);
+    struct bound *bound = binding_check(L);
     struct pl_err err;
     struct pl_world_answer got;
     pl_err_clear(&err);
     int rc = pl_world_request(bound->world, luaL_checkstring(L, 2), luaL_checkstring(L, 3),
-                              lua_tostring(L, 4), text_of(L, 5), &got, &err);
+                              lua_tostring(L, 4), binding_text_of(L, 5), &got, &err);
     if (rc != 0 || bound->failure != NULL) {
         pl_buf_deinit(&got.body);
-        return answer(L, rc, &err);
+        return binding_answer(L, rc, &err);
     }
     lua_pushinteger(L, got.status);
     lua_pushlstring(L, pl_buf_z(&got.body), got.body.len);
@@ -385,13 +385,13 @@ static int request(lua_State *L)
 
 static int limit(lua_State *L)
 {
-    pl_world_limit(check(L)->world, (unsigned)luaL_checkinteger(L, 2));
+    pl_world_limit(binding_check(L)->world, (unsigned)luaL_checkinteger(L, 2));
     return 0;
 }
 
-static int hold(lua_State *L)
+static int binding_hold(lua_State *L)
 {
-    struct bound *bound = check(L);
+    struct bound *bound = binding_check(L);
     if (bound->choose.L == NULL)
         return luaL_error(L, "only a world with a chooser holds watches back");
     pl_choose_hold(&bound->choose, luaL_checkstring(L, 2), lua_toboolean(L, 3));
@@ -401,25 +401,25 @@ static int hold(lua_State *L)
 
 static int expire(lua_State *L)
 {
-    pl_world_expire_watches(check(L)->world, luaL_checkstring(L, 2));
+    pl_world_expire_watches(binding_check(L)->world, luaL_checkstring(L, 2));
     return 0;
 }
 
 static int version(lua_State *L)
 {
-    lua_pushfstring(L, "%d", (int)pl_world_version(check(L)->world));
+    lua_pushfstring(L, "%d", (int)pl_world_version(binding_check(L)->world));
     return 1;
 }
 
 static int take_seen(lua_State *L)
 {
-    pl_recorded_push_seen(&check(L)->recorded, L);
+    pl_recorded_push_seen(&binding_check(L)->recorded, L);
     return 1;
 }
 
 static int take_runs(lua_State *L)
 {
-    pl_recorded_push_runs(&check(L)->recorded, L);
+    pl_recorded_push_runs(&binding_check(L)->recorded, L);
     return 1;
 }
 
@@ -427,7 +427,7 @@ static int take_runs(lua_State *L)
 
 static int set_callback(lua_State *L, enum callback which)
 {
-    struct bound *bound = check(L);
+    struct bound *bound = binding_check(L);
     lua_settop(L, 2);
     luaL_unref(L, LUA_REGISTRYINDEX, bound->callbacks[which]);
     bound->callbacks[which] = LUA_NOREF;
@@ -458,7 +458,7 @@ static void on_alarm(void *arg, int id)
 
 static int set_alarm(lua_State *L)
 {
-    struct bound *bound = check(L);
+    struct bound *bound = binding_check(L);
     int64_t delay = nanoseconds(L, 2);
     luaL_checktype(L, 3, LUA_TFUNCTION);
     lua_settop(L, 3);
@@ -480,7 +480,7 @@ static struct pl_replica *check_host(lua_State *L, struct bound *bound)
 static int metrics(lua_State *L)
 {
     struct pl_buf page = PL_BUF_INIT;
-    pl_metrics_write(pl_replica_metrics(check_host(L, check(L))), &page);
+    pl_metrics_write(pl_replica_metrics(check_host(L, binding_check(L))), &page);
     lua_pushlstring(L, pl_buf_z(&page), page.len);
     pl_buf_deinit(&page);
     return 1;
@@ -492,13 +492,13 @@ struct telling {
     int count;
 };
 
-static void tell(void *arg, const struct pl_happened *happened)
+static void binding_tell(void *arg, const struct pl_happened *happened)
 {
     struct telling *telling = arg;
     lua_State *L = telling->L;
     lua_createtable(L, 0, 3);
-    set_text(L, "controller", telling->controller);
-    set_text(L, "what", pl_happening_name(happened->what));
+    binding_set_text(L, "controller", telling->controller);
+    binding_set_text(L, "what", pl_happening_name(happened->what));
     lua_pushlstring(L, happened->detail.ptr != NULL ? happened->detail.ptr : "",
                     happened->detail.len);
     lua_setfield(L, -2, "detail");
@@ -507,69 +507,71 @@ static void tell(void *arg, const struct pl_happened *happened)
 
 static int why(lua_State *L)
 {
-    struct bound *bound = check(L);
+    struct bound *bound = binding_check(L);
     struct pl_replica *replica = check_host(L, bound);
-    struct pl_slice key = text_of(L, 3);
+    struct pl_slice key = binding_text_of(L, 3);
     struct pl_manager *manager = pl_replica_manager(replica);
     lua_newtable(L);
     struct telling telling = {.L = L};
     for (size_t i = 0; i < pl_manager_count(manager); i++) {
         telling.controller = pl_controller_spec(pl_manager_at(manager, i))->name;
         pl_history_each(pl_cluster_history(pl_replica_cluster(replica)),
-                        pl_slice_z(telling.controller), key, tell, &telling);
+                        pl_slice_z(telling.controller), key, binding_tell, &telling);
     }
     return 1;
 }
 
 /* ---- time ---- */
 
-static int step(lua_State *L)
+static int binding_step(lua_State *L)
 {
-    struct bound *bound = check(L);
+    struct bound *bound = binding_check(L);
     bool some = pl_world_step(bound->world);
     struct pl_err err;
     pl_err_clear(&err);
     pl_choose_raise(&bound->choose, L);
     if (bound->failure != NULL)
-        return answer(L, 0, &err);
+        return binding_answer(L, 0, &err);
     lua_pushboolean(L, some);
     return 1;
 }
 
-static int settle(lua_State *L)
+static int binding_settle(lua_State *L)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    return answer(L, pl_world_settle(check(L)->world, nanoseconds(L, 2), &err), &err);
+    return binding_answer(L, pl_world_settle(binding_check(L)->world, nanoseconds(L, 2), &err),
+                          &err);
 }
 
-static int advance(lua_State *L)
+static int binding_advance(lua_State *L)
 {
     struct pl_err err;
     pl_err_clear(&err);
-    return answer(L, pl_world_advance(check(L)->world, nanoseconds(L, 2), &err), &err);
+    return binding_answer(L, pl_world_advance(binding_check(L)->world, nanoseconds(L, 2), &err),
+                          &err);
 }
 
 static int settled(lua_State *L)
 {
     struct pl_buf why = PL_BUF_INIT;
-    bool is = pl_world_is_settled(check(L)->world, &why);
+    bool is = pl_world_is_settled(binding_check(L)->world, &why);
     lua_pushboolean(L, is);
     lua_pushlstring(L, pl_buf_z(&why), why.len);
     pl_buf_deinit(&why);
     return is ? 1 : 2;
 }
 
-static int now(lua_State *L)
+static int binding_now(lua_State *L)
 {
-    int64_t ns = pl_world_now(check(L)->world);
+    int64_t ns = pl_world_now(binding_check(L)->world);
     lua_pushnumber(L, (lua_Number)(ns / PL_SECOND) + (lua_Number)(ns % PL_SECOND) / 1e9);
     return 1;
 }
 
 static const luaL_Reg functions[] = {
     {"close", close_world},
-    {"start", start},
+    {"start", binding_start},
     {"sync", sync_host},
     {"stop", stop_host},
     {"crash", crash_host},
@@ -584,14 +586,14 @@ static const luaL_Reg functions[] = {
     {"alarm", set_alarm},
     {"metrics", metrics},
     {"why", why},
-    {"step", step},
-    {"settle", settle},
-    {"hold", hold},
+    {"step", binding_step},
+    {"settle", binding_settle},
+    {"hold", binding_hold},
     {"limit", limit},
     {"expire", expire},
-    {"advance", advance},
+    {"advance", binding_advance},
     {"settled", settled},
-    {"now", now},
+    {"now", binding_now},
     {NULL, NULL},
 };
 

@@ -17,7 +17,7 @@ static const char *const kinds[] = {
     [PL_POINT_PICK] = "pick",
 };
 
-static void set(lua_State *L, const char *name, const char *text)
+static void choose_set(lua_State *L, const char *name, const char *text)
 {
     lua_pushstring(L, text != NULL ? text : "");
     lua_setfield(L, -2, name);
@@ -26,21 +26,21 @@ static void set(lua_State *L, const char *name, const char *text)
 static void push_point(lua_State *L, const struct pl_point *point)
 {
     lua_createtable(L, 0, 18);
-    set(L, "kind", kinds[point->kind]);
-    set(L, "host", point->host);
-    set(L, "controller", point->controller);
-    set(L, "key", point->key);
-    set(L, "run_id", point->run_id);
-    set(L, "line", point->line);
-    set(L, "verb", point->verb);
-    set(L, "object", point->object);
-    set(L, "api_kind", point->api_kind);
-    set(L, "name", point->name);
-    set(L, "subresource", point->subresource);
-    set(L, "version", point->version);
+    choose_set(L, "kind", kinds[point->kind]);
+    choose_set(L, "host", point->host);
+    choose_set(L, "controller", point->controller);
+    choose_set(L, "key", point->key);
+    choose_set(L, "run_id", point->run_id);
+    choose_set(L, "line", point->line);
+    choose_set(L, "verb", point->verb);
+    choose_set(L, "object", point->object);
+    choose_set(L, "api_kind", point->api_kind);
+    choose_set(L, "name", point->name);
+    choose_set(L, "subresource", point->subresource);
+    choose_set(L, "version", point->version);
     lua_pushlstring(L, point->body.ptr != NULL ? point->body.ptr : "", point->body.len);
     lua_setfield(L, -2, "body");
-    set(L, "message", point->message);
+    choose_set(L, "message", point->message);
     lua_pushboolean(L, point->by_script);
     lua_setfield(L, -2, "script");
     lua_pushboolean(L, point->writes);
@@ -64,7 +64,7 @@ static const struct {
     {"stale", PL_ACT_STALE},
 };
 
-static lua_Number number_of(lua_State *L, const char *name)
+static lua_Number choose_number_of(lua_State *L, const char *name)
 {
     lua_getfield(L, -1, name);
     lua_Number value = lua_tonumber(L, -1);
@@ -73,7 +73,7 @@ static lua_Number number_of(lua_State *L, const char *name)
 }
 
 /* Copied, as the table goes. */
-static const char *text_of(lua_State *L, struct pl_choose *choose, const char *name)
+static const char *choose_text_of(lua_State *L, struct pl_choose *choose, const char *name)
 {
     lua_getfield(L, -1, name);
     const char *text = lua_tostring(L, -1);
@@ -90,13 +90,13 @@ static void read_act(lua_State *L, struct pl_choose *choose, struct pl_disturban
         if (strcmp(acts[i].name, name) == 0)
             out->act = acts[i].act;
     lua_pop(L, 1);
-    out->status = (int)number_of(L, "status");
-    out->delay_ns = (int64_t)(number_of(L, "delay") * 1e9);
-    out->pick = (int)number_of(L, "pick");
-    out->reason = text_of(L, choose, out->act == PL_ACT_STALE ? "version" : "reason");
+    out->status = (int)choose_number_of(L, "status");
+    out->delay_ns = (int64_t)(choose_number_of(L, "delay") * 1e9);
+    out->pick = (int)choose_number_of(L, "pick");
+    out->reason = choose_text_of(L, choose, out->act == PL_ACT_STALE ? "version" : "reason");
 }
 
-static void at(void *arg, const struct pl_point *point, struct pl_disturbance *out)
+static void choose_at(void *arg, const struct pl_point *point, struct pl_disturbance *out)
 {
     struct pl_choose *choose = arg;
     lua_State *L = choose->L;
@@ -116,7 +116,7 @@ static void at(void *arg, const struct pl_point *point, struct pl_disturbance *o
     lua_pop(L, 1);
 }
 
-static bool is_held(void *arg, const char *resource)
+static bool choose_is_held(void *arg, const char *resource)
 {
     const struct pl_choose *choose = arg;
     return pl_map_get(&choose->held, pl_slice_z(resource)) != NULL;
@@ -134,7 +134,7 @@ void pl_choose_init(struct pl_choose *choose, lua_State *L, int index)
 {
     lua_pushvalue(L, index);
     *choose = (struct pl_choose){.L = L, .ref = luaL_ref(L, LUA_REGISTRYINDEX)};
-    choose->chooser = (struct pl_chooser){at, is_held, choose};
+    choose->chooser = (struct pl_chooser){choose_at, choose_is_held, choose};
 }
 
 void pl_choose_deinit(struct pl_choose *choose)

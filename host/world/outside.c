@@ -35,7 +35,7 @@ static void free_headers(struct pl_http_header *headers, size_t count)
     pl_free(headers);
 }
 
-static void finish(struct outside_call *call, const struct pl_err *err)
+static void outside_finish(struct outside_call *call, const struct pl_err *err)
 {
     pl_link_unlink(&call->link);
     pl_loop_undefer(&call->task);
@@ -52,10 +52,10 @@ static void cancel_now(struct outside_call *call)
     struct pl_err err;
     pl_err_clear(&err);
     pl_err_set(&err, PL_ECANCELED, "canceled");
-    finish(call, &err);
+    outside_finish(call, &err);
 }
 
-static void give(struct outside_call *call, const struct pl_outside_answer *answer)
+static void outside_give(struct outside_call *call, const struct pl_outside_answer *answer)
 {
     struct pl_err err;
     pl_err_clear(&err);
@@ -63,7 +63,7 @@ static void give(struct outside_call *call, const struct pl_outside_answer *answ
         pl_err_set(&err, PL_ENETWORK, "%s",
                    answer->message != NULL ? answer->message : "nobody answers");
         snprintf(err.reason, sizeof err.reason, "ConnectionRefused");
-        finish(call, &err);
+        outside_finish(call, &err);
         return;
     }
     const struct pl_http_response response = {answer->status, answer->headers,
@@ -72,10 +72,10 @@ static void give(struct outside_call *call, const struct pl_outside_answer *answ
         call->ops->on_response(call->arg, &response);
     if (answer->body_len > 0)
         call->ops->on_body(call->arg, pl_slice(answer->body, answer->body_len));
-    finish(call, NULL);
+    outside_finish(call, NULL);
 }
 
-static void go_on(struct pl_task *task)
+static void outside_go_on(struct pl_task *task)
 {
     struct outside_call *call = PL_CONTAINER_OF(task, struct outside_call, task);
     struct pl_outside_answer answer = {.status = 0};
@@ -87,14 +87,14 @@ static void go_on(struct pl_task *task)
     }
     if (call->outside->o.answer != NULL)
         call->outside->o.answer(call->outside->o.arg, &request, &answer);
-    give(call, &answer);
+    outside_give(call, &answer);
     free_headers(answer.headers, answer.header_count);
     pl_free(answer.body);
     pl_free(answer.message);
 }
 
-static struct pl_http_call *start(void *self, const struct pl_http_request *request,
-                                  const struct pl_http_ops *ops, void *arg)
+static struct pl_http_call *outside_start(void *self, const struct pl_http_request *request,
+                                          const struct pl_http_ops *ops, void *arg)
 {
     struct pl_outside *outside = self;
     struct outside_call *call = PL_NEW(struct outside_call);
@@ -110,21 +110,21 @@ static struct pl_http_call *start(void *self, const struct pl_http_request *requ
                                                    pl_strdup(request->headers[i].value)};
     pl_buf_add_slice(&call->body, request->body);
     pl_list_push(&outside->calls, &call->link);
-    pl_loop_defer(outside->loop, &call->task, go_on);
+    pl_loop_defer(outside->loop, &call->task, outside_go_on);
     return (struct pl_http_call *)call;
 }
 
-static void cancel(void *self, struct pl_http_call *http)
+static void outside_cancel(void *self, struct pl_http_call *http)
 {
     struct pl_outside *outside = self;
     struct outside_call *call = (struct outside_call *)http;
     call->canceled = true;
-    pl_loop_defer(outside->loop, &call->task, go_on);
+    pl_loop_defer(outside->loop, &call->task, outside_go_on);
 }
 
 struct pl_transport pl_outside_transport(struct pl_outside *outside)
 {
-    static const struct pl_transport_ops ops = {start, cancel};
+    static const struct pl_transport_ops ops = {outside_start, outside_cancel};
     return (struct pl_transport){&ops, outside};
 }
 

@@ -25,7 +25,7 @@ struct pl_run_seen {
     int64_t after_ns, at_ns;
 };
 
-static char *copy(struct pl_slice text)
+static char *recorded_copy(struct pl_slice text)
 {
     return pl_memdup0(text.ptr != NULL ? text.ptr : "", text.len);
 }
@@ -44,10 +44,10 @@ void pl_recorded_add_seen(struct pl_recorded *recorded, const struct pl_wire_see
         .host = pl_strdup(seen->host),
         .method = pl_strdup(seen->method),
         .verb = pl_strdup(seen->verb),
-        .path = copy(seen->path),
-        .query = copy(seen->query),
-        .body = copy(seen->body),
-        .answer = copy(seen->answer),
+        .path = recorded_copy(seen->path),
+        .query = recorded_copy(seen->query),
+        .body = recorded_copy(seen->body),
+        .answer = recorded_copy(seen->answer),
         .body_len = seen->body.len,
         .answer_len = seen->answer.len,
         .status = seen->status,
@@ -69,7 +69,7 @@ void pl_recorded_add_run(struct pl_recorded *recorded, const char *host, const s
     recorded->runs[recorded->run_count++] = (struct pl_run_seen){
         .host = pl_strdup(host),
         .controller = pl_strdup(controller != NULL ? pl_controller_spec(controller)->name : ""),
-        .key = copy(ran->run->key),
+        .key = recorded_copy(ran->run->key),
         .message = pl_strdup_or_null(ran->outcome->message),
         .outcome = ran->outcome->outcome,
         .after_ns = ran->outcome->after_ns,
@@ -110,7 +110,7 @@ static void set_bytes(lua_State *L, const char *name, const char *text, size_t l
     lua_setfield(L, -2, name);
 }
 
-static void set_text(lua_State *L, const char *name, const char *text)
+static void recorded_set_text(lua_State *L, const char *name, const char *text)
 {
     if (text != NULL)
         set_bytes(L, name, text, strlen(text));
@@ -125,11 +125,11 @@ static void set_seconds(lua_State *L, const char *name, int64_t ns)
 static void push_seen(lua_State *L, const struct pl_seen *seen)
 {
     lua_createtable(L, 0, 10);
-    set_text(L, "host", seen->host);
-    set_text(L, "method", seen->method);
-    set_text(L, "verb", seen->verb);
-    set_text(L, "path", seen->path);
-    set_text(L, "query", seen->query);
+    recorded_set_text(L, "host", seen->host);
+    recorded_set_text(L, "method", seen->method);
+    recorded_set_text(L, "verb", seen->verb);
+    recorded_set_text(L, "path", seen->path);
+    recorded_set_text(L, "query", seen->query);
     set_bytes(L, "body", seen->body, seen->body_len);
     set_bytes(L, "answer", seen->answer, seen->answer_len);
     lua_pushinteger(L, seen->status);
@@ -167,11 +167,11 @@ void pl_recorded_push_runs(struct pl_recorded *recorded, lua_State *L)
     for (size_t i = 0; i < recorded->run_count; i++) {
         const struct pl_run_seen *run = &recorded->runs[i];
         lua_createtable(L, 0, 7);
-        set_text(L, "host", run->host);
-        set_text(L, "controller", run->controller);
-        set_text(L, "key", run->key);
-        set_text(L, "message", run->message);
-        set_text(L, "outcome", outcome_name(run->outcome));
+        recorded_set_text(L, "host", run->host);
+        recorded_set_text(L, "controller", run->controller);
+        recorded_set_text(L, "key", run->key);
+        recorded_set_text(L, "message", run->message);
+        recorded_set_text(L, "outcome", outcome_name(run->outcome));
         if (run->outcome == PL_OUTCOME_REQUEUE_AFTER)
             set_seconds(L, "after", run->after_ns);
         set_seconds(L, "at", run->at_ns);

@@ -26,7 +26,8 @@ struct wanted {
     size_t count;
 };
 
-static const struct pl_api_type *type_of(const struct pl_api *api, const struct pl_kind *kind)
+static const struct pl_api_type *registered_type_of(const struct pl_api *api,
+                                                    const struct pl_kind *kind)
 {
     const struct pl_api_type *type = pl_api_registry_first(api->registry);
     while (type != NULL && (strcmp(type->kind, kind->kind) != 0 ||
@@ -38,7 +39,8 @@ static const struct pl_api_type *type_of(const struct pl_api *api, const struct 
 static void add_entry(void *arg, const struct pl_hook_status *status)
 {
     struct wanted *wanted = arg;
-    const struct pl_api_type *type = type_of(wanted->registered->api, &status->kind->kind);
+    const struct pl_api_type *type =
+        registered_type_of(wanted->registered->api, &status->kind->kind);
     wanted->entries = pl_reallocarray(wanted->entries, wanted->count + 1, sizeof *wanted->entries);
     wanted->entries[wanted->count++] = (struct pl_registration_entry){
         status->spec, status->kind, type != NULL ? pl_strdup(type->plural) : NULL};
@@ -46,8 +48,8 @@ static void add_entry(void *arg, const struct pl_hook_status *status)
         wanted->registered->incomplete = true;
 }
 
-static void apply(struct pl_registered *registered, enum pl_hook_sort sort, const char *name,
-                  const struct pl_doc *doc)
+static void registered_apply(struct pl_registered *registered, enum pl_hook_sort sort,
+                             const char *name, const struct pl_doc *doc)
 {
     struct pl_buf body = PL_BUF_INIT;
     char *target =
@@ -69,7 +71,7 @@ static void set_config(struct pl_registered *registered, enum pl_hook_sort sort,
         pl_registration_config(sort, NAME, wanted->entries, wanted->count, &target);
     bool *there = &registered->configs[sort == PL_HOOK_MUTATE];
     if (doc != NULL) {
-        apply(registered, sort, NAME, doc);
+        registered_apply(registered, sort, NAME, doc);
     } else if (*there) {
         char *at = pl_format("%s/" NAME, plurals[sort]);
         registered->request(registered->arg, "DELETE", at, pl_slice("", 0));
@@ -97,14 +99,14 @@ static void free_crds(char **crds, size_t count)
 }
 
 /* A CRD that is gone has nothing to be taken back. */
-static void take_back(struct pl_registered *registered, const char *name)
+static void registered_take_back(struct pl_registered *registered, const char *name)
 {
     const char *dot = strchr(name, '.');
     if (dot == NULL || pl_api_registry_find_group(registered->api->registry, pl_slice_z(dot + 1),
                                                   pl_slice(name, (size_t)(dot - name))) == NULL)
         return;
     struct pl_doc *nothing = pl_registration_conversion(name, NULL);
-    apply(registered, PL_HOOK_CONVERT, name, nothing);
+    registered_apply(registered, PL_HOOK_CONVERT, name, nothing);
     pl_doc_unref(nothing);
 }
 
@@ -120,10 +122,10 @@ static void set_conversions(struct pl_registered *registered, const struct wante
     }
     for (size_t i = 0; i < registered->crd_count; i++)
         if (!has_crd(now, count, registered->crds[i]))
-            take_back(registered, registered->crds[i]);
+            registered_take_back(registered, registered->crds[i]);
     for (size_t i = 0; i < count; i++) {
         struct pl_doc *doc = pl_registration_conversion(now[i], &target);
-        apply(registered, PL_HOOK_CONVERT, now[i], doc);
+        registered_apply(registered, PL_HOOK_CONVERT, now[i], doc);
         pl_doc_unref(doc);
     }
     free_crds(registered->crds, registered->crd_count);

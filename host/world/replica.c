@@ -44,7 +44,7 @@ struct pl_replica {
     bool stopped, dead;
 };
 
-static int64_t mono(void *arg)
+static int64_t replica_mono(void *arg)
 {
     const struct pl_replica *replica = arg;
     return pl_clock_mono(replica->o.clock) + replica->extra_ns;
@@ -58,7 +58,7 @@ static int64_t wall(void *arg)
 
 /* ---- building ---- */
 
-static void collect_documents(struct pl_idle *idle)
+static void replica_collect_documents(struct pl_idle *idle)
 {
     pl_pool_collect(PL_CONTAINER_OF(idle, struct pl_replica, collect)->pool);
 }
@@ -134,12 +134,12 @@ static int connect_cluster(struct pl_replica *replica, struct pl_err *err)
 
 static void open_host(struct pl_replica *replica)
 {
-    replica->clock = (struct pl_clock){mono, mono, wall, replica};
+    replica->clock = (struct pl_clock){replica_mono, replica_mono, wall, replica};
     replica->loop = pl_loop_create_stepped(&replica->clock);
     pl_rand_seed(&replica->rand, replica->o.seed);
     pl_waits_init(&replica->waits, &replica->clock);
     replica->pool = pl_pool_create();
-    pl_loop_each_turn(replica->loop, &replica->collect, collect_documents);
+    pl_loop_each_turn(replica->loop, &replica->collect, replica_collect_documents);
     replica->metrics = pl_metrics_create();
     replica->memos = pl_memos_create();
     replica->barred = pl_barred_create();
@@ -169,14 +169,14 @@ static struct pl_lanes_options lanes_options(struct pl_replica *replica)
 
 /* ---- its controllers ---- */
 
-static void on_stopped(void *arg, int exit_code)
+static void on_replica_stopped(void *arg, int exit_code)
 {
     struct pl_replica *replica = arg;
     PL_UNUSED(exit_code);
     replica->stopped = true;
 }
 
-static void on_gone(void *arg, const struct pl_controller *controller)
+static void on_replica_gone(void *arg, const struct pl_controller *controller)
 {
     struct pl_replica *replica = arg;
     if (replica->current != NULL)
@@ -185,7 +185,7 @@ static void on_gone(void *arg, const struct pl_controller *controller)
         pl_generation_forget(replica->next, controller);
 }
 
-static void on_ran(void *arg, struct pl_generation *generation, const struct pl_ran *ran)
+static void on_replica_ran(void *arg, struct pl_generation *generation, const struct pl_ran *ran)
 {
     struct pl_replica *replica = arg;
     PL_UNUSED(generation);
@@ -231,10 +231,10 @@ static void switch_hooks(struct pl_replica *replica, struct pl_generation *gener
 static struct pl_generation_options generation_options(struct pl_replica *replica)
 {
     return (struct pl_generation_options){
-        .cluster = replica->cluster, .loop = replica->loop, .ran = on_ran, .arg = replica};
+        .cluster = replica->cluster, .loop = replica->loop, .ran = on_replica_ran, .arg = replica};
 }
 
-static int load(struct pl_replica *replica, struct pl_err *err)
+static int replica_load(struct pl_replica *replica, struct pl_err *err)
 {
     struct pl_lanes_options with = lanes_options(replica);
     struct pl_declarations declared = {.controllers = NULL};
@@ -253,14 +253,14 @@ static int load(struct pl_replica *replica, struct pl_err *err)
     return rc;
 }
 
-static int begin(struct pl_replica *replica, struct pl_err *err)
+static int replica_begin(struct pl_replica *replica, struct pl_err *err)
 {
     const struct pl_manager_options options = {
         .cluster = replica->cluster,
         .grace_ns = replica->o.grace_ns > 0 ? replica->o.grace_ns : GRACE,
-        .stopped = on_stopped,
+        .stopped = on_replica_stopped,
         .stopping = on_stopping,
-        .gone = on_gone,
+        .gone = on_replica_gone,
         .arg = replica};
     replica->manager = pl_manager_create(&options);
     pl_generation_take_over(replica->current, replica->manager, NULL, NULL);
@@ -278,9 +278,9 @@ struct pl_replica *pl_replica_create(const struct pl_replica_options *options, s
     open_host(replica);
     int rc = connect_cluster(replica, err);
     if (rc == 0)
-        rc = load(replica, err);
+        rc = replica_load(replica, err);
     if (rc == 0)
-        rc = begin(replica, err);
+        rc = replica_begin(replica, err);
     replica->o.paths = NULL;
     replica->o.namespaces = NULL;
     if (rc == 0)
@@ -371,7 +371,7 @@ static void refuse_reload(struct pl_replica *replica, const struct pl_err *err)
     pl_generation_close(refused, 0, NULL, NULL);
 }
 
-static void on_closed(void *arg, struct pl_generation *generation, const struct pl_err *err)
+static void on_replica_closed(void *arg, struct pl_generation *generation, const struct pl_err *err)
 {
     struct pl_replica *replica = arg;
     PL_UNUSED(err);
@@ -380,7 +380,8 @@ static void on_closed(void *arg, struct pl_generation *generation, const struct 
         replica->before = NULL;
 }
 
-static void on_prepared(void *arg, struct pl_generation *generation, const struct pl_err *err)
+static void on_replica_prepared(void *arg, struct pl_generation *generation,
+                                const struct pl_err *err)
 {
     struct pl_replica *replica = arg;
     if (err != NULL) {
@@ -395,17 +396,17 @@ static void on_prepared(void *arg, struct pl_generation *generation, const struc
     replica->current = generation;
     replica->next = NULL;
     end_reload(replica, NULL);
-    pl_generation_close(before, replica->o.grace_ns > 0 ? replica->o.grace_ns : GRACE, on_closed,
-                        replica);
+    pl_generation_close(before, replica->o.grace_ns > 0 ? replica->o.grace_ns : GRACE,
+                        on_replica_closed, replica);
 }
 
-static void on_loaded(void *arg, struct pl_generation *generation, const struct pl_err *err)
+static void on_replica_loaded(void *arg, struct pl_generation *generation, const struct pl_err *err)
 {
     struct pl_replica *replica = arg;
     if (err != NULL)
         refuse_reload(replica, err);
     else
-        pl_generation_prepare(generation, replica->current, on_prepared, replica);
+        pl_generation_prepare(generation, replica->current, on_replica_prepared, replica);
 }
 
 void pl_replica_reload(struct pl_replica *replica, const char *const *paths, size_t count,
@@ -415,7 +416,7 @@ void pl_replica_reload(struct pl_replica *replica, const char *const *paths, siz
     struct pl_lanes_options with = lanes_options(replica);
     replica->reloaded = done;
     replica->reloaded_arg = arg;
-    replica->next = pl_generation_load(&options, &with, paths, count, on_loaded, replica);
+    replica->next = pl_generation_load(&options, &with, paths, count, on_replica_loaded, replica);
 }
 
 /* ---- stepping ---- */

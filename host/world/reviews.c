@@ -31,7 +31,7 @@ struct pl_reviews {
     struct pl_list calls;
 };
 
-static void go_on(struct pl_task *task);
+static void reviews_go_on(struct pl_task *task);
 
 static void free_when_over(struct review_call *call)
 {
@@ -49,7 +49,7 @@ static void free_when_over(struct review_call *call)
 
 static void step_later(struct review_call *call)
 {
-    pl_loop_defer(call->reviews->o.loop, &call->next, go_on);
+    pl_loop_defer(call->reviews->o.loop, &call->next, reviews_go_on);
 }
 
 /* A little later; the first reason counts. */
@@ -62,7 +62,7 @@ static void end_with(struct review_call *call, int code, const char *reason, con
     step_later(call);
 }
 
-static void on_deadline(struct pl_timer *timer)
+static void on_reviews_deadline(struct pl_timer *timer)
 {
     end_with(PL_CONTAINER_OF(timer, struct review_call, deadline), PL_ETIMEOUT, "Timeout",
              "no answer in time");
@@ -70,8 +70,8 @@ static void on_deadline(struct pl_timer *timer)
 
 /* ---- the host's side ---- */
 
-static void reply(void *arg, int status, const struct pl_http_header *headers, size_t count,
-                  struct pl_slice body)
+static void reviews_reply(void *arg, int status, const struct pl_http_header *headers, size_t count,
+                          struct pl_slice body)
 {
     struct review_call *call = arg;
     PL_UNUSED(headers);
@@ -86,7 +86,7 @@ static void reply(void *arg, int status, const struct pl_http_header *headers, s
     step_later(call);
 }
 
-static void ask(struct review_call *call)
+static void reviews_ask(struct review_call *call)
 {
     size_t head = strlen(PL_REVIEWS_URL);
     bool ours = strncmp(call->url, PL_REVIEWS_URL "/", head + 1) == 0;
@@ -108,12 +108,12 @@ static void ask(struct review_call *call)
         .content_type = call->content_type,
         .body = pl_buf_slice(&call->body)};
     call->hooks = hooks;
-    pl_hooks_ask(hooks, &question, (struct pl_hook_client){reply, call});
+    pl_hooks_ask(hooks, &question, (struct pl_hook_client){reviews_reply, call});
 }
 
 /* ---- the server's side ---- */
 
-static void finish(struct review_call *call)
+static void reviews_finish(struct review_call *call)
 {
     call->done = true;
     pl_timer_stop(pl_loop_timers(call->reviews->o.loop), &call->deadline);
@@ -121,7 +121,7 @@ static void finish(struct review_call *call)
     free_when_over(call);
 }
 
-static void give(struct review_call *call)
+static void reviews_give(struct review_call *call)
 {
     const struct pl_http_response response = {.status = call->status};
     int code = 0;
@@ -131,18 +131,18 @@ static void give(struct review_call *call)
         code = call->ops->on_body(call->arg, pl_buf_slice(&call->answer));
     if (code != 0)
         pl_err_set(&call->err, code, "the answer was not taken");
-    finish(call);
+    reviews_finish(call);
 }
 
-static void go_on(struct pl_task *task)
+static void reviews_go_on(struct pl_task *task)
 {
     struct review_call *call = PL_CONTAINER_OF(task, struct review_call, next);
     if (call->err.code != 0)
-        finish(call);
+        reviews_finish(call);
     else if (!call->sent)
-        ask(call);
+        reviews_ask(call);
     else if (call->status != 0)
-        give(call);
+        reviews_give(call);
 }
 
 static char *content_type_of(const struct pl_http_request *request)
@@ -153,8 +153,8 @@ static char *content_type_of(const struct pl_http_request *request)
     return NULL;
 }
 
-static struct pl_http_call *start(void *self, const struct pl_http_request *request,
-                                  const struct pl_http_ops *ops, void *arg)
+static struct pl_http_call *reviews_start(void *self, const struct pl_http_request *request,
+                                          const struct pl_http_ops *ops, void *arg)
 {
     struct pl_reviews *reviews = self;
     struct review_call *call = PL_NEW(struct review_call);
@@ -169,12 +169,12 @@ static struct pl_http_call *start(void *self, const struct pl_http_request *requ
     pl_list_push(&reviews->calls, &call->link);
     if (request->timeout_ms > 0)
         pl_timer_start(pl_loop_timers(reviews->o.loop), &call->deadline,
-                       request->timeout_ms * PL_MS, on_deadline);
+                       request->timeout_ms * PL_MS, on_reviews_deadline);
     step_later(call);
     return (struct pl_http_call *)call;
 }
 
-static void cancel(void *self, struct pl_http_call *http)
+static void reviews_cancel(void *self, struct pl_http_call *http)
 {
     PL_UNUSED(self);
     end_with((struct review_call *)http, PL_ECANCELED, "", "canceled");
@@ -182,7 +182,7 @@ static void cancel(void *self, struct pl_http_call *http)
 
 struct pl_transport pl_reviews_transport(struct pl_reviews *reviews)
 {
-    static const struct pl_transport_ops ops = {start, cancel};
+    static const struct pl_transport_ops ops = {reviews_start, reviews_cancel};
     return (struct pl_transport){&ops, reviews};
 }
 

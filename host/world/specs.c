@@ -64,7 +64,7 @@ static void on_hook(lua_State *L, lua_Debug *ar)
 }
 
 /* renew(): a test, or something a world does, begins. */
-static int renew(lua_State *L)
+static int specs_renew(lua_State *L)
 {
     set_limit(L);
     return 0;
@@ -103,7 +103,7 @@ static int open_world_module(lua_State *L)
 {
     const struct run *run = lua_touserdata(L, lua_upvalueindex(1));
     pl_world_push(L, run->dog);
-    lua_pushcfunction(L, renew);
+    lua_pushcfunction(L, specs_renew);
     lua_setfield(L, -2, "renew");
     lua_pushinteger(L, run->log);
     lua_pushcclosure(L, logged, 1);

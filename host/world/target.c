@@ -9,7 +9,7 @@
 
 #define SEGMENTS 12
 
-static size_t split(struct pl_slice path, struct pl_slice *out)
+static size_t target_split(struct pl_slice path, struct pl_slice *out)
 {
     size_t count = 0, at = 0;
     while (at < path.len && count < SEGMENTS) {
@@ -92,7 +92,7 @@ void pl_target_parse(struct pl_target *target, const char *method, const char *u
     target->path = pl_slice(path != NULL ? path : "/", path != NULL ? strcspn(path, "?") : 1);
     const char *query = path != NULL ? strchr(path, '?') : NULL;
     target->query = pl_slice_z(query != NULL ? query + 1 : "");
-    if (!read_resource(target, method, parts, split(target->path, parts))) {
+    if (!read_resource(target, method, parts, target_split(target->path, parts))) {
         target->resource = pl_strdup("");
         target->subresource = pl_strdup("");
         target->object = pl_memdup0(target->path.ptr, target->path.len);

@@ -22,7 +22,7 @@ static const char *header_of(const struct wire_call *call, const char *name)
     return NULL;
 }
 
-static void send(struct wire_call *call)
+static void wire_send(struct wire_call *call)
 {
     const struct pl_http_request *request = &call->request;
     bool may = request->may_send == NULL || request->may_send(request->may_send_arg);
@@ -46,7 +46,7 @@ static void send(struct wire_call *call)
     pl_api_handle(call->wire->o.api, &api, (struct pl_api_responder){&pl_wire_responder, call});
 }
 
-static bool is_held(const struct wire_call *call)
+static bool wire_is_held(const struct wire_call *call)
 {
     const struct pl_wire_options *o = &call->wire->o;
     const char *resource = call->target.resource;
@@ -94,7 +94,7 @@ static void drained(struct wire_call *call)
 }
 
 /* One thing; what is left comes in the next step. */
-static void give(struct wire_call *call)
+static void wire_give(struct wire_call *call)
 {
     if (!call->responded) {
         if (!pl_wire_passes(call, PL_POINT_APPLIED))
@@ -107,7 +107,7 @@ static void give(struct wire_call *call)
             return;
         respond(call);
     } else if (!pl_list_empty(&call->pieces)) {
-        if (is_held(call))
+        if (wire_is_held(call))
             return;
         give_piece(call);
     } else if (call->ended) {
@@ -120,7 +120,7 @@ static void give(struct wire_call *call)
     pl_wire_step_later(call);
 }
 
-static void go_on(struct pl_task *task)
+static void wire_go_on(struct pl_task *task)
 {
     struct wire_call *call = PL_CONTAINER_OF(task, struct wire_call, next);
     if (call->host_done) {
@@ -135,21 +135,21 @@ static void go_on(struct pl_task *task)
     if (call->err.code != 0)
         pl_wire_finish(call);
     else if (!call->sent)
-        send(call);
+        wire_send(call);
     else if (call->status != 0)
-        give(call);
+        wire_give(call);
 }
 
 /* ---- the transport ---- */
 
-static void on_deadline(struct pl_timer *timer)
+static void on_wire_deadline(struct pl_timer *timer)
 {
     pl_wire_end_with(PL_CONTAINER_OF(timer, struct wire_call, deadline), PL_ETIMEOUT, "Timeout",
                      "no answer in time");
 }
 
-static struct pl_http_call *start(void *self, const struct pl_http_request *request,
-                                  const struct pl_http_ops *ops, void *arg)
+static struct pl_http_call *wire_start(void *self, const struct pl_http_request *request,
+                                       const struct pl_http_ops *ops, void *arg)
 {
     struct pl_wire *wire = self;
     struct wire_call *call = PL_NEW(struct wire_call);
@@ -168,13 +168,13 @@ static struct pl_http_call *start(void *self, const struct pl_http_request *requ
     pl_list_push(&wire->calls, &call->link);
     if (request->timeout_ms > 0)
         pl_timer_start(pl_wire_timers(call), &call->deadline, request->timeout_ms * PL_MS,
-                       on_deadline);
+                       on_wire_deadline);
     pl_wire_heard(call);
     pl_wire_step_later(call);
     return (struct pl_http_call *)call;
 }
 
-static void cancel(void *self, struct pl_http_call *http)
+static void wire_cancel(void *self, struct pl_http_call *http)
 {
     PL_UNUSED(self);
     struct wire_call *call = (struct wire_call *)http;
@@ -186,7 +186,7 @@ static void cancel(void *self, struct pl_http_call *http)
 
 struct pl_transport pl_wire_transport(struct pl_wire *wire)
 {
-    static const struct pl_transport_ops ops = {start, cancel};
+    static const struct pl_transport_ops ops = {wire_start, wire_cancel};
     return (struct pl_transport){&ops, wire};
 }
 
@@ -194,7 +194,7 @@ struct pl_wire *pl_wire_create(const struct pl_wire_options *options)
 {
     struct pl_wire *wire = PL_NEW(struct pl_wire);
     wire->o = *options;
-    wire->go_on = go_on;
+    wire->go_on = wire_go_on;
     pl_list_init(&wire->calls);
     return wire;
 }
@@ -220,7 +220,7 @@ void pl_wire_destroy(struct pl_wire *wire)
         if (!call->host_done)
             pl_wire_finish(call);
         else if (!waits)
-            go_on(&call->next);
+            wire_go_on(&call->next);
         if (waits)
             orphan(call);
     }
@@ -254,7 +254,8 @@ bool pl_wire_is_behind(const struct pl_wire *wire)
 {
     PL_LIST_FOR (link, &wire->calls) {
         const struct wire_call *call = PL_CONTAINER_OF(link, struct wire_call, link);
-        if (call->is_stream && !call->host_done && !pl_list_empty(&call->pieces) && !is_held(call))
+        if (call->is_stream && !call->host_done && !pl_list_empty(&call->pieces) &&
+            !wire_is_held(call))
             return true;
     }
     return false;

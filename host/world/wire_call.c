@@ -85,7 +85,7 @@ void pl_wire_lose(struct wire_call *call)
     pl_wire_end_with(call, PL_ENETWORK, "ConnectionReset", "the connection was lost");
 }
 
-static void on_silence(struct pl_timer *timer)
+static void on_wire_call_silence(struct pl_timer *timer)
 {
     pl_wire_end_with(PL_CONTAINER_OF(timer, struct wire_call, silence), PL_ETIMEOUT, "Silence",
                      "nothing was heard for too long");
@@ -95,7 +95,7 @@ void pl_wire_heard(struct wire_call *call)
 {
     if (call->request.silence_ms > 0)
         pl_timer_start(pl_wire_timers(call), &call->silence, call->request.silence_ms * PL_MS,
-                       on_silence);
+                       on_wire_call_silence);
 }
 
 /* ---- what the server says ---- */
@@ -154,8 +154,8 @@ void pl_wire_reply(void *self, int status, const struct pl_http_header *headers,
     pl_wire_step_later(call);
 }
 
-static void begin(void *self, int status, const char *content_type, void (*on_close)(void *arg),
-                  void *arg)
+static void wire_call_begin(void *self, int status, const char *content_type,
+                            void (*on_close)(void *arg), void *arg)
 {
     struct wire_call *call = self;
     const struct pl_http_header header = {"content-type", content_type};
@@ -169,14 +169,14 @@ static void begin(void *self, int status, const char *content_type, void (*on_cl
     pl_wire_step_later(call);
 }
 
-static void write_piece(void *self, struct pl_slice text)
+static void wire_call_write_piece(void *self, struct pl_slice text)
 {
     struct wire_call *call = self;
     pl_wire_add_piece(call, text);
     pl_wire_step_later(call);
 }
 
-static void end(void *self)
+static void wire_call_end(void *self)
 {
     struct wire_call *call = self;
     call->server_done = call->ended = true;
@@ -190,14 +190,14 @@ static size_t unread(void *self)
     return ((struct wire_call *)self)->unread;
 }
 
-static void on_drained(void *self, void (*then)(void *arg))
+static void on_wire_call_drained(void *self, void (*then)(void *arg))
 {
     struct wire_call *call = self;
     call->on_drained = then;
     pl_wire_step_later(call);
 }
 
-static void cut(void *self)
+static void wire_call_cut(void *self)
 {
     struct wire_call *call = self;
     call->server_done = true;
@@ -206,5 +206,6 @@ static void cut(void *self)
         pl_wire_free_when_over(call);
 }
 
-const struct pl_api_responder_ops pl_wire_responder = {pl_wire_reply, begin,      write_piece, end,
-                                                       unread,        on_drained, cut};
+const struct pl_api_responder_ops pl_wire_responder = {
+    pl_wire_reply, wire_call_begin,      wire_call_write_piece, wire_call_end,
+    unread,        on_wire_call_drained, wire_call_cut};

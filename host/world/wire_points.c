@@ -25,7 +25,7 @@ static struct pl_point point_of(const struct wire_call *call, enum pl_point_kind
                              .status = kind == PL_POINT_REQUEST ? 0 : call->status};
 }
 
-static const char *reason_of(int status)
+static const char *wire_points_reason_of(int status)
 {
     switch (status) {
     case 403:
@@ -48,7 +48,7 @@ static const char *reason_of(int status)
 }
 
 /* It never reaches the server. */
-static void refuse(struct wire_call *call, const struct pl_disturbance *what)
+static void wire_points_refuse(struct wire_call *call, const struct pl_disturbance *what)
 {
     call->server_done = true;
     if (what->status == 0) {
@@ -57,7 +57,7 @@ static void refuse(struct wire_call *call, const struct pl_disturbance *what)
         return;
     }
     const struct pl_http_header header = {"content-type", "application/json"};
-    const char *reason = what->reason != NULL ? what->reason : reason_of(what->status);
+    const char *reason = what->reason != NULL ? what->reason : wire_points_reason_of(what->status);
     char *body = pl_format(
         "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":"
         "\"Failure\",\"message\":\"%s (the test says so)\",\"reason\":\"%s\",\"code\":%d}",
@@ -95,7 +95,8 @@ static void list_as_of(struct wire_call *call, const char *version)
 }
 
 /* What the chooser says of a point. */
-static void choose(struct wire_call *call, struct pl_point *point, struct pl_disturbance *what)
+static void wire_points_choose(struct wire_call *call, struct pl_point *point,
+                               struct pl_disturbance *what)
 {
     const struct pl_wire_options *o = &call->wire->o;
     struct pl_about about = {.name = NULL};
@@ -127,13 +128,13 @@ bool pl_wire_passes(struct wire_call *call, enum pl_point_kind kind)
     struct pl_point point = point_of(call, kind);
     bool ruled = o->rule != NULL && kind == PL_POINT_REQUEST && o->rule(o->arg, &point, &what);
     if (!ruled && o->chooser != NULL)
-        choose(call, &point, &what);
+        wire_points_choose(call, &point, &what);
     switch (what.act) {
     case PL_ACT_CRASH:
         o->crash(o->crash_arg);
         return false;
     case PL_ACT_REFUSE:
-        refuse(call, &what);
+        wire_points_refuse(call, &what);
         return false;
     case PL_ACT_LOSE:
         call->lost = true;

@@ -14,7 +14,7 @@
 
 /* ---- clock ---- */
 
-static int64_t mono(void *arg)
+static int64_t world_mono(void *arg)
 {
     return ((const struct pl_world *)arg)->now_ns;
 }
@@ -37,7 +37,7 @@ const struct pl_clock *pl_world_clock(const struct pl_world *world)
 
 /* ---- webhooks ---- */
 
-static struct host *find(const struct pl_world *world, const char *name)
+static struct host *world_find(const struct pl_world *world, const char *name)
 {
     PL_LIST_FOR (link, &world->hosts) {
         struct host *host = PL_CONTAINER_OF(link, struct host, link);
@@ -105,7 +105,7 @@ static void close_webhooks(struct pl_world *world)
 
 /* ---- life ---- */
 
-static void collect_documents(struct pl_idle *idle)
+static void world_collect_documents(struct pl_idle *idle)
 {
     pl_api_collect(PL_CONTAINER_OF(idle, struct pl_world, collect)->api);
 }
@@ -116,7 +116,7 @@ struct pl_world *pl_world_create(const struct pl_world_options *options)
     world->o = *options;
     world->now_ns = MONO_START;
     world->most = RECONCILES;
-    world->clock = (struct pl_clock){mono, mono, wall, world};
+    world->clock = (struct pl_clock){world_mono, world_mono, wall, world};
     world->loop = pl_loop_create_stepped(&world->clock);
     pl_list_init(&world->hosts);
     pl_alarms_init(&world->alarms, pl_loop_timers(world->loop));
@@ -125,7 +125,7 @@ struct pl_world *pl_world_create(const struct pl_world_options *options)
                                        .transport = pl_reviews_transport(world->reviews)};
     world->api = pl_api_create(pl_loop_timers(world->loop), &api);
     world->registered.api = world->api;
-    pl_loop_each_turn(world->loop, &world->collect, collect_documents);
+    pl_loop_each_turn(world->loop, &world->collect, world_collect_documents);
     world->told_version = pl_world_version(world);
     return world;
 }
@@ -246,7 +246,7 @@ bool pl_world_step(struct pl_world *world)
 
 /* ---- counting ---- */
 
-static void on_ran(void *arg, struct pl_replica *replica, const struct pl_ran *ran)
+static void on_world_ran(void *arg, struct pl_replica *replica, const struct pl_ran *ran)
 {
     struct pl_world *world = arg;
     const char *controller =
@@ -280,7 +280,7 @@ void pl_world_limit(struct pl_world *world, unsigned reconciles)
 
 static struct host *need(const struct pl_world *world, const char *name, struct pl_err *err)
 {
-    struct host *host = find(world, name);
+    struct host *host = world_find(world, name);
     if (host == NULL)
         pl_err_set(err, PL_EINVAL, "no host \"%s\" runs", name);
     return host;
@@ -289,12 +289,12 @@ static struct host *need(const struct pl_world *world, const char *name, struct 
 static void on_crash(void *arg, struct pl_replica *replica)
 {
     struct pl_world *world = arg;
-    struct host *host = find(world, pl_replica_name(replica));
+    struct host *host = world_find(world, pl_replica_name(replica));
     if (host != NULL)
         host->crashes = true;
 }
 
-static void on_seen(void *arg, const struct pl_wire_seen *seen)
+static void on_world_seen(void *arg, const struct pl_wire_seen *seen)
 {
     struct pl_world *world = arg;
     if (world->o.seen != NULL)
@@ -305,7 +305,7 @@ int pl_world_start(struct pl_world *world, const struct pl_replica_options *opti
                    struct pl_err *err)
 {
     take_down_crashed(world);
-    if (find(world, options->name) != NULL)
+    if (world_find(world, options->name) != NULL)
         return pl_err_set(err, PL_EINVAL, "the host \"%s\" runs already", options->name);
     pl_rounds_forget(&world->keys);
     struct pl_replica_options with = *options;
@@ -314,9 +314,9 @@ int pl_world_start(struct pl_world *world, const struct pl_replica_options *opti
     with.dog = world->o.dog;
     with.seed = world->o.seed + ++world->started;
     with.chooser = world->o.chooser;
-    with.seen = on_seen;
+    with.seen = on_world_seen;
     with.outside = world->o.outside;
-    with.ran = on_ran;
+    with.ran = on_world_ran;
     with.crash = on_crash;
     with.arg = world;
     struct pl_replica *replica = pl_replica_create(&with, err);
@@ -405,7 +405,7 @@ int pl_world_reload(struct pl_world *world, const char *name, const char *const 
 
 struct pl_replica *pl_world_replica(struct pl_world *world, const char *name)
 {
-    struct host *host = find(world, name);
+    struct host *host = world_find(world, name);
     return host != NULL ? host->replica : NULL;
 }
 
@@ -453,7 +453,7 @@ int pl_world_request(struct pl_world *world, const char *method, const char *tar
                                       .body = body,
                                       .status = answer->status,
                                       .answer = pl_buf_slice(&answer->body)};
-    on_seen(world, &seen);
+    on_world_seen(world, &seen);
     tell_stored(world);
     if (world->registered.incomplete && find_hooks(world) != NULL)
         pl_registered_set(&world->registered, find_hooks(world));

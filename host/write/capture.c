@@ -88,12 +88,12 @@ const struct pl_secrets *pl_capture_hidden(const struct pl_capture *capture)
 
 /* ---- effects ---- */
 
-static size_t bytes_of(const struct pl_doc *doc)
+static size_t capture_bytes_of(const struct pl_doc *doc)
 {
     return doc != NULL ? pl_doc_bytes(doc) : 0;
 }
 
-static struct pl_effect *find(const struct pl_capture *capture, const char *name)
+static struct pl_effect *capture_find(const struct pl_capture *capture, const char *name)
 {
     for (size_t i = 0; i < capture->count; i++)
         if (strcmp(capture->effects[i].name, name) == 0)
@@ -109,7 +109,7 @@ static const char *joined_verb(const struct pl_effect *first, const struct pl_ef
                : next->verb;
 }
 
-static void join(struct pl_effect *effect, const struct pl_effect *next)
+static void capture_join(struct pl_effect *effect, const struct pl_effect *next)
 {
     effect->verb = joined_verb(effect, next);
     effect->several = true;
@@ -123,8 +123,9 @@ static void join(struct pl_effect *effect, const struct pl_effect *next)
 
 void pl_capture_add(struct pl_capture *capture, const struct pl_effect *effect)
 {
-    struct pl_effect own = *effect, *known = find(capture, effect->name);
-    size_t bytes = bytes_of(own.before) + bytes_of(own.after) + bytes_of(own.sent);
+    struct pl_effect own = *effect, *known = capture_find(capture, effect->name);
+    size_t bytes =
+        capture_bytes_of(own.before) + capture_bytes_of(own.after) + capture_bytes_of(own.sent);
     if ((known == NULL && capture->count == PL_CAPTURE_EFFECTS) ||
         capture->bytes + bytes > PL_CAPTURE_BYTES) {
         capture->dropped++;
@@ -133,7 +134,7 @@ void pl_capture_add(struct pl_capture *capture, const struct pl_effect *effect)
     }
     capture->bytes += bytes;
     if (known != NULL) {
-        join(known, &own);
+        capture_join(known, &own);
         return;
     }
     own.name = pl_strdup(effect->name);
@@ -157,7 +158,7 @@ const struct pl_effect *pl_capture_at(const struct pl_capture *capture, size_t i
 
 const struct pl_effect *pl_capture_find(const struct pl_capture *capture, const char *name)
 {
-    return find(capture, name);
+    return capture_find(capture, name);
 }
 
 void pl_capture_disturb(struct pl_capture *capture)
@@ -199,7 +200,8 @@ static void add_place(struct pl_buf *out, const struct pl_kind *kind, struct pl_
 }
 
 /* Under the lock; takes a reference of its own. */
-static void show(struct pl_capture *capture, struct pl_slice place, struct pl_doc *doc, bool first)
+static void capture_show(struct pl_capture *capture, struct pl_slice place, struct pl_doc *doc,
+                         bool first)
 {
     struct seen *seen = pl_map_get(&capture->view, place);
     if ((seen != NULL && first && !seen->expected) ||
@@ -223,7 +225,7 @@ void pl_capture_expect(struct pl_capture *capture, const struct pl_kind *kind, s
     pthread_mutex_lock(&capture->lock);
     struct seen *seen = pl_map_get(&capture->view, pl_buf_slice(&place));
     if (seen == NULL) {
-        show(capture, pl_buf_slice(&place), doc, true);
+        capture_show(capture, pl_buf_slice(&place), doc, true);
         seen = pl_map_get(&capture->view, pl_buf_slice(&place));
         if (seen != NULL)
             seen->expected = true;
@@ -238,7 +240,7 @@ void pl_capture_show(struct pl_capture *capture, const struct pl_kind *kind, str
     struct pl_buf place = PL_BUF_INIT;
     add_place(&place, kind, key);
     pthread_mutex_lock(&capture->lock);
-    show(capture, pl_buf_slice(&place), doc, first);
+    capture_show(capture, pl_buf_slice(&place), doc, first);
     pthread_mutex_unlock(&capture->lock);
     pl_buf_deinit(&place);
 }
@@ -339,7 +341,7 @@ void pl_capture_show_more(struct pl_capture *capture, struct pl_capture *later)
     pthread_mutex_lock(&capture->lock);
     const char *text = pl_buf_z(&places);
     for (size_t i = 0; i < docs.count; i++, text += strlen(text) + 1)
-        show(capture, pl_slice_z(text), docs.items[i], true);
+        capture_show(capture, pl_slice_z(text), docs.items[i], true);
     pthread_mutex_unlock(&capture->lock);
     pl_docs_deinit(&docs);
     pl_buf_deinit(&places);

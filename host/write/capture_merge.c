@@ -8,7 +8,8 @@
 
 #include <stdio.h>
 
-static int refuse(struct pl_err *err, int status, const char *reason, const char *message)
+static int capture_merge_refuse(struct pl_err *err, int status, const char *reason,
+                                const char *message)
 {
     pl_err_set(err, PL_EAPI, "%s (shadow: nothing was sent)", message);
     if (err != NULL) {
@@ -92,7 +93,7 @@ static struct pl_doc *confined(const struct pl_intent *intent, struct pl_doc *ch
     return changed;
 }
 
-static bool is_held(struct pl_node object)
+static bool capture_merge_is_held(struct pl_node object)
 {
     int64_t grace = 0;
     pl_node_int(pl_node_dig(object, "metadata", "deletionGracePeriodSeconds"), &grace);
@@ -103,7 +104,7 @@ static bool is_held(struct pl_node object)
 /* Takes doc; NULL when nothing keeps it any more. */
 static struct pl_doc *unless_gone(struct pl_doc *doc)
 {
-    if (!pl_meta_is_deleting(pl_doc_root(doc)) || is_held(pl_doc_root(doc)))
+    if (!pl_meta_is_deleting(pl_doc_root(doc)) || capture_merge_is_held(pl_doc_root(doc)))
         return doc;
     pl_doc_unref(doc);
     return NULL;
@@ -141,7 +142,7 @@ int pl_intent_merge(const struct pl_intent *intent, struct pl_doc **after, struc
                     !exists && !intent->is_status);
     *after = NULL;
     if (intent->verb == PL_VERB_CREATE && exists)
-        return refuse(err, 409, "AlreadyExists", "the object exists already");
+        return capture_merge_refuse(err, 409, "AlreadyExists", "the object exists already");
     if (intent->verb == PL_VERB_DELETE) {
         *after = deleted(intent);
         return 0;
@@ -151,13 +152,13 @@ int pl_intent_merge(const struct pl_intent *intent, struct pl_doc **after, struc
         return 0;
     }
     if (!exists)
-        return refuse(err, 404, "NotFound", "the object was not found");
+        return capture_merge_refuse(err, 404, "NotFound", "the object was not found");
     struct pl_err why;
     pl_err_clear(&why);
     struct pl_doc *changed = intent->verb == PL_VERB_UPDATE ? pl_doc_from_node(intent->body, NULL)
                                                             : patched(intent, &why);
     if (changed == NULL)
-        return refuse(err, 422, "Invalid", why.message);
+        return capture_merge_refuse(err, 422, "Invalid", why.message);
     *after = unless_gone(confined(intent, changed));
     return 0;
 }

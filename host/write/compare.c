@@ -139,7 +139,7 @@ static bool hides(const struct pl_effect *effect, const char *path)
 }
 
 /* At a character's beginning. */
-static void cut(struct pl_buf *text)
+static void compare_cut(struct pl_buf *text)
 {
     if (text->len <= VALUE_MAX)
         return;
@@ -166,8 +166,8 @@ struct sides {
     struct pl_node old_node, new_node;
 };
 
-static void build_value(struct pl_build *b, const char *name, struct pl_node value,
-                        const struct sides *sides, bool secret)
+static void compare_build_value(struct pl_build *b, const char *name, struct pl_node value,
+                                const struct sides *sides, bool secret)
 {
     struct pl_buf text = PL_BUF_INIT;
     if (pl_node_is_missing(value))
@@ -176,7 +176,7 @@ static void build_value(struct pl_build *b, const char *name, struct pl_node val
         add_secret(&text, value);
     else
         write_hidden(&text, value, sides->hidden);
-    cut(&text);
+    compare_cut(&text);
     pl_build_put_str(b, name, pl_buf_slice(&text));
     pl_buf_deinit(&text);
 }
@@ -190,8 +190,8 @@ static void build_change(struct pl_build *b, const struct sides *sides, const ch
     pl_build_object(b);
     pl_build_keyz(b, "path");
     pl_hide_text(b, pl_slice_z(text), sides->hidden);
-    build_value(b, "old", pl_path_find(path, sides->old_node), sides, secret);
-    build_value(b, "new", pl_path_find(path, sides->new_node), sides, secret);
+    compare_build_value(b, "old", pl_path_find(path, sides->old_node), sides, secret);
+    compare_build_value(b, "new", pl_path_find(path, sides->new_node), sides, secret);
     pl_build_end(b);
     pl_path_destroy(path);
 }
@@ -208,8 +208,8 @@ static struct pl_doc *empty_object(void)
 
 /* What only one did is told by before and after; what both did by what each makes of it, or sent
  * where that is not known. */
-static void choose(struct sides *sides, const struct pl_effect *running,
-                   const struct pl_effect *candidate)
+static void compare_choose(struct sides *sides, const struct pl_effect *running,
+                           const struct pl_effect *candidate)
 {
     const struct pl_effect *one = candidate != NULL ? candidate : running;
     sides->effect = one;
@@ -231,7 +231,7 @@ static void build_changes(struct pl_build *b, const struct pl_effect *running,
     struct sides sides = {.hidden = hidden};
     struct pl_paths paths = {0};
     struct pl_doc *empty = empty_object();
-    choose(&sides, running, candidate);
+    compare_choose(&sides, running, candidate);
     bool whole =
         pl_node_type(sides.old_node) == PL_STRING || pl_node_type(sides.new_node) == PL_STRING ||
         pl_node_type(sides.old_node) == PL_ARRAY || pl_node_type(sides.new_node) == PL_ARRAY;

@@ -20,7 +20,7 @@
 /* ---- the gate ---- */
 
 /* The gate of another cluster: what this replica may do is decided at the host's own. */
-static void join(struct pl_gate *gate, struct pl_gate *parent)
+static void gate_join(struct pl_gate *gate, struct pl_gate *parent)
 {
     gate->parent = parent;
     pl_list_push(&parent->children, &gate->sibling);
@@ -39,7 +39,7 @@ struct pl_gate *pl_gate_create(const struct pl_gate_options *options)
     pl_list_init(&gate->children);
     gate->cluster = options->cluster;
     if (options->parent != NULL)
-        join(gate, options->parent);
+        gate_join(gate, options->parent);
     gate->applied = pl_applied_create(PL_APPLIED_MAX);
     struct pl_metrics *metrics = pl_site_metrics(options->site);
     if (metrics != NULL) {
@@ -152,7 +152,7 @@ static int refuse_closed(struct pl_gate_op *op)
 
 /* A failure that is the closing's doing says so: the request was cancelled for it, or its
  * connection was cut. An answer of the server is told as it came. */
-static void explain(struct pl_gate_op *op)
+static void gate_explain(struct pl_gate_op *op)
 {
     int code = op->err.code;
     bool refused = code == PL_EREFUSED && op->err.reason[0] == '\0';
@@ -163,12 +163,12 @@ static void explain(struct pl_gate_op *op)
         refuse_closed(op);
 }
 
-static void finish(struct pl_gate_op *op)
+static void gate_finish(struct pl_gate_op *op)
 {
     struct pl_gate *gate = op->gate;
     struct pl_site *site = gate->site;
     if (op->failed)
-        explain(op);
+        gate_explain(op);
     if (op->failed)
         gate->stats.refused += op->err.code == PL_EREFUSED;
     struct pl_written written = {.err = op->failed ? &op->err : NULL,
@@ -196,21 +196,21 @@ static void finish(struct pl_gate_op *op)
 
 static void finish_task(struct pl_task *task)
 {
-    finish(PL_CONTAINER_OF(task, struct pl_gate_op, task));
+    gate_finish(PL_CONTAINER_OF(task, struct pl_gate_op, task));
 }
 
-static void finish_later(struct pl_gate_op *op)
+static void gate_finish_later(struct pl_gate_op *op)
 {
     op->stage = PL_GATE_FINISHING;
     pl_site_defer(op->gate->site, &op->task, finish_task);
 }
 
-static void fail(struct pl_gate_op *op, const struct pl_err *err)
+static void gate_fail(struct pl_gate_op *op, const struct pl_err *err)
 {
     if (err != &op->err)
         op->err = *err;
     op->failed = true;
-    finish(op);
+    gate_finish(op);
 }
 
 void pl_gate_op_cancel(struct pl_gate_op *op)
@@ -227,12 +227,12 @@ void pl_gate_op_cancel(struct pl_gate_op *op)
     pl_timer_stop(pl_site_timers(op->gate->site), &op->again);
     op->failed = true;
     pl_err_set(&op->err, PL_ECANCELED, "the write was cancelled");
-    finish_later(op);
+    gate_finish_later(op);
 }
 
 /* ---- sending ---- */
 
-static bool may_send(void *arg)
+static bool gate_may_send(void *arg)
 {
     const struct pl_gate_op *op = arg;
     return is_allowed(op);
@@ -246,7 +246,7 @@ static void on_refreshed(void *arg, const struct pl_answer *answer)
         pl_gate_through(op, answer->doc);
     else if (answer->err != NULL && pl_err_is_not_found(answer->err))
         pl_gate_through_gone(op, pl_slice_z(""));
-    finish(op);
+    gate_finish(op);
 }
 
 static int timeout_of(const struct pl_gate_op *op, int64_t *timeout_ns, struct pl_err *err)
@@ -285,7 +285,7 @@ static void on_success(struct pl_gate_op *op, struct pl_doc *doc)
     if (op->w.capture != NULL && !pl_gate_op_is_raw(op))
         pl_gate_watched(op, doc);
     if (op->gate->dry_run || op->w.dry_run || pl_gate_op_is_raw(op)) {
-        finish(op);
+        gate_finish(op);
         return;
     }
     if (pl_gate_op_is_apply(op)) {
@@ -300,12 +300,12 @@ static void on_success(struct pl_gate_op *op, struct pl_doc *doc)
         if (op->w.name.len > 0 && pl_gate_is_known(op) && !op->canceled)
             get(op, PL_GATE_REFRESHING, on_refreshed);
         else
-            finish(op);
+            gate_finish(op);
         return;
     }
     if (doc != NULL)
         pl_gate_through(op, doc);
-    finish(op);
+    gate_finish(op);
 }
 
 static void on_explained(void *arg, const struct pl_answer *answer)
@@ -314,14 +314,14 @@ static void on_explained(void *arg, const struct pl_answer *answer)
     op->op = NULL;
     if (answer->err == NULL && answer->doc != NULL)
         pl_gate_name_operation(op, answer->doc);
-    finish(op);
+    gate_finish(op);
 }
 
 static void on_refused(struct pl_gate_op *op, const struct pl_answer *answer)
 {
     op->result = pl_doc_ref(answer->doc);
     if (op->canceled || !pl_gate_is_unexplained(op, answer)) {
-        fail(op, answer->err);
+        gate_fail(op, answer->err);
         return;
     }
     op->err = *answer->err;
@@ -329,11 +329,11 @@ static void on_refused(struct pl_gate_op *op, const struct pl_answer *answer)
     get(op, PL_GATE_EXPLAINING, on_explained);
 }
 
-static void send(struct pl_gate_op *op);
+static void gate_send(struct pl_gate_op *op);
 
-static void on_again(struct pl_timer *timer)
+static void on_gate_again(struct pl_timer *timer)
 {
-    send(PL_CONTAINER_OF(timer, struct pl_gate_op, again));
+    gate_send(PL_CONTAINER_OF(timer, struct pl_gate_op, again));
 }
 
 /* The admission plugin OwnerReferencesPermissionEnforcement learns of a new CRD within 10 s. Until
@@ -350,7 +350,7 @@ static bool is_sent_again(struct pl_gate_op *op, const struct pl_err *err)
         op->again_until_ns = now + NEW_KIND_NS;
     if (now >= op->again_until_ns)
         return false;
-    pl_timer_start(timers, &op->again, NEW_KIND_PAUSE_NS, on_again);
+    pl_timer_start(timers, &op->again, NEW_KIND_PAUSE_NS, on_gate_again);
     return true;
 }
 
@@ -376,7 +376,7 @@ static void on_sent(void *arg, const struct pl_answer *answer)
         op->gate->stats.sent++;
         op->gone = true;
         pl_gate_through_gone(op, op->w.uid);
-        finish(op);
+        gate_finish(op);
         return;
     }
     on_refused(op, answer);
@@ -413,7 +413,7 @@ static void send_within(struct pl_gate_op *op, int64_t timeout_ns)
         .keep_managed_fields = pl_gate_wants_managed_fields(op),
         .grace_period = w->grace_period,
         .timeout_ns = timeout_ns,
-        .may_send = may_send,
+        .may_send = gate_may_send,
         .may_send_arg = op,
         .fence = op->fenced ? gate->fence : NULL,
     };
@@ -433,11 +433,11 @@ static void send_within(struct pl_gate_op *op, int64_t timeout_ns)
     op->op = pl_client_start(pl_site_client(gate->site), &call, on_sent, op);
 }
 
-static void send(struct pl_gate_op *op)
+static void gate_send(struct pl_gate_op *op)
 {
     int64_t timeout_ns;
     if (timeout_of(op, &timeout_ns, &op->err) != 0)
-        fail(op, &op->err);
+        gate_fail(op, &op->err);
     else
         send_within(op, timeout_ns);
 }
@@ -456,7 +456,7 @@ static void start_raw(struct pl_gate_op *op)
     }
     if (!op->failed)
         op->result = pl_doc_ref(op->w.body);
-    finish_later(op);
+    gate_finish_later(op);
 }
 
 /* ---- the steps before ---- */
@@ -470,14 +470,14 @@ static void work(struct pl_gate_op *op)
          pl_resource_check_scope(op->resource, op->w.ns,
                                  op->w.name.len > 0 ? op->w.name : pl_slice_z("the new object"),
                                  &op->err) != 0)) {
-        fail(op, &op->err);
+        gate_fail(op, &op->err);
         return;
     }
     pl_gate_check_rights(op);
     pl_gate_carry(op);
     if (op->w.held) {
         pl_gate_hold(op);
-        finish(op);
+        gate_finish(op);
         return;
     }
     op->result = pl_gate_unchanged(op);
@@ -486,20 +486,20 @@ static void work(struct pl_gate_op *op)
         gate->stats.skipped++;
         if (gate->skipped != NULL)
             pl_series_add(gate->skipped, 1);
-        finish(op);
+        gate_finish(op);
         return;
     }
     if (op->w.capture != NULL)
         pl_gate_watch(op);
-    send(op);
+    gate_send(op);
 }
 
-static void on_looked(void *arg, const struct pl_answer *answer)
+static void on_gate_looked(void *arg, const struct pl_answer *answer)
 {
     struct pl_gate_op *op = arg;
     op->op = NULL;
     if (answer->err != NULL && !pl_err_is_not_found(answer->err)) {
-        fail(op, answer->err);
+        gate_fail(op, answer->err);
         return;
     }
     if (answer->err == NULL)
@@ -507,17 +507,18 @@ static void on_looked(void *arg, const struct pl_answer *answer)
     work(op);
 }
 
-static void on_resource(void *arg, const struct pl_resource *resource, const struct pl_err *err)
+static void on_gate_resource(void *arg, const struct pl_resource *resource,
+                             const struct pl_err *err)
 {
     struct pl_gate_op *op = arg;
     if (resource == NULL) {
-        fail(op, err);
+        gate_fail(op, err);
         return;
     }
     op->resource = resource;
     pl_gate_follow_owner(op);
     if (pl_gate_check(op, &op->err) != 0) {
-        fail(op, &op->err);
+        gate_fail(op, &op->err);
         return;
     }
     bool must_look = false;
@@ -529,7 +530,7 @@ static void on_resource(void *arg, const struct pl_resource *resource, const str
                     !pl_gate_is_covered(op);
     }
     if (must_look)
-        get(op, PL_GATE_LOOKING, on_looked);
+        get(op, PL_GATE_LOOKING, on_gate_looked);
     else
         work(op);
 }
@@ -584,7 +585,7 @@ struct pl_gate_op *pl_gate_write(struct pl_gate *gate, const struct pl_write *wr
     if (!is_allowed(op)) {
         op->failed = true;
         refuse_closed(op);
-        finish_later(op);
+        gate_finish_later(op);
         return op;
     }
     if (pl_gate_op_is_raw(op)) {
@@ -592,6 +593,6 @@ struct pl_gate_op *pl_gate_write(struct pl_gate *gate, const struct pl_write *wr
         return op;
     }
     op->stage = PL_GATE_RESOLVING;
-    pl_discovery_find(pl_site_discovery(gate->site), &op->w.kind, on_resource, op);
+    pl_discovery_find(pl_site_discovery(gate->site), &op->w.kind, on_gate_resource, op);
     return op;
 }

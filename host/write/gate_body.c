@@ -112,7 +112,7 @@ bool pl_gate_is_unexplained(const struct pl_gate_op *op, const struct pl_answer 
 }
 
 /* Operations from `first` to before `end`. */
-static struct pl_doc *part_of(const struct pl_doc *patch, size_t first, size_t end)
+static struct pl_doc *gate_body_part_of(const struct pl_doc *patch, size_t first, size_t end)
 {
     struct pl_build *b = pl_build_create(NULL);
     pl_build_array(b);
@@ -125,10 +125,11 @@ static struct pl_doc *part_of(const struct pl_doc *patch, size_t first, size_t e
 }
 
 /* True when all fit. The script's operations are counted as the script does. */
-static bool fits(struct pl_gate_op *op, const struct pl_doc *live, size_t first, size_t end)
+static bool gate_body_fits(struct pl_gate_op *op, const struct pl_doc *live, size_t first,
+                           size_t end)
 {
     struct pl_err err;
-    struct pl_doc *part = part_of(op->w.body, first, end);
+    struct pl_doc *part = gate_body_part_of(op->w.body, first, end);
     struct pl_doc *patched = pl_patch_json(pl_doc_root(live), pl_doc_root(part), &err);
     pl_doc_unref(part);
     pl_doc_unref(patched);
@@ -140,8 +141,8 @@ static bool fits(struct pl_gate_op *op, const struct pl_doc *live, size_t first,
 void pl_gate_name_operation(struct pl_gate_op *op, const struct pl_doc *live)
 {
     size_t count = pl_node_len(pl_doc_root(op->w.body));
-    if (fits(op, live, 0, op->tests_in_front))
-        fits(op, live, op->tests_in_front, count);
+    if (gate_body_fits(op, live, 0, op->tests_in_front))
+        gate_body_fits(op, live, op->tests_in_front, count);
 }
 
 void pl_gate_carry(struct pl_gate_op *op)

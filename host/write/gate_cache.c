@@ -15,7 +15,7 @@ struct lookup {
     bool covered;
 };
 
-static void look(void *arg, struct pl_informer *informer)
+static void gate_cache_look(void *arg, struct pl_informer *informer)
 {
     struct lookup *lookup = arg;
     const struct pl_source_options *options = pl_informer_options(informer);
@@ -32,7 +32,7 @@ static struct lookup look_up(struct pl_gate_op *op)
 {
     struct lookup lookup = {.op = op};
     if (op->w.name.len > 0)
-        pl_informers_each(op->gate->informers, &op->w.kind, look, &lookup);
+        pl_informers_each(op->gate->informers, &op->w.kind, gate_cache_look, &lookup);
     return lookup;
 }
 
@@ -159,8 +159,9 @@ static void write_through(void *arg, struct pl_informer *informer)
     pl_informer_write_through(informer, through->object, false);
 }
 
-static void each(struct pl_gate_op *op, void (*visit)(void *arg, struct pl_informer *informer),
-                 struct through *through)
+static void gate_cache_each(struct pl_gate_op *op,
+                            void (*visit)(void *arg, struct pl_informer *informer),
+                            struct through *through)
 {
     pl_informers_each(op->gate->informers, &op->w.kind, visit, through);
 }
@@ -180,7 +181,7 @@ void pl_gate_through_gone(struct pl_gate_op *op, struct pl_slice uid)
 {
     struct through through = {.op = op, .uid = uid};
     if (op->w.name.len > 0)
-        each(op, remove_gone, &through);
+        gate_cache_each(op, remove_gone, &through);
 }
 
 static void gone_with(void *arg, struct pl_informer *informer)
@@ -191,7 +192,7 @@ static void gone_with(void *arg, struct pl_informer *informer)
 
 /* Finalizers (a namespace has others) or a grace period keep an object that is being deleted. What
  * nothing keeps is gone, also when the answer is that of a write: it took the last finalizer. */
-static bool is_held(struct pl_node root)
+static bool gate_cache_is_held(struct pl_node root)
 {
     struct pl_node meta = pl_node_getz(root, "metadata");
     int64_t grace = 0;
@@ -211,8 +212,8 @@ static void through_delete(struct pl_gate_op *op, struct pl_doc *answer)
         struct pl_slice uid = pl_node_str(pl_node_dig(root, "details", "uid"), &scratch);
         pl_gate_through_gone(op, uid.len > 0 ? uid : op->w.uid);
     } else {
-        bool left = pl_meta_is_deleting(root) && is_held(root);
-        each(op, left ? write_through : gone_with, &through);
+        bool left = pl_meta_is_deleting(root) && gate_cache_is_held(root);
+        gate_cache_each(op, left ? write_through : gone_with, &through);
     }
 }
 
@@ -222,8 +223,8 @@ static void through_collection(struct pl_gate_op *op, struct pl_doc *answer)
          pl_iter_next(&it);) {
         struct pl_doc *object = pl_doc_from_node(it.value, NULL);
         struct through through = {.op = op, .object = object};
-        bool left = pl_meta_is_deleting(it.value) && is_held(it.value);
-        each(op, left ? write_through : gone_with, &through);
+        bool left = pl_meta_is_deleting(it.value) && gate_cache_is_held(it.value);
+        gate_cache_each(op, left ? write_through : gone_with, &through);
         pl_doc_unref(object);
     }
 }
@@ -238,10 +239,12 @@ void pl_gate_through(struct pl_gate_op *op, struct pl_doc *answer)
     else if (op->w.verb == PL_VERB_DELETE && op->stage == PL_GATE_SENDING)
         through_delete(op, answer);
     else if (pl_meta_uid(root, &scratch).len > 0)
-        each(op, pl_meta_is_deleting(root) && !is_held(root) ? gone_with : write_through, &through);
+        gate_cache_each(
+            op, pl_meta_is_deleting(root) && !gate_cache_is_held(root) ? gone_with : write_through,
+            &through);
 }
 
-static void is_known(void *arg, struct pl_informer *informer)
+static void gate_cache_is_known(void *arg, struct pl_informer *informer)
 {
     struct through *through = arg;
     struct pl_doc *doc = pl_store_get(pl_informer_store(informer), pl_slice_z(through->op->key));
@@ -252,7 +255,7 @@ static void is_known(void *arg, struct pl_informer *informer)
 bool pl_gate_is_known(struct pl_gate_op *op)
 {
     struct through through = {.op = op};
-    each(op, is_known, &through);
+    gate_cache_each(op, gate_cache_is_known, &through);
     return through.known;
 }
 
@@ -266,6 +269,6 @@ static void wants_managed_fields(void *arg, struct pl_informer *informer)
 bool pl_gate_wants_managed_fields(struct pl_gate_op *op)
 {
     struct through through = {.op = op};
-    each(op, wants_managed_fields, &through);
+    gate_cache_each(op, wants_managed_fields, &through);
     return through.managed_fields;
 }

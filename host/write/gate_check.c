@@ -36,7 +36,7 @@ static int check_whole(const struct pl_gate_op *op, struct pl_err *err)
 }
 
 /* Does the body name the object that the call names? */
-static int check_names(const struct pl_gate_op *op, struct pl_err *err)
+static int gate_check_names(const struct pl_gate_op *op, struct pl_err *err)
 {
     const struct pl_write *w = &op->w;
     struct pl_node root = pl_doc_root(w->body);
@@ -72,7 +72,7 @@ static int check_shape(const struct pl_gate_op *op, struct pl_err *err)
         return pl_err_set(err, PL_EINVAL, "deleting a collection of %s needs a namespace",
                           op->resource->plural);
     if (document && pl_gate_op_is_object(op))
-        return check_names(op, err);
+        return gate_check_names(op, err);
     return 0;
 }
 

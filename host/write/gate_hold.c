@@ -37,7 +37,7 @@ bool pl_gate_shadow_must_look(struct pl_gate_op *op)
 
 /* ---- effects ---- */
 
-static void add_name(const struct pl_gate_op *op, struct pl_buf *out)
+static void gate_hold_add_name(const struct pl_gate_op *op, struct pl_buf *out)
 {
     const struct pl_write *w = &op->w;
     char kind[PL_KIND_TEXT];
@@ -96,7 +96,7 @@ static bool add_effect(struct pl_gate_op *op, struct pl_node existing, struct pl
         return !same;
     }
     struct pl_buf name = PL_BUF_INIT;
-    add_name(op, &name);
+    gate_hold_add_name(op, &name);
     struct pl_effect effect = {
         .name = (char *)pl_buf_z(&name),
         .verb = apply ? "apply" : pl_verb_name(op->w.verb),
@@ -126,8 +126,8 @@ static const char *note_of(struct pl_gate_op *op)
     return other ? APPLIES_LESS : NULL;
 }
 
-static int merge(struct pl_gate_op *op, struct pl_node existing, struct pl_doc **after,
-                 struct pl_err *err)
+static int gate_hold_merge(struct pl_gate_op *op, struct pl_node existing, struct pl_doc **after,
+                           struct pl_err *err)
 {
     char made_up[40], now[40];
     struct tm utc;
@@ -167,7 +167,7 @@ static struct pl_doc *renewed(struct pl_gate_op *op, struct pl_doc *doc)
     return result;
 }
 
-static void show(struct pl_gate_op *op, struct pl_doc *after)
+static void gate_hold_show(struct pl_gate_op *op, struct pl_doc *after)
 {
     struct pl_scratch scratch;
     struct pl_buf key = PL_BUF_INIT;
@@ -185,7 +185,7 @@ static void hold_object(struct pl_gate_op *op)
 {
     struct pl_node existing = pl_doc_root(op->existing);
     struct pl_doc *after = NULL;
-    if (merge(op, existing, &after, &op->err) != 0) {
+    if (gate_hold_merge(op, existing, &after, &op->err) != 0) {
         op->failed = true;
         return;
     }
@@ -201,7 +201,7 @@ static void hold_object(struct pl_gate_op *op)
     }
     if (after != NULL && op->existing != NULL && op->w.verb != PL_VERB_DELETE)
         after = renewed(op, after);
-    show(op, after);
+    gate_hold_show(op, after);
     op->result = after != NULL ? after : pl_doc_ref(op->existing);
 }
 
@@ -260,7 +260,7 @@ void pl_gate_watch(struct pl_gate_op *op)
     /* What the server will refuse is an effect all the same: the candidate may do better. */
     struct pl_err why;
     pl_err_clear(&why);
-    bool merged = merge(op, pl_doc_root(before), &after, &why) == 0;
+    bool merged = gate_hold_merge(op, pl_doc_root(before), &after, &why) == 0;
     if (merged || !known)
         add_effect(op, pl_doc_root(before), after, NULL);
     if (merged && before != NULL && after != NULL) {

@@ -152,7 +152,7 @@ static struct digest digest_of(const struct pl_applied *applied, struct pl_node 
     return digest;
 }
 
-static void drop(struct pl_applied *applied, struct entry *entry)
+static void noop_drop(struct pl_applied *applied, struct entry *entry)
 {
     pl_map_remove(&applied->by_name, pl_slice_z(entry->who));
     pl_link_unlink(&entry->link);
@@ -174,7 +174,7 @@ void pl_applied_destroy(struct pl_applied *applied)
     if (applied == NULL)
         return;
     PL_LIST_FOR (link, &applied->by_age)
-        drop(applied, PL_CONTAINER_OF(link, struct entry, link));
+        noop_drop(applied, PL_CONTAINER_OF(link, struct entry, link));
     pl_map_deinit(&applied->by_name);
     pl_free(applied);
 }
@@ -183,7 +183,7 @@ void pl_applied_forget(struct pl_applied *applied, struct pl_slice who)
 {
     struct entry *entry = pl_map_get(&applied->by_name, who);
     if (entry != NULL)
-        drop(applied, entry);
+        noop_drop(applied, entry);
 }
 
 void pl_applied_remember(struct pl_applied *applied, struct pl_slice who, struct pl_node body)
@@ -195,7 +195,7 @@ void pl_applied_remember(struct pl_applied *applied, struct pl_slice who, struct
     pl_map_put(&applied->by_name, who, entry);
     pl_list_push(&applied->by_age, &entry->link);
     if (applied->by_name.count > applied->limit)
-        drop(applied, PL_CONTAINER_OF(pl_list_first(&applied->by_age), struct entry, link));
+        noop_drop(applied, PL_CONTAINER_OF(pl_list_first(&applied->by_age), struct entry, link));
 }
 
 bool pl_applied_is_last(struct pl_applied *applied, struct pl_slice who, struct pl_node body)

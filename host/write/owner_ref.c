@@ -15,7 +15,8 @@ struct owner {
     struct pl_scratch scratch[3];
 };
 
-static int refuse(struct pl_err *err, const char *rule, const char *what, struct pl_slice child)
+static int owner_ref_refuse(struct pl_err *err, const char *rule, const char *what,
+                            struct pl_slice child)
 {
     pl_err_set(err, PL_EREFUSED, "%s: %.*s", what, PL_FMT(child));
     if (err != NULL)
@@ -108,19 +109,21 @@ static bool is_same_owner(const struct pl_owner *controller, const struct owner 
            pl_kind_eq_group(&kind, &owner->kind) && pl_slice_eq(controller->name, owner->name);
 }
 
-static int check_scope(struct pl_node object, const struct pl_resource *resource,
-                       const struct owner *owner, struct pl_err *err)
+static int owner_ref_check_scope(struct pl_node object, const struct pl_resource *resource,
+                                 const struct owner *owner, struct pl_err *err)
 {
     struct pl_scratch scratch[2];
     struct pl_slice ns = pl_meta_namespace(object, &scratch[0]);
     struct pl_slice name = pl_meta_name(object, &scratch[1]);
     if (owner->ns.len > 0 && !resource->namespaced)
-        return refuse(err, "scope", "a namespaced owner cannot own a cluster-scoped object", name);
+        return owner_ref_refuse(err, "scope",
+                                "a namespaced owner cannot own a cluster-scoped object", name);
     if (owner->ns.len > 0 && ns.len > 0 && !pl_slice_eq(ns, owner->ns))
-        return refuse(err, "scope", "an owner in another namespace cannot own an object", name);
+        return owner_ref_refuse(err, "scope", "an owner in another namespace cannot own an object",
+                                name);
     struct pl_owner controller;
     if (pl_meta_controller(object, &controller) && !is_same_owner(&controller, owner))
-        return refuse(err, "scope", "another controller owns the object already", name);
+        return owner_ref_refuse(err, "scope", "another controller owns the object already", name);
     return 0;
 }
 
@@ -129,7 +132,8 @@ struct pl_doc *pl_owner_ref_set(struct pl_doc *object, const struct pl_resource 
 {
     struct owner owner;
     struct pl_node root = pl_doc_root(object);
-    if (read_owner(owner_node, &owner, err) != 0 || check_scope(root, resource, &owner, err) != 0)
+    if (read_owner(owner_node, &owner, err) != 0 ||
+        owner_ref_check_scope(root, resource, &owner, err) != 0)
         return NULL;
     struct pl_doc *doc = pl_doc_ref(object);
     struct pl_node refs = pl_node_dig(root, "metadata", "ownerReferences");
@@ -160,11 +164,12 @@ int pl_owner_ref_check_existing(struct pl_node existing, struct pl_node owner_no
     if (!pl_meta_controller(existing, &controller)) {
         if (adopt)
             return 0;
-        return refuse(err, "adopt",
-                      "the object exists and has no controller; adopt = true takes it over", name);
+        return owner_ref_refuse(
+            err, "adopt", "the object exists and has no controller; adopt = true takes it over",
+            name);
     }
     if (!is_same_owner(&controller, &owner))
-        return refuse(err, "scope", "another controller owns the object already", name);
+        return owner_ref_refuse(err, "scope", "another controller owns the object already", name);
     return 0;
 }
 
@@ -181,10 +186,10 @@ int pl_owner_ref_check(struct pl_node object, const struct pl_resource *resource
         if (pl_kind_from(owner.api_version, owner.kind, &kind, NULL) != 0)
             continue; /* the server says what is wrong with it */
         if (!resource->namespaced && owner_is_namespaced(arg, &kind))
-            return refuse(err, "scope", "a namespaced owner cannot own a cluster-scoped object",
-                          name);
+            return owner_ref_refuse(err, "scope",
+                                    "a namespaced owner cannot own a cluster-scoped object", name);
     }
     if (controllers > 1)
-        return refuse(err, "scope", "an object cannot have two controllers", name);
+        return owner_ref_refuse(err, "scope", "an object cannot have two controllers", name);
     return 0;
 }

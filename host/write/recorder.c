@@ -34,8 +34,8 @@ static struct pl_event_share *share_of(struct pl_recorder *r, struct pl_slice ke
     return share;
 }
 
-static struct pl_event_group *group_of(struct pl_recorder *r, struct pl_slice key,
-                                       struct pl_slice share)
+static struct pl_event_group *recorder_group_of(struct pl_recorder *r, struct pl_slice key,
+                                                struct pl_slice share)
 {
     struct pl_event_group *group = pl_map_get(&r->groups, key);
     if (group == NULL) {
@@ -114,13 +114,13 @@ void pl_recorder_drop(struct pl_event_series *s, const char *why)
 
 /* ---- recording ---- */
 
-static void add_part(struct pl_buf *key, struct pl_slice part)
+static void recorder_add_part(struct pl_buf *key, struct pl_slice part)
 {
     pl_buf_add_f(key, "%zu:", part.len);
     pl_buf_add_slice(key, part);
 }
 
-static void again(struct pl_event_series *s, int64_t wall_ns)
+static void recorder_again(struct pl_event_series *s, int64_t wall_ns)
 {
     bool was_told = s->count == s->written;
     s->count++;
@@ -132,7 +132,8 @@ static void again(struct pl_event_series *s, int64_t wall_ns)
 }
 
 /* Why a new series may not be, NULL: it may. Makes room. */
-static const char *make_room(struct pl_recorder *r, struct pl_event_group *group, bool warning)
+static const char *recorder_make_room(struct pl_recorder *r, struct pl_event_group *group,
+                                      bool warning)
 {
     pl_recorder_fill(&group->tokens, &group->filled_ns, pl_recorder_now(r),
                      (double)PL_SECOND / PL_EVENT_NOTE_EVERY, PL_EVENT_NOTES);
@@ -181,7 +182,7 @@ static void add_keys(struct pl_recorder *r, const struct pl_report *report,
     pl_buf_clear(&r->scratch);
     pl_buf_add_char(&r->scratch, report->warning ? 'W' : 'N');
     for (size_t i = 0; i < PL_ARRAY_LEN(parts); i++) {
-        add_part(&r->scratch, texts[parts[i]]);
+        recorder_add_part(&r->scratch, texts[parts[i]]);
         if (i == 1)
             ends[0] = r->scratch.len;
         else if (i == 6)
@@ -198,11 +199,12 @@ static void record(struct pl_recorder *r, const struct pl_report *report,
     const char *keys = r->scratch.ptr;
     struct pl_event_series *s = pl_map_get(&r->by_key, pl_slice(keys, ends[2]));
     if (s != NULL) {
-        again(s, pl_clock_wall(r->timers->clock));
+        recorder_again(s, pl_clock_wall(r->timers->clock));
         return;
     }
-    struct pl_event_group *group = group_of(r, pl_slice(keys, ends[1]), pl_slice(keys, ends[0]));
-    const char *why = make_room(r, group, report->warning);
+    struct pl_event_group *group =
+        recorder_group_of(r, pl_slice(keys, ends[1]), pl_slice(keys, ends[0]));
+    const char *why = recorder_make_room(r, group, report->warning);
     if (why != NULL) {
         count_dropped(r, report->warning, why, 1);
         leave_group(r, group);
@@ -282,7 +284,7 @@ static void copy_self(struct pl_recorder *r, const struct pl_object_ref *self)
         r->self[i] = pl_event_text(texts[i], limits[i]);
 }
 
-static void add_metrics(struct pl_recorder *r)
+static void recorder_add_metrics(struct pl_recorder *r)
 {
     struct pl_metrics *metrics = pl_site_metrics(r->site);
     if (metrics == NULL)
@@ -320,7 +322,7 @@ struct pl_recorder *pl_recorder_create(const struct pl_recorder_options *options
     r->filled_ns = pl_recorder_now(r);
     pl_backoff_init_with(&r->backoff, PL_SECOND, 30 * PL_SECOND, 120 * PL_SECOND,
                          pl_recorder_now(r));
-    add_metrics(r);
+    recorder_add_metrics(r);
     return r;
 }
 

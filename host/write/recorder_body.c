@@ -56,7 +56,7 @@ const char *pl_event_namespace(const struct pl_event_series *series)
     return ns[0] != '\0' ? ns : "default";
 }
 
-static void put(struct pl_build *b, const char *key, const char *value)
+static void recorder_body_put(struct pl_build *b, const char *key, const char *value)
 {
     if (value[0] == '\0')
         return;
@@ -71,7 +71,7 @@ static void put_micro_time(struct pl_build *b, const char *key, int64_t wall_ns)
     char day[32], text[48];
     strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
     snprintf(text, sizeof text, "%s.%06dZ", day, (int)(wall_ns % PL_SECOND / PL_US));
-    put(b, key, text);
+    recorder_body_put(b, key, text);
 }
 
 static void put_series(struct pl_build *b, const struct pl_event_series *series)
@@ -88,30 +88,30 @@ struct pl_doc *pl_event_body(const struct pl_event_series *series)
     char *const *texts = series->texts;
     struct pl_build *b = pl_build_create(NULL);
     pl_build_object(b);
-    put(b, "apiVersion", "events.k8s.io/v1");
-    put(b, "kind", "Event");
+    recorder_body_put(b, "apiVersion", "events.k8s.io/v1");
+    recorder_body_put(b, "kind", "Event");
     pl_build_keyz(b, "metadata");
     pl_build_object(b);
-    put(b, "name", series->event_name);
-    put(b, "namespace", pl_event_namespace(series));
+    recorder_body_put(b, "name", series->event_name);
+    recorder_body_put(b, "namespace", pl_event_namespace(series));
     pl_build_end(b);
     put_micro_time(b, "eventTime", series->first_ns);
     if (series->count > 1)
         put_series(b, series);
-    put(b, "type", series->warning ? "Warning" : "Normal");
-    put(b, "reason", texts[PL_EVENT_REASON]);
-    put(b, "note", texts[PL_EVENT_NOTE]);
-    put(b, "action", texts[PL_EVENT_ACTION]);
-    put(b, "reportingController", texts[PL_EVENT_CONTROLLER]);
-    put(b, "reportingInstance", series->recorder->instance);
+    recorder_body_put(b, "type", series->warning ? "Warning" : "Normal");
+    recorder_body_put(b, "reason", texts[PL_EVENT_REASON]);
+    recorder_body_put(b, "note", texts[PL_EVENT_NOTE]);
+    recorder_body_put(b, "action", texts[PL_EVENT_ACTION]);
+    recorder_body_put(b, "reportingController", texts[PL_EVENT_CONTROLLER]);
+    recorder_body_put(b, "reportingInstance", series->recorder->instance);
     pl_build_keyz(b, "regarding");
     pl_build_object(b);
-    put(b, "apiVersion", texts[PL_EVENT_API_VERSION]);
-    put(b, "kind", texts[PL_EVENT_KIND]);
-    put(b, "namespace", texts[PL_EVENT_NS]);
-    put(b, "name", texts[PL_EVENT_NAME]);
-    put(b, "uid", texts[PL_EVENT_UID]);
-    put(b, "resourceVersion", texts[PL_EVENT_RV]);
+    recorder_body_put(b, "apiVersion", texts[PL_EVENT_API_VERSION]);
+    recorder_body_put(b, "kind", texts[PL_EVENT_KIND]);
+    recorder_body_put(b, "namespace", texts[PL_EVENT_NS]);
+    recorder_body_put(b, "name", texts[PL_EVENT_NAME]);
+    recorder_body_put(b, "uid", texts[PL_EVENT_UID]);
+    recorder_body_put(b, "resourceVersion", texts[PL_EVENT_RV]);
     pl_build_end(b);
     pl_build_end(b);
     struct pl_doc *doc = pl_build_finish(b);

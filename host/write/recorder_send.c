@@ -90,7 +90,7 @@ void pl_recorder_drop_waiting(struct pl_recorder *r, const char *why)
             pl_recorder_drop(PL_CONTAINER_OF(link, struct pl_event_series, link), why);
 }
 
-static void try_again(struct pl_event_series *s, const struct pl_err *err)
+static void recorder_send_try_again(struct pl_event_series *s, const struct pl_err *err)
 {
     struct pl_recorder *r = s->recorder;
     pl_trouble_note(&r->away, err, pl_recorder_now(r), "Events can't be written; trying again",
@@ -148,7 +148,7 @@ static bool is_passing(const struct pl_err *err)
            pl_err_is_conflict(err);
 }
 
-static void failed(struct pl_event_series *s, const struct pl_err *err)
+static void recorder_send_failed(struct pl_event_series *s, const struct pl_err *err)
 {
     struct pl_recorder *r = s->recorder;
     bool answered = err->code == PL_EAPI;
@@ -165,7 +165,7 @@ static void failed(struct pl_event_series *s, const struct pl_err *err)
         s->next_ns = pl_recorder_now(r);
         pl_recorder_rest(s);
     } else if (is_passing(err)) {
-        try_again(s, err);
+        recorder_send_try_again(s, err);
     } else if (answered && pl_err_is_forbidden(err)) {
         close_namespace(r, pl_event_namespace(s), err);
         pl_recorder_drop(s, "forbidden");
@@ -194,7 +194,7 @@ static void succeeded(struct pl_event_series *s)
     pl_recorder_rest(s);
 }
 
-static void on_answer(void *arg, const struct pl_answer *answer)
+static void on_recorder_send_answer(void *arg, const struct pl_answer *answer)
 {
     struct pl_event_series *s = arg;
     struct pl_recorder *r = s->recorder;
@@ -203,12 +203,12 @@ static void on_answer(void *arg, const struct pl_answer *answer)
     if (answer->err == NULL)
         succeeded(s);
     else
-        failed(s, answer->err);
+        recorder_send_failed(s, answer->err);
     pl_recorder_pump(r);
     pl_site_release(site);
 }
 
-static void send(struct pl_event_series *s)
+static void recorder_send_send(struct pl_event_series *s)
 {
     struct pl_recorder *r = s->recorder;
     pl_recorder_set_state(s, PL_SERIES_FLYING);
@@ -231,7 +231,7 @@ static void send(struct pl_event_series *s)
     };
     r->in_flight++;
     pl_site_hold(r->site);
-    pl_client_start(pl_site_client(r->site), &call, on_answer, s);
+    pl_client_start(pl_site_client(r->site), &call, on_recorder_send_answer, s);
     pl_doc_unref(body);
 }
 
@@ -249,6 +249,6 @@ void pl_recorder_pump(struct pl_recorder *r)
         }
         r->tokens -= r->tokens >= 1;
         struct pl_list *list = pl_list_empty(&r->warnings) ? &r->normals : &r->warnings;
-        send(PL_CONTAINER_OF(pl_list_first(list), struct pl_event_series, link));
+        recorder_send_send(PL_CONTAINER_OF(pl_list_first(list), struct pl_event_series, link));
     }
 }
