@@ -40,7 +40,7 @@ void pl_page_reply_with(struct pl_exchange *exchange, int status, const char *ty
     pl_exchange_reply_with(exchange, status, headers, count, body);
 }
 
-static void fail(struct pl_exchange *exchange, int status, const char *message)
+static void calls_fail(struct pl_exchange *exchange, int status, const char *message)
 {
     struct pl_buf body = PL_BUF_INIT;
     pl_buf_add_f(&body, "{\"ok\":false,\"error\":\"%s\"}", message);
@@ -63,14 +63,14 @@ struct asked {
     struct pl_buf answer;
 };
 
-static void on_line(void *arg, struct pl_slice line)
+static void on_calls_line(void *arg, struct pl_slice line)
 {
     struct asked *asked = arg;
     pl_buf_clear(&asked->answer); /* one line is the whole answer to what is asked here */
     pl_buf_add_slice(&asked->answer, line);
 }
 
-static void on_ended(void *arg)
+static void on_calls_ended(void *arg)
 {
     struct asked *asked = arg;
     bool failed = strstr(pl_buf_z(&asked->answer), "\"ok\":true") == NULL;
@@ -80,8 +80,8 @@ static void on_ended(void *arg)
 }
 
 /* Takes the builder; its object has the command's own members. */
-static void ask(struct pl_page_calls *calls, struct pl_exchange *exchange, struct pl_build *b,
-                const char *command)
+static void calls_ask(struct pl_page_calls *calls, struct pl_exchange *exchange, struct pl_build *b,
+                      const char *command)
 {
     struct asked *asked = PL_NEW(struct asked);
     asked->exchange = exchange;
@@ -90,7 +90,7 @@ static void ask(struct pl_page_calls *calls, struct pl_exchange *exchange, struc
     pl_build_end(b);
     struct pl_doc *request = pl_build_finish(b);
     pl_build_destroy(b);
-    const struct pl_admin_ear ear = {on_line, on_ended, asked};
+    const struct pl_admin_ear ear = {on_calls_line, on_calls_ended, asked};
     pl_admin_run(calls->o.admin, request, &ear);
 }
 
@@ -111,14 +111,14 @@ static void put_query(struct pl_build *b, const struct pl_exchange *exchange, co
 
 static void get_status(struct pl_page_calls *calls, struct pl_exchange *exchange)
 {
-    ask(calls, exchange, begin_request(), "status");
+    calls_ask(calls, exchange, begin_request(), "status");
 }
 
 static void get_queue(struct pl_page_calls *calls, struct pl_exchange *exchange)
 {
     struct pl_build *b = begin_request();
     put_query(b, exchange, "controller");
-    ask(calls, exchange, b, "queue");
+    calls_ask(calls, exchange, b, "queue");
 }
 
 static void get_why(struct pl_page_calls *calls, struct pl_exchange *exchange)
@@ -126,7 +126,7 @@ static void get_why(struct pl_page_calls *calls, struct pl_exchange *exchange)
     struct pl_build *b = begin_request();
     put_query(b, exchange, "kind");
     put_query(b, exchange, "key");
-    ask(calls, exchange, b, "why");
+    calls_ask(calls, exchange, b, "why");
 }
 
 /* ---- what the page remembers ---- */
@@ -173,7 +173,7 @@ static void on_tree(void *arg, struct pl_doc *result)
         pl_write(&text, pl_doc_root(result), PL_WRITE_COMPACT);
         reply_result(walking->exchange, pl_buf_slice(&text));
     } else {
-        fail(walking->exchange, 503, "the host is stopping");
+        calls_fail(walking->exchange, 503, "the host is stopping");
     }
     pl_buf_deinit(&text);
     pl_doc_unref(result);
@@ -223,7 +223,7 @@ static void get_objects(struct pl_page_calls *calls, struct pl_exchange *exchang
         walking->tree = pl_owners_begin(&request);
     }
     if (walking->tree == NULL) {
-        fail(exchange, 404, "there is no such controller, or it has no For objects");
+        calls_fail(exchange, 404, "there is no such controller, or it has no For objects");
         pl_link_unlink(&walking->link);
         pl_free(walking);
     }
@@ -251,7 +251,7 @@ static struct pl_build *read_texts(struct pl_exchange *exchange, const char *con
         return b;
     }
     pl_build_destroy(b);
-    fail(exchange, 400, "the body is no JSON");
+    calls_fail(exchange, 400, "the body is no JSON");
     return NULL;
 }
 
@@ -260,7 +260,7 @@ static void act(struct pl_page_calls *calls, struct pl_exchange *exchange, const
     static const char *const names[] = {"kind", "key", NULL};
     struct pl_build *b = read_texts(exchange, names);
     if (b != NULL)
-        ask(calls, exchange, b, command);
+        calls_ask(calls, exchange, b, command);
 }
 
 static void post_pause(struct pl_page_calls *calls, struct pl_exchange *exchange)
@@ -280,12 +280,12 @@ static void post_requeue(struct pl_page_calls *calls, struct pl_exchange *exchan
     if (b == NULL)
         return;
     pl_build_put_strz(b, "action", "requeue");
-    ask(calls, exchange, b, "queue");
+    calls_ask(calls, exchange, b, "queue");
 }
 
 static void post_reload(struct pl_page_calls *calls, struct pl_exchange *exchange)
 {
-    ask(calls, exchange, begin_request(), "reload");
+    calls_ask(calls, exchange, begin_request(), "reload");
 }
 
 /* ---- routes ---- */
@@ -323,9 +323,9 @@ void pl_page_call(struct pl_page_calls *calls, struct pl_exchange *exchange)
     bool reads = strcmp(pl_exchange_method(exchange), "GET") == 0 ||
                  strcmp(pl_exchange_method(exchange), "HEAD") == 0;
     if (route == NULL)
-        fail(exchange, 404, "there is nothing here");
+        calls_fail(exchange, 404, "there is nothing here");
     else if (route->acts ? strcmp(pl_exchange_method(exchange), "POST") != 0 : !reads)
-        fail(exchange, 405, route->acts ? "an action is a POST" : "this is read with GET");
+        calls_fail(exchange, 405, route->acts ? "an action is a POST" : "this is read with GET");
     else
         route->run(calls, exchange);
 }

@@ -29,7 +29,7 @@ static void reply_asset(struct pl_exchange *exchange, int status, const struct p
     pl_page_reply(exchange, status, asset->type, pl_slice((const char *)asset->bytes, asset->len));
 }
 
-static void refuse(struct pl_exchange *exchange, enum pl_page_verdict verdict)
+static void page_refuse(struct pl_exchange *exchange, enum pl_page_verdict verdict)
 {
     static const struct {
         int status;
@@ -75,7 +75,7 @@ static void on_request(void *arg, struct pl_exchange *exchange)
     enum pl_page_verdict verdict = for_everybody ? pl_page_gate_look(&page->gate, &caller)
                                                  : pl_page_gate_check(&page->gate, &caller);
     if (verdict != PL_PAGE_WELCOME)
-        refuse(exchange, verdict);
+        page_refuse(exchange, verdict);
     else if (asset != NULL)
         reply_asset(exchange, 200, asset);
     else if (pl_slice_eqz(path, "/session"))
