@@ -1,5 +1,5 @@
-/* Puts the parts of one cluster together, and takes them apart in the opposite order. It does
- * nothing else: what a part needs of another one is given to it here. */
+/* Creates the parts of one cluster and destroys them in the opposite order. It only connects the
+ * parts with each other. */
 #include "cluster/cluster.h"
 
 #include "base/alloc.h"
@@ -20,7 +20,7 @@ struct pl_cluster {
     struct pl_history history;
 };
 
-/* What is wrong with a source is an Event about the pod that we are. */
+/* Trouble of a source is reported as an Event about our own pod. */
 static void cluster_say(void *arg, const char *reason, const char *note)
 {
     struct pl_cluster *cluster = arg;

@@ -1,5 +1,6 @@
-/* Records lie one behind the other in one block a key. A block that is full moves to a larger one.
- * Limits hold for a key and for all keys together; the key that was quiet longest goes first. */
+/* The records of a key lie in sequence in one block. A full block moves to a larger one. There are
+ * limits for a key and for all keys together; the key that was quiet for longest is forgotten
+ * first. */
 #include "cluster/history.h"
 
 #include "base/base.h"
@@ -9,12 +10,12 @@
 
 #define LIMIT      ((size_t)512 << 10)
 #define KEY_BYTES  4096
-#define FIRST_CAP  128 /* what happens to a key from its event to the end of its run */
+#define FIRST_CAP  128 /* usual size of the records from an event to the end of its run */
 #define DETAIL_MAX 512
-#define OVERHEAD   16                 /* what the table takes for a key */
-#define SPACE      ((size_t)64 << 20) /* addresses */
+#define OVERHEAD   16                 /* memory of the table for a key */
+#define SPACE      ((size_t)64 << 20) /* range of addresses */
 
-/* Records lie one behind the other: head, then the detail's text. */
+/* Records lie in sequence: head, then the detail's text. */
 struct head {
     int64_t at_ns, amount;
     uint16_t what, len;
@@ -25,7 +26,7 @@ struct pl_history_key {
     struct pl_link link;  /* in the history's used */
     uint32_t count;
     uint32_t len, cap; /* of the records */
-    char name[];       /* and behind it the records: heads and texts, oldest first; unaligned */
+    char name[];       /* followed by the records: heads and texts, oldest first; unaligned */
 };
 
 const char *pl_happening_name(enum pl_happening what)
@@ -80,7 +81,7 @@ void pl_history_deinit(struct pl_history *history)
     pl_slab_deinit(&history->memory);
 }
 
-/* "controller key"; controllers' names hold no space. False when it does not fit. */
+/* "controller key"; controllers' names contain no space. False when it does not fit. */
 static bool make_name(char *room, size_t size, struct pl_slice controller, struct pl_slice key,
                       struct pl_slice *name)
 {
@@ -100,7 +101,7 @@ static struct pl_history_key *history_find(const struct pl_history *history, str
     return node != NULL ? PL_CONTAINER_OF(node, struct pl_history_key, node) : NULL;
 }
 
-/* With room for `more` bytes of records: a new entry for the name, or `old` in a larger piece. */
+/* Makes room for `more` bytes of records: a new entry for the name, or `old` in a larger block. */
 static struct pl_history_key *history_make(struct pl_history *history, struct pl_slice name,
                                            uint32_t hash, struct pl_history_key *old, size_t more)
 {
@@ -217,7 +218,7 @@ void pl_history_each(const struct pl_history *history, struct pl_slice controlle
 
 #define CALLS_MAX 1000
 
-/* The next word, which ends at a space; what is left goes to *rest. */
+/* The next word, up to a space; *rest is the text after it. */
 static struct pl_slice next_word(struct pl_slice *rest)
 {
     const char *space = rest->len > 0 ? memchr(rest->ptr, ' ', rest->len) : NULL;

@@ -1,7 +1,7 @@
-/* Finds out how other clusters are reached, and keeps looking: a kubeconfig file until it was read,
- * a Secret for ever, as its credentials may be replaced. The file is read by a thread of the pool,
- * since its disk may not answer; the Secret through the host's own client. What a Secret says is
- * not trusted to name files or programs of this machine. */
+/* Reads the addresses and credentials of other clusters, and keeps reading: a kubeconfig file until
+ * it was read, a Secret for ever, as its credentials may be replaced. A thread of the pool reads
+ * the file, since its disk may not answer; the host's own client reads the Secret. A Secret is not
+ * trusted to name files or programs of this machine. */
 #include "cluster/remotes.h"
 
 #include "base/alloc.h"
@@ -15,12 +15,12 @@
 #include <string.h>
 
 #define TRY_AGAIN  (10 * PL_SECOND)
-#define LOOK_AGAIN (60 * PL_SECOND) /* at a Secret that was read */
+#define LOOK_AGAIN (60 * PL_SECOND) /* interval of reading a Secret again */
 #define SECRET_MAX ((size_t)1 << 20)
 
-/* What the thread that reads the file has. */
+/* Data of the thread that reads the file. */
 struct reading {
-    struct remote *remote; /* NULL: nobody waits any more */
+    struct remote *remote; /* NULL: no one waits any more */
     struct pl_kubeconfig_options options;
     char *file, *context; /* owned, behind options */
     struct pl_kubeconfig config;
@@ -31,15 +31,15 @@ struct remote {
     struct pl_remotes *remotes;   /* back-pointer */
     struct pl_remote_spec spec;   /* owned */
     char *from;                   /* owned, for people */
-    struct pl_kubeconfig nowhere; /* before anything is known */
+    struct pl_kubeconfig nowhere; /* used before the configuration is known */
     struct pl_kubeconfig *config; /* owned; NULL: not known yet */
     struct pl_client *client;
     struct pl_cluster *cluster;
     struct pl_timer again;
     struct pl_work *work;    /* under way; NULL: none */
-    struct reading *reading; /* its */
+    struct reading *reading; /* its data */
     struct pl_read_op *read; /* of the Secret, under way; NULL: none */
-    char *text;              /* owned: what the Secret said last; NULL: nothing yet */
+    char *text;              /* owned: the last text of the Secret; NULL: none yet */
     char *trouble;           /* owned; NULL: none */
     struct pl_series *up;
 };
@@ -78,7 +78,7 @@ static bool is_spec(const struct pl_remote_spec *a, const struct pl_remote_spec 
            remotes_same(a->secret_key, b->secret_key);
 }
 
-/* ---- what became of a try ---- */
+/* ---- results of an attempt ---- */
 
 static struct pl_timers *remotes_timers_of(const struct remote *remote)
 {
@@ -98,7 +98,8 @@ static void look_again(struct remote *remote, int64_t delay_ns)
         pl_timer_start(remotes_timers_of(remote), &remote->again, delay_ns, on_remotes_again);
 }
 
-/* Said once, until it is another. Where it was reached before, the last credentials stay in use. */
+/* Logged once, until the reason changes. If the cluster was reachable before, the last credentials
+ * stay in use. */
 static void remotes_fail(struct remote *remote, const struct pl_err *why)
 {
     struct pl_err held;

@@ -1,7 +1,7 @@
-/* The clusters besides the host's own: scripts name them (perilune.cluster), and each is a cluster
- * like the own one, with a client, informers, a gate and metrics of its own. How it is reached is
- * read later, by another thread or from a Secret of the own cluster; until then every request to it
- * fails with the reason, so that one that is away stops nobody else. I/O thread. */
+/* The clusters besides the host's own: scripts name them (perilune.cluster), and each has its own
+ * client, informers, gate and metrics. Its address and credentials are read later, by another
+ * thread or from a Secret of the host's cluster. Until then every request to it fails with the
+ * reason, so that an unreachable cluster delays no other. I/O thread. */
 #pragma once
 
 #include "cluster/cluster.h"
@@ -13,31 +13,30 @@ struct pl_remotes;
 
 #define PL_REMOTES_MAX 64
 
-/* The texts user_agent and instance are copied; all else is borrowed for life. */
+/* The texts user_agent and instance are copied; all other fields are borrowed for life. */
 struct pl_remotes_options {
     struct pl_cluster *home;
-    struct pl_client_options client;    /* its config is each cluster's own */
-    struct pl_cluster_options cluster;  /* its client, name and home are each cluster's own */
-    struct pl_kubeconfig_options files; /* where kubeconfigs are, when a spec names none */
+    struct pl_client_options client;    /* each cluster has its own config */
+    struct pl_cluster_options cluster;  /* each cluster has its own client, name and home */
+    struct pl_kubeconfig_options files; /* sources of kubeconfigs, when a spec names none */
     struct pl_loop *loop;
 };
 
 struct pl_remotes *pl_remotes_create(const struct pl_remotes_options *options);
-/* Every cluster must be idle, as pl_cluster_destroy says. Accepts NULL. */
+/* Every cluster must be idle, as for pl_cluster_destroy. Accepts NULL. */
 void pl_remotes_destroy(struct pl_remotes *remotes);
-/* No more tries to find out how they are reached: before the home cluster may become idle. */
+/* Stops reading addresses and credentials; call it before the home cluster may become idle. */
 void pl_remotes_stop(struct pl_remotes *remotes);
 
-/* The cluster of this spec; one that equals an earlier one is that one. Borrowed for as long as the
- * remotes live. */
+/* The cluster of this spec; equal specs give the same cluster. Borrowed while the remotes exist. */
 struct pl_cluster *pl_remotes_take(struct pl_remotes *remotes, const struct pl_remote_spec *spec);
 
 struct pl_remote_state {
     struct pl_cluster *cluster;
     const char *name;
-    const char *server;  /* NULL: not known yet */
-    const char *from;    /* where it is read from */
-    const char *trouble; /* why it cannot be reached, as far as that is known here; NULL: nothing */
+    const char *server;  /* NULL: unknown yet */
+    const char *from;    /* the source of the configuration */
+    const char *trouble; /* why it is unreachable, as far as known here; NULL: no trouble */
 };
 size_t pl_remotes_count(const struct pl_remotes *remotes);
 void pl_remotes_state(const struct pl_remotes *remotes, size_t i, struct pl_remote_state *out);

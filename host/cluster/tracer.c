@@ -1,5 +1,5 @@
-/* Spans are written into a buffer of JSON as they end, and sent a few seconds later, one request at
- * a time. A run's trace has its id in it, so that logs and traces find each other. */
+/* Spans are written into a buffer of JSON when they end, and sent a few seconds later, one request
+ * at a time. A run's trace id contains its reconcile id, so that logs and traces can be matched. */
 #include "cluster/tracer.h"
 
 #include "base/alloc.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define SEND_EVERY  (2 * PL_SECOND)
-#define SPANS_MAX   4096 /* that wait */
+#define SPANS_MAX   4096 /* limit of waiting spans */
 #define TEXT_MAX    1024
 #define HEADERS_MAX 16
 #define TIMEOUT_MS  10000
@@ -58,7 +58,7 @@ static void tracer_put_time(struct pl_build *b, const char *key, int64_t ns)
 
 static void on_send(struct pl_timer *timer);
 
-/* NULL: there is no room. The span's members follow; end_span ends it. */
+/* NULL: there is no room. The caller adds the span's members; end_span ends it. */
 static struct pl_build *begin_span(struct pl_tracer *tracer, const char *run, struct pl_slice name,
                                    int kind, int64_t took_ns)
 {
@@ -234,7 +234,7 @@ static void on_send(struct pl_timer *timer)
 
 /* ---- lifetime ---- */
 
-/* "name=value,name=value", values escaped. What is no such pair is left out. */
+/* "name=value,name=value", values escaped. Invalid pairs are left out. */
 static void read_headers(struct pl_tracer *tracer, const char *text)
 {
     tracer->texts = pl_strdup(text != NULL ? text : "");

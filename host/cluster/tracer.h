@@ -1,6 +1,7 @@
-/* Traces for OpenTelemetry: a span a run and a span a call, sent as OTLP over HTTP in JSON. What is
- * sent is what `perilune why` shows, so no value of a Secret is in it. It never holds up a run:
- * what the collector does not take in time is dropped and counted. I/O thread. */
+/* Traces for OpenTelemetry: a span for each run and each call, sent as OTLP over HTTP in JSON.
+ * Spans have the data of `perilune why`, so they contain no values of Secrets. The tracer never
+ * delays a run: spans that the collector does not take in time are dropped and counted. I/O thread.
+ */
 #pragma once
 
 #include "base/metrics.h"
@@ -11,7 +12,7 @@
 struct pl_tracer;
 
 struct pl_tracer_options {
-    struct pl_transport transport; /* borrowed until its end; for life what follows */
+    struct pl_transport transport; /* borrowed until its end; the following fields for life */
     struct pl_timers *timers;
     struct pl_rand *rand;
     struct pl_metrics *metrics; /* NULL: none */
@@ -20,14 +21,14 @@ struct pl_tracer_options {
     const char *service;        /* service.name */
 };
 
-/* EINVAL for a URL that is none. */
+/* EINVAL for an invalid URL. */
 struct pl_tracer *pl_tracer_create(const struct pl_tracer_options *options, struct pl_err *err);
-/* What was not sent is lost. After the transport's end, so that nothing is under way. Accepts NULL.
- */
+/* Unsent spans are lost. Destroy it after the transport, so that no request is under way. Accepts
+ * NULL. */
 void pl_tracer_destroy(struct pl_tracer *tracer);
 
-/* What a run did, and that it has ended. run: its id, 16 hexadecimal digits. Both end now, and took
- * so long. failed: an error. All texts are copied, up to 1 KiB each. */
+/* A call of a run has ended, or the run itself. run: its id, 16 hexadecimal digits. Both end now,
+ * after took_ns. failed: an error. All texts are copied, up to 1 KiB each. */
 void pl_tracer_call(struct pl_tracer *tracer, const char *run, struct pl_slice what,
                     struct pl_slice result, bool failed, int64_t took_ns);
 void pl_tracer_run(struct pl_tracer *tracer, const char *run, const char *controller,

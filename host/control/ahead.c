@@ -1,16 +1,16 @@
 /* Runs that are handed over before there is room for them. A reconcile that only computes takes
- * less time than the way from thread to thread and back; so, where the last runs have not waited
- * for anything, the next keys follow the running one and begin by themselves as soon as it has
- * ended, never beside it. Their keys are claimed: they count as queued until it is known that they
- * have begun, and go back to their places when the running one waits, or lasts, or other code,
- * another leader or the end is near. Where there is only one worker, a run that waits is still
- * followed by one: nobody else could begin it sooner. */
+ * less time than the way to another thread and back. So if the last runs have not waited, the next
+ * keys follow the running one and begin by themselves as soon as it has ended, never beside it.
+ * Their keys are claimed: they count as queued until it is known that they have begun. They go back
+ * to their places when the running one waits or takes long, and before new code, another leader or
+ * the end takes over. With only one worker, a run that waits is still followed by one: no other
+ * worker could begin it sooner. */
 #include "control/controller_impl.h"
 
 #include "base/check.h"
 
 #define MOST_AHEAD 64
-/* So long may keys be claimed. */
+/* Maximal time of a claim. */
 #define CLAIM_NS            (10 * PL_MS)
 #define SHORTEST_TIMEOUT_NS PL_SECOND
 
@@ -35,7 +35,8 @@ static void give_back(struct pl_controller *c, struct pl_run_record *run)
     pl_run_free(run);
 }
 
-/* Those that follow the run, the last one first: one that has ended can't be followed. */
+/* Settles the runs that follow this one, the last one first, since an ended run cannot be followed.
+ */
 static void settle_after(struct pl_controller *c, struct pl_run_record *run, int64_t at_ns)
 {
     struct pl_run_record *next = run->next;
@@ -61,7 +62,7 @@ void pl_controller_take_back(struct pl_controller *c)
     pl_controller_drive(c);
 }
 
-/* Also where they move, so that a key of a higher priority does not wait longer. */
+/* Even if they make progress, so that a key with a higher priority does not wait longer. */
 static void on_ahead_limit(struct pl_timer *timer)
 {
     struct pl_controller *c = PL_CONTAINER_OF(timer, struct pl_controller, ahead.limit);
@@ -72,13 +73,13 @@ static void on_ahead_limit(struct pl_timer *timer)
 
 void pl_controller_may_follow(struct pl_controller *c, struct pl_run_record *run)
 {
-    /* Other code's lanes do not know the old one's runs, nor these the other's. */
+    /* Lanes of different editions do not know each other's runs. */
     if (c->ahead.count == 0 && run->run.edition == c->edition)
         c->ahead.head = c->ahead.tail = run;
 }
 
-/* Tasks are no keys, a run that is compared begins with a look at its object, and the time of a run
- * counts from its claim. */
+/* Not for tasks, which have no keys; not for runs with a capture, which begin with reading the
+ * object; and the time of a run counts from its claim. */
 static bool may_hand_ahead(const struct pl_controller *c)
 {
     const struct pl_run_record *tail = c->ahead.tail;
@@ -88,7 +89,7 @@ static bool may_hand_ahead(const struct pl_controller *c)
            (timeout_ns == 0 || timeout_ns >= SHORTEST_TIMEOUT_NS);
 }
 
-/* False when there is none, or it is not one to be handed ahead. */
+/* False when there is no key, or the next one must not be handed ahead. */
 static bool hand_next(struct pl_controller *c)
 {
     struct pl_item item;
@@ -109,7 +110,7 @@ void pl_controller_hand_ahead(struct pl_controller *c)
 {
     bool has_room = c->in_flight < (size_t)pl_controller_workers(c);
     if (has_room && c->ahead.count > 0)
-        pl_controller_take_back(c); /* to begin at once */
+        pl_controller_take_back(c); /* it has to begin at once */
     if (has_room || !may_hand_ahead(c))
         return;
     while (c->ahead.count < c->ahead.most && hand_next(c))
@@ -136,7 +137,7 @@ void pl_controller_follow_up(struct pl_controller *c, struct pl_run_record *run,
     begun(c, next, ended_ns);
 }
 
-/* Only the next key, and not before what the run waits for has been sent. */
+/* Only one key follows, and not before the request of the waiting run has been sent. */
 static void follow_alone(struct pl_controller *c, struct pl_run_record *run)
 {
     c->ahead.most = 1;

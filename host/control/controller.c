@@ -1,6 +1,6 @@
-/* A controller's life: what survives a reload is here (queue, delays, failures, metrics), what a
- * generation says is in its edition. It begins to run when its sources have synced, and ends
- * when its runs have. */
+/* A controller's life. It has the state that survives a reload (queue, delays, failures, metrics);
+ * the edition has the declaration of a generation. It begins to run when its sources have synced,
+ * and ends when its runs have ended. */
 #include "control/controller_impl.h"
 
 #include "base/alloc.h"
@@ -169,8 +169,8 @@ static bool informers_have_synced(const struct pl_controller *c)
     return c->started && pl_edition_is_synced(c->edition);
 }
 
-/* It hears of one source alone, whose objects are its keys: while the first list is told, each of
- * them comes once, so a run that begins before all have come spares no other. */
+/* True when it has a single source, whose objects are its keys. Then each key comes once during the
+ * first list, so waiting for the whole list would save no run. */
 static bool hears_of_each_key_once(const struct pl_controller *c)
 {
     size_t heard = 0;
@@ -304,7 +304,7 @@ void pl_controller_check(struct pl_controller *c)
     }
     if (c->draining && pl_controller_running_as_leader(c) == 0) {
         c->draining = false;
-        controller_tell_changed(c); /* whether it is ready or not: others wait for its runs */
+        controller_tell_changed(c); /* ready or not: others wait for its runs */
     }
     if (!c->listening && informers_have_synced(c)) {
         c->listening = true;

@@ -1,4 +1,4 @@
-/* What a controller tells the history of its keys. */
+/* Writes a controller's entries in the history of its keys. */
 #include "base/buf.h"
 #include "cluster/tracer.h"
 #include "control/controller_impl.h"
@@ -56,7 +56,7 @@ void pl_controller_note_dropped(struct pl_subscription *subscription, const stru
     struct pl_controller *c = subscription->controller;
     pl_requests_clear(&c->requests);
     if (!pl_handler_requests(&subscription->handler, event, &c->requests))
-        return; /* a script's map: it is not asked about what is dropped */
+        return; /* a script's map function is not asked about dropped events */
     for (size_t i = 0; i < c->requests.count; i++)
         note_event(subscription, pl_requests_key(&c->requests, i), PL_HAPPENED_DROPPED, event,
                    NULL);
@@ -84,7 +84,7 @@ void pl_controller_note_outcome(struct pl_controller *c, const struct pl_run *ru
                       took_ns);
 }
 
-/* Of a call, as it is worded in lane/op_io.c. */
+/* By the wording of results in lane/op_io.c. */
 static bool went_well(struct pl_slice result)
 {
     return pl_slice_eqz(result, "ok") || pl_slice_eqz(result, "it was gone") ||

@@ -1,4 +1,5 @@
-/* The names that dashboards of controller-runtime know already (host/cli/README.md). */
+/* Metrics with the names of controller-runtime, which existing dashboards know
+ * (host/cli/README.md). */
 #include "control/controller_impl.h"
 
 #include "base/check.h"
@@ -7,7 +8,7 @@ static const double run_bounds[] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
                                     1,     2.5,  5,     10,   30,  60,   120};
 static const double queue_bounds[] = {1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10, 100, 1000};
 
-/* Held until the controller goes, so that those of a script's former names do not stay for ever. */
+/* Held until the controller is destroyed, so that series of former names do not stay for ever. */
 static struct pl_series *controller_metrics_series(struct pl_controller *c,
                                                    const struct pl_metric_spec *spec,
                                                    const char *first, const char *second)

@@ -1,5 +1,5 @@
-/* Writes the log records. Reads everything, changes nothing, allocates little: it is used when
- * something is wrong. What is left out for the limit is said in a last line. */
+/* Writes the log records. It reads everything, changes nothing and allocates little, since it is
+ * used when something is wrong. A last line gives the number of records beyond the limit. */
 #include "control/dump.h"
 
 #include "base/log.h"

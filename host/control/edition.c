@@ -1,6 +1,6 @@
-/* One generation's word on a controller, and how a controller adopts it: a source that both
- * editions watch is handed over in its place, others are started and stopped. A run holds the
- * edition under which it began. */
+/* One controller as one generation declares it, and how a controller adopts an edition: a source
+ * that both editions watch is handed over at its current position, others are started and stopped.
+ * A run holds the edition under which it began. */
 #include "control/controller_impl.h"
 
 #include "base/alloc.h"
@@ -122,7 +122,7 @@ void pl_edition_cancel_runs(struct pl_edition *edition, const struct pl_err *why
 
 /* ---- adopting ---- */
 
-/* Its place at the informer goes to a source of the next edition that watches the same. */
+/* A source of the next edition that watches the same takes over its position at the informer. */
 static void edition_hand_over(struct pl_edition *from, struct pl_edition *to)
 {
     for (size_t i = 0; i < to->spec.source_count; i++) {
@@ -155,7 +155,7 @@ void pl_controller_leave_editions(struct pl_controller *c)
     pl_edition_unref(c->edition);
 }
 
-/* Times and limits that the spec says, where they are others now. */
+/* Applies changed times and limits of the spec. */
 static void retime(struct pl_controller *c, const struct pl_controller_spec *old)
 {
     if (memcmp(&old->rate, &c->spec->rate, sizeof old->rate) != 0)
@@ -174,7 +174,7 @@ void pl_controller_use(struct pl_controller *c, struct pl_edition *edition)
     c->subscriptions = edition->subscriptions;
     c->editions++;
     edition->controller = c;
-    pl_link_unlink(&edition->of_controller); /* it may be back */
+    pl_link_unlink(&edition->of_controller); /* it may have been here before */
     pl_list_push(&c->its_editions, &edition->of_controller);
     edition->serial = c->editions;
     for (size_t i = 0; i < edition->spec.source_count; i++)
@@ -235,7 +235,7 @@ void pl_controller_retire(struct pl_controller *c,
     pl_controller_drive(c);
 }
 
-/* ---- everything once more ---- */
+/* ---- queueing everything again ---- */
 
 #define SLICE_NS   (500 * PL_US)
 #define SLICE_DOCS 64
@@ -248,8 +248,8 @@ static bool has_for(const struct pl_controller *c)
     return false;
 }
 
-/* To code that has changed the For objects' keys; without For, whatever its sources would enqueue.
- * Where events of a map function were left out, also what it would enqueue. */
+/* After a change of the code: the For objects' keys; without For, all keys that its sources queue.
+ * If events of a map function were left out, also the keys that it would queue. */
 static bool is_shown_again(const struct pl_controller *c, const struct pl_source_spec *source)
 {
     if (source->role == PL_SOURCE_FOR)
@@ -274,7 +274,7 @@ static struct pl_subscription *shown_at(struct pl_controller *c, size_t i)
                : &c->edition->members[i - c->spec->source_count]->subscription;
 }
 
-/* One piece of one source; false when the whole is done. */
+/* Evaluates one piece of one source; false when everything is done. */
 static bool show_piece(struct pl_controller *c)
 {
     while (c->show_source < c->spec->source_count + c->edition->member_count) {
@@ -320,9 +320,9 @@ void pl_controller_stop_showing(struct pl_controller *c)
 
 void pl_controller_show_again(struct pl_controller *c, enum pl_again why)
 {
-    if (why > c->showing) /* a resync shows all that code which has changed must see */
+    if (why > c->showing) /* a resync covers everything that changed code must see */
         c->showing = why;
     c->show_source = 0;
     c->show_walk = (struct pl_store_walk){0};
-    pl_timer_start(c->timers, &c->show, 0, on_show); /* the switch itself is short */
+    pl_timer_start(c->timers, &c->show, 0, on_show); /* the switch itself must be short */
 }

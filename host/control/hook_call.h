@@ -1,8 +1,8 @@
-/* One call of a webhook handler: what it is asked, and what it answered. It travels with its run
- * (control/reconciler.h) from the I/O thread to whoever runs handlers and back; the core never sees
- * Lua. Counted: who made it may answer its client before the run has ended. The questions are
- * written before the run starts; the answers by the handler's side before the run finishes, and
- * read after that. */
+/* One call of a webhook handler: its questions and answers. It travels with its run
+ * (control/reconciler.h) from the I/O thread to the handler and back; the core never sees Lua.
+ * Counted: its creator may answer the client before the run has ended. The questions are written
+ * before the run starts; the handler's side writes the answers before the run finishes, and they
+ * are read after that. */
 #pragma once
 
 #include "event/hook_spec.h"
@@ -13,21 +13,21 @@
 struct pl_hook_call {
     atomic_int refs;
     enum pl_hook_sort sort;
-    bool dry_run; /* what it writes is sent as a dry run */
+    bool dry_run; /* its writes are sent as dry runs */
 
     /* validate, mutate */
     struct pl_doc *object, *old; /* counted; NULL: there is none */
-    struct pl_doc *request;      /* counted: what scripts see of the request */
+    struct pl_doc *request;      /* counted: the request as scripts see it */
     /* convert */
     struct pl_doc *review; /* counted: the ConversionReview */
     char *desired;         /* owned: apiVersion */
 
     struct {
         /* validate, mutate: {allowed, message, causes: [{field, message}], warnings, audit},
-         * counted; NULL: there is none. Members that say nothing are absent. */
+         * counted; NULL: there is none. Empty members are absent. */
         struct pl_doc *said;
-        struct pl_doc *patch; /* counted; NULL: nothing differs */
-        /* convert: one an object of the review, as far as they came; counted */
+        struct pl_doc *patch; /* counted; NULL: no difference */
+        /* convert: one for each object of the review so far; counted */
         struct pl_doc **objects;
         size_t count;
     } answer;

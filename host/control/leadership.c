@@ -1,6 +1,6 @@
 /* Stands between the election and the manager. When the lead is lost, calls that could still do
- * harm are cut first, then controllers stop. Whether a write may leave is asked of the election's
- * own clock at that moment, not of a flag that a late timer would have to clear. */
+ * harm are cut first, then controllers stop. Whether a write may leave is decided by the election's
+ * own clock at that moment, not by a flag that a late timer would have to clear. */
 #include "control/leadership.h"
 
 #include "base/alloc.h"
@@ -18,7 +18,7 @@ struct pl_leadership {
     struct pl_fence fence;
     struct pl_series *status; /* NULL: no metrics */
     char *name, *lease;       /* owned; lease is "namespace/name" */
-    int64_t since_ns;         /* mono: when this lead began or that holder was first seen */
+    int64_t since_ns;         /* mono: when this lead began or this holder was first seen */
     bool campaigning, stopping;
     void (*ended)(void *arg);
     void *ended_arg;
@@ -50,7 +50,7 @@ static void leadership_tell(struct pl_leadership *l, enum pl_lead_change change,
         l->o.changed(l->o.arg, change, text);
 }
 
-/* ---- what the election says ---- */
+/* ---- callbacks of the election ---- */
 
 static void on_started(void *arg)
 {
@@ -60,7 +60,8 @@ static void on_started(void *arg)
     l->led->set_leading(l->led_arg, true);
 }
 
-/* Not the end of the lead: runs go on, and their writes are refused until it is renewed. */
+/* This is not the end of the lead: runs continue, and their writes are refused until it is renewed.
+ */
 static void on_leadership_closed(void *arg)
 {
     struct pl_leadership *l = arg;
@@ -77,7 +78,7 @@ static void on_lost(void *arg, const char *why)
     struct pl_leadership *l = arg;
     l->campaigning = false;
     l->since_ns = leadership_now(l);
-    /* First what could still do harm, whatever hangs elsewhere (F34). */
+    /* First the requests that could still do harm, whatever hangs elsewhere (F34). */
     pl_gate_cut(pl_cluster_gate(l->o.cluster));
     l->led->set_leading(l->led_arg, false);
     leadership_tell(l, PL_LEAD_LOST, why);
@@ -244,7 +245,7 @@ void pl_leadership_check(struct pl_leadership *l)
         pl_election_campaign(l->election);
         return;
     }
-    /* Controllers may run from now on: their keys are ours when their shards are. */
+    /* Controllers may run from now on: keys are ours as soon as their shards are. */
     pl_sharer_join(l->sharer);
     on_started(l);
 }

@@ -1,6 +1,6 @@
-/* What loops.c finds out, told once: in the log, as an Event about the For object, by a metric. Of
- * a field that is changed in turns the object is read once more, with its managers, so that the
- * other one has a name. */
+/* Reports findings of loops.c once: in the log, as an Event about the For object, by a metric. For
+ * a field that is changed in turns, the object is read once more with its managers, to name the
+ * other one. */
 #include "control/controller_impl.h"
 
 #include "base/alloc.h"
@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#define MANAGERS_MAX 256 /* bytes of their names */
+#define MANAGERS_MAX 256 /* limit of their names in bytes */
 
 /* ---- marks ---- */
 
@@ -89,12 +89,12 @@ static void tell_loop(struct pl_controller *c, struct pl_slice key, const struct
 
 struct asker {
     struct pl_link link;              /* in the controller's askers */
-    struct pl_controller *controller; /* NULL: it is gone */
+    struct pl_controller *controller; /* NULL: it was destroyed */
     char *key, *path, *kind, *object; /* owned */
     int times;
 };
 
-/* Does it say that the path ("spec.template.metadata.labels.app") is managed? */
+/* True when the entry manages the path ("spec.template.metadata.labels.app"). */
 static bool manages(struct pl_node fields, const char *path)
 {
     while (*path != '\0') {
@@ -108,7 +108,7 @@ static bool manages(struct pl_node fields, const char *path)
         if (pl_node_type(fields) != PL_OBJECT)
             return false;
         path += len;
-        if (*path == '[') /* a list: whoever manages anything of it */
+        if (*path == '[') /* a list: the manager of any part of it */
             return true;
         path += *path == '.';
     }

@@ -1,6 +1,6 @@
-/* A key's writes and the events that it hears are known in either order: a write's answer is told
- * to followers before the writer has it. So both are kept until the next run of the key begins,
- * when all writes of the last one are known, and are compared then. */
+/* A key's writes and its events may become known in either order: followers get a write's answer
+ * before the writer has it. So both are kept until the next run of the key begins. Then all writes
+ * of the last run are known, and both are compared. */
 #include "control/loops.h"
 
 #include "base/alloc.h"
@@ -13,11 +13,11 @@
 #define SLOTS      64
 #define WRITTEN    16
 #define HEARD      16
-#define PATHS      8 /* of one event */
+#define PATHS      8 /* paths of one event */
 #define CONTESTED  4
 #define FIELDS_MAX 512
-#define IDLE_NS    (10 * PL_SECOND)  /* then a slot may go to another key */
-#define QUIET_NS   (600 * PL_SECOND) /* then it is a loop no more */
+#define IDLE_NS    (10 * PL_SECOND)  /* then another key may take the slot */
+#define QUIET_NS   (600 * PL_SECOND) /* then it is not a loop any more */
 
 struct heard {
     uint64_t mark;
@@ -115,7 +115,7 @@ void pl_loops_wrote(struct pl_loops *loops, struct pl_slice key, uint64_t mark, 
     if (slot == NULL) {
         struct slot **place = loops_place_of(loops, key);
         if (*place != NULL && now_ns - (*place)->active_ns < IDLE_NS)
-            return; /* of somebody who is still busy */
+            return; /* of a key that is still busy */
         free_slot(*place);
         slot = *place = PL_NEW(struct slot);
         slot->key = pl_memdup0(key.ptr, key.len);
@@ -124,7 +124,7 @@ void pl_loops_wrote(struct pl_loops *loops, struct pl_slice key, uint64_t mark, 
     slot->written[slot->written_at++ % WRITTEN] = mark;
 }
 
-/* What follows from any write says nothing. */
+/* Paths that every write changes do not count. */
 static bool counts(const char *path)
 {
     static const char *const not_those[] = {"metadata.generation", "metadata.resourceVersion",
@@ -165,7 +165,7 @@ static bool is_ours(const struct slot *slot, uint64_t mark)
     return false;
 }
 
-/* ---- a key that wakes itself ---- */
+/* ---- a key that queues itself ---- */
 
 static void loops_add_field(struct slot *slot, const char *path)
 {
@@ -212,7 +212,7 @@ static bool is_same(const struct contested *contested, const struct heard *heard
            strcmp(contested->object, heard->object) == 0;
 }
 
-/* The one of this field; else one that has been quiet for longest. */
+/* The record of this field; else the one that has been quiet for longest. */
 static struct contested *contested_of(struct slot *slot, const struct heard *heard,
                                       const char *path)
 {

@@ -1,6 +1,6 @@
-/* Starts, switches and stops what the scripts declared. The order matters: sources sync before
- * runs begin; at a switch new subscriptions take over before old ones stop; at the end no run is
- * begun while others finish. */
+/* Starts, switches and stops the declared controllers. The order matters: sources sync before runs
+ * begin; at a switch new subscriptions take over before old ones stop; at the end no new run begins
+ * while others finish. */
 #include "control/manager.h"
 
 #include "base/alloc.h"
@@ -21,7 +21,7 @@ struct pl_manager {
     struct pl_timers *timers;
     struct pl_controller **controllers; /* owned array of owned controllers */
     size_t count;
-    size_t held;    /* others, whose end a stop waits for */
+    size_t held;    /* holds of other work, which a stop waits for */
     size_t to_stop; /* controllers that have not stopped yet */
     bool started, stopping, ended;
     int exit_code;
@@ -83,7 +83,7 @@ static void on_controller_change(void *arg, struct pl_controller *controller)
     pl_manager_stop(manager);
 }
 
-/* Without leader election everybody leads. */
+/* Without leader election every replica leads. */
 static void follow_lead(struct pl_manager *manager, struct pl_controller *controller)
 {
     const struct pl_leadership *leadership = manager->o.leadership;
@@ -152,7 +152,7 @@ void pl_manager_switch(struct pl_manager *manager, const struct pl_takeover *all
         struct pl_controller *known = pl_manager_find(manager, pl_slice_z(name));
         if (known != NULL) {
             pl_controller_adopt(known, all[i].edition, all[i].changed);
-            follow_lead(manager, known); /* it may need the lead now, or no longer */
+            follow_lead(manager, known); /* it may need the lead now, or not any more */
         } else {
             pl_manager_add(manager, pl_controller_create_with(all[i].edition));
         }
@@ -197,7 +197,7 @@ static void on_controller_stopped(void *arg)
         return;
     for (size_t i = 0; i < manager->count; i++)
         pl_controller_release_sources(manager->controllers[i]);
-    /* Others may hold references to informers for as long as they read. */
+    /* Readers may hold references to informers. */
     pl_cluster_stop(manager->o.cluster);
     pl_site_on_idle(pl_cluster_site(manager->o.cluster), on_manager_idle, manager);
 }
@@ -219,8 +219,7 @@ static void on_grace_over(struct pl_timer *timer)
                   "the host is stopping and its grace period is over");
     pl_log(PL_LOG_ERROR, "the grace period ran out", pl_int("running", (int64_t)running));
     manager->exit_code = manager->exit_code != 0 ? manager->exit_code : EXIT_MISTAKE;
-    manager_end(manager,
-                true); /* the gate is closed for good, which is the end of all work (rule 125) */
+    manager_end(manager, true); /* the gate is closed for good, so all work has ended (rule 125) */
 }
 
 void pl_manager_hold(struct pl_manager *manager)
@@ -265,7 +264,7 @@ static bool may_campaign(void *arg)
     for (size_t i = 0; i < manager->count; i++) {
         const struct pl_controller *controller = manager->controllers[i];
         if (pl_controller_running_as_leader(controller) > 0)
-            return false; /* of the lead that was lost: it may still write for that one */
+            return false; /* of the lost lead: it might still write for that lead */
         ready = ready || (pl_controller_spec(controller)->leader_election &&
                           pl_controller_is_standing_by(controller));
     }

@@ -1,8 +1,8 @@
-/* Families: sources that follow a selection of kinds, which changes while they run. Each kind that
- * is selected is a member: a subscription with a spec of its own, which borrows everything but the
- * kind from the family's. A member that cannot sync holds up nobody: the controller runs without
- * it. A member is never freed before its edition, since questions and retries point to it; one that
- * is not selected any more rests, and is used again when its kind comes back. */
+/* Families: sources that follow a selection of kinds, which changes while they run. Each selected
+ * kind is a member: a subscription with its own spec, which borrows everything except the kind from
+ * the family's. A member that cannot sync does not block the controller. A member is never freed
+ * before its edition, since questions and retries point to it. A member that is not selected any
+ * more is inactive, and is used again when its kind comes back. */
 #include "control/controller_impl.h"
 
 #include "base/alloc.h"
@@ -49,7 +49,7 @@ static bool has_other_version(const struct pl_kind *kinds, size_t count, const s
     return false;
 }
 
-/* The n-th family of one edition is the n-th of the next. */
+/* The n-th family of one edition corresponds to the n-th of the next. */
 static size_t ordinal_of(const struct pl_edition *edition, size_t family)
 {
     size_t ordinal = 0;
@@ -58,7 +58,7 @@ static size_t ordinal_of(const struct pl_edition *edition, size_t family)
     return ordinal;
 }
 
-/* False: it has no such family, or one that watches otherwise. */
+/* False: it has no such family, or one with other options. */
 static bool find_family(const struct pl_edition *from, size_t family, const struct pl_edition *to,
                         size_t *found)
 {
@@ -89,7 +89,7 @@ static struct pl_member *members_make(struct pl_edition *edition, size_t family,
     return member;
 }
 
-/* True when it was not followed. */
+/* True when it was not followed before. */
 static bool members_begin(struct pl_edition *edition, size_t family, const struct pl_kind *kind)
 {
     struct pl_member *member = members_find(edition, family, kind);
@@ -132,7 +132,7 @@ static void tell_ends(struct pl_subscription *subscription)
     }
 }
 
-/* Later, while it has not heard of all that was there. */
+/* Ends later if it has not received all stored objects yet. */
 static bool members_end(struct pl_member *member, bool tell)
 {
     struct pl_subscription *subscription = &member->subscription;

@@ -1,6 +1,5 @@
-/* Looks at all controllers, now and then, and ends when several looks in a row found nothing to
- * do. It asks queues, runs and sources for what they hold and counts nothing itself, so that it
- * cannot disagree with them. */
+/* Checks all controllers periodically, and ends when several checks in a row found no work. It asks
+ * queues, runs and sources and has no counters of its own, so it cannot disagree with them. */
 #include "control/once.h"
 
 #include "control/controller_impl.h"
@@ -9,7 +8,7 @@
 #include "base/log.h"
 
 #define LOOK_EVERY      (50 * PL_MS)
-#define QUIET_LOOKS     3 /* in a row: what was written has consequences that take a moment */
+#define QUIET_LOOKS     3 /* in a row: the effects of a write take a moment */
 #define EXIT_FAILED     1
 #define EXIT_NOT_SYNCED 4
 
@@ -18,7 +17,7 @@ struct pl_once {
     struct pl_timers *timers;
     struct pl_timer look, limit;
     struct pl_wait wait;
-    int quiet; /* looks in a row that found nothing to do */
+    int quiet; /* checks in a row that found no work */
 };
 
 /* ---- one controller ---- */
@@ -46,7 +45,7 @@ static bool sources_are_settled(const struct pl_controller *c)
     return pl_members_are_settled(c);
 }
 
-/* What holds it up; NULL: nothing. */
+/* The work that is left; NULL: none. */
 static const char *held_by(struct pl_controller *c)
 {
     bool is_task = c->spec->task.form != PL_NO_TASK;
@@ -98,7 +97,7 @@ static void conclude(struct pl_once *once)
     once_end(once, failed > 0 ? EXIT_FAILED : 0);
 }
 
-/* A controller that can't start is not waited for longer than it said itself. */
+/* A controller that cannot start is not waited for beyond its own timeout. */
 static bool any_timed_out(struct pl_manager *manager)
 {
     for (size_t i = 0; i < pl_manager_count(manager); i++)

@@ -1,6 +1,6 @@
-/* Keys of paused objects. When the turn of such a key comes it is parked here, with a wait in the
- * registry, instead of being run; an event that brings its object without the annotation, being
- * deleted or gone puts it back into the queue. Nothing of it is lost meanwhile: causes are kept. */
+/* Keys of paused objects. At its turn such a key is parked here, with a wait in the registry, and
+ * not run. An event that brings its object without the annotation, being deleted or gone puts it
+ * back into the queue. Its causes are kept meanwhile. */
 #include "control/controller_impl.h"
 
 #include "base/alloc.h"

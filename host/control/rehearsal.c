@@ -1,6 +1,6 @@
-/* A controller's keys run by a candidate beside the running one. It has a queue of its own: keys
- * at rest once, and each run of the running controller when it has ended. What both did is
- * compared; nothing is sent. */
+/* Runs a controller's keys with a candidate beside the running controller. It has its own queue:
+ * keys at rest once, and each key whose run in the running controller has ended. The effects of
+ * both are compared; nothing is sent. */
 #include "control/rehearsal.h"
 
 #include "base/alloc.h"
@@ -12,13 +12,14 @@
 #include <stdio.h>
 
 #define RUN_LIMIT_NS                                                                               \
-    (30 * PL_SECOND)   /* of a candidate's run that has no timeout, or a longer one */
-#define AT_ONCE    4   /* runs */
-#define AHEAD      256 /* queued keys, until the walk goes on */
+    (30 * PL_SECOND)   /* of a candidate's run without a timeout, or with a longer one */
+#define AT_ONCE    4   /* concurrent runs */
+#define AHEAD      256 /* limit of queued keys; beyond it the walk pauses */
 #define SLICE_DOCS 64
-#define WALK_NS    (5 * PL_MS)  /* between pieces while the queue is long */
-#define AGAIN_NS   (50 * PL_MS) /* until a key is looked at again that the running one works on */
-#define FOLLOW_KEY 8            /* runs of one key that wait to be followed */
+#define WALK_NS    (5 * PL_MS) /* pause between pieces while the queue is long */
+#define AGAIN_NS                                                                                   \
+    (50 * PL_MS) /* pause before checking a key again that the running controller is working on */
+#define FOLLOW_KEY 8 /* limit of runs of one key that wait to be followed */
 #define FOLLOW_ALL 4096
 
 /* A run of the running controller that the candidate has not followed yet. */
@@ -38,9 +39,9 @@ struct run {
     struct pl_link link; /* in the rehearsal's runs */
     struct pl_rehearsal *rehearsal;
     struct pl_timer timeout;
-    struct ran *ran; /* owned: what it follows; NULL: nothing */
+    struct ran *ran; /* owned: the run that it follows; NULL: none */
     char *key;       /* owned */
-    bool disturbed;  /* the running controller had to do with the key meanwhile */
+    bool disturbed;  /* the running controller worked on the key meanwhile */
     bool canceled;
     struct pl_cause cause;
 };
@@ -49,7 +50,7 @@ struct pl_rehearsal {
     struct pl_rehearsal_options o;
     struct pl_timers *timers;
     struct pl_workqueue *queue;
-    struct pl_map keys; /* to be followed: key -> struct key, owned */
+    struct pl_map keys; /* runs to follow: key -> struct key, owned */
     size_t to_follow;
     struct pl_list runs;
     size_t in_flight;
@@ -69,7 +70,7 @@ static int64_t rehearsal_now_of(const struct pl_rehearsal *r)
 
 static void drive_later(struct pl_rehearsal *r);
 
-/* ---- what is to be followed ---- */
+/* ---- runs to follow ---- */
 
 static void free_ran(struct ran *ran)
 {
@@ -129,9 +130,9 @@ static void rehearsal_follow(struct pl_rehearsal *r, const struct pl_run *run, b
     pl_workqueue_add(r->queue, run->key, &how, rehearsal_now_of(r));
 }
 
-/* ---- what is told ---- */
+/* ---- reporting ---- */
 
-/* At rest, between two tries. */
+/* True when the key is at rest between two attempts. */
 static bool is_failing(const struct pl_rehearsal *r, struct pl_slice key)
 {
     return r->o.running != NULL &&
@@ -165,7 +166,7 @@ static void on_rehearsal_ran(void *arg, struct pl_controller *controller, const 
     }
     if (run->capture == NULL || outcome->outcome == PL_OUTCOME_CANCELED)
         return;
-    if (pl_capture_is_disturbed(run->capture)) { /* the change that did it has another run */
+    if (pl_capture_is_disturbed(run->capture)) { /* the change that caused it has another run */
         r->skipped++;
         return;
     }
@@ -181,7 +182,7 @@ static void on_rehearsal_ran(void *arg, struct pl_controller *controller, const 
 
 /* ---- runs ---- */
 
-/* The running controller works on the key or is about to: what it makes of it will be followed. */
+/* The running controller works on the key or is about to: its run will be followed. */
 static bool is_busy(struct pl_rehearsal *r, struct pl_slice key)
 {
     struct pl_queued queued;
@@ -220,7 +221,7 @@ static void on_finished(struct pl_run *finished, const struct pl_outcome_of_run 
     else if (counts && !disturbed)
         rehearsal_tell(r, key, run->ran, run->run.capture, error_of(outcome));
     pl_workqueue_done(r->queue, key, rehearsal_now_of(r));
-    if (!r->stopped && pl_map_has(&r->keys, key)) { /* another run of it is to be followed */
+    if (!r->stopped && pl_map_has(&r->keys, key)) { /* another run of the key is to be followed */
         struct pl_add how = {.priority = 0};
         pl_workqueue_add(r->queue, key, &how, rehearsal_now_of(r));
     }
@@ -249,7 +250,7 @@ static void on_rehearsal_timeout(struct pl_timer *timer)
                      "the time for a shadow's run is over");
 }
 
-/* It sees what the run that it follows found, and nothing of what later ones did. */
+/* The run sees what the followed run found, and nothing of later runs. */
 static void set_view(struct pl_rehearsal *r, struct run *run)
 {
     pl_capture_show_more(run->run.capture, run->ran->capture);
@@ -330,7 +331,7 @@ static void drive_later(struct pl_rehearsal *r)
     pl_site_defer(pl_cluster_site(r->o.cluster), &r->drive, drive);
 }
 
-/* ---- every key once ---- */
+/* ---- each key once ---- */
 
 static void queue_docs(struct pl_rehearsal *r, const struct pl_docs *docs)
 {

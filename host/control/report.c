@@ -1,4 +1,4 @@
-/* Fills a report from the controller's queue, runs and sources. Reads only; nothing is kept. */
+/* Fills a report from the controller's queue, runs and sources. Read-only; it keeps no state. */
 #include "control/report.h"
 
 #include "control/controller_impl.h"

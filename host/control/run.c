@@ -1,4 +1,4 @@
-/* Runs: from the queue to the reconciler and back, and what each result leads to. */
+/* Runs: from the queue to the reconciler and back, and the consequences of each result. */
 #include "control/controller_impl.h"
 
 #include "base/alloc.h"
@@ -71,7 +71,7 @@ static void keep_last_error(struct pl_controller *c, struct pl_slice key, const 
     c->last_error.at_ns = pl_controller_now(c);
 }
 
-/* The same error of one key: in full once a minute, counted between. */
+/* The same error of one key: logged in full once a minute, counted in between. */
 static void log_failure(struct pl_controller *c, const struct pl_run_record *run,
                         const struct pl_outcome_of_run *outcome, const char *what)
 {
@@ -100,7 +100,7 @@ static void log_failure(struct pl_controller *c, const struct pl_run_record *run
     failing->repeated = 0;
 }
 
-/* ---- what a result leads to (rules 127-129) ---- */
+/* ---- consequences of a result (rules 127-129) ---- */
 
 static void run_again(struct pl_controller *c, const struct pl_run_record *run,
                       enum pl_cause_type cause, int64_t after_ns, bool rate_limited)
@@ -109,7 +109,7 @@ static void run_again(struct pl_controller *c, const struct pl_run_record *run,
         .priority = run->priority, .after_ns = after_ns, .rate_limited = rate_limited};
     if (pl_controller_is_over(c))
         return;
-    if (!pl_controller_may_run_again(c, run)) { /* it is another's now */
+    if (!pl_controller_may_run_again(c, run)) { /* it belongs to another replica now */
         pl_controller_forget_key(c, run->run.key);
         return;
     }
@@ -205,13 +205,13 @@ static void apply_outcome(struct pl_controller *c, const struct pl_run_record *r
         run_again(c, run, PL_CAUSE_RETRY, 0, true);
         break;
     case PL_OUTCOME_CANCELED:
-        /* Only for a while, when the lead was lost: the key is done by whoever runs next. */
+        /* Only for a while, when the lead was lost: the next leader processes the key. */
         run_again(c, run, PL_CAUSE_RETRY, 0, false);
         break;
     }
 }
 
-/* Before the outcome changes what is known of the key. */
+/* Before the outcome changes the state of the key. */
 static void tell_ran(struct pl_controller *c, const struct pl_run_record *run,
                      const struct pl_outcome_of_run *outcome)
 {
@@ -237,7 +237,7 @@ void pl_run_free(struct pl_run_record *run)
     pl_free(run);
 }
 
-/* Not before it began, whose clock ever it was. */
+/* Not before its beginning, whichever clock was used. */
 static int64_t end_of(const struct pl_run_record *run, const struct pl_outcome_of_run *outcome)
 {
     int64_t ended_ns = pl_controller_now(run->run.controller) - outcome->ago_ns;
@@ -249,7 +249,7 @@ static void on_run_finish(struct pl_run *finished, const struct pl_outcome_of_ru
     struct pl_run_record *run = PL_CONTAINER_OF(finished, struct pl_run_record, run);
     struct pl_controller *c = run->run.controller;
     struct pl_outcome_of_run result = *outcome;
-    /* An error after the deadline is the deadline's doing (rule 131). */
+    /* An error after the deadline is caused by the deadline (rule 131). */
     if (run->timed_out && result.outcome == PL_OUTCOME_ERROR)
         result.outcome = PL_OUTCOME_TIMEOUT;
     int64_t ended_ns = end_of(run, &result);
@@ -272,7 +272,7 @@ static void on_run_finish(struct pl_run *finished, const struct pl_outcome_of_ru
 
 /* ---- starting runs ---- */
 
-/* For whoever compares: what the run does, and the object that it is about as it is now. */
+/* With a shadow: creates the capture of the run, with the current state of its object. */
 static void begin_capture(struct pl_controller *c, struct pl_run_record *run)
 {
     run->run.capture = pl_capture_create();
@@ -358,7 +358,7 @@ void pl_controller_each_run(const struct pl_controller *c,
     }
 }
 
-/* printf would take longer than the rest of a run's beginning. */
+/* printf would take longer than the rest of starting a run. */
 static void make_id(char id[17], uint64_t number)
 {
     for (int i = 15; i >= 0; i--, number >>= 4)
@@ -424,7 +424,7 @@ static void on_run_due(struct pl_timer *timer)
     pl_controller_drive(PL_CONTAINER_OF(timer, struct pl_controller, due));
 }
 
-/* One timer for whatever is due next, however many keys wait (F48). */
+/* One timer for the next due key, however many keys wait (F48). */
 static void arm_due(struct pl_controller *c)
 {
     int64_t due_ns;

@@ -1,4 +1,4 @@
-/* What a reconciler tells of a run goes to whoever owns it; neither knows who that is. */
+/* Passes the reconciler's reports about a run to its owner; neither knows the other. */
 #include "control/reconciler.h"
 
 void pl_run_waits(struct pl_run *run)

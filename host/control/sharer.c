@@ -1,6 +1,6 @@
-/* The membership's calls become requests for Leases; what it says becomes log lines, metrics and
- * exit codes. It decides nothing about shards: the state machine in shard/membership.c does. A
- * failure that ends the process is told once. */
+/* Turns the membership's calls into requests for Leases, and its reports into log lines, metrics
+ * and exit codes. It decides nothing about shards: the state machine in shard/membership.c does. A
+ * failure that ends the process is reported once. */
 #include "control/sharer.h"
 
 #include "base/alloc.h"
@@ -25,7 +25,7 @@ struct pl_sharer {
     bool watching, failed;
 };
 
-/* ---- what the membership wants ---- */
+/* ---- callbacks of the membership ---- */
 
 static void sharer_start(void *self, enum pl_shard_verb verb, const struct pl_shard_lease *lease,
                          pl_shard_answer_fn on_answer, void *arg)
@@ -169,7 +169,7 @@ void pl_sharer_destroy(struct pl_sharer *s)
     pl_free(s);
 }
 
-/* What may stand in the name of a Lease. */
+/* Only characters that the name of a Lease may contain. */
 static void make_id(const struct pl_sharer *s, char id[PL_LEASE_HOLDER])
 {
     pl_election_identity(s->o.rand, s->hostname, id);

@@ -1,6 +1,5 @@
-/* One replica's share: its membership (shard/membership.h) over Leases of the API server, with its
- * metrics and words. What being a member means for controllers and writes is leadership.h's. I/O
- * thread. */
+/* One replica's membership (shard/membership.h) over Leases of the API server, with its metrics and
+ * log lines. leadership.h has the consequences for controllers and writes. I/O thread. */
 #pragma once
 
 #include "base/buf.h"
@@ -12,18 +11,18 @@ struct pl_sharer;
 
 struct pl_sharer_ops {
     void (*on_lost)(void *arg, const char *why);
-    /* It must not join, or cannot do its part: the process ends with that exit code. */
+    /* It must not join, or cannot work: the process ends with that exit code. */
     void (*on_failed)(void *arg, int exit_code);
 };
 
 struct pl_sharer_options {
-    struct pl_shards *shards;       /* borrowed for life, as is all below */
-    struct pl_shard_leases *leases; /* not watched yet */
+    struct pl_shards *shards;       /* borrowed for life, like all fields below */
+    struct pl_shard_leases *leases; /* without a watch yet */
     struct pl_timers *timers;
     struct pl_rand *rand;
     struct pl_metrics *metrics; /* NULL: none */
     const char *lease;          /* "namespace/name"; copied */
-    const char *hostname;       /* the beginning of its ids; copied */
+    const char *hostname;       /* prefix of its ids; copied */
     int64_t lease_duration_ns, renew_deadline_ns, retry_period_ns;
     int64_t settle_ns; /* as in pl_membership_options */
     const struct pl_sharer_ops *ops;
@@ -31,10 +30,10 @@ struct pl_sharer_options {
 };
 
 struct pl_sharer *pl_sharer_create(const struct pl_sharer_options *options);
-/* Once ended, and when the client is gone. Accepts NULL. */
+/* After it has ended, and after the client was destroyed. Accepts NULL. */
 void pl_sharer_destroy(struct pl_sharer *sharer);
 
-/* Under an id that nobody has had. */
+/* Joins under a new, unique id. */
 void pl_sharer_join(struct pl_sharer *sharer);
 void pl_sharer_leave(struct pl_sharer *sharer);
 /* See pl_membership_end. */

@@ -1,10 +1,11 @@
-/* Keys and shards. A key lies where its For object does: by its namespace, or by the uid of the
- * cached object. What has neither a For kind nor keys of its own (tasks, controllers that only
- * watch) acts where shard 0 is, and has its queue ready elsewhere. Controllers that act on every
- * replica are sharded by nothing.
+/* Keys and shards. A key lies in the shard of its For object: by its namespace, or by the uid of
+ * the cached object. A controller without a For kind and without keys (tasks, controllers that only
+ * watch) runs on the replica with shard 0, and has its queue ready on the others. Controllers that
+ * act on every replica are not sharded.
  *
- * No run of a key begins whose shard is not ours. When a shard comes to be ours each of its For
- * objects' keys is queued once; when it goes, its runs end, and nothing of its keys is kept. */
+ * A run of a key begins only if the key's shard is ours. When a shard becomes ours, the key of each
+ * of its For objects is queued once. When it goes, its runs end, and the state of its keys is
+ * dropped. */
 #include "control/controller_impl.h"
 #include "control/sharing.h"
 
@@ -14,7 +15,7 @@
 
 enum sharing {
     SHARING_NONE, /* every key is ours */
-    SHARING_ZERO, /* runs where shard 0 is */
+    SHARING_ZERO, /* runs on the replica with shard 0 */
     SHARING_BY_NAMESPACE,
     SHARING_BY_UID,
 };
@@ -80,7 +81,7 @@ bool pl_controller_is_foreign(struct pl_controller *c, struct pl_slice key)
     return shard != PL_NO_SHARD && pl_shards_state(shards_of(c), shard) == PL_SHARD_ELSEWHERE;
 }
 
-/* ---- what may be queued, and begin ---- */
+/* ---- which keys may be queued, and begin ---- */
 
 bool pl_controller_may_queue(struct pl_controller *c, struct pl_slice key)
 {
@@ -110,7 +111,8 @@ bool pl_controller_is_here(struct pl_controller *c)
     return sharing_of(c) != SHARING_ZERO || pl_shards_run(shards_of(c), 0);
 }
 
-/* A map function of a source that keeps a part gives keys of that part, or it makes a mistake. */
+/* The map function of a source that keeps a part must give keys of that part; other keys are an
+ * error. */
 static void foreign_key(struct pl_subscription *subscription, struct pl_slice key)
 {
     struct pl_controller *c = subscription->controller;
@@ -264,7 +266,7 @@ static void note_all_of(struct lost *lost, const struct pl_map *map)
         note_lost(lost, key);
 }
 
-/* What scripts remember of a key is known by the objects that are about to go. */
+/* Memos are found by their objects, which are about to be removed. */
 static void note_objects(struct lost *lost)
 {
     size_t source = for_index(lost->c->spec);
@@ -383,7 +385,7 @@ void pl_controller_tell_left(struct pl_controller *c)
 
 /* ---- which part of its kind a source keeps ---- */
 
-/* Nothing is known of the For kind's scope, on which the others' parts depend. */
+/* The For kind's scope is unknown, and the parts of the other sources depend on it. */
 static bool is_scope_open(const struct pl_edition *edition)
 {
     const struct pl_site *site = pl_cluster_site(edition->o.cluster);

@@ -1,5 +1,5 @@
-/* From a source's events to keys in the queue: predicates, handlers, and what the implementer
- * has to be asked for. */
+/* From a source's events to keys in the queue: predicates, handlers, and questions to the
+ * implementer. */
 #include "control/controller_impl.h"
 
 #include "base/alloc.h"
@@ -16,7 +16,7 @@
 #define SAY_AGAIN          (60 * PL_SECOND)
 #define MAP_FAILURES_NAMED 10
 
-/* A question about one event; asked again when the map function failed. */
+/* A question about one event; it is asked again when the map function failed. */
 struct ask {
     struct pl_asked asked;
     struct pl_subscription *subscription; /* back-pointer */
@@ -74,7 +74,7 @@ static void subscription_enqueue(struct pl_subscription *subscription, const str
         pl_controller_drive(c);
 }
 
-/* A paused For object was resumed, is being deleted, or is gone: no predicate may hide that. */
+/* A paused For object was resumed, is being deleted, or is gone: predicates must not hide that. */
 static bool check_parked(struct pl_subscription *subscription, const struct pl_event *event)
 {
     struct pl_controller *c = subscription->controller;
@@ -136,8 +136,8 @@ static void flush_sources(struct pl_controller *c)
             pl_informer_flush(c->edition->members[i]->subscription.informer);
 }
 
-/* Of the same mistake a line in full once a minute, and in between one of each other object that it
- * meets, so many at most. Whatever is not said is counted. */
+/* The same error is logged in full once a minute, and in between once for each other object, up to
+ * a limit. Unlogged ones are counted. */
 static bool is_said_again(struct pl_failing *failing, const struct ask *ask, int64_t now)
 {
     const char *message = ask->asked.map_failure;
@@ -194,7 +194,7 @@ static void subscription_send(struct ask *ask)
 static void arm_retry(struct pl_controller *c);
 static void on_subscription_event(struct pl_follower *follower, const struct pl_event *event);
 
-/* What is asked of whom, as the ask's source says. */
+/* Sets the parts of the question, by the ask's source. */
 static void describe_question(struct ask *ask, bool predicates)
 {
     const struct pl_subscription *subscription = ask->subscription;
@@ -240,7 +240,7 @@ static void arm_retry(struct pl_controller *c)
     pl_controller_wait_until(c, &c->retry_wait, "map retry", c->retry.due_ns);
 }
 
-/* What waits for its next try also stands for what happens to the object meanwhile. */
+/* A waiting retry also covers later changes of the object. */
 static void fold(struct ask *waiting, const struct ask *newer)
 {
     struct pl_event *event = &waiting->asked.q.event;
@@ -260,7 +260,7 @@ static size_t retries_max(const struct pl_controller *c)
     return told > 0 ? told : MAP_RETRIES_MAX;
 }
 
-/* There is no room for one more. What it would have woken is woken once there is room again. */
+/* There is no room for another retry. The keys are queued when there is room again. */
 static void overflow(struct pl_controller *c, const struct ask *ask)
 {
     int64_t now = pl_controller_now(c);
@@ -287,7 +287,7 @@ void pl_subscriptions_check_overflow(struct pl_controller *c)
     pl_controller_show_again(c, PL_AGAIN_RESYNC);
 }
 
-/* Until its due time; a second one of the same object and source is folded into the first. */
+/* Waits until its due time; a second one of the same object and source is folded into the first. */
 static void wait_for_retry(struct pl_controller *c, struct ask *ask)
 {
     struct pl_buf key = PL_BUF_INIT;
@@ -326,7 +326,7 @@ bool pl_subscriptions_try_again(const struct pl_controller *c, int tries)
     return false;
 }
 
-/* The source of the current edition that hears the same events; NULL: there is none. */
+/* The source of the current edition that receives the same events; NULL: none. */
 static struct pl_subscription *current_of(struct pl_controller *c, struct pl_subscription *of)
 {
     if (of->edition == c->edition)
@@ -339,8 +339,8 @@ static struct pl_subscription *current_of(struct pl_controller *c, struct pl_sub
     return NULL;
 }
 
-/* A question that is to be asked again is one to the current edition's code. False: it has no such
- * source, or knows the answer itself, and the ask is gone. */
+/* A repeated question goes to the current edition's code. False: the edition has no such source, or
+ * knows the answer itself, and the ask is freed. */
 static bool subscription_renew(struct pl_controller *c, struct ask *ask)
 {
     struct pl_subscription *current = current_of(c, ask->subscription);
@@ -496,7 +496,8 @@ bool pl_subscription_is_twin(const struct pl_subscription *a, const struct pl_su
     return a->source->role == b->source->role && a->informer != NULL && a->informer == b->informer;
 }
 
-/* The For objects' keys whatever predicates say; of other sources what they let pass. */
+/* The For objects' keys, whatever predicates say; for other sources, keys that the predicates let
+ * pass. */
 void pl_subscription_show_again(struct pl_subscription *subscription, struct pl_doc *object,
                                 enum pl_again why)
 {
@@ -525,17 +526,17 @@ static void on_synced(struct pl_sync_wait *wait)
     struct pl_controller *c = edition->controller;
     subscription->is_synced = true;
     if (subscription->source->role == PL_SOURCE_FOR)
-        pl_edition_open_sources(edition); /* what depended on its kind */
+        pl_edition_open_sources(edition); /* sources that depended on its kind */
     if (c != NULL && c->edition == edition)
         pl_controller_check(c);
     if (edition->on_sync != NULL)
-        edition->on_sync(edition->on_sync_arg); /* may be the end of the edition */
+        edition->on_sync(edition->on_sync_arg); /* may free the edition */
 }
 
 void pl_subscription_start(struct pl_subscription *subscription)
 {
     if (pl_source_is_family(subscription->source)) {
-        subscription->is_synced = true; /* it has nothing of its own */
+        subscription->is_synced = true; /* it has no cache of its own */
         return;
     }
     struct pl_cluster *cluster = subscription->source->cluster != NULL

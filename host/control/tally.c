@@ -1,7 +1,6 @@
-/* Counts of keys by shard. A count goes through the For objects of all controllers in pieces, so
- * that it holds up nothing however many there are; it is thrown away when shards come or go, and
- * what is shown is of shards that are held alone. It must never decide anything: it is for people.
- */
+/* Counts keys by shard. A count walks through the For objects of all controllers in pieces, so that
+ * it delays nothing however many there are. It is discarded when shards come or go; only held
+ * shards are shown. No decision may depend on it: it is for people. */
 #include "control/tally.h"
 
 #include "base/alloc.h"
@@ -12,10 +11,10 @@
 
 #include <stdio.h>
 
-#define AGAIN       (15 * PL_SECOND) /* from one count to the next */
-#define SOON        (1 * PL_SECOND)  /* after shards have come or gone */
+#define AGAIN       (15 * PL_SECOND) /* time from one count to the next */
+#define SOON        (1 * PL_SECOND)  /* time after shards have come or gone */
 #define PIECE       500
-#define FEW_KEYS    10 /* of a shard: no advice for fewer */
+#define FEW_KEYS    10 /* keys of a shard: no advice below */
 #define TOO_MANY(n) (2 * (n))
 
 struct pl_tally {
@@ -24,12 +23,12 @@ struct pl_tally {
     struct pl_shards *shards;
     struct pl_shards_follower follower;
     struct pl_timer timer;
-    size_t controller, source; /* where a count is */
+    size_t controller, source; /* position of the count */
     struct pl_store_walk walk;
     int64_t counting[PL_SHARDS_MAX], counted[PL_SHARDS_MAX];
     bool has_counted, advised;
     struct pl_metric *metric;                /* NULL: no metrics */
-    struct pl_series *series[PL_SHARDS_MAX]; /* of shards that are ours; NULL: others */
+    struct pl_series *series[PL_SHARDS_MAX]; /* of shards that are ours; NULL: other shards */
 };
 
 static void on_tally_timer(struct pl_timer *timer);
@@ -120,7 +119,7 @@ static void count_docs(struct pl_tally *t, struct pl_controller *c, const struct
     pl_buf_deinit(&key);
 }
 
-/* False when this controller has no more. */
+/* False when this controller has no more objects. */
 static bool count_piece(struct pl_tally *t, struct pl_controller *c)
 {
     const struct pl_controller_spec *spec = pl_controller_spec(c);

@@ -1,5 +1,5 @@
-/* How many For keys each of this replica's shards has, counted now and then, a piece at a time:
- * for metrics, `status`, and the advice where one shard has far more than others. I/O thread. */
+/* Counts the For keys of each of this replica's shards, periodically and in pieces: for metrics,
+ * `status`, and advice when one shard has far more than others. I/O thread. */
 #pragma once
 
 #include "base/buf.h"
@@ -7,13 +7,14 @@
 
 struct pl_tally;
 
-/* All borrowed for life. Without shards it is NULL, which the rest accepts. */
+/* All pointers are borrowed for life. Without shards it returns NULL, which the other functions
+ * accept. */
 struct pl_tally *pl_tally_create(struct pl_manager *manager);
-/* Before the manager. */
+/* Destroy it before the manager. */
 void pl_tally_destroy(struct pl_tally *tally);
 
-/* Of the last count; -1: not counted yet, or another replica's. */
+/* The last count; -1: not counted yet, or another replica's shard. */
 int64_t pl_tally_keys(const struct pl_tally *tally, unsigned shard);
-/* Appends what is to be done about a shard with more than twice the mean of keys; nothing where
- * none has. */
+/* Appends advice about a shard with more than twice the mean number of keys; nothing if there is
+ * none. */
 void pl_tally_advise(const struct pl_tally *tally, struct pl_buf *out);

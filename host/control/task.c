@@ -1,15 +1,15 @@
-/* Tasks of scripts, perilune.every and perilune.run: what runs without an object.
+/* Tasks of scripts, perilune.every and perilune.run: runs without an object.
  *
- * A task is a controller with one key, its own name, that nobody queues but the clock. So it has
- * what controllers have: never two runs at a time, caches of its Reads that have synced first,
- * leading or not, editions, stopping with grace, metrics and history under its name. What differs:
- * - every: the next run is one period after the end of the last, however that ended, or when the
- *   run said (PL_OUTCOME_REQUEUE_AFTER): schedules do;
- * - run: begins with the host (leader-only ones with each lead), again with backoff when it failed,
- *   and not again when it returned;
+ * A task is a controller with a single key, its own name, which only the clock queues. So it has
+ * the properties of controllers: never two runs at a time, synced caches of its Reads, leader-only
+ * or not, editions, stopping with grace, metrics and history under its name. The differences:
+ * - every: the next run is one period after the end of the last one, whatever its result, or at the
+ * time that the run returned (PL_OUTCOME_REQUEUE_AFTER); schedules use this;
+ * - run: begins with the host (leader-only ones with each lead), again with backoff after a
+ * failure, and not again after it has returned;
  * - a run is asked to stop (pl_reconciler_ops.stop) when the host stops or another edition takes
- *   over; at a reload `every` keeps its due time, and `run` begins anew when the old one has ended,
- *   if its code is other code or it had not returned. */
+ * over. At a reload `every` keeps its due time, and `run` begins anew when the old one has ended,
+ * if its code has changed or it had not returned. */
 #include "control/controller_impl.h"
 
 #include "base/alloc.h"
@@ -43,7 +43,7 @@ void pl_controller_task_begin(struct pl_controller *c)
     if (!is_task(c->spec) || c->task_begun)
         return;
     c->task_begun = true;
-    if (!is_queued(c)) /* with a lead that was gained again, every has its due time still */
+    if (!is_queued(c)) /* when a lead is gained again, `every` still has its due time */
         queue_first(c);
 }
 
@@ -61,7 +61,7 @@ static void task_collect(void *arg, const struct pl_queued *queued)
     keys->items[keys->count++] = pl_memdup0(queued->key.ptr, queued->key.len);
 }
 
-/* A controller's keys are no task's, nor the reverse. */
+/* Keys of a controller and of a task are different things. */
 static void drop_keys(struct pl_controller *c)
 {
     struct keys keys = {0};
@@ -99,9 +99,10 @@ void pl_controller_task_adopted(struct pl_controller *c, const struct pl_task_sp
     }
 }
 
-/* ---- how a run of it ended ---- */
+/* ---- the result of its run ---- */
 
-#define LIVED_LONG (120 * PL_SECOND) /* a run that fails after it was none of a row */
+#define LIVED_LONG                                                                                 \
+    (120 * PL_SECOND) /* a run that fails after this time does not count as repeated */
 
 void pl_controller_task_ended(struct pl_controller *c, struct pl_slice key,
                               const struct pl_outcome_of_run *ended, int64_t took_ns)

@@ -1,5 +1,5 @@
-/* A tuning is looked at where the number is used, and never copied into the spec, which belongs to
- * an edition: so a reload neither loses nor keeps it for ever. */
+/* A tuning is read where the number is used, and never copied into the spec, which belongs to an
+ * edition. So a reload neither loses it nor makes it permanent. */
 #include "control/tuning.h"
 
 #include "base/log.h"

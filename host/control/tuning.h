@@ -1,6 +1,6 @@
-/* Numbers of a running controller that an operator sets for a while: workers, and how long failed
- * keys wait. They come over what the script declares, survive reloads, and go by themselves. I/O
- * thread. */
+/* Numbers of a running controller that an operator sets for a limited time: workers, and the delays
+ * of failed keys. They override the script's declaration, survive reloads, and expire by
+ * themselves. I/O thread. */
 #pragma once
 
 #include "base/err.h"
@@ -12,15 +12,15 @@
 struct pl_tuning {
     int workers;             /* 0: as declared */
     int64_t base_ns, max_ns; /* the delay of failed keys; 0: as declared */
-    double qps;              /* of requeues, all keys together; 0: as declared */
-    int burst;               /* with qps; 0: as much as a second has */
+    double qps;              /* requeues a second over all keys; 0: as declared */
+    int burst;               /* with qps; 0: as many as in one second */
 };
 
-/* Until for_ns from now; it replaces the one before. EINVAL for numbers that make no sense. */
+/* Applies for for_ns from now and replaces the current tuning. EINVAL for invalid numbers. */
 PL_MUST_USE int pl_controller_tune(struct pl_controller *controller, const struct pl_tuning *tuning,
                                    int64_t for_ns, struct pl_err *err);
-/* As declared again. Harmless when nothing is tuned. */
+/* Returns to the declaration. Does nothing when there is no tuning. */
 void pl_controller_untune(struct pl_controller *controller);
-/* What is tuned and for how much longer; false: nothing is. */
+/* The current tuning and its remaining time; false: there is none. */
 bool pl_controller_tuned(const struct pl_controller *controller, struct pl_tuning *tuning,
                          int64_t *left_ns);

@@ -1,5 +1,6 @@
-/* A wait begins with the first run that says so and keeps its age while later runs say the same.
- * It ends with the next run that says something else, with the object, or with the controller. */
+/* A wait begins with the first run with that result and keeps its age while later runs have the
+ * same result. It ends with the next run with another result, with the object, or with the
+ * controller. */
 #include "control/waiting.h"
 
 #include "control/controller_impl.h"
@@ -30,7 +31,7 @@ static struct waiting *waiting_begin(struct pl_controller *c, struct pl_slice ke
     return waiting;
 }
 
-/* The age stays, the reason is the last run's. */
+/* The age stays; the reason is the last run's. */
 static void waits(struct pl_controller *c, struct pl_slice key, const char *reason)
 {
     struct waiting *waiting = pl_map_get(&c->waiting, key);

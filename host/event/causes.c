@@ -1,6 +1,6 @@
-/* A list of causes for each key that waits. Lists are bounded; what does not fit is counted. The
- * paths that an update changed are one piece of memory. A run takes the list of its key, and gives
- * it back when it did not begin. */
+/* A list of causes for each waiting key. Lists are bounded; more causes are only counted. The paths
+ * that an update changed are one block of memory. A run takes its key's list, and gives it back if
+ * it does not begin. */
 #include "event/causes.h"
 
 #include "base/alloc.h"
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* What waits for a key's next run. */
+/* The causes of a key's next run. */
 struct waiting {
     struct pl_keyed node;
     struct pl_cause_list list;
@@ -52,14 +52,15 @@ void pl_causes_deinit(struct pl_causes *causes)
     pl_keyset_deinit(&causes->by_key);
 }
 
-/* NULL when the key has enough of them. The only place where a list grows: its room is not kept. */
+/* NULL when the key has the maximal number of causes. Only this function grows a list, so the
+ * capacity is not stored. */
 static struct pl_cause *causes_append(struct pl_cause_list *list)
 {
     if (list->count == PL_CAUSES_MAX) {
         list->dropped++;
         return NULL;
     }
-    if ((list->count & (list->count - 1)) == 0) /* room for 1, 2, 4, 8 */
+    if ((list->count & (list->count - 1)) == 0) /* capacity of 1, 2, 4, 8 */
         list->items = pl_reallocarray(list->items, list->count > 0 ? list->count * 2 : 1,
                                       sizeof(struct pl_cause));
     struct pl_cause *cause = &list->items[list->count++];
@@ -92,7 +93,7 @@ static struct pl_cause *new_cause(struct pl_causes *causes, struct pl_slice key)
     return causes_append(causes_find_or_make(causes, key));
 }
 
-/* A reload may come by a key more than once, which is no news. */
+/* A reload may queue a key more than once; the repetition is no news. */
 static bool has_reload(const struct pl_causes *causes, struct pl_slice key)
 {
     const struct pl_cause_list *list = causes_find(causes, key, pl_keyset_hash(key));
@@ -120,7 +121,7 @@ void pl_causes_add_channel(struct pl_causes *causes, struct pl_slice key, const 
     cause->kind = channel;
 }
 
-/* Changes of every write, which say nothing. */
+/* Members that change in every write, and so are not informative. */
 static bool is_noise(struct pl_slice path)
 {
     static const char *const prefixes[] = {"metadata.resourceVersion", "metadata.generation",
@@ -146,7 +147,7 @@ static bool see_change(void *arg, struct pl_slice path)
     return ++changed->seen < PL_CHANGED_MAX + 3 && changed->kept < PL_CHANGED_MAX;
 }
 
-/* One piece of memory: the list, and behind it what it points to. */
+/* One block: the list, and after it the texts. */
 static char **changed_paths(const struct pl_event *event)
 {
     struct changed changed = {.texts = PL_BUF_INIT};

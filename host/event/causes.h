@@ -1,4 +1,5 @@
-/* Why each waiting key was queued: at most PL_CAUSES_MAX a key, the rest is counted. I/O thread. */
+/* The reasons why each waiting key was queued: at most PL_CAUSES_MAX for a key, more are only
+ * counted. I/O thread. */
 #pragma once
 
 #include "base/keyset.h"
@@ -18,13 +19,13 @@ enum pl_cause_type {
     PL_CAUSE_CHANNEL,
 };
 
-/* Why a key was queued. Evidence for logs, not input for decisions. */
+/* Why a key was queued. It is shown in logs; no decision depends on it. */
 struct pl_cause {
     enum pl_cause_type type;
-    /* Borrowed from the controller: of an event the kind, of a channel its name; else NULL. */
+    /* Borrowed from the controller: an event's kind, or a channel's name; else NULL. */
     const char *kind;
     char *key;      /* owned: of the event's object; NULL: none */
-    char **changed; /* owned, NULL-terminated paths, all in one piece; NULL: none */
+    char **changed; /* owned, NULL-terminated paths, all in one block; NULL: none */
 };
 
 struct pl_causes {
@@ -39,13 +40,13 @@ struct pl_cause_list {
 
 void pl_causes_init(struct pl_causes *causes);
 void pl_causes_deinit(struct pl_causes *causes);
-/* One more for key. The event, where it comes from one; kind is borrowed for as long as the
- * cause lives. */
+/* Adds a cause for key. The event, if there is one, gives the details. kind is borrowed while the
+ * cause exists. */
 void pl_causes_add(struct pl_causes *causes, struct pl_slice key, enum pl_cause_type type);
-/* The same for a channel, whose name is borrowed for as long as the cause lives. */
+/* The same for a channel, whose name is borrowed while the cause exists. */
 void pl_causes_add_channel(struct pl_causes *causes, struct pl_slice key, const char *channel);
-/* object: the key of the event's. Returns the cause (borrowed until the next change), or NULL when
- * the key has enough of them. */
+/* object: the key of the event's object. Returns the cause (borrowed until the next change), or
+ * NULL when the key has the maximal number of causes. */
 const struct pl_cause *pl_causes_add_event(struct pl_causes *causes, struct pl_slice key,
                                            const struct pl_event *event, struct pl_slice object,
                                            const char *kind);
@@ -54,7 +55,7 @@ const char *pl_cause_type_name(enum pl_cause_type type);
 enum pl_cause_type pl_cause_type_of(const struct pl_event *event);
 /* Moves a key's causes out; empty when it has none. */
 void pl_causes_take(struct pl_causes *causes, struct pl_slice key, struct pl_cause_list *out);
-/* What was taken for a run that did not begin is the key's again, before what came since. Leaves
- * list empty. */
+/* Puts back causes that were taken for a run that did not begin, before those that came since.
+ * Leaves list empty. */
 void pl_causes_give_back(struct pl_causes *causes, struct pl_slice key, struct pl_cause_list *list);
 void pl_cause_list_deinit(struct pl_cause_list *list);

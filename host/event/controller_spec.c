@@ -1,4 +1,4 @@
-/* What a script declares of a controller, and the mistakes that every builder refuses. */
+/* The declaration of a controller, and the errors that every builder refuses. */
 #include "event/controller_spec.h"
 
 #include "base/alloc.h"
@@ -83,7 +83,7 @@ static int controller_spec_check_source(const struct pl_source_spec *source, boo
     return 0;
 }
 
-/* Nothing wakes it but requests. */
+/* Only requests start it. */
 static int check_hook(const struct pl_controller_spec *spec, struct pl_err *err)
 {
     for (size_t i = 0; i < spec->source_count; i++)
@@ -94,7 +94,7 @@ static int check_hook(const struct pl_controller_spec *spec, struct pl_err *err)
     return 0;
 }
 
-/* What owns is where its owner is. */
+/* Owned objects are in the cluster of their owner. */
 static int check_clusters(const struct pl_controller_spec *spec, struct pl_err *err)
 {
     const struct pl_source_spec *owner = NULL;

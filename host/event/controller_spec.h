@@ -1,5 +1,5 @@
-/* What a controller or a task declares: its sources, rates and rights. Plain data, made by whoever
- * reads the script and owned by an edition. */
+/* The declaration of a controller or a task: its sources, rates and rights. Plain data, created
+ * from the script and owned by an edition. */
 #pragma once
 
 #include "event/hook_spec.h"
@@ -9,12 +9,12 @@ enum pl_task_form { PL_NO_TASK, PL_TASK_EVERY, PL_TASK_RUN };
 
 struct pl_task_spec {
     enum pl_task_form form;
-    int64_t period_ns; /* of every: above 0 */
-    bool immediate;    /* the first run of every is at once: when the name is new to the process */
-    bool when_changed; /* every: it runs at once when its code has changed */
+    int64_t period_ns; /* interval of `every`: above 0 */
+    bool immediate;    /* the first run of `every` is at once if the name is new to the process */
+    bool when_changed; /* `every` runs at once when its code has changed */
 };
 
-/* What a script declares. All texts and arrays are the spec's own. */
+/* The declaration of a script. The spec owns all texts and arrays. */
 struct pl_controller_spec {
     char *name;                   /* DNS-1123 label (of a hook: subdomain), unique */
     int max_concurrent;           /* at least 1 */
@@ -23,7 +23,7 @@ struct pl_controller_spec {
         int64_t base_ns, max_ns;  /* exponential; 0: 5 ms, 1000 s */
         int64_t fast_ns, slow_ns; /* instead, when fast_attempts > 0 */
         int fast_attempts;
-        double qps; /* shared bucket on top, when > 0 */
+        double qps; /* an additional shared bucket, when > 0 */
         int burst;
         int64_t max_wait_ns; /* 0: none */
     } rate;
@@ -41,7 +41,7 @@ struct pl_controller_spec {
     size_t write_count;
     char **channels; /* names, NULL-terminated; NULL: none */
     struct pl_task_spec task;
-    /* A webhook handler: requests start its runs, no queue does, and no controller is made of it.
+    /* A webhook handler: requests start its runs, and there is neither a queue nor a controller.
      * NULL: none. */
     struct pl_hook_spec *hook;
     const char *declared_at; /* "file:line", for messages; owned */
@@ -49,6 +49,6 @@ struct pl_controller_spec {
 
 void pl_controller_spec_deinit(struct pl_controller_spec *spec);
 
-/* Mistakes that any builder must refuse (rule 142): two For, Owns without For, nothing that
- * wakes it, a bad name, wrong numbers. EINVAL with a message that says what to do. */
+/* Finds errors that every builder must refuse (rule 142): two For, Owns without For, no source, an
+ * invalid name, invalid numbers. EINVAL with a message that says how to correct it. */
 PL_MUST_USE int pl_controller_spec_check(const struct pl_controller_spec *spec, struct pl_err *err);

@@ -1,4 +1,4 @@
-/* What happened to one object of one source, and the requests it leads to. */
+/* A change of one object of one source, and the request type. */
 #pragma once
 
 #include "base/slice.h"
@@ -11,18 +11,18 @@ enum pl_event_type { PL_EVENT_CREATE, PL_EVENT_UPDATE, PL_EVENT_DELETE, PL_EVENT
 
 enum pl_again {
     PL_AGAIN_NOT,
-    PL_AGAIN_RELOAD, /* by code that has changed */
-    PL_AGAIN_RESYNC, /* as events were left out */
+    PL_AGAIN_RELOAD, /* because the code has changed */
+    PL_AGAIN_RESYNC, /* because events were left out */
 };
 
 /* Borrowed unless the holder says otherwise. */
 struct pl_event {
     enum pl_event_type type;
-    struct pl_doc *object; /* the new one; of a deletion the last known state */
+    struct pl_doc *object; /* the new object; for a deletion the last known state */
     struct pl_doc *old;    /* of an update, else NULL */
-    bool stale;   /* a deletion that was missed: object is the last state we knew (rule 141) */
-    bool initial; /* of the first list, or shown again */
-    enum pl_again again; /* nothing happened: it is looked at anew */
+    bool stale;            /* a missed deletion: object is the last known state (rule 141) */
+    bool initial;          /* of the first list, or delivered again */
+    enum pl_again again;   /* no change: the object is only evaluated again */
 };
 
 /* One object to reconcile. */

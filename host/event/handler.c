@@ -1,6 +1,6 @@
-/* Adds requests to a set, each once: the object's own key, its owners' keys (those before and
- * after an update), or what a map function gave. Keys are texts in one buffer. Nothing here knows
- * a queue. */
+/* Adds requests to a set: the object's own key, its owners' keys (those before and after an
+ * update), or the result of a map function. Keys are texts in one buffer. This file knows no queue.
+ */
 #include "event/handler.h"
 
 #include "base/alloc.h"
@@ -10,7 +10,7 @@
 
 /* ---- requests ---- */
 
-/* Up to here comparing with each is cheaper than hashing. */
+/* Up to this number comparing with each is cheaper than hashing. */
 enum { FEW = 8 };
 
 void pl_requests_deinit(struct pl_requests *requests)
@@ -34,7 +34,7 @@ struct pl_slice pl_requests_key(const struct pl_requests *requests, size_t i)
     return pl_slice(requests->text.ptr + start, requests->starts[i + 1] - 1 - start);
 }
 
-/* Kubernetes' names hold no slash, so that the first one ends the namespace. */
+/* Names of Kubernetes contain no slash, so the first one ends the namespace. */
 struct pl_request pl_requests_at(const struct pl_requests *requests, size_t i)
 {
     struct pl_slice key = pl_requests_key(requests, i);
@@ -56,7 +56,7 @@ static bool handler_is_known(const struct pl_requests *requests, struct pl_slice
     return false;
 }
 
-/* starts holds one place more than there are keys: where the last one ends. */
+/* starts has one element more than there are keys: the end of the last one. */
 static void handler_make_room(struct pl_requests *requests)
 {
     if (requests->count + 1 < requests->cap)
@@ -65,7 +65,7 @@ static void handler_make_room(struct pl_requests *requests)
     requests->starts = pl_reallocarray(requests->starts, requests->cap, sizeof(*requests->starts));
 }
 
-/* Makes the text behind the last key the next key. */
+/* Makes the text after the last key the next key. */
 static void handler_keep(struct pl_requests *requests, size_t start)
 {
     pl_buf_add_char(&requests->text, '\0');
@@ -104,8 +104,8 @@ static void add_self(const struct pl_event *event, struct pl_requests *out)
         pl_requests_add(out, pl_meta_namespace(object, &ns_room), name);
 }
 
-/* An apiVersion that cannot be read matches nothing; references behind it still count, which
- * is where this differs from client-go (rule 135). */
+/* An invalid apiVersion matches nothing; references after it still count. client-go differs here
+ * (rule 135). */
 static void add_if_owner(const struct pl_handler *handler, struct pl_node object,
                          const struct pl_owner *owner, struct pl_requests *out)
 {
@@ -141,7 +141,7 @@ bool pl_handler_requests(const struct pl_handler *handler, const struct pl_event
         add_self(event, out);
         return true;
     case PL_MAP_OWNER:
-        add_owners(handler, event->old, out); /* those it had and those it has (rule 136) */
+        add_owners(handler, event->old, out); /* owners before and after (rule 136) */
         add_owners(handler, event->object, out);
         return true;
     case PL_MAP_EXTERNAL:

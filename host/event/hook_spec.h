@@ -1,5 +1,5 @@
-/* What a webhook handler declares: which requests it is for, and what the API server is told of it.
- * Plain data, made by whoever reads the script and owned by the controller_spec.h that it is in. */
+/* The declaration of a webhook handler: its requests, and its webhook configuration. Plain data,
+ * created from the script and owned by its controller_spec.h. */
 #pragma once
 
 #include "object/kind.h"
@@ -12,8 +12,8 @@ const char *pl_hook_sort_name(enum pl_hook_sort sort);
 /* One kind of a registration. */
 struct pl_hook_kind {
     struct pl_kind kind; /* convert: without a version */
-    char *name;          /* of the webhook in its configuration: "validate.website.example.com" */
-    char *path;          /* that it is served under: "/validate-example-com-v1-website" */
+    char *name;          /* its name in the webhook configuration: "validate.website.example.com" */
+    char *path;          /* the path under which it is served: "/validate-example-com-v1-website" */
     bool exact;          /* match_policy */
 };
 
@@ -21,14 +21,15 @@ struct pl_hook_condition {
     char *name, *expression;
 };
 
-/* One call of perilune.webhook.*; all texts and arrays are the spec's own. */
+/* One call of perilune.webhook.*; the spec owns all texts and arrays. */
 struct pl_hook_spec {
     enum pl_hook_sort sort;
     struct pl_hook_kind *kinds;
     size_t kind_count;
-    char **operations;   /* NULL-terminated, as are the others; convert has none of what follows */
-    char **subresources; /* NULL: none */
-    char *object_selector, *namespace_selector; /* canonical text; NULL: everything */
+    char **
+        operations; /* NULL-terminated, like the others; convert has none of the following fields */
+    char **subresources;                        /* NULL: none */
+    char *object_selector, *namespace_selector; /* canonical text; NULL: no restriction */
     struct pl_hook_condition *conditions;
     size_t condition_count;
     bool ignore;     /* failure_policy "Ignore" */

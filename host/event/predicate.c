@@ -1,5 +1,6 @@
-/* Evaluating a predicate: a tree of conditions over an event. Leaves that are scripts' functions
- * are asked for outside and their answers handed in. No effect, no clock; depth is limited. */
+/* Evaluates a predicate: a tree of conditions over an event. Leaves that are functions of scripts
+ * are asked elsewhere, and their answers are passed in. No side effect, no clock; depth is limited.
+ */
 #include "event/predicate.h"
 
 #include "base/alloc.h"
@@ -178,7 +179,7 @@ struct evaluation {
     void *arg;
 };
 
-/* Absent, null, {} and [] say the same of labels, annotations and finalizers. */
+/* Absent, null, {} and [] are equal for labels, annotations and finalizers. */
 static bool same_members(struct pl_node a, struct pl_node b)
 {
     if (pl_node_len(a) == 0 || pl_node_len(b) == 0)
@@ -237,7 +238,7 @@ static enum pl_verdict verdict(bool pass)
 static enum pl_verdict predicate_evaluate(const struct pl_predicate *predicate,
                                           const struct evaluation *evaluation);
 
-/* The first part that answers `decisive` decides; without one the answer is open when a
+/* The first part that gives `decisive` decides. If no part does, the result is unknown when a
  * part's is. */
 static enum pl_verdict evaluate_parts(const struct pl_predicate *predicate,
                                       const struct evaluation *evaluation, enum pl_verdict decisive)

@@ -1,5 +1,5 @@
-/* One question has one answerer and is answered once. The asker may go before the answer comes;
- * the answerer then answers into nothing. */
+/* A question has one answerer and is answered once. The asker may end before the answer comes; then
+ * the answer has no effect. */
 #include "event/question.h"
 
 #include "base/alloc.h"

@@ -1,5 +1,5 @@
-/* Questions about events, for predicates, map and index functions that are scripts': the question
- * as the answerer sees it, and the asker's side with the answers so far. I/O thread. */
+/* Questions about events, for predicates, map and index functions of scripts: the question for the
+ * answerer, and the asker's side with the answers so far. I/O thread. */
 #pragma once
 
 #include "base/buf.h"
@@ -9,11 +9,11 @@
 #include "event/source.h"
 #include "store/store.h"
 
-/* One event of one source. The asker owns it; it is answered exactly once and later
- * (never from inside ask). Answer arrays are filled by pl_question_*. */
+/* One event of one source. The asker owns it. It is answered exactly once, later (never inside
+ * ask). pl_question_* functions fill the arrays of answers. */
 struct pl_question {
-    struct pl_link link;                 /* for the answerer's queues */
-    const struct pl_source_spec *source; /* NULL: only indexes are asked for */
+    struct pl_link link;                 /* for queues of the answerer */
+    const struct pl_source_spec *source; /* NULL: only indexes are asked */
     void *external;                      /* source->external, or the index owner's handle */
     struct pl_event event;               /* counted documents */
     bool
@@ -21,22 +21,22 @@ struct pl_question {
     bool ask_map;       /* map old (if any) and new: pl_question_request */
     bool ask_indexes;   /* pl_question_value for each external index of the kind */
     const char *kind;   /* text of the source's kind */
-    void *self_data;    /* the answerer's */
+    void *self_data;    /* for the answerer */
 };
 
-/* The answerer's side. A leaf without a verdict passes: no wake-up is lost to a script error. */
+/* The answerer's side. A leaf without a verdict passes, so that a script error loses no event. */
 void pl_question_verdict(struct pl_question *question, int leaf, bool pass);
 void pl_question_request(struct pl_question *question, struct pl_slice ns, struct pl_slice name);
 void pl_question_value(struct pl_question *question, const char *index, struct pl_slice value);
-/* The map function raised: it is logged, counted and asked again with backoff. */
+/* The map function raised an error: it is logged, counted and asked again with backoff. */
 void pl_question_map_failed(struct pl_question *question, const char *message,
                             const char *traceback);
-/* Gives it back to the asker. */
+/* Returns it to the asker. */
 void pl_question_done(struct pl_question *question);
 
 /* ---- the asker ---- */
 
-/* At most so many answers are outstanding for one asker. */
+/* Limit of outstanding answers for one asker. */
 #define PL_QUESTIONS_MAX 1024
 
 struct pl_asked_values {
@@ -59,11 +59,11 @@ struct pl_asked {
     void (*done)(struct pl_asked *asked);
 };
 
-/* Zeroes it, and takes references of the event's documents. */
+/* Zeroes it, and takes references to the event's documents. */
 void pl_asked_init(struct pl_asked *asked, const struct pl_event *event,
                    void (*done)(struct pl_asked *asked));
-/* Forgets the answers, to ask again. */
+/* Drops the answers, to ask again. */
 void pl_asked_reset(struct pl_asked *asked);
 void pl_asked_deinit(struct pl_asked *asked);
-/* A pl_leaf_fn with the asked as its arg: a leaf without a verdict passes. */
+/* A pl_leaf_fn with the asked as its arg. A leaf without a verdict passes. */
 enum pl_verdict pl_asked_verdict(void *asked, int leaf, const struct pl_event *event);

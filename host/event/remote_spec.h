@@ -1,11 +1,11 @@
-/* A cluster besides the host's own, as a script names it. Plain data. */
+/* Another cluster, as a script declares it. Plain data. */
 #pragma once
 
-/* How a script names one. All texts are the spec's own. */
+/* The declaration. The spec owns all texts. */
 struct pl_remote_spec {
     char *name;
-    char *kubeconfig;                           /* a file; NULL: as with secret, or as the host */
-    char *context;                              /* NULL: the current one */
+    char *kubeconfig; /* a file; NULL: see secret, or the host's configuration */
+    char *context;    /* NULL: the current one */
     char *secret_ns, *secret_name, *secret_key; /* NULL: no Secret */
 };
 void pl_remote_spec_deinit(struct pl_remote_spec *spec);

@@ -1,5 +1,5 @@
-/* Copies, compares and frees a source's options. Lists of names are sorted when they are copied,
- * so that sources that mean the same are equal and share one informer. */
+/* Copies, compares and frees a source's options. Lists of names are sorted when they are copied, so
+ * that equivalent sources are equal and share one informer. */
 #include "event/source.h"
 
 #include "base/alloc.h"

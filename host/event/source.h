@@ -1,5 +1,5 @@
-/* What a controller watches: one declared source and the options that make its
- * informer its own. Sources with equal options share one informer. */
+/* One declared source of a controller: its kind and the options that determine its informer.
+ * Sources with equal options share one informer. */
 #pragma once
 
 #include "base/err.h"
@@ -9,18 +9,18 @@
 
 #include <stdbool.h>
 
-/* Where all replicas act, each on its shards: which part of the objects is kept. Follows from the
- * source's role, its For kind's scope and `shared`; whoever opens it says so. Its meaning is in
- * sync/share.h. */
+/* Which part of the objects is kept when all replicas act, each on its shards. It follows from the
+ * source's role, its For kind's scope and `shared`; the code that opens the source sets it.
+ * sync/share.h defines its meaning. */
 enum pl_source_part {
     PL_PART_WHOLE,
-    PL_PART_FOR,        /* of the For kind, what is ours */
-    PL_PART_NAMESPACE,  /* what lies in our namespaces */
-    PL_PART_CONTROLLER, /* whose controller reference names what is ours */
-    PL_PART_OWNERS,     /* any of whose owner references does */
+    PL_PART_FOR,        /* the objects of the For kind that are ours */
+    PL_PART_NAMESPACE,  /* objects in our namespaces */
+    PL_PART_CONTROLLER, /* objects whose controller reference names one of ours */
+    PL_PART_OWNERS,     /* objects with any owner reference to one of ours */
 };
 
-/* Together with the kind these decide which informer serves a source, but for `shared`, whose
+/* Together with the kind, these options determine the informer of a source, except `shared`, whose
  * effect is in `part`. */
 struct pl_source_options {
     char **namespaces; /* NULL-terminated, sorted, unique; NULL: all */
@@ -28,16 +28,16 @@ struct pl_source_options {
     char *fields;      /* canonical field selector text; NULL: none */
     bool metadata_only;
     bool managed_fields;
-    bool shared; /* kept whole on every replica */
+    bool shared; /* every replica keeps all objects */
     enum pl_source_part part;
 };
 
 void pl_source_options_copy(struct pl_source_options *to, const struct pl_source_options *from);
 void pl_source_options_deinit(struct pl_source_options *options);
-/* Namespaces are compared in their order: sorted, as pl_source_options_copy leaves them. */
+/* Compares namespaces in order: sorted, as pl_source_options_copy leaves them. */
 bool pl_source_options_eq(const struct pl_source_options *a, const struct pl_source_options *b);
 
-/* NULL-terminated arrays of owned texts; NULL is accepted, as "none". */
+/* NULL-terminated arrays of owned texts; NULL means "none". */
 bool pl_texts_has(char *const *texts, struct pl_slice text);
 char **pl_texts_sorted(char *const *texts); /* a copy, each text once */
 void pl_texts_free(char **texts);
@@ -46,7 +46,7 @@ enum pl_source_role {
     PL_SOURCE_FOR,
     PL_SOURCE_OWNS,
     PL_SOURCE_WATCHES,
-    PL_SOURCE_READS, /* cached for reading, wakes nothing */
+    PL_SOURCE_READS, /* cached for reading, queues no keys */
 };
 
 /* "for", "owns", "watches", "reads" */
@@ -65,8 +65,9 @@ struct pl_source_spec {
     enum pl_source_role role;
     struct pl_kind kind;
     struct pl_source_options options;
-    char *cluster_name;         /* owned; NULL: the host's own cluster */
-    struct pl_cluster *cluster; /* borrowed for life, set before it is opened; NULL: as above */
+    char *cluster_name; /* owned; NULL: the host's own cluster */
+    struct pl_cluster
+        *cluster; /* borrowed for life, set before the source is opened; NULL: as above */
     enum pl_map_by map_by;
     bool match_every_owner;         /* Owns: not only the controller reference */
     struct pl_predicate *predicate; /* owned; NULL: everything passes */
@@ -76,8 +77,8 @@ struct pl_source_spec {
     void *external;    /* the implementer's handle on its map function and predicates; borrowed */
 };
 
-/* A family: it follows a selection of kinds, its own kind is any. The kinds that are selected are
- * its members (control/members.c); it has no cache itself. */
+/* A family: it follows a selection of kinds; its own kind is any. The selected kinds are its
+ * members (control/members.c); the family has no cache itself. */
 static inline bool pl_source_is_family(const struct pl_source_spec *source)
 {
     return pl_kind_is_any(&source->kind);

@@ -1,7 +1,7 @@
-/* Questions whose functions would have had to wait: nobody is told an answer, and they are asked
- * again when what was lacking is there, or when that is not to be expected. Index functions may be
- * asked before other kinds have synced; after a reload, predicates and maps while an index is being
- * built. The I/O thread's. */
+/* Questions whose functions would have had to wait: they get no answer, and are asked again when
+ * the missing data is there, or when it is not expected any more. Index functions may be asked
+ * before other kinds have synced; after a reload, predicates and maps may be asked while an index
+ * is being built. I/O thread. */
 #include "lane/lane.h"
 
 #include "base/clock.h"
@@ -14,7 +14,7 @@ static int64_t ask_again_now_of(struct pl_lanes *lanes)
     return pl_clock_mono(pl_loop_timers(lanes->loop)->clock);
 }
 
-/* Functions that index the kind may be what it waits for itself: they may even be those. */
+/* Index functions of the kind may be what the cache waits for, possibly the asking ones. */
 static bool is_indexed(const struct pl_lanes *lanes, const struct pl_kind *kind)
 {
     for (size_t i = 0; i < lanes->index_count; i++)
@@ -23,7 +23,7 @@ static bool is_indexed(const struct pl_lanes *lanes, const struct pl_kind *kind)
     return false;
 }
 
-/* Is the cache about to sync, as far as can be seen? */
+/* Whether the cache is about to sync, as far as can be seen. */
 static bool is_syncing(struct pl_cache *cache, const struct pl_informer *informer)
 {
     struct pl_lanes *lanes = cache->lanes;
@@ -34,7 +34,7 @@ static bool is_syncing(struct pl_cache *cache, const struct pl_informer *informe
            ask_again_now_of(lanes) - cache->awaited_ns < (limit > 0 ? limit : SYNC_TIMEOUT);
 }
 
-/* Will what the question lacks be there? */
+/* Whether the missing data is expected. */
 static bool is_expected(struct pl_ask *ask)
 {
     struct pl_cache *cache = ask->lacks;

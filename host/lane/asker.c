@@ -1,6 +1,6 @@
-/* Requests are told apart by what the operations under way are about: the group and version, the
- * object, and whether it is written. Where two runs ask for the same the one that began first is
- * meant, which is the one that the gate lets through first. */
+/* Finds the run by the operations under way: by group and version, object, and whether it is
+ * written. If two runs send the same request, it returns the one that began first, since the gate
+ * lets it through first. */
 #include "lane/asker.h"
 
 #include "base/check.h"
@@ -20,7 +20,8 @@ static size_t up_to_slash(struct pl_slice text)
     return len;
 }
 
-/* "apps/v1/Deployment" and "apps/v1/deployments": plurals are not known here, beginnings are. */
+/* "apps/v1/Deployment" and "apps/v1/deployments": plurals are unknown here, so prefixes are
+ * compared. */
 static bool is_kind_of(const char *kind, struct pl_slice resource)
 {
     struct pl_slice name = pl_slice_z(kind);
@@ -74,7 +75,7 @@ bool pl_lanes_asker(const struct pl_lanes *lanes, const struct pl_sought *asked,
 {
     PL_REQUIRE(lanes->options.stepped != NULL);
     const struct pl_lop *op = asker_find(lanes, asked, true);
-    if (op == NULL) /* a write looks at what is there first */
+    if (op == NULL) /* a write reads the existing object first */
         op = asker_find(lanes, asked, false);
     if (op == NULL)
         return false;

@@ -1,6 +1,6 @@
-/* Which run waits for a request of the API. What carries requests knows them by method and path
- * alone; only where lanes are stepped (options.stepped) can it ask whose they are, as the lanes'
- * coroutines are suspended then, on the same thread. */
+/* Finds the run that waits for a request of the API. The transport knows requests only by method
+ * and path. Only with stepped lanes (options.stepped) can it ask for the run, as the lanes'
+ * coroutines are then suspended on the same thread. */
 #pragma once
 
 #include "base/slice.h"
@@ -8,17 +8,17 @@
 
 struct pl_sought {
     struct pl_slice resource; /* "apps/v1/deployments" */
-    struct pl_slice key;      /* "default/blog"; without a name where the server picks one */
+    struct pl_slice key;      /* "default/blog"; without a name if the server chooses it */
     bool writes;
 };
 
 struct pl_asker {
     const char *controller, *key; /* borrowed until the loop's next step */
-    const char *run;              /* its id; the same for all that one run asks */
-    const char *kind;             /* "apps/v1/Deployment", as the script has it; "" where unknown */
-    char line[128];               /* "main.lua:44"; "" where no script's line waits */
+    const char *run;              /* its id; the same for all requests of one run */
+    const char *kind;             /* "apps/v1/Deployment", as in the script; "" if unknown */
+    char line[128];               /* "main.lua:44"; "" if no script's line waits */
 };
 
-/* False: nobody's run waits for it, so that it is the host's own. */
+/* False: no run waits for it, so it is a request of the host itself. */
 bool pl_lanes_asker(const struct pl_lanes *lanes, const struct pl_sought *asked,
                     struct pl_asker *out);

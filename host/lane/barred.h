@@ -1,6 +1,7 @@
-/* What is not run again: keys and objects at which the code of a controller or an index could not
- * be interrupted, until that code is other code. Each try would cost a lane, so that a single key,
- * retried, would end the process. One store for all generations. Counted; I/O thread. */
+/* Keys and objects that are not run again: the code of a controller or an index could not be
+ * interrupted on them. They stay barred until that code changes. Each attempt would cost a lane, so
+ * a single key that is retried would end the process. One store for all generations. Counted; I/O
+ * thread. */
 #pragma once
 
 #include "base/slice.h"
@@ -19,6 +20,6 @@ void pl_barred_unref(struct pl_barred *barred);
 
 /* what: "run website default/a"; digest: of the code. */
 void pl_barred_add(struct pl_barred *barred, const char *what, const char *digest);
-/* Forgets it when the code is other code. */
+/* Forgets the entry when the code has changed. */
 bool pl_barred_has(struct pl_barred *barred, const char *what, const char *digest);
 size_t pl_barred_count(const struct pl_barred *barred);

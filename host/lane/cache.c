@@ -1,7 +1,7 @@
-/* Chooses the cache that answers a read: the controller's own widest one that covers the
- * namespace, else another controller's, else the server is asked. Then takes the objects of the
- * index with the fewest, and tests each. Runs on the lane's thread and only reads the store: it
- * never waits for the I/O thread. */
+/* Chooses the cache that answers a read: the controller's own widest one that covers the namespace,
+ * else another controller's; else the server is asked. Then it takes the objects of the index with
+ * the fewest, and tests each. It runs on the lane's thread and only reads the store: it never waits
+ * for the I/O thread. */
 #include "lane/cache.h"
 
 #include "base/alloc.h"
@@ -132,9 +132,10 @@ void pl_found_deinit(struct pl_found *found)
     pl_buf_deinit(&found->rv);
 }
 
-#define MOST_LABELS 4 /* of a selector that are looked for in indices */
+#define MOST_LABELS 4 /* labels of a selector that are looked up in indices */
 
-/* Under what the objects wanted stand in indices, where there are such: their namespace, labels. */
+/* The index entries that contain the wanted objects: their namespace and labels, as far as indices
+ * exist. */
 struct places {
     struct pl_index_value values[1 + MOST_LABELS];
     size_t count;
@@ -157,7 +158,7 @@ static void init_places(struct places *places, struct pl_slice ns, const struct 
     }
 }
 
-/* Returns how many were looked at. */
+/* Returns the number of objects looked at. */
 static size_t collect_by_places(struct pl_cache *cache, struct pl_slice ns,
                                 const struct pl_selector *selector, uint64_t labels,
                                 struct pl_docs *out)
@@ -172,8 +173,8 @@ static size_t collect_by_places(struct pl_cache *cache, struct pl_slice ns,
     return seen;
 }
 
-/* selector: of labels that what is wanted has; NULL: none, or a view may have put something with
- * them in the place of what lacks them. seen: how many objects were looked at for it. */
+/* selector: of labels that wanted objects have; NULL: none, or a view may replace an object without
+ * the labels by one with them. seen: number of objects looked at. */
 static int cache_collect(struct pl_cache *cache, const struct pl_filter *filter,
                          const struct pl_selector *selector, struct pl_docs *out, size_t *seen,
                          struct pl_err *err)
@@ -249,10 +250,10 @@ static void deinit_tests(struct tests *tests)
         pl_fields_destroy(tests->fields);
 }
 
-/* To be deinitialised whatever comes of it. */
+/* Must be deinitialised whatever it returns. */
 static int init_tests(struct tests *tests, const struct pl_filter *filter, struct pl_err *err)
 {
-    /* Without a view, what another index did not choose was chosen by its owner. */
+    /* Without a view and another index, the owner index has already selected by owner. */
     bool by_owner = filter->index_name.ptr == NULL && filter->view == NULL;
     *tests = (struct tests){.ns = filter->ns};
     if (!by_owner)
@@ -268,7 +269,7 @@ static int init_tests(struct tests *tests, const struct pl_filter *filter, struc
     return 0;
 }
 
-/* keys: what the entries' texts will lie in. */
+/* keys: buffer for the entries' texts. */
 static void sort_docs(struct pl_docs *docs, struct pl_buf *keys, struct pl_text_item *entries)
 {
     for (size_t i = 0; i < docs->count; i++) {
@@ -281,7 +282,7 @@ static void sort_docs(struct pl_docs *docs, struct pl_buf *keys, struct pl_text_
     pl_text_sort(entries, docs->count);
 }
 
-/* Orders by key; from behind the continue token, at most limit. */
+/* Orders by key, starting after the continue token, at most limit. */
 static void arrange(const struct pl_filter *filter, struct pl_found *found)
 {
     struct pl_docs *docs = &found->docs;

@@ -1,6 +1,6 @@
-/* The coroutines of a run and the one loop that resumes them. Nothing resumes from inside a
- * resume: what is ready waits in a list. A coroutine yields an operation and is resumed once
- * with its result. The run ends when its main coroutine has ended and no operation is left. */
+/* The coroutines of a run and the one loop that resumes them. Resumes are never nested: ready tasks
+ * wait in a list. A coroutine yields an operation and is resumed once with its result. The run ends
+ * when its main coroutine has ended and no operation is left. */
 #include "lane/co.h"
 
 #include "base/alloc.h"
@@ -62,7 +62,7 @@ struct pl_co *pl_co_create(struct pl_lane *lane, struct pl_exec *exec, lua_State
     task->handle = LUA_NOREF;
     task->args = args;
     pl_list_init(&task->joiners);
-    lua_checkstack(task->thread, args + 1); /* so few fit on a fresh one */
+    lua_checkstack(task->thread, args + 1); /* this few always fit on a fresh stack */
     lua_xmove(L, task->thread, args + 1);
     pl_list_push(&exec->tasks, &task->link);
     pl_list_push(&lane->ready, &task->ready);
@@ -100,7 +100,7 @@ static void make_ready(struct pl_lane *lane, struct pl_co *task, int args)
     pl_list_push(&lane->ready, &task->ready);
 }
 
-/* Moves the results, or the error, of a task that ended to the one that joins it. */
+/* Moves the results, or the error, of a task that ended to the task that joins it. */
 static int push_ended(lua_State *L, struct pl_co *ended)
 {
     lua_State *from = ended->thread;
@@ -119,7 +119,7 @@ static void stop_joining(struct pl_co *task)
     pl_link_unlink(&task->joining);
 }
 
-/* The next one that joins it, and does not any more; NULL: none does. */
+/* Removes and returns the next task that joins it; NULL: none. */
 static struct pl_co *take_joiner(struct pl_co *ended)
 {
     struct pl_link *link = pl_list_first(&ended->joiners);
@@ -180,14 +180,14 @@ static void fail_yield(struct pl_state *s, struct pl_co *task)
     PL_UNUSED(s);
 }
 
-/* Whoever joins it could not take them. */
+/* The joining task could not take the results. */
 static void fail_results(struct pl_co *task)
 {
     lua_settop(task->thread, 0);
     lua_pushfstring(task->thread, "a task returned more than %d values", RESULTS_MAX);
 }
 
-/* The task gave up control: it waits for something, or misused coroutine.yield. */
+/* The task yielded: it waits for an operation, or misused coroutine.yield. */
 static bool co_park(struct pl_lane *lane, struct pl_co *task)
 {
     lua_State *co = task->thread;
@@ -204,7 +204,7 @@ static bool co_park(struct pl_lane *lane, struct pl_co *task)
     return true;
 }
 
-/* Of a run that met a limit: else each of its tasks would have the whole of it once more. */
+/* After a run exceeded a limit: otherwise each of its tasks would get the whole limit again. */
 static void end_unresumed(struct pl_lane *lane, struct pl_co *task)
 {
     struct pl_exec *exec = task->exec;
@@ -225,7 +225,8 @@ static int64_t thread_cpu(void)
     return now.tv_sec * PL_SECOND + now.tv_nsec;
 }
 
-/* The watchdog sees single slices: short ones of many tasks that make each other add up. */
+/* The watchdog sees single slices; short slices of many tasks that create each other add up here.
+ */
 static void check_spent(struct pl_lane *lane, struct pl_exec *exec)
 {
     int64_t limit = lane->lanes->options.cpu_limit_ns;
@@ -258,7 +259,7 @@ static void resume(struct pl_lane *lane, struct pl_co *task)
     s->phase = PL_PHASE_RUN;
     atomic_store(&lane->running, task->exec);
     if (task->exec->hook != NULL && lane->lanes->options.stepped == NULL)
-        /* nobody waits any more then, and others do */
+        /* after that no one waits any more, and other runs do */
         pl_limits_until(&s->limits, task->exec->deadline_ns);
     pl_limits_enter(&s->limits, task->thread, lane->lanes->options.cpu_limit_ns);
     int status = lua_resume(task->thread, task->args);
@@ -272,11 +273,11 @@ static void resume(struct pl_lane *lane, struct pl_co *task)
         failed = true;
     }
     if (failed) {
-        pl_fault_take(task->thread, s, &fault); /* __tostring may run: inside the slice */
+        pl_fault_take(task->thread, s, &fault); /* __tostring may run: it belongs to the slice */
         if (task->is_main)
             lua_pop(s->L, 1);
         else
-            lua_xmove(s->L, task->thread, 1); /* for whoever joins */
+            lua_xmove(s->L, task->thread, 1); /* for the joining task */
     }
     enum pl_excess excess = pl_limits_leave(&s->limits);
     atomic_store(&lane->running, NULL);
@@ -285,12 +286,12 @@ static void resume(struct pl_lane *lane, struct pl_co *task)
         task->exec->spent_ns += thread_cpu() - began;
     if (!ended)
         return;
-    drop_op(task); /* prepared, but the wait never came about */
+    drop_op(task); /* an operation was prepared, but the task did not wait for it */
     stop_joining(task);
     if (excess != PL_EXCESS_NONE && failed)
         pl_exec_overrun(lane, task->exec);
     lane->collect =
-        lane->collect || excess != PL_EXCESS_NONE; /* either way it may leave much behind */
+        lane->collect || excess != PL_EXCESS_NONE; /* in both cases it may leave much garbage */
     task_ended(lane, task, failed ? &fault : NULL);
 }
 
@@ -302,7 +303,7 @@ void pl_co_run_ready(struct pl_lane *lane)
     struct pl_link *link;
     while (!atomic_load(&lane->abandoned) && (link = pl_list_pop(&now)) != NULL)
         resume(lane, PL_CONTAINER_OF(link, struct pl_co, ready));
-    while ((link = pl_list_pop(&now)) != NULL) /* keys that run elsewhere by now */
+    while ((link = pl_list_pop(&now)) != NULL) /* runs of these keys moved elsewhere */
         pl_list_push(&lane->ready, link);
 }
 
@@ -327,8 +328,8 @@ void pl_co_op_done(struct pl_lane *lane, struct pl_lop *op)
         return;
     }
     PL_REQUIRE(task->op == op);
-    /* Made on the main stack: the task's own may have no room left, and to say so is possible only
-     * inside of the script. The few results fit where it yielded. */
+    /* Pushed on the main stack: the task's own may be full, and an error can be raised only inside
+     * the script. The few results fit where it yielded. */
     lua_State *L = lane->s->L;
     int count;
     pl_lane_warn(lane, op, task->thread);
@@ -351,7 +352,7 @@ void pl_co_op_done(struct pl_lane *lane, struct pl_lop *op)
 
 /* ---- may we wait here? ---- */
 
-/* The C function in the way, by its name; NULL when it is none that is known. */
+/* The name of the C function in the way; NULL when it is unknown. */
 static const char *blocking_function(lua_State *L, struct pl_state *s)
 {
     lua_Debug ar;
@@ -361,7 +362,7 @@ static const char *blocking_function(lua_State *L, struct pl_state *s)
     for (int level = 0; name == NULL && lua_getstack(L, level, &ar); level++) {
         lua_getinfo(L, "f", &ar);
         lua_rawget(L, -2);
-        name = lua_tostring(L, -1); /* the table keeps it */
+        name = lua_tostring(L, -1); /* the table keeps it alive */
         lua_pop(L, 1);
     }
     lua_pop(L, 1);
@@ -409,7 +410,7 @@ int pl_co_why_not(lua_State *L)
     return 1;
 }
 
-/* The run was cancelled: what would wait fails at once. */
+/* The run was cancelled: operations fail at once. */
 static int fail_canceled(lua_State *L, struct pl_state *s)
 {
     lua_pushboolean(L, true);
@@ -417,7 +418,7 @@ static int fail_canceled(lua_State *L, struct pl_state *s)
     return 2;
 }
 
-/* The I/O thread tells of it, and does not know what is secret. */
+/* The I/O thread reports it, and does not know the secrets. */
 static void note_secrets(const struct pl_state *s, struct pl_lop *op)
 {
     pl_secrets_add_found(&op->hidden, &s->secrets, op->key);
@@ -428,7 +429,7 @@ static void note_secrets(const struct pl_state *s, struct pl_lop *op)
 int pl_co_wait(lua_State *L, struct pl_state *s, struct pl_lop *op)
 {
     struct pl_co *task = s->task;
-    drop_op(task); /* of a coroutine that could not pass its wait on */
+    drop_op(task); /* of a coroutine that could not wait */
     stop_joining(task);
     op->lane = s->lane;
     note_secrets(s, op);
@@ -474,13 +475,13 @@ int pl_co_spawn(lua_State *L)
     if (s->task == NULL || s->phase != PL_PHASE_RUN)
         return pl_lerr_raise(L, s, "spawn works inside a reconcile or task only");
     struct pl_exec *exec = s->task->exec;
-    if (exec->canceled) { /* as whatever waits */
+    if (exec->canceled) { /* like every wait */
         pl_lerr_push(L, s, exec->why, NULL);
         return lua_error(L);
     }
     if (exec->live >= PL_TASKS_MAX)
         return pl_lerr_raise(L, s, "this run has %d spawned tasks already", PL_TASKS_MAX);
-    if (lua_gettop(L) - 1 > ARGS_MAX) /* all of them move to a stack of its own */
+    if (lua_gettop(L) - 1 > ARGS_MAX) /* all of them move to the task's own stack */
         return pl_lerr_raise(L, s, "spawn: at most %d arguments", ARGS_MAX);
     struct pl_co **handle = lua_newuserdata(L, sizeof(struct pl_co *));
     *handle = NULL;
@@ -506,7 +507,7 @@ int pl_co_join(lua_State *L)
     pl_co_check_wait(L, s);
     if (target->done) {
         if (target->failed && s->task->exec->failed && !target->joined) {
-            /* its error is about to be handled here: it does not fail the run any more */
+            /* the joining task handles its error: it does not fail the run any more */
             pl_fault_deinit(&s->task->exec->fault);
             s->task->exec->failed = false;
         }

@@ -7,47 +7,47 @@
 
 struct pl_co {
     struct pl_link link;  /* exec->tasks */
-    struct pl_link ready; /* lane->ready, while it can go on */
+    struct pl_link ready; /* lane->ready, when it can continue */
     struct pl_exec *exec; /* back-pointer */
     lua_State *thread;    /* anchored by ref */
     int ref;
-    int handle;             /* reference of the userdata that scripts join; LUA_NOREF */
+    int handle;             /* reference of the userdata for joining; LUA_NOREF */
     int args;               /* values on its stack to resume with */
-    struct pl_lop *op;      /* what it waits for */
-    bool submitted;         /* the op is with the I/O thread */
-    struct pl_co *joins;    /* waits for the end of this one, */
+    struct pl_lop *op;      /* the operation that it waits for */
+    bool submitted;         /* the I/O thread has the op */
+    struct pl_co *joins;    /* waits for the end of this task, */
     struct pl_link joining; /* in its joiners */
     struct pl_list joiners;
     bool done, failed, joined, is_main;
-    struct pl_cache *seen_cache; /* the last cached get: where, */
-    char *seen_key;              /* of which key (owned), */
-    struct pl_doc *seen;         /* and what it gave (counted, or NULL) */
+    struct pl_cache *seen_cache; /* the last cached get: its cache, */
+    char *seen_key;              /* its key (owned), */
+    struct pl_doc *seen;         /* and its result (counted, or NULL) */
 };
 
-#define PL_TASKS_MAX 1000 /* of one run */
+#define PL_TASKS_MAX 1000 /* limit for one run */
 
-/* A task whose function and arguments are the top 1 + args values of L; it becomes ready. */
+/* Creates a task from the top 1 + args values of L (function and arguments); it becomes ready. */
 struct pl_co *pl_co_create(struct pl_lane *lane, struct pl_exec *exec, lua_State *L, int args);
-/* Its coroutine goes back to the pool. */
+/* Returns its coroutine to the pool. */
 void pl_co_destroy(struct pl_lane *lane, struct pl_co *task);
-/* The rest of it, when its coroutine is gone. Any thread that owns it. */
+/* Frees the rest, after its coroutine is gone. Any thread that owns it. */
 void pl_co_free(struct pl_co *task);
-/* Resumes what is ready now, once each. */
+/* Resumes each task that is ready now once. */
 void pl_co_run_ready(struct pl_lane *lane);
-/* The op came back. */
+/* An operation has completed. */
 void pl_co_op_done(struct pl_lane *lane, struct pl_lop *op);
 
-/* The last statement of a binding that waits: takes the op, yields. Raises where waiting is
- * impossible and says why; the op is dropped then. */
+/* The last statement of a binding that waits: takes the op and yields. If waiting is impossible, it
+ * raises an error with the reason and drops the op. */
 int pl_co_wait(lua_State *L, struct pl_state *s, struct pl_lop *op);
-/* Raises "cannot wait here" unless the running code may; before anything is allocated. */
+/* Raises "cannot wait here" unless the running code may wait. Call it before allocating. */
 void pl_co_check_wait(lua_State *L, struct pl_state *s);
-/* For the prelude: why the running coroutine can't pass a wait on; nil when it can. */
+/* For the prelude: the reason why the running coroutine cannot wait; nil when it can. */
 int pl_co_why_not(lua_State *L);
 
 /* Remembers a cached get, for a wait that follows it. */
 void pl_co_saw(struct pl_co *task, struct pl_cache *cache, struct pl_slice key, struct pl_doc *doc);
-/* A reference to what it gave; to what is in the cache now when that was another key. */
+/* A reference to the result of that get; if it had another key, to the cached object. */
 struct pl_doc *pl_co_seen(struct pl_co *task, struct pl_cache *cache, struct pl_slice key);
 
 /* ---- for scripts ---- */

@@ -1,13 +1,13 @@
 /* Makes the two arguments of a reconcile. The context is filled when a field is first read: until
- * then its parts are one text. Scripts can change that text's table, so the text is read as a
- * stranger's. */
+ * then its parts are one text. Scripts can change the table with that text, so the text is not
+ * trusted. */
 #include "lane/context.h"
 
 #include "base/clock.h"
 #include "lane/lane.h"
 #include "lua/lazy.h"
 
-/* The field that a context has until it is filled; see new_arguments in prelude.lua. */
+/* The field of a context until it is filled; see new_arguments in prelude.lua. */
 #define UNREAD "unread"
 
 /* Seconds since 1970, as perilune.time.now() counts. */
@@ -36,7 +36,7 @@ void pl_context_push(lua_State *L, struct pl_state *s, const struct pl_exec *exe
     lua_call(L, 7, 2);
 }
 
-/* ---- what is unread ---- */
+/* ---- the unread part ---- */
 
 /* The next text, without its NUL; empty at the end. */
 static struct pl_slice context_take(struct pl_slice *rest)
@@ -62,7 +62,7 @@ static void set_changed(lua_State *L, struct pl_state *s, struct pl_slice *rest)
     lua_setfield(L, -2, "changed");
 }
 
-/* As exec.c has put it. */
+/* The format of put_cause in exec.c. */
 static void push_cause(lua_State *L, struct pl_state *s, struct pl_slice *rest)
 {
     struct pl_slice type = context_take(rest);
@@ -73,7 +73,7 @@ static void push_cause(lua_State *L, struct pl_state *s, struct pl_slice *rest)
     set_changed(L, s, rest);
 }
 
-/* The text may be anything, as scripts can get at it: it makes no more than a run has. */
+/* Scripts can change the text: it must not produce more than a run has. */
 static void push_causes(lua_State *L, struct pl_state *s, struct pl_slice rest)
 {
     lua_newtable(L);
@@ -84,12 +84,12 @@ static void push_causes(lua_State *L, struct pl_state *s, struct pl_slice rest)
     pl_array_mark(L, s);
 }
 
-/* Pops the value: it is the field's, unless the script has put something there. */
+/* Pops the value and sets the field, unless the script has set it. */
 static void set_if_unset(lua_State *L, int context, const char *field)
 {
     lua_pushstring(L, field);
     lua_pushvalue(L, -1);
-    lua_rawget(L, context); /* -- value, field, what is there */
+    lua_rawget(L, context); /* -- value, field, current value */
     if (lua_isnil(L, -1)) {
         lua_pop(L, 1);
         lua_insert(L, -2);

@@ -1,6 +1,6 @@
-/* What scripts declare while they load, read from Lua's tables into the core's specs. Functions
- * stay in Lua and are named by numbers. Tables are read without metamethods. Perilune's own Lua
- * has checked the values before; a wrong one here is clamped, never trusted. */
+/* Reads the declarations of scripts from Lua tables into the core's specs. Functions stay in Lua
+ * and are identified by numbers. Tables are read without metamethods. Perilune's own Lua has
+ * checked the values before; a wrong one here is clamped, never trusted. */
 #include "lane/declare_impl.h"
 
 #include "base/alloc.h"
@@ -16,9 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What stays in Lua: declared[controller] = {reconcile, maps = {[source] = f},
- * leaves = {[source] = {[leaf] = f}}, blame = {[source] = f, reconcile = f}},
- * declared.indexes[kind][name] = f; counted from 0. */
+/* The data in Lua: declared[controller] = {reconcile, maps = {[source] = f}, leaves = {[source] =
+ * {[leaf] = f}}, blame = {[source] = f, reconcile = f}}, declared.indexes[kind][name] = f; counted
+ * from 0. */
 
 /* ---- reading tables, without metamethods ---- */
 
@@ -87,7 +87,7 @@ static int read_source_predicate(lua_State *L, int functions, int index,
     return source->predicate == NULL ? PL_EINVAL : 0;
 }
 
-/* The one at the top, which stays: functions.name[index]. */
+/* Stores the function at the top, which stays: functions.name[index]. */
 static void keep_function(lua_State *L, int functions, const char *name, int index)
 {
     lua_pushstring(L, name);
@@ -111,7 +111,7 @@ static void read_map(lua_State *L, int functions, int index, struct pl_source_sp
     lua_pop(L, 1);
 }
 
-/* Pushes the element of the array at the top; EINVAL for what is no table. */
+/* Pushes the element of the array at the top; EINVAL when it is not a table. */
 static int step_into(lua_State *L, size_t i, const char *what, struct pl_err *err)
 {
     lua_rawgeti(L, -1, (int)i + 1);
@@ -159,7 +159,7 @@ static int read_sources(lua_State *L, int functions, struct pl_controller_spec *
     spec->sources = pl_calloc(count + 1, sizeof *spec->sources);
     int failed = 0;
     for (size_t i = 0; i < count && failed == 0; i++) {
-        spec->source_count = i + 1; /* so that what was read is freed */
+        spec->source_count = i + 1; /* so that the read part is freed */
         failed = step_into(L, i, "a source", err);
         if (failed == 0)
             failed = read_source(L, functions, (int)i, &spec->sources[i], err);
@@ -218,7 +218,7 @@ static void read_task(lua_State *L, struct pl_controller_spec *spec)
     lua_pop(L, 1);
 }
 
-/* The spec's table at the top; its functions go to the table at `functions`. */
+/* Reads the spec's table at the top; its functions go to the table at `functions`. */
 static int read_spec(lua_State *L, int functions, struct pl_controller_spec *spec,
                      struct pl_err *err)
 {
@@ -247,7 +247,7 @@ static int read_spec(lua_State *L, int functions, struct pl_controller_spec *spe
 
 /* ---- host.controller, host.index, host.cluster ---- */
 
-/* Which scripts the declaration is in: the innermost one and those that it was called by, up to the
+/* Notes the scripts that contain the declaration: the innermost one and its callers, up to the
  * chunk that is being loaded. */
 static void note_unit(lua_State *L, struct pl_state *s, const char *prefix, const char *a,
                       const char *b)
@@ -403,7 +403,7 @@ static void push_controller(lua_State *L, struct pl_state *s, int controller)
     lua_remove(L, -2);
 }
 
-/* Replaces the table at the top by a member of it, nil when it is no table. */
+/* Replaces the table at the top by one of its members; nil when it is not a table. */
 static void declare_step(lua_State *L, const char *name)
 {
     if (lua_type(L, -1) == LUA_TTABLE)

@@ -1,12 +1,12 @@
-/* What scripts declare while they load: controllers and indexes, as the core's specs, and the
- * functions behind them, which stay in the state. */
+/* Declarations of scripts while they load: controllers and indexes as the core's specs, and their
+ * functions, which stay in the Lua state. */
 #pragma once
 
 #include "control/controller.h"
 #include "lane/lanes.h"
 #include "lua/state.h"
 
-/* The handle on a script's functions that the core hands back in questions. The same on all
+/* A handle of a script's functions, which the core returns in questions. It is the same on all
  * lanes: an index in the order of declaration. */
 struct pl_external {
     struct pl_lanes *lanes;
@@ -26,7 +26,7 @@ struct pl_declared {
 };
 
 void pl_declare_open(struct pl_state *s);
-/* Nothing more is declared. */
+/* No more declarations are accepted. */
 void pl_declare_seal(struct pl_state *s);
 void pl_declare_close(struct pl_state *s);
 
@@ -35,12 +35,12 @@ int pl_declare_controller(lua_State *L);
 int pl_declare_index(lua_State *L);
 int pl_declare_cluster(lua_State *L);
 
-/* ---- functions of what was declared; each pushes one, or nil ---- */
+/* ---- functions of declarations; each pushes a function, or nil ---- */
 void pl_declare_push_reconcile(lua_State *L, struct pl_state *s, int controller);
 void pl_declare_push_map(lua_State *L, struct pl_state *s, int controller, int source);
 void pl_declare_push_leaf(lua_State *L, struct pl_state *s, int controller, int source, int leaf);
-/* The script's function behind a map, or with source -1 behind the reconcile: where it begins is
- * what a message says that knows no line. */
+/* The script's own function of a map, or with source -1 of the reconcile; its first line is used in
+ * messages that have no other line. */
 void pl_declare_push_blamed(lua_State *L, struct pl_state *s, int controller, int source);
 /* The table name -> function of a kind's indexes. */
 void pl_declare_push_indexes(lua_State *L, struct pl_state *s, const char *kind);

@@ -1,4 +1,4 @@
-/* What the files that read declarations share. Private to declare*.c; a lane's thread. */
+/* Shared by the files that read declarations. Private to declare*.c; a lane's thread. */
 #pragma once
 
 #include "lane/declare.h"
@@ -7,13 +7,13 @@
 
 /* Pushes a member. */
 void pl_declare_get(lua_State *L, const char *name);
-/* Borrowed from the table; NULL for what is no text. */
+/* Borrowed from the table; NULL when it is not a text. */
 const char *pl_declare_text(lua_State *L, const char *name);
-/* Owned, NULL-terminated; NULL for what is no array. */
+/* Owned, NULL-terminated; NULL when it is not an array. */
 char **pl_declare_texts(lua_State *L, const char *name);
 
 /* ---- declare_predicate.c ---- */
 
-/* The predicate at the top, which stays; the script's functions in it go into the table at
- * `leaves`, by the numbers that the core calls them by. NULL and err for what is none. */
+/* Reads the predicate at the top, which stays. The script's functions in it go into the table at
+ * `leaves`, under the core's numbers. NULL and err when it is invalid. */
 struct pl_predicate *pl_declare_predicate(lua_State *L, int leaves, struct pl_err *err);

@@ -1,4 +1,4 @@
-/* Predicates, from the tables that describe them. */
+/* Reads predicates from the tables that describe them. */
 #include "lane/declare_impl.h"
 
 #include "base/alloc.h"
@@ -95,7 +95,7 @@ static struct pl_predicate *read_selector(struct reading *r)
     return selector ? pl_predicate_label_selector(selector) : NULL;
 }
 
-/* The predicate at the top, which stays. NULL and err for what is none. */
+/* Reads the predicate at the top, which stays. NULL and err when it is invalid. */
 static struct pl_predicate *read_predicate(struct reading *r, int depth)
 {
     lua_State *L = r->L;

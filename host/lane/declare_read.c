@@ -1,5 +1,5 @@
-/* What the readers of declarations share: members of a table, read without metamethods so that no
- * script runs meanwhile, and the end of what was read. */
+/* Shared by the readers of declarations: reads members of a table without metamethods, so that no
+ * script runs meanwhile, and frees the result. */
 #include "lane/declare_impl.h"
 
 #include "base/alloc.h"
@@ -14,7 +14,7 @@ const char *pl_declare_text(lua_State *L, const char *name)
 {
     pl_declare_get(L, name);
     const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
-    lua_pop(L, 1); /* the table keeps it */
+    lua_pop(L, 1); /* the table keeps it alive */
     return text;
 }
 

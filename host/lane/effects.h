@@ -1,16 +1,15 @@
-/* Where what a run does goes: to the cluster and whoever else is meant, or, in a candidate that is
- * tried beside what runs (a shadow), to the run's capture alone. Nobody else asks which of the two
- * it is. Any thread. */
+/* Decides where the effects of a run go: to the cluster and other servers or, for a candidate
+ * beside the running scripts (a shadow), only to the run's capture. No other code makes this
+ * decision. Any thread. */
 #pragma once
 
 #include "lane/lane.h"
 
-/* Nothing but reads leaves the host: what these lanes' runs do is kept, not done. */
+/* True when only reads leave the host: effects of these lanes' runs are only recorded. */
 bool pl_lanes_hold(const struct pl_lanes *lanes);
 
-/* What the run sees in front of the caches and the server, as what it does is kept; NULL: nothing.
- * Borrowed, as what follows. exec NULL: no run. */
+/* The objects that the run sees before the caches and the server, if its effects are only recorded;
+ * NULL: none. Borrowed, like the next result. exec NULL: no run. */
 struct pl_capture *pl_exec_view(const struct pl_exec *exec);
-/* Where it is kept what the run has found, for one that follows it, while what it does is done;
- * NULL: nobody follows. */
+/* The capture that records what the run finds, for a shadow that follows it; NULL: none follows. */
 struct pl_capture *pl_exec_watcher(const struct pl_exec *exec);

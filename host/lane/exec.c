@@ -1,6 +1,6 @@
-/* One run on a lane, and its record on the I/O thread. The two halves talk by mailbox; the
- * record is counted and outlives whichever half ends first. A run that is cancelled still ends
- * once. */
+/* One run on a lane, and its record on the I/O thread. The two halves communicate by mailbox; the
+ * record is counted and outlives the half that ends first. A cancelled run still ends exactly once.
+ */
 #include "lane/lane.h"
 
 #include "base/alloc.h"
@@ -18,7 +18,7 @@
 
 /* ---- the I/O thread's side ---- */
 
-/* Adds a text with its NUL. Returns where. */
+/* Appends a text with its NUL. Returns its offset. */
 static size_t exec_put(struct pl_buf *to, struct pl_slice text)
 {
     size_t at = to->len;
@@ -27,7 +27,7 @@ static size_t exec_put(struct pl_buf *to, struct pl_slice text)
     return at;
 }
 
-/* Type, kind, key, the paths that changed, and an empty text: lane/context.c reads it. */
+/* Type, kind, key, the changed paths, and an empty text: lane/context.c reads this. */
 static void put_cause(struct pl_buf *to, const struct pl_cause *cause)
 {
     exec_put(to, pl_slice_z(pl_cause_type_name(cause->type)));
@@ -131,7 +131,7 @@ void pl_exec_cancel_io(struct pl_exec *exec, const struct pl_err *why)
     pl_mailbox_send(exec->lane->box, &cancel->msg);
 }
 
-/* With a task, which is the one that is asked. */
+/* Only for tasks: asks the run to end. */
 void pl_exec_end_io(struct pl_exec *exec)
 {
     struct pl_cancel *ask = PL_NEW(struct pl_cancel);
@@ -176,7 +176,7 @@ void pl_exec_done_io(struct pl_exec *exec)
 
 void pl_exec_abandon_io(struct pl_exec *exec, bool guilty)
 {
-    /* The lane may still be using the exec: its reference goes with the lane. */
+    /* The lane may still be using the exec: its reference is dropped with the lane. */
     static const struct pl_outcome_of_run own = {
         .outcome = PL_OUTCOME_TERMINAL,
         .barred = true,
@@ -193,8 +193,8 @@ void pl_exec_abandon_io(struct pl_exec *exec, bool guilty)
 
 void pl_exec_refuse_io(struct pl_exec *exec)
 {
-    exec->ended = true;              /* for a cancellation that still goes to the lane */
-    atomic_store(&exec->next, exec); /* nothing follows what does not go to its lane */
+    exec->ended = true;              /* for a cancellation that is still on its way to the lane */
+    atomic_store(&exec->next, exec); /* no run follows one that does not reach its lane */
     exec->result = (struct pl_outcome_of_run){
         .outcome = PL_OUTCOME_TERMINAL,
         .barred = true,
@@ -208,7 +208,7 @@ void pl_exec_refuse_io(struct pl_exec *exec)
     pl_mailbox_send(exec->lane->lanes->io_box, &exec->msg);
 }
 
-/* Its coroutines went with their state. */
+/* Its coroutines were freed with their state. */
 void pl_exec_drop(struct pl_exec *exec)
 {
     struct pl_link *link;
@@ -264,7 +264,7 @@ void pl_exec_cancel(struct pl_lane *lane, struct pl_cancel *cancel)
     pl_free(cancel);
 }
 
-/* Whoever sleeps is woken, once: the loop around it can look at stopping(). */
+/* Wakes a sleeping task once, so that its loop can check stopping(). */
 void pl_exec_ask_end(struct pl_lane *lane, struct pl_cancel *ask)
 {
     struct pl_exec *exec = ask->exec;
@@ -310,7 +310,7 @@ static void fail_result(struct pl_exec *exec, const char *message)
         .type = PL_FAULT_SCRIPT, .by_script = true, .message = pl_strdup(message)};
 }
 
-/* What is waited for, as it is shown: without what a Secret holds, cut between characters. */
+/* The reason as it is shown: without secrets, cut between characters. */
 static void take_reason(struct pl_exec *exec, struct pl_slice text)
 {
     char *masked = pl_secrets_mask(&exec->lane->s->secrets, text);
@@ -345,7 +345,7 @@ static void read_result(struct pl_exec *exec, lua_State *co)
     }
 }
 
-/* When the run's end is on its way: it may take a while. */
+/* When the run's end has been sent, since it may take a while. */
 static void collect_garbage(struct pl_lane *lane)
 {
     lane->worked = true;
@@ -383,7 +383,7 @@ void pl_exec_task_ended(struct pl_lane *lane, struct pl_exec *exec)
         pl_secrets_clear(&lane->s->secrets);
     exec->ended_ns = pl_clock_mono(pl_lanes_clock(exec->lane->lanes));
     struct pl_exec *next = atomic_exchange(&exec->next, exec);
-    pl_lane_send_io(lane, &exec->msg, PL_IO_RUN_DONE); /* before next can send anything */
+    pl_lane_send_io(lane, &exec->msg, PL_IO_RUN_DONE); /* before next can send a message */
     if (next != NULL)
         pl_mailbox_send(next->lane->box, &next->msg);
     collect_garbage(lane);

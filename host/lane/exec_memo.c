@@ -1,7 +1,7 @@
-/* What scripts remember of a key, at both ends of a run: it is taken from the memos when a script
- * asks for it, and what the script made of the table is kept when the run has ended, well or not. A
- * shadow sees what the run that it follows saw, and keeps nothing. With the For object its memo
- * goes, and the series of metrics that are its own. */
+/* The memo of a key, at both ends of a run: it is read when a script asks for it, and the table is
+ * saved when the run has ended, successfully or not. A shadow sees the memo of the run that it
+ * follows, and saves nothing. When the For object goes, its memo and the series of its metrics are
+ * removed. */
 #include "lane/exec_memo.h"
 
 #include "base/alloc.h"
@@ -33,8 +33,8 @@ static const char *controller_of(const struct pl_exec *exec)
     return exec->lane->lanes->controllers[exec->controller].name;
 }
 
-/* What is remembered of the key, for a shadow as it was before the run that it follows; and for
- * whoever follows this one. A reference, or NULL. */
+/* The memo of the key; for a shadow, as it was before the run that it follows. A capture that
+ * follows this run gets it, too. A reference, or NULL. */
 struct pl_doc *pl_exec_remembered(struct pl_exec *exec)
 {
     static const struct pl_kind kind = {"perilune.dev", "memo", "Memo"};
@@ -81,7 +81,7 @@ static int exec_memo_keep(lua_State *L)
     return 0;
 }
 
-/* What a limit has ended may not take as long again. */
+/* A run that a limit has ended does not get the same time again. */
 static int64_t time_to_keep(const struct pl_lane *lane, const struct pl_exec *exec)
 {
     int64_t limit = lane->lanes->options.cpu_limit_ns;
@@ -97,7 +97,7 @@ static void keep_table(struct pl_lane *lane, struct pl_exec *exec)
     bool kept = pl_state_call(s, PL_PHASE_RUN, time_to_keep(lane, exec), 1, 0, &fault) == 0;
     luaL_unref(s->L, LUA_REGISTRYINDEX, exec->memo);
     exec->memo = 0;
-    if (!kept) { /* no line of the script is to blame */
+    if (!kept) { /* no line of the script caused it */
         pl_free(fault.traceback);
         fault.traceback = NULL;
     }
@@ -130,7 +130,7 @@ void pl_memo_keep(struct pl_lane *lane, struct pl_exec *exec)
         pl_lanes_forget_key(lane->lanes, controller_of(exec), exec->key);
 }
 
-/* ---- what goes with the For object ---- */
+/* ---- data that ends with the For object ---- */
 
 static char *owner_text(const char *controller, const char *key)
 {
@@ -145,7 +145,7 @@ char *pl_exec_metrics_owner(const struct pl_exec *exec)
 void pl_lanes_forget_key(struct pl_lanes *lanes, const char *controller, const char *key)
 {
     PL_IGNORE(
-        pl_memos_put(lanes->memos, controller, key, NULL, NULL)); /* forgetting always works */
+        pl_memos_put(lanes->memos, controller, key, NULL, NULL)); /* removing always succeeds */
     if (lanes->options.metrics == NULL)
         return;
     char *owner = owner_text(controller, key);

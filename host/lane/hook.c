@@ -1,10 +1,10 @@
 /* Webhook handlers in a lane.
  *
- * A handler is called with tables over documents of its call (control/hook_call.h), and whatever it
- * left is made a document here, in its coroutine and so within its limits, before the run ends: the
- * I/O thread sees documents alone. The JSONPatch is computed here too, since large objects take
- * their time. Nothing of this file raises but for arguments that Perilune's own Lua gets wrong:
- * what is wrong with a script's values is returned as a message. */
+ * A handler is called with tables over documents of its call (control/hook_call.h). Its changes are
+ * turned into a document here, in its coroutine and so within its limits, before the run ends: the
+ * I/O thread sees only documents. The JSONPatch is computed here too, since it takes time for large
+ * objects. Functions of this file raise only for wrong arguments of Perilune's own Lua; errors in a
+ * script's values are returned as a message. */
 #include "lane/hook.h"
 
 #include "base/alloc.h"
@@ -38,7 +38,7 @@ static int whole(lua_State *L, const char *name)
     return value;
 }
 
-/* Pushes the member and says how many elements it has. */
+/* Pushes the member and returns its number of elements. */
 static size_t open_array(lua_State *L, const char *name)
 {
     pl_declare_get(L, name);
@@ -184,7 +184,7 @@ static struct pl_node next_object(const struct pl_hook_call *call)
     return pl_node_at(pl_hook_call_objects(call), call->answer.count);
 }
 
-/* The next object of the review that is not in the wanted version, or nil. */
+/* The next object of the review that does not have the wanted version, or nil. */
 static int next(lua_State *L)
 {
     struct pl_state *s = pl_state_of(L);
@@ -208,7 +208,7 @@ static bool is_free(struct pl_slice name)
     return pl_slice_eqz(name, "labels") || pl_slice_eqz(name, "annotations");
 }
 
-/* The first member of one's metadata that the other has otherwise. */
+/* The first member of one's metadata that differs in the other. */
 static bool hook_differs(struct pl_node one, struct pl_node other, struct pl_slice *name)
 {
     struct pl_iter it = pl_iter(one);

@@ -1,5 +1,5 @@
 /* One lane: its thread, its mailbox, its states. Messages are handled one after the other; runs
- * go on between them. It touches nothing of the I/O thread but the read side of stores. */
+ * continue between them. It touches only the read side of stores from the I/O thread's data. */
 #include "lane/lane.h"
 
 #include "base/alloc.h"
@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define IDLE_NS (2 * PL_SECOND) /* without work, before a full collection */
+#define IDLE_NS (2 * PL_SECOND) /* time without work before a full collection */
 
 void pl_lane_send_io(struct pl_lane *lane, struct pl_msg *msg, int kind)
 {
@@ -69,7 +69,7 @@ static int call_controller_module(struct pl_lane *lane, const char *name, int re
     lua_remove(L, -2);
     if (lua_type(L, -1) != LUA_TTABLE) {
         if (results == 0)
-            lua_pop(L, 1); /* no script asked for perilune */
+            lua_pop(L, 1); /* no script required perilune */
         return 0;
     }
     lua_getfield(L, -1, name);
@@ -78,7 +78,7 @@ static int call_controller_module(struct pl_lane *lane, const char *name, int re
                          fault);
 }
 
-/* Controllers that were begun and never completed are a mistake. */
+/* A controller that was begun and never completed is an error. */
 static int finish_declarations(struct pl_lane *lane, struct pl_fault *fault)
 {
     struct pl_state *s = lane->s;
@@ -111,7 +111,7 @@ static int load_path(struct pl_lane *lane, const char *path, struct pl_fault *fa
     return failed;
 }
 
-/* One of Perilune's own modules in the place of a script. */
+/* Loads one of Perilune's own modules instead of a script. */
 static int require_module(struct pl_lane *lane, const char *module, struct pl_fault *fault)
 {
     lua_State *L = lane->s->L;
@@ -181,7 +181,7 @@ static void handle(struct pl_lane *lane, struct pl_msg *msg)
         pl_exec_ask_end(lane, PL_CONTAINER_OF(msg, struct pl_cancel, msg));
         break;
     case PL_LANE_ASK:
-        if (atomic_load(&lane->abandoned)) /* it was answered in the lane's place */
+        if (atomic_load(&lane->abandoned)) /* it was answered for the lane */
             pl_lane_send_io(lane, msg, PL_IO_ASK_DONE);
         else
             pl_ask_answer(lane, PL_CONTAINER_OF(msg, struct pl_ask, msg));
@@ -215,7 +215,7 @@ static void work(struct pl_lane *lane)
     while ((link = pl_list_pop(&messages)) != NULL)
         handle(lane, PL_CONTAINER_OF(link, struct pl_msg, link));
     pl_co_run_ready(lane);
-    /* In this order a reader in between sees too little for a moment, never too much. */
+    /* In this order a concurrent reader may see too little for a moment, but never too much. */
     atomic_store(&lane->busy_since_ns, 0);
     atomic_fetch_add(&lane->busy_ns, pl_clock_mono(pl_clock_system()) - began);
 }
@@ -264,8 +264,8 @@ static void refuse_all(struct pl_lane *lane, const struct pl_err *why)
     }
 }
 
-/* Watchdog's thread: the slice can't be ended. The I/O thread, or who waits for the loading,
- * decides. */
+/* Watchdog's thread: the slice cannot be ended. The I/O thread, or the thread that waits for the
+ * loading, decides. */
 static void on_stuck(void *arg)
 {
     struct pl_lane *lane = arg;
@@ -274,12 +274,12 @@ static void on_stuck(void *arg)
     lane->stuck_msg.kind = PL_IO_STUCK;
     if (lane->lanes->io_box != NULL)
         pl_mailbox_send(lane->lanes->io_box, &lane->stuck_msg);
-    /* Last: who sees it may destroy the box. */
+    /* Last, since the reader of this flag may destroy the box. */
     atomic_store(&lane->told_stuck, true);
 }
 
-/* What could not be ended has come to its end after all: its memory goes back, unless the process
- * is about to end and what documents go back to may be gone. */
+/* A slice that could not be ended has ended after all: its memory is freed, unless the process is
+ * about to end and the memory's owners may be gone. */
 static void end_abandoned(struct pl_lane *lane)
 {
     struct pl_lanes *lanes = lane->lanes;
@@ -342,8 +342,8 @@ static void lane_go_on(struct pl_task *task)
     on_step(PL_CONTAINER_OF(task, struct pl_lane, again), &none);
 }
 
-/* The state's slices are this thread's, and nothing can replace a lane whose slice does not end:
- * the process says so and ends (stuck_here). */
+/* The state's slices run on this thread, so a lane whose slice does not end cannot be replaced: the
+ * process reports it and ends (stuck_here). */
 static void on_step(void *arg, struct pl_list *messages)
 {
     struct pl_lane *lane = arg;
@@ -383,7 +383,7 @@ void pl_lane_load_here(struct pl_lane *lane, struct pl_load *load)
     answer_load(lane, load);
 }
 
-/* What was sent before is worked off, as a thread does before it ends. */
+/* Earlier messages are processed first, as a thread does before it ends. */
 static void end_here(struct pl_lane *lane)
 {
     struct pl_list messages;
@@ -403,7 +403,7 @@ static void end_here(struct pl_lane *lane)
 
 /* ---- from outside ---- */
 
-/* Is there a thread to wait for? One without is at its end then. */
+/* Whether there is a thread to wait for. A lane without a thread has ended then. */
 static bool has_thread(struct pl_lane *lane)
 {
     if (lane->started && lane->lanes->options.stepped != NULL)
@@ -442,7 +442,8 @@ void pl_lane_start(struct pl_lane *lane)
     lane->started = true;
 }
 
-/* For a second at most. By a clock that does not jump, which ThreadSanitizer knows nothing of. */
+/* Waits at most a second, by a clock that does not jump; ThreadSanitizer does not support that
+ * function. */
 static bool join_soon(struct pl_lane *lane)
 {
     struct timespec until;
@@ -457,7 +458,7 @@ static bool join_soon(struct pl_lane *lane)
 #endif
 }
 
-/* False when the thread is in a slice that can't be ended: it is left as it is. */
+/* False when the thread is in a slice that cannot be ended: it is left alone. */
 static bool join_thread(struct pl_lane *lane)
 {
     for (;;) {
@@ -491,7 +492,7 @@ bool pl_lane_try_join(struct pl_lane *lane)
 void pl_lane_abandon(struct pl_lane *lane)
 {
     atomic_store(&lane->abandoned, true);
-    ask_to_stop(lane); /* it may wait for messages by now */
+    ask_to_stop(lane); /* by now it may be waiting for messages */
 }
 
 static void on_reap(struct pl_task *task)
@@ -508,8 +509,8 @@ void pl_lane_check_ended(struct pl_lane *lane)
         pl_loop_defer(lane->lanes->loop, &lane->io.reap, on_reap);
 }
 
-/* What was sent to a lane that was abandoned, and what it did not come to. An operation that has
- * been answered belongs to the task that waits for it. */
+/* Frees messages that an abandoned lane did not process. An operation that was answered belongs to
+ * the task that waits for it. */
 static void drop_message(struct pl_msg *msg)
 {
     switch ((enum pl_lane_msg)msg->kind) {

@@ -1,5 +1,5 @@
-/* What lanes do and cost, on the page of the host and in its log. Generations share the series of a
- * lane's number. */
+/* Activity and memory of lanes, in the host's metrics and its log. Generations share the series of
+ * a lane's number. */
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/metrics.h"
@@ -11,8 +11,8 @@ struct pl_lane_metrics {
     struct pl_lanes *lanes; /* back-pointer */
     struct shown_lane {
         struct pl_series *busy, *memory; /* held */
-        double memory_seen;              /* this share of it is ours */
-    } * lane;                            /* owned array, one a lane */
+        double memory_seen;              /* our share of it */
+    } * lane;                            /* owned array, one for each lane */
 };
 
 static struct pl_series *lane_metrics_hold(struct pl_metrics *metrics, enum pl_metric_type type,

@@ -1,6 +1,6 @@
-/* All lanes of a generation, seen from the I/O thread: which lane gets a run, what comes back,
- * and how they end. Nothing here touches a Lua state. What was sent to a lane comes back once; a
- * lane that cannot be stopped is abandoned, and what it had is answered for it. */
+/* All lanes of a generation, for the I/O thread: the choice of a lane for a run, the answers, and
+ * the end. This file touches no Lua state. Each message to a lane comes back once; a lane that
+ * cannot be stopped is abandoned, and its messages are answered for it. */
 #include "lane/lanes.h"
 
 #include "base/alloc.h"
@@ -92,7 +92,7 @@ static int count_stuck(struct pl_lanes *lanes, int more)
     return all != NULL ? atomic_fetch_add(all, more) + more : own;
 }
 
-/* What lanes sent and nobody handled: only dropped operations may be left. */
+/* Unhandled messages of lanes: only dropped operations may be left. */
 static void on_left(struct pl_msg *msg)
 {
     if (msg->kind == PL_IO_OP_CANCEL) {
@@ -119,7 +119,7 @@ bool pl_lanes_is_quiet(const struct pl_lanes *lanes)
     return !lanes->loading.on && pl_list_empty(&lanes->again.asks);
 }
 
-/* What a thread that has ended sent before. */
+/* Handles messages that a thread sent before it ended. */
 static void handle_last_messages(struct pl_lanes *lanes)
 {
     struct pl_list messages;
@@ -140,9 +140,9 @@ void pl_lanes_reap(struct pl_lane *lane)
 
 bool pl_lanes_close(struct pl_lanes *lanes)
 {
-    pl_lane_metrics_remove(lanes->shown); /* it looks at states, which end now */
+    pl_lane_metrics_remove(lanes->shown); /* it reads states, which end now */
     lanes->shown = NULL;
-    bool all = pl_list_empty(&lanes->abandoned); /* those that end after all are reaped */
+    bool all = pl_list_empty(&lanes->abandoned); /* lanes that end after all are reaped */
     for (int i = 0; i < lanes->options.count; i++) {
         struct pl_lane *lane = lanes->lanes[i];
         if (lane == NULL)
@@ -158,7 +158,7 @@ bool pl_lanes_close(struct pl_lanes *lanes)
     return all;
 }
 
-/* Their threads touch nothing of this from now on, should they end. */
+/* From now on, threads of abandoned lanes touch nothing of this if they end. */
 static void leave_abandoned(struct pl_lanes *lanes)
 {
     pthread_mutex_lock(&lanes->end_lock);
@@ -169,7 +169,7 @@ static void leave_abandoned(struct pl_lanes *lanes)
     }
 }
 
-/* None goes before all threads have ended, for a lane may just be telling another to go on. */
+/* No lane is freed before all threads have ended, since a lane may just be waking another. */
 static void end_lanes(struct pl_lanes *lanes)
 {
     for (int i = 0; i < lanes->options.count; i++)
@@ -197,7 +197,7 @@ void pl_lanes_destroy(struct pl_lanes *lanes)
     if (lanes->http != NULL)
         pl_http_client_destroy(lanes->http);
     if (pl_list_empty(&lanes->abandoned) && lanes->options.dog == NULL)
-        pl_watchdog_destroy(lanes->dog); /* else its thread may still use all this */
+        pl_watchdog_destroy(lanes->dog); /* else its thread may still use these */
     destroy_controllers(lanes);
     for (char **path = lanes->paths; path != NULL && *path != NULL; path++)
         pl_free(*path);
@@ -292,7 +292,7 @@ static void give_up(int stuck)
     _exit(1);
 }
 
-/* A main chunk that can't be interrupted. */
+/* A main chunk that cannot be interrupted. */
 static void give_up_loading(struct pl_lane *lane, const char *script)
 {
     struct pl_err err;
@@ -319,7 +319,7 @@ static void log_stuck(struct pl_lane *lane, const char *script, const struct pl_
     pl_buf_deinit(&key);
 }
 
-/* What would begin later on that lane goes back to its queue. */
+/* Runs that would begin later on that lane go back to their queue. */
 static void take_back_runs(struct pl_lanes *lanes)
 {
     for (size_t i = 0; i < lanes->controller_count; i++)
@@ -327,12 +327,12 @@ static void take_back_runs(struct pl_lanes *lanes)
             pl_controller_take_back(lanes->controllers[i].controller);
 }
 
-/* A slice of the lane can't be ended: its runs and questions are written off, its thread and
- * state are left as they are until it ends after all, and a fresh lane takes its place. */
+/* A slice of the lane cannot be ended: its runs and questions are written off, its thread and state
+ * are left alone until the slice ends after all, and a new lane replaces it. */
 static void replace_lane(struct pl_lane *lane)
 {
     struct pl_lanes *lanes = lane->lanes;
-    /* Before: the state goes with the thread, which may end any time from then on. */
+    /* Read it first: the state is freed by the thread, which may end any time from then on. */
     char *script = pl_strdup(lane->s->script != NULL ? lane->s->script : "?");
     take_back_runs(lanes);
     const struct pl_exec *run = pl_lane_guilty_run(lane);
@@ -404,7 +404,7 @@ static void publish_caches(struct pl_known_controller *known)
         pl_cache_publish(&known->caches[i]);
 }
 
-/* What has synced since the last time, of whichever controller: lanes read others' caches, too. */
+/* Publishes newly synced caches of all controllers, since lanes also read others' caches. */
 static void publish_all(struct pl_lanes *lanes)
 {
     if (lanes->all_ready)
@@ -459,7 +459,7 @@ static void cancel_run(void *self, struct pl_run *run, const struct pl_err *why)
     pl_exec_cancel_io(run->self_data, why);
 }
 
-/* One controller's functions are always on one lane, and so are a kind's index functions. */
+/* One controller's functions always run on one lane, and so do a kind's index functions. */
 static struct pl_lane *lane_for(struct pl_lanes *lanes, int controller, const char *kind)
 {
     return lane_of(lanes, pl_slice_z(controller >= 0 ? lanes->controllers[controller].name : kind));
@@ -470,7 +470,7 @@ void pl_lanes_ask(void *self, struct pl_question *question)
     PL_UNUSED(self);
     const struct pl_external *external = question->external;
     struct pl_lanes *lanes = external->lanes;
-    publish_all(lanes); /* a function that is asked can't wait for a cache */
+    publish_all(lanes); /* a function that is asked cannot wait for a cache */
     pl_ask_io(lane_for(lanes, external->controller, question->kind), question);
 }
 

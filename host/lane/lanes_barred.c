@@ -1,5 +1,5 @@
-/* Who is to blame for a lane that could not be ended, and what of it is not run again
- * (lane/barred.h). I/O thread. */
+/* Finds the run or question whose code could not be ended, and bars it (lane/barred.h). I/O thread.
+ */
 #include "lane/lane.h"
 
 #include "base/alloc.h"
@@ -9,7 +9,7 @@
 #include "lua/origin.h"
 #include "object/meta.h"
 
-/* A candidate that is tried beside what runs must not cost the host more than one lane. */
+/* A candidate beside the running scripts must not cost the host more than one lane. */
 static bool is_shadow_over(const struct pl_lanes *lanes)
 {
     return pl_lanes_hold(lanes) && atomic_load(&((struct pl_lanes *)lanes)->stuck) > 0;
@@ -20,7 +20,7 @@ static bool may_be_barred(const struct pl_lanes *lanes)
     return pl_barred_count(lanes->barred) > 0;
 }
 
-/* What the controller's code is made of, or of the kind's indexes all. */
+/* Digest of the controller's code, or of all indexes of the kind. */
 static void describe_code(struct pl_lanes *lanes, int controller, const char *kind,
                           struct pl_buf *out)
 {
@@ -118,7 +118,7 @@ bool pl_lanes_is_ask_barred(struct pl_lanes *lanes, const struct pl_ask *ask)
     return barred;
 }
 
-/* ---- who it is ---- */
+/* ---- the guilty one ---- */
 
 struct pl_exec *pl_lane_guilty_run(struct pl_lane *lane)
 {

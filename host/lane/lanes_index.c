@@ -1,5 +1,5 @@
-/* The indexes that scripts declare, at the caches of their kinds. Generations share what is the
- * same: a path by its text, a function by everything that its script is made of. */
+/* The declared indexes, at the caches of their kinds. Generations share equal indexes: a path by
+ * its text, a function by all files of its script. */
 #include "lane/lane.h"
 
 #include "base/alloc.h"
@@ -81,7 +81,7 @@ void pl_lanes_drop_indexes(struct pl_lanes *lanes)
     }
 }
 
-/* ---- what index functions read ---- */
+/* ---- caches that index functions read ---- */
 
 void pl_cache_hold(struct pl_cache *cache)
 {
@@ -90,7 +90,7 @@ void pl_cache_hold(struct pl_cache *cache)
         return;
     if (pl_edition_informer(cache->edition, cache->source) == cache->informer)
         cache->held = pl_informer_ref(cache->informer);
-    else /* its controller has ended, and nobody reads it */
+    else /* its controller has ended, and no one reads it */
         atomic_store_explicit(&cache->ready, false, memory_order_release);
 }
 

@@ -54,7 +54,7 @@ static void take_declarations(struct pl_lanes *lanes, struct pl_declarations *ou
     }
 }
 
-/* Scripts that declare by chance (time, random numbers) would mix up the lanes. */
+/* Declarations that depend on time or random numbers would differ between lanes. */
 static int compare_lanes(struct pl_lanes *lanes, struct pl_err *err)
 {
     const struct pl_declarations *first = &lanes->lanes[0]->s->declared->content;
@@ -79,7 +79,7 @@ static int wait_for_load(struct pl_lane *lane, struct pl_mailbox *reply, struct 
 {
     struct pl_list messages;
     pl_list_init(&messages);
-    /* A main chunk that can't be ended (--jit) must not hang the start for ever. */
+    /* A main chunk that cannot be ended (--jit) must not block the start for ever. */
     while (!pl_mailbox_wait(reply, &messages, PL_SECOND)) {
         if (!atomic_load(&lane->told_stuck))
             continue;
@@ -123,7 +123,7 @@ void pl_lanes_load_start(struct pl_lanes *lanes, const char *const *paths, size_
 
 int pl_lanes_load_finish(struct pl_lanes *lanes, struct pl_declarations *out, struct pl_err *err)
 {
-    /* One after the other: a mistake is reported once, and print() of main chunks in order. */
+    /* One after the other: an error is reported once, and print() of main chunks comes in order. */
     int failed = wait_for_load(lanes->lanes[0], lanes->replies, err);
     for (int i = 1; i < lanes->options.count && failed == 0; i++) {
         pl_lane_send_load(lanes->lanes[i], lanes->replies);

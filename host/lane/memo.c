@@ -1,6 +1,6 @@
 /* One map from controller and key to documents, under one lock, shared by all lanes and
- * generations. Its bytes are counted and limited; a value that does not fit is refused and the old
- * one stays. The lock is a leaf: nothing is called while it is held but the map. */
+ * generations. Its size in bytes is limited; a value that does not fit is refused and the old one
+ * stays. The lock is a leaf: only the map is called while it is held. */
 #include "lane/memo.h"
 
 #include "base/alloc.h"
@@ -19,7 +19,7 @@ struct memo {
 struct pl_memos {
     atomic_int refs;
     pthread_mutex_t lock;
-    struct pl_map by_key; /* "controller key"; controllers' names hold no space */
+    struct pl_map by_key; /* "controller key"; controllers' names contain no space */
     size_t bytes;
 };
 
@@ -133,7 +133,7 @@ static void add_names_of(const struct pl_memos *memos, struct pl_slice controlle
     }
 }
 
-/* One walk, then the removals: a walk for each would hold everybody up for minutes. */
+/* One walk, then the removals: a walk for each removal would block others for minutes. */
 void pl_memos_forget(struct pl_memos *memos, const char *controller)
 {
     struct pl_buf names = PL_BUF_INIT;

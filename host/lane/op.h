@@ -1,8 +1,8 @@
-/* One thing that a task of a script waits for and the I/O thread does. Private to host/lane.
+/* One operation that the I/O thread does while a task of a script waits. Private to host/lane.
  *
- * A binding fills an operation on the lane and hands it to pl_co_wait; the I/O thread works
- * on it (op_io.c) and posts it back; the lane pushes its results and resumes the task. It is
- * completed exactly once, also when cancelled. */
+ * A binding fills an operation on the lane and hands it to pl_co_wait. The I/O thread works on it
+ * (op_io.c) and posts it back. The lane pushes its results and resumes the task. It is completed
+ * exactly once, also when cancelled. */
 #pragma once
 
 #include "base/err.h"
@@ -27,9 +27,9 @@ enum pl_lop_type {
     PL_LOP_KEY,   /* until an object of a cache changes */
     PL_LOP_SLEEP,
     PL_LOP_ENQUEUE,
-    PL_LOP_SELECT, /* which kinds a source follows */
+    PL_LOP_SELECT, /* set the kinds that a source follows */
     PL_LOP_HTTP,
-    PL_LOP_SAY, /* to the dialog, and its answer */
+    PL_LOP_SAY, /* send to the dialog and get its answer */
 };
 
 #define PL_LOP_TEXTS 16
@@ -37,17 +37,17 @@ enum pl_lop_type {
 struct pl_lop {
     struct pl_msg msg;    /* to the I/O thread and back */
     struct pl_msg cancel; /* at most once, to the I/O thread */
-    atomic_int refs;      /* the task, and the cancel message while it travels */
+    atomic_int refs;      /* of the task, and of the cancel message while it travels */
     enum pl_lop_type type;
-    struct pl_lane *lane;      /* back-pointer */
-    struct pl_co *task;        /* the lane's; NULL: nobody waits any more */
-    struct pl_exec *exec;      /* of the task; with a reference */
-    bool cancel_sent;          /* the lane's */
-    bool woken;                /* the lane's: it was cancelled to return early, which is no error */
+    struct pl_lane *lane; /* back-pointer */
+    struct pl_co *task;   /* owned by the lane; NULL: no task waits any more */
+    struct pl_exec *exec; /* of the task; with a reference */
+    bool cancel_sent;     /* owned by the lane */
+    bool woken; /* owned by the lane: it was cancelled to return early, which is no error */
     int64_t deadline_ns;       /* monotonic; 0: none */
-    char *texts[PL_LOP_TEXTS]; /* owned: what the slices below point to */
+    char *texts[PL_LOP_TEXTS]; /* owned: texts of the slices below */
     size_t text_count;
-    struct pl_secrets hidden; /* owned: of what was read of Secrets, what its key or URL holds */
+    struct pl_secrets hidden; /* owned: values of Secrets in its key or URL */
     struct pl_slice cluster;  /* ptr NULL: the host's own */
     const char *verb, *kind;  /* for errors: literal; text below */
     struct pl_slice key;      /* for errors */
@@ -64,8 +64,8 @@ struct pl_lop {
         struct {
             struct pl_slice controller;
             size_t source;
-            struct pl_slice kinds;   /* a line each */
-            struct pl_slice unknown; /* groups and versions that could not be asked, a line each */
+            struct pl_slice kinds;   /* one a line */
+            struct pl_slice unknown; /* groups and versions that could not be asked, one a line */
         } select;
         struct {
             struct pl_slice method, url, body, ca, cert, server_name, key;
@@ -82,7 +82,7 @@ struct pl_lop {
             bool failed;
         } say;
     } in;
-    int64_t delay_ns; /* SLEEP, ENQUEUE, KEY, SYNC: how long */
+    int64_t delay_ns; /* SLEEP, ENQUEUE, KEY, SYNC: duration */
 
     struct { /* written by the I/O thread before it is posted back */
         struct pl_err err;
@@ -96,7 +96,7 @@ struct pl_lop {
         struct pl_buf warnings; /* READ, WRITE: text\0 each */
     } out;
 
-    struct {                 /* the I/O thread's alone */
+    struct {                 /* used only by the I/O thread */
         struct pl_link link; /* lane->io.ops */
         bool done, canceled;
         int64_t started_ns;
@@ -109,13 +109,13 @@ struct pl_lop {
         char *url;
     } io;
 
-    /* Lane: pushes the results of success and says how many; s->task is the waiting one. */
+    /* Lane: pushes the results of success and returns their number; s->task is the waiting task. */
     int (*push)(lua_State *L, struct pl_state *s, struct pl_lop *op);
-    bool missing_is_nil;       /* a read of what is not there succeeds without a document */
-    unsigned push_flags;       /* PL_OBJECT_* of what is pushed */
-    struct pl_slice owner_uid; /* lists: keep what this one controls; ptr NULL: all */
-    bool each;                 /* lists: the batch itself is wanted */
-    int options;               /* registry reference of push's own; LUA_NOREF: none */
+    bool missing_is_nil;       /* a read of a missing object succeeds without a document */
+    unsigned push_flags;       /* PL_OBJECT_* for the pushed object */
+    struct pl_slice owner_uid; /* lists: keep only objects that this uid controls; ptr NULL: all */
+    bool each;                 /* lists: the caller wants the batch itself */
+    int options;               /* registry reference for push; LUA_NOREF: none */
 };
 
 struct pl_lop *pl_lop_create(enum pl_lop_type type);
@@ -125,9 +125,9 @@ struct pl_slice pl_lop_text(struct pl_lop *op, struct pl_slice text);
 
 /* ---- the I/O thread ---- */
 
-/* Begins. A lane that was abandoned gets nothing done. */
+/* Begins the operation. An operation of an abandoned lane does nothing. */
 void pl_lop_start_io(struct pl_lop *op);
 /* Takes the cancel message's reference. */
 void pl_lop_cancel_io(struct pl_lop *op);
-/* Its lane was abandoned: what is under way ends, and nobody hears of it. */
+/* Its lane was abandoned: it ends without a report. */
 void pl_lop_abandon_io(struct pl_lop *op);

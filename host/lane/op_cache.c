@@ -4,7 +4,7 @@
 #include "control/edition.h"
 #include "lane/cache.h"
 
-#define POLL_NS (200 * PL_MS) /* while an informer does not exist yet */
+#define POLL_NS (200 * PL_MS) /* interval while an informer does not exist yet */
 
 /* ---- until it has synced ---- */
 
@@ -70,7 +70,7 @@ static void on_key_changed(struct pl_key_watch *watch)
     pl_lop_complete(op);
 }
 
-/* The lane read the cache before it asked: what changed since then must not be missed. */
+/* The lane read the cache before it asked: changes since then must not be missed. */
 static bool op_cache_has_changed(struct pl_lop *op)
 {
     struct pl_doc *now = pl_store_get(op->cache->store, op->in.watch_key);

@@ -36,8 +36,8 @@ static void fail_unknown(struct pl_lop *op)
     pl_lop_fail(op, &err);
 }
 
-/* Does the key name an object of the controller's For kind? Yes, while the server has not said yet
- * whether that is namespaced, and where there is no For. Completes the operation if not. */
+/* Whether the key is valid for the controller's For kind. True while the kind's scope is unknown,
+ * and without a For. Completes the operation if not. */
 static bool is_in_scope(struct pl_lop *op, const struct pl_known_controller *known)
 {
     const struct pl_controller_spec *spec = pl_edition_spec(known->edition);
@@ -62,7 +62,7 @@ static bool is_in_scope(struct pl_lop *op, const struct pl_known_controller *kno
     return true;
 }
 
-/* Its owner is the one to queue it. Completes the operation if so. */
+/* True when another replica owns the key and has to queue it. Then it completes the operation. */
 static bool is_foreign(struct pl_lop *op, const struct pl_known_controller *known)
 {
     struct pl_err err;
@@ -107,7 +107,7 @@ static bool watches(const struct pl_known_controller *known, struct pl_slice cha
     return known->controller != NULL && pl_controller_watches_channel(known->controller, channel);
 }
 
-/* Into a channel: to whoever watches it. The Lua half knows that somebody does. */
+/* Sends to all watchers of the channel. The Lua half has checked that there are some. */
 static void op_enqueue_send(struct pl_lop *op)
 {
     struct pl_lanes *lanes = op->lane->lanes;

@@ -1,4 +1,4 @@
-/* Requests of scripts to other people's servers. */
+/* Requests of scripts to external servers. */
 #include "lane/op_impl.h"
 
 #include "base/alloc.h"
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#define HTTP_BLOB_LIMIT (256u << 10) /* bytes of an answer's headers */
+#define HTTP_BLOB_LIMIT (256u << 10) /* limit of an answer's headers in bytes */
 
 static void on_http_response(void *arg, const struct pl_http_response *response)
 {
@@ -44,7 +44,7 @@ static const char *text_or_null(struct pl_slice text)
     return text.len > 0 ? text.ptr : NULL; /* copies of the operation end with NUL */
 }
 
-/* The body may be anybody's secret: its digest tells two of them apart. */
+/* The body may contain secrets: its digest identifies it. */
 static bool keeps_http(struct pl_lop *op)
 {
     struct pl_slice url = op->in.http.url, body = op->in.http.body;
@@ -76,7 +76,7 @@ void pl_lop_start_http(struct pl_lop *op)
         .on_response = on_http_response, .on_body = on_http_body, .on_done = on_http_done};
     struct pl_lanes *lanes = op->lane->lanes;
     if (keeps_http(op)) {
-        op->out.status = 204; /* nobody was asked: there is no content */
+        op->out.status = 204; /* nothing was sent: there is no content */
         pl_lop_complete(op);
         return;
     }

@@ -1,19 +1,20 @@
-/* What the files of the I/O thread's half of operations share. Private to op_*.c. */
+/* Shared by the files of the I/O thread's half of operations. Private to op_*.c. */
 #pragma once
 
 #include "lane/op.h"
 
 /* ---- op_io.c ---- */
 
-/* It goes back to the lane, and is not touched any more. */
+/* Returns it to the lane; it must not be touched any more. */
 void pl_lop_complete(struct pl_lop *op);
 void pl_lop_fail(struct pl_lop *op, const struct pl_err *err);
-/* Its one timer, until it is over. */
+/* Sets its only timer, until it ends. */
 void pl_lop_set_timer(struct pl_lop *op, int64_t delay_ns, pl_timer_fn fire);
 struct pl_lop *pl_lop_of_timer(struct pl_timer *timer);
-/* Where it goes; NULL: there is no such cluster, and the operation has failed. */
+/* Its target; NULL: there is no such cluster, and the operation has failed. */
 struct pl_cluster *pl_lop_cluster(struct pl_lop *op);
-/* Tells the run's capture what is sent to whom. True when it must not be sent, in a shadow. */
+/* Records what is sent to whom in the run's capture. True when it must not be sent (in a shadow).
+ */
 bool pl_lop_keeps(struct pl_lop *op, const char *name, struct pl_slice sent);
 
 /* ---- op_enqueue.c ---- */
@@ -26,7 +27,7 @@ void pl_lop_start_select(struct pl_lop *op);
 
 /* ---- op_cache.c ---- */
 
-/* Waits for the informer, which a controller that has not started yet does not have. */
+/* Waits for the informer, which does not exist before its controller starts. */
 void pl_lop_start_sync(struct pl_lop *op);
 void pl_lop_start_key(struct pl_lop *op);
 

@@ -1,6 +1,6 @@
-/* The I/O thread's half of what scripts wait for: how it begins, ends and is cancelled, and reads,
- * writes, times and dialogs. Caches are op_cache.c, queues op_enqueue.c, kinds that are followed
- * op_select.c, other people's servers op_http.c. */
+/* The I/O thread's half of operations: how they begin, end and are cancelled, and reads, writes,
+ * times and dialogs. Caches are in op_cache.c, queues in op_enqueue.c, followed kinds in
+ * op_select.c, external servers in op_http.c. */
 #include "lane/op_impl.h"
 
 #include "base/alloc.h"
@@ -87,8 +87,8 @@ static void stop_waiting(struct pl_lop *op)
         op->lane->lanes->options.dialog->waiting = NULL;
 }
 
-/* The server's own words may quote what the script sent, a Secret's value too, which only the lane
- * can mask; whoever does not catch the error has its words in the history all the same. */
+/* The server's message may quote what the script sent, even a Secret's value, which only the lane
+ * can mask. An uncaught error still has the message in the history. */
 static void add_result(struct pl_buf *out, const struct pl_lop *op)
 {
     const struct pl_err *err = &op->out.err;
@@ -117,7 +117,7 @@ static void hide(struct pl_buf *text, const struct pl_secrets *secrets)
     pl_free(masked);
 }
 
-/* What the server was asked for is part of the key's history; that nothing was sent too. */
+/* Requests to the server are part of the key's history, including those that were not sent. */
 static void op_io_note(struct pl_lop *op)
 {
     bool asked = op->type == PL_LOP_READ || op->type == PL_LOP_WRITE || op->type == PL_LOP_HTTP;
@@ -156,7 +156,7 @@ void pl_lop_complete(struct pl_lop *op)
     stop_waiting(op);
     pl_link_unlink(&op->io.link);
     op->msg.kind = PL_LANE_OP_DONE;
-    pl_mailbox_send(lane->box, &op->msg); /* it is the lane's again */
+    pl_mailbox_send(lane->box, &op->msg); /* the lane owns it again */
     pl_loop_expect(lane->lanes->loop);
     pl_lane_check_ended(lane);
 }
@@ -188,7 +188,7 @@ static void tell_found(const struct pl_lop *op, const struct pl_answer *answer)
                  read->raw_path.len == 0;
     bool known = answer->err == NULL || pl_err_is_not_found(answer->err);
     struct pl_capture *capture = op->exec != NULL ? op->exec->capture : NULL;
-    whole = whole && op->cluster.ptr == NULL; /* a shadow knows the host's own alone */
+    whole = whole && op->cluster.ptr == NULL; /* a shadow knows only the host's own cluster */
     if (capture != NULL && whole && known)
         pl_capture_show(capture, &read->kind, op->key, answer->err == NULL ? answer->doc : NULL,
                         true);
@@ -220,7 +220,7 @@ static void on_op_io_answer(void *arg, const struct pl_answer *answer)
     pl_lop_complete(op);
 }
 
-/* ---- what is compared, and what a shadow keeps to itself ---- */
+/* ---- recording, and what a shadow only records ---- */
 
 static struct pl_capture *capture_of(const struct pl_lop *op)
 {
@@ -234,7 +234,7 @@ bool pl_lop_keeps(struct pl_lop *op, const char *name, struct pl_slice sent)
     return pl_lanes_hold(op->lane->lanes);
 }
 
-/* A read from the server, of what a shadow's run sees otherwise. */
+/* A read from the server of an object that a shadow's run sees differently. */
 static bool is_seen(struct pl_lop *op)
 {
     const struct pl_read *read = &op->in.read;
@@ -377,7 +377,7 @@ void pl_lop_start_io(struct pl_lop *op)
 {
     struct pl_lane *lane = op->lane;
     if (atomic_load(&lane->abandoned))
-        return; /* with its lane: nobody could be told */
+        return; /* with its lane: no one could be told */
     pl_list_push(&lane->io.ops, &op->io.link);
     if (op->exec != NULL && op->exec->run != NULL)
         pl_run_waits(op->exec->run);

@@ -1,5 +1,5 @@
-/* The I/O thread's half of WatchesKinds: a task of the script has asked the API server which kinds
- * there are, and says which of them a source follows. */
+/* The I/O thread's half of WatchesKinds: a task of the script has asked the API server for its
+ * kinds, and sets those that a source follows. */
 #include "lane/op_impl.h"
 
 #include "base/alloc.h"
@@ -7,14 +7,14 @@
 
 #include <string.h>
 
-#define KINDS_MAX 10000 /* lines that are looked at */
+#define KINDS_MAX 10000 /* limit of lines */
 
 struct kinds {
     struct pl_kind *items; /* owned */
     size_t count;
 };
 
-/* suffix: makes a kind of a group and version. What is none is left out. */
+/* suffix: turns a group and version into a kind. Invalid lines are left out. */
 static struct kinds read_lines(struct pl_slice text, const char *suffix)
 {
     struct kinds kinds = {0};

@@ -1,5 +1,5 @@
-/* Predicates, map and index functions of scripts: asked by the I/O thread about events,
- * answered by a lane. */
+/* Predicates, map and index functions of scripts: the I/O thread asks about events, a lane answers.
+ */
 #include "lane/lane.h"
 
 #include "base/alloc.h"
@@ -13,7 +13,7 @@
 
 #include <stdio.h>
 
-#define REQUESTS_LIMIT 100000 /* of one map call */
+#define REQUESTS_LIMIT 100000 /* limit of requests of one map call */
 
 /* ---- the I/O thread ---- */
 
@@ -43,8 +43,8 @@ static void send_asks(struct pl_lane *lane)
     }
 }
 
-/* As if it had raised: the event passes, the object is mapped again later and left out of indexes.
- * A little later, without ever reaching its lane. */
+/* Answers as if the function had raised: the event passes, the object is mapped again later and
+ * left out of indexes. The answer comes a little later, without the lane. */
 static void refuse_ask(struct pl_lane *lane, struct pl_ask *ask)
 {
     if (ask->ask_map)
@@ -110,7 +110,7 @@ static void use_value(struct pl_question *question, const char *index, const cha
     pl_question_value(question, index, pl_slice_z(value));
 }
 
-/* The question may be the last thing that keeps an informer. */
+/* The question may hold the last reference to an informer. */
 static void end_question(struct pl_ask *ask, struct pl_question *question)
 {
     struct pl_lanes *lanes = ask->lane->lanes;
@@ -208,7 +208,7 @@ static void push_event(lua_State *L, struct pl_state *s, const struct pl_ask *as
     }
 }
 
-/* The function at the top, which stays, is the one that messages without a line are about. */
+/* Sets the function at the top, which stays, for messages without a line. */
 static void blame(struct pl_state *s)
 {
     lua_pushvalue(s->L, -1);
@@ -222,7 +222,7 @@ static int question_call(struct pl_lane *lane, struct pl_ask *ask, int args, str
     return pl_state_call(lane->s, PL_PHASE_MAP, lane->lanes->options.cpu_limit_ns, args, 1, fault);
 }
 
-/* Did it raise as it could not wait? Then the whole question comes again. */
+/* True when it raised because it could not wait; then the whole question comes again. */
 static bool comes_again(struct pl_ask *ask, struct pl_fault *fault)
 {
     if (ask->lacks == NULL || ask->is_last)
@@ -232,7 +232,7 @@ static bool comes_again(struct pl_ask *ask, struct pl_fault *fault)
     return true;
 }
 
-/* A script's mistake that every event meets is said once a minute. */
+/* An error of a script that every event causes is logged once a minute. */
 static bool is_repeated(struct pl_lane *lane, const char *message)
 {
     int64_t now = pl_clock_mono(pl_lanes_clock(lane->lanes));
@@ -246,7 +246,7 @@ static bool is_repeated(struct pl_lane *lane, const char *message)
     return false;
 }
 
-/* index: of which index; "" of none. */
+/* index: its name; "" for none. */
 static void log_fault(struct pl_lane *lane, const struct pl_ask *ask, const char *what,
                       const char *index, struct pl_fault *fault)
 {
@@ -337,7 +337,7 @@ static void map_object(struct pl_lane *lane, struct pl_ask *ask, struct pl_doc *
     lua_pop(s->L, 1);
 }
 
-/* A string, number or boolean at the top; others are ignored and said. */
+/* A string, number or boolean at the top; others are ignored and logged. */
 static bool question_add_value(lua_State *L, struct pl_ask *ask, const char *index)
 {
     if (lua_type(L, -1) == LUA_TBOOLEAN) {

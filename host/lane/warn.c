@@ -1,4 +1,4 @@
-/* What the API server warned of, in the log, with the script's line that sent the request. */
+/* Logs warnings of the API server, with the script's line that sent the request. */
 #include "lane/lane.h"
 #include "lane/op.h"
 #include "lua/lerr.h"
@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-#define SAID_MAX 1000 /* lines that are told once; more are not told */
+#define SAID_MAX 1000 /* lines that are logged once; more are not logged */
 
-/* The same line earns the same warning with each run. */
+/* The same line would get the same warning in each run. */
 static bool is_new(struct pl_lanes *lanes, const char *text)
 {
     pthread_mutex_lock(&lanes->hint_lock);

@@ -4,7 +4,7 @@
 #include "control/edition.h"
 #include "sync/label_index.h"
 
-#define MOST_WISHES 64 /* of one cache */
+#define MOST_WISHES 64 /* limit for one cache */
 
 struct wish {
     struct pl_lane_note note;
@@ -21,7 +21,7 @@ static void wish_drop(struct pl_lane_note *note)
 static void wish_take(struct pl_lane_note *note)
 {
     const struct wish *wish = PL_CONTAINER_OF(note, struct wish, note);
-    /* Not the cache's: that may be gone when no run of the lane is under way. */
+    /* Not the cache's informer, which may be gone when no run of the lane is under way. */
     struct pl_informer *informer = pl_edition_informer(wish->cache->edition, wish->cache->source);
     if (informer != NULL)
         pl_informer_want_label(informer, wish->key, wish->value);
@@ -42,7 +42,8 @@ static void wish_send(struct pl_lane *lane, struct pl_cache *cache, struct pl_sl
     pl_lane_send_io(lane, &wish->note.msg, PL_IO_NOTE);
 }
 
-/* Whoever makes up labels as it goes is not helped by indices: after some there are no wishes. */
+/* A script that invents new labels all the time gains nothing from indices: the number of requests
+ * is limited. */
 static bool is_first(struct pl_lanes *lanes, struct pl_cache *cache, struct pl_slice key)
 {
     pthread_mutex_lock(&lanes->hint_lock);

@@ -1,5 +1,5 @@
-/* One try at a time to get or keep the lock, and what is known of its holder. When a record was
- * seen to change is remembered by the own clock; that alone says when it is over. */
+/* One attempt at a time to get or keep the lock, and the known holder. The candidate remembers by
+ * its own clock when a record was seen to change; only that decides when the record has expired. */
 #include "lead/candidate.h"
 
 #include "base/base.h"
@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-#define CONFLICTS_MAX 8       /* in one release */
-#define CLOCK_SLACK   1000000 /* microseconds that a wall clock may stand still or step back */
+#define CONFLICTS_MAX 8       /* conflicts in one release */
+#define CLOCK_SLACK   1000000 /* microseconds for which a wall clock may stand still or step back */
 #define RELEASED_FOR  1       /* seconds: a record must have a duration (rule 119) */
 
 void pl_candidate_init(struct pl_candidate *c, const struct pl_lease_lock *lock,
@@ -70,7 +70,7 @@ static void candidate_remember(struct pl_candidate *c, const struct pl_lease_rec
     c->is_told = false;
 }
 
-/* Whatever changes is a sign of life; wall clocks are not compared (rule 116). */
+/* Any change is a sign of life; wall clocks are not compared (rule 116). */
 static bool candidate_is_news(const struct pl_candidate *c, const struct pl_lease_record *record)
 {
     return !c->has_seen || !pl_lease_record_equal(&c->seen, record);
@@ -99,7 +99,7 @@ static void on_candidate_answer(void *arg, const struct pl_err *err,
 static void candidate_finish(struct pl_candidate *c, const struct pl_candidate_result *result)
 {
     c->busy = false;
-    c->on_done(c->arg, result); /* may start the next */
+    c->on_done(c->arg, result); /* the callback may start the next one */
 }
 
 static void candidate_fail(struct pl_candidate *c, const struct pl_err *err)
@@ -131,7 +131,7 @@ static int64_t renew_time(struct pl_candidate *c)
     return us;
 }
 
-/* Whoever is named already keeps the time and the count; a new holder begins a term (rule 118). */
+/* If the record already names us, time and count stay; a new holder begins a term (rule 118). */
 static void write_claim(struct pl_candidate *c, enum pl_lease_verb verb, bool fast)
 {
     bool keeps = pl_candidate_is_holder(c);
@@ -199,7 +199,7 @@ void pl_candidate_cancel(struct pl_candidate *c)
 
 /* ---- answers ---- */
 
-/* Answers that say nothing of what the server did. */
+/* Errors that leave open whether the server carried out the request. */
 static bool is_unclear(const struct pl_err *err)
 {
     return err->code != PL_EAPI || err->status >= 500;
@@ -210,7 +210,8 @@ static void got_record(struct pl_candidate *c, const struct pl_lease_record *rec
     was_given(c, record);
     c->doubtful = false;
     if (c->releasing && !pl_candidate_is_holder(c))
-        candidate_finish(c, &(struct pl_candidate_result){.done = true}); /* never wipe another's */
+        candidate_finish(c, &(struct pl_candidate_result){
+                                .done = true}); /* never wipe another holder's record */
     else if (c->releasing)
         write_release(c);
     else if (pl_candidate_is_other(c) && pl_candidate_valid_for(c) > 0)
@@ -228,7 +229,7 @@ static void wrote_record(struct pl_candidate *c, const struct pl_lease_record *r
         candidate_finish(c, &(struct pl_candidate_result){.done = !pl_candidate_is_holder(c)});
         return;
     }
-    if (record->duration_s <= 0) { /* such a lead is over before it begins, as often as we try */
+    if (record->duration_s <= 0) { /* such a lead would expire at once, however often we try */
         pl_err_set(&err, PL_ESYNTAX, "the server keeps no duration in the record");
         candidate_fail(c, &err);
         return;

@@ -1,6 +1,6 @@
 /* Leader election as a state machine over a lock: campaigning, renewing, losing, releasing. It
- * never asks the wall clock of another machine: a lease is over when its own clock says so.
- * Times and tries are the candidate's (candidate.c); here is what follows from them. */
+ * never uses the wall clock of another machine: its own clock decides when a lease has expired. The
+ * candidate (candidate.c) makes attempts; this file decides on their results. */
 #include "lead/election.h"
 
 #include "base/alloc.h"
@@ -17,31 +17,32 @@
 
 enum state {
     IDLE,        /* not begun, lost, or stopped */
-    CAMPAIGNING, /* a try is under way, or `next` will begin one */
+    CAMPAIGNING, /* an attempt is under way, or `next` will begin one */
     LEADING,     /* the same, for renewals */
-    STOPPING,    /* what is under way ends, then the release, then `next` tells the end */
+    STOPPING,    /* the request under way ends, then the release, then `next` reports the end */
 };
 
 struct pl_election {
     struct pl_election_options o; /* owner and identity are owned */
     struct pl_candidate candidate;
     enum state state;
-    struct pl_timer next;    /* the next try, or the end of stopping */
-    struct pl_timer limit;   /* of a try, of a round of renewals (rule 114), of a release */
+    struct pl_timer next; /* the next attempt, or the end of stopping */
+    struct pl_timer
+        limit; /* time limit of an attempt, of a round of renewals (rule 114), or of a release */
     struct pl_timer closing; /* when writes must end; only while leading and not closed */
     struct pl_wait wait;
     struct pl_trouble trouble, watch_trouble;
-    bool hurry;             /* try again as soon as what is under way has ended */
-    int64_t tried_ns;       /* mono: when the last try began */
+    bool hurry;             /* try again as soon as the current request has ended */
+    int64_t tried_ns;       /* mono: start of the last attempt */
     int64_t write_until_ns; /* boot: valid while leading */
     int64_t transitions;    /* the number of our term */
     bool closed;
 
-    bool watching, watch_open; /* on_end is owed; the stream is open */
+    bool watching, watch_open; /* on_end is still to come; the stream is open */
     int64_t opened_ns;         /* mono */
-    int64_t watch_after_ns;    /* mono: not to be tried again before */
+    int64_t watch_after_ns;    /* mono: earliest time of the next attempt */
 
-    bool release;          /* while stopping: still to be done */
+    bool release;          /* while stopping: the release is still to be done */
     int64_t stop_until_ns; /* mono */
     void (*on_stopped)(void *arg);
     void *stopped_arg;
@@ -151,7 +152,7 @@ bool pl_election_is_healthy(const struct pl_election *e)
     return e->state != LEADING || !pl_candidate_is_overdue(&e->candidate, limit);
 }
 
-/* ---- words, waits ---- */
+/* ---- texts, waits ---- */
 
 static struct pl_field who(const struct pl_election *e)
 {
@@ -173,9 +174,8 @@ static const char *wait_name(const struct pl_election *e)
     return e->state == LEADING ? "lease renewal" : "lease";
 }
 
-/* Who leads is news once (rule 120): after each try to get the lead, and after each round of
- * renewals.
- */
+/* Reports a new leader once (rule 120): after each attempt to get the lead, and after each round of
+ * renewals. */
 static void tell_leader(struct pl_election *e)
 {
     const char *holder = pl_candidate_news(&e->candidate);
@@ -220,7 +220,7 @@ static int64_t jittered(const struct pl_election *e)
 
 static void try_now(struct pl_election *e)
 {
-    if (e->candidate.busy) { /* of an earlier round */
+    if (e->candidate.busy) { /* a request of an earlier round */
         e->hurry = true;
         wait_for(e, wait_name(e), e->o.renew_deadline_ns);
         return;
@@ -228,7 +228,7 @@ static void try_now(struct pl_election *e)
     e->hurry = false;
     e->tried_ns = election_mono(e);
     pl_timer_stop(e->o.timers, &e->next);
-    /* A round of renewals has one limit from its first failing try on (rule 114). */
+    /* A round of renewals has one limit from its first failing attempt on (rule 114). */
     if (!pl_timer_is_active(&e->limit))
         pl_timer_start(e->o.timers, &e->limit, e->o.renew_deadline_ns, on_election_limit);
     wait_for(e, wait_name(e), e->limit.due_ns - election_mono(e));
@@ -241,7 +241,7 @@ static void on_next(struct pl_timer *timer)
 {
     struct pl_election *e = PL_CONTAINER_OF(timer, struct pl_election, next);
     if (e->state == STOPPING) {
-        tell_leader(e); /* of a round that was broken off */
+        tell_leader(e); /* an attempt of a round that was aborted */
         continue_stop(e);
         return;
     }
@@ -281,8 +281,8 @@ static void election_lose(struct pl_election *e, const char *why)
     e->o.ops->on_lost(e->o.arg, text);
 }
 
-/* Told apart from losing: a renewal may still succeed. True when the state is another afterwards.
- */
+/* Closing differs from losing: a renewal may still succeed. True when the state has changed
+ * afterwards. */
 static bool close_if_due(struct pl_election *e)
 {
     if (e->state != LEADING || e->closed || pl_election_may_write(e))
@@ -335,7 +335,7 @@ static void lead(struct pl_election *e, const struct pl_candidate_result *result
 {
     e->write_until_ns = write_until(e, result);
     if (pl_clock_boot(e->o.clock) >= e->write_until_ns) {
-        try_now(e); /* the answer was late, or we were frozen: who knows who holds it now */
+        try_now(e); /* the answer was late, or we were frozen: the holder is unknown */
         return;
     }
     e->state = LEADING;
@@ -358,7 +358,7 @@ static void renewed(struct pl_election *e, const struct pl_candidate_result *res
     }
     e->write_until_ns = write_until(e, result);
     if (!pl_election_may_write(e)) {
-        try_after(e, 0); /* so late that it says nothing about now */
+        try_after(e, 0); /* too late to say anything about now */
         return;
     }
     arm_closing(e);
@@ -382,7 +382,7 @@ static void tried_renewing(struct pl_election *e, const struct pl_candidate_resu
     } else if (result->err != NULL) {
         note_failure(e, result->err);
         try_after(e, e->tried_ns + e->o.retry_period_ns - election_mono(e));
-        return; /* the round goes on: a lock that is empty meanwhile may be ours at its end */
+        return; /* the round continues: a lock that is empty meanwhile may be ours at its end */
     } else {
         char text[PL_LEASE_HOLDER + 32];
         snprintf(text, sizeof text, "%s holds it", pl_candidate_holder(&e->candidate));
@@ -404,7 +404,7 @@ static void tried_acquiring(struct pl_election *e, const struct pl_candidate_res
     if (result->err == NULL)
         end_trouble(e);
     else if (!e->hurry && !pl_err_is_conflict(result->err) &&
-             !pl_err_is_already_exists(result->err)) /* to be second is no trouble */
+             !pl_err_is_already_exists(result->err)) /* being second is not an error */
         note_failure(e, result->err);
     if (e->hurry)
         try_now(e);
@@ -428,7 +428,7 @@ static void on_tried(void *arg, const struct pl_candidate_result *result)
     }
 }
 
-/* With a watch the next thing to happen by itself is the end of the holder's time. */
+/* With a watch, the next event without a message is the end of the holder's time. */
 static void schedule_standby(struct pl_election *e)
 {
     on_watch_due(e);
@@ -458,7 +458,7 @@ static void on_watch_change(void *arg, const struct pl_lease_record *record)
     if (record != NULL)
         pl_candidate_see(&e->candidate, record);
     if (record == NULL || !pl_candidate_is_other(&e->candidate)) {
-        try_now(e); /* released, gone, or ours without our knowing */
+        try_now(e); /* released, deleted, or ours unnoticed */
         return;
     }
     if (!e->candidate.busy)
@@ -477,7 +477,8 @@ static void on_watch_end(void *arg, const struct pl_err *err)
     }
     if (e->state != CAMPAIGNING)
         return;
-    bool canceled = err != NULL && err->code == PL_ECANCELED; /* by an earlier campaign's end */
+    bool canceled =
+        err != NULL && err->code == PL_ECANCELED; /* cancelled by an earlier campaign's end */
     bool refused = err != NULL && err->code == PL_EAPI && err->status < 500 && err->status != 429 &&
                    !pl_err_is_expired(err);
     struct pl_field field = who(e);
@@ -529,7 +530,7 @@ static void on_released(void *arg, const struct pl_candidate_result *result)
     pl_timer_stop(e->o.timers, &e->limit);
     if (result->err != NULL && pl_err_is_conflict(result->err) &&
         election_mono(e) < e->stop_until_ns) {
-        e->release = true; /* somebody writes into it again and again */
+        e->release = true; /* another client writes to it again and again */
         pl_timer_start(e->o.timers, &e->next, e->o.retry_period_ns / 4, on_next);
         return;
     }
@@ -541,7 +542,7 @@ static void on_released(void *arg, const struct pl_candidate_result *result)
     continue_stop(e);
 }
 
-/* Once for each thing that ends. */
+/* Called once for each thing that has ended. */
 static void continue_stop(struct pl_election *e)
 {
     if (e->candidate.busy || pl_timer_is_active(&e->next))
@@ -570,6 +571,6 @@ void pl_election_stop(struct pl_election *e, bool release, void (*on_stopped)(vo
     unwatch(e);
     e->stop_until_ns = election_mono(e) + e->o.renew_deadline_ns;
     wait_for(e, "lease release", e->o.renew_deadline_ns);
-    /* on_stopped is not called from here. */
+    /* on_stopped is never called inside stop */
     pl_timer_start(e->o.timers, &e->next, 0, on_next);
 }

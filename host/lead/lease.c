@@ -1,6 +1,6 @@
-/* The lock on a coordination.k8s.io/v1 Lease: get, create and update with the resourceVersion
- * that was read, so that of two replicas one is refused. Requests have a deadline that is
- * shorter than the lease. */
+/* The lock on a coordination.k8s.io/v1 Lease: get, create and update with the resourceVersion that
+ * was read, so that the server refuses one of two concurrent replicas. Requests have a deadline
+ * that is shorter than the lease. */
 #include "lead/lease.h"
 
 #include "base/alloc.h"
@@ -113,7 +113,7 @@ static void put_spec(struct pl_build *b, const struct pl_lease_record *record)
 }
 
 /* `object` (PL_NODE_MISSING: a new one of that name) with the record in its spec and the labels
- * added; everything else stays as it is (rule 123). A new reference. */
+ * added; all other members stay (rule 123). A new reference. */
 static struct pl_doc *lease_with(struct pl_node object, const char *ns, const char *name,
                                  struct pl_node labels, const struct pl_lease_record *record)
 {
@@ -137,7 +137,7 @@ static struct pl_doc *lease_with(struct pl_node object, const char *ns, const ch
     if (pl_node_is_missing(object))
         return patch;
     struct pl_doc *doc = pl_patch_merge(object, pl_doc_root(patch), NULL);
-    PL_REQUIRE(doc != NULL); /* the patch is ours */
+    PL_REQUIRE(doc != NULL); /* our own patch cannot fail */
     pl_doc_unref(patch);
     return doc;
 }

@@ -1,6 +1,6 @@
-/* Leases of members and shards over the client. The last version of each Lease that was told or
- * answered is kept, so that a write replaces that one and no other. Nothing is decided here: what
- * is refused, late or unclear is told as it is. */
+/* Leases of members and shards over the client. The last known version of each Lease is kept, so
+ * that a write replaces exactly that one. This file decides nothing: refused, late and unclear
+ * answers are passed on unchanged. */
 #include "lead/shard_leases.h"
 
 #include "base/alloc.h"
@@ -28,7 +28,7 @@ static const struct pl_resource resource = {
     .can_watch = true,
 };
 
-/* One list with its watch: of all with the label, or of the one named NAME. */
+/* One list with its watch: of all Leases with the label, or of the one named NAME. */
 struct stream {
     struct pl_shard_leases *leases;
     bool of_name;
@@ -44,7 +44,7 @@ struct stream {
 struct pl_shard_leases {
     struct pl_shard_leases_options o;
     char *ns, *name;
-    struct pl_membership *m; /* NULL: nothing is watched yet */
+    struct pl_membership *m; /* NULL: no watch has started */
     struct pl_map docs;      /* by name: counted documents */
     struct stream all, title;
     bool asked_filters, stopped;
@@ -126,7 +126,7 @@ bool pl_shard_lease_read(struct pl_node object, const char *name, struct pl_shar
     return lease->version > 0;
 }
 
-/* ---- what is told ---- */
+/* ---- reports to the membership ---- */
 
 static void shard_leases_remember(struct pl_shard_leases *l, struct pl_slice name,
                                   struct pl_doc *doc)
@@ -146,7 +146,7 @@ static uint64_t shard_leases_version_of(const struct pl_shard_leases *l, struct 
                : 0;
 }
 
-/* Older than what an answer has told already: a watch that lags behind. */
+/* True when it is older than a known answer: the watch lags behind. */
 static bool is_old(const struct pl_shard_leases *l, struct pl_slice name,
                    const struct pl_shard_lease *lease)
 {
@@ -187,7 +187,7 @@ static bool is_listed(const struct pl_docs *items, struct pl_slice name)
     return false;
 }
 
-/* What a list does not have any more, unless it was written after it: those are told later. */
+/* Removes Leases that a list lacks, unless they were written after it: those are reported later. */
 static void forget_missing(struct pl_shard_leases *l, const struct stream *stream,
                            const struct pl_docs *items, uint64_t version)
 {
@@ -252,7 +252,7 @@ static void on_shard_leases_event(void *arg, enum pl_watch_type type, struct pl_
     pl_doc_unref(object);
 }
 
-/* What happened meanwhile is listed: there are few of them. */
+/* Events in between are covered by a new list, as there are few Leases. */
 static void on_shard_leases_end(void *arg, const struct pl_err *err)
 {
     struct stream *stream = arg;
@@ -427,7 +427,7 @@ static void put_metadata(struct pl_build *b, const struct pl_shard_leases *l, co
     pl_build_end(b);
 }
 
-/* A new holder begins a term; who holds it already keeps its time and count. */
+/* A new holder begins a term; an unchanged holder keeps its time and count. */
 static void put_spec(struct pl_build *b, struct pl_shard_leases *l, struct pl_node before,
                      const struct pl_shard_lease *lease)
 {
@@ -448,7 +448,7 @@ static void put_spec(struct pl_build *b, struct pl_shard_leases *l, struct pl_no
     pl_build_end(b);
 }
 
-/* What is there with what is written over it; everything else stays as it is (rule 123). */
+/* The existing Lease with the new members; all other members stay (rule 123). */
 static struct pl_doc *document(struct pl_shard_leases *l, const char *name, struct pl_doc *before,
                                const struct pl_shard_lease *lease)
 {
@@ -465,7 +465,7 @@ static struct pl_doc *document(struct pl_shard_leases *l, const char *name, stru
     if (before == NULL)
         return patch;
     struct pl_doc *doc = pl_patch_merge(base, pl_doc_root(patch), NULL);
-    PL_REQUIRE(doc != NULL); /* the patch is ours */
+    PL_REQUIRE(doc != NULL); /* our own patch cannot fail */
     pl_doc_unref(patch);
     return doc;
 }

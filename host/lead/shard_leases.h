@@ -1,9 +1,9 @@
-/* The Leases of a membership (shard/membership.h) on an API server: requests for it, and what lists
- * and watches tell it. I/O thread.
+/* The Leases of a membership (shard/membership.h) on an API server: its requests, and the lists and
+ * watches that inform it. I/O thread.
  *
- * Members' and shards' Leases have the label perilune.dev/shards: NAME, so that one list and one
- * watch bring them all; the Lease NAME has a watch of its own, as it may be another's. Where they
- * cannot be watched they are listed each retry period. */
+ * Leases of members and shards have the label perilune.dev/shards: NAME, so that one list and one
+ * watch cover them all. The Lease NAME has its own watch, since it may belong to another program.
+ * If they cannot be watched, they are listed each retry period. */
 #pragma once
 
 #include "kube/client.h"
@@ -22,30 +22,31 @@ struct pl_shard_leases_options {
     const struct pl_clock *clock; /* borrowed for life */
     const char *ns, *name;        /* copied */
     int64_t request_timeout_ns;
-    int64_t silence_ns; /* a watch without a byte for so long is dead */
+    int64_t silence_ns; /* a watch without a byte for this time is dead */
     int64_t retry_period_ns;
-    /* The first list has said whether the server filters by ranges of uids; once. May be NULL. */
+    /* The first list has shown whether the server filters by ranges of uids; called once. May be
+     * NULL. */
     void (*filters)(void *arg, bool filters);
     void *arg;
 };
 
 struct pl_shard_leases *pl_shard_leases_create(const struct pl_shard_leases_options *options);
-/* Nothing may be under way: after the client. Accepts NULL. */
+/* No request may be under way: destroy it after the client. Accepts NULL. */
 void pl_shard_leases_destroy(struct pl_shard_leases *leases);
 
-/* Lists and watches begin; `m`, borrowed for life, is told what there is. Once. */
+/* Starts lists and watches, which inform `m`, borrowed for life. Call it once. */
 void pl_shard_leases_watch(struct pl_shard_leases *leases, struct pl_membership *m);
 /* No more lists and watches. */
 void pl_shard_leases_stop(struct pl_shard_leases *leases);
-/* pl_membership_ops.start, with the leases in front. */
+/* Implements pl_membership_ops.start; the leases are the first argument. */
 void pl_shard_leases_start(struct pl_shard_leases *leases, enum pl_shard_verb verb,
                            const struct pl_shard_lease *lease, pl_shard_answer_fn on_answer,
                            void *arg);
 
 /* ---- documents ---- */
 
-/* What the Lease says, tolerantly: what is missing or makes no sense is not said. False for what
- * is none of the Leases of that name. The slices point into `room` and the node. */
+/* Reads the Lease tolerantly: missing and invalid members are left out. False if it is not one of
+ * the Leases of that name. The slices point into `room` and the node. */
 struct pl_shard_lease_room {
     struct pl_scratch name, holder;
 };

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Must outlive the requests and connections behind it. */
+/* A fence must outlive the requests and connections behind it. */
 struct pl_fence {
     /* Must read the clock afresh, never use a cached time. A signal handler that interrupts the
      * loop's thread also calls it: it may only read clocks and plain fields. */

@@ -1,6 +1,6 @@
-/* Events of one informer that are in its store and that some follower has not heard yet.
- * Scripts' indexes are asked first, then followers are told by pieces, so that a burst stops
- * nobody. The order of one key's events is kept. */
+/* Events of one informer that are in its store but not yet delivered to every follower. Scripts'
+ * indexes are asked first, then followers are told in pieces, so that a burst does not delay other
+ * work. The order of one key's events is kept. */
 #include "sync/backlog.h"
 
 #include "base/alloc.h"
@@ -11,23 +11,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Events that are delivered before others have their turn: some 30 us, in which a lane does not run
- * out of what it was handed. */
+/* Events that are delivered before other work has its turn: about 30 us, in which a lane does not
+ * run out of runs. */
 #define AT_ONCE 32
-/* Objects that are taken from the store together, and told in the order of their keys. */
+/* Objects that are taken from the store together, and delivered in the order of their keys. */
 #define PIECE 1000
 
-/* What waits of one key: at most a few events, oldest first. */
+/* The waiting events of one key: at most a few, oldest first. */
 struct entry {
     struct pl_keyed node;    /* in by_key */
     struct pl_link link;     /* in order */
-    struct pl_event only;    /* mostly there is one */
+    struct pl_event only;    /* room for a single event, the usual case */
     struct pl_event *events; /* `only`, or owned; their documents are counted */
     size_t count, cap;
     struct pl_link unasked; /* in unasked, until its newest object was asked about */
-    bool initial;           /* counted in unindexed until its answers are here */
-    size_t open;            /* answers of this round that are outstanding */
-    uint64_t round;         /* of questions; answers of earlier ones are too late */
+    bool initial;           /* counted in unindexed until its answers have arrived */
+    size_t open;            /* outstanding answers of this round */
+    uint64_t round;         /* of questions; answers of earlier rounds are ignored */
     char key[];
 };
 
@@ -138,7 +138,7 @@ static void backlog_append(struct entry *entry, const struct pl_event *event)
     ref_event(&entry->events[entry->count++]);
 }
 
-/* A later state of the same object: nobody has heard of the one between. */
+/* A later state of the same object: no follower has seen the one between. */
 static void fold_update(struct pl_event *last, const struct pl_event *event)
 {
     pl_doc_ref(event->object);
@@ -155,7 +155,7 @@ static void add_event(struct entry *entry, const struct pl_event *event)
         fold_update(last, event);
         return;
     }
-    /* Came and went while nobody listened. */
+    /* The object was created and deleted before any follower was told. */
     if (was_there && event->type == PL_EVENT_DELETE && last->type == PL_EVENT_CREATE &&
         entry->count > 1) {
         unref_event(last);
@@ -165,7 +165,7 @@ static void add_event(struct entry *entry, const struct pl_event *event)
     backlog_append(entry, event);
 }
 
-/* The object that its indexes are wanted of; NULL when it is gone. */
+/* The object to index; NULL when it is gone. */
 static struct pl_doc *newest(const struct entry *entry)
 {
     const struct pl_event *last = &entry->events[entry->count - 1];
@@ -182,7 +182,7 @@ void pl_backlog_push(struct pl_backlog *backlog, struct pl_slice key, const stru
 {
     bool any_index = pl_script_indexes_any(backlog->indexes);
     if (!any_index && pl_list_empty(&backlog->followers))
-        return; /* who comes later is told what the store has */
+        return; /* later followers get it from the store */
     struct entry *entry = backlog_find_or_make(backlog, key);
     add_event(entry, event);
     if (!any_index)
@@ -196,7 +196,7 @@ void pl_backlog_push(struct pl_backlog *backlog, struct pl_slice key, const stru
 
 /* ---- indexes ---- */
 
-/* What was asked about an older object is asked again. */
+/* An answer about an older object does not count: the question is asked again. */
 static bool wants(void *arg, const char *key, uint64_t round)
 {
     struct pl_backlog *backlog = arg;
@@ -298,7 +298,7 @@ static int is_after(const void *a, const void *b)
     return strcmp(((const struct named *)b)->key, ((const struct named *)a)->key);
 }
 
-/* The last key first, for they are taken from the end. */
+/* The last key first, since objects are taken from the end. */
 static void sort_by_key(struct pl_docs *docs)
 {
     struct named *all = pl_calloc(docs->count, sizeof *all);
@@ -315,8 +315,8 @@ static void sort_by_key(struct pl_docs *docs)
     pl_free(all);
 }
 
-/* A reference to the next object that was there before; NULL: that was all. Of not too many the
- * order is the same each time. */
+/* A reference to the next object that was there before the follower; NULL: there are no more. For a
+ * moderate number, the order is always the same. */
 static struct pl_doc *take_earlier(struct pl_backlog *backlog, struct pl_follower *follower)
 {
     struct pl_docs *piece = &follower->piece;
@@ -328,7 +328,7 @@ static struct pl_doc *take_earlier(struct pl_backlog *backlog, struct pl_followe
     return piece->count > 0 ? piece->items[--piece->count] : NULL;
 }
 
-/* It has come since, and is told with what came since. */
+/* True when the object came after the follower, so that it is delivered with later events. */
 static bool is_new(const struct pl_backlog *backlog, struct pl_doc *doc)
 {
     struct pl_buf key = PL_BUF_INIT;
@@ -339,7 +339,7 @@ static bool is_new(const struct pl_backlog *backlog, struct pl_doc *doc)
     return entry != NULL && entry->events[0].type == PL_EVENT_CREATE;
 }
 
-/* What was there before the follower came. */
+/* Delivers objects that were there before the follower. */
 static void deliver_earlier(struct pl_backlog *backlog, struct pl_follower *follower, size_t *room)
 {
     while (follower->behind && *room > 0 && !is_full(follower)) {

@@ -1,6 +1,5 @@
 /* From the delta queue to the store and to the listeners: the store changes first, then each
- * listener is told. A sync of what is known already is told apart from a change. Pure: neither
- * clock nor I/O. */
+ * listener is told. A sync of a known object differs from a change. Pure: neither clock nor I/O. */
 #include "sync/distributor.h"
 
 #include "base/alloc.h"
@@ -8,16 +7,16 @@
 #include "base/log.h"
 #include "object/meta.h"
 
-/* Shorter periods would keep a large store busy with itself (rule 43). */
+/* With a shorter period a large store would be busy with resyncs (rule 43). */
 #define RESYNC_MIN PL_SECOND
 
 struct pl_distributor {
     struct pl_distributor_options options;
     struct pl_list listeners;
-    struct pl_link *next;   /* the listener to be told next; moves when that one is removed */
-    uint64_t distributions; /* how many there were */
+    struct pl_link *next;   /* the next listener to tell; moves when that one is removed */
+    uint64_t distributions; /* number of distributions */
     int64_t check_period_ns;
-    struct pl_buf rv; /* to be the store's once nothing is queued; empty: none */
+    struct pl_buf rv; /* version of the store once nothing is queued; empty: none */
     bool started, stopped;
 };
 
@@ -104,15 +103,15 @@ static void distributor_tell(struct pl_listener *listener, const struct notice *
     }
 }
 
-/* For listeners that are due alone (rule 42). */
+/* Only for listeners that are due (rule 42). */
 static bool distributor_is_unchanged(const struct notice *notice)
 {
     return notice->type == UPDATED &&
            pl_meta_same_rv(pl_doc_root(notice->old), pl_doc_root(notice->object));
 }
 
-/* A listener that comes during a distribution has just seen the store as it is now, so
- * that it must not hear of this change again. */
+/* A listener that is added during a distribution has just seen the current store, so it must not
+ * get this change again. */
 static void tell_all(struct pl_distributor *d, const struct notice *notice)
 {
     d->next = d->listeners.head.next;
@@ -133,10 +132,10 @@ static void distribute(struct pl_distributor *d, const struct notice *notice)
     tell_all(d, notice);
 }
 
-/* ---- working off ---- */
+/* ---- processing ---- */
 
-/* The version of what was just applied (rule 37). A later one than that of a list or bookmark
- * that still waits came after it. */
+/* The version of the object that was just applied (rule 37). If it is later than that of a waiting
+ * list or bookmark, it came after it. */
 static void note_rv(struct pl_distributor *d, struct pl_doc *doc)
 {
     struct pl_scratch room;
@@ -149,7 +148,7 @@ static void note_rv(struct pl_distributor *d, struct pl_doc *doc)
         pl_buf_clear(&d->rv);
 }
 
-/* The store decides what a change is, not the delta's name (rule 29). */
+/* The store decides what kind of change it is, not the delta's type (rule 29). */
 static void store_object(struct pl_distributor *d, const struct pl_deltas *deltas,
                          struct pl_slice key, struct pl_doc *doc)
 {
@@ -175,7 +174,7 @@ static void remove_object(struct pl_distributor *d, struct pl_slice key,
 }
 
 /* An object is stored under its own key, which a transformation may have changed since it was
- * queued; a tombstone under the key that was missed. False: it cannot be stored. */
+ * queued; a tombstone under the missed key. False: it cannot be stored. */
 static bool distributor_key_of(const struct pl_deltas *deltas, const struct pl_delta *delta,
                                struct pl_buf *own, struct pl_slice *key)
 {
@@ -229,14 +228,14 @@ int pl_distributor_process(struct pl_distributor *d)
     return 0;
 }
 
-/* ---- all that is queued, as one change ---- */
+/* ---- everything that is queued, as one change ---- */
 
 struct batch {
     struct pl_deltas *taken; /* owned array */
     size_t count;
     struct pl_store_change *changes; /* owned array: one for each delta, in order */
     size_t change_count;
-    char **keys; /* owned array of owned texts: those that are not the queue's */
+    char **keys; /* owned array of owned texts: keys that the queue does not own */
     size_t key_count;
 };
 
@@ -266,7 +265,7 @@ static void take_all(struct pl_distributor *d, struct batch *batch)
             if (distributor_key_of(of, &of->items[k], &own, &key)) {
                 change->key = lasting_key(batch, key, of->key);
                 change->doc = of->items[k].type != PL_DELTA_DELETED ? of->items[k].doc : NULL;
-            } /* else: the removal of a key that nobody has */
+            } /* else: the removal of an unknown key */
         }
     }
     batch->change_count = at;
@@ -297,7 +296,7 @@ int pl_distributor_process_all(struct pl_distributor *d)
     struct batch batch = {0};
     take_all(d, &batch);
     pl_store_apply(d->options.store, batch.changes, batch.change_count);
-    d->distributions++; /* who comes while they are told has seen all of it */
+    d->distributions++; /* a listener that is added meanwhile has seen all changes */
     for (size_t i = 0, at = 0; i < batch.count; i++) {
         struct pl_deltas *deltas = &batch.taken[i];
         for (size_t k = 0; k < deltas->count; k++, at++) {
@@ -326,8 +325,8 @@ void pl_distributor_set_rv(struct pl_distributor *d, struct pl_slice rv)
 
 /* ---- listeners ---- */
 
-/* What a listener gets of what it asked for: nothing when nobody checks, and no more
- * often than is checked. */
+/* The resync period that a listener gets: none when there are no checks, and not less than the
+ * check period. */
 static int64_t granted_resync(int64_t asked_ns, int64_t check_ns)
 {
     if (asked_ns == 0 || check_ns == 0)
@@ -344,16 +343,16 @@ static void lower_check_period(struct pl_distributor *d, int64_t period_ns)
     }
 }
 
-/* Everything stored, as initial adds (rule 40). */
+/* All stored objects, as initial adds (rule 40). */
 static void tell_stored(struct pl_distributor *d, struct pl_listener *listener)
 {
     struct pl_docs docs = {0};
     struct pl_buf key = PL_BUF_INIT;
     pl_store_list(d->options.store, 0, &docs);
-    /* It may remove itself on the way. */
+    /* It may remove itself meanwhile. */
     for (size_t i = 0; i < docs.count && listener->of == d; i++) {
         pl_buf_clear(&key);
-        pl_meta_put_key(pl_doc_root(docs.items[i]), &key); /* what is stored has one */
+        pl_meta_put_key(pl_doc_root(docs.items[i]), &key); /* stored objects have a key */
         listener->ops->on_add(listener, pl_buf_slice(&key), docs.items[i], true);
     }
     pl_buf_deinit(&key);

@@ -1,6 +1,6 @@
-/* A feed's life: its reflector, its delta queue, the part that it keeps. What the reflector brings
- * is judged in feed_sink.c; here is what the queue gives out again, on its way to the informer.
- * Feeds of several namespaces share the store and leave each other's objects alone. */
+/* A feed's life: its reflector, its delta queue, the part that it keeps. feed_sink.c checks the
+ * reflector's input; this file handles the queue's output on its way to the informer. Feeds of
+ * several namespaces share the store and ignore each other's objects. */
 #include "sync/feed_impl.h"
 
 #include "base/alloc.h"
@@ -34,7 +34,7 @@ static void on_add_stored(struct pl_listener *listener, struct pl_slice key, str
                           bool initial)
 {
     const struct pl_feed *feed = feed_of(listener);
-    PL_UNUSED(initial); /* the queue takes a write's answer for the first list */
+    PL_UNUSED(initial); /* the queue counts a write's answer as part of the first list */
     pl_informer_added(feed->informer, key, object, !feed->listed);
 }
 
@@ -61,7 +61,7 @@ static void tell_whole(struct pl_timer *timer)
     pl_shards_settled(pl_site_shards(feed->informer->site));
 }
 
-/* Later: what follows may be other shards, and a list is being stored right now. */
+/* Later: the callback may change shards, and a list is being stored right now. */
 static void on_whole(void *arg)
 {
     struct pl_feed *feed = arg;
@@ -119,7 +119,7 @@ static struct pl_feed_part *create_part(struct pl_feed *feed)
     return pl_feed_part_create(&options);
 }
 
-/* What is not ours any more goes, and nobody is told: what would be told of is another's now. */
+/* Removes objects that are not ours any more, without events: another replica handles them now. */
 static void purge(struct pl_timer *timer)
 {
     struct pl_feed *feed = PL_CONTAINER_OF(timer, struct pl_feed, purging);
@@ -161,7 +161,7 @@ bool pl_feed_keeps(const struct pl_feed *feed, struct pl_node object)
     return feed->part == NULL || pl_feed_part_keeps(feed->part, object, false);
 }
 
-/* The kind went away under us: so did its objects (F43). */
+/* The kind was removed from the server, and so were its objects (F43). */
 static void on_feed_gone(void *arg)
 {
     struct pl_feed *feed = arg;
@@ -197,8 +197,8 @@ static struct pl_reflector *create_reflector(struct pl_feed *feed)
     return pl_reflector_create(&options);
 }
 
-/* "v1/ConfigMap in a,b: a" of an informer of two namespaces, "v1/ConfigMap in a" where those of the
- * host make several of one; a single declared one is in the informer's name already. */
+/* "v1/ConfigMap in a,b: a" for an informer of two namespaces, "v1/ConfigMap in a" if the host's
+ * namespaces split one; a single declared namespace is in the informer's name already. */
 static char *feed_name_of(const struct pl_informer *informer, const char *ns)
 {
     char *const *declared = informer->options.namespaces;
@@ -231,7 +231,7 @@ struct pl_feed *pl_feed_create(struct pl_informer *informer, const char *ns)
 void pl_feed_start(struct pl_feed *feed)
 {
     feed->may_start = true;
-    if (feed->part != NULL && pl_feed_part_is_empty(feed->part)) { /* until there is something */
+    if (feed->part != NULL && pl_feed_part_is_empty(feed->part)) { /* until a shard is ours */
         pl_informer_check(feed->informer);
         return;
     }

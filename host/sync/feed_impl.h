@@ -1,4 +1,4 @@
-/* The inside of a feed, shared by feed.c and feed_sink.c, and by nobody else. I/O thread. */
+/* The internals of a feed, only for feed.c and feed_sink.c. I/O thread. */
 #pragma once
 
 #include "sync/distributor.h"
@@ -13,23 +13,23 @@ struct pl_feed {
     struct pl_reflector *reflector;
     struct pl_deltafifo *fifo;
     struct pl_distributor *distributor;
-    struct pl_listener listener; /* its only one: the informer tells the rest */
+    struct pl_listener listener; /* its only listener: the informer tells the others */
     struct pl_buf rv;
-    uint32_t mark; /* of the list that comes, or came last; */
-    bool fresh;    /* there was nothing before it */
+    uint32_t mark; /* of the list that is arriving, or arrived last; */
+    bool fresh;    /* the store was empty before it */
     bool listed;
     bool draining;
-    struct pl_feed_part *part; /* owned; NULL: everything is kept */
-    struct pl_timer purging;   /* what was lost goes, when all have heard of it */
-    struct pl_timer whole;     /* what is held has been listed: it is told */
-    bool may_start, started;   /* the reflector; it is at work */
+    struct pl_feed_part *part; /* owned; NULL: all objects are kept */
+    struct pl_timer purging; /* removes objects of lost shards when all followers have been told */
+    struct pl_timer whole;   /* reports that all held shards are listed */
+    bool may_start, started; /* the reflector may start; it has started */
 };
 
 /* ---- feed_sink.c ---- */
 
-/* What the reflector calls; arg: the feed. */
+/* The reflector's callbacks; arg: the feed. */
 extern const struct pl_reflector_sink pl_feed_sink;
-/* Works the queue off, and tells the informer's followers what there is time for. */
+/* Processes the queue, and delivers events to the informer's followers as far as time allows. */
 void pl_feed_drain(struct pl_feed *feed);
-/* What was listed beside the watch. arg: the feed. */
+/* Takes the objects that were listed beside the watch. arg: the feed. */
 void pl_feed_take_topped(void *arg, const struct pl_docs *items);

@@ -1,9 +1,10 @@
-/* Which shards a feed keeps, and how those that come are listed without the others.
+/* Which shards a feed keeps, and how the objects of new shards are listed without the others.
  *
- * From the moment at which a shard is held the watch brings what happens to its objects; the list
- * beside it is not older than the watch was then. So what the list lacks has gone, what it has of
- * older versions is late, and what went after the list was made is remembered until it is stored.
- * A list of all that begins meanwhile makes the one beside the watch superfluous. */
+ * From the moment a shard is held, the watch brings the events of its objects; the list beside it
+ * is not older than the watch was then. So an object that the list lacks has been deleted, an
+ * object with an older version is late, and an object that is deleted after the list was made is
+ * remembered until the list is stored. A full list that begins meanwhile replaces the one beside
+ * the watch. */
 #include "sync/feed_part.h"
 
 #include "base/alloc.h"
@@ -12,17 +13,17 @@
 #include "object/meta.h"
 #include "sync/own_write.h"
 
-#define MOST_GONE 100000 /* remembered; then the list begins anew */
+#define MOST_GONE 100000 /* limit of remembered deletions; beyond it the list begins anew */
 
 struct pl_feed_part {
     struct pl_feed_part_options o;
-    struct pl_shard_set held;    /* what is kept; */
-    struct pl_shard_set listed;  /* of it what the store has, */
-    struct pl_shard_set listing; /* what the list of all brings, */
-    struct pl_shard_set topping; /* and what the list beside the watch does */
-    struct pl_buf watched;       /* what the watch was opened with */
+    struct pl_shard_set held;    /* shards that are kept; */
+    struct pl_shard_set listed;  /* those whose objects are stored, */
+    struct pl_shard_set listing; /* those of the full list under way, */
+    struct pl_shard_set topping; /* and those of the list beside the watch */
+    struct pl_buf watched;       /* the shardSelector of the watch */
     struct pl_topup *topup;      /* NULL: none */
-    struct pl_map gone;          /* while there is one: uid -> version, owned text */
+    struct pl_map gone;          /* during the list: uid -> version, owned text */
 };
 
 struct pl_feed_part *pl_feed_part_create(const struct pl_feed_part_options *options)
@@ -90,7 +91,7 @@ static bool feed_part_has(const struct pl_feed_part *part, const struct pl_shard
     return pl_share_has(part->o.shards, part->o.by, set, object);
 }
 
-/* ---- what is asked for ---- */
+/* ---- shardSelectors ---- */
 
 static void select_shards(const struct pl_feed_part *part, const struct pl_shard_set *set,
                           struct pl_buf *out)
@@ -106,8 +107,8 @@ void pl_feed_part_begin(struct pl_feed_part *part, struct pl_buf *shards)
     select_shards(part, &part->listing, shards);
 }
 
-/* Of nothing there is no range: where all have gone what was asked for last is asked for on, which
- * is less than all. */
+/* An empty set has no range: when all shards have gone, the last selector is used again, which
+ * matches less than everything. */
 void pl_feed_part_watch(struct pl_feed_part *part, struct pl_buf *shards)
 {
     if (feed_part_is_empty(&part->held)) {
@@ -165,7 +166,7 @@ static struct pl_slice at_least(void *arg)
 
 static const struct pl_topup_ops topup_ops = {each_topped, on_page, on_feed_part_done, at_least};
 
-/* Of what is held and was not listed, unless nothing is missing. */
+/* Lists the shards that are held and not listed, if there are any. */
 static void start_topup(struct pl_feed_part *part)
 {
     part->topping = without(&part->held, &part->listed);
@@ -183,7 +184,7 @@ static void start_topup(struct pl_feed_part *part)
            pl_int("shards", (int64_t)pl_shard_set_count(&part->topping)));
 }
 
-/* Where a list of all is to come it brings them. */
+/* A full list that is due brings them as well. */
 static void check_topup(struct pl_feed_part *part, const struct pl_reflector *reflector)
 {
     if (part->topup == NULL && !pl_reflector_will_list(reflector))

@@ -1,6 +1,6 @@
-/* What a reflector brings, judged against what the store has and what this process has written, and
- * queued where it is news. A first list is stored as it comes; a later one is one change for
- * readers. Older news never undoes newer, whichever way it comes. */
+/* Compares a reflector's objects with the store and with writes of this process, and queues those
+ * that are news. A first list is stored as it arrives; a later one is one atomic change for
+ * readers. Older states never replace newer ones, however they arrive. */
 #include "sync/feed_impl.h"
 
 #include "object/meta.h"
@@ -29,7 +29,7 @@ static void feed_sink_count(struct pl_feed *feed, int type)
         pl_series_add(feed->informer->events[type], 1);
 }
 
-/* ---- what is news? ---- */
+/* ---- is it news? ---- */
 
 struct version {
     struct pl_node object;
@@ -49,7 +49,7 @@ static struct pl_slice rv_of(struct version *version)
     return pl_meta_rv(version->object, &version->scratch);
 }
 
-/* Is `stored` at least as new as the version? Then an event or list of it is late. */
+/* True when `stored` is at least as new as the version: then the event or list entry is late. */
 static bool is_late(struct pl_doc *stored, struct version *version)
 {
     struct pl_scratch scratch;
@@ -62,7 +62,7 @@ static bool is_same_object(struct pl_doc *stored, const struct version *version)
     return stored != NULL && pl_meta_same_uid(version->object, pl_doc_root(stored));
 }
 
-/* Is it more than what we wrote ourselves, or no news of that? */
+/* True when it is newer than our own writes. */
 static bool feed_sink_is_news(struct pl_feed *feed, struct version *version, bool deletion)
 {
     struct pl_own_writes *own = &feed->informer->own;
@@ -72,7 +72,7 @@ static bool feed_sink_is_news(struct pl_feed *feed, struct version *version, boo
                                  pl_meta_uid(version->object, &scratch), rv_of(version), deletion);
 }
 
-/* Another object of that name was there: its end was missed (F4). */
+/* There was another object of that name: its deletion was missed (F4). */
 static void bury_namesake(struct pl_feed *feed, struct pl_doc *stored,
                           const struct version *version)
 {
@@ -140,8 +140,8 @@ static void on_bookmark(void *arg, struct pl_slice rv)
 
 /* ---- lists ---- */
 
-/* What the store shall hold for a listed object where it holds `stored`: a new reference, or NULL
- * for nothing, when what was listed is older than what we know. */
+/* The object to store for a listed object when the store has `stored`: a new reference, or NULL for
+ * none, when the listed one is older than our knowledge. */
 static struct pl_doc *listed_or_newer(struct pl_feed *feed, struct pl_doc *listed,
                                       struct pl_doc *stored, struct version *version, bool anew)
 {
@@ -165,13 +165,12 @@ static bool is_mine(const struct pl_feed *feed, struct pl_slice key)
     return feed->ns == NULL || (pl_key_split(key, &ns, &name) == 0 && pl_slice_eqz(ns, feed->ns));
 }
 
-/* Only what changed is queued: a relist of what is known costs the comparison and no memory
- * (F26). */
+/* Only changes are queued: a relist of known objects costs the comparison and no memory (F26). */
 static int take_one(struct pl_feed *feed, struct pl_doc *listed, bool anew, struct pl_err *err)
 {
     struct version version;
     if (feed->part != NULL && !pl_feed_keeps(feed, pl_doc_root(listed)))
-        return 0; /* it was kept when it came */
+        return 0; /* it was stored when it arrived */
     int code = feed_sink_version_of(listed, &version, err);
     if (code == 0) {
         struct pl_doc *stored =
@@ -186,7 +185,7 @@ static int take_one(struct pl_feed *feed, struct pl_doc *listed, bool anew, stru
     return code;
 }
 
-/* What has come of a list, which it may begin. */
+/* Takes objects of a list, possibly the first ones. */
 static int take_listed(struct pl_feed *feed, const struct pl_docs *items, bool first, bool anew,
                        struct pl_err *err)
 {
@@ -200,8 +199,8 @@ static int take_listed(struct pl_feed *feed, const struct pl_docs *items, bool f
     return code;
 }
 
-/* The first list is stored as it comes, for nobody reads before it is whole. Of later ones readers
- * see all or nothing (F26). */
+/* The first list is stored as it arrives, since nobody reads before it is complete. Of later lists
+ * readers see all or nothing (F26). */
 static int on_page(void *arg, const struct pl_docs *items, bool first, bool anew, bool *taken,
                    struct pl_err *err)
 {
@@ -211,11 +210,12 @@ static int on_page(void *arg, const struct pl_docs *items, bool first, bool anew
         return 0;
     int code = take_listed(feed, items, first, anew, err);
     pl_feed_drain(feed);
-    pl_informer_update_rv(feed->informer); /* not the last object's, before the list is whole */
+    pl_informer_update_rv(
+        feed->informer); /* not the last object's version, before the list is complete */
     return code;
 }
 
-/* What a list lacks, for which we wrote it after the list was made. */
+/* True when the list lacks the object because we wrote it after the list was made. */
 static bool is_own_since(const struct pl_own_write *write, struct pl_slice list_rv)
 {
     return write != NULL && write->doc != NULL && !pl_rv_is_at_most(pl_slice_z(write->rv), list_rv);
@@ -223,7 +223,7 @@ static bool is_own_since(const struct pl_own_write *write, struct pl_slice list_
 
 struct sweep {
     struct pl_feed *feed;
-    struct pl_slice rv; /* of the list */
+    struct pl_slice rv; /* version of the list */
 };
 
 static void on_unlisted(void *arg, struct pl_slice key, struct pl_doc *doc)
@@ -235,10 +235,10 @@ static void on_unlisted(void *arg, struct pl_slice key, struct pl_doc *doc)
         pl_deltafifo_delete_stale(feed->fifo, key, doc);
 }
 
-/* What we wrote before there was anything to store it in. */
+/* Adds objects that we wrote before there was a feed to store them. */
 static void add_own(struct pl_feed *feed, struct pl_slice list_rv)
 {
-    pl_feed_drain(feed); /* what was listed of it counts */
+    pl_feed_drain(feed); /* the listed state counts */
     PL_LIST_FOR (link, &feed->informer->own.by_age) {
         const struct pl_own_write *write = PL_CONTAINER_OF(link, struct pl_own_write, link);
         struct pl_slice key = pl_slice_z(write->key);
@@ -274,8 +274,8 @@ static int on_replace(void *arg, struct pl_docs *items, bool begun, struct pl_sl
     return 0;
 }
 
-/* With the same content, too: versions of a restored server come again, and a definition that
- * changed gives the same version another form. */
+/* The content must be equal too: a restored server uses versions again, and a changed definition
+ * gives the same version another form. */
 static struct pl_doc *on_share(void *arg, struct pl_doc *object)
 {
     struct pl_feed *feed = arg;
@@ -317,7 +317,7 @@ static bool on_keeps(void *arg, struct pl_doc *object, bool listed)
     return feed->part == NULL || pl_feed_part_keeps(feed->part, pl_doc_root(object), listed);
 }
 
-/* What is not kept may have been, where owners change. */
+/* An object that is not kept may have been kept before, if its owners have changed. */
 static void on_pass(void *arg, struct pl_doc *object)
 {
     struct pl_feed *feed = arg;

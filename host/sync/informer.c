@@ -1,6 +1,6 @@
-/* An informer's life and its followers: start when somebody needs it, stop when nobody does.
- * Storing, writing through and looking for the kind are in the files beside it
- * (informer_impl.h). */
+/* An informer's life and its followers: it starts when it is needed, and stops with its last
+ * reference. Storing, writing through and searching the kind are in other files (informer_impl.h).
+ */
 #include "sync/informer_impl.h"
 
 #include "base/check.h"
@@ -41,7 +41,7 @@ static const struct pl_index_ops namespace_ops = {namespace_of, NULL};
 
 /* ---- lifetime ---- */
 
-/* "edge:v1/Pod" where it is of another cluster. */
+/* "edge:v1/Pod" for another cluster. */
 static void add_kind(struct pl_buf *text, const struct pl_informer *informer)
 {
     const char *cluster = pl_site_name(informer->site);
@@ -66,7 +66,7 @@ static char *informer_name_of(const struct pl_informer *informer)
     return pl_buf_take(&text);
 }
 
-/* Held until the informer goes: kinds that nobody watches any more leave the page. */
+/* Held until the informer is freed: kinds that are not watched any more leave the page. */
 static struct pl_series *informer_series(struct pl_metrics *metrics, enum pl_metric_type type,
                                          const char *name, const char *help, const char *kind,
                                          const char *event)
@@ -259,7 +259,7 @@ void pl_informer_feed_ended(struct pl_informer *informer, struct pl_feed *feed)
         if (informer->feeds[i] != feed)
             informer->feeds[kept++] = informer->feeds[i];
     informer->feed_count = kept;
-    informer->ending -= kept == count; /* one of those that were replaced */
+    informer->ending -= kept == count; /* one of the replaced feeds */
     pl_informer_check(informer);
 }
 
@@ -334,7 +334,7 @@ const struct pl_err *pl_informer_trouble(const struct pl_informer *informer)
     return NULL;
 }
 
-/* ---- what belongs here, and in which form ---- */
+/* ---- which objects belong here, and in which form ---- */
 
 bool pl_informer_covers(const struct pl_informer *informer, struct pl_slice ns)
 {
@@ -346,7 +346,7 @@ bool pl_informer_covers(const struct pl_informer *informer, struct pl_slice ns)
     return false;
 }
 
-/* That of another shard is not. */
+/* An object of another shard is not kept. */
 static bool is_kept(const struct pl_informer *informer, struct pl_node object)
 {
     struct pl_scratch scratch;

@@ -1,6 +1,6 @@
-/* One cache of one kind, kept equal to the server by reflectors and shared by all
- * sources with the same options. Counted; made by `informers`. I/O thread, but for
- * the store, which any thread reads. */
+/* One cache of one kind, kept equal to the server by reflectors and shared by all sources with the
+ * same options. Counted; created by `informers`. I/O thread, except the store, which any thread
+ * reads. */
 #pragma once
 
 #include "base/err.h"
@@ -18,15 +18,15 @@ struct pl_informer_options {
     const struct pl_kind *kind;             /* copied */
     const struct pl_source_options *source; /* copied */
     char *const *host_namespaces;           /* those of --namespace, borrowed for life; NULL: all */
-    /* Called once, when its last reference has gone and before it stops. */
+    /* Called once, when its last reference was dropped and before it stops. */
     void (*unused)(void *arg, const struct pl_informer *informer);
     void *arg;
 };
 
-/* For `informers` alone. With one reference, the caller's. */
+/* Only for `informers`. The caller gets one reference. */
 struct pl_informer *pl_informer_create(const struct pl_informer_options *options);
 void pl_informer_start(struct pl_informer *informer);
-/* No request is made any more; what is stored can be read as long as there are references. */
+/* Makes no more requests; stored objects can be read while there are references. */
 void pl_informer_stop(struct pl_informer *informer);
 
 /* A reference; the last one stops it. */
@@ -35,21 +35,21 @@ void pl_informer_unref(struct pl_informer *informer);
 
 const struct pl_kind *pl_informer_kind(const struct pl_informer *informer);
 const struct pl_source_options *pl_informer_options(const struct pl_informer *informer);
-/* Its name in logs and waits: the kind, with namespaces and selectors where it has them. */
+/* Its name in logs and waits: the kind, with namespaces and selectors if it has them. */
 const char *pl_informer_owner(const struct pl_informer *informer);
-/* Is this wait of the registry this informer's (discovery, lists, pauses)? */
+/* True when this wait of the registry belongs to this informer (discovery, lists, pauses). */
 struct pl_wait;
 bool pl_informer_is_waiting(const struct pl_informer *informer, const struct pl_wait *wait);
-/* NULL until discovery answered. */
+/* NULL until discovery has answered. */
 const struct pl_resource *pl_informer_resource(const struct pl_informer *informer);
-/* Thread-safe to read; lives as long as the informer. */
+/* Any thread may read it; it lives as long as the informer. */
 struct pl_store *pl_informer_store(struct pl_informer *informer);
-/* The first list was stored and every script's answers for it are back. */
+/* The first list is stored and all answers of scripts for it have arrived. */
 bool pl_informer_has_synced(const struct pl_informer *informer);
-/* Why it has not synced (last failure); NULL when nothing is wrong. */
+/* The last failure, if it has not synced; NULL when there is none. */
 const struct pl_err *pl_informer_trouble(const struct pl_informer *informer);
 
-/* Calls back once when it has synced (later, also when it has already). */
+/* Calls back once when it has synced (later, even if it has synced already). */
 struct pl_sync_wait {
     struct pl_link link;
     void (*synced)(struct pl_sync_wait *wait);
@@ -57,7 +57,7 @@ struct pl_sync_wait {
 void pl_informer_on_sync(struct pl_informer *informer, struct pl_sync_wait *wait);
 void pl_informer_forget_sync(struct pl_sync_wait *wait);
 
-/* Calls back at every change of one key, after the store has it, until forgotten. */
+/* Calls back at every change of one key, after the store has changed, until it is removed. */
 struct pl_key_watch {
     struct pl_link link;
     struct pl_informer *informer; /* private */
@@ -67,31 +67,32 @@ struct pl_key_watch {
 void pl_informer_watch_key(struct pl_informer *informer, struct pl_key_watch *watch);
 void pl_informer_unwatch_key(struct pl_key_watch *watch);
 
-/* A write's answer: the store has it when this returns, followers hear of it, and what
- * the watch or a list brings of that uid at an older or equal version is ignored until it
- * has caught up. deleted: the object is gone. */
-/* Every event that is known has been told, and the watch has brought what was written. */
+/* Takes a write's answer. It is in the store when this returns, and followers are told. The watch
+ * or a list may bring the object with that uid at an older or equal version; this is ignored until
+ * the watch has caught up. deleted: the object is gone. */
+/* True when every known event has been delivered and the watch has brought all writes. */
 bool pl_informer_is_settled(const struct pl_informer *informer);
 void pl_informer_write_through(struct pl_informer *informer, struct pl_doc *object, bool deleted);
 
-/* Hears of every event from now on, and first of what is there already. pl_backlog_unfollow
- * ends it; a follower that was full and is not any more says so with pl_informer_flush. */
+/* Delivers every event from now on, and first the stored objects. pl_backlog_unfollow ends it. A
+ * follower that was full and has room again calls pl_informer_flush. */
 struct pl_follower; /* sync/backlog.h */
 void pl_informer_follow(struct pl_informer *informer, struct pl_follower *follower);
 void pl_informer_flush(struct pl_informer *informer);
 
-/* True when its namespaces (with those of the host) include ns; false until discovery answered. */
+/* True when its namespaces (limited by the host's) include ns; false until discovery has answered.
+ */
 bool pl_informer_covers(const struct pl_informer *informer, struct pl_slice ns);
 
 /* Shards have come or gone (sync/share.h). */
 void pl_informer_shards_changed(struct pl_informer *informer);
-/* What it keeps of that shard is stored, or it has not synced at all: then its first list will
- * bring it. */
+/* True when the shard's objects are stored, or when it has not synced at all: then the first list
+ * will bring them. */
 bool pl_informer_has_shard(const struct pl_informer *informer, unsigned shard);
-/* How it is kept; the whole until discovery answered. */
+/* The part that it keeps; the whole until discovery has answered. */
 enum pl_share_by pl_informer_share(const struct pl_informer *informer);
 
-/* Brings the gauges of its kind to 0, and adds its own to them. */
+/* Sets the gauges of its kind to 0, and adds its own values to them. */
 void pl_informer_clear_gauges(struct pl_informer *informer);
 void pl_informer_add_gauges(struct pl_informer *informer);
 
@@ -99,17 +100,17 @@ void pl_informer_add_gauges(struct pl_informer *informer);
  * `ask`, see sync/script_index.h. */
 struct pl_question;
 struct pl_declared_index {
-    const char *name;   /* as the script calls it */
+    const char *name;   /* its name in the script */
     const char *stored; /* its name in the store: indexes of one name are the same */
     const char *path;
     void (*ask)(void *self, struct pl_question *question);
     void *self;
 };
-/* One that is there already is shared; each add is undone by one drop. */
+/* An existing one is shared; each add needs one drop. */
 PL_MUST_USE int pl_informer_add_index(struct pl_informer *informer,
                                       const struct pl_declared_index *index, struct pl_err *err);
 void pl_informer_drop_index(struct pl_informer *informer, const struct pl_declared_index *index);
-/* A list has looked at many objects for few with this label (label_index.h). */
+/* A list has looked at many objects and found few with this label (label_index.h). */
 void pl_informer_want_label(struct pl_informer *informer, struct pl_slice key,
                             struct pl_slice value);
 

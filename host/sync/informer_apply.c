@@ -1,13 +1,13 @@
-/* What the store has just taken is told to the backlog and to key watches (rule 21). */
+/* Reports changes of the store to the backlog and to key watches (rule 21). */
 #include "sync/informer_impl.h"
 
 #include "base/alloc.h"
 #include "object/meta.h"
 
-#define COMPACT_DELAY PL_SECOND   /* a burst of removals is over by then, mostly */
-#define COMPACT_LEAST 1000        /* removals */
-#define COMPACT_SOME  256         /* objects, between looks at the clock */
-#define COMPACT_SLICE (2 * PL_MS) /* then others have their turn */
+#define COMPACT_DELAY PL_SECOND   /* most bursts of removals are over by then */
+#define COMPACT_LEAST 1000        /* removals that start a compaction */
+#define COMPACT_SOME  256         /* objects between looks at the clock */
+#define COMPACT_SLICE (2 * PL_MS) /* then other work has its turn */
 
 static void drop_if_empty(struct pl_informer *informer, struct pl_slice key,
                           struct pl_list *watches)
@@ -24,7 +24,7 @@ static void tell_key_watches(struct pl_informer *informer, struct pl_slice key)
         informer->key_watches.count > 0 ? pl_map_get(&informer->key_watches, key) : NULL;
     if (watches == NULL)
         return;
-    /* A callback may forget any of them, and come back here. */
+    /* A callback may remove any of them, and call this function again. */
     struct pl_list due;
     struct pl_link *link;
     pl_list_init(&due);
@@ -67,7 +67,7 @@ void pl_informer_updated(struct pl_informer *informer, struct pl_slice key, stru
                          struct pl_doc *object)
 {
     struct pl_event event = {.type = PL_EVENT_UPDATE, .object = object, .old = old};
-    /* A relist that finds what is known wakes nobody. */
+    /* A relist that finds only known states delivers nothing. */
     if (!is_same_version(old, object))
         informer_apply_tell(informer, key, &event);
 }
@@ -76,7 +76,7 @@ void pl_informer_updated(struct pl_informer *informer, struct pl_slice key, stru
 
 static void on_compact(struct pl_timer *timer);
 
-/* A walk over all that is left is paid for by half as many removals. */
+/* Compacting walks over all remaining objects, so half as many removals must have paid for it. */
 static void arm_compact(struct pl_informer *informer)
 {
     struct pl_timer *timer = &informer->compact;
@@ -124,7 +124,7 @@ void pl_informer_deleted(struct pl_informer *informer, struct pl_slice key, stru
         informer_apply_tell(informer, key, &event);
 }
 
-/* With a feed for each namespace: what all of them have reached. */
+/* With a feed for each namespace: the version that all of them have reached. */
 void pl_informer_update_rv(struct pl_informer *informer)
 {
     struct pl_slice least = {0};

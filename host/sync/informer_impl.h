@@ -1,4 +1,4 @@
-/* The inside of an informer, shared by informer*.c and feed.c, and by nobody else. I/O thread. */
+/* The internals of an informer, only for informer*.c and feed.c. I/O thread. */
 #pragma once
 
 #include "base/backoff.h"
@@ -26,15 +26,15 @@ struct pl_informer {
     struct pl_backlog *backlog;
     struct pl_path_index *path_indexes; /* owned; see informer_index.c */
     size_t path_index_count;
-    struct pl_label_indexes *label_indexes; /* owned; NULL: nobody asked for one, or it stops */
-    struct pl_feed **feeds;                 /* owned array; each until pl_informer_feed_ended */
+    struct pl_label_indexes *label_indexes; /* owned; NULL: none was requested, or it is stopping */
+    struct pl_feed **feeds; /* owned array; each feed stays until pl_informer_feed_ended */
     size_t feed_count;
     size_t ending; /* feeds that were replaced and have not ended */
 
     bool resolving, synced, stopping, ended;
-    bool told;                 /* an Event has said what is wrong now */
+    bool told;                 /* an Event has reported the current trouble */
     struct pl_backoff backoff; /* of discovery */
-    struct pl_reconnect turn;  /* while the server is away */
+    struct pl_reconnect turn;  /* waits while the server is away */
     struct pl_timer retry;
     struct pl_trouble trouble; /* of discovery */
     struct pl_wait wait;
@@ -42,15 +42,15 @@ struct pl_informer {
     struct pl_timer more; /* events that the backlog could deliver */
     struct pl_list sync_waits;
     struct pl_map key_watches; /* key -> struct pl_list of struct pl_key_watch, owned */
-    int telling;               /* key watches, right now */
+    int telling;               /* key watches are being called */
 
-    struct pl_timer compact; /* of the store, after many removals: */
-    size_t removed;          /* since it last began, */
-    size_t compact_at;       /* and where it is */
+    struct pl_timer compact; /* compaction of the store after many removals: */
+    size_t removed;          /* removals since it last began, */
+    size_t compact_at;       /* and its position */
 
     struct pl_own_writes own;
     struct pl_timer confirm;
-    struct pl_read_op *asking;    /* the live read that settles a write; NULL: none */
+    struct pl_read_op *asking;    /* the live read that confirms a write; NULL: none */
     char *asking_key, *asking_rv; /* owned */
 
     struct pl_series *objects, *bytes, *lists, *watches; /* NULL: no metrics */
@@ -70,35 +70,34 @@ static inline int64_t pl_informer_now(const struct pl_informer *informer)
 /* ---- informer.c ---- */
 
 void pl_informer_feed_ended(struct pl_informer *informer, struct pl_feed *feed);
-/* A list was stored, answers came, or trouble is another one. */
+/* A list was stored, answers arrived, or the trouble has changed. */
 void pl_informer_check(struct pl_informer *informer);
-/* Does the selectors' and namespaces' reach include the object? */
+/* Whether selectors and namespaces include the object. */
 bool pl_informer_wants(const struct pl_informer *informer, struct pl_node object);
-/* A new reference to the object in the form of this source: metadata alone, without managedFields.
- */
+/* A new reference to the object in this source's form: only metadata, or without managedFields. */
 struct pl_doc *pl_informer_shape(const struct pl_informer *informer, struct pl_doc *object);
 
 /* ---- informer_resource.c ---- */
 
 /* The server answered a feed with 404. */
 void pl_informer_gone(struct pl_informer *informer);
-/* Nothing is looked for any more. */
+/* Stops searching. */
 void pl_informer_stop_search(struct pl_informer *informer);
-/* An Event says what people have to mend, once. */
+/* Reports trouble that a person has to resolve in an Event, once. */
 void pl_informer_tell_trouble(struct pl_informer *informer);
 
 /* ---- informer_apply.c ---- */
 
-/* The store has it. */
+/* The object is in the store. */
 void pl_informer_added(struct pl_informer *informer, struct pl_slice key, struct pl_doc *object,
                        bool initial);
 void pl_informer_updated(struct pl_informer *informer, struct pl_slice key, struct pl_doc *old,
                          struct pl_doc *object);
 void pl_informer_deleted(struct pl_informer *informer, struct pl_slice key, struct pl_doc *object,
                          bool stale);
-/* So many objects left the store, and nobody is told. */
+/* `count` objects were removed from the store, without events. */
 void pl_informer_removed(struct pl_informer *informer, size_t count);
-/* Sets the version of the store, from those of its feeds. */
+/* Computes the store's version from those of its feeds. */
 void pl_informer_update_rv(struct pl_informer *informer);
 
 void pl_informer_stop_compact(struct pl_informer *informer);
@@ -110,6 +109,6 @@ void pl_informer_free_indexes(struct pl_informer *informer);
 
 /* ---- informer_write.c ---- */
 
-/* Asks about the oldest unconfirmed write when it is time. */
+/* Starts a timer to ask about the oldest unconfirmed write. */
 void pl_informer_arm_confirm(struct pl_informer *informer);
 void pl_informer_stop_confirm(struct pl_informer *informer);

@@ -1,6 +1,6 @@
 /* Indexes that scripts declare: by a path, evaluated here, or by asking. Each generation of scripts
- * brings its own; those that are the same share one, which goes with the last of them. And those
- * that nobody declares: by labels. */
+ * adds its own; equal ones share one index, which is removed with the last of them. And label
+ * indexes, which nobody declares. */
 #include "sync/informer_impl.h"
 
 #include "base/alloc.h"
@@ -12,7 +12,7 @@
 /* An index by a path. */
 struct pl_path_index {
     char *stored;   /* owned */
-    void **holders; /* owned: each once */
+    void **holders; /* owned: without duplicates */
     size_t count;
 };
 

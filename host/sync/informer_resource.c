@@ -1,5 +1,5 @@
-/* Where the server keeps the kind of an informer: looking for it until it is there, the feeds that
- * follow from it, and looking again when it went away. */
+/* The resource of an informer's kind: searches for it until it exists, creates the feeds, and
+ * searches again when it was removed. */
 #include "sync/informer_impl.h"
 
 #include "base/alloc.h"
@@ -11,7 +11,7 @@
 #define SEARCH_BASE  (800 * PL_MS)
 #define SEARCH_CAP   (5 * PL_SECOND)
 #define SEARCH_RESET (120 * PL_SECOND)
-#define TURN_WITHIN  (10 * 60 * PL_SECOND) /* longer than that looks odd */
+#define TURN_WITHIN  (10 * 60 * PL_SECOND) /* a longer wait is suspicious */
 
 static void find_resource(struct pl_informer *informer);
 
@@ -20,7 +20,7 @@ static void on_informer_resource_turn(struct pl_reconnect *turn)
     find_resource(PL_CONTAINER_OF(turn, struct pl_informer, turn));
 }
 
-/* At once, or when it is its turn to ask a server that is away. */
+/* At once, or when it is its turn while the server is away. */
 static void informer_resource_look(struct pl_informer *informer)
 {
     struct pl_waits *waits = pl_site_waits(informer->site);
@@ -37,7 +37,8 @@ static void on_informer_resource_retry(struct pl_timer *timer)
     informer_resource_look(PL_CONTAINER_OF(timer, struct pl_informer, retry));
 }
 
-/* What people have to mend is said where they look for it. A server that is away needs none. */
+/* Reports problems that people have to resolve in an Event. A server that is away is not reported.
+ */
 void pl_informer_tell_trouble(struct pl_informer *informer)
 {
     const struct pl_err *err = pl_informer_trouble(informer);
@@ -72,7 +73,7 @@ static void add_feed(struct pl_informer *informer, const char *ns)
     informer->feeds[informer->feed_count++] = pl_feed_create(informer, ns);
 }
 
-/* One for each namespace that both the source and the host ask for. */
+/* One for each namespace that both the source and the host include. */
 static int add_feeds(struct pl_informer *informer, struct pl_err *err)
 {
     char **own = informer->options.namespaces;
@@ -106,8 +107,8 @@ static int use_resource(struct pl_informer *informer, const struct pl_resource *
     return add_feeds(informer, err);
 }
 
-/* Discovery got no answer, which is everybody's trouble: one line is enough for all sources, and
- * they look again one after another. */
+/* True when discovery got no answer, which concerns all sources: one log line is enough, and they
+ * search again one after another. */
 static bool is_away(struct pl_informer *informer, const struct pl_err *why)
 {
     if ((why->code != PL_ENETWORK && why->code != PL_ETIMEOUT) ||
@@ -141,7 +142,7 @@ static void on_informer_resource_resource(void *arg, const struct pl_resource *r
         pl_feed_start(informer->feeds[i]);
 }
 
-/* ---- a kind that went away, and may come back as another resource (F43) ---- */
+/* ---- a kind that was removed, and may come back as another resource (F43) ---- */
 
 static bool is_same_place(const struct pl_resource *a, const struct pl_resource *b)
 {
@@ -151,7 +152,7 @@ static bool is_same_place(const struct pl_resource *a, const struct pl_resource 
 static void on_found_again(void *arg, const struct pl_resource *resource, const struct pl_err *why)
 {
     struct pl_informer *informer = arg;
-    PL_UNUSED(why); /* the reflectors keep asking, and say what is wrong */
+    PL_UNUSED(why); /* the reflectors keep asking, and report the reason */
     informer->resolving = false;
     if (resource == NULL || is_same_place(resource, informer->resource))
         return;

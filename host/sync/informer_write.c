@@ -1,4 +1,4 @@
-/* Read your writes: what a write's answer does to the store, and how it is confirmed. */
+/* Read your writes: applies a write's answer to the store, and confirms it. */
 #include "sync/informer_impl.h"
 
 #include "base/alloc.h"
@@ -21,10 +21,10 @@ static struct pl_feed *feed_of(const struct pl_informer *informer, struct pl_sli
     return NULL;
 }
 
-/* What the answer is about; texts are owned. */
+/* The object of the answer; texts are owned. */
 struct written {
     char *key, *uid, *rv;
-    struct pl_feed *feed; /* NULL: none of this source's namespaces, or not listed yet */
+    struct pl_feed *feed; /* NULL: not in this source's namespaces, or not listed yet */
 };
 
 static char *dup(struct pl_slice text)
@@ -59,8 +59,8 @@ static void written_deinit(struct written *w)
     pl_free(w->rv);
 }
 
-/* The watch was faster than the answer, or a later write's answer was. What a watch has reached
- * includes the answer, and whatever became of the object since. */
+/* The watch, or a later write's answer, was faster than this answer. The version that a watch has
+ * reached includes the answer and everything after it. */
 static bool is_old_news(const struct pl_informer *informer, const struct written *w, bool deleted)
 {
     struct pl_slice rv = pl_slice_z(w->rv);
@@ -124,7 +124,7 @@ bool pl_informer_is_settled(const struct pl_informer *informer)
     return true;
 }
 
-/* ---- what the watch does not confirm ---- */
+/* ---- writes that the watch does not confirm ---- */
 
 static void forget_asking(struct pl_informer *informer)
 {
@@ -190,8 +190,8 @@ static void informer_write_ask(struct pl_informer *informer, const struct pl_own
     informer->asking = pl_read_start(informer->site, &read, on_informer_write_answer, informer);
 }
 
-/* An object that this source leaves out, and nobody said anything of since: its watch will not
- * either, so that there is nothing to be asked. */
+/* True for an object that this source leaves out, if there was no event of it since: the watch will
+ * not bring it either, so no question is needed. */
 static bool is_of_no_interest(const struct pl_informer *informer, const struct pl_own_write *write)
 {
     if (write->deleted || write->doc != NULL || write->suppressed)

@@ -1,5 +1,5 @@
-/* Finds the informer that a source may share, or makes it. Holds no references of its own: an
- * informer whose last reference goes is forgotten here before it stops. */
+/* Finds the informer that a source can share, or creates it. It holds no references: an informer is
+ * removed here when its last reference is dropped, before it stops. */
 #include "sync/informers.h"
 
 #include "base/alloc.h"
@@ -46,7 +46,7 @@ static bool informers_is_settled(void *arg, unsigned shard)
 
 static const struct pl_shards_follower_ops follower_ops = {on_shards, informers_is_settled};
 
-/* Of the For kind, by namespace, both are the same part. */
+/* For the For kind, by namespace, both parts are the same. */
 static bool is_same_part(const struct pl_informer *informer, enum pl_source_part wanted)
 {
     enum pl_source_part part = pl_informer_options(informer)->part;

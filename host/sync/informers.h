@@ -6,16 +6,16 @@
 struct pl_informers;
 struct pl_site;
 
-/* site and namespaces (those of --namespace; NULL: all) are borrowed for life. The caller owns what
- * is returned. */
+/* site and namespaces (those of --namespace; NULL: all) are borrowed for life. The caller owns the
+ * result. */
 struct pl_informers *pl_informers_create(struct pl_site *site, char *const *namespaces);
-/* Every informer must have been given back. Accepts NULL. */
+/* Every informer must have been released. Accepts NULL. */
 void pl_informers_destroy(struct pl_informers *informers);
-/* Stops every informer, whoever holds references to it. */
+/* Stops every informer, even if there are references to it. */
 void pl_informers_stop(struct pl_informers *informers);
 
-/* The informer of this kind with these options (limited to the host's namespaces), with a reference
- * for the caller. One that is not there yet is made, and starts by itself. */
+/* Returns the informer of this kind with these options (limited to the host's namespaces), with a
+ * reference for the caller. Creates it if necessary; it starts by itself. */
 struct pl_informer *pl_informers_take(struct pl_informers *informers, const struct pl_kind *kind,
                                       const struct pl_source_options *options);
 /* Calls visit for each informer of the kind, newest first. */

@@ -1,6 +1,6 @@
-/* Builds at most a few indexes, in slices of time, so that the I/O thread is never held. Whether a
- * label is worth one is decided on a sample. Lists are right without an index: it only makes them
- * faster. */
+/* Builds at most a few indexes, in slices of time, so that the I/O thread is never blocked. A
+ * sample decides whether a label is worth an index. Lists are correct without it; it only makes
+ * them faster. */
 #include "sync/label_index.h"
 
 #include "base/alloc.h"
@@ -9,10 +9,10 @@
 #include "store/store.h"
 #include "object/meta.h"
 
-#define MOST   8   /* indices: each costs some 50 bytes an object, and time at each change */
-#define SAMPLE 512 /* objects that tell how common a label is */
-#define SOME   256 /* objects, between looks at the clock */
-#define SLICE  (2 * PL_MS) /* then others have their turn */
+#define MOST   8           /* indices: each costs memory, and time at each change */
+#define SAMPLE 512         /* objects whose labels are counted to decide */
+#define SOME   256         /* objects between looks at the clock */
+#define SLICE  (2 * PL_MS) /* then other work has its turn */
 
 struct pl_label_indexes {
     struct pl_store *store;
@@ -20,7 +20,7 @@ struct pl_label_indexes {
     const char *name;
     char *stored[MOST]; /* owned */
     size_t count;
-    size_t built; /* of them; the next one is being built: */
+    size_t built; /* number of finished ones; the next one is being built: */
     struct pl_store_walk walk;
     struct pl_timer turn;
 };
@@ -61,7 +61,7 @@ static void on_label_index_turn(struct pl_timer *timer)
         pl_timer_start(indexes->timers, timer, 0, on_label_index_turn);
 }
 
-/* Of some objects, whichever they are. */
+/* Decided on some arbitrary objects. */
 static bool is_rare(struct pl_label_indexes *indexes, struct pl_slice key, struct pl_slice value)
 {
     struct pl_store_walk walk = {0};
@@ -88,7 +88,7 @@ void pl_label_indexes_want(struct pl_label_indexes *indexes, struct pl_slice key
     pl_buf_add_slice(&stored, key);
     char *label = pl_memdup0(key.ptr, key.len);
     if (pl_store_begin_index(indexes->store, pl_buf_z(&stored), &label_ops, label, NULL) != 0) {
-        pl_free(label); /* there is one */
+        pl_free(label); /* it exists already */
         pl_buf_deinit(&stored);
         return;
     }

@@ -1,5 +1,5 @@
-/* What is listed and watched, and with what: a reflector and a list beside its watch ask the same
- * server for the same objects. */
+/* The client, resource and selectors for listing and watching: a reflector and a list beside its
+ * watch ask the same server for the same objects. */
 #pragma once
 
 #include "base/metrics.h"
@@ -7,12 +7,12 @@
 #include "kube/client.h"
 
 struct pl_listing {
-    struct pl_client *client; /* borrowed for life, as is what follows */
+    struct pl_client *client; /* borrowed for life, like the following fields */
     struct pl_timers *timers;
     struct pl_rand *rand;
     const struct pl_resource *resource;
     const char *owner;                /* for logs and waits: the kind, with the namespace */
     const char *ns, *labels, *fields; /* NULL: none */
     bool metadata_only, keep_managed_fields;
-    struct pl_series *lists; /* requests made; NULL: not counted */
+    struct pl_series *lists; /* number of requests; NULL: not counted */
 };

@@ -1,6 +1,6 @@
-/* A list of writes by key, oldest first, each with the version that the server gave. A write stays
- * until the watch brings that version or a newer one, or the object's end. Versions are compared
- * as numbers only where both are numbers (see pl_rv_is_at_most). */
+/* A list of writes by key, oldest first, each with the version that the server assigned. A write
+ * stays until the watch brings that version or a newer one, or the object's deletion. Versions are
+ * compared only if both are numbers (see pl_rv_is_at_most). */
 #include "sync/own_write.h"
 
 #include "base/alloc.h"
@@ -87,8 +87,8 @@ bool pl_own_writes_is_news(struct pl_own_writes *writes, struct pl_slice key, st
         return true;
     struct pl_slice written = pl_slice_z(write->rv);
     bool same_object = pl_slice_eqz(uid, write->uid);
-    /* The end of the object is news whatever its version: some servers send that of the last
-     * change. What is still said of an object that we deleted precedes that end. */
+    /* The deletion of the object is news whatever its version: some servers send the version of the
+     * last change. Other events of an object that we deleted precede its deletion. */
     bool news = deletion && same_object;
     if (!news && write->deleted)
         news = !same_object && !pl_rv_is_at_most(rv, written);

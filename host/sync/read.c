@@ -12,7 +12,7 @@ struct pl_read_op {
     void *arg;
     struct pl_op *op; /* under way, or NULL */
     bool resolving;
-    struct pl_task task; /* for an end that comes from no one else */
+    struct pl_task task; /* for an end without a request */
     struct pl_err err;
 };
 

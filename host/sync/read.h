@@ -9,7 +9,7 @@ struct pl_read_op;
 struct pl_read {
     enum pl_verb verb; /* GET or LIST */
     struct pl_kind kind;
-    /* As in pl_call: instead of kind and name, with GET. Copied, as what follows. */
+    /* As in pl_call: instead of kind and name, with GET. Copied, as are the following fields. */
     struct pl_slice raw_path, headers;
     struct pl_slice ns, name, subresource, query, labels, fields, continue_token;
     int64_t limit;
@@ -18,7 +18,7 @@ struct pl_read {
     int64_t deadline_ns; /* monotonic; 0: the client's own limit */
 };
 
-/* on_answer comes exactly once, later; until then the operation can be cancelled. */
+/* on_answer comes exactly once, later; before that the operation can be cancelled. */
 struct pl_read_op *pl_read_start(struct pl_site *site, const struct pl_read *read,
                                  pl_answer_fn on_answer, void *arg);
 void pl_read_op_cancel(struct pl_read_op *op);

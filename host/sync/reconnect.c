@@ -1,5 +1,6 @@
-/* What reflectors share after an outage: few try the server, the others wait for their success
- * and follow in turns. A turn is given back always, also by one that is stopped. */
+/* The order in which reflectors return after an outage: a few try the server; the others wait for
+ * their success and follow in turns. A turn is always given back, even by a reflector that is
+ * stopped. */
 #include "sync/reconnect.h"
 
 #include "base/alloc.h"
@@ -10,16 +11,16 @@
 
 #include <string.h>
 
-/* One request every few seconds costs a cluster nothing, so that the pause stays short. */
+/* One request every few seconds costs a cluster nothing, so the pause stays short. */
 #define AWAY_BASE  (800 * PL_MS)
 #define AWAY_CAP   (5 * PL_SECOND)
 #define AWAY_RESET (120 * PL_SECOND)
 #define SAY_AGAIN                                                                                  \
-    (60 * PL_SECOND) /* the least between two lines about a server that comes and goes */
-#define REASONS 8    /* that are remembered */
-#define TRIES   3    /* at a time while the server is away */
+    (60 * PL_SECOND) /* minimal time between two lines about a server that comes and goes */
+#define REASONS 8    /* number of remembered reasons */
+#define TRIES   3    /* concurrent attempts while the server is away */
 
-/* Tokens: so many at once, then one in each interval, jittered. Fifty lists take ten seconds. */
+/* Tokens: this many at once, then one in each interval, jittered. Fifty lists take ten seconds. */
 #define BURST          10
 #define LIST_BURST     5
 #define WATCH_INTERVAL (20 * PL_MS)
@@ -27,10 +28,10 @@
 
 struct bucket {
     int64_t interval_ns, burst;
-    int64_t full_ns; /* when it will be full again */
+    int64_t full_ns; /* time when it will be full */
 };
 
-/* A reason that was told. */
+/* A reason that was logged. */
 struct reason {
     uint64_t hash, outage;
     int64_t said_ns;
@@ -42,11 +43,11 @@ struct pl_reconnects {
     struct pl_list waiting[PL_RECONNECT_KINDS]; /* oldest first */
     struct bucket buckets[PL_RECONNECT_KINDS];  /* of FIRST: unused */
     struct pl_list members;
-    uint64_t restores; /* how often the server's data was found to be restored */
+    uint64_t restores; /* number of restores of the server's data that were found */
     bool away;
-    int tries; /* under way while away */
+    int tries; /* attempts under way while the server is away */
     int64_t since_ns, heard_ns, refused_until_ns;
-    bool said; /* a line told that it is away, this time */
+    bool said; /* the current absence was logged */
     struct reason reasons[REASONS];
     size_t next_reason;
     uint64_t outages;
@@ -95,7 +96,7 @@ void pl_reconnects_destroy(struct pl_reconnects *all)
 
 /* ---- tokens ---- */
 
-/* How long until there is one; 0: now. */
+/* The time until there is a token; 0: now. */
 static int64_t until_token(const struct bucket *bucket, int64_t now)
 {
     int64_t ahead = bucket->full_ns - now;
@@ -106,7 +107,7 @@ static int64_t until_token(const struct bucket *bucket, int64_t now)
 static void take_token(struct pl_reconnects *all, struct bucket *bucket)
 {
     int64_t now = now_ns(all);
-    /* From half to one and a half of the interval. */
+    /* half to one and a half of the interval */
     double jitter = 0.5 + pl_rand_unit(all->rand);
     bucket->full_ns = (bucket->full_ns > now ? bucket->full_ns : now) +
                       (int64_t)(jitter * (double)bucket->interval_ns);
@@ -196,7 +197,7 @@ bool pl_reconnect_ask(struct pl_reconnects *all, struct pl_reconnect *one,
 {
     PL_REQUIRE(!pl_link_is_linked(&one->link));
     struct bucket *bucket = &all->buckets[kind];
-    end_try(all, one); /* whatever became of it: it must not keep others from trying for ever */
+    end_try(all, one); /* it must not block others for ever, whatever its result */
     one->kind = kind;
     one->go = go;
     bool free = kind == PL_RECONNECT_FIRST || until_token(bucket, now_ns(all)) == 0;
@@ -222,8 +223,8 @@ void pl_reconnect_forget(struct pl_reconnects *all, struct pl_reconnect *one)
         plan_try(all);
 }
 
-/* "GET host:1: the server's certificate is not trusted (details)", perhaps with more before it: the
- * last that stands between. */
+/* A hash of the last part of "GET host:1: the server's certificate is not trusted (details)",
+ * possibly with more context before it. */
 static uint64_t reconnect_reason_of(const struct pl_err *err)
 {
     const char *from = err->message, *to = strstr(from, " (");
@@ -235,8 +236,8 @@ static uint64_t reconnect_reason_of(const struct pl_err *err)
     return pl_hash(from, (size_t)(to - from), 0);
 }
 
-/* Each reason once while the server is away, and not again soon after that: one that is refused at
- * first and is not trusted then is another trouble. */
+/* Logs each reason once while the server is away, and not again soon after that. A server that
+ * first refuses connections and then is not trusted has two reasons. */
 static void say_away(struct pl_reconnects *all, const struct pl_err *err)
 {
     uint64_t hash = reconnect_reason_of(err);
@@ -266,7 +267,7 @@ bool pl_reconnect_failed(struct pl_reconnects *all, struct pl_reconnect *one,
         all->outages++;
         all->said = false;
         reset_backoff(all);
-        pl_timer_stop(all->timers, &all->timer); /* of tokens */
+        pl_timer_stop(all->timers, &all->timer); /* a timer for tokens */
     }
     say_away(all, err);
     plan_try(all);

@@ -1,7 +1,6 @@
-/* The reflector's life: its states, pauses and turns. What it asks next is decided in one place
- * (pl_reflector_go); the files reflector_list, reflector_watch and reflector_stream do the asking.
- * At any time at most one call, one pause or one turn is under way, so that stopping has one thing
- * to end. */
+/* The reflector's life: its states, pauses and turns. Only pl_reflector_go decides the next
+ * request; the files reflector_list, reflector_watch and reflector_stream make it. At any time at
+ * most one call, one pause or one turn is under way, so that stopping has one thing to end. */
 #include "sync/reflector_impl.h"
 
 #include "base/alloc.h"
@@ -11,8 +10,8 @@
 #include <string.h>
 
 #define GONE_PAUSE (5 * PL_SECOND)
-/* Hundreds of lists, one in 200 ms, or a server that is away: the longest a turn is waited for
- * before that looks odd. */
+/* The longest wait for a turn that is not suspicious: hundreds of lists, one in 200 ms, or a server
+ * that is away. */
 #define TURN_WITHIN (10 * 60 * PL_SECOND)
 
 /* ---- state, waits, trouble ---- */
@@ -24,7 +23,7 @@ static const char *state_name(enum pl_reflector_state state)
     return names[state];
 }
 
-/* timeout_ns: until something else happens; 0: not ours to say. */
+/* timeout_ns: the maximal time in this state; 0: unlimited. */
 void pl_reflector_set_state(struct pl_reflector *r, enum pl_reflector_state state,
                             int64_t timeout_ns)
 {
@@ -97,7 +96,7 @@ static void free_reflector(struct pl_timer *timer)
     ended(arg);
 }
 
-/* Whatever was under way has ended: nobody points at us any more. */
+/* Everything under way has ended: nothing points to the reflector any more. */
 void pl_reflector_end_soon(struct pl_reflector *r)
 {
     pl_timer_start(r->o.listing.timers, &r->pause, 0, free_reflector);
@@ -126,8 +125,8 @@ void pl_reflector_stop(struct pl_reflector *r, void (*ended)(void *arg), void *a
         pl_reflector_end_soon(r);
 }
 
-/* Another source found that the server's data was restored. Who does not watch looks before it
- * watches on. */
+/* Another source has found that the server's data was restored. A reflector without a watch checks
+ * before its next one. */
 static void on_restored(struct pl_reconnect *turn)
 {
     struct pl_reflector *r = PL_CONTAINER_OF(turn, struct pl_reflector, turn);

@@ -69,7 +69,7 @@ void pl_reflector_list(struct pl_reflector *r)
     pl_reflector_drop_pages(r);
     pl_reflector_begin_list(r);
     r->whole = r->retried = false;
-    /* At "0" a limit is not heeded where a watch cache answers. */
+    /* With version "0", a watch cache ignores the limit. */
     if (r->rv_unavailable || (r->small && r->rv.len == 0))
         pl_buf_clear(&r->asked_rv);
     else
@@ -94,7 +94,7 @@ static void list_anew(struct pl_reflector *r)
     send_page(r);
 }
 
-/* ---- a connection that cuts what is long ---- */
+/* ---- a connection that cuts long answers ---- */
 
 static bool was_connected(const struct pl_err *err)
 {
@@ -107,7 +107,7 @@ static bool reflector_list_was_cut(const struct pl_err *err, int status)
            (err->code == PL_ENETWORK && status != 0);
 }
 
-/* The same page with fewer objects; of a list in one piece, its first. */
+/* Requests the same page with fewer objects; for a list without pages, its first page. */
 static void ask_for_less(struct pl_reflector *r, const struct pl_err *err)
 {
     bool paged = r->small || (!r->whole && (r->token.len > 0 || r->paginated ||
@@ -124,7 +124,7 @@ static void ask_for_less(struct pl_reflector *r, const struct pl_err *err)
     pl_reflector_pause(r, r->page > 0 ? NEXT_PAGE : NEXT_LIST, 0);
 }
 
-/* A whole list came through. */
+/* A whole list has succeeded. */
 static void grow_pages(struct pl_reflector *r)
 {
     r->page_limit = r->page_limit * 2 < PL_LIST_PAGE ? r->page_limit * 2 : PL_LIST_PAGE;
@@ -166,7 +166,7 @@ static void list_failed(struct pl_reflector *r, const struct pl_err *err, int st
         pl_reflector_pause(r, NEXT_SYNC, err->retry_after_ms * PL_MS);
 }
 
-/* It was asked for not older than what we have. */
+/* The request said: not older than our version. */
 static bool is_older_than_asked(const struct pl_reflector *r, struct pl_slice rv)
 {
     struct pl_slice asked = pl_buf_slice(&r->asked_rv);
@@ -224,7 +224,7 @@ static int reflector_list_check_list(const struct pl_reflector *r, const struct 
     struct pl_node root = pl_doc_root(answer->doc);
     struct pl_scratch scratch;
     struct pl_slice kind = pl_node_str(pl_node_getz(root, "kind"), &scratch);
-    /* Also what the server prints as a table for people (rule 56). */
+    /* Also refuses a Table, which the server prints for people (rule 56). */
     if (kind.len < 4 || memcmp(kind.ptr + kind.len - 4, "List", 4) != 0)
         return pl_err_set(err, PL_ESYNTAX, "the server answered a list of %s with a \"%.*s\"",
                           r->o.listing.owner, PL_FMT(kind));
@@ -276,7 +276,7 @@ int pl_reflector_show(struct pl_reflector *r, size_t count, struct pl_err *err)
     return 0;
 }
 
-/* False: the list does not go on. */
+/* False: the list does not continue. */
 static bool reflector_list_show(struct pl_reflector *r, size_t count)
 {
     struct pl_err err = {0};
@@ -293,7 +293,7 @@ static bool is_shown(const struct pl_reflector *r)
 
 static void on_more(struct pl_timer *timer);
 
-/* What came in one piece is taken by pieces, between which others have their turn. */
+/* Objects that came together are delivered in pieces, so that other work has its turn. */
 static void work_off(struct pl_reflector *r)
 {
     if (!is_shown(r) || r->items.count <= PL_LIST_PAGE)
@@ -314,7 +314,7 @@ static void on_more(struct pl_timer *timer)
         pl_timer_start(r->o.listing.timers, timer, 0, on_more);
 }
 
-/* What has come is seen while the server makes the next page. */
+/* Objects are delivered while the server makes the next page. */
 static void ask_for_next_page(struct pl_reflector *r)
 {
     if (pl_slice_eqz(pl_buf_slice(&r->asked_rv), "0"))

@@ -2,9 +2,9 @@
 #include "sync/reflector_impl.h"
 
 #define BOOKMARK_LIMIT (30 * PL_SECOND)     /* F21 */
-#define STREAM_LIMIT   (5 * 60 * PL_SECOND) /* however much still comes */
-#define ENOUGH         1000                 /* objects in BOOKMARK_LIMIT: it is long, not stuck */
-#define CUTS           2                    /* then the cycle goes on with a list */
+#define STREAM_LIMIT   (5 * 60 * PL_SECOND) /* however many objects still come */
+#define ENOUGH         1000 /* objects in BOOKMARK_LIMIT: then it is long, not stuck */
+#define CUTS           2    /* then the cycle goes on with a list */
 
 bool pl_reflector_may_stream(const struct pl_reflector *r)
 {
@@ -60,9 +60,9 @@ void pl_reflector_stream_opened(struct pl_reflector *r)
     pl_reflector_set_state(r, PL_REFLECTOR_LISTING, STREAM_LIMIT);
 }
 
-/* ---- what the sink takes as it comes ---- */
+/* ---- objects that the sink takes as they arrive ---- */
 
-/* False: the stream does not go on. */
+/* False: the stream does not continue. */
 static bool check_stored(struct pl_reflector *r, int code, const struct pl_err *err)
 {
     if (r->stopped || code == 0)
@@ -72,7 +72,8 @@ static bool check_stored(struct pl_reflector *r, int code, const struct pl_err *
     return false;
 }
 
-/* What has gathered, in the order in which it came. False: the stream does not go on. */
+/* Delivers the gathered objects, in the order of their arrival. False: the stream does not
+ * continue. */
 static bool reflector_stream_show(struct pl_reflector *r)
 {
     struct pl_err err = {0};
@@ -88,8 +89,7 @@ static void remove_stored(struct pl_reflector *r, struct pl_doc *object)
     check_stored(r, r->o.sink->remove(r->o.arg, object, &err), &err);
 }
 
-/* ---- what gathers: each object once is the rule, so that keys are only looked at after a
- * change ---- */
+/* ---- gathering: usually each object comes once, so keys are compared only after a change ---- */
 
 static void key_all(struct pl_reflector *r)
 {
@@ -115,7 +115,7 @@ static void put_at(struct pl_reflector *r, struct pl_slice key, struct pl_doc *o
     r->items.items[place - 1] = object;
 }
 
-/* The last one takes its place. */
+/* The last item replaces it. */
 static void remove_at(struct pl_reflector *r, struct pl_slice key)
 {
     uintptr_t place = (uintptr_t)pl_map_remove(&r->by_key, key);
@@ -153,7 +153,7 @@ static void reflector_stream_collect(struct pl_reflector *r, enum pl_watch_type 
     if (!pl_reflector_keeps(r, object, true)) {
         if (type == PL_WATCH_ADDED && !r->keyed)
             return;
-        type = PL_WATCH_DELETED; /* it may have been ours when it came first */
+        type = PL_WATCH_DELETED; /* it may have been ours when it first came */
     }
     if (type != PL_WATCH_ADDED && !r->keyed && !reflector_stream_show(r))
         return;
@@ -168,7 +168,7 @@ static void reflector_stream_collect(struct pl_reflector *r, enum pl_watch_type 
     }
 }
 
-/* The same stream goes on as the watch (rule 77). */
+/* The same stream continues as the watch (rule 77). */
 static void take_over(struct pl_reflector *r, struct pl_slice rv)
 {
     struct pl_err err = {0};
@@ -223,7 +223,7 @@ void pl_reflector_stream_event(struct pl_reflector *r, enum pl_watch_type type,
     }
 }
 
-/* ---- it ended before ---- */
+/* ---- it ended before the bookmark ---- */
 
 static void list_instead(struct pl_reflector *r)
 {
@@ -232,7 +232,7 @@ static void list_instead(struct pl_reflector *r)
     pl_reflector_list(r);
 }
 
-/* The server knows what was asked for, and does not do it. */
+/* The server understands the request and refuses it. */
 static bool is_refusal(const struct pl_err *err)
 {
     return err->code == PL_EAPI && (err->status == 400 || err->status == 405 ||
@@ -313,7 +313,7 @@ void pl_reflector_stream_ended(struct pl_reflector *r, const struct pl_err *err)
         reflector_stream_drop(r);
         pl_reflector_pause(r, NEXT_SYNC, 0);
         return;
-    case END_BY_SILENCE: /* it did not even open */
+    case END_BY_SILENCE: /* it did not open */
         pl_err_set(&silent, PL_ETIMEOUT, "no answer within 30 s");
         reflector_stream_failed(r, &silent);
         return;
@@ -322,7 +322,7 @@ void pl_reflector_stream_ended(struct pl_reflector *r, const struct pl_err *err)
     }
     if (open && (err == NULL || err->code == PL_ENETWORK || err->code == PL_ETIMEOUT))
         reflector_stream_was_cut(r);
-    else if (err == NULL) /* ended without an answer */
+    else if (err == NULL) /* it ended without an answer */
         reflector_stream_was_cut(r);
     else
         reflector_stream_failed(r, err);

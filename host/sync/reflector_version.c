@@ -1,15 +1,15 @@
-/* Is our version still one of the server's? Two questions before a watch from a doubtful version
- * (F27). A server whose data was restored from a backup gives out versions anew. As long as it has
- * not reached ours, it takes our watch and stays silent: a list of one object at that version
- * tells. Once it has passed ours nothing tells by versions; but the newest object that we know is
- * hardly what it was at our version in another history. */
+/* Checks whether the server still has our version, with two questions before a watch from a
+ * doubtful version (F27). A server whose data was restored from a backup assigns versions again.
+ * Until it reaches ours, it accepts our watch and stays silent; a list of one object at that
+ * version reveals that. After it has passed ours, versions reveal nothing; but the newest object
+ * that we know is unlikely to be the same at our version in another history. */
 #include "sync/reflector_impl.h"
 
-/* ---- the newest object that we know ---- */
+/* ---- the newest known object ---- */
 
 static bool is_newer(const struct pl_reflector *r, struct pl_slice rv)
 {
-    struct pl_slice last = pl_buf_slice(&r->witness.rv); /* a valid one, or empty */
+    struct pl_slice last = pl_buf_slice(&r->witness.rv); /* a valid version, or empty */
     return pl_rv_is_valid(rv) && (last.len == 0 || pl_rv_compare(rv, last) >= 0);
 }
 
@@ -56,7 +56,7 @@ void pl_reflector_saw_list(struct pl_reflector *r, const struct pl_docs *items, 
         take_witness(r, items->items[i]);
 }
 
-/* What a selector would have to escape is passed over. */
+/* Names that a selector would have to escape are not used. */
 static bool has_witness(const struct pl_reflector *r)
 {
     struct pl_scratch scratch;
@@ -90,8 +90,8 @@ static bool is_silence(const struct pl_err *err)
     return err != NULL && (err->code == PL_ENETWORK || err->code == PL_ETIMEOUT);
 }
 
-/* Where the server does not know that version any more, or does not list by it, nothing is known:
- * the watch will tell. */
+/* If the server does not know that version any more, or does not list by it, nothing is learned:
+ * the watch will show it. */
 static void on_witness(void *arg, const struct pl_answer *answer)
 {
     struct pl_reflector *r = arg;

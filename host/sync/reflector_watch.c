@@ -1,4 +1,4 @@
-/* Watches, and what their ends mean (rules 61-71, 73). */
+/* Watches, and the consequences of their ends (rules 61-71, 73). */
 #include "sync/reflector_impl.h"
 
 #define OPEN_LIMIT    (30 * PL_SECOND)
@@ -32,7 +32,7 @@ static void on_reflector_watch_silence(struct pl_timer *timer)
         pl_reflector_end_watch(r, END_BY_SILENCE);
 }
 
-/* A watch that is still there after a second is taken to work (rule 68). */
+/* A watch that still exists after a second counts as working (rule 68). */
 static void on_settled(struct pl_timer *timer)
 {
     struct pl_reflector *r = PL_CONTAINER_OF(timer, struct pl_reflector, guard);
@@ -233,8 +233,8 @@ static void on_reflector_watch_event(void *arg, enum pl_watch_type type, struct 
     pl_doc_unref(object);
 }
 
-/* Our version is too old for a watch: a list that is not older will do (rule 65). Where that
- * does not help either, one without a version. */
+/* Our version is too old for a watch: a list that is not older is requested (rule 65), and if that
+ * does not help, one without a version. */
 static void watch_expired(struct pl_reflector *r, const struct pl_err *err)
 {
     if (++r->expired_in_row > 1) {
@@ -265,7 +265,7 @@ void pl_reflector_watch_failed(struct pl_reflector *r, const struct pl_err *err)
         pl_reflector_pause(r, again ? NEXT_WATCH : NEXT_SYNC, err->retry_after_ms * PL_MS);
 }
 
-/* The stream was open and ended as streams do (rules 67, 73). */
+/* The stream was open and ended normally (rules 67, 73). */
 static void watch_ended(struct pl_reflector *r)
 {
     if (r->progress || pl_reflector_now(r) - r->opened_ns >= SETTLED_AFTER) {
@@ -278,7 +278,7 @@ static void watch_ended(struct pl_reflector *r)
     pl_reflector_pause(r, NEXT_WATCH, 0);
 }
 
-/* Ordinary where a server sends no bookmarks, so one line until it sends something. */
+/* Normal if a server sends no bookmarks, so one line until it sends something. */
 static void watch_was_silent(struct pl_reflector *r)
 {
     if (r->opened_ns != 0) {

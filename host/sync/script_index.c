@@ -1,8 +1,8 @@
 /* How the values of script indexes get into the store. A question goes to the youngest script that
- * has the index; its answer is stored for every index of that script at once. An index that comes
- * late is built by walking the store with few questions at a time, while answers about events go
- * on; an older answer never replaces a newer one (see fills_gap). Here no script is called: the
- * asker's function does that, and answers later. */
+ * has the index; its answer is stored for all indexes of that script at once. A late index is built
+ * by walking the store with few questions at a time, while answers about events continue; an older
+ * answer never replaces a newer one (see fills_gap). This file calls no script: the asker's
+ * function does that, and answers later. */
 #include "sync/script_index.h"
 
 #include "base/alloc.h"
@@ -11,20 +11,20 @@
 
 #include <string.h>
 
-#define BUILD_OUT 16 /* questions of one build: what a run waits behind on its lane at most */
+#define BUILD_OUT 16 /* questions of one build: a run on the lane waits for at most this many */
 
-/* Whom a question goes to. */
+/* The script that gets the questions. */
 struct asker {
     struct pl_link link;
     pl_ask_fn ask;
     void *self;
-    size_t held;        /* by indexes */
-    size_t outstanding; /* questions */
-    bool building;      /* its indexes over what is there: */
-    size_t build_out;   /* questions of it, */
+    size_t held;        /* number of indexes */
+    size_t outstanding; /* number of questions */
+    bool building;      /* building of its indexes over stored objects: */
+    size_t build_out;   /* questions under way, */
     struct pl_store_walk walk;
-    bool walked;         /* and everything was asked about */
-    struct pl_map given; /* keys that an answer about an event gave values meanwhile */
+    bool walked;         /* and whether all objects were asked about */
+    struct pl_map given; /* keys that got values by an answer about an event meanwhile */
 };
 
 struct index {
@@ -40,7 +40,7 @@ struct question {
     struct pl_script_indexes *indexes;
     struct asker *asker;
     char *key;      /* owned */
-    uint64_t round; /* 0: of a build */
+    uint64_t round; /* 0: for a build */
 };
 
 struct pl_script_indexes {
@@ -72,7 +72,7 @@ static bool has_asker(const struct index *index, const struct asker *asker)
     return false;
 }
 
-/* Somebody has to be asked through it: it is the youngest of some index. */
+/* True when it has to be asked: it is the youngest for some index. */
 static bool is_active(const struct pl_script_indexes *indexes, const struct asker *asker)
 {
     PL_LIST_FOR (link, &indexes->indexes)
@@ -109,9 +109,10 @@ static void store_values(struct pl_script_indexes *indexes, const struct questio
 
 static void go_on_building(struct pl_script_indexes *indexes, struct asker *asker);
 
-/* The store still has what was asked about: nothing newer has been, or will be, asked. Or it has a
- * newer state of that, whose answer is to come: until then the older values count, as they do
- * everywhere. Without them the index would be complete before that, and lack the object. */
+/* True when the store still has the object of the question, so that there is no newer question.
+ * Also true when the store has a newer state whose answer is still to come: until then the older
+ * values count, as everywhere. Without them the index would be complete too early, and lack the
+ * object. */
 static bool fills_gap(const struct pl_script_indexes *indexes, const struct question *question)
 {
     struct pl_doc *asked = question->asked.q.event.object;
@@ -231,7 +232,8 @@ static void begin_building(struct pl_script_indexes *indexes, struct index *inde
     pl_store_set_building(indexes->o.store, index->stored, true);
     asker->building = true;
     asker->walked = false;
-    asker->walk = (struct pl_store_walk){0}; /* anew, for those that it was building before too */
+    asker->walk = (struct pl_store_walk){
+        0}; /* from the beginning, also for indexes that it was building before */
     go_on_building(indexes, asker);
 }
 
@@ -276,7 +278,7 @@ int pl_script_indexes_add(struct pl_script_indexes *indexes, const char *stored,
         struct asker *asker = asker_of(indexes, ask, self);
         if (!has_asker(index, asker))
             add_asker(index, asker);
-        if (index->building) /* who built it may go */
+        if (index->building) /* the script that built it may go */
             begin_building(indexes, index);
         return 0;
     }

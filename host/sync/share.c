@@ -1,6 +1,6 @@
-/* From an object's metadata to the question whether it is kept. It looks at nothing else of an
- * object, so that what is not kept costs little, and knows no names: a namespaced kind lies where
- * its namespace does, or its uid, or its owner's. */
+/* Decides from an object's metadata whether it is kept. It looks at nothing else of an object, so
+ * that other objects cost little. A namespaced kind is placed by its namespace, by its uid, or by
+ * its owner's uid. */
 #include "sync/share.h"
 
 #include "object/meta.h"

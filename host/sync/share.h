@@ -1,5 +1,5 @@
-/* Which of a kind's objects one informer keeps where all replicas act, each on its shards
- * (shard/shards.h). Without shards it is everything, and nothing is asked. I/O thread. */
+/* Which of a kind's objects one informer keeps when all replicas act, each on its shards
+ * (shard/shards.h). Without shards it keeps everything, and nothing is checked. I/O thread. */
 #pragma once
 
 #include "event/source.h"
@@ -15,13 +15,14 @@ enum pl_share_by {
     PL_SHARE_BY_OWNERS,     /* of any owner reference */
 };
 
-/* What a source's part means for a kind that is kept there. shards NULL: the whole. */
+/* The meaning of a source's part for a kind with this scope. shards NULL: the whole. */
 enum pl_share_by pl_share_by(const struct pl_shards *shards, enum pl_source_part part,
                              const struct pl_resource *resource);
-/* Does the object lie in one of these shards? What has no owner lies in none, by owners. */
+/* Whether the object lies in one of these shards. By owners, an object without owner lies in none.
+ */
 bool pl_share_has(const struct pl_shards *shards, enum pl_share_by by,
                   const struct pl_shard_set *set, struct pl_node object);
-/* An object may come to be another shard's while it lives. */
+/* Whether an object's shard may change during its life. */
 static inline bool pl_share_moves(enum pl_share_by by)
 {
     return by == PL_SHARE_BY_CONTROLLER || by == PL_SHARE_BY_OWNERS;

@@ -1,5 +1,5 @@
-/* The parts that everything which talks to one API server shares, and the count of what is under
- * way there. A site knows none of its users: informers, reads and writes hold it and let it go. */
+/* The parts that all users of one API server share, and a counter of work under way. A site knows
+ * none of its users: informers, reads and writes hold and release it. */
 #include "sync/site.h"
 
 #include "base/alloc.h"

@@ -1,7 +1,6 @@
-/* Pages of one list, from a version that is not older than what the watch has reached: so whatever
- * happens after the list is told by the watch, and what the list has of older versions than the
- * store is late. A page that has expired begins the list anew; other failures are tried again
- * after a pause that grows. */
+/* Pages of one list at a version that is not older than the watch. So later events come by the
+ * watch, and listed objects that are older than the store's are late. When a page has expired the
+ * list begins anew; after other failures it retries with growing pauses. */
 #include "sync/topup.h"
 
 #include "base/alloc.h"
@@ -16,8 +15,8 @@ struct pl_topup {
     struct pl_op *list; /* under way, or NULL */
     struct pl_timer pause;
     struct pl_backoff backoff;
-    bool anew;    /* a page had expired, or the version: without one, in one piece */
-    bool dropped; /* goes when its request has ended */
+    bool anew;    /* a page or the version had expired: request without a version, in one piece */
+    bool dropped; /* freed when its request has ended */
     bool said;
 };
 

@@ -1,6 +1,5 @@
-/* A list beside a watch that goes on: what has come to be ours is listed, and what was ours before
- * is not asked for again, where the server can tell them apart. It tries until it is whole or
- * dropped. I/O thread. */
+/* A list beside a watch that goes on. It lists objects that have come to be ours; if the server can
+ * filter, it does not list the others. It retries until it is complete or dropped. I/O thread. */
 #pragma once
 
 #include "base/backoff.h"
@@ -9,24 +8,24 @@
 struct pl_topup;
 
 struct pl_topup_ops {
-    /* Takes the reference of what was listed; gives it back, or NULL: not wanted. */
+    /* Takes the reference of a listed object; returns it, or NULL if it is not wanted. */
     struct pl_doc *(*each)(void *arg, struct pl_doc *object);
     /* Borrowed. */
     void (*page)(void *arg, const struct pl_docs *items);
-    /* It is whole; the topup is gone when this returns. */
+    /* The list is complete; the topup is freed when this returns. */
     void (*done)(void *arg);
-    /* Which version, at least: the watch's. Borrowed until the call that asks returns. */
+    /* The minimal version of the list: the watch's. Borrowed until the call that asks returns. */
     struct pl_slice (*at_least)(void *arg);
 };
 
 struct pl_topup_options {
-    struct pl_listing listing; /* borrowed, as is all else */
-    struct pl_slice shards;    /* copied; empty: the server filters nothing */
+    struct pl_listing listing; /* borrowed, like all fields */
+    struct pl_slice shards;    /* copied; empty: the server does not filter */
     const struct pl_topup_ops *ops;
     void *arg;
 };
 
-/* Starts at once; nothing is called from inside. */
+/* Starts at once; never calls back inside. */
 struct pl_topup *pl_topup_start(const struct pl_topup_options *options);
-/* Nothing is called any more. Accepts NULL. */
+/* There are no callbacks afterwards. Accepts NULL. */
 void pl_topup_drop(struct pl_topup *topup);

@@ -1,6 +1,6 @@
-/* A trouble's kind is its code, its status and its reason. Of one kind, words that were said are
- * not said again, and others at most once a minute, as ports and durations in them differ each
- * time. Every failure is counted. */
+/* The kind of a trouble is its code, its status and its reason. Within one kind the same message is
+ * not repeated, and other messages are logged at most once a minute, as they contain ports and
+ * durations. Every failure is counted. */
 #include "sync/trouble.h"
 
 #include "base/check.h"
@@ -17,8 +17,8 @@ static uint64_t kind_of(const struct pl_err *err)
     return kind ^ ((uint64_t)(uint32_t)err->code << 32) ^ (uint64_t)err->status;
 }
 
-/* Messages carry ports and durations that differ each time, so that other words alone must
- * not make a line a retry. */
+/* Messages contain ports and durations that differ each time, so a different message alone must not
+ * cause a log line at each retry. */
 static bool is_worth_saying(struct pl_trouble *trouble, const struct pl_err *err, int64_t now_ns)
 {
     uint64_t kind = kind_of(err), words = pl_hash(err->message, strlen(err->message), 0);

@@ -1,6 +1,6 @@
-/* What is wrong with something that keeps trying, and when that is worth a log line:
- * when it begins, when it becomes another one (each at most once a minute, for those that
- * alternate), and when it is over. I/O thread. */
+/* The state of something that fails and retries, and when to log it: when the trouble begins, when
+ * its kind changes (each kind at most once a minute, since kinds may alternate), and when it ends.
+ * I/O thread. */
 #pragma once
 
 #include "base/err.h"
@@ -9,7 +9,7 @@
 #define PL_TROUBLE_KINDS 4
 
 struct pl_trouble {
-    struct pl_err err; /* the last failure; code 0: nothing is wrong */
+    struct pl_err err; /* the last failure; code 0: no trouble */
     int64_t since_ns;  /* of the first failure in a row */
     unsigned failures;
     bool told; /* private: a line was logged */
@@ -17,17 +17,17 @@ struct pl_trouble {
         uint64_t kind;
         uint64_t words;
         int64_t at_ns;
-    } said[PL_TROUBLE_KINDS]; /* private: what was logged last */
+    } said[PL_TROUBLE_KINDS]; /* private: the last logged lines */
     unsigned next_said;
 };
 
-/* One more failure. True when a line was logged: `message` and the fields (at most 4). */
+/* Notes one more failure. True when a line was logged: `message` and the fields (at most 4). */
 bool pl_trouble_note(struct pl_trouble *trouble, const struct pl_err *err, int64_t now_ns,
                      const char *message, const struct pl_field *fields, size_t count);
-/* One more failure, of which somebody else tells: no line now, and none at the end of a trouble
+/* Counts one more failure that is reported elsewhere: no line now, and none at the end of a trouble
  * that was only counted. */
 void pl_trouble_count(struct pl_trouble *trouble, const struct pl_err *err, int64_t now_ns);
-/* It works again: one line that says how often and how long it did not. */
+/* It works again: logs one line with the number of failures and the time. */
 void pl_trouble_end(struct pl_trouble *trouble, int64_t now_ns, const char *message,
                     const struct pl_field *fields, size_t count);
 

@@ -1,6 +1,6 @@
-/* What one run does to the outside, written down: instead of doing it (a shadow), or beside it
- * (the run that is followed). A capture is also a view: it keeps objects as the run found and
- * changed them, in front of the caches. */
+/* A record of one run's effects outside the host: instead of carrying them out (a shadow), or in
+ * addition (the run that is followed). A capture is also a view: it keeps objects as the run found
+ * and changed them, in front of the caches. */
 #include "write/capture.h"
 
 #include "base/alloc.h"
@@ -13,12 +13,12 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define VIEW_MAX 4096 /* objects */
+#define VIEW_MAX 4096 /* limit of objects */
 
 struct seen {
     struct pl_doc *doc;    /* counted; NULL: absent */
     struct pl_doc *newest; /* counted; the answer to the run's own last write; NULL: none */
-    bool expected;         /* the run has not looked yet */
+    bool expected;         /* expected: the run has not looked yet */
 };
 
 struct pl_capture {
@@ -27,7 +27,7 @@ struct pl_capture {
     size_t count, dropped, bytes;
     bool disturbed;
     struct pl_secrets hidden;
-    pthread_mutex_t lock; /* of the view; a leaf */
+    pthread_mutex_t lock; /* protects the view; a leaf */
     struct pl_map view;   /* "kind key" -> struct seen, owned */
 };
 
@@ -199,7 +199,7 @@ static void add_place(struct pl_buf *out, const struct pl_kind *kind, struct pl_
     pl_buf_add_slice(out, key);
 }
 
-/* Under the lock; takes a reference of its own. */
+/* Call it under the lock; takes a new reference. */
 static void capture_show(struct pl_capture *capture, struct pl_slice place, struct pl_doc *doc,
                          bool first)
 {
@@ -328,7 +328,8 @@ void pl_capture_show_more(struct pl_capture *capture, struct pl_capture *later)
     size_t at = 0;
     struct pl_slice place;
     void *value;
-    /* Both views belong to runs of one thread by now, or to none: no two locks are held. */
+    /* Both views belong to runs of one thread by now, or to none: two locks are never held
+     * together. */
     struct pl_docs docs = {0};
     struct pl_buf places = PL_BUF_INIT;
     pthread_mutex_lock(&later->lock);

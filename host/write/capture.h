@@ -1,6 +1,6 @@
-/* What one run does to the world, kept instead of done, or beside it: the writes that reach the
- * gate and what else leaves the host. A shadow's run has one that holds (nothing is sent, and the
- * run sees what it wrote); a run that a shadow is compared with has one that watches.
+/* A record of one run's effects outside the host: the writes that reach the gate and everything
+ * else that leaves the host. A shadow's run has a capture that holds: nothing is sent, and the run
+ * sees its own writes. A run that a shadow is compared with has a capture that watches.
  *
  * Counted. Effects belong to the I/O thread; the view may be used from any thread. */
 #pragma once
@@ -12,23 +12,23 @@
 
 struct pl_capture;
 
-#define PL_CAPTURE_EFFECTS 64                /* of one run; more are counted */
-#define PL_CAPTURE_BYTES   ((size_t)4 << 20) /* of the documents of one run's effects */
+#define PL_CAPTURE_EFFECTS 64                /* limit for one run; more are only counted */
+#define PL_CAPTURE_BYTES   ((size_t)4 << 20) /* limit for the documents of one run's effects */
 
-/* One thing that was done. Two of one name in one run are one: from before the first to after the
- * last. */
+/* One effect. Two effects of the same name in one run become one: from before the first to after
+ * the last. */
 struct pl_effect {
     char *name; /* owned: "v1/Pod default/a", "apps/v1/Deployment default/a scale", "POST http://x/"
                  */
     const char *verb; /* literal: "create", "apply", "request", "event" */
-    bool is_write;    /* of an object of the cluster */
-    bool is_secret;   /* values of its data must not be shown */
-    /* Without what the server owns; counted. */
-    struct pl_doc *before; /* NULL: there was none, or it is not known */
-    struct pl_doc *after;  /* NULL: it is gone, or what becomes of it is not known */
-    struct pl_doc *sent;   /* what was asked for; NULL: nothing but the verb */
+    bool is_write;    /* concerns an object of the cluster */
+    bool is_secret;   /* values of its data must be hidden */
+    /* Without members that the server sets; counted. */
+    struct pl_doc *before; /* NULL: there was none, or it is unknown */
+    struct pl_doc *after;  /* NULL: it was deleted, or the result is unknown */
+    struct pl_doc *sent;   /* the request; NULL: only the verb */
     const char *note;      /* literal; NULL: none */
-    bool several;          /* more than one write is in it */
+    bool several;          /* combines more than one write */
 };
 
 struct pl_capture *pl_capture_create(void);
@@ -36,7 +36,7 @@ struct pl_capture *pl_capture_ref(struct pl_capture *capture);
 /* Any thread. Accepts NULL. */
 void pl_capture_unref(struct pl_capture *capture);
 
-/* What must not be shown of it; copied. */
+/* Secrets to hide in it; copied. */
 void pl_capture_hide(struct pl_capture *capture, const struct pl_secrets *secrets);
 const struct pl_secrets *pl_capture_hidden(const struct pl_capture *capture);
 
@@ -44,47 +44,47 @@ const struct pl_secrets *pl_capture_hidden(const struct pl_capture *capture);
 void pl_capture_add(struct pl_capture *capture, const struct pl_effect *effect);
 size_t pl_capture_count(const struct pl_capture *capture);
 const struct pl_effect *pl_capture_at(const struct pl_capture *capture, size_t i);
-/* NULL: there is none of that name. */
+/* NULL: there is none with that name. */
 const struct pl_effect *pl_capture_find(const struct pl_capture *capture, const char *name);
-/* Somebody else changed an object while the run wrote to it: what the server answered is not what
- * another run can know. */
+/* Another client changed an object while the run wrote to it: another run could not know the
+ * server's answer. */
 void pl_capture_disturb(struct pl_capture *capture);
 bool pl_capture_is_disturbed(const struct pl_capture *capture);
-/* Effects over the limits, which are not kept. */
+/* Effects over the limits, which were dropped. */
 size_t pl_capture_dropped(const struct pl_capture *capture);
 
-/* Something other than a write: an event, a request to others, a key queued. sent: borrowed; may
- * be NULL. */
+/* Notes an effect other than a write: an event, a request to another server, a queued key. sent:
+ * borrowed; may be NULL. */
 void pl_capture_note(struct pl_capture *capture, const char *verb, const char *name,
                      struct pl_slice sent);
 
-/* ---- the view: objects as this run sees them, whatever the caches say ---- */
+/* ---- the view: objects as this run sees them, before the caches ---- */
 
-/* What the run will probably find, if it looks. doc NULL: it is not there. */
+/* The object that the run will probably find if it looks. doc NULL: there is none. */
 void pl_capture_expect(struct pl_capture *capture, const struct pl_kind *kind, struct pl_slice key,
                        struct pl_doc *doc);
-/* doc NULL: it is not there. first: what the run found; only when nothing but an expectation is
- * known of it yet. */
+/* doc NULL: there is none. first: what the run found; ignored if more than an expectation is known.
+ */
 void pl_capture_show(struct pl_capture *capture, const struct pl_kind *kind, struct pl_slice key,
                      struct pl_doc *doc, bool first);
-/* True: *doc (a reference, or NULL for absent) is what the run sees. */
+/* True: *doc (a reference, or NULL for absent) is the object that the run sees. */
 bool pl_capture_sees(struct pl_capture *capture, const struct pl_kind *kind, struct pl_slice key,
                      struct pl_doc **doc);
-/* The newest that the run itself knows of an object: the answer to its last write. */
+/* The newest state that the run itself knows: the answer to its last write. */
 void pl_capture_answered(struct pl_capture *capture, const struct pl_kind *kind,
                          struct pl_slice key, struct pl_doc *answer);
-/* That, or what it found; a reference, or NULL when it knows nothing of it. */
+/* That state, or the one it found; a reference, or NULL when it knows nothing of the object. */
 struct pl_doc *pl_capture_newest(struct pl_capture *capture, const struct pl_kind *kind,
                                  struct pl_slice key);
-/* Changes the answer of a list: what the run sees otherwise is taken out, and what it sees is
- * added, whether or not it fits the list; of an index, whose values are not known here, only what
- * was among them. */
+/* Changes the answer of a list: objects that the run sees differently are replaced or removed, and
+ * its own objects are added, whether or not they match the list. For an index, whose values are
+ * unknown here, only objects of the answer are changed. */
 void pl_capture_amend(struct pl_capture *capture, const struct pl_kind *kind, bool of_index,
                       struct pl_docs *docs);
-/* What `later` shows and `capture` knows nothing of. */
+/* Adds objects of `later` that `capture` does not know. */
 void pl_capture_show_more(struct pl_capture *capture, struct pl_capture *later);
 
-/* ---- what a write would make (capture_merge.c) ---- */
+/* ---- the result of a write (capture_merge.c) ---- */
 
 struct pl_intent {
     enum pl_verb verb;
@@ -93,15 +93,15 @@ struct pl_intent {
     bool is_status, has_status;
     struct pl_node body;     /* PL_MISSING: none */
     struct pl_node existing; /* PL_MISSING: there is none */
-    const char *made_up;     /* uid and resourceVersion of what it creates, or of its new version */
-    const char *now;         /* RFC 3339: deletion and creation timestamps */
+    const char *made_up; /* uid and resourceVersion of a created object, or of its new version */
+    const char *now;     /* RFC 3339: deletion and creation timestamps */
 };
 /* *after: the object as merged here, without defaults and admission: a reference, or NULL when it
- * is gone. EAPI with a reason where the server would refuse: NotFound, AlreadyExists, Invalid. */
+ * is deleted. EAPI with a reason if the server would refuse: NotFound, AlreadyExists, Invalid. */
 PL_MUST_USE int pl_intent_merge(const struct pl_intent *intent, struct pl_doc **after,
                                 struct pl_err *err);
-/* An object without what the server owns (versions, uids also of owners, times, managedFields), so
- * that two can be compared. PL_MISSING gives NULL. */
+/* An object without members that the server sets (versions, uids, also of owners, times,
+ * managedFields), so that two can be compared. PL_MISSING gives NULL. */
 struct pl_doc *pl_intent_bare(struct pl_node object);
-/* What begins with this was made up here. */
+/* Prefix of values that were made up here. */
 #define PL_MADE_UP "shadow-"

@@ -1,4 +1,4 @@
-/* What a write would make of an object: the server's part of it, as far as it can be known here. */
+/* Computes a write's result: the server's work, as far as it can be done here. */
 #include "write/capture.h"
 
 #include "base/buf.h"
@@ -70,8 +70,8 @@ static struct pl_doc *born(const struct pl_intent *intent)
     return with_text(doc, "creationTimestamp", intent->now);
 }
 
-/* Of a changed object what this request may change: its status alone, or all but that. Takes
- * changed. */
+/* Limits a changed object to the members that this request may change: only its status, or
+ * everything else. Takes changed. */
 static struct pl_doc *confined(const struct pl_intent *intent, struct pl_doc *changed)
 {
     struct pl_node existing = intent->existing;
@@ -101,7 +101,7 @@ static bool capture_merge_is_held(struct pl_node object)
            pl_node_len(pl_node_dig(object, "spec", "finalizers")) > 0;
 }
 
-/* Takes doc; NULL when nothing keeps it any more. */
+/* Takes doc; returns NULL when neither finalizers nor a grace period keep it. */
 static struct pl_doc *unless_gone(struct pl_doc *doc)
 {
     if (!pl_meta_is_deleting(pl_doc_root(doc)) || capture_merge_is_held(pl_doc_root(doc)))
@@ -126,7 +126,8 @@ static struct pl_doc *patched(const struct pl_intent *intent, struct pl_err *err
     case PL_PATCH_JSON:
         return pl_patch_json(intent->existing, intent->body, err);
     case PL_PATCH_STRATEGIC:
-    case PL_PATCH_APPLY: /* the server merges lists of an apply by the same keys, or nearly */
+    case PL_PATCH_APPLY: /* for applies the server merges lists by the same keys, with few
+                            exceptions */
         return pl_patch_strategic(intent->existing, intent->body, pl_schema_builtin(intent->kind),
                                   err);
     default:
@@ -163,7 +164,7 @@ int pl_intent_merge(const struct pl_intent *intent, struct pl_doc **after, struc
     return 0;
 }
 
-/* ---- to compare ---- */
+/* ---- comparable forms ---- */
 
 static bool is_the_servers(struct pl_slice key)
 {
@@ -175,7 +176,7 @@ static bool is_the_servers(struct pl_slice key)
     return false;
 }
 
-/* Of an owner whose uid was made up here there is no other to compare it with. */
+/* An owner whose uid was made up here cannot be compared by uid. */
 static void add_owners(struct pl_build *b, struct pl_node owners)
 {
     pl_build_array(b);
@@ -218,7 +219,7 @@ struct pl_doc *pl_intent_bare(struct pl_node object)
     for (struct pl_iter it = pl_iter(object); pl_iter_next(&it);) {
         bool metadata = pl_slice_eqz(it.key, "metadata") && pl_node_type(it.value) == PL_OBJECT;
         if (pl_slice_eqz(it.key, "apiVersion") || pl_slice_eqz(it.key, "kind"))
-            continue; /* what a list delivers has none, and the effect's name says them */
+            continue; /* list items lack them, and the effect's name contains them */
         pl_build_key(b, it.key);
         if (metadata)
             add_metadata(b, it.value);

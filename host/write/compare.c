@@ -1,7 +1,7 @@
-/* What two runs of a key did, held against each other, for `reload --shadow`. Two effects are
- * equal when their results are; times that mean "now" may differ by a moment, and the running run
- * may hold defaults of the server that the candidate has not read. Values of Secrets never reach a
- * report. */
+/* Compares the effects of two runs of a key, for `reload --shadow`. Two effects are equal when
+ * their results are. Times that mean "now" may differ by a moment, and the running run may have
+ * defaults of the server that the candidate has not read. Values of Secrets never reach a report.
+ */
 #include "write/compare.h"
 
 #include "base/alloc.h"
@@ -16,7 +16,7 @@
 
 #define PATHS_MAX 32
 #define VALUE_MAX 200
-/* Apart are two writes of the time that mean "now". */
+/* Maximal difference of two times that mean "now". */
 #define NOW_SECONDS 60
 
 static bool docs_eq(const struct pl_doc *a, const struct pl_doc *b)
@@ -55,8 +55,8 @@ static bool both_now(struct pl_node a, struct pl_node b)
            second - first <= NOW_SECONDS;
 }
 
-/* Equal, but for times that are nearly the same: a condition's, when it changes. more: b may have
- * members that a has not. */
+/* Equal, except times that are nearly the same, such as a condition's time of change. more: b may
+ * have members that a lacks. */
 static bool is_alike(struct pl_node a, struct pl_node b, bool more)
 {
     if (pl_node_equal(a, b) || both_now(a, b))
@@ -112,7 +112,7 @@ void pl_compare(const struct pl_capture *running, const struct pl_capture *candi
     }
 }
 
-/* ---- in words ---- */
+/* ---- as text ---- */
 
 static void add_secret(struct pl_buf *out, struct pl_node node)
 {
@@ -138,7 +138,7 @@ static bool hides(const struct pl_effect *effect, const char *path)
            (strncmp(path, "data", 4) == 0 || strncmp(path, "stringData", 10) == 0);
 }
 
-/* At a character's beginning. */
+/* Cuts at the beginning of a character. */
 static void compare_cut(struct pl_buf *text)
 {
     if (text->len <= VALUE_MAX)
@@ -206,8 +206,8 @@ static struct pl_doc *empty_object(void)
     return doc;
 }
 
-/* What only one did is told by before and after; what both did by what each makes of it, or sent
- * where that is not known. */
+/* Chooses the documents to show: before and after if only one run did it; both results if both did,
+ * or both requests if the results are unknown. */
 static void compare_choose(struct sides *sides, const struct pl_effect *running,
                            const struct pl_effect *candidate)
 {

@@ -1,7 +1,7 @@
-/* The gate: the steps of a write, in an order that matters. What the host alone can refuse comes
- * first (leadership, scope, owners), then what needs the cache (would it change anything?), then
- * the request. The answer is in the store before the caller hears of it. A write completes once,
- * also when it is cancelled. */
+/* The gate: the steps of a write, in an order that matters. First come refusals that the host can
+ * decide alone (leadership, scope, owners), then the comparison with the cache (would it change
+ * anything?), then the request. The answer is in the store before the caller gets it. A write
+ * completes once, even when it is cancelled. */
 #include "write/gate_op.h"
 
 #include "base/alloc.h"
@@ -19,7 +19,7 @@
 
 /* ---- the gate ---- */
 
-/* The gate of another cluster: what this replica may do is decided at the host's own. */
+/* The gate of another cluster: the host's own gate decides what this replica may do. */
 static void gate_join(struct pl_gate *gate, struct pl_gate *parent)
 {
     gate->parent = parent;
@@ -114,7 +114,7 @@ static bool is_fenced(const struct pl_gate *gate, const struct pl_write *write)
     if (gate->fence == NULL || write->any_replica || write->held)
         return false;
     if (write->edition != NULL && write->edition->spec->leader_election)
-        return true; /* also when the scripts of today would let it run anywhere */
+        return true; /* even if the current scripts would let it run on any replica */
     return write->controller == NULL || write->controller->spec->leader_election;
 }
 
@@ -150,8 +150,8 @@ static int refuse_closed(struct pl_gate_op *op)
                           why);
 }
 
-/* A failure that is the closing's doing says so: the request was cancelled for it, or its
- * connection was cut. An answer of the server is told as it came. */
+/* If the gate's closing caused the failure, the error says so: the request was cancelled, or its
+ * connection was cut. A server's answer is reported unchanged. */
 static void gate_explain(struct pl_gate_op *op)
 {
     int code = op->err.code;
@@ -295,8 +295,8 @@ static void on_success(struct pl_gate_op *op, struct pl_doc *doc)
         pl_buf_deinit(&name);
     }
     if (!pl_gate_op_is_object(op)) {
-        /* The answer is a Scale or the like: what it did to the object is asked, where a
-         * cached read could ask for it. */
+        /* The answer is a Scale or the like: the object itself is read again, if a cached read
+         * could ask for it. */
         if (op->w.name.len > 0 && pl_gate_is_known(op) && !op->canceled)
             get(op, PL_GATE_REFRESHING, on_refreshed);
         else
@@ -337,7 +337,7 @@ static void on_gate_again(struct pl_timer *timer)
 }
 
 /* The admission plugin OwnerReferencesPermissionEnforcement learns of a new CRD within 10 s. Until
- * then it refuses owners of that kind, which is nobody's mistake: the write is sent again. */
+ * then it refuses owners of that kind, although nothing is wrong; so the write is sent again. */
 static bool is_sent_again(struct pl_gate_op *op, const struct pl_err *err)
 {
     struct pl_timers *timers = pl_site_timers(op->gate->site);
@@ -398,7 +398,7 @@ static void send_within(struct pl_gate_op *op, int64_t timeout_ns)
         .raw_path = w->raw_path,
         .headers = w->headers,
         .ns = w->ns,
-        /* A new object is named by its document. */
+        /* The document names a new object. */
         .name = creates_object(op) ? pl_slice_z("") : w->name,
         .subresource = w->subresource,
         .body = w->body,
@@ -442,7 +442,7 @@ static void gate_send(struct pl_gate_op *op)
         send_within(op, timeout_ns);
 }
 
-/* Begins, and ends later in any case. */
+/* Begins the write, which always ends later. */
 static void start_raw(struct pl_gate_op *op)
 {
     int64_t timeout_ns = 0;
@@ -459,9 +459,9 @@ static void start_raw(struct pl_gate_op *op)
     gate_finish_later(op);
 }
 
-/* ---- the steps before ---- */
+/* ---- the steps before the request ---- */
 
-/* What existed is known, as far as it has to be. */
+/* The existing object is known as far as necessary. */
 static void work(struct pl_gate_op *op)
 {
     struct pl_gate *gate = op->gate;

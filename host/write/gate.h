@@ -1,16 +1,16 @@
-/* The write gate: the one way by which writes of scripts leave the host. A refusal is EREFUSED with
- * the rule's name ("leader", "stopping", "partial", "scope", "adopt", "finalizer") as its reason.
- * I/O thread. The steps, in their order:
+/* The write gate: all writes of scripts leave the host through it. A refusal is EREFUSED with the
+ * rule's name ("leader", "stopping", "partial", "scope", "adopt", "finalizer") as its reason. I/O
+ * thread. The steps, in their order:
  *
- * 1. May this process write now? Not after the gate was closed, and for work of the leader alone
- *    only while its fence is open. Asked again before each attempt and before anything is sent.
- * 2. Is the document whole? What was read in part cannot be written back as a whole.
+ * 1. May this process write now? Not after the gate was closed, and for work of the leader only
+ * while its fence is open. Asked again before each attempt and before a byte is sent.
+ * 2. Is the document whole? An object that was read in part cannot be written back as a whole.
  * 3. Do scope, owners and finalizers allow it?
- * 4. What was read gives the write its uid and, for updates, its resourceVersion.
- * 5. Would it change anything? Where it certainly would not, it is not sent.
+ * 4. The write gets the uid of the object that was read and, for updates, its resourceVersion.
+ * 5. Would it change anything? If it certainly would not, it is not sent.
  * 6. A dry run is sent as one. A shadow's write is not sent: it is answered right after step 4.
- * 7. It is sent, within its deadline and the client's limit, with retries where the server asks.
- * 8. The answer is written through to the caches before the writer goes on. */
+ * 7. It is sent, within its deadline and the client's limit, with retries when the server asks.
+ * 8. The answer is written to the caches before the writer continues. */
 #pragma once
 
 #include "event/controller_spec.h"
@@ -22,10 +22,10 @@ struct pl_informer;
 struct pl_informers;
 struct pl_site;
 
-/* On whose behalf something is written. Embedded in whoever lends it. */
+/* The author of a write. Embedded in its owner. */
 struct pl_writer {
-    const struct pl_controller_spec *spec; /* what was declared */
-    /* The informer behind source i of the spec; NULL: it is not open. */
+    const struct pl_controller_spec *spec; /* its declaration */
+    /* The informer of source i of the spec; NULL: it is not open. */
     struct pl_informer *(*informer)(const struct pl_writer *writer, size_t i);
 };
 
@@ -39,11 +39,11 @@ struct pl_write {
     struct pl_slice raw_path, headers;
     struct pl_doc
         *body; /* the object (create, update, apply), the patch, or the subresource's body */
-    struct pl_doc *base;  /* the object as it was read, where the write names one; NULL: unknown */
+    struct pl_doc *base;  /* the object as it was read, if the write names one; NULL: unknown */
     bool partial;         /* the object came from `select` or a metadata-only source */
     struct pl_doc *owner; /* sets the controller reference; NULL: none */
     bool adopt;
-    bool force_write; /* send it also when it would change nothing */
+    bool force_write; /* send it even if it would change nothing */
     bool live;        /* from perilune.live: never skipped */
     bool dry_run;
     bool force; /* of applies */
@@ -51,20 +51,21 @@ struct pl_write {
     struct pl_slice uid, rv; /* preconditions given by the script */
     int64_t grace_period;    /* -1: not given */
     int64_t deadline_ns;     /* monotonic, of the run; 0: none */
-    /* The controller that writes, as it is now: where its sources hear of a change, a write that
-     * would make none can be left out. Borrowed until the write has ended. NULL: a task. */
+    /* The controller that writes, as it is now: a write without a change can be skipped if the
+     * controller's sources would report a change. Borrowed until the write has ended. NULL: a task.
+     */
     const struct pl_writer *controller;
-    /* Behind the fence is what a controller writes that runs only while leading (its spec says
-     * so), and what has no controller, unless this is set. */
+    /* Writes of a controller that runs only while leading (by its spec) are behind the fence, and
+     * writes without a controller, unless this is set. */
     bool any_replica;
-    /* The shard of the run's key, and 1: behind the fence it must be held, too. 0: none. */
+    /* The shard of the run's key plus 1: behind the fence the shard must be held, too. 0: none. */
     unsigned shard;
-    /* Keeps what the write would make; NULL: nobody wants to know. A reference is taken. */
+    /* Records the result of the write; may be NULL. A reference is taken. */
     struct pl_capture *capture;
-    /* Of a shadow: answered with the object as merged here, and never sent. Reads may be. */
+    /* For a shadow: answered with the object as merged here, and never sent. Reads may be sent. */
     bool held;
-    /* The edition whose script writes: what it declared counts, also after its controller has
-     * adopted another one. Borrowed until the write has ended. NULL: as `controller`. */
+    /* The edition whose script writes: its declarations count, even after its controller has
+     * adopted another edition. Borrowed until the write has ended. NULL: as `controller`. */
     const struct pl_writer *edition;
 };
 
@@ -72,9 +73,9 @@ struct pl_written {
     const struct pl_err *err; /* NULL: success */
     struct pl_doc *object; /* as stored (or the cached one when skipped), or the decoded answer (a
                             * Status with failures that carry one); borrowed */
-    struct pl_slice warnings; /* of the server, "text\0" each; borrowed */
+    struct pl_slice warnings; /* the server's warnings, "text\0" each; borrowed */
     bool skipped;             /* it would have changed nothing and was not sent */
-    bool gone;                /* a delete that found nothing */
+    bool gone;                /* a delete of an object that did not exist */
 };
 typedef void (*pl_written_fn)(void *arg, const struct pl_written *written);
 
@@ -83,7 +84,7 @@ struct pl_gate_options {
     struct pl_informers *informers; /* borrowed for life */
     struct pl_gate *parent; /* of the host's own cluster: its fence and its end are this one's, too;
                              * borrowed for life; NULL: this is that one */
-    const void *cluster;    /* what its sources' specs have as cluster; NULL: the host's own */
+    const void *cluster;    /* the cluster in its sources' specs; NULL: the host's own */
     bool dry_run;           /* --dry-run: every write is sent with dryRun=All and logged */
 };
 
@@ -96,17 +97,17 @@ struct pl_gate_op *pl_gate_write(struct pl_gate *gate, const struct pl_write *wr
                                  pl_written_fn on_written, void *arg);
 void pl_gate_op_cancel(struct pl_gate_op *op);
 
-/* From now on every write is refused with this rule, and those in flight are cancelled
- * (stopping past the grace; the Lease, with leader election). */
+/* From now on every write is refused with this rule, and those in flight are cancelled (after the
+ * grace period of a stop; or without the Lease, with leader election). */
 void pl_gate_close(struct pl_gate *gate, const char *rule, const char *message);
 bool pl_gate_is_open(const struct pl_gate *gate);
 
-/* From now on the writes of leaders pass only while the fence is open: it is asked when a write
- * starts, before anything of it can leave, and on every retry. Borrowed for as long as connections
- * live; once, before the first write. */
+/* From now on writes of leaders pass only while the fence is open. It is asked when a write starts,
+ * before a byte of it can leave, and on every retry. Borrowed while connections live. Call it once,
+ * before the first write. */
 void pl_gate_fence(struct pl_gate *gate, const struct pl_fence *fence);
-/* The fence has closed: what is behind it and under way ends now, with the rule "leader". What
- * comes later is refused for as long as it stays closed; nothing needs to be said when it opens. */
+/* The fence has closed: writes behind it that are under way end now, with the rule "leader". Later
+ * writes are refused while it stays closed; no call is needed when it opens. */
 void pl_gate_cut(struct pl_gate *gate);
 
 struct pl_gate_stats {

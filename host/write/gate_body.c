@@ -1,4 +1,4 @@
-/* The document that leaves the gate: with its owner, and with the identity of what was read. */
+/* The document that is sent: with its owner, and with the identity of the object that was read. */
 #include "write/gate_op.h"
 
 #include "base/alloc.h"
@@ -14,7 +14,7 @@ static void set_body(struct pl_gate_op *op, struct pl_doc *body)
     op->w.body = body;
 }
 
-/* The request goes to where the owner is. */
+/* The request goes to the owner's namespace. */
 static void use_namespace(struct pl_gate_op *op, struct pl_slice ns)
 {
     pl_free(op->texts[0]);
@@ -124,7 +124,7 @@ static struct pl_doc *gate_body_part_of(const struct pl_doc *patch, size_t first
     return part;
 }
 
-/* True when all fit. The script's operations are counted as the script does. */
+/* True when all operations fit. The script's operations are numbered as in the script. */
 static bool gate_body_fits(struct pl_gate_op *op, const struct pl_doc *live, size_t first,
                            size_t end)
 {

@@ -1,4 +1,4 @@
-/* What the caches know of a write's object, before it and after it. */
+/* The caches' knowledge of a write's object, before and after the write. */
 #include "write/gate_op.h"
 
 #include "event/handler.h"
@@ -67,9 +67,9 @@ static bool wakes_for(const struct pl_source_spec *source, const struct pl_contr
     return wakes;
 }
 
-/* The object as the calling controller's own source has it, where every change of it wakes that
- * controller; a reference, or NULL. Otherwise a change that somebody else made just now
- * could be taken for "nothing to do" and never be looked at again. */
+/* The object from the calling controller's own source, if every change of it queues a key of that
+ * controller; a reference, or NULL. Otherwise another client's recent change could be taken for
+ * "nothing to do" and never be looked at again. */
 static struct pl_doc *cached_and_waking(const struct pl_gate_op *op)
 {
     if (op->w.controller == NULL)
@@ -190,8 +190,8 @@ static void gone_with(void *arg, struct pl_informer *informer)
     pl_informer_write_through(informer, through->object, true);
 }
 
-/* Finalizers (a namespace has others) or a grace period keep an object that is being deleted. What
- * nothing keeps is gone, also when the answer is that of a write: it took the last finalizer. */
+/* Finalizers (a namespace has its own) or a grace period keep an object that is being deleted.
+ * Without them it is gone, even if the answer is a write's: the write took the last finalizer. */
 static bool gate_cache_is_held(struct pl_node root)
 {
     struct pl_node meta = pl_node_getz(root, "metadata");
@@ -201,8 +201,8 @@ static bool gate_cache_is_held(struct pl_node root)
            pl_node_len(pl_node_dig(root, "spec", "finalizers")) > 0;
 }
 
-/* A delete is answered with the object where it still exists, else with it or with a Status that
- * may name its uid. */
+/* A delete is answered with the object if it still exists, else with the object or with a Status
+ * that may have its uid. */
 static void through_delete(struct pl_gate_op *op, struct pl_doc *answer)
 {
     struct pl_node root = pl_doc_root(answer);

@@ -1,4 +1,4 @@
-/* What the gate refuses before a request is made. */
+/* Refusals of the gate before any request. */
 #include "write/gate_op.h"
 
 #include "base/alloc.h"
@@ -35,7 +35,7 @@ static int check_whole(const struct pl_gate_op *op, struct pl_err *err)
     return 0;
 }
 
-/* Does the body name the object that the call names? */
+/* Checks that the body names the same object as the call. */
 static int gate_check_names(const struct pl_gate_op *op, struct pl_err *err)
 {
     const struct pl_write *w = &op->w;

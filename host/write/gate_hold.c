@@ -1,5 +1,5 @@
-/* Writes for shadows: what is held is answered here and never sent, and what the running scripts
- * send is written down beside it. */
+/* Writes and shadows: a shadow's write is answered here and never sent; a write that the running
+ * scripts send is recorded as well. */
 #include "write/gate_op.h"
 
 #include "base/alloc.h"
@@ -62,7 +62,7 @@ static bool is_secret(const struct pl_kind *kind)
     return strcmp(kind->kind, "Secret") == 0 && kind->group[0] == '\0';
 }
 
-/* Of an object, or of its status where that alone is written. */
+/* The comparable form of an object, or of its status if only that is written. */
 static struct pl_doc *bare(const struct pl_gate_op *op, struct pl_node object)
 {
     static const char *const keys[] = {"status"};
@@ -112,7 +112,7 @@ static bool add_effect(struct pl_gate_op *op, struct pl_node existing, struct pl
     return true;
 }
 
-/* Fewer fields than last time is a change, which the merged object does not show. */
+/* Fewer fields than at the last apply is a change, which the merged object does not show. */
 static const char *note_of(struct pl_gate_op *op)
 {
     if (!pl_gate_op_is_apply(op))
@@ -151,7 +151,7 @@ static int gate_hold_merge(struct pl_gate_op *op, struct pl_node existing, struc
 
 /* ---- held ---- */
 
-/* Another version of the object, so that a script that compares sees that it changed. */
+/* A new version of the object, so that a script that compares versions sees a change. */
 static struct pl_doc *renewed(struct pl_gate_op *op, struct pl_doc *doc)
 {
     static const char *const keys[] = {"metadata", "resourceVersion"};
@@ -211,15 +211,15 @@ void pl_gate_hold(struct pl_gate_op *op)
         hold_object(op);
         return;
     }
-    /* What it would do is not known here: a Scale is answered with what was sent. */
+    /* Its result is unknown here: a Scale is answered with the request. */
     add_effect(op, PL_NODE_MISSING, NULL, NULL);
     op->result = pl_doc_ref(op->w.body);
 }
 
 /* ---- sent ---- */
 
-/* Does the cache hold what somebody else made of the object since the run looked? The status is
- * everybody's, and scripts seldom take it from an answer. */
+/* True when the cache has another client's change since the run looked. The status does not count:
+ * others change it too, and scripts seldom read it from an answer. */
 static bool has_moved_on(struct pl_gate_op *op, const struct pl_doc *cached)
 {
     struct pl_scratch s[2];
@@ -257,7 +257,7 @@ void pl_gate_watch(struct pl_gate_op *op)
         pl_capture_disturb(op->w.capture);
     if (known && op->w.name.len > 0)
         pl_capture_show(op->w.capture, &op->w.kind, pl_slice_z(op->key), before, true);
-    /* What the server will refuse is an effect all the same: the candidate may do better. */
+    /* A write that the server will refuse is an effect all the same: the candidate may avoid it. */
     struct pl_err why;
     pl_err_clear(&why);
     bool merged = gate_hold_merge(op, pl_doc_root(before), &after, &why) == 0;
@@ -277,7 +277,7 @@ static bool is_same_at(const struct pl_path *path, const struct pl_doc *a, const
     return !pl_node_is_missing(value) && pl_node_equal(value, pl_path_find(path, pl_doc_root(b)));
 }
 
-/* A field that the write left as it was, and that is another one in the answer. */
+/* Detects fields that the write did not change but that differ in the answer. */
 void pl_gate_watched(struct pl_gate_op *op, struct pl_doc *answer)
 {
     struct pl_paths paths = {0};

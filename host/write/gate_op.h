@@ -1,4 +1,4 @@
-/* One write on its way through the gate. Private to the gate_*.c files. */
+/* One write in the gate. Private to the gate_*.c files. */
 #pragma once
 
 #include "base/map.h"
@@ -10,29 +10,30 @@
 struct pl_gate {
     struct pl_site *site;           /* borrowed for life */
     struct pl_informers *informers; /* borrowed for life */
-    const void *cluster;            /* of its sources' specs; NULL: the host's own */
+    const void *cluster;            /* the cluster in its sources' specs; NULL: the host's own */
     struct pl_gate *parent;         /* borrowed for life; NULL: none */
-    struct pl_list children;        /* gates whose parent this is: their back-pointers */
+    struct pl_list children;        /* gates that have this one as parent: their back-pointers */
     struct pl_link sibling;         /* in the parent's children */
     bool dry_run;
     bool closed;
-    char *rule, *message;         /* owned; why it is closed */
-    const struct pl_fence *fence; /* borrowed; NULL: every write is this replica's to make */
+    char *rule, *message;         /* owned; the reason for being closed */
+    const struct pl_fence *fence; /* borrowed; NULL: this replica may make every write */
     struct pl_list ops;           /* not finished yet */
     struct pl_applied *applied;
-    struct pl_map said; /* undeclared writes that were logged; values are the gate itself */
+    struct pl_map
+        said; /* undeclared writes that were logged; the values point to the gate itself */
     struct pl_gate_stats stats;
-    uint64_t made_up;          /* uids and versions of objects that only shadows see */
+    uint64_t made_up;          /* counter for uids and versions of objects that only shadows see */
     struct pl_series *skipped; /* NULL: no metrics */
 };
 
 enum pl_gate_stage {
-    PL_GATE_RESOLVING, /* which resource is it? */
-    PL_GATE_LOOKING,   /* what does the owner take over? */
+    PL_GATE_RESOLVING, /* finding the resource */
+    PL_GATE_LOOKING,   /* reading the object that the owner takes over */
     PL_GATE_SENDING,
-    PL_GATE_REFRESHING, /* what did a subresource's write do to the object? */
-    PL_GATE_EXPLAINING, /* which operation of a JSON patch does not fit? */
-    PL_GATE_FINISHING,  /* decided; told a little later */
+    PL_GATE_REFRESHING, /* reading the object after a subresource's write */
+    PL_GATE_EXPLAINING, /* finding the operation of a JSON patch that does not fit */
+    PL_GATE_FINISHING,  /* decided; the caller is told a little later */
 };
 
 struct pl_gate_op {
@@ -47,11 +48,11 @@ struct pl_gate_op {
     struct pl_op *op;                   /* under way, or NULL */
     const struct pl_resource *resource; /* from discovery; NULL while resolving */
     struct pl_doc *watched[2];          /* counted; bare: before, and after as merged here */
-    size_t tests_in_front;              /* operations of a JSON patch that are not the script's */
-    struct pl_doc *existing;            /* counted; what was there before, as far as is known */
+    size_t tests_in_front; /* operations of a JSON patch that were added in front of the script's */
+    struct pl_doc *existing; /* counted; the object before the write, as far as known */
     struct pl_task task;
-    struct pl_timer again;  /* while it waits for the server to know the owner's kind */
-    int64_t again_until_ns; /* 0: it has not been refused for that */
+    struct pl_timer again;  /* for waiting until the server knows the owner's kind */
+    int64_t again_until_ns; /* 0: it was not refused for that reason */
     bool canceled;
     bool fenced; /* passes only while the gate's fence is open */
     bool cut;    /* ended by the fence */
@@ -67,7 +68,7 @@ static inline bool pl_gate_op_is_apply(const struct pl_gate_op *op)
     return op->w.verb == PL_VERB_PATCH && op->w.patch_type == PL_PATCH_APPLY;
 }
 
-/* The object itself or its status; other subresources have documents of their own kinds. */
+/* The object itself or its status; other subresources have documents of other kinds. */
 static inline bool pl_gate_op_is_object(const struct pl_gate_op *op)
 {
     return op->w.subresource.len == 0 || pl_slice_eqz(op->w.subresource, "status");
@@ -85,64 +86,64 @@ static inline bool pl_gate_op_is_raw(const struct pl_gate_op *op)
 
 /* ---- gate_op.c ---- */
 
-/* What the writer declared; NULL: it is a task of nobody's. */
+/* The writer's declaration; NULL: a task without a controller. */
 const struct pl_controller_spec *pl_gate_writer(const struct pl_gate_op *op);
 
-/* EREFUSED with the rule as its reason; always returns that. */
+/* Sets EREFUSED with the rule as its reason, and returns it. */
 int pl_gate_refuse(struct pl_err *err, const char *rule, const char *fmt, ...) PL_PRINTF(3, 4);
 
 /* gate_check.c: steps 2 and 3. 0, or the refusal. */
 PL_MUST_USE int pl_gate_check(struct pl_gate_op *op, struct pl_err *err);
-/* Only names that the controller declared may be added to finalizers. */
+/* Only declared names may be added to finalizers. */
 PL_MUST_USE int pl_gate_check_finalizers(struct pl_gate_op *op, struct pl_err *err);
-/* One log line for each controller, kind and verb that no declaration covers. */
+/* Logs one line for each controller, kind and verb without a declaration. */
 void pl_gate_check_rights(struct pl_gate_op *op);
 
 /* gate_body.c: the document that is sent. */
-/* A namespaced owner fills a missing namespace of what is created or applied. */
+/* A missing namespace of a created or applied object is filled from a namespaced owner. */
 void pl_gate_follow_owner(struct pl_gate_op *op);
 PL_MUST_USE int pl_gate_set_owner(struct pl_gate_op *op, struct pl_err *err);
-/* Step 4: uid and resourceVersion of what was read. */
+/* Step 4: uid and resourceVersion of the object that was read. */
 void pl_gate_carry(struct pl_gate_op *op);
 
-/* The server refuses such a patch without a word about which operation it was. */
+/* True when the server refused the patch without saying which operation failed. */
 bool pl_gate_is_unexplained(const struct pl_gate_op *op, const struct pl_answer *answer);
-/* Adds to the op's error which operation does not fit the object as it is now; none, when all do.
- */
+/* Adds to the op's error the operation that does not fit the current object, if there is one. */
 void pl_gate_name_operation(struct pl_gate_op *op, const struct pl_doc *live);
 
 /* gate_cache.c: what the caches know. */
 /* A reference to the cached object, whole and from a synced source, or NULL. */
 struct pl_doc *pl_gate_cached(struct pl_gate_op *op);
-/* True when a synced source would know of it, so that NULL from pl_gate_cached means absent. */
+/* True when a synced source covers the object, so that NULL from pl_gate_cached means absent. */
 bool pl_gate_is_covered(struct pl_gate_op *op);
 /* Step 5. The cached object (a reference) when the write would change nothing, else NULL. */
 struct pl_doc *pl_gate_unchanged(struct pl_gate_op *op);
-/* Step 8: what a successful answer says. */
+/* Step 8: writes a successful answer to the caches. */
 void pl_gate_through(struct pl_gate_op *op, struct pl_doc *answer);
-/* The object is gone. uid: whose; empty: whatever is cached. */
+/* The object is gone. uid: of the object; empty: of any cached one. */
 void pl_gate_through_gone(struct pl_gate_op *op, struct pl_slice uid);
-/* Some source of the kind has the object's key. */
+/* True when some source of the kind covers the object's key. */
 bool pl_gate_is_known(struct pl_gate_op *op);
-/* Some source of the kind wants managedFields. */
+/* True when some source of the kind keeps managedFields. */
 bool pl_gate_wants_managed_fields(struct pl_gate_op *op);
-/* Under which name an apply is remembered. */
+/* The name under which an apply is remembered. */
 void pl_gate_applied_name(const struct pl_gate_op *op, struct pl_buf *out);
 
 /* gate_raw.c: writes to a path. */
-/* 0, or EREFUSED "dry-run"; in a dry run the body of a delete says so afterwards. */
+/* 0, or EREFUSED "dry-run"; in a dry run, the body of a delete then contains dryRun. */
 PL_MUST_USE int pl_gate_check_raw(struct pl_gate_op *op, struct pl_err *err);
-/* What it sends, for whoever compares. */
+/* Records the request in the capture. */
 void pl_gate_note_raw(struct pl_gate_op *op);
 
 /* gate_hold.c: step 6, for shadows. */
-/* A shadow sees this object, or knows that there is none: *doc is a reference, or NULL. */
+/* True when a shadow sees this object, or knows that there is none: *doc is a reference, or NULL.
+ */
 bool pl_gate_shadow_sees(struct pl_gate_op *op, struct pl_doc **doc);
-/* The server has to be asked what is there before it can be said what the write would make. */
+/* True when the server has to be asked for the object before the write's result can be computed. */
 bool pl_gate_shadow_must_look(struct pl_gate_op *op);
 /* Decides a held write: its result or its error. */
 void pl_gate_hold(struct pl_gate_op *op);
-/* A write that is sent, for whoever compares: what it will make. */
+/* Records the expected result of a write that is sent. */
 void pl_gate_watch(struct pl_gate_op *op);
-/* The answer to it. */
+/* Records the answer to it. */
 void pl_gate_watched(struct pl_gate_op *op, struct pl_doc *answer);

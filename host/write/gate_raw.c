@@ -1,10 +1,10 @@
 /* Writes to a path of the API server instead of a kind's object. They pass the same gate: the
- * fence, dry runs, shadows, deadlines and the client's limit count for them too.
+ * fence, dry runs, shadows, deadlines and the client's limit apply to them too.
  *
- * What they do is not known here, so nothing is merged, left out as unchanged, or written through
- * to a cache. A dry run of what goes on to somebody else (proxy, exec, attach, portforward) would
- * be no dry run: it is refused. Paths come checked (lua/perilune/raw.lua): no dots, no escaped
- * letters, so that a segment is what it looks like. */
+ * Their results are unknown here, so they are never merged, skipped as unchanged, or written to a
+ * cache. A dry run of a request that is passed on (proxy, exec, attach, portforward) would have
+ * effects: it is refused. Paths are already checked (lua/perilune/raw.lua): no dots and no escaped
+ * letters, so that each segment means what it says. */
 #include "write/gate_op.h"
 
 #include "base/alloc.h"
@@ -32,8 +32,7 @@ static bool has_segment(struct pl_slice path, const char *segment)
     return false;
 }
 
-/* The options say themselves that nothing shall be deleted: a server that finds a body does not
- * read the query. */
+/* The DeleteOptions contain dryRun, since a server that finds a body ignores the query. */
 static void set_dry_run(struct pl_gate_op *op)
 {
     static const char *const keys[] = {"dryRun"};

@@ -1,7 +1,6 @@
-/* Compares what a write would send with the object that the cache holds, and with the last apply
- * of the same kind by digest. It may be wrong in one direction only: a write that changes nothing
- * may be sent, one that changes something is never skipped. Fields that the server alone owns are
- * left out. */
+/* Compares a write with the cached object, and an apply with the digest of the last one. It errs in
+ * one direction only: a write without a change may be sent, but a write with a change is never
+ * skipped. Fields that only the server sets are left out. */
 #include "write/noop.h"
 
 #include "base/alloc.h"
@@ -63,7 +62,7 @@ bool pl_noop_update(struct pl_node object, struct pl_node cached,
     return object_eq(object, cached, resource->has_status);
 }
 
-/* Would merging the patch (RFC 7386) leave the target as it is? */
+/* True when merging the patch (RFC 7386) leaves the target unchanged. */
 static bool changes_nothing(struct pl_node patch, struct pl_node target)
 {
     if (pl_node_type(patch) == PL_NULL)
@@ -104,7 +103,7 @@ static bool changes_no_member(struct pl_node patch, struct pl_node target, bool 
 bool pl_noop_merge_patch(struct pl_node patch, struct pl_node cached,
                          const struct pl_resource *resource, bool status)
 {
-    /* A script that names a version or a uid wants them checked. */
+    /* A script that gives a version or a uid wants the server to check them. */
     struct pl_node meta = pl_node_getz(patch, "metadata");
     if (!pl_node_is_missing(pl_node_getz(meta, "resourceVersion")))
         return false;
@@ -119,7 +118,7 @@ bool pl_noop_merge_patch(struct pl_node patch, struct pl_node cached,
     return pl_node_is_missing(change) || changes_nothing(change, pl_node_getz(cached, "status"));
 }
 
-/* ---- what was applied ---- */
+/* ---- applies ---- */
 
 struct digest {
     uint64_t a, b;

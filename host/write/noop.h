@@ -1,29 +1,30 @@
-/* Would a write change anything? Answers "no" only where that is certain: the gate then does
- * not send it (step 5 of the write gate, write/gate.h). Pure; one thread a table. */
+/* Whether a write would change anything. It answers "no" only if that is certain; then the gate
+ * does not send it (step 5 of the write gate, write/gate.h). Pure; each table belongs to one
+ * thread. */
 #pragma once
 
 #include "kube/client.h"
 
-/* status: the write goes to the status subresource, which changes nothing else; a write of
- * the object itself changes no status where the kind has that subresource. */
+/* status: the write goes to the status subresource, which changes only the status. A write of the
+ * object itself does not change the status if the kind has that subresource. */
 bool pl_noop_update(struct pl_node object, struct pl_node cached,
                     const struct pl_resource *resource, bool status);
 bool pl_noop_merge_patch(struct pl_node patch, struct pl_node cached,
                          const struct pl_resource *resource, bool status);
 
-/* ---- what this process has applied ---- */
+/* ---- applies of this process ---- */
 
 #define PL_APPLIED_MAX 100000
 
 struct pl_applied;
 
-struct pl_applied *pl_applied_create(size_t limit); /* the oldest are forgotten beyond it */
+struct pl_applied *pl_applied_create(size_t limit); /* beyond the limit the oldest are forgotten */
 void pl_applied_destroy(struct pl_applied *applied);
 /* who: names object, subresource and field manager. */
 void pl_applied_remember(struct pl_applied *applied, struct pl_slice who, struct pl_node body);
 void pl_applied_forget(struct pl_applied *applied, struct pl_slice who);
-/* The last thing applied under that name was this document, whatever the order of its members. */
+/* True when the last apply under that name was this document, in any order of members. */
 bool pl_applied_is_last(struct pl_applied *applied, struct pl_slice who, struct pl_node body);
-/* Something was applied under that name. */
+/* True when there was an apply under that name. */
 bool pl_applied_knows(const struct pl_applied *applied, struct pl_slice who);
 size_t pl_applied_count(const struct pl_applied *applied);

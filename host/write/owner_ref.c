@@ -1,6 +1,6 @@
-/* Reads the owner that a script gives, and refuses what Kubernetes would accept and the garbage
- * collector would punish: an owner in another namespace, a cluster-scoped child of a namespaced
- * owner, a second controller. The reference is added without losing those that others have set. */
+/* Reads the owner that a script gives, and refuses references that Kubernetes accepts but the
+ * garbage collector punishes: an owner in another namespace, a cluster-scoped child of a namespaced
+ * owner, a second controller. Other references of the object are kept. */
 #include "write/owner_ref.h"
 
 #include "value/build.h"
@@ -71,7 +71,7 @@ static void build_ref(struct pl_build *b, const struct owner *owner)
     pl_build_end(b);
 }
 
-/* A reference to the same group, kind and name is replaced: its owner was made anew. */
+/* A reference to the same group, kind and name is replaced: its owner was created anew. */
 static struct pl_doc *build_refs(struct pl_node refs, const struct owner *owner)
 {
     struct pl_build *b = pl_build_create(NULL);
@@ -99,7 +99,7 @@ static struct pl_doc *with_string(struct pl_doc *doc, const char *field, struct 
     return changed;
 }
 
-/* By uid, or by name: then the owner was made anew, and its reference is replaced. */
+/* By uid, or by name: then the owner was created anew, and its reference is replaced. */
 static bool is_same_owner(const struct pl_owner *controller, const struct owner *owner)
 {
     struct pl_kind kind;
@@ -184,7 +184,7 @@ int pl_owner_ref_check(struct pl_node object, const struct pl_resource *resource
         controllers += owner.controller;
         struct pl_kind kind;
         if (pl_kind_from(owner.api_version, owner.kind, &kind, NULL) != 0)
-            continue; /* the server says what is wrong with it */
+            continue; /* the server reports the error in it */
         if (!resource->namespaced && owner_is_namespaced(arg, &kind))
             return owner_ref_refuse(err, "scope",
                                     "a namespaced owner cannot own a cluster-scoped object", name);

@@ -1,18 +1,18 @@
-/* Paused objects. A For object with the annotation perilune.dev/paused, whatever its value but
- * "false", is not reconciled: when its key's turn comes it is parked, with a wait in the registry,
- * until an event brings the object without the annotation, being deleted, or gone. What happens
- * meanwhile is cached, and remembered as causes of the next run. I/O thread. */
+/* Paused objects. A For object with the annotation perilune.dev/paused, with any value except
+ * "false", is not reconciled: at its turn the key is parked, with a wait in the registry, until an
+ * event brings the object without the annotation, being deleted, or gone. Events meanwhile are
+ * cached, and kept as causes of the next run. I/O thread. */
 #pragma once
 
 #include "write/gate.h"
 
 #define PL_PAUSED_ANNOTATION "perilune.dev/paused"
 
-/* Says so, and is not being deleted. */
+/* True when it has the annotation and is not being deleted. */
 bool pl_object_is_paused(struct pl_node object);
 
-/* What `perilune pause` and `resume` do: one patch of the annotation through the gate, from any
- * replica. ENOTFOUND or the server's answer where there is no such kind or object. */
+/* `perilune pause` and `resume`: one patch of the annotation through the gate, from any replica.
+ * ENOTFOUND or the server's answer when there is no such kind or object. */
 struct pl_pause {
     struct pl_kind kind;
     struct pl_slice ns, name;

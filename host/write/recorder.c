@@ -1,14 +1,14 @@
 /* Keeps the series of Events in memory: shares (a controller's room), groups (an object and a
- * reason) and series in them, with limits on each. recorder_send.c writes them to the server.
- * Recording must never wait and never fail: without room Normal ones go before Warnings, and what
- * goes is counted. */
+ * reason) and their series, with limits on each. recorder_send.c writes them to the server.
+ * Recording must never wait and never fail: without room, Normal series are dropped before
+ * Warnings, and dropped ones are counted. */
 #include "write/recorder_impl.h"
 
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/log.h"
 
-/* What the API server accepts, in bytes. */
+/* Limits of the API server, in bytes. */
 static const size_t limits[PL_EVENT_TEXTS] = {
     [PL_EVENT_API_VERSION] = 512, [PL_EVENT_KIND] = 256,  [PL_EVENT_NS] = 253,
     [PL_EVENT_NAME] = 512,        [PL_EVENT_UID] = 128,   [PL_EVENT_RV] = 64,
@@ -131,7 +131,7 @@ static void recorder_again(struct pl_event_series *s, int64_t wall_ns)
         pl_recorder_pump(s->recorder);
 }
 
-/* Why a new series may not be, NULL: it may. Makes room. */
+/* Makes room for a new series. Returns NULL, or the reason why there is none. */
 static const char *recorder_make_room(struct pl_recorder *r, struct pl_event_group *group,
                                       bool warning)
 {
@@ -150,7 +150,7 @@ static const char *recorder_make_room(struct pl_recorder *r, struct pl_event_gro
             victim = PL_CONTAINER_OF(pl_list_first(&r->normals), struct pl_event_series, link);
         if (victim == NULL)
             return "memory";
-        group->series++; /* the victim may be its last */
+        group->series++; /* the dropped series may be its last */
         pl_recorder_drop(victim, "memory");
         group->series--;
     }
@@ -172,7 +172,7 @@ static struct pl_event_series *create_series(struct pl_recorder *r, const struct
     return s;
 }
 
-/* Its share's key, its group's and its own are each the beginning of the next. */
+/* The share's key is a prefix of the group's, which is a prefix of the series'. */
 static void add_keys(struct pl_recorder *r, const struct pl_report *report,
                      const struct pl_slice *texts, size_t ends[3])
 {

@@ -1,4 +1,4 @@
-/* What the recorder sends: Events as documents, within what the API server accepts. */
+/* The Events of the recorder as documents, within the API server's limits. */
 #include "write/recorder_impl.h"
 
 #include "base/alloc.h"
@@ -29,7 +29,7 @@ char *pl_event_text(struct pl_slice text, size_t limit)
     return copy;
 }
 
-/* Objects may have names that Events may not ("system:node"). */
+/* Objects may have names that Events may not have ("system:node"). */
 char *pl_event_name(struct pl_slice object, uint64_t digits)
 {
     struct pl_buf name = PL_BUF_INIT;

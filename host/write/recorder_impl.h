@@ -1,4 +1,4 @@
-/* The inside of the recorder, shared by recorder*.c and by nobody else. */
+/* The internals of the recorder, only for recorder*.c. */
 #pragma once
 
 #include "base/backoff.h"
@@ -11,20 +11,20 @@
 #include "write/recorder.h"
 #include "sync/trouble.h"
 
-/* What is to be told of one controller, type and reason, whatever object: its part of memory. */
+/* The memory budget for one controller, type and reason, over all objects. */
 struct pl_event_share {
     struct pl_slice key; /* owned */
-    size_t groups;       /* that hold it */
-    size_t waiting;      /* series not sent yet */
+    size_t groups;       /* number of groups that hold it */
+    size_t waiting;      /* unsent series */
 };
 
-/* One object in one share: how many notes it may have. */
+/* One object in one share: limits its notes. */
 struct pl_event_group {
     struct pl_slice key; /* owned */
     struct pl_event_share *share;
-    size_t series; /* that hold it */
+    size_t series; /* number of series that hold it */
     double tokens;
-    int64_t filled_ns; /* monotonic: when tokens were counted */
+    int64_t filled_ns; /* monotonic: when tokens were last counted */
 };
 
 enum pl_event_text {
@@ -41,7 +41,7 @@ enum pl_event_text {
     PL_EVENT_TEXTS,
 };
 
-/* One Event and how often it happened. */
+/* One Event and its count. */
 struct pl_event_series {
     struct pl_link link; /* waiting, resting, or flying */
     struct pl_recorder *recorder;
@@ -54,11 +54,11 @@ struct pl_event_series {
     enum { PL_SERIES_WAITING, PL_SERIES_FLYING, PL_SERIES_RESTING } state;
     int tries;                 /* of this write that the server answered with an error */
     int64_t count;             /* so far */
-    int64_t sent, written;     /* of the write under way; that the server has */
+    int64_t sent, written;     /* count in the write under way; count that the server has */
     int64_t first_ns, last_ns; /* wall */
-    int64_t interval_ns;       /* to the write after the next */
-    int64_t next_ns;           /* monotonic: not before */
-    struct pl_timer timer;     /* resting: the next write, or forgetting */
+    int64_t interval_ns;       /* interval between the next write and the following one */
+    int64_t next_ns;           /* monotonic: time of the next write at the earliest */
+    struct pl_timer timer;     /* resting: for the next write, or for forgetting */
 };
 
 struct pl_recorder {
@@ -72,13 +72,13 @@ struct pl_recorder {
     struct pl_map shares; /* key -> struct pl_event_share */
     struct pl_map closed; /* namespace -> struct closed of recorder_send.c: forbidden there */
     struct pl_list warnings, normals; /* waiting, oldest first */
-    struct pl_list resting;           /* the one quiet for longest first */
+    struct pl_list resting;           /* the longest quiet one first */
     struct pl_list flying;
     size_t waiting, in_flight;
-    double tokens; /* of the pace */
+    double tokens; /* tokens of the rate limit */
     int64_t filled_ns;
     struct pl_backoff backoff;
-    struct pl_timer pace; /* the next token, or the end of backing off */
+    struct pl_timer pace; /* the next token, or the end of the backoff */
     bool backing_off;
     struct pl_wait wait;
     struct pl_trouble away, refused;
@@ -93,7 +93,7 @@ static inline int64_t pl_recorder_now(const struct pl_recorder *r)
     return pl_clock_mono(r->timers->clock);
 }
 
-/* Tokens that came since they were counted last. */
+/* Adds the tokens since the last count. */
 static inline void pl_recorder_fill(double *tokens, int64_t *filled_ns, int64_t now,
                                     double per_second, double most)
 {
@@ -105,23 +105,23 @@ static inline void pl_recorder_fill(double *tokens, int64_t *filled_ns, int64_t 
 
 /* ---- recorder.c ---- */
 
-/* Out of the list it is in; for WAITING the caller puts it into one. */
+/* Removes it from its list; for WAITING the caller puts it into a list. */
 void pl_recorder_set_state(struct pl_event_series *series, int state);
-/* Frees it, and what nobody else holds. */
+/* Frees it, and its group and share if no other series hold them. */
 void pl_recorder_forget(struct pl_event_series *series);
-/* The same, and counts what was not written. */
+/* The same, and counts the unwritten repetitions. */
 void pl_recorder_drop(struct pl_event_series *series, const char *why);
 
 /* ---- recorder_send.c ---- */
 
-/* To be written: last of its kind, or first, as it has waited before. */
+/* Queues it for writing: as the last of its type, or first if it has waited before. */
 void pl_recorder_wait_for_turn(struct pl_event_series *series, bool first);
-/* Until its next write is due, or it is forgotten. */
+/* Waits until its next write is due, or until it is forgotten. */
 void pl_recorder_rest(struct pl_event_series *series);
-/* Sends what pace, pauses and requests under way allow. */
+/* Sends as much as rate, pauses and requests under way allow. */
 void pl_recorder_pump(struct pl_recorder *r);
 void pl_recorder_drop_waiting(struct pl_recorder *r, const char *why);
-/* Events are forbidden there: not asked again for a while. */
+/* Events are forbidden in this namespace: no attempts for a while. */
 bool pl_recorder_is_closed(const struct pl_recorder *r, struct pl_slice ns);
 void pl_recorder_free_closed(struct pl_recorder *r);
 

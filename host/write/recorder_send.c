@@ -1,4 +1,4 @@
-/* Writing Events: whose turn it is, at which pace, and what follows from the answers. */
+/* Writing Events: their order, their rate, and the reactions to answers. */
 #include "write/recorder_impl.h"
 
 #include "base/alloc.h"
@@ -6,11 +6,11 @@
 #include "kube/status.h"
 
 #define REQUEST_TIMEOUT (5 * PL_SECOND)
-#define CLOSED_FOR      (60 * PL_SECOND) /* a namespace where Events are forbidden */
+#define CLOSED_FOR      (60 * PL_SECOND) /* pause for a namespace where Events are forbidden */
 #define CLOSED_MAX      256
-#define TRIES           12 /* of one write that the server answers with an error of its own */
+#define TRIES           12 /* attempts of one write that the server answers with an error */
 
-/* Since 1.19 every server has it; so a discovery that fails costs no Event. */
+/* Every server since 1.19 has it; so a failing discovery costs no Event. */
 static const struct pl_resource events = {
     .kind = {.group = "events.k8s.io", .version = "v1", .kind = "Event"},
     .plural = "events",
@@ -19,7 +19,7 @@ static const struct pl_resource events = {
 };
 
 struct closed {
-    int64_t until_ns; /* monotonic; kept beyond it, so that it is said once */
+    int64_t until_ns; /* monotonic; kept longer, so that it is logged once */
 };
 
 /* ---- waiting and resting ---- */
@@ -70,7 +70,7 @@ static void on_pace(struct pl_timer *timer)
     pl_recorder_pump(r);
 }
 
-/* The server is away: everybody waits, and the first of them tries again. */
+/* The server is away: all series wait, and the first one tries again. */
 static void back_off(struct pl_recorder *r)
 {
     if (r->backing_off)
@@ -153,13 +153,13 @@ static void recorder_send_failed(struct pl_event_series *s, const struct pl_err 
     struct pl_recorder *r = s->recorder;
     bool answered = err->code == PL_EAPI;
     if (s->exists && answered && pl_err_is_not_found(err)) {
-        /* It expired at the server, or was deleted: the next one tells the whole story. */
+        /* It expired at the server, or was deleted: the next write contains everything. */
         s->exists = false;
         pl_free(s->event_name);
         s->event_name = NULL;
         pl_recorder_wait_for_turn(s, true);
     } else if (!s->exists && answered && pl_err_is_already_exists(err)) {
-        /* An earlier try whose answer was lost. What it counted is not known. */
+        /* An earlier attempt whose answer was lost. Its count is unknown. */
         s->exists = true;
         s->written = s->count > 1 ? 0 : 1;
         s->next_ns = pl_recorder_now(r);
@@ -235,7 +235,7 @@ static void recorder_send_send(struct pl_event_series *s)
     pl_doc_unref(body);
 }
 
-/* At a pace that no script can raise, Warnings first. */
+/* Sends at a rate that no script can raise, Warnings first. */
 void pl_recorder_pump(struct pl_recorder *r)
 {
     int64_t now = pl_recorder_now(r);
